@@ -1,0 +1,51 @@
+// DType: what an element of a tensor is. Every number format is one, from float64 to 4-bit blocks with scales.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dyadic::inline v1 {
+
+struct Format;  // the interned, immortal record behind a dtype (src/formats/format.h)
+
+// A dtype is a pointer to its interned record: equal dtypes are the same record, so == is a pointer comparison.
+class DType {
+  const Format* f_ = nullptr;
+
+ public:
+  constexpr DType() = default;
+  constexpr explicit DType(const Format* f) : f_(f) {}
+  // Text in the grammar `name` or `name(option,...)`: "bf16", "bfloat16", "nf4(block=64,double)", "i4(group=32)", "q8_0".
+  // Throws ValueError naming the known formats.
+  static DType parse(std::string_view text);
+
+  const std::string& name() const;       // canonical short text: "bf16", "nf4(block=64,double)"
+  const std::string& long_name() const;  // PyTorch's where it has one: "bfloat16"; else name()
+  bool is_floating_point() const;        // a plain float format (f64, f32, f16, bf16)
+  bool is_integer() const;               // a plain integer format, bool excluded
+  bool is_scaled() const;                // codes with scales: nf4, i4(group=32), q8_0 ...
+  int64_t itemsize() const;              // bytes of one element; ValueError for scaled formats
+  double bits() const;                   // bits of one element's code, scales not counted
+
+  constexpr const Format* format() const { return f_; }
+  constexpr explicit operator bool() const { return f_ != nullptr; }
+  friend constexpr bool operator==(DType, DType) = default;
+};
+
+// Every dtype that is registered with its default parameters, scalars first, in a fixed order.
+std::vector<DType> registered_dtypes();
+
+namespace detail {
+extern Format f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean;
+}
+inline constexpr DType f64{&detail::f64}, f32{&detail::f32}, f16{&detail::f16}, bf16{&detail::bf16};
+inline constexpr DType i64{&detail::i64}, i32{&detail::i32}, i16{&detail::i16}, i8{&detail::i8}, u8{&detail::u8}, boolean{&detail::boolean};
+inline constexpr DType float64 = f64, float32 = f32, float16 = f16, bfloat16 = bf16;
+inline constexpr DType int64 = i64, int32 = i32, int16 = i16, int8 = i8, uint8 = u8;
+
+// Scaled formats at their usual parameters; DType::parse makes the others.
+extern const DType nf4, fp4, i8_row, i4_group32, q8_0, q4_0, dynamic8, udynamic8;
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,30 @@
+// The exceptions of Dyadic. Everything a user can do wrong is one of these; nothing aborts.
+#pragma once
+#include <stdexcept>
+#include <string>
+
+namespace dyadic::inline v1 {
+
+// Base of the family; Python sees RuntimeError.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+class IndexError : public Error {  // Python: IndexError
+ public:
+  using Error::Error;
+};
+class TypeError : public Error {  // Python: TypeError
+ public:
+  using Error::Error;
+};
+class ValueError : public Error {  // Python: ValueError
+ public:
+  using Error::Error;
+};
+class OutOfMemoryError : public Error {  // Python: dyadic.OutOfMemoryError, a RuntimeError
+ public:
+  using Error::Error;
+};
+
+}  // namespace dyadic::inline v1
