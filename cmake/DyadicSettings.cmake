@@ -12,13 +12,21 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 
+# A second checkout of the same sources compiles nothing but the precompiled headers: ccache sees paths below this folder as
+# relative ones. CCACHE_DEPEND: a header counts by its content; by its preprocessed text, a changed #define in a precompiled header
+# would not show (ccache 4.7 then hands out stale objects). CCACHE_PCH_EXTSUM: see precompile.sh.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_PCH_EXTSUM=1 CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
 endif()
 
 # -ffp-contract=off: g++ would fuse a * b + c where an instruction set has FMA, and bits would differ from what the source says.
 add_compile_options(-Wall -Wextra -Werror -Wno-unused-parameter -ffp-contract=off -fno-math-errno)
+# Messages and the program name our files as src/..., wherever they were built.
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+# oneDNN's package brings OpenCL and Highway's its run-time library along; the program loads only what it calls.
+add_link_options(-Wl,--as-needed)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-psabi -Wno-missing-field-initializers)
 else()

@@ -41,7 +41,8 @@ namespace detail {
 extern Format f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean;
 }
 inline constexpr DType f64{&detail::f64}, f32{&detail::f32}, f16{&detail::f16}, bf16{&detail::bf16};
-inline constexpr DType i64{&detail::i64}, i32{&detail::i32}, i16{&detail::i16}, i8{&detail::i8}, u8{&detail::u8}, boolean{&detail::boolean};
+inline constexpr DType i64{&detail::i64}, i32{&detail::i32}, i16{&detail::i16}, i8{&detail::i8}, u8{&detail::u8},
+    boolean{&detail::boolean};
 inline constexpr DType float64 = f64, float32 = f32, float16 = f16, bfloat16 = bf16;
 inline constexpr DType int64 = i64, int32 = i32, int16 = i16, int8 = i8, uint8 = u8;
 

@@ -14,8 +14,8 @@ template <class E = Error, class... A>
 
 }  // namespace dyadic::inline v1
 
-#define DY_CHECK(condition, ...) \
-  do {                           \
+#define DY_CHECK(condition, ...)   \
+  do {                             \
     if (!(condition)) [[unlikely]] \
       ::dyadic::fail(__VA_ARGS__); \
   } while (0)
@@ -25,10 +25,10 @@ template <class E = Error, class... A>
       ::dyadic::fail<type>(__VA_ARGS__);  \
   } while (0)
 #if DYADIC_ASSERTIONS
-#define DY_ASSERT(condition)                                                   \
-  do {                                                                         \
-    if (!(condition)) [[unlikely]]                                             \
-      ::dyadic::assertion_failed(#condition, __FILE__, __LINE__);              \
+#define DY_ASSERT(condition)                                      \
+  do {                                                            \
+    if (!(condition)) [[unlikely]]                                \
+      ::dyadic::assertion_failed(#condition, __FILE__, __LINE__); \
   } while (0)
 #else
 #define DY_ASSERT(condition) \

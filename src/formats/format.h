@@ -54,6 +54,9 @@ struct PlaneList {
   int64_t bytes = 0;         // without: what the tensor's nbytes says
 };
 
+// What the parentheses of a scaled format's text may hold (FormatDef::options): `block=N` of a flat format, the granularities, the flags.
+enum Option : uint32_t { kBlock = 1, kGroup = 2, kRow = 4, kTensor = 8, kDouble = 16, kZero = 32, kScale = 64 };
+
 // A file's answers. Scalar formats fill decode/encode, scaled ones decode_range/encode_all and planes.
 struct FormatDef {
   const char* name;            // short: "bf16"
@@ -66,6 +69,8 @@ struct FormatDef {
   double max = 0, min_normal = 0, min_subnormal = 0, eps = 0;
   bool has_inf = false, has_nan = false;
   Params defaults{};           // scaled formats
+  uint32_t options = 0;        // the Options its text accepts
+  int32_t block_step = 1;      // N of block= and group= is a multiple of it: codes that share a byte share a scale
 
   // Scalar formats: n elements between storage and the compute type (f32, f64, i32 or i64 as `compute` says). Any alignment of
   // `stored` that the element's size asks for; no overrun. NaN, infinities, subnormals, signed zeros exact.

@@ -1,0 +1,55 @@
+# libdyadic.a from the objects of every layer below the command line, its headers, its CMake package and the program.
+include(CMakePackageConfigHelpers)
+
+get_property(layers GLOBAL PROPERTY DY_LAYER_TARGETS)
+list(FILTER layers EXCLUDE REGEX "^dy_cli")
+
+add_library(dyadic_library STATIC)
+add_library(dyadic::dyadic ALIAS dyadic_library)
+set_target_properties(dyadic_library PROPERTIES OUTPUT_NAME dyadic EXPORT_NAME dyadic LINKER_LANGUAGE CXX)
+target_compile_features(dyadic_library PUBLIC cxx_std_20)
+target_include_directories(dyadic_library PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                           $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+set(libraries "")
+foreach(layer IN LISTS layers)
+  target_sources(dyadic_library PRIVATE $<TARGET_OBJECTS:${layer}>)
+  get_target_property(links ${layer} LINK_LIBRARIES)
+  list(APPEND libraries ${links})
+endforeach()
+list(REMOVE_DUPLICATES libraries)
+foreach(library IN LISTS libraries)
+  # A header-only library (nlohmann-json) is of no concern to a program that links the finished archive.
+  if(TARGET ${library})
+    get_target_property(type ${library} TYPE)
+    get_target_property(links ${library} INTERFACE_LINK_LIBRARIES)
+    if(type STREQUAL "INTERFACE_LIBRARY" AND NOT links)
+      continue()
+    endif()
+  endif()
+  target_link_libraries(dyadic_library PRIVATE ${library})
+endforeach()
+
+configure_file(cmake/version.h.in generated/dyadic/version.h @ONLY)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dyadic)
+configure_package_config_file(cmake/dyadicConfig.cmake.in dyadicConfig.cmake INSTALL_DESTINATION ${package_dir})
+# 0.x promises nothing from one minor version to the next.
+write_basic_package_version_file(dyadicConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+
+install(CODE "set(CMAKE_INSTALL_DO_STRIP TRUE)")
+install(TARGETS dyadic_library EXPORT dyadicTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/dyadic ${PROJECT_BINARY_DIR}/generated/dyadic DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h")
+install(EXPORT dyadicTargets NAMESPACE dyadic:: DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/dyadicConfig.cmake ${PROJECT_BINARY_DIR}/dyadicConfigVersion.cmake cmake/FindLibMD.cmake
+        DESTINATION ${package_dir})
+set(installed ${CMAKE_INSTALL_LIBDIR}/libdyadic.a)
+if(TARGET dyadic)
+  install(TARGETS dyadic RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  list(APPEND installed ${CMAKE_INSTALL_BINDIR}/dyadic)
+endif()
+install(CODE "
+  foreach(file ${installed})
+    file(SIZE \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${file} bytes)
+    math(EXPR kib \"(\${bytes} + 1023) / 1024\")
+    message(STATUS \"\${file}: \${kib} KiB\")
+  endforeach()")

@@ -1,0 +1,76 @@
+// How an op is called: arguments are a borrowed frame on the caller's stack, and every call goes through one corridor.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "dyadic/op_ids.h"  // generated from the op files' names: enum class Op
+#include "dyadic/tensor.h"
+
+namespace dyadic::inline v1 {
+
+// One argument. Tensors, lists and text are borrowed from the caller for the length of the call.
+struct Arg {
+  enum class Kind : uint8_t { none, tensor, tensors, scalar, integer, real, boolean, ints, dtype, device, text };
+  Kind kind = Kind::none;
+  uint32_t n = 0;
+  union {
+    const Tensor* tensor;
+    int64_t integer;
+    double real;
+    bool boolean;
+    const int64_t* ints;
+    const char* text;
+    DeviceType device;
+  };
+  union {
+    Scalar scalar;
+    DType dtype;
+  };
+  Arg() : tensor(nullptr), dtype() {}
+  Arg(const Tensor& t) : kind(t.defined() ? Kind::tensor : Kind::none), tensor(&t), dtype() {}
+  Arg(std::span<const Tensor> l) : kind(Kind::tensors), n(uint32_t(l.size())), tensor(l.data()), dtype() {}
+  Arg(Scalar s) : kind(Kind::scalar), tensor(nullptr), scalar(s) {}
+  Arg(int64_t i) : kind(Kind::integer), integer(i), dtype() {}
+  Arg(double f) : kind(Kind::real), real(f), dtype() {}
+  Arg(bool b) : kind(Kind::boolean), boolean(b), dtype() {}
+  Arg(IntList l) : kind(Kind::ints), n(uint32_t(l.size())), ints(l.begin()), dtype() {}
+  Arg(DType d) : kind(d ? Kind::dtype : Kind::none), tensor(nullptr), dtype(d) {}
+  Arg(Device d) : kind(Kind::device), device(d.type), dtype() {}
+  Arg(std::string_view s) : kind(Kind::text), n(uint32_t(s.size())), text(s.data()), dtype() {}
+  template <class T> Arg(const std::optional<T>& v) : Arg(v ? Arg(*v) : Arg()) {}
+};
+
+inline constexpr int kMaxArgs = 10, kMaxOutputs = 3;
+
+// Runs an op. `out` receives its outputs (as many as its signature returns).
+void call_op(Op op, Arg* args, int n, Tensor* out);
+// Writes the result into args[0] (the op's `name_` form).
+void call_op_inplace(Op op, Arg* args, int n);
+
+template <class... A> inline Tensor call(Op op, const A&... a) {
+  Arg args[] = {Arg(a)...};
+  Tensor out;
+  call_op(op, args, int(sizeof...(A)), &out);
+  return out;
+}
+template <class... A> inline const Tensor& call_inplace(Op op, const Tensor& self, const A&... a) {
+  Arg args[] = {Arg(self), Arg(a)...};
+  call_op_inplace(op, args, int(sizeof...(A)) + 1);
+  return self;
+}
+
+// Recording for backward, off or on again, while the guard lives (this thread).
+class GradMode {
+  uint32_t before_;
+
+ public:
+  explicit GradMode(bool on);
+  ~GradMode();
+  GradMode(const GradMode&) = delete;
+  static bool enabled();
+};
+struct NoGrad : GradMode {
+  NoGrad() : GradMode(false) {}
+};
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,51 @@
+// Devices and the ledger: every byte a tensor holds is counted, by device and by what it is for.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dyadic::inline v1 {
+
+enum class DeviceType : uint8_t { cpu, meta };  // meta: shapes and the ledger only, no memory, no arithmetic
+
+struct Device {
+  DeviceType type = DeviceType::cpu;
+  static Device parse(std::string_view text);  // "cpu" or "meta"; ValueError otherwise
+  const char* name() const { return type == DeviceType::cpu ? "cpu" : "meta"; }
+  bool is_meta() const { return type == DeviceType::meta; }
+  friend constexpr bool operator==(Device, Device) = default;
+};
+inline constexpr Device cpu{DeviceType::cpu}, meta{DeviceType::meta};
+
+// What bytes are for. A temporary that is saved for backward counts as an activation until the last save dies.
+enum class Category : uint8_t { temporary, parameter, gradient, optimizer, activation, workspace, data };
+inline constexpr int kCategories = 7;
+const char* category_name(Category c);
+
+struct MemoryStats {                                // bytes, as the allocator rounds them
+  std::array<int64_t, kCategories> live{}, peak{};  // the peak of each category on its own
+  int64_t total = 0, total_peak = 0;                // of the sum
+  int64_t allocations = 0;                          // since the process began
+};
+MemoryStats memory_stats(Device d = cpu);
+void reset_peak_memory_stats(Device d = cpu);  // peaks become what is live now
+int64_t memory_allocated(Device d = cpu);
+int64_t max_memory_allocated(Device d = cpu);
+std::string memory_summary(Device d = cpu);  // a table: category, live, peak; the largest holders by module
+void empty_cache();                          // gives cached pages back to the system
+// An allocation that would take the total beyond `bytes` raises OutOfMemoryError; 0 lifts the limit.
+void set_memory_limit(int64_t bytes, Device d = cpu);
+
+// New storages of this thread get the category while the scope lives.
+class CategoryScope {
+  Category before_;
+
+ public:
+  explicit CategoryScope(Category c);
+  ~CategoryScope();
+  CategoryScope(const CategoryScope&) = delete;
+};
+
+}  // namespace dyadic::inline v1

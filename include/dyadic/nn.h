@@ -1,0 +1,178 @@
+// Modules: trees of parameters with names, and a forward. Children are members; each registers under its name:
+//
+//   struct Mlp : dy::nn::Module {
+//     dy::nn::Linear up, down;
+//     explicit Mlp(int64_t width) : up(width, 4 * width), down(4 * width, width) { add("up", up), add("down", down); }
+//     dy::Tensor forward(const dy::Tensor& x) override { return down(gelu(up(x))); }
+//   };
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dyadic/ops.h"
+
+namespace dyadic::inline v1::nn {
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;  // in registration order, names dotted
+
+struct Options {  // where and in which dtype a module's parameters are made; nothing exists in another dtype first
+  DType dtype = {};
+  Device device = cpu;
+};
+
+class Module {
+ public:
+  Module() = default;
+  Module(const Module&) = delete;
+  virtual ~Module() = default;
+
+  // Runs forward inside this module's scope: what it allocates, and what its backward will, is charged to its path.
+  Tensor operator()(const Tensor& x);
+  virtual Tensor forward(const Tensor& x);  // Error unless overridden
+  virtual std::string extra_repr() const { return ""; }
+  virtual const char* kind() const { return "Module"; }
+
+  NamedTensors named_parameters(const std::string& prefix = "") const;  // a tied tensor once, under its first name
+  NamedTensors named_buffers(const std::string& prefix = "") const;
+  std::vector<std::pair<std::string, Module*>> named_modules(const std::string& prefix = "");
+  std::vector<Tensor> parameters() const;
+  NamedTensors state_dict() const;  // parameters and buffers, tied ones under every name; they share storage
+  // Copies values by name. strict: any difference in names or shapes is one Error listing missing, unexpected and misshaped keys.
+  void load_state_dict(const NamedTensors& state, bool strict = true);
+  // Replaces a parameter's storage by another dtype's (f32 -> bf16, nf4 ...): what the module computes with from now on.
+  void set_parameter(std::string_view name, const Tensor& value);
+
+  Module& train(bool on = true);
+  Module& eval() { return train(false); }
+  bool training() const { return training_; }
+  Module& to(DType dtype);
+  void zero_grad(bool set_to_none = true);
+  void requires_grad_(bool on = true);
+  std::string str();  // the module tree with parameters, bytes and dtype per line
+  int64_t num_parameters() const;
+  int64_t nbytes() const;  // of parameters and buffers, shared storage once
+
+  void add(std::string name, Module& child);                         // the child is a member of this module
+  void add(std::string name, std::shared_ptr<Module> child);         // the child is kept alive here
+  void add_parameter(std::string name, Tensor& slot);                 // a member; an undefined one (no bias) registers nothing
+  void add_buffer(std::string name, Tensor& slot);
+  const std::vector<std::pair<std::string, Module*>>& children() const { return children_; }
+
+ private:
+  friend class ModuleScope;
+  uint32_t path_id();
+  void name_paths(const std::string& path);
+  std::vector<std::pair<std::string, Module*>> children_;
+  std::vector<std::shared_ptr<Module>> owned_;
+  std::vector<std::pair<std::string, Tensor*>> parameters_, buffers_;
+  Module* parent_ = nullptr;
+  uint32_t path_ = 0;
+  bool named_ = false, training_ = true;
+};
+
+// What runs while it lives is charged to the module.
+class ModuleScope {
+  uint32_t before_;
+
+ public:
+  explicit ModuleScope(Module& m);
+  ~ModuleScope();
+  ModuleScope(const ModuleScope&) = delete;
+};
+
+// A fresh trainable tensor, uninitialized; counted as a parameter.
+Tensor make_parameter(IntList sizes, Options options);
+
+// y = x W^T + b. weight [out_features, in_features], bias [out_features], both from U(-1/sqrt(in), 1/sqrt(in)).
+class Linear : public Module {
+ public:
+  Tensor weight, bias;
+  int64_t in_features, out_features;
+  Linear(int64_t in_features, int64_t out_features, bool bias = true, Options options = {});
+  Tensor forward(const Tensor& x) override;
+  std::string extra_repr() const override;
+  const char* kind() const override { return "Linear"; }
+};
+
+// Rows of weight [num_embeddings, embedding_dim] by index; weight from N(0, 1).
+class Embedding : public Module {
+ public:
+  Tensor weight;
+  int64_t num_embeddings, embedding_dim;
+  Embedding(int64_t num_embeddings, int64_t embedding_dim, Options options = {});
+  Tensor forward(const Tensor& indices) override;
+  std::string extra_repr() const override;
+  const char* kind() const override { return "Embedding"; }
+};
+
+// (x - mean) / sqrt(variance + eps) over the last dimensions, times weight plus bias. (Ba et al. 2016.)
+class LayerNorm : public Module {
+ public:
+  Tensor weight, bias;
+  std::vector<int64_t> normalized_shape;
+  double eps;
+  LayerNorm(IntList normalized_shape, double eps = 1e-5, bool elementwise_affine = true, bool bias = true, Options options = {});
+  Tensor forward(const Tensor& x) override;
+  std::string extra_repr() const override;
+  const char* kind() const override { return "LayerNorm"; }
+};
+
+// In training each element is zeroed with probability p and the rest scaled by 1 / (1 - p).
+class Dropout : public Module {
+ public:
+  double p;
+  explicit Dropout(double p = 0.5);
+  Tensor forward(const Tensor& x) override;
+  std::string extra_repr() const override;
+  const char* kind() const override { return "Dropout"; }
+};
+
+class GELU : public Module {
+ public:
+  Tensor forward(const Tensor& x) override { return gelu(x); }
+  const char* kind() const override { return "GELU"; }
+};
+class ReLU : public Module {
+ public:
+  Tensor forward(const Tensor& x) override { return relu(x); }
+  const char* kind() const override { return "ReLU"; }
+};
+
+// Modules run one after the other.
+class Sequential : public Module {
+ public:
+  Sequential() = default;
+  explicit Sequential(std::vector<std::shared_ptr<Module>> modules);
+  void append(std::shared_ptr<Module> m);
+  Tensor forward(const Tensor& x) override;
+  const char* kind() const override { return "Sequential"; }
+};
+
+// A list of modules of one type that are called by hand.
+template <class M>
+class ModuleList : public Module {
+  std::vector<std::shared_ptr<M>> items_;
+
+ public:
+  void append(std::shared_ptr<M> m) {
+    add(std::to_string(items_.size()), std::static_pointer_cast<Module>(m));
+    items_.push_back(std::move(m));
+  }
+  size_t size() const { return items_.size(); }
+  M& operator[](size_t i) { return *items_[i]; }
+  auto begin() { return items_.begin(); }
+  auto end() { return items_.end(); }
+  const char* kind() const override { return "ModuleList"; }
+};
+
+namespace init {  // in place, no gradient; nothing happens on meta
+void normal_(const Tensor& t, double mean = 0, double std = 1);
+void uniform_(const Tensor& t, double a = 0, double b = 1);
+void constant_(const Tensor& t, double value);
+}  // namespace init
+
+}  // namespace dyadic::inline v1::nn

@@ -1,0 +1,178 @@
+// Tensor: a strided view of a shared storage, as PyTorch means it. Shapes are lists of int64, at most kMaxDims long.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dyadic/device.h"
+#include "dyadic/dtype.h"
+#include "dyadic/error.h"
+
+namespace dyadic::inline v1 {
+
+inline constexpr int kMaxDims = 16;
+class Tensor;
+struct TensorImpl;  // src/tensor/impl.h
+
+// A borrowed list of int64: from braces, a vector, or a pointer and a length. Valid for the call it is passed to.
+class IntList {
+  const int64_t* p_ = nullptr;
+  size_t n_ = 0;
+
+ public:
+  IntList() = default;
+  IntList(std::initializer_list<int64_t> l) : n_(l.size()) { p_ = l.begin(); }  // the braces live as long as the call
+  IntList(const std::vector<int64_t>& v) : p_(v.data()), n_(v.size()) {}
+  IntList(std::span<const int64_t> s) : p_(s.data()), n_(s.size()) {}
+  IntList(const int64_t* p, size_t n) : p_(p), n_(n) {}
+  template <size_t N>
+  IntList(const int64_t (&a)[N]) : p_(a), n_(N) {}
+  size_t size() const { return n_; }
+  bool empty() const { return n_ == 0; }
+  const int64_t* begin() const { return p_; }
+  const int64_t* end() const { return p_ + n_; }
+  int64_t operator[](size_t i) const { return p_[i]; }
+  std::vector<int64_t> vec() const { return {p_, p_ + n_}; }
+  friend bool operator==(IntList a, IntList b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+};
+
+// A number as the user wrote it: its kind takes part in type promotion.
+class Scalar {
+ public:
+  enum class Kind : uint8_t { boolean, integer, real };
+  Scalar(bool v) : kind_(Kind::boolean), i_(v) {}
+  Scalar(int v) : kind_(Kind::integer), i_(v) {}
+  Scalar(int64_t v) : kind_(Kind::integer), i_(v) {}
+  Scalar(long long v) : kind_(Kind::integer), i_(v) {}
+  Scalar(size_t v) : kind_(Kind::integer), i_(int64_t(v)) {}
+  Scalar(double v) : kind_(Kind::real), f_(v) {}
+  Scalar(float v) : kind_(Kind::real), f_(v) {}
+  Kind kind() const { return kind_; }
+  double real() const { return kind_ == Kind::real ? f_ : double(i_); }
+  int64_t integer() const { return kind_ == Kind::real ? int64_t(f_) : i_; }
+
+ private:
+  Kind kind_;
+  union {
+    int64_t i_;
+    double f_;
+  };
+};
+
+inline constexpr int64_t kNone = std::numeric_limits<int64_t>::min();  // an absent bound of a slice
+struct Slice {
+  int64_t start = kNone, stop = kNone, step = 1;
+};
+// One entry of an index: a number, a Slice, or a new axis.
+struct Index {
+  enum class Kind : uint8_t { at, slice, new_axis, ellipsis } kind;
+  int64_t i = 0;
+  Slice slice{};
+  Index(int v) : kind(Kind::at), i(v) {}
+  Index(int64_t v) : kind(Kind::at), i(v) {}
+  Index(Slice s) : kind(Kind::slice), slice(s) {}
+  explicit Index(Kind k) : kind(k) {}
+};
+
+class Tensor {
+  TensorImpl* p_ = nullptr;
+
+ public:
+  Tensor() noexcept {}  // undefined: defined() is false
+  Tensor(const Tensor& o) noexcept : p_(o.p_) {
+    if (p_) refs(p_).fetch_add(1, std::memory_order_relaxed);
+  }
+  Tensor(Tensor&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  Tensor& operator=(const Tensor& o) noexcept {
+    Tensor copy(o);
+    std::swap(p_, copy.p_);
+    return *this;
+  }
+  Tensor& operator=(Tensor&& o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~Tensor() {
+    if (p_ && refs(p_).fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(p_);
+  }
+  // Takes over one reference.
+  static Tensor adopt(TensorImpl* p) {
+    Tensor t;
+    t.p_ = p;
+    return t;
+  }
+  TensorImpl* impl() const { return p_; }
+  bool defined() const { return p_ != nullptr; }
+  bool is_same(const Tensor& o) const { return p_ == o.p_; }
+
+  // What it is.
+  DType dtype() const;
+  Device device() const;
+  int64_t dim() const;
+  int64_t size(int64_t dim) const;  // negative counts from the end; IndexError outside
+  IntList sizes() const;
+  IntList strides() const;  // in elements
+  int64_t stride(int64_t dim) const;
+  int64_t storage_offset() const;  // in elements
+  int64_t numel() const;
+  int64_t nbytes() const;  // of the elements seen; for scaled formats codes, scales and all planes of the storage
+  bool is_contiguous() const;
+  bool is_meta() const { return device().is_meta(); }
+  uint32_t version() const;  // counts the writes to the storage
+  std::string str() const;   // as PyTorch prints it
+
+  // Memory. Pointers see the stored format; ValueError on meta.
+  void* data_ptr() const;
+  template <class T> T* data() const { return static_cast<T*>(data_ptr()); }
+  template <class T = double> T item() const {  // of a tensor with one element
+    Scalar s = item_scalar();
+    return s.kind() == Scalar::Kind::real ? T(s.real()) : T(s.integer());
+  }
+  Scalar item_scalar() const;
+  std::vector<double> to_vector() const;  // all elements in row-major order
+
+  // Autograd.
+  bool requires_grad() const;
+  Tensor& requires_grad_(bool on = true);
+  bool is_leaf() const;
+  Tensor grad() const;  // undefined until a backward has reached this leaf
+  void set_grad(const Tensor& g) const;
+  void backward(const Tensor& gradient = {}, bool retain_graph = false) const;
+  Tensor detach() const;
+  std::string grad_fn() const;  // "AddBackward"; empty for leaves
+
+  // Views and casts; everything else is a free function of ops.h.
+  Tensor to(DType dtype) const;
+  Tensor to(Device device) const;
+  Tensor view(IntList size) const;
+  Tensor reshape(IntList size) const;
+  Tensor permute(IntList dims) const;
+  Tensor transpose(int64_t dim0, int64_t dim1) const;
+  Tensor t() const;
+  Tensor expand(IntList size) const;
+  Tensor contiguous() const;
+  Tensor clone() const;
+  Tensor operator[](int64_t i) const;                        // select on the first dimension
+  Tensor index(std::initializer_list<Index> indices) const;  // x.index({0, Slice{1, 3}})
+
+  // In place; they return *this.
+  const Tensor& copy_(const Tensor& source) const;
+  const Tensor& fill_(Scalar value) const;
+  const Tensor& zero_() const;
+  const Tensor& add_(const Tensor& other, Scalar alpha = 1) const;
+  const Tensor& mul_(const Tensor& other) const;
+  const Tensor& mul_(Scalar other) const;
+
+ private:
+  static std::atomic<int32_t>& refs(TensorImpl* p) { return *reinterpret_cast<std::atomic<int32_t>*>(p); }  // its first member
+  static void destroy(TensorImpl* p) noexcept;
+};
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,233 @@
+// Nodes run in the reverse order of their creation: whatever consumed an output has a higher number than what made it, so when
+// a node comes up all its gradients are there. No counting of dependencies, no recursion, and the order is the same every time.
+#include "autograd/engine.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+
+#include "dyadic/ops.h"
+
+namespace dyadic::inline v1 {
+namespace {
+
+struct NodeRef {  // a strong reference for the length of a run
+  Node* n = nullptr;
+  explicit NodeRef(Node* n) : n(n) { n->refs.fetch_add(1, std::memory_order_relaxed); }
+  NodeRef(NodeRef&& o) noexcept : n(std::exchange(o.n, nullptr)) {}
+  ~NodeRef() {
+    if (n) release(n);
+  }
+};
+
+class Run {
+  struct Pending {
+    NodeRef node;
+    Tensor g[kMaxOutputs];
+  };
+  struct Later {
+    bool operator()(const Node* a, const Node* b) const { return a->seq < b->seq; }
+  };
+  std::unordered_map<Node*, Pending> pending_;
+  std::vector<Node*> heap_;
+  bool keep_, create_;
+
+ public:
+  // Where gradients of requested inputs go; empty: into the leaves' .grad.
+  struct Wanted {
+    Edge edge;
+    Tensor* result;
+  };
+  std::vector<Wanted> wanted;
+
+  Run(bool keep, bool create) : keep_(keep), create_(create) {}
+
+  void deliver(const Edge& e, Tensor g) {
+    if (!g.defined()) return;
+    for (Wanted& w : wanted)
+      if (w.edge.node == e.node && w.edge.leaf == e.leaf && w.edge.output == e.output) accumulate(*w.result, g);
+    if (e.node) {
+      auto it = pending_.find(e.node);
+      if (it == pending_.end()) {
+        it = pending_.emplace(e.node, Pending{NodeRef(e.node), {}}).first;
+        heap_.push_back(e.node);
+        std::push_heap(heap_.begin(), heap_.end(), Later());
+      }
+      accumulate(it->second.g[e.output], std::move(g));
+    } else if (wanted.empty()) {
+      leaf(*e.leaf, std::move(g));
+    }
+  }
+  void run() {
+    while (!heap_.empty()) {
+      std::pop_heap(heap_.begin(), heap_.end(), Later());
+      Node* n = heap_.back();
+      heap_.pop_back();
+      auto it = pending_.find(n);
+      Pending p = std::move(it->second);
+      pending_.erase(it);
+      step(*n, p.g);
+    }
+  }
+
+ private:
+  // In place when nobody else can see the sum so far.
+  void accumulate(Tensor& sum, Tensor g) {
+    if (!sum.defined()) {
+      sum = std::move(g);
+      return;
+    }
+    TensorImpl& s = *sum.impl();
+    bool own = !create_ && s.refs.load() == 1 && s.storage->refs.load() == 1 && s.contiguous() && sum.dtype() == g.dtype() &&
+               sum.sizes() == g.sizes();
+    if (own)
+      sum.add_(g);
+    else
+      sum = add(sum, g);
+  }
+  void leaf(TensorImpl& t, Tensor g) {
+    AutoMeta& m = auto_meta(t);
+    for (auto& hook : m.hooks)
+      if (Tensor r = hook(g); r.defined()) g = r;
+    if (!m.grad.defined()) {
+      TensorImpl& i = *g.impl();
+      bool own = i.refs.load() == 1 && i.storage->refs.load() == 1 && i.contiguous();
+      if (!own && !create_) {
+        CategoryScope scope(Category::gradient);
+        g = g.clone();
+      } else if (own && !create_) {
+        set_category(g, Category::gradient);
+      }
+      m.grad = std::move(g);
+      return;
+    }
+    if (create_)
+      m.grad = add(m.grad, g);
+    else
+      m.grad.add_(g);
+  }
+  void step(Node& n, Tensor* gradients) {
+    const OpDef& op = op_def(n.id);
+    DY_CHECK(!n.released,
+             "backward: the graph has been used up: {} was already differentiated and its saved tensors are gone; pass "
+             "retain_graph=true to the first backward",
+             op_name(n.id));
+    Tensor result[64];
+    std::unique_ptr<Tensor[]> many;
+    Tensor* results = result;
+    if (n.nin > 64) many = std::make_unique<Tensor[]>(n.nin), results = many.get();
+    uint32_t before = t_module;
+    t_module = n.module;
+    {
+      Grad grad{n, gradients, results};
+      op.kind == OpKind::pointwise ? pointwise_backward(op, grad) : op.backward(grad);
+    }
+    if (!keep_) {
+      n.released = true;
+      release_saved(n);
+    }
+    for (int j = 0; j < n.nout; ++j) gradients[j] = Tensor();
+    for (int i = 0; i < n.nin; ++i)
+      if (n.edges[i].used() && results[i].defined()) {
+        Tensor g = fit_gradient(std::move(results[i]), n.meta[i]);
+        deliver(n.edges[i], std::move(g));
+      }
+    t_module = before;
+  }
+};
+
+Edge edge_of(const Tensor& t) {
+  Edge e;
+  e.node = t.impl()->node;
+  e.output = e.node ? t.impl()->output : uint16_t(0);
+  if (!e.node) e.leaf = t.impl();
+  return e;
+}
+
+Tensor root_gradient(const Tensor& t, const Tensor& g) {
+  DY_CHECK(t.requires_grad(), "backward: nothing to differentiate: {} does not require grad and has no grad_fn", describe(t));
+  if (!g.defined()) {
+    DY_CHECK(t.numel() == 1,
+             "backward: the output is not a scalar: it is {}; give the gradient, as in y.backward(ones_like(y))", describe(t));
+    return ones_like(t.detach());
+  }
+  DY_CHECK(g.sizes() == t.sizes(), "backward: the gradient's shape differs: output is {}, gradient is {}", describe(t),
+           describe(g));
+  return g;
+}
+
+}  // namespace
+
+Tensor fit_gradient(Tensor g, const Meta& meta) {
+  if (!(g.sizes() == meta.shape())) {
+    int64_t extra = g.dim() - meta.ndim;
+    std::vector<int64_t> dims;
+    for (int64_t d = 0; d < g.dim(); ++d)
+      if (d < extra || (meta.sizes[d - extra] == 1 && g.size(d) != 1)) dims.push_back(d);
+    if (!dims.empty()) g = sum(g, dims, true);
+    g = g.reshape(meta.shape());
+  }
+  return g.dtype() == meta.dtype ? g : g.to(meta.dtype);
+}
+
+void Tensor::backward(const Tensor& gradient, bool retain_graph) const {
+  NoGrad guard;
+  Run run(retain_graph, false);
+  run.deliver(edge_of(*this), root_gradient(*this, gradient));
+  run.run();
+}
+
+std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs, std::span<const Tensor> grad_outputs,
+                         bool retain_graph, bool create_graph, bool allow_unused) {
+  GradMode guard(create_graph);
+  Run run(retain_graph || create_graph, create_graph);
+  std::vector<Tensor> results(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    DY_CHECK(inputs[i].requires_grad(), "grad: an input does not require grad: input {} is {}", i, describe(inputs[i]));
+    run.wanted.push_back({edge_of(inputs[i]), &results[i]});
+  }
+  for (size_t i = 0; i < outputs.size(); ++i)
+    run.deliver(edge_of(outputs[i]), root_gradient(outputs[i], i < grad_outputs.size() ? grad_outputs[i] : Tensor()));
+  run.run();
+  for (size_t i = 0; i < results.size(); ++i)
+    DY_CHECK(allow_unused || results[i].defined(),
+             "grad: an input was not used: the outputs do not depend on input {} ({}); pass allow_unused=true", i,
+             describe(inputs[i]));
+  return results;
+}
+
+Tensor Tensor::grad() const { return p_ && p_->meta ? p_->meta->grad : Tensor(); }
+void Tensor::set_grad(const Tensor& g) const {
+  if (!g.defined() && !p_->meta) return;
+  auto_meta(*p_).grad = g;
+}
+Tensor& Tensor::requires_grad_(bool on) {
+  DY_CHECK(is_leaf(), "requires_grad_: not a leaf: {} was made by {}; detach() it first", describe(*this), grad_fn());
+  DY_CHECK(!on || !dtype().is_scaled(),
+           "requires_grad_: {} holds codes, not weights that can move; train with QAT on float weights, or add LoRA factors",
+           describe(*this));
+  DY_CHECK(!on || dtype().is_floating_point(), "requires_grad_: only floating-point tensors have gradients: this is {}",
+           describe(*this));
+  p_->flags = uint8_t(on ? p_->flags | kRequiresGrad : p_->flags & ~kRequiresGrad);
+  return *this;
+}
+std::string Tensor::grad_fn() const {
+  if (is_leaf()) return "";
+  std::string name;
+  bool upper = true;
+  for (const char* s = op_name(p_->node->id); *s; ++s) {
+    if (*s == '_') {
+      upper = true;
+      continue;
+    }
+    name += upper ? char(std::toupper(*s)) : *s;
+    upper = false;
+  }
+  return name + "Backward";
+}
+void register_hook(const Tensor& t, std::function<Tensor(const Tensor&)> hook) {
+  DY_CHECK(t.is_leaf() && t.requires_grad(), "register_hook: {} is not a leaf that requires grad", describe(t));
+  auto_meta(*t.impl()).hooks.push_back(std::move(hook));
+}
+
+}  // namespace dyadic::inline v1

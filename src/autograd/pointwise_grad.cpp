@@ -1,0 +1,61 @@
+// Gradients of pointwise ops, from their lambdas.
+#include "autograd/engine.h"
+#include "loops/pointwise.h"
+#include "ops/tracer.h"
+
+namespace dyadic::inline v1 {
+namespace {
+
+// The shape of the gradient tile's result: everything broadcast, the output's shape.
+Tensor run_tile(const OpDef& op, const Grad& g, int k) {
+  const Pointwise& pw = op.pw;
+  DType dtype = g.g().dtype();
+  DType common = dtype.is_floating_point() ? dtype : f32;
+  Compute compute =
+      compute_type(common) == Compute::f64 || compute_type(g.in_meta(k).dtype) == Compute::f64 ? Compute::f64 : Compute::f32;
+  Tensor inputs[kMaxInputs], output;
+  PointwiseLoop loop;
+  loop.compute = compute;
+  loop.tile = pw.grad[k][int(compute)];
+  loop.in[0] = &g.g();
+  for (int i = 0; i < pw.inputs; ++i)
+    if (op.needs[k] & in(i)) {
+      inputs[i] = g.in(i);
+      loop.in[1 + i] = &inputs[i];
+    }
+  if (op.needs[k] & out(0)) {
+    output = g.out();
+    loop.in[1 + pw.inputs] = &output;
+  }
+  loop.inputs = pw.inputs + 2;
+  double params[4];
+  for (int i = 0; i < pw.params; ++i) params[i] = g.real(pw.inputs + i);
+  loop.params = params;
+  const Meta& m = g.out_meta();
+  // An input of the output's shape gets its gradient in its own dtype at once; a broadcast one is summed afterwards.
+  bool same_shape = g.in_meta(k).shape() == m.shape();
+  Tensor result = make_tensor(m.shape(), same_shape ? g.in_meta(k).dtype : compute == Compute::f64 ? f64 : f32, m.device);
+  if (!m.device.is_meta()) loop.run(result);
+  return result;
+}
+
+Tensor run_traced(const OpDef& op, const Grad& g, int k) {
+  const Pointwise& pw = op.pw;
+  Tracer tracer;
+  Traced in[kMaxInputs + 2], params[4];
+  in[0] = tracer.enter(g.g());
+  for (int i = 0; i < pw.inputs; ++i)
+    if (op.needs[k] & dyadic::in(i)) in[1 + i] = tracer.enter(g.in(i));
+  if (op.needs[k] & out(0)) in[1 + pw.inputs] = tracer.enter(g.out());
+  for (int i = 0; i < pw.params; ++i) params[i] = tracer.constant(g.real(pw.inputs + i));
+  return tracer.value(pw.trace_grad[k](in, params));
+}
+
+}  // namespace
+
+void pointwise_backward(const OpDef& op, Grad& g) {
+  for (int k = 0; k < op.pw.inputs; ++k)
+    if (g.needs(k) && op.pw.grad[k][0]) g.set(k, op.pw.grad_is_g[k] ? g.g() : GradMode::enabled() ? run_traced(op, g, k) : run_tile(op, g, k));
+}
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,94 @@
+// parallel_for: cuts the work, carries exceptions out, counts threads. The threads themselves: threads_openmp.cpp,
+// threads_std.cpp.
+#include "base/parallel.h"
+
+#include <sched.h>
+
+#include <cstdlib>
+
+#include "base/check.h"
+#include "base/job.h"
+
+namespace dyadic::inline v1 {
+
+namespace {
+
+int default_threads() {
+  if (const char* text = std::getenv("OMP_NUM_THREADS")) {
+    char* end;
+    long n = std::strtol(text, &end, 10);  // "4,2": the first number is the outer level's
+    if (end != text && n >= 1 && n <= 4096) return int(n);
+  }
+  cpu_set_t set;  // machines with more than 1024 processors fail here and get one thread; OMP_NUM_THREADS says otherwise
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+std::atomic<int>& threads() {
+  static std::atomic<int> n{default_threads()};
+  return n;
+}
+
+void run(int64_t n, int64_t chunk, FunctionRef<void(int64_t, int64_t)> body) {
+  int count = num_threads();
+  int64_t pieces = (n + chunk - 1) / chunk;
+  if (pieces <= 1 || count == 1 || thread_state().inside) {
+    body(0, n);
+    return;
+  }
+  Job job{body, n, chunk, pieces};
+  run_on_threads(job, count);
+  if (job.error) std::rethrow_exception(job.error);
+}
+
+}  // namespace
+
+ThreadState& thread_state() {
+  static thread_local ThreadState state;
+  return state;
+}
+
+void Job::run(int index) noexcept {
+  ThreadState& state = thread_state();
+  ThreadState before = state;
+  state = {index, true};
+  for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < pieces;) {
+    try {
+      body(i * chunk, i + 1 == pieces ? n : (i + 1) * chunk);
+    } catch (...) {
+      next.store(pieces, std::memory_order_relaxed);
+      std::lock_guard lock(mutex);
+      if (i < failed) failed = i, error = std::current_exception();
+    }
+  }
+  state = before;
+}
+
+void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {
+  if (n <= grain) {
+    if (n > 0) body(0, n);
+    return;
+  }
+  // Four pieces per thread: when another process takes a core away, the other threads finish the work; one piece costs about 20
+  // ns.
+  int64_t chunk = n / (int64_t(num_threads()) * 4);
+  run(n, chunk > grain ? chunk : grain < 1 ? 1 : grain, body);
+}
+
+void parallel_each(int64_t n, FunctionRef<void(int64_t)> body) {
+  auto range = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) body(i);
+  };
+  if (n > 0) run(n, 1, range);
+}
+
+int num_threads() { return threads().load(std::memory_order_relaxed); }
+void set_num_threads(int n) {
+  DY_CHECK_AS(ValueError, n >= 1, "set_num_threads: at least one thread is needed: n is {}", n);
+  DY_CHECK_AS(ValueError, n <= 4096,
+              "set_num_threads: more than 4096 threads: n is {}; the number of cores is the useful limit", n);
+  threads().store(n, std::memory_order_relaxed);
+}
+int thread_index() { return thread_state().index; }
+bool in_parallel() { return thread_state().inside; }
+
+}  // namespace dyadic::inline v1

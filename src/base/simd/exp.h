@@ -1,0 +1,128 @@
+// exp and its family on vectors: exp, exp2, expm1, tanh, sigmoid. Every special value comes out as IEEE 754 and C say: NaN
+// stays, overflow gives infinity, small results are subnormal, the sign of zero survives. Errors are measured in tests/base.
+//
+// Polynomials are minimax fits (Remez, then coefficients rounded one by one); their errors stand beside them.
+#pragma once
+#include "base/simd/vec.h"
+
+namespace dyadic::DY_ISA {
+
+namespace math {
+
+// c0 + c1 x + c2 x^2 ...
+template <class T> DY_INLINE Vec<T> poly(Vec<T>, double c0) { return c0; }
+template <class T, class... C> DY_INLINE Vec<T> poly(Vec<T> x, double c0, C... c) { return fma(poly(x, c...), x, Vec<T>(c0)); }
+
+template <class T> inline constexpr bool kF32 = sizeof(T) == 4;
+template <class T> inline constexpr int kMantissa = kF32<T> ? 23 : 52;
+template <class T>
+inline constexpr double kTiny = kF32<T> ? 0x1p-40 : 0x1p-70;  // f(x) = x to the last bit when f(x) = x + O(x^2) or O(x^3)
+// Adding 1.5 * 2^mantissa leaves the nearest integer in the low bits: round() for |x| < 2^(mantissa - 1).
+template <class T> inline constexpr double kRounder = kF32<T> ? 0x1.8p23 : 0x1.8p52;
+
+template <class T> DY_INLINE auto bits(Vec<T> x) { return hn::BitCast(hn::RebindToUnsigned<hn::ScalableTag<T>>(), x.v); }
+template <class T, class U> DY_INLINE Vec<T> from_bits(U u) { return hn::BitCast(Vec<T>::d, u); }
+template <class T> DY_INLINE Vec<T> round_near(Vec<T> x) { return (x + kRounder<T>)-kRounder<T>; }
+// Limits that let NaN through: the machine's min and max give their second operand when one is NaN.
+template <class T> DY_INLINE Vec<T> clamp(Vec<T> x, double low, double high) {
+  return hn::Min(Vec<T>(high).v, hn::Max(Vec<T>(low).v, x.v));
+}
+// 2^n for integral n within the normal exponents.
+template <class T> DY_INLINE Vec<T> pow2(Vec<T> n) {
+  constexpr int kBias = kF32<T> ? 127 : 1023;
+  return from_bits<T>(hn::ShiftLeft<kMantissa<T>>(bits(n + (kRounder<T> + kBias))));
+}
+// p * 2^n, rounded once, for p in [0.5, 2] and n up to twice the normal exponents: subnormals and infinity come out right.
+template <class T> DY_INLINE Vec<T> scale(Vec<T> p, Vec<T> n) {
+#if DY_AVX512
+  if constexpr (kF32<T>) {
+    return Vec<T>(typename Vec<T>::Raw{_mm512_scalef_ps(p.v.raw, n.v.raw)});
+  } else {
+    return Vec<T>(typename Vec<T>::Raw{_mm512_scalef_pd(p.v.raw, n.v.raw)});
+  }
+#else
+  Vec<T> half = round_near(n * 0.5);
+  return p * pow2(half) * pow2(n - half);
+#endif
+}
+
+// n = round((a + b) / ln 2), r = a + b - n ln 2; b is a small correction. The high part of ln 2 has trailing zeros, so that its
+// product with n is exact without a fused multiply-add.
+template <class T> struct Reduced {
+  Vec<T> n, r;
+};
+template <class T> DY_INLINE Reduced<T> reduce(Vec<T> a) {
+  constexpr double kHigh = kF32<T> ? 0x1.62e4p-1 : 0x1.62e42feep-1;
+  constexpr double kLow = kF32<T> ? 0x1.7f7d1cf79abcap-20 : 0x1.a39ef35793c76p-33;
+  Vec<T> n = fma(a, Vec<T>(1.4426950408889634), Vec<T>(kRounder<T>)) - kRounder<T>;
+  Vec<T> r = fma(n, Vec<T>(-kHigh), a);
+  return {n, fma(n, Vec<T>(-kLow), r)};
+}
+// exp(r) - 1 on |r| <= ln(2)/2; relative error 2^-26 (f32), 2^-59.8 (f64).
+template <class T> DY_INLINE Vec<T> expm1_near(Vec<T> r) {
+  Vec<T> p;
+  if constexpr (kF32<T>) {
+    p = poly(r, 0.49999997, 0.16666539, 0.0416677482, 0.00836708769, 0.00138378621);
+  } else {
+    p = poly(r, 0.5, 0.1666666666666667684, 0.0416666666666665117, 0.008333333333321665468, 0.001388888888896098236,
+             0.0001984126988604260693, 0.00002480158717568207795, 2.755724428913875524e-6, 2.755739960523368574e-7,
+             2.51090110396086075e-8, 2.087637708470949166e-9);
+  }
+  return fma(p, r * r, r);
+}
+template <class T> inline constexpr double kExpLow = kF32<T> ? -104 : -746;  // below, exp rounds to zero
+template <class T> inline constexpr double kExpHigh = kF32<T> ? 89 : 710;    // above, it overflows
+
+// exp(a + b), |b| much smaller than 1: for arguments known to more digits than a Vec holds. a within the limits above.
+template <class T> DY_INLINE Vec<T> exp_sum(Vec<T> a, Vec<T> b) {
+  Reduced<T> x = reduce(a);
+  return scale(expm1_near(x.r + b) + 1, x.n);
+}
+// exp(x) - 1 for limits the caller has applied: 2^n overflows only where the result does.
+template <class T> DY_INLINE Vec<T> expm1_core(Vec<T> x) {
+  Reduced<T> y = reduce(x);
+  Vec<T> half = pow2(y.n - 1);  // half of 2^n, which itself may overflow
+  Vec<T> h = fma(half, expm1_near(y.r), half - 0.5);
+  return h + h;
+}
+
+}  // namespace math
+
+template <class T> DY_INLINE Vec<T> exp(Vec<T> x) {
+  math::Reduced<T> y = math::reduce(math::clamp(x, math::kExpLow<T>, math::kExpHigh<T>));
+  return math::scale(math::expm1_near(y.r) + 1, y.n);
+}
+
+template <class T> DY_INLINE Vec<T> exp2(Vec<T> x) {
+  using namespace math;
+  x = clamp(x, kF32<T> ? -151 : -1076, kF32<T> ? 129 : 1025);
+  Vec<T> n = round_near(x), r = x - n, p;
+  if constexpr (kF32<T>) {  // (2^r - 1) / r; 2^-26.3, 2^-55 with the rounding of ln 2
+    p = poly(r, 0.693147182, 0.240225941, 0.0555036627, 0.00962544512, 0.00133879262, 0.000133325113);
+  } else {
+    p = poly(r, 0.6931471805599452862, 0.2402265069591013047, 0.05550410866482009126, 0.009618129107593992311,
+             0.00133335581467716258, 0.0001540353045728982723, 0.00001525273349673467493, 1.321543518666536437e-6,
+             1.017819777788512688e-7, 7.073800754060404992e-9, 4.435083506305937399e-10);
+  }
+  return scale(fma(p, r, Vec<T>(1)), n);
+}
+
+template <class T> DY_INLINE Vec<T> expm1(Vec<T> x) {
+  using namespace math;
+  Vec<T> y = expm1_core(clamp(x, kF32<T> ? -18 : -40, kExpHigh<T>));
+  return select(abs(x) < kTiny<T>, x, y);
+}
+
+template <class T> DY_INLINE Vec<T> tanh(Vec<T> x) {
+  using namespace math;
+  Vec<T> two_x = clamp(abs(x) * 2, 0, kF32<T> ? 20 : 44);  // from 9.02 and 19.1 on the result rounds to 1
+  Vec<T> e = expm1_core(two_x);
+  return copysign(select(two_x < 2 * kTiny<T>, abs(x), e / (e + 2)), x);
+}
+
+template <class T> DY_INLINE Vec<T> sigmoid(Vec<T> x) {  // e / (1 + e) for negative x keeps tiny results exact to the last bits
+  Vec<T> e = exp(-abs(x));
+  return select(x < 0, e, Vec<T>(1)) / (e + 1);
+}
+
+}  // namespace dyadic::DY_ISA

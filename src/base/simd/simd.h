@@ -1,0 +1,11 @@
+// What a file that is compiled once per instruction set computes with, and its precompiled header: Vec and Mask (float,
+// double), their mathematical functions, and Lane (integers). Such a file lives in namespace dyadic::DY_ISA and instantiates
+// nothing of std.
+#pragma once
+#include "base/simd/erf.h"
+#include "base/simd/exp.h"
+#include "base/simd/lane.h"
+#include "base/simd/log.h"
+#include "base/simd/pow.h"
+#include "base/simd/trig.h"
+#include "base/simd/vec.h"

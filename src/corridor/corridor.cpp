@@ -1,0 +1,213 @@
+// The corridor: autocast -> dtype and shape rule -> ledger -> outputs and workspace -> kernel -> record for backward.
+// Whatever can fail fails before the kernel runs.
+#include "corridor/call.h"
+#include "corridor/counters.h"
+#include "corridor/tape.h"
+#include "loops/decode.h"
+#include "loops/pointwise.h"
+
+namespace dyadic::inline v1 {
+
+constinit thread_local uint32_t t_modes = 0;
+constinit Interceptors g_interceptors;
+
+namespace {
+
+bool wants_grad(const Arg* args, int n) {
+  bool any = false;
+  for (int i = 0; i < n; ++i) {
+    if (args[i].kind == Arg::Kind::tensor)
+      any |= args[i].tensor->impl()->flags & kRequiresGrad;
+    else if (args[i].kind == Arg::Kind::tensors)
+      for (uint32_t j = 0; j < args[i].n; ++j) any |= args[i].tensor[j].impl()->flags & kRequiresGrad;
+  }
+  return any;
+}
+
+// Scratch of one call, charged as workspace, gone when the call is.
+struct Workspace {
+  Device device;
+  int64_t bytes = 0;
+  void* p = nullptr;
+  Workspace(Device d, int64_t wanted) : device(d) {
+    if (wanted <= 0) return;
+    const DeviceMemory& memory = device_memory(d);
+    bytes = memory.rounded(wanted);
+    ledger_add(d, Category::workspace, t_module, bytes);
+    try {
+      p = memory.allocate(bytes);
+    } catch (...) {
+      ledger_remove(d, Category::workspace, t_module, bytes);
+      throw;
+    }
+  }
+  ~Workspace() {
+    if (!bytes) return;
+    device_memory(device).release(p, bytes);
+    ledger_remove(device, Category::workspace, t_module, bytes);
+  }
+  Workspace(const Workspace&) = delete;
+};
+
+void run_pointwise(Call& c) {
+  const OpDef& op = c.op;
+  PointwiseLoop loop;
+  loop.compute = Compute(int(c.scratch[0]));
+  loop.tile = op.pw.forward[int(loop.compute)];
+  loop.mask_out = op.types == Types::compare;
+  for (int i = 0; i < op.pw.inputs; ++i) loop.in[i] = &c.tensor(i);
+  loop.inputs = op.pw.inputs;
+  double params[4];
+  for (int i = 0; i < op.pw.params; ++i) params[i] = c.scalar(op.pw.inputs + i).real();
+  loop.params = params;
+  loop.run(c.out[0]);
+}
+
+// A scaled input of a kernel that does not read it is decoded to its compute type, as workspace, for the length of the call.
+void decode_inputs(Call& c, Arg* args, Tensor* held) {
+  CategoryScope scope(Category::workspace);
+  for (int i = 0; i < c.nargs; ++i)
+    if (args[i].kind == Arg::Kind::tensor && args[i].tensor->impl()->dtype.format()->is_scaled()) {
+      held[i] = decode_scaled(*args[i].tensor);
+      args[i].tensor = &held[i];
+    }
+}
+
+bool any_scaled(const Arg* args, int n) {
+  bool any = false;
+  for_each_tensor(args, n, [&](const Tensor& t, int) { any |= t.impl()->dtype.format()->is_scaled(); });
+  return any;
+}
+
+void execute(Call& c, bool allocate) {
+  const OpDef& op = c.op;
+  if (op.kind == OpKind::view) {
+    op.forward(c);
+    return;
+  }
+  if (allocate)
+    for (int i = 0; i < c.nout; ++i)
+      if (c.spec[i].dtype) c.out[i] = make_tensor(c.spec[i].shape(), c.spec[i].dtype, c.spec[i].device);
+  bool on_meta = c.spec[0].device.is_meta();
+  Tensor held[kMaxArgs];
+  Arg decoded[kMaxArgs];
+  Arg* given = c.args;
+  if (!op.accepts_scaled && any_scaled(c.args, c.nargs)) [[unlikely]] {
+    std::copy(c.args, c.args + c.nargs, decoded);
+    decode_inputs(c, decoded, held);
+    c.args = decoded;
+  }
+  {
+    Workspace workspace(c.spec[0].device, op.workspace ? op.workspace(c) : 0);
+    c.workspace = workspace.p;
+    if (!on_meta) op.kind == OpKind::pointwise ? run_pointwise(c) : op.forward(c);
+  }
+  c.args = given;
+}
+
+void observe(Op id, const OpDef& op, const Call& c) {
+  if (t_modes & kCounting) count_call(id, op, c);
+  if ((t_modes & kRounding) && g_interceptors.rounding) g_interceptors.rounding(id, op, c.args, c.nargs, c.out, c.nout);
+}
+
+void dispatch(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
+  Call c(op, op_name(id), args, n, out);
+  check_same_device(c.name, args, n);
+  if (op.kind == OpKind::pointwise)
+    infer_pointwise(c);
+  else
+    op.infer(c);
+  execute(c, true);
+  if (t_modes & (kCounting | kRounding)) [[unlikely]]
+    observe(id, op, c);
+  if (!(t_modes & kNoGrad) && wants_grad(args, n)) record(id, op, args, n, out, c.nout);
+}
+
+// The common small case: a pointwise op on dense tensors of one shape and of its own compute type. Returns false to go the long
+// way.
+bool fast_pointwise(Op id, const OpDef& op, const Arg* args, int n, Tensor* out) {
+  const Pointwise& pw = op.pw;
+  if (pw.params || args[0].kind != Arg::Kind::tensor) return false;
+  const TensorImpl& a = *args[0].tensor->impl();
+  const void* in[kMaxInputs];
+  if (!(a.flags & kContiguous) || (a.dtype != f32 && a.dtype != f64) || op.types == Types::compare || a.numel > 4096 ||
+      a.device().is_meta())
+    return false;
+  uint8_t flags = a.flags;
+  in[0] = a.data();
+  for (int i = 1; i < n; ++i) {
+    if (args[i].kind != Arg::Kind::tensor) return false;
+    const TensorImpl& b = *args[i].tensor->impl();
+    if (!(b.flags & kContiguous) || b.dtype != a.dtype || b.ndim != a.ndim || b.device() != a.device()) return false;
+    for (int d = 0; d < a.ndim; ++d)
+      if (a.sizes[d] != b.sizes[d]) return false;
+    flags |= b.flags;
+    in[i] = b.data();
+  }
+  out[0] = make_tensor(a.shape(), a.dtype, cpu);
+  pw.forward[a.dtype == f32 ? 0 : 1](in, out[0].impl()->data(), nullptr, a.numel);
+  if ((flags & kRequiresGrad) && !(t_modes & kNoGrad)) record(id, op, args, n, out, 1);
+  return true;
+}
+
+}  // namespace
+
+void call_op(Op id, Arg* args, int n, Tensor* out) {
+  const OpDef& op = op_def(id);
+  if (!(t_modes & ~kNoGrad)) [[likely]] {
+    if (op.kind == OpKind::pointwise && fast_pointwise(id, op, args, n, out)) return;
+    if (op.kind != OpKind::composite) return dispatch(id, op, args, n, out);
+  }
+  if (op.kind == OpKind::composite) {
+    out[0] = op.compose(args);
+    return;
+  }
+  if ((t_modes & kAutocast) && g_interceptors.autocast) {
+    Arg copy[kMaxArgs];
+    std::copy(args, args + n, copy);
+    Frame frame{copy, n, {}};
+    g_interceptors.autocast(id, op, frame);
+    return dispatch(id, op, copy, n, out);
+  }
+  dispatch(id, op, args, n, out);
+}
+
+void call_op_inplace(Op id, Arg* args, int n) {
+  const OpDef& op = op_def(id);
+  const Tensor& self = *args[0].tensor;
+  Tensor out[kMaxOutputs] = {self};
+  Call c(op, op_name(id), args, n, out);
+  check_same_device(c.name, args, n);
+  if (op.kind == OpKind::pointwise)
+    infer_pointwise(c);
+  else
+    op.infer(c);
+  DY_CHECK(c.spec[0].shape() == self.sizes(),
+           "{}_: the result does not fit: self is {}, the result {}; use the out-of-place form", c.name, describe(self),
+           shape_text(c.spec[0].shape()));
+  const Format &from = *c.spec[0].dtype.format(), &to = *self.dtype().format();
+  DY_CHECK(!(from.def->kind == Kind::floating && to.def->kind != Kind::floating && !to.is_scaled()) &&
+               !(to.def->kind == Kind::boolean && &from != &to),
+           "{}_: the result would lose its kind: self is {}, the result {}; use the out-of-place form", c.name, describe(self),
+           c.spec[0].dtype.name());
+  DY_CHECK_AS(TypeError, !to.is_scaled() || op.kind == OpKind::kernel,
+              "{}_: self is {}: scaled tensors are written whole; use copy_", c.name, describe(self));
+  bool grad = !(t_modes & kNoGrad) && wants_grad(args, n);
+  if (grad) {
+    DY_CHECK(!(self.is_leaf() && self.requires_grad()),
+             "{}_: a leaf that requires grad is written in place; wrap it in no_grad, or use the out-of-place form", c.name);
+    DY_CHECK(self.impl()->offset == 0 && self.numel() * self.dtype().itemsize() == self.impl()->storage->bytes,
+             "{}_: a view is written in place while gradients are recorded; use the out-of-place form", c.name);
+  }
+  execute(c, false);
+  bump(self);
+  if (t_modes & (kCounting | kRounding)) [[unlikely]]
+    observe(id, op, c);
+  if (grad) record_inplace(id, op, args, n, self);
+}
+
+GradMode::GradMode(bool on) : before_(t_modes) { t_modes = on ? t_modes & ~uint32_t(kNoGrad) : t_modes | kNoGrad; }
+GradMode::~GradMode() { t_modes = (t_modes & ~uint32_t(kNoGrad)) | (before_ & kNoGrad); }
+bool GradMode::enabled() { return !(t_modes & kNoGrad); }
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,67 @@
+#include "corridor/counters.h"
+
+#include <map>
+#include <mutex>
+
+namespace dyadic::inline v1 {
+namespace {
+
+struct Table {
+  std::mutex mutex;
+  std::map<std::pair<std::string, std::string>, OpCount> rows;
+};
+Table& table() {
+  static Table* t = new Table;
+  return *t;
+}
+
+}  // namespace
+
+void count_work(const char* name, DType dtype, double flops, double bytes) {
+  Table& t = table();
+  std::lock_guard lock(t.mutex);
+  OpCount& row = t.rows[{name, dtype.name()}];
+  row.op = name;
+  row.dtype = dtype;
+  ++row.calls;
+  row.flops += flops;
+  row.bytes += bytes;
+}
+
+void count_call(Op id, const OpDef& op, const Call& call) {
+  if (op.kind == OpKind::view) return;
+  DType seen;
+  double bytes = 0;
+  for_each_tensor(call.args, call.nargs, [&](const Tensor& t, int) {
+    DType d = t.dtype();
+    bytes += double(t.nbytes());
+    if (d.is_scaled()) d = f32;  // what the kernel computes in
+    if (d.is_floating_point() && !(t.impl()->flags & kNumber)) seen = seen ? promote_types(seen, d) : d;
+  });
+  double outputs = 0;
+  for (int i = 0; i < call.nout; ++i)
+    if (call.out[i].defined()) outputs += double(call.out[i].numel()), bytes += double(call.out[i].nbytes());
+  double flops = op.kind == OpKind::pointwise ? op.pw.flops * outputs : op.flops ? op.flops(call) : 0;
+  count_work(op_name(id), seen ? seen : call.out[0].dtype(), flops, bytes);
+}
+
+Counting::Counting() : before_(t_modes) { t_modes |= kCounting; }
+Counting::~Counting() { t_modes = (t_modes & ~kCounting) | (before_ & kCounting); }
+std::vector<OpCount> Counting::counts() {
+  Table& t = table();
+  std::lock_guard lock(t.mutex);
+  std::vector<OpCount> out;
+  for (auto& [key, row] : t.rows) out.push_back(row);
+  return out;
+}
+double Counting::flops() {
+  double sum = 0;
+  for (const OpCount& c : counts()) sum += c.flops;
+  return sum;
+}
+void Counting::clear() {
+  std::lock_guard lock(table().mutex);
+  table().rows.clear();
+}
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,10 @@
+// The corridor's side of counters.h.
+#pragma once
+#include "corridor/call.h"
+#include "dyadic/counters.h"
+
+namespace dyadic::inline v1 {
+void count_call(Op id, const OpDef& op, const Call& call);
+// Work outside of ops (a fused optimizer step): counted under a name.
+void count_work(const char* name, DType dtype, double flops, double bytes);
+}  // namespace dyadic::inline v1

@@ -1,0 +1,70 @@
+// The record of an op: everything that is known about it, in one constant. Bindings, stubs, the reference page, the autocast
+// list, the FLOP table and the test matrix are computed from these; there is no other list of ops.
+#pragma once
+#include "formats/format.h"
+
+namespace dyadic::inline v1 {
+
+class Call;  // corridor/call.h
+class Grad;  // corridor/tape.h
+class Tensor;
+struct Arg;
+struct Traced;
+
+enum class OpKind : uint8_t {
+  kernel,     // infer, then forward fills the outputs the corridor allocated
+  pointwise,  // tiles; infer, forward and backward are the generic ones
+  view,       // forward makes a view of args[0]; no memory, no arithmetic
+  composite,  // compose() calls other ops; never reaches the corridor itself
+};
+enum class Types : uint8_t {
+  same,       // result has the promoted type of the inputs
+  float_out,  // integers become the default float
+  compare,    // computed in the promoted type, result is bool
+  custom,     // infer decides
+};
+enum class Amp : uint8_t { promote, lower, f32 };  // under autocast: leave, run in the low type, run in f32
+
+// As in loops/pointwise.h: params are the Scalar arguments in the signature's order.
+using Tile = void (*)(const void* const* in, void* out, const double* params, int64_t n);
+
+inline constexpr int kMaxInputs = 4;
+struct Pointwise {
+  int inputs = 0, params = 0;
+  Tile forward[4]{};           // by Compute; null: not defined there
+  Tile grad[kMaxInputs][4]{};  // dL/d input k of (g, inputs..., output); null: none
+  int flops = 0, grad_flops[kMaxInputs]{};
+  bool grad_is_g[kMaxInputs]{};                                       // the gradient is g itself: nothing to compute
+  Traced (*trace)(const Traced* in, const Traced* params) = nullptr;  // the same lambda on a tracer
+  Traced (*trace_grad[kMaxInputs])(const Traced* in, const Traced* params){};
+};
+
+// Bits of OpDef::needs: what the gradient of input i reads.
+constexpr uint16_t in(int i) { return uint16_t(1u << i); }
+constexpr uint16_t out(int i) { return uint16_t(1u << (8 + i)); }
+
+struct OpDef {
+  const char* sig;       // PyTorch's notation: "add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
+  const char* doc = "";  // one line or a few: shapes, dtypes, formula, source
+  OpKind kind = OpKind::kernel;
+  Types types = Types::custom;
+  Amp amp = Amp::promote;
+  bool inplace = false;       // also exists as `name_`
+  double low = -3, high = 3;  // where the op suite samples its inputs
+  const char* samples = "";   // further calls for the op suite: lines of its small language (tests/op_suite/README.md)
+  const char* bad = "";       // calls that must fail: lines "call => exact text"
+  const char* skip = "";      // reasons why a check of the suite does not apply: lines "check: reason"
+
+  Pointwise pw{};
+  void (*infer)(Call&) = nullptr;               // dtype and shape rule: sets the outputs' specs
+  void (*forward)(Call&) = nullptr;             // the CPU kernel
+  void (*backward)(Grad&) = nullptr;            // written in ops
+  uint16_t needs[8]{};                          // of backward, per input: in(i) | out(j)
+  double (*flops)(const Call&) = nullptr;       // null: moves data only (0)
+  int64_t (*workspace)(const Call&) = nullptr;  // bytes of scratch the kernel wants
+  Tensor (*compose)(const Arg* args) = nullptr;
+  bool random = false;                          // draws from the generator: the call index is part of the result
+  bool accepts_scaled = false;  // the kernel reads scaled inputs itself
+};
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,241 @@
+// Recording, and the life of tape nodes.
+#include "corridor/tape.h"
+
+#include <cstring>
+
+namespace dyadic::inline v1 {
+
+void destroy_tape(TensorImpl& t) noexcept;
+
+namespace {
+
+std::atomic<uint64_t> g_seq{1};
+
+// Nodes whose last reference went while another node was being freed: a chain of a million must not become a million stack
+// frames.
+constinit thread_local Node* t_dead = nullptr;
+constinit thread_local bool t_freeing = false;
+
+void free_node(Node& n) {
+  release_saved(n);
+  for (int i = 0; i < n.nin; ++i) {
+    if (n.edges[i].node) release(n.edges[i].node);
+    if (n.edges[i].leaf) Tensor::adopt(n.edges[i].leaf);
+  }
+  size_t bytes = n.bytes;
+  for (int i = 0; i < n.nin + n.nout; ++i) n.saved[i].~Saved();
+  n.~Node();
+  pool_release(&n, bytes);
+}
+
+struct Shape {
+  int nin = 0, dims = 0;
+  size_t ints = 0;
+};
+Shape measure(const Arg* args, int n, const Tensor* out, int nout) {
+  Shape s;
+  s.nin = for_each_tensor(args, n, [&](const Tensor& t, int) { s.dims += t.impl()->ndim; });
+  for (int i = 0; i < nout; ++i)
+    if (out[i].defined()) s.dims += out[i].impl()->ndim;
+  for (int i = 0; i < n; ++i)
+    if (args[i].kind == Arg::Kind::ints)
+      s.ints += args[i].n;
+    else if (args[i].kind == Arg::Kind::text)
+      s.ints += (args[i].n + 7) / 8;
+  return s;
+}
+
+Meta make_meta(const Tensor& t, int64_t*& dims) {
+  const TensorImpl& i = *t.impl();
+  Meta m{i.dtype, i.ndim, i.device(), dims};
+  for (int d = 0; d < i.ndim; ++d) *dims++ = i.sizes[d];
+  return m;
+}
+
+// Counts a save on the storage: the first turns a temporary into an activation.
+void save(Saved& s, const Tensor& t) {
+  Storage& st = *t.impl()->storage;
+  s.version = st.version.load(std::memory_order_relaxed);
+  if (st.saves.fetch_add(1, std::memory_order_relaxed) == 0 && st.category == Category::temporary)
+    set_category(t, Category::activation);
+  s.tensor = t;
+}
+
+Tensor alias(const Tensor& t) {  // the same view without its history
+  const TensorImpl& i = *t.impl();
+  return make_view(t, i.shape(), {i.strides, i.ndim}, i.offset);
+}
+
+Node* make_node(Op id, const OpDef& op, const Arg* args, int n, const Tensor* out, int nout) {
+  Shape s = measure(args, n, out, nout);
+  int total = s.nin + nout;
+  size_t bytes = sizeof(Node) + sizeof(Edge) * size_t(s.nin) + sizeof(Saved) * size_t(total) + sizeof(Meta) * size_t(total) +
+                 sizeof(Arg) * size_t(n) + sizeof(int64_t) * (size_t(s.dims) + s.ints);
+  Node* node = new (pool_allocate(bytes)) Node;
+  char* at = reinterpret_cast<char*>(node + 1);
+  auto take = [&](auto type, int count) {
+    using T = typename decltype(type)::type;
+    T* p = reinterpret_cast<T*>(at);
+    at += sizeof(T) * size_t(count);
+    for (int i = 0; i < count; ++i) new (p + i) T();
+    return p;
+  };
+  node->edges = take(std::type_identity<Edge>(), s.nin);
+  node->saved = take(std::type_identity<Saved>(), total);
+  node->meta = take(std::type_identity<Meta>(), total);
+  node->args = take(std::type_identity<Arg>(), n);
+  auto* dims = reinterpret_cast<int64_t*>(at);
+  node->id = id;
+  node->nin = uint16_t(s.nin);
+  node->nout = uint16_t(nout);
+  node->nargs = uint16_t(n);
+  node->bytes = uint32_t(bytes);
+  node->module = t_module;
+  node->seq = g_seq.fetch_add(1, std::memory_order_relaxed);
+  uint16_t wanted = 0;
+  auto needs = [&](int i) {
+    if (op.kind == OpKind::pointwise || i < 8) return op.needs[i < 8 ? i : 7];
+    return op.needs[7];
+  };
+  for_each_tensor(args, n, [&](const Tensor& t, int i) {
+    TensorImpl& impl = *t.impl();
+    node->meta[i] = make_meta(t, dims);
+    if (!(impl.flags & kRequiresGrad)) return;
+    Edge& e = node->edges[i];
+    if (impl.node) {
+      impl.node->refs.fetch_add(1, std::memory_order_relaxed);
+      e.node = impl.node;
+      e.output = impl.output;
+    } else {
+      impl.refs.fetch_add(1, std::memory_order_relaxed);
+      e.leaf = &impl;
+    }
+    wanted |= needs(i);
+  });
+  for_each_tensor(args, n, [&](const Tensor& t, int i) {
+    if (i < 8 && (wanted & in(i))) save(node->saved[i], t);
+  });
+  for (int i = 0; i < n; ++i) {
+    Arg& a = node->args[i];
+    switch (args[i].kind) {
+      case Arg::Kind::tensor:
+      case Arg::Kind::tensors:
+        a.kind = args[i].kind;
+        a.n = args[i].n;
+        break;
+      case Arg::Kind::ints:
+        a = args[i];
+        std::copy(a.ints, a.ints + a.n, dims);
+        a.ints = dims;
+        dims += a.n;
+        break;
+      case Arg::Kind::text:
+        a = args[i];
+        std::memcpy(dims, a.text, a.n);
+        a.text = reinterpret_cast<const char*>(dims);
+        dims += (a.n + 7) / 8;
+        break;
+      default:
+        a = args[i];
+    }
+  }
+  for (int j = 0; j < nout; ++j)
+    if (out[j].defined()) {
+      node->meta[s.nin + j] = make_meta(out[j], dims);
+      if (wanted & dyadic::out(j)) save(node->saved[s.nin + j], alias(out[j]));
+    }
+  return node;
+}
+
+void attach(Node* node, const Tensor& t, int output) {
+  TensorImpl& i = *t.impl();
+  if (i.node) release(i.node);
+  node->refs.fetch_add(1, std::memory_order_relaxed);
+  i.node = node;
+  i.output = uint16_t(output);
+  i.flags |= kRequiresGrad;
+}
+
+[[gnu::noinline, gnu::cold]] void overwritten(const Node& n, const char* what, int i) {
+  fail(
+      "{}: a tensor needed for backward was overwritten: {} {} was written in place after the forward; clone it before writing",
+      op_name(n.id), what, i);
+}
+
+}  // namespace
+
+void release_saved(Node& n) {
+  for (int i = 0; i < n.nin + n.nout; ++i) {
+    Saved& s = n.saved[i];
+    if (!s.tensor.defined()) continue;
+    Storage& st = *s.tensor.impl()->storage;
+    if (st.saves.fetch_sub(1, std::memory_order_acq_rel) == 1 && st.category == Category::activation)
+      set_category(s.tensor, Category::temporary);
+    s.tensor = Tensor();
+  }
+}
+
+void release(Node* n) noexcept {
+  if (n->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  n->next_dead = t_dead;
+  t_dead = n;
+  if (t_freeing) return;
+  t_freeing = true;
+  while (Node* d = t_dead) {
+    t_dead = d->next_dead;
+    free_node(*d);
+  }
+  t_freeing = false;
+}
+
+void destroy_tape(TensorImpl& t) noexcept {
+  if (t.node) release(t.node);
+  if (t.meta) {
+    t.meta->~AutoMeta();
+    pool_release(t.meta, sizeof(AutoMeta));
+  }
+}
+
+AutoMeta& auto_meta(TensorImpl& t) {
+  if (!t.meta) t.meta = new (pool_allocate(sizeof(AutoMeta))) AutoMeta;
+  return *t.meta;
+}
+
+void record(Op id, const OpDef& op, const Arg* args, int n, Tensor* out, int nout) {
+  bool differentiable = op.backward || (op.kind == OpKind::pointwise && op.pw.grad[0][0]);
+  if (!differentiable) return;
+  Node* node = make_node(id, op, args, n, out, nout);
+  for (int j = 0; j < nout; ++j)
+    if (out[j].defined() && out[j].dtype().is_floating_point()) attach(node, out[j], j);
+  release(node);
+}
+
+void record_inplace(Op id, const OpDef& op, const Arg* args, int n, const Tensor& self) {
+  Tensor out[1] = {self};
+  Node* node = make_node(id, op, args, n, out, 1);
+  // What was saved of self before the write has the old version only if it is really needed: it was overwritten, so say so
+  // then.
+  for (int i = 0; i < node->nin; ++i)
+    if (node->saved[i].tensor.defined() && node->saved[i].tensor.impl()->storage == self.impl()->storage)
+      --node->saved[i].version;
+  attach(node, self, 0);
+  release(node);
+}
+
+Tensor Grad::in(int i) const {
+  const Saved& s = node.saved[i];
+  DY_ASSERT(s.tensor.defined());
+  if (s.tensor.version() != s.version) overwritten(node, "input", i);
+  return s.tensor;
+}
+
+Tensor Grad::out(int i) const {
+  const Saved& s = node.saved[node.nin + i];
+  DY_ASSERT(s.tensor.defined());
+  if (s.tensor.version() != s.version) overwritten(node, "output", i);
+  Tensor t = alias(s.tensor);
+  if (GradMode::enabled()) attach(&node, t, i);
+  return t;
+}
+
+}  // namespace dyadic::inline v1

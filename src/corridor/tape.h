@@ -1,0 +1,78 @@
+// The tape: a node per recorded call keeps what its gradient needs, and edges to the nodes that made its inputs.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "corridor/call.h"
+
+namespace dyadic::inline v1 {
+
+struct Edge {                  // where a gradient goes: to output `output` of a node, or to a leaf
+  Node* node = nullptr;        // strong
+  TensorImpl* leaf = nullptr;  // strong
+  uint16_t output = 0;
+  bool used() const { return node || leaf; }
+};
+struct Saved {
+  Tensor tensor;
+  uint32_t version = 0;
+};
+struct Meta {  // of an input or output, after the tensor itself may be gone
+  DType dtype;
+  uint8_t ndim;
+  Device device;
+  const int64_t* sizes;
+  IntList shape() const { return {sizes, ndim}; }
+};
+
+struct Node {
+  std::atomic<int32_t> refs{1};
+  uint16_t nin = 0, nout = 0, nargs = 0;
+  bool released = false;  // a backward without retain_graph has been here
+  Op id{};
+  uint32_t bytes = 0;      // of this allocation, arrays included
+  uint32_t module = 0;     // where the forward ran: backward is charged there
+  uint64_t seq = 0;        // creation order; backward runs it down
+  Edge* edges = nullptr;   // nin
+  Saved* saved = nullptr;  // nin inputs, then nout outputs; undefined where not needed
+  Meta* meta = nullptr;    // nin inputs, then nout outputs
+  Arg* args = nullptr;     // nargs, tensors blanked
+  Node* next_dead = nullptr;
+};
+void release(Node* n) noexcept;  // frees chains of any length without recursion
+void release_saved(Node& n);     // drops saved tensors only
+
+// Records `call` for outputs `out`: called by the corridor when an input requires grad.
+void record(Op id, const OpDef& op, const Arg* args, int n, Tensor* out, int nout);
+// The same for an in-place call: args[0] is what was overwritten.
+void record_inplace(Op id, const OpDef& op, const Arg* args, int n, const Tensor& self);
+
+struct AutoMeta {  // a leaf's gradient and hooks
+  Tensor grad;
+  std::vector<std::function<Tensor(const Tensor&)>> hooks;
+};
+AutoMeta& auto_meta(TensorImpl& t);
+
+// What a record's backward works with.
+class Grad {
+ public:
+  Node& node;
+  const Tensor* gradients;  // per output; may be undefined
+  Tensor* result;           // per input
+  const Tensor& g(int i = 0) const { return gradients[i]; }
+  bool needs(int i) const { return i < node.nin && node.edges[i].used(); }
+  Tensor in(int i) const;  // a saved input; an error if it was overwritten since
+  Tensor out(int i = 0) const;
+  const Meta& in_meta(int i) const { return node.meta[i]; }
+  const Meta& out_meta(int i = 0) const { return node.meta[node.nin + i]; }
+  bool has(int arg) const { return node.args[arg].kind != Arg::Kind::none; }
+  int64_t integer(int arg) const { return node.args[arg].integer; }
+  double real(int arg) const {
+    return node.args[arg].kind == Arg::Kind::scalar ? node.args[arg].scalar.real() : node.args[arg].real;
+  }
+  bool boolean(int arg) const { return node.args[arg].boolean; }
+  IntList ints(int arg) const { return {node.args[arg].ints, node.args[arg].n}; }
+  void set(int i, Tensor t) { result[i] = std::move(t); }
+};
+
+}  // namespace dyadic::inline v1

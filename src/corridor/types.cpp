@@ -1,0 +1,165 @@
+// Type promotion and the shape rules that many ops share.
+#include <algorithm>
+
+#include "corridor/call.h"
+
+namespace dyadic::inline v1 {
+namespace {
+
+constinit DType g_default = f32;
+
+int rank(const Format& f) { return f.def->kind == Kind::boolean ? 0 : f.def->kind == Kind::floating || f.is_scaled() ? 2 : 1; }
+
+}  // namespace
+
+DType default_dtype() { return g_default; }
+void set_default_dtype(DType d) {
+  DY_CHECK_AS(TypeError, d.is_floating_point(), "set_default_dtype: only floating-point dtypes: d is {}", d.name());
+  g_default = d;
+}
+
+DType promote_types(DType a, DType b) {
+  if (a == b) return a;
+  const Format &fa = *a.format(), &fb = *b.format();
+  if (fa.is_scaled()) return rank(fb) == 2 && !fb.is_scaled() ? b : f32;
+  if (fb.is_scaled()) return rank(fa) == 2 ? a : f32;
+  if (rank(fa) != rank(fb)) return rank(fa) > rank(fb) ? a : b;
+  if (rank(fa) == 2) {
+    if (fa.def->bits == fb.def->bits) return f32;  // f16 with bf16
+    return fa.def->bits > fb.def->bits ? a : b;
+  }
+  bool ua = fa.def->kind == Kind::uint, ub = fb.def->kind == Kind::uint;
+  if (ua == ub) return fa.def->bits > fb.def->bits ? a : b;
+  int u = ua ? fa.def->bits : fb.def->bits, s = ua ? fb.def->bits : fa.def->bits;
+  if (s > u) return ua ? b : a;
+  return u == 8 ? i16 : u == 16 ? i32 : i64;
+}
+
+DType result_type(const Arg* args, int n) {
+  // Three classes, strongest first: tensors with dimensions, 0-d tensors, numbers (and scaled tensors).
+  DType best[3];
+  auto add = [&](int k, DType d) { best[k] = best[k] ? promote_types(best[k], d) : d; };
+  for_each_tensor(args, n, [&](const Tensor& t, int) {
+    const TensorImpl& i = *t.impl();
+    if (i.dtype.format()->is_scaled())
+      add(2, g_default);
+    else if (i.flags & kNumber)
+      add(2, i.dtype.is_floating_point() ? g_default : i.dtype);
+    else
+      add(i.ndim ? 0 : 1, i.dtype);
+  });
+  for (int i = 0; i < n; ++i)
+    if (args[i].kind == Arg::Kind::scalar)
+      add(2, args[i].scalar.kind() == Scalar::Kind::real      ? g_default
+             : args[i].scalar.kind() == Scalar::Kind::integer ? i64
+                                                              : boolean);
+  DType r;
+  for (DType d : best) {
+    if (!d) continue;
+    if (!r)
+      r = d;
+    else if (rank(*d.format()) > rank(*r.format()))
+      r = d;
+  }
+  return r ? r : g_default;
+}
+
+DType compute_dtype(DType d) {
+  switch (d.format()->compute()) {
+    case Compute::f32:
+      return f32;
+    case Compute::f64:
+      return f64;
+    case Compute::i32:
+      return i32;
+    default:
+      return i64;
+  }
+}
+Compute compute_type(DType d) { return d.format()->compute(); }
+
+void Spec::shape(IntList s) {
+  ndim = int(s.size());
+  std::copy(s.begin(), s.end(), sizes);
+}
+int64_t Spec::numel() const {
+  int64_t n = 1;
+  for (int d = 0; d < ndim; ++d) n *= sizes[d];
+  return n;
+}
+
+void broadcast_shapes(const char* who, Spec& spec, const Arg* args, int n) {
+  bool first = true;
+  for_each_tensor(args, n, [&](const Tensor& t, int) {
+    const TensorImpl& i = *t.impl();
+    if (first) {
+      spec.shape(i.shape());
+      spec.device = i.device();
+      first = false;
+      return;
+    }
+    if (i.ndim > spec.ndim) {
+      std::copy_backward(spec.sizes, spec.sizes + spec.ndim, spec.sizes + i.ndim);
+      std::fill_n(spec.sizes, i.ndim - spec.ndim, 1);
+      spec.ndim = i.ndim;
+    }
+    for (int d = 0; d < i.ndim; ++d) {
+      int64_t& s = spec.sizes[spec.ndim - 1 - d];
+      int64_t o = i.sizes[i.ndim - 1 - d];
+      if (s == 1)
+        s = o;
+      else if (o != 1 && o != s) {
+        std::string all;
+        for_each_tensor(args, n, [&](const Tensor& u, int k) { all += fmt::format("{}{}", k ? " and " : "", describe(u)); });
+        fail("{}: shapes do not broadcast: {} differ in dimension -{} ({} against {}); make the sizes equal or 1", who, all,
+             d + 1, s, o);
+      }
+    }
+  });
+}
+
+void check_same_device(const char* who, const Arg* args, int n) {
+  const Tensor* first = nullptr;
+  for_each_tensor(args, n, [&](const Tensor& t, int) {
+    if (!first || (first->dim() == 0 && t.dim() > 0)) {
+      if (first && first->device() != t.device() && !(first->impl()->flags & kNumber))
+        fail("{}: tensors on two devices: {} on {} and {} on {}; move one with .to", who, describe(*first),
+             first->device().name(), describe(t), t.device().name());
+      first = &t;
+    } else if (t.device() != first->device() && !(t.impl()->flags & kNumber)) {
+      fail("{}: tensors on two devices: {} on {} and {} on {}; move one with .to", who, describe(*first),
+           first->device().name(), describe(t), t.device().name());
+    }
+  });
+}
+
+void infer_like_first(Call& c) {
+  const TensorImpl& t = c.impl(0);
+  c.spec[0].dtype = t.dtype.format()->is_scaled() ? f32 : t.dtype;
+  c.spec[0].device = t.device();
+  c.spec[0].shape(t.shape());
+}
+
+void infer_pointwise(Call& c) {
+  Spec& s = c.spec[0];
+  broadcast_shapes(c.name, s, c.args, c.nargs);
+  for_each_tensor(c.args, c.nargs, [&](const Tensor& t, int) {
+    if (t.impl()->device().is_meta()) s.device = meta;
+  });
+  DType common = result_type(c.args, c.nargs);
+  if (c.op.types == Types::float_out && !common.is_floating_point()) common = g_default;
+  s.dtype = c.op.types == Types::compare ? boolean : common;
+  c.scratch[0] = 0;
+  Compute compute = compute_type(common);
+  if (c.op.types == Types::same && common == boolean) compute = Compute::i32;
+  DY_CHECK_AS(TypeError, c.op.pw.forward[int(compute)], "{}: not defined for {}; convert with .to first", c.name,
+              common.name());
+  c.scratch[0] = double(int(compute));
+}
+
+void check_float(const char* who, const Tensor& t, const char* name) {
+  DY_CHECK_AS(TypeError, t.dtype().is_floating_point() || t.dtype().is_scaled(),
+              "{}: needs a floating-point tensor: {} is {}; convert with .to(f32) first", who, name, describe(t));
+}
+
+}  // namespace dyadic::inline v1

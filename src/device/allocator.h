@@ -1,0 +1,34 @@
+// Memory of a device behind one small interface, and the ledger that every allocation passes. Tensors' storages come from here,
+// and so do their handles (which are not counted: they are not tensor bytes).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "dyadic/device.h"
+
+namespace dyadic::inline v1 {
+
+// What a device must answer; CUDA will be a third table.
+struct DeviceMemory {
+  int64_t (*rounded)(int64_t bytes);         // what a request really takes
+  void* (*allocate)(int64_t rounded_bytes);  // 64-byte aligned; throws OutOfMemoryError
+  void (*release)(void* p, int64_t rounded_bytes);
+};
+const DeviceMemory& device_memory(Device d);
+
+extern constinit thread_local Category t_category;  // of new storages
+extern constinit thread_local uint32_t t_module;    // interned path of the module that runs
+
+// The ledger's side of an allocation: limit check, then counters. `bytes` are rounded.
+void ledger_add(Device d, Category c, uint32_t module, int64_t bytes);
+void ledger_remove(Device d, Category c, uint32_t module, int64_t bytes);
+void ledger_move(Device d, Category from, Category to, int64_t bytes);
+
+uint32_t intern_module(std::string_view path);  // small dense ids; 0 is ""
+const char* module_path(uint32_t id);
+
+// Small objects (handles, tape nodes) and small storages: size classes on thread-local free lists.
+void* pool_allocate(size_t bytes);
+void pool_release(void* p, size_t bytes);
+
+}  // namespace dyadic::inline v1

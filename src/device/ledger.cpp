@@ -1,0 +1,156 @@
+// The ledger: live and peak bytes by device, category and module, and the limit. cpu and meta differ in where memory comes
+// from, not in how it is counted: that is why a dry run on meta predicts a real one.
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "device/allocator.h"
+#include "device/heap.h"
+
+namespace dyadic::inline v1 {
+
+constinit thread_local Category t_category = Category::temporary;
+constinit thread_local uint32_t t_module = 0;
+
+namespace {
+
+struct Counter {
+  std::atomic<int64_t> live{0}, peak{0};
+  void add(int64_t bytes) {
+    int64_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    int64_t seen = peak.load(std::memory_order_relaxed);
+    while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {}
+  }
+  void remove(int64_t bytes) { live.fetch_sub(bytes, std::memory_order_relaxed); }
+  void reset() { peak.store(live.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+};
+constexpr uint32_t kModules = 4096;  // paths beyond share the last slot
+struct Ledger {
+  Counter total, by[kCategories];
+  std::atomic<int64_t> limit{0}, allocations{0};
+  std::atomic<int64_t> module_live[kModules]{};
+};
+constinit Ledger g_ledger[2];
+Ledger& ledger(Device d) { return g_ledger[int(d.type)]; }
+
+struct Modules {
+  std::mutex mutex;
+  std::map<std::string, uint32_t, std::less<>> ids{{"", 0}};
+  std::deque<std::string> paths{""};
+};
+Modules& modules() {
+  static Modules* m = new Modules;
+  return *m;
+}
+
+[[gnu::cold, gnu::noinline]] void over_limit(Device d, int64_t bytes) {
+  fail<OutOfMemoryError>("out of memory: {} more on {} would pass the limit of {}\n{}", human_bytes(bytes), d.name(),
+                         human_bytes(ledger(d).limit.load()), memory_summary(d));
+}
+
+int64_t cpu_rounded(int64_t bytes) {
+  return bytes <= kSmallLimit ? std::max<int64_t>((bytes + 63) & ~int64_t(63), 64)
+                              : (bytes + kHeapGrain - 1) / kHeapGrain * kHeapGrain;
+}
+void* cpu_allocate(int64_t bytes) { return bytes <= kSmallLimit ? pool_allocate(size_t(bytes)) : heap_allocate(bytes); }
+void cpu_release(void* p, int64_t bytes) { bytes <= kSmallLimit ? pool_release(p, size_t(bytes)) : heap_release(p, bytes); }
+void* meta_allocate(int64_t) { return nullptr; }
+void meta_release(void*, int64_t) {}
+
+constexpr DeviceMemory kMemory[] = {{cpu_rounded, cpu_allocate, cpu_release}, {cpu_rounded, meta_allocate, meta_release}};
+
+}  // namespace
+
+const DeviceMemory& device_memory(Device d) { return kMemory[int(d.type)]; }
+
+void ledger_add(Device d, Category c, uint32_t module, int64_t bytes) {
+  Ledger& l = ledger(d);
+  if (int64_t limit = l.limit.load(std::memory_order_relaxed);
+      limit && l.total.live.load(std::memory_order_relaxed) + bytes > limit) [[unlikely]]
+    over_limit(d, bytes);
+  l.total.add(bytes);
+  l.by[int(c)].add(bytes);
+  l.allocations.fetch_add(1, std::memory_order_relaxed);
+  if (module) l.module_live[std::min(module, kModules - 1)].fetch_add(bytes, std::memory_order_relaxed);
+}
+void ledger_remove(Device d, Category c, uint32_t module, int64_t bytes) {
+  Ledger& l = ledger(d);
+  l.total.remove(bytes);
+  l.by[int(c)].remove(bytes);
+  if (module) l.module_live[std::min(module, kModules - 1)].fetch_sub(bytes, std::memory_order_relaxed);
+}
+void ledger_move(Device d, Category from, Category to, int64_t bytes) {
+  ledger(d).by[int(from)].remove(bytes);
+  ledger(d).by[int(to)].add(bytes);
+}
+
+uint32_t intern_module(std::string_view path) {
+  Modules& m = modules();
+  std::lock_guard lock(m.mutex);
+  if (auto it = m.ids.find(path); it != m.ids.end()) return it->second;
+  auto id = uint32_t(m.paths.size());
+  m.paths.emplace_back(path);
+  m.ids.emplace(std::string(path), id);
+  return id;
+}
+const char* module_path(uint32_t id) {
+  Modules& m = modules();
+  std::lock_guard lock(m.mutex);
+  return m.paths[id].c_str();
+}
+
+const char* category_name(Category c) {
+  constexpr const char* kNames[] = {"temporaries", "parameters", "gradients", "optimizer", "activations", "workspace", "data"};
+  return kNames[int(c)];
+}
+
+Device Device::parse(std::string_view text) {
+  if (text == "cpu") return cpu;
+  if (text == "meta") return meta;
+  fail<ValueError>("device: unknown device \"{}\"; the known ones are cpu and meta", text);
+}
+
+MemoryStats memory_stats(Device d) {
+  Ledger& l = ledger(d);
+  MemoryStats s;
+  for (int c = 0; c < kCategories; ++c) s.live[c] = l.by[c].live, s.peak[c] = l.by[c].peak;
+  s.total = l.total.live, s.total_peak = l.total.peak, s.allocations = l.allocations;
+  return s;
+}
+void reset_peak_memory_stats(Device d) {
+  Ledger& l = ledger(d);
+  l.total.reset();
+  for (Counter& c : l.by) c.reset();
+}
+int64_t memory_allocated(Device d) { return ledger(d).total.live; }
+int64_t max_memory_allocated(Device d) { return ledger(d).total.peak; }
+void set_memory_limit(int64_t bytes, Device d) {
+  DY_CHECK_AS(ValueError, bytes >= 0, "set_memory_limit: the limit is a number of bytes or 0 for none, not {}", bytes);
+  ledger(d).limit = bytes;
+}
+void empty_cache() { heap_trim(); }
+
+std::string memory_summary(Device d) {
+  MemoryStats s = memory_stats(d);
+  std::string out = fmt::format("{:<12} {:>12} {:>12}\n", d.name(), "live", "peak");
+  for (int c = 0; c < kCategories; ++c)
+    out += fmt::format("{:<12} {:>12} {:>12}\n", category_name(Category(c)), human_bytes(s.live[c]), human_bytes(s.peak[c]));
+  out += fmt::format("{:<12} {:>12} {:>12}\n", "total", human_bytes(s.total), human_bytes(s.total_peak));
+  std::vector<std::pair<int64_t, uint32_t>> holders;
+  for (uint32_t i = 1; i < kModules; ++i)
+    if (int64_t live = ledger(d).module_live[i]) holders.emplace_back(live, i);
+  std::sort(holders.rbegin(), holders.rend());
+  for (size_t i = 0; i < std::min<size_t>(holders.size(), 5); ++i)
+    out += fmt::format("  {:<40} {:>12}\n", module_path(holders[i].second), human_bytes(holders[i].first));
+  return out;
+}
+
+CategoryScope::CategoryScope(Category c) : before_(t_category) { t_category = c; }
+CategoryScope::~CategoryScope() { t_category = before_; }
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,178 @@
+// The dynamic 8-bit code: a sign (signed codebook), a decade counted in unary and a linear fraction (Dettmers, "8-Bit Approximations
+// for Parallelism in Deep Learning", 2015; the codebooks are those of bitsandbytes' create_dynamic_map). Blocks share one f32 absmax.
+// Tile functions for kernels that keep their state in it (8-bit AdamW) and for double quantization.
+//
+// The codebook, by magnitude index m: 0, then for decade i = 0..6 the n = 2^i (unsigned: 2^(i+1)) values
+//   10^(i-6) (0.1 + 0.9 (j + 1/2) / n) = (2n + 18j + 9) / (20 n 10^(6-i)),  j = m - n,
+// then 1. Signed: code = 127 + m or 127 - m, so -1 is not representable (the lowest is -0.99297). Unsigned: code = m - 1, and zero is
+// m = 1. Values are the decimal ones rounded once to f32; PyTorch computes the same in f32 and is up to an ulp off, which differs
+// between its versions and devices.
+//
+// Encoding: the nearest code. A value within 2^-16 of a code's width from the midpoint of two may get either, the same on every
+// machine: products and sums are rounded one by one, never fused.
+#pragma once
+#include "formats/block/lanes.h"
+
+namespace dyadic::DY_ISA {
+
+struct DynamicTables {
+  float value[256];  // by code
+  // Decoding, by (class of m) & 7: value = (9 (2m + 1) - q) / d; 1/d as a sum of two f32.
+  float q[16], inverse_high[16], inverse_low[16];
+  // Encoding, by decade: the lowest y of the *next* decade (the midpoint between their neighbours), and m = floor(y a + b) <= top.
+  float next[16], a[16], b[16], top[16];
+};
+
+constexpr double power10(int n) { return n <= 0 ? 1.0 : 10.0 * power10(n - 1); }
+constexpr float above(double x) { return double(float(x)) < x ? bits_float(float_bits(float(x)) + 1) : float(x); }
+constexpr float below(float x) { return bits_float(float_bits(x) - 1); }
+
+template <bool kSigned>
+constexpr DynamicTables make_dynamic_tables() {
+  DynamicTables t{};
+  double d[8] = {};
+  for (int i = 0; i < 7; ++i) {
+    const int n = kSigned ? 1 << i : 2 << i;
+    d[i] = 20.0 * n * power10(6 - i);
+    for (int j = 0; j < n; ++j) {
+      const float v = float((2 * n + 18 * j + 9) / d[i]);
+      t.value[kSigned ? 127 + n + j : n + j - 1] = v;
+      if (kSigned) t.value[127 - n - j] = -v;
+    }
+    t.next[i] = above(i < 6 ? (1 + 1.8 / (2 * n)) / power10(6 - i) : 1 - 0.225 / n);
+    t.a[i] = float(n * power10(6 - i) / 0.9);
+    t.b[i] = float(n * 8.0 / 9.0);
+    t.top[i] = below(float(2 * n));
+  }
+  t.value[255] = 1;
+  t.value[kSigned ? 127 : 0] = 0;
+  // The first decade also holds zero: one line through its midpoints.
+  t.a[0] = kSigned ? float(1 / 2.75e-7) : float(1 / 3.875e-7);
+  t.b[0] = kSigned ? 0.0f : float(3 - 5.5e-7 / 3.875e-7);
+  t.next[7] = bits_float(kInfBits);
+  t.a[7] = 0;
+  t.b[7] = t.top[7] = kSigned ? 128 : 256;
+  // Class of m: the exponent of 2m + 1, biased, and-ed with 7. Zero and the top share class 7 (unsigned: 0): one line holds both.
+  for (int i = 0; i < 8; ++i) {
+    const int n = kSigned ? 1 << i : 2 << i;
+    const int at = (kSigned ? i : i + 1) & 7;
+    t.q[at] = float(i < 7 ? 16 * n : kSigned ? 9 : 27);
+    const double inverse = 1 / (i < 7 ? d[i] : kSigned ? 9.0 * 257 - 9 : 9.0 * 513 - 27);
+    t.inverse_high[at] = float(inverse);
+    t.inverse_low[at] = float(inverse - double(float(inverse)));
+  }
+  for (int i = 0; i < 8; ++i)
+    for (float* p : {t.q, t.inverse_high, t.inverse_low, t.next, t.a, t.b, t.top}) p[i + 8] = p[i];
+  return t;
+}
+
+template <bool kSigned>
+struct Dynamic8 {
+  static constexpr DynamicTables kTables = make_dynamic_tables<kSigned>();
+
+  // The values (before the block's scale) of kLanes codes.
+  static VF decode_lanes(const uint8_t* codes) {
+    const hn::Rebind<uint8_t, I32> bytes;
+    VI code = hn::PromoteTo(kI32, hn::LoadU(bytes, codes));
+#if DY_ISA_sse4
+    alignas(16) float v[kLanes];
+    alignas(16) int32_t at[kLanes];
+    hn::Store(code, kI32, at);
+    for (int64_t i = 0; i < kLanes; ++i) v[i] = kTables.value[at[i]];
+    return hn::Load(kF32, v);
+#else
+    if constexpr (kSigned) code = hn::Sub(code, hn::Set(kI32, 127));
+    const VF magnitude = hn::ConvertTo(kF32, kSigned ? hn::Abs(code) : code);
+    // Unsigned: m = code + 1. Integers below 2^24: exact, fused or not.
+    const VF odd = hn::MulAdd(magnitude, hn::Set(kF32, 2.0f), hn::Set(kF32, kSigned ? 1.0f : 3.0f));
+    const VI at = hn::ShiftRight<23>(hn::BitCast(kI32, odd));
+    const VF numerator = hn::MulSub(odd, hn::Set(kF32, 9.0f), lookup8(kTables.q, at));
+    // Exactly the rounded quotient for all 256 codes (tested against kTables.value).
+    VF v = hn::MulAdd(numerator, lookup8(kTables.inverse_high, at), hn::Mul(numerator, lookup8(kTables.inverse_low, at)));
+    if constexpr (kSigned) v = hn::Xor(v, hn::BitCast(kF32, hn::And(code, hn::Set(kI32, int32_t(kSignBit)))));
+    return v;
+#endif
+  }
+
+  // The codes, as integers, of normalized values (finite, |x| <= 1 but for rounding). Unsigned: negative values give zero.
+  static VI encode_lanes(VF x) {
+    const VF y = kSigned ? hn::Abs(x) : hn::Max(x, hn::Zero(kF32));
+    // The bit pattern is a piecewise linear log2, at most 0.086 low: half a decade below it the decade found is right or one low.
+    const VF log10 = hn::Add(hn::Mul(hn::ConvertTo(kF32, hn::BitCast(kI32, y)), hn::Set(kF32, float(0.30102999566398120 / 8388608))),
+                             hn::Set(kF32, float(6.5 - 127 * 0.30102999566398120)));
+    VI decade = truncate(hn::Max(log10, hn::Zero(kF32)));
+    decade = hn::Sub(decade, minus_one_if(hn::Ge(y, lookup8(kTables.next, decade))));
+    const VF line = hn::Add(hn::Mul(y, lookup8(kTables.a, decade)), lookup8(kTables.b, decade));
+    const VI m = truncate(hn::Min(line, lookup8(kTables.top, decade)));
+    if constexpr (!kSigned) return hn::Sub(m, hn::Set(kI32, 1));
+    const VI sign = hn::ShiftRight<31>(hn::BitCast(kI32, x));  // 0 or -1
+    return hn::Max(hn::Add(hn::Sub(hn::Xor(m, sign), sign), hn::Set(kI32, 127)), hn::Zero(kI32));
+  }
+
+  // n codes of one block.
+  static void decode(const uint8_t* codes, float absmax, float* out, int64_t n) {
+    const VF scale = hn::Set(kF32, absmax);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::Mul(decode_lanes(codes + i), scale), kF32, out + i);
+    for (; i < n; ++i) out[i] = kTables.value[codes[i]] * absmax;
+  }
+
+  static float absmax(const float* in, int64_t n) { return bits_absmax(absmax_bits(in, n)); }
+
+  // n values (a part of a block is fine) with the block's absmax; Note [Poisoned blocks].
+  static void encode(const float* in, uint8_t* codes, int64_t n, float absmax) {
+    if (!(absmax >= kTiny) || !finite(absmax)) return encode_rare(in, codes, n, absmax);
+    const VF inverse = hn::Set(kF32, 1.0f / absmax);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) store_bytes(encode_lanes(hn::Mul(hn::LoadU(kF32, in + i), inverse)), codes + i);
+    if (i == n) return;
+    alignas(64) float rest[kLanes] = {};
+    alignas(64) uint8_t got[kLanes];
+    for (int64_t j = i; j < n; ++j) rest[j - i] = in[j];
+    store_bytes(encode_lanes(hn::Mul(hn::Load(kF32, rest), inverse)), got);
+    for (int64_t j = i; j < n; ++j) codes[j] = got[j - i];
+  }
+  // Both steps for a whole block: gives its absmax.
+  static float encode_block(const float* in, uint8_t* codes, int64_t n) {
+    const float scale = absmax(in, n);
+    encode(in, codes, n, scale);
+    return scale;
+  }
+
+ private:
+  [[gnu::noinline]] static void encode_rare(const float* in, uint8_t* codes, int64_t n, float absmax) {
+    constexpr uint8_t kZero = kSigned ? 127 : 0;
+    if (absmax > 0 && finite(absmax)) {
+      float lifted[64];
+      for (int64_t i = 0; i < n; i += 64) {
+        const int64_t m = n - i < 64 ? n - i : 64;
+        for (int64_t j = 0; j < m; ++j) lifted[j] = in[i + j] * kLift;
+        encode(lifted, codes + i, m, absmax * kLift);
+      }
+      return;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      const bool infinite = (float_bits(in[i]) & kAbsMask) == kInfBits;
+      codes[i] = !infinite ? kZero : in[i] > 0 ? 255 : 0;
+    }
+  }
+};
+
+using SignedDynamic8 = Dynamic8<true>;
+using UnsignedDynamic8 = Dynamic8<false>;
+
+// The code nearest to a value of [-1, 1], and its text without SIMD: encode_lanes for one element.
+template <bool kSigned>
+constexpr uint8_t dynamic_code(float x) {
+  const DynamicTables& t = Dynamic8<kSigned>::kTables;
+  const float y = x < 0 ? (kSigned ? -x : 0.0f) : x;
+  int decade = 0;
+  while (decade < 7 && y >= t.next[decade]) ++decade;
+  const float product = y * t.a[decade];
+  const float line = product + t.b[decade];
+  const int m = int(line < t.top[decade] ? line : t.top[decade]);
+  if (!kSigned) return uint8_t(m - 1);
+  return uint8_t(x < 0 ? (m > 127 ? 0 : 127 - m) : 127 + m);
+}
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,145 @@
+// The 4-bit codebook formats of bitsandbytes (nf4, fp4): flat blocks over storage order, an f32 absmax each, the first element in
+// the high nibble. With `double`, the absmaxes, less their mean, are stored as signed dynamic8 with 256 to a block; the mean stays
+// f32 (bitsandbytes' functional.quantize_4bit, compress_statistics). The mean is summed in f64 in a fixed order; blocks whose
+// absmax is not finite count as zero in it. Note [Poisoned blocks] then holds for the 256 blocks that share a nested absmax.
+#pragma once
+#include "base/parallel.h"
+#include "formats/block/dynamic8.h"
+#include "formats/block/nibbles.h"
+#include "formats/layout.h"
+
+namespace dyadic::DY_ISA {
+
+struct Codebook4 {
+  float value[16];           // by code
+  float threshold[15];       // ascending: rank = how many lie below x
+  uint8_t code[16];          // of a rank
+  uint8_t zero;              // the code of zero
+  uint8_t lowest, highest;   // the codes of -1 and 1
+};
+
+template <const Codebook4& kBook>
+struct Flat4 {
+  static constexpr Tree kTree = make_tree(kBook.threshold);
+  static constexpr int64_t kTile = 256;
+
+  static void decode_range(const Format& f, const void* storage, Geometry g, int64_t begin, int64_t end, float* out) {
+    const FlatLayout l = flat_layout(f, g);
+    const uint8_t* base = static_cast<const uint8_t*>(storage);
+    int64_t block = begin / l.block;
+    for (int64_t i = begin; i < end; ++block) {
+      int64_t stop = (block + 1) * l.block;
+      stop = stop < end ? stop : end;
+      const float scale = block_scale(base, l, block);
+      alignas(64) float table[16];
+      for (int k = 0; k < 16; ++k) table[k] = kBook.value[k] * scale;
+      decode_nibbles<Order::high_first>(base + l.codes, i, stop, table, out);
+      out += stop - i;
+      i = stop;
+    }
+  }
+
+  static void encode_all(const Format& f, const float* in, void* storage, Geometry g, const Round&) {
+    const FlatLayout l = flat_layout(f, g);
+    uint8_t* base = static_cast<uint8_t*>(storage);
+    if (l.nested >= 0) return encode_doubled(l, in, base);
+    float* absmax = reinterpret_cast<float*>(base + l.absmax);
+    const int64_t grain = 16384 / l.block + 1;
+    parallel_for(l.blocks, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) absmax[b] = encode_block(l, in, base, b);
+    });
+  }
+
+  static double decode1(const Format&, uint64_t code) { return kBook.value[code & 15]; }
+  static uint64_t encode1(const Format&, double value) {
+    int rank = 0;
+    while (rank < 15 && float(value) > kBook.threshold[rank]) ++rank;
+    return kBook.code[rank];
+  }
+
+ private:
+  static float block_scale(const uint8_t* base, const FlatLayout& l, int64_t block) {
+    if (l.nested < 0) return reinterpret_cast<const float*>(base + l.absmax)[block];
+    const float nested = reinterpret_cast<const float*>(base + l.nested)[block / kNestedBlock];
+    return SignedDynamic8::kTables.value[base[l.absmax + block]] * nested + *reinterpret_cast<const float*>(base + l.offset);
+  }
+
+  static float encode_block(const FlatLayout& l, const float* in, uint8_t* base, int64_t block) {
+    const int64_t begin = block * l.block, end = begin + l.block < l.numel ? begin + l.block : l.numel;
+    const float absmax = bits_absmax(absmax_bits(in + begin, end - begin));
+    for (int64_t i = begin; i < end; i += kTile) {
+      const int64_t n = end - i < kTile ? end - i : kTile;
+      alignas(64) uint8_t codes[kTile + 16];
+      encode_tile(in + i, n, absmax, codes);
+      pack_nibbles<Order::high_first>(codes, n, base + l.codes + i / 2, kBook.zero);
+    }
+    return absmax;
+  }
+
+  // At most kTile codes, a byte each. `codes` has room for a vector beyond n.
+  static void encode_tile(const float* in, int64_t n, float absmax, uint8_t* codes) {
+    if (!(absmax > 0) || !finite(absmax)) return encode_special(in, n, absmax, codes);
+    alignas(64) float lifted[kTile];
+    if (absmax < kTiny) {
+      for (int64_t i = 0; i < n; ++i) lifted[i] = in[i] * kLift;
+      absmax *= kLift;
+      in = lifted;
+    }
+    const VF inverse = hn::Set(kF32, 1.0f / absmax);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) store_bytes(rank(hn::Mul(hn::LoadU(kF32, in + i), inverse), kTree), codes + i);
+    if (i < n) {
+      alignas(64) float rest[kLanes] = {};
+      for (int64_t j = i; j < n; ++j) rest[j - i] = in[j];
+      store_bytes(rank(hn::Mul(hn::Load(kF32, rest), inverse), kTree), codes + i);
+    }
+    if constexpr (kBook.code[0] != 0 || kBook.code[1] != 1) {  // nf4's ranks are its codes
+      constexpr hn::FixedTag<uint8_t, 16> bytes{};
+      const auto table = hn::LoadU(bytes, kBook.code);
+      for (i = 0; i < n; i += 16) hn::StoreU(hn::TableLookupBytes(table, hn::LoadU(bytes, codes + i)), bytes, codes + i);
+    }
+  }
+  static void encode_special(const float* in, int64_t n, float absmax, uint8_t* codes) {
+    for (int64_t i = 0; i < n; ++i) {
+      const bool infinite = (float_bits(in[i]) & kAbsMask) == kInfBits;
+      codes[i] = !infinite ? kBook.zero : in[i] > 0 ? kBook.highest : kBook.lowest;
+    }
+  }
+
+  // Two passes over the input rather than a buffer for all the absmaxes: the mean must be known before the first is encoded. The
+  // nested absmaxes' plane holds the partial sums meanwhile.
+  static void encode_doubled(const FlatLayout& l, const float* in, uint8_t* base) {
+    const int64_t nested_blocks = (l.blocks + kNestedBlock - 1) / kNestedBlock;
+    float* nested = reinterpret_cast<float*>(base + l.nested);
+    auto sum = [&](int64_t n) {
+      const int64_t last = (n + 1) * kNestedBlock < l.blocks ? (n + 1) * kNestedBlock : l.blocks;
+      double total = 0;
+      for (int64_t b = n * kNestedBlock; b < last; ++b) {
+        const float absmax = encode_block(l, in, base, b);
+        total += finite(absmax) ? absmax : 0.0f;
+      }
+      nested[n] = float(total);
+    };
+    parallel_for(nested_blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; ++n) sum(n);
+    });
+    double total = 0;
+    for (int64_t n = 0; n < nested_blocks; ++n) total += nested[n];
+    const float mean = l.blocks ? float(total / double(l.blocks)) : 0.0f;
+    *reinterpret_cast<float*>(base + l.offset) = mean;
+    parallel_for(nested_blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; ++n) encode_nested(l, in, base, n, mean);
+    });
+  }
+  static void encode_nested(const FlatLayout& l, const float* in, uint8_t* base, int64_t n, float mean) {
+    const int64_t first = n * kNestedBlock, last = first + kNestedBlock < l.blocks ? first + kNestedBlock : l.blocks;
+    float scales[kNestedBlock];
+    for (int64_t b = first; b < last; ++b) {
+      const int64_t begin = b * l.block, end = begin + l.block < l.numel ? begin + l.block : l.numel;
+      scales[b - first] = bits_absmax(absmax_bits(in + begin, end - begin)) - mean;
+    }
+    reinterpret_cast<float*>(base + l.nested)[n] = SignedDynamic8::encode_block(scales, base + l.absmax + first, last - first);
+  }
+};
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,220 @@
+// Integers of 8 or 4 bits with a scale per row, tensor or group of a row's elements. Symmetric: scale = absmax / 127 (or / 7), codes
+// -127 .. 127 (-7 .. 7); with `zero`: scale = (max - min) / 255 (or / 15) over a range that includes 0, and a zero point that is
+// itself a code, so that 0 stays exact. The scale is rounded to its type first; then each element takes the code nearest to
+// x * (1 / scale), ties to even. A scale that overflows its type counts as infinite: Note [Poisoned blocks].
+// Codes: two's complement, row by row, each row on whole bytes; of two 4-bit codes the first is in the low nibble.
+#pragma once
+#include "base/parallel.h"
+#include "formats/block/nibbles.h"
+#include "formats/layout.h"
+
+namespace dyadic::DY_ISA {
+
+struct Step {  // what one scale means
+  float scale;
+  int32_t zero;
+};
+
+template <int kBits>
+struct IntGroup {
+  static constexpr int kLow = -(1 << (kBits - 1)), kHigh = -kLow - 1;
+  static constexpr int64_t kTile = 256;
+
+  static void decode_range(const Format& f, const void* storage, Geometry g, int64_t begin, int64_t end, float* out) {
+    if (begin >= end) return;
+    const GroupLayout l = group_layout(f, g);
+    const uint8_t* base = static_cast<const uint8_t*>(storage);
+    int64_t row = begin / l.cols, col = begin % l.cols;
+    while (begin < end) {
+      const int64_t group = col / l.group;
+      int64_t stop = (group + 1) * l.group;
+      stop = stop < l.cols ? stop : l.cols;
+      stop = stop - col < end - begin ? stop : col + (end - begin);
+      decode_run(base + l.codes + row * l.pitch, col, stop, load_step(l, base, row, group), out);
+      out += stop - col;
+      begin += stop - col;
+      col = stop;
+      if (col == l.cols) col = 0, ++row;
+    }
+  }
+
+  static void encode_all(const Format& f, const float* in, void* storage, Geometry g, const Round&) {
+    const GroupLayout l = group_layout(f, g);
+    uint8_t* base = static_cast<uint8_t*>(storage);
+    if (f.params.granularity == Granularity::tensor) return encode_tensor(l, in, base);
+    const int64_t grain = 16384 / l.group + 1;
+    parallel_for(l.rows * l.groups, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t s = begin; s < end; ++s) {
+        const int64_t row = s / l.groups, first = s % l.groups * l.group;
+        const int64_t n = first + l.group < l.cols ? l.group : l.cols - first;
+        const float* x = in + row * l.cols + first;
+        const Step step = measure(l, x, n);
+        store_step(l, base, s, step);
+        encode_run(l, x, n, step, base + l.codes + row * l.pitch + first * kBits / 8);
+      }
+    });
+  }
+
+  static double decode1(const Format&, uint64_t code) {
+    const int c = int(code & ((1u << kBits) - 1));
+    return c > kHigh ? c - (1 << kBits) : c;
+  }
+  static uint64_t encode1(const Format& f, double value) {
+    const float x = float(value);
+    const float low = f.params.zero ? kLow : -kHigh;
+    const float clamped = x < low ? low : x > kHigh ? float(kHigh) : x;
+    const float shifted = clamped + 0x1.8p23f;  // the adder rounds to integers, ties to even
+    return uint64_t(int64_t(shifted - 0x1.8p23f)) & ((1u << kBits) - 1);
+  }
+
+ private:
+  // Codes [begin, end) of a row.
+  static void decode_run(const uint8_t* codes, int64_t begin, int64_t end, Step step, float* out) {
+    if constexpr (kBits == 8) {
+      const int8_t* c = reinterpret_cast<const int8_t*>(codes);
+      const VF scale = hn::Set(kF32, step.scale);
+      const VI zero = hn::Set(kI32, step.zero);
+      constexpr hn::Rebind<int8_t, I32> bytes{};
+      int64_t i = begin;
+      for (; i + kLanes <= end; i += kLanes, out += kLanes) {
+        const VI code = hn::Sub(hn::PromoteTo(kI32, hn::LoadU(bytes, c + i)), zero);
+        hn::StoreU(hn::Mul(hn::ConvertTo(kF32, code), scale), kF32, out);
+      }
+      for (; i < end; ++i) *out++ = float(c[i] - step.zero) * step.scale;
+    } else {
+      alignas(64) float table[16];
+      for (int k = 0; k < 16; ++k) table[k] = float((k < 8 ? k : k - 16) - step.zero) * step.scale;
+      decode_nibbles<Order::low_first>(codes, begin, end, table, out);
+    }
+  }
+
+  static Step load_step(const GroupLayout& l, const uint8_t* base, int64_t row, int64_t group) {
+    const int64_t at = l.scales_per_row ? row * l.scales_per_row + group : 0;
+    const uint8_t* scales = base + l.scales;
+    Step step{0, l.zeros >= 0 ? reinterpret_cast<const int8_t*>(base + l.zeros)[at] : 0};
+    switch (l.scale) {
+      case ScaleType::f32: step.scale = reinterpret_cast<const float*>(scales)[at]; break;
+      case ScaleType::f16: step.scale = f16_value(reinterpret_cast<const uint16_t*>(scales)[at]); break;
+      case ScaleType::bf16: step.scale = bf16_value(reinterpret_cast<const uint16_t*>(scales)[at]); break;
+    }
+    return step;
+  }
+  static void store_step(const GroupLayout& l, uint8_t* base, int64_t at, Step step) {
+    uint8_t* scales = base + l.scales;
+    switch (l.scale) {
+      case ScaleType::f32: reinterpret_cast<float*>(scales)[at] = step.scale; break;
+      case ScaleType::f16: reinterpret_cast<uint16_t*>(scales)[at] = f16_nearest(step.scale); break;
+      case ScaleType::bf16: reinterpret_cast<uint16_t*>(scales)[at] = bf16_nearest(step.scale); break;
+    }
+    if (l.zeros >= 0) reinterpret_cast<int8_t*>(base + l.zeros)[at] = int8_t(step.zero);
+  }
+  static float round_scale(const GroupLayout& l, float scale) {
+    if (l.scale == ScaleType::f16) return f16_value(f16_nearest(scale));
+    if (l.scale == ScaleType::bf16) return bf16_value(bf16_nearest(scale));
+    return scale;
+  }
+
+  static Step measure(const GroupLayout& l, const float* x, int64_t n) {
+    const float absmax = bits_absmax(absmax_bits(x, n));
+    if (l.zeros < 0 || !finite(absmax)) return symmetric(l, absmax);
+    VF low = hn::Zero(kF32), high = low;
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      const VF v = hn::LoadU(kF32, x + i);
+      low = hn::Min(low, v);
+      high = hn::Max(high, v);
+    }
+    float least = hn::GetLane(hn::MinOfLanes(kF32, low)), most = hn::GetLane(hn::MaxOfLanes(kF32, high));
+    for (; i < n; ++i) {
+      least = x[i] < least ? x[i] : least;
+      most = x[i] > most ? x[i] : most;
+    }
+    return affine(l, least, most);
+  }
+  static Step symmetric(const GroupLayout& l, float absmax) { return {round_scale(l, absmax / kHigh), 0}; }
+  // least <= 0 <= most. Halves first: their difference may overflow.
+  static Step affine(const GroupLayout& l, float least, float most) {
+    const float scale = round_scale(l, (most * 0.5f - least * 0.5f) / ((kHigh - kLow) * 0.5f));
+    if (!(scale > 0) || !finite(scale)) return {scale, 0};
+    const float zero = float(kLow) - (scale < kTiny ? least * kLift / (scale * kLift) : least / scale);
+    const float clamped = zero < kLow ? float(kLow) : zero > kHigh ? float(kHigh) : zero;
+    return {scale, int32_t(clamped + 0x1.8p23f - 0x1.8p23f)};
+  }
+
+  // One scale for everything: the maxima of any cut combine to the same, as integers (with a zero point: two of them).
+  static void encode_tensor(const GroupLayout& l, const float* in, uint8_t* base) {
+    constexpr int64_t kChunk = 16384;
+    const int64_t numel = l.rows * l.cols;
+    uint32_t positive = 0, negative = 0;  // bit patterns of the largest magnitude on either side
+    parallel_for((numel + kChunk - 1) / kChunk, 4, [&](int64_t begin, int64_t end) {
+      uint32_t up = 0, down = 0;
+      const int64_t last = end * kChunk < numel ? end * kChunk : numel;
+      for (int64_t i = begin * kChunk; i < last; ++i) {
+        const uint32_t u = float_bits(in[i]), size = u & kAbsMask;
+        const uint32_t plus = u & kSignBit ? 0 : size, minus = u & kSignBit ? size : 0;
+        up = up > plus ? up : plus;
+        down = down > minus ? down : minus;
+      }
+      raise(&positive, up);
+      raise(&negative, down);
+    });
+    const float most = bits_absmax(positive), least = -bits_absmax(negative);
+    const float absmax = bits_absmax(positive > negative ? positive : negative);
+    const Step step = l.zeros < 0 || !finite(absmax) ? symmetric(l, absmax) : affine(l, least, most);
+    store_step(l, base, 0, step);
+    parallel_for(l.rows, 16384 / (l.cols + 1) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) encode_run(l, in + row * l.cols, l.cols, step, base + l.codes + row * l.pitch);
+    });
+  }
+  static void raise(uint32_t* best, uint32_t value) {
+    uint32_t seen = __atomic_load_n(best, __ATOMIC_RELAXED);
+    while (seen < value && !__atomic_compare_exchange_n(best, &seen, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+  }
+
+  // n codes from a byte boundary on.
+  static void encode_run(const GroupLayout& l, const float* x, int64_t n, Step step, uint8_t* codes) {
+    const int lowest = l.zeros >= 0 ? kLow : -kHigh;
+    for (int64_t i = 0; i < n; i += kTile) {
+      const int64_t m = n - i < kTile ? n - i : kTile;
+      alignas(64) int8_t tile[kTile + 16];
+      encode_tile(x + i, m, step, lowest, tile);
+      if constexpr (kBits == 8) {
+        __builtin_memcpy(codes + i, tile, size_t(m));
+      } else {
+        for (int64_t j = 0; j < m; ++j) tile[j] &= 15;
+        pack_nibbles<Order::low_first>(reinterpret_cast<const uint8_t*>(tile), m, codes + i / 2, 0);
+      }
+    }
+  }
+  static void encode_tile(const float* x, int64_t n, Step step, int lowest, int8_t* codes) {
+    if (!(step.scale > 0) || !finite(step.scale)) return encode_special(x, n, step, lowest, codes);
+    alignas(64) float tile[kTile + 16];
+    if (step.scale < kTiny) {
+      for (int64_t i = 0; i < n; ++i) tile[i] = x[i] * kLift;
+      step.scale *= kLift;
+      x = tile;
+    }
+    const VF inverse = hn::Set(kF32, 1.0f / step.scale);
+    const VI zero = hn::Set(kI32, step.zero), low = hn::Set(kI32, lowest), high = hn::Set(kI32, kHigh);
+    auto put = [&](VF v, int64_t i) {
+      const VI code = hn::Min(hn::Max(hn::Add(nearest(hn::Mul(v, inverse)), zero), low), high);
+      constexpr hn::Rebind<int8_t, I32> bytes{};
+      hn::StoreU(hn::DemoteTo(bytes, code), bytes, codes + i);
+    };
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) put(hn::LoadU(kF32, x + i), i);
+    if (i == n) return;
+    alignas(64) float rest[kLanes] = {};
+    for (int64_t j = i; j < n; ++j) rest[j - i] = x[j];
+    put(hn::Load(kF32, rest), i);
+  }
+  static void encode_special(const float* x, int64_t n, Step step, int lowest, int8_t* codes) {
+    for (int64_t i = 0; i < n; ++i) {
+      const bool infinite = (float_bits(x[i]) & kAbsMask) == kInfBits;
+      codes[i] = int8_t(!infinite ? step.zero : x[i] > 0 ? kHigh : lowest);
+    }
+  }
+};
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,92 @@
+// What the block formats share on SIMD vectors: a block's largest magnitude, table lookup by permutation, tails. Everything here is
+// exact (integer maxima, permutations), so every instruction set gives the same bits.
+//
+// Note [Poisoned blocks]: a scale that is NaN or infinite must not hide. A block that holds a NaN gets a NaN scale and decodes to
+// NaN throughout. A block that holds infinities gets an infinite scale: they decode to themselves, its finite elements (code of
+// zero, times infinity) to NaN. A block of zeros has scale 0 and the codes of zero; the sign of a zero is not kept.
+#pragma once
+#ifndef HWY_COMPILE_ONLY_STATIC
+#define HWY_COMPILE_ONLY_STATIC 1
+#endif
+#include <hwy/highway.h>
+
+#include "formats/bits.h"
+
+namespace dyadic::DY_ISA {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using F32 = hn::ScalableTag<float>;
+using I32 = hn::ScalableTag<int32_t>;
+using VF = hn::Vec<F32>;
+using VI = hn::Vec<I32>;
+inline constexpr F32 kF32{};
+inline constexpr I32 kI32{};
+inline constexpr int64_t kLanes = int64_t(hn::MaxLanes(F32()));
+
+// The bit pattern of the largest |x|: integers, so that NaN > infinity > finite, in any order.
+inline uint32_t absmax_bits(const float* in, int64_t n) {
+  const VI mask = hn::Set(kI32, int32_t(kAbsMask));
+  VI a = hn::Zero(kI32), b = a;
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    a = hn::Max(a, hn::And(mask, hn::BitCast(kI32, hn::LoadU(kF32, in + i))));
+    b = hn::Max(b, hn::And(mask, hn::BitCast(kI32, hn::LoadU(kF32, in + i + kLanes))));
+  }
+  uint32_t best = uint32_t(hn::GetLane(hn::MaxOfLanes(kI32, hn::Max(a, b))));
+  for (; i < n; ++i) {
+    const uint32_t u = float_bits(in[i]) & kAbsMask;
+    best = u > best ? u : best;
+  }
+  return best;
+}
+inline float bits_absmax(uint32_t bits) { return bits > kInfBits ? kNaN : bits_float(bits); }
+inline bool finite(float x) { return (float_bits(x) & kAbsMask) < kInfBits; }
+
+// Below this 1 / scale would overflow or lose bits: such blocks are multiplied by kLift first, which is exact.
+inline constexpr float kTiny = 0x1p-100f, kLift = 0x1p64f;
+
+// table[index & 7] per lane; tables have 16 entries, the second half repeating the first.
+inline VF lookup8(const float* table, VI index) {
+#if DY_ISA_avx512
+  return VF{_mm512_permutexvar_ps(index.raw, _mm512_loadu_ps(table))};
+#elif DY_ISA_avx2
+  return VF{_mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index.raw)};
+#else
+  alignas(16) int32_t at[kLanes];
+  alignas(16) float got[kLanes];
+  hn::Store(index, kI32, at);
+  for (int64_t i = 0; i < kLanes; ++i) got[i] = table[at[i] & 7];
+  return hn::Load(kF32, got);
+#endif
+}
+
+// -1 where a lane is true.
+inline VI minus_one_if(hn::Mask<F32> m) { return hn::VecFromMask(kI32, hn::RebindMask(kI32, m)); }
+
+// To integers towards zero, and to the nearest (even): of values that fit, so without Highway's repair of those that don't.
+inline VI truncate(VF x) {
+#if DY_ISA_avx512
+  return VI{_mm512_cvttps_epi32(x.raw)};
+#elif DY_ISA_avx2
+  return VI{_mm256_cvttps_epi32(x.raw)};
+#else
+  return hn::ConvertTo(kI32, x);
+#endif
+}
+inline VI nearest(VF x) {
+#if DY_ISA_avx512
+  return VI{_mm512_cvtps_epi32(x.raw)};
+#elif DY_ISA_avx2
+  return VI{_mm256_cvtps_epi32(x.raw)};
+#else
+  return hn::NearestInt(x);
+#endif
+}
+
+// The lanes of v as bytes, saturated to 0 .. 255.
+inline void store_bytes(VI v, uint8_t* out) {
+  constexpr hn::Rebind<uint8_t, I32> bytes{};
+  hn::StoreU(hn::DemoteTo(bytes, v), bytes, out);
+}
+
+}  // namespace dyadic::DY_ISA

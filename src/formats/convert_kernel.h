@@ -1,0 +1,19 @@
+// Between the four compute types, one tile at a time (convert.cpp puts them between a decode and an encode).
+#pragma once
+#include "base/parallel.h"
+#include "formats/format.h"
+
+namespace dyadic::inline v1 {
+
+struct ConvertKernel {
+  // As convert_compute() says.
+  void (*run)(Compute from, const void* source, Compute to, void* target, int64_t n, bool to_odd);
+  // The low 32 bits of the value truncated to i64: how f32, f64 and i64 reach the integers narrower than 32 bits.
+  void (*low32)(Compute from, const void* source, int32_t* target, int64_t n);
+  // target[i] = 1 where source[i] is not zero (NaN is not), else 0.
+  void (*nonzero)(Compute from, const void* source, int32_t* target, int64_t n);
+};
+
+}  // namespace dyadic::inline v1
+
+DY_KERNEL(ConvertKernel, convert_kernel)

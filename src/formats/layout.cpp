@@ -1,0 +1,94 @@
+// Where a scaled format's planes lie in its buffer (layout.h).
+#include "formats/layout.h"
+
+#include "base/check.h"
+
+namespace dyadic::inline v1 {
+namespace {
+
+constexpr int64_t kPlaneAlignment = 16;
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+void add(PlaneList& list, const char* name, const Format& dtype, int64_t bytes) {
+  DY_ASSERT(list.count < int(list.plane.size()));
+  list.plane[size_t(list.count++)] = {name, &dtype, list.buffer_bytes, bytes};
+  list.bytes += bytes;
+  list.buffer_bytes += divide_up(bytes, kPlaneAlignment) * kPlaneAlignment;
+}
+
+ScaleType scale_type(const Format* scale) {
+  if (scale == &detail::f16) return ScaleType::f16;
+  if (scale == &detail::bf16) return ScaleType::bf16;
+  return ScaleType::f32;
+}
+
+}  // namespace
+
+PlaneList flat_planes(const Format& f, Geometry g) {
+  const int64_t blocks = divide_up(g.numel(), f.params.block);
+  PlaneList list;
+  add(list, "codes", detail::u8, divide_up(g.numel() * f.def->bits, 8));
+  if (!f.params.doubled) {
+    add(list, "absmax", detail::f32, blocks * 4);
+  } else {
+    add(list, "absmax", detail::u8, blocks);
+    add(list, "nested_absmax", detail::f32, divide_up(blocks, kNestedBlock) * 4);
+    add(list, "nested_offset", detail::f32, 4);
+  }
+  return list;
+}
+
+FlatLayout flat_layout(const Format& f, Geometry g) {
+  const PlaneList list = flat_planes(f, g);
+  const bool doubled = f.params.doubled;
+  return {.numel = g.numel(),
+          .block = f.params.block,
+          .blocks = divide_up(g.numel(), f.params.block),
+          .codes = list.plane[0].offset,
+          .absmax = list.plane[1].offset,
+          .nested = doubled ? list.plane[2].offset : -1,
+          .offset = doubled ? list.plane[3].offset : -1};
+}
+
+GroupLayout group_layout(const Format& f, Geometry g) {
+  const Params& p = f.params;
+  GroupLayout l{};
+  l.rows = g.rows;
+  l.cols = g.cols;
+  l.group = p.granularity == Granularity::group ? p.block : (g.cols ? g.cols : 1);
+  l.groups = divide_up(g.cols, l.group);
+  l.pitch = divide_up(g.cols * f.def->bits, 8);
+  l.scales_per_row = p.granularity == Granularity::tensor ? 0 : l.groups;
+  l.scale = scale_type(p.scale);
+  const int64_t scales = l.scales_per_row ? l.scales_per_row * l.rows : p.granularity == Granularity::tensor;
+  PlaneList list;
+  add(list, "codes", detail::u8, l.rows * l.pitch);
+  add(list, "scales", detail::f32, scales * (l.scale == ScaleType::f32 ? 4 : 2));
+  l.codes = list.plane[0].offset;
+  l.scales = list.plane[1].offset;
+  l.zeros = p.zero ? list.buffer_bytes : -1;
+  return l;
+}
+
+PlaneList group_planes(const Format& f, Geometry g) {
+  const GroupLayout l = group_layout(f, g);
+  const int64_t scales = l.scales_per_row ? l.scales_per_row * l.rows : f.params.granularity == Granularity::tensor;
+  const Format& scale = f.params.scale ? *f.params.scale : detail::f32;
+  PlaneList list;
+  add(list, "codes", f.def->bits == 8 ? detail::i8 : detail::u8, l.rows * l.pitch);
+  add(list, "scales", scale, scales * (l.scale == ScaleType::f32 ? 4 : 2));
+  if (f.params.zero) add(list, "zeros", detail::i8, scales);
+  return list;
+}
+
+PlaneList ggml_planes(const Format& f, Geometry g) {
+  DY_CHECK_AS(ValueError, g.cols % kGgmlBlock == 0,
+              "{}: rows are whole blocks of 32: the last dimension is {}; pad it or pick i{}(group=32)", f.def->name, g.cols,
+              f.def->bits);
+  PlaneList list;
+  add(list, "blocks", detail::u8, g.numel() / kGgmlBlock * (2 + kGgmlBlock * f.def->bits / 8));
+  return list;
+}
+
+}  // namespace dyadic::inline v1

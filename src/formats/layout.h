@@ -1,0 +1,34 @@
+// Where a scaled format's planes lie in its buffer, and the scales of the integer groups. Compiled once: everything here may use
+// std and throw, which the files compiled per instruction set must not.
+#pragma once
+#include "formats/format.h"
+
+namespace dyadic::inline v1 {
+
+// FormatDef::planes of the block formats.
+PlaneList flat_planes(const Format&, Geometry);   // codes, absmax; doubled: codes, absmax, nested_absmax, nested_offset
+PlaneList group_planes(const Format&, Geometry);  // codes, scales, with zero points: zeros
+PlaneList ggml_planes(const Format&, Geometry);   // blocks; ValueError unless cols is a multiple of 32
+
+// The same as plain numbers (byte offsets in the buffer) for the kernels.
+struct FlatLayout {
+  int64_t numel, block, blocks;                 // elements, elements per block, blocks (the last may be shorter)
+  int64_t codes, absmax, nested, offset;        // nested and offset only when doubled
+};
+FlatLayout flat_layout(const Format&, Geometry);
+
+enum class ScaleType : int32_t { f32, f16, bf16 };
+struct GroupLayout {
+  int64_t rows, cols, group;      // group: elements per scale along a row; cols for row and tensor
+  int64_t groups;                 // per row
+  int64_t pitch;                  // bytes of a row of codes
+  int64_t scales_per_row;         // groups, 1, or 0 when one scale serves all
+  int64_t codes, scales, zeros;   // zeros: -1 without zero points
+  ScaleType scale;
+};
+GroupLayout group_layout(const Format&, Geometry);
+
+inline constexpr int64_t kNestedBlock = 256;  // scales that share a second scale: bitsandbytes' double quantization
+inline constexpr int64_t kGgmlBlock = 32;
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,55 @@
+// bf16: the upper half of an f32. Integer rounding throughout: the AVX-512 instruction vcvtneps2bf16 flushes subnormals.
+#include "formats/scalar/plain.h"
+#include "formats/scalar/stochastic.h"
+
+namespace dyadic::DY_ISA {
+namespace {
+
+void decode(const void* stored, void* computed, int64_t n) {
+  const uint16_t* __restrict__ s = static_cast<const uint16_t*>(stored);
+  float* __restrict__ c = static_cast<float*>(computed);
+  for (int64_t i = 0; i < n; ++i) c[i] = bf16_value(s[i]);
+}
+
+// The 16 bits that go are a fraction of the last place: adding 16 random bits carries with exactly that probability. From the
+// largest finite value on the next place is infinity.
+uint16_t stochastic(float x, uint32_t random) {
+  const uint32_t u = float_bits(x);
+  return uint16_t((u & kAbsMask) > kInfBits ? (u >> 16) | 0x40u : (u + (random & 0xffffu)) >> 16);
+}
+
+void encode(const void* computed, void* stored, int64_t n, const Round& round) {
+  const float* __restrict__ c = static_cast<const float*>(computed);
+  uint16_t* __restrict__ s = static_cast<uint16_t*>(stored);
+  if (round.mode == Rounding::stochastic) return encode_stochastic<stochastic>(c, s, n, round);
+  for (int64_t i = 0; i < n; ++i) s[i] = bf16_nearest(c[i]);
+}
+
+double decode1(const Format&, uint64_t code) { return bf16_value(uint16_t(code)); }
+uint64_t encode1(const Format&, double value) { return bf16_nearest(round_to_odd(value)); }
+
+}  // namespace
+
+extern constexpr FormatDef bf16_format = {
+    .name = "bf16",
+    .long_name = "bfloat16",
+    .doc = "f32's range with 8 bits of precision",
+    .kind = Kind::floating,
+    .compute = Compute::f32,
+    .bits = 16,
+    .exponent_bits = 8,
+    .mantissa_bits = 7,
+    .bias = 127,
+    .max = 0x1.fep127,
+    .min_normal = 0x1p-126,
+    .min_subnormal = 0x1p-133,
+    .eps = 0x1p-7,
+    .has_inf = true,
+    .has_nan = true,
+    .decode = decode,
+    .encode = encode,
+    .decode1 = decode1,
+    .encode1 = encode1,
+};
+
+}  // namespace dyadic::DY_ISA

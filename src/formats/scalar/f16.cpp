@@ -1,0 +1,81 @@
+// f16: IEEE 754 binary16. AVX2 and AVX-512 convert in hardware (F16C); bits.h does the same to the bit elsewhere and at the ends.
+#include "formats/scalar/plain.h"
+#include "formats/scalar/stochastic.h"
+
+#if !DY_ISA_sse4
+#include <immintrin.h>
+#endif
+
+namespace dyadic::DY_ISA {
+namespace {
+
+void decode(const void* stored, void* computed, int64_t n) {
+  const uint16_t* __restrict__ s = static_cast<const uint16_t*>(stored);
+  float* __restrict__ c = static_cast<float*>(computed);
+  int64_t i = 0;
+#if DY_ISA_avx512
+  for (; i + 16 <= n; i += 16)  // the zeroing forms: g++ 12 warns of its own undefined operand in the plain ones
+    _mm512_storeu_ps(c + i, _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(s + i))));
+#elif DY_ISA_avx2
+  for (; i + 8 <= n; i += 8) _mm256_storeu_ps(c + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(s + i))));
+#endif
+  for (; i < n; ++i) c[i] = f16_value(s[i]);
+}
+
+// A random number in [0, 1) decides against the fraction of the last place that is cut off: 13 bits of it above 2^-14, below
+// that (units of 2^-24) 24 bits. From the largest finite value on the next place is infinity.
+uint16_t stochastic(float x, uint32_t random) {
+  const uint32_t sign = (float_bits(x) >> 16) & 0x8000u, u = float_bits(x) & kAbsMask;
+  const uint32_t normal = (u + (random & 0x1fffu) - (112u << 23)) >> 13;
+  const float units = bits_float(u < (113u << 23) ? u : 0u) * 0x1p24f;  // exact, below 1024
+  const int32_t whole = int32_t(units);
+  const uint32_t subnormal = uint32_t(whole) + (float(int32_t(random >> 8)) * 0x1p-24f < units - float(whole) ? 1u : 0u);
+  uint32_t h = u < (113u << 23) ? subnormal : normal;
+  h = u >= (143u << 23) ? 0x7c00u : h;
+  h = u > kInfBits ? 0x7e00u | ((u >> 13) & 0x3ffu) : h;
+  return uint16_t(h | sign);
+}
+
+void encode(const void* computed, void* stored, int64_t n, const Round& round) {
+  const float* __restrict__ c = static_cast<const float*>(computed);
+  uint16_t* __restrict__ s = static_cast<uint16_t*>(stored);
+  if (round.mode == Rounding::stochastic) return encode_stochastic<stochastic>(c, s, n, round);
+  int64_t i = 0;
+#if DY_ISA_avx512
+  for (; i + 16 <= n; i += 16)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(s + i), _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(c + i), _MM_FROUND_TO_NEAREST_INT));
+#elif DY_ISA_avx2
+  for (; i + 8 <= n; i += 8)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(s + i), _mm256_cvtps_ph(_mm256_loadu_ps(c + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+  for (; i < n; ++i) s[i] = f16_nearest(c[i]);
+}
+
+double decode1(const Format&, uint64_t code) { return f16_value(uint16_t(code)); }
+uint64_t encode1(const Format&, double value) { return f16_nearest(round_to_odd(value)); }
+
+}  // namespace
+
+extern constexpr FormatDef f16_format = {
+    .name = "f16",
+    .long_name = "float16",
+    .doc = "IEEE 754 binary16",
+    .kind = Kind::floating,
+    .compute = Compute::f32,
+    .bits = 16,
+    .exponent_bits = 5,
+    .mantissa_bits = 10,
+    .bias = 15,
+    .max = 65504,
+    .min_normal = 0x1p-14,
+    .min_subnormal = 0x1p-24,
+    .eps = 0x1p-10,
+    .has_inf = true,
+    .has_nan = true,
+    .decode = decode,
+    .encode = encode,
+    .decode1 = decode1,
+    .encode1 = encode1,
+};
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,126 @@
+// Dense matrix products: hands the plan's tiles to the threads, adds up the parts of a long k.
+#include "loops/gemm.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/check.h"
+#include "formats/format.h"
+#include "loops/gemm_kernel.h"
+#include "loops/gemm_onednn.h"
+#include "loops/gemm_plan.h"
+
+namespace dyadic::inline v1 {
+namespace {
+
+std::atomic<int64_t> calls{0};
+constexpr int64_t kAlign = 128;
+
+// The workspace: slots of the threads, partial sums, the converted bias.
+struct Run {
+  const BatchedGemm& call;
+  const GemmPlan& plan;
+  char *slots, *packed, *parts, *bias_copy;
+  int64_t item, out_item;
+
+  Run(const BatchedGemm& b, const GemmPlan& p, void* workspace) : call(b), plan(p) {
+    slots = (char*)((uintptr_t(workspace) + kAlign - 1) / kAlign * kAlign);
+    packed = slots + size_t(num_threads()) * p.slot_bytes;
+    parts = packed + p.packed_bytes;
+    bias_copy = parts + p.part_bytes;
+    item = b.one.a.dtype.itemsize();
+    out_item = b.one.c_dtype.itemsize();
+  }
+
+  const void* bias() const {
+    const GemmCall& one = call.one;
+    if (!one.bias_dtype) return nullptr;
+    if (plan.bias_bytes == 0) return one.bias;
+    const Format& format = *one.bias_dtype.format();
+    DY_ASSERT(plan.compute_bytes == 4 && format.compute() == Compute::f32);
+    format.def->decode(one.bias, bias_copy, one.n);
+    return bias_copy;
+  }
+
+  // The tile (im, in) of part p of batch entry b.
+  GemmTile tile(int64_t b, int64_t p, int64_t im, int64_t in) const {
+    GemmTile t = plan.whole;
+    const int64_t i = im * plan.tm, j = in * plan.tn, k0 = p * plan.tk;
+    t.m = std::min(plan.tm, plan.m - i), t.n = std::min(plan.tn, plan.n - j), t.k = std::min(plan.tk, plan.k - k0);
+    const int64_t a_batch = plan.swapped ? call.b_stride : call.a_stride, b_batch = plan.swapped ? call.a_stride : call.b_stride;
+    t.a = (const char*)t.a + (b * a_batch + i * t.a_row + k0 * t.a_col) * item;
+    t.b = (const char*)t.b + (b * b_batch + k0 * t.b_row + j * t.b_col) * item;
+    if (plan.parts > 1) {
+      t.c = parts + ((b * plan.parts + p) * plan.m * plan.n + i * plan.n + j) * plan.compute_bytes;
+      t.c_row = plan.n, t.c_col = 1, t.accumulate = false;
+    } else {
+      t.c = (char*)t.c + (b * call.c_stride + i * t.c_row + j * t.c_col) * out_item;
+    }
+    if (plan.packed_bytes) t.packed = packed, t.packed_col = j, t.packed_cols = plan.n;
+    t.scratch = slots + size_t(thread_index()) * plan.slot_bytes;
+    return t;
+  }
+  void run_tile(int64_t index, const void* bias_values) const {
+    const int64_t in = index % plan.tiles_n, im = index / plan.tiles_n % plan.tiles_m;
+    const int64_t p = index / plan.tiles() % plan.parts, b = index / plan.tiles() / plan.parts;
+    GemmTile t = tile(b, p, im, in);
+    if (plan.parts == 1 && bias_values)
+      t.bias = (const char*)bias_values + (im * plan.tm * t.bias_row + in * plan.tn * t.bias_col) * plan.compute_bytes;
+    const GemmFunctions& f = plan.parts > 1 && plan.functions == &gemm_kernel().bf16 ? gemm_kernel().bf16_f32 : *plan.functions;
+    switch (plan.path) {
+      case GemmPath::few: return f.few(t);
+      case GemmPath::onednn: return onednn_tile(t, {call.one.a.dtype == f32, call.one.c_dtype == bf16 && plan.parts == 1});
+      default: return f.blocked(t);
+    }
+  }
+  void run_parts(const void* bias_values) const {
+    const int64_t rows = plan.m, grain = std::max<int64_t>(1, (1 << 16) / (plan.n * plan.parts));
+    for (int64_t b = 0; b < plan.batch; ++b) {
+      GemmParts sum{.parts = plan.parts, .m = plan.m, .n = plan.n, .part = parts + b * plan.parts * plan.m * plan.n * plan.compute_bytes,
+                    .c = (char*)plan.whole.c + b * call.c_stride * out_item, .c_row = plan.whole.c_row, .c_col = plan.whole.c_col,
+                    .bias = bias_values, .bias_row = plan.whole.bias_row, .bias_col = plan.whole.bias_col,
+                    .accumulate = plan.whole.accumulate};
+      parallel_for(rows, grain, [&](int64_t begin, int64_t end) { plan.functions->combine(sum, begin, end); });
+    }
+  }
+  void run() const {
+    const void* bias_values = bias();
+    if (plan.packed_bytes) {
+      GemmTile b = plan.whole;
+      b.n = plan.n, b.k = plan.k, b.packed = packed;
+      const int64_t cols = gemm_kernel().cols_f32 * 4 / plan.compute_bytes;
+      parallel_for((plan.n + cols - 1) / cols, 1 + (1 << 13) / (plan.k * cols + 1),
+                   [&](int64_t begin, int64_t end) { plan.functions->pack(b, begin, end); });
+    }
+    const int64_t tiles = plan.tiles() * plan.parts * plan.batch, work = std::max<int64_t>(plan.tile_work(), 1);
+    if (work >= 1 << 18 && tiles > 1)
+      parallel_each(tiles, [&](int64_t i) { run_tile(i, bias_values); });
+    else
+      parallel_for(tiles, std::max<int64_t>(1, (1 << 18) / work), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) run_tile(i, bias_values);
+      });
+    if (plan.parts > 1) run_parts(bias_values);
+  }
+};
+
+}  // namespace
+
+size_t gemm_workspace(const BatchedGemm& call) {
+  const GemmPlan plan = plan_gemm(call);
+  const size_t bytes = size_t(num_threads()) * plan.slot_bytes + plan.packed_bytes + plan.part_bytes + plan.bias_bytes;
+  return bytes == 0 ? 0 : bytes + kAlign;
+}
+
+void gemm_batched(const BatchedGemm& call, void* workspace) {
+  calls.fetch_add(1, std::memory_order_relaxed);
+  const GemmPlan plan = plan_gemm(call);
+  if (plan.path == GemmPath::empty) return;
+  Run(call, plan, workspace).run();
+}
+
+size_t gemm_workspace(const GemmCall& call) { return gemm_workspace(BatchedGemm{call, 1, 0, 0, 0}); }
+void gemm(const GemmCall& call, void* workspace) { gemm_batched(BatchedGemm{call, 1, 0, 0, 0}, workspace); }
+int64_t gemm_calls() { return calls.load(std::memory_order_relaxed); }
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,152 @@
+// Loading, storing and packing of matrix blocks for the blocked products: elements of storage type S (f32, bf16 as uint16_t, f64)
+// become rows of the compute type T. Only for files that are compiled per instruction set.
+#pragma once
+#include "loops/gemm_micro.h"
+
+namespace dyadic::DY_ISA {
+
+// One element; bf16 is uint16_t.
+template <class T, class S>
+static inline T load1(const S* p) {
+  if constexpr (sizeof(S) == 2) {
+    const uint32_t u = uint32_t(*p) << 16;
+    T x;
+    __builtin_memcpy(&x, &u, 4);
+    return x;
+  } else {
+    return *p;
+  }
+}
+template <class S, class T>
+static inline void store1(T x, S* p) {
+  if constexpr (sizeof(S) == 2) {
+    uint32_t u;
+    __builtin_memcpy(&u, &x, 4);
+    *p = x != x ? uint16_t(u >> 16 | 0x40) : uint16_t((u + 0x7fff + (u >> 16 & 1)) >> 16);
+  } else {
+    *p = x;
+  }
+}
+
+// A vector of T (the tag may be a part of a full vector).
+template <class D, class S>
+static inline hn::Vec<D> load_as(D d, const S* p) {
+  if constexpr (sizeof(S) == 2) {
+    const hn::Rebind<uint16_t, D> d16;
+    const hn::RebindToUnsigned<D> d32;
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, hn::LoadU(d16, p))));
+  } else {
+    return hn::LoadU(d, p);
+  }
+}
+// Rounds to nearest even; a NaN keeps its sign and upper payload and becomes quiet.
+template <class D>
+static inline hn::Vec<hn::Rebind<uint16_t, D>> to_bf16(D d, hn::Vec<D> x) {
+  const hn::RebindToUnsigned<D> du;
+  const hn::RebindToSigned<D> di;
+  const hn::Rebind<uint16_t, D> d16;
+  const auto u = hn::BitCast(du, x);
+  const auto odd = hn::And(hn::ShiftRight<16>(u), hn::Set(du, 1));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(u, hn::Add(odd, hn::Set(du, 0x7fff))));
+  const auto quiet = hn::Or(hn::ShiftRight<16>(u), hn::Set(du, 0x40));
+  const auto nan = hn::RebindMask(du, hn::IsNaN(x));
+  return hn::DemoteTo(d16, hn::BitCast(di, hn::IfThenElse(nan, quiet, rounded)));
+}
+template <class D, class S>
+static inline void store_as(hn::Vec<D> x, D d, S* p) {
+  if constexpr (sizeof(S) == 2) {
+    const hn::Rebind<uint16_t, D> d16;
+    hn::StoreU(to_bf16(d, x), d16, p);
+  } else {
+    hn::StoreU(x, d, p);
+  }
+}
+
+// n contiguous elements.
+template <class T, class S>
+static inline void load_row(const S* from, T* to, int64_t n) {
+  constexpr hn::ScalableTag<T> d;
+  int64_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) hn::StoreU(load_as(d, from + i), d, to + i);
+  for (; i < n; ++i) to[i] = load1<T>(from + i);
+}
+template <class T, class S>
+static inline void store_row(const T* from, S* to, int64_t n) {
+  constexpr hn::ScalableTag<T> d;
+  int64_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) store_as(hn::LoadU(d, from + i), d, to + i);
+  for (; i < n; ++i) store1(from[i], to + i);
+}
+template <class T>
+static inline void zero_row(T* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = 0;
+}
+
+// A square of B x B elements, B those of 16 bytes (4 f32, 2 f64), transposed.
+template <class T, class S>
+static inline void transpose_square(const S* from, int64_t from_row, T* to, int64_t to_row) {
+  if constexpr (sizeof(T) == 4) {
+    constexpr hn::FixedTag<T, 4> d;
+    constexpr hn::FixedTag<uint64_t, 2> dd;
+    const auto r0 = load_as(d, from), r1 = load_as(d, from + from_row);
+    const auto r2 = load_as(d, from + 2 * from_row), r3 = load_as(d, from + 3 * from_row);
+    const auto lo01 = hn::BitCast(dd, hn::InterleaveLower(d, r0, r1)), hi01 = hn::BitCast(dd, hn::InterleaveUpper(d, r0, r1));
+    const auto lo23 = hn::BitCast(dd, hn::InterleaveLower(d, r2, r3)), hi23 = hn::BitCast(dd, hn::InterleaveUpper(d, r2, r3));
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dd, lo01, lo23)), d, to);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dd, lo01, lo23)), d, to + to_row);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dd, hi01, hi23)), d, to + 2 * to_row);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dd, hi01, hi23)), d, to + 3 * to_row);
+  } else {
+    constexpr hn::FixedTag<T, 2> d;
+    const auto r0 = hn::LoadU(d, from), r1 = hn::LoadU(d, from + from_row);
+    hn::StoreU(hn::InterleaveLower(d, r0, r1), d, to);
+    hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, to + to_row);
+  }
+}
+// to[j][i] = from[i][j] for i < rows, j < cols.
+template <class T, class S>
+static void transpose_block(const S* from, int64_t from_row, int64_t rows, int64_t cols, T* to, int64_t to_row) {
+  constexpr int64_t B = 16 / sizeof(T);
+  const int64_t cols_b = cols / B * B;
+  int64_t i = 0;
+  for (; i + B <= rows; i += B) {
+    const S* f = from + i * from_row;
+    for (int64_t j = 0; j < cols_b; j += B) transpose_square(f + j, from_row, to + j * to_row + i, to_row);
+    for (int64_t j = cols_b; j < cols; ++j)
+      for (int64_t q = 0; q < B; ++q) to[j * to_row + i + q] = load1<T>(f + q * from_row + j);
+  }
+  for (; i < rows; ++i)
+    for (int64_t j = 0; j < cols; ++j) to[j * to_row + i] = load1<T>(from + i * from_row + j);
+}
+
+// to[i][j] = from[i, j] for any strides, rows x cols, with zeros up to `width` columns.
+template <class T, class S>
+static void pack_block(const S* from, int64_t row, int64_t col, int64_t rows, int64_t cols, int64_t width, T* to, int64_t to_row) {
+  if (col == 1) {
+    for (int64_t i = 0; i < rows; ++i) load_row(from + i * row, to + i * to_row, cols);
+  } else if (row == 1) {
+    transpose_block(from, col, cols, rows, to, to_row);
+  } else {
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < cols; ++j) to[i * to_row + j] = load1<T>(from + i * row + j * col);
+  }
+  if (width > cols)
+    for (int64_t i = 0; i < rows; ++i) zero_row(to + i * to_row + cols, width - cols);
+}
+
+// `panels` full panels (kMicroCols columns) of `rows` rows: to[p][i][j] = from[i, p * kMicroCols + j], panels `panel` apart.
+template <class T, class S>
+static void pack_panels(const S* from, int64_t row, int64_t rows, int64_t panels, T* to, int64_t panel) {
+  constexpr hn::ScalableTag<T> d;
+  constexpr int64_t L = kLanes<T>;
+  for (int64_t i = 0; i < rows; ++i) {
+    const S* f = from + i * row;
+    T* o = to + i * 2 * L;
+    for (int64_t p = 0; p < panels; ++p, f += 2 * L, o += panel) {
+      hn::StoreU(load_as(d, f), d, o);
+      hn::StoreU(load_as(d, f + L), d, o + L);
+    }
+  }
+}
+
+}  // namespace dyadic::DY_ISA

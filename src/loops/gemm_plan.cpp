@@ -1,0 +1,157 @@
+// How a product is cut into tiles.
+#include "loops/gemm_plan.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "loops/gemm_bf16.h"
+#include "loops/gemm_onednn.h"
+
+namespace dyadic::inline v1 {
+namespace {
+
+constexpr int64_t kSerialWork = 64 * 64 * 64;  // below it a second thread costs more than it brings
+constexpr int64_t kTileWork = 4 << 20;         // multiply-adds worth a tile of their own (about 40 microseconds in f32)
+constexpr int64_t kMaxTileCols = 384, kMaxTileRows = 512;
+constexpr int64_t kMaxPacked = 1 << 19;  // elements: 2 MiB of workspace
+constexpr int64_t kPartDepth = 1024, kMaxParts = 64;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t a, int64_t to) { return ceil_div(a, to) * to; }
+
+const GemmFunctions* functions_of(const GemmCall& call) {
+  const GemmKernel& table = gemm_kernel();
+  const DType in = call.a.dtype, out = call.c_dtype;
+  DY_ASSERT(call.b.dtype == in);
+  if (in == bf16 && out == f32) return &table.bf16_f32;
+  if (in == bf16 && out == bf16) return &table.bf16;
+  DY_ASSERT(in == out);
+  if (in == f32) return &table.f32;
+  if (in == f64) return &table.f64;
+  if (in == i32) return &table.i32;
+  DY_ASSERT(in == i64);
+  return &table.i64;
+}
+
+void transpose(GemmPlan& plan) {
+  GemmTile& t = plan.whole;
+  plan.swapped = true;
+  std::swap(plan.m, plan.n);
+  std::swap(t.a, t.b);
+  const int64_t a_row = t.a_row, a_col = t.a_col;
+  t.a_row = t.b_col, t.a_col = t.b_row, t.b_row = a_col, t.b_col = a_row;
+  std::swap(t.c_row, t.c_col);
+  std::swap(t.bias_row, t.bias_col);
+}
+
+// A unit stride where the dimension leaves the choice, so that the kernels recognize rows and columns.
+void normalize(GemmPlan& plan) {
+  GemmTile& t = plan.whole;
+  if (plan.m == 1) t.a_row = plan.k;
+  if (plan.k == 1) t.a_col = 1, t.b_row = t.b_col == 1 ? plan.n : 1;
+  if (plan.n == 1 && t.b_row != 1) t.b_col = 1;
+}
+
+void cut_few(GemmPlan& plan) {
+  const int64_t work = plan.n * plan.k * plan.batch;  // elements of b: memory is the limit
+  plan.tm = plan.m;
+  const int64_t tiles = work * plan.m <= kSerialWork ? 1 : std::clamp<int64_t>(plan.n * plan.k >> 16, 4, 32);
+  plan.tn = std::min(plan.n, round_up(ceil_div(plan.n, tiles), 64));
+}
+
+bool shares_packed(const GemmPlan& plan) { return plan.batch == 1 && plan.n * plan.k <= kMaxPacked; }
+
+// Cycles of packing for each multiply-add of a tile, relative: an element of b costs 4 when transposed and 2 else, nothing when all
+// tiles share it; one of a 1, next to nothing when its rows are read in place.
+double packing_cost(const GemmPlan& plan, int64_t tm, int64_t tn) {
+  const GemmTile& t = plan.whole;
+  const double b = shares_packed(plan) ? 0 : t.b_col == 1 ? 2 : 4;
+  const double a = plan.functions == &gemm_kernel().f32 && t.a_col == 1 ? 0.2 : 1;
+  return b / double(tm) + a / double(tn);
+}
+
+void cut_blocks(GemmPlan& plan) {
+  const GemmKernel& table = gemm_kernel();
+  const int64_t work = plan.m * plan.n * plan.k;
+  const int64_t rows = table.rows, cols = plan.compute_bytes == 8 ? table.cols_f32 / 2 : table.cols_f32;
+  if (work * plan.batch <= kSerialWork) {
+    plan.tm = plan.m, plan.tn = plan.n;
+    return;
+  }
+  int64_t tiles_m = ceil_div(plan.m, kMaxTileRows), tiles_n = ceil_div(plan.n, kMaxTileCols);
+  const int64_t wanted = plan.batch >= 4 ? 1 : std::clamp<int64_t>(work / kTileWork, 4, 8);
+  while (tiles_m * tiles_n < wanted) {
+    const int64_t tm = ceil_div(plan.m, tiles_m), tn = ceil_div(plan.n, tiles_n);
+    const bool can_m = tm >= 2 * rows, can_n = tn >= 2 * cols;
+    if (!can_m && !can_n) break;
+    if (can_m && (!can_n || packing_cost(plan, ceil_div(tm, 2), tn) <= packing_cost(plan, tm, ceil_div(tn, 2))))
+      tiles_m *= 2;
+    else
+      tiles_n *= 2;
+  }
+  plan.tm = std::min(plan.m, round_up(ceil_div(plan.m, tiles_m), rows));
+  plan.tn = std::min(plan.n, round_up(ceil_div(plan.n, tiles_n), cols));
+}
+
+// Few tiles and a long k: parts of k become tiles too.
+void cut_depth(GemmPlan& plan) {
+  plan.tk = plan.k;
+  const int64_t tiles = plan.tiles() * plan.batch;
+  if (tiles >= 4 || plan.k < 2 * kPartDepth || plan.m * plan.n * plan.k <= kSerialWork) return;
+  const int64_t depth = std::max({kPartDepth, (kSerialWork / 2) / (plan.tm * plan.tn), ceil_div(plan.k, kMaxParts)});
+  plan.parts = ceil_div(plan.k, round_up(depth, 64));
+  plan.tk = round_up(ceil_div(plan.k, plan.parts), 64);
+  plan.parts = ceil_div(plan.k, plan.tk);
+}
+
+void count_bytes(GemmPlan& plan, const GemmCall& call, int64_t item) {
+  const bool narrow = call.c_dtype == bf16 && plan.parts == 1;
+  // Several rows of tiles would pack the same columns again: 8 % of the time for 768 x 384 x 128 with b transposed.
+  const bool floats = call.c_dtype != i32 && call.c_dtype != i64;
+  if (plan.path == GemmPath::blocked && floats && plan.parts == 1 && plan.tiles_m > 1 && shares_packed(plan))
+    plan.packed_bytes = gemm_kernel().packed(plan.n, plan.k, plan.compute_bytes);
+  switch (plan.path) {
+    case GemmPath::blocked: plan.slot_bytes = gemm_kernel().scratch(plan.tm, plan.tn, plan.tk, plan.compute_bytes, narrow, plan.packed_bytes == 0); break;
+    case GemmPath::few: plan.slot_bytes = size_t(plan.tm * plan.tk * item); break;
+    case GemmPath::onednn: plan.slot_bytes = onednn_scratch(plan, call); break;
+    case GemmPath::empty: break;
+  }
+  plan.slot_bytes = size_t(round_up(int64_t(plan.slot_bytes), 128));
+  plan.packed_bytes = size_t(round_up(int64_t(plan.packed_bytes), 128));
+  if (plan.parts > 1) plan.part_bytes = size_t(round_up(plan.batch * plan.parts * plan.m * plan.n * plan.compute_bytes, 128));
+}
+
+}  // namespace
+
+GemmPlan plan_gemm(const BatchedGemm& batched) {
+  const GemmCall& call = batched.one;
+  DY_ASSERT(call.m >= 0 && call.n >= 0 && call.k >= 0 && batched.batch >= 0);
+  GemmPlan plan;
+  plan.functions = functions_of(call);
+  const int64_t item = call.a.dtype.itemsize();
+  plan.compute_bytes = item == 8 ? 8 : 4;
+  plan.m = call.m, plan.n = call.n, plan.k = call.k, plan.batch = batched.batch;
+  plan.whole = {.a = call.a.data, .a_row = call.a.row_stride, .a_col = call.a.col_stride, .b = call.b.data, .b_row = call.b.row_stride,
+                .b_col = call.b.col_stride, .c = call.c, .c_row = call.c_row_stride, .c_col = 1, .bias_row = 0, .bias_col = 1,
+                .accumulate = call.accumulate};
+  if (call.bias_dtype && call.bias_dtype.itemsize() != plan.compute_bytes)
+    plan.bias_bytes = size_t(round_up(call.n * plan.compute_bytes, 128));
+  if (call.m == 0 || call.n == 0 || batched.batch == 0) return plan;
+  if (call.n <= kGemmFew && call.m > kGemmFew) transpose(plan);
+  normalize(plan);
+  const GemmTile& t = plan.whole;
+  const bool few = plan.m <= kGemmFew && (t.b_row == 1 || t.b_col == 1);
+  if (!few && plan.swapped) transpose(plan), plan.swapped = false;
+  plan.path = few ? GemmPath::few : GemmPath::blocked;
+  if (!few && ((call.a.dtype == bf16 && bf16_path() != Bf16Path::decode) || (call.a.dtype == f32 && getenv("ODNN"))) && onednn_accepts(plan)) plan.path = GemmPath::onednn;
+  if (plan.path == GemmPath::few)
+    cut_few(plan);
+  else
+    cut_blocks(plan);
+  plan.tiles_m = ceil_div(plan.m, plan.tm), plan.tiles_n = ceil_div(plan.n, plan.tn);
+  cut_depth(plan);
+  count_bytes(plan, call, item);
+  return plan;
+}
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,245 @@
+#include "loops/pointwise.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/parallel.h"
+
+namespace dyadic::inline v1 {
+namespace {
+
+constexpr int64_t kTile = 1024;  // elements; tiles of all operands stay in L1
+constexpr int64_t kRow = 256;    // rows at least this long are cut into tiles on their own: their operands need no gathering
+constexpr int64_t kGrain = 32 << 10;  // elements a thread takes at least
+
+struct Operand {
+  char* base = nullptr;
+  const Format* format = nullptr;
+  int64_t size = 0;          // bytes of an element
+  int64_t stride[kMaxDims];  // in bytes
+};
+
+// The iteration space after merging dimensions that are dense in every operand.
+struct Space {
+  int ndim = 0;
+  int64_t size[kMaxDims];
+  Operand op[PointwiseLoop::kOperands + 1];
+  int count = 0;
+
+  void add(const Tensor& t, const Tensor& shape) {
+    const TensorImpl &i = *t.impl(), &o = *shape.impl();
+    Operand& x = op[count++];
+    x.base = i.data();
+    x.format = i.dtype.format();
+    x.size = x.format->itemsize();
+    for (int d = 0; d < o.ndim; ++d) {
+      int k = d - (o.ndim - i.ndim);
+      x.stride[d] = k < 0 || i.sizes[k] == 1 ? 0 : i.strides[k] * x.size;
+    }
+  }
+  void skip() { op[count++].format = nullptr; }
+  void coalesce(const Tensor& shape) {
+    const TensorImpl& o = *shape.impl();
+    for (int d = 0; d < o.ndim; ++d) {
+      if (o.sizes[d] == 1) continue;
+      bool merge = ndim > 0;
+      for (int k = 0; k < count && merge; ++k)
+        if (op[k].format) merge = op[k].stride[ndim - 1] == op[k].stride[d] * o.sizes[d];
+      int at = merge ? ndim - 1 : ndim++;
+      size[at] = merge ? size[at] * o.sizes[d] : o.sizes[d];
+      for (int k = 0; k < count; ++k)
+        if (op[k].format) op[k].stride[at] = op[k].stride[d];
+    }
+    if (ndim == 0) {
+      ndim = 1;
+      size[0] = 1;
+      for (int k = 0; k < count; ++k) op[k].stride[0] = op[k].size;
+    }
+  }
+  int64_t inner() const { return size[ndim - 1]; }
+  // Byte offset of operand k at row `row` (all dimensions but the last).
+  int64_t row_offset(int k, int64_t row) const {
+    int64_t at = 0;
+    for (int d = ndim - 2; d >= 0; --d) {
+      at += row % size[d] * op[k].stride[d];
+      row /= size[d];
+    }
+    return at;
+  }
+};
+
+template <class T> void move_run(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) std::memcpy(dst + i * dst_stride, src + i * src_stride, sizeof(T));
+}
+void move_width(int64_t width, char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) {
+  if (dst_stride == width && src_stride == width) {
+    std::memcpy(dst, src, size_t(n * width));
+    return;
+  }
+  switch (width) {
+    case 1:
+      return move_run<uint8_t>(dst, dst_stride, src, src_stride, n);
+    case 2:
+      return move_run<uint16_t>(dst, dst_stride, src, src_stride, n);
+    case 4:
+      return move_run<uint32_t>(dst, dst_stride, src, src_stride, n);
+    default:
+      return move_run<uint64_t>(dst, dst_stride, src, src_stride, n);
+  }
+}
+
+struct Cursor {  // one tile: elements [begin, begin + n) in the output's order
+  const Space& s;
+  int64_t begin, n;
+
+  // Walks the tile's runs along the innermost dimension: f(row, column, count, done).
+  template <class F> void runs(F&& f) const {
+    int64_t inner = s.inner(), row = begin / inner, col = begin % inner, done = 0;
+    while (done < n) {
+      int64_t count = std::min(inner - col, n - done);
+      f(row, col, count, done);
+      done += count;
+      col = 0;
+      ++row;
+    }
+  }
+  // A pointer to n dense stored elements of operand k; gathers into `buffer` if need be.
+  const char* dense(int k, char* buffer) const {
+    const Operand& o = s.op[k];
+    int64_t inner = s.inner(), row = begin / inner, col = begin % inner;
+    if (o.stride[s.ndim - 1] == o.size && col + n <= inner) return o.base + s.row_offset(k, row) + col * o.size;
+    runs([&](int64_t r, int64_t c, int64_t count, int64_t done) {
+      int64_t st = o.stride[s.ndim - 1];
+      move_width(o.size, buffer + done * o.size, o.size, o.base + s.row_offset(k, r) + c * st, st, count);
+    });
+    return buffer;
+  }
+  char* dense_out(int k) const {  // null: not dense here, scatter afterwards
+    const Operand& o = s.op[k];
+    int64_t inner = s.inner(), row = begin / inner, col = begin % inner;
+    if (o.stride[s.ndim - 1] == o.size && col + n <= inner) return o.base + s.row_offset(k, row) + col * o.size;
+    return nullptr;
+  }
+  void scatter(int k, const char* buffer) const {
+    const Operand& o = s.op[k];
+    runs([&](int64_t r, int64_t c, int64_t count, int64_t done) {
+      int64_t st = o.stride[s.ndim - 1];
+      move_width(o.size, o.base + s.row_offset(k, r) + c * st, st, buffer + done * o.size, o.size, count);
+    });
+  }
+};
+
+bool stored_as(const Format& f, Compute c) { return &f == &compute_format(c); }
+
+const void* load(const Format& f, const char* stored, Compute compute, char* tile, char* other, int64_t n) {
+  if (stored_as(f, compute)) return stored;
+  if (f.compute() == compute) {
+    f.def->decode(stored, tile, n);
+    return tile;
+  }
+  const void* own = stored;
+  if (!stored_as(f, f.compute())) f.def->decode(stored, other, n), own = other;
+  convert_compute(f.compute(), own, compute, tile, n);
+  return tile;
+}
+
+void store(const Format& f, const void* tile, Compute compute, bool mask, char* stored, char* other, int64_t n) {
+  if (mask) {
+    convert(*boolean.format(), tile, f, stored, n);
+    return;
+  }
+  if (f.compute() != compute) {
+    bool narrow = f.compute() == Compute::f32 && f.def->bits < 32;
+    convert_compute(compute, tile, f.compute(), other, n, narrow);
+    tile = other;
+  }
+  f.def->encode(tile, stored, n, Round{});
+}
+
+// Cuts the space into tiles and runs body(begin, n) on them, rows apart when they are long.
+template <class Body> void for_tiles(const Space& s, const Body& body) {
+  int64_t inner = s.inner(), rows = 1;
+  for (int d = 0; d < s.ndim - 1; ++d) rows *= s.size[d];
+  if (inner < kRow) {
+    int64_t total = rows * inner, tiles = (total + kTile - 1) / kTile;
+    parallel_for(tiles, kGrain / kTile, [&](int64_t b, int64_t e) {
+      for (int64_t t = b; t < e; ++t) body(t * kTile, std::min(kTile, total - t * kTile));
+    });
+    return;
+  }
+  int64_t per_row = (inner + kTile - 1) / kTile, grain = std::max<int64_t>(1, kGrain / std::min(inner, kTile));
+  parallel_for(rows * per_row, grain, [&](int64_t b, int64_t e) {
+    for (int64_t t = b; t < e; ++t) {
+      int64_t c = t % per_row * kTile;
+      body(t / per_row * inner + c, std::min(kTile, inner - c));
+    }
+  });
+}
+
+}  // namespace
+
+void PointwiseLoop::run(const Tensor& out) const {
+  if (out.numel() == 0) return;
+  Space s;
+  for (int i = 0; i < inputs; ++i) in[i] ? s.add(*in[i], out) : s.skip();
+  int o = s.count;
+  s.add(out, out);
+  s.coalesce(out);
+  const Format& target = *s.op[o].format;
+  bool direct = mask_out ? &target == boolean.format() : stored_as(target, compute);
+  for_tiles(s, [&](int64_t begin, int64_t n) {
+    alignas(64) char tiles[kOperands][kTile * 8];
+    alignas(64) char gathered[kTile * 8];
+    alignas(64) char result[kTile * 8];
+    alignas(64) char other[kTile * 8];
+    Cursor at{s, begin, n};
+    const void* pointers[kOperands];
+    for (int i = 0; i < inputs; ++i) {
+      if (!in[i]) {
+        pointers[i] = nullptr;
+        continue;
+      }
+      const Format& f = *s.op[i].format;
+      bool as_is = stored_as(f, compute);
+      const char* stored = at.dense(i, as_is ? tiles[i] : gathered);
+      pointers[i] = load(f, stored, compute, tiles[i], other, n);
+    }
+    char* dense = at.dense_out(o);
+    if (direct) {
+      char* target_tile = dense ? dense : result;
+      tile(pointers, target_tile, params, n);
+      if (!dense) at.scatter(o, result);
+    } else {
+      tile(pointers, result, params, n);
+      char* stored = dense ? dense : gathered;
+      store(target, result, compute, mask_out, stored, other, n);
+      if (!dense) at.scatter(o, gathered);
+    }
+  });
+}
+
+void copy_elements(const Tensor& dst, const Tensor& src, const Round& round) {
+  if (dst.numel() == 0) return;
+  Space s;
+  s.add(src, dst);
+  s.add(dst, dst);
+  s.coalesce(dst);
+  const Format &from = *s.op[0].format, &to = *s.op[1].format;
+  for_tiles(s, [&](int64_t begin, int64_t n) {
+    alignas(64) char gathered[kTile * 8];
+    alignas(64) char result[kTile * 8];
+    Cursor at{s, begin, n};
+    const char* stored = at.dense(0, gathered);
+    char* dense = at.dense_out(1);
+    Round r = round;
+    r.index += uint64_t(begin);
+    char* target = dense ? dense : result;
+    if (&from == &to)
+      std::memcpy(target, stored, size_t(n * s.op[0].size));
+    else
+      convert(from, stored, to, target, n, r);
+    if (!dense) at.scatter(1, result);
+  });
+}
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,20 @@
+// Moving elements between strided layouts by width: copies, permutes, broadcasts, fills. Nothing is decoded.
+#pragma once
+#include <cstdint>
+
+#include "base/parallel.h"
+
+namespace dyadic::inline v1 {
+
+// Sizes and strides (in elements, any sign, any order) are outermost first; pointers name the element of index zero; at most 16
+// dimensions larger than 1; width is 1, 2, 4, 8 or 16 bytes. Destination elements must be distinct, source strides may be 0,
+// and the two must not overlap. Threads inside.
+struct StridedCopyKernel {
+  void (*copy)(void* dst, const int64_t* dst_strides, const void* src, const int64_t* src_strides, const int64_t* sizes,
+               int ndim, int64_t width);
+  void (*fill)(void* dst, const int64_t* dst_strides, const int64_t* sizes, int ndim, const void* value, int64_t width);
+};
+
+}  // namespace dyadic::inline v1
+
+DY_KERNEL(StridedCopyKernel, strided_copy_kernel)

@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "dyadic/nn.h"
+#include "tensor/impl.h"
+
+namespace dyadic::inline v1::nn {
+namespace {
+
+std::string join(const std::string& prefix, const std::string& name) { return prefix.empty() ? name : prefix + "." + name; }
+
+}  // namespace
+
+ModuleScope::ModuleScope(Module& m) : before_(t_module) { t_module = m.path_id(); }
+ModuleScope::~ModuleScope() { t_module = before_; }
+
+uint32_t Module::path_id() {
+  if (!named_) {
+    Module* root = this;
+    while (root->parent_) root = root->parent_;
+    root->name_paths("");
+  }
+  return path_;
+}
+void Module::name_paths(const std::string& path) {
+  path_ = intern_module(path);
+  named_ = true;
+  for (auto& [name, child] : children_) child->name_paths(join(path, name));
+}
+
+Tensor Module::operator()(const Tensor& x) {
+  ModuleScope scope(*this);
+  return forward(x);
+}
+Tensor Module::forward(const Tensor&) { fail("{}: no forward: the module is a container; call its children", kind()); }
+
+void Module::add(std::string name, Module& child) {
+  DY_CHECK(name.find('.') == name.npos && !name.empty(), "Module: a child's name is empty or has a dot: \"{}\"", name);
+  child.parent_ = this;
+  child.named_ = false;
+  children_.emplace_back(std::move(name), &child);
+}
+void Module::add(std::string name, std::shared_ptr<Module> child) {
+  add(std::move(name), *child);
+  owned_.push_back(std::move(child));
+}
+void Module::add_parameter(std::string name, Tensor& slot) {
+  if (slot.defined()) parameters_.emplace_back(std::move(name), &slot);
+}
+void Module::add_buffer(std::string name, Tensor& slot) {
+  if (slot.defined()) buffers_.emplace_back(std::move(name), &slot);
+}
+
+NamedTensors Module::named_parameters(const std::string& prefix) const {
+  NamedTensors all;
+  for (auto& [name, slot] : parameters_) all.emplace_back(join(prefix, name), *slot);
+  for (auto& [name, child] : children_)
+    for (auto& entry : child->named_parameters(join(prefix, name))) all.push_back(std::move(entry));
+  NamedTensors once;
+  std::set<TensorImpl*> seen;
+  for (auto& entry : all)
+    if (seen.insert(entry.second.impl()).second) once.push_back(std::move(entry));
+  return once;
+}
+NamedTensors Module::named_buffers(const std::string& prefix) const {
+  NamedTensors all;
+  for (auto& [name, slot] : buffers_) all.emplace_back(join(prefix, name), *slot);
+  for (auto& [name, child] : children_)
+    for (auto& entry : child->named_buffers(join(prefix, name))) all.push_back(std::move(entry));
+  return all;
+}
+std::vector<std::pair<std::string, Module*>> Module::named_modules(const std::string& prefix) {
+  std::vector<std::pair<std::string, Module*>> all{{prefix, this}};
+  for (auto& [name, child] : children_)
+    for (auto& entry : child->named_modules(join(prefix, name))) all.push_back(std::move(entry));
+  return all;
+}
+std::vector<Tensor> Module::parameters() const {
+  std::vector<Tensor> out;
+  for (auto& [name, t] : named_parameters()) out.push_back(t);
+  return out;
+}
+
+NamedTensors Module::state_dict() const {
+  NamedTensors all;
+  for (auto& [name, slot] : parameters_) all.emplace_back(name, slot->detach());
+  for (auto& [name, slot] : buffers_) all.emplace_back(name, *slot);
+  for (auto& [name, child] : children_)
+    for (auto& [key, t] : child->state_dict()) all.emplace_back(join(name, key), t);
+  return all;
+}
+
+void Module::load_state_dict(const NamedTensors& state, bool strict) {
+  NamedTensors mine = state_dict();
+  std::map<std::string, Tensor> given(state.begin(), state.end());
+  std::vector<std::string> names, problems;
+  for (auto& [name, t] : mine) names.push_back(name);
+  for (auto& [name, t] : mine) {
+    auto it = given.find(name);
+    if (it == given.end()) {
+      if (strict) problems.push_back(fmt::format("missing {} ({})", name, describe(t)));
+    } else if (!(it->second.sizes() == t.sizes())) {
+      problems.push_back(fmt::format("{} is {} here and {} there", name, describe(t), describe(it->second)));
+    }
+  }
+  std::set<std::string> known(names.begin(), names.end());
+  if (strict)
+    for (auto& [name, t] : given)
+      if (!known.count(name)) problems.push_back(fmt::format("unexpected {} (nearest here: {})", name, nearest(name, names)));
+  DY_CHECK(problems.empty(), "load_state_dict: {} keys do not fit:\n  {}", problems.size(), fmt::join(problems, "\n  "));
+  NoGrad guard;
+  for (auto& [name, t] : mine)
+    if (auto it = given.find(name); it != given.end()) t.copy_(it->second);
+}
+
+void Module::set_parameter(std::string_view name, const Tensor& value) {
+  size_t dot = name.find('.');
+  if (dot != name.npos) {
+    for (auto& [child, m] : children_)
+      if (child == name.substr(0, dot)) return m->set_parameter(name.substr(dot + 1), value);
+  } else {
+    for (auto& [key, slot] : parameters_)
+      if (key == name) {
+        DY_CHECK(value.sizes() == slot->sizes(), "set_parameter: shapes differ: {} is {}, the value {}", name, describe(*slot), describe(value));
+        *slot = value;
+        return;
+      }
+  }
+  std::vector<std::string> names;
+  for (auto& [key, slot] : parameters_) names.push_back(key);
+  for (auto& [key, m] : children_) names.push_back(key);
+  fail<ValueError>("set_parameter: no parameter {}; here are {}", name, fmt::join(names, ", "));
+}
+
+Module& Module::train(bool on) {
+  training_ = on;
+  for (auto& [name, child] : children_) child->train(on);
+  return *this;
+}
+Module& Module::to(DType dtype) {
+  NoGrad guard;
+  std::map<TensorImpl*, Tensor> moved;  // tied parameters stay tied
+  for (auto& [path, module] : named_modules())
+    for (auto* slots : {&module->parameters_, &module->buffers_})
+      for (auto& [name, slot] : *slots) {
+        if (!slot->dtype().is_floating_point()) continue;
+        Tensor& t = moved[slot->impl()];
+        if (!t.defined()) {
+          CategoryScope scope(Category::parameter);
+          bool grad = slot->requires_grad();
+          t = dyadic::to(slot->detach(), dtype);
+          if (grad && !dtype.is_scaled()) t.requires_grad_();
+        }
+        *slot = t;
+      }
+  return *this;
+}
+void Module::zero_grad(bool set_to_none) {
+  for (const Tensor& t : parameters())
+    if (Tensor g = t.grad(); g.defined()) set_to_none ? t.set_grad({}) : (void)g.zero_();
+}
+void Module::requires_grad_(bool on) {
+  for (Tensor& t : parameters()) t.requires_grad_(on);
+}
+
+int64_t Module::num_parameters() const {
+  int64_t n = 0;
+  for (const Tensor& t : parameters()) n += t.numel();
+  return n;
+}
+int64_t Module::nbytes() const {
+  std::set<Storage*> seen;
+  int64_t n = 0;
+  for (auto& [name, t] : state_dict())
+    if (seen.insert(t.impl()->storage).second) n += t.nbytes();
+  return n;
+}
+
+std::string Module::str() {
+  Table table({"module", "parameters", "bytes", "dtype"}, {Align::left, Align::right, Align::right, Align::left});
+  for (auto& [path, m] : named_modules()) {
+    auto depth = size_t(std::count(path.begin(), path.end(), '.') + (path.empty() ? 0 : 1));
+    size_t dot = path.rfind('.');
+    std::string label = std::string(2 * depth, ' ') + (path.empty() ? "" : "(" + path.substr(dot == path.npos ? 0 : dot + 1) + ") ") + m->kind();
+    if (auto extra = m->extra_repr(); !extra.empty()) label += "(" + extra + ")";
+    std::set<std::string> dtypes;
+    for (auto& [name, t] : m->named_parameters()) dtypes.insert(t.dtype().name());
+    table.row({label, fmt::format("{}", m->num_parameters()), human_bytes(m->nbytes()), fmt::format("{}", fmt::join(dtypes, " "))});
+  }
+  return table.str();
+}
+
+Tensor make_parameter(IntList sizes, Options options) {
+  CategoryScope scope(Category::parameter);
+  DType dtype = options.dtype ? options.dtype : f32;
+  Tensor t = make_tensor(sizes, dtype, options.device);
+  if (!dtype.is_scaled()) t.requires_grad_();
+  return t;
+}
+
+}  // namespace dyadic::inline v1::nn

@@ -1,0 +1,93 @@
+#include "ops/common.h"
+
+#include "base/parallel.h"
+#include "loops/decode.h"
+#include "loops/pointwise.h"
+
+namespace dyadic::inline v1 {
+
+Tensor scalar_tensor(Scalar value) {
+  DType d = value.kind() == Scalar::Kind::real ? f64 : value.kind() == Scalar::Kind::integer ? i64 : boolean;
+  Tensor t = make_tensor({}, d, cpu);
+  TensorImpl& i = *t.impl();
+  i.flags |= kNumber;
+  switch (value.kind()) {
+    case Scalar::Kind::real:
+      *reinterpret_cast<double*>(i.data()) = value.real();
+      break;
+    case Scalar::Kind::integer:
+      *reinterpret_cast<int64_t*>(i.data()) = value.integer();
+      break;
+    default:
+      *reinterpret_cast<uint8_t*>(i.data()) = value.integer() != 0;
+  }
+  return t;
+}
+
+namespace ops {
+
+IntList resolve_size(const char* who, IntList size, int64_t numel, int64_t* out) {
+  DY_CHECK(size.size() <= kMaxDims, "{}: too many dimensions: {} given; at most {}", who, size.size(), kMaxDims);
+  int unknown = -1;
+  int64_t known = 1;
+  for (size_t d = 0; d < size.size(); ++d) {
+    out[d] = size[d];
+    if (size[d] == -1) {
+      DY_CHECK(unknown < 0, "{}: only one size can be -1: the size is {}", who, shape_text(size));
+      unknown = int(d);
+    } else {
+      DY_CHECK(size[d] >= 0, "{}: negative size: the size is {}", who, shape_text(size));
+      DY_CHECK(!__builtin_mul_overflow(known, size[d], &known), "{}: too large: {} has more elements than fit", who,
+               shape_text(size));
+    }
+  }
+  if (unknown >= 0) {
+    DY_CHECK(known > 0 && numel % known == 0, "{}: the sizes do not fit: {} elements do not make {}", who, numel,
+             shape_text(size));
+    out[unknown] = numel / known;
+  } else {
+    DY_CHECK(known == numel, "{}: the sizes do not fit: {} elements do not make {}", who, numel, shape_text(size));
+  }
+  return {out, size.size()};
+}
+
+DType dtype_or_default(const Call& c, int arg) { return c.has(arg) ? c.dtype(arg) : default_dtype(); }
+Device device_or_cpu(const Call& c, int arg) { return c.has(arg) ? Device{c.args[arg].device} : cpu; }
+
+void infer_creation(Call& c, IntList size, int dtype_arg, int device_arg) {
+  checked_numel(c.name, size);
+  c.spec[0].dtype = dtype_or_default(c, dtype_arg);
+  c.spec[0].device = device_or_cpu(c, device_arg);
+  c.spec[0].shape(size);
+}
+
+void fill(const Tensor& t, Scalar value) {
+  Tensor v = scalar_tensor(value);
+  assign(t, v);
+}
+
+Tensor decoded(const Tensor& t) { return decode_scaled(t); }
+
+void assign(const Tensor& dst, const Tensor& src, const Round& round) {
+  if (dst.is_meta()) return;
+  const Format &to = *dst.dtype().format(), &from = *src.dtype().format();
+  if (!to.is_scaled()) {
+    copy_elements(dst, from.is_scaled() ? decode_scaled(src) : src, round);
+    return;
+  }
+  const TensorImpl& d = *dst.impl();
+  DY_CHECK(d.contiguous() && d.numel == d.storage->geometry.numel(),
+           "copy_: a part of a scaled tensor is written: {} is {} of the {} elements of its storage; write the whole tensor",
+           describe(dst), d.numel, d.storage->geometry.numel());
+  CategoryScope scope(Category::workspace);
+  Tensor values = from.is_scaled() ? decode_scaled(src) : src;
+  if (values.dtype() != f32 || !values.is_contiguous() || !(values.sizes() == dst.sizes())) {
+    Tensor dense = make_tensor(dst.sizes(), f32, cpu);
+    copy_elements(dense, values);
+    values = dense;
+  }
+  to.def->encode_all(to, reinterpret_cast<const float*>(values.impl()->data()), d.storage->data, d.storage->geometry, round);
+}
+
+}  // namespace ops
+}  // namespace dyadic::inline v1

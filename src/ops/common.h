@@ -1,0 +1,24 @@
+// What op files share: shape rules and small helpers. No op lives here.
+#pragma once
+#include "corridor/call.h"
+#include "corridor/tape.h"
+#include "dyadic/ops.h"
+
+namespace dyadic::inline v1::ops {
+
+inline void infer_nothing(Call&) {}  // views make their output themselves
+// Replaces a -1 and checks the number of elements; `out` holds kMaxDims.
+IntList resolve_size(const char* who, IntList size, int64_t numel, int64_t* out);
+bool can_view(const Tensor& t, IntList sizes);
+// dtype and device of a creation op from optional arguments.
+DType dtype_or_default(const Call& c, int arg);
+Device device_or_cpu(const Call& c, int arg);
+void infer_creation(Call& c, IntList size, int dtype_arg, int device_arg);
+// Fills a contiguous or strided plain tensor with a value converted to its dtype.
+void fill(const Tensor& t, Scalar value);
+// f32 values of a scaled tensor in the layout of its storage order (formats/format.h), viewed as `t` is.
+Tensor decoded(const Tensor& t);
+// Writes src into the whole of dst, any dtypes, broadcasting.
+void assign(const Tensor& dst, const Tensor& src, const Round& round = {});
+
+}  // namespace dyadic::inline v1::ops

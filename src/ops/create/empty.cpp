@@ -1,0 +1,18 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) { infer_creation(c, c.ints(0), 1, 2); }
+void forward(Call& c) { (void)c; }
+
+}  // namespace
+
+extern constexpr OpDef empty_op = {
+    .sig = "empty(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+    .doc = "A new tensor whose values are whatever was in memory.",
+    .infer = infer,
+    .forward = forward,
+};
+
+}  // namespace dyadic::inline v1::ops

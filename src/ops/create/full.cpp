@@ -1,0 +1,23 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  infer_creation(c, c.ints(0), 2, 3);
+  Scalar v = c.scalar(1);
+  if (!c.has(2))
+    c.spec[0].dtype = v.kind() == Scalar::Kind::real ? default_dtype() : v.kind() == Scalar::Kind::integer ? i64 : boolean;
+}
+void forward(Call& c) { fill(c.out[0], c.scalar(1)); }
+
+}  // namespace
+
+extern constexpr OpDef full_op = {
+    .sig = "full(int[] size, Scalar fill_value, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+    .doc = "A new tensor filled with one value; its dtype follows the value's kind unless given.",
+    .infer = infer,
+    .forward = forward,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,18 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) { infer_creation(c, c.ints(0), 1, 2); }
+void forward(Call& c) { fill(c.out[0], 1); }
+
+}  // namespace
+
+extern constexpr OpDef ones_op = {
+    .sig = "ones(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+    .doc = "A new tensor of ones.",
+    .infer = infer,
+    .forward = forward,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,22 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  infer_like_first(c);
+  if (c.has(1)) c.spec[0].dtype = c.dtype(1);
+}
+void forward(Call& c) { fill(c.out[0], 1); }
+
+}  // namespace
+
+extern constexpr OpDef ones_like_op = {
+    .sig = "ones_like(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    .doc = "Ones in the shape, dtype and device of self.",
+    .infer = infer,
+    .forward = forward,
+    .accepts_scaled = true,
+};
+
+}  // namespace dyadic::inline v1::ops

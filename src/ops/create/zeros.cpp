@@ -1,0 +1,18 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) { infer_creation(c, c.ints(0), 1, 2); }
+void forward(Call& c) { fill(c.out[0], 0); }
+
+}  // namespace
+
+extern constexpr OpDef zeros_op = {
+    .sig = "zeros(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+    .doc = "A new tensor of zeros.",
+    .infer = infer,
+    .forward = forward,
+};
+
+}  // namespace dyadic::inline v1::ops

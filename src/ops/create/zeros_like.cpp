@@ -1,0 +1,22 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  infer_like_first(c);
+  if (c.has(1)) c.spec[0].dtype = c.dtype(1);
+}
+void forward(Call& c) { fill(c.out[0], 0); }
+
+}  // namespace
+
+extern constexpr OpDef zeros_like_op = {
+    .sig = "zeros_like(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    .doc = "Zeros in the shape, dtype and device of self.",
+    .infer = infer,
+    .forward = forward,
+    .accepts_scaled = true,
+};
+
+}  // namespace dyadic::inline v1::ops

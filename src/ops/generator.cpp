@@ -1,0 +1,40 @@
+#include <mutex>
+
+#include "ops/random/generator.h"
+
+namespace dyadic::inline v1 {
+namespace {
+std::mutex g_mutex;
+GeneratorState g_state;
+}  // namespace
+
+void manual_seed(uint64_t seed) { set_generator_state({seed, 0}); }
+GeneratorState generator_state() {
+  std::lock_guard lock(g_mutex);
+  return g_state;
+}
+void set_generator_state(GeneratorState state) {
+  std::lock_guard lock(g_mutex);
+  g_state = state;
+}
+
+namespace ops {
+
+Draw next_draw() {
+  std::lock_guard lock(g_mutex);
+  return {g_state.seed, g_state.calls++};
+}
+
+int64_t draw_workspace(const Call& c) { return c.spec[0].dtype == f32 || c.spec[0].dtype == f64 ? 0 : c.spec[0].numel() * 4; }
+
+void draw(Call& c, void (*fill32)(uint64_t, uint64_t, int64_t, float*), void (*fill64)(uint64_t, uint64_t, int64_t, double*)) {
+  const Tensor& out = c.out[0];
+  Draw d = next_draw();
+  if (out.dtype() == f64) return fill64(d.seed, d.stream, out.numel(), out.data<double>());
+  auto* target = out.dtype() == f32 ? out.data<float>() : static_cast<float*>(c.workspace);
+  fill32(d.seed, d.stream, out.numel(), target);
+  if (out.dtype() != f32) assign(out, make_foreign(target, out.sizes(), f32, [](void*) {}, nullptr, Category::temporary));
+}
+
+}  // namespace ops
+}  // namespace dyadic::inline v1

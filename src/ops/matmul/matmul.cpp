@@ -1,0 +1,183 @@
+#include <algorithm>
+
+#include "loops/pointwise.h"
+#include "ops/matmul/operand.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+struct Shape {
+  int64_t m, n, k;
+  bool vector_a, vector_b;
+  int batch_dims = 0;
+  int64_t batch_sizes[kMaxDims];
+};
+Shape shape(const Call& c) {
+  const Tensor &a = c.tensor(0), &b = c.tensor(1);
+  DY_CHECK(a.dim() > 0 && b.dim() > 0, "matmul: a 0-d tensor is not a matrix: a is {}, b is {}; use mul", describe(a),
+           describe(b));
+  Shape s;
+  s.vector_a = a.dim() == 1;
+  s.vector_b = b.dim() == 1;
+  s.m = s.vector_a ? 1 : a.size(-2);
+  s.k = a.size(-1);
+  s.n = s.vector_b ? 1 : b.size(-1);
+  int64_t kb = s.vector_b ? b.size(0) : b.size(-2);
+  DY_CHECK(s.k == kb, "matmul: inner sizes differ: a is {}, b is {}; a.size(-1) = {}, b.size({}) = {}", describe(a),
+           describe(b), s.k, s.vector_b ? -1 : -2, kb);
+  int64_t da = std::max<int64_t>(a.dim() - 2, 0), db = std::max<int64_t>(b.dim() - 2, 0);
+  s.batch_dims = int(std::max(da, db));
+  for (int d = 0; d < s.batch_dims; ++d) {
+    int64_t x = d < s.batch_dims - da ? 1 : a.size(d - (s.batch_dims - da)),
+            y = d < s.batch_dims - db ? 1 : b.size(d - (s.batch_dims - db));
+    DY_CHECK(x == y || x == 1 || y == 1, "matmul: batch sizes do not broadcast: a is {}, b is {}", describe(a), describe(b));
+    s.batch_sizes[d] = x == 1 ? y : x;
+  }
+  return s;
+}
+
+DType common_type(const Call& c) {
+  DType a = c.tensor(0).dtype(), b = c.tensor(1).dtype();
+  if (a.is_scaled() || b.is_scaled())
+    return a.is_scaled() ? (b.is_floating_point() ? b : f32) : (a.is_floating_point() ? a : f32);
+  DY_CHECK_AS(TypeError, a == b, "matmul: dtypes differ: a is {}, b is {}; convert one with .to", describe(c.tensor(0)),
+              describe(c.tensor(1)));
+  return a;
+}
+
+void infer(Call& c) {
+  Shape s = shape(c);
+  Spec& o = c.spec[0];
+  o.dtype = common_type(c);
+  o.device = c.tensor(0).device();
+  o.shape({s.batch_sizes, size_t(s.batch_dims)});
+  if (!s.vector_a) o.sizes[o.ndim++] = s.m;
+  if (!s.vector_b) o.sizes[o.ndim++] = s.n;
+}
+
+double flops(const Call& c) {
+  Shape s = shape(c);
+  double batch = 1;
+  for (int d = 0; d < s.batch_dims; ++d) batch *= double(s.batch_sizes[d]);
+  return 2.0 * batch * double(s.m) * double(s.n) * double(s.k);
+}
+
+// Every operand of the batch as the library wants it; the batch is walked here when it has more than one stride.
+struct Product {
+  Shape s;
+  MatrixOperand a, b;
+  GemmCall gemm;
+  int64_t batch = 1, a_stride = 0, b_stride = 0;
+  bool uniform = true;  // one stride per operand describes the whole batch
+};
+Product product(const Call& c) {
+  Product p;
+  p.s = shape(c);
+  DType type = gemm_type(c.spec[0].dtype);
+  p.a = matrix_operand(c.tensor(0), type);
+  p.b = matrix_operand(c.tensor(1), type);
+  const TensorImpl &ta = c.impl(0), &tb = c.impl(1);
+  auto step = [](const TensorImpl& t, const MatrixOperand& m, int back) {
+    return m.copied ? m.dense_stride(t, back) : t.strides[t.ndim - back];
+  };
+  p.gemm = {p.s.m, p.s.n, p.s.k, {}, {}, nullptr, gemm_result(type), p.s.n};
+  p.gemm.a = {nullptr, type, p.s.vector_a ? 0 : step(ta, p.a, 2), step(ta, p.a, 1)};
+  p.gemm.b = {nullptr, type, p.s.vector_b ? step(tb, p.b, 1) : step(tb, p.b, 2), p.s.vector_b ? 1 : step(tb, p.b, 1)};
+  for (int d = 0; d < p.s.batch_dims; ++d) p.batch *= p.s.batch_sizes[d];
+  int64_t offsets[3][2];
+  for (int64_t i = 0; i < std::min<int64_t>(p.batch, 3); ++i) {
+    offsets[i][0] = batch_offset(ta, p.a, p.s.batch_sizes, p.s.batch_dims, i);
+    offsets[i][1] = batch_offset(tb, p.b, p.s.batch_sizes, p.s.batch_dims, i);
+  }
+  if (p.batch > 1) p.a_stride = offsets[1][0], p.b_stride = offsets[1][1];
+  for (int64_t i = 2; i < p.batch && p.uniform; ++i)
+    p.uniform = batch_offset(ta, p.a, p.s.batch_sizes, p.s.batch_dims, i) == i * p.a_stride &&
+                batch_offset(tb, p.b, p.s.batch_sizes, p.s.batch_dims, i) == i * p.b_stride;
+  return p;
+}
+
+int64_t workspace(const Call& c) {
+  Product p = product(c);
+  size_t gemm_bytes = p.batch == 1 || !p.uniform
+                          ? gemm_workspace(p.gemm)
+                          : gemm_workspace(BatchedGemm{p.gemm, p.batch, p.a_stride, p.b_stride, p.s.m * p.s.n});
+  int64_t result = p.gemm.c_dtype == c.spec[0].dtype ? 0 : c.spec[0].numel() * p.gemm.c_dtype.itemsize();
+  return p.a.bytes + p.b.bytes + (result + 63) / 64 * 64 + int64_t(gemm_bytes);
+}
+
+void forward(Call& c) {
+  Product p = product(c);
+  char* w = static_cast<char*>(c.workspace);
+  const char* a = load_operand(c.tensor(0), p.a, w);
+  w += p.a.bytes;
+  const char* b = load_operand(c.tensor(1), p.b, w);
+  w += p.b.bytes;
+  const Tensor& out = c.out[0];
+  bool direct = p.gemm.c_dtype == out.dtype();
+  char* result = direct ? out.impl()->data() : w;
+  int64_t size = p.gemm.a.dtype.itemsize(), out_size = p.gemm.c_dtype.itemsize();
+  if (!direct) w += (out.numel() * out_size + 63) / 64 * 64;
+  p.gemm.a.data = a;
+  p.gemm.b.data = b;
+  p.gemm.c = result;
+  if (p.batch == 1)
+    gemm(p.gemm, w);
+  else if (p.uniform)
+    gemm_batched({p.gemm, p.batch, p.a_stride, p.b_stride, p.s.m * p.s.n}, w);
+  else
+    for (int64_t i = 0; i < p.batch; ++i) {
+      p.gemm.a.data = a + batch_offset(c.impl(0), p.a, p.s.batch_sizes, p.s.batch_dims, i) * size;
+      p.gemm.b.data = b + batch_offset(c.impl(1), p.b, p.s.batch_sizes, p.s.batch_dims, i) * size;
+      p.gemm.c = result + i * p.s.m * p.s.n * out_size;
+      gemm(p.gemm, w);
+    }
+  if (!direct)
+    copy_elements(out, make_foreign(result, out.sizes(), p.gemm.c_dtype, [](void*) {}, nullptr, Category::temporary));
+}
+
+// dA = G B^T, dB = A^T G, batch dimensions that were broadcast are summed by the engine.
+void backward(Grad& g) {
+  bool va = g.in_meta(0).ndim == 1, vb = g.in_meta(1).ndim == 1;
+  Tensor d = g.g();
+  if (va) d = unsqueeze(d, vb ? -1 : -2);
+  if (vb) d = unsqueeze(d, -1);
+  if (g.needs(0)) {
+    Tensor b = vb ? unsqueeze(g.in(1), 1) : g.in(1);
+    Tensor r = matmul(d, b.transpose(-1, -2));
+    g.set(0, va ? squeeze(r, -2) : r);
+  }
+  if (g.needs(1)) {
+    Tensor a = va ? unsqueeze(g.in(0), 0) : g.in(0);
+    if (!vb && !va && g.in_meta(1).ndim == 2 && g.in_meta(0).ndim > 2) {  // one product over all batches
+      int64_t k = a.size(-1), n = d.size(-1);
+      g.set(1, matmul(a.reshape({-1, k}).t(), d.reshape({-1, n})));
+      return;
+    }
+    Tensor r = matmul(a.transpose(-1, -2), d);
+    g.set(1, vb ? squeeze(r, -1) : r);
+  }
+}
+
+}  // namespace
+
+extern constexpr OpDef matmul_op = {
+    .sig = "matmul(Tensor self, Tensor other) -> Tensor",
+    .doc =
+        "Matrix product over the last two dimensions, batch dimensions broadcast; vectors are rows on the left and columns on "
+        "the right. f16 and bf16 are summed in f32 and rounded once.",
+    .amp = Amp::lower,
+    .samples =
+        "matmul(randn(2, 3, 4), randn(4, 5))\nmatmul(randn(4), randn(4))\nmatmul(randn(3, 4), randn(4))\nmatmul(randn(4), "
+        "randn(4, 2))\nmatmul(randn(2, 1, 3, 4), randn(3, 4, 2))",
+    .bad =
+        "matmul(zeros(2, 3), zeros(4, 5)) => matmul: inner sizes differ: a is f32[2, 3], b is f32[4, 5]; a.size(-1) = 3, "
+        "b.size(-2) = 4",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(1), in(0)},
+    .flops = flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,27 @@
+// Operands of matrix products: in place where the library reads their dtype and strides, else copied to workspace and
+// converted.
+#pragma once
+#include "loops/gemm.h"
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+
+// The dtype products of `d` are fed: itself for f32, bf16, f64, i32, i64; f32 for f16; i32 for narrower integers.
+DType gemm_type(DType d);
+// What the library writes for inputs of `type`, and for a wanted result dtype (bf16 may be written at once).
+DType gemm_result(DType type);
+DType gemm_result(DType type, DType wanted);
+
+struct MatrixOperand {
+  bool copied = false;
+  DType type;
+  int64_t bytes = 0;  // of workspace
+  // Stride of the dense copy, `back` dimensions from the end.
+  int64_t dense_stride(const TensorImpl& t, int back) const;
+};
+MatrixOperand matrix_operand(const Tensor& t, DType type, bool dense = false);
+const char* load_operand(const Tensor& t, const MatrixOperand& m, char* workspace);
+// Elements from the first matrix to number `i` of the broadcast batch.
+int64_t batch_offset(const TensorImpl& t, const MatrixOperand& m, const int64_t* batch_sizes, int batch_dims, int64_t i);
+
+}  // namespace dyadic::inline v1::ops

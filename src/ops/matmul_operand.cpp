@@ -1,0 +1,46 @@
+#include "loops/pointwise.h"
+#include "ops/matmul/operand.h"
+
+namespace dyadic::inline v1::ops {
+
+DType gemm_type(DType d) {
+  if (d == bf16 || d == f64) return d;
+  if (d.is_floating_point()) return f32;
+  return d == i64 ? i64 : i32;
+}
+DType gemm_result(DType type) { return type; }
+DType gemm_result(DType type, DType wanted) { return type == bf16 && wanted == f32 ? f32 : type; }
+
+int64_t MatrixOperand::dense_stride(const TensorImpl& t, int back) const {
+  int64_t s = 1;
+  for (int d = t.ndim - 1; d > t.ndim - back; --d) s *= t.sizes[d];
+  return s;
+}
+
+MatrixOperand matrix_operand(const Tensor& t, DType type, bool dense) {
+  MatrixOperand m;
+  m.type = type;
+  m.copied = t.dtype() != type || (dense && !t.is_contiguous());
+  if (m.copied) m.bytes = (t.numel() * type.itemsize() + 63) / 64 * 64;
+  return m;
+}
+
+const char* load_operand(const Tensor& t, const MatrixOperand& m, char* workspace) {
+  if (!m.copied) return t.impl()->data();
+  copy_elements(make_foreign(workspace, t.sizes(), m.type, [](void*) {}, nullptr, Category::temporary), t);
+  return workspace;
+}
+
+int64_t batch_offset(const TensorImpl& t, const MatrixOperand& m, const int64_t* batch_sizes, int batch_dims, int64_t i) {
+  int64_t offset = 0;
+  int own = t.ndim - 2;
+  for (int d = batch_dims - 1; d >= 0; --d) {
+    int64_t at = i % batch_sizes[d];
+    i /= batch_sizes[d];
+    int k = d - (batch_dims - own);
+    if (k >= 0 && t.sizes[k] != 1) offset += at * (m.copied ? m.dense_stride(t, t.ndim - k) : t.strides[k]);
+  }
+  return offset;
+}
+
+}  // namespace dyadic::inline v1::ops

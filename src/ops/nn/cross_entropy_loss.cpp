@@ -1,0 +1,72 @@
+#include "ops/common.h"
+#include "ops/nn/cross_entropy_kernel.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+constexpr int64_t kMeanReduction = 1;  // 0: none, 1: mean, 2: sum
+
+CrossEntropyShape shape(const Call& c) { return {c.tensor(0).size(0), c.tensor(0).size(1), c.integer(3), 0}; }
+DType lse_type(const Call& c) { return c.tensor(0).dtype() == f64 ? f64 : f32; }
+
+void infer(Call& c) {
+  const Tensor &x = c.tensor(0), &t = c.tensor(1);
+  check_float("cross_entropy", x, "input");
+  DY_CHECK_AS(TypeError, t.dtype() == i64, "cross_entropy: targets are class numbers in int64: target is {}", describe(t));
+  DY_CHECK(x.dim() == 2 && t.dim() == 1 && x.size(0) == t.size(0), "cross_entropy: sizes do not fit: input is {}, target is {}", describe(x), describe(t));
+  int64_t rows = x.size(0);
+  c.nout = 2;
+  bool cast = t_modes & kAutocast;  // the loss comes out in f32, as if the logits had been cast; they need not be
+  c.spec[0].dtype = x.dtype().is_scaled() || (cast && x.dtype() != f64) ? f32 : x.dtype();
+  c.spec[0].device = c.spec[1].device = x.device();
+  if (c.integer(2) == 0) c.spec[0].shape({&rows, 1});
+  c.spec[1].dtype = lse_type(c);
+  c.spec[1].shape({&rows, 1});
+}
+int64_t workspace(const Call& c) { return c.tensor(0).size(0) * 8; }
+void forward(Call& c) {
+  const Tensor &x = c.tensor(0), &t = c.tensor(1);
+  CrossEntropyShape s = shape(c);
+  const int64_t* targets = t.data<int64_t>();
+  int64_t bad = cross_entropy_kernel().forward(s, {x.impl()->data(), x.dtype().format()}, targets, c.workspace, c.out[1].impl()->data());
+  DY_CHECK_AS(IndexError, bad < 0, "cross_entropy: target out of range: target {} in row {}; there are {} classes", targets[bad], bad, s.classes);
+  DType own = lse_type(c);
+  if (c.integer(2) == 0) {
+    convert(*own.format(), c.workspace, *c.out[0].dtype().format(), c.out[0].impl()->data(), s.rows);
+    return;
+  }
+  double total = 0;
+  int64_t counted = cross_entropy_kernel().total(s, c.workspace, own == f64 ? Compute::f64 : Compute::f32, targets, &total);
+  if (c.integer(2) == kMeanReduction) total /= double(counted);
+  convert(*f64.format(), &total, *c.out[0].dtype().format(), c.out[0].impl()->data(), 1);
+}
+void backward(Grad& g) {
+  Tensor x = g.in(0), t = g.in(1), lse = g.out(1);
+  if (!GradMode::enabled()) {
+    g.set(0, call(Op::cross_entropy_loss_backward_, g.g(), x, t, lse, g.integer(2), g.integer(3)));
+    return;
+  }
+  int64_t rows = x.size(0), classes = x.size(1);
+  Tensor column = t.view({rows, 1}), hot = eq(arange(0, classes), column).to(x.dtype()), keep = ne(column, g.integer(3)).to(x.dtype());
+  Tensor scale = g.integer(2) == 0 ? mul(g.g().reshape({rows, 1}), keep) : mul(keep, g.g());
+  if (g.integer(2) == kMeanReduction) scale = div(scale, sum(keep));
+  g.set(0, mul(sub(softmax(x, 1), hot), scale));
+}
+double flops(const Call& c) { return 12.0 * double(c.tensor(0).numel()); }
+
+}  // namespace
+
+extern constexpr OpDef cross_entropy_loss_op = {
+    .sig = "cross_entropy_loss(Tensor input, Tensor target, int reduction, int ignore_index) -> (Tensor, Tensor)",
+    .doc = "cross_entropy of contiguous logits [rows, classes], and the log of each row's sum of exponentials. reduction: 0 none, 1 mean, 2 sum.",
+    .samples = "cross_entropy_loss(randn(4, 5), indices(5; 4), 1, -100)\ncross_entropy_loss(randn(4, 5), indices(5; 4), 0, 2)",
+    .skip = "second_output: lse is not differentiated",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(0) | in(1) | out(1)},
+    .flops = flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,41 @@
+#include "ops/common.h"
+#include "ops/nn/cross_entropy_kernel.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  c.spec[0].dtype = c.tensor(1).dtype();
+  c.spec[0].device = c.tensor(1).device();
+  c.spec[0].shape(c.tensor(1).sizes());
+}
+int64_t workspace(const Call& c) { return c.tensor(0).numel() * 8; }
+void forward(Call& c) {
+  const Tensor &g = c.tensor(0), &x = c.tensor(1), &t = c.tensor(2), &lse = c.tensor(3);
+  CrossEntropyShape s{x.size(0), x.size(1), c.integer(5), 0};
+  const int64_t* targets = t.data<int64_t>();
+  Tensor own = make_foreign(c.workspace, g.sizes(), lse.dtype(), [](void*) {}, nullptr, Category::temporary);
+  assign(own, g);
+  double scale = 1;
+  if (c.integer(4) == 1) {
+    int64_t counted = 0;
+    for (int64_t i = 0; i < s.rows; ++i) counted += targets[i] != s.ignore_index;
+    scale = 1 / double(counted);
+  }
+  cross_entropy_kernel().backward(s, {x.impl()->data(), x.dtype().format()}, targets, lse.impl()->data(), c.workspace, c.integer(4) == 0, scale,
+                                  {c.out[0].impl()->data(), c.out[0].dtype().format()});
+}
+double flops(const Call& c) { return 13.0 * double(c.tensor(1).numel()); }
+
+}  // namespace
+
+extern constexpr OpDef cross_entropy_loss_backward_op = {
+    .sig = "cross_entropy_loss_backward(Tensor grad, Tensor input, Tensor target, Tensor lse, int reduction, int ignore_index) -> Tensor",
+    .doc = "(softmax(input) - one_hot(target)) times the gradient, in one pass.",
+    .infer = infer,
+    .forward = forward,
+    .flops = flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,45 @@
+#include "ops/common.h"
+#include "ops/nn/embedding_kernel.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+EmbeddingShape shape(const Call& c) { return {c.integer(2), c.tensor(0).size(-1), c.tensor(1).numel()}; }
+void infer(Call& c) {
+  EmbeddingShape s = shape(c);
+  c.spec[0].dtype = c.tensor(0).dtype();
+  c.spec[0].device = c.tensor(0).device();
+  c.spec[0].shape({s.rows, s.dim});
+}
+int64_t dense_bytes(const Call& c) { return c.tensor(0).is_contiguous() ? 0 : (c.tensor(0).nbytes() + 63) / 64 * 64; }
+int64_t workspace(const Call& c) { return dense_bytes(c) + embedding_kernel().scatter_workspace(shape(c)); }
+void forward(Call& c) {
+  Tensor g = c.tensor(0);
+  char* w = static_cast<char*>(c.workspace);
+  if (!g.is_contiguous()) {
+    Tensor dense = make_foreign(w, g.sizes(), g.dtype(), [](void*) {}, nullptr, Category::temporary);
+    assign(dense, g);
+    g = dense;
+    w += dense_bytes(c);
+  }
+  embedding_kernel().scatter(shape(c), {g.impl()->data(), g.dtype().format()}, c.tensor(1).data<int64_t>(), -1, {c.out[0].impl()->data(), c.out[0].dtype().format()},
+                             false, w);
+}
+void backward(Grad& g) { g.set(0, embedding(g.g(), g.in(1))); }
+double flops(const Call& c) { return double(c.tensor(0).numel()); }
+
+}  // namespace
+
+extern constexpr OpDef embedding_backward_op = {
+    .sig = "embedding_backward(Tensor grad, Tensor indices, int num_weights) -> Tensor",
+    .doc = "Rows of grad added up by index into [num_weights, dim], in the order of the indices: the gradient of embedding.",
+    .samples = "embedding_backward(randn(2, 4, 3), indices(5; 2, 4), 5)",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(1)},
+    .flops = flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

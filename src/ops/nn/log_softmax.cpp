@@ -1,0 +1,24 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  int64_t dim = wrap_dim("log_softmax", a[1].integer, t.dim()), last = t.dim() - 1;
+  if (t.dim() == 0) return call(Op::softmax_rows_, t.view({1}), true).view({});
+  if (dim == last) return call(Op::softmax_rows_, t.contiguous(), true);
+  return call(Op::softmax_rows_, t.transpose(dim, last).contiguous(), true).transpose(dim, last);
+}
+
+}  // namespace
+
+extern constexpr OpDef log_softmax_op = {
+    .sig = "log_softmax(Tensor self, int dim=-1) -> Tensor",
+    .doc = "The logarithm of softmax along dim, without overflow.",
+    .kind = OpKind::composite,
+    .samples = "log_softmax(randn(3, 4), 0)\nlog_softmax(randn(2, 3, 4), -1)",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

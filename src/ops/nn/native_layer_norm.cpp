@@ -1,0 +1,74 @@
+#include "ops/common.h"
+#include "ops/nn/layer_norm_kernel.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Source source(const Call& c, int i) {
+  if (!c.has(i)) return {};
+  return {c.tensor(i).impl()->data(), c.tensor(i).dtype().format()};
+}
+LayerNormShape rows(const Call& c) {
+  int64_t n = c.integer(1);
+  return {n ? c.tensor(0).numel() / n : 0, n};
+}
+
+void infer(Call& c) {
+  check_float("layer_norm", c.tensor(0), "input");
+  infer_like_first(c);
+  LayerNormShape s = rows(c);
+  c.nout = 3;
+  for (int i = 1; i < 3; ++i) {
+    c.spec[i].dtype = c.spec[0].dtype == f64 ? f64 : f32;
+    c.spec[i].device = c.spec[0].device;
+    c.spec[i].shape({&s.rows, 1});
+  }
+}
+int64_t workspace(const Call& c) { return layer_norm_kernel().forward_workspace(rows(c), source(c, 2), source(c, 3)); }
+void forward(Call& c) {
+  layer_norm_kernel().forward(rows(c), source(c, 0), source(c, 2), source(c, 3), c.real(4), {c.out[0].impl()->data(), c.out[0].dtype().format()},
+                              c.out[1].impl()->data(), c.out[2].impl()->data(), c.workspace);
+}
+
+// In ops, for gradients of gradients.
+void backward_in_ops(Grad& g) {
+  int64_t n = g.integer(1), r = n ? g.g().numel() / n : 0;
+  Tensor x = g.in(0).reshape({r, n}), dy = g.g().reshape({r, n});
+  Tensor mean_ = mean(x, {1}, true), d = sub(x, mean_);
+  Tensor rstd = rsqrt(add(mean(square(d), {1}, true), g.real(4))), hat = mul(d, rstd);
+  if (g.needs(0)) {
+    Tensor w = g.has(2) ? mul(dy, g.in(2).reshape({n})) : dy;
+    Tensor dx = mul(rstd, sub(sub(w, mean(w, {1}, true)), mul(hat, mean(mul(w, hat), {1}, true))));
+    g.set(0, dx.reshape(g.in_meta(0).shape()));
+  }
+  if (g.has(2) && g.needs(2)) g.set(2, sum(mul(dy, hat), {0}).reshape(g.in_meta(2).shape()));
+  if (g.has(3) && g.needs(3)) g.set(3, sum(dy, {0}).reshape(g.in_meta(3).shape()));
+}
+void backward(Grad& g) {
+  if (GradMode::enabled()) return backward_in_ops(g);
+  Tensor dy = g.g().contiguous(), x = g.in(0), weight = g.has(2) ? g.in(2) : Tensor(), mean = g.out(1), rstd = g.out(2);
+  Arg args[] = {dy, x, weight, mean, rstd, g.integer(1), bool(g.has(3) && g.needs(3))};
+  Tensor out[3];
+  call_op(Op::native_layer_norm_backward_, args, 7, out);
+  g.set(0, out[0]);
+  if (g.has(2) && g.needs(2)) g.set(2, out[1]);
+  if (g.has(3) && g.needs(3)) g.set(3, out[2]);
+}
+double flops(const Call& c) { return 8.0 * double(c.tensor(0).numel()); }
+
+}  // namespace
+
+extern constexpr OpDef native_layer_norm_op = {
+    .sig = "native_layer_norm(Tensor input, int normalized, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+    .doc = "layer_norm over the last `normalized` elements of a contiguous input, with the mean and 1 / sqrt(variance + eps) of each row.",
+    .samples = "native_layer_norm(randn(3, 8), 8, randn(8), randn(8), 1e-05)\nnative_layer_norm(randn(3, 8), 8, None, None, 1e-05)",
+    .skip = "second_output: mean and rstd are not differentiated",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(0) | in(2) | out(1) | out(2), 0, in(0) | in(2) | out(1) | out(2), in(0) | in(2) | out(1) | out(2)},
+    .flops = flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,24 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  int64_t dim = wrap_dim("softmax", a[1].integer, t.dim()), last = t.dim() - 1;
+  if (t.dim() == 0) return call(Op::softmax_rows_, t.view({1}), false).view({});
+  if (dim == last) return call(Op::softmax_rows_, t.contiguous(), false);
+  return call(Op::softmax_rows_, t.transpose(dim, last).contiguous(), false).transpose(dim, last);
+}
+
+}  // namespace
+
+extern constexpr OpDef softmax_op = {
+    .sig = "softmax(Tensor self, int dim=-1) -> Tensor",
+    .doc = "exp(x) over the sum of exp(x) along dim.",
+    .kind = OpKind::composite,
+    .samples = "softmax(randn(3, 4), 0)\nsoftmax(randn(2, 3, 4), -1)",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,29 @@
+#include "ops/common.h"
+#include "ops/nn/softmax_kernel.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  infer_like_first(c);
+  c.spec[0].dtype = c.tensor(1).dtype();
+}
+void forward(Call& c) {
+  const Tensor &dy = c.tensor(0), &y = c.tensor(1), &dx = c.out[0];
+  int64_t n = y.size(-1);
+  softmax_kernel().backward({y.impl()->data(), y.dtype().format()}, {dy.impl()->data(), dy.dtype().format()}, {dx.impl()->data(), dx.dtype().format()},
+                            n ? y.numel() / n : 0, n, c.boolean(2));
+}
+double flops(const Call& c) { return 4.0 * double(c.tensor(0).numel()); }
+
+}  // namespace
+
+extern constexpr OpDef softmax_rows_backward_op = {
+    .sig = "softmax_rows_backward(Tensor grad, Tensor result, bool log) -> Tensor",
+    .doc = "The gradient of softmax_rows from its result, in one pass.",
+    .infer = infer,
+    .forward = forward,
+    .flops = flops,
+};
+
+}  // namespace dyadic::inline v1::ops

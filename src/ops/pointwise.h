@@ -1,0 +1,170 @@
+// How a pointwise op becomes a record: one generic lambda for the result, one for each gradient. The lambda runs on SIMD
+// vectors (the kernel), on a Probe at compile time (its FLOPs, what backward must keep) and on Traced values. For op files
+// only: they are compiled once per instruction set.
+//
+//   extern constexpr OpDef expm1_op = pointwise<1, Types::float_out>(
+//       {.sig = "expm1(Tensor self) -> Tensor", .doc = "exp(x) - 1, accurate near zero."},
+//       [](auto x) { return expm1(x); },                       // result
+//       [](auto g, auto x, auto y) { return g * (y + 1); });    // dL/dx of (gradient, inputs..., result)
+//
+// Scalar arguments of the signature follow as further parameters of every lambda: pointwise<1, Types::same, 1> has (x, alpha)
+// and (g, x, y, alpha). An input without a gradient has no_grad in its place.
+#pragma once
+#include "base/simd/simd.h"
+#include "corridor/op_def.h"
+#include "ops/probe.h"
+#include "ops/traced.h"
+
+namespace dyadic::DY_ISA {
+
+struct OpInfo {
+  const char* sig;
+  const char* doc = "";
+  Amp amp = Amp::promote;
+  bool inplace = false;
+  double low = -3, high = 3;
+  const char* samples = "";
+  const char* bad = "";
+  const char* skip = "";
+};
+struct NoGradient {};
+inline constexpr NoGradient no_grad{};
+
+template <int... I> struct Indices {};
+template <class T, int N> struct MakeIndices;
+#define DY_INDICES(n, ...)                      \
+  template <class T> struct MakeIndices<T, n> { \
+    using type = Indices<__VA_ARGS__>;          \
+  };
+DY_INDICES(0)
+DY_INDICES(1, 0)
+DY_INDICES(2, 0, 1)
+DY_INDICES(3, 0, 1, 2)
+DY_INDICES(4, 0, 1, 2, 3)
+DY_INDICES(5, 0, 1, 2, 3, 4)
+#undef DY_INDICES
+
+template <class T> inline constexpr bool is_real = false;
+template <> inline constexpr bool is_real<float> = true;
+template <> inline constexpr bool is_real<double> = true;
+
+template <class T, bool Real = is_real<T>> struct LaneType {
+  using type = Lane<T>;
+};
+template <class T> struct LaneType<T, true> {
+  using type = Vec<T>;
+};
+
+// in[0..N) are dense arrays; those the lambda does not read may be null. kUsed: bit i set if in[i] is read.
+template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
+[[gnu::always_inline]] inline void run_tile(const void* const* in, void* out, const double* params, int64_t n, Indices<I...>,
+                                            Indices<J...>) {
+  using V = typename LaneType<T>::type;
+  const T* const p[] = {static_cast<const T*>(in[I])...};
+  const V c[P + 1] = {V(params[J])..., V(0)};
+  const F f{};
+  using R = decltype(f(V(p[I][0])..., c[J]...));
+  constexpr bool kMask = !__is_same(R, V);
+  if constexpr (is_real<T>) {
+    constexpr int64_t L = int64_t(V::size());
+    auto load = [&](auto k, int64_t i) __attribute__((always_inline)) {
+      return (kUsed >> decltype(k)::value & 1) ? V::load(p[decltype(k)::value] + i) : V(0);
+    };
+    auto load_n = [&](auto k, int64_t i, int64_t m) __attribute__((always_inline)) {
+      return (kUsed >> decltype(k)::value & 1) ? V::load_n(p[decltype(k)::value] + i, size_t(m)) : V(0);
+    };
+    int64_t i = 0;
+    for (; i + L <= n; i += L) {
+      R r = f(load(std::integral_constant<int, I>(), i)..., c[J]...);
+      if constexpr (kMask)
+        r.store(static_cast<uint8_t*>(out) + i);
+      else
+        r.store(static_cast<T*>(out) + i);
+    }
+    if (i < n) {
+      R r = f(load_n(std::integral_constant<int, I>(), i, n - i)..., c[J]...);
+      if constexpr (kMask)
+        r.store_n(static_cast<uint8_t*>(out) + i, size_t(n - i));
+      else
+        r.store_n(static_cast<T*>(out) + i, size_t(n - i));
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      R r = f(V((kUsed >> I & 1) ? p[I][i] : T(0))..., c[J]...);
+      if constexpr (kMask)
+        static_cast<uint8_t*>(out)[i] = uint8_t(r.m);
+      else
+        static_cast<T*>(out)[i] = r.v;
+    }
+  }
+}
+template <class F, class T, int N, int P, unsigned kUsed>
+void tile(const void* const* in, void* out, const double* params, int64_t n) {
+  run_tile<F, T, N, P, kUsed>(in, out, params, n, typename MakeIndices<T, N>::type(), typename MakeIndices<T, P>::type());
+}
+
+template <class F, int N, int P, int... I, int... J> constexpr Probe probe(Cost* cost, Indices<I...>, Indices<J...>) {
+  return F{}(Probe(cost, I)..., Probe(cost, 16 + J)...);
+}
+template <class F, int N, int P> constexpr Cost measure() {
+  Cost c;
+  Probe r = probe<F, N, P>(&c, typename MakeIndices<void, N>::type(), typename MakeIndices<void, P>::type());
+  if (r.id >= 0) c.used |= 1u << r.id;
+  c.identity = r.id == 0 && c.flops == 0;
+  return c;
+}
+
+template <class F, int N, int P, int... I, int... J>
+Traced run_traced(const Traced* in, const Traced* params, Indices<I...>, Indices<J...>) {
+  return F{}(in[I]..., params[J]...);
+}
+template <class F, int N, int P> Traced trace(const Traced* in, const Traced* params) {
+  return run_traced<F, N, P>(in, params, typename MakeIndices<void, N>::type(), typename MakeIndices<void, P>::type());
+}
+
+template <int N, int P, class B> constexpr void set_gradient(OpDef& o, int k, B) {
+  if constexpr (!__is_same(B, NoGradient)) {
+    constexpr Cost c = measure<B, N + 2, P>();
+    o.pw.grad[k][int(Compute::f32)] = tile<B, float, N + 2, P, c.used>;
+    o.pw.grad[k][int(Compute::f64)] = tile<B, double, N + 2, P, c.used>;
+    o.pw.trace_grad[k] = trace<B, N + 2, P>;
+    o.pw.grad_flops[k] = c.flops;
+    o.pw.grad_is_g[k] = c.identity;
+    for (int i = 0; i < N; ++i)
+      if (c.used >> (1 + i) & 1) o.needs[k] |= in(i);
+    if (c.used >> (1 + N) & 1) o.needs[k] |= out(0);
+  }
+}
+
+template <int N, Types types, int P = 0, class F, class... B> constexpr OpDef pointwise(OpInfo info, F, B... gradients) {
+  static_assert(sizeof...(B) == 0 || sizeof...(B) == N, "one gradient (or no_grad) per tensor input");
+  OpDef o{};
+  o.sig = info.sig;
+  o.doc = info.doc;
+  o.kind = OpKind::pointwise;
+  o.types = types;
+  o.amp = info.amp;
+  o.inplace = info.inplace;
+  o.low = info.low;
+  o.high = info.high;
+  o.samples = info.samples;
+  o.bad = info.bad;
+  o.skip = info.skip;
+  constexpr Cost c = measure<F, N, P>();
+  o.pw.inputs = N;
+  o.pw.params = P;
+  o.pw.flops = c.flops;
+  o.pw.forward[int(Compute::f32)] = tile<F, float, N, P, c.used>;
+  o.pw.forward[int(Compute::f64)] = tile<F, double, N, P, c.used>;
+  if constexpr (types != Types::float_out) {
+    o.pw.forward[int(Compute::i32)] = tile<F, int32_t, N, P, c.used>;
+    o.pw.forward[int(Compute::i64)] = tile<F, int64_t, N, P, c.used>;
+  }
+  o.pw.trace = trace<F, N, P>;
+  int k = 0;
+  (set_gradient<N, P>(o, k++, gradients), ...);
+  (void)k;
+  return o;
+}
+
+}  // namespace dyadic::DY_ISA

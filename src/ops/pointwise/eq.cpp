@@ -1,0 +1,12 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef eq_op = pointwise<2, Types::compare>(
+    {
+        .sig = "eq(Tensor self, Tensor other) -> Tensor",
+        .doc = "True where a is equal to b.",
+    },
+    [](auto a, auto b) { return a == b; });
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,14 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef exp_op = pointwise<1, Types::float_out>(
+    {
+        .sig = "exp(Tensor self) -> Tensor",
+        .doc = "e to the power x.",
+        .inplace = true,
+        .amp = Amp::f32,
+    },
+    [](auto x) { return exp(x); }, [](auto g, auto x, auto y) { return g * y; });
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,12 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef isfinite_op = pointwise<1, Types::compare>(
+    {
+        .sig = "isfinite(Tensor self) -> Tensor",
+        .doc = "True where x is neither NaN nor infinite.",
+    },
+    [](auto x) { return isfinite(x); });
+
+}  // namespace dyadic::DY_ISA

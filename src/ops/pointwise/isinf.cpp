@@ -1,0 +1,12 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef isinf_op = pointwise<1, Types::compare>(
+    {
+        .sig = "isinf(Tensor self) -> Tensor",
+        .doc = "True where x is plus or minus infinity.",
+    },
+    [](auto x) { return isinf(x); });
+
+}  // namespace dyadic::DY_ISA

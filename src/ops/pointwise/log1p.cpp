@@ -1,0 +1,15 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef log1p_op = pointwise<1, Types::float_out>(
+    {
+        .sig = "log1p(Tensor self) -> Tensor",
+        .doc = "log(1 + x), accurate near zero.",
+        .inplace = true,
+        .amp = Amp::f32,
+        .low = -0.9,
+    },
+    [](auto x) { return log1p(x); }, [](auto g, auto x, auto y) { return g / (x + 1.0); });
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,12 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef lt_op = pointwise<2, Types::compare>(
+    {
+        .sig = "lt(Tensor self, Tensor other) -> Tensor",
+        .doc = "True where a < b.",
+    },
+    [](auto a, auto b) { return a < b; });
+
+}  // namespace dyadic::DY_ISA

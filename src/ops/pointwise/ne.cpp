@@ -1,0 +1,12 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef ne_op = pointwise<2, Types::compare>(
+    {
+        .sig = "ne(Tensor self, Tensor other) -> Tensor",
+        .doc = "True where a is not equal to b.",
+    },
+    [](auto a, auto b) { return a != b; });
+
+}  // namespace dyadic::DY_ISA

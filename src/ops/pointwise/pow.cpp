@@ -1,0 +1,16 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef pow_op = pointwise<2, Types::float_out>(
+    {
+        .sig = "pow(Tensor self, Tensor other) -> Tensor",
+        .doc = "a to the power b.",
+        .inplace = true,
+        .amp = Amp::f32,
+        .low = 0.3,
+    },
+    [](auto a, auto b) { return pow(a, b); }, [](auto g, auto a, auto b, auto y) { return g * b * pow(a, b - 1.0); },
+    [](auto g, auto a, auto b, auto y) { return g * y * log(a); });
+
+}  // namespace dyadic::DY_ISA

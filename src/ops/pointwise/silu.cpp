@@ -1,0 +1,17 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef silu_op = pointwise<1, Types::float_out>(
+    {
+        .sig = "silu(Tensor self) -> Tensor",
+        .doc = "x * sigmoid(x).",
+        .inplace = true,
+    },
+    [](auto x) { return x * sigmoid(x); },
+    [](auto g, auto x, auto y) {
+      auto s = sigmoid(x);
+      return g * s * (1.0 + x * (1.0 - s));
+    });
+
+}  // namespace dyadic::DY_ISA

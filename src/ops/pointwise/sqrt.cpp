@@ -1,0 +1,14 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef sqrt_op = pointwise<1, Types::float_out>(
+    {
+        .sig = "sqrt(Tensor self) -> Tensor",
+        .doc = "Square root; NaN below zero.",
+        .inplace = true,
+        .low = 0.1,
+    },
+    [](auto x) { return sqrt(x); }, [](auto g, auto x, auto y) { return g / (y * 2.0); });
+
+}  // namespace dyadic::DY_ISA

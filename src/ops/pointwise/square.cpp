@@ -1,0 +1,13 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef square_op = pointwise<1, Types::same>(
+    {
+        .sig = "square(Tensor self) -> Tensor",
+        .doc = "x * x.",
+        .inplace = true,
+    },
+    [](auto x) { return x * x; }, [](auto g, auto x, auto y) { return g * x * 2.0; });
+
+}  // namespace dyadic::DY_ISA

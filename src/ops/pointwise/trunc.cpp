@@ -1,0 +1,14 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef trunc_op = pointwise<1, Types::same>(
+    {
+        .sig = "trunc(Tensor self) -> Tensor",
+        .doc = "Towards zero.",
+        .inplace = true,
+        .skip = "gradcheck: steps",
+    },
+    [](auto x) { return trunc(x); }, [](auto g, auto x, auto y) { return select(g == g, 0.0, 0.0); });
+
+}  // namespace dyadic::DY_ISA

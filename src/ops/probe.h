@@ -1,0 +1,79 @@
+// Probe: runs an op's lambda at compile time and counts. FLOPs are what a scalar machine would do; a transcendental counts
+// as 10.
+#pragma once
+
+namespace dyadic::DY_ISA {
+
+struct Cost {
+  int flops = 0;
+  unsigned used = 0;      // which arguments were read
+  bool identity = false;  // the result is the first argument, untouched
+};
+
+struct Probe {
+  Cost* cost = nullptr;
+  int id = -1;
+  constexpr Probe(Cost* c, int id) : cost(c), id(id) {}
+  constexpr Probe(double) {}
+  constexpr Probe(float) {}
+  constexpr Probe(int) {}
+  static constexpr Probe note(int flops, Probe a, Probe b = 0, Probe c = 0) {
+    Cost* cost = a.cost ? a.cost : b.cost ? b.cost : c.cost;
+    if (cost) {
+      cost->flops += flops;
+      for (Probe p : {a, b, c})
+        if (p.id >= 0) cost->used |= 1u << p.id;
+    }
+    Probe r = 0;
+    r.cost = cost;
+    return r;
+  }
+};
+
+#define DY_PROBE1(name, flops) \
+  constexpr Probe name(Probe a) { return Probe::note(flops, a); }
+#define DY_PROBE2(name, flops) \
+  constexpr Probe name(Probe a, Probe b) { return Probe::note(flops, a, b); }
+DY_PROBE1(operator-, 1)
+DY_PROBE1(operator!, 0)
+DY_PROBE1(abs, 1)
+DY_PROBE1(sqrt, 1)
+DY_PROBE1(rsqrt, 2)
+DY_PROBE1(exp, 10)
+DY_PROBE1(expm1, 10)
+DY_PROBE1(log, 10)
+DY_PROBE1(log1p, 10)
+DY_PROBE1(sin, 10)
+DY_PROBE1(cos, 10)
+DY_PROBE1(tanh, 10)
+DY_PROBE1(sigmoid, 10)
+DY_PROBE1(erf, 10)
+DY_PROBE1(erfc, 10)
+DY_PROBE1(floor, 1)
+DY_PROBE1(ceil, 1)
+DY_PROBE1(trunc, 1)
+DY_PROBE1(round, 1)
+DY_PROBE1(isnan, 1)
+DY_PROBE1(isinf, 1)
+DY_PROBE1(isfinite, 1)
+DY_PROBE2(operator+, 1)
+DY_PROBE2(operator-, 1)
+DY_PROBE2(operator*, 1)
+DY_PROBE2(operator/, 1)
+DY_PROBE2(operator<, 1)
+DY_PROBE2(operator<=, 1)
+DY_PROBE2(operator>, 1)
+DY_PROBE2(operator>=, 1)
+DY_PROBE2(operator==, 1)
+DY_PROBE2(operator!=, 1)
+DY_PROBE2(operator&, 0)
+DY_PROBE2(operator|, 0)
+DY_PROBE2(pow, 20)
+DY_PROBE2(max, 1)
+DY_PROBE2(min, 1)
+DY_PROBE2(copysign, 1)
+#undef DY_PROBE1
+#undef DY_PROBE2
+constexpr Probe select(Probe m, Probe a, Probe b) { return Probe::note(1, m, a, b); }
+
+}  // namespace dyadic::DY_ISA

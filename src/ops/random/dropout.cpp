@@ -1,0 +1,28 @@
+#include "ops/random/generator.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& x = *a[0].tensor;
+  double p = a[1].real;
+  DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "dropout: p is not a probability: p is {}", p);
+  check_float("dropout", x, "self");
+  if (!a[2].boolean || p == 0) return x;
+  if (p == 1) return mul(x, scalar_tensor(0.0));
+  Tensor keep = ge(rand(x.sizes(), f32, x.device()), scalar_tensor(p));
+  return mul(mul(x, keep.to(x.dtype().is_scaled() ? f32 : x.dtype())), scalar_tensor(1 / (1 - p)));
+}
+
+}  // namespace
+
+extern constexpr OpDef dropout_op = {
+    .sig = "dropout(Tensor self, float p=0.5, bool training=True) -> Tensor",
+    .doc = "In training each element is zeroed with probability p and the others scaled by 1 / (1 - p).",
+    .kind = OpKind::composite,
+    .samples = "dropout(randn(3, 4), 0.5, False)",
+    .random = true,
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

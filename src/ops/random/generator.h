@@ -1,0 +1,18 @@
+// The default generator: a seed and the number of draws so far. Each random op takes one draw; element i of it is a function of
+// (seed, draw, i) alone (base/random.h).
+#pragma once
+#include "base/random.h"
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+
+struct Draw {
+  uint64_t seed, stream;
+};
+Draw next_draw();
+
+// Fills the output from a source of f32 or f64, through workspace when its dtype is another.
+int64_t draw_workspace(const Call& c);
+void draw(Call& c, void (*fill32)(uint64_t, uint64_t, int64_t, float*), void (*fill64)(uint64_t, uint64_t, int64_t, double*));
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,31 @@
+#include "ops/random/generator.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  DY_CHECK_AS(ValueError, c.integer(0) < c.integer(1), "randint: the range is empty: low is {}, high is {}", c.integer(0), c.integer(1));
+  infer_creation(c, c.ints(2), 3, 4);
+  if (!c.has(3)) c.spec[0].dtype = i64;
+}
+int64_t workspace(const Call& c) { return c.spec[0].numel() * 8; }
+void forward(Call& c) {
+  auto* v = static_cast<int64_t*>(c.workspace);
+  Draw d = next_draw();
+  auto range = uint64_t(c.integer(1)) - uint64_t(c.integer(0));
+  for (int64_t i = 0, n = c.out[0].numel(); i < n; ++i) v[i] = int64_t(uint64_t(c.integer(0)) + random_below(d.seed, d.stream, uint64_t(i), range));
+  assign(c.out[0], make_foreign(v, c.out[0].sizes(), i64, [](void*) {}, nullptr, Category::temporary));
+}
+
+}  // namespace
+
+extern constexpr OpDef randint_op = {
+    .sig = "randint(int low, int high, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+    .doc = "Integers in [low, high), all equally likely; int64 unless given.",
+    .infer = infer,
+    .forward = forward,
+    .workspace = workspace,
+    .random = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,22 @@
+#include "ops/reduce/reduction.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) { infer_reduction(c, 2, boolean); }
+void forward(Call& c) { run_reduction(c, ReduceOp::all); }
+int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::all); }
+
+}  // namespace
+
+extern constexpr OpDef all_op = {
+    .sig = "all(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    .doc = "Whether all elements are nonzero, over dim (all dimensions if absent).",
+    .samples = "all(randn(3, 4), [0])",
+    .infer = infer,
+    .forward = forward,
+    .flops = reduction_flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

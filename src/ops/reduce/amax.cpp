@@ -1,0 +1,35 @@
+#include "ops/reduce/reduction.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  for (int64_t n : c.tensor(0).sizes()) DY_CHECK(n > 0, "amax: nothing to compare: self is {}", describe(c.tensor(0)));
+  infer_reduction(c, 2, c.tensor(0).dtype().is_scaled() ? f32 : c.tensor(0).dtype());
+}
+void forward(Call& c) { run_reduction(c, ReduceOp::max); }
+int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::max); }
+void backward(Grad& g) {
+  Tensor hit = eq(g.in(0), keep_dims(g.out(), g.in_meta(0), g.node.args[1])).to(g.in_meta(0).dtype);
+  Tensor count = sum(hit, IntList(g.node.args[1].ints, g.node.args[1].kind == Arg::Kind::ints ? g.node.args[1].n : 0), true);
+  g.set(0, mul(div(keep_dims(g.g(), g.in_meta(0), g.node.args[1]), count), hit));
+}
+
+}  // namespace
+
+extern constexpr OpDef amax_op = {
+    .sig = "amax(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    .doc =
+        "The largest element over dim (all dimensions if absent); NaN if there is one. Equal largest elements share the "
+        "gradient.",
+    .samples = "amax(randn(3, 4), [0])",
+    .needs = {in(0) | out(0)},
+    .bad = "amax(zeros(0)) => amax: nothing to compare: self is f32[0]",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .flops = reduction_flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

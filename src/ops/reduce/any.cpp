@@ -1,0 +1,22 @@
+#include "ops/reduce/reduction.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) { infer_reduction(c, 2, boolean); }
+void forward(Call& c) { run_reduction(c, ReduceOp::any); }
+int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::any); }
+
+}  // namespace
+
+extern constexpr OpDef any_op = {
+    .sig = "any(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    .doc = "Whether any element is nonzero, over dim (all dimensions if absent).",
+    .samples = "any(randn(3, 4), [0])",
+    .infer = infer,
+    .forward = forward,
+    .flops = reduction_flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

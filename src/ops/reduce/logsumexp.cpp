@@ -1,0 +1,27 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  check_float("logsumexp", t, "self");
+  IntList dim(a[1].ints, a[1].n);
+  Tensor top = amax(t, dim, true).detach();
+  top = where(isfinite(top), top, scalar_tensor(0.0));
+  Tensor r = add(log(sum(exp(sub(t, top)), dim, true)), top);
+  if (a[2].boolean) return r;
+  return view(r, sum(t.detach(), dim).sizes());
+}
+
+}  // namespace
+
+extern constexpr OpDef logsumexp_op = {
+    .sig = "logsumexp(Tensor self, int[] dim, bool keepdim=False) -> Tensor",
+    .doc = "log(sum(exp(self))) over dim, without overflow.",
+    .kind = OpKind::composite,
+    .samples = "logsumexp(randn(3, 4), [1])",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

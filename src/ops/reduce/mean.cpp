@@ -1,0 +1,30 @@
+#include "ops/reduce/reduction.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  check_float("mean", c.tensor(0), "self");
+  infer_reduction(c, 2, c.tensor(0).dtype().is_scaled() ? f32 : c.tensor(0).dtype());
+}
+void forward(Call& c) { run_reduction(c, ReduceOp::mean); }
+int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::mean); }
+void backward(Grad& g) {
+  Tensor scaled = div(keep_dims(g.g(), g.in_meta(0), g.node.args[1]), double(reduced_count(g.in_meta(0), g.node.args[1])));
+  g.set(0, scaled.expand(g.in_meta(0).shape()));
+}
+
+}  // namespace
+
+extern constexpr OpDef mean_op = {
+    .sig = "mean(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    .doc = "The mean over dim (all dimensions if absent) of a floating-point tensor.",
+    .samples = "mean(randn(3, 4), [0])",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .flops = reduction_flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

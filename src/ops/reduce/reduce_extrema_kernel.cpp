@@ -1,0 +1,179 @@
+// max, min, argmax, argmin. NaN wins over every number; of equal values the first index is given.
+#include "ops/reduce/reduce_loops.h"
+
+namespace dyadic::DY_ISA {
+namespace {
+
+template <class T> DY_INLINE bool is_nan(T x) { return x != x; }
+// Whether b replaces a as the maximum: the index of equal values stays with the first.
+template <class T> DY_INLINE bool beats(T b, T a) { return b > a || (is_nan(b) && !is_nan(a)); }
+
+// The maximum; with `flipped`, the minimum as the maximum of -x (floats) or ~x (integers), both exact.
+template <class T> struct Extremum {
+  using Lane = T;
+  using Wide = T;
+  bool flipped;
+
+  DY_INLINE T identity() const {
+    if constexpr (std::is_same_v<T, float>) return -__builtin_huge_valf();
+    if constexpr (std::is_same_v<T, double>) return -__builtin_huge_val();
+    if constexpr (std::is_same_v<T, int32_t>) return INT32_MIN;
+    if constexpr (std::is_same_v<T, int64_t>) return INT64_MIN;
+  }
+  DY_INLINE T flip(T x) const {
+    if (!flipped) return x;
+    if constexpr (std::is_floating_point_v<T>) return -x;
+    if constexpr (std::is_integral_v<T>) return ~x;
+  }
+  template <class D, class V> DY_INLINE V map(D d, V v) const {
+    if constexpr (std::is_floating_point_v<T>) return hn::Xor(v, flipped ? hn::SignBit(d) : hn::Zero(d));
+    if constexpr (std::is_integral_v<T>) return hn::Xor(v, hn::Set(d, flipped ? T(-1) : T(0)));
+  }
+  template <class D, class V> DY_INLINE V merge(D, V a, V b) const {
+    const V c = hn::Max(a, b);  // on x86 the second operand when one is NaN
+    if constexpr (std::is_floating_point_v<T>) return hn::IfThenElse(hn::Ne(a, a), a, c);
+    return c;
+  }
+  DY_INLINE T merge(T a, T b) const { return beats(b, a) ? b : a; }
+  void finish(T* values, int64_t n) const {
+    for (int64_t i = 0; i < n; i++) values[i] = flip(values[i]);
+  }
+};
+
+// A candidate's value (flipped for argmin) and index.
+template <class T> struct Found {
+  T value;
+  int64_t index;
+};
+
+// Results leave as indices (found by argument-dependent lookup from reduce_loops.h).
+template <class T> void write_results(Target y, int64_t at, int64_t n, const Found<T>* results) {
+  constexpr int64_t kBatch = 256;
+  int64_t index[kBatch];
+  for (int64_t i = 0; i < n; i += kBatch) {
+    const int64_t count = min_of(kBatch, n - i);
+    for (int64_t j = 0; j < count; j++) index[j] = results[i + j].index;
+    convert(compute_format(Compute::i64), index, *y.format, element(y, at + i), count);
+  }
+}
+
+// The first place in x[0, n) of a value that is there.
+template <class T> int64_t find(const T* x, int64_t n, T value) {
+  constexpr hn::ScalableTag<T> d;
+  constexpr int64_t kSize = hn::MaxLanes(d);
+  const auto wanted = hn::Set(d, value);
+  int64_t i = 0;
+  for (; i + kSize <= n; i += kSize) {
+    const auto v = hn::LoadU(d, x + i);
+    const auto hit = is_nan(value) ? hn::Ne(v, v) : hn::Eq(v, wanted);
+    const intptr_t lane = hn::FindFirstTrue(d, hit);
+    if (lane >= 0) return i + lane;
+  }
+  for (; i < n; i++) {
+    if (x[i] == value || (is_nan(x[i]) && is_nan(value))) return i;
+  }
+  return 0;
+}
+
+// Blocks are searched for the index only when their extremum beats all before: at the speed of max for most data.
+template <class T> Found<T> find_chunk(const Extremum<T>& op, const Tiles<T>& x, int64_t at, int64_t n, int64_t first) {
+  alignas(64) T buffer[kSumBlock];
+  Found<T> best{};
+  for (int64_t i = 0; i < n; i += kSumBlock) {
+    const int64_t count = min_of(kSumBlock, n - i);
+    const T* tile = x.read(at + i, count, buffer);
+    const T value = reduce_block(op, tile, count);
+    if (i > 0 && !beats(value, best.value)) continue;
+    best = {value, first + i + find(tile, count, op.flip(value))};
+  }
+  return best;
+}
+
+template <class T> using RowNumber = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+
+template <class T, class D>
+DY_INLINE void find_rows(const Extremum<T>& op, D d, T* value, RowNumber<T>* index, const T* row, RowNumber<T> number,
+                         int64_t j) {
+  constexpr hn::RebindToSigned<D> di;
+  const auto x = op.map(d, hn::LoadU(d, row + j)), best = hn::LoadU(d, value + j);
+  auto better = hn::Gt(x, best);
+  if constexpr (std::is_floating_point_v<T>) better = hn::Or(better, hn::And(hn::Ne(x, x), hn::Eq(best, best)));
+  hn::StoreU(hn::IfThenElse(better, x, best), d, value + j);
+  const auto old = hn::LoadU(di, index + j);
+  hn::StoreU(hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, number), old), di, index + j);
+}
+
+// Row numbers are kept in lanes as wide as the values, so they count from the start of a block of rows.
+template <class T>
+void find_slab(const Extremum<T>& op, const Tiles<T>& x, int64_t at, int64_t row_step, int64_t rows, int64_t width,
+               int64_t first, Found<T>* out) {
+  constexpr hn::ScalableTag<T> d;
+  constexpr hn::CappedTag<T, 1> one;
+  constexpr int64_t kSize = hn::MaxLanes(d), kWidth = kSlabBytes / sizeof(T);
+  alignas(64) T value[kWidth], buffer[kWidth];
+  alignas(64) RowNumber<T> index[kWidth];
+  for (int64_t block = 0; block < rows; block += kRowBlock) {
+    const T* row = x.read(at + block * row_step, width, buffer);
+    for (int64_t j = 0; j < width; j++) {
+      value[j] = op.flip(row[j]);
+      index[j] = 0;
+    }
+    for (int64_t r = block + 1; r < min_of(rows, block + kRowBlock); r++) {
+      row = x.read(at + r * row_step, width, buffer);
+      int64_t j = 0;
+      const auto number = static_cast<RowNumber<T>>(r - block);
+      for (; j + kSize <= width; j += kSize) find_rows(op, d, value, index, row, number, j);
+      for (; j < width; j++) find_rows(op, one, value, index, row, number, j);
+    }
+    for (int64_t j = 0; j < width; j++) {
+      if (block == 0 || beats(value[j], out[j].value)) out[j] = {value[j], first + block + index[j]};
+    }
+  }
+}
+
+template <class T> void find_all(const Extremum<T>& op, const ReduceShape& shape, Source source, Target y, void* workspace) {
+  const Tiles<T> x(source);
+  using W = Found<T>;
+  auto chunk = [&](int64_t at, int64_t n, int64_t first) { return find_chunk(op, x, at, n, first); };
+  auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t first, W* out) {
+    find_slab(op, x, at, step, rows, width, first, out);
+  };
+  auto merge = [](W* into, const W* from, int64_t n) {
+    for (int64_t i = 0; i < n; i++) into[i] = beats(from[i].value, into[i].value) ? from[i] : into[i];
+  };
+  auto finish = [](W*, int64_t) {};
+  reduce_shape<W>(shape, sizeof(T), y, workspace, {chunk, slab, merge, finish});
+}
+
+template <class T> void extrema(ReduceOp op, const ReduceShape& shape, Source x, Target y, void* workspace) {
+  const Extremum<T> extremum{op == ReduceOp::min || op == ReduceOp::argmin};
+  if (op == ReduceOp::max || op == ReduceOp::min) {
+    reduce_with(extremum, shape, x, y, workspace);
+  } else {
+    find_all(extremum, shape, x, y, workspace);
+  }
+}
+
+}  // namespace
+
+int64_t extrema_workspace(ReduceOp op, const ReduceShape& shape, const Format& x) {
+  const int64_t lane = compute_size(x.def->compute);
+  const ColumnPlan plan = plan_columns(shape, lane);
+  const int64_t each = op == ReduceOp::argmax || op == ReduceOp::argmin ? 16 : lane;
+  return plan.chunks == 1 ? 0 : shape.outer * plan.chunks * shape.inner * each;
+}
+
+void reduce_extrema(ReduceOp op, const ReduceShape& shape, Source x, Target y, void* workspace) {
+  switch (x.format->def->compute) {
+    case Compute::f32:
+      return extrema<float>(op, shape, x, y, workspace);
+    case Compute::f64:
+      return extrema<double>(op, shape, x, y, workspace);
+    case Compute::i32:
+      return extrema<int32_t>(op, shape, x, y, workspace);
+    case Compute::i64:
+      return extrema<int64_t>(op, shape, x, y, workspace);
+  }
+}
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,272 @@
+// The loops of all reductions, over an operation `op` with
+//   Lane               element type of the vectors,
+//   Wide               type in which blocks are combined and results leave,
+//   identity()         a Lane,
+//   map(d, v)          what elements contribute,
+//   merge(d, a, b)     of two vectors; merge(a, b) of two Wides,
+//   finish(w, n)       turns n combined values into results, in place.
+// Rows (inner = 1) run down lanes, Note [Virtual lanes]; columns (inner > 1) add rows of a slab to each other. What depends on
+// the operation is a small function each; the cutting and threading is compiled once per Wide.
+#pragma once
+#include "loops/lanes.h"
+#include "ops/reduce/reduce_kernel.h"
+
+namespace dyadic::DY_ISA {
+
+// Elements of x as lanes of type T, decoded tile by tile; integers widen from i32 to i64 where T asks for it.
+template <class T> inline constexpr Compute kComputeOf = Compute::f32;
+template <> inline constexpr Compute kComputeOf<double> = Compute::f64;
+template <> inline constexpr Compute kComputeOf<int32_t> = Compute::i32;
+template <> inline constexpr Compute kComputeOf<int64_t> = Compute::i64;
+
+template <class T> struct Tiles {
+  Source x;
+  bool direct, widen;
+
+  explicit Tiles(Source source) : x(source) {
+    const FormatDef& def = *x.format->def;
+    direct = def.bits == 8 * int(sizeof(T)) && def.compute == kComputeOf<T> &&
+             (def.kind == Kind::floating || def.kind == Kind::sint);
+    widen = def.compute != kComputeOf<T>;
+  }
+  DY_INLINE const T* read(int64_t at, int64_t n, T* buffer) const {
+    if (direct) return static_cast<const T*>(x.data) + at;
+    if (!widen) {
+      x.format->def->decode(element(x, at), buffer, n);
+    } else if constexpr (sizeof(T) == 8) {  // i32 to i64, from the upper half of the buffer downwards into place
+      auto* narrow = reinterpret_cast<int32_t*>(buffer) + n;
+      x.format->def->decode(element(x, at), narrow, n);
+      for (int64_t i = 0; i < n; i++) {
+        int32_t v;
+        __builtin_memcpy(&v, narrow + i, 4);
+        buffer[i] = static_cast<T>(v);
+      }
+    }
+    return buffer;
+  }
+};
+
+// Results in the wide type of the operation, converted to the target's format as they leave.
+template <class W> void write_results(Target y, int64_t at, int64_t n, const W* results) {
+  convert(compute_format(kComputeOf<W>), results, *y.format, element(y, at), n);
+}
+
+template <class W> struct Steps {
+  FunctionRef<W(int64_t at, int64_t n, int64_t first)> chunk;  // n elements, `first` of them before in their row
+  FunctionRef<void(int64_t at, int64_t row_step, int64_t rows, int64_t width, int64_t first, W* out)> slab;
+  FunctionRef<void(W* into, const W* from, int64_t n)> merge;
+  FunctionRef<void(W* values, int64_t n)> finish;
+};
+
+// ---- rows ----
+
+inline constexpr int64_t kRowChunk = 65536;  // elements; a multiple of kSumBlock
+inline constexpr int64_t kMaxChunks = 64;    // of one row
+inline constexpr int64_t kManyRows = 32;     // from here on rows alone keep the threads busy
+
+// The length of the pieces whose results are combined in order: depends on n alone.
+DY_INLINE int64_t row_chunk(int64_t n) {
+  const int64_t even = ((n + kMaxChunks - 1) / kMaxChunks + kSumBlock - 1) / kSumBlock * kSumBlock;
+  return max_of(kRowChunk, even);
+}
+
+// A vector's lanes as a tree of halves.
+template <class Op, class D> DY_INLINE typename Op::Lane fold_halves(const Op& op, D d, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(D()) == 1) {
+    return hn::GetLane(v);
+  } else {
+    constexpr hn::Half<D> half;
+    return fold_halves(op, half, op.merge(half, hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+template <class Op> DY_INLINE typename Op::Wide reduce_block(const Op& op, const typename Op::Lane* x, int64_t n) {
+  using T = typename Op::Lane;
+  constexpr hn::ScalableTag<T> d;
+  constexpr int64_t kSize = hn::MaxLanes(d), kLanes = kSumLanes<T>, kVectors = kLanes / kSize;
+  hn::Vec<hn::ScalableTag<T>> lane[kVectors];
+  for (auto& v : lane) v = hn::Set(d, op.identity());
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t j = 0; j < kVectors; j++) lane[j] = op.merge(d, lane[j], op.map(d, hn::LoadU(d, x + i + j * kSize)));
+  }
+  alignas(64) T rest[kLanes];
+  if (i < n) {
+    constexpr hn::CappedTag<T, 1> one;
+    for (int64_t j = 0; j < kVectors; j++) hn::Store(lane[j], d, rest + j * kSize);
+    for (int64_t j = 0; i + j < n; j++) {
+      hn::StoreU(op.merge(one, hn::LoadU(one, rest + j), op.map(one, hn::LoadU(one, x + i + j))), one, rest + j);
+    }
+    for (int64_t j = 0; j < kVectors; j++) lane[j] = hn::Load(d, rest + j * kSize);
+  }
+  for (int64_t half = kVectors / 2; half > 0; half /= 2) {
+    for (int64_t j = 0; j < half; j++) lane[j] = op.merge(d, lane[j], lane[j + half]);
+  }
+  return static_cast<typename Op::Wide>(fold_halves(op, d, lane[0]));
+}
+
+// Elements [at, at + n) of x, block by block.
+template <class Op> typename Op::Wide reduce_chunk(const Op& op, const Tiles<typename Op::Lane>& x, int64_t at, int64_t n) {
+  using T = typename Op::Lane;
+  alignas(64) T buffer[kSumBlock];
+  auto result = static_cast<typename Op::Wide>(op.identity());
+  for (int64_t i = 0; i < n; i += kSumBlock) {
+    const int64_t count = min_of(kSumBlock, n - i);
+    result = op.merge(result, reduce_block(op, x.read(at + i, count, buffer), count));
+  }
+  return result;
+}
+
+template <class W> void reduce_rows(const ReduceShape& shape, Target y, const Steps<W>& steps) {
+  const int64_t n = shape.n, chunk = row_chunk(n), chunks = max_of(1, (n + chunk - 1) / chunk);
+  auto piece = [&](int64_t row, int64_t c) {
+    return steps.chunk(row * n + c * chunk, min_of(chunk, n - c * chunk), c * chunk);
+  };
+  if (shape.outer >= kManyRows || chunks == 1) {
+    parallel_for(shape.outer, max_of(1, kRowChunk / max_of(n, 1)), [&](int64_t begin, int64_t end) {
+      constexpr int64_t kBatch = 256;
+      W values[kBatch];
+      for (int64_t row = begin; row < end; row += kBatch) {
+        const int64_t count = min_of(kBatch, end - row);
+        for (int64_t r = 0; r < count; r++) {
+          values[r] = piece(row + r, 0);
+          for (int64_t c = 1; c < chunks; c++) {
+            const W next = piece(row + r, c);
+            steps.merge(values + r, &next, 1);
+          }
+        }
+        steps.finish(values, count);
+        write_results(y, row, count, values);
+      }
+    });
+    return;
+  }
+  W partial[kManyRows * kMaxChunks];
+  parallel_for(shape.outer * chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; t++) partial[t] = piece(t / chunks, t % chunks);
+  });
+  for (int64_t row = 0; row < shape.outer; row++) {
+    W value = partial[row * chunks];
+    for (int64_t c = 1; c < chunks; c++) steps.merge(&value, partial + row * chunks + c, 1);
+    partial[row] = value;  // row <= row * chunks: nothing still needed is overwritten
+  }
+  steps.finish(partial, shape.outer);
+  write_results(y, 0, shape.outer, partial);
+}
+
+// ---- columns ----
+
+inline constexpr int64_t kSlabBytes = 4096;  // of one row of a slab: accumulators stay in the first-level cache
+inline constexpr int64_t kRowBlock = 256;    // rows added in the compute type before they join the wide sum
+inline constexpr int64_t kManyTasks = 32;
+
+struct ColumnPlan {
+  int64_t slab, slabs, chunks, chunk_rows;
+};
+
+// Rows are cut only where slabs alone give too little parallel work; all of it depends on the shape alone.
+DY_INLINE ColumnPlan plan_columns(const ReduceShape& s, int64_t lane_bytes) {
+  ColumnPlan p;
+  p.slab = kSlabBytes / lane_bytes;
+  p.slabs = (s.inner + p.slab - 1) / p.slab;
+  const int64_t tasks = max_of(1, s.outer * p.slabs), blocks = max_of(1, (s.n + kRowBlock - 1) / kRowBlock);
+  p.chunks = tasks >= kManyTasks ? 1 : min_of(blocks, 2 * kManyTasks / tasks);
+  p.chunk_rows = (blocks + p.chunks - 1) / p.chunks * kRowBlock;
+  p.chunks = max_of(1, (s.n + p.chunk_rows - 1) / p.chunk_rows);
+  return p;
+}
+
+template <class Op, class D>
+DY_INLINE void add_rows(const Op& op, D d, typename Op::Lane* sum, const typename Op::Lane* const (&x)[4], int64_t rows,
+                        int64_t j) {
+  auto value = op.map(d, hn::LoadU(d, x[0] + j));
+  if (rows == 4) {
+    value = op.merge(d, value, op.map(d, hn::LoadU(d, x[1] + j)));
+    value = op.merge(d, value, op.merge(d, op.map(d, hn::LoadU(d, x[2] + j)), op.map(d, hn::LoadU(d, x[3] + j))));
+  }
+  hn::StoreU(op.merge(d, hn::LoadU(d, sum + j), value), d, sum + j);
+}
+
+// Rows [0, rows) of a slab of `width` columns that starts at element `at`, into wide[width].
+template <class Op>
+void reduce_slab(const Op& op, const Tiles<typename Op::Lane>& x, int64_t at, int64_t row_step, int64_t rows, int64_t width,
+                 typename Op::Wide* wide) {
+  using T = typename Op::Lane;
+  using W = typename Op::Wide;
+  constexpr hn::ScalableTag<T> d;
+  constexpr hn::CappedTag<T, 1> one;
+  constexpr int64_t kSize = hn::MaxLanes(d), kWidth = kSlabBytes / sizeof(T);
+  alignas(64) T sum[kWidth], buffer[4][kWidth];
+  for (int64_t j = 0; j < width; j++) wide[j] = static_cast<W>(op.identity());
+  for (int64_t block = 0; block < rows; block += kRowBlock) {
+    const int64_t end = min_of(rows, block + kRowBlock);
+    for (int64_t j = 0; j < width; j++) sum[j] = op.identity();
+    for (int64_t r = block; r < end;) {
+      const int64_t together = r + 4 <= end ? 4 : 1;
+      const T* row[4] = {};
+      for (int64_t k = 0; k < together; k++) row[k] = x.read(at + (r + k) * row_step, width, buffer[k]);
+      int64_t j = 0;
+      for (; j + kSize <= width; j += kSize) add_rows(op, d, sum, row, together, j);
+      for (; j < width; j++) add_rows(op, one, sum, row, together, j);
+      r += together;
+    }
+    for (int64_t j = 0; j < width; j++) wide[j] = op.merge(wide[j], static_cast<W>(sum[j]));
+  }
+}
+
+template <class W> void reduce_columns(const ReduceShape& s, const ColumnPlan& p, Target y, W* partial, const Steps<W>& steps) {
+  constexpr int64_t kWidth = kSlabBytes / 4;
+  const int64_t work = min_of(p.slab, s.inner) * min_of(p.chunk_rows, s.n);
+  parallel_for(s.outer * p.chunks * p.slabs, max_of(1, 32768 / max_of(work, 1)), [&](int64_t begin, int64_t end) {
+    W wide[kWidth];
+    for (int64_t t = begin; t < end; t++) {
+      const int64_t slab = t % p.slabs * p.slab, chunk = t / p.slabs % p.chunks, outer = t / (p.slabs * p.chunks);
+      const int64_t first = chunk * p.chunk_rows, width = min_of(p.slab, s.inner - slab);
+      W* out = p.chunks == 1 ? wide : partial + (outer * p.chunks + chunk) * s.inner + slab;
+      steps.slab((outer * s.n + first) * s.inner + slab, s.inner, min_of(p.chunk_rows, s.n - first), width, first, out);
+      if (p.chunks > 1) continue;
+      steps.finish(wide, width);
+      write_results(y, outer * s.inner + slab, width, wide);
+    }
+  });
+  if (p.chunks == 1) return;
+  parallel_for(s.outer * p.slabs, max_of(1, 32768 / (p.slab * p.chunks)), [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; t++) {
+      const int64_t slab = t % p.slabs * p.slab, outer = t / p.slabs, width = min_of(p.slab, s.inner - slab);
+      W* sum = partial + outer * p.chunks * s.inner + slab;
+      for (int64_t c = 1; c < p.chunks; c++) steps.merge(sum, sum + c * s.inner, width);
+      steps.finish(sum, width);
+      write_results(y, outer * s.inner + slab, width, sum);
+    }
+  });
+}
+
+template <class W>
+void reduce_shape(const ReduceShape& shape, int64_t lane_bytes, Target y, void* workspace, const Steps<W>& steps) {
+  if (shape.inner == 1) {
+    reduce_rows(shape, y, steps);
+  } else {
+    reduce_columns(shape, plan_columns(shape, lane_bytes), y, static_cast<W*>(workspace), steps);
+  }
+}
+
+template <class Op> void reduce_with(const Op& op, const ReduceShape& shape, Source source, Target y, void* workspace) {
+  using T = typename Op::Lane;
+  using W = typename Op::Wide;
+  const Tiles<T> x(source);
+  auto chunk = [&](int64_t at, int64_t n, int64_t) { return reduce_chunk(op, x, at, n); };
+  auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t, W* out) {
+    reduce_slab(op, x, at, step, rows, width, out);
+  };
+  auto merge = [&](W* into, const W* from, int64_t n) {
+    for (int64_t i = 0; i < n; i++) into[i] = op.merge(into[i], from[i]);
+  };
+  auto finish = [&](W* values, int64_t n) { op.finish(values, n); };
+  reduce_shape<W>(shape, sizeof(T), y, workspace, {chunk, slab, merge, finish});
+}
+
+// In reduce_extrema_kernel.cpp: max, min, argmax, argmin.
+void reduce_extrema(ReduceOp op, const ReduceShape& shape, Source x, Target y, void* workspace);
+int64_t extrema_workspace(ReduceOp op, const ReduceShape& shape, const Format& x);
+
+}  // namespace dyadic::DY_ISA

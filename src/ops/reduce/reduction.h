@@ -1,0 +1,17 @@
+// What the reduction ops share: which dimensions go, and how any layout becomes the [outer, n, inner] the kernel reads.
+#pragma once
+#include "ops/common.h"
+#include "ops/reduce/reduce_kernel.h"
+
+namespace dyadic::inline v1::ops {
+
+// Of op(self, dim, [..,] keepdim): `dim` is a list, a number or absent (all dimensions).
+void infer_reduction(Call& c, int keepdim_arg, DType result);
+int64_t reduction_workspace(const Call& c, ReduceOp op);
+void run_reduction(Call& c, ReduceOp op);
+// The gradient (or a result kept without the reduced dimensions) with those dimensions back as size 1.
+Tensor keep_dims(const Tensor& t, const Meta& input, const Arg& dim);
+int64_t reduced_count(const Meta& input, const Arg& dim);
+inline double reduction_flops(const Call& c) { return double(c.tensor(0).numel()); }
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,32 @@
+#include "ops/reduce/reduction.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  infer_reduction(c, 2,
+                  c.tensor(0).dtype().is_scaled()           ? f32
+                  : c.tensor(0).dtype().is_floating_point() ? c.tensor(0).dtype()
+                                                            : i64);
+}
+void forward(Call& c) { run_reduction(c, ReduceOp::sum); }
+int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::sum); }
+void backward(Grad& g) { g.set(0, keep_dims(g.g(), g.in_meta(0), g.node.args[1]).expand(g.in_meta(0).shape())); }
+
+}  // namespace
+
+extern constexpr OpDef sum_op = {
+    .sig = "sum(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    .doc =
+        "The sum over dim (all dimensions if absent); integers and bool sum in int64. Blocked, in a fixed order: the same bits "
+        "for any number of threads.",
+    .samples = "sum(randn(3, 4), [0])",
+    .amp = Amp::f32,
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .flops = reduction_flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,113 @@
+#include "ops/reduce/reduction.h"
+
+#include <algorithm>
+
+#include "loops/pointwise.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+uint32_t reduced_dims(const char* who, IntList sizes, const Arg& dim) {
+  auto n = int64_t(sizes.size());
+  uint32_t all = n ? (1u << n) - 1 : 0;
+  if (dim.kind == Arg::Kind::none) return all;
+  if (dim.kind == Arg::Kind::integer) return n ? 1u << wrap_dim(who, dim.integer, n) : (wrap_dim(who, dim.integer, n), 0u);
+  if (dim.n == 0) return all;
+  uint32_t mask = 0;
+  for (uint32_t i = 0; i < dim.n; ++i) {
+    int64_t d = wrap_dim(who, dim.ints[i], n);
+    if (n == 0) continue;
+    DY_CHECK(!(mask >> d & 1), "{}: a dimension is named twice: dim is {}", who, shape_text({dim.ints, dim.n}));
+    mask |= 1u << d;
+  }
+  return mask;
+}
+
+struct Plan {
+  ReduceShape shape;
+  bool copy = false;    // a permuted dense copy is needed first
+  int order[kMaxDims];  // of dimensions in that copy
+};
+
+Plan plan(const Call& c) {
+  const TensorImpl& t = c.impl(0);
+  uint32_t mask = reduced_dims(c.name, t.shape(), c.args[1]);
+  Plan p;
+  // Dense and the reduced dimensions adjacent: read in place.
+  int first = -1, last = -1;
+  bool adjacent = true;
+  for (int d = 0; d < t.ndim; ++d)
+    if (mask >> d & 1) {
+      adjacent &= first < 0 || last == d - 1;
+      if (first < 0) first = d;
+      last = d;
+    }
+  if (first < 0) first = t.ndim, last = t.ndim - 1;
+  if (t.contiguous() && adjacent) {
+    for (int d = 0; d < t.ndim; ++d) (d < first ? p.shape.outer : d <= last ? p.shape.n : p.shape.inner) *= t.sizes[d];
+    return p;
+  }
+  p.copy = true;
+  int k = 0;
+  for (int d = 0; d < t.ndim; ++d)
+    if (!(mask >> d & 1)) p.order[k++] = d, p.shape.outer *= t.sizes[d];
+  for (int d = 0; d < t.ndim; ++d)
+    if (mask >> d & 1) p.order[k++] = d, p.shape.n *= t.sizes[d];
+  return p;
+}
+
+int64_t copy_bytes(const Call& c) { return (c.tensor(0).numel() * c.tensor(0).dtype().itemsize() + 63) / 64 * 64; }
+
+}  // namespace
+
+void infer_reduction(Call& c, int keepdim_arg, DType result) {
+  const TensorImpl& t = c.impl(0);
+  uint32_t mask = reduced_dims(c.name, t.shape(), c.args[1]);
+  Spec& s = c.spec[0];
+  s.dtype = result;
+  s.device = t.device();
+  for (int d = 0; d < t.ndim; ++d) {
+    if (!(mask >> d & 1))
+      s.sizes[s.ndim++] = t.sizes[d];
+    else if (c.boolean(keepdim_arg))
+      s.sizes[s.ndim++] = 1;
+  }
+}
+
+int64_t reduction_workspace(const Call& c, ReduceOp op) {
+  Plan p = plan(c);
+  return (p.copy ? copy_bytes(c) : 0) + reduce_kernel().workspace(op, p.shape, *c.tensor(0).dtype().format());
+}
+
+void run_reduction(Call& c, ReduceOp op) {
+  Plan p = plan(c);
+  const Tensor& t = c.tensor(0);
+  const TensorImpl& i = *t.impl();
+  char* workspace = static_cast<char*>(c.workspace);
+  const void* data = i.data();
+  if (p.copy) {
+    int64_t sizes[kMaxDims], strides[kMaxDims];
+    for (int d = 0; d < i.ndim; ++d) sizes[d] = i.sizes[p.order[d]], strides[d] = i.strides[p.order[d]];
+    Tensor dense = make_foreign(workspace, {sizes, i.ndim}, t.dtype(), [](void*) {}, nullptr, Category::temporary);
+    copy_elements(dense, make_view(t, {sizes, i.ndim}, {strides, i.ndim}, i.offset));
+    data = workspace;
+    workspace += copy_bytes(c);
+  }
+  reduce_kernel().run(op, p.shape, {data, t.dtype().format()}, {c.out[0].impl()->data(), c.out[0].dtype().format()}, workspace);
+}
+
+Tensor keep_dims(const Tensor& t, const Meta& input, const Arg& dim) {
+  uint32_t mask = reduced_dims("reduction", input.shape(), dim);
+  int64_t sizes[kMaxDims];
+  for (int d = 0; d < input.ndim; ++d) sizes[d] = mask >> d & 1 ? 1 : input.sizes[d];
+  return t.reshape({sizes, input.ndim});
+}
+int64_t reduced_count(const Meta& input, const Arg& dim) {
+  uint32_t mask = reduced_dims("reduction", input.shape(), dim);
+  int64_t n = 1;
+  for (int d = 0; d < input.ndim; ++d)
+    if (mask >> d & 1) n *= input.sizes[d];
+  return n;
+}
+
+}  // namespace dyadic::inline v1::ops

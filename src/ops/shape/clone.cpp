@@ -1,0 +1,33 @@
+#include <cstring>
+
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  infer_like_first(c);
+  c.spec[0].dtype = c.tensor(0).dtype();
+}
+void forward(Call& c) {
+  const Tensor &t = c.tensor(0), &o = c.out[0];
+  if (t.dtype().is_scaled() && t.is_contiguous() && t.numel() == t.impl()->storage->geometry.numel())
+    std::memcpy(o.impl()->storage->data, t.impl()->storage->data,
+                size_t(t.dtype().format()->def->planes(*t.dtype().format(), t.impl()->storage->geometry).buffer_bytes));
+  else
+    assign(o, t);
+}
+void backward(Grad& g) { g.set(0, g.g()); }
+
+}  // namespace
+
+extern constexpr OpDef clone_op = {
+    .sig = "clone(Tensor self) -> Tensor",
+    .doc = "A dense copy. Scaled tensors keep their codes; a permuted one is decoded and encoded again in its new order.",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .accepts_scaled = true,
+};
+
+}  // namespace dyadic::inline v1::ops

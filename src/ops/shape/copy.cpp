@@ -1,0 +1,26 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  infer_like_first(c);
+  c.spec[0].dtype = c.tensor(0).dtype();
+}
+void forward(Call& c) { assign(c.out[0], c.tensor(1)); }
+void backward(Grad& g) { g.set(1, g.g()); }  // self was overwritten: nothing flows to it
+
+}  // namespace
+
+extern constexpr OpDef copy_op = {
+    .sig = "copy(Tensor self, Tensor src) -> Tensor",
+    .doc = "A tensor like self with the values of src, broadcast and converted; copy_ writes them into self.",
+    .inplace = true,
+    .samples = "copy(zeros(2, 3), randn(3))",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .accepts_scaled = true,
+};
+
+}  // namespace dyadic::inline v1::ops

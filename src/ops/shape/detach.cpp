@@ -1,0 +1,18 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+Tensor compose(const Arg* a) {
+  const TensorImpl& i = *a[0].tensor->impl();
+  return make_view(*a[0].tensor, i.shape(), {i.strides, i.ndim}, i.offset);
+}
+}  // namespace
+
+extern constexpr OpDef detach_op = {
+    .sig = "detach(Tensor self) -> Tensor",
+    .doc = "The same storage without history: no gradient flows through it.",
+    .kind = OpKind::composite,
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

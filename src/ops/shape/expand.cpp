@@ -1,0 +1,42 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void forward(Call& c) {
+  const Tensor& t = c.tensor(0);
+  const TensorImpl& i = *t.impl();
+  IntList size = c.ints(1);
+  DY_CHECK(size.size() >= i.ndim && size.size() <= kMaxDims, "expand: the size has fewer dimensions: self is {}, the size {}",
+           describe(t), shape_text(size));
+  int64_t sizes[kMaxDims], strides[kMaxDims];
+  size_t extra = size.size() - i.ndim;
+  for (size_t d = 0; d < size.size(); ++d) {
+    int64_t have = d < extra ? 1 : i.sizes[d - extra], want = size[d] == -1 && d >= extra ? have : size[d];
+    DY_CHECK(want >= 0 && (have == want || have == 1),
+             "expand: only dimensions of size 1 grow: self is {}, the size {}; dimension {} is {}", describe(t),
+             shape_text(size), d, have);
+    sizes[d] = want;
+    strides[d] = d < extra || have == 1 ? 0 : i.strides[d - extra];
+    if (have == want && d >= extra) strides[d] = i.strides[d - extra];
+  }
+  c.out[0] = make_view(t, {sizes, size.size()}, {strides, size.size()}, i.offset);
+}
+
+void backward(Grad& g) { g.set(0, g.g()); }  // the engine sums over what was broadcast
+
+}  // namespace
+
+extern constexpr OpDef expand_op = {
+    .sig = "expand(Tensor self, int[] size) -> Tensor",
+    .doc = "A view in which dimensions of size 1 are repeated without copying; -1 keeps a size.",
+    .kind = OpKind::view,
+    .bad =
+        "expand(zeros(2, 3), [2, 4]) => expand: only dimensions of size 1 grow: self is f32[2, 3], the size [2, 4]; dimension "
+        "1 is 3",
+    .infer = infer_nothing,
+    .forward = forward,
+    .backward = backward,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,31 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  int64_t n = t.dim(), from = wrap_dim("flatten", a[1].integer, n), to = wrap_dim("flatten", a[2].integer, n);
+  DY_CHECK(from <= to, "flatten: start_dim comes after end_dim: {} and {} of {}", a[1].integer, a[2].integer, describe(t));
+  int64_t sizes[kMaxDims];
+  size_t count = 0;
+  for (int64_t d = 0; d < n; ++d) {
+    if (d > from && d <= to)
+      sizes[count - 1] *= t.size(d);
+    else
+      sizes[count++] = t.size(d);
+  }
+  if (n == 0) sizes[count++] = 1;
+  return reshape(t, {sizes, count});
+}
+
+}  // namespace
+
+extern constexpr OpDef flatten_op = {
+    .sig = "flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor",
+    .doc = "Dimensions start_dim to end_dim made one.",
+    .kind = OpKind::composite,
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

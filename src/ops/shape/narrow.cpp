@@ -1,0 +1,26 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  int64_t dim = wrap_dim("narrow", a[1].integer, t.dim()), n = t.dim() ? t.size(dim) : 0, start = a[2].integer,
+          length = a[3].integer;
+  if (start < 0) start += n;
+  DY_CHECK_AS(IndexError, t.dim() > 0 && start >= 0 && length >= 0 && start + length <= n,
+              "narrow: out of bounds: {} entries from {} of dimension {} with size {}", length, a[2].integer, dim, n);
+  return slice(t, dim, start, start + length);
+}
+
+}  // namespace
+
+extern constexpr OpDef narrow_op = {
+    .sig = "narrow(Tensor self, int dim, int start, int length) -> Tensor",
+    .doc = "A view of `length` entries of a dimension from `start`.",
+    .kind = OpKind::composite,
+    .bad = "narrow(zeros(3), 0, 2, 2) => narrow: out of bounds: 2 entries from 2 of dimension 0 with size 3",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,24 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  int64_t sizes[kMaxDims];
+  IntList size = resolve_size("reshape", {a[1].ints, a[1].n}, t.numel(), sizes);
+  if (size == t.sizes()) return t;
+  return view(can_view(t, size) ? t : clone(t), size);
+}
+
+}  // namespace
+
+extern constexpr OpDef reshape_op = {
+    .sig = "reshape(Tensor self, int[] shape) -> Tensor",
+    .doc = "The same elements under another shape: a view where strides allow it, else a copy. One size may be -1.",
+    .kind = OpKind::composite,
+    .bad = "reshape(zeros(2, 3), [4]) => reshape: the sizes do not fit: 6 elements do not make [4]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,25 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  DY_CHECK_AS(IndexError, t.dim() > 0, "select: a 0-d tensor cannot be indexed; use item()");
+  int64_t dim = wrap_dim("select", a[1].integer, t.dim()), n = t.size(dim), i = a[2].integer;
+  DY_CHECK_AS(IndexError, i >= -n && i < n, "select: index {} is out of bounds for dimension {} with size {}", i, dim, n);
+  if (i < 0) i += n;
+  return squeeze(slice(t, dim, i, i + 1), dim);
+}
+
+}  // namespace
+
+extern constexpr OpDef select_op = {
+    .sig = "select(Tensor self, int dim, int index) -> Tensor",
+    .doc = "A view of one entry of a dimension, without that dimension.",
+    .kind = OpKind::composite,
+    .bad = "select(zeros(2, 3), 1, 3) => select: index 3 is out of bounds for dimension 1 with size 3",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

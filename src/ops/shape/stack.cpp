@@ -1,0 +1,31 @@
+#include <vector>
+
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  std::span<const Tensor> list{a[0].tensor, a[0].n};
+  DY_CHECK(!list.empty(), "stack: an empty list of tensors");
+  std::vector<Tensor> up;
+  for (size_t k = 0; k < list.size(); ++k) {
+    DY_CHECK(list[k].sizes() == list[0].sizes(), "stack: shapes differ: tensor 0 is {}, tensor {} is {}", describe(list[0]), k,
+             describe(list[k]));
+    up.push_back(unsqueeze(list[k], a[1].integer));
+  }
+  return cat(up, a[1].integer);
+}
+
+}  // namespace
+
+extern constexpr OpDef stack_op = {
+    .sig = "stack(Tensor[] tensors, int dim=0) -> Tensor",
+    .doc = "Tensors of one shape joined along a new dimension.",
+    .kind = OpKind::composite,
+    .samples = "stack([randn(2, 3), randn(2, 3)], 1)",
+    .bad = "stack([zeros(2), zeros(3)], 0) => stack: shapes differ: tensor 0 is f32[2], tensor 1 is f32[3]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

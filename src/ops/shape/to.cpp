@@ -1,0 +1,27 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  infer_like_first(c);
+  c.spec[0].dtype = c.dtype(1);
+}
+void forward(Call& c) { assign(c.out[0], c.tensor(0)); }
+void backward(Grad& g) { g.set(0, g.g()); }  // the engine casts to the input's dtype
+
+}  // namespace
+
+extern constexpr OpDef to_op = {
+    .sig = "to(Tensor self, ScalarType dtype) -> Tensor",
+    .doc =
+        "The values in another dtype, rounded once (nearest, ties to even). Float to integer truncates; integers wrap; scaled "
+        "formats encode whole tensors.",
+    .samples = "to(randn(3, 4), bf16)\nto(randn(3, 4), f64)",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .accepts_scaled = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,27 @@
+#include <utility>
+
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  int64_t n = t.dim(), d0 = wrap_dim("transpose", a[1].integer, n), d1 = wrap_dim("transpose", a[2].integer, n);
+  if (n == 0) return t;
+  int64_t dims[kMaxDims];
+  for (int64_t d = 0; d < n; ++d) dims[d] = d;
+  std::swap(dims[d0], dims[d1]);
+  return permute(t, {dims, size_t(n)});
+}
+
+}  // namespace
+
+extern constexpr OpDef transpose_op = {
+    .sig = "transpose(Tensor self, int dim0, int dim1) -> Tensor",
+    .doc = "A view with two dimensions exchanged.",
+    .kind = OpKind::composite,
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

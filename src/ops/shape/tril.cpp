@@ -1,0 +1,25 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  DY_CHECK(t.dim() >= 2, "tril: needs a matrix: self is {}", describe(t));
+  int64_t rows = t.size(-2), cols = t.size(-1);
+  return where(le(sub(arange(0, cols), arange(0, rows).view({rows, 1})), a[1].integer), t, scalar_tensor(0));
+}
+
+}  // namespace
+
+extern constexpr OpDef tril_op = {
+    .sig = "tril(Tensor self, int diagonal=0) -> Tensor",
+    .doc =
+        "The entries on and below a diagonal of the last two dimensions, zeros elsewhere; entry (i, j) is on diagonal j - i.",
+    .kind = OpKind::composite,
+    .samples = "tril(randn(3, 4), 1)",
+    .bad = "tril(zeros(3)) => tril: needs a matrix: self is f32[3]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

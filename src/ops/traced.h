@@ -1,0 +1,39 @@
+// Traced: what an op's lambda runs on when its result must be tensors again (a gradient that will itself be differentiated) or
+// a program (fusion). A value is a number into the running tracer's list; every function is out of line, so that op files,
+// which are compiled per instruction set, share no code with each other.
+#pragma once
+#include <cstdint>
+
+#define DY_PRIMS1(X)                                                                                                          \
+  X(abs)                                                                                                                      \
+  X(sqrt)                                                                                                                     \
+  X(rsqrt) X(exp) X(expm1) X(log) X(log1p) X(sin) X(cos) X(tanh) X(sigmoid) X(erf) X(erfc) X(floor) X(ceil) X(trunc) X(round) \
+      X(isnan) X(isinf) X(isfinite)
+#define DY_PRIMS2(X) X(pow) X(max) X(min)
+#define DY_PRIM_OPERATORS(X) \
+  X(add, +)                  \
+  X(sub, -) X(mul, *) X(div, /) X(lt, <) X(le, <=) X(gt, >) X(ge, >=) X(eq, ==) X(ne, !=) X(logical_and, &) X(logical_or, |)
+
+namespace dyadic::inline v1 {
+
+struct Traced {
+  int32_t id = -1;
+  Traced() = default;
+  Traced(double constant);
+  Traced(float constant);
+  Traced(int constant);
+};
+#define DY_DECLARE1(name) Traced name(Traced a);
+#define DY_DECLARE2(name) Traced name(Traced a, Traced b);
+#define DY_DECLARE3(name, op) Traced operator op(Traced a, Traced b);
+DY_PRIMS1(DY_DECLARE1)
+DY_PRIMS2(DY_DECLARE2)
+DY_PRIM_OPERATORS(DY_DECLARE3)
+#undef DY_DECLARE1
+#undef DY_DECLARE2
+#undef DY_DECLARE3
+Traced operator-(Traced a);
+Traced operator!(Traced a);
+Traced select(Traced mask, Traced a, Traced b);
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,29 @@
+// The drawings of report.html. Each takes the width it is drawn for: text keeps its size, so a phone gets a drawing of its own
+// rather than a shrunken one. An empty string means that there is nothing to draw yet.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "study/result.h"
+
+namespace dyadic::inline v1::study {
+
+std::string curves_chart(const StudyResult& s, double width);   // training loss (faint) and validation loss, by step
+std::string gap_chart(const StudyResult& s, double width);      // validation loss minus f32's at the same step
+std::string bytes_chart(const StudyResult& s, double width);    // stacked categories, measured above predicted
+std::string recipes_chart(const StudyResult& s, double width);  // loss against peak memory, or time
+std::string formats_chart(const StudyResult& s, double width);  // loss against bits per weight
+std::string speed_chart(const StudyResult& s, double width);    // tokens per second, with the share of the peak
+
+// Memory categories in the order of the stack: name and CSS class "m0" ...; those that a result holds.
+struct MemoryCategory {
+  const char* name;
+  Amount Bytes::* amount;
+};
+std::vector<MemoryCategory> memory_categories(const StudyResult& s);
+
+// "s0" for f32, "s1" ... for the others in their order, repeating after "s7".
+std::string series_class(const StudyResult& s, const std::string& recipe);
+int series_index(const StudyResult& s, const std::string& recipe);
+
+}  // namespace dyadic::inline v1::study

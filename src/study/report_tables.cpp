@@ -1,0 +1,199 @@
+// The tables of report.html.
+#include "study/report_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "study/charts.h"
+#include "study/numbers.h"
+#include "study/recommend.h"
+#include "study/svg.h"
+
+namespace dyadic::inline v1::study {
+
+namespace {
+struct Html {
+  std::string out;
+  void head(std::initializer_list<std::string> titles) {
+    out += "<div class=\"scroll\"><table>\n<thead><tr>";
+    for (const std::string& t : titles) out += "<th>" + html_escape(t) + "</th>";
+    out += "</tr></thead>\n<tbody>\n";
+  }
+  void row(bool picked) { out += picked ? "<tr class=\"picked\">" : "<tr>"; }
+  void cell(std::string_view text, std::string_view small = {}, std::string_view cls = {}) {
+    out += cls.empty() ? "<td>" : fmt::format("<td class=\"{}\">", cls);
+    out += html_escape(text);
+    if (!small.empty()) out += "<small>" + html_escape(small) + "</small>";
+    out += "</td>";
+  }
+  void end_row() { out += "</tr>\n"; }
+  std::string end() { return std::move(out += "</tbody></table></div>\n"); }
+};
+
+void delta_cells(Html& h, const StudyResult& s, const std::string& name, const LossDelta& d) {
+  const RecipeResult* f32 = s.recipe("f32");
+  if (name == "f32" || !f32 || !std::isfinite(d.delta)) {
+    h.cell(kDash);
+    h.cell(kDash);
+    return;
+  }
+  h.cell(fmt::format("{} \u00b1 {}", delta_text(d.delta), error_text(d.se)),
+         d.se_kind.empty() ? "" : "error over " + d.se_kind + "s");
+  const bool near = within_tolerance(d, f32->val_loss, s.options.tolerance);
+  h.cell(near ? "yes" : "no", fmt::format("< {}", delta_text(d.upper)), near ? "yes" : "no");
+}
+
+std::string state(Status status) {
+  return status == Status::done      ? ""
+         : status == Status::stopped ? "stopped: the loss was not finite"
+         : status == Status::running ? "interrupted"
+                                     : "not begun";
+}
+
+std::string joined(const std::vector<DtypeCalls>& calls) {
+  std::string text;
+  for (const DtypeCalls& c : calls)
+    text += fmt::format("{}{} {} in {}", text.empty() ? "" : ", ", count_text(c.calls), c.op, c.dtype);
+  return text;
+}
+}  // namespace
+
+std::string recipes_table(const StudyResult& s) {
+  Html h;
+  h.out += "<h3>Recipes</h3>\n";
+  h.head({"recipe", "validation loss", "to f32", "within " + tolerance_text(s.options.tolerance), "step", "FLOP/s",
+          "peak memory", "resident", "lost updates", "overflows"});
+  for (const RecipeResult& r : s.recipes) {
+    const std::string status = state(r.status);
+    h.row(r.name == s.recommendation.recipe);
+    h.cell(r.name, status.empty() ? r.doc : status);
+    h.cell(loss_text(r.val_loss), std::isfinite(r.val_loss_se) ? "\u00b1 " + error_text(r.val_loss_se) : "");
+    delta_cells(h, s, r.name, r.vs_f32);
+    const auto under = [](const std::string& text, const char* unit) { return text == kDash ? std::string() : text + unit; };
+    h.cell(std::isfinite(r.step_ms) ? milliseconds_text(r.step_ms) + " ms" : kDash,
+           under(quantity_text(r.tokens_per_s), " tokens/s"));
+    h.cell(quantity_text(r.flops_per_s), under(percent_text(r.mfu), " of peak"));
+    h.cell(bytes_text(r.bytes.peak.measured), r.bytes.peak.predicted ? "predicted " + bytes_text(r.bytes.peak.predicted) : "");
+    h.cell(bytes_text(r.resident_peak));
+    h.cell(percent_text(r.lost_updates),
+           under(count_text(r.skipped_steps), r.skipped_steps == Count(1) ? " step skipped" : " steps skipped"));
+    h.cell(count_text(r.overflows), under(count_text(r.flushed), " flushed"));
+    h.end_row();
+  }
+  return h.end();
+}
+
+std::string formats_table(const StudyResult& s) {
+  if (s.formats.empty()) return "";
+  Html h;
+  h.out += "<h3>Formats</h3>\n";
+  h.head({"format", "bits per weight", "bytes", "validation loss", "to f32", "within " + tolerance_text(s.options.tolerance),
+          "KL", "top-1", "tokens/s"});
+  for (const FormatResult& f : s.formats) {
+    h.row(f.name == s.recommendation.format);
+    h.cell(f.name, state(f.status));
+    h.cell(std::isfinite(f.bits_per_weight) ? fmt::format("{:.3f}", f.bits_per_weight) : kDash);
+    h.cell(bytes_text(f.bytes), f.bytes ? count_text(f.bytes) : "");
+    h.cell(loss_text(f.val_loss));
+    delta_cells(h, s, f.name, f.vs_f32);
+    h.cell(small_text(f.kl), std::isfinite(f.kl_se) && f.kl > 0 ? "\u00b1 " + small_text(f.kl_se) : "");
+    h.cell(percent_text(f.top1_agreement));
+    h.cell(quantity_text(f.tokens_per_s));
+    h.end_row();
+  }
+  return h.end();
+}
+
+std::string rounding_table(const StudyResult& s) {
+  constexpr size_t kRows = 12;  // per recipe
+  size_t steps = 0, events = 0;
+  for (const RecipeResult& r : s.recipes) steps = std::max(steps, r.sampled_steps.size()), events += r.rounding.size();
+  if (events == 0) return "";
+  Html h;
+  h.out += fmt::format("<details><summary>Where values overflowed or became zero, on {} sampled step{}</summary>\n", steps,
+                       steps == 1 ? "" : "s");
+  h.head({"recipe", "op", "module", "dtype", "overflows", "flushed to zero"});
+  for (const RecipeResult& r : s.recipes) {
+    std::vector<RoundingEvents> sorted = r.rounding;
+    std::stable_sort(sorted.begin(), sorted.end(), [](const RoundingEvents& a, const RoundingEvents& b) {
+      return a.overflows != b.overflows ? a.overflows > b.overflows : a.flushed > b.flushed;
+    });
+    for (size_t i = 0; i < std::min(kRows, sorted.size()); ++i) {
+      const RoundingEvents& e = sorted[i];
+      h.row(false);
+      h.cell(r.name);
+      h.cell(e.op);
+      h.cell(e.module);
+      h.cell(e.dtype);
+      h.cell(count_text(e.overflows));
+      h.cell(count_text(e.flushed));
+      h.end_row();
+    }
+  }
+  return h.end() + "</details>\n";
+}
+
+namespace {
+struct List {
+  std::string out = "<dl>\n";
+  void item(std::string_view name, std::string_view text) {
+    if (!text.empty()) out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_escape(name), html_escape(text));
+  }
+  void code(std::string_view name, std::string_view text) {
+    if (!text.empty()) out += fmt::format("<dt>{}</dt><dd><code>{}</code></dd>\n", html_escape(name), html_escape(text));
+  }
+};
+
+std::string files_list(const StudyResult& s) {
+  const CorpusInfo& c = s.corpus;
+  std::string out;
+  if (c.files.size() > 1) {
+    out += fmt::format("<details><summary>{} files</summary><dl>\n", count_text(int64_t(c.files.size())));
+    for (const CorpusFile& f : c.files)
+      out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", bytes_text(double(f.bytes)), html_escape(f.path));
+    out += "</dl></details>\n";
+  }
+  return out;
+}
+}  // namespace
+
+std::string conditions_list(const StudyResult& s) {
+  const Machine& m = s.machine;
+  const CorpusInfo& c = s.corpus;
+  const ModelInfo& g = s.model;
+  const Options& o = s.options;
+  List l;
+  l.code("Command", s.command);
+  l.item("Machine", fmt::format("{}, {} core{}, {} thread{}, {}, {}, {}, {}", m.cpu, m.cores, m.cores == 1 ? "" : "s",
+                                m.threads, m.threads == 1 ? "" : "s", m.isa, bytes_text(m.memory), m.os, m.compiler));
+  const auto rate = [](double x, const char* unit) { return std::isfinite(x) ? quantity_text(x) + unit : std::string(kDash); };
+  l.item("Its peak, probed", fmt::format("{} in f32, {} in bf16, {}", rate(m.flops_peak, "FLOP/s"),
+                                         rate(m.flops_peak_bf16, "FLOP/s"), rate(m.bytes_per_s_peak, "B/s")));
+  l.item("Model",
+         fmt::format("{}: GPT of {} layers, {} heads, {} wide, block {}, batch {}, vocabulary {}; {} parameters", g.preset,
+                     g.layers, g.heads, g.width, g.block, g.batch, count_text(g.vocabulary), count_text(g.parameters)));
+  l.item("Corpus",
+         fmt::format("{}: {} bytes as {} tokens ({} of them), {} to train, {} to validate", c.source, count_text(c.bytes),
+                     c.tokens == "chars" ? "character" : "byte", count_text(c.train_tokens + c.val_tokens),
+                     count_text(c.train_tokens), count_text(c.val_tokens)));
+  l.code("Its SHA-256", c.sha256);
+  l.item("Entropy of single bytes",
+         fmt::format("{} nats in the validation text: what knowing only their frequencies would reach",
+                     loss_text(c.unigram_nats)));
+  for (const std::string& note : c.notes) l.item("Note", note);
+  l.item("Run", fmt::format("{} steps per recipe{}, {} seed{} beginning with {}, tolerance {}, least {}; {} in all",
+                            count_text(o.steps), o.time_s ? fmt::format(" (chosen for {})", elapsed_text(*o.time_s)) : "",
+                            o.seeds, o.seeds == 1 ? "" : "s", o.seed, tolerance_text(o.tolerance), minimize_name(o.minimize),
+                            elapsed_text(s.seconds)));
+  std::string out =
+      l.out + "</dl>\n" + files_list(s) + "<details><summary>Weights and arithmetic of each recipe</summary><dl>\n";
+  for (const RecipeResult& r : s.recipes) {
+    out += fmt::format("<dt>{}</dt><dd>{}<br><code>{}</code></dd>\n", html_escape(r.name), html_escape(joined(r.dtype_calls)),
+                       r.weights_sha256.empty() ? kDash : html_escape(r.weights_sha256));
+  }
+  return out + "</dl></details>\n";
+}
+
+}  // namespace dyadic::inline v1::study

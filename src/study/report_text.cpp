@@ -1,0 +1,188 @@
+// The report on a terminal.
+#include "study/report_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "study/corpus_files.h"
+#include "study/numbers.h"
+#include "study/recommend.h"
+#include "study/text_table.h"
+
+namespace dyadic::inline v1::study {
+
+namespace {
+constexpr const char *kBold = "\x1b[1m", *kDim = "\x1b[2m", *kPicked = "\x1b[1;32m", *kReset = "\x1b[0m";
+
+struct Report {
+  const StudyResult& s;
+  const TextOptions& o;
+  std::string out;
+
+  void heading(std::string_view text, std::string_view aside = {}) {
+    out += o.color ? fmt::format("\n{}{}{}", kBold, text, kReset) : fmt::format("\n{}", text);
+    if (!aside.empty()) out += o.color ? fmt::format("  {}{}{}", kDim, aside, kReset) : fmt::format("  ({})", aside);
+    out += "\n";
+  }
+  void field(std::string_view name, const std::string& text) {
+    const std::string wrapped = wrap_text(text, o.width, "            ");
+    out += fmt::format("  {:<10}{}", name, wrapped.size() > 12 ? wrapped.substr(12) : wrapped);
+  }
+  void table(const TextTable& t) { out += t.text(o.width, o.color); }
+  std::string verdict(const std::string& name, const LossDelta& d) const {
+    const RecipeResult* f32 = s.recipe("f32");
+    if (name == "f32" || !f32 || !std::isfinite(d.upper)) return kDash;
+    return within_tolerance(d, f32->val_loss, s.options.tolerance) ? "yes" : "no";
+  }
+  std::string style(bool picked, Status status) const { return picked ? kPicked : status == Status::done ? "" : kDim; }
+  std::string within() const { return fmt::format("in {}", tolerance_text(s.options.tolerance)); }
+
+  void head();
+  void recipes();
+  void memory();
+  void rounding();
+  void troubles();
+  void formats();
+  void answer();
+};
+
+std::string delta_and_error(const LossDelta& d) {
+  if (!std::isfinite(d.delta)) return kDash;
+  return d.delta == 0 && d.se == 0 ? "0" : fmt::format("{} \u00b1 {}", delta_text(d.delta), error_text(d.se));
+}
+
+std::string rate(double x, const char* unit) { return std::isfinite(x) ? fmt::format("{}{}", quantity_text(x), unit) : kDash; }
+
+std::string format_name(const std::string& name, bool picked) { return (picked ? "\u25b8 " : "  ") + name; }
+
+std::string shown_status(Status status, const std::string& name) {
+  if (status == Status::done) return name;
+  return fmt::format("{} ({})", name, status == Status::running ? "interrupted" : status_name(status));
+}
+
+void Report::head() {
+  const Machine& m = s.machine;
+  const CorpusInfo& c = s.corpus;
+  const ModelInfo& g = s.model;
+  out += fmt::format("{}Precision study{}  dyadic {}\n\n", o.color ? kBold : "", o.color ? kReset : "", s.version);
+  std::string peaks = fmt::format("{} f32", rate(m.flops_peak, "FLOP/s"));
+  if (std::isfinite(m.flops_peak_bf16)) peaks += fmt::format(", {} bf16", rate(m.flops_peak_bf16, "FLOP/s"));
+  field("machine", fmt::format("{}, {} thread{}, {}; peak {}, {}; {}", printable(m.cpu), m.threads, m.threads == 1 ? "" : "s",
+                               m.isa, peaks, rate(m.bytes_per_s_peak, "B/s"), bytes_text(m.memory)));
+  field("corpus", fmt::format("{}: {} bytes, sha256 {}; {} {} tokens to train, {} to validate; single bytes there: {} nats",
+                              printable(c.source), count_text(c.bytes), c.sha256.substr(0, 12), count_text(c.train_tokens),
+                              c.tokens == "chars" ? "character" : "byte", count_text(c.val_tokens), loss_text(c.unigram_nats)));
+  field("model", fmt::format("{}: {} layers, {} heads, {} wide, block {}, batch {}, vocabulary {}; {} parameters", g.preset,
+                             g.layers, g.heads, g.width, g.block, g.batch, count_text(g.vocabulary), count_text(g.parameters)));
+  field("run", fmt::format("{} steps per recipe, seed {}{}; {}{}", count_text(s.options.steps), s.options.seed,
+                           s.options.seeds > 1 ? fmt::format(", {} seeds", s.options.seeds) : "", elapsed_text(s.seconds),
+                           s.complete ? "" : "; interrupted, the report so far"));
+  for (const std::string& note : c.notes) field("note", printable(note));
+}
+
+void Report::recipes() {
+  heading("Training", "loss in nats per token; \u0394: difference from f32 \u00b1 its standard error");
+  TextTable t;
+  t.columns = {{"  recipe", true, 0}, {"val loss", false, 0}, {"\u0394 to f32", false, 0},
+               {within(), false, 0},  {"ms/step", false, 0},  {"tokens/s", false, 1},
+               {"FLOP/s", false, 3},  {"of peak", false, 2},  {"peak mem", false, 0}};
+  for (const RecipeResult& r : s.recipes) {
+    const bool picked = r.name == s.recommendation.recipe;
+    t.rows.push_back({format_name(shown_status(r.status, r.name), picked), loss_text(r.val_loss), delta_and_error(r.vs_f32),
+                      verdict(r.name, r.vs_f32), milliseconds_text(r.step_ms), quantity_text(r.tokens_per_s),
+                      quantity_text(r.flops_per_s), percent_text(r.mfu), bytes_text(r.bytes.peak.measured)});
+    t.styles.push_back(style(picked, r.status));
+  }
+  table(t);
+}
+
+void Report::memory() {
+  heading("Training memory", "each category's own peak; the whole also as predicted");
+  TextTable t;
+  t.columns = {{"  recipe", true, 0}, {"params", false, 0},    {"grads", false, 0}, {"states", false, 0},
+               {"activ.", false, 0},  {"workspace", false, 2}, {"peak", false, 0},  {"predicted", false, 0},
+               {"error", false, 1},   {"resident", false, 3}};
+  for (const RecipeResult& r : s.recipes) {
+    const Bytes& b = r.bytes;
+    const bool picked = r.name == s.recommendation.recipe, both = b.peak.predicted && b.peak.measured && *b.peak.measured > 0;
+    t.rows.push_back({format_name(r.name, picked), bytes_text(b.parameters.measured), bytes_text(b.gradients.measured),
+                      bytes_text(b.optimizer.measured), bytes_text(b.activations.measured), bytes_text(b.workspace.measured),
+                      bytes_text(b.peak.measured), bytes_text(b.peak.predicted),
+                      percent_text(both ? double(*b.peak.predicted) / double(*b.peak.measured) - 1 : kUnknown),
+                      bytes_text(r.resident_peak)});
+    t.styles.push_back(style(picked, r.status));
+  }
+  table(t);
+}
+
+void Report::rounding() {
+  size_t sampled = 0;
+  for (const RecipeResult& r : s.recipes) sampled = std::max(sampled, r.sampled_steps.size());
+  heading("Rounding", fmt::format("overflows and flushes to zero: on {} sampled step{}", sampled, sampled == 1 ? "" : "s"));
+  TextTable t;
+  t.columns = {{"  recipe", true, 0},
+               {"lost updates", false, 0},
+               {"skipped steps", false, 0},
+               {"overflows", false, 0},
+               {"flushed", false, 0}};
+  for (const RecipeResult& r : s.recipes) {
+    const bool picked = r.name == s.recommendation.recipe;
+    t.rows.push_back({format_name(r.name, picked), percent_text(r.lost_updates), count_text(r.skipped_steps),
+                      count_text(r.overflows), count_text(r.flushed)});
+    t.styles.push_back(style(picked, r.status));
+  }
+  table(t);
+}
+
+void Report::troubles() {
+  for (const RecipeResult& r : s.recipes) {
+    if (r.nan) {
+      out += wrap_text(
+          fmt::format("{} stopped at step {}: the loss was not finite; the first op to produce such a value was {} in {}.",
+                      r.name, r.nan->step, r.nan->op, r.nan->module.empty() ? "the model" : r.nan->module),
+          o.width, "  ");
+    }
+  }
+}
+
+void Report::formats() {
+  if (s.formats.empty()) return;
+  heading("Weights stored in fewer bits", "what f32 trained, evaluated from storage");
+  TextTable t;
+  t.columns = {{"  format", true, 0},  {"bits", false, 0},          {"bytes", false, 0},
+               {"val loss", false, 1}, {"\u0394 to f32", false, 0}, {within(), false, 0},
+               {"KL", false, 3},       {"top-1", false, 2},         {"tokens/s", false, 4}};
+  for (const FormatResult& f : s.formats) {
+    const bool picked = f.name == s.recommendation.format;
+    t.rows.push_back({format_name(shown_status(f.status, f.name), picked),
+                      std::isfinite(f.bits_per_weight) ? fmt::format("{:.2f}", f.bits_per_weight) : kDash, bytes_text(f.bytes),
+                      loss_text(f.val_loss), delta_and_error(f.vs_f32), verdict(f.name, f.vs_f32), small_text(f.kl),
+                      percent_text(f.top1_agreement), quantity_text(f.tokens_per_s)});
+    t.styles.push_back(style(picked, f.status));
+  }
+  table(t);
+}
+
+void Report::answer() {
+  heading("Recommendation");
+  const std::string answer = wrap_text(headline(s), o.width, "  ");
+  out += o.color ? fmt::format("{}{}{}", kPicked, answer, kReset) : answer;
+  out += wrap_text(s.recommendation.why, o.width, "  ");
+}
+}  // namespace
+
+std::string report_text(const StudyResult& result, const TextOptions& options) {
+  Report r{result, options, {}};
+  r.head();
+  r.recipes();
+  r.troubles();
+  r.memory();
+  r.rounding();
+  r.formats();
+  r.answer();
+  return std::move(r.out);
+}
+
+}  // namespace dyadic::inline v1::study

@@ -1,0 +1,173 @@
+// What a precision study found: plain data, one struct per object of report.json, written by the trainer and read by the three
+// reports, by the recommendation and by --resume. Nothing here knows a tensor. A figure that is not known (yet) is NaN or an
+// empty optional and becomes null in report.json.
+// Units as the names say: sizes in bytes, step_ms in milliseconds, other times in seconds, losses in nats per token.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dyadic::inline v1::study {
+
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+using Count = std::optional<int64_t>;
+
+struct Amount {     // bytes
+  Count predicted;  // on the meta device, before the run
+  Count measured;   // by the allocator, during it
+};
+
+// Each category's own peak; the categories peak at different moments, so their sum may exceed `peak`.
+struct Bytes {
+  Amount parameters, gradients, optimizer, activations, workspace, peak;
+  Amount temporary, data;  // beyond the six: under "bytes_other"
+};
+
+struct CurvePoint {
+  int64_t step = 0;              // steps done
+  double train_loss = kUnknown;  // of the batch of that step (or the mean since the point before)
+  double val_loss = kUnknown;    // where the validation text was evaluated
+};
+
+struct DtypeCalls {  // from the corridor's counters: how often an op ran in a compute dtype
+  std::string op, dtype;
+  int64_t calls = 0;
+};
+
+struct RoundingEvents {  // on the sampled steps, per op, module and dtype
+  std::string op, module, dtype;
+  int64_t overflows = 0, flushed = 0;
+};
+
+struct FirstNaN {  // the first op and module that produced a NaN or an infinity
+  std::string op, module;
+  int64_t step = 0;
+};
+
+// A loss beside f32's on the same tokens. Filled by compare() in statistics.h.
+struct LossDelta {
+  double delta = kUnknown;  // mean of loss - f32's loss; negative: better than f32
+  double se = kUnknown;     // its standard error: the largest of the three below
+  std::string se_kind;      // "token", "window" or "seed"
+  double upper = kUnknown;  // with 95 % confidence (one-sided) the true difference is below this
+  double se_token = kUnknown, se_window = kUnknown, se_seed = kUnknown;
+};
+
+enum class Status : uint8_t { pending, running, done, stopped };  // running: interrupted; stopped: the loss was not finite
+
+struct RecipeResult {
+  std::string name;  // "bf16-adam8"
+  std::string doc;   // one line: "autocast to bf16 over f32 weights, 8-bit AdamW"
+  Status status = Status::pending;
+  std::string weights_sha256;  // empty: not known
+  double val_loss = kUnknown;  // mean over seeds
+  double val_loss_se = kUnknown;
+  LossDelta vs_f32;
+  std::vector<double> seed_val_losses;  // one per seed
+  double step_ms = kUnknown, tokens_per_s = kUnknown, flops_per_s = kUnknown, mfu = kUnknown;
+  double flops_peak = kUnknown;  // what mfu divides by: the machine's peak in the dtype this recipe multiplies in
+  Bytes bytes;
+  Count resident_peak;             // growth of the process's resident size, high-water mark
+  Count skipped_steps;             // by the loss scaler
+  double lost_updates = kUnknown;  // share of the nonzero parameter updates that left the stored weight as it was, 0 .. 1
+  Count overflows, flushed;        // on the sampled steps
+  std::vector<int64_t> sampled_steps;
+  std::vector<RoundingEvents> rounding;
+  std::vector<DtypeCalls> dtype_calls;
+  std::optional<FirstNaN> nan;
+  int64_t steps = 0;  // done
+  std::vector<CurvePoint> curve;
+};
+
+struct FormatResult {
+  std::string name;  // "nf4(block=64,double)"
+  Status status = Status::pending;
+  double bits_per_weight = kUnknown;  // over the tensors stored in the format, all scales counted
+  Count bytes;                        // of the whole model, tied weights once
+  double val_loss = kUnknown;
+  LossDelta vs_f32;
+  double kl = kUnknown;  // mean KL(f32 || format) per token, nats
+  double kl_se = kUnknown;
+  double top1_agreement = kUnknown;  // share of tokens where both put the same token first, 0 .. 1
+  double tokens_per_s = kUnknown;
+  Count workspace;  // peak bytes of decoded matrices while evaluating
+};
+
+struct Machine {
+  std::string cpu, os, isa, compiler;
+  int cores = 0, threads = 0;
+  Count memory;                                              // bytes installed
+  double flops_peak = kUnknown, flops_peak_bf16 = kUnknown;  // by the probe at start-up, per second; flops_peak is f32's
+  double bytes_per_s_peak = kUnknown;
+};
+
+struct CorpusFile {
+  std::string path;
+  int64_t bytes = 0;
+};
+struct CorpusInfo {
+  std::string source;            // "built-in" or the --data arguments, joined
+  std::string tokens = "bytes";  // or "chars"
+  int64_t bytes = 0, vocabulary = 0, train_tokens = 0, val_tokens = 0;
+  std::string sha256;                    // of the bytes of all files, one after the other
+  double unigram_nats = kUnknown;        // entropy of single bytes in the validation text
+  double unigram_token_nats = kUnknown;  // entropy of single tokens there; the same for --tokens bytes
+  std::vector<CorpusFile> files;
+  std::vector<std::string> notes;  // files that were left out, and why
+};
+
+struct ModelInfo {
+  std::string preset;
+  int64_t layers = 0, heads = 0, width = 0, block = 0, batch = 0, vocabulary = 0;
+  int64_t parameters = 0;            // tied weights once
+  double flops_per_step = kUnknown;  // forward and backward, as the corridor counts
+};
+
+enum class Minimize : uint8_t { memory, time };
+
+struct Options {  // what was asked, with every default made explicit
+  std::vector<std::string> recipes, formats;
+  int64_t steps = 0;
+  std::optional<double> time_s;  // --time, if that set the steps
+  int seeds = 1;
+  uint64_t seed = 0;
+  double tolerance = 0.01;  // relative to f32's validation loss
+  Minimize minimize = Minimize::memory;
+};
+
+struct Recommendation {
+  std::string recipe, format;  // empty (null): f32 itself has no finite loss
+  std::string why;             // plain sentences with the numbers
+};
+
+struct StudyResult {
+  std::string version;    // of dyadic
+  std::string command;    // how it was called
+  bool complete = false;  // false: interrupted, the report is of what was done so far
+  double seconds = kUnknown;
+  Machine machine;
+  CorpusInfo corpus;
+  ModelInfo model;
+  Options options;
+  std::vector<RecipeResult> recipes;  // f32 first
+  std::vector<FormatResult> formats;  // f32 first
+  Recommendation recommendation;
+
+  const RecipeResult* recipe(const std::string& name) const {
+    for (const auto& r : recipes)
+      if (r.name == name) return &r;
+    return nullptr;
+  }
+  const FormatResult* format(const std::string& name) const {
+    for (const auto& f : formats)
+      if (f.name == name) return &f;
+    return nullptr;
+  }
+};
+
+const char* status_name(Status);      // "pending", "running", "done", "stopped"
+const char* minimize_name(Minimize);  // "memory", "time"
+
+}  // namespace dyadic::inline v1::study

@@ -1,0 +1,140 @@
+// Standard errors of differences in loss. See Note [Standard errors] in statistics.h.
+#include "study/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace dyadic::inline v1::study {
+
+const char* status_name(Status s) {
+  static constexpr const char* kNames[] = {"pending", "running", "done", "stopped"};
+  return kNames[int(s)];
+}
+const char* minimize_name(Minimize m) { return m == Minimize::memory ? "memory" : "time"; }
+
+Mean mean_se(std::span<const double> x) {
+  Mean r;
+  r.n = int64_t(x.size());
+  if (x.empty()) return r;
+  r.mean = std::accumulate(x.begin(), x.end(), 0.0) / double(r.n);
+  if (r.n < 2) return r;
+  double squares = 0;
+  for (double v : x) squares += (v - r.mean) * (v - r.mean);
+  r.se = std::sqrt(squares / double(r.n - 1) / double(r.n));
+  return r;
+}
+
+// The estimator of a ratio of totals under cluster sampling (Cochran, Sampling Techniques, section 9A): the mean is sum / n,
+// and its variance is that of the clusters' sums of residuals, times G / (G - 1) for few clusters.
+Mean mean_se_clustered(std::span<const double> x, int64_t window) {
+  DY_ASSERT(window > 0);
+  Mean r = mean_se(x);
+  r.se = kUnknown;
+  const int64_t clusters = (r.n + window - 1) / window;
+  if (clusters < 2) return r;
+  double squares = 0;
+  for (int64_t c = 0; c < clusters; ++c) {
+    double sum = 0;
+    for (int64_t i = c * window; i < std::min((c + 1) * window, r.n); ++i) sum += x[size_t(i)] - r.mean;
+    squares += sum * sum;
+  }
+  r.se = std::sqrt(squares * double(clusters) / double(clusters - 1)) / double(r.n);
+  return r;
+}
+
+double student_t95(double df) {
+  constexpr double z = 1.6448536269514722;
+  if (std::isinf(df)) return z;
+  if (df < 1.5) return 6.313751514675043;
+  if (df < 2.5) return 2.919985580353726;
+  // Cornish and Fisher's expansion about the normal (Abramowitz and Stegun 26.7.5): within 0.002 at three degrees of freedom.
+  const double z2 = z * z;
+  const double g1 = z * (z2 + 1) / 4, g2 = z * ((5 * z2 + 16) * z2 + 3) / 96;
+  const double g3 = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
+  const double g4 = z * ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) / 92160;
+  return z + (g1 + (g2 + (g3 + g4 / df) / df) / df) / df;
+}
+
+namespace {
+// Takes part in the reported error if it is known: the largest error is named, the largest bound counts. They can differ: two
+// seeds have a small spread by luck, which Student's t pays for.
+void add_error(LossDelta& d, double se, const char* kind, double df) {
+  if (std::isnan(se)) return;
+  if (!(se <= d.se)) d.se = se, d.se_kind = kind;
+  const double upper = d.delta + student_t95(df) * se;
+  if (!(upper <= d.upper)) d.upper = upper;
+}
+}  // namespace
+
+LossDelta compare(std::span<const PairedLosses> seeds, int64_t window) {
+  LossDelta d;
+  if (seeds.empty() || seeds[0].f32.empty()) return d;
+  const size_t n = seeds[0].f32.size();
+  std::vector<double> tokens(n, 0.0), means;
+  for (const PairedLosses& s : seeds) {
+    DY_CHECK_AS(ValueError, s.f32.size() == n && s.other.size() == n,
+                "compare: losses are not of the same tokens: f32 has {} and {}, the other {}", n, s.f32.size(), s.other.size());
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i) {
+      const double difference = double(s.other[i]) - double(s.f32[i]);
+      tokens[i] += difference / double(seeds.size());
+      sum += difference;
+    }
+    means.push_back(sum / double(n));
+  }
+  const Mean token = mean_se(tokens), cluster = mean_se_clustered(tokens, window), seed = mean_se(means);
+  if (!std::isfinite(token.mean)) return d;
+  d.delta = token.mean;
+  d.se_token = token.se, d.se_window = cluster.se, d.se_seed = seed.se;
+  add_error(d, d.se_token, "token", double(n) - 1);
+  add_error(d, d.se_window, "window", double((int64_t(n) + window - 1) / window) - 1);
+  add_error(d, d.se_seed, "seed", double(seeds.size()) - 1);
+  return d;
+}
+
+LossDelta compare(std::span<const float> f32, std::span<const float> other, int64_t window) {
+  const PairedLosses one{f32, other};
+  return compare(std::span(&one, 1), window);
+}
+
+LossDelta no_difference() {
+  LossDelta d;
+  d.delta = d.se = d.upper = d.se_token = d.se_window = 0;
+  d.se_kind = "token";
+  return d;
+}
+
+namespace {
+double log_sum_exp(std::span<const float> x, double largest) {
+  double sum = 0;
+  for (float v : x) sum += std::exp(double(v) - largest);
+  return largest + std::log(sum);
+}
+}  // namespace
+
+double kl_divergence(std::span<const float> p, std::span<const float> q) {
+  DY_ASSERT(p.size() == q.size());
+  const int64_t top_p = argmax(p), top_q = argmax(q);
+  if (top_p < 0 || top_q < 0) return kUnknown;
+  const double log_zp = log_sum_exp(p, p[size_t(top_p)]), log_zq = log_sum_exp(q, q[size_t(top_q)]);
+  double sum = 0;
+  for (size_t i = 0; i < p.size(); ++i) {
+    const double log_p = double(p[i]) - log_zp;
+    if (const double share = std::exp(log_p); share > 0) sum += share * (log_p - (double(q[i]) - log_zq));
+  }
+  return sum < 0 ? 0 : sum;  // rounding may leave -1e-17; a NaN (infinite logits) passes through
+}
+
+int64_t argmax(std::span<const float> x) {
+  int64_t best = -1;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (std::isnan(x[i])) return -1;
+    if (best < 0 || x[i] > x[size_t(best)]) best = int64_t(i);
+  }
+  return best;
+}
+
+}  // namespace dyadic::inline v1::study

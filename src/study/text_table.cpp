@@ -1,0 +1,76 @@
+// A table for the terminal.
+#include "study/text_table.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace dyadic::inline v1::study {
+
+std::string wrap_text(std::string_view text, int width, std::string_view indent) {
+  std::string out;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    int used = width;
+    bool first = true;
+    while (!line.empty()) {
+      const std::string_view word = line.substr(0, line.find(' '));
+      line.remove_prefix(std::min(word.size() + 1, line.size()));
+      if (!first && used + 1 + display_width(word) <= width) {
+        out += ' ';
+        used += 1 + display_width(word);
+      } else {
+        if (!first) out += '\n';
+        out += indent;
+        used = display_width(indent) + display_width(word);
+      }
+      out += word;
+      first = false;
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string TextTable::text(int width, bool color) const {
+  std::vector<size_t> shown(columns.size());
+  std::vector<int> cells(columns.size());
+  for (size_t c = 0; c < columns.size(); ++c) {
+    shown[c] = c;
+    cells[c] = display_width(columns[c].title);
+    for (const auto& row : rows) {
+      DY_ASSERT(row.size() == columns.size());
+      cells[c] = std::max(cells[c], display_width(row[c]));
+    }
+  }
+  const auto total = [&] {
+    int sum = 0;
+    for (size_t c : shown) sum += cells[c] + 2;
+    return sum;
+  };
+  while (total() > width) {
+    const auto worst =
+        std::max_element(shown.begin(), shown.end(), [&](size_t a, size_t b) { return columns[a].rank < columns[b].rank; });
+    if (columns[*worst].rank == 0) break;
+    shown.erase(worst);
+  }
+  std::string out;
+  const auto line = [&](const std::vector<std::string>& row, const std::string& style) {
+    std::string text;
+    for (size_t c : shown) {
+      const std::string pad(size_t(cells[c] - display_width(row[c])), ' ');
+      text += "  " + (columns[c].left ? row[c] + pad : pad + row[c]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    out += color && !style.empty() ? style + text + "\x1b[0m\n" : text + "\n";
+  };
+  std::vector<std::string> titles;
+  for (const TableColumn& c : columns) titles.push_back(c.title);
+  line(titles, "\x1b[2m");
+  for (size_t r = 0; r < rows.size(); ++r) line(rows[r], r < styles.size() ? styles[r] : "");
+  return out;
+}
+
+}  // namespace dyadic::inline v1::study

@@ -1,0 +1,235 @@
+// Storages and handles: how they are made, counted and freed.
+#include "tensor/impl.h"
+
+#include <cstddef>
+#include <mutex>
+
+#include "base/check.h"
+#include "device/heap.h"
+
+namespace dyadic::inline v1 {
+
+static_assert(offsetof(TensorImpl, refs) == 0, "Tensor counts references through the first member");
+
+void destroy_tape(TensorImpl& t) noexcept;  // corridor/tape.cpp: drops the node and the leaf's gradient
+
+namespace {
+
+Storage* new_storage(int64_t bytes, Device device) {
+  const DeviceMemory& memory = device_memory(device);
+  int64_t charged = memory.rounded(bytes);
+  ledger_add(device, t_category, t_module, charged);
+  constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
+  bool with_data = device.type == DeviceType::cpu && charged <= kSmallLimit - kHeader;
+  Storage* s = nullptr;
+  try {
+    s = new (pool_allocate(size_t(with_data ? kHeader + charged : kHeader))) Storage;
+    s->data = with_data ? reinterpret_cast<char*>(s) + kHeader : memory.allocate(charged);
+  } catch (...) {
+    if (s) pool_release(s, size_t(kHeader));
+    ledger_remove(device, t_category, t_module, charged);
+    throw;
+  }
+  s->inline_data = with_data;
+  s->category = t_category;
+  s->module = t_module;
+  s->device = device;
+  s->bytes = bytes;
+  s->charged = charged;
+  return s;
+}
+
+TensorImpl* new_impl() { return new (pool_allocate(sizeof(TensorImpl))) TensorImpl; }
+
+}  // namespace
+
+void release(Storage* s) noexcept {
+  if (s->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
+  ledger_remove(s->device, s->category, s->module, s->charged);
+  if (s->free_foreign)
+    s->free_foreign(s->foreign);
+  else if (!s->inline_data)
+    device_memory(s->device).release(s->data, s->charged);
+  int64_t size = s->inline_data ? kHeader + s->charged : kHeader;
+  s->~Storage();
+  pool_release(s, size_t(size));
+}
+
+void Tensor::destroy(TensorImpl* p) noexcept {
+  if (p->node || p->meta) destroy_tape(*p);
+  release(p->storage);
+  pool_release(p, sizeof(TensorImpl));
+}
+
+int64_t checked_numel(const char* who, IntList sizes) {
+  DY_CHECK_AS(ValueError, sizes.size() <= kMaxDims, "{}: too many dimensions: {} given; at most {}", who, sizes.size(),
+              kMaxDims);
+  int64_t n = 1;
+  bool zero = false;
+  for (int64_t s : sizes) {
+    DY_CHECK_AS(ValueError, s >= 0, "{}: negative dimension: the size is {}", who, shape_text(sizes));
+    zero |= s == 0;
+  }
+  if (zero) return 0;
+  for (int64_t s : sizes)
+    DY_CHECK_AS(ValueError, !__builtin_mul_overflow(n, s, &n) && n <= (int64_t(1) << 59),
+                "{}: too large: {} has more elements than fit", who, shape_text(sizes));
+  return n;
+}
+
+void set_flags(TensorImpl& t) {
+  int64_t n = 1, expected = 1;
+  bool dense = true;
+  for (int d = t.ndim - 1; d >= 0; --d) {
+    n *= t.sizes[d];
+    if (t.sizes[d] != 1) {
+      dense &= t.strides[d] == expected;
+      expected *= t.sizes[d];
+    }
+  }
+  t.numel = n;
+  t.flags = uint8_t((t.flags & ~kContiguous) | (dense || n == 0 ? kContiguous : 0));
+}
+
+Tensor make_tensor(IntList sizes, DType dtype, Device device) {
+  int64_t n = checked_numel("empty", sizes);
+  const Format& f = *dtype.format();
+  int64_t bytes, wanted;
+  Geometry g{};
+  if (f.is_scaled()) [[unlikely]] {
+    g.cols = sizes.empty() ? 1 : sizes[sizes.size() - 1];
+    g.rows = g.cols ? n / g.cols : 0;
+    PlaneList planes = f.def->planes(f, g);
+    bytes = planes.bytes;
+    wanted = planes.buffer_bytes;
+  } else {
+    bytes = wanted = n * f.itemsize();
+  }
+  Storage* s = new_storage(wanted, device);
+  s->bytes = bytes;
+  s->geometry = g;
+  TensorImpl* t = new_impl();
+  t->storage = s;
+  t->dtype = dtype;
+  t->ndim = uint8_t(sizes.size());
+  t->numel = n;
+  t->flags = kContiguous;
+  int64_t stride = 1;
+  for (int d = t->ndim - 1; d >= 0; --d) {
+    t->sizes[d] = sizes[size_t(d)];
+    t->strides[d] = stride;
+    stride *= sizes[size_t(d)] > 0 ? sizes[size_t(d)] : 1;
+  }
+  return Tensor::adopt(t);
+}
+
+Tensor make_foreign(void* data, IntList sizes, DType dtype, void (*free)(void*), void* context, Category category) {
+  int64_t bytes = checked_numel("from_buffer", sizes) * dtype.itemsize();
+  Tensor t;
+  {
+    CategoryScope scope(category);
+    t = make_tensor({0}, dtype, cpu);
+  }
+  TensorImpl& i = *t.impl();
+  constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
+  auto* s = new (pool_allocate(size_t(kHeader))) Storage;
+  ledger_add(cpu, category, t_module, bytes);
+  s->category = category;
+  s->module = t_module;
+  s->device = cpu;
+  s->bytes = s->charged = bytes;
+  s->data = data;
+  s->free_foreign = free;
+  s->foreign = context;
+  release(i.storage);
+  i.storage = s;
+  i.ndim = uint8_t(sizes.size());
+  int64_t stride = 1;
+  for (int d = i.ndim - 1; d >= 0; --d) {
+    i.sizes[d] = sizes[size_t(d)];
+    i.strides[d] = stride;
+    stride *= sizes[size_t(d)] > 0 ? sizes[size_t(d)] : 1;
+  }
+  set_flags(i);
+  return t;
+}
+
+namespace {
+
+// Note [Scaled views]. The region one scale covers must lie wholly inside or outside the view.
+void check_whole_blocks(const Tensor& base, const TensorImpl& v) {
+  const Format& f = *v.dtype.format();
+  if (v.numel == 0) return;
+  const Params& p = f.params;
+  Geometry g = base.impl()->storage->geometry;
+  auto refuse = [&](const char* what, int64_t block) {
+    fail<ValueError>(
+        "view: a block would be cut: {} keeps {} of {} elements together; slice at multiples of it, or convert with .to(f32) "
+        "first",
+        f.text, what, block);
+  };
+  if (p.granularity == Granularity::tensor) {
+    if (v.numel != g.numel()) refuse("one tensor", g.numel());
+    return;
+  }
+  bool flat = p.granularity == Granularity::flat;
+  int64_t block = p.granularity == Granularity::row ? g.cols : p.block, line = flat ? g.numel() : g.cols;
+  // The run of consecutive elements of storage order that the view's unit-stride dimensions make up.
+  int64_t run = 1;
+  bool grew = true;
+  while (grew && run < line) {
+    grew = false;
+    for (int d = 0; d < v.ndim; ++d)
+      if (v.sizes[d] > 1 && v.strides[d] == run && (flat || run * v.sizes[d] <= line)) {
+        run *= v.sizes[d];
+        grew = true;
+        break;
+      }
+  }
+  auto whole = [&](int64_t begin) {
+    int64_t at = flat ? begin : begin % g.cols, end = at + run;
+    return at % block == 0 && (end % block == 0 || end == line);
+  };
+  if (!whole(v.offset)) refuse("blocks", block);
+  for (int d = 0; d < v.ndim; ++d)
+    if (v.sizes[d] > 1 && v.strides[d] != 0 && v.strides[d] >= run && !whole(v.offset + v.strides[d])) refuse("blocks", block);
+  for (int d = 0; d < v.ndim; ++d)
+    if (v.sizes[d] > 1 &&
+        (v.strides[d] < 0 || (v.strides[d] != 0 && v.strides[d] < run && run % (v.strides[d] * v.sizes[d]) != 0)))
+      refuse("blocks", block);
+}
+
+}  // namespace
+
+Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t offset) {
+  const TensorImpl& b = *base.impl();
+  TensorImpl* t = new_impl();
+  Tensor out = (retain(b.storage), t->storage = b.storage, Tensor::adopt(t));
+  t->dtype = b.dtype;
+  t->ndim = uint8_t(sizes.size());
+  t->offset = offset;
+  for (size_t d = 0; d < sizes.size(); ++d) t->sizes[d] = sizes[d], t->strides[d] = strides[d];
+  set_flags(*t);
+  if (b.dtype.format()->is_scaled()) check_whole_blocks(base, *t);
+  return out;
+}
+
+void set_category(const Tensor& t, Category c) {
+  Storage* s = t.impl()->storage;
+  if (s->category == c) return;
+  ledger_move(s->device, s->category, c, s->charged);
+  s->category = c;
+}
+
+int64_t wrap_dim(const char* who, int64_t dim, int64_t ndim) {
+  int64_t n = ndim > 0 ? ndim : 1;
+  DY_CHECK_AS(IndexError, dim >= -n && dim < n, "{}: dimension out of range: dim is {}; expected {} to {}", who, dim, -n,
+              n - 1);
+  return dim < 0 ? dim + n : dim;
+}
+
+std::string shape_text(IntList sizes) { return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ", ")); }
+std::string describe(const Tensor& t) { return t.dtype().name() + shape_text(t.sizes()); }
+
+}  // namespace dyadic::inline v1

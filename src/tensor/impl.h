@@ -1,0 +1,81 @@
+// What stands behind a Tensor: storage (bytes, shared), and the handle (a strided view of them). Both come from the pool; a
+// small storage keeps its bytes behind its header in one allocation.
+//
+// Note [Scaled views]: sizes and strides of a scaled tensor count elements of its storage order (formats/format.h). So a
+// transpose is a change of strides like any other, and reading decodes the span of storage order that a view touches. A view
+// that would cut a block is refused where it is made (check_whole_blocks).
+#pragma once
+#include <new>
+
+#include "device/allocator.h"
+#include "dyadic/tensor.h"
+#include "formats/format.h"
+
+namespace dyadic::inline v1 {
+
+struct Node;      // the tape, corridor/tape.h
+struct AutoMeta;  // gradient, hooks: corridor/tape.h
+
+struct Storage {
+  std::atomic<int32_t> refs{1};
+  std::atomic<uint32_t> version{0};
+  std::atomic<int32_t> saves{0};  // tape nodes that keep it for backward
+  Category category;
+  Device device;
+  bool inline_data = false;  // bytes follow this header
+  uint32_t module = 0;
+  int64_t bytes = 0;    // the truth about the elements
+  int64_t charged = 0;  // what the ledger counts
+  void* data = nullptr;
+  Geometry geometry{};                            // scaled formats only
+  void (*free_foreign)(void* context) = nullptr;  // memory that is someone else's (numpy)
+  void* foreign = nullptr;
+};
+
+inline constexpr uint8_t kRequiresGrad = 1, kContiguous = 2, kNumber = 4;  // kNumber: a plain number made into a 0-d tensor
+
+struct TensorImpl {
+  std::atomic<int32_t> refs{1};
+  uint8_t ndim = 0, flags = 0;
+  uint16_t output = 0;  // which output of `node`
+  DType dtype;
+  Storage* storage = nullptr;
+  int64_t offset = 0, numel = 1;
+  Node* node = nullptr;      // what made it, if recorded
+  AutoMeta* meta = nullptr;  // of leaves that require grad
+  int64_t sizes[kMaxDims], strides[kMaxDims];
+
+  bool contiguous() const { return flags & kContiguous; }
+  Device device() const { return storage->device; }
+  // The first element. Scaled tensors: the storage's start (their offset counts in storage order).
+  char* data() const {
+    return static_cast<char*>(storage->data) + (dtype.format()->is_scaled() ? 0 : offset * dtype.format()->itemsize());
+  }
+  IntList shape() const { return {sizes, size_t(ndim)}; }
+};
+
+inline Tensor borrow(TensorImpl* p) {  // a new reference
+  p->refs.fetch_add(1, std::memory_order_relaxed);
+  return Tensor::adopt(p);
+}
+inline void retain(Storage* s) { s->refs.fetch_add(1, std::memory_order_relaxed); }
+void release(Storage* s) noexcept;
+
+// A new contiguous tensor, uninitialized; charged to t_category.
+Tensor make_tensor(IntList sizes, DType dtype, Device device);
+// Another view of the storage of `base`. Throws when it would cut a block of a scaled format.
+Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t offset);
+// A tensor over memory that is someone else's; `release(context)` when the last view dies.
+Tensor make_foreign(void* data, IntList sizes, DType dtype, void (*release)(void*), void* context,
+                    Category category = Category::data);
+
+int64_t checked_numel(const char* who, IntList sizes);  // ValueError on negative sizes and overflow
+void set_category(const Tensor& t, Category c);         // moves the whole storage in the ledger
+void set_flags(TensorImpl& t);                          // numel and contiguity from sizes and strides
+inline void bump(const Tensor& t) { t.impl()->storage->version.fetch_add(1, std::memory_order_relaxed); }
+
+int64_t wrap_dim(const char* who, int64_t dim, int64_t ndim);  // IndexError in PyTorch's sense; 0-d counts as 1-d
+std::string shape_text(IntList sizes);                         // "[2, 3]"
+std::string describe(const Tensor& t);                         // "f32[2, 3]", for messages
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,50 @@
+// The questions a Tensor answers about itself; ops and autograd are defined in their own layers.
+#include "dyadic/tensor.h"
+
+#include "base/check.h"
+#include "tensor/impl.h"
+
+namespace dyadic::inline v1 {
+
+namespace {
+const TensorImpl& get(TensorImpl* p) {
+  DY_CHECK(p, "tensor: it is undefined (default-constructed, or a gradient that was never computed); check defined() first");
+  return *p;
+}
+}  // namespace
+
+DType Tensor::dtype() const { return get(p_).dtype; }
+Device Tensor::device() const { return get(p_).device(); }
+int64_t Tensor::dim() const { return get(p_).ndim; }
+int64_t Tensor::size(int64_t dim) const {
+  const TensorImpl& t = get(p_);
+  DY_CHECK_AS(IndexError, t.ndim > 0, "size: a 0-d tensor has no dimension {}", dim);
+  return t.sizes[wrap_dim("size", dim, t.ndim)];
+}
+IntList Tensor::sizes() const { return get(p_).shape(); }
+IntList Tensor::strides() const { return {get(p_).strides, size_t(p_->ndim)}; }
+int64_t Tensor::stride(int64_t dim) const { return get(p_).strides[wrap_dim("stride", dim, p_->ndim)]; }
+int64_t Tensor::storage_offset() const { return get(p_).offset; }
+int64_t Tensor::numel() const { return get(p_).numel; }
+bool Tensor::is_contiguous() const { return get(p_).contiguous(); }
+uint32_t Tensor::version() const { return get(p_).storage->version.load(std::memory_order_relaxed); }
+
+int64_t Tensor::nbytes() const {
+  const TensorImpl& t = get(p_);
+  if (!t.dtype.is_scaled()) return t.numel * t.dtype.itemsize();
+  if (t.numel == t.storage->geometry.numel()) return t.storage->bytes;
+  // A part of whole blocks: what a copy of it would take.
+  Geometry g{t.ndim ? t.numel / std::max<int64_t>(t.sizes[t.ndim - 1], 1) : 1, t.ndim ? t.sizes[t.ndim - 1] : 1};
+  return t.dtype.format()->def->planes(*t.dtype.format(), g).bytes;
+}
+
+void* Tensor::data_ptr() const {
+  const TensorImpl& t = get(p_);
+  DY_CHECK_AS(ValueError, !t.device().is_meta(), "data_ptr: a meta tensor has a shape but no data; run on cpu to read values");
+  return t.data();
+}
+
+bool Tensor::requires_grad() const { return get(p_).flags & kRequiresGrad; }
+bool Tensor::is_leaf() const { return get(p_).node == nullptr; }
+
+}  // namespace dyadic::inline v1

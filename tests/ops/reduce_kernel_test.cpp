@@ -1,0 +1,208 @@
+// Reductions against plain loops in f64 or i64 over every kind of shape and format; accuracy of long sums; NaN, empty, ties.
+#include "ops/reduce/reduce_kernel.h"
+
+#include "tests/ops/kernel_data.h"
+
+namespace dyadic::test {
+namespace {
+
+using Values = std::vector<double>;
+
+Array reduce(ReduceOp op, const ReduceShape& s, const Array& x, DType out) {
+  Array y(out, s.outer * s.inner);
+  Workspace space(reduce_kernel().workspace(op, s, *x.format));
+  reduce_kernel().run(op, s, x.source(), y.target(), space.data());
+  return y;
+}
+
+double plain_step(ReduceOp op, double acc, double x) {
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::mean:
+      return acc + x;
+    case ReduceOp::prod:
+      return acc * x;
+    case ReduceOp::sum_squares:
+      return acc + x * x;
+    case ReduceOp::any:
+      return acc != 0 || x != 0;
+    case ReduceOp::all:
+      return acc != 0 && x != 0;
+    case ReduceOp::max:
+      return std::isnan(acc) || std::isnan(x) ? kNaN : std::fmax(acc, x);
+    default:
+      return std::isnan(acc) || std::isnan(x) ? kNaN : std::fmin(acc, x);
+  }
+}
+
+Values plain(ReduceOp op, const ReduceShape& s, const Values& x) {
+  Values y(s.outer * s.inner);
+  const bool index = op == ReduceOp::argmax || op == ReduceOp::argmin;
+  for (int64_t o = 0; o < s.outer; o++) {
+    for (int64_t j = 0; j < s.inner; j++) {
+      auto at = [&](int64_t i) { return x[(o * s.n + i) * s.inner + j]; };
+      double acc = op == ReduceOp::prod || op == ReduceOp::all ? 1 : 0;
+      if (op == ReduceOp::max) acc = -kInf;
+      if (op == ReduceOp::min) acc = kInf;
+      int64_t best = 0;
+      for (int64_t i = 0; i < s.n; i++) {
+        if (!index) acc = plain_step(op, acc, at(i));
+        const bool better = op == ReduceOp::argmax ? at(i) > at(best) : at(i) < at(best);
+        if (!std::isnan(at(best)) && (better || std::isnan(at(i)))) best = i;
+      }
+      if (op == ReduceOp::mean) acc /= static_cast<double>(s.n);
+      y[o * s.inner + j] = index ? static_cast<double>(best) : acc;
+    }
+  }
+  return y;
+}
+
+constexpr ReduceOp kOps[] = {ReduceOp::sum, ReduceOp::mean, ReduceOp::prod, ReduceOp::sum_squares, ReduceOp::any,
+                             ReduceOp::all, ReduceOp::max,  ReduceOp::min,  ReduceOp::argmax,      ReduceOp::argmin};
+constexpr ReduceShape kShapes[] = {{1, 1, 1},      {3, 7, 1},      {1, 4095, 1},  {2, 4097, 1}, {1, 70001, 1},  {3, 140000, 1},
+                                   {40, 70000, 1}, {1, 1000, 1},   {1, 5, 3},     {4, 33, 5},   {1, 2048, 384}, {1, 777, 1025},
+                                   {2, 257, 64},   {5, 1, 9},      {1, 3, 70000}, {300, 65, 1}, {0, 4, 2},      {3, 6, 0},
+                                   {70, 4, 130},   {1, 100000, 1}, {1, 100000, 2}};
+
+bool takes_minutes(ReduceOp op, DType dtype) { return op == ReduceOp::prod && dtype != f64; }
+
+TEST(ReduceKernel, FloatsMatchPlainLoops) {
+  for (DType dtype : {f32, f64, bf16, f16}) {
+    for (const ReduceShape& s : kShapes) {
+      Numbers numbers(1);
+      Values v = numbers.normals(s.outer * s.n * s.inner);
+      for (double& x : v) x = std::abs(x) + 0.1;  // sums without cancellation: the bound is relative
+      for (ReduceOp op : kOps) {
+        Values w = v;
+        if (op == ReduceOp::prod) {
+          for (double& x : w) x = 1 + (x - 1) / 4096;  // products that stay in range
+        }
+        if (op == ReduceOp::any) {
+          for (size_t i = 0; i < w.size(); i++) w[i] = i % 1013 == 7 ? w[i] : 0;
+        }
+        const Array x(dtype, w);
+        const bool index = op == ReduceOp::argmax || op == ReduceOp::argmin;
+        const DType out = op == ReduceOp::any || op == ReduceOp::all ? boolean : index ? i64 : dtype;
+        const bool steps = op == ReduceOp::prod;  // every multiplication rounds: n / 32 of them in a lane
+        const double e = relative_error(dtype) + (steps ? (dtype == f64 ? 1e-13 : 1e-4) : dtype == f64 ? 0 : 1e-6);
+        if (takes_minutes(op, dtype) && s.n > 4097) continue;
+        expect_close(reduce(op, s, x, out).values(), plain(op, s, x.values()), e, 0, "reduce");
+      }
+    }
+  }
+}
+
+TEST(ReduceKernel, IntegersAreExactAndWrap) {
+  for (DType dtype : {i64, i32, i16, i8, u8, boolean}) {
+    for (const ReduceShape& s : kShapes) {
+      Numbers numbers(2);
+      std::vector<int64_t> v(s.outer * s.n * s.inner);
+      for (auto& x : v) x = dtype == boolean ? static_cast<int64_t>(numbers.bits() & 1) : static_cast<int64_t>(numbers.bits());
+      Array x(dtype, static_cast<int64_t>(v.size()));
+      convert(*i64.format(), v.data(), *dtype.format(), x.bytes.data(), x.size());
+      convert(*dtype.format(), x.bytes.data(), *i64.format(), v.data(), x.size());
+      for (ReduceOp op : {ReduceOp::sum, ReduceOp::prod, ReduceOp::max, ReduceOp::min, ReduceOp::any, ReduceOp::all}) {
+        std::vector<int64_t> want(s.outer * s.inner), got(want.size());
+        for (int64_t o = 0; o < s.outer; o++) {
+          for (int64_t j = 0; j < s.inner; j++) {
+            uint64_t sum = 0, product = 1;
+            int64_t most = std::numeric_limits<int64_t>::min(), least = std::numeric_limits<int64_t>::max();
+            bool any = false, all = true;
+            for (int64_t i = 0; i < s.n; i++) {
+              const int64_t e = v[(o * s.n + i) * s.inner + j];
+              sum += static_cast<uint64_t>(e);
+              product *= static_cast<uint64_t>(e);
+              most = std::max(most, e);
+              least = std::min(least, e);
+              any = any || e != 0;
+              all = all && e != 0;
+            }
+            int64_t& w = want[o * s.inner + j];
+            if (op == ReduceOp::sum) w = static_cast<int64_t>(sum);
+            if (op == ReduceOp::prod) w = static_cast<int64_t>(product);
+            if (op == ReduceOp::max) w = most;
+            if (op == ReduceOp::min) w = least;
+            if (op == ReduceOp::any) w = any;
+            if (op == ReduceOp::all) w = all;
+          }
+        }
+        const Array y = reduce(op, s, x, i64);
+        std::memcpy(got.data(), y.bytes.data(), y.bytes.size());
+        ASSERT_EQ(got, want) << dtype.name() << " op " << int(op) << " n " << s.n << " inner " << s.inner;
+      }
+      if (dtype == i64) continue;  // i64 values don't fit the plain loop's doubles
+      for (ReduceOp op : {ReduceOp::argmax, ReduceOp::argmin}) {
+        expect_close(reduce(op, s, x, i64).values(), plain(op, s, x.values()), 0, 0, "arg");
+      }
+    }
+  }
+}
+
+TEST(ReduceKernel, ExtremaPropagateNaNAndTakeTheFirstOfEqual) {
+  for (DType dtype : {f32, f64, bf16}) {
+    for (ReduceOp op : {ReduceOp::max, ReduceOp::min, ReduceOp::argmax, ReduceOp::argmin}) {
+      for (const ReduceShape& s : {ReduceShape{2, 9000, 1}, ReduceShape{1, 150000, 1}, ReduceShape{2, 600, 37}}) {
+        for (int64_t bad : {int64_t{-1}, int64_t{0}, int64_t{31}, int64_t{599}}) {
+          Numbers numbers(3);
+          Values v(s.outer * s.n * s.inner);
+          for (double& x : v) x = static_cast<double>(numbers.below(5)) - 2;  // many ties
+          if (bad >= 0) v[bad * s.inner] = v[(bad + s.n / 2 < s.n ? bad + s.n / 2 : bad) * s.inner] = kNaN;
+          const Array x(dtype, v);
+          const DType out = op == ReduceOp::max || op == ReduceOp::min ? dtype : i64;
+          expect_close(reduce(op, s, x, out).values(), plain(op, s, v), 0, 0, "extremum");
+        }
+      }
+    }
+  }
+}
+
+TEST(ReduceKernel, InfinitiesAndNaNInSums) {
+  for (DType dtype : {f32, f64, bf16}) {
+    const Array x(dtype, Values{1, kInf, 2, -kInf, 1, 2, kInf, kInf, 3, kNaN, 0, 0});
+    expect_close(reduce(ReduceOp::sum, {6, 2, 1}, x, dtype).values(), {kInf, -kInf, 3, kInf, kNaN, 0}, 0, 0, "sum");
+    expect_close(reduce(ReduceOp::sum, {1, 6, 2}, x, dtype).values(), {kInf, kNaN}, 0, 0, "sum");
+    expect_close(reduce(ReduceOp::any, {6, 2, 1}, x, boolean).values(), {1, 1, 1, 1, 1, 0}, 0, 0, "any");
+    expect_close(reduce(ReduceOp::all, {6, 2, 1}, x, boolean).values(), {1, 1, 1, 1, 1, 0}, 0, 0, "all");
+  }
+}
+
+TEST(ReduceKernel, EmptySums) {
+  for (const ReduceShape& s : {ReduceShape{3, 0, 1}, ReduceShape{1, 0, 3}}) {
+    const Array x(f32, 0);
+    EXPECT_EQ(reduce(ReduceOp::sum, s, x, f32).values(), Values(3, 0.0));
+    EXPECT_EQ(reduce(ReduceOp::prod, s, x, f32).values(), Values(3, 1.0));
+    EXPECT_EQ(reduce(ReduceOp::any, s, x, boolean).values(), Values(3, 0.0));
+    EXPECT_EQ(reduce(ReduceOp::all, s, x, boolean).values(), Values(3, 1.0));
+    EXPECT_TRUE(std::isnan(reduce(ReduceOp::mean, s, x, f32).values()[2]));
+  }
+}
+
+TEST(ReduceKernel, LongSumsKeepTheirDigits) {
+  const int64_t n = 4 << 20;
+  Numbers numbers(4);
+  std::vector<float> v(n);
+  double want = 0;
+  for (float& x : v) want += x = static_cast<float>(numbers.uniform());
+  for (const ReduceShape& s : {ReduceShape{1, n, 1}, ReduceShape{1, n / 4, 4}}) {
+    std::vector<double> y(s.inner);
+    Workspace space(reduce_kernel().workspace(ReduceOp::sum, s, *f32.format()));
+    reduce_kernel().run(ReduceOp::sum, s, {v.data(), f32.format()}, {y.data(), f64.format()}, space.data());
+    double sum = 0;
+    for (double part : y) sum += part;
+    EXPECT_NEAR(sum / want, 1, 1e-7);  // 0.1 added 4 Mi times one by one is off by 1e-2
+  }
+}
+
+TEST(ReduceKernel, SameBitsForAnyThreads) {
+  Numbers numbers(5);
+  const Array x(f32, numbers.normals(600 * 1000));
+  for (const ReduceShape& s : {ReduceShape{1, 600000, 1}, ReduceShape{3, 200000, 1}, ReduceShape{600, 1000, 1},
+                               ReduceShape{1, 600, 1000}, ReduceShape{2, 3000, 100}}) {
+    for (ReduceOp op : {ReduceOp::sum, ReduceOp::prod, ReduceOp::argmax}) {
+      expect_same_bits([&] { return reduce(op, s, x, op == ReduceOp::argmax ? i64 : f32).bytes; }, "reduce");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dyadic::test

@@ -1,0 +1,113 @@
+// Which recipe and format a study recommends, and what it says about it.
+#include "study/recommend.h"
+
+#include <gtest/gtest.h>
+
+#include "sample_result.h"
+
+namespace dyadic::study {
+namespace {
+
+RecipeResult& recipe(StudyResult& s, const std::string& name) { return const_cast<RecipeResult&>(*s.recipe(name)); }
+bool says(const Recommendation& r, const std::string& text) { return r.why.find(text) != std::string::npos; }
+
+TEST(Recommend, LeastMemoryWithinTolerance) {
+  const Recommendation r = recommend(sample_result());
+  EXPECT_EQ(r.recipe, "pure-bf16-sr");  // as small as pure-bf16, which loses 4 %
+  EXPECT_EQ(r.format, "i8(row)");
+  EXPECT_TRUE(
+      says(r, "pure-bf16-sr trains in the least memory of the 5 recipes within 1 % of f32's loss: 13.6 MiB against 23.9 MiB"))
+      << r.why;
+  EXPECT_TRUE(says(r, "Cheaper, but beyond the tolerance: nf4(block=64,double) (444 KiB, +0.0311 \u00b1 0.0016)")) << r.why;
+  EXPECT_TRUE(says(r, "--seeds 3")) << r.why;
+}
+
+TEST(Recommend, LeastTime) {
+  StudyResult s = sample_result();
+  s.options.minimize = Minimize::time;
+  const Recommendation r = recommend(s);
+  // 5.9 ms (bf16-adam8) and 6.0 ms (pure-bf16-sr) are within 2 %: the smaller loss wins.
+  EXPECT_EQ(r.recipe, "bf16-adam8");
+  EXPECT_EQ(r.format, "f32");  // 410 k tokens/s; bf16's 402 k is within 2 %, but loses more
+  EXPECT_TRUE(says(r, "5.90 ms per step against 10.4 ms per step for f32 (1.76x the speed)")) << r.why;
+}
+
+TEST(Recommend, ToleranceIsOnTheBoundNotOnTheMean) {
+  StudyResult s = sample_result();
+  s.options.tolerance = 0.0148 / 2.0298;  // the mean is just within, its bound isn't
+  const Recommendation r = recommend(s);
+  EXPECT_EQ(r.recipe, "bf16-adam8");
+  EXPECT_TRUE(says(r, "measured too coarsely to say so: pure-bf16-sr (13.6 MiB, +0.0148 \u00b1 0.0012)")) << r.why;
+}
+
+TEST(Recommend, TiesGoToTheSmallerLoss) {
+  StudyResult s = sample_result();
+  recipe(s, "pure-bf16").vs_f32 = sample_delta(0.001, 0.0001);
+  EXPECT_EQ(recommend(s).recipe, "pure-bf16");
+  recipe(s, "pure-bf16").vs_f32 = recipe(s, "pure-bf16-sr").vs_f32;
+  EXPECT_EQ(recommend(s).recipe, "pure-bf16");  // equal in all: the order of the list
+}
+
+TEST(Recommend, BetterThanF32IsWithinTolerance) {
+  StudyResult s = sample_result();
+  s.options.tolerance = 0;
+  recipe(s, "bf16").vs_f32 = sample_delta(-0.01, 0.001);
+  const Recommendation r = recommend(s);
+  EXPECT_EQ(r.recipe, "bf16");
+  EXPECT_NE(headline({s.version, s.command, true, 1, s.machine, s.corpus, s.model, s.options, s.recipes, s.formats, r})
+                .find("at no loss"),
+            std::string::npos);
+}
+
+TEST(Recommend, NothingQualifies) {
+  StudyResult s = sample_result();
+  s.options.tolerance = 0;
+  const Recommendation r = recommend(s);
+  EXPECT_EQ(r.recipe, "f32");
+  EXPECT_EQ(r.format, "f32");
+  EXPECT_TRUE(says(r, "Stay with f32: no other recipe is, with 95 % confidence, within 0 % of its loss")) << r.why;
+}
+
+TEST(Recommend, StoppedAndUnfinishedRecipesTakeNoPart) {
+  StudyResult s = sample_result();
+  recipe(s, "pure-bf16-sr").status = Status::stopped;
+  recipe(s, "bf16-adam8").status = Status::running;
+  s.complete = false;
+  const Recommendation r = recommend(s);
+  EXPECT_EQ(r.recipe, "f16");  // as small as bf16, and nearer
+  EXPECT_TRUE(says(r, "pure-bf16-sr was stopped: its loss was not finite.")) << r.why;
+  EXPECT_TRUE(says(r, "interrupted")) << r.why;
+}
+
+TEST(Recommend, WithoutAReferenceThereIsNone) {
+  StudyResult s = sample_result();
+  recipe(s, "f32").status = Status::stopped;
+  recipe(s, "f32").val_loss = kUnknown;
+  Recommendation r = recommend(s);
+  EXPECT_EQ(r.recipe, "");
+  EXPECT_EQ(r.format, "");
+  EXPECT_TRUE(says(r, "f32, the reference, did not keep a finite loss")) << r.why;
+  s.recommendation = r;
+  EXPECT_EQ(headline(s), "There is no recommendation yet.");
+  EXPECT_EQ(recommend(StudyResult{}).recipe, "");
+}
+
+TEST(Recommend, UnknownCostsAreLeftOut) {
+  StudyResult s = sample_result();
+  recipe(s, "pure-bf16-sr").bytes.peak.measured.reset();
+  EXPECT_EQ(recommend(s).recipe, "bf16-adam8");
+  for (RecipeResult& r : s.recipes) r.bytes.peak.measured.reset();
+  const Recommendation r = recommend(s);
+  EXPECT_EQ(r.recipe, "f32");
+  EXPECT_TRUE(says(r, "No recipe within 1 % of f32's loss has a measured cost")) << r.why;
+}
+
+TEST(Recommend, Headline) {
+  EXPECT_EQ(headline(sample_result()),
+            "Train with pure-bf16-sr: 43 % less memory and 1.73x the speed for 0.0148 nats (0.73 %) more loss. Store the "
+            "weights as i8(row): "
+            "3.7x smaller for 0.0009 nats (0.04 %) more loss.");
+}
+
+}  // namespace
+}  // namespace dyadic::study

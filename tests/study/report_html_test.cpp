@@ -1,0 +1,158 @@
+// report.html: whole, self-contained, escaped, and sound for studies that are not.
+#include "study/report_html.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "sample_result.h"
+#include "study/charts.h"
+#include "study/svg.h"
+
+namespace dyadic::study {
+namespace {
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+bool has(const std::string& text, const std::string& part) { return count(text, part) > 0; }
+
+// Every element that is opened is closed, in order; attributes are quoted. The style sheet is text.
+void expect_well_formed(const std::string& html) {
+  std::vector<std::string> open;
+  for (size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at + 1)) {
+    const size_t end = html.find('>', at);
+    ASSERT_NE(end, std::string::npos);
+    std::string tag = html.substr(at + 1, end - at - 1);
+    EXPECT_EQ(std::count(tag.begin(), tag.end(), '"') % 2, 0) << tag;
+    if (tag.starts_with("!")) continue;
+    const std::string name = tag.substr(tag[0] == '/', tag.find_first_of(" />", 1) - (tag[0] == '/'));
+    if (tag[0] == '/') {
+      ASSERT_FALSE(open.empty()) << tag;
+      EXPECT_EQ(open.back(), name);
+      open.pop_back();
+    } else if (!tag.ends_with("/") && name != "meta" && name != "br") {
+      open.push_back(name);
+    }
+  }
+  EXPECT_TRUE(open.empty());
+}
+
+void expect_sound(const std::string& html) {
+  expect_well_formed(html);
+  for (const char* outside : {"http:", "https:", "//", "<script", "@import", "<link", "src=", "href="})
+    EXPECT_FALSE(has(html, outside)) << outside;
+  // Figures that are not finite must reach neither a coordinate nor a reader.
+  EXPECT_FALSE(std::regex_search(html, std::regex("[^a-z](nan|inf)[^a-z]"))) << "nan or inf";
+}
+
+TEST(ReportHtml, HoldsEverything) {
+  const StudyResult s = sample_result();
+  const std::string html = report_html(s);
+  expect_sound(html);
+  EXPECT_TRUE(has(html, "<h1>Train with <em>pure-bf16-sr</em>: 43 % less memory"));
+  EXPECT_TRUE(has(html, "Store the weights as <em>i8(row)</em>"));
+  EXPECT_EQ(count(html, "<figure>"), 6u);
+  EXPECT_EQ(count(html, "<svg "), 12u);  // each for a desk and for a phone
+  for (const RecipeResult& r : s.recipes) EXPECT_GT(count(html, ">" + r.name + "<"), 4u) << r.name;
+  for (const FormatResult& f : s.formats) EXPECT_TRUE(has(html, "<td>" + f.name + "</td>")) << f.name;
+  EXPECT_TRUE(has(html, s.corpus.sha256));
+  EXPECT_TRUE(has(html, "prefers-color-scheme: dark"));
+  EXPECT_LT(html.size(), 300'000u);
+}
+
+TEST(ReportHtml, LongCurvesStaySmall) {
+  StudyResult s = sample_result(20'000);
+  EXPECT_LT(report_html(s).size(), 300'000u);
+}
+
+TEST(ReportHtml, HostileTextIsEscaped) {
+  StudyResult s = sample_result(20);
+  const std::string evil = "<script>alert(\"1\")</script>&'\x1b[31m\xff";
+  s.corpus.source = s.command = s.machine.cpu = s.model.preset = s.recipes[1].doc = evil;
+  s.corpus.files = {{evil, 3}, {evil, 4}};
+  s.corpus.notes = {evil};
+  s.recipes[1].name = s.recommendation.recipe = s.formats[1].name = evil;
+  s.recipes[2].nan = FirstNaN{evil, evil, 3};
+  s.recipes[2].rounding = {{evil, evil, evil, 1, 1}};
+  const std::string html = report_html(s);
+  expect_sound(html);
+  EXPECT_TRUE(has(html, "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;\uFFFD[31m\uFFFD"));
+  EXPECT_FALSE(has(html, "\x1b"));
+}
+
+TEST(ReportHtml, StudiesThatAreNotWhole) {
+  expect_sound(report_html(StudyResult{}));
+
+  StudyResult begun = sample_result(20);
+  begun.complete = false;
+  for (RecipeResult& r : begun.recipes) {
+    const std::string name = r.name;
+    r = {};
+    r.name = name;
+  }
+  begun.formats.clear();
+  begun.recommendation = recommend(begun);
+  expect_sound(report_html(begun));
+
+  StudyResult diverged = sample_result(40);
+  diverged.recipes[3].vs_f32 = sample_delta(41, 3), diverged.recipes[3].val_loss = 43;
+  for (CurvePoint& p : diverged.recipes[3].curve) p.train_loss *= 1e6;
+  diverged.recipes[2].status = Status::stopped;
+  diverged.recipes[2].nan = FirstNaN{"exp", "", 17};
+  for (size_t i = 16; i < 40; ++i) diverged.recipes[2].curve[i].train_loss = NAN;
+  diverged.recipes[4].vs_f32 = sample_delta(-0.02, 0.001);
+  diverged.options.minimize = Minimize::time;
+  diverged.options.tolerance = 0;
+  diverged.recommendation = recommend(diverged);
+  const std::string html = report_html(diverged);
+  expect_sound(html);
+  EXPECT_TRUE(has(html, "pure-bf16 (+41.0000)"));  // at the edge of the frame, with its value
+
+  StudyResult lone = sample_result(20);
+  lone.recipes.resize(1), lone.formats.resize(1);
+  lone.recipes[0].curve.resize(1);
+  lone.recommendation = recommend(lone);
+  expect_sound(report_html(lone));
+}
+
+TEST(Svg, Ticks) {
+  const Ticks t = round_ticks(1.93, 3.4, 6);
+  EXPECT_EQ(t.at.size(), 3u);
+  EXPECT_EQ(t.label(t.at[0]), "2.0");
+  EXPECT_EQ(round_ticks(-0.01, 0.09, 6).label(-1e-17), "0.00");
+  EXPECT_TRUE(round_ticks(1, 1, 5).at.empty());
+  EXPECT_TRUE(round_ticks(0, NAN, 5).at.empty());
+  EXPECT_EQ(byte_ticks(24e6, 5).at[1], 5 * 1024 * 1024);
+  EXPECT_EQ(bytes_tick(5 * 1024 * 1024), "5 MiB");
+  EXPECT_EQ(bytes_tick(0), "0");
+}
+
+TEST(Svg, SpreadKeepsDistanceAndOrder) {
+  const auto check = [](const std::vector<double>& wanted, double gap, double lo, double hi) {
+    std::vector<double> at = spread(wanted, gap, lo, hi);
+    ASSERT_EQ(at.size(), wanted.size());
+    for (size_t i = 0; i < at.size(); ++i) {
+      EXPECT_GE(at[i], lo - 1e-6);
+      EXPECT_LE(at[i], hi + 1e-6);
+      for (size_t k = 0; k < at.size(); ++k) {
+        if (wanted[i] < wanted[k]) { EXPECT_LT(at[i], at[k]); }
+      }
+    }
+    std::sort(at.begin(), at.end());
+    for (size_t i = 1; i < at.size(); ++i) EXPECT_GE(at[i] - at[i - 1], gap - 1e-6);
+  };
+  check({50, 51, 52, 90, 10}, 15, 0, 100);
+  check({98, 99, 100, 100}, 15, 0, 100);
+  check({0, 0, 0}, 10, 0, 100);
+  check({40, 60, 41, 61, 50}, 10, 0, 100);
+  EXPECT_EQ(spread({20, 70}, 15, 0, 100), (std::vector<double>{20, 70}));
+  EXPECT_EQ(spread({}, 15, 0, 100), std::vector<double>{});
+  EXPECT_EQ(spread({5, 5, 5}, 100, 0, 10), (std::vector<double>{0, 5, 10}));  // no room: as even as it goes
+}
+
+}  // namespace
+}  // namespace dyadic::study

@@ -1,0 +1,61 @@
+# Sourced by ./dev: configuring and compiling one of the build folders.
+# shellcheck shell=bash disable=SC2154  # root, build, release, venv: set by ./dev
+
+# A compiler process of this project stays under 1.5 GB.
+jobs_count() {
+  local cores fit
+  cores=$(nproc)
+  fit=$(awk '/^MemAvailable/ { print int($2 / 1500000) }' /proc/meminfo 2>/dev/null || echo "$cores")
+  ((fit > 0)) || fit=1
+  echo "${DYADIC_JOBS:-$((fit < cores ? fit : cores))}"
+}
+
+# configure FOLDER OPTION...: runs CMake when the folder is new or the options have changed; Ninja does it for the rest.
+configure() {
+  local dir=$1 stamp=$1/configured
+  shift
+  [[ -f $dir/build.ninja && -f $stamp && $(<"$stamp") == "$*" ]] && return
+  say "configuring ${dir#"$root/"}"
+  quietly cmake.log cmake -S "$root" -B "$dir" -G Ninja "$@"
+  printf '%s\n' "$*" >"$stamp"
+}
+
+# Once build/venv is there the release build keeps the Python module on, so that verbs in turn do not reconfigure it.
+configure_release() {
+  local options=(-DCMAKE_BUILD_TYPE=Release)
+  [[ ! -f $venv/ready ]] || options+=(-DDYADIC_PYTHON=ON -DPython_EXECUTABLE="$venv/bin/python")
+  configure "$release" "${options[@]}"
+}
+
+configure_sanitized() {
+  case $1 in
+  asan) configure "$build/asan" -DCMAKE_BUILD_TYPE=Release -DDYADIC_SANITIZE=address,undefined ;;
+  tsan) configure "$build/tsan" -DCMAKE_BUILD_TYPE=Release -DDYADIC_SANITIZE=thread -DDYADIC_THREADS=std ;;
+  esac
+}
+
+# Ninja's output boiled down: all of the compiler's messages, but one line per tenth of the work (a counter on a terminal).
+show_progress() {
+  local line tenth last=0
+  while IFS= read -r line; do
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\ (.*) ]]; then
+      if [[ -t 2 ]]; then
+        printf '\r\033[K[%s/%s] %.70s' "${BASH_REMATCH[@]:1:3}" >&2
+      else
+        tenth=$((BASH_REMATCH[2] < 10 ? 0 : BASH_REMATCH[1] * 10 / BASH_REMATCH[2]))
+        ((tenth <= last)) || say "built ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps"
+        last=$tenth
+      fi
+    elif [[ $line != "ninja: "@(no work|Entering)* && $line != "-- "* ]]; then
+      printf '%s\n' "$line" >&2
+    fi
+  done
+  [[ ! -t 2 ]] || printf '\r\033[K' >&2
+}
+
+# compile FOLDER [TARGET...]: all targets when none is named.
+compile() {
+  local dir=$1
+  shift
+  ninja -C "$dir" -j "$(jobs_count)" "$@" | show_progress || die "the build in ${dir#"$root/"} failed"
+}
