@@ -28,7 +28,7 @@ class Module {
  public:
   Module() = default;
   Module(const Module&) = delete;
-  virtual ~Module() = default;
+  virtual ~Module();
 
   // Runs forward inside this module's scope: what it allocates, and what its backward will, is charged to its path.
   Tensor operator()(const Tensor& x);
@@ -56,18 +56,28 @@ class Module {
   int64_t num_parameters() const;
   int64_t nbytes() const;  // of parameters and buffers, shared storage once
 
+  // A name that is in use is replaced in its place.
   void add(std::string name, Module& child);                         // the child is a member of this module
   void add(std::string name, std::shared_ptr<Module> child);         // the child is kept alive here
   void add_parameter(std::string name, Tensor& slot);                 // a member; an undefined one (no bias) registers nothing
   void add_buffer(std::string name, Tensor& slot);
+  Tensor& register_parameter(std::string name, Tensor value);         // the slot is made and kept here
+  Tensor& register_buffer(std::string name, Tensor value);
+  void remove(std::string_view name);                                 // a child, parameter or buffer of this module itself
   const std::vector<std::pair<std::string, Module*>>& children() const { return children_; }
+  const std::vector<std::shared_ptr<Module>>& owned_children() const { return owned_; }
+  const std::vector<std::pair<std::string, Tensor*>>& own_parameters() const { return parameters_; }
+  const std::vector<std::pair<std::string, Tensor*>>& own_buffers() const { return buffers_; }
 
  private:
   friend class ModuleScope;
   uint32_t path_id();
   void name_paths(const std::string& path);
+  void forget_paths();
+  void drop_owned(Module* child);
   std::vector<std::pair<std::string, Module*>> children_;
   std::vector<std::shared_ptr<Module>> owned_;
+  std::vector<std::unique_ptr<Tensor>> slots_;
   std::vector<std::pair<std::string, Tensor*>> parameters_, buffers_;
   Module* parent_ = nullptr;
   uint32_t path_ = 0;

@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/check.h"
@@ -64,14 +65,13 @@ void Job::run(int index) noexcept {
 }
 
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {
-  if (n <= grain) {
+  if (n <= grain || n <= 0) {
     if (n > 0) body(0, n);
     return;
   }
   // Four pieces per thread: when another process takes a core away, the other threads finish the work; one piece costs about 20
   // ns.
-  int64_t chunk = n / (int64_t(num_threads()) * 4);
-  run(n, chunk > grain ? chunk : grain < 1 ? 1 : grain, body);
+  run(n, std::max({n / (int64_t(num_threads()) * 4), grain, int64_t(1)}), body);
 }
 
 void parallel_each(int64_t n, FunctionRef<void(int64_t)> body) {

@@ -20,6 +20,8 @@ struct Words {
 alignas(64) constexpr uint64_t kOrder[8] = {0, kBlocks / 2, 1, kBlocks / 2 + 1, 2, kBlocks / 2 + 2, 3, kBlocks / 2 + 3};
 
 DY_INLINE V64 multiply(V64 x, V32 factor) { return hn::MulEven(hn::BitCast(d32, x), factor); }  // of the low halves
+// Brings the high half down. A shift would too, but shares a port with the products (13 % slower on AVX2).
+DY_INLINE V64 swap_halves(V64 x) { return hn::BitCast(d64, hn::Shuffle2301(hn::BitCast(d32, x))); }
 DY_INLINE V64 xor3(V64 x, V64 y, V64 z) {
 #if DY_AVX512
   return V64{_mm512_ternarylogic_epi64(x.raw, y.raw, z.raw, 0x96)};
@@ -28,19 +30,28 @@ DY_INLINE V64 xor3(V64 x, V64 y, V64 z) {
 #endif
 }
 
+// A stream's key as each round takes it.
+struct Keys {
+  uint64_t stream, k0[10], k1[10];
+  DY_INLINE Keys(uint64_t seed, uint64_t stream) : stream(stream) {
+    for (uint32_t round = 0; round < 10; round++) {
+      k0[round] = uint32_t(seed) + round * 0x9e3779b9u;
+      k1[round] = uint32_t(seed >> 32) + round * 0xbb67ae85u;
+    }
+  }
+};
+
 // The high halves of c0 ... c3 carry rubbish through the rounds: the products ignore them.
-DY_INLINE Words philox_blocks(uint64_t seed, uint64_t stream, uint64_t block) {
+DY_INLINE Words philox_blocks(const Keys& key, uint64_t block) {
   const V32 m0 = hn::Set(d32, 0xd2511f53u), m1 = hn::Set(d32, 0xcd9e8d57u);
   V64 c0 = hn::Add(hn::Set(d64, block), hn::Load(d64, kOrder)), c1 = hn::ShiftRight<32>(c0);
-  V64 c2 = hn::Set(d64, stream), c3 = hn::ShiftRight<32>(c2);
-  uint32_t k0 = uint32_t(seed), k1 = uint32_t(seed >> 32);
+  V64 c2 = hn::Set(d64, key.stream), c3 = hn::ShiftRight<32>(c2);
   for (int round = 0; round < 10; round++) {
     V64 p = multiply(c0, m0), q = multiply(c2, m1);
-    c0 = xor3(hn::ShiftRight<32>(q), c1, hn::Set(d64, uint64_t(k0)));
-    c2 = xor3(hn::ShiftRight<32>(p), c3, hn::Set(d64, uint64_t(k1)));
+    c0 = xor3(swap_halves(q), c1, hn::Set(d64, key.k0[round]));
+    c2 = xor3(swap_halves(p), c3, hn::Set(d64, key.k1[round]));
     c1 = q;
     c3 = p;
-    k0 += 0x9e3779b9u, k1 += 0xbb67ae85u;
   }
   const V64 low = hn::Set(d64, 0xffffffffu);
   return {hn::Or(hn::And(c0, low), hn::ShiftLeft<32>(c1)), hn::Or(hn::And(c2, low), hn::ShiftLeft<32>(c3))};
@@ -146,15 +157,16 @@ struct NormalF64 {
 template <class Maker>
 [[gnu::flatten]] void fill(uint64_t seed, uint64_t stream, uint64_t begin, int64_t n, typename Maker::Element* out) {
   constexpr int64_t kStep = Maker::kPerBlock * kBlocks;
+  const Keys key(seed, stream);
   uint64_t block = begin / Maker::kPerBlock;
   int64_t skip = int64_t(begin % Maker::kPerBlock);
   for (int64_t i = 0; i < n; block += kBlocks) {
     if (skip == 0 && n - i >= kStep) {
-      Maker::make(philox_blocks(seed, stream, block), out + i);
+      Maker::make(philox_blocks(key, block), out + i);
       i += kStep;
     } else {
       alignas(64) typename Maker::Element step[kStep];
-      Maker::make(philox_blocks(seed, stream, block), step);
+      Maker::make(philox_blocks(key, block), step);
       for (; skip < kStep && i < n; i++) out[i] = step[skip++];
       skip = 0;
     }

@@ -107,7 +107,8 @@ void execute(Call& c, bool allocate) {
 
 void observe(Op id, const OpDef& op, const Call& c) {
   if (t_modes & kCounting) count_call(id, op, c);
-  if ((t_modes & kRounding) && g_interceptors.rounding) g_interceptors.rounding(id, op, c.args, c.nargs, c.out, c.nout);
+  if (t_modes & kRounding) compare_with_shadow(id, op, c.args, c.nargs, c.out, c.nout);
+  if (t_modes & kAnomaly) watch_result(id, op, c.args, c.nargs, c.out, c.nout);
 }
 
 void dispatch(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
@@ -118,7 +119,7 @@ void dispatch(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
   else
     op.infer(c);
   execute(c, true);
-  if (t_modes & (kCounting | kRounding)) [[unlikely]]
+  if (t_modes & (kCounting | kRounding | kAnomaly)) [[unlikely]]
     observe(id, op, c);
   if (!(t_modes & kNoGrad) && wants_grad(args, n)) record(id, op, args, n, out, c.nout);
 }
@@ -201,7 +202,7 @@ void call_op_inplace(Op id, Arg* args, int n) {
   }
   execute(c, false);
   bump(self);
-  if (t_modes & (kCounting | kRounding)) [[unlikely]]
+  if (t_modes & (kCounting | kRounding | kAnomaly)) [[unlikely]]
     observe(id, op, c);
   if (grad) record_inplace(id, op, args, n, self);
 }

@@ -5,6 +5,8 @@
 
 namespace dyadic::inline v1 {
 void count_call(Op id, const OpDef& op, const Call& call);
+void compare_with_shadow(Op id, const OpDef& op, const Arg* args, int n, const Tensor* out, int nout);  // rounding.cpp
+void watch_result(Op id, const OpDef& op, const Arg* args, int n, const Tensor* out, int nout);         // anomaly.cpp
 // Work outside of ops (a fused optimizer step): counted under a name.
 void count_work(const char* name, DType dtype, double flops, double bytes);
 }  // namespace dyadic::inline v1

@@ -1,6 +1,6 @@
-// The bit patterns of f32, f16 and bf16 in plain C++: one element, no std, no SIMD, no branch that a vectorizer minds. The scalar
-// formats' loops, the scales of the block formats and the tests' cross-checks use them. All internal to the including file, so that
-// files compiled for different instruction sets share nothing.
+// The bit patterns of f32, f16 and bf16 in plain C++: one element, no std, no SIMD, no branch that a vectorizer minds. The
+// scalar formats' loops, the scales of the block formats and the tests' cross-checks use them. All internal to the including
+// file, so that files compiled for different instruction sets share nothing.
 #pragma once
 #include <cstdint>
 

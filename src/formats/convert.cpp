@@ -1,4 +1,5 @@
-// convert(): storage to storage between scalar formats, by way of the compute types, in tiles that stay in the first-level cache.
+// convert(): storage to storage between scalar formats, by way of the compute types, in tiles that stay in the first-level
+// cache.
 //
 // Float to integer truncates towards zero. What does not fit, and NaN, gives the smallest i32 or i64, as PyTorch gives on x86;
 // narrower integers take the low bits of the value truncated to i64, so 300.0 to u8 is 44 and infinity is 0.
@@ -31,10 +32,14 @@ void cross(const Format& from, const Format& to, const void* source, void* targe
 
 const Format& compute_format(Compute c) {
   switch (c) {
-    case Compute::f32: return detail::f32;
-    case Compute::f64: return detail::f64;
-    case Compute::i32: return detail::i32;
-    default: return detail::i64;
+    case Compute::f32:
+      return detail::f32;
+    case Compute::f64:
+      return detail::f64;
+    case Compute::i32:
+      return detail::i32;
+    default:
+      return detail::i64;
   }
 }
 

@@ -1,9 +1,10 @@
-// What a number format answers. One file per format under scalar/ and block/; each is compiled once per instruction set and yields
-// a FormatDef; a Format is the interned dtype: a FormatDef with its parameters. Knows no tensor: pointers and counts only.
+// What a number format answers. One file per format under scalar/ and block/; each is compiled once per instruction set and
+// yields a FormatDef; a Format is the interned dtype: a FormatDef with its parameters. Knows no tensor: pointers and counts
+// only.
 //
-// Note [Storage order]: a scaled tensor's elements are numbered in the row-major order of the shape it was encoded in, `rows` rows
-// of `cols` (the last dimension; a 0-d tensor is one row of one). Codes, scales and other learned data are *planes*, one after the
-// other in a single buffer. Views (transposes, slices) live above: they index storage order.
+// Note [Storage order]: a scaled tensor's elements are numbered in the row-major order of the shape it was encoded in, `rows`
+// rows of `cols` (the last dimension; a 0-d tensor is one row of one). Codes, scales and other learned data are *planes*, one
+// after the other in a single buffer. Views (transposes, slices) live above: they index storage order.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -17,9 +18,9 @@
 namespace dyadic::inline v1 {
 
 enum class Kind : uint8_t { boolean, uint, sint, floating, scaled };
-enum class Compute : uint8_t { f32, f64, i32, i64 };  // the type an element decodes to and ops compute in
+enum class Compute : uint8_t { f32, f64, i32, i64 };                  // the type an element decodes to and ops compute in
 enum class Granularity : uint8_t { none, tensor, row, group, flat };  // what one scale covers; flat: blocks over storage order
-enum class Rounding : uint8_t { nearest, stochastic };  // nearest: ties to even
+enum class Rounding : uint8_t { nearest, stochastic };                // nearest: ties to even
 
 // How an encode rounds. Stochastic rounding draws its random bits from Philox keyed by (seed, stream) at the element's index in
 // storage order plus `index`, so that the result does not depend on how the work is cut.
@@ -30,9 +31,9 @@ struct Round {
 
 struct Params {  // of a scaled format; zero-initialized for scalars
   Granularity granularity = Granularity::none;
-  int32_t block = 0;         // elements per scale for group and flat
-  bool doubled = false;      // scales are themselves quantized (bitsandbytes' double quantization)
-  bool zero = false;         // has zero points
+  int32_t block = 0;              // elements per scale for group and flat
+  bool doubled = false;           // scales are themselves quantized (bitsandbytes' double quantization)
+  bool zero = false;              // has zero points
   const Format* scale = nullptr;  // dtype of the scales
   friend bool operator==(const Params&, const Params&) = default;
 };
@@ -43,7 +44,7 @@ struct Geometry {  // Note [Storage order]
 };
 
 struct Plane {
-  const char* name = "";        // "codes", "scales", ...
+  const char* name = "";          // "codes", "scales", ...
   const Format* dtype = nullptr;  // element type of the plane, as saved to files
   int64_t offset = 0, bytes = 0;  // in the storage buffer; offsets are multiples of 16
 };
@@ -54,7 +55,8 @@ struct PlaneList {
   int64_t bytes = 0;         // without: what the tensor's nbytes says
 };
 
-// What the parentheses of a scaled format's text may hold (FormatDef::options): `block=N` of a flat format, the granularities, the flags.
+// What the parentheses of a scaled format's text may hold (FormatDef::options): `block=N` of a flat format, the granularities,
+// the flags.
 enum Option : uint32_t { kBlock = 1, kGroup = 2, kRow = 4, kTensor = 8, kDouble = 16, kZero = 32, kScale = 64 };
 
 // A file's answers. Scalar formats fill decode/encode, scaled ones decode_range/encode_all and planes.
@@ -64,13 +66,13 @@ struct FormatDef {
   const char* doc = "";        // one line: where it comes from
   Kind kind;
   Compute compute;
-  int bits;                    // of one code
+  int bits;  // of one code
   int exponent_bits = 0, mantissa_bits = 0, bias = 0;
   double max = 0, min_normal = 0, min_subnormal = 0, eps = 0;
   bool has_inf = false, has_nan = false;
-  Params defaults{};           // scaled formats
-  uint32_t options = 0;        // the Options its text accepts
-  int32_t block_step = 1;      // N of block= and group= is a multiple of it: codes that share a byte share a scale
+  Params defaults{};       // scaled formats
+  uint32_t options = 0;    // the Options its text accepts
+  int32_t block_step = 1;  // N of block= and group= is a multiple of it: codes that share a byte share a scale
 
   // Scalar formats: n elements between storage and the compute type (f32, f64, i32 or i64 as `compute` says). Any alignment of
   // `stored` that the element's size asks for; no overrun. NaN, infinities, subnormals, signed zeros exact.
@@ -79,12 +81,13 @@ struct FormatDef {
 
   // Scaled formats (compute is f32).
   PlaneList (*planes)(const Format&, Geometry) = nullptr;
-  void (*decode_range)(const Format&, const void* storage, Geometry, int64_t begin, int64_t end, float* out) = nullptr;  // any range
+  void (*decode_range)(const Format&, const void* storage, Geometry, int64_t begin, int64_t end,
+                       float* out) = nullptr;                                                           // any range
   void (*encode_all)(const Format&, const float* in, void* storage, Geometry, const Round&) = nullptr;  // threads inside
 
   // The same, one element, plain C++ without std or SIMD: the oracle of the tests and the text GPU code will use.
-  double (*decode1)(const Format&, uint64_t code) = nullptr;      // the value of a code (before scaling, for scaled formats)
-  uint64_t (*encode1)(const Format&, double value) = nullptr;     // nearest code
+  double (*decode1)(const Format&, uint64_t code) = nullptr;   // the value of a code (before scaling, for scaled formats)
+  uint64_t (*encode1)(const Format&, double value) = nullptr;  // nearest code
 };
 
 struct Format {
@@ -99,9 +102,10 @@ struct Format {
 // Interns a scaled format's record; thread-safe, never freed.
 const Format* intern(const FormatDef& def, const Params& params);
 
-// n elements, storage to storage, straight from source to target: one rounding. Scalar formats only. Between floats: nearest even
-// (or as `round` says), overflow to infinity; float to integer truncates; integers wrap; to bool: not zero. f64 and wide integers
-// reach f16 and bf16 through f32 rounded *to odd*, so nothing is rounded twice. Single-threaded; source and target must not overlap.
+// n elements, storage to storage, straight from source to target: one rounding. Scalar formats only. Between floats: nearest
+// even (or as `round` says), overflow to infinity; float to integer truncates; integers wrap; to bool: not zero. f64 and wide
+// integers reach f16 and bf16 through f32 rounded *to odd*, so nothing is rounded twice. Single-threaded; source and target
+// must not overlap.
 void convert(const Format& from, const void* source, const Format& to, void* target, int64_t n, const Round& round = {});
 // The same between compute types (one tile of a kernel): f32, f64, i32, i64. `to_odd`: f64/i64/i32 to f32 rounds to odd.
 void convert_compute(Compute from, const void* source, Compute to, void* target, int64_t n, bool to_odd = false);

@@ -1,5 +1,5 @@
-// Where a scaled format's planes lie in its buffer, and the scales of the integer groups. Compiled once: everything here may use
-// std and throw, which the files compiled per instruction set must not.
+// Where a scaled format's planes lie in its buffer, and the scales of the integer groups. Compiled once: everything here may
+// use std and throw, which the files compiled per instruction set must not.
 #pragma once
 #include "formats/format.h"
 
@@ -12,18 +12,18 @@ PlaneList ggml_planes(const Format&, Geometry);   // blocks; ValueError unless c
 
 // The same as plain numbers (byte offsets in the buffer) for the kernels.
 struct FlatLayout {
-  int64_t numel, block, blocks;                 // elements, elements per block, blocks (the last may be shorter)
-  int64_t codes, absmax, nested, offset;        // nested and offset only when doubled
+  int64_t numel, block, blocks;           // elements, elements per block, blocks (the last may be shorter)
+  int64_t codes, absmax, nested, offset;  // nested and offset only when doubled
 };
 FlatLayout flat_layout(const Format&, Geometry);
 
 enum class ScaleType : int32_t { f32, f16, bf16 };
 struct GroupLayout {
-  int64_t rows, cols, group;      // group: elements per scale along a row; cols for row and tensor
-  int64_t groups;                 // per row
-  int64_t pitch;                  // bytes of a row of codes
-  int64_t scales_per_row;         // groups, 1, or 0 when one scale serves all
-  int64_t codes, scales, zeros;   // zeros: -1 without zero points
+  int64_t rows, cols, group;     // group: elements per scale along a row; cols for row and tensor
+  int64_t groups;                // per row
+  int64_t pitch;                 // bytes of a row of codes
+  int64_t scales_per_row;        // groups, 1, or 0 when one scale serves all
+  int64_t codes, scales, zeros;  // zeros: -1 without zero points
   ScaleType scale;
 };
 GroupLayout group_layout(const Format&, Geometry);

@@ -1,5 +1,5 @@
-// The records behind the dtypes: made before anything else runs, interned, never freed. The list of formats is the list of files
-// (CMakeLists.txt).
+// The records behind the dtypes: made before anything else runs, interned, never freed. The list of formats is the list of
+// files (CMakeLists.txt).
 #include <algorithm>
 #include <mutex>
 #include <vector>
@@ -24,9 +24,9 @@ DY_ALL_EXTERN
 
 namespace dyadic::inline v1 {
 
-// Usable at any time (before the constructor below: named nothing yet, computing with the lowest instruction set's code).
+// In place before Start below names them; g++ initializes them statically, clang 19 with libstdc++ 12 cannot.
 namespace detail {
-#define DY_SCALAR(name) constinit Format name{&sse4::name##_format};
+#define DY_SCALAR(name) [[gnu::init_priority(101)]] Format name{&sse4::name##_format};
 DY_SCALAR_FORMATS(DY_SCALAR)
 }  // namespace detail
 
@@ -45,16 +45,21 @@ struct Registry {
 
 const FormatDef* running(const FormatDef& s, const FormatDef& a, const FormatDef& z) {
   switch (isa()) {
-    case Isa::avx512: return &z;
-    case Isa::avx2: return &a;
-    default: return &s;
+    case Isa::avx512:
+      return &z;
+    case Isa::avx2:
+      return &a;
+    default:
+      return &s;
   }
 }
 
 // The fixed order of registered_dtypes(): floats, signed, unsigned, bool; wide before narrow; precise before wide-ranging.
 bool before(const Entry& x, const Entry& y) {
   const FormatDef &a = *x.def, &b = *y.def;
-  auto rank = [](Kind k) { return k == Kind::floating ? 0 : k == Kind::sint ? 1 : k == Kind::uint ? 2 : k == Kind::boolean ? 3 : 4; };
+  auto rank = [](Kind k) {
+    return k == Kind::floating ? 0 : k == Kind::sint ? 1 : k == Kind::uint ? 2 : k == Kind::boolean ? 3 : 4;
+  };
   if (rank(a.kind) != rank(b.kind)) return rank(a.kind) < rank(b.kind);
   if (a.bits != b.bits) return a.bits > b.bits;
   if (a.mantissa_bits != b.mantissa_bits) return a.mantissa_bits > b.mantissa_bits;
@@ -77,7 +82,8 @@ Registry& registry() {
 #define DY_ADD_SCALAR(name) \
   r->scalars.push_back({running(sse4::name##_format, avx2::name##_format, avx512::name##_format), &detail::name});
     DY_SCALAR_FORMATS(DY_ADD_SCALAR)
-#define DY_ADD_BLOCK(name) r->blocks.push_back({running(sse4::name##_format, avx2::name##_format, avx512::name##_format), nullptr});
+#define DY_ADD_BLOCK(name) \
+  r->blocks.push_back({running(sse4::name##_format, avx2::name##_format, avx512::name##_format), nullptr});
     DY_BLOCK_FORMATS(DY_ADD_BLOCK)
     for (Entry& e : r->scalars) {
       e.record->def = e.def;
@@ -106,10 +112,9 @@ DType standard(const FormatDef& s, const FormatDef& a, const FormatDef& z) {
 }  // namespace
 
 // nf4, q8_0, ...: the constants of dtype.h, one for each file in block/.
-#define DY_CONSTANT(name)                                 \
-  extern const DType name;                                \
-  [[gnu::init_priority(102)]] const DType name =          \
-      standard(sse4::name##_format, avx2::name##_format, avx512::name##_format);
+#define DY_CONSTANT(name)  \
+  extern const DType name; \
+  [[gnu::init_priority(102)]] const DType name = standard(sse4::name##_format, avx2::name##_format, avx512::name##_format);
 DY_BLOCK_FORMATS(DY_CONSTANT)
 
 const Format* intern(const FormatDef& def, const Params& params) {
@@ -146,8 +151,8 @@ bool DType::is_integer() const { return f_ && (f_->def->kind == Kind::sint || f_
 bool DType::is_scaled() const { return f_ && f_->is_scaled(); }
 double DType::bits() const { return f_ ? f_->def->bits : 0; }
 int64_t DType::itemsize() const {
-  DY_CHECK_AS(ValueError, f_ && !f_->is_scaled(), "itemsize: scaled elements have no size of their own: dtype is {}; use bits() or the tensor's nbytes",
-              name());
+  DY_CHECK_AS(ValueError, f_ && !f_->is_scaled(),
+              "itemsize: scaled elements have no size of their own: dtype is {}; use bits() or the tensor's nbytes", name());
   return f_->itemsize();
 }
 

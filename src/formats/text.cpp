@@ -1,7 +1,7 @@
 // DType::parse and its inverse.
 //
-// A bare name is the scalar format of that name or the scaled one with its default parameters. With parentheses the flags (double,
-// zero) are what is written, while block, granularity and scale type keep their defaults unless written: nf4 is
+// A bare name is the scalar format of that name or the scaled one with its default parameters. With parentheses the flags
+// (double, zero) are what is written, while block, granularity and scale type keep their defaults unless written: nf4 is
 // nf4(block=64,double), nf4(block=64) has no double quantization, i4(scale=f16) is i4(group=32,scale=f16).
 #include "formats/text.h"
 
@@ -26,7 +26,7 @@ std::string option_names(uint32_t options) {
   static constexpr struct {
     uint32_t bit;
     const char* text;
-  } kNames[] = {{kBlock, "block=N"}, {kRow, "row"},   {kTensor, "tensor"},          {kGroup, "group=N"},
+  } kNames[] = {{kBlock, "block=N"}, {kRow, "row"},   {kTensor, "tensor"},           {kGroup, "group=N"},
                 {kDouble, "double"}, {kZero, "zero"}, {kScale, "scale=f16|bf16|f32"}};
   std::string all;
   for (const auto& n : kNames)
@@ -41,7 +41,8 @@ std::string option_names(uint32_t options) {
     names.insert(names.end(), {d.format()->def->name, d.long_name()});
   }
   const std::string close = nearest(name, names);
-  const bool meant = !close.empty() && edit_distance(name, close) <= 2;  // further off is no typing error
+  const double distance = edit_distance(name, close);
+  const bool meant = distance <= 2 && distance < double(name.size());  // further off is no typing error
   fail<ValueError>("dtype: no such format: text is \"{}\"; {}known are {}", text,
                    meant ? fmt::format("did you mean {}? ", close) : "", join(known, ", "));
 }

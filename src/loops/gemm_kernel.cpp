@@ -48,10 +48,12 @@ struct Layout {
     depth = block.depth;
     cols = padded_cols<T>(n);
     const int64_t rows = m < kBlockRows ? m : kBlockRows;
-    const int64_t by_rows = rows * kDepthStride<T>, by_cols = depth * kRowStride;
+    // Room for the deepest block that a k up to this one can have: a smaller k may be cut into deeper blocks.
+    const int64_t deepest = k < kDepth<T> ? round_up(k, 16) : kDepth<T>;
+    const int64_t by_rows = rows * kDepthStride<T>, by_cols = deepest * kRowStride;
     a = 0;
     b = a + round_up(by_rows > by_cols ? by_rows : by_cols, 16);
-    bias = b + (own ? block.panels * block.panel : 0);
+    bias = b + (own ? block.panels * (deepest * kMicroCols<T> + 16) : 0);
     c = bias + cols;
     // A narrow c that is summed over several blocks of k is kept whole; else one panel of a block's rows is enough.
     const bool whole = narrow && depth < k;

@@ -127,8 +127,8 @@ bool direct(int64_t row, int64_t col, int64_t rows, int64_t cols) {
 
 bool onednn_accepts(const GemmPlan& plan) {
   const GemmTile& t = plan.whole;
-  return plan.k > 0 && direct(t.a_row, t.a_col, plan.m, plan.k) && direct(t.b_row, t.b_col, plan.k, plan.n) && t.c_col == 1 &&
-         t.c_row >= plan.n;
+  return plan.m >= 64 && plan.n >= 64 && plan.k >= 64 && plan.k % 32 == 0 && direct(t.a_row, t.a_col, plan.m, plan.k) &&
+         direct(t.b_row, t.b_col, plan.k, plan.n) && t.c_col == 1 && t.c_row >= plan.n;
 }
 
 size_t onednn_scratch(const GemmPlan& plan, const GemmCall& call) {

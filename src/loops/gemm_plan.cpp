@@ -143,7 +143,7 @@ GemmPlan plan_gemm(const BatchedGemm& batched) {
   const bool few = plan.m <= kGemmFew && (t.b_row == 1 || t.b_col == 1);
   if (!few && plan.swapped) transpose(plan), plan.swapped = false;
   plan.path = few ? GemmPath::few : GemmPath::blocked;
-  if (!few && ((call.a.dtype == bf16 && bf16_path() != Bf16Path::decode) || (call.a.dtype == f32 && getenv("ODNN"))) && onednn_accepts(plan)) plan.path = GemmPath::onednn;
+  if (!few && ((call.a.dtype == bf16 && bf16_path() != Bf16Path::decode)) && onednn_accepts(plan)) plan.path = GemmPath::onednn;
   if (plan.path == GemmPath::few)
     cut_few(plan);
   else

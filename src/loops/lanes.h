@@ -132,6 +132,10 @@ template <class F> DY_INLINE void for_blocks(int64_t n, F&& f) {
   for (int64_t i = 0; i < n; i += kSumBlock) f(i, n - i < kSumBlock ? n - i : kSumBlock);
 }
 
+// How many elements ahead a pass over a row fetches, so that the next row's first pass doesn't wait for memory while the passes
+// after it leave memory idle: softmax of 4096 x 4096 f32 goes from 0.73 to 0.97 of a copy's speed.
+DY_INLINE int64_t next_row(int64_t n) { return n > 8192 || n < 1024 ? 1024 : n; }
+
 // A parameter vector as T: where it lies, or decoded into `buffer`; null stays null.
 template <class T> DY_INLINE const T* whole(Source x, int64_t n, T* buffer) {
   return x.data ? read_tile(x, 0, n, buffer) : nullptr;

@@ -51,7 +51,9 @@ Gpt::Gpt(const GptConfig& c, nn::Options o)
 Tensor Gpt::forward(const Tensor& tokens) {
   int64_t T = tokens.size(-1);
   DY_CHECK_AS(ValueError, tokens.dim() == 2 && T <= config.block, "Gpt: tokens are [batch, at most {}]: tokens is {}", config.block, describe(tokens));
-  Tensor x = tok(tokens) + pos(arange(int64_t(0), T, int64_t(1), i64, tokens.device()));
+  // Tables stored in a narrower format than the rest computes in are read, not computed with.
+  DType compute = ln.weight.dtype();
+  Tensor x = tok(tokens).to(compute) + pos(arange(int64_t(0), T, int64_t(1), i64, tokens.device())).to(compute);
   for (auto& block : blocks) x = (*block)(x);
   return linear(ln(x), tok.weight);
 }

@@ -11,6 +11,13 @@ namespace {
 
 std::string join(const std::string& prefix, const std::string& name) { return prefix.empty() ? name : prefix + "." + name; }
 
+// The entry of a name; a new one, empty, at the end when there is none.
+template <class T> T*& place(std::vector<std::pair<std::string, T*>>& entries, std::string name) {
+  for (auto& [key, value] : entries)
+    if (key == name) return value;
+  return entries.emplace_back(std::move(name), nullptr).second;
+}
+
 }  // namespace
 
 ModuleScope::ModuleScope(Module& m) : before_(t_module) { t_module = m.path_id(); }
@@ -30,6 +37,11 @@ void Module::name_paths(const std::string& path) {
   for (auto& [name, child] : children_) child->name_paths(join(path, name));
 }
 
+void Module::forget_paths() {
+  named_ = false;
+  for (auto& [name, child] : children_) child->forget_paths();
+}
+
 Tensor Module::operator()(const Tensor& x) {
   ModuleScope scope(*this);
   return forward(x);
@@ -38,19 +50,64 @@ Tensor Module::forward(const Tensor&) { fail("{}: no forward: the module is a co
 
 void Module::add(std::string name, Module& child) {
   DY_CHECK(name.find('.') == name.npos && !name.empty(), "Module: a child's name is empty or has a dot: \"{}\"", name);
+  Module*& entry = place(children_, std::move(name));
+  Module* old = std::exchange(entry, &child);
   child.parent_ = this;
-  child.named_ = false;
-  children_.emplace_back(std::move(name), &child);
+  child.forget_paths();
+  if (old && old != &child) drop_owned(old);
 }
 void Module::add(std::string name, std::shared_ptr<Module> child) {
-  add(std::move(name), *child);
-  owned_.push_back(std::move(child));
+  Module* c = child.get();
+  bool kept = std::any_of(owned_.begin(), owned_.end(), [c](auto& m) { return m.get() == c; });
+  if (!kept) owned_.push_back(std::move(child));
+  add(std::move(name), *c);
 }
 void Module::add_parameter(std::string name, Tensor& slot) {
-  if (slot.defined()) parameters_.emplace_back(std::move(name), &slot);
+  if (slot.defined()) place(parameters_, std::move(name)) = &slot;
 }
 void Module::add_buffer(std::string name, Tensor& slot) {
-  if (slot.defined()) buffers_.emplace_back(std::move(name), &slot);
+  if (slot.defined()) place(buffers_, std::move(name)) = &slot;
+}
+Tensor& Module::register_parameter(std::string name, Tensor value) {
+  slots_.push_back(std::make_unique<Tensor>(std::move(value)));
+  add_parameter(std::move(name), *slots_.back());
+  return *slots_.back();
+}
+Tensor& Module::register_buffer(std::string name, Tensor value) {
+  slots_.push_back(std::make_unique<Tensor>(std::move(value)));
+  add_buffer(std::move(name), *slots_.back());
+  return *slots_.back();
+}
+
+void Module::remove(std::string_view name) {
+  auto named = [name](auto& entry) { return entry.first == name; };
+  std::erase_if(parameters_, named);
+  std::erase_if(buffers_, named);
+  std::erase_if(slots_, [this](auto& slot) {
+    auto here = [&](auto& entry) { return entry.second == slot.get(); };
+    return std::none_of(parameters_.begin(), parameters_.end(), here) && std::none_of(buffers_.begin(), buffers_.end(), here);
+  });
+  auto child = std::find_if(children_.begin(), children_.end(), named);
+  if (child == children_.end()) return;
+  Module* m = child->second;
+  children_.erase(child);
+  drop_owned(m);
+}
+
+// Children that are not members may outlive this module.
+void Module::drop_owned(Module* child) {
+  for (auto& [name, m] : children_)
+    if (m == child) return;
+  if (child->parent_ == this) child->parent_ = nullptr;
+  child->forget_paths();
+  std::erase_if(owned_, [child](auto& m) { return m.get() == child; });
+}
+Module::~Module() {
+  for (auto& m : owned_)
+    if (m->parent_ == this) {
+      m->parent_ = nullptr;
+      m->forget_paths();
+    }
 }
 
 NamedTensors Module::named_parameters(const std::string& prefix) const {

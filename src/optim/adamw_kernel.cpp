@@ -13,105 +13,166 @@ using V = Vec<float>;
 constexpr int64_t kStepTile = 4 * kAdamwBlock;
 constexpr int64_t kGrainBlocks = 64;
 
-// The loop's constants.
+// The loop's constants; gradients' scale is folded into the last two.
 struct Constants {
-  float beta1, one_minus_beta1, beta2, one_minus_beta2, decay, decayed, step_size, inverse_root_bias2, eps, grad_scale;
+  float beta1, beta2, decay, decayed, step_size, inverse_root_bias2, eps, grad_to_m, grad_squared_to_v;
 
   explicit Constants(const AdamwStep& s)
       : beta1(static_cast<float>(s.beta1)),
-        one_minus_beta1(static_cast<float>(1 - s.beta1)),
         beta2(static_cast<float>(s.beta2)),
-        one_minus_beta2(static_cast<float>(1 - s.beta2)),
         decay(static_cast<float>(1 - s.lr * s.weight_decay)),
         decayed(static_cast<float>(s.lr * s.weight_decay)),
         step_size(static_cast<float>(s.lr / s.bias1)),
         inverse_root_bias2(static_cast<float>(1 / __builtin_sqrt(s.bias2))),
         eps(static_cast<float>(s.eps)),
-        grad_scale(static_cast<float>(s.grad_scale)) {}
+        grad_to_m(static_cast<float>((1 - s.beta1) * s.grad_scale)),
+        grad_squared_to_v(static_cast<float>((1 - s.beta2) * s.grad_scale * s.grad_scale)) {}
 };
 
+// A part of the arrays, as floats. Parameters stored as f32 are updated in place (updated == param) and counted at once; others
+// go to `updated`, and their step to `moved`, to be rounded and counted afterwards.
 struct Tile {
   const float *grad, *param;
-  float *m, *v;
-  float* updated;  // the new parameters; param itself when they are stored as f32
-  float* moved;    // the step, for parameters that are yet to be rounded; else null
+  float *m, *v, *updated, *moved;
 };
 
-// One tile. For parameters in f32 it counts the updates as well.
-template <bool kRounds> DY_INLINE void update(const Constants& c, const Tile& t, int64_t n, UpdateCount& counts) {
-  int64_t nonzero = 0, lost = 0;
+struct Step {
+  V m, v, next, moved;
+};
+
+DY_INLINE Step advance(const Constants& c, V g, V p, V m, V v) {
+  m = fma(g, V(c.grad_to_m), m * V(c.beta1));
+  v = fma(g * g, V(c.grad_squared_to_v), v * V(c.beta2));
+  const V adam = V(c.step_size) * m / fma(sqrt(v), V(c.inverse_root_bias2), V(c.eps));
+  return {m, v, fma(p, V(c.decay), -adam), fma(p, V(c.decayed), adam)};
+}
+
+template <bool kRounds, class Access>
+DY_INLINE void finish(const Tile& t, Access access, int64_t i, V p, const Step& s, UpdateCount& counts) {
+  access.store(t.updated + i, s.next);
+  if constexpr (kRounds) {
+    access.store(t.moved + i, s.moved);
+  } else {
+    const auto real = access.only(s.moved != V(0));
+    counts.nonzero += int64_t(count(real));
+    counts.lost += int64_t(count(real & (s.next == p)));
+  }
+}
+
+template <bool kRounds> DY_INLINE void update(const Constants& c, Tile t, int64_t n, UpdateCount& counts) {
+  UpdateCount mine;
   for_vectors<float>(n, [&](auto access, int64_t i) {
-    const V g = access.load(t.grad + i) * V(c.grad_scale), p = access.load(t.param + i);
-    const V m = access.load(t.m + i) * V(c.beta1) + g * V(c.one_minus_beta1);
-    const V v = access.load(t.v + i) * V(c.beta2) + g * g * V(c.one_minus_beta2);
-    access.store(t.m + i, m);
-    access.store(t.v + i, v);
-    const V adam = V(c.step_size) * (m / (sqrt(v) * V(c.inverse_root_bias2) + V(c.eps)));
-    const V next = p * V(c.decay) - adam, moved = p * V(c.decayed) + adam;
-    access.store(t.updated + i, next);
-    if constexpr (kRounds) {
-      access.store(t.moved + i, moved);
-    } else {
-      const auto real = access.only(moved != V(0));
-      nonzero += int64_t(count(real));
-      lost += int64_t(count(real & (next == p)));
-    }
+    const V p = access.load(t.param + i);
+    const Step s = advance(c, access.load(t.grad + i), p, access.load(t.m + i), access.load(t.v + i));
+    access.store(t.m + i, s.m);
+    access.store(t.v + i, s.v);
+    finish<kRounds>(t, access, i, p, s, mine);
   });
-  counts.nonzero += nonzero;
-  counts.lost += lost;
+  counts.nonzero += mine.nonzero;
+  counts.lost += mine.lost;
+}
+
+// A block's 8-bit states. m and v are buffers of one block.
+struct Codes {
+  uint8_t *m, *v;
+  float *m_absmax, *v_absmax;
+};
+
+DY_INLINE float largest_magnitude(VI bits) {
+  return bits_absmax(static_cast<uint32_t>(hn::GetLane(hn::MaxOfLanes(kI32, bits))));
+}
+
+// A whole block: decoding, the step and the new scale in one loop, so that the divider works while codes are decoded.
+template <bool kRounds> DY_INLINE void update_block(const Constants& c, Tile t, const Codes& codes, UpdateCount& counts) {
+  UpdateCount mine;
+  const V m_scale(*codes.m_absmax), v_scale(*codes.v_absmax);
+  const VI magnitude = hn::Set(kI32, static_cast<int32_t>(kAbsMask));
+  VI m_most = hn::Zero(kI32), v_most = m_most;
+  for (int64_t i = 0; i < kAdamwBlock; i += V::size()) {
+    const V p = V::load(t.param + i);
+    const V m = V(SignedDynamic8::decode_lanes(codes.m + i)) * m_scale,
+            v = V(UnsignedDynamic8::decode_lanes(codes.v + i)) * v_scale;
+    const Step s = advance(c, V::load(t.grad + i), p, m, v);
+    s.m.store(t.m + i);
+    s.v.store(t.v + i);
+    m_most = hn::Max(m_most, hn::And(magnitude, hn::BitCast(kI32, s.m.v)));  // as integers: NaN > inf > finite
+    v_most = hn::Max(v_most, hn::And(magnitude, hn::BitCast(kI32, s.v.v)));
+    finish<kRounds>(t, WholeVector<float>(), i, p, s, mine);
+  }
+  *codes.m_absmax = largest_magnitude(m_most);
+  *codes.v_absmax = largest_magnitude(v_most);
+  SignedDynamic8::encode(t.m, codes.m, kAdamwBlock, *codes.m_absmax);
+  UnsignedDynamic8::encode(t.v, codes.v, kAdamwBlock, *codes.v_absmax);
+  counts.nonzero += mine.nonzero;
+  counts.lost += mine.lost;
+}
+
+// Elements [at, at + n) of arrays with 8-bit states, at a multiple of kAdamwBlock; t names everything but m and v.
+template <bool kRounds>
+void update_codes(const AdamwArrays& a, const Constants& c, Tile t, int64_t at, int64_t n, UpdateCount& counts) {
+  alignas(64) float m[kAdamwBlock], v[kAdamwBlock];
+  t.m = m;
+  t.v = v;
+  for (int64_t i = 0; i < n; i += kAdamwBlock) {
+    const int64_t block = (at + i) / kAdamwBlock, count = min_of(kAdamwBlock, n - i);
+    const Codes codes{static_cast<uint8_t*>(a.m.data) + at + i, static_cast<uint8_t*>(a.v.data) + at + i, a.m.absmax + block,
+                      a.v.absmax + block};
+    if (count == kAdamwBlock) {
+      update_block<kRounds>(c, t, codes, counts);
+    } else {
+      SignedDynamic8::decode(codes.m, *codes.m_absmax, m, count);
+      UnsignedDynamic8::decode(codes.v, *codes.v_absmax, v, count);
+      update<kRounds>(c, t, count, counts);
+      *codes.m_absmax = SignedDynamic8::encode_block(m, codes.m, count);
+      *codes.v_absmax = UnsignedDynamic8::encode_block(v, codes.v, count);
+    }
+    t.grad += count;
+    t.param += count;
+    t.updated += count;
+    t.moved += kRounds ? count : 0;
+  }
+}
+
+template <bool kRounds>
+void update_tile(const AdamwArrays& a, const Constants& c, Tile t, int64_t at, int64_t n, UpdateCount& counts) {
+  if (a.m.absmax) return update_codes<kRounds>(a, c, t, at, n, counts);
+  t.m = static_cast<float*>(a.m.data) + at;
+  t.v = static_cast<float*>(a.v.data) + at;
+  update<kRounds>(c, t, n, counts);
 }
 
 void count_rounded(const float* moved, const float* before, const float* after, int64_t n, UpdateCount& counts) {
+  UpdateCount mine;
   for_vectors<float>(n, [&](auto access, int64_t i) {
     const auto real = access.only(access.load(moved + i) != V(0));
-    counts.nonzero += int64_t(count(real));
-    counts.lost += int64_t(count(real & (access.load(before + i) == access.load(after + i))));
+    mine.nonzero += int64_t(count(real));
+    mine.lost += int64_t(count(real & (access.load(before + i) == access.load(after + i))));
   });
-}
-
-template <class Code> float* open_state(const AdamwState& s, int64_t at, int64_t n, float* buffer) {
-  if (!s.absmax) return static_cast<float*>(s.data) + at;
-  const auto* codes = static_cast<const uint8_t*>(s.data) + at;
-  for (int64_t i = 0; i < n; i += kAdamwBlock) {
-    Code::decode(codes + i, s.absmax[(at + i) / kAdamwBlock], buffer + i, min_of(kAdamwBlock, n - i));
-  }
-  return buffer;
-}
-
-template <class Code> void close_state(const AdamwState& s, int64_t at, int64_t n, const float* buffer) {
-  if (!s.absmax) return;
-  auto* codes = static_cast<uint8_t*>(s.data) + at;
-  for (int64_t i = 0; i < n; i += kAdamwBlock) {
-    s.absmax[(at + i) / kAdamwBlock] = Code::encode_block(buffer + i, codes + i, min_of(kAdamwBlock, n - i));
-  }
+  counts.nonzero += mine.nonzero;
+  counts.lost += mine.lost;
 }
 
 // Elements [at, at + n), at a multiple of kAdamwBlock, n <= kStepTile.
-void step_tile(const AdamwArrays& a, const AdamwStep& step, const Constants& c, int64_t at, int64_t n, UpdateCount& counts) {
-  alignas(64) float grad[kStepTile], param[kStepTile], m[kStepTile], v[kStepTile], updated[kStepTile], moved[kStepTile];
+void step_tile(const AdamwArrays& a, const Constants& c, Round rounding, int64_t at, int64_t n, UpdateCount& counts) {
+  alignas(64) float grad[kStepTile], param[kStepTile], updated[kStepTile], moved[kStepTile];
   Tile t{};
   t.grad = read_tile(a.grad, at, n, grad);
-  t.m = open_state<SignedDynamic8>(a.m, at, n, m);
-  t.v = open_state<UnsignedDynamic8>(a.v, at, n, v);
   if (stores<float>(a.param.format)) {
-    t.param = t.updated = static_cast<float*>(a.param.data) + at;
-    update<false>(c, t, n, counts);
-  } else {
-    const FormatDef& def = *a.param.format->def;
-    void* stored = element(a.param, at);
-    def.decode(stored, param, n);
-    t.param = param;
-    t.updated = updated;
-    t.moved = moved;
-    update<true>(c, t, n, counts);
-    Round rounding = step.rounding;
-    rounding.index += static_cast<uint64_t>(at);
-    def.encode(updated, stored, n, rounding);
-    def.decode(stored, updated, n);
-    count_rounded(moved, param, updated, n, counts);
+    t.updated = static_cast<float*>(a.param.data) + at;
+    t.param = t.updated;
+    return update_tile<false>(a, c, t, at, n, counts);
   }
-  close_state<SignedDynamic8>(a.m, at, n, t.m);
-  close_state<UnsignedDynamic8>(a.v, at, n, t.v);
+  const FormatDef& def = *a.param.format->def;
+  void* stored = element(a.param, at);
+  def.decode(stored, param, n);
+  t.param = param;
+  t.updated = updated;
+  t.moved = moved;
+  update_tile<true>(a, c, t, at, n, counts);
+  rounding.index += static_cast<uint64_t>(at);
+  def.encode(updated, stored, n, rounding);
+  def.decode(stored, updated, n);
+  count_rounded(moved, param, updated, n, counts);
 }
 
 UpdateCount step(const AdamwArrays& a, const AdamwStep& step) {
@@ -121,7 +182,7 @@ UpdateCount step(const AdamwArrays& a, const AdamwStep& step) {
     UpdateCount mine;
     const int64_t stop = min_of(a.n, end * kAdamwBlock);
     for (int64_t at = begin * kAdamwBlock; at < stop; at += kStepTile)
-      step_tile(a, step, c, at, min_of(kStepTile, stop - at), mine);
+      step_tile(a, c, step.rounding, at, min_of(kStepTile, stop - at), mine);
     __atomic_fetch_add(&total.nonzero, mine.nonzero, __ATOMIC_RELAXED);
     __atomic_fetch_add(&total.lost, mine.lost, __ATOMIC_RELAXED);
   });

@@ -152,7 +152,8 @@ struct Scatter {
     // Right to left: a dot that has nothing on its right is labelled there, and so on.
     std::vector<size_t> order(f.dots.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return f.dots[a].x > f.dots[b].x; });
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return f.dots[a].x != f.dots[b].x ? f.dots[a].x > f.dots[b].x : a < b; });
     for (size_t i : order) place(f.dots[i], taken);
   }
 

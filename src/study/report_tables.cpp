@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "study/charts.h"
 #include "study/numbers.h"
@@ -117,9 +118,8 @@ std::string rounding_table(const StudyResult& s) {
   h.head({"recipe", "op", "module", "dtype", "overflows", "flushed to zero"});
   for (const RecipeResult& r : s.recipes) {
     std::vector<RoundingEvents> sorted = r.rounding;
-    std::stable_sort(sorted.begin(), sorted.end(), [](const RoundingEvents& a, const RoundingEvents& b) {
-      return a.overflows != b.overflows ? a.overflows > b.overflows : a.flushed > b.flushed;
-    });
+    const auto key = [](const RoundingEvents& e) { return std::tuple(-e.overflows, -e.flushed, e.op, e.module, e.dtype); };
+    std::sort(sorted.begin(), sorted.end(), [&](const RoundingEvents& a, const RoundingEvents& b) { return key(a) < key(b); });
     for (size_t i = 0; i < std::min(kRows, sorted.size()); ++i) {
       const RoundingEvents& e = sorted[i];
       h.row(false);

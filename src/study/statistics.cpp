@@ -107,25 +107,22 @@ LossDelta no_difference() {
   return d;
 }
 
-namespace {
-double log_sum_exp(std::span<const float> x, double largest) {
-  double sum = 0;
-  for (float v : x) sum += std::exp(double(v) - largest);
-  return largest + std::log(sum);
-}
-}  // namespace
-
-double kl_divergence(std::span<const float> p, std::span<const float> q) {
-  DY_ASSERT(p.size() == q.size());
-  const int64_t top_p = argmax(p), top_q = argmax(q);
-  if (top_p < 0 || top_q < 0) return kUnknown;
-  const double log_zp = log_sum_exp(p, p[size_t(top_p)]), log_zq = log_sum_exp(q, q[size_t(top_q)]);
-  double sum = 0;
-  for (size_t i = 0; i < p.size(); ++i) {
-    const double log_p = double(p[i]) - log_zp;
-    if (const double share = std::exp(log_p); share > 0) sum += share * (log_p - (double(q[i]) - log_zq));
+// sum p (log p - log q) with p = e^(x - a) / S and q = e^(y - b) / T is sum p ((x - a) - (y - b)) + log T - log S: one pass,
+// two exponentials per entry. About 10 us for 256 entries: a whole validation text asks for parallel_for over its tokens.
+double kl_divergence(std::span<const float> x, std::span<const float> y) {
+  DY_ASSERT(x.size() == y.size());
+  const int64_t top_x = argmax(x), top_y = argmax(y);
+  if (top_x < 0 || top_y < 0) return kUnknown;
+  const double a = x[size_t(top_x)], b = y[size_t(top_y)];
+  double s = 0, t = 0, cross = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double e = std::exp(double(x[i]) - a);
+    s += e;
+    t += std::exp(double(y[i]) - b);
+    if (e > 0) cross += e * ((double(x[i]) - a) - (double(y[i]) - b));
   }
-  return sum < 0 ? 0 : sum;  // rounding may leave -1e-17; a NaN (infinite logits) passes through
+  const double kl = cross / s + std::log(t) - std::log(s);
+  return kl < 0 ? 0 : kl;  // rounding may leave -1e-16; a NaN (infinite logits) passes through
 }
 
 int64_t argmax(std::span<const float> x) {

@@ -88,7 +88,8 @@ std::vector<double> spread(const std::vector<double>& wanted, double gap, double
   if (n > 1) gap = std::min(gap, (hi - lo) / double(n - 1));
   std::vector<size_t> order(n);
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return wanted[a] < wanted[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return wanted[a] != wanted[b] ? wanted[a] < wanted[b] : a < b; });
   // Neighbours that collide join into a block at the mean of what they want (the least squares solution); blocks may join
   // again.
   struct Block {

@@ -32,7 +32,8 @@ struct Storage {
   void* foreign = nullptr;
 };
 
-inline constexpr uint8_t kRequiresGrad = 1, kContiguous = 2, kNumber = 4;  // kNumber: a plain number made into a 0-d tensor
+inline constexpr uint8_t kRequiresGrad = 1, kContiguous = 2, kNumber = 4,
+                         kParameter = 8;  // kNumber: a plain number made into a 0-d tensor; kParameter: shown to Python as nn.Parameter
 
 struct TensorImpl {
   std::atomic<int32_t> refs{1};
@@ -43,6 +44,7 @@ struct TensorImpl {
   int64_t offset = 0, numel = 1;
   Node* node = nullptr;      // what made it, if recorded
   AutoMeta* meta = nullptr;  // of leaves that require grad
+  void* face = nullptr;      // the Python object that shows it, while one lives
   int64_t sizes[kMaxDims], strides[kMaxDims];
 
   bool contiguous() const { return flags & kContiguous; }

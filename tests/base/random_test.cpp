@@ -44,15 +44,15 @@ TEST(Random, KernelIsTheScalarFunction) {
       std::vector<double> f64(n + 1, -7);
       random_kernel().uniform_f64(kSeed, kStream, begin, n, f64.data());
       for (int64_t i = 0; i < n; i++) {
-        uint64_t w = random_word(kSeed, kStream, 2 * (begin + i)) | uint64_t(random_word(kSeed, kStream, 2 * (begin + i) + 1)) << 32;
+        uint64_t w = random_word(kSeed, kStream, 2 * (begin + i)) | uint64_t(random_word(kSeed, kStream, 2 * (begin + i) + 1))
+                                                                        << 32;
         ASSERT_EQ(f64[i], double(w >> 11) * 0x1p-53);
       }
       EXPECT_EQ(f64[n], -7);
     }
 }
 
-template <class T>
-void check_normal_cuts(void (*kernel)(uint64_t, uint64_t, uint64_t, int64_t, T*)) {
+template <class T> void check_normal_cuts(void (*kernel)(uint64_t, uint64_t, uint64_t, int64_t, T*)) {
   std::vector<T> whole(500), part(500);
   kernel(kSeed, kStream, 0, 500, whole.data());
   for (int64_t begin : {0, 1, 2, 3, 5, 17, 32, 100})
@@ -77,22 +77,22 @@ TEST(Random, NormalsAreBoxMuller) {
   random_kernel().normal_f64(kSeed, kStream, 0, n, f64.data());
   for (int k = 0; k < n / 2; k++) {
     auto check = [&](double radius, double angle, int bits, double z0, double z1, double tolerance) {
-      double x = radius * (bits & 1 ? std::sin(angle) : std::cos(angle)), y = radius * (bits & 1 ? std::cos(angle) : std::sin(angle));
+      double x = radius * (bits & 1 ? std::sin(angle) : std::cos(angle)),
+             y = radius * (bits & 1 ? std::cos(angle) : std::sin(angle));
       ASSERT_NEAR(z0, bits & 4 ? -x : x, tolerance) << k;
       ASSERT_NEAR(z1, bits & 2 ? -y : y, tolerance) << k;
     };
     uint32_t u = random_word(kSeed, kStream, 2 * k), v = random_word(kSeed, kStream, 2 * k + 1);
-    check(std::sqrt(-2 * std::log(((u >> 1) + 0.5) * 0x1p-31)), ((v & 0x1fffffff) + 0.5) * 0x1p-29 * M_PI / 4, v >> 29, f32[2 * k],
-          f32[2 * k + 1], 3e-6);
+    check(std::sqrt(-2 * std::log(((u >> 1) + 0.5) * 0x1p-31)), ((v & 0x1fffffff) + 0.5) * 0x1p-29 * M_PI / 4, v >> 29,
+          f32[2 * k], f32[2 * k + 1], 3e-6);
     PhiloxBlock b = philox(k, kStream, kSeed);
     uint64_t p = b[0] | uint64_t(b[1]) << 32, q = b[2] | uint64_t(b[3]) << 32;
-    check(std::sqrt(-2 * std::log(double(p >> 12) * 0x1p-52 + 0x1p-53)), (double((q << 3) >> 12) * 0x1p-52 + 0x1p-53) * M_PI / 4,
-          int(q >> 61), f64[2 * k], f64[2 * k + 1], 1e-14);
+    check(std::sqrt(-2 * std::log(double(p >> 12) * 0x1p-52 + 0x1p-53)),
+          (double((q << 3) >> 12) * 0x1p-52 + 0x1p-53) * M_PI / 4, int(q >> 61), f64[2 * k], f64[2 * k + 1], 1e-14);
   }
 }
 
-template <class T>
-void check_moments(T* x, int64_t n) {
+template <class T> void check_moments(T* x, int64_t n) {
   double m1 = 0, m2 = 0, m3 = 0, m4 = 0, neighbours = 0;
   for (int64_t i = 0; i < n; i++) {
     double v = x[i];
@@ -139,7 +139,8 @@ TEST(Random, ThreadsDoNotMatter) {
 TEST(Random, SeedsAndStreamsDiffer) {
   std::set<uint32_t> words;
   for (uint64_t a = 0; a < 20; a++)
-    for (uint64_t b = 0; b < 20; b++) words.insert(random_word(a, b, 0)), words.insert(random_word(a << 32, b << 40, 1ull << 60));
+    for (uint64_t b = 0; b < 20; b++)
+      words.insert(random_word(a, b, 0)), words.insert(random_word(a << 32, b << 40, 1ull << 60));
   EXPECT_EQ(words.size(), 800u);
 }
 

@@ -8,21 +8,18 @@
 namespace dyadic {
 namespace {
 
-template <class T>
-std::vector<T> as(DType from, const void* source, DType to, int64_t n, const Round& round = {}) {
+template <class T> std::vector<T> as(DType from, const void* source, DType to, int64_t n, const Round& round = {}) {
   std::vector<T> out(static_cast<size_t>(n));
   convert(*from.format(), source, *to.format(), out.data(), n, round);
   return out;
 }
-template <class From, class To>
-To one(DType from, From x, DType to) {
-  return as<To>(from, &x, to, 1)[0];
-}
+template <class From, class To> To one(DType from, From x, DType to) { return as<To>(from, &x, to, 1)[0]; }
 
 TEST(Convert, F64IsRoundedOnceTo16Bits) {
   for (DType to : {bf16, f16}) {
     const FormatDef& d = *to.format()->def;
-    for (double base : {1.0, 1.0 + d.eps, 3.0, d.min_normal, 1024 * d.min_subnormal, d.min_subnormal, 3 * d.min_subnormal, d.max}) {
+    for (double base :
+         {1.0, 1.0 + d.eps, 3.0, d.min_normal, 1024 * d.min_subnormal, d.min_subnormal, 3 * d.min_subnormal, d.max}) {
       const double ulp = std::max(std::ldexp(d.eps, std::ilogb(base)), d.min_subnormal), tie = base + ulp / 2;
       const uint64_t low = d.encode1(*to.format(), base), even = low + low % 2;
       for (double sign : {1.0, -1.0}) {
@@ -30,7 +27,8 @@ TEST(Convert, F64IsRoundedOnceTo16Bits) {
         // Rounding to f32 first would make ties of both neighbours.
         EXPECT_EQ((one<double, uint16_t>(f64, sign * tie, to)), even | s) << to.name() << " " << base;
         EXPECT_EQ((one<double, uint16_t>(f64, sign * std::nextafter(tie, 0.0), to)), low | s) << to.name() << " " << base;
-        EXPECT_EQ((one<double, uint16_t>(f64, sign * std::nextafter(tie, INFINITY), to)), (low + 1) | s) << to.name() << " " << base;
+        EXPECT_EQ((one<double, uint16_t>(f64, sign * std::nextafter(tie, INFINITY), to)), (low + 1) | s)
+            << to.name() << " " << base;
       }
     }
     EXPECT_EQ((one<double, uint16_t>(f64, 1e300, to)), d.encode1(*to.format(), INFINITY));
@@ -48,7 +46,9 @@ TEST(Convert, RoundToOddMatchesItsDefinitionOnEveryLane) {
     const int exponent = i % 3 ? int(bits() % 300) - 155 : int(bits() % 4) - 128;
     x.push_back(std::ldexp(double(bits() >> 11) * (bits() & 1 ? 1 : -1), exponent - 52));
   }
-  for (double v : {0.0, -0.0, 1.0, 0x1p-126, 0x1p-149, 0x1p-150, 0x1.8p-149, 0x1.fffffffp127, 0x1p128, -HUGE_VAL, 0x1.000001p-126}) x.push_back(v);
+  for (double v :
+       {0.0, -0.0, 1.0, 0x1p-126, 0x1p-149, 0x1p-150, 0x1.8p-149, 0x1.fffffffp127, 0x1p128, -HUGE_VAL, 0x1.000001p-126})
+    x.push_back(v);
   std::vector<float> got(x.size());
   convert_compute(Compute::f64, x.data(), Compute::f32, got.data(), int64_t(x.size()), true);
   for (size_t i = 0; i < x.size(); ++i) {
@@ -66,14 +66,18 @@ TEST(Convert, RoundToOddMatchesItsDefinitionOnEveryLane) {
 
 TEST(Convert, IntegersAreRoundedOnceTo16Bits) {
   // Just above a tie of f16 or bf16: lost if f32 came to the tie first.
-  EXPECT_EQ((one<int64_t, uint16_t>(i64, (int64_t{1} << 40) + (int64_t{1} << 32) + 1, bf16)), (one<float, uint16_t>(f32, 0x1.02p40f, bf16)));
-  EXPECT_EQ((one<int64_t, uint16_t>(i64, (int64_t{1} << 40) + (int64_t{1} << 32), bf16)), (one<float, uint16_t>(f32, 0x1p40f, bf16)));
-  EXPECT_EQ((one<int64_t, uint16_t>(i64, -((int64_t{1} << 62) + (int64_t{1} << 54) + 1), bf16)), (one<float, uint16_t>(f32, -0x1.02p62f, bf16)));
+  EXPECT_EQ((one<int64_t, uint16_t>(i64, (int64_t{1} << 40) + (int64_t{1} << 32) + 1, bf16)),
+            (one<float, uint16_t>(f32, 0x1.02p40f, bf16)));
+  EXPECT_EQ((one<int64_t, uint16_t>(i64, (int64_t{1} << 40) + (int64_t{1} << 32), bf16)),
+            (one<float, uint16_t>(f32, 0x1p40f, bf16)));
+  EXPECT_EQ((one<int64_t, uint16_t>(i64, -((int64_t{1} << 62) + (int64_t{1} << 54) + 1), bf16)),
+            (one<float, uint16_t>(f32, -0x1.02p62f, bf16)));
   EXPECT_EQ((one<int32_t, uint16_t>(i32, (1 << 30) + (1 << 22) + 1, bf16)), (one<float, uint16_t>(f32, 0x1.02p30f, bf16)));
   EXPECT_EQ((one<int32_t, uint16_t>(i32, (1 << 30) + (1 << 22), bf16)), (one<float, uint16_t>(f32, 0x1p30f, bf16)));
   EXPECT_EQ((one<int64_t, float>(i64, (int64_t{1} << 25) + 3, f32)), 33554436.0f);
   EXPECT_EQ((one<int64_t, uint16_t>(i64, 70000, f16)), 0x7c00);
-  EXPECT_EQ((one<int64_t, uint16_t>(i64, std::numeric_limits<int64_t>::min(), bf16)), (one<float, uint16_t>(f32, -0x1p63f, bf16)));
+  EXPECT_EQ((one<int64_t, uint16_t>(i64, std::numeric_limits<int64_t>::min(), bf16)),
+            (one<float, uint16_t>(f32, -0x1p63f, bf16)));
 }
 
 TEST(Convert, FloatsTruncateToIntegers) {

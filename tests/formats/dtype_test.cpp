@@ -18,9 +18,7 @@ const std::string kEarly = nf4.name() + " " + DType::parse("bfloat16").name() + 
 std::string error_of(const std::string& text) {
   try {
     DType::parse(text);
-  } catch (const ValueError& e) {
-    return e.what();
-  }
+  } catch (const ValueError& e) { return e.what(); }
   return "no error";
 }
 
@@ -35,8 +33,8 @@ TEST(DType, Names) {
   EXPECT_EQ(names, (std::vector<std::string>{"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool",
                                              "dynamic8(block=256)", "i8(row)", "q8_0", "udynamic8(block=256)", "fp4(block=64)",
                                              "i4(group=32)", "nf4(block=64,double)", "q4_0"}));
-  EXPECT_EQ(long_names, (std::vector<std::string>{"float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8",
-                                                  "uint8", "bool"}));
+  EXPECT_EQ(long_names, (std::vector<std::string>{"float64", "float32", "float16", "bfloat16", "int64", "int32", "int16",
+                                                  "int8", "uint8", "bool"}));
   EXPECT_EQ(DType().name(), "none");
   EXPECT_FALSE(DType());
 }
@@ -75,22 +73,29 @@ TEST(DType, TextsRoundTrip) {
 }
 
 TEST(DType, BadTexts) {
-  EXPECT_EQ(error_of("bf17"), "dtype: no such format: text is \"bf17\"; did you mean bf16? known are f64, f32, f16, bf16, i64, i32, "
-                              "i16, i8, u8, bool, dynamic8(block=256), i8(row), q8_0, udynamic8(block=256), fp4(block=64), "
-                              "i4(group=32), nf4(block=64,double), q4_0");
+  EXPECT_EQ(error_of("bf17"),
+            "dtype: no such format: text is \"bf17\"; did you mean bf16? known are f64, f32, f16, bf16, i64, i32, "
+            "i16, i8, u8, bool, dynamic8(block=256), i8(row), q8_0, udynamic8(block=256), fp4(block=64), "
+            "i4(group=32), nf4(block=64,double), q4_0");
   EXPECT_NE(error_of("").find("dtype: no such format: text is \"\"; known are f64"), std::string::npos);
   EXPECT_NE(error_of("complicated").find("; known are f64"), std::string::npos);
   EXPECT_EQ(error_of("bf16(row)"), "dtype: bf16 has no options: text is \"bf16(row)\"; write bf16");
-  EXPECT_EQ(error_of("nf4(block=64"), "dtype: the closing parenthesis is missing: text is \"nf4(block=64\"; nf4 takes block=N, double");
-  EXPECT_EQ(error_of("nf4(group=64)"), "dtype: nf4 has no option \"group=64\": text is \"nf4(group=64)\"; nf4 takes block=N, double");
-  EXPECT_EQ(error_of("nf4(block=63)"),
-            "dtype: \"block=63\" needs an even number from 2 to 16777216: text is \"nf4(block=63)\"; nf4 takes block=N, double");
-  EXPECT_EQ(error_of("i4(row,group=32)"), "dtype: row, tensor and group exclude each other: text is \"i4(row,group=32)\"; i4 takes row, "
-                                          "tensor, group=N, zero, scale=f16|bf16|f32");
-  EXPECT_EQ(error_of("i8(row,row)"), "dtype: option \"row\" stands twice: text is \"i8(row,row)\"; i8 takes row, tensor, group=N, zero, "
-                                     "scale=f16|bf16|f32");
+  EXPECT_EQ(error_of("nf4(block=64"),
+            "dtype: the closing parenthesis is missing: text is \"nf4(block=64\"; nf4 takes block=N, double");
+  EXPECT_EQ(error_of("nf4(group=64)"),
+            "dtype: nf4 has no option \"group=64\": text is \"nf4(group=64)\"; nf4 takes block=N, double");
+  EXPECT_EQ(
+      error_of("nf4(block=63)"),
+      "dtype: \"block=63\" needs an even number from 2 to 16777216: text is \"nf4(block=63)\"; nf4 takes block=N, double");
+  EXPECT_EQ(error_of("i4(row,group=32)"),
+            "dtype: row, tensor and group exclude each other: text is \"i4(row,group=32)\"; i4 takes row, "
+            "tensor, group=N, zero, scale=f16|bf16|f32");
+  EXPECT_EQ(error_of("i8(row,row)"),
+            "dtype: option \"row\" stands twice: text is \"i8(row,row)\"; i8 takes row, tensor, group=N, zero, "
+            "scale=f16|bf16|f32");
   EXPECT_EQ(error_of("q8_0(group=32)"), "dtype: q8_0 has no option \"group=32\": text is \"q8_0(group=32)\"; q8_0 takes none");
-  for (const char* text : {"dynamic8(block=0)", "dynamic8(block=-4)", "dynamic8(block=)", "dynamic8(block=1e3)", "dynamic8(block=99999999999)"})
+  for (const char* text :
+       {"dynamic8(block=0)", "dynamic8(block=-4)", "dynamic8(block=)", "dynamic8(block=1e3)", "dynamic8(block=99999999999)"})
     EXPECT_NE(error_of(text).find("needs a number from 1 to 16777216"), std::string::npos) << text;
   for (const char* text : {"nf4()", "nf4(block)", "nf4(,)", "nf4(double,)", "i8(scale=i8)", "i8(row=1)", "i8(scale=)"})
     EXPECT_NE(error_of(text).find("is not understood"), std::string::npos) << text << ": " << error_of(text);
@@ -113,7 +118,8 @@ TEST(DType, Properties) {
     FAIL();
   } catch (const ValueError& e) {
     EXPECT_STREQ(e.what(),
-                 "itemsize: scaled elements have no size of their own: dtype is nf4(block=64,double); use bits() or the tensor's nbytes");
+                 "itemsize: scaled elements have no size of their own: dtype is nf4(block=64,double); use bits() or the "
+                 "tensor's nbytes");
   }
 }
 

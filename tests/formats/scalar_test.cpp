@@ -1,5 +1,5 @@
-// The 16-bit floats against independent scalar arithmetic (every pattern, ties, subnormals, NaN), stochastic rounding, integers, and
-// that every instruction set gives the same bits.
+// The 16-bit floats against independent scalar arithmetic (every pattern, ties, subnormals, NaN), stochastic rounding,
+// integers, and that every instruction set gives the same bits.
 #include <gtest/gtest.h>
 
 #include "tests/formats/helpers.h"
@@ -27,7 +27,8 @@ double value_of(const Small& s, uint32_t code) {
   return sign * (exponent ? std::ldexp(1 + fraction, exponent - bias) : std::ldexp(fraction, 1 - bias));
 }
 
-// The nearest code by definition: all positive finite values are in order of code; the next above the largest counts as infinity.
+// The nearest code by definition: all positive finite values are in order of code; the next above the largest counts as
+// infinity.
 uint32_t nearest_of(const Small& s, double x) {
   const uint32_t sign = std::signbit(x) ? 0x8000 : 0, infinity = uint32_t((1 << s.exponent_bits) - 1) << s.mantissa_bits;
   const double size = std::fabs(x);
@@ -90,7 +91,8 @@ TEST(Formats, SmallFloatsEncodeNearestEven) {
         if (std::isnan(x[i])) {
           const uint32_t quiet = 1u << (s.mantissa_bits - 1), top = ((1u << s.exponent_bits) - 1) << s.mantissa_bits;
           const uint32_t payload = (bits_of(x[i]) >> (23 - s.mantissa_bits)) & (quiet - 1);
-          ASSERT_EQ(got[i], ((bits_of(x[i]) >> 31) << 15 | top | quiet | payload)) << f.text << std::hex << " " << bits_of(x[i]);
+          ASSERT_EQ(got[i], ((bits_of(x[i]) >> 31) << 15 | top | quiet | payload))
+              << f.text << std::hex << " " << bits_of(x[i]);
         } else {
           ASSERT_EQ(got[i], want[i]) << f.text << std::hex << " " << bits_of(x[i]);
           ASSERT_EQ(f.def->encode1(f, x[i]), want[i]) << f.text << std::hex << " " << bits_of(x[i]);
@@ -187,9 +189,9 @@ TEST(Formats, StochasticRoundingDoesNotDependOnTheCut) {
   }
 }
 
-template <class T>
-void check_integer(DType dtype) {
-  const std::vector<int32_t> values = {0, 1, -1, 127, 128, 255, 256, -128, -129, 32767, 32768, -32769, 65536, INT32_MAX, INT32_MIN};
+template <class T> void check_integer(DType dtype) {
+  const std::vector<int32_t> values = {0,    1,     -1,    127,    128,   255,       256,      -128,
+                                       -129, 32767, 32768, -32769, 65536, INT32_MAX, INT32_MIN};
   for (const Format& f : on_every_isa(*dtype.format())) {
     std::vector<T> stored(values.size());
     std::vector<int32_t> back(values.size());

@@ -52,7 +52,7 @@ class Layers(Folder):
                     'src/low/a.cpp:2: low includes "mid/a.h", and mid is above it')
 
     def test_not_rooted(self):
-        self.write("src/low/a.cpp", '#include "a.h"\n')
+        self.write("src/low/a.cpp", '#include "a.h"\n#include "generated_list.h"\n')
         self.expect('src/low/a.cpp:1: "a.h" does not begin with a layer\'s folder or dyadic/')
 
     def test_folders(self):

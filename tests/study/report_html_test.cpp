@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <regex>
+#include <cctype>
+#include <string>
+#include <vector>
 
 #include "sample_result.h"
 #include "study/charts.h"
@@ -46,7 +48,11 @@ void expect_sound(const std::string& html) {
   for (const char* outside : {"http:", "https:", "//", "<script", "@import", "<link", "src=", "href="})
     EXPECT_FALSE(has(html, outside)) << outside;
   // Figures that are not finite must reach neither a coordinate nor a reader.
-  EXPECT_FALSE(std::regex_search(html, std::regex("[^a-z](nan|inf)[^a-z]"))) << "nan or inf";
+  for (const std::string word : {"nan", "inf"}) {
+    for (size_t at = html.find(word); at != std::string::npos; at = html.find(word, at + 1)) {
+      EXPECT_TRUE(std::isalpha(html[at - 1]) || std::isalpha(html[at + 3])) << html.substr(at - 40, 80);
+    }
+  }
 }
 
 TEST(ReportHtml, HoldsEverything) {

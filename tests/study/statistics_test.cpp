@@ -123,6 +123,7 @@ TEST(Statistics, Divergence) {
   const auto p = logs({.2, .3, .5}, 0);
   EXPECT_EQ(kl_divergence(p, p), 0);
   EXPECT_NEAR(kl_divergence(logs({1, 0, 1}, 0), logs({1, 5, 1}, 0)), std::log(3.5), 1e-6);  // p = 0 adds nothing
+  EXPECT_EQ(kl_divergence(std::vector<float>{0, 0}, std::vector<float>{0, -INFINITY}), INFINITY);
   EXPECT_TRUE(std::isnan(kl_divergence(std::vector<float>{0, NAN}, std::vector<float>{0, 0})));
   EXPECT_EQ(argmax(std::vector<float>{1, 5, 5}), 1);
   EXPECT_EQ(argmax(std::vector<float>{1, NAN}), -1);

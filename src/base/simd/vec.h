@@ -141,9 +141,10 @@ template <class T> struct Vec {
   friend DY_INLINE M operator>(Vec a, Vec b) { return hn::Gt(a.v, b.v); }
   friend DY_INLINE M operator>=(Vec a, Vec b) { return hn::Ge(a.v, b.v); }
   friend DY_INLINE M operator==(Vec a, Vec b) { return hn::Eq(a.v, b.v); }
-  friend DY_INLINE M operator!=(Vec a, Vec b) { return hn::Ne(a.v, b.v); }
+  // Not Highway's Ne: with AVX2 and AVX-512 that of version 1.0.3 is false for NaN.
+  friend DY_INLINE M operator!=(Vec a, Vec b) { return hn::Not(hn::Eq(a.v, b.v)); }
 
-  friend DY_INLINE M isnan(Vec x) { return hn::Ne(x.v, x.v); }
+  friend DY_INLINE M isnan(Vec x) { return hn::IsNaN(x.v); }
   friend DY_INLINE M isinf(Vec x) { return hn::Eq(hn::Abs(x.v), hn::Set(d, T(kInf))); }
   friend DY_INLINE M isfinite(Vec x) { return hn::Lt(hn::Abs(x.v), hn::Set(d, T(kInf))); }
 
@@ -151,8 +152,8 @@ template <class T> struct Vec {
   friend DY_INLINE Vec fma(Vec a, Vec b, Vec c) { return hn::MulAdd(a.v, b.v, c.v); }
   friend DY_INLINE Vec abs(Vec x) { return hn::Abs(x.v); }
   // NaN if either is NaN. The machine's min gives the second operand when one is NaN, hence the blend for the first.
-  friend DY_INLINE Vec min(Vec a, Vec b) { return hn::IfThenElse(hn::Ne(a.v, a.v), a.v, hn::Min(a.v, b.v)); }
-  friend DY_INLINE Vec max(Vec a, Vec b) { return hn::IfThenElse(hn::Ne(a.v, a.v), a.v, hn::Max(a.v, b.v)); }
+  friend DY_INLINE Vec min(Vec a, Vec b) { return hn::IfThenElse(hn::IsNaN(a.v), a.v, hn::Min(a.v, b.v)); }
+  friend DY_INLINE Vec max(Vec a, Vec b) { return hn::IfThenElse(hn::IsNaN(a.v), a.v, hn::Max(a.v, b.v)); }
   friend DY_INLINE Vec floor(Vec x) { return hn::Floor(x.v); }
   friend DY_INLINE Vec ceil(Vec x) { return hn::Ceil(x.v); }
   friend DY_INLINE Vec trunc(Vec x) { return hn::Trunc(x.v); }
@@ -176,10 +177,10 @@ template <class T> struct Vec {
     template <class V> static DY_INLINE V combine(V a, V b) { return hn::Add(a, b); }
   };
   struct Max {
-    template <class V> static DY_INLINE V combine(V a, V b) { return hn::IfThenElse(hn::Ne(a, a), a, hn::Max(a, b)); }
+    template <class V> static DY_INLINE V combine(V a, V b) { return hn::IfThenElse(hn::IsNaN(a), a, hn::Max(a, b)); }
   };
   struct Min {
-    template <class V> static DY_INLINE V combine(V a, V b) { return hn::IfThenElse(hn::Ne(a, a), a, hn::Min(a, b)); }
+    template <class V> static DY_INLINE V combine(V a, V b) { return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b)); }
   };
   template <class Op, class Tag, class V> static DY_INLINE T tree(Tag, V v) {
     if constexpr (hn::MaxLanes(Tag()) == 1) {

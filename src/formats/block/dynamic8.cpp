@@ -3,6 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr FormatDef dynamic8_format = dynamic_format<true>("dynamic8", "signed dynamic 8-bit code in flat blocks (bitsandbytes)");
+extern constexpr FormatDef dynamic8_format =
+    dynamic_format<true>("dynamic8", "signed dynamic 8-bit code in flat blocks (bitsandbytes)");
 
 }  // namespace dyadic::DY_ISA

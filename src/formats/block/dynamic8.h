@@ -1,12 +1,12 @@
-// The dynamic 8-bit code: a sign (signed codebook), a decade counted in unary and a linear fraction (Dettmers, "8-Bit Approximations
-// for Parallelism in Deep Learning", 2015; the codebooks are those of bitsandbytes' create_dynamic_map). Blocks share one f32 absmax.
-// Tile functions for kernels that keep their state in it (8-bit AdamW) and for double quantization.
+// The dynamic 8-bit code: a sign (signed codebook), a decade counted in unary and a linear fraction (Dettmers, "8-Bit
+// Approximations for Parallelism in Deep Learning", 2015; the codebooks are those of bitsandbytes' create_dynamic_map). Blocks
+// share one f32 absmax. Tile functions for kernels that keep their state in it (8-bit AdamW) and for double quantization.
 //
 // The codebook, by magnitude index m: 0, then for decade i = 0..6 the n = 2^i (unsigned: 2^(i+1)) values
 //   10^(i-6) (0.1 + 0.9 (j + 1/2) / n) = (2n + 18j + 9) / (20 n 10^(6-i)),  j = m - n,
-// then 1. Signed: code = 127 + m or 127 - m, so -1 is not representable (the lowest is -0.99297). Unsigned: code = m - 1, and zero is
-// m = 1. Values are the decimal ones rounded once to f32; PyTorch computes the same in f32 and is up to an ulp off, which differs
-// between its versions and devices.
+// then 1. Signed: code = 127 + m or 127 - m, so -1 is not representable (the lowest is -0.99297). Unsigned: code = m - 1, and
+// zero is m = 1. Values are the decimal ones rounded once to f32; PyTorch computes the same in f32 and is up to an ulp off,
+// which differs between its versions and devices.
 //
 // Encoding: the nearest code. A value within 2^-16 of a code's width from the midpoint of two may get either, the same on every
 // machine: products and sums are rounded one by one, never fused.
@@ -19,7 +19,8 @@ struct DynamicTables {
   float value[256];  // by code
   // Decoding, by (class of m) & 7: value = (9 (2m + 1) - q) / d; 1/d as a sum of two f32.
   float q[16], inverse_high[16], inverse_low[16];
-  // Encoding, by decade: the lowest y of the *next* decade (the midpoint between their neighbours), and m = floor(y a + b) <= top.
+  // Encoding, by decade: the lowest y of the *next* decade (the midpoint between their neighbours), and m = floor(y a + b) <=
+  // top.
   float next[16], a[16], b[16], top[16];
 };
 
@@ -27,8 +28,7 @@ constexpr double power10(int n) { return n <= 0 ? 1.0 : 10.0 * power10(n - 1); }
 constexpr float above(double x) { return double(float(x)) < x ? bits_float(float_bits(float(x)) + 1) : float(x); }
 constexpr float below(float x) { return bits_float(float_bits(x) - 1); }
 
-template <bool kSigned>
-constexpr DynamicTables make_dynamic_tables() {
+template <bool kSigned> constexpr DynamicTables make_dynamic_tables() {
   DynamicTables t{};
   double d[8] = {};
   for (int i = 0; i < 7; ++i) {
@@ -52,7 +52,8 @@ constexpr DynamicTables make_dynamic_tables() {
   t.next[7] = bits_float(kInfBits);
   t.a[7] = 0;
   t.b[7] = t.top[7] = kSigned ? 128 : 256;
-  // Class of m: the exponent of 2m + 1, biased, and-ed with 7. Zero and the top share class 7 (unsigned: 0): one line holds both.
+  // Class of m: the exponent of 2m + 1, biased, and-ed with 7. Zero and the top share class 7 (unsigned: 0): one line holds
+  // both.
   for (int i = 0; i < 8; ++i) {
     const int n = kSigned ? 1 << i : 2 << i;
     const int at = (kSigned ? i : i + 1) & 7;
@@ -66,8 +67,7 @@ constexpr DynamicTables make_dynamic_tables() {
   return t;
 }
 
-template <bool kSigned>
-struct Dynamic8 {
+template <bool kSigned> struct Dynamic8 {
   static constexpr DynamicTables kTables = make_dynamic_tables<kSigned>();
 
   // The values (before the block's scale) of kLanes codes.
@@ -97,11 +97,13 @@ struct Dynamic8 {
   // The codes, as integers, of normalized values (finite, |x| <= 1 but for rounding). Unsigned: negative values give zero.
   static VI encode_lanes(VF x) {
     const VF y = kSigned ? hn::Abs(x) : hn::Max(x, hn::Zero(kF32));
-    // The bit pattern is a piecewise linear log2, at most 0.086 low: half a decade below it the decade found is right or one low.
-    const VF log10 = hn::Add(hn::Mul(hn::ConvertTo(kF32, hn::BitCast(kI32, y)), hn::Set(kF32, float(0.30102999566398120 / 8388608))),
-                             hn::Set(kF32, float(6.5 - 127 * 0.30102999566398120)));
+    // The bit pattern is a piecewise linear log2, at most 0.086 low: half a decade below it the decade found is right or one
+    // low.
+    const VF log10 =
+        hn::Add(hn::Mul(hn::ConvertTo(kF32, hn::BitCast(kI32, y)), hn::Set(kF32, float(0.30102999566398120 / 8388608))),
+                hn::Set(kF32, float(6.5 - 127 * 0.30102999566398120)));
     VI decade = truncate(hn::Max(log10, hn::Zero(kF32)));
-    decade = hn::Sub(decade, minus_one_if(hn::Ge(y, lookup8(kTables.next, decade))));
+    decade = count_if(decade, hn::Ge(y, lookup8(kTables.next, decade)));
     const VF line = hn::Add(hn::Mul(y, lookup8(kTables.a, decade)), lookup8(kTables.b, decade));
     const VI m = truncate(hn::Min(line, lookup8(kTables.top, decade)));
     if constexpr (!kSigned) return hn::Sub(m, hn::Set(kI32, 1));
@@ -162,8 +164,7 @@ using SignedDynamic8 = Dynamic8<true>;
 using UnsignedDynamic8 = Dynamic8<false>;
 
 // The code nearest to a value of [-1, 1], and its text without SIMD: encode_lanes for one element.
-template <bool kSigned>
-constexpr uint8_t dynamic_code(float x) {
+template <bool kSigned> constexpr uint8_t dynamic_code(float x) {
   const DynamicTables& t = Dynamic8<kSigned>::kTables;
   const float y = x < 0 ? (kSigned ? -x : 0.0f) : x;
   int decade = 0;

@@ -1,5 +1,5 @@
-// dynamic8 and udynamic8 as dtypes: flat blocks over storage order, one f32 absmax each (bitsandbytes' quantize_blockwise). The code
-// itself is dynamic8.h's.
+// dynamic8 and udynamic8 as dtypes: flat blocks over storage order, one f32 absmax each (bitsandbytes' quantize_blockwise). The
+// code itself is dynamic8.h's.
 #pragma once
 #include "base/parallel.h"
 #include "formats/block/dynamic8.h"
@@ -7,8 +7,7 @@
 
 namespace dyadic::DY_ISA {
 
-template <bool kSigned>
-struct DynamicFlat {
+template <bool kSigned> struct DynamicFlat {
   static void decode_range(const Format& f, const void* storage, Geometry g, int64_t begin, int64_t end, float* out) {
     const FlatLayout l = flat_layout(f, g);
     const uint8_t* base = static_cast<const uint8_t*>(storage);
@@ -37,8 +36,7 @@ struct DynamicFlat {
   static uint64_t encode1(const Format&, double value) { return dynamic_code<kSigned>(float(value)); }
 };
 
-template <bool kSigned>
-constexpr FormatDef dynamic_format(const char* name, const char* doc) {
+template <bool kSigned> constexpr FormatDef dynamic_format(const char* name, const char* doc) {
   return {
       .name = name,
       .doc = doc,

@@ -1,7 +1,8 @@
-// The 4-bit codebook formats of bitsandbytes (nf4, fp4): flat blocks over storage order, an f32 absmax each, the first element in
-// the high nibble. With `double`, the absmaxes, less their mean, are stored as signed dynamic8 with 256 to a block; the mean stays
-// f32 (bitsandbytes' functional.quantize_4bit, compress_statistics). The mean is summed in f64 in a fixed order; blocks whose
-// absmax is not finite count as zero in it. Note [Poisoned blocks] then holds for the 256 blocks that share a nested absmax.
+// The 4-bit codebook formats of bitsandbytes (nf4, fp4): flat blocks over storage order, an f32 absmax each, the first element
+// in the high nibble. With `double`, the absmaxes, less their mean, are stored as signed dynamic8 with 256 to a block; the mean
+// stays f32 (bitsandbytes' functional.quantize_4bit, compress_statistics). The mean is summed in f64 in a fixed order; blocks
+// whose absmax is not finite count as zero in it. Note [Poisoned blocks] then holds for the 256 blocks that share a nested
+// absmax.
 #pragma once
 #include "base/parallel.h"
 #include "formats/block/dynamic8.h"
@@ -11,15 +12,14 @@
 namespace dyadic::DY_ISA {
 
 struct Codebook4 {
-  float value[16];           // by code
-  float threshold[15];       // ascending: rank = how many lie below x
-  uint8_t code[16];          // of a rank
-  uint8_t zero;              // the code of zero
-  uint8_t lowest, highest;   // the codes of -1 and 1
+  float value[16];          // by code
+  float threshold[15];      // ascending: rank = how many lie below x
+  uint8_t code[16];         // of a rank
+  uint8_t zero;             // the code of zero
+  uint8_t lowest, highest;  // the codes of -1 and 1
 };
 
-template <const Codebook4& kBook>
-struct Flat4 {
+template <const Codebook4& kBook> struct Flat4 {
   static constexpr Tree kTree = make_tree(kBook.threshold);
   static constexpr int64_t kTile = 256;
 
@@ -32,7 +32,8 @@ struct Flat4 {
       stop = stop < end ? stop : end;
       const float scale = block_scale(base, l, block);
       alignas(64) float table[16];
-      for (int k = 0; k < 16; ++k) table[k] = kBook.value[k] * scale;
+      for (int64_t k = 0; k < 16; k += kLanes)
+        hn::Store(hn::Mul(hn::LoadU(kF32, kBook.value + k), hn::Set(kF32, scale)), kF32, table + k);
       decode_nibbles<Order::high_first>(base + l.codes, i, stop, table, out);
       out += stop - i;
       i = stop;
@@ -67,47 +68,50 @@ struct Flat4 {
   static float encode_block(const FlatLayout& l, const float* in, uint8_t* base, int64_t block) {
     const int64_t begin = block * l.block, end = begin + l.block < l.numel ? begin + l.block : l.numel;
     const float absmax = bits_absmax(absmax_bits(in + begin, end - begin));
-    for (int64_t i = begin; i < end; i += kTile) {
-      const int64_t n = end - i < kTile ? end - i : kTile;
-      alignas(64) uint8_t codes[kTile + 16];
-      encode_tile(in + i, n, absmax, codes);
-      pack_nibbles<Order::high_first>(codes, n, base + l.codes + i / 2, kBook.zero);
+    uint8_t* codes = base + l.codes + begin / 2;
+    if (absmax >= kTiny && finite(absmax)) {
+      encode_run(in + begin, end - begin, absmax, codes);
+    } else {
+      encode_rare(in + begin, end - begin, absmax, codes);
     }
     return absmax;
   }
 
-  // At most kTile codes, a byte each. `codes` has room for a vector beyond n.
-  static void encode_tile(const float* in, int64_t n, float absmax, uint8_t* codes) {
-    if (!(absmax > 0) || !finite(absmax)) return encode_special(in, n, absmax, codes);
-    alignas(64) float lifted[kTile];
-    if (absmax < kTiny) {
-      for (int64_t i = 0; i < n; ++i) lifted[i] = in[i] * kLift;
-      absmax *= kLift;
-      in = lifted;
-    }
+  static void encode_run(const float* in, int64_t n, float absmax, uint8_t* codes) {
     const VF inverse = hn::Set(kF32, 1.0f / absmax);
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) store_bytes(rank(hn::Mul(hn::LoadU(kF32, in + i), inverse), kTree), codes + i);
-    if (i < n) {
-      alignas(64) float rest[kLanes] = {};
-      for (int64_t j = i; j < n; ++j) rest[j - i] = in[j];
-      store_bytes(rank(hn::Mul(hn::Load(kF32, rest), inverse), kTree), codes + i);
-    }
-    if constexpr (kBook.code[0] != 0 || kBook.code[1] != 1) {  // nf4's ranks are its codes
-      constexpr hn::FixedTag<uint8_t, 16> bytes{};
-      const auto table = hn::LoadU(bytes, kBook.code);
-      for (i = 0; i < n; i += 16) hn::StoreU(hn::TableLookupBytes(table, hn::LoadU(bytes, codes + i)), bytes, codes + i);
-    }
+    encode_nibbles<Order::high_first>(in, n, codes, [&](VF x) {
+      const VI r = rank(hn::Mul(x, inverse), kTree);
+      if constexpr (kBook.code[0] == 0 && kBook.code[1] == 1) {
+        return r;  // nf4's ranks are its codes
+      } else {
+        constexpr hn::ScalableTag<uint8_t> bytes{};
+        const auto table = hn::LoadDup128(bytes, kBook.code);
+        return hn::And(hn::BitCast(kI32, hn::TableLookupBytes(table, hn::BitCast(bytes, r))), hn::Set(kI32, 15));
+      }
+    });
   }
-  static void encode_special(const float* in, int64_t n, float absmax, uint8_t* codes) {
-    for (int64_t i = 0; i < n; ++i) {
-      const bool infinite = (float_bits(in[i]) & kAbsMask) == kInfBits;
-      codes[i] = !infinite ? kBook.zero : in[i] > 0 ? kBook.highest : kBook.lowest;
+  // Scales that are zero, tiny or not finite.
+  [[gnu::noinline]] static void encode_rare(const float* in, int64_t n, float absmax, uint8_t* codes) {
+    for (int64_t i = 0; i < n; i += kTile) {
+      const int64_t m = n - i < kTile ? n - i : kTile;
+      if (absmax > 0 && finite(absmax)) {
+        alignas(64) float lifted[kTile];
+        for (int64_t j = 0; j < m; ++j) lifted[j] = in[i + j] * kLift;
+        encode_run(lifted, m, absmax * kLift, codes + i / 2);
+      } else {
+        uint8_t tile[kTile];
+        for (int64_t j = 0; j < m; ++j) {
+          const float x = in[i + j];
+          const bool infinite = (float_bits(x) & kAbsMask) == kInfBits;
+          tile[j] = !infinite ? kBook.zero : x > 0 ? kBook.highest : kBook.lowest;
+        }
+        pack_nibbles<Order::high_first>(tile, m, codes + i / 2, kBook.zero);
+      }
     }
   }
 
-  // Two passes over the input rather than a buffer for all the absmaxes: the mean must be known before the first is encoded. The
-  // nested absmaxes' plane holds the partial sums meanwhile.
+  // Two passes over the input rather than a buffer for all the absmaxes: the mean must be known before the first is encoded.
+  // The nested absmaxes' plane holds the partial sums meanwhile.
   static void encode_doubled(const FlatLayout& l, const float* in, uint8_t* base) {
     const int64_t nested_blocks = (l.blocks + kNestedBlock - 1) / kNestedBlock;
     float* nested = reinterpret_cast<float*>(base + l.nested);

@@ -1,6 +1,6 @@
 // fp4: bitsandbytes' 4-bit float: a sign bit and {0, 0.0052, 2/3, 1, 1/3, 1/2, 1/6, 1/4} by code. Not OCP's e2m1. Values and
-// thresholds are those of its csrc (dDequantizeFP4Tree, dQuantizeFP4): a magnitude on a threshold gets the smaller value, and only
-// values below zero get the sign bit.
+// thresholds are those of its csrc (dDequantizeFP4Tree, dQuantizeFP4): a magnitude on a threshold gets the smaller value, and
+// only values below zero get the sign bit.
 #include "formats/block/flat4.h"
 
 namespace dyadic::DY_ISA {

@@ -1,7 +1,7 @@
-// The loop that ggml's simple block formats share: blocks of 32 elements of a row, an f16 scale d in front of their codes, in one
-// plane that is byte for byte what a GGUF file holds (ggml-common.h: block_q4_0, block_q8_0). Codes are chosen as ggml-quants.c's
-// quantize_row_*_ref does, product and sum rounded one by one. A d that underflows in f16 or whose inverse overflows gets the codes
-// of zero; Note [Poisoned blocks].
+// The loop that ggml's simple block formats share: blocks of 32 elements of a row, an f16 scale d in front of their codes, in
+// one plane that is byte for byte what a GGUF file holds (ggml-common.h: block_q4_0, block_q8_0). Codes are chosen as
+// ggml-quants.c's quantize_row_*_ref does, product and sum rounded one by one. A d that underflows in f16 or whose inverse
+// overflows gets the codes of zero; Note [Poisoned blocks].
 #pragma once
 #include "base/parallel.h"
 #include "formats/block/lanes.h"
@@ -9,9 +9,9 @@
 
 namespace dyadic::DY_ISA {
 
-// Codec: kBytes of a block; decode(block, out[32]); encode(in[32], absmax bits, block); value(code, d) of one element, get(block, i).
-template <class Codec>
-struct Ggml {
+// Codec: kBytes of a block; decode(codes, d, out[32]); scale(in[32], absmax) is d; encode(in[32], 1 / d, codes); pack(integers,
+// codes).
+template <class Codec> struct Ggml {
   static void decode_range(const Format&, const void* storage, Geometry, int64_t begin, int64_t end, float* out) {
     const uint8_t* block = static_cast<const uint8_t*>(storage) + begin / kGgmlBlock * Codec::kBytes;
     for (int64_t i = begin; i < end; block += Codec::kBytes) {
@@ -45,16 +45,16 @@ struct Ggml {
     const float d = finite(absmax) ? Codec::scale(in, absmax) : absmax;
     const float inverse = d != 0 ? 1.0f / d : 0.0f;
     store16(f16_nearest(d), block);
-    alignas(64) int8_t codes[kGgmlBlock];
     if (finite(absmax) && finite(inverse)) {
-      for (int64_t i = 0; i < kGgmlBlock; i += kLanes) Codec::quantize(hn::LoadU(kF32, in + i), hn::Set(kF32, inverse), codes + i);
+      Codec::encode(in, hn::Set(kF32, inverse), block + 2);
     } else {
+      int8_t codes[kGgmlBlock];
       for (int64_t i = 0; i < kGgmlBlock; ++i) {
         const bool infinite = (float_bits(in[i]) & kAbsMask) == kInfBits;
         codes[i] = !infinite ? Codec::kZero : in[i] > 0 ? Codec::kHighest : Codec::kLowest;
       }
+      Codec::pack(codes, block + 2);
     }
-    Codec::pack(codes, block + 2);
   }
 };
 

@@ -1,8 +1,8 @@
-// Integers of 8 or 4 bits with a scale per row, tensor or group of a row's elements. Symmetric: scale = absmax / 127 (or / 7), codes
-// -127 .. 127 (-7 .. 7); with `zero`: scale = (max - min) / 255 (or / 15) over a range that includes 0, and a zero point that is
-// itself a code, so that 0 stays exact. The scale is rounded to its type first; then each element takes the code nearest to
-// x * (1 / scale), ties to even. A scale that overflows its type counts as infinite: Note [Poisoned blocks].
-// Codes: two's complement, row by row, each row on whole bytes; of two 4-bit codes the first is in the low nibble.
+// Integers of 8 or 4 bits with a scale per row, tensor or group of a row's elements. Symmetric: scale = absmax / 127 (or / 7),
+// codes -127 .. 127 (-7 .. 7); with `zero`: scale = (max - min) / 255 (or / 15) over a range that includes 0, and a zero point
+// that is itself a code, so that 0 stays exact. The scale is rounded to its type first; then each element takes the code
+// nearest to x * (1 / scale), ties to even. A scale that overflows its type counts as infinite: Note [Poisoned blocks]. Codes:
+// two's complement, row by row, each row on whole bytes; of two 4-bit codes the first is in the low nibble.
 #pragma once
 #include "base/parallel.h"
 #include "formats/block/nibbles.h"
@@ -15,10 +15,10 @@ struct Step {  // what one scale means
   int32_t zero;
 };
 
-template <int kBits>
-struct IntGroup {
+template <int kBits> struct IntGroup {
   static constexpr int kLow = -(1 << (kBits - 1)), kHigh = -kLow - 1;
   static constexpr int64_t kTile = 256;
+  static constexpr float kCodes[16] = {0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1};  // of 4 bits
 
   static void decode_range(const Format& f, const void* storage, Geometry g, int64_t begin, int64_t end, float* out) {
     if (begin >= end) return;
@@ -44,13 +44,15 @@ struct IntGroup {
     if (f.params.granularity == Granularity::tensor) return encode_tensor(l, in, base);
     const int64_t grain = 16384 / l.group + 1;
     parallel_for(l.rows * l.groups, grain, [&](int64_t begin, int64_t end) {
+      int64_t row = begin / l.groups, first = begin % l.groups * l.group;
       for (int64_t s = begin; s < end; ++s) {
-        const int64_t row = s / l.groups, first = s % l.groups * l.group;
         const int64_t n = first + l.group < l.cols ? l.group : l.cols - first;
         const float* x = in + row * l.cols + first;
         const Step step = measure(l, x, n);
         store_step(l, base, s, step);
         encode_run(l, x, n, step, base + l.codes + row * l.pitch + first * kBits / 8);
+        first += l.group;
+        if (first >= l.cols) first = 0, ++row;
       }
     });
   }
@@ -83,7 +85,9 @@ struct IntGroup {
       for (; i < end; ++i) *out++ = float(c[i] - step.zero) * step.scale;
     } else {
       alignas(64) float table[16];
-      for (int k = 0; k < 16; ++k) table[k] = float((k < 8 ? k : k - 16) - step.zero) * step.scale;
+      const VF zero = hn::Set(kF32, float(step.zero)), scale = hn::Set(kF32, step.scale);
+      for (int64_t k = 0; k < 16; k += kLanes)
+        hn::Store(hn::Mul(hn::Sub(hn::LoadU(kF32, kCodes + k), zero), scale), kF32, table + k);
       decode_nibbles<Order::low_first>(codes, begin, end, table, out);
     }
   }
@@ -93,18 +97,30 @@ struct IntGroup {
     const uint8_t* scales = base + l.scales;
     Step step{0, l.zeros >= 0 ? reinterpret_cast<const int8_t*>(base + l.zeros)[at] : 0};
     switch (l.scale) {
-      case ScaleType::f32: step.scale = reinterpret_cast<const float*>(scales)[at]; break;
-      case ScaleType::f16: step.scale = f16_value(reinterpret_cast<const uint16_t*>(scales)[at]); break;
-      case ScaleType::bf16: step.scale = bf16_value(reinterpret_cast<const uint16_t*>(scales)[at]); break;
+      case ScaleType::f32:
+        step.scale = reinterpret_cast<const float*>(scales)[at];
+        break;
+      case ScaleType::f16:
+        step.scale = f16_value(reinterpret_cast<const uint16_t*>(scales)[at]);
+        break;
+      case ScaleType::bf16:
+        step.scale = bf16_value(reinterpret_cast<const uint16_t*>(scales)[at]);
+        break;
     }
     return step;
   }
   static void store_step(const GroupLayout& l, uint8_t* base, int64_t at, Step step) {
     uint8_t* scales = base + l.scales;
     switch (l.scale) {
-      case ScaleType::f32: reinterpret_cast<float*>(scales)[at] = step.scale; break;
-      case ScaleType::f16: reinterpret_cast<uint16_t*>(scales)[at] = f16_nearest(step.scale); break;
-      case ScaleType::bf16: reinterpret_cast<uint16_t*>(scales)[at] = bf16_nearest(step.scale); break;
+      case ScaleType::f32:
+        reinterpret_cast<float*>(scales)[at] = step.scale;
+        break;
+      case ScaleType::f16:
+        reinterpret_cast<uint16_t*>(scales)[at] = f16_nearest(step.scale);
+        break;
+      case ScaleType::bf16:
+        reinterpret_cast<uint16_t*>(scales)[at] = bf16_nearest(step.scale);
+        break;
     }
     if (l.zeros >= 0) reinterpret_cast<int8_t*>(base + l.zeros)[at] = int8_t(step.zero);
   }
@@ -163,56 +179,61 @@ struct IntGroup {
     const Step step = l.zeros < 0 || !finite(absmax) ? symmetric(l, absmax) : affine(l, least, most);
     store_step(l, base, 0, step);
     parallel_for(l.rows, 16384 / (l.cols + 1) + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) encode_run(l, in + row * l.cols, l.cols, step, base + l.codes + row * l.pitch);
+      for (int64_t row = begin; row < end; ++row)
+        encode_run(l, in + row * l.cols, l.cols, step, base + l.codes + row * l.pitch);
     });
   }
   static void raise(uint32_t* best, uint32_t value) {
     uint32_t seen = __atomic_load_n(best, __ATOMIC_RELAXED);
-    while (seen < value && !__atomic_compare_exchange_n(best, &seen, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
+    while (seen < value && !__atomic_compare_exchange_n(best, &seen, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
   }
 
   // n codes from a byte boundary on.
   static void encode_run(const GroupLayout& l, const float* x, int64_t n, Step step, uint8_t* codes) {
     const int lowest = l.zeros >= 0 ? kLow : -kHigh;
-    for (int64_t i = 0; i < n; i += kTile) {
-      const int64_t m = n - i < kTile ? n - i : kTile;
-      alignas(64) int8_t tile[kTile + 16];
-      encode_tile(x + i, m, step, lowest, tile);
-      if constexpr (kBits == 8) {
-        __builtin_memcpy(codes + i, tile, size_t(m));
-      } else {
-        for (int64_t j = 0; j < m; ++j) tile[j] &= 15;
-        pack_nibbles<Order::low_first>(reinterpret_cast<const uint8_t*>(tile), m, codes + i / 2, 0);
-      }
-    }
+    if (step.scale >= kTiny && finite(step.scale)) return encode_codes(x, n, step, lowest, codes);
+    encode_rare(x, n, step, lowest, codes);
   }
-  static void encode_tile(const float* x, int64_t n, Step step, int lowest, int8_t* codes) {
-    if (!(step.scale > 0) || !finite(step.scale)) return encode_special(x, n, step, lowest, codes);
-    alignas(64) float tile[kTile + 16];
-    if (step.scale < kTiny) {
-      for (int64_t i = 0; i < n; ++i) tile[i] = x[i] * kLift;
-      step.scale *= kLift;
-      x = tile;
-    }
+  static void encode_codes(const float* x, int64_t n, Step step, int lowest, uint8_t* codes) {
     const VF inverse = hn::Set(kF32, 1.0f / step.scale);
     const VI zero = hn::Set(kI32, step.zero), low = hn::Set(kI32, lowest), high = hn::Set(kI32, kHigh);
-    auto put = [&](VF v, int64_t i) {
-      const VI code = hn::Min(hn::Max(hn::Add(nearest(hn::Mul(v, inverse)), zero), low), high);
+    auto code = [&](VF v) { return hn::Min(hn::Max(hn::Add(nearest(hn::Mul(v, inverse)), zero), low), high); };
+    if constexpr (kBits == 4) {
+      encode_nibbles<Order::low_first>(x, n, codes, [&](VF v) { return hn::And(code(v), hn::Set(kI32, 15)); });
+    } else {
       constexpr hn::Rebind<int8_t, I32> bytes{};
-      hn::StoreU(hn::DemoteTo(bytes, code), bytes, codes + i);
-    };
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) put(hn::LoadU(kF32, x + i), i);
-    if (i == n) return;
-    alignas(64) float rest[kLanes] = {};
-    for (int64_t j = i; j < n; ++j) rest[j - i] = x[j];
-    put(hn::Load(kF32, rest), i);
+      int64_t i = 0;
+      for (; i + kLanes <= n; i += kLanes)
+        hn::StoreU(hn::DemoteTo(bytes, code(hn::LoadU(kF32, x + i))), bytes, reinterpret_cast<int8_t*>(codes) + i);
+      if (i == n) return;
+      alignas(64) float rest[kLanes] = {};
+      int8_t got[kLanes];
+      for (int64_t j = i; j < n; ++j) rest[j - i] = x[j];
+      hn::StoreU(hn::DemoteTo(bytes, code(hn::Load(kF32, rest))), bytes, got);
+      for (int64_t j = i; j < n; ++j) codes[j] = uint8_t(got[j - i]);
+    }
   }
-  static void encode_special(const float* x, int64_t n, Step step, int lowest, int8_t* codes) {
-    for (int64_t i = 0; i < n; ++i) {
-      const bool infinite = (float_bits(x[i]) & kAbsMask) == kInfBits;
-      codes[i] = int8_t(!infinite ? step.zero : x[i] > 0 ? kHigh : lowest);
+  // Scales that are zero, tiny or not finite.
+  [[gnu::noinline]] static void encode_rare(const float* x, int64_t n, Step step, int lowest, uint8_t* codes) {
+    const bool tiny = step.scale > 0 && finite(step.scale);
+    for (int64_t i = 0; i < n; i += kTile) {
+      const int64_t m = n - i < kTile ? n - i : kTile;
+      if (tiny) {
+        alignas(64) float lifted[kTile];
+        for (int64_t j = 0; j < m; ++j) lifted[j] = x[i + j] * kLift;
+        encode_codes(lifted, m, {step.scale * kLift, step.zero}, lowest, codes + i * kBits / 8);
+      } else {
+        uint8_t tile[kTile];
+        for (int64_t j = 0; j < m; ++j) {
+          const bool infinite = (float_bits(x[i + j]) & kAbsMask) == kInfBits;
+          tile[j] = uint8_t((!infinite ? step.zero : x[i + j] > 0 ? kHigh : lowest) & ((1 << kBits) - 1));
+        }
+        if constexpr (kBits == 4) {
+          pack_nibbles<Order::low_first>(tile, m, codes + i / 2, 0);
+        } else {
+          __builtin_memcpy(codes + i, tile, size_t(m));
+        }
+      }
     }
   }
 };

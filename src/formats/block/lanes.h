@@ -1,9 +1,9 @@
-// What the block formats share on SIMD vectors: a block's largest magnitude, table lookup by permutation, tails. Everything here is
-// exact (integer maxima, permutations), so every instruction set gives the same bits.
+// What the block formats share on SIMD vectors: a block's largest magnitude, table lookup by permutation, tails. Everything
+// here is exact (integer maxima, permutations), so every instruction set gives the same bits.
 //
-// Note [Poisoned blocks]: a scale that is NaN or infinite must not hide. A block that holds a NaN gets a NaN scale and decodes to
-// NaN throughout. A block that holds infinities gets an infinite scale: they decode to themselves, its finite elements (code of
-// zero, times infinity) to NaN. A block of zeros has scale 0 and the codes of zero; the sign of a zero is not kept.
+// Note [Poisoned blocks]: a scale that is NaN or infinite must not hide. A block that holds a NaN gets a NaN scale and decodes
+// to NaN throughout. A block that holds infinities gets an infinite scale: they decode to themselves, its finite elements (code
+// of zero, times infinity) to NaN. A block of zeros has scale 0 and the codes of zero; the sign of a zero is not kept.
 #pragma once
 #ifndef HWY_COMPILE_ONLY_STATIC
 #define HWY_COMPILE_ONLY_STATIC 1
@@ -60,8 +60,14 @@ inline VF lookup8(const float* table, VI index) {
 #endif
 }
 
-// -1 where a lane is true.
-inline VI minus_one_if(hn::Mask<F32> m) { return hn::VecFromMask(kI32, hn::RebindMask(kI32, m)); }
+// v + 1 where a lane of m is true.
+inline VI count_if(VI v, hn::Mask<F32> m) {
+#if DY_ISA_avx512
+  return VI{_mm512_mask_add_epi32(v.raw, m.raw, v.raw, _mm512_set1_epi32(1))};
+#else
+  return hn::Sub(v, hn::VecFromMask(kI32, hn::RebindMask(kI32, m)));
+#endif
+}
 
 // To integers towards zero, and to the nearest (even): of values that fit, so without Highway's repair of those that don't.
 inline VI truncate(VF x) {

@@ -1,5 +1,5 @@
-// 4-bit codes, two in a byte: decoding through a table of 16 values, ranking against 15 thresholds, packing. The order of the two
-// is a template argument: bitsandbytes puts the first element into the high nibble, the integer groups into the low one.
+// 4-bit codes, two in a byte: decoding through a table of 16 values, ranking against 15 thresholds, packing. The order of the
+// two is a template argument: bitsandbytes puts the first element into the high nibble, the integer groups into the low one.
 #pragma once
 #include "formats/block/lanes.h"
 
@@ -7,18 +7,15 @@ namespace dyadic::DY_ISA {
 
 enum class Order { high_first, low_first };
 
-template <Order kOrder>
-constexpr int nibble(uint8_t byte, bool second) {
+template <Order kOrder> constexpr int nibble(uint8_t byte, bool second) {
   return (kOrder == Order::high_first) != second ? byte >> 4 : byte & 15;
 }
-template <Order kOrder>
-constexpr uint8_t pack(int first, int second) {
+template <Order kOrder> constexpr uint8_t pack(int first, int second) {
   return kOrder == Order::high_first ? uint8_t(first << 4 | second) : uint8_t(second << 4 | first);
 }
 
 // out[i] = table[code begin + i], codes counted in nibbles from `packed`.
-template <Order kOrder>
-void decode_nibbles(const uint8_t* packed, int64_t begin, int64_t end, const float* table, float* out) {
+template <Order kOrder> void decode_nibbles(const uint8_t* packed, int64_t begin, int64_t end, const float* table, float* out) {
   if (begin < end && begin % 2) *out++ = table[nibble<kOrder>(packed[begin / 2], true)], ++begin;
   const uint8_t* p = packed + begin / 2;
   int64_t pairs = (end - begin) / 2;
@@ -57,6 +54,29 @@ void pack_nibbles(const uint8_t* __restrict__ codes, int64_t n, uint8_t* __restr
   if (n % 2) packed[n / 2] = pack<kOrder>(codes[n - 1], filler);
 }
 
+// The lanes of `codes` (0 .. 15) as kLanes / 2 bytes: in each pair of lanes, seen as one of 64 bits, shift the second to the
+// first.
+template <Order kOrder> void store_nibbles(VI codes, uint8_t* out) {
+  constexpr hn::ScalableTag<uint64_t> pairs{};
+  constexpr hn::Rebind<uint8_t, decltype(pairs)> bytes{};
+  const auto v = hn::BitCast(pairs, codes);
+  const auto packed =
+      kOrder == Order::high_first ? hn::Or(hn::ShiftLeft<4>(v), hn::ShiftRight<32>(v)) : hn::Or(v, hn::ShiftRight<28>(v));
+  hn::StoreU(hn::TruncateTo(bytes, packed), bytes, out);
+}
+
+// n codes code(values) from a byte boundary on; behind the last odd one comes the code of 0.
+template <Order kOrder, class F> void encode_nibbles(const float* in, int64_t n, uint8_t* packed, F code) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store_nibbles<kOrder>(code(hn::LoadU(kF32, in + i)), packed + i / 2);
+  if (i == n) return;
+  alignas(64) float rest[kLanes] = {};
+  uint8_t got[kLanes];
+  for (int64_t j = i; j < n; ++j) rest[j - i] = in[j];
+  store_nibbles<kOrder>(code(hn::Load(kF32, rest)), got);
+  for (int64_t j = 0; j < (n - i + 1) / 2; ++j) packed[i / 2 + j] = got[j];
+}
+
 // The thresholds as a search tree: level l holds 2^l of them, left to right (16 entries each, repeated).
 struct Tree {
   float level[4][16];
@@ -73,7 +93,7 @@ constexpr Tree make_tree(const float (&sorted)[15]) {
 // How many thresholds lie below x.
 inline VI rank(VF x, const Tree& tree) {
   VI node = hn::Zero(kI32);
-  for (int l = 0; l < 4; ++l) node = hn::Sub(hn::Add(node, node), minus_one_if(hn::Gt(x, lookup8(tree.level[l], node))));
+  for (int l = 0; l < 4; ++l) node = count_if(hn::Add(node, node), hn::Gt(x, lookup8(tree.level[l], node)));
   return node;
 }
 

@@ -1,5 +1,6 @@
-// q4_0: ggml's 4-bit blocks: d = -m / 8 in f16, where m is the element of largest magnitude (the first of equals), so that m gets
-// code 0 exactly; codes min(15, int(x / d + 8.5)), values (code - 8) d. Byte j holds element j low and element j + 16 high.
+// q4_0: ggml's 4-bit blocks: d = -m / 8 in f16, where m is the element of largest magnitude (the first of equals), so that m
+// gets code 0 exactly; codes min(15, int(x / d + 8.5)), values (code - 8) d. Byte j holds element j low and element j + 16
+// high.
 #include "formats/block/ggml.h"
 
 namespace dyadic::DY_ISA {
@@ -21,14 +22,19 @@ struct Q4 {
     }
   }
   static float scale(const float* in, float absmax) {
-    int i = 0;
-    while (in[i] != absmax && in[i] != -absmax) ++i;
-    return in[i] / -8;
+    const VF largest = hn::Set(kF32, absmax);
+    for (int64_t i = 0; i < kGgmlBlock; i += kLanes) {
+      const intptr_t at = hn::FindFirstTrue(kF32, hn::Eq(hn::Abs(hn::LoadU(kF32, in + i)), largest));
+      if (at >= 0) return in[i + at] / -8;
+    }
+    return 0;
   }
-  static void quantize(VF x, VF inverse, int8_t* codes) {
-    const VI code = hn::Min(truncate(hn::Add(hn::Mul(x, inverse), hn::Set(kF32, 8.5f))), hn::Set(kI32, 15));
-    constexpr hn::Rebind<int8_t, I32> bytes{};
-    hn::StoreU(hn::DemoteTo(bytes, code), bytes, codes);
+  static void encode(const float* in, VF inverse, uint8_t* out) {
+    auto code = [&](const float* p) {
+      return hn::Min(truncate(hn::Add(hn::Mul(hn::LoadU(kF32, p), inverse), hn::Set(kF32, 8.5f))), hn::Set(kI32, 15));
+    };
+    for (int64_t i = 0; i < kGgmlBlock / 2; i += kLanes)
+      store_bytes(hn::Or(code(in + i), hn::ShiftLeft<4>(code(in + kGgmlBlock / 2 + i))), out + i);
   }
   static void pack(const int8_t* codes, uint8_t* out) {
     for (int j = 0; j < 16; ++j) out[j] = uint8_t(codes[j] | codes[j + 16] << 4);

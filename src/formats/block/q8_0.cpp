@@ -18,14 +18,16 @@ struct Q8 {
   }
   static float scale(const float*, float absmax) { return absmax / 127; }
   // C's roundf: the fraction is exact, so a half is one.
-  static void quantize(VF x, VF inverse, int8_t* codes) {
-    const VF v = hn::Mul(x, inverse), size = hn::Abs(v);
-    const VI whole = truncate(size);
-    const VF rest = hn::Sub(size, hn::ConvertTo(kF32, whole));
-    const VI rounded = hn::Sub(whole, minus_one_if(hn::Ge(rest, hn::Set(kF32, 0.5f))));
-    const VI sign = hn::ShiftRight<31>(hn::BitCast(kI32, v));
+  static void encode(const float* in, VF inverse, uint8_t* codes) {
     constexpr hn::Rebind<int8_t, I32> bytes{};
-    hn::StoreU(hn::DemoteTo(bytes, hn::Sub(hn::Xor(rounded, sign), sign)), bytes, codes);
+    for (int64_t i = 0; i < kGgmlBlock; i += kLanes) {
+      const VF v = hn::Mul(hn::LoadU(kF32, in + i), inverse), size = hn::Abs(v);
+      const VI whole = truncate(size);
+      const VF rest = hn::Sub(size, hn::ConvertTo(kF32, whole));
+      const VI rounded = count_if(whole, hn::Ge(rest, hn::Set(kF32, 0.5f)));
+      const VI sign = hn::ShiftRight<31>(hn::BitCast(kI32, v));
+      hn::StoreU(hn::DemoteTo(bytes, hn::Sub(hn::Xor(rounded, sign), sign)), bytes, reinterpret_cast<int8_t*>(codes) + i);
+    }
   }
   static void pack(const int8_t* codes, uint8_t* out) { __builtin_memcpy(out, codes, kGgmlBlock); }
 };

@@ -1,4 +1,5 @@
-// f16: IEEE 754 binary16. AVX2 and AVX-512 convert in hardware (F16C); bits.h does the same to the bit elsewhere and at the ends.
+// f16: IEEE 754 binary16. AVX2 and AVX-512 convert in hardware (F16C); bits.h does the same to the bit elsewhere and at the
+// ends.
 #include "formats/scalar/plain.h"
 #include "formats/scalar/stochastic.h"
 
@@ -43,7 +44,8 @@ void encode(const void* computed, void* stored, int64_t n, const Round& round) {
   int64_t i = 0;
 #if DY_ISA_avx512
   for (; i + 16 <= n; i += 16)
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(s + i), _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(c + i), _MM_FROUND_TO_NEAREST_INT));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(s + i),
+                        _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(c + i), _MM_FROUND_TO_NEAREST_INT));
 #elif DY_ISA_avx2
   for (; i + 8 <= n; i += 8)
     _mm_storeu_si128(reinterpret_cast<__m128i*>(s + i), _mm256_cvtps_ph(_mm256_loadu_ps(c + i), _MM_FROUND_TO_NEAREST_INT));

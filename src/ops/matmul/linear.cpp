@@ -12,9 +12,11 @@ int64_t rows(const Tensor& x) { return x.numel() / std::max<int64_t>(x.size(-1),
 DType common_type(const Call& c) {
   DType x = c.tensor(0).dtype(), w = c.tensor(1).dtype();
   check_float("linear", c.tensor(0), "input");
+  // A weight stored in fewer bits than the input (scaled, or a narrower float) is decoded; the arithmetic is the input's.
   if (w.is_scaled()) return x.is_scaled() ? f32 : x;
-  DY_CHECK_AS(TypeError, x == w, "linear: dtypes differ: input is {}, weight is {}; convert one with .to",
-              describe(c.tensor(0)), describe(c.tensor(1)));
+  bool narrower = w.is_floating_point() && w.format()->def->bits < x.format()->def->bits;
+  DY_CHECK_AS(TypeError, x == w || narrower, "linear: dtypes differ: input is {}, weight is {}; convert one with .to", describe(c.tensor(0)),
+              describe(c.tensor(1)));
   return x;
 }
 

@@ -13,7 +13,8 @@ void infer(Call& c) {
   const Tensor &x = c.tensor(0), &t = c.tensor(1);
   check_float("cross_entropy", x, "input");
   DY_CHECK_AS(TypeError, t.dtype() == i64, "cross_entropy: targets are class numbers in int64: target is {}", describe(t));
-  DY_CHECK(x.dim() == 2 && t.dim() == 1 && x.size(0) == t.size(0), "cross_entropy: sizes do not fit: input is {}, target is {}", describe(x), describe(t));
+  DY_CHECK(x.dim() == 2 && t.dim() == 1 && x.size(0) == t.size(0), "cross_entropy: sizes do not fit: input is {}, target is {}",
+           describe(x), describe(t));
   int64_t rows = x.size(0);
   c.nout = 2;
   bool cast = t_modes & kAutocast;  // the loss comes out in f32, as if the logits had been cast; they need not be
@@ -28,8 +29,10 @@ void forward(Call& c) {
   const Tensor &x = c.tensor(0), &t = c.tensor(1);
   CrossEntropyShape s = shape(c);
   const int64_t* targets = t.data<int64_t>();
-  int64_t bad = cross_entropy_kernel().forward(s, {x.impl()->data(), x.dtype().format()}, targets, c.workspace, c.out[1].impl()->data());
-  DY_CHECK_AS(IndexError, bad < 0, "cross_entropy: target out of range: target {} in row {}; there are {} classes", targets[bad], bad, s.classes);
+  int64_t bad =
+      cross_entropy_kernel().forward(s, {x.impl()->data(), x.dtype().format()}, targets, c.workspace, c.out[1].impl()->data());
+  DY_CHECK_AS(IndexError, bad < 0, "cross_entropy: target out of range: target {} in row {}; there are {} classes",
+              targets[bad], bad, s.classes);
   DType own = lse_type(c);
   if (c.integer(2) == 0) {
     convert(*own.format(), c.workspace, *c.out[0].dtype().format(), c.out[0].impl()->data(), s.rows);
@@ -47,7 +50,8 @@ void backward(Grad& g) {
     return;
   }
   int64_t rows = x.size(0), classes = x.size(1);
-  Tensor column = t.view({rows, 1}), hot = eq(arange(0, classes), column).to(x.dtype()), keep = ne(column, g.integer(3)).to(x.dtype());
+  Tensor column = t.view({rows, 1}), hot = eq(arange(0, classes), column).to(x.dtype()),
+         keep = ne(column, g.integer(3)).to(x.dtype());
   Tensor scale = g.integer(2) == 0 ? mul(g.g().reshape({rows, 1}), keep) : mul(keep, g.g());
   if (g.integer(2) == kMeanReduction) scale = div(scale, sum(keep));
   g.set(0, mul(sub(softmax(x, 1), hot), scale));
@@ -58,7 +62,9 @@ double flops(const Call& c) { return 12.0 * double(c.tensor(0).numel()); }
 
 extern constexpr OpDef cross_entropy_loss_op = {
     .sig = "cross_entropy_loss(Tensor input, Tensor target, int reduction, int ignore_index) -> (Tensor, Tensor)",
-    .doc = "cross_entropy of contiguous logits [rows, classes], and the log of each row's sum of exponentials. reduction: 0 none, 1 mean, 2 sum.",
+    .doc =
+        "cross_entropy of contiguous logits [rows, classes], and the log of each row's sum of exponentials. reduction: 0 none, "
+        "1 mean, 2 sum.",
     .samples = "cross_entropy_loss(randn(4, 5), indices(5; 4), 1, -100)\ncross_entropy_loss(randn(4, 5), indices(5; 4), 0, 2)",
     .skip = "second_output: lse is not differentiated",
     .infer = infer,

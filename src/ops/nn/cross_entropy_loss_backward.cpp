@@ -22,15 +22,17 @@ void forward(Call& c) {
     for (int64_t i = 0; i < s.rows; ++i) counted += targets[i] != s.ignore_index;
     scale = 1 / double(counted);
   }
-  cross_entropy_kernel().backward(s, {x.impl()->data(), x.dtype().format()}, targets, lse.impl()->data(), c.workspace, c.integer(4) == 0, scale,
-                                  {c.out[0].impl()->data(), c.out[0].dtype().format()});
+  cross_entropy_kernel().backward(s, {x.impl()->data(), x.dtype().format()}, targets, lse.impl()->data(), c.workspace,
+                                  c.integer(4) == 0, scale, {c.out[0].impl()->data(), c.out[0].dtype().format()});
 }
 double flops(const Call& c) { return 13.0 * double(c.tensor(1).numel()); }
 
 }  // namespace
 
 extern constexpr OpDef cross_entropy_loss_backward_op = {
-    .sig = "cross_entropy_loss_backward(Tensor grad, Tensor input, Tensor target, Tensor lse, int reduction, int ignore_index) -> Tensor",
+    .sig =
+        "cross_entropy_loss_backward(Tensor grad, Tensor input, Tensor target, Tensor lse, int reduction, int ignore_index) -> "
+        "Tensor",
     .doc = "(softmax(input) - one_hot(target)) times the gradient, in one pass.",
     .infer = infer,
     .forward = forward,

@@ -16,11 +16,13 @@ void infer(Call& c) {
 }
 void forward(Call& c) {
   const Tensor &w = c.tensor(0), &i = c.tensor(1);
-  DY_CHECK(w.is_contiguous(), "embedding: the weight must be contiguous: strides are {}; call contiguous()", shape_text(w.strides()));
+  DY_CHECK(w.is_contiguous(), "embedding: the weight must be contiguous: strides are {}; call contiguous()",
+           shape_text(w.strides()));
   EmbeddingShape s{w.size(0), w.size(1), i.numel()};
   const int64_t* index = i.data<int64_t>();
   int64_t bad = embedding_kernel().gather(s, w.impl()->data(), w.dtype().itemsize(), index, c.out[0].impl()->data());
-  DY_CHECK_AS(IndexError, bad < 0, "embedding: index out of range: index {} at position {}; the weight has {} rows", index[bad], bad, s.rows);
+  DY_CHECK_AS(IndexError, bad < 0, "embedding: index out of range: index {} at position {}; the weight has {} rows", index[bad],
+              bad, s.rows);
 }
 void backward(Grad& g) { g.set(0, call(Op::embedding_backward_, g.g(), g.in(1), g.in_meta(0).sizes[0])); }
 
@@ -30,7 +32,8 @@ extern constexpr OpDef embedding_op = {
     .sig = "embedding(Tensor weight, Tensor indices) -> Tensor",
     .doc = "Rows of weight [rows, dim] by int64 index: the result has the indices' shape with dim behind it.",
     .samples = "embedding(randn(5, 3), indices(5; 2, 4))",
-    .bad = "embedding(zeros(2, 3), indices(9; 1)) => embedding: index out of range: index 8 at position 0; the weight has 2 rows",
+    .bad =
+        "embedding(zeros(2, 3), indices(9; 1)) => embedding: index out of range: index 8 at position 0; the weight has 2 rows",
     .infer = infer,
     .forward = forward,
     .backward = backward,

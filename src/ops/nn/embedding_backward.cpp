@@ -22,8 +22,8 @@ void forward(Call& c) {
     g = dense;
     w += dense_bytes(c);
   }
-  embedding_kernel().scatter(shape(c), {g.impl()->data(), g.dtype().format()}, c.tensor(1).data<int64_t>(), -1, {c.out[0].impl()->data(), c.out[0].dtype().format()},
-                             false, w);
+  embedding_kernel().scatter(shape(c), {g.impl()->data(), g.dtype().format()}, c.tensor(1).data<int64_t>(), -1,
+                             {c.out[0].impl()->data(), c.out[0].dtype().format()}, false, w);
 }
 void backward(Grad& g) { g.set(0, embedding(g.g(), g.in(1))); }
 double flops(const Call& c) { return double(c.tensor(0).numel()); }

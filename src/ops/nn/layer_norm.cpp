@@ -12,11 +12,12 @@ Tensor compose(const Arg* a) {
     fits = x.size(x.dim() - int64_t(shape.size()) + int64_t(i)) == shape[i];
     n *= shape[i];
   }
-  DY_CHECK(fits, "layer_norm: the shape does not end the input's: input is {}, normalized_shape is {}", describe(x), shape_text(shape));
+  DY_CHECK(fits, "layer_norm: the shape does not end the input's: input is {}, normalized_shape is {}", describe(x),
+           shape_text(shape));
   for (int k = 2; k < 4; ++k)
     if (a[k].kind == Arg::Kind::tensor)
-      DY_CHECK(a[k].tensor->sizes() == shape, "layer_norm: {} does not fit: it is {}, normalized_shape is {}", k == 2 ? "weight" : "bias", describe(*a[k].tensor),
-               shape_text(shape));
+      DY_CHECK(a[k].tensor->sizes() == shape, "layer_norm: {} does not fit: it is {}, normalized_shape is {}",
+               k == 2 ? "weight" : "bias", describe(*a[k].tensor), shape_text(shape));
   Tensor dense = x.contiguous();
   Arg args[] = {dense, n, a[2], a[3], a[4]};
   Tensor out[3];
@@ -27,11 +28,16 @@ Tensor compose(const Arg* a) {
 }  // namespace
 
 extern constexpr OpDef layer_norm_op = {
-    .sig = "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-    .doc = "(x - mean) / sqrt(variance + eps) over the last dimensions, times weight plus bias; the variance divides by n. (Ba et al. 2016.)",
+    .sig =
+        "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
+    .doc =
+        "(x - mean) / sqrt(variance + eps) over the last dimensions, times weight plus bias; the variance divides by n. (Ba et "
+        "al. 2016.)",
     .kind = OpKind::composite,
     .samples = "layer_norm(randn(2, 3, 8), [8], randn(8), randn(8), 1e-05)",
-    .bad = "layer_norm(zeros(2, 3), [4]) => layer_norm: the shape does not end the input's: input is f32[2, 3], normalized_shape is [4]",
+    .bad =
+        "layer_norm(zeros(2, 3), [4]) => layer_norm: the shape does not end the input's: input is f32[2, 3], normalized_shape "
+        "is [4]",
     .compose = compose,
 };
 

@@ -21,6 +21,7 @@ template <class T> struct Moments {
 
 template <class T> Moments<T> moments(RowTiles<T>& x, int64_t n, double eps) {
   using V = Vec<T>;
+  const int64_t ahead = next_row(n);
   double total = 0, squares = 0;
   for_blocks(n, [&](int64_t i, int64_t count) {
     const T* from = x.read(i, count);
@@ -33,6 +34,7 @@ template <class T> Moments<T> moments(RowTiles<T>& x, int64_t n, double eps) {
     const T* from = x.read(i, count);
     T sum[1];
     lane_sums<T, 1>(count, sum, [&](auto access, int64_t j, V* term) {
+      __builtin_prefetch(from + j + ahead);
       const V centred = access.load(from + j) - V(mean);
       term[0] = centred * centred;
     });
@@ -45,7 +47,7 @@ template <class T>
 void forward_as(const LayerNormShape& shape, Source x, Source weight, Source bias, double eps, Target y, T* mean, T* rstd,
                 T* workspace) {
   using V = Vec<T>;
-  const int64_t n = shape.n;
+  const int64_t n = shape.n, ahead = next_row(n);
   const T* w = whole(weight, n, workspace);
   const T* b = whole(bias, n, workspace + padded(n));
   parallel_for(shape.rows, max_of(1, kGrain / max_of(n, 1)), [&](int64_t begin, int64_t end) {
@@ -59,6 +61,7 @@ void forward_as(const LayerNormShape& shape, Source x, Source weight, Source bia
         const T* from = tiles.read(i, count);
         T* to = open_tile(y, r * n + i, out);
         for_vectors<T>(count, [&](auto access, int64_t j) {
+          __builtin_prefetch(to + j + ahead, 1);
           V value = (access.load(from + j) - V(m.mean)) * V(m.rstd);
           if (w) value *= access.load(w + i + j);
           if (b) value += access.load(b + i + j);
@@ -94,6 +97,7 @@ template <class T> void backward_row(const BackwardRow<T>& a, int64_t row, T mea
   using V = Vec<T>;
   alignas(64) T x_buffer[kTile<T>], dy_buffer[kTile<T>], out[kTile<T>];
   RowTiles<T> xs{a.x, row, x_buffer}, dys{a.dy, row, dy_buffer};
+  const int64_t ahead = next_row(a.n);
   double total[2] = {};
   for_blocks(a.n, [&](int64_t i, int64_t count) {
     const T *x = xs.read(i, count), *dy = dys.read(i, count);
@@ -115,6 +119,9 @@ template <class T> void backward_row(const BackwardRow<T>& a, int64_t row, T mea
     const T *x = xs.read(i, count), *dy = dys.read(i, count);
     T* to = open_tile(a.dx, row + i, out);
     for_vectors<T>(count, [&](auto access, int64_t j) {
+      __builtin_prefetch(x + j + ahead);
+      __builtin_prefetch(dy + j + ahead);
+      __builtin_prefetch(to + j + ahead, 1);
       const V h = (access.load(x + j) - V(mean)) * V(rstd);
       V g = access.load(dy + j);
       if (a.weight) g *= access.load(a.weight + i + j);

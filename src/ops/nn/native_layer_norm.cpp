@@ -26,8 +26,9 @@ void infer(Call& c) {
 }
 int64_t workspace(const Call& c) { return layer_norm_kernel().forward_workspace(rows(c), source(c, 2), source(c, 3)); }
 void forward(Call& c) {
-  layer_norm_kernel().forward(rows(c), source(c, 0), source(c, 2), source(c, 3), c.real(4), {c.out[0].impl()->data(), c.out[0].dtype().format()},
-                              c.out[1].impl()->data(), c.out[2].impl()->data(), c.workspace);
+  layer_norm_kernel().forward(rows(c), source(c, 0), source(c, 2), source(c, 3), c.real(4),
+                              {c.out[0].impl()->data(), c.out[0].dtype().format()}, c.out[1].impl()->data(),
+                              c.out[2].impl()->data(), c.workspace);
 }
 
 // In ops, for gradients of gradients.
@@ -59,9 +60,13 @@ double flops(const Call& c) { return 8.0 * double(c.tensor(0).numel()); }
 }  // namespace
 
 extern constexpr OpDef native_layer_norm_op = {
-    .sig = "native_layer_norm(Tensor input, int normalized, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
-    .doc = "layer_norm over the last `normalized` elements of a contiguous input, with the mean and 1 / sqrt(variance + eps) of each row.",
-    .samples = "native_layer_norm(randn(3, 8), 8, randn(8), randn(8), 1e-05)\nnative_layer_norm(randn(3, 8), 8, None, None, 1e-05)",
+    .sig =
+        "native_layer_norm(Tensor input, int normalized, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+    .doc =
+        "layer_norm over the last `normalized` elements of a contiguous input, with the mean and 1 / sqrt(variance + eps) of "
+        "each row.",
+    .samples =
+        "native_layer_norm(randn(3, 8), 8, randn(8), randn(8), 1e-05)\nnative_layer_norm(randn(3, 8), 8, None, None, 1e-05)",
     .skip = "second_output: mean and rstd are not differentiated",
     .infer = infer,
     .forward = forward,

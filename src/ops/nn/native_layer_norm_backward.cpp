@@ -26,17 +26,23 @@ void infer(Call& c) {
 }
 int64_t workspace(const Call& c) { return layer_norm_kernel().backward_workspace(rows(c), source(c, 1), source(c, 2)); }
 void forward(Call& c) {
-  auto target = [&](int i) { return c.out[i].defined() ? Target{c.out[i].impl()->data(), c.out[i].dtype().format()} : Target{}; };
-  layer_norm_kernel().backward(rows(c), source(c, 0), source(c, 1), source(c, 2), c.tensor(3).impl()->data(), c.tensor(4).impl()->data(), target(0), target(1),
-                               target(2), c.workspace);
+  auto target = [&](int i) {
+    return c.out[i].defined() ? Target{c.out[i].impl()->data(), c.out[i].dtype().format()} : Target{};
+  };
+  layer_norm_kernel().backward(rows(c), source(c, 0), source(c, 1), source(c, 2), c.tensor(3).impl()->data(),
+                               c.tensor(4).impl()->data(), target(0), target(1), target(2), c.workspace);
 }
 double flops(const Call& c) { return 14.0 * double(c.tensor(0).numel()); }
 
 }  // namespace
 
 extern constexpr OpDef native_layer_norm_backward_op = {
-    .sig = "native_layer_norm_backward(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd, int normalized, bool with_bias) -> (Tensor, Tensor, Tensor)",
-    .doc = "The gradients of native_layer_norm for input, weight and bias, in one pass; the rows of the latter two are added in a fixed order.",
+    .sig =
+        "native_layer_norm_backward(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd, int normalized, bool "
+        "with_bias) -> (Tensor, Tensor, Tensor)",
+    .doc =
+        "The gradients of native_layer_norm for input, weight and bias, in one pass; the rows of the latter two are added in a "
+        "fixed order.",
     .infer = infer,
     .forward = forward,
     .flops = flops,

@@ -19,12 +19,15 @@ template <class T> void forward_row(Source x, Target y, int64_t row, int64_t n, 
   });
   // The exponentials wait in y itself; for an encoded row of several blocks they are computed twice instead.
   const bool keep = !log && (stores<T>(y.format) || n <= kSumBlock);
+  const int64_t ahead = next_row(n);
   double total = 0;
   for_blocks(n, [&](int64_t i, int64_t count) {
     const T* from = tiles.read(i, count);
     T* to = keep ? open_tile(y, row + i, out) : nullptr;
     T sum[1];
     lane_sums<T, 1>(count, sum, [&](auto access, int64_t j, V* term) {
+      __builtin_prefetch(from + j + ahead);
+      if (keep) __builtin_prefetch(to + j + ahead, 1);
       term[0] = exp(access.load(from + j) - V(most));
       if (keep) access.store(to + j, term[0]);
     });

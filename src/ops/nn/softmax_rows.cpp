@@ -11,7 +11,8 @@ void infer(Call& c) {
 void forward(Call& c) {
   const Tensor &x = c.tensor(0), &y = c.out[0];
   int64_t n = x.size(-1);
-  softmax_kernel().forward({x.impl()->data(), x.dtype().format()}, {y.impl()->data(), y.dtype().format()}, n ? x.numel() / n : 0, n, c.boolean(1));
+  softmax_kernel().forward({x.impl()->data(), x.dtype().format()}, {y.impl()->data(), y.dtype().format()},
+                           n ? x.numel() / n : 0, n, c.boolean(1));
 }
 void backward(Grad& g) {
   Tensor y = g.out();

@@ -11,8 +11,8 @@ void infer(Call& c) {
 void forward(Call& c) {
   const Tensor &dy = c.tensor(0), &y = c.tensor(1), &dx = c.out[0];
   int64_t n = y.size(-1);
-  softmax_kernel().backward({y.impl()->data(), y.dtype().format()}, {dy.impl()->data(), dy.dtype().format()}, {dx.impl()->data(), dx.dtype().format()},
-                            n ? y.numel() / n : 0, n, c.boolean(2));
+  softmax_kernel().backward({y.impl()->data(), y.dtype().format()}, {dy.impl()->data(), dy.dtype().format()},
+                            {dx.impl()->data(), dx.dtype().format()}, n ? y.numel() / n : 0, n, c.boolean(2));
 }
 double flops(const Call& c) { return 4.0 * double(c.tensor(0).numel()); }
 

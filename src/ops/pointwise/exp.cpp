@@ -6,8 +6,8 @@ extern constexpr OpDef exp_op = pointwise<1, Types::float_out>(
     {
         .sig = "exp(Tensor self) -> Tensor",
         .doc = "e to the power x.",
-        .inplace = true,
         .amp = Amp::f32,
+        .inplace = true,
     },
     [](auto x) { return exp(x); }, [](auto g, auto x, auto y) { return g * y; });
 

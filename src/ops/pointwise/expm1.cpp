@@ -6,8 +6,8 @@ extern constexpr OpDef expm1_op = pointwise<1, Types::float_out>(
     {
         .sig = "expm1(Tensor self) -> Tensor",
         .doc = "exp(x) - 1, accurate near zero.",
-        .inplace = true,
         .amp = Amp::f32,
+        .inplace = true,
     },
     [](auto x) { return expm1(x); }, [](auto g, auto x, auto y) { return g * (y + 1.0); });
 

@@ -6,8 +6,8 @@ extern constexpr OpDef log_op = pointwise<1, Types::float_out>(
     {
         .sig = "log(Tensor self) -> Tensor",
         .doc = "Natural logarithm; NaN below zero, -inf at zero.",
-        .inplace = true,
         .amp = Amp::f32,
+        .inplace = true,
         .low = 0.1,
     },
     [](auto x) { return log(x); }, [](auto g, auto x, auto y) { return g / x; });

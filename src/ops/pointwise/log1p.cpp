@@ -6,8 +6,8 @@ extern constexpr OpDef log1p_op = pointwise<1, Types::float_out>(
     {
         .sig = "log1p(Tensor self) -> Tensor",
         .doc = "log(1 + x), accurate near zero.",
-        .inplace = true,
         .amp = Amp::f32,
+        .inplace = true,
         .low = -0.9,
     },
     [](auto x) { return log1p(x); }, [](auto g, auto x, auto y) { return g / (x + 1.0); });

@@ -6,8 +6,8 @@ extern constexpr OpDef pow_op = pointwise<2, Types::float_out>(
     {
         .sig = "pow(Tensor self, Tensor other) -> Tensor",
         .doc = "a to the power b.",
-        .inplace = true,
         .amp = Amp::f32,
+        .inplace = true,
         .low = 0.3,
     },
     [](auto a, auto b) { return pow(a, b); }, [](auto g, auto a, auto b, auto y) { return g * b * pow(a, b - 1.0); },

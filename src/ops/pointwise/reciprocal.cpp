@@ -6,8 +6,8 @@ extern constexpr OpDef reciprocal_op = pointwise<1, Types::float_out>(
     {
         .sig = "reciprocal(Tensor self) -> Tensor",
         .doc = "1 / x.",
-        .inplace = true,
         .amp = Amp::f32,
+        .inplace = true,
         .low = 0.3,
     },
     [](auto x) { return 1.0 / x; }, [](auto g, auto x, auto y) { return -g * y * y; });

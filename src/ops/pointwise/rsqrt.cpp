@@ -6,8 +6,8 @@ extern constexpr OpDef rsqrt_op = pointwise<1, Types::float_out>(
     {
         .sig = "rsqrt(Tensor self) -> Tensor",
         .doc = "1 / sqrt(x).",
-        .inplace = true,
         .amp = Amp::f32,
+        .inplace = true,
         .low = 0.1,
     },
     [](auto x) { return rsqrt(x); }, [](auto g, auto x, auto y) { return g * -0.5 * y * y * y; });

@@ -21,8 +21,8 @@ extern constexpr OpDef dropout_op = {
     .doc = "In training each element is zeroed with probability p and the others scaled by 1 / (1 - p).",
     .kind = OpKind::composite,
     .samples = "dropout(randn(3, 4), 0.5, False)",
-    .random = true,
     .compose = compose,
+    .random = true,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -23,11 +23,11 @@ extern constexpr OpDef amax_op = {
         "The largest element over dim (all dimensions if absent); NaN if there is one. Equal largest elements share the "
         "gradient.",
     .samples = "amax(randn(3, 4), [0])",
-    .needs = {in(0) | out(0)},
     .bad = "amax(zeros(0)) => amax: nothing to compare: self is f32[0]",
     .infer = infer,
     .forward = forward,
     .backward = backward,
+    .needs = {in(0) | out(0)},
     .flops = reduction_flops,
     .workspace = workspace,
 };

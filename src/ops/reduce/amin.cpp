@@ -23,11 +23,11 @@ extern constexpr OpDef amin_op = {
         "The smallest element over dim (all dimensions if absent); NaN if there is one. Equal smallest elements share the "
         "gradient.",
     .samples = "amin(randn(3, 4), [0])",
-    .needs = {in(0) | out(0)},
     .bad = "amin(zeros(0)) => amin: nothing to compare: self is f32[0]",
     .infer = infer,
     .forward = forward,
     .backward = backward,
+    .needs = {in(0) | out(0)},
     .flops = reduction_flops,
     .workspace = workspace,
 };

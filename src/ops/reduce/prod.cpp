@@ -20,12 +20,12 @@ void backward(Grad& g) {
 extern constexpr OpDef prod_op = {
     .sig = "prod(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     .doc = "The product over dim (all dimensions if absent). Its gradient divides by the elements: they must not be zero.",
-    .samples = "prod(randn(3, 4), [0])",
     .low = 0.5,
-    .needs = {in(0) | out(0)},
+    .samples = "prod(randn(3, 4), [0])",
     .infer = infer,
     .forward = forward,
     .backward = backward,
+    .needs = {in(0) | out(0)},
     .flops = reduction_flops,
     .workspace = workspace,
 };

@@ -31,7 +31,7 @@ template <class T> struct Extremum {
   }
   template <class D, class V> DY_INLINE V merge(D, V a, V b) const {
     const V c = hn::Max(a, b);  // on x86 the second operand when one is NaN
-    if constexpr (std::is_floating_point_v<T>) return hn::IfThenElse(hn::Ne(a, a), a, c);
+    if constexpr (std::is_floating_point_v<T>) return hn::IfThenElse(hn::IsNaN(a), a, c);
     return c;
   }
   DY_INLINE T merge(T a, T b) const { return beats(b, a) ? b : a; }
@@ -65,7 +65,8 @@ template <class T> int64_t find(const T* x, int64_t n, T value) {
   int64_t i = 0;
   for (; i + kSize <= n; i += kSize) {
     const auto v = hn::LoadU(d, x + i);
-    const auto hit = is_nan(value) ? hn::Ne(v, v) : hn::Eq(v, wanted);
+    auto hit = hn::Eq(v, wanted);
+    if constexpr (std::is_floating_point_v<T>) hit = is_nan(value) ? hn::IsNaN(v) : hit;
     const intptr_t lane = hn::FindFirstTrue(d, hit);
     if (lane >= 0) return i + lane;
   }
@@ -97,7 +98,7 @@ DY_INLINE void find_rows(const Extremum<T>& op, D d, T* value, RowNumber<T>* ind
   constexpr hn::RebindToSigned<D> di;
   const auto x = op.map(d, hn::LoadU(d, row + j)), best = hn::LoadU(d, value + j);
   auto better = hn::Gt(x, best);
-  if constexpr (std::is_floating_point_v<T>) better = hn::Or(better, hn::And(hn::Ne(x, x), hn::Eq(best, best)));
+  if constexpr (std::is_floating_point_v<T>) better = hn::Or(better, hn::And(hn::IsNaN(x), hn::Eq(best, best)));
   hn::StoreU(hn::IfThenElse(better, x, best), d, value + j);
   const auto old = hn::LoadU(di, index + j);
   hn::StoreU(hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, number), old), di, index + j);

@@ -48,14 +48,15 @@ template <class T> struct Product : Plain<T, WideSum<T>> {
   DY_INLINE WideSum<T> merge(WideSum<T> a, WideSum<T> b) const { return times(a, b); }
 };
 
-// any: is there a true element; all: is there no false one. Found or not is 1 or 0 in lanes of the element's type.
+// any: is there a true element; all: is there no false one. Found or not is 1 or 0 in lanes of the element's type. (Highway's
+// Ne is false for NaN on AVX2 and AVX-512, true on SSE4: compare with Eq.)
 template <class T> struct Truth : Plain<T, int32_t> {
   bool all;
 
   explicit Truth(bool is_all) : all(is_all) {}
   DY_INLINE T identity() const { return 0; }
   template <class D, class V> DY_INLINE V map(D d, V v) const {
-    return hn::IfThenElse(hn::Ne(v, hn::Zero(d)), hn::Set(d, T(all ? 0 : 1)), hn::Set(d, T(all ? 1 : 0)));
+    return hn::IfThenElse(hn::Eq(v, hn::Zero(d)), hn::Set(d, T(all ? 1 : 0)), hn::Set(d, T(all ? 0 : 1)));
   }
   template <class D, class V> DY_INLINE V merge(D, V a, V b) const { return hn::Max(a, b); }
   DY_INLINE int32_t merge(int32_t a, int32_t b) const { return a | b; }

@@ -20,8 +20,8 @@ extern constexpr OpDef sum_op = {
     .doc =
         "The sum over dim (all dimensions if absent); integers and bool sum in int64. Blocked, in a fixed order: the same bits "
         "for any number of threads.",
-    .samples = "sum(randn(3, 4), [0])",
     .amp = Amp::f32,
+    .samples = "sum(randn(3, 4), [0])",
     .infer = infer,
     .forward = forward,
     .backward = backward,

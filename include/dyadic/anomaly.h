@@ -1,0 +1,22 @@
+// Finding where the first NaN or infinity arose.
+#pragma once
+#include <string>
+
+#include "dyadic/tensor.h"
+
+namespace dyadic::inline v1 {
+
+// While it lives, every floating result of this thread is looked at. The first one that is not finite though the op's inputs
+// were names the op and the module that ran it; where already the inputs of the first op were not finite, that op is named.
+class Anomaly {
+  uint32_t before_;
+
+ public:
+  Anomaly();
+  ~Anomaly();
+  Anomaly(const Anomaly&) = delete;
+  bool found() const;
+  std::string op() const, module() const;
+};
+
+}  // namespace dyadic::inline v1

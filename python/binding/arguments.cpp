@@ -1,0 +1,218 @@
+#include "arguments.h"
+
+#include "base/text.h"
+#include "dyadic/ops.h"
+
+namespace dyadic::inline v1::python {
+namespace {
+
+bool is_int(PyObject* o) { return PyLong_Check(o) ? !PyBool_Check(o) : PyIndex_Check(o) && !is_tensor(o); }
+
+int64_t read_int(PyObject* o) {
+  long long v = PyLong_CheckExact(o) ? PyLong_AsLongLong(o) : PyLong_AsLongLong(nb::steal(PyNumber_Index(o)).ptr());
+  if (v == -1 && PyErr_Occurred()) throw PythonError();
+  return v;
+}
+
+std::string signature_text(const OpInfo& op) { return op.def->sig; }
+
+[[noreturn]] void wrong_type(const OpInfo& op, int i, PyObject* o) {
+  const OpParameter& p = op.parameters[size_t(i)];
+  fail<TypeError>("{}: an argument has the wrong type: {} is {}; it takes {}{}{}", op.signature->name, p.text,
+                  Py_TYPE(o)->tp_name, describe(p.take), p.take == Take::tensor && op.numbers ? " or a number" : "",
+                  p.optional ? " or None" : "");
+}
+
+int find_keyword(const OpInfo& op, PyObject* name) {
+  for (size_t i = 0; i < op.parameters.size(); ++i)
+    if (op.parameters[i].name == name) return int(i);
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text) throw PythonError();
+  std::string_view wanted = text;
+  if (wanted == "input" && !op.parameters.empty()) wanted = "self";  // PyTorch's name for it in functions
+  for (size_t i = 0; i < op.parameters.size(); ++i)
+    if (op.parameters[i].text == wanted) return int(i);
+  return -1;
+}
+
+[[noreturn]] void unknown_keyword(const OpInfo& op, PyObject* name) {
+  std::vector<std::string> known;
+  for (const OpParameter& p : op.parameters) known.emplace_back(p.text);
+  if (op.requires_grad) known.emplace_back("requires_grad");
+  const char* text = PyUnicode_AsUTF8(name);
+  fail<TypeError>("{}: an unknown argument: {}; did you mean {}? The signature is {}", op.signature->name, text,
+                  nearest(text, known), signature_text(op));
+}
+
+}  // namespace
+
+const char* describe(Take t) {
+  switch (t) {
+    case Take::tensor:
+      return "a Tensor";
+    case Take::tensors:
+      return "a list of Tensors";
+    case Take::scalar:
+      return "a number";
+    case Take::integer:
+      return "an int";
+    case Take::real:
+      return "a float";
+    case Take::boolean:
+      return "True or False";
+    case Take::ints:
+      return "an int or a list of ints";
+    case Take::dtype:
+      return "a dtype";
+    case Take::device:
+      return "a device";
+    default:
+      return "a str";
+  }
+}
+
+int64_t* ArgumentFrame::take_ints(size_t n) {
+  if (size_t(used_) + n <= std::size(ints_)) {
+    used_ += int(n);
+    return ints_ + used_ - n;
+  }
+  return more_ints_.emplace_back(new int64_t[n]).get();
+}
+
+bool ArgumentFrame::convert_ints(PyObject* o, Arg& arg) {
+  if (is_int(o)) {
+    int64_t* p = take_ints(1);
+    *p = read_int(o);
+    arg = Arg(IntList(p, 1));
+    return true;
+  }
+  bool tuple = PyTuple_Check(o);
+  if (!tuple && !PyList_Check(o)) return false;
+  auto n = size_t(Py_SIZE(o));
+  int64_t* p = take_ints(n);
+  for (size_t i = 0; i < n; ++i) {
+    PyObject* item = tuple ? PyTuple_GET_ITEM(o, Py_ssize_t(i)) : PyList_GET_ITEM(o, Py_ssize_t(i));
+    if (!is_int(item)) return false;
+    p[i] = read_int(item);
+  }
+  arg = Arg(IntList(p, n));
+  return true;
+}
+
+bool ArgumentFrame::convert_tensors(PyObject* o, Arg& arg) {
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
+  auto& list = *lists_.emplace_back(std::make_unique<std::vector<Tensor>>());
+  bool tuple = PyTuple_Check(o);
+  for (Py_ssize_t i = 0; i < Py_SIZE(o); ++i) {
+    PyObject* item = tuple ? PyTuple_GET_ITEM(o, i) : PyList_GET_ITEM(o, i);
+    if (!is_tensor(item)) return false;
+    list.push_back(tensor_of(item));
+  }
+  arg = Arg(std::span<const Tensor>(list));
+  return true;
+}
+
+Arg ArgumentFrame::convert_tensor(const OpInfo& op, int i, PyObject* o) {
+  if (is_tensor(o)) return Arg(tensor_of(o));
+  std::optional<Scalar> number;
+  if (op.numbers) number = read_number(o);
+  if (!number) wrong_type(op, i, o);
+  held_[i] = scalar_tensor(*number);
+  return Arg(held_[i]);
+}
+
+Arg ArgumentFrame::convert(const OpInfo& op, int i, PyObject* o) {
+  const OpParameter& p = op.parameters[size_t(i)];
+  if (p.optional && o == Py_None) return {};
+  Arg arg;
+  switch (p.take) {
+    case Take::tensor:
+      return convert_tensor(op, i, o);
+    case Take::tensors:
+      if (convert_tensors(o, arg)) return arg;
+      break;
+    case Take::scalar:
+      if (is_tensor(o) && tensor_of(o).dim() == 0) return Arg(tensor_of(o).item_scalar());
+      if (auto n = read_number(o)) return Arg(*n);
+      break;
+    case Take::integer:
+      if (is_int(o)) return Arg(read_int(o));
+      break;
+    case Take::real:
+      if (auto n = read_number(o); n && n->kind() != Scalar::Kind::boolean) return Arg(n->real());
+      break;
+    case Take::boolean:
+      if (PyBool_Check(o)) return Arg(o == Py_True);
+      break;
+    case Take::ints:
+      if (convert_ints(o, arg)) return arg;
+      break;
+    case Take::dtype:
+      if (auto d = read_dtype(o)) return Arg(*d);
+      break;
+    case Take::device:
+      if (auto d = read_device(o)) return Arg(*d);
+      break;
+    case Take::text:
+      if (PyUnicode_Check(o)) {
+        Py_ssize_t n;
+        const char* s = PyUnicode_AsUTF8AndSize(o, &n);
+        if (!s) throw PythonError();
+        return Arg(std::string_view(s, size_t(n)));
+      }
+  }
+  wrong_type(op, i, o);
+}
+
+void ArgumentFrame::read(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+  PyObject* slots[kMaxArgs] = {self};
+  int at = self ? 1 : 0, n = int(op.parameters.size());
+  bool is_spread = op.spread >= 0 && at + count > op.spread + 1 && op.spread >= at && is_int(given[op.spread - at]);
+  if (is_spread) {  // x.view(2, 3)
+    auto k = size_t(at + count - op.spread);
+    int64_t* p = take_ints(k);
+    for (size_t i = 0; i < k; ++i) {
+      PyObject* item = given[size_t(op.spread - at) + i];
+      if (!is_int(item)) wrong_type(op, op.spread, item);
+      p[i] = read_int(item);
+    }
+    args[op.spread] = Arg(IntList(p, k));
+    count -= Py_ssize_t(k);
+  }
+  Py_ssize_t most = op.positional - at - (is_spread ? 1 : 0);
+  if (count > most) [[unlikely]]
+    fail<TypeError>("{}: too many arguments: {} given; the signature is {}", op.signature->name, at + count,
+                    signature_text(op));
+  for (Py_ssize_t i = 0; i < count; ++i) slots[at + i] = given[i];
+  for (Py_ssize_t k = 0, m = keywords ? PyTuple_GET_SIZE(keywords) : 0; k < m; ++k) {
+    PyObject *name = PyTuple_GET_ITEM(keywords, k), *value = given[count + (is_spread ? int(args[op.spread].n) : 0) + k];
+    int i = find_keyword(op, name);
+    if (i < 0 && op.requires_grad && PyUnicode_CompareWithASCIIString(name, "requires_grad") == 0) {
+      DY_CHECK_AS(TypeError, PyBool_Check(value), "{}: an argument has the wrong type: requires_grad is {}; it takes True or False",
+                  op.signature->name, Py_TYPE(value)->tp_name);
+      requires_grad = value == Py_True;
+      continue;
+    }
+    if (i < 0) unknown_keyword(op, name);
+    DY_CHECK_AS(TypeError, !slots[i] && !(is_spread && i == op.spread), "{}: an argument is given twice: {}", op.signature->name,
+                op.parameters[size_t(i)].text);
+    slots[i] = value;
+  }
+  for (int i = 0; i < n; ++i) {
+    if (slots[i]) {
+      args[i] = convert(op, i, slots[i]);
+    } else if (!(is_spread && i == op.spread)) {
+      const OpParameter& p = op.parameters[size_t(i)];
+      DY_CHECK_AS(TypeError, !p.required, "{}: an argument is missing: {} (position {}); the signature is {}",
+                  op.signature->name, p.text, i + 1, signature_text(op));
+      args[i] = p.fallback;
+    }
+  }
+  if (op.numbers) [[likely]] {
+    for (int i = 0; i < n; ++i)
+      if (args[i].kind == Arg::Kind::tensor && args[i].tensor != &held_[i]) return;
+    wrong_type(op, 0, slots[0] ? slots[0] : Py_None);
+  }
+}
+
+}  // namespace dyadic::inline v1::python

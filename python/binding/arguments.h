@@ -1,0 +1,61 @@
+// Reading the arguments of an op as its record's signature says: by position and keyword, with defaults.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "corridor/signature.h"
+#include "object.h"
+
+namespace dyadic::inline v1::python {
+
+enum class Take : uint8_t { tensor, tensors, scalar, integer, real, boolean, ints, dtype, device, text };
+
+struct OpParameter {
+  Take take;
+  bool required, optional, keyword_only;
+  Arg fallback;
+  PyObject* name;   // interned
+  const char* text;  // the same
+};
+
+// An op as Python calls it, computed from its record.
+struct OpInfo {
+  Op id{};
+  const OpDef* def = nullptr;
+  const Signature* signature = nullptr;
+  std::vector<OpParameter> parameters;
+  int positional = 0;
+  int outputs = 1;
+  bool method = false;
+  bool numbers = false;        // numbers are operands: pointwise ops
+  bool requires_grad = false;  // a creation op: also takes requires_grad=
+  int spread = -1;             // zeros(2, 3): the only positional parameter (but self) is this int[]
+  std::string function_doc, method_doc;
+};
+
+// One call's arguments, and what must live as long as they do.
+class ArgumentFrame {
+ public:
+  Arg args[kMaxArgs];
+  bool requires_grad = false;
+
+  // `self` is null for a function. Throws TypeError naming the op and the argument.
+  void read(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords);
+
+ private:
+  Tensor held_[kMaxArgs];
+  int64_t ints_[32];
+  int used_ = 0;
+  std::vector<std::unique_ptr<int64_t[]>> more_ints_;
+  std::vector<std::unique_ptr<std::vector<Tensor>>> lists_;
+
+  int64_t* take_ints(size_t n);
+  Arg convert(const OpInfo& op, int i, PyObject* o);
+  Arg convert_tensor(const OpInfo& op, int i, PyObject* o);
+  bool convert_ints(PyObject* o, Arg& arg);
+  bool convert_tensors(PyObject* o, Arg& arg);
+};
+
+const char* describe(Take t);  // "a Tensor", "an int or a list of ints"
+
+}  // namespace dyadic::inline v1::python

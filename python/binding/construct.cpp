@@ -1,0 +1,147 @@
+// dyadic.tensor(data): numbers and nested lists become tensors, the dtype inferred as PyTorch does; and back to lists.
+#include <memory>
+
+#include "dyadic/ops.h"
+#include "object.h"
+
+namespace dyadic::inline v1::python {
+namespace {
+
+bool is_sequence(PyObject* o) {
+  return PyList_Check(o) || PyTuple_Check(o) || (PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o));
+}
+
+// Reads nested lists in one pass: the shape along the first elements, then every number, checked against that shape.
+class Reader {
+ public:
+  std::vector<int64_t> shape;
+  DType kind;  // bool < int64 < default float, and what tensors or numpy scalars inside bring along
+  std::vector<double> reals;
+  std::vector<int64_t> integers;  // the same values; exact for integers
+
+  void measure(PyObject* o) {
+    nb::object level = nb::borrow(o);
+    while (is_list(level.ptr())) {
+      Py_ssize_t n = PySequence_Size(level.ptr());
+      if (n < 0) throw PythonError();
+      DY_CHECK_AS(ValueError, shape.size() < kMaxDims, "tensor: nested too deeply: more than {} levels", kMaxDims);
+      shape.push_back(n);
+      if (n == 0) break;
+      level = nb::steal(PySequence_GetItem(level.ptr(), 0));
+      if (!level.is_valid()) throw PythonError();
+    }
+  }
+  void read(PyObject* o, size_t d) {
+    if (d == shape.size()) return number(o);
+    DY_CHECK_AS(ValueError, is_list(o), "tensor: the lists are ragged: a number stands at level {} where a list is expected", d);
+    nb::object items = nb::steal(PySequence_Fast(o, "tensor: not a sequence"));
+    if (!items.is_valid()) throw PythonError();
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
+    DY_CHECK_AS(ValueError, n == shape[d], "tensor: the lists are ragged: a length of {} was expected at dimension {}, it is {}",
+                shape[d], d, n);
+    for (Py_ssize_t i = 0; i < n; ++i) read(PySequence_Fast_GET_ITEM(items.ptr(), i), d + 1);
+  }
+
+ private:
+  // A 0-d tensor is a number here; a larger one is read like the list of its rows.
+  static bool is_list(PyObject* o) { return is_tensor(o) ? tensor_of(o).dim() > 0 : is_sequence(o) && !PyFloat_Check(o); }
+  void number(PyObject* o) {
+    std::optional<Scalar> s;
+    DType brings;
+    if (is_tensor(o)) {
+      DY_CHECK_AS(ValueError, tensor_of(o).dim() == 0, "tensor: the lists are ragged: {} stands where a number is expected",
+                  describe(tensor_of(o)));
+      s = tensor_of(o).item_scalar();
+      brings = tensor_of(o).dtype();
+    } else {
+      DY_CHECK_AS(ValueError, !is_list(o), "tensor: the lists are ragged: a list stands where a number is expected");
+      s = read_number(o);
+      DY_CHECK_AS(TypeError, s, "tensor: data has the wrong type: it holds {}; it takes numbers, nested lists of them, and arrays",
+                  Py_TYPE(o)->tp_name);
+      brings = s->kind() == Scalar::Kind::real ? default_dtype() : s->kind() == Scalar::Kind::integer ? i64 : boolean;
+    }
+    kind = kind ? promote_types(kind, brings) : brings;
+    reals.push_back(s->real());
+    integers.push_back(s->kind() == Scalar::Kind::real ? 0 : s->integer());
+  }
+};
+
+bool has_buffer(PyObject* o) { return PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o) && !is_tensor(o); }
+
+// An array's values as a tensor of its own. numpy arrays and scalars, memoryviews, array.array.
+Tensor copy_buffer(PyObject* o) {
+  Py_buffer b;
+  if (PyObject_GetBuffer(o, &b, PyBUF_FULL_RO)) throw PythonError();
+  std::unique_ptr<Py_buffer, void (*)(Py_buffer*)> held(&b, PyBuffer_Release);
+  DType dtype = default_numpy_dtype(b.format);
+  DY_CHECK_AS(TypeError, dtype && dtype.itemsize() == b.itemsize, "tensor: no dtype for elements of format \"{}\"", b.format);
+  std::vector<int64_t> sizes(b.shape, b.shape + b.ndim);
+  Tensor t = make_tensor(sizes, dtype, cpu);
+  if (t.numel() && PyBuffer_ToContiguous(t.impl()->data(), &b, b.len, 'C')) throw PythonError();
+  return t;
+}
+
+Tensor from_lists(PyObject* data, std::optional<DType> dtype) {
+  Reader r;
+  r.measure(data);
+  r.read(data, 0);
+  DType kind = r.kind ? r.kind : default_dtype();
+  DType wanted = dtype.value_or(kind);
+  bool whole = !kind.is_floating_point() && !kind.is_scaled();
+  Tensor values = whole ? from_data(r.integers.data(), r.shape, i64) : from_data(r.reals.data(), r.shape, f64);
+  return to(values, wanted);
+}
+
+}  // namespace
+
+Tensor tensor_from(PyObject* data, std::optional<DType> dtype) {
+  NoGrad guard;
+  if (is_tensor(data)) {
+    Tensor t = tensor_of(data).detach();
+    return dtype && *dtype != t.dtype() ? to(t, *dtype) : t.clone();
+  }
+  bool number = PyFloat_CheckExact(data) || PyLong_Check(data);
+  if (!number && has_buffer(data)) {
+    Tensor t = copy_buffer(data);
+    return dtype ? to(t, *dtype) : t;
+  }
+  return from_lists(data, dtype);
+}
+
+PyObject* to_python(Scalar s) {
+  switch (s.kind()) {
+    case Scalar::Kind::boolean:
+      return PyBool_FromLong(s.integer() != 0);
+    case Scalar::Kind::integer:
+      return PyLong_FromLongLong(s.integer());
+    default:
+      return PyFloat_FromDouble(s.real());
+  }
+}
+
+namespace {
+
+PyObject* rows(const Tensor& t, int64_t d, int64_t& at) {
+  if (d == t.dim()) {
+    int64_t i = at++;
+    if (t.dtype() == f64) return PyFloat_FromDouble(t.data<double>()[i]);
+    if (t.dtype() == boolean) return PyBool_FromLong(t.data<uint8_t>()[i]);
+    return PyLong_FromLongLong(t.data<int64_t>()[i]);
+  }
+  nb::object list = nb::steal(PyList_New(Py_ssize_t(t.size(d))));
+  if (!list.is_valid()) throw PythonError();
+  for (int64_t i = 0; i < t.size(d); ++i) PyList_SET_ITEM(list.ptr(), Py_ssize_t(i), rows(t, d + 1, at));
+  return list.release().ptr();
+}
+
+}  // namespace
+
+PyObject* to_list(const Tensor& t) {
+  DY_CHECK_AS(ValueError, !t.is_meta(), "tolist: a meta tensor has no values: self is {}; run on cpu to read them", describe(t));
+  NoGrad guard;
+  DType wide = t.dtype() == boolean ? boolean : t.dtype().is_integer() ? i64 : f64;
+  int64_t at = 0;
+  return rows(to(t.detach(), wide).contiguous(), 0, at);
+}
+
+}  // namespace dyadic::inline v1::python

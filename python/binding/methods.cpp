@@ -1,0 +1,235 @@
+// Methods and constructors that are not ops: conversions, values to Python, memory, autograd's entry.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+
+#include "dyadic/autograd.h"
+#include "dyadic/ops.h"
+#include "object.h"
+
+namespace dyadic::inline v1::python {
+namespace {
+
+nb::handle type() { return reinterpret_cast<PyObject*>(tensor_type); }
+
+template <class F, class... Extra> void method(const char* name, F&& f, const Extra&... extra) {
+  nb::cpp_function_def(std::forward<F>(f), nb::scope(type()), nb::name(name), nb::is_method(), extra...);
+}
+
+Tensor convert(const Tensor& t, DType d) {
+  Tensor out;
+  Arg args[] = {Arg(t), Arg(d)};
+  if (t.dtype() == d) return t;
+  run_op(Op::to_, args, 2, &out);
+  return out;
+}
+
+// x.to(dtype), x.to("bf16"), x.to("meta"), x.to(other), x.to(dtype=..., device=...).
+Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::object device) {
+  std::optional<DType> d;
+  std::optional<Device> where;
+  if (!target.is_none()) {
+    PyObject* o = target.ptr();
+    if (is_tensor(o)) {
+      d = tensor_of(o).dtype();
+      where = tensor_of(o).device();
+    } else if (PyUnicode_Check(o)) {
+      std::string name = nb::cast<std::string>(target);
+      if (name == "cpu" || name == "meta")
+        where = Device::parse(name);
+      else
+        d = DType::parse(name);
+    } else {
+      d = read_dtype(o);
+      if (!d) where = read_device(o);
+      DY_CHECK_AS(TypeError, d || where, "to: an argument has the wrong type: target is {}; it takes a dtype, a device or a Tensor",
+                  Py_TYPE(o)->tp_name);
+    }
+  }
+  if (!dtype.is_none()) {
+    d = read_dtype(dtype.ptr());
+    DY_CHECK_AS(TypeError, d, "to: an argument has the wrong type: dtype is {}; it takes a dtype", Py_TYPE(dtype.ptr())->tp_name);
+  }
+  if (!device.is_none()) {
+    where = read_device(device.ptr());
+    DY_CHECK_AS(TypeError, where, "to: an argument has the wrong type: device is {}; it takes a device",
+                Py_TYPE(device.ptr())->tp_name);
+  }
+  Tensor out = where ? t.to(*where) : t;
+  return d ? convert(out, *d) : out;
+}
+
+nb::object to_numpy(nb::handle self) {
+  const Tensor& t = tensor_of(self.ptr());
+  DY_CHECK(!t.requires_grad(), "numpy: the tensor requires grad; use .detach().numpy(): self is {}", describe(t));
+  DY_CHECK_AS(TypeError, buffer_format(t.dtype()), "numpy: numpy has no such dtype: self is {}; convert it first, as in "
+              ".float().numpy()", describe(t));
+  DY_CHECK_AS(ValueError, !t.is_meta(), "numpy: a meta tensor has no data: self is {}", describe(t));
+  return nb::module_::import_("numpy").attr("asarray")(nb::steal(PyMemoryView_FromObject(self.ptr())));
+}
+
+nb::object to_array(nb::handle self, nb::object dtype, nb::object copy) {
+  nb::object array = to_numpy(self);
+  if (!dtype.is_none()) array = array.attr("astype")(dtype, nb::arg("copy") = false);
+  if (copy.ptr() == Py_True) array = array.attr("copy")();
+  return array;
+}
+
+nb::object size(const Tensor& t, std::optional<int64_t> dim) {
+  if (dim) return nb::int_(t.size(*dim));
+  return nb::steal(PyObject_GetAttrString(nb::steal(wrap(t)).ptr(), "shape"));
+}
+nb::object stride(const Tensor& t, std::optional<int64_t> dim) {
+  if (dim) return nb::int_(t.stride(*dim));
+  nb::list l;
+  for (int64_t s : t.strides()) l.append(s);
+  return nb::tuple(l);
+}
+
+void backward(const Tensor& t, std::optional<Tensor> gradient, bool retain_graph, bool create_graph) {
+  DY_CHECK(!create_graph, "backward: create_graph is not supported: use dyadic.autograd.grad(..., create_graph=True)");
+  Unlocked unlocked;
+  t.backward(gradient.value_or(Tensor()), retain_graph);
+}
+
+void add_hook(const Tensor& t, nb::object hook) {
+  // The last copy may die on a thread that does not hold the GIL.
+  std::shared_ptr<PyObject> held(hook.release().ptr(), [](PyObject* o) {
+    if (!Py_IsInitialized()) return;
+    nb::gil_scoped_acquire gil;
+    Py_DECREF(o);
+  });
+  register_hook(t, [held](const Tensor& g) {
+    nb::gil_scoped_acquire gil;
+    nb::object r = nb::steal(PyObject_CallOneArg(held.get(), nb::steal(wrap(g)).ptr()));
+    if (!r.is_valid()) throw nb::python_error();
+    return r.is_none() ? Tensor() : nb::cast<Tensor>(r);
+  });
+}
+
+template <class F> nb::object changed(nb::handle self, F f) {
+  f(tensor_of(self.ptr()));
+  return nb::borrow(self);
+}
+
+nb::object format_tensor(nb::handle self, nb::str spec) {
+  const Tensor& t = tensor_of(self.ptr());
+  if (t.dim() > 0 || nb::len(spec) == 0) return nb::str(self);
+  return nb::steal(PyObject_Format(nb::steal(to_python(t.item_scalar())).ptr(), spec.ptr()));
+}
+
+std::vector<Tensor> split_sizes(const Tensor& t, nb::object size, int64_t dim) {
+  int64_t one = 0;
+  if (nb::try_cast(size, one)) return split(t, one, dim);
+  std::vector<Tensor> parts;
+  int64_t at = 0;
+  for (nb::handle h : size) {
+    int64_t n = nb::cast<int64_t>(h);
+    parts.push_back(narrow(t, dim, at, n));
+    at += n;
+  }
+  DY_CHECK(at == t.size(dim), "split: the sizes do not sum to the dimension: they sum to {}, dimension {} of {} is {}", at, dim,
+           describe(t), t.size(dim));
+  return parts;
+}
+
+void add_conversions() {
+  auto none = nb::none();
+  method("to", to_anything, nb::arg("target") = none, nb::kw_only(), nb::arg("dtype") = none, nb::arg("device") = none,
+         "The values in another dtype (rounded once) or on another device; itself if nothing changes.");
+  const std::pair<const char*, DType> casts[] = {{"double", f64}, {"float", f32},  {"half", f16},   {"bfloat16", bf16},
+                                                 {"long", i64},   {"int", i32},    {"short", i16},  {"bool", boolean}};
+  for (auto& [name, d] : casts)
+    method(name, [d = d](const Tensor& t) { return convert(t, d); }, "The values in another dtype; itself if it has it.");
+  method("type_as", [](const Tensor& t, const Tensor& o) { return convert(t, o.dtype()); }, nb::arg("other"));
+  method("cpu", [](const Tensor& t) { return t.to(cpu); });
+  method("numpy", to_numpy, "A numpy array over the same memory.");
+  method("__array__", to_array, nb::arg("dtype") = none, nb::kw_only(), nb::arg("copy") = none);
+  method("item", [](const Tensor& t) { return nb::steal(to_python(t.item_scalar())); }, "The only element, as a Python number.");
+  method("tolist", [](const Tensor& t) { return nb::steal(guarded([&] { return to_list(t); })); }, "Nested lists of the elements.");
+  method("__format__", format_tensor);
+}
+
+void add_questions() {
+  auto none = nb::none();
+  method("size", size, nb::arg("dim") = none, "The sizes, or one of them.");
+  method("stride", stride, nb::arg("dim") = none, "The strides in elements, or one of them.");
+  method("dim", [](const Tensor& t) { return t.dim(); }, "The number of dimensions.");
+  method("numel", [](const Tensor& t) { return t.numel(); }, "The number of elements.");
+  method("element_size", [](const Tensor& t) { return t.dtype().itemsize(); }, "Bytes of an element.");
+  method("is_contiguous", [](const Tensor& t) { return t.is_contiguous(); });
+  method("is_floating_point", [](const Tensor& t) { return t.dtype().is_floating_point(); });
+  method("storage_offset", [](const Tensor& t) { return t.storage_offset(); });
+  method("data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data_ptr()); }, "The address of the first element.");
+  method("t", [](const Tensor& t) { return t.t(); }, "A matrix, transposed.");
+  method("split", split_sizes, nb::arg("split_size"), nb::arg("dim") = 0, "Views of split_size entries each, or of the sizes given.");
+  method("chunk", [](const Tensor& t, int64_t n, int64_t d) { return chunk(t, n, d); }, nb::arg("chunks"), nb::arg("dim") = 0,
+         "At most so many views of equal size, the last one smaller.");
+}
+
+void add_autograd() {
+  method("backward", backward, nb::arg("gradient") = nb::none(), nb::arg("retain_graph") = false, nb::arg("create_graph") = false,
+         "Accumulates d(self)/d(leaf) into the .grad of every leaf that requires grad.");
+  method("requires_grad_",
+         [](nb::handle self, bool on) {
+           reinterpret_cast<PyTensor*>(self.ptr())->tensor.requires_grad_(on);
+           return nb::borrow(self);
+         },
+         nb::arg("requires_grad") = true);
+  method("register_hook", add_hook, nb::arg("hook"), "hook(grad) runs when the gradient of this leaf is complete; what it returns "
+         "replaces it.");
+  method("fill_", [](nb::handle self, nb::handle value) {
+    auto v = read_number(value.ptr());
+    if (!v && is_tensor(value.ptr())) v = tensor_of(value.ptr()).item_scalar();
+    DY_CHECK_AS(TypeError, v, "fill_: an argument has the wrong type: value is {}; it takes a number", Py_TYPE(value.ptr())->tp_name);
+    return changed(self, [&](const Tensor& t) { t.fill_(*v); });
+  }, nb::arg("value"));
+  method("zero_", [](nb::handle self) { return changed(self, [](const Tensor& t) { t.zero_(); }); });
+  method("copy_", [](nb::handle self, const Tensor& src) { return changed(self, [&](const Tensor& t) { t.copy_(src); }); },
+         nb::arg("src"), "Writes the values of src, broadcast and converted, into self.");
+}
+
+Tensor make(nb::object data, nb::object dtype, nb::object device, bool requires_grad) {
+  std::optional<DType> d;
+  if (!dtype.is_none()) {
+    d = read_dtype(dtype.ptr());
+    DY_CHECK_AS(TypeError, d, "tensor: an argument has the wrong type: dtype is {}; it takes a dtype", Py_TYPE(dtype.ptr())->tp_name);
+  }
+  Tensor t = tensor_from(data.ptr(), d);
+  if (!device.is_none()) {
+    auto where = read_device(device.ptr());
+    DY_CHECK_AS(TypeError, where, "tensor: an argument has the wrong type: device is {}; it takes a device",
+                Py_TYPE(device.ptr())->tp_name);
+    t = t.to(*where);
+  }
+  if (requires_grad) t.requires_grad_();
+  return t;
+}
+
+}  // namespace
+
+void add_methods(nb::module_& m) {
+  auto none = nb::none();
+  add_conversions();
+  add_questions();
+  add_autograd();
+  m.def("tensor", make, nb::arg("data"), nb::kw_only(), nb::arg("dtype") = none, nb::arg("device") = none,
+        nb::arg("requires_grad") = false,
+        "A new tensor with the values of numbers, nested lists or arrays. Without dtype: bool, int64 or the default float for "
+        "Python's numbers, an array's own for arrays.");
+  m.def("from_numpy", [](nb::object a) { return share_buffer(a.ptr()); }, nb::arg("array"), "A tensor over the memory of an array.");
+  m.def("as_tensor",
+        [](nb::object data, nb::object dtype) {
+          if (is_tensor(data.ptr())) return to_anything(tensor_of(data.ptr()), nb::none(), dtype, nb::none());
+          return make(data, dtype, nb::none(), false);
+        },
+        nb::arg("data"), nb::arg("dtype") = none, "A tensor as it is, anything else as tensor(data).");
+  m.def("split", split_sizes, nb::arg("self"), nb::arg("split_size"), nb::arg("dim") = 0);
+  m.def("chunk", [](const Tensor& t, int64_t n, int64_t d) { return chunk(t, n, d); }, nb::arg("self"), nb::arg("chunks"),
+        nb::arg("dim") = 0);
+  m.def("is_tensor", [](nb::handle o) { return is_tensor(o.ptr()); }, nb::arg("obj").none());
+}
+
+}  // namespace dyadic::inline v1::python

@@ -1,0 +1,124 @@
+// What Python sees of tensors and dtypes: plain CPython types, because a nanobind instance costs 60 ns more to make. There is one
+// Python object per TensorImpl while it lives (TensorImpl::face), so that `x.grad is x.grad` and sets of parameters work.
+// Lives here: the objects, how C++ exceptions reach Python, the GIL, nanobind's casters. Their methods are in tensor_type.cpp,
+// operators.cpp, methods.cpp, dtype_type.cpp.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <optional>
+#include <string>
+
+#include "corridor/call.h"
+#include "tensor/impl.h"
+
+namespace dyadic::inline v1::python {
+namespace nb = nanobind;
+
+struct PyTensor {
+  PyObject_HEAD
+  Tensor tensor;
+  PyObject* weak_references;
+};
+struct PyDType {
+  PyObject_HEAD
+  DType dtype;
+};
+
+extern PyTypeObject *tensor_type, *parameter_type, *dtype_type;
+extern PyObject* out_of_memory_error;
+
+inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
+inline bool is_parameter(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), parameter_type); }
+inline const Tensor& tensor_of(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->tensor; }
+PyObject* wrap(Tensor t);            // new reference; None for an undefined tensor
+PyObject* wrap_parameter(Tensor t);  // as nn.Parameter, unless it already has a face
+PyObject* wrap(DType d);             // interned: equal dtypes are the same object
+inline bool is_dtype(PyObject* o) { return Py_TYPE(o) == dtype_type; }
+
+// A dtype as users give it: a dtype object, its text, or Python's float, int and bool. None when `o` is something else.
+std::optional<DType> read_dtype(PyObject* o);
+std::optional<Device> read_device(PyObject* o);  // a device object or its text
+std::optional<Scalar> read_number(PyObject* o);  // int, float, bool and numpy's scalars, not tensors
+DType default_numpy_dtype(const char* format);   // undefined: no dtype of that buffer format
+const char* buffer_format(DType d);              // null: buffers have none
+
+struct PythonError {};  // thrown when Python's error indicator is already set
+
+// Sets Python's error from the exception that is being handled.
+void set_python_error() noexcept;
+template <class F> PyObject* guarded(F&& f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+// Another thread may run Python while it lives. Worth it above some 10 us of work: two switches cost 60 ns when nobody waits.
+class Unlocked {
+  PyThreadState* state_;
+
+ public:
+  explicit Unlocked(bool release = true) : state_(release ? PyEval_SaveThread() : nullptr) {}
+  ~Unlocked() {
+    if (state_) PyEval_RestoreThread(state_);
+  }
+  Unlocked(const Unlocked&) = delete;
+};
+
+// call_op and call_op_inplace without the GIL where the work is large.
+void run_op(Op op, Arg* args, int n, Tensor* out);
+void run_op_inplace(Op op, Arg* args, int n);
+
+// Python's objects as values of the other files.
+Tensor index(const Tensor& t, PyObject* key);
+void assign_index(const Tensor& t, PyObject* key, PyObject* value);
+Tensor tensor_from(PyObject* data, std::optional<DType> dtype);  // numbers, nested lists, buffers, tensors: a copy
+Tensor share_buffer(PyObject* object);                           // memory of a numpy array, kept alive by the tensor
+int get_buffer(PyObject* self, Py_buffer* view, int flags);
+void release_buffer(PyObject* self, Py_buffer* view);
+PyObject* to_python(Scalar s);
+PyObject* to_list(const Tensor& t);
+
+// Each file's part of the module.
+void add_tensor_type(nb::module_& m);
+void add_dtype_type(nb::module_& m);
+void add_operators(PyType_Slot* slots, int& n);
+void add_ops(nb::module_& m);
+void add_methods(nb::module_& m);
+void add_dlpack(nb::module_& m);
+void add_modes(nb::module_& m);
+void add_accounting(nb::module_& m);
+void add_modules(nb::module_& m);
+void add_optimizers(nb::module_& m);
+
+}  // namespace dyadic::inline v1::python
+
+namespace nanobind::detail {
+
+template <> struct type_caster<dyadic::Tensor> {
+  NB_TYPE_CASTER(dyadic::Tensor, const_name("Tensor"))
+  bool from_python(handle src, uint32_t, cleanup_list*) noexcept {
+    if (!dyadic::python::is_tensor(src.ptr())) return false;
+    value = dyadic::python::tensor_of(src.ptr());
+    return true;
+  }
+  static handle from_cpp(const dyadic::Tensor& t, rv_policy, cleanup_list*) noexcept { return dyadic::python::wrap(t); }
+};
+template <> struct type_caster<dyadic::DType> {
+  NB_TYPE_CASTER(dyadic::DType, const_name("dtype"))
+  bool from_python(handle src, uint32_t, cleanup_list*) noexcept {
+    try {
+      auto d = dyadic::python::read_dtype(src.ptr());
+      if (d) value = *d;
+      return d.has_value();
+    } catch (...) {
+      PyErr_Clear();
+      return false;
+    }
+  }
+  static handle from_cpp(dyadic::DType d, rv_policy, cleanup_list*) noexcept { return dyadic::python::wrap(d); }
+};
+
+}  // namespace nanobind::detail

@@ -1,0 +1,146 @@
+// Python's operators on tensors: the shortest way from a + b to the corridor. The pairing of an operator with an op is Python's
+// and PyTorch's; everything else about the ops is in their records.
+#include "dyadic/ops.h"
+#include "object.h"
+
+namespace dyadic::inline v1::python {
+namespace {
+
+// A tensor, or a number made into one in `held`. Anything else: null, and Python tries the other operand.
+inline const Tensor* operand(PyObject* o, Tensor& held) {
+  if (is_tensor(o)) [[likely]]
+    return &tensor_of(o);
+  auto number = read_number(o);
+  if (!number) return nullptr;
+  held = scalar_tensor(*number);
+  return &held;
+}
+
+template <Op op> PyObject* binary(PyObject* a, PyObject* b) {
+  return guarded([&] {
+    Tensor held, out;
+    const Tensor *x = operand(a, held), *y = x ? operand(b, held) : nullptr;
+    if (!y) return Py_NewRef(Py_NotImplemented);
+    Arg args[] = {Arg(*x), Arg(*y)};
+    run_op(op, args, 2, &out);
+    return wrap(std::move(out));
+  });
+}
+template <Op op> PyObject* binary_inplace(PyObject* a, PyObject* b) {
+  return guarded([&] {
+    Tensor held;
+    const Tensor* y = is_tensor(a) ? operand(b, held) : nullptr;
+    if (!y) return Py_NewRef(Py_NotImplemented);
+    Arg args[] = {Arg(tensor_of(a)), Arg(*y)};
+    run_op_inplace(op, args, 2);
+    return Py_NewRef(a);
+  });
+}
+template <Op op> PyObject* unary(PyObject* a) {
+  return guarded([&] {
+    Tensor out;
+    Arg args[] = {Arg(tensor_of(a))};
+    run_op(op, args, 1, &out);
+    return wrap(std::move(out));
+  });
+}
+// & | ~ of truth values; what they mean for integers is another op's business.
+template <Op op> PyObject* logical(PyObject* a, PyObject* b) {
+  auto truth = [](PyObject* o) { return is_tensor(o) && tensor_of(o).dtype() == boolean; };
+  if (!truth(a) || !truth(b)) return Py_NewRef(Py_NotImplemented);
+  return binary<op>(a, b);
+}
+PyObject* invert(PyObject* a) {
+  return guarded([&] {
+    DY_CHECK_AS(TypeError, tensor_of(a).dtype() == boolean, "~: only bool tensors are inverted: self is {}",
+                describe(tensor_of(a)));
+    return unary<Op::logical_not_>(a);
+  });
+}
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) return Py_NewRef(Py_NotImplemented);
+  return binary<Op::pow_>(a, b);
+}
+PyObject* power_inplace(PyObject* a, PyObject* b, PyObject*) { return binary_inplace<Op::pow_>(a, b); }
+PyObject* positive(PyObject* a) { return Py_NewRef(a); }
+PyObject* matmul(PyObject* a, PyObject* b) {
+  if (!is_tensor(a) || !is_tensor(b)) return Py_NewRef(Py_NotImplemented);
+  return binary<Op::matmul_>(a, b);
+}
+
+PyObject* compare(PyObject* a, PyObject* b, int how) {
+  switch (how) {
+    case Py_LT:
+      return binary<Op::lt_>(a, b);
+    case Py_LE:
+      return binary<Op::le_>(a, b);
+    case Py_EQ:
+      return binary<Op::eq_>(a, b);
+    case Py_NE:
+      return binary<Op::ne_>(a, b);
+    case Py_GT:
+      return binary<Op::gt_>(a, b);
+    default:
+      return binary<Op::ge_>(a, b);
+  }
+}
+
+int truth(PyObject* self) {
+  PyObject* r = guarded([&] {
+    const Tensor& t = tensor_of(self);
+    DY_CHECK(t.numel() == 1, "bool: the truth of {} elements is ambiguous: self is {}; use any() or all()", t.numel(),
+             describe(t));
+    return PyBool_FromLong(t.item_scalar().real() != 0);
+  });
+  if (!r) return -1;
+  Py_DECREF(r);
+  return r == Py_True;
+}
+PyObject* to_float(PyObject* self) {
+  return guarded([&] { return PyFloat_FromDouble(tensor_of(self).item_scalar().real()); });
+}
+PyObject* to_int(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    Scalar s = tensor_of(self).item_scalar();
+    return s.kind() == Scalar::Kind::real ? PyLong_FromDouble(s.real()) : PyLong_FromLongLong(s.integer());
+  });
+}
+PyObject* to_index(PyObject* self) {
+  return guarded([&] {
+    const Tensor& t = tensor_of(self);
+    DY_CHECK_AS(TypeError, t.numel() == 1 && t.dtype().is_integer(),
+                "index: only an integer tensor of one element is an index: self is {}", describe(t));
+    return PyLong_FromLongLong(t.item_scalar().integer());
+  });
+}
+
+}  // namespace
+
+void add_operators(PyType_Slot* slots, int& n) {
+  auto put = [&](int slot, auto* function) { slots[n++] = {slot, reinterpret_cast<void*>(function)}; };
+  put(Py_nb_add, binary<Op::add_>);
+  put(Py_nb_subtract, binary<Op::sub_>);
+  put(Py_nb_multiply, binary<Op::mul_>);
+  put(Py_nb_true_divide, binary<Op::div_>);
+  put(Py_nb_matrix_multiply, matmul);
+  put(Py_nb_power, power);
+  put(Py_nb_inplace_add, binary_inplace<Op::add_>);
+  put(Py_nb_inplace_subtract, binary_inplace<Op::sub_>);
+  put(Py_nb_inplace_multiply, binary_inplace<Op::mul_>);
+  put(Py_nb_inplace_true_divide, binary_inplace<Op::div_>);
+  put(Py_nb_inplace_power, power_inplace);
+  put(Py_nb_negative, unary<Op::neg_>);
+  put(Py_nb_positive, positive);
+  put(Py_nb_absolute, unary<Op::abs_>);
+  put(Py_nb_invert, invert);
+  put(Py_nb_and, logical<Op::logical_and_>);
+  put(Py_nb_or, logical<Op::logical_or_>);
+  put(Py_nb_bool, truth);
+  put(Py_nb_float, to_float);
+  put(Py_nb_int, to_int);
+  put(Py_nb_index, to_index);
+  put(Py_tp_richcompare, compare);
+  slots[n] = {0, nullptr};
+}
+
+}  // namespace dyadic::inline v1::python

@@ -1,0 +1,179 @@
+// One Python function, and where it makes sense a method and an in-place method, for every op record. They are CPython's own
+// builtin functions and method descriptors, so that calls take the interpreter's fast path and help() knows what to do.
+#include <array>
+#include <utility>
+
+#include "arguments.h"
+
+namespace dyadic::inline v1::python {
+namespace {
+
+std::array<OpInfo, size_t(kOps)> g_ops;
+
+PyObject* results(const OpInfo& op, const ArgumentFrame& frame, Tensor* out) {
+  if (op.outputs == 1) {
+    if (frame.requires_grad) out[0].requires_grad_();
+    return wrap(std::move(out[0]));
+  }
+  PyObject* all = PyTuple_New(op.outputs);
+  if (!all) throw PythonError();
+  for (int i = 0; i < op.outputs; ++i) PyTuple_SET_ITEM(all, i, wrap(std::move(out[i])));
+  return all;
+}
+
+PyObject* call_record(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+  return guarded([&] {
+    ArgumentFrame frame;
+    frame.read(op, self, given, n, keywords);
+    Tensor out[kMaxOutputs];
+    run_op(op.id, frame.args, int(op.parameters.size()), out);
+    return results(op, frame, out);
+  });
+}
+
+template <int I> PyObject* as_function(PyObject*, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+  return call_record(g_ops[I], nullptr, given, n, keywords);
+}
+template <int I> PyObject* as_method(PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+  return call_record(g_ops[I], self, given, n, keywords);
+}
+template <int I> PyObject* in_place(PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+  return guarded([&] {
+    ArgumentFrame frame;
+    frame.read(g_ops[I], self, given, n, keywords);
+    run_op_inplace(Op(I), frame.args, int(g_ops[I].parameters.size()));
+    return Py_NewRef(self);
+  });
+}
+
+using Entry = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+struct Entries {
+  Entry function, method, in_place;
+};
+template <int... I> constexpr std::array<Entries, sizeof...(I)> make_entries(std::integer_sequence<int, I...>) {
+  return {{{as_function<I>, as_method<I>, in_place<I>}...}};
+}
+constexpr auto kEntries = make_entries(std::make_integer_sequence<int, kOps>());
+
+Take read_take(const Parameter& p) {
+  constexpr std::pair<const char*, Take> kTypes[] = {
+      {"Tensor", Take::tensor}, {"Tensor[]", Take::tensors}, {"Scalar", Take::scalar},    {"int", Take::integer},
+      {"float", Take::real},    {"bool", Take::boolean},     {"int[]", Take::ints},       {"ScalarType", Take::dtype},
+      {"Device", Take::device}, {"str", Take::text}};
+  for (auto& [name, take] : kTypes)
+    if (p.type == name) return take;
+  fail("signature: parameter {} has the unknown type {}", p.name, p.type);
+}
+
+// "(dim=None, keepdim=False)" as inspect reads it; `self` as the first name of a method is "$self".
+std::string signature_line(const OpInfo& op, const std::string& name, bool method) {
+  std::string s = name + "(";
+  bool star = false;
+  for (size_t i = 0; i < op.parameters.size(); ++i) {
+    const Parameter& p = op.signature->parameters[i];
+    if (p.keyword_only && !star) {
+      s += std::string(i ? ", " : "") + "*";
+      star = true;
+    }
+    s += i || star ? ", " : "";
+    s += method && i == 0 ? "$self" : p.name;
+    if (!op.parameters[i].required) s += "=" + (p.fallback.empty() ? "None" : p.fallback);
+  }
+  if (op.requires_grad) s += ", requires_grad=False";
+  return s + ")\n--\n\n";
+}
+
+OpInfo make_info(Op id) {
+  OpInfo op;
+  op.id = id;
+  op.def = &op_def(id);
+  op.signature = &signature(id);
+  const Signature& s = *op.signature;
+  bool dtype = false;
+  for (const Parameter& p : s.parameters) {
+    OpParameter q{};
+    q.take = read_take(p);
+    q.optional = p.optional;
+    q.required = p.fallback.empty();
+    q.keyword_only = p.keyword_only;
+    q.fallback = default_argument(p);
+    q.name = PyUnicode_InternFromString(p.name.c_str());
+    q.text = p.name.c_str();
+    op.positional += !p.keyword_only;
+    dtype |= p.keyword_only && q.take == Take::dtype;
+    op.parameters.push_back(q);
+  }
+  op.outputs = int(s.returns.size());
+  op.method = s.method() && op.parameters[0].take == Take::tensor;
+  op.numbers = op.def->kind == OpKind::pointwise;
+  op.requires_grad = dtype && op.outputs == 1;
+  int first = op.method ? 1 : 0;
+  if (op.positional == first + 1 && op.parameters[size_t(first)].take == Take::ints) op.spread = first;
+  std::string doc = std::string(op.def->doc) + "\n\n" + op.def->sig;
+  op.function_doc = signature_line(op, s.name, false) + doc;
+  op.method_doc = signature_line(op, s.name, true) + doc;
+  return op;
+}
+
+PyMethodDef make_method(const std::string& name, Entry entry, const std::string& doc) {
+  return {name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry)), METH_FASTCALL | METH_KEYWORDS,
+          doc.c_str()};
+}
+
+void add_method(PyMethodDef* def) {
+  auto* type = reinterpret_cast<PyObject*>(tensor_type);
+  if (PyDict_GetItemString(tensor_type->tp_dict, def->ml_name)) return;  // written by hand in methods.cpp
+  nb::object descriptor = nb::steal(PyDescr_NewMethod(tensor_type, def));
+  if (!descriptor.is_valid() || PyObject_SetAttrString(type, def->ml_name, descriptor.ptr())) throw nb::python_error();
+}
+
+// What records say, for the stub generator and the tests.
+nb::list describe_records() {
+  nb::list all;
+  for (const OpInfo& op : g_ops) {
+    nb::dict d;
+    d["name"] = op.signature->name;
+    d["signature"] = op.def->sig;
+    d["doc"] = op.def->doc;
+    d["samples"] = op.def->samples;
+    d["bad"] = op.def->bad;
+    d["method"] = op.method;
+    d["inplace"] = op.def->inplace && op.method;
+    d["requires_grad"] = op.requires_grad;
+    d["numbers"] = op.numbers;
+    d["spread"] = op.spread;
+    d["low"] = op.def->low;
+    d["high"] = op.def->high;
+    all.append(d);
+  }
+  return all;
+}
+
+}  // namespace
+
+void add_ops(nb::module_& m) {
+  static std::array<PyMethodDef, size_t(kOps)> functions, methods, in_places;
+  static std::array<std::string, size_t(kOps)> in_place_names, in_place_docs;
+  nb::object name = nb::str("dyadic");
+  nb::list names;
+  for (size_t i = 0; i < size_t(kOps); ++i) {
+    OpInfo& op = g_ops[i] = make_info(Op(i));
+    functions[i] = make_method(op.signature->name, kEntries[i].function, op.function_doc);
+    nb::object function = nb::steal(PyCFunction_NewEx(&functions[i], nullptr, name.ptr()));
+    if (!function.is_valid()) throw nb::python_error();
+    m.attr(op.signature->name.c_str()) = function;
+    names.append(op.signature->name);
+    if (!op.method) continue;
+    methods[i] = make_method(op.signature->name, kEntries[i].method, op.method_doc);
+    add_method(&methods[i]);
+    if (!op.def->inplace) continue;
+    in_place_names[i] = op.signature->name + "_";
+    in_place_docs[i] = signature_line(op, in_place_names[i], true) + "Writes into self: " + op.def->doc;
+    in_places[i] = make_method(in_place_names[i], kEntries[i].in_place, in_place_docs[i]);
+    add_method(&in_places[i]);
+  }
+  m.attr("_op_names") = names;
+  m.def("_records", describe_records);
+}
+
+}  // namespace dyadic::inline v1::python

@@ -1,0 +1,244 @@
+// The types dyadic.Tensor and dyadic.nn.Parameter: life, properties, the protocols of Python (number, mapping, buffer).
+#include <structmember.h>
+
+#include <algorithm>
+
+#include "dyadic/ops.h"
+#include "object.h"
+
+namespace dyadic::inline v1::python {
+namespace {
+
+void dealloc(PyObject* self) {
+  auto* o = reinterpret_cast<PyTensor*>(self);
+  PyTypeObject* type = Py_TYPE(self);
+  if (o->weak_references) PyObject_ClearWeakRefs(self);
+  if (TensorImpl* impl = o->tensor.impl()) impl->face = nullptr;
+  o->tensor.~Tensor();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_TypeError, "Tensor: it is not constructed directly; use dyadic.tensor(data), zeros, randn ...");
+  return nullptr;
+}
+
+// nn.Parameter(data, requires_grad=True): the same memory, a leaf of its own, counted as a parameter.
+PyObject* new_parameter(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"data", "requires_grad", nullptr};
+  PyObject* data = nullptr;
+  int grad = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:Parameter", const_cast<char**>(names), &data, &grad)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    DY_CHECK_AS(TypeError, is_tensor(data), "Parameter: data is {}; it takes a Tensor", Py_TYPE(data)->tp_name);
+    const TensorImpl& i = *tensor_of(data).impl();
+    Tensor t = make_view(tensor_of(data), i.shape(), {i.strides, i.ndim}, i.offset);
+    if (grad) t.requires_grad_();
+    if (t.impl()->storage->category == Category::temporary) set_category(t, Category::parameter);
+    t.impl()->flags |= kParameter;
+    PyObject* self = type->tp_alloc(type, 0);  // zeroed
+    if (!self) throw PythonError();
+    auto* o = reinterpret_cast<PyTensor*>(self);
+    o->tensor = std::move(t);
+    o->tensor.impl()->face = self;
+    return self;
+  });
+}
+
+PyObject* text(const std::string& s) { return PyUnicode_FromStringAndSize(s.data(), Py_ssize_t(s.size())); }
+PyObject* repr(PyObject* self) {
+  return guarded([&] {
+    std::string s = tensor_of(self).str();
+    return text(is_parameter(self) ? "Parameter containing:\n" + s : s);
+  });
+}
+Py_hash_t hash(PyObject* self) { return Py_hash_t(reinterpret_cast<uintptr_t>(self) >> 4); }
+
+// Properties.
+PyObject* int_tuple(IntList l) {
+  PyObject* t = PyTuple_New(Py_ssize_t(l.size()));
+  for (size_t i = 0; t && i < l.size(); ++i) PyTuple_SET_ITEM(t, Py_ssize_t(i), PyLong_FromLongLong(l[i]));
+  return t;
+}
+template <class F> PyObject* get(PyObject* self, F f) {
+  return guarded([&] { return f(tensor_of(self)); });
+}
+PyObject* get_shape(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return int_tuple(t.sizes()); });
+}
+PyObject* get_dtype(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return wrap(t.dtype()); });
+}
+PyObject* get_device(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return nb::cast(t.device()).release().ptr(); });
+}
+PyObject* get_ndim(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return PyLong_FromLongLong(t.dim()); });
+}
+PyObject* get_nbytes(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return PyLong_FromLongLong(t.nbytes()); });
+}
+PyObject* get_itemsize(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return PyLong_FromLongLong(t.dtype().itemsize()); });
+}
+PyObject* get_requires_grad(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return PyBool_FromLong(t.requires_grad()); });
+}
+PyObject* get_is_leaf(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return PyBool_FromLong(t.is_leaf()); });
+}
+PyObject* get_is_meta(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return PyBool_FromLong(t.is_meta()); });
+}
+PyObject* get_version(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return PyLong_FromUnsignedLong(t.version()); });
+}
+PyObject* get_grad(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return wrap(t.grad()); });
+}
+PyObject* get_grad_fn(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) {
+    std::string name = t.grad_fn();
+    return name.empty() ? Py_NewRef(Py_None) : text("<" + name + ">");
+  });
+}
+PyObject* get_T(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) {
+    int64_t dims[kMaxDims], n = t.dim();
+    for (int64_t d = 0; d < n; ++d) dims[d] = n - 1 - d;
+    return wrap(t.permute({dims, size_t(n)}));
+  });
+}
+PyObject* get_data(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return wrap(t.detach()); });
+}
+PyObject* get_array_priority(PyObject*, void*) { return PyFloat_FromDouble(1000); }  // numpy's operators leave it to ours
+
+int set(PyObject* (*f)(PyObject*, PyObject*), PyObject* self, PyObject* value) {
+  PyObject* r = guarded([&] { return f(self, value); });
+  Py_XDECREF(r);
+  return r ? 0 : -1;
+}
+int set_requires_grad(PyObject* self, PyObject* value, void*) {
+  return set(
+      [](PyObject* s, PyObject* v) {
+        DY_CHECK_AS(TypeError, v && PyBool_Check(v), "requires_grad: it is True or False");
+        reinterpret_cast<PyTensor*>(s)->tensor.requires_grad_(v == Py_True);
+        return Py_NewRef(Py_None);
+      },
+      self, value);
+}
+int set_grad(PyObject* self, PyObject* value, void*) {
+  return set(
+      [](PyObject* s, PyObject* v) {
+        const Tensor& t = tensor_of(s);
+        if (!v || v == Py_None) {
+          t.set_grad({});
+          return Py_NewRef(Py_None);
+        }
+        DY_CHECK_AS(TypeError, is_tensor(v), "grad: it is a Tensor or None, not {}", Py_TYPE(v)->tp_name);
+        const Tensor& g = tensor_of(v);
+        DY_CHECK(g.sizes() == t.sizes() && g.dtype() == t.dtype() && g.device() == t.device(),
+                 "grad: it does not fit: the tensor is {}, the gradient {}", describe(t), describe(g));
+        t.set_grad(g);
+        return Py_NewRef(Py_None);
+      },
+      self, value);
+}
+
+PyGetSetDef properties[] = {
+    {"shape", get_shape, nullptr, "The sizes, as a tuple.", nullptr},
+    {"dtype", get_dtype, nullptr, "What an element is: a number format.", nullptr},
+    {"device", get_device, nullptr, "Where the elements are.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "Bytes of the elements; codes, scales and all for scaled formats.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "Bytes of one element; an error for scaled formats.", nullptr},
+    {"requires_grad", get_requires_grad, set_requires_grad, "Whether operations on it are recorded for backward.", nullptr},
+    {"grad", get_grad, set_grad, "The gradient that backward has accumulated, or None.", nullptr},
+    {"grad_fn", get_grad_fn, nullptr, "What made it, if that was recorded; None for leaves.", nullptr},
+    {"is_leaf", get_is_leaf, nullptr, "Whether no recorded operation made it.", nullptr},
+    {"is_meta", get_is_meta, nullptr, "Whether it has a shape but no data.", nullptr},
+    {"T", get_T, nullptr, "A view with the dimensions reversed.", nullptr},
+    {"data", get_data, nullptr, "The same memory without history.", nullptr},
+    {"_version", get_version, nullptr, "Counts the writes to the storage.", nullptr},
+    {"__array_priority__", get_array_priority, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak_references), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+
+// Mapping and iteration.
+Py_ssize_t length(PyObject* self) {
+  const Tensor& t = tensor_of(self);
+  if (t.dim() == 0) {
+    PyErr_SetString(PyExc_TypeError, "len: a 0-d tensor has no length");
+    return -1;
+  }
+  return Py_ssize_t(t.sizes()[0]);
+}
+PyObject* subscript(PyObject* self, PyObject* key) {
+  return guarded([&] { return wrap(index(tensor_of(self), key)); });
+}
+int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
+  PyObject* r = guarded([&] {
+    DY_CHECK_AS(TypeError, value, "index: elements cannot be deleted");
+    assign_index(tensor_of(self), key, value);
+    return Py_NewRef(Py_None);
+  });
+  Py_XDECREF(r);
+  return r ? 0 : -1;
+}
+PyObject* iterate(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = tensor_of(self);
+    DY_CHECK_AS(TypeError, t.dim() > 0, "iter: a 0-d tensor cannot be iterated over");
+    nb::list rows;
+    for (int64_t i = 0; i < t.size(0); ++i) rows.append(nb::steal(wrap(t[i])));
+    return PyObject_GetIter(rows.ptr());
+  });
+}
+
+const char* const kDoc =
+    "A strided view of a storage whose elements are of one dtype. Made by dyadic.tensor, zeros, randn ..., never directly.";
+
+}  // namespace
+
+void add_tensor_type(nb::module_& m) {
+  PyType_Slot slots[80] = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+      {Py_tp_new, reinterpret_cast<void*>(refuse_new)},
+      {Py_tp_repr, reinterpret_cast<void*>(repr)},
+      {Py_tp_hash, reinterpret_cast<void*>(hash)},
+      {Py_tp_getset, properties},
+      {Py_tp_members, members},
+      {Py_tp_doc, const_cast<char*>(kDoc)},
+      {Py_tp_iter, reinterpret_cast<void*>(iterate)},
+      {Py_mp_length, reinterpret_cast<void*>(length)},
+      {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
+      {Py_mp_ass_subscript, reinterpret_cast<void*>(assign_subscript)},
+      {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+      {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+  };
+  int n = 13;
+  add_operators(slots, n);
+  PyType_Spec spec{"dyadic.Tensor", int(sizeof(PyTensor)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!tensor_type) throw nb::python_error();
+  m.attr("Tensor") = nb::borrow(reinterpret_cast<PyObject*>(tensor_type));
+
+  PyType_Slot parameter_slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+      {Py_tp_new, reinterpret_cast<void*>(new_parameter)},
+      {Py_tp_doc, const_cast<char*>("Parameter(data, requires_grad=True)\n--\n\nA tensor that a module registers when it becomes "
+                                    "its attribute. Shares the memory of data.")},
+      {0, nullptr}};
+  PyType_Spec parameter{"dyadic.nn.Parameter", int(sizeof(PyTensor)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                        parameter_slots};
+  nb::object bases = nb::make_tuple(m.attr("Tensor"));
+  parameter_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&parameter, bases.ptr()));
+  if (!parameter_type) throw nb::python_error();
+  m.attr("Parameter") = nb::borrow(reinterpret_cast<PyObject*>(parameter_type));
+}
+
+}  // namespace dyadic::inline v1::python

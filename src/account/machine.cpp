@@ -1,0 +1,94 @@
+#include "account/machine.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+
+#include "base/parallel.h"
+#include "dyadic/ops.h"
+
+namespace dyadic::inline v1::account {
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// The value of `key:` in a file of /proc, trimmed; empty if it is not there.
+std::string proc_value(const char* file, std::string_view key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(key)) {
+      size_t from = line.find(':');
+      if (from == line.npos) continue;
+      from = line.find_first_not_of(" \t", from + 1);
+      return from == line.npos ? "" : line.substr(from);
+    }
+  return "";
+}
+int64_t kilobytes(const char* file, std::string_view key) {
+  std::string v = proc_value(file, key);
+  return v.empty() ? -1 : std::stoll(v) * 1024;
+}
+
+// Best rate of f() in about `seconds`, as work per second.
+template <class F>
+double best_rate(double work, double seconds, F&& f) {
+  f();
+  double best = 1e30;
+  for (double begin = now(); now() - begin < seconds;) {
+    double t = now();
+    f();
+    best = std::min(best, now() - t);
+  }
+  return work / best;
+}
+
+}  // namespace
+
+MachineInfo machine_info() {
+  MachineInfo m;
+  m.cpu = proc_value("/proc/cpuinfo", "model name");
+  utsname u{};
+  if (uname(&u) == 0) m.os = std::string(u.sysname) + " " + u.release + " " + u.machine;
+  m.isa = isa_name();
+  if (has_avx512_bf16()) m.isa += " bf16";
+  m.compiler = "g++ " __VERSION__;
+#ifdef __clang__
+  m.compiler = __VERSION__;
+#endif
+  m.cores = int(sysconf(_SC_NPROCESSORS_ONLN));
+  m.threads = num_threads();
+  m.memory = std::max<int64_t>(kilobytes("/proc/meminfo", "MemTotal"), 0);
+  return m;
+}
+
+Peaks measure_peaks() {
+  NoGrad guard;
+  Peaks p;
+  constexpr int64_t n = 1024;
+  Tensor a = ones({n, n}), b = ones({n, n});
+  p.flops_f32 = best_rate(2.0 * n * n * n, 0.15, [&] { matmul(a, b); });
+  a = a.to(bf16);
+  b = b.to(bf16);
+  p.flops_bf16 = best_rate(2.0 * n * n * n, 0.15, [&] { matmul(a, b); });
+  constexpr int64_t kBytes = 64 << 20;
+  Tensor from = zeros({kBytes}, u8), to = zeros({kBytes}, u8);
+  char *s = from.data<char>(), *d = to.data<char>();
+  p.bytes_per_s = best_rate(2.0 * kBytes, 0.15, [&] {
+    parallel_for(kBytes / 4096, 64, [&](int64_t x, int64_t y) { std::memcpy(d + x * 4096, s + x * 4096, size_t(y - x) * 4096); });
+  });
+  return p;
+}
+
+int64_t resident_bytes() { return kilobytes("/proc/self/status", "VmRSS"); }
+int64_t resident_high_water() { return kilobytes("/proc/self/status", "VmHWM"); }
+bool reset_resident_high_water() {
+  std::ofstream out("/proc/self/clear_refs");
+  out << "5" << std::flush;
+  return bool(out);
+}
+
+}  // namespace dyadic::inline v1::account

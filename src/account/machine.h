@@ -1,0 +1,26 @@
+// The machine's description and its measured limits, which every speed is shown as a share of.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace dyadic::inline v1::account {
+
+struct MachineInfo {
+  std::string cpu, os, isa, compiler;
+  int cores = 0, threads = 0;
+  int64_t memory = 0;  // bytes installed; 0: not known
+};
+MachineInfo machine_info();
+
+struct Peaks {  // measured with the present number of threads, about half a second
+  double flops_f32 = 0, flops_bf16 = 0;  // per second, of a 1024^3 matrix product, best of several
+  double bytes_per_s = 0;                // read plus written, of a copy of 64 MiB
+};
+Peaks measure_peaks();
+
+// Resident size of this process now, and its high-water mark since the last reset; -1 where /proc does not tell.
+int64_t resident_bytes();
+int64_t resident_high_water();
+bool reset_resident_high_water();  // false where the system does not allow it
+
+}  // namespace dyadic::inline v1::account

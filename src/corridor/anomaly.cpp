@@ -1,0 +1,57 @@
+#include "dyadic/anomaly.h"
+
+#include <cmath>
+
+#include "corridor/counters.h"
+#include "loops/decode.h"
+
+namespace dyadic::inline v1 {
+namespace {
+
+struct State {
+  bool found = false;
+  std::string op, module;
+};
+State& state() {
+  static thread_local State s;
+  return s;
+}
+
+bool finite(const Tensor& t) {
+  if (t.is_meta() || !t.dtype().is_floating_point()) return true;
+  Tensor wide = make_tensor(t.sizes(), compute_dtype(t.dtype()), cpu);
+  read_values(t, wide.data_ptr());
+  auto check = [&](auto* p) {
+    for (int64_t i = 0, n = wide.numel(); i < n; ++i)
+      if (!std::isfinite(p[i])) return false;
+    return true;
+  };
+  return wide.dtype() == f64 ? check(wide.data<double>()) : check(wide.data<float>());
+}
+
+}  // namespace
+
+void watch_result(Op id, const OpDef& op, const Arg* args, int n, const Tensor* out, int nout) {
+  State& s = state();
+  if (s.found || op.kind == OpKind::view) return;
+  CategoryScope scope(Category::workspace);
+  bool good = true;
+  for (int i = 0; i < nout; ++i) good &= !out[i].defined() || finite(out[i]);
+  if (good) return;
+  s = {true, op_name(id), module_path(t_module)};
+  // Inputs that were bad already: parameters or data, not this op. Name what they are all the same.
+  bool inputs = true;
+  for_each_tensor(args, n, [&](const Tensor& t, int) { inputs &= finite(t); });
+  if (!inputs) s.op += " (of inputs that were not finite)";
+}
+
+Anomaly::Anomaly() : before_(t_modes) {
+  state() = {};
+  t_modes |= kAnomaly;
+}
+Anomaly::~Anomaly() { t_modes = (t_modes & ~uint32_t(kAnomaly)) | (before_ & kAnomaly); }
+bool Anomaly::found() const { return state().found; }
+std::string Anomaly::op() const { return state().op; }
+std::string Anomaly::module() const { return state().module; }
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,28 @@
+// A file that appears under its name whole or not at all: written beside it, synced, renamed.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace dyadic::inline v1::io {
+
+class AtomicFile {
+  std::string who_, path_, temporary_;
+  int fd_ = -1;
+
+ public:
+  // Errors begin with `who` and name the path. The target of a symbolic link is replaced, not the link; whatever is no regular
+  // file is refused.
+  AtomicFile(std::string who, std::string path);
+  ~AtomicFile();  // without commit: nothing has happened
+  AtomicFile(const AtomicFile&) = delete;
+  void write(const void* data, size_t bytes);
+  void write_at(uint64_t offset, const void* data, size_t bytes);
+  void commit();
+
+ private:
+  void open_temporary();
+  [[noreturn]] void fail_with(int error) const;
+};
+
+}  // namespace dyadic::inline v1::io

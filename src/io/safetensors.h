@@ -1,0 +1,70 @@
+// The safetensors format: 8 bytes of little-endian header length, a JSON header, the data. What reading and writing share.
+//
+// Note [Scaled tensors in files]: a scaled tensor w is stored plane by plane, w.codes, w.scales ..., each a one-dimensional
+// array of a plain dtype. The metadata entry "dyadic.scaled" says how they belong together, as JSON:
+//   {"w": {"dtype": "nf4(block=64)", "rows": 65, "cols": 100, "shape": [65, 100], "permute": [1, 0]}}
+// rows and cols are the geometry of its storage (formats/format.h), shape its dimensions in storage order, and permute, where
+// it is there, the permutation that makes the tensor. "dyadic.format" is the version of all our entries.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "dyadic/io.h"
+
+namespace dyadic::inline v1::io {
+
+inline constexpr uint64_t kMaxHeader = 100'000'000;  // the reference implementation's limit
+inline constexpr int kFormatVersion = 1;
+inline constexpr char kFormatKey[] = "dyadic.format", kScaledKey[] = "dyadic.scaled", kSealKey[] = "dyadic.sha256";
+inline constexpr std::string_view kReserved = "dyadic.";
+inline constexpr size_t kSealDigits = 64;
+
+// Something in a file that is not as it must be. what() is "<file>: <reason>".
+class BadFile : public ValueError {
+ public:
+  std::string reason;
+  BadFile(const std::string& file, const std::string& why) : ValueError(file + ": " + why), reason(why) {}
+};
+template <class... A> [[noreturn, gnu::cold]] void bad(const std::string& file, fmt::format_string<A...> text, A&&... args) {
+  throw BadFile(file, fmt::format(text, std::forward<A>(args)...));
+}
+// A name out of a file, fit for a terminal: quoted, control characters escaped, long ones cut.
+std::string quote_name(std::string_view name);
+
+// One array of a file.
+struct Entry {
+  std::string name, dtype;
+  std::vector<int64_t> shape;
+  uint64_t begin = 0, end = 0;  // in the data
+};
+struct Header {
+  std::vector<Entry> entries;  // in the order of the header
+  Metadata metadata;
+};
+// Checks everything that can be checked without the data: JSON, names, dtypes, shapes against offsets, and that the arrays
+// cover the data without gap or overlap.
+Header parse_header(std::string_view text, uint64_t data_bytes, const std::string& file);
+
+const char* file_dtype(DType d);             // "F32"; null for what the format has no word for
+DType dtype_of_file(std::string_view name);  // undefined for unknown ones
+int64_t entry_numel(const Entry& e);
+
+// Where a file's bytes come from: read(target, offset, n) fills all of target.
+struct Source {
+  std::string name;
+  uint64_t size = 0;
+  FunctionRef<void(void* target, uint64_t offset, size_t n)> read;
+};
+enum class Seal : bool { none, sha256 };
+// With a seal the checksum is demanded and checked before anything is returned, and our metadata is kept.
+SafeTensors read_safetensors(const Source& source, Seal seal);
+SafeTensors read_safetensors_file(const std::string& path, Seal seal);
+void write_safetensors_file(const char* who, const std::string& path, const NamedTensors& tensors, const Metadata& metadata,
+                            Seal seal);
+
+}  // namespace dyadic::inline v1::io

@@ -1,0 +1,122 @@
+// What attention's forward and backward share: which keys a query sees, products of cache blocks that leave out what nobody sees,
+// loading and storing of rows. Only for files that are compiled per instruction set.
+#pragma once
+#include "loops/gemm_pack.h"
+#include "ops/nn/attention_kernel.h"
+
+namespace dyadic::DY_ISA {
+
+inline constexpr int64_t kQueryRows = 64;                // a block of queries
+inline constexpr int64_t kKeyRows = 512;                 // a block of keys
+inline constexpr int64_t kGroupRows = 4 * kQueryRows;    // queries that share a packed block of keys in forward
+inline constexpr int64_t kScoreStride = kKeyRows + 48;   // of the blocks of scores; no power of two
+
+constexpr int64_t up_to(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
+constexpr int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
+constexpr int64_t at_least(int64_t a, int64_t b) { return a > b ? a : b; }
+
+// Keys [0, visible(i)) are seen by query i.
+struct Sight {
+  int64_t tq, tk;
+  bool causal;
+  int64_t visible(int64_t i) const { return causal ? at_least(0, at_most(tk, i + 1 + tk - tq)) : tk; }
+  int64_t first_query(int64_t j) const { return causal ? at_least(0, j - (tk - tq)) : 0; }  // that sees key j
+};
+
+// Rows of the next register tile when m are left; 16 are two eights rather than twelve and four.
+inline int64_t next_rows(int64_t m) {
+  if (kMicroRows > 8 && m >= kMicroRows && m != 16) return kMicroRows;
+  if (kMicroRows > 8 && m >= 8) return 8;
+  if (kMicroRows <= 8 && m >= kMicroRows) return kMicroRows;
+  return m >= 4 ? 4 : m >= 2 ? 2 : 1;
+}
+template <int NV, class T>
+static inline void micro_of(int64_t rows, const MicroArgs<T>& g) {
+  if (rows == kMicroRows) return micro<kMicroRows, NV>(g);
+  if constexpr (kMicroRows > 8)
+    if (rows == 8) return micro<8, NV>(g);
+  if (rows == 4) return micro<4, NV>(g);
+  if (rows == 2) return micro<2, NV>(g);
+  return micro<1, NV>(g);
+}
+
+// c[m, n] = or += a b where the bounds of each register tile come from `bounds(row, rows)`: columns of c and the range of k that
+// count. b and c have room for whole pairs of vectors.
+struct Bounds {
+  int64_t cols, k_begin, k_end;
+};
+template <class T, class F>
+static inline void product(int64_t m, const MicroArgs<T>& args, F bounds) {
+  int64_t most = 0;
+  for (int64_t i = 0; i < m; i += next_rows(m - i)) most = at_least(most, bounds(i, next_rows(m - i)).cols);
+  for (int64_t j = 0; j < most; j += kMicroCols<T>)
+    for (int64_t i = 0; i < m;) {
+      const int64_t rows = next_rows(m - i);
+      const Bounds in = bounds(i, rows);
+      if (j < in.cols) {
+        MicroArgs<T> g = args;
+        g.k = at_least(0, in.k_end - in.k_begin);
+        g.a += i * g.a_row + in.k_begin * g.a_col, g.b += j + in.k_begin * g.b_row, g.c += i * g.c_row + j;
+        if (in.cols - j > kLanes<T>)
+          micro_of<2>(rows, g);
+        else
+          micro_of<1>(rows, g);
+      }
+      i += rows;
+    }
+}
+
+// rows x d elements of a view's head, times `factor`, as rows of `width` with zeros behind.
+template <class T, class S>
+static void load_rows(const S* from, int64_t stride, int64_t rows, int64_t d, T factor, T* to, int64_t width) {
+  constexpr hn::ScalableTag<T> tag;
+  const auto f = hn::Set(tag, factor);
+  for (int64_t i = 0; i < rows; ++i) {
+    const S* x = from + i * stride;
+    T* y = to + i * width;
+    int64_t j = 0;
+    for (; j + kLanes<T> <= d; j += kLanes<T>) hn::StoreU(hn::Mul(load_as(tag, x + j), f), tag, y + j);
+    for (; j < d; ++j) y[j] = load1<T>(x + j) * factor;
+    zero_row(y + d, width - d);
+  }
+}
+template <class T, class S>
+static void store_rows(const T* from, int64_t width, int64_t rows, int64_t d, T factor, S* to, int64_t stride) {
+  constexpr hn::ScalableTag<T> tag;
+  const auto f = hn::Set(tag, factor);
+  for (int64_t i = 0; i < rows; ++i) {
+    const T* x = from + i * width;
+    S* y = to + i * stride;
+    int64_t j = 0;
+    for (; j + kLanes<T> <= d; j += kLanes<T>) store_as(hn::Mul(hn::LoadU(tag, x + j), f), tag, y + j);
+    for (; j < d; ++j) store1(x[j] * factor, y + j);
+  }
+}
+// The transpose of rows x d elements: d rows of `width`, zeros behind.
+template <class T, class S>
+static void load_transposed(const S* from, int64_t stride, int64_t rows, int64_t d, T* to, int64_t width) {
+  transpose_block(from, stride, rows, d, to, width);
+  for (int64_t j = 0; j < d; ++j) zero_row(to + j * width + rows, at_most(width, up_to(rows, kMicroCols<T>)) - rows);
+}
+
+template <class T>
+static inline void fill(T* p, int64_t n, T x) {
+  for (int64_t i = 0; i < n; ++i) p[i] = x;
+}
+
+// The workspace: aligned slots, one per thread.
+template <class T>
+struct Slot {
+  T* next;
+  Slot(void* workspace, size_t slot_bytes) {
+    const uintptr_t base = ((uintptr_t)workspace + 127) / 128 * 128;
+    next = (T*)(base + size_t(thread_index()) * slot_bytes);
+  }
+  T* take(int64_t n) {
+    T* p = next;
+    next += up_to(n, 128 / int64_t(sizeof(T)));
+    return p;
+  }
+};
+
+}  // namespace dyadic::DY_ISA
