@@ -5,8 +5,8 @@
 namespace dyadic::inline v1 {
 
 // While it lives, ops of this thread run by their records' policy: matmul, linear and attention in `dtype`; exp, log, softmax,
-// cross_entropy ... in f32; others as their inputs promote. Weights are cast once per outermost scope. Backward runs in the dtypes
-// of forward, outside of the scope.
+// cross_entropy ... in f32; others as their inputs promote. Weights are cast once per outermost scope. Backward runs in the
+// dtypes of forward, outside of the scope.
 class Autocast {
   DType before_;
   bool was_on_;

@@ -12,7 +12,7 @@ struct GptConfig {
 // A named size with its usual batch, used by every subcommand.
 struct Preset {
   std::string name;
-  GptConfig config;   // vocab is what `bench gpt` uses; a study takes its corpus' (at least gpt2s' 50,257 rows for gpt2s)
+  GptConfig config;  // vocab is what `bench gpt` uses; a study takes its corpus' (at least gpt2s' 50,257 rows for gpt2s)
   int64_t batch;
   double lr;
 };

@@ -41,7 +41,8 @@ class Module {
   std::vector<std::pair<std::string, Module*>> named_modules(const std::string& prefix = "");
   std::vector<Tensor> parameters() const;
   NamedTensors state_dict() const;  // parameters and buffers, tied ones under every name; they share storage
-  // Copies values by name. strict: any difference in names or shapes is one Error listing missing, unexpected and misshaped keys.
+  // Copies values by name. strict: any difference in names or shapes is one Error listing missing, unexpected and misshaped
+  // keys.
   void load_state_dict(const NamedTensors& state, bool strict = true);
   // Replaces a parameter's storage by another dtype's (f32 -> bf16, nf4 ...): what the module computes with from now on.
   void set_parameter(std::string_view name, const Tensor& value);
@@ -57,13 +58,13 @@ class Module {
   int64_t nbytes() const;  // of parameters and buffers, shared storage once
 
   // A name that is in use is replaced in its place.
-  void add(std::string name, Module& child);                         // the child is a member of this module
-  void add(std::string name, std::shared_ptr<Module> child);         // the child is kept alive here
-  void add_parameter(std::string name, Tensor& slot);                 // a member; an undefined one (no bias) registers nothing
+  void add(std::string name, Module& child);                  // the child is a member of this module
+  void add(std::string name, std::shared_ptr<Module> child);  // the child is kept alive here
+  void add_parameter(std::string name, Tensor& slot);         // a member; an undefined one (no bias) registers nothing
   void add_buffer(std::string name, Tensor& slot);
-  Tensor& register_parameter(std::string name, Tensor value);         // the slot is made and kept here
+  Tensor& register_parameter(std::string name, Tensor value);  // the slot is made and kept here
   Tensor& register_buffer(std::string name, Tensor value);
-  void remove(std::string_view name);                                 // a child, parameter or buffer of this module itself
+  void remove(std::string_view name);  // a child, parameter or buffer of this module itself
   const std::vector<std::pair<std::string, Module*>>& children() const { return children_; }
   const std::vector<std::shared_ptr<Module>>& owned_children() const { return owned_; }
   const std::vector<std::pair<std::string, Tensor*>>& own_parameters() const { return parameters_; }
@@ -125,7 +126,8 @@ class LayerNorm : public Module {
   Tensor weight, bias;
   std::vector<int64_t> normalized_shape;
   double eps;
-  LayerNorm(IntList normalized_shape, double eps = 1e-5, bool elementwise_affine = true, bool bias = true, Options options = {});
+  LayerNorm(IntList normalized_shape, double eps = 1e-5, bool elementwise_affine = true, bool bias = true,
+            Options options = {});
   Tensor forward(const Tensor& x) override;
   std::string extra_repr() const override;
   const char* kind() const override { return "LayerNorm"; }
@@ -163,8 +165,7 @@ class Sequential : public Module {
 };
 
 // A list of modules of one type that are called by hand.
-template <class M>
-class ModuleList : public Module {
+template <class M> class ModuleList : public Module {
   std::vector<std::shared_ptr<M>> items_;
 
  public:

@@ -1,4 +1,5 @@
-// The ops as free functions, one line each; their documentation is in their records (src/ops/<family>/<op>.cpp, `help(dyadic.exp)`).
+// The ops as free functions, one line each; their documentation is in their records (src/ops/<family>/<op>.cpp,
+// `help(dyadic.exp)`).
 #pragma once
 #include "dyadic/call.h"
 

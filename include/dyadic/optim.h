@@ -9,7 +9,7 @@
 
 namespace dyadic::inline v1::optim {
 
-struct UpdateMeter {  // of all steps since the last clear
+struct UpdateMeter {    // of all steps since the last clear
   int64_t nonzero = 0;  // parameter elements whose step was not zero
   int64_t lost = 0;     // those among them whose stored value did not change: the step rounded to nothing
   double share() const { return nonzero ? double(lost) / double(nonzero) : 0; }
@@ -59,8 +59,8 @@ class AdamW {
   UpdateMeter meter_;
 };
 
-// Dynamic loss scaling: gradients of f16 are kept in range by multiplying the loss, and a step whose gradients are not finite is
-// skipped and lowers the scale. (PyTorch's amp.GradScaler.)
+// Dynamic loss scaling: gradients of f16 are kept in range by multiplying the loss, and a step whose gradients are not finite
+// is skipped and lowers the scale. (PyTorch's amp.GradScaler.)
 class GradScaler {
  public:
   double growth_factor = 2, backoff_factor = 0.5;

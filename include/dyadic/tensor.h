@@ -32,8 +32,7 @@ class IntList {
   IntList(const std::vector<int64_t>& v) : p_(v.data()), n_(v.size()) {}
   IntList(std::span<const int64_t> s) : p_(s.data()), n_(s.size()) {}
   IntList(const int64_t* p, size_t n) : p_(p), n_(n) {}
-  template <size_t N>
-  IntList(const int64_t (&a)[N]) : p_(a), n_(N) {}
+  template <size_t N> IntList(const int64_t (&a)[N]) : p_(a), n_(N) {}
   size_t size() const { return n_; }
   bool empty() const { return n_ == 0; }
   const int64_t* begin() const { return p_; }

@@ -1,2 +1,41 @@
-#include <nanobind/nanobind.h>
-NB_MODULE(_dyadic, m) {}
+// The extension module dyadic._dyadic.
+#include "dyadic/version.h"
+#include "object.h"
+
+namespace dyadic::inline v1::python {
+namespace {
+
+void add_errors(nb::module_& m) {
+  out_of_memory_error =
+      PyErr_NewExceptionWithDoc("dyadic.OutOfMemoryError", "An allocation found no memory, or went beyond set_memory_limit.",
+                                PyExc_RuntimeError, nullptr);
+  if (!out_of_memory_error) throw nb::python_error();
+  m.attr("OutOfMemoryError") = nb::borrow(out_of_memory_error);
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const PythonError&) {
+    } catch (const Error&) {
+      set_python_error();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace dyadic::inline v1::python
+
+NB_MODULE(_dyadic, m) {
+  using namespace dyadic::python;
+  m.doc() = "Dyadic's C++ core.";
+  m.attr("__version__") = DYADIC_VERSION;
+  add_errors(m);
+  add_dtype_type(m);
+  add_tensor_type(m);
+  add_methods(m);
+  add_dlpack(m);
+  add_ops(m);
+  add_modes(m);
+  add_accounting(m);
+  add_modules(m);
+  add_optimizers(m);
+}

@@ -157,7 +157,7 @@ int clear(PyObject* self) {
 
 // __init__ by hand, for arguments that C++ takes in another form: a class derived in Python gets the part that calls back.
 template <class M, class... A> void construct(nb::pointer_and_handle<M> self, A&&... args) {
-  if (nb::detail::nb_inst_python_derived(self.h.ptr()))
+  if (nb::inst_python_derived(self.h))
     new (static_cast<void*>(self.p)) Derived<M>(std::forward<A>(args)...);
   else
     new (static_cast<void*>(self.p)) M(std::forward<A>(args)...);

@@ -1,10 +1,11 @@
 // The types dyadic.Tensor and dyadic.nn.Parameter: life, properties, the protocols of Python (number, mapping, buffer).
-#include <structmember.h>
+#include "object.h"
+//
+#include <structmember.h>  // after Python.h
 
 #include <algorithm>
 
 #include "dyadic/ops.h"
-#include "object.h"
 
 namespace dyadic::inline v1::python {
 namespace {

@@ -63,7 +63,7 @@ struct OpDef {
   double (*flops)(const Call&) = nullptr;       // null: moves data only (0)
   int64_t (*workspace)(const Call&) = nullptr;  // bytes of scratch the kernel wants
   Tensor (*compose)(const Arg* args) = nullptr;
-  bool random = false;                          // draws from the generator: the call index is part of the result
+  bool random = false;          // draws from the generator: the call index is part of the result
   bool accepts_scaled = false;  // the kernel reads scaled inputs itself
 };
 

@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "loops/gemm_bf16.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -125,10 +126,12 @@ bool direct(int64_t row, int64_t col, int64_t rows, int64_t cols) {
 
 }  // namespace
 
+// Smaller shapes gain nothing. With AMX and a k that isn't a multiple of 32, oneDNN lets a NaN into rows that it has no part in
+// (uxlfoundation/oneDNN issue 5717).
 bool onednn_accepts(const GemmPlan& plan) {
   const GemmTile& t = plan.whole;
-  return plan.m >= 64 && plan.n >= 64 && plan.k >= 64 && plan.k % 32 == 0 && direct(t.a_row, t.a_col, plan.m, plan.k) &&
-         direct(t.b_row, t.b_col, plan.k, plan.n) && t.c_col == 1 && t.c_row >= plan.n;
+  return plan.m >= 16 && plan.n >= 16 && plan.k >= 16 && (plan.k % 32 == 0 || bf16_path() != Bf16Path::tiles) &&
+         direct(t.a_row, t.a_col, plan.m, plan.k) && direct(t.b_row, t.b_col, plan.k, plan.n) && t.c_col == 1 && t.c_row >= plan.n;
 }
 
 size_t onednn_scratch(const GemmPlan& plan, const GemmCall& call) {

@@ -40,9 +40,10 @@ struct Step {
   V m, v, next, moved;
 };
 
+// m and v come multiplied by their betas.
 DY_INLINE Step advance(const Constants& c, V g, V p, V m, V v) {
-  m = fma(g, V(c.grad_to_m), m * V(c.beta1));
-  v = fma(g * g, V(c.grad_squared_to_v), v * V(c.beta2));
+  m = fma(g, V(c.grad_to_m), m);
+  v = fma(g * g, V(c.grad_squared_to_v), v);
   const V adam = V(c.step_size) * m / fma(sqrt(v), V(c.inverse_root_bias2), V(c.eps));
   return {m, v, fma(p, V(c.decay), -adam), fma(p, V(c.decayed), adam)};
 }
@@ -63,7 +64,7 @@ template <bool kRounds> DY_INLINE void update(const Constants& c, Tile t, int64_
   UpdateCount mine;
   for_vectors<float>(n, [&](auto access, int64_t i) {
     const V p = access.load(t.param + i);
-    const Step s = advance(c, access.load(t.grad + i), p, access.load(t.m + i), access.load(t.v + i));
+    const Step s = advance(c, access.load(t.grad + i), p, access.load(t.m + i) * V(c.beta1), access.load(t.v + i) * V(c.beta2));
     access.store(t.m + i, s.m);
     access.store(t.v + i, s.v);
     finish<kRounds>(t, access, i, p, s, mine);
@@ -82,10 +83,19 @@ DY_INLINE float largest_magnitude(VI bits) {
   return bits_absmax(static_cast<uint32_t>(hn::GetLane(hn::MaxOfLanes(kI32, bits))));
 }
 
-// A whole block: decoding, the step and the new scale in one loop, so that the divider works while codes are decoded.
-template <bool kRounds> DY_INLINE void update_block(const Constants& c, Tile t, const Codes& codes, UpdateCount& counts) {
+// Any n, any values.
+[[gnu::noinline]] void encode_codes(const Tile& t, const Codes& codes, int64_t n) {
+  SignedDynamic8::encode(t.m, codes.m, n, *codes.m_absmax);
+  UnsignedDynamic8::encode(t.v, codes.v, n, *codes.v_absmax);
+}
+
+DY_INLINE bool is_ordinary(float absmax) { return absmax >= kTiny && finite(absmax); }  // as Dynamic8::encode asks
+
+// A whole block: decoding, the step and the new scale in one loop, so that the divider works while codes are decoded. False if
+// the new states, which are in the buffers, are still to be encoded.
+template <bool kRounds> DY_INLINE bool update_block(const Constants& c, Tile t, const Codes& codes, UpdateCount& counts) {
   UpdateCount mine;
-  const V m_scale(*codes.m_absmax), v_scale(*codes.v_absmax);
+  const V m_scale(*codes.m_absmax * c.beta1), v_scale(*codes.v_absmax * c.beta2);
   const VI magnitude = hn::Set(kI32, static_cast<int32_t>(kAbsMask));
   VI m_most = hn::Zero(kI32), v_most = m_most;
   for (int64_t i = 0; i < kAdamwBlock; i += V::size()) {
@@ -101,10 +111,17 @@ template <bool kRounds> DY_INLINE void update_block(const Constants& c, Tile t, 
   }
   *codes.m_absmax = largest_magnitude(m_most);
   *codes.v_absmax = largest_magnitude(v_most);
-  SignedDynamic8::encode(t.m, codes.m, kAdamwBlock, *codes.m_absmax);
-  UnsignedDynamic8::encode(t.v, codes.v, kAdamwBlock, *codes.v_absmax);
   counts.nonzero += mine.nonzero;
   counts.lost += mine.lost;
+  const bool ordinary = is_ordinary(*codes.m_absmax) && is_ordinary(*codes.v_absmax);
+  if (ordinary) {
+    const V m_inverse(1.0f / *codes.m_absmax), v_inverse(1.0f / *codes.v_absmax);
+    for (int64_t i = 0; i < kAdamwBlock; i += V::size()) {
+      store_bytes(SignedDynamic8::encode_lanes((V::load(t.m + i) * m_inverse).v), codes.m + i);
+      store_bytes(UnsignedDynamic8::encode_lanes((V::load(t.v + i) * v_inverse).v), codes.v + i);
+    }
+  }
+  return ordinary;
 }
 
 // Elements [at, at + n) of arrays with 8-bit states, at a multiple of kAdamwBlock; t names everything but m and v.
@@ -117,15 +134,17 @@ void update_codes(const AdamwArrays& a, const Constants& c, Tile t, int64_t at, 
     const int64_t block = (at + i) / kAdamwBlock, count = min_of(kAdamwBlock, n - i);
     const Codes codes{static_cast<uint8_t*>(a.m.data) + at + i, static_cast<uint8_t*>(a.v.data) + at + i, a.m.absmax + block,
                       a.v.absmax + block};
+    bool encoded = false;
     if (count == kAdamwBlock) {
-      update_block<kRounds>(c, t, codes, counts);
+      encoded = update_block<kRounds>(c, t, codes, counts);
     } else {
       SignedDynamic8::decode(codes.m, *codes.m_absmax, m, count);
       UnsignedDynamic8::decode(codes.v, *codes.v_absmax, v, count);
       update<kRounds>(c, t, count, counts);
-      *codes.m_absmax = SignedDynamic8::encode_block(m, codes.m, count);
-      *codes.v_absmax = UnsignedDynamic8::encode_block(v, codes.v, count);
+      *codes.m_absmax = SignedDynamic8::absmax(m, count);
+      *codes.v_absmax = UnsignedDynamic8::absmax(v, count);
     }
+    if (!encoded) encode_codes(t, codes, count);
     t.grad += count;
     t.param += count;
     t.updated += count;

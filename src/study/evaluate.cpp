@@ -56,7 +56,8 @@ double Evaluation::mean() const {
   return losses.empty() ? kUnknown : sum / double(losses.size());
 }
 
-Evaluation evaluate(models::Gpt& model, const Corpus& corpus, int64_t batch, DType compute, const std::function<void(const Tensor&, int64_t)>& each) {
+Evaluation evaluate(models::Gpt& model, const Corpus& corpus, int64_t batch, DType compute,
+                    const std::function<void(const Tensor&, int64_t)>& each) {
   NoGrad guard;
   Evaluation e;
   for (const Batch& b : batches(corpus, model.config.block, batch)) {
@@ -92,7 +93,8 @@ StoredModel store_weights(const models::Gpt& source, DType format) {
   return s;
 }
 
-FormatResult evaluate_format(models::Gpt& f32_model, DType format, const Corpus& corpus, int64_t batch, const Evaluation& reference) {
+FormatResult evaluate_format(models::Gpt& f32_model, DType format, const Corpus& corpus, int64_t batch,
+                             const Evaluation& reference) {
   FormatResult r;
   r.name = format.name();
   r.status = Status::running;

@@ -13,8 +13,9 @@ struct Evaluation {
   double seconds = 0;         // of the model alone
   double mean() const;
 };
-// Windows are taken `batch` at a time; `compute`: autocast's type, none for the model's own. `each` (optional) sees the logits of
-// every batch, f32 [rows, vocab], and the position of its first target. Stops early, with what it has, when Ctrl-C was pressed.
+// Windows are taken `batch` at a time; `compute`: autocast's type, none for the model's own. `each` (optional) sees the logits
+// of every batch, f32 [rows, vocab], and the position of its first target. Stops early, with what it has, when Ctrl-C was
+// pressed.
 Evaluation evaluate(models::Gpt& model, const Corpus& corpus, int64_t batch, DType compute = {},
                     const std::function<void(const Tensor& logits, int64_t first)>& each = {});
 
@@ -27,6 +28,7 @@ struct StoredModel {
 StoredModel store_weights(const models::Gpt& f32_model, DType format);
 
 // Beside f32: loss, divergence, agreement, speed. `reference` are f32's losses (from evaluate on the same model and corpus).
-FormatResult evaluate_format(models::Gpt& f32_model, DType format, const Corpus& corpus, int64_t batch, const Evaluation& reference);
+FormatResult evaluate_format(models::Gpt& f32_model, DType format, const Corpus& corpus, int64_t batch,
+                             const Evaluation& reference);
 
 }  // namespace dyadic::inline v1::study

@@ -10,8 +10,14 @@ const std::vector<Recipe>& recipes() {
       {.name = "bf16", .doc = "autocast to bf16 over f32 weights", .compute = bf16},
       {.name = "f16", .doc = "autocast to f16 over f32 weights, dynamic loss scaling", .compute = f16, .scaler = true},
       {.name = "pure-bf16", .doc = "weights, gradients and arithmetic in bf16; no f32 copy of the weights", .parameters = bf16},
-      {.name = "pure-bf16-sr", .doc = "pure-bf16 with stochastic rounding of the weight update", .parameters = bf16, .stochastic_rounding = true},
-      {.name = "bf16-adam8", .doc = "autocast to bf16 over f32 weights, 8-bit AdamW states", .compute = bf16, .state = dynamic8},
+      {.name = "pure-bf16-sr",
+       .doc = "pure-bf16 with stochastic rounding of the weight update",
+       .parameters = bf16,
+       .stochastic_rounding = true},
+      {.name = "bf16-adam8",
+       .doc = "autocast to bf16 over f32 weights, 8-bit AdamW states",
+       .compute = bf16,
+       .state = dynamic8},
   };
   return all;
 }

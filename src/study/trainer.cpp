@@ -40,7 +40,8 @@ Trainer::Trainer(const TrainSetup& setup, const Recipe& recipe, Device device)
     : setup_(setup), recipe_(recipe), device_(device), scaler_(65536, recipe.scaler) {
   manual_seed(setup.seed);
   model_ = std::make_unique<models::Gpt>(setup.model, nn::Options{recipe.parameters, device});
-  optimizer_ = std::make_unique<optim::AdamW>(groups(*model_, recipe, setup), std::vector<std::string>{"tok.weight", "pos.weight"});
+  optimizer_ =
+      std::make_unique<optim::AdamW>(groups(*model_, recipe, setup), std::vector<std::string>{"tok.weight", "pos.weight"});
   schedule_ = {setup.lr, setup.lr / 10, std::min<int64_t>(100, setup.steps / 10), setup.steps};
 }
 

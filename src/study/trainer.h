@@ -1,5 +1,5 @@
-// One model trained under one recipe, a step at a time; on cpu for real, on meta to predict its memory. Everything a step depends
-// on (weights, optimizer, scaler, schedule, random state, data position) can be saved and restored to the bit.
+// One model trained under one recipe, a step at a time; on cpu for real, on meta to predict its memory. Everything a step
+// depends on (weights, optimizer, scaler, schedule, random state, data position) can be saved and restored to the bit.
 #pragma once
 #include <memory>
 #include <optional>
@@ -17,15 +17,15 @@ struct TrainSetup {
   int64_t batch = 8;
   int64_t steps = 1000;  // of the whole run: the learning rate's schedule depends on it
   double lr = 1e-3;
-  uint64_t seed = 0;     // of the initial weights and the batches
+  uint64_t seed = 0;  // of the initial weights and the batches
 };
 
 class Trainer {
  public:
   Trainer(const TrainSetup& setup, const Recipe& recipe, Device device = cpu);
 
-  // One step on tokens and targets [batch, block]; returns the loss in nats per token (0 on meta). A loss or gradient norm that is
-  // not finite (without a scaler to skip it) leaves the weights alone and fills nan().
+  // One step on tokens and targets [batch, block]; returns the loss in nats per token (0 on meta). A loss or gradient norm that
+  // is not finite (without a scaler to skip it) leaves the weights alone and fills nan().
   double step(const Tensor& tokens, const Tensor& targets);
   double step(const Batches& batches);  // the batch of this step's number
 
@@ -36,7 +36,7 @@ class Trainer {
   const std::optional<FirstNaN>& nan() const { return nan_; }
   const Recipe& recipe() const { return recipe_; }
 
-  std::string weights_sha256() const;  // over names, dtypes, shapes and bytes
+  std::string weights_sha256() const;                                        // over names, dtypes, shapes and bytes
   void save(const std::string& path, const std::string& fingerprint) const;  // a checkpoint, written atomically
   void load(const std::string& path, const std::string& fingerprint);        // Error if it belongs to another run or is damaged
 

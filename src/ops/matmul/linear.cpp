@@ -15,8 +15,8 @@ DType common_type(const Call& c) {
   // A weight stored in fewer bits than the input (scaled, or a narrower float) is decoded; the arithmetic is the input's.
   if (w.is_scaled()) return x.is_scaled() ? f32 : x;
   bool narrower = w.is_floating_point() && w.format()->def->bits < x.format()->def->bits;
-  DY_CHECK_AS(TypeError, x == w || narrower, "linear: dtypes differ: input is {}, weight is {}; convert one with .to", describe(c.tensor(0)),
-              describe(c.tensor(1)));
+  DY_CHECK_AS(TypeError, x == w || narrower, "linear: dtypes differ: input is {}, weight is {}; convert one with .to",
+              describe(c.tensor(0)), describe(c.tensor(1)));
   return x;
 }
 

@@ -10,7 +10,7 @@ namespace dyadic::DY_ISA {
 template <class T>
 constexpr int64_t backward_slot(const AttentionShape& s) {
   const int64_t width = up_to(s.head_dim, kMicroCols<T>), line = 128 / sizeof(T);
-  return up_to(kKeyRows * width, line) * 5 + up_to(kQueryRows * width, line) * 2 + up_to(kQueryRows * kScoreStride, line) * 2 +
+  return up_to(kKeyStride * s.head_dim, line) * 2 + up_to(kKeyRows * width, line) * 3 + up_to(kQueryRows * width, line) * 2 + up_to(kQueryRows * kScoreStride, line) * 2 +
          up_to(s.tq, line) + up_to((s.tk > kKeyRows ? s.tq : kQueryRows) * width, line);
 }
 
@@ -48,7 +48,8 @@ struct BackwardTask {
         dv(head(f.dv, b, h)),
         several(shape.tk > kKeyRows) {
     Slot<T> slot(f.workspace, size_t(backward_slot<T>(shape)) * sizeof(T));
-    for (T** p : {&kt, &kp, &vt, &dkp, &dvp}) *p = slot.take(kKeyRows * width);
+    kt = slot.take(kKeyStride * d), vt = slot.take(kKeyStride * d);
+    for (T** p : {&kp, &dkp, &dvp}) *p = slot.take(kKeyRows * width);
     qp = slot.take(kQueryRows * width), op = slot.take(kQueryRows * width);
     p = slot.take(kQueryRows * kScoreStride), ds = slot.take(kQueryRows * kScoreStride);
     delta = slot.take(shape.tq);
@@ -57,11 +58,19 @@ struct BackwardTask {
   }
 
   void run() {
-    for (int64_t i = 0; i < shape.tq; ++i) delta[i] = dot_row(out + i * f.out.t, dout + i * f.dout.t);
-    if (several) zero_row(dqp, shape.tq * width);
+    if (several) {
+      zero_row(dqp, shape.tq * width);
+      deltas(0, shape.tq);
+    }
     for (int64_t k0 = 0; k0 < shape.tk; k0 += kKeyRows) key_block(k0, at_most(kKeyRows, shape.tk - k0));
     if (several || shape.tk == 0)
       for (int64_t i = 0; i < shape.tq; i += kQueryRows) store_dq(i, at_most(kQueryRows, shape.tq - i));
+  }
+  void deltas(int64_t i, int64_t m) {
+    for (const int64_t end = i + m; i < end; ++i) {
+      if (i + kAhead < end) prefetch_row(out + (i + kAhead) * f.out.t, d), prefetch_row(dout + (i + kAhead) * f.dout.t, d);
+      delta[i] = dot_row(out + i * f.out.t, dout + i * f.dout.t);
+    }
   }
   T dot_row(const S* x, const S* y) const {
     using V = Vec<T>;
@@ -79,8 +88,8 @@ struct BackwardTask {
   }
 
   void key_block(int64_t k0, int64_t keys) {
-    load_transposed(k + k0 * f.k.t, f.k.t, keys, d, kt, kKeyRows);
-    load_transposed(v + k0 * f.v.t, f.v.t, keys, d, vt, kKeyRows);
+    load_transposed(k + k0 * f.k.t, f.k.t, keys, d, kt, kKeyStride);
+    load_transposed(v + k0 * f.v.t, f.v.t, keys, d, vt, kKeyStride);
     load_rows(k + k0 * f.k.t, f.k.t, keys, d, T(1), kp, width);
     zero_row(dkp, keys * width);
     zero_row(dvp, keys * width);
@@ -95,26 +104,32 @@ struct BackwardTask {
       if (!several) zero_row(dqp, m * width), store_dq(i, m);
       return;
     }
+    if (!several) deltas(i, m);
+    Ahead ahead;
+    const int64_t next = i + m, n = at_most(kQueryRows, shape.tq - next);
+    ahead.add(dv + (k0 + i) * f.dv.t, f.dv.t, at_most(m, keys - i), d), ahead.add(dk + (k0 + i) * f.dk.t, f.dk.t, at_most(m, keys - i), d);
+    ahead.add(dout + next * f.dout.t, f.dout.t, n, d), ahead.add(out + next * f.out.t, f.out.t, n, d);
+    ahead.add(q + next * f.q.t, f.q.t, n, d), ahead.add(dq + i * f.dq.t, f.dq.t, m, d);
     load_rows(q + i * f.q.t, f.q.t, m, d, T(shape.scale), qp, width);
     load_rows(dout + i * f.dout.t, f.dout.t, m, d, T(1), op, width);
     const auto across = [&](int64_t row, int64_t n) { return Bounds{seen(row + n - 1), 0, d}; };
-    product<T>(m, {.a = qp, .a_row = width, .a_col = 1, .b = kt, .b_row = kKeyRows, .c = p, .c_row = kScoreStride, .start = nullptr,
-                   .add = false}, across);
-    product<T>(m, {.a = op, .a_row = width, .a_col = 1, .b = vt, .b_row = kKeyRows, .c = ds, .c_row = kScoreStride, .start = nullptr,
-                   .add = false}, across);
+    product(m, MicroArgs<T>{.k = 0, .a = qp, .a_row = width, .a_col = 1, .b = kt, .b_row = kKeyStride, .c = p, .c_row = kScoreStride, .start = nullptr,
+                   .add = false}, across, ahead);
+    product(m, MicroArgs<T>{.k = 0, .a = op, .a_row = width, .a_col = 1, .b = vt, .b_row = kKeyStride, .c = ds, .c_row = kScoreStride, .start = nullptr,
+                   .add = false}, across, ahead);
     for (int64_t row = 0; row < m; ++row)
       gradient_row(row, seen(row), at_most(up_to(keys, kLanes<T>), seen(row) + kMicroRows), i + row);
     // Keys [j, j + n) are seen by queries from first_query(j) on.
     const auto down = [&](int64_t j, int64_t) {
       return Bounds{d, at_most(m, at_least(0, sight.first_query(k0 + j) - i)), m};
     };
-    product<T>(keys, {.a = p, .a_row = 1, .a_col = kScoreStride, .b = op, .b_row = width, .c = dvp, .c_row = width, .start = nullptr,
-                      .add = true}, down);
-    product<T>(keys, {.a = ds, .a_row = 1, .a_col = kScoreStride, .b = qp, .b_row = width, .c = dkp, .c_row = width, .start = nullptr,
-                      .add = true}, down);
-    product<T>(m, {.a = ds, .a_row = kScoreStride, .a_col = 1, .b = kp, .b_row = width, .c = several ? dqp + i * width : dqp,
+    product(keys, MicroArgs<T>{.k = 0, .a = p, .a_row = 1, .a_col = kScoreStride, .b = op, .b_row = width, .c = dvp, .c_row = width, .start = nullptr,
+                      .add = true}, down, ahead);
+    product(keys, MicroArgs<T>{.k = 0, .a = ds, .a_row = 1, .a_col = kScoreStride, .b = qp, .b_row = width, .c = dkp, .c_row = width, .start = nullptr,
+                      .add = true}, down, ahead);
+    product(m, MicroArgs<T>{.k = 0, .a = ds, .a_row = kScoreStride, .a_col = 1, .b = kp, .b_row = width, .c = several ? dqp + i * width : dqp,
                    .c_row = width, .start = nullptr, .add = several},
-               [&](int64_t row, int64_t n) { return Bounds{d, 0, seen(row + n - 1)}; });
+               [&](int64_t row, int64_t n) { return Bounds{d, 0, seen(row + n - 1)}; }, ahead);
     if (!several) store_dq(i, m);
   }
   // n scores become P and dout v^T becomes dS; zeros up to `wanted`, which the register tiles read.

@@ -9,7 +9,8 @@ namespace dyadic::DY_ISA {
 inline constexpr int64_t kQueryRows = 64;                // a block of queries
 inline constexpr int64_t kKeyRows = 512;                 // a block of keys
 inline constexpr int64_t kGroupRows = 4 * kQueryRows;    // queries that share a packed block of keys in forward
-inline constexpr int64_t kScoreStride = kKeyRows + 48;   // of the blocks of scores; no power of two
+// Rows of scores and of transposed keys: no power of two, which would put all rows into a few cache sets.
+inline constexpr int64_t kScoreStride = kKeyRows + 48, kKeyStride = kKeyRows + 16;
 
 constexpr int64_t up_to(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
 constexpr int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -40,13 +41,43 @@ static inline void micro_of(int64_t rows, const MicroArgs<T>& g) {
   return micro<1, NV>(g);
 }
 
+// The rows of a head lie far apart ([B, T, 3, H, D]), beyond what the hardware foresees: fetching a few rows ahead saves up to a
+// third of the time of small heads.
+inline constexpr int64_t kAhead = 12;
+template <class S>
+static inline void prefetch_row(const S* p, int64_t d) {
+  for (int64_t j = 0; j < d; j += 64 / int64_t(sizeof(S))) __builtin_prefetch(p + j);
+}
+// Row ranges to be fetched a few lines at a time between register tiles, so that memory works while the tiles compute.
+struct Ahead {
+  struct Rows {
+    const char* p;
+    int64_t step, bytes, count;  // bytes of a row and from row to row
+  } range[8];
+  int ranges = 0;
+  int64_t row = 0, at = 0;
+  template <class S>
+  void add(const S* p, int64_t stride, int64_t rows, int64_t d) {
+    if (rows > 0 && ranges < 8) range[ranges++] = {(const char*)p, stride * int64_t(sizeof(S)), d * int64_t(sizeof(S)), rows};
+  }
+  void fetch(int lines) {
+    while (ranges > 0 && lines-- > 0) {
+      Rows& r = range[ranges - 1];
+      __builtin_prefetch(r.p + row * r.step + at);
+      if ((at += 64) >= r.bytes) at = 0, ++row;
+      if (row == r.count) row = 0, --ranges;
+    }
+  }
+};
+
 // c[m, n] = or += a b where the bounds of each register tile come from `bounds(row, rows)`: columns of c and the range of k that
 // count. b and c have room for whole pairs of vectors.
 struct Bounds {
   int64_t cols, k_begin, k_end;
 };
-template <class T, class F>
-static inline void product(int64_t m, const MicroArgs<T>& args, F bounds) {
+template <class Args, class F>
+static inline void product(int64_t m, const Args& args, F bounds, Ahead& ahead) {
+  using T = std::remove_reference_t<decltype(*args.c)>;
   int64_t most = 0;
   for (int64_t i = 0; i < m; i += next_rows(m - i)) most = at_least(most, bounds(i, next_rows(m - i)).cols);
   for (int64_t j = 0; j < most; j += kMicroCols<T>)
@@ -54,7 +85,8 @@ static inline void product(int64_t m, const MicroArgs<T>& args, F bounds) {
       const int64_t rows = next_rows(m - i);
       const Bounds in = bounds(i, rows);
       if (j < in.cols) {
-        MicroArgs<T> g = args;
+        ahead.fetch(10);
+        Args g = args;
         g.k = at_least(0, in.k_end - in.k_begin);
         g.a += i * g.a_row + in.k_begin * g.a_col, g.b += j + in.k_begin * g.b_row, g.c += i * g.c_row + j;
         if (in.cols - j > kLanes<T>)
@@ -75,6 +107,7 @@ static void load_rows(const S* from, int64_t stride, int64_t rows, int64_t d, T 
     const S* x = from + i * stride;
     T* y = to + i * width;
     int64_t j = 0;
+    if (i + kAhead < rows) prefetch_row(x + kAhead * stride, d);
     for (; j + kLanes<T> <= d; j += kLanes<T>) hn::StoreU(hn::Mul(load_as(tag, x + j), f), tag, y + j);
     for (; j < d; ++j) y[j] = load1<T>(x + j) * factor;
     zero_row(y + d, width - d);
@@ -95,7 +128,12 @@ static void store_rows(const T* from, int64_t width, int64_t rows, int64_t d, T 
 // The transpose of rows x d elements: d rows of `width`, zeros behind.
 template <class T, class S>
 static void load_transposed(const S* from, int64_t stride, int64_t rows, int64_t d, T* to, int64_t width) {
-  transpose_block(from, stride, rows, d, to, width);
+  constexpr int64_t kStep = 16;
+  for (int64_t i = 0; i < at_most(kStep, rows); ++i) prefetch_row(from + i * stride, d);
+  for (int64_t i = 0; i < rows; i += kStep) {
+    for (int64_t p = i + kStep; p < at_most(i + 2 * kStep, rows); ++p) prefetch_row(from + p * stride, d);
+    transpose_block(from + i * stride, stride, at_most(kStep, rows - i), d, to + i, width);
+  }
   for (int64_t j = 0; j < d; ++j) zero_row(to + j * width + rows, at_most(width, up_to(rows, kMicroCols<T>)) - rows);
 }
 

@@ -8,7 +8,7 @@ namespace dyadic::DY_ISA {
 template <class T>
 constexpr int64_t forward_slot(const AttentionShape& s) {
   const int64_t width = up_to(s.head_dim, kMicroCols<T>), line = 128 / sizeof(T);
-  return up_to(kKeyRows * width, line) * 2 + up_to(kGroupRows * width, line) * 2 + up_to(kQueryRows * kScoreStride, line) +
+  return up_to(kKeyStride * s.head_dim, line) + up_to(kKeyRows * width, line) + up_to(kGroupRows * width, line) * 2 + up_to(kQueryRows * kScoreStride, line) +
          2 * up_to(kGroupRows, line);
 }
 
@@ -20,6 +20,7 @@ struct ForwardTask {
   const Sight sight;
   const int64_t d, width, q0, rows;  // queries [q0, q0 + rows)
   const S *q, *k, *v;
+  S* const out;
   T *kt, *vp, *qp, *o, *scores, *top, *sum;
 
   ForwardTask(const AttentionForward& call, int64_t b, int64_t h, int64_t group)
@@ -32,14 +33,15 @@ struct ForwardTask {
         rows(at_most(kGroupRows, shape.tq - q0)),
         q((const S*)f.q.data + b * f.q.b + h * f.q.h + q0 * f.q.t),
         k((const S*)f.k.data + b * f.k.b + h * f.k.h),
-        v((const S*)f.v.data + b * f.v.b + h * f.v.h) {
+        v((const S*)f.v.data + b * f.v.b + h * f.v.h),
+        out((S*)f.out.data + b * f.out.b + h * f.out.h + q0 * f.out.t) {
     Slot<T> slot(f.workspace, size_t(forward_slot<T>(shape)) * sizeof(T));
-    kt = slot.take(kKeyRows * width), vp = slot.take(kKeyRows * width);
+    kt = slot.take(kKeyStride * d), vp = slot.take(kKeyRows * width);
     qp = slot.take(kGroupRows * width), o = slot.take(kGroupRows * width);
     scores = slot.take(kQueryRows * kScoreStride);
     top = slot.take(kGroupRows), sum = slot.take(kGroupRows);
     run();
-    finish((S*)f.out.data + b * f.out.b + h * f.out.h + q0 * f.out.t, (T*)f.lse + (b * shape.heads + h) * shape.tq + q0);
+    finish((T*)f.lse + (b * shape.heads + h) * shape.tq + q0);
   }
 
   void run() {
@@ -50,7 +52,7 @@ struct ForwardTask {
     const int64_t seen = sight.visible(q0 + rows - 1);
     for (int64_t k0 = 0; k0 < seen; k0 += kKeyRows) {
       const int64_t keys = at_most(kKeyRows, seen - k0);
-      load_transposed(k + k0 * f.k.t, f.k.t, keys, d, kt, kKeyRows);
+      load_transposed(k + k0 * f.k.t, f.k.t, keys, d, kt, kKeyStride);
       load_rows(v + k0 * f.v.t, f.v.t, keys, d, T(1), vp, width);
       for (int64_t i = 0; i < rows; i += kQueryRows) block(i, at_most(kQueryRows, rows - i), k0, keys);
     }
@@ -59,16 +61,18 @@ struct ForwardTask {
   void block(int64_t i, int64_t m, int64_t k0, int64_t keys) {
     const auto seen = [&](int64_t row) { return at_least(0, at_most(keys, sight.visible(q0 + i + row) - k0)); };
     if (seen(m - 1) == 0) return;
-    product<T>(m, {.a = qp + i * width, .a_row = width, .a_col = 1, .b = kt, .b_row = kKeyRows, .c = scores, .c_row = kScoreStride,
+    Ahead ahead;
+    ahead.add(out + i * f.out.t, f.out.t, m, d);
+    product(m, MicroArgs<T>{.k = 0, .a = qp + i * width, .a_row = width, .a_col = 1, .b = kt, .b_row = kKeyStride, .c = scores, .c_row = kScoreStride,
                    .start = nullptr, .add = false},
-               [&](int64_t row, int64_t n) { return Bounds{seen(row + n - 1), 0, d}; });
+               [&](int64_t row, int64_t n) { return Bounds{seen(row + n - 1), 0, d}; }, ahead);
     for (int64_t row = 0; row < m; ++row) {
       const int64_t n = seen(row), wanted = seen(at_most(m - 1, row + kMicroRows - 1));
       softmax_row(scores + row * kScoreStride, n, wanted, i + row);
     }
-    product<T>(m, {.a = scores, .a_row = kScoreStride, .a_col = 1, .b = vp, .b_row = width, .c = o + i * width, .c_row = width,
+    product(m, MicroArgs<T>{.k = 0, .a = scores, .a_row = kScoreStride, .a_col = 1, .b = vp, .b_row = width, .c = o + i * width, .c_row = width,
                    .start = nullptr, .add = true},
-               [&](int64_t row, int64_t n) { return Bounds{d, 0, seen(row + n - 1)}; });
+               [&](int64_t row, int64_t n) { return Bounds{d, 0, seen(row + n - 1)}; }, ahead);
   }
   // n scores become exp(score - maximum), zeros up to `wanted`; what came before is scaled to the new maximum.
   void softmax_row(T* s, int64_t n, int64_t wanted, int64_t row) {
@@ -107,11 +111,12 @@ struct ForwardTask {
   }
   static T one_exp(T x) { return hn::GetLane(exp(Vec<T>(x)).v); }
 
-  void finish(S* out, T* lse) {
+  void finish(T* lse) {
     using V = Vec<T>;
     constexpr int64_t L = kLanes<T>;
     for (int64_t i = 0; i < rows; ++i) {
       const bool blind = sight.visible(q0 + i) == 0;
+      if (blind) zero_row(o + i * width, width);
       store_rows(o + i * width, width, 1, d, blind ? T(0) : T(1) / sum[i], out + i * f.out.t, f.out.t);
     }
     for (int64_t i = 0; i < rows; i += L) {  // the arrays have room for whole vectors

@@ -11,8 +11,7 @@ extern const AttentionDotKernel attention_dot_kernel;  // attention_bf16_kernel.
 
 namespace {
 
-template <class T>
-size_t slots(const AttentionShape& s, bool backward, int threads) {
+template <class T> size_t slots(const AttentionShape& s, bool backward, int threads) {
   return size_t(backward ? backward_slot<T>(s) : forward_slot<T>(s)) * sizeof(T) * size_t(threads) + 128;
 }
 size_t workspace(const AttentionShape& s, bool backward, int threads, int64_t item) {

@@ -4,16 +4,25 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 Tensor compose(const Arg* a) {
-  Tensor p = a[0].tensor->permute({2, 0, 3, 1, 4});
-  return scaled_dot_product_attention(p[0], p[1], p[2], a[1].boolean).transpose(1, 2).contiguous();
+  Tensor dense = a[0].tensor->contiguous();
+  Arg args[] = {dense, a[1].boolean};
+  Tensor out[2];
+  call_op(Op::packed_attention_forward_, args, 2, out);
+  return out[0];
 }
 
 }  // namespace
 
 extern constexpr OpDef packed_attention_op = {
     .sig = "packed_attention(Tensor qkv, bool is_causal=True) -> Tensor",
-    .doc = "",
+    .doc =
+        "scaled_dot_product_attention on packed queries, keys and values [B, T, 3, H, D]: [B, T, H, D], with no copy or "
+        "transpose on the way.",
     .kind = OpKind::composite,
+    .samples = "packed_attention(randn(2, 5, 3, 2, 4), True)",
+    .bad =
+        "packed_attention(zeros(2, 5, 4), True) => packed_attention: qkv must be a contiguous [B, T, 3, H, D]: qkv is f32[2, "
+        "5, 4]",
     .compose = compose,
 };
 

@@ -4,7 +4,8 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 void infer(Call& c) {
-  DY_CHECK_AS(ValueError, c.integer(0) < c.integer(1), "randint: the range is empty: low is {}, high is {}", c.integer(0), c.integer(1));
+  DY_CHECK_AS(ValueError, c.integer(0) < c.integer(1), "randint: the range is empty: low is {}, high is {}", c.integer(0),
+              c.integer(1));
   infer_creation(c, c.ints(2), 3, 4);
   if (!c.has(3)) c.spec[0].dtype = i64;
 }
@@ -13,7 +14,8 @@ void forward(Call& c) {
   auto* v = static_cast<int64_t*>(c.workspace);
   Draw d = next_draw();
   auto range = uint64_t(c.integer(1)) - uint64_t(c.integer(0));
-  for (int64_t i = 0, n = c.out[0].numel(); i < n; ++i) v[i] = int64_t(uint64_t(c.integer(0)) + random_below(d.seed, d.stream, uint64_t(i), range));
+  for (int64_t i = 0, n = c.out[0].numel(); i < n; ++i)
+    v[i] = int64_t(uint64_t(c.integer(0)) + random_below(d.seed, d.stream, uint64_t(i), range));
   assign(c.out[0], make_foreign(v, c.out[0].sizes(), i64, [](void*) {}, nullptr, Category::temporary));
 }
 

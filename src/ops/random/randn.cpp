@@ -5,7 +5,8 @@ namespace {
 
 void infer(Call& c) {
   infer_creation(c, c.ints(0), 1, 2);
-  DY_CHECK_AS(TypeError, c.spec[0].dtype.is_floating_point(), "randn: only floating-point dtypes: dtype is {}", c.spec[0].dtype.name());
+  DY_CHECK_AS(TypeError, c.spec[0].dtype.is_floating_point(), "randn: only floating-point dtypes: dtype is {}",
+              c.spec[0].dtype.name());
 }
 int64_t workspace(const Call& c) { return draw_workspace(c); }
 void forward(Call& c) { draw(c, random_normal, random_normal); }

@@ -136,6 +136,18 @@ template <class T> void find_all(const Extremum<T>& op, const ReduceShape& shape
   const Tiles<T> x(source);
   using W = Found<T>;
   auto chunk = [&](int64_t at, int64_t n, int64_t first) { return find_chunk(op, x, at, n, first); };
+  auto short_rows = [&](int64_t at, int64_t n, int64_t rows, W* out) {
+    alignas(64) T buffer[kSumBlock];
+    const T* from = x.read(at, n * rows, buffer);
+    for (int64_t r = 0; r < rows; r++) {
+      W best{op.flip(from[r * n]), 0};
+      for (int64_t i = 1; i < n; i++) {
+        const T value = op.flip(from[r * n + i]);
+        if (beats(value, best.value)) best = {value, i};
+      }
+      out[r] = best;
+    }
+  };
   auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t first, W* out) {
     find_slab(op, x, at, step, rows, width, first, out);
   };
@@ -143,7 +155,7 @@ template <class T> void find_all(const Extremum<T>& op, const ReduceShape& shape
     for (int64_t i = 0; i < n; i++) into[i] = beats(from[i].value, into[i].value) ? from[i] : into[i];
   };
   auto finish = [](W*, int64_t) {};
-  reduce_shape<W>(shape, sizeof(T), y, workspace, {chunk, slab, merge, finish});
+  reduce_shape<W>(shape, sizeof(T), y, workspace, {chunk, short_rows, slab, merge, finish});
 }
 
 template <class T> void extrema(ReduceOp op, const ReduceShape& shape, Source x, Target y, void* workspace) {

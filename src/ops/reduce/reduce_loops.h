@@ -33,14 +33,16 @@ template <class T> struct Tiles {
     if (direct) return static_cast<const T*>(x.data) + at;
     if (!widen) {
       x.format->def->decode(element(x, at), buffer, n);
-    } else if constexpr (sizeof(T) == 8) {  // i32 to i64, from the upper half of the buffer downwards into place
-      auto* narrow = reinterpret_cast<int32_t*>(buffer) + n;
-      x.format->def->decode(element(x, at), narrow, n);
-      for (int64_t i = 0; i < n; i++) {
-        int32_t v;
-        __builtin_memcpy(&v, narrow + i, 4);
-        buffer[i] = static_cast<T>(v);
-      }
+    } else if constexpr (std::is_same_v<T, int64_t>) {
+      const Tiles<int32_t> narrow(x);
+      alignas(64) int32_t decoded[kSumBlock];
+      const int32_t* from = narrow.read(at, n, decoded);
+      constexpr hn::ScalableTag<int64_t> d;
+      constexpr hn::Rebind<int32_t, hn::ScalableTag<int64_t>> half;
+      constexpr int64_t kSize = hn::MaxLanes(d);
+      int64_t i = 0;
+      for (; i + kSize <= n; i += kSize) hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, from + i)), d, buffer + i);
+      for (; i < n; i++) buffer[i] = from[i];
     }
     return buffer;
   }
@@ -53,6 +55,8 @@ template <class W> void write_results(Target y, int64_t at, int64_t n, const W* 
 
 template <class W> struct Steps {
   FunctionRef<W(int64_t at, int64_t n, int64_t first)> chunk;  // n elements, `first` of them before in their row
+  FunctionRef<void(int64_t at, int64_t n, int64_t rows, W* out)>
+      short_rows;  // rows of n <= kShortRow, kSumBlock elements at most
   FunctionRef<void(int64_t at, int64_t row_step, int64_t rows, int64_t width, int64_t first, W* out)> slab;
   FunctionRef<void(W* into, const W* from, int64_t n)> merge;
   FunctionRef<void(W* values, int64_t n)> finish;
@@ -62,6 +66,7 @@ template <class W> struct Steps {
 
 inline constexpr int64_t kRowChunk = 65536;  // elements; a multiple of kSumBlock
 inline constexpr int64_t kMaxChunks = 64;    // of one row
+inline constexpr int64_t kShortRow = 32;     // rows up to here are added one element after the other, many rows a tile
 inline constexpr int64_t kManyRows = 32;     // from here on rows alone keep the threads busy
 
 // The length of the pieces whose results are combined in order: depends on n alone.
@@ -117,6 +122,23 @@ template <class Op> typename Op::Wide reduce_chunk(const Op& op, const Tiles<typ
   return result;
 }
 
+// `count` rows of n <= kShortRow elements.
+template <class Op>
+void reduce_short_rows(const Op& op, const Tiles<typename Op::Lane>& x, int64_t at, int64_t n, int64_t count,
+                       typename Op::Wide* out) {
+  using T = typename Op::Lane;
+  constexpr hn::CappedTag<T, 1> one;
+  alignas(64) T buffer[kSumBlock];
+  const T* from = x.read(at, n * count, buffer);
+  for (int64_t r = 0; r < count; r++) {
+    auto value = static_cast<typename Op::Wide>(op.identity());
+    for (int64_t i = 0; i < n; i++) {
+      value = op.merge(value, static_cast<typename Op::Wide>(hn::GetLane(op.map(one, hn::LoadU(one, from + r * n + i)))));
+    }
+    out[r] = value;
+  }
+}
+
 template <class W> void reduce_rows(const ReduceShape& shape, Target y, const Steps<W>& steps) {
   const int64_t n = shape.n, chunk = row_chunk(n), chunks = max_of(1, (n + chunk - 1) / chunk);
   auto piece = [&](int64_t row, int64_t c) {
@@ -126,9 +148,12 @@ template <class W> void reduce_rows(const ReduceShape& shape, Target y, const St
     parallel_for(shape.outer, max_of(1, kRowChunk / max_of(n, 1)), [&](int64_t begin, int64_t end) {
       constexpr int64_t kBatch = 256;
       W values[kBatch];
-      for (int64_t row = begin; row < end; row += kBatch) {
-        const int64_t count = min_of(kBatch, end - row);
-        for (int64_t r = 0; r < count; r++) {
+      const bool short_rows = n <= kShortRow;
+      const int64_t batch = short_rows ? min_of(kBatch, kSumBlock / max_of(n, 1)) : kBatch;
+      for (int64_t row = begin; row < end; row += batch) {
+        const int64_t count = min_of(batch, end - row);
+        if (short_rows) steps.short_rows(row * n, n, count, values);
+        for (int64_t r = 0; r < count && !short_rows; r++) {
           values[r] = piece(row + r, 0);
           for (int64_t c = 1; c < chunks; c++) {
             const W next = piece(row + r, c);
@@ -255,6 +280,7 @@ template <class Op> void reduce_with(const Op& op, const ReduceShape& shape, Sou
   using W = typename Op::Wide;
   const Tiles<T> x(source);
   auto chunk = [&](int64_t at, int64_t n, int64_t) { return reduce_chunk(op, x, at, n); };
+  auto short_rows = [&](int64_t at, int64_t n, int64_t rows, W* out) { reduce_short_rows(op, x, at, n, rows, out); };
   auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t, W* out) {
     reduce_slab(op, x, at, step, rows, width, out);
   };
@@ -262,7 +288,7 @@ template <class Op> void reduce_with(const Op& op, const ReduceShape& shape, Sou
     for (int64_t i = 0; i < n; i++) into[i] = op.merge(into[i], from[i]);
   };
   auto finish = [&](W* values, int64_t n) { op.finish(values, n); };
-  reduce_shape<W>(shape, sizeof(T), y, workspace, {chunk, slab, merge, finish});
+  reduce_shape<W>(shape, sizeof(T), y, workspace, {chunk, short_rows, slab, merge, finish});
 }
 
 // In reduce_extrema_kernel.cpp: max, min, argmax, argmin.

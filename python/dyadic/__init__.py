@@ -1,0 +1,11 @@
+"""Dyadic: tensors, training and quantization in which every byte, FLOP and rounding error is accounted for.
+
+The functions and methods of this package are made from the op records of the C++ library: help(dyadic.softmax) shows a record's
+signature and documentation.
+"""
+from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed there, listed nowhere
+from ._dyadic import __version__
+from . import amp, autograd, nn, optim
+from ._overloads import arange, randint
+from .amp import autocast
+from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled

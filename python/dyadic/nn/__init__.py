@@ -1,0 +1,14 @@
+"""Modules. Derive from Module, assign parameters and modules as attributes in __init__, and write forward."""
+from .._dyadic import (
+    GELU,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Linear,
+    Module,
+    ModuleList,
+    Parameter,
+    ReLU,
+    Sequential,
+)
+from . import functional

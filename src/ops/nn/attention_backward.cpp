@@ -1,0 +1,37 @@
+#include "ops/nn/attention.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+AttentionOperands operands(const Call& c) {
+  const Tensor &q = c.tensor(1), &k = c.tensor(2);
+  return {{q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), c.boolean(6), float(c.real(7))}, q, k, c.tensor(3)};
+}
+void infer(Call& c) {
+  c.nout = 3;
+  for (int i = 0; i < 3; ++i) {
+    c.spec[i].dtype = c.tensor(i + 1).dtype();
+    c.spec[i].device = c.tensor(i + 1).device();
+    c.spec[i].shape(c.tensor(i + 1).sizes());
+  }
+}
+int64_t workspace(const Call& c) { return attention_workspace(operands(c).shape, c.tensor(1).dtype(), true); }
+void forward(Call& c) {
+  attention_backward(operands(c), c.tensor(4), c.tensor(5), c.tensor(0), c.out[0], c.out[1], c.out[2], c.workspace);
+}
+double flops(const Call& c) { return attention_flops(operands(c).shape, true); }
+
+}  // namespace
+
+extern constexpr OpDef attention_backward_op = {
+    .sig =
+        "attention_backward(Tensor grad, Tensor query, Tensor key, Tensor value, Tensor out, Tensor lse, bool is_causal, float "
+        "scale) -> (Tensor, Tensor, Tensor)",
+    .doc = "The gradients of attention_forward for query, key and value.",
+    .infer = infer,
+    .forward = forward,
+    .flops = flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,66 @@
+#include "ops/nn/attention.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+AttentionOperands operands(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale) {
+  return {{q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), causal, float(scale)}, q, k, v};
+}
+AttentionOperands operands(const Call& c) { return operands(c.tensor(0), c.tensor(1), c.tensor(2), c.boolean(3), c.real(4)); }
+
+void infer(Call& c) {
+  const Tensor &q = c.tensor(0), &k = c.tensor(1), &v = c.tensor(2);
+  check_float("scaled_dot_product_attention", q, "query");
+  bool fits = q.dim() == 4 && k.dim() == 4 && v.sizes() == k.sizes() && q.size(0) == k.size(0) && q.size(1) == k.size(1) &&
+              q.size(3) == k.size(3);
+  DY_CHECK(fits,
+           "scaled_dot_product_attention: sizes do not fit: query is {}, key is {}, value is {}; [B, H, T, D] with one B, H "
+           "and D, keys as many as values",
+           describe(q), describe(k), describe(v));
+  DY_CHECK_AS(TypeError, q.dtype() == k.dtype() && q.dtype() == v.dtype(),
+              "scaled_dot_product_attention: dtypes differ: query is {}, key is {}, value is {}", describe(q), describe(k),
+              describe(v));
+  for (const Tensor* t : {&q, &k, &v})
+    DY_CHECK(t->stride(3) == 1 || t->size(3) <= 1, "attention_forward: the last stride must be 1; call contiguous()");
+  c.nout = 2;
+  c.spec[0].dtype = q.dtype();
+  c.spec[0].device = c.spec[1].device = q.device();
+  c.spec[0].shape(q.sizes());
+  c.spec[1].dtype = lse_type(q.dtype());
+  c.spec[1].shape({q.sizes().begin(), 3});
+}
+int64_t workspace(const Call& c) { return attention_workspace(operands(c).shape, c.tensor(0).dtype(), false); }
+void forward(Call& c) { attention_forward(operands(c), c.out[0], c.out[1], c.workspace); }
+void backward(Grad& g) {
+  if (GradMode::enabled()) {
+    Tensor d[3];
+    attention_gradients_in_ops(operands(g.in(0), g.in(1), g.in(2), g.boolean(3), g.real(4)), g.g(), &d[0], &d[1], &d[2]);
+    for (int i = 0; i < 3; ++i) g.set(i, d[i]);
+    return;
+  }
+  Tensor dout = g.g().contiguous(), q = g.in(0), k = g.in(1), v = g.in(2), o = g.out(0), lse = g.out(1);
+  Arg args[] = {dout, q, k, v, o, lse, g.boolean(3), g.real(4)};
+  Tensor out[3];
+  call_op(Op::attention_backward_, args, 8, out);
+  for (int i = 0; i < 3; ++i) g.set(i, out[i]);
+}
+double flops(const Call& c) { return attention_flops(operands(c).shape, false); }
+constexpr uint16_t kAll = in(0) | in(1) | in(2) | out(0) | out(1);
+
+}  // namespace
+
+extern constexpr OpDef attention_forward_op = {
+    .sig = "attention_forward(Tensor query, Tensor key, Tensor value, bool is_causal, float scale) -> (Tensor, Tensor)",
+    .doc = "scaled_dot_product_attention of [B, H, T, D] tensors, and the log of each query's sum of exponentials.",
+    .amp = Amp::lower,
+    .samples = "attention_forward(randn(2, 2, 3, 4), randn(2, 2, 5, 4), randn(2, 2, 5, 4), True, 0.5)",
+    .skip = "second_output: lse is not differentiated",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {kAll, kAll, kAll},
+    .flops = flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

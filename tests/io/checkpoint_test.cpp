@@ -1,0 +1,155 @@
+// Checkpoints: all of it comes back; damage of any byte is noticed; the folder falls back and cleans up.
+#include <gtest/gtest.h>
+
+#include "tests/io/helpers.h"
+
+namespace dyadic {
+namespace {
+
+using io::Checkpoint;
+using io::CheckpointFolder;
+using io::NamedTensors;
+using testing::content;
+using testing::error_of;
+using testing::Folder;
+using testing::read_bytes;
+using testing::write_bytes;
+
+Checkpoint sample(int64_t step) {
+  manual_seed(uint64_t(step));
+  Checkpoint c;
+  c.set("model", {{"wte.weight", randn({4, 8})}, {"head.weight", randn({3, 8}).to(bf16)}});
+  c.set("optimizer", {{"exp_avg.wte.weight", randn({16, 256}).to(dynamic8)},
+                      {"exp_avg_sq.wte.weight", square(randn({16, 256})).to(udynamic8)},
+                      {"exp_avg.head.weight", randn({3, 8})}});
+  c.json =
+      R"({"step":)" + std::to_string(step) + R"(,"generator":{"seed":18446744073709551615,"calls":7},"note":"\u00e9 \"q\""})";
+  return c;
+}
+void expect_same(const NamedTensors& a, const NamedTensors& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].first, b[i].first);
+    EXPECT_TRUE(content(a[i].second) == content(b[i].second)) << a[i].first;
+  }
+}
+
+TEST(Checkpoint, ComesBackWhole) {
+  Folder folder;
+  Checkpoint c = sample(12);
+  c.save(folder / "c");
+  Checkpoint back = Checkpoint::load(folder / "c");
+  EXPECT_EQ(back.json, c.json);
+  expect_same(back.get("model"), c.get("model"));
+  expect_same(back.get("optimizer"), c.get("optimizer"));
+  EXPECT_EQ(back.get("optimizer")[0].second.dtype(), dynamic8);
+  EXPECT_FALSE(back.has("ema"));
+  EXPECT_EQ(error_of([&] { back.get("ema"); }), "checkpoint: no group \"ema\"; there are: model, optimizer");
+  // It is a safetensors file like any other.
+  EXPECT_EQ(io::load_safetensors(folder / "c").tensors[0].first, "model.wte.weight");
+}
+
+TEST(Checkpoint, SettingAGroupReplacesIt) {
+  Checkpoint c = sample(1);
+  c.set("model", {{"x", ones({1})}});
+  EXPECT_EQ(c.get("model").size(), 1u);
+  EXPECT_EQ(c.get("optimizer").size(), 3u);
+  EXPECT_EQ(error_of([&] { c.set("a.b", {}); }), "checkpoint: a group's name has no dot and is not empty: it is \"a.b\"");
+}
+
+TEST(Checkpoint, TheSameBytesEveryTime) {
+  Folder folder;
+  sample(3).save(folder / "a");
+  sample(3).save(folder / "b");
+  EXPECT_EQ(read_bytes(folder / "a"), read_bytes(folder / "b"));
+}
+
+TEST(Checkpoint, DocumentMustBeAnObject) {
+  Folder folder;
+  Checkpoint c;
+  for (const char* text : {"", "[]", "3", "{", "{\"a\":1}x"}) {
+    c.json = text;
+    EXPECT_EQ(error_of([&] { c.save(folder / "c"); }), "checkpoint: json is not an object: it begins \"" +
+                                                           std::string(text[0] == '{' && text[1] ? "{\\\"a\\\":1}x" : text) +
+                                                           "\"");
+  }
+}
+
+TEST(Checkpoint, EveryDamagedByteIsNoticed) {
+  Folder folder;
+  Checkpoint c;
+  c.set("m", {{"x", ones({3})}, {"q", ones({2, 4}).to(dynamic8)}});
+  c.json = R"({"step":1})";
+  const std::string path = folder / "c";
+  c.save(path);
+  const std::string whole = read_bytes(path);
+  for (size_t i = 0; i < whole.size(); ++i)
+    for (int bit : {0, 5}) {
+      std::string bytes = whole;
+      bytes[i] = char(bytes[i] ^ (1 << bit));
+      write_bytes(path, bytes);
+      std::string text = error_of([&] { Checkpoint::load(path); });
+      ASSERT_EQ(text.substr(0, 11 + path.size() + 11), "checkpoint " + path + ": damaged: ") << "byte " << i;
+    }
+  for (size_t n : {size_t(0), size_t(7), size_t(100), whole.size() - 1}) {
+    write_bytes(path, whole.substr(0, n));
+    EXPECT_NE(error_of([&] { Checkpoint::load(path); }).find("; delete it or pass an older one"), std::string::npos) << n;
+  }
+  write_bytes(path, whole);
+  EXPECT_EQ(error_of([&] { Checkpoint::load(path); }), "no error");
+}
+
+TEST(Checkpoint, OtherFilesAreNamedForWhatTheyAre) {
+  Folder folder;
+  io::save_safetensors(folder / "m", {{"x", ones({2})}});
+  EXPECT_EQ(error_of([&] { Checkpoint::load(folder / "m"); }),
+            "checkpoint " + (folder / "m") + ": damaged: its checksum is missing; delete it or pass an older one");
+  EXPECT_EQ(error_of([&] { Checkpoint::load(folder / "none"); }),
+            "checkpoint " + (folder / "none") + ": cannot be read: No such file or directory");
+}
+
+TEST(CheckpointFolder, KeepsTheNewestAndFallsBack) {
+  Folder folder;
+  CheckpointFolder runs(folder / "deep/er", "run", 2);
+  EXPECT_TRUE(runs.list().empty());
+  EXPECT_FALSE(runs.latest());
+  for (int64_t step : {5, 10, 100}) runs.save(sample(step), step);
+  write_bytes(folder / "deep/er/run-notes.safetensors", "not one of them");
+  write_bytes(folder / "deep/er/other-00000900.safetensors", "not one of them");
+  auto files = runs.list();
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[0].step, 100);
+  EXPECT_EQ(files[1].step, 10);
+  EXPECT_EQ(files[0].path, folder / "deep/er/run-00000100.safetensors");
+  auto found = runs.latest();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->step, 100);
+  expect_same(found->checkpoint.get("model"), sample(100).get("model"));
+
+  write_bytes(files[0].path, read_bytes(files[0].path).substr(0, 500));
+  ::testing::internal::CaptureStderr();
+  found = runs.latest();
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find(files[0].path + ": damaged: "), std::string::npos);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->step, 10);
+  EXPECT_EQ(found->checkpoint.json, sample(10).json);
+
+  write_bytes(files[1].path, "x");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(error_of([&] { runs.latest(); }).substr(0, 11 + files[0].path.size()), "checkpoint " + files[0].path);
+  ::testing::internal::GetCapturedStderr();
+}
+
+TEST(CheckpointFolder, NeverRemovesWhatItJustWrote) {
+  Folder folder;
+  CheckpointFolder runs(folder / "r", "run", 1);
+  runs.save(sample(50), 50);
+  runs.save(sample(7), 7);  // a run that went back
+  auto files = runs.list();
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[1].step, 7);
+  EXPECT_EQ(error_of([] { CheckpointFolder("x", "run", 0); }), "checkpoint: at least one file is kept: keep is 0");
+}
+
+}  // namespace
+}  // namespace dyadic
