@@ -9,7 +9,10 @@ set(DY_FLAGS_avx512 -march=x86-64-v4 -maes -mpclmul)
 set_property(GLOBAL PROPERTY DY_LAYER_TARGETS "")
 
 function(dy_isa_settings target isa)
-  target_compile_options(${target} PRIVATE ${DY_FLAGS_${isa}} -O3)
+  target_compile_options(${target} PRIVATE ${DY_FLAGS_${isa}})
+  if(NOT DYADIC_SANITIZE)
+    target_compile_options(${target} PRIVATE -O3)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # g++ 12 takes its own _mm512_undefined for a mistake
     target_compile_options(${target} PRIVATE -Wno-uninitialized -Wno-maybe-uninitialized)
   endif()

@@ -1,5 +1,4 @@
 // The ledger and the counters, for Python.
-#include <nanobind/stl/string.h>
 
 #include <memory>
 

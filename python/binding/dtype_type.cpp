@@ -12,9 +12,8 @@ namespace {
 
 DType dtype_of(PyObject* o) { return reinterpret_cast<PyDType*>(o)->dtype; }
 
-// The name under which a dtype is an attribute of the module: "bfloat16", and for a scaled format its text as an identifier:
-// "i4(group=32)" is dyadic.i4_group32.
-std::string attribute_name(std::string text) {
+// A dtype's text as an identifier: "i4(group=32)" is dyadic.i4_group32.
+std::string identifier(std::string text) {
   std::string name;
   for (char c : text)
     if (c == '(' || c == ',')
@@ -29,11 +28,17 @@ bool is_registered(DType d) {
     if (r == d) return true;
   return false;
 }
+// Its usual name as an attribute of the module: "bfloat16", "nf4", and "i8_row" where "i8" is another.
+std::string attribute_name(DType d) {
+  if (!d.is_scaled()) return d.long_name();
+  std::string name = d.format()->def->name;
+  return DType::parse(name) == d ? name : identifier(d.name());
+}
 
 PyObject* repr(PyObject* self) {
   return guarded([&] {
     DType d = dtype_of(self);
-    std::string s = is_registered(d) ? "dyadic." + attribute_name(d.long_name()) : "dyadic.dtype(\"" + d.name() + "\")";
+    std::string s = is_registered(d) ? "dyadic." + attribute_name(d) : "dyadic.dtype(\"" + d.name() + "\")";
     return PyUnicode_FromString(s.c_str());
   });
 }
@@ -202,8 +207,8 @@ void add_dtype_type(nb::module_& m) {
     names.append(name);
   };
   for (DType d : registered_dtypes()) {
-    put(attribute_name(d.name()), d);
-    put(attribute_name(d.long_name()), d);
+    put(attribute_name(d), d);
+    put(identifier(d.name()), d);
   }
   const std::pair<const char*, DType> torch_names[] = {{"double", f64}, {"float", f32}, {"half", f16},
                                                        {"long", i64},   {"int", i32},   {"short", i16}};

@@ -1,6 +1,5 @@
 // Methods and constructors that are not ops: conversions, values to Python, memory, autograd's entry.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>

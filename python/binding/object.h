@@ -4,6 +4,7 @@
 // operators.cpp, methods.cpp, dtype_type.cpp.
 #pragma once
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <optional>
 #include <string>

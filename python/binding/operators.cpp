@@ -6,11 +6,14 @@
 namespace dyadic::inline v1::python {
 namespace {
 
-// A tensor, or a number made into one in `held`. Anything else: null, and Python tries the other operand.
+// A tensor, or a number made into one in `held`. Anything else: null, and Python tries the other operand; but numpy would take a
+// tensor for an array and answer with an array, so that is refused here.
 inline const Tensor* operand(PyObject* o, Tensor& held) {
   if (is_tensor(o)) [[likely]]
     return &tensor_of(o);
   auto number = read_number(o);
+  DY_CHECK_AS(TypeError, number || !PyObject_CheckBuffer(o) || !PySequence_Check(o),
+              "operator: a tensor meets {}; make it a tensor with from_numpy or tensor first", Py_TYPE(o)->tp_name);
   if (!number) return nullptr;
   held = scalar_tensor(*number);
   return &held;

@@ -1,7 +1,6 @@
 // dyadic.optim: AdamW with its parameter groups, GradScaler, the warm-up and cosine schedule.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "dyadic/optim.h"

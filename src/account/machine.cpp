@@ -34,8 +34,7 @@ int64_t kilobytes(const char* file, std::string_view key) {
 }
 
 // Best rate of f() in about `seconds`, as work per second.
-template <class F>
-double best_rate(double work, double seconds, F&& f) {
+template <class F> double best_rate(double work, double seconds, F&& f) {
   f();
   double best = 1e30;
   for (double begin = now(); now() - begin < seconds;) {
@@ -78,7 +77,8 @@ Peaks measure_peaks() {
   Tensor from = zeros({kBytes}, u8), to = zeros({kBytes}, u8);
   char *s = from.data<char>(), *d = to.data<char>();
   p.bytes_per_s = best_rate(2.0 * kBytes, 0.15, [&] {
-    parallel_for(kBytes / 4096, 64, [&](int64_t x, int64_t y) { std::memcpy(d + x * 4096, s + x * 4096, size_t(y - x) * 4096); });
+    parallel_for(kBytes / 4096, 64,
+                 [&](int64_t x, int64_t y) { std::memcpy(d + x * 4096, s + x * 4096, size_t(y - x) * 4096); });
   });
   return p;
 }

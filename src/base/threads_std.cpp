@@ -1,7 +1,8 @@
 // parallel_for's threads by std::thread: a pool whose idle threads spin for 100 us, then sleep. Unlike OpenMP's team no barrier
 // waits for a thread that has not begun: when the pieces run out the caller closes the job and waits only for those inside, so
-// a thread that the system has put aside delays nothing. ThreadSanitizer understands all of it. On two cores a region of two
-// pieces costs 0.3 us, libgomp's 1.1; waking a sleeper 10 us.
+// a thread that the system has put aside delays nothing. ThreadSanitizer understands all of it.
+// A region of two pieces on two cores costs 0.3 us (libgomp 1.1), beside eight other busy processes 0.2-0.4 us (libgomp 24-110:
+// its barrier waits for whole time slices); waking a sleeper 10 us.
 //
 // Note [Libraries with threads]: oneDNN would start an OpenMP team of its own in each of our threads; inside a parallel_for
 // every thread's OpenMP limit is therefore one.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <tuple>
 #include <unordered_set>
 
 #include "io/safetensors.h"
@@ -171,8 +172,8 @@ void check_offsets(const Header& h, uint64_t data_bytes, const std::string& file
           fmt::join(e.shape, ", "), want, e.begin, e.end, e.end - e.begin);
     order.push_back(&e);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Entry* a, const Entry* b) { return std::pair(a->begin, a->end) < std::pair(b->begin, b->end); });
+  std::sort(order.begin(), order.end(),
+            [](const Entry* a, const Entry* b) { return std::tie(a->begin, a->end, a) < std::tie(b->begin, b->end, b); });
   uint64_t at = 0;
   for (const Entry* e : order) {
     if (e->begin < at)

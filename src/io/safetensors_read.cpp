@@ -261,7 +261,8 @@ SafeTensors read_safetensors(const Source& source, Seal seal) {
   SafeTensors out{builder.finish(), h.metadata};
   std::vector<size_t> order(h.entries.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return h.entries[a].begin < h.entries[b].begin; });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return std::pair(h.entries[a].begin, a) < std::pair(h.entries[b].begin, b); });
   for (size_t i : order) {
     const Entry& e = h.entries[i];
     auto bytes = size_t(e.end - e.begin);

@@ -92,7 +92,8 @@ class Writer {
     put(header_.data(), header_.size());
     std::vector<const Array*> order;
     for (const Array& a : arrays_) order.push_back(&a);
-    std::stable_sort(order.begin(), order.end(), [](const Array* a, const Array* b) { return a->begin < b->begin; });
+    std::sort(order.begin(), order.end(),
+              [](const Array* a, const Array* b) { return std::pair(a->begin, a) < std::pair(b->begin, b); });
     for (const Array* a : order) {
       if (a->bytes == 0) continue;
       NoGrad guard;
@@ -112,6 +113,7 @@ class Writer {
   }
   void check_names() const {
     std::unordered_set<std::string> names;
+    for (auto& [name, what] : scaled_.items()) names.insert(name);
     for (const Array& a : arrays_)
       if (!names.insert(a.name).second)
         refuse(a.name, "the name is there twice (planes of scaled tensors are named <name>.<plane>); rename one");
@@ -121,7 +123,8 @@ class Writer {
   void place() {
     std::vector<Array*> order;
     for (Array& a : arrays_) order.push_back(&a);
-    std::stable_sort(order.begin(), order.end(), [](const Array* a, const Array* b) { return a->itemsize > b->itemsize; });
+    std::sort(order.begin(), order.end(),
+              [](const Array* a, const Array* b) { return std::pair(b->itemsize, a) < std::pair(a->itemsize, b); });
     for (Array* a : order) {
       a->begin = bytes_;
       bytes_ += a->bytes;
@@ -133,7 +136,8 @@ class Writer {
     std::vector<int64_t> order, moved;  // dimensions of size 1 stay where they are
     for (int64_t d = 0; d < i.ndim; ++d)
       if (i.sizes[d] != 1) moved.push_back(d);
-    std::stable_sort(moved.begin(), moved.end(), [&](int64_t a, int64_t b) { return i.strides[a] > i.strides[b]; });
+    std::sort(moved.begin(), moved.end(),
+              [&](int64_t a, int64_t b) { return std::pair(i.strides[b], a) < std::pair(i.strides[a], b); });
     auto next = moved.begin();
     for (int64_t d = 0; d < i.ndim; ++d) order.push_back(i.sizes[d] == 1 ? d : *next++);
     Whole w;

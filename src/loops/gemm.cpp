@@ -48,7 +48,8 @@ struct Run {
     GemmTile t = plan.whole;
     const int64_t i = im * plan.tm, j = in * plan.tn, k0 = p * plan.tk;
     t.m = std::min(plan.tm, plan.m - i), t.n = std::min(plan.tn, plan.n - j), t.k = std::min(plan.tk, plan.k - k0);
-    const int64_t a_batch = plan.swapped ? call.b_stride : call.a_stride, b_batch = plan.swapped ? call.a_stride : call.b_stride;
+    const int64_t a_batch = plan.swapped ? call.b_stride : call.a_stride,
+                  b_batch = plan.swapped ? call.a_stride : call.b_stride;
     t.a = (const char*)t.a + (b * a_batch + i * t.a_row + k0 * t.a_col) * item;
     t.b = (const char*)t.b + (b * b_batch + k0 * t.b_row + j * t.b_col) * item;
     if (plan.parts > 1) {
@@ -69,17 +70,27 @@ struct Run {
       t.bias = (const char*)bias_values + (im * plan.tm * t.bias_row + in * plan.tn * t.bias_col) * plan.compute_bytes;
     const GemmFunctions& f = plan.parts > 1 && plan.functions == &gemm_kernel().bf16 ? gemm_kernel().bf16_f32 : *plan.functions;
     switch (plan.path) {
-      case GemmPath::few: return f.few(t);
-      case GemmPath::onednn: return onednn_tile(t, {call.one.a.dtype == f32, call.one.c_dtype == bf16 && plan.parts == 1});
-      default: return f.blocked(t);
+      case GemmPath::few:
+        return f.few(t);
+      case GemmPath::onednn:
+        return onednn_tile(t, {call.one.a.dtype == f32, call.one.c_dtype == bf16 && plan.parts == 1});
+      default:
+        return f.blocked(t);
     }
   }
   void run_parts(const void* bias_values) const {
     const int64_t rows = plan.m, grain = std::max<int64_t>(1, (1 << 16) / (plan.n * plan.parts));
     for (int64_t b = 0; b < plan.batch; ++b) {
-      GemmParts sum{.parts = plan.parts, .m = plan.m, .n = plan.n, .part = parts + b * plan.parts * plan.m * plan.n * plan.compute_bytes,
-                    .c = (char*)plan.whole.c + b * call.c_stride * out_item, .c_row = plan.whole.c_row, .c_col = plan.whole.c_col,
-                    .bias = bias_values, .bias_row = plan.whole.bias_row, .bias_col = plan.whole.bias_col,
+      GemmParts sum{.parts = plan.parts,
+                    .m = plan.m,
+                    .n = plan.n,
+                    .part = parts + b * plan.parts * plan.m * plan.n * plan.compute_bytes,
+                    .c = (char*)plan.whole.c + b * call.c_stride * out_item,
+                    .c_row = plan.whole.c_row,
+                    .c_col = plan.whole.c_col,
+                    .bias = bias_values,
+                    .bias_row = plan.whole.bias_row,
+                    .bias_col = plan.whole.bias_col,
                     .accumulate = plan.whole.accumulate};
       parallel_for(rows, grain, [&](int64_t begin, int64_t end) { plan.functions->combine(sum, begin, end); });
     }

@@ -32,9 +32,12 @@ bool has_amx_bf16() {
 }
 bool possible(Bf16Path path) {
   switch (path) {
-    case Bf16Path::dot: return has_avx512_bf16();
-    case Bf16Path::tiles: return has_amx_bf16();
-    default: return true;
+    case Bf16Path::dot:
+      return has_avx512_bf16();
+    case Bf16Path::tiles:
+      return has_amx_bf16();
+    default:
+      return true;
   }
 }
 Bf16Path choose() {
@@ -45,7 +48,8 @@ Bf16Path choose() {
     if (text == "dot") path = Bf16Path::dot;
     if (text == "tiles") path = Bf16Path::tiles;
     if (path && possible(*path)) return *path;
-    fmt::print(stderr, "dyadic: DYADIC_BF16={} is ignored: {}\n", text, path ? "this processor lacks it" : "use decode, dot or tiles");
+    fmt::print(stderr, "dyadic: DYADIC_BF16={} is ignored: {}\n", text,
+               path ? "this processor lacks it" : "use decode, dot or tiles");
   }
   if (has_amx_bf16()) return Bf16Path::tiles;
   return has_avx512_bf16() && is_amd() ? Bf16Path::dot : Bf16Path::decode;

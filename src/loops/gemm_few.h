@@ -6,8 +6,7 @@
 
 namespace dyadic::DY_ISA {
 
-template <class T, class O>
-static inline void finish1(const GemmTile& t, int64_t i, int64_t j, T x) {
+template <class T, class O> static inline void finish1(const GemmTile& t, int64_t i, int64_t j, T x) {
   O* c = (O*)t.c + i * t.c_row + j * t.c_col;
   if (t.bias) x = x + ((const T*)t.bias)[i * t.bias_row + j * t.bias_col];
   if (t.accumulate) x = x + load1<T>(c);
@@ -15,8 +14,7 @@ static inline void finish1(const GemmTile& t, int64_t i, int64_t j, T x) {
 }
 
 // Both sides run along k: M x N dot products at once, each in one vector of partial sums that are folded in halves.
-template <int M, int N, class S, class T, class O>
-static void dots(const GemmTile& t, int64_t j) {
+template <int M, int N, class S, class T, class O> static void dots(const GemmTile& t, int64_t j) {
   constexpr hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const S *a = (const S*)t.a, *b = (const S*)t.b + j * t.b_col;
@@ -43,8 +41,7 @@ static void dots(const GemmTile& t, int64_t j) {
       finish1<T, O>(t, i, j + q, x);
     }
 }
-template <int M, class S, class T, class O>
-static void all_dots(const GemmTile& t) {
+template <int M, class S, class T, class O> static void all_dots(const GemmTile& t) {
   int64_t j = 0;
   for (; j + 4 <= t.n; j += 4) dots<M, 4, S, T, O>(t, j);
   for (; j < t.n; ++j) dots<M, 1, S, T, O>(t, j);
@@ -52,8 +49,7 @@ static void all_dots(const GemmTile& t) {
 
 // b runs along n: a strip of c stays in L1 while eight rows of b at a time are added to it.
 inline constexpr int64_t kStrip = 512;
-template <int R, class S, class T>
-static void add_rows(const GemmTile& t, int64_t p, int64_t j, int64_t n, T (*acc)[kStrip]) {
+template <int R, class S, class T> static void add_rows(const GemmTile& t, int64_t p, int64_t j, int64_t n, T (*acc)[kStrip]) {
   constexpr hn::ScalableTag<T> d;
   const S *a = (const S*)t.a + p * t.a_col, *b = (const S*)t.b + p * t.b_row + j;
   for (int64_t i = 0; i < t.m; ++i) {
@@ -69,8 +65,7 @@ static void add_rows(const GemmTile& t, int64_t p, int64_t j, int64_t n, T (*acc
       for (int r = 0; r < R; ++r) acc[i][q] = acc[i][q] + s[r] * load1<T>(b + r * t.b_row + q);
   }
 }
-template <class S, class T, class O>
-static void strips(const GemmTile& t) {
+template <class S, class T, class O> static void strips(const GemmTile& t) {
   T acc[kGemmFew][kStrip];
   for (int64_t j = 0; j < t.n; j += kStrip) {
     const int64_t n = t.n - j < kStrip ? t.n - j : kStrip;
@@ -83,8 +78,7 @@ static void strips(const GemmTile& t) {
   }
 }
 
-template <class S, class T, class O>
-static void few(const GemmTile& tile) {
+template <class S, class T, class O> static void few(const GemmTile& tile) {
   if (tile.b_row != 1 || (tile.b_col == 1 && tile.n > 1)) return strips<S, T, O>(tile);
   GemmTile t = tile;
   if (t.a_col != 1) {

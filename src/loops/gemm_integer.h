@@ -10,8 +10,7 @@ namespace dyadic::DY_ISA {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-template <class T>
-static void integer_tile(const GemmTile& t) {
+template <class T> static void integer_tile(const GemmTile& t) {
   constexpr int64_t kWide = 256;
   const T *a = (const T*)t.a, *b = (const T*)t.b, *bias = (const T*)t.bias;
   for (int64_t j0 = 0; j0 < t.n; j0 += kWide) {
@@ -35,8 +34,7 @@ static void integer_tile(const GemmTile& t) {
     }
   }
 }
-template <class T>
-static void integer_combine(const GemmParts& p, int64_t begin, int64_t end) {
+template <class T> static void integer_combine(const GemmParts& p, int64_t begin, int64_t end) {
   const T* bias = (const T*)p.bias;
   for (int64_t i = begin; i < end; ++i)
     for (int64_t j = 0; j < p.n; ++j) {
@@ -50,8 +48,7 @@ static void integer_combine(const GemmParts& p, int64_t begin, int64_t end) {
 #ifndef __clang__
 #pragma GCC diagnostic pop
 #endif
-template <class T>
-constexpr GemmFunctions integer_functions() {
+template <class T> constexpr GemmFunctions integer_functions() {
   return {integer_tile<T>, integer_tile<T>, nullptr, integer_combine<T>};
 }
 

@@ -10,27 +10,21 @@ namespace {
 
 // A packed block of b (k x columns of the tile) stays in L2 and feeds L1 one panel (24 KiB) at a time; a block of a is 117 KiB.
 // Measured on AVX-512: 192 is 3-6 % faster than 256 where a is stored by columns.
-template <class T>
-constexpr int64_t kDepth = 768 / sizeof(T);
+template <class T> constexpr int64_t kDepth = 768 / sizeof(T);
 constexpr int64_t kBlockRows = 144;  // a multiple of 12 and 6
 template <class T>
 constexpr int64_t kDepthStride = kDepth<T> + 16;  // 16 more: rows of a power of two would share a few cache sets
 constexpr int64_t kRowStride = kBlockRows + 16;
 
 constexpr int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
-template <class T>
-constexpr int64_t padded_cols(int64_t n) {
-  return round_up(n, kMicroCols<T>);
-}
-template <class T>
-constexpr int64_t depth_of(int64_t k) {  // blocks of about equal depth, whole squares of transpose_square
+template <class T> constexpr int64_t padded_cols(int64_t n) { return round_up(n, kMicroCols<T>); }
+template <class T> constexpr int64_t depth_of(int64_t k) {  // blocks of about equal depth, whole squares of transpose_square
   const int64_t blocks = (k + kDepth<T> - 1) / kDepth<T>;
   return blocks == 0 ? 16 : round_up((k + blocks - 1) / blocks, 16);
 }
 
 // b as packed: for each block of k, for each panel of kMicroCols columns, `depth` rows. The last block may be shallower.
-template <class T>
-struct Packed {
+template <class T> struct Packed {
   int64_t depth, panels, panel;  // panel: elements from one to the next
   Packed(int64_t n, int64_t k) : depth(depth_of<T>(k)), panels(padded_cols<T>(n) / kMicroCols<T>) {
     panel = depth * kMicroCols<T> + 16;  // 16: panels are written side by side, in different cache sets
@@ -40,8 +34,7 @@ struct Packed {
 };
 
 // Where the pieces lie in the scratch, in elements of T.
-template <class T>
-struct Layout {
+template <class T> struct Layout {
   int64_t depth, cols, a, b, bias, c, total;
   Layout(int64_t m, int64_t n, int64_t k, bool narrow, bool own) {
     const Packed<T> block(n, k);
@@ -61,13 +54,11 @@ struct Layout {
   }
 };
 
-template <class S, class T>
-void pack_panel(const GemmTile& t, int64_t k0, int64_t depth, int64_t j, T* to) {
+template <class S, class T> void pack_panel(const GemmTile& t, int64_t k0, int64_t depth, int64_t j, T* to) {
   const int64_t n = t.n - j < kMicroCols<T> ? t.n - j : kMicroCols<T>;
   pack_block((const S*)t.b + k0 * t.b_row + j * t.b_col, t.b_row, t.b_col, depth, n, kMicroCols<T>, to, kMicroCols<T>);
 }
-template <class S, class T>
-void pack(const GemmTile& t, int64_t begin, int64_t end) {
+template <class S, class T> void pack(const GemmTile& t, int64_t begin, int64_t end) {
   const Packed<T> layout(t.n, t.k);
   T* to = (T*)t.packed;
   for (int64_t k0 = 0; k0 < t.k; k0 += layout.depth) {
@@ -83,8 +74,7 @@ void pack(const GemmTile& t, int64_t begin, int64_t end) {
   }
 }
 
-template <class S, class T, class O>
-struct Blocked {
+template <class S, class T, class O> struct Blocked {
   const GemmTile& t;
   const Layout<T> at;
   const Packed<T> shared;  // the layout of b's panels: all of b, or one block of the tile's own
@@ -116,10 +106,13 @@ struct Blocked {
         block.b = (const S*)t.b + k0 * t.b_row, block.k = depth, block.packed = scratch + at.b;
         pack_block_of_b(block);
       }
-      for (int64_t i = 0; i < t.m; i += kBlockRows) row_block(i, t.m - i < kBlockRows ? t.m - i : kBlockRows, k0, depth);
+      for (int64_t i = 0; i < t.m; i += kBlockRows) {
+        row_block(i, rows_at(i), k0, depth);
+      }
       k0 += at.depth;
     } while (k0 < t.k);
   }
+  int64_t rows_at(int64_t i) const { return t.m - i < kBlockRows ? t.m - i : kBlockRows; }
   void pack_block_of_b(const GemmTile& block) {
     int64_t p = 0;
     T* to = scratch + at.b;
@@ -135,8 +128,8 @@ struct Blocked {
   }
   int64_t panel_cols(int64_t j) const { return t.n - j < kMicroCols<T> ? t.n - j : kMicroCols<T>; }
 
-  // f32 and f64 rows are read where they lie; columns only where that stays within a few cache sets' reach (measured: packing wins
-  // from a distance of 4 KiB on).
+  // f32 and f64 rows are read where they lie; columns only where that stays within a few cache sets' reach (measured: packing
+  // wins from a distance of 4 KiB on).
   bool in_place() const {
     return sizeof(S) == sizeof(T) && (t.a_col == 1 || (t.a_row == 1 && t.a_col * int64_t(sizeof(T)) <= 2048 && t.a_col > 0));
   }
@@ -183,27 +176,21 @@ struct Blocked {
   }
 };
 
-template <class S, class T, class O>
-void blocked(const GemmTile& t) {
-  Blocked<S, T, O>(t).run();
-}
+template <class S, class T, class O> void blocked(const GemmTile& t) { Blocked<S, T, O>(t).run(); }
 
 // Sum of `count` parts of one element row, as a balanced tree, in place of the first.
-template <class T>
-hn::Vec<hn::ScalableTag<T>> tree(const T* part, int64_t step, int64_t count) {
+template <class T> hn::Vec<hn::ScalableTag<T>> tree(const T* part, int64_t step, int64_t count) {
   constexpr hn::ScalableTag<T> d;
   if (count == 1) return hn::LoadU(d, part);
   const int64_t half = (count + 1) / 2;
   return hn::Add(tree(part, step, half), tree(part + half * step, step, count - half));
 }
-template <class T>
-T tree1(const T* part, int64_t step, int64_t count) {
+template <class T> T tree1(const T* part, int64_t step, int64_t count) {
   if (count == 1) return *part;
   const int64_t half = (count + 1) / 2;
   return tree1(part, step, half) + tree1(part + half * step, step, count - half);
 }
-template <class T, class O>
-void combine(const GemmParts& p, int64_t begin, int64_t end) {
+template <class T, class O> void combine(const GemmParts& p, int64_t begin, int64_t end) {
   constexpr hn::ScalableTag<T> d;
   const int64_t step = p.m * p.n;
   const T* bias = (const T*)p.bias;
@@ -235,8 +222,7 @@ size_t packed_bytes(int64_t n, int64_t k, int64_t compute_bytes) {
   return compute_bytes == 8 ? 8 * Packed<double>(n, k).total(k) : 4 * Packed<float>(n, k).total(k);
 }
 
-template <class S, class T, class O>
-constexpr GemmFunctions functions() {
+template <class S, class T, class O> constexpr GemmFunctions functions() {
   return {blocked<S, T, O>, few<S, T, O>, pack<S, T>, combine<T, O>};
 }
 

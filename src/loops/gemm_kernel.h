@@ -19,9 +19,9 @@ struct GemmTile {
   const void* bias;      // of the compute type, at [i * bias_row + j * bias_col]; or null. `blocked` wants steps 0 and 1
   int64_t bias_row, bias_col;
   bool accumulate;
-  const void* packed;    // `blocked`: all of b as `pack` left it, of which this tile begins at column packed_col; or null
+  const void* packed;  // `blocked`: all of b as `pack` left it, of which this tile begins at column packed_col; or null
   int64_t packed_col, packed_cols;
-  void* scratch;         // as many bytes as the scratch function says, aligned to 64
+  void* scratch;  // as many bytes as the scratch function says, aligned to 64
 };
 
 // c[i, j] = sum over p of part[p][i, j] (+ bias) (+ c[i, j]), the sum in a balanced tree; rows [begin, end) of it.
@@ -49,7 +49,7 @@ struct GemmKernel {
   // narrow: c has fewer bytes than that; own: b is packed by the tile
   size_t (*scratch)(int64_t m, int64_t n, int64_t k, int64_t compute_bytes, bool narrow, bool own);
   size_t (*packed)(int64_t n, int64_t k, int64_t compute_bytes);  // bytes
-  int64_t rows, cols_f32;  // of the register tile
+  int64_t rows, cols_f32;                                         // of the register tile
 };
 
 }  // namespace dyadic::inline v1

@@ -15,21 +15,18 @@
 namespace dyadic::DY_ISA {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class T>
-inline constexpr int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+template <class T> inline constexpr int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
 
-// Rows of the register tile; it is two vectors wide. AVX-512: 24 of 32 registers accumulate; 14 x 2, 8 x 3 and 9 x 3 measured the
-// same, 6 x 4 lost 8 % beyond k = 192. AVX2 and SSE4: 12 of 16.
+// Rows of the register tile; it is two vectors wide. AVX-512: 24 of 32 registers accumulate; 14 x 2, 8 x 3 and 9 x 3 measured
+// the same, 6 x 4 lost 8 % beyond k = 192. AVX2 and SSE4: 12 of 16.
 #if DY_ISA_avx512
 inline constexpr int kMicroRows = 12;
 #else
 inline constexpr int kMicroRows = 6;
 #endif
-template <class T>
-inline constexpr int64_t kMicroCols = 2 * kLanes<T>;
+template <class T> inline constexpr int64_t kMicroCols = 2 * kLanes<T>;
 
-template <class T>
-struct MicroArgs {
+template <class T> struct MicroArgs {
   int64_t k;
   const T* a;  // broadcast side
   int64_t a_row, a_col;
@@ -41,14 +38,12 @@ struct MicroArgs {
   bool add;        // c is added to (else overwritten)
 };
 
-template <int MR, int NV, class T>
-[[gnu::noinline]] static void micro(const MicroArgs<T>& g) {
+template <int MR, int NV, class T> [[gnu::noinline]] static void micro(const MicroArgs<T>& g) {
   constexpr hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t L = kLanes<T>;
   V acc[MR][NV];
-  DY_UNROLL for (int i = 0; i < MR; ++i)
-    DY_UNROLL for (int j = 0; j < NV; ++j) acc[i][j] = hn::Zero(d);
+  DY_UNROLL for (int i = 0; i < MR; ++i) DY_UNROLL for (int j = 0; j < NV; ++j) acc[i][j] = hn::Zero(d);
   // Every third row has a pointer: the two after it are at strides that x86 adds for nothing. A pointer per row would spill.
   constexpr int P = (MR + 2) / 3;
   const int64_t a_row = g.a_row, a_col = g.a_col, b_row = g.b_row;
@@ -67,21 +62,17 @@ template <int MR, int NV, class T>
   T* c = g.c;
   const int64_t c_row = g.c_row;
   if (g.start)
-    DY_UNROLL for (int i = 0; i < MR; ++i)
-      DY_UNROLL for (int j = 0; j < NV; ++j) acc[i][j] = hn::Add(acc[i][j], hn::LoadU(d, g.start + j * L));
+    DY_UNROLL for (int i = 0; i < MR; ++i) DY_UNROLL for (int j = 0; j < NV; ++j) acc[i][j] =
+        hn::Add(acc[i][j], hn::LoadU(d, g.start + j * L));
   if (g.add)
-    DY_UNROLL for (int i = 0; i < MR; ++i)
-      DY_UNROLL for (int j = 0; j < NV; ++j) acc[i][j] = hn::Add(acc[i][j], hn::LoadU(d, c + i * c_row + j * L));
-  DY_UNROLL for (int i = 0; i < MR; ++i)
-    DY_UNROLL for (int j = 0; j < NV; ++j) hn::StoreU(acc[i][j], d, c + i * c_row + j * L);
+    DY_UNROLL for (int i = 0; i < MR; ++i) DY_UNROLL for (int j = 0; j < NV; ++j) acc[i][j] =
+        hn::Add(acc[i][j], hn::LoadU(d, c + i * c_row + j * L));
+  DY_UNROLL for (int i = 0; i < MR; ++i) DY_UNROLL for (int j = 0; j < NV; ++j) hn::StoreU(acc[i][j], d, c + i * c_row + j * L);
 }
 
 // m rows of a tile NV vectors wide: full register tiles, then 8, 4, 2, 1 rows.
-template <int NV, class T>
-static void micro_rows(int64_t m, MicroArgs<T> g) {
-  const auto step = [&](int64_t rows) {
-    g.a += rows * g.a_row, g.c += rows * g.c_row, m -= rows;
-  };
+template <int NV, class T> static void micro_rows(int64_t m, MicroArgs<T> g) {
+  const auto step = [&](int64_t rows) { g.a += rows * g.a_row, g.c += rows * g.c_row, m -= rows; };
   while (m >= kMicroRows) micro<kMicroRows, NV>(g), step(kMicroRows);
   if constexpr (kMicroRows > 8)
     if (m >= 8) micro<8, NV>(g), step(8);

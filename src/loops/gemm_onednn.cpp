@@ -1,9 +1,9 @@
 // bf16 products through oneDNN 2.x or 3.x: single-threaded primitives, kept per thread together with their memory objects.
 //
 // Note [oneDNN]: creating a primitive costs 1.2 us even when its cache hits, three memory objects 0.6, executing 0.17; so each
-// thread keeps a map from shape to all of them (a hit costs about 0.1 us and takes no lock). One primitive executed by two threads
-// with its default scratchpad gave wrong values in 46 of 200 runs; with scratchpads of the caller's in none. oneDNN asks OpenMP how
-// many threads to use, both when a primitive is created and when it runs: OneThread answers 1.
+// thread keeps a map from shape to all of them (a hit costs about 0.1 us and takes no lock). One primitive executed by two
+// threads with its default scratchpad gave wrong values in 46 of 200 runs; with scratchpads of the caller's in none. oneDNN
+// asks OpenMP how many threads to use, both when a primitive is created and when it runs: OneThread answers 1.
 #include "loops/gemm_onednn.h"
 
 #include <omp.h>
@@ -79,7 +79,7 @@ dnnl::matmul::primitive_desc describe(const Key& key, const Md& a, const Md& b, 
   }
 #if DNNL_VERSION_MAJOR >= 3
   return key.flags & kBias ? dnnl::matmul::primitive_desc(engine(), a, b, bias, c, attr)
-                       : dnnl::matmul::primitive_desc(engine(), a, b, c, attr);
+                           : dnnl::matmul::primitive_desc(engine(), a, b, c, attr);
 #else
   using Desc = dnnl::matmul::desc;
   return {key.flags & kBias ? Desc(a, b, bias, c) : Desc(a, b, c), attr, engine()};
@@ -117,7 +117,8 @@ void point(dnnl::memory& memory, const void* data) {
 }
 
 Key key_of(const GemmTile& t, OnednnTypes types) {
-  const int64_t flags = (types.narrow ? kNarrow : 0) | (types.f32 ? kFloat : 0) | (t.bias ? kBias : 0) | (t.accumulate ? kAdd : 0);
+  const int64_t flags =
+      (types.narrow ? kNarrow : 0) | (types.f32 ? kFloat : 0) | (t.bias ? kBias : 0) | (t.accumulate ? kAdd : 0);
   return {t.m, t.n, t.k, t.a_row, t.a_col, t.b_row, t.b_col, t.c_row, flags};
 }
 bool direct(int64_t row, int64_t col, int64_t rows, int64_t cols) {
@@ -131,7 +132,8 @@ bool direct(int64_t row, int64_t col, int64_t rows, int64_t cols) {
 bool onednn_accepts(const GemmPlan& plan) {
   const GemmTile& t = plan.whole;
   return plan.m >= 16 && plan.n >= 16 && plan.k >= 16 && (plan.k % 32 == 0 || bf16_path() != Bf16Path::tiles) &&
-         direct(t.a_row, t.a_col, plan.m, plan.k) && direct(t.b_row, t.b_col, plan.k, plan.n) && t.c_col == 1 && t.c_row >= plan.n;
+         direct(t.a_row, t.a_col, plan.m, plan.k) && direct(t.b_row, t.b_col, plan.k, plan.n) && t.c_col == 1 &&
+         t.c_row >= plan.n;
 }
 
 size_t onednn_scratch(const GemmPlan& plan, const GemmCall& call) {

@@ -7,7 +7,7 @@
 
 namespace dyadic::inline v1 {
 
-bool onednn_accepts(const GemmPlan& plan);                         // the strides
+bool onednn_accepts(const GemmPlan& plan);                          // the strides
 size_t onednn_scratch(const GemmPlan& plan, const GemmCall& call);  // bytes of one thread, for any of the plan's tiles
 struct OnednnTypes {
   bool f32;     // a and b are f32, else bf16

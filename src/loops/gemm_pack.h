@@ -1,13 +1,12 @@
-// Loading, storing and packing of matrix blocks for the blocked products: elements of storage type S (f32, bf16 as uint16_t, f64)
-// become rows of the compute type T. Only for files that are compiled per instruction set.
+// Loading, storing and packing of matrix blocks for the blocked products: elements of storage type S (f32, bf16 as uint16_t,
+// f64) become rows of the compute type T. Only for files that are compiled per instruction set.
 #pragma once
 #include "loops/gemm_micro.h"
 
 namespace dyadic::DY_ISA {
 
 // One element; bf16 is uint16_t.
-template <class T, class S>
-static inline T load1(const S* p) {
+template <class T, class S> static inline T load1(const S* p) {
   if constexpr (sizeof(S) == 2) {
     const uint32_t u = uint32_t(*p) << 16;
     T x;
@@ -17,8 +16,7 @@ static inline T load1(const S* p) {
     return *p;
   }
 }
-template <class S, class T>
-static inline void store1(T x, S* p) {
+template <class S, class T> static inline void store1(T x, S* p) {
   if constexpr (sizeof(S) == 2) {
     uint32_t u;
     __builtin_memcpy(&u, &x, 4);
@@ -29,8 +27,7 @@ static inline void store1(T x, S* p) {
 }
 
 // A vector of T (the tag may be a part of a full vector).
-template <class D, class S>
-static inline hn::Vec<D> load_as(D d, const S* p) {
+template <class D, class S> static inline hn::Vec<D> load_as(D d, const S* p) {
   if constexpr (sizeof(S) == 2) {
     const hn::Rebind<uint16_t, D> d16;
     const hn::RebindToUnsigned<D> d32;
@@ -40,8 +37,7 @@ static inline hn::Vec<D> load_as(D d, const S* p) {
   }
 }
 // Rounds to nearest even; a NaN keeps its sign and upper payload and becomes quiet.
-template <class D>
-static inline hn::Vec<hn::Rebind<uint16_t, D>> to_bf16(D d, hn::Vec<D> x) {
+template <class D> static inline hn::Vec<hn::Rebind<uint16_t, D>> to_bf16(D d, hn::Vec<D> x) {
   const hn::RebindToUnsigned<D> du;
   const hn::RebindToSigned<D> di;
   const hn::Rebind<uint16_t, D> d16;
@@ -52,8 +48,7 @@ static inline hn::Vec<hn::Rebind<uint16_t, D>> to_bf16(D d, hn::Vec<D> x) {
   const auto nan = hn::RebindMask(du, hn::IsNaN(x));
   return hn::DemoteTo(d16, hn::BitCast(di, hn::IfThenElse(nan, quiet, rounded)));
 }
-template <class D, class S>
-static inline void store_as(hn::Vec<D> x, D d, S* p) {
+template <class D, class S> static inline void store_as(hn::Vec<D> x, D d, S* p) {
   if constexpr (sizeof(S) == 2) {
     const hn::Rebind<uint16_t, D> d16;
     hn::StoreU(to_bf16(d, x), d16, p);
@@ -63,28 +58,24 @@ static inline void store_as(hn::Vec<D> x, D d, S* p) {
 }
 
 // n contiguous elements.
-template <class T, class S>
-static inline void load_row(const S* from, T* to, int64_t n) {
+template <class T, class S> static inline void load_row(const S* from, T* to, int64_t n) {
   constexpr hn::ScalableTag<T> d;
   int64_t i = 0;
   for (; i + kLanes<T> <= n; i += kLanes<T>) hn::StoreU(load_as(d, from + i), d, to + i);
   for (; i < n; ++i) to[i] = load1<T>(from + i);
 }
-template <class T, class S>
-static inline void store_row(const T* from, S* to, int64_t n) {
+template <class T, class S> static inline void store_row(const T* from, S* to, int64_t n) {
   constexpr hn::ScalableTag<T> d;
   int64_t i = 0;
   for (; i + kLanes<T> <= n; i += kLanes<T>) store_as(hn::LoadU(d, from + i), d, to + i);
   for (; i < n; ++i) store1(from[i], to + i);
 }
-template <class T>
-static inline void zero_row(T* to, int64_t n) {
+template <class T> static inline void zero_row(T* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = 0;
 }
 
 // A square of B x B elements, B those of 16 bytes (4 f32, 2 f64), transposed.
-template <class T, class S>
-static inline void transpose_square(const S* from, int64_t from_row, T* to, int64_t to_row) {
+template <class T, class S> static inline void transpose_square(const S* from, int64_t from_row, T* to, int64_t to_row) {
   if constexpr (sizeof(T) == 4) {
     constexpr hn::FixedTag<T, 4> d;
     constexpr hn::FixedTag<uint64_t, 2> dd;
@@ -121,7 +112,8 @@ static void transpose_block(const S* from, int64_t from_row, int64_t rows, int64
 
 // to[i][j] = from[i, j] for any strides, rows x cols, with zeros up to `width` columns.
 template <class T, class S>
-static void pack_block(const S* from, int64_t row, int64_t col, int64_t rows, int64_t cols, int64_t width, T* to, int64_t to_row) {
+static void pack_block(const S* from, int64_t row, int64_t col, int64_t rows, int64_t cols, int64_t width, T* to,
+                       int64_t to_row) {
   if (col == 1) {
     for (int64_t i = 0; i < rows; ++i) load_row(from + i * row, to + i * to_row, cols);
   } else if (row == 1) {

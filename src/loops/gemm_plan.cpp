@@ -61,8 +61,8 @@ void cut_few(GemmPlan& plan) {
 
 bool shares_packed(const GemmPlan& plan) { return plan.batch == 1 && plan.n * plan.k <= kMaxPacked; }
 
-// Cycles of packing for each multiply-add of a tile, relative: an element of b costs 4 when transposed and 2 else, nothing when all
-// tiles share it; one of a 1, next to nothing when its rows are read in place.
+// Cycles of packing for each multiply-add of a tile, relative: an element of b costs 4 when transposed and 2 else, nothing when
+// all tiles share it; one of a 1, next to nothing when its rows are read in place.
 double packing_cost(const GemmPlan& plan, int64_t tm, int64_t tn) {
   const GemmTile& t = plan.whole;
   const double b = shares_packed(plan) ? 0 : t.b_col == 1 ? 2 : 4;
@@ -111,10 +111,17 @@ void count_bytes(GemmPlan& plan, const GemmCall& call, int64_t item) {
   if (plan.path == GemmPath::blocked && floats && plan.parts == 1 && plan.tiles_m > 1 && shares_packed(plan))
     plan.packed_bytes = gemm_kernel().packed(plan.n, plan.k, plan.compute_bytes);
   switch (plan.path) {
-    case GemmPath::blocked: plan.slot_bytes = gemm_kernel().scratch(plan.tm, plan.tn, plan.tk, plan.compute_bytes, narrow, plan.packed_bytes == 0); break;
-    case GemmPath::few: plan.slot_bytes = size_t(plan.tm * plan.tk * item); break;
-    case GemmPath::onednn: plan.slot_bytes = onednn_scratch(plan, call); break;
-    case GemmPath::empty: break;
+    case GemmPath::blocked:
+      plan.slot_bytes = gemm_kernel().scratch(plan.tm, plan.tn, plan.tk, plan.compute_bytes, narrow, plan.packed_bytes == 0);
+      break;
+    case GemmPath::few:
+      plan.slot_bytes = size_t(plan.tm * plan.tk * item);
+      break;
+    case GemmPath::onednn:
+      plan.slot_bytes = onednn_scratch(plan, call);
+      break;
+    case GemmPath::empty:
+      break;
   }
   plan.slot_bytes = size_t(round_up(int64_t(plan.slot_bytes), 128));
   plan.packed_bytes = size_t(round_up(int64_t(plan.packed_bytes), 128));
@@ -131,8 +138,17 @@ GemmPlan plan_gemm(const BatchedGemm& batched) {
   const int64_t item = call.a.dtype.itemsize();
   plan.compute_bytes = item == 8 ? 8 : 4;
   plan.m = call.m, plan.n = call.n, plan.k = call.k, plan.batch = batched.batch;
-  plan.whole = {.a = call.a.data, .a_row = call.a.row_stride, .a_col = call.a.col_stride, .b = call.b.data, .b_row = call.b.row_stride,
-                .b_col = call.b.col_stride, .c = call.c, .c_row = call.c_row_stride, .c_col = 1, .bias_row = 0, .bias_col = 1,
+  plan.whole = {.a = call.a.data,
+                .a_row = call.a.row_stride,
+                .a_col = call.a.col_stride,
+                .b = call.b.data,
+                .b_row = call.b.row_stride,
+                .b_col = call.b.col_stride,
+                .c = call.c,
+                .c_row = call.c_row_stride,
+                .c_col = 1,
+                .bias_row = 0,
+                .bias_col = 1,
                 .accumulate = call.accumulate};
   if (call.bias_dtype && call.bias_dtype.itemsize() != plan.compute_bytes)
     plan.bias_bytes = size_t(round_up(call.n * plan.compute_bytes, 128));

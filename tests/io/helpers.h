@@ -52,7 +52,8 @@ inline std::string content(const Tensor& t) {
   std::string out = describe(t);
   const Storage& s = *t.impl()->storage;
   if (t.dtype().is_scaled()) {
-    out += shape_text(t.strides()) + std::to_string(s.geometry.rows) + "x" + std::to_string(s.geometry.cols);
+    for (int64_t d = 0; d < t.dim(); ++d) out += " " + std::to_string(t.size(d) == 1 ? 0 : t.stride(d));
+    out += " of " + std::to_string(s.geometry.rows) + "x" + std::to_string(s.geometry.cols);
     PlaneList planes = t.dtype().format()->def->planes(*t.dtype().format(), s.geometry);
     for (int k = 0; k < planes.count; ++k)
       out.append(static_cast<const char*>(s.data) + planes.plane[size_t(k)].offset, size_t(planes.plane[size_t(k)].bytes));

@@ -103,114 +103,98 @@ TEST(HostileSafetensors, Offsets) {
 }
 
 // A scaled tensor's file with one thing changed in its description.
-std::string scaled_reason(const std::string& scaled, const std::string& version = "1") {
+std::string scaled_reason(const std::string& scaled, const std::string& version = "1", const std::string& plain = "plain") {
   std::string escaped;
   for (char c : scaled) escaped += c == '"' ? "\\\"" : std::string(1, c);
   const std::string header = R"({"__metadata__":{"dyadic.format":")" + version + R"(","dyadic.scaled":")" + escaped + "\"}," +
-                             entry("w.codes", "U8", "32", "4,36") + "," + entry("w.absmax", "F32", "1", "0,4") + "}";
+                             entry(plain, "F32", "0", "36,36") + "," + entry("w.codes", "U8", "32", "4,36") + "," +
+                             entry("w.absmax", "F32", "1", "0,4") + "}";
   return reason(header, std::string(36, '\0'));
 }
 
+std::string one(const std::string& dtype, const std::string& sizes) {
+  return R"({"w":{"dtype":")" + dtype + "\"," + sizes + "}}";
+}
+
 TEST(HostileSafetensors, ScaledTensors) {
-  EXPECT_EQ(scaled_reason(R"({"w":{"dtype":"nf4(block=64)","rows":1,"cols":64,"shape":[64]
-}
-})"), "no error");
-  EXPECT_EQ(scaled_reason(R"({"w":{"dtype":"nf4(block=64)","rows":8,"cols":8,"shape":[2,4,8],"permute":[2,0,1]
-}
-})"), "no error");
+  auto nf4_reason = [](const std::string& sizes) { return scaled_reason(one("nf4(block=64)", sizes)); };
+  EXPECT_EQ(nf4_reason(R"("rows":1,"cols":64,"shape":[64])"), "no error");
+  EXPECT_EQ(nf4_reason(R"("rows":8,"cols":8,"shape":[2,4,8],"permute":[2,0,1])"), "no error");
+  EXPECT_EQ(scaled_reason(one("nf4(block=64)", R"("rows":1,"cols":64,"shape":[64])"), "1", "w"),
+            "m: tensor \"w\": it is both a plain and a scaled tensor");
   EXPECT_EQ(scaled_reason("{}", "2"), "m: written by a newer version: its format is 2, this one reads up to 1; update Dyadic");
-EXPECT_EQ(scaled_reason("{}", "x"), "m: metadata: dyadic.format is \"x\", not a version");
-EXPECT_EQ(scaled_reason("["), "m: metadata: dyadic.scaled is not JSON of the expected form");
-EXPECT_EQ(scaled_reason(std::string(50000, '[')), "m: metadata: dyadic.scaled is not JSON of the expected form");
-EXPECT_EQ(scaled_reason("[]"), "m: metadata: dyadic.scaled is not an object");
-EXPECT_EQ(scaled_reason(R"({"w":1})"), "m: tensor \"w\": its entry of dyadic.scaled is not an object");
-EXPECT_EQ(scaled_reason(R"({"w":{"rows":1,"cols":64,"shape":[64]}})"), "m: tensor \"w\": dtype is missing in dyadic.scaled");
-EXPECT_EQ(scaled_reason(R"({"w":{"dtype":"f32","rows":1,"cols":64,"shape":[64]}})"),
-          "m: tensor \"w\": f32 is not a scaled dtype");
-  EXPECT_EQ(scaled_reason(R"({"w":{"dtype":"nf4(block=64)","cols":64,"shape":[64]
-  }
-  })"), "m: tensor \"w\": rows is missing or no size in dyadic.scaled");
-  EXPECT_EQ(scaled_reason(R"({"w":{"dtype":"nf4(block=64)","rows":-1,"cols":64,"shape":[64]
-  }
-  })"),
-            "m: tensor \"w\": rows is missing or no size in dyadic.scaled");
-  EXPECT_EQ(scaled_reason(R"({"w":{"dtype":"nf4(block=64)","rows":72057594037927936,"cols":64,"shape":[64]
-  }
-  })"),
-            "m: tensor \"w\": rows times cols is too large");
-  EXPECT_EQ(scaled_reason(R"({"w":{"dtype":"nf4(block=64)","rows":2,"cols":64,"shape":[64]
-  }
-  })"),
+  EXPECT_EQ(scaled_reason("{}", "x"), "m: metadata: dyadic.format is \"x\", not a version");
+  EXPECT_EQ(scaled_reason("["), "m: metadata: dyadic.scaled is not JSON of the expected form");
+  EXPECT_EQ(scaled_reason(std::string(50000, '[')), "m: metadata: dyadic.scaled is not JSON of the expected form");
+  EXPECT_EQ(scaled_reason("[]"), "m: metadata: dyadic.scaled is not an object");
+  EXPECT_EQ(scaled_reason(R"({"w":1})"), "m: tensor \"w\": its entry of dyadic.scaled is not an object");
+  EXPECT_EQ(scaled_reason(R"({"w":{"rows":1,"cols":64,"shape":[64]}})"), "m: tensor \"w\": dtype is missing in dyadic.scaled");
+  EXPECT_EQ(scaled_reason(one("f32", R"("rows":1,"cols":64,"shape":[64])")), "m: tensor \"w\": f32 is not a scaled dtype");
+  EXPECT_EQ(nf4_reason(R"("cols":64,"shape":[64])"), "m: tensor \"w\": rows is missing or no size in dyadic.scaled");
+  EXPECT_EQ(nf4_reason(R"("rows":-1,"cols":64,"shape":[64])"), "m: tensor \"w\": rows is missing or no size in dyadic.scaled");
+  EXPECT_EQ(nf4_reason(R"("rows":72057594037927936,"cols":64,"shape":[64])"), "m: tensor \"w\": rows times cols is too large");
+  EXPECT_EQ(nf4_reason(R"("rows":5,"cols":0,"shape":[0])"), "m: tensor \"w\": rows of no elements");
+  EXPECT_EQ(nf4_reason(R"("rows":2,"cols":64,"shape":[64])"),
             "m: tensor \"w\": its codes are U8 [32]; nf4(block=64) [2, 64] has U8 [64]");
-  EXPECT_EQ(scaled_reason(R"({"w":{"dtype":"nf4(block=64)","rows":1,"cols":64,"shape":[63]
+  EXPECT_EQ(nf4_reason(R"("rows":1,"cols":64,"shape":[63])"), "m: tensor \"w\": shape [63] does not make 64 elements");
+  for (const char* permute : {"0,0", "1", "1,2", "0,1,2"}) {
+    std::string text;
+    for (const char* c = permute; *c; ++c) text += *c == ',' ? std::string(", ") : std::string(1, *c);
+    EXPECT_EQ(nf4_reason(fmt::format(R"("rows":1,"cols":64,"shape":[4,16],"permute":[{}])", permute)),
+              "m: tensor \"w\": permute [" + text + "] is no permutation");
   }
-  })"), "m: tensor \"w\": shape [63] does not make 64 elements");
-  EXPECT_EQ(scaled_reason(R"({"w":{"dtype":"nf4(block=64)","rows":1,"cols":64,"shape":[4,16],"permute":[0,0]
-  }
-  })"),
-            "m: tensor \"w\": permute [0, 0] is no permutation");
-  EXPECT_EQ(scaled_reason(R"({"w":{"dtype":"nf4(block=64)","rows":1,"cols":64,"shape":[4,16],"permute":[1]
-  }
-  })"),
-            "m: tensor \"w\": permute [1] is no permutation");
-  EXPECT_EQ(scaled_reason(R"({"w":{"dtype":"nf4(block=64)","rows":1,"cols":64,"shape":[4,16],"permute":[1,2]
-  }
-  })"),
-            "m: tensor \"w\": permute [1, 2] is no permutation");
-  EXPECT_EQ(scaled_reason(R"({"v":{"dtype":"nf4(block=64)","rows":1,"cols":64,"shape":[64]
-  }
-  })"), "m: tensor \"v\": its codes are missing");
-  EXPECT_EQ(scaled_reason(R"({"w":{"dtype":"q8_0","rows":1,"cols":33,"shape":[33]}})").substr(0, 14), "m: tensor \"w\":");
-  EXPECT_EQ(scaled_reason(R"({"w":{"dtype":"nf4(block=999999999999)","rows":1,"cols":64,"shape":[64]
-  }
-  })").substr(0, 14), "m: tensor \"w\":");
-  }
+  EXPECT_EQ(scaled_reason(R"({"v":{"dtype":"nf4","rows":1,"cols":64,"shape":[64]}})"),
+            "m: tensor \"v\": its codes are missing");
+  EXPECT_EQ(scaled_reason(one("q8_0", R"("rows":1,"cols":33,"shape":[33])")).substr(0, 15), "m: tensor \"w\": ");
+  EXPECT_EQ(scaled_reason(one("nf4(block=999999999999)", R"("rows":1,"cols":64,"shape":[64])")).substr(0, 15),
+            "m: tensor \"w\": ");
+}
 
-  // Any bytes either load or raise ValueError; nothing else, and the sanitizers see the rest.
-  TEST(HostileSafetensors, MutatedFiles) {
-    Folder folder;
-    manual_seed(5);
-    io::save_safetensors(folder / "seed",
-                         {{"x", randn({3, 5})},
-                          {"w", randn({4, 64}).to(nf4).t()},
-                          {"mask", tensor({1, 0, 1}, boolean)},
-                          {"i", randn({2, 64}).to(i4_group32)}},
-                         {{"a", "b"}});
-    const std::string seed = read_bytes(folder / "seed");
-    uint64_t length = 0;
-    std::memcpy(&length, seed.data(), 8);
-    constexpr char kLikely[] = "{}[]\",:0123456789-.e\\\"truefalsnul ";
-    int loaded = 0, refused = 0;
-    for (uint64_t round = 0; round < 600; ++round) {
-      std::string bytes = seed;
-      auto draw = [&, i = uint64_t(0)](uint64_t bound) mutable { return random_below(17, round, i++, bound); };
-      for (uint64_t k = 1 + draw(6); k > 0; --k) {
-        const size_t at = draw(4) ? size_t(8 + draw(length)) : size_t(draw(bytes.size()));
-        const uint64_t how = draw(5);
-        if (at >= bytes.size()) continue;
-        if (how == 0) bytes[at] = char(draw(256));
-        if (how == 1) bytes[at] = kLikely[draw(sizeof kLikely - 1)];
-        if (how == 2) bytes.erase(at, size_t(1 + draw(4)));
-        if (how == 3) bytes.insert(at, 1, kLikely[draw(sizeof kLikely - 1)]);
-        if (how == 4) bytes.insert(at, bytes.substr(size_t(draw(bytes.size())), size_t(draw(40))));
-        if (bytes.empty()) break;
-      }
-      if (draw(2) && bytes.size() >= 8) {  // keep the frame right, so that the damage reaches further in
-        const uint64_t data = seed.size() - 8 - length, header = bytes.size() - 8 > data ? bytes.size() - 8 - data : 0;
-        std::memcpy(bytes.data(), &header, 8);
-      }
-      try {
-        read_memory(bytes);
-        ++loaded;
-      } catch (const ValueError& e) {
-        ++refused;
-        EXPECT_EQ(std::string(e.what()).substr(0, 3), "m: ");
-        EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();
-      }
+// Any bytes either load or raise ValueError; nothing else, and the sanitizers see the rest.
+TEST(HostileSafetensors, MutatedFiles) {
+  Folder folder;
+  manual_seed(5);
+  io::save_safetensors(folder / "seed",
+                       {{"x", randn({3, 5})},
+                        {"w", randn({4, 64}).to(nf4).t()},
+                        {"mask", tensor({1, 0, 1}, boolean)},
+                        {"i", randn({2, 64}).to(i4_group32)}},
+                       {{"a", "b"}});
+  const std::string seed = read_bytes(folder / "seed");
+  uint64_t length = 0;
+  std::memcpy(&length, seed.data(), 8);
+  constexpr char kLikely[] = "{}[]\",:0123456789-.e\\\"truefalsnul ";
+  int loaded = 0, refused = 0;
+  for (uint64_t round = 0; round < 600; ++round) {
+    std::string bytes = seed;
+    auto draw = [&, i = uint64_t(0)](uint64_t bound) mutable { return random_below(17, round, i++, bound); };
+    for (uint64_t k = 1 + draw(6); k > 0; --k) {
+      const size_t at = draw(4) ? size_t(8 + draw(length)) : size_t(draw(bytes.size()));
+      const uint64_t how = draw(5);
+      if (at >= bytes.size()) continue;
+      if (how == 0) bytes[at] = char(draw(256));
+      if (how == 1) bytes[at] = kLikely[draw(sizeof kLikely - 1)];
+      if (how == 2) bytes.erase(at, size_t(1 + draw(4)));
+      if (how == 3) bytes.insert(at, 1, kLikely[draw(sizeof kLikely - 1)]);
+      if (how == 4) bytes.insert(at, bytes.substr(size_t(draw(bytes.size())), size_t(draw(40))));
+      if (bytes.empty()) break;
     }
-    EXPECT_GT(refused, 300);
-    EXPECT_GT(loaded, 5);  // damage to values alone, which a plain file can't notice
+    if (draw(2) && bytes.size() >= 8) {  // keep the frame right, so that the damage reaches further in
+      const uint64_t data = seed.size() - 8 - length, header = bytes.size() - 8 > data ? bytes.size() - 8 - data : 0;
+      std::memcpy(bytes.data(), &header, 8);
+    }
+    try {
+      read_memory(bytes);
+      ++loaded;
+    } catch (const ValueError& e) {
+      ++refused;
+      EXPECT_EQ(std::string(e.what()).substr(0, 3), "m: ");
+      EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();
+    }
   }
+  EXPECT_GT(refused, 300);
+  EXPECT_GT(loaded, 5);  // damage to values alone, which a plain file can't notice
+}
 
-  }  // namespace
-  }  // namespace dyadic
+}  // namespace
+}  // namespace dyadic

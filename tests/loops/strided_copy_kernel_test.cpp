@@ -85,7 +85,7 @@ View packed(const Dims& sizes) {
 
 TEST(StridedCopyKernel, RandomLayouts) {
   std::mt19937 gen(1);
-  for (int i = 0; i < 400; i++) {
+  for (int i = 0; i < 300; i++) {
     Dims sizes(gen() % 6);
     int64_t room = 8000;
     for (int64_t& s : sizes) {
@@ -165,9 +165,9 @@ TEST(StridedCopyKernel, SixteenDimensions) {
 
 TEST(StridedCopyKernel, Fills) {
   std::mt19937 gen(2);
-  std::vector<Dims> shapes = {{}, {0}, {1}, {5}, {200003}, {3, 70000}, {7, 9, 11}, {65, 33}};
+  std::vector<Dims> shapes = {{}, {0}, {1}, {5}, {200003}, {2, 70000}, {7, 9, 11}, {65, 33}};
   for (const Dims& sizes : shapes) {
-    for (int round = 0; round < 6; round++) {
+    for (int round = 0; round < 3; round++) {
       const View dst = round == 0 ? packed(sizes) : random_view(sizes, false, gen);
       for (int64_t width : {1, 2, 4, 8, 16}) {
         std::vector<unsigned char> to(dst.elements * width, 0xee), want = to, value(width);

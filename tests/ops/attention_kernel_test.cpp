@@ -31,8 +31,7 @@ double to_double(uint16_t h) {
   std::memcpy(&x, &u, 4);
   return x;
 }
-template <class S>
-S from_double(double x) {
+template <class S> S from_double(double x) {
   if constexpr (sizeof(S) == 2) {
     const float f = float(x);
     uint32_t u;
@@ -42,12 +41,10 @@ S from_double(double x) {
     return S(x);
   }
 }
-template <class S>
-using LseOf = std::conditional_t<sizeof(S) == 8, double, float>;
+template <class S> using LseOf = std::conditional_t<sizeof(S) == 8, double, float>;
 
 // Six tensors in the packed layout [B, T, 3, H, D] (q, k, v; their gradients) and [B, T, H, D] (out, dout).
-template <class S>
-struct Problem {
+template <class S> struct Problem {
   AttentionShape s;
   std::vector<S> q, k, v, out, dout, dq, dk, dv;
   std::vector<LseOf<S>> lse;
@@ -74,7 +71,8 @@ struct Problem {
     workspace.assign(attention_kernel().workspace(s, backward, num_threads(), sizeof(S)) + 64, kGuard);
   }
   void check_guard() {
-    for (size_t i = workspace.size() - 64; i < workspace.size(); ++i) ASSERT_EQ(workspace[i], kGuard) << "wrote behind the workspace";
+    for (size_t i = workspace.size() - 64; i < workspace.size(); ++i)
+      ASSERT_EQ(workspace[i], kGuard) << "wrote behind the workspace";
   }
   void forward() {
     reserve(false);
@@ -97,8 +95,7 @@ struct Problem {
   }
 };
 
-template <class S>
-struct Reference {  // f64, with the T x T matrix
+template <class S> struct Reference {  // f64, with the T x T matrix
   std::vector<double> out, lse, dq, dk, dv;
   explicit Reference(const Problem<S>& p) {
     const AttentionShape& s = p.s;
@@ -147,7 +144,8 @@ std::string describe(const AttentionShape& s) {
   return "B " + std::to_string(s.batch) + " H " + std::to_string(s.heads) + " tq " + std::to_string(s.tq) + " tk " +
          std::to_string(s.tk) + " D " + std::to_string(s.head_dim) + (s.causal ? " causal" : "");
 }
-// The largest difference relative to the largest value (but at least 0.05: with one key, dq is 0); -1 for a NaN. Elements that no head owns must keep their 77.
+// The largest difference relative to the largest value (but at least 0.05: with one key, dq is 0); -1 for a NaN. Elements that
+// no head owns must keep their 77.
 template <class S>
 double error(const Problem<S>& p, const std::vector<S>& got, const std::vector<double>& want, int64_t count) {
   double worst = 0, size = 0.05;
@@ -163,8 +161,7 @@ double error(const Problem<S>& p, const std::vector<S>& got, const std::vector<d
   }
   return worst;
 }
-template <class S>
-void compare(AttentionShape s, double tolerance, double size = 1) {
+template <class S> void compare(AttentionShape s, double tolerance, double size = 1) {
   SCOPED_TRACE(describe(s));
   Problem<S> p(s, size);
   const Reference<S> r(p);
@@ -199,14 +196,17 @@ class Attention : public ::testing::TestWithParam<Bf16Path> {
     set_bf16_path(path_);
   }
 };
-std::string path_name(const ::testing::TestParamInfo<Bf16Path>& info) { return info.param == Bf16Path::decode ? "decode" : "dot"; }
+std::string path_name(const ::testing::TestParamInfo<Bf16Path>& info) {
+  return info.param == Bf16Path::decode ? "decode" : "dot";
+}
 INSTANTIATE_TEST_SUITE_P(Bf16, Attention, ::testing::Values(Bf16Path::decode, Bf16Path::dot), path_name);
 
 const AttentionShape kShapes[] = {
-    {1, 1, 1, 1, 1, true, 1},         {2, 3, 5, 5, 4, true, 0.5f},      {1, 2, 64, 64, 64, true, 0.125f},  {1, 1, 65, 65, 33, true, 0.2f},
-    {2, 2, 100, 100, 16, false, 0.25f}, {1, 1, 130, 70, 20, true, 0.2f},  {1, 2, 70, 130, 17, true, 0.2f},   {1, 1, 1, 200, 64, true, 0.125f},
-    {1, 1, 200, 1, 8, false, 0.3f},   {1, 1, 300, 300, 7, true, 0.4f},  {1, 1, 257, 600, 40, true, 0.15f}, {1, 1, 600, 530, 12, true, 0.3f},
-    {1, 1, 3, 1100, 128, false, 0.09f}, {1, 1, 40, 513, 100, false, 0.1f}, {1, 2, 12, 20, 130, true, 0.1f},
+    {1, 1, 1, 1, 1, true, 1},           {2, 3, 5, 5, 4, true, 0.5f},        {1, 2, 64, 64, 64, true, 0.125f},
+    {1, 1, 65, 65, 33, true, 0.2f},     {2, 2, 100, 100, 16, false, 0.25f}, {1, 1, 130, 70, 20, true, 0.2f},
+    {1, 2, 70, 130, 17, true, 0.2f},    {1, 1, 1, 200, 64, true, 0.125f},   {1, 1, 200, 1, 8, false, 0.3f},
+    {1, 1, 300, 300, 7, true, 0.4f},    {1, 1, 257, 600, 40, true, 0.15f},  {1, 1, 600, 530, 12, true, 0.3f},
+    {1, 1, 3, 1100, 128, false, 0.09f}, {1, 1, 40, 513, 100, false, 0.1f},  {1, 2, 12, 20, 130, true, 0.1f},
 };
 
 TEST_P(Attention, F32) {
@@ -222,7 +222,8 @@ TEST_P(Attention, Bf16) {
 TEST_P(Attention, BigScoresDoNotOverflow) {  // scores of a thousand: one key takes nearly all, rounding errors grow with them
   compare<float>({1, 2, 90, 90, 32, true, 1}, 1e-2, 20);
   compare<double>({1, 2, 90, 90, 32, true, 1}, 1e-10, 20);
-  Problem<float> p({1, 1, 600, 600, 16, true, 1}, 1e18);  // scores beyond f32: infinite, so NaN like exp(inf - inf), never a trap
+  Problem<float> p({1, 1, 600, 600, 16, true, 1},
+                   1e18);  // scores beyond f32: infinite, so NaN like exp(inf - inf), never a trap
   p.forward();
   p.backward();
 }
@@ -250,8 +251,7 @@ TEST_P(Attention, QueriesWithoutKeysGiveZeros) {
   EXPECT_EQ(empty.dv[0], 0);
 }
 
-template <class S>
-void special_values() {
+template <class S> void special_values() {
   const double inf = std::numeric_limits<double>::infinity();
   const AttentionShape s{1, 1, 100, 100, 24, true, 0.2f};
   const auto value = [](const Problem<S>& p, const std::vector<S>& x, int64_t i) {
@@ -293,9 +293,9 @@ TEST_P(Attention, SpecialValues) {
   special_values<uint16_t>();
 }
 
-template <class S>
-void same_bits() {
-  for (const AttentionShape& s : {AttentionShape{2, 3, 70, 70, 32, true, 0.2f}, {1, 2, 300, 620, 20, true, 0.2f}, {1, 5, 90, 33, 9, false, 1}}) {
+template <class S> void same_bits() {
+  for (const AttentionShape& s :
+       {AttentionShape{2, 3, 70, 70, 32, true, 0.2f}, {1, 2, 300, 620, 20, true, 0.2f}, {1, 5, 90, 33, 9, false, 1}}) {
     set_num_threads(1);
     Problem<S> first(s);
     first.forward();
@@ -305,7 +305,8 @@ void same_bits() {
       Problem<S> p(s);
       p.forward();
       p.backward();
-      EXPECT_EQ(std::memcmp(p.out.data(), first.out.data(), p.out.size() * sizeof(S)), 0) << describe(s) << " threads " << threads;
+      EXPECT_EQ(std::memcmp(p.out.data(), first.out.data(), p.out.size() * sizeof(S)), 0)
+          << describe(s) << " threads " << threads;
       EXPECT_EQ(p.lse, first.lse);
       EXPECT_EQ(std::memcmp(p.dq.data(), first.dq.data(), p.dq.size() * sizeof(S)), 0) << describe(s) << " threads " << threads;
       EXPECT_EQ(std::memcmp(p.dk.data(), first.dk.data(), p.dk.size() * sizeof(S)), 0) << describe(s) << " threads " << threads;

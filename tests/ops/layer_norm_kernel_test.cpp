@@ -74,7 +74,7 @@ struct Case {
 TEST(LayerNormKernel, MatchesPlainLoops) {
   struct {
     int64_t rows, n;
-  } shapes[] = {{1, 1}, {5, 3}, {37, 65}, {768, 128}, {70, 384}, {3, 4096}, {4, 4097}, {2, 20001}, {0, 7}};
+  } shapes[] = {{1, 1}, {5, 3}, {37, 65}, {300, 128}, {70, 384}, {3, 4096}, {2, 4097}, {1, 20001}, {0, 7}};
   for (DType dtype : {f32, f64, bf16, f16}) {
     for (auto s : shapes) {
       for (bool affine : {true, false}) {

@@ -59,7 +59,7 @@ struct Parameter {
 };
 
 TEST(AdamwKernel, MatchesPlainLoop) {
-  for (int64_t n : {0, 1, 255, 257, 1025, 40003}) {
+  for (int64_t n : {0, 1, 255, 257, 1025, 20003}) {
     for (DType grad_type : {f32, bf16, f16}) {
       Numbers numbers(1);
       Parameter q(f32, numbers.normals(n), false);
@@ -68,7 +68,7 @@ TEST(AdamwKernel, MatchesPlainLoop) {
       s.lr = 1e-2;
       s.weight_decay = 0.1;
       s.grad_scale = 0.5;
-      for (int t = 1; t <= 20; t++) {
+      for (int t = 1; t <= 12; t++) {
         const Array grad(grad_type, numbers.normals(n, 0.1));
         q.step(grad, at_step(t, s));
         want.step(grad.values(), at_step(t, s));

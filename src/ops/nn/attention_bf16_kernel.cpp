@@ -1,88 +1,11 @@
 // Attention of bf16 with vdpbf16ps: every product multiplies pairs of neighbours along the summed dimension, so each operand is
 // packed as 32-bit pairs. Probabilities and their gradients are rounded to bf16 before they are multiplied on.
-#include "ops/nn/attention_blocks.h"
+#include "ops/nn/attention_dot.h"
 
 namespace dyadic::DY_ISA {
 
 #if DY_ISA_avx512
-#define DY_BF16 __attribute__((target("avx512bf16")))
-
 namespace {
-
-struct DotArgs {
-  int64_t k;  // pairs
-  const uint32_t* a;
-  int64_t a_row, a_col;
-  const uint32_t* b;
-  int64_t b_row;
-  float* c;
-  int64_t c_row;
-  bool add;
-};
-
-template <int MR, int NV>
-DY_BF16 [[gnu::noinline]] void micro_dot(const DotArgs& g) {
-  __m512 acc[MR][NV];
-  DY_UNROLL for (int i = 0; i < MR; ++i)
-    DY_UNROLL for (int j = 0; j < NV; ++j) acc[i][j] = _mm512_setzero_ps();
-  constexpr int P = (MR + 2) / 3;  // as in gemm_micro.h
-  const int64_t a_row = g.a_row, a_col = g.a_col, b_row = g.b_row;
-  const uint32_t *a[P], *b = g.b;
-  DY_UNROLL for (int i = 0; i < P; ++i) a[i] = g.a + 3 * i * a_row;
-  for (int64_t p = g.k; p > 0; --p) {
-    __m512bh bv[NV];
-    DY_UNROLL for (int j = 0; j < NV; ++j) bv[j] = (__m512bh)_mm512_loadu_si512(b + j * 16);
-    DY_UNROLL for (int i = 0; i < MR; ++i) {
-      const __m512bh av = (__m512bh)_mm512_set1_epi32(int(a[i / 3][i % 3 * a_row]));
-      DY_UNROLL for (int j = 0; j < NV; ++j) acc[i][j] = _mm512_dpbf16_ps(acc[i][j], av, bv[j]);
-    }
-    b += b_row;
-    DY_UNROLL for (int i = 0; i < P; ++i) a[i] += a_col;
-  }
-  if (g.add)
-    DY_UNROLL for (int i = 0; i < MR; ++i)
-      DY_UNROLL for (int j = 0; j < NV; ++j) acc[i][j] = _mm512_add_ps(acc[i][j], _mm512_loadu_ps(g.c + i * g.c_row + j * 16));
-  DY_UNROLL for (int i = 0; i < MR; ++i)
-    DY_UNROLL for (int j = 0; j < NV; ++j) _mm512_storeu_ps(g.c + i * g.c_row + j * 16, acc[i][j]);
-}
-template <int NV>
-inline void micro_of(int64_t rows, const DotArgs& g) {
-  if (rows == 12) return micro_dot<12, NV>(g);
-  if (rows == 8) return micro_dot<8, NV>(g);
-  if (rows == 4) return micro_dot<4, NV>(g);
-  if (rows == 2) return micro_dot<2, NV>(g);
-  return micro_dot<1, NV>(g);
-}
-constexpr int64_t pairs(int64_t n) { return (n + 1) / 2; }
-
-// rows x d elements as rows of `width` (even), zeros behind, and a row of zeros behind an odd count.
-void copy_rows(const uint16_t* from, int64_t stride, int64_t rows, int64_t d, uint16_t* to, int64_t width) {
-  for (int64_t i = 0; i < rows; ++i) {
-    if (i + kAhead < rows) prefetch_row(from + (i + kAhead) * stride, d);
-    for (int64_t j = 0; j < d; ++j) to[i * width + j] = from[i * stride + j];
-    for (int64_t j = d; j < width; ++j) to[i * width + j] = 0;
-  }
-  if (rows % 2 != 0)
-    for (int64_t j = 0; j < width; ++j) to[rows * width + j] = 0;
-}
-// Pairs of rows: to[p][j] = (x[2p][j], x[2p + 1][j]).
-void pair_rows(const uint16_t* x, int64_t rows, int64_t width, uint32_t* to) {
-  for (int64_t p = 0; p < pairs(rows); ++p)
-    for (int64_t j = 0; j < width; ++j) to[p * width + j] = x[2 * p * width + j] | uint32_t(x[(2 * p + 1) * width + j]) << 16;
-}
-// Pairs along a row, transposed: to[p][i] = (x[i][2p], x[i][2p + 1]); zeros up to whole register tiles.
-void pair_columns(const uint16_t* x, int64_t rows, int64_t width, int64_t d, uint32_t* to, int64_t to_row) {
-  transpose_block((const float*)x, width / 2, rows, pairs(d), (float*)to, to_row);  // moves bits only
-  for (int64_t p = 0; p < pairs(d); ++p)
-    for (int64_t i = rows; i < up_to(rows, 32); ++i) to[p * to_row + i] = 0;
-}
-DY_BF16 inline void store_bf16(__m512 x, uint16_t* to) {
-  _mm256_storeu_si256((__m256i*)to, (__m256i)_mm512_cvtneps_pbh(x));
-}
-DY_BF16 inline __m512i widen(__m512 x) { return _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(x)); }
-void zero16(uint16_t* p, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) p[i] = 0;
-}
 
 using V = Vec<float>;
 
@@ -90,10 +13,10 @@ struct Sizes {
   int64_t d, width;
   explicit Sizes(const AttentionShape& s) : d(s.head_dim), width(up_to(s.head_dim, 32)) {}
   static int64_t line(int64_t floats) { return up_to(floats, 32); }
-  int64_t copy() const { return line(kKeyRows * width / 2); }            // keys or values as they are
-  int64_t columns() const { return line(pairs(d) * kKeyStride); }        // pair_columns of a block of keys
-  int64_t rows() const { return line(kKeyRows / 2 * width); }            // pair_rows of it
-  int64_t query() const { return line(kQueryRows * width / 2); }         // one of the two of a block of queries
+  int64_t copy() const { return line(kKeyRows * width / 2); }      // keys or values as they are
+  int64_t columns() const { return line(pairs(d) * kKeyStride); }  // pair_columns of a block of keys
+  int64_t rows() const { return line(kKeyRows / 2 * width); }      // pair_rows of it
+  int64_t query() const { return line(kQueryRows * width / 2); }   // one of the two of a block of queries
   int64_t scores() const { return line(kQueryRows * kScoreStride); }
 };
 int64_t forward_floats(const AttentionShape& s) {
@@ -155,14 +78,32 @@ struct Forward {
     if (seen(m - 1) == 0) return;
     Ahead ahead;
     ahead.add(out + i * f.out.t, f.out.t, m, d);
-    product(m, DotArgs{.k = 0, .a = (const uint32_t*)(qp + i * width), .a_row = width / 2, .a_col = 1, .b = kt, .b_row = kKeyStride,
-                       .c = scores, .c_row = kScoreStride, .add = false},
-            [&](int64_t row, int64_t n) { return Bounds{seen(row + n - 1), 0, pairs(d)}; }, ahead);
+    product(
+        m,
+        DotArgs{.k = 0,
+                .a = (const uint32_t*)(qp + i * width),
+                .a_row = width / 2,
+                .a_col = 1,
+                .b = kt,
+                .b_row = kKeyStride,
+                .c = scores,
+                .c_row = kScoreStride,
+                .add = false},
+        [&](int64_t row, int64_t n) { return Bounds{seen(row + n - 1), 0, pairs(d)}; }, ahead);
     for (int64_t row = 0; row < m; ++row)
       softmax_row(row, seen(row), up_to(seen(at_most(m - 1, row + kMicroRows - 1)), 2), i + row);
-    product(m, DotArgs{.k = 0, .a = (const uint32_t*)prob, .a_row = kScoreStride / 2, .a_col = 1, .b = vp, .b_row = width,
-                       .c = o + i * width, .c_row = width, .add = true},
-            [&](int64_t row, int64_t n) { return Bounds{d, 0, pairs(seen(row + n - 1))}; }, ahead);
+    product(
+        m,
+        DotArgs{.k = 0,
+                .a = (const uint32_t*)prob,
+                .a_row = kScoreStride / 2,
+                .a_col = 1,
+                .b = vp,
+                .b_row = width,
+                .c = o + i * width,
+                .c_row = width,
+                .add = true},
+        [&](int64_t row, int64_t n) { return Bounds{d, 0, pairs(seen(row + n - 1))}; }, ahead);
   }
   // As ForwardTask::softmax_row, but the scores are scaled here: bf16 queries cannot hold the factor.
   DY_BF16 void softmax_row(int64_t row, int64_t n, int64_t wanted, int64_t at) {
@@ -214,8 +155,8 @@ struct Forward {
 
 int64_t backward_floats(const AttentionShape& s) {
   const Sizes z(s);
-  return z.copy() + 2 * z.columns() + z.rows() + 2 * z.line(kKeyRows * z.width) + 4 * z.query() + 2 * z.scores() + 3 * z.scores() / 2 +
-         z.line(s.tq) + z.line((s.tk > kKeyRows ? s.tq : kQueryRows) * z.width);
+  return z.copy() + 2 * z.columns() + z.rows() + 2 * z.line(kKeyRows * z.width) + 4 * z.query() + 2 * z.scores() +
+         3 * z.scores() / 2 + z.line(s.tq) + z.line((s.tk > kKeyRows ? s.tq : kQueryRows) * z.width);
 }
 
 struct Backward {
@@ -232,8 +173,7 @@ struct Backward {
   float *dkp, *dvp, *s, *g, *delta, *dqp;
   const bool several;
 
-  template <class View>
-  static uint16_t* head(const View& view, int64_t b, int64_t h) {
+  template <class View> static uint16_t* head(const View& view, int64_t b, int64_t h) {
     return (uint16_t*)view.data + b * view.b + h * view.h;
   }
   Backward(const AttentionBackward& call, int64_t b, int64_t h)
@@ -307,14 +247,22 @@ struct Backward {
     }
     Ahead ahead;
     const int64_t next = i + m, n = at_most(kQueryRows, shape.tq - next);
-    ahead.add(dv + (k0 + i) * f.dv.t, f.dv.t, at_most(m, keys - i), d), ahead.add(dk + (k0 + i) * f.dk.t, f.dk.t, at_most(m, keys - i), d);
+    ahead.add(dv + (k0 + i) * f.dv.t, f.dv.t, at_most(m, keys - i), d),
+        ahead.add(dk + (k0 + i) * f.dk.t, f.dk.t, at_most(m, keys - i), d);
     ahead.add(q + next * f.q.t, f.q.t, n, d), ahead.add(dq + i * f.dq.t, f.dq.t, m, d);
     copy_rows(q + i * f.q.t, f.q.t, m, d, qc, width);
     copy_rows(dout + i * f.dout.t, f.dout.t, m, d, oc, width);
     pair_rows(qc, m, width, q2);
     pair_rows(oc, m, width, o2);
     const auto across = [&](int64_t row, int64_t rows) { return Bounds{seen(row + rows - 1), 0, pairs(d)}; };
-    DotArgs args{.k = 0, .a = (const uint32_t*)qc, .a_row = width / 2, .a_col = 1, .b = kt, .b_row = kKeyStride, .c = s, .c_row = kScoreStride,
+    DotArgs args{.k = 0,
+                 .a = (const uint32_t*)qc,
+                 .a_row = width / 2,
+                 .a_col = 1,
+                 .b = kt,
+                 .b_row = kKeyStride,
+                 .c = s,
+                 .c_row = kScoreStride,
                  .add = false};
     product(m, args, across, ahead);
     args.a = (const uint32_t*)oc, args.b = vt, args.c = g;
@@ -330,8 +278,15 @@ struct Backward {
     product(keys, args, down, ahead);
     args.a = ds2, args.b = q2, args.c = dkp;
     product(keys, args, down, ahead);
-    args = {.k = 0, .a = (const uint32_t*)dsr, .a_row = kScoreStride / 2, .a_col = 1, .b = kp, .b_row = width,
-            .c = several ? dqp + i * width : dqp, .c_row = width, .add = several};
+    args = {.k = 0,
+            .a = (const uint32_t*)dsr,
+            .a_row = kScoreStride / 2,
+            .a_col = 1,
+            .b = kp,
+            .b_row = width,
+            .c = several ? dqp + i * width : dqp,
+            .c_row = width,
+            .add = several};
     product(m, args, [&](int64_t row, int64_t rows) { return Bounds{d, 0, pairs(seen(row + rows - 1))}; }, ahead);
     if (!several) store_dq(i, m);
   }
@@ -386,7 +341,8 @@ void dot_backward(const AttentionBackward& f) {
 
 }  // namespace
 
-extern const AttentionDotKernel attention_dot_kernel = {.workspace = dot_workspace, .forward = dot_forward, .backward = dot_backward};
+extern const AttentionDotKernel attention_dot_kernel = {
+    .workspace = dot_workspace, .forward = dot_forward, .backward = dot_backward};
 #else
 extern const AttentionDotKernel attention_dot_kernel = {};  // bf16_path() is never `dot` here
 #endif

@@ -1,14 +1,14 @@
-// What attention's forward and backward share: which keys a query sees, products of cache blocks that leave out what nobody sees,
-// loading and storing of rows. Only for files that are compiled per instruction set.
+// What attention's forward and backward share: which keys a query sees, products of cache blocks that leave out what nobody
+// sees, loading and storing of rows. Only for files that are compiled per instruction set.
 #pragma once
 #include "loops/gemm_pack.h"
 #include "ops/nn/attention_kernel.h"
 
 namespace dyadic::DY_ISA {
 
-inline constexpr int64_t kQueryRows = 64;                // a block of queries
-inline constexpr int64_t kKeyRows = 512;                 // a block of keys
-inline constexpr int64_t kGroupRows = 4 * kQueryRows;    // queries that share a packed block of keys in forward
+inline constexpr int64_t kQueryRows = 64;              // a block of queries
+inline constexpr int64_t kKeyRows = 512;               // a block of keys
+inline constexpr int64_t kGroupRows = 4 * kQueryRows;  // queries that share a packed block of keys in forward
 // Rows of scores and of transposed keys: no power of two, which would put all rows into a few cache sets.
 inline constexpr int64_t kScoreStride = kKeyRows + 48, kKeyStride = kKeyRows + 16;
 
@@ -31,8 +31,7 @@ inline int64_t next_rows(int64_t m) {
   if (kMicroRows <= 8 && m >= kMicroRows) return kMicroRows;
   return m >= 4 ? 4 : m >= 2 ? 2 : 1;
 }
-template <int NV, class T>
-static inline void micro_of(int64_t rows, const MicroArgs<T>& g) {
+template <int NV, class T> static inline void micro_of(int64_t rows, const MicroArgs<T>& g) {
   if (rows == kMicroRows) return micro<kMicroRows, NV>(g);
   if constexpr (kMicroRows > 8)
     if (rows == 8) return micro<8, NV>(g);
@@ -41,11 +40,10 @@ static inline void micro_of(int64_t rows, const MicroArgs<T>& g) {
   return micro<1, NV>(g);
 }
 
-// The rows of a head lie far apart ([B, T, 3, H, D]), beyond what the hardware foresees: fetching a few rows ahead saves up to a
-// third of the time of small heads.
+// The rows of a head lie far apart ([B, T, 3, H, D]), beyond what the hardware foresees: fetching a few rows ahead saves up to
+// a third of the time of small heads.
 inline constexpr int64_t kAhead = 12;
-template <class S>
-static inline void prefetch_row(const S* p, int64_t d) {
+template <class S> static inline void prefetch_row(const S* p, int64_t d) {
   for (int64_t j = 0; j < d; j += 64 / int64_t(sizeof(S))) __builtin_prefetch(p + j);
 }
 // Row ranges to be fetched a few lines at a time between register tiles, so that memory works while the tiles compute.
@@ -56,27 +54,31 @@ struct Ahead {
   } range[8];
   int ranges = 0;
   int64_t row = 0, at = 0;
-  template <class S>
-  void add(const S* p, int64_t stride, int64_t rows, int64_t d) {
-    if (rows > 0 && ranges < 8) range[ranges++] = {(const char*)p, stride * int64_t(sizeof(S)), d * int64_t(sizeof(S)), rows};
+  template <class S> void add(const S* p, int64_t stride, int64_t rows, int64_t d) {
+    if (rows > 0 && d > 0 && ranges < 8)
+      range[ranges++] = {(const char*)p, stride * int64_t(sizeof(S)), d * int64_t(sizeof(S)), rows};
   }
-  void fetch(int lines) {
+  int64_t lines() const {
+    int64_t n = 0;
+    for (int i = 0; i < ranges; ++i) n += range[i].count * ((range[i].bytes + 63) / 64);
+    return n;
+  }
+  void fetch(int64_t lines) {
     while (ranges > 0 && lines-- > 0) {
-      Rows& r = range[ranges - 1];
-      __builtin_prefetch(r.p + row * r.step + at);
+      const Rows& r = range[ranges - 1];
+      __builtin_prefetch(r.p + row * r.step + at, 0, 2);  // to L2: L1 is full of what is being multiplied
       if ((at += 64) >= r.bytes) at = 0, ++row;
       if (row == r.count) row = 0, --ranges;
     }
   }
 };
 
-// c[m, n] = or += a b where the bounds of each register tile come from `bounds(row, rows)`: columns of c and the range of k that
-// count. b and c have room for whole pairs of vectors.
+// c[m, n] = or += a b where the bounds of each register tile come from `bounds(row, rows)`: columns of c and the range of k
+// that count. b and c have room for whole pairs of vectors.
 struct Bounds {
   int64_t cols, k_begin, k_end;
 };
-template <class Args, class F>
-static inline void product(int64_t m, const Args& args, F bounds, Ahead& ahead) {
+template <class Args, class F> static inline void product(int64_t m, const Args& args, F bounds, Ahead& ahead) {
   using T = std::remove_reference_t<decltype(*args.c)>;
   int64_t most = 0;
   for (int64_t i = 0; i < m; i += next_rows(m - i)) most = at_least(most, bounds(i, next_rows(m - i)).cols);
@@ -137,14 +139,12 @@ static void load_transposed(const S* from, int64_t stride, int64_t rows, int64_t
   for (int64_t j = 0; j < d; ++j) zero_row(to + j * width + rows, at_most(width, up_to(rows, kMicroCols<T>)) - rows);
 }
 
-template <class T>
-static inline void fill(T* p, int64_t n, T x) {
+template <class T> static inline void fill(T* p, int64_t n, T x) {
   for (int64_t i = 0; i < n; ++i) p[i] = x;
 }
 
 // The workspace: aligned slots, one per thread.
-template <class T>
-struct Slot {
+template <class T> struct Slot {
   T* next;
   Slot(void* workspace, size_t slot_bytes) {
     const uintptr_t base = ((uintptr_t)workspace + 127) / 128 * 128;

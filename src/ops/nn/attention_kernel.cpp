@@ -2,8 +2,8 @@
 #include "ops/nn/attention_kernel.h"
 
 #include "loops/gemm_bf16.h"
-#include "ops/nn/attention_backward.h"
-#include "ops/nn/attention_forward.h"
+#include "ops/nn/attention_blocked_backward.h"
+#include "ops/nn/attention_blocked_forward.h"
 
 namespace dyadic::DY_ISA {
 

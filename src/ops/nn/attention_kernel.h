@@ -1,6 +1,6 @@
-// Scaled dot-product attention, blocked: softmax(q k^T scale) v and its gradients without the T x T matrix. Each head's queries pass
-// in blocks of 64 rows over blocks of 512 keys, with a running maximum and sum (online softmax: Milakov and Gimelshein 2018; Dao et
-// al. 2022). Results depend on the shape and the instruction set alone: a head is one thread's work.
+// Scaled dot-product attention, blocked: softmax(q k^T scale) v and its gradients without the T x T matrix. Each head's queries
+// pass in blocks of 64 rows over blocks of 512 keys, with a running maximum and sum (online softmax: Milakov and Gimelshein
+// 2018; Dao et al. 2022). Results depend on the shape and the instruction set alone: a head is one thread's work.
 //
 // Causal: query i sees keys j <= i + (tk - tq). A query that sees no key gives zeros, lse -infinity and no gradient. NaN and
 // infinity act as in exp and matrix products; those in keys that a query doesn't see stay out of it, but for the last few keys

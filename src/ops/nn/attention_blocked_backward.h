@@ -7,16 +7,15 @@
 
 namespace dyadic::DY_ISA {
 
-template <class T>
-constexpr int64_t backward_slot(const AttentionShape& s) {
+template <class T> constexpr int64_t backward_slot(const AttentionShape& s) {
   const int64_t width = up_to(s.head_dim, kMicroCols<T>), line = 128 / sizeof(T);
-  return up_to(kKeyStride * s.head_dim, line) * 2 + up_to(kKeyRows * width, line) * 3 + up_to(kQueryRows * width, line) * 2 + up_to(kQueryRows * kScoreStride, line) * 2 +
-         up_to(s.tq, line) + up_to((s.tk > kKeyRows ? s.tq : kQueryRows) * width, line);
+  return up_to(kKeyStride * s.head_dim, line) * 2 + up_to(kKeyRows * width, line) * 3 + up_to(kQueryRows * width, line) * 2 +
+         up_to(kQueryRows * kScoreStride, line) * 2 + up_to(s.tq, line) +
+         up_to((s.tk > kKeyRows ? s.tq : kQueryRows) * width, line);
 }
 
 // One head.
-template <class S, class T>
-struct BackwardTask {
+template <class S, class T> struct BackwardTask {
   const AttentionBackward& f;
   const AttentionShape& shape;
   const Sight sight;
@@ -27,10 +26,7 @@ struct BackwardTask {
   T *kt, *kp, *vt, *dkp, *dvp, *qp, *op, *p, *ds, *delta, *dqp;
   const bool several;  // blocks of keys: dq is summed over them
 
-  template <class V>
-  static auto head(const V& view, int64_t b, int64_t h) {
-    return (S*)view.data + b * view.b + h * view.h;
-  }
+  template <class V> static auto head(const V& view, int64_t b, int64_t h) { return (S*)view.data + b * view.b + h * view.h; }
   BackwardTask(const AttentionBackward& call, int64_t b, int64_t h)
       : f(call),
         shape(call.shape),
@@ -107,29 +103,78 @@ struct BackwardTask {
     if (!several) deltas(i, m);
     Ahead ahead;
     const int64_t next = i + m, n = at_most(kQueryRows, shape.tq - next);
-    ahead.add(dv + (k0 + i) * f.dv.t, f.dv.t, at_most(m, keys - i), d), ahead.add(dk + (k0 + i) * f.dk.t, f.dk.t, at_most(m, keys - i), d);
+    ahead.add(dv + (k0 + i) * f.dv.t, f.dv.t, at_most(m, keys - i), d),
+        ahead.add(dk + (k0 + i) * f.dk.t, f.dk.t, at_most(m, keys - i), d);
     ahead.add(dout + next * f.dout.t, f.dout.t, n, d), ahead.add(out + next * f.out.t, f.out.t, n, d);
     ahead.add(q + next * f.q.t, f.q.t, n, d), ahead.add(dq + i * f.dq.t, f.dq.t, m, d);
     load_rows(q + i * f.q.t, f.q.t, m, d, T(shape.scale), qp, width);
     load_rows(dout + i * f.dout.t, f.dout.t, m, d, T(1), op, width);
     const auto across = [&](int64_t row, int64_t n) { return Bounds{seen(row + n - 1), 0, d}; };
-    product(m, MicroArgs<T>{.k = 0, .a = qp, .a_row = width, .a_col = 1, .b = kt, .b_row = kKeyStride, .c = p, .c_row = kScoreStride, .start = nullptr,
-                   .add = false}, across, ahead);
-    product(m, MicroArgs<T>{.k = 0, .a = op, .a_row = width, .a_col = 1, .b = vt, .b_row = kKeyStride, .c = ds, .c_row = kScoreStride, .start = nullptr,
-                   .add = false}, across, ahead);
+    product(m,
+            MicroArgs<T>{.k = 0,
+                         .a = qp,
+                         .a_row = width,
+                         .a_col = 1,
+                         .b = kt,
+                         .b_row = kKeyStride,
+                         .c = p,
+                         .c_row = kScoreStride,
+                         .start = nullptr,
+                         .add = false},
+            across, ahead);
+    product(m,
+            MicroArgs<T>{.k = 0,
+                         .a = op,
+                         .a_row = width,
+                         .a_col = 1,
+                         .b = vt,
+                         .b_row = kKeyStride,
+                         .c = ds,
+                         .c_row = kScoreStride,
+                         .start = nullptr,
+                         .add = false},
+            across, ahead);
     for (int64_t row = 0; row < m; ++row)
       gradient_row(row, seen(row), at_most(up_to(keys, kLanes<T>), seen(row) + kMicroRows), i + row);
     // Keys [j, j + n) are seen by queries from first_query(j) on.
-    const auto down = [&](int64_t j, int64_t) {
-      return Bounds{d, at_most(m, at_least(0, sight.first_query(k0 + j) - i)), m};
-    };
-    product(keys, MicroArgs<T>{.k = 0, .a = p, .a_row = 1, .a_col = kScoreStride, .b = op, .b_row = width, .c = dvp, .c_row = width, .start = nullptr,
-                      .add = true}, down, ahead);
-    product(keys, MicroArgs<T>{.k = 0, .a = ds, .a_row = 1, .a_col = kScoreStride, .b = qp, .b_row = width, .c = dkp, .c_row = width, .start = nullptr,
-                      .add = true}, down, ahead);
-    product(m, MicroArgs<T>{.k = 0, .a = ds, .a_row = kScoreStride, .a_col = 1, .b = kp, .b_row = width, .c = several ? dqp + i * width : dqp,
-                   .c_row = width, .start = nullptr, .add = several},
-               [&](int64_t row, int64_t n) { return Bounds{d, 0, seen(row + n - 1)}; }, ahead);
+    const auto down = [&](int64_t j, int64_t) { return Bounds{d, at_most(m, at_least(0, sight.first_query(k0 + j) - i)), m}; };
+    product(keys,
+            MicroArgs<T>{.k = 0,
+                         .a = p,
+                         .a_row = 1,
+                         .a_col = kScoreStride,
+                         .b = op,
+                         .b_row = width,
+                         .c = dvp,
+                         .c_row = width,
+                         .start = nullptr,
+                         .add = true},
+            down, ahead);
+    product(keys,
+            MicroArgs<T>{.k = 0,
+                         .a = ds,
+                         .a_row = 1,
+                         .a_col = kScoreStride,
+                         .b = qp,
+                         .b_row = width,
+                         .c = dkp,
+                         .c_row = width,
+                         .start = nullptr,
+                         .add = true},
+            down, ahead);
+    product(
+        m,
+        MicroArgs<T>{.k = 0,
+                     .a = ds,
+                     .a_row = kScoreStride,
+                     .a_col = 1,
+                     .b = kp,
+                     .b_row = width,
+                     .c = several ? dqp + i * width : dqp,
+                     .c_row = width,
+                     .start = nullptr,
+                     .add = several},
+        [&](int64_t row, int64_t n) { return Bounds{d, 0, seen(row + n - 1)}; }, ahead);
     if (!several) store_dq(i, m);
   }
   // n scores become P and dout v^T becomes dS; zeros up to `wanted`, which the register tiles read.
@@ -156,8 +201,7 @@ struct BackwardTask {
   }
 };
 
-template <class S, class T>
-static void backward(const AttentionBackward& f) {
+template <class S, class T> static void backward(const AttentionBackward& f) {
   const AttentionShape& s = f.shape;
   parallel_each(s.batch * s.heads, [&](int64_t i) { BackwardTask<S, T>(f, i / s.heads, i % s.heads); });
 }

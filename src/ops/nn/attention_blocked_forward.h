@@ -5,16 +5,14 @@
 namespace dyadic::DY_ISA {
 
 // Elements of one thread's slot; the same sum as the takes of ForwardTask.
-template <class T>
-constexpr int64_t forward_slot(const AttentionShape& s) {
+template <class T> constexpr int64_t forward_slot(const AttentionShape& s) {
   const int64_t width = up_to(s.head_dim, kMicroCols<T>), line = 128 / sizeof(T);
-  return up_to(kKeyStride * s.head_dim, line) + up_to(kKeyRows * width, line) + up_to(kGroupRows * width, line) * 2 + up_to(kQueryRows * kScoreStride, line) +
-         2 * up_to(kGroupRows, line);
+  return up_to(kKeyStride * s.head_dim, line) + up_to(kKeyRows * width, line) + up_to(kGroupRows * width, line) * 2 +
+         up_to(kQueryRows * kScoreStride, line) + 2 * up_to(kGroupRows, line);
 }
 
 // One group of queries of one head.
-template <class S, class T>
-struct ForwardTask {
+template <class S, class T> struct ForwardTask {
   const AttentionForward& f;
   const AttentionShape& shape;
   const Sight sight;
@@ -63,16 +61,36 @@ struct ForwardTask {
     if (seen(m - 1) == 0) return;
     Ahead ahead;
     ahead.add(out + i * f.out.t, f.out.t, m, d);
-    product(m, MicroArgs<T>{.k = 0, .a = qp + i * width, .a_row = width, .a_col = 1, .b = kt, .b_row = kKeyStride, .c = scores, .c_row = kScoreStride,
-                   .start = nullptr, .add = false},
-               [&](int64_t row, int64_t n) { return Bounds{seen(row + n - 1), 0, d}; }, ahead);
+    product(
+        m,
+        MicroArgs<T>{.k = 0,
+                     .a = qp + i * width,
+                     .a_row = width,
+                     .a_col = 1,
+                     .b = kt,
+                     .b_row = kKeyStride,
+                     .c = scores,
+                     .c_row = kScoreStride,
+                     .start = nullptr,
+                     .add = false},
+        [&](int64_t row, int64_t n) { return Bounds{seen(row + n - 1), 0, d}; }, ahead);
     for (int64_t row = 0; row < m; ++row) {
       const int64_t n = seen(row), wanted = seen(at_most(m - 1, row + kMicroRows - 1));
       softmax_row(scores + row * kScoreStride, n, wanted, i + row);
     }
-    product(m, MicroArgs<T>{.k = 0, .a = scores, .a_row = kScoreStride, .a_col = 1, .b = vp, .b_row = width, .c = o + i * width, .c_row = width,
-                   .start = nullptr, .add = true},
-               [&](int64_t row, int64_t n) { return Bounds{d, 0, seen(row + n - 1)}; }, ahead);
+    product(
+        m,
+        MicroArgs<T>{.k = 0,
+                     .a = scores,
+                     .a_row = kScoreStride,
+                     .a_col = 1,
+                     .b = vp,
+                     .b_row = width,
+                     .c = o + i * width,
+                     .c_row = width,
+                     .start = nullptr,
+                     .add = true},
+        [&](int64_t row, int64_t n) { return Bounds{d, 0, seen(row + n - 1)}; }, ahead);
   }
   // n scores become exp(score - maximum), zeros up to `wanted`; what came before is scaled to the new maximum.
   void softmax_row(T* s, int64_t n, int64_t wanted, int64_t row) {
@@ -129,8 +147,7 @@ struct ForwardTask {
   }
 };
 
-template <class S, class T>
-static void forward(const AttentionForward& f) {
+template <class S, class T> static void forward(const AttentionForward& f) {
   const AttentionShape& s = f.shape;
   const int64_t heads = s.batch * s.heads, groups = (s.tq + kGroupRows - 1) / kGroupRows;
   // The last groups see the most keys: they go first, so that the threads end together.

@@ -1,0 +1,165 @@
+#include "study/recipe_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+#include "account/machine.h"
+#include "base/interrupt.h"
+#include "dyadic/counters.h"
+
+namespace dyadic::inline v1::study {
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double median(std::vector<double> v) {
+  if (v.empty()) return kUnknown;
+  auto mid = v.begin() + int64_t(v.size() / 2);
+  std::nth_element(v.begin(), mid, v.end());
+  return *mid;
+}
+
+// Steps after which the validation text is evaluated: up to five, evenly spaced, so that evaluation stays a small part of the
+// run.
+bool evaluation_due(int64_t done, const TrainSetup& s, const Corpus& corpus) {
+  int64_t batches = corpus.val_size() / (s.batch * s.model.block) + 1;
+  int64_t points = std::clamp<int64_t>(s.steps * 3 / (2 * batches), 1, 5);
+  return done > 0 && done < s.steps && done * points / s.steps != (done - 1) * points / s.steps;
+}
+
+void add_counts(RecipeResult& r) {
+  for (const OpCount& c : Counting::counts())
+    if (c.flops > 0) {
+      std::string dtype = c.dtype.name();
+      auto same = std::find_if(r.dtype_calls.begin(), r.dtype_calls.end(),
+                               [&](const DtypeCalls& d) { return d.op == c.op && d.dtype == dtype; });
+      if (same == r.dtype_calls.end())
+        r.dtype_calls.push_back({c.op, dtype, c.calls});
+      else
+        same->calls += c.calls;
+    }
+  for (const RoundingCount& c : RoundingCounting::counts()) {
+    r.overflows = r.overflows.value_or(0) + c.overflows;
+    r.flushed = r.flushed.value_or(0) + c.flushed;
+    if (!c.overflows && !c.flushed) continue;
+    auto same = std::find_if(r.rounding.begin(), r.rounding.end(), [&](const RoundingEvents& e) {
+      return e.op == c.op && e.module == c.module && e.dtype == c.dtype.name();
+    });
+    if (same == r.rounding.end()) same = r.rounding.insert(same, {c.op, c.module, c.dtype.name(), 0, 0});
+    same->overflows += c.overflows;
+    same->flushed += c.flushed;
+  }
+}
+
+}  // namespace
+
+bool RecipeRun::sampled(int64_t step) const {
+  return measure && (step == 0 || step == setup.steps / 2 || step == setup.steps - 1);
+}
+
+// Shadows cost time and memory: the step is left out of both.
+void RecipeRun::sampled_step(const Batches& batches, RecipeResult& r, double* loss) {
+  pause_measuring();
+  Counting::clear();
+  RoundingCounting::clear();
+  {
+    Counting counting;
+    RoundingCounting rounding;
+    *loss = trainer->step(batches);
+  }
+  flops_per_step_ = Counting::flops();
+  add_counts(r);
+  r.sampled_steps.push_back(trainer->steps_done() - 1);
+  begin_measuring();
+}
+
+void RecipeRun::begin_measuring() {
+  reset_peak_memory_stats();
+  if (resident_before_ >= 0) {
+    empty_cache();
+    account::reset_resident_high_water();
+  }
+}
+void RecipeRun::pause_measuring() {
+  MemoryStats s = memory_stats();
+  for (size_t c = 0; c < size_t(kCategories); ++c) peaks_.peak[c] = std::max(peaks_.peak[c], s.peak[c]);
+  peaks_.total_peak = std::max(peaks_.total_peak, s.total_peak);
+  if (resident_before_ >= 0) resident_peak_ = std::max(resident_peak_, account::resident_high_water());
+}
+void RecipeRun::finish_measuring(RecipeResult& r) {
+  pause_measuring();
+  fill_bytes(r.bytes, peaks_, before_, &Amount::measured);
+  if (resident_before_ >= 0) r.resident_peak = resident_peak_ - resident_before_;
+}
+
+bool RecipeRun::run(RecipeResult& r) {
+  empty_cache();
+  before_ = memory_stats();
+  peaks_ = {};
+  if (measure && account::reset_resident_high_water()) resident_before_ = account::resident_bytes();
+  trainer = std::make_unique<Trainer>(setup, recipe);
+  std::vector<double> times;
+  if (std::filesystem::exists(checkpoint)) trainer->load(checkpoint, fingerprint);
+  r.status = Status::running;
+  Batches batches(corpus, setup.model.block, setup.batch, setup.seed);
+  progress.begin(recipe.name, setup.steps, trainer->steps_done());
+  int64_t tokens = setup.batch * setup.model.block, every = std::max<int64_t>(setup.steps / 500, 1);
+  begin_measuring();
+  while (trainer->steps_done() < setup.steps) {
+    if (interrupted()) {
+      trainer->save(checkpoint, fingerprint);
+      finish_measuring(r);
+      return false;
+    }
+    int64_t step = trainer->steps_done();
+    double loss, t = now();
+    bool count = sampled(step);
+    if (count)
+      sampled_step(batches, r, &loss);
+    else
+      loss = trainer->step(batches);
+    double took = now() - t;
+    if (trainer->nan()) break;
+    if (!count) times.push_back(took);
+    if (measure && (step % every == 0 || step == setup.steps - 1)) r.curve.push_back({step + 1, loss, kUnknown});
+    progress.step(step + 1, loss, double(tokens) / took);
+    if (measure && evaluation_due(step + 1, setup, corpus)) {
+      Evaluation e = evaluate(trainer->model(), corpus, setup.batch, recipe.compute);
+      if (!interrupted()) {
+        if (r.curve.empty() || r.curve.back().step != step + 1) r.curve.push_back({step + 1, loss, kUnknown});
+        r.curve.back().val_loss = e.mean();
+      }
+      trainer->save(checkpoint, fingerprint);
+    }
+  }
+  r.steps = trainer->steps_done();
+  if (measure) {
+    finish_measuring(r);
+    if (times.size() > 4) times.erase(times.begin(), times.begin() + 2);
+    r.step_ms = median(times) * 1e3;
+    r.tokens_per_s = double(tokens) / r.step_ms * 1e3;
+    r.flops_per_s = flops_per_step_ / r.step_ms * 1e3;
+    r.mfu = r.flops_per_s / r.flops_peak;
+    r.skipped_steps = trainer->scaler().skipped();
+    r.lost_updates = trainer->optimizer().updates().share();
+  }
+  if (trainer->nan()) {
+    r.nan = trainer->nan();
+    r.status = Status::stopped;
+    return true;
+  }
+  losses = evaluate(trainer->model(), corpus, setup.batch, recipe.compute);
+  if (interrupted()) {
+    trainer->save(checkpoint, fingerprint);
+    return false;
+  }
+  if (measure) {
+    r.weights_sha256 = trainer->weights_sha256();
+    if (!r.curve.empty()) r.curve.back().val_loss = losses.mean();
+  }
+  return true;
+}
+
+}  // namespace dyadic::inline v1::study

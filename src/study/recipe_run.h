@@ -1,0 +1,45 @@
+// One recipe of a study with one seed: training with everything measured, evaluation, checkpoints.
+#pragma once
+#include "study/evaluate.h"
+#include "study/progress.h"
+
+namespace dyadic::inline v1::study {
+
+class RecipeRun {
+ public:
+  const Recipe& recipe;
+  TrainSetup setup;
+  const Corpus& corpus;
+  std::string checkpoint;   // file; gone when the recipe is done
+  std::string fingerprint;  // of the study: a checkpoint of another one is refused
+  Progress& progress;
+  bool measure = true;  // timing, bytes, rounding: the first seed only
+
+  RecipeRun(const Recipe& recipe, const TrainSetup& setup, const Corpus& corpus, std::string checkpoint,
+            std::string fingerprint, Progress& progress, bool measure)
+      : recipe(recipe),
+        setup(setup),
+        corpus(corpus),
+        checkpoint(std::move(checkpoint)),
+        fingerprint(std::move(fingerprint)),
+        progress(progress),
+        measure(measure) {}
+
+  // Trains to the end (from the checkpoint if there is one), fills `r`; false: interrupted, the checkpoint holds the state.
+  // The trained model stays in `trainer`, its per-token validation losses in `losses`.
+  bool run(RecipeResult& r);
+  std::unique_ptr<Trainer> trainer;
+  Evaluation losses;
+
+ private:
+  bool sampled(int64_t step) const;
+  void sampled_step(const Batches& batches, RecipeResult& r, double* loss);
+  void begin_measuring();
+  void pause_measuring();
+  void finish_measuring(RecipeResult& r);
+  MemoryStats before_, peaks_;
+  int64_t resident_before_ = -1, resident_peak_ = -1;
+  double flops_per_step_ = 0;
+};
+
+}  // namespace dyadic::inline v1::study
