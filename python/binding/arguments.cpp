@@ -29,10 +29,9 @@ int find_keyword(const OpInfo& op, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (!text) throw PythonError();
   std::string_view wanted = text;
-  if (wanted == "input" && !op.parameters.empty()) wanted = "self";  // PyTorch's name for it in functions
   for (size_t i = 0; i < op.parameters.size(); ++i)
     if (op.parameters[i].text == wanted) return int(i);
-  return -1;
+  return wanted == "input" && op.method ? 0 : -1;  // PyTorch's name for the self of functions
 }
 
 [[noreturn]] void unknown_keyword(const OpInfo& op, PyObject* name) {

@@ -131,7 +131,7 @@ template <class S, class T, class O> struct Blocked {
   // f32 and f64 rows are read where they lie; columns only where that stays within a few cache sets' reach (measured: packing
   // wins from a distance of 4 KiB on).
   bool in_place() const {
-    return sizeof(S) == sizeof(T) && (t.a_col == 1 || (t.a_row == 1 && t.a_col * int64_t(sizeof(T)) <= 2048 && t.a_col > 0));
+    return sizeof(S) == sizeof(T) && (t.a_col == 1 || (t.a_row == 1 && t.a_col * int64_t(sizeof(T)) <= 1024 && t.a_col > 0));
   }
   void row_block(int64_t i, int64_t m, int64_t k0, int64_t depth) {
     T* pa = scratch + at.a;

@@ -13,8 +13,9 @@ namespace {
 constexpr int64_t kSerialWork = 64 * 64 * 64;  // below it a second thread costs more than it brings
 constexpr int64_t kTileWork = 4 << 20;         // multiply-adds worth a tile of their own (about 40 microseconds in f32)
 constexpr int64_t kMaxTileCols = 384, kMaxTileRows = 512;
-constexpr int64_t kMaxPacked = 1 << 19;  // elements: 2 MiB of workspace
-constexpr int64_t kPartDepth = 1024, kMaxParts = 64;
+constexpr int64_t kMaxPacked = 1 << 20;  // elements: 4 MiB of workspace
+constexpr int64_t kPartDepth = 512, kShallowPart = 192, kMaxParts = 64;
+constexpr int64_t kMaxPart = 1 << 20;  // elements of all partial sums: 4 MiB of workspace
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t to) { return ceil_div(a, to) * to; }
@@ -93,14 +94,21 @@ void cut_blocks(GemmPlan& plan) {
   plan.tn = std::min(plan.n, round_up(ceil_div(plan.n, tiles_n), cols));
 }
 
-// Few tiles and a long k: parts of k become tiles too.
+// A long k under a small c: parts of k become the tiles, whose sums are added in a fixed tree. Each element of a and b is
+// packed once, where tiles of c would do it several times (384 x 384 x 2048: 20 % of the time).
 void cut_depth(GemmPlan& plan) {
   plan.tk = plan.k;
-  const int64_t tiles = plan.tiles() * plan.batch;
-  if (tiles >= 4 || plan.k < 2 * kPartDepth || plan.m * plan.n * plan.k <= kSerialWork) return;
-  const int64_t depth = std::max({kPartDepth, (kSerialWork / 2) / (plan.tm * plan.tn), ceil_div(plan.k, kMaxParts)});
-  plan.parts = ceil_div(plan.k, round_up(depth, 64));
-  plan.tk = round_up(ceil_div(plan.k, plan.parts), 64);
+  const int64_t size = plan.m * plan.n, work = size * plan.k;
+  if (work * plan.batch <= kSerialWork) return;
+  const bool few_tiles = plan.tiles() * plan.batch < 4 && plan.k >= 2 * kPartDepth;
+  const bool small_c = plan.path == GemmPath::blocked && plan.batch == 1 && plan.k >= 4 * kShallowPart &&
+                       size <= kMaxPart / 4 && plan.k >= (size <= kMaxPart / 16 ? 4 * kShallowPart : 4 * kPartDepth);
+  if (!few_tiles && !small_c) return;
+  if (small_c) plan.tm = plan.m, plan.tn = plan.n, plan.tiles_m = plan.tiles_n = 1;
+  const int64_t depth = plan.k >= 4 * kPartDepth ? kPartDepth : kShallowPart;
+  const int64_t most = std::clamp<int64_t>(kMaxPart / size, 4, kMaxParts);
+  const int64_t parts = std::clamp<int64_t>(plan.k / std::max(depth, kSerialWork / 2 / size), 2, most);
+  plan.tk = round_up(ceil_div(plan.k, parts), 64);
   plan.parts = ceil_div(plan.k, plan.tk);
 }
 

@@ -135,6 +135,27 @@ TEST(AdamwKernel, EightBitStatesStayCloseToFloat) {
   }
 }
 
+// bitsandbytes' own criterion: parameters are brought together after every step, and each step differs by less than 6e-5 (lr
+// 1e-3).
+TEST(AdamwKernel, EightBitStepsStayCloseToFloat) {
+  const int64_t n = 1024 * 32;
+  Numbers numbers(7);
+  Parameter wide(f32, numbers.normals(n, 0.1), false), small(f32, Values(n, 0.0), true);
+  double worst = 0;
+  for (int t = 1; t <= 50; t++) {
+    small.p.bytes = wide.p.bytes;
+    const Array grad(f32, numbers.normals(n, 0.01));
+    wide.step(grad, at_step(t));
+    small.step(grad, at_step(t));
+    const Values a = wide.p.values(), b = small.p.values();
+    double difference = 0;
+    for (int64_t i = 0; i < n; i++) difference += std::abs(a[i] - b[i]) / static_cast<double>(n);
+    worst = std::max(worst, difference);
+  }
+  EXPECT_GT(worst, 1e-7);
+  EXPECT_LT(worst, 6e-5);
+}
+
 // One step from zero states by the definition: every 256 elements are scaled by their own absmax.
 TEST(AdamwKernel, EightBitBlocksHaveTheirOwnScale) {
   const int64_t n = 256 * 3 + 10;

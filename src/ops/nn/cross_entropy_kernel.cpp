@@ -27,7 +27,7 @@ template <class T> T log_sum_exp(RowTiles<T> x, int64_t n, bool smooth, double& 
     const T* from = x.read(i, count);
     const T block = largest(from, count);
     if (block > most) {
-      total *= scalar_exp(most - block);
+      if (total != 0) total *= scalar_exp(most - block);
       most = block;
     }
     const T shift = most == -kInf ? T(0) : most;

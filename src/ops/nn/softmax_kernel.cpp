@@ -66,10 +66,14 @@ template <class T> void backward_row(Source y, Source dy, Target dx, int64_t row
     total += sum[0];
   });
   const V shift(static_cast<T>(total));
+  const int64_t ahead = next_row(n);
   for_blocks(n, [&](int64_t i, int64_t count) {
     const T *p = ys.read(i, count), *d = dys.read(i, count);
     T* to = open_tile(dx, row + i, out);
     for_vectors<T>(count, [&](auto access, int64_t j) {
+      __builtin_prefetch(p + j + ahead);
+      __builtin_prefetch(d + j + ahead);
+      __builtin_prefetch(to + j + ahead, 1);
       const V value = access.load(p + j), grad = access.load(d + j);
       access.store(to + j, log ? grad - exp(value) * shift : value * (grad - shift));
     });

@@ -1,0 +1,100 @@
+// Scaled formats as ordinary dtypes: conversion, transposes, products and their gradients, slices, at a ragged shape.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "dyadic/autograd.h"
+#include "dyadic/io.h"
+#include "dyadic/ops.h"
+
+namespace dyadic::inline v1 {
+namespace {
+
+const char* const kFormats[] = {"nf4", "nf4(block=64)", "fp4", "i4(group=32)", "i8(row)", "dynamic8"};
+
+class Scaled : public testing::TestWithParam<const char*> {
+ protected:
+  DType dtype = DType::parse(GetParam());
+  Tensor dense = (manual_seed(7), randn({65, 100}));
+  Tensor w = dense.to(dtype);
+};
+
+double largest_difference(const Tensor& a, const Tensor& b) { return amax(abs(sub(a.to(f64), b.to(f64)))).item(); }
+std::string error_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) { return e.what(); }
+  return "";
+}
+
+TEST_P(Scaled, RoundTripIsClose) {
+  EXPECT_EQ(w.dtype(), dtype);
+  EXPECT_EQ(w.sizes().vec(), (std::vector<int64_t>{65, 100}));
+  EXPECT_LT(w.nbytes(), dense.nbytes() / 3);
+  double error = std::sqrt(mean(square(sub(w.to(f32), dense))).item());
+  EXPECT_GT(error, 0);
+  EXPECT_LT(error, dtype.bits() > 4 ? 0.02 : 0.2);
+}
+
+TEST_P(Scaled, TransposeAndSlicesReadTheSameValues) {
+  Tensor plain = w.to(f32);
+  EXPECT_EQ(largest_difference(w.t().to(f32), plain.t()), 0);
+  EXPECT_TRUE(w.t().dtype() == dtype);
+  if (dtype.name().find("group") != std::string::npos || dtype.name().find("row") != std::string::npos) {
+    EXPECT_EQ(largest_difference(slice(w, 0, 3, 40).to(f32), slice(plain, 0, 3, 40)), 0);
+    EXPECT_EQ(largest_difference(select(w, 0, 64).to(f32), select(plain, 0, 64)), 0);
+  }
+}
+
+TEST_P(Scaled, ACutBlockIsRefusedWithTheWayOut) {
+  std::string text = error_of([&] { slice(w, 1, 1, 50); });
+  EXPECT_NE(text.find("a block would be cut"), std::string::npos) << text;
+  EXPECT_NE(text.find(".to(f32)"), std::string::npos) << text;
+}
+
+TEST_P(Scaled, ProductAndItsGradientEqualThoseOfTheDecodedValues) {
+  Tensor x = randn({7, 100}).requires_grad_(), x2 = x.detach().clone().requires_grad_();
+  Tensor y = matmul(x, w.t()), y2 = matmul(x2, w.to(f32).t());
+  EXPECT_EQ(y.dtype(), f32);
+  EXPECT_EQ(largest_difference(y, y2), 0);
+  Tensor g = randn({7, 65});
+  y.backward(g);
+  y2.backward(g);
+  EXPECT_EQ(largest_difference(x.grad(), x2.grad()), 0);
+  EXPECT_EQ(largest_difference(linear(x.detach(), w), linear(x.detach(), w.to(f32))), 0);
+}
+
+TEST_P(Scaled, NeverWinsPromotionAndAsksForNoGradient) {
+  EXPECT_EQ((w + w).dtype(), f32);
+  EXPECT_EQ((w + dense.to(bf16)).dtype(), bf16);
+  EXPECT_EQ((w * 2).dtype(), f32);
+  std::string text = error_of([&] { Tensor(w).requires_grad_(); });
+  EXPECT_NE(text.find("QAT"), std::string::npos) << text;
+  EXPECT_NE(text.find("LoRA"), std::string::npos) << text;
+}
+
+TEST_P(Scaled, SavesAndLoadsTheSameBits) {
+  std::string path = testing::TempDir() + "scaled.safetensors";
+  io::save_safetensors(path, {{"w", w}});
+  io::SafeTensors f = io::load_safetensors(path);
+  ASSERT_EQ(f.tensors.size(), 1u);
+  EXPECT_EQ(f.tensors[0].second.dtype(), dtype);
+  EXPECT_EQ(largest_difference(f.tensors[0].second.to(f32), w.to(f32)), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, Scaled, testing::ValuesIn(kFormats), [](const auto& p) {
+  std::string name = p.param;
+  for (char& c : name)
+    if (!isalnum(c)) c = '_';
+  return name;
+});
+
+TEST(ScaledBlocks, WholeBlocksSliceAlongTheBlockAxis) {
+  manual_seed(1);
+  Tensor w = randn({4, 128}).to(DType::parse("i4(group=32)"));
+  EXPECT_EQ(largest_difference(slice(w, 1, 32, 96).to(f32), slice(w.to(f32), 1, 32, 96)), 0);
+  EXPECT_THROW(slice(w, 1, 16, 96), ValueError);
+}
+
+}  // namespace
+}  // namespace dyadic::inline v1
