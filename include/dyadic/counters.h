@@ -10,7 +10,7 @@ namespace dyadic::inline v1 {
 
 struct OpCount {
   std::string op;
-  DType dtype;  // of the widest floating input as the kernel saw it; the output's where there is none
+  DType dtype;  // of the first floating input as the kernel saw it; the output's where there is none
   int64_t calls = 0;
   double flops = 0, bytes = 0;  // bytes read and written, each tensor once
 };

@@ -42,6 +42,7 @@ class AdamW {
   std::vector<ParamGroup>& groups() { return groups_; }
   const UpdateMeter& updates() const { return meter_; }
   void clear_updates() { meter_ = {}; }
+  void set_updates(UpdateMeter m) { meter_ = m; }  // of a run that is resumed
 
   // By parameter name: "exp_avg.<name>", "exp_avg_sq.<name>"; `step` beside them.
   nn::NamedTensors state_dict();

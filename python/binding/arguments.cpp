@@ -9,7 +9,13 @@ namespace {
 bool is_int(PyObject* o) { return PyLong_Check(o) ? !PyBool_Check(o) : PyIndex_Check(o) && !is_tensor(o); }
 
 int64_t read_int(PyObject* o) {
-  long long v = PyLong_CheckExact(o) ? PyLong_AsLongLong(o) : PyLong_AsLongLong(nb::steal(PyNumber_Index(o)).ptr());
+  nb::object index;
+  if (!PyLong_CheckExact(o)) {
+    index = nb::steal(PyNumber_Index(o));
+    if (!index.is_valid()) throw PythonError();
+    o = index.ptr();
+  }
+  long long v = PyLong_AsLongLong(o);
   if (v == -1 && PyErr_Occurred()) throw PythonError();
   return v;
 }

@@ -43,13 +43,12 @@ class Reader {
   }
 
  private:
-  // A 0-d tensor is a number here; a larger one is read like the list of its rows.
-  static bool is_list(PyObject* o) { return is_tensor(o) ? tensor_of(o).dim() > 0 : is_sequence(o) && !PyFloat_Check(o); }
+  static bool is_list(PyObject* o) { return !is_tensor(o) && is_sequence(o); }
   void number(PyObject* o) {
     std::optional<Scalar> s;
     DType brings;
     if (is_tensor(o)) {
-      DY_CHECK_AS(ValueError, tensor_of(o).dim() == 0, "tensor: the lists are ragged: {} stands where a number is expected",
+      DY_CHECK_AS(ValueError, tensor_of(o).dim() == 0, "tensor: a list holds tensors that are not 0-d: here is {}; use stack or cat",
                   describe(tensor_of(o)));
       s = tensor_of(o).item_scalar();
       brings = tensor_of(o).dtype();

@@ -18,7 +18,12 @@ constexpr Pair kPairs[] = {{f64, {kFloat, 64, 1}},    {f32, {kFloat, 32, 1}}, {f
                            {i64, {kInt, 64, 1}},      {i32, {kInt, 32, 1}},   {i16, {kInt, 16, 1}},   {i8, {kInt, 8, 1}},
                            {u8, {kUInt, 8, 1}},       {boolean, {kBool, 8, 1}}};
 
+// stream, max_version and dl_device are hints of the protocol that change nothing here: the unversioned capsule is always legal.
 nb::object export_capsule(nb::handle self, nb::kwargs options) {
+  if (options.contains("copy") && nb::handle(options["copy"]).ptr() == Py_True) {
+    nb::object copy = nb::steal(wrap(tensor_of(self.ptr()).clone()));
+    return export_capsule(copy, nb::kwargs());
+  }
   const Tensor& t = tensor_of(self.ptr());
   const TensorImpl& i = *t.impl();
   DY_CHECK_AS(TypeError, !t.requires_grad(), "__dlpack__: the tensor requires grad; detach() it first: self is {}", describe(t));
@@ -28,7 +33,7 @@ nb::object export_capsule(nb::handle self, nb::kwargs options) {
       size_t sizes[kMaxDims];
       for (int d = 0; d < i.ndim; ++d) sizes[d] = size_t(i.sizes[d]);
       Foreign a(i.data(), i.ndim, sizes, self, i.strides, p.theirs);
-      return nb::cast(a).attr("__dlpack__")(**options);
+      return nb::cast(a);
     }
   fail<TypeError>("__dlpack__: DLPack has no such dtype: self is {}; convert it first", describe(t));
 }

@@ -84,6 +84,7 @@ nn::NamedTensors read_params(nb::handle params, size_t& count) {
 std::vector<ParamGroup> read_groups(nb::object params, const AdamWOptions& options) {
   std::vector<ParamGroup> groups;
   size_t count = 0;
+  DY_CHECK_AS(TypeError, !is_tensor(params.ptr()), "AdamW: params is a Tensor; it takes a list of them");
   nb::list all(params);
   DY_CHECK_AS(ValueError, nb::len(all) > 0, "AdamW: the list of parameters is empty");
   if (!PyDict_Check(all[0].ptr())) {

@@ -36,7 +36,7 @@ void count_call(Op id, const OpDef& op, const Call& call) {
     DType d = t.dtype();
     bytes += double(t.nbytes());
     if (d.is_scaled()) d = f32;  // what the kernel computes in
-    if (d.is_floating_point() && !(t.impl()->flags & kNumber)) seen = seen ? promote_types(seen, d) : d;
+    if (d.is_floating_point() && !(t.impl()->flags & kNumber)) seen = seen ? seen : d;
   });
   double outputs = 0;
   for (int i = 0; i < call.nout; ++i)

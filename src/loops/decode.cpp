@@ -27,7 +27,7 @@ Tensor decode_scaled(const Tensor& t) {
 void read_values(const Tensor& t, void* out) {
   Tensor source = t.dtype().is_scaled() ? decode_scaled(t) : t;
   DType to{&compute_format(source.dtype().format()->compute())};
-  Tensor target = make_foreign(out, t.sizes(), to, [](void*) {}, nullptr, Category::temporary);
+  Tensor target = make_over(out, t.sizes(), to);
   copy_elements(target, source);
 }
 

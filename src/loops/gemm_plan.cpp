@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kSerialWork = 64 * 64 * 64;  // below it a second thread costs more than it brings
 constexpr int64_t kTileWork = 4 << 20;         // multiply-adds worth a tile of their own (about 40 microseconds in f32)
 constexpr int64_t kMaxTileCols = 384, kMaxTileRows = 512;
+constexpr int64_t kSharedWork = 64 << 20;
 constexpr int64_t kMaxPacked = 1 << 20;  // elements: 4 MiB of workspace
 constexpr int64_t kPartDepth = 512, kShallowPart = 192, kMaxParts = 64;
 constexpr int64_t kMaxPart = 1 << 20;  // elements of all partial sums: 4 MiB of workspace
@@ -60,7 +61,10 @@ void cut_few(GemmPlan& plan) {
   plan.tn = std::min(plan.n, round_up(ceil_div(plan.n, tiles), 64));
 }
 
-bool shares_packed(const GemmPlan& plan) { return plan.batch == 1 && plan.n * plan.k <= kMaxPacked; }
+// Packing b in a step of its own, before all tiles: the second meeting of the threads has to be worth it.
+bool shares_packed(const GemmPlan& plan) {
+  return plan.batch == 1 && plan.n * plan.k <= kMaxPacked && plan.m * plan.n * plan.k >= kSharedWork;
+}
 
 // Cycles of packing for each multiply-add of a tile, relative: an element of b costs 4 when transposed and 2 else, nothing when
 // all tiles share it; one of a 1, next to nothing when its rows are read in place.
@@ -101,8 +105,10 @@ void cut_depth(GemmPlan& plan) {
   const int64_t size = plan.m * plan.n, work = size * plan.k;
   if (work * plan.batch <= kSerialWork) return;
   const bool few_tiles = plan.tiles() * plan.batch < 4 && plan.k >= 2 * kPartDepth;
-  const bool small_c = plan.path == GemmPath::blocked && plan.batch == 1 && plan.k >= 4 * kShallowPart &&
-                       size <= kMaxPart / 4 && plan.k >= (size <= kMaxPart / 16 ? 4 * kShallowPart : 4 * kPartDepth);
+  // Measured: below and above these sizes of c adding the parts costs more than packing twice.
+  const int64_t enough = size <= 32 << 10 ? 8 * kPartDepth : size <= 64 << 10 ? 4 * kShallowPart : 4 * kPartDepth;
+  const bool small_c = plan.path == GemmPath::blocked && plan.batch == 1 && size <= 160 << 10 && plan.k >= enough &&
+                       std::min(plan.m, plan.n) >= (size <= 32 << 10 ? 16 : 128);
   if (!few_tiles && !small_c) return;
   if (small_c) plan.tm = plan.m, plan.tn = plan.n, plan.tiles_m = plan.tiles_n = 1;
   const int64_t depth = plan.k >= 4 * kPartDepth ? kPartDepth : kShallowPart;

@@ -16,7 +16,7 @@ AttentionOut target(const Tensor& t) { return {t.impl()->data(), t.stride(0), t.
 
 // A dense f32 tensor in the workspace, with the values of t if `load`.
 Tensor stage(const Tensor& t, char*& workspace, bool load) {
-  Tensor s = make_foreign(workspace, t.sizes(), f32, [](void*) {}, nullptr, Category::temporary);
+  Tensor s = make_over(workspace, t.sizes(), f32);
   workspace += padded(t.numel() * 4);
   if (load) copy_elements(s, t);
   return s;

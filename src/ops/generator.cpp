@@ -33,7 +33,7 @@ void draw(Call& c, void (*fill32)(uint64_t, uint64_t, int64_t, float*), void (*f
   if (out.dtype() == f64) return fill64(d.seed, d.stream, out.numel(), out.data<double>());
   auto* target = out.dtype() == f32 ? out.data<float>() : static_cast<float*>(c.workspace);
   fill32(d.seed, d.stream, out.numel(), target);
-  if (out.dtype() != f32) assign(out, make_foreign(target, out.sizes(), f32, [](void*) {}, nullptr, Category::temporary));
+  if (out.dtype() != f32) assign(out, make_over(target, out.sizes(), f32));
 }
 
 }  // namespace ops

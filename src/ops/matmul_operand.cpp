@@ -27,7 +27,7 @@ MatrixOperand matrix_operand(const Tensor& t, DType type, bool dense) {
 
 const char* load_operand(const Tensor& t, const MatrixOperand& m, char* workspace) {
   if (!m.copied) return t.impl()->data();
-  copy_elements(make_foreign(workspace, t.sizes(), m.type, [](void*) {}, nullptr, Category::temporary), t);
+  copy_elements(make_over(workspace, t.sizes(), m.type), t);
   return workspace;
 }
 

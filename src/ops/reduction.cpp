@@ -88,7 +88,7 @@ void run_reduction(Call& c, ReduceOp op) {
   if (p.copy) {
     int64_t sizes[kMaxDims], strides[kMaxDims];
     for (int d = 0; d < i.ndim; ++d) sizes[d] = i.sizes[p.order[d]], strides[d] = i.strides[p.order[d]];
-    Tensor dense = make_foreign(workspace, {sizes, i.ndim}, t.dtype(), [](void*) {}, nullptr, Category::temporary);
+    Tensor dense = make_over(workspace, {sizes, i.ndim}, t.dtype());
     copy_elements(dense, make_view(t, {sizes, i.ndim}, {strides, i.ndim}, i.offset));
     data = workspace;
     workspace += copy_bytes(c);

@@ -8,7 +8,7 @@
 
 namespace dyadic::inline v1::optim {
 
-Tensor GradScaler::scale(const Tensor& loss) const { return enabled_ ? mul(loss, scale_) : loss; }
+Tensor GradScaler::scale(const Tensor& loss) const { return enabled_ ? mul(loss, full({}, scale_, loss.dtype(), loss.device())) : loss; }
 
 void GradScaler::unscale_(AdamW& optimizer) {
   if (!enabled_) return;

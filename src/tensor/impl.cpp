@@ -124,35 +124,41 @@ Tensor make_tensor(IntList sizes, DType dtype, Device device) {
   return Tensor::adopt(t);
 }
 
-Tensor make_foreign(void* data, IntList sizes, DType dtype, void (*free)(void*), void* context, Category category) {
-  int64_t bytes = checked_numel("from_buffer", sizes) * dtype.itemsize();
-  Tensor t;
-  {
-    CategoryScope scope(category);
-    t = make_tensor({0}, dtype, cpu);
-  }
-  TensorImpl& i = *t.impl();
+namespace {
+
+Tensor over_memory(void* data, IntList sizes, DType dtype, int64_t charged, Category category, void (*free)(void*), void* context) {
   constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
+  if (charged) ledger_add(cpu, category, t_module, charged);
   auto* s = new (pool_allocate(size_t(kHeader))) Storage;
-  ledger_add(cpu, category, t_module, bytes);
   s->category = category;
   s->module = t_module;
   s->device = cpu;
-  s->bytes = s->charged = bytes;
+  s->bytes = checked_numel("from_buffer", sizes) * dtype.itemsize();
+  s->charged = charged;
   s->data = data;
   s->free_foreign = free;
   s->foreign = context;
-  release(i.storage);
-  i.storage = s;
-  i.ndim = uint8_t(sizes.size());
+  TensorImpl* t = new_impl();
+  t->storage = s;
+  t->dtype = dtype;
+  t->ndim = uint8_t(sizes.size());
   int64_t stride = 1;
-  for (int d = i.ndim - 1; d >= 0; --d) {
-    i.sizes[d] = sizes[size_t(d)];
-    i.strides[d] = stride;
+  for (int d = t->ndim - 1; d >= 0; --d) {
+    t->sizes[d] = sizes[size_t(d)];
+    t->strides[d] = stride;
     stride *= sizes[size_t(d)] > 0 ? sizes[size_t(d)] : 1;
   }
-  set_flags(i);
-  return t;
+  set_flags(*t);
+  return Tensor::adopt(t);
+}
+
+}  // namespace
+
+Tensor make_foreign(void* data, IntList sizes, DType dtype, void (*free)(void*), void* context, Category category) {
+  return over_memory(data, sizes, dtype, checked_numel("from_buffer", sizes) * dtype.itemsize(), category, free, context);
+}
+Tensor make_over(void* data, IntList sizes, DType dtype) {
+  return over_memory(data, sizes, dtype, 0, Category::temporary, [](void*) {}, nullptr);
 }
 
 namespace {

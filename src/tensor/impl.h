@@ -71,6 +71,9 @@ Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t off
 Tensor make_foreign(void* data, IntList sizes, DType dtype, void (*release)(void*), void* context,
                     Category category = Category::data);
 
+// A tensor over memory that the ledger counts already: a kernel's workspace. It must not outlive it.
+Tensor make_over(void* data, IntList sizes, DType dtype);
+
 int64_t checked_numel(const char* who, IntList sizes);  // ValueError on negative sizes and overflow
 void set_category(const Tensor& t, Category c);         // moves the whole storage in the ledger
 void set_flags(TensorImpl& t);                          // numel and contiguity from sizes and strides

@@ -1,6 +1,7 @@
 // Autograd's rules: accumulation, no_grad, detach, used graphs, overwritten values, deep chains.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "dyadic/autograd.h"

@@ -1,6 +1,8 @@
 // One training step of a transformer: what is predicted is what is allocated, and the bits do not depend on the threads.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/parallel.h"
 #include "dyadic/counters.h"
 #include "study/evaluate.h"

@@ -112,7 +112,7 @@ def test_function_describes_itself(name):
     assert known == wanted
     for (_, _, default), p in zip(parameters(record), inspect.signature(function).parameters.values()):
         assert default == (p.default is not inspect.Parameter.empty)
-    if record["method"] and inspect.ismethoddescriptor(getattr(dy.Tensor, name)):  # but those written by hand: `to`
+    if type(getattr(dy.Tensor, name, None)) is type(str.join):  # not the ones written by hand, such as `to`
         assert list(inspect.signature(getattr(dy.Tensor, name)).parameters)[0] == "self"
 
 

@@ -132,7 +132,7 @@ void forward(Call& c) {
       gemm(p.gemm, w);
     }
   if (!direct)
-    copy_elements(out, make_foreign(result, out.sizes(), p.gemm.c_dtype, [](void*) {}, nullptr, Category::temporary));
+    copy_elements(out, make_over(result, out.sizes(), p.gemm.c_dtype));
 }
 
 // dA = G B^T, dB = A^T G, batch dimensions that were broadcast are summed by the engine.

@@ -14,7 +14,7 @@ void forward(Call& c) {
   const Tensor &g = c.tensor(0), &x = c.tensor(1), &t = c.tensor(2), &lse = c.tensor(3);
   CrossEntropyShape s{x.size(0), x.size(1), c.integer(5), 0};
   const int64_t* targets = t.data<int64_t>();
-  Tensor own = make_foreign(c.workspace, g.sizes(), lse.dtype(), [](void*) {}, nullptr, Category::temporary);
+  Tensor own = make_over(c.workspace, g.sizes(), lse.dtype());
   assign(own, g);
   double scale = 1;
   if (c.integer(4) == 1) {

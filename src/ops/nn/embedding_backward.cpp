@@ -17,7 +17,7 @@ void forward(Call& c) {
   Tensor g = c.tensor(0);
   char* w = static_cast<char*>(c.workspace);
   if (!g.is_contiguous()) {
-    Tensor dense = make_foreign(w, g.sizes(), g.dtype(), [](void*) {}, nullptr, Category::temporary);
+    Tensor dense = make_over(w, g.sizes(), g.dtype());
     assign(dense, g);
     g = dense;
     w += dense_bytes(c);

@@ -1,0 +1,130 @@
+// Gradients: against differences, of themselves, in narrow types, through strides and in-place calls.
+#include "dyadic/autograd.h"
+#include "tests/op_suite/suite.h"
+
+namespace dyadic::op_suite {
+namespace {
+
+using Kind = Case::Kind;
+
+bool smooth(const Case& c) { return c.kind != Kind::ties && c.kind != Kind::special; }
+int64_t elements(const std::vector<Tensor>& tensors) {
+  int64_t n = 0;
+  for (const Tensor& t : tensors) n = std::max(n, t.numel());
+  return n;
+}
+bool any_float(const std::vector<Tensor>& tensors) {
+  for (const Tensor& t : tensors)
+    if (t.dtype().is_floating_point()) return true;
+  return false;
+}
+std::vector<Tensor> requiring_grad(std::vector<Tensor> inputs) {
+  for (Tensor& t : inputs)
+    if (t.dtype().is_floating_point()) t.requires_grad_();
+  return inputs;
+}
+// The outputs of a call that gradients flow from.
+std::vector<Tensor> roots(const Case& c, const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> out;
+  for (const Tensor& t : CallFrame(c.sample, inputs).run()) {
+    if (t.defined() && t.requires_grad()) out.push_back(t);
+    if (!skip_reason(c.sample.op, "second_output").empty()) break;
+  }
+  return out;
+}
+
+constexpr int64_t kMostElements = 150;  // differences cost a call per element
+
+void check_gradcheck(Op op, DType, Layout) {
+  for (const Case& c : cases(op)) {
+    std::vector<Tensor> inputs = make_inputs(c, f64);
+    if (!smooth(c) || elements(inputs) > kMostElements || !any_float(inputs) || run(c, inputs).failed()) continue;
+    SCOPED_TRACE(c.sample.line);
+    inputs = requiring_grad(inputs);
+    ASSERT_FALSE(roots(c, inputs).empty()) << "no result requires grad";
+    EXPECT_NO_THROW(gradcheck([&](const std::vector<Tensor>& x) { return roots(c, x); }, inputs));
+  }
+}
+
+// The gradient itself, as a function of inputs and incoming gradient, is differentiable.
+void check_double(Op op, DType, Layout) {
+  for (const Case& c : cases(op)) {
+    std::vector<Tensor> inputs = make_inputs(c, f64);
+    if (!smooth(c) || elements(inputs) > 30 || !any_float(inputs) || run(c, inputs).failed()) continue;
+    SCOPED_TRACE(c.sample.line);
+    inputs = requiring_grad(inputs);
+    const size_t n = inputs.size();
+    std::vector<Tensor> out = roots(c, inputs);
+    if (out.empty()) continue;  // gradcheck says so
+    for (const Tensor& t : out) inputs.push_back(randn(t.sizes(), f64).requires_grad_());
+    auto gradient = [&](const std::vector<Tensor>& x) {
+      std::vector<Tensor> call(x.begin(), x.begin() + int64_t(n)), seeds(x.begin() + int64_t(n), x.end()), wanted;
+      for (const Tensor& t : call)
+        if (t.requires_grad()) wanted.push_back(t);
+      return grad(roots(c, call), wanted, seeds, false, true, true);
+    };
+    EXPECT_NO_THROW(gradcheck(gradient, inputs, 1e-5, 1e-4, 1e-3));
+  }
+}
+
+// The gradient in a narrow type against the one in f64, and through other strides against the dense one, bit for bit.
+void check_grad(Op op, DType dtype, Layout layout) {
+  for (const Case& c : cases(op)) {
+    std::vector<Tensor> views = laid_out(make_inputs(c, dtype), layout),
+                        dense = each(views, [](const Tensor& t) { return t.clone(); });
+    if (!smooth(c) || !any_float(views) || run(c, views).failed()) continue;
+    SCOPED_TRACE(c.sample.line);
+    std::vector<Tensor> expected = gradients(c, layout == Layout::contiguous ? widened(c, dense) : dense),
+                        actual = gradients(c, views);
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < actual.size(); ++i) {
+      ASSERT_EQ(actual[i].defined(), expected[i].defined()) << "input " << i;
+      if (!actual[i].defined()) continue;
+      if (layout == Layout::contiguous)
+        EXPECT_TRUE(close(actual[i], expected[i], dtype == f32 ? 32 : 4)) << "input " << i;
+      else
+        EXPECT_TRUE(bits(actual[i]) == bits(expected[i])) << "input " << i << " " << close(actual[i], expected[i], 0).message();
+    }
+  }
+}
+
+// Gradients through name_ are those of the op, or backward says what was overwritten.
+void check_inplace_grad(Op op, DType, Layout) {
+  for (const Case& c : cases(op)) {
+    std::vector<Tensor> inputs = make_inputs(c, f64);
+    if (!smooth(c) || run(c, inputs).failed() || !(run(c, inputs).out[0].sizes() == inputs[0].sizes())) continue;
+    SCOPED_TRACE(c.sample.line);
+    std::vector<Tensor> expected = gradients(c, inputs), leaves = inputs, call;
+    for (Tensor& t : leaves) t = t.clone();
+    leaves = requiring_grad(leaves);
+    call = leaves;
+    call[0] = mul(leaves[0], 1.0);  // a leaf is not written to
+    ASSERT_EQ(run_inplace(c, call).error, "");
+    std::vector<double> g(static_cast<size_t>(call[0].numel()), 1.0);
+    try {
+      std::vector<Tensor> actual =
+          grad({&call[0], 1}, leaves, std::vector<Tensor>{ones(call[0].sizes(), f64)}, false, false, true);
+      std::vector<Tensor> twin = requiring_grad(each(inputs, [](const Tensor& t) { return t.clone(); }));
+      Tensor out = CallFrame(c.sample, twin).run()[0];
+      expected = grad({&out, 1}, twin, std::vector<Tensor>{ones(out.sizes(), f64)}, false, false, true);
+      for (size_t i = 0; i < actual.size(); ++i) EXPECT_TRUE(bits(actual[i]) == bits(expected[i])) << "input " << i;
+    } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find("overwritten"), std::string::npos) << e.what(); }
+  }
+}
+
+bool takes_grad(Op, const OpDef& def) { return differentiable(def); }
+bool inplace_grad(Op, const OpDef& def) { return def.inplace && differentiable(def); }
+const std::vector<Layout> kDense = {Layout::contiguous};
+
+[[maybe_unused]] const bool kAdded =
+    add_check({"gradcheck", {"f64"}, kDense, takes_grad, check_gradcheck}) &&
+    add_check({"double_backward", {"f64"}, kDense, takes_grad, check_double}) &&
+    add_check({"grad",
+               {"f32", "f16", "bf16"},
+               {Layout::contiguous, Layout::strided, Layout::transposed, Layout::expanded, Layout::offset},
+               takes_grad,
+               check_grad}) &&
+    add_check({"inplace_grad", {"f64"}, kDense, inplace_grad, check_inplace_grad});
+
+}  // namespace
+}  // namespace dyadic::op_suite

@@ -1,0 +1,238 @@
+// Inputs, layouts, comparing, registration.
+#include "tests/op_suite/suite.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "autograd/engine.h"
+#include "base/random.h"
+
+namespace dyadic::op_suite {
+namespace {
+
+std::vector<std::string>& names() {
+  static std::vector<std::string> all;
+  return all;
+}
+
+double eps_of(DType d) { return d.format()->def->eps; }
+
+// Values of one tensor argument in f64. Streams are told apart by the argument's place; all checks see the same values.
+std::vector<double> values(const Value& v, uint64_t stream, const OpDef& def, Case::Kind kind) {
+  int64_t n = 1;
+  for (int64_t s : v.shape) n *= s;
+  std::vector<double> x(static_cast<size_t>(n));
+  if (v.text == "randn")
+    random_normal(77, stream, n, x.data());
+  else
+    random_uniform(78, stream, n, x.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (v.text == "rand") x[i] = def.low + x[i] * (def.high - def.low);
+    if (v.text == "steps") x[i] = std::clamp(std::round((def.low + x[i] * (def.high - def.low)) * 2) / 2, def.low, def.high);
+    if (v.text == "mask") x[i] = x[i] < 0.5;
+    if (v.text == "zeros") x[i] = 0;
+    if (v.text == "ones") x[i] = 1;
+    if (v.text == "indices") x[i] = double((v.classes - 1 + 3 * int64_t(i)) % std::max<int64_t>(v.classes, 1));
+  }
+  constexpr double kSpecial[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 1.0, -1.0};
+  if (kind == Case::Kind::special)
+    for (size_t i = 0; i < x.size(); ++i)
+      if (i % 3 != stream % 3) x[i] = kSpecial[(i / (1 + stream * 6)) % 7];
+  return x;
+}
+
+Tensor make_input(const Value& v, uint64_t stream, const OpDef& def, Case::Kind kind, DType dtype) {
+  std::vector<double> x = values(v, stream, def, kind);
+  if (v.wide && dtype != f64) dtype = f32;
+  if (v.text == "mask") dtype = boolean;
+  if (v.text == "indices") dtype = i64;
+  if (dtype.is_integer() && v.text != "indices")
+    for (double& e : x) e = dtype == u8 ? std::abs(std::round(e)) : std::round(e);
+  if (dtype == boolean && v.text != "mask")
+    for (double& e : x) e = e > 0;
+  return from_data(x.data(), v.shape, f64).to(dtype);
+}
+
+}  // namespace
+
+const char* layout_name(Layout l) {
+  constexpr const char* kNames[] = {"contiguous", "strided", "transposed", "expanded", "offset"};
+  return kNames[int(l)];
+}
+
+std::vector<Tensor> make_inputs(const Case& c, DType dtype) {
+  std::vector<Tensor> out;
+  for (const Value* v : tensor_values(c.sample)) {
+    out.push_back(make_input(*v, out.size(), op_def(c.sample.op), c.kind, dtype));
+    DY_ASSERT(out.back().is_contiguous());
+  }
+  return out;
+}
+
+Tensor laid_out(const Tensor& t, Layout l) {
+  NoGrad guard;
+  const int64_t n = t.dim();
+  if (l == Layout::contiguous || n == 0) return t;
+  if (l == Layout::strided) {
+    std::vector<int64_t> sizes = t.sizes().vec();
+    for (int64_t& s : sizes) s = 2 * s + 1;
+    Tensor v = ones(sizes, t.dtype());
+    for (int64_t d = 0; d < n; ++d) v = slice(v, d, 1, 2 * t.size(d) + 1, 2);
+    v.copy_(t);
+    return v;
+  }
+  if (l == Layout::transposed) {
+    std::vector<int64_t> reversed;
+    for (int64_t d = n; d-- > 0;) reversed.push_back(d);
+    return t.permute(reversed).clone().permute(reversed);
+  }
+  if (l == Layout::expanded) return t.size(0) > 0 ? slice(t, 0, 0, 1).clone().expand(t.sizes()) : t;
+  Tensor room = zeros({t.numel() + 1}, t.dtype());
+  Tensor v = slice(room, 0, 1).view(t.sizes());
+  v.copy_(t);
+  return v;
+}
+std::vector<Tensor> laid_out(const std::vector<Tensor>& tensors, Layout l) {
+  std::vector<Tensor> out;
+  for (const Tensor& t : tensors) out.push_back(laid_out(t, l));
+  return out;
+}
+std::vector<Tensor> each(const std::vector<Tensor>& tensors, Tensor (*f)(const Tensor&)) {
+  std::vector<Tensor> out;
+  for (const Tensor& t : tensors) out.push_back(t.defined() ? f(t) : t);
+  return out;
+}
+
+Outcome run(const Case& c, const std::vector<Tensor>& inputs) {
+  try {
+    return {CallFrame(c.sample, inputs).run(), "", false};
+  } catch (const Error& e) { return {{}, e.what()}; }
+}
+Outcome run_inplace(const Case& c, const std::vector<Tensor>& inputs) {
+  try {
+    CallFrame(c.sample, inputs).run_inplace();
+    return {{inputs.at(0)}, ""};
+  } catch (const Error& e) { return {{}, e.what()}; }
+}
+
+std::vector<Tensor> gradients(const Case& c, const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> leaves = inputs, wanted;
+  for (Tensor& t : leaves)
+    if (t.dtype().is_floating_point()) {
+      const TensorImpl& i = *t.impl();
+      t = make_view(t, i.shape(), {i.strides, i.ndim}, i.offset);  // a leaf of its own with the same strides
+      wanted.push_back(t.requires_grad_());
+    }
+  std::vector<Tensor> out = CallFrame(c.sample, leaves).run(), roots, seeds;
+  for (size_t j = 0; j < out.size(); ++j) {
+    if (!out[j].defined() || !out[j].requires_grad()) continue;
+    if (j > 0 && !skip_reason(c.sample.op, "second_output").empty()) break;
+    std::vector<double> g(static_cast<size_t>(out[j].numel()));
+    random_normal(79, j, out[j].numel(), g.data());
+    roots.push_back(out[j]);
+    seeds.push_back(from_data(g.data(), out[j].sizes(), f64).to(out[j].dtype()));
+  }
+  if (roots.empty()) return {};
+  return grad(roots, wanted, seeds, false, false, true);
+}
+
+std::string bits(const Tensor& t) {
+  if (!t.defined()) return "undefined";
+  NoGrad guard;
+  Tensor dense = t.detach().contiguous();
+  std::string out = describe(t) + ":";
+  if (t.numel()) out.append(static_cast<const char*>(dense.data_ptr()), size_t(dense.nbytes()));
+  return out;
+}
+std::string bits(const std::vector<Tensor>& tensors) {
+  std::string out;
+  for (const Tensor& t : tensors) out += bits(t) + "|";
+  return out;
+}
+
+std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> out;
+  for (const Value* v : tensor_values(c.sample)) {
+    const Tensor& t = inputs[out.size()];
+    out.push_back(v->text == "mask" || v->text == "indices" ? t : t.to(f64));
+  }
+  return out;
+}
+
+::testing::AssertionResult close(const Tensor& actual, const Tensor& expected, double ulps) {
+  if (!(actual.sizes() == expected.sizes()))
+    return ::testing::AssertionFailure() << describe(actual) << " where " << describe(expected) << " was expected";
+  const bool wraps = actual.dtype().is_integer() && expected.dtype().is_floating_point();
+  std::vector<double> a = actual.to_vector(),
+                      e = wraps ? expected.to(i64).to(actual.dtype()).to_vector() : expected.to_vector();
+  if (actual.dtype() == boolean)
+    for (double& v : e) v = v != 0;
+  double largest = 0;
+  for (double v : e)
+    if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
+  const bool real = actual.dtype().is_floating_point();
+  const double eps = real ? ulps * eps_of(actual.dtype()) : 0, max = real ? actual.dtype().format()->def->max : INFINITY;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) && std::isnan(e[i])) continue;
+    if (a[i] == e[i] || (std::isinf(a[i]) && std::abs(e[i]) > max && (a[i] > 0) == (e[i] > 0))) continue;
+    if (std::isfinite(a[i]) && std::isfinite(e[i]) && std::abs(a[i] - e[i]) <= eps * (std::abs(e[i]) + largest)) continue;
+    return ::testing::AssertionFailure() << "element " << i << " of " << describe(actual) << " is " << a[i] << ", expected "
+                                         << e[i] << " (off by "
+                                         << std::abs(a[i] - e[i]) / (eps / ulps * (std::abs(e[i]) + largest)) << " of " << ulps
+                                         << ")";
+  }
+  return ::testing::AssertionSuccess();
+}
+
+bool differentiable(const OpDef& op) {
+  if (op.kind == OpKind::composite) return true;
+  for (int k = 0; k < op.pw.inputs; ++k)
+    if (op.pw.grad[k][0]) return true;
+  return op.backward != nullptr;
+}
+
+std::string skip_reason(Op op, std::string_view check) {
+  for (const std::string& line : lines_of(op_def(op).skip))
+    if (size_t colon = line.find(": "); colon != line.npos && std::string_view(line).substr(0, colon) == check)
+      return line.substr(colon + 2);
+  return "";
+}
+
+const std::vector<std::string>& check_names() { return names(); }
+
+namespace {
+
+class CheckTest : public ::testing::Test {
+  Check check_;
+  Op op_;
+  std::string dtype_, skip_;
+  Layout layout_;
+
+ public:
+  CheckTest(Check check, Op op, std::string dtype, Layout layout, std::string skip)
+      : check_(std::move(check)), op_(op), dtype_(std::move(dtype)), skip_(std::move(skip)), layout_(layout) {}
+  void TestBody() override {
+    if (!skip_.empty()) GTEST_SKIP() << skip_;
+    check_.body(op_, DType::parse(dtype_), layout_);
+  }
+};
+
+}  // namespace
+
+bool add_check(const Check& check) {
+  names().emplace_back(check.name);
+  for (int i = 0; i < kOpCount; ++i) {
+    const Op op = Op(i);
+    if (!check.applies(op, op_def(op))) continue;
+    const std::string skip = skip_reason(op, check.name);
+    for (const char* dtype : check.dtypes)
+      for (Layout layout : check.layouts) {
+        const std::string name = fmt::format("{}/{}/{}/{}", op_name(op), dtype, layout_name(layout), check.name);
+        ::testing::RegisterTest("op_suite", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                                [=]() -> CheckTest* { return new CheckTest(check, op, dtype, layout, skip); });
+      }
+  }
+  return true;
+}
+
+}  // namespace dyadic::op_suite

@@ -1,0 +1,140 @@
+// Values: against the same op in f64, rounding, strides, broadcasting, in place.
+#include "tests/op_suite/suite.h"
+
+namespace dyadic::op_suite {
+namespace {
+
+using Kind = Case::Kind;
+const std::vector<Layout> kDense = {Layout::contiguous};
+const std::vector<Layout> kOther = {Layout::strided, Layout::transposed, Layout::expanded, Layout::offset};
+const std::vector<const char*> kAllTypes = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"};
+
+bool has_tensors(Op op, const OpDef&) {
+  for (const Parameter& p : signature(op).parameters)
+    if (p.type.starts_with("Tensor")) return true;
+  return false;
+}
+
+// Measured in eps of the result's dtype, relative to the result's largest value: pointwise results of narrow types are rounded
+// once, f32 ones carry the error of its functions; sums and products of matrices that of their additions; compositions round
+// at every step.
+double allowance(const OpDef& def, DType d) {
+  const bool narrow = d == f16 || d == bf16;
+  if (def.kind == OpKind::pointwise) return narrow ? 0.55 : 4;
+  if (def.kind == OpKind::composite) return narrow ? 4 : 16;
+  return narrow ? 1 : 16;
+}
+
+// An op may refuse a dtype that is no float, by name; never a float. What f64 refuses, all refuse.
+void check_values(Op op, DType dtype, Layout) {
+  NoGrad guard;
+  for (const Case& c : cases(op)) {
+    SCOPED_TRACE(c.sample.line);
+    std::vector<Tensor> inputs = make_inputs(c, dtype);
+    const std::string before = bits(inputs);
+    Outcome actual = run(c, inputs), expected = run(c, widened(c, inputs));
+    EXPECT_EQ(bits(inputs), before) << "the call wrote to its inputs";
+    if (!dtype.is_floating_point() && actual.type_error) continue;
+    ASSERT_EQ(actual.failed(), expected.failed()) << actual.error << expected.error;
+    if (actual.failed() || op_def(op).random) continue;
+    for (size_t j = 0; j < actual.out.size(); ++j) {
+      ASSERT_EQ(actual.out[j].defined(), expected.out[j].defined());
+      if (!actual.out[j].defined()) continue;
+      EXPECT_TRUE(close(actual.out[j], expected.out[j], allowance(op_def(op), dtype))) << "output " << j;
+    }
+  }
+}
+
+// f16 and bf16 are decoded to f32, computed, and rounded once: the very bits of the f32 result rounded.
+void check_rounding(Op op, DType dtype, Layout) {
+  NoGrad guard;
+  for (const Case& c : cases(op)) {
+    SCOPED_TRACE(c.sample.line);
+    std::vector<Tensor> inputs = make_inputs(c, dtype), in_f32;
+    for (const Tensor& t : inputs) in_f32.push_back(t.dtype() == dtype ? t.to(f32) : t);
+    Outcome narrow = run(c, inputs), wide = run(c, in_f32);
+    ASSERT_EQ(narrow.failed(), wide.failed()) << narrow.error << wide.error;
+    if (narrow.failed()) continue;
+    const Tensor &a = narrow.out[0], e = wide.out[0].to(a.dtype());
+    EXPECT_TRUE(close(a, e, 0));
+  }
+}
+
+// Strides and addresses decide how a result is computed, never what it is.
+void check_layout(Op op, DType dtype, Layout layout) {
+  NoGrad guard;
+  for (const Case& c : cases(op)) {
+    SCOPED_TRACE(c.sample.line);
+    std::vector<Tensor> views = laid_out(make_inputs(c, dtype), layout),
+                        dense = each(views, [](const Tensor& t) { return t.clone(); });
+    Outcome expected = run(c, dense), actual = run(c, views);
+    // A kernel may ask for dense inputs, in words, never take them for dense.
+    if (actual.error.find("contiguous") != std::string::npos) continue;
+    if (actual.error.find("the strides do not allow it") != std::string::npos) continue;  // view
+    ASSERT_EQ(actual.failed(), expected.failed()) << actual.error << expected.error;
+    if (expected.failed()) continue;
+    EXPECT_TRUE(bits(actual.out) == bits(expected.out)) << close(actual.out[0], expected.out[0], 0).message();
+  }
+}
+
+// A call on tensors of several shapes is the call on all of them expanded.
+void check_broadcast(Op op, DType dtype, Layout) {
+  NoGrad guard;
+  for (const Case& c : cases(op)) {
+    if (c.kind != Kind::broadcast && c.kind != Kind::empty) continue;
+    SCOPED_TRACE(c.sample.line);
+    std::vector<Tensor> inputs = make_inputs(c, dtype);
+    Outcome actual = run(c, inputs);
+    if (actual.type_error && !dtype.is_floating_point()) continue;
+    ASSERT_FALSE(actual.failed()) << actual.error;
+    std::vector<Tensor> expanded;
+    for (const Tensor& t : inputs) expanded.push_back(t.expand(actual.out[0].sizes()).clone());
+    Outcome expected = run(c, expanded);
+    ASSERT_FALSE(expected.failed()) << expected.error;
+    EXPECT_TRUE(bits(actual.out) == bits(expected.out)) << close(actual.out[0], expected.out[0], 0).message();
+  }
+}
+
+// name_ writes the out-of-place result into its first argument, whatever its strides, and says so to the version counter; where
+// the result does not fit, it writes nothing.
+void check_inplace(Op op, DType dtype, Layout layout) {
+  NoGrad guard;
+  for (const Case& c : cases(op)) {
+    SCOPED_TRACE(c.sample.line);
+    std::vector<Tensor> inputs = make_inputs(c, dtype), views = inputs;
+    for (Tensor& t : views) t = t.clone();
+    views[0] = laid_out(views[0].clone(), layout);
+    if (layout == Layout::expanded) continue;  // one element under many: not to be written to
+    const std::string before = bits(views);
+    const uint32_t version = views[0].version();
+    Outcome expected = run(c, inputs), actual = run_inplace(c, views);
+    const bool fits =
+        !expected.failed() && expected.out[0].sizes() == inputs[0].sizes() && expected.out[0].dtype() == inputs[0].dtype();
+    if (actual.failed()) {
+      EXPECT_FALSE(fits) << actual.error;
+      EXPECT_EQ(bits(views), before) << "a call that failed wrote";
+      continue;
+    }
+    ASSERT_FALSE(expected.failed()) << expected.error;
+    EXPECT_GT(views[0].version(), version);
+    EXPECT_TRUE(bits(views[0]) == bits(expected.out[0].to(dtype))) << close(views[0], expected.out[0], 0).message();
+  }
+}
+
+bool is_pointwise(Op, const OpDef& def) { return def.kind == OpKind::pointwise; }
+bool several_inputs(Op, const OpDef& def) { return def.kind == OpKind::pointwise && def.pw.inputs > 1; }
+bool has_inplace(Op, const OpDef& def) { return def.inplace; }
+
+[[maybe_unused]] const bool kAdded =
+    add_check({"values", kAllTypes, kDense, always, check_values}) &&
+    add_check({"rounding", {"f16", "bf16"}, kDense, is_pointwise, check_rounding}) &&
+    add_check({"layout", {"f64", "f32", "f16", "bf16", "i64"}, kOther, has_tensors, check_layout}) &&
+    add_check({"broadcast", kAllTypes, kDense, several_inputs, check_broadcast}) &&
+    add_check({"inplace",
+               {"f64", "f32", "f16", "bf16", "i64", "u8"},
+               {Layout::contiguous, Layout::strided, Layout::transposed, Layout::offset},
+               has_inplace,
+               check_inplace});
+
+}  // namespace
+}  // namespace dyadic::op_suite

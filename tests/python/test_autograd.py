@@ -1,0 +1,170 @@
+"""Recording and gradients, as the usual introductions to PyTorch show them."""
+import threading
+
+import numpy as np
+import pytest
+
+import dyadic as dy
+
+
+def test_introduction():
+    x = dy.ones(5)
+    y = dy.zeros(3)
+    w = dy.randn(5, 3, requires_grad=True)
+    b = dy.randn(3, requires_grad=True)
+    z = dy.matmul(x, w) + b
+    assert z.requires_grad and z.grad_fn == "<AddBackward>" and w.is_leaf and not z.is_leaf
+    loss = ((z - y) ** 2).mean()
+    loss.backward()
+    np.testing.assert_allclose(b.grad.numpy(), 2 / 3 * z.detach().numpy(), rtol=1e-5)
+    np.testing.assert_allclose(w.grad.numpy(), np.tile(b.grad.numpy(), (5, 1)), rtol=1e-5)
+    with dy.no_grad():
+        assert not (dy.matmul(x, w) + b).requires_grad
+    assert not z.detach().requires_grad
+
+
+def test_accumulation_and_retain_graph():
+    x = dy.eye(4, 5, requires_grad=True)
+    out = (x + 1).pow(2).t()
+    out.backward(dy.ones_like(out), retain_graph=True)
+    first = x.grad.clone()
+    assert first.tolist()[0] == [4, 2, 2, 2, 2]
+    out.backward(dy.ones_like(out), retain_graph=True)
+    assert (x.grad == 2 * first).all()
+    x.grad.zero_()
+    out.backward(dy.ones_like(out))
+    assert (x.grad == first).all()
+    with pytest.raises(RuntimeError, match="retain_graph"):
+        out.backward(dy.ones_like(out))
+    x.grad = None
+    assert x.grad is None
+    x.grad = dy.ones(4, 5)
+    assert x.grad.sum().item() == 20
+
+
+def test_backward_needs_a_scalar_or_a_gradient():
+    x = dy.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="ones_like"):
+        (x * 2).backward()
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        dy.ones(()).backward()
+    with pytest.raises(RuntimeError, match="shape"):
+        (x * 2).backward(dy.ones(2))
+    with pytest.raises(RuntimeError, match="autograd.grad"):
+        x.sum().backward(create_graph=True)
+    with pytest.raises(RuntimeError, match="does not fit"):
+        x.grad = dy.ones(2)
+    with pytest.raises(TypeError):
+        x.grad = 3
+
+
+def test_grad_modes():
+    x = dy.ones(2, requires_grad=True)
+
+    @dy.no_grad()
+    def frozen(y):
+        assert not dy.is_grad_enabled()
+        with dy.enable_grad():
+            assert (y * 2).requires_grad
+        return y * 2
+
+    @dy.no_grad
+    def bare(y):
+        return y * 2
+
+    def countdown(n):
+        return frozen_countdown(n - 1) if n else x * 2
+
+    frozen_countdown = dy.no_grad()(countdown)
+    assert not frozen(x).requires_grad and not bare(x).requires_grad and not frozen_countdown(3).requires_grad
+    assert frozen.__name__ == "frozen" and dy.is_grad_enabled()
+    with dy.set_grad_enabled(False):
+        assert not (x * 2).requires_grad
+    with pytest.raises(KeyError):
+        with dy.no_grad():
+            raise KeyError
+    assert dy.is_grad_enabled()
+    dy.set_grad_enabled(False)
+    assert not dy.is_grad_enabled()
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(dy.is_grad_enabled()))
+    thread.start()
+    thread.join()
+    dy.set_grad_enabled(True)
+    assert seen == [True]
+
+
+def test_requires_grad():
+    x = dy.ones(2)
+    x.requires_grad = True
+    assert x.requires_grad and x.requires_grad_(False) is x and not x.requires_grad
+    with pytest.raises(RuntimeError, match="floating"):
+        dy.arange(3).requires_grad_()
+    y = dy.ones(2, requires_grad=True) * 2
+    with pytest.raises(RuntimeError, match="leaf"):
+        y.requires_grad_(False)
+    with pytest.raises(TypeError):
+        x.requires_grad = 1
+    with pytest.raises(RuntimeError, match="leaf"):
+        dy.ones(2, requires_grad=True).add_(1)
+
+
+def test_gradients_as_values():
+    x = dy.tensor([2.0, 3.0], dtype="f64", requires_grad=True)
+    (g,) = dy.autograd.grad((x**3).sum(), x)
+    assert g.tolist() == [12, 27] and x.grad is None
+    (g,) = dy.autograd.grad((x**3).sum(), [x], create_graph=True)
+    (h,) = dy.autograd.grad(g.sum(), x)
+    np.testing.assert_allclose(h.numpy(), [12, 18])
+    y = dy.ones(2, requires_grad=True)
+    assert dy.autograd.grad(x.sum(), [x, y], allow_unused=True)[1] is None
+    with pytest.raises(RuntimeError, match="input 1"):
+        dy.autograd.grad(x.sum(), [x, y])
+    (g,) = dy.autograd.grad(x * 2, x, grad_outputs=dy.tensor([1.0, 10.0], dtype="f64"))
+    assert g.tolist() == [2, 20]
+    assert dy.autograd.gradcheck(lambda a: (a.exp() * a).sum(), x)
+    with pytest.raises(TypeError, match="inputs"):
+        dy.autograd.grad(x.sum(), [3])
+
+
+def test_hooks():
+    x = dy.ones(3, requires_grad=True)
+    seen = []
+    x.register_hook(lambda g: seen.append(g.tolist()))
+    x.register_hook(lambda g: g * 10)
+    (x * 2).sum().backward()
+    assert seen == [[2, 2, 2]] and x.grad.tolist() == [20] * 3
+
+    def broken(g):
+        raise KeyError("in the hook")
+
+    y = dy.ones(1, requires_grad=True)
+    y.register_hook(broken)
+    with pytest.raises(KeyError, match="in the hook"):
+        y.sum().backward()
+
+
+def test_threads_share_the_interpreter():
+    def work(k):
+        x = dy.full((200, 200), float(k), requires_grad=True)
+        for _ in range(20):
+            ((x @ x).sum()).backward()
+        results[k] = x.grad.sum().item()
+
+    results = {}
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert results == {k: 20 * 2 * 200 * 200 * 200 * k for k in range(4)}
+
+
+def test_deep_graph():
+    x = dy.ones(1, requires_grad=True)
+    y = x
+    for _ in range(100_000):
+        y = y + 0
+    y.backward()
+    assert x.grad.item() == 1
+    del y

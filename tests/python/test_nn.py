@@ -1,0 +1,361 @@
+"""Modules, optimizers, mixed precision: from a tree of parameters to a trained network."""
+import copy
+import gc
+import math
+import weakref
+
+import numpy as np
+import pytest
+
+import dyadic as dy
+from dyadic import nn
+from dyadic.nn import functional as F
+
+
+class Mlp(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.up = nn.Linear(4, width)
+        self.act = nn.GELU()
+        self.down = nn.Linear(width, 2, bias=False)
+        self.scale = nn.Parameter(dy.ones(2))
+        self.register_buffer("seen", dy.zeros(1))
+        self.width = width
+
+    def forward(self, x, twice=False):
+        self.seen += 1
+        y = self.down(self.act(self.up(x))) * self.scale
+        return y * 2 if twice else y
+
+
+def test_module_tree():
+    m = Mlp()
+    names = [name for name, _ in m.named_parameters()]
+    assert names == ["scale", "up.weight", "up.bias", "down.weight"]
+    assert len(m.parameters()) == 4 and all(isinstance(p, nn.Parameter) and p.requires_grad for p in m.parameters())
+    assert m.up.weight is m.up.weight and m.scale is dict(m.named_parameters())["scale"] and m.down.bias is None
+    assert [n for n, _ in m.named_modules()] == ["", "up", "act", "down"] and m.children()[0] is m.up
+    assert [n for n, _ in m.named_children()] == ["up", "act", "down"] and m.modules()[0] is m
+    assert [n for n, _ in m.named_buffers()] == ["seen"] and m.width == 8
+    assert m.num_parameters() == 2 + 32 + 8 + 16 and m.nbytes() == 4 * (58 + 1)
+    text = repr(m)
+    assert "Mlp" in text and "(up) Linear(in_features=4, out_features=8, bias=True)" in text
+    x = dy.randn(3, 4)
+    assert (m(x, twice=True) == m(x) * 2).all() and m.seen.item() == 2
+    with pytest.raises(AttributeError, match="nothing"):
+        m.nothing
+    with pytest.raises(TypeError):
+        m()
+
+
+def test_attributes_register_replace_and_vanish():
+    m = Mlp()
+    m.up = nn.Linear(4, 16)
+    assert [n for n, _ in m.named_children()] == ["up", "act", "down"] and m.up.out_features == 16
+    m.scale = nn.Parameter(dy.zeros(2))
+    assert m.scale.tolist() == [0, 0] and len(m.parameters()) == 4
+    m.down.weight = nn.Parameter(dy.ones(2, 16))
+    assert m(dy.ones(1, 4)).shape == (1, 2)
+    with pytest.raises(TypeError, match="scale is a parameter"):
+        m.scale = dy.ones(2)
+    with pytest.raises(TypeError, match="up is a module"):
+        m.up = 3
+    with pytest.raises(TypeError, match="weight is a parameter"):
+        m.down.weight = dy.ones(2)
+    del m.scale
+    with pytest.raises(AttributeError):
+        m.scale
+    m.act = None
+    assert m.act is None and [n for n, _ in m.named_children()] == ["up", "down"]
+    m.seen = dy.ones(1) * 5
+    assert dict(m.named_buffers())["seen"].item() == 5
+    m.up.bias = None
+    assert m.up.bias is None and [n for n, _ in m.up.named_parameters()] == ["weight"]
+    m.note = "text"
+    assert m.note == "text" and "note" in vars(m)
+
+
+def test_tied_weights():
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tok = nn.Embedding(10, 4)
+            self.head = nn.Linear(4, 10, bias=False)
+            self.head.weight = self.tok.weight
+
+        def forward(self, i):
+            return self.head(self.tok(i))
+
+    m = Tied()
+    assert [n for n, _ in m.named_parameters()] == ["tok.weight"] and m.num_parameters() == 40
+    m(dy.arange(3)).sum().backward()
+    assert m.tok.weight.grad is m.head.weight.grad is not None
+    assert list(m.state_dict()) == ["tok.weight", "head.weight"]
+
+
+def test_modules_need_their_initializer():
+    class Forgetful(nn.Module):
+        def __init__(self):
+            self.up = nn.Linear(1, 1)
+
+    with pytest.raises(AttributeError, match="super"):
+        Forgetful()
+
+
+def test_lifetimes():
+    m = Mlp()
+    child, parent = weakref.ref(m.up), weakref.ref(m)
+    up = m.up
+    del m
+    gc.collect()
+    assert parent() is None and up(dy.ones(1, 4)).shape == (1, 8)
+    del up
+    assert child() is None
+    m = Mlp()
+    m.up.owner = (m,)  # a cycle through what C++ holds
+    parent = weakref.ref(m)
+    del m
+    gc.collect()
+    assert parent() is None
+
+
+def test_state_dict():
+    a, b = Mlp(), Mlp()
+    state = a.state_dict()
+    assert list(state) == ["scale", "seen", "up.weight", "up.bias", "down.weight"]
+    b.load_state_dict(state)
+    x = dy.randn(2, 4)
+    assert (a(x) == b(x)).all()
+    broken = dict(state)
+    del broken["up.bias"]
+    broken["up.wieght"] = dy.zeros(1)
+    broken["scale"] = dy.zeros(3)
+    with pytest.raises(RuntimeError) as error:
+        b.load_state_dict(broken)
+    for word in ("missing up.bias", "unexpected up.wieght", "up.weight", "scale is"):
+        assert word in str(error.value)
+    b.load_state_dict({"scale": dy.zeros(2)}, strict=False)
+    assert b.scale.tolist() == [0, 0]
+
+
+def test_modes_and_conversions():
+    m = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5), nn.ReLU())
+    assert m.training and m.eval() is m and not m[1].training
+    x = dy.ones(100, 4)
+    assert (m(x) == m(x)).all()
+    assert m.train() is m and not (m(x) == m(x)).all()
+    m.requires_grad_(False)
+    assert not m[0].weight.requires_grad and isinstance(m[0].weight, nn.Parameter)
+    m.requires_grad_()
+    m(x).sum().backward()
+    assert m[0].weight.grad is not None
+    m.zero_grad()
+    assert m[0].weight.grad is None
+    m.to(dy.bfloat16)
+    assert m[0].weight.dtype is dy.bfloat16 and m[0].weight.requires_grad and m(x.bfloat16()).dtype is dy.bfloat16
+    m[0].set_parameter("weight", m[0].weight.detach().to("i8(row)"))
+    assert m[0].weight.dtype is dy.i8_row
+
+
+def test_containers():
+    class Twice(nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    s = nn.Sequential(nn.Linear(2, 3), Twice())
+    s.append(nn.ReLU())
+    assert len(s) == 3 and isinstance(s[1], Twice) and s[-1] is list(s)[2]
+    assert [n for n, _ in s.named_parameters()] == ["0.weight", "0.bias"]
+    x = dy.randn(5, 2)
+    assert (s(x) == F.relu(s[0](x) * 2)).all()
+    blocks = nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
+    blocks.append(nn.Linear(2, 1)).extend([])
+    assert len(blocks) == 4 and [n for n, _ in blocks.named_parameters()][-1] == "3.bias"
+    with pytest.raises(IndexError):
+        s[3]
+    with pytest.raises(TypeError, match="modules"):
+        nn.Sequential(3)
+    with pytest.raises(RuntimeError, match="forward"):
+        blocks(x)
+
+
+def test_derived_from_a_library_module():
+    class Scaled(nn.Linear):
+        def __init__(self, n):
+            super().__init__(n, n)
+            self.gain = nn.Parameter(dy.full((1,), 3.0))
+            self.inner = nn.LayerNorm(n)
+
+        def forward(self, x):
+            return super().forward(self.inner(x)) * self.gain
+
+        def extra_repr(self):
+            return "scaled"
+
+    m = nn.Sequential(Scaled(4))
+    assert [n for n, _ in m.named_parameters()] == ["0.weight", "0.bias", "0.gain", "0.inner.weight", "0.inner.bias"]
+    x = dy.randn(2, 4)
+    expected = F.linear(F.layer_norm(x, (4,)), m[0].weight, m[0].bias) * 3
+    assert (m(x) == expected).all() and "Scaled(scaled)" in repr(m)
+
+
+def test_layers_against_numpy():
+    x = np.random.default_rng(1).normal(size=(3, 5)).astype(np.float32)
+    t = dy.from_numpy(x)
+    linear = nn.Linear(5, 2)
+    np.testing.assert_allclose(
+        linear(t).detach().numpy(), x @ linear.weight.detach().numpy().T + linear.bias.detach().numpy(), rtol=1e-5, atol=1e-6
+    )
+    norm = nn.LayerNorm(5, eps=1e-3)
+    expected = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-3)
+    np.testing.assert_allclose(norm(t).detach().numpy(), expected, rtol=1e-4, atol=1e-5)
+    embedding = nn.Embedding(7, 3)
+    i = dy.tensor([[1, 6], [0, 1]])
+    np.testing.assert_array_equal(embedding(i).detach().numpy(), embedding.weight.detach().numpy()[i.numpy()])
+    assert (F.embedding(i, embedding.weight) == embedding(i)).all()
+    logits, target = dy.randn(4, 3), dy.tensor([0, 2, 1, 2])
+    expected = -F.log_softmax(logits, -1).numpy()[np.arange(4), target.numpy()]
+    np.testing.assert_allclose(F.cross_entropy(logits, target).item(), expected.mean(), rtol=1e-5)
+    np.testing.assert_allclose(F.cross_entropy(logits, target, reduction="none").numpy(), expected, rtol=1e-5)
+    p = F.softmax(logits, dim=-1).numpy()
+    np.testing.assert_allclose(p.sum(-1), 1, rtol=1e-5)
+    gelu = [v * 0.5 * (1 + math.erf(v / math.sqrt(2))) for v in x.ravel().tolist()]
+    np.testing.assert_allclose(nn.GELU()(t).numpy().ravel(), gelu, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(F.gelu(t, approximate="tanh").numpy(), F.gelu(t).numpy(), atol=2e-3)
+    assert (F.dropout(t, 0.5, training=False) == t).all()
+    with pytest.raises(AttributeError, match="nonsense"):
+        F.nonsense
+
+
+def test_attention():
+    q, k, v = (dy.randn(2, 3, 8, 4) for _ in range(3))
+    out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    s = q.numpy() @ k.numpy().transpose(0, 1, 3, 2) / 2
+    s[..., np.triu(np.ones((8, 8), bool), 1)] = -np.inf
+    p = np.exp(s - s.max(-1, keepdims=True))
+    np.testing.assert_allclose(out.numpy(), (p / p.sum(-1, keepdims=True)) @ v.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("state", ["f32", "dynamic8"])
+def test_training_converges(state):
+    dy.manual_seed(0)
+    x = dy.randn(64, 4)
+    target = x @ dy.tensor([[1.0, -1], [2, 0.5], [0, 1], [-1, 3]]) + 0.5
+    model = nn.Sequential(nn.Linear(4, 64), nn.GELU(), nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 2))
+    optimizer = dy.optim.AdamW(model.named_parameters(), lr=1e-2, weight_decay=0, state=state)
+    losses = []
+    for _ in range(150):
+        optimizer.zero_grad()
+        loss = ((model(x) - target) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.02 * losses[0] and optimizer.steps == 150
+    # exp_avg of the 64 x 96 matrix is large enough for 8 bits
+    states = optimizer.state_dict()["state"]
+    assert states["exp_avg.2.weight"].dtype is dy.dtype(state if state == "f32" else "dynamic8")
+    assert states["exp_avg.0.weight"].dtype is dy.float32
+
+
+def test_adamw_is_the_formula():
+    w = dy.nn.Parameter(dy.tensor([1.0, -2.0]))
+    optimizer = dy.optim.AdamW([w], lr=0.1, betas=(0.8, 0.9), eps=1e-6, weight_decay=0.5)
+    p, m, v = np.array([1.0, -2.0]), 0, 0
+    for step in range(1, 6):
+        g = p**2
+        w.grad = w.detach() ** 2
+        optimizer.step()
+        p = p * (1 - 0.1 * 0.5)
+        m, v = 0.8 * m + 0.2 * g, 0.9 * v + 0.1 * g * g
+        p = p - 0.1 * (m / (1 - 0.8**step)) / (np.sqrt(v / (1 - 0.9**step)) + 1e-6)
+        np.testing.assert_allclose(w.detach().numpy(), p, rtol=1e-5)
+
+
+def test_optimizer_groups_and_state():
+    m = nn.Linear(3, 3)
+    optimizer = dy.optim.AdamW([{"params": [m.weight], "lr": 1.0}, {"params": [("b", m.bias)], "weight_decay": 0.25}], lr=0.5)
+    a, b = optimizer.param_groups
+    assert a["lr"] == 1 and b["lr"] == 0.5 and b["weight_decay"] == 0.25 and a["params"][0] is m.weight and b["names"] == ["b"]
+    a["lr"] = 0.25
+    assert optimizer.param_groups[0]["lr"] == 0.25 and a["betas"] == (0.9, 0.999)
+    optimizer.set_lr(2)
+    assert a["lr"] == b["lr"] == 2
+    m(dy.ones(1, 3)).sum().backward()
+    optimizer.step()
+    other = dy.optim.AdamW([("0", m.weight), ("b", m.bias)])
+    other.load_state_dict(optimizer.state_dict())
+    assert other.steps == 1 and (other.state_dict()["state"]["exp_avg.b"] == optimizer.state_dict()["state"]["exp_avg.b"]).all()
+    for bad, error in (([], ValueError), (m.weight, TypeError), ([3], TypeError), ([m.weight * 2], ValueError)):
+        with pytest.raises(error):
+            dy.optim.AdamW(bad)
+    with pytest.raises(ValueError, match="unknown option"):
+        dy.optim.AdamW([{"params": [m.weight], "momentum": 1}])
+    with pytest.raises(KeyError):
+        a["momentum"]
+    with pytest.raises(ValueError):
+        dy.optim.AdamW([m.weight], state="nf4")
+    schedule = dy.optim.WarmupCosine(peak=1.0, floor=0.1, warmup=10, total=100)
+    assert 0 < schedule(0) < schedule(5) < 1 and abs(schedule(100) - 0.1) < 1e-6
+
+
+def test_autocast_and_scaler():
+    m = nn.Linear(8, 8)
+    x = dy.randn(4, 8)
+    with dy.counting() as counter:
+        with dy.autocast("cpu", dtype=dy.bfloat16):
+            assert dy.amp.is_autocast_enabled()
+            y = m(x)
+            with dy.autocast("cpu", enabled=False):
+                assert (x @ x.T).dtype is dy.float32
+        assert y.dtype is dy.bfloat16 and not dy.amp.is_autocast_enabled()
+        y.float().sum().backward()
+    assert m.weight.grad.dtype is dy.float32
+    linear = [c for c in counter.counts() if c["op"] == "linear"]
+    assert [c["dtype"] for c in linear] == [dy.bfloat16] and linear[0]["calls"] == 1 and counter.flops() > 0
+
+    @dy.autocast("cpu", dtype=dy.float16)
+    def half(x):
+        return x @ x.T
+
+    assert half(x).dtype is dy.float16
+    with pytest.raises(ValueError, match="cuda"):
+        dy.autocast("cuda")
+    with pytest.raises(ValueError, match="autocast"):
+        with dy.autocast("cpu", dtype="f64"):
+            pass
+
+    optimizer, scaler = dy.optim.AdamW(m.parameters()), dy.amp.GradScaler(init_scale=1024.0)
+    before = m.weight.detach().clone()
+    m.weight.grad = dy.full((8, 8), float("inf"))
+    assert not scaler.step(optimizer) and (m.weight == before).all()
+    scaler.update()
+    assert scaler.get_scale() == 512 and scaler.skipped == 1
+    optimizer.zero_grad()
+    scaler.scale(m(x).sum()).backward()
+    assert scaler.step(optimizer) and not (m.weight == before).all()
+    other = dy.amp.GradScaler()
+    other.load_state_dict(scaler.state_dict())
+    assert other.get_scale() == 512
+
+
+def test_clipping():
+    w = nn.Parameter(dy.zeros(4))
+    w.grad = dy.full((4,), 3.0)
+    norm = dy.optim.grad_norm([w])
+    assert norm == 6 and abs(dy.optim.clip_factor(norm, 1.5) - 0.25) < 1e-6 and dy.optim.clip_factor(norm, 10) == 1
+
+
+def test_parameter():
+    data = dy.ones(3)
+    p = nn.Parameter(data)
+    assert isinstance(p, dy.Tensor) and p.requires_grad and p.data_ptr() == data.data_ptr() and not isinstance(data, nn.Parameter)
+    assert not isinstance(p.detach(), nn.Parameter) and not isinstance(p * 2, nn.Parameter)
+    assert not nn.Parameter(dy.ones(1), requires_grad=False).requires_grad
+    with pytest.raises(TypeError):
+        nn.Parameter([1.0])
+    m = nn.Module()
+    m.w = p
+    q = weakref.ref(p)
+    del p
+    assert isinstance(m.w, nn.Parameter) and (q() is None or q() is m.w)
+    assert copy.copy(m.w.tolist()) == [1, 1, 1]
