@@ -24,7 +24,6 @@ import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy
 from numpy.typing import NDArray
 
 Number = builtins.int | builtins.float | builtins.bool
@@ -33,8 +32,6 @@ DTypeLike = dtype | str | type
 __version__: str
 _op_names: list[str]
 _dtype_names: list[str]
-
-def _records() -> list[dict[str, Any]]: ...
 
 class OutOfMemoryError(RuntimeError): ...
 '''
@@ -56,7 +53,8 @@ PROTOCOL = """
 
 def qualify(text):
     """The module's own int, float and bool are dtypes: as types, Python's are meant."""
-    return re.sub(r"(: |\[|\| |-> |, )(int|float|bool)\b(?!\s*[:(])", r"\1builtins.\2", text)
+    text = re.sub(r"-> (int|float|bool)\b", r"-> builtins.\1", text)
+    return re.sub(r"(: |\[|\| |, )(int|float|bool)\b(?!\s*[:(])", r"\1builtins.\2", text)
 
 
 def split_signature(signature):
@@ -152,14 +150,15 @@ def dtype_class(module):
 
 
 def bound_by_nanobind(module):
-    """nanobind's stub, without what it takes for imports from the package, and without our dtypes, which follow."""
+    """nanobind's stub, without what it takes for imports from the package and without our dtypes."""
     from nanobind.stubgen import StubGen
 
-    generator = StubGen(module)
+    generator = StubGen(module, include_private=True)
     generator.put(module)
     text = generator.get()
     text = text[re.search(r"^(class|def) ", text, re.MULTILINE).start() :]
-    text = re.sub(r"^\w+: (dyadic\.)?dtype = \.\.\.\n+", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^\w+: (dyadic\.)?(dtype|list) = \.\.\.\n+", "", text, flags=re.MULTILINE)
+    text = re.sub(r"(->|:) object\b", r"\1 Any", text)
     return qualify(re.sub(r"\bdyadic\.(?=dtype|Tensor)", "", text))
 
 

@@ -86,12 +86,15 @@ void add_accounting(nb::module_& m) {
   m.def("memory_allocated", [](nb::object d) { return memory_allocated(device_argument(d)); }, device());
   m.def("max_memory_allocated", [](nb::object d) { return max_memory_allocated(device_argument(d)); }, device());
   m.def("reset_peak_memory_stats", [](nb::object d) { reset_peak_memory_stats(device_argument(d)); }, device());
-  m.def("memory_summary", [](nb::object d) { return memory_summary(device_argument(d)); }, device(),
-        "A table of what the bytes are for and which modules hold them.");
+  m.def(
+      "memory_summary", [](nb::object d) { return memory_summary(device_argument(d)); }, device(),
+      "A table of what the bytes are for and which modules hold them.");
   m.def("empty_cache", &empty_cache, "Gives cached pages back to the system.");
-  m.def("set_memory_limit", [](int64_t bytes, nb::object d) { set_memory_limit(bytes, device_argument(d)); }, nb::arg("bytes"),
-        device(), "Allocations beyond it raise OutOfMemoryError; 0 lifts the limit.");
-  bind_counter<Counting>(m, "counting", op_counts, "Counts calls, FLOPs and bytes of every op of this thread while it is entered.")
+  m.def(
+      "set_memory_limit", [](int64_t bytes, nb::object d) { set_memory_limit(bytes, device_argument(d)); }, nb::arg("bytes"),
+      device(), "Allocations beyond it raise OutOfMemoryError; 0 lifts the limit.");
+  bind_counter<Counting>(m, "counting", op_counts,
+                         "Counts calls, FLOPs and bytes of every op of this thread while it is entered.")
       .def("flops", [](Counter<Counting>&) { return Counting::flops(); });
   bind_counter<RoundingCounting>(m, "rounding_counting", rounding_counts,
                                  "Counts overflows and flushes to zero against a wider shadow while it is entered.");

@@ -193,14 +193,15 @@ void ArgumentFrame::read(const OpInfo& op, PyObject* self, PyObject* const* give
     PyObject *name = PyTuple_GET_ITEM(keywords, k), *value = given[count + (is_spread ? int(args[op.spread].n) : 0) + k];
     int i = find_keyword(op, name);
     if (i < 0 && op.requires_grad && PyUnicode_CompareWithASCIIString(name, "requires_grad") == 0) {
-      DY_CHECK_AS(TypeError, PyBool_Check(value), "{}: an argument has the wrong type: requires_grad is {}; it takes True or False",
-                  op.signature->name, Py_TYPE(value)->tp_name);
+      DY_CHECK_AS(TypeError, PyBool_Check(value),
+                  "{}: an argument has the wrong type: requires_grad is {}; it takes True or False", op.signature->name,
+                  Py_TYPE(value)->tp_name);
       requires_grad = value == Py_True;
       continue;
     }
     if (i < 0) unknown_keyword(op, name);
-    DY_CHECK_AS(TypeError, !slots[i] && !(is_spread && i == op.spread), "{}: an argument is given twice: {}", op.signature->name,
-                op.parameters[size_t(i)].text);
+    DY_CHECK_AS(TypeError, !slots[i] && !(is_spread && i == op.spread), "{}: an argument is given twice: {}",
+                op.signature->name, op.parameters[size_t(i)].text);
     slots[i] = value;
   }
   for (int i = 0; i < n; ++i) {

@@ -14,7 +14,7 @@ struct OpParameter {
   Take take;
   bool required, optional, keyword_only;
   Arg fallback;
-  PyObject* name;   // interned
+  PyObject* name;    // interned
   const char* text;  // the same
 };
 
@@ -26,7 +26,7 @@ struct OpInfo {
   std::vector<OpParameter> parameters;
   int positional = 0;
   int outputs = 1;
-  int tensors_only = -1;       // the number of parameters, if all of them are tensors
+  int tensors_only = -1;  // the number of parameters, if all of them are tensors
   bool method = false;
   bool numbers = false;        // numbers are operands: pointwise ops
   bool requires_grad = false;  // a creation op: also takes requires_grad=

@@ -72,7 +72,8 @@ Tensor share_buffer(PyObject* object) {
   std::unique_ptr<Py_buffer, void (*)(Py_buffer*)> held(view.get(), PyBuffer_Release);
   const Py_buffer& b = *view;
   DType dtype = default_numpy_dtype(b.format);
-  DY_CHECK_AS(TypeError, dtype && dtype.itemsize() == b.itemsize, "from_numpy: no dtype for elements of format \"{}\"", b.format);
+  DY_CHECK_AS(TypeError, dtype && dtype.itemsize() == b.itemsize, "from_numpy: no dtype for elements of format \"{}\"",
+              b.format);
   DY_CHECK_AS(ValueError, b.ndim <= kMaxDims, "from_numpy: too many dimensions: {} given; at most {}", b.ndim, kMaxDims);
   int64_t sizes[kMaxDims], strides[kMaxDims], extent = 1;
   for (int d = 0; d < b.ndim; ++d) {

@@ -33,12 +33,13 @@ class Reader {
   }
   void read(PyObject* o, size_t d) {
     if (d == shape.size()) return number(o);
-    DY_CHECK_AS(ValueError, is_list(o), "tensor: the lists are ragged: a number stands at level {} where a list is expected", d);
+    DY_CHECK_AS(ValueError, is_list(o), "tensor: the lists are ragged: a number stands at level {} where a list is expected",
+                d);
     nb::object items = nb::steal(PySequence_Fast(o, "tensor: not a sequence"));
     if (!items.is_valid()) throw PythonError();
     Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
-    DY_CHECK_AS(ValueError, n == shape[d], "tensor: the lists are ragged: a length of {} was expected at dimension {}, it is {}",
-                shape[d], d, n);
+    DY_CHECK_AS(ValueError, n == shape[d],
+                "tensor: the lists are ragged: a length of {} was expected at dimension {}, it is {}", shape[d], d, n);
     for (Py_ssize_t i = 0; i < n; ++i) read(PySequence_Fast_GET_ITEM(items.ptr(), i), d + 1);
   }
 
@@ -48,14 +49,15 @@ class Reader {
     std::optional<Scalar> s;
     DType brings;
     if (is_tensor(o)) {
-      DY_CHECK_AS(ValueError, tensor_of(o).dim() == 0, "tensor: a list holds tensors that are not 0-d: here is {}; use stack or cat",
-                  describe(tensor_of(o)));
+      DY_CHECK_AS(ValueError, tensor_of(o).dim() == 0,
+                  "tensor: a list holds tensors that are not 0-d: here is {}; use stack or cat", describe(tensor_of(o)));
       s = tensor_of(o).item_scalar();
       brings = tensor_of(o).dtype();
     } else {
       DY_CHECK_AS(ValueError, !is_list(o), "tensor: the lists are ragged: a list stands where a number is expected");
       s = read_number(o);
-      DY_CHECK_AS(TypeError, s, "tensor: data has the wrong type: it holds {}; it takes numbers, nested lists of them, and arrays",
+      DY_CHECK_AS(TypeError, s,
+                  "tensor: data has the wrong type: it holds {}; it takes numbers, nested lists of them, and arrays",
                   Py_TYPE(o)->tp_name);
       brings = s->kind() == Scalar::Kind::real ? default_dtype() : s->kind() == Scalar::Kind::integer ? i64 : boolean;
     }
@@ -136,7 +138,8 @@ PyObject* rows(const Tensor& t, int64_t d, int64_t& at) {
 }  // namespace
 
 PyObject* to_list(const Tensor& t) {
-  DY_CHECK_AS(ValueError, !t.is_meta(), "tolist: a meta tensor has no values: self is {}; run on cpu to read them", describe(t));
+  DY_CHECK_AS(ValueError, !t.is_meta(), "tolist: a meta tensor has no values: self is {}; run on cpu to read them",
+              describe(t));
   NoGrad guard;
   DType wide = t.dtype() == boolean ? boolean : t.dtype().is_integer() ? i64 : f64;
   int64_t at = 0;

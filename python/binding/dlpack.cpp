@@ -14,11 +14,12 @@ struct Pair {
   DType ours;
   nb::dlpack::dtype theirs;
 };
-constexpr Pair kPairs[] = {{f64, {kFloat, 64, 1}},    {f32, {kFloat, 32, 1}}, {f16, {kFloat, 16, 1}}, {bf16, {kBfloat, 16, 1}},
-                           {i64, {kInt, 64, 1}},      {i32, {kInt, 32, 1}},   {i16, {kInt, 16, 1}},   {i8, {kInt, 8, 1}},
-                           {u8, {kUInt, 8, 1}},       {boolean, {kBool, 8, 1}}};
+constexpr Pair kPairs[] = {{f64, {kFloat, 64, 1}}, {f32, {kFloat, 32, 1}},  {f16, {kFloat, 16, 1}}, {bf16, {kBfloat, 16, 1}},
+                           {i64, {kInt, 64, 1}},   {i32, {kInt, 32, 1}},    {i16, {kInt, 16, 1}},   {i8, {kInt, 8, 1}},
+                           {u8, {kUInt, 8, 1}},    {boolean, {kBool, 8, 1}}};
 
-// stream, max_version and dl_device are hints of the protocol that change nothing here: the unversioned capsule is always legal.
+// stream, max_version and dl_device are hints of the protocol that change nothing here: the unversioned capsule is always
+// legal.
 nb::object export_capsule(nb::handle self, nb::kwargs options) {
   if (options.contains("copy") && nb::handle(options["copy"]).ptr() == Py_True) {
     nb::object copy = nb::steal(wrap(tensor_of(self.ptr()).clone()));
@@ -26,7 +27,8 @@ nb::object export_capsule(nb::handle self, nb::kwargs options) {
   }
   const Tensor& t = tensor_of(self.ptr());
   const TensorImpl& i = *t.impl();
-  DY_CHECK_AS(TypeError, !t.requires_grad(), "__dlpack__: the tensor requires grad; detach() it first: self is {}", describe(t));
+  DY_CHECK_AS(TypeError, !t.requires_grad(), "__dlpack__: the tensor requires grad; detach() it first: self is {}",
+              describe(t));
   DY_CHECK_AS(TypeError, !t.is_meta(), "__dlpack__: a meta tensor has no data: self is {}", describe(t));
   for (const Pair& p : kPairs)
     if (p.ours == i.dtype) {
@@ -51,8 +53,8 @@ Tensor import_array(Foreign a) {
   for (size_t d = 0; d < a.ndim(); ++d) {
     sizes[d] = int64_t(a.shape(d));
     strides[d] = a.stride(d);
-    DY_CHECK_AS(ValueError, strides[d] >= 0, "from_dlpack: a stride is negative: {} in dimension {}; copy the array", strides[d],
-                d);
+    DY_CHECK_AS(ValueError, strides[d] >= 0, "from_dlpack: a stride is negative: {} in dimension {}; copy the array",
+                strides[d], d);
     extent = sizes[d] == 0 || extent == 0 ? 0 : extent + (sizes[d] - 1) * strides[d];
   }
   for (const Pair& p : kPairs)

@@ -53,9 +53,7 @@ PyObject* new_dtype(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     return wrap(*d);
   });
 }
-PyObject* reduce(PyObject* self, PyObject*) {
-  return Py_BuildValue("O(s)", dtype_type, dtype_of(self).name().c_str());
-}
+PyObject* reduce(PyObject* self, PyObject*) { return Py_BuildValue("O(s)", dtype_type, dtype_of(self).name().c_str()); }
 
 template <class F> PyObject* get(PyObject* self, F f) {
   return guarded([&] { return f(dtype_of(self)); });
@@ -101,7 +99,7 @@ struct BufferFormat {
   DType dtype;
   const char* code;  // as in Python's struct module
 };
-constexpr BufferFormat kFormats[] = {{f64, "d"}, {f32, "f"}, {f16, "e"}, {i64, "q"}, {i32, "i"},
+constexpr BufferFormat kFormats[] = {{f64, "d"}, {f32, "f"}, {f16, "e"}, {i64, "q"},    {i32, "i"},
                                      {i16, "h"}, {i8, "b"},  {u8, "B"},  {boolean, "?"}};
 
 }  // namespace
@@ -156,8 +154,7 @@ std::optional<Scalar> read_number(PyObject* o) {
   bool numpy = std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0;
   if (is_tensor(o) || PySequence_Check(o) || (PyMapping_Check(o) && !numpy)) return std::nullopt;
   PyNumberMethods* number = Py_TYPE(o)->tp_as_number;
-  if (numpy && std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0)
-    return Scalar(PyObject_IsTrue(o) == 1);
+  if (numpy && std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) return Scalar(PyObject_IsTrue(o) == 1);
   if (PyIndex_Check(o)) {
     nb::object i = nb::steal(PyNumber_Index(o));
     if (!i.is_valid()) throw PythonError();
@@ -188,13 +185,14 @@ DType default_numpy_dtype(const char* format) {
 }
 
 void add_dtype_type(nb::module_& m) {
-  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_dtype)},
-                         {Py_tp_repr, reinterpret_cast<void*>(repr)},
-                         {Py_tp_getset, properties},
-                         {Py_tp_methods, methods},
-                         {Py_tp_doc, const_cast<char*>("dtype(text)\n--\n\nWhat an element of a tensor is: any number format, such "
-                                                       "as \"bf16\", \"i8\" or \"nf4(block=128,double)\".")},
-                         {0, nullptr}};
+  PyType_Slot slots[] = {
+      {Py_tp_new, reinterpret_cast<void*>(new_dtype)},
+      {Py_tp_repr, reinterpret_cast<void*>(repr)},
+      {Py_tp_getset, properties},
+      {Py_tp_methods, methods},
+      {Py_tp_doc, const_cast<char*>("dtype(text)\n--\n\nWhat an element of a tensor is: any number format, such "
+                                    "as \"bf16\", \"i8\" or \"nf4(block=128,double)\".")},
+      {0, nullptr}};
   PyType_Spec spec{"dyadic.dtype", int(sizeof(PyDType)), 0, Py_TPFLAGS_DEFAULT, slots};
   dtype_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!dtype_type) throw nb::python_error();

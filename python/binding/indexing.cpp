@@ -70,7 +70,7 @@ void assign_index(const Tensor& t, PyObject* key, PyObject* value) {
   const TensorImpl &a = *target.impl(), &b = *source.impl();
   bool itself = a.storage == b.storage && a.offset == b.offset && a.shape() == b.shape() && a.dtype == b.dtype &&
                 target.strides() == source.strides();
-  if (itself) return;  // x[0] += 1 ends with x[0] = x[0]
+  if (itself) return;                           // x[0] += 1 ends with x[0] = x[0]
   int64_t extra = source.dim() - target.dim();  // leading dimensions of size 1 don't count, as in numpy
   while (extra-- > 0 && source.size(0) == 1) source = select(source, 0, 0);
   target.copy_(source);

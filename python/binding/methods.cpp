@@ -43,13 +43,15 @@ Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::obj
     } else {
       d = read_dtype(o);
       if (!d) where = read_device(o);
-      DY_CHECK_AS(TypeError, d || where, "to: an argument has the wrong type: target is {}; it takes a dtype, a device or a Tensor",
+      DY_CHECK_AS(TypeError, d || where,
+                  "to: an argument has the wrong type: target is {}; it takes a dtype, a device or a Tensor",
                   Py_TYPE(o)->tp_name);
     }
   }
   if (!dtype.is_none()) {
     d = read_dtype(dtype.ptr());
-    DY_CHECK_AS(TypeError, d, "to: an argument has the wrong type: dtype is {}; it takes a dtype", Py_TYPE(dtype.ptr())->tp_name);
+    DY_CHECK_AS(TypeError, d, "to: an argument has the wrong type: dtype is {}; it takes a dtype",
+                Py_TYPE(dtype.ptr())->tp_name);
   }
   if (!device.is_none()) {
     where = read_device(device.ptr());
@@ -63,8 +65,10 @@ Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::obj
 nb::object to_numpy(nb::handle self) {
   const Tensor& t = tensor_of(self.ptr());
   DY_CHECK(!t.requires_grad(), "numpy: the tensor requires grad; use .detach().numpy(): self is {}", describe(t));
-  DY_CHECK_AS(TypeError, buffer_format(t.dtype()), "numpy: numpy has no such dtype: self is {}; convert it first, as in "
-              ".float().numpy()", describe(t));
+  DY_CHECK_AS(TypeError, buffer_format(t.dtype()),
+              "numpy: numpy has no such dtype: self is {}; convert it first, as in "
+              ".float().numpy()",
+              describe(t));
   DY_CHECK_AS(ValueError, !t.is_meta(), "numpy: a meta tensor has no data: self is {}", describe(t));
   return nb::module_::import_("numpy").attr("asarray")(nb::steal(PyMemoryView_FromObject(self.ptr())));
 }
@@ -113,10 +117,12 @@ template <class F> nb::object changed(nb::handle self, F f) {
   return nb::borrow(self);
 }
 
-nb::object format_tensor(nb::handle self, nb::str spec) {
+nb::str format_tensor(nb::handle self, nb::str spec) {
   const Tensor& t = tensor_of(self.ptr());
   if (t.dim() > 0 || nb::len(spec) == 0) return nb::str(self);
-  return nb::steal(PyObject_Format(nb::steal(to_python(t.item_scalar())).ptr(), spec.ptr()));
+  PyObject* text = PyObject_Format(nb::steal(to_python(t.item_scalar())).ptr(), spec.ptr());
+  if (!text) throw nb::python_error();
+  return nb::steal<nb::str>(text);
 }
 
 std::vector<Tensor> split_sizes(const Tensor& t, nb::object size, int64_t dim) {
@@ -138,16 +144,19 @@ void add_conversions() {
   auto none = nb::none();
   method("to", to_anything, nb::arg("target") = none, nb::kw_only(), nb::arg("dtype") = none, nb::arg("device") = none,
          "The values in another dtype (rounded once) or on another device; itself if nothing changes.");
-  const std::pair<const char*, DType> casts[] = {{"double", f64}, {"float", f32},  {"half", f16},   {"bfloat16", bf16},
-                                                 {"long", i64},   {"int", i32},    {"short", i16},  {"bool", boolean}};
+  const std::pair<const char*, DType> casts[] = {{"double", f64}, {"float", f32}, {"half", f16},  {"bfloat16", bf16},
+                                                 {"long", i64},   {"int", i32},   {"short", i16}, {"bool", boolean}};
   for (auto& [name, d] : casts)
     method(name, [d = d](const Tensor& t) { return convert(t, d); }, "The values in another dtype; itself if it has it.");
   method("type_as", [](const Tensor& t, const Tensor& o) { return convert(t, o.dtype()); }, nb::arg("other"));
   method("cpu", [](const Tensor& t) { return t.to(cpu); });
   method("numpy", to_numpy, "A numpy array over the same memory.");
   method("__array__", to_array, nb::arg("dtype") = none, nb::kw_only(), nb::arg("copy") = none);
-  method("item", [](const Tensor& t) { return nb::steal(to_python(t.item_scalar())); }, "The only element, as a Python number.");
-  method("tolist", [](const Tensor& t) { return nb::steal(guarded([&] { return to_list(t); })); }, "Nested lists of the elements.");
+  method(
+      "item", [](const Tensor& t) { return nb::steal(to_python(t.item_scalar())); }, "The only element, as a Python number.");
+  method(
+      "tolist", [](const Tensor& t) { return nb::steal(guarded([&] { return to_list(t); })); },
+      "Nested lists of the elements.");
   method("__format__", format_tensor);
 }
 
@@ -161,40 +170,52 @@ void add_questions() {
   method("is_contiguous", [](const Tensor& t) { return t.is_contiguous(); });
   method("is_floating_point", [](const Tensor& t) { return t.dtype().is_floating_point(); });
   method("storage_offset", [](const Tensor& t) { return t.storage_offset(); });
-  method("data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data_ptr()); }, "The address of the first element.");
+  method(
+      "data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data_ptr()); },
+      "The address of the first element.");
   method("t", [](const Tensor& t) { return t.t(); }, "A matrix, transposed.");
-  method("split", split_sizes, nb::arg("split_size"), nb::arg("dim") = 0, "Views of split_size entries each, or of the sizes given.");
-  method("chunk", [](const Tensor& t, int64_t n, int64_t d) { return chunk(t, n, d); }, nb::arg("chunks"), nb::arg("dim") = 0,
-         "At most so many views of equal size, the last one smaller.");
+  method("split", split_sizes, nb::arg("split_size"), nb::arg("dim") = 0,
+         "Views of split_size entries each, or of the sizes given.");
+  method(
+      "chunk", [](const Tensor& t, int64_t n, int64_t d) { return chunk(t, n, d); }, nb::arg("chunks"), nb::arg("dim") = 0,
+      "At most so many views of equal size, the last one smaller.");
 }
 
 void add_autograd() {
-  method("backward", backward, nb::arg("gradient") = nb::none(), nb::arg("retain_graph") = false, nb::arg("create_graph") = false,
-         "Accumulates d(self)/d(leaf) into the .grad of every leaf that requires grad.");
-  method("requires_grad_",
-         [](nb::handle self, bool on) {
-           reinterpret_cast<PyTensor*>(self.ptr())->tensor.requires_grad_(on);
-           return nb::borrow(self);
-         },
-         nb::arg("requires_grad") = true);
-  method("register_hook", add_hook, nb::arg("hook"), "hook(grad) runs when the gradient of this leaf is complete; what it returns "
+  method("backward", backward, nb::arg("gradient") = nb::none(), nb::arg("retain_graph") = false,
+         nb::arg("create_graph") = false, "Accumulates d(self)/d(leaf) into the .grad of every leaf that requires grad.");
+  method(
+      "requires_grad_",
+      [](nb::handle self, bool on) {
+        reinterpret_cast<PyTensor*>(self.ptr())->tensor.requires_grad_(on);
+        return nb::borrow(self);
+      },
+      nb::arg("requires_grad") = true);
+  method("register_hook", add_hook, nb::arg("hook"),
+         "hook(grad) runs when the gradient of this leaf is complete; what it returns "
          "replaces it.");
-  method("fill_", [](nb::handle self, nb::handle value) {
-    auto v = read_number(value.ptr());
-    if (!v && is_tensor(value.ptr())) v = tensor_of(value.ptr()).item_scalar();
-    DY_CHECK_AS(TypeError, v, "fill_: an argument has the wrong type: value is {}; it takes a number", Py_TYPE(value.ptr())->tp_name);
-    return changed(self, [&](const Tensor& t) { t.fill_(*v); });
-  }, nb::arg("value"));
+  method(
+      "fill_",
+      [](nb::handle self, nb::handle value) {
+        auto v = read_number(value.ptr());
+        if (!v && is_tensor(value.ptr())) v = tensor_of(value.ptr()).item_scalar();
+        DY_CHECK_AS(TypeError, v, "fill_: an argument has the wrong type: value is {}; it takes a number",
+                    Py_TYPE(value.ptr())->tp_name);
+        return changed(self, [&](const Tensor& t) { t.fill_(*v); });
+      },
+      nb::arg("value"));
   method("zero_", [](nb::handle self) { return changed(self, [](const Tensor& t) { t.zero_(); }); });
-  method("copy_", [](nb::handle self, const Tensor& src) { return changed(self, [&](const Tensor& t) { t.copy_(src); }); },
-         nb::arg("src"), "Writes the values of src, broadcast and converted, into self.");
+  method(
+      "copy_", [](nb::handle self, const Tensor& src) { return changed(self, [&](const Tensor& t) { t.copy_(src); }); },
+      nb::arg("src"), "Writes the values of src, broadcast and converted, into self.");
 }
 
 Tensor make(nb::object data, nb::object dtype, nb::object device, bool requires_grad) {
   std::optional<DType> d;
   if (!dtype.is_none()) {
     d = read_dtype(dtype.ptr());
-    DY_CHECK_AS(TypeError, d, "tensor: an argument has the wrong type: dtype is {}; it takes a dtype", Py_TYPE(dtype.ptr())->tp_name);
+    DY_CHECK_AS(TypeError, d, "tensor: an argument has the wrong type: dtype is {}; it takes a dtype",
+                Py_TYPE(dtype.ptr())->tp_name);
   }
   Tensor t = tensor_from(data.ptr(), d);
   if (!device.is_none()) {
@@ -218,16 +239,20 @@ void add_methods(nb::module_& m) {
         nb::arg("requires_grad") = false,
         "A new tensor with the values of numbers, nested lists or arrays. Without dtype: bool, int64 or the default float for "
         "Python's numbers, an array's own for arrays.");
-  m.def("from_numpy", [](nb::object a) { return share_buffer(a.ptr()); }, nb::arg("array"), "A tensor over the memory of an array.");
-  m.def("as_tensor",
-        [](nb::object data, nb::object dtype) {
-          if (is_tensor(data.ptr())) return to_anything(tensor_of(data.ptr()), nb::none(), dtype, nb::none());
-          return make(data, dtype, nb::none(), false);
-        },
-        nb::arg("data"), nb::arg("dtype") = none, "A tensor as it is, anything else as tensor(data).");
+  m.def(
+      "from_numpy", [](nb::object a) { return share_buffer(a.ptr()); }, nb::arg("array"),
+      "A tensor over the memory of an array.");
+  m.def(
+      "as_tensor",
+      [](nb::object data, nb::object dtype) {
+        if (is_tensor(data.ptr())) return to_anything(tensor_of(data.ptr()), nb::none(), dtype, nb::none());
+        return make(data, dtype, nb::none(), false);
+      },
+      nb::arg("data"), nb::arg("dtype") = none, "A tensor as it is, anything else as tensor(data).");
   m.def("split", split_sizes, nb::arg("self"), nb::arg("split_size"), nb::arg("dim") = 0);
-  m.def("chunk", [](const Tensor& t, int64_t n, int64_t d) { return chunk(t, n, d); }, nb::arg("self"), nb::arg("chunks"),
-        nb::arg("dim") = 0);
+  m.def(
+      "chunk", [](const Tensor& t, int64_t n, int64_t d) { return chunk(t, n, d); }, nb::arg("self"), nb::arg("chunks"),
+      nb::arg("dim") = 0);
   m.def("is_tensor", [](nb::handle o) { return is_tensor(o.ptr()); }, nb::arg("obj").none());
 }
 

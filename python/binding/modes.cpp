@@ -41,8 +41,8 @@ struct AutocastScope : Entered<Autocast> {
 std::vector<Tensor> tensors(nb::object o, const char* name) {
   std::vector<Tensor> out;
   auto put = [&](nb::handle h) {
-    DY_CHECK_AS(TypeError, is_tensor(h.ptr()) || h.is_none(), "grad: an argument has the wrong type: {} holds {}; it takes Tensors",
-                name, Py_TYPE(h.ptr())->tp_name);
+    DY_CHECK_AS(TypeError, is_tensor(h.ptr()) || h.is_none(),
+                "grad: an argument has the wrong type: {} holds {}; it takes Tensors", name, Py_TYPE(h.ptr())->tp_name);
     out.push_back(h.is_none() ? Tensor() : tensor_of(h.ptr()));
   };
   if (is_tensor(o.ptr()))
@@ -97,37 +97,48 @@ void add_modes(nb::module_& m) {
       .def("exit", &AutocastScope::exit);
   m.def("is_autocast_enabled", &Autocast::enabled);
 
-  m.def("_grad", gradients, nb::arg("outputs"), nb::arg("inputs"), nb::arg("grad_outputs") = none, nb::arg("retain_graph") = none,
-        nb::arg("create_graph") = false, nb::arg("allow_unused") = false,
+  m.def("_grad", gradients, nb::arg("outputs"), nb::arg("inputs"), nb::arg("grad_outputs") = none,
+        nb::arg("retain_graph") = none, nb::arg("create_graph") = false, nb::arg("allow_unused") = false,
         "d(sum of outputs . grad_outputs) / d(inputs) as a tuple; nothing is accumulated into .grad.");
   m.def("_gradcheck", check_gradient, nb::arg("func"), nb::arg("inputs"), nb::arg("eps") = 1e-6, nb::arg("atol") = 1e-5,
-        nb::arg("rtol") = 1e-3, "Compares the gradient of func(*inputs), float64, with central differences; an error says where they differ.");
+        nb::arg("rtol") = 1e-3,
+        "Compares the gradient of func(*inputs), float64, with central differences; an error says where they differ.");
 
   m.def("manual_seed", [](uint64_t seed) { manual_seed(seed); }, nb::arg("seed"), "Restarts the random numbers.");
-  m.def("get_rng_state", [] { return std::pair(generator_state().seed, generator_state().calls); },
-        "(seed, draws so far): all that the next random numbers depend on.");
+  m.def(
+      "get_rng_state", [] { return std::pair(generator_state().seed, generator_state().calls); },
+      "(seed, draws so far): all that the next random numbers depend on.");
   m.def("set_rng_state", [](std::pair<uint64_t, uint64_t> s) { set_generator_state({s.first, s.second}); }, nb::arg("state"));
-  m.def("set_num_threads", [](int n) {
-    DY_CHECK_AS(ValueError, n >= 1, "set_num_threads: it is not positive: n is {}", n);
-    set_num_threads(n);
-  }, nb::arg("n"), "Results do not depend on it, only the time they take.");
+  m.def(
+      "set_num_threads",
+      [](int n) {
+        DY_CHECK_AS(ValueError, n >= 1, "set_num_threads: it is not positive: n is {}", n);
+        set_num_threads(n);
+      },
+      nb::arg("n"), "Results do not depend on it, only the time they take.");
   m.def("get_num_threads", &num_threads);
   m.def("isa", [] { return isa_name(); }, "The instruction set whose kernels run.");
   m.def("set_default_dtype", [](DType d) { set_default_dtype(d); }, nb::arg("d"));
   m.def("get_default_dtype", &default_dtype);
   m.def("promote_types", &promote_types, nb::arg("type1"), nb::arg("type2"));
 
-  m.def("save", [](nb::dict t, const std::string& path, const io::Metadata& metadata) {
-    auto list = named(t);
-    Unlocked unlocked;
-    io::save_safetensors(path, list, metadata);
-  }, nb::arg("tensors"), nb::arg("path"), nb::arg("metadata") = io::Metadata(),
-        "Writes a dict of tensors as a safetensors file, whole or not at all. Scaled tensors keep their bits.");
-  m.def("load", [](const std::string& path) {
-    nb::dict d;
-    for (auto& [name, t] : io::load_safetensors(path).tensors) d[name.c_str()] = t;
-    return d;
-  }, nb::arg("path"), "The tensors of a safetensors file, as a dict.");
+  m.def(
+      "save",
+      [](nb::dict t, const std::string& path, const io::Metadata& metadata) {
+        auto list = named(t);
+        Unlocked unlocked;
+        io::save_safetensors(path, list, metadata);
+      },
+      nb::arg("tensors"), nb::arg("path"), nb::arg("metadata") = io::Metadata(),
+      "Writes a dict of tensors as a safetensors file, whole or not at all. Scaled tensors keep their bits.");
+  m.def(
+      "load",
+      [](const std::string& path) {
+        nb::dict d;
+        for (auto& [name, t] : io::load_safetensors(path).tensors) d[name.c_str()] = t;
+        return d;
+      },
+      nb::arg("path"), "The tensors of a safetensors file, as a dict.");
 }
 
 }  // namespace dyadic::inline v1::python

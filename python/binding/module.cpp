@@ -15,9 +15,7 @@ void add_errors(nb::module_& m) {
     try {
       std::rethrow_exception(p);
     } catch (const PythonError&) {
-    } catch (const Error&) {
-      set_python_error();
-    }
+    } catch (const Error&) { set_python_error(); }
   });
 }
 
@@ -37,5 +35,6 @@ NB_MODULE(_dyadic, m) {
   add_modes(m);
   add_accounting(m);
   add_modules(m);
+  add_layers(m);
   add_optimizers(m);
 }

@@ -31,21 +31,13 @@ void set_python_error() noexcept {
   try {
     throw;
   } catch (const PythonError&) {
-  } catch (nb::python_error& e) {
-    e.restore();
-  } catch (const IndexError& e) {
+  } catch (nb::python_error& e) { e.restore(); } catch (const IndexError& e) {
     PyErr_SetString(PyExc_IndexError, e.what());
-  } catch (const TypeError& e) {
-    PyErr_SetString(PyExc_TypeError, e.what());
-  } catch (const ValueError& e) {
+  } catch (const TypeError& e) { PyErr_SetString(PyExc_TypeError, e.what()); } catch (const ValueError& e) {
     PyErr_SetString(PyExc_ValueError, e.what());
-  } catch (const OutOfMemoryError& e) {
-    PyErr_SetString(out_of_memory_error, e.what());
-  } catch (const std::bad_alloc&) {
+  } catch (const OutOfMemoryError& e) { PyErr_SetString(out_of_memory_error, e.what()); } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
-  } catch (const std::exception& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
-  } catch (...) {
+  } catch (const std::exception& e) { PyErr_SetString(PyExc_RuntimeError, e.what()); } catch (...) {
     PyErr_SetString(PyExc_SystemError, "dyadic: an exception of unknown type");
   }
 }

@@ -1,5 +1,5 @@
-// What Python sees of tensors and dtypes: plain CPython types, because a nanobind instance costs 60 ns more to make. There is one
-// Python object per TensorImpl while it lives (TensorImpl::face), so that `x.grad is x.grad` and sets of parameters work.
+// What Python sees of tensors and dtypes: plain CPython types, because a nanobind instance costs 60 ns more to make. There is
+// one Python object per TensorImpl while it lives (TensorImpl::face), so that `x.grad is x.grad` and sets of parameters work.
 // Lives here: the objects, how C++ exceptions reach Python, the GIL, nanobind's casters. Their methods are in tensor_type.cpp,
 // operators.cpp, methods.cpp, dtype_type.cpp.
 #pragma once
@@ -16,19 +16,20 @@ namespace dyadic::inline v1::python {
 namespace nb = nanobind;
 
 struct PyTensor {
-  PyObject_HEAD
-  Tensor tensor;
+  PyObject_HEAD Tensor tensor;
   PyObject* weak_references;
 };
 struct PyDType {
-  PyObject_HEAD
-  DType dtype;
+  PyObject_HEAD DType dtype;
 };
 
 extern PyTypeObject *tensor_type, *parameter_type, *dtype_type;
 extern PyObject* out_of_memory_error;
 
-inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
+inline bool is_tensor(PyObject* o) {
+  PyTypeObject* t = Py_TYPE(o);
+  return t == tensor_type || t == parameter_type || PyType_IsSubtype(t, tensor_type);
+}
 inline bool is_parameter(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), parameter_type); }
 inline const Tensor& tensor_of(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->tensor; }
 PyObject* wrap(Tensor t);            // new reference; None for an undefined tensor
@@ -91,7 +92,8 @@ void add_methods(nb::module_& m);
 void add_dlpack(nb::module_& m);
 void add_modes(nb::module_& m);
 void add_accounting(nb::module_& m);
-void add_modules(nb::module_& m);
+void add_modules(nb::module_& m);  // Module; add_layers the others
+void add_layers(nb::module_& m);
 void add_optimizers(nb::module_& m);
 
 }  // namespace dyadic::inline v1::python

@@ -6,8 +6,8 @@
 namespace dyadic::inline v1::python {
 namespace {
 
-// A tensor, or a number made into one in `held`. Anything else: null, and Python tries the other operand; but numpy would take a
-// tensor for an array and answer with an array, so that is refused here.
+// A tensor, or a number made into one in `held`. Anything else: null, and Python tries the other operand; but numpy would take
+// a tensor for an array and answer with an array, so that is refused here.
 inline const Tensor* operand(PyObject* o, Tensor& held) {
   if (is_tensor(o)) [[likely]]
     return &tensor_of(o);

@@ -77,8 +77,8 @@ constexpr auto kEntries = make_entries(std::make_integer_sequence<int, kOps>());
 
 Take read_take(const Parameter& p) {
   constexpr std::pair<const char*, Take> kTypes[] = {
-      {"Tensor", Take::tensor}, {"Tensor[]", Take::tensors}, {"Scalar", Take::scalar},    {"int", Take::integer},
-      {"float", Take::real},    {"bool", Take::boolean},     {"int[]", Take::ints},       {"ScalarType", Take::dtype},
+      {"Tensor", Take::tensor}, {"Tensor[]", Take::tensors}, {"Scalar", Take::scalar}, {"int", Take::integer},
+      {"float", Take::real},    {"bool", Take::boolean},     {"int[]", Take::ints},    {"ScalarType", Take::dtype},
       {"Device", Take::device}, {"str", Take::text}};
   for (auto& [name, take] : kTypes)
     if (p.type == name) return take;

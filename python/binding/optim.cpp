@@ -37,7 +37,8 @@ void set_option(AdamWOptions& o, const std::string& key, nb::handle value) {
   else if (key == "seed")
     o.seed = nb::cast<uint64_t>(value);
   else
-    fail<ValueError>("AdamW: an unknown option: {}; there are lr, betas, eps, weight_decay, state, stochastic_rounding, seed", key);
+    fail<ValueError>("AdamW: an unknown option: {}; there are lr, betas, eps, weight_decay, state, stochastic_rounding, seed",
+                     key);
 }
 nb::object get_option(const ParamGroup& g, const std::string& key) {
   const AdamWOptions& o = g.options;
@@ -71,7 +72,8 @@ nn::NamedTensors read_params(nb::handle params, size_t& count) {
       name = nb::cast<std::string>(p[0]);
       out.emplace_back(name, nb::cast<Tensor>(p[1]));
     } else {
-      DY_CHECK_AS(TypeError, is_tensor(p.ptr()), "AdamW: params holds {}; it takes Tensors, (name, Tensor) pairs or dicts of groups",
+      DY_CHECK_AS(TypeError, is_tensor(p.ptr()),
+                  "AdamW: params holds {}; it takes Tensors, (name, Tensor) pairs or dicts of groups",
                   Py_TYPE(p.ptr())->tp_name);
       out.emplace_back(name, tensor_of(p.ptr()));
     }
@@ -133,67 +135,80 @@ void add_adamw(nb::module_& m) {
       .def("keys", [](ParamGroup&) {
         return nb::make_tuple("params", "names", "lr", "betas", "eps", "weight_decay", "state", "stochastic_rounding", "seed");
       });
-  nb::class_<AdamW>(m, "AdamW",
-                    "Adam with decoupled weight decay, one fused pass over memory. state=\"dynamic8\" keeps both moments in blockwise 8-bit "
-                    "formats for tensors of at least 4096 elements, but those named in keep32.")
-      .def("__init__",
-           [](AdamW* self, nb::object params, double lr, std::pair<double, double> betas, double eps, double weight_decay,
-              nb::object state, bool stochastic_rounding, uint64_t seed, std::vector<std::string> keep32) {
-             AdamWOptions o;
-             o.lr = lr;
-             std::tie(o.beta1, o.beta2) = betas;
-             o.eps = eps;
-             o.weight_decay = weight_decay;
-             o.state = state_dtype(state);
-             o.stochastic_rounding = stochastic_rounding;
-             o.seed = seed;
-             new (self) AdamW(read_groups(params, o), std::move(keep32));
-           },
-           nb::arg("params"), nb::arg("lr") = 1e-3, nb::arg("betas") = std::pair(0.9, 0.999), nb::arg("eps") = 1e-8,
-           nb::arg("weight_decay") = 0.01, nb::kw_only(), nb::arg("state") = "f32", nb::arg("stochastic_rounding") = false,
-           nb::arg("seed") = 0, nb::arg("keep32") = std::vector<std::string>())
-      .def("step", [](AdamW& o, double grad_scale) {
-        Unlocked unlocked;
-        o.step(grad_scale);
-      }, nb::arg("grad_scale") = 1.0, "Moves every parameter that has a gradient; grad_scale multiplies the gradients on the way.")
+  nb::class_<AdamW>(
+      m, "AdamW",
+      "Adam with decoupled weight decay, one fused pass over memory. state=\"dynamic8\" keeps both moments in blockwise 8-bit "
+      "formats for tensors of at least 4096 elements, but those named in keep32.")
+      .def(
+          "__init__",
+          [](AdamW* self, nb::object params, double lr, std::pair<double, double> betas, double eps, double weight_decay,
+             nb::object state, bool stochastic_rounding, uint64_t seed, std::vector<std::string> keep32) {
+            AdamWOptions o;
+            o.lr = lr;
+            std::tie(o.beta1, o.beta2) = betas;
+            o.eps = eps;
+            o.weight_decay = weight_decay;
+            o.state = state_dtype(state);
+            o.stochastic_rounding = stochastic_rounding;
+            o.seed = seed;
+            new (self) AdamW(read_groups(params, o), std::move(keep32));
+          },
+          nb::arg("params"), nb::arg("lr") = 1e-3, nb::arg("betas") = std::pair(0.9, 0.999), nb::arg("eps") = 1e-8,
+          nb::arg("weight_decay") = 0.01, nb::kw_only(), nb::arg("state") = "f32", nb::arg("stochastic_rounding") = false,
+          nb::arg("seed") = 0, nb::arg("keep32") = std::vector<std::string>())
+      .def(
+          "step",
+          [](AdamW& o, double grad_scale) {
+            Unlocked unlocked;
+            o.step(grad_scale);
+          },
+          nb::arg("grad_scale") = 1.0,
+          "Moves every parameter that has a gradient; grad_scale multiplies the gradients on the way.")
       .def("zero_grad", &AdamW::zero_grad, nb::arg("set_to_none") = true)
       .def("set_lr", &AdamW::set_lr, nb::arg("lr"))
       .def_prop_ro("steps", &AdamW::steps)
       .def_prop_ro("param_groups", groups_of)
-      .def("lost_updates", [](AdamW& o) { return o.updates().share(); },
-           "The share of nonzero steps that rounded to nothing since clear_updates().")
+      .def(
+          "lost_updates", [](AdamW& o) { return o.updates().share(); },
+          "The share of nonzero steps that rounded to nothing since clear_updates().")
       .def("clear_updates", &AdamW::clear_updates)
       .def("state_dict", state_dict)
       .def("load_state_dict", load_state_dict, nb::arg("state_dict"));
 }
 
 void add_scaler(nb::module_& m) {
-  nb::class_<GradScaler>(m, "GradScaler", "Dynamic loss scaling for f16: a step with infinite or NaN gradients is skipped and lowers the scale.")
-      .def("__init__",
-           [](GradScaler* s, double init_scale, double growth, double backoff, int64_t interval, bool enabled) {
-             new (s) GradScaler(init_scale, enabled);
-             s->growth_factor = growth;
-             s->backoff_factor = backoff;
-             s->growth_interval = interval;
-           },
-           nb::arg("init_scale") = 65536.0, nb::arg("growth_factor") = 2.0, nb::arg("backoff_factor") = 0.5,
-           nb::arg("growth_interval") = 2000, nb::arg("enabled") = true)
+  nb::class_<GradScaler>(m, "GradScaler",
+                         "Dynamic loss scaling for f16: a step with infinite or NaN gradients is skipped and lowers the scale.")
+      .def(
+          "__init__",
+          [](GradScaler* s, double init_scale, double growth, double backoff, int64_t interval, bool enabled) {
+            new (s) GradScaler(init_scale, enabled);
+            s->growth_factor = growth;
+            s->backoff_factor = backoff;
+            s->growth_interval = interval;
+          },
+          nb::arg("init_scale") = 65536.0, nb::arg("growth_factor") = 2.0, nb::arg("backoff_factor") = 0.5,
+          nb::arg("growth_interval") = 2000, nb::arg("enabled") = true)
       .def("scale", &GradScaler::scale, nb::arg("loss"))
       .def("unscale_", &GradScaler::unscale_, nb::arg("optimizer"))
       .def("step", &GradScaler::step, nb::arg("optimizer"), nb::arg("grad_scale") = 1.0, "False if the step was skipped.")
       .def("update", &GradScaler::update)
       .def("get_scale", &GradScaler::get_scale)
       .def_prop_ro("skipped", &GradScaler::skipped)
-      .def("state_dict", [](GradScaler& s) {
-        nb::dict d;
-        d["scale"] = s.get_scale();
-        d["growth_tracker"] = s.growth_tracker();
-        d["skipped"] = s.skipped();
-        return d;
-      })
-      .def("load_state_dict", [](GradScaler& s, nb::dict d) {
-        s.load_state(nb::cast<double>(d["scale"]), nb::cast<int64_t>(d["growth_tracker"]), nb::cast<int64_t>(d["skipped"]));
-      }, nb::arg("state_dict"));
+      .def("state_dict",
+           [](GradScaler& s) {
+             nb::dict d;
+             d["scale"] = s.get_scale();
+             d["growth_tracker"] = s.growth_tracker();
+             d["skipped"] = s.skipped();
+             return d;
+           })
+      .def(
+          "load_state_dict",
+          [](GradScaler& s, nb::dict d) {
+            s.load_state(nb::cast<double>(d["scale"]), nb::cast<int64_t>(d["growth_tracker"]), nb::cast<int64_t>(d["skipped"]));
+          },
+          nb::arg("state_dict"));
 }
 
 }  // namespace
@@ -201,17 +216,23 @@ void add_scaler(nb::module_& m) {
 void add_optimizers(nb::module_& m) {
   add_adamw(m);
   add_scaler(m);
-  m.def("grad_norm", [](nb::object params) {
-    size_t count = 0;
-    return optim::grad_norm(read_params(params, count));
-  }, nb::arg("params"), "The 2-norm of all gradients.");
-  m.def("clip_factor", &optim::clip_factor, nb::arg("norm"), nb::arg("max_norm"), "What brings norm down to max_norm: for step(grad_scale).");
-  nb::class_<optim::WarmupCosine>(m, "WarmupCosine", "lr(step): a linear warm-up to peak, then a cosine down to floor at total.")
-      .def("__init__",
-           [](optim::WarmupCosine* w, double peak, double floor, int64_t warmup, int64_t total) {
-             new (w) optim::WarmupCosine{peak, floor, warmup, total};
-           },
-           nb::arg("peak") = 1e-3, nb::arg("floor") = 1e-4, nb::arg("warmup") = 100, nb::arg("total") = 1000)
+  m.def(
+      "grad_norm",
+      [](nb::object params) {
+        size_t count = 0;
+        return optim::grad_norm(read_params(params, count));
+      },
+      nb::arg("params"), "The 2-norm of all gradients.");
+  m.def("clip_factor", &optim::clip_factor, nb::arg("norm"), nb::arg("max_norm"),
+        "What brings norm down to max_norm: for step(grad_scale).");
+  nb::class_<optim::WarmupCosine>(m, "WarmupCosine",
+                                  "lr(step): a linear warm-up to peak, then a cosine down to floor at total.")
+      .def(
+          "__init__",
+          [](optim::WarmupCosine* w, double peak, double floor, int64_t warmup, int64_t total) {
+            new (w) optim::WarmupCosine{peak, floor, warmup, total};
+          },
+          nb::arg("peak") = 1e-3, nb::arg("floor") = 1e-4, nb::arg("warmup") = 100, nb::arg("total") = 1000)
       .def("__call__", &optim::WarmupCosine::operator(), nb::arg("step"));
 }
 

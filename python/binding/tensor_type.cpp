@@ -231,8 +231,9 @@ void add_tensor_type(nb::module_& m) {
   PyType_Slot parameter_slots[] = {
       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
       {Py_tp_new, reinterpret_cast<void*>(new_parameter)},
-      {Py_tp_doc, const_cast<char*>("Parameter(data, requires_grad=True)\n--\n\nA tensor that a module registers when it becomes "
-                                    "its attribute. Shares the memory of data.")},
+      {Py_tp_doc,
+       const_cast<char*>("Parameter(data, requires_grad=True)\n--\n\nA tensor that a module registers when it becomes "
+                         "its attribute. Shares the memory of data.")},
       {0, nullptr}};
   PyType_Spec parameter{"dyadic.nn.Parameter", int(sizeof(PyTensor)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                         parameter_slots};

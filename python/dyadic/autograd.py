@@ -24,7 +24,7 @@ class Scope:
 
 
 class _GradMode(Scope):
-    _mode = None
+    _mode: bool
 
     def __new__(cls, function=None):
         scope = super().__new__(cls)

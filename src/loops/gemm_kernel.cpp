@@ -106,9 +106,7 @@ template <class S, class T, class O> struct Blocked {
         block.b = (const S*)t.b + k0 * t.b_row, block.k = depth, block.packed = scratch + at.b;
         pack_block_of_b(block);
       }
-      for (int64_t i = 0; i < t.m; i += kBlockRows) {
-        row_block(i, rows_at(i), k0, depth);
-      }
+      for (int64_t i = 0; i < t.m; i += kBlockRows) { row_block(i, rows_at(i), k0, depth); }
       k0 += at.depth;
     } while (k0 < t.k);
   }

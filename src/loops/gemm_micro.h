@@ -70,15 +70,28 @@ template <int MR, int NV, class T> [[gnu::noinline]] static void micro(const Mic
   DY_UNROLL for (int i = 0; i < MR; ++i) DY_UNROLL for (int j = 0; j < NV; ++j) hn::StoreU(acc[i][j], d, c + i * c_row + j * L);
 }
 
-// m rows of a tile NV vectors wide: full register tiles, then 8, 4, 2, 1 rows.
-template <int NV, class T> static void micro_rows(int64_t m, MicroArgs<T> g) {
-  const auto step = [&](int64_t rows) { g.a += rows * g.a_row, g.c += rows * g.c_row, m -= rows; };
-  while (m >= kMicroRows) micro<kMicroRows, NV>(g), step(kMicroRows);
+// Rows of the next register tile when m are left: the largest that fit, but 16 are two eights rather than twelve and four,
+// which would leave the multipliers idle half the time.
+constexpr int64_t next_rows(int64_t m) {
+  if (m >= kMicroRows && (kMicroRows < 8 || m != 16)) return kMicroRows;
+  if (kMicroRows > 8 && m >= 8) return 8;
+  return m >= 4 ? 4 : m >= 2 ? 2 : 1;
+}
+template <int NV, class T> static inline void micro_of(int64_t rows, const MicroArgs<T>& g) {
+  if (rows == kMicroRows) return micro<kMicroRows, NV>(g);
   if constexpr (kMicroRows > 8)
-    if (m >= 8) micro<8, NV>(g), step(8);
-  if (m >= 4) micro<4, NV>(g), step(4);
-  if (m >= 2) micro<2, NV>(g), step(2);
-  if (m >= 1) micro<1, NV>(g);
+    if (rows == 8) return micro<8, NV>(g);
+  if (rows == 4) return micro<4, NV>(g);
+  if (rows == 2) return micro<2, NV>(g);
+  return micro<1, NV>(g);
+}
+// m rows of a tile NV vectors wide.
+template <int NV, class T> static void micro_rows(int64_t m, MicroArgs<T> g) {
+  while (m > 0) {
+    const int64_t rows = next_rows(m);
+    micro_of<NV>(rows, g);
+    g.a += rows * g.a_row, g.c += rows * g.c_row, m -= rows;
+  }
 }
 
 }  // namespace dyadic::DY_ISA

@@ -80,10 +80,11 @@ void check_grad(Op op, DType dtype, Layout layout) {
     for (size_t i = 0; i < actual.size(); ++i) {
       ASSERT_EQ(actual[i].defined(), expected[i].defined()) << "input " << i;
       if (!actual[i].defined()) continue;
-      if (layout == Layout::contiguous)
+      if (layout == Layout::contiguous) {
         EXPECT_TRUE(close(actual[i], expected[i], dtype == f32 ? 32 : 4)) << "input " << i;
-      else
+      } else {
         EXPECT_TRUE(bits(actual[i]) == bits(expected[i])) << "input " << i << " " << close(actual[i], expected[i], 0).message();
+      }
     }
   }
 }

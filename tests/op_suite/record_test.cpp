@@ -24,8 +24,7 @@ void check_record(Op op, DType, Layout) {
   EXPECT_FALSE(cases(op).empty()) << "no call to test it with: give the record samples";
   EXPECT_LE(sig.parameters.size(), size_t(kMaxArgs));
   EXPECT_LE(sig.returns.size(), size_t(kMaxOutputs));
-  for (const Parameter& p : sig.parameters)
-    if (!p.fallback.empty()) EXPECT_NO_THROW(default_argument(p)) << p.name;
+  for (const Parameter& p : sig.parameters) EXPECT_NO_THROW(default_argument(p)) << p.name;
   for (const std::string& line : lines_of(def.skip)) {
     const std::string check = line.substr(0, line.find(": "));
     const auto& known = check_names();

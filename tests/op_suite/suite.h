@@ -49,7 +49,8 @@ std::vector<Tensor> gradients(const Case& c, const std::vector<Tensor>& inputs);
 
 std::string bits(const Tensor& t);                     // dtype, shape and bytes: equal for equal tensors only
 std::string bits(const std::vector<Tensor>& tensors);  // undefined ones included
-Tensor wider(const Tensor& t);                         // floats and integers in f64, exactly; bool stays
+// The call's inputs in f64, exactly: what the oracle computes with. Class numbers and masks stay what they are.
+std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs);
 // Floats: |a - e| <= ulps * eps(dtype of a) * (|e| + largest |e|), NaN equals NaN, an infinity what overflows to it. Integers:
 // e wrapped to a's dtype, exactly; bool: e is not zero.
 ::testing::AssertionResult close(const Tensor& actual, const Tensor& expected, double ulps);

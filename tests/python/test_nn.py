@@ -345,6 +345,33 @@ def test_clipping():
     assert norm == 6 and abs(dy.optim.clip_factor(norm, 1.5) - 0.25) < 1e-6 and dy.optim.clip_factor(norm, 10) == 1
 
 
+def test_clipping_in_place_and_initial_values():
+    m = nn.Linear(3, 2)
+    for p in m.parameters():
+        p.grad = dy.full(p.shape, 2.0)
+    norm = nn.utils.clip_grad_norm_(m.parameters(), 1.0)
+    assert abs(norm - math.sqrt(8 * 4)) < 1e-6 and abs(dy.optim.grad_norm(m.parameters()) - 1) < 1e-5
+    assert nn.init.constant_(m.bias, 3) is m.bias and m.bias.tolist() == [3, 3] and nn.init.zeros_(m.bias).tolist() == [0, 0]
+    big = nn.Linear(200, 200)
+    nn.init.normal_(big.weight, std=0.02)
+    assert abs(big.weight.std().item() - 0.02) < 0.001 and big.weight.requires_grad
+    big.weight.data.uniform_(2, 3)
+    assert 2 <= big.weight.amin().item() and big.weight.amax().item() <= 3
+    with pytest.raises(ValueError):
+        nn.init.normal_(m.bias, std=-1)
+
+
+def test_whole_tree_at_once():
+    m = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU()))
+    seen = []
+    assert m.apply(lambda c: seen.append(type(c).__name__)) is m and seen == ["Linear", "ReLU", "Sequential", "Sequential"]
+    assert m.to("cpu") is m and m.to(dy.device("cpu")).half()[0].weight.dtype is dy.float16 and m.to("f64")[0].bias.dtype is dy.float64
+    with pytest.raises(ValueError, match="device="):
+        m.to("meta")
+    with pytest.raises(TypeError):
+        m.to(3)
+
+
 def test_parameter():
     data = dy.ones(3)
     p = nn.Parameter(data)

@@ -1,6 +1,8 @@
 """The package as a whole: start-up, the ledger, files, errors."""
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +24,20 @@ def test_version_and_names():
     assert dy.__version__.count(".") == 2
     assert dy.isa() in ("sse4", "avx2", "avx512")
     assert dy.Tensor.__module__ == "dyadic" and dy.nn.Parameter.__name__ == "Parameter"
+
+
+def test_stub_knows_every_name():
+    tree = ast.parse((Path(dy._dyadic.__file__).parent / "_dyadic.pyi").read_text())
+    names = set()
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.AnnAssign):
+            names.add(node.target.id)
+    assert {n for n in dir(dy._dyadic) if not n.startswith("__")} <= names
+    (tensor,) = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Tensor"]
+    methods = {n.name for n in tensor.body if isinstance(n, ast.FunctionDef)}
+    assert {n for n in dir(dy.Tensor) if not n.startswith("_")} <= methods
 
 
 def test_ledger():

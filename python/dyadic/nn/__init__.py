@@ -11,4 +11,4 @@ from .._dyadic import (
     ReLU,
     Sequential,
 )
-from . import functional
+from . import functional, init, utils

@@ -24,22 +24,6 @@ struct Sight {
   int64_t first_query(int64_t j) const { return causal ? at_least(0, j - (tk - tq)) : 0; }  // that sees key j
 };
 
-// Rows of the next register tile when m are left; 16 are two eights rather than twelve and four.
-inline int64_t next_rows(int64_t m) {
-  if (kMicroRows > 8 && m >= kMicroRows && m != 16) return kMicroRows;
-  if (kMicroRows > 8 && m >= 8) return 8;
-  if (kMicroRows <= 8 && m >= kMicroRows) return kMicroRows;
-  return m >= 4 ? 4 : m >= 2 ? 2 : 1;
-}
-template <int NV, class T> static inline void micro_of(int64_t rows, const MicroArgs<T>& g) {
-  if (rows == kMicroRows) return micro<kMicroRows, NV>(g);
-  if constexpr (kMicroRows > 8)
-    if (rows == 8) return micro<8, NV>(g);
-  if (rows == 4) return micro<4, NV>(g);
-  if (rows == 2) return micro<2, NV>(g);
-  return micro<1, NV>(g);
-}
-
 // The rows of a head lie far apart ([B, T, 3, H, D]), beyond what the hardware foresees: fetching a few rows ahead saves up to
 // a third of the time of small heads.
 inline constexpr int64_t kAhead = 12;

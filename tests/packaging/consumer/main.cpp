@@ -13,9 +13,7 @@ int main() {
   const char* caught = "nothing";
   try {
     dy::matmul(x, x);
-  } catch (const dy::Error&) {
-    caught = "Error";
-  }
+  } catch (const dy::Error&) { caught = "Error"; }
   std::printf("dyadic %s: %g %g %s %s\n", DYADIC_VERSION, y.index({1, 3}).item(), x.grad().index({1, 2}).item(),
               y.to(dy::bf16).dtype().name().c_str(), caught);
 }

@@ -1,0 +1,48 @@
+// What the bindings of modules share: the class behind Python's subclasses, and modules and parameters as Python objects.
+#pragma once
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/trampoline.h>
+
+#include <cstring>
+
+#include "dyadic/nn.h"
+#include "object.h"
+
+namespace dyadic::inline v1::python {
+
+using nn::Module;
+
+// What C++ sees of a class that Python derived from B.
+template <class B> class Derived : public B {
+ public:
+  NB_TRAMPOLINE(B);
+  Tensor forward(const Tensor& x) override { NB_OVERRIDE(forward, x); }
+  std::string extra_repr() const override { NB_OVERRIDE(extra_repr); }
+  const char* kind() const override {
+    const char *name = Py_TYPE(this->nb_trampoline.base().ptr())->tp_name, *dot = std::strrchr(name, '.');
+    return dot ? dot + 1 : name;
+  }
+};
+
+inline bool is_module(nb::handle o) { return nb::isinstance<Module>(o); }
+
+inline nb::object as_object(Module* child, nb::handle parent) {
+  return nb::cast(child, nb::rv_policy::reference_internal, parent);
+}
+inline nb::object parameter_object(const Tensor& t) { return nb::steal(wrap_parameter(t)); }
+
+nb::object each_child(nb::handle self);  // a list of the module's own children
+
+// __init__ by hand, for arguments that C++ takes in another form: a class derived in Python gets the part that calls back.
+template <class M, class... A> void construct(nb::pointer_and_handle<M> self, A&&... args) {
+  if (nb::inst_python_derived(self.h))
+    new (static_cast<void*>(self.p)) Derived<M>(std::forward<A>(args)...);
+  else
+    new (static_cast<void*>(self.p)) M(std::forward<A>(args)...);
+}
+
+template <class M> auto bind(nb::module_& m, const char* name, const char* doc) {
+  return nb::class_<M, Module, Derived<M>>(m, name, doc);
+}
+
+}  // namespace dyadic::inline v1::python

@@ -1,0 +1,40 @@
+// The options of a subcommand and the checks of their values: the one place that touches CLI11, whose header costs every file
+// that includes it five seconds to compile.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dyadic/error.h"
+
+namespace CLI {
+class App;
+}
+
+namespace dyadic::inline v1::cli {
+
+// Throws ValueError for a text that the option does not take: exit code 2, with the option's name before the message.
+using Check = std::function<void(const std::string&)>;
+Check at_least(int64_t low);
+Check between(double low, double high);
+
+class Options {
+  CLI::App& app_;
+
+ public:
+  explicit Options(CLI::App& app) : app_(app) {}
+  CLI::App& app() { return app_; }
+
+  Options& flag(const char* name, bool& out, const char* doc);
+  // T: int, int64_t, uint64_t, double, std::string, an optional or a vector (any number of values, the option may repeat) of
+  // those. `shown` stands for the value in --help, which also shows what a plain `out` holds: the default.
+  template <class T>
+  Options& value(const char* name, T& out, const char* shown, const char* doc, const Check& check = {}, bool required = false);
+  template <class T> Options& required(const char* name, T& out, const char* shown, const char* doc, const Check& check = {}) {
+    return value(name, out, shown, doc, check, true);
+  }
+};
+
+}  // namespace dyadic::inline v1::cli
