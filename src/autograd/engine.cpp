@@ -225,9 +225,9 @@ std::string Tensor::grad_fn() const {
   }
   return name + "Backward";
 }
-void register_hook(const Tensor& t, std::function<Tensor(const Tensor&)> hook) {
+void detail::register_hook(const Tensor& t, std::shared_ptr<void> hook, HookCall call) {
   DY_CHECK(t.is_leaf() && t.requires_grad(), "register_hook: {} is not a leaf that requires grad", describe(t));
-  auto_meta(*t.impl()).hooks.push_back(std::move(hook));
+  auto_meta(*t.impl()).hooks.push_back([hook = std::move(hook), call](const Tensor& g) { return call(hook.get(), g); });
 }
 
 }  // namespace dyadic::inline v1

@@ -55,7 +55,8 @@ Tensor run_traced(const OpDef& op, const Grad& g, int k) {
 
 void pointwise_backward(const OpDef& op, Grad& g) {
   for (int k = 0; k < op.pw.inputs; ++k)
-    if (g.needs(k) && op.pw.grad[k][0]) g.set(k, op.pw.grad_is_g[k] ? g.g() : GradMode::enabled() ? run_traced(op, g, k) : run_tile(op, g, k));
+    if (g.needs(k) && op.pw.grad[k][0])
+      g.set(k, op.pw.grad_is_g[k] ? g.g() : GradMode::enabled() ? run_traced(op, g, k) : run_tile(op, g, k));
 }
 
 }  // namespace dyadic::inline v1

@@ -35,7 +35,6 @@ Options& Options::flag(const char* name, bool& out, const char* doc) {
 template <class T>
 Options& Options::value(const char* name, T& out, const char* shown, const char* doc, const Check& check, bool required) {
   CLI::Option* o = app_.add_option(name, out, doc)->type_name(shown)->required(required);
-  if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) o->capture_default_str();
   if (check)
     o->check(
         [check](const std::string& text) -> std::string {

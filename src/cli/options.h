@@ -29,7 +29,7 @@ class Options {
 
   Options& flag(const char* name, bool& out, const char* doc);
   // T: int, int64_t, uint64_t, double, std::string, an optional or a vector (any number of values, the option may repeat) of
-  // those. `shown` stands for the value in --help, which also shows what a plain `out` holds: the default.
+  // those. `shown` stands for the value in --help. `out` keeps what it holds when the option is absent.
   template <class T>
   Options& value(const char* name, T& out, const char* shown, const char* doc, const Check& check = {}, bool required = false);
   template <class T> Options& required(const char* name, T& out, const char* shown, const char* doc, const Check& check = {}) {

@@ -18,7 +18,8 @@ Tensor decode_scaled(const Tensor& t) {
     auto* out = reinterpret_cast<float*>(flat.impl()->data());
     constexpr int64_t kChunk = 64 << 10;  // whole blocks of every format
     parallel_for((span + kChunk - 1) / kChunk, 1, [&](int64_t b, int64_t e) {
-      f.def->decode_range(f, i.storage->data, i.storage->geometry, low + b * kChunk, low + std::min(span, e * kChunk), out + b * kChunk);
+      f.def->decode_range(f, i.storage->data, i.storage->geometry, low + b * kChunk, low + std::min(span, e * kChunk),
+                          out + b * kChunk);
     });
   }
   return make_view(flat, i.shape(), {i.strides, i.ndim}, i.offset - low);

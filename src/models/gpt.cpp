@@ -32,7 +32,8 @@ Tensor GptBlock::forward(const Tensor& x) {
 
 Gpt::Gpt(const GptConfig& c, nn::Options o)
     : config(c), tok(c.vocab, c.width, o), pos(c.block, c.width, o), ln({c.width}, 1e-5, true, true, o) {
-  DY_CHECK_AS(ValueError, c.heads > 0 && c.width % c.heads == 0, "Gpt: the width is no multiple of the heads: {} and {}", c.width, c.heads);
+  DY_CHECK_AS(ValueError, c.heads > 0 && c.width % c.heads == 0, "Gpt: the width is no multiple of the heads: {} and {}",
+              c.width, c.heads);
   add("tok", tok);
   add("pos", pos);
   add("blocks", blocks);
@@ -50,7 +51,8 @@ Gpt::Gpt(const GptConfig& c, nn::Options o)
 
 Tensor Gpt::forward(const Tensor& tokens) {
   int64_t T = tokens.size(-1);
-  DY_CHECK_AS(ValueError, tokens.dim() == 2 && T <= config.block, "Gpt: tokens are [batch, at most {}]: tokens is {}", config.block, describe(tokens));
+  DY_CHECK_AS(ValueError, tokens.dim() == 2 && T <= config.block, "Gpt: tokens are [batch, at most {}]: tokens is {}",
+              config.block, describe(tokens));
   // Tables stored in a narrower format than the rest computes in are read, not computed with.
   DType compute = ln.weight.dtype();
   Tensor x = tok(tokens).to(compute) + pos(arange(int64_t(0), T, int64_t(1), i64, tokens.device())).to(compute);

@@ -3,7 +3,8 @@
 
 namespace dyadic::inline v1::nn {
 
-Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, Options options) : num_embeddings(num_embeddings), embedding_dim(embedding_dim) {
+Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, Options options)
+    : num_embeddings(num_embeddings), embedding_dim(embedding_dim) {
   weight = make_parameter({num_embeddings, embedding_dim}, options);
   init::normal_(weight);
   add_parameter("weight", weight);

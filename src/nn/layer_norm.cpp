@@ -4,7 +4,8 @@
 
 namespace dyadic::inline v1::nn {
 
-LayerNorm::LayerNorm(IntList shape, double eps, bool elementwise_affine, bool with_bias, Options options) : normalized_shape(shape.vec()), eps(eps) {
+LayerNorm::LayerNorm(IntList shape, double eps, bool elementwise_affine, bool with_bias, Options options)
+    : normalized_shape(shape.vec()), eps(eps) {
   if (elementwise_affine) {
     weight = make_parameter(shape, options);
     init::constant_(weight, 1);
@@ -18,7 +19,8 @@ LayerNorm::LayerNorm(IntList shape, double eps, bool elementwise_affine, bool wi
 }
 Tensor LayerNorm::forward(const Tensor& x) { return layer_norm(x, normalized_shape, weight, bias, eps); }
 std::string LayerNorm::extra_repr() const {
-  return fmt::format("{}, eps={}, elementwise_affine={}", shape_text(normalized_shape), eps, weight.defined() ? "True" : "False");
+  return fmt::format("{}, eps={}, elementwise_affine={}", shape_text(normalized_shape), eps,
+                     weight.defined() ? "True" : "False");
 }
 
 }  // namespace dyadic::inline v1::nn

@@ -5,7 +5,8 @@
 
 namespace dyadic::inline v1::nn {
 
-Linear::Linear(int64_t in_features, int64_t out_features, bool with_bias, Options options) : in_features(in_features), out_features(out_features) {
+Linear::Linear(int64_t in_features, int64_t out_features, bool with_bias, Options options)
+    : in_features(in_features), out_features(out_features) {
   weight = make_parameter({out_features, in_features}, options);
   if (with_bias) bias = make_parameter({out_features}, options);
   double bound = in_features > 0 ? 1 / std::sqrt(double(in_features)) : 0;

@@ -180,7 +180,8 @@ void Module::set_parameter(std::string_view name, const Tensor& value) {
   } else {
     for (auto& [key, slot] : parameters_)
       if (key == name) {
-        DY_CHECK(value.sizes() == slot->sizes(), "set_parameter: shapes differ: {} is {}, the value {}", name, describe(*slot), describe(value));
+        DY_CHECK(value.sizes() == slot->sizes(), "set_parameter: shapes differ: {} is {}, the value {}", name, describe(*slot),
+                 describe(value));
         *slot = value;
         return;
       }
@@ -240,11 +241,13 @@ std::string Module::str() {
   for (auto& [path, m] : named_modules()) {
     auto depth = size_t(std::count(path.begin(), path.end(), '.') + (path.empty() ? 0 : 1));
     size_t dot = path.rfind('.');
-    std::string label = std::string(2 * depth, ' ') + (path.empty() ? "" : "(" + path.substr(dot == path.npos ? 0 : dot + 1) + ") ") + m->kind();
+    std::string label = std::string(2 * depth, ' ') +
+                        (path.empty() ? "" : "(" + path.substr(dot == path.npos ? 0 : dot + 1) + ") ") + m->kind();
     if (auto extra = m->extra_repr(); !extra.empty()) label += "(" + extra + ")";
     std::set<std::string> dtypes;
     for (auto& [name, t] : m->named_parameters()) dtypes.insert(t.dtype().name());
-    table.row({label, fmt::format("{}", m->num_parameters()), human_bytes(m->nbytes()), fmt::format("{}", fmt::join(dtypes, " "))});
+    table.row(
+        {label, fmt::format("{}", m->num_parameters()), human_bytes(m->nbytes()), fmt::format("{}", fmt::join(dtypes, " "))});
   }
   return table.str();
 }

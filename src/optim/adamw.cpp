@@ -23,14 +23,18 @@ AdamwState view_state(const Tensor& t) {
 AdamW::AdamW(nn::NamedTensors params, AdamWOptions options, std::vector<std::string> keep32)
     : AdamW(std::vector<ParamGroup>{{std::move(params), options}}, std::move(keep32)) {}
 
-AdamW::AdamW(std::vector<ParamGroup> groups, std::vector<std::string> keep32) : groups_(std::move(groups)), keep32_(std::move(keep32)) {
+AdamW::AdamW(std::vector<ParamGroup> groups, std::vector<std::string> keep32)
+    : groups_(std::move(groups)), keep32_(std::move(keep32)) {
   for (const ParamGroup& g : groups_) {
     const AdamWOptions& o = g.options;
-    DY_CHECK_AS(ValueError, o.lr >= 0 && o.beta1 >= 0 && o.beta1 < 1 && o.beta2 >= 0 && o.beta2 < 1 && o.eps >= 0 && o.weight_decay >= 0,
-                "AdamW: an option is out of range: lr {}, betas {} and {}, eps {}, weight_decay {}", o.lr, o.beta1, o.beta2, o.eps, o.weight_decay);
+    DY_CHECK_AS(ValueError,
+                o.lr >= 0 && o.beta1 >= 0 && o.beta1 < 1 && o.beta2 >= 0 && o.beta2 < 1 && o.eps >= 0 && o.weight_decay >= 0,
+                "AdamW: an option is out of range: lr {}, betas {} and {}, eps {}, weight_decay {}", o.lr, o.beta1, o.beta2,
+                o.eps, o.weight_decay);
     DY_CHECK_AS(ValueError, o.state == f32 || o.state == dynamic8, "AdamW: states are f32 or dynamic8, not {}", o.state.name());
     for (auto& [name, p] : g.params)
-      DY_CHECK_AS(TypeError, p.dtype() == f32 || p.dtype() == bf16 || p.dtype() == f16, "AdamW: {} is {}; parameters are f32, bf16 or f16", name, describe(p));
+      DY_CHECK_AS(TypeError, p.dtype() == f32 || p.dtype() == bf16 || p.dtype() == f16,
+                  "AdamW: {} is {}; parameters are f32, bf16 or f16", name, describe(p));
   }
 }
 
@@ -74,7 +78,11 @@ void AdamW::step(double grad_scale) {
       if (t_modes & kCounting) count_work("adamw", s.m.dtype(), 16.0 * double(n), bytes);
       if (p.is_meta()) continue;
       DY_CHECK(p.is_contiguous() && grad.is_contiguous(), "AdamW: {} or its gradient is not contiguous", name);
-      AdamwArrays a{{p.impl()->data(), p.dtype().format()}, {grad.impl()->data(), grad.dtype().format()}, view_state(s.m), view_state(s.v), n};
+      AdamwArrays a{{p.impl()->data(), p.dtype().format()},
+                    {grad.impl()->data(), grad.dtype().format()},
+                    view_state(s.m),
+                    view_state(s.v),
+                    n};
       AdamwStep k;
       k.lr = o.lr;
       k.beta1 = o.beta1;
@@ -127,7 +135,8 @@ void AdamW::load_state_dict(const nn::NamedTensors& state, int64_t step) {
       s.v.copy_(v->second);
       used += 2;
     }
-  DY_CHECK(used == given.size(), "AdamW: {} saved states belong to no parameter here; is it the same model?", given.size() - used);
+  DY_CHECK(used == given.size(), "AdamW: {} saved states belong to no parameter here; is it the same model?",
+           given.size() - used);
   step_ = step;
 }
 

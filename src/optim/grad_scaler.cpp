@@ -8,7 +8,9 @@
 
 namespace dyadic::inline v1::optim {
 
-Tensor GradScaler::scale(const Tensor& loss) const { return enabled_ ? mul(loss, full({}, scale_, loss.dtype(), loss.device())) : loss; }
+Tensor GradScaler::scale(const Tensor& loss) const {
+  return enabled_ ? mul(loss, full({}, scale_, loss.dtype(), loss.device())) : loss;
+}
 
 void GradScaler::unscale_(AdamW& optimizer) {
   if (!enabled_) return;
@@ -31,7 +33,9 @@ bool GradScaler::step(AdamW& optimizer, double grad_scale) {
   if (enabled_ && !unscaled_) unscale_(optimizer);
   if (enabled_ && found_inf_) {
     ++skipped_;
-    DY_CHECK(++skipped_in_a_row_ < 100, "GradScaler: 100 steps in a row were skipped: the gradient of {} is not finite even at a scale of {}; lower the learning rate",
+    DY_CHECK(++skipped_in_a_row_ < 100,
+             "GradScaler: 100 steps in a row were skipped: the gradient of {} is not finite even at a scale of {}; lower the "
+             "learning rate",
              first_bad_, scale_);
     return false;
   }

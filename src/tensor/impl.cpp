@@ -126,7 +126,8 @@ Tensor make_tensor(IntList sizes, DType dtype, Device device) {
 
 namespace {
 
-Tensor over_memory(void* data, IntList sizes, DType dtype, int64_t charged, Category category, void (*free)(void*), void* context) {
+Tensor over_memory(void* data, IntList sizes, DType dtype, int64_t charged, Category category, void (*free)(void*),
+                   void* context) {
   constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
   if (charged) ledger_add(cpu, category, t_module, charged);
   auto* s = new (pool_allocate(size_t(kHeader))) Storage;

@@ -33,7 +33,8 @@ struct Storage {
 };
 
 inline constexpr uint8_t kRequiresGrad = 1, kContiguous = 2, kNumber = 4,
-                         kParameter = 8;  // kNumber: a plain number made into a 0-d tensor; kParameter: shown to Python as nn.Parameter
+                         kParameter =
+                             8;  // kNumber: a plain number made into a 0-d tensor; kParameter: shown to Python as nn.Parameter
 
 struct TensorImpl {
   std::atomic<int32_t> refs{1};

@@ -51,9 +51,9 @@ std::string bits(const Tensor& t);                     // dtype, shape and bytes
 std::string bits(const std::vector<Tensor>& tensors);  // undefined ones included
 // The call's inputs in f64, exactly: what the oracle computes with. Class numbers and masks stay what they are.
 std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs);
-// Floats: |a - e| <= ulps * eps(dtype of a) * (|e| + largest |e|), NaN equals NaN, an infinity what overflows to it. Integers:
-// e wrapped to a's dtype, exactly; bool: e is not zero.
-::testing::AssertionResult close(const Tensor& actual, const Tensor& expected, double ulps);
+// Floats: |a - e| <= ulps * eps(dtype of a) * (|e| + the largest |e| or `largest`), NaN equals NaN, an infinity what overflows
+// to it. Integers: e wrapped to a's dtype, exactly; bool: e is not zero.
+::testing::AssertionResult close(const Tensor& actual, const Tensor& expected, double ulps, double largest = 0);
 
 // Why the record says that a check does not apply; null if it does.
 std::string skip_reason(Op op, std::string_view check);

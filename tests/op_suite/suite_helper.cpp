@@ -47,7 +47,7 @@ Tensor make_input(const Value& v, uint64_t stream, const OpDef& def, Case::Kind 
   if (v.text == "mask") dtype = boolean;
   if (v.text == "indices") dtype = i64;
   if (dtype.is_integer() && v.text != "indices")
-    for (double& e : x) e = dtype == u8 ? std::abs(std::round(e)) : std::round(e);
+    for (double& e : x) e = !std::isfinite(e) ? 0 : dtype == u8 ? std::abs(std::round(e)) : std::round(e);
   if (dtype == boolean && v.text != "mask")
     for (double& e : x) e = e > 0;
   return from_data(x.data(), v.shape, f64).to(dtype);
@@ -103,16 +103,26 @@ std::vector<Tensor> each(const std::vector<Tensor>& tensors, Tensor (*f)(const T
   return out;
 }
 
-Outcome run(const Case& c, const std::vector<Tensor>& inputs) {
+namespace {
+
+template <class F> Outcome outcome_of(F&& f) {
   try {
-    return {CallFrame(c.sample, inputs).run(), "", false};
-  } catch (const Error& e) { return {{}, e.what()}; }
+    return {f(), "", false};
+  } catch (const TypeError& e) { return {{}, e.what(), true}; } catch (const Error& e) {
+    return {{}, e.what(), false};
+  }
+}
+
+}  // namespace
+
+Outcome run(const Case& c, const std::vector<Tensor>& inputs) {
+  return outcome_of([&] { return CallFrame(c.sample, inputs).run(); });
 }
 Outcome run_inplace(const Case& c, const std::vector<Tensor>& inputs) {
-  try {
+  return outcome_of([&] {
     CallFrame(c.sample, inputs).run_inplace();
-    return {{inputs.at(0)}, ""};
-  } catch (const Error& e) { return {{}, e.what()}; }
+    return std::vector<Tensor>{inputs.at(0)};
+  });
 }
 
 std::vector<Tensor> gradients(const Case& c, const std::vector<Tensor>& inputs) {
@@ -159,7 +169,7 @@ std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs) {
   return out;
 }
 
-::testing::AssertionResult close(const Tensor& actual, const Tensor& expected, double ulps) {
+::testing::AssertionResult close(const Tensor& actual, const Tensor& expected, double ulps, double largest) {
   if (!(actual.sizes() == expected.sizes()))
     return ::testing::AssertionFailure() << describe(actual) << " where " << describe(expected) << " was expected";
   const bool wraps = actual.dtype().is_integer() && expected.dtype().is_floating_point();
@@ -167,7 +177,6 @@ std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs) {
                       e = wraps ? expected.to(i64).to(actual.dtype()).to_vector() : expected.to_vector();
   if (actual.dtype() == boolean)
     for (double& v : e) v = v != 0;
-  double largest = 0;
   for (double v : e)
     if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
   const bool real = actual.dtype().is_floating_point();

@@ -81,8 +81,7 @@ void forward(Call& c) {
   p.gemm.c = direct ? out.impl()->data() : w;
   if (!direct) w += result_bytes(c, p);
   gemm(p.gemm, w);
-  if (!direct)
-    copy_elements(out, make_over(p.gemm.c, out.sizes(), p.gemm.c_dtype));
+  if (!direct) copy_elements(out, make_over(p.gemm.c, out.sizes(), p.gemm.c_dtype));
 }
 
 void backward(Grad& g) {

@@ -131,8 +131,7 @@ void forward(Call& c) {
       p.gemm.c = result + i * p.s.m * p.s.n * out_size;
       gemm(p.gemm, w);
     }
-  if (!direct)
-    copy_elements(out, make_over(result, out.sizes(), p.gemm.c_dtype));
+  if (!direct) copy_elements(out, make_over(result, out.sizes(), p.gemm.c_dtype));
 }
 
 // dA = G B^T, dB = A^T G, batch dimensions that were broadcast are summed by the engine.
