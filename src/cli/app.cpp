@@ -101,7 +101,7 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help and --version come as exceptions too
     bool version = dynamic_cast<const CLI::CallForVersion*>(&e);
-    print(version ? std::string(e.what()) + "\n" : chosen(&app)->help());
+    print(version ? std::string(e.what()) + "\n" : app.help());  // of what was named
     return kDone;
   } catch (const CLI::ParseError& e) { return complain(kUsage, usage_text(app, e)); }
   CLI::App* named = chosen(&app);
@@ -110,7 +110,7 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv) {
       if (parsed.threads) set_num_threads(parsed.threads);
       return run(parsed.common);
     }
-  print(named->help());  // `dyadic`, `dyadic bench`
+  print(app.help());  // `dyadic`, `dyadic bench`: of what was named
   return kDone;
 }
 

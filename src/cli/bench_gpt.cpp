@@ -57,9 +57,9 @@ void check_precision(const std::string& text) {
 Run setup(Options& options) {
   auto o = std::make_shared<GptOptions>();
   options
-      .value("--preset", o->presets, "P...", "char, baby, gpt2s, nano; several may follow (default: char)",
+      .value("--preset", o->presets, "P", "char, baby, gpt2s, nano; several may follow (default: char)",
              [](const std::string& text) { models::preset(text); })
-      .value("--precision", o->precisions, "D...", "f32, bf16 (autocast); both may follow (default: f32)", check_precision)
+      .value("--precision", o->precisions, "D", "f32, bf16 (autocast); both may follow (default: f32)", check_precision)
       .value("--steps", o->steps, "N", "steps to time (default: what four seconds hold)", at_least(1));
   return [o](const Common& common) {
     return bench(common, [&] {

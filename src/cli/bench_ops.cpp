@@ -101,7 +101,7 @@ std::vector<Row> measure(const OpsOptions& o) {
 
 Run setup(Options& options) {
   auto o = std::make_shared<OpsOptions>();
-  options.value("--case", o->cases, "NAME...", "only these rows, by name", check_case)
+  options.value("--case", o->cases, "NAME", "only these rows, by name", check_case)
       .value("--runs", o->runs, "N", "times each is run (default: 7)", at_least(1));
   return [o](const Common& common) { return bench(common, [&] { return measure(*o); }); };
 }

@@ -20,7 +20,7 @@ Row adamw_row(DType state, const OptimOptions& o) {
   Time t = time_runs(2, o.steps, [&] { optimizer.step(); });
   double bytes = 12.0 * double(o.size);  // the parameter read and written, the gradient read; the states read and written:
   for (auto& [name, s] : optimizer.state_dict()) bytes += 2.0 * double(s.nbytes());
-  return ns_row("adamw", state.name(), t, double(o.size), bytes);
+  return ns_row("adamw", state == f32 ? "f32" : "dynamic8", t, double(o.size), bytes);
 }
 
 Run setup(Options& options) {

@@ -63,20 +63,31 @@ void run_pointwise(Call& c) {
   loop.run(c.out[0]);
 }
 
-// A scaled input of a kernel that does not read it is decoded to its compute type, as workspace, for the length of the call.
-void decode_inputs(Call& c, Arg* args, Tensor* held) {
-  CategoryScope scope(Category::workspace);
-  for (int i = 0; i < c.nargs; ++i)
-    if (args[i].kind == Arg::Kind::tensor && args[i].tensor->impl()->dtype.format()->is_scaled()) {
-      held[i] = decode_scaled(*args[i].tensor);
-      args[i].tensor = &held[i];
-    }
+// Whether the kernel cannot read `t` as it is.
+bool unreadable(const OpDef& op, const Tensor& t) {
+  const TensorImpl& i = *t.impl();
+  return (!op.accepts_scaled && i.dtype.format()->is_scaled()) || (op.dense && !i.contiguous());
+}
+bool any_unreadable(const OpDef& op, const Arg* args, int n) {
+  bool any = false;
+  for_each_tensor(args, n, [&](const Tensor& t, int) { any |= unreadable(op, t); });
+  return any;
 }
 
-bool any_scaled(const Arg* args, int n) {
-  bool any = false;
-  for_each_tensor(args, n, [&](const Tensor& t, int) { any |= t.impl()->dtype.format()->is_scaled(); });
-  return any;
+// Scaled inputs of a kernel that does not read them are decoded to their compute type, strided ones of a kernel that wants
+// dense memory copied: as workspace, for the length of the call.
+void make_readable(Call& c, Arg* args, Tensor* held) {
+  CategoryScope scope(Category::workspace);
+  for (int i = 0; i < c.nargs; ++i) {
+    if (args[i].kind != Arg::Kind::tensor || !unreadable(c.op, *args[i].tensor)) continue;
+    held[i] = args[i].tensor->dtype().is_scaled() ? decode_scaled(*args[i].tensor) : *args[i].tensor;
+    if (c.op.dense && !held[i].is_contiguous()) {
+      Tensor dense = make_tensor(held[i].sizes(), held[i].dtype(), held[i].device());
+      if (!dense.is_meta()) copy_elements(dense, held[i]);
+      held[i] = dense;
+    }
+    args[i].tensor = &held[i];
+  }
 }
 
 void execute(Call& c, bool allocate) {
@@ -92,9 +103,9 @@ void execute(Call& c, bool allocate) {
   Tensor held[kMaxArgs];
   Arg decoded[kMaxArgs];
   Arg* given = c.args;
-  if (!op.accepts_scaled && any_scaled(c.args, c.nargs)) [[unlikely]] {
+  if (any_unreadable(op, c.args, c.nargs)) [[unlikely]] {
     std::copy(c.args, c.args + c.nargs, decoded);
-    decode_inputs(c, decoded, held);
+    make_readable(c, decoded, held);
     c.args = decoded;
   }
   {

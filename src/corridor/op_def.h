@@ -64,6 +64,7 @@ struct OpDef {
   int64_t (*workspace)(const Call&) = nullptr;  // bytes of scratch the kernel wants
   Tensor (*compose)(const Arg* args) = nullptr;
   bool random = false;          // draws from the generator: the call index is part of the result
+  bool dense = false;           // the kernel reads contiguous tensors: others are copied, as workspace
   bool accepts_scaled = false;  // the kernel reads scaled inputs itself
 };
 

@@ -202,7 +202,8 @@ AutoMeta& auto_meta(TensorImpl& t) {
 }
 
 void record(Op id, const OpDef& op, const Arg* args, int n, Tensor* out, int nout) {
-  bool differentiable = op.backward || (op.kind == OpKind::pointwise && op.pw.grad[0][0]);
+  bool differentiable = op.backward;
+  for (int k = 0; k < op.pw.inputs; ++k) differentiable |= op.pw.grad[k][0] != nullptr;  // where's first input has none
   if (!differentiable) return;
   Node* node = make_node(id, op, args, n, out, nout);
   for (int j = 0; j < nout; ++j)

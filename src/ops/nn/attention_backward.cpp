@@ -32,6 +32,7 @@ extern constexpr OpDef attention_backward_op = {
     .forward = forward,
     .flops = flops,
     .workspace = workspace,
+    .dense = true,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -15,7 +15,7 @@ Tensor compose(const Arg* a) {
            "cross_entropy: sizes do not fit: input is {}, target is {}; input is [N, C] or [N, C, ...], target [N, ...]",
            describe(*a[0].tensor), describe(*a[1].tensor));
   for (int64_t d = 2; d < x.dim(); ++d) x = x.transpose(d - 1, d);  // classes last
-  x = x.contiguous().view({-1, x.size(-1)});
+  x = dense(x).view({-1, x.size(-1)});
   t = t.contiguous().view({-1});
   Arg args[] = {x, t, reduction, a[3].integer};
   Tensor out[2];

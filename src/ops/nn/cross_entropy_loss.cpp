@@ -50,7 +50,7 @@ void backward(Grad& g) {
     return;
   }
   int64_t rows = x.size(0), classes = x.size(1);
-  Tensor column = t.view({rows, 1}), hot = eq(arange(0, classes), column).to(x.dtype()),
+  Tensor column = t.view({rows, 1}), hot = eq(arange(0, classes, 1, i64, x.device()), column).to(x.dtype()),
          keep = ne(column, g.integer(3)).to(x.dtype());
   Tensor scale = g.integer(2) == 0 ? mul(g.g().reshape({rows, 1}), keep) : mul(keep, g.g());
   if (g.integer(2) == kMeanReduction) scale = div(scale, sum(keep));
@@ -73,6 +73,7 @@ extern constexpr OpDef cross_entropy_loss_op = {
     .needs = {in(0) | in(1) | out(1)},
     .flops = flops,
     .workspace = workspace,
+    .dense = true,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -38,6 +38,7 @@ extern constexpr OpDef cross_entropy_loss_backward_op = {
     .forward = forward,
     .flops = flops,
     .workspace = workspace,
+    .dense = true,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -8,7 +8,7 @@ void infer(Call& c) {
   const Tensor &w = c.tensor(0), &i = c.tensor(1);
   DY_CHECK(w.dim() == 2, "embedding: the weight is not a matrix: weight is {}", describe(w));
   DY_CHECK_AS(TypeError, i.dtype() == i64, "embedding: indices are int64: indices is {}; convert with .to(i64)", describe(i));
-  DY_CHECK(i.is_contiguous() && i.dim() < kMaxDims, "embedding: indices must be contiguous: indices is {}", describe(i));
+  DY_CHECK(i.dim() < kMaxDims, "embedding: too many dimensions: indices is {}", describe(i));
   c.spec[0].dtype = w.dtype().is_scaled() ? f32 : w.dtype();
   c.spec[0].device = w.device();
   c.spec[0].shape(i.sizes());
@@ -16,8 +16,6 @@ void infer(Call& c) {
 }
 void forward(Call& c) {
   const Tensor &w = c.tensor(0), &i = c.tensor(1);
-  DY_CHECK(w.is_contiguous(), "embedding: the weight must be contiguous: strides are {}; call contiguous()",
-           shape_text(w.strides()));
   EmbeddingShape s{w.size(0), w.size(1), i.numel()};
   const int64_t* index = i.data<int64_t>();
   int64_t bad = embedding_kernel().gather(s, w.impl()->data(), w.dtype().itemsize(), index, c.out[0].impl()->data());
@@ -38,6 +36,7 @@ extern constexpr OpDef embedding_op = {
     .forward = forward,
     .backward = backward,
     .needs = {in(1)},
+    .dense = true,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -6,6 +6,7 @@ namespace {
 
 EmbeddingShape shape(const Call& c) { return {c.integer(2), c.tensor(0).size(-1), c.tensor(1).numel()}; }
 void infer(Call& c) {
+  check_float("embedding_backward", c.tensor(0), "grad");
   EmbeddingShape s = shape(c);
   c.spec[0].dtype = c.tensor(0).dtype().is_scaled() ? f32 : c.tensor(0).dtype();
   c.spec[0].device = c.tensor(0).device();

@@ -18,8 +18,9 @@ Tensor compose(const Arg* a) {
     if (a[k].kind == Arg::Kind::tensor)
       DY_CHECK(a[k].tensor->sizes() == shape, "layer_norm: {} does not fit: it is {}, normalized_shape is {}",
                k == 2 ? "weight" : "bias", describe(*a[k].tensor), shape_text(shape));
-  Tensor dense = x.contiguous();
-  Arg args[] = {dense, n, a[2], a[3], a[4]};
+  Tensor held[] = {dense(x), a[2].kind == Arg::Kind::tensor ? dense(*a[2].tensor) : Tensor(),
+                   a[3].kind == Arg::Kind::tensor ? dense(*a[3].tensor) : Tensor()};
+  Arg args[] = {held[0], n, held[1], held[2], a[4]};
   Tensor out[3];
   call_op(Op::native_layer_norm_, args, 5, out);
   return out[0];

@@ -176,7 +176,7 @@ void backward_as(const LayerNormShape& shape, Source dy, Source x, Source weight
 }
 
 int64_t forward_workspace(const LayerNormShape& shape, Source weight, Source bias) {
-  auto decoded = [](Source p) { return p.data && !stores<float>(p.format) && !stores<double>(p.format); };
+  auto decoded = [](Source p) { return p.format && !stores<float>(p.format) && !stores<double>(p.format); };
   return decoded(weight) || decoded(bias) ? 2 * padded(shape.n) * 4 : 0;
 }
 

@@ -7,8 +7,8 @@ Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
   int64_t dim = wrap_dim("log_softmax", a[1].integer, t.dim()), last = t.dim() - 1;
   if (t.dim() == 0) return call(Op::softmax_rows_, t.view({1}), true).view({});
-  if (dim == last) return call(Op::softmax_rows_, t.contiguous(), true);
-  return call(Op::softmax_rows_, t.transpose(dim, last).contiguous(), true).transpose(dim, last);
+  if (dim == last) return call(Op::softmax_rows_, dense(t), true);
+  return call(Op::softmax_rows_, dense(t.transpose(dim, last)), true).transpose(dim, last);
 }
 
 }  // namespace

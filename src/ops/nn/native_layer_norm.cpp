@@ -31,6 +31,10 @@ void forward(Call& c) {
                               c.out[2].impl()->data(), c.workspace);
 }
 
+// Tensors count on their own in gradients: the second argument is a number.
+constexpr int kWeight = 1, kBias = 2;
+constexpr uint16_t kAll = in(0) | in(kWeight) | out(1) | out(2);
+
 // In ops, for gradients of gradients.
 void backward_in_ops(Grad& g) {
   int64_t n = g.integer(1), r = n ? g.g().numel() / n : 0;
@@ -38,22 +42,22 @@ void backward_in_ops(Grad& g) {
   Tensor mean_ = mean(x, {1}, true), d = sub(x, mean_);
   Tensor rstd = rsqrt(add(mean(square(d), {1}, true), g.real(4))), hat = mul(d, rstd);
   if (g.needs(0)) {
-    Tensor w = g.has(2) ? mul(dy, g.in(2).reshape({n})) : dy;
+    Tensor w = g.has(2) ? mul(dy, g.in(kWeight).reshape({n})) : dy;
     Tensor dx = mul(rstd, sub(sub(w, mean(w, {1}, true)), mul(hat, mean(mul(w, hat), {1}, true))));
     g.set(0, dx.reshape(g.in_meta(0).shape()));
   }
-  if (g.has(2) && g.needs(2)) g.set(2, sum(mul(dy, hat), {0}).reshape(g.in_meta(2).shape()));
-  if (g.has(3) && g.needs(3)) g.set(3, sum(dy, {0}).reshape(g.in_meta(3).shape()));
+  if (g.needs(kWeight)) g.set(kWeight, sum(mul(dy, hat), {0}).reshape(g.in_meta(kWeight).shape()));
+  if (g.needs(kBias)) g.set(kBias, sum(dy, {0}).reshape(g.in_meta(kBias).shape()));
 }
 void backward(Grad& g) {
   if (GradMode::enabled()) return backward_in_ops(g);
-  Tensor dy = g.g().contiguous(), x = g.in(0), weight = g.has(2) ? g.in(2) : Tensor(), mean = g.out(1), rstd = g.out(2);
-  Arg args[] = {dy, x, weight, mean, rstd, g.integer(1), bool(g.has(3) && g.needs(3))};
+  Tensor dy = g.g().contiguous(), x = g.in(0), weight = g.has(2) ? g.in(kWeight) : Tensor(), mean = g.out(1), rstd = g.out(2);
+  Arg args[] = {dy, x, weight, mean, rstd, g.integer(1), g.needs(kBias)};
   Tensor out[3];
   call_op(Op::native_layer_norm_backward_, args, 7, out);
   g.set(0, out[0]);
-  if (g.has(2) && g.needs(2)) g.set(2, out[1]);
-  if (g.has(3) && g.needs(3)) g.set(3, out[2]);
+  if (g.needs(kWeight)) g.set(kWeight, out[1]);
+  if (g.needs(kBias)) g.set(kBias, out[2]);
 }
 double flops(const Call& c) { return 8.0 * double(c.tensor(0).numel()); }
 
@@ -71,9 +75,10 @@ extern constexpr OpDef native_layer_norm_op = {
     .infer = infer,
     .forward = forward,
     .backward = backward,
-    .needs = {in(0) | in(2) | out(1) | out(2), 0, in(0) | in(2) | out(1) | out(2), in(0) | in(2) | out(1) | out(2)},
+    .needs = {kAll, kAll, kAll},
     .flops = flops,
     .workspace = workspace,
+    .dense = true,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -47,6 +47,7 @@ extern constexpr OpDef native_layer_norm_backward_op = {
     .forward = forward,
     .flops = flops,
     .workspace = workspace,
+    .dense = true,
 };
 
 }  // namespace dyadic::inline v1::ops

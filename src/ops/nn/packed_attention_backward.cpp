@@ -29,6 +29,7 @@ extern constexpr OpDef packed_attention_backward_op = {
     .forward = forward,
     .flops = flops,
     .workspace = workspace,
+    .dense = true,
 };
 
 }  // namespace dyadic::inline v1::ops

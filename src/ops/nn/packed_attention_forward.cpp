@@ -9,8 +9,8 @@ AttentionShape shape(const Tensor& qkv, bool causal) {
 void infer(Call& c) {
   const Tensor& t = c.tensor(0);
   check_float("packed_attention", t, "qkv");
-  DY_CHECK(t.dim() == 5 && t.size(2) == 3 && t.is_contiguous(),
-           "packed_attention: qkv must be a contiguous [B, T, 3, H, D]: qkv is {}", describe(t));
+  DY_CHECK(t.dim() == 5 && t.size(2) == 3 && t.is_contiguous(), "packed_attention: qkv must be [B, T, 3, H, D]: qkv is {}",
+           describe(t));
   c.nout = 2;
   c.spec[0].dtype = t.dtype();
   c.spec[0].device = c.spec[1].device = t.device();
@@ -48,6 +48,7 @@ extern constexpr OpDef packed_attention_forward_op = {
     .needs = {in(0) | out(0) | out(1)},
     .flops = flops,
     .workspace = workspace,
+    .dense = true,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -38,6 +38,7 @@ extern constexpr OpDef softmax_rows_op = {
     .backward = backward,
     .needs = {out(0)},
     .flops = flops,
+    .dense = true,
 };
 
 }  // namespace dyadic::inline v1::ops

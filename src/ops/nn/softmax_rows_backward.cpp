@@ -24,6 +24,7 @@ extern constexpr OpDef softmax_rows_backward_op = {
     .infer = infer,
     .forward = forward,
     .flops = flops,
+    .dense = true,
 };
 
 }  // namespace dyadic::inline v1::ops

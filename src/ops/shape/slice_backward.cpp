@@ -10,10 +10,13 @@ void infer(Call& c) {
   c.spec[0].shape(c.ints(1));
 }
 void forward(Call& c) {
-  fill(c.out[0], 0);
   NoGrad guard;
   auto bound = [&](int i) { return c.has(i) ? std::optional(c.integer(i)) : std::nullopt; };
-  copy_elements(slice(c.out[0], c.integer(2), bound(3), bound(4), c.integer(5)), c.tensor(0));
+  Tensor part = slice(c.out[0], c.integer(2), bound(3), bound(4), c.integer(5));
+  DY_CHECK(part.sizes() == c.tensor(0).sizes(), "slice_backward: sizes do not fit: self is {}, the slice {}", describe(c.tensor(0)),
+           describe(part));
+  fill(c.out[0], 0);
+  copy_elements(part, c.tensor(0));
 }
 void backward(Grad& g) {
   auto bound = [&](int i) { return g.has(i) ? std::optional(g.integer(i)) : std::nullopt; };
