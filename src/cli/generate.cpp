@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kStream = 0x67656e;  // of the choices; element i is token i's
 
 struct GenerateOptions {
-  std::string model, prompt = "\n";
+  std::string model, prompt;
   int64_t tokens = 256;
   uint64_t seed = 0;
   Sampling sampling;
@@ -29,12 +29,19 @@ Tensor next_logits(models::Gpt& model, const std::vector<int64_t>& ids) {
   return model.forward(x)[0][n - 1].to(f32).contiguous();
 }
 
+// An empty prompt: the text begins as if after a line break, or after the first token of a vocabulary without one.
+std::vector<int64_t> first_tokens(const study::Vocabulary& v, const std::string& prompt) {
+  if (!prompt.empty()) return v.encode(prompt);
+  try {
+    return v.encode("\n");
+  } catch (const ValueError&) { return {0}; }
+}
+
 int generate(const GenerateOptions& o, const Common& common) {
   install_interrupt_handler();
   NoGrad guard;
   TrainedModel trained = load_model(o.model);
-  std::vector<int64_t> ids = trained.vocabulary.encode(o.prompt);
-  DY_CHECK_AS(ValueError, !ids.empty(), "generate: the prompt is empty; --prompt needs at least one character");
+  std::vector<int64_t> ids = first_tokens(trained.vocabulary, o.prompt);
   const size_t given = ids.size();
   if (!common.json) print(o.prompt);
   auto begin = std::chrono::steady_clock::now();
@@ -63,7 +70,7 @@ Run setup(Options& options) {
   auto o = std::make_shared<GenerateOptions>();
   Sampling& s = o->sampling;
   options.required("--model", o->model, "FILE|DIR", "a model.safetensors of dyadic train or study, or the folder that holds it")
-      .value("--prompt", o->prompt, "TEXT", "what the text begins with (default: a line break)")
+      .value("--prompt", o->prompt, "TEXT", "what the text begins with (default: nothing)")
       .value("--tokens", o->tokens, "N", "tokens to add (default: 256)", at_least(0))
       .value("--temperature", s.temperature, "T",
              "below 1: likelier tokens, above: more surprise; 0: always the likeliest (default: 1)", between(0, 1e6))

@@ -11,7 +11,7 @@ struct Sampling {
   double top_p = 1;        // only the most likely ones that together have this probability (after top_k)
 };
 // The token that `uniform`, from [0, 1), stands for. Equal logits count in the order of their ids, so that the choice is a
-// function of its arguments alone. Error when no logit is finite; NaN and -inf are never chosen.
+// function of its arguments alone. Error when no logit is finite; those that are not finite are never chosen.
 int64_t sample_token(std::span<const float> logits, const Sampling& how, double uniform);
 
 }  // namespace dyadic::inline v1::cli

@@ -86,6 +86,19 @@ class Training {
         setup_.batch, setup_.lr);
   }
 
+  // The first thing in which two fingerprints differ.
+  static std::pair<std::string, std::string> difference(std::string there, std::string here) {
+    auto cut = [](std::string& rest) {
+      std::string item = rest.substr(0, rest.find(", "));
+      rest.erase(0, item.size() + 2);
+      return item;
+    };
+    while (true) {
+      std::string a = cut(there), b = cut(here);
+      if (a != b || there.empty() || here.empty()) return {a, b};
+    }
+  }
+
   void check_folder() {
     std::error_code error;
     fs::create_directories(o_.out, error);
@@ -109,9 +122,12 @@ class Training {
     }
     if (!fs::exists(model_path())) return false;
     io::SafeTensors model = io::load_safetensors(model_path());
-    DY_CHECK_AS(ValueError, model.metadata["run"] == fingerprint(),
-                "train: {} is of another run: there {}; here {}; pass another --out", model_path(), model.metadata["run"],
-                fingerprint());
+    if (model.metadata["run"] != fingerprint()) {
+      auto [there, here] = difference(model.metadata["run"], fingerprint());
+      fail<ValueError>(
+          "train: {} is of another run: there {}; here {}; repeat the options it was begun with, or pass another --out",
+          model_path(), there.empty() ? "nothing is said" : there, here);
+    }
     trainer_->model().load_state_dict(model.tensors);
     train_loss_ = std::strtod(model.metadata["train_loss"].c_str(), nullptr);
     return true;

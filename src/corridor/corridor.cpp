@@ -96,6 +96,10 @@ void execute(Call& c, bool allocate) {
     op.forward(c);
     return;
   }
+  const bool copies = any_unreadable(op, c.args, c.nargs);
+  if (copies) [[unlikely]]  // a rule that says "as the input" means what the input is decoded to
+    for (int i = 0; i < c.nout; ++i)
+      if (c.spec[i].dtype && c.spec[i].dtype.is_scaled() && !op.accepts_scaled) c.spec[i].dtype = f32;
   if (allocate)
     for (int i = 0; i < c.nout; ++i)
       if (c.spec[i].dtype) c.out[i] = make_tensor(c.spec[i].shape(), c.spec[i].dtype, c.spec[i].device);
@@ -103,7 +107,7 @@ void execute(Call& c, bool allocate) {
   Tensor held[kMaxArgs];
   Arg decoded[kMaxArgs];
   Arg* given = c.args;
-  if (any_unreadable(op, c.args, c.nargs)) [[unlikely]] {
+  if (copies) [[unlikely]] {
     std::copy(c.args, c.args + c.nargs, decoded);
     make_readable(c, decoded, held);
     c.args = decoded;

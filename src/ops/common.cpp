@@ -1,8 +1,11 @@
 #include "ops/common.h"
 
+#include <algorithm>
+
 #include "base/parallel.h"
 #include "loops/decode.h"
 #include "loops/pointwise.h"
+#include "loops/strided_copy_kernel.h"
 
 namespace dyadic::inline v1 {
 
@@ -64,8 +67,37 @@ void infer_creation(Call& c, IntList size, int dtype_arg, int device_arg) {
 Tensor dense(const Tensor& t) { return (t.dtype().is_scaled() ? dyadic::to(t, f32) : t).contiguous(); }
 
 void fill(const Tensor& t, Scalar value) {
-  Tensor v = scalar_tensor(value);
-  assign(t, v);
+  const TensorImpl& i = *t.impl();
+  const Format& f = *i.dtype.format();
+  bool distinct = true;
+  for (int d = 0; d < i.ndim; ++d) distinct &= i.sizes[d] <= 1 || i.strides[d] != 0;
+  if (t.is_meta() || i.numel == 0) return;
+  if (f.is_scaled() || !distinct) return assign(t, scalar_tensor(value));
+  const double real = value.real();
+  const int64_t whole = value.integer();
+  const bool is_real = value.kind() == Scalar::Kind::real;
+  alignas(8) char stored[8];
+  convert(*(is_real ? f64 : i64).format(), is_real ? static_cast<const void*>(&real) : &whole, f, stored, 1);
+  strided_copy_kernel().fill(i.data(), i.strides, i.sizes, i.ndim, stored, f.itemsize());
+}
+
+void generate(const Tensor& t, DType from, FunctionRef<void(int64_t begin, int64_t n, void* values)> values) {
+  constexpr int64_t kTile = 512;
+  const TensorImpl& i = *t.impl();
+  if (t.is_meta()) return;
+  if (i.dtype.is_scaled()) {
+    Tensor plain = make_tensor(i.shape(), from, cpu);
+    values(0, i.numel, plain.impl()->data());
+    return assign(t, plain);
+  }
+  parallel_for((i.numel + kTile - 1) / kTile, 64, [&](int64_t begin, int64_t end) {
+    alignas(64) char tile[kTile * 8];
+    for (int64_t at = begin * kTile; at < std::min(i.numel, end * kTile); at += kTile) {
+      const int64_t n = std::min(kTile, i.numel - at);
+      values(at, n, tile);
+      convert(*from.format(), tile, *i.dtype.format(), i.data() + at * i.dtype.itemsize(), n);
+    }
+  });
 }
 
 Tensor decoded(const Tensor& t) { return decode_scaled(t); }

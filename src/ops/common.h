@@ -1,11 +1,14 @@
 // What op files share: shape rules and small helpers. No op lives here.
 #pragma once
+#include "base/parallel.h"
 #include "corridor/call.h"
 #include "corridor/tape.h"
 #include "dyadic/ops.h"
 
 namespace dyadic::inline v1::ops {
 
+// What a tensor's values are once a scaled one is decoded.
+inline DType plain(const Tensor& t) { return t.dtype().is_scaled() ? f32 : t.dtype(); }
 inline void infer_nothing(Call&) {}  // views make their output themselves
 // Replaces a -1 and checks the number of elements; `out` holds kMaxDims.
 IntList resolve_size(const char* who, IntList size, int64_t numel, int64_t* out);
@@ -18,6 +21,9 @@ void infer_creation(Call& c, IntList size, int dtype_arg, int device_arg);
 Tensor dense(const Tensor& t);
 // Fills a contiguous or strided plain tensor with a value converted to its dtype.
 void fill(const Tensor& t, Scalar value);
+// Fills a new contiguous tensor with computed values: values(begin, n, out) writes n of them in `from` (f64 or i64), tile by
+// tile.
+void generate(const Tensor& t, DType from, FunctionRef<void(int64_t begin, int64_t n, void* values)> values);
 // f32 values of a scaled tensor in the layout of its storage order (formats/format.h), viewed as `t` is.
 Tensor decoded(const Tensor& t);
 // Writes src into the whole of dst, any dtypes, broadcasting.

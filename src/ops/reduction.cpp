@@ -43,7 +43,8 @@ Plan plan(const Call& c) {
       last = d;
     }
   if (first < 0) first = t.ndim, last = t.ndim - 1;
-  // Where the reduced dimensions are adjacent a strided tensor is copied in its own order: the additions are those of a dense one.
+  // Where the reduced dimensions are adjacent a strided tensor is copied in its own order: the additions are those of a dense
+  // one.
   if (adjacent) {
     p.copy = !t.contiguous();
     for (int d = 0; d < t.ndim; ++d) p.order[d] = d;

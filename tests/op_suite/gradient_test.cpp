@@ -1,4 +1,6 @@
 // Gradients: against differences, of themselves, in narrow types, through strides and in-place calls.
+#include <cmath>
+
 #include "dyadic/autograd.h"
 #include "tests/op_suite/suite.h"
 
@@ -7,6 +9,11 @@ namespace {
 
 using Kind = Case::Kind;
 
+bool finite(const std::vector<Tensor>& tensors) {
+  for (double v : tensors.at(0).to_vector())
+    if (!std::isfinite(v)) return false;
+  return true;
+}
 bool smooth(const Case& c) { return c.kind != Kind::ties && c.kind != Kind::special; }
 int64_t elements(const std::vector<Tensor>& tensors) {
   int64_t n = 0;
@@ -41,6 +48,8 @@ void check_gradcheck(Op op, DType, Layout) {
     if (!smooth(c) || elements(inputs) > kMostElements || !any_float(inputs) || run(c, inputs).failed()) continue;
     SCOPED_TRACE(c.sample.line);
     inputs = requiring_grad(inputs);
+    if (run(c, inputs).out[0].dtype() != f64) continue;  // a cast: differences drown in its rounding
+    if (!finite(run(c, inputs).out)) continue;           // the variance of one value
     ASSERT_FALSE(roots(c, inputs).empty()) << "no result requires grad";
     EXPECT_NO_THROW(gradcheck([&](const std::vector<Tensor>& x) { return roots(c, x); }, inputs));
   }
@@ -50,7 +59,8 @@ void check_gradcheck(Op op, DType, Layout) {
 void check_double(Op op, DType, Layout) {
   for (const Case& c : cases(op)) {
     std::vector<Tensor> inputs = make_inputs(c, f64);
-    if (!smooth(c) || elements(inputs) > 30 || !any_float(inputs) || run(c, inputs).failed()) continue;
+    if (!smooth(c) || elements(inputs) > 30 || !any_float(inputs) || run(c, inputs).failed() || !finite(run(c, inputs).out))
+      continue;
     SCOPED_TRACE(c.sample.line);
     inputs = requiring_grad(inputs);
     const size_t n = inputs.size();
@@ -67,6 +77,17 @@ void check_double(Op op, DType, Layout) {
   }
 }
 
+// The largest gradient of a pointwise op over its domain: what errors are measured by. tanh's 1 - y y is made from a rounded y.
+double scale_of(Op op, const std::vector<Tensor>& like) {
+  double largest = 0;
+  if (op_def(op).kind != OpKind::pointwise) return largest;
+  for (const Case& c : cases(op))
+    if (c.kind == Kind::plain && like.size() == tensor_values(c.sample).size())
+      for (const Tensor& g : gradients(c, make_inputs(c, f64)))
+        for (double v : g.defined() ? g.to_vector() : std::vector<double>()) largest = std::max(largest, std::abs(v));
+  return largest;
+}
+
 // The gradient in a narrow type against the one in f64, and through other strides against the dense one, bit for bit.
 void check_grad(Op op, DType dtype, Layout layout) {
   for (const Case& c : cases(op)) {
@@ -81,9 +102,9 @@ void check_grad(Op op, DType dtype, Layout layout) {
       ASSERT_EQ(actual[i].defined(), expected[i].defined()) << "input " << i;
       if (!actual[i].defined()) continue;
       if (layout == Layout::contiguous) {
-        EXPECT_TRUE(close(actual[i], expected[i], dtype == f32 ? 32 : 4)) << "input " << i;
+        EXPECT_TRUE(close(actual[i], expected[i], dtype == f32 ? 32 : 4, scale_of(op, views))) << "input " << i;
       } else {
-        EXPECT_TRUE(bits(actual[i]) == bits(expected[i])) << "input " << i << " " << close(actual[i], expected[i], 0).message();
+        EXPECT_TRUE(same(op, actual[i], expected[i])) << "input " << i;
       }
     }
   }

@@ -55,6 +55,9 @@ std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs);
 // to it. Integers: e wrapped to a's dtype, exactly; bool: e is not zero.
 ::testing::AssertionResult close(const Tensor& actual, const Tensor& expected, double ulps, double largest = 0);
 
+// Bit for bit; within 8 eps where the record skips layout_bits.
+::testing::AssertionResult same(Op op, const Tensor& actual, const Tensor& expected);
+
 // Why the record says that a check does not apply; null if it does.
 std::string skip_reason(Op op, std::string_view check);
 bool differentiable(const OpDef& op);

@@ -21,17 +21,16 @@ void infer(Call& c) {
   if (!c.has(3)) c.spec[0].dtype = real ? default_dtype() : i64;
 }
 void forward(Call& c) {
-  int64_t n = c.out[0].numel();
-  bool whole = compute_type(c.out[0].dtype()) == Compute::i64 || compute_type(c.out[0].dtype()) == Compute::i32;
-  if (whole) {
-    std::vector<int64_t> v(static_cast<size_t>(n));
-    for (int64_t i = 0; i < n; ++i) v[size_t(i)] = c.scalar(0).integer() + i * c.scalar(2).integer();
-    assign(c.out[0], from_data(v.data(), {n}, i64));
-    return;
-  }
-  std::vector<double> v(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) v[size_t(i)] = c.scalar(0).real() + double(i) * c.scalar(2).real();
-  assign(c.out[0], from_data(v.data(), {n}, f64));
+  const bool whole = compute_type(c.out[0].dtype()) == Compute::i64 || compute_type(c.out[0].dtype()) == Compute::i32;
+  const Scalar start = c.scalar(0), step = c.scalar(2);
+  generate(c.out[0], whole ? i64 : f64, [&](int64_t begin, int64_t n, void* values) {
+    for (int64_t i = 0; i < n; ++i) {
+      if (whole)
+        static_cast<int64_t*>(values)[i] = start.integer() + (begin + i) * step.integer();
+      else
+        static_cast<double*>(values)[i] = start.real() + double(begin + i) * step.real();
+    }
+  });
 }
 
 }  // namespace
@@ -39,6 +38,7 @@ void forward(Call& c) {
 extern constexpr OpDef arange_op = {
     .sig = "arange(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "start, start + step, ... below end: ceil((end - start) / step) values, computed in float64 or int64.",
+    .samples = "arange(0, 5)\narange(-1.5, 2, 0.25)\narange(5, 0, -2, bf16)\narange(0, 1000, 1, f64)\narange(3, 3)",
     .infer = infer,
     .forward = forward,
 };

@@ -11,6 +11,8 @@ void forward(Call& c) { (void)c; }
 extern constexpr OpDef empty_op = {
     .sig = "empty(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "A new tensor whose values are whatever was in memory.",
+    .samples = "empty([2, 3])",
+    .skip = "values: whatever was in memory",
     .infer = infer,
     .forward = forward,
 };

@@ -23,6 +23,7 @@ void forward(Call& c) {
 extern constexpr OpDef eye_op = {
     .sig = "eye(int n, int? m=None, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Ones on the diagonal of an n x m matrix of zeros.",
+    .samples = "eye(3)\neye(2, 4)\neye(3, 1, i64)\neye(0)",
     .infer = infer,
     .forward = forward,
 };

@@ -16,6 +16,7 @@ void forward(Call& c) { fill(c.out[0], c.scalar(1)); }
 extern constexpr OpDef full_op = {
     .sig = "full(int[] size, Scalar fill_value, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "A new tensor filled with one value; its dtype follows the value's kind unless given.",
+    .samples = "full([2, 3], 2.5)\nfull([3], 7)\nfull([2], True)\nfull([5], -1, u8)\nfull([2, 64], 0.5, q8_0)",
     .infer = infer,
     .forward = forward,
 };

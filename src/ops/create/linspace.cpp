@@ -11,12 +11,14 @@ void infer(Call& c) {
   infer_creation(c, n, 3, 4);
 }
 void forward(Call& c) {
-  int64_t n = c.integer(2);
-  double a = c.scalar(0).real(), b = c.scalar(1).real(), step = n > 1 ? (b - a) / double(n - 1) : 0;
-  std::vector<double> v(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) v[size_t(i)] = i < n / 2 ? a + double(i) * step : b - double(n - 1 - i) * step;
-  if (n == 1) v[0] = a;
-  assign(c.out[0], from_data(v.data(), {n}, f64));
+  const int64_t steps = c.integer(2);
+  const double a = c.scalar(0).real(), b = c.scalar(1).real(), step = steps > 1 ? (b - a) / double(steps - 1) : 0;
+  generate(c.out[0], f64, [&](int64_t begin, int64_t n, void* values) {
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t i = begin + k;
+      static_cast<double*>(values)[k] = i < steps / 2 || steps == 1 ? a + double(i) * step : b - double(steps - 1 - i) * step;
+    }
+  });
 }
 
 }  // namespace
@@ -24,6 +26,7 @@ void forward(Call& c) {
 extern constexpr OpDef linspace_op = {
     .sig = "linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "steps values from start to end, both included, symmetric about the middle.",
+    .samples = "linspace(0, 1, 5)\nlinspace(3, -3, 1000, f64)\nlinspace(2, 5, 1)\nlinspace(0, 10, 4, i64)\nlinspace(0, 1, 0)",
     .infer = infer,
     .forward = forward,
 };

@@ -11,6 +11,7 @@ void forward(Call& c) { fill(c.out[0], 1); }
 extern constexpr OpDef ones_op = {
     .sig = "ones(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "A new tensor of ones.",
+    .samples = "ones([2, 3])\nones([3], i64)\nones([], bf16)",
     .infer = infer,
     .forward = forward,
 };

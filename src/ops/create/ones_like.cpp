@@ -14,6 +14,7 @@ void forward(Call& c) { fill(c.out[0], 1); }
 extern constexpr OpDef ones_like_op = {
     .sig = "ones_like(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     .doc = "Ones in the shape, dtype and device of self.",
+    .samples = "ones_like(randn(2, 3))\nones_like(randn(2, 3), i64)",
     .infer = infer,
     .forward = forward,
     .accepts_scaled = true,

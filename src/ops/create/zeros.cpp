@@ -11,6 +11,7 @@ void forward(Call& c) { fill(c.out[0], 0); }
 extern constexpr OpDef zeros_op = {
     .sig = "zeros(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "A new tensor of zeros.",
+    .samples = "zeros([2, 3])\nzeros([0, 3], f64)\nzeros([2, 64], nf4)",
     .infer = infer,
     .forward = forward,
 };

@@ -14,6 +14,7 @@ void forward(Call& c) { fill(c.out[0], 0); }
 extern constexpr OpDef zeros_like_op = {
     .sig = "zeros_like(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     .doc = "Zeros in the shape, dtype and device of self.",
+    .samples = "zeros_like(randn(2, 3))\nzeros_like(randn(2, 3), bool)",
     .infer = infer,
     .forward = forward,
     .accepts_scaled = true,

@@ -10,7 +10,7 @@ AttentionOperands operands(const Call& c) {
 void infer(Call& c) {
   c.nout = 3;
   for (int i = 0; i < 3; ++i) {
-    c.spec[i].dtype = c.tensor(i + 1).dtype();
+    c.spec[i].dtype = plain(c.tensor(i + 1));
     c.spec[i].device = c.tensor(i + 1).device();
     c.spec[i].shape(c.tensor(i + 1).sizes());
   }
@@ -28,6 +28,9 @@ extern constexpr OpDef attention_backward_op = {
         "attention_backward(Tensor grad, Tensor query, Tensor key, Tensor value, Tensor out, Tensor lse, bool is_causal, float "
         "scale) -> (Tensor, Tensor, Tensor)",
     .doc = "The gradients of attention_forward for query, key and value.",
+    .samples =
+        "attention_backward(randn(2, 2, 3, 4), randn(2, 2, 3, 4), randn(2, 2, 5, 4), randn(2, 2, 5, 4), randn(2, 2, 3, 4), "
+        "rand(2, 2, 3; wide), True, 0.5)",
     .infer = infer,
     .forward = forward,
     .flops = flops,

@@ -17,16 +17,16 @@ void infer(Call& c) {
            "scaled_dot_product_attention: sizes do not fit: query is {}, key is {}, value is {}; [B, H, T, D] with one B, H "
            "and D, keys as many as values",
            describe(q), describe(k), describe(v));
-  DY_CHECK_AS(TypeError, q.dtype() == k.dtype() && q.dtype() == v.dtype(),
+  DY_CHECK_AS(TypeError, plain(q) == plain(k) && plain(q) == plain(v),
               "scaled_dot_product_attention: dtypes differ: query is {}, key is {}, value is {}", describe(q), describe(k),
               describe(v));
   for (const Tensor* t : {&q, &k, &v})
     DY_CHECK(t->stride(3) == 1 || t->size(3) <= 1, "attention_forward: the last stride must be 1; call contiguous()");
   c.nout = 2;
-  c.spec[0].dtype = q.dtype();
+  c.spec[0].dtype = plain(q);
   c.spec[0].device = c.spec[1].device = q.device();
   c.spec[0].shape(q.sizes());
-  c.spec[1].dtype = lse_type(q.dtype());
+  c.spec[1].dtype = lse_type(plain(q));
   c.spec[1].shape({q.sizes().begin(), 3});
 }
 int64_t workspace(const Call& c) { return attention_workspace(operands(c).shape, c.tensor(0).dtype(), false); }

@@ -5,7 +5,8 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 void infer(Call& c) {
-  c.spec[0].dtype = c.tensor(1).dtype();
+  check_float("cross_entropy_loss_backward", c.tensor(1), "input");
+  c.spec[0].dtype = plain(c.tensor(1));
   c.spec[0].device = c.tensor(1).device();
   c.spec[0].shape(c.tensor(1).sizes());
 }
@@ -34,6 +35,9 @@ extern constexpr OpDef cross_entropy_loss_backward_op = {
         "cross_entropy_loss_backward(Tensor grad, Tensor input, Tensor target, Tensor lse, int reduction, int ignore_index) -> "
         "Tensor",
     .doc = "(softmax(input) - one_hot(target)) times the gradient, in one pass.",
+    .samples =
+        "cross_entropy_loss_backward(randn(), randn(4, 5), indices(5; 4), rand(4; wide), 1, "
+        "-100)\ncross_entropy_loss_backward(randn(4), randn(4, 5), indices(5; 4), rand(4; wide), 0, 2)",
     .infer = infer,
     .forward = forward,
     .flops = flops,

@@ -12,19 +12,11 @@ void infer(Call& c) {
   c.spec[0].device = c.tensor(0).device();
   c.spec[0].shape({s.rows, s.dim});
 }
-int64_t dense_bytes(const Call& c) { return c.tensor(0).is_contiguous() ? 0 : (c.tensor(0).nbytes() + 63) / 64 * 64; }
-int64_t workspace(const Call& c) { return dense_bytes(c) + embedding_kernel().scatter_workspace(shape(c)); }
+int64_t workspace(const Call& c) { return embedding_kernel().scatter_workspace(shape(c)); }
 void forward(Call& c) {
-  Tensor g = c.tensor(0);
-  char* w = static_cast<char*>(c.workspace);
-  if (!g.is_contiguous()) {
-    Tensor dense = make_over(w, g.sizes(), g.dtype());
-    assign(dense, g);
-    g = dense;
-    w += dense_bytes(c);
-  }
+  const Tensor& g = c.tensor(0);
   embedding_kernel().scatter(shape(c), {g.impl()->data(), g.dtype().format()}, c.tensor(1).data<int64_t>(), -1,
-                             {c.out[0].impl()->data(), c.out[0].dtype().format()}, false, w);
+                             {c.out[0].impl()->data(), c.out[0].dtype().format()}, false, c.workspace);
 }
 void backward(Grad& g) { g.set(0, embedding(g.g(), g.in(1))); }
 double flops(const Call& c) { return double(c.tensor(0).numel()); }
@@ -41,6 +33,7 @@ extern constexpr OpDef embedding_backward_op = {
     .needs = {in(1)},
     .flops = flops,
     .workspace = workspace,
+    .dense = true,
 };
 
 }  // namespace dyadic::inline v1::ops

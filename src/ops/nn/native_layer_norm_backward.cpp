@@ -13,13 +13,14 @@ LayerNormShape rows(const Call& c) {
   return {n ? c.tensor(1).numel() / n : 0, n};
 }
 void infer(Call& c) {
+  check_float("native_layer_norm_backward", c.tensor(1), "input");
   infer_like_first(c);
-  c.spec[0].dtype = c.tensor(1).dtype();
+  c.spec[0].dtype = plain(c.tensor(1));
   c.nout = 3;
   int64_t n = c.integer(5);
   for (int i = 1; i < 3; ++i) {
     bool wanted = i == 1 ? c.has(2) : c.boolean(6);
-    c.spec[i].dtype = !wanted ? DType() : c.has(2) ? c.tensor(2).dtype() : c.spec[0].dtype;
+    c.spec[i].dtype = !wanted ? DType() : c.has(2) ? plain(c.tensor(2)) : c.spec[0].dtype;
     c.spec[i].device = c.spec[0].device;
     c.spec[i].shape({&n, 1});
   }
@@ -43,6 +44,7 @@ extern constexpr OpDef native_layer_norm_backward_op = {
     .doc =
         "The gradients of native_layer_norm for input, weight and bias, in one pass; the rows of the latter two are added in a "
         "fixed order.",
+    .samples = "native_layer_norm_backward(randn(3, 8), randn(3, 8), randn(8), randn(3; wide), rand(3; wide), 8, True)",
     .infer = infer,
     .forward = forward,
     .flops = flops,

@@ -8,11 +8,11 @@ AttentionShape shape(const Call& c) {
   return {t.size(0), t.size(3), t.size(1), t.size(1), t.size(4), c.boolean(4), 0};
 }
 void infer(Call& c) {
-  c.spec[0].dtype = c.tensor(1).dtype();
+  c.spec[0].dtype = plain(c.tensor(1));
   c.spec[0].device = c.tensor(1).device();
   c.spec[0].shape(c.tensor(1).sizes());
 }
-int64_t workspace(const Call& c) { return attention_workspace(shape(c), c.tensor(1).dtype(), true); }
+int64_t workspace(const Call& c) { return attention_workspace(shape(c), plain(c.tensor(1)), true); }
 void forward(Call& c) {
   AttentionOperands d = unpack(c.out[0], c.boolean(4));
   attention_backward(unpack(c.tensor(1), c.boolean(4)), heads_first(c.tensor(2)), c.tensor(3), heads_first(c.tensor(0)), d.q,
@@ -25,6 +25,8 @@ double flops(const Call& c) { return attention_flops(shape(c), true); }
 extern constexpr OpDef packed_attention_backward_op = {
     .sig = "packed_attention_backward(Tensor grad, Tensor qkv, Tensor out, Tensor lse, bool is_causal) -> Tensor",
     .doc = "The gradient of packed_attention for qkv, recomputing the attention weights block by block.",
+    .samples =
+        "packed_attention_backward(randn(2, 5, 2, 4), randn(2, 5, 3, 2, 4), randn(2, 5, 2, 4), rand(2, 2, 5; wide), True)",
     .infer = infer,
     .forward = forward,
     .flops = flops,

@@ -9,14 +9,14 @@ AttentionShape shape(const Tensor& qkv, bool causal) {
 void infer(Call& c) {
   const Tensor& t = c.tensor(0);
   check_float("packed_attention", t, "qkv");
-  DY_CHECK(t.dim() == 5 && t.size(2) == 3 && t.is_contiguous(), "packed_attention: qkv must be [B, T, 3, H, D]: qkv is {}",
+  DY_CHECK(t.dim() == 5 && t.size(2) == 3, "packed_attention: qkv must be [B, T, 3, H, D]: qkv is {}",
            describe(t));
   c.nout = 2;
-  c.spec[0].dtype = t.dtype();
+  c.spec[0].dtype = plain(t);
   c.spec[0].device = c.spec[1].device = t.device();
   int64_t out[] = {t.size(0), t.size(1), t.size(3), t.size(4)}, lse[] = {t.size(0), t.size(3), t.size(1)};
   c.spec[0].shape(out);
-  c.spec[1].dtype = lse_type(t.dtype());
+  c.spec[1].dtype = lse_type(plain(t));
   c.spec[1].shape(lse);
 }
 int64_t workspace(const Call& c) { return attention_workspace(shape(c.tensor(0), c.boolean(1)), c.tensor(0).dtype(), false); }

@@ -5,8 +5,9 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 void infer(Call& c) {
+  check_float("softmax_rows_backward", c.tensor(1), "result");
   infer_like_first(c);
-  c.spec[0].dtype = c.tensor(1).dtype();
+  c.spec[0].dtype = plain(c.tensor(1));
 }
 void forward(Call& c) {
   const Tensor &dy = c.tensor(0), &y = c.tensor(1), &dx = c.out[0];
@@ -21,6 +22,7 @@ double flops(const Call& c) { return 4.0 * double(c.tensor(0).numel()); }
 extern constexpr OpDef softmax_rows_backward_op = {
     .sig = "softmax_rows_backward(Tensor grad, Tensor result, bool log) -> Tensor",
     .doc = "The gradient of softmax_rows from its result, in one pass.",
+    .samples = "softmax_rows_backward(randn(3, 5), rand(3, 5), False)\nsoftmax_rows_backward(randn(3, 5), rand(3, 5), True)",
     .infer = infer,
     .forward = forward,
     .flops = flops,

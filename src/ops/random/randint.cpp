@@ -24,6 +24,7 @@ void forward(Call& c) {
 extern constexpr OpDef randint_op = {
     .sig = "randint(int low, int high, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Integers in [low, high), all equally likely; int64 unless given.",
+    .samples = "randint(-3, 5, [2, 3])\nrandint(0, 2, [5], u8)",
     .infer = infer,
     .forward = forward,
     .workspace = workspace,

@@ -16,6 +16,7 @@ void forward(Call& c) { draw(c, random_normal, random_normal); }
 extern constexpr OpDef randn_op = {
     .sig = "randn(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Standard normal (Box and Muller), drawn in f32 (f64 for f64) and rounded once to the dtype.",
+    .samples = "randn([2, 3])\nrandn([5], f64)\nrandn([701], f16)\nrandn([])",
     .infer = infer,
     .forward = forward,
     .workspace = workspace,

@@ -24,6 +24,7 @@ void backward(Grad& g) { g.set(0, g.g()); }
 extern constexpr OpDef clone_op = {
     .sig = "clone(Tensor self) -> Tensor",
     .doc = "A dense copy. Scaled tensors keep their codes; a permuted one is decoded and encoded again in its new order.",
+    .samples = "clone(randn(2, 3))\nclone(randn(2, 3, 64))",
     .infer = infer,
     .forward = forward,
     .backward = backward,

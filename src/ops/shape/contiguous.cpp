@@ -9,6 +9,7 @@ extern constexpr OpDef contiguous_op = {
     .sig = "contiguous(Tensor self) -> Tensor",
     .doc = "self if its elements are dense in row-major order, else a copy that is.",
     .kind = OpKind::composite,
+    .samples = "contiguous(randn(2, 3))",
     .compose = compose,
 };
 

@@ -12,6 +12,8 @@ extern constexpr OpDef detach_op = {
     .sig = "detach(Tensor self) -> Tensor",
     .doc = "The same storage without history: no gradient flows through it.",
     .kind = OpKind::composite,
+    .samples = "detach(randn(2, 3))",
+    .skip = "gradcheck: it has none, on purpose",
     .compose = compose,
 };
 

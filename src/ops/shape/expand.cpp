@@ -31,6 +31,7 @@ extern constexpr OpDef expand_op = {
     .sig = "expand(Tensor self, int[] size) -> Tensor",
     .doc = "A view in which dimensions of size 1 are repeated without copying; -1 keeps a size.",
     .kind = OpKind::view,
+    .samples = "expand(randn(2, 1, 3), [4, 2, 5, 3])\nexpand(randn(2, 3), [-1, 3])\nexpand(randn(), [2])",
     .bad =
         "expand(zeros(2, 3), [2, 4]) => expand: only dimensions of size 1 grow: self is f32[2, 3], the size [2, 4]; dimension "
         "1 is 3",

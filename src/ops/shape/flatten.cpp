@@ -25,6 +25,7 @@ extern constexpr OpDef flatten_op = {
     .sig = "flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor",
     .doc = "Dimensions start_dim to end_dim made one.",
     .kind = OpKind::composite,
+    .samples = "flatten(randn(2, 3, 4))\nflatten(randn(2, 3, 4), 1, 2)\nflatten(randn())",
     .compose = compose,
 };
 

@@ -19,6 +19,7 @@ extern constexpr OpDef narrow_op = {
     .sig = "narrow(Tensor self, int dim, int start, int length) -> Tensor",
     .doc = "A view of `length` entries of a dimension from `start`.",
     .kind = OpKind::composite,
+    .samples = "narrow(randn(4, 64), 0, 1, 2)\nnarrow(randn(5), -1, -2, 1)",
     .bad = "narrow(zeros(3), 0, 2, 2) => narrow: out of bounds: 2 entries from 2 of dimension 0 with size 3",
     .compose = compose,
 };

@@ -34,6 +34,7 @@ extern constexpr OpDef permute_op = {
     .sig = "permute(Tensor self, int[] dims) -> Tensor",
     .doc = "A view with the dimensions in the order of dims.",
     .kind = OpKind::view,
+    .samples = "permute(randn(2, 3, 4), [2, 0, 1])\npermute(randn(3, 64), [-1, 0])\npermute(randn(), [])",
     .bad = "permute(zeros(2, 3), [0, 0]) => permute: a dimension is named twice: dims is [0, 0]",
     .infer = infer_nothing,
     .forward = forward,

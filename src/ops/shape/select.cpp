@@ -18,6 +18,7 @@ extern constexpr OpDef select_op = {
     .sig = "select(Tensor self, int dim, int index) -> Tensor",
     .doc = "A view of one entry of a dimension, without that dimension.",
     .kind = OpKind::composite,
+    .samples = "select(randn(2, 3), 1, -1)\nselect(randn(4, 64), 0, 2)",
     .bad = "select(zeros(2, 3), 1, 3) => select: index 3 is out of bounds for dimension 1 with size 3",
     .compose = compose,
 };

@@ -49,6 +49,7 @@ extern constexpr OpDef slice_op = {
         "A view of every step-th entry of one dimension from start to end; bounds are clipped, negative ones count from the "
         "end.",
     .kind = OpKind::view,
+    .samples = "slice(randn(5, 4), 0, 1, 5, 2)\nslice(randn(4, 64), 0, -3, None)\nslice(randn(5), 0, 4, 2)",
     .bad = "slice(zeros(3), 0, 0, 2, 0) => slice: the step is not positive: step is 0",
     .infer = infer_nothing,
     .forward = forward,

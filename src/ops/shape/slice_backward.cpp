@@ -13,8 +13,8 @@ void forward(Call& c) {
   NoGrad guard;
   auto bound = [&](int i) { return c.has(i) ? std::optional(c.integer(i)) : std::nullopt; };
   Tensor part = slice(c.out[0], c.integer(2), bound(3), bound(4), c.integer(5));
-  DY_CHECK(part.sizes() == c.tensor(0).sizes(), "slice_backward: sizes do not fit: self is {}, the slice {}", describe(c.tensor(0)),
-           describe(part));
+  DY_CHECK(part.sizes() == c.tensor(0).sizes(), "slice_backward: sizes do not fit: self is {}, the slice {}",
+           describe(c.tensor(0)), describe(part));
   fill(c.out[0], 0);
   copy_elements(part, c.tensor(0));
 }

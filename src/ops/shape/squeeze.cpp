@@ -20,6 +20,7 @@ extern constexpr OpDef squeeze_op = {
     .sig = "squeeze(Tensor self, int? dim=None) -> Tensor",
     .doc = "A view without the dimensions of size 1, or without `dim` if its size is 1.",
     .kind = OpKind::view,
+    .samples = "squeeze(randn(2, 1, 3, 1))\nsqueeze(randn(2, 1, 3), 1)\nsqueeze(randn(2, 3), 0)",
     .infer = infer_nothing,
     .forward = forward,
     .backward = backward,

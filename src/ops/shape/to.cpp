@@ -18,6 +18,7 @@ extern constexpr OpDef to_op = {
         "The values in another dtype, rounded once (nearest, ties to even). Float to integer truncates; integers wrap; scaled "
         "formats encode whole tensors.",
     .samples = "to(randn(3, 4), bf16)\nto(randn(3, 4), f64)",
+    .skip = "cost: a conversion counts as bytes",
     .infer = infer,
     .forward = forward,
     .backward = backward,

@@ -21,6 +21,7 @@ extern constexpr OpDef transpose_op = {
     .sig = "transpose(Tensor self, int dim0, int dim1) -> Tensor",
     .doc = "A view with two dimensions exchanged.",
     .kind = OpKind::composite,
+    .samples = "transpose(randn(2, 3, 4), 0, -1)\ntranspose(randn(3, 64), 0, 1)",
     .compose = compose,
 };
 

@@ -28,6 +28,7 @@ extern constexpr OpDef unsqueeze_op = {
     .sig = "unsqueeze(Tensor self, int dim) -> Tensor",
     .doc = "A view with a new dimension of size 1 before `dim`.",
     .kind = OpKind::view,
+    .samples = "unsqueeze(randn(2, 3), 1)\nunsqueeze(randn(64), -1)\nunsqueeze(randn(), 0)",
     .infer = infer_nothing,
     .forward = forward,
     .backward = backward,

@@ -59,6 +59,7 @@ extern constexpr OpDef view_op = {
     .sig = "view(Tensor self, int[] size) -> Tensor",
     .doc = "The same elements under another shape, sharing storage; one size may be -1.",
     .kind = OpKind::view,
+    .samples = "view(randn(2, 6), [3, 4])\nview(randn(2, 3, 64), [-1, 64])",
     .bad =
         "view(zeros(2, 3), [4]) => view: the sizes do not fit: 6 elements do not make [4]\n"
         "view(zeros(2, 3), [-1, -1]) => view: only one size can be -1: the size is [-1, -1]",

@@ -1,0 +1,124 @@
+// What the program says to right and wrong command lines.
+#include "tests/cli/program.h"
+
+#include "dyadic/dtype.h"
+#include "dyadic/version.h"
+
+namespace dyadic::testing {
+namespace {
+
+TEST(CommandLine, AloneListsTheSubcommands) {
+  Outcome o = run({});
+  EXPECT_EQ(o.code, 0);
+  for (const char* name : {"study", "train", "generate", "formats", "bench"})
+    EXPECT_NE(o.out.find(std::string("\n  ") + name + " "), o.out.npos) << name;
+}
+
+TEST(CommandLine, VersionComesFast) {
+  double best = 1;
+  for (int i = 0; i < 10; ++i) {
+    Outcome o = run({"--version"});
+    EXPECT_EQ(o.code, 0);
+    EXPECT_EQ(o.out, "dyadic " DYADIC_VERSION "\n");
+    best = std::min(best, o.cpu_seconds);
+  }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(best, 0.010);
+#endif
+}
+
+TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
+  for (std::vector<std::string> words : std::vector<std::vector<std::string>>{{"study"},
+                                                                              {"train"},
+                                                                              {"generate"},
+                                                                              {"formats"},
+                                                                              {"bench", "gpt"},
+                                                                              {"bench", "ops"},
+                                                                              {"bench", "overhead"},
+                                                                              {"bench", "optim"}}) {
+    std::string name = "dyadic " + words[0] + (words.size() > 1 ? " " + words[1] : "");
+    words.push_back("--help");
+    Outcome o = run(words);
+    EXPECT_EQ(o.code, 0);
+    size_t example = o.out.find("Example:\n  " + name);
+    EXPECT_NE(example, o.out.npos) << o.out;
+    EXPECT_NE(o.out.find("Usage: " + name + " "), o.out.npos) << o.out;
+    EXPECT_NE(o.out.find("--json"), o.out.npos) << name;
+    EXPECT_NE(o.out.find("--threads N"), o.out.npos) << name;
+  }
+  EXPECT_NE(run({"bench"}).out.find("\n  overhead "), std::string::npos);
+}
+
+TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
+  auto said = [](std::vector<std::string> words) { return complaint(run(std::move(words)), 2); };
+  EXPECT_EQ(said({"formt"}),
+            "unknown subcommand \"formt\"; did you mean formats? the known ones are study, train, generate, formats, bench");
+  EXPECT_EQ(said({"bench", "x"}), "bench: unknown subcommand \"x\"; the known ones are gpt, ops, overhead, optim");
+  EXPECT_EQ(said({"formats", "--jsn"}),
+            "formats: unknown option \"--jsn\"; did you mean --json? the known ones are --help, --threads, --json");
+  EXPECT_EQ(said({"formats", "x"}), "formats: \"x\" is not expected here; dyadic formats --help shows what is");
+  EXPECT_EQ(said({"train", "--out", "x", "--preset", "huge"}),
+            "train: --preset: unknown preset \"huge\"; the known ones are nano, char, baby, gpt2s");
+  EXPECT_EQ(said({"train", "--out", "x", "--recipe", "f8"}),
+            "train: --recipe: unknown recipe \"f8\"; the known ones are f32, bf16, f16, pure-bf16, pure-bf16-sr, bf16-adam8");
+  EXPECT_NE(said({"study", "--format", "f3"}).find("nf4(block=64,double)"), std::string::npos);
+  EXPECT_EQ(said({"train", "--out", "x", "--steps", "0"}), "train: --steps: 0 is less than 1");
+  EXPECT_EQ(said({"train", "--out", "x", "--steps", "1e3"}), "train: --steps: 1e3 is not a whole number");
+  EXPECT_EQ(said({"train"}), "train: --out is required");
+  EXPECT_EQ(said({"formats", "--threads", "0"}), "formats: --threads: 0 is not between 1 and 4096");
+  EXPECT_EQ(said({"bench", "gpt", "--precision", "f8"}),
+            "bench gpt: --precision: unknown precision \"f8\"; the known ones are f32, bf16");
+  EXPECT_FALSE(fs::exists("x"));
+}
+
+TEST(CommandLine, FormatsAreTheRegisteredOnes) {
+  Outcome o = run({"formats", "--json"});
+  EXPECT_EQ(o.code, 0);
+  auto rows = o.json()["formats"];
+  std::vector<DType> all = registered_dtypes();
+  ASSERT_EQ(rows.size(), all.size());
+  std::map<std::string, nlohmann::json> by_name;
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(rows[i]["name"], all[i].name());
+    by_name[all[i].name()] = rows[i];
+  }
+  EXPECT_EQ(by_name["f16"]["max"], 65504);
+  EXPECT_EQ(by_name["bf16"]["long_name"], "bfloat16");
+  EXPECT_EQ(by_name["bf16"]["eps"], 0.0078125);
+  EXPECT_EQ(by_name["f32"]["bias"], 127);
+  EXPECT_EQ(by_name["q8_0"]["bits_per_weight"], 8.5);  // 32 bytes and an f16 scale for 32 weights
+  EXPECT_EQ(by_name["i8"]["bits_per_weight"], 8);
+  EXPECT_TRUE(by_name["i8"]["eps"].is_null());
+  Outcome table = run({"formats"});
+  for (DType d : all) EXPECT_NE(table.out.find("\n" + d.name() + " "), table.out.npos) << d.name();
+}
+
+TEST(CommandLine, BenchRowsHaveAllFigures) {
+  for (std::vector<std::string> words :
+       std::vector<std::vector<std::string>>{{"bench", "gpt", "--preset", "nano", "--precision", "f32", "bf16", "--steps", "2"},
+                                             {"bench", "optim", "--size", "10000", "--steps", "2"}}) {
+    words.insert(words.end(), {"--threads", "2", "--json"});
+    Outcome o = run(words);
+    ASSERT_EQ(o.code, 0) << o.err;
+    auto j = o.json();
+    for (const char* key : {"flops_peak", "bytes_per_s_peak"}) EXPECT_GT(j["machine"][key].get<double>(), 1e6) << key;
+    EXPECT_EQ(j["machine"]["threads"], 2);
+    EXPECT_TRUE(j["machine"]["isa"].is_string());
+    ASSERT_EQ(j["rows"].size(), 2u);
+    bool gpt = words[1] == "gpt";
+    EXPECT_EQ(j["rows"][0]["case"], gpt ? "gpt/nano" : "adamw");
+    EXPECT_EQ(j["rows"][0]["dtype"], "f32");
+    EXPECT_EQ(j["rows"][1]["dtype"], gpt ? "bf16" : "dynamic8");
+    EXPECT_EQ(j["rows"][0]["unit"], gpt ? "GFLOP/s" : "ns");
+    for (auto& row : j["rows"]) {
+      EXPECT_GT(row["ms_min"].get<double>(), 0);
+      EXPECT_LE(row["ms_min"].get<double>(), row["ms_median"].get<double>());
+      EXPECT_GT(row["rate"].get<double>(), 0);
+      EXPECT_GT(row["peak_share"].get<double>(), 0);
+      EXPECT_EQ(row["threads"], 2);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dyadic::testing

@@ -1,0 +1,176 @@
+// dyadic train and dyadic generate: the same bits after every kind of interruption, nothing lost or overwritten on errors.
+#include "base/sha256.h"
+#include "tests/cli/program.h"
+
+namespace dyadic::testing {
+namespace {
+
+std::vector<std::string> train_words(const std::string& out, const std::string& recipe, std::vector<std::string> more) {
+  std::vector<std::string> words = {"train", "--preset", "nano", "--recipe", recipe, "--seed", "5", "--out", out};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+std::string model_hash(const std::string& folder) { return sha256_file(folder + "/model.safetensors"); }
+
+TEST(Train, WritesAModelAndOneDocument) {
+  TestFolder f;
+  Outcome o = run(train_words(f / "a", "f32", {"--steps", "30", "--json"}));
+  ASSERT_EQ(o.code, 0) << o.err;
+  auto j = o.json();
+  EXPECT_EQ(j["steps"], 30);
+  EXPECT_LT(j["train_loss"].get<double>(), 5.3);  // uniform bytes: 5.545
+  EXPECT_LT(j["val_loss"].get<double>(), 5.3);
+  EXPECT_GT(j["ms_per_step"].get<double>(), 0);
+  EXPECT_NEAR(j["tokens_per_s"].get<double>() * j["ms_per_step"].get<double>(), 4 * 32 * 1e3, 1);
+  EXPECT_EQ(j["weights_sha256"].get<std::string>().size(), 64u);
+  for (const char* key : {"parameters", "gradients", "optimizer", "activations", "workspace", "peak"}) {
+    double predicted = j["bytes"][key]["predicted"].get<double>(), measured = j["bytes"][key]["measured"].get<double>();
+    EXPECT_GT(measured, 0) << key;
+    EXPECT_NEAR(predicted, measured, 0.02 * measured) << key;
+  }
+  EXPECT_TRUE(fs::exists(f / "a/model.safetensors"));
+}
+
+TEST(Train, ResumedRunsGiveTheSameFile) {
+  for (const char* recipe : {"f32", "bf16", "f16", "pure-bf16", "pure-bf16-sr", "bf16-adam8"}) {
+    TestFolder f;
+    ASSERT_EQ(run(train_words(f / "whole", recipe, {"--steps", "24"})).code, 0);
+    auto words = train_words(f / "broken", recipe, {"--steps", "24", "--checkpoint-every", "10"});
+    ASSERT_EQ(run(words, 3).code, 0);
+    EXPECT_EQ(model_hash(f / "broken"), model_hash(f / "whole")) << recipe << " with checkpoints, three threads";
+    fs::remove(f / "broken/model.safetensors");  // as if the process had died after the checkpoint of step 20
+    words.push_back("--resume");
+    Outcome o = run(words, 2);
+    EXPECT_EQ(o.code, 0) << o.err;
+    EXPECT_EQ(model_hash(f / "broken"), model_hash(f / "whole")) << recipe << " resumed";
+  }
+}
+
+TEST(Train, CtrlCWritesACheckpoint) {
+  TestFolder f;
+  std::vector<std::string> more = {"--steps", "2500", "--checkpoint-every", "50", "--json"};
+  Program p(train_words(f / "a", "f32", more));
+  for (int i = 0; i < 3000 && !fs::exists(f / "a/checkpoint.safetensors"); ++i) usleep(10'000);
+  p.interrupt();
+  Outcome o = p.wait();
+  ASSERT_EQ(o.code, 130) << o.out << o.err;
+  EXPECT_LT(o.json()["steps"].get<int>(), 2500);
+  EXPECT_TRUE(o.json()["val_loss"].is_null());
+  EXPECT_NE(o.err.find("--resume"), o.err.npos) << o.err;
+  EXPECT_FALSE(fs::exists(f / "a/model.safetensors"));
+  more.push_back("--resume");
+  o = run(train_words(f / "a", "f32", more));
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.json()["steps"], 2500);
+  ASSERT_EQ(run(train_words(f / "whole", "f32", {"--steps", "2500"})).code, 0);
+  EXPECT_EQ(model_hash(f / "a"), model_hash(f / "whole"));
+}
+
+TEST(Train, AFinishedRunIsResumedByDoingNothing) {
+  TestFolder f;
+  Outcome first = run(train_words(f / "a", "f32", {"--steps", "8", "--json"}));
+  std::string before = model_hash(f / "a");
+  Outcome again = run(train_words(f / "a", "f32", {"--steps", "8", "--resume", "--json"}));
+  EXPECT_EQ(again.code, 0) << again.err;
+  for (const char* key : {"steps", "train_loss", "val_loss", "weights_sha256"})
+    EXPECT_EQ(again.json()[key], first.json()[key]) << key;
+  EXPECT_EQ(model_hash(f / "a"), before);
+}
+
+TEST(Train, RefusesBeforeTrainingAndOverwritesNothing) {
+  TestFolder f;
+  write_file(f / "short.txt", "too short");
+  write_file(f / "file", "x");
+  auto said = [&](std::vector<std::string> more, const std::string& out) {
+    more.insert(more.end(), {"--steps", "4"});
+    return complaint(run(train_words(out, "f32", more)), 1);
+  };
+  EXPECT_NE(said({"--data", f / "missing.txt"}, f / "a").find("missing.txt"), std::string::npos);
+  EXPECT_NE(said({"--data", f / "short.txt"}, f / "a").find("token"), std::string::npos);
+  EXPECT_FALSE(fs::exists(f / "a"));
+  EXPECT_NE(said({}, f / "file/a").find(f / "file/a cannot be written"), std::string::npos);
+  EXPECT_EQ(read_file(f / "file"), "x");
+
+  ASSERT_EQ(run(train_words(f / "b", "f32", {"--steps", "4"})).code, 0);
+  std::string before = model_hash(f / "b");
+  EXPECT_NE(said({}, f / "b").find("--resume"), std::string::npos);
+  std::string other = complaint(run(train_words(f / "b", "bf16", {"--steps", "4", "--resume"})), 1);
+  EXPECT_NE(other.find("there recipe f32; here recipe bf16"), other.npos) << other;
+  EXPECT_EQ(model_hash(f / "b"), before);
+}
+
+TEST(Train, DamagedAndForeignCheckpoints) {
+  TestFolder f;
+  std::vector<std::string> more = {"--steps", "8", "--checkpoint-every", "5"};
+  ASSERT_EQ(run(train_words(f / "a", "f32", more)).code, 0);
+  std::string model = model_hash(f / "a"), checkpoint = f / "a/checkpoint.safetensors", good = read_file(checkpoint);
+  more.push_back("--resume");
+  std::string other = complaint(run(train_words(f / "a", "pure-bf16", more)), 1);
+  EXPECT_NE(other.find("there recipe f32; here recipe pure-bf16"), other.npos) << other;
+  std::string flipped = good;
+  flipped[good.size() / 2] ^= 1;
+  for (const std::string& bad : {good.substr(0, good.size() / 2), flipped, std::string()}) {
+    write_file(checkpoint, bad);
+    std::string text = complaint(run(train_words(f / "a", "f32", more)), 1);
+    EXPECT_NE(text.find(checkpoint), text.npos) << text;
+    EXPECT_NE(text.find("delete it"), text.npos) << text;
+    EXPECT_EQ(read_file(checkpoint), bad);
+  }
+  EXPECT_EQ(model_hash(f / "a"), model);
+}
+
+class Generate : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TestFolder;
+    write_file(*folder_ / "text", [] {
+      std::string text;
+      for (int i = 0; i < 400; ++i) text += "abcdefgh\n";
+      return text;
+    }());
+    ASSERT_EQ(run({"train", "--preset", "nano", "--data", *folder_ / "text", "--tokens", "chars", "--steps", "150", "--out",
+                   *folder_ / "m"})
+                  .code,
+              0);
+  }
+  static void TearDownTestSuite() { delete folder_; }
+  static Outcome write(std::vector<std::string> more) {
+    std::vector<std::string> words = {"generate", "--model", *folder_ / "m"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  }
+  static TestFolder* folder_;
+};
+TestFolder* Generate::folder_ = nullptr;
+
+TEST_F(Generate, GoesOnWithWhatItLearned) {
+  Outcome o = write({"--prompt", "abc", "--tokens", "60", "--temperature", "0"});  // longer than the window of 32
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.out.substr(0, 36), "abcdefgh\nabcdefgh\nabcdefgh\nabcdefgh\n");
+  EXPECT_EQ(o.out.size(), 3 + 60 + 1u);
+  EXPECT_EQ(write({"--prompt", "abc", "--tokens", "60", "--top-k", "1", "--seed", "9"}).out, o.out);
+}
+
+TEST_F(Generate, TheSeedDecides) {
+  auto text = [](const char* seed) {
+    Outcome o = write({"--tokens", "80", "--temperature", "5", "--seed", seed, "--json"});
+    EXPECT_EQ(o.code, 0) << o.err;
+    auto j = o.json();
+    EXPECT_EQ(j["tokens"].size(), 80u);
+    EXPECT_EQ(j["text"].get<std::string>().size(), 80u);
+    return j["text"].get<std::string>();
+  };
+  EXPECT_EQ(text("1"), text("1"));
+  EXPECT_NE(text("1"), text("2"));
+}
+
+TEST_F(Generate, BadInput) {
+  EXPECT_NE(complaint(write({"--prompt", "abX"}), 1).find("X"), std::string::npos);
+  EXPECT_NE(complaint(run({"generate", "--model", *folder_ / "nothing"}), 1).find("nothing"), std::string::npos);
+  std::string text = complaint(run({"generate", "--model", *folder_ / "text"}), 1);
+  EXPECT_NE(text.find(*folder_ / "text"), text.npos) << text;
+  complaint(write({"--top-p", "1.5"}), 2);
+}
+
+}  // namespace
+}  // namespace dyadic::testing
