@@ -9,8 +9,9 @@
   X(sqrt)                                                                                                              \
   X(rsqrt)                                                                                                             \
   X(exp)                                                                                                               \
-  X(expm1) X(log) X(log1p) X(sin) X(cos) X(tanh) X(sigmoid) X(erf) X(erfc) X(floor) X(ceil) X(trunc) X(round) X(isnan) \
-      X(isinf) X(isfinite)
+  X(expm1)                                                                                                             \
+  X(log) X(log1p) X(sin) X(cos) X(tanh) X(sigmoid) X(erf) X(erfc) X(floor) X(ceil) X(trunc) X(round) X(isnan) X(isinf) \
+      X(isfinite)
 #define DY_PRIMS2(X) X(pow) X(max) X(min)
 #define DY_PRIM_OPERATORS(X) \
   X(add, +)                  \

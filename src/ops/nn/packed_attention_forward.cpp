@@ -9,8 +9,7 @@ AttentionShape shape(const Tensor& qkv, bool causal) {
 void infer(Call& c) {
   const Tensor& t = c.tensor(0);
   check_float("packed_attention", t, "qkv");
-  DY_CHECK(t.dim() == 5 && t.size(2) == 3, "packed_attention: qkv must be [B, T, 3, H, D]: qkv is {}",
-           describe(t));
+  DY_CHECK(t.dim() == 5 && t.size(2) == 3, "packed_attention: qkv must be [B, T, 3, H, D]: qkv is {}", describe(t));
   c.nout = 2;
   c.spec[0].dtype = plain(t);
   c.spec[0].device = c.spec[1].device = t.device();
