@@ -1,12 +1,28 @@
 // dyadic train and dyadic generate: the same bits after every kind of interruption, nothing lost or overwritten on errors.
+#include <algorithm>
+
 #include "base/sha256.h"
 #include "tests/cli/program.h"
 
 namespace dyadic::testing {
 namespace {
 
+// A few kilobytes: evaluating the built-in corpus takes longer than these runs train.
+const std::string& text_file() {
+  static TestFolder folder;
+  static const std::string path = [] {
+    std::string text;
+    for (int i = 0; i < 400; ++i) text += "line " + std::to_string(i * i % 997) + "\n";
+    write_file(folder / "text", text);
+    return folder / "text";
+  }();
+  return path;
+}
+
+// `more` may name other --data.
 std::vector<std::string> train_words(const std::string& out, const std::string& recipe, std::vector<std::string> more) {
   std::vector<std::string> words = {"train", "--preset", "nano", "--recipe", recipe, "--seed", "5", "--out", out};
+  if (std::find(more.begin(), more.end(), "--data") == more.end()) words.insert(words.end(), {"--data", text_file()});
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -18,8 +34,8 @@ TEST(Train, WritesAModelAndOneDocument) {
   ASSERT_EQ(o.code, 0) << o.err;
   auto j = o.json();
   EXPECT_EQ(j["steps"], 30);
-  EXPECT_LT(j["train_loss"].get<double>(), 5.3);  // uniform bytes: 5.545
-  EXPECT_LT(j["val_loss"].get<double>(), 5.3);
+  EXPECT_LT(j["train_loss"].get<double>(), 5);  // uniform bytes: 5.545
+  EXPECT_LT(j["val_loss"].get<double>(), 5);
   EXPECT_GT(j["ms_per_step"].get<double>(), 0);
   EXPECT_NEAR(j["tokens_per_s"].get<double>() * j["ms_per_step"].get<double>(), 4 * 32 * 1e3, 1);
   EXPECT_EQ(j["weights_sha256"].get<std::string>().size(), 64u);
@@ -48,21 +64,21 @@ TEST(Train, ResumedRunsGiveTheSameFile) {
 
 TEST(Train, CtrlCWritesACheckpoint) {
   TestFolder f;
-  std::vector<std::string> more = {"--steps", "2500", "--checkpoint-every", "50", "--json"};
+  std::vector<std::string> more = {"--steps", "1200", "--checkpoint-every", "20", "--json"};
   Program p(train_words(f / "a", "f32", more));
   for (int i = 0; i < 3000 && !fs::exists(f / "a/checkpoint.safetensors"); ++i) usleep(10'000);
   p.interrupt();
   Outcome o = p.wait();
   ASSERT_EQ(o.code, 130) << o.out << o.err;
-  EXPECT_LT(o.json()["steps"].get<int>(), 2500);
+  EXPECT_LT(o.json()["steps"].get<int>(), 1200);
   EXPECT_TRUE(o.json()["val_loss"].is_null());
   EXPECT_NE(o.err.find("--resume"), o.err.npos) << o.err;
   EXPECT_FALSE(fs::exists(f / "a/model.safetensors"));
   more.push_back("--resume");
   o = run(train_words(f / "a", "f32", more));
   EXPECT_EQ(o.code, 0) << o.err;
-  EXPECT_EQ(o.json()["steps"], 2500);
-  ASSERT_EQ(run(train_words(f / "whole", "f32", {"--steps", "2500"})).code, 0);
+  EXPECT_EQ(o.json()["steps"], 1200);
+  ASSERT_EQ(run(train_words(f / "whole", "f32", {"--steps", "1200"})).code, 0);
   EXPECT_EQ(model_hash(f / "a"), model_hash(f / "whole"));
 }
 

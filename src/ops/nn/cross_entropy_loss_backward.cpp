@@ -6,6 +6,7 @@ namespace {
 
 void infer(Call& c) {
   check_float("cross_entropy_loss_backward", c.tensor(1), "input");
+  check_float("cross_entropy_loss_backward", c.tensor(1), "input");
   c.spec[0].dtype = plain(c.tensor(1));
   c.spec[0].device = c.tensor(1).device();
   c.spec[0].shape(c.tensor(1).sizes());

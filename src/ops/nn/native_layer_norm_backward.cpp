@@ -14,6 +14,7 @@ LayerNormShape rows(const Call& c) {
 }
 void infer(Call& c) {
   check_float("native_layer_norm_backward", c.tensor(1), "input");
+  check_float("native_layer_norm_backward", c.tensor(1), "input");
   infer_like_first(c);
   c.spec[0].dtype = plain(c.tensor(1));
   c.nout = 3;

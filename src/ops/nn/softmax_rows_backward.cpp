@@ -6,6 +6,7 @@ namespace {
 
 void infer(Call& c) {
   check_float("softmax_rows_backward", c.tensor(1), "result");
+  check_float("softmax_rows_backward", c.tensor(1), "result");
   infer_like_first(c);
   c.spec[0].dtype = plain(c.tensor(1));
 }

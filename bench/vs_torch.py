@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Dyadic beside PyTorch: the same work in both, in turns (ours, theirs, ours, theirs ...), the best time of each, as ratios.
+
+Speeds of a shared machine move within minutes, so only a ratio from one interleaved run means something. `./dev bench
+--vs-torch` runs this in an environment of its own that has torch. Results of ours are fresh tensors; PyTorch's count with
+out= where that is faster.
+"""
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SECTIONS = ("gpt", "ops", "overhead", "optim")
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def output_of(command):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"vs_torch: failed with exit code {done.returncode}: {' '.join(map(str, command))}")
+    return done.stdout
+
+
+class Figures:
+    """The best figure of each (case, dtype): ms of one run, or ns per item where the case is counted so."""
+
+    def __init__(self):
+        self.best, self.how, self.unit = {}, {}, {}
+
+    def add(self, case, dtype, value, unit, how):
+        key = (case, dtype)
+        if value < self.best.get(key, float("inf")):
+            self.best[key], self.how[key] = value, how
+        self.unit[key] = unit
+
+
+def run_ours(args, section, options, figures, machine):
+    threads = ["--threads", args.threads] if args.threads else []
+    document = json.loads(output_of([args.dyadic, "bench", section, *options, *threads, "--json"]))
+    for row in document["rows"]:
+        ns = row["unit"] == "ns"
+        figures.add(row["case"], row["dtype"], row["rate" if ns else "ms_min"], "ns" if ns else "ms", "dyadic")
+    for key, value in document["machine"].items():
+        machine[key] = max(machine.get(key, value), value)  # peaks: the best of all probes
+
+
+def run_torch(args, section, options, figures, machine):
+    threads = ["--threads", args.threads] if args.threads else []
+    lines = output_of([sys.executable, ROOT / "bench" / "torch_bench.py", *threads, section, *options]).splitlines()
+    machine["torch"] = json.loads(lines[0])["torch"]
+    for row in map(json.loads, lines[1:]):
+        ns = row.get("ns")
+        figures.add(row["case"], row["dtype"], ns or row["ms_min"], "ns" if ns else "ms", row["mode"])
+
+
+def jobs(args):
+    """(section, our options, torch's options): what is run in turns. Small ones, so that both see the same minute."""
+    if "gpt" in args.sections:
+        for preset in args.preset:
+            for precision in args.precision:
+                same = ["--preset", preset, "--precision", precision]
+                # Compiling gpt2s takes longer than all the rest together.
+                modes = ["eager"] if preset == "gpt2s" or args.eager else ["eager", "compiled"]
+                steps = ["--steps", 8] if preset == "gpt2s" else []
+                yield "gpt", same + steps, same + ["--mode", *modes] + steps
+    if "ops" in args.sections:
+        cases = ["--case", *args.case] if args.case else []
+        yield "ops", cases, cases
+    if "overhead" in args.sections:
+        yield "overhead", [], []
+    if "optim" in args.sections:
+        yield "optim", ["--size", args.size], ["--size", args.size]
+
+
+def table(rows, machine, rounds):
+    head = ("case", "dtype", "dyadic", "PyTorch", "", "its mode", "times faster")
+    cells = [head]
+    for r in rows:
+        known = r["torch"] is not None
+        cells.append((r["case"], r["dtype"], f"{r['dyadic']:.4g}", f"{r['torch']:.4g}" if known else "-", r["unit"],
+                      r["torch_mode"] or "-", f"{r['ratio']:.2f}" if known else "-"))
+    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    right = (2, 3, 6)
+    lines = ["  ".join(c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths))).rstrip()
+             for row in cells]
+    lines.insert(1, "-" * len(lines[0]))
+    note = (f"best of {rounds} interleaved rounds; PyTorch {machine['torch']}, {machine['threads']} threads, {machine['isa']}; "
+            f"PyTorch's call overhead is measured from Python, ours from C++")
+    return "\n".join(lines + ["", note])
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="./dev bench --vs-torch", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", metavar="section", help=f"of {', '.join(SECTIONS)}; default: all")
+    parser.add_argument("--preset", nargs="+", default=["char", "baby", "gpt2s"])
+    parser.add_argument("--precision", nargs="+", default=["f32", "bf16"])
+    parser.add_argument("--eager", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--case", nargs="+", help="rows of ops, by name; default: all")
+    parser.add_argument("--size", type=int, default=50_000_000, help="parameters of optim")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--dyadic", type=Path, default=ROOT / "build" / "release" / "bin" / "dyadic", help="the program")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    unknown = [s for s in args.sections if s not in SECTIONS]
+    if unknown:
+        parser.error(f"unknown section {unknown[0]}; the known ones are {', '.join(SECTIONS)}")
+    if args.rounds < 1:
+        parser.error("--rounds is at least 1")
+    if not args.dyadic.exists():
+        sys.exit(f"vs_torch: {args.dyadic} is not there; ./dev build makes it")
+    args.sections = args.sections or SECTIONS
+    return args
+
+
+def main():
+    args = arguments()
+    ours, theirs, machine = Figures(), Figures(), {}
+    for section, our_options, torch_options in jobs(args):
+        for turn in range(args.rounds):
+            say(f"{section} {' '.join(map(str, our_options))}: round {turn + 1} of {args.rounds}")
+            run_ours(args, section, our_options, ours, machine)
+            run_torch(args, section, torch_options, theirs, machine)
+    rows = []
+    for key, value in ours.best.items():
+        other = theirs.best.get(key)
+        rows.append({"case": key[0], "dtype": key[1], "unit": ours.unit[key], "dyadic": value, "torch": other,
+                     "torch_mode": theirs.how.get(key), "ratio": other / value if other else None})
+    print(json.dumps({"machine": machine, "rounds": args.rounds, "rows": rows}, indent=1) if args.json
+          else table(rows, machine, args.rounds))
+
+
+if __name__ == "__main__":
+    main()
