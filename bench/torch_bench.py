@@ -124,7 +124,9 @@ def narrow_ops():
 
 
 def ops(args):
-    wanted = lambda name: not args.case or name in args.case
+    def wanted(name):
+        return not args.case or name in args.case
+
     with torch.no_grad():
         for dtype in ("f32", "f64"):
             for name, mode, run in floating_ops(dtype):

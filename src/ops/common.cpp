@@ -1,5 +1,7 @@
 #include "ops/common.h"
 
+#include <cstring>
+
 #include <algorithm>
 
 #include "base/parallel.h"
@@ -113,6 +115,12 @@ void assign(const Tensor& dst, const Tensor& src, const Round& round) {
   DY_CHECK(d.contiguous() && d.numel == d.storage->geometry.numel(),
            "copy_: a part of a scaled tensor is written: {} is {} of the {} elements of its storage; write the whole tensor",
            describe(dst), d.numel, d.storage->geometry.numel());
+  const TensorImpl& f = *src.impl();
+  if (&from == &to && f.contiguous() && src.sizes() == dst.sizes() && f.numel == f.storage->geometry.numel() &&
+      f.storage->geometry.cols == d.storage->geometry.cols) {  // the same codes: encoding again need not give them
+    std::memcpy(d.storage->data, f.storage->data, size_t(to.def->planes(to, d.storage->geometry).buffer_bytes));
+    return;
+  }
   CategoryScope scope(Category::workspace);
   Tensor values = from.is_scaled() ? decode_scaled(src) : src;
   if (values.dtype() != f32 || !values.is_contiguous() || !(values.sizes() == dst.sizes())) {

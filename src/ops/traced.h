@@ -4,18 +4,20 @@
 #pragma once
 #include <cstdint>
 
-#define DY_PRIMS1(X)                                                                                                   \
-  X(abs)                                                                                                               \
-  X(sqrt)                                                                                                              \
-  X(rsqrt)                                                                                                             \
-  X(exp)                                                                                                               \
-  X(expm1)                                                                                                             \
-  X(log) X(log1p) X(sin) X(cos) X(tanh) X(sigmoid) X(erf) X(erfc) X(floor) X(ceil) X(trunc) X(round) X(isnan) X(isinf) \
-      X(isfinite)
+// clang-format off
+#define DY_PRIMS1(X) \
+  X(abs)             \
+  X(sqrt)            \
+  X(rsqrt)           \
+  X(exp)             \
+  X(expm1)           \
+  X(log)             \
+  X(log1p) X(sin) X(cos) X(tanh) X(sigmoid) X(erf) X(erfc) X(floor) X(ceil) X(trunc) X(round) X(isnan) X(isinf) X(isfinite)
 #define DY_PRIMS2(X) X(pow) X(max) X(min)
 #define DY_PRIM_OPERATORS(X) \
   X(add, +)                  \
   X(sub, -) X(mul, *) X(div, /) X(lt, <) X(le, <=) X(gt, >) X(ge, >=) X(eq, ==) X(ne, !=) X(logical_and, &) X(logical_or, |)
+// clang-format on
 
 namespace dyadic::inline v1 {
 

@@ -1,8 +1,10 @@
 // What the program says to right and wrong command lines.
-#include "tests/cli/program.h"
+#include <algorithm>
+#include <map>
 
 #include "dyadic/dtype.h"
 #include "dyadic/version.h"
+#include "tests/cli/program.h"
 
 namespace dyadic::testing {
 namespace {

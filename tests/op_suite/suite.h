@@ -73,6 +73,9 @@ struct Check {
 bool add_check(const Check& check);
 const std::vector<std::string>& check_names();
 
+// Runs large calls with 1, 2, 3 and 7 threads.
+void check_threads(Op op, DType dtype, Layout layout);
+
 inline bool always(Op, const OpDef&) { return true; }
 
 }  // namespace dyadic::op_suite
