@@ -27,8 +27,9 @@ TEST(Gradcheck, RightGradientsPass) {
 }
 
 TEST(Gradcheck, WrongGradientsAreNamed) {
-  EXPECT_EQ(message({leaf({1, 3})}, [](const Tensors& x) { return x[0] * x[0].detach(); }).substr(0, 100),
-            "gradcheck: the gradient is wrong: d output 0 [0] / d input 0 [0] is 1 by backward, 2.00000000");
+  EXPECT_TRUE(message({leaf({1, 3})}, [](const Tensors& x) {
+                return x[0] * x[0].detach();
+              }).starts_with("gradcheck: the gradient is wrong: d output 0 [0] / d input 0 [0] is 1 by backward, 2.0000"));
   EXPECT_NE(message({leaf({1}), leaf({1, 2})}, [](const Tensors& x) { return x[0] + exp(x[1]).detach() + x[1]; })
                 .find("d input 1 [0]"),
             std::string::npos);
