@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "loops/strided_copy_kernel.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -225,6 +226,13 @@ void copy_elements(const Tensor& dst, const Tensor& src, const Round& round) {
   s.add(dst, dst);
   s.coalesce(dst);
   const Format &from = *s.op[0].format, &to = *s.op[1].format;
+  if (&from == &to) {  // moving, not computing: transposes in blocks
+    int64_t strides[2][kMaxDims];
+    for (int k = 0; k < 2; ++k)
+      for (int d = 0; d < s.ndim; ++d) strides[k][d] = s.op[k].stride[d] / s.op[k].size;
+    strided_copy_kernel().copy(s.op[1].base, strides[1], s.op[0].base, strides[0], s.size, s.ndim, s.op[0].size);
+    return;
+  }
   for_tiles(s, [&](int64_t begin, int64_t n) {
     alignas(64) char gathered[kTile * 8];
     alignas(64) char result[kTile * 8];
@@ -234,10 +242,7 @@ void copy_elements(const Tensor& dst, const Tensor& src, const Round& round) {
     Round r = round;
     r.index += uint64_t(begin);
     char* target = dense ? dense : result;
-    if (&from == &to)
-      std::memcpy(target, stored, size_t(n * s.op[0].size));
-    else
-      convert(from, stored, to, target, n, r);
+    convert(from, stored, to, target, n, r);
     if (!dense) at.scatter(1, result);
   });
 }
