@@ -78,6 +78,13 @@ void infer_reduction(Call& c, int keepdim_arg, DType result) {
   }
 }
 
+void check_comparable(const Call& c) {
+  const TensorImpl& t = c.impl(0);
+  uint32_t mask = reduced_dims(c.name, t.shape(), c.args[1]);
+  for (int d = 0; d < t.ndim; ++d)
+    DY_CHECK(!(mask >> d & 1) || t.sizes[d] > 0, "{}: nothing to compare: self is {}", c.name, describe(c.tensor(0)));
+}
+
 int64_t reduction_workspace(const Call& c, ReduceOp op) {
   Plan p = plan(c);
   return (p.copy ? copy_bytes(c) : 0) + reduce_kernel().workspace(op, p.shape, *c.tensor(0).dtype().format());

@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 void infer(Call& c) {
-  for (int64_t n : c.tensor(0).sizes()) DY_CHECK(n > 0, "amax: nothing to compare: self is {}", describe(c.tensor(0)));
+  check_comparable(c);
   infer_reduction(c, 2, c.tensor(0).dtype().is_scaled() ? f32 : c.tensor(0).dtype());
 }
 void forward(Call& c) { run_reduction(c, ReduceOp::max); }
@@ -23,7 +23,9 @@ extern constexpr OpDef amax_op = {
         "The largest element over dim (all dimensions if absent); NaN if there is one. Equal largest elements share the "
         "gradient.",
     .samples = "amax(randn(3, 4), [0])",
-    .bad = "amax(zeros(0)) => amax: nothing to compare: self is f32[0]",
+    .bad =
+        "amax(zeros(0)) => amax: nothing to compare: self is f32[0]\namax(zeros(2, 0), [1]) => amax: nothing to compare: self "
+        "is f32[2, 0]",
     .infer = infer,
     .forward = forward,
     .backward = backward,

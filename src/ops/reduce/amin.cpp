@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 void infer(Call& c) {
-  for (int64_t n : c.tensor(0).sizes()) DY_CHECK(n > 0, "amin: nothing to compare: self is {}", describe(c.tensor(0)));
+  check_comparable(c);
   infer_reduction(c, 2, c.tensor(0).dtype().is_scaled() ? f32 : c.tensor(0).dtype());
 }
 void forward(Call& c) { run_reduction(c, ReduceOp::min); }

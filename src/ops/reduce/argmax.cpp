@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 void infer(Call& c) {
-  for (int64_t n : c.tensor(0).sizes()) DY_CHECK(n > 0, "argmax: nothing to compare: self is {}", describe(c.tensor(0)));
+  check_comparable(c);
   infer_reduction(c, 2, i64);
 }
 void forward(Call& c) { run_reduction(c, ReduceOp::argmax); }
@@ -18,6 +18,7 @@ extern constexpr OpDef argmax_op = {
         "The index (int64) of the largest element along dim, or in the flattened tensor if dim is absent; the first of equal "
         "ones; NaN counts as largest.",
     .samples = "argmax(randn(3, 4), 1)",
+    .bad = "argmax(zeros(0, 2), 0) => argmax: nothing to compare: self is f32[0, 2]",
     .infer = infer,
     .forward = forward,
     .flops = reduction_flops,

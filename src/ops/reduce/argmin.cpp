@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 void infer(Call& c) {
-  for (int64_t n : c.tensor(0).sizes()) DY_CHECK(n > 0, "argmin: nothing to compare: self is {}", describe(c.tensor(0)));
+  check_comparable(c);
   infer_reduction(c, 2, i64);
 }
 void forward(Call& c) { run_reduction(c, ReduceOp::argmin); }
@@ -18,6 +18,7 @@ extern constexpr OpDef argmin_op = {
         "The index (int64) of the smallest element along dim, or in the flattened tensor if dim is absent; the first of equal "
         "ones; NaN counts as smallest.",
     .samples = "argmin(randn(3, 4), 1)",
+    .bad = "argmin(zeros(0)) => argmin: nothing to compare: self is f32[0]",
     .infer = infer,
     .forward = forward,
     .flops = reduction_flops,

@@ -7,7 +7,7 @@ Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
   check_float("logsumexp", t, "self");
   IntList dim(a[1].ints, a[1].n);
-  Tensor top = amax(t, dim, true).detach();
+  Tensor top = (t.numel() ? amax(t, dim, true) : sum(t, dim, true)).detach();
   top = where(isfinite(top), top, scalar_tensor(0.0));
   Tensor r = add(log(sum(exp(sub(t, top)), dim, true)), top);
   if (a[2].boolean) return r;

@@ -7,6 +7,7 @@ namespace dyadic::inline v1::ops {
 
 // Of op(self, dim, [..,] keepdim): `dim` is a list, a number or absent (all dimensions).
 void infer_reduction(Call& c, int keepdim_arg, DType result);
+void check_comparable(const Call& c);  // an extreme of no elements does not exist; of no rows there are none
 int64_t reduction_workspace(const Call& c, ReduceOp op);
 void run_reduction(Call& c, ReduceOp op);
 // The gradient (or a result kept without the reduced dimensions) with those dimensions back as size 1.
