@@ -82,7 +82,7 @@ class Heap {
   }
 };
 
-Heap& heap() {
+[[maybe_unused]] Heap& heap() {
   static Heap* h = new Heap;  // outlives every tensor of a static
   return *h;
 }

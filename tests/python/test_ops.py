@@ -53,9 +53,36 @@ def parameters(record):
     return out
 
 
+def sample_call(name):
+    """The op as samples call it: dtypes behind the positional arguments are keywords in Python."""
+    function, record = NAMESPACE[name], RECORDS[name]
+    names = [n for _, n, _ in parameters(record)]
+    head = record["signature"].split("(", 1)[1].split("*,")[0]
+    fixed = head.count(", ") if "*," in record["signature"] else len(names)
+
+    def call(*a):
+        extra = a[fixed:]
+        if extra and all(isinstance(e, dy.dtype) for e in extra):
+            return function(*a[:fixed], **dict(zip(names[fixed:], extra)))
+        return function(*a)
+
+    return call
+
+
+def maker(name):
+    """randn(2, 3) inside a sample is a tensor of that shape, randn() a 0-d one; randn([2, 3], f64) is the op itself."""
+    op = sample_call(name)
+    return lambda *a: op(*a) if a and isinstance(a[0], list) else op(list(a))
+
+
+LANGUAGE = NAMESPACE | {name: sample_call(name) for name in RECORDS} | {name: maker(name) for name in ("randn", "rand")}
+LANGUAGE["steps"] = lambda *shape: dy.round(dy.randn(list(shape)) * 2) / 2
+LANGUAGE["mask"] = lambda *shape: dy.rand(list(shape)) < 0.5
+
+
 def run(call):
-    """Runs a line of the records' small language, which is Python's but for indices(n; shape)."""
-    return eval(re.sub(r"indices\((\d+);", r"indices(\1,", call), NAMESPACE)
+    """Runs a line of the records' small language, which is Python's but for indices(n; shape) and (shape; wide)."""
+    return eval(re.sub(r"; wide\)", ")", re.sub(r"indices\((\d+);", r"indices(\1,", call)), LANGUAGE)
 
 
 SAMPLES = [line for record in RECORDS.values() for line in record["samples"].splitlines()]
