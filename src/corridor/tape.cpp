@@ -217,8 +217,11 @@ void record_inplace(Op id, const OpDef& op, const Arg* args, int n, const Tensor
   // What was saved of self before the write has the old version only if it is really needed: it was overwritten, so say so
   // then.
   for (int i = 0; i < node->nin; ++i)
-    if (node->saved[i].tensor.defined() && node->saved[i].tensor.impl()->storage == self.impl()->storage)
+    if (node->saved[i].tensor.defined() && node->saved[i].tensor.impl()->storage == self.impl()->storage) {
       --node->saved[i].version;
+      // Not self itself: it is about to hold this node, and the two would keep each other alive.
+      if (node->saved[i].tensor.is_same(self)) node->saved[i].tensor = alias(self);
+    }
   attach(node, self, 0);
   release(node);
 }
