@@ -84,10 +84,18 @@ struct Scatter {
       return std::max(0.0, std::min(x2, o.x2) - std::max(x1, o.x1)) * std::max(0.0, std::min(y2, o.y2) - std::max(y1, o.y1));
     }
   };
-  // In the band's upper left corner, or above it where the band is thin.
+  Box dot_box(const Dot& d) const {
+    const double px = at_x(d.x), py = at_y(d), reach = d.picked ? 11 : 7;
+    return {px - reach, py - reach, px + reach, py + reach};
+  }
+  // In the band's upper left or right corner, where fewer dots are; above it where the band is thin.
   Box note_box() const {
-    const double a = y(f.zero + f.band), at = bottom - a > 34 ? a + 2 : a - 17;
-    return {left + 6, at, left + 10 + 6 * double(display_width(f.band_label)), at + 15};
+    const double a = y(f.zero + f.band), at = bottom - a > 34 ? a + 2 : a - 17, w = 6.2 * double(display_width(f.band_label));
+    const Box corners[] = {{left + 6, at, left + 6 + w, at + 15}, {right - 6 - w, at, right - 6, at + 15}};
+    double covered[] = {0, 0};
+    for (const Dot& d : f.dots)
+      for (int c : {0, 1}) covered[c] += corners[c].overlap(dot_box(d));
+    return corners[covered[1] < covered[0]];
   }
 
   void axes() {
@@ -144,8 +152,8 @@ struct Scatter {
   void labels() {
     std::vector<Box> taken;
     for (const Dot& d : f.dots) {
-      const double px = at_x(d.x), py = at_y(d), reach = d.picked ? 11 : 7;
-      taken.push_back({px - reach, py - reach, px + reach, py + reach});
+      const double px = at_x(d.x);
+      taken.push_back(dot_box(d));
       taken.push_back({px - 3, y(std::min(d.y + d.error, y.hi)), px + 3, y(std::max(d.y - d.error, y.lo))});
     }
     if (!f.band_label.empty()) taken.push_back(note_box());
@@ -171,7 +179,7 @@ struct Scatter {
         const Box box{x1, py + dy - 7, x1 + w, py + dy + 7};
         double cost = std::abs(dy) * 1.2 + std::abs(dx) * 0.4 + (right ? 0 : 6);
         for (const Box& o : taken) cost += 14 * box.overlap(o);
-        cost += 0.4 * box.overlap({left, y(f.zero) - 1, this->right, y(f.zero) + 1});  // a rule through a name is ugly, no more
+        cost += box.overlap({left, y(f.zero) - 1, this->right, y(f.zero) + 1});  // a rule through a name is ugly, no more
         if (box.x1 < left + 2 || box.x2 > width || box.y1 < top - 12 || box.y2 > bottom - 1) cost += 1e5;
         if (cost < best_cost) best_cost = cost, best = box, best_right = right;
       }
