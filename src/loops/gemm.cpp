@@ -17,6 +17,12 @@ namespace {
 std::atomic<int64_t> calls{0};
 constexpr int64_t kAlign = 128;
 
+// The same product with a result of the compute type: a part of a sum is rounded with the whole.
+const GemmFunctions& partial(const GemmFunctions& f) {
+  const GemmKernel& table = gemm_kernel();
+  return &f == &table.bf16 ? table.bf16_f32 : &f == &table.f16 ? table.f16_f32 : f;
+}
+
 // The workspace: slots of the threads, partial sums, the converted bias.
 struct Run {
   const BatchedGemm& call;
@@ -68,7 +74,7 @@ struct Run {
     GemmTile t = tile(b, p, im, in);
     if (plan.parts == 1 && bias_values)
       t.bias = (const char*)bias_values + (im * plan.tm * t.bias_row + in * plan.tn * t.bias_col) * plan.compute_bytes;
-    const GemmFunctions& f = plan.parts > 1 && plan.functions == &gemm_kernel().bf16 ? gemm_kernel().bf16_f32 : *plan.functions;
+    const GemmFunctions& f = plan.parts > 1 ? partial(*plan.functions) : *plan.functions;
     switch (plan.path) {
       case GemmPath::few:
         return f.few(t);

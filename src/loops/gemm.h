@@ -1,7 +1,7 @@
 // Dense matrix products on raw pointers, threaded and deterministic: the bits depend on shape, strides, dtypes and instruction
 // set, never on threads, alignment or earlier calls. Kernels never allocate: the caller provides the workspace.
 //
-// The f32 and f64 products are our own blocked kernels (gemm_kernel.cpp); bf16 products run on them too, decoded while packing,
+// The f32 and f64 products are our own blocked kernels (gemm_kernel.cpp); f16 and bf16 run on them too, decoded while packing,
 // unless the processor multiplies bf16 faster than f32 (gemm_bf16.h): then oneDNN does it (gemm_onednn.cpp). Convolution and
 // 8-bit products don't live here.
 #pragma once
@@ -18,8 +18,9 @@ struct Matrix {
   int64_t row_stride, col_stride;  // in elements; any value: 0 broadcasts, negative ones walk backwards
 };
 
-// c[m, n] = a[m, k] b[k, n] (+ bias[n]) (+ c). a and b have one dtype: f32 -> f32, bf16 -> f32 or bf16, f64 -> f64, i32 -> i32,
-// i64 -> i64 (integers wrap). bf16 is summed in f32 and rounded once. c's column stride is 1; c overlaps neither a, b nor bias.
+// c[m, n] = a[m, k] b[k, n] (+ bias[n]) (+ c). a and b have one dtype: f32 -> f32, f16 or bf16 -> f32 or itself, f64 -> f64,
+// i32 -> i32, i64 -> i64 (integers wrap). f16 and bf16 are summed in f32 and rounded once. c's column stride is 1; c overlaps
+// neither a, b nor bias.
 struct GemmCall {
   int64_t m, n, k;
   Matrix a, b;
@@ -27,7 +28,7 @@ struct GemmCall {
   DType c_dtype;
   int64_t c_row_stride;
   const void* bias = nullptr;
-  DType bias_dtype{};  // set: a bias is added. c's dtype, or for f32 and bf16 products f32 or bf16
+  DType bias_dtype{};  // set: a bias is added. c's dtype, or any float of 16 or 32 bits where c has one
   bool accumulate = false;
 };
 struct BatchedGemm {

@@ -228,8 +228,10 @@ template <class S, class T, class O> constexpr GemmFunctions functions() {
 
 extern const GemmKernel gemm_kernel = {
     .f32 = functions<float, float, float>(),
-    .bf16_f32 = functions<uint16_t, float, float>(),
-    .bf16 = functions<uint16_t, float, uint16_t>(),
+    .bf16_f32 = functions<Bf16, float, float>(),
+    .bf16 = functions<Bf16, float, Bf16>(),
+    .f16_f32 = functions<F16, float, float>(),
+    .f16 = functions<F16, float, F16>(),
     .f64 = functions<double, double, double>(),
     .i32 = integer_functions<uint32_t>(),
     .i64 = integer_functions<uint64_t>(),

@@ -45,7 +45,7 @@ struct GemmFunctions {
 inline constexpr int64_t kGemmFew = 4;
 
 struct GemmKernel {
-  GemmFunctions f32, bf16_f32, bf16, f64, i32, i64;
+  GemmFunctions f32, bf16_f32, bf16, f16_f32, f16, f64, i32, i64;
   // narrow: c has fewer bytes than that; own: b is packed by the tile
   size_t (*scratch)(int64_t m, int64_t n, int64_t k, int64_t compute_bytes, bool narrow, bool own);
   size_t (*packed)(int64_t n, int64_t k, int64_t compute_bytes);  // bytes

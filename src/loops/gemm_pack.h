@@ -1,43 +1,55 @@
-// Loading, storing and packing of matrix blocks for the blocked products: elements of storage type S (f32, bf16 as uint16_t,
-// f64) become rows of the compute type T. Only for files that are compiled per instruction set.
+// Loading, storing and packing of matrix blocks for the blocked products: elements of storage type S (float, Bf16, F16, double)
+// become rows of the compute type T. Only for files that are compiled per instruction set.
 #pragma once
+#include "formats/bits.h"
 #include "loops/gemm_micro.h"
 
 namespace dyadic::DY_ISA {
 
-// One element; bf16 is uint16_t.
+// 16-bit storage types; everything else is stored as it is computed.
+struct Bf16 {
+  uint16_t bits;
+};
+struct F16 {
+  uint16_t bits;
+};
+static inline float widen(Bf16 h) { return bf16_value(h.bits); }
+static inline float widen(F16 h) { return f16_value(h.bits); }
+static inline void narrow(float x, Bf16& to) { to.bits = bf16_nearest(x); }
+static inline void narrow(float x, F16& to) { to.bits = f16_nearest(x); }
+
+// One element.
 template <class T, class S> static inline T load1(const S* p) {
-  if constexpr (sizeof(S) == 2) {
-    const uint32_t u = uint32_t(*p) << 16;
-    T x;
-    __builtin_memcpy(&x, &u, 4);
-    return x;
-  } else {
+  if constexpr (sizeof(S) == 2)
+    return widen(*p);
+  else
     return *p;
-  }
 }
 template <class S, class T> static inline void store1(T x, S* p) {
-  if constexpr (sizeof(S) == 2) {
-    uint32_t u;
-    __builtin_memcpy(&u, &x, 4);
-    *p = x != x ? uint16_t(u >> 16 | 0x40) : uint16_t((u + 0x7fff + (u >> 16 & 1)) >> 16);
-  } else {
+  if constexpr (sizeof(S) == 2)
+    narrow(x, *p);
+  else
     *p = x;
-  }
 }
 
 // A vector of T (the tag may be a part of a full vector).
-template <class D, class S> static inline hn::Vec<D> load_as(D d, const S* p) {
-  if constexpr (sizeof(S) == 2) {
-    const hn::Rebind<uint16_t, D> d16;
-    const hn::RebindToUnsigned<D> d32;
-    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, hn::LoadU(d16, p))));
-  } else {
-    return hn::LoadU(d, p);
-  }
+template <class D> static inline hn::Vec<D> widen(D d, const Bf16* p) {
+  const hn::Rebind<uint16_t, D> d16;
+  const hn::RebindToUnsigned<D> d32;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, hn::LoadU(d16, &p->bits))));
+}
+template <class D> static inline hn::Vec<D> widen(D d, const F16* p) {
+#if DY_ISA_sse4  // has no instruction for it, and Highway's own way takes infinities for numbers
+  float x[hn::MaxLanes(D())];
+  for (size_t i = 0; i < hn::MaxLanes(d); ++i) x[i] = f16_value(p[i].bits);
+  return hn::LoadU(d, x);
+#else
+  const hn::Rebind<hwy::float16_t, D> d16;
+  return hn::PromoteTo(d, hn::LoadU(d16, (const hwy::float16_t*)p));
+#endif
 }
 // Rounds to nearest even; a NaN keeps its sign and upper payload and becomes quiet.
-template <class D> static inline hn::Vec<hn::Rebind<uint16_t, D>> to_bf16(D d, hn::Vec<D> x) {
+template <class D> static inline void narrow(hn::Vec<D> x, D d, Bf16* p) {
   const hn::RebindToUnsigned<D> du;
   const hn::RebindToSigned<D> di;
   const hn::Rebind<uint16_t, D> d16;
@@ -46,15 +58,29 @@ template <class D> static inline hn::Vec<hn::Rebind<uint16_t, D>> to_bf16(D d, h
   const auto rounded = hn::ShiftRight<16>(hn::Add(u, hn::Add(odd, hn::Set(du, 0x7fff))));
   const auto quiet = hn::Or(hn::ShiftRight<16>(u), hn::Set(du, 0x40));
   const auto nan = hn::RebindMask(du, hn::IsNaN(x));
-  return hn::DemoteTo(d16, hn::BitCast(di, hn::IfThenElse(nan, quiet, rounded)));
+  hn::StoreU(hn::DemoteTo(d16, hn::BitCast(di, hn::IfThenElse(nan, quiet, rounded))), d16, &p->bits);
+}
+template <class D> static inline void narrow(hn::Vec<D> x, D d, F16* p) {
+#if DY_ISA_sse4
+  float value[hn::MaxLanes(D())];
+  hn::StoreU(x, d, value);
+  for (size_t i = 0; i < hn::MaxLanes(d); ++i) p[i].bits = f16_nearest(value[i]);
+#else
+  const hn::Rebind<hwy::float16_t, D> d16;
+  hn::StoreU(hn::DemoteTo(d16, x), d16, (hwy::float16_t*)p);
+#endif
+}
+template <class D, class S> static inline hn::Vec<D> load_as(D d, const S* p) {
+  if constexpr (sizeof(S) == 2)
+    return widen(d, p);
+  else
+    return hn::LoadU(d, p);
 }
 template <class D, class S> static inline void store_as(hn::Vec<D> x, D d, S* p) {
-  if constexpr (sizeof(S) == 2) {
-    const hn::Rebind<uint16_t, D> d16;
-    hn::StoreU(to_bf16(d, x), d16, p);
-  } else {
+  if constexpr (sizeof(S) == 2)
+    narrow(x, d, p);
+  else
     hn::StoreU(x, d, p);
-  }
 }
 
 // n contiguous elements.

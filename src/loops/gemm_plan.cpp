@@ -27,6 +27,8 @@ const GemmFunctions* functions_of(const GemmCall& call) {
   DY_ASSERT(call.b.dtype == in);
   if (in == bf16 && out == f32) return &table.bf16_f32;
   if (in == bf16 && out == bf16) return &table.bf16;
+  if (in == f16 && out == f32) return &table.f16_f32;
+  if (in == f16 && out == f16) return &table.f16;
   DY_ASSERT(in == out);
   if (in == f32) return &table.f32;
   if (in == f64) return &table.f64;
@@ -119,7 +121,7 @@ void cut_depth(GemmPlan& plan) {
 }
 
 void count_bytes(GemmPlan& plan, const GemmCall& call, int64_t item) {
-  const bool narrow = call.c_dtype == bf16 && plan.parts == 1;
+  const bool narrow = call.c_dtype.itemsize() < plan.compute_bytes && plan.parts == 1;
   // Several rows of tiles would pack the same columns again: 8 % of the time for 768 x 384 x 128 with b transposed.
   const bool floats = call.c_dtype != i32 && call.c_dtype != i64;
   if (plan.path == GemmPath::blocked && floats && plan.parts == 1 && plan.tiles_m > 1 && shares_packed(plan))

@@ -7,8 +7,12 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-bool staged(DType d) { return d != f32 && d != f64 && d != bf16; }
-int64_t item(DType d) { return staged(d) ? 4 : d.itemsize(); }
+// What computes on tensors of `d` as they are; f32's for a dtype that is staged.
+const AttentionFunctions& functions_of(DType d) {
+  const AttentionKernel& k = attention_kernel();
+  return d == f64 ? k.f64 : d == bf16 ? k.bf16 : d == f16 ? k.f16 : k.f32;
+}
+bool staged(DType d) { return d != f32 && &functions_of(d) == &attention_kernel().f32; }
 int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 AttentionView view(const Tensor& t) { return {t.impl()->data(), t.stride(0), t.stride(1), t.stride(2)}; }
@@ -25,7 +29,7 @@ Tensor stage(const Tensor& t, char*& workspace, bool load) {
 }  // namespace
 
 int64_t attention_workspace(const AttentionShape& s, DType dtype, bool backward) {
-  auto kernel = int64_t(attention_kernel().workspace(s, backward, num_threads(), item(dtype)));
+  auto kernel = int64_t(attention_kernel().workspace(s, backward, num_threads(), functions_of(dtype)));
   if (!staged(dtype)) return kernel;
   int64_t heads = s.batch * s.heads * s.head_dim * 4, queries = padded(heads * s.tq), keys = padded(heads * s.tk);
   return kernel + 64 + (backward ? 4 * queries + 4 * keys : 2 * queries + 2 * keys);
@@ -42,8 +46,7 @@ void attention_forward(const AttentionOperands& a, const Tensor& out, const Tens
     return;
   }
   AttentionForward f{a.shape, view(a.q), view(a.k), view(a.v), target(out), lse.impl()->data(), workspace};
-  const AttentionKernel& k = attention_kernel();
-  d == f32 ? k.forward_f32(f) : d == bf16 ? k.forward_bf16(f) : k.forward_f64(f);
+  functions_of(d).forward(f);
 }
 
 void attention_backward(const AttentionOperands& a, const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq,
@@ -62,8 +65,7 @@ void attention_backward(const AttentionOperands& a, const Tensor& out, const Ten
   }
   AttentionBackward b{a.shape,    view(a.q),  view(a.k),  view(a.v), view(out), view(dout), lse.impl()->data(),
                       target(dq), target(dk), target(dv), workspace};
-  const AttentionKernel& k = attention_kernel();
-  d == f32 ? k.backward_f32(b) : d == bf16 ? k.backward_bf16(b) : k.backward_f64(b);
+  functions_of(d).backward(b);
 }
 
 // Two products forward and five backward, of half the matrix when causal; softmax not counted.

@@ -4,12 +4,12 @@
 namespace dyadic::inline v1::ops {
 
 DType gemm_type(DType d) {
-  if (d == bf16 || d == f64) return d;
+  if (d == bf16 || d == f16 || d == f64) return d;
   if (d.is_floating_point()) return f32;
   return d == i64 ? i64 : i32;
 }
 DType gemm_result(DType type) { return type; }
-DType gemm_result(DType type, DType wanted) { return type == bf16 && wanted == f32 ? f32 : type; }
+DType gemm_result(DType type, DType wanted) { return (type == bf16 || type == f16) && wanted == f32 ? f32 : type; }
 
 int64_t MatrixOperand::dense_stride(const TensorImpl& t, int back) const {
   int64_t s = 1;

@@ -35,12 +35,20 @@ inline double from_bf16(uint16_t h) {
 inline double read(const void* p, DType t, int64_t i) {
   if (t == f32) return ((const float*)p)[i];
   if (t == bf16) return from_bf16(((const uint16_t*)p)[i]);
+  if (t == f16) return double(((const _Float16*)p)[i]);
   return ((const double*)p)[i];
 }
 inline void write(void* p, DType t, int64_t i, double x) {
   if (t == f32) ((float*)p)[i] = float(x);
   if (t == bf16) ((uint16_t*)p)[i] = to_bf16(float(x));
+  if (t == f16) ((_Float16*)p)[i] = _Float16(x);
   if (t == f64) ((double*)p)[i] = x;
+}
+
+// The error of rounding `x` to a 16-bit result, with what the sum's own error adds to it; f16 counts in units of 2^-24 at
+// least.
+inline double rounding(DType t, double x) {
+  return t == bf16 ? 0x1.02p-8 * std::fabs(x) : t == f16 ? 0x1.02p-11 * std::fabs(x) + 0x1p-25 : 0;
 }
 
 // Guards every buffer: bytes behind the end must survive.
@@ -145,14 +153,13 @@ struct Problem {
       for (int64_t j = i * 7 % every; j < c.n; j += every) {
         double sum = 0, size = 0;
         for (size_t p = 0; p < size_t(c.k); ++p) {
-          const double term = x[size_t(i * c.k) + p] * y[size_t(j * c.k) + p];  // exact for f32 and bf16
+          const double term = x[size_t(i * c.k) + p] * y[size_t(j * c.k) + p];  // exact for f32, f16 and bf16
           sum += term, size += std::fabs(term);
         }
         if (c.bias) sum += read(bias.data(), c.bias, j), size += std::fabs(read(bias.data(), c.bias, j));
         if (c.accumulate) sum += old(i, j), size += std::fabs(old(i, j));
         const double got = read(call.c, c.out, i * (c.n + kGap) + j);
-        const double bound =
-            double((c.in == f64 ? 2 : 1) * c.k + 3) * eps * size + (c.out == bf16 ? 0x1.02p-8 * std::fabs(sum) : 0);
+        const double bound = double((c.in == f64 ? 2 : 1) * c.k + 3) * eps * size + rounding(c.out, sum);
         if (!(std::fabs(got - sum) <= bound))
           return ::testing::AssertionFailure()
                  << name() << ": c[" << i << ", " << j << "] is " << got << ", not " << sum << ", bound " << bound;
@@ -167,6 +174,7 @@ struct Problem {
     return std::to_string(c.m) + "x" + std::to_string(c.n) + "x" + std::to_string(c.k) + " " +
            std::string(c.in == f32    ? "f32"
                        : c.in == bf16 ? "bf16"
+                       : c.in == f16  ? "f16"
                                       : "f64") +
            " layouts " + std::to_string(int(c.a)) + std::to_string(int(c.b)) + (c.bias ? " bias" : "") +
            (c.accumulate ? " add" : "");

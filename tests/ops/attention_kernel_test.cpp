@@ -31,8 +31,9 @@ double to_double(uint16_t h) {
   std::memcpy(&x, &u, 4);
   return x;
 }
+double to_double(_Float16 x) { return double(x); }
 template <class S> S from_double(double x) {
-  if constexpr (sizeof(S) == 2) {
+  if constexpr (std::is_same_v<S, uint16_t>) {
     const float f = float(x);
     uint32_t u;
     std::memcpy(&u, &f, 4);
@@ -40,6 +41,11 @@ template <class S> S from_double(double x) {
   } else {
     return S(x);
   }
+}
+template <class S> const AttentionFunctions& functions() {  // uint16_t: bf16
+  const AttentionKernel& k = attention_kernel();
+  if constexpr (sizeof(S) == 2) return std::is_same_v<S, uint16_t> ? k.bf16 : k.f16;
+  return sizeof(S) == 8 ? k.f64 : k.f32;
 }
 template <class S> using LseOf = std::conditional_t<sizeof(S) == 8, double, float>;
 
@@ -68,7 +74,7 @@ template <class S> struct Problem {
   AttentionOut view(std::vector<S>& x, int64_t t) const { return {x.data(), t * step(), s.head_dim, step()}; }
   static constexpr uint8_t kGuard = 0xa5;
   void reserve(bool backward) {
-    workspace.assign(attention_kernel().workspace(s, backward, num_threads(), sizeof(S)) + 64, kGuard);
+    workspace.assign(attention_kernel().workspace(s, backward, num_threads(), functions<S>()) + 64, kGuard);
   }
   void check_guard() {
     for (size_t i = workspace.size() - 64; i < workspace.size(); ++i)
@@ -78,9 +84,7 @@ template <class S> struct Problem {
     reserve(false);
     const std::vector<S>&cq = q, &ck = k, &cv = v;
     const AttentionForward f{s, view(cq, s.tq), view(ck, s.tk), view(cv, s.tk), view(out, s.tq), lse.data(), workspace.data()};
-    if constexpr (sizeof(S) == 2) attention_kernel().forward_bf16(f);
-    if constexpr (sizeof(S) == 4) attention_kernel().forward_f32(f);
-    if constexpr (sizeof(S) == 8) attention_kernel().forward_f64(f);
+    functions<S>().forward(f);
     check_guard();
   }
   void backward() {
@@ -88,9 +92,7 @@ template <class S> struct Problem {
     const std::vector<S>&cq = q, &ck = k, &cv = v, &co = out, &cd = dout;
     const AttentionBackward f{s,          view(cq, s.tq), view(ck, s.tk), view(cv, s.tk), view(co, s.tq),  view(cd, s.tq),
                               lse.data(), view(dq, s.tq), view(dk, s.tk), view(dv, s.tk), workspace.data()};
-    if constexpr (sizeof(S) == 2) attention_kernel().backward_bf16(f);
-    if constexpr (sizeof(S) == 4) attention_kernel().backward_f32(f);
-    if constexpr (sizeof(S) == 8) attention_kernel().backward_f64(f);
+    functions<S>().backward(f);
     check_guard();
   }
 };
@@ -182,7 +184,7 @@ template <class S> void compare(AttentionShape s, double tolerance, double size 
   EXPECT_TRUE(ev >= 0 && ev <= 2 * tolerance) << "dv: " << ev;
 }
 
-constexpr double kF32 = 4e-6, kF64 = 1e-14, kBf16 = 1.2e-2;
+constexpr double kF32 = 4e-6, kF64 = 1e-14, kF16 = 1.5e-3, kBf16 = 1.2e-2;
 
 class Attention : public ::testing::TestWithParam<Bf16Path> {
  protected:
@@ -214,6 +216,9 @@ TEST_P(Attention, F32) {
 }
 TEST_P(Attention, F64) {
   for (const AttentionShape& s : kShapes) compare<double>(s, kF64);
+}
+TEST_P(Attention, F16) {
+  for (const AttentionShape& s : kShapes) compare<_Float16>(s, kF16);
 }
 TEST_P(Attention, Bf16) {
   for (const AttentionShape& s : kShapes) compare<uint16_t>(s, kBf16);
@@ -290,6 +295,7 @@ template <class S> void special_values() {
 TEST_P(Attention, SpecialValues) {
   special_values<float>();
   special_values<double>();
+  special_values<_Float16>();
   special_values<uint16_t>();
 }
 
@@ -317,12 +323,13 @@ template <class S> void same_bits() {
 TEST_P(Attention, SameBitsForAnyThreads) {
   same_bits<float>();
   same_bits<double>();
+  same_bits<_Float16>();
   same_bits<uint16_t>();
 }
 
 TEST(AttentionWorkspace, DoesNotGrowWithTheSquare) {
   const auto bytes = [](int64_t t, bool backward) {
-    return attention_kernel().workspace({1, 1, t, t, 64, true, 1}, backward, 1, 4);
+    return attention_kernel().workspace({1, 1, t, t, 64, true, 1}, backward, 1, functions<float>());
   };
   EXPECT_EQ(bytes(1024, false), bytes(16384, false));
   EXPECT_LT(bytes(16384, true), bytes(1024, true) + size_t(16384 * 65 * 4 + 4096));  // dq in f32 and delta

@@ -6,9 +6,9 @@
 
 namespace dyadic::inline v1::ops {
 
-// The dtype products of `d` are fed: itself for f32, bf16, f64, i32, i64; f32 for f16; i32 for narrower integers.
+// The dtype products of `d` are fed: itself for f32, f16, bf16, f64, i32, i64; i32 for narrower integers.
 DType gemm_type(DType d);
-// What the library writes for inputs of `type`, and for a wanted result dtype (bf16 may be written at once).
+// What the library writes for inputs of `type`, and for a wanted result dtype (f16 and bf16 may be written at once).
 DType gemm_result(DType type);
 DType gemm_result(DType type, DType wanted);
 

@@ -10,7 +10,7 @@ struct AttentionOperands {
   AttentionShape shape;
   Tensor q, k, v;  // [B, H, T, D]
 };
-// Element type of the kernel: bf16, f32 or f64; others (f16) are staged in f32.
+// The kernel reads f32, f16, bf16 and f64; other dtypes are staged in f32.
 int64_t attention_workspace(const AttentionShape& shape, DType dtype, bool backward);
 void attention_forward(const AttentionOperands& a, const Tensor& out, const Tensor& lse, void* workspace);
 void attention_backward(const AttentionOperands& a, const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq,

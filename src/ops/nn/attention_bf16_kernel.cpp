@@ -141,7 +141,7 @@ struct Forward {
     for (int64_t i = 0; i < rows; ++i) {
       const bool blind = sight.visible(q0 + i) == 0;
       if (blind) zero_row(o + i * width, width);
-      store_rows(o + i * width, width, 1, d, blind ? 0.0f : 1.0f / sum[i], out + i * f.out.t, f.out.t);
+      store_rows(o + i * width, width, 1, d, blind ? 0.0f : 1.0f / sum[i], (Bf16*)out + i * f.out.t, f.out.t);
     }
     for (int64_t i = 0; i < rows; i += 16) {
       const V x = V::load(top + i) + log(V::load(sum + i));
@@ -216,15 +216,15 @@ struct Backward {
   float dot_row(const uint16_t* x, const uint16_t* y) const {
     V sum(0);
     int64_t j = 0;
-    for (; j + 16 <= d; j += 16) sum = fma(V(load_as(V::d, x + j)), V(load_as(V::d, y + j)), sum);
+    for (; j + 16 <= d; j += 16) sum = fma(V(load_as(V::d, (const Bf16*)x + j)), V(load_as(V::d, (const Bf16*)y + j)), sum);
     float total = reduce_sum(sum);
-    for (; j < d; ++j) total = total + load1<float>(x + j) * load1<float>(y + j);
+    for (; j < d; ++j) total = total + bf16_value(x[j]) * bf16_value(y[j]);
     return total;
   }
   void store_dq(int64_t i, int64_t m) {
     float* from = several ? dqp + i * width : dqp;
     if (shape.tk == 0) zero_row(from, m * width);
-    store_rows(from, width, m, d, shape.scale, dq + i * f.dq.t, f.dq.t);
+    store_rows(from, width, m, d, shape.scale, (Bf16*)dq + i * f.dq.t, f.dq.t);
   }
   void key_block(int64_t k0, int64_t keys) {
     copy_rows(k + k0 * f.k.t, f.k.t, keys, d, copy, width);
@@ -236,8 +236,8 @@ struct Backward {
     zero_row(dvp, keys * width);
     const int64_t from = several ? sight.first_query(k0) / kQueryRows * kQueryRows : 0;
     for (int64_t i = from; i < shape.tq; i += kQueryRows) query_block(i, at_most(kQueryRows, shape.tq - i), k0, keys);
-    store_rows(dkp, width, keys, d, shape.scale, dk + k0 * f.dk.t, f.dk.t);
-    store_rows(dvp, width, keys, d, 1.0f, dv + k0 * f.dv.t, f.dv.t);
+    store_rows(dkp, width, keys, d, shape.scale, (Bf16*)dk + k0 * f.dk.t, f.dk.t);
+    store_rows(dvp, width, keys, d, 1.0f, (Bf16*)dv + k0 * f.dv.t, f.dv.t);
   }
   void query_block(int64_t i, int64_t m, int64_t k0, int64_t keys) {
     const auto seen = [&](int64_t row) { return row < m ? at_least(0, at_most(keys, sight.visible(i + row) - k0)) : 0; };

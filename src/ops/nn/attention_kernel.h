@@ -43,15 +43,14 @@ struct AttentionBackward {
   void* workspace;
 };
 
+struct AttentionFunctions {
+  void (*forward)(const AttentionForward&);
+  void (*backward)(const AttentionBackward&);
+};
 struct AttentionKernel {
-  // Bytes for `threads` (num_threads() or more); item: 2 for bf16, 4 for f32, 8 for f64. Any alignment will do.
-  size_t (*workspace)(const AttentionShape& shape, bool backward, int threads, int64_t item);
-  void (*forward_f32)(const AttentionForward&);
-  void (*backward_f32)(const AttentionBackward&);
-  void (*forward_bf16)(const AttentionForward&);  // sums and softmax in f32
-  void (*backward_bf16)(const AttentionBackward&);
-  void (*forward_f64)(const AttentionForward&);
-  void (*backward_f64)(const AttentionBackward&);
+  // Bytes for `threads` (num_threads() or more) and one of the functions below. Any alignment will do.
+  size_t (*workspace)(const AttentionShape& shape, bool backward, int threads, const AttentionFunctions& of);
+  AttentionFunctions f32, f16, bf16, f64;  // by the dtype of all operands; f16 and bf16 have sums and softmax in f32
 };
 
 // vdpbf16ps, with probabilities and their gradients rounded to bf16: used when bf16_path() is `dot`. Only AVX-512 has it.
