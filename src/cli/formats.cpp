@@ -1,5 +1,6 @@
 // dyadic formats: the registered dtypes and what each can hold.
 #include "formats/format.h"
+#include "formats/packed.h"
 
 #include <nlohmann/json.hpp>
 
@@ -30,8 +31,8 @@ const char* kind_name(Kind k) {
 }
 
 double bits_per_weight(const Format& f) {
-  if (!f.is_scaled()) return double(f.itemsize()) * 8;
-  return 8.0 * double(f.def->planes(f, kSample).bytes) / double(kSample.numel());
+  if (!f.is_scaled()) return double(f.def->bits);
+  return 8.0 * double(planes_of(f, kSample).bytes) / double(kSample.numel());
 }
 
 Json describe(DType d) {

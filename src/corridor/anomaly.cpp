@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "corridor/counters.h"
-#include "loops/decode.h"
+#include "loops/blocked.h"
 
 namespace dyadic::inline v1 {
 namespace {

@@ -3,7 +3,7 @@
 #include "corridor/call.h"
 #include "corridor/counters.h"
 #include "corridor/tape.h"
-#include "loops/decode.h"
+#include "loops/blocked.h"
 #include "loops/pointwise.h"
 
 namespace dyadic::inline v1 {
@@ -66,7 +66,7 @@ void run_pointwise(Call& c) {
 // Whether the kernel cannot read `t` as it is.
 bool unreadable(const OpDef& op, const Tensor& t) {
   const TensorImpl& i = *t.impl();
-  return (!op.accepts_scaled && i.dtype.format()->is_scaled()) || (op.dense && !i.contiguous());
+  return (!op.accepts_blocked && i.dtype.format()->is_blocked()) || (op.dense && !i.contiguous());
 }
 bool any_unreadable(const OpDef& op, const Arg* args, int n) {
   bool any = false;
@@ -74,19 +74,35 @@ bool any_unreadable(const OpDef& op, const Arg* args, int n) {
   return any;
 }
 
-// Scaled inputs of a kernel that does not read them are decoded to their compute type, strided ones of a kernel that wants
+// Blocked inputs of a kernel that does not read them are decoded to their compute type, strided ones of a kernel that wants
 // dense memory copied: as workspace, for the length of the call.
 void make_readable(Call& c, Arg* args, Tensor* held) {
   CategoryScope scope(Category::workspace);
   for (int i = 0; i < c.nargs; ++i) {
     if (args[i].kind != Arg::Kind::tensor || !unreadable(c.op, *args[i].tensor)) continue;
-    held[i] = args[i].tensor->dtype().is_scaled() ? decode_scaled(*args[i].tensor) : *args[i].tensor;
+    held[i] = args[i].tensor->dtype().is_blocked() ? decode_blocked(*args[i].tensor) : *args[i].tensor;
     if (c.op.dense && !held[i].is_contiguous()) {
       Tensor dense = make_tensor(held[i].sizes(), held[i].dtype(), held[i].device());
       if (!dense.is_meta()) copy_elements(dense, held[i]);
       held[i] = dense;
     }
     args[i].tensor = &held[i];
+  }
+}
+
+bool any_blocked(const Call& c) {
+  for (int i = 0; i < c.nout; ++i)
+    if (c.spec[i].dtype && c.out[i].dtype().is_blocked()) return true;
+  return false;
+}
+// The kernel writes packed results in their compute type; `results` keeps the tensors they go to.
+void hold_results(Call& c, Tensor* results) {
+  CategoryScope scope(Category::workspace);
+  for (int i = 0; i < c.nout; ++i) {
+    if (!c.spec[i].dtype || !c.out[i].dtype().is_blocked()) continue;
+    results[i] = c.out[i];
+    c.spec[i].dtype = compute_dtype(c.out[i].dtype());
+    c.out[i] = make_tensor(c.spec[i].shape(), c.spec[i].dtype, c.spec[i].device);
   }
 }
 
@@ -99,10 +115,14 @@ void execute(Call& c, bool allocate) {
   const bool copies = any_unreadable(op, c.args, c.nargs);
   if (copies) [[unlikely]]  // a rule that says "as the input" means what the input is decoded to
     for (int i = 0; i < c.nout; ++i)
-      if (c.spec[i].dtype && c.spec[i].dtype.is_scaled() && !op.accepts_scaled) c.spec[i].dtype = f32;
+      if (c.spec[i].dtype && c.spec[i].dtype.is_scaled() && !op.accepts_blocked) c.spec[i].dtype = f32;
   if (allocate)
     for (int i = 0; i < c.nout; ++i)
       if (c.spec[i].dtype) c.out[i] = make_tensor(c.spec[i].shape(), c.spec[i].dtype, c.spec[i].device);
+  Tensor results[kMaxOutputs];
+  const bool packs = !op.accepts_blocked && any_blocked(c);
+  if (packs) [[unlikely]]
+    hold_results(c, results);
   bool on_meta = c.spec[0].device.is_meta();
   Tensor held[kMaxArgs];
   Arg decoded[kMaxArgs];
@@ -118,6 +138,12 @@ void execute(Call& c, bool allocate) {
     if (!on_meta) op.kind == OpKind::pointwise ? run_pointwise(c) : op.forward(c);
   }
   c.args = given;
+  if (packs) [[unlikely]]
+    for (int i = 0; i < c.nout; ++i)
+      if (results[i].defined()) {
+        assign(results[i], c.out[i]);
+        c.out[i] = results[i];
+      }
 }
 
 void observe(Op id, const OpDef& op, const Call& c) {

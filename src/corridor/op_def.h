@@ -63,9 +63,9 @@ struct OpDef {
   double (*flops)(const Call&) = nullptr;       // null: moves data only (0)
   int64_t (*workspace)(const Call&) = nullptr;  // bytes of scratch the kernel wants
   Tensor (*compose)(const Arg* args) = nullptr;
-  bool random = false;          // draws from the generator: the call index is part of the result
-  bool dense = false;           // the kernel reads contiguous tensors: others are copied, as workspace
-  bool accepts_scaled = false;  // the kernel reads scaled inputs itself
+  bool random = false;           // draws from the generator: the call index is part of the result
+  bool dense = false;            // the kernel reads contiguous tensors: others are copied, as workspace
+  bool accepts_blocked = false;  // the kernel reads and writes blocked dtypes itself
 };
 
 }  // namespace dyadic::inline v1

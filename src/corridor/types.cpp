@@ -10,6 +10,31 @@ constinit DType g_default = f32;
 
 int rank(const Format& f) { return f.def->kind == Kind::boolean ? 0 : f.def->kind == Kind::floating || f.is_scaled() ? 2 : 1; }
 
+// Every value of `b` is one of `a`: no more fraction bits, no wider range at either end.
+bool holds(const FormatDef& a, const FormatDef& b) {
+  return a.mantissa_bits >= b.mantissa_bits && a.max >= b.max && a.min_subnormal <= b.min_subnormal;
+}
+DType promote_floats(DType a, DType b) {
+  const FormatDef &fa = *a.format()->def, &fb = *b.format()->def;
+  if (holds(fa, fb)) return a;
+  if (holds(fb, fa)) return b;
+  for (const DType d : {f16, bf16, f32})
+    if (holds(*d.format()->def, fa) && holds(*d.format()->def, fb)) return d;
+  return f64;
+}
+DType integer_of(Kind kind, int bits) {
+  for (const DType d : registered_dtypes())
+    if (d.format()->def->kind == kind && d.format()->def->bits == bits) return d;
+  return f64;  // u64 with a signed integer: nothing holds both
+}
+DType promote_integers(DType a, DType b) {
+  const FormatDef &fa = *a.format()->def, &fb = *b.format()->def;
+  if (fa.kind == fb.kind) return fa.bits > fb.bits ? a : b;
+  const FormatDef &u = fa.kind == Kind::uint ? fa : fb, &s = fa.kind == Kind::uint ? fb : fa;
+  if (s.bits > u.bits) return fa.kind == Kind::uint ? b : a;
+  return integer_of(Kind::sint, 2 * u.bits);
+}
+
 }  // namespace
 
 DType default_dtype() { return g_default; }
@@ -24,15 +49,7 @@ DType promote_types(DType a, DType b) {
   if (fa.is_scaled()) return rank(fb) == 2 && !fb.is_scaled() ? b : f32;
   if (fb.is_scaled()) return rank(fa) == 2 ? a : f32;
   if (rank(fa) != rank(fb)) return rank(fa) > rank(fb) ? a : b;
-  if (rank(fa) == 2) {
-    if (fa.def->bits == fb.def->bits) return f32;  // f16 with bf16
-    return fa.def->bits > fb.def->bits ? a : b;
-  }
-  bool ua = fa.def->kind == Kind::uint, ub = fb.def->kind == Kind::uint;
-  if (ua == ub) return fa.def->bits > fb.def->bits ? a : b;
-  int u = ua ? fa.def->bits : fb.def->bits, s = ua ? fb.def->bits : fa.def->bits;
-  if (s > u) return ua ? b : a;
-  return u == 8 ? i16 : u == 16 ? i32 : i64;
+  return rank(fa) == 2 ? promote_floats(a, b) : promote_integers(a, b);
 }
 
 DType result_type(const Arg* args, int n) {

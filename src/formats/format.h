@@ -22,11 +22,17 @@ enum class Compute : uint8_t { f32, f64, i32, i64 };                  // the typ
 enum class Granularity : uint8_t { none, tensor, row, group, flat };  // what one scale covers; flat: blocks over storage order
 enum class Rounding : uint8_t { nearest, stochastic };                // nearest: ties to even
 
+// What becomes of magnitudes that round beyond the largest finite value. standard: what the dtype's origin does (PyTorch where
+// it has the dtype, else ml_dtypes); saturate: the largest value, for infinities too; special: infinity, or NaN where there is
+// none (the largest value where there is neither). Integers: saturate clamps, NaN becomes 0; the others wrap.
+enum class Overflow : uint8_t { standard, saturate, special };
+
 // How an encode rounds. Stochastic rounding draws its random bits from Philox keyed by (seed, stream) at the element's index in
 // storage order plus `index`, so that the result does not depend on how the work is cut.
 struct Round {
   Rounding mode = Rounding::nearest;
   uint64_t seed = 0, stream = 0, index = 0;
+  Overflow overflow = Overflow::standard;
 };
 
 struct Params {  // of a scaled format; zero-initialized for scalars
@@ -74,7 +80,7 @@ struct FormatDef {
   uint32_t options = 0;    // the Options its text accepts
   int32_t block_step = 1;  // N of block= and group= is a multiple of it: codes that share a byte share a scale
 
-  // Scalar formats: n elements between storage and the compute type (f32, f64, i32 or i64 as `compute` says). Any alignment of
+  // Scalar formats: n elements between storage (packed ones: a byte each) and the compute type. Any alignment of
   // `stored` that the element's size asks for; no overrun. NaN, infinities, subnormals, signed zeros exact.
   void (*decode)(const void* stored, void* computed, int64_t n) = nullptr;
   void (*encode)(const void* computed, void* stored, int64_t n, const Round&) = nullptr;
@@ -95,6 +101,8 @@ struct Format {
   Params params{};
   std::string text{}, long_text{};  // canonical names
   bool is_scaled() const { return def->kind == Kind::scaled; }
+  // Elements have no address of their own: scaled formats, and scalars of fewer than 8 bits, which are packed (packed.h).
+  bool is_blocked() const { return is_scaled() || def->bits < 8; }
   int64_t itemsize() const { return (def->bits + 7) / 8; }  // scalars only
   Compute compute() const { return def->compute; }
 };
@@ -102,10 +110,10 @@ struct Format {
 // Interns a scaled format's record; thread-safe, never freed.
 const Format* intern(const FormatDef& def, const Params& params);
 
-// n elements, storage to storage, straight from source to target: one rounding. Scalar formats only. Between floats: nearest
-// even (or as `round` says), overflow to infinity; float to integer truncates; integers wrap; to bool: not zero. f64 and wide
-// integers reach f16 and bf16 through f32 rounded *to odd*, so nothing is rounded twice. Single-threaded; source and target
-// must not overlap.
+// n elements, storage to storage, straight from source to target: one rounding. Scalar formats only, packed ones a byte each.
+// Between floats: nearest even (or as `round` says), overflow to infinity; float to integer truncates; integers wrap; to bool:
+// not zero. f64 and wide integers reach f16 and bf16 through f32 rounded *to odd*, so nothing is rounded twice.
+// Single-threaded; source and target must not overlap.
 void convert(const Format& from, const void* source, const Format& to, void* target, int64_t n, const Round& round = {});
 // The same between compute types (one tile of a kernel): f32, f64, i32, i64. `to_odd`: f64/i64/i32 to f32 rounds to odd.
 void convert_compute(Compute from, const void* source, Compute to, void* target, int64_t n, bool to_odd = false);

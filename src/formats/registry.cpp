@@ -149,10 +149,11 @@ const std::string& DType::long_name() const { return f_ ? f_->long_text : name()
 bool DType::is_floating_point() const { return f_ && f_->def->kind == Kind::floating; }
 bool DType::is_integer() const { return f_ && (f_->def->kind == Kind::sint || f_->def->kind == Kind::uint); }
 bool DType::is_scaled() const { return f_ && f_->is_scaled(); }
+bool DType::is_blocked() const { return f_ && f_->is_blocked(); }
 double DType::bits() const { return f_ ? f_->def->bits : 0; }
 int64_t DType::itemsize() const {
-  DY_CHECK_AS(ValueError, f_ && !f_->is_scaled(),
-              "itemsize: scaled elements have no size of their own: dtype is {}; use bits() or the tensor's nbytes", name());
+  DY_CHECK_AS(ValueError, f_ && !f_->is_blocked(),
+              "itemsize: an element has no bytes of its own: dtype is {}; use bits() or the tensor's nbytes", name());
   return f_->itemsize();
 }
 

@@ -16,8 +16,17 @@ struct Word {
   const char* name;
   DType dtype;
 };
-constexpr Word kWords[] = {{"F64", f64}, {"F32", f32}, {"F16", f16}, {"BF16", bf16}, {"I64", i64},
-                           {"I32", i32}, {"I16", i16}, {"I8", i8},   {"U8", u8},     {"BOOL", boolean}};
+constexpr Word kWords[] = {{"F64", f64},          {"F32", f32},        {"F16", f16},
+                           {"BF16", bf16},        {"I64", i64},        {"I32", i32},
+                           {"I16", i16},          {"I8", i8},          {"U8", u8},
+                           {"BOOL", boolean},     {"U16", u16},        {"U32", u32},
+                           {"F8_E4M3", f8e4m3fn}, {"F8_E5M2", f8e5m2}, {"F8_E8M0", f8e8m0fnu}};
+
+std::string known_words() {
+  std::string all;
+  for (const Word& w : kWords) all += std::string(" ") + w.name;
+  return all;
+}
 
 // Events of the JSON parser. Depth 0 is outside, 1 the header, 2 a tensor's object or the metadata, 3 a list.
 class Events : public nlohmann::json_sax<nlohmann::json> {
@@ -78,8 +87,7 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
       return true;
     }
     if (depth_ != 2 || field_ != Field::dtype) return misplaced("a text");
-    if (!dtype_of_file(s))
-      wrong("dtype {} is not one this version reads: F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL", quote_name(s));
+    if (!dtype_of_file(s)) wrong("dtype {} is not one this version reads:{}", quote_name(s), known_words());
     entry().dtype = s;
     return true;
   }

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "base/sha256.h"
+#include "formats/packed.h"
 #include "io/safetensors.h"
 #include "tensor/impl.h"
 
@@ -144,7 +145,7 @@ class Builder {
     Tensor t;
     try {
       DType d = DType::parse(text->get<std::string>());
-      if (!d.is_scaled()) wrong(name, fmt::format("{} is not a scaled dtype", d.name()));
+      if (!d.is_blocked()) wrong(name, fmt::format("{} is not a blocked dtype", d.name()));
       t = storage(name, d, rows, cols);
       t = seen_as(name, t, shape, what.contains("permute") ? &dims : nullptr);
     } catch (const BadFile&) { throw; } catch (const OutOfMemoryError&) {
@@ -165,7 +166,7 @@ class Builder {
       wrong(name, "rows times cols is too large");
     // make_tensor's own geometry has no rows where a row is empty.
     if (cols == 0 && rows != 0) wrong(name, "rows of no elements");
-    PlaneList planes = f.def->planes(f, {rows, cols});
+    PlaneList planes = planes_of(f, {rows, cols});
     std::vector<size_t> found;
     for (int k = 0; k < planes.count; ++k) {
       const Plane& p = planes.plane[size_t(k)];

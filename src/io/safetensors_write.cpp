@@ -5,6 +5,7 @@
 
 #include "base/sha256.h"
 #include "dyadic/ops.h"
+#include "formats/packed.h"
 #include "io/atomic_file.h"
 #include "io/safetensors.h"
 #include "tensor/impl.h"
@@ -50,7 +51,7 @@ class Writer {
     if (!t.defined()) refuse(name, "it is undefined; leave it out");
     if (t.is_meta()) refuse(name, "a meta tensor has no values: it is {}; leave it out", describe(t));
     if (name == "__metadata__") refuse(name, "the format keeps this name for itself; choose another");
-    if (t.dtype().is_scaled()) return add_scaled(name, t);
+    if (t.dtype().is_blocked()) return add_scaled(name, t);
     const char* dtype = file_dtype(t.dtype());
     if (!dtype) refuse(name, "the format has no {}; convert it with .to", t.dtype().name());
     arrays_.push_back({name, dtype, t.sizes().vec(), t.dtype().itemsize(), t, -1, uint64_t(t.nbytes()), 0});
@@ -168,7 +169,7 @@ class Writer {
     if (w.permuted) what["permute"] = w.permute;
     if (scaled_.contains(name)) refuse(name, "the name is there twice; rename one");
     scaled_[name] = what;
-    PlaneList planes = f.def->planes(f, g);
+    PlaneList planes = planes_of(f, g);
     for (int k = 0; k < planes.count; ++k) {
       const Plane& p = planes.plane[size_t(k)];
       int64_t item = p.dtype->itemsize();

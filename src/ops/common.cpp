@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "loops/decode.h"
+#include "loops/blocked.h"
 #include "loops/pointwise.h"
 #include "loops/strided_copy_kernel.h"
 
@@ -66,7 +66,7 @@ void infer_creation(Call& c, IntList size, int dtype_arg, int device_arg) {
   c.spec[0].shape(size);
 }
 
-Tensor dense(const Tensor& t) { return (t.dtype().is_scaled() ? dyadic::to(t, f32) : t).contiguous(); }
+Tensor dense(const Tensor& t) { return (t.dtype().is_blocked() ? dyadic::to(t, compute_dtype(t.dtype())) : t).contiguous(); }
 
 void fill(const Tensor& t, Scalar value) {
   const TensorImpl& i = *t.impl();
@@ -74,7 +74,7 @@ void fill(const Tensor& t, Scalar value) {
   bool distinct = true;
   for (int d = 0; d < i.ndim; ++d) distinct &= i.sizes[d] <= 1 || i.strides[d] != 0;
   if (t.is_meta() || i.numel == 0) return;
-  if (f.is_scaled() || !distinct) return assign(t, scalar_tensor(value));
+  if (f.is_blocked() || !distinct) return assign(t, scalar_tensor(value));
   const double real = value.real();
   const int64_t whole = value.integer();
   const bool is_real = value.kind() == Scalar::Kind::real;
@@ -87,7 +87,7 @@ void generate(const Tensor& t, DType from, FunctionRef<void(int64_t begin, int64
   constexpr int64_t kTile = 512;
   const TensorImpl& i = *t.impl();
   if (t.is_meta()) return;
-  if (i.dtype.is_scaled()) {
+  if (i.dtype.is_blocked()) {
     Tensor plain = make_tensor(i.shape(), from, cpu);
     values(0, i.numel, plain.impl()->data());
     return assign(t, plain);
@@ -100,35 +100,6 @@ void generate(const Tensor& t, DType from, FunctionRef<void(int64_t begin, int64
       convert(*from.format(), tile, *i.dtype.format(), i.data() + at * i.dtype.itemsize(), n);
     }
   });
-}
-
-Tensor decoded(const Tensor& t) { return decode_scaled(t); }
-
-void assign(const Tensor& dst, const Tensor& src, const Round& round) {
-  if (dst.is_meta()) return;
-  const Format &to = *dst.dtype().format(), &from = *src.dtype().format();
-  if (!to.is_scaled()) {
-    copy_elements(dst, from.is_scaled() ? decode_scaled(src) : src, round);
-    return;
-  }
-  const TensorImpl& d = *dst.impl();
-  DY_CHECK(d.contiguous() && d.numel == d.storage->geometry.numel(),
-           "copy_: a part of a scaled tensor is written: {} is {} of the {} elements of its storage; write the whole tensor",
-           describe(dst), d.numel, d.storage->geometry.numel());
-  const TensorImpl& f = *src.impl();
-  if (&from == &to && f.contiguous() && src.sizes() == dst.sizes() && f.numel == f.storage->geometry.numel() &&
-      f.storage->geometry.cols == d.storage->geometry.cols) {  // the same codes: encoding again need not give them
-    std::memcpy(d.storage->data, f.storage->data, size_t(to.def->planes(to, d.storage->geometry).buffer_bytes));
-    return;
-  }
-  CategoryScope scope(Category::workspace);
-  Tensor values = from.is_scaled() ? decode_scaled(src) : src;
-  if (values.dtype() != f32 || !values.is_contiguous() || !(values.sizes() == dst.sizes())) {
-    Tensor dense = make_tensor(dst.sizes(), f32, cpu);
-    copy_elements(dense, values);
-    values = dense;
-  }
-  to.def->encode_all(to, reinterpret_cast<const float*>(values.impl()->data()), d.storage->data, d.storage->geometry, round);
 }
 
 }  // namespace ops

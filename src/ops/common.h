@@ -4,6 +4,7 @@
 #include "corridor/call.h"
 #include "corridor/tape.h"
 #include "dyadic/ops.h"
+#include "loops/blocked.h"
 
 namespace dyadic::inline v1::ops {
 
@@ -17,16 +18,12 @@ bool can_view(const Tensor& t, IntList sizes);
 DType dtype_or_default(const Call& c, int arg);
 Device device_or_cpu(const Call& c, int arg);
 void infer_creation(Call& c, IntList size, int dtype_arg, int device_arg);
-// t, decoded if it is scaled, copied if it is not contiguous. (contiguous() of a scaled view would encode it again.)
+// t, decoded if it is blocked, copied if it is not contiguous. (contiguous() of a scaled view would encode it again.)
 Tensor dense(const Tensor& t);
 // Fills a contiguous or strided plain tensor with a value converted to its dtype.
 void fill(const Tensor& t, Scalar value);
 // Fills a new contiguous tensor with computed values: values(begin, n, out) writes n of them in `from` (f64 or i64), tile by
 // tile.
 void generate(const Tensor& t, DType from, FunctionRef<void(int64_t begin, int64_t n, void* values)> values);
-// f32 values of a scaled tensor in the layout of its storage order (formats/format.h), viewed as `t` is.
-Tensor decoded(const Tensor& t);
-// Writes src into the whole of dst, any dtypes, broadcasting.
-void assign(const Tensor& dst, const Tensor& src, const Round& round = {});
 
 }  // namespace dyadic::inline v1::ops

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "loops/decode.h"
+#include "loops/blocked.h"
 #include "ops/common.h"
 
 namespace dyadic::inline v1 {
@@ -108,7 +108,7 @@ std::vector<double> Tensor::to_vector() const {
 
 Tensor from_data(const void* data, IntList size, DType dtype) {
   Tensor t = make_tensor(size, dtype, cpu);
-  DY_CHECK_AS(ValueError, !dtype.is_scaled(), "from_data: {} has planes; make an f32 tensor and convert it with .to",
+  DY_CHECK_AS(ValueError, !dtype.is_blocked(), "from_data: {} has planes; make an f32 tensor and convert it with .to",
               dtype.name());
   if (t.numel()) std::memcpy(t.impl()->data(), data, size_t(t.nbytes()));
   return t;

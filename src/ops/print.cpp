@@ -9,6 +9,7 @@
 
 #include "corridor/call.h"
 #include "dyadic/print.h"
+#include "formats/packed.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -82,10 +83,12 @@ class Printer {
 
   template <class T> T value(int64_t at) const {  // at: element of the storage
     const Format& f = format();
-    if (f.is_scaled()) {
-      float v = 0;
-      f.def->decode_range(f, t_.storage->data, t_.storage->geometry, at, at + 1, &v);
-      return T(v);
+    if (f.is_blocked()) {  // f32 or i32
+      float real = 0;
+      int32_t whole = 0;
+      const bool is_real = f.compute() == Compute::f32;
+      decode_elements(f, t_.storage->data, t_.storage->geometry, at, at + 1, is_real ? static_cast<void*>(&real) : &whole);
+      return is_real ? T(real) : T(whole);
     }
     T v{};
     const DType to = std::is_same_v<T, double> ? f64 : i64;

@@ -120,8 +120,8 @@ void Report::memory() {
 void Report::rounding() {
   size_t sampled = 0;
   for (const RecipeResult& r : s.recipes) sampled = std::max(sampled, r.sampled_steps.size());
-  heading("Rounding", fmt::format("lost: the step rounded to nothing; overflows and flushes to zero: on {} sampled step{}",
-                                  sampled, sampled == 1 ? "" : "s"));
+  heading("Rounding",
+          fmt::format("lost: a step rounded to nothing; the rest on {} sampled step{}", sampled, sampled == 1 ? "" : "s"));
   TextTable t;
   t.columns = {{"  recipe", true, 0},
                {"lost updates", false, 0},

@@ -12,6 +12,7 @@
 #include "base/interrupt.h"
 #include "dyadic/io.h"
 #include "dyadic/version.h"
+#include "formats/format.h"
 #include "io/atomic_file.h"
 #include "study/recipe_run.h"
 #include "study/recommend.h"
@@ -54,12 +55,18 @@ std::vector<std::string> chosen_recipes(const StudyRequest& q) {
   return once;
 }
 
+// Powers of two without a sign (f8e8m0fnu) are scales, no weights.
+bool holds_negatives(DType d) {
+  const Format& f = *d.format();
+  return f.def->decode1(f, f.def->encode1(f, -1)) < 0;
+}
+
 // Weight formats: the floats of at most 32 bits and every scaled one but the optimizer states' codebooks.
 std::vector<std::string> chosen_formats(const StudyRequest& q) {
   std::vector<std::string> names{"f32"};
   if (q.formats.empty())
     for (DType d : registered_dtypes())
-      if ((d.is_floating_point() && d.bits() < 32) || (d.is_scaled() && d != dynamic8 && d != udynamic8))
+      if ((d.is_floating_point() && d.bits() < 32 && holds_negatives(d)) || (d.is_scaled() && d != dynamic8 && d != udynamic8))
         names.push_back(d.name());
   for (const std::string& text : q.formats) {
     DType d = DType::parse(text);

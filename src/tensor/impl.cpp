@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "device/heap.h"
+#include "formats/packed.h"
 
 namespace dyadic::inline v1 {
 
@@ -97,10 +98,10 @@ Tensor make_tensor(IntList sizes, DType dtype, Device device) {
   const Format& f = *dtype.format();
   int64_t bytes, wanted;
   Geometry g{};
-  if (f.is_scaled()) [[unlikely]] {
+  if (f.is_blocked()) [[unlikely]] {
     g.cols = sizes.empty() ? 1 : sizes[sizes.size() - 1];
     g.rows = g.cols ? n / g.cols : 0;
-    PlaneList planes = f.def->planes(f, g);
+    PlaneList planes = planes_of(f, g);
     bytes = planes.bytes;
     wanted = planes.buffer_bytes;
   } else {

@@ -1,9 +1,9 @@
 // What stands behind a Tensor: storage (bytes, shared), and the handle (a strided view of them). Both come from the pool; a
 // small storage keeps its bytes behind its header in one allocation.
 //
-// Note [Scaled views]: sizes and strides of a scaled tensor count elements of its storage order (formats/format.h). So a
-// transpose is a change of strides like any other, and reading decodes the span of storage order that a view touches. A view
-// that would cut a block is refused where it is made (check_whole_blocks).
+// Note [Scaled views]: sizes and strides of a blocked tensor (scaled, or packed below 8 bits) count elements of its storage
+// order (formats/format.h). So a transpose is a change of strides like any other, and reading decodes the span of storage order
+// that a view touches. A view that would cut a block of a scaled format is refused where it is made (check_whole_blocks).
 #pragma once
 #include <new>
 
@@ -27,7 +27,7 @@ struct Storage {
   int64_t bytes = 0;    // the truth about the elements
   int64_t charged = 0;  // what the ledger counts
   void* data = nullptr;
-  Geometry geometry{};                            // scaled formats only
+  Geometry geometry{};                            // blocked formats only
   void (*free_foreign)(void* context) = nullptr;  // memory that is someone else's (numpy)
   void* foreign = nullptr;
 };
@@ -50,9 +50,9 @@ struct TensorImpl {
 
   bool contiguous() const { return flags & kContiguous; }
   Device device() const { return storage->device; }
-  // The first element. Scaled tensors: the storage's start (their offset counts in storage order).
+  // The first element. Blocked tensors: the storage's start (their offset counts in storage order).
   char* data() const {
-    return static_cast<char*>(storage->data) + (dtype.format()->is_scaled() ? 0 : offset * dtype.format()->itemsize());
+    return static_cast<char*>(storage->data) + (dtype.format()->is_blocked() ? 0 : offset * dtype.format()->itemsize());
   }
   IntList shape() const { return {sizes, size_t(ndim)}; }
 };

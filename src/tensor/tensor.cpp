@@ -2,6 +2,7 @@
 #include "dyadic/tensor.h"
 
 #include "base/check.h"
+#include "formats/packed.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1 {
@@ -31,11 +32,11 @@ uint32_t Tensor::version() const { return get(p_).storage->version.load(std::mem
 
 int64_t Tensor::nbytes() const {
   const TensorImpl& t = get(p_);
-  if (!t.dtype.is_scaled()) return t.numel * t.dtype.itemsize();
+  if (!t.dtype.is_blocked()) return t.numel * t.dtype.itemsize();
   if (t.numel == t.storage->geometry.numel()) return t.storage->bytes;
   // A part of whole blocks: what a copy of it would take.
   Geometry g{t.ndim ? t.numel / std::max<int64_t>(t.sizes[t.ndim - 1], 1) : 1, t.ndim ? t.sizes[t.ndim - 1] : 1};
-  return t.dtype.format()->def->planes(*t.dtype.format(), g).bytes;
+  return planes_of(*t.dtype.format(), g).bytes;
 }
 
 void* Tensor::data_ptr() const {

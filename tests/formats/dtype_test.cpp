@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <set>
 #include <thread>
 
@@ -25,16 +27,20 @@ std::string error_of(const std::string& text) {
 TEST(DType, UsableBeforeMain) { EXPECT_EQ(kEarly, "nf4(block=64,double) bf16 bf16"); }
 
 TEST(DType, Names) {
-  std::vector<std::string> names, long_names;
-  for (DType d : registered_dtypes()) {
-    names.push_back(d.name());
-    if (!d.is_scaled()) long_names.push_back(d.long_name());
-  }
-  EXPECT_EQ(names, (std::vector<std::string>{"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool",
-                                             "dynamic8(block=256)", "i8(row)", "q8_0", "udynamic8(block=256)", "fp4(block=64)",
-                                             "i4(group=32)", "nf4(block=64,double)", "q4_0"}));
-  EXPECT_EQ(long_names, (std::vector<std::string>{"float64", "float32", "float16", "bfloat16", "int64", "int32", "int16",
-                                                  "int8", "uint8", "bool"}));
+  std::vector<std::string> names, files;
+  for (DType d : registered_dtypes()) names.push_back(d.format()->def->name);
+#define DY_TEST_NAME(file) files.push_back(sse4::file##_format.name);
+  DY_SCALAR_FORMATS(DY_TEST_NAME)
+  DY_BLOCK_FORMATS(DY_TEST_NAME)
+  auto sorted = names;
+  std::sort(sorted.begin(), sorted.end());
+  std::sort(files.begin(), files.end());
+  EXPECT_EQ(sorted, files);  // every file, once
+  names.resize(5);
+  EXPECT_EQ(names, (std::vector<std::string>{"f64", "f32", "f16", "bf16", "f8e3m4"}));  // wide first, then precise
+  EXPECT_EQ(bf16.long_name(), "bfloat16");
+  EXPECT_EQ(f8e4m3fn.long_name(), "float8_e4m3fn");
+  EXPECT_EQ(boolean.long_name(), "bool");
   EXPECT_EQ(DType().name(), "none");
   EXPECT_FALSE(DType());
 }
@@ -57,7 +63,10 @@ TEST(DType, TextsRoundTrip) {
       {"i8(tensor)", "i8(tensor)"},
       {"i8(scale=f16,group=64)", "i8(group=64,scale=f16)"},
       {"i8(scale=bf16)", "i8(row,scale=bf16)"},
-      {"i4", "i4(group=32)"},
+      {"i4", "i4"},
+      {"i4(group=32)", "i4(group=32)"},
+      {"int4", "i4"},
+      {"float8_e4m3fn", "f8e4m3fn"},
       {"i4(zero)", "i4(group=32,zero)"},
       {"i4(group=128,scale=float16,zero)", "i4(group=128,zero,scale=f16)"},
       {"i4(row,scale=f32)", "i4(row)"},
@@ -73,10 +82,9 @@ TEST(DType, TextsRoundTrip) {
 }
 
 TEST(DType, BadTexts) {
-  EXPECT_EQ(error_of("bf17"),
-            "dtype: no such format: text is \"bf17\"; did you mean bf16? known are f64, f32, f16, bf16, i64, i32, "
-            "i16, i8, u8, bool, dynamic8(block=256), i8(row), q8_0, udynamic8(block=256), fp4(block=64), "
-            "i4(group=32), nf4(block=64,double), q4_0");
+  std::string known;
+  for (DType d : registered_dtypes()) known += (known.empty() ? "" : ", ") + d.name();
+  EXPECT_EQ(error_of("bf17"), "dtype: no such format: text is \"bf17\"; did you mean bf16? known are " + known);
   EXPECT_NE(error_of("").find("dtype: no such format: text is \"\"; known are f64"), std::string::npos);
   EXPECT_NE(error_of("complicated").find("; known are f64"), std::string::npos);
   EXPECT_EQ(error_of("bf16(row)"), "dtype: bf16 has no options: text is \"bf16(row)\"; write bf16");
@@ -118,7 +126,7 @@ TEST(DType, Properties) {
     FAIL();
   } catch (const ValueError& e) {
     EXPECT_STREQ(e.what(),
-                 "itemsize: scaled elements have no size of their own: dtype is nf4(block=64,double); use bits() or the "
+                 "itemsize: an element has no bytes of its own: dtype is nf4(block=64,double); use bits() or the "
                  "tensor's nbytes");
   }
 }
@@ -171,7 +179,7 @@ TEST(DType, Planes) {
   EXPECT_EQ(planes_of("nf4", {512, 64}), "codes u8 16384, absmax u8 512, nested_absmax f32 8, nested_offset f32 4");
   EXPECT_EQ(planes_of("fp4", {3, 33}), "codes u8 50, absmax f32 8");
   EXPECT_EQ(planes_of("i8(row)", {3, 100}), "codes i8 300, scales f32 12");
-  EXPECT_EQ(planes_of("i4", {3, 101}), "codes u8 153, scales f32 48");
+  EXPECT_EQ(planes_of("i4(group=32)", {3, 101}), "codes u8 153, scales f32 48");
   EXPECT_EQ(planes_of("i4(group=64,scale=f16,zero)", {3, 101}), "codes u8 153, scales f16 12, zeros i8 6");
   EXPECT_EQ(planes_of("i8(tensor)", {3, 100}), "codes i8 300, scales f32 4");
   EXPECT_EQ(planes_of("i8(tensor)", {0, 100}), "codes i8 0, scales f32 4");

@@ -52,8 +52,9 @@ TEST(HostileSafetensors, Structure) {
   EXPECT_EQ(reason(R"({"x":{"dtype":"F32","dtype":"F32"}})"), "m: tensor \"x\": dtype is there twice");
   EXPECT_EQ(reason(R"({"x":{"colour":"red"}})"), "m: tensor \"x\": unknown field \"colour\"");
   EXPECT_EQ(reason(R"({"x":{"dtype":7}})"), "m: tensor \"x\": dtype is a number");
-  EXPECT_EQ(reason(R"({"x":{"dtype":"F8_E4M3"}})"),
-            "m: tensor \"x\": dtype \"F8_E4M3\" is not one this version reads: F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL");
+  EXPECT_EQ(reason(R"({"x":{"dtype":"F9_E4M4"}})"),
+            "m: tensor \"x\": dtype \"F9_E4M4\" is not one this version reads: F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL U16 U32 "
+            "F8_E4M3 F8_E5M2 F8_E8M0");
   EXPECT_EQ(reason(R"({"x":{"shape":{}}})"), "m: tensor \"x\": shape is an object");
   EXPECT_EQ(reason(R"({"x":{"shape":[-1]}})"), "m: tensor \"x\": shape is a negative number");
   EXPECT_EQ(reason(R"({"x":{"shape":[1.5]}})"), "m: tensor \"x\": shape is not a whole number");
@@ -129,7 +130,7 @@ TEST(HostileSafetensors, ScaledTensors) {
   EXPECT_EQ(scaled_reason("[]"), "m: metadata: dyadic.scaled is not an object");
   EXPECT_EQ(scaled_reason(R"({"w":1})"), "m: tensor \"w\": its entry of dyadic.scaled is not an object");
   EXPECT_EQ(scaled_reason(R"({"w":{"rows":1,"cols":64,"shape":[64]}})"), "m: tensor \"w\": dtype is missing in dyadic.scaled");
-  EXPECT_EQ(scaled_reason(one("f32", R"("rows":1,"cols":64,"shape":[64])")), "m: tensor \"w\": f32 is not a scaled dtype");
+  EXPECT_EQ(scaled_reason(one("f32", R"("rows":1,"cols":64,"shape":[64])")), "m: tensor \"w\": f32 is not a blocked dtype");
   EXPECT_EQ(nf4_reason(R"("cols":64,"shape":[64])"), "m: tensor \"w\": rows is missing or no size in dyadic.scaled");
   EXPECT_EQ(nf4_reason(R"("rows":-1,"cols":64,"shape":[64])"), "m: tensor \"w\": rows is missing or no size in dyadic.scaled");
   EXPECT_EQ(nf4_reason(R"("rows":72057594037927936,"cols":64,"shape":[64])"), "m: tensor \"w\": rows times cols is too large");

@@ -13,14 +13,14 @@ template <class T> void copy_encode(const void* computed, void* stored, int64_t 
   __builtin_memcpy(stored, computed, size_t(n) * sizeof(T));
 }
 
-// Narrow integers compute in i32; encoding keeps the low bits.
-template <class T> void integer_decode(const void* stored, void* computed, int64_t n) {
+// Narrow integers compute in i32, u32 in i64; encoding keeps the low bits.
+template <class T, class C> void integer_decode(const void* stored, void* computed, int64_t n) {
   const T* __restrict__ s = static_cast<const T*>(stored);
-  int32_t* __restrict__ c = static_cast<int32_t*>(computed);
+  C* __restrict__ c = static_cast<C*>(computed);
   for (int64_t i = 0; i < n; ++i) c[i] = s[i];
 }
-template <class T> void integer_encode(const void* computed, void* stored, int64_t n, const Round&) {
-  const int32_t* __restrict__ c = static_cast<const int32_t*>(computed);
+template <class T, class C> void integer_encode(const void* computed, void* stored, int64_t n, const Round&) {
+  const C* __restrict__ c = static_cast<const C*>(computed);
   T* __restrict__ s = static_cast<T*>(stored);
   for (int64_t i = 0; i < n; ++i) s[i] = T(c[i]);
 }
@@ -34,13 +34,17 @@ constexpr FormatDef integer_format(const char* name, const char* long_name, cons
   FormatDef d{
       .name = name, .long_name = long_name, .doc = doc, .kind = kind, .compute = Compute::i32, .bits = int(8 * sizeof(T))};
   d.max = max;
-  if constexpr (sizeof(T) == 8) { d.compute = Compute::i64; }
-  if constexpr (sizeof(T) >= 4) {
+  if constexpr (T(-1) > T(0) && sizeof(T) == 4) {
+    d.compute = Compute::i64;
+    d.decode = integer_decode<T, int64_t>;
+    d.encode = integer_encode<T, int64_t>;
+  } else if constexpr (sizeof(T) >= 4) {
+    if constexpr (sizeof(T) == 8) d.compute = Compute::i64;
     d.decode = copy_decode<T>;
     d.encode = copy_encode<T>;
   } else {
-    d.decode = integer_decode<T>;
-    d.encode = integer_encode<T>;
+    d.decode = integer_decode<T, int32_t>;
+    d.encode = integer_encode<T, int32_t>;
   }
   d.decode1 = integer_decode1<T>;
   d.encode1 = integer_encode1<T>;

@@ -17,7 +17,7 @@ extern constexpr OpDef full_like_op = {
     .samples = "full_like(randn(2, 3), 1.5)",
     .infer = infer,
     .forward = forward,
-    .accepts_scaled = true,
+    .accepts_blocked = true,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -17,7 +17,7 @@ extern constexpr OpDef ones_like_op = {
     .samples = "ones_like(randn(2, 3))\nones_like(randn(2, 3), i64)",
     .infer = infer,
     .forward = forward,
-    .accepts_scaled = true,
+    .accepts_blocked = true,
 };
 
 }  // namespace dyadic::inline v1::ops

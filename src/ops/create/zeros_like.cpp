@@ -17,7 +17,7 @@ extern constexpr OpDef zeros_like_op = {
     .samples = "zeros_like(randn(2, 3))\nzeros_like(randn(2, 3), bool)",
     .infer = infer,
     .forward = forward,
-    .accepts_scaled = true,
+    .accepts_blocked = true,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -51,7 +51,7 @@ extern constexpr OpDef cat_op = {
     .infer = infer,
     .forward = forward,
     .backward = backward,
-    .accepts_scaled = true,
+    .accepts_blocked = true,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "ops/common.h"
 
 namespace dyadic::inline v1::ops {
@@ -9,14 +7,7 @@ void infer(Call& c) {
   infer_like_first(c);
   c.spec[0].dtype = c.tensor(0).dtype();
 }
-void forward(Call& c) {
-  const Tensor &t = c.tensor(0), &o = c.out[0];
-  if (t.dtype().is_scaled() && t.is_contiguous() && t.numel() == t.impl()->storage->geometry.numel())
-    std::memcpy(o.impl()->storage->data, t.impl()->storage->data,
-                size_t(t.dtype().format()->def->planes(*t.dtype().format(), t.impl()->storage->geometry).buffer_bytes));
-  else
-    assign(o, t);
-}
+void forward(Call& c) { assign(c.out[0], c.tensor(0)); }
 void backward(Grad& g) { g.set(0, g.g()); }
 
 }  // namespace
@@ -28,7 +19,7 @@ extern constexpr OpDef clone_op = {
     .infer = infer,
     .forward = forward,
     .backward = backward,
-    .accepts_scaled = true,
+    .accepts_blocked = true,
 };
 
 }  // namespace dyadic::inline v1::ops

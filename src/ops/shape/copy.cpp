@@ -20,7 +20,7 @@ extern constexpr OpDef copy_op = {
     .infer = infer,
     .forward = forward,
     .backward = backward,
-    .accepts_scaled = true,
+    .accepts_blocked = true,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -22,7 +22,7 @@ extern constexpr OpDef to_op = {
     .infer = infer,
     .forward = forward,
     .backward = backward,
-    .accepts_scaled = true,
+    .accepts_blocked = true,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -1,0 +1,93 @@
+#include "formats/packed.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/parallel.h"
+
+namespace dyadic::inline v1 {
+namespace {
+
+constexpr int64_t kTile = 1024;  // whole bytes of codes of any width
+
+// Eight codes lie in as many bytes as a code has bits.
+template <int kBits> void unpack(const uint8_t* packed, int64_t begin, int64_t n, uint8_t* codes) {
+  constexpr uint64_t kMask = (1u << kBits) - 1;
+  const auto one = [&](int64_t i) {
+    const int64_t bit = i * kBits;
+    uint32_t word = packed[bit / 8];
+    if (bit % 8 + kBits > 8) word |= uint32_t(packed[bit / 8 + 1]) << 8;
+    return uint8_t((word >> (bit % 8)) & kMask);
+  };
+  int64_t i = 0;
+  for (; i < n && (begin + i) % 8; ++i) codes[i] = one(begin + i);
+  for (; i + 8 <= n; i += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, packed + (begin + i) / 8 * kBits, kBits);
+    for (int j = 0; j < 8; ++j) codes[i + j] = uint8_t((word >> (j * kBits)) & kMask);
+  }
+  for (; i < n; ++i) codes[i] = one(begin + i);
+}
+// From a byte boundary on; the bits behind the last code become zero.
+template <int kBits> void pack(const uint8_t* codes, int64_t n, uint8_t* packed) {
+  for (int64_t i = 0; i < n; i += 8) {
+    const int64_t m = std::min<int64_t>(8, n - i);
+    uint64_t word = 0;
+    for (int64_t j = 0; j < m; ++j) word |= uint64_t(codes[i + j]) << (j * kBits);
+    std::memcpy(packed + i / 8 * kBits, &word, size_t((m * kBits + 7) / 8));
+  }
+}
+
+template <class F> void with_bits(int bits, F f) {
+  switch (bits) {
+    case 1:
+      return f(std::integral_constant<int, 1>());
+    case 2:
+      return f(std::integral_constant<int, 2>());
+    case 4:
+      return f(std::integral_constant<int, 4>());
+    default:
+      DY_ASSERT(bits == 6);
+      return f(std::integral_constant<int, 6>());
+  }
+}
+
+}  // namespace
+
+PlaneList planes_of(const Format& f, Geometry g) {
+  if (f.is_scaled()) return f.def->planes(f, g);
+  PlaneList list;
+  list.count = 1;
+  list.bytes = (g.numel() * f.def->bits + 7) / 8;
+  list.buffer_bytes = list.bytes;
+  list.plane[0] = {"codes", &detail::u8, 0, list.bytes};
+  return list;
+}
+
+void decode_elements(const Format& f, const void* storage, Geometry g, int64_t begin, int64_t end, void* out) {
+  if (f.is_scaled()) return f.def->decode_range(f, storage, g, begin, end, static_cast<float*>(out));
+  const auto* packed = static_cast<const uint8_t*>(storage);
+  uint8_t codes[kTile];
+  for (int64_t i = begin; i < end; i += kTile) {
+    const int64_t n = std::min(kTile, end - i);
+    with_bits(f.def->bits, [&](auto bits) { unpack<bits()>(packed, i, n, codes); });
+    f.def->decode(codes, static_cast<char*>(out) + (i - begin) * compute_size(f.compute()), n);
+  }
+}
+
+void encode_packed(const Format& from, const void* in, const Format& to, void* storage, int64_t numel, const Round& round) {
+  const int bits = to.def->bits;
+  parallel_for((numel + kTile - 1) / kTile, 16, [&](int64_t first, int64_t last) {
+    uint8_t codes[kTile];
+    for (int64_t i = first * kTile; i < std::min(numel, last * kTile); i += kTile) {
+      const int64_t n = std::min(kTile, numel - i);
+      Round tile = round;
+      tile.index += uint64_t(i);
+      convert(from, static_cast<const char*>(in) + i * from.itemsize(), to, codes, n, tile);
+      with_bits(bits, [&](auto b) { pack<b()>(codes, n, static_cast<uint8_t*>(storage) + i / 8 * bits); });
+    }
+  });
+}
+
+}  // namespace dyadic::inline v1

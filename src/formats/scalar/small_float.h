@@ -1,0 +1,162 @@
+// Floats of 8 bits and fewer by their parameters: one code in the low bits of a byte. Each step is written twice, for one
+// element and for vectors of them. Between f32 and a code nothing is rounded twice; f64 and wide integers come rounded to odd
+// (convert.cpp).
+#pragma once
+#include "base/random.h"
+#include "formats/bits.h"
+#include "formats/block/lanes.h"
+#include "formats/format.h"
+
+namespace dyadic::DY_ISA {
+
+enum class Special : uint8_t {
+  ieee,  // the top exponent holds infinity and NaNs
+  fn,    // finite but for one NaN on each side, all bits set
+  fnuz,  // finite but for one NaN, where -0 would be; no negative zero
+  none,  // finite, all codes are numbers; NaN becomes -0 and -NaN 0, as ml_dtypes has it
+};
+struct Mini {
+  int exponent, mantissa, bias;
+  Special special;
+  Overflow overflow;      // what Overflow::standard means
+  bool nan_ones = false;  // ieee: NaN is written with all bits set, not with the quiet bit alone
+};
+
+template <Mini M> struct SmallFloat {
+  static constexpr int kBits = 1 + M.exponent + M.mantissa, kShift = 23 - M.mantissa;
+  static constexpr uint32_t kSign = 1u << (kBits - 1), kAbs = kSign - 1, kTop = kAbs & ~((1u << M.mantissa) - 1);
+  static constexpr uint32_t kNan = M.special == Special::ieee ? (M.nan_ones ? kAbs : kTop | (1u << (M.mantissa - 1)))
+                                   : M.special == Special::fn ? kAbs
+                                                              : kSign;  // fnuz; none: -0
+  static constexpr uint32_t kLargest = M.special == Special::ieee ? kTop - 1 : M.special == Special::fn ? kAbs - 1 : kAbs;
+  static constexpr uint32_t kBeyond = M.special == Special::ieee ? kTop : kNan;  // what overflow gives
+  static constexpr uint32_t kRebias = uint32_t(127 - M.bias) << 23;              // f32's exponent of the code's exponent 0
+  // The unit of subnormals, and the f32 whose last place is that unit.
+  static constexpr float kUnit = bits_float(uint32_t(128 - M.bias - M.mantissa) << 23);
+  static constexpr float kAdder = bits_float(uint32_t(151 - M.bias - M.mantissa) << 23);
+  static constexpr uint32_t kMinNormal = kRebias + (1u << 23);
+  static constexpr uint32_t kHalf = (1u << (kShift - 1)) - 1 - kRebias;  // just below half a last place, and the new bias
+  static_assert(kRebias >> kShift << kShift == kRebias && (kRebias >> kShift) % 2 == 0, "ties go to even codes");
+
+  static float value(uint8_t code) {
+    const uint32_t em = code & kAbs;
+    const uint32_t subnormal = float_bits(float(int32_t(em)) * kUnit), normal = (em << kShift) + kRebias;
+    uint32_t u = em < (1u << M.mantissa) ? subnormal : normal;
+    if constexpr (M.special == Special::ieee) u = em >= kTop ? (em > kTop ? 0x7fc00000u : kInfBits) : u;
+    if constexpr (M.special == Special::fn) u = em == kAbs ? 0x7fc00000u : u;
+    if constexpr (M.special == Special::fnuz) u = em == 0 ? (code & kSign ? 0xffc00000u : 0u) : u;
+    return bits_float(u | uint32_t(code & kSign) << (32 - kBits));
+  }
+
+  // The code from a magnitude in units of the target, as a number that may lie beyond the largest.
+  static uint8_t finish(uint32_t h, uint32_t x, uint32_t beyond) {
+    const uint32_t u = x & kAbsMask;
+    uint32_t sign = (x >> 31) << (kBits - 1);
+    h = h > kLargest || u >= kInfBits ? beyond : h;
+    if constexpr (M.special == Special::fnuz) {
+      h = u > kInfBits ? kNan : h;
+      return uint8_t(h == 0 || h == kNan ? h : h | sign);
+    } else if constexpr (M.special == Special::none) {
+      return uint8_t(u > kInfBits ? kNan ^ sign : h | sign);
+    } else {
+      return uint8_t((u > kInfBits ? kNan : h) | sign);
+    }
+  }
+  static uint8_t nearest(float value, uint32_t beyond) {
+    const uint32_t x = float_bits(value), u = x & kAbsMask;
+    const uint32_t normal = (u + kHalf + ((u >> kShift) & 1u)) >> kShift;
+    const uint32_t subnormal = float_bits(bits_float(u < kMinNormal ? u : 0u) + kAdder) - float_bits(kAdder);
+    return finish(u < kMinNormal ? subnormal : normal, x, beyond);
+  }
+  // A random number in [0, 1) decides against the fraction of the last place that is cut off.
+  static uint8_t stochastic(float value, uint32_t random, uint32_t beyond) {
+    const uint32_t x = float_bits(value), u = x & kAbsMask;
+    const uint32_t normal = (u - kRebias + (random & ((1u << kShift) - 1))) >> kShift;
+    const float units = bits_float(u < kMinNormal ? u : 0u) * (1 / kUnit);  // exact
+    const int32_t whole = int32_t(units);
+    const uint32_t subnormal = uint32_t(whole) + (float(int32_t(random >> 8)) * 0x1p-24f < units - float(whole) ? 1u : 0u);
+    return finish(u < kMinNormal ? subnormal : normal, x, beyond);
+  }
+
+  static VF values(VI code) {
+    const VI em = hn::And(code, splat(kAbs));
+    const VI subnormal = hn::BitCast(kI32, hn::Mul(hn::ConvertTo(kF32, em), hn::Set(kF32, kUnit)));
+    const VI normal = hn::Add(hn::ShiftLeft<kShift>(em), splat(kRebias));
+    VI u = hn::IfThenElse(hn::Gt(splat(1u << M.mantissa), em), subnormal, normal);
+    if constexpr (M.special == Special::ieee) {
+      u = hn::IfThenElse(hn::Eq(em, splat(kTop)), splat(kInfBits), u);
+      u = hn::IfThenElse(hn::Gt(em, splat(kTop)), splat(0x7fc00000u), u);
+    }
+    if constexpr (M.special == Special::fn) u = hn::IfThenElse(hn::Eq(em, splat(kAbs)), splat(0x7fc00000u), u);
+    if constexpr (M.special == Special::fnuz) u = hn::IfThenElse(hn::Eq(code, splat(kSign)), splat(0x7fc00000u), u);
+    return hn::BitCast(kF32, hn::Or(u, hn::ShiftLeft<32 - kBits>(hn::And(code, splat(kSign)))));
+  }
+  static VI nearest_codes(VF value, int32_t beyond) {
+    const VI x = hn::BitCast(kI32, value), u = hn::And(x, splat(kAbsMask));
+    const VI up = hn::Add(hn::Add(u, splat(kHalf)), hn::And(hn::ShiftRight<kShift>(u), splat(1)));
+    const auto small = hn::Gt(splat(kMinNormal), u);
+    const VF kept = hn::BitCast(kF32, hn::IfThenElseZero(small, u));
+    const VI subnormal = hn::Sub(hn::BitCast(kI32, hn::Add(kept, hn::Set(kF32, kAdder))), splat(float_bits(kAdder)));
+    VI h = hn::IfThenElse(small, subnormal, hn::ShiftRight<kShift>(up));
+    h = hn::IfThenElse(hn::Gt(h, splat(kLargest)), hn::Set(kI32, beyond), h);
+    const auto nan = hn::Gt(u, splat(kInfBits));
+    const VI sign = hn::And(hn::ShiftRight<32 - kBits>(x), splat(kSign));
+    if constexpr (M.special == Special::none) return hn::IfThenElse(nan, hn::Xor(splat(kNan), sign), hn::Or(h, sign));
+    h = hn::IfThenElse(nan, splat(kNan), h);
+    if constexpr (M.special == Special::fnuz)
+      return hn::IfThenElse(hn::Eq(hn::And(h, splat(kAbs)), hn::Zero(kI32)), h, hn::Or(h, sign));
+    return hn::Or(h, sign);
+  }
+  static VI splat(uint32_t x) { return hn::Set(kI32, int32_t(x)); }
+
+  static uint32_t beyond(const Round& round) {
+    const Overflow o = round.overflow == Overflow::standard ? M.overflow : round.overflow;
+    return o == Overflow::saturate || M.special == Special::none ? kLargest : kBeyond;
+  }
+
+  static void decode(const void* stored, void* computed, int64_t n) {
+    const uint8_t* __restrict__ s = static_cast<const uint8_t*>(stored);
+    float* __restrict__ c = static_cast<float*>(computed);
+    constexpr hn::Rebind<uint8_t, I32> bytes{};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) hn::StoreU(values(hn::PromoteTo(kI32, hn::LoadU(bytes, s + i))), kF32, c + i);
+    for (; i < n; ++i) c[i] = value(s[i]);
+  }
+  static void encode(const void* computed, void* stored, int64_t n, const Round& round) {
+    const float* __restrict__ c = static_cast<const float*>(computed);
+    uint8_t* __restrict__ s = static_cast<uint8_t*>(stored);
+    const uint32_t over = beyond(round);
+    if (round.mode == Rounding::stochastic) return encode_stochastic(c, s, n, round, over);
+    int64_t i = 0;
+    const auto codes = [&](int64_t at) { return nearest_codes(hn::LoadU(kF32, c + i + at * kLanes), int32_t(over)); };
+    for (; i + 4 * kLanes <= n; i += 4 * kLanes) store_bytes(codes(0), codes(1), codes(2), codes(3), s + i);
+    for (; i < n; ++i) s[i] = nearest(c[i], over);
+  }
+  static void encode_stochastic(const float* c, uint8_t* s, int64_t n, const Round& round, uint32_t over) {
+    uint32_t random[512];
+    for (int64_t i = 0; i < n; i += 512) {
+      const int64_t m = n - i < 512 ? n - i : 512;
+      random_kernel.bits(round.seed, round.stream, round.index + uint64_t(i), m, random);
+      for (int64_t j = 0; j < m; ++j) s[i + j] = stochastic(c[i + j], random[j], over);
+    }
+  }
+  static double decode1(const Format&, uint64_t code) { return double(value(uint8_t(code))); }
+  static uint64_t encode1(const Format&, double x) { return nearest(round_to_odd(x), beyond(Round{})); }
+
+  static constexpr FormatDef format(const char* name, const char* long_name, const char* doc) {
+    FormatDef d{
+        .name = name, .long_name = long_name, .doc = doc, .kind = Kind::floating, .compute = Compute::f32, .bits = kBits};
+    const uint32_t top = kLargest >> M.mantissa, rest = kLargest & ((1u << M.mantissa) - 1);
+    d.exponent_bits = M.exponent, d.mantissa_bits = M.mantissa, d.bias = M.bias;
+    d.max = double(bits_float(kRebias + (top << 23))) * (1 + double(rest) / (1u << M.mantissa));
+    d.min_normal = double(bits_float(kMinNormal));
+    d.min_subnormal = M.mantissa ? double(kUnit) : d.min_normal;
+    d.eps = 1.0 / (1u << M.mantissa);
+    d.has_inf = M.special == Special::ieee;
+    d.has_nan = M.special != Special::none;
+    d.decode = decode, d.encode = encode, d.decode1 = decode1, d.encode1 = encode1;
+    return d;
+  }
+};
+
+}  // namespace dyadic::DY_ISA
