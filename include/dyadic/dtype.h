@@ -60,5 +60,6 @@ inline constexpr DType int4 = i4, int2 = i2, uint4 = u4, uint2 = u2, uint1 = u1;
 
 // Scaled formats at their usual parameters; DType::parse makes the others.
 extern const DType nf4, fp4, i8_row, i4_group32, q8_0, q4_0, dynamic8, udynamic8;
+extern const DType f8e4m3fn_row, f8e5m2_row, mxfp8_e4m3, mxfp8_e5m2, mxfp6_e2m3, mxfp6_e3m2, mxint8, nvfp4;
 
 }  // namespace dyadic::inline v1

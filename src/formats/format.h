@@ -18,9 +18,10 @@
 namespace dyadic::inline v1 {
 
 enum class Kind : uint8_t { boolean, uint, sint, floating, scaled };
-enum class Compute : uint8_t { f32, f64, i32, i64 };                  // the type an element decodes to and ops compute in
-enum class Granularity : uint8_t { none, tensor, row, group, flat };  // what one scale covers; flat: blocks over storage order
-enum class Rounding : uint8_t { nearest, stochastic };                // nearest: ties to even
+enum class Compute : uint8_t { f32, f64, i32, i64 };  // the type an element decodes to and ops compute in
+// What one scale covers; group: elements of a row; tile: of several rows; flat: blocks over storage order.
+enum class Granularity : uint8_t { none, tensor, row, group, tile, flat };
+enum class Rounding : uint8_t { nearest, stochastic };  // nearest: ties to even
 
 // What becomes of magnitudes that round beyond the largest finite value. standard: what the dtype's origin does (PyTorch where
 // it has the dtype, else ml_dtypes); saturate: the largest value, for infinities too; special: infinity, or NaN where there is
@@ -37,7 +38,8 @@ struct Round {
 
 struct Params {  // of a scaled format; zero-initialized for scalars
   Granularity granularity = Granularity::none;
-  int32_t block = 0;              // elements per scale for group and flat
+  int32_t block = 0;              // elements per scale for group and flat, columns of a tile
+  int32_t rows = 1;               // of a tile
   bool doubled = false;           // scales are themselves quantized (bitsandbytes' double quantization)
   bool zero = false;              // has zero points
   const Format* scale = nullptr;  // dtype of the scales
@@ -63,7 +65,7 @@ struct PlaneList {
 
 // What the parentheses of a scaled format's text may hold (FormatDef::options): `block=N` of a flat format, the granularities,
 // the flags.
-enum Option : uint32_t { kBlock = 1, kGroup = 2, kRow = 4, kTensor = 8, kDouble = 16, kZero = 32, kScale = 64 };
+enum Option : uint32_t { kBlock = 1, kGroup = 2, kRow = 4, kTensor = 8, kDouble = 16, kZero = 32, kScale = 64, kTiled = 128 };
 
 // A file's answers. Scalar formats fill decode/encode, scaled ones decode_range/encode_all and planes.
 struct FormatDef {

@@ -1,6 +1,8 @@
 // Where a scaled format's planes lie in its buffer (layout.h).
 #include "formats/layout.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace dyadic::inline v1 {
@@ -20,6 +22,8 @@ void add(PlaneList& list, const char* name, const Format& dtype, int64_t bytes) 
 ScaleType scale_type(const Format* scale) {
   if (scale == &detail::f16) return ScaleType::f16;
   if (scale == &detail::bf16) return ScaleType::bf16;
+  if (scale == &detail::f8e8m0fnu) return ScaleType::e8m0;
+  if (scale == &detail::f8e4m3fn) return ScaleType::e4m3;
   return ScaleType::f32;
 }
 
@@ -51,35 +55,38 @@ FlatLayout flat_layout(const Format& f, Geometry g) {
           .offset = doubled ? list.plane[3].offset : -1};
 }
 
+PlaneList group_planes(const Format& f, Geometry g) {
+  const Params& p = f.params;
+  const int64_t group =
+      p.granularity == Granularity::group || p.granularity == Granularity::tile ? p.block : std::max<int64_t>(g.cols, 1);
+  const int64_t bands = divide_up(g.rows, p.rows);
+  const int64_t scales = p.granularity == Granularity::tensor ? 1 : bands * divide_up(g.cols, group);
+  const Format& scale = p.scale ? *p.scale : detail::f32;
+  PlaneList list;
+  add(list, "codes", f.def->bits == 8 ? detail::i8 : detail::u8, g.rows * divide_up(g.cols * f.def->bits, 8));
+  add(list, "scales", scale, scales * scale.itemsize());
+  if (p.zero) add(list, "zeros", detail::i8, scales);
+  if (scale_type(&scale) == ScaleType::e4m3) add(list, "tensor_scale", detail::f32, 4);
+  return list;
+}
+
 GroupLayout group_layout(const Format& f, Geometry g) {
   const Params& p = f.params;
+  const PlaneList list = group_planes(f, g);
   GroupLayout l{};
   l.rows = g.rows;
   l.cols = g.cols;
-  l.group = p.granularity == Granularity::group ? p.block : (g.cols ? g.cols : 1);
+  l.band = p.rows;
+  l.group = p.granularity == Granularity::group || p.granularity == Granularity::tile ? p.block : (g.cols ? g.cols : 1);
   l.groups = divide_up(g.cols, l.group);
   l.pitch = divide_up(g.cols * f.def->bits, 8);
   l.scales_per_row = p.granularity == Granularity::tensor ? 0 : l.groups;
   l.scale = scale_type(p.scale);
-  const int64_t scales = l.scales_per_row ? l.scales_per_row * l.rows : p.granularity == Granularity::tensor;
-  PlaneList list;
-  add(list, "codes", detail::u8, l.rows * l.pitch);
-  add(list, "scales", detail::f32, scales * (l.scale == ScaleType::f32 ? 4 : 2));
   l.codes = list.plane[0].offset;
   l.scales = list.plane[1].offset;
-  l.zeros = p.zero ? list.buffer_bytes : -1;
+  l.zeros = p.zero ? list.plane[2].offset : -1;
+  l.tensor_scale = l.scale == ScaleType::e4m3 ? list.plane[size_t(list.count - 1)].offset : -1;
   return l;
-}
-
-PlaneList group_planes(const Format& f, Geometry g) {
-  const GroupLayout l = group_layout(f, g);
-  const int64_t scales = l.scales_per_row ? l.scales_per_row * l.rows : f.params.granularity == Granularity::tensor;
-  const Format& scale = f.params.scale ? *f.params.scale : detail::f32;
-  PlaneList list;
-  add(list, "codes", f.def->bits == 8 ? detail::i8 : detail::u8, l.rows * l.pitch);
-  add(list, "scales", scale, scales * (l.scale == ScaleType::f32 ? 4 : 2));
-  if (f.params.zero) add(list, "zeros", detail::i8, scales);
-  return list;
 }
 
 PlaneList ggml_planes(const Format& f, Geometry g) {

@@ -7,7 +7,7 @@ namespace dyadic::inline v1 {
 
 // FormatDef::planes of the block formats.
 PlaneList flat_planes(const Format&, Geometry);   // codes, absmax; doubled: codes, absmax, nested_absmax, nested_offset
-PlaneList group_planes(const Format&, Geometry);  // codes, scales, with zero points: zeros
+PlaneList group_planes(const Format&, Geometry);  // codes, scales; with zero points: zeros; e4m3 scales: tensor_scale
 PlaneList ggml_planes(const Format&, Geometry);   // blocks; ValueError unless cols is a multiple of 32
 
 // The same as plain numbers (byte offsets in the buffer) for the kernels.
@@ -17,13 +17,15 @@ struct FlatLayout {
 };
 FlatLayout flat_layout(const Format&, Geometry);
 
-enum class ScaleType : int32_t { f32, f16, bf16 };
+enum class ScaleType : int32_t { f32, f16, bf16, e8m0, e4m3 };
 struct GroupLayout {
   int64_t rows, cols, group;     // group: elements per scale along a row; cols for row and tensor
   int64_t groups;                // per row
   int64_t pitch;                 // bytes of a row of codes
   int64_t scales_per_row;        // groups, 1, or 0 when one scale serves all
+  int64_t band;                  // rows that share their scales: of a tile, else 1
   int64_t codes, scales, zeros;  // zeros: -1 without zero points
+  int64_t tensor_scale;          // -1 without: an f32 that the other scales are multiples of
   ScaleType scale;
 };
 GroupLayout group_layout(const Format&, Geometry);

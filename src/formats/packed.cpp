@@ -1,43 +1,16 @@
 #include "formats/packed.h"
 
 #include <algorithm>
-#include <cstring>
+#include <type_traits>
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "formats/bitstream.h"
 
 namespace dyadic::inline v1 {
 namespace {
 
 constexpr int64_t kTile = 1024;  // whole bytes of codes of any width
-
-// Eight codes lie in as many bytes as a code has bits.
-template <int kBits> void unpack(const uint8_t* packed, int64_t begin, int64_t n, uint8_t* codes) {
-  constexpr uint64_t kMask = (1u << kBits) - 1;
-  const auto one = [&](int64_t i) {
-    const int64_t bit = i * kBits;
-    uint32_t word = packed[bit / 8];
-    if (bit % 8 + kBits > 8) word |= uint32_t(packed[bit / 8 + 1]) << 8;
-    return uint8_t((word >> (bit % 8)) & kMask);
-  };
-  int64_t i = 0;
-  for (; i < n && (begin + i) % 8; ++i) codes[i] = one(begin + i);
-  for (; i + 8 <= n; i += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, packed + (begin + i) / 8 * kBits, kBits);
-    for (int j = 0; j < 8; ++j) codes[i + j] = uint8_t((word >> (j * kBits)) & kMask);
-  }
-  for (; i < n; ++i) codes[i] = one(begin + i);
-}
-// From a byte boundary on; the bits behind the last code become zero.
-template <int kBits> void pack(const uint8_t* codes, int64_t n, uint8_t* packed) {
-  for (int64_t i = 0; i < n; i += 8) {
-    const int64_t m = std::min<int64_t>(8, n - i);
-    uint64_t word = 0;
-    for (int64_t j = 0; j < m; ++j) word |= uint64_t(codes[i + j]) << (j * kBits);
-    std::memcpy(packed + i / 8 * kBits, &word, size_t((m * kBits + 7) / 8));
-  }
-}
 
 template <class F> void with_bits(int bits, F f) {
   switch (bits) {

@@ -1,7 +1,7 @@
 // Tensors whose elements have no address of their own: packed scalars (fewer than 8 bits) and scaled formats. Their storage is
 // read and written by ranges of storage order (Note [Storage order]).
 //
-// Packed: element i takes bits [i * bits, (i + 1) * bits) of the buffer, counted from the lowest bit of the first byte.
+// A packed tensor is one bitstream (bitstream.h) in storage order.
 #pragma once
 #include "formats/format.h"
 

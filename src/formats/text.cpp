@@ -26,8 +26,8 @@ std::string option_names(uint32_t options) {
   static constexpr struct {
     uint32_t bit;
     const char* text;
-  } kNames[] = {{kBlock, "block=N"}, {kRow, "row"},   {kTensor, "tensor"},           {kGroup, "group=N"},
-                {kDouble, "double"}, {kZero, "zero"}, {kScale, "scale=f16|bf16|f32"}};
+  } kNames[] = {{kBlock, "block=N"}, {kRow, "row"},       {kTensor, "tensor"}, {kGroup, "group=N"},
+                {kTiled, "tile=MxN"}, {kDouble, "double"}, {kZero, "zero"},     {kScale, "scale=f16|bf16|f32"}};
   std::string all;
   for (const auto& n : kNames)
     if (options & n.bit) all += (all.empty() ? "" : ", ") + std::string(n.text);
@@ -60,8 +60,8 @@ struct Parser {
     if (!(def.options & bit)) refuse(fmt::format("{} has no option \"{}\"", def.name, option));
     if (seen & bit) refuse(fmt::format("option \"{}\" stands twice", option));
     seen |= bit;
-    constexpr uint32_t kCover = kRow | kTensor | kGroup;
-    if ((bit & kCover) && (seen & kCover) != bit) refuse("row, tensor and group exclude each other");
+    constexpr uint32_t kCover = kRow | kTensor | kGroup | kTiled;
+    if ((bit & kCover) && (seen & kCover) != bit) refuse("row, tensor, group and tile exclude each other");
   }
   int32_t number(std::string_view value, std::string_view option) const {
     int32_t n = 0;
@@ -85,6 +85,13 @@ struct Parser {
       return note(kBlock, o), void(params.block = number(value, o));
     } else if (key == "group") {
       return note(kGroup, o), cover(Granularity::group, number(value, o));
+    } else if (key == "tile") {
+      const size_t x = value.find('x');
+      note(kTiled, o);
+      if (x == value.npos) refuse(fmt::format("\"{}\" needs rows x columns, such as tile=128x128", o));
+      cover(Granularity::tile, number(value.substr(x + 1), o));
+      params.rows = number(value.substr(0, x), o);
+      return;
     } else if (key == "scale") {
       note(kScale, o);
       params.scale = find_scalar(value);
@@ -95,6 +102,7 @@ struct Parser {
   void cover(Granularity granularity, int32_t block) {
     params.granularity = granularity;
     params.block = block;
+    params.rows = 1;
   }
 };
 
@@ -109,6 +117,7 @@ std::string format_text(const FormatDef& def, const Params& p) {
   add((def.options & kRow) && p.granularity == Granularity::row, "row");
   add((def.options & kTensor) && p.granularity == Granularity::tensor, "tensor");
   add((def.options & kGroup) && p.granularity == Granularity::group, fmt::format("group={}", p.block));
+  add((def.options & kTiled) && p.granularity == Granularity::tile, fmt::format("tile={}x{}", p.rows, p.block));
   add(p.doubled, "double");
   add(p.zero, "zero");
   add((def.options & kScale) && p.scale != &detail::f32, fmt::format("scale={}", p.scale ? p.scale->def->name : "f32"));

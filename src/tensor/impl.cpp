@@ -181,8 +181,10 @@ void check_whole_blocks(const Tensor& base, const TensorImpl& v) {
     if (v.numel != g.numel()) refuse("one tensor", g.numel());
     return;
   }
-  bool flat = p.granularity == Granularity::flat;
-  int64_t block = p.granularity == Granularity::row ? g.cols : p.block, line = flat ? g.numel() : g.cols;
+  const bool tile = p.granularity == Granularity::tile;  // sliced at whole bands of tiles
+  const bool flat = p.granularity == Granularity::flat || tile;
+  const int64_t block = p.granularity == Granularity::row ? g.cols : tile ? p.rows * g.cols : p.block;
+  const int64_t line = flat ? g.numel() : g.cols;
   // The run of consecutive elements of storage order that the view's unit-stride dimensions make up.
   int64_t run = 1;
   bool grew = true;

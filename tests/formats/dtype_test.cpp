@@ -96,7 +96,7 @@ TEST(DType, BadTexts) {
       error_of("nf4(block=63)"),
       "dtype: \"block=63\" needs an even number from 2 to 16777216: text is \"nf4(block=63)\"; nf4 takes block=N, double");
   EXPECT_EQ(error_of("i4(row,group=32)"),
-            "dtype: row, tensor and group exclude each other: text is \"i4(row,group=32)\"; i4 takes row, "
+            "dtype: row, tensor, group and tile exclude each other: text is \"i4(row,group=32)\"; i4 takes row, "
             "tensor, group=N, zero, scale=f16|bf16|f32");
   EXPECT_EQ(error_of("i8(row,row)"),
             "dtype: option \"row\" stands twice: text is \"i8(row,row)\"; i8 takes row, tensor, group=N, zero, "

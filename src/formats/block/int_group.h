@@ -106,6 +106,8 @@ template <int kBits> struct IntGroup {
       case ScaleType::bf16:
         step.scale = bf16_value(reinterpret_cast<const uint16_t*>(scales)[at]);
         break;
+      default:
+        break;  // the text grammar gives integers no other
     }
     return step;
   }
@@ -120,6 +122,8 @@ template <int kBits> struct IntGroup {
         break;
       case ScaleType::bf16:
         reinterpret_cast<uint16_t*>(scales)[at] = bf16_nearest(step.scale);
+        break;
+      default:
         break;
     }
     if (l.zeros >= 0) reinterpret_cast<int8_t*>(base + l.zeros)[at] = int8_t(step.zero);
