@@ -7,7 +7,7 @@
 namespace dyadic::inline v1 {
 
 // Eight codes lie in as many bytes as a code has bits.
-template <int kBits> static void unpack(const uint8_t* packed, int64_t begin, int64_t n, uint8_t* codes) {
+template <int kBits> static void unpack_bits(const uint8_t* packed, int64_t begin, int64_t n, uint8_t* codes) {
   constexpr uint64_t kMask = (1u << kBits) - 1;
   const auto one = [&](int64_t i) {
     const int64_t bit = i * kBits;
@@ -25,7 +25,7 @@ template <int kBits> static void unpack(const uint8_t* packed, int64_t begin, in
   for (; i < n; ++i) codes[i] = one(begin + i);
 }
 // From a byte boundary on; the bits behind the last code become zero.
-template <int kBits> static void pack(const uint8_t* codes, int64_t n, uint8_t* packed) {
+template <int kBits> static void pack_bits(const uint8_t* codes, int64_t n, uint8_t* packed) {
   for (int64_t i = 0; i < n; i += 8) {
     const int64_t m = n - i < 8 ? n - i : 8;
     uint64_t word = 0;

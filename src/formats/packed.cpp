@@ -44,7 +44,7 @@ void decode_elements(const Format& f, const void* storage, Geometry g, int64_t b
   uint8_t codes[kTile];
   for (int64_t i = begin; i < end; i += kTile) {
     const int64_t n = std::min(kTile, end - i);
-    with_bits(f.def->bits, [&](auto bits) { unpack<bits()>(packed, i, n, codes); });
+    with_bits(f.def->bits, [&](auto bits) { unpack_bits<bits()>(packed, i, n, codes); });
     f.def->decode(codes, static_cast<char*>(out) + (i - begin) * compute_size(f.compute()), n);
   }
 }
@@ -58,7 +58,7 @@ void encode_packed(const Format& from, const void* in, const Format& to, void* s
       Round tile = round;
       tile.index += uint64_t(i);
       convert(from, static_cast<const char*>(in) + i * from.itemsize(), to, codes, n, tile);
-      with_bits(bits, [&](auto b) { pack<b()>(codes, n, static_cast<uint8_t*>(storage) + i / 8 * bits); });
+      with_bits(bits, [&](auto b) { pack_bits<b()>(codes, n, static_cast<uint8_t*>(storage) + i / 8 * bits); });
     }
   });
 }

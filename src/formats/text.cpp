@@ -26,7 +26,7 @@ std::string option_names(uint32_t options) {
   static constexpr struct {
     uint32_t bit;
     const char* text;
-  } kNames[] = {{kBlock, "block=N"}, {kRow, "row"},       {kTensor, "tensor"}, {kGroup, "group=N"},
+  } kNames[] = {{kBlock, "block=N"},  {kRow, "row"},       {kTensor, "tensor"}, {kGroup, "group=N"},
                 {kTiled, "tile=MxN"}, {kDouble, "double"}, {kZero, "zero"},     {kScale, "scale=f16|bf16|f32"}};
   std::string all;
   for (const auto& n : kNames)
@@ -68,7 +68,10 @@ struct Parser {
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), n);
     const bool whole = error == std::errc() && end == value.data() + value.size();
     if (!whole || n < 1 || n > kMaxBlock || n % def.block_step)
-      refuse(fmt::format("\"{}\" needs {} from {} to {}", option, def.block_step == 2 ? "an even number" : "a number",
+      refuse(fmt::format("\"{}\" needs {} from {} to {}", option,
+                         def.block_step == 1   ? "a number"
+                         : def.block_step == 2 ? "an even number"
+                                               : fmt::format("a multiple of {}", def.block_step),
                          def.block_step, kMaxBlock));
     return n;
   }

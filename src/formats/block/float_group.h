@@ -172,7 +172,7 @@ template <class E> struct FloatGroup {
       uint8_t bytes[kChunk];
       for (int64_t i = begin; i < end; i += kChunk) {
         const int64_t n = end - i < kChunk ? end - i : kChunk;
-        unpack<E::kBits>(codes, i, n, bytes);
+        unpack_bits<E::kBits>(codes, i, n, bytes);
         decode_codes(bytes, n, scale, out + (i - begin));
       }
     }
@@ -198,7 +198,7 @@ template <class E> struct FloatGroup {
         for (int64_t j = 0; j < m; ++j) out[j] = (float_bits(x[i + j]) & kAbsMask) == kInfBits ? E::code(x[i + j]) : E::kZero;
       else
         encode_codes(x + i, m, inverse, tiny ? kLift : 1.0f, out);
-      if constexpr (E::kBits != 8) pack<E::kBits>(bytes, m, codes + i * E::kBits / 8);
+      if constexpr (E::kBits != 8) pack_bits<E::kBits>(bytes, m, codes + i * E::kBits / 8);
     }
   }
   static void encode_codes(const float* x, int64_t n, float inverse, float lift, uint8_t* out) {

@@ -1,10 +1,11 @@
-// Integers of 8 or 4 bits with a scale per row, tensor or group of a row's elements. Symmetric: scale = absmax / 127 (or / 7),
-// codes -127 .. 127 (-7 .. 7); with `zero`: scale = (max - min) / 255 (or / 15) over a range that includes 0, and a zero point
-// that is itself a code, so that 0 stays exact. The scale is rounded to its type first; then each element takes the code
-// nearest to x * (1 / scale), ties to even. A scale that overflows its type counts as infinite: Note [Poisoned blocks]. Codes:
-// two's complement, row by row, each row on whole bytes; of two 4-bit codes the first is in the low nibble.
+// Integers of 8, 4, 3 or 2 bits with a scale per row, tensor or group of a row's elements. Symmetric: scale = absmax / 127 (/
+// 7, / 3, / 1), codes -127 .. 127 (-7 .. 7, ...); with `zero`: scale = (max - min) / 255 (/ 15, ...) over a range that includes
+// 0, and a zero point that is itself a code, so that 0 stays exact. The scale is rounded to its type first; then each element
+// takes the code nearest to x * (1 / scale), ties to even. A scale that overflows its type counts as infinite: Note [Poisoned
+// blocks]. Codes: two's complement, row by row, each row on whole bytes; of two 4-bit codes the first is in the low nibble.
 #pragma once
 #include "base/parallel.h"
+#include "formats/bitstream.h"
 #include "formats/block/nibbles.h"
 #include "formats/layout.h"
 
@@ -83,12 +84,27 @@ template <int kBits> struct IntGroup {
         hn::StoreU(hn::Mul(hn::ConvertTo(kF32, code), scale), kF32, out);
       }
       for (; i < end; ++i) *out++ = float(c[i] - step.zero) * step.scale;
-    } else {
+    } else if constexpr (kBits == 4) {
       alignas(64) float table[16];
       const VF zero = hn::Set(kF32, float(step.zero)), scale = hn::Set(kF32, step.scale);
       for (int64_t k = 0; k < 16; k += kLanes)
         hn::Store(hn::Mul(hn::Sub(hn::LoadU(kF32, kCodes + k), zero), scale), kF32, table + k);
       decode_nibbles<Order::low_first>(codes, begin, end, table, out);
+    } else {
+      const VF scale = hn::Set(kF32, step.scale);
+      const VI zero = hn::Set(kI32, step.zero);
+      constexpr hn::Rebind<uint8_t, I32> bytes{};
+      for (int64_t i = begin; i < end; i += kTile) {
+        const int64_t n = end - i < kTile ? end - i : kTile;
+        uint8_t tile[kTile];
+        unpack_bits<kBits>(codes, i, n, tile);
+        int64_t j = 0;
+        for (; j + kLanes <= n; j += kLanes, out += kLanes) {
+          const VI high = hn::ShiftLeft<32 - kBits>(hn::PromoteTo(kI32, hn::LoadU(bytes, tile + j)));
+          hn::StoreU(hn::Mul(hn::ConvertTo(kF32, hn::Sub(hn::ShiftRight<32 - kBits>(high), zero)), scale), kF32, out);
+        }
+        for (; j < n; ++j) *out++ = float((tile[j] > kHigh ? tile[j] - (1 << kBits) : tile[j]) - step.zero) * step.scale;
+      }
     }
   }
 
@@ -204,6 +220,19 @@ template <int kBits> struct IntGroup {
     auto code = [&](VF v) { return hn::Min(hn::Max(hn::Add(nearest(hn::Mul(v, inverse)), zero), low), high); };
     if constexpr (kBits == 4) {
       encode_nibbles<Order::low_first>(x, n, codes, [&](VF v) { return hn::And(code(v), hn::Set(kI32, 15)); });
+    } else if constexpr (kBits < 4) {
+      for (int64_t i = 0; i < n; i += kTile) {
+        const int64_t m = n - i < kTile ? n - i : kTile;
+        uint8_t tile[kTile];
+        alignas(64) float rest[kLanes] = {};
+        for (int64_t j = 0; j < m; j += kLanes) {
+          const bool full = j + kLanes <= m;
+          if (!full) __builtin_memcpy(rest, x + i + j, size_t(m - j) * 4);
+          store_bytes(hn::And(code(full ? hn::LoadU(kF32, x + i + j) : hn::Load(kF32, rest)), hn::Set(kI32, (1 << kBits) - 1)),
+                      tile + j);
+        }
+        pack_bits<kBits>(tile, m, codes + i * kBits / 8);
+      }
     } else {
       constexpr hn::Rebind<int8_t, I32> bytes{};
       int64_t i = 0;
@@ -234,6 +263,8 @@ template <int kBits> struct IntGroup {
         }
         if constexpr (kBits == 4) {
           pack_nibbles<Order::low_first>(tile, m, codes + i / 2, 0);
+        } else if constexpr (kBits < 4) {
+          pack_bits<kBits>(tile, m, codes + i * kBits / 8);
         } else {
           __builtin_memcpy(codes + i, tile, size_t(m));
         }
