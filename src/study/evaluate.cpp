@@ -93,16 +93,27 @@ StoredModel store_weights(const models::Gpt& source, DType format) {
   return s;
 }
 
-FormatResult evaluate_format(models::Gpt& f32_model, DType format, const Corpus& corpus, int64_t batch,
-                             const Evaluation& reference) {
+Reference evaluate_reference(models::Gpt& f32_model, const Corpus& corpus, int64_t batch) {
+  constexpr int64_t kMostBytes = 256 << 20;
+  Reference r{f32_model, {}, {}};
+  const bool keep = corpus.val_size() <= kMostBytes / 4 / f32_model.config.vocab;
+  r.evaluation = evaluate(f32_model, corpus, batch, {}, [&](const Tensor& logits, int64_t) {
+    if (keep) r.logits.push_back(logits);
+  });
+  return r;
+}
+
+FormatResult evaluate_format(const Reference& reference, DType format, const Corpus& corpus, int64_t batch) {
+  models::Gpt& f32_model = reference.model;
+  const std::vector<float>& f32_losses = reference.evaluation.losses;
   FormatResult r;
   r.name = format.name();
   r.status = Status::running;
   StoredModel stored = store_weights(f32_model, format);
   r.bits_per_weight = stored.bits_per_weight;
   r.bytes = stored.bytes;
-  std::vector<double> kl(reference.losses.size(), 0.0);
-  std::vector<uint8_t> same(reference.losses.size(), 0);
+  std::vector<double> kl(f32_losses.size(), 0.0);
+  std::vector<uint8_t> same(f32_losses.size(), 0);
   int64_t vocab = f32_model.config.vocab;
   std::vector<Batch> all = batches(corpus, f32_model.config.block, batch);
   size_t next = 0;
@@ -110,7 +121,8 @@ FormatResult evaluate_format(models::Gpt& f32_model, DType format, const Corpus&
   int64_t workspace_before = memory_stats().live[size_t(Category::workspace)], workspace_peak = 0;
   Evaluation e = evaluate(*stored.model, corpus, batch, {}, [&](const Tensor& q, int64_t first) {
     workspace_peak = std::max(workspace_peak, memory_stats().peak[size_t(Category::workspace)] - workspace_before);
-    Tensor p = run(f32_model, all[next++].x, {}).view({-1, vocab});
+    const size_t at = next++;
+    Tensor p = reference.logits.empty() ? run(f32_model, all[at].x, {}).view({-1, vocab}) : reference.logits[at];
     const float *pl = p.data<float>(), *ql = q.data<float>();
     parallel_for(p.size(0), 16, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -122,9 +134,9 @@ FormatResult evaluate_format(models::Gpt& f32_model, DType format, const Corpus&
     });
     reset_peak_memory_stats();
   });
-  if (e.losses.size() != reference.losses.size()) return r;  // interrupted
+  if (e.losses.size() != f32_losses.size()) return r;  // interrupted
   r.val_loss = e.mean();
-  r.vs_f32 = compare(reference.losses, e.losses, f32_model.config.block);
+  r.vs_f32 = compare(f32_losses, e.losses, f32_model.config.block);
   Mean divergence = mean_se(kl);
   r.kl = divergence.mean;
   r.kl_se = divergence.se;

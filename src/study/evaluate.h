@@ -27,8 +27,16 @@ struct StoredModel {
 };
 StoredModel store_weights(const models::Gpt& f32_model, DType format);
 
-// Beside f32: loss, divergence, agreement, speed. `reference` are f32's losses (from evaluate on the same model and corpus).
-FormatResult evaluate_format(models::Gpt& f32_model, DType format, const Corpus& corpus, int64_t batch,
-                             const Evaluation& reference);
+// What formats are compared with: the f32 model, its losses, and its logits for each batch where all of them take at most 256
+// MiB (else every format computes them again).
+struct Reference {
+  models::Gpt& model;
+  Evaluation evaluation;
+  std::vector<Tensor> logits;
+};
+Reference evaluate_reference(models::Gpt& f32_model, const Corpus& corpus, int64_t batch);
+
+// Beside f32: loss, divergence, agreement, speed.
+FormatResult evaluate_format(const Reference& reference, DType format, const Corpus& corpus, int64_t batch);
 
 }  // namespace dyadic::inline v1::study

@@ -351,14 +351,14 @@ class Study {
     if (!pending) return true;
     models::Gpt model(setup_.model, {f32, cpu});
     model.load_state_dict(io::load_safetensors(path("model.safetensors")).tensors);
-    Evaluation reference;
-    reference.losses = f32_losses_[0];
     int64_t done = 0;
     progress_.plan(0);
     progress_.begin("formats", int64_t(s().formats.size()));
+    const Reference reference = evaluate_reference(model, corpus_, setup_.batch);
+    if (interrupted()) return false;
     for (FormatResult& f : s().formats) {
       if (f.status != Status::done) {
-        f = evaluate_format(model, DType::parse(f.name), corpus_, setup_.batch, reference);
+        f = evaluate_format(reference, DType::parse(f.name), corpus_, setup_.batch);
         if (f.status != Status::done) return false;
         if (f.name == "f32") f.vs_f32 = no_difference();
       }
