@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "dyadic/gpt.h"
+#include "formats/format.h"
 #include "study/recipe.h"
 #include "study/report_json.h"
 #include "study/report_text.h"
@@ -91,7 +92,7 @@ Run setup(Options& o) {
   o.value("--recipe", q.recipes, "R", "train under this recipe (repeatable; default: all; f32 always runs)",
           [](const std::string& t) { study::recipe(t); });
   o.value("--format", q.formats, "F", "store the weights in this format (repeatable; default: all)",
-          [](const std::string& t) { DType::parse(t); });
+          [](const std::string& t) { check_encodes(*DType::parse(t).format()); });
   o.value("--steps", g->steps, "N", "training steps per recipe (default: 1000)", at_least(1));
   o.value("--time", g->time, "T", "fill about this much time instead: 90s, 2m, 1h");
   o.value("--seeds", q.seeds, "K", "train each recipe this often, from different weights (default: 1)", between(1, 100));

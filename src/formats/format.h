@@ -78,9 +78,11 @@ struct FormatDef {
   int exponent_bits = 0, mantissa_bits = 0, bias = 0;
   double max = 0, min_normal = 0, min_subnormal = 0, eps = 0;
   bool has_inf = false, has_nan = false;
-  Params defaults{};       // scaled formats
-  uint32_t options = 0;    // the Options its text accepts
-  int32_t block_step = 1;  // N of block= and group= is a multiple of it: codes that share a byte share a scale
+  Params defaults{};         // scaled formats
+  uint32_t options = 0;      // the Options its text accepts
+  int32_t block_step = 1;    // N of block= and group= is a multiple of it: codes that share a byte share a scale
+  int32_t block_bytes = 0;   // of ggml's formats, whose rows are whole blocks of defaults.block elements
+  const char* instead = "";  // a format that can be encoded, where encode_all is null: codes come from files
 
   // Scalar formats: n elements between storage (packed ones: a byte each) and the compute type. Any alignment of
   // `stored` that the element's size asks for; no overrun. NaN, infinities, subnormals, signed zeros exact.
@@ -105,12 +107,19 @@ struct Format {
   bool is_scaled() const { return def->kind == Kind::scaled; }
   // Elements have no address of their own: scaled formats, and scalars of fewer than 8 bits, which are packed (packed.h).
   bool is_blocked() const { return is_scaled() || def->bits < 8; }
-  int64_t itemsize() const { return (def->bits + 7) / 8; }  // scalars only
+  bool can_encode() const { return !is_scaled() || def->encode_all; }
+  int64_t row_step() const { return def->block_bytes ? params.block : 1; }  // the last dimension is a multiple of it
+  int64_t itemsize() const { return (def->bits + 7) / 8; }                  // scalars only
   Compute compute() const { return def->compute; }
 };
 
 // Interns a scaled format's record; thread-safe, never freed.
 const Format* intern(const FormatDef& def, const Params& params);
+
+// Encodes a scaled tensor's elements into its storage. ValueError for a format that is only decoded, which check_encodes()
+// gives before anything is allocated.
+void encode_scaled(const Format&, const float* in, void* storage, Geometry, const Round& round = {});
+void check_encodes(const Format&);
 
 // n elements, storage to storage, straight from source to target: one rounding. Scalar formats only, packed ones a byte each.
 // Between floats: nearest even (or as `round` says), overflow to infinity; float to integer truncates; integers wrap; to bool:

@@ -90,12 +90,28 @@ GroupLayout group_layout(const Format& f, Geometry g) {
 }
 
 PlaneList ggml_planes(const Format& f, Geometry g) {
-  DY_CHECK_AS(ValueError, g.cols % kGgmlBlock == 0,
-              "{}: rows are whole blocks of 32: the last dimension is {}; pad it or pick i{}(group=32)", f.def->name, g.cols,
-              f.def->bits);
+  const int64_t block = f.row_step();
+  if (g.cols % block) {
+    const int64_t up = divide_up(g.cols, block) * block;
+    const bool small = block != kGgmlBlock && g.cols % kGgmlBlock == 0;  // fits ggml's blocks of 32
+    fail<ValueError>("{}: rows are whole blocks of {}: the last dimension is {}; pad it to {} or pick {}", f.def->name, block,
+                     g.cols, up,
+                     small             ? (f.def->bits > 4 ? "q8_0" : "q4_0")
+                     : f.def->bits > 4 ? "i8(group=32)"
+                                       : "i4(group=32)");
+  }
   PlaneList list;
-  add(list, "blocks", detail::u8, g.numel() / kGgmlBlock * (2 + kGgmlBlock * f.def->bits / 8));
+  add(list, "blocks", detail::u8, g.numel() / block * f.def->block_bytes);
   return list;
+}
+
+void check_encodes(const Format& f) {
+  DY_CHECK_AS(ValueError, f.can_encode(), "{} cannot be encoded here: its codes come from files; use {}", f.def->name,
+              f.def->instead);
+}
+void encode_scaled(const Format& f, const float* in, void* storage, Geometry g, const Round& round) {
+  check_encodes(f);
+  f.def->encode_all(f, in, storage, g, round);
 }
 
 }  // namespace dyadic::inline v1

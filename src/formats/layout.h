@@ -8,7 +8,7 @@ namespace dyadic::inline v1 {
 // FormatDef::planes of the block formats.
 PlaneList flat_planes(const Format&, Geometry);   // codes, absmax; doubled: codes, absmax, nested_absmax, nested_offset
 PlaneList group_planes(const Format&, Geometry);  // codes, scales; with zero points: zeros; e4m3 scales: tensor_scale
-PlaneList ggml_planes(const Format&, Geometry);   // blocks; ValueError unless cols is a multiple of 32
+PlaneList ggml_planes(const Format&, Geometry);   // blocks; ValueError unless cols is a multiple of Format::row_step()
 
 // The same as plain numbers (byte offsets in the buffer) for the kernels.
 struct FlatLayout {
@@ -31,6 +31,6 @@ struct GroupLayout {
 GroupLayout group_layout(const Format&, Geometry);
 
 inline constexpr int64_t kNestedBlock = 256;  // scales that share a second scale: bitsandbytes' double quantization
-inline constexpr int64_t kGgmlBlock = 32;
+inline constexpr int64_t kGgmlBlock = 32;     // elements of ggml's simple blocks
 
 }  // namespace dyadic::inline v1

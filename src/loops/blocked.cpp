@@ -41,7 +41,7 @@ void encode_whole(const TensorImpl& d, const Tensor& values, IntList sizes, cons
   }
   const char* in = dense.impl()->data();
   if (to.is_scaled())
-    to.def->encode_all(to, reinterpret_cast<const float*>(in), d.storage->data, d.storage->geometry, round);
+    encode_scaled(to, reinterpret_cast<const float*>(in), d.storage->data, d.storage->geometry, round);
   else
     encode_packed(*from.format(), in, to, d.storage->data, d.storage->geometry.numel(), round);
 }

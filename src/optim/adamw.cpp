@@ -52,7 +52,7 @@ AdamW::State& AdamW::state_of(const std::string& name, const Tensor& p, const Ad
       std::vector<float> zeros(size_t(p.numel()), 0.f);
       for (const Tensor& t : {s.m, s.v}) {
         const Format& f = *t.dtype().format();
-        f.def->encode_all(f, zeros.data(), t.impl()->storage->data, t.impl()->storage->geometry, Round{});
+        encode_scaled(f, zeros.data(), t.impl()->storage->data, t.impl()->storage->geometry);
       }
     } else {
       s.m.zero_();

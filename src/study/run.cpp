@@ -61,12 +61,21 @@ bool holds_negatives(DType d) {
   return f.def->decode1(f, f.def->encode1(f, -1)) < 0;
 }
 
-// Weight formats: the floats of at most 32 bits and every scaled one but the optimizer states' codebooks.
-std::vector<std::string> chosen_formats(const StudyRequest& q) {
+// Whether the model's weights are whole blocks of d.
+bool rows_fit(const models::Gpt& model, DType d) {
+  for (auto& [name, t] : model.named_parameters())
+    if (t.dim() >= 2 && t.size(-1) % d.format()->row_step()) return false;
+  return true;
+}
+
+// Weight formats: the floats of at most 32 bits and every scaled one that this model's weights can be encoded in, but the
+// optimizer states' codebooks. What was asked for by name is refused if they cannot.
+std::vector<std::string> chosen_formats(const StudyRequest& q, const models::Gpt& model) {
   std::vector<std::string> names{"f32"};
   if (q.formats.empty())
     for (DType d : registered_dtypes())
-      if ((d.is_floating_point() && d.bits() < 32 && holds_negatives(d)) || (d.is_scaled() && d != dynamic8 && d != udynamic8))
+      if ((d.is_floating_point() && d.bits() < 32 && holds_negatives(d)) ||
+          (d.is_scaled() && d != dynamic8 && d != udynamic8 && d.format()->can_encode() && rows_fit(model, d)))
         names.push_back(d.name());
   for (const std::string& text : q.formats) {
     DType d = DType::parse(text);
@@ -74,6 +83,9 @@ std::vector<std::string> chosen_formats(const StudyRequest& q) {
                 "unknown weight format \"{}\": weights are stored in floats of at most 32 bits or scaled formats; dyadic "
                 "formats lists them",
                 text);
+    check_encodes(*d.format());
+    for (auto& [name, t] : model.named_parameters())
+      if (t.dim() >= 2 && d.is_scaled()) d.format()->def->planes(*d.format(), {t.numel() / t.size(-1), t.size(-1)});
     names.push_back(d.name());
   }
   std::vector<std::string> once;
@@ -136,7 +148,7 @@ class Study {
 
   void prepare() {
     const models::Preset& preset = models::preset(q_.preset);
-    auto recipe_names = chosen_recipes(q_), format_names = chosen_formats(q_);
+    auto recipe_names = chosen_recipes(q_);
     DY_CHECK_AS(ValueError, q_.seeds >= 1 && q_.seeds <= 100, "study: --seeds is {}; from 1 to 100", q_.seeds);
     DY_CHECK_AS(ValueError, q_.tolerance >= 0 && std::isfinite(q_.tolerance),
                 "study: --tolerance is {}; a share such as 1% or 0.01", q_.tolerance);
@@ -149,12 +161,13 @@ class Study {
     setup_.lr = preset.lr;
     setup_.seed = q_.seed;
     corpus_.require(setup_.model.block, setup_.batch);
+    models::Gpt shape(setup_.model, {f32, meta});
+    auto format_names = chosen_formats(q_, shape);
     o_.folder = choose_folder(q_);
     make_folder();
     s().version = DYADIC_VERSION;
     s().command = q_.command;
     s().corpus = corpus_.info();
-    models::Gpt shape(setup_.model, {f32, meta});
     s().model = {preset.name,        setup_.model.layers,    setup_.model.heads,
                  setup_.model.width, setup_.model.block,     setup_.batch,
                  setup_.model.vocab, shape.num_parameters(), kUnknown};

@@ -1,8 +1,10 @@
 // dyadic study: the whole of it on the smallest model, its files, its resuming, its refusals.
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/sha256.h"
+#include "formats/format.h"
 #include "tests/cli/program.h"
 
 namespace dyadic::testing {
@@ -52,7 +54,14 @@ TEST(Study, EverythingByDefault) {
     }
   }
   EXPECT_EQ(recipes, (std::vector<std::string>{"f32", "bf16", "f16", "pure-bf16", "pure-bf16-sr", "bf16-adam8"}));
-  EXPECT_EQ(j["formats"].size(), 9u);
+  std::set<std::string> formats;
+  for (const auto& row : j["formats"]) formats.insert(row["name"].get<std::string>());
+  for (const char* name : {"f32", "bf16", "nf4(block=64,double)", "q8_0", "q4_1", "iq4_nl", "mxfp4"})
+    EXPECT_TRUE(formats.contains(name)) << name;
+  for (DType d : registered_dtypes()) {  // the model's rows are 32 and 128 long
+    const bool stores = d.format()->can_encode() && d.format()->row_step() <= 32;
+    EXPECT_TRUE(stores || !formats.contains(d.name())) << d.name();
+  }
   for (const auto& row : j["formats"]) {
     const std::string name = row["name"];
     EXPECT_GT(row["tokens_per_s"].get<double>(), 0) << name;
@@ -128,6 +137,8 @@ TEST(Study, RefusesBeforeTrainingAndOverwritesNothing) {
   EXPECT_NE(said(f / "file/a", {"--data", text_file()}, 1).find("cannot be written"), std::string::npos);
   EXPECT_NE(said(f / "a", {"--recipe", "bf17"}, 2).find("pure-bf16-sr"), std::string::npos);
   EXPECT_NE(said(f / "a", {"--format", "nf5"}, 2).find("nf4"), std::string::npos);
+  EXPECT_NE(said(f / "a", {"--format", "q4_K"}, 1).find("rows are whole blocks of 256"), std::string::npos);
+  EXPECT_NE(said(f / "a", {"--format", "iq2_xs"}, 2).find("use q2_K"), std::string::npos);
   EXPECT_NE(said(f / "a", {"--preset", "huge"}, 2).find("gpt2s"), std::string::npos);
   EXPECT_FALSE(fs::exists(f / "a"));
   EXPECT_EQ(read_file(f / "file"), "x");

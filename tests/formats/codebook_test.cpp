@@ -1,9 +1,7 @@
-// The dynamic 8-bit codebooks and bitsandbytes' bounds, packing of nf4, the double quantization written out, and ggml's bytes.
+// The dynamic 8-bit codebooks and bitsandbytes' bounds, packing of nf4, the double quantization written out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "tests/formats/helpers.h"
 
@@ -138,26 +136,6 @@ TEST(Codebook, DoubleQuantizationIsDynamic8OfTheAbsmaxes) {
     const int code = i % 2 ? twice.plane(0)[i / 2] & 15 : twice.plane(0)[i / 2] >> 4;
     ASSERT_EQ(y[size_t(i)], float(nf4.format()->def->decode1(*nf4.format(), uint64_t(code))) * (scale[size_t(i / 64)] + mean))
         << i;
-  }
-}
-
-// data/make_ggml_blocks.py says what the file holds.
-TEST(Codebook, GgmlBytes) {
-  std::ifstream file(DYADIC_TEST_DATA "/formats/data/ggml_blocks.bin", std::ios::binary);
-  const std::vector<char> all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  constexpr int64_t kBlocks = 96;
-  ASSERT_EQ(all.size(), size_t(kBlocks * (128 + 34 + 18)));
-  std::vector<float> x(kBlocks * 32);
-  std::memcpy(x.data(), all.data(), x.size() * 4);
-  const char* want = all.data() + x.size() * 4;
-  for (auto [dtype, size] : {std::pair<DType, int64_t>{q8_0, 34}, {q4_0, 18}}) {
-    for (const Format& f : on_every_isa(*dtype.format())) {
-      const Stored s = encode(f, x, {kBlocks / 2, 64});
-      ASSERT_EQ(s.planes.bytes, kBlocks * size);
-      for (int64_t b = 0; b < kBlocks; ++b)
-        EXPECT_EQ(std::memcmp(s.plane(0) + b * size, want + b * size, size_t(size)), 0) << f.text << " block " << b;
-    }
-    want += kBlocks * size;
   }
 }
 

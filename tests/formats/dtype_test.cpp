@@ -192,7 +192,7 @@ TEST(DType, Planes) {
     planes_of("q4_0", {3, 100});
     FAIL();
   } catch (const ValueError& e) {
-    EXPECT_STREQ(e.what(), "q4_0: rows are whole blocks of 32: the last dimension is 100; pad it or pick i4(group=32)");
+    EXPECT_STREQ(e.what(), "q4_0: rows are whole blocks of 32: the last dimension is 100; pad it to 128 or pick i4(group=32)");
   }
 }
 

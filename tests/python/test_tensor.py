@@ -204,13 +204,17 @@ def test_conversions():
 
 
 def test_scaled_formats_are_dtypes():
-    w = dy.rand(64, 128)
+    w = dy.rand(64, 256)
     for d in dy.registered_dtypes():
         if not d.is_scaled:
             continue
+        if d.name.startswith(("iq1", "iq2", "iq3")):
+            with pytest.raises(ValueError, match="cannot be encoded here: its codes come from files; use"):
+                w.to(d)
+            continue
         q = w.to(d)
         assert q.dtype is d and q.nbytes < w.nbytes / 2 and q.shape == w.shape
-        assert (q.float() - w).abs().amax().item() < 0.2
+        assert (q.float() - w).abs().amax().item() < (0.26 if d.bits > 3 else 0.51)
         assert (q.T.float() == q.float().T).all()
         with pytest.raises(RuntimeError, match="QAT"):
             q.requires_grad_()

@@ -69,14 +69,15 @@ inline VI count_if(VI v, hn::Mask<F32> m) {
 #endif
 }
 
-// To integers towards zero, and to the nearest (even): of values that fit, so without Highway's repair of those that don't.
+// To integers towards zero, and to the nearest (even): of values that fit, so without Highway's repair of those that don't,
+// which become -2^31.
 inline VI truncate(VF x) {
 #if DY_ISA_avx512
   return VI{_mm512_cvttps_epi32(x.raw)};
 #elif DY_ISA_avx2
   return VI{_mm256_cvttps_epi32(x.raw)};
 #else
-  return hn::ConvertTo(kI32, x);
+  return VI{_mm_cvttps_epi32(x.raw)};
 #endif
 }
 inline VI nearest(VF x) {

@@ -5,6 +5,7 @@ namespace {
 
 void infer(Call& c) {
   infer_like_first(c);
+  if (c.tensor(0).dtype() != c.dtype(1)) check_encodes(*c.dtype(1).format());
   c.spec[0].dtype = c.dtype(1);
 }
 void forward(Call& c) { assign(c.out[0], c.tensor(0)); }
