@@ -16,7 +16,8 @@ namespace dyadic::inline v1::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr const Command* kParts[] = {&bench_gpt_command, &bench_ops_command, &bench_overhead_command, &bench_optim_command};
+constexpr const Command* kParts[] = {&bench_gpt_command, &bench_ops_command, &bench_overhead_command, &bench_optim_command,
+                                     &bench_convert_command};
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -30,6 +31,8 @@ double share(const Row& r, const account::Peaks& p) {
       return r.per_second / p.flops_bf16;
     case Peak::bytes:
       return r.per_second / p.bytes_per_s;
+    case Peak::given:
+      return r.per_second / r.given;
     default:
       return NAN;
   }

@@ -15,7 +15,7 @@ struct Interrupted {};  // thrown by time_runs after Ctrl-C
 // Runs f `warm` times unmeasured, then `runs` times.
 Time time_runs(int warm, int runs, FunctionRef<void()> f);
 
-enum class Peak { none, flops_f32, flops_f64, flops_bf16, bytes };
+enum class Peak { none, flops_f32, flops_f64, flops_bf16, bytes, given };
 
 struct Row {
   std::string name, dtype;
@@ -24,6 +24,7 @@ struct Row {
   std::string unit;        // "GFLOP/s", "GB/s", "ns"
   Peak peak = Peak::none;  // what `per_second` is a share of
   double per_second = 0;   // FLOPs or bytes at the best time
+  double given = 0;        // Peak::given: what it is a share of, measured beside it
 };
 Row flops_row(std::string name, std::string dtype, Time t, double flops, Peak peak);
 Row bytes_row(std::string name, std::string dtype, Time t, double bytes);
@@ -33,6 +34,6 @@ Row ns_row(std::string name, std::string dtype, Time t, double items, double byt
 // Measures the machine's peaks and the rows, prints both; an exit code.
 int bench(const Common& common, const std::function<std::vector<Row>()>& rows);
 
-extern const Command bench_gpt_command, bench_ops_command, bench_overhead_command, bench_optim_command;
+extern const Command bench_gpt_command, bench_ops_command, bench_overhead_command, bench_optim_command, bench_convert_command;
 
 }  // namespace dyadic::inline v1::cli
