@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "dyadic/autograd.h"
 #include "dyadic/io.h"
@@ -94,6 +95,32 @@ TEST(ScaledBlocks, WholeBlocksSliceAlongTheBlockAxis) {
   Tensor w = randn({4, 128}).to(DType::parse("i4(group=32)"));
   EXPECT_EQ(largest_difference(slice(w, 1, 32, 96).to(f32), slice(w.to(f32), 1, 32, 96)), 0);
   EXPECT_THROW(slice(w, 1, 16, 96), ValueError);
+}
+
+TEST(GgufBlocks, AreOrdinaryDtypes) {
+  manual_seed(2);
+  Tensor dense = randn({6, 512}), x = randn({3, 512});
+  for (DType d : {q4_K, q6_K, q3_K, iq4_xs, tq2_0}) {
+    Tensor w = dense.to(d), plain = w.to(f32);
+    EXPECT_EQ(largest_difference(matmul(x, w.t()), matmul(x, plain.t())), 0) << d.name();
+    EXPECT_EQ(largest_difference(slice(w, 1, 256, 512).to(f32), slice(plain, 1, 256, 512)), 0) << d.name();
+    EXPECT_EQ(largest_difference(slice(w, 0, 2, 5).to(f32), slice(plain, 0, 2, 5)), 0) << d.name();
+    EXPECT_THROW(slice(w, 1, 32, 512), ValueError) << d.name();
+  }
+  EXPECT_EQ(error_of([&] { randn({6, 100}).to(q4_K); }),
+            "q4_K: rows are whole blocks of 256: the last dimension is 100; pad it to 256 or pick i4(group=32)");
+}
+
+TEST(GgufBlocks, DecodedOnly) {
+  const std::string text = "iq2_xs cannot be encoded here: its codes come from files; use q2_K";
+  for (Device device : {cpu, meta}) EXPECT_EQ(error_of([&] { empty({2, 256}, f32, device).to(iq2_xs); }), text);
+  EXPECT_EQ(error_of([&] { full({2, 256}, 0.5, iq2_xs); }), text);
+  Tensor w = empty({2, 256}, iq2_xs);
+  std::memset(w.data_ptr(), 0x35, size_t(w.nbytes()));
+  EXPECT_EQ(w.nbytes(), 2 * 74);
+  EXPECT_EQ(largest_difference(w.clone(), w), 0);  // the same format: codes are copied
+  EXPECT_GT(amax(abs(w.to(f32))).item(), 0);
+  EXPECT_EQ(matmul(randn({3, 256}), w.t()).dtype(), f32);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace dyadic::DY_ISA {
 
-// 8 (entry + 1/8), or - 1/8, as bytes: no carry between them when each is made odd and positive first.
+// 8 (entry + 1/8), or - 1/8, as bytes. With 128 added to each none is negative, so nothing is carried into the next.
 inline void iq1_codes(int index, bool down, int8_t* out) {
   constexpr uint64_t kOnes = 0x0101010101010101u;
   const uint64_t from_one = kIq1.entry[index] ^ 0x8080808080808080u;         // entry + 128, so -1, 0, 1 are 127, 128, 129

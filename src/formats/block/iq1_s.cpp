@@ -25,6 +25,6 @@ struct Iq1 {
 }  // namespace
 
 extern constexpr FormatDef iq1_s_format =
-    ggml_decoded<Iq1>("iq1_s", "1.56-bit super-blocks of 256 over a codebook, decoded only (ggml)", 1, "tq1_0");
+    ggml_decoded<Iq1>("iq1_s", "1.56-bit super-blocks of 256 over a codebook, decoded only (ggml)", 1, "q2_K");
 
 }  // namespace dyadic::DY_ISA

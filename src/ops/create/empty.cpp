@@ -15,6 +15,7 @@ extern constexpr OpDef empty_op = {
     .skip = "values: whatever was in memory",
     .infer = infer,
     .forward = forward,
+    .accepts_blocked = true,
 };
 
 }  // namespace dyadic::inline v1::ops
