@@ -7,8 +7,8 @@
 
 namespace dyadic::inline v1 {
 
-// Limits of a plain float dtype. resolution is 10^-n, n the decimal digits that survive a round trip (rounded to the dtype where it
-// has at most 8 bits); formats without negative numbers have min = smallest_normal. TypeError for other dtypes.
+// Limits of a plain float dtype. resolution is 10^-n, n the decimal digits that survive a round trip (rounded to the dtype
+// where it has at most 8 bits); formats without negative numbers have min = smallest_normal. TypeError for other dtypes.
 struct FInfo {
   DType dtype;
   int bits = 0;

@@ -99,8 +99,8 @@ struct BufferFormat {
   DType dtype;
   const char* code;  // as in Python's struct module
 };
-constexpr BufferFormat kFormats[] = {{f64, "d"}, {f32, "f"}, {f16, "e"}, {i64, "q"},    {i32, "i"},
-                                     {i16, "h"}, {i8, "b"},  {u8, "B"},  {boolean, "?"}};
+constexpr BufferFormat kFormats[] = {{f64, "d"}, {f32, "f"}, {f16, "e"}, {i64, "q"}, {i32, "i"},    {i16, "h"},
+                                     {i8, "b"},  {u8, "B"},  {u16, "H"}, {u32, "I"}, {boolean, "?"}};
 
 }  // namespace
 

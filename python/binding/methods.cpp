@@ -6,6 +6,7 @@
 
 #include "dyadic/autograd.h"
 #include "dyadic/ops.h"
+#include "dyadic/planes.h"
 #include "object.h"
 
 namespace dyadic::inline v1::python {
@@ -60,6 +61,25 @@ Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::obj
   }
   Tensor out = where ? t.to(*where) : t;
   return d ? convert(out, *d) : out;
+}
+
+Tensor view(const Tensor& t, nb::args args) {
+  if (args.size() == 1)
+    if (const auto dtype = is_dtype(args[0].ptr()) || PyUnicode_Check(args[0].ptr()) ? read_dtype(args[0].ptr()) : std::nullopt)
+      return view_as(t, *dtype);
+  std::vector<int64_t> sizes;
+  const bool list = args.size() == 1 && PySequence_Check(args[0].ptr());
+  for (nb::handle h : list ? nb::handle(args[0]) : nb::handle(args)) {
+    int64_t n = 0;
+    DY_CHECK_AS(TypeError, nb::try_cast(h, n), "view: a size is not an int: it is {}", Py_TYPE(h.ptr())->tp_name);
+    sizes.push_back(n);
+  }
+  return t.view(sizes);
+}
+nb::dict planes_dict(const Tensor& t) {
+  nb::dict d;
+  for (auto& [name, plane] : planes(t)) d[name.c_str()] = nb::steal(wrap(plane));
+  return d;
 }
 
 nb::object to_numpy(nb::handle self) {
@@ -148,6 +168,10 @@ void add_conversions() {
                                                  {"long", i64},   {"int", i32},   {"short", i16}, {"bool", boolean}};
   for (auto& [name, d] : casts)
     method(name, [d = d](const Tensor& t) { return convert(t, d); }, "The values in another dtype; itself if it has it.");
+  method("view", view,
+         "The same memory under another shape (sizes, one may be -1), or as another dtype: x.view(dyadic.uint8).");
+  method("planes", planes_dict,
+         "What the storage is made of, by name: codes, scales and the rest, as 1-d tensors over the same memory.");
   method("type_as", [](const Tensor& t, const Tensor& o) { return convert(t, o.dtype()); }, nb::arg("other"));
   method("cpu", [](const Tensor& t) { return t.to(cpu); });
   method("numpy", to_numpy, "A numpy array over the same memory.");

@@ -28,6 +28,7 @@ NB_MODULE(_dyadic, m) {
   m.attr("__version__") = DYADIC_VERSION;
   add_errors(m);
   add_dtype_type(m);
+  add_limits(m);
   add_tensor_type(m);
   add_methods(m);
   add_dlpack(m);

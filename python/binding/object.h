@@ -86,6 +86,7 @@ PyObject* to_list(const Tensor& t);
 // Each file's part of the module.
 void add_tensor_type(nb::module_& m);
 void add_dtype_type(nb::module_& m);
+void add_limits(nb::module_& m);
 void add_operators(PyType_Slot* slots, int& n);
 void add_ops(nb::module_& m);
 void add_methods(nb::module_& m);

@@ -69,7 +69,8 @@ std::vector<std::string> subcommand_names(const CLI::App& app) {
 }
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::Option* o : app.get_options()) names.push_back(o->get_name());
+  for (const CLI::Option* o : app.get_options())
+    if (!o->get_lnames().empty() || !o->get_snames().empty()) names.push_back(o->get_name());
   return names;
 }
 

@@ -61,7 +61,8 @@ std::vector<Row> convert_rows(const ConvertOptions& o) {
 
 Run setup(Options& options) {
   auto o = std::make_shared<ConvertOptions>();
-  options.value("--format", o->formats, "F ...", "only these formats (default: all)");
+  options.value("--format", o->formats, "F ...", "only these formats (default: all)",
+                [](const std::string& text) { DType::parse(text); });
   options.value("--runs", o->runs, "N", "times each is run (default: 7)", at_least(1));
   return [o](const Common& common) { return bench(common, [&] { return convert_rows(*o); }); };
 }

@@ -126,7 +126,9 @@ int show(const FormatsOptions& o, const Common& common) {
 
 Run setup(Options& options) {
   auto o = std::make_shared<FormatsOptions>();
-  options.value("format", o->format, "FORMAT", "only this one, such as bf16 or nf4(block=128)")
+  options
+      .value("format", o->format, "FORMAT", "only this one, such as bf16 or nf4(block=128)",
+             [](const std::string& text) { DType::parse(text); })
       .value("--value", o->value, "X", "what becomes of this number: its bits, the stored value, the error")
       .value("--bits", o->bits, "CODE", "the number behind a code: 0x3dcd, 0b101 or 42 (needs FORMAT)")
       .value("--error", o->error, "KIND", "errors of storing numbers that are normal, uniform or lognormal",

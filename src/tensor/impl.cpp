@@ -135,7 +135,14 @@ Tensor over_memory(void* data, IntList sizes, DType dtype, int64_t charged, Cate
   s->category = category;
   s->module = t_module;
   s->device = cpu;
-  s->bytes = checked_numel("from_buffer", sizes) * dtype.itemsize();
+  const int64_t n = checked_numel("from_buffer", sizes);
+  if (dtype.is_blocked()) {
+    s->geometry.cols = sizes.empty() ? 1 : sizes[sizes.size() - 1];
+    s->geometry.rows = s->geometry.cols ? n / s->geometry.cols : 0;
+    s->bytes = planes_of(*dtype.format(), s->geometry).bytes;
+  } else {
+    s->bytes = n * dtype.itemsize();
+  }
   s->charged = charged;
   s->data = data;
   s->free_foreign = free;
@@ -159,8 +166,11 @@ Tensor over_memory(void* data, IntList sizes, DType dtype, int64_t charged, Cate
 Tensor make_foreign(void* data, IntList sizes, DType dtype, void (*free)(void*), void* context, Category category) {
   return over_memory(data, sizes, dtype, checked_numel("from_buffer", sizes) * dtype.itemsize(), category, free, context);
 }
+Tensor make_foreign_view(void* data, IntList sizes, DType dtype, void (*free)(void*), void* context) {
+  return over_memory(data, sizes, dtype, 0, Category::temporary, free, context);
+}
 Tensor make_over(void* data, IntList sizes, DType dtype) {
-  return over_memory(data, sizes, dtype, 0, Category::temporary, [](void*) {}, nullptr);
+  return make_foreign_view(data, sizes, dtype, [](void*) {}, nullptr);
 }
 
 namespace {

@@ -72,7 +72,9 @@ Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t off
 Tensor make_foreign(void* data, IntList sizes, DType dtype, void (*release)(void*), void* context,
                     Category category = Category::data);
 
-// A tensor over memory that the ledger counts already: a kernel's workspace. It must not outlive it.
+// A tensor over memory that the ledger counts already, `release(context)` when the last view dies; make_over: a kernel's
+// workspace, which it must not outlive. Blocked dtypes with one plane only.
+Tensor make_foreign_view(void* data, IntList sizes, DType dtype, void (*release)(void*), void* context);
 Tensor make_over(void* data, IntList sizes, DType dtype);
 
 int64_t checked_numel(const char* who, IntList sizes);  // ValueError on negative sizes and overflow

@@ -55,10 +55,18 @@ TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
   auto said = [](std::vector<std::string> words) { return complaint(run(std::move(words)), 2); };
   EXPECT_EQ(said({"formt"}),
             "unknown subcommand \"formt\"; did you mean formats? the known ones are study, train, generate, formats, bench");
-  EXPECT_EQ(said({"bench", "x"}), "bench: unknown subcommand \"x\"; the known ones are gpt, ops, overhead, optim");
-  EXPECT_EQ(said({"formats", "--jsn"}),
-            "formats: unknown option \"--jsn\"; did you mean --json? the known ones are --help, --threads, --json");
-  EXPECT_EQ(said({"formats", "x"}), "formats: \"x\" is not expected here; dyadic formats --help shows what is");
+  EXPECT_EQ(said({"bench", "x"}), "bench: unknown subcommand \"x\"; the known ones are gpt, ops, overhead, optim, convert");
+  EXPECT_EQ(
+      said({"formats", "--jsn"}),
+      "formats: unknown option \"--jsn\"; did you mean --json? the known ones are --help, --value, --bits, --error, --size, "
+      "--svg, --threads, --json");
+  EXPECT_EQ(said({"train", "--out", "y", "x"}), "train: \"x\" is not expected here; dyadic train --help shows what is");
+  EXPECT_NE(said({"formats", "bf17"}).find("did you mean bf16?"), std::string::npos);
+  EXPECT_NE(said({"formats", "bf16", "--value", "x"}).find("is not a number"), std::string::npos);
+  EXPECT_NE(said({"formats", "bf16", "--bits", "0x10000"}).find("is not a code of bf16"), std::string::npos);
+  EXPECT_NE(said({"formats", "--bits", "1"}).find("of which format?"), std::string::npos);
+  EXPECT_NE(said({"formats", "nf4", "--value", "1"}).find("try --error"), std::string::npos);
+  EXPECT_NE(said({"formats", "--error", "gauss"}).find("normal, uniform, lognormal"), std::string::npos);
   EXPECT_EQ(said({"train", "--out", "x", "--preset", "huge"}),
             "train: --preset: unknown preset \"huge\"; the known ones are nano, char, baby, gpt2s");
   EXPECT_EQ(said({"train", "--out", "x", "--recipe", "f8"}),
@@ -71,6 +79,24 @@ TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
   EXPECT_EQ(said({"bench", "gpt", "--precision", "f8"}),
             "bench gpt: --precision: unknown precision \"f8\"; the known ones are f32, bf16");
   EXPECT_FALSE(fs::exists("x"));
+}
+
+TEST(CommandLine, FormatsShowNumbersAndCodes) {
+  const Outcome one = run({"formats", "bf16", "--value", "0.1"});
+  EXPECT_EQ(one.out,
+            "format          bf16\nbits            0 01111011 1001101   0x3dcd\nstored value    0.10009765625\n"
+            "relative error  0.000977\n");
+  const auto all = run({"formats", "--value", "1e-3", "--json"}).json();
+  EXPECT_EQ(all["rows"][0]["decimal"], "0.001000000000000000020816681711721685132943093776702880859375");
+  EXPECT_EQ(run({"formats", "f8e4m3fn", "--bits", "0x7e", "--json"}).json()["stored"], 448);
+  EXPECT_EQ(run({"formats", "i4", "--bits", "0b1000", "--json"}).json()["decimal"], "-8");
+  const auto errors = run({"formats", "nf4(block=64)", "--error", "normal", "--size", "262144", "--json"}).json()["rows"][0];
+  EXPECT_NEAR(errors["mae"].get<double>(), 0.0728, 0.0005);  // bitsandbytes' own table has .072798
+  EXPECT_NEAR(errors["snr_db"].get<double>(), 20.73, 0.1);
+  EXPECT_EQ(errors["bits_per_weight"], 4.5);
+  TestFolder f;
+  EXPECT_EQ(run({"formats", "--svg", f / "line.svg"}).code, 0);
+  EXPECT_NE(read_file(f / "line.svg").find("f8e4m3fn"), std::string::npos);
 }
 
 TEST(CommandLine, FormatsAreTheRegisteredOnes) {

@@ -258,3 +258,40 @@ def test_printing():
     assert repr(dy.tensor([[1, 2], [3, 4]])) == "tensor([[1, 2],\n        [3, 4]])"
     assert "requires_grad=True" in repr(dy.ones(1, requires_grad=True))
     assert repr(dy.nn.Parameter(dy.ones(1))).startswith("Parameter containing:\ntensor([1.]")
+
+
+def test_limits():
+    assert repr(dy.finfo(dy.bfloat16)) == (
+        "finfo(resolution=0.01, min=-3.38953e+38, max=3.38953e+38, eps=0.0078125, smallest_normal=1.17549e-38, "
+        "tiny=1.17549e-38, dtype=bfloat16)"
+    )
+    assert repr(dy.iinfo("int32")) == "iinfo(min=-2.14748e+09, max=2.14748e+09, dtype=int32)"
+    assert dy.finfo().dtype == "float32" and dy.finfo("f8e4m3fn").max == 448 and dy.iinfo(dy.uint4).max == 15
+    with pytest.raises(TypeError, match="use iinfo"):
+        dy.finfo(dy.int8)
+
+
+def test_planes_and_views_of_bytes():
+    x = dy.randn(4, 256)
+    q = x.to("q4_K")
+    planes = q.planes()
+    assert list(planes) == ["blocks"] and planes["blocks"].dtype is dy.uint8 and planes["blocks"].numel() == q.nbytes
+    raw = q.view(dy.uint8)
+    assert tuple(raw.shape) == (4, 144) and (raw.view("q4_K").float() == q.float()).all()
+    assert list(x.to("nf4").planes()) == ["codes", "absmax", "nested_absmax", "nested_offset"]
+    assert x.view(dy.int32).dtype is dy.int32 and tuple(x.view(2, -1).shape) == (2, 512) and tuple(x.view([512, 2]).shape) == (512, 2)
+    with pytest.raises(ValueError, match="not whole blocks"):
+        dy.zeros(3, 100, dtype=dy.uint8).view("q4_K")
+
+
+def test_every_dtype_prints_and_computes():
+    x = dy.tensor([0.0, 1.0, 2.0, -1.0])
+    for d in dy.registered_dtypes():
+        if d.is_scaled:
+            continue
+        t = x.to(d)
+        assert t.dtype is d and "dtype" in repr(t) or d is dy.float32 or d in (dy.int64, dy.bool)
+        assert (t + t).dtype is d if d is not dy.bool else True
+        assert dy.zeros(3, dtype=d).dtype is d
+    assert (dy.tensor([200], dtype="u8") + dy.tensor([100], dtype="u8")).item() == 44
+    assert dy.tensor([1.3], dtype="f4e2m1fn").item() == 1.5
