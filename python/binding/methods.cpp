@@ -1,5 +1,6 @@
 // Methods and constructors that are not ops: conversions, values to Python, memory, autograd's entry.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -18,8 +19,13 @@ template <class F, class... Extra> void method(const char* name, F&& f, const Ex
   nb::cpp_function_def(std::forward<F>(f), nb::scope(type()), nb::name(name), nb::is_method(), extra...);
 }
 
-Tensor convert(const Tensor& t, DType d) {
+Tensor convert(const Tensor& t, DType d, std::string_view rounding = "nearest", std::string_view overflow = "standard") {
   Tensor out;
+  if (rounding != "nearest" || overflow != "standard") {
+    Arg args[] = {Arg(t), Arg(d), Arg(rounding), Arg(overflow)};
+    run_op(Op::cast_, args, 4, &out);
+    return out;
+  }
   Arg args[] = {Arg(t), Arg(d)};
   if (t.dtype() == d) return t;
   run_op(Op::to_, args, 2, &out);
@@ -27,7 +33,8 @@ Tensor convert(const Tensor& t, DType d) {
 }
 
 // x.to(dtype), x.to("bf16"), x.to("meta"), x.to(other), x.to(dtype=..., device=...).
-Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::object device) {
+Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::object device, std::string_view rounding,
+                   std::string_view overflow) {
   std::optional<DType> d;
   std::optional<Device> where;
   if (!target.is_none()) {
@@ -60,7 +67,7 @@ Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::obj
                 Py_TYPE(device.ptr())->tp_name);
   }
   Tensor out = where ? t.to(*where) : t;
-  return d ? convert(out, *d) : out;
+  return d ? convert(out, *d, rounding, overflow) : out;
 }
 
 Tensor view(const Tensor& t, nb::args args) {
@@ -163,7 +170,8 @@ std::vector<Tensor> split_sizes(const Tensor& t, nb::object size, int64_t dim) {
 void add_conversions() {
   auto none = nb::none();
   method("to", to_anything, nb::arg("target") = none, nb::kw_only(), nb::arg("dtype") = none, nb::arg("device") = none,
-         "The values in another dtype (rounded once) or on another device; itself if nothing changes.");
+         nb::arg("rounding") = "nearest", nb::arg("overflow") = "standard",
+         "The values in another dtype (rounded once: help(dyadic.cast)) or on another device; itself if nothing changes.");
   const std::pair<const char*, DType> casts[] = {{"double", f64}, {"float", f32}, {"half", f16},  {"bfloat16", bf16},
                                                  {"long", i64},   {"int", i32},   {"short", i16}, {"bool", boolean}};
   for (auto& [name, d] : casts)

@@ -23,7 +23,7 @@ State& state() {
   return s;
 }
 
-Tensor cast(const Tensor& t, DType to) {
+Tensor to_type(const Tensor& t, DType to) {
   State& s = state();
   bool weight = t.is_leaf() && t.requires_grad() && GradMode::enabled();
   if (!weight) return dyadic::to(t, to);
@@ -41,7 +41,7 @@ void intercept(Op, const OpDef& op, Frame& f) {
     const Tensor& t = *f.args[i].tensor;
     // f64 keeps its precision, as in PyTorch: only f32, f16 and bf16 move. Scaled weights are decoded by the op.
     if (!t.dtype().is_floating_point() || t.dtype() == f64 || t.dtype() == to || (t.impl()->flags & kNumber)) continue;
-    f.held[i] = cast(t, to);
+    f.held[i] = to_type(t, to);
     f.args[i].tensor = &f.held[i];
   }
 }

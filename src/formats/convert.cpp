@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "formats/saturate.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -50,6 +51,7 @@ void convert_compute(Compute from, const void* source, Compute to, void* target,
 void convert(const Format& from, const void* source, const Format& to, void* target, int64_t n, const Round& round) {
   DY_ASSERT(!from.is_scaled() && !to.is_scaled());
   if (n <= 0) return;
+  if (round.overflow == Overflow::saturate) return convert_saturated(from, source, to, target, n, round);
   if (&from == &to) return void(std::memcpy(target, source, size_t(n * from.itemsize())));
   const Compute c1 = from.compute(), c2 = to.compute();
   const bool from_compute = is_compute(from), to_compute = is_compute(to);

@@ -295,3 +295,14 @@ def test_every_dtype_prints_and_computes():
         assert dy.zeros(3, dtype=d).dtype is d
     assert (dy.tensor([200], dtype="u8") + dy.tensor([100], dtype="u8")).item() == 44
     assert dy.tensor([1.3], dtype="f4e2m1fn").item() == 1.5
+
+
+def test_rounding_and_overflow():
+    x = dy.tensor([1e9, -1e9, 0.3])
+    assert x.to(dy.float16, overflow="saturate").tolist() == [65504.0, -65504.0, 0.300048828125]
+    assert x.to("u8", overflow="saturate").tolist() == [255, 0, 0]
+    dy.manual_seed(3)
+    a = dy.full([1000], 1.03).to("f8e4m3fn", rounding="stochastic").float()
+    assert set(a.tolist()) == {1.0, 1.125}
+    with pytest.raises(ValueError, match="unknown rounding"):
+        x.to("bf16", rounding="up")

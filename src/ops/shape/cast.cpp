@@ -1,0 +1,64 @@
+#include "ops/common.h"
+#include "ops/random/generator.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Rounding rounding_of(std::string_view text) {
+  if (text == "nearest") return Rounding::nearest;
+  if (text == "stochastic") return Rounding::stochastic;
+  fail<ValueError>("cast: unknown rounding \"{}\"; the known ones are nearest, stochastic", text);
+}
+Overflow overflow_of(std::string_view text) {
+  if (text == "standard") return Overflow::standard;
+  if (text == "saturate") return Overflow::saturate;
+  if (text == "special") return Overflow::special;
+  fail<ValueError>("cast: unknown overflow \"{}\"; the known ones are standard, saturate, special", text);
+}
+
+void infer(Call& c) {
+  infer_like_first(c);
+  const DType to = c.dtype(1);
+  const bool plain = rounding_of(c.text(2)) == Rounding::nearest && overflow_of(c.text(3)) == Overflow::standard;
+  DY_CHECK_AS(ValueError, plain || !to.is_scaled(),
+              "cast: {} has scales: it rounds to nearest and never overflows; leave rounding and overflow out", to.name());
+  check_encodes(*to.format());
+  c.spec[0].dtype = to;
+}
+void forward(Call& c) {
+  Round round;
+  round.mode = rounding_of(c.text(2));
+  round.overflow = overflow_of(c.text(3));
+  if (round.mode == Rounding::stochastic) {
+    const Draw draw = next_draw();
+    round.seed = draw.seed, round.stream = draw.stream;
+  }
+  assign(c.out[0], c.tensor(0), round);
+}
+void backward(Grad& g) { g.set(0, g.g()); }  // the engine casts to the input's dtype
+
+}  // namespace
+
+extern constexpr OpDef cast_op = {
+    .sig = "cast(Tensor self, ScalarType dtype, str rounding='nearest', str overflow='standard') -> Tensor",
+    .doc =
+        "The values in another dtype, rounded once: to nearest (ties to even), or stochastically, up with the probability of "
+        "the "
+        "part cut off, by draws of the generator. What is too large becomes what the dtype's origin makes of it (standard), "
+        "the "
+        "largest number (saturate), or infinity, NaN where there is none (special); integers wrap unless they saturate.",
+    .samples = "cast(randn(3, 4), bf16, 'nearest', 'standard')\ncast(randn(3, 4), f16, 'nearest', 'saturate')",
+    .bad =
+        "cast(zeros(2), bf16, 'up', 'standard') => cast: unknown rounding \"up\"; the known ones are nearest, stochastic\n"
+        "cast(zeros(2), nf4, 'stochastic', 'standard') => cast: nf4(block=64,double) has scales: it rounds to nearest and "
+        "never "
+        "overflows; "
+        "leave rounding and overflow out",
+    .skip = "cost: a conversion counts as bytes",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .accepts_blocked = true,
+};
+
+}  // namespace dyadic::inline v1::ops
