@@ -37,6 +37,8 @@ std::vector<std::string> all_names() {
                                     "dynamic8(block=2048)",
                                     "dynamic8(block=3)",
                                     "udynamic8",
+                                    "linear8",
+                                    "linear8(block=100)",
                                     "i3(group=32)",
                                     "i3(row,zero)",
                                     "i3(group=8,scale=bf16)",

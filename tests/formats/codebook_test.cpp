@@ -92,6 +92,28 @@ TEST(Codebook, DynamicErrorBounds) {
   EXPECT_NEAR(relative / double(x.size()), .01539, .0003);
 }
 
+// bitsandbytes' create_linear_map: linspace(-1, 1, 255) with a second zero behind the 127th value.
+TEST(Codebook, Linear) {
+  const Format& f = *DType::parse("linear8(block=64)").format();
+  std::vector<double> map;
+  for (int k = -127; k <= 127; ++k) {
+    map.push_back(k / 127.0);
+    if (k == 0) map.push_back(0);
+  }
+  ASSERT_EQ(map.size(), 256u);
+  for (uint64_t c = 0; c < 256; ++c) {
+    EXPECT_NEAR(f.def->decode1(f, c), map[c], 1e-7) << c;
+    if (c != 128) { EXPECT_EQ(f.def->encode1(f, map[c]), c) << c; }
+  }
+  const std::vector<float> x = normals(64 * 50, 21);
+  const std::vector<float> y = testing::round_trip(f, x, {1, int64_t(x.size())});
+  for (size_t b = 0; b < x.size(); b += 64) {
+    float most = 0;
+    for (size_t i = b; i < b + 64; ++i) most = std::max(most, std::fabs(x[i]));
+    for (size_t i = b; i < b + 64; ++i) EXPECT_NEAR(y[i], x[i], most / 254 * 1.00001f) << i;
+  }
+}
+
 TEST(Codebook, UnsignedGivesZeroForNegatives) {
   for (float v : round_trip("udynamic8", {-1.0f, -0.5f, -1e-9f}, {1, 3})) EXPECT_EQ(v, 0.0f);
 }
