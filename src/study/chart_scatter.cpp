@@ -14,6 +14,8 @@
 namespace dyadic::inline v1::study {
 
 namespace {
+constexpr size_t kMostNames = 12;  // of that many dots all are named
+
 struct Dot {
   std::string label, tip, cls;
   double x = 0, y = 0, error = 0;  // half the 95 % interval
@@ -147,6 +149,14 @@ struct Scatter {
     return beyond(d) ? fmt::format("{} ({})", d.label, delta_text(d.y - f.zero)) : d.label;
   }
 
+  // Of many dots only those are named that no other beats in both directions.
+  bool named(const Dot& d) const {
+    if (f.dots.size() <= kMostNames || d.picked) return true;
+    for (const Dot& o : f.dots)
+      if (o.x <= d.x && o.y <= d.y && (o.x < d.x || o.y < d.y)) return false;
+    return true;
+  }
+
   // Each label takes the nearest of a few places around its dot where it covers least of what is there: dots, labels, the
   // frame.
   void labels() {
@@ -162,7 +172,8 @@ struct Scatter {
     std::iota(order.begin(), order.end(), size_t{0});
     std::sort(order.begin(), order.end(),
               [&](size_t a, size_t b) { return f.dots[a].x != f.dots[b].x ? f.dots[a].x > f.dots[b].x : a < b; });
-    for (size_t i : order) place(f.dots[i], taken);
+    for (size_t i : order)
+      if (named(f.dots[i])) place(f.dots[i], taken);
   }
 
   void place(const Dot& d, std::vector<Box>& taken) {
