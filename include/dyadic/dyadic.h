@@ -11,4 +11,5 @@
 #include "dyadic/ops.h"
 #include "dyadic/optim.h"
 #include "dyadic/planes.h"
+#include "dyadic/precision.h"
 #include "dyadic/version.h"

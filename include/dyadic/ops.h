@@ -78,6 +78,7 @@ inline Tensor tril(const Tensor& self, int64_t diagonal = 0) { return call(Op::t
 inline Tensor triu(const Tensor& self, int64_t diagonal = 0) { return call(Op::triu_, self, diagonal); }
 inline Tensor to(const Tensor& self, DType dtype) { return self.dtype() == dtype ? self : call(Op::to_, self, dtype); }
 inline Tensor cast(const Tensor& self, DType dtype, std::string_view rounding = "nearest", std::string_view overflow = "standard") { return call(Op::cast_, self, dtype, rounding, overflow); }
+inline Tensor round_to(const Tensor& self, std::string_view precision) { return call(Op::round_to_, self, precision); }
 
 // Creation. The default dtype is float32 (arange of integers: int64).
 inline Tensor empty(IntList size, DType dtype = {}, Device device = cpu) { return call(Op::empty_, size, dtype, device); }

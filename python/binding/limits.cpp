@@ -1,7 +1,9 @@
-// finfo and iinfo.
+// finfo and iinfo; the precision of products.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include "dyadic/finfo.h"
+#include "dyadic/precision.h"
 #include "object.h"
 
 namespace dyadic::inline v1::python {
@@ -17,6 +19,10 @@ DType dtype_argument(nb::object given, const char* who) {
 }  // namespace
 
 void add_limits(nb::module_& m) {
+  m.attr("tf32") = "tf32";  // for round_to
+  m.def("set_float32_matmul_precision", set_float32_matmul_precision, nb::arg("precision"),
+        "How f32 matrices are multiplied: highest, high (operands rounded to tf32), medium (to bf16).");
+  m.def("get_float32_matmul_precision", get_float32_matmul_precision);
   const auto name = [](const auto& i) { return i.dtype.long_name(); };
   nb::class_<FInfo>(m, "finfo", "finfo(dtype): the limits of a floating-point dtype; the default dtype's without an argument.")
       .def(

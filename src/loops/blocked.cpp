@@ -15,18 +15,28 @@ DType compute_of(const Format& f) { return DType(&compute_format(f.compute())); 
 
 bool is_whole(const TensorImpl& t) { return t.contiguous() && t.numel == t.storage->geometry.numel(); }
 
-// The elements [low, high) of storage order.
-Tensor decode_span(const TensorImpl& t, int64_t low, int64_t high) {
+// Elements [low, high) of storage order, in the compute type.
+void decode_into(const TensorImpl& t, int64_t low, int64_t high, char* out) {
   const Format& f = *t.dtype.format();
   const int64_t span = high - low, size = compute_size(f.compute());
-  Tensor flat = make_tensor({span}, compute_of(f), t.device());
-  if (t.device().is_meta()) return flat;
   constexpr int64_t kChunk = 64 << 10;  // whole blocks of every format
   parallel_for((span + kChunk - 1) / kChunk, 1, [&](int64_t b, int64_t e) {
     decode_elements(f, t.storage->data, t.storage->geometry, low + b * kChunk, low + std::min(span, e * kChunk),
-                    flat.impl()->data() + b * kChunk * size);
+                    out + b * kChunk * size);
   });
+}
+Tensor decode_span(const TensorImpl& t, int64_t low, int64_t high) {
+  Tensor flat = make_tensor({high - low}, compute_of(*t.dtype.format()), t.device());
+  if (!t.device().is_meta()) decode_into(t, low, high, flat.impl()->data());
   return flat;
+}
+// Where both are dense, of one shape, and dst has the compute type: without a tensor between.
+bool decode_straight(const Tensor& dst, const Tensor& src) {
+  const TensorImpl &d = *dst.impl(), &s = *src.impl();
+  if (d.dtype != compute_of(*s.dtype.format()) || !d.contiguous() || !s.contiguous() || !(dst.sizes() == src.sizes()))
+    return false;
+  decode_into(s, s.offset, s.offset + s.numel, d.data());
+  return true;
 }
 
 // Into the whole of a blocked tensor. `values` are of a dtype that is not.
@@ -66,6 +76,7 @@ void assign(const Tensor& dst, const Tensor& src, const Round& round) {
   if (dst.is_meta()) return;
   const Format &to = *dst.dtype().format(), &from = *src.dtype().format();
   if (!to.is_blocked()) {
+    if (from.is_blocked() && decode_straight(dst, src)) return;
     copy_elements(dst, from.is_blocked() ? decode_blocked(src) : src, round);
     return;
   }

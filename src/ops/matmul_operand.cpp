@@ -1,5 +1,6 @@
 #include "loops/pointwise.h"
 #include "ops/matmul/operand.h"
+#include "ops/precision.h"
 
 namespace dyadic::inline v1::ops {
 
@@ -17,10 +18,12 @@ int64_t MatrixOperand::dense_stride(const TensorImpl& t, int back) const {
   return s;
 }
 
-MatrixOperand matrix_operand(const Tensor& t, DType type, bool dense) {
+MatrixOperand matrix_operand(const Tensor& t, DType type, bool dense, bool bias) {
   MatrixOperand m;
   m.type = type;
-  m.copied = t.dtype() != type || (dense && !t.is_contiguous());
+  m.rounds = !bias;
+  const bool rounds = !bias && type == f32 && matmul_rounding() != FewerBits::none;
+  m.copied = rounds || t.dtype() != type || (dense && !t.is_contiguous());
   if (m.copied) m.bytes = (t.numel() * type.itemsize() + 63) / 64 * 64;
   return m;
 }
@@ -28,6 +31,7 @@ MatrixOperand matrix_operand(const Tensor& t, DType type, bool dense) {
 const char* load_operand(const Tensor& t, const MatrixOperand& m, char* workspace) {
   if (!m.copied) return t.impl()->data();
   copy_elements(make_over(workspace, t.sizes(), m.type), t);
+  if (m.rounds && m.type == f32) round_floats(reinterpret_cast<float*>(workspace), t.numel(), matmul_rounding());
   return workspace;
 }
 

@@ -306,3 +306,12 @@ def test_rounding_and_overflow():
     assert set(a.tolist()) == {1.0, 1.125}
     with pytest.raises(ValueError, match="unknown rounding"):
         x.to("bf16", rounding="up")
+
+
+def test_precision():
+    x = dy.tensor([1 + 1.5 * 2**-10])
+    assert dy.round_to(x, dy.tf32).item() == 1 + 2**-9 and dy.round_to(x, "bf16").item() == 1.0
+    assert dy.get_float32_matmul_precision() == "highest"
+    dy.set_float32_matmul_precision("high")
+    assert (x.view(1, 1) @ dy.ones(1, 1)).item() == 1 + 2**-9
+    dy.set_float32_matmul_precision("highest")

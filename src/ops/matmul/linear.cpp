@@ -54,7 +54,7 @@ Product product(const Call& c) {
   p.gemm = {rows(x), n, k, {nullptr, type, k, 1}, {}, nullptr, gemm_result(type, c.spec[0].dtype), n};
   p.gemm.b = p.w.copied ? Matrix{nullptr, type, 1, k} : Matrix{nullptr, type, w.stride(1), w.stride(0)};
   if (c.has(2)) {
-    p.bias = matrix_operand(c.tensor(2), p.gemm.c_dtype, true);
+    p.bias = matrix_operand(c.tensor(2), p.gemm.c_dtype, true, true);
     p.gemm.bias_dtype = p.gemm.c_dtype;
   }
   return p;

@@ -14,12 +14,13 @@ DType gemm_result(DType type, DType wanted);
 
 struct MatrixOperand {
   bool copied = false;
+  bool rounds = true;  // to the precision that f32 products are asked for
   DType type;
   int64_t bytes = 0;  // of workspace
   // Stride of the dense copy, `back` dimensions from the end.
   int64_t dense_stride(const TensorImpl& t, int back) const;
 };
-MatrixOperand matrix_operand(const Tensor& t, DType type, bool dense = false);
+MatrixOperand matrix_operand(const Tensor& t, DType type, bool dense = false, bool bias = false);
 const char* load_operand(const Tensor& t, const MatrixOperand& m, char* workspace);
 // Elements from the first matrix to number `i` of the broadcast batch.
 int64_t batch_offset(const TensorImpl& t, const MatrixOperand& m, const int64_t* batch_sizes, int batch_dims, int64_t i);

@@ -1,0 +1,40 @@
+#include "formats/bits.h"
+#include "ops/common.h"
+#include "ops/precision.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  check_float("round_tf32", c.tensor(0), "self");
+  infer_like_first(c);
+}
+void forward(Call& c) {
+  const Tensor& out = c.out[0];
+  assign(out, c.tensor(0));
+  if (out.dtype() == f32) round_floats(out.data<float>(), out.numel(), FewerBits::tf32);
+  if (out.dtype() != f64) return;  // narrower floats are tf32 already
+  double* x = out.data<double>();
+  parallel_for(out.numel(), 1 << 14, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      float y = round_to_odd(x[i]);
+      round_floats(&y, 1, FewerBits::tf32);
+      x[i] = double(y);
+    }
+  });
+}
+void backward(Grad& g) { g.set(0, g.g()); }  // straight through, as a conversion there and back
+
+}  // namespace
+
+extern constexpr OpDef round_tf32_op = {
+    .sig = "round_tf32(Tensor self) -> Tensor",
+    .doc = "The values rounded to tf32: f32's range with 10 bits of fraction. round_to(x, \"tf32\") calls it.",
+    .samples = "round_tf32(randn(3, 4))",
+    .skip = "cost: rounding counts as bytes\ngradcheck: a step function; the gradient goes straight through",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+};
+
+}  // namespace dyadic::inline v1::ops
