@@ -66,7 +66,7 @@ void infer_creation(Call& c, IntList size, int dtype_arg, int device_arg) {
   c.spec[0].shape(size);
 }
 
-Tensor dense(const Tensor& t) { return (t.dtype().is_blocked() ? dyadic::to(t, compute_dtype(t.dtype())) : t).contiguous(); }
+Tensor dense(const Tensor& t) { return (t.dtype().is_scaled() ? dyadic::to(t, f32) : t).contiguous(); }
 
 void fill(const Tensor& t, Scalar value) {
   const TensorImpl& i = *t.impl();

@@ -18,7 +18,7 @@ bool can_view(const Tensor& t, IntList sizes);
 DType dtype_or_default(const Call& c, int arg);
 Device device_or_cpu(const Call& c, int arg);
 void infer_creation(Call& c, IntList size, int dtype_arg, int device_arg);
-// t, decoded if it is blocked, copied if it is not contiguous. (contiguous() of a scaled view would encode it again.)
+// t, decoded if it is scaled, copied if it is not contiguous. (contiguous() of a scaled view would encode it again.)
 Tensor dense(const Tensor& t);
 // Fills a contiguous or strided plain tensor with a value converted to its dtype.
 void fill(const Tensor& t, Scalar value);
