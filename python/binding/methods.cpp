@@ -70,15 +70,22 @@ Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::obj
   return d ? convert(out, *d, rounding, overflow) : out;
 }
 
-Tensor view(const Tensor& t, nb::args args) {
-  if (args.size() == 1)
-    if (const auto dtype = is_dtype(args[0].ptr()) || PyUnicode_Check(args[0].ptr()) ? read_dtype(args[0].ptr()) : std::nullopt)
-      return view_as(t, *dtype);
+// x.view(2, 3), x.view([2, 3]), x.view(size=[2, 3]), x.view(dyadic.uint8), x.view(dtype="q4_K").
+Tensor view(const Tensor& t, nb::args args, nb::kwargs named) {
+  nb::object one = args.size() == 1 ? nb::borrow(args[0]) : nb::object();
+  for (auto [key, value] : named) {
+    const std::string name = nb::cast<std::string>(key);
+    DY_CHECK_AS(TypeError, (name == "size" || name == "dtype") && args.size() == 0 && !one.is_valid(),
+                "view: it takes sizes or a dtype; {} is neither, or one too many", name);
+    one = nb::borrow(value);
+  }
+  if (one.is_valid() && (is_dtype(one.ptr()) || PyUnicode_Check(one.ptr()))) return view_as(t, *read_dtype(one.ptr()));
   std::vector<int64_t> sizes;
-  const bool list = args.size() == 1 && PySequence_Check(args[0].ptr());
-  for (nb::handle h : list ? nb::handle(args[0]) : nb::handle(args)) {
+  const bool list = one.is_valid() && PySequence_Check(one.ptr());
+  for (nb::handle h : list ? nb::handle(one) : nb::handle(args)) {
     int64_t n = 0;
-    DY_CHECK_AS(TypeError, nb::try_cast(h, n), "view: a size is not an int: it is {}", Py_TYPE(h.ptr())->tp_name);
+    DY_CHECK_AS(TypeError, nb::try_cast(h, n), "view: an argument has the wrong type: size is {}; it takes ints",
+                Py_TYPE(h.ptr())->tp_name);
     sizes.push_back(n);
   }
   return t.view(sizes);
@@ -277,7 +284,8 @@ void add_methods(nb::module_& m) {
   m.def(
       "as_tensor",
       [](nb::object data, nb::object dtype) {
-        if (is_tensor(data.ptr())) return to_anything(tensor_of(data.ptr()), nb::none(), dtype, nb::none());
+        if (is_tensor(data.ptr()))
+          return to_anything(tensor_of(data.ptr()), nb::none(), dtype, nb::none(), "nearest", "standard");
         return make(data, dtype, nb::none(), false);
       },
       nb::arg("data"), nb::arg("dtype") = none, "A tensor as it is, anything else as tensor(data).");
