@@ -123,15 +123,10 @@ FormatResult evaluate_format(const Reference& reference, DType format, const Cor
     workspace_peak = std::max(workspace_peak, memory_stats().peak[size_t(Category::workspace)] - workspace_before);
     const size_t at = next++;
     Tensor p = reference.logits.empty() ? run(f32_model, all[at].x, {}).view({-1, vocab}) : reference.logits[at];
-    const float *pl = p.data<float>(), *ql = q.data<float>();
-    parallel_for(p.size(0), 16, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        std::span<const float> a(pl + i * vocab, size_t(vocab)), b(ql + i * vocab, size_t(vocab));
-        kl[size_t(first + i)] = kl_divergence(a, b);
-        int64_t top = argmax(a);
-        same[size_t(first + i)] = top >= 0 && top == argmax(b);
-      }
-    });
+    const Tensor divergence = kl_divergence(p, q);
+    const Tensor agree = logical_and(eq(argmax(p, -1), argmax(q, -1)), logical_not(isnan(divergence)));
+    std::copy_n(divergence.data<double>(), p.size(0), kl.begin() + first);
+    std::copy_n(agree.data<uint8_t>(), p.size(0), same.begin() + first);
     reset_peak_memory_stats();
   });
   if (e.losses.size() != f32_losses.size()) return r;  // interrupted

@@ -21,11 +21,11 @@ double median(std::vector<double> v) {
   return *mid;
 }
 
-// Steps after which the validation text is evaluated: up to four, evenly spaced, so that evaluation stays a small part of the
+// Steps after which the validation text is evaluated: up to three, evenly spaced, so that evaluation stays a small part of the
 // run.
 bool evaluation_due(int64_t done, const TrainSetup& s, const Corpus& corpus) {
   int64_t batches = corpus.val_size() / (s.batch * s.model.block) + 1;
-  int64_t points = std::clamp<int64_t>(s.steps * 3 / (2 * batches), 1, 4);
+  int64_t points = std::clamp<int64_t>(s.steps * 3 / (2 * batches), 1, 3);
   return done > 0 && done < s.steps && done * points / s.steps != (done - 1) * points / s.steps;
 }
 

@@ -367,11 +367,11 @@ class Study {
     int64_t done = 0;
     progress_.plan(0);
     progress_.begin("formats", int64_t(s().formats.size()));
-    const Reference reference = evaluate_reference(model, corpus_, setup_.batch);
+    const Reference reference = evaluate_reference(model, corpus_, 4 * setup_.batch);
     if (interrupted()) return false;
     for (FormatResult& f : s().formats) {
       if (f.status != Status::done) {
-        f = evaluate_format(reference, DType::parse(f.name), corpus_, setup_.batch);
+        f = evaluate_format(reference, DType::parse(f.name), corpus_, 4 * setup_.batch);
         if (f.status != Status::done) return false;
         if (f.name == "f32") f.vs_f32 = no_difference();
       }

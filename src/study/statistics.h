@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "dyadic/tensor.h"
 #include "study/result.h"
 
 namespace dyadic::inline v1::study {
@@ -37,9 +38,8 @@ LossDelta compare(std::span<const PairedLosses> seeds, int64_t window);
 LossDelta compare(std::span<const float> f32, std::span<const float> other, int64_t window);
 LossDelta no_difference();  // f32 beside itself: 0 +- 0
 
-// Of one token, from two rows of logits (any shift): KL(p || q) in nats, >= 0, and whether both have the same largest entry
-// (the first of equals). NaN logits give NaN, and disagreement.
-double kl_divergence(std::span<const float> p_logits, std::span<const float> q_logits);
-int64_t argmax(std::span<const float> x);  // first of equals; -1 if empty or if x holds a NaN
+// For each token, from two rows of logits (any shift): KL(p || q) in nats, f64, >= 0. [tokens, vocabulary] gives [tokens]. NaN
+// logits give NaN.
+Tensor kl_divergence(const Tensor& p_logits, const Tensor& q_logits);
 
 }  // namespace dyadic::inline v1::study

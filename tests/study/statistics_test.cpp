@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "dyadic/error.h"
+#include "dyadic/dyadic.h"
 #include "sample_result.h"
 
 namespace dyadic::study {
@@ -115,19 +115,18 @@ TEST(Statistics, WhatIsNotFiniteIsNotKnown) {
 
 TEST(Statistics, Divergence) {
   const auto logs = [](std::vector<double> p, double shift) {
-    std::vector<float> out;
-    for (double v : p) out.push_back(float(std::log(v) + shift));
-    return out;
+    Tensor t = empty({1, int64_t(p.size())});
+    for (size_t i = 0; i < p.size(); ++i) t.data<float>()[i] = float(std::log(p[i]) + shift);
+    return t;
   };
-  EXPECT_NEAR(kl_divergence(logs({.5, .5}, 3), logs({.25, .75}, -40)), 0.5 * std::log(2) + 0.5 * std::log(2. / 3), 1e-6);
-  const auto p = logs({.2, .3, .5}, 0);
-  EXPECT_EQ(kl_divergence(p, p), 0);
-  EXPECT_NEAR(kl_divergence(logs({1, 0, 1}, 0), logs({1, 5, 1}, 0)), std::log(3.5), 1e-6);  // p = 0 adds nothing
-  EXPECT_EQ(kl_divergence(std::vector<float>{0, 0}, std::vector<float>{0, -INFINITY}), INFINITY);
-  EXPECT_TRUE(std::isnan(kl_divergence(std::vector<float>{0, NAN}, std::vector<float>{0, 0})));
-  EXPECT_EQ(argmax(std::vector<float>{1, 5, 5}), 1);
-  EXPECT_EQ(argmax(std::vector<float>{1, NAN}), -1);
-  EXPECT_EQ(argmax({}), -1);
+  const auto kl = [](const Tensor& x, const Tensor& y) { return kl_divergence(x, y)[0].item(); };
+  EXPECT_NEAR(kl(logs({.5, .5}, 3), logs({.25, .75}, -40)), 0.5 * std::log(2) + 0.5 * std::log(2. / 3), 1e-6);
+  const Tensor p = logs({.2, .3, .5}, 0);
+  EXPECT_EQ(kl(p, p), 0);
+  EXPECT_NEAR(kl(logs({1, 0, 1}, 0), logs({1, 5, 1}, 0)), std::log(3.5), 1e-6);  // p = 0 adds nothing
+  EXPECT_EQ(kl(tensor({0.0, 0.0}).view({1, 2}), tensor({0.0, -INFINITY}).view({1, 2})), INFINITY);
+  EXPECT_TRUE(std::isnan(kl(tensor({0.0, NAN}).view({1, 2}), zeros({1, 2}))));
+  EXPECT_TRUE(std::isnan(kl(zeros({1, 2}), tensor({0.0, NAN}).view({1, 2}))));
 }
 
 }  // namespace
