@@ -149,9 +149,9 @@ struct Scatter {
     return beyond(d) ? fmt::format("{} ({})", d.label, delta_text(d.y - f.zero)) : d.label;
   }
 
-  // Of many dots only those are named that no other beats in both directions.
+  // Of many dots only the reference is named and those that no other beats in both directions.
   bool named(const Dot& d) const {
-    if (f.dots.size() <= kMostNames || d.picked) return true;
+    if (f.dots.size() <= kMostNames || d.picked || d.y == f.zero) return true;
     for (const Dot& o : f.dots)
       if (o.x <= d.x && o.y <= d.y && (o.x < d.x || o.y < d.y)) return false;
     return true;
