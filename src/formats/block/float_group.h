@@ -17,6 +17,10 @@
 
 namespace dyadic::DY_ISA {
 
+inline constexpr Params kByRow = {.granularity = Granularity::row, .scale = &detail::f32};
+inline constexpr Params kMx = {.granularity = Granularity::group, .block = 32, .scale = &detail::f8e8m0fnu};  // OCP MX
+inline constexpr uint32_t kAnyGroup = kRow | kTensor | kGroup | kTiled | kScale;
+
 // E: kBits, kLargest (the largest value), kZero (a code), values(VI), codes(VF) and their scalar forms value(), code(); a NaN
 // may become any code.
 template <class E> struct FloatGroup {
@@ -67,6 +71,24 @@ template <class E> struct FloatGroup {
 
   static double decode1(const Format&, uint64_t code) { return double(E::value(uint8_t(code))); }
   static uint64_t encode1(const Format&, double x) { return E::code(round_to_odd(x)); }
+
+  static constexpr FormatDef format(const char* name, const char* doc, Params defaults, uint32_t options = 0) {
+    return {
+        .name = name,
+        .doc = doc,
+        .kind = Kind::scaled,
+        .compute = Compute::f32,
+        .bits = E::kBits,
+        .max = double(E::kLargest),
+        .defaults = defaults,
+        .options = options,
+        .planes = group_planes,
+        .decode_range = decode_range,
+        .encode_all = encode_all,
+        .decode1 = decode1,
+        .encode1 = encode1,
+    };
+  }
 
  private:
   static int64_t scale_at(const GroupLayout& l, int64_t row, int64_t group) {

@@ -8,19 +8,7 @@ using Groups = FloatGroup<FloatElement<Mini{2, 3, 1, Special::none, Overflow::sa
 
 }  // namespace
 
-extern constexpr FormatDef mxfp6_e2m3_format = {
-    .name = "mxfp6_e2m3",
-    .doc = "6-bit floats (e2m3) in blocks of 32 with a power of two as scale (OCP MX, 2023)",
-    .kind = Kind::scaled,
-    .compute = Compute::f32,
-    .bits = 6,
-    .max = 7.5,
-    .defaults = {.granularity = Granularity::group, .block = 32, .scale = &detail::f8e8m0fnu},
-    .planes = group_planes,
-    .decode_range = Groups::decode_range,
-    .encode_all = Groups::encode_all,
-    .decode1 = Groups::decode1,
-    .encode1 = Groups::encode1,
-};
+extern constexpr FormatDef mxfp6_e2m3_format =
+    Groups::format("mxfp6_e2m3", "6-bit floats (e2m3) in blocks of 32 with a power of two as scale (OCP MX, 2023)", kMx);
 
 }  // namespace dyadic::DY_ISA

@@ -27,19 +27,7 @@ using Groups = FloatGroup<Sixtyfourths>;
 
 }  // namespace
 
-extern constexpr FormatDef mxint8_format = {
-    .name = "mxint8",
-    .doc = "multiples of 1/64 in blocks of 32 with a power of two as scale (OCP MX, 2023)",
-    .kind = Kind::scaled,
-    .compute = Compute::f32,
-    .bits = 8,
-    .max = 127.0 / 64,
-    .defaults = {.granularity = Granularity::group, .block = 32, .scale = &detail::f8e8m0fnu},
-    .planes = group_planes,
-    .decode_range = Groups::decode_range,
-    .encode_all = Groups::encode_all,
-    .decode1 = Groups::decode1,
-    .encode1 = Groups::encode1,
-};
+extern constexpr FormatDef mxint8_format =
+    Groups::format("mxint8", "multiples of 1/64 in blocks of 32 with a power of two as scale (OCP MX, 2023)", kMx);
 
 }  // namespace dyadic::DY_ISA

@@ -8,19 +8,8 @@ using Groups = FloatGroup<FloatElement<Mini{2, 1, 1, Special::none, Overflow::sa
 
 }  // namespace
 
-extern constexpr FormatDef nvfp4_format = {
-    .name = "nvfp4",
-    .doc = "4-bit floats (e2m1) in blocks of 16 with an e4m3 scale, and one f32 scale (NVIDIA, 2025)",
-    .kind = Kind::scaled,
-    .compute = Compute::f32,
-    .bits = 4,
-    .max = 6,
-    .defaults = {.granularity = Granularity::group, .block = 16, .scale = &detail::f8e4m3fn},
-    .planes = group_planes,
-    .decode_range = Groups::decode_range,
-    .encode_all = Groups::encode_all,
-    .decode1 = Groups::decode1,
-    .encode1 = Groups::encode1,
-};
+extern constexpr FormatDef nvfp4_format =
+    Groups::format("nvfp4", "4-bit floats (e2m1) in blocks of 16 with an e4m3 scale, and one f32 scale (NVIDIA, 2025)",
+                   {.granularity = Granularity::group, .block = 16, .scale = &detail::f8e4m3fn});
 
 }  // namespace dyadic::DY_ISA
