@@ -7,11 +7,11 @@
 
 namespace dyadic::inline v1 {
 
-// Limits of a plain float dtype. resolution is 10^-n, n the decimal digits that survive a round trip (rounded to the dtype
-// where it has at most 8 bits); formats without negative numbers have min = smallest_normal. TypeError for other dtypes.
+// Limits of a plain float dtype. resolution is 10^-digits (rounded to the dtype where it has at most 8 bits); formats without
+// negative numbers have min = smallest_normal. TypeError for other dtypes.
 struct FInfo {
   DType dtype;
-  int bits = 0;
+  int bits = 0, digits = 0;  // digits: decimal ones that survive a round trip
   double resolution = 0, min = 0, max = 0, eps = 0, smallest_normal = 0, smallest_subnormal = 0;
   std::string str() const;
 };

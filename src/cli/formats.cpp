@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/formats.h"
 #include "dyadic/dtype.h"
+#include "dyadic/finfo.h"
 #include "formats/format.h"
 #include "formats/packed.h"
 
@@ -31,9 +32,6 @@ const char* kind_name(Kind k) {
   }
 }
 
-// What a decimal number of so many digits keeps on its way into the format and back (digits10 of C++).
-int decimal_digits(const FormatDef& def) { return int(def.mantissa_bits * 0.30102999566398120); }
-
 Json describe(DType d) {
   const Format& f = *d.format();
   const FormatDef& def = *f.def;
@@ -50,7 +48,7 @@ Json describe(DType d) {
           {"min_normal", where(floating, def.min_normal)},
           {"min_subnormal", where(floating, def.min_subnormal)},
           {"eps", where(floating, def.eps)},
-          {"digits", where(floating, decimal_digits(def))},
+          {"digits", floating ? Json(finfo(d).digits) : Json(nullptr)},
           {"inf", def.has_inf},
           {"nan", def.has_nan},
           {"bits_per_weight", bits_per_weight(f)},

@@ -1,6 +1,7 @@
 // dyadic formats --svg: the numbers of each format as ticks on a line, each format scaled so that its largest is 1.
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/check.h"
@@ -42,10 +43,7 @@ int draw_number_line(DType format, const std::string& file, bool json) {
     const bool few = def.decode1 && def.bits <= kMostBits && def.kind != Kind::boolean;
     DY_CHECK_AS(UsageError, few || !format,
                 "formats: --svg: {} has too many numbers, or none without its scales; try one of 8 bits", d.name());
-    if (few && (def.kind == Kind::floating || def.kind == Kind::scaled))
-      shown.push_back(d);
-    else if (few && format)
-      shown.push_back(d);
+    if (few && (format || def.kind == Kind::floating || def.kind == Kind::scaled)) shown.push_back(d);
   }
   const double left = 130, right = 1030, step = 30;
   std::string svg = fmt::format(
@@ -62,7 +60,7 @@ int draw_number_line(DType format, const std::string& file, bool json) {
   io::AtomicFile out("formats", file);
   out.write(svg.data(), svg.size());
   out.commit();
-  print(json ? fmt::format("{{\"file\": \"{}\", \"formats\": {}}}\n", file, shown.size()) : fmt::format("{}\n", file));
+  print(json ? nlohmann::ordered_json{{"file", file}, {"formats", shown.size()}}.dump() + "\n" : file + "\n");
   return kDone;
 }
 

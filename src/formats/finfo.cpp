@@ -14,7 +14,8 @@ FInfo finfo(DType dtype) {
   const FormatDef& d = *f.def;
   FInfo i{.dtype = dtype, .bits = d.bits};
   const auto rounded = [&](double x) { return d.decode1(f, d.encode1(f, x)); };
-  i.resolution = std::pow(10.0, -std::floor(d.mantissa_bits * 0.30102999566398120));
+  i.digits = int(d.mantissa_bits * 0.30102999566398120);  // log10(2), as digits10 of C++
+  i.resolution = std::pow(10.0, -i.digits);
   if (d.bits <= 8) i.resolution = rounded(i.resolution);
   i.max = d.max;
   i.min = rounded(-1) < 0 ? -d.max : d.min_normal;

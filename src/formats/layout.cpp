@@ -55,10 +55,17 @@ FlatLayout flat_layout(const Format& f, Geometry g) {
           .offset = doubled ? list.plane[3].offset : -1};
 }
 
+namespace {
+// Columns that one scale covers.
+int64_t group_width(const Params& p, Geometry g) {
+  const bool cut = p.granularity == Granularity::group || p.granularity == Granularity::tile;
+  return cut ? p.block : std::max<int64_t>(g.cols, 1);
+}
+}  // namespace
+
 PlaneList group_planes(const Format& f, Geometry g) {
   const Params& p = f.params;
-  const int64_t group =
-      p.granularity == Granularity::group || p.granularity == Granularity::tile ? p.block : std::max<int64_t>(g.cols, 1);
+  const int64_t group = group_width(p, g);
   const int64_t bands = divide_up(g.rows, p.rows);
   const int64_t scales = p.granularity == Granularity::tensor ? 1 : bands * divide_up(g.cols, group);
   const Format& scale = p.scale ? *p.scale : detail::f32;
@@ -77,7 +84,7 @@ GroupLayout group_layout(const Format& f, Geometry g) {
   l.rows = g.rows;
   l.cols = g.cols;
   l.band = p.rows;
-  l.group = p.granularity == Granularity::group || p.granularity == Granularity::tile ? p.block : (g.cols ? g.cols : 1);
+  l.group = group_width(p, g);
   l.groups = divide_up(g.cols, l.group);
   l.pitch = divide_up(g.cols * f.def->bits, 8);
   l.scales_per_row = p.granularity == Granularity::tensor ? 0 : l.groups;

@@ -49,10 +49,7 @@ void to_floats(const Format& from, const void* source, const Format& to, void* t
   const double max = to.def->max;
   switch (from.compute()) {
     case Compute::f32:
-      if (max < double(3.402823466e38f))
-        clamp_all(reinterpret_cast<float*>(tile), n, max);
-      else
-        clamp_all(reinterpret_cast<float*>(tile), n, 0x1.fffffep127);
+      clamp_all(reinterpret_cast<float*>(tile), n, std::min(max, detail::f32.def->max));
       break;
     case Compute::f64:
       clamp_all(reinterpret_cast<double*>(tile), n, max);

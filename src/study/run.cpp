@@ -10,6 +10,7 @@
 #include "account/machine.h"
 #include "base/check.h"
 #include "base/interrupt.h"
+#include "dyadic/finfo.h"
 #include "dyadic/io.h"
 #include "dyadic/version.h"
 #include "formats/format.h"
@@ -55,12 +56,6 @@ std::vector<std::string> chosen_recipes(const StudyRequest& q) {
   return once;
 }
 
-// Powers of two without a sign (f8e8m0fnu) are scales, no weights.
-bool holds_negatives(DType d) {
-  const Format& f = *d.format();
-  return f.def->decode1(f, f.def->encode1(f, -1)) < 0;
-}
-
 // Whether the model's weights are whole blocks of d.
 bool rows_fit(const models::Gpt& model, DType d) {
   for (auto& [name, t] : model.named_parameters())
@@ -68,13 +63,13 @@ bool rows_fit(const models::Gpt& model, DType d) {
   return true;
 }
 
-// Weight formats: the floats of at most 32 bits and every scaled one that this model's weights can be encoded in, but the
-// optimizer states' codebooks. What was asked for by name is refused if they cannot.
+// Weight formats: the floats of at most 32 bits that have negative numbers, and every scaled one that this model's weights can
+// be encoded in, but the optimizer states' codebooks. What was asked for by name is refused if they cannot.
 std::vector<std::string> chosen_formats(const StudyRequest& q, const models::Gpt& model) {
   std::vector<std::string> names{"f32"};
   if (q.formats.empty())
     for (DType d : registered_dtypes())
-      if ((d.is_floating_point() && d.bits() < 32 && holds_negatives(d)) ||
+      if ((d.is_floating_point() && d.bits() < 32 && finfo(d).min < 0) ||
           (d.is_scaled() && d != dynamic8 && d != udynamic8 && d.format()->can_encode() && rows_fit(model, d)))
         names.push_back(d.name());
   for (const std::string& text : q.formats) {
@@ -367,11 +362,12 @@ class Study {
     int64_t done = 0;
     progress_.plan(0);
     progress_.begin("formats", int64_t(s().formats.size()));
-    const Reference reference = evaluate_reference(model, corpus_, 4 * setup_.batch);
+    const int64_t batch = 4 * setup_.batch;  // quicker; what memory this takes is compared with no prediction
+    const Reference reference = evaluate_reference(model, corpus_, batch);
     if (interrupted()) return false;
     for (FormatResult& f : s().formats) {
       if (f.status != Status::done) {
-        f = evaluate_format(reference, DType::parse(f.name), corpus_, 4 * setup_.batch);
+        f = evaluate_format(reference, DType::parse(f.name), corpus_, batch);
         if (f.status != Status::done) return false;
         if (f.name == "f32") f.vs_f32 = no_difference();
       }

@@ -41,6 +41,18 @@ class TestFolder {  // gone with its content at the end of the test
   std::string operator/(const std::string& name) const { return (path_ / name).native(); }
 };
 
+// A few kilobytes: evaluating the built-in corpus takes longer than these runs train.
+inline const std::string& text_file() {
+  static TestFolder folder;
+  static const std::string path = [] {
+    std::string text;
+    for (int i = 0; i < 400; ++i) text += "line " + std::to_string(i * i % 997) + "\n";
+    write_file(folder / "text", text);
+    return folder / "text";
+  }();
+  return path;
+}
+
 struct Outcome {
   int code = -1;
   std::string out, err;

@@ -10,16 +10,6 @@
 namespace dyadic::testing {
 namespace {
 
-const std::string& text_file() {
-  static TestFolder folder;
-  static const std::string path = [] {
-    std::string text;
-    for (int i = 0; i < 400; ++i) text += "line " + std::to_string(i * i % 997) + "\n";
-    write_file(folder / "text", text);
-    return folder / "text";
-  }();
-  return path;
-}
 std::vector<std::string> study_words(const std::string& out, std::vector<std::string> more) {
   std::vector<std::string> words = {"study", "--preset", "nano", "--data", text_file(), "--out", out, "--seed", "3"};
   words.insert(words.end(), more.begin(), more.end());

@@ -7,18 +7,6 @@
 namespace dyadic::testing {
 namespace {
 
-// A few kilobytes: evaluating the built-in corpus takes longer than these runs train.
-const std::string& text_file() {
-  static TestFolder folder;
-  static const std::string path = [] {
-    std::string text;
-    for (int i = 0; i < 400; ++i) text += "line " + std::to_string(i * i % 997) + "\n";
-    write_file(folder / "text", text);
-    return folder / "text";
-  }();
-  return path;
-}
-
 // `more` may name other --data.
 std::vector<std::string> train_words(const std::string& out, const std::string& recipe, std::vector<std::string> more) {
   std::vector<std::string> words = {"train", "--preset", "nano", "--recipe", recipe, "--seed", "5", "--out", out};

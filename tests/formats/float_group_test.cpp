@@ -25,17 +25,16 @@ double nearest_in(const std::vector<double>& table, double x) {
   }
   return std::copysign(table[best], x);
 }
-std::vector<double> magnitudes(int exponent_bits, int mantissa_bits, int bias, int count) {
+std::vector<double> magnitudes(int mantissa_bits, int bias, int count) {
   std::vector<double> t;
   for (int code = 0; code < count; ++code) {
     const int e = code >> mantissa_bits, m = code & ((1 << mantissa_bits) - 1);
     t.push_back(e ? std::ldexp(1 + m / double(1 << mantissa_bits), e - bias) : std::ldexp(m, 1 - bias - mantissa_bits));
   }
-  (void)exponent_bits;
   return t;
 }
-const std::vector<double> kE4m3 = magnitudes(4, 3, 7, 127), kE5m2 = magnitudes(5, 2, 15, 124), kE2m3 = magnitudes(2, 3, 1, 32),
-                          kE3m2 = magnitudes(3, 2, 3, 32), kE2m1 = magnitudes(2, 1, 1, 8);
+const std::vector<double> kE4m3 = magnitudes(3, 7, 127), kE5m2 = magnitudes(2, 15, 124), kE2m3 = magnitudes(3, 1, 32),
+                          kE3m2 = magnitudes(2, 3, 32), kE2m1 = magnitudes(1, 1, 8);
 std::vector<double> sixtyfourths() {
   std::vector<double> t;
   for (int i = 0; i < 128; ++i) t.push_back(i / 64.0);

@@ -11,9 +11,7 @@
 #pragma once
 #include "base/parallel.h"
 #include "formats/bitstream.h"
-#include "formats/block/lanes.h"
-#include "formats/layout.h"
-#include "formats/scalar/f8_scales.h"
+#include "formats/block/group.h"
 
 namespace dyadic::DY_ISA {
 
@@ -27,22 +25,14 @@ template <class E> struct FloatGroup {
   static constexpr int64_t kChunk = 256;
 
   static void decode_range(const Format& f, const void* storage, Geometry g, int64_t begin, int64_t end, float* out) {
-    if (begin >= end) return;
     const GroupLayout l = group_layout(f, g);
     const uint8_t* base = static_cast<const uint8_t*>(storage);
     const float whole = tensor_scale(l, base);
-    int64_t row = begin / l.cols, col = begin % l.cols;
-    while (begin < end) {
-      const int64_t group = col / l.group;
-      int64_t stop = (group + 1) * l.group;
-      stop = stop < l.cols ? stop : l.cols;
-      stop = stop - col < end - begin ? stop : col + (end - begin);
-      decode_run(base + l.codes + row * l.pitch, col, stop, load_scale(l, base, scale_at(l, row, group)) * whole, out);
+    for_runs(l, begin, end, [&](int64_t row, int64_t group, int64_t col, int64_t stop) {
+      const float scale = load_scale(l, base, scale_at(l, row, group)) * whole;
+      decode_run(base + l.codes + row * l.pitch, col, stop, scale, out);
       out += stop - col;
-      begin += stop - col;
-      col = stop;
-      if (col == l.cols) col = 0, ++row;
-    }
+    });
   }
 
   static void encode_all(const Format& f, const float* in, void* storage, Geometry g, const Round&) {
@@ -91,49 +81,10 @@ template <class E> struct FloatGroup {
   }
 
  private:
-  static int64_t scale_at(const GroupLayout& l, int64_t row, int64_t group) {
-    return l.scales_per_row ? row / l.band * l.scales_per_row + group : 0;
-  }
   static float tensor_scale(const GroupLayout& l, const uint8_t* base) {
     float t = 1;
     if (l.tensor_scale >= 0) __builtin_memcpy(&t, base + l.tensor_scale, 4);
     return t;
-  }
-  static float load_scale(const GroupLayout& l, const uint8_t* base, int64_t at) {
-    const uint8_t* scales = base + l.scales;
-    switch (l.scale) {
-      case ScaleType::f32:
-        return reinterpret_cast<const float*>(scales)[at];
-      case ScaleType::f16:
-        return f16_value(reinterpret_cast<const uint16_t*>(scales)[at]);
-      case ScaleType::bf16:
-        return bf16_value(reinterpret_cast<const uint16_t*>(scales)[at]);
-      case ScaleType::e8m0:
-        return e8m0_value(scales[at]);
-      case ScaleType::e4m3:
-        return e4m3_value(scales[at]);
-    }
-    return 0;
-  }
-  static void store_scale(const GroupLayout& l, uint8_t* base, int64_t at, float scale) {
-    uint8_t* scales = base + l.scales;
-    switch (l.scale) {
-      case ScaleType::f32:
-        reinterpret_cast<float*>(scales)[at] = scale;
-        return;
-      case ScaleType::f16:
-        reinterpret_cast<uint16_t*>(scales)[at] = f16_nearest(scale);
-        return;
-      case ScaleType::bf16:
-        reinterpret_cast<uint16_t*>(scales)[at] = bf16_nearest(scale);
-        return;
-      case ScaleType::e8m0:
-        scales[at] = e8m0_code(scale);
-        return;
-      case ScaleType::e4m3:
-        scales[at] = e4m3_code(scale);
-        return;
-    }
   }
   // The scale as stored.
   static float measure(const GroupLayout& l, float absmax, float whole) {
@@ -166,8 +117,7 @@ template <class E> struct FloatGroup {
         const uint32_t u = float_bits(in[i]) & kAbsMask, size = only_finite && u >= kInfBits ? 0 : u;
         mine = mine > size ? mine : size;
       }
-      uint32_t seen = __atomic_load_n(&best, __ATOMIC_RELAXED);
-      while (seen < mine && !__atomic_compare_exchange_n(&best, &seen, mine, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+      raise(&best, mine);
     });
     return best;
   }

@@ -6,8 +6,8 @@
 #pragma once
 #include "base/parallel.h"
 #include "formats/bitstream.h"
+#include "formats/block/group.h"
 #include "formats/block/nibbles.h"
-#include "formats/layout.h"
 
 namespace dyadic::DY_ISA {
 
@@ -22,21 +22,12 @@ template <int kBits> struct IntGroup {
   static constexpr float kCodes[16] = {0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1};  // of 4 bits
 
   static void decode_range(const Format& f, const void* storage, Geometry g, int64_t begin, int64_t end, float* out) {
-    if (begin >= end) return;
     const GroupLayout l = group_layout(f, g);
     const uint8_t* base = static_cast<const uint8_t*>(storage);
-    int64_t row = begin / l.cols, col = begin % l.cols;
-    while (begin < end) {
-      const int64_t group = col / l.group;
-      int64_t stop = (group + 1) * l.group;
-      stop = stop < l.cols ? stop : l.cols;
-      stop = stop - col < end - begin ? stop : col + (end - begin);
-      decode_run(base + l.codes + row * l.pitch, col, stop, load_step(l, base, row, group), out);
+    for_runs(l, begin, end, [&](int64_t row, int64_t group, int64_t col, int64_t stop) {
+      decode_run(base + l.codes + row * l.pitch, col, stop, load_step(l, base, scale_at(l, row, group)), out);
       out += stop - col;
-      begin += stop - col;
-      col = stop;
-      if (col == l.cols) col = 0, ++row;
-    }
+    });
   }
 
   static void encode_all(const Format& f, const float* in, void* storage, Geometry g, const Round&) {
@@ -108,40 +99,11 @@ template <int kBits> struct IntGroup {
     }
   }
 
-  static Step load_step(const GroupLayout& l, const uint8_t* base, int64_t row, int64_t group) {
-    const int64_t at = l.scales_per_row ? row * l.scales_per_row + group : 0;
-    const uint8_t* scales = base + l.scales;
-    Step step{0, l.zeros >= 0 ? reinterpret_cast<const int8_t*>(base + l.zeros)[at] : 0};
-    switch (l.scale) {
-      case ScaleType::f32:
-        step.scale = reinterpret_cast<const float*>(scales)[at];
-        break;
-      case ScaleType::f16:
-        step.scale = f16_value(reinterpret_cast<const uint16_t*>(scales)[at]);
-        break;
-      case ScaleType::bf16:
-        step.scale = bf16_value(reinterpret_cast<const uint16_t*>(scales)[at]);
-        break;
-      default:
-        break;  // the text grammar gives integers no other
-    }
-    return step;
+  static Step load_step(const GroupLayout& l, const uint8_t* base, int64_t at) {
+    return {load_scale(l, base, at), l.zeros >= 0 ? reinterpret_cast<const int8_t*>(base + l.zeros)[at] : 0};
   }
   static void store_step(const GroupLayout& l, uint8_t* base, int64_t at, Step step) {
-    uint8_t* scales = base + l.scales;
-    switch (l.scale) {
-      case ScaleType::f32:
-        reinterpret_cast<float*>(scales)[at] = step.scale;
-        break;
-      case ScaleType::f16:
-        reinterpret_cast<uint16_t*>(scales)[at] = f16_nearest(step.scale);
-        break;
-      case ScaleType::bf16:
-        reinterpret_cast<uint16_t*>(scales)[at] = bf16_nearest(step.scale);
-        break;
-      default:
-        break;
-    }
+    store_scale(l, base, at, step.scale);
     if (l.zeros >= 0) reinterpret_cast<int8_t*>(base + l.zeros)[at] = int8_t(step.zero);
   }
   static float round_scale(const GroupLayout& l, float scale) {
@@ -203,11 +165,6 @@ template <int kBits> struct IntGroup {
         encode_run(l, in + row * l.cols, l.cols, step, base + l.codes + row * l.pitch);
     });
   }
-  static void raise(uint32_t* best, uint32_t value) {
-    uint32_t seen = __atomic_load_n(best, __ATOMIC_RELAXED);
-    while (seen < value && !__atomic_compare_exchange_n(best, &seen, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
-  }
-
   // n codes from a byte boundary on.
   static void encode_run(const GroupLayout& l, const float* x, int64_t n, Step step, uint8_t* codes) {
     const int lowest = l.zeros >= 0 ? kLow : -kHigh;

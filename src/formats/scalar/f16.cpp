@@ -40,7 +40,7 @@ uint16_t stochastic(float x, uint32_t random) {
 void encode(const void* computed, void* stored, int64_t n, const Round& round) {
   const float* __restrict__ c = static_cast<const float*>(computed);
   uint16_t* __restrict__ s = static_cast<uint16_t*>(stored);
-  if (round.mode == Rounding::stochastic) return encode_stochastic<stochastic>(c, s, n, round);
+  if (round.mode == Rounding::stochastic) return encode_stochastic(c, s, n, round, stochastic);
   int64_t i = 0;
 #if DY_ISA_avx512
   for (; i + 16 <= n; i += 16)

@@ -1,17 +1,10 @@
 // f8e8m0fnu: a power of two, 2^(code - 127), the scale of OCP's microscaling formats (OCP MX, 2023). No sign, no zero; code 255
 // is NaN. As PyTorch has it: the sign is dropped, a tie goes up, what is below 2^-127 becomes 2^-127, infinity becomes NaN.
-#include "base/random.h"
-#include "formats/bits.h"
-#include "formats/format.h"
+#include "formats/scalar/f8_scales.h"
 
 namespace dyadic::DY_ISA {
 namespace {
 
-// 2^-127 is a subnormal of f32.
-float value(uint8_t code) {
-  const uint32_t u = uint32_t(code) << 23;
-  return bits_float(code == 0 ? 1u << 22 : code == 255 ? 0x7fc00000u : u);
-}
 uint8_t nearest(float x, uint32_t beyond) {
   const uint32_t u = float_bits(x) & kAbsMask;
   const uint32_t h = (u + (1u << 22)) >> 23;
@@ -31,24 +24,17 @@ uint32_t beyond(const Round& round) { return round.overflow == Overflow::saturat
 void decode(const void* stored, void* computed, int64_t n) {
   const uint8_t* __restrict__ s = static_cast<const uint8_t*>(stored);
   float* __restrict__ c = static_cast<float*>(computed);
-  for (int64_t i = 0; i < n; ++i) c[i] = value(s[i]);
+  for (int64_t i = 0; i < n; ++i) c[i] = e8m0_value(s[i]);
 }
 void encode(const void* computed, void* stored, int64_t n, const Round& round) {
   const float* __restrict__ c = static_cast<const float*>(computed);
   uint8_t* __restrict__ s = static_cast<uint8_t*>(stored);
   const uint32_t over = beyond(round);
-  if (round.mode == Rounding::nearest) {
-    for (int64_t i = 0; i < n; ++i) s[i] = nearest(c[i], over);
-    return;
-  }
-  uint32_t random[512];
-  for (int64_t i = 0; i < n; i += 512) {
-    const int64_t m = n - i < 512 ? n - i : 512;
-    random_kernel.bits(round.seed, round.stream, round.index + uint64_t(i), m, random);
-    for (int64_t j = 0; j < m; ++j) s[i + j] = stochastic(c[i + j], random[j], over);
-  }
+  if (round.mode == Rounding::stochastic)
+    return encode_stochastic(c, s, n, round, [over](float x, uint32_t random) { return stochastic(x, random, over); });
+  for (int64_t i = 0; i < n; ++i) s[i] = nearest(c[i], over);
 }
-double decode1(const Format&, uint64_t code) { return double(value(uint8_t(code))); }
+double decode1(const Format&, uint64_t code) { return double(e8m0_value(uint8_t(code))); }
 uint64_t encode1(const Format&, double x) { return nearest(round_to_odd(x), 255); }
 
 }  // namespace

@@ -2,10 +2,10 @@
 // element and for vectors of them. Between f32 and a code nothing is rounded twice; f64 and wide integers come rounded to odd
 // (convert.cpp).
 #pragma once
-#include "base/random.h"
 #include "formats/bits.h"
 #include "formats/block/lanes.h"
 #include "formats/format.h"
+#include "formats/scalar/stochastic.h"
 
 namespace dyadic::DY_ISA {
 
@@ -126,19 +126,12 @@ template <Mini M> struct SmallFloat {
     const float* __restrict__ c = static_cast<const float*>(computed);
     uint8_t* __restrict__ s = static_cast<uint8_t*>(stored);
     const uint32_t over = beyond(round);
-    if (round.mode == Rounding::stochastic) return encode_stochastic(c, s, n, round, over);
+    if (round.mode == Rounding::stochastic)
+      return encode_stochastic(c, s, n, round, [over](float x, uint32_t random) { return stochastic(x, random, over); });
     int64_t i = 0;
     const auto codes = [&](int64_t at) { return nearest_codes(hn::LoadU(kF32, c + i + at * kLanes), int32_t(over)); };
     for (; i + 4 * kLanes <= n; i += 4 * kLanes) store_bytes(codes(0), codes(1), codes(2), codes(3), s + i);
     for (; i < n; ++i) s[i] = nearest(c[i], over);
-  }
-  static void encode_stochastic(const float* c, uint8_t* s, int64_t n, const Round& round, uint32_t over) {
-    uint32_t random[512];
-    for (int64_t i = 0; i < n; i += 512) {
-      const int64_t m = n - i < 512 ? n - i : 512;
-      random_kernel.bits(round.seed, round.stream, round.index + uint64_t(i), m, random);
-      for (int64_t j = 0; j < m; ++j) s[i + j] = stochastic(c[i + j], random[j], over);
-    }
   }
   static double decode1(const Format&, uint64_t code) { return double(value(uint8_t(code))); }
   static uint64_t encode1(const Format&, double x) { return nearest(round_to_odd(x), beyond(Round{})); }
