@@ -25,6 +25,9 @@ class DType {
   const std::string& long_name() const;  // PyTorch's where it has one: "bfloat16"; else name()
   bool is_floating_point() const;        // a plain float format (f64, f32, f16, bf16)
   bool is_integer() const;               // a plain integer format, bool excluded
+  bool is_complex() const;               // complex64 or complex128: pairs of f32 or f64
+  DType to_real() const;                 // of a complex dtype its parts'; else itself
+  DType to_complex() const;              // of a float dtype the complex one that holds it, c64 or c128; else itself
   bool is_scaled() const;                // codes with scales: nf4, i4(group=32), q8_0 ...
   bool is_blocked() const;               // elements share bytes: scaled dtypes, and packed ones of fewer than 8 bits
   int64_t itemsize() const;              // bytes of one element; ValueError for blocked dtypes
@@ -35,24 +38,38 @@ class DType {
   friend constexpr bool operator==(DType, DType) = default;
 };
 
+// What floating-point numbers become unless a dtype is asked for: float32. TypeError unless d is a plain float dtype.
+DType default_dtype();
+void set_default_dtype(DType d);
+// Another default in this thread while it lives.
+class DefaultDType {
+  DType before_;
+
+ public:
+  explicit DefaultDType(DType d);
+  ~DefaultDType();
+  DefaultDType(const DefaultDType&) = delete;
+};
+
 // Every dtype that is registered with its default parameters, scalars first, in a fixed order.
 std::vector<DType> registered_dtypes();
 
 namespace detail {
-extern Format f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean, u16, u32;
+extern Format f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean, u16, u32, u64, c64, c128;
 extern Format f8e4m3fn, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, f8e3m4, f8e8m0fnu;
 extern Format f6e2m3fn, f6e3m2fn, f4e2m1fn, f4e3m0, i4, i2, u4, u2, u1;
 }  // namespace detail
 inline constexpr DType f64{&detail::f64}, f32{&detail::f32}, f16{&detail::f16}, bf16{&detail::bf16};
 inline constexpr DType i64{&detail::i64}, i32{&detail::i32}, i16{&detail::i16}, i8{&detail::i8}, u8{&detail::u8},
     boolean{&detail::boolean};
-inline constexpr DType u16{&detail::u16}, u32{&detail::u32};
+inline constexpr DType u16{&detail::u16}, u32{&detail::u32}, u64{&detail::u64}, c64{&detail::c64}, c128{&detail::c128};
 inline constexpr DType f8e4m3fn{&detail::f8e4m3fn}, f8e5m2{&detail::f8e5m2}, f8e4m3fnuz{&detail::f8e4m3fnuz},
     f8e5m2fnuz{&detail::f8e5m2fnuz}, f8e3m4{&detail::f8e3m4}, f8e8m0fnu{&detail::f8e8m0fnu};
 inline constexpr DType f6e2m3fn{&detail::f6e2m3fn}, f6e3m2fn{&detail::f6e3m2fn}, f4e2m1fn{&detail::f4e2m1fn},
     f4e3m0{&detail::f4e3m0}, i4{&detail::i4}, i2{&detail::i2}, u4{&detail::u4}, u2{&detail::u2}, u1{&detail::u1};
 inline constexpr DType float64 = f64, float32 = f32, float16 = f16, bfloat16 = bf16;
-inline constexpr DType int64 = i64, int32 = i32, int16 = i16, int8 = i8, uint8 = u8, uint16 = u16, uint32 = u32;
+inline constexpr DType int64 = i64, int32 = i32, int16 = i16, int8 = i8, uint8 = u8, uint16 = u16, uint32 = u32, uint64 = u64;
+inline constexpr DType complex64 = c64, complex128 = c128;
 inline constexpr DType float8_e4m3fn = f8e4m3fn, float8_e5m2 = f8e5m2, float8_e4m3fnuz = f8e4m3fnuz,
                        float8_e5m2fnuz = f8e5m2fnuz, float8_e3m4 = f8e3m4, float8_e8m0fnu = f8e8m0fnu;
 inline constexpr DType float6_e2m3fn = f6e2m3fn, float6_e3m2fn = f6e3m2fn, float4_e2m1fn = f4e2m1fn, float4_e3m0 = f4e3m0;

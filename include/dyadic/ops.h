@@ -11,6 +11,11 @@ DY_UNARY(neg) DY_UNARY(abs) DY_UNARY(square) DY_UNARY(exp) DY_UNARY(expm1) DY_UN
 DY_UNARY(reciprocal) DY_UNARY(sin) DY_UNARY(cos) DY_UNARY(tanh) DY_UNARY(sigmoid) DY_UNARY(erf) DY_UNARY(erfc) DY_UNARY(relu) DY_UNARY(silu)
 DY_UNARY(gelu) DY_UNARY(gelu_tanh) DY_UNARY(floor) DY_UNARY(ceil) DY_UNARY(trunc) DY_UNARY(round)
 DY_UNARY(isnan) DY_UNARY(isinf) DY_UNARY(isfinite) DY_UNARY(logical_not)
+
+// Complex numbers; view_as_real and view_as_complex, real and imag are views.
+inline Tensor complex(const Tensor& real, const Tensor& imag) { return call(Op::complex_, real, imag); }
+inline Tensor polar(const Tensor& abs, const Tensor& angle) { return call(Op::polar_, abs, angle); }
+DY_UNARY(real) DY_UNARY(imag) DY_UNARY(conj) DY_UNARY(conj_physical) DY_UNARY(view_as_real) DY_UNARY(view_as_complex)
 #undef DY_UNARY
 
 // A number as an operand: a 0-d tensor that does not take part in promotion beyond its kind.

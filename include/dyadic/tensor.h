@@ -45,24 +45,32 @@ class IntList {
 // A number as the user wrote it: its kind takes part in type promotion.
 class Scalar {
  public:
-  enum class Kind : uint8_t { boolean, integer, real };
+  enum class Kind : uint8_t { boolean, integer, real, complex };
   Scalar(bool v) : kind_(Kind::boolean), i_(v) {}
   Scalar(int v) : kind_(Kind::integer), i_(v) {}
   Scalar(int64_t v) : kind_(Kind::integer), i_(v) {}
   Scalar(long long v) : kind_(Kind::integer), i_(v) {}
-  Scalar(size_t v) : kind_(Kind::integer), i_(int64_t(v)) {}
+  Scalar(size_t v) : kind_(Kind::integer), unsigned_(v >> 63), i_(int64_t(v)) {}
   Scalar(double v) : kind_(Kind::real), f_(v) {}
   Scalar(float v) : kind_(Kind::real), f_(v) {}
+  Scalar(double re, double im) : kind_(Kind::complex), f_(re), im_(im) {}
+  template <class C>  // std::complex
+    requires requires(const C& c) { double(c.real()) + double(c.imag()); }
+  Scalar(const C& v) : Scalar(double(v.real()), double(v.imag())) {}
   Kind kind() const { return kind_; }
-  double real() const { return kind_ == Kind::real ? f_ : double(i_); }
-  int64_t integer() const { return kind_ == Kind::real ? int64_t(f_) : i_; }
+  bool is_unsigned() const { return unsigned_; }  // an integer from 2^63 on: integer() has its bits
+  double real() const { return kind_ >= Kind::real ? f_ : unsigned_ ? double(uint64_t(i_)) : double(i_); }
+  double imag() const { return im_; }
+  int64_t integer() const { return kind_ >= Kind::real ? int64_t(f_) : i_; }
 
  private:
   Kind kind_;
+  bool unsigned_ = false;
   union {
     int64_t i_;
     double f_;
   };
+  double im_ = 0;
 };
 
 inline constexpr int64_t kNone = std::numeric_limits<int64_t>::min();  // an absent bound of a slice
@@ -132,7 +140,10 @@ class Tensor {
   template <class T> T* data() const { return static_cast<T*>(data_ptr()); }
   template <class T = double> T item() const {  // of a tensor with one element
     Scalar s = item_scalar();
-    return s.kind() == Scalar::Kind::real ? T(s.real()) : T(s.integer());
+    if constexpr (std::is_arithmetic_v<T>)
+      return s.kind() >= Scalar::Kind::real ? T(s.real()) : T(s.integer());
+    else
+      return T(s.real(), s.imag());
   }
   Scalar item_scalar() const;
   std::vector<double> to_vector() const;  // all elements in row-major order

@@ -59,11 +59,13 @@ class Reader {
       DY_CHECK_AS(TypeError, s,
                   "tensor: data has the wrong type: it holds {}; it takes numbers, nested lists of them, and arrays",
                   Py_TYPE(o)->tp_name);
-      brings = s->kind() == Scalar::Kind::real ? default_dtype() : s->kind() == Scalar::Kind::integer ? i64 : boolean;
+      brings = number_dtype(dyadic::dtype_of(s->kind()));
     }
     kind = kind ? promote_types(kind, brings) : brings;
     reals.push_back(s->real());
-    integers.push_back(s->kind() == Scalar::Kind::real ? 0 : s->integer());
+    if (kind.is_complex()) imaginary.resize(reals.size() - 1), imaginary.push_back(s->imag());
+    integers.push_back(s->kind() >= Scalar::Kind::real ? 0 : s->integer());
+    huge |= s->is_unsigned();
   }
 };
 
@@ -89,7 +91,13 @@ Tensor from_lists(PyObject* data, std::optional<DType> dtype) {
   DType kind = r.kind ? r.kind : default_dtype();
   DType wanted = dtype.value_or(kind);
   bool whole = !kind.is_floating_point() && !kind.is_scaled();
+  DY_CHECK_AS(ValueError, !r.huge || !whole || (dtype && *dtype == u64),
+              "tensor: a number from 2^63 on does not fit int64; ask for dtype=dyadic.uint64");
   Tensor values = whole ? from_data(r.integers.data(), r.shape, i64) : from_data(r.reals.data(), r.shape, f64);
+  if (kind.is_complex()) {
+    r.imaginary.resize(r.reals.size());
+    values = complex(values, from_data(r.imaginary.data(), r.shape, f64));
+  }
   return to(values, wanted);
 }
 
@@ -114,7 +122,9 @@ PyObject* to_python(Scalar s) {
     case Scalar::Kind::boolean:
       return PyBool_FromLong(s.integer() != 0);
     case Scalar::Kind::integer:
-      return PyLong_FromLongLong(s.integer());
+      return s.is_unsigned() ? PyLong_FromUnsignedLongLong(uint64_t(s.integer())) : PyLong_FromLongLong(s.integer());
+    case Scalar::Kind::complex:
+      return PyComplex_FromDoubles(s.real(), s.imag());
     default:
       return PyFloat_FromDouble(s.real());
   }
@@ -126,6 +136,8 @@ PyObject* rows(const Tensor& t, int64_t d, int64_t& at) {
   if (d == t.dim()) {
     int64_t i = at++;
     if (t.dtype() == f64) return PyFloat_FromDouble(t.data<double>()[i]);
+    if (t.dtype() == c128) return PyComplex_FromDoubles(t.data<double>()[2 * i], t.data<double>()[2 * i + 1]);
+    if (t.dtype() == u64) return PyLong_FromUnsignedLongLong(t.data<uint64_t>()[i]);
     if (t.dtype() == boolean) return PyBool_FromLong(t.data<uint8_t>()[i]);
     return PyLong_FromLongLong(t.data<int64_t>()[i]);
   }

@@ -9,14 +9,16 @@ namespace {
 using Foreign = nb::ndarray<>;
 constexpr auto kFloat = uint8_t(nb::dlpack::dtype_code::Float), kInt = uint8_t(nb::dlpack::dtype_code::Int),
                kUInt = uint8_t(nb::dlpack::dtype_code::UInt), kBfloat = uint8_t(nb::dlpack::dtype_code::Bfloat),
-               kBool = uint8_t(nb::dlpack::dtype_code::Bool);
+               kBool = uint8_t(nb::dlpack::dtype_code::Bool), kComplex = uint8_t(nb::dlpack::dtype_code::Complex);
 struct Pair {
   DType ours;
   nb::dlpack::dtype theirs;
 };
-constexpr Pair kPairs[] = {{f64, {kFloat, 64, 1}}, {f32, {kFloat, 32, 1}},  {f16, {kFloat, 16, 1}}, {bf16, {kBfloat, 16, 1}},
-                           {i64, {kInt, 64, 1}},   {i32, {kInt, 32, 1}},    {i16, {kInt, 16, 1}},   {i8, {kInt, 8, 1}},
-                           {u8, {kUInt, 8, 1}},    {boolean, {kBool, 8, 1}}};
+constexpr Pair kPairs[] = {{f64, {kFloat, 64, 1}},   {f32, {kFloat, 32, 1}},   {f16, {kFloat, 16, 1}},
+                           {bf16, {kBfloat, 16, 1}}, {i64, {kInt, 64, 1}},     {i32, {kInt, 32, 1}},
+                           {i16, {kInt, 16, 1}},     {i8, {kInt, 8, 1}},       {u8, {kUInt, 8, 1}},
+                           {u16, {kUInt, 16, 1}},    {u32, {kUInt, 32, 1}},    {u64, {kUInt, 64, 1}},
+                           {boolean, {kBool, 8, 1}}, {c64, {kComplex, 64, 1}}, {c128, {kComplex, 128, 1}}};
 
 // stream, max_version and dl_device are hints of the protocol that change nothing here: the unversioned capsule is always
 // legal.

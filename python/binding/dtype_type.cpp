@@ -76,6 +76,18 @@ PyObject* get_floating(PyObject* s, void*) {
 PyObject* get_integer(PyObject* s, void*) {
   return get(s, [](DType d) { return PyBool_FromLong(d.is_integer()); });
 }
+PyObject* get_complex(PyObject* s, void*) {
+  return get(s, [](DType d) { return PyBool_FromLong(d.is_complex()); });
+}
+PyObject* get_signed(PyObject* s, void*) {
+  return get(s, [](DType d) { return PyBool_FromLong(d.format()->def->kind != Kind::uint && d != boolean); });
+}
+PyObject* to_real(PyObject* self, PyObject*) {
+  return get(self, [](DType d) { return wrap(d.to_real()); });
+}
+PyObject* to_complex(PyObject* self, PyObject*) {
+  return get(self, [](DType d) { return wrap(d.to_complex()); });
+}
 PyObject* get_scaled(PyObject* s, void*) {
   return get(s, [](DType d) { return PyBool_FromLong(d.is_scaled()); });
 }
@@ -90,17 +102,23 @@ PyGetSetDef properties[] = {
     {"bits", get_bits, nullptr, "Bits of an element's code, scales not counted.", nullptr},
     {"is_floating_point", get_floating, nullptr, "A plain float format.", nullptr},
     {"is_integer", get_integer, nullptr, "A plain integer format; bool is none.", nullptr},
+    {"is_complex", get_complex, nullptr, "complex64 or complex128.", nullptr},
+    {"is_signed", get_signed, nullptr, "Has negative numbers.", nullptr},
     {"is_scaled", get_scaled, nullptr, "Codes with scales.", nullptr},
     {"doc", get_doc, nullptr, "What it is and where it comes from.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"to_real", to_real, METH_NOARGS, "The dtype of a complex dtype's parts; else itself."},
+    {"to_complex", to_complex, METH_NOARGS, "The complex dtype whose parts hold a float dtype; else itself."},
+    {nullptr, nullptr, 0, nullptr}};
 
 struct BufferFormat {
   DType dtype;
   const char* code;  // as in Python's struct module
 };
-constexpr BufferFormat kFormats[] = {{f64, "d"}, {f32, "f"}, {f16, "e"}, {i64, "q"}, {i32, "i"},    {i16, "h"},
-                                     {i8, "b"},  {u8, "B"},  {u16, "H"}, {u32, "I"}, {boolean, "?"}};
+constexpr BufferFormat kFormats[] = {{f64, "d"}, {f32, "f"}, {f16, "e"}, {i64, "q"}, {i32, "i"},     {i16, "h"},  {i8, "b"},
+                                     {u8, "B"},  {u16, "H"}, {u32, "I"}, {u64, "Q"}, {boolean, "?"}, {c64, "Zf"}, {c128, "Zd"}};
 
 }  // namespace
 
@@ -127,6 +145,7 @@ std::optional<DType> read_dtype(PyObject* o) {
   if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return f64;
   if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return i64;
   if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return boolean;
+  if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) return c128;
   return std::nullopt;
 }
 
@@ -145,11 +164,19 @@ std::optional<Scalar> read_number(PyObject* o) {
   if (PyFloat_Check(o)) return Scalar(PyFloat_AS_DOUBLE(o));
   if (PyBool_Check(o)) return Scalar(o == Py_True);
   auto whole = [](PyObject* i) {
-    long long v = PyLong_AsLongLong(i);
-    if (v == -1 && PyErr_Occurred()) throw PythonError();
+    int overflow = 0;
+    long long v = PyLong_AsLongLongAndOverflow(i, &overflow);
+    if (overflow > 0) {
+      const unsigned long long u = PyLong_AsUnsignedLongLong(i);
+      if (PyErr_Occurred()) throw PythonError();
+      return Scalar(size_t(u));
+    }
+    if (overflow < 0) PyErr_SetString(PyExc_OverflowError, "dyadic: a number below -2^63 fits no integer dtype");
+    if (PyErr_Occurred()) throw PythonError();
     return Scalar(v);
   };
   if (PyLong_Check(o)) return whole(o);
+  if (PyComplex_Check(o)) return Scalar(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o));
   // numpy's scalars are mappings too; its arrays of one element convert to float as well, but are sequences.
   bool numpy = std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0;
   if (is_tensor(o) || PySequence_Check(o) || (PyMapping_Check(o) && !numpy)) return std::nullopt;
@@ -160,7 +187,12 @@ std::optional<Scalar> read_number(PyObject* o) {
     if (!i.is_valid()) throw PythonError();
     return whole(i.ptr());
   }
-  if (number && number->nb_float && !PyComplex_Check(o)) {
+  if (numpy && std::strncmp(Py_TYPE(o)->tp_name, "numpy.complex", 13) == 0) {
+    const Py_complex v = PyComplex_AsCComplex(o);
+    if (PyErr_Occurred()) throw PythonError();
+    return Scalar(v.real, v.imag);
+  }
+  if (number && number->nb_float) {
     double v = PyFloat_AsDouble(o);
     if (v == -1 && PyErr_Occurred()) throw PythonError();
     return Scalar(v);
@@ -177,10 +209,11 @@ const char* buffer_format(DType d) {
 DType default_numpy_dtype(const char* format) {
   if (!format) return u8;
   if (*format == '@' || *format == '=' || *format == '<') ++format;
-  if (!format[0] || format[1]) return {};
-  char code = format[0] == 'l' ? (sizeof(long) == 8 ? 'q' : 'i') : format[0];
+  std::string_view code = format;
+  if (code == "l") code = sizeof(long) == 8 ? "q" : "i";
+  if (code == "L") code = sizeof(long) == 8 ? "Q" : "I";
   for (const BufferFormat& f : kFormats)
-    if (*f.code == code) return f.dtype;
+    if (f.code == code) return f.dtype;
   return {};
 }
 
@@ -208,8 +241,8 @@ void add_dtype_type(nb::module_& m) {
     put(attribute_name(d), d);
     put(identifier(d.name()), d);
   }
-  const std::pair<const char*, DType> torch_names[] = {{"double", f64}, {"float", f32}, {"half", f16},
-                                                       {"long", i64},   {"int", i32},   {"short", i16}};
+  const std::pair<const char*, DType> torch_names[] = {{"double", f64}, {"float", f32}, {"half", f16},   {"long", i64},
+                                                       {"int", i32},    {"short", i16}, {"cfloat", c64}, {"cdouble", c128}};
   for (auto& [name, d] : torch_names) put(name, d);
   m.attr("_dtype_names") = names;
   m.def("registered_dtypes", [] {

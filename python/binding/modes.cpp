@@ -11,6 +11,7 @@
 #include "dyadic/autograd.h"
 #include "dyadic/io.h"
 #include "dyadic/ops.h"
+#include "dyadic/print.h"
 #include "object.h"
 
 namespace dyadic::inline v1::python {
@@ -36,6 +37,10 @@ template <class Scope> struct Entered {
 struct AutocastScope : Entered<Autocast> {
   DType dtype;
   bool enabled;
+};
+
+struct DefaultScope : Entered<DefaultDType> {
+  DType dtype;
 };
 
 std::vector<Tensor> tensors(nb::object o, const char* name) {
@@ -120,6 +125,35 @@ void add_modes(nb::module_& m) {
   m.def("isa", [] { return isa_name(); }, "The instruction set whose kernels run.");
   m.def("set_default_dtype", [](DType d) { set_default_dtype(d); }, nb::arg("d"));
   m.def("get_default_dtype", &default_dtype);
+  nb::class_<DefaultScope>(m, "_DefaultDType")
+      .def("__init__", [](DefaultScope* s, DType d) { new (s) DefaultScope{{}, d}; })
+      .def("enter", [](DefaultScope& s) { s.scopes.push_back(std::make_unique<DefaultDType>(s.dtype)); })
+      .def("exit", &DefaultScope::exit);
+  m.def(
+      "set_printoptions",
+      [](std::optional<int> precision, std::optional<int64_t> threshold, std::optional<int64_t> edgeitems,
+         std::optional<int64_t> linewidth, std::optional<std::string> profile, nb::object sci_mode) {
+        PrintOptions o = printoptions();
+        if (profile) {
+          DY_CHECK_AS(ValueError, *profile == "default" || *profile == "short" || *profile == "full",
+                      "set_printoptions: no such profile: \"{}\"; there are default, short and full", *profile);
+          o = PrintOptions();
+          if (*profile == "short") o.precision = 2, o.edgeitems = 2;
+          if (*profile == "full") o.threshold = INT64_MAX;
+        }
+        if (precision) o.precision = *precision;
+        if (threshold) o.threshold = *threshold;
+        if (edgeitems) o.edgeitems = *edgeitems;
+        if (linewidth) o.linewidth = *linewidth;
+        if (!sci_mode.is_none()) o.sci_mode = nb::cast<bool>(sci_mode);
+        if (sci_mode.is_none()) o.sci_mode.reset();
+        set_printoptions(o);
+      },
+      nb::arg("precision") = nb::none(), nb::arg("threshold") = nb::none(), nb::arg("edgeitems") = nb::none(),
+      nb::arg("linewidth") = nb::none(), nb::arg("profile") = nb::none(), nb::arg("sci_mode") = nb::none(),
+      "How tensors are printed: digits behind the point, elements from which only edges are shown, entries at an edge, "
+      "columns, "
+      "scientific notation always or never (None: where the values ask for it). profile: \"default\", \"short\" or \"full\".");
   m.def("promote_types", &promote_types, nb::arg("type1"), nb::arg("type2"));
 
   m.def(

@@ -93,19 +93,30 @@ int truth(PyObject* self) {
     const Tensor& t = tensor_of(self);
     DY_CHECK(t.numel() == 1, "bool: the truth of {} elements is ambiguous: self is {}; use any() or all()", t.numel(),
              describe(t));
-    return PyBool_FromLong(t.item_scalar().real() != 0);
+    const Scalar s = t.item_scalar();
+    return PyBool_FromLong(s.real() != 0 || s.imag() != 0);
   });
   if (!r) return -1;
   Py_DECREF(r);
   return r == Py_True;
 }
+void check_no_imaginary(const char* who, Scalar s) {
+  DY_CHECK_AS(ValueError, s.imag() == 0, "{}: the number {} + {}j is not real; use item(), .real or abs()", who, s.real(),
+              s.imag());
+}
 PyObject* to_float(PyObject* self) {
-  return guarded([&] { return PyFloat_FromDouble(tensor_of(self).item_scalar().real()); });
+  return guarded([&] {
+    const Scalar s = tensor_of(self).item_scalar();
+    check_no_imaginary("float", s);
+    return PyFloat_FromDouble(s.real());
+  });
 }
 PyObject* to_int(PyObject* self) {
   return guarded([&]() -> PyObject* {
     Scalar s = tensor_of(self).item_scalar();
-    return s.kind() == Scalar::Kind::real ? PyLong_FromDouble(s.real()) : PyLong_FromLongLong(s.integer());
+    if (s.kind() < Scalar::Kind::real) return to_python(s);
+    check_no_imaginary("int", s);
+    return PyLong_FromDouble(s.real());
   });
 }
 PyObject* to_index(PyObject* self) {

@@ -206,8 +206,8 @@ Tensor& Tensor::requires_grad_(bool on) {
   DY_CHECK(!on || !dtype().is_scaled(),
            "requires_grad_: {} holds codes, not weights that can move; train with QAT on float weights, or add LoRA factors",
            describe(*this));
-  DY_CHECK(!on || dtype().is_floating_point(), "requires_grad_: only floating-point tensors have gradients: this is {}",
-           describe(*this));
+  DY_CHECK(!on || dtype().is_floating_point() || dtype().is_complex(),
+           "requires_grad_: only floating-point and complex tensors have gradients: this is {}", describe(*this));
   p_->flags = uint8_t(on ? p_->flags | kRequiresGrad : p_->flags & ~kRequiresGrad);
   return *this;
 }

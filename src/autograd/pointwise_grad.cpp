@@ -1,18 +1,28 @@
 // Gradients of pointwise ops, from their lambdas.
 #include "autograd/engine.h"
+#include "dyadic/ops.h"
 #include "loops/pointwise.h"
 #include "ops/tracer.h"
 
 namespace dyadic::inline v1 {
 namespace {
 
+bool any_complex(const OpDef& op, const Grad& g) {
+  bool any = g.g().dtype().is_complex();
+  for (int i = 0; i < op.pw.inputs; ++i) any |= g.in_meta(i).dtype.is_complex();
+  return any;
+}
+Compute gradient_type(const OpDef& op, const Grad& g, int k) {
+  const bool wide =
+      real_of(compute_type(g.g().dtype())) == Compute::f64 || real_of(compute_type(g.in_meta(k).dtype)) == Compute::f64;
+  if (any_complex(op, g)) return wide ? Compute::c128 : Compute::c64;
+  return wide ? Compute::f64 : Compute::f32;
+}
+
 // The shape of the gradient tile's result: everything broadcast, the output's shape.
 Tensor run_tile(const OpDef& op, const Grad& g, int k) {
   const Pointwise& pw = op.pw;
-  DType dtype = g.g().dtype();
-  DType common = dtype.is_floating_point() ? dtype : f32;
-  Compute compute =
-      compute_type(common) == Compute::f64 || compute_type(g.in_meta(k).dtype) == Compute::f64 ? Compute::f64 : Compute::f32;
+  const Compute compute = gradient_type(op, g, k);
   Tensor inputs[kMaxInputs], output;
   PointwiseLoop loop;
   loop.compute = compute;
@@ -34,7 +44,7 @@ Tensor run_tile(const OpDef& op, const Grad& g, int k) {
   const Meta& m = g.out_meta();
   // An input of the output's shape gets its gradient in its own dtype at once; a broadcast one is summed afterwards.
   bool same_shape = g.in_meta(k).shape() == m.shape();
-  Tensor result = make_tensor(m.shape(), same_shape ? g.in_meta(k).dtype : compute == Compute::f64 ? f64 : f32, m.device);
+  Tensor result = make_tensor(m.shape(), same_shape ? g.in_meta(k).dtype : DType(&compute_format(compute)), m.device);
   if (!m.device.is_meta()) loop.run(result);
   return result;
 }
@@ -43,12 +53,14 @@ Tensor run_traced(const OpDef& op, const Grad& g, int k) {
   const Pointwise& pw = op.pw;
   Tracer tracer;
   Traced in[kMaxInputs + 2], params[4];
-  in[0] = tracer.enter(g.g());
+  const bool pairs = any_complex(op, g);  // traced as a holomorphic function
+  in[0] = tracer.enter(pairs ? conj(g.g()) : g.g());
   for (int i = 0; i < pw.inputs; ++i)
     if (op.needs[k] & dyadic::in(i)) in[1 + i] = tracer.enter(g.in(i));
   if (op.needs[k] & out(0)) in[1 + pw.inputs] = tracer.enter(g.out());
   for (int i = 0; i < pw.params; ++i) params[i] = tracer.constant(g.real(pw.inputs + i));
-  return tracer.value(pw.trace_grad[k](in, params));
+  Tensor r = tracer.value(pw.trace_grad[k](in, params));
+  return pairs ? conj(r) : r;
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ const char* kind_name(Kind k) {
       return "signed";
     case Kind::floating:
       return "float";
+    case Kind::complex:
+      return "complex";
     default:
       return "scaled";
   }
@@ -35,7 +37,7 @@ const char* kind_name(Kind k) {
 Json describe(DType d) {
   const Format& f = *d.format();
   const FormatDef& def = *f.def;
-  bool floating = def.kind == Kind::floating;
+  const bool floating = def.kind == Kind::floating || def.kind == Kind::complex;
   auto where = [](bool there, auto value) { return there ? Json(value) : Json(nullptr); };
   return {{"name", d.name()},
           {"long_name", d.long_name()},

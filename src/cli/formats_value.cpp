@@ -54,6 +54,8 @@ Json row(DType d, uint64_t code, double wanted) {
 void check_scalar(DType d, const char* option) {
   DY_CHECK_AS(UsageError, !d.is_scaled(), "formats: {} of {}: its codes mean something only beside their scale; try --error",
               option, d.name());
+  DY_CHECK_AS(UsageError, !d.is_complex(), "formats: {} of {}: it is a pair of {}; look at that", option, d.name(),
+              d.to_real().name());
 }
 
 std::string error_text(const Json& j) {
@@ -89,7 +91,7 @@ int show_value(DType format, const std::string& number, bool json) {
   if (format) check_scalar(format, "--value");
   std::vector<Json> rows;
   for (DType d : format ? std::vector<DType>{format} : registered_dtypes())
-    if (!d.is_scaled()) rows.push_back(row(d, d.format()->def->encode1(*d.format(), x), x));
+    if (d.format()->def->encode1 && !d.is_scaled()) rows.push_back(row(d, d.format()->def->encode1(*d.format(), x), x));
   if (json)
     print(Json{{"value", std::isfinite(x) ? Json(x) : Json(nullptr)}, {"decimal", decimal(x)}, {"rows", rows}}.dump(1) + "\n");
   else

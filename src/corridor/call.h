@@ -62,9 +62,9 @@ template <class F> inline int for_each_tensor(const Arg* args, int n, F&& f) {
 // numbers of kind float: they never win.
 DType result_type(const Arg* args, int n);
 DType promote_types(DType a, DType b);
-DType default_dtype();
-void set_default_dtype(DType d);
-Compute compute_type(DType d);  // what the dtype's values are computed in; f32 for scaled
+DType dtype_of(Scalar::Kind kind);  // bool, i64, f64 or c128
+DType number_dtype(DType d);        // what a number brings to promotion: of floats and complex numbers the default
+Compute compute_type(DType d);      // what the dtype's values are computed in; f32 for scaled
 DType compute_dtype(DType d);
 
 // Shape rules.

@@ -55,6 +55,7 @@ void run_pointwise(Call& c) {
   loop.compute = Compute(int(c.scratch[0]));
   loop.tile = op.pw.forward[int(loop.compute)];
   loop.mask_out = op.types == Types::compare;
+  loop.real_out = op.pw.real_of_complex;
   for (int i = 0; i < op.pw.inputs; ++i) loop.in[i] = &c.tensor(i);
   loop.inputs = op.pw.inputs;
   double params[4];
@@ -152,7 +153,24 @@ void observe(Op id, const OpDef& op, const Call& c) {
   if (t_modes & kAnomaly) watch_result(id, op, c.args, c.nargs, c.out, c.nout);
 }
 
+bool any_complex(const Arg* args, int n) {
+  bool any = false;
+  for_each_tensor(args, n, [&](const Tensor& t, int) { any |= t.dtype().is_complex(); });
+  return any;
+}
+// Kernels that compute know real numbers only: an op of complex tensors is a composition where it has one.
+bool goes_by_parts(const OpDef& op, const char* name, const Arg* args, int n) {
+  if (!op.complex && !(op.kind == OpKind::kernel && op.flops)) return false;
+  if (!any_complex(args, n)) return false;
+  DY_CHECK_AS(TypeError, op.complex, "{}: not defined for complex numbers; use real(), imag() or abs()", name);
+  return true;
+}
+
 void dispatch(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
+  if (goes_by_parts(op, op_name(id), args, n)) [[unlikely]] {
+    out[0] = op.complex(args);
+    return;
+  }
   Call c(op, op_name(id), args, n, out);
   check_same_device(c.name, args, n);
   if (op.kind == OpKind::pointwise)
@@ -217,6 +235,10 @@ void call_op(Op id, Arg* args, int n, Tensor* out) {
 void call_op_inplace(Op id, Arg* args, int n) {
   const OpDef& op = op_def(id);
   const Tensor& self = *args[0].tensor;
+  if (goes_by_parts(op, op_name(id), args, n)) {
+    self.copy_(op.complex(args));
+    return;
+  }
   Tensor out[kMaxOutputs] = {self};
   Call c(op, op_name(id), args, n, out);
   check_same_device(c.name, args, n);
@@ -228,7 +250,9 @@ void call_op_inplace(Op id, Arg* args, int n) {
            "{}_: the result does not fit: self is {}, the result {}; use the out-of-place form", c.name, describe(self),
            shape_text(c.spec[0].shape()));
   const Format &from = *c.spec[0].dtype.format(), &to = *self.dtype().format();
-  DY_CHECK(!(from.def->kind == Kind::floating && to.def->kind != Kind::floating && !to.is_scaled()) &&
+  DY_CHECK(!(from.def->kind == Kind::floating && to.def->kind != Kind::floating && to.def->kind != Kind::complex &&
+             !to.is_scaled()) &&
+               !(from.def->kind == Kind::complex && to.def->kind != Kind::complex) &&
                !(to.def->kind == Kind::boolean && &from != &to),
            "{}_: the result would lose its kind: self is {}, the result {}; use the out-of-place form", c.name, describe(self),
            c.spec[0].dtype.name());

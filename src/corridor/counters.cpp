@@ -36,12 +36,13 @@ void count_call(Op id, const OpDef& op, const Call& call) {
     DType d = t.dtype();
     bytes += double(t.nbytes());
     if (d.is_scaled()) d = f32;  // what the kernel computes in
-    if (d.is_floating_point() && !(t.impl()->flags & kNumber)) seen = seen ? seen : d;
+    if ((d.is_floating_point() || d.is_complex()) && !(t.impl()->flags & kNumber)) seen = seen ? seen : d;
   });
   double outputs = 0;
   for (int i = 0; i < call.nout; ++i)
     if (call.out[i].defined()) outputs += double(call.out[i].numel()), bytes += double(call.out[i].nbytes());
-  double flops = op.kind == OpKind::pointwise ? op.pw.flops * outputs : op.flops ? op.flops(call) : 0;
+  const int each = seen && seen.is_complex() ? op.pw.complex_flops : op.pw.flops;
+  double flops = op.kind == OpKind::pointwise ? each * outputs : op.flops ? op.flops(call) : 0;
   count_work(op_name(id), seen ? seen : call.out[0].dtype(), flops, bytes);
 }
 

@@ -31,9 +31,11 @@ using Tile = void (*)(const void* const* in, void* out, const double* params, in
 inline constexpr int kMaxInputs = 4;
 struct Pointwise {
   int inputs = 0, params = 0;
-  Tile forward[4]{};           // by Compute; null: not defined there
-  Tile grad[kMaxInputs][4]{};  // dL/d input k of (g, inputs..., output); null: none
+  Tile forward[kComputes]{};           // by Compute; null: not defined there
+  Tile grad[kMaxInputs][kComputes]{};  // dL/d input k of (g, inputs..., output); null: none
   int flops = 0, grad_flops[kMaxInputs]{};
+  int complex_flops = 0;
+  bool real_of_complex = false;                                       // of complex inputs the result is real
   bool grad_is_g[kMaxInputs]{};                                       // the gradient is g itself: nothing to compute
   Traced (*trace)(const Traced* in, const Traced* params) = nullptr;  // the same lambda on a tracer
   Traced (*trace_grad[kMaxInputs])(const Traced* in, const Traced* params){};
@@ -63,9 +65,10 @@ struct OpDef {
   double (*flops)(const Call&) = nullptr;       // null: moves data only (0)
   int64_t (*workspace)(const Call&) = nullptr;  // bytes of scratch the kernel wants
   Tensor (*compose)(const Arg* args) = nullptr;
-  bool random = false;           // draws from the generator: the call index is part of the result
-  bool dense = false;            // the kernel reads contiguous tensors: others are copied, as workspace
-  bool accepts_blocked = false;  // the kernel reads and writes blocked dtypes itself
+  Tensor (*complex)(const Arg* args) = nullptr;  // what it is of complex tensors, in other ops; null: like any other dtype
+  bool random = false;                           // draws from the generator: the call index is part of the result
+  bool dense = false;                            // the kernel reads contiguous tensors: others are copied, as workspace
+  bool accepts_blocked = false;                  // the kernel reads and writes blocked dtypes itself
 };
 
 }  // namespace dyadic::inline v1

@@ -207,7 +207,7 @@ void record(Op id, const OpDef& op, const Arg* args, int n, Tensor* out, int nou
   if (!differentiable) return;
   Node* node = make_node(id, op, args, n, out, nout);
   for (int j = 0; j < nout; ++j)
-    if (out[j].defined() && out[j].dtype().is_floating_point()) attach(node, out[j], j);
+    if (out[j].defined() && (out[j].dtype().is_floating_point() || out[j].dtype().is_complex())) attach(node, out[j], j);
   release(node);
 }
 

@@ -1,14 +1,33 @@
 // Type promotion and the shape rules that many ops share.
 #include <algorithm>
+#include <atomic>
 
 #include "corridor/call.h"
 
 namespace dyadic::inline v1 {
 namespace {
 
-constinit DType g_default = f32;
+constinit std::atomic<const Format*> g_default{&detail::f32};
+constinit thread_local const Format* t_default = nullptr;  // of the innermost DefaultDType
 
-int rank(const Format& f) { return f.def->kind == Kind::boolean ? 0 : f.def->kind == Kind::floating || f.is_scaled() ? 2 : 1; }
+void check_default(const char* who, DType d) {
+  DY_CHECK_AS(TypeError, d.is_floating_point(), "{}: only floating-point dtypes: d is {}", who, d.name());
+}
+
+// bool, integers, floats (scaled ones too), complex numbers.
+int rank(const Format& f) {
+  switch (f.def->kind) {
+    case Kind::boolean:
+      return 0;
+    case Kind::floating:
+    case Kind::scaled:
+      return 2;
+    case Kind::complex:
+      return 3;
+    default:
+      return 1;
+  }
+}
 
 // Every value of `b` is one of `a`: no more fraction bits, no wider range at either end.
 bool holds(const FormatDef& a, const FormatDef& b) {
@@ -37,19 +56,34 @@ DType promote_integers(DType a, DType b) {
 
 }  // namespace
 
-DType default_dtype() { return g_default; }
+DType default_dtype() { return DType(t_default ? t_default : g_default.load(std::memory_order_relaxed)); }
 void set_default_dtype(DType d) {
-  DY_CHECK_AS(TypeError, d.is_floating_point(), "set_default_dtype: only floating-point dtypes: d is {}", d.name());
-  g_default = d;
+  check_default("set_default_dtype", d);
+  g_default.store(d.format(), std::memory_order_relaxed);
 }
+DefaultDType::DefaultDType(DType d) : before_(DType(t_default)) {
+  check_default("default_dtype", d);
+  t_default = d.format();
+}
+DefaultDType::~DefaultDType() { t_default = before_.format(); }
 
 DType promote_types(DType a, DType b) {
   if (a == b) return a;
   const Format &fa = *a.format(), &fb = *b.format();
-  if (fa.is_scaled()) return rank(fb) == 2 && !fb.is_scaled() ? b : f32;
-  if (fb.is_scaled()) return rank(fa) == 2 ? a : f32;
+  if (fa.is_scaled()) return rank(fb) >= 2 && !fb.is_scaled() ? b : f32;
+  if (fb.is_scaled()) return rank(fa) >= 2 ? a : f32;
+  if (rank(fa) == 3 || rank(fb) == 3)
+    return real_of(fa.compute()) == Compute::f64 || real_of(fb.compute()) == Compute::f64 ? c128 : c64;
   if (rank(fa) != rank(fb)) return rank(fa) > rank(fb) ? a : b;
   return rank(fa) == 2 ? promote_floats(a, b) : promote_integers(a, b);
+}
+
+DType number_dtype(DType d) {
+  return d.is_complex() ? default_dtype().to_complex() : d.is_floating_point() ? default_dtype() : d;
+}
+DType dtype_of(Scalar::Kind kind) {
+  constexpr DType kDTypes[] = {boolean, i64, f64, c128};
+  return kDTypes[int(kind)];
 }
 
 DType result_type(const Arg* args, int n) {
@@ -59,40 +93,26 @@ DType result_type(const Arg* args, int n) {
   for_each_tensor(args, n, [&](const Tensor& t, int) {
     const TensorImpl& i = *t.impl();
     if (i.dtype.format()->is_scaled())
-      add(2, g_default);
+      add(2, default_dtype());
     else if (i.flags & kNumber)
-      add(2, i.dtype.is_floating_point() ? g_default : i.dtype);
+      add(2, number_dtype(i.dtype));
     else
       add(i.ndim ? 0 : 1, i.dtype);
   });
   for (int i = 0; i < n; ++i)
-    if (args[i].kind == Arg::Kind::scalar)
-      add(2, args[i].scalar.kind() == Scalar::Kind::real      ? g_default
-             : args[i].scalar.kind() == Scalar::Kind::integer ? i64
-                                                              : boolean);
+    if (args[i].kind == Arg::Kind::scalar) add(2, number_dtype(dtype_of(args[i].scalar.kind())));
   DType r;
   for (DType d : best) {
     if (!d) continue;
     if (!r)
       r = d;
     else if (rank(*d.format()) > rank(*r.format()))
-      r = d;
+      r = d.is_complex() && r.is_floating_point() ? r.to_complex() : d;
   }
-  return r ? r : g_default;
+  return r ? r : default_dtype();
 }
 
-DType compute_dtype(DType d) {
-  switch (d.format()->compute()) {
-    case Compute::f32:
-      return f32;
-    case Compute::f64:
-      return f64;
-    case Compute::i32:
-      return i32;
-    default:
-      return i64;
-  }
-}
+DType compute_dtype(DType d) { return DType(&compute_format(d.format()->compute())); }
 Compute compute_type(DType d) { return d.format()->compute(); }
 
 void Spec::shape(IntList s) {
@@ -164,8 +184,8 @@ void infer_pointwise(Call& c) {
     if (t.impl()->device().is_meta()) s.device = meta;
   });
   DType common = result_type(c.args, c.nargs);
-  if (c.op.types == Types::float_out && !common.is_floating_point()) common = g_default;
-  s.dtype = c.op.types == Types::compare ? boolean : common;
+  if (c.op.types == Types::float_out && rank(*common.format()) < 2) common = default_dtype();
+  s.dtype = c.op.types == Types::compare ? boolean : c.op.pw.real_of_complex ? common.to_real() : common;
   c.scratch[0] = 0;
   Compute compute = compute_type(common);
   if (c.op.types == Types::same && common == boolean) compute = Compute::i32;

@@ -59,17 +59,26 @@ static constexpr float round_to_odd(double x) {
   const double subnormal = (__builtin_bit_cast(double, odd) - 0x1p52) * 0x1p-149;
   return float(size < 0x1p-126 ? __builtin_bit_cast(double, double_bits(subnormal) | sign) : normal);
 }
-// i64 beyond 2^53 has more bits than f64: fold the last 11 into one sticky bit first, far below f32's last place.
+// 64-bit integers beyond 2^53 have more bits than f64: fold the last 11 into one sticky bit first, far below f32's last place.
 static constexpr double sticky_double(int64_t x) {
   const int64_t folded = int64_t((uint64_t(x) & ~uint64_t{0x7ff}) | ((x & 0x7ff) ? uint64_t{0x400} : 0));
   const bool small = x >= -(int64_t{1} << 53) && x <= (int64_t{1} << 53);
   return double(small ? x : folded);
+}
+static constexpr double sticky_double(uint64_t x) {
+  const uint64_t folded = (x & ~uint64_t{0x7ff}) | ((x & 0x7ff) ? 0x400 : 0);
+  return double(x <= uint64_t{1} << 53 ? x : folded);
 }
 
 // Towards zero; what does not fit, and NaN, gives the smallest integer, as x86's cvtt* instructions do and PyTorch there.
 static constexpr int64_t truncate_i64(double x) {
   const bool fits = x >= -0x1p63 && x < 0x1p63;
   return int64_t(fits ? x : -0x1p63);
+}
+// Numbers from 2^63 on too; negative ones count modulo 2^64.
+static constexpr uint64_t truncate_u64(double x) {
+  const bool upper = x >= 0x1p63 && x < 0x1p64;
+  return upper ? uint64_t(int64_t(x - 0x1p63)) | uint64_t{1} << 63 : uint64_t(truncate_i64(x));
 }
 static constexpr int32_t truncate_i32(double x) {
   const bool fits = x > -0x1p31 - 1 && x < 0x1p31;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kTile = 1024;
 
-// The storage of f32, f64, i32 and i64 is their compute type: no decoding, no encoding.
+// The storage of f32, f64, i32, i64, u64 and complex numbers is their compute type: no decoding, no encoding.
 bool is_compute(const Format& f) { return &f == &compute_format(f.compute()); }
 
 // How values reach the compute type of `to`.
@@ -29,19 +29,20 @@ void cross(const Format& from, const Format& to, const void* source, void* targe
   convert_kernel().run(c1, source, c2, target, n, to_odd);
 }
 
+bool is_narrow(const Format& f) {
+  return (f.def->kind == Kind::sint || f.def->kind == Kind::uint) && (f.def->bits == 8 || f.def->bits == 16);
+}
+void in_tiles(const Format& to, const float* source, void* target, int64_t n) {
+  for (int64_t i = 0; i < n; i += kTile)
+    convert_kernel().narrow(source + i, *to.def, static_cast<char*>(target) + i * to.itemsize(), std::min(kTile, n - i));
+}
+
 }  // namespace
 
 const Format& compute_format(Compute c) {
-  switch (c) {
-    case Compute::f32:
-      return detail::f32;
-    case Compute::f64:
-      return detail::f64;
-    case Compute::i32:
-      return detail::i32;
-    default:
-      return detail::i64;
-  }
+  constexpr const Format* kFormats[kComputes] = {&detail::f32, &detail::f64, &detail::i32, &detail::i64,
+                                                 &detail::u64, &detail::c64, &detail::c128};
+  return *kFormats[int(c)];
 }
 
 void convert_compute(Compute from, const void* source, Compute to, void* target, int64_t n, bool to_odd) {
@@ -56,10 +57,12 @@ void convert(const Format& from, const void* source, const Format& to, void* tar
   const Compute c1 = from.compute(), c2 = to.compute();
   const bool from_compute = is_compute(from), to_compute = is_compute(to);
   const bool crossing = c1 != c2 || to.def->kind == Kind::boolean || (c2 == Compute::i32 && !to_compute && c1 != Compute::i32);
+  if (&to == &detail::f32 && is_narrow(from)) return convert_kernel().widen(*from.def, source, static_cast<float*>(target), n);
+  if (&from == &detail::f32 && is_narrow(to)) return in_tiles(to, static_cast<const float*>(source), target, n);
   if (!crossing && from_compute) return to.def->encode(source, target, n, round);
   if (!crossing && to_compute) return from.def->decode(source, target, n);
   if (crossing && from_compute && to_compute) return cross(from, to, source, target, n);
-  alignas(64) char decoded[kTile * 8], crossed[kTile * 8];
+  alignas(64) char decoded[kTile * 16], crossed[kTile * 16];
   Round tile_round = round;
   const char* s = static_cast<const char*>(source);
   char* t = static_cast<char*>(target);

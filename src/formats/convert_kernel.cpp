@@ -59,26 +59,32 @@ template <class T> void from_float(const void* s, Compute to, void* t, int64_t n
       return loop<T, double>(s, t, n, [](T x) { return double(x); });
     case Compute::i32:
       return loop<T, int32_t>(s, t, n, [](T x) { return truncate_i32(x); });
-    case Compute::i64:
+    case Compute::u64:
+      return loop<T, uint64_t>(s, t, n, [](T x) { return truncate_u64(x); });
+    default:
       return loop<T, int64_t>(s, t, n, [](T x) { return truncate_i64(x); });
   }
 }
 template <class T> void from_integer(const void* s, Compute to, void* t, int64_t n, bool odd) {
   switch (to) {
     case Compute::f32:
-      if (odd && sizeof(T) == 4) return to_odd<T>(s, t, n, [](T x) { return double(x); });
-      if (odd) return to_odd<T>(s, t, n, [](T x) { return sticky_double(x); });
+      if (odd) {
+        return to_odd<T>(s, t, n, [](T x) {
+          if constexpr (sizeof(T) == 8) return sticky_double(x);
+          return double(x);
+        });
+      }
       return loop<T, float>(s, t, n, [](T x) { return float(x); });
     case Compute::f64:
       return loop<T, double>(s, t, n, [](T x) { return double(x); });
     case Compute::i32:
       return loop<T, int32_t>(s, t, n, [](T x) { return int32_t(uint32_t(uint64_t(x))); });
-    case Compute::i64:
+    default:  // i64 and u64: the same bits
       return loop<T, int64_t>(s, t, n, [](T x) { return int64_t(x); });
   }
 }
 
-void run(Compute from, const void* source, Compute to, void* target, int64_t n, bool odd) {
+void run_real(Compute from, const void* source, Compute to, void* target, int64_t n, bool odd) {
   switch (from) {
     case Compute::f32:
       return from_float<float>(source, to, target, n, odd);
@@ -86,20 +92,64 @@ void run(Compute from, const void* source, Compute to, void* target, int64_t n, 
       return from_float<double>(source, to, target, n, odd);
     case Compute::i32:
       return from_integer<int32_t>(source, to, target, n, odd);
-    case Compute::i64:
+    case Compute::u64:
+      return from_integer<uint64_t>(source, to, target, n, odd);
+    default:
       return from_integer<int64_t>(source, to, target, n, odd);
   }
 }
 
+constexpr int64_t kPiece = 256;  // of complex numbers whose parts are taken apart
+
+template <class T> const T* real_parts(const void* source, int64_t at, int64_t n, T* parts) {
+  const T* s = static_cast<const T*>(source) + 2 * at;
+  for (int64_t i = 0; i < n; ++i) parts[i] = s[2 * i];
+  return parts;
+}
+const void* real_parts(Compute from, const void* source, int64_t at, int64_t n, double* parts) {
+  if (from == Compute::c64) return real_parts(source, at, n, reinterpret_cast<float*>(parts));
+  return real_parts(source, at, n, parts);
+}
+template <class T> void set_parts(void* target, int64_t at, int64_t n, const void* parts) {
+  T* t = static_cast<T*>(target) + 2 * at;
+  for (int64_t i = 0; i < n; ++i) t[2 * i] = static_cast<const T*>(parts)[i], t[2 * i + 1] = 0;
+}
+
+void run(Compute from, const void* source, Compute to, void* target, int64_t n, bool odd) {
+  if (is_complex(from) && is_complex(to)) return run_real(real_of(from), source, real_of(to), target, 2 * n, false);
+  if (!is_complex(from) && !is_complex(to)) return run_real(from, source, to, target, n, odd);
+  alignas(64) double parts[kPiece];
+  for (int64_t i = 0; i < n; i += kPiece) {
+    const int64_t m = n - i < kPiece ? n - i : kPiece;
+    if (is_complex(from)) {
+      run_real(real_of(from), real_parts(from, source, i, m, parts), to, static_cast<char*>(target) + i * compute_size(to), m,
+               odd);
+    } else {
+      run_real(from, static_cast<const char*>(source) + i * compute_size(from), real_of(to), parts, m, odd);
+      to == Compute::c64 ? set_parts<float>(target, i, m, parts) : set_parts<double>(target, i, m, parts);
+    }
+  }
+}
+
 // Below AVX-512 there is no vector instruction to i64, and values beyond i32 are rare: look for them first.
-template <class T> void low32_of(const void* source, int32_t* target, int64_t n) {
-  const T* __restrict__ s = static_cast<const T*>(source);
+template <class T> bool all_in_i32(const T* __restrict__ s, int64_t n) {
   int outside = 0;
   for (int64_t i = 0; i < n; ++i) outside |= !(s[i] > T(-0x1p31)) | !(s[i] < T(0x1p31));
-  if (!outside) return loop<T, int32_t>(source, target, n, [](T x) { return truncate_i32(x); });
+  return !outside;
+}
+template <class T> void low32_of(const void* source, int32_t* target, int64_t n) {
+  if (all_in_i32(static_cast<const T*>(source), n)) return loop<T, int32_t>(source, target, n, [](T x) { return truncate_i32(x); });
   loop<T, int32_t>(source, target, n, [](T x) { return int32_t(uint32_t(truncate_i64(x))); });
 }
 void low32(Compute from, const void* source, int32_t* target, int64_t n) {
+  if (is_complex(from)) {
+    alignas(64) double parts[kPiece];
+    for (int64_t i = 0; i < n; i += kPiece) {
+      const int64_t m = n - i < kPiece ? n - i : kPiece;
+      low32(real_of(from), real_parts(from, source, i, m, parts), target + i, m);
+    }
+    return;
+  }
   switch (from) {
     case Compute::f32:
       return low32_of<float>(source, target, n);
@@ -110,6 +160,28 @@ void low32(Compute from, const void* source, int32_t* target, int64_t n) {
   }
 }
 
+// Calls f(T{}) with the C++ type of an integer format of 8 or 16 bits.
+template <class F> void with_narrow(const FormatDef& d, F f) {
+  const bool is_signed = d.kind == Kind::sint;
+  if (d.bits == 8) return is_signed ? f(int8_t{}) : f(uint8_t{});
+  return is_signed ? f(int16_t{}) : f(uint16_t{});
+}
+void widen(const FormatDef& from, const void* source, float* target, int64_t n) {
+  with_narrow(from, [&](auto t) { loop<decltype(t), float>(source, target, n, [](auto x) { return float(x); }); });
+}
+void narrow(const float* source, const FormatDef& to, void* target, int64_t n) {
+  const bool inside = all_in_i32(source, n);
+  with_narrow(to, [&](auto t) {
+    using T = decltype(t);
+    if (inside) return loop<float, T>(source, target, n, [](float x) { return T(truncate_i32(x)); });
+    loop<float, T>(source, target, n, [](float x) { return T(truncate_i64(x)); });
+  });
+}
+
+template <class T> void nonzero_pairs(const void* source, int32_t* target, int64_t n) {
+  const T* s = static_cast<const T*>(source);
+  for (int64_t i = 0; i < n; ++i) target[i] = (s[2 * i] != 0) | (s[2 * i + 1] != 0);
+}
 void nonzero(Compute from, const void* source, int32_t* target, int64_t n) {
   switch (from) {
     case Compute::f32:
@@ -118,13 +190,17 @@ void nonzero(Compute from, const void* source, int32_t* target, int64_t n) {
       return loop<double, int32_t>(source, target, n, [](double x) { return int32_t(x != 0); });
     case Compute::i32:
       return loop<int32_t, int32_t>(source, target, n, [](int32_t x) { return int32_t(x != 0); });
-    case Compute::i64:
+    case Compute::c64:
+      return nonzero_pairs<float>(source, target, n);
+    case Compute::c128:
+      return nonzero_pairs<double>(source, target, n);
+    default:
       return loop<int64_t, int32_t>(source, target, n, [](int64_t x) { return int32_t(x != 0); });
   }
 }
 
 }  // namespace
 
-extern constexpr ConvertKernel convert_kernel = {.run = run, .low32 = low32, .nonzero = nonzero};
+extern constexpr ConvertKernel convert_kernel = {.run = run, .low32 = low32, .widen = widen, .narrow = narrow, .nonzero = nonzero};
 
 }  // namespace dyadic::DY_ISA

@@ -8,6 +8,7 @@
 namespace dyadic::inline v1 {
 
 FInfo finfo(DType dtype) {
+  dtype = dtype.to_real();
   DY_CHECK_AS(TypeError, dtype.is_floating_point(), "finfo: {} is not a floating-point dtype; use iinfo for integers",
               dtype.name());
   const Format& f = *dtype.format();

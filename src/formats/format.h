@@ -17,8 +17,10 @@
 
 namespace dyadic::inline v1 {
 
-enum class Kind : uint8_t { boolean, uint, sint, floating, scaled };
-enum class Compute : uint8_t { f32, f64, i32, i64 };  // the type an element decodes to and ops compute in
+enum class Kind : uint8_t { boolean, uint, sint, floating, complex, scaled };
+// The type an element decodes to and ops compute in; complex numbers are pairs of f32 or f64.
+enum class Compute : uint8_t { f32, f64, i32, i64, u64, c64, c128 };
+inline constexpr int kComputes = 7;
 // What one scale covers; group: elements of a row; tile: of several rows; flat: blocks over storage order.
 enum class Granularity : uint8_t { none, tensor, row, group, tile, flat };
 enum class Rounding : uint8_t { nearest, stochastic };  // nearest: ties to even
@@ -123,13 +125,15 @@ void check_encodes(const Format&);
 
 // n elements, storage to storage, straight from source to target: one rounding. Scalar formats only, packed ones a byte each.
 // Between floats: nearest even (or as `round` says), overflow to infinity; float to integer truncates; integers wrap; to bool:
-// not zero. f64 and wide integers reach f16 and bf16 through f32 rounded *to odd*, so nothing is rounded twice.
-// Single-threaded; source and target must not overlap.
+// not zero; complex to real: the real part. f64 and wide integers reach f16 and bf16 through f32 rounded *to odd*, so nothing
+// is rounded twice. Single-threaded; source and target must not overlap.
 void convert(const Format& from, const void* source, const Format& to, void* target, int64_t n, const Round& round = {});
-// The same between compute types (one tile of a kernel): f32, f64, i32, i64. `to_odd`: f64/i64/i32 to f32 rounds to odd.
+// The same between compute types (one tile of a kernel). `to_odd`: what is wider than f32 rounds to it to odd.
 void convert_compute(Compute from, const void* source, Compute to, void* target, int64_t n, bool to_odd = false);
 
-inline int64_t compute_size(Compute c) { return c == Compute::f64 || c == Compute::i64 ? 8 : 4; }
-const Format& compute_format(Compute c);  // f32, f64, i32, i64 as a dtype
+constexpr bool is_complex(Compute c) { return c == Compute::c64 || c == Compute::c128; }
+constexpr Compute real_of(Compute c) { return c == Compute::c64 ? Compute::f32 : c == Compute::c128 ? Compute::f64 : c; }
+constexpr int64_t compute_size(Compute c) { return c == Compute::c128 ? 16 : c == Compute::f32 || c == Compute::i32 ? 4 : 8; }
+const Format& compute_format(Compute c);  // as a dtype
 
 }  // namespace dyadic::inline v1

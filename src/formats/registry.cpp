@@ -58,7 +58,7 @@ const FormatDef* running(const FormatDef& s, const FormatDef& a, const FormatDef
 bool before(const Entry& x, const Entry& y) {
   const FormatDef &a = *x.def, &b = *y.def;
   auto rank = [](Kind k) {
-    return k == Kind::floating ? 0 : k == Kind::sint ? 1 : k == Kind::uint ? 2 : k == Kind::boolean ? 3 : 4;
+    return k == Kind::floating ? 0 : k == Kind::sint ? 1 : k == Kind::uint ? 2 : k == Kind::boolean ? 3 : 4;  // then complex
   };
   if (rank(a.kind) != rank(b.kind)) return rank(a.kind) < rank(b.kind);
   if (a.bits != b.bits) return a.bits > b.bits;
@@ -148,6 +148,12 @@ const std::string& DType::name() const {
 const std::string& DType::long_name() const { return f_ ? f_->long_text : name(); }
 bool DType::is_floating_point() const { return f_ && f_->def->kind == Kind::floating; }
 bool DType::is_integer() const { return f_ && (f_->def->kind == Kind::sint || f_->def->kind == Kind::uint); }
+bool DType::is_complex() const { return f_ && f_->def->kind == Kind::complex; }
+DType DType::to_real() const { return is_complex() ? DType(&compute_format(real_of(f_->compute()))) : *this; }
+DType DType::to_complex() const {
+  if (!is_floating_point()) return *this;
+  return DType(&compute_format(f_->compute() == Compute::f64 ? Compute::c128 : Compute::c64));
+}
 bool DType::is_scaled() const { return f_ && f_->is_scaled(); }
 bool DType::is_blocked() const { return f_ && f_->is_blocked(); }
 double DType::bits() const { return f_ ? f_->def->bits : 0; }

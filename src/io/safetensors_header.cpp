@@ -16,11 +16,10 @@ struct Word {
   const char* name;
   DType dtype;
 };
-constexpr Word kWords[] = {{"F64", f64},          {"F32", f32},        {"F16", f16},
-                           {"BF16", bf16},        {"I64", i64},        {"I32", i32},
-                           {"I16", i16},          {"I8", i8},          {"U8", u8},
-                           {"BOOL", boolean},     {"U16", u16},        {"U32", u32},
-                           {"F8_E4M3", f8e4m3fn}, {"F8_E5M2", f8e5m2}, {"F8_E8M0", f8e8m0fnu}};
+constexpr Word kWords[] = {{"F64", f64},        {"F32", f32},          {"F16", f16}, {"BF16", bf16}, {"I64", i64},
+                           {"I32", i32},        {"I16", i16},          {"I8", i8},   {"U8", u8},     {"BOOL", boolean},
+                           {"U16", u16},        {"U32", u32},          {"U64", u64}, {"C64", c64},   {"F8_E4M3", f8e4m3fn},
+                           {"F8_E5M2", f8e5m2}, {"F8_E8M0", f8e8m0fnu}};
 
 std::string known_words() {
   std::string all;

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
 #include "base/parallel.h"
 #include "loops/strided_copy_kernel.h"
 
 namespace dyadic::inline v1 {
 namespace {
 
-constexpr int64_t kTile = 1024;  // elements; tiles of all operands stay in L1
-constexpr int64_t kRow = 256;    // rows at least this long are cut into tiles on their own: their operands need no gathering
+constexpr int64_t kTile = 1024;  // elements of at most 8 bytes; tiles of all operands stay in L1
+constexpr int64_t kTileBytes = kTile * 8;
+constexpr int64_t kRow = 256;  // rows at least this long are cut into tiles on their own: their operands need no gathering
 constexpr int64_t kGrain = 32 << 10;  // elements a thread takes at least
 
 struct Operand {
@@ -58,6 +60,11 @@ struct Space {
     }
   }
   int64_t inner() const { return size[ndim - 1]; }
+  int64_t tile() const {
+    for (int k = 0; k < count; ++k)
+      if (op[k].format && op[k].size > 8) return kTile / 2;
+    return kTile;
+  }
   // Byte offset of operand k at row `row` (all dimensions but the last).
   int64_t row_offset(int k, int64_t row) const {
     int64_t at = 0;
@@ -69,6 +76,9 @@ struct Space {
   }
 };
 
+struct Sixteen {
+  char bytes[16];
+};
 template <class T> void move_run(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) {
   for (int64_t i = 0; i < n; ++i) std::memcpy(dst + i * dst_stride, src + i * src_stride, sizeof(T));
 }
@@ -84,8 +94,11 @@ void move_width(int64_t width, char* dst, int64_t dst_stride, const char* src, i
       return move_run<uint16_t>(dst, dst_stride, src, src_stride, n);
     case 4:
       return move_run<uint32_t>(dst, dst_stride, src, src_stride, n);
-    default:
+    case 8:
       return move_run<uint64_t>(dst, dst_stride, src, src_stride, n);
+    default:
+      DY_ASSERT(width == 16);
+      return move_run<Sixteen>(dst, dst_stride, src, src_stride, n);
   }
 }
 
@@ -158,21 +171,21 @@ void store(const Format& f, const void* tile, Compute compute, bool mask, char* 
 }
 
 // Cuts the space into tiles and runs body(begin, n) on them, rows apart when they are long.
-template <class Body> void for_tiles(const Space& s, const Body& body) {
+template <class Body> void for_tiles(const Space& s, int64_t tile, const Body& body) {
   int64_t inner = s.inner(), rows = 1;
   for (int d = 0; d < s.ndim - 1; ++d) rows *= s.size[d];
   if (inner < kRow) {
-    int64_t total = rows * inner, tiles = (total + kTile - 1) / kTile;
-    parallel_for(tiles, kGrain / kTile, [&](int64_t b, int64_t e) {
-      for (int64_t t = b; t < e; ++t) body(t * kTile, std::min(kTile, total - t * kTile));
+    int64_t total = rows * inner, tiles = (total + tile - 1) / tile;
+    parallel_for(tiles, kGrain / tile, [&](int64_t b, int64_t e) {
+      for (int64_t t = b; t < e; ++t) body(t * tile, std::min(tile, total - t * tile));
     });
     return;
   }
-  int64_t per_row = (inner + kTile - 1) / kTile, grain = std::max<int64_t>(1, kGrain / std::min(inner, kTile));
+  int64_t per_row = (inner + tile - 1) / tile, grain = std::max<int64_t>(1, kGrain / std::min(inner, tile));
   parallel_for(rows * per_row, grain, [&](int64_t b, int64_t e) {
     for (int64_t t = b; t < e; ++t) {
-      int64_t c = t % per_row * kTile;
-      body(t / per_row * inner + c, std::min(kTile, inner - c));
+      int64_t c = t % per_row * tile;
+      body(t / per_row * inner + c, std::min(tile, inner - c));
     }
   });
 }
@@ -187,12 +200,13 @@ void PointwiseLoop::run(const Tensor& out) const {
   s.add(out, out);
   s.coalesce(out);
   const Format& target = *s.op[o].format;
-  bool direct = mask_out ? &target == boolean.format() : stored_as(target, compute);
-  for_tiles(s, [&](int64_t begin, int64_t n) {
-    alignas(64) char tiles[kOperands][kTile * 8];
-    alignas(64) char gathered[kTile * 8];
-    alignas(64) char result[kTile * 8];
-    alignas(64) char other[kTile * 8];
+  const Compute leaves = real_out ? real_of(compute) : compute;
+  bool direct = mask_out ? &target == boolean.format() : stored_as(target, leaves);
+  for_tiles(s, compute == Compute::c128 ? kTile / 2 : s.tile(), [&](int64_t begin, int64_t n) {
+    alignas(64) char tiles[kOperands][kTileBytes];
+    alignas(64) char gathered[kTileBytes];
+    alignas(64) char result[kTileBytes];
+    alignas(64) char other[kTileBytes];
     Cursor at{s, begin, n};
     const void* pointers[kOperands];
     for (int i = 0; i < inputs; ++i) {
@@ -213,7 +227,7 @@ void PointwiseLoop::run(const Tensor& out) const {
     } else {
       tile(pointers, result, params, n);
       char* stored = dense ? dense : gathered;
-      store(target, result, compute, mask_out, stored, other, n);
+      store(target, result, leaves, mask_out, stored, other, n);
       if (!dense) at.scatter(o, gathered);
     }
   });
@@ -233,9 +247,9 @@ void copy_elements(const Tensor& dst, const Tensor& src, const Round& round) {
     strided_copy_kernel().copy(s.op[1].base, strides[1], s.op[0].base, strides[0], s.size, s.ndim, s.op[0].size);
     return;
   }
-  for_tiles(s, [&](int64_t begin, int64_t n) {
-    alignas(64) char gathered[kTile * 8];
-    alignas(64) char result[kTile * 8];
+  for_tiles(s, s.tile(), [&](int64_t begin, int64_t n) {
+    alignas(64) char gathered[kTileBytes];
+    alignas(64) char result[kTileBytes];
     Cursor at{s, begin, n};
     const char* stored = at.dense(0, gathered);
     char* dense = at.dense_out(1);

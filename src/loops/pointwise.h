@@ -14,6 +14,7 @@ struct PointwiseLoop {
   Compute compute = Compute::f32;
   Tile tile = nullptr;
   bool mask_out = false;          // the tile writes one byte per element, 0 or 1
+  bool real_out = false;          // of complex numbers the tile writes real ones
   const Tensor* in[kOperands]{};  // null: the tile does not read it
   int inputs = 0;
   const double* params = nullptr;

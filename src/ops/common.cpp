@@ -11,21 +11,26 @@
 
 namespace dyadic::inline v1 {
 
+namespace {
+
+// A number in the dtype of its kind: 16 bytes at most.
+DType write_number(Scalar value, void* out) {
+  const double parts[] = {value.real(), value.imag()};
+  const int64_t whole = value.integer();
+  const bool is_real = value.kind() >= Scalar::Kind::real;
+  const DType d = value.is_unsigned() ? u64 : dtype_of(value.kind());
+  std::memcpy(out, is_real ? static_cast<const void*>(parts) : &whole, size_t(d.itemsize()));
+  return d;
+}
+
+}  // namespace
+
 Tensor scalar_tensor(Scalar value) {
-  DType d = value.kind() == Scalar::Kind::real ? f64 : value.kind() == Scalar::Kind::integer ? i64 : boolean;
+  alignas(16) char bytes[16];
+  const DType d = write_number(value, bytes);
   Tensor t = make_tensor({}, d, cpu);
-  TensorImpl& i = *t.impl();
-  i.flags |= kNumber;
-  switch (value.kind()) {
-    case Scalar::Kind::real:
-      *reinterpret_cast<double*>(i.data()) = value.real();
-      break;
-    case Scalar::Kind::integer:
-      *reinterpret_cast<int64_t*>(i.data()) = value.integer();
-      break;
-    default:
-      *reinterpret_cast<uint8_t*>(i.data()) = value.integer() != 0;
-  }
+  t.impl()->flags |= kNumber;
+  std::memcpy(t.impl()->data(), bytes, size_t(d.itemsize()));
   return t;
 }
 
@@ -75,12 +80,21 @@ void fill(const Tensor& t, Scalar value) {
   for (int d = 0; d < i.ndim; ++d) distinct &= i.sizes[d] <= 1 || i.strides[d] != 0;
   if (t.is_meta() || i.numel == 0) return;
   if (f.is_blocked() || !distinct) return assign(t, scalar_tensor(value));
-  const double real = value.real();
-  const int64_t whole = value.integer();
-  const bool is_real = value.kind() == Scalar::Kind::real;
-  alignas(8) char stored[8];
-  convert(*(is_real ? f64 : i64).format(), is_real ? static_cast<const void*>(&real) : &whole, f, stored, 1);
+  alignas(16) char number[16], stored[16];
+  const DType d = write_number(value, number);
+  convert(*d.format(), number, f, stored, 1);
   strided_copy_kernel().fill(i.data(), i.strides, i.sizes, i.ndim, stored, f.itemsize());
+}
+
+Tensor parts_of(const Tensor& t) {
+  const TensorImpl& i = *t.impl();
+  const size_t n = i.ndim;
+  int64_t sizes[kMaxDims + 1], strides[kMaxDims + 1];
+  for (size_t d = 0; d < n; ++d) sizes[d] = i.sizes[d], strides[d] = 2 * i.strides[d];
+  sizes[n] = 2, strides[n] = 1;
+  Tensor parts = make_view(t, {sizes, n + 1}, {strides, n + 1}, 2 * i.offset);
+  parts.impl()->dtype = i.dtype.to_real();
+  return parts;
 }
 
 void generate(const Tensor& t, DType from, FunctionRef<void(int64_t begin, int64_t n, void* values)> values) {

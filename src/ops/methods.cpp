@@ -69,7 +69,7 @@ const Tensor& Tensor::fill_(Scalar value) const {
 }
 const Tensor& Tensor::zero_() const { return fill_(0); }
 const Tensor& Tensor::add_(const Tensor& other, Scalar alpha) const {
-  bool one = alpha.kind() != Scalar::Kind::real ? alpha.integer() == 1 : alpha.real() == 1;
+  bool one = alpha.real() == 1 && alpha.imag() == 0;
   return call_inplace(Op::add_, *this, one ? other : mul(other, alpha));
 }
 const Tensor& Tensor::mul_(const Tensor& other) const { return call_inplace(Op::mul_, *this, other); }
@@ -78,23 +78,29 @@ const Tensor& Tensor::mul_(Scalar other) const { return call_inplace(Op::mul_, *
 Scalar Tensor::item_scalar() const {
   DY_CHECK(numel() == 1, "item: needs one element: self is {}", describe(*this));
   DY_CHECK_AS(ValueError, !is_meta(), "item: a meta tensor has no values: self is {}; run on cpu to read it", describe(*this));
-  int64_t value = 0;
+  union {
+    float f32[2];
+    double f64[2];
+    int32_t i32;
+    int64_t i64;
+    uint64_t u64;
+  } value;
   read_values(*this, &value);
   switch (compute_type(dtype())) {
     case Compute::f64:
-      return std::bit_cast<double>(value);
-    case Compute::f32: {
-      float f;
-      std::memcpy(&f, &value, 4);
-      return double(f);
-    }
-    case Compute::i32: {
-      int32_t i;
-      std::memcpy(&i, &value, 4);
-      return dtype() == boolean ? Scalar(i != 0) : Scalar(int64_t(i));
-    }
+      return value.f64[0];
+    case Compute::f32:
+      return value.f32[0];
+    case Compute::i32:
+      return dtype() == boolean ? Scalar(value.i32 != 0) : Scalar(value.i32);
+    case Compute::u64:
+      return size_t(value.u64);
+    case Compute::c64:
+      return {value.f32[0], value.f32[1]};
+    case Compute::c128:
+      return {value.f64[0], value.f64[1]};
     default:
-      return value;
+      return value.i64;
   }
 }
 

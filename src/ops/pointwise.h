@@ -8,7 +8,8 @@
 //       [](auto g, auto x, auto y) { return g * (y + 1); });    // dL/dx of (gradient, inputs..., result)
 //
 // Scalar arguments of the signature follow as further parameters of every lambda: pointwise<1, Types::same, 1> has (x, alpha)
-// and (g, x, y, alpha). An input without a gradient has no_grad in its place.
+// and (g, x, y, alpha). An input without a gradient has no_grad in its place. holomorphic<...> is the same with complex
+// numbers, with_complex(...) adds lambdas of their own for them.
 #pragma once
 #include "base/simd/simd.h"
 #include "corridor/op_def.h"
@@ -26,6 +27,7 @@ struct OpInfo {
   const char* samples = "";
   const char* bad = "";
   const char* skip = "";
+  Tensor (*complex)(const Arg* args) = nullptr;
 };
 struct NoGradient {};
 inline constexpr NoGradient no_grad{};
@@ -103,6 +105,49 @@ void tile(const void* const* in, void* out, const double* params, int64_t n) {
   run_tile<F, T, N, P, kUsed>(in, out, params, n, typename MakeIndices<T, N>::type(), typename MakeIndices<T, P>::type());
 }
 
+// The same over complex numbers: pairs of T, taken apart into Complex<Vec<T>>. The result is complex, real or a mask.
+template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
+[[gnu::always_inline]] inline void run_complex_tile(const void* const* in, void* out, const double* params, int64_t n,
+                                                    Indices<I...>, Indices<J...>) {
+  using V = Vec<T>;
+  using C = Complex<V>;
+  constexpr hn::ScalableTag<T> d{};
+  constexpr int64_t L = int64_t(V::size());
+  const T* const p[] = {static_cast<const T*>(in[I])...};
+  const C c[P + 1] = {C(params[J])..., C(0)};
+  const F f{};
+  for (int64_t i = 0; i < n; i += L) {
+    const int64_t m = n - i < L ? n - i : L;
+    alignas(64) T tail[2 * L];
+    auto load = [&](auto k) __attribute__((always_inline)) {
+      if constexpr (!(kUsed >> decltype(k)::value & 1)) return C(0);
+      const T* from = p[decltype(k)::value] + 2 * i;
+      if (m < L) {
+        for (int64_t j = 0; j < 2 * L; ++j) tail[j] = j < 2 * m ? from[j] : T(0);
+        from = tail;
+      }
+      typename V::Raw re, im;
+      hn::LoadInterleaved2(d, from, re, im);
+      return C(V(re), V(im));
+    };
+    auto r = f(load(std::integral_constant<int, I>())..., c[J]...);
+    if constexpr (__is_same(decltype(r), C)) {
+      T* to = static_cast<T*>(out) + 2 * i;
+      hn::StoreInterleaved2(r.re.v, r.im.v, d, m < L ? tail : to);
+      if (m < L) __builtin_memcpy(to, tail, size_t(2 * m) * sizeof(T));
+    } else if constexpr (__is_same(decltype(r), V)) {
+      r.store_n(static_cast<T*>(out) + i, size_t(m));
+    } else {
+      r.store_n(static_cast<uint8_t*>(out) + i, size_t(m));
+    }
+  }
+}
+template <class F, class T, int N, int P, unsigned kUsed>
+void complex_tile(const void* const* in, void* out, const double* params, int64_t n) {
+  run_complex_tile<F, T, N, P, kUsed>(in, out, params, n, typename MakeIndices<T, N>::type(),
+                                      typename MakeIndices<T, P>::type());
+}
+
 template <class F, int N, int P, int... I, int... J> constexpr Probe probe(Cost* cost, Indices<I...>, Indices<J...>) {
   return F{}(Probe(cost, I)..., Probe(cost, 16 + J)...);
 }
@@ -150,6 +195,7 @@ template <int N, Types types, int P = 0, class F, class... B> constexpr OpDef po
   o.samples = info.samples;
   o.bad = info.bad;
   o.skip = info.skip;
+  o.complex = info.complex;
   constexpr Cost c = measure<F, N, P>();
   o.pw.inputs = N;
   o.pw.params = P;
@@ -159,12 +205,63 @@ template <int N, Types types, int P = 0, class F, class... B> constexpr OpDef po
   if constexpr (types != Types::float_out) {
     o.pw.forward[int(Compute::i32)] = tile<F, int32_t, N, P, c.used>;
     o.pw.forward[int(Compute::i64)] = tile<F, int64_t, N, P, c.used>;
+    o.pw.forward[int(Compute::u64)] = tile<F, uint64_t, N, P, c.used>;
   }
   o.pw.trace = trace<F, N, P>;
   int k = 0;
   (set_gradient<N, P>(o, k++, gradients), ...);
   (void)k;
   return o;
+}
+
+template <class F, int P, int... I, int... J> constexpr auto probe_complex(Cost* cost, Indices<I...>, Indices<J...>) {
+  using C = Complex<Probe>;
+  return F{}(C(Probe(cost, I), Probe(cost, I))..., C(Probe(cost, 16 + J))...);
+}
+template <class F, int N, int P> constexpr Cost measure_complex() {
+  Cost c;
+  probe_complex<F, P>(&c, typename MakeIndices<void, N>::type(), typename MakeIndices<void, P>::type());
+  return c;
+}
+template <class F, int N, int P>
+inline constexpr bool gives_reals = __is_same(
+    decltype(probe_complex<F, P>(nullptr, typename MakeIndices<void, N>::type(), typename MakeIndices<void, P>::type())),
+    Probe);
+
+template <int N, int P, class B> constexpr void set_complex_gradient(OpDef& o, int k, B) {
+  if constexpr (!__is_same(B, NoGradient)) {
+    constexpr Cost c = measure_complex<B, N + 2, P>();
+    o.pw.grad[k][int(Compute::c64)] = complex_tile<B, float, N + 2, P, c.used>;
+    o.pw.grad[k][int(Compute::c128)] = complex_tile<B, double, N + 2, P, c.used>;
+    o.needs[k] |= uint16_t(c.used >> 1 & ((1u << N) - 1)) | (c.used >> (1 + N) & 1 ? out(0) : 0);
+  }
+}
+
+// The op on complex numbers too: its own lambdas for result and gradients (dL/dRe + i dL/dIm, as PyTorch's).
+template <int N, int P = 0, class F, class... B> constexpr OpDef with_complex(OpDef o, F, B... gradients) {
+  constexpr Cost c = measure_complex<F, N, P>();
+  o.pw.complex_flops = c.flops;
+  o.pw.forward[int(Compute::c64)] = complex_tile<F, float, N, P, c.used>;
+  o.pw.forward[int(Compute::c128)] = complex_tile<F, double, N, P, c.used>;
+  o.pw.real_of_complex = o.types != Types::compare && gives_reals<F, N, P>;
+  int k = 0;
+  (set_complex_gradient<N, P>(o, k++, gradients), ...);
+  (void)k;
+  return o;
+}
+
+// The gradient of a holomorphic function: the conjugate of what the real gradient's formula gives of the conjugate of g.
+template <class B> struct Conjugated {
+  template <class G, class... X> constexpr auto operator()(G g, X... x) const { return conj(B{}(conj(g), x...)); }
+};
+template <class B> constexpr auto conjugated(B b) {
+  if constexpr (__is_same(B, NoGradient))
+    return b;
+  else
+    return Conjugated<B>{};
+}
+template <int N, Types types, int P = 0, class F, class... B> constexpr OpDef holomorphic(OpInfo info, F f, B... gradients) {
+  return with_complex<N, P>(pointwise<N, types, P>(info, f, gradients...), f, conjugated(gradients)...);
 }
 
 }  // namespace dyadic::DY_ISA

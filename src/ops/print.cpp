@@ -49,6 +49,7 @@ class NumberStyle {
     if (!whole_) return fmt::format("{:.{}f}", v, options_.precision);
     return fmt::format("{:.0f}{}", v, std::isfinite(v) ? "." : "");
   }
+  std::string text(uint64_t v) const { return fmt::format("{}", v); }
   std::string text(int64_t v) const { return boolean_ ? v ? "True" : "False" : fmt::format("{}", v); }
   template <class T> std::string padded(T v) const {
     std::string s = text(v);
@@ -60,27 +61,37 @@ class NumberStyle {
 class Printer {
   const TensorImpl& t_;
   PrintOptions options_;
-  bool cut_;  // only the edges are shown
-  NumberStyle style_;
+  bool cut_;                       // only the edges are shown
+  NumberStyle style_, imaginary_;  // complex numbers: one for each part
 
  public:
   Printer(const TensorImpl& t, const PrintOptions& o)
       : t_(t),
         options_(o),
         cut_(t.numel > o.threshold),
-        style_(o, format().def->kind == Kind::floating || format().is_scaled(), format().def->kind == Kind::boolean) {}
+        style_(o, format().def->kind >= Kind::floating, format().def->kind == Kind::boolean),
+        imaginary_(o, true, false) {}
 
   std::string str(size_t indent) {
-    std::vector<double> reals;
-    std::vector<int64_t> integers;
-    gather(0, t_.offset, reals, integers);
-    style_.fit(reals, integers);
+    Values v;
+    gather(0, t_.offset, v);
+    style_.fit(v.reals, v.integers);
+    imaginary_.fit(v.imaginary, {});
     return block(0, t_.offset, indent);
   }
 
  private:
+  struct Values {
+    std::vector<double> reals, imaginary;
+    std::vector<int64_t> integers;
+  };
   const Format& format() const { return *t_.dtype.format(); }
 
+  std::pair<double, double> pair(int64_t at) const {
+    double v[2];
+    convert(format(), static_cast<const char*>(t_.storage->data) + at * format().itemsize(), *c128.format(), v, 1);
+    return {v[0], v[1]};
+  }
   template <class T> T value(int64_t at) const {  // at: element of the storage
     const Format& f = format();
     if (f.is_blocked()) {  // f32 or i32
@@ -91,7 +102,7 @@ class Printer {
       return is_real ? T(real) : T(whole);
     }
     T v{};
-    const DType to = std::is_same_v<T, double> ? f64 : i64;
+    const DType to = std::is_same_v<T, double> ? f64 : std::is_same_v<T, uint64_t> ? u64 : i64;
     convert(f, static_cast<const char*>(t_.storage->data) + at * f.itemsize(), *to.format(), &v, 1);
     return v;
   }
@@ -105,23 +116,35 @@ class Printer {
     gap();
     for (int64_t i = n - edge; i < n; ++i) f(i);
   }
-  void gather(int d, int64_t at, std::vector<double>& reals, std::vector<int64_t>& integers) const {
+  void gather(int d, int64_t at, Values& v) const {
     if (d < t_.ndim) {
-      entries(d, [&](int64_t i) { gather(d + 1, at + i * t_.strides[d], reals, integers); }, [] {});
+      entries(d, [&](int64_t i) { gather(d + 1, at + i * t_.strides[d], v); }, [] {});
+    } else if (t_.dtype.is_complex()) {
+      const auto [re, im] = pair(at);
+      v.reals.push_back(re);
+      v.imaginary.push_back(im);
     } else if (style_.real()) {
-      reals.push_back(value<double>(at));
+      v.reals.push_back(value<double>(at));
     } else {
-      integers.push_back(value<int64_t>(at));
+      v.integers.push_back(value<int64_t>(at));
     }
   }
   std::string number(int64_t at) const {
+    if (t_.dtype.is_complex()) {
+      const auto [re, im] = pair(at);
+      std::string imaginary = imaginary_.padded(im);
+      imaginary.erase(0, imaginary.find_first_not_of(' '));
+      return style_.padded(re) + (imaginary[0] == '-' ? "" : "+") + imaginary + "j";
+    }
+    if (t_.dtype == u64) return style_.padded(value<uint64_t>(at));
     return style_.real() ? style_.padded(value<double>(at)) : style_.padded(value<int64_t>(at));
   }
 
   std::string row(int64_t at, size_t indent) const {
     int d = t_.ndim - 1;
     auto line = options_.linewidth - int64_t(indent);
-    int64_t per_line = std::max<int64_t>(1, line / int64_t(style_.width() + 2)), n = 0;
+    const size_t width = style_.width() + (t_.dtype.is_complex() ? imaginary_.width() + 1 : 0);
+    int64_t per_line = std::max<int64_t>(1, line / int64_t(width + 2)), n = 0;
     std::string out = "[";
     auto add = [&](const std::string& s) {
       if (n > 0) out += n % per_line ? ", " : ",\n" + std::string(indent + 1, ' ');
@@ -185,7 +208,8 @@ std::string Tensor::str() const {
   PrintOptions options = printoptions();
   constexpr std::string_view kOpen = "tensor(";
   const bool usual = t.dtype == default_dtype(),
-             shown = t.dtype.is_scaled() || !(usual || t.dtype == i64 || t.dtype == boolean);
+             shown = t.dtype.is_scaled() ||
+                     !(usual || t.dtype == i64 || t.dtype == boolean || t.dtype == default_dtype().to_complex());
   std::string body;
   std::vector<std::string> suffixes;
   if (is_meta()) {

@@ -74,6 +74,7 @@ DY_PROBE2(min, 1)
 DY_PROBE2(copysign, 1)
 #undef DY_PROBE1
 #undef DY_PROBE2
+constexpr Probe conj(Probe a) { return Probe::note(0, a); }
 constexpr Probe select(Probe m, Probe a, Probe b) { return Probe::note(1, m, a, b); }
 
 }  // namespace dyadic::DY_ISA

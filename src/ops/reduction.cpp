@@ -5,7 +5,6 @@
 #include "loops/pointwise.h"
 
 namespace dyadic::inline v1::ops {
-namespace {
 
 uint32_t reduced_dims(const char* who, IntList sizes, const Arg& dim) {
   auto n = int64_t(sizes.size());
@@ -22,6 +21,8 @@ uint32_t reduced_dims(const char* who, IntList sizes, const Arg& dim) {
   }
   return mask;
 }
+
+namespace {
 
 struct Plan {
   ReduceShape shape;

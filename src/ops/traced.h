@@ -7,6 +7,7 @@
 // clang-format off
 #define DY_PRIMS1(X) \
   X(abs)             \
+  X(conj)            \
   X(sqrt)            \
   X(rsqrt)           \
   X(exp)             \

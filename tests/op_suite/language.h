@@ -18,8 +18,9 @@ struct Value {
   std::vector<Value> list;  // of a list
   // Of a tensor: randn, rand, steps, zeros, ones, mask, indices.
   std::vector<int64_t> shape;
-  int64_t classes = 0;  // indices(classes; ...)
-  bool wide = false;    // randn(...; wide): f32 where the call's dtype is narrower, as statistics are kept
+  int64_t classes = 0;   // indices(classes; ...)
+  bool complex = false;  // randn(...; complex): c64, or c128 where the call's dtype is f64
+  bool wide = false;     // randn(...; wide): f32 where the call's dtype is narrower, as statistics are kept
 };
 struct Sample {
   Op op{};

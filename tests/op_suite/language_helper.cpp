@@ -84,8 +84,9 @@ class Parser {
         v.shape.push_back(integer());
       while (take(','));
     if (take(';')) {
-      if (word() != "wide") wrong("wide");
-      v.wide = true;
+      const std::string_view what = word();
+      if (what != "wide" && what != "complex") wrong("wide or complex");
+      (what == "wide" ? v.wide : v.complex) = true;
     }
     expect(')');
     return v;

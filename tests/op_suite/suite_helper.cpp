@@ -43,14 +43,16 @@ std::vector<double> values(const Value& v, uint64_t stream, const OpDef& def, Ca
 
 Tensor make_input(const Value& v, uint64_t stream, const OpDef& def, Case::Kind kind, DType dtype) {
   std::vector<double> x = values(v, stream, def, kind);
-  if (v.wide && dtype != f64) dtype = f32;
+  if ((v.wide || v.complex) && dtype != f64) dtype = f32;
   if (v.text == "mask") dtype = boolean;
   if (v.text == "indices") dtype = i64;
   if (dtype.is_integer() && v.text != "indices")
-    for (double& e : x) e = !std::isfinite(e) ? 0 : dtype == u8 ? std::abs(std::round(e)) : std::round(e);
+    for (double& e : x)
+      e = !std::isfinite(e) ? 0 : dtype.format()->def->kind == Kind::uint ? std::abs(std::round(e)) : std::round(e);
   if (dtype == boolean && v.text != "mask")
     for (double& e : x) e = e > 0;
-  return from_data(x.data(), v.shape, f64).to(dtype);
+  Tensor t = from_data(x.data(), v.shape, f64).to(dtype);
+  return v.complex ? complex(t, 0.5 * t - 1) : t;
 }
 
 }  // namespace
@@ -164,7 +166,7 @@ std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs) {
   std::vector<Tensor> out;
   for (const Value* v : tensor_values(c.sample)) {
     const Tensor& t = inputs[out.size()];
-    out.push_back(v->text == "mask" || v->text == "indices" ? t : t.to(f64));
+    out.push_back(v->text == "mask" || v->text == "indices" ? t : t.to(t.dtype().is_complex() ? c128 : f64));
   }
   return out;
 }
@@ -172,6 +174,7 @@ std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs) {
 ::testing::AssertionResult close(const Tensor& actual, const Tensor& expected, double ulps, double largest) {
   if (!(actual.sizes() == expected.sizes()))
     return ::testing::AssertionFailure() << describe(actual) << " where " << describe(expected) << " was expected";
+  if (actual.dtype().is_complex()) return close(view_as_real(actual), view_as_real(expected), ulps, largest);
   const bool wraps = actual.dtype().is_integer() && expected.dtype().is_floating_point();
   const std::vector<double> raw = expected.to_vector();
   std::vector<double> a = actual.to_vector(),

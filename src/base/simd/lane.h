@@ -26,7 +26,7 @@ template <class T> struct Lane {
   T v;
 
   Lane() = default;
-  template <Number S> DY_INLINE constexpr Lane(S c) : v(T(c)) {}
+  template <Number S> DY_INLINE constexpr Lane(S c) : v(!kSigned && c < S(0) ? T(int64_t(c)) : T(c)) {}
 
   static constexpr size_t size() { return 1; }
   static DY_INLINE Lane load(const T* p) { return *p; }
@@ -59,6 +59,7 @@ template <class T> struct Lane {
   friend DY_INLINE Lane select(LaneMask m, Lane yes, Lane no) { return m.m ? yes : no; }
   friend DY_INLINE Lane min(Lane a, Lane b) { return a.v < b.v ? a : b; }
   friend DY_INLINE Lane max(Lane a, Lane b) { return a.v > b.v ? a : b; }
+  friend DY_INLINE Lane conj(Lane a) { return a; }
   friend DY_INLINE Lane abs(Lane a) { return a.v < 0 ? -a : a; }
   friend DY_INLINE Lane sign(Lane a) { return T((a.v > 0) - (a.v < 0)); }
   friend DY_INLINE LaneMask isnan(Lane) { return {false}; }

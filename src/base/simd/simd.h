@@ -1,7 +1,8 @@
 // What a file that is compiled once per instruction set computes with, and its precompiled header: Vec and Mask (float,
-// double), their mathematical functions, and Lane (integers). Such a file lives in namespace dyadic::DY_ISA and instantiates
-// nothing of std.
+// double), their mathematical functions, Complex (pairs of Vec) and Lane (integers). Such a file lives in namespace
+// dyadic::DY_ISA and instantiates nothing of std.
 #pragma once
+#include "base/simd/complex.h"
 #include "base/simd/erf.h"
 #include "base/simd/exp.h"
 #include "base/simd/lane.h"

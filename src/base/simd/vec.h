@@ -150,6 +150,7 @@ template <class T> struct Vec {
 
   // a * b + c, Note [Fused multiply-add].
   friend DY_INLINE Vec fma(Vec a, Vec b, Vec c) { return hn::MulAdd(a.v, b.v, c.v); }
+  friend DY_INLINE Vec conj(Vec x) { return x; }
   friend DY_INLINE Vec abs(Vec x) { return hn::Abs(x.v); }
   // NaN if either is NaN. The machine's min gives the second operand when one is NaN, hence the blend for the first.
   friend DY_INLINE Vec min(Vec a, Vec b) { return hn::IfThenElse(hn::IsNaN(a.v), a.v, hn::Min(a.v, b.v)); }

@@ -26,7 +26,8 @@ template <class T, class C> void integer_encode(const void* computed, void* stor
 }
 template <class T> double integer_decode1(const Format&, uint64_t code) { return double(T(code)); }
 template <class T> uint64_t integer_encode1(const Format&, double value) {
-  return uint64_t(T(truncate_i64(value))) & (~uint64_t{0} >> (64 - 8 * sizeof(T)));
+  return (sizeof(T) == 8 && T(-1) > T(0) ? truncate_u64(value) : uint64_t(T(truncate_i64(value)))) &
+         (~uint64_t{0} >> (64 - 8 * sizeof(T)));
 }
 
 template <class T>
@@ -39,7 +40,7 @@ constexpr FormatDef integer_format(const char* name, const char* long_name, cons
     d.decode = integer_decode<T, int64_t>;
     d.encode = integer_encode<T, int64_t>;
   } else if constexpr (sizeof(T) >= 4) {
-    if constexpr (sizeof(T) == 8) d.compute = Compute::i64;
+    if constexpr (sizeof(T) == 8) d.compute = T(-1) > T(0) ? Compute::u64 : Compute::i64;
     d.decode = copy_decode<T>;
     d.encode = copy_encode<T>;
   } else {

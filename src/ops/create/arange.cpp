@@ -17,11 +17,14 @@ void infer(Call& c) {
   int64_t n[] = {count(c)};
   infer_creation(c, n, 3, 4);
   bool real = false;
-  for (int i = 0; i < 3; ++i) real |= c.scalar(i).kind() == Scalar::Kind::real;
+  for (int i = 0; i < 3; ++i) {
+    DY_CHECK_AS(TypeError, c.scalar(i).kind() != Scalar::Kind::complex, "arange: complex numbers have no order");
+    real |= c.scalar(i).kind() == Scalar::Kind::real;
+  }
   if (!c.has(3)) c.spec[0].dtype = real ? default_dtype() : i64;
 }
 void forward(Call& c) {
-  const bool whole = compute_type(c.out[0].dtype()) == Compute::i64 || compute_type(c.out[0].dtype()) == Compute::i32;
+  const bool whole = c.out[0].dtype().is_integer() || c.out[0].dtype() == boolean;
   const Scalar start = c.scalar(0), step = c.scalar(2);
   generate(c.out[0], whole ? i64 : f64, [&](int64_t begin, int64_t n, void* values) {
     for (int64_t i = 0; i < n; ++i) {

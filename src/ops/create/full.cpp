@@ -6,8 +6,7 @@ namespace {
 void infer(Call& c) {
   infer_creation(c, c.ints(0), 2, 3);
   Scalar v = c.scalar(1);
-  if (!c.has(2))
-    c.spec[0].dtype = v.kind() == Scalar::Kind::real ? default_dtype() : v.kind() == Scalar::Kind::integer ? i64 : boolean;
+  if (!c.has(2)) c.spec[0].dtype = number_dtype(dtype_of(v.kind()));
 }
 void forward(Call& c) { fill(c.out[0], c.scalar(1)); }
 

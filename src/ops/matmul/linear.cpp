@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "loops/pointwise.h"
+#include "ops/complex_math.h"
 #include "ops/matmul/operand.h"
 
 namespace dyadic::inline v1::ops {
@@ -111,6 +112,7 @@ extern constexpr OpDef linear_op = {
     .needs = {in(1), in(0), 0},
     .flops = flops,
     .workspace = workspace,
+    .complex = complex_linear,
 };
 
 }  // namespace dyadic::inline v1::ops

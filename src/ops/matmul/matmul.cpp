@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "loops/pointwise.h"
+#include "ops/complex_math.h"
 #include "ops/matmul/operand.h"
 
 namespace dyadic::inline v1::ops {
@@ -179,6 +180,7 @@ extern constexpr OpDef matmul_op = {
     .needs = {in(1), in(0)},
     .flops = flops,
     .workspace = workspace,
+    .complex = complex_matmul,
 };
 
 }  // namespace dyadic::inline v1::ops

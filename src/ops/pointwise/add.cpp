@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef add_op = pointwise<2, Types::same>(
+extern constexpr OpDef add_op = holomorphic<2, Types::same>(
     {
         .sig = "add(Tensor self, Tensor other) -> Tensor",
         .doc = "a + b.",

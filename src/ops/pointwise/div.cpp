@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef div_op = pointwise<2, Types::float_out>(
+extern constexpr OpDef div_op = holomorphic<2, Types::float_out>(
     {
         .sig = "div(Tensor self, Tensor other) -> Tensor",
         .doc = "a / b; integers become floats.",

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -8,6 +9,7 @@ extern constexpr OpDef exp_op = pointwise<1, Types::float_out>(
         .doc = "e to the power x.",
         .amp = Amp::f32,
         .inplace = true,
+        .complex = complex_exp,
     },
     [](auto x) { return exp(x); }, [](auto g, auto x, auto y) { return g * y; });
 

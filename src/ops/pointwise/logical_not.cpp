@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -6,6 +7,7 @@ extern constexpr OpDef logical_not_op = pointwise<1, Types::compare>(
     {
         .sig = "logical_not(Tensor self) -> Tensor",
         .doc = "True where x is zero.",
+        .complex = complex_logical_not,
     },
     [](auto x) { return x == 0; });
 

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -9,6 +10,7 @@ extern constexpr OpDef rsqrt_op = pointwise<1, Types::float_out>(
         .amp = Amp::f32,
         .inplace = true,
         .low = 0.1,
+        .complex = complex_rsqrt,
     },
     [](auto x) { return rsqrt(x); }, [](auto g, auto x, auto y) { return g * -0.5 * y * y * y; });
 

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -8,6 +9,7 @@ extern constexpr OpDef sqrt_op = pointwise<1, Types::float_out>(
         .doc = "Square root; NaN below zero.",
         .inplace = true,
         .low = 0.1,
+        .complex = complex_sqrt,
     },
     [](auto x) { return sqrt(x); }, [](auto g, auto x, auto y) { return g / (y * 2.0); });
 

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef square_op = pointwise<1, Types::same>(
+extern constexpr OpDef square_op = holomorphic<1, Types::same>(
     {
         .sig = "square(Tensor self) -> Tensor",
         .doc = "x * x.",

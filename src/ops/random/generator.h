@@ -11,6 +11,12 @@ struct Draw {
 };
 Draw next_draw();
 
+inline void check_drawable(const Call& c) {
+  const DType d = c.spec[0].dtype;
+  DY_CHECK_AS(TypeError, d.is_floating_point() || d.is_complex(), "{}: only floating-point and complex dtypes: dtype is {}",
+              c.name, d.name());
+}
+
 // Fills the output from a source of f32 or f64, through workspace when its dtype is another.
 int64_t draw_workspace(const Call& c);
 void draw(Call& c, void (*fill32)(uint64_t, uint64_t, int64_t, float*), void (*fill64)(uint64_t, uint64_t, int64_t, double*));

@@ -5,8 +5,7 @@ namespace {
 
 void infer(Call& c) {
   infer_creation(c, c.ints(0), 1, 2);
-  DY_CHECK_AS(TypeError, c.spec[0].dtype.is_floating_point(), "rand: only floating-point dtypes: dtype is {}",
-              c.spec[0].dtype.name());
+  check_drawable(c);
 }
 int64_t workspace(const Call& c) { return draw_workspace(c); }
 void forward(Call& c) { draw(c, random_uniform, random_uniform); }
@@ -15,7 +14,7 @@ void forward(Call& c) { draw(c, random_uniform, random_uniform); }
 
 extern constexpr OpDef rand_op = {
     .sig = "rand(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
-    .doc = "Uniform in [0, 1): 24 random bits in f32 and narrower, 53 in f64.",
+    .doc = "Uniform in [0, 1): 24 random bits in f32 and narrower, 53 in f64; the parts of complex numbers too.",
     .samples = "rand([2, 3])\nrand([5], f64)\nrand([700], bf16)\nrand([0])",
     .infer = infer,
     .forward = forward,

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/reduce/reduction.h"
 
 namespace dyadic::inline v1::ops {
@@ -17,6 +18,7 @@ extern constexpr OpDef all_op = {
     .forward = forward,
     .flops = reduction_flops,
     .workspace = workspace,
+    .complex = complex_all,
 };
 
 }  // namespace dyadic::inline v1::ops

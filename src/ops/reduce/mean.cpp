@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/reduce/reduction.h"
 
 namespace dyadic::inline v1::ops {
@@ -25,6 +26,7 @@ extern constexpr OpDef mean_op = {
     .backward = backward,
     .flops = reduction_flops,
     .workspace = workspace,
+    .complex = complex_mean,
 };
 
 }  // namespace dyadic::inline v1::ops

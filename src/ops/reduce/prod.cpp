@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/reduce/reduction.h"
 
 namespace dyadic::inline v1::ops {
@@ -28,6 +29,7 @@ extern constexpr OpDef prod_op = {
     .needs = {in(0) | out(0)},
     .flops = reduction_flops,
     .workspace = workspace,
+    .complex = complex_prod,
 };
 
 }  // namespace dyadic::inline v1::ops

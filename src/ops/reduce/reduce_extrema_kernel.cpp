@@ -19,6 +19,7 @@ template <class T> struct Extremum {
     if constexpr (std::is_same_v<T, double>) return -__builtin_huge_val();
     if constexpr (std::is_same_v<T, int32_t>) return INT32_MIN;
     if constexpr (std::is_same_v<T, int64_t>) return INT64_MIN;
+    if constexpr (std::is_same_v<T, uint64_t>) return 0;
   }
   DY_INLINE T flip(T x) const {
     if (!flipped) return x;
@@ -184,7 +185,9 @@ void reduce_extrema(ReduceOp op, const ReduceShape& shape, Source x, Target y, v
       return extrema<double>(op, shape, x, y, workspace);
     case Compute::i32:
       return extrema<int32_t>(op, shape, x, y, workspace);
-    case Compute::i64:
+    case Compute::u64:
+      return extrema<uint64_t>(op, shape, x, y, workspace);
+    default:
       return extrema<int64_t>(op, shape, x, y, workspace);
   }
 }

@@ -92,7 +92,7 @@ void reduce_integers(ReduceOp op, const ReduceShape& shape, Source x, Target y, 
     case ReduceOp::prod:
       return reduce_with(Product<int64_t>(), shape, x, y, workspace);
     default:
-      if (x.format->def->compute == Compute::i64)
+      if (x.format->def->compute != Compute::i32)
         return reduce_with(Truth<int64_t>(op == ReduceOp::all), shape, x, y, workspace);
       return reduce_with(Truth<int32_t>(op == ReduceOp::all), shape, x, y, workspace);
   }

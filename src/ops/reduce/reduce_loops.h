@@ -18,6 +18,7 @@ template <class T> inline constexpr Compute kComputeOf = Compute::f32;
 template <> inline constexpr Compute kComputeOf<double> = Compute::f64;
 template <> inline constexpr Compute kComputeOf<int32_t> = Compute::i32;
 template <> inline constexpr Compute kComputeOf<int64_t> = Compute::i64;
+template <> inline constexpr Compute kComputeOf<uint64_t> = Compute::u64;
 
 template <class T> struct Tiles {
   Source x;
@@ -25,8 +26,8 @@ template <class T> struct Tiles {
 
   explicit Tiles(Source source) : x(source) {
     const FormatDef& def = *x.format->def;
-    direct = def.bits == 8 * int(sizeof(T)) && def.compute == kComputeOf<T> &&
-             (def.kind == Kind::floating || def.kind == Kind::sint);
+    // u64 is read as i64 too: sums and products wrap to the same bits.
+    direct = x.format == &compute_format(kComputeOf<T>) || (def.compute == Compute::u64 && kComputeOf<T> == Compute::i64);
     widen = def.compute != kComputeOf<T>;
   }
   DY_INLINE const T* read(int64_t at, int64_t n, T* buffer) const {

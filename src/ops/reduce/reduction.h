@@ -6,6 +6,7 @@
 namespace dyadic::inline v1::ops {
 
 // Of op(self, dim, [..,] keepdim): `dim` is a list, a number or absent (all dimensions).
+uint32_t reduced_dims(const char* who, IntList sizes, const Arg& dim);  // bit d: dimension d goes
 void infer_reduction(Call& c, int keepdim_arg, DType result);
 void check_comparable(const Call& c);  // an extreme of no elements does not exist; of no rows there are none
 int64_t reduction_workspace(const Call& c, ReduceOp op);

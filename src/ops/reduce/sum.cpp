@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/reduce/reduction.h"
 
 namespace dyadic::inline v1::ops {
@@ -27,6 +28,7 @@ extern constexpr OpDef sum_op = {
     .backward = backward,
     .flops = reduction_flops,
     .workspace = workspace,
+    .complex = complex_sum,
 };
 
 }  // namespace dyadic::inline v1::ops

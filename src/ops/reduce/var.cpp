@@ -7,11 +7,12 @@ namespace {
 
 Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
-  check_float("var", t, "self");
+  if (!t.dtype().is_complex()) check_float("var", t, "self");
   IntList dim(a[1].ints, a[1].kind == Arg::Kind::ints ? a[1].n : 0);
   Tensor m = mean(t, dim, true), d = sub(t, m);
   double n = double(t.numel()) / double(std::max<int64_t>(m.numel(), 1)) - double(a[2].integer);
-  return div(sum(square(d), dim, a[3].boolean), n > 0 ? n : 0.0);
+  Tensor squares = t.dtype().is_complex() ? add(square(real(d)), square(imag(d))) : square(d);
+  return div(sum(squares, dim, a[3].boolean), n > 0 ? n : 0.0);
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return t.dtype().is_complex() ? conj_physical(t) : t;
+}
+
+}  // namespace
+
+extern constexpr OpDef conj_op = {
+    .sig = "conj(Tensor self) -> Tensor",
+    .doc = "The complex conjugate; a real tensor is its own.",
+    .kind = OpKind::composite,
+    .samples = "conj(randn(2, 3; complex))\nconj(randn(2, 3))",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,21 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor &size = *a[0].tensor, &angle = *a[1].tensor;
+  return complex(mul(size, cos(angle)), mul(size, sin(angle)));
+}
+
+}  // namespace
+
+extern constexpr OpDef polar_op = {
+    .sig = "polar(Tensor abs, Tensor angle) -> Tensor",
+    .doc = "abs (cos angle + i sin angle).",
+    .kind = OpKind::composite,
+    .samples = "polar(randn(2, 3; wide), randn(3; wide))",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,27 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void forward(Call& c) {
+  const Tensor& t = c.tensor(0);
+  DY_CHECK_AS(TypeError, t.dtype().is_complex(), "view_as_real: needs a complex tensor: self is {}", describe(t));
+  DY_CHECK(t.dim() < kMaxDims, "view_as_real: no room for another dimension: self is {}", describe(t));
+  c.out[0] = parts_of(t);
+}
+void backward(Grad& g) { g.set(0, view_as_complex(g.g().contiguous())); }
+
+}  // namespace
+
+extern constexpr OpDef view_as_real_op = {
+    .sig = "view_as_real(Tensor self) -> Tensor",
+    .doc = "A complex tensor [...] as real numbers [..., 2], real and imaginary parts: a view.",
+    .kind = OpKind::view,
+    .samples = "view_as_real(randn(2, 3; complex))\nview_as_real(randn(; complex))\nview_as_real(randn(0, 2; complex))",
+    .bad = "view_as_real(zeros(2)) => view_as_real: needs a complex tensor: self is f32[2]",
+    .infer = infer_nothing,
+    .forward = forward,
+    .backward = backward,
+};
+
+}  // namespace dyadic::inline v1::ops
