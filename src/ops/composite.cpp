@@ -5,8 +5,8 @@
 namespace dyadic::inline v1::ops {
 
 void spread(const char* who, const char* name, IntList values, int64_t n, int64_t* out) {
-  DY_CHECK(values.size() == 1 || int64_t(values.size()) == n, "{}: {} has one value, or one for each of {} dimensions: {} is {}",
-           who, name, n, name, shape_text(values));
+  DY_CHECK(values.size() == 1 || int64_t(values.size()) == n,
+           "{}: {} has one value, or one for each of {} dimensions: {} is {}", who, name, n, name, shape_text(values));
   for (int64_t d = 0; d < n; ++d) out[d] = values[values.size() == 1 ? 0 : size_t(d)];
 }
 
