@@ -8,6 +8,7 @@
 #include "dyadic/gpt.h"
 #include "dyadic/io.h"
 #include "dyadic/nn.h"
+#include "dyadic/nn_layers.h"
 #include "dyadic/ops.h"
 #include "dyadic/optim.h"
 #include "dyadic/planes.h"
