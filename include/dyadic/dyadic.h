@@ -10,6 +10,7 @@
 #include "dyadic/nn.h"
 #include "dyadic/nn_layers.h"
 #include "dyadic/ops.h"
+#include "dyadic/ops_nn.h"
 #include "dyadic/optim.h"
 #include "dyadic/planes.h"
 #include "dyadic/precision.h"

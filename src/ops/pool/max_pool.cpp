@@ -52,6 +52,10 @@ void forward(Call& c) {
     const int64_t skipped = first < 0 ? (-first + step - 1) / step : 0;
     *begin = first + skipped * step;
     *count = std::max<int64_t>(0, std::min(kernel - skipped, (s.in[d] - *begin + step - 1) / step));
+    DY_CHECK(*count > 0,
+             "max_pool: a window has no elements: input is {}, window {} of dimension {}, kernel_size is {}, padding is {}, "
+             "dilation is {}",
+             describe(c.tensor(0)), i, d - missing, shape_text(c.ints(1)), shape_text(c.ints(3)), shape_text(c.ints(4)));
   });
   max_pool_kernel().forward(s, input(c), {c.out[0].impl()->data(), c.out[0].dtype().format()}, c.out[1].data<int64_t>(),
                             static_cast<char*>(c.workspace) + table_bytes(s));
@@ -77,7 +81,9 @@ extern constexpr OpDef max_pool_op = {
         "max_pool(randn(4, 3, 5), [2, 2, 2], [2, 2, 2], [1, 1, 1], [1, 1, 1], False)",
     .bad =
         "max_pool(zeros(3), [5], [1], [0], [1], False) => max_pool: the window does not fit: 3 elements with padding 0, the "
-        "window spans 5",
+        "window spans 5\n"
+        "max_pool(zeros(2), [2], [1], [1], [3], False) => max_pool: a window has no elements: input is f32[2], window 0 of "
+        "dimension 0, kernel_size is [2], padding is [1], dilation is [3]",
     .skip = "second_output: indices are not differentiated",
     .infer = infer,
     .forward = forward,
