@@ -184,6 +184,21 @@ namespace init {  // in place, no gradient; nothing happens on meta
 void normal_(const Tensor& t, double mean = 0, double std = 1);
 void uniform_(const Tensor& t, double a = 0, double b = 1);
 void constant_(const Tensor& t, double value);
+void trunc_normal_(const Tensor& t, double mean = 0, double std = 1, double a = -2,
+                   double b = 2);                  // N(mean, std^2) within [a, b]
+void eye_(const Tensor& t);                        // of a matrix
+void dirac_(const Tensor& t, int64_t groups = 1);  // of a convolution's weight: each channel passes
+// Glorot and Bengio 2010: variance gain^2 2 / (fan_in + fan_out).
+void xavier_uniform_(const Tensor& t, double gain = 1);
+void xavier_normal_(const Tensor& t, double gain = 1);
+// He et al. 2015: variance gain^2 / fan, gain that of the nonlinearity (of leaky_relu with slope a).
+void kaiming_uniform_(const Tensor& t, double a = 0, std::string_view mode = "fan_in",
+                      std::string_view nonlinearity = "leaky_relu");
+void kaiming_normal_(const Tensor& t, double a = 0, std::string_view mode = "fan_in",
+                     std::string_view nonlinearity = "leaky_relu");
+void orthogonal_(const Tensor& t, double gain = 1);  // rows or columns orthonormal, times gain (Saxe et al. 2013)
+void sparse_(const Tensor& t, double sparsity, double std = 0.01);  // N(0, std^2), a share of each column zero (Martens 2010)
+double calculate_gain(std::string_view nonlinearity, std::optional<double> param = {});
 }  // namespace init
 
 }  // namespace dyadic::inline v1::nn

@@ -115,8 +115,8 @@ inline Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bi
 inline Tensor softmax(const Tensor& self, int64_t dim = -1) { return call(Op::softmax_, self, dim); }
 inline Tensor log_softmax(const Tensor& self, int64_t dim = -1) { return call(Op::log_softmax_, self, dim); }
 inline Tensor layer_norm(const Tensor& input, IntList normalized_shape, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5) { return call(Op::layer_norm_, input, normalized_shape, weight, bias, eps); }
-inline Tensor embedding(const Tensor& weight, const Tensor& indices) { return call(Op::embedding_, weight, indices); }
-inline Tensor cross_entropy(const Tensor& input, const Tensor& target, std::string_view reduction = "mean", int64_t ignore_index = -100) { return call(Op::cross_entropy_, input, target, reduction, ignore_index); }
+inline Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_idx = -1) { return call(Op::embedding_, weight, indices, padding_idx); }
+inline Tensor cross_entropy(const Tensor& input, const Tensor& target, std::string_view reduction = "mean", int64_t ignore_index = -100) { return call(Op::cross_entropy_, input, target, Tensor(), ignore_index, reduction, 0.0); }
 inline Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, bool is_causal = false, std::optional<double> scale = {}) { return call(Op::scaled_dot_product_attention_, query, key, value, is_causal, scale); }
 // clang-format on
 

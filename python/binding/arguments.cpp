@@ -49,7 +49,32 @@ int find_keyword(const OpInfo& op, PyObject* name) {
                   nearest(text, known), signature_text(op));
 }
 
+Take read_take(const Parameter& p) {
+  constexpr std::pair<const char*, Take> kTypes[] = {
+      {"Tensor", Take::tensor}, {"Tensor[]", Take::tensors}, {"Scalar", Take::scalar}, {"int", Take::integer},
+      {"float", Take::real},    {"bool", Take::boolean},     {"int[]", Take::ints},    {"ScalarType", Take::dtype},
+      {"Device", Take::device}, {"str", Take::text}};
+  for (auto& [name, take] : kTypes)
+    if (p.type == name) return take;
+  fail("signature: parameter {} has the unknown type {}", p.name, p.type);
+}
+
 }  // namespace
+
+void read_parameters(OpInfo& op) {
+  for (const Parameter& p : op.signature->parameters) {
+    OpParameter q{};
+    q.take = read_take(p);
+    q.optional = p.optional;
+    q.required = p.fallback.empty();
+    q.keyword_only = p.keyword_only;
+    q.fallback = default_argument(p);
+    q.name = PyUnicode_InternFromString(p.name.c_str());
+    q.text = p.name.c_str();
+    op.positional += !p.keyword_only;
+    op.parameters.push_back(q);
+  }
+}
 
 const char* describe(Take t) {
   switch (t) {

@@ -57,6 +57,8 @@ class ArgumentFrame {
   bool convert_tensors(PyObject* o, Arg& arg);
 };
 
+// Fills `parameters` and `positional` from the signature.
+void read_parameters(OpInfo& op);
 const char* describe(Take t);  // "a Tensor", "an int or a list of ints"
 
 }  // namespace dyadic::inline v1::python

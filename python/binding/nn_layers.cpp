@@ -172,6 +172,8 @@ void add_initializers(nb::module_& m) {
 
 void add_layers(nb::module_& m) {
   add_initializers(m);
+  add_scaled_initializers(m);
+  add_layer_records(m);
   add_leaves(m);
   add_containers(m);
 }

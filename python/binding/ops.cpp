@@ -75,16 +75,6 @@ template <int... I> constexpr std::array<Entries, sizeof...(I)> make_entries(std
 }
 constexpr auto kEntries = make_entries(std::make_integer_sequence<int, kOps>());
 
-Take read_take(const Parameter& p) {
-  constexpr std::pair<const char*, Take> kTypes[] = {
-      {"Tensor", Take::tensor}, {"Tensor[]", Take::tensors}, {"Scalar", Take::scalar}, {"int", Take::integer},
-      {"float", Take::real},    {"bool", Take::boolean},     {"int[]", Take::ints},    {"ScalarType", Take::dtype},
-      {"Device", Take::device}, {"str", Take::text}};
-  for (auto& [name, take] : kTypes)
-    if (p.type == name) return take;
-  fail("signature: parameter {} has the unknown type {}", p.name, p.type);
-}
-
 // "(dim=None, keepdim=False)" as inspect reads it; `self` as the first name of a method is "$self".
 std::string signature_line(const OpInfo& op, const std::string& name, bool method) {
   std::string s = name + "(";
@@ -109,20 +99,9 @@ OpInfo make_info(Op id) {
   op.def = &op_def(id);
   op.signature = &signature(id);
   const Signature& s = *op.signature;
+  read_parameters(op);
   bool dtype = false;
-  for (const Parameter& p : s.parameters) {
-    OpParameter q{};
-    q.take = read_take(p);
-    q.optional = p.optional;
-    q.required = p.fallback.empty();
-    q.keyword_only = p.keyword_only;
-    q.fallback = default_argument(p);
-    q.name = PyUnicode_InternFromString(p.name.c_str());
-    q.text = p.name.c_str();
-    op.positional += !p.keyword_only;
-    dtype |= p.keyword_only && q.take == Take::dtype;
-    op.parameters.push_back(q);
-  }
+  for (const OpParameter& p : op.parameters) dtype |= p.keyword_only && p.take == Take::dtype;
   op.outputs = int(s.returns.size());
   op.method = s.method() && op.parameters[0].take == Take::tensor;
   op.numbers = op.def->kind == OpKind::pointwise;

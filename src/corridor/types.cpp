@@ -158,15 +158,11 @@ void broadcast_shapes(const char* who, Spec& spec, const Arg* args, int n) {
 void check_same_device(const char* who, const Arg* args, int n) {
   const Tensor* first = nullptr;
   for_each_tensor(args, n, [&](const Tensor& t, int) {
-    if (!first || (first->dim() == 0 && t.dim() > 0)) {
-      if (first && first->device() != t.device() && !(first->impl()->flags & kNumber))
-        fail("{}: tensors on two devices: {} on {} and {} on {}; move one with .to", who, describe(*first),
-             first->device().name(), describe(t), t.device().name());
-      first = &t;
-    } else if (t.device() != first->device() && !(t.impl()->flags & kNumber)) {
+    if (t.impl()->flags & kNumber) return;
+    if (!first) first = &t;
+    if (t.device() != first->device())
       fail("{}: tensors on two devices: {} on {} and {} on {}; move one with .to", who, describe(*first),
            first->device().name(), describe(t), t.device().name());
-    }
   });
 }
 

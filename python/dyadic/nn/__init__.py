@@ -12,3 +12,7 @@ from .._dyadic import (
     Sequential,
 )
 from . import functional, init, utils
+from ._layers import classes as _classes
+from .containers import Identity, ModuleDict, ParameterDict, ParameterList
+
+globals().update(_classes)

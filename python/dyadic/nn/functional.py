@@ -1,5 +1,6 @@
 """The functions of networks under PyTorch's names. Every op is here too: functional.relu is dyadic.relu."""
 from .. import _dyadic
+from ._layers import read_padding
 
 
 def __getattr__(name):
@@ -15,9 +16,70 @@ def __dir__():
 # Below: those whose arguments PyTorch orders or names otherwise than the op.
 
 
-def embedding(input, weight):
-    """Rows of weight [num_embeddings, embedding_dim] by the integers of input."""
-    return _dyadic.embedding(weight, input)
+def embedding(input, weight, padding_idx=None):
+    """Rows of weight [num_embeddings, embedding_dim] by the integers of input; the row padding_idx gets no gradient."""
+    if padding_idx is not None and padding_idx < 0:
+        padding_idx += weight.size(0)
+    return _dyadic.embedding(weight, input, -1 if padding_idx is None else padding_idx)
+
+
+def _conv(n):
+    op = getattr(_dyadic, f"conv{n}d")
+
+    def conv(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+        padding = read_padding(padding, list(weight.shape[2:]), dilation, stride, n)
+        return op(input, weight, bias, stride, padding, dilation, groups)
+
+    conv.__name__, conv.__doc__ = f"conv{n}d", op.__doc__
+    return conv
+
+
+conv1d, conv2d, conv3d = _conv(1), _conv(2), _conv(3)
+
+
+def _spread(value, n):
+    return list(value) * (n if len(value) == 1 else 1) if isinstance(value, (tuple, list)) else [value] * n
+
+
+def _max_pool(n):
+    op = getattr(_dyadic, f"max_pool{n}d")
+
+    def max_pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        if not return_indices:
+            return op(input, kernel_size, stride, padding, dilation, ceil_mode)
+        sizes = [_spread(v, n) for v in (kernel_size, kernel_size if stride is None else stride, padding, dilation)]
+        return _dyadic.max_pool(input, *sizes, ceil_mode)
+
+    max_pool.__name__, max_pool.__doc__ = f"max_pool{n}d", op.__doc__
+    return max_pool
+
+
+max_pool1d, max_pool2d, max_pool3d = _max_pool(1), _max_pool(2), _max_pool(3)
+
+
+def _adaptive(kind, n):
+    op = getattr(_dyadic, f"adaptive_{kind}_pool{n}d")
+
+    def pool(input, output_size, return_indices=False):
+        size = [s if s is not None else input.size(i - n) for i, s in enumerate(_spread(output_size, n))]
+        return _dyadic.adaptive_max_pool(input, size) if return_indices else op(input, size)
+
+    pool.__name__, pool.__doc__ = f"adaptive_{kind}_pool{n}d", op.__doc__
+    return pool
+
+
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (_adaptive("avg", n) for n in (1, 2, 3))
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive("max", n) for n in (1, 2, 3))
+
+
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    """The patches of images [N, C, H, W] as columns: [N, C kernel_size, positions]."""
+    return _dyadic.im2col(input, kernel_size, dilation, padding, stride)
+
+
+def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    """Columns [N, C kernel_size, positions] added where unfold takes them from."""
+    return _dyadic.col2im(input, output_size, kernel_size, dilation, padding, stride)
 
 
 def gelu(input, approximate="none"):
@@ -25,11 +87,6 @@ def gelu(input, approximate="none"):
     if approximate not in ("none", "tanh"):
         raise ValueError(f'gelu: an unknown approximation: approximate is "{approximate}"; there are "none" and "tanh"')
     return _dyadic.gelu_tanh(input) if approximate == "tanh" else _dyadic.gelu(input)
-
-
-def cross_entropy(input, target, *, reduction="mean", ignore_index=-100):
-    """Cross entropy of logits [N, C] (or [..., C]) with class indices, in nats."""
-    return _dyadic.cross_entropy(input, target, reduction, ignore_index)
 
 
 def scaled_dot_product_attention(query, key, value, *, is_causal=False, scale=None):

@@ -1,9 +1,35 @@
 """Values to begin with: in place, unrecorded."""
+from .._dyadic import _init_calculate_gain as calculate_gain
 from .._dyadic import _init_constant_ as constant_
+from .._dyadic import _init_dirac_ as dirac_
+from .._dyadic import _init_eye_ as eye_
+from .._dyadic import _init_kaiming_normal_ as kaiming_normal_
+from .._dyadic import _init_kaiming_uniform_ as kaiming_uniform_
 from .._dyadic import _init_normal_ as normal_
+from .._dyadic import _init_orthogonal_ as orthogonal_
+from .._dyadic import _init_sparse_ as sparse_
+from .._dyadic import _init_trunc_normal_ as trunc_normal_
 from .._dyadic import _init_uniform_ as uniform_
+from .._dyadic import _init_xavier_normal_ as xavier_normal_
+from .._dyadic import _init_xavier_uniform_ as xavier_uniform_
 
-__all__ = ["constant_", "normal_", "ones_", "uniform_", "zeros_"]
+__all__ = [
+    "calculate_gain",
+    "constant_",
+    "dirac_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "orthogonal_",
+    "sparse_",
+    "trunc_normal_",
+    "uniform_",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zeros_",
+]
 
 
 def ones_(tensor):

@@ -1,41 +1,115 @@
-#include "ops/common.h"
+#include "ops/composite.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
 
-Tensor compose(const Arg* a) {
-  Tensor x = *a[0].tensor, t = *a[1].tensor;
-  std::string_view how(a[2].text, a[2].n);
-  int64_t reduction = how == "none" ? 0 : how == "mean" ? 1 : how == "sum" ? 2 : -1;
+// The classes of [N, C, d1 ...] behind the other dimensions.
+Tensor classes_last(Tensor x) {
+  for (int64_t d = 2; d < x.dim(); ++d) x = x.transpose(d - 1, d);
+  return x;
+}
+void check_shapes(const Frame& a, bool fits) {
+  DY_CHECK(
+      fits,
+      "cross_entropy: sizes do not fit: input is {}, target is {}; input is [N, C] or [N, C, ...], target [N, ...] or, for "
+      "probabilities, as input",
+      describe(a.tensor(0)), describe(a.tensor(1)));
+}
+
+// Targets are class numbers, classes weigh the same: one pass.
+Tensor from_classes(const Frame& a, Tensor x, Tensor t, int64_t reduction) {
+  std::vector<int64_t> shape = t.sizes().vec();
+  x = dense(classes_last(x));
+  Tensor rows = x.view({t.numel(), x.size(-1)}), flat = t.contiguous().view({-1});
+  Arg args[] = {rows, flat, reduction, a.integer(3), a.real(5)};
+  Tensor out[2];
+  call_op(Op::cross_entropy_loss_, args, 5, out);
+  return reduction ? out[0] : out[0].view(shape);
+}
+
+// Weighted classes: (1 - s) times nll_loss, s / C times the weighted sum over all classes.
+Tensor from_weighted(const Frame& a, const Tensor& x, const Tensor& t) {
+  const std::string_view reduction = a.text(4);
+  const double s = a.real(5);
+  Tensor logs = log_softmax(classes_last(x), -1), weight = a.tensor(2);
+  Tensor rows = logs.reshape({t.numel(), logs.size(-1)}), flat = t.contiguous().view({-1});
+  Tensor loss = call(Op::nll_loss_, rows, flat, weight, a.integer(3), std::string_view("none"));
+  Tensor ignored = eq(flat, a.integer(3));
+  if (s > 0) {
+    const int64_t last[] = {1};
+    Tensor all = where(ignored, scalar_tensor(0.0), neg(sum(mul(rows, weight), last)));
+    loss = add(mul(loss, 1 - s), mul(all, s / double(rows.size(1))));
+  }
+  if (reduction == "mean") {
+    Tensor known = where(ignored, scalar_tensor(0), flat);
+    return div(sum(loss), sum(where(ignored, scalar_tensor(0.0), lookup(weight, known))));
+  }
+  return reduction == "sum" ? sum(loss) : loss.view(t.sizes());
+}
+
+Tensor from_probabilities(const Frame& a, const Tensor& x, Tensor t) {
+  const double s = a.real(5), classes = double(x.size(1));
+  if (s > 0) t = add(mul(t, 1 - s), s / classes);
+  Tensor terms = mul(log_softmax(classes_last(x), -1), classes_last(t));
+  if (a.has(2)) terms = mul(terms, a.tensor(2));
+  const int64_t last[] = {-1};
+  if (a.text(4) == "none") return neg(sum(terms, last));
+  Tensor total = neg(sum(terms));
+  return a.text(4) == "mean" ? div(total, double(x.numel()) / classes) : total;
+}
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  Tensor x = a.tensor(0), t = a.tensor(1);
+  const std::string_view how = a.text(4);
+  const int64_t reduction = how == "none" ? 0 : how == "mean" ? 1 : how == "sum" ? 2 : -1;
   DY_CHECK_AS(ValueError, reduction >= 0, "cross_entropy: unknown reduction \"{}\"; the known ones are none, mean and sum",
               how);
-  std::vector<int64_t> shape = t.sizes().vec();
-  if (x.dim() == 1 && t.dim() == 0) x = unsqueeze(x, 0), t = unsqueeze(t, 0);
-  DY_CHECK(x.dim() >= 2 && x.dim() == t.dim() + 1,
-           "cross_entropy: sizes do not fit: input is {}, target is {}; input is [N, C] or [N, C, ...], target [N, ...]",
-           describe(*a[0].tensor), describe(*a[1].tensor));
-  for (int64_t d = 2; d < x.dim(); ++d) x = x.transpose(d - 1, d);  // classes last
-  x = dense(x).view({-1, x.size(-1)});
-  t = t.contiguous().view({-1});
-  Arg args[] = {x, t, reduction, a[3].integer};
-  Tensor out[2];
-  call_op(Op::cross_entropy_loss_, args, 4, out);
-  return reduction ? out[0] : out[0].view(shape);
+  DY_CHECK_AS(ValueError, a.real(5) >= 0 && a.real(5) <= 1, "cross_entropy: label_smoothing is not in [0, 1]: it is {}",
+              a.real(5));
+  check_float("cross_entropy", x, "input");
+  const bool probabilities = (t.dtype().is_floating_point() || t.dtype().is_scaled()) && x.sizes() == t.sizes();
+  const bool single = x.dim() == 1 && t.dim() == (probabilities ? 1 : 0);
+  if (single) x = unsqueeze(x, 0), t = unsqueeze(t, 0);
+  check_shapes(a, x.dim() >= 2 && (probabilities || x.dim() == t.dim() + 1));
+  for (int64_t d = 0; !probabilities && d < t.dim(); ++d) check_shapes(a, t.size(d) == x.size(d ? d + 1 : 0));
+  DY_CHECK(!a.has(2) || (a.tensor(2).dim() == 1 && a.tensor(2).size(0) == x.size(1)),
+           "cross_entropy: weight has one value per class: input is {}, weight is {}", describe(a.tensor(0)),
+           a.has(2) ? describe(a.tensor(2)) : "");
+  Tensor r = probabilities ? from_probabilities(a, x, t) : a.has(2) ? from_weighted(a, x, t) : from_classes(a, x, t, reduction);
+  return single && reduction == 0 ? squeeze(r, 0) : r;
 }
 
 }  // namespace
 
 extern constexpr OpDef cross_entropy_op = {
-    .sig = "cross_entropy(Tensor input, Tensor target, str reduction='mean', int ignore_index=-100) -> Tensor",
+    .sig =
+        "cross_entropy(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean', float "
+        "label_smoothing=0.0) -> Tensor",
     .doc =
-        "-log softmax(input)[target] in nats: logits [N, C] or [N, C, ...], targets int64 [N, ...]. mean divides by the "
-        "targets that are not ignored.",
+        "-weight[target] log softmax(input)[target] in nats: logits [N, C], [C] or [N, C, ...]; targets are class numbers "
+        "int64 "
+        "[N, ...], or probabilities as large as input. label_smoothing: the share of the target that goes to all classes "
+        "alike. "
+        "mean divides by the weights of the targets that are not ignored, for probabilities by N.",
     .kind = OpKind::composite,
+    .low = 0.1,
+    .high = 2,
     .samples =
-        "cross_entropy(randn(4, 5), indices(5; 4), 'sum', -100)\ncross_entropy(randn(2, 5, 3), indices(5; 2, 3), 'mean', 1)",
+        "cross_entropy(randn(4, 5), indices(5; 4), None, -100, 'sum')\n"
+        "cross_entropy(randn(2, 5, 3), indices(5; 2, 3), None, 1, 'mean')\n"
+        "cross_entropy(randn(2, 5, 3), indices(5; 2, 3), rand(5), 1, 'mean', 0.1)\n"
+        "cross_entropy(randn(4, 5), indices(5; 4), rand(5), -100, 'none')\n"
+        "cross_entropy(randn(4, 5), indices(5; 4), None, -100, 'none', 0.3)\n"
+        "cross_entropy(randn(4, 5), rand(4, 5), rand(5), -100, 'mean', 0.2)\n"
+        "cross_entropy(randn(2, 3, 4), rand(2, 3, 4), None, -100, 'none')",
     .bad =
-        "cross_entropy(zeros(2, 3), indices(3; 3), 'mean', -100) => cross_entropy: sizes do not fit: input is f32[2, 3], "
-        "target is i64[3]",
+        "cross_entropy(zeros(2, 3), indices(3; 3)) => cross_entropy: sizes do not fit: input is f32[2, 3], target is i64[3]; "
+        "input "
+        "is [N, C] or [N, C, ...], target [N, ...] or, for probabilities, as input\n"
+        "cross_entropy(zeros(2, 3), indices(3; 2), zeros(2)) => cross_entropy: weight has one value per class: input is f32[2, "
+        "3], "
+        "weight is f32[2]",
     .compose = compose,
 };
 

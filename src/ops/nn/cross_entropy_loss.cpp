@@ -6,7 +6,7 @@ namespace {
 
 constexpr int64_t kMeanReduction = 1;  // 0: none, 1: mean, 2: sum
 
-CrossEntropyShape shape(const Call& c) { return {c.tensor(0).size(0), c.tensor(0).size(1), c.integer(3), 0}; }
+CrossEntropyShape shape(const Call& c) { return {c.tensor(0).size(0), c.tensor(0).size(1), c.integer(3), c.real(4)}; }
 DType lse_type(const Call& c) { return c.tensor(0).dtype() == f64 ? f64 : f32; }
 
 void infer(Call& c) {
@@ -46,12 +46,13 @@ void forward(Call& c) {
 void backward(Grad& g) {
   Tensor x = g.in(0), t = g.in(1), lse = g.out(1);
   if (!GradMode::enabled()) {
-    g.set(0, call(Op::cross_entropy_loss_backward_, g.g(), x, t, lse, g.integer(2), g.integer(3)));
+    g.set(0, call(Op::cross_entropy_loss_backward_, g.g(), x, t, lse, g.integer(2), g.integer(3), g.real(4)));
     return;
   }
   int64_t rows = x.size(0), classes = x.size(1);
   Tensor column = t.view({rows, 1}), hot = eq(arange(0, classes, 1, i64, x.device()), column).to(x.dtype()),
          keep = ne(column, g.integer(3)).to(x.dtype());
+  if (const double s = g.real(4); s > 0) hot = add(mul(hot, 1 - s), s / double(classes));
   Tensor scale = g.integer(2) == 0 ? mul(g.g().reshape({rows, 1}), keep) : mul(keep, g.g());
   if (g.integer(2) == kMeanReduction) scale = div(scale, sum(keep));
   g.set(0, mul(sub(softmax(x, 1), hot), scale));
@@ -61,11 +62,15 @@ double flops(const Call& c) { return 12.0 * double(c.tensor(0).numel()); }
 }  // namespace
 
 extern constexpr OpDef cross_entropy_loss_op = {
-    .sig = "cross_entropy_loss(Tensor input, Tensor target, int reduction, int ignore_index) -> (Tensor, Tensor)",
+    .sig =
+        "cross_entropy_loss(Tensor input, Tensor target, int reduction, int ignore_index, float label_smoothing=0.0) -> "
+        "(Tensor, Tensor)",
     .doc =
         "cross_entropy of contiguous logits [rows, classes], and the log of each row's sum of exponentials. reduction: 0 none, "
-        "1 mean, 2 sum.",
-    .samples = "cross_entropy_loss(randn(4, 5), indices(5; 4), 1, -100)\ncross_entropy_loss(randn(4, 5), indices(5; 4), 0, 2)",
+        "1 mean, 2 sum. label_smoothing: the share of the target that goes to all classes alike.",
+    .samples =
+        "cross_entropy_loss(randn(4, 5), indices(5; 4), 1, -100)\ncross_entropy_loss(randn(4, 5), indices(5; 4), 0, "
+        "2)\ncross_entropy_loss(randn(4, 5), indices(5; 4), 1, 2, 0.2)",
     .skip = "second_output: lse is not differentiated\nautocast: the loss comes out in f32 from logits of any type",
     .infer = infer,
     .forward = forward,

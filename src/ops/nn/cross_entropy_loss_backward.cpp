@@ -14,7 +14,7 @@ void infer(Call& c) {
 int64_t workspace(const Call& c) { return c.tensor(0).numel() * 8; }
 void forward(Call& c) {
   const Tensor &g = c.tensor(0), &x = c.tensor(1), &t = c.tensor(2), &lse = c.tensor(3);
-  CrossEntropyShape s{x.size(0), x.size(1), c.integer(5), 0};
+  CrossEntropyShape s{x.size(0), x.size(1), c.integer(5), c.real(6)};
   const int64_t* targets = t.data<int64_t>();
   Tensor own = make_over(c.workspace, g.sizes(), lse.dtype());
   assign(own, g);
@@ -33,12 +33,14 @@ double flops(const Call& c) { return 13.0 * double(c.tensor(1).numel()); }
 
 extern constexpr OpDef cross_entropy_loss_backward_op = {
     .sig =
-        "cross_entropy_loss_backward(Tensor grad, Tensor input, Tensor target, Tensor lse, int reduction, int ignore_index) -> "
+        "cross_entropy_loss_backward(Tensor grad, Tensor input, Tensor target, Tensor lse, int reduction, int ignore_index, "
+        "float label_smoothing=0.0) -> "
         "Tensor",
     .doc = "(softmax(input) - one_hot(target)) times the gradient, in one pass.",
     .samples =
         "cross_entropy_loss_backward(randn(), randn(4, 5), indices(5; 4), rand(4; wide), 1, "
-        "-100)\ncross_entropy_loss_backward(randn(4), randn(4, 5), indices(5; 4), rand(4; wide), 0, 2)",
+        "-100)\ncross_entropy_loss_backward(randn(4), randn(4, 5), indices(5; 4), rand(4; wide), 0, "
+        "2)\ncross_entropy_loss_backward(randn(), randn(4, 5), indices(5; 4), rand(4; wide), 2, 2, 0.2)",
     .infer = infer,
     .forward = forward,
     .flops = flops,

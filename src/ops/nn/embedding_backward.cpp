@@ -15,18 +15,24 @@ void infer(Call& c) {
 int64_t workspace(const Call& c) { return embedding_kernel().scatter_workspace(shape(c)); }
 void forward(Call& c) {
   const Tensor& g = c.tensor(0);
-  embedding_kernel().scatter(shape(c), {g.impl()->data(), g.dtype().format()}, c.tensor(1).data<int64_t>(), -1,
+  embedding_kernel().scatter(shape(c), {g.impl()->data(), g.dtype().format()}, c.tensor(1).data<int64_t>(), c.integer(3),
                              {c.out[0].impl()->data(), c.out[0].dtype().format()}, false, c.workspace);
 }
-void backward(Grad& g) { g.set(0, embedding(g.g(), g.in(1))); }
+void backward(Grad& g) {
+  Tensor rows = embedding(g.g(), g.in(1));
+  if (g.integer(3) >= 0) rows = mul(rows, unsqueeze(ne(g.in(1), g.integer(3)), -1).to(rows.dtype()));
+  g.set(0, rows);
+}
 double flops(const Call& c) { return double(c.tensor(0).numel()); }
 
 }  // namespace
 
 extern constexpr OpDef embedding_backward_op = {
-    .sig = "embedding_backward(Tensor grad, Tensor indices, int num_weights) -> Tensor",
-    .doc = "Rows of grad added up by index into [num_weights, dim], in the order of the indices: the gradient of embedding.",
-    .samples = "embedding_backward(randn(2, 4, 3), indices(5; 2, 4), 5)",
+    .sig = "embedding_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx=-1) -> Tensor",
+    .doc =
+        "Rows of grad added up by index into [num_weights, dim], in the order of the indices but for those that are "
+        "padding_idx: the gradient of embedding.",
+    .samples = "embedding_backward(randn(2, 4, 3), indices(5; 2, 4), 5)\nembedding_backward(randn(4, 3), indices(5; 4), 5, 4)",
     .infer = infer,
     .forward = forward,
     .backward = backward,

@@ -1,0 +1,135 @@
+// Layers that are records (dyadic/nn_layers.h): one class for all; python/dyadic/nn/_layers.py derives a class per record from
+// it.
+#include <deque>
+#include <map>
+
+#include "arguments.h"
+#include "dyadic/nn_layers.h"
+#include "nn.h"
+
+namespace dyadic::inline v1::python {
+namespace {
+
+using nn::Layer;
+using nn::LayerDef;
+
+// What reads a layer's arguments: those of an op of its signature.
+const OpInfo& info_of(const LayerDef& def) {
+  static std::map<const LayerDef*, OpInfo> all;
+  static std::deque<OpDef> ops;
+  static std::deque<Signature> signatures;
+  OpInfo& info = all[&def];
+  if (info.def) return info;
+  OpDef op{};
+  op.sig = def.sig;
+  info.def = &ops.emplace_back(op);
+  info.signature = &signatures.emplace_back(parse_signature((std::string(def.sig) + " -> Tensor").c_str()));
+  read_parameters(info);
+  return info;
+}
+
+nn::Options options_of(nb::object dtype, nb::object device) {
+  nn::Options o;
+  if (!dtype.is_none()) {
+    auto d = read_dtype(dtype.ptr());
+    DY_CHECK_AS(TypeError, d, "Module: dtype is {}; it takes a dtype", Py_TYPE(dtype.ptr())->tp_name);
+    o.dtype = *d;
+  }
+  if (!device.is_none()) {
+    auto d = read_device(device.ptr());
+    DY_CHECK_AS(TypeError, d, "Module: device is {}; it takes a device", Py_TYPE(device.ptr())->tp_name);
+    o.device = *d;
+  }
+  return o;
+}
+
+void make(nb::pointer_and_handle<Layer> self, const std::string& name, nb::tuple positional, nb::dict named, nb::object dtype,
+          nb::object device) {
+  const LayerDef& def = nn::layer_def(name);
+  const OpInfo& info = info_of(def);
+  std::vector<PyObject*> given;
+  for (nb::handle v : positional) given.push_back(v.ptr());
+  nb::list names;
+  for (auto [key, value] : named) {
+    names.append(key);
+    given.push_back(value.ptr());
+  }
+  nb::tuple keywords(names);
+  ArgumentFrame frame;
+  frame.read(info, nullptr, given.data(), Py_ssize_t(positional.size()), names.size() ? keywords.ptr() : nullptr);
+  construct(self, def, std::span<const Arg>(frame.args, info.parameters.size()), options_of(dtype, device));
+}
+
+nb::object as_python(const Arg& a) {
+  switch (a.kind) {
+    case Arg::Kind::integer:
+      return nb::cast(a.integer);
+    case Arg::Kind::real:
+      return nb::cast(a.real);
+    case Arg::Kind::boolean:
+      return nb::cast(a.boolean);
+    case Arg::Kind::text:
+      return nb::str(a.text, a.n);
+    case Arg::Kind::ints: {
+      nb::list l;
+      for (uint32_t i = 0; i < a.n; ++i) l.append(a.ints[i]);
+      return nb::tuple(l);
+    }
+    default:
+      return nb::none();
+  }
+}
+void assign(Layer& layer, size_t i, nb::handle value) {
+  const OpInfo& info = info_of(layer.def());
+  PyObject* given[] = {value.ptr()};
+  nb::tuple keyword = nb::make_tuple(nb::str(info.parameters.at(i).text));
+  OpInfo one = info;  // of this parameter alone
+  one.parameters = {info.parameters[i]};
+  one.positional = 1;
+  ArgumentFrame frame;
+  frame.read(one, nullptr, given, 1, nullptr);
+  layer.set_argument(i, frame.args[0]);
+}
+
+Tensor forward(Layer& layer, nb::args inputs) {
+  std::vector<Tensor> tensors;
+  for (nb::handle o : inputs) {
+    DY_CHECK_AS(TypeError, o.is_none() || is_tensor(o.ptr()), "{}: an input has the wrong type: it is {}; it takes Tensors",
+                layer.kind(), Py_TYPE(o.ptr())->tp_name);
+    tensors.push_back(o.is_none() ? Tensor() : tensor_of(o.ptr()));
+  }
+  return layer.run(tensors);
+}
+
+nb::list records() {
+  nb::list all;
+  for (const LayerDef* def : nn::layer_defs()) {
+    const OpInfo& info = info_of(*def);
+    nb::dict d;
+    nb::list parameters;
+    for (const Parameter& p : info.signature->parameters) parameters.append(nb::make_tuple(p.name, p.type, p.fallback));
+    d["name"] = info.signature->name;
+    d["signature"] = def->sig;
+    d["doc"] = def->doc;
+    d["op"] = def->op;
+    d["rank"] = def->rank;
+    d["trained"] = def->make != nullptr;
+    d["parameters"] = parameters;
+    all.append(d);
+  }
+  return all;
+}
+
+}  // namespace
+
+void add_layer_records(nb::module_& m) {
+  bind<Layer>(m, "_Layer", "A layer made from a record.")
+      .def("__init__", make, nb::arg("name"), nb::arg("args"), nb::arg("kwargs"), nb::arg("dtype") = nb::none(),
+           nb::arg("device") = nb::none())
+      .def("forward", forward)
+      .def("_argument", [](Layer& l, size_t i) { return as_python(l.argument(i)); })
+      .def("_set_argument", assign, nb::arg("i"), nb::arg("value").none());
+  m.def("_layer_records", records);
+}
+
+}  // namespace dyadic::inline v1::python

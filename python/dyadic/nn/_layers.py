@@ -1,0 +1,72 @@
+"""One class per layer record of the C++ library (_layer_records): its signature, documentation and attributes are the record's."""
+import inspect
+
+from .._dyadic import _Layer, _layer_records
+
+_TENSORS = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
+_KINDS = inspect.Parameter
+
+
+def same_padding(kernel_size, dilation, stride, n):
+    """Zeros before and behind that keep sizes: all befores, then all behinds; the odd one stands behind."""
+    spread = [list(v) if isinstance(v, (tuple, list)) else [v] * n for v in (kernel_size, dilation, stride)]
+    kernel, gaps, steps = [v * n if len(v) == 1 else v for v in spread]
+    if any(s != 1 for s in steps):
+        raise ValueError(f'conv{n}d: padding "same" does not go with a stride: stride is {stride}')
+    total = [d * (k - 1) for k, d in zip(kernel, gaps)]
+    return [t // 2 for t in total] + [t - t // 2 for t in total]
+
+
+def read_padding(padding, kernel_size, dilation, stride, n):
+    if not isinstance(padding, str):
+        return padding
+    if padding == "valid":
+        return 0
+    if padding == "same":
+        return same_padding(kernel_size, dilation, stride, n)
+    raise ValueError(f'conv{n}d: unknown padding "{padding}"; the known ones are same, valid and numbers')
+
+
+def _default(text):
+    return _KINDS.empty if not text else {"None": None, "True": True, "False": False}[text] if text[0] in "NTF" else eval(text)
+
+
+def _argument(i, name):
+    return property(lambda self: self._argument(i), lambda self, value: self._set_argument(i, value), doc=f"The argument {name}.")
+
+
+def _make(record):
+    name, parameters, rank = record["name"], record["parameters"], record["rank"]
+    signature = inspect.Signature(
+        [_KINDS(p, _KINDS.POSITIONAL_OR_KEYWORD, default=_default(text)) for p, _, text in parameters]
+        + [_KINDS(p, _KINDS.KEYWORD_ONLY, default=None) for p in ("dtype", "device")]
+    )
+    absent = [p for p, kind, _ in parameters if kind == "Tensor"]
+    if record["trained"]:
+        absent += _TENSORS
+
+    def __init__(self, *args, dtype=None, device=None, **kwargs):
+        if name.startswith("Conv") and "Transpose" not in name:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            given = bound.arguments
+            if isinstance(given["padding"], str):
+                padding = read_padding(given["padding"], given["kernel_size"], given["dilation"], given["stride"], rank)
+                args, kwargs = args[:4], {**kwargs, "padding": padding}
+                if len(bound.args) > 5:
+                    kwargs.update({p: given[p] for p, _, _ in parameters[5:]})
+        _Layer.__init__(self, name, args, kwargs, dtype, device)
+        for tensor in absent:
+            if not hasattr(self, tensor):
+                setattr(self, tensor, None)
+
+    body = {"__init__": __init__, "__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": "dyadic.nn"}
+    for i, (p, kind, _) in enumerate(parameters):
+        if kind != "Tensor" and p != "bias":
+            body[p] = _argument(i, p)
+    made = type(name, (_Layer,), body)
+    made.__signature__ = signature
+    return made
+
+
+classes = {record["name"]: _make(record) for record in _layer_records()}

@@ -1,0 +1,194 @@
+// How a convolution is cut: into residues of the stride, blocks of positions, channels at a time. Everything follows from the
+// shape. Only for files compiled per instruction set.
+#pragma once
+#include "loops/conv.h"
+#include "loops/conv_micro.h"
+#include "loops/gemm_pack.h"
+#include "loops/lanes.h"
+
+namespace dyadic::DY_ISA {
+
+// Position j meets tap t at element j * step + first + t * slope of the side that is read (of `size`), and stands at element
+// out_first + j * out_step of the side that is written. Tap t is number tap + t * tap_step of the kernel.
+struct ConvAxis {
+  int64_t count, step, size;
+  int64_t taps, first, slope, tap, tap_step;
+  int64_t out_first, out_step;
+  int64_t span() const { return taps > 0 ? (taps - 1) * (slope < 0 ? -slope : slope) : 0; }
+  int64_t lowest() const { return taps > 0 && slope < 0 ? first + (taps - 1) * slope : first; }
+  int64_t extent(int64_t positions) const { return (positions - 1) * step + span() + 1; }  // read for so many positions
+};
+
+static inline ConvAxis forward_axis(const ConvShape& s, int d) {
+  return {s.out[d], s.stride[d], s.in[d], s.kernel[d], -s.low[d], s.dilation[d], 0, 1, 0, 1};
+}
+static inline int64_t gcd_of(int64_t a, int64_t b) { return b ? gcd_of(b, a % b) : a; }
+// Input positions residue, residue + stride ...: those taps k with residue + low - k * dilation a multiple of the stride.
+static inline ConvAxis input_axis(const ConvShape& s, int d, int64_t residue) {
+  const int64_t stride = s.stride[d], dilation = s.dilation[d], common = gcd_of(stride, dilation), every = stride / common;
+  const int64_t count = residue < s.in[d] ? (s.in[d] - residue + stride - 1) / stride : 0;
+  int64_t k = 0;
+  auto at = [&](int64_t tap) { return residue + s.low[d] - tap * dilation; };
+  while (k < s.kernel[d] && k < every && at(k) % stride != 0) k++;
+  const bool none = k >= s.kernel[d] || k >= every;
+  const int64_t taps = none ? 0 : (s.kernel[d] - 1 - k) / every + 1;
+  return {count, 1, s.out[d], taps, none ? 0 : at(k) / stride, -(dilation / common), k, every, residue, stride};
+}
+
+struct ConvPlan {
+  ConvAxis axis[3];
+  int64_t taps, channels, filters, panels;  // of one group: read, written, panels of kMicroCols
+  int64_t block[3], blocks[3];              // positions of a block, blocks
+  int64_t extent[3], plane;                 // elements of a block's copy: per axis, from channel to channel
+  int64_t together;                         // channels at a time
+  int64_t positions() const { return block[0] * block[1] * block[2]; }
+  int64_t steps() const { return channels * taps; }
+  int64_t cells() const { return blocks[0] * blocks[1] * blocks[2]; }
+};
+
+inline constexpr int64_t kConvSteps = 256;  // rows of a panel that stay in the first cache: 32 KB
+
+static inline void plan_blocks(ConvPlan& p, int64_t lanes) {
+  int64_t left = max_of(96, min_of(512, 131072 / lanes));
+  for (int d = 2; d >= 0; d--) {
+    const int64_t count = p.axis[d].count, most = max_of(1, min_of(count, left)), n = max_of(1, (count + most - 1) / most);
+    p.block[d] = (count + n - 1) / n;
+    p.blocks[d] = count > 0 ? n : 0;
+    p.extent[d] = p.axis[d].extent(p.block[d]);
+    left = max_of(1, left / max_of(p.block[d], 1));
+  }
+  // Not a multiple of the cache's way size from channel to channel.
+  p.plane = (p.extent[0] * p.extent[1] * p.extent[2] + 15) / 16 * 16;
+  if (p.plane % 32 == 0) p.plane += 16;
+  p.together = max_of(1, min_of(p.channels, kConvSteps / max_of(p.taps, 1)));
+}
+template <class T> static ConvPlan plan_forward(const ConvShape& s) {
+  ConvPlan p{};
+  for (int d = 0; d < 3; d++) p.axis[d] = forward_axis(s, d);
+  p.taps = s.taps(), p.channels = s.channels, p.filters = s.filters;
+  p.panels = (p.filters + kMicroCols<T> - 1) / kMicroCols<T>;
+  plan_blocks(p, p.panels * kMicroCols<T>);
+  return p;
+}
+template <class T> static ConvPlan plan_input(const ConvShape& s, int64_t residue) {
+  ConvPlan p{};
+  for (int d = 2; d >= 0; d--) {
+    p.axis[d] = input_axis(s, d, residue % s.stride[d]);
+    residue /= s.stride[d];
+  }
+  p.taps = p.axis[0].taps * p.axis[1].taps * p.axis[2].taps, p.channels = s.filters, p.filters = s.channels;
+  p.panels = (p.filters + kMicroCols<T> - 1) / kMicroCols<T>;
+  plan_blocks(p, p.panels * kMicroCols<T>);
+  return p;
+}
+
+// Calls f(tap's number in the kernel, its offset in a block's copy, t) in order.
+template <class F> static void for_taps(const ConvPlan& p, const ConvShape& s, F&& f) {
+  int64_t t = 0;
+  const ConvAxis* x = p.axis;
+  for (int64_t a = 0; a < x[0].taps; a++) {
+    for (int64_t b = 0; b < x[1].taps; b++) {
+      for (int64_t c = 0; c < x[2].taps; c++) {
+        auto number = [&](int d, int64_t i) { return x[d].tap + i * x[d].tap_step; };
+        auto offset = [&](int d, int64_t i) { return x[d].first + i * x[d].slope - x[d].lowest(); };
+        f((number(0, a) * s.kernel[1] + number(1, b)) * s.kernel[2] + number(2, c),
+          (offset(0, a) * p.extent[1] + offset(1, b)) * p.extent[2] + offset(2, c), t++);
+      }
+    }
+  }
+}
+// Offsets of the steps (channel, tap) of `together` channels.
+static inline void step_offsets(const ConvPlan& p, const ConvShape& s, int64_t* at) {
+  for (int64_t c = 0; c < p.together; c++)
+    for_taps(p, s, [&](int64_t, int64_t offset, int64_t t) { at[c * p.taps + t] = c * p.plane + offset; });
+}
+
+// The positions of one block.
+struct ConvBlock {
+  int64_t begin[3], size[3];
+  int64_t positions() const { return size[0] * size[1] * size[2]; }
+};
+static inline ConvBlock block_of(const ConvPlan& p, int64_t number) {
+  ConvBlock b{};
+  for (int d = 2; d >= 0; d--) {
+    b.begin[d] = number % p.blocks[d] * p.block[d];
+    b.size[d] = min_of(p.block[d], p.axis[d].count - b.begin[d]);
+    number /= p.blocks[d];
+  }
+  return b;
+}
+static inline void row_offsets(const ConvPlan& p, const ConvBlock& b, int64_t* at) {
+  for (int64_t i = 0; i < b.size[0]; i++) {
+    for (int64_t j = 0; j < b.size[1]; j++) {
+      const int64_t row = (i * p.axis[0].step * p.extent[1] + j * p.axis[1].step) * p.extent[2];
+      for (int64_t k = 0; k < b.size[2]; k++) *at++ = row + k * p.axis[2].step;
+    }
+  }
+}
+
+template <class T> static void read_row(Source x, int64_t at, T* to, int64_t n) {
+  if (stores<T>(x.format)) {
+    load_row(static_cast<const T*>(x.data) + at, to, n);
+  } else {
+    x.format->def->decode(element(x, at), to, n);
+  }
+}
+template <class T> static void write_row(const T* from, Target y, int64_t at, int64_t n) {
+  if (stores<T>(y.format)) {
+    load_row(from, static_cast<T*>(y.data) + at, n);
+  } else {
+    y.format->def->encode(from, element(y, at), n, Round{});
+  }
+}
+
+// What the block's positions read of `count` channels that begin at element `at`, padded with zeros.
+template <class T> static void copy_block(const ConvPlan& p, const ConvBlock& b, Source x, int64_t at, int64_t count, T* to) {
+  int64_t low[3], extent[3], channel = 1;
+  for (int d = 0; d < 3; d++) {
+    low[d] = b.begin[d] * p.axis[d].step + p.axis[d].lowest();
+    extent[d] = p.axis[d].extent(b.size[d]);
+    channel *= p.axis[d].size;
+  }
+  const int64_t width = p.axis[2].size;
+  const int64_t left = max_of(0, min_of(extent[2], -low[2])), right = max_of(left, min_of(extent[2], width - low[2]));
+  for (int64_t c = 0; c < count; c++) {
+    for (int64_t i = 0; i < extent[0]; i++) {
+      const int64_t u = low[0] + i;
+      for (int64_t j = 0; j < extent[1]; j++) {
+        const int64_t v = low[1] + j;
+        T* row = to + c * p.plane + (i * p.extent[1] + j) * p.extent[2];
+        if (u < 0 || u >= p.axis[0].size || v < 0 || v >= p.axis[1].size || right <= left) {
+          zero_row(row, extent[2]);
+          continue;
+        }
+        zero_row(row, left);
+        read_row(x, at + c * channel + (u * p.axis[1].size + v) * width + low[2] + left, row + left, right - left);
+        zero_row(row + right, extent[2] - right);
+      }
+    }
+  }
+}
+
+// Calls f(element of the written side's channel, number of the position, length) for the block's rows; elements of a row are
+// axis[2].out_step apart.
+template <class F> static void for_rows(const ConvPlan& p, const ConvBlock& b, const int64_t* sizes, F&& f) {
+  auto at = [&](int d, int64_t i) { return p.axis[d].out_first + (b.begin[d] + i) * p.axis[d].out_step; };
+  for (int64_t i = 0; i < b.size[0]; i++) {
+    for (int64_t j = 0; j < b.size[1]; j++)
+      f((at(0, i) * sizes[1] + at(1, j)) * sizes[2] + at(2, 0), (i * b.size[1] + j) * b.size[2], b.size[2]);
+  }
+}
+
+// A cursor over a workspace: parts begin at multiples of 64 bytes.
+struct Scratch {
+  char* at;
+  explicit Scratch(void* p) : at(reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(p) + 63) / 64 * 64)) {}
+  static int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+  template <class T> T* take(int64_t n) {
+    char* p = at;
+    at += padded(n * int64_t(sizeof(T)));
+    return reinterpret_cast<T*>(p);
+  }
+};
+
+}  // namespace dyadic::DY_ISA

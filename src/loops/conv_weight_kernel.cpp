@@ -1,0 +1,155 @@
+// The gradient of a convolution's weight: the product over positions, Note [Convolution as a product]. Blocks of positions are
+// added up in chunks fixed by the shape, and the chunks in order.
+#include "loops/conv.h"
+#include "loops/conv_plan.h"
+
+namespace dyadic::DY_ISA {
+namespace {
+
+constexpr int64_t kMostChunks = 16;              // parts that are added up at the end
+constexpr int64_t kPartials = int64_t(1) << 22;  // elements they may have together
+
+// dy's channels are lanes, x's (channel, tap) rows. An item is a chunk of the blocks of all images, and a part of the channels.
+struct WeightPlan {
+  ConvPlan p;
+  int64_t blocks, chunk, chunks;        // of all images; blocks of a chunk
+  int64_t part, parts;                  // channels of a part
+  int64_t partial;                      // elements of one chunk's sums, all groups
+  int64_t copy, lanes, rows, at, slot;  // elements of a thread's slot; its bytes
+};
+template <class T> WeightPlan plan_weight(const ConvShape& s) {
+  WeightPlan w{};
+  w.p = plan_forward<T>(s);
+  const int64_t width = w.p.panels * kMicroCols<T>;
+  w.partial = s.groups * width * w.p.steps();
+  w.blocks = s.batch * w.p.cells();
+  const int64_t most = max_of(1, min_of(kMostChunks, kPartials / max_of(w.partial, 1)));
+  w.chunk = max_of(1, (w.blocks + most - 1) / most);
+  w.chunks = max_of(1, (w.blocks + w.chunk - 1) / w.chunk);
+  const int64_t wanted = max_of(1, min_of(kMostChunks / w.chunks / s.groups, w.p.channels));
+  w.part = max_of(1, (w.p.channels + wanted - 1) / wanted);
+  w.parts = (w.p.channels + w.part - 1) / w.part;
+  w.copy = w.p.together * w.p.plane;
+  w.lanes = width * w.p.positions();
+  w.rows = w.p.positions();
+  w.at = kMicroCols<T> * w.p.positions();
+  w.slot = Scratch::padded(w.copy * sizeof(T)) + Scratch::padded(w.lanes * sizeof(T)) + Scratch::padded(w.rows * 8) +
+           Scratch::padded(w.at * sizeof(T));
+  return w;
+}
+template <class T> int64_t bytes_of(const ConvShape& s) {
+  const WeightPlan w = plan_weight<T>(s);
+  return 64 + Scratch::padded(w.chunks * w.partial * sizeof(T)) + Scratch::padded(w.p.together * w.p.taps * 8) +
+         num_threads() * w.slot;
+}
+
+// to[panel][position][filter] from dy's channels, which begin at element `at`.
+template <class T>
+void gather_lanes(const ConvShape& s, const ConvPlan& p, const ConvBlock& b, Source dy, int64_t at, T* rows, T* to) {
+  const int64_t n = b.positions(), channel = s.out[0] * s.out[1] * s.out[2], stretch = p.positions() * kMicroCols<T>;
+  for (int64_t k = 0; k < p.panels; k++) {
+    const int64_t first = k * kMicroCols<T>, lanes = min_of(kMicroCols<T>, p.filters - first);
+    for (int64_t f = 0; f < lanes; f++) {
+      for_rows(p, b, s.out, [&](int64_t from, int64_t position, int64_t length) {
+        read_row(dy, at + (first + f) * channel + from, rows + f * n + position, length);
+      });
+    }
+    T* o = to + k * stretch;
+    if (lanes < kMicroCols<T>) zero_row(o, n * kMicroCols<T>);
+    transpose_block(rows, n, lanes, n, o, kMicroCols<T>);
+  }
+}
+
+template <class T> struct Work {
+  const ConvShape& s;
+  const WeightPlan& w;
+  Source x, dy;
+  T* partials;
+  int64_t* steps;
+  char* slots;
+};
+
+template <class T> void add_block(const Work<T>& a, int64_t block, int64_t group, int64_t first, int64_t last, T* sums) {
+  const ConvPlan& p = a.w.p;
+  const int64_t image = block / p.cells(), stretch = p.positions() * kMicroCols<T>;
+  const ConvBlock b = block_of(p, block % p.cells());
+  Scratch scratch(a.slots + thread_index() * a.w.slot);
+  T *copy = scratch.take<T>(a.w.copy), *lanes = scratch.take<T>(a.w.lanes);
+  auto* positions = scratch.take<int64_t>(a.w.rows);
+  T* rows = scratch.take<T>(a.w.at);
+  row_offsets(p, b, positions);
+  const int64_t out = a.s.out[0] * a.s.out[1] * a.s.out[2], in = a.s.in[0] * a.s.in[1] * a.s.in[2];
+  gather_lanes(a.s, p, b, a.dy, (image * a.s.groups + group) * p.filters * out, rows, lanes);
+  for (int64_t c = first; c < last; c += p.together) {
+    const int64_t count = min_of(p.together, last - c);
+    copy_block(p, b, a.x, ((image * a.s.groups + group) * p.channels + c) * in, count, copy);
+    for (int64_t at = 0; at < b.positions(); at += kConvSteps) {
+      const int64_t n = min_of(kConvSteps, b.positions() - at);
+      for (int64_t k = 0; k < p.panels; k++) {
+        T* to = sums + ((group * p.panels + k) * p.steps() + c * p.taps) * kMicroCols<T>;
+        const OffsetTile<T> tile{count * p.taps, n, copy, a.steps, positions + at, lanes + k * stretch + at * kMicroCols<T>, to,
+                                 nullptr};
+        offset_product(tile, p.filters - k * kMicroCols<T>);
+      }
+    }
+  }
+}
+
+template <class T> void run_item(const Work<T>& a, int64_t item) {
+  const WeightPlan& w = a.w;
+  const int64_t part = item % w.parts, group = item / w.parts % a.s.groups, chunk = item / w.parts / a.s.groups;
+  const int64_t first = part * w.part, last = min_of(w.p.channels, first + w.part);
+  T* sums = a.partials + chunk * w.partial;
+  for (int64_t k = 0; k < w.p.panels; k++)
+    zero_row(sums + ((group * w.p.panels + k) * w.p.steps() + first * w.p.taps) * kMicroCols<T>,
+             (last - first) * w.p.taps * kMicroCols<T>);
+  for (int64_t block = chunk * w.chunk; block < min_of(w.blocks, (chunk + 1) * w.chunk); block++)
+    add_block(a, block, group, first, last, sums);
+}
+
+// dw[filter][channel, tap] = the sum of the chunks.
+template <class T> void combine(const Work<T>& a, Target dw) {
+  const WeightPlan& w = a.w;
+  const int64_t steps = w.p.steps();
+  parallel_for(a.s.groups * w.p.panels, max_of(1, 16384 / max_of(steps * w.chunks, 1)), [&](int64_t begin, int64_t end) {
+    alignas(64) T sum[16 * kMicroCols<T>], turned[16 * kMicroCols<T>];
+    for (int64_t i = begin; i < end; i++) {
+      const int64_t first = i % w.p.panels * kMicroCols<T>, lanes = min_of(kMicroCols<T>, w.p.filters - first);
+      const int64_t to = (i / w.p.panels * w.p.filters + first) * steps;
+      for (int64_t r = 0; r < steps; r += 16) {
+        const int64_t rows = min_of(16, steps - r), n = rows * kMicroCols<T>;
+        const T* from = a.partials + (i * steps + r) * kMicroCols<T>;
+        for (int64_t j = 0; j < n; j++) sum[j] = from[j];
+        for (int64_t c = 1; c < w.chunks; c++)
+          for (int64_t j = 0; j < n; j++) sum[j] += from[c * w.partial + j];
+        transpose_block(sum, kMicroCols<T>, rows, lanes, turned, 16);
+        for (int64_t f = 0; f < lanes; f++) write_row(turned + f * 16, dw, to + f * steps + r, rows);
+      }
+    }
+  });
+}
+
+template <class T> void run_as(const ConvShape& s, Source x, Source dy, Target dw, void* workspace) {
+  const WeightPlan w = plan_weight<T>(s);
+  Scratch scratch(workspace);
+  Work<T> a{s, w, x, dy, nullptr, nullptr, nullptr};
+  a.partials = scratch.take<T>(w.chunks * w.partial);
+  a.steps = scratch.take<int64_t>(w.p.together * w.p.taps);
+  a.slots = scratch.at;
+  step_offsets(w.p, s, a.steps);
+  parallel_each(w.chunks * s.groups * w.parts, [&](int64_t item) { run_item(a, item); });
+  combine(a, dw);
+}
+
+int64_t workspace(const ConvShape& s, Source x) {
+  return x.format->def->compute == Compute::f64 ? bytes_of<double>(s) : bytes_of<float>(s);
+}
+void run(const ConvShape& s, Source x, Source dy, Target dw, void* workspace) {
+  x.format->def->compute == Compute::f64 ? run_as<double>(s, x, dy, dw, workspace) : run_as<float>(s, x, dy, dw, workspace);
+}
+
+}  // namespace
+
+extern const ConvWeightKernel conv_weight_kernel = {workspace, run};
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,35 @@
+#include "nn/layers/layers.h"
+
+namespace dyadic::inline v1::nn {
+namespace {
+
+constexpr LayerDef kLayers[] = {
+    {"Sigmoid()", "1 / (1 + exp(-x)).", "sigmoid"},
+    {"Tanh()", "The hyperbolic tangent.", "tanh"},
+    {"SiLU(bool inplace=False)", "x sigmoid(x).", "silu"},
+    {"LeakyReLU(float negative_slope=0.01, bool inplace=False)", "x where positive, else negative_slope x.", "leaky_relu"},
+    {"Softmax(int dim=-1)", "exp(x) over its sum along dim.", "softmax"},
+    {"LogSoftmax(int dim=-1)", "The logarithm of Softmax.", "log_softmax"},
+    {"Softmax2d(int dim=-3)", "Softmax over the channels of [N, C, H, W].", "softmax"},
+    {"ELU(float alpha=1.0, bool inplace=False)", "x where positive, else alpha (exp(x) - 1).", "elu"},
+    {"CELU(float alpha=1.0, bool inplace=False)", "x where positive, else alpha (exp(x / alpha) - 1).", "celu"},
+    {"SELU(bool inplace=False)", "ELU with the scale that keeps mean and variance.", "selu"},
+    {"Hardshrink(float lambd=0.5)", "x outside of [-lambd, lambd], else 0.", "hardshrink"},
+    {"Hardsigmoid(bool inplace=False)", "(x + 3) / 6 clamped to [0, 1].", "hardsigmoid"},
+    {"Hardswish(bool inplace=False)", "x Hardsigmoid(x).", "hardswish"},
+    {"Hardtanh(float min_val=-1.0, float max_val=1.0, bool inplace=False)", "x clamped to [min_val, max_val].", "hardtanh"},
+    {"LogSigmoid()", "The logarithm of Sigmoid.", "logsigmoid"},
+    {"Mish(bool inplace=False)", "x tanh(softplus(x)).", "mish"},
+    {"ReLU6(bool inplace=False)", "x clamped to [0, 6].", "relu6"},
+    {"Softplus(float beta=1.0, float threshold=20.0)", "log(1 + exp(beta x)) / beta.", "softplus"},
+    {"Softshrink(float lambd=0.5)", "x moved by lambd towards 0.", "softshrink"},
+    {"Softsign()", "x / (1 + |x|).", "softsign"},
+    {"Tanhshrink()", "x - tanh(x).", "tanhshrink"},
+    {"Threshold(float threshold, float value, bool inplace=False)", "x where above threshold, else value.", "threshold"},
+};
+
+}  // namespace
+
+std::span<const LayerDef> activation_layers() { return kLayers; }
+
+}  // namespace dyadic::inline v1::nn

@@ -1,0 +1,70 @@
+#include <cmath>
+
+#include "base/check.h"
+
+#include "nn/layers/layers.h"
+
+namespace dyadic::inline v1::nn {
+namespace {
+
+// weight and bias from U(-bound, bound), bound = 1 / sqrt(weight.size(1) * taps), as PyTorch begins.
+void add_weight(Layer& self, int64_t first, int64_t second, int64_t filters, Options options) {
+  std::vector<int64_t> shape{first, second};
+  int64_t fan = second;
+  for (int64_t k : self.ints("kernel_size")) shape.push_back(k), fan *= k;
+  const double bound = fan > 0 ? 1 / std::sqrt(double(fan)) : 0;
+  add_uniform(self, "weight", shape, bound, options);
+  if (self.boolean("bias")) add_uniform(self, "bias", {filters}, bound, options);
+}
+void check_groups(const Layer& self) {
+  const int64_t in = self.integer("in_channels"), out = self.integer("out_channels"), groups = self.integer("groups");
+  DY_CHECK_AS(ValueError, groups > 0 && in % groups == 0 && out % groups == 0,
+              "{}: groups do not divide the channels: in_channels is {}, out_channels is {}, groups is {}", self.kind(), in,
+              out, groups);
+}
+void make_conv(Layer& self, Options options) {
+  check_groups(self);
+  const int64_t out = self.integer("out_channels");
+  add_weight(self, out, self.integer("in_channels") / self.integer("groups"), out, options);
+}
+void make_transposed(Layer& self, Options options) {
+  check_groups(self);
+  const int64_t out = self.integer("out_channels");
+  add_weight(self, self.integer("in_channels"), out / self.integer("groups"), out, options);
+}
+
+constexpr LayerDef kLayers[] = {
+    {"Conv1d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] dilation=1, int "
+     "groups=1, bool bias=True)",
+     "Cross-correlation of [N, C, sizes ...] in 1 dimension; weight [out, in / groups, kernel_size], weight and bias from "
+     "U(-1/sqrt(fan_in), 1/sqrt(fan_in)).",
+     "conv1d", 1, make_conv},
+    {"ConvTranspose1d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] "
+     "output_padding=0, int groups=1, bool bias=True, int[] dilation=1)",
+     "The transpose of Conv1d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose1d", 1,
+     make_transposed},
+    {"Conv2d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] dilation=1, int "
+     "groups=1, bool bias=True)",
+     "Cross-correlation of [N, C, sizes ...] in 2 dimensions; weight [out, in / groups, kernel_size], weight and bias from "
+     "U(-1/sqrt(fan_in), 1/sqrt(fan_in)).",
+     "conv2d", 2, make_conv},
+    {"ConvTranspose2d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] "
+     "output_padding=0, int groups=1, bool bias=True, int[] dilation=1)",
+     "The transpose of Conv2d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose2d", 2,
+     make_transposed},
+    {"Conv3d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] dilation=1, int "
+     "groups=1, bool bias=True)",
+     "Cross-correlation of [N, C, sizes ...] in 3 dimensions; weight [out, in / groups, kernel_size], weight and bias from "
+     "U(-1/sqrt(fan_in), 1/sqrt(fan_in)).",
+     "conv3d", 3, make_conv},
+    {"ConvTranspose3d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] "
+     "output_padding=0, int groups=1, bool bias=True, int[] dilation=1)",
+     "The transpose of Conv3d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose3d", 3,
+     make_transposed},
+};
+
+}  // namespace
+
+std::span<const LayerDef> convolution_layers() { return kLayers; }
+
+}  // namespace dyadic::inline v1::nn

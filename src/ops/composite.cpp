@@ -1,0 +1,37 @@
+#include "ops/composite.h"
+
+#include <cmath>
+
+namespace dyadic::inline v1::ops {
+
+void spread(const char* who, const char* name, IntList values, int64_t n, int64_t* out) {
+  DY_CHECK(values.size() == 1 || int64_t(values.size()) == n,
+           "{}: {} has one value, or one for each of {} dimensions: {} is {}", who, name, n, name, shape_text(values));
+  for (int64_t d = 0; d < n; ++d) out[d] = values[values.size() == 1 ? 0 : size_t(d)];
+}
+
+Tensor reduced(const char* who, const Tensor& loss, std::string_view reduction) {
+  if (reduction == "mean") return mean(loss);
+  if (reduction == "sum") return sum(loss);
+  DY_CHECK_AS(ValueError, reduction == "none", "{}: unknown reduction \"{}\"; the known ones are none, mean and sum", who,
+              reduction);
+  return loss;
+}
+Tensor at_least_zero(const Tensor& x) { return relu(x); }
+Tensor softplus_of(const Tensor& x) { return add(relu(x), log1p(exp(neg(abs(x))))); }
+
+Tensor p_norm(const Tensor& x, double p, int64_t dim, bool keepdim) {
+  const int64_t dims[] = {dim};
+  if (std::isinf(p)) return p > 0 ? amax(abs(x), dims, keepdim) : amin(abs(x), dims, keepdim);
+  if (p == 0) return sum(ne(x, 0.0).to(plain(x)), dims, keepdim);
+  if (p == 1) return sum(abs(x), dims, keepdim);
+  Tensor total = sum(p == 2 ? square(x) : pow(abs(x), p), dims, keepdim), none = eq(total, 0.0);
+  Tensor safe = where(none, scalar_tensor(1.0), total);
+  return where(none, scalar_tensor(0.0), p == 2 ? sqrt(safe) : pow(safe, 1 / p));
+}
+
+Tensor lookup(const Tensor& values, const Tensor& indices) {
+  return squeeze(embedding(unsqueeze(values, 1), indices.contiguous()), -1);
+}
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,31 @@
+// What compositions of other ops read their arguments with, and the small formulas that several of them share.
+#pragma once
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+
+struct Frame {
+  const Arg* a;
+  Frame(const Arg* args) : a(args) {}
+  const Tensor& tensor(int i) const { return *a[i].tensor; }
+  bool has(int i) const { return a[i].kind != Arg::Kind::none; }
+  Tensor optional(int i) const { return a[i].kind == Arg::Kind::tensor ? *a[i].tensor : Tensor(); }
+  int64_t integer(int i) const { return a[i].integer; }
+  double real(int i) const { return a[i].real; }
+  bool boolean(int i) const { return a[i].boolean; }
+  std::string_view text(int i) const { return {a[i].text, a[i].n}; }
+  IntList ints(int i) const { return {a[i].ints, a[i].n}; }
+};
+
+// A parameter with a value per dimension: one entry serves all. `out` holds n values.
+void spread(const char* who, const char* name, IntList values, int64_t n, int64_t* out);
+
+// mean, sum or none of a loss per element.
+Tensor reduced(const char* who, const Tensor& loss, std::string_view reduction);
+Tensor at_least_zero(const Tensor& x);                                // max(x, 0)
+Tensor softplus_of(const Tensor& x);                                  // log(1 + exp(x)) without overflow
+Tensor p_norm(const Tensor& x, double p, int64_t dim, bool keepdim);  // its gradient is 0 where the norm is
+// values[i] of a vector by class number, as large as indices.
+Tensor lookup(const Tensor& values, const Tensor& indices);
+
+}  // namespace dyadic::inline v1::ops

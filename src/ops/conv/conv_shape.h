@@ -1,0 +1,28 @@
+// What the convolution ops share: their arguments as the kernels' shape, and the two families of composite forms.
+#pragma once
+#include "loops/conv.h"
+#include "ops/composite.h"
+
+namespace dyadic::inline v1::ops {
+
+// Spatial sizes as ConvShape has them, last axes filled; padding is one value, one per dimension, or all lows and all highs.
+// x is [N, C, sizes...], w [filters, C / groups, kernel...].
+struct ConvArguments {
+  int64_t rank = 0;
+  ConvShape shape;
+};
+ConvArguments conv_arguments(const char* who, IntList x, IntList w, IntList stride, IntList padding, IntList dilation,
+                             int64_t groups);
+// The computing dtype of two operands; TypeError where they do not go together.
+DType conv_type(const char* who, const Tensor& x, const Tensor& w);
+double conv_flops(const ConvShape& s);
+inline Source source_of(const Call& c, int i) {
+  return c.has(i) ? Source{c.tensor(i).impl()->data(), c.tensor(i).dtype().format()} : Source{};
+}
+inline Target target_of(const Call& c, int i = 0) { return {c.out[i].impl()->data(), c.out[i].dtype().format()}; }
+
+// conv1d-3d and conv_transpose1d-3d from their arguments.
+Tensor conv_nd(const char* who, int64_t rank, const Arg* args);
+Tensor conv_transpose_nd(const char* who, int64_t rank, const Arg* args);
+
+}  // namespace dyadic::inline v1::ops

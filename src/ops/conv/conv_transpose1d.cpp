@@ -1,0 +1,30 @@
+#include "ops/conv/conv_shape.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) { return conv_transpose_nd("conv_transpose1d", 1, args); }
+
+}  // namespace
+
+extern constexpr OpDef conv_transpose1d_op = {
+    .sig =
+        "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] "
+        "output_padding=0, "
+        "int groups=1, int[] dilation=1) -> Tensor",
+    .doc =
+        "The transpose of conv1d as a linear map: input [N, C, sizes ...] or [C, sizes ...], weight [C, filters / groups, "
+        "sizes ...]. "
+        "The result has (size - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1 elements in each dimension.",
+    .kind = OpKind::composite,
+    .samples =
+        "conv_transpose1d(randn(2, 2, 5), randn(2, 3, 3), randn(3))\n"
+        "conv_transpose1d(randn(2, 5), randn(2, 1, 3), None, [2], [1], [1], 2)\n"
+        "conv_transpose1d(randn(1, 2, 5), randn(2, 1, 3), None, [1], [0], [1], 1, [2])",
+    .bad =
+        "conv_transpose1d(zeros(1, 2, 5), zeros(2, 1, 3), None, [2], [0], [2]) => conv_transpose1d: output_padding is smaller "
+        "than the stride or the dilation: output_padding is [2], stride is [2], dilation is [1]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

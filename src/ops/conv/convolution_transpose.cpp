@@ -1,0 +1,85 @@
+#include "ops/conv/conv_shape.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+// The convolution whose input is this op's result.
+ConvArguments arguments(const Call& c) {
+  const Tensor &y = c.tensor(0), &w = c.tensor(1);
+  const IntList size = c.ints(3);
+  DY_CHECK(y.dim() >= 3 && y.dim() <= 5 && w.dim() == y.dim() && int64_t(size.size()) == y.dim() - 2 && c.integer(7) > 0 &&
+               y.size(1) == w.size(0),
+           "convolution_transpose: sizes do not fit: input is {}, weight is {}, size is {}", describe(y), describe(w),
+           shape_text(size));
+  int64_t x[5] = {y.size(0), w.size(1) * c.integer(7)};
+  for (size_t d = 0; d < size.size(); ++d) x[2 + d] = size[d];
+  ConvArguments a =
+      conv_arguments("convolution_transpose", {x, size_t(y.dim())}, w.sizes(), c.ints(4), c.ints(5), c.ints(6), c.integer(7));
+  for (int64_t d = 0; d < a.rank; ++d)
+    DY_CHECK(a.shape.out[3 - a.rank + d] == y.size(2 + d),
+             "convolution_transpose: sizes do not fit: a convolution of {} makes {} elements in dimension {}, input is {}",
+             shape_text({x, size_t(y.dim())}), a.shape.out[3 - a.rank + d], 2 + d, describe(y));
+  return a;
+}
+void infer(Call& c) {
+  const ConvArguments a = arguments(c);
+  Spec& o = c.spec[0];
+  o.dtype = conv_type("convolution_transpose", c.tensor(0), c.tensor(1));
+  o.device = c.tensor(0).device();
+  const int64_t filters = a.shape.channels * a.shape.groups;
+  if (c.has(2)) {
+    DY_CHECK(c.tensor(2).dim() == 1 && c.tensor(2).size(0) == filters,
+             "convolution_transpose: the bias does not fit: weight is {}, groups is {}, bias is {}", describe(c.tensor(1)),
+             c.integer(7), describe(c.tensor(2)));
+    conv_type("convolution_transpose", c.tensor(1), c.tensor(2));
+  }
+  o.shape({c.tensor(0).size(0), filters});
+  for (int64_t size : c.ints(3)) o.sizes[o.ndim++] = size;
+}
+int64_t workspace(const Call& c) { return conv_kernel().input_workspace(arguments(c).shape, source_of(c, 1)); }
+void forward(Call& c) {
+  conv_kernel().input(arguments(c).shape, source_of(c, 0), source_of(c, 1), source_of(c, 2), target_of(c), c.workspace);
+}
+void backward(Grad& g) {
+  const IntList stride = g.ints(4), padding = g.ints(5), dilation = g.ints(6);
+  const Meta& w = g.in_meta(1);
+  const IntList kernel(w.sizes + 2, size_t(w.ndim - 2));
+  if (g.needs(0)) g.set(0, call(Op::convolution_, g.g(), g.in(1), Tensor(), stride, padding, dilation, g.integer(7)));
+  if (g.needs(1)) g.set(1, call(Op::convolution_weight_, g.g(), g.in(0), kernel, stride, padding, dilation, g.integer(7)));
+  if (g.has(2) && g.needs(2)) {
+    const int64_t dims[] = {0, 2, 3, 4};
+    g.set(2, sum(g.g(), {dims, size_t(w.ndim - 1)}));
+  }
+}
+double flops(const Call& c) { return conv_flops(arguments(c).shape) + (c.has(2) ? double(c.spec[0].numel()) : 0); }
+
+}  // namespace
+
+extern constexpr OpDef convolution_transpose_op = {
+    .sig =
+        "convolution_transpose(Tensor input, Tensor weight, Tensor? bias, int[] size, int[] stride, int[] padding, int[] "
+        "dilation, int groups) -> Tensor",
+    .doc =
+        "The gradient of convolution for an input whose spatial sizes are `size`, plus bias: input [N, C, sizes ...], weight "
+        "[C, "
+        "filters / groups, sizes ...].",
+    .amp = Amp::lower,
+    .samples =
+        "convolution_transpose(randn(2, 2, 3, 3), randn(2, 3, 3, 2), randn(3), [5, 4], [1], [0], [1], 1)\n"
+        "convolution_transpose(randn(1, 4, 3), randn(4, 1, 3), None, [6], [2], [1], [1], 2)\n"
+        "convolution_transpose(randn(1, 3, 2, 3), randn(3, 2, 2, 3), randn(2), [5, 5], [3, 1], [1, 0, 0, 0], [2, 1], 1)\n"
+        "convolution_transpose(randn(1, 2, 2, 1, 2), randn(2, 1, 2, 2, 1), None, [3, 2, 4], [1, 2, 3], [0], [1], 1)",
+    .bad =
+        "convolution_transpose(zeros(1, 4, 3), zeros(4, 1, 3), None, [9], [2], [1], [1], 2) => convolution_transpose: sizes do "
+        "not "
+        "fit: a convolution of [1, 2, 9] makes 5 elements in dimension 2, input is f32[1, 4, 3]",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(1), in(0), 0},
+    .flops = flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops

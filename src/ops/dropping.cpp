@@ -1,0 +1,30 @@
+#include <cmath>
+
+#include "ops/random/masks.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor kept(const Tensor& x, double p, int64_t dims) {
+  std::vector<int64_t> shape = x.sizes().vec();
+  for (int64_t d = dims; d < x.dim(); ++d) shape[size_t(d)] = 1;
+  return ge(rand(shape, f32, x.device()), p);
+}
+
+}  // namespace
+
+Tensor masked_channels(const Tensor& x, double p, int64_t dims) {
+  if (p == 0) return x;
+  if (p == 1) return mul(x, 0.0);
+  return mul(x, mul(kept(x, p, dims).to(plain(x)), 1 / (1 - p)));
+}
+
+Tensor alpha_masked(const Tensor& x, double p, int64_t dims) {
+  constexpr double kLimit = -1.7580993408473766;  // -scale alpha of SELU
+  if (p == 0) return x;
+  if (p == 1) return mul(x, 0.0);
+  const double a = 1 / std::sqrt((1 - p) * (1 + p * kLimit * kLimit)), b = -a * kLimit * p;
+  return add(mul(where(kept(x, p, dims), x, scalar_tensor(kLimit)), a), b);
+}
+
+}  // namespace dyadic::inline v1::ops

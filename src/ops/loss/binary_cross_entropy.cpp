@@ -1,0 +1,31 @@
+#include "ops/composite.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  DY_CHECK_AS(ValueError, a.tensor(0).sizes() == a.tensor(1).sizes(),
+              "binary_cross_entropy: sizes differ: input is {}, target is {}", describe(a.tensor(0)), describe(a.tensor(1)));
+  Tensor r = call(Op::binary_cross_entropy_terms_, a.tensor(0), a.tensor(1));
+  return reduced("binary_cross_entropy", a.has(2) ? mul(r, a.tensor(2)) : r, a.text(3));
+}
+
+}  // namespace
+
+extern constexpr OpDef binary_cross_entropy_op = {
+    .sig = "binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor",
+    .doc =
+        "-(target log(input) + (1 - target) log(1 - input)), logarithms at least -100, times weight: probabilities against "
+        "probabilities.",
+    .kind = OpKind::composite,
+    .low = 0.05,
+    .high = 0.95,
+    .samples =
+        "binary_cross_entropy(rand(2, 3), rand(2, 3))\n"
+        "binary_cross_entropy(rand(2, 3), rand(2, 3), rand(3), 'none')",
+    .bad = "binary_cross_entropy(zeros(2), zeros(3)) => binary_cross_entropy: sizes differ: input is f32[2], target is f32[3]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

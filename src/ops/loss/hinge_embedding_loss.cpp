@@ -1,0 +1,28 @@
+#include "ops/composite.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  const Tensor &x = a.tensor(0), &t = a.tensor(1), none = scalar_tensor(0.0);
+  Tensor far = where(ne(t, 1.0), at_least_zero(sub(a.real(2), x)), none);
+  return reduced("hinge_embedding_loss", add(far, where(ne(t, -1.0), x, none)), a.text(3));
+}
+
+}  // namespace
+
+extern constexpr OpDef hinge_embedding_loss_op = {
+    .sig = "hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, str reduction='mean') -> Tensor",
+    .doc = "input where target is 1, max(0, margin - input) where it is -1.",
+    .kind = OpKind::composite,
+    .samples =
+        "hinge_embedding_loss(randn(2, 3), ones(2, 3))\n"
+        "hinge_embedding_loss(randn(2, 3), zeros(2, 3), 0.7, 'none')",
+    .bad =
+        "hinge_embedding_loss(zeros(2), zeros(2), 1.0, 'avg') => hinge_embedding_loss: unknown reduction \"avg\"; the known "
+        "ones are none, mean and sum",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

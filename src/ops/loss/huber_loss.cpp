@@ -1,0 +1,31 @@
+#include "ops/composite.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  const double delta = a.real(3);
+  DY_CHECK_AS(ValueError, delta > 0, "huber_loss: delta is not positive: delta is {}", delta);
+  Tensor d = abs(sub(a.tensor(0), a.tensor(1)));
+  d = where(le(d, delta), mul(square(d), 0.5), mul(sub(d, 0.5 * delta), delta));
+  if (!a.has(4)) return reduced("huber_loss", d, a.text(2));
+  Tensor r = reduced("huber_loss", mul(d, a.tensor(4)), a.text(2) == "mean" ? "sum" : a.text(2));
+  return a.text(2) == "mean" ? div(r, sum(a.tensor(4).expand(d.sizes()))) : r;
+}
+
+}  // namespace
+
+extern constexpr OpDef huber_loss_op = {
+    .sig = "huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor",
+    .doc = "With d = |input - target|: d^2 / 2 up to delta, else delta (d - delta / 2); times weight. (Huber 1964.)",
+    .kind = OpKind::composite,
+    .samples =
+        "huber_loss(randn(2, 3), randn(2, 3))\n"
+        "huber_loss(randn(2, 3), randn(2, 3), 'sum', 0.3)\n"
+        "huber_loss(randn(2, 3), randn(2, 3), 'none', 1.5, rand(2, 3))",
+    .bad = "huber_loss(zeros(2), zeros(2), 'mean', 0.0) => huber_loss: delta is not positive: delta is 0",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

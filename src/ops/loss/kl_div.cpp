@@ -1,0 +1,35 @@
+#include "ops/composite.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  const Tensor &x = a.tensor(0), &t = a.tensor(1);
+  check_float("kl_div", a.tensor(0), "input");
+  Tensor safe = a.boolean(3) ? Tensor() : where(gt(t, 0.0), t, scalar_tensor(1.0));
+  Tensor r = a.boolean(3) ? mul(exp(t), sub(t, x)) : sub(mul(safe, log(safe)), mul(t, x));
+  if (a.text(2) != "batchmean") return reduced("kl_div", r, a.text(2));
+  return x.dim() ? div(sum(r), double(x.size(0))) : sum(r);
+}
+
+}  // namespace
+
+extern constexpr OpDef kl_div_op = {
+    .sig = "kl_div(Tensor input, Tensor target, str reduction='mean', bool log_target=False) -> Tensor",
+    .doc =
+        "target (log(target) - input), the divergence of target from exp(input); log_target: target holds logarithms. "
+        "batchmean divides the sum by size(0).",
+    .kind = OpKind::composite,
+    .low = 0.05,
+    .high = 1,
+    .samples =
+        "kl_div(rand(2, 3), rand(2, 3))\n"
+        "kl_div(rand(2, 3), rand(2, 3), 'batchmean')\n"
+        "kl_div(randn(2, 3), randn(2, 3), 'none', True)\n"
+        "kl_div(randn(2, 3), rand(2, 3), 'none')",
+    .bad = "kl_div(zeros(2), zeros(2), 'avg') => kl_div: unknown reduction \"avg\"; the known ones are none, mean and sum",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,28 @@
+#include "ops/composite.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  check_float("margin_ranking_loss", a.tensor(0), "input1");
+  Tensor d = mul(a.tensor(2), sub(a.tensor(0), a.tensor(1)));
+  return reduced("margin_ranking_loss", at_least_zero(sub(a.real(3), d)), a.text(4));
+}
+
+}  // namespace
+
+extern constexpr OpDef margin_ranking_loss_op = {
+    .sig = "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str reduction='mean') -> Tensor",
+    .doc = "max(0, margin - target (input1 - input2)).",
+    .kind = OpKind::composite,
+    .samples =
+        "margin_ranking_loss(randn(3), randn(3), ones(3))\n"
+        "margin_ranking_loss(randn(2, 3), randn(2, 3), ones(3), 0.5, 'none')",
+    .bad =
+        "margin_ranking_loss(zeros(2), zeros(2), ones(2), 1.0, 'avg') => margin_ranking_loss: unknown reduction \"avg\"; the "
+        "known ones are none, mean and sum",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,51 @@
+#include "ops/composite.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  Tensor x = a.tensor(0), t = a.tensor(1);
+  DY_CHECK_AS(TypeError, t.dtype() == i64, "nll_loss: targets are class numbers in int64: target is {}", describe(t));
+  check_float("nll_loss", x, "input");
+  if (x.dim() == 1 && t.dim() == 0) x = unsqueeze(x, 0);
+  DY_CHECK(x.dim() >= 1 && (x.dim() == t.dim() + 1 || x.dim() == 2),
+           "nll_loss: sizes do not fit: input is {}, target is {}; input is [N, C] or [N, C, ...], target [N, ...]",
+           describe(a.tensor(0)), describe(t));
+  for (int64_t d = 2; d < x.dim(); ++d) x = x.transpose(d - 1, d);  // classes last
+  const int64_t classes = x.size(-1), n = t.numel();
+  DY_CHECK(x.numel() == n * classes, "nll_loss: sizes do not fit: input is {}, target is {}", describe(a.tensor(0)),
+           describe(t));
+  x = dense(x).reshape({n * classes});
+  Tensor flat = t.contiguous().view({n}), ignored = eq(flat, a.integer(3));
+  Tensor known = where(ignored, scalar_tensor(0), flat);
+  Tensor w = lookup(a.has(2) ? a.tensor(2) : ones({classes}, x.dtype(), x.device()), known);  // refuses what is no class
+  w = where(ignored, scalar_tensor(0.0), w);
+  Tensor picked = lookup(x, add(mul(arange(0, n, 1, i64, x.device()), classes), known));
+  Tensor r = neg(where(ignored, scalar_tensor(0.0), mul(picked, w)));
+  if (a.text(4) == "mean") return div(sum(r), sum(w));
+  return reduced("nll_loss", a.text(4) == "none" ? r.view(t.sizes()) : r, a.text(4));
+}
+
+}  // namespace
+
+extern constexpr OpDef nll_loss_op = {
+    .sig = "nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean') -> Tensor",
+    .doc =
+        "-weight[target] input[target]: log-probabilities [N, C], [C] or [N, C, ...], class numbers int64 [N], [] or [N, ...]. "
+        "mean divides by the weights of the targets that are not ignored.",
+    .kind = OpKind::composite,
+    .low = 0.1,
+    .high = 2,
+    .samples =
+        "nll_loss(randn(4, 5), indices(5; 4))\n"
+        "nll_loss(randn(2, 5, 3), indices(5; 2, 3), rand(5), 1, 'sum')\n"
+        "nll_loss(randn(4, 5), indices(5; 4), None, 2, 'none')",
+    .bad =
+        "nll_loss(zeros(2, 3), zeros(2)) => nll_loss: targets are class numbers in int64: target is f32[2]\n"
+        "nll_loss(zeros(2, 3, 2), indices(3; 2)) => nll_loss: sizes do not fit: input is f32[2, 3, 2], target is i64[2]; input "
+        "is [N, C] or [N, C, ...], target [N, ...]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

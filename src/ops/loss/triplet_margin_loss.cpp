@@ -1,0 +1,36 @@
+#include "ops/composite.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  check_float("triplet_margin_loss", a.tensor(0), "anchor");
+  auto distance = [&](int i, int j) {
+    return call(Op::pairwise_distance_, a.tensor(i), a.tensor(j), a.real(4), a.real(5), false);
+  };
+  Tensor far = distance(0, 2);
+  if (a.boolean(6)) far = minimum(far, distance(1, 2));
+  return reduced("triplet_margin_loss", at_least_zero(add(sub(distance(0, 1), far), a.real(3))), a.text(7));
+}
+
+}  // namespace
+
+extern constexpr OpDef triplet_margin_loss_op = {
+    .sig =
+        "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, "
+        "bool swap=False, str reduction='mean') -> Tensor",
+    .doc =
+        "max(0, margin + d(anchor, positive) - d(anchor, negative)) with pairwise_distance d; swap: the nearer of anchor and "
+        "positive stands against negative. (Balntas et al. 2016.)",
+    .kind = OpKind::composite,
+    .samples =
+        "triplet_margin_loss(randn(2, 3), randn(2, 3), randn(2, 3))\n"
+        "triplet_margin_loss(randn(2, 3), randn(2, 3), randn(2, 3), 0.5, 1.0, 1e-06, True, 'none')",
+    .bad =
+        "triplet_margin_loss(zeros(2, 2), zeros(2, 2), zeros(2, 2), 1.0, 2.0, 1e-06, False, 'avg') => triplet_margin_loss: "
+        "unknown reduction \"avg\"; the known ones are none, mean and sum",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,39 @@
+#include "ops/composite.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  const Tensor& x = a.tensor(0);
+  DY_CHECK_AS(TypeError, x.dtype() == i64, "one_hot: class numbers are int64: self is {}; convert with .to(i64)", describe(x));
+  int64_t classes = a.integer(1);
+  DY_CHECK(x.numel() > 0 || classes > 0, "one_hot: no classes: self is {}; give num_classes", describe(x));
+  if (!x.is_meta() && x.numel()) {
+    NoGrad guard;
+    const int64_t least = amin(x).item<int64_t>(), most = amax(x).item<int64_t>();
+    DY_CHECK(least >= 0, "one_hot: a negative class number: {}", least);
+    if (classes == -1) classes = most + 1;
+    DY_CHECK(most < classes, "one_hot: a class number too large: {}; num_classes is {}", most, classes);
+  }
+  DY_CHECK(classes > 0, "one_hot: num_classes is not positive: num_classes is {}", classes);
+  return eq(unsqueeze(x, -1), arange(0, classes, 1, i64, x.device())).to(i64);
+}
+
+}  // namespace
+
+extern constexpr OpDef one_hot_op = {
+    .sig = "one_hot(Tensor self, int num_classes=-1) -> Tensor",
+    .doc =
+        "1 where a class number of the last new dimension is self's, else 0, in int64; as many classes as the largest number "
+        "asks for unless given.",
+    .kind = OpKind::composite,
+    .samples =
+        "one_hot(indices(4; 2, 3), 5)\n"
+        "one_hot(indices(4; 6))",
+    .bad = "one_hot(indices(4; 3), 2) => one_hot: a class number too large: 3; num_classes is 2",
+    .skip = "meta: the number of classes may depend on values",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,31 @@
+#include <algorithm>
+
+#include "ops/norm/norm.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  const Tensor &x = a.tensor(0), &y = a.tensor(1);
+  check_float("cosine_similarity", x, "x1");
+  check_float("cosine_similarity", y, "x2");
+  auto unit = [&](const Tensor& t, int64_t dim) { return div(t, maximum(p_norm(t, 2, dim, true), a.real(3))); };
+  const int64_t dims = std::max(x.dim(), y.dim()), back = wrap_dim("cosine_similarity", a.integer(2), dims) - dims;
+  const int64_t along[] = {back};
+  return sum(mul(unit(x, back), unit(y, back)), along);
+}
+
+}  // namespace
+
+extern constexpr OpDef cosine_similarity_op = {
+    .sig = "cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
+    .doc = "The sum of x1 x2 along dim over the product of their norms, each at least eps.",
+    .kind = OpKind::composite,
+    .samples =
+        "cosine_similarity(randn(2, 3), randn(2, 3))\n"
+        "cosine_similarity(randn(4), randn(2, 4), -1)",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,35 @@
+#include "ops/norm/norm.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  const Tensor& x = a.tensor(0);
+  const int64_t size = a.integer(1);
+  check_float("local_response_norm", x, "input");
+  DY_CHECK(x.dim() >= 3 && size > 0,
+           "local_response_norm: it takes [N, C, sizes ...] and a positive size: input is {}, size is {}", describe(x), size);
+  const int64_t map[] = {kAverage, size, 1, size / 2, (size - 1) / 2, 1};
+  Tensor around = call(Op::resample_, square(x), int64_t(1), x.size(1), IntList(map), 0.0);
+  return div(x, pow(add(mul(around, a.real(2)), a.real(4)), a.real(3)));
+}
+
+}  // namespace
+
+extern constexpr OpDef local_response_norm_op = {
+    .sig = "local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor",
+    .doc =
+        "x / (k + alpha mean(x^2))^beta, the mean over `size` neighbouring channels of [N, C, ...], zeros beyond the ends. "
+        "(Krizhevsky et al. 2012.)",
+    .kind = OpKind::composite,
+    .samples =
+        "local_response_norm(randn(2, 5, 3), 3, 0.1)\n"
+        "local_response_norm(randn(1, 4, 2, 2), 2)",
+    .bad =
+        "local_response_norm(zeros(2, 3), 2) => local_response_norm: it takes [N, C, sizes ...] and a positive size: input is "
+        "f32[2, 3], size is 2",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,29 @@
+#include "ops/norm/norm.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  const Tensor& x = a.tensor(0);
+  check_float("normalize", x, "input");
+  return div(x, maximum(p_norm(x, a.real(1), wrap_dim("normalize", a.integer(2), x.dim()), true), a.real(3)));
+}
+
+}  // namespace
+
+extern constexpr OpDef normalize_op = {
+    .sig = "normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12) -> Tensor",
+    .doc = "x over the larger of its p-norm along dim and eps.",
+    .kind = OpKind::composite,
+    .samples =
+        "normalize(randn(2, 3))\n"
+        "normalize(randn(2, 3, 2), 1.0, -1)\n"
+        "normalize(randn(2, 3), 3.0, 0)",
+    .bad =
+        "normalize(indices(3; 2, 3)) => normalize: needs a floating-point tensor: input is i64[2, 3]; convert with .to(f32) "
+        "first",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

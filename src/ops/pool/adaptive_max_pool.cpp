@@ -1,0 +1,57 @@
+#include "ops/pool/max_pool_shape.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+int64_t rank(const Call& c) { return int64_t(c.ints(1).size()); }
+void infer(Call& c) {
+  const Tensor& x = c.tensor(0);
+  const IntList size = c.ints(1);
+  check_float("adaptive_max_pool", x, "input");
+  bool fits = rank(c) >= 1 && rank(c) <= 3 && x.dim() >= rank(c);
+  for (int64_t d = 0; fits && d < rank(c); ++d) fits = size[size_t(d)] >= 0 && x.size(x.dim() - rank(c) + d) > 0;
+  DY_CHECK(fits, "adaptive_max_pool: sizes do not fit: input is {}, output_size is {}", describe(x), shape_text(size));
+  infer_max_pool(c, rank(c), size.begin());
+}
+MaxPoolShape shape(const Call& c) { return max_pool_shape(c.tensor(0), rank(c), c.ints(1).begin()); }
+Source input(const Call& c) { return {c.tensor(0).impl()->data(), c.tensor(0).dtype().format()}; }
+int64_t workspace(const Call& c) {
+  const MaxPoolShape s = shape(c);
+  return table_bytes(s) + max_pool_kernel().workspace(s, input(c));
+}
+void forward(Call& c) {
+  MaxPoolShape s = shape(c);
+  fill_tables(s, c.workspace, [&](int d, int64_t i, int64_t* begin, int64_t* count) {
+    *begin = i * s.in[d] / s.out[d];
+    *count = ((i + 1) * s.in[d] + s.out[d] - 1) / s.out[d] - *begin;
+  });
+  max_pool_kernel().forward(s, input(c), {c.out[0].impl()->data(), c.out[0].dtype().format()}, c.out[1].data<int64_t>(),
+                            static_cast<char*>(c.workspace) + table_bytes(s));
+}
+void backward(Grad& g) { backward_max_pool(g, int64_t(g.ints(1).size())); }
+double flops(const Call& c) { return double(c.tensor(0).numel()); }
+
+}  // namespace
+
+extern constexpr OpDef adaptive_max_pool_op = {
+    .sig = "adaptive_max_pool(Tensor input, int[] output_size) -> (Tensor, Tensor)",
+    .doc =
+        "The largest element of each of output_size parts of the last dimensions, as many as it has entries, and its index "
+        "among "
+        "them, row-major. Part i of n spans floor(i size / n) to ceil((i + 1) size / n).",
+    .samples =
+        "adaptive_max_pool(randn(2, 7), [3])\nadaptive_max_pool(randn(2, 5, 6), [3, 4])\nadaptive_max_pool(randn(4, 3, 5), [2, "
+        "3, "
+        "1])",
+    .bad = "adaptive_max_pool(zeros(3), [2, 2]) => adaptive_max_pool: sizes do not fit: input is f32[3], output_size is [2, 2]",
+    .skip = "second_output: indices are not differentiated",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {out(1)},
+    .flops = flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops

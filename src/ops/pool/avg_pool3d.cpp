@@ -1,0 +1,30 @@
+#include "ops/pool/pool.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  return pooled_mean("avg_pool3d", 3, a);
+}
+
+}  // namespace
+
+extern constexpr OpDef avg_pool3d_op = {
+    .sig =
+        "avg_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool "
+        "count_include_pad=True, int? divisor_override=None) -> Tensor",
+    .doc =
+        "The mean of each window of the last 3 dimensions of [N, C, sizes ...] or [C, sizes ...]; padding counts unless "
+        "count_include_pad is off; divisor_override divides the sum instead.",
+    .kind = OpKind::composite,
+    .samples =
+        "avg_pool3d(randn(2, 2, 4, 3, 5), [2])\n"
+        "avg_pool3d(randn(2, 4, 3, 5), [3], [2], [1], True)\n"
+        "avg_pool3d(randn(1, 1, 4, 3, 5), [3], [2], [1], False, False)\n"
+        "avg_pool3d(randn(1, 1, 4, 3, 5), [2], None, [0], False, True, 3)",
+    .bad = "avg_pool3d(zeros(3), [2]) => avg_pool3d: the input has 4 or 5 dimensions: input is f32[3]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

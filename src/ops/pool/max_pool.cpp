@@ -1,0 +1,97 @@
+#include <algorithm>
+
+#include "ops/pool/max_pool_shape.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+struct Windows3 {
+  int64_t rank, out[3];
+};
+Windows3 windows(const Call& c) {
+  const Tensor& x = c.tensor(0);
+  Windows3 w{int64_t(c.ints(1).size()), {}};
+  bool fits = w.rank >= 1 && w.rank <= 3 && x.dim() >= w.rank;
+  for (int i = 2; i < 5; ++i) fits &= int64_t(c.ints(i).size()) == w.rank;
+  DY_CHECK(fits, "max_pool: dimensions do not fit: input is {}, kernel_size is {}; stride, padding and dilation have as many",
+           describe(x), shape_text(c.ints(1)));
+  for (int64_t d = 0; d < w.rank; ++d) {
+    const auto at = size_t(d);
+    DY_CHECK(c.ints(1)[at] > 0 && c.ints(2)[at] > 0 && c.ints(4)[at] > 0,
+             "max_pool: a window is not positive: kernel_size is {}, stride is {}, dilation is {}", shape_text(c.ints(1)),
+             shape_text(c.ints(2)), shape_text(c.ints(4)));
+    w.out[d] = pooled_size("max_pool", x.size(x.dim() - w.rank + d), c.ints(1)[at], c.ints(2)[at], c.ints(3)[at], c.ints(4)[at],
+                           c.boolean(5));
+  }
+  return w;
+}
+MaxPoolShape shape(const Call& c) {
+  const Windows3 w = windows(c);
+  MaxPoolShape s = max_pool_shape(c.tensor(0), w.rank, w.out);
+  for (int64_t d = 0; d < w.rank; ++d) s.step[3 - w.rank + d] = c.ints(4)[size_t(d)];
+  return s;
+}
+void infer(Call& c) {
+  check_float("max_pool", c.tensor(0), "input");
+  const Windows3 w = windows(c);
+  infer_max_pool(c, w.rank, w.out);
+}
+Source input(const Call& c) { return {c.tensor(0).impl()->data(), c.tensor(0).dtype().format()}; }
+int64_t workspace(const Call& c) {
+  const MaxPoolShape s = shape(c);
+  return table_bytes(s) + max_pool_kernel().workspace(s, input(c));
+}
+void forward(Call& c) {
+  MaxPoolShape s = shape(c);
+  const int64_t missing = 3 - int64_t(c.ints(1).size());
+  fill_tables(s, c.workspace, [&](int d, int64_t i, int64_t* begin, int64_t* count) {
+    *begin = 0, *count = 1;
+    if (d < missing) return;
+    const auto at = size_t(d - missing);
+    const int64_t kernel = c.ints(1)[at], step = c.ints(4)[at], first = i * c.ints(2)[at] - c.ints(3)[at];
+    const int64_t skipped = first < 0 ? (-first + step - 1) / step : 0;
+    *begin = first + skipped * step;
+    *count = std::max<int64_t>(0, std::min(kernel - skipped, (s.in[d] - *begin + step - 1) / step));
+    DY_CHECK(*count > 0,
+             "max_pool: a window has no elements: input is {}, window {} of dimension {}, kernel_size is {}, padding is {}, "
+             "dilation is {}",
+             describe(c.tensor(0)), i, d - missing, shape_text(c.ints(1)), shape_text(c.ints(3)), shape_text(c.ints(4)));
+  });
+  max_pool_kernel().forward(s, input(c), {c.out[0].impl()->data(), c.out[0].dtype().format()}, c.out[1].data<int64_t>(),
+                            static_cast<char*>(c.workspace) + table_bytes(s));
+}
+void backward(Grad& g) { backward_max_pool(g, int64_t(g.ints(1).size())); }
+double flops(const Call& c) {
+  double n = double(c.spec[0].numel());
+  for (int64_t k : c.ints(1)) n *= double(k);
+  return n;
+}
+
+}  // namespace
+
+extern constexpr OpDef max_pool_op = {
+    .sig =
+        "max_pool(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor, "
+        "Tensor)",
+    .doc =
+        "The largest element of each window over the last dimensions, as many as kernel_size has entries, and its index among "
+        "them, row-major.",
+    .samples =
+        "max_pool(randn(2, 7), [2], [2], [0], [1], False)\nmax_pool(randn(2, 5, 6), [3, 2], [2, 1], [1, 0], [1, 2], True)\n"
+        "max_pool(randn(4, 3, 5), [2, 2, 2], [2, 2, 2], [1, 1, 1], [1, 1, 1], False)",
+    .bad =
+        "max_pool(zeros(3), [5], [1], [0], [1], False) => max_pool: the window does not fit: 3 elements with padding 0, the "
+        "window spans 5\n"
+        "max_pool(zeros(2), [2], [1], [1], [3], False) => max_pool: a window has no elements: input is f32[2], window 0 of "
+        "dimension 0, kernel_size is [2], padding is [1], dilation is [3]",
+    .skip = "second_output: indices are not differentiated",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {out(1)},
+    .flops = flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,62 @@
+#include "ops/pool/max_pool_shape.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+MaxPoolShape shape(const Call& c) {
+  const Tensor& g = c.tensor(0);
+  const auto rank = int64_t(c.ints(2).size());
+  MaxPoolShape s = max_pool_shape(g, rank, c.ints(2).begin());
+  for (int d = 0; d < 3; ++d) std::swap(s.in[d], s.out[d]);
+  return s;
+}
+void infer(Call& c) {
+  const Tensor &g = c.tensor(0), &places = c.tensor(1);
+  const auto rank = int64_t(c.ints(2).size());
+  check_float("max_pool_backward", g, "grad");
+  DY_CHECK_AS(TypeError, places.dtype() == i64, "max_pool_backward: indices are int64: indices is {}", describe(places));
+  DY_CHECK(g.sizes() == places.sizes() && rank >= 1 && rank <= 3 && g.dim() >= rank,
+           "max_pool_backward: sizes do not fit: grad is {}, indices is {}, size is {}", describe(g), describe(places),
+           shape_text(c.ints(2)));
+  infer_like_first(c);
+  for (int64_t d = 0; d < rank; ++d) c.spec[0].sizes[c.spec[0].ndim - rank + d] = c.ints(2)[size_t(d)];
+  checked_numel("max_pool_backward", c.spec[0].shape());
+}
+Source grad(const Call& c) { return {c.tensor(0).impl()->data(), c.tensor(0).dtype().format()}; }
+int64_t workspace(const Call& c) { return max_pool_kernel().workspace(shape(c), grad(c)); }
+void forward(Call& c) {
+  const MaxPoolShape s = shape(c);
+  const int64_t* place = c.tensor(1).data<int64_t>();
+  const int64_t bad =
+      max_pool_kernel().backward(s, grad(c), place, {c.out[0].impl()->data(), c.out[0].dtype().format()}, c.workspace);
+  DY_CHECK_AS(IndexError, bad < 0, "max_pool_backward: index out of range: index {} at position {}; there are {} elements",
+              place[bad], bad, s.elements());
+}
+void backward(Grad& g) { g.set(0, call(Op::max_pool_take_, g.g(), g.in(1), int64_t(g.ints(2).size()))); }
+double flops(const Call& c) { return double(c.tensor(0).numel()); }
+
+}  // namespace
+
+extern constexpr OpDef max_pool_backward_op = {
+    .sig = "max_pool_backward(Tensor grad, Tensor indices, int[] size) -> Tensor",
+    .doc =
+        "Zeros whose last dimensions are `size`, with grad added at indices, which count them row-major: the gradient of "
+        "max_pool, "
+        "and max_unpool.",
+    .samples =
+        "max_pool_backward(randn(2, 3), indices(7; 2, 3), [7])\nmax_pool_backward(randn(2, 2, 3), indices(20; 2, 2, 3), "
+        "[4, 5])",
+    .bad =
+        "max_pool_backward(zeros(1), indices(9; 1), [4]) => max_pool_backward: index out of range: index 8 at position 0; "
+        "there "
+        "are 4 elements",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(1)},
+    .flops = flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops

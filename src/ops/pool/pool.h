@@ -1,0 +1,14 @@
+// What the pooling forms share.
+#pragma once
+#include "ops/composite.h"
+
+namespace dyadic::inline v1::ops {
+
+Tensor pooled_max(const char* who, int64_t rank, const Frame& a);
+Tensor pooled_mean(const char* who, int64_t rank, const Frame& a);
+Tensor pooled_power(const char* who, int64_t rank, const Frame& a);
+Tensor adaptive_mean(const char* who, int64_t rank, const Frame& a);
+Tensor adaptive_max(const char* who, int64_t rank, const Frame& a);
+Tensor unpooled(const char* who, int64_t rank, const Frame& a);
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,135 @@
+#include <algorithm>
+
+#include "ops/pool/pool.h"
+#include "ops/resize/resample.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void check_rank(const char* who, const Tensor& x, int64_t rank) {
+  DY_CHECK(x.dim() == rank + 1 || x.dim() == rank + 2, "{}: the input has {} or {} dimensions: input is {}", who, rank + 1,
+           rank + 2, describe(x));
+}
+void check_windows(const char* who, const int64_t* kernel, const int64_t* stride, int64_t rank) {
+  for (int64_t d = 0; d < rank; ++d)
+    DY_CHECK(kernel[d] > 0 && stride[d] > 0, "{}: a window is not positive: kernel_size is {}, stride is {}", who,
+             shape_text({kernel, size_t(rank)}), shape_text({stride, size_t(rank)}));
+}
+void check_half(const char* who, const int64_t* kernel, const int64_t* padding, int64_t rank) {
+  for (int64_t d = 0; d < rank; ++d)
+    DY_CHECK(padding[d] >= 0 && 2 * padding[d] <= kernel[d],
+             "{}: padding is more than half of the kernel: kernel_size is {}, padding is {}", who,
+             shape_text({kernel, size_t(rank)}), shape_text({padding, size_t(rank)}));
+}
+
+struct Pool {
+  int64_t kernel[3], stride[3], padding[3] = {};
+};
+Pool pool(const char* who, int64_t rank, IntList kernel, const Arg& stride, const IntList* padding) {
+  Pool p;
+  spread(who, "kernel_size", kernel, rank, p.kernel);
+  const bool given = stride.kind == Arg::Kind::ints && stride.n > 0;
+  spread(who, "stride", given ? IntList(stride.ints, stride.n) : kernel, rank, p.stride);
+  if (padding) spread(who, "padding", *padding, rank, p.padding);
+  check_windows(who, p.kernel, p.stride, rank);
+  check_half(who, p.kernel, p.padding, rank);
+  return p;
+}
+
+// One linear map per dimension; narrow types are rounded once.
+template <class F> Tensor each_axis(const Tensor& x, int64_t rank, F&& f) {
+  const bool narrow = compute_type(plain(x)) == Compute::f32;
+  Tensor y = narrow ? dyadic::to(x, f32) : x;
+  for (int64_t d = 0; d < rank; ++d) y = f(y, d, x.dim() - rank + d);
+  return narrow ? dyadic::to(y, plain(x)) : y;
+}
+Tensor averages(const char* who, const Tensor& x, int64_t rank, const Pool& p, bool ceil_mode, int64_t divisor) {
+  return each_axis(x, rank, [&](const Tensor& y, int64_t d, int64_t dim) {
+    const int64_t map[] = {kAverage, p.kernel[d], p.stride[d], p.padding[d], p.padding[d], divisor};
+    const int64_t n = pooled_size(who, x.size(dim), p.kernel[d], p.stride[d], p.padding[d], 1, ceil_mode);
+    return call(Op::resample_, y, dim, n, IntList(map), 0.0);
+  });
+}
+
+}  // namespace
+
+Tensor pooled_max(const char* who, int64_t rank, const Frame& a) {
+  const Tensor& x = a.tensor(0);
+  check_rank(who, x, rank);
+  const IntList padding = a.ints(3);
+  const Pool p = pool(who, rank, a.ints(1), a.a[2], &padding);
+  int64_t dilation[3];
+  spread(who, "dilation", a.ints(4), rank, dilation);
+  const auto n = size_t(rank);
+  Arg args[] = {x, IntList(p.kernel, n), IntList(p.stride, n), IntList(p.padding, n), IntList(dilation, n), a.boolean(5)};
+  Tensor out[2];
+  call_op(Op::max_pool_, args, 6, out);
+  return out[0];
+}
+
+Tensor pooled_mean(const char* who, int64_t rank, const Frame& a) {
+  const Tensor& x = a.tensor(0);
+  check_rank(who, x, rank);
+  check_float(who, x, "input");
+  const IntList padding = a.ints(3);
+  const Pool p = pool(who, rank, a.ints(1), a.a[2], &padding);
+  const bool divided = rank > 1 && a.has(6);
+  DY_CHECK_AS(ValueError, !divided || a.integer(6) != 0, "{}: divisor_override is 0", who);
+  Tensor y = averages(who, x, rank, p, a.boolean(4), divided ? 2 : a.boolean(5) ? 1 : 0);
+  return divided ? div(y, double(a.integer(6))) : y;
+}
+
+Tensor pooled_power(const char* who, int64_t rank, const Frame& a) {
+  const Tensor& x = a.tensor(0);
+  check_rank(who, x, rank);
+  check_float(who, x, "input");
+  const Pool p = pool(who, rank, a.ints(2), a.a[3], nullptr);
+  double size = 1;
+  for (int64_t d = 0; d < rank; ++d) size *= double(p.kernel[d]);
+  Tensor means = averages(who, pow(x, a.real(1)), rank, p, a.boolean(4), 1);
+  return pow(mul(means, size), 1 / a.real(1));
+}
+
+Tensor adaptive_mean(const char* who, int64_t rank, const Frame& a) {
+  const Tensor& x = a.tensor(0);
+  check_rank(who, x, rank);
+  check_float(who, x, "input");
+  int64_t size[3];
+  spread(who, "output_size", a.ints(1), rank, size);
+  return each_axis(x, rank, [&](const Tensor& y, int64_t d, int64_t dim) {
+    DY_CHECK(size[d] >= 0 && x.size(dim) > 0, "{}: sizes do not fit: input is {}, output_size is {}", who, describe(x),
+             shape_text(a.ints(1)));
+    const int64_t map[] = {kAdaptive};
+    return call(Op::resample_, y, dim, size[d], IntList(map), 0.0);
+  });
+}
+
+Tensor adaptive_max(const char* who, int64_t rank, const Frame& a) {
+  const Tensor& x = a.tensor(0);
+  check_rank(who, x, rank);
+  int64_t size[3];
+  spread(who, "output_size", a.ints(1), rank, size);
+  Arg args[] = {x, IntList(size, size_t(rank))};
+  Tensor out[2];
+  call_op(Op::adaptive_max_pool_, args, 2, out);
+  return out[0];
+}
+
+Tensor unpooled(const char* who, int64_t rank, const Frame& a) {
+  const Tensor &x = a.tensor(0), &indices = a.tensor(1);
+  check_rank(who, x, rank);
+  DY_CHECK(x.sizes() == indices.sizes(), "{}: sizes differ: input is {}, indices is {}", who, describe(x), describe(indices));
+  const IntList padding = a.ints(4);
+  const Pool p = pool(who, rank, a.ints(2), a.a[3], &padding);
+  int64_t size[3];
+  for (int64_t d = 0; d < rank; ++d) size[d] = (x.size(x.dim() - rank + d) - 1) * p.stride[d] - 2 * p.padding[d] + p.kernel[d];
+  if (a.has(5)) {
+    const IntList given = a.ints(5);
+    DY_CHECK(int64_t(given.size()) >= rank, "{}: output_size has a value per dimension: output_size is {}", who,
+             shape_text(given));
+    std::copy(given.end() - rank, given.end(), size);  // all sizes may be given, or the last ones
+  }
+  return call(Op::max_pool_backward_, x, indices, IntList(size, size_t(rank)));
+}
+
+}  // namespace dyadic::inline v1::ops

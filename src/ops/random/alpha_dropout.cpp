@@ -1,0 +1,31 @@
+#include "ops/random/masks.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  const Tensor& x = a.tensor(0);
+  const double p = a.real(1);
+  DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "alpha_dropout: p is not a probability: p is {}", p);
+  check_float("alpha_dropout", x, "input");
+  return a.boolean(2) ? alpha_masked(x, p, x.dim()) : x;
+}
+
+}  // namespace
+
+extern constexpr OpDef alpha_dropout_op = {
+    .sig = "alpha_dropout(Tensor input, float p=0.5, bool training=False) -> Tensor",
+    .doc =
+        "In training elements become SELU's lower limit with probability p, and the result is scaled and shifted to keep mean "
+        "and variance. (Klambauer et al. 2017.)",
+    .kind = OpKind::composite,
+    .samples =
+        "alpha_dropout(randn(2, 3))\n"
+        "alpha_dropout(randn(2, 3), 0.3, True)",
+    .bad = "alpha_dropout(zeros(2), 1.5) => alpha_dropout: p is not a probability: p is 1.5",
+    .compose = compose,
+    .random = true,
+};
+
+}  // namespace dyadic::inline v1::ops

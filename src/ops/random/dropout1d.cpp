@@ -1,0 +1,32 @@
+#include "ops/random/masks.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  const Tensor& x = a.tensor(0);
+  const double p = a.real(1);
+  DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "dropout1d: p is not a probability: p is {}", p);
+  check_float("dropout1d", x, "input");
+  DY_CHECK(x.dim() == 2 || x.dim() == 3, "dropout1d: the input has 2 or 3 dimensions: input is {}", describe(x));
+  return a.boolean(2) ? masked_channels(x, p, x.dim() - 1) : x;
+}
+
+}  // namespace
+
+extern constexpr OpDef dropout1d_op = {
+    .sig = "dropout1d(Tensor input, float p=0.5, bool training=True) -> Tensor",
+    .doc =
+        "In training whole channels of [N, C, sizes ...] or [C, sizes ...] are zeroed with probability p and the others scaled "
+        "by 1 / (1 - p).",
+    .kind = OpKind::composite,
+    .samples =
+        "dropout1d(randn(2, 2, 2), 0.5, False)\n"
+        "dropout1d(randn(3, 3), 0.3)",
+    .bad = "dropout1d(zeros(2), 0.5) => dropout1d: the input has 2 or 3 dimensions: input is f32[2]",
+    .compose = compose,
+    .random = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,30 @@
+#include "ops/random/masks.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* args) {
+  const Frame a(args);
+  const Tensor& x = a.tensor(0);
+  const double p = a.real(1);
+  DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "feature_alpha_dropout: p is not a probability: p is {}", p);
+  check_float("feature_alpha_dropout", x, "input");
+  DY_CHECK(x.dim() >= 2, "feature_alpha_dropout: the input has no channels: input is {}", describe(x));
+  return a.boolean(2) ? alpha_masked(x, p, 2) : x;
+}
+
+}  // namespace
+
+extern constexpr OpDef feature_alpha_dropout_op = {
+    .sig = "feature_alpha_dropout(Tensor input, float p=0.5, bool training=False) -> Tensor",
+    .doc = "alpha_dropout of whole channels of [N, C, ...].",
+    .kind = OpKind::composite,
+    .samples =
+        "feature_alpha_dropout(randn(2, 3, 2))\n"
+        "feature_alpha_dropout(randn(2, 3, 2), 0.3, True)",
+    .bad = "feature_alpha_dropout(zeros(2), 0.5) => feature_alpha_dropout: the input has no channels: input is f32[2]",
+    .compose = compose,
+    .random = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,12 @@
+// What the forms of dropout share: one draw per entry of the leading dimensions.
+#pragma once
+#include "ops/composite.h"
+
+namespace dyadic::inline v1::ops {
+
+// x with entries of its first `dims` dimensions zeroed with probability p, the others scaled by 1 / (1 - p).
+Tensor masked_channels(const Tensor& x, double p, int64_t dims);
+// The same towards SELU's lower limit, mean and variance kept. (Klambauer et al. 2017, section 4.)
+Tensor alpha_masked(const Tensor& x, double p, int64_t dims);
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <cmath>
+
+#include "ops/resize/resample.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+double source_scale(int64_t in, int64_t out, bool align, double scale) {
+  if (align) return out > 1 ? double(in - 1) / double(out - 1) : 0;
+  return scale > 0 ? scale : double(in) / double(out);
+}
+// Where result i stands among the elements.
+double source_position(int64_t i, double scale, bool align) {
+  return align ? scale * double(i) : scale * (double(i) + 0.5) - 0.5;
+}
+
+// Keys' cubic convolution with a = -0.75, at distances 1 + t, t, 1 - t, 2 - t.
+void cubic_weights(double t, double* w) {
+  constexpr double a = -0.75;
+  auto near = [](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
+  auto far = [](double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
+  w[0] = far(1 + t), w[1] = near(t), w[2] = near(1 - t), w[3] = far(2 - t);
+}
+
+// `taps` weights from element `first`; those beyond an end count for the element at the end.
+void clamped(Windows& w, int64_t i, int64_t first, const double* weights, int64_t taps) {
+  auto inside = [&](int64_t k) { return std::clamp<int64_t>(first + k, 0, w.in - 1); };
+  w.begin[i] = inside(0);
+  w.count[i] = inside(taps - 1) - inside(0) + 1;
+  for (int64_t k = 0; k < taps; ++k) w.weight[i * w.width + inside(k) - w.begin[i]] += weights[k];
+}
+
+void average(Windows& w, IntList map, int64_t i) {
+  const int64_t kernel = map[1], from = i * map[2] - map[3], to = std::min(from + kernel, w.in + map[4]);
+  const int64_t first = std::max<int64_t>(from, 0), last = std::min(to, w.in), n = std::max<int64_t>(last - first, 0);
+  w.begin[i] = std::min(first, w.in);
+  w.count[i] = n;
+  const double value = map[5] == 2 ? 1 : 1 / double(map[5] == 1 ? to - from : std::max<int64_t>(n, 1));
+  std::fill_n(w.weight + i * w.width, n, value);
+}
+
+}  // namespace
+
+int64_t window_width(IntList map, int64_t in, int64_t out) {
+  switch (map[0]) {
+    case kLinear:
+      return 2;
+    case kCubic:
+      return 4;
+    case kAverage:
+      return map[1];
+    case kAdaptive:
+      return out ? ceil_div(in, out) + 1 : 1;
+    default:
+      return 1;
+  }
+}
+
+Windows make_windows(IntList map, int64_t in, int64_t out, double scale, void* memory) {
+  Windows w{in, out, window_width(map, in, out), static_cast<int64_t*>(memory), nullptr, nullptr};
+  w.count = w.begin + out;
+  w.weight = reinterpret_cast<double*>(w.count + out);
+  std::fill_n(w.weight, out * w.width, 0.0);
+  const bool align = (map[0] == kLinear || map[0] == kCubic) && map[1];
+  const double step = out ? source_scale(in, out, align, scale) : 0;
+  const auto step32 = float(step);  // as PyTorch's nearest has it: which of two neighbours is near depends on it
+  for (int64_t i = 0; i < out; ++i) {
+    const double one = 1, at = source_position(i, step, align);
+    double taps[4];
+    switch (map[0]) {
+      case kNearest:
+        clamped(w, i, int64_t(std::floor(float(i) * step32)), &one, 1);
+        break;
+      case kNearestExact:
+        clamped(w, i, int64_t(std::floor((double(i) + 0.5) * step)), &one, 1);
+        break;
+      case kLinear: {
+        const double x = std::max(at, 0.0), floor = std::floor(x);
+        taps[0] = 1 - (x - floor), taps[1] = x - floor;
+        clamped(w, i, int64_t(floor), taps, 2);
+        break;
+      }
+      case kCubic:
+        cubic_weights(at - std::floor(at), taps);
+        clamped(w, i, int64_t(std::floor(at)) - 1, taps, 4);
+        break;
+      case kAverage:
+        average(w, map, i);
+        break;
+      default: {
+        w.begin[i] = i * in / out;
+        w.count[i] = ceil_div((i + 1) * in, out) - w.begin[i];
+        std::fill_n(w.weight + i * w.width, w.count[i], 1 / double(w.count[i]));
+      }
+    }
+  }
+  return w;
+}
+
+int64_t pooled_size(const char* who, int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+                    bool ceil_mode) {
+  const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
+  DY_CHECK(room >= 0, "{}: the window does not fit: {} elements with padding {}, the window spans {}", who, in, padding,
+           dilation * (kernel - 1) + 1);
+  int64_t out = (ceil_mode ? ceil_div(room, stride) : room / stride) + 1;
+  if (ceil_mode && (out - 1) * stride >= in + padding) --out;  // the last window begins inside
+  return out;
+}
+
+Tensor interpolated(const Frame& a) {
+  struct Mode {
+    std::string_view name;
+    int64_t rank, kind;  // rank 0: any
+  };
+  constexpr Mode kModes[] = {{"nearest", 0, kNearest}, {"nearest-exact", 0, kNearestExact}, {"linear", 1, kLinear},
+                             {"bilinear", 2, kLinear}, {"trilinear", 3, kLinear},           {"bicubic", 2, kCubic},
+                             {"area", 0, kAdaptive}};
+  const Tensor& x = a.tensor(0);
+  const int64_t rank = x.dim() - 2;
+  const auto* mode = std::find_if(std::begin(kModes), std::end(kModes), [&](const Mode& m) { return m.name == a.text(3); });
+  DY_CHECK_AS(
+      ValueError, mode != std::end(kModes),
+      "interpolate: unknown mode \"{}\"; the known ones are nearest, nearest-exact, linear, bilinear, trilinear, bicubic "
+      "and area",
+      a.text(3));
+  check_float("interpolate", x, "input");
+  DY_CHECK(rank >= 1 && rank <= 3 && (mode->rank == 0 || mode->rank == rank),
+           "interpolate: {} does not go with the input: input is {}", mode->name, describe(x));
+  DY_CHECK_AS(ValueError, a.has(1) != a.has(2), "interpolate: one of size and scale_factor is needed{}",
+              a.has(1) ? ", not both" : "");
+  DY_CHECK_AS(ValueError, !a.has(4) || mode->kind == kLinear || mode->kind == kCubic,
+              "interpolate: align_corners does not go with {}", mode->name);
+  int64_t size[3];
+  if (a.has(1)) spread("interpolate", "size", a.ints(1), rank, size);
+  const bool align = a.has(4) && a.boolean(4);
+  const bool narrow = rank > 1 && compute_type(plain(x)) == Compute::f32;
+  Tensor y = narrow ? dyadic::to(x, f32) : x;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (a.has(2)) size[d] = int64_t(double(x.size(2 + d)) * a.real(2));
+    DY_CHECK(size[d] > 0 && x.size(2 + d) > 0, "interpolate: nothing is left: input is {}, dimension {} would have {} elements",
+             describe(x), 2 + d, size[d]);
+    const int64_t map[] = {mode->kind, align};
+    y = call(Op::resample_, y, 2 + d, size[d], IntList(map), a.has(2) ? 1 / a.real(2) : 0.0);
+  }
+  return narrow ? dyadic::to(y, plain(x)) : y;
+}
+
+}  // namespace dyadic::inline v1::ops

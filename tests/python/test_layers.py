@@ -1,0 +1,193 @@
+"""Layers made from records, initial values, containers. Values are small enough to be worked out by hand, or follow from another op."""
+import math
+
+import numpy as np
+import pytest
+
+import dyadic as dy
+from dyadic import nn
+from dyadic.nn import functional as F
+
+ARGUMENTS = {"kernel_size": 2, "output_size": 2, "num_features": 4, "num_channels": 4, "num_groups": 2, "in_channels": 4}
+ARGUMENTS |= {"out_channels": 6, "normalized_shape": 5, "size": 3, "norm_type": 2.0, "in1_features": 3, "in2_features": 4}
+ARGUMENTS |= {"out_features": 5, "num_embeddings": 7, "embedding_dim": 3, "upscale_factor": 2, "downscale_factor": 2, "groups": 2}
+ARGUMENTS |= {"threshold": 0.1, "value": 20.0}
+
+
+def arguments(record):
+    return {name: ARGUMENTS[name] for name, _, default in record["parameters"] if not default}
+
+
+@pytest.mark.parametrize("record", dy._dyadic._layer_records(), ids=lambda r: r["name"])
+def test_every_record_makes_a_layer_that_says_what_it_is(record):
+    layer = getattr(nn, record["name"])(**arguments(record))
+    assert repr(layer).splitlines()[-1].lstrip().startswith(record["name"]) or record["name"] in repr(layer)
+    assert record["doc"] in type(layer).__doc__
+    for name, kind, default in record["parameters"]:
+        value = getattr(layer, name)
+        if default == "None":
+            assert value is None
+    assert (len(layer.parameters()) > 0) <= record["trained"]
+
+
+def test_conv_is_the_op_and_its_arguments_are_attributes():
+    conv = nn.Conv2d(2, 4, 3, stride=2, padding=1, groups=2)
+    x = dy.randn(1, 2, 5, 5)
+    assert conv.kernel_size == (3, 3) and conv.stride == (2, 2) and conv.groups == 2
+    assert tuple(conv.weight.shape) == (4, 1, 3, 3) and tuple(conv.bias.shape) == (4,)
+    expected = dy.conv2d(x, conv.weight, conv.bias, 2, 1, 1, 2)
+    assert np.array_equal(conv(x).detach().numpy(), expected.detach().numpy())
+    bound = 1 / 3
+    assert np.abs(conv.weight.detach().numpy()).max() <= bound
+    assert nn.Conv2d(2, 4, 3, bias=False).bias is None
+    with pytest.raises(ValueError, match="groups do not divide the channels"):
+        nn.Conv2d(3, 4, 3, groups=2)
+
+
+def test_conv_padding_words():
+    x = dy.ones(1, 1, 6)
+    conv = nn.Conv1d(1, 1, 4, padding="same", bias=False)
+    nn.init.ones_(conv.weight)
+    assert conv(x).reshape(-1).tolist() == [3, 4, 4, 4, 3, 2]
+    assert tuple(nn.Conv1d(1, 1, 4, padding="valid")(x).shape) == (1, 1, 3)
+    with pytest.raises(ValueError, match="same"):
+        nn.Conv1d(1, 1, 4, 2, "same")
+
+
+def test_conv_trains_with_its_transpose():
+    up, down = nn.ConvTranspose2d(3, 2, 2, stride=2), nn.Conv2d(2, 3, 2, stride=2)
+    y = down(up(dy.randn(2, 3, 4, 4)))
+    assert tuple(y.shape) == (2, 3, 4, 4)
+    y.sum().backward()
+    assert all(p.grad is not None for p in up.parameters() + down.parameters())
+
+
+def test_batch_norm_moves_its_statistics_in_training_only():
+    norm = nn.BatchNorm1d(2, momentum=0.5)
+    x = dy.tensor([[1.0, 0.0], [3.0, 4.0]])
+    y = norm(x).detach().numpy()
+    assert np.allclose(y, [[-1, -1], [1, 1]], atol=1e-4)
+    assert np.allclose(norm.running_mean.numpy(), [1, 1])
+    assert np.allclose(norm.running_var.numpy(), [0.5 + 1, 0.5 + 4], atol=1e-4)
+    assert norm.num_batches_tracked.item() == 1
+    norm.eval()
+    before = norm.running_mean.tolist()
+    expected = (x.numpy() - norm.running_mean.numpy()) / np.sqrt(norm.running_var.numpy() + 1e-5)
+    assert np.allclose(norm(x).detach().numpy(), expected, atol=1e-5)
+    assert norm.running_mean.tolist() == before and norm.num_batches_tracked.item() == 1
+    assert sorted(norm.state_dict()) == ["bias", "num_batches_tracked", "running_mean", "running_var", "weight"]
+
+
+def test_batch_norm_without_momentum_averages_all_batches():
+    norm = nn.BatchNorm1d(1, momentum=None)
+    for mean in (1.0, 2.0, 6.0):
+        norm(dy.tensor([[mean - 1], [mean + 1]]))
+    assert norm.running_mean.item() == pytest.approx(3)
+
+
+def test_batch_norm_without_statistics_normalizes_in_evaluation_too():
+    norm = nn.BatchNorm1d(1, affine=False, track_running_stats=False).eval()
+    assert norm.weight is None and norm.running_mean is None
+    assert np.allclose(norm(dy.tensor([[1.0], [3.0]])).numpy(), [[-1], [1]], atol=1e-4)
+
+
+def test_dropout_of_channels():
+    layer = nn.Dropout2d(0.5)
+    y = layer(dy.ones(8, 16, 2, 2)).numpy()
+    assert set(np.unique(y)) == {0.0, 2.0} and (y.min((2, 3)) == y.max((2, 3))).all()
+    x = dy.ones(1, 2, 2, 2)
+    assert layer.eval()(x).tolist() == x.tolist()
+    layer.p = 1.0
+    assert layer.train()(x).sum().item() == 0
+
+
+def test_losses_take_inputs_and_keep_weights_as_buffers():
+    weight = dy.tensor([1.0, 2.0, 3.0])
+    loss = nn.CrossEntropyLoss(weight=weight, label_smoothing=0.1)
+    x, t = dy.randn(4, 3), dy.tensor([0, 2, 1, 1])
+    expected = F.cross_entropy(x, t, weight=weight, label_smoothing=0.1)
+    assert loss(x, t).item() == expected.item() and list(loss.state_dict()) == ["weight"]
+    assert nn.MSELoss(reduction="sum")(dy.zeros(3), dy.ones(3)).item() == 3
+    assert nn.TripletMarginLoss()(dy.zeros(1, 2), dy.zeros(1, 2), dy.ones(1, 2)).item() == 0
+    with pytest.raises(TypeError, match="an input is missing"):
+        nn.MSELoss()(dy.zeros(3))
+    with pytest.raises(TypeError, match="too many inputs"):
+        nn.SmoothL1Loss()(dy.zeros(3), dy.zeros(3), dy.zeros(3))
+
+
+def test_pooling_and_its_indices():
+    x = dy.arange(16).to(dy.float32).reshape(1, 1, 4, 4)
+    values, places = F.max_pool2d(x, 2, return_indices=True)
+    assert values.reshape(-1).tolist() == [5, 7, 13, 15] and places.reshape(-1).tolist() == [5, 7, 13, 15]
+    assert nn.MaxUnpool2d(2)(values, places).sum().item() == 40
+    assert nn.AvgPool2d(2)(x).reshape(-1).tolist() == [2.5, 4.5, 10.5, 12.5]
+    assert nn.AdaptiveAvgPool2d(1)(x).item() == 7.5
+    assert tuple(F.adaptive_avg_pool2d(x, (None, 2)).shape) == (1, 1, 4, 2)
+
+
+def test_same_layer_in_another_dtype_and_on_meta():
+    conv = nn.Conv2d(3, 8, 3, dtype=dy.bfloat16)
+    assert conv.weight.dtype == dy.bfloat16 and conv(dy.ones(1, 3, 4, 4, dtype=dy.bfloat16)).dtype == dy.bfloat16
+    there = nn.Sequential(nn.Conv2d(3, 8, 3, device="meta"), nn.BatchNorm2d(8, device="meta"), nn.MaxPool2d(2))
+    assert tuple(there(dy.ones(2, 3, 8, 8, device="meta")).shape) == (2, 8, 3, 3)
+
+
+def test_an_unknown_argument_names_the_nearest():
+    with pytest.raises(TypeError, match="stride"):
+        nn.Conv2d(1, 1, 3, strides=2)
+
+
+def test_identity_and_containers():
+    assert nn.Identity(54, unused=True)(5) == 5
+    layers = nn.ModuleDict({"a": nn.Linear(2, 3), "b": nn.ReLU()})
+    layers["c"] = nn.Linear(3, 1, bias=False)
+    assert list(layers) == ["a", "b", "c"] and "b" in layers and len(layers) == 3
+    assert [name for name, _ in layers.named_parameters()] == ["a.weight", "a.bias", "c.weight"]
+    del layers["a"]
+    assert [name for name, _ in layers.named_parameters()] == ["c.weight"]
+    some = nn.ParameterList([nn.Parameter(dy.ones(2)), nn.Parameter(dy.zeros(3))])
+    some.append(nn.Parameter(dy.ones(1)))
+    assert len(some) == 3 and some[-1].tolist() == [1] and len(some.parameters()) == 3 and len(list(some[1:])) == 2
+    named = nn.ParameterDict({"left": nn.Parameter(dy.ones(2))})
+    assert named["left"].tolist() == [1, 1] and list(named.state_dict()) == ["left"]
+
+
+def test_gains():
+    assert nn.init.calculate_gain("linear") == 1 and nn.init.calculate_gain("relu") == math.sqrt(2)
+    assert nn.init.calculate_gain("tanh") == pytest.approx(5 / 3)
+    assert nn.init.calculate_gain("leaky_relu", 0.2) == pytest.approx(math.sqrt(2 / 1.04))
+    with pytest.raises(ValueError, match="the known ones are"):
+        nn.init.calculate_gain("sine")
+
+
+@pytest.mark.parametrize(
+    "name, std, uniform",
+    [
+        ("xavier_uniform_", math.sqrt(2 / 500), True),
+        ("xavier_normal_", math.sqrt(2 / 500), False),
+        ("kaiming_uniform_", math.sqrt(2 / 200), True),
+        ("kaiming_normal_", math.sqrt(2 / 200), False),
+    ],
+)
+def test_scaled_initial_values(name, std, uniform):
+    w = dy.empty(300, 200)
+    assert getattr(nn.init, name)(w) is w
+    v = w.numpy()
+    assert abs(v.std() / std - 1) < 0.02 and abs(v.mean()) < 0.02 * std
+    largest = np.abs(v).max() / std
+    assert (math.sqrt(3) * 0.99 < largest <= math.sqrt(3) * 1.0001) if uniform else largest > 3.5
+
+
+def test_initial_values_with_structure():
+    w = nn.init.orthogonal_(dy.empty(5, 3), gain=2.0).numpy()
+    assert np.allclose(w.T @ w, 4 * np.eye(3), atol=1e-5)
+    w = nn.init.orthogonal_(dy.empty(2, 3, 2)).numpy().reshape(2, 6)
+    assert np.allclose(w @ w.T, np.eye(2), atol=1e-6)
+    assert nn.init.eye_(dy.empty(2, 3)).tolist() == [[1, 0, 0], [0, 1, 0]]
+    x = dy.randn(1, 4, 6)
+    w = nn.init.dirac_(dy.empty(4, 2, 3), groups=2)
+    assert np.array_equal(dy.conv1d(x, w, None, 1, 1, 1, 2).numpy(), x.numpy())
+    w = nn.init.sparse_(dy.empty(10, 40), 0.25, std=0.5).numpy()
+    assert ((w == 0).sum(0) == 3).all() and 0.4 < w[w != 0].std() < 0.6
+    w = nn.init.trunc_normal_(dy.empty(200, 100), std=1.0, a=-1.0, b=0.5).numpy()
+    assert w.min() >= -1 and w.max() <= 0.5 and abs(w.mean() - -0.2066) < 0.01
