@@ -80,6 +80,7 @@ def op_parameters(record, first):
             continue
         declaration, _, default = part.partition("=")
         kind, name = declaration.rsplit(" ", 1)
+        name = name.lstrip("*")
         kind, optional = kind.removesuffix("?"), kind.endswith("?")
         kind = re.sub(r"\(.*?\)", "", kind)
         text = TYPES[kind] + (" | Number" if kind == "Tensor" and record["numbers"] else "") + (" | None" if optional else "")
@@ -88,6 +89,8 @@ def op_parameters(record, first):
         out[0] = first
     if record["requires_grad"]:
         out.append("requires_grad: bool = False")
+    if returns == "Tensor[]":
+        return ", ".join(out), "tuple[Tensor, ...]"
     outputs = returns.count("Tensor")
     return ", ".join(out), "Tensor" if outputs == 1 else f"tuple[{', '.join(['Tensor'] * outputs)}]"
 

@@ -6,6 +6,6 @@ signature and documentation.
 from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed there, listed nowhere
 from ._dyadic import __version__
 from . import amp, autograd, nn, optim
-from ._overloads import arange, randint
+from ._overloads import arange, randint, unique, unique_consecutive
 from .amp import autocast
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled

@@ -46,7 +46,7 @@ def parameters(record):
         if c == "," and depth == 0:
             if part.strip() and part.strip() != "*":
                 kind, name = part.split("=")[0].strip().rsplit(" ", 1)
-                out.append((kind, name, "=" in part))
+                out.append((kind, name.lstrip("*"), "=" in part))
             part = ""
         else:
             part += c
