@@ -116,7 +116,7 @@ def op_functions(records):
 def tensor_class(module, records):
     yield f'class Tensor:\n    """{module.Tensor.__doc__}"""\n'
     sample, methods = module.zeros(2), {r["name"]: r for r in records if r["method"]}
-    known = {"grad": "Tensor | None", "grad_fn": "str | None", "shape": "tuple[int, ...]"}
+    known = {"mT": "Tensor", "grad": "Tensor | None", "grad_fn": "str | None", "shape": "tuple[int, ...]"}
     for name, attribute in sorted(vars(module.Tensor).items()):
         if type(attribute).__name__ == "getset_descriptor" and not name.startswith("__"):
             kind = known.get(name) or type(getattr(sample, name)).__name__

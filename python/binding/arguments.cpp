@@ -137,7 +137,7 @@ Arg ArgumentFrame::convert(const OpInfo& op, int i, PyObject* o) {
       if (convert_tensors(o, arg)) return arg;
       break;
     case Take::scalar:
-      if (is_tensor(o) && tensor_of(o).dim() == 0) return Arg(tensor_of(o).item_scalar());
+      if (is_tensor(o) && tensor_of(o).dim() == 0 && !strict) return Arg(tensor_of(o).item_scalar());
       if (auto n = read_number(o)) return Arg(*n);
       break;
     case Take::integer:

@@ -43,6 +43,7 @@ class ArgumentFrame {
  public:
   Arg args[kMaxArgs];
   bool requires_grad = false;
+  bool strict = false;  // a 0-d tensor is no number
 
   // `self` is null for a function. Throws TypeError naming the op and the argument.
   void read(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords);

@@ -65,20 +65,24 @@ PyObject* call_record(const OpInfo& op, PyObject* self, PyObject* const* given, 
   });
 }
 
-// Ops that share a name: the first whose parameters fit is called. Where none fits, the first one says what is wrong.
-PyObject* call_shared(const OpInfo& first, PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+// Ops that share a name: the first whose parameters fit is called, one that takes a tensor before one that takes it for a
+// number. Where none fits, the first one says what is wrong.
+template <class Run>
+PyObject* call_shared(const OpInfo& first, PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords, Run run) {
   return guarded([&] {
-    for (const OpInfo* op = &first; op; op = op->next) {
-      if (self && !op->method) continue;
-      ArgumentFrame frame;
-      try {
-        frame.read(*op, self, given, n, keywords);
-      } catch (const TypeError&) { continue; } catch (const PythonError&) {
-        PyErr_Clear();
-        continue;
+    for (bool strict : {true, false})
+      for (const OpInfo* op = &first; op; op = op->next) {
+        if (self && !op->method) continue;
+        ArgumentFrame frame;
+        frame.strict = strict;
+        try {
+          frame.read(*op, self, given, n, keywords);
+        } catch (const TypeError&) { continue; } catch (const PythonError&) {
+          PyErr_Clear();
+          continue;
+        }
+        return run(*op, frame);
       }
-      return run(*op, frame);
-    }
     ArgumentFrame frame;
     frame.read(first, self, given, n, keywords);
     return run(first, frame);
@@ -92,10 +96,10 @@ template <int I> PyObject* as_method(PyObject* self, PyObject* const* given, Py_
   return call_record(g_ops[I], self, given, n, keywords);
 }
 template <int I> PyObject* shared_function(PyObject*, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
-  return call_shared(g_ops[I], nullptr, given, n, keywords);
+  return call_shared(g_ops[I], nullptr, given, n, keywords, run);
 }
 template <int I> PyObject* shared_method(PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
-  return call_shared(g_ops[I], self, given, n, keywords);
+  return call_shared(g_ops[I], self, given, n, keywords, run);
 }
 template <int I> PyObject* in_place(PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
   return guarded([&] {
@@ -106,12 +110,21 @@ template <int I> PyObject* in_place(PyObject* self, PyObject* const* given, Py_s
   });
 }
 
+template <int I> PyObject* shared_in_place(PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+  return call_shared(g_ops[I], self, given, n, keywords, [&](const OpInfo& op, ArgumentFrame& frame) {
+    DY_CHECK_AS(TypeError, op.def->inplace, "{}_: this form of it does not write in place: {}", g_ops[I].signature->name,
+                op.def->sig);
+    run_op_inplace(op.id, frame.args, int(op.parameters.size()));
+    return Py_NewRef(self);
+  });
+}
+
 using Entry = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 struct Entries {
-  Entry function, method, shared_function, shared_method, in_place;
+  Entry function, method, shared_function, shared_method, in_place, shared_in_place;
 };
 template <int... I> constexpr std::array<Entries, sizeof...(I)> make_entries(std::integer_sequence<int, I...>) {
-  return {{{as_function<I>, as_method<I>, shared_function<I>, shared_method<I>, in_place<I>}...}};
+  return {{{as_function<I>, as_method<I>, shared_function<I>, shared_method<I>, in_place<I>, shared_in_place<I>}...}};
 }
 constexpr auto kEntries = make_entries(std::make_integer_sequence<int, kOps>());
 
@@ -278,7 +291,8 @@ void add_ops(nb::module_& m) {
     if (!op.def->inplace) continue;
     in_place_names[i] = op.signature->name + "_";
     in_place_docs[i] = signature_line(op, in_place_names[i], true) + "Writes into self: " + op.def->doc;
-    in_places[i] = make_method(in_place_names[i], kEntries[i].in_place, in_place_docs[i]);
+    in_places[i] =
+        make_method(in_place_names[i], shared ? kEntries[i].shared_in_place : kEntries[i].in_place, in_place_docs[i]);
     add_method(&in_places[i]);
   }
   m.attr("_op_names") = names;

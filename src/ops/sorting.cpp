@@ -46,12 +46,14 @@ Keys keys_of(DType d, bool ascending) {
   return {&f, f.compute(), bits <= 8 && f.def->kind != Kind::floating ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8, ascending};
 }
 
+template <class K> K nan_key(const Keys& k) { return K(~K{0}) >> (8 * (int(sizeof(K)) - k.bytes)); }
+
 // n keys of a run of stored elements.
 template <class K> void make_keys(const Keys& k, const char* x, int64_t n, K* keys) {
   alignas(64) char buffer[kTile * 8];
   const int64_t width = k.format->itemsize();
   const bool is_float = k.format->def->kind == Kind::floating, is_unsigned = k.format->def->kind != Kind::sint;
-  const K invert = k.ascending ? 0 : K(~K{0}) >> (8 * (int(sizeof(K)) - k.bytes));
+  const K invert = k.ascending ? 0 : nan_key<K>(k);
   const K bias = is_unsigned ? 0 : K(1) << (8 * k.bytes - 1);
   for (int64_t at = 0; at < n; at += kTile) {
     const int64_t m = std::min(kTile, n - at);
@@ -253,7 +255,7 @@ void top_as(const Tensor& x, int64_t count, bool largest, const Tensor& values, 
 template <class K> void kth_as(const Tensor& x, int64_t wanted, const Tensor& values, const Tensor& indices, void* workspace) {
   const Keys k = keys_of(x.dtype(), true);
   const int64_t n = rows_of(x).size, width = x.dtype().itemsize();
-  const K nan = K(~K{0}) >> (8 * (int(sizeof(K)) - k.bytes));
+  const K nan = nan_key<K>(k);
   const bool may_be_nan = k.format->def->kind == Kind::floating;
   for_rows<K>(x, 1, values, indices, workspace, [&](const char* row, auto* a, auto*, char* v, int64_t* i) {
     pack_row<K>(k, row, n, a);
@@ -270,12 +272,15 @@ template <class K> void kth_as(const Tensor& x, int64_t wanted, const Tensor& va
 template <class K> void mode_as(const Tensor& x, const Tensor& values, const Tensor& indices, void* workspace) {
   const Keys k = keys_of(x.dtype(), true);
   const int64_t n = rows_of(x).size, width = x.dtype().itemsize();
+  const bool may_be_nan = k.format->def->kind == Kind::floating;
   for_rows<K>(x, 1, values, indices, workspace, [&](const char* row, auto* a, auto* spare, char* v, int64_t* i) {
     pack_row<K>(k, row, n, a);
     a = sort_packed<K>(a, spare, n, k.bytes);
+    auto key = [&](int64_t j) { return K(a[j] >> Packed<K>::kShift); };
+    auto alike = [&](int64_t i, int64_t j) { return key(i) == key(j) && !(may_be_nan && key(j) == nan_key<K>(k)); };
     int64_t longest = 0, best = 0;
     for (int64_t from = 0, j = 1; j <= n; ++j) {
-      if (j < n && a[j] >> Packed<K>::kShift == a[from] >> Packed<K>::kShift) continue;
+      if (j < n && alike(from, j)) continue;
       if (j - from > longest) longest = j - from, best = j - 1;
       from = j;
     }

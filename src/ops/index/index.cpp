@@ -21,7 +21,7 @@ void forward(Call& c) {
 }
 void backward(Grad& g) {
   std::vector<Tensor> indices;
-  for (int i = 1; i < g.node.nin; ++i) indices.push_back(g.in(i));
+  for (int i = 0; i < int(g.node.args[1].n); ++i) indices.push_back(g.in(1 + i));
   const Meta& m = g.in_meta(0);
   g.set(0, call(Op::index_write_, zeros(m.shape(), g.g().dtype(), m.device), g.g(), std::span<const Tensor>(indices),
                 g.node.args[2], true));

@@ -63,7 +63,7 @@ void forward(Call& c) {
 }
 void backward(Grad& g) {
   std::vector<Tensor> indices;
-  for (int i = 2; i < g.node.nin; ++i) indices.push_back(g.in(i));
+  for (int i = 0; i < int(g.node.args[2].n); ++i) indices.push_back(g.in(2 + i));
   const std::span<const Tensor> all(indices);
   if (g.needs(0) && g.boolean(4)) g.set(0, g.g());
   if (g.needs(0) && !g.boolean(4))

@@ -25,8 +25,7 @@ std::vector<Tensor> compose(const Arg* a) {
   for (size_t k = 0; k < tensors.size(); ++k) {
     std::vector<int64_t> one(sizes.size(), 1);
     one[k] = sizes[k];
-    Tensor grid = expand(view(contiguous(tensors[k]), one), sizes);
-    out.push_back(swap ? transpose(grid, 0, 1) : grid);
+    out.push_back(expand(view(contiguous(tensors[k]), one), sizes));
   }
   if (swap) std::swap(out[0], out[1]);
   return out;
@@ -37,7 +36,7 @@ std::vector<Tensor> compose(const Arg* a) {
 extern constexpr OpDef meshgrid_op = {
     .sig = "meshgrid(Tensor[] *tensors, str indexing='ij') -> Tensor[]",
     .doc =
-        "Views of 1-d tensors over their common grid: result k varies along dimension k (indexing xy: the first two are "
+        "Views of 1-d tensors over their common grid: result k varies along dimension k (with indexing xy the first two are "
         "exchanged).",
     .kind = OpKind::composite,
     .samples =

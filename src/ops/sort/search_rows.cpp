@@ -22,10 +22,8 @@ int64_t bytes_of(const Call& c, int i) {
   return computed(c) == c.tensor(i).dtype() ? 0 : (c.tensor(i).numel() * computed(c).itemsize() + 63) / 64 * 64;
 }
 int64_t workspace(const Call& c) { return bytes_of(c, 0) + bytes_of(c, 1); }
-template <class T> bool before(T x, T v, bool right) {  // NaN is the largest
-  if (right) return !(v < x || (x != x && v == v));
-  return x < v || (v != v && x == x);
-}
+// PyTorch's comparisons: no number comes before a NaN, wherever it is.
+template <class T> bool before(T x, T v, bool right) { return right ? !(x > v) : !(x >= v); }
 template <class T, class I> void search(const Call& c, const T* sequence, const T* values, I* out) {
   const int64_t n = c.tensor(0).size(-1), count = c.tensor(1).numel();
   const int64_t width = c.tensor(0).dim() == 1 ? std::max<int64_t>(count, 1) : std::max<int64_t>(c.tensor(1).size(-1), 1);
