@@ -37,13 +37,15 @@ uint64_t ordered(double x) {
 struct Keys {
   const Format* format;
   Compute compute;
-  int bytes;       // of a key that differ at all
+  int bytes;       // of a key that differ at all, the upper ones of floats: bf16 and f8 have 16 bits as f32, f16 has 19
   bool ascending;  // else inverted
 };
 Keys keys_of(DType d, bool ascending) {
   const Format& f = *d.format();
   const int bits = f.def->bits;
-  return {&f, f.compute(), bits <= 8 && f.def->kind != Kind::floating ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8, ascending};
+  const int whole = bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
+  const int real = bits > 32 ? 8 : bits > 16 ? 4 : f.def->mantissa_bits <= 7 ? 2 : 3;
+  return {&f, f.compute(), f.def->kind == Kind::floating ? real : whole, ascending};
 }
 
 template <class K> K nan_key(const Keys& k) { return K(~K{0}) >> (8 * (int(sizeof(K)) - k.bytes)); }
@@ -62,7 +64,7 @@ template <class K> void make_keys(const Keys& k, const char* x, int64_t n, K* ke
     if constexpr (sizeof(K) == 4) {
       if (is_float) {
         const auto* v = reinterpret_cast<const float*>(buffer);
-        const int shift = 32 - 8 * k.bytes;  // narrow floats differ in the upper half only
+        const int shift = 32 - 8 * k.bytes;
         for (int64_t i = 0; i < m; ++i) out[i] = (ordered(v[i]) >> shift) ^ invert;
       } else if (k.compute == Compute::i32) {
         const auto* v = reinterpret_cast<const int32_t*>(buffer);

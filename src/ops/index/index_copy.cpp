@@ -41,8 +41,8 @@ extern constexpr OpDef index_copy_op = {
         "counts.",
     .inplace = true,
     .samples =
-        "index_copy(randn(3, 4), 0, indices(3; 2), randn(2, 4))\n"
-        "index_copy(randn(2, 3, 4), 1, indices(3; 2), randn(2, 2, 4))\n"
+        "index_copy(randn(4, 3), 0, indices(4; 2), randn(2, 3))\n"
+        "index_copy(randn(2, 5, 2), 1, indices(5; 3), randn(2, 3, 2))\n"
         "index_copy(randn(), 0, indices(1; 1), randn())",
     .bad =
         "index_copy(zeros(2), 0, indices(5; 2), zeros(2)) => index_copy: index out of range: index 4 at position 0; dimension "

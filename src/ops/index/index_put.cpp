@@ -20,7 +20,7 @@ extern constexpr OpDef index_put_op = {
     .kind = OpKind::composite,
     .inplace = true,
     .samples =
-        "index_put(randn(3, 4), [indices(3; 2)], randn(2, 4))\n"
+        "index_put(randn(4, 3), [indices(4; 2)], randn(2, 3))\n"
         "index_put(randn(3, 4), [indices(3; 3), indices(4; 3)], randn(3), True)\n"
         "index_put(randn(3, 4), [mask(3)], randn())",
     .bad =

@@ -80,11 +80,11 @@ extern constexpr OpDef index_write_op = {
         "one counts. index_put calls it.",
     .inplace = true,
     .samples =
-        "index_write(randn(3, 4), randn(2, 4), [indices(3; 2)])\n"
+        "index_write(randn(4, 3), randn(2, 3), [indices(4; 2)])\n"
         "index_write(randn(3, 4), randn(), [indices(3; 2, 1), indices(4; 2)], [0, 1], True)\n"
         "index_write(randn(3, 4, 2), randn(5, 2), [indices(4; 5)], [1], True)\n"
         "index_write(randn(3, 4, 2), randn(2, 4), [indices(3; 2), indices(2; 2)], [0, 2])\n"
-        "index_write(randn(3, 4), randn(4, 1), [indices(3; 4)], [0])",
+        "index_write(randn(5, 2), randn(4, 1), [indices(5; 4)], [0])",
     .bad =
         "index_write(zeros(2), zeros(3), [indices(2; 2)]) => index_put: the values do not fit: values is f32[3], the places "
         "are [2]",

@@ -55,7 +55,7 @@ Tensor with_indexed(const Tensor& self, std::span<const Index> key, const Tensor
 
 void encode_number(Scalar value, DType dtype, void* stored);
 Tensor pad_to(const Tensor& t, const Meta& meta);  // with zeros behind, up to the shape
-Tensor slice_to(const Tensor& t, IntList sizes);      // the first entries of every dimension
+Tensor slice_to(const Tensor& t, IntList sizes);   // the first entries of every dimension
 
 // Dense masks (bool).
 int64_t count_true(const Tensor& mask);
@@ -76,6 +76,7 @@ template <class MakeLoop> void combine_at(Call& c, IndexedOp op, const Tensor& s
     indexed_kernel().combine(loop(out, source), op, compute_type(compute), out.impl()->data(), source.impl()->data());
     return;
   }
+  if (self.numel() == 0) return;
   const Tensor sum = scratch.tensor(self.sizes(), compute), terms = scratch.tensor(source.sizes(), compute);
   assign(sum, self);
   assign(terms, source);

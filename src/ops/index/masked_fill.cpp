@@ -6,7 +6,7 @@ namespace {
 Tensor compose(const Arg* a) {
   const Tensor &self = *a[0].tensor, &mask = *a[1].tensor;
   DY_CHECK_AS(TypeError, mask.dtype() == boolean, "masked_fill: the mask is bool: mask is {}", describe(mask));
-  const Tensor number = to(scalar_tensor(a[2].scalar), plain(self));
+  const Tensor number = to(scalar_tensor(a[2].scalar), plain(self)).to(self.device());
   return where(mask, number, self);
 }
 

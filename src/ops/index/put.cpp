@@ -23,7 +23,7 @@ extern constexpr OpDef put_op = {
     .kind = OpKind::composite,
     .inplace = true,
     .samples =
-        "put(randn(3, 4), indices(12; 5), randn(5))\n"
+        "put(randn(2, 7), indices(14; 5), randn(5))\n"
         "put(randn(3, 2), indices(6; 2, 4), randn(8), True)",
     .bad = "put(zeros(2), indices(2; 2), zeros(3)) => put: index and source differ in size: index is i64[2], source is f32[3]",
     .compose = compose,

@@ -21,6 +21,7 @@ extern constexpr OpDef cdist_op = {
         "cdist(randn(3, 2), randn(4, 2))\n"
         "cdist(randn(2, 3, 2), randn(4, 2), 1.0)",
     .bad = "cdist(zeros(2, 3), zeros(2, 2)) => cdist: needs rows of one length: x1 is f32[2, 3], x2 is f32[2, 2]",
+    .skip = "threads: the result has the product of the sizes",
     .compose = compose,
 };
 

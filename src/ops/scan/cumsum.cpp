@@ -27,7 +27,7 @@ extern constexpr OpDef cumsum_op = {
         "cumsum(randn(), 0)\n"
         "cumsum(randn(0, 2), 0)\n"
         "cumsum(randn(2, 301), 1)",
-    .bad = "cumsum(zeros(2), 1) => cumsum: dimension 1 is out of range for 1 dimensions",
+    .bad = "cumsum(zeros(2), 1) => cumsum: dimension out of range: dim is 1; expected -1 to 0",
     .infer = infer,
     .forward = forward,
     .backward = backward,

@@ -17,7 +17,7 @@ std::vector<Tensor> compose(const Arg* a) {
   std::vector<int64_t> sizes;
   for (const Tensor& t : tensors) {
     DY_CHECK(t.dim() <= 1, "meshgrid: needs 1-d tensors: one is {}", describe(t));
-    DY_CHECK_AS(TypeError, t.dtype() == tensors[0].dtype(), "meshgrid: the dtypes differ: {} and {}", tensors[0].dtype().name(),
+    DY_CHECK_AS(TypeError, plain(t) == plain(tensors[0]), "meshgrid: the dtypes differ: {} and {}", tensors[0].dtype().name(),
                 t.dtype().name());
     sizes.push_back(t.numel());
   }
@@ -43,6 +43,7 @@ extern constexpr OpDef meshgrid_op = {
         "meshgrid([randn(2), randn(3)])\n"
         "meshgrid([randn(2), randn(3), randn()], 'xy')",
     .bad = "meshgrid([zeros(2)], 'yx') => meshgrid: unknown indexing \"yx\"; the known ones are ij, xy",
+    .skip = "threads: the result has the product of the sizes",
     .compose_all = compose,
 };
 

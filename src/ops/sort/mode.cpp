@@ -22,8 +22,8 @@ extern constexpr OpDef mode_op = {
     .doc = "The most frequent entry of dim, the smallest of several, and where it stands last.",
     .kind = OpKind::composite,
     .samples =
-        "mode(steps(3, 4))\n"
-        "mode(steps(3, 4), 0, True)\n"
+        "mode(randn(3, 4))\n"
+        "mode(randn(3, 4), 0, True)\n"
         "mode(randn())",
     .compose_all = compose,
 };

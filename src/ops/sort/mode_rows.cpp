@@ -16,6 +16,7 @@ void infer(Call& c) {
 }
 int64_t workspace(const Call& c) { return order_workspace(c.tensor(0)); }
 void forward(Call& c) { mode_rows(c.tensor(0), c.out[0], c.out[1], c.workspace); }
+double flops(const Call& c) { return double(c.tensor(0).numel()); }
 void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0), -1)); }
 
 }  // namespace
@@ -24,12 +25,13 @@ extern constexpr OpDef mode_rows_op = {
     .sig = "mode_rows(Tensor self) -> (Tensor values, Tensor indices)",
     .doc = "The most frequent value of the last dimension, the smallest of several, and where it stands last.",
     .samples =
-        "mode_rows(steps(3, 7))\n"
-        "mode_rows(steps())",
+        "mode_rows(randn(3, 7))\n"
+        "mode_rows(randn())",
     .infer = infer,
     .forward = forward,
     .backward = backward,
     .needs = {out(1)},
+    .flops = flops,
     .workspace = workspace,
     .dense = true,
 };

@@ -13,6 +13,7 @@ void infer(Call& c) {
 }
 int64_t workspace(const Call& c) { return order_workspace(c.tensor(0)); }
 void forward(Call& c) { sort_rows(c.tensor(0), c.boolean(1), c.out[0], c.out[1], c.workspace); }
+double flops(const Call& c) { return double(c.tensor(0).numel()); }
 void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0), -1)); }
 
 }  // namespace
@@ -29,6 +30,7 @@ extern constexpr OpDef sort_rows_op = {
     .forward = forward,
     .backward = backward,
     .needs = {out(1)},
+    .flops = flops,
     .workspace = workspace,
     .dense = true,
 };

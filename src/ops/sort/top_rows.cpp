@@ -17,6 +17,7 @@ void infer(Call& c) {
 }
 int64_t workspace(const Call& c) { return order_workspace(c.tensor(0)); }
 void forward(Call& c) { top_rows(c.tensor(0), c.integer(1), c.boolean(2), c.out[0], c.out[1], c.workspace); }
+double flops(const Call& c) { return double(c.tensor(0).numel()); }
 void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0), -1)); }
 
 }  // namespace
@@ -34,6 +35,7 @@ extern constexpr OpDef top_rows_op = {
     .forward = forward,
     .backward = backward,
     .needs = {out(1)},
+    .flops = flops,
     .workspace = workspace,
     .dense = true,
 };
