@@ -180,7 +180,7 @@ OpInfo make_info(Op id) {
   op.method = s.method() && op.parameters[0].take == Take::tensor;
   op.numbers = op.def->kind == OpKind::pointwise;
   op.requires_grad = dtype && op.outputs == 1;
-  bool tensors = op.outputs == 1 && op.parameters.size() <= 4;
+  bool tensors = op.outputs == 1 && !s.returns_list() && op.parameters.size() <= 4;
   for (const OpParameter& p : op.parameters) tensors &= p.take == Take::tensor;
   if (tensors) op.tensors_only = int(op.parameters.size());
   int first = op.method ? 1 : 0;

@@ -195,13 +195,13 @@ bool fast_pointwise(Op id, const OpDef& op, const Arg* args, int n, Tensor* out)
   return true;
 }
 
-void compose(const OpDef& op, const Arg* args, Tensor* out) {
+void compose(Op id, const OpDef& op, const Arg* args, Tensor* out) {
   if (op.compose) {
     out[0] = op.compose(args);
     return;
   }
+  DY_ASSERT(!signature(id).returns_list());
   std::vector<Tensor> all = op.compose_all(args);
-  DY_ASSERT(all.size() <= size_t(kMaxOutputs));
   std::move(all.begin(), all.end(), out);
 }
 
@@ -209,7 +209,7 @@ void compose(const OpDef& op, const Arg* args, Tensor* out) {
 void compose_inplace(Op id, const OpDef& op, const Arg* args) {
   const Tensor& self = *args[0].tensor;
   Tensor result;
-  compose(op, args, &result);
+  compose(id, op, args, &result);
   DY_CHECK(result.sizes() == self.sizes(), "{}_: the result does not fit: self is {}, the result {}; use the out-of-place form",
            op_name(id), describe(self), shape_text(result.sizes()));
   Arg copy[] = {Arg(self), Arg(result)};
@@ -224,7 +224,7 @@ void call_op(Op id, Arg* args, int n, Tensor* out) {
     if (op.kind == OpKind::pointwise && fast_pointwise(id, op, args, n, out)) return;
     if (op.kind != OpKind::composite) return dispatch(id, op, args, n, out);
   }
-  if (op.kind == OpKind::composite) return compose(op, args, out);
+  if (op.kind == OpKind::composite) return compose(id, op, args, out);
   if ((t_modes & kAutocast) && g_interceptors.autocast) {
     Arg copy[kMaxArgs];
     std::copy(args, args + n, copy);

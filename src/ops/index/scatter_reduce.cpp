@@ -20,7 +20,8 @@ void infer(Call& c) {
   check_index_shape(c, index, self, "self", dim);
   check_same_type(c, self, c.tensor(3), "src");
   check_index_shape(c, index, c.tensor(3), "src", -1);
-  read_how(c.text(4));
+  DY_CHECK_AS(TypeError, read_how(c.text(4)) != How::mean || self.dtype() != boolean,
+              "scatter_reduce: truth values have no mean: self is {}", describe(self));
   infer_like_first(c);
 }
 // Sums in the compute type, terms, and for means the counts.
@@ -151,13 +152,15 @@ extern constexpr OpDef scatter_reduce_op = {
         "self combined along dim with the elements of src where index (int64) says: reduce is sum, prod, mean, amax or amin. "
         "Without include_self the places that are named forget what self has there.",
     .inplace = true,
+    .low = 0.5,
+    .high = 3,
     .samples =
-        "scatter_reduce(randn(3, 4), 1, indices(4; 3, 5), randn(3, 5), 'sum')\n"
-        "scatter_reduce(randn(3, 4), 0, indices(2; 4, 4), randn(4, 4), 'mean')\n"
-        "scatter_reduce(randn(3, 4), 0, indices(2; 4, 4), randn(4, 4), 'amax', False)\n"
-        "scatter_reduce(randn(4), 0, indices(3; 5), randn(5), 'prod')\n"
-        "scatter_reduce(randn(3, 2), 1, indices(2; 3, 4), randn(3, 5), 'amin')\n"
-        "scatter_reduce(randn(3, 2), 1, indices(2; 3, 3), randn(3, 3), 'mean', False)",
+        "scatter_reduce(rand(3, 4), 1, indices(4; 3, 5), rand(3, 5), 'sum')\n"
+        "scatter_reduce(rand(3, 4), 0, indices(2; 4, 4), rand(4, 4), 'mean')\n"
+        "scatter_reduce(rand(3, 4), 0, indices(2; 4, 4), rand(4, 4), 'amax', False)\n"
+        "scatter_reduce(rand(4), 0, indices(3; 5), rand(5), 'prod')\n"
+        "scatter_reduce(rand(3, 2), 1, indices(2; 3, 4), rand(3, 5), 'amin')\n"
+        "scatter_reduce(rand(3, 2), 1, indices(2; 3, 3), rand(3, 3), 'mean', False)",
     .bad =
         "scatter_reduce(zeros(2), 0, indices(2; 2), zeros(2), 'max') => scatter_reduce: unknown reduce \"max\"; the known ones "
         "are sum, prod, mean, amax, amin",

@@ -39,7 +39,6 @@ extern constexpr OpDef bincount_op = {
     .kind = OpKind::composite,
     .samples =
         "bincount(indices(5; 7))\n"
-        "bincount(indices(5; 7), randn(7), 9)\n"
         "bincount(indices(3; 0))",
     .bad = "bincount(zeros(2)) => bincount: self is integers: self is f32[2]",
     .skip =

@@ -9,8 +9,9 @@ Tensor compose(const Arg* a) {
   const int64_t dim = wrap_dim("trapezoid", a[3].integer, t.dim());
   DY_CHECK(t.dim() > 0, "trapezoid: a 0-d tensor has no neighbours");
   const int64_t n = t.size(dim);
-  if (n < 2) return sum(mul(slice(t, dim, 0, 0), 1.0), {dim});
-  const Tensor pairs = add(narrow(t, dim, 1, n - 1), narrow(t, dim, 0, n - 1));
+  const Tensor y = t.dtype() == boolean ? to(t, i64) : t;
+  if (n < 2) return sum(mul(slice(y, dim, 0, 0), 1.0), {dim});
+  const Tensor pairs = add(narrow(y, dim, 1, n - 1), narrow(y, dim, 0, n - 1));
   if (a[1].kind == Arg::Kind::none) return mul(mul(sum(pairs, {dim}), a[2].scalar), 0.5);
   Tensor x = *a[1].tensor;
   const int64_t at = x.dim() == 1 ? 0 : dim - t.dim() + x.dim();
