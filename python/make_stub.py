@@ -80,6 +80,7 @@ def op_parameters(record, first):
             continue
         declaration, _, default = part.partition("=")
         kind, name = declaration.rsplit(" ", 1)
+        name = name.lstrip("*")
         kind, optional = kind.removesuffix("?"), kind.endswith("?")
         kind = re.sub(r"\(.*?\)", "", kind)
         text = TYPES[kind] + (" | Number" if kind == "Tensor" and record["numbers"] else "") + (" | None" if optional else "")
@@ -88,6 +89,8 @@ def op_parameters(record, first):
         out[0] = first
     if record["requires_grad"]:
         out.append("requires_grad: bool = False")
+    if returns == "Tensor[]":
+        return ", ".join(out), "tuple[Tensor, ...]"
     outputs = returns.count("Tensor")
     return ", ".join(out), "Tensor" if outputs == 1 else f"tuple[{', '.join(['Tensor'] * outputs)}]"
 
@@ -113,7 +116,7 @@ def op_functions(records):
 def tensor_class(module, records):
     yield f'class Tensor:\n    """{module.Tensor.__doc__}"""\n'
     sample, methods = module.zeros(2), {r["name"]: r for r in records if r["method"]}
-    known = {"grad": "Tensor | None", "grad_fn": "str | None", "shape": "tuple[int, ...]"}
+    known = {"mT": "Tensor", "grad": "Tensor | None", "grad_fn": "str | None", "shape": "tuple[int, ...]"}
     for name, attribute in sorted(vars(module.Tensor).items()):
         if type(attribute).__name__ == "getset_descriptor" and not name.startswith("__"):
             kind = known.get(name) or type(getattr(sample, name)).__name__

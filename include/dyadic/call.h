@@ -47,11 +47,18 @@ void call_op(Op op, Arg* args, int n, Tensor* out);
 // Writes the result into args[0] (the op's `name_` form).
 void call_op_inplace(Op op, Arg* args, int n);
 
+// Runs an op whatever it returns: its outputs in order, or the members of its Tensor[].
+std::vector<Tensor> call_op_all(Op op, Arg* args, int n);
+
 template <class... A> inline Tensor call(Op op, const A&... a) {
   Arg args[] = {Arg(a)...};
   Tensor out;
   call_op(op, args, int(sizeof...(A)), &out);
   return out;
+}
+template <class... A> inline std::vector<Tensor> call_all(Op op, const A&... a) {
+  Arg args[] = {Arg(a)...};
+  return call_op_all(op, args, int(sizeof...(A)));
 }
 template <class... A> inline const Tensor& call_inplace(Op op, const Tensor& self, const A&... a) {
   Arg args[] = {Arg(self), Arg(a)...};

@@ -58,6 +58,12 @@ inline Tensor argmax(const Tensor& self, std::optional<int64_t> dim = {}, bool k
 inline Tensor argmin(const Tensor& self, std::optional<int64_t> dim = {}, bool keepdim = false) { return call(Op::argmin_, self, dim, keepdim); }
 inline Tensor var(const Tensor& self, IntList dim = {}, int64_t correction = 1, bool keepdim = false) { return call(Op::var_, self, dim, correction, keepdim); }
 inline Tensor std(const Tensor& self, IntList dim = {}, int64_t correction = 1, bool keepdim = false) { return call(Op::std_, self, dim, correction, keepdim); }
+inline Tensor nansum(const Tensor& self, IntList dim = {}, bool keepdim = false) { return call(Op::nansum_, self, dim, keepdim, Arg()); }
+inline Tensor nanmean(const Tensor& self, IntList dim = {}, bool keepdim = false) { return call(Op::nanmean_, self, dim, keepdim, Arg()); }
+inline Tensor count_nonzero(const Tensor& self, IntList dim = {}) { return call(Op::count_nonzero_, self, dim); }
+inline Tensor vector_norm(const Tensor& self, Scalar ord = 2, IntList dim = {}, bool keepdim = false) { return call(Op::vector_norm_, self, ord, dim, keepdim, Arg()); }
+inline Tensor norm(const Tensor& self, Scalar p = 2, IntList dim = {}, bool keepdim = false) { return vector_norm(self, p, dim, keepdim); }
+inline Tensor trapezoid(const Tensor& y, const Tensor& x = {}, Scalar dx = 1, int64_t dim = -1) { return call(Op::trapezoid_, y, x, dx, dim); }
 inline Tensor logsumexp(const Tensor& self, IntList dim, bool keepdim = false) { return call(Op::logsumexp_, self, dim, keepdim); }
 
 // Shapes. Views share storage; reshape and contiguous copy only when they must.
@@ -67,7 +73,9 @@ inline Tensor flatten(const Tensor& self, int64_t start_dim = 0, int64_t end_dim
 inline Tensor permute(const Tensor& self, IntList dims) { return call(Op::permute_, self, dims); }
 inline Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) { return call(Op::transpose_, self, dim0, dim1); }
 inline Tensor expand(const Tensor& self, IntList size) { return call(Op::expand_, self, size); }
-inline Tensor squeeze(const Tensor& self, std::optional<int64_t> dim = {}) { return call(Op::squeeze_, self, dim); }
+inline Tensor squeeze(const Tensor& self) { return call(Op::squeeze_, self, Arg()); }
+inline Tensor squeeze(const Tensor& self, IntList dim) { return call(Op::squeeze_, self, dim); }
+inline Tensor squeeze(const Tensor& self, int64_t dim) { return squeeze(self, IntList(&dim, 1)); }
 inline Tensor unsqueeze(const Tensor& self, int64_t dim) { return call(Op::unsqueeze_, self, dim); }
 inline Tensor slice(const Tensor& self, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1) { return call(Op::slice_, self, dim, start, end, step); }
 inline Tensor select(const Tensor& self, int64_t dim, int64_t index) { return call(Op::select_, self, dim, index); }
@@ -77,19 +85,127 @@ inline Tensor clone(const Tensor& self) { return call(Op::clone_, self); }
 inline Tensor detach(const Tensor& self) { return call(Op::detach_, self); }
 inline Tensor cat(std::span<const Tensor> tensors, int64_t dim = 0) { return call(Op::cat_, tensors, dim); }
 inline Tensor stack(std::span<const Tensor> tensors, int64_t dim = 0) { return call(Op::stack_, tensors, dim); }
-std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim = 0);
-std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim = 0);
+inline std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim = 0) { return call_all(Op::split_, self, split_size, dim); }
+inline std::vector<Tensor> split(const Tensor& self, IntList split_sizes, int64_t dim = 0) { return call_all(Op::split_with_sizes_, self, split_sizes, dim); }
+inline std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim = 0) { return call_all(Op::chunk_, self, chunks, dim); }
+inline std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t dim = 0) { return call_all(Op::tensor_split_, self, sections, dim); }
+inline std::vector<Tensor> tensor_split(const Tensor& self, IntList indices, int64_t dim = 0) { return call_all(Op::tensor_split_indices_, self, indices, dim); }
+inline std::vector<Tensor> hsplit(const Tensor& self, int64_t sections) { return call_all(Op::hsplit_, self, sections); }
+inline std::vector<Tensor> hsplit(const Tensor& self, IntList indices) { return call_all(Op::hsplit_indices_, self, indices); }
+inline std::vector<Tensor> vsplit(const Tensor& self, int64_t sections) { return call_all(Op::vsplit_, self, sections); }
+inline std::vector<Tensor> vsplit(const Tensor& self, IntList indices) { return call_all(Op::vsplit_indices_, self, indices); }
+inline std::vector<Tensor> dsplit(const Tensor& self, int64_t sections) { return call_all(Op::dsplit_, self, sections); }
+inline std::vector<Tensor> dsplit(const Tensor& self, IntList indices) { return call_all(Op::dsplit_indices_, self, indices); }
+inline std::vector<Tensor> unbind(const Tensor& self, int64_t dim = 0) { return call_all(Op::unbind_, self, dim); }
+inline std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, std::string_view indexing = "ij") { return call_all(Op::meshgrid_, tensors, indexing); }
+inline std::vector<Tensor> broadcast_tensors(std::span<const Tensor> tensors) { return call_all(Op::broadcast_tensors_, tensors); }
+inline Tensor movedim(const Tensor& self, IntList source, IntList destination) { return call(Op::movedim_, self, source, destination); }
+inline Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1) { return call(Op::swapaxes_, self, axis0, axis1); }
+inline Tensor swapdims(const Tensor& self, int64_t dim0, int64_t dim1) { return call(Op::swapdims_, self, dim0, dim1); }
+inline Tensor adjoint(const Tensor& self) { return call(Op::adjoint_, self); }
+inline Tensor ravel(const Tensor& self) { return call(Op::ravel_, self); }
+inline Tensor unflatten(const Tensor& self, int64_t dim, IntList sizes) { return call(Op::unflatten_, self, dim, sizes); }
+inline Tensor broadcast_to(const Tensor& self, IntList size) { return call(Op::broadcast_to_, self, size); }
+inline Tensor expand_as(const Tensor& self, const Tensor& other) { return call(Op::expand_as_, self, other); }
+inline Tensor reshape_as(const Tensor& self, const Tensor& other) { return call(Op::reshape_as_, self, other); }
+inline Tensor atleast_1d(const Tensor& self) { return call(Op::atleast_1d_, self); }
+inline Tensor atleast_2d(const Tensor& self) { return call(Op::atleast_2d_, self); }
+inline Tensor atleast_3d(const Tensor& self) { return call(Op::atleast_3d_, self); }
+inline Tensor hstack(std::span<const Tensor> tensors) { return call(Op::hstack_, tensors); }
+inline Tensor vstack(std::span<const Tensor> tensors) { return call(Op::vstack_, tensors); }
+inline Tensor dstack(std::span<const Tensor> tensors) { return call(Op::dstack_, tensors); }
+inline Tensor column_stack(std::span<const Tensor> tensors) { return call(Op::column_stack_, tensors); }
+inline Tensor repeat(const Tensor& self, IntList repeats) { return call(Op::repeat_, self, repeats); }
+inline Tensor tile(const Tensor& self, IntList dims) { return call(Op::tile_, self, dims); }
+inline Tensor repeat_interleave(const Tensor& self, int64_t repeats, std::optional<int64_t> dim = {}) { return call(Op::repeat_interleave_, self, repeats, dim, Arg()); }
+inline Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim = {}) { return call(Op::repeat_interleave_tensor_, self, repeats, dim, Arg()); }
+inline Tensor roll(const Tensor& self, IntList shifts, IntList dims = {}) { return call(Op::roll_, self, shifts, dims); }
+inline Tensor flip(const Tensor& self, IntList dims) { return call(Op::flip_, self, dims); }
+inline Tensor fliplr(const Tensor& self) { return call(Op::fliplr_, self); }
+inline Tensor flipud(const Tensor& self) { return call(Op::flipud_, self); }
+inline Tensor rot90(const Tensor& self, int64_t k = 1) { return call(Op::rot90_, self, k, Arg()); }
+inline Tensor rot90(const Tensor& self, int64_t k, IntList dims) { return call(Op::rot90_, self, k, dims); }
+inline Tensor diagonal(const Tensor& self, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) { return call(Op::diagonal_, self, offset, dim1, dim2); }
+inline Tensor diag(const Tensor& self, int64_t diagonal = 0) { return call(Op::diag_, self, diagonal); }
+inline Tensor diagflat(const Tensor& self, int64_t offset = 0) { return call(Op::diagflat_, self, offset); }
+inline Tensor diag_embed(const Tensor& self, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) { return call(Op::diag_embed_, self, offset, dim1, dim2); }
+inline Tensor trace(const Tensor& self) { return call(Op::trace_, self); }
+inline Tensor block_diag(std::span<const Tensor> tensors) { return call(Op::block_diag_, tensors); }
+inline Tensor cartesian_prod(std::span<const Tensor> tensors) { return call(Op::cartesian_prod_, tensors); }
+inline Tensor combinations(const Tensor& self, int64_t r = 2, bool with_replacement = false) { return call(Op::combinations_, self, r, with_replacement); }
+inline Tensor as_strided(const Tensor& self, IntList size, IntList stride, std::optional<int64_t> storage_offset = {}) { return call(Op::as_strided_, self, size, stride, storage_offset); }
+inline Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step) { return call(Op::unfold_, self, dimension, size, step); }
+inline Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) { return call(Op::select_scatter_, self, src, dim, index); }
+inline Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {}, int64_t step = 1) { return call(Op::slice_scatter_, self, src, dim, start, end, step); }
+inline Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) { return call(Op::diagonal_scatter_, self, src, offset, dim1, dim2); }
+inline Tensor constant_pad_nd(const Tensor& self, IntList pad, Scalar value = 0) { return call(Op::constant_pad_nd_, self, pad, value); }
+inline Tensor pad(const Tensor& self, IntList pad, std::string_view mode = "constant", std::optional<double> value = {}) { return call(Op::pad_, self, pad, mode, value); }
 inline Tensor tril(const Tensor& self, int64_t diagonal = 0) { return call(Op::tril_, self, diagonal); }
 inline Tensor triu(const Tensor& self, int64_t diagonal = 0) { return call(Op::triu_, self, diagonal); }
 inline Tensor to(const Tensor& self, DType dtype) { return self.dtype() == dtype ? self : call(Op::to_, self, dtype); }
 inline Tensor cast(const Tensor& self, DType dtype, std::string_view rounding = "nearest", std::string_view overflow = "standard") { return call(Op::cast_, self, dtype, rounding, overflow); }
 inline Tensor round_to(const Tensor& self, std::string_view precision) { return call(Op::round_to_, self, precision); }
 
+// By index. Positions are int64; the last of several writes to one place counts, sums are taken in the order of the index.
+inline Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) { return call(Op::gather_, self, dim, index, false); }
+inline Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) { return call(Op::scatter_, self, dim, index, src); }
+inline Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) { return call(Op::scatter_value_, self, dim, index, value); }
+inline Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) { return call(Op::scatter_add_, self, dim, index, src); }
+inline Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self = true) { return call(Op::scatter_reduce_, self, dim, index, src, reduce, include_self); }
+inline Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) { return call(Op::index_select_, self, dim, index); }
+inline Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha = 1) { return call(Op::index_add_, self, dim, index, source, alpha); }
+inline Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) { return call(Op::index_copy_, self, dim, index, source); }
+inline Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) { return call(Op::index_fill_, self, dim, index, value); }
+inline Tensor take(const Tensor& self, const Tensor& index) { return call(Op::take_, self, index); }
+inline Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate = false) { return call(Op::put_, self, index, source, accumulate); }
+inline Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim = {}) { return call(Op::take_along_dim_, self, indices, dim); }
+inline Tensor masked_fill(const Tensor& self, const Tensor& mask, Scalar value) { return call(Op::masked_fill_, self, mask, value); }
+inline Tensor masked_select(const Tensor& self, const Tensor& mask) { return call(Op::masked_select_, self, mask); }
+inline Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) { return call(Op::masked_scatter_, self, mask, source); }
+inline Tensor nonzero(const Tensor& self) { return call(Op::nonzero_, self); }
+inline Tensor argwhere(const Tensor& self) { return call(Op::argwhere_, self); }
+
+// In order. NaN counts as largest; equal elements keep their order.
+struct ValuesIndices { Tensor values, indices; };
+inline ValuesIndices values_indices(std::vector<Tensor> r) { return {std::move(r[0]), std::move(r[1])}; }
+inline ValuesIndices sort(const Tensor& self, int64_t dim = -1, bool descending = false) { return values_indices(call_all(Op::sort_, self, dim, descending, true)); }
+inline Tensor argsort(const Tensor& self, int64_t dim = -1, bool descending = false) { return call(Op::argsort_, self, dim, descending, true); }
+inline Tensor msort(const Tensor& self) { return call(Op::msort_, self); }
+inline ValuesIndices topk(const Tensor& self, int64_t k, int64_t dim = -1, bool largest = true) { return values_indices(call_all(Op::topk_, self, k, dim, largest, true)); }
+inline ValuesIndices kthvalue(const Tensor& self, int64_t k, int64_t dim = -1, bool keepdim = false) { return values_indices(call_all(Op::kthvalue_, self, k, dim, keepdim)); }
+inline ValuesIndices mode(const Tensor& self, int64_t dim = -1, bool keepdim = false) { return values_indices(call_all(Op::mode_, self, dim, keepdim)); }
+inline Tensor median(const Tensor& self) { return call(Op::median_, self); }
+inline Tensor nanmedian(const Tensor& self) { return call(Op::nanmedian_, self); }
+inline ValuesIndices median(const Tensor& self, int64_t dim, bool keepdim = false) { return values_indices(call_all(Op::median_dim_, self, dim, keepdim)); }
+inline ValuesIndices nanmedian(const Tensor& self, int64_t dim, bool keepdim = false) { return values_indices(call_all(Op::nanmedian_dim_, self, dim, keepdim)); }
+inline Tensor quantile(const Tensor& self, double q, std::optional<int64_t> dim = {}, bool keepdim = false, std::string_view interpolation = "linear") { return call(Op::quantile_value_, self, q, dim, keepdim, interpolation); }
+inline Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& self, bool right = false) { return call(Op::searchsorted_, sorted_sequence, self, false, right, Arg(), Arg()); }
+inline Tensor bucketize(const Tensor& self, const Tensor& boundaries, bool right = false) { return call(Op::bucketize_, self, boundaries, false, right); }
+inline Tensor isin(const Tensor& elements, const Tensor& test_elements) { return call(Op::isin_, elements, test_elements, false, false); }
+inline std::vector<Tensor> unique(const Tensor& self) { return call_all(Op::unique_, self, true); }  // elements, inverse, counts
+inline std::vector<Tensor> unique_consecutive(const Tensor& self) { return call_all(Op::unique_consecutive_, self); }
+inline Tensor bincount(const Tensor& self, const Tensor& weights = {}, int64_t minlength = 0) { return call(Op::bincount_, self, weights, minlength); }
+inline Tensor histc(const Tensor& self, int64_t bins = 100, Scalar min = 0, Scalar max = 0) { return call(Op::histc_, self, bins, min, max); }
+
+inline ValuesIndices max(const Tensor& self, int64_t dim, bool keepdim = false) { return values_indices(call_all(Op::max_dim_, self, dim, keepdim)); }
+inline ValuesIndices min(const Tensor& self, int64_t dim, bool keepdim = false) { return values_indices(call_all(Op::min_dim_, self, dim, keepdim)); }
+
+// Running along a dimension.
+inline Tensor cumsum(const Tensor& self, int64_t dim) { return call(Op::cumsum_, self, dim, Arg()); }
+inline Tensor cumprod(const Tensor& self, int64_t dim) { return call(Op::cumprod_, self, dim, Arg()); }
+inline Tensor logcumsumexp(const Tensor& self, int64_t dim) { return call(Op::logcumsumexp_, self, dim); }
+inline ValuesIndices cummax(const Tensor& self, int64_t dim) { return values_indices(call_all(Op::cummax_, self, dim)); }
+inline ValuesIndices cummin(const Tensor& self, int64_t dim) { return values_indices(call_all(Op::cummin_, self, dim)); }
+inline Tensor diff(const Tensor& self, int64_t n = 1, int64_t dim = -1) { return call(Op::diff_, self, n, dim, Arg(), Arg()); }
+
 // Creation. The default dtype is float32 (arange of integers: int64).
 inline Tensor empty(IntList size, DType dtype = {}, Device device = cpu) { return call(Op::empty_, size, dtype, device); }
 inline Tensor zeros(IntList size, DType dtype = {}, Device device = cpu) { return call(Op::zeros_, size, dtype, device); }
 inline Tensor ones(IntList size, DType dtype = {}, Device device = cpu) { return call(Op::ones_, size, dtype, device); }
 inline Tensor full(IntList size, Scalar fill_value, DType dtype = {}, Device device = cpu) { return call(Op::full_, size, fill_value, dtype, device); }
+inline Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0) { return call(Op::tril_indices_, row, col, offset, Arg(), Arg()); }
+inline Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0) { return call(Op::triu_indices_, row, col, offset, Arg(), Arg()); }
+inline Tensor vander(const Tensor& x, std::optional<int64_t> N = {}, bool increasing = false) { return call(Op::vander_, x, N, increasing); }
 inline Tensor arange(Scalar start, Scalar end, Scalar step = 1, DType dtype = {}, Device device = cpu) { return call(Op::arange_, start, end, step, dtype, device); }
 inline Tensor linspace(Scalar start, Scalar end, int64_t steps, DType dtype = {}, Device device = cpu) { return call(Op::linspace_, start, end, steps, dtype, device); }
 inline Tensor eye(int64_t n, std::optional<int64_t> m = {}, DType dtype = {}, Device device = cpu) { return call(Op::eye_, n, m, dtype, device); }
@@ -111,6 +227,7 @@ inline Tensor dropout(const Tensor& self, double p = 0.5, bool training = true) 
 
 // Linear algebra and networks.
 inline Tensor matmul(const Tensor& self, const Tensor& other) { return call(Op::matmul_, self, other); }
+inline Tensor cdist(const Tensor& x1, const Tensor& x2, double p = 2) { return call(Op::cdist_, x1, x2, p); }
 inline Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {}) { return call(Op::linear_, input, weight, bias); }
 inline Tensor softmax(const Tensor& self, int64_t dim = -1) { return call(Op::softmax_, self, dim); }
 inline Tensor log_softmax(const Tensor& self, int64_t dim = -1) { return call(Op::log_softmax_, self, dim); }

@@ -77,16 +77,7 @@ inline constexpr int64_t kNone = std::numeric_limits<int64_t>::min();  // an abs
 struct Slice {
   int64_t start = kNone, stop = kNone, step = 1;
 };
-// One entry of an index: a number, a Slice, or a new axis.
-struct Index {
-  enum class Kind : uint8_t { at, slice, new_axis, ellipsis } kind;
-  int64_t i = 0;
-  Slice slice{};
-  Index(int v) : kind(Kind::at), i(v) {}
-  Index(int64_t v) : kind(Kind::at), i(v) {}
-  Index(Slice s) : kind(Kind::slice), slice(s) {}
-  explicit Index(Kind k) : kind(k) {}
-};
+struct Index;
 
 class Tensor {
   TensorImpl* p_ = nullptr;
@@ -170,7 +161,11 @@ class Tensor {
   Tensor contiguous() const;
   Tensor clone() const;
   Tensor operator[](int64_t i) const;                        // select on the first dimension
-  Tensor index(std::initializer_list<Index> indices) const;  // x.index({0, Slice{1, 3}})
+  // x.index({0, Slice{1, 3}, rows, mask}): a view for numbers and slices, a copy where tensors or bools take part. The rules
+  // are PyTorch's: Note [Advanced indexing], src/ops/indexing.cpp.
+  Tensor index(std::initializer_list<Index> indices) const;
+  const Tensor& index_put_(std::initializer_list<Index> indices, const Tensor& values, bool accumulate = false) const;
+  const Tensor& index_put_(std::initializer_list<Index> indices, Scalar value) const;
 
   // In place; they return *this.
   const Tensor& copy_(const Tensor& source) const;
@@ -184,5 +179,21 @@ class Tensor {
   static std::atomic<int32_t>& refs(TensorImpl* p) { return *reinterpret_cast<std::atomic<int32_t>*>(p); }  // its first member
   static void destroy(TensorImpl* p) noexcept;
 };
+
+// One entry of an index: a number, a Slice, a tensor of positions (integers) or a mask (bool), a bool, a new axis.
+struct Index {
+  enum class Kind : uint8_t { at, slice, new_axis, ellipsis, tensor, boolean } kind;
+  int64_t i = 0;  // also of a boolean
+  Slice slice{};
+  Tensor tensor{};
+  Index(int v) : kind(Kind::at), i(v) {}
+  Index(int64_t v) : kind(Kind::at), i(v) {}
+  Index(bool v) : kind(Kind::boolean), i(v) {}
+  Index(Slice s) : kind(Kind::slice), slice(s) {}
+  Index(const Tensor& t) : kind(Kind::tensor), tensor(t) {}
+  explicit Index(Kind k) : kind(k) {}
+};
+Tensor index(const Tensor& self, std::span<const Index> key);
+void index_put_(const Tensor& self, std::span<const Index> key, const Tensor& values, bool accumulate = false);
 
 }  // namespace dyadic::inline v1

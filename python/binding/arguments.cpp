@@ -162,7 +162,7 @@ Arg ArgumentFrame::convert(const OpInfo& op, int i, PyObject* o) {
       if (convert_tensors(o, arg)) return arg;
       break;
     case Take::scalar:
-      if (is_tensor(o) && tensor_of(o).dim() == 0) return Arg(tensor_of(o).item_scalar());
+      if (is_tensor(o) && tensor_of(o).dim() == 0 && !strict) return Arg(tensor_of(o).item_scalar());
       if (auto n = read_number(o)) return Arg(*n);
       break;
     case Take::integer:
@@ -209,13 +209,25 @@ void ArgumentFrame::read(const OpInfo& op, PyObject* self, PyObject* const* give
     args[op.spread] = Arg(IntList(p, k));
     count -= Py_ssize_t(k);
   }
+  Py_ssize_t spread_count = 0;
+  if (op.spread_tensors && count > 0 && is_tensor(given[0])) {  // meshgrid(x, y)
+    auto& list = *lists_.emplace_back(std::make_unique<std::vector<Tensor>>());
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (!is_tensor(given[i])) wrong_type(op, 0, given[i]);
+      list.push_back(tensor_of(given[i]));
+    }
+    spread_count = count;
+    count = 0;
+    args[0] = Arg(std::span<const Tensor>(list));
+  }
   Py_ssize_t most = op.positional - at - (is_spread ? 1 : 0);
   if (count > most) [[unlikely]]
     fail<TypeError>("{}: too many arguments: {} given; the signature is {}", op.signature->name, at + count,
                     signature_text(op));
   for (Py_ssize_t i = 0; i < count; ++i) slots[at + i] = given[i];
   for (Py_ssize_t k = 0, m = keywords ? PyTuple_GET_SIZE(keywords) : 0; k < m; ++k) {
-    PyObject *name = PyTuple_GET_ITEM(keywords, k), *value = given[count + (is_spread ? int(args[op.spread].n) : 0) + k];
+    PyObject *name = PyTuple_GET_ITEM(keywords, k),
+             *value = given[count + (is_spread ? int(args[op.spread].n) : 0) + spread_count + k];
     int i = find_keyword(op, name);
     if (i < 0 && op.requires_grad && PyUnicode_CompareWithASCIIString(name, "requires_grad") == 0) {
       DY_CHECK_AS(TypeError, PyBool_Check(value),
@@ -225,14 +237,14 @@ void ArgumentFrame::read(const OpInfo& op, PyObject* self, PyObject* const* give
       continue;
     }
     if (i < 0) unknown_keyword(op, name);
-    DY_CHECK_AS(TypeError, !slots[i] && !(is_spread && i == op.spread), "{}: an argument is given twice: {}",
-                op.signature->name, op.parameters[size_t(i)].text);
+    DY_CHECK_AS(TypeError, !slots[i] && !(is_spread && i == op.spread) && !(spread_count && i == 0),
+                "{}: an argument is given twice: {}", op.signature->name, op.parameters[size_t(i)].text);
     slots[i] = value;
   }
   for (int i = 0; i < n; ++i) {
     if (slots[i]) {
       args[i] = convert(op, i, slots[i]);
-    } else if (!(is_spread && i == op.spread)) {
+    } else if (!(is_spread && i == op.spread) && !(spread_count && i == 0)) {
       const OpParameter& p = op.parameters[size_t(i)];
       DY_CHECK_AS(TypeError, !p.required, "{}: an argument is missing: {} (position {}); the signature is {}",
                   op.signature->name, p.text, i + 1, signature_text(op));

@@ -28,9 +28,13 @@ struct OpInfo {
   int outputs = 1;
   int tensors_only = -1;  // the number of parameters, if all of them are tensors
   bool method = false;
-  bool numbers = false;        // numbers are operands: pointwise ops
-  bool requires_grad = false;  // a creation op: also takes requires_grad=
-  int spread = -1;             // zeros(2, 3): the only positional parameter (but self) is this int[]
+  bool numbers = false;                 // numbers are operands: pointwise ops
+  bool requires_grad = false;           // a creation op: also takes requires_grad=
+  int spread = -1;                      // zeros(2, 3): the only positional parameter (but self) is this int[]
+  bool spread_tensors = false;          // meshgrid(x, y): the first parameter is a Tensor[] that may be given one by one
+  OpInfo* next = nullptr;               // of the ops that share this one's name in Python
+  bool follows = false;                 // it is such a next one
+  PyTypeObject* result_type = nullptr;  // the named tuple of several results
   std::string function_doc, method_doc;
 };
 
@@ -39,6 +43,7 @@ class ArgumentFrame {
  public:
   Arg args[kMaxArgs];
   bool requires_grad = false;
+  bool strict = false;  // a 0-d tensor is no number
 
   // `self` is null for a function. Throws TypeError naming the op and the argument.
   void read(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords);

@@ -159,21 +159,6 @@ nb::str format_tensor(nb::handle self, nb::str spec) {
   return nb::steal<nb::str>(text);
 }
 
-std::vector<Tensor> split_sizes(const Tensor& t, nb::object size, int64_t dim) {
-  int64_t one = 0;
-  if (nb::try_cast(size, one)) return split(t, one, dim);
-  std::vector<Tensor> parts;
-  int64_t at = 0;
-  for (nb::handle h : size) {
-    int64_t n = nb::cast<int64_t>(h);
-    parts.push_back(narrow(t, dim, at, n));
-    at += n;
-  }
-  DY_CHECK(at == t.size(dim), "split: the sizes do not sum to the dimension: they sum to {}, dimension {} of {} is {}", at, dim,
-           describe(t), t.size(dim));
-  return parts;
-}
-
 void add_conversions() {
   auto none = nb::none();
   method("to", to_anything, nb::arg("target") = none, nb::kw_only(), nb::arg("dtype") = none, nb::arg("device") = none,
@@ -212,12 +197,6 @@ void add_questions() {
   method(
       "data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data_ptr()); },
       "The address of the first element.");
-  method("t", [](const Tensor& t) { return t.t(); }, "A matrix, transposed.");
-  method("split", split_sizes, nb::arg("split_size"), nb::arg("dim") = 0,
-         "Views of split_size entries each, or of the sizes given.");
-  method(
-      "chunk", [](const Tensor& t, int64_t n, int64_t d) { return chunk(t, n, d); }, nb::arg("chunks"), nb::arg("dim") = 0,
-      "At most so many views of equal size, the last one smaller.");
 }
 
 void add_autograd() {
@@ -289,10 +268,6 @@ void add_methods(nb::module_& m) {
         return make(data, dtype, nb::none(), false);
       },
       nb::arg("data"), nb::arg("dtype") = none, "A tensor as it is, anything else as tensor(data).");
-  m.def("split", split_sizes, nb::arg("self"), nb::arg("split_size"), nb::arg("dim") = 0);
-  m.def(
-      "chunk", [](const Tensor& t, int64_t n, int64_t d) { return chunk(t, n, d); }, nb::arg("self"), nb::arg("chunks"),
-      nb::arg("dim") = 0);
   m.def("is_tensor", [](nb::handle o) { return is_tensor(o.ptr()); }, nb::arg("obj").none());
 }
 

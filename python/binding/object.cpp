@@ -66,6 +66,11 @@ void run_op(Op op, Arg* args, int n, Tensor* out) {
   Unlocked unlocked;
   call_op(op, args, n, out);
 }
+std::vector<Tensor> run_op_all(Op op, Arg* args, int n) {
+  if (!is_long(op_def(op), args, n)) return call_op_all(op, args, n);
+  Unlocked unlocked;
+  return call_op_all(op, args, n);
+}
 void run_op_inplace(Op op, Arg* args, int n) {
   if (!is_long(op_def(op), args, n)) return call_op_inplace(op, args, n);
   Unlocked unlocked;

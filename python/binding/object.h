@@ -71,10 +71,11 @@ class Unlocked {
 
 // call_op and call_op_inplace without the GIL where the work is large.
 void run_op(Op op, Arg* args, int n, Tensor* out);
+std::vector<Tensor> run_op_all(Op op, Arg* args, int n);
 void run_op_inplace(Op op, Arg* args, int n);
 
 // Python's objects as values of the other files.
-Tensor index(const Tensor& t, PyObject* key);
+Tensor read_index(const Tensor& t, PyObject* key);
 void assign_index(const Tensor& t, PyObject* key, PyObject* value);
 Tensor tensor_from(PyObject* data, std::optional<DType> dtype);  // numbers, nested lists, buffers, tensors: a copy
 Tensor share_buffer(PyObject* object);                           // memory of a numpy array, kept alive by the tensor

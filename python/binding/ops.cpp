@@ -10,15 +10,31 @@ namespace {
 
 std::array<OpInfo, size_t(kOps)> g_ops;
 
-PyObject* results(const OpInfo& op, const ArgumentFrame& frame, Tensor* out) {
-  if (op.outputs == 1) {
-    if (frame.requires_grad) out[0].requires_grad_();
-    return wrap(std::move(out[0]));
-  }
-  PyObject* all = PyTuple_New(op.outputs);
+// Several results: a tuple, a named one where the signature names them (values, indices), as torch.return_types.
+PyObject* results(const OpInfo& op, Tensor* out) {
+  PyObject* all = op.result_type ? PyStructSequence_New(op.result_type) : PyTuple_New(op.outputs);
   if (!all) throw PythonError();
-  for (int i = 0; i < op.outputs; ++i) PyTuple_SET_ITEM(all, i, wrap(std::move(out[i])));
+  for (int i = 0; i < op.outputs; ++i) {
+    PyObject* item = wrap(std::move(out[i]));
+    op.result_type ? PyStructSequence_SetItem(all, i, item) : PyTuple_SET_ITEM(all, i, item);
+  }
   return all;
+}
+PyObject* list_of(std::vector<Tensor> tensors) {
+  PyObject* all = PyTuple_New(Py_ssize_t(tensors.size()));
+  if (!all) throw PythonError();
+  for (size_t i = 0; i < tensors.size(); ++i) PyTuple_SET_ITEM(all, Py_ssize_t(i), wrap(std::move(tensors[i])));
+  return all;
+}
+
+PyObject* run(const OpInfo& op, ArgumentFrame& frame) {
+  const int n = int(op.parameters.size());
+  if (op.signature->returns_list()) return list_of(run_op_all(op.id, frame.args, n));
+  Tensor out[kMaxOutputs];
+  run_op(op.id, frame.args, n, out);
+  if (op.outputs != 1) return results(op, out);
+  if (frame.requires_grad) out[0].requires_grad_();
+  return wrap(std::move(out[0]));
 }
 
 // The common call, 60 ns shorter: every parameter a tensor, given by position. Null without an error: it is not one of these.
@@ -45,9 +61,31 @@ PyObject* call_record(const OpInfo& op, PyObject* self, PyObject* const* given, 
   return guarded([&] {
     ArgumentFrame frame;
     frame.read(op, self, given, n, keywords);
-    Tensor out[kMaxOutputs];
-    run_op(op.id, frame.args, int(op.parameters.size()), out);
-    return results(op, frame, out);
+    return run(op, frame);
+  });
+}
+
+// Ops that share a name: the first whose parameters fit is called, one that takes a tensor before one that takes it for a
+// number. Where none fits, the first one says what is wrong.
+template <class Run>
+PyObject* call_shared(const OpInfo& first, PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords, Run run) {
+  return guarded([&] {
+    for (bool strict : {true, false})
+      for (const OpInfo* op = &first; op; op = op->next) {
+        if (self && !op->method) continue;
+        ArgumentFrame frame;
+        frame.strict = strict;
+        try {
+          frame.read(*op, self, given, n, keywords);
+        } catch (const TypeError&) { continue; } catch (const PythonError&) {
+          PyErr_Clear();
+          continue;
+        }
+        return run(*op, frame);
+      }
+    ArgumentFrame frame;
+    frame.read(first, self, given, n, keywords);
+    return run(first, frame);
   });
 }
 
@@ -56,6 +94,12 @@ template <int I> PyObject* as_function(PyObject*, PyObject* const* given, Py_ssi
 }
 template <int I> PyObject* as_method(PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
   return call_record(g_ops[I], self, given, n, keywords);
+}
+template <int I> PyObject* shared_function(PyObject*, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+  return call_shared(g_ops[I], nullptr, given, n, keywords, run);
+}
+template <int I> PyObject* shared_method(PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+  return call_shared(g_ops[I], self, given, n, keywords, run);
 }
 template <int I> PyObject* in_place(PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
   return guarded([&] {
@@ -66,12 +110,21 @@ template <int I> PyObject* in_place(PyObject* self, PyObject* const* given, Py_s
   });
 }
 
+template <int I> PyObject* shared_in_place(PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+  return call_shared(g_ops[I], self, given, n, keywords, [&](const OpInfo& op, ArgumentFrame& frame) {
+    DY_CHECK_AS(TypeError, op.def->inplace, "{}_: this form of it does not write in place: {}", g_ops[I].signature->name,
+                op.def->sig);
+    run_op_inplace(op.id, frame.args, int(op.parameters.size()));
+    return Py_NewRef(self);
+  });
+}
+
 using Entry = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 struct Entries {
-  Entry function, method, in_place;
+  Entry function, method, shared_function, shared_method, in_place, shared_in_place;
 };
 template <int... I> constexpr std::array<Entries, sizeof...(I)> make_entries(std::integer_sequence<int, I...>) {
-  return {{{as_function<I>, as_method<I>, in_place<I>}...}};
+  return {{{as_function<I>, as_method<I>, shared_function<I>, shared_method<I>, in_place<I>, shared_in_place<I>}...}};
 }
 constexpr auto kEntries = make_entries(std::make_integer_sequence<int, kOps>());
 
@@ -106,15 +159,47 @@ OpInfo make_info(Op id) {
   op.method = s.method() && op.parameters[0].take == Take::tensor;
   op.numbers = op.def->kind == OpKind::pointwise;
   op.requires_grad = dtype && op.outputs == 1;
-  bool tensors = op.outputs == 1 && op.parameters.size() <= 4;
+  bool tensors = op.outputs == 1 && !s.returns_list() && op.parameters.size() <= 4;
   for (const OpParameter& p : op.parameters) tensors &= p.take == Take::tensor;
   if (tensors) op.tensors_only = int(op.parameters.size());
   int first = op.method ? 1 : 0;
+  op.spread_tensors = !s.parameters.empty() && s.parameters[0].spread;
   if (op.positional == first + 1 && op.parameters[size_t(first)].take == Take::ints) op.spread = first;
   std::string doc = std::string(op.def->doc) + "\n\n" + op.def->sig;
   op.function_doc = signature_line(op, s.name, false) + doc;
   op.method_doc = signature_line(op, s.name, true) + doc;
   return op;
+}
+
+// dyadic.return_types.sort: a tuple with the names of the results.
+void add_result_type(OpInfo& op, nb::module_& m) {
+  const Signature& s = *op.signature;
+  if (s.return_names.empty()) return;
+  static std::vector<PyStructSequence_Field> fields[kOps];
+  static std::array<std::string, size_t(kOps)> names;
+  std::vector<PyStructSequence_Field>& f = fields[int(op.id)];
+  for (const std::string& name : s.return_names) f.push_back({name.c_str(), nullptr});
+  f.push_back({nullptr, nullptr});
+  names[size_t(op.id)] = "dyadic.return_types." + s.shared_name;
+  PyStructSequence_Desc description{names[size_t(op.id)].c_str(), nullptr, f.data(), op.outputs};
+  op.result_type = PyStructSequence_NewType(&description);
+  if (!op.result_type) throw nb::python_error();
+  m.attr(s.name.c_str()) = nb::borrow(reinterpret_cast<PyObject*>(op.result_type));
+}
+
+// Links the ops of each shared name, the one that bears it first.
+void link_shared_names() {
+  for (OpInfo& op : g_ops) {
+    const std::string& name = op.signature->shared_name;
+    if (op.signature->name == name) continue;
+    OpInfo* last = nullptr;
+    for (OpInfo& other : g_ops)
+      if (other.signature->name == name) last = &other;
+    DY_CHECK(last, "signature: {} shares the name of no op", op.def->sig);
+    while (last->next) last = last->next;
+    last->next = &op;
+    op.follows = true;
+  }
 }
 
 PyMethodDef make_method(const std::string& name, Entry entry, const std::string& doc) {
@@ -158,20 +243,35 @@ void add_ops(nb::module_& m) {
   static std::array<std::string, size_t(kOps)> in_place_names, in_place_docs;
   nb::object name = nb::str("dyadic");
   nb::list names;
+  nb::module_ types = m.def_submodule("return_types", "The named tuples of ops with several results.");
   for (size_t i = 0; i < size_t(kOps); ++i) {
-    OpInfo& op = g_ops[i] = make_info(Op(i));
-    functions[i] = make_method(op.signature->name, kEntries[i].function, op.function_doc);
+    g_ops[i] = make_info(Op(i));
+    add_result_type(g_ops[i], types);
+  }
+  link_shared_names();
+  for (size_t i = 0; i < size_t(kOps); ++i) {
+    OpInfo& op = g_ops[i];
+    const bool shared = op.next && !op.follows;
+    if (shared)
+      for (const OpInfo* other = op.next; other; other = other->next) {
+        const std::string also = std::string("\n\n") + other->def->doc + "\n\n" + other->def->sig;
+        op.function_doc += also;
+        op.method_doc += also;
+      }
+    functions[i] =
+        make_method(op.signature->name, shared ? kEntries[i].shared_function : kEntries[i].function, op.function_doc);
     nb::object function = nb::steal(PyCFunction_NewEx(&functions[i], nullptr, name.ptr()));
     if (!function.is_valid()) throw nb::python_error();
     m.attr(op.signature->name.c_str()) = function;
     names.append(op.signature->name);
     if (!op.method) continue;
-    methods[i] = make_method(op.signature->name, kEntries[i].method, op.method_doc);
+    methods[i] = make_method(op.signature->name, shared ? kEntries[i].shared_method : kEntries[i].method, op.method_doc);
     add_method(&methods[i]);
     if (!op.def->inplace) continue;
     in_place_names[i] = op.signature->name + "_";
     in_place_docs[i] = signature_line(op, in_place_names[i], true) + "Writes into self: " + op.def->doc;
-    in_places[i] = make_method(in_place_names[i], kEntries[i].in_place, in_place_docs[i]);
+    in_places[i] =
+        make_method(in_place_names[i], shared ? kEntries[i].shared_in_place : kEntries[i].in_place, in_place_docs[i]);
     add_method(&in_places[i]);
   }
   m.attr("_op_names") = names;

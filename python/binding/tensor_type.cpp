@@ -111,6 +111,12 @@ PyObject* get_T(PyObject* s, void*) {
     return wrap(t.permute({dims, size_t(n)}));
   });
 }
+PyObject* get_mT(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) {
+    DY_CHECK(t.dim() >= 2, "mT: needs a matrix: self is {}", describe(t));
+    return wrap(t.transpose(-2, -1));
+  });
+}
 PyObject* get_data(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return wrap(t.detach()); });
 }
@@ -161,6 +167,7 @@ PyGetSetDef properties[] = {
     {"is_leaf", get_is_leaf, nullptr, "Whether no recorded operation made it.", nullptr},
     {"is_meta", get_is_meta, nullptr, "Whether it has a shape but no data.", nullptr},
     {"T", get_T, nullptr, "A view with the dimensions reversed.", nullptr},
+    {"mT", get_mT, nullptr, "A view with the last two dimensions exchanged.", nullptr},
     {"data", get_data, nullptr, "The same memory without history.", nullptr},
     {"_version", get_version, nullptr, "Counts the writes to the storage.", nullptr},
     {"__array_priority__", get_array_priority, nullptr, nullptr, nullptr},
@@ -179,7 +186,7 @@ Py_ssize_t length(PyObject* self) {
   return Py_ssize_t(t.sizes()[0]);
 }
 PyObject* subscript(PyObject* self, PyObject* key) {
-  return guarded([&] { return wrap(index(tensor_of(self), key)); });
+  return guarded([&] { return wrap(read_index(tensor_of(self), key)); });
 }
 int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
   PyObject* r = guarded([&] {
@@ -199,6 +206,21 @@ PyObject* iterate(PyObject* self) {
     return PyObject_GetIter(rows.ptr());
   });
 }
+// `v in x`: whether an element equals v, as PyTorch (a tensor is broadcast).
+int contains(PyObject* self, PyObject* value) {
+  PyObject* r = guarded([&] {
+    const Tensor& t = tensor_of(self);
+    const auto number = read_number(value);
+    DY_CHECK_AS(TypeError, number || is_tensor(value), "in: a tensor contains numbers and tensors, not {}",
+                Py_TYPE(value)->tp_name);
+    NoGrad guard;
+    const Tensor other = number ? scalar_tensor(*number) : tensor_of(value);
+    return PyBool_FromLong(any(eq(t, other)).item_scalar().integer() != 0);
+  });
+  if (!r) return -1;
+  Py_DECREF(r);
+  return r == Py_True;
+}
 
 const char* const kDoc =
     "A strided view of a storage whose elements are of one dtype. Made by dyadic.tensor, zeros, randn ..., never directly.";
@@ -215,13 +237,14 @@ void add_tensor_type(nb::module_& m) {
       {Py_tp_members, members},
       {Py_tp_doc, const_cast<char*>(kDoc)},
       {Py_tp_iter, reinterpret_cast<void*>(iterate)},
+      {Py_sq_contains, reinterpret_cast<void*>(contains)},
       {Py_mp_length, reinterpret_cast<void*>(length)},
       {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
       {Py_mp_ass_subscript, reinterpret_cast<void*>(assign_subscript)},
       {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
       {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
   };
-  int n = 13;
+  int n = 14;
   add_operators(slots, n);
   PyType_Spec spec{"dyadic.Tensor", int(sizeof(PyTensor)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));

@@ -1,7 +1,10 @@
 // The corridor: autocast -> dtype and shape rule -> ledger -> outputs and workspace -> kernel -> record for backward.
 // Whatever can fail fails before the kernel runs.
+#include <algorithm>
+
 #include "corridor/call.h"
 #include "corridor/counters.h"
+#include "corridor/signature.h"
 #include "corridor/tape.h"
 #include "loops/blocked.h"
 #include "loops/pointwise.h"
@@ -210,6 +213,27 @@ bool fast_pointwise(Op id, const OpDef& op, const Arg* args, int n, Tensor* out)
   return true;
 }
 
+void compose(Op id, const OpDef& op, const Arg* args, Tensor* out) {
+  if (op.compose) {
+    out[0] = op.compose(args);
+    return;
+  }
+  DY_ASSERT(!signature(id).returns_list());
+  std::vector<Tensor> all = op.compose_all(args);
+  std::move(all.begin(), all.end(), out);
+}
+
+// name_ of a composition: its result, written over self.
+void compose_inplace(Op id, const OpDef& op, const Arg* args) {
+  const Tensor& self = *args[0].tensor;
+  Tensor result;
+  compose(id, op, args, &result);
+  DY_CHECK(result.sizes() == self.sizes(), "{}_: the result does not fit: self is {}, the result {}; use the out-of-place form",
+           op_name(id), describe(self), shape_text(result.sizes()));
+  Arg copy[] = {Arg(self), Arg(result)};
+  call_op_inplace(Op::copy_, copy, 2);
+}
+
 }  // namespace
 
 void call_op(Op id, Arg* args, int n, Tensor* out) {
@@ -218,10 +242,7 @@ void call_op(Op id, Arg* args, int n, Tensor* out) {
     if (op.kind == OpKind::pointwise && fast_pointwise(id, op, args, n, out)) return;
     if (op.kind != OpKind::composite) return dispatch(id, op, args, n, out);
   }
-  if (op.kind == OpKind::composite) {
-    out[0] = op.compose(args);
-    return;
-  }
+  if (op.kind == OpKind::composite) return compose(id, op, args, out);
   if ((t_modes & kAutocast) && g_interceptors.autocast) {
     Arg copy[kMaxArgs];
     std::copy(args, args + n, copy);
@@ -234,6 +255,7 @@ void call_op(Op id, Arg* args, int n, Tensor* out) {
 
 void call_op_inplace(Op id, Arg* args, int n) {
   const OpDef& op = op_def(id);
+  if (op.kind == OpKind::composite) return compose_inplace(id, op, args);
   const Tensor& self = *args[0].tensor;
   if (goes_by_parts(op, op_name(id), args, n)) {
     self.copy_(op.complex(args));
@@ -270,6 +292,15 @@ void call_op_inplace(Op id, Arg* args, int n) {
   if (t_modes & (kCounting | kRounding | kAnomaly)) [[unlikely]]
     observe(id, op, c);
   if (grad) record_inplace(id, op, args, n, self);
+}
+
+std::vector<Tensor> call_op_all(Op id, Arg* args, int n) {
+  const OpDef& op = op_def(id);
+  if (op.compose_all) return op.compose_all(args);
+  std::vector<Tensor> out(kMaxOutputs);
+  call_op(id, args, n, out.data());
+  out.resize(signature(id).returns.size());
+  return out;
 }
 
 GradMode::GradMode(bool on) : before_(t_modes) { t_modes = on ? t_modes & ~uint32_t(kNoGrad) : t_modes | kNoGrad; }

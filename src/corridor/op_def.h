@@ -1,6 +1,8 @@
 // The record of an op: everything that is known about it, in one constant. Bindings, stubs, the reference page, the autocast
 // list, the FLOP table and the test matrix are computed from these; there is no other list of ops.
 #pragma once
+#include <vector>
+
 #include "formats/format.h"
 
 namespace dyadic::inline v1 {
@@ -65,6 +67,7 @@ struct OpDef {
   double (*flops)(const Call&) = nullptr;       // null: moves data only (0)
   int64_t (*workspace)(const Call&) = nullptr;  // bytes of scratch the kernel wants
   Tensor (*compose)(const Arg* args) = nullptr;
+  std::vector<Tensor> (*compose_all)(const Arg* args) = nullptr;  // of a composite with several results, or Tensor[]
   Tensor (*complex)(const Arg* args) = nullptr;  // what it is of complex tensors, in other ops; null: like any other dtype
   bool random = false;                           // draws from the generator: the call index is part of the result
   bool dense = false;                            // the kernel reads contiguous tensors: others are copied, as workspace

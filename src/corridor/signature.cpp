@@ -41,7 +41,11 @@ Signature parse_signature(const char* text) {
   size_t open = s.find('('), arrow = s.find(" -> ");
   DY_ASSERT(open != s.npos && arrow != s.npos && s[arrow - 1] == ')');
   Signature sig;
-  sig.name = s.substr(0, open);
+  sig.name = sig.shared_name = s.substr(0, open);
+  if (size_t dot = sig.name.find('.'); dot != sig.name.npos) {
+    sig.shared_name.resize(dot);
+    sig.name[dot] = '_';
+  }
   bool keyword_only = false;
   for (std::string_view part : split(s.substr(open + 1, arrow - open - 2))) {
     if (part == "*") {
@@ -54,6 +58,8 @@ Signature parse_signature(const char* text) {
     if (eq != part.npos) p.fallback = part.substr(eq + 1), part = part.substr(0, eq);
     size_t space = part.rfind(' ');
     p.name = part.substr(space + 1);
+    p.spread = p.name[0] == '*';
+    if (p.spread) p.name.erase(0, 1);
     std::string_view type = part.substr(0, space);
     p.optional = type.back() == '?';
     if (p.optional) type.remove_suffix(1);
@@ -64,7 +70,11 @@ Signature parse_signature(const char* text) {
   }
   std::string_view returns = s.substr(arrow + 4);
   if (returns.front() == '(') returns = returns.substr(1, returns.size() - 2);
-  for (auto part : split(returns)) sig.returns.emplace_back(part);
+  for (auto part : split(returns)) {
+    const size_t space = part.find(' ');
+    sig.returns.emplace_back(part.substr(0, space));
+    if (space != part.npos) sig.return_names.emplace_back(part.substr(space + 1));
+  }
   return sig;
 }
 

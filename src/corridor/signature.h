@@ -13,11 +13,15 @@ struct Parameter {
   bool optional = false;             // type ends in ?
   bool keyword_only = false;
   bool written = false;  // Tensor(a!)
+  bool spread = false;   // Tensor[] *tensors: also given one by one
 };
+// Several ops may share a name in Python, as PyTorch's overloads: "max.dim(...)" is the op max_dim, one of those called max.
 struct Signature {
-  std::string name;
+  std::string name, shared_name;
   std::vector<Parameter> parameters;
-  std::vector<std::string> returns;
+  std::vector<std::string> returns;       // types
+  std::vector<std::string> return_names;  // of several results: "-> (Tensor values, Tensor indices)"; empty where not named
+  bool returns_list() const { return returns[0] == "Tensor[]"; }
   bool method() const { return !parameters.empty() && parameters[0].name == "self"; }
 };
 Signature parse_signature(const char* text);

@@ -19,10 +19,7 @@ Tensor Tensor::view(IntList size) const { return dyadic::view(*this, size); }
 Tensor Tensor::reshape(IntList size) const { return dyadic::reshape(*this, size); }
 Tensor Tensor::permute(IntList dims) const { return dyadic::permute(*this, dims); }
 Tensor Tensor::transpose(int64_t dim0, int64_t dim1) const { return dyadic::transpose(*this, dim0, dim1); }
-Tensor Tensor::t() const {
-  DY_CHECK(dim() <= 2, "t: needs a matrix: self is {}; use transpose or permute", describe(*this));
-  return dim() < 2 ? *this : dyadic::transpose(*this, 0, 1);
-}
+Tensor Tensor::t() const { return call(Op::t_, *this); }
 Tensor Tensor::expand(IntList size) const { return dyadic::expand(*this, size); }
 Tensor Tensor::contiguous() const { return dyadic::contiguous(*this); }
 Tensor Tensor::clone() const { return dyadic::clone(*this); }
@@ -30,31 +27,14 @@ Tensor Tensor::detach() const { return dyadic::detach(*this); }
 Tensor Tensor::operator[](int64_t i) const { return dyadic::select(*this, 0, i); }
 
 Tensor Tensor::index(std::initializer_list<Index> indices) const {
-  int64_t used = std::count_if(indices.begin(), indices.end(),
-                               [](const Index& i) { return i.kind == Index::Kind::at || i.kind == Index::Kind::slice; });
-  DY_CHECK_AS(IndexError, used <= dim(), "index: too many indices: {} for {}", used, describe(*this));
-  Tensor t = *this;
-  int64_t d = 0;
-  for (const Index& i : indices) {
-    switch (i.kind) {
-      case Index::Kind::at:
-        t = dyadic::select(t, d, i.i);
-        break;
-      case Index::Kind::new_axis:
-        t = unsqueeze(t, d++);
-        break;
-      case Index::Kind::ellipsis:
-        d += dim() - used;
-        break;
-      case Index::Kind::slice: {
-        auto bound = [](int64_t v) { return v == kNone ? std::nullopt : std::optional(v); };
-        if (i.slice.start != kNone || i.slice.stop != kNone || i.slice.step != 1)
-          t = slice(t, d, bound(i.slice.start), bound(i.slice.stop), i.slice.step);
-        ++d;
-      }
-    }
-  }
-  return t;
+  return dyadic::index(*this, {indices.begin(), indices.size()});
+}
+const Tensor& Tensor::index_put_(std::initializer_list<Index> indices, const Tensor& values, bool accumulate) const {
+  dyadic::index_put_(*this, {indices.begin(), indices.size()}, values, accumulate);
+  return *this;
+}
+const Tensor& Tensor::index_put_(std::initializer_list<Index> indices, Scalar value) const {
+  return index_put_(indices, scalar_tensor(value));
 }
 
 const Tensor& Tensor::copy_(const Tensor& source) const {
@@ -122,20 +102,6 @@ Tensor from_data(const void* data, IntList size, DType dtype) {
 Tensor tensor(std::initializer_list<double> values, DType dtype) {
   Tensor t = from_data(values.begin(), {int64_t(values.size())}, f64);
   return dyadic::to(t, dtype);
-}
-
-std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
-  DY_CHECK(split_size > 0, "split: the size of a part is not positive: split_size is {}", split_size);
-  std::vector<Tensor> parts;
-  dim = wrap_dim("split", dim, self.dim());
-  for (int64_t at = 0, n = self.size(dim); at < n || parts.empty(); at += split_size)
-    parts.push_back(narrow(self, dim, at, std::min(split_size, n - at)));
-  return parts;
-}
-std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
-  DY_CHECK(chunks > 0, "chunk: the number of chunks is not positive: chunks is {}", chunks);
-  int64_t n = self.size(dim);
-  return split(self, std::max<int64_t>((n + chunks - 1) / chunks, 1), dim);
 }
 
 }  // namespace dyadic::inline v1

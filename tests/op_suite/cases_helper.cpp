@@ -57,9 +57,12 @@ void add_pointwise(Op op, std::vector<Case>& out) {
 }
 
 bool is_reduction(const Signature& sig) {
-  bool dim = false, keepdim = false;
-  for (const Parameter& p : sig.parameters) dim |= p.name == "dim", keepdim |= p.name == "keepdim";
-  return dim && keepdim && sig.parameters[0].type == "Tensor";
+  bool dim = false, keepdim = false, defaults = true;
+  for (const Parameter& p : sig.parameters) {
+    dim |= p.name == "dim", keepdim |= p.name == "keepdim";
+    if (p.name != "dim" && p.name != "keepdim" && p.name != "self") defaults &= !p.fallback.empty();
+  }
+  return dim && keepdim && defaults && sig.parameters[0].type == "Tensor";
 }
 
 void add_reduction(Op op, std::vector<Case>& out) {

@@ -10,7 +10,7 @@ import dyadic as dy
 
 RECORDS = {r["name"]: r for r in dy._dyadic._records()}
 NAMESPACE = {name: getattr(dy, name) for name in dir(dy)} | {name: getattr(dy._dyadic, name) for name in RECORDS}
-NAMESPACE["indices"] = lambda n, *shape: dy.tensor([(n - 1 - i) % n for i in range(math.prod(shape))]).view(shape)
+NAMESPACE["indices"] = lambda n, *shape: dy.tensor([(n - 1 - i) % n for i in range(math.prod(shape))], dtype=dy.int64).view(shape)
 POINTWISE = [name for name, r in RECORDS.items() if r["numbers"]]
 
 # Where numpy has the function under another name, or needs a few words.
@@ -46,7 +46,7 @@ def parameters(record):
         if c == "," and depth == 0:
             if part.strip() and part.strip() != "*":
                 kind, name = part.split("=")[0].strip().rsplit(" ", 1)
-                out.append((kind, name, "=" in part))
+                out.append((kind, name.lstrip("*"), "=" in part))
             part = ""
         else:
             part += c
@@ -54,17 +54,14 @@ def parameters(record):
 
 
 def sample_call(name):
-    """The op as samples call it: dtypes behind the positional arguments are keywords in Python."""
+    """The op as samples call it: arguments behind the positional ones are keywords in Python."""
     function, record = NAMESPACE[name], RECORDS[name]
     names = [n for _, n, _ in parameters(record)]
     head = record["signature"].split("(", 1)[1].split("*,")[0]
     fixed = head.count(", ") if "*," in record["signature"] else len(names)
 
     def call(*a):
-        extra = a[fixed:]
-        if extra and all(isinstance(e, dy.dtype) for e in extra):
-            return function(*a[:fixed], **dict(zip(names[fixed:], extra)))
-        return function(*a)
+        return function(*a[:fixed], **dict(zip(names[fixed:], a[fixed:])))
 
     return call
 

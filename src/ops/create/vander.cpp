@@ -1,0 +1,35 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+
+  DY_CHECK(t.dim() == 1, "vander: needs a 1-d tensor: x is {}", describe(t));
+  const int64_t n = a[1].kind == Arg::Kind::none ? t.numel() : a[1].integer;
+  DY_CHECK(n >= 0, "vander: negative N: N is {}", n);
+  const DType d = plain(t).is_floating_point() ? plain(t) : i64;
+  if (n == 0) return empty({t.numel(), 0}, d, t.device());
+  const Tensor x = unsqueeze(to(t, d), 1);
+  std::vector<Tensor> columns = {ones_like(x.detach())};
+  if (n > 1) columns.push_back(cumprod(expand(x, {t.numel(), n - 1}), 1));
+  const Tensor rising = cat(columns, 1);
+  return a[2].boolean ? rising : flip(rising, {1});
+}
+
+}  // namespace
+
+extern constexpr OpDef vander_op = {
+    .sig = "vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
+    .doc = "The powers of a vector as columns, N of them (as many as elements if absent), falling or increasing.",
+    .kind = OpKind::composite,
+    .samples =
+        "vander(randn(3))\n"
+        "vander(randn(2), 4, True)",
+    .bad = "vander(zeros(2, 2)) => vander: needs a 1-d tensor: x is f32[2, 2]",
+    .skip = "threads: the result has the product of the sizes",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,22 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return nonzero(*a[0].tensor); }
+
+}  // namespace
+
+extern constexpr OpDef argwhere_op = {
+    .sig = "argwhere(Tensor self) -> Tensor",
+    .doc = "nonzero under numpy's name.",
+    .kind = OpKind::composite,
+    .samples = "argwhere(steps(3, 4))",
+    .skip =
+        "meta: the size depends on values\n"
+        "gradcheck: it has none\n"
+        "cost: indices are not arithmetic",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,31 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const bool one = a[4].scalar.kind() == Scalar::Kind::real ? a[4].scalar.real() == 1 : a[4].scalar.integer() == 1;
+  const Tensor& source = *a[3].tensor;
+  const Tensor terms = one ? source : to(mul(source, a[4].scalar), plain(source));
+  return call(Op::index_sum_, *a[0].tensor, a[1].integer, *a[2].tensor, terms);
+}
+
+}  // namespace
+
+extern constexpr OpDef index_add_op = {
+    .sig = "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+    .doc =
+        "self with the entries of source, times alpha, added along dim where index (int64, one dimension) says, in the order "
+        "of the index, whatever the number of threads.",
+    .kind = OpKind::composite,
+    .inplace = true,
+    .samples =
+        "index_add(randn(3, 4), 0, indices(3; 5), randn(5, 4), 2)\n"
+        "index_add(randn(3, 2), -1, indices(2; 3), randn(3, 3))",
+    .bad =
+        "index_add(zeros(2, 3), 0, indices(2; 2), zeros(2, 2)) => index_sum: the sizes do not fit: source is f32[2, 2] for 2 "
+        "places along dimension 0 of f32[2, 3]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

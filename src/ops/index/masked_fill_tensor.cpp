@@ -1,0 +1,27 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor &self = *a[0].tensor, &mask = *a[1].tensor, &value = *a[2].tensor;
+  DY_CHECK_AS(TypeError, mask.dtype() == boolean, "masked_fill: the mask is bool: mask is {}", describe(mask));
+  DY_CHECK(value.dim() == 0, "masked_fill: the value is a number or a 0-d tensor: value is {}", describe(value));
+  return where(mask, to(value, plain(self)), self);
+}
+
+}  // namespace
+
+extern constexpr OpDef masked_fill_tensor_op = {
+    .sig = "masked_fill.tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+    .doc = "self with the 0-d tensor value where mask (bool, broadcast) is true.",
+    .kind = OpKind::composite,
+    .inplace = true,
+    .samples = "masked_fill_tensor(randn(3, 4), mask(4), randn())",
+    .bad =
+        "masked_fill_tensor(zeros(2), mask(2), zeros(2)) => masked_fill: the value is a number or a 0-d tensor: value is "
+        "f32[2]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

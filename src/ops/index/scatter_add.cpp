@@ -1,0 +1,59 @@
+#include "ops/common.h"
+#include "ops/index/indexed.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  const Tensor &self = c.tensor(0), &index = c.tensor(2);
+  const int64_t dim = wrap_dim(c.name, c.integer(1), self.dim());
+  check_index_shape(c, index, self, "self", dim);
+  check_same_type(c, self, c.tensor(3), "src");
+  check_index_shape(c, index, c.tensor(3), "src", -1);
+  infer_like_first(c);
+}
+void check(const Call& c, int64_t dim) {
+  const Tensor& self = c.tensor(0);
+  check_positions(c, c.tensor(2), self.dim() ? self.size(dim) : 1, dim);
+}
+
+int64_t workspace(const Call& c) { return combine_scratch(c, c.tensor(3)); }
+double flops(const Call& c) { return double(c.tensor(2).numel()); }
+
+void forward(Call& c) {
+  const int64_t dim = wrap_dim(c.name, c.integer(1), c.tensor(0).dim());
+  check(c, dim);
+  combine_at(c, IndexedOp::add, c.tensor(3),
+             [&](const Tensor& out, const Tensor& src) { return loop_along(out, src, c.tensor(2), dim); });
+}
+void backward(Grad& g) {
+  g.set(0, g.g());
+  if (g.needs(2)) g.set(2, pad_to(gather(g.g(), g.integer(1), g.in(1)), g.in_meta(2)));
+}
+
+}  // namespace
+
+extern constexpr OpDef scatter_add_op = {
+    .sig = "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    .doc =
+        "self with the elements of src added along dim where index (int64) says, in the order of the index, whatever the "
+        "number of threads.",
+    .inplace = true,
+    .samples =
+        "scatter_add(randn(3, 4), 1, indices(4; 3, 5), randn(3, 5))\n"
+        "scatter_add(randn(3, 4), 0, indices(3; 1, 4), randn(2, 5))\n"
+        "scatter_add(randn(2, 3, 2), -1, indices(2; 2, 3, 1), randn(2, 3, 1))\n"
+        "scatter_add(randn(), 0, indices(1; ), randn())",
+    .bad =
+        "scatter_add(zeros(2), 0, indices(5; 2), zeros(2)) => scatter_add: index out of range: index 4 at position 0; "
+        "dimension 0 has 2 entries",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {0, 0, in(1)},
+    .flops = flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,22 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+std::vector<Tensor> compose(const Arg* a) { return call_all(Op::nonzero_as_tuple_, *a[0].tensor, true); }
+
+}  // namespace
+
+extern constexpr OpDef where_condition_op = {
+    .sig = "where.condition(Tensor condition) -> Tensor[]",
+    .doc = "The indices of the elements that are true, one tensor per dimension: nonzero(condition, as_tuple=True).",
+    .kind = OpKind::composite,
+    .samples = "where_condition(mask(3, 4))",
+    .skip =
+        "meta: the size depends on values\n"
+        "gradcheck: it has none\n"
+        "cost: indices are not arithmetic",
+    .compose_all = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

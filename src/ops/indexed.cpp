@@ -1,0 +1,266 @@
+#include "ops/index/indexed.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+struct Dim {
+  int64_t size, indexed, plain, index;
+};
+
+// Merges neighbouring dimensions that are one in every operand.
+void merge(std::vector<Dim>& dims) {
+  std::vector<Dim> out;
+  for (const Dim& d : dims) {
+    if (d.size == 1) continue;
+    Dim* last = out.empty() ? nullptr : &out.back();
+    if (last && last->indexed == d.indexed * d.size && last->plain == d.plain * d.size && last->index == d.index * d.size)
+      *last = {last->size * d.size, d.indexed, d.plain, d.index};
+    else
+      out.push_back(d);
+  }
+  dims = std::move(out);
+}
+
+IndexedLoop make_loop(std::vector<Dim> before, Dim places, std::vector<Dim> after, const int64_t* positions) {
+  IndexedLoop l;
+  l.positions = positions;
+  l.places = places.size;
+  l.indexed.place = places.indexed;
+  l.plain.place = places.plain;
+  l.index.place = places.index;
+  merge(before);
+  merge(after);
+  if (!after.empty()) {
+    const Dim lane = after.back();
+    after.pop_back();
+    l.lanes = lane.size;
+    l.indexed.lane = lane.indexed;
+    l.plain.lane = lane.plain;
+    l.index.lane = lane.index;
+  }
+  before.insert(before.end(), after.begin(), after.end());
+  for (const Dim& d : before) {
+    l.size[l.ndim] = d.size;
+    l.indexed.outer[l.ndim] = d.indexed;
+    l.plain.outer[l.ndim] = d.plain;
+    l.index.outer[l.ndim++] = d.index;
+  }
+  return l;
+}
+
+int64_t stride_of(const Tensor& t, int64_t d) { return t.defined() && d < t.dim() ? t.impl()->strides[d] : 0; }
+
+}  // namespace
+
+Tensor Scratch::tensor(IntList sizes, DType dtype) {
+  int64_t n = dtype.itemsize();
+  for (int64_t s : sizes) n *= s;
+  void* at = take(n);
+  return at ? make_over(at, sizes, dtype) : Tensor();
+}
+
+void check_index_type(const Call& c, const Tensor& index) {
+  DY_CHECK_AS(TypeError, index.dtype() == i64, "{}: the index is int64: index is {}; convert with .to(i64)", c.name,
+              describe(index));
+}
+void check_index_shape(const Call& c, const Tensor& index, const Tensor& operand, const char* operand_name, int64_t dim) {
+  check_index_type(c, index);
+  auto ndim = [](const Tensor& t) { return std::max<int64_t>(t.dim(), 1); };
+  bool fits = ndim(index) == ndim(operand);
+  for (int64_t d = 0; fits && d < operand.dim() && d < index.dim(); ++d)
+    fits = d == dim || index.size(d) <= operand.size(d) || index.numel() == 0;
+  DY_CHECK(fits, "{}: the index does not fit: index is {}, {} is {}; sizes but that of dimension {} are no larger", c.name,
+           describe(index), operand_name, describe(operand), dim);
+}
+void check_positions(const Call& c, const Tensor& index, int64_t size, int64_t dim) {
+  const int64_t bad = indexed_kernel().first_outside(index.data<int64_t>(), index.numel(), 0, size);
+  DY_CHECK_AS(IndexError, bad < 0, "{}: index out of range: index {} at position {}; dimension {} has {} entries", c.name,
+              index.data<int64_t>()[bad], bad, dim, size);
+}
+void check_same_type(const Call& c, const Tensor& a, const Tensor& b, const char* name) {
+  DY_CHECK_AS(TypeError, plain(a) == plain(b), "{}: the dtypes differ: self is {}, {} is {}; convert with .to", c.name,
+              describe(a), name, describe(b));
+}
+
+IndexedLoop loop_along(const Tensor& indexed, const Tensor& plain, const Tensor& index, int64_t dim) {
+  std::vector<Dim> before, after;
+  Dim places{1, 0, 0, 0};
+  for (int64_t d = 0; d < std::max<int64_t>(index.dim(), 1); ++d) {
+    const Dim one{index.dim() ? index.size(d) : 1, stride_of(indexed, d), stride_of(plain, d), stride_of(index, d)};
+    if (d == dim)
+      places = one;
+    else
+      (d < dim ? before : after).push_back(one);
+  }
+  if (places.indexed == 0) places.indexed = 1;  // 0-d: the only entry
+  return make_loop(before, places, after, index.data<int64_t>());
+}
+
+IndexedLoop loop_along_1d(const Tensor& indexed, const Tensor& plain, const Tensor& index, int64_t dim) {
+  std::vector<Dim> before, after;
+  Dim places{index.numel(), indexed.dim() ? stride_of(indexed, dim) : 1, stride_of(plain, dim), 1};
+  for (int64_t d = 0; d < indexed.dim(); ++d)
+    if (d != dim) (d < dim ? before : after).push_back({indexed.size(d), stride_of(indexed, d), stride_of(plain, d), 0});
+  return make_loop(before, places, after, index.data<int64_t>());
+}
+
+IndexedLoop loop_at_offsets(const Tensor& indexed, uint32_t indexed_dims, const Tensor& plain, int64_t places_at,
+                            int64_t places_ndim, const int64_t* offsets) {
+  std::vector<Dim> before, after, inner;
+  int64_t at = 0;  // dimension of plain
+  for (int64_t d = 0; d < indexed.dim(); ++d) {
+    if (indexed_dims >> d & 1) continue;
+    if (at == places_at) at += places_ndim;
+    (at < places_at ? before : after).push_back({indexed.size(d), stride_of(indexed, d), stride_of(plain, at), 0});
+    ++at;
+  }
+  // Places count offsets in order; where plain does not lie densely along them they cannot be merged, and the outermost ones
+  // become outer dimensions.
+  std::vector<Dim> places;
+  int64_t numel = 1;
+  for (int64_t d = places_ndim; d-- > 0;) {
+    places.insert(places.begin(), {plain.size(places_at + d), 0, stride_of(plain, places_at + d), numel});
+    numel *= plain.size(places_at + d);
+  }
+  merge(places);
+  if (places.empty()) places.push_back({1, 0, 0, 1});
+  Dim last = places.back();
+  places.pop_back();
+  last.indexed = 1;
+  before.insert(before.begin(), places.begin(), places.end());
+  return make_loop(before, last, after, offsets);
+}
+
+int64_t IndexedDims::count() const {
+  int64_t n = 1;
+  for (int64_t d = 0; d < ndim; ++d) n *= sizes[d];
+  return n;
+}
+std::vector<int64_t> IndexedDims::result_shape(const Tensor& self) const {
+  std::vector<int64_t> shape;
+  for (int64_t d = 0; d < self.dim(); ++d)
+    if (!(mask >> d & 1)) shape.push_back(self.size(d));
+  shape.insert(shape.begin() + place, sizes, sizes + ndim);
+  return shape;
+}
+
+IndexedDims indexed_dims(const Call& c, std::span<const Tensor> indices, const Arg& dims) {
+  const Tensor& self = c.tensor(0);
+  IndexedDims d;
+  const bool given = dims.kind == Arg::Kind::ints;
+  const auto n = int64_t(indices.size());
+  DY_CHECK(n > 0, "{}: an empty list of indices", c.name);
+  DY_CHECK(!given || int64_t(dims.n) == n, "{}: one dimension per index is needed: {} indices, dims is {}", c.name, n,
+           shape_text(ints_of(dims)));
+  DY_CHECK_AS(IndexError, n <= self.dim(), "{}: too many indices: {} for {}", c.name, n, describe(self));
+  for (int64_t k = 0; k < n; ++k) {
+    check_index_type(c, indices[size_t(k)]);
+    d.dim[k] = given ? wrap_dim(c.name, dims.ints[k], self.dim()) : k;
+    DY_CHECK(!(d.mask >> d.dim[k] & 1), "{}: a dimension is named twice: dims is {}", c.name, shape_text(ints_of(dims)));
+    d.mask |= 1u << d.dim[k];
+  }
+  Spec common;
+  const Arg all[] = {Arg(indices)};
+  broadcast_shapes(c.name, common, all, 1);
+  d.ndim = common.ndim;
+  std::copy(common.sizes, common.sizes + common.ndim, d.sizes);
+  DY_CHECK(self.dim() - n + d.ndim <= kMaxDims, "{}: too many dimensions: self is {}, the indices {}", c.name, describe(self),
+           shape_text(common.shape()));
+  const int first = std::countr_zero(d.mask);
+  const bool neighbours = (((d.mask >> first) + 1) & (d.mask >> first)) == 0;
+  d.place = neighbours ? first : 0;
+  return d;
+}
+
+namespace {
+
+// f(place, element of t) with t broadcast to the shape of d.
+template <class F> void for_broadcast(const Tensor& t, const IndexedDims& d, F&& f) {
+  const TensorImpl& i = *t.impl();
+  const int64_t n = d.count(), *data = t.data<int64_t>();
+  int64_t strides[kMaxDims] = {};
+  bool dense = i.contiguous() && i.numel == n;
+  for (int64_t k = 1; k <= i.ndim; ++k) strides[d.ndim - k] = i.sizes[i.ndim - k] == 1 ? 0 : i.strides[i.ndim - k];
+  parallel_for(n, 1 << 14, [&](int64_t begin, int64_t end) {
+    if (dense) {
+      for (int64_t p = begin; p < end; ++p) f(p, data[p]);
+      return;
+    }
+    for (int64_t p = begin; p < end; ++p) {
+      int64_t rest = p, at = 0;
+      for (int64_t k = d.ndim - 1; k >= 0; --k) at += rest % d.sizes[k] * strides[k], rest /= d.sizes[k];
+      f(p, data[at]);
+    }
+  });
+}
+
+}  // namespace
+
+void write_offsets(const Call& c, const Tensor& target, std::span<const Tensor> indices, const IndexedDims& d,
+                   int64_t* offsets) {
+  for (size_t k = 0; k < indices.size(); ++k) {
+    const int64_t size = target.size(d.dim[k]);
+    const Tensor& index = indices[k];
+    std::atomic<int64_t> bad = -1;
+    if (index.is_contiguous()) {
+      bad = indexed_kernel().first_outside(index.data<int64_t>(), index.numel(), -size, size);
+      DY_CHECK_AS(IndexError, bad < 0, "{}: index out of range: index {} at position {}; dimension {} has {} entries", c.name,
+                  index.data<int64_t>()[bad], bad.load(), d.dim[k], size);
+    } else {
+      for_broadcast(index, d, [&](int64_t p, int64_t i) {
+        if (i < -size || i >= size) bad = p;
+      });
+      DY_CHECK_AS(IndexError, bad < 0, "{}: index out of range: place {} is outside of dimension {}, which has {} entries",
+                  c.name, bad.load(), d.dim[k], size);
+    }
+  }
+  for (size_t k = 0; k < indices.size(); ++k) {
+    const int64_t size = target.size(d.dim[k]), stride = target.impl()->strides[d.dim[k]];
+    for_broadcast(indices[k], d, [&](int64_t p, int64_t i) {
+      const int64_t at = (i + (i < 0 ? size : 0)) * stride;
+      offsets[p] = k ? offsets[p] + at : at;
+    });
+  }
+}
+
+void encode_number(Scalar value, DType dtype, void* stored) {
+  const double real = value.real();
+  const int64_t whole = value.integer();
+  const bool is_real = value.kind() == Scalar::Kind::real;
+  convert(*(is_real ? f64 : i64).format(), is_real ? static_cast<const void*>(&real) : &whole, *dtype.format(), stored, 1);
+}
+
+Tensor pad_to(const Tensor& t, const Meta& meta) {
+  std::vector<int64_t> pad;
+  bool any = false;
+  for (int64_t d = t.dim(); d-- > 0;) {
+    pad.insert(pad.end(), {0, meta.sizes[d] - t.size(d)});
+    any |= pad.back() > 0;
+  }
+  return any ? constant_pad_nd(t, pad) : t;
+}
+Tensor slice_to(const Tensor& t, IntList sizes) {
+  Tensor r = t;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (r.size(int64_t(d)) != sizes[d]) r = narrow(r, int64_t(d), 0, sizes[d]);
+  return r;
+}
+
+void start_from_self(Call& c) {
+  const TensorImpl &o = *c.out[0].impl(), &s = c.impl(0);
+  if (o.storage == s.storage && o.offset == s.offset) return;
+  assign(c.out[0], c.tensor(0));
+}
+
+int64_t combine_scratch(const Call& c, const Tensor& source) {
+  const DType stored = c.out[0].dtype(), compute = compute_dtype(stored);
+  Scratch scratch;
+  if (stored != compute) scratch.tensor(c.tensor(0).sizes(), compute), scratch.tensor(source.sizes(), compute);
+  return scratch.bytes();
+}
+
+}  // namespace dyadic::inline v1::ops

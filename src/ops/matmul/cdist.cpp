@@ -1,0 +1,28 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+  DY_CHECK(x.dim() >= 2 && y.dim() >= 2 && x.size(-1) == y.size(-1), "cdist: needs rows of one length: x1 is {}, x2 is {}",
+           describe(x), describe(y));
+  DY_CHECK(a[2].real >= 0, "cdist: negative p: p is {}", a[2].real);
+  return vector_norm(sub(unsqueeze(x, -2), unsqueeze(y, -3)), a[2].real, {-1});
+}
+
+}  // namespace
+
+extern constexpr OpDef cdist_op = {
+    .sig = "cdist(Tensor x1, Tensor x2, float p=2) -> Tensor",
+    .doc = "The p-norms of the differences between the rows of x1 [..., n, d] and those of x2 [..., m, d]: [..., n, m].",
+    .kind = OpKind::composite,
+    .samples =
+        "cdist(randn(3, 2), randn(4, 2))\n"
+        "cdist(randn(2, 3, 2), randn(4, 2), 1.0)",
+    .bad = "cdist(zeros(2, 3), zeros(2, 2)) => cdist: needs rows of one length: x1 is f32[2, 3], x2 is f32[2, 2]",
+    .skip = "threads: the result has the product of the sizes",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,26 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+std::vector<Tensor> compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+
+  const int64_t dim = a[1].kind == Arg::Kind::none ? 0 : a[1].integer;
+  const IntList dims = a[1].kind == Arg::Kind::none ? IntList() : IntList(&dim, 1);
+  return {amin(t, dims, a[2].boolean), amax(t, dims, a[2].boolean)};
+}
+
+}  // namespace
+
+extern constexpr OpDef aminmax_op = {
+    .sig = "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    .doc = "The smallest and the largest element of dim, or of all without it; NaN if there is one.",
+    .kind = OpKind::composite,
+    .samples =
+        "aminmax(randn(3, 4))\n"
+        "aminmax(randn(3, 4), 1, True)",
+    .compose_all = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

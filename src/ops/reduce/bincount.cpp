@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  DY_CHECK_AS(TypeError, t.dtype().is_integer(), "bincount: self is integers: self is {}", describe(t));
+  DY_CHECK(t.dim() == 1, "bincount: needs a 1-d tensor: self is {}", describe(t));
+  DY_CHECK(a[2].integer >= 0, "bincount: negative minlength: minlength is {}", a[2].integer);
+  check_has_values("bincount", t);
+  NoGrad guard;
+  const bool weighted = a[1].kind == Arg::Kind::tensor;
+  DY_CHECK(!weighted || a[1].tensor->sizes() == t.sizes(),
+           "bincount: one weight per element is needed: self is {}, weights is {}", describe(t),
+           weighted ? describe(*a[1].tensor) : "");
+  int64_t size = a[2].integer;
+  if (t.numel()) {
+    const int64_t least = amin(t).item<int64_t>();
+    DY_CHECK(least >= 0, "bincount: a number is negative: {}", least);
+    size = std::max(size, amax(t).item<int64_t>() + 1);
+  }
+  const DType d = !weighted ? i64 : a[1].tensor->dtype() == f32 ? f32 : f64;
+  if (t.numel() == 0) return zeros({size}, weighted ? d : i64);
+  const Tensor index = to(t, i64);
+  const Tensor terms = weighted ? to(*a[1].tensor, d) : ones({}, i64);
+  return call(Op::index_write_, zeros({size}, d), terms, std::span<const Tensor>(&index, 1), Arg(), true);
+}
+
+}  // namespace
+
+extern constexpr OpDef bincount_op = {
+    .sig = "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
+    .doc =
+        "How often each number occurs among integers that are not negative (or the sum of their weights), from 0 to the "
+        "largest, at least minlength of them. The size depends on values.",
+    .kind = OpKind::composite,
+    .samples =
+        "bincount(indices(5; 7))\n"
+        "bincount(indices(3; 0))",
+    .bad = "bincount(zeros(2)) => bincount: self is integers: self is f32[2]",
+    .skip =
+        "meta: the size depends on values\n"
+        "gradcheck: it has none",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,24 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return amax(t);
+}
+
+}  // namespace
+
+extern constexpr OpDef max_op = {
+    .sig = "max(Tensor self) -> Tensor",
+    .doc = "The largest of all elements; NaN if there is one. Equal ones share the gradient.",
+    .kind = OpKind::composite,
+    .samples =
+        "max(randn(3, 4))\n"
+        "max(randn())",
+    .bad = "max(zeros(0)) => amax: nothing to compare: self is f32[0]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,21 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return maximum(t, *a[1].tensor);
+}
+
+}  // namespace
+
+extern constexpr OpDef max_other_op = {
+    .sig = "max.other(Tensor self, Tensor other) -> Tensor",
+    .doc = "The larger of two elements each: maximum.",
+    .kind = OpKind::composite,
+    .samples = "max_other(randn(3, 4), randn(4))",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,24 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return amin(t);
+}
+
+}  // namespace
+
+extern constexpr OpDef min_op = {
+    .sig = "min(Tensor self) -> Tensor",
+    .doc = "The smallest of all elements; NaN if there is one. Equal ones share the gradient.",
+    .kind = OpKind::composite,
+    .samples =
+        "min(randn(3, 4))\n"
+        "min(randn())",
+    .bad = "min(zeros(0)) => amin: nothing to compare: self is f32[0]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,21 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return minimum(t, *a[1].tensor);
+}
+
+}  // namespace
+
+extern constexpr OpDef min_other_op = {
+    .sig = "min.other(Tensor self, Tensor other) -> Tensor",
+    .doc = "The smaller of two elements each: minimum.",
+    .kind = OpKind::composite,
+    .samples = "min_other(randn(3, 4), randn(4))",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

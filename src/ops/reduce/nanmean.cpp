@@ -1,0 +1,27 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+
+  check_float("nanmean", t, "self");
+  const Tensor x = a[3].kind == Arg::Kind::none ? t : to(t, a[3].dtype);
+  const Tensor count = sum(logical_not(isnan(x.detach())), ints_of(a[1]), a[2].boolean);
+  return div(nansum(x, ints_of(a[1]), a[2].boolean), to(count, plain(x)));
+}
+
+}  // namespace
+
+extern constexpr OpDef nanmean_op = {
+    .sig = "nanmean(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    .doc = "The mean over dim of what is not NaN.",
+    .kind = OpKind::composite,
+    .samples =
+        "nanmean(randn(3, 4), [1])\n"
+        "nanmean(randn(3, 4))",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,25 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+
+  const std::string_view name(a[1].text, a[1].n);
+  DY_CHECK_AS(ValueError, name == "fro", "norm: unknown norm \"{}\"; the known ones are fro and numbers", name);
+  return call(Op::vector_norm_, t, Scalar(2), a[2], a[3], a[4]);
+}
+
+}  // namespace
+
+extern constexpr OpDef norm_name_op = {
+    .sig = "norm.name(Tensor self, str p, int[]? dim=None, bool keepdim=False, ScalarType? dtype=None) -> Tensor",
+    .doc = "The norm of that name: 'fro', the root of the sum of squares.",
+    .kind = OpKind::composite,
+    .samples = "norm_name(randn(3, 4), 'fro', [0])",
+    .bad = "norm_name(zeros(2), 'max') => norm: unknown norm \"max\"; the known ones are fro and numbers",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,42 @@
+#include <cmath>
+
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+
+  const Tensor x = a[4].kind == Arg::Kind::none ? t : to(t, a[4].dtype);
+  check_float("vector_norm", x, "self");
+  const double p = a[1].scalar.real();
+  const IntList dim = ints_of(a[2]);
+  const bool keep = a[3].boolean;
+  if (p == HUGE_VAL) return amax(abs(x), dim, keep);
+  if (p == -HUGE_VAL) return amin(abs(x), dim, keep);
+  if (p == 0) return sum(to(ne(x, 0), plain(x)), dim, keep);
+  if (p == 1) return sum(abs(x), dim, keep);
+  // The root of 0 has no slope: there the gradient is 0.
+  const Tensor total = sum(p == 2 ? square(x) : pow(abs(x), p), dim, keep), none = eq(total, 0.0),
+               one = ones_like(total.detach());
+  const Tensor safe = where(none, one, total);
+  return where(none, p < 0 ? pow(total.detach(), 1 / p) : zeros_like(one), p == 2 ? sqrt(safe) : pow(safe, 1 / p));
+}
+
+}  // namespace
+
+extern constexpr OpDef vector_norm_op = {
+    .sig = "vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    .doc =
+        "The norm over dim (all dimensions if absent): sum(|x|^ord)^(1/ord); of infinite ord the largest or smallest |x|, of 0 "
+        "the number of nonzero elements.",
+    .kind = OpKind::composite,
+    .samples =
+        "vector_norm(randn(3, 4))\n"
+        "vector_norm(randn(3, 4), 1, [1])\n"
+        "vector_norm(randn(3, 4), 3.0, [0], True)",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,44 @@
+#include "ops/common.h"
+#include "ops/scan/scanning.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) { infer_scan(c, 2); }
+void forward(Call& c) { run_scan(c, ScanOp::prod); }
+int64_t workspace(const Call& c) { return scan_workspace(c, ScanOp::prod); }
+
+// Before the first zero: the sum of what follows, divided by the entry. At it: with 1 in its place. Behind it: nothing.
+void backward(Grad& g) {
+  if (g.in_meta(0).ndim == 0) return g.set(0, g.g());
+  const int64_t dim = g.integer(1);
+  auto suffix = [&](const Tensor& t) { return flip(cumsum(flip(t, {dim}), dim), {dim}); };
+  const Tensor x = g.in(0).to(g.g().dtype()), zero = eq(x, 0.0), zeros_so_far = cumsum(zero, dim),
+               none = zeros_like(x.detach());
+  const Tensor before = eq(zeros_so_far, 0), first = logical_and(zero, eq(zeros_so_far, 1)), from_first = ge(zeros_so_far, 1);
+  const Tensor filled = where(zero, ones_like(none), x), without_first = where(first, ones_like(none), x);
+  const Tensor ahead = div(suffix(mul(g.g(), g.out())), filled);
+  const Tensor at_first = suffix(where(from_first, mul(g.g(), cumprod(without_first, dim)), none));
+  g.set(0, where(before, ahead, where(first, at_first, none)));
+}
+
+}  // namespace
+
+extern constexpr OpDef cumprod_op = {
+    .sig = "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    .doc = "The products of the entries of dim so far. Integers are multiplied as int64.",
+    .samples =
+        "cumprod(randn(3, 4), 1)\n"
+        "cumprod(randn(3, 4), 0)\n"
+        "cumprod(randn(), 0)\n"
+        "cumprod(randn(0, 2), 0)",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(0) | out(0)},
+    .flops = reduction_flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,39 @@
+#include "ops/common.h"
+#include "ops/scan/scanning.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) { infer_scan(c, 2); }
+void forward(Call& c) { run_scan(c, ScanOp::sum); }
+int64_t workspace(const Call& c) { return scan_workspace(c, ScanOp::sum); }
+
+void backward(Grad& g) {
+  if (g.in_meta(0).ndim == 0) return g.set(0, g.g());
+  const int64_t dim = g.integer(1);
+  g.set(0, flip(cumsum(flip(g.g(), {dim}), dim), {dim}));
+}
+
+}  // namespace
+
+extern constexpr OpDef cumsum_op = {
+    .sig = "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    .doc =
+        "The sums of the entries of dim so far. Integers are added as int64; f32 sums are kept in f64 and rounded once each.",
+    .samples =
+        "cumsum(randn(3, 4), 1)\n"
+        "cumsum(randn(3, 4), 0)\n"
+        "cumsum(randn(2, 3, 4), -2)\n"
+        "cumsum(randn(), 0)\n"
+        "cumsum(randn(0, 2), 0)\n"
+        "cumsum(randn(2, 301), 1)",
+    .bad = "cumsum(zeros(2), 1) => cumsum: dimension out of range: dim is 1; expected -1 to 0",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .flops = reduction_flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,51 @@
+#include <cmath>
+
+#include "ops/common.h"
+#include "ops/scan/scanning.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  check_float("logcumsumexp", c.tensor(0), "self");
+  infer_scan(c, -1);
+}
+void forward(Call& c) { run_scan(c, ScanOp::logsumexp); }
+int64_t workspace(const Call& c) { return scan_workspace(c, ScanOp::logsumexp); }
+double flops(const Call& c) { return 22 * double(c.tensor(0).numel()); }
+// d out_j / d x_i = exp(x_i - out_j) for j >= i; positive and negative gradients apart, in logarithms, as sums of exponentials.
+void backward(Grad& g) {
+  if (g.in_meta(0).ndim == 0) return g.set(0, g.g());
+  const int64_t dim = g.integer(1);
+  const Tensor x = g.in(0), out = g.out();
+  auto part = [&](const Tensor& gradient) {
+    const Tensor positive = gt(gradient, 0.0);
+    const Tensor size = log(where(positive, gradient, ones_like(gradient.detach())));
+    const Tensor terms = where(positive, sub(size, out), scalar_tensor(-HUGE_VAL));
+    return exp(add(flip(logcumsumexp(flip(terms, {dim}), dim), {dim}), x));
+  };
+  g.set(0, sub(part(g.g()), part(neg(g.g()))));
+}
+
+}  // namespace
+
+extern constexpr OpDef logcumsumexp_op = {
+    .sig = "logcumsumexp(Tensor self, int dim) -> Tensor",
+    .doc = "log(cumsum(exp(self))) along dim, without overflow.",
+    .amp = Amp::f32,
+    .samples =
+        "logcumsumexp(randn(3, 4), 1)\n"
+        "logcumsumexp(randn(3, 4), 0)\n"
+        "logcumsumexp(randn(), 0)\n"
+        "logcumsumexp(randn(0, 2), 0)",
+    .skip = "double_backward: where no gradient flows it is log(0) - log(0)",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(0) | out(0)},
+    .flops = flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops

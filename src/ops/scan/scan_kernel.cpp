@@ -1,0 +1,243 @@
+// A row is scanned four elements at a time: their own sums do not wait for the carry, which is added once, so that a long row
+// does not go at the latency of an addition per element. Columns (inner > 1) are scanned side by side.
+#include "ops/scan/scan_kernel.h"
+
+#include "loops/lanes.h"
+
+namespace dyadic::DY_ISA {
+namespace {
+
+constexpr int64_t kTileOf = 1024;  // elements decoded at once
+constexpr int64_t kBlock = 16384;  // what long rows are cut into
+constexpr int64_t kColumns = 256;
+
+template <class A> struct Plus {
+  static constexpr A kNone = 0;
+  DY_INLINE static A of(A a, A b) {
+    if constexpr (std::is_integral_v<A>) return A(std::make_unsigned_t<A>(a) + std::make_unsigned_t<A>(b));
+    return a + b;
+  }
+};
+template <class A> struct Times {
+  static constexpr A kNone = 1;
+  DY_INLINE static A of(A a, A b) {
+    if constexpr (std::is_integral_v<A>) return A(std::make_unsigned_t<A>(a) * std::make_unsigned_t<A>(b));
+    return a * b;
+  }
+};
+template <class A> struct LogAddExp {
+  static constexpr A kNone = -HUGE_VAL;
+  static A of(A a, A b) {
+    if (a != a || b != b) return a + b;
+    const A top = a > b ? a : b, low = a > b ? b : a;
+    if (top == A(HUGE_VAL) || low == A(-HUGE_VAL)) return top;
+    return top + __builtin_log1p(__builtin_exp(low - top));
+  }
+};
+
+// What a compute type accumulates in.
+template <class T> struct AccOf {
+  using type = T;
+};
+template <> struct AccOf<float> {
+  using type = double;
+};
+
+template <class T, class A, class Op> DY_INLINE A scan_tile(const T* x, T* y, int64_t n, A carry) {
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const A a = A(x[i]), b = A(x[i + 1]), c = A(x[i + 2]), d = A(x[i + 3]);
+    const A ab = Op::of(a, b), abc = Op::of(ab, c), all = Op::of(ab, Op::of(c, d));
+    y[i] = T(Op::of(carry, a));
+    y[i + 1] = T(Op::of(carry, ab));
+    y[i + 2] = T(Op::of(carry, abc));
+    carry = Op::of(carry, all);
+    y[i + 3] = T(carry);
+  }
+  for (; i < n; i++) y[i] = T(carry = Op::of(carry, A(x[i])));
+  return carry;
+}
+
+template <class T>
+constexpr Compute kComputeOf = std::is_same_v<T, float>     ? Compute::f32
+                               : std::is_same_v<T, double>  ? Compute::f64
+                               : std::is_same_v<T, int32_t> ? Compute::i32
+                                                            : Compute::i64;
+
+// Whether elements are stored as T.
+template <class T> DY_INLINE bool same_type(const Format* f) {
+  return f->def->compute == kComputeOf<T> && f->def->bits == 8 * int(sizeof(T)) &&
+         (f->def->kind == Kind::floating) == std::is_floating_point_v<T>;
+}
+
+// n elements as T: where they lie, or converted into the buffer.
+template <class T> DY_INLINE const T* load_tile(Source x, int64_t at, int64_t n, T* buffer) {
+  if (same_type<T>(x.format)) return static_cast<const T*>(x.data) + at;
+  if (x.format->def->compute == kComputeOf<T>)
+    x.format->def->decode(element(x, at), buffer, n);
+  else
+    convert(*x.format, element(x, at), compute_format(kComputeOf<T>), buffer, n);
+  return buffer;
+}
+
+template <class T, class A, class Op> A scan_run(Source x, Target y, int64_t at, int64_t n, A carry) {
+  alignas(64) T in[kTileOf], out[kTileOf];
+  const bool direct = same_type<T>(y.format);
+  for (int64_t i = 0; i < n; i += kTileOf) {
+    const int64_t m = min_of(kTileOf, n - i);
+    const T* from = load_tile<T>(x, at + i, m, in);
+    T* to = direct ? static_cast<T*>(y.data) + at + i : out;
+    carry = scan_tile<T, A, Op>(from, to, m, carry);
+    if (!direct) y.format->def->encode(out, element(y, at + i), m, Round{});
+  }
+  return carry;
+}
+
+// The total of a run, in the order of scan_run. (Four partial sums in an array were added wrongly by g++ 12 for int64 with
+// AVX-512: a quarter of the total.)
+template <class T, class A, class Op> A total_run(Source x, int64_t at, int64_t n) {
+  alignas(64) T in[kTileOf];
+  A total = Op::kNone;
+  for (int64_t i = 0; i < n; i += kTileOf) {
+    const int64_t m = min_of(kTileOf, n - i);
+    const T* from = load_tile<T>(x, at + i, m, in);
+    int64_t j = 0;
+    for (; j + 4 <= m; j += 4) {
+      const A ab = Op::of(A(from[j]), A(from[j + 1])), cd = Op::of(A(from[j + 2]), A(from[j + 3]));
+      total = Op::of(total, Op::of(ab, cd));
+    }
+    for (; j < m; j++) total = Op::of(total, A(from[j]));
+  }
+  return total;
+}
+
+template <class T, class A, class Op> void scan_rows(const ScanShape& s, Source x, Target y, void* workspace) {
+  const int64_t blocks = (s.n + kBlock - 1) / kBlock;
+  if (blocks < 4 || s.outer >= 8) {
+    parallel_for(s.outer, max_of(1, kBlock / max_of(s.n, 1)), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; r++) scan_run<T, A, Op>(x, y, r * s.n, s.n, Op::kNone);
+    });
+    return;
+  }
+  A* start = static_cast<A*>(workspace);
+  for (int64_t r = 0; r < s.outer; r++) {
+    parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; b++)
+        start[b] = total_run<T, A, Op>(x, r * s.n + b * kBlock, min_of(kBlock, s.n - b * kBlock));
+    });
+    A sum = Op::kNone;
+    for (int64_t b = 0; b < blocks; b++) {
+      const A next = Op::of(sum, start[b]);
+      start[b] = sum;
+      sum = next;
+    }
+    parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; b++)
+        scan_run<T, A, Op>(x, y, r * s.n + b * kBlock, min_of(kBlock, s.n - b * kBlock), start[b]);
+    });
+  }
+}
+
+template <class T, class A, class Op> void scan_columns(const ScanShape& s, Source x, Target y) {
+  const int64_t pieces = (s.inner + kColumns - 1) / kColumns;
+  const bool direct = same_type<T>(y.format);
+  parallel_for(s.outer * pieces, max_of(1, kBlock / (s.n * min_of(s.inner, kColumns) + 1)), [&](int64_t begin, int64_t end) {
+    alignas(64) A sum[kColumns];
+    alignas(64) T in[kColumns], out[kColumns];
+    for (int64_t u = begin; u < end; u++) {
+      const int64_t from = u % pieces * kColumns, width = min_of(kColumns, s.inner - from);
+      for (int64_t k = 0; k < width; k++) sum[k] = Op::kNone;
+      for (int64_t j = 0; j < s.n; j++) {
+        const int64_t at = (u / pieces * s.n + j) * s.inner + from;
+        const T* __restrict row = load_tile<T>(x, at, width, in);
+        T* __restrict to = direct ? static_cast<T*>(y.data) + at : out;
+        for (int64_t k = 0; k < width; k++) to[k] = T(sum[k] = Op::of(sum[k], A(row[k])));
+        if (!direct) y.format->def->encode(out, element(y, at), width, Round{});
+      }
+    }
+  });
+}
+
+template <class T, class Op> void scan_as(const ScanShape& s, Source x, Target y, void* workspace) {
+  using A = typename AccOf<T>::type;
+  if (s.inner == 1)
+    scan_rows<T, A, Op>(s, x, y, workspace);
+  else
+    scan_columns<T, A, Op>(s, x, y);
+}
+template <template <class> class Op> void scan_types(const ScanShape& s, Source x, Target y, void* workspace) {
+  switch (y.format->def->compute) {
+    case Compute::f32:
+      return scan_as<float, Op<double>>(s, x, y, workspace);
+    case Compute::f64:
+      return scan_as<double, Op<double>>(s, x, y, workspace);
+    case Compute::i32:
+      return scan_as<int32_t, Op<int32_t>>(s, x, y, workspace);
+    default:
+      return scan_as<int64_t, Op<int64_t>>(s, x, y, workspace);
+  }
+}
+
+void run(ScanOp op, const ScanShape& s, Source x, Target y, void* workspace) {
+  if (s.outer * s.n * s.inner == 0) return;
+  switch (op) {
+    case ScanOp::sum:
+      return scan_types<Plus>(s, x, y, workspace);
+    case ScanOp::prod:
+      return scan_types<Times>(s, x, y, workspace);
+    default:
+      if (y.format->def->compute == Compute::f64) return scan_as<double, LogAddExp<double>>(s, x, y, workspace);
+      return scan_as<float, LogAddExp<double>>(s, x, y, workspace);
+  }
+}
+int64_t workspace(ScanOp, const ScanShape& s) { return s.inner == 1 ? (s.n + kBlock - 1) / kBlock * 8 : 0; }
+
+// later: whether x takes the place of best.
+template <class T, bool kMax> DY_INLINE bool later(T x, T best) { return (kMax ? x >= best : x <= best) || x != x; }
+
+template <class T, bool kMax> void extremes_as(const ScanShape& s, Source x, Target y, int64_t* index) {
+  const int64_t pieces = (s.inner + kColumns - 1) / kColumns;
+  parallel_for(s.outer * pieces, max_of(1, kBlock / (s.n * min_of(s.inner, kColumns) + 1)), [&](int64_t begin, int64_t end) {
+    alignas(64) T best[kColumns], in[kColumns];
+    int64_t where[kColumns];
+    for (int64_t u = begin; u < end; u++) {
+      const int64_t from = u % pieces * kColumns, width = min_of(kColumns, s.inner - from);
+      for (int64_t j = 0; j < s.n; j++) {
+        const int64_t at = (u / pieces * s.n + j) * s.inner + from;
+        const T* row = load_tile<T>(x, at, width, in);
+        for (int64_t k = 0; k < width; k++) {
+          const bool takes = j == 0 || (best[k] == best[k] && later<T, kMax>(row[k], best[k])) || row[k] != row[k];
+          best[k] = takes ? row[k] : best[k];
+          where[k] = takes ? j : where[k];
+          index[at + k] = where[k];
+        }
+        if (same_type<T>(y.format))
+          __builtin_memcpy(static_cast<T*>(y.data) + at, best, size_t(width) * sizeof(T));
+        else
+          y.format->def->encode(best, element(y, at), width, Round{});
+      }
+    }
+  });
+}
+template <class T> void extremes_type(ScanOp op, const ScanShape& s, Source x, Target y, int64_t* index) {
+  op == ScanOp::max ? extremes_as<T, true>(s, x, y, index) : extremes_as<T, false>(s, x, y, index);
+}
+void extremes(ScanOp op, const ScanShape& s, Source x, Target y, int64_t* index) {
+  if (s.outer * s.n * s.inner == 0) return;
+  switch (y.format->def->compute) {
+    case Compute::f32:
+      return extremes_type<float>(op, s, x, y, index);
+    case Compute::f64:
+      return extremes_type<double>(op, s, x, y, index);
+    case Compute::i32:
+      return extremes_type<int32_t>(op, s, x, y, index);
+    default:
+      return extremes_type<int64_t>(op, s, x, y, index);
+  }
+}
+
+}  // namespace
+
+extern const ScanKernel scan_kernel = {run, workspace, extremes};
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,34 @@
+// What the running reductions share: their shape and dtype rules.
+#pragma once
+#include "ops/common.h"
+#include "ops/reduce/reduction.h"
+#include "ops/scan/scan_kernel.h"
+
+namespace dyadic::inline v1::ops {
+
+inline Source source_of(const Tensor& t) { return {t.impl()->data(), t.dtype().format()}; }
+inline Target target_of(const Tensor& t) { return {t.impl()->data(), t.dtype().format()}; }
+
+// Of op(self, dim, ...): [outer, n, inner] around dim.
+inline ScanShape scan_shape(const Call& c) {
+  const TensorImpl& t = c.impl(0);
+  const int64_t dim = wrap_dim(c.name, c.integer(1), t.ndim);
+  ScanShape s;
+  for (int64_t d = 0; d < t.ndim; ++d) (d < dim ? s.outer : d == dim ? s.n : s.inner) *= t.sizes[d];
+  return s;
+}
+// dtype_arg: where a dtype may be given; integers become int64 without one. -1: the input's.
+inline void infer_scan(Call& c, int dtype_arg) {
+  infer_like_first(c);
+  scan_shape(c);
+  if (dtype_arg >= 0)
+    c.spec[0].dtype = c.has(dtype_arg) ? c.dtype(dtype_arg) : c.spec[0].dtype.is_floating_point() ? c.spec[0].dtype : i64;
+  DY_CHECK_AS(TypeError, !c.spec[0].dtype.is_scaled(), "{}: the result's dtype has scales: dtype is {}", c.name,
+              c.spec[0].dtype.name());
+}
+inline int64_t scan_workspace(const Call& c, ScanOp op) { return scan_kernel().workspace(op, scan_shape(c)); }
+inline void run_scan(Call& c, ScanOp op) {
+  scan_kernel().run(op, scan_shape(c), source_of(c.tensor(0)), target_of(c.out[0]), c.workspace);
+}
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,24 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+
+  DY_CHECK(t.dim() >= 2, "adjoint: needs a matrix: self is {}", describe(t));
+  return transpose(t, -2, -1);
+}
+
+}  // namespace
+
+extern constexpr OpDef adjoint_op = {
+    .sig = "adjoint(Tensor self) -> Tensor",
+    .doc = "The last two dimensions exchanged, as a view (of real numbers: nothing to conjugate).",
+    .kind = OpKind::composite,
+    .samples = "adjoint(randn(2, 3, 4))",
+    .bad = "adjoint(zeros(3)) => adjoint: needs a matrix: self is f32[3]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,34 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  const int64_t offset = a[3].kind == Arg::Kind::none ? t.storage_offset() : a[3].integer;
+  return call(Op::strided_view_, t, ints_of(a[1]), ints_of(a[2]), offset, t.strides(), t.storage_offset());
+}
+
+}  // namespace
+
+extern constexpr OpDef as_strided_op = {
+    .sig = "as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+    .doc = "A view of the storage with the given sizes, strides and offset (in elements), whatever self shows of it.",
+    .kind = OpKind::composite,
+    .samples =
+        "as_strided(randn(2, 3), [3, 2], [1, 3])\n"
+        "as_strided(randn(6), [2, 3], [1, 1], 1)\n"
+        "as_strided(randn(3), [], [])\n"
+        "as_strided(randn(4), [2, 0], [1, 1])",
+    .bad =
+        "as_strided(zeros(4), [3], [2]) => as_strided: it reaches outside of the storage: size is [3], stride is [2], "
+        "storage_offset is 0, the storage has 4 elements",
+    .skip =
+        "layout: it shows the storage, not the tensor\n"
+        "grad: it shows the storage, not the tensor\n"
+        "narrow: it shows the storage, not the tensor\n"
+        "scaled: it shows the storage, not the tensor",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

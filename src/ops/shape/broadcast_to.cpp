@@ -1,0 +1,21 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return expand(t, ints_of(a[1]));
+}
+
+}  // namespace
+
+extern constexpr OpDef broadcast_to_op = {
+    .sig = "broadcast_to(Tensor self, int[] size) -> Tensor",
+    .doc = "expand under numpy's name: dimensions of size 1 repeated without copying.",
+    .kind = OpKind::composite,
+    .samples = "broadcast_to(randn(3, 1), [2, 3, 4])",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

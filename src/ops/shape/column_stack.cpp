@@ -1,0 +1,23 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  std::vector<Tensor> parts;
+  for (const Tensor& t : tensors_of(a[0])) parts.push_back(t.dim() < 2 ? reshape(t, {t.numel(), 1}) : t);
+  DY_CHECK(!parts.empty(), "column_stack: an empty list of tensors");
+  return cat(parts, 1);
+}
+
+}  // namespace
+
+extern constexpr OpDef column_stack_op = {
+    .sig = "column_stack(Tensor[] tensors) -> Tensor",
+    .doc = "Tensors joined along the second dimension; 1-d ones are columns.",
+    .kind = OpKind::composite,
+    .samples = "column_stack([randn(2), randn(2, 3)])",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,71 @@
+#include <algorithm>
+
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+struct Sides {
+  int64_t before = 0, after = 0;
+};
+Sides sides(IntList pad, int64_t ndim, int64_t d) {
+  const auto k = size_t(2 * (ndim - 1 - d));
+  return k < pad.size() ? Sides{pad[k], pad[k + 1]} : Sides{};
+}
+// The part of a tensor that is neither padding of it (pad) nor cut off by it (the negative of pad).
+Tensor inside(Tensor t, IntList pad, int64_t sign) {
+  for (int64_t d = 0; d < t.dim(); ++d) {
+    const Sides s = sides(pad, t.dim(), d);
+    const int64_t before = std::max<int64_t>(sign * s.before, 0), after = std::max<int64_t>(sign * s.after, 0);
+    if (before || after) t = narrow(t, d, before, t.size(d) - before - after);
+  }
+  return t;
+}
+void infer(Call& c) {
+  infer_like_first(c);
+  const IntList pad = c.ints(1);
+  const int64_t n = c.tensor(0).dim();
+  DY_CHECK(pad.size() % 2 == 0 && int64_t(pad.size()) <= 2 * n,
+           "constant_pad_nd: pad has two numbers per dimension, the last dimension first: self is {}, pad is {}",
+           describe(c.tensor(0)), shape_text(pad));
+  for (int64_t d = 0; d < n; ++d) {
+    const Sides s = sides(pad, n, d);
+    c.spec[0].sizes[d] += s.before + s.after;
+    const int64_t size = c.tensor(0).size(d);
+    DY_CHECK(c.spec[0].sizes[d] >= 0 && std::min<int64_t>(s.before, 0) + std::min<int64_t>(s.after, 0) + size >= 0,
+             "constant_pad_nd: more is cut off than there is: self is {}, pad is {}", describe(c.tensor(0)), shape_text(pad));
+  }
+}
+void forward(Call& c) {
+  NoGrad guard;
+  fill(c.out[0], c.scalar(2));
+  assign(inside(c.out[0], c.ints(1), 1), inside(c.tensor(0).detach(), c.ints(1), -1));
+}
+void backward(Grad& g) {
+  std::vector<int64_t> back = g.ints(1).vec();
+  for (int64_t& p : back) p = -p;
+  g.set(0, constant_pad_nd(g.g(), back));
+}
+
+}  // namespace
+
+extern constexpr OpDef constant_pad_nd_op = {
+    .sig = "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
+    .doc =
+        "self with pad[0] and pad[1] entries of `value` before and after its last dimension, pad[2] and pad[3] of the one "
+        "before, and so on; negative numbers cut entries off.",
+    .samples =
+        "constant_pad_nd(randn(2, 3), [1, 2])\n"
+        "constant_pad_nd(randn(2, 3), [-1, 1, 0, 2], 1.5)\n"
+        "constant_pad_nd(randn(2), [0, 0])\n"
+        "constant_pad_nd(randn(0, 2), [0, 0, 1, 1], 2)",
+    .bad =
+        "constant_pad_nd(zeros(2), [1]) => constant_pad_nd: pad has two numbers per dimension, the last dimension first: self "
+        "is f32[2], pad is [1]\n"
+        "constant_pad_nd(zeros(2), [-3, 1]) => constant_pad_nd: more is cut off than there is: self is f32[2], pad is [-3, 1]",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,28 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+
+  DY_CHECK(t.dim() == 1 || t.dim() == 2, "diag: needs a vector or a matrix: self is {}", describe(t));
+  return t.dim() == 1 ? diag_embed(t, a[1].integer) : clone(diagonal(t, a[1].integer));
+}
+
+}  // namespace
+
+extern constexpr OpDef diag_op = {
+    .sig = "diag(Tensor self, int diagonal=0) -> Tensor",
+    .doc = "Of a matrix its diagonal, copied; of a vector the matrix that has it there.",
+    .kind = OpKind::composite,
+    .samples =
+        "diag(randn(3))\n"
+        "diag(randn(2), -1)\n"
+        "diag(randn(3, 4), 1)",
+    .bad = "diag(zeros(2, 3, 4)) => diag: needs a vector or a matrix: self is f32[2, 3, 4]",
+    .skip = "threads: the result has the product of the sizes",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,22 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return diag_embed(reshape(t, {-1}), a[1].integer);
+}
+
+}  // namespace
+
+extern constexpr OpDef diagflat_op = {
+    .sig = "diagflat(Tensor self, int offset=0) -> Tensor",
+    .doc = "The matrix with the flattened tensor on a diagonal.",
+    .kind = OpKind::composite,
+    .samples = "diagflat(randn(2, 2), 1)",
+    .skip = "threads: the result has the product of the sizes",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,22 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+std::vector<Tensor> compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  DY_CHECK(t.dim() >= 3, "dsplit: needs at least 3 dimensions: self is {}", describe(t));
+  return tensor_split(t, ints_of(a[1]), 2);
+}
+
+}  // namespace
+
+extern constexpr OpDef dsplit_indices_op = {
+    .sig = "dsplit.indices(Tensor self, int[] indices) -> Tensor[]",
+    .doc = "tensor_split at the given indices along dsplit's dimension.",
+    .kind = OpKind::composite,
+    .samples = "dsplit_indices(randn(1, 2, 4), [1])",
+    .compose_all = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,24 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return expand(t, a[1].tensor->sizes());
+}
+
+}  // namespace
+
+extern constexpr OpDef expand_as_op = {
+    .sig = "expand_as(Tensor self, Tensor other) -> Tensor",
+    .doc = "expand to the sizes of other.",
+    .kind = OpKind::composite,
+    .samples = "expand_as(randn(1, 3), zeros(2, 3))",
+    .skip =
+        "gradcheck: other lends its sizes only\n"
+        "double_backward: other lends its sizes only",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,22 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+std::vector<Tensor> compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  DY_CHECK(t.dim() >= 1, "hsplit: needs at least 1 dimension: self is {}", describe(t));
+  return tensor_split(t, ints_of(a[1]), t.dim() == 1 ? 0 : 1);
+}
+
+}  // namespace
+
+extern constexpr OpDef hsplit_indices_op = {
+    .sig = "hsplit.indices(Tensor self, int[] indices) -> Tensor[]",
+    .doc = "tensor_split at the given indices along hsplit's dimension.",
+    .kind = OpKind::composite,
+    .samples = "hsplit_indices(randn(2, 6), [1])",
+    .compose_all = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

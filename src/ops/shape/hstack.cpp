@@ -1,0 +1,25 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  std::vector<Tensor> parts;
+  for (const Tensor& t : tensors_of(a[0])) parts.push_back(atleast_1d(t));
+  DY_CHECK(!parts.empty(), "hstack: an empty list of tensors");
+  return cat(parts, parts[0].dim() == 1 ? 0 : 1);
+}
+
+}  // namespace
+
+extern constexpr OpDef hstack_op = {
+    .sig = "hstack(Tensor[] tensors) -> Tensor",
+    .doc = "Tensors joined along the second dimension; 1-d ones along the first.",
+    .kind = OpKind::composite,
+    .samples =
+        "hstack([randn(2, 3), randn(2, 1)])\n"
+        "hstack([randn(2), randn()])",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

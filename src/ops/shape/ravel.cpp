@@ -1,0 +1,23 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return reshape(t, {-1});
+}
+
+}  // namespace
+
+extern constexpr OpDef ravel_op = {
+    .sig = "ravel(Tensor self) -> Tensor",
+    .doc = "All elements in one dimension: a view where strides allow it.",
+    .kind = OpKind::composite,
+    .samples =
+        "ravel(randn(2, 3))\n"
+        "ravel(randn())",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

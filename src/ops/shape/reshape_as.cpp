@@ -1,0 +1,24 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return reshape(t, a[1].tensor->sizes());
+}
+
+}  // namespace
+
+extern constexpr OpDef reshape_as_op = {
+    .sig = "reshape_as(Tensor self, Tensor other) -> Tensor",
+    .doc = "reshape to the sizes of other.",
+    .kind = OpKind::composite,
+    .samples = "reshape_as(randn(2, 3), zeros(3, 2))",
+    .skip =
+        "gradcheck: other lends its sizes only\n"
+        "double_backward: other lends its sizes only",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

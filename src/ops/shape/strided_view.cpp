@@ -1,0 +1,75 @@
+#include <algorithm>
+
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void forward(Call& c) {
+  const Tensor& t = c.tensor(0);
+  const IntList size = c.ints(1), stride = c.ints(2);
+  DY_CHECK(size.size() == stride.size() && size.size() <= kMaxDims, "as_strided: size and stride differ in length: {} and {}",
+           shape_text(size), shape_text(stride));
+  DY_CHECK_AS(TypeError, !t.dtype().is_blocked(), "as_strided: {} has no strides over bytes; convert with .to first",
+              describe(t));
+  int64_t last = c.integer(3);
+  bool empty = false;
+  for (size_t d = 0; d < size.size(); ++d) {
+    DY_CHECK(size[d] >= 0 && stride[d] >= 0, "as_strided: negative size or stride: size is {}, stride is {}", shape_text(size),
+             shape_text(stride));
+    empty |= size[d] == 0;
+    last += (size[d] - 1) * stride[d];
+  }
+  const int64_t room = t.impl()->storage->bytes / t.dtype().itemsize();
+  DY_CHECK(c.integer(3) >= 0 && (empty || last < room),
+           "as_strided: it reaches outside of the storage: size is {}, stride is {}, storage_offset is {}, the storage has {} "
+           "elements",
+           shape_text(size), shape_text(stride), c.integer(3), room);
+  c.out[0] = make_view(t, size, stride, c.integer(3));
+}
+// Where in the storage each element lies, as an int64 tensor.
+Tensor places(IntList size, IntList stride, int64_t offset, Device device) {
+  Tensor at = full(std::vector<int64_t>(size.size(), 1), offset, i64, device);
+  for (size_t d = 0; d < size.size(); ++d) {
+    std::vector<int64_t> shape(size.size(), 1);
+    shape[d] = size[d];
+    at = add(at, view(mul(arange(0, size[d], 1, i64, device), stride[d]), shape));
+  }
+  return reshape(at, {-1});
+}
+int64_t end_of(IntList size, IntList stride, int64_t offset) {
+  for (size_t d = 0; d < size.size(); ++d) offset += size[d] ? (size[d] - 1) * stride[d] : 0;
+  return offset + 1;
+}
+// Elements of the result go back to the element of self at their place; those that self does not show have none.
+void backward(Grad& g) {
+  const Meta& m = g.in_meta(0);
+  const IntList size = g.ints(1), stride = g.ints(2), own = g.ints(4);
+  int64_t n = 1;
+  for (int64_t s : m.shape()) n *= s;
+  const int64_t room = std::max(end_of(size, stride, g.integer(3)), end_of(m.shape(), own, g.integer(5)));
+  const Tensor owner = scatter(full({room}, n, i64, m.device), 0, places(m.shape(), own, g.integer(5), m.device),
+                               arange(0, n, 1, i64, m.device));
+  const Tensor to = index_select(owner, 0, places(size, stride, g.integer(3), m.device));
+  g.set(0, narrow(index_add(zeros({n + 1}, g.g().dtype(), m.device), 0, to, reshape(g.g(), {-1})), 0, 0, n).reshape(m.shape()));
+}
+
+}  // namespace
+
+extern constexpr OpDef strided_view_op = {
+    .sig =
+        "strided_view(Tensor self, int[] size, int[] stride, int storage_offset, int[] self_stride, int self_offset) -> Tensor",
+    .doc = "as_strided, with the strides and the offset that self has, which its gradient needs.",
+    .kind = OpKind::view,
+    .samples = "strided_view(randn(2, 3), [3, 2], [1, 3], 0, [3, 1], 0)",
+    .skip =
+        "layout: it shows the storage, not the tensor\n"
+        "grad: it shows the storage, not the tensor\n"
+        "narrow: it shows the storage, not the tensor\n"
+        "scaled: it shows the storage, not the tensor",
+    .infer = infer_nothing,
+    .forward = forward,
+    .backward = backward,
+};
+
+}  // namespace dyadic::inline v1::ops

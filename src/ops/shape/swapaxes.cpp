@@ -1,0 +1,21 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return transpose(t, a[1].integer, a[2].integer);
+}
+
+}  // namespace
+
+extern constexpr OpDef swapaxes_op = {
+    .sig = "swapaxes(Tensor self, int axis0, int axis1) -> Tensor",
+    .doc = "transpose under another name: a view with two dimensions exchanged.",
+    .kind = OpKind::composite,
+    .samples = "swapaxes(randn(2, 3, 4), 0, -1)",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

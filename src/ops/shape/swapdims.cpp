@@ -1,0 +1,21 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return transpose(t, a[1].integer, a[2].integer);
+}
+
+}  // namespace
+
+extern constexpr OpDef swapdims_op = {
+    .sig = "swapdims(Tensor self, int dim0, int dim1) -> Tensor",
+    .doc = "transpose under another name: a view with two dimensions exchanged.",
+    .kind = OpKind::composite,
+    .samples = "swapdims(randn(2, 3, 4), 0, -1)",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,27 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+
+  DY_CHECK(t.dim() <= 2, "t: needs a matrix: self is {}; use transpose or permute", describe(t));
+  return t.dim() < 2 ? t : transpose(t, 0, 1);
+}
+
+}  // namespace
+
+extern constexpr OpDef t_op = {
+    .sig = "t(Tensor self) -> Tensor",
+    .doc = "The transpose of a matrix, as a view; tensors of fewer dimensions as they are.",
+    .kind = OpKind::composite,
+    .samples =
+        "t(randn(2, 3))\n"
+        "t(randn(3))\n"
+        "t(randn())",
+    .bad = "t(zeros(2, 3, 4)) => t: needs a matrix: self is f32[2, 3, 4]; use transpose or permute",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

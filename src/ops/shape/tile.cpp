@@ -1,0 +1,27 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+
+  std::vector<int64_t> repeats = ints_of(a[1]).vec();
+  while (int64_t(repeats.size()) < t.dim()) repeats.insert(repeats.begin(), 1);
+  return repeat(t, repeats);
+}
+
+}  // namespace
+
+extern constexpr OpDef tile_op = {
+    .sig = "tile(Tensor self, int[] dims) -> Tensor",
+    .doc = "repeat as numpy's tile: missing leading numbers are 1.",
+    .kind = OpKind::composite,
+    .samples =
+        "tile(randn(2, 3), [2])\n"
+        "tile(randn(3), [2, 2])",
+    .skip = "threads: the result has the product of the sizes",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,29 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+std::vector<Tensor> compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+
+  DY_CHECK(t.dim() > 0, "unbind: a 0-d tensor has no dimension");
+  const int64_t dim = wrap_dim("unbind", a[1].integer, t.dim());
+  std::vector<Tensor> out;
+  for (int64_t i = 0; i < t.size(dim); ++i) out.push_back(select(t, dim, i));
+  return out;
+}
+
+}  // namespace
+
+extern constexpr OpDef unbind_op = {
+    .sig = "unbind(Tensor self, int dim=0) -> Tensor[]",
+    .doc = "Views of the entries of a dimension, without it.",
+    .kind = OpKind::composite,
+    .samples =
+        "unbind(randn(3, 2))\n"
+        "unbind(randn(2, 3), -1)",
+    .bad = "unbind(zeros()) => unbind: a 0-d tensor has no dimension",
+    .compose_all = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

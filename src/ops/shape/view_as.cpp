@@ -1,0 +1,24 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return view(t, a[1].tensor->sizes());
+}
+
+}  // namespace
+
+extern constexpr OpDef view_as_op = {
+    .sig = "view_as(Tensor self, Tensor other) -> Tensor",
+    .doc = "view to the sizes of other.",
+    .kind = OpKind::composite,
+    .samples = "view_as(randn(2, 3), zeros(3, 2))",
+    .skip =
+        "gradcheck: other lends its sizes only\n"
+        "double_backward: other lends its sizes only",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

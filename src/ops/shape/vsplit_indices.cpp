@@ -1,0 +1,22 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+std::vector<Tensor> compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  DY_CHECK(t.dim() >= 2, "vsplit: needs at least 2 dimensions: self is {}", describe(t));
+  return tensor_split(t, ints_of(a[1]), 0);
+}
+
+}  // namespace
+
+extern constexpr OpDef vsplit_indices_op = {
+    .sig = "vsplit.indices(Tensor self, int[] indices) -> Tensor[]",
+    .doc = "tensor_split at the given indices along vsplit's dimension.",
+    .kind = OpKind::composite,
+    .samples = "vsplit_indices(randn(4, 3), [1])",
+    .compose_all = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

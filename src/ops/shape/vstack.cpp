@@ -1,0 +1,23 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  std::vector<Tensor> parts;
+  for (const Tensor& t : tensors_of(a[0])) parts.push_back(atleast_2d(t));
+  DY_CHECK(!parts.empty(), "vstack: an empty list of tensors");
+  return cat(parts, 0);
+}
+
+}  // namespace
+
+extern constexpr OpDef vstack_op = {
+    .sig = "vstack(Tensor[] tensors) -> Tensor",
+    .doc = "Tensors joined along the first dimension; 1-d ones are rows.",
+    .kind = OpKind::composite,
+    .samples = "vstack([randn(2, 3), randn(3)])",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,24 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return sort(t.detach(), a[1].integer, a[2].boolean).indices;
+}
+
+}  // namespace
+
+extern constexpr OpDef argsort_op = {
+    .sig = "argsort(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> Tensor",
+    .doc = "The indices (int64) that sort dim.",
+    .kind = OpKind::composite,
+    .samples =
+        "argsort(randn(3, 4))\n"
+        "argsort(steps(3, 4), 0, True)",
+    .skip = "gradcheck: indices have none",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

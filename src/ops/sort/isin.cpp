@@ -1,0 +1,31 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  NoGrad guard;
+  const DType common = result_type(a, 2);
+  const Tensor x = to(*a[0].tensor, common), tests = reshape(to(*a[1].tensor, common), {-1});
+  if (tests.numel() == 0) return full(x.sizes(), a[3].boolean, boolean, x.device());
+  const Tensor order = sort(tests, 0).values;
+  const Tensor at = clamp(searchsorted(order, x), 0, tests.numel() - 1);
+  const Tensor found = eq(take(order, at), x);
+  return a[3].boolean ? logical_not(found) : found;
+}
+
+}  // namespace
+
+extern constexpr OpDef isin_op = {
+    .sig = "isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    .doc = "For each element whether it is among test_elements.",
+    .kind = OpKind::composite,
+    .samples =
+        "isin(steps(3, 4), steps(5))\n"
+        "isin(steps(3), steps(0))\n"
+        "isin(steps(3), steps(2, 2), False, True)",
+    .skip = "gradcheck: truth has none",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,43 @@
+#include "ops/common.h"
+#include "ops/sort/sorting.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  check_order(c);
+  const int64_t n = rows_of(c.tensor(0)).size, k = c.integer(1);
+  DY_CHECK(k >= kNanMedian && k < n, "kth_rows: k is out of range: k is {}, the dimension has {} entries", k, n);
+  infer_like_first(c);
+  c.spec[1] = c.spec[0];
+  for (int j = 0; j < 2; ++j)
+    if (c.spec[j].ndim) c.spec[j].sizes[c.spec[j].ndim - 1] = 1;
+  c.spec[1].dtype = i64;
+  c.nout = 2;
+}
+int64_t workspace(const Call& c) { return order_workspace(c.tensor(0)); }
+void forward(Call& c) { kth_rows(c.tensor(0), c.integer(1), c.out[0], c.out[1], c.workspace); }
+double flops(const Call& c) { return double(c.tensor(0).numel()); }
+void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0), -1)); }
+
+}  // namespace
+
+extern constexpr OpDef kth_rows_op = {
+    .sig = "kth_rows(Tensor self, int k) -> (Tensor values, Tensor indices)",
+    .doc = "The k-th smallest of the last dimension, counted from 0; -1: the median, -2: the median of what is not NaN.",
+    .samples =
+        "kth_rows(randn(3, 7), 2)\n"
+        "kth_rows(randn(3, 4), -1)\n"
+        "kth_rows(randn(3, 4), -2)\n"
+        "kth_rows(randn(), 0)",
+    .bad = "kth_rows(zeros(3), 3) => kth_rows: k is out of range: k is 3, the dimension has 3 entries",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {out(1)},
+    .flops = flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,31 @@
+#include "ops/common.h"
+#include "ops/sort/sorting.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+std::vector<Tensor> compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+
+  const int64_t dim = wrap_dim("mode", a[1].integer, t.dim());
+  DY_CHECK_AS(IndexError, t.dim() == 0 || t.size(dim) > 0, "mode: nothing to choose from: self is {}", describe(t));
+  std::vector<Tensor> r = call_all(Op::mode_rows_, to_last(t, dim));
+  if (t.dim() == 0) return r;
+  for (Tensor& part : r) part = a[2].boolean ? from_last(part, dim) : squeeze(part, -1);
+  return r;
+}
+
+}  // namespace
+
+extern constexpr OpDef mode_op = {
+    .sig = "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    .doc = "The most frequent entry of dim, the smallest of several, and where it stands last.",
+    .kind = OpKind::composite,
+    .samples =
+        "mode(randn(3, 4))\n"
+        "mode(randn(3, 4), 0, True)\n"
+        "mode(randn())",
+    .compose_all = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,39 @@
+#include "ops/common.h"
+#include "ops/sort/sorting.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  check_order(c);
+  DY_CHECK_AS(IndexError, rows_of(c.tensor(0)).size > 0, "mode: nothing to choose from: self is {}", describe(c.tensor(0)));
+  infer_like_first(c);
+  c.spec[1] = c.spec[0];
+  for (int j = 0; j < 2; ++j)
+    if (c.spec[j].ndim) c.spec[j].sizes[c.spec[j].ndim - 1] = 1;
+  c.spec[1].dtype = i64;
+  c.nout = 2;
+}
+int64_t workspace(const Call& c) { return order_workspace(c.tensor(0)); }
+void forward(Call& c) { mode_rows(c.tensor(0), c.out[0], c.out[1], c.workspace); }
+double flops(const Call& c) { return double(c.tensor(0).numel()); }
+void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0), -1)); }
+
+}  // namespace
+
+extern constexpr OpDef mode_rows_op = {
+    .sig = "mode_rows(Tensor self) -> (Tensor values, Tensor indices)",
+    .doc = "The most frequent value of the last dimension, the smallest of several, and where it stands last.",
+    .samples =
+        "mode_rows(randn(3, 7))\n"
+        "mode_rows(randn())",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {out(1)},
+    .flops = flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops

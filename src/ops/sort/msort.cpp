@@ -1,0 +1,23 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return sort(t, 0).values;
+}
+
+}  // namespace
+
+extern constexpr OpDef msort_op = {
+    .sig = "msort(Tensor self) -> Tensor",
+    .doc = "The first dimension sorted.",
+    .kind = OpKind::composite,
+    .samples =
+        "msort(randn(3, 4))\n"
+        "msort(randn())",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

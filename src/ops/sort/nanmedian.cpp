@@ -1,0 +1,26 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+
+  DY_CHECK(t.numel() > 0, "nanmedian: nothing to choose from: self is {}", describe(t));
+  return reshape(call_all(Op::kth_rows_, reshape(t, {-1}), int64_t(-2))[0], {});
+}
+
+}  // namespace
+
+extern constexpr OpDef nanmedian_op = {
+    .sig = "nanmedian(Tensor self) -> Tensor",
+    .doc = "The lower median of what is not NaN, of all elements.",
+    .kind = OpKind::composite,
+    .samples =
+        "nanmedian(randn(3, 4))\n"
+        "nanmedian(randn())",
+    .bad = "nanmedian(zeros(0)) => nanmedian: nothing to choose from: self is f32[0]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,33 @@
+#include "ops/common.h"
+#include "ops/sort/quantiles.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  return quantile_of("quantile", *a[0].tensor, *a[1].tensor, a[2], a[3].boolean, {a[4].text, a[4].n}, false);
+}
+
+}  // namespace
+
+extern constexpr OpDef quantile_op = {
+    .sig = "quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+    .doc =
+        "The values below which the shares q (1-d or 0-d, in [0, 1]) of the entries of dim lie; several q come first in the "
+        "result. Between two entries: linear, lower, higher, midpoint or nearest.",
+    .kind = OpKind::composite,
+    .low = 0,
+    .high = 1,
+    .samples =
+        "quantile(randn(3, 4), rand(3), 1)\n"
+        "quantile(randn(3, 4), rand(), 0, True)\n"
+        "quantile(randn(7), rand(2), None, False, 'nearest')",
+    .bad = "quantile(zeros(2), zeros(2, 2)) => quantile: q has at most one dimension: q is f32[2, 2]",
+    .skip =
+        "gradcheck: q is no input to differentiate by\n"
+        "double_backward: q is no input to differentiate by\n"
+        "grad: q rounds to another place",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

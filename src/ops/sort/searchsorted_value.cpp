@@ -1,0 +1,28 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor value = to(scalar_tensor(a[1].scalar), plain(*a[0].tensor)).to(a[0].tensor->device());
+  return call(Op::searchsorted_, *a[0].tensor, value, a[2].boolean, a[3].boolean, a[4], a[5]);
+}
+
+}  // namespace
+
+extern constexpr OpDef searchsorted_value_op = {
+    .sig =
+        "searchsorted.value(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, "
+        "Tensor? sorter=None) -> Tensor",
+    .doc = "searchsorted of a number.",
+    .kind = OpKind::composite,
+    .samples = "searchsorted_value(steps(5), 0.5)",
+    .skip =
+        "gradcheck: places have none\n"
+        "cost: indices are not arithmetic\n"
+        "layout: an unsorted sequence\n"
+        "meta: a number is brought to meta",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,30 @@
+// Order within rows: sorting, the first k, the k-th, the mode. Values become unsigned keys in their order (NaN last, both zeros
+// equal), and a key with its index is one number: what is sorted has no equal elements, so that every method gives the stable
+// order.
+#pragma once
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+
+struct Rows {  // dense, along the last dimension; 0-d counts as a row of one
+  int64_t count = 1, size = 1;
+};
+Rows rows_of(const Tensor& t);
+
+// values and indices (int64) have `k` columns (sort_rows: all of them).
+void sort_rows(const Tensor& x, bool descending, const Tensor& values, const Tensor& indices, void* workspace);
+void top_rows(const Tensor& x, int64_t k, bool largest, const Tensor& values, const Tensor& indices, void* workspace);
+// The k-th smallest, counted from 0; kMedian: the lower median, NaN if there is one; kNanMedian: that of the others.
+inline constexpr int64_t kMedian = -1, kNanMedian = -2;
+void kth_rows(const Tensor& x, int64_t k, const Tensor& values, const Tensor& indices, void* workspace);
+void mode_rows(const Tensor& x, const Tensor& values, const Tensor& indices, void* workspace);
+int64_t order_workspace(const Tensor& x);
+void check_order(const Call& c);  // rows of fewer than 2^32 entries
+
+// For compositions over any dimension: self with dim last, and a result with its last dimension back at dim.
+Tensor to_last(const Tensor& t, int64_t dim);
+Tensor from_last(const Tensor& t, int64_t dim);
+// The gradient of values picked along dim: where they came from.
+Tensor picked_gradient(const Tensor& g, const Tensor& indices, const Meta& input, int64_t dim);
+
+}  // namespace dyadic::inline v1::ops

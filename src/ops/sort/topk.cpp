@@ -1,0 +1,33 @@
+#include "ops/common.h"
+#include "ops/sort/sorting.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+std::vector<Tensor> compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+
+  const int64_t dim = wrap_dim("topk", a[2].integer, t.dim());
+  std::vector<Tensor> r = call_all(Op::top_rows_, to_last(t, dim), a[1].integer, a[3].boolean);
+  for (Tensor& part : r) part = from_last(part, dim);
+  return r;
+}
+
+}  // namespace
+
+extern constexpr OpDef topk_op = {
+    .sig = "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+    .doc =
+        "The k largest (or smallest) entries of dim, in order, and where they are; the first of equal ones. NaN counts as "
+        "largest.",
+    .kind = OpKind::composite,
+    .samples =
+        "topk(randn(3, 4), 2)\n"
+        "topk(steps(5, 4), 3, 0, False)\n"
+        "topk(randn(2, 3, 4), 0, 1)\n"
+        "topk(randn(), 1)",
+    .bad = "topk(zeros(3), 4) => topk: k is out of range: k is 4, the dimension has 3 entries",
+    .compose_all = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

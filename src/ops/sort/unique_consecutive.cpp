@@ -1,0 +1,38 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+std::vector<Tensor> compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  check_has_values("unique_consecutive", t);
+  NoGrad guard;
+  const Tensor flat = reshape(t, {-1});
+  const int64_t n = flat.numel();
+  if (n == 0) return {flat, empty(t.sizes(), i64), empty({0}, i64)};
+  const Tensor changes[] = {ones({1}, boolean), ne(narrow(flat, 0, 1, n - 1), narrow(flat, 0, 0, n - 1))};
+  const Tensor starts = cat(changes);
+  const Tensor at = reshape(nonzero(starts), {-1}), behind[] = {at, full({1}, n, i64)};
+  return {index_select(flat, 0, at), reshape(sub(cumsum(starts, 0), 1), t.sizes()), diff(cat(behind))};
+}
+
+}  // namespace
+
+extern constexpr OpDef unique_consecutive_op = {
+    .sig = "unique_consecutive(Tensor self) -> (Tensor output, Tensor inverse, Tensor counts)",
+    .doc =
+        "The elements of the flattened tensor that differ from the one before, for each element of self which of them it is, "
+        "and how often each occurs in a row.",
+    .kind = OpKind::composite,
+    .samples =
+        "unique_consecutive(steps(3, 4))\n"
+        "unique_consecutive(steps(7))\n"
+        "unique_consecutive(steps(0))",
+    .skip =
+        "meta: the size depends on values\n"
+        "gradcheck: it has none\n"
+        "cost: comparisons are counted by no one",
+    .compose_all = compose,
+};
+
+}  // namespace dyadic::inline v1::ops
