@@ -77,8 +77,10 @@ void add_reduction(Op op, std::vector<Case>& out) {
         args.emplace_back(keepdim ? "True" : "False");
       else if (p.name != "dim")
         args.push_back(p.fallback);
+      else if (dims.empty() && p.optional)
+        args.emplace_back("None");
       else if (p.type == "int")
-        args.push_back(dims.empty() ? "None" : std::to_string(dims[0]));
+        args.push_back(std::to_string(dims[0]));
       else
         args.push_back(fmt::format("[{}]", fmt::join(dims, ", ")));
     }

@@ -43,9 +43,11 @@ struct Outcome {
 Outcome run(const Case& c, const std::vector<Tensor>& inputs);
 Outcome run_inplace(const Case& c, const std::vector<Tensor>& inputs);  // out[0] is what was written
 
-// Gradients of all float inputs for a fixed gradient of the first output (of all outputs where they are differentiable). Empty
-// when the result does not require grad.
-std::vector<Tensor> gradients(const Case& c, const std::vector<Tensor>& inputs);
+// Gradients of all float inputs for a fixed gradient of the first output (of all outputs where they are differentiable), given
+// as values of output `j`. Empty when the result does not require grad.
+using Upstream = std::vector<double> (*)(size_t j, int64_t n);
+std::vector<double> normal_upstream(size_t j, int64_t n);
+std::vector<Tensor> gradients(const Case& c, const std::vector<Tensor>& inputs, Upstream upstream = normal_upstream);
 
 std::string bits(const Tensor& t);                     // dtype, shape and bytes: equal for equal tensors only
 std::string bits(const std::vector<Tensor>& tensors);  // undefined ones included
@@ -57,6 +59,13 @@ std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs);
 
 // Bit for bit; within 8 eps where the record skips layout_bits.
 ::testing::AssertionResult same(Op op, const Tensor& actual, const Tensor& expected);
+
+// A call of the op whose line names a dtype or a device.
+bool names_dtype(const Sample& s);
+// eps of the result's dtype, relative to the result's largest value, that an op may be off by: pointwise results of narrow
+// types are rounded once, f32 ones carry the error of its functions; sums and products of matrices that of their additions;
+// compositions round at every step.
+double allowance(const OpDef& def, DType d);
 
 // Why the record says that a check does not apply; null if it does.
 std::string skip_reason(Op op, std::string_view check);

@@ -127,7 +127,13 @@ Outcome run_inplace(const Case& c, const std::vector<Tensor>& inputs) {
   });
 }
 
-std::vector<Tensor> gradients(const Case& c, const std::vector<Tensor>& inputs) {
+std::vector<double> normal_upstream(size_t j, int64_t n) {
+  std::vector<double> g(static_cast<size_t>(n));
+  random_normal(79, j, n, g.data());
+  return g;
+}
+
+std::vector<Tensor> gradients(const Case& c, const std::vector<Tensor>& inputs, Upstream upstream) {
   std::vector<Tensor> leaves = inputs, wanted;
   for (Tensor& t : leaves)
     if (t.dtype().is_floating_point()) {
@@ -139,8 +145,7 @@ std::vector<Tensor> gradients(const Case& c, const std::vector<Tensor>& inputs) 
   for (size_t j = 0; j < out.size(); ++j) {
     if (!out[j].defined() || !out[j].requires_grad()) continue;
     if (j > 0 && !skip_reason(c.sample.op, "second_output").empty()) break;
-    std::vector<double> g(static_cast<size_t>(out[j].numel()));
-    random_normal(79, j, out[j].numel(), g.data());
+    const std::vector<double> g = upstream(j, out[j].numel());
     roots.push_back(out[j]);
     seeds.push_back(from_data(g.data(), out[j].sizes(), f64).to(out[j].dtype()));
   }
@@ -197,6 +202,19 @@ std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs) {
                                          << ")";
   }
   return ::testing::AssertionSuccess();
+}
+
+bool names_dtype(const Sample& s) {
+  for (const Value& v : s.args)
+    if (v.kind == Value::Kind::word) return true;
+  return false;
+}
+
+double allowance(const OpDef& def, DType d) {
+  const bool narrow = d == f16 || d == bf16;
+  if (def.kind == OpKind::pointwise) return narrow ? 0.55 : 4;
+  if (def.kind == OpKind::composite) return narrow ? 4 : 16;
+  return narrow ? 1 : 16;
 }
 
 ::testing::AssertionResult same(Op op, const Tensor& actual, const Tensor& expected) {

@@ -19,16 +19,6 @@ bool has_tensors(Op op, const OpDef&) {
   return false;
 }
 
-// Measured in eps of the result's dtype, relative to the result's largest value: pointwise results of narrow types are rounded
-// once, f32 ones carry the error of its functions; sums and products of matrices that of their additions; compositions round
-// at every step.
-double allowance(const OpDef& def, DType d) {
-  const bool narrow = d == f16 || d == bf16;
-  if (def.kind == OpKind::pointwise) return narrow ? 0.55 : 4;
-  if (def.kind == OpKind::composite) return narrow ? 4 : 16;
-  return narrow ? 1 : 16;
-}
-
 // The largest result of a pointwise op over its domain: what its errors are measured by. gelu_tanh of -3 is -0.0036, but made
 // from 1 - 0.9988, so that its error is an eps of 1.
 double scale_of(Op op) {
@@ -39,12 +29,6 @@ double scale_of(Op op) {
     for (double v : run(c, make_inputs(c, f64)).out.at(0).to_vector()) largest = std::max(largest, std::abs(v));
   }
   return largest;
-}
-
-bool names_dtype(const Sample& s) {
-  for (const Value& v : s.args)
-    if (v.kind == Value::Kind::word) return true;
-  return false;
 }
 
 // An op may refuse a dtype that is no float, by name; never a float. What f64 refuses, all refuse.

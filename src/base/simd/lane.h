@@ -84,6 +84,14 @@ template <class T> struct Lane {
     if (b.v == 0) return T(0);
     return a - div_floor(a, b) * b;
   }
+  // A negative power is rounded toward zero: 0, but for 1 and -1.
+  friend DY_INLINE Lane pow(Lane a, Lane b) {
+    if (b.v < 0) return a.v == 1 ? T(1) : T(a.v + 1) == 0 ? T(b.v & 1 ? -1 : 1) : T(0);
+    Lane r = T(1);
+    for (U e = U(b.v); e; e >>= 1, a *= a)
+      if (e & 1) r *= a;
+    return r;
+  }
 };
 
 }  // namespace dyadic::DY_ISA

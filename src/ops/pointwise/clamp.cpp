@@ -5,10 +5,10 @@ namespace dyadic::DY_ISA {
 extern constexpr OpDef clamp_op = pointwise<1, Types::same, 2>(
     {
         .sig = "clamp(Tensor self, Scalar min, Scalar max) -> Tensor",
-        .doc = "Values held between min and max; NaN stays.",
+        .doc = "Values held between min and max; NaN stays. The gradient passes strictly between them.",
         .inplace = true,
     },
     [](auto x, auto low, auto high) { return min(max(x, low), high); },
-    [](auto g, auto x, auto y, auto low, auto high) { return select((x >= low) & (x <= high), g, 0.0); });
+    [](auto g, auto x, auto y, auto low, auto high) { return select((x > low) & (x < high), g, 0.0); });
 
 }  // namespace dyadic::DY_ISA

@@ -2,10 +2,10 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef pow_op = pointwise<2, Types::float_out>(
+extern constexpr OpDef pow_op = pointwise<2, Types::same>(
     {
         .sig = "pow(Tensor self, Tensor other) -> Tensor",
-        .doc = "a to the power b.",
+        .doc = "a to the power b. Integers stay integers and wrap; a negative power of one is rounded toward zero.",
         .amp = Amp::f32,
         .inplace = true,
         .low = 0.3,
