@@ -101,7 +101,7 @@ def function(name, parameters, returns, doc, indent=""):
 
 
 def op_functions(records):
-    for r in records:
+    for r in [r | {"name": name} for r in records for name in (r["name"], *r["aliases"])]:
         parameters, returns = op_parameters(r, None)
         if r["spread"] >= 0:  # zeros(2, 3)
             yield "@overload\n" + function(r["name"], parameters, returns, r["doc"])
@@ -115,7 +115,7 @@ def op_functions(records):
 
 def tensor_class(module, records):
     yield f'class Tensor:\n    """{module.Tensor.__doc__}"""\n'
-    sample, methods = module.zeros(2), {r["name"]: r for r in records if r["method"]}
+    sample, methods = module.zeros(2), {name: r for r in records if r["method"] for name in (r["name"], *r["aliases"])}
     known = {"mT": "Tensor", "grad": "Tensor | None", "grad_fn": "str | None", "shape": "tuple[int, ...]"}
     for name, attribute in sorted(vars(module.Tensor).items()):
         if type(attribute).__name__ == "getset_descriptor" and not name.startswith("__"):

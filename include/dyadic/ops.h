@@ -11,6 +11,13 @@ DY_UNARY(neg) DY_UNARY(abs) DY_UNARY(square) DY_UNARY(exp) DY_UNARY(expm1) DY_UN
 DY_UNARY(reciprocal) DY_UNARY(sin) DY_UNARY(cos) DY_UNARY(tanh) DY_UNARY(sigmoid) DY_UNARY(erf) DY_UNARY(erfc) DY_UNARY(relu) DY_UNARY(silu)
 DY_UNARY(gelu) DY_UNARY(gelu_tanh) DY_UNARY(floor) DY_UNARY(ceil) DY_UNARY(trunc) DY_UNARY(round)
 DY_UNARY(isnan) DY_UNARY(isinf) DY_UNARY(isfinite) DY_UNARY(logical_not)
+DY_UNARY(tan) DY_UNARY(asin) DY_UNARY(acos) DY_UNARY(atan) DY_UNARY(sinh) DY_UNARY(cosh) DY_UNARY(asinh) DY_UNARY(acosh)
+DY_UNARY(atanh) DY_UNARY(exp2) DY_UNARY(log2) DY_UNARY(log10) DY_UNARY(lgamma) DY_UNARY(digamma) DY_UNARY(i0) DY_UNARY(i0e)
+DY_UNARY(i1) DY_UNARY(i1e) DY_UNARY(erfinv) DY_UNARY(ndtr) DY_UNARY(log_ndtr) DY_UNARY(ndtri) DY_UNARY(erfcx) DY_UNARY(entr)
+DY_UNARY(sinc) DY_UNARY(logit) DY_UNARY(sign) DY_UNARY(frac) DY_UNARY(deg2rad) DY_UNARY(rad2deg) DY_UNARY(signbit)
+DY_UNARY(isposinf) DY_UNARY(isneginf) DY_UNARY(isreal) DY_UNARY(bessel_j0) DY_UNARY(bessel_j1) DY_UNARY(bessel_y0)
+DY_UNARY(bessel_y1) DY_UNARY(selu) DY_UNARY(hardsigmoid) DY_UNARY(hardswish) DY_UNARY(mish) DY_UNARY(logsigmoid)
+DY_UNARY(softsign) DY_UNARY(tanhshrink) DY_UNARY(relu6) DY_UNARY(bitwise_not)
 
 // Complex numbers; view_as_real and view_as_complex, real and imag are views.
 inline Tensor complex(const Tensor& real, const Tensor& imag) { return call(Op::complex_, real, imag); }
@@ -26,9 +33,33 @@ Tensor scalar_tensor(Scalar value);
   inline Tensor name(Scalar self, const Tensor& other) { return call(Op::name##_, scalar_tensor(self), other); }
 DY_BINARY(add) DY_BINARY(sub) DY_BINARY(mul) DY_BINARY(div) DY_BINARY(pow) DY_BINARY(maximum) DY_BINARY(minimum)
 DY_BINARY(eq) DY_BINARY(ne) DY_BINARY(lt) DY_BINARY(le) DY_BINARY(gt) DY_BINARY(ge) DY_BINARY(logical_and) DY_BINARY(logical_or)
+DY_BINARY(atan2) DY_BINARY(hypot) DY_BINARY(logaddexp) DY_BINARY(logaddexp2) DY_BINARY(xlogy) DY_BINARY(xlog1py) DY_BINARY(zeta)
+DY_BINARY(copysign) DY_BINARY(fmod) DY_BINARY(remainder) DY_BINARY(floor_divide) DY_BINARY(trunc_divide) DY_BINARY(fmax)
+DY_BINARY(fmin) DY_BINARY(heaviside) DY_BINARY(ldexp)  DY_BINARY(clamp_min) DY_BINARY(clamp_max)
+DY_BINARY(logical_xor) DY_BINARY(bitwise_and) DY_BINARY(bitwise_or) DY_BINARY(bitwise_xor) DY_BINARY(bitwise_left_shift)
+DY_BINARY(bitwise_right_shift) DY_BINARY(gcd) DY_BINARY(lcm)
 #undef DY_BINARY
 inline Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) { return call(Op::where_, condition, self, other); }
-inline Tensor clamp(const Tensor& self, Scalar min, Scalar max) { return call(Op::clamp_, self, min, max); }
+inline Tensor clamp(const Tensor& self, const Tensor& min, const Tensor& max) { return call(Op::clamp_, self, min, max); }
+inline Tensor clamp(const Tensor& self, Scalar min, Scalar max) { return call(Op::clamp_between_, self, min, max); }
+inline Tensor add_scaled(const Tensor& self, const Tensor& other, Scalar alpha) { return call(Op::add_scaled_, self, other, alpha); }
+inline Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1) { return call(Op::addcmul_, self, tensor1, tensor2, value); }
+inline Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1) { return call(Op::addcdiv_, self, tensor1, tensor2, value); }
+inline Tensor isclose(const Tensor& self, const Tensor& other, Scalar rtol = 1e-5, Scalar atol = 1e-8, bool equal_nan = false) { return call(Op::isclose_, self, other, rtol, atol, equal_nan); }
+inline Tensor nan_to_num(const Tensor& self, Scalar nan = 0.0, std::optional<Scalar> posinf = {}, std::optional<Scalar> neginf = {}) { return call(Op::nan_to_num_, self, nan, posinf, neginf); }
+inline Tensor softplus(const Tensor& self, Scalar beta = 1, Scalar threshold = 20) { return call(Op::softplus_, self, beta, threshold); }
+inline Tensor elu(const Tensor& self, Scalar alpha = 1.0) { return call(Op::elu_, self, alpha); }
+inline Tensor celu(const Tensor& self, Scalar alpha = 1.0) { return call(Op::celu_, self, alpha); }
+inline Tensor hardtanh(const Tensor& self, Scalar min_val = -1.0, Scalar max_val = 1.0) { return call(Op::hardtanh_, self, min_val, max_val); }
+inline Tensor softshrink(const Tensor& self, Scalar lambd = 0.5) { return call(Op::softshrink_, self, lambd); }
+inline Tensor hardshrink(const Tensor& self, Scalar lambd = 0.5) { return call(Op::hardshrink_, self, lambd); }
+inline Tensor threshold(const Tensor& self, Scalar threshold, Scalar value) { return call(Op::threshold_, self, threshold, value); }
+inline Tensor glu(const Tensor& self, int64_t dim = -1) { return call(Op::glu_, self, dim); }
+inline Tensor prelu(const Tensor& self, const Tensor& weight) { return call(Op::prelu_, self, weight); }
+inline Tensor rrelu(const Tensor& self, double lower = 0.125, double upper = 1.0 / 3, bool training = false) { return call(Op::rrelu_, self, lower, upper, training); }
+inline Tensor float_power(const Tensor& self, const Tensor& exponent) { return call(Op::float_power_, self, exponent); }
+inline Tensor polygamma(int64_t n, const Tensor& self) { return call(Op::polygamma_, n, self); }
+inline Tensor multigammaln(const Tensor& self, int64_t p) { return call(Op::multigammaln_, self, p); }
 inline Tensor leaky_relu(const Tensor& self, Scalar negative_slope = 0.01) { return call(Op::leaky_relu_, self, negative_slope); }
 inline Tensor lerp(const Tensor& self, const Tensor& end, Scalar weight) { return call(Op::lerp_, self, end, weight); }
 

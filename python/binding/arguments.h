@@ -26,7 +26,7 @@ struct OpInfo {
   std::vector<OpParameter> parameters;
   int positional = 0;
   int outputs = 1;
-  int tensors_only = -1;  // the number of parameters, if all of them are tensors
+  int tensors_only = -1;  // the number of parameters, if all are tensors but those by keyword only
   bool method = false;
   bool numbers = false;                 // numbers are operands: pointwise ops
   bool requires_grad = false;           // a creation op: also takes requires_grad=

@@ -1,5 +1,8 @@
 // One Python function, and where it makes sense a method and an in-place method, for every op record. They are CPython's own
 // builtin functions and method descriptors, so that calls take the interpreter's fast path and help() knows what to do.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
 #include <array>
 #include <utility>
 
@@ -157,11 +160,11 @@ OpInfo make_info(Op id) {
   for (const OpParameter& p : op.parameters) dtype |= p.keyword_only && p.take == Take::dtype;
   op.outputs = int(s.returns.size());
   op.method = s.method() && op.parameters[0].take == Take::tensor;
-  op.numbers = op.def->kind == OpKind::pointwise;
+  op.numbers = op.def->kind == OpKind::pointwise || op.def->variant;
   op.requires_grad = dtype && op.outputs == 1;
-  bool tensors = op.outputs == 1 && !s.returns_list() && op.parameters.size() <= 4;
-  for (const OpParameter& p : op.parameters) tensors &= p.take == Take::tensor;
-  if (tensors) op.tensors_only = int(op.parameters.size());
+  int operands = 0;  // tensors; what follows them is by keyword only
+  while (operands < int(op.parameters.size()) && op.parameters[size_t(operands)].take == Take::tensor) ++operands;
+  if (op.outputs == 1 && !s.returns_list() && operands == op.positional && operands <= 4) op.tensors_only = operands;
   int first = op.method ? 1 : 0;
   op.spread_tensors = !s.parameters.empty() && s.parameters[0].spread;
   if (op.positional == first + 1 && op.parameters[size_t(first)].take == Take::ints) op.spread = first;
@@ -214,6 +217,21 @@ void add_method(PyMethodDef* def) {
   if (!descriptor.is_valid() || PyObject_SetAttrString(type, def->ml_name, descriptor.ptr())) throw nb::python_error();
 }
 
+// PyTorch's other names: the same functions and methods.
+void add_aliases(nb::module_& m, nb::list& names, const OpInfo& op) {
+  auto* type = reinterpret_cast<PyObject*>(tensor_type);
+  auto again = [&](const std::string& alias, const std::string& name) {
+    if (PyObject_SetAttrString(type, alias.c_str(), PyDict_GetItemString(tensor_type->tp_dict, name.c_str())))
+      throw nb::python_error();
+  };
+  for (const std::string& alias : aliases(op.id)) {
+    names.append(alias);
+    m.attr(alias.c_str()) = m.attr(op.signature->name.c_str());
+    if (op.method) again(alias, op.signature->name);
+    if (op.method && op.def->inplace) again(alias + "_", op.signature->name + "_");
+  }
+}
+
 // What records say, for the stub generator and the tests.
 nb::list describe_records() {
   nb::list all;
@@ -222,12 +240,14 @@ nb::list describe_records() {
     d["name"] = op.signature->name;
     d["signature"] = op.def->sig;
     d["doc"] = op.def->doc;
+    d["aliases"] = aliases(op.id);
     d["samples"] = op.def->samples;
     d["bad"] = op.def->bad;
     d["method"] = op.method;
     d["inplace"] = op.def->inplace && op.method;
     d["requires_grad"] = op.requires_grad;
     d["numbers"] = op.numbers;
+    d["pointwise"] = op.def->kind == OpKind::pointwise;
     d["spread"] = op.spread;
     d["low"] = op.def->low;
     d["high"] = op.def->high;
@@ -274,6 +294,7 @@ void add_ops(nb::module_& m) {
         make_method(in_place_names[i], shared ? kEntries[i].shared_in_place : kEntries[i].in_place, in_place_docs[i]);
     add_method(&in_places[i]);
   }
+  for (const OpInfo& op : g_ops) add_aliases(m, names, op);
   m.attr("_op_names") = names;
   m.def("_records", describe_records);
 }

@@ -190,7 +190,7 @@ void dispatch(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
 // way.
 bool fast_pointwise(Op id, const OpDef& op, const Arg* args, int n, Tensor* out) {
   const Pointwise& pw = op.pw;
-  if (pw.params || args[0].kind != Arg::Kind::tensor) return false;
+  if (pw.params || n != pw.inputs || args[0].kind != Arg::Kind::tensor) return false;
   const TensorImpl& a = *args[0].tensor->impl();
   const void* in[kMaxInputs];
   if (!(a.flags & kContiguous) || (a.dtype != f32 && a.dtype != f64) || op.types == Types::compare || a.numel > 4096 ||
@@ -207,8 +207,10 @@ bool fast_pointwise(Op id, const OpDef& op, const Arg* args, int n, Tensor* out)
     flags |= b.flags;
     in[i] = b.data();
   }
+  const Tile tile = pw.forward[a.dtype == f32 ? 0 : 1];
+  if (!tile) return false;
   out[0] = make_tensor(a.shape(), a.dtype, cpu);
-  pw.forward[a.dtype == f32 ? 0 : 1](in, out[0].impl()->data(), nullptr, a.numel);
+  tile(in, out[0].impl()->data(), nullptr, a.numel);
   if ((flags & kRequiresGrad) && !(t_modes & kNoGrad)) record(id, op, args, n, out, 1);
   return true;
 }
@@ -234,14 +236,7 @@ void compose_inplace(Op id, const OpDef& op, const Arg* args) {
   call_op_inplace(Op::copy_, copy, 2);
 }
 
-}  // namespace
-
-void call_op(Op id, Arg* args, int n, Tensor* out) {
-  const OpDef& op = op_def(id);
-  if (!(t_modes & ~kNoGrad)) [[likely]] {
-    if (op.kind == OpKind::pointwise && fast_pointwise(id, op, args, n, out)) return;
-    if (op.kind != OpKind::composite) return dispatch(id, op, args, n, out);
-  }
+void call_known(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
   if (op.kind == OpKind::composite) return compose(id, op, args, out);
   if ((t_modes & kAutocast) && g_interceptors.autocast) {
     Arg copy[kMaxArgs];
@@ -253,8 +248,7 @@ void call_op(Op id, Arg* args, int n, Tensor* out) {
   dispatch(id, op, args, n, out);
 }
 
-void call_op_inplace(Op id, Arg* args, int n) {
-  const OpDef& op = op_def(id);
+void write_inplace(Op id, const OpDef& op, Arg* args, int n) {
   if (op.kind == OpKind::composite) return compose_inplace(id, op, args);
   const Tensor& self = *args[0].tensor;
   if (goes_by_parts(op, op_name(id), args, n)) {
@@ -292,6 +286,27 @@ void call_op_inplace(Op id, Arg* args, int n) {
   if (t_modes & (kCounting | kRounding | kAnomaly)) [[unlikely]]
     observe(id, op, c);
   if (grad) record_inplace(id, op, args, n, self);
+}
+
+}  // namespace
+
+void call_op(Op id, Arg* args, int n, Tensor* out) {
+  const OpDef& op = op_def(id);
+  if (op.kind == OpKind::pointwise && !(t_modes & ~kNoGrad) && fast_pointwise(id, op, args, n, out)) return;
+  if (!op.variant) return call_known(id, op, args, n, out);
+  Arg copy[kMaxArgs];
+  std::copy(args, args + n, copy);
+  const Op variant = op.variant(copy, n);
+  call_known(variant, op_def(variant), copy, n, out);
+}
+
+void call_op_inplace(Op id, Arg* args, int n) {
+  const OpDef& op = op_def(id);
+  if (!op.variant) return write_inplace(id, op, args, n);
+  Arg copy[kMaxArgs];
+  std::copy(args, args + n, copy);
+  const Op variant = op.variant(copy, n);
+  write_inplace(variant, op_def(variant), copy, n);
 }
 
 std::vector<Tensor> call_op_all(Op id, Arg* args, int n) {

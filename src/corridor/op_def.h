@@ -12,6 +12,7 @@ class Grad;  // corridor/tape.h
 class Tensor;
 struct Arg;
 struct Traced;
+enum class Op : uint16_t;
 
 enum class OpKind : uint8_t {
   kernel,     // infer, then forward fills the outputs the corridor allocated
@@ -48,8 +49,9 @@ constexpr uint16_t in(int i) { return uint16_t(1u << i); }
 constexpr uint16_t out(int i) { return uint16_t(1u << (8 + i)); }
 
 struct OpDef {
-  const char* sig;       // PyTorch's notation: "add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
-  const char* doc = "";  // one line or a few: shapes, dtypes, formula, source
+  const char* sig;           // PyTorch's notation: "add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
+  const char* doc = "";      // one line or a few: shapes, dtypes, formula, source
+  const char* aliases = "";  // PyTorch's other names for it, separated by spaces: "absolute"
   OpKind kind = OpKind::kernel;
   Types types = Types::custom;
   Amp amp = Amp::promote;
@@ -69,9 +71,12 @@ struct OpDef {
   Tensor (*compose)(const Arg* args) = nullptr;
   std::vector<Tensor> (*compose_all)(const Arg* args) = nullptr;  // of a composite with several results, or Tensor[]
   Tensor (*complex)(const Arg* args) = nullptr;  // what it is of complex tensors, in other ops; null: like any other dtype
-  bool random = false;                           // draws from the generator: the call index is part of the result
-  bool dense = false;                            // the kernel reads contiguous tensors: others are copied, as workspace
-  bool accepts_blocked = false;                  // the kernel reads and writes blocked dtypes itself
+  // The op that a call stands for, by its arguments: add with an alpha, clamp without a minimum. May rewrite args and drop the
+  // last.
+  Op (*variant)(Arg* args, int& n) = nullptr;
+  bool random = false;           // draws from the generator: the call index is part of the result
+  bool dense = false;            // the kernel reads contiguous tensors: others are copied, as workspace
+  bool accepts_blocked = false;  // the kernel reads and writes blocked dtypes itself
 };
 
 }  // namespace dyadic::inline v1

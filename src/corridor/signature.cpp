@@ -87,11 +87,24 @@ const Signature& signature(Op op) {
   return *slot;
 }
 
+std::vector<std::string> aliases(Op op) {
+  std::vector<std::string> names;
+  for (std::string_view rest = op_def(op).aliases; !rest.empty();) {
+    const size_t n = rest.find(' ');
+    names.emplace_back(rest.substr(0, n));
+    rest.remove_prefix(n == rest.npos ? rest.size() : n + 1);
+  }
+  return names;
+}
+
 Op find_op(std::string_view name) {
   std::vector<std::string> names;
+  size_t seen = 0;
   for (int i = 0; i < kOps; ++i) {
-    if (name == op_name(Op(i))) return Op(i);
     names.emplace_back(op_name(Op(i)));
+    for (std::string& alias : aliases(Op(i))) names.push_back(std::move(alias));
+    for (; seen < names.size(); ++seen)
+      if (names[seen] == name) return Op(i);
   }
   fail<ValueError>("unknown op \"{}\"; did you mean {}?", name, nearest(name, names));
 }

@@ -26,7 +26,8 @@ struct Signature {
 };
 Signature parse_signature(const char* text);
 const Signature& signature(Op op);  // parsed once
-Op find_op(std::string_view name);  // ValueError with the nearest name
+std::vector<std::string> aliases(Op op);
+Op find_op(std::string_view name);  // by its name or an alias; ValueError with the nearest name
 // The default of a parameter as an argument; lists and text live as long as the signature.
 Arg default_argument(const Parameter& p);
 

@@ -15,12 +15,14 @@
 #include "corridor/op_def.h"
 #include "ops/probe.h"
 #include "ops/traced.h"
+#include "ops/variants.h"
 
 namespace dyadic::DY_ISA {
 
 struct OpInfo {
   const char* sig;
   const char* doc = "";
+  const char* aliases = "";
   Amp amp = Amp::promote;
   bool inplace = false;
   double low = -3, high = 3;
@@ -28,6 +30,7 @@ struct OpInfo {
   const char* bad = "";
   const char* skip = "";
   Tensor (*complex)(const Arg* args) = nullptr;
+  Op (*variant)(Arg* args, int& n) = nullptr;
 };
 struct NoGradient {};
 inline constexpr NoGradient no_grad{};
@@ -49,6 +52,12 @@ DY_INDICES(5, 0, 1, 2, 3, 4)
 template <class T> inline constexpr bool is_real = false;
 template <> inline constexpr bool is_real<float> = true;
 template <> inline constexpr bool is_real<double> = true;
+
+// What a lambda of an op on integers alone takes: [](Whole auto a, Whole auto b) { return gcd(a, b); }
+template <class V> inline constexpr bool is_vector = false;
+template <class T> inline constexpr bool is_vector<Vec<T>> = true;
+template <class V>
+concept Whole = !is_vector<V>;
 
 template <class T, bool Real = is_real<T>> struct LaneType {
   using type = Lane<T>;
@@ -147,6 +156,13 @@ void complex_tile(const void* const* in, void* out, const double* params, int64_
   run_complex_tile<F, T, N, P, kUsed>(in, out, params, n, typename MakeIndices<T, N>::type(),
                                       typename MakeIndices<T, P>::type());
 }
+// Whether the lambda takes vectors of floats.
+template <class F, class V, int... I, int... J> constexpr bool takes(Indices<I...>, Indices<J...>) {
+  return requires(V v) { F{}((void(I), v)..., (void(J), v)...); };
+}
+template <class F, int N, int P>
+inline constexpr bool takes_floats =
+    takes<F, Vec<float>>(typename MakeIndices<void, N>::type(), typename MakeIndices<void, P>::type());
 
 template <class F, int N, int P, int... I, int... J> constexpr Probe probe(Cost* cost, Indices<I...>, Indices<J...>) {
   return F{}(Probe(cost, I)..., Probe(cost, 16 + J)...);
@@ -186,6 +202,8 @@ template <int N, Types types, int P = 0, class F, class... B> constexpr OpDef po
   OpDef o{};
   o.sig = info.sig;
   o.doc = info.doc;
+  o.aliases = info.aliases;
+  o.variant = info.variant;
   o.kind = OpKind::pointwise;
   o.types = types;
   o.amp = info.amp;
@@ -200,14 +218,16 @@ template <int N, Types types, int P = 0, class F, class... B> constexpr OpDef po
   o.pw.inputs = N;
   o.pw.params = P;
   o.pw.flops = c.flops;
-  o.pw.forward[int(Compute::f32)] = tile<F, float, N, P, c.used>;
-  o.pw.forward[int(Compute::f64)] = tile<F, double, N, P, c.used>;
+  if constexpr (takes_floats<F, N, P>) {
+    o.pw.forward[int(Compute::f32)] = tile<F, float, N, P, c.used>;
+    o.pw.forward[int(Compute::f64)] = tile<F, double, N, P, c.used>;
+  }
   if constexpr (types != Types::float_out) {
     o.pw.forward[int(Compute::i32)] = tile<F, int32_t, N, P, c.used>;
     o.pw.forward[int(Compute::i64)] = tile<F, int64_t, N, P, c.used>;
     o.pw.forward[int(Compute::u64)] = tile<F, uint64_t, N, P, c.used>;
   }
-  o.pw.trace = trace<F, N, P>;
+  if constexpr (takes_floats<F, N, P>) o.pw.trace = trace<F, N, P>;
   int k = 0;
   (set_gradient<N, P>(o, k++, gradients), ...);
   (void)k;

@@ -5,19 +5,16 @@
 #include <cstdint>
 
 // clang-format off
-#define DY_PRIMS1(X) \
-  X(abs)             \
-  X(conj)            \
-  X(sqrt)            \
-  X(rsqrt)           \
-  X(exp)             \
-  X(expm1)           \
-  X(log)             \
-  X(log1p) X(sin) X(cos) X(tanh) X(sigmoid) X(erf) X(erfc) X(floor) X(ceil) X(trunc) X(round) X(isnan) X(isinf) X(isfinite)
-#define DY_PRIMS2(X) X(pow) X(max) X(min)
-#define DY_PRIM_OPERATORS(X) \
-  X(add, +)                  \
-  X(sub, -) X(mul, *) X(div, /) X(lt, <) X(le, <=) X(gt, >) X(ge, >=) X(eq, ==) X(ne, !=) X(logical_and, &) X(logical_or, |)
+#define DY_PRIMS1(X)                                                                                                           \
+  X(abs) X(conj) X(sqrt) X(rsqrt) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) \
+  X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(sigmoid) X(erf) X(erfc) X(erfcx) X(erfinv) X(ndtri) X(lgamma) X(digamma) \
+  X(i0) X(i0e) X(i1) X(i1e) X(bessel_j0) X(bessel_j1) X(bessel_y0) X(bessel_y1) X(sign) X(signbit) X(floor) X(ceil) X(trunc)    \
+  X(round) X(isnan) X(isinf) X(isfinite)
+#define DY_PRIMS2(X)                                                                                                       \
+  X(pow) X(max) X(min) X(atan2) X(hypot) X(fmod) X(remainder) X(div_floor) X(div_trunc) X(copysign) X(zeta)
+#define DY_PRIM_OPERATORS(X)                                                                                               \
+  X(add, +) X(sub, -) X(mul, *) X(div, /) X(lt, <) X(le, <=) X(gt, >) X(ge, >=) X(eq, ==) X(ne, !=) X(logical_and, &)       \
+  X(logical_or, |) X(logical_xor, ^)
 // clang-format on
 
 namespace dyadic::inline v1 {

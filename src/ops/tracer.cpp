@@ -30,9 +30,20 @@ namespace prim {
   Tensor name(const Tensor& a) { return dyadic::name(a); }
 DY_PRIMS1(DY_SAME)
 #undef DY_SAME
-Tensor pow(const Tensor& a, const Tensor& b) { return dyadic::pow(a, b); }
-Tensor max(const Tensor& a, const Tensor& b) { return maximum(a, b); }
-Tensor min(const Tensor& a, const Tensor& b) { return minimum(a, b); }
+#define DY_CALLED(name, op) \
+  Tensor name(const Tensor& a, const Tensor& b) { return dyadic::op(a, b); }
+DY_CALLED(max, maximum)
+DY_CALLED(min, minimum)
+DY_CALLED(div_floor, floor_divide)
+DY_CALLED(div_trunc, trunc_divide)
+DY_CALLED(pow, pow)
+DY_CALLED(atan2, atan2)
+DY_CALLED(hypot, hypot)
+DY_CALLED(fmod, fmod)
+DY_CALLED(remainder, remainder)
+DY_CALLED(copysign, copysign)
+DY_CALLED(zeta, zeta)
+#undef DY_CALLED
 }  // namespace prim
 
 #define DY_DEFINE1(name) \

@@ -11,11 +11,16 @@ struct MathEntry {
   void (*f32)(const float* x, float* y, int64_t n);
   void (*f64)(const double* x, double* y, int64_t n);
 };
+struct MathEntry2 {
+  const char* name;
+  void (*f32)(const float* x, const float* y, float* z, int64_t n);
+  void (*f64)(const double* x, const double* y, double* z, int64_t n);
+};
 struct MathKernel {
-  MathEntry entry[20];
+  MathEntry entry[40];
   int count;
-  void (*pow_f32)(const float* x, const float* y, float* z, int64_t n);
-  void (*pow_f64)(const double* x, const double* y, double* z, int64_t n);
+  MathEntry2 entry2[8];
+  int count2;
 };
 
 }  // namespace dyadic::inline v1

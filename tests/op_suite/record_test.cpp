@@ -1,6 +1,7 @@
 // The records themselves: calls that must fail, with their exact text; documentation; what they skip.
 #include <algorithm>
 
+#include "corridor/signature.h"
 #include "tests/op_suite/suite.h"
 
 namespace dyadic::op_suite {
@@ -24,11 +25,13 @@ void check_record(Op op, DType, Layout) {
   EXPECT_FALSE(cases(op).empty()) << "no call to test it with: give the record samples";
   EXPECT_LE(sig.parameters.size(), size_t(kMaxArgs));
   EXPECT_LE(sig.returns.size(), size_t(kMaxOutputs));
+  for (const std::string& alias : aliases(op)) EXPECT_EQ(find_op(alias), op) << alias << " is another op's name or alias";
   for (const Parameter& p : sig.parameters) EXPECT_NO_THROW(default_argument(p)) << p.name;
   for (const std::string& line : lines_of(def.skip)) {
     const std::string check = line.substr(0, line.find(": "));
     const auto& known = check_names();
-    EXPECT_TRUE(check == "second_output" || check == "layout_bits" ||
+    const std::string_view words[] = {"second_output", "layout_bits", "result_dtype", "torch_digits", "torch_special"};
+    EXPECT_TRUE(std::ranges::find(words, check) != std::end(words) ||
                 std::find(known.begin(), known.end(), check) != known.end())
         << "skip: no such check: " << line;
     EXPECT_NE(line.find(": "), line.npos) << "skip: a line is `check: reason`: " << line;

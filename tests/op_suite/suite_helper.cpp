@@ -180,11 +180,12 @@ std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs) {
   if (!(actual.sizes() == expected.sizes()))
     return ::testing::AssertionFailure() << describe(actual) << " where " << describe(expected) << " was expected";
   if (actual.dtype().is_complex()) return close(view_as_real(actual), view_as_real(expected), ulps, largest);
-  const bool wraps = actual.dtype().is_integer() && expected.dtype().is_floating_point();
+  const bool wraps = actual.dtype().is_integer() && expected.dtype() != actual.dtype();
   const std::vector<double> raw = expected.to_vector();
   std::vector<double> a = actual.to_vector(),
                       e = wraps ? expected.to(i64).to(actual.dtype()).to_vector() : expected.to_vector();
-  if (actual.dtype() == boolean)
+  const bool truth = actual.dtype() == boolean;
+  if (truth)
     for (double& v : e) v = v != 0;
   for (double v : e)
     if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
@@ -194,6 +195,7 @@ std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs) {
     if (std::isnan(a[i]) && std::isnan(e[i])) continue;
     constexpr double kExact = 9007199254740992;  // whole numbers beyond 2^53 wrap where f64 rounds
     if (wraps && !(std::abs(raw[i]) < kExact)) continue;
+    if (truth && !std::isfinite(raw[i])) continue;  // a division by False
     if (a[i] == e[i] || (std::isinf(a[i]) && std::abs(e[i]) > max && (a[i] > 0) == (e[i] > 0))) continue;
     if (std::isfinite(a[i]) && std::isfinite(e[i]) && std::abs(a[i] - e[i]) <= eps * (std::abs(e[i]) + largest)) continue;
     return ::testing::AssertionFailure() << "element " << i << " of " << describe(actual) << " is " << a[i] << ", expected "

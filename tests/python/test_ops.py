@@ -11,7 +11,7 @@ import dyadic as dy
 RECORDS = {r["name"]: r for r in dy._dyadic._records()}
 NAMESPACE = {name: getattr(dy, name) for name in dir(dy)} | {name: getattr(dy._dyadic, name) for name in RECORDS}
 NAMESPACE["indices"] = lambda n, *shape: dy.tensor([(n - 1 - i) % n for i in range(math.prod(shape))], dtype=dy.int64).view(shape)
-POINTWISE = [name for name, r in RECORDS.items() if r["numbers"]]
+POINTWISE = [name for name, r in RECORDS.items() if r["pointwise"]]
 
 # Where numpy has the function under another name, or needs a few words.
 NUMPY = {
@@ -34,6 +34,7 @@ NUMPY = {
     "silu": lambda x: x / (1 + np.exp(-x)),
     "gelu_tanh": lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
     "isinf": np.isinf,
+    "ldexp": lambda a, b: a * 2.0**b,
 }
 
 
@@ -54,7 +55,7 @@ def parameters(record):
 
 
 def sample_call(name):
-    """The op as samples call it: arguments behind the positional ones are keywords in Python."""
+    """The op as samples call it: what is by keyword only in Python comes last there."""
     function, record = NAMESPACE[name], RECORDS[name]
     names = [n for _, n, _ in parameters(record)]
     head = record["signature"].split("(", 1)[1].split("*,")[0]
@@ -104,20 +105,24 @@ def test_forbidden_call_says(call, text):
 def test_pointwise_values(name):
     record = RECORDS[name]
     rng = np.random.default_rng(len(name))
-    arrays, arguments = [], []
-    for kind, _, _ in parameters(record):
-        if kind == "Tensor":
-            arrays.append(rng.uniform(record["low"], record["high"], (5, 7)).astype(np.float32))
-            arguments.append(dy.from_numpy(arrays[-1]))
-        else:
-            arguments.append(0.5)
-    if name == "where":
-        arguments[0] = arguments[0] > 0
-    result = getattr(dy, name)(*arguments)
+    arrays = [
+        rng.uniform(record["low"], record["high"], (5, 7)).astype(np.float32) for kind, _, _ in parameters(record) if kind == "Tensor"
+    ]
+    numbers = [0.5 for kind, _, default in parameters(record) if kind != "Tensor" and not default]
+    try:
+        arguments = [dy.from_numpy(a) for a in arrays] + numbers
+        if name == "where":
+            arguments[0] = arguments[0] > 0
+        result = getattr(dy, name)(*arguments)
+    except TypeError as error:  # an op on integers
+        assert "not defined for f32" in str(error)
+        arrays = [a.round().astype(np.int64) for a in arrays]
+        arguments = [dy.from_numpy(a) for a in arrays]
+        result = getattr(dy, name)(*arguments)
     assert result.shape == (5, 7)
     oracle = NUMPY.get(name, getattr(np, name, None))
     if oracle and len(arguments) == len(arrays) and name != "where":
-        expected = oracle(*[a.astype(np.float64) for a in arrays])
+        expected = oracle(*[a.astype(np.float64) if a.dtype == np.float32 else a for a in arrays])
         np.testing.assert_allclose(result.numpy().astype(np.float64), expected, rtol=1e-5, atol=1e-6)
     if record["method"]:
         np.testing.assert_array_equal(getattr(arguments[0], name)(*arguments[1:]).numpy(), result.numpy())
@@ -125,6 +130,25 @@ def test_pointwise_values(name):
         target = arguments[0].clone()
         assert getattr(target, name + "_")(*arguments[1:]) is target
         np.testing.assert_array_equal(target.numpy(), result.numpy())
+
+
+def test_aliases_are_the_same_function():
+    assert dy.absolute is dy.abs and dy.arccos is dy.acos and dy.clip is dy.clamp and dy.nn.functional.log_sigmoid is dy.logsigmoid
+    assert dy.Tensor.multiply is dy.Tensor.mul and dy.Tensor.true_divide_ is dy.Tensor.div_
+    for name, record in RECORDS.items():
+        for alias in record["aliases"]:
+            assert getattr(dy, alias) is getattr(dy, name) and alias not in RECORDS
+
+
+def test_arguments_that_choose_another_op():
+    x, y = dy.tensor([1.0, -7.0, 5.0]), dy.tensor([2.0, 2.0, -3.0])
+    assert dy.add(x, y, alpha=2).tolist() == [5, -3, -1] and x.sub(y, alpha=0.5).tolist() == [0, -8, 6.5]
+    assert x.div(y, rounding_mode="floor").tolist() == [0, -4, -2] and x.div(y, rounding_mode="trunc").tolist() == [0, -3, -1]
+    assert x.clamp(max=2).tolist() == [1, -7, 2] and x.clamp(0).tolist() == [1, 0, 5] and x.clamp(y, 3).tolist() == [2, 2, 3]
+    assert dy.tensor([1.234]).round(decimals=1).item() == pytest.approx(1.2)
+    assert x.clone().add_(y, alpha=2).tolist() == [5, -3, -1] and x.clone().clamp_(-1, 1).tolist() == [1, -1, 1]
+    assert dy.rsub(x, 1).tolist() == [0, 8, -4]
+    assert dy.tensor([7, -7]).div(2, rounding_mode="floor").tolist() == [3, -4]
 
 
 @pytest.mark.parametrize("name", RECORDS)

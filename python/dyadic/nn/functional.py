@@ -82,11 +82,6 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     return _dyadic.col2im(input, output_size, kernel_size, dilation, padding, stride)
 
 
-def gelu(input, approximate="none"):
-    """x Phi(x), exact, or with approximate="tanh" the tanh formula."""
-    if approximate not in ("none", "tanh"):
-        raise ValueError(f'gelu: an unknown approximation: approximate is "{approximate}"; there are "none" and "tanh"')
-    return _dyadic.gelu_tanh(input) if approximate == "tanh" else _dyadic.gelu(input)
 
 
 def scaled_dot_product_attention(query, key, value, *, is_causal=False, scale=None):

@@ -62,6 +62,7 @@ template <class T> struct Lane {
   friend DY_INLINE Lane conj(Lane a) { return a; }
   friend DY_INLINE Lane abs(Lane a) { return a.v < 0 ? -a : a; }
   friend DY_INLINE Lane sign(Lane a) { return T((a.v > 0) - (a.v < 0)); }
+  friend DY_INLINE LaneMask signbit(Lane a) { return {a.v < 0}; }
   friend DY_INLINE LaneMask isnan(Lane) { return {false}; }
   friend DY_INLINE LaneMask isinf(Lane) { return {false}; }
   friend DY_INLINE LaneMask isfinite(Lane) { return {true}; }
@@ -83,6 +84,18 @@ template <class T> struct Lane {
   friend DY_INLINE Lane remainder(Lane a, Lane b) {
     if (b.v == 0) return T(0);
     return a - div_floor(a, b) * b;
+  }
+  friend DY_INLINE Lane fmod(Lane a, Lane b) { return b.v == 0 ? T(0) : a - div_trunc(a, b) * b; }
+  friend DY_INLINE Lane gcd(Lane a, Lane b) {
+    for (a = abs(a), b = abs(b); b.v != 0;) {
+      const U r = U(a.v) % U(b.v);
+      a = b, b = T(r);
+    }
+    return a;
+  }
+  friend DY_INLINE Lane lcm(Lane a, Lane b) {
+    const Lane g = gcd(a, b);
+    return g.v == 0 ? T(0) : abs(T(U(abs(a).v) / U(g.v)) * b);
   }
   // A negative power is rounded toward zero: 0, but for 1 and -1.
   friend DY_INLINE Lane pow(Lane a, Lane b) {

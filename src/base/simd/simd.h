@@ -2,9 +2,15 @@
 // double), their mathematical functions, Complex (pairs of Vec) and Lane (integers). Such a file lives in namespace
 // dyadic::DY_ISA and instantiates nothing of std.
 #pragma once
+#include "base/simd/arc.h"
+#include "base/simd/bessel.h"
 #include "base/simd/complex.h"
+#include "base/simd/divide.h"
 #include "base/simd/erf.h"
+#include "base/simd/erfinv.h"
 #include "base/simd/exp.h"
+#include "base/simd/gamma.h"
+#include "base/simd/hyperbolic.h"
 #include "base/simd/lane.h"
 #include "base/simd/log.h"
 #include "base/simd/pow.h"

@@ -2,6 +2,7 @@
 // lane: |x| > 2^18 (f32), 2^20 (f64) is rare, and what a lane gives depends on its value only.
 #pragma once
 #include "base/simd/exp.h"
+#include "base/simd/lanewise.h"
 
 namespace dyadic::DY_ISA {
 
@@ -62,17 +63,7 @@ template <class T> DY_INLINE Mask<T> is_odd(Vec<T> n) {  // of an integral n
 template <class T> inline constexpr double kAngleLimit = kF32<T> ? 0x1p18 : 0x1p20;
 // F on the lanes beyond the limit, y on the others.
 template <class T, class F> DY_INLINE Vec<T> beyond_limit(Vec<T> x, Vec<T> y, F f) {
-  Mask<T> far = abs(x) > kAngleLimit<T>;
-  if (any(far)) [[unlikely]] {
-    alignas(64) T in[Vec<T>::size()], out[Vec<T>::size()];
-    x.store(in);
-    y.store(out);
-    uint32_t lanes = far.bits();
-    for (size_t i = 0; i < Vec<T>::size(); i++)
-      if (lanes >> i & 1) out[i] = T(f(in[i]));
-    y = Vec<T>::load(out);
-  }
-  return y;
+  return patch(abs(x) > kAngleLimit<T>, y, x, f);
 }
 template <class T> struct SinCos {
   Vec<T> sin, cos;

@@ -162,6 +162,10 @@ template <class T> struct Vec {
   friend DY_INLINE Vec sqrt(Vec x) { return hn::Sqrt(x.v); }
   friend DY_INLINE Vec rsqrt(Vec x) { return Vec(1) / sqrt(x); }  // two roundings, no approximation
   friend DY_INLINE Vec copysign(Vec magnitude, Vec sign) { return hn::CopySign(magnitude.v, sign.v); }
+  friend DY_INLINE Vec sign(Vec x) {  // -1, 0 (NaN too) or 1
+    return hn::Sub(hn::IfThenElseZero(hn::Gt(x.v, hn::Zero(d)), hn::Set(d, T(1))),
+                   hn::IfThenElseZero(hn::Lt(x.v, hn::Zero(d)), hn::Set(d, T(1))));
+  }
   friend DY_INLINE M signbit(Vec x) {
     hn::RebindToSigned<D> di;
     return hn::MaskFromVec(hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(di, x.v))));

@@ -7,6 +7,7 @@ extern constexpr OpDef abs_op = with_complex<1>(
         {
             .sig = "abs(Tensor self) -> Tensor",
             .doc = "|x|; its gradient at 0 is 0. Of complex numbers the real sqrt(re^2 + im^2).",
+            .aliases = "absolute",
             .inplace = true,
         },
         [](auto x) { return abs(x); }, [](auto g, auto x, auto y) { return select(x > 0.0, g, select(x < 0.0, -g, 0.0)); }),

@@ -4,8 +4,9 @@ namespace dyadic::DY_ISA {
 
 extern constexpr OpDef gelu_op = pointwise<1, Types::float_out>(
     {
-        .sig = "gelu(Tensor self) -> Tensor",
+        .sig = "gelu(Tensor self, *, str approximate='none') -> Tensor",
         .doc = "x times the standard normal distribution function: 0.5 x erfc(-x / sqrt(2)). (Hendrycks and Gimpel 2016.)",
+        .variant = ops::gelu_variant,
     },
     [](auto x) { return x * 0.5 * erfc(x * -0.7071067811865476); },
     [](auto g, auto x, auto y) {

@@ -6,6 +6,7 @@ extern constexpr OpDef sigmoid_op = pointwise<1, Types::float_out>(
     {
         .sig = "sigmoid(Tensor self) -> Tensor",
         .doc = "1 / (1 + exp(-x)).",
+        .aliases = "expit",
         .inplace = true,
     },
     [](auto x) { return sigmoid(x); }, [](auto g, auto x, auto y) { return g * y * (1.0 - y); });

@@ -4,11 +4,13 @@ namespace dyadic::DY_ISA {
 
 extern constexpr OpDef sub_op = holomorphic<2, Types::same>(
     {
-        .sig = "sub(Tensor self, Tensor other) -> Tensor",
+        .sig = "sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
         .doc = "a - b.",
+        .aliases = "subtract",
         .inplace = true,
         .bad = "sub(zeros(2, 3), zeros(2, 4)) => sub: shapes do not broadcast: f32[2, 3] and f32[2, 4] differ in dimension -1 "
                "(3 against 4); make the sizes equal or 1",
+        .variant = ops::sub_variant,
     },
     [](auto a, auto b) { return a - b; }, [](auto g, auto a, auto b, auto y) { return g; },
     [](auto g, auto a, auto b, auto y) { return -g; });

@@ -6,6 +6,7 @@ extern constexpr OpDef trunc_op = pointwise<1, Types::same>(
     {
         .sig = "trunc(Tensor self) -> Tensor",
         .doc = "Towards zero.",
+        .aliases = "fix",
         .inplace = true,
         .skip = "double_backward: its gradient is constant",
     },

@@ -146,20 +146,32 @@ def upstream(output, shape):
     return torch.from_numpy(((5 * np.arange(n) + 3 * output) % 11 - 4.5) / 4).reshape(shape)
 
 
-def run_call(op, signature, line, inputs, gradients):
-    """Outputs and gradients by name (out0, grad0 ...), and the function that gave them."""
-    leaves = [t.double().requires_grad_(gradients != "none") if t.is_floating_point() else t for t in inputs]
-    out, place = call(op, parameters(signature), read_arguments(line, leaves))
-    results = {f"out{j}": t for j, t in enumerate(out)}
+def gradient(op, signature, line, inputs, which, gradients):
+    """The gradient of one input, None where it has none."""
+    leaves = [t.detach().requires_grad_(k == which) if t.is_floating_point() else t for k, t in enumerate(inputs)]
+    out, _ = call(op, parameters(signature), read_arguments(line, leaves))
     roots = [(j, t) for j, t in enumerate(out) if t.requires_grad]
-    wanted = [t for t in leaves if t.requires_grad]
-    if roots and wanted:
-        roots = roots if gradients == "all" else roots[:1]
-        grads = torch.autograd.grad(
-            [t for _, t in roots], wanted, [upstream(j, t.shape).to(t.dtype) for j, t in roots], allow_unused=True
-        )
-        results |= {f"grad{k}": g for k, g in enumerate(grads) if g is not None}
-    return results, place
+    if not roots:
+        return None
+    roots = roots if gradients == "all" else roots[:1]
+    seeds = [upstream(j, t.shape).to(t.dtype) for j, t in roots]
+    return torch.autograd.grad([t for _, t in roots], leaves[which], seeds, allow_unused=True)[0]
+
+
+def run_call(op, signature, line, inputs, gradients):
+    """Outputs and gradients by name (out0, grad0 ...), why a gradient is missing, and the function that gave the outputs."""
+    inputs = [t.double() if t.is_floating_point() else t for t in inputs]
+    out, place = call(op, parameters(signature), read_arguments(line, inputs))
+    results, missing = {f"out{j}": t for j, t in enumerate(out)}, {}
+    floats = [k for k, t in enumerate(inputs) if t.is_floating_point() and gradients != "none"]
+    for place_of_input, k in enumerate(floats):
+        try:
+            g = gradient(op, signature, line, inputs, k, gradients)
+            if g is not None:
+                results[f"grad{place_of_input}"] = g
+        except (RuntimeError, NotImplementedError, Refused) as error:
+            missing[f"grad{place_of_input}"] = str(error).splitlines()[0]
+    return results, missing, place
 
 
 def make(op, calls_file):
@@ -170,7 +182,7 @@ def make(op, calls_file):
         key, line = text.split(" ", 1)
         tensors = [t for name, t in inputs.items() if name.startswith(f"{key}.in")]
         try:
-            results, place = run_call(
+            results, missing, place = run_call(
                 op, metadata["signature"], line, tensors, "none" if key.startswith("special") else metadata["gradients"]
             )
         except Refused as reason:
@@ -178,10 +190,11 @@ def make(op, calls_file):
             continue
         places.add(place)
         stored |= {f"{key}.{name}": t for name, t in results.items()}
+        notes |= {f"{key}.{name}": reason for name, reason in missing.items()}
     if not places:
         notes = {"none": notes[lines[0].split(" ", 1)[0]] if lines else "no call takes float32 or int64"}
     elif any(key in notes for key in (text.split(" ", 1)[0] for text in lines)):
-        refused = [f"{key} {reason}" for key, reason in notes.items() if "." in key]
+        refused = [f"{key} {notes[key]}" for key in (text.split(" ", 1)[0] for text in lines) if key in notes]
         print(f"{op}: PyTorch refuses {len(refused)} of {len(lines)} calls, the first: {refused[0]}")
     if places:
         notes["function"] = " ".join(sorted(places))

@@ -2,10 +2,10 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef clamp_op = pointwise<1, Types::same, 2>(
+extern constexpr OpDef clamp_between_op = pointwise<1, Types::same, 2>(
     {
-        .sig = "clamp(Tensor self, Scalar min, Scalar max) -> Tensor",
-        .doc = "Values held between min and max; NaN stays. The gradient passes strictly between them.",
+        .sig = "clamp_between(Tensor self, Scalar min, Scalar max) -> Tensor",
+        .doc = "clamp of numbers: values held between min and max; NaN stays. The gradient passes strictly between them.",
         .inplace = true,
     },
     [](auto x, auto low, auto high) { return min(max(x, low), high); },

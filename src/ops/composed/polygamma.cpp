@@ -1,0 +1,31 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const int64_t n = a[0].integer;
+  const Tensor& x = *a[1].tensor;
+  DY_CHECK_AS(ValueError, n >= 0, "polygamma: n is {}; it is 0 or more", n);
+  if (n == 0) return digamma(x);
+  double factor = n % 2 ? 1 : -1;
+  for (int64_t k = 2; k <= n; ++k) factor *= double(k);
+  Tensor sum = zeta(double(n + 1), x);
+  return factor == 1 ? sum : mul(sum, factor);
+}
+
+}  // namespace
+
+extern constexpr OpDef polygamma_op = {
+    .sig = "polygamma(int n, Tensor self) -> Tensor",
+    .doc = "The n-th derivative of digamma: (-1)^(n + 1) n! zeta(n + 1, x).",
+    .kind = OpKind::composite,
+    .low = 0.5,
+    .high = 6,
+    .samples = "polygamma(0, rand(3, 5))\npolygamma(1, rand(3, 5))\npolygamma(2, rand(3, 5))\npolygamma(3, rand(5))",
+    .bad = "polygamma(-1, ones(2)) => polygamma: n is -1; it is 0 or more",
+    .skip = "torch_digits: trigamma has ten digits in PyTorch",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

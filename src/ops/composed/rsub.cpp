@@ -1,0 +1,14 @@
+#include "ops/common.h"
+#include "ops/variants.h"
+
+namespace dyadic::inline v1::ops {
+
+extern constexpr OpDef rsub_op = {
+    .sig = "rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    .doc = "other - alpha self.",
+    .kind = OpKind::composite,
+    .samples = "rsub(rand(3, 5), rand(5))\nrsub(rand(3, 5), 2, 0.5)",
+    .variant = rsub_variant,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,16 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef asin_op = pointwise<1, Types::float_out>(
+    {
+        .sig = "asin(Tensor self) -> Tensor",
+        .doc = "The angle in [-pi/2, pi/2] whose sine is x.",
+        .aliases = "arcsin",
+        .inplace = true,
+        .low = -0.9,
+        .high = 0.9,
+    },
+    [](auto x) { return asin(x); }, [](auto g, auto x, auto y) { return g * rsqrt(1.0 - x * x); });
+
+}  // namespace dyadic::DY_ISA

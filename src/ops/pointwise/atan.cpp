@@ -1,0 +1,14 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef atan_op = pointwise<1, Types::float_out>(
+    {
+        .sig = "atan(Tensor self) -> Tensor",
+        .doc = "The angle in [-pi/2, pi/2] whose tangent is x.",
+        .aliases = "arctan",
+        .inplace = true,
+    },
+    [](auto x) { return atan(x); }, [](auto g, auto x, auto y) { return g / (1.0 + x * x); });
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,15 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef atan2_op = pointwise<2, Types::float_out>(
+    {
+        .sig = "atan2(Tensor self, Tensor other) -> Tensor",
+        .doc = "The angle of the point (other, self), in [-pi, pi].",
+        .aliases = "arctan2",
+        .inplace = true,
+    },
+    [](auto a, auto b) { return atan2(a, b); }, [](auto g, auto a, auto b, auto y) { return g * b / (a * a + b * b); },
+    [](auto g, auto a, auto b, auto y) { return -g * a / (a * a + b * b); });
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,16 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef bessel_j1_op = pointwise<1, Types::float_out>(
+    {
+        .sig = "bessel_j1(Tensor self) -> Tensor",
+        .doc = "Bessel function of the first kind, order 1.",
+        .low = 0.2,
+        .high = 20,
+        .skip = "torch_digits: PyTorch has seven\ntorch_special: of infinity PyTorch gives NaN",
+    },
+    [](auto x) { return bessel_j1(x); },
+    [](auto g, auto x, auto y) { return g * (bessel_j0(x) - select(x == 0.0, 0.5, y / x)); });
+
+}  // namespace dyadic::DY_ISA

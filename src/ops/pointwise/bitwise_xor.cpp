@@ -1,0 +1,13 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef bitwise_xor_op = pointwise<2, Types::same>(
+    {
+        .sig = "bitwise_xor(Tensor self, Tensor other) -> Tensor",
+        .doc = "The bits that one of both has; of bool: logical xor.",
+        .inplace = true,
+    },
+    [](Whole auto a, Whole auto b) { return a ^ b; });
+
+}  // namespace dyadic::DY_ISA

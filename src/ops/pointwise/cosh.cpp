@@ -1,0 +1,14 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef cosh_op = pointwise<1, Types::float_out>(
+    {
+        .sig = "cosh(Tensor self) -> Tensor",
+        .doc = "Hyperbolic cosine.",
+        .amp = Amp::f32,
+        .inplace = true,
+    },
+    [](auto x) { return cosh(x); }, [](auto g, auto x, auto y) { return g * sinh(x); });
+
+}  // namespace dyadic::DY_ISA

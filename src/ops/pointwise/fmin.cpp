@@ -1,0 +1,14 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef fmin_op = pointwise<2, Types::same>(
+    {
+        .sig = "fmin(Tensor self, Tensor other) -> Tensor",
+        .doc = "The smaller of self and other; a number beside NaN wins. Equal values share the gradient.",
+    },
+    [](auto a, auto b) { return select(isnan(a), b, select(isnan(b), a, min(a, b))); },
+    [](auto g, auto a, auto b, auto y) { return select((a < b) | isnan(b), g, select(a == b, g * 0.5, 0.0)); },
+    [](auto g, auto a, auto b, auto y) { return select((a < b) | isnan(b), 0.0, select(a == b, g * 0.5, g)); });
+
+}  // namespace dyadic::DY_ISA

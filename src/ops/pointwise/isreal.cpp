@@ -1,0 +1,12 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef isreal_op = pointwise<1, Types::compare>(
+    {
+        .sig = "isreal(Tensor self) -> Tensor",
+        .doc = "True where the imaginary part is zero: everywhere for real dtypes.",
+    },
+    [](auto x) { return (x == x) | isnan(x); });
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,17 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef logaddexp_op = pointwise<2, Types::float_out>(
+    {
+        .sig = "logaddexp(Tensor self, Tensor other) -> Tensor",
+        .doc = "log(exp(self) + exp(other)), without overflow.",
+    },
+    [](auto a, auto b) {
+      auto m = max(a, b);
+      return select((a == b) & isinf(a), a, m + log1p(exp(-abs(a - b))));
+    },
+    [](auto g, auto a, auto b, auto y) { return g * sigmoid(a - b); },
+    [](auto g, auto a, auto b, auto y) { return g * sigmoid(b - a); });
+
+}  // namespace dyadic::DY_ISA

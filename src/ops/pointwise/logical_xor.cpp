@@ -1,0 +1,12 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef logical_xor_op = pointwise<2, Types::compare>(
+    {
+        .sig = "logical_xor(Tensor self, Tensor other) -> Tensor",
+        .doc = "True where one of both is nonzero.",
+    },
+    [](auto a, auto b) { return (a != 0) ^ (b != 0); });
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,20 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef logit_clamped_op = pointwise<1, Types::float_out, 1>(
+    {
+        .sig = "logit_clamped(Tensor self, Scalar eps) -> Tensor",
+        .doc = "logit of x held between eps and 1 - eps: logit(x, eps).",
+        .inplace = true,
+        .low = -0.2,
+        .high = 1.2,
+        .samples = "logit_clamped(rand(3, 5), 0.1)",
+    },
+    [](auto x, auto eps) {
+      auto z = min(max(x, eps), 1.0 - eps);
+      return log(z / (1.0 - z));
+    },
+    [](auto g, auto x, auto y, auto eps) { return select((x >= eps) & (x <= 1.0 - eps), g / (x * (1.0 - x)), 0.0); });
+
+}  // namespace dyadic::DY_ISA

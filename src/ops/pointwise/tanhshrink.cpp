@@ -1,0 +1,16 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef tanhshrink_op = pointwise<1, Types::float_out>(
+    {
+        .sig = "tanhshrink(Tensor self) -> Tensor",
+        .doc = "x - tanh(x).",
+    },
+    [](auto x) { return x - tanh(x); },
+    [](auto g, auto x, auto y) {
+      auto t = tanh(x);
+      return g * t * t;
+    });
+
+}  // namespace dyadic::DY_ISA

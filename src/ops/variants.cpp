@@ -1,0 +1,116 @@
+#include "ops/variants.h"
+
+#include <utility>
+
+#include "corridor/call.h"
+#include "dyadic/call.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+bool given(const Arg* args, int n, int i) { return i < n && args[i].kind != Arg::Kind::none; }
+bool is_number(const Arg& a) { return a.kind == Arg::Kind::tensor && (a.tensor->impl()->flags & kNumber); }
+std::string_view text(const Arg& a) { return {a.text, a.n}; }
+bool is_float(const Tensor& t) { return t.dtype().is_floating_point() || t.dtype().is_scaled(); }
+
+// self + factor alpha other.
+Op scaled(Arg* args, int& n, Op plain, int factor) {
+  if (!given(args, n, 2)) {
+    n = 2;
+    return plain;
+  }
+  const Scalar alpha = args[2].scalar;
+  DY_CHECK_AS(TypeError, alpha.imag() == 0, "{}: alpha is complex; multiply the other operand by it", op_name(plain));
+  const bool real = alpha.kind() == Scalar::Kind::real;
+  if (alpha.real() == 1) {
+    n = 2;
+    return plain;
+  }
+  args[2] = real ? Scalar(alpha.real() * factor) : Scalar(alpha.integer() * factor);
+  return Op::add_scaled_;
+}
+
+}  // namespace
+
+Op add_variant(Arg* args, int& n) { return scaled(args, n, Op::add_, 1); }
+Op sub_variant(Arg* args, int& n) { return scaled(args, n, Op::sub_, -1); }
+Op rsub_variant(Arg* args, int& n) {
+  std::swap(args[0], args[1]);
+  return scaled(args, n, Op::sub_, -1);
+}
+
+Op div_variant(Arg* args, int& n) {
+  const bool rounded = given(args, n, 2);
+  n = 2;
+  if (!rounded) return Op::div_;
+  const std::string_view mode = text(args[2]);
+  DY_CHECK_AS(ValueError, mode == "floor" || mode == "trunc",
+              "div: unknown rounding_mode: it is '{}'; it may be None, 'trunc' or 'floor'", mode);
+  return mode == "floor" ? Op::floor_divide_ : Op::trunc_divide_;
+}
+
+Op round_variant(Arg* args, int& n) {
+  const bool whole = !given(args, n, 1) || args[1].integer == 0 || !is_float(*args[0].tensor);
+  if (!whole) args[1] = Arg(Scalar(args[1].integer));
+  n = whole ? 1 : 2;
+  return whole ? Op::round_ : Op::round_decimals_;
+}
+
+Op gelu_variant(Arg* args, int& n) {
+  const std::string_view how = given(args, n, 1) ? text(args[1]) : "none";
+  DY_CHECK_AS(ValueError, how == "none" || how == "tanh", "gelu: unknown approximate: it is '{}'; it may be 'none' or 'tanh'",
+              how);
+  n = 1;
+  return how == "tanh" ? Op::gelu_tanh_ : Op::gelu_;
+}
+
+Op logit_variant(Arg* args, int& n) {
+  const bool clamped = given(args, n, 1);
+  if (clamped) args[1] = Arg(Scalar(args[1].real));
+  n = clamped ? 2 : 1;
+  return clamped ? Op::logit_clamped_ : Op::logit_;
+}
+
+Op clamp_min_variant(Arg* args, int& n) {
+  if (!is_number(args[1])) return Op::clamp_min_;
+  args[1] = Arg(args[1].tensor->item_scalar());
+  return Op::clamp_above_;
+}
+Op clamp_max_variant(Arg* args, int& n) {
+  if (!is_number(args[1])) return Op::clamp_max_;
+  args[1] = Arg(args[1].tensor->item_scalar());
+  return Op::clamp_below_;
+}
+Op clamp_variant(Arg* args, int& n) {
+  const bool low = given(args, n, 1), high = given(args, n, 2);
+  DY_CHECK_AS(ValueError, low || high, "clamp: no bound: min and max are None; give one of them");
+  if (low && high) {
+    if (!is_number(args[1]) || !is_number(args[2])) return Op::clamp_tensors_;
+    for (int i = 1; i < 3; ++i) args[i] = Arg(args[i].tensor->item_scalar());
+    return Op::clamp_between_;
+  }
+  if (high) args[1] = args[2];
+  n = 2;
+  return low ? clamp_min_variant(args, n) : clamp_max_variant(args, n);
+}
+
+Op nan_to_num_variant(Arg* args, int& n) {
+  const Tensor& t = *args[0].tensor;
+  const double largest = t.dtype().is_floating_point() ? t.dtype().format()->def->max : f32.format()->def->max;
+  const Scalar values[] = {Scalar(0.0), Scalar(largest), Scalar(-largest)};
+  for (int i = 1; i < 4; ++i) {
+    if (!given(args, n, i)) args[i] = Arg(values[i - 1]);
+    if (!is_float(t)) args[i] = Arg(Scalar(0));  // whole numbers are all finite
+  }
+  n = 4;
+  return Op::nan_to_num_;
+}
+
+Op isclose_variant(Arg* args, int& n) {
+  if (n == 5 && args[4].kind == Arg::Kind::boolean) args[4] = Arg(Scalar(args[4].boolean));
+  return Op::isclose_;
+}
+
+Op bitwise_not_variant(Arg* args, int& n) { return args[0].tensor->dtype() == boolean ? Op::logical_not_ : Op::bitwise_not_; }
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,82 @@
+// Pointwise ops where the op suite's oracle, the same op in f64, says nothing: integers, bool, and arguments that choose
+// another op.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "dyadic/autograd.h"
+#include "dyadic/ops.h"
+
+namespace dyadic {
+namespace {
+
+using Values = std::vector<double>;
+Tensor whole(std::initializer_list<double> v, DType d = i64) { return tensor(v, d); }
+
+TEST(Pointwise, IntegerDivisionRoundsAsNamed) {
+  const Tensor a = whole({7, -7, 7, -7, 5}), b = whole({2, 2, -2, -2, 0});
+  EXPECT_EQ(floor_divide(a, b).to_vector(), (Values{3, -4, -4, 3, 0}));
+  EXPECT_EQ(trunc_divide(a, b).to_vector(), (Values{3, -3, -3, 3, 0}));
+  EXPECT_EQ(remainder(a, b).to_vector(), (Values{1, 1, -1, -1, 0}));
+  EXPECT_EQ(fmod(a, b).to_vector(), (Values{1, -1, 1, -1, 0}));
+  EXPECT_EQ(floor_divide(a, b).dtype(), i64);
+  const double lowest = double(std::numeric_limits<int32_t>::min());
+  EXPECT_EQ(floor_divide(whole({lowest}, i32), whole({-1}, i32)).to_vector(), (Values{lowest}));  // it wraps
+}
+
+TEST(Pointwise, ShiftsAreThoseOfUnboundedNumbers) {
+  const Tensor a = whole({1, -5, 3, 3}), n = whole({4, 1, 64, -1});
+  EXPECT_EQ(bitwise_left_shift(a, n).to_vector(), (Values{16, -10, 0, 0}));
+  EXPECT_EQ(bitwise_right_shift(whole({16, -5, 3, -3}), n).to_vector(), (Values{1, -3, 0, -1}));
+  EXPECT_EQ(bitwise_left_shift(whole({200}, u8), whole({1}, u8)).to_vector(), (Values{144}));
+}
+
+TEST(Pointwise, BitsOfBoolAreLogic) {
+  const Tensor t = whole({1, 1, 0, 0}, boolean), u = whole({1, 0, 1, 0}, boolean);
+  EXPECT_EQ(bitwise_not(t).to_vector(), (Values{0, 0, 1, 1}));
+  EXPECT_EQ(bitwise_xor(t, u).to_vector(), (Values{0, 1, 1, 0}));
+  EXPECT_EQ(bitwise_not(t).dtype(), boolean);
+  EXPECT_EQ(bitwise_not(whole({1}, u8)).to_vector(), (Values{254}));
+}
+
+TEST(Pointwise, CommonDivisorsAreNotNegative) {
+  const Tensor a = whole({12, -12, 0, 0, 7}), b = whole({18, 18, 5, 0, -7});
+  EXPECT_EQ(gcd(a, b).to_vector(), (Values{6, 6, 5, 0, 7}));
+  EXPECT_EQ(lcm(a, b).to_vector(), (Values{36, 36, 0, 0, 7}));
+  EXPECT_THROW(gcd(tensor({1.0}), tensor({2.0})), TypeError);
+}
+
+TEST(Pointwise, IntegerPowersWrapAndRoundTowardZero) {
+  EXPECT_EQ(pow(whole({3, 2, -1, 2, 0}), whole({4, 64, 3, -1, 0})).to_vector(), (Values{81, 0, -1, 0, 1}));
+  EXPECT_EQ(pow(whole({3}), 0.5).dtype(), f32);
+}
+
+TEST(Pointwise, NanToNumTakesTheLargestOfTheDtype) {
+  const Tensor x = tensor({NAN, INFINITY, -INFINITY, 2}, f16);
+  EXPECT_EQ(nan_to_num(x).to_vector(), (Values{0, 65504, -65504, 2}));
+  EXPECT_EQ(nan_to_num(x, 1.0, 3.0).to_vector(), (Values{1, 3, -65504, 2}));
+  EXPECT_EQ(nan_to_num(whole({3}, u8)).dtype(), u8);
+}
+
+TEST(Pointwise, ClampTakesNumbersAndTensors) {
+  const Tensor x = tensor({-2, 0.5, 2}), low = tensor({-1, 1, 3}), high = tensor({1, 0, 4});
+  EXPECT_EQ(clamp(x, low, Tensor()).to_vector(), (Values{-1, 1, 3}));
+  EXPECT_EQ(clamp(x, Tensor(), high).to_vector(), (Values{-2, 0, 2}));
+  EXPECT_EQ(clamp(x, low, high).to_vector(), (Values{-1, 0, 3}));  // the upper bound wins where they cross
+  EXPECT_EQ(clamp(whole({-2, 7}), -1, 3).dtype(), i64);
+  EXPECT_THROW(clamp(x, Tensor(), Tensor()), ValueError);
+}
+
+TEST(Pointwise, AlphaScalesInPlaceAndInTheGradient) {
+  Tensor x = tensor({1, 2}).requires_grad_(), y = tensor({3, 4}).requires_grad_();
+  const Tensor sum = call(Op::add_, x, y, Scalar(-2));
+  EXPECT_EQ(sum.to_vector(), (Values{-5, -6}));
+  const std::vector<Tensor> inputs = {x, y}, g = grad({&sum, 1}, inputs, std::vector<Tensor>{ones({2})});
+  EXPECT_EQ(g[0].to_vector(), (Values{1, 1}));
+  EXPECT_EQ(g[1].to_vector(), (Values{-2, -2}));
+  EXPECT_EQ(tensor({1, 2}).add_(tensor({3, 4}), 0.5).to_vector(), (Values{2.5, 4}));
+}
+
+}  // namespace
+}  // namespace dyadic
