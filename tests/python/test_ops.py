@@ -62,6 +62,8 @@ def sample_call(name):
     fixed = head.count(", ") if "*," in record["signature"] else len(names)
 
     def call(*a):
+        if record["spread"] == 0 and all(isinstance(size, int) for size in a):
+            return function(*a)  # zeros(2, 3)
         return function(*a[:fixed], **dict(zip(names[fixed:], a[fixed:])))
 
     return call
@@ -73,7 +75,7 @@ def maker(name):
     return lambda *a: op(*a) if a and isinstance(a[0], list) else op(list(a))
 
 
-LANGUAGE = NAMESPACE | {name: sample_call(name) for name in RECORDS} | {name: maker(name) for name in ("randn", "rand")}
+LANGUAGE = NAMESPACE | {name: sample_call(name) for name in RECORDS} | {name: maker(name) for name in ("randn", "rand", "zeros", "ones")}
 LANGUAGE["steps"] = lambda *shape: dy.round(dy.randn(list(shape)) * 2) / 2
 LANGUAGE["mask"] = lambda *shape: dy.rand(list(shape)) < 0.5
 

@@ -17,7 +17,7 @@ Tensor compose(const Arg* a) {
   const int64_t at = x.dim() == 1 ? 0 : dim - t.dim() + x.dim();
   DY_CHECK(x.dim() > 0 && at >= 0 && x.size(at) == n, "trapezoid: one place per sample is needed: y is {}, x is {}",
            describe(t), describe(x));
-  x = diff(x, 1, at);
+  x = diff(x.dtype() == boolean ? to(x, i64) : x, 1, at);
   if (x.dim() == 1) {
     std::vector<int64_t> shape(size_t(t.dim() - dim), 1);
     shape[0] = n - 1;

@@ -93,7 +93,7 @@ template <class T, class A, class Op> A scan_run(Source x, Target y, int64_t at,
   return carry;
 }
 
-// The total of a run, in the order of scan_run. (Four partial sums in an array were added wrongly by g++ 12 for int64 with
+// The total of a run. (Four partial sums in an array were added wrongly by g++ 12 for int64 with
 // AVX-512: a quarter of the total.)
 template <class T, class A, class Op> A total_run(Source x, int64_t at, int64_t n) {
   alignas(64) T in[kTileOf];
@@ -102,9 +102,10 @@ template <class T, class A, class Op> A total_run(Source x, int64_t at, int64_t 
     const int64_t m = min_of(kTileOf, n - i);
     const T* from = load_tile<T>(x, at + i, m, in);
     int64_t j = 0;
-    for (; j + 4 <= m; j += 4) {
+    for (; j + 8 <= m; j += 8) {
       const A ab = Op::of(A(from[j]), A(from[j + 1])), cd = Op::of(A(from[j + 2]), A(from[j + 3]));
-      total = Op::of(total, Op::of(ab, cd));
+      const A ef = Op::of(A(from[j + 4]), A(from[j + 5])), gh = Op::of(A(from[j + 6]), A(from[j + 7]));
+      total = Op::of(total, Op::of(Op::of(ab, cd), Op::of(ef, gh)));
     }
     for (; j < m; j++) total = Op::of(total, A(from[j]));
   }
@@ -195,8 +196,39 @@ int64_t workspace(ScanOp, const ScanShape& s) { return s.inner == 1 ? (s.n + kBl
 // later: whether x takes the place of best.
 template <class T, bool kMax> DY_INLINE bool later(T x, T best) { return (kMax ? x >= best : x <= best) || x != x; }
 
-template <class T, bool kMax> void extremes_as(const ScanShape& s, Source x, Target y, int64_t* index) {
+// Takes x at place j into the running extreme.
+template <class T, bool kMax> DY_INLINE void take(T x, int64_t j, T& best, int64_t& where) {
+  const bool takes = later<T, kMax>(x, best) && (best == best || x != x);
+  best = takes ? x : best;
+  where = takes ? j : where;
+}
+
+template <class T, bool kMax> void extreme_rows(const ScanShape& s, Source x, Target y, int64_t* index) {
+  const bool direct = same_type<T>(y.format);
+  parallel_for(s.outer, max_of(1, kBlock / s.n), [&](int64_t begin, int64_t end) {
+    alignas(64) T in[kTileOf], out[kTileOf];
+    for (int64_t r = begin; r < end; r++) {
+      T best{};
+      int64_t where = 0;
+      for (int64_t i = 0; i < s.n; i += kTileOf) {
+        const int64_t at = r * s.n + i, m = min_of(kTileOf, s.n - i);
+        const T* from = load_tile<T>(x, at, m, in);
+        T* to = direct ? static_cast<T*>(y.data) + at : out;
+        if (i == 0) best = from[0];
+        for (int64_t j = 0; j < m; j++) {
+          take<T, kMax>(from[j], i + j, best, where);
+          to[j] = best;
+          index[at + j] = where;
+        }
+        if (!direct) y.format->def->encode(out, element(y, at), m, Round{});
+      }
+    }
+  });
+}
+
+template <class T, bool kMax> void extreme_columns(const ScanShape& s, Source x, Target y, int64_t* index) {
   const int64_t pieces = (s.inner + kColumns - 1) / kColumns;
+  const bool direct = same_type<T>(y.format);
   parallel_for(s.outer * pieces, max_of(1, kBlock / (s.n * min_of(s.inner, kColumns) + 1)), [&](int64_t begin, int64_t end) {
     alignas(64) T best[kColumns], in[kColumns];
     int64_t where[kColumns];
@@ -206,18 +238,20 @@ template <class T, bool kMax> void extremes_as(const ScanShape& s, Source x, Tar
         const int64_t at = (u / pieces * s.n + j) * s.inner + from;
         const T* row = load_tile<T>(x, at, width, in);
         for (int64_t k = 0; k < width; k++) {
-          const bool takes = j == 0 || (best[k] == best[k] && later<T, kMax>(row[k], best[k])) || row[k] != row[k];
-          best[k] = takes ? row[k] : best[k];
-          where[k] = takes ? j : where[k];
+          if (j == 0) best[k] = row[k];
+          take<T, kMax>(row[k], j, best[k], where[k]);
           index[at + k] = where[k];
         }
-        if (same_type<T>(y.format))
+        if (direct)
           __builtin_memcpy(static_cast<T*>(y.data) + at, best, size_t(width) * sizeof(T));
         else
           y.format->def->encode(best, element(y, at), width, Round{});
       }
     }
   });
+}
+template <class T, bool kMax> void extremes_as(const ScanShape& s, Source x, Target y, int64_t* index) {
+  s.inner == 1 ? extreme_rows<T, kMax>(s, x, y, index) : extreme_columns<T, kMax>(s, x, y, index);
 }
 template <class T> void extremes_type(ScanOp op, const ScanShape& s, Source x, Target y, int64_t* index) {
   op == ScanOp::max ? extremes_as<T, true>(s, x, y, index) : extremes_as<T, false>(s, x, y, index);

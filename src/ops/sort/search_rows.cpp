@@ -31,12 +31,12 @@ template <class T, class I> void search(const Call& c, const T* sequence, const 
   parallel_for(count, 4096, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const T *low = sequence + i / width * n, *start = low;
-      for (int64_t left = n; left > 0;) {
+      for (int64_t left = n; left > 1;) {  // without a branch that depends on values
         const int64_t half = left / 2;
-        const bool skip = before(low[half], values[i], right);
-        low = skip ? low + half + 1 : low;
-        left = skip ? left - half - 1 : half;
+        low += before(low[half - 1], values[i], right) ? half : 0;
+        left -= half;
       }
+      low += before(*low, values[i], right);
       out[i] = I(low - start);
     }
   });
