@@ -27,9 +27,9 @@ template <class T> Sizes<T> sizes_of(const ConvShape& s, const ConvPlan& p, Sour
           s.groups * lanes,
           s.groups * lanes * p.steps(),
           p.together * p.taps,
-          p.together * p.plane,
-          lanes * p.positions(),
-          p.positions(),
+          p.images * p.image(),
+          lanes * p.rows(),
+          p.rows(),
           kMicroCols<T> * p.positions()};
 }
 template <class T> int64_t bytes_of(const ConvShape& s, const ConvPlan& p, Source w) {
@@ -97,38 +97,36 @@ void write_panel(const Pass<T>& a, const ConvBlock& b, const T* sums, int64_t at
 
 template <class T> void run_item(const Pass<T>& a, const Sizes<T>& z, int64_t item) {
   const ConvPlan& p = a.p;
-  const int64_t cell = item % p.cells(), group = item / p.cells() % a.s.groups, image = item / p.cells() / a.s.groups;
+  const int64_t group = item / p.cells() % a.s.groups, first_image = item / p.cells() / a.s.groups * p.images;
+  const int64_t images = min_of(p.images, a.s.batch - first_image);
   Scratch scratch(a.slots + thread_index() * a.slot);
   T *copy = scratch.take<T>(z.copy), *sums = scratch.take<T>(z.sums);
   auto* rows = scratch.take<int64_t>(z.rows);
   T* transposed = scratch.take<T>(z.transposed);
-  const ConvBlock b = block_of(p, cell);
-  row_offsets(p, b, rows);
-  const int64_t n = b.positions(), stretch = p.positions() * kMicroCols<T>;
-  const int64_t plane = p.axis[0].size * p.axis[1].size * p.axis[2].size, lanes = p.panels * kMicroCols<T>;
-  const int64_t from = (image * a.s.groups + group) * p.channels * plane;
+  const ConvBlock b = block_of(p, item % p.cells());
+  row_offsets(p, b, images, rows);
+  const int64_t n = b.positions(), stretch = p.rows() * kMicroCols<T>, lanes = p.panels * kMicroCols<T>;
+  const int64_t plane = p.axis[0].size * p.axis[1].size * p.axis[2].size;
+  auto number = [&](int64_t m) { return (first_image + m) * a.s.groups + group; };
   int64_t c = 0;
   do {
     const int64_t count = p.taps ? min_of(p.together, p.channels - c) : 0;
-    copy_block(p, b, a.x, from + c * plane, count, copy);
+    for (int64_t m = 0; m < images; m++)
+      copy_block(p, b, a.x, (number(m) * p.channels + c) * plane, count, copy + m * p.image());
     for (int64_t k = 0; k < p.panels; k++) {
       const T* panel = a.panels + ((group * p.panels + k) * p.steps() + c * p.taps) * kMicroCols<T>;
-      const OffsetTile<T> tile{n,
-                               count * p.taps,
-                               copy,
-                               rows,
-                               a.steps,
-                               panel,
-                               sums + k * stretch,
-                               c == 0 ? a.bias + group * lanes + k * kMicroCols<T> : nullptr};
+      const T* start = c == 0 ? a.bias + group * lanes + k * kMicroCols<T> : nullptr;
+      const OffsetTile<T> tile{images * n, count * p.taps, copy, rows, a.steps, panel, sums + k * stretch, start};
       offset_product(tile, p.filters - k * kMicroCols<T>);
     }
     c += p.together;
   } while (p.taps && c < p.channels);
-  const int64_t channel = a.out[0] * a.out[1] * a.out[2], to = (image * a.s.groups + group) * p.filters * channel;
-  for (int64_t k = 0; k < p.panels; k++) {
-    const int64_t first = k * kMicroCols<T>;
-    write_panel(a, b, sums + k * stretch, to + first * channel, min_of(kMicroCols<T>, p.filters - first), transposed);
+  const int64_t channel = a.out[0] * a.out[1] * a.out[2];
+  for (int64_t m = 0; m < images; m++) {
+    for (int64_t k = 0; k < p.panels; k++) {
+      const int64_t first = k * kMicroCols<T>, to = (number(m) * p.filters + first) * channel;
+      write_panel(a, b, sums + k * stretch + m * n * kMicroCols<T>, to, min_of(kMicroCols<T>, p.filters - first), transposed);
+    }
   }
 }
 
@@ -153,7 +151,7 @@ void run_pass(const ConvShape& s, const ConvPlan& p, bool transposed, Source x, 
     read_row(bias, g * p.filters, a.bias + g * p.panels * kMicroCols<T>, p.filters);
   pack_weight(s, p, transposed, weight, a.panels);
   step_offsets(p, s, a.steps);
-  parallel_each(s.batch * s.groups * p.cells(), [&](int64_t item) { run_item(a, z, item); });
+  parallel_each(p.batches * s.groups * p.cells(), [&](int64_t item) { run_item(a, z, item); });
 }
 
 int64_t forward_workspace(const ConvShape& s, Source w) {

@@ -41,15 +41,21 @@ struct ConvPlan {
   int64_t block[3], blocks[3];              // positions of a block, blocks
   int64_t extent[3], plane;                 // elements of a block's copy: per axis, from channel to channel
   int64_t together;                         // channels at a time
+  int64_t images, batches;                  // images of a block, of which there is one batch or more
   int64_t positions() const { return block[0] * block[1] * block[2]; }
+  int64_t rows() const { return images * positions(); }
+  int64_t image() const { return together * plane; }  // elements of a block's copy from image to image
   int64_t steps() const { return channels * taps; }
   int64_t cells() const { return blocks[0] * blocks[1] * blocks[2]; }
 };
 
 inline constexpr int64_t kConvSteps = 256;  // rows of a panel that stay in the first cache: 32 KB
 
-static inline void plan_blocks(ConvPlan& p, int64_t lanes) {
-  int64_t left = max_of(96, min_of(512, 131072 / lanes));
+inline constexpr int64_t kConvItems = 8;  // small images are taken together while so many items are left
+
+static inline void plan_blocks(const ConvShape& s, ConvPlan& p, int64_t lanes) {
+  const int64_t wanted = max_of(96, min_of(512, 131072 / lanes));
+  int64_t left = wanted;
   for (int d = 2; d >= 0; d--) {
     const int64_t count = p.axis[d].count, most = max_of(1, min_of(count, left)), n = max_of(1, (count + most - 1) / most);
     p.block[d] = (count + n - 1) / n;
@@ -60,14 +66,19 @@ static inline void plan_blocks(ConvPlan& p, int64_t lanes) {
   // Not a multiple of the cache's way size from channel to channel.
   p.plane = (p.extent[0] * p.extent[1] * p.extent[2] + 15) / 16 * 16;
   if (p.plane % 32 == 0) p.plane += 16;
-  p.together = max_of(1, min_of(p.channels, kConvSteps / max_of(p.taps, 1)));
+  const int64_t most = max_of(1, min_of(p.channels, kConvSteps / max_of(p.taps, 1)));
+  const int64_t turns = max_of(1, (p.channels + most - 1) / most);
+  p.together = max_of(1, (p.channels + turns - 1) / turns);
+  const int64_t room = p.cells() == 1 ? wanted / max_of(p.positions(), 1) : 1;
+  p.images = max_of(1, min_of(room, s.batch * s.groups / kConvItems));
+  p.batches = (s.batch + p.images - 1) / p.images;
 }
 template <class T> static ConvPlan plan_forward(const ConvShape& s) {
   ConvPlan p{};
   for (int d = 0; d < 3; d++) p.axis[d] = forward_axis(s, d);
   p.taps = s.taps(), p.channels = s.channels, p.filters = s.filters;
   p.panels = (p.filters + kMicroCols<T> - 1) / kMicroCols<T>;
-  plan_blocks(p, p.panels * kMicroCols<T>);
+  plan_blocks(s, p, p.panels * kMicroCols<T>);
   return p;
 }
 template <class T> static ConvPlan plan_input(const ConvShape& s, int64_t residue) {
@@ -78,7 +89,7 @@ template <class T> static ConvPlan plan_input(const ConvShape& s, int64_t residu
   }
   p.taps = p.axis[0].taps * p.axis[1].taps * p.axis[2].taps, p.channels = s.filters, p.filters = s.channels;
   p.panels = (p.filters + kMicroCols<T> - 1) / kMicroCols<T>;
-  plan_blocks(p, p.panels * kMicroCols<T>);
+  plan_blocks(s, p, p.panels * kMicroCols<T>);
   return p;
 }
 
@@ -123,6 +134,14 @@ static inline void row_offsets(const ConvPlan& p, const ConvBlock& b, int64_t* a
       const int64_t row = (i * p.axis[0].step * p.extent[1] + j * p.axis[1].step) * p.extent[2];
       for (int64_t k = 0; k < b.size[2]; k++) *at++ = row + k * p.axis[2].step;
     }
+  }
+}
+
+// The same for `images` of them.
+static inline void row_offsets(const ConvPlan& p, const ConvBlock& b, int64_t images, int64_t* at) {
+  for (int64_t m = 0, n = b.positions(); m < images; m++) {
+    row_offsets(p, b, at + m * n);
+    for (int64_t i = 0; i < n; i++) at[m * n + i] += m * p.image();
   }
 }
 

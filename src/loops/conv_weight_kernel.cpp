@@ -22,16 +22,16 @@ template <class T> WeightPlan plan_weight(const ConvShape& s) {
   w.p = plan_forward<T>(s);
   const int64_t width = w.p.panels * kMicroCols<T>;
   w.partial = s.groups * width * w.p.steps();
-  w.blocks = s.batch * w.p.cells();
+  w.blocks = w.p.batches * w.p.cells();
   const int64_t most = max_of(1, min_of(kMostChunks, kPartials / max_of(w.partial, 1)));
   w.chunk = max_of(1, (w.blocks + most - 1) / most);
   w.chunks = max_of(1, (w.blocks + w.chunk - 1) / w.chunk);
   const int64_t wanted = max_of(1, min_of(kMostChunks / w.chunks / s.groups, w.p.channels));
   w.part = max_of(1, (w.p.channels + wanted - 1) / wanted);
   w.parts = (w.p.channels + w.part - 1) / w.part;
-  w.copy = w.p.together * w.p.plane;
-  w.lanes = width * w.p.positions();
-  w.rows = w.p.positions();
+  w.copy = w.p.images * w.p.image();
+  w.lanes = width * w.p.rows();
+  w.rows = w.p.rows();
   w.at = kMicroCols<T> * w.p.positions();
   w.slot = Scratch::padded(w.copy * sizeof(T)) + Scratch::padded(w.lanes * sizeof(T)) + Scratch::padded(w.rows * 8) +
            Scratch::padded(w.at * sizeof(T));
@@ -46,7 +46,7 @@ template <class T> int64_t bytes_of(const ConvShape& s) {
 // to[panel][position][filter] from dy's channels, which begin at element `at`.
 template <class T>
 void gather_lanes(const ConvShape& s, const ConvPlan& p, const ConvBlock& b, Source dy, int64_t at, T* rows, T* to) {
-  const int64_t n = b.positions(), channel = s.out[0] * s.out[1] * s.out[2], stretch = p.positions() * kMicroCols<T>;
+  const int64_t n = b.positions(), channel = s.out[0] * s.out[1] * s.out[2], stretch = p.rows() * kMicroCols<T>;
   for (int64_t k = 0; k < p.panels; k++) {
     const int64_t first = k * kMicroCols<T>, lanes = min_of(kMicroCols<T>, p.filters - first);
     for (int64_t f = 0; f < lanes; f++) {
@@ -71,24 +71,27 @@ template <class T> struct Work {
 
 template <class T> void add_block(const Work<T>& a, int64_t block, int64_t group, int64_t first, int64_t last, T* sums) {
   const ConvPlan& p = a.w.p;
-  const int64_t image = block / p.cells(), stretch = p.positions() * kMicroCols<T>;
+  const int64_t first_image = block / p.cells() * p.images, images = min_of(p.images, a.s.batch - first_image);
   const ConvBlock b = block_of(p, block % p.cells());
   Scratch scratch(a.slots + thread_index() * a.w.slot);
   T *copy = scratch.take<T>(a.w.copy), *lanes = scratch.take<T>(a.w.lanes);
   auto* positions = scratch.take<int64_t>(a.w.rows);
   T* rows = scratch.take<T>(a.w.at);
-  row_offsets(p, b, positions);
+  row_offsets(p, b, images, positions);
   const int64_t out = a.s.out[0] * a.s.out[1] * a.s.out[2], in = a.s.in[0] * a.s.in[1] * a.s.in[2];
-  gather_lanes(a.s, p, b, a.dy, (image * a.s.groups + group) * p.filters * out, rows, lanes);
+  const int64_t n = b.positions(), all = images * n, stretch = p.rows() * kMicroCols<T>;
+  auto number = [&](int64_t m) { return (first_image + m) * a.s.groups + group; };
+  for (int64_t m = 0; m < images; m++)
+    gather_lanes(a.s, p, b, a.dy, number(m) * p.filters * out, rows, lanes + m * n * kMicroCols<T>);
   for (int64_t c = first; c < last; c += p.together) {
     const int64_t count = min_of(p.together, last - c);
-    copy_block(p, b, a.x, ((image * a.s.groups + group) * p.channels + c) * in, count, copy);
-    for (int64_t at = 0; at < b.positions(); at += kConvSteps) {
-      const int64_t n = min_of(kConvSteps, b.positions() - at);
+    for (int64_t m = 0; m < images; m++) copy_block(p, b, a.x, (number(m) * p.channels + c) * in, count, copy + m * p.image());
+    for (int64_t at = 0; at < all; at += kConvSteps) {
+      const int64_t steps = min_of(kConvSteps, all - at);
       for (int64_t k = 0; k < p.panels; k++) {
         T* to = sums + ((group * p.panels + k) * p.steps() + c * p.taps) * kMicroCols<T>;
-        const OffsetTile<T> tile{count * p.taps, n, copy, a.steps, positions + at, lanes + k * stretch + at * kMicroCols<T>, to,
-                                 nullptr};
+        const T* panel = lanes + k * stretch + at * kMicroCols<T>;
+        const OffsetTile<T> tile{count * p.taps, steps, copy, a.steps, positions + at, panel, to, nullptr};
         offset_product(tile, p.filters - k * kMicroCols<T>);
       }
     }

@@ -55,7 +55,8 @@ extern constexpr OpDef convolution_op = {
         "convolution(randn(1, 2, 5), randn(4, 1, 3), None, [2], [1], [1], 2)\n"
         "convolution(randn(1, 2, 6, 5), randn(3, 2, 2, 3), randn(3), [2, 1], [1, 0, 0, 2], [2, 1], 1)\n"
         "convolution(randn(1, 1, 3, 4, 3), randn(2, 1, 2, 2, 2), None, [1, 2, 1], [0, 1, 0], [1], 1)\n"
-        "convolution(randn(0, 2, 5), randn(4, 2, 3), None, [1], [0], [1], 1)",
+        "convolution(randn(0, 2, 5), randn(4, 2, 3), None, [1], [0], [1], 1)\nconvolution(randn(17, 1, 2, 3), randn(2, 1, 2, "
+        "2), randn(2), [1], [1, 0], [1], 1)",
     .bad =
         "convolution(zeros(1, 3, 5), zeros(4, 2, 3), None, [1], [0], [1], 1) => convolution: channels do not fit: input is [1, "
         "3, "

@@ -68,7 +68,8 @@ extern constexpr OpDef convolution_transpose_op = {
         "convolution_transpose(randn(2, 2, 3, 3), randn(2, 3, 3, 2), randn(3), [5, 4], [1], [0], [1], 1)\n"
         "convolution_transpose(randn(1, 4, 3), randn(4, 1, 3), None, [6], [2], [1], [1], 2)\n"
         "convolution_transpose(randn(1, 3, 2, 3), randn(3, 2, 2, 3), randn(2), [5, 5], [3, 1], [1, 0, 0, 0], [2, 1], 1)\n"
-        "convolution_transpose(randn(1, 2, 2, 1, 2), randn(2, 1, 2, 2, 1), None, [3, 2, 4], [1, 2, 3], [0], [1], 1)",
+        "convolution_transpose(randn(1, 2, 2, 1, 2), randn(2, 1, 2, 2, 1), None, [3, 2, 4], [1, 2, 3], [0], [1], "
+        "1)\nconvolution_transpose(randn(17, 1, 2, 3), randn(1, 2, 2, 2), randn(2), [3, 4], [1], [0], [1], 1)",
     .bad =
         "convolution_transpose(zeros(1, 4, 3), zeros(4, 1, 3), None, [9], [2], [1], [1], 2) => convolution_transpose: sizes do "
         "not "

@@ -57,7 +57,8 @@ extern constexpr OpDef convolution_weight_op = {
         "convolution_weight(randn(2, 2, 5), randn(2, 4, 3), [3], [2], [1], [1], 2)\n"
         "convolution_weight(randn(1, 2, 6, 5), randn(1, 3, 3, 5), [2, 3], [2, 1], [1, 0, 0, 2], [2, 1], 1)\n"
         "convolution_weight(randn(1, 1, 3, 4, 3), randn(1, 2, 2, 3, 2), [2, 2, 2], [1, 2, 1], [0, 1, 0], [1], 1)\n"
-        "convolution_weight(randn(0, 2, 5), randn(0, 4, 3), [3], [1], [0], [1], 1)",
+        "convolution_weight(randn(0, 2, 5), randn(0, 4, 3), [3], [1], [0], [1], 1)\nconvolution_weight(randn(17, 1, 2, 3), "
+        "randn(17, 2, 2, 1), [1, 3], [1], [0], [1], 1)",
     .bad =
         "convolution_weight(zeros(1, 2, 5), zeros(1, 4, 4), [3], [1], [0], [1], 1) => convolution_weight: sizes do not fit: a "
         "convolution of f32[1, 2, 5] makes 3 elements in dimension 2, grad is f32[1, 4, 4]",
