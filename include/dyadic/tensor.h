@@ -145,7 +145,8 @@ class Tensor {
   bool is_leaf() const;
   Tensor grad() const;  // undefined until a backward has reached this leaf
   void set_grad(const Tensor& g) const;
-  void backward(const Tensor& gradient = {}, bool retain_graph = false) const;
+  void backward(const Tensor& gradient = {}, bool retain_graph = false, bool create_graph = false) const;
+  void retain_grad() const;  // keep the gradient of what is no leaf, too
   Tensor detach() const;
   std::string grad_fn() const;  // "AddBackward"; empty for leaves
 

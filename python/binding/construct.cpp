@@ -15,9 +15,10 @@ bool is_sequence(PyObject* o) {
 class Reader {
  public:
   std::vector<int64_t> shape;
-  DType kind;  // bool < int64 < default float, and what tensors or numpy scalars inside bring along
-  std::vector<double> reals;
-  std::vector<int64_t> integers;  // the same values; exact for integers
+  DType kind;                            // bool < int64 < default float, and what tensors or numpy scalars inside bring along
+  std::vector<double> reals, imaginary;  // imaginary: once a complex number has come
+  std::vector<int64_t> integers;         // the same values; exact for integers
+  bool huge = false;                     // an integer from 2^63 on was among them
 
   void measure(PyObject* o) {
     nb::object level = nb::borrow(o);

@@ -126,24 +126,30 @@ nb::object stride(const Tensor& t, std::optional<int64_t> dim) {
 }
 
 void backward(const Tensor& t, std::optional<Tensor> gradient, bool retain_graph, bool create_graph) {
-  DY_CHECK(!create_graph, "backward: create_graph is not supported: use dyadic.autograd.grad(..., create_graph=True)");
   Unlocked unlocked;
-  t.backward(gradient.value_or(Tensor()), retain_graph);
+  t.backward(gradient.value_or(Tensor()), retain_graph, create_graph);
 }
 
-void add_hook(const Tensor& t, nb::object hook) {
+// What register_hook returns.
+struct HookHandle {
+  std::shared_ptr<bool> on = std::make_shared<bool>(true);
+};
+HookHandle add_hook(const Tensor& t, nb::object hook) {
   // The last copy may die on a thread that does not hold the GIL.
   std::shared_ptr<PyObject> held(hook.release().ptr(), [](PyObject* o) {
     if (!Py_IsInitialized()) return;
     nb::gil_scoped_acquire gil;
     Py_DECREF(o);
   });
-  register_hook(t, [held](const Tensor& g) {
+  HookHandle handle;
+  register_hook(t, [held, on = handle.on](const Tensor& g) {
     nb::gil_scoped_acquire gil;
+    if (!*on) return Tensor();
     nb::object r = nb::steal(PyObject_CallOneArg(held.get(), nb::steal(wrap(g)).ptr()));
     if (!r.is_valid()) throw nb::python_error();
     return r.is_none() ? Tensor() : nb::cast<Tensor>(r);
   });
+  return handle;
 }
 
 template <class F> nb::object changed(nb::handle self, F f) {
@@ -210,8 +216,9 @@ void add_autograd() {
       },
       nb::arg("requires_grad") = true);
   method("register_hook", add_hook, nb::arg("hook"),
-         "hook(grad) runs when the gradient of this leaf is complete; what it returns "
-         "replaces it.");
+         "hook(grad) runs when the gradient of this tensor is complete; what it returns "
+         "replaces it. The result's remove() takes it off again.");
+  method("retain_grad", [](const Tensor& t) { t.retain_grad(); }, "Keeps the gradient in .grad of what is no leaf, too.");
   method(
       "fill_",
       [](nb::handle self, nb::handle value) {
@@ -250,6 +257,8 @@ Tensor make(nb::object data, nb::object dtype, nb::object device, bool requires_
 
 void add_methods(nb::module_& m) {
   auto none = nb::none();
+  nb::class_<HookHandle>(m, "RemovableHandle", "What register_hook returns.")
+      .def("remove", [](HookHandle& h) { *h.on = false; }, "Takes the hook off.");
   add_conversions();
   add_questions();
   add_autograd();

@@ -34,6 +34,7 @@ NB_MODULE(_dyadic, m) {
   add_dlpack(m);
   add_ops(m);
   add_modes(m);
+  add_autograd(m);
   add_accounting(m);
   add_modules(m);
   add_layers(m);

@@ -1,7 +1,6 @@
 // dyadic.nn.init: the initializers under _init_<name>; python/dyadic/nn/init.py names them.
 #include <nanobind/stl/optional.h>
 
-
 #include "nn.h"
 
 namespace dyadic::inline v1::python {

@@ -83,6 +83,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags);
 void release_buffer(PyObject* self, Py_buffer* view);
 PyObject* to_python(Scalar s);
 PyObject* to_list(const Tensor& t);
+nb::object grad_fn_of(const Tensor& t);  // what made it; None of a leaf
 
 // Each file's part of the module.
 void add_tensor_type(nb::module_& m);
@@ -93,6 +94,7 @@ void add_ops(nb::module_& m);
 void add_methods(nb::module_& m);
 void add_dlpack(nb::module_& m);
 void add_modes(nb::module_& m);
+void add_autograd(nb::module_& m);
 void add_accounting(nb::module_& m);
 void add_modules(nb::module_& m);  // Module; add_layers the others
 void add_layers(nb::module_& m);

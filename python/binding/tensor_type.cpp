@@ -99,10 +99,7 @@ PyObject* get_grad(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return wrap(t.grad()); });
 }
 PyObject* get_grad_fn(PyObject* s, void*) {
-  return get(s, [](const Tensor& t) {
-    std::string name = t.grad_fn();
-    return name.empty() ? Py_NewRef(Py_None) : text("<" + name + ">");
-  });
+  return get(s, [](const Tensor& t) { return grad_fn_of(t).release().ptr(); });
 }
 PyObject* get_T(PyObject* s, void*) {
   return get(s, [](const Tensor& t) {

@@ -23,7 +23,10 @@ struct NodeRef {  // a strong reference for the length of a run
 class Run {
   struct Pending {
     NodeRef node;
-    Tensor g[kMaxOutputs];
+    Tensor few[kMaxOutputs];
+    std::unique_ptr<Tensor[]> many;  // a function's outputs may be more than an op's
+    explicit Pending(Node* n) : node(n), many(n->nout > kMaxOutputs ? new Tensor[n->nout] : nullptr) {}
+    Tensor* g() { return many ? many.get() : few; }
   };
   struct Later {
     bool operator()(const Node* a, const Node* b) const { return a->seq < b->seq; }
@@ -49,11 +52,11 @@ class Run {
     if (e.node) {
       auto it = pending_.find(e.node);
       if (it == pending_.end()) {
-        it = pending_.emplace(e.node, Pending{NodeRef(e.node), {}}).first;
+        it = pending_.emplace(e.node, Pending(e.node)).first;
         heap_.push_back(e.node);
         std::push_heap(heap_.begin(), heap_.end(), Later());
       }
-      accumulate(it->second.g[e.output], std::move(g));
+      accumulate(it->second.g()[e.output], std::move(g));
     } else if (wanted.empty()) {
       leaf(*e.leaf, std::move(g));
     }
@@ -66,7 +69,7 @@ class Run {
       auto it = pending_.find(n);
       Pending p = std::move(it->second);
       pending_.erase(it);
-      step(*n, p.g);
+      step(*n, p.g());
     }
   }
 
@@ -106,12 +109,32 @@ class Run {
     else
       m.grad.add_(g);
   }
+  // A function's own backward: it gets zeros for outputs that nothing depends on, and owes a gradient to each input.
+  static void run_function(Node& n, Tensor* gradients, Tensor* results) {
+    for (int j = 0; j < n.nout; ++j)
+      if (const Meta& m = n.meta[n.nin + j]; !gradients[j].defined() && m.dtype)
+        gradients[j] = zeros(m.shape(), m.dtype, m.device);
+    std::vector<Tensor> given = n.extra->backward({gradients, n.nout});
+    DY_CHECK(given.size() == n.nin, "{}: its backward returns the wrong number of gradients: {} for {} inputs", node_name(n),
+             given.size(), n.nin);
+    for (int i = 0; i < n.nin; ++i) {
+      if (!n.edges[i].used() || !given[size_t(i)].defined()) continue;
+      DY_CHECK(given[size_t(i)].sizes() == n.meta[i].shape(),
+               "{}: its backward returns a gradient of the wrong shape: {} for input {} of shape {}", node_name(n),
+               describe(given[size_t(i)]), i, shape_text(n.meta[i].shape()));
+      results[i] = given[size_t(i)];
+    }
+  }
   void step(Node& n, Tensor* gradients) {
     const OpDef& op = op_def(n.id);
     DY_CHECK(!n.released,
              "backward: the graph has been used up: {} was already differentiated and its saved tensors are gone; pass "
              "retain_graph=true to the first backward",
-             op_name(n.id));
+             node_name(n));
+    if (n.extra)
+      for (auto& [output, hook] : n.extra->hooks)
+        if (gradients[output].defined())
+          if (Tensor r = hook(gradients[output]); r.defined()) gradients[output] = r;
     Tensor result[64];
     std::unique_ptr<Tensor[]> many;
     Tensor* results = result;
@@ -120,11 +143,15 @@ class Run {
     t_module = n.module;
     {
       Grad grad{n, gradients, results};
-      op.kind == OpKind::pointwise ? pointwise_backward(op, grad) : op.backward(grad);
+      if (n.extra && n.extra->backward)
+        run_function(n, gradients, results);
+      else
+        op.kind == OpKind::pointwise ? pointwise_backward(op, grad) : op.backward(grad);
     }
     if (!keep_) {
       n.released = true;
       release_saved(n);
+      if (n.extra) n.extra->backward = nullptr;  // and with it what it has saved
     }
     for (int j = 0; j < n.nout; ++j) gradients[j] = Tensor();
     for (int i = 0; i < n.nin; ++i)
@@ -170,10 +197,14 @@ Tensor fit_gradient(Tensor g, const Meta& meta) {
   return g.dtype() == meta.dtype ? g : g.to(meta.dtype);
 }
 
-void Tensor::backward(const Tensor& gradient, bool retain_graph) const {
-  NoGrad guard;
-  Run run(retain_graph, false);
-  run.deliver(edge_of(*this), root_gradient(*this, gradient));
+void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_graph) const {
+  dyadic::backward({this, 1}, {&gradient, 1}, retain_graph, create_graph);
+}
+void backward(std::span<const Tensor> outputs, std::span<const Tensor> grad_outputs, bool retain_graph, bool create_graph) {
+  GradMode guard(create_graph);
+  Run run(retain_graph || create_graph, create_graph);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    run.deliver(edge_of(outputs[i]), root_gradient(outputs[i], i < grad_outputs.size() ? grad_outputs[i] : Tensor()));
   run.run();
 }
 
@@ -196,7 +227,20 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
   return results;
 }
 
-Tensor Tensor::grad() const { return p_ && p_->meta ? p_->meta->grad : Tensor(); }
+Tensor Tensor::grad() const {
+  if (!p_ || !p_->meta) return Tensor();
+  return p_->meta->retained ? *p_->meta->retained : p_->meta->grad;
+}
+void Tensor::retain_grad() const {
+  DY_CHECK(requires_grad(), "retain_grad: {} does not require grad", describe(*this));
+  if (is_leaf() || auto_meta(*p_).retained) return;
+  auto slot = std::make_shared<Tensor>();
+  auto_meta(*p_).retained = slot;
+  node_extra(*p_->node).hooks.emplace_back(p_->output, [slot](const Tensor& g) {
+    *slot = slot->defined() ? add(*slot, g) : g.clone();
+    return Tensor();
+  });
+}
 void Tensor::set_grad(const Tensor& g) const {
   if (!g.defined() && !p_->meta) return;
   auto_meta(*p_).grad = g;
@@ -213,6 +257,7 @@ Tensor& Tensor::requires_grad_(bool on) {
 }
 std::string Tensor::grad_fn() const {
   if (is_leaf()) return "";
+  if (p_->node->extra && !p_->node->extra->name.empty()) return p_->node->extra->name + "Backward";
   std::string name;
   bool upper = true;
   for (const char* s = op_name(p_->node->id); *s; ++s) {
@@ -226,8 +271,12 @@ std::string Tensor::grad_fn() const {
   return name + "Backward";
 }
 void detail::register_hook(const Tensor& t, std::shared_ptr<void> hook, HookCall call) {
-  DY_CHECK(t.is_leaf() && t.requires_grad(), "register_hook: {} is not a leaf that requires grad", describe(t));
-  auto_meta(*t.impl()).hooks.push_back([hook = std::move(hook), call](const Tensor& g) { return call(hook.get(), g); });
+  DY_CHECK(t.requires_grad(), "register_hook: {} does not require grad", describe(t));
+  Hook own = [hook = std::move(hook), call](const Tensor& g) { return call(hook.get(), g); };
+  if (t.is_leaf())
+    auto_meta(*t.impl()).hooks.push_back(std::move(own));
+  else
+    node_extra(*t.impl()->node).hooks.emplace_back(t.impl()->output, std::move(own));
 }
 
 }  // namespace dyadic::inline v1

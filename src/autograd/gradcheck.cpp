@@ -10,7 +10,7 @@
 namespace dyadic::inline v1 {
 namespace {
 
-using Function = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+using Checked = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
 // Dense copies that nobody else sees: they are moved by eps, whatever the originals' strides are.
 std::vector<Tensor> fresh_leaves(const std::vector<Tensor>& inputs) {
@@ -40,7 +40,7 @@ struct Jacobian {  // of one output with respect to one input: [output element][
 };
 
 struct Check {
-  const Function& f;
+  const Checked& f;
   double eps, atol, rtol;
   std::vector<Tensor> leaves;
   std::vector<size_t> moved;    // inputs that require grad
@@ -127,7 +127,7 @@ struct Check {
 
 bool detail::gradcheck(void* object, GradcheckCall call, const std::vector<Tensor>& inputs, double eps, double atol,
                        double rtol) {
-  Function f = [=](const std::vector<Tensor>& x) { return call(object, x); };
+  Checked f = [=](const std::vector<Tensor>& x) { return call(object, x); };
   GradMode guard(true);
   Check check{f, eps, atol, rtol, fresh_leaves(inputs), {}, {}, {}, {}};
   check.differentiate();

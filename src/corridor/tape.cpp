@@ -23,6 +23,7 @@ void free_node(Node& n) {
     if (n.edges[i].leaf) Tensor::adopt(n.edges[i].leaf);
   }
   size_t bytes = n.bytes;
+  delete n.extra;
   for (int i = 0; i < n.nin + n.nout; ++i) n.saved[i].~Saved();
   n.~Node();
   pool_release(&n, bytes);
@@ -159,10 +160,30 @@ void attach(Node* node, const Tensor& t, int output) {
 [[gnu::noinline, gnu::cold]] void overwritten(const Node& n, const char* what, int i) {
   fail(
       "{}: a tensor needed for backward was overwritten: {} {} was written in place after the forward; clone it before writing",
-      op_name(n.id), what, i);
+      node_name(n), what, i);
 }
 
 }  // namespace
+
+const char* node_name(const Node& n) { return n.extra && !n.extra->name.empty() ? n.extra->name.c_str() : op_name(n.id); }
+NodeExtra& node_extra(Node& n) {
+  if (!n.extra) n.extra = new NodeExtra;
+  return *n.extra;
+}
+
+void record_function(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, NodeExtra function) {
+  for (Tensor& t : outputs)
+    for (const Tensor& in : inputs)
+      if (t.defined() && t.is_same(in)) t = alias(t);
+  static const OpDef own{};  // saves nothing
+  const Arg args[] = {Arg(inputs)};
+  Node* node = make_node(Op::clone_, own, args, 1, outputs.data(), int(outputs.size()));
+  node->extra = new NodeExtra(std::move(function));
+  for (size_t j = 0; j < outputs.size(); ++j)
+    if (outputs[j].defined() && (outputs[j].dtype().is_floating_point() || outputs[j].dtype().is_complex()))
+      attach(node, outputs[j], int(j));
+  release(node);
+}
 
 void release_saved(Node& n) {
   for (int i = 0; i < n.nin + n.nout; ++i) {

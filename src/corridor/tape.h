@@ -1,6 +1,7 @@
 // The tape: a node per recorded call keeps what its gradient needs, and edges to the nodes that made its inputs.
 #pragma once
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "corridor/call.h"
@@ -25,20 +26,32 @@ struct Meta {  // of an input or output, after the tensor itself may be gone
   IntList shape() const { return {sizes, ndim}; }
 };
 
+using Hook = std::function<Tensor(const Tensor&)>;  // of a gradient; a defined result replaces it
+
+// What belongs to few nodes: hooks on their outputs, and the backward of a function that is no op.
+struct NodeExtra {
+  std::string name;                                                      // of that function
+  std::function<std::vector<Tensor>(std::span<const Tensor>)> backward;  // gradients of the outputs -> of the inputs
+  std::vector<std::pair<uint16_t, Hook>> hooks;                          // output, hook
+};
+
 struct Node {
   std::atomic<int32_t> refs{1};
   uint16_t nin = 0, nout = 0, nargs = 0;
   bool released = false;  // a backward without retain_graph has been here
   Op id{};
-  uint32_t bytes = 0;      // of this allocation, arrays included
-  uint32_t module = 0;     // where the forward ran: backward is charged there
-  uint64_t seq = 0;        // creation order; backward runs it down
-  Edge* edges = nullptr;   // nin
-  Saved* saved = nullptr;  // nin inputs, then nout outputs; undefined where not needed
-  Meta* meta = nullptr;    // nin inputs, then nout outputs
-  Arg* args = nullptr;     // nargs, tensors blanked
+  uint32_t bytes = 0;          // of this allocation, arrays included
+  uint32_t module = 0;         // where the forward ran: backward is charged there
+  uint64_t seq = 0;            // creation order; backward runs it down
+  Edge* edges = nullptr;       // nin
+  Saved* saved = nullptr;      // nin inputs, then nout outputs; undefined where not needed
+  Meta* meta = nullptr;        // nin inputs, then nout outputs
+  Arg* args = nullptr;         // nargs, tensors blanked
+  NodeExtra* extra = nullptr;  // owned; mostly absent
   Node* next_dead = nullptr;
 };
+const char* node_name(const Node& n);  // the op's or the function's
+NodeExtra& node_extra(Node& n);
 void release(Node* n) noexcept;  // frees chains of any length without recursion
 void release_saved(Node& n);     // drops saved tensors only
 
@@ -47,9 +60,13 @@ void record(Op id, const OpDef& op, const Arg* args, int n, Tensor* out, int nou
 // The same for an in-place call: args[0] is what was overwritten.
 void record_inplace(Op id, const OpDef& op, const Arg* args, int n, const Tensor& self);
 
+// Outputs of a function with its own backward, computed without recording; an output that is an input becomes another view.
+void record_function(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, NodeExtra function);
+
 struct AutoMeta {  // a leaf's gradient and hooks
   Tensor grad;
-  std::vector<std::function<Tensor(const Tensor&)>> hooks;
+  std::vector<Hook> hooks;
+  std::shared_ptr<Tensor> retained;  // retain_grad() of what is no leaf: where the node's hook puts the gradient
 };
 AutoMeta& auto_meta(TensorImpl& t);
 

@@ -1,0 +1,159 @@
+// What Python sees of the tape: nodes as grad_fn, functions with a backward in Python, products with Jacobians.
+#include "dyadic/autograd.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include "corridor/tape.h"
+#include "object.h"
+
+namespace dyadic::inline v1::python {
+namespace {
+
+// A node, or (without one) the place where a leaf's gradient accumulates.
+class GradFn {
+  Node* node_;
+  Tensor leaf_;
+
+ public:
+  GradFn(Node* n, Tensor leaf) : node_(n), leaf_(std::move(leaf)) {
+    if (node_) node_->refs.fetch_add(1, std::memory_order_relaxed);
+  }
+  GradFn(const GradFn& o) : GradFn(o.node_, o.leaf_) {}
+  ~GradFn() {
+    if (node_) release(node_);
+  }
+  std::string name() const {
+    if (!node_) return "AccumulateGrad";
+    Tensor t = make_tensor({}, f32, meta);  // asks as a tensor it made would
+    node_->refs.fetch_add(1, std::memory_order_relaxed);
+    t.impl()->node = node_;
+    return t.grad_fn();
+  }
+  nb::object variable() const { return leaf_.defined() ? nb::cast(leaf_) : nb::none(); }
+  nb::tuple next_functions() const {
+    nb::list all;
+    for (int i = 0; node_ && i < node_->nin; ++i) {
+      const Edge& e = node_->edges[i];
+      if (!e.used())
+        all.append(nb::make_tuple(nb::none(), 0));
+      else
+        all.append(nb::make_tuple(GradFn(e.node, e.leaf ? borrow(e.leaf) : Tensor()), int(e.output)));
+    }
+    return nb::tuple(all);
+  }
+  bool same(const GradFn& o) const { return node_ == o.node_ && leaf_.is_same(o.leaf_); }
+  size_t hash() const { return std::hash<const void*>()(node_ ? static_cast<void*>(node_) : leaf_.impl()); }
+};
+
+std::vector<Tensor> list_of(nb::handle o, const char* what) {
+  std::vector<Tensor> out;
+  auto put = [&](nb::handle h) {
+    DY_CHECK_AS(TypeError, h.is_none() || is_tensor(h.ptr()), "autograd: {} holds {}; it takes Tensors and None", what,
+                Py_TYPE(h.ptr())->tp_name);
+    out.push_back(h.is_none() ? Tensor() : tensor_of(h.ptr()));
+  };
+  if (is_tensor(o.ptr()) || o.is_none())
+    put(o);
+  else
+    for (nb::handle h : o) put(h);
+  return out;
+}
+nb::tuple tuple_of(const std::vector<Tensor>& tensors) {
+  nb::list l;
+  for (const Tensor& t : tensors) l.append(t);
+  return nb::tuple(l);
+}
+nb::tuple rows_of(const std::vector<std::vector<Tensor>>& rows) {
+  nb::list l;
+  for (const auto& row : rows) l.append(tuple_of(row));
+  return nb::tuple(l);
+}
+
+// A Python object held by C++: its last reference may go on a thread without the GIL.
+std::shared_ptr<PyObject> hold(nb::object o) {
+  return {o.release().ptr(), [](PyObject* p) {
+            if (!Py_IsInitialized()) return;
+            nb::gil_scoped_acquire gil;
+            Py_DECREF(p);
+          }};
+}
+
+std::vector<Tensor> attach_function(std::string name, nb::object inputs, nb::object outputs, nb::object backward) {
+  std::vector<Tensor> in = list_of(inputs, "inputs"), out = list_of(outputs, "outputs");
+  NodeExtra function;
+  function.name = std::move(name);
+  function.backward = [call = hold(std::move(backward))](std::span<const Tensor> g) {
+    nb::gil_scoped_acquire gil;
+    nb::object r = nb::steal(PyObject_CallObject(call.get(), tuple_of({g.begin(), g.end()}).ptr()));
+    if (!r.is_valid()) throw nb::python_error();
+    return list_of(r, "the gradients that backward returned");
+  };
+  record_function(in, out, std::move(function));
+  return out;
+}
+
+struct Callable {
+  nb::object function;
+  std::vector<Tensor> operator()(const std::vector<Tensor>& x) const {
+    return list_of(function(*tuple_of(x)), "the function's result");
+  }
+};
+
+}  // namespace
+
+nb::object grad_fn_of(const Tensor& t) { return t.is_leaf() ? nb::none() : nb::cast(GradFn(t.impl()->node, {})); }
+
+void add_autograd(nb::module_& m) {
+  nb::class_<GradFn>(m, "GradFn", "What made a tensor: a node of the graph that backward walks.")
+      .def("name", &GradFn::name)
+      .def_prop_ro("next_functions", &GradFn::next_functions, "What made its inputs, each with the number of the output.")
+      .def_prop_ro("variable", &GradFn::variable, "The leaf, of AccumulateGrad.")
+      .def("__repr__", [](const GradFn& f) { return "<" + f.name() + ">"; })
+      .def("__eq__",
+           [](const GradFn& f, nb::handle o) { return nb::isinstance<GradFn>(o) && f.same(nb::cast<const GradFn&>(o)); })
+      .def("__hash__", &GradFn::hash);
+  m.def("_attach_function", attach_function, nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("backward"));
+  m.def(
+      "_backward",
+      [](nb::object outputs, nb::object gradients, std::optional<bool> retain_graph, bool create_graph) {
+        std::vector<Tensor> out = list_of(outputs, "tensors"), g;
+        if (!gradients.is_none()) g = list_of(gradients, "grad_tensors");
+        Unlocked unlocked;
+        backward(out, g, retain_graph.value_or(create_graph), create_graph);
+      },
+      nb::arg("tensors"), nb::arg("grad_tensors") = nb::none(), nb::arg("retain_graph") = nb::none(),
+      nb::arg("create_graph") = false, "Accumulates d(sum of tensors . grad_tensors) into the leaves' .grad, all in one pass.");
+  auto products = [](const Product& p) { return nb::make_tuple(tuple_of(p.outputs), tuple_of(p.products)); };
+  m.def(
+      "_vjp",
+      [=](nb::object f, nb::object inputs, nb::object v, bool create_graph) {
+        Callable call{f};
+        std::vector<Tensor> seeds;
+        if (!v.is_none()) seeds = list_of(v, "v");
+        return products(vjp(call, list_of(inputs, "inputs"), seeds, create_graph));
+      },
+      nb::arg("func"), nb::arg("inputs"), nb::arg("v").none(), nb::arg("create_graph"));
+  m.def("_jvp", [=](nb::object f, nb::object inputs, nb::object v, bool create_graph) {
+    Callable call{f};
+    return products(jvp(call, list_of(inputs, "inputs"), list_of(v, "v"), create_graph));
+  });
+  m.def("_jacobian", [](nb::object f, nb::object inputs, bool create_graph) {
+    Callable call{f};
+    return rows_of(jacobian(call, list_of(inputs, "inputs"), create_graph));
+  });
+  m.def("_hessian", [](nb::object f, nb::object inputs, bool create_graph) {
+    Callable call{f};
+    return rows_of(hessian(call, list_of(inputs, "inputs"), create_graph));
+  });
+  m.def(
+      "_gradgradcheck",
+      [](nb::object f, nb::object inputs, double eps, double atol, double rtol) {
+        Callable call{f};
+        return gradgradcheck(call, list_of(inputs, "inputs"), eps, atol, rtol);
+      },
+      nb::arg("func"), nb::arg("inputs"), nb::arg("eps") = 1e-6, nb::arg("atol") = 1e-5, nb::arg("rtol") = 1e-3,
+      "gradcheck of the gradient of func(*inputs), as a function of the inputs and of random incoming gradients.");
+}
+
+}  // namespace dyadic::inline v1::python
