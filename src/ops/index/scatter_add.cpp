@@ -42,7 +42,7 @@ extern constexpr OpDef scatter_add_op = {
     .inplace = true,
     .samples =
         "scatter_add(randn(3, 4), 1, indices(4; 3, 5), randn(3, 5))\n"
-        "scatter_add(randn(3, 4), 0, indices(3; 1, 4), randn(2, 5))\n"
+        "scatter_add(randn(3, 4), 0, indices(3; 1, 4), randn(1, 4))\n"
         "scatter_add(randn(2, 3, 2), -1, indices(2; 2, 3, 1), randn(2, 3, 1))\n"
         "scatter_add(randn(), 0, indices(1; ), randn())",
     .bad =
