@@ -250,6 +250,24 @@ Tensor slice_to(const Tensor& t, IntList sizes) {
   return r;
 }
 
+Tensor by_parts(Op op, const Arg* args, int n) {
+  Tensor parts[2], held[2][kMaxArgs];
+  for (int k = 0; k < 2; ++k) {
+    Arg part[kMaxArgs];
+    for (int i = 0; i < n; ++i) {
+      part[i] = args[i];
+      if (args[i].kind != Arg::Kind::tensor || !(i == 0 || args[i].tensor->dtype().is_complex())) continue;
+      const Tensor& t = *args[i].tensor;
+      DY_CHECK_AS(TypeError, t.dtype().is_complex(), "{}: the dtypes differ: one is {}, the other complex; convert with .to",
+                  op_name(op), describe(t));
+      held[k][i] = k ? imag(t) : real(t);
+      part[i] = Arg(held[k][i]);
+    }
+    call_op(op, part, n, &parts[k]);
+  }
+  return complex(parts[0], parts[1]);
+}
+
 void start_from_self(Call& c) {
   const TensorImpl &o = *c.out[0].impl(), &s = c.impl(0);
   if (o.storage == s.storage && o.offset == s.offset) return;

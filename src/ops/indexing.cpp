@@ -33,7 +33,6 @@ struct Target {
   Tensor view;
   std::vector<Tensor> indices;
   std::vector<int64_t> dims;
-  Tensor only_mask;  // the single advanced entry, a mask of all dimensions of the view
 };
 
 class Resolver {
@@ -100,7 +99,6 @@ class Resolver {
     for (int64_t k = 0; fits && k < m; ++k) fits = mask.size(k) == t_.view.size(d_ + k);
     DY_CHECK_AS(IndexError, fits, "index: the mask does not fit: it is {}, at dimension {} of {}", describe(mask), d_,
                 describe(t_.view));
-    if (t_.indices.empty() && m == t_.view.dim()) t_.only_mask = mask;
     std::vector<int64_t> sizes = t_.view.sizes().vec();
     sizes.erase(sizes.begin() + d_, sizes.begin() + d_ + m);
     sizes.insert(sizes.begin() + d_, mask.numel());
@@ -126,8 +124,6 @@ Target resolve(const Tensor& self, std::span<const Index> key, bool merge) {
   t.view = self;
   Resolver resolver(t, merge);
   for (const Index& i : key) resolver.add(i, self.dim() - used);
-  if (t.indices.size() != 1 && !(t.only_mask.defined() && int64_t(t.indices.size()) == t.only_mask.dim()))
-    t.only_mask = Tensor();
   return t;
 }
 

@@ -33,22 +33,17 @@ Tensor quantile_of(const char* who, const Tensor& self, const Tensor& q, const A
   const int64_t d = all ? 0 : wrap_dim(who, dim.integer, self.dim());
   const Tensor rows = all || self.dim() == 0 ? reshape(self, {-1}) : movedim(self, {d}, {-1});
   const Tensor sorted = sort(rows, -1).values;
-  Tensor rank;
-  {
-    NoGrad guard;
-    const DType wide = plain(self) == f64 ? f64 : f32;
-    rank = ranks(rows, reshape(to(q, wide), {-1}), ignore_nan);
-    if (interpolation == "lower") rank = floor(rank);
-    if (interpolation == "higher") rank = ceil(rank);
-    if (interpolation == "nearest") rank = round(rank);
-    std::vector<int64_t> shape = sorted.sizes().vec();
-    shape.back() = q.numel();
-    rank = contiguous(expand(rank, shape));
-  }
-  const Tensor below = floor(rank), low = gather(sorted, -1, to(below, i64));
+  Tensor rank = ranks(rows, reshape(to(q, plain(self) == f64 ? f64 : f32), {-1}), ignore_nan);
+  if (interpolation == "lower") rank = floor(rank);
+  if (interpolation == "higher") rank = ceil(rank);
+  if (interpolation == "nearest") rank = round(rank);
+  std::vector<int64_t> columns = sorted.sizes().vec();
+  columns.back() = q.numel();
+  rank = contiguous(expand(rank, columns));
+  const Tensor below = floor(rank), low = gather(sorted, -1, to(below.detach(), i64));
   Tensor r = low;  // [rows..., q]
   if (interpolation == "linear" || interpolation == "midpoint") {
-    const Tensor high = gather(sorted, -1, to(ceil(rank), i64));
+    const Tensor high = gather(sorted, -1, to(ceil(rank.detach()), i64));
     const Tensor share =
         interpolation == "midpoint" ? full({}, 0.5, plain(self), self.device()) : to(sub(rank, below), plain(self));
     r = add(low, mul(sub(high, low), share));

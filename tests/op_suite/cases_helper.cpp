@@ -80,7 +80,7 @@ void add_reduction(Op op, std::vector<Case>& out) {
       else if (dims.empty() && p.optional)
         args.emplace_back("None");
       else if (p.type == "int")
-        args.push_back(std::to_string(dims[0]));
+        args.push_back(std::to_string(dims.empty() ? 0 : dims[0]));
       else
         args.push_back(fmt::format("[{}]", fmt::join(dims, ", ")));
     }

@@ -264,3 +264,27 @@ def test_gradients_flow_through_views():
     with dy.no_grad():
         x[0] = 5
     assert x[0].tolist() == [5] * 4
+
+
+def test_complex_numbers():
+    a = np.array([1 + 2j, 3 - 1j, 0.5j, -2])
+    x = dy.tensor(a)
+    np.testing.assert_array_equal(x[[3, 0]].numpy(), a[[3, 0]])
+    np.testing.assert_array_equal(x[x.abs() > 2].numpy(), a[np.abs(a) > 2])
+    np.testing.assert_array_equal(x.cumsum(0).numpy(), a.cumsum())
+    np.testing.assert_array_equal(x.flip(0).numpy(), a[::-1])
+    y = x.clone()
+    y[[1, 2]] = dy.tensor(1j)
+    assert y.tolist() == [1 + 2j, 1j, 1j, -2]
+    y.index_put_((dy.tensor([0, 0]),), dy.tensor([1j, 1 + 0j]), accumulate=True)
+    assert y[0].item() == 2 + 3j
+    with pytest.raises(TypeError, match="complex"):
+        x.sort()
+
+
+def test_large_unsigned_numbers_keep_their_order():
+    a = np.array([1, 2**63 + 5, 7, 2**64 - 1, 2**63], dtype=np.uint64)
+    x = dy.tensor(a)
+    np.testing.assert_array_equal(x.sort().values.numpy(), np.sort(a))
+    np.testing.assert_array_equal(x.cummax(0).values.numpy(), np.maximum.accumulate(a))
+    assert dy.searchsorted(x.sort().values, dy.tensor(a)).tolist() == [0, 3, 1, 4, 2]

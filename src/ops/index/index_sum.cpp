@@ -29,6 +29,7 @@ void forward(Call& c) {
   combine_at(c, IndexedOp::add, c.tensor(3),
              [&](const Tensor& out, const Tensor& source) { return loop_along_1d(out, source, c.tensor(2), dim_of(c)); });
 }
+Tensor complex_parts(const Arg* a) { return by_parts(Op::index_sum_, a, 4); }
 void backward(Grad& g) {
   g.set(0, g.g());
   if (g.needs(2)) g.set(2, index_select(g.g(), g.integer(1), g.in(1)));
@@ -54,6 +55,7 @@ extern constexpr OpDef index_sum_op = {
     .needs = {0, 0, in(1)},
     .flops = flops,
     .workspace = workspace,
+    .complex = complex_parts,
     .dense = true,
 };
 

@@ -61,6 +61,7 @@ void forward(Call& c) {
   }
   if (h.sum.defined()) assign(out, h.sum);
 }
+Tensor complex_parts(const Arg* a) { return by_parts(Op::index_write_, a, 5); }
 void backward(Grad& g) {
   std::vector<Tensor> indices;
   for (int i = 0; i < int(g.node.args[2].n); ++i) indices.push_back(g.in(2 + i));
@@ -94,6 +95,7 @@ extern constexpr OpDef index_write_op = {
     .needs = {kIndices & ~in(1), kIndices & ~in(1)},
     .flops = flops,
     .workspace = workspace,
+    .complex = complex_parts,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -63,6 +63,9 @@ int64_t count_true(const Tensor& mask);
 void move_masked(const Tensor& mask, int64_t width, void* to, const void* from, bool out_of_all);
 int64_t write_nonzero(const Tensor& mask, int64_t limit, int64_t* out);  // how many rows of indices were written
 
+// Of complex numbers: what only adds and moves is done to real and imaginary parts apart.
+Tensor by_parts(Op op, const Arg* args, int n);
+
 // out = self, unless the call is in place.
 void start_from_self(Call& c);
 // out = self with values combined at indexed places, in the compute type: scratch holds what is stored in another one.

@@ -186,6 +186,8 @@ void combine(const IndexedLoop& l, IndexedOp op, Compute compute, void* indexed,
       return combine_type<double>(l, op, indexed, plain);
     case Compute::i32:
       return combine_type<int32_t>(l, op, indexed, plain);
+    case Compute::u64:
+      return combine_type<uint64_t>(l, op, indexed, plain);
     default:
       return combine_type<int64_t>(l, op, indexed, plain);
   }

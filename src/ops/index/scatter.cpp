@@ -40,7 +40,7 @@ extern constexpr OpDef scatter_op = {
     .inplace = true,
     .samples =
         "scatter(randn(3, 4), 1, indices(4; 3, 2), randn(3, 2))\n"
-        "scatter(randn(3, 4), 0, indices(3; 1, 4), randn(2, 5))\n"
+        "scatter(randn(3, 4), 0, indices(3; 1, 4), randn(1, 4))\n"
         "scatter(randn(2, 3, 2), -1, indices(2; 2, 3, 1), randn(2, 3, 1))\n"
         "scatter(randn(), 0, indices(1; ), randn())",
     .bad =

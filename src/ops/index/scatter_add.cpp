@@ -26,6 +26,7 @@ void forward(Call& c) {
   combine_at(c, IndexedOp::add, c.tensor(3),
              [&](const Tensor& out, const Tensor& src) { return loop_along(out, src, c.tensor(2), dim); });
 }
+Tensor complex_parts(const Arg* a) { return by_parts(Op::scatter_add_, a, 4); }
 void backward(Grad& g) {
   g.set(0, g.g());
   if (g.needs(2)) g.set(2, pad_to(gather(g.g(), g.integer(1), g.in(1)), g.in_meta(2)));
@@ -41,7 +42,7 @@ extern constexpr OpDef scatter_add_op = {
     .inplace = true,
     .samples =
         "scatter_add(randn(3, 4), 1, indices(4; 3, 5), randn(3, 5))\n"
-        "scatter_add(randn(3, 4), 0, indices(3; 1, 4), randn(2, 5))\n"
+        "scatter_add(randn(3, 4), 0, indices(3; 1, 4), randn(1, 4))\n"
         "scatter_add(randn(2, 3, 2), -1, indices(2; 2, 3, 1), randn(2, 3, 1))\n"
         "scatter_add(randn(), 0, indices(1; ), randn())",
     .bad =
@@ -53,6 +54,7 @@ extern constexpr OpDef scatter_add_op = {
     .needs = {0, 0, in(1)},
     .flops = flops,
     .workspace = workspace,
+    .complex = complex_parts,
     .dense = true,
 };
 

@@ -159,7 +159,7 @@ extern constexpr OpDef scatter_reduce_op = {
         "scatter_reduce(rand(3, 4), 0, indices(2; 4, 4), rand(4, 4), 'mean')\n"
         "scatter_reduce(rand(3, 4), 0, indices(2; 4, 4), rand(4, 4), 'amax', False)\n"
         "scatter_reduce(rand(4), 0, indices(3; 5), rand(5), 'prod')\n"
-        "scatter_reduce(rand(3, 2), 1, indices(2; 3, 4), rand(3, 5), 'amin')\n"
+        "scatter_reduce(rand(3, 2), 1, indices(2; 3, 4), rand(3, 4), 'amin')\n"
         "scatter_reduce(rand(3, 2), 1, indices(2; 3, 3), rand(3, 3), 'mean', False)",
     .bad =
         "scatter_reduce(zeros(2), 0, indices(2; 2), zeros(2), 'max') => scatter_reduce: unknown reduce \"max\"; the known ones "

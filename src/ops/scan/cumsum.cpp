@@ -1,4 +1,5 @@
 #include "ops/common.h"
+#include "ops/index/indexed.h"
 #include "ops/scan/scanning.h"
 
 namespace dyadic::inline v1::ops {
@@ -8,6 +9,10 @@ void infer(Call& c) { infer_scan(c, 2); }
 void forward(Call& c) { run_scan(c, ScanOp::sum); }
 int64_t workspace(const Call& c) { return scan_workspace(c, ScanOp::sum); }
 
+Tensor complex_parts(const Arg* a) {
+  const Arg parts[] = {a[0], a[1], Arg()};
+  return by_parts(Op::cumsum_, parts, 3);
+}
 void backward(Grad& g) {
   if (g.in_meta(0).ndim == 0) return g.set(0, g.g());
   const int64_t dim = g.integer(1);
@@ -33,6 +38,7 @@ extern constexpr OpDef cumsum_op = {
     .backward = backward,
     .flops = reduction_flops,
     .workspace = workspace,
+    .complex = complex_parts,
     .dense = true,
 };
 

@@ -59,10 +59,11 @@ template <class T, class A, class Op> DY_INLINE A scan_tile(const T* x, T* y, in
 }
 
 template <class T>
-constexpr Compute kComputeOf = std::is_same_v<T, float>     ? Compute::f32
-                               : std::is_same_v<T, double>  ? Compute::f64
-                               : std::is_same_v<T, int32_t> ? Compute::i32
-                                                            : Compute::i64;
+constexpr Compute kComputeOf = std::is_same_v<T, float>      ? Compute::f32
+                               : std::is_same_v<T, double>   ? Compute::f64
+                               : std::is_same_v<T, int32_t>  ? Compute::i32
+                               : std::is_same_v<T, uint64_t> ? Compute::u64
+                                                             : Compute::i64;
 
 // Whether elements are stored as T.
 template <class T> DY_INLINE bool same_type(const Format* f) {
@@ -174,6 +175,8 @@ template <template <class> class Op> void scan_types(const ScanShape& s, Source 
       return scan_as<double, Op<double>>(s, x, y, workspace);
     case Compute::i32:
       return scan_as<int32_t, Op<int32_t>>(s, x, y, workspace);
+    case Compute::u64:
+      return scan_as<uint64_t, Op<uint64_t>>(s, x, y, workspace);
     default:
       return scan_as<int64_t, Op<int64_t>>(s, x, y, workspace);
   }
@@ -265,6 +268,8 @@ void extremes(ScanOp op, const ScanShape& s, Source x, Target y, int64_t* index)
       return extremes_type<double>(op, s, x, y, index);
     case Compute::i32:
       return extremes_type<int32_t>(op, s, x, y, index);
+    case Compute::u64:
+      return extremes_type<uint64_t>(op, s, x, y, index);
     default:
       return extremes_type<int64_t>(op, s, x, y, index);
   }

@@ -27,6 +27,7 @@ extern constexpr OpDef kthvalue_op = {
         "kthvalue(randn(3, 4), 1, 0, True)\n"
         "kthvalue(randn(), 1)",
     .bad = "kthvalue(zeros(3), 0) => kthvalue: k is out of range: k is 0, the dimension has 3 entries",
+    .skip = "torch_integers: of equal elements PyTorch names any, Dyadic the first",
     .compose_all = compose,
 };
 

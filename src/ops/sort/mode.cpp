@@ -25,6 +25,7 @@ extern constexpr OpDef mode_op = {
         "mode(randn(3, 4))\n"
         "mode(randn(3, 4), 0, True)\n"
         "mode(randn())",
+    .skip = "torch_special: zeros of both signs are equal, and NaN different",
     .compose_all = compose,
 };
 

@@ -13,6 +13,8 @@ void infer(Call& c) {
            "searchsorted: the sequence has one dimension, or the leading sizes of the values: sorted_sequence is {}, the "
            "values are {}",
            describe(sequence), describe(values));
+  DY_CHECK_AS(TypeError, !sequence.dtype().is_complex(), "searchsorted: complex numbers have no order: sorted_sequence is {}",
+              describe(sequence));
   c.spec[0].dtype = c.boolean(3) ? i32 : i64;
   c.spec[0].device = sequence.device();
   c.spec[0].shape(values.sizes());
@@ -65,6 +67,8 @@ void forward(Call& c) {
       return search_as<double>(c, sequence, values);
     case Compute::i32:
       return search_as<int32_t>(c, sequence, values);
+    case Compute::u64:
+      return search_as<uint64_t>(c, sequence, values);
     default:
       return search_as<int64_t>(c, sequence, values);
   }

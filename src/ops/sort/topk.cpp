@@ -27,6 +27,7 @@ extern constexpr OpDef topk_op = {
         "topk(randn(2, 3, 4), 0, 1)\n"
         "topk(randn(), 1)",
     .bad = "topk(zeros(3), 4) => topk: k is out of range: k is 4, the dimension has 3 entries",
+    .skip = "torch_integers: of equal elements PyTorch names any, Dyadic the first",
     .compose_all = compose,
 };
 
