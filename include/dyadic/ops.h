@@ -22,7 +22,7 @@ DY_UNARY(softsign) DY_UNARY(tanhshrink) DY_UNARY(relu6) DY_UNARY(bitwise_not)
 // Complex numbers; view_as_real and view_as_complex, real and imag are views.
 inline Tensor complex(const Tensor& real, const Tensor& imag) { return call(Op::complex_, real, imag); }
 inline Tensor polar(const Tensor& abs, const Tensor& angle) { return call(Op::polar_, abs, angle); }
-DY_UNARY(real) DY_UNARY(imag) DY_UNARY(conj) DY_UNARY(conj_physical) DY_UNARY(view_as_real) DY_UNARY(view_as_complex)
+DY_UNARY(real) DY_UNARY(imag) DY_UNARY(conj) DY_UNARY(conj_physical) DY_UNARY(angle) DY_UNARY(view_as_real) DY_UNARY(view_as_complex)
 #undef DY_UNARY
 
 // A number as an operand: a 0-d tensor that does not take part in promotion beyond its kind.
@@ -259,6 +259,22 @@ inline Tensor dropout(const Tensor& self, double p = 0.5, bool training = true) 
 // Linear algebra and networks.
 inline Tensor matmul(const Tensor& self, const Tensor& other) { return call(Op::matmul_, self, other); }
 inline Tensor cdist(const Tensor& x1, const Tensor& x2, double p = 2) { return call(Op::cdist_, x1, x2, p); }
+inline Tensor einsum(std::string_view equation, std::span<const Tensor> operands) { return call(Op::einsum_, equation, operands); }
+inline Tensor mm(const Tensor& self, const Tensor& mat2) { return call(Op::mm_, self, mat2); }
+inline Tensor bmm(const Tensor& self, const Tensor& mat2) { return call(Op::bmm_, self, mat2); }
+inline Tensor mv(const Tensor& self, const Tensor& vec) { return call(Op::mv_, self, vec); }
+inline Tensor dot(const Tensor& self, const Tensor& tensor) { return call(Op::dot_, self, tensor); }
+inline Tensor vdot(const Tensor& self, const Tensor& other) { return call(Op::vdot_, self, other); }
+inline Tensor outer(const Tensor& self, const Tensor& vec2) { return call(Op::outer_, self, vec2); }
+inline Tensor inner(const Tensor& self, const Tensor& other) { return call(Op::inner_, self, other); }
+inline Tensor kron(const Tensor& self, const Tensor& other) { return call(Op::kron_, self, other); }
+inline Tensor cross(const Tensor& self, const Tensor& other, int64_t dim = -1) { return call(Op::cross_, self, other, dim); }
+inline Tensor tensordot(const Tensor& a, const Tensor& b, IntList dims_a, IntList dims_b) { return call(Op::tensordot_, a, b, dims_a, dims_b); }
+inline Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar beta = 1, Scalar alpha = 1) { return call(Op::addmm_, self, mat1, mat2, beta, alpha); }
+inline Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar beta = 1, Scalar alpha = 1) { return call(Op::addmv_, self, mat, vec, beta, alpha); }
+inline Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1) { return call(Op::addr_, self, vec1, vec2, beta, alpha); }
+inline Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1) { return call(Op::baddbmm_, self, batch1, batch2, beta, alpha); }
+inline Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1) { return call(Op::addbmm_, self, batch1, batch2, beta, alpha); }
 inline Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {}) { return call(Op::linear_, input, weight, bias); }
 inline Tensor softmax(const Tensor& self, int64_t dim = -1) { return call(Op::softmax_, self, dim); }
 inline Tensor log_softmax(const Tensor& self, int64_t dim = -1) { return call(Op::log_softmax_, self, dim); }

@@ -7,6 +7,6 @@ from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed t
 from ._dyadic import __version__
 from . import amp, autograd, nn, optim
 from ._default_dtype import default_dtype
-from ._overloads import arange, randint, unique, unique_consecutive
+from ._overloads import arange, einsum, randint, tensordot, unique, unique_consecutive
 from .amp import autocast
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled

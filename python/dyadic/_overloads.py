@@ -39,3 +39,16 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 
 
 _dyadic.Tensor.unique, _dyadic.Tensor.unique_consecutive = unique, unique_consecutive
+
+
+def einsum(equation, *operands):
+    """einsum("ij,jk->ik", a, b): sums of products in Einstein's notation; the operands one by one or as a list."""
+    return _dyadic.einsum(equation, list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands)
+
+
+def tensordot(a, b, dims=2):
+    """Sums of products over the last dimensions of a and the first of b, `dims` of them, or over the pairs of two lists."""
+    if isinstance(dims, int):
+        return _dyadic.tensordot(a, b, list(range(a.ndim - dims, a.ndim)), list(range(dims)))
+    first, last = dims
+    return _dyadic.tensordot(a, b, [first] if isinstance(first, int) else first, [last] if isinstance(last, int) else last)

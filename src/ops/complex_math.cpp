@@ -114,4 +114,99 @@ Tensor complex_sqrt(const Arg* a) {
 Tensor complex_rsqrt(const Arg* a) { return reciprocal(sqrt(*a[0].tensor)); }
 Tensor complex_logical_not(const Arg* a) { return eq(*a[0].tensor, 0); }
 
+namespace {
+
+struct Parts {
+  const Tensor& z;
+  Tensor x, y;
+  explicit Parts(const Arg* a) : z(*a[0].tensor), x(real(z)), y(imag(z)) {}
+};
+Tensor times_i(const Tensor& z) { return complex(neg(imag(z)), real(z)); }
+Tensor over_i(const Tensor& z) { return complex(imag(z), neg(real(z))); }
+
+}  // namespace
+
+Tensor complex_log(const Arg* a) {
+  const Parts p(a);
+  return complex(log(abs(p.z)), atan2(p.y, p.x));
+}
+Tensor complex_log1p(const Arg* a) {
+  const Parts p(a);
+  return complex(mul(log1p(add(mul(p.x, add(p.x, 2)), square(p.y))), 0.5), atan2(p.y, add(p.x, 1)));
+}
+Tensor complex_log2(const Arg* a) { return mul(log(*a[0].tensor), 1.4426950408889634); }
+Tensor complex_log10(const Arg* a) { return mul(log(*a[0].tensor), 0.4342944819032518); }
+Tensor complex_expm1(const Arg* a) {
+  const Parts p(a);
+  return complex(sub(mul(expm1(p.x), cos(p.y)), mul(square(sin(mul(p.y, 0.5))), 2)), mul(exp(p.x), sin(p.y)));
+}
+Tensor complex_sin(const Arg* a) {
+  const Parts p(a);
+  return complex(mul(sin(p.x), cosh(p.y)), mul(cos(p.x), sinh(p.y)));
+}
+Tensor complex_cos(const Arg* a) {
+  const Parts p(a);
+  return complex(mul(cos(p.x), cosh(p.y)), neg(mul(sin(p.x), sinh(p.y))));
+}
+Tensor complex_sinh(const Arg* a) {
+  const Parts p(a);
+  return complex(mul(sinh(p.x), cos(p.y)), mul(cosh(p.x), sin(p.y)));
+}
+Tensor complex_cosh(const Arg* a) {
+  const Parts p(a);
+  return complex(mul(cosh(p.x), cos(p.y)), mul(sinh(p.x), sin(p.y)));
+}
+Tensor complex_tan(const Arg* a) { return over_i(tanh(times_i(*a[0].tensor))); }
+// Kahan, "Branch cuts for complex elementary functions" (1987), as are the inverse functions. Beyond 22 tanh is 1 in f64.
+Tensor complex_tanh(const Arg* a) {
+  const Parts p(a);
+  const Tensor t = tan(p.y), s = sinh(clamp(p.x, -22, 22)), beta = add(square(t), 1), square_s = square(s);
+  const Tensor below = add(mul(beta, square_s), 1);
+  return complex(div(mul(mul(beta, sqrt(add(square_s, 1))), s), below), div(t, below));
+}
+Tensor complex_asin(const Arg* a) {
+  const Parts p(a);
+  const Tensor minus = sqrt(sub(1, p.z)), plus = sqrt(add(p.z, 1));
+  return complex(atan2(p.x, real(mul(minus, plus))), asinh(imag(mul(conj(minus), plus))));
+}
+Tensor complex_acos(const Arg* a) {
+  const Parts p(a);
+  const Tensor minus = sqrt(sub(1, p.z)), plus = sqrt(add(p.z, 1));
+  return complex(mul(atan2(real(minus), real(plus)), 2), asinh(imag(mul(conj(plus), minus))));
+}
+Tensor complex_acosh(const Arg* a) {
+  const Parts p(a);
+  const Tensor minus = sqrt(sub(p.z, 1)), plus = sqrt(add(p.z, 1));
+  return complex(asinh(real(mul(conj(minus), plus))), mul(atan2(imag(minus), real(plus)), 2));
+}
+Tensor complex_atanh(const Arg* a) {
+  const Parts p(a);
+  const Tensor below = add(square(sub(1, p.x)), square(p.y));
+  return complex(mul(log1p(div(mul(p.x, 4), below)), 0.25),
+                 mul(atan2(mul(p.y, 2), sub(mul(sub(1, p.x), add(p.x, 1)), square(p.y))), 0.5));
+}
+Tensor complex_asinh(const Arg* a) { return over_i(asin(times_i(*a[0].tensor))); }
+Tensor complex_atan(const Arg* a) { return over_i(atanh(times_i(*a[0].tensor))); }
+Tensor complex_sigmoid(const Arg* a) { return reciprocal(add(exp(neg(*a[0].tensor)), 1)); }
+Tensor complex_sign(const Arg* a) {
+  const Tensor& z = *a[0].tensor;
+  return where(eq(z, 0), z, div(z, abs(z)));
+}
+
+Tensor complex_pow(const Arg* a) {
+  const Tensor &z = *a[0].tensor, &w = *a[1].tensor;
+  if (w.impl()->flags & kNumber) {  // the powers people write
+    const Scalar n = w.item_scalar();
+    if (n.imag() == 0 && n.real() == 1) return z.clone();
+    if (n.imag() == 0 && n.real() == 2) return square(z);
+    if (n.imag() == 0 && n.real() == 3) return mul(square(z), z);
+    if (n.imag() == 0 && n.real() == 0.5) return sqrt(z);
+    if (n.imag() == 0 && n.real() == -1) return reciprocal(z);
+  }
+  const DType common = promote_types(z.dtype(), w.dtype());
+  const Tensor base = to(z, common), zero = eq(base, 0), safe = where(zero, ones_like(base), base);
+  const Tensor power = exp(mul(w, log(safe)));
+  return where(zero, to(eq(w, 0), common), power);
+}
+
 }  // namespace dyadic::inline v1

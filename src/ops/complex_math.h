@@ -22,5 +22,24 @@ Tensor complex_exp(const Arg*);
 Tensor complex_sqrt(const Arg*);
 Tensor complex_rsqrt(const Arg*);
 Tensor complex_logical_not(const Arg*);
+Tensor complex_log(const Arg*);
+Tensor complex_log1p(const Arg*);
+Tensor complex_log2(const Arg*);
+Tensor complex_log10(const Arg*);
+Tensor complex_expm1(const Arg*);
+Tensor complex_sin(const Arg*);
+Tensor complex_cos(const Arg*);
+Tensor complex_tan(const Arg*);
+Tensor complex_sinh(const Arg*);
+Tensor complex_cosh(const Arg*);
+Tensor complex_tanh(const Arg*);
+Tensor complex_asin(const Arg*);
+Tensor complex_acos(const Arg*);
+Tensor complex_atan(const Arg*);
+Tensor complex_asinh(const Arg*);
+Tensor complex_acosh(const Arg*);
+Tensor complex_atanh(const Arg*);
+Tensor complex_sigmoid(const Arg*);
+Tensor complex_sign(const Arg*);
 
 }  // namespace dyadic::inline v1

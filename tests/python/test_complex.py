@@ -42,7 +42,8 @@ def test_binary(name, oracle, dtype):
     np.testing.assert_allclose(got, oracle(a, b), rtol=1e-5 if dtype is np.complex64 else 1e-13)
 
 
-@pytest.mark.parametrize("name", ["exp", "sqrt", "square", "reciprocal", "conj", "real", "imag", "abs", "isnan", "isfinite", "isinf"])
+@pytest.mark.parametrize("name", ["exp", "sqrt", "square", "reciprocal", "conj", "real", "imag", "abs", "isnan", "isfinite", "isinf", "log", "log2", "log10", "log1p",
+                                  "expm1", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "angle"])
 def test_unary(name):
     a = numbers(33, dtype=np.complex128)
     got = getattr(dy, name)(dy.from_numpy(a)).numpy()

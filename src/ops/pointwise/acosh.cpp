@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -10,6 +11,7 @@ extern constexpr OpDef acosh_op = pointwise<1, Types::float_out>(
         .inplace = true,
         .low = 1.2,
         .high = 5,
+        .complex = complex_acosh,
     },
     [](auto x) { return acosh(x); }, [](auto g, auto x, auto y) { return g * rsqrt((x - 1.0) * (x + 1.0)); });
 

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -10,6 +11,7 @@ extern constexpr OpDef asin_op = pointwise<1, Types::float_out>(
         .inplace = true,
         .low = -0.9,
         .high = 0.9,
+        .complex = complex_asin,
     },
     [](auto x) { return asin(x); }, [](auto g, auto x, auto y) { return g * rsqrt(1.0 - x * x); });
 

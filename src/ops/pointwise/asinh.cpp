@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -8,6 +9,7 @@ extern constexpr OpDef asinh_op = pointwise<1, Types::float_out>(
         .doc = "Inverse of sinh.",
         .aliases = "arcsinh",
         .inplace = true,
+        .complex = complex_asinh,
     },
     [](auto x) { return asinh(x); }, [](auto g, auto x, auto y) { return g * rsqrt(1.0 + x * x); });
 

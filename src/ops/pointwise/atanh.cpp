@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -10,6 +11,7 @@ extern constexpr OpDef atanh_op = pointwise<1, Types::float_out>(
         .inplace = true,
         .low = -0.9,
         .high = 0.9,
+        .complex = complex_atanh,
     },
     [](auto x) { return atanh(x); }, [](auto g, auto x, auto y) { return g / ((1.0 - x) * (1.0 + x)); });
 

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -8,6 +9,7 @@ extern constexpr OpDef cosh_op = pointwise<1, Types::float_out>(
         .doc = "Hyperbolic cosine.",
         .amp = Amp::f32,
         .inplace = true,
+        .complex = complex_cosh,
     },
     [](auto x) { return cosh(x); }, [](auto g, auto x, auto y) { return g * sinh(x); });
 

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -9,6 +10,7 @@ extern constexpr OpDef log10_op = pointwise<1, Types::float_out>(
         .amp = Amp::f32,
         .inplace = true,
         .low = 0.3,
+        .complex = complex_log10,
     },
     [](auto x) { return log10(x); }, [](auto g, auto x, auto y) { return g / (x * 2.302585092994046); });
 

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -9,6 +10,7 @@ extern constexpr OpDef log2_op = pointwise<1, Types::float_out>(
         .amp = Amp::f32,
         .inplace = true,
         .low = 0.3,
+        .complex = complex_log2,
     },
     [](auto x) { return log2(x); }, [](auto g, auto x, auto y) { return g / (x * 0.6931471805599453); });
 

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -8,6 +9,7 @@ extern constexpr OpDef sigmoid_op = pointwise<1, Types::float_out>(
         .doc = "1 / (1 + exp(-x)).",
         .aliases = "expit",
         .inplace = true,
+        .complex = complex_sigmoid,
     },
     [](auto x) { return sigmoid(x); }, [](auto g, auto x, auto y) { return g * y * (1.0 - y); });
 

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -9,6 +10,7 @@ extern constexpr OpDef sign_op = pointwise<1, Types::same>(
         .aliases = "sgn",
         .inplace = true,
         .skip = "double_backward: its gradient is constant",
+        .complex = complex_sign,
     },
     [](auto x) { return sign(x); }, [](auto g, auto x, auto y) { return select(g == g, 0.0, 0.0); });
 

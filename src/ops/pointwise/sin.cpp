@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -7,6 +8,7 @@ extern constexpr OpDef sin_op = pointwise<1, Types::float_out>(
         .sig = "sin(Tensor self) -> Tensor",
         .doc = "Sine of x in radians.",
         .inplace = true,
+        .complex = complex_sin,
     },
     [](auto x) { return sin(x); }, [](auto g, auto x, auto y) { return g * cos(x); });
 

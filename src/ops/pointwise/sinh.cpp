@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -8,6 +9,7 @@ extern constexpr OpDef sinh_op = pointwise<1, Types::float_out>(
         .doc = "Hyperbolic sine.",
         .amp = Amp::f32,
         .inplace = true,
+        .complex = complex_sinh,
     },
     [](auto x) { return sinh(x); }, [](auto g, auto x, auto y) { return g * cosh(x); });
 

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -9,6 +10,7 @@ extern constexpr OpDef tan_op = pointwise<1, Types::float_out>(
         .inplace = true,
         .low = -1.3,
         .high = 1.3,
+        .complex = complex_tan,
     },
     [](auto x) { return tan(x); }, [](auto g, auto x, auto y) { return g * (1.0 + y * y); });
 

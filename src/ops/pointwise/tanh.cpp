@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -7,6 +8,7 @@ extern constexpr OpDef tanh_op = pointwise<1, Types::float_out>(
         .sig = "tanh(Tensor self) -> Tensor",
         .doc = "Hyperbolic tangent.",
         .inplace = true,
+        .complex = complex_tanh,
     },
     [](auto x) { return tanh(x); }, [](auto g, auto x, auto y) { return g * (1.0 - y * y); });
 

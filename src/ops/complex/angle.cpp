@@ -1,0 +1,24 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  if (t.dtype().is_complex()) return atan2(imag(t), real(t));
+  const Tensor pi = scalar_tensor(3.14159265358979323846), x = t.detach();
+  return add(where(lt(x, 0), pi, scalar_tensor(0.0)), where(isnan(x), x, scalar_tensor(0.0)));
+}
+
+}  // namespace
+
+extern constexpr OpDef angle_op = {
+    .sig = "angle(Tensor self) -> Tensor",
+    .doc = "The angle of complex numbers, in (-pi, pi]; of real ones 0, pi below zero, NaN of NaN.",
+    .kind = OpKind::composite,
+    .samples = "angle(randn(2, 3; complex))\nangle(randn(3))",
+    .skip = "gradcheck: of a real number it is constant",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

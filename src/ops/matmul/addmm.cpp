@@ -1,0 +1,25 @@
+#include "ops/matmul/weighted.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor product = mm(*a[1].tensor, *a[2].tensor);
+  return add_weighted(*a[0].tensor, product, a[3].scalar, a[4].scalar);
+}
+
+}  // namespace
+
+extern constexpr OpDef addmm_op = {
+    .sig = "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    .doc = "beta self + alpha mat1 mat2.",
+    .kind = OpKind::composite,
+    .samples =
+        "addmm(randn(2, 4), randn(2, 3), randn(3, 4))\n"
+        "addmm(randn(4), randn(2, 3), randn(3, 4), 0.5, 2)",
+    .skip =
+        "layout_bits: the strides of its operands decide which kernel multiplies; each adds in its own order, always the same",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,20 @@
+#include "ops/matmul/weighted.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return add_weighted(*a[0].tensor, mv(*a[1].tensor, *a[2].tensor), a[3].scalar, a[4].scalar); }
+
+}  // namespace
+
+extern constexpr OpDef addmv_op = {
+    .sig = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    .doc = "beta self + alpha mat vec.",
+    .kind = OpKind::composite,
+    .samples = "addmv(randn(2), randn(2, 3), randn(3))",
+    .skip =
+        "layout_bits: the strides of its operands decide which kernel multiplies; each adds in its own order, always the same",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,20 @@
+#include "ops/matmul/weighted.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return add_weighted(*a[0].tensor, bmm(*a[1].tensor, *a[2].tensor), a[3].scalar, a[4].scalar); }
+
+}  // namespace
+
+extern constexpr OpDef baddbmm_op = {
+    .sig = "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    .doc = "beta self + alpha batch1 batch2, batch by batch.",
+    .kind = OpKind::composite,
+    .samples = "baddbmm(randn(2, 3, 2), randn(2, 3, 4), randn(2, 4, 2))",
+    .skip =
+        "layout_bits: the strides of its operands decide which kernel multiplies; each adds in its own order, always the same",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,23 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+  DY_CHECK(x.dim() == 1 && y.dim() == 1, "outer: needs 1-d and 1-d tensors: self is {}, vec2 is {}", describe(x), describe(y));
+  return mul(unsqueeze(x, 1), y);
+}
+
+}  // namespace
+
+extern constexpr OpDef outer_op = {
+    .sig = "outer(Tensor self, Tensor vec2) -> Tensor",
+    .doc = "All products of two vectors' elements, [n, m].",
+    .kind = OpKind::composite,
+    .samples = "outer(randn(3), randn(4))",
+    .bad = "outer(zeros(2, 2), zeros(2)) => outer: needs 1-d and 1-d tensors: self is f32[2, 2], vec2 is f32[2]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,14 @@
+// beta self + alpha product: what addmm and its like share.
+#pragma once
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+
+// With beta 0 self is not read: its NaN and infinities don't count.
+inline Tensor add_weighted(const Tensor& self, const Tensor& product, Scalar beta, Scalar alpha) {
+  const Tensor scaled = alpha.real() == 1 && alpha.imag() == 0 ? product : mul(product, alpha);
+  if (beta.real() == 0 && beta.imag() == 0) return scaled;
+  return add(beta.real() == 1 && beta.imag() == 0 ? self : mul(self, beta), scaled);
+}
+
+}  // namespace dyadic::inline v1::ops
