@@ -18,6 +18,8 @@ class Reader {
   DType kind;  // bool < int64 < default float, and what tensors or numpy scalars inside bring along
   std::vector<double> reals;
   std::vector<int64_t> integers;  // the same values; exact for integers
+  std::vector<double> imaginary;  // once one is complex
+  bool huge = false;              // an integer from 2^63 on is among them
 
   void measure(PyObject* o) {
     nb::object level = nb::borrow(o);
@@ -90,7 +92,7 @@ Tensor from_lists(PyObject* data, std::optional<DType> dtype) {
   r.read(data, 0);
   DType kind = r.kind ? r.kind : default_dtype();
   DType wanted = dtype.value_or(kind);
-  bool whole = !kind.is_floating_point() && !kind.is_scaled();
+  bool whole = !kind.is_floating_point() && !kind.is_scaled() && !kind.is_complex();
   DY_CHECK_AS(ValueError, !r.huge || !whole || (dtype && *dtype == u64),
               "tensor: a number from 2^63 on does not fit int64; ask for dtype=dyadic.uint64");
   Tensor values = whole ? from_data(r.integers.data(), r.shape, i64) : from_data(r.reals.data(), r.shape, f64);
