@@ -91,7 +91,7 @@ Tensor from_lists(PyObject* data, std::optional<DType> dtype) {
   r.read(data, 0);
   DType kind = r.kind ? r.kind : default_dtype();
   DType wanted = dtype.value_or(kind);
-  bool whole = !kind.is_floating_point() && !kind.is_scaled();
+  bool whole = !kind.is_floating_point() && !kind.is_scaled() && !kind.is_complex();
   DY_CHECK_AS(ValueError, !r.huge || !whole || (dtype && *dtype == u64),
               "tensor: a number from 2^63 on does not fit int64; ask for dtype=dyadic.uint64");
   Tensor values = whole ? from_data(r.integers.data(), r.shape, i64) : from_data(r.reals.data(), r.shape, f64);

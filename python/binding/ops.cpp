@@ -40,15 +40,17 @@ PyObject* run(const OpInfo& op, ArgumentFrame& frame) {
   return wrap(std::move(out[0]));
 }
 
-// The common call, 60 ns shorter: every parameter a tensor, given by position. Null without an error: it is not one of these.
+// The common call, 60 ns shorter: only tensors, given by position, the keywords left at their defaults. Null without an error:
+// it is not one of these.
 inline PyObject* call_tensors(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t n) {
-  Arg args[4];
+  Arg args[kMaxArgs];
   int at = 0;
   if (self) args[at++] = Arg(tensor_of(self));
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (!is_tensor(given[i])) return nullptr;
     args[at++] = Arg(tensor_of(given[i]));
   }
+  for (; at < int(op.parameters.size()); ++at) args[at] = op.parameters[size_t(at)].fallback;
   return guarded([&] {
     Tensor out;
     run_op(op.id, args, at, &out);

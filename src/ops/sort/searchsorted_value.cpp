@@ -4,7 +4,9 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 Tensor compose(const Arg* a) {
-  const Tensor value = to(scalar_tensor(a[1].scalar), plain(*a[0].tensor)).to(a[0].tensor->device());
+  const DType d = plain(*a[0].tensor);
+  const bool fits = d.is_floating_point() || a[1].scalar.kind() != Scalar::Kind::real;  // 0.5 among integers stays what it is
+  const Tensor value = to(scalar_tensor(a[1].scalar), fits ? d : f64).to(a[0].tensor->device());
   return call(Op::searchsorted_, *a[0].tensor, value, a[2].boolean, a[3].boolean, a[4], a[5]);
 }
 
