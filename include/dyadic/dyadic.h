@@ -4,6 +4,7 @@
 #include "dyadic/anomaly.h"
 #include "dyadic/autograd.h"
 #include "dyadic/counters.h"
+#include "dyadic/einops.h"
 #include "dyadic/finfo.h"
 #include "dyadic/gpt.h"
 #include "dyadic/io.h"

@@ -154,7 +154,8 @@ PyObject* to_list(const Tensor& t) {
   DY_CHECK_AS(ValueError, !t.is_meta(), "tolist: a meta tensor has no values: self is {}; run on cpu to read them",
               describe(t));
   NoGrad guard;
-  DType wide = t.dtype() == boolean ? boolean : t.dtype().is_integer() ? i64 : f64;
+  const DType d = t.dtype();
+  const DType wide = d == boolean || d == u64 ? d : d.is_complex() ? c128 : d.is_integer() ? i64 : f64;
   int64_t at = 0;
   return rows(to(t.detach(), wide).contiguous(), 0, at);
 }

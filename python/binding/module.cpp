@@ -35,6 +35,7 @@ NB_MODULE(_dyadic, m) {
   add_ops(m);
   add_modes(m);
   add_autograd(m);
+  add_einops(m);
   add_accounting(m);
   add_modules(m);
   add_layers(m);

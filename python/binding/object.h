@@ -95,6 +95,7 @@ void add_methods(nb::module_& m);
 void add_dlpack(nb::module_& m);
 void add_modes(nb::module_& m);
 void add_autograd(nb::module_& m);
+void add_einops(nb::module_& m);
 void add_accounting(nb::module_& m);
 void add_modules(nb::module_& m);  // Module; add_layers the others
 void add_layers(nb::module_& m);
