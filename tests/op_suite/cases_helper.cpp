@@ -79,6 +79,8 @@ void add_reduction(Op op, std::vector<Case>& out) {
         args.push_back(p.fallback);
       else if (dims.empty() && p.optional)
         args.emplace_back("None");
+      else if (dims.empty() && p.type == "int")
+        return;  // it takes one dimension
       else if (p.type == "int")
         args.push_back(std::to_string(dims.empty() ? 0 : dims[0]));
       else

@@ -18,6 +18,7 @@ extern constexpr OpDef multigammaln_op = {
     .sig = "multigammaln(Tensor self, int p) -> Tensor",
     .doc = "log of the multivariate gamma function: p (p - 1) / 4 log(pi) plus lgamma(x - j / 2) for j < p.",
     .kind = OpKind::composite,
+    .inplace = true,
     .low = 1.5,
     .high = 8,
     .samples = "multigammaln(rand(3, 5), 1)\nmultigammaln(rand(3, 5), 3)",

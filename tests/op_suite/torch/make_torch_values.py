@@ -58,9 +58,12 @@ def load(path):
 
 
 def save(path, tensors, metadata):
+    """Complex numbers are stored as pairs: a last dimension of two."""
     header, data = {"__metadata__": metadata}, b""
     for name, t in tensors.items():
-        raw = t.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes() if t.numel() else b""
+        t = t.detach().resolve_conj().resolve_neg()
+        t = torch.view_as_real(t) if t.is_complex() else t
+        raw = t.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes() if t.numel() else b""
         header[name] = {
             "dtype": SAFE_NAMES[t.dtype], "shape": list(t.shape), "data_offsets": [len(data), len(data) + len(raw)],
         }  # fmt: skip
@@ -98,7 +101,7 @@ def read_arguments(line, tensors):
             return WORDS[node.id]
         return ast.literal_eval(node)
 
-    return [value(node) for node in ast.parse(line.replace(";", ","), mode="eval").body.args]
+    return [value(node) for node in ast.parse(line.replace("(;", "(").replace(";", ","), mode="eval").body.args]
 
 
 def forms(call_parameters, values):
@@ -125,7 +128,10 @@ def forms(call_parameters, values):
 def call(op, call_parameters, values):
     """The outputs, and where the function was found."""
     reasons = []
-    for place, module in PLACES.items():
+    names = [p[0] for p in call_parameters]
+    # A loss of torch.nn.functional is not the builtin of that name, which takes the reduction as a number.
+    places = sorted(PLACES.items(), key=lambda p: "reduction" in names and p[0] != "torch.nn.functional")
+    for place, module in places:
         function = getattr(module, op, None)
         if not callable(function):
             continue
@@ -160,7 +166,7 @@ def gradient(op, signature, line, inputs, which, gradients):
 
 def run_call(op, signature, line, inputs, gradients):
     """Outputs and gradients by name (out0, grad0 ...), why a gradient is missing, and the function that gave the outputs."""
-    inputs = [t.double() if t.is_floating_point() else t for t in inputs]
+    inputs = [t.double() if t.is_floating_point() else t.to(torch.complex128) if t.is_complex() else t for t in inputs]
     out, place = call(op, parameters(signature), read_arguments(line, inputs))
     results, missing = {f"out{j}": t for j, t in enumerate(out)}, {}
     floats = [k for k, t in enumerate(inputs) if t.is_floating_point() and gradients != "none"]
@@ -176,6 +182,7 @@ def run_call(op, signature, line, inputs, gradients):
 
 def make(op, calls_file):
     inputs, metadata = load(calls_file)
+    shared_name = metadata["signature"].split("(")[0].split(".")[0]  # max of max.dim
     stored, notes, places = {}, {"inputs": metadata["inputs"], "torch": torch.__version__.split("+")[0]}, set()
     lines = metadata["calls"].splitlines()
     for text in lines:
@@ -183,7 +190,7 @@ def make(op, calls_file):
         tensors = [t for name, t in inputs.items() if name.startswith(f"{key}.in")]
         try:
             results, missing, place = run_call(
-                op, metadata["signature"], line, tensors, "none" if key.startswith("special") else metadata["gradients"]
+                shared_name, metadata["signature"], line, tensors, "none" if key.startswith("special") else metadata["gradients"]
             )
         except Refused as reason:
             notes[key] = str(reason)
