@@ -130,9 +130,12 @@ Tensor complex_log(const Arg* a) {
   const Parts p(a);
   return complex(log(abs(p.z)), atan2(p.y, p.x));
 }
+// Near 0 by the square of the absolute value, which elsewhere would cancel.
 Tensor complex_log1p(const Arg* a) {
   const Parts p(a);
-  return complex(mul(log1p(add(mul(p.x, add(p.x, 2)), square(p.y))), 0.5), atan2(p.y, add(p.x, 1)));
+  const Tensor u = add(p.x, 1), size = abs(complex(u, p.y));
+  const Tensor near = mul(log1p(add(mul(p.x, add(p.x, 2)), square(p.y))), 0.5);
+  return complex(where(lt(abs(p.z), 0.5), near, log(size)), atan2(p.y, u));
 }
 Tensor complex_log2(const Arg* a) { return mul(log(*a[0].tensor), 1.4426950408889634); }
 Tensor complex_log10(const Arg* a) { return mul(log(*a[0].tensor), 0.4342944819032518); }
@@ -181,9 +184,9 @@ Tensor complex_acosh(const Arg* a) {
 }
 Tensor complex_atanh(const Arg* a) {
   const Parts p(a);
-  const Tensor below = add(square(sub(1, p.x)), square(p.y));
-  return complex(mul(log1p(div(mul(p.x, 4), below)), 0.25),
-                 mul(atan2(mul(p.y, 2), sub(mul(sub(1, p.x), add(p.x, 1)), square(p.y))), 0.5));
+  const Tensor x = abs(p.x), below = add(square(sub(1, x)), square(p.y));
+  return complex(copysign(mul(log1p(div(mul(x, 4), below)), 0.25), p.x),
+                 mul(atan2(mul(p.y, 2), sub(mul(sub(1, x), add(x, 1)), square(p.y))), 0.5));
 }
 Tensor complex_asinh(const Arg* a) { return over_i(asin(times_i(*a[0].tensor))); }
 Tensor complex_atan(const Arg* a) { return over_i(atanh(times_i(*a[0].tensor))); }

@@ -6,8 +6,8 @@ namespace {
 Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
   if (t.dtype().is_complex()) return atan2(imag(t), real(t));
-  const Tensor pi = scalar_tensor(3.14159265358979323846), x = t.detach();
-  return add(where(lt(x, 0), pi, scalar_tensor(0.0)), where(isnan(x), x, scalar_tensor(0.0)));
+  const Tensor x = t.dtype().is_floating_point() ? t.detach() : t.to(default_dtype());
+  return where(isnan(x), x, where(lt(x, 0), full_like(x, 3.14159265358979323846), zeros_like(x)));
 }
 
 }  // namespace

@@ -4,7 +4,12 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 Tensor compose(const Arg* a) {
-  return add_weighted(*a[0].tensor, sum(bmm(*a[1].tensor, *a[2].tensor), {0}), a[3].scalar, a[4].scalar);
+  const Tensor &x = *a[1].tensor, &y = *a[2].tensor;
+  DY_CHECK(x.dim() == 3 && y.dim() == 3 && x.size(0) == y.size(0) && x.size(2) == y.size(1),
+           "addbmm: needs [b, n, m] and [b, m, p]: batch1 is {}, batch2 is {}", describe(x), describe(y));
+  const int64_t k = x.size(0) * x.size(2);  // one product over batches and columns together
+  const Tensor product = matmul(permute(x, {1, 0, 2}).reshape({x.size(1), k}), y.reshape({k, y.size(2)}));
+  return add_weighted(*a[0].tensor, product, a[3].scalar, a[4].scalar);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ extern constexpr OpDef kron_op = {
     .samples =
         "kron(randn(2, 3), randn(3, 2))\n"
         "kron(randn(3), randn(2, 2))\n"
-        "kron(randn(), randn(2))",
+        "kron(randn(2), randn())",
     .compose = compose,
 };
 
