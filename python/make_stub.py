@@ -27,13 +27,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-Number = builtins.int | builtins.float | builtins.bool
+Number = builtins.int | builtins.float | builtins.bool | builtins.complex
 DTypeLike = dtype | str | type
 
 __version__: str
 _op_names: list[str]
 _dtype_names: list[str]
 return_types: ModuleType
+_einops: ModuleType
 
 class OutOfMemoryError(RuntimeError): ...
 '''
@@ -48,6 +49,7 @@ PROTOCOL = """
     def __bool__(self) -> bool: ...
     def __int__(self) -> int: ...
     def __float__(self) -> float: ...
+    def __complex__(self) -> complex: ...
     def __index__(self) -> int: ...
     def __hash__(self) -> int: ...
 """
@@ -118,7 +120,7 @@ def op_functions(records):
 def tensor_class(module, records):
     yield f'class Tensor:\n    """{module.Tensor.__doc__}"""\n'
     sample, methods = module.zeros(2), {name: r for r in records if r["method"] for name in (r["name"], *r["aliases"])}
-    known = {"mT": "Tensor", "grad": "Tensor | None", "grad_fn": "str | None", "shape": "tuple[int, ...]"}
+    known = {"mT": "Tensor", "real": "Tensor", "imag": "Tensor", "grad": "Tensor | None", "grad_fn": "GradFn | None", "shape": "tuple[int, ...]"}
     for name, attribute in sorted(vars(module.Tensor).items()):
         if type(attribute).__name__ == "getset_descriptor" and not name.startswith("__"):
             kind = known.get(name) or type(getattr(sample, name)).__name__

@@ -34,6 +34,7 @@ class GradFn {
   nb::tuple next_functions() const {
     nb::list all;
     for (int i = 0; node_ && i < node_->nin; ++i) {
+      if (!node_->meta[i].dtype) continue;  // an argument that was left out
       const Edge& e = node_->edges[i];
       if (!e.used())
         all.append(nb::make_tuple(nb::none(), 0));

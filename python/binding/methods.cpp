@@ -182,6 +182,11 @@ void add_conversions() {
   method("cpu", [](const Tensor& t) { return t.to(cpu); });
   method("numpy", to_numpy, "A numpy array over the same memory.");
   method("__array__", to_array, nb::arg("dtype") = none, nb::kw_only(), nb::arg("copy") = none);
+  method("__complex__", [](const Tensor& t) {
+    const Scalar v = t.item_scalar();
+    return nb::steal(PyComplex_FromDoubles(v.real(), v.imag()));
+  });
+  method("is_complex", [](const Tensor& t) { return t.dtype().is_complex(); });
   method(
       "item", [](const Tensor& t) { return nb::steal(to_python(t.item_scalar())); }, "The only element, as a Python number.");
   method(

@@ -161,7 +161,9 @@ OpInfo make_info(Op id) {
   bool dtype = false;
   for (const OpParameter& p : op.parameters) dtype |= p.keyword_only && p.take == Take::dtype;
   op.outputs = int(s.returns.size());
-  op.method = s.method() && op.parameters[0].take == Take::tensor;
+  const nb::object there = nb::getattr(nb::handle(reinterpret_cast<PyObject*>(tensor_type)), s.name.c_str(), nb::none());
+  const bool property = Py_IS_TYPE(there.ptr(), &PyGetSetDescr_Type);  // x.real, x.imag
+  op.method = s.method() && op.parameters[0].take == Take::tensor && !property;
   op.numbers = op.def->kind == OpKind::pointwise || op.def->variant;
   op.requires_grad = dtype && op.outputs == 1;
   int operands = 0;  // tensors; what follows them is by keyword only

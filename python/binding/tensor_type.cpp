@@ -114,6 +114,12 @@ PyObject* get_mT(PyObject* s, void*) {
     return wrap(t.transpose(-2, -1));
   });
 }
+PyObject* get_real(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return wrap(real(t)); });
+}
+PyObject* get_imag(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return wrap(imag(t)); });
+}
 PyObject* get_data(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return wrap(t.detach()); });
 }
@@ -163,6 +169,8 @@ PyGetSetDef properties[] = {
     {"grad_fn", get_grad_fn, nullptr, "What made it, if that was recorded; None for leaves.", nullptr},
     {"is_leaf", get_is_leaf, nullptr, "Whether no recorded operation made it.", nullptr},
     {"is_meta", get_is_meta, nullptr, "Whether it has a shape but no data.", nullptr},
+    {"real", get_real, nullptr, "The real parts, a view; a real tensor itself.", nullptr},
+    {"imag", get_imag, nullptr, "The imaginary parts of a complex tensor, a view.", nullptr},
     {"T", get_T, nullptr, "A view with the dimensions reversed.", nullptr},
     {"mT", get_mT, nullptr, "A view with the last two dimensions exchanged.", nullptr},
     {"data", get_data, nullptr, "The same memory without history.", nullptr},

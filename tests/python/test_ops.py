@@ -77,12 +77,15 @@ def maker(name):
 
 LANGUAGE = NAMESPACE | {name: sample_call(name) for name in RECORDS} | {name: maker(name) for name in ("randn", "rand", "zeros", "ones")}
 LANGUAGE["steps"] = lambda *shape: dy.round(dy.randn(list(shape)) * 2) / 2
+LANGUAGE["complex_numbers"] = lambda *shape: dy.randn(list(shape), dtype=dy.complex64)
 LANGUAGE["mask"] = lambda *shape: dy.rand(list(shape)) < 0.5
 
 
 def run(call):
-    """Runs a line of the records' small language, which is Python's but for indices(n; shape) and (shape; wide)."""
-    return eval(re.sub(r"; wide\)", ")", re.sub(r"indices\((\d+);", r"indices(\1,", call)), LANGUAGE)
+    """Runs a line of the records' small language, which is Python's but for indices(n; shape), (shape; wide) and (shape; complex)."""
+    call = re.sub(r"indices\((\d+);", r"indices(\1,", call)
+    call = re.sub(r"randn\(([\d, ]*); complex\)", r"complex_numbers(\1)", call)
+    return eval(re.sub(r"; wide\)", ")", call), LANGUAGE)
 
 
 SAMPLES = [line for record in RECORDS.values() for line in record["samples"].splitlines()]
