@@ -2,6 +2,7 @@
 #include <map>
 #include <mutex>
 
+#include "dyadic/counters.h"
 #include "tests/op_suite/suite.h"
 
 namespace dyadic::op_suite {
@@ -136,6 +137,35 @@ const std::vector<Case>& cases(Op op) {
   return it->second;
 }
 
+namespace {
+
+// What a call computes, by a dry run; 0 where that needs values.
+double flops_of(const Case& c) {
+  std::vector<Tensor> inputs;
+  for (const Tensor& t : make_inputs(c, f32)) inputs.push_back(t.to(meta));
+  Counting::clear();
+  {
+    Counting counting;
+    run(c, inputs);
+  }
+  const double flops = Counting::flops();
+  Counting::clear();
+  return flops;
+}
+
+// Numbers that are sizes grow with the tensors; axes, counts of things and values don't.
+Case grown(Case c, const Signature& sig, int64_t by) {
+  for (size_t i = 0; i < c.sample.args.size(); ++i) {
+    const std::string& name = sig.parameters[i].name;
+    const bool size = name == "normalized_shape" || name == "normalized" || name == "num_weights";
+    Value& v = c.sample.args[i];
+    if (size || v.kind == Value::Kind::tensor || sig.parameters[i].type == "Tensor[]") scale(v, by);
+  }
+  return c;
+}
+
+}  // namespace
+
 std::vector<Case> large_cases(Op op) {
   std::vector<Case> out;
   const Signature& sig = signature(op);
@@ -151,15 +181,12 @@ std::vector<Case> large_cases(Op op) {
       dims = std::max(dims, wide);
     }
     constexpr double kElements = 150'000;
-    const auto by = int64_t(std::pow(kElements / elements, 1.0 / double(dims)));
-    for (size_t i = 0; i < c.sample.args.size(); ++i) {
-      // Numbers that are sizes grow with the tensors; axes, counts of things and values don't.
-      const std::string& name = sig.parameters[i].name;
-      const bool size = name == "normalized_shape" || name == "normalized" || name == "num_weights";
-      Value& v = c.sample.args[i];
-      if (size || v.kind == Value::Kind::tensor || sig.parameters[i].type == "Tensor[]") scale(v, by);
-    }
     NoGrad guard;
+    constexpr double kFlops = 2e7;  // some convolutions would take the suite seconds
+    auto by = int64_t(std::pow(kElements / elements, 1.0 / double(dims)));
+    Case large = grown(c, sig, by);
+    while (by > 2 && flops_of(large) > kFlops) large = grown(c, sig, by = by * 3 / 4);
+    c = std::move(large);
     constexpr int64_t kMostBytes = int64_t(32) << 20;  // a result of the sizes' product would take the suite seconds
     set_memory_limit(memory_allocated() + kMostBytes);
     if (!run(c, make_inputs(c, f32)).failed()) out.push_back(std::move(c));
