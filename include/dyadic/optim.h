@@ -1,8 +1,23 @@
-// Optimizers and the gradient scaler of f16 training.
+// Optimizers, the gradient scaler of f16 training, norms of gradients. Schedules are in lr_scheduler.h.
+//
+//   dy::optim::Optimizer sgd("SGD", model.named_parameters(), {{"lr", 0.1}, {"momentum", 0.9}, {"nesterov", true}});
+//   dy::optim::AdamW adamw(model.named_parameters(), {.lr = 1e-3, .state = dy::dynamic8});
+//
+// An optimizer is a record: signature (PyTorch's names and defaults), documentation, one parameter's step. What there is:
+// optimizer_defs(). Every one also takes
+//   state                what states are kept in: f32, bf16, f16, an 8-bit float, or a blockwise 8-bit format such as dynamic8
+//                        (256 elements per scale, Dettmers et al. 2022). Tensors below 4096 elements and those named in
+//                        `keep32` keep states of 8 bits in f32; those of f64 parameters are f64 where `state` is f32.
+//   stochastic_rounding  of parameters and states of fewer bits than f32; `seed` of it
 #pragma once
+#include <initializer_list>
+#include <limits>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dyadic/nn.h"
@@ -15,49 +30,141 @@ struct UpdateMeter {    // of all steps since the last clear
   double share() const { return nonzero ? double(lost) / double(nonzero) : 0; }
 };
 
+// An option's value: a number or several (betas; a bool is 0 or 1, None as a number NaN), or a word; with neither it is None.
+struct Option {
+  std::vector<double> numbers;
+  std::string word;
+  Option() = default;
+  Option(double v) : numbers{v} {}
+  Option(int v) : numbers{double(v)} {}
+  Option(int64_t v) : numbers{double(v)} {}
+  Option(bool v) : numbers{double(v)} {}
+  Option(std::initializer_list<double> v) : numbers(v) {}
+  Option(std::vector<double> v) : numbers(std::move(v)) {}
+  Option(const char* v) : word(v) {}
+  Option(std::string v) : word(std::move(v)) {}
+  Option(DType d) : word(d.name()) {}
+  bool is_none() const { return numbers.empty() && word.empty(); }
+};
+
+// Options by name. Reading one that is not there is an Error of ours: records say what there is.
+class Options {
+  std::vector<std::pair<std::string, Option>> all_;
+
+ public:
+  Options() = default;
+  Options(std::initializer_list<std::pair<std::string, Option>> all) : all_(all) {}
+  auto begin() const { return all_.begin(); }
+  auto end() const { return all_.end(); }
+  const Option* find(std::string_view name) const;
+  void set(std::string_view name, Option value);
+  double number(std::string_view name, size_t i = 0) const;
+  bool flag(std::string_view name) const { return number(name) != 0; }
+  bool has(std::string_view name) const;  // and is not None
+  const std::string& word(std::string_view name) const;
+};
+
 struct AdamWOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.01;
-  DType state = f32;                 // f32, or dynamic8: blockwise 8-bit states for tensors of at least 4096 elements
-  bool stochastic_rounding = false;  // of bf16 or f16 parameters
-  uint64_t seed = 0;                 // of the stochastic rounding
+  DType state = f32;
+  bool stochastic_rounding = false;
+  uint64_t seed = 0;
+  operator Options() const;
 };
 
 struct ParamGroup {
   nn::NamedTensors params;
-  AdamWOptions options;
+  Options options;                                               // those not given are the optimizer's
+  double initial_lr = std::numeric_limits<double>::quiet_NaN();  // what schedules begin from
 };
 
-// AdamW (Loshchilov and Hutter 2019) as PyTorch computes it, one pass over memory whatever the state's format. 8-bit states are
-// blockwise dynamic ones (Dettmers et al. 2022): 256 elements per block, tensors named in `keep32` and small ones stay in f32.
-class AdamW {
- public:
-  AdamW(nn::NamedTensors params, AdamWOptions options = {}, std::vector<std::string> keep32 = {});
-  explicit AdamW(std::vector<ParamGroup> groups, std::vector<std::string> keep32 = {});
+class Update;
+struct OptimizerDef {
+  const char* sig;  // "SGD(float lr=1e-3, float momentum=0, ...)"
+  const char* doc;
+  void (*step)(Update&);                                                    // of one parameter
+  void (*check)(const char* who, const Options&, const Tensor&) = nullptr;  // of a parameter with its options
+  std::string name() const { return std::string(sig).substr(0, std::string_view(sig).find('(')); }
+};
+std::vector<const OptimizerDef*> optimizer_defs();
+const OptimizerDef& optimizer_def(std::string_view name);  // ValueError with the nearest name
+// An option as records list it, the common ones included.
+struct OptionDef {
+  std::string type, name;  // float, int, bool, float[], str, dtype
+  Option fallback;
+  std::string fallback_text;
+  bool optional = false, keyword_only = false, required = false;
+};
+const std::vector<OptionDef>& option_defs(const OptimizerDef& def);
 
-  // Parameters without a gradient are left alone. `grad_scale` multiplies gradients on the way (clipping, unscaling).
+// One parameter's memory: state tensors and numbers by name, and how many steps it has taken.
+struct ParamState {
+  std::map<std::string, Tensor, std::less<>> tensors;
+  std::map<std::string, double, std::less<>> numbers;
+  int64_t steps = 0;
+};
+
+// Parameters without a gradient are left alone. Every step of an elementwise optimizer is one pass over memory, whatever the
+// formats; the same bits for any number of threads.
+class Optimizer {
+ public:
+  Optimizer(std::string_view name, nn::NamedTensors params, Options options = {}, std::vector<std::string> keep32 = {});
+  Optimizer(std::string_view name, std::vector<ParamGroup> groups, Options options = {}, std::vector<std::string> keep32 = {});
+  Optimizer(const Optimizer&) = delete;
+  virtual ~Optimizer();
+
+  // `grad_scale` multiplies gradients on the way (clipping, unscaling).
   void step(double grad_scale = 1);
+  // With a closure that computes loss and gradients anew and returns the loss, which LBFGS calls several times.
+  template <class F>
+    requires requires(F f) { double(f()); }
+  double step(F&& closure) {
+    return step_closure([](void* f) { return double((*static_cast<std::remove_reference_t<F>*>(f))()); }, &closure);
+  }
+  double step_closure(double (*closure)(void*), void* context);
   void zero_grad(bool set_to_none = true);
-  void set_lr(double lr);  // of all groups
+  void add_param_group(ParamGroup group);
+  void set_option(ParamGroup& group, std::string_view name,
+                  Option value);  // ValueError for one that is unknown or out of range
+  void set_lr(double lr);         // of all groups
+  // Parameters of schedule-free training are where gradients are taken; train(false) makes them the average, for evaluation.
+  void train(bool on = true);
+
+  const OptimizerDef& def() const { return *def_; }
   int64_t steps() const { return step_; }
   std::vector<ParamGroup>& groups() { return groups_; }
   const UpdateMeter& updates() const { return meter_; }
   void clear_updates() { meter_ = {}; }
   void set_updates(UpdateMeter m) { meter_ = m; }  // of a run that is resumed
 
-  // By parameter name: "exp_avg.<name>", "exp_avg_sq.<name>"; `step` beside them.
+  // By parameter name: "exp_avg.<name>", ...; `step` beside them. A parameter that took fewer steps than the optimizer has its
+  // own "step.<name>".
   nn::NamedTensors state_dict();
   void load_state_dict(const nn::NamedTensors& state, int64_t step);
 
  private:
-  struct State {
-    Tensor m, v;
-  };
-  State& state_of(const std::string& name, const Tensor& p, const AdamWOptions& o);
+  friend class Update;
+  bool keeps32(const std::string& name) const;
+  void check(const ParamGroup& group) const;
+  void check_gradients();
+  void update(ParamGroup& group, const std::string& name, const Tensor& p, uint64_t stream, double grad_scale);
+  const OptimizerDef* def_;
+  Options defaults_;
   std::vector<ParamGroup> groups_;
   std::vector<std::string> keep32_;
-  std::map<std::string, State> states_;
+  std::map<std::string, ParamState> states_;
   int64_t step_ = 0;
   UpdateMeter meter_;
+  bool consumed_ = true, dropped_ = false;  // whether a step has seen the gradients; whether zero_grad took some that none saw
+};
+
+// AdamW (Loshchilov and Hutter 2019) as PyTorch computes it.
+class AdamW : public Optimizer {
+ public:
+  explicit AdamW(nn::NamedTensors params, AdamWOptions options = {}, std::vector<std::string> keep32 = {})
+      : Optimizer("AdamW", std::move(params), options, std::move(keep32)) {}
+  explicit AdamW(std::vector<ParamGroup> groups, std::vector<std::string> keep32 = {})
+      : Optimizer("AdamW", std::move(groups), {}, std::move(keep32)) {}
 };
 
 // Dynamic loss scaling: gradients of f16 are kept in range by multiplying the loss, and a step whose gradients are not finite
@@ -70,9 +177,9 @@ class GradScaler {
 
   Tensor scale(const Tensor& loss) const;
   // Divides the gradients by the scale, once per step; finds out whether they are finite.
-  void unscale_(AdamW& optimizer);
+  void unscale_(Optimizer& optimizer);
   // optimizer.step() unless a gradient is infinite or NaN. Unscales first if that has not been done.
-  bool step(AdamW& optimizer, double grad_scale = 1);
+  bool step(Optimizer& optimizer, double grad_scale = 1);
   void update();  // grows or backs off
   double get_scale() const { return enabled_ ? scale_ : 1; }
   int64_t skipped() const { return skipped_; }
@@ -86,7 +193,13 @@ class GradScaler {
   std::string first_bad_;
 };
 
-// The 2-norm of all gradients, and the factor that brings it down to max_norm (1 if it is smaller): for step(grad_scale).
+// The p-norm of all elements together; norm_type may be infinity.
+double total_norm(std::span<const Tensor> tensors, double norm_type = 2);
+// Scales the gradients so that their common norm is at most max_norm, and returns the norm they had; bounds their elements.
+double clip_grad_norm_(const nn::NamedTensors& params, double max_norm, double norm_type = 2);
+void clip_grad_value_(const nn::NamedTensors& params, double clip_value);
+// Without a pass over memory of its own: the 2-norm of all gradients, and the factor that brings it down to max_norm (1 if it
+// is smaller): for step(grad_scale).
 double grad_norm(const nn::NamedTensors& params);
 inline double clip_factor(double norm, double max_norm) { return norm > max_norm ? max_norm / (norm + 1e-6) : 1; }
 

@@ -1,179 +1,265 @@
-// dyadic.optim: AdamW with its parameter groups, GradScaler, the warm-up and cosine schedule.
+// dyadic.optim: optimizers (python/dyadic/optim/__init__.py derives a class per record from _Optimizer), their parameter
+// groups, GradScaler, norms of gradients, the warm-up and cosine schedule.
+#include "dyadic/optim.h"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include "dyadic/optim.h"
-#include "object.h"
+#include "options.h"
 
 namespace dyadic::inline v1::python {
+
+using optim::GradScaler;
+using optim::Optimizer;
+using optim::Option;
+using optim::OptionDef;
+
+Option read_option(const std::string& who, const std::string& name, nb::handle value) {
+  if (value.is_none()) return {};
+  if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
+  if (is_dtype(value.ptr())) return *read_dtype(value.ptr());
+  if (auto n = read_number(value.ptr())) return n->real();
+  if (is_tensor(value.ptr())) return tensor_of(value.ptr()).item();
+  DY_CHECK_AS(TypeError, PyTuple_Check(value.ptr()) || PyList_Check(value.ptr()),
+              "{}: {} is {}; it takes a number, a tuple of numbers, a word or a dtype", who, name,
+              Py_TYPE(value.ptr())->tp_name);
+  std::vector<double> numbers;
+  for (nb::handle v : value) numbers.push_back(v.is_none() ? NAN : nb::cast<double>(v));
+  return numbers;
+}
+nb::object option_object(const OptionDef& def, const Option& value) {
+  if (value.is_none()) return nb::none();
+  if (def.type == "dtype") return nb::steal(wrap(DType::parse(value.word)));
+  if (def.type == "str") return nb::cast(value.word);
+  if (def.type == "bool") return nb::bool_(value.numbers[0] != 0);
+  if (def.type == "int") return nb::int_(int64_t(value.numbers[0]));
+  if (def.type == "float") return nb::float_(value.numbers[0]);
+  nb::list l;
+  for (double v : value.numbers) l.append(v != v ? nb::object(nb::none()) : nb::object(nb::float_(v)));
+  return nb::tuple(l);
+}
+optim::Options read_options(const std::string& who, nb::dict given) {
+  optim::Options out;
+  for (auto [key, value] : given) {
+    const std::string name = nb::cast<std::string>(key);
+    out.set(name, read_option(who, name, value));
+  }
+  return out;
+}
+nb::list parameter_list(const std::vector<OptionDef>& defs) {
+  nb::list all;
+  for (const OptionDef& d : defs) all.append(nb::make_tuple(d.name, d.type, d.fallback_text, d.keyword_only));
+  return all;
+}
+
 namespace {
 
-using optim::AdamW;
-using optim::AdamWOptions;
-using optim::GradScaler;
-using optim::ParamGroup;
+// optimizer.param_groups[i]: reads and writes the optimizer's own group.
+struct Group {
+  nb::object optimizer;
+  size_t index;
 
-DType state_dtype(nb::handle o) {
-  auto d = read_dtype(o.ptr());
-  DY_CHECK_AS(TypeError, d, "AdamW: state is {}; it takes \"f32\" or \"dynamic8\"", Py_TYPE(o.ptr())->tp_name);
-  return *d;
-}
+  Optimizer& owner() const { return nb::cast<Optimizer&>(optimizer); }
+  optim::ParamGroup& group() const { return owner().groups()[index]; }
+};
 
-// One option by PyTorch's name.
-void set_option(AdamWOptions& o, const std::string& key, nb::handle value) {
-  if (key == "lr")
-    o.lr = nb::cast<double>(value);
-  else if (key == "betas")
-    std::tie(o.beta1, o.beta2) = nb::cast<std::pair<double, double>>(value);
-  else if (key == "eps")
-    o.eps = nb::cast<double>(value);
-  else if (key == "weight_decay")
-    o.weight_decay = nb::cast<double>(value);
-  else if (key == "state")
-    o.state = state_dtype(value);
-  else if (key == "stochastic_rounding")
-    o.stochastic_rounding = nb::cast<bool>(value);
-  else if (key == "seed")
-    o.seed = nb::cast<uint64_t>(value);
-  else
-    fail<ValueError>("AdamW: an unknown option: {}; there are lr, betas, eps, weight_decay, state, stochastic_rounding, seed",
-                     key);
+nb::list group_keys(const Group& g) {
+  nb::list keys;
+  keys.append("params");
+  keys.append("names");
+  for (const OptionDef& d : optim::option_defs(g.owner().def())) keys.append(d.name);
+  if (g.group().initial_lr == g.group().initial_lr) keys.append("initial_lr");
+  return keys;
 }
-nb::object get_option(const ParamGroup& g, const std::string& key) {
-  const AdamWOptions& o = g.options;
-  if (key == "params") {
+nb::object group_item(const Group& g, const std::string& key) {
+  const optim::ParamGroup& group = g.group();
+  if (key == "initial_lr" && group.initial_lr == group.initial_lr) return nb::float_(group.initial_lr);
+  if (key == "params" || key == "names") {
     nb::list l;
-    for (auto& [name, t] : g.params) l.append(nb::steal(wrap(t)));
+    for (auto& [name, t] : group.params) l.append(key == "names" ? nb::object(nb::cast(name)) : nb::steal(wrap(t)));
     return l;
   }
-  if (key == "names") {
-    nb::list l;
-    for (auto& [name, t] : g.params) l.append(name);
-    return l;
-  }
-  if (key == "lr") return nb::float_(o.lr);
-  if (key == "betas") return nb::make_tuple(o.beta1, o.beta2);
-  if (key == "eps") return nb::float_(o.eps);
-  if (key == "weight_decay") return nb::float_(o.weight_decay);
-  if (key == "state") return nb::steal(wrap(o.state));
-  if (key == "stochastic_rounding") return nb::bool_(o.stochastic_rounding);
-  if (key == "seed") return nb::int_(o.seed);
+  for (const OptionDef& d : optim::option_defs(g.owner().def()))
+    if (d.name == key) return option_object(d, *group.options.find(key));
   throw nb::key_error(key.c_str());
+}
+void set_group_item(Group& g, const std::string& key, nb::handle value) {
+  if (key == "initial_lr")
+    g.group().initial_lr = nb::cast<double>(value);
+  else
+    g.owner().set_option(g.group(), key, read_option(g.owner().def().name(), key, value));
 }
 
 // Tensors are named by their position, (name, tensor) pairs as they say.
-nn::NamedTensors read_params(nb::handle params, size_t& count) {
+nn::NamedTensors read_params(const std::string& who, nb::handle params, size_t& count) {
   nn::NamedTensors out;
-  DY_CHECK_AS(TypeError, !is_tensor(params.ptr()), "AdamW: params is a Tensor; it takes a list of them");
-  for (nb::handle p : params) {
+  auto add = [&](nb::handle p) {
     std::string name = std::to_string(count++);
     if (PyTuple_Check(p.ptr()) && PyTuple_GET_SIZE(p.ptr()) == 2) {
       name = nb::cast<std::string>(p[0]);
       out.emplace_back(name, nb::cast<Tensor>(p[1]));
     } else {
       DY_CHECK_AS(TypeError, is_tensor(p.ptr()),
-                  "AdamW: params holds {}; it takes Tensors, (name, Tensor) pairs or dicts of groups",
+                  "{}: params holds {}; it takes Tensors, (name, Tensor) pairs or dicts of groups", who,
                   Py_TYPE(p.ptr())->tp_name);
       out.emplace_back(name, tensor_of(p.ptr()));
     }
-    DY_CHECK_AS(ValueError, out.back().second.is_leaf(), "AdamW: a parameter is not a leaf: {} was made by {}", name,
+    DY_CHECK_AS(ValueError, out.back().second.is_leaf(), "{}: a parameter is not a leaf: {} was made by {}", who, name,
                 out.back().second.grad_fn());
-  }
+  };
+  if (is_tensor(params.ptr()))
+    add(params);
+  else
+    for (nb::handle p : params) add(p);
   return out;
 }
 
-std::vector<ParamGroup> read_groups(nb::object params, const AdamWOptions& options) {
-  std::vector<ParamGroup> groups;
+optim::ParamGroup read_group(const std::string& who, nb::dict given, size_t& count) {
+  optim::ParamGroup group;
+  DY_CHECK_AS(ValueError, given.contains("params"), "{}: a group has no \"params\"", who);
+  for (auto [k, v] : given) {
+    const std::string key = nb::cast<std::string>(k);
+    if (key == "params")
+      group.params = read_params(who, v, count);
+    else if (key == "initial_lr")
+      group.initial_lr = nb::cast<double>(v);
+    else if (key != "names")
+      group.options.set(key, read_option(who, key, v));
+  }
+  return group;
+}
+
+std::vector<optim::ParamGroup> read_groups(const std::string& who, nb::object params) {
   size_t count = 0;
-  DY_CHECK_AS(TypeError, !is_tensor(params.ptr()), "AdamW: params is a Tensor; it takes a list of them");
+  DY_CHECK_AS(TypeError, !is_tensor(params.ptr()), "{}: params is a Tensor; it takes a list of them", who);
   nb::list all(params);
-  DY_CHECK_AS(ValueError, nb::len(all) > 0, "AdamW: the list of parameters is empty");
+  DY_CHECK_AS(ValueError, nb::len(all) > 0, "{}: the list of parameters is empty", who);
+  std::vector<optim::ParamGroup> groups;
   if (!PyDict_Check(all[0].ptr())) {
-    groups.push_back({read_params(all, count), options});
+    groups.push_back({read_params(who, all, count), {}});
     return groups;
   }
   for (nb::handle g : all) {
-    DY_CHECK_AS(TypeError, PyDict_Check(g.ptr()), "AdamW: the groups are not all dicts");
-    ParamGroup group{{}, options};
-    for (auto [k, v] : nb::borrow<nb::dict>(g)) {
-      std::string key = nb::cast<std::string>(k);
-      if (key == "params")
-        group.params = read_params(v, count);
-      else
-        set_option(group.options, key, v);
-    }
-    groups.push_back(std::move(group));
+    DY_CHECK_AS(TypeError, PyDict_Check(g.ptr()), "{}: the groups are not all dicts", who);
+    groups.push_back(read_group(who, nb::borrow<nb::dict>(g), count));
   }
   return groups;
 }
-
-nb::dict state_dict(AdamW& o) {
-  nb::dict d, state;
-  for (auto& [name, t] : o.state_dict()) state[name.c_str()] = t;
-  d["step"] = o.steps();
-  d["state"] = state;
-  return d;
-}
-void load_state_dict(AdamW& o, nb::dict d) {
-  DY_CHECK_AS(ValueError, d.contains("step") && d.contains("state"), "AdamW: the state has no \"step\" or no \"state\"");
-  nn::NamedTensors state;
-  for (auto [k, v] : nb::cast<nb::dict>(d["state"])) state.emplace_back(nb::cast<std::string>(k), nb::cast<Tensor>(v));
-  o.load_state_dict(state, nb::cast<int64_t>(d["step"]));
+void add_param_group(Optimizer& o, nb::dict group) {
+  size_t count = 0;
+  for (auto& g : o.groups()) count += g.params.size();
+  o.add_param_group(read_group(o.def().name(), group, count));
 }
 
 nb::list groups_of(nb::handle self) {
   nb::list l;
-  for (ParamGroup& g : nb::cast<AdamW&>(self).groups()) l.append(nb::cast(&g, nb::rv_policy::reference_internal, self));
+  for (size_t i = 0; i < nb::cast<Optimizer&>(self).groups().size(); ++i) l.append(nb::cast(Group{nb::borrow(self), i}));
   return l;
 }
 
-void add_adamw(nb::module_& m) {
-  nb::class_<ParamGroup>(m, "ParamGroup", "Parameters and their options, as group[\"lr\"].")
-      .def("__getitem__", get_option)
-      .def("__setitem__", [](ParamGroup& g, const std::string& key, nb::handle v) { set_option(g.options, key, v); })
-      .def("keys", [](ParamGroup&) {
-        return nb::make_tuple("params", "names", "lr", "betas", "eps", "weight_decay", "state", "stochastic_rounding", "seed");
+nb::dict state_dict(nb::handle self) {
+  auto& o = nb::cast<Optimizer&>(self);
+  nb::dict d, state;
+  for (auto& [name, t] : o.state_dict()) state[name.c_str()] = t;
+  nb::list groups;
+  for (size_t i = 0; i < o.groups().size(); ++i) {
+    const Group g{nb::borrow(self), i};
+    nb::dict one;
+    for (nb::handle key : group_keys(g))
+      if (nb::cast<std::string>(key) != "params") one[key] = group_item(g, nb::cast<std::string>(key));
+    groups.append(one);
+  }
+  d["step"] = o.steps();
+  d["state"] = state;
+  d["param_groups"] = groups;
+  return d;
+}
+// Options of groups are taken where there are as many groups, as PyTorch does.
+void load_state_dict(nb::handle self, nb::dict d) {
+  auto& o = nb::cast<Optimizer&>(self);
+  const std::string who = o.def().name();
+  DY_CHECK_AS(ValueError, d.contains("step") && d.contains("state"), "{}: the state has no \"step\" or no \"state\"", who);
+  nn::NamedTensors state;
+  for (auto [k, v] : nb::cast<nb::dict>(d["state"])) state.emplace_back(nb::cast<std::string>(k), nb::cast<Tensor>(v));
+  o.load_state_dict(state, nb::cast<int64_t>(d["step"]));
+  if (!d.contains("param_groups")) return;
+  nb::list groups = nb::cast<nb::list>(d["param_groups"]);
+  if (groups.size() != o.groups().size()) return;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    Group g{nb::borrow(self), i};
+    for (auto [key, value] : nb::cast<nb::dict>(groups[i]))
+      if (nb::cast<std::string>(key) != "names") set_group_item(g, nb::cast<std::string>(key), value);
+  }
+}
+
+nb::object step(Optimizer& o, nb::object closure, double grad_scale) {
+  if (closure.is_none()) {
+    Unlocked unlocked;
+    o.step(grad_scale);
+    return nb::none();
+  }
+  nb::object first;
+  o.step([&] {
+    nb::object loss = closure();
+    if (!first) first = loss;
+    return is_tensor(loss.ptr()) ? tensor_of(loss.ptr()).item() : loss.is_none() ? NAN : nb::cast<double>(loss);
+  });
+  return first;
+}
+
+nb::list records() {
+  nb::list all;
+  for (const optim::OptimizerDef* def : optim::optimizer_defs()) {
+    nb::dict d;
+    d["name"] = def->name();
+    d["signature"] = def->sig;
+    d["doc"] = def->doc;
+    d["parameters"] = parameter_list(optim::option_defs(*def));
+    all.append(d);
+  }
+  return all;
+}
+
+void add_optimizer(nb::module_& m) {
+  nb::class_<Group>(m, "ParamGroup", "Parameters and their options, as group[\"lr\"].")
+      .def("__getitem__", group_item)
+      .def("__setitem__", set_group_item, nb::arg("key"), nb::arg("value").none())
+      .def("__contains__", [](const Group& g, const std::string& key) { return group_keys(g).attr("__contains__")(key); })
+      .def("keys", group_keys)
+      .def("__repr__", [](const Group& g) {
+        nb::dict d;
+        for (nb::handle key : group_keys(g))
+          if (nb::cast<std::string>(key) != "params") d[key] = group_item(g, nb::cast<std::string>(key));
+        return nb::repr(d);
       });
-  nb::class_<AdamW>(
-      m, "AdamW",
-      "Adam with decoupled weight decay, one fused pass over memory. state=\"dynamic8\" keeps both moments in blockwise 8-bit "
-      "formats for tensors of at least 4096 elements, but those named in keep32.")
+  nb::class_<Optimizer>(m, "Optimizer", "Base of the optimizers, each made from a record.")
       .def(
           "__init__",
-          [](AdamW* self, nb::object params, double lr, std::pair<double, double> betas, double eps, double weight_decay,
-             nb::object state, bool stochastic_rounding, uint64_t seed, std::vector<std::string> keep32) {
-            AdamWOptions o;
-            o.lr = lr;
-            std::tie(o.beta1, o.beta2) = betas;
-            o.eps = eps;
-            o.weight_decay = weight_decay;
-            o.state = state_dtype(state);
-            o.stochastic_rounding = stochastic_rounding;
-            o.seed = seed;
-            new (self) AdamW(read_groups(params, o), std::move(keep32));
+          [](Optimizer* self, const std::string& name, nb::object params, nb::dict options, std::vector<std::string> keep32) {
+            new (self) Optimizer(name, read_groups(name, params), read_options(name, options), std::move(keep32));
           },
-          nb::arg("params"), nb::arg("lr") = 1e-3, nb::arg("betas") = std::pair(0.9, 0.999), nb::arg("eps") = 1e-8,
-          nb::arg("weight_decay") = 0.01, nb::kw_only(), nb::arg("state") = "f32", nb::arg("stochastic_rounding") = false,
-          nb::arg("seed") = 0, nb::arg("keep32") = std::vector<std::string>())
-      .def(
-          "step",
-          [](AdamW& o, double grad_scale) {
-            Unlocked unlocked;
-            o.step(grad_scale);
-          },
-          nb::arg("grad_scale") = 1.0,
-          "Moves every parameter that has a gradient; grad_scale multiplies the gradients on the way.")
-      .def("zero_grad", &AdamW::zero_grad, nb::arg("set_to_none") = true)
-      .def("set_lr", &AdamW::set_lr, nb::arg("lr"))
-      .def_prop_ro("steps", &AdamW::steps)
+          nb::arg("name"), nb::arg("params"), nb::arg("options"), nb::arg("keep32"))
+      .def("step", step, nb::arg("closure") = nb::none(), nb::kw_only(), nb::arg("grad_scale") = 1.0,
+           "Moves every parameter that has a gradient; grad_scale multiplies the gradients on the way. A closure computes the "
+           "loss "
+           "and its gradients anew and returns the loss.")
+      .def("zero_grad", &Optimizer::zero_grad, nb::arg("set_to_none") = true)
+      .def("add_param_group", add_param_group, nb::arg("param_group"))
+      .def("set_lr", &Optimizer::set_lr, nb::arg("lr"))
+      .def_prop_ro("steps", &Optimizer::steps)
       .def_prop_ro("param_groups", groups_of)
       .def(
-          "lost_updates", [](AdamW& o) { return o.updates().share(); },
+          "lost_updates", [](Optimizer& o) { return o.updates().share(); },
           "The share of nonzero steps that rounded to nothing since clear_updates().")
-      .def("clear_updates", &AdamW::clear_updates)
+      .def("clear_updates", &Optimizer::clear_updates)
+      .def("train", &Optimizer::train, nb::arg("mode") = true,
+           "Of schedule-free optimizers: parameters are where gradients are taken; train(False) or eval() makes them the "
+           "average.")
+      .def("eval", [](Optimizer& o) { o.train(false); })
       .def("state_dict", state_dict)
       .def("load_state_dict", load_state_dict, nb::arg("state_dict"));
+  m.def("_optimizer_records", records);
 }
 
 void add_scaler(nb::module_& m) {
@@ -214,15 +300,29 @@ void add_scaler(nb::module_& m) {
 }  // namespace
 
 void add_optimizers(nb::module_& m) {
-  add_adamw(m);
+  add_optimizer(m);
+  add_schedules(m);
   add_scaler(m);
+  auto named = [](const char* who, nb::object params) {
+    size_t count = 0;
+    return read_params(who, params, count);
+  };
   m.def(
-      "grad_norm",
-      [](nb::object params) {
-        size_t count = 0;
-        return optim::grad_norm(read_params(params, count));
+      "grad_norm", [named](nb::object params) { return optim::grad_norm(named("grad_norm", params)); }, nb::arg("params"),
+      "The 2-norm of all gradients.");
+  m.def(
+      "_clip_grad_norm_",
+      [named](nb::object params, double max_norm, double norm_type) {
+        return optim::clip_grad_norm_(named("clip_grad_norm_", params), max_norm, norm_type);
       },
-      nb::arg("params"), "The 2-norm of all gradients.");
+      nb::arg("parameters"), nb::arg("max_norm"), nb::arg("norm_type"));
+  m.def(
+      "_clip_grad_value_",
+      [named](nb::object params, double limit) { optim::clip_grad_value_(named("clip_grad_value_", params), limit); },
+      nb::arg("parameters"), nb::arg("clip_value"));
+  m.def(
+      "_total_norm", [](std::vector<Tensor> tensors, double norm_type) { return optim::total_norm(tensors, norm_type); },
+      nb::arg("tensors"), nb::arg("norm_type"));
   m.def("clip_factor", &optim::clip_factor, nb::arg("norm"), nb::arg("max_norm"),
         "What brings norm down to max_norm: for step(grad_scale).");
   nb::class_<optim::WarmupCosine>(m, "WarmupCosine",

@@ -8,11 +8,27 @@
 
 namespace dyadic::inline v1::optim {
 
+namespace {
+
+// In place; whether all are finite.
+bool unscale(const Tensor& grad, double factor) {
+  NoGrad guard;
+  const DType d = grad.dtype();
+  if (grad.is_contiguous() && (d == f32 || d == bf16 || d == f16)) {
+    bump(grad);
+    return adamw_kernel().unscale({grad.impl()->data(), d.format()}, grad.numel(), factor);
+  }
+  grad.mul_(factor);
+  return all(isfinite(grad)).item<bool>();
+}
+
+}  // namespace
+
 Tensor GradScaler::scale(const Tensor& loss) const {
   return enabled_ ? mul(loss, full({}, scale_, loss.dtype(), loss.device())) : loss;
 }
 
-void GradScaler::unscale_(AdamW& optimizer) {
+void GradScaler::unscale_(Optimizer& optimizer) {
   if (!enabled_) return;
   DY_CHECK(!unscaled_, "GradScaler: unscale_ was already called since the last update; call update() once per step");
   unscaled_ = true;
@@ -20,16 +36,14 @@ void GradScaler::unscale_(AdamW& optimizer) {
   for (ParamGroup& g : optimizer.groups())
     for (auto& [name, p] : g.params)
       if (Tensor d = p.grad(); d.defined() && !d.is_meta()) {
-        DY_CHECK(d.is_contiguous(), "GradScaler: the gradient of {} is not contiguous", name);
-        if (!adamw_kernel().unscale({d.impl()->data(), d.dtype().format()}, d.numel(), 1 / scale_) && !found_inf_) {
+        if (!unscale(d, 1 / scale_) && !found_inf_) {
           found_inf_ = true;
           first_bad_ = name;
         }
-        bump(d);
       }
 }
 
-bool GradScaler::step(AdamW& optimizer, double grad_scale) {
+bool GradScaler::step(Optimizer& optimizer, double grad_scale) {
   if (enabled_ && !unscaled_) unscale_(optimizer);
   if (enabled_ && found_inf_) {
     ++skipped_;
@@ -60,16 +74,6 @@ void GradScaler::load_state(double scale, int64_t growth_tracker, int64_t skippe
   scale_ = scale;
   growth_ = growth_tracker;
   skipped_ = skipped;
-}
-
-double grad_norm(const nn::NamedTensors& params) {
-  double sum = 0;
-  for (auto& [name, p] : params)
-    if (Tensor d = p.grad(); d.defined() && !d.is_meta()) {
-      DY_CHECK(d.is_contiguous(), "grad_norm: the gradient of {} is not contiguous", name);
-      sum += adamw_kernel().sum_squares({d.impl()->data(), d.dtype().format()}, d.numel());
-    }
-  return std::sqrt(sum);
 }
 
 double WarmupCosine::operator()(int64_t step) const {

@@ -22,7 +22,7 @@ std::vector<optim::ParamGroup> groups(const models::Gpt& model, const Recipe& r,
   o.stochastic_rounding = r.stochastic_rounding;
   o.seed = s.seed ^ 0x5eed;
   optim::ParamGroup matrices{{}, o}, vectors{{}, o};
-  vectors.options.weight_decay = 0;
+  vectors.options.set("weight_decay", 0.0);
   for (auto& entry : model.named_parameters()) (entry.second.dim() >= 2 ? matrices : vectors).params.push_back(entry);
   return {matrices, vectors};
 }

@@ -2,6 +2,7 @@
 import inspect
 
 from .._dyadic import _Layer, _layer_records
+from .._records import default as _default
 
 _TENSORS = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
 _KINDS = inspect.Parameter
@@ -25,10 +26,6 @@ def read_padding(padding, kernel_size, dilation, stride, n):
     if padding == "same":
         return same_padding(kernel_size, dilation, stride, n)
     raise ValueError(f'conv{n}d: unknown padding "{padding}"; the known ones are same, valid and numbers')
-
-
-def _default(text):
-    return _KINDS.empty if not text else {"None": None, "True": True, "False": False}[text] if text[0] in "NTF" else eval(text)
 
 
 def _argument(i, name):

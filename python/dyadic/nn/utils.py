@@ -1,18 +1,32 @@
 """What training loops do to gradients."""
-from ..autograd import no_grad
-from ..optim import clip_factor, grad_norm
+import math
+
+from .._dyadic import _clip_grad_norm_, _clip_grad_value_, _total_norm, tensor
+from .._dyadic import Tensor
 
 
-@no_grad()
-def clip_grad_norm_(parameters, max_norm):
-    """Scales the gradients in place so that their common 2-norm is at most max_norm; returns the norm they had. Without a pass
+def _list(x):
+    return [x] if isinstance(x, Tensor) else list(x)
+
+
+def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """The norm of all elements together."""
+    norm = _total_norm(_list(tensors), float(norm_type))
+    if error_if_nonfinite and not math.isfinite(norm):
+        raise RuntimeError(f"get_total_norm: the norm is {norm}; pass error_if_nonfinite=False to go on")
+    return tensor(norm)
+
+
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """Scales the gradients in place so that their common norm is at most max_norm; returns the norm they had. Without a pass
     over memory of its own: optimizer.step(grad_scale=clip_factor(grad_norm(parameters), max_norm)).
     """
-    parameters = list(parameters)
-    norm = grad_norm(parameters)
-    factor = clip_factor(norm, max_norm)
-    if factor < 1:
-        for p in parameters:
-            if p.grad is not None:
-                p.grad.mul_(factor)
-    return norm
+    parameters = _list(parameters)
+    if error_if_nonfinite:
+        get_total_norm([p.grad for p in parameters if p.grad is not None], norm_type, True)
+    return tensor(_clip_grad_norm_(parameters, float(max_norm), float(norm_type)))
+
+
+def clip_grad_value_(parameters, clip_value, foreach=None):
+    """Bounds every element of the gradients by clip_value, in place."""
+    _clip_grad_value_(_list(parameters), float(clip_value))

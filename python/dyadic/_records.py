@@ -1,0 +1,21 @@
+"""Python signatures from the signatures of C++ records."""
+import inspect
+
+_PARAMETER = inspect.Parameter
+
+
+def default(text):
+    if not text:
+        return _PARAMETER.empty
+    return eval(text, {"__builtins__": {}, "None": None, "True": True, "False": False, "inf": float("inf")})
+
+
+def signature(first, parameters, last=()):
+    """`first` and `last` by name, around (name, type, default's text, keyword only) of a record."""
+    positional = [_PARAMETER(p, _PARAMETER.POSITIONAL_OR_KEYWORD) for p in first]
+    keywords = []
+    for name, _, text, keyword_only in parameters:
+        kind = _PARAMETER.KEYWORD_ONLY if keyword_only else _PARAMETER.POSITIONAL_OR_KEYWORD
+        (keywords if keyword_only else positional).append(_PARAMETER(name, kind, default=default(text)))
+    keywords += [_PARAMETER(p, _PARAMETER.KEYWORD_ONLY, default=value) for p, value in last]
+    return inspect.Signature(positional + keywords)

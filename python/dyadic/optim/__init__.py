@@ -1,0 +1,31 @@
+"""Optimizers, schedules, averages of parameters, gradient norms.
+
+The optimizers are made from the records of the C++ library: help(dyadic.optim.SGD) shows one's signature and documentation.
+"""
+from .._dyadic import Optimizer, ParamGroup, WarmupCosine, _optimizer_records, clip_factor, grad_norm
+from .._records import signature as _signature
+
+
+def _make(record):
+    name = record["name"]
+    signature = _signature(["params"], record["parameters"], [("keep32", ())])
+
+    def __init__(self, *args, foreach=None, fused=None, capturable=False, differentiable=False, **kwargs):
+        # PyTorch's choices of an implementation: there is one here, fused, for all
+        given = dict(signature.bind(*args, **kwargs).arguments)
+        params, keep32 = given.pop("params"), list(given.pop("keep32", ()))
+        Optimizer.__init__(self, name, params, given, keep32)
+
+    made = type(
+        name, (Optimizer,), {"__init__": __init__, "__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": __name__}
+    )
+    made.__signature__ = signature
+    return made
+
+
+_classes = {record["name"]: _make(record) for record in _optimizer_records()}
+globals().update(_classes)
+
+from . import lr_scheduler, swa_utils  # noqa: E402  both know the classes above
+
+__all__ = [*_classes, "Optimizer", "ParamGroup", "WarmupCosine", "clip_factor", "grad_norm", "lr_scheduler", "swa_utils"]

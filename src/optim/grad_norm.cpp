@@ -1,0 +1,58 @@
+#include <cmath>
+
+#include "base/check.h"
+#include "dyadic/optim.h"
+#include "optim/adamw_kernel.h"
+#include "tensor/impl.h"
+
+namespace dyadic::inline v1::optim {
+namespace {
+
+double sum_squares(const Tensor& t) {
+  const Tensor dense = t.contiguous();
+  const DType d = t.dtype();
+  if (d == f32 || d == bf16 || d == f16) return adamw_kernel().sum_squares({dense.impl()->data(), d.format()}, t.numel());
+  return sum(square(dense.to(f64))).item();
+}
+std::vector<Tensor> gradients(const nn::NamedTensors& params) {
+  std::vector<Tensor> out;
+  for (auto& [name, p] : params)
+    if (Tensor d = p.grad(); d.defined()) out.push_back(d);
+  return out;
+}
+
+}  // namespace
+
+double total_norm(std::span<const Tensor> tensors, double norm_type) {
+  DY_CHECK_AS(ValueError, norm_type > 0, "total_norm: norm_type is {}; it is above zero", norm_type);
+  NoGrad guard;
+  double total = 0;
+  for (const Tensor& t : tensors) {
+    if (t.is_meta() || t.numel() == 0) continue;
+    if (norm_type == 2) {
+      total += sum_squares(t);
+    } else if (std::isinf(norm_type)) {
+      const double most = amax(abs(t)).item();
+      total = most > total || std::isnan(most) ? most : total;
+    } else {
+      total += sum(pow(abs(t.to(f64)), norm_type)).item();
+    }
+  }
+  return std::isinf(norm_type) ? total : norm_type == 2 ? std::sqrt(total) : std::pow(total, 1 / norm_type);
+}
+double grad_norm(const nn::NamedTensors& params) { return total_norm(gradients(params)); }
+
+double clip_grad_norm_(const nn::NamedTensors& params, double max_norm, double norm_type) {
+  NoGrad guard;
+  const std::vector<Tensor> all = gradients(params);
+  const double norm = total_norm(all, norm_type), factor = max_norm / (norm + 1e-6);
+  if (!(factor >= 1))
+    for (const Tensor& g : all) g.mul_(factor);
+  return norm;
+}
+void clip_grad_value_(const nn::NamedTensors& params, double clip_value) {
+  NoGrad guard;
+  for (const Tensor& g : gradients(params)) g.copy_(clamp(g, -clip_value, clip_value));
+}
+
+}  // namespace dyadic::inline v1::optim

@@ -1,0 +1,218 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "optim/optimizers/optimizers.h"
+#include "optim/update.h"
+
+namespace dyadic::inline v1::optim {
+namespace {
+
+Compute compute_of(const Tensor& t) { return t.dtype().format()->compute(); }
+
+// A saved state is what `o` makes of p; states of another shape (Adafactor's) are taken as they are.
+void check_loaded(const Options& o, bool keep32, const std::string& key, const Tensor& p, const Tensor& saved) {
+  const DType want = state_dtype(o, keep32, p, Sign::any), positive = state_dtype(o, keep32, p, Sign::positive);
+  if (key.starts_with("z.") || (saved.numel() != p.numel() && !saved.dtype().is_scaled())) return;
+  DY_CHECK(saved.numel() == p.numel() && (saved.dtype() == want || saved.dtype() == positive),
+           "the saved state {} does not fit: it is {}, here {} elements of {}", key, describe(saved), p.numel(), want.name());
+}
+
+}  // namespace
+
+const OptimizerDef& optimizer_def(std::string_view name) {
+  std::vector<std::string> names;
+  for (const OptimizerDef* def : optimizer_defs()) {
+    if (def->name() == name) return *def;
+    names.push_back(def->name());
+  }
+  fail<ValueError>("Optimizer: unknown optimizer \"{}\"; did you mean {}?", name, nearest(name, names));
+}
+
+Optimizer::Optimizer(std::string_view name, nn::NamedTensors params, Options options, std::vector<std::string> keep32)
+    : Optimizer(name, std::vector<ParamGroup>{{std::move(params), {}}}, std::move(options), std::move(keep32)) {}
+
+Optimizer::Optimizer(std::string_view name, std::vector<ParamGroup> groups, Options options, std::vector<std::string> keep32)
+    : def_(&optimizer_def(name)), keep32_(std::move(keep32)) {
+  for (const OptionDef& d : option_defs(*def_)) defaults_.set(d.name, d.fallback);
+  ParamGroup given;
+  for (auto& [key, value] : options) set_option(given, key, value);
+  for (auto& [key, value] : given.options) defaults_.set(key, value);
+  for (ParamGroup& g : groups) add_param_group(std::move(g));
+}
+Optimizer::~Optimizer() = default;
+
+void Optimizer::set_option(ParamGroup& group, std::string_view name, Option value) {
+  std::string known;
+  for (const OptionDef& d : option_defs(*def_)) {
+    if (d.name == name) {
+      if (d.type == "dtype") value.word = DType::parse(value.word).name();
+      check_option(def_->name(), d, value);
+      return group.options.set(name, std::move(value));
+    }
+    known += (known.empty() ? "" : ", ") + d.name;
+  }
+  fail<ValueError>("{}: an unknown option: {}; there are {}", def_->name(), name, known);
+}
+
+bool Optimizer::keeps32(const std::string& name) const {
+  return std::find(keep32_.begin(), keep32_.end(), name) != keep32_.end();
+}
+
+void Optimizer::add_param_group(ParamGroup group) {
+  ParamGroup made{std::move(group.params), defaults_};
+  for (auto& [key, value] : group.options) set_option(made, key, value);
+  check(made);
+  groups_.push_back(std::move(made));
+}
+
+void Optimizer::check(const ParamGroup& group) const {
+  const std::string who = def_->name();
+  std::set<std::string_view> names;
+  std::set<TensorImpl*> tensors;
+  for (const ParamGroup& g : groups_)
+    for (auto& [name, p] : g.params) names.insert(name), tensors.insert(p.impl());
+  for (auto& [name, p] : group.params) {
+    const FormatDef& f = *p.dtype().format()->def;
+    DY_CHECK_AS(TypeError, f.kind == dyadic::Kind::floating && f.bits >= 8 && f.mantissa_bits > 0,
+                "{}: {} is {}; parameters are floats of at least 8 bits", who, name, dyadic::describe(p));
+    DY_CHECK_AS(ValueError, tensors.insert(p.impl()).second, "{}: {} is given twice; a parameter belongs to one group", who,
+                name);
+    DY_CHECK_AS(ValueError, names.insert(name).second, "{}: two parameters are called {}; states are kept by name", who, name);
+    if (def_->check) def_->check(who.c_str(), group.options, p);
+  }
+}
+
+// A step that sees nothing because zero_grad() stood in the wrong place is the commonest silent mistake of a training loop.
+void Optimizer::check_gradients() {
+  bool any = false, nonzero = !dropped_;
+  for (const ParamGroup& g : groups_)
+    for (auto& [name, p] : g.params) {
+      const Tensor d = p.grad();
+      if (!d.defined()) continue;
+      any = true;
+      nonzero = nonzero || d.is_meta() || total_norm({&d, 1}) != 0;
+    }
+  if (!any)
+    warn_once(def_->name() +
+              ".step(): no parameter has a gradient, nothing was updated: zero_grad() came between backward() and step(), or "
+              "backward() was not called; the order is zero_grad(), backward(), step()");
+  else if (!nonzero)
+    warn_once(def_->name() +
+              ".step(): all gradients are zero: zero_grad() came between backward() and step(); the order is zero_grad(), "
+              "backward(), step()");
+  consumed_ = true;
+  dropped_ = false;
+}
+
+void Optimizer::update(ParamGroup& group, const std::string& name, const Tensor& p, uint64_t stream, double grad_scale) {
+  Tensor grad = p.grad();
+  if (!grad.defined()) return;
+  DY_CHECK(p.is_meta() || p.is_contiguous(), "{}: {} is not contiguous", def_->name(), name);
+  ParamState& state = states_[name];
+  ++state.steps;
+  Update u(*this, group.options, name, state, stream, grad_scale);
+  u.p = p;
+  // Both decode to the type the rules compute in.
+  u.grad = (compute_of(grad) == compute_of(p) ? grad : grad.to(p.dtype())).contiguous();
+  def_->step(u);
+}
+
+void Optimizer::step(double grad_scale) {
+  DY_CHECK(def_->step, "{}: step() takes a closure that computes the loss and its gradients", def_->name());
+  NoGrad guard;
+  check_gradients();
+  ++step_;
+  uint64_t stream = 0;
+  for (ParamGroup& g : groups_)
+    for (auto& [name, p] : g.params) update(g, name, p, ++stream, grad_scale);
+}
+
+double Optimizer::step_closure(double (*closure)(void*), void* context) {
+  if (def_->step) {
+    GradMode on(true);
+    const double loss = closure(context);
+    step();
+    return loss;
+  }
+  DY_CHECK_AS(ValueError, groups_.size() == 1, "LBFGS: it has no parameter groups; {} were given", groups_.size());
+  NoGrad guard;
+  ++step_;
+  return lbfgs_step(groups_[0], states_[""], closure, context);
+}
+
+void Optimizer::zero_grad(bool set_to_none) {
+  bool had = false;
+  for (ParamGroup& g : groups_)
+    for (auto& [name, p] : g.params)
+      if (Tensor d = p.grad(); d.defined()) {
+        had = true;
+        if (set_to_none)
+          p.set_grad({});
+        else
+          d.zero_();
+      }
+  dropped_ = dropped_ || (had && !consumed_);
+  consumed_ = false;
+}
+
+void Optimizer::set_lr(double lr) {
+  for (ParamGroup& g : groups_) set_option(g, "lr", lr);
+}
+
+void Optimizer::train(bool on) {
+  for (ParamGroup& g : groups_)
+    for (auto& [name, p] : g.params)
+      if (auto it = states_.find(name); it != states_.end() && it->second.tensors.contains("z"))
+        swap_schedule_free(p, it->second, g.options.number("betas"), on);
+}
+
+nn::NamedTensors Optimizer::state_dict() {
+  nn::NamedTensors out;
+  for (auto& [name, s] : states_) {
+    if (s.steps == 0 && s.tensors.empty() && s.numbers.empty()) continue;
+    for (auto& [key, t] : s.tensors) out.emplace_back(key + "." + name, t);
+    for (auto& [key, v] : s.numbers) out.emplace_back(key + "." + name, full({}, v, f64));
+    if (s.steps != step_) out.emplace_back("step." + name, full({}, s.steps, i64));
+  }
+  return out;
+}
+
+void Optimizer::load_state_dict(const nn::NamedTensors& state, int64_t step) {
+  std::map<std::string, std::pair<Tensor, const Options*>> params;
+  for (ParamGroup& g : groups_)
+    for (auto& [name, p] : g.params) params[name] = {p, &g.options};
+  if (!def_->step) params[""] = {Tensor(), nullptr};
+  std::map<std::string, ParamState> loaded;
+  size_t strangers = 0;
+  for (auto& [key, t] : state) {
+    const size_t dot = key.find('.');
+    const std::string what = key.substr(0, dot), name = dot == key.npos ? "" : key.substr(dot + 1);
+    auto it = params.find(name);
+    if (it == params.end()) {
+      ++strangers;
+      continue;
+    }
+    auto [slot, fresh] = loaded.try_emplace(name);
+    ParamState& s = slot->second;
+    if (fresh) s.steps = step;
+    if (what == "step") {
+      s.steps = t.item<int64_t>();
+    } else if (t.dim() == 0 && t.dtype() == f64) {
+      s.numbers[what] = t.item();
+    } else {
+      if (it->second.second) check_loaded(*it->second.second, keeps32(name), key, it->second.first, t);
+      CategoryScope scope(Category::optimizer);
+      NoGrad guard;
+      s.tensors[what] = t.clone();
+    }
+  }
+  DY_CHECK(strangers == 0, "{}: {} saved states belong to no parameter here; is it the same model?", def_->name(), strangers);
+  states_ = std::move(loaded);
+  step_ = step;
+}
+
+}  // namespace dyadic::inline v1::optim

@@ -1,0 +1,179 @@
+"""Optimizers from Python against PyTorch's stored numbers, groups, saving, closures, averages, clipping."""
+import math
+import pathlib
+
+import numpy as np
+import pytest
+
+import dyadic as dy
+from dyadic import nn, optim
+
+DATA = pathlib.Path(__file__).parents[1] / "optim" / "data"
+CASES = [line.split(" | ") for line in (DATA / "torch_trajectories.txt").read_text().splitlines()]
+
+
+def start(n):
+    return np.array([((7 * i) % 11 - 5) / 4 for i in range(n)])
+
+
+@pytest.mark.parametrize("name, options, values", [c for c in CASES if c[0] not in ("LBFGS", "Muon")])
+def test_trajectories_are_pytorchs(name, options, values):
+    params = [nn.Parameter(dy.tensor(start(12).reshape(4, 3))), nn.Parameter(dy.tensor(start(5) + 0.25))]
+    optimizer = getattr(optim, name)(params, **eval(f"dict({options})"))
+    got = []
+    for k in range(20):
+        for p in params:
+            i = np.arange(p.numel()).reshape(tuple(p.shape))
+            p.grad = dy.tensor(0.3 * p.detach().numpy() + 0.5 * np.cos(0.7 * i + 0.9 * k))
+        optimizer.step()
+        if k in (0, 9, 19):
+            got += [x for p in params for x in p.detach().numpy().flatten().tolist()]
+    np.testing.assert_allclose(got, [float(v) for v in values.split()], rtol=1e-7, atol=2e-8)
+
+
+@pytest.mark.parametrize("options, values", [c[1:] for c in CASES if c[0] == "LBFGS"])
+def test_lbfgs_takes_a_closure(options, values):
+    p = nn.Parameter(dy.tensor(np.array([-1.5, 2.0, 0.5, -0.5])))
+    optimizer = optim.LBFGS([p], **eval(f"dict({options})"))
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (10 * (p[1:] - p[:-1] ** 2) ** 2 + (1 - p[:-1]) ** 2).sum()
+        loss.backward()
+        return loss
+
+    got = []
+    for _ in range(3):
+        got += [optimizer.step(closure).item(), *p.detach().tolist()]
+    np.testing.assert_allclose(got, [float(v) for v in values.split()], rtol=1e-5, atol=1e-6)
+    with pytest.raises(RuntimeError, match="closure"):
+        optimizer.step()
+
+
+def test_classes_are_records():
+    assert {"SGD", "Adam", "AdamW", "Lion", "Muon", "LAMB", "LARS", "ScheduleFreeAdamW", "LBFGS"} <= set(optim.__all__)
+    text = str(optim.SGD.__signature__)
+    assert text.startswith("(params, lr=0.001, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False")
+    assert issubclass(optim.Adam, optim.Optimizer) and "Kingma" in optim.Adam.__doc__
+    with pytest.raises(TypeError):
+        optim.SGD()
+    with pytest.raises(TypeError):
+        optim.SGD([nn.Parameter(dy.zeros(1))], beta=1)
+
+
+def test_groups():
+    a, b = (nn.Parameter(dy.zeros(3)) for _ in range(2))
+    optimizer = optim.SGD([{"params": [a]}], lr=0.1, momentum=0.9)
+    optimizer.add_param_group({"params": b, "lr": 0.5})
+    assert [g["lr"] for g in optimizer.param_groups] == [0.1, 0.5] and optimizer.param_groups[1]["params"][0] is b
+    group = optimizer.param_groups[0]
+    group["lr"] *= 2
+    assert optimizer.param_groups[0]["lr"] == 0.2 and "momentum" in group and "betas" not in group and group["nesterov"] is False
+    with pytest.raises(ValueError, match="one group"):
+        optimizer.add_param_group({"params": [a]})
+    with pytest.raises(ValueError, match="out of range"):
+        group["lr"] = -1
+    assert optim.Adafactor([a]).param_groups[0]["eps"] == (None, 0.001)
+
+
+def test_zero_grad_and_closure():
+    p = nn.Parameter(dy.ones(2))
+    optimizer = optim.SGD([p], lr=0.5)
+
+    def closure():
+        optimizer.zero_grad(set_to_none=False)
+        loss = (p * p).sum()
+        loss.backward()
+        return loss
+
+    assert optimizer.step(closure).item() == 2 and p.tolist() == [0, 0]
+    optimizer.zero_grad(set_to_none=False)
+    assert p.grad.tolist() == [0, 0]
+    optimizer.zero_grad()
+    assert p.grad is None
+    with pytest.raises(ZeroDivisionError):
+        optimizer.step(lambda: 1 / 0)
+
+
+@pytest.mark.parametrize("name", ["SGD", "NAdam", "ASGD", "ScheduleFreeAdamW", "Adafactor", "RMSprop"])
+@pytest.mark.parametrize("state", ["f32", "dynamic8"])
+def test_saving_goes_on_bit_for_bit(name, state):
+    def trained(interrupted):
+        dy.manual_seed(0)
+        p = nn.Parameter(dy.randn(70, 70))
+        make = lambda: getattr(optim, name)([("p", p)], lr=0.01, state=state, **({"momentum": 0.9} if name == "SGD" else {}))
+        optimizer = make()
+        for k in range(6):
+            p.grad = dy.randn(70, 70)
+            optimizer.step()
+            if interrupted and k == 2:
+                saved = optimizer.state_dict()
+                optimizer = make()
+                optimizer.load_state_dict(saved)
+        return p.detach().numpy()
+
+    np.testing.assert_array_equal(trained(True), trained(False))
+
+
+def test_state_dict_carries_options():
+    p = nn.Parameter(dy.ones(3))
+    optimizer = optim.Adam([p], lr=0.1, betas=(0.5, 0.6))
+    optimizer.param_groups[0]["lr"] = 0.01
+    other = optim.Adam([p])
+    other.load_state_dict(optimizer.state_dict())
+    assert other.param_groups[0]["lr"] == 0.01 and other.param_groups[0]["betas"] == (0.5, 0.6)
+
+
+def test_bf16_parameters_and_lost_updates():
+    p = nn.Parameter(dy.ones(100, dtype="bf16"))
+    optimizer = optim.SGD([p], lr=1e-4)
+    p.grad = dy.ones(100, dtype="bf16")
+    optimizer.step()
+    assert optimizer.lost_updates() == 1 and (p == 1).all()
+    optimizer = optim.SGD([p], lr=1e-3, stochastic_rounding=True)
+    for _ in range(100):
+        optimizer.step()
+    assert 0.85 < p.detach().float().mean().item() < 0.95
+
+
+def test_averages():
+    model = nn.Linear(2, 1, bias=False)
+    averaged = optim.swa_utils.AveragedModel(model)
+    ema = optim.swa_utils.AveragedModel(model, avg_fn=optim.swa_utils.get_ema_avg_fn(0.75))
+    for value in (1.0, 2.0, 6.0):
+        nn.init.constant_(model.weight, value)
+        averaged.update_parameters(model)
+        ema.update_parameters(model)
+    assert averaged.averages()["weight"].tolist() == [[3, 3]] and averaged.n_averaged == 3
+    np.testing.assert_allclose(ema.averages()["weight"].tolist(), [[0.75 * (0.75 + 0.5) + 1.5] * 2])
+    assert averaged(dy.ones(1, 2)).item() == 6 and model.weight.tolist() == [[6, 6]]
+    with averaged as m:
+        assert m.weight.tolist() == [[3, 3]]
+    other = optim.swa_utils.AveragedModel(model)
+    other.load_state_dict(averaged.state_dict())
+    assert other.averages()["weight"].tolist() == [[3, 3]] and other.n_averaged == 3
+
+
+def test_update_bn():
+    model = nn.Sequential(nn.BatchNorm1d(3)).eval()
+    x = [dy.randn(8, 3) * 2 + 1 for _ in range(4)]
+    optim.swa_utils.update_bn(x, model)
+    want = np.mean([b.numpy().mean(0) for b in x], 0)
+    np.testing.assert_allclose(model[0].running_mean.numpy(), want, rtol=1e-5, atol=1e-6)
+    assert not model.training and model[0].momentum == 0.1
+
+
+def test_clipping():
+    p, q = nn.Parameter(dy.zeros(3)), nn.Parameter(dy.zeros(1))
+    set_gradients = lambda: (setattr(p, "grad", dy.tensor([1.0, -2.0, 2.0])), setattr(q, "grad", dy.tensor([4.0])))
+    for kind, norm in ((2.0, 5.0), (1, 9.0), (math.inf, 4.0), (3, (1 + 8 + 8 + 64) ** (1 / 3))):
+        set_gradients()
+        assert abs(nn.utils.get_total_norm([p.grad, q.grad], kind).item() - norm) < 1e-5
+        assert abs(nn.utils.clip_grad_norm_([p, q], 2.0, kind).item() - norm) < 1e-5
+        assert abs(nn.utils.get_total_norm([p.grad, q.grad], kind).item() - 2) < 1e-4
+    set_gradients()
+    nn.utils.clip_grad_value_([p, q], 1.5)
+    assert p.grad.tolist() == [1, -1.5, 1.5] and q.grad.tolist() == [1.5]
+    q.grad = dy.tensor([math.nan])
+    with pytest.raises(RuntimeError, match="norm is nan"):
+        nn.utils.clip_grad_norm_([p, q], 1.0, error_if_nonfinite=True)

@@ -1,0 +1,107 @@
+"""Schedules of learning rates against PyTorch's stored rates (tests/optim/data/make_torch_schedules.py)."""
+import pathlib
+
+import numpy as np
+import pytest
+
+import dyadic as dy
+from dyadic import optim
+from dyadic.optim import lr_scheduler
+from dyadic.optim.lr_scheduler import *  # noqa: F403  the stored expressions name them
+
+DATA = pathlib.Path(__file__).parents[1] / "optim" / "data"
+LINES = [line.split(" | ") for line in (DATA / "torch_schedules.txt").read_text().splitlines()]
+CASES = [line for line in LINES if line[0] != "plateau"]
+
+
+def numbers(text):
+    return [float(v) for v in text.split()]
+
+
+def make_optimizer(kind):
+    a, b = (dy.nn.Parameter(dy.zeros(1)) for _ in range(2))
+    a.grad = b.grad = dy.ones(1)
+    groups = [{"params": [a]}, {"params": [b], "lr": 0.05}]
+    return optim.SGD(groups, lr=0.1, momentum=0.9) if kind == "momentum" else optim.Adam(groups, lr=0.1)
+
+
+def make_schedule(case, o):
+    return eval(case, {**globals(), "o": o})
+
+
+def rates_of(o):
+    return [g["lr"] for g in o.param_groups]
+
+
+@pytest.mark.parametrize("case, kind, rates, momenta", CASES)
+def test_rates_are_pytorchs(case, kind, rates, momenta):
+    o = make_optimizer(kind)
+    s = make_schedule(case, o)
+    want, got, got_momenta = numbers(rates), [], []
+    for _ in range(len(want) // 2):
+        got += rates_of(o)
+        got_momenta += [g["momentum"] if kind == "momentum" else g["betas"][0] for g in o.param_groups]
+        assert s.get_last_lr() == rates_of(o)
+        o.step()
+        s.step()
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+    if momenta:
+        np.testing.assert_allclose(got_momenta, numbers(momenta), rtol=1e-9)
+
+
+@pytest.mark.parametrize("case, kind", [c[:2] for c in CASES])
+def test_saving_goes_on(case, kind):
+    straight, resumed = make_optimizer(kind), make_optimizer(kind)
+    a, b = make_schedule(case, straight), make_schedule(case, resumed)
+    for k in range(20):
+        for o, s in ((straight, a), (resumed, b)):
+            o.step()
+            s.step()
+        if k == 8:
+            saved, saved_optimizer = b.state_dict(), resumed.state_dict()
+            resumed = make_optimizer(kind)
+            b = make_schedule(case, resumed)
+            resumed.load_state_dict(saved_optimizer)
+            b.load_state_dict(saved)
+        assert rates_of(straight) == rates_of(resumed) and a.last_epoch == b.last_epoch
+
+
+@pytest.mark.parametrize("kwargs, rates, metrics", [line[1:] for line in LINES if line[0] == "plateau"])
+def test_plateau_is_pytorchs(kwargs, rates, metrics):
+    o = make_optimizer("momentum")
+    s = lr_scheduler.ReduceLROnPlateau(o, **eval(kwargs))
+    got = []
+    for m in numbers(metrics):
+        s.step(m)
+        got += s.get_last_lr()
+    np.testing.assert_allclose(got, numbers(rates), rtol=1e-9)
+    other = lr_scheduler.ReduceLROnPlateau(o, **eval(kwargs))
+    other.load_state_dict(s.state_dict())
+    assert other.state_dict() == s.state_dict()
+    with pytest.raises(TypeError):
+        s.step()
+
+
+def test_warm_restarts_take_fractions():
+    o = make_optimizer("momentum")
+    s = lr_scheduler.CosineAnnealingWarmRestarts(o, 4)
+    s.step(6.5)
+    np.testing.assert_allclose(rates_of(o)[0], 0.05 * (1 + np.cos(np.pi * 2.5 / 4)))
+    with pytest.raises(ValueError, match="whole epoch"):
+        lr_scheduler.StepLR(o, 2).step(1.5)
+
+
+def test_errors():
+    o = make_optimizer("momentum")
+    with pytest.raises(ValueError, match="number of steps is missing"):
+        lr_scheduler.OneCycleLR(o, 0.1)
+    with pytest.raises(ValueError, match="unknown mode"):
+        lr_scheduler.CyclicLR(o, 0.1, 0.2, mode="square")
+    with pytest.raises(ValueError, match="neither momentum nor betas"):
+        lr_scheduler.CyclicLR(optim.Adagrad([dy.nn.Parameter(dy.zeros(1))]), 0.1, 0.2)
+    with pytest.raises(ValueError, match="milestones"):
+        lr_scheduler.SequentialLR(o, [lr_scheduler.StepLR(o, 2)], [3])
+    with pytest.raises(TypeError):
+        lr_scheduler.StepLR(o)
+    with pytest.raises(ZeroDivisionError):
+        lr_scheduler.LambdaLR(o, lambda e: 1 / 0)
