@@ -56,6 +56,8 @@ extern constexpr OpDef attention_weights_op = {
         "attention_weights(zeros(3, 4), zeros(3, 4), zeros(3, 3), True) => attention_weights: a mask and is_causal exclude "
         "each "
         "other: attn_mask is f32[3, 3]; add the causal mask to it",
+    .skip =
+        "layout_bits: the strides of its operands decide which kernel multiplies; each adds in its own order, always the same",
     .compose = compose,
 };
 
