@@ -225,6 +225,39 @@ def test_hooks_with_keywords_and_order():
     assert m(dy.ones(1), by=2).item() == 3 and order == ["first", 3]
 
 
+def test_backward_hooks():
+    inner = nn.Linear(2, 2)
+    m, seen = nn.Sequential(inner, nn.ReLU()), []
+    handle = inner.register_full_backward_hook(lambda module, into, out: seen.append((module, into, out)))
+    x = dy.randn(3, 2)
+    x.requires_grad_()
+    inner(x).sum().backward()
+    plain = x.grad.clone()
+    (module, into, out), x.grad = seen[0], None
+    assert module is inner and (into[0] == plain).all() and (out[0] == 1).all() and len(seen) == 1
+    m(x.detach()).sum().backward()
+    assert len(seen) == 2 and seen[1][1] == (None,)
+    handle.remove()
+    x.grad = None
+    with inner.register_full_backward_hook(lambda module, into, out: (into[0] * 2,)):
+        inner(x).sum().backward()
+    assert (x.grad == plain * 2).all()
+    with dy.no_grad(), inner.register_full_backward_hook(lambda *a: seen.append(a)):
+        assert not m(x).requires_grad
+    assert len(seen) == 2
+
+
+def test_hooks_are_copied_with_the_module():
+    m = nn.Linear(1, 1)
+    m.register_forward_hook(double)
+    other = pickle.loads(pickle.dumps(m))
+    assert (other(dy.ones(1)) == m(dy.ones(1))).all() and (other(dy.ones(1)) == F.linear(dy.ones(1), m.weight, m.bias) * 2).all()
+
+
+def double(module, args, output):
+    return output * 2
+
+
 def test_gradients_clipped_and_vectors():
     m = nn.Linear(2, 2)
     for p in m.parameters():

@@ -64,7 +64,7 @@ def _set_state(self, state):
     for name, child in state["children"].items():
         setattr(self, name, child)
     self.__dict__.update(state["attributes"])
-    if self._forward_hooks or self._forward_pre_hooks:
+    if "_forward_hooks" in self.__dict__:
         self._watch()
     self.training = state["training"]
 
