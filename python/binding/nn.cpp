@@ -251,6 +251,18 @@ nb::object convert_module(nb::handle self, nb::handle target) {
   return nb::borrow(self);
 }
 
+// to(dtype), to(device), to(device, dtype), to(dtype=..., device=...).
+nb::object convert_to_all(nb::handle self, nb::args targets, nb::kwargs named) {
+  for (auto [key, value] : named) {
+    const auto name = nb::cast<std::string>(key);
+    DY_CHECK_AS(TypeError, name == "dtype" || name == "device", "to: unknown argument {}; it takes dtype and device", name);
+  }
+  for (nb::handle target : targets) convert_module(self, target);
+  for (auto [key, value] : named)
+    if (!value.is_none()) convert_module(self, value);
+  return nb::borrow(self);
+}
+
 nb::object apply(nb::handle self, nb::handle fn) {
   for (nb::handle child : nb::borrow<nb::list>(each_child(self))) apply(child, fn);
   fn(self);
@@ -274,7 +286,7 @@ void add_changes(nb::class_<Module, Derived<Module>>& c) {
       .def("eval", same([](Module& m) { m.eval(); }))
       .def_prop_rw("training", &Module::training, &Module::set_training,
                    "Of this module alone; train() and eval() set the tree's.")
-      .def("to", convert_module, nb::arg("target"),
+      .def("to", convert_to_all,
            "Converts the floating-point parameters and buffers to a dtype. A device is checked: modules are made where they "
            "live.")
       .def("double", same([](Module& m) { m.to(f64); }))

@@ -171,6 +171,16 @@ def test_modules_are_values(duplicate):
     assert not (m.blocks[0].weight == 0).all()
 
 
+def test_conversions():
+    m = nn.LSTM(2, 2)
+    assert m.to(dtype=dy.float64) is m and m.weight_hh_l0.dtype is dy.float64
+    assert m.to("cpu", dy.bfloat16).weight_hh_l0.dtype is dy.bfloat16 and m.float().bias_ih_l0.dtype is dy.float32
+    with pytest.raises(TypeError, match="unknown argument speed"):
+        m.to(speed=1)
+    y, (h, c) = m.half()(dy.randn(3, 1, 2).half())
+    assert y.dtype is dy.float16 and h.dtype is dy.float16 and c.dtype is dy.float16
+
+
 def test_tied_parameters_stay_tied():
     m = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
     m[1].weight = m[0].weight
