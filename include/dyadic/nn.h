@@ -24,6 +24,20 @@ struct Options {  // where and in which dtype a module's parameters are made; no
   Device device = cpu;
 };
 
+// What load_state_dict left as it was.
+struct LoadReport {
+  std::vector<std::string> missing, unexpected;
+};
+
+class Module;
+// Runs around a module's forward; it may replace what goes in and what comes out.
+class Hook {
+ public:
+  virtual ~Hook();
+  virtual void before(Module& m, std::vector<Tensor>& inputs) {}
+  virtual void after(Module& m, const std::vector<Tensor>& inputs, std::vector<Tensor>& results) {}
+};
+
 class Module {
  public:
   Module() = default;
@@ -40,16 +54,18 @@ class Module {
   NamedTensors named_buffers(const std::string& prefix = "") const;
   std::vector<std::pair<std::string, Module*>> named_modules(const std::string& prefix = "");
   std::vector<Tensor> parameters() const;
-  NamedTensors state_dict() const;  // parameters and buffers, tied ones under every name; they share storage
+  // Parameters and persistent buffers, tied ones under every name; they share storage.
+  NamedTensors state_dict() const;
   // Copies values by name. strict: any difference in names or shapes is one Error listing missing, unexpected and misshaped
   // keys.
-  void load_state_dict(const NamedTensors& state, bool strict = true);
+  LoadReport load_state_dict(const NamedTensors& state, bool strict = true);
   // Replaces a parameter's storage by another dtype's (f32 -> bf16, nf4 ...): what the module computes with from now on.
   void set_parameter(std::string_view name, const Tensor& value);
 
   Module& train(bool on = true);
   Module& eval() { return train(false); }
   bool training() const { return training_; }
+  void set_training(bool on) { training_ = on; }  // of this module alone
   Module& to(DType dtype);
   void zero_grad(bool set_to_none = true);
   void requires_grad_(bool on = true);
@@ -63,12 +79,26 @@ class Module {
   void add_parameter(std::string name, Tensor& slot);         // a member; an undefined one (no bias) registers nothing
   void add_buffer(std::string name, Tensor& slot);
   Tensor& register_parameter(std::string name, Tensor value);  // the slot is made and kept here
-  Tensor& register_buffer(std::string name, Tensor value);
-  void remove(std::string_view name);  // a child, parameter or buffer of this module itself
+  Tensor& register_buffer(std::string name, Tensor value, bool persistent = true);
+  bool is_persistent(std::string_view name) const;
+  void remove(std::string_view name);         // a child, parameter or buffer of this module itself
+  void add_hook(std::shared_ptr<Hook> hook);  // the first one added runs first
+  void remove_hook(const Hook* hook);
+  bool hooked() const { return !hooks_.empty(); }
   const std::vector<std::pair<std::string, Module*>>& children() const { return children_; }
   const std::vector<std::shared_ptr<Module>>& owned_children() const { return owned_; }
   const std::vector<std::pair<std::string, Tensor*>>& own_parameters() const { return parameters_; }
   const std::vector<std::pair<std::string, Tensor*>>& own_buffers() const { return buffers_; }
+
+ protected:
+  // Hooks, then body(inputs), then hooks.
+  template <class F> std::vector<Tensor> around(std::vector<Tensor> inputs, F body) {
+    const std::vector<std::shared_ptr<Hook>> hooks = hooks_;
+    for (auto& h : hooks) h->before(*this, inputs);
+    std::vector<Tensor> results = body(inputs);
+    for (auto& h : hooks) h->after(*this, inputs, results);
+    return results;
+  }
 
  private:
   friend class ModuleScope;
@@ -80,6 +110,8 @@ class Module {
   std::vector<std::shared_ptr<Module>> owned_;
   std::vector<std::unique_ptr<Tensor>> slots_;
   std::vector<std::pair<std::string, Tensor*>> parameters_, buffers_;
+  std::vector<std::string> transient_;  // buffers that are not saved
+  std::vector<std::shared_ptr<Hook>> hooks_;
   Module* parent_ = nullptr;
   uint32_t path_ = 0;
   bool named_ = false, training_ = true;
@@ -109,12 +141,14 @@ class Linear : public Module {
   const char* kind() const override { return "Linear"; }
 };
 
-// Rows of weight [num_embeddings, embedding_dim] by index; weight from N(0, 1).
+// Rows of weight [num_embeddings, embedding_dim] by index; weight from N(0, 1). The row padding_idx (from the end if negative)
+// begins as zeros and gets no gradient.
 class Embedding : public Module {
  public:
   Tensor weight;
   int64_t num_embeddings, embedding_dim;
-  Embedding(int64_t num_embeddings, int64_t embedding_dim, Options options = {});
+  std::optional<int64_t> padding_idx;
+  Embedding(int64_t num_embeddings, int64_t embedding_dim, Options options = {}, std::optional<int64_t> padding_idx = {});
   Tensor forward(const Tensor& indices) override;
   std::string extra_repr() const override;
   const char* kind() const override { return "Embedding"; }
@@ -145,7 +179,10 @@ class Dropout : public Module {
 
 class GELU : public Module {
  public:
-  Tensor forward(const Tensor& x) override { return gelu(x); }
+  std::string approximate;  // none or tanh
+  explicit GELU(std::string_view approximate = "none");
+  Tensor forward(const Tensor& x) override;
+  std::string extra_repr() const override;
   const char* kind() const override { return "GELU"; }
 };
 class ReLU : public Module {

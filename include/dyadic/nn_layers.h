@@ -1,9 +1,11 @@
 // Layers that are records: a signature, the op that forward calls, and the parameters they begin with. Conv1d-3d and their
-// transposes, pooling, normalizations, activations, dropouts, losses, resizing (src/nn/layers/*.cpp); Python's classes of the
-// same names are made from these records.
+// transposes, pooling, normalizations, activations, dropouts, losses, resizing, recurrent layers, attention and transformer
+// layers (src/nn/layers/*.cpp); Python's classes of the same names are made from these records.
 //
 //   dy::nn::Layer conv("Conv2d", 1, 32, IntList{3}), loss("CrossEntropyLoss");
 //   Tensor y = loss(conv(x), target);
+//   dy::nn::Layer lstm("LSTM", 8, 16, 2);
+//   auto all = lstm.call(x);  // output, h_n, c_n
 #pragma once
 #include <span>
 
@@ -19,17 +21,19 @@ class Layer;
 struct LayerDef {
   const char* sig;                                       // "Conv2d(int in_channels, int out_channels, ...)", as ops have it
   const char* doc;                                       // one line or a few
-  const char* op;                                        // what forward calls
+  const char* op;                                        // what forward calls; null: `run` is more than one op
   int rank = 0;                                          // an int[] of one value stands for so many
   void (*make)(Layer& self, Options options) = nullptr;  // parameters and buffers
   void (*before)(Layer& self) = nullptr;                 // each forward
+  const char* forward = nullptr;  // where `run` is the forward, its own signature: "forward(Tensor input) -> Tensor"
+  std::vector<Tensor> (*run)(Layer& self, const Arg* args) = nullptr;
 };
 
 std::vector<const LayerDef*> layer_defs();         // those whose op exists
 const LayerDef& layer_def(std::string_view name);  // ValueError with the nearest name
 
-// forward's op takes its arguments by name: parameters and buffers of the layer, `training`, the layer's own arguments,
-// defaults. Tensors that none of these provides are the inputs, in order.
+// Without a `run`, forward's op takes its arguments by name: parameters and buffers of the layer, `training`, the layer's own
+// arguments, defaults. Tensors that none of these provides are the inputs, in order.
 class Layer : public Module {
  public:
   Layer(const LayerDef& def, std::span<const Arg> args, Options options = {});
@@ -42,22 +46,33 @@ class Layer : public Module {
   Tensor operator()(const Tensor& a, const Tensor& b, const Tensor& c);
   Tensor forward(const Tensor& x) override { return run({&x, 1}); }
   Tensor run(std::span<const Tensor> inputs);
+  // The forward of a layer with a signature of its own, arguments by position: every result.
+  template <class... A> std::vector<Tensor> call(const A&... a) { return call_args(std::initializer_list<Arg>{as_arg(a)...}); }
+  std::vector<Tensor> call_args(std::span<const Arg> args);
   std::string extra_repr() const override;
   const char* kind() const override;
 
   // Arguments by name or position in the signature.
   const LayerDef& def() const { return *def_; }
   const Signature& signature() const;
+  const Signature* forward_signature() const;  // null: the op's inputs
   const Arg& argument(size_t i) const;
   const Arg& argument(std::string_view name) const;
   void set_argument(size_t i, const Arg& value);
   int64_t integer(std::string_view name) const { return argument(name).integer; }
   bool boolean(std::string_view name) const { return argument(name).boolean; }
   IntList ints(std::string_view name) const { return {argument(name).ints, argument(name).n}; }
+  double real(std::string_view name) const { return argument(name).real; }
+  std::string_view text(std::string_view name) const { return {argument(name).text, argument(name).n}; }
   Tensor* tensor(std::string_view name) const;  // a parameter or buffer; null if there is none
+  Tensor value(std::string_view name) const;    // the same; undefined if there is none
+  Module& child(std::string_view name) const;
+  Layer& layer(std::string_view name) const;  // a child that is a Layer
 
  private:
   struct State;
+  std::vector<Tensor> execute(std::span<const Arg> args);  // checked, defaults filled in
+  Tensor hooked_run(std::span<const Tensor> inputs);
   const LayerDef* def_;
   std::unique_ptr<State> state_;
   static Arg as_arg(int v) { return Arg(int64_t(v)); }

@@ -1,5 +1,5 @@
-// The ops of networks as free functions, one line each; their documentation is in their records (src/ops/<family>/<op>.cpp). Those
-// of every day (linear, softmax, layer_norm, cross_entropy ...) are in ops.h.
+// The ops of networks as free functions, one line each; their documentation is in their records (src/ops/<family>/<op>.cpp).
+// Those of every day (linear, softmax, layer_norm, cross_entropy ...) are in ops.h.
 #pragma once
 #include "dyadic/ops.h"
 

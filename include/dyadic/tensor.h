@@ -161,7 +161,7 @@ class Tensor {
   Tensor expand(IntList size) const;
   Tensor contiguous() const;
   Tensor clone() const;
-  Tensor operator[](int64_t i) const;                        // select on the first dimension
+  Tensor operator[](int64_t i) const;  // select on the first dimension
   // x.index({0, Slice{1, 3}, rows, mask}): a view for numbers and slices, a copy where tensors or bools take part. The rules
   // are PyTorch's: Note [Advanced indexing], src/ops/indexing.cpp.
   Tensor index(std::initializer_list<Index> indices) const;

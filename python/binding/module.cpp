@@ -29,6 +29,7 @@ NB_MODULE(_dyadic, m) {
   add_errors(m);
   add_dtype_type(m);
   add_limits(m);
+  add_pickle(m);
   add_tensor_type(m);
   add_methods(m);
   add_dlpack(m);

@@ -4,6 +4,7 @@
 #include "nn.h"
 
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 namespace dyadic::inline v1::python {
@@ -31,7 +32,7 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
     std::string_view key = text(name);
     if (Tensor* t = find(m.own_parameters(), key)) return wrap_parameter(*t);
     if (Tensor* t = find(m.own_buffers(), key)) return wrap(*t);
-    if (Module* c = find(m.children(), key)) return as_object(c, self).release().ptr();
+    if (Module* c = find(m.children(), key)) return child_object(self, name, c).release().ptr();
     return nullptr;
   });
   if (r || PyErr_Occurred()) {
@@ -138,7 +139,9 @@ template <class F> nb::list pairs(const nn::NamedTensors& tensors, F object) {
 }
 
 nb::object call_module(nb::handle self, nb::args args, nb::kwargs kwargs) {
-  nn::ModuleScope scope(nb::cast<Module&>(self));
+  auto& m = nb::cast<Module&>(self);
+  nn::ModuleScope scope(m);
+  if (m.hooked()) return nb::module_::import_("dyadic.nn._hooks").attr("call")(self, args, kwargs);
   return self.attr("forward")(*args, **kwargs);
 }
 
@@ -147,16 +150,45 @@ nb::dict state_dict(const Module& m) {
   for (auto& [name, t] : m.state_dict()) d[name.c_str()] = t;
   return d;
 }
-void load_state_dict(Module& m, nb::dict state, bool strict) {
+nb::object load_state_dict(Module& m, nb::dict state, bool strict) {
   nn::NamedTensors list;
   for (auto [k, v] : state) list.emplace_back(nb::cast<std::string>(k), nb::cast<Tensor>(v));
-  m.load_state_dict(list, strict);
+  const nn::LoadReport report = m.load_state_dict(list, strict);
+  return nb::module_::import_("dyadic.nn._state").attr("LoadReport")(report.missing, report.unexpected);
 }
 
+// Runs a Python module's hooks where C++ calls it: those that its __dict__ holds, where the garbage collector sees them.
+struct PythonHooks : nn::Hook {
+  static nb::tuple convert(const std::vector<Tensor>& tensors) {
+    nb::list l;
+    for (const Tensor& t : tensors) l.append(t);
+    return nb::tuple(l);
+  }
+  static Tensor one(nb::handle o) { return o.is_none() ? Tensor() : nb::cast<Tensor>(o); }
+  static void read(nb::handle from, std::vector<Tensor>& into) {
+    into.clear();
+    if (!nb::isinstance<nb::tuple>(from)) return into.push_back(one(from));
+    for (nb::handle o : nb::borrow<nb::tuple>(from)) into.push_back(one(o));
+  }
+  void before(Module& m, std::vector<Tensor>& inputs) override {
+    nb::gil_scoped_acquire gil;
+    read(nb::module_::import_("dyadic.nn._hooks").attr("before")(nb::find(&m), convert(inputs), nb::dict())[0], inputs);
+  }
+  void after(Module& m, const std::vector<Tensor>& inputs, std::vector<Tensor>& results) override {
+    nb::gil_scoped_acquire gil;
+    const nb::object out = results.size() == 1 ? nb::cast(results[0]) : nb::object(convert(results));
+    read(nb::module_::import_("dyadic.nn._hooks").attr("after")(nb::find(&m), convert(inputs), nb::dict(), out), results);
+  }
+};
+
+void collect(nb::handle self, const std::string& path, nb::list& into) {
+  into.append(nb::make_tuple(path, self));
+  for (auto& [name, child] : nb::cast<Module&>(self).children())
+    collect(child_object(self, nb::str(name.c_str()), child), path.empty() ? name : path + "." + name, into);
+}
 nb::list modules_of(nb::handle self, const std::string& prefix) {
   nb::list l;
-  for (auto& [name, child] : nb::cast<Module&>(self).named_modules(prefix))
-    l.append(nb::make_tuple(name, as_object(child, self)));
+  collect(self, prefix, l);
   return l;
 }
 
@@ -180,7 +212,7 @@ void add_tree(nb::class_<Module, Derived<Module>>& c) {
       .def("modules",
            [](nb::handle self) {
              nb::list l;
-             for (auto& [name, child] : nb::cast<Module&>(self).named_modules()) l.append(as_object(child, self));
+             for (nb::handle entry : modules_of(self, "")) l.append(entry[1]);
              return l;
            })
       .def("children", each_child)
@@ -188,13 +220,15 @@ void add_tree(nb::class_<Module, Derived<Module>>& c) {
            [](nb::handle self) {
              nb::list l;
              for (auto& [name, child] : nb::cast<Module&>(self).children())
-               l.append(nb::make_tuple(name, as_object(child, self)));
+               l.append(nb::make_tuple(name, child_object(self, nb::str(name.c_str()), child)));
              return l;
            })
       .def("state_dict", state_dict, "Parameters and buffers by name; they share memory with the module.")
       .def("load_state_dict", load_state_dict, nb::arg("state_dict"), nb::arg("strict") = true,
            "Copies values by name; one error lists everything that does not fit.")
       .def("num_parameters", &Module::num_parameters)
+      .def(
+          "get_memory_footprint", [](Module& m) { return m.nbytes(); }, "nbytes() under the name that transformers gives it.")
       .def("nbytes", &Module::nbytes, "Bytes of parameters and buffers, shared storage once.");
 }
 
@@ -214,6 +248,18 @@ nb::object convert_module(nb::handle self, nb::handle target) {
   for (auto& [name, t] : m.state_dict())
     DY_CHECK_AS(ValueError, t.device() == where, "to: modules do not move: {} is on {}; make the module with device=\"{}\"",
                 name, t.device().name(), where.name());
+  return nb::borrow(self);
+}
+
+// to(dtype), to(device), to(device, dtype), to(dtype=..., device=...).
+nb::object convert_to_all(nb::handle self, nb::args targets, nb::kwargs named) {
+  for (auto [key, value] : named) {
+    const auto name = nb::cast<std::string>(key);
+    DY_CHECK_AS(TypeError, name == "dtype" || name == "device", "to: unknown argument {}; it takes dtype and device", name);
+  }
+  for (nb::handle target : targets) convert_module(self, target);
+  for (auto [key, value] : named)
+    if (!value.is_none()) convert_module(self, value);
   return nb::borrow(self);
 }
 
@@ -238,8 +284,9 @@ void add_changes(nb::class_<Module, Derived<Module>>& c) {
        },
        nb::arg("mode") = true)
       .def("eval", same([](Module& m) { m.eval(); }))
-      .def_prop_ro("training", &Module::training)
-      .def("to", convert_module, nb::arg("target"),
+      .def_prop_rw("training", &Module::training, &Module::set_training,
+                   "Of this module alone; train() and eval() set the tree's.")
+      .def("to", convert_to_all,
            "Converts the floating-point parameters and buffers to a dtype. A device is checked: modules are made where they "
            "live.")
       .def("double", same([](Module& m) { m.to(f64); }))
@@ -269,11 +316,26 @@ void add_changes(nb::class_<Module, Derived<Module>>& c) {
           nb::arg("name"), nb::arg("param").none())
       .def(
           "register_buffer",
-          [](nb::handle self, const std::string& name, const Tensor& t) {
-            nb::cast<Module&>(self).remove(name);
-            nb::cast<Module&>(self).register_buffer(name, t);
+          [](nb::handle self, nb::str name, nb::object t, bool persistent) {
+            forget(nb::cast<Module&>(self), self, name);
+            if (t.is_none()) return nb::setattr(self, name, t);
+            nb::cast<Module&>(self).register_buffer(name.c_str(), nb::cast<Tensor>(t), persistent);
           },
-          nb::arg("name"), nb::arg("tensor"), "A tensor that is saved with the module but not trained.")
+          nb::arg("name"), nb::arg("tensor").none(), nb::arg("persistent") = true,
+          "A tensor that is not trained, and saved with the module if it is persistent.")
+      .def("_watch", [](Module& m) { m.add_hook(std::make_shared<PythonHooks>()); })
+      .def("_own_parameters",
+           [](Module& m) {
+             nb::list l;
+             for (auto& [name, t] : m.own_parameters()) l.append(nb::make_tuple(name, parameter_object(*t)));
+             return l;
+           })
+      .def("_own_buffers",
+           [](Module& m) {
+             nb::list l;
+             for (auto& [name, t] : m.own_buffers()) l.append(nb::make_tuple(name, *t, m.is_persistent(name)));
+             return l;
+           })
       .def(
           "add_module", [](nb::handle self, nb::str name, nb::handle child) { nb::setattr(self, name, child); },
           nb::arg("name"), nb::arg("module"));
@@ -283,8 +345,19 @@ void add_changes(nb::class_<Module, Derived<Module>>& c) {
 
 nb::object each_child(nb::handle self) {
   nb::list l;
-  for (auto& [name, child] : nb::cast<Module&>(self).children()) l.append(as_object(child, self));
+  for (auto& [name, child] : nb::cast<Module&>(self).children()) l.append(child_object(self, nb::str(name.c_str()), child));
   return l;
+}
+
+nb::object child_object(nb::handle self, nb::handle name, Module* child) {
+  if (nb::handle o = nb::find(child)) return nb::borrow(o);
+  for (auto& owned : nb::cast<Module&>(self).owned_children())
+    if (owned.get() == child) {
+      nb::object o = nb::cast(owned);
+      nb::object(self.attr("__dict__"))[name] = o;
+      return o;
+    }
+  return nb::cast(child, nb::rv_policy::reference_internal, self);
 }
 
 void add_modules(nb::module_& m) {

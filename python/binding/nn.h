@@ -26,14 +26,13 @@ template <class B> class Derived : public B {
 
 inline bool is_module(nb::handle o) { return nb::isinstance<Module>(o); }
 
-inline nb::object as_object(Module* child, nb::handle parent) {
-  return nb::cast(child, nb::rv_policy::reference_internal, parent);
-}
+// A child that C++ made gets its face once, in its parent's __dict__, so that what Python hangs on it stays.
+nb::object child_object(nb::handle self, nb::handle name, Module* child);
 inline nb::object parameter_object(const Tensor& t) { return nb::steal(wrap_parameter(t)); }
 
 void add_scaled_initializers(nb::module_& m);  // nn_init.cpp
 void add_layer_records(nb::module_& m);        // nn_records.cpp
-nb::object each_child(nb::handle self);  // a list of the module's own children
+nb::object each_child(nb::handle self);        // a list of the module's own children
 
 // __init__ by hand, for arguments that C++ takes in another form: a class derived in Python gets the part that calls back.
 template <class M, class... A> void construct(nb::pointer_and_handle<M> self, A&&... args) {

@@ -1,6 +1,7 @@
 // dyadic.nn's layers and containers: the C++ classes.
 #include "nn.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
@@ -56,12 +57,13 @@ void add_leaves(nb::module_& m) {
   embedding
       .def(
           "__init__",
-          [](nb::pointer_and_handle<nn::Embedding> self, int64_t n, int64_t dim, nb::object dtype, nb::object device) {
-            construct(self, n, dim, options(dtype, device));
-          },
-          nb::arg("num_embeddings"), nb::arg("embedding_dim"), nb::kw_only(), nb::arg("dtype") = none, nb::arg("device") = none)
+          [](nb::pointer_and_handle<nn::Embedding> self, int64_t n, int64_t dim, std::optional<int64_t> padding,
+             nb::object dtype, nb::object device) { construct(self, n, dim, options(dtype, device), padding); },
+          nb::arg("num_embeddings"), nb::arg("embedding_dim"), nb::arg("padding_idx") = none, nb::kw_only(),
+          nb::arg("dtype") = none, nb::arg("device") = none)
       .def_ro("num_embeddings", &nn::Embedding::num_embeddings)
-      .def_ro("embedding_dim", &nn::Embedding::embedding_dim);
+      .def_ro("embedding_dim", &nn::Embedding::embedding_dim)
+      .def_ro("padding_idx", &nn::Embedding::padding_idx);
   member(embedding, "weight", &nn::Embedding::weight);
 
   auto norm = bind<nn::LayerNorm>(m, "LayerNorm",
@@ -83,7 +85,12 @@ void add_leaves(nb::module_& m) {
   bind<nn::Dropout>(m, "Dropout", "In training each element is zeroed with probability p and the rest scaled by 1 / (1 - p).")
       .def(nb::init<double>(), nb::arg("p") = 0.5)
       .def_rw("p", &nn::Dropout::p);
-  bind<nn::GELU>(m, "GELU", "x Phi(x), exact.").def(nb::init<>());
+  bind<nn::GELU>(m, "GELU", "x Phi(x); approximate=\"tanh\" by tanh.")
+      .def(
+          "__init__",
+          [](nb::pointer_and_handle<nn::GELU> self, const std::string& approximate) { construct(self, approximate); },
+          nb::arg("approximate") = "none")
+      .def_ro("approximate", &nn::GELU::approximate);
   bind<nn::ReLU>(m, "ReLU", "max(x, 0).").def(nb::init<>());
 }
 
@@ -95,7 +102,8 @@ nb::object child_at(nb::handle self, int64_t i) {
   auto& children = nb::cast<Module&>(self).children();
   auto n = int64_t(children.size());
   DY_CHECK_AS(IndexError, i >= -n && i < n, "index: {} is out of range: there are {} modules", i, n);
-  return as_object(children[size_t(i < 0 ? i + n : i)].second, self);
+  auto& [name, child] = children[size_t(i < 0 ? i + n : i)];
+  return child_object(self, nb::str(name.c_str()), child);
 }
 template <class C> void container(C& c) {
   c.def("__len__", [](Module& m) { return m.children().size(); })

@@ -13,19 +13,25 @@ namespace {
 using nn::Layer;
 using nn::LayerDef;
 
-// What reads a layer's arguments: those of an op of its signature.
-const OpInfo& info_of(const LayerDef& def) {
-  static std::map<const LayerDef*, OpInfo> all;
+// What reads arguments by a signature: those of an op of that signature.
+const OpInfo& info_of(const char* sig, const Signature& signature) {
+  static std::map<const char*, OpInfo> all;
   static std::deque<OpDef> ops;
-  static std::deque<Signature> signatures;
-  OpInfo& info = all[&def];
+  OpInfo& info = all[sig];
   if (info.def) return info;
   OpDef op{};
-  op.sig = def.sig;
+  op.sig = sig;
   info.def = &ops.emplace_back(op);
-  info.signature = &signatures.emplace_back(parse_signature((std::string(def.sig) + " -> Tensor").c_str()));
+  info.signature = &signature;
   read_parameters(info);
   return info;
+}
+const OpInfo& info_of(const LayerDef& def) {
+  static std::map<const LayerDef*, Signature> signatures;
+  auto it = signatures.find(&def);
+  if (it == signatures.end())
+    it = signatures.emplace(&def, parse_signature((std::string(def.sig) + " -> Tensor").c_str())).first;
+  return info_of(def.sig, it->second);
 }
 
 nn::Options options_of(nb::object dtype, nb::object device) {
@@ -43,10 +49,7 @@ nn::Options options_of(nb::object dtype, nb::object device) {
   return o;
 }
 
-void make(nb::pointer_and_handle<Layer> self, const std::string& name, nb::tuple positional, nb::dict named, nb::object dtype,
-          nb::object device) {
-  const LayerDef& def = nn::layer_def(name);
-  const OpInfo& info = info_of(def);
+void read(ArgumentFrame& frame, const OpInfo& info, nb::tuple positional, nb::dict named) {
   std::vector<PyObject*> given;
   for (nb::handle v : positional) given.push_back(v.ptr());
   nb::list names;
@@ -55,8 +58,15 @@ void make(nb::pointer_and_handle<Layer> self, const std::string& name, nb::tuple
     given.push_back(value.ptr());
   }
   nb::tuple keywords(names);
-  ArgumentFrame frame;
   frame.read(info, nullptr, given.data(), Py_ssize_t(positional.size()), names.size() ? keywords.ptr() : nullptr);
+}
+
+void make(nb::pointer_and_handle<Layer> self, const std::string& name, nb::tuple positional, nb::dict named, nb::object dtype,
+          nb::object device) {
+  const LayerDef& def = nn::layer_def(name);
+  const OpInfo& info = info_of(def);
+  ArgumentFrame frame;
+  read(frame, info, positional, named);
   construct(self, def, std::span<const Arg>(frame.args, info.parameters.size()), options_of(dtype, device));
 }
 
@@ -91,14 +101,26 @@ void assign(Layer& layer, size_t i, nb::handle value) {
   layer.set_argument(i, frame.args[0]);
 }
 
-Tensor forward(Layer& layer, nb::args inputs) {
+nb::object forward_by_signature(Layer& layer, nb::args inputs, nb::kwargs named) {
+  const OpInfo& info = info_of(layer.def().forward, *layer.forward_signature());
+  ArgumentFrame frame;
+  read(frame, info, inputs, named);
+  std::vector<Tensor> out = layer.call_args({frame.args, info.parameters.size()});
+  if (info.signature->returns.size() == 1) return nb::cast(out[0]);
+  nb::list all;
+  for (Tensor& t : out) all.append(t);
+  return nb::tuple(all);
+}
+nb::object forward(Layer& layer, nb::args inputs, nb::kwargs named) {
+  if (layer.def().forward) return forward_by_signature(layer, inputs, named);
+  DY_CHECK_AS(TypeError, named.size() == 0, "{}: forward takes its inputs by position", layer.kind());
   std::vector<Tensor> tensors;
   for (nb::handle o : inputs) {
     DY_CHECK_AS(TypeError, o.is_none() || is_tensor(o.ptr()), "{}: an input has the wrong type: it is {}; it takes Tensors",
                 layer.kind(), Py_TYPE(o.ptr())->tp_name);
     tensors.push_back(o.is_none() ? Tensor() : tensor_of(o.ptr()));
   }
-  return layer.run(tensors);
+  return nb::cast(layer.run(tensors));
 }
 
 nb::list records() {
@@ -111,7 +133,7 @@ nb::list records() {
     d["name"] = info.signature->name;
     d["signature"] = def->sig;
     d["doc"] = def->doc;
-    d["op"] = def->op;
+    d["op"] = def->op ? nb::object(nb::str(def->op)) : nb::object(nb::none());
     d["rank"] = def->rank;
     d["trained"] = def->make != nullptr;
     d["parameters"] = parameters;
@@ -128,6 +150,13 @@ void add_layer_records(nb::module_& m) {
            nb::arg("device") = nb::none())
       .def("forward", forward)
       .def("_argument", [](Layer& l, size_t i) { return as_python(l.argument(i)); })
+      .def_prop_ro("_record", [](Layer& l) { return l.signature().name; })
+      .def("_arguments",
+           [](Layer& l) {
+             nb::list all;
+             for (size_t i = 0; i < l.signature().parameters.size(); ++i) all.append(as_python(l.argument(i)));
+             return nb::tuple(all);
+           })
       .def("_set_argument", assign, nb::arg("i"), nb::arg("value").none());
   m.def("_layer_records", records);
 }

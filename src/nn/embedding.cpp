@@ -3,13 +3,22 @@
 
 namespace dyadic::inline v1::nn {
 
-Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, Options options)
-    : num_embeddings(num_embeddings), embedding_dim(embedding_dim) {
+Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, Options options, std::optional<int64_t> padding)
+    : num_embeddings(num_embeddings), embedding_dim(embedding_dim), padding_idx(padding) {
+  if (padding) {
+    DY_CHECK_AS(ValueError, *padding >= -num_embeddings && *padding < num_embeddings,
+                "Embedding: padding_idx is no row: it is {} of {} rows", *padding, num_embeddings);
+    if (*padding < 0) padding_idx = *padding + num_embeddings;
+  }
   weight = make_parameter({num_embeddings, embedding_dim}, options);
   init::normal_(weight);
+  if (padding_idx && !weight.is_meta()) init::constant_(weight.detach()[*padding_idx], 0);
   add_parameter("weight", weight);
 }
-Tensor Embedding::forward(const Tensor& indices) { return embedding(weight, indices); }
-std::string Embedding::extra_repr() const { return fmt::format("{}, {}", num_embeddings, embedding_dim); }
+Tensor Embedding::forward(const Tensor& indices) { return embedding(weight, indices, padding_idx.value_or(-1)); }
+std::string Embedding::extra_repr() const {
+  return fmt::format("{}, {}{}", num_embeddings, embedding_dim,
+                     padding_idx ? fmt::format(", padding_idx={}", *padding_idx) : "");
+}
 
 }  // namespace dyadic::inline v1::nn

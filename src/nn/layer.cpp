@@ -14,18 +14,19 @@ bool has_op(std::string_view name) {
     if (name == op_name(Op(i))) return true;
   return false;
 }
-const Signature& parsed(const LayerDef& def) {
+const Signature& parsed_text(const char* text, const char* result) {
   static std::mutex mutex;
-  static std::map<const LayerDef*, Signature> all;
+  static std::map<const char*, Signature> all;
   std::lock_guard lock(mutex);
-  auto it = all.find(&def);
-  if (it == all.end()) it = all.emplace(&def, parse_signature((std::string(def.sig) + " -> Tensor").c_str())).first;
+  auto it = all.find(text);
+  if (it == all.end()) it = all.emplace(text, parse_signature((std::string(text) + result).c_str())).first;
   return it->second;
 }
+const Signature& parsed(const LayerDef& def) { return parsed_text(def.sig, " -> Tensor"); }
 std::vector<const LayerDef*> every_def() {
   std::vector<const LayerDef*> all;
   for (auto table : {convolution_layers(), pooling_layers(), normalization_layers(), activation_layers(), dropout_layers(),
-                     loss_layers(), other_layers()})
+                     loss_layers(), other_layers(), recurrent_layers(), attention_layers(), transformer_layers()})
     for (const LayerDef& def : table) all.push_back(&def);
   return all;
 }
@@ -38,7 +39,7 @@ std::string name_of(const LayerDef& def) {
 
 std::vector<const LayerDef*> layer_defs() {
   std::vector<const LayerDef*> all = every_def();
-  std::erase_if(all, [](const LayerDef* def) { return !has_op(def->op); });
+  std::erase_if(all, [](const LayerDef* def) { return def->op && !has_op(def->op); });
   return all;
 }
 const LayerDef& layer_def(std::string_view name) {
@@ -110,6 +111,8 @@ Layer::Layer(const LayerDef& def, std::span<const Arg> args, Options options) : 
       s.held[i].arg = Arg();
     }
   }
+  if (def.make && !def.op) def.make(*this, options);
+  if (!def.op) return;
   s.op = find_op(def.op);
   const Signature& op = dyadic::signature(s.op);
   s.running = std::any_of(op.parameters.begin(), op.parameters.end(), [](auto& p) { return p.name == "running_mean"; });
@@ -146,19 +149,70 @@ Tensor* Layer::tensor(std::string_view name) const {
       if (key == name) return slot;
   return nullptr;
 }
+Tensor Layer::value(std::string_view name) const {
+  const Tensor* t = tensor(name);
+  return t ? *t : Tensor();
+}
+Module& Layer::child(std::string_view name) const {
+  for (auto& [key, m] : children())
+    if (key == name) return *m;
+  fail<ValueError>("{}: no child {}", kind(), name);
+}
+Layer& Layer::layer(std::string_view name) const {
+  auto* l = dynamic_cast<Layer*>(&child(name));
+  DY_CHECK_AS(TypeError, l, "{}: {} is {}; a layer of this library is needed there", kind(), name, child(name).kind());
+  return *l;
+}
+const Signature* Layer::forward_signature() const { return def_->forward ? &parsed_text(def_->forward, "") : nullptr; }
 
-Tensor Layer::operator()(const Tensor& a, const Tensor& b) {
+Tensor Layer::hooked_run(std::span<const Tensor> inputs) {
   ModuleScope scope(*this);
+  if (!hooked()) return run(inputs);
+  return around({inputs.begin(), inputs.end()},
+                [this](const std::vector<Tensor>& in) { return std::vector<Tensor>{run(in)}; })[0];
+}
+Tensor Layer::operator()(const Tensor& a, const Tensor& b) {
   const Tensor inputs[] = {a, b};
-  return run(inputs);
+  return hooked_run(inputs);
 }
 Tensor Layer::operator()(const Tensor& a, const Tensor& b, const Tensor& c) {
-  ModuleScope scope(*this);
   const Tensor inputs[] = {a, b, c};
-  return run(inputs);
+  return hooked_run(inputs);
+}
+
+// Hooks see the tensors among the arguments.
+std::vector<Tensor> Layer::call_args(std::span<const Arg> args) {
+  ModuleScope scope(*this);
+  if (!hooked()) return execute(args);
+  std::vector<Tensor> tensors;
+  for (const Arg& a : args)
+    if (a.kind == Arg::Kind::tensor) tensors.push_back(*a.tensor);
+  return around(std::move(tensors), [&](const std::vector<Tensor>& in) {
+    std::vector<Arg> all(args.begin(), args.end());
+    size_t next = 0;
+    for (Arg& a : all)
+      if (a.kind == Arg::Kind::tensor) a = in.at(next++);
+    return execute(all);
+  });
+}
+
+std::vector<Tensor> Layer::execute(std::span<const Arg> args) {
+  const Signature* sig = forward_signature();
+  DY_CHECK_AS(TypeError, sig, "{}: its forward takes tensors alone: call it with them", kind());
+  const auto& parameters = sig->parameters;
+  DY_CHECK_AS(TypeError, args.size() <= parameters.size(), "{}: too many inputs: {} given, it takes {}", kind(), args.size(),
+              def_->forward);
+  Arg all[kMaxArgs];
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    all[i] = i < args.size() ? args[i] : default_argument(parameters[i]);
+    const bool missing = parameters[i].optional || !parameters[i].fallback.empty() ? false : all[i].kind == Arg::Kind::none;
+    DY_CHECK_AS(TypeError, !missing, "{}: an input is missing: {} given, {} is next", kind(), args.size(), parameters[i].name);
+  }
+  return def_->run(*this, all);
 }
 
 Tensor Layer::run(std::span<const Tensor> inputs) {
+  if (def_->run) return execute(std::vector<Arg>(inputs.begin(), inputs.end()))[0];
   if (def_->before) def_->before(*this);
   const State& s = *state_;
   const Signature& op = dyadic::signature(s.op);

@@ -44,7 +44,13 @@ void Module::forget_paths() {
 
 Tensor Module::operator()(const Tensor& x) {
   ModuleScope scope(*this);
-  return forward(x);
+  if (!hooked()) return forward(x);
+  return around({x}, [this](const std::vector<Tensor>& in) { return std::vector<Tensor>{forward(in[0])}; })[0];
+}
+Hook::~Hook() = default;
+void Module::add_hook(std::shared_ptr<Hook> hook) { hooks_.push_back(std::move(hook)); }
+void Module::remove_hook(const Hook* hook) {
+  std::erase_if(hooks_, [hook](auto& h) { return h.get() == hook; });
 }
 Tensor Module::forward(const Tensor&) { fail("{}: no forward: the module is a container; call its children", kind()); }
 
@@ -73,10 +79,16 @@ Tensor& Module::register_parameter(std::string name, Tensor value) {
   add_parameter(std::move(name), *slots_.back());
   return *slots_.back();
 }
-Tensor& Module::register_buffer(std::string name, Tensor value) {
+Tensor& Module::register_buffer(std::string name, Tensor value, bool persistent) {
+  std::erase(transient_, name);
+  if (!persistent) transient_.push_back(name);
   slots_.push_back(std::make_unique<Tensor>(std::move(value)));
   add_buffer(std::move(name), *slots_.back());
   return *slots_.back();
+}
+
+bool Module::is_persistent(std::string_view name) const {
+  return std::find(transient_.begin(), transient_.end(), name) == transient_.end();
 }
 
 void Module::remove(std::string_view name) {
@@ -143,33 +155,40 @@ std::vector<Tensor> Module::parameters() const {
 NamedTensors Module::state_dict() const {
   NamedTensors all;
   for (auto& [name, slot] : parameters_) all.emplace_back(name, slot->detach());
-  for (auto& [name, slot] : buffers_) all.emplace_back(name, *slot);
+  for (auto& [name, slot] : buffers_)
+    if (is_persistent(name)) all.emplace_back(name, *slot);
   for (auto& [name, child] : children_)
     for (auto& [key, t] : child->state_dict()) all.emplace_back(join(name, key), t);
   return all;
 }
 
-void Module::load_state_dict(const NamedTensors& state, bool strict) {
-  NamedTensors mine = state_dict();
-  std::map<std::string, Tensor> given(state.begin(), state.end());
-  std::vector<std::string> names, problems;
+LoadReport Module::load_state_dict(const NamedTensors& state, bool strict) {
+  const NamedTensors mine = state_dict();
+  const std::map<std::string, Tensor> given(state.begin(), state.end());
+  LoadReport report;
+  std::vector<std::string> names, others, problems;
   for (auto& [name, t] : mine) names.push_back(name);
+  for (auto& [name, t] : given)
+    if (std::find(names.begin(), names.end(), name) == names.end()) others.push_back(name);
   for (auto& [name, t] : mine) {
     auto it = given.find(name);
     if (it == given.end()) {
-      if (strict) problems.push_back(fmt::format("missing {} ({})", name, describe(t)));
+      report.missing.push_back(name);
+      const std::string like = others.empty() ? "" : fmt::format("; nearest there: {}", nearest(name, others));
+      if (strict) problems.push_back(fmt::format("missing {} ({}{})", name, describe(t), like));
     } else if (!(it->second.sizes() == t.sizes())) {
       problems.push_back(fmt::format("{} is {} here and {} there", name, describe(t), describe(it->second)));
     }
   }
-  std::set<std::string> known(names.begin(), names.end());
-  if (strict)
-    for (auto& [name, t] : given)
-      if (!known.count(name)) problems.push_back(fmt::format("unexpected {} (nearest here: {})", name, nearest(name, names)));
+  for (const std::string& name : others) {
+    report.unexpected.push_back(name);
+    if (strict) problems.push_back(fmt::format("unexpected {} (nearest here: {})", name, nearest(name, names)));
+  }
   DY_CHECK(problems.empty(), "load_state_dict: {} keys do not fit:\n  {}", problems.size(), fmt::join(problems, "\n  "));
   NoGrad guard;
   for (auto& [name, t] : mine)
     if (auto it = given.find(name); it != given.end()) t.copy_(it->second);
+  return report;
 }
 
 void Module::set_parameter(std::string_view name, const Tensor& value) {

@@ -11,7 +11,8 @@ from dyadic.nn import functional as F
 ARGUMENTS = {"kernel_size": 2, "output_size": 2, "num_features": 4, "num_channels": 4, "num_groups": 2, "in_channels": 4}
 ARGUMENTS |= {"out_channels": 6, "normalized_shape": 5, "size": 3, "norm_type": 2.0, "in1_features": 3, "in2_features": 4}
 ARGUMENTS |= {"out_features": 5, "num_embeddings": 7, "embedding_dim": 3, "upscale_factor": 2, "downscale_factor": 2, "groups": 2}
-ARGUMENTS |= {"threshold": 0.1, "value": 20.0}
+ARGUMENTS |= {"threshold": 0.1, "value": 20.0, "input_size": 3, "hidden_size": 4}
+ARGUMENTS |= {"embed_dim": 4, "num_heads": 2, "d_model": 4, "nhead": 2}
 
 
 def arguments(record):

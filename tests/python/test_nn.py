@@ -141,7 +141,7 @@ def test_state_dict():
 def test_modes_and_conversions():
     m = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5), nn.ReLU())
     assert m.training and m.eval() is m and not m[1].training
-    x = dy.ones(100, 4)
+    x = dy.randn(100, 4)
     assert (m(x) == m(x)).all()
     assert m.train() is m and not (m(x) == m(x)).all()
     m.requires_grad_(False)

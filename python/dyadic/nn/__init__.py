@@ -11,8 +11,9 @@ from .._dyadic import (
     ReLU,
     Sequential,
 )
-from . import functional, init, utils
+from . import _hooks, _state, functional, init, utils
 from ._layers import classes as _classes
 from .containers import Identity, ModuleDict, ParameterDict, ParameterList
+from .transformer import Transformer, TransformerDecoder, TransformerEncoder
 
 globals().update(_classes)

@@ -32,6 +32,23 @@ def _argument(i, name):
     return property(lambda self: self._argument(i), lambda self, value: self._set_argument(i, value), doc=f"The argument {name}.")
 
 
+def _by_name(args, kwargs):
+    """An activation that is a function stands for the op of its name."""
+    name = lambda v: v.__name__ if callable(v) and not isinstance(v, type) else v
+    return tuple(map(name, args)), {key: name(v) for key, v in kwargs.items()}
+
+
+def _forward_lstm(self, input, hx=None):
+    """output, (h_n, c_n) of input and, unless they are zeros, hx = (h_0, c_0)."""
+    output, h, c = _Layer.forward(self, input, *(hx or ()))
+    return output, (h, c)
+
+
+def _forward_lstm_cell(self, input, hx=None):
+    """The next (h, c) of input and, unless they are zeros, hx = (h, c)."""
+    return _Layer.forward(self, input, *(hx or ()))
+
+
 def _make(record):
     name, parameters, rank = record["name"], record["parameters"], record["rank"]
     signature = inspect.Signature(
@@ -39,7 +56,7 @@ def _make(record):
         + [_KINDS(p, _KINDS.KEYWORD_ONLY, default=None) for p in ("dtype", "device")]
     )
     absent = [p for p, kind, _ in parameters if kind == "Tensor"]
-    if record["trained"]:
+    if record["trained"] and record["op"]:
         absent += _TENSORS
 
     def __init__(self, *args, dtype=None, device=None, **kwargs):
@@ -52,6 +69,7 @@ def _make(record):
                 args, kwargs = args[:4], {**kwargs, "padding": padding}
                 if len(bound.args) > 5:
                     kwargs.update({p: given[p] for p, _, _ in parameters[5:]})
+        args, kwargs = _by_name(args, kwargs)
         _Layer.__init__(self, name, args, kwargs, dtype, device)
         for tensor in absent:
             if not hasattr(self, tensor):
@@ -59,8 +77,11 @@ def _make(record):
 
     body = {"__init__": __init__, "__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": "dyadic.nn"}
     for i, (p, kind, _) in enumerate(parameters):
-        if kind != "Tensor" and p != "bias":
+        child = p == "dropout" and name.startswith("Transformer")  # there it is the module of that name
+        if kind != "Tensor" and (p != "bias" or not record["op"]) and not child:
             body[p] = _argument(i, p)
+    if name in ("LSTM", "LSTMCell"):
+        body["forward"] = _forward_lstm if name == "LSTM" else _forward_lstm_cell
     made = type(name, (_Layer,), body)
     made.__signature__ = signature
     return made

@@ -81,9 +81,3 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Columns [N, C kernel_size, positions] added where unfold takes them from."""
     return _dyadic.col2im(input, output_size, kernel_size, dilation, padding, stride)
 
-
-
-
-def scaled_dot_product_attention(query, key, value, *, is_causal=False, scale=None):
-    """softmax(query key^T scale) value over the last two dimensions; scale is 1 / sqrt(E) unless given."""
-    return _dyadic.scaled_dot_product_attention(query, key, value, is_causal=is_causal, scale=scale)

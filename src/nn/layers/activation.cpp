@@ -3,12 +3,17 @@
 namespace dyadic::inline v1::nn {
 namespace {
 
+void make_prelu(Layer& self, Options options) {
+  add_constant(self, "weight", {self.integer("num_parameters")}, self.real("init"), options);
+}
+
 constexpr LayerDef kLayers[] = {
     {"Sigmoid()", "1 / (1 + exp(-x)).", "sigmoid"},
     {"Tanh()", "The hyperbolic tangent.", "tanh"},
     {"SiLU(bool inplace=False)", "x sigmoid(x).", "silu"},
     {"LeakyReLU(float negative_slope=0.01, bool inplace=False)", "x where positive, else negative_slope x.", "leaky_relu"},
     {"Softmax(int dim=-1)", "exp(x) over its sum along dim.", "softmax"},
+    {"Softmin(int dim=-1)", "Softmax of -x.", "softmin"},
     {"LogSoftmax(int dim=-1)", "The logarithm of Softmax.", "log_softmax"},
     {"Softmax2d(int dim=-3)", "Softmax over the channels of [N, C, H, W].", "softmax"},
     {"ELU(float alpha=1.0, bool inplace=False)", "x where positive, else alpha (exp(x) - 1).", "elu"},
@@ -25,6 +30,11 @@ constexpr LayerDef kLayers[] = {
     {"Softshrink(float lambd=0.5)", "x moved by lambd towards 0.", "softshrink"},
     {"Softsign()", "x / (1 + |x|).", "softsign"},
     {"Tanhshrink()", "x - tanh(x).", "tanhshrink"},
+    {"GLU(int dim=-1)", "The first half of dim times Sigmoid of the second.", "glu"},
+    {"PReLU(int num_parameters=1, float init=0.25)", "x where positive, else weight x, one weight for all or for each channel.",
+     "prelu", 0, make_prelu},
+    {"RReLU(float lower=0.125, float upper=0.3333333333333333, bool inplace=False)",
+     "LeakyReLU with a random slope from U(lower, upper) in training, else their mean.", "rrelu"},
     {"Threshold(float threshold, float value, bool inplace=False)", "x where above threshold, else value.", "threshold"},
 };
 

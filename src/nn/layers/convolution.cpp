@@ -24,8 +24,33 @@ void check_groups(const Layer& self) {
 }
 void make_conv(Layer& self, Options options) {
   check_groups(self);
+  const std::string_view mode = self.text("padding_mode");
+  DY_CHECK_AS(ValueError, mode == "zeros" || mode == "reflect" || mode == "replicate" || mode == "circular",
+              "{}: unknown padding_mode \"{}\"; the known ones are zeros, reflect, replicate and circular", self.kind(), mode);
   const int64_t out = self.integer("out_channels");
   add_weight(self, out, self.integer("in_channels") / self.integer("groups"), out, options);
+}
+// pad()'s order, last dimension first, of padding per dimension or of all befores and all behinds.
+std::vector<int64_t> sides(IntList padding, int rank) {
+  const auto n = size_t(rank);
+  std::vector<int64_t> out;
+  for (size_t d = n; d-- > 0;) {
+    out.push_back(padding.begin()[d]);
+    out.push_back(padding.begin()[padding.size() == 2 * n ? d + n : d]);
+  }
+  return out;
+}
+std::vector<Tensor> run_conv(Layer& self, const Arg* a) {
+  Tensor x = *a[0].tensor;
+  IntList padding = self.ints("padding");
+  const std::vector<int64_t> none(size_t(self.def().rank), 0);
+  if (self.text("padding_mode") != "zeros") {
+    x = pad(x, sides(padding, self.def().rank), self.text("padding_mode"));
+    padding = none;
+  }
+  const Op op = self.def().rank == 1 ? Op::conv1d_ : self.def().rank == 2 ? Op::conv2d_ : Op::conv3d_;
+  return {call(op, x, self.value("weight"), self.value("bias"), self.ints("stride"), padding, self.ints("dilation"),
+               self.integer("groups"))};
 }
 void make_transposed(Layer& self, Options options) {
   check_groups(self);
@@ -33,30 +58,32 @@ void make_transposed(Layer& self, Options options) {
   add_weight(self, self.integer("in_channels"), out / self.integer("groups"), out, options);
 }
 
+constexpr const char* kForward = "forward(Tensor input) -> Tensor";
+
 constexpr LayerDef kLayers[] = {
     {"Conv1d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] dilation=1, int "
-     "groups=1, bool bias=True)",
+     "groups=1, bool bias=True, str padding_mode='zeros')",
      "Cross-correlation of [N, C, sizes ...] in 1 dimension; weight [out, in / groups, kernel_size], weight and bias from "
      "U(-1/sqrt(fan_in), 1/sqrt(fan_in)).",
-     "conv1d", 1, make_conv},
+     "conv1d", 1, make_conv, nullptr, kForward, run_conv},
     {"ConvTranspose1d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] "
      "output_padding=0, int groups=1, bool bias=True, int[] dilation=1)",
      "The transpose of Conv1d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose1d", 1,
      make_transposed},
     {"Conv2d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] dilation=1, int "
-     "groups=1, bool bias=True)",
+     "groups=1, bool bias=True, str padding_mode='zeros')",
      "Cross-correlation of [N, C, sizes ...] in 2 dimensions; weight [out, in / groups, kernel_size], weight and bias from "
      "U(-1/sqrt(fan_in), 1/sqrt(fan_in)).",
-     "conv2d", 2, make_conv},
+     "conv2d", 2, make_conv, nullptr, kForward, run_conv},
     {"ConvTranspose2d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] "
      "output_padding=0, int groups=1, bool bias=True, int[] dilation=1)",
      "The transpose of Conv2d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose2d", 2,
      make_transposed},
     {"Conv3d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] dilation=1, int "
-     "groups=1, bool bias=True)",
+     "groups=1, bool bias=True, str padding_mode='zeros')",
      "Cross-correlation of [N, C, sizes ...] in 3 dimensions; weight [out, in / groups, kernel_size], weight and bias from "
      "U(-1/sqrt(fan_in), 1/sqrt(fan_in)).",
-     "conv3d", 3, make_conv},
+     "conv3d", 3, make_conv, nullptr, kForward, run_conv},
     {"ConvTranspose3d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] "
      "output_padding=0, int groups=1, bool bias=True, int[] dilation=1)",
      "The transpose of Conv3d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose3d", 3,

@@ -11,6 +11,9 @@ std::span<const LayerDef> activation_layers();
 std::span<const LayerDef> dropout_layers();
 std::span<const LayerDef> loss_layers();
 std::span<const LayerDef> other_layers();
+std::span<const LayerDef> recurrent_layers();
+std::span<const LayerDef> attention_layers();
+std::span<const LayerDef> transformer_layers();
 
 // A parameter from U(-bound, bound), or of one value.
 void add_uniform(Layer& self, const char* name, IntList shape, double bound, Options options);

@@ -25,7 +25,9 @@ extern constexpr OpDef squeeze_op = {
     .sig = "squeeze(Tensor self, int[]? dim=None) -> Tensor",
     .doc = "A view without the dimensions of size 1, or only without those of `dim` whose size is 1.",
     .kind = OpKind::view,
-    .samples = "squeeze(randn(2, 1, 3, 1))\nsqueeze(randn(2, 1, 3), [1])\nsqueeze(randn(2, 3), [0])\nsqueeze(randn(1, 2, 1), [-1, 0, 1])\nsqueeze(randn())",
+    .samples =
+        "squeeze(randn(2, 1, 3, 1))\nsqueeze(randn(2, 1, 3), [1])\nsqueeze(randn(2, 3), [0])\nsqueeze(randn(1, 2, 1), [-1, 0, "
+        "1])\nsqueeze(randn())",
     .bad = "squeeze(zeros(1, 1), [0, -2]) => squeeze: a dimension is named twice: dim is [0, -2]",
     .infer = infer_nothing,
     .forward = forward,

@@ -1,0 +1,140 @@
+"""Hooks of modules: functions that run before and after forward, whoever calls the module."""
+from .._dyadic import Module, Tensor
+from ..autograd import Function, is_grad_enabled
+
+
+class RemovableHandle:
+    """What a registration gives back: remove() undoes it. It is a context manager, too."""
+
+    _next = 0
+
+    def __init__(self, hooks):
+        while RemovableHandle._next in hooks:  # of another process
+            RemovableHandle._next += 1
+        self.hooks, self.id = hooks, RemovableHandle._next
+        RemovableHandle._next += 1
+
+    def remove(self):
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.remove()
+
+
+def _register(self, kind, hook, prepend):
+    if "_forward_hooks" not in self.__dict__:
+        self.__dict__.update(_forward_hooks={}, _forward_pre_hooks={}, _backward_hooks={}, _calls=[])
+        self._watch()
+    hooks = self.__dict__[kind]
+    handle = RemovableHandle(hooks)
+    others = dict(hooks) if prepend else {}
+    if prepend:
+        hooks.clear()
+    hooks[handle.id] = hook
+    hooks.update(others)
+    return handle
+
+
+def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+    """hook(module, args) runs before forward; what it returns, unless None, replaces the arguments. with_kwargs: hook(module,
+    args, kwargs), which returns both or None."""
+    return _register(self, "_forward_pre_hooks", (hook, with_kwargs), prepend)
+
+
+def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False):
+    """hook(module, args, output) runs after forward; what it returns, unless None, replaces the output. with_kwargs: hook(module,
+    args, kwargs, output)."""
+    return _register(self, "_forward_hooks", (hook, with_kwargs), prepend)
+
+
+def register_full_backward_hook(self, hook, prepend=False):
+    """hook(module, grad_input, grad_output) runs in backward when the gradients of the module's inputs are known: tuples, None for
+    what needs none. What it returns, unless None, replaces grad_input."""
+    return _register(self, "_backward_hooks", hook, prepend)
+
+
+class _Call:
+    """One forward of a module with backward hooks: what its two boundaries tell each other."""
+
+    def __init__(self, module, inputs):
+        self.module, self.grad_output = module, ()
+        self.waits = is_grad_enabled() and any(t.requires_grad for t in inputs)
+        self.inputs = len(inputs)
+
+    def run(self, grad_input):
+        for hook in list(self.module._backward_hooks.values()):
+            new = hook(self.module, grad_input, self.grad_output)
+            if new is not None:
+                grad_input = new if isinstance(new, tuple) else (new,)
+        return grad_input
+
+
+class _Inputs(Function):
+    @staticmethod
+    def forward(ctx, call, *tensors):
+        ctx.call = call
+        return tuple(t.view(t.shape) for t in tensors)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return (None,) + tuple(ctx.call.run(gradients))
+
+
+class _Outputs(Function):
+    @staticmethod
+    def forward(ctx, call, *tensors):
+        ctx.call = call
+        return tuple(t.view(t.shape) for t in tensors)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        ctx.call.grad_output = gradients
+        if not ctx.call.waits:
+            ctx.call.run((None,) * ctx.call.inputs)
+        return (None,) + gradients
+
+
+def _through(function, call, values):
+    """The tuple with its tensors passed through a boundary."""
+    tensors = [v for v in values if isinstance(v, Tensor)]
+    passed = iter(function.apply(call, *tensors))
+    return tuple(next(passed) if isinstance(v, Tensor) else v for v in values)
+
+
+def before(module, args, kwargs):
+    for hook, with_kwargs in list(module._forward_pre_hooks.values()):
+        new = hook(module, args, kwargs) if with_kwargs else hook(module, args)
+        if new is None:
+            continue
+        if with_kwargs:
+            args, kwargs = new
+        else:
+            args = new if isinstance(new, tuple) else (new,)
+    if module._backward_hooks:
+        module._calls.append(_Call(module, [a for a in args if isinstance(a, Tensor)]))
+        args = _through(_Inputs, module._calls[-1], args)
+    return args, kwargs
+
+
+def after(module, args, kwargs, output):
+    if module._calls:
+        several = isinstance(output, tuple)
+        output = _through(_Outputs, module._calls.pop(), output if several else (output,))
+        output = output if several else output[0]
+    for hook, with_kwargs in list(module._forward_hooks.values()):
+        new = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
+        output = output if new is None else new
+    return output
+
+
+def call(module, args, kwargs):
+    args, kwargs = before(module, args, kwargs)
+    return after(module, args, kwargs, module.forward(*args, **kwargs))
+
+
+Module._forward_hooks, Module._forward_pre_hooks, Module._backward_hooks = {}, {}, {}
+Module.register_forward_hook, Module.register_forward_pre_hook = register_forward_hook, register_forward_pre_hook
+Module.register_full_backward_hook = register_full_backward_hook

@@ -1,0 +1,74 @@
+"""Tensors and modules as values: pickle and copy. A module is made again with the arguments of its nearest class of the library,
+then given its parameters, buffers, children and attributes."""
+import copyreg
+from collections import namedtuple
+
+from .. import _dyadic
+from .._dyadic import GELU, Dropout, Embedding, LayerNorm, Linear, Module, ModuleList, Parameter, Sequential, Tensor, _Layer
+
+LoadReport = namedtuple("LoadReport", ["missing_keys", "unexpected_keys"])
+
+
+def _make_tensor(data, sizes, dtype, requires_grad, parameter):
+    t = _dyadic._tensor_from_bytes(data, sizes, dtype)
+    if parameter:
+        return Parameter(t, requires_grad)
+    return t.requires_grad_() if requires_grad else t
+
+
+def _reduce_tensor(self, protocol):
+    data = _dyadic._tensor_bytes(self)
+    return _make_tensor, (data, list(self.shape), self.dtype, self.requires_grad, isinstance(self, Parameter))
+
+
+_ARGUMENTS = {
+    Linear: lambda m: (m.in_features, m.out_features, m.bias is not None),
+    Embedding: lambda m: (m.num_embeddings, m.embedding_dim, m.padding_idx),
+    LayerNorm: lambda m: (m.normalized_shape, m.eps, m.weight is not None, m.bias is not None),
+    Dropout: lambda m: (m.p,),
+    GELU: lambda m: (m.approximate,),
+    Sequential: tuple,
+    ModuleList: lambda m: (list(m),),
+    _Layer: lambda m: (m._record, m._arguments(), {}),
+}
+
+
+_LIBRARY = {c for c in vars(_dyadic).values() if isinstance(c, type) and issubclass(c, Module)}
+
+
+def _library_class(cls):
+    return next(c for c in cls.__mro__ if c in _LIBRARY)
+
+
+def _get_state(self):
+    made = _library_class(type(self))
+    children = dict(self.named_children())
+    return {
+        "arguments": _ARGUMENTS.get(made, lambda m: ())(self),
+        "children": {} if made in (Sequential, ModuleList) else children,
+        "parameters": self._own_parameters(),
+        "buffers": self._own_buffers(),
+        "attributes": {key: v for key, v in self.__dict__.items() if key not in children},
+        "training": self.training,
+    }
+
+
+def _set_state(self, state):
+    _library_class(type(self)).__init__(self, *state["arguments"])
+    for name in {n for n, _ in self._own_parameters()} - {n for n, _ in state["parameters"]}:
+        setattr(self, name, None)
+    for name, parameter in state["parameters"]:
+        setattr(self, name, parameter)
+    for name, tensor, persistent in state["buffers"]:
+        self.register_buffer(name, tensor, persistent)
+    for name, child in state["children"].items():
+        setattr(self, name, child)
+    self.__dict__.update(state["attributes"])
+    if "_forward_hooks" in self.__dict__:
+        self._watch()
+    self.training = state["training"]
+
+
+Tensor.__reduce_ex__ = _reduce_tensor
+Module.__getstate__, Module.__setstate__ = _get_state, _set_state
+Module.__reduce_ex__ = lambda self, protocol: (copyreg.__newobj__, (type(self),), self.__getstate__())

@@ -1,0 +1,289 @@
+"""Recurrent layers, attention, transformers and other modules against what PyTorch computes; what modules can do as objects."""
+import copy
+import json
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dyadic as dy
+from dyadic import nn
+from dyadic.nn import functional as F
+
+DATA = Path(__file__).with_name("data")
+sys.path.insert(0, str(DATA))
+from modules_cases import CASES, float_results, inputs_of, mode_of  # noqa: E402
+
+
+def _reference():
+    with np.load(DATA / "modules.npz") as file:
+        values, at, all = file["values"], 0, {}
+        for name, shape in json.loads(str(file["shapes"])).items():
+            n = int(np.prod(shape))
+            all[name] = values[at : at + n].reshape(shape)
+            at += n
+    return all
+
+
+REFERENCE = _reference()
+
+
+def _of(name, kind):
+    prefix = f"{name}/{kind}/"
+    return {key[len(prefix) :]: v for key, v in REFERENCE.items() if key.startswith(prefix)}
+
+
+def _close(mine, theirs, what):
+    np.testing.assert_allclose(mine.detach().numpy(), theirs, rtol=2e-6, atol=2e-6, err_msg=what)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_is_what_pytorch_computes(name):
+    case = CASES[name]
+    m = eval(case["make"], {"nn": nn}).double()
+    state = _of(name, "state")
+    assert list(m.state_dict()) == list(state)
+    m.load_state_dict({key: dy.from_numpy(v) for key, v in state.items()})
+    getattr(m, mode_of(case))()
+    x = {key: dy.from_numpy(v) for key, v in inputs_of(case).items()}
+    for v in x.values():
+        if v.dtype is dy.float64:
+            v.requires_grad_()
+    outputs = float_results(eval(case["call"], {"m": m, **x}))
+    expected = _of(name, "out")
+    assert [tuple(o.shape) for o in outputs] == [v.shape for v in expected.values()]
+    for o, v in zip(outputs, expected.values()):
+        _close(o, v, "output")
+    sum((o**2).sum() for o in outputs).backward()
+    tensors = {**dict(m.named_parameters()), **x}
+    gradients = _of(name, "grad")
+    assert {key for key, t in tensors.items() if t.grad is not None} == set(gradients)
+    for key, v in gradients.items():
+        _close(tensors[key].grad, v, key)
+
+
+def test_attention_masks_and_dropout():
+    q, k, v = dy.randn(2, 3, 4), dy.randn(2, 5, 4), dy.randn(2, 5, 4)
+    mask = dy.tensor([[True, False, True, True, False]] * 3)
+    expected = F.softmax((q @ k.transpose(-2, -1) / 2).masked_fill(~mask, float("-inf")), dim=-1) @ v
+    np.testing.assert_allclose(F.scaled_dot_product_attention(q, k, v, mask).numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
+    blind = F.scaled_dot_product_attention(q, k, v, dy.zeros(3, 5) > 0)
+    assert (blind == 0).all()
+    causal = F.scaled_dot_product_attention(q, q, q, is_causal=True)
+    lower = dy.tril(dy.ones(3, 3)) > 0
+    np.testing.assert_allclose(F.scaled_dot_product_attention(q, q, q, lower).numpy(), causal.numpy(), rtol=1e-5, atol=1e-6)
+    assert (F.scaled_dot_product_attention(q, k, v, dropout_p=1.0) == 0).all()
+    with pytest.raises(RuntimeError, match="exclude each other"):
+        F.scaled_dot_product_attention(q, q, q, lower, is_causal=True)
+
+
+def test_attention_is_causal_without_a_mask():
+    m, x = nn.MultiheadAttention(4, 2, batch_first=True), dy.randn(2, 5, 4)
+    mask = nn.Transformer.generate_square_subsequent_mask(5)
+    expected, weights = m(x, x, x, attn_mask=mask)
+    for need in (True, False):
+        got, w = m(x, x, x, need_weights=need, is_causal=True)
+        np.testing.assert_allclose(got.detach().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
+        assert (w is None) == (not need)
+    assert (weights.triu(1) == 0).all() and tuple(weights.shape) == (2, 5, 5)
+
+
+def test_recurrent_layers_say_what_is_wrong():
+    m = nn.LSTM(3, 4)
+    for call, text in (
+        (lambda: m(dy.zeros(2, 2, 4)), r"LSTM: input is \[T, N, 3\]"),
+        (lambda: m(dy.zeros(2, 2, 3), (dy.zeros(1, 1, 4), dy.zeros(1, 2, 4))), r"h is f32\[1, 1, 4\], \[1, 2, 4\] is needed"),
+        (lambda: nn.RNN(2, 2, nonlinearity="sin"), "unknown nonlinearity"),
+        (lambda: nn.LSTM(2, 2, proj_size=2), "proj_size is below hidden_size"),
+        (lambda: nn.MultiheadAttention(5, 2), "num_heads does not divide embed_dim"),
+        (lambda: nn.Conv1d(1, 1, 1, padding_mode="mirror"), "unknown padding_mode"),
+        (lambda: nn.GELU("erf"), "unknown approximate"),
+        (lambda: nn.Embedding(3, 2, padding_idx=3), "padding_idx is no row"),
+    ):
+        with pytest.raises((RuntimeError, ValueError), match=text):
+            call()
+
+
+def test_recurrent_layers_begin_and_drop_as_told():
+    m = nn.GRU(3, 16, num_layers=2, dropout=0.5)
+    assert all(abs(p).max().item() <= 0.25 for p in m.parameters()) and m.hidden_size == 16 and m.bias is True
+    x = dy.randn(4, 2, 3)
+    assert not (m(x)[0] == m(x)[0]).all()
+    m.eval()
+    assert (m(x)[0] == m(x)[0]).all()
+    assert (nn.Embedding(4, 2, padding_idx=1).weight[1] == 0).all()
+
+
+def test_state_that_does_not_fit_is_listed():
+    m = nn.Linear(2, 3)
+    state = {"wieght": dy.zeros(3, 2), "bias": dy.zeros(4)}
+    with pytest.raises(RuntimeError) as error:
+        m.load_state_dict(state)
+    text = str(error.value)
+    for part in ("3 keys", "missing weight (f32[3, 2]; nearest there: wieght)", "unexpected wieght (nearest here: weight)", "f32[4]"):
+        assert part in text
+    report = m.load_state_dict({"bias": dy.zeros(3), "other": dy.zeros(1)}, strict=False)
+    assert report.missing_keys == ["weight"] and report.unexpected_keys == ["other"] and (m.bias == 0).all()
+
+
+def test_buffers_that_are_not_saved():
+    m = nn.Module()
+    m.register_buffer("kept", dy.zeros(2))
+    m.register_buffer("mask", dy.ones(2), persistent=False)
+    assert list(m.state_dict()) == ["kept"] and [n for n, _ in m.named_buffers()] == ["kept", "mask"]
+    m.load_state_dict({"kept": dy.ones(2)})
+    assert [n for n, _ in copy.deepcopy(m).named_buffers()] == ["kept", "mask"] and list(copy.deepcopy(m).state_dict()) == ["kept"]
+    assert m.get_memory_footprint() == 8
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(2, 3, 3, padding="same")
+        self.blocks = nn.ModuleList([nn.Linear(3, 3, bias=False), nn.LayerNorm(3)])
+        self.rest = nn.Sequential(nn.ReLU(), nn.Dropout(0.1), nn.GELU("tanh"))
+        self.byname = nn.ModuleDict({"norm": nn.BatchNorm1d(4)})
+        self.gain = nn.Parameter(dy.ones(3), requires_grad=False)
+        self.steps = [1, 2]
+
+    def forward(self, x):
+        y = self.conv(x).transpose(1, 2)
+        for block in self.blocks:
+            y = block(y)
+        return self.byname["norm"](self.rest(y)) * self.gain
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))], ids=["deepcopy", "pickle"])
+def test_modules_are_values(duplicate):
+    m = Net()
+    m.byname["norm"].eval()
+    m.conv.requires_grad_(False)
+    other = duplicate(m)
+    assert list(other.state_dict()) == list(m.state_dict()) and repr(other) == repr(m) and other.steps == [1, 2]
+    assert [p.requires_grad for p in other.parameters()] == [p.requires_grad for p in m.parameters()]
+    assert other.training and not other.byname["norm"].training and other.conv.padding == m.conv.padding
+    m.eval(), other.eval()
+    x = dy.randn(2, 2, 4)
+    assert (m(x) == other(x)).all()
+    other.blocks[0].weight.detach().zero_()
+    assert not (m.blocks[0].weight == 0).all()
+
+
+def test_conversions():
+    m = nn.LSTM(2, 2)
+    assert m.to(dtype=dy.float64) is m and m.weight_hh_l0.dtype is dy.float64
+    assert m.to("cpu", dy.bfloat16).weight_hh_l0.dtype is dy.bfloat16 and m.float().bias_ih_l0.dtype is dy.float32
+    with pytest.raises(TypeError, match="unknown argument speed"):
+        m.to(speed=1)
+    y, (h, c) = m.half()(dy.randn(3, 1, 2).half())
+    assert y.dtype is dy.float16 and h.dtype is dy.float16 and c.dtype is dy.float16
+
+
+def test_tied_parameters_stay_tied():
+    m = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    m[1].weight = m[0].weight
+    other = pickle.loads(pickle.dumps(m))
+    assert other[1].weight is other[0].weight and other[0].weight is not m[0].weight
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "i64", "bool", "f8e4m3fn", "nf4", "q4_0", "i8(row)"])
+def test_tensors_are_values(dtype):
+    t = (dy.randn(4, 64) * 10).to(dy.dtype(dtype))
+    other = pickle.loads(pickle.dumps(t))
+    assert other.dtype is t.dtype and other.shape == t.shape and (other.to(dy.float32) == t.to(dy.float32)).all()
+    if not t.dtype.is_scaled:
+        assert (pickle.loads(pickle.dumps(t.T[3:])).to(dy.float32) == t.T[3:].to(dy.float32)).all()
+    with pytest.raises(ValueError, match="meta"):
+        pickle.dumps(dy.empty(2, device="meta"))
+
+
+def test_hooks_run_whoever_calls():
+    inner = nn.Linear(2, 2)
+    m, seen = nn.Sequential(inner, nn.ReLU()), []
+    x = dy.randn(3, 2)
+    plain = m(x)
+    first = inner.register_forward_pre_hook(lambda module, args: (args[0] * 2,))
+    second = inner.register_forward_hook(lambda module, args, out: seen.append((module, args, out)))
+    expected = F.relu(F.linear(x * 2, inner.weight, inner.bias))
+    assert (m(x) == expected).all() and (F.relu(inner(x)) == expected).all()
+    assert len(seen) == 2 and seen[0][0] is inner and (seen[0][1][0] == x * 2).all()
+    with m.register_forward_hook(lambda module, args, out: out + 1):
+        assert (m(x) == expected + 1).all()
+    first.remove(), second.remove()
+    assert (m(x) == plain).all() and len(seen) == 3
+
+
+def test_hooks_inside_a_transformer_layer():
+    layer, seen = nn.TransformerEncoderLayer(4, 2, 8), []
+    layer.self_attn.register_forward_hook(lambda module, args, out: seen.append(out[0].shape))
+    layer.linear1.register_forward_hook(lambda module, args, out: out * 0)
+    layer(dy.randn(3, 1, 4))
+    assert [tuple(s) for s in seen] == [(3, 1, 4)]
+
+
+def test_hooks_with_keywords_and_order():
+    class Scaled(nn.Module):
+        def forward(self, x, by=1):
+            return x * by
+
+    m, order = Scaled(), []
+    m.register_forward_pre_hook(lambda module, args, kwargs: (args, {"by": kwargs["by"] + 1}), with_kwargs=True)
+    m.register_forward_hook(lambda module, args, kwargs, out: order.append(kwargs["by"]), with_kwargs=True)
+    m.register_forward_hook(lambda module, args, out: order.append("first"), prepend=True)
+    assert m(dy.ones(1), by=2).item() == 3 and order == ["first", 3]
+
+
+def test_backward_hooks():
+    inner = nn.Linear(2, 2)
+    m, seen = nn.Sequential(inner, nn.ReLU()), []
+    handle = inner.register_full_backward_hook(lambda module, into, out: seen.append((module, into, out)))
+    x = dy.randn(3, 2)
+    x.requires_grad_()
+    inner(x).sum().backward()
+    plain = x.grad.clone()
+    (module, into, out), x.grad = seen[0], None
+    assert module is inner and (into[0] == plain).all() and (out[0] == 1).all() and len(seen) == 1
+    m(x.detach()).sum().backward()
+    assert len(seen) == 2 and seen[1][1] == (None,)
+    handle.remove()
+    x.grad = None
+    with inner.register_full_backward_hook(lambda module, into, out: (into[0] * 2,)):
+        inner(x).sum().backward()
+    assert (x.grad == plain * 2).all()
+    with dy.no_grad(), inner.register_full_backward_hook(lambda *a: seen.append(a)):
+        assert not m(x).requires_grad
+    assert len(seen) == 2
+
+
+def test_hooks_are_copied_with_the_module():
+    m = nn.Linear(1, 1)
+    m.register_forward_hook(double)
+    other = pickle.loads(pickle.dumps(m))
+    assert (other(dy.ones(1)) == m(dy.ones(1))).all() and (other(dy.ones(1)) == F.linear(dy.ones(1), m.weight, m.bias) * 2).all()
+
+
+def double(module, args, output):
+    return output * 2
+
+
+def test_gradients_clipped_and_vectors():
+    m = nn.Linear(2, 2)
+    for p in m.parameters():
+        p.grad = dy.ones(p.shape) * 3
+    assert abs(nn.utils.clip_grad_norm_(m.parameters(), 1.0, norm_type=1.0) - 18) < 1e-5
+    assert abs(sum(p.grad.abs().sum().item() for p in m.parameters()) - 1) < 1e-4
+    m.weight.grad = dy.tensor([[5.0, -5], [0.5, 0]])
+    nn.utils.clip_grad_value_(m.parameters(), 1.0)
+    assert m.weight.grad.tolist() == [[1, -1], [0.5, 0]]
+    assert nn.utils.get_total_norm([dy.tensor([3.0, -4.0])], float("inf")) == 4
+    m.weight.grad = dy.tensor([[float("inf"), 0], [0, 0]])
+    with pytest.raises(RuntimeError, match="norm is inf"):
+        nn.utils.clip_grad_norm_(m.parameters(), 1.0, error_if_nonfinite=True)
+    v = nn.utils.parameters_to_vector(m.parameters())
+    assert tuple(v.shape) == (6,)
+    nn.utils.vector_to_parameters(v * 0, m.parameters())
+    assert (m.weight == 0).all() and (m.bias == 0).all()
+    with pytest.raises(ValueError, match="6 elements"):
+        nn.utils.vector_to_parameters(dy.zeros(5), m.parameters())
