@@ -1,25 +1,13 @@
-<<<<<<< HEAD
-"""What training loops do to gradients."""
+"""What training loops do to gradients and parameters."""
 import math
 
-from .._dyadic import _clip_grad_norm_, _clip_grad_value_, _total_norm, tensor
-from .._dyadic import Tensor
-=======
-"""What training loops do to gradients and parameters."""
 from .. import _dyadic
+from .._dyadic import Tensor, _clip_grad_norm_, _clip_grad_value_, _total_norm, tensor
 from ..autograd import no_grad
-from ..optim import clip_factor, grad_norm
->>>>>>> modules
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "vector_to_parameters"]
 
 
-def _gradients(parameters):
-    parameters = [parameters] if isinstance(parameters, _dyadic.Tensor) else list(parameters)
-    return parameters, [p.grad for p in parameters if p.grad is not None]
-
-
-<<<<<<< HEAD
 def _list(x):
     return [x] if isinstance(x, Tensor) else list(x)
 
@@ -45,39 +33,6 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 def clip_grad_value_(parameters, clip_value, foreach=None):
     """Bounds every element of the gradients by clip_value, in place."""
     _clip_grad_value_(_list(parameters), float(clip_value))
-=======
-@no_grad()
-def get_total_norm(tensors, norm_type=2.0):
-    """The norm of all tensors as one vector; norm_type may be inf."""
-    tensors = list(tensors)
-    if not tensors:
-        return 0.0
-    if norm_type == float("inf"):
-        return max(t.abs().max().item() for t in tensors)
-    return sum((t.double().abs() ** norm_type).sum().item() for t in tensors) ** (1 / norm_type)
-
-
-@no_grad()
-def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
-    """Scales the gradients in place so that their common norm is at most max_norm; returns the norm they had. For the 2-norm
-    without a pass over memory of its own: optimizer.step(grad_scale=clip_factor(grad_norm(parameters), max_norm)).
-    """
-    parameters, gradients = _gradients(parameters)
-    norm = grad_norm(parameters) if norm_type == 2 else get_total_norm(gradients, norm_type)
-    if error_if_nonfinite and not abs(norm) < float("inf"):
-        raise RuntimeError(f"clip_grad_norm_: the gradients' norm is {norm}; find the NaN or infinity, or skip this step")
-    factor = clip_factor(norm, max_norm)
-    if factor < 1:
-        for g in gradients:
-            g.mul_(factor)
-    return norm
-
-
-@no_grad()
-def clip_grad_value_(parameters, clip_value):
-    """Clamps every gradient in place to [-clip_value, clip_value]."""
-    for g in _gradients(parameters)[1]:
-        g.clamp_(-clip_value, clip_value)
 
 
 def parameters_to_vector(parameters):
@@ -96,4 +51,3 @@ def vector_to_parameters(vec, parameters):
     for p in parameters:
         p.copy_(vec[at : at + p.numel()].view(p.shape))
         at += p.numel()
->>>>>>> modules
