@@ -38,7 +38,7 @@ _einops: ModuleType
 
 class OutOfMemoryError(RuntimeError): ...
 '''
-BINARY = "add sub mul truediv matmul pow and or radd rsub rmul rtruediv rmatmul rpow rand ror iadd isub imul itruediv ipow"
+BINARY = "add sub mul truediv matmul pow and or xor lshift rshift floordiv mod radd rsub rmul rtruediv rmatmul rpow rand ror rxor rlshift rrshift rfloordiv rmod iadd isub imul itruediv ipow ifloordiv imod iand ior"
 COMPARE = "lt le eq ne gt ge"
 UNARY = "neg pos abs invert"
 PROTOCOL = """

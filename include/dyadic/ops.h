@@ -254,6 +254,10 @@ void set_generator_state(GeneratorState state);
 inline Tensor rand(IntList size, DType dtype = {}, Device device = cpu) { return call(Op::rand_, size, dtype, device); }
 inline Tensor randn(IntList size, DType dtype = {}, Device device = cpu) { return call(Op::randn_, size, dtype, device); }
 inline Tensor randint(int64_t low, int64_t high, IntList size, DType dtype = {}, Device device = cpu) { return call(Op::randint_, low, high, size, dtype, device); }
+inline Tensor rand_like(const Tensor& self, DType dtype = {}) { return call(Op::rand_like_, self, dtype); }
+inline Tensor randn_like(const Tensor& self, DType dtype = {}) { return call(Op::randn_like_, self, dtype); }
+inline Tensor randperm(int64_t n, DType dtype = {}, Device device = cpu) { return call(Op::randperm_, n, dtype, device); }
+inline Tensor bernoulli(const Tensor& self) { return call(Op::bernoulli_, self); }
 inline Tensor dropout(const Tensor& self, double p = 0.5, bool training = true) { return call(Op::dropout_, self, p, training); }
 
 // Linear algebra and networks.

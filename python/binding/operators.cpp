@@ -47,19 +47,6 @@ template <Op op> PyObject* unary(PyObject* a) {
     return wrap(std::move(out));
   });
 }
-// & | ~ of truth values; what they mean for integers is another op's business.
-template <Op op> PyObject* logical(PyObject* a, PyObject* b) {
-  auto truth = [](PyObject* o) { return is_tensor(o) && tensor_of(o).dtype() == boolean; };
-  if (!truth(a) || !truth(b)) return Py_NewRef(Py_NotImplemented);
-  return binary<op>(a, b);
-}
-PyObject* invert(PyObject* a) {
-  return guarded([&] {
-    DY_CHECK_AS(TypeError, tensor_of(a).dtype() == boolean, "~: only bool tensors are inverted: self is {}",
-                describe(tensor_of(a)));
-    return unary<Op::logical_not_>(a);
-  });
-}
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) return Py_NewRef(Py_NotImplemented);
   return binary<Op::pow_>(a, b);
@@ -146,9 +133,18 @@ void add_operators(PyType_Slot* slots, int& n) {
   put(Py_nb_negative, unary<Op::neg_>);
   put(Py_nb_positive, positive);
   put(Py_nb_absolute, unary<Op::abs_>);
-  put(Py_nb_invert, invert);
-  put(Py_nb_and, logical<Op::logical_and_>);
-  put(Py_nb_or, logical<Op::logical_or_>);
+  put(Py_nb_invert, unary<Op::bitwise_not_>);
+  put(Py_nb_and, binary<Op::bitwise_and_>);
+  put(Py_nb_or, binary<Op::bitwise_or_>);
+  put(Py_nb_xor, binary<Op::bitwise_xor_>);
+  put(Py_nb_lshift, binary<Op::bitwise_left_shift_>);
+  put(Py_nb_rshift, binary<Op::bitwise_right_shift_>);
+  put(Py_nb_floor_divide, binary<Op::floor_divide_>);
+  put(Py_nb_remainder, binary<Op::remainder_>);
+  put(Py_nb_inplace_floor_divide, binary_inplace<Op::floor_divide_>);
+  put(Py_nb_inplace_remainder, binary_inplace<Op::remainder_>);
+  put(Py_nb_inplace_and, binary_inplace<Op::bitwise_and_>);
+  put(Py_nb_inplace_or, binary_inplace<Op::bitwise_or_>);
   put(Py_nb_bool, truth);
   put(Py_nb_float, to_float);
   put(Py_nb_int, to_int);

@@ -20,9 +20,19 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) {
-  PyErr_SetString(PyExc_TypeError, "Tensor: it is not constructed directly; use dyadic.tensor(data), zeros, randn ...");
-  return nullptr;
+// Tensor(data) and Tensor(2, 3) of the default dtype; the second's values are whatever was in memory.
+PyObject* new_tensor(PyTypeObject*, PyObject* args, PyObject* kwargs) {
+  return guarded([&] {
+    const Py_ssize_t n = PyTuple_GET_SIZE(args);
+    DY_CHECK_AS(TypeError, !kwargs || PyDict_Size(kwargs) == 0,
+                "Tensor: it takes no keywords; use dyadic.tensor(data, dtype=...)");
+    std::vector<int64_t> sizes;
+    for (Py_ssize_t i = 0; i < n; ++i)
+      if (PyObject* o = PyTuple_GET_ITEM(args, i); PyLong_CheckExact(o)) sizes.push_back(nb::cast<int64_t>(nb::handle(o)));
+    if (Py_ssize_t(sizes.size()) == n) return wrap(empty(n ? IntList(sizes) : IntList({0})));
+    DY_CHECK_AS(TypeError, n == 1, "Tensor: it takes data or sizes; {} arguments are given", n);
+    return wrap(tensor_from(PyTuple_GET_ITEM(args, 0), default_dtype()));
+  });
 }
 
 // nn.Parameter(data, requires_grad=True): the same memory, a leaf of its own, counted as a parameter.
@@ -235,7 +245,7 @@ const char* const kDoc =
 void add_tensor_type(nb::module_& m) {
   PyType_Slot slots[80] = {
       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-      {Py_tp_new, reinterpret_cast<void*>(refuse_new)},
+      {Py_tp_new, reinterpret_cast<void*>(new_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(repr)},
       {Py_tp_hash, reinterpret_cast<void*>(hash)},
       {Py_tp_getset, properties},

@@ -52,3 +52,13 @@ def tensordot(a, b, dims=2):
         return _dyadic.tensordot(a, b, list(range(a.ndim - dims, a.ndim)), list(range(dims)))
     first, last = dims
     return _dyadic.tensordot(a, b, [first] if isinstance(first, int) else first, [last] if isinstance(last, int) else last)
+
+
+def equal(input, other):
+    """Whether two tensors have the same shape and the same elements."""
+    return tuple(input.shape) == tuple(other.shape) and bool(_dyadic.all(_dyadic.eq(input, other)).item())
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements are within atol + rtol |other| of each other."""
+    return bool(_dyadic.all(_dyadic.isclose(input, other, rtol, atol, equal_nan)).item())

@@ -35,7 +35,7 @@ TEST(PublishedErrors, FourBitCodebooks) {
     const auto [name, want] = expected[f];
     const double mean = sum[f] / kDraws, deviation = std::sqrt((squares[f] / kDraws - mean * mean) * kDraws / (kDraws - 1));
     EXPECT_NEAR(mean, want, 7 * deviation) << name;
-    EXPECT_LT(deviation, 5e-4 * want + 5e-5) << name;  // so that seven of them say something
+    EXPECT_LT(deviation, .006 * want) << name;  // seven of them still say something: at 4096 a draw has only 256 blocks
   }
 }
 

@@ -93,8 +93,6 @@ def test_properties():
         x.size(2)
     with pytest.raises(TypeError, match="0-d"):
         len(dy.tensor(1))
-    with pytest.raises(TypeError, match="dyadic.tensor"):
-        dy.Tensor([1])
 
 
 @pytest.mark.parametrize("name", PLAIN)

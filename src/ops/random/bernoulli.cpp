@@ -1,0 +1,29 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& p = *a[0].tensor;
+  check_float("bernoulli", p, "self");
+  const DType d = plain(p);
+  return to(lt(rand(p.sizes(), d == f64 ? f64 : f32, p.device()), p.detach()), d);
+}
+
+}  // namespace
+
+extern constexpr OpDef bernoulli_op = {
+    .sig = "bernoulli(Tensor self) -> Tensor",
+    .doc = "1 with the probability that self holds, else 0.",
+    .kind = OpKind::composite,
+    .samples = "bernoulli(rand(2, 3))\nbernoulli(rand())",
+    .bad = "bernoulli(indices(3; 2)) => bernoulli: needs a floating-point tensor: self is i64[2]; convert with .to(f32) first",
+    .skip =
+        "cost: drawing numbers counts as bytes\n"
+        "gradcheck: a draw has no gradient\n"
+        "double_backward: it has no first one",
+    .compose = compose,
+    .random = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,24 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  return randn(t.sizes(), a[1].kind == Arg::Kind::dtype ? a[1].dtype : plain(t), t.device());
+}
+
+}  // namespace
+
+extern constexpr OpDef randn_like_op = {
+    .sig = "randn_like(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    .doc = "Standard normal numbers in the shape, dtype and device of self.",
+    .kind = OpKind::composite,
+    .samples = "randn_like(randn(2, 3))\nrandn_like(indices(3; 2), f16)",
+    .bad = "randn_like(indices(3; 2)) => randn: only floating-point and complex dtypes: dtype is i64",
+    .skip = "cost: drawing numbers counts as bytes\ngradcheck: self lends its sizes only",
+    .compose = compose,
+    .random = true,
+};
+
+}  // namespace dyadic::inline v1::ops
