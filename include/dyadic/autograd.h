@@ -15,7 +15,8 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
                          std::span<const Tensor> grad_outputs = {}, bool retain_graph = false, bool create_graph = false,
                          bool allow_unused = false);
 
-// Accumulates d(sum of outputs . gradients) into the leaves' .grad; several outputs in one pass.
+// Accumulates d(sum of outputs . gradients) into the leaves' .grad; several outputs in one pass. With create_graph a leaf's
+// .grad keeps the graph, which keeps the leaf: set_grad({}) lets them go; or use grad().
 void backward(std::span<const Tensor> outputs, std::span<const Tensor> grad_outputs = {}, bool retain_graph = false,
               bool create_graph = false);
 

@@ -108,6 +108,7 @@ TEST(Backward, SeveralRootsAndRecording) {
   const Tensor g = x.grad();
   const Tensor again[] = {g}, in[] = {x};
   EXPECT_EQ(grad(again, in)[0].item(), 18);
+  x.set_grad({});  // it holds the graph that holds x
 }
 
 }  // namespace
