@@ -6,7 +6,7 @@ namespace {
 Tensor compose(const Arg* a) {
   const Tensor& index = *a[1].tensor;
   DY_CHECK_AS(TypeError, index.dtype() == i64, "take: the index is int64: index is {}; convert with .to(i64)", describe(index));
-  return call(Op::index_, reshape(*a[0].tensor, {-1}), std::span<const Tensor>(&index, 1));
+  return call(Op::index_, reshape(*a[0].tensor, {-1}), std::span<const Tensor>(&index, 1), Arg());
 }
 
 }  // namespace
