@@ -2,6 +2,8 @@
 #include "corridor/tape.h"
 
 #include <cstring>
+#include <unordered_set>
+#include <vector>
 
 namespace dyadic::inline v1 {
 
@@ -157,6 +159,22 @@ void attach(Node* node, const Tensor& t, int output) {
   i.flags |= kRequiresGrad;
 }
 
+// Nodes later than `since` that `node` was computed by hold self's old version; self is about to hold them, and the two would
+// keep each other alive. They hold another view instead, of the same version.
+void let_go(Node* node, const Tensor& self, uint64_t since) {
+  std::vector<Node*> todo = {node};
+  std::unordered_set<Node*> seen;
+  while (!todo.empty()) {
+    Node* n = todo.back();
+    todo.pop_back();
+    for (int i = 0; i < n->nin; ++i) {
+      if (n->saved[i].tensor.is_same(self)) n->saved[i].tensor = alias(self);
+      Node* input = n->edges[i].node;
+      if (input && input->seq > since && seen.insert(input).second) todo.push_back(input);
+    }
+  }
+}
+
 [[gnu::noinline, gnu::cold]] void overwritten(const Node& n, const char* what, int i) {
   fail(
       "{}: a tensor needed for backward was overwritten: {} {} was written in place after the forward; clone it before writing",
@@ -238,11 +256,10 @@ void record_inplace(Op id, const OpDef& op, const Arg* args, int n, const Tensor
   // What was saved of self before the write has the old version only if it is really needed: it was overwritten, so say so
   // then.
   for (int i = 0; i < node->nin; ++i)
-    if (node->saved[i].tensor.defined() && node->saved[i].tensor.impl()->storage == self.impl()->storage) {
+    if (node->saved[i].tensor.defined() && node->saved[i].tensor.impl()->storage == self.impl()->storage)
       --node->saved[i].version;
-      // Not self itself: it is about to hold this node, and the two would keep each other alive.
-      if (node->saved[i].tensor.is_same(self)) node->saved[i].tensor = alias(self);
-    }
+  const TensorImpl& i = *self.impl();
+  if (i.storage->saves.load(std::memory_order_relaxed)) let_go(node, self, i.node ? i.node->seq : 0);
   attach(node, self, 0);
   release(node);
 }

@@ -69,6 +69,17 @@ inline VI count_if(VI v, hn::Mask<F32> m) {
 #endif
 }
 
+// A bit per lane of m, the first lowest.
+inline uint32_t mask_bits(hn::Mask<F32> m) {
+#if DY_ISA_avx512
+  return m.raw;
+#elif DY_ISA_avx2
+  return uint32_t(_mm256_movemask_ps(hn::VecFromMask(kF32, m).raw));
+#else
+  return uint32_t(_mm_movemask_ps(hn::VecFromMask(kF32, m).raw));
+#endif
+}
+
 // To integers towards zero, and to the nearest (even): of values that fit, so without Highway's repair of those that don't,
 // which become -2^31.
 inline VI truncate(VF x) {
