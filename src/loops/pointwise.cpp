@@ -201,18 +201,52 @@ template <class Body> void for_tiles(const Space& s, int64_t tile, bool stream, 
   });
 }
 
+// n copies of the first element of `t`, in the compute type.
+void splat(const TensorImpl& t, Compute compute, char* tile, int64_t n) {
+  alignas(16) char one[16], other[16];
+  const void* value = load(*t.dtype.format(), t.data(), compute, one, other, 1);
+  const int64_t size = compute_size(compute);
+  for (int64_t i = 0; i < n; ++i) std::memcpy(tile + i * size, value, size_t(size));
+}
+
+// Small results of dense operands of their compute type, and of single elements: one tile, without the search for a way through
+// strides that costs more than it. False: not of that kind.
+bool run_small(const PointwiseLoop& loop, const Tensor& out, bool direct) {
+  constexpr int64_t kSmall = 128;
+  const int64_t n = out.numel();
+  if (n > kSmall || !direct || !out.is_contiguous()) return false;
+  alignas(64) char tiles[PointwiseLoop::kOperands][kSmall * 16];
+  const void* pointers[PointwiseLoop::kOperands];
+  for (int i = 0; i < loop.inputs; ++i) {
+    pointers[i] = nullptr;
+    if (!loop.in[i]) continue;
+    const TensorImpl& t = *loop.in[i]->impl();
+    if (t.numel == n && t.contiguous() && stored_as(*t.dtype.format(), loop.compute)) {
+      pointers[i] = t.data();
+    } else if (t.numel == 1) {
+      splat(t, loop.compute, tiles[i], n);
+      pointers[i] = tiles[i];
+    } else {
+      return false;
+    }
+  }
+  loop.tile(pointers, out.impl()->data(), loop.params, n);
+  return true;
+}
+
 }  // namespace
 
 void PointwiseLoop::run(const Tensor& out) const {
   if (out.numel() == 0) return;
+  const Compute leaves = real_out ? real_of(compute) : compute;
+  const Format& target = *out.dtype().format();
+  const bool direct = mask_out ? &target == boolean.format() : stored_as(target, leaves);
+  if (run_small(*this, out, direct)) return;
   Space s;
   for (int i = 0; i < inputs; ++i) in[i] ? s.add(*in[i], out) : s.skip();
   int o = s.count;
   s.add(out, out);
   s.coalesce(out);
-  const Format& target = *s.op[o].format;
-  const Compute leaves = real_out ? real_of(compute) : compute;
-  bool direct = mask_out ? &target == boolean.format() : stored_as(target, leaves);
   const bool stream = s.streams(o);
   for_tiles(s, compute == Compute::c128 ? kTile / 2 : s.tile(), stream, [&](int64_t begin, int64_t n) {
     alignas(64) char tiles[kOperands][kTileBytes];
