@@ -7,10 +7,12 @@
 namespace {
 
 class FailuresOnly : public ::testing::EmptyTestEventListener {
+  const ::testing::TestInfo* now_ = nullptr;  // UnitTest's own answer waits for the lock that is held while a part is reported
+  void OnTestStart(const ::testing::TestInfo& info) override { now_ = &info; }
+  void OnTestEnd(const ::testing::TestInfo&) override { now_ = nullptr; }
   void OnTestPartResult(const ::testing::TestPartResult& part) override {
     if (!part.failed()) return;
-    if (const auto* info = ::testing::UnitTest::GetInstance()->current_test_info())
-      std::printf("%s.%s\n", info->test_suite_name(), info->name());
+    if (now_) std::printf("%s.%s\n", now_->test_suite_name(), now_->name());
     std::printf("%s:%d: %s\n\n", part.file_name() ? part.file_name() : "unknown file", part.line_number(), part.message());
     std::fflush(stdout);
   }

@@ -8,24 +8,25 @@ Tensor per_channel(const Tensor& v, int64_t dims) {
   return v.reshape(shape);
 }
 
-Tensor normalized_rows(const Tensor& x, int64_t rows, double eps) {
-  const int64_t n = rows ? x.numel() / rows : 0;
-  Tensor flat = dense(x).reshape({rows, n});
-  Arg args[] = {flat, n, Arg(), Arg(), eps};
+Tensor normalized_channels(const char* who, const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias,
+                           double eps, Tensor* statistics) {
+  const int64_t batch = x.size(0), channels = x.size(1), inner = batch * channels > 0 ? x.numel() / (batch * channels) : 0;
+  for (const Tensor* v : {&weight, &bias})
+    DY_CHECK(!v->defined() || (v->dim() == 1 && v->size(0) == channels),
+             "{}: {} does not fit: it is {}, the input has {} channels", who, v == &weight ? "weight" : "bias", describe(*v),
+             channels);
+  constexpr int64_t kShort = 16;  // of a channel's elements side by side: turned around, all of the batch's are
+  const bool turn = groups == 0 && inner < kShort;
+  const Tensor images =
+      turn ? dense(x.transpose(0, 1)).reshape({1, channels, batch * inner}) : dense(x).reshape({batch, channels, inner});
+  Arg args[] = {images, weight, bias, groups, eps};
   Tensor out[3];
-  call_op(Op::native_layer_norm_, args, 5, out);
-  return out[0].reshape(x.sizes());
-}
-
-Tensor scaled_channels(const char* who, const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  Tensor y = x;
-  for (const Tensor* v : {&weight, &bias}) {
-    if (!v->defined()) continue;
-    DY_CHECK(v->dim() == 1 && v->size(0) == x.size(1), "{}: {} does not fit: it is {}, the input has {} channels", who,
-             v == &weight ? "weight" : "bias", describe(*v), x.size(1));
-    y = v == &weight ? mul(y, per_channel(*v, x.dim())) : add(y, per_channel(*v, x.dim()));
-  }
-  return y;
+  call_op(Op::native_channel_norm_, args, 5, out);
+  if (statistics) statistics[0] = out[1], statistics[1] = out[2];
+  if (!turn) return out[0].reshape(x.sizes());
+  std::vector<int64_t> turned = x.sizes().vec();
+  std::swap(turned[0], turned[1]);
+  return out[0].reshape(turned).transpose(0, 1).contiguous();
 }
 
 void move_towards(const Tensor& running, const Tensor& value, double momentum) {

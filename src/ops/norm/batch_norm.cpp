@@ -24,19 +24,15 @@ Tensor compose(const Arg* args) {
     return add(mul(x, per_channel(scale, x.dim())), per_channel(shift, x.dim())).to(plain(x));
   }
   DY_CHECK_AS(ValueError, n > 1, "batch_norm: one value per channel has no variance in training: input is {}", describe(x));
-  std::vector<int64_t> turned = x.sizes().vec();
-  std::swap(turned[0], turned[1]);
-  Tensor rows = dense(x.transpose(0, 1)).reshape({channels, n});
-  Arg call[] = {rows, n, Arg(), Arg(), a.real(7)};
-  Tensor out[3];
-  call_op(Op::native_layer_norm_, call, 5, out);
+  Tensor statistics[2];
+  const Tensor y = normalized_channels("batch_norm", x, 0, a.optional(3), a.optional(4), a.real(7), statistics);
   if (a.has(1) && a.has(2)) {
     NoGrad guard;
-    move_towards(a.tensor(1), out[1], a.real(6));
-    Tensor variance = sub(reciprocal(square(out[2])), a.real(7));
+    move_towards(a.tensor(1), statistics[0], a.real(6));
+    const Tensor variance = sub(reciprocal(square(statistics[1])), a.real(7));
     move_towards(a.tensor(2), mul(variance, double(n) / double(n - 1)), a.real(6));
   }
-  return scaled_channels("batch_norm", out[0].reshape(turned).transpose(0, 1), a.optional(3), a.optional(4)).contiguous();
+  return y;
 }
 
 }  // namespace

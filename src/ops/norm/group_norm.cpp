@@ -10,8 +10,7 @@ Tensor compose(const Arg* args) {
   check_float("group_norm", x, "input");
   DY_CHECK(x.dim() >= 2 && groups > 0 && x.size(1) % groups == 0,
            "group_norm: the groups do not divide the channels: input is {}, num_groups is {}", describe(x), groups);
-  Tensor y = normalized_rows(x, x.size(0) * groups, a.real(4));
-  return scaled_channels("group_norm", y, a.optional(2), a.optional(3));
+  return normalized_channels("group_norm", x, groups, a.optional(2), a.optional(3), a.real(4));
 }
 
 }  // namespace

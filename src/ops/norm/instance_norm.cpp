@@ -25,7 +25,7 @@ Tensor compose(const Arg* args) {
     move_towards(a.tensor(1), mean(mean(rows, last), first), a.real(6));
     move_towards(a.tensor(2), mean(var(rows, last, 1), first), a.real(6));
   }
-  return scaled_channels("instance_norm", normalized_rows(x, images * channels, a.real(7)), a.optional(3), a.optional(4));
+  return normalized_channels("instance_norm", x, channels, a.optional(3), a.optional(4), a.real(7));
 }
 
 }  // namespace

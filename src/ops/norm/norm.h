@@ -7,10 +7,10 @@ namespace dyadic::inline v1::ops {
 
 // A vector [C] seen as [1, C, 1 ...] of `dims` dimensions.
 Tensor per_channel(const Tensor& v, int64_t dims);
-// x as so many rows, each with mean 0 and variance 1, in x's shape.
-Tensor normalized_rows(const Tensor& x, int64_t rows, double eps);
-// x [N, C, ...] times weight [C] plus bias [C], where they are given.
-Tensor scaled_channels(const char* who, const Tensor& x, const Tensor& weight, const Tensor& bias);
+// x [N, C, ...] with mean 0 and variance 1, times weight [C] plus bias [C] where they are given; statistics of each channel
+// over the batch (groups 0) or of each of `groups` groups of a sample's channels. `statistics`, if asked for: mean and rstd.
+Tensor normalized_channels(const char* who, const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias,
+                           double eps, Tensor* statistics = nullptr);
 // running = (1 - momentum) running + momentum value, in place.
 void move_towards(const Tensor& running, const Tensor& value, double momentum);
 

@@ -1,0 +1,99 @@
+#include "ops/common.h"
+#include "ops/norm/channel_norm_kernel.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Source source(const Call& c, int i) {
+  if (!c.has(i)) return {};
+  return {c.tensor(i).impl()->data(), c.tensor(i).dtype().format()};
+}
+ChannelNormShape shape_of(const Call& c) {
+  const Tensor& x = c.tensor(0);
+  return {x.size(0), x.size(1), x.size(2), c.integer(3)};
+}
+
+void infer(Call& c) {
+  const Tensor& x = c.tensor(0);
+  check_float(c.name, x, "input");
+  DY_CHECK(x.dim() == 3, "{}: the input is [batch, channels, inner]: input is {}", c.name, describe(x));
+  infer_like_first(c);
+  const ChannelNormShape s = shape_of(c);
+  DY_CHECK(s.groups >= 0 && (s.groups == 0 || s.channels % s.groups == 0),
+           "{}: the groups do not divide the channels: input "
+           "is {}, groups is {}",
+           c.name, describe(x), s.groups);
+  const int64_t classes = s.classes();
+  c.nout = 3;
+  for (int i = 1; i < 3; ++i) {
+    c.spec[i].dtype = c.spec[0].dtype == f64 ? f64 : f32;
+    c.spec[i].device = c.spec[0].device;
+    c.spec[i].shape({&classes, 1});
+  }
+}
+int64_t workspace(const Call& c) { return channel_norm_kernel().forward_workspace(shape_of(c), source(c, 0)); }
+void forward(Call& c) {
+  channel_norm_kernel().forward(shape_of(c), source(c, 0), source(c, 1), source(c, 2), c.real(4),
+                                {c.out[0].impl()->data(), c.out[0].dtype().format()}, c.out[1].impl()->data(),
+                                c.out[2].impl()->data(), c.workspace);
+}
+
+constexpr int kWeight = 1, kBias = 2;
+constexpr uint16_t kAll = in(0) | in(kWeight) | out(1) | out(2);
+
+// In ops, for gradients of gradients. Statistics are over dimensions `over` of a view [batch, groups, channels of one, inner].
+void backward_in_ops(Grad& g) {
+  const Meta& m = g.in_meta(0);
+  const int64_t groups = g.integer(3), parts = groups ? groups : m.sizes[1];
+  const int64_t seen[] = {m.sizes[0], parts, m.sizes[1] / std::max<int64_t>(parts, 1), m.sizes[2]},
+                channels[] = {1, parts, seen[2], 1};
+  const std::vector<int64_t> over = groups ? std::vector<int64_t>{2, 3} : std::vector<int64_t>{0, 3};
+  const Tensor x = g.in(0).reshape(seen), dy = g.g().reshape(seen);
+  const Tensor d = sub(x, mean(x, over, true)), rstd = rsqrt(add(mean(square(d), over, true), g.real(4))), hat = mul(d, rstd);
+  if (g.needs(0)) {
+    const Tensor w = g.has(1) ? mul(dy, g.in(kWeight).reshape(channels)) : dy;
+    const Tensor dx = mul(rstd, sub(sub(w, mean(w, over, true)), mul(hat, mean(mul(w, hat), over, true))));
+    g.set(0, dx.reshape(m.shape()));
+  }
+  if (g.needs(kWeight)) g.set(kWeight, sum(mul(dy, hat), {0, 3}).reshape(g.in_meta(kWeight).shape()));
+  if (g.needs(kBias)) g.set(kBias, sum(dy, {0, 3}).reshape(g.in_meta(kBias).shape()));
+}
+void backward(Grad& g) {
+  if (GradMode::enabled()) return backward_in_ops(g);
+  const Tensor dy = g.g().contiguous(), weight = g.has(1) ? g.in(kWeight) : Tensor(), mean = g.out(1), rstd = g.out(2);
+  Arg args[] = {dy, g.in(0), weight, mean, rstd, g.integer(3), g.needs(kBias)};
+  Tensor out[3];
+  call_op(Op::native_channel_norm_backward_, args, 7, out);
+  g.set(0, out[0]);
+  if (g.needs(kWeight)) g.set(kWeight, out[1]);
+  if (g.needs(kBias)) g.set(kBias, out[2]);
+}
+double flops(const Call& c) { return 8.0 * double(c.tensor(0).numel()); }
+
+}  // namespace
+
+extern constexpr OpDef native_channel_norm_op = {
+    .sig = "native_channel_norm(Tensor input, Tensor? weight, Tensor? bias, int groups, float eps) -> (Tensor, Tensor, Tensor)",
+    .doc =
+        "(x - mean) / sqrt(variance + eps) weight + bias of [batch, channels, inner], weight and bias per channel, with the "
+        "statistics of each channel over the batch (groups 0: batch_norm) or of each of `groups` groups of a sample's channels "
+        "(group_norm); and the mean and 1 / sqrt(variance + eps) of each.",
+    .samples =
+        "native_channel_norm(randn(2, 4, 3), randn(4), randn(4), 0, 1e-05)\n"
+        "native_channel_norm(randn(2, 4, 3), randn(4), None, 2, 1e-05)\n"
+        "native_channel_norm(randn(3, 2, 5), None, None, 0, 0.01)\n"
+        "native_channel_norm(randn(2, 3, 4), None, None, 3, 0.01)",
+    .bad =
+        "native_channel_norm(zeros(2, 3, 1), None, None, 2, 0.1) => native_channel_norm: the groups do not divide the "
+        "channels: input is f32[2, 3, 1], groups is 2",
+    .skip = "second_output: mean and rstd are not differentiated",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {kAll, kAll, kAll},
+    .flops = flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops
