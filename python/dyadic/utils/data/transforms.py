@@ -1,0 +1,16 @@
+"""Transforms of images, tensors [channels, height, width] as read_image and ImageFolder give them, by torchvision's names."""
+from ..._dyadic._data.transforms import (
+    CenterCrop,
+    Compose,
+    Normalize,
+    Pad,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+    Resize,
+    ToFloat,
+    Transform,
+)
+
+ToTensor = ToFloat
