@@ -249,7 +249,7 @@ std::optional<Value> Epoch::next(const Callback<void()>& poll) {
     return {};
   }
   s.position->batches++;
-  if (slot->error) std::rethrow_exception(slot->error);
+  if (slot->error) std::rethrow_exception(std::exchange(slot->error, nullptr));  // its last owner is this thread
   if (s.crew) s.fill();
   return std::move(slot->value);
 }

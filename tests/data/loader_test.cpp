@@ -159,8 +159,12 @@ TEST(Workers, RunKernelsOnOneThreadAndStopFromWithin) {
   }
   EXPECT_EQ(outside, 0);
   auto* workers = new Workers(1);
-  std::atomic<bool> done{false};
-  workers->post([&](int) { delete workers, done = true; });
+  std::atomic<bool> posted{false}, done{false};
+  workers->post([&](int) {
+    while (!posted) std::this_thread::yield();
+    delete workers, done = true;
+  });
+  posted = true;
   while (!done) std::this_thread::yield();
 }
 
