@@ -2,10 +2,11 @@
 import collections
 import gc
 import itertools
+import os
+import signal
 import subprocess
 import sys
 import threading
-import time
 import weakref
 
 import numpy as np
@@ -23,6 +24,7 @@ from dyadic.utils.data import (
     RandomSampler,
     Sampler,
     SequentialSampler,
+    StackDataset,
     Subset,
     SubsetRandomSampler,
     TensorDataset,
@@ -85,6 +87,15 @@ def test_tensor_dataset():
         d[10]
     with pytest.raises(ValueError, match=r"differ in their first size: the first is f32\[2\], here is f32\[3\]"):
         TensorDataset(dy.zeros(2), dy.zeros(3))
+
+
+def test_stack():
+    by_name = StackDataset(x=rows(3), y=Squares(3))
+    assert len(by_name) == 3 and by_name[2]["y"][1] == 2
+    batch = next(iter(DataLoader(StackDataset(range(3), range(5, 8)), batch_size=3, num_workers=1)))
+    assert [b.tolist() for b in batch] == [[0, 1, 2], [5, 6, 7]]
+    with pytest.raises(ValueError, match=r"differ in length: \[3, 2\]"):
+        StackDataset(range(3), range(2))
 
 
 def test_subset_concat_and_split():
@@ -369,6 +380,21 @@ def test_workers_run_beside_the_caller():
             return i
 
     assert [b.tolist() for b in DataLoader(Meeting(4), num_workers=2)] == [[0], [1], [2], [3]]
+
+
+def test_ctrl_c_while_waiting():
+    release = threading.Event()
+
+    class Pressed(Squares):
+        def __getitem__(self, i):
+            os.kill(os.getpid(), signal.SIGINT)
+            release.wait(20)
+            return i
+
+    it = iter(DataLoader(Pressed(2), num_workers=1))
+    with pytest.raises(KeyboardInterrupt):
+        next(it)
+    release.set()
 
 
 def test_timeout():

@@ -40,3 +40,4 @@ from ..._dyadic._data import (
     write_png,
 )
 from . import transforms
+from ._stack import StackDataset
