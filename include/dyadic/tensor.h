@@ -79,6 +79,11 @@ struct Slice {
 };
 struct Index;
 
+// Gives up a reference; true if it was the last. Whoever holds the only one shares it with no thread: no locked instruction.
+inline bool drop(std::atomic<int32_t>& refs) {
+  return refs.load(std::memory_order_acquire) == 1 || refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
 class Tensor {
   TensorImpl* p_ = nullptr;
 
@@ -98,7 +103,7 @@ class Tensor {
     return *this;
   }
   ~Tensor() {
-    if (p_ && refs(p_).fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(p_);
+    if (p_ && drop(refs(p_))) destroy(p_);
   }
   // Takes over one reference.
   static Tensor adopt(TensorImpl* p) {

@@ -2,9 +2,9 @@
 // a node comes up all its gradients are there. No counting of dependencies, no recursion, and the order is the same every time.
 #include "autograd/engine.h"
 
-#include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
-#include <unordered_map>
 
 #include "dyadic/ops.h"
 
@@ -15,6 +15,10 @@ struct NodeRef {  // a strong reference for the length of a run
   Node* n = nullptr;
   explicit NodeRef(Node* n) : n(n) { n->refs.fetch_add(1, std::memory_order_relaxed); }
   NodeRef(NodeRef&& o) noexcept : n(std::exchange(o.n, nullptr)) {}
+  NodeRef& operator=(NodeRef&& o) noexcept {
+    std::swap(n, o.n);
+    return *this;
+  }
   ~NodeRef() {
     if (n) release(n);
   }
@@ -28,11 +32,9 @@ class Run {
     explicit Pending(Node* n) : node(n), many(n->nout > kMaxOutputs ? new Tensor[n->nout] : nullptr) {}
     Tensor* g() { return many ? many.get() : few; }
   };
-  struct Later {
-    bool operator()(const Node* a, const Node* b) const { return a->seq < b->seq; }
-  };
-  std::unordered_map<Node*, Pending> pending_;
-  std::vector<Node*> heap_;
+  using Frontier = std::map<uint64_t, Pending, std::greater<>>;  // by creation, the latest first
+  Frontier pending_;
+  Frontier::node_type spare_;  // its memory serves again: a chain allocates once
   bool keep_, create_;
 
  public:
@@ -50,30 +52,28 @@ class Run {
     for (Wanted& w : wanted)
       if (w.edge.node == e.node && w.edge.leaf == e.leaf && w.edge.output == e.output) accumulate(*w.result, g);
     if (e.node) {
-      auto it = pending_.find(e.node);
-      if (it == pending_.end()) {
-        it = pending_.emplace(e.node, Pending(e.node)).first;
-        heap_.push_back(e.node);
-        std::push_heap(heap_.begin(), heap_.end(), Later());
-      }
-      accumulate(it->second.g()[e.output], std::move(g));
+      accumulate(pending(e.node).g()[e.output], std::move(g));
     } else if (wanted.empty()) {
       leaf(*e.leaf, std::move(g));
     }
   }
   void run() {
-    while (!heap_.empty()) {
-      std::pop_heap(heap_.begin(), heap_.end(), Later());
-      Node* n = heap_.back();
-      heap_.pop_back();
-      auto it = pending_.find(n);
-      Pending p = std::move(it->second);
-      pending_.erase(it);
-      step(*n, p.g());
+    while (!pending_.empty()) {
+      spare_ = pending_.extract(pending_.begin());
+      Pending p = std::move(spare_.mapped());
+      step(*p.node.n, p.g());
     }
   }
 
  private:
+  Pending& pending(Node* n) {
+    auto it = pending_.lower_bound(n->seq);
+    if (it != pending_.end() && it->first == n->seq) return it->second;
+    if (spare_.empty()) return pending_.emplace_hint(it, n->seq, Pending(n))->second;
+    spare_.key() = n->seq;
+    spare_.mapped() = Pending(n);
+    return pending_.insert(it, std::move(spare_))->second;
+  }
   // In place when nobody else can see the sum so far.
   void accumulate(Tensor& sum, Tensor g) {
     if (!sum.defined()) {
@@ -135,10 +135,11 @@ class Run {
       for (auto& [output, hook] : n.extra->hooks)
         if (gradients[output].defined())
           if (Tensor r = hook(gradients[output]); r.defined()) gradients[output] = r;
-    Tensor result[64];
+    constexpr int kFew = 8;
+    Tensor few[kFew];
     std::unique_ptr<Tensor[]> many;
-    Tensor* results = result;
-    if (n.nin > 64) many = std::make_unique<Tensor[]>(n.nin), results = many.get();
+    Tensor* results = few;
+    if (n.nin > kFew) many = std::make_unique<Tensor[]>(n.nin), results = many.get();
     uint32_t before = t_module;
     t_module = n.module;
     {

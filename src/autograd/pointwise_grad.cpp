@@ -23,16 +23,13 @@ Compute gradient_type(const OpDef& op, const Grad& g, int k) {
 Tensor run_tile(const OpDef& op, const Grad& g, int k) {
   const Pointwise& pw = op.pw;
   const Compute compute = gradient_type(op, g, k);
-  Tensor inputs[kMaxInputs], output;
+  Tensor output;
   PointwiseLoop loop;
   loop.compute = compute;
   loop.tile = pw.grad[k][int(compute)];
   loop.in[0] = &g.g();
   for (int i = 0; i < pw.inputs; ++i)
-    if (op.needs[k] & in(i)) {
-      inputs[i] = g.in(i);
-      loop.in[1 + i] = &inputs[i];
-    }
+    if (op.needs[k] & in(i)) loop.in[1 + i] = &g.in(i);
   if (op.needs[k] & out(0)) {
     output = g.out();
     loop.in[1 + pw.inputs] = &output;

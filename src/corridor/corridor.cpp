@@ -186,31 +186,46 @@ void dispatch(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
   if (!(t_modes & kNoGrad) && wants_grad(args, n)) record(id, op, args, n, out, c.nout);
 }
 
-// The common small case: a pointwise op on dense tensors of one shape and of its own compute type. Returns false to go the long
-// way.
+// The common small case: a pointwise op on dense floats of one shape, of its own compute type, and numbers. Returns false to go
+// the long way.
 bool fast_pointwise(Op id, const OpDef& op, const Arg* args, int n, Tensor* out) {
   const Pointwise& pw = op.pw;
   if (pw.params || n != pw.inputs || args[0].kind != Arg::Kind::tensor) return false;
   const TensorImpl& a = *args[0].tensor->impl();
   const void* in[kMaxInputs];
-  if (!(a.flags & kContiguous) || (a.dtype != f32 && a.dtype != f64) || op.types == Types::compare || a.numel > 4096 ||
-      a.device().is_meta())
+  if (!(a.flags & kContiguous) || (a.flags & kNumber) || (a.dtype != f32 && a.dtype != f64) || op.types == Types::compare ||
+      a.numel > 4096 || a.device().is_meta())
     return false;
   uint8_t flags = a.flags;
+  bool numbers = false;
   in[0] = a.data();
   for (int i = 1; i < n; ++i) {
     if (args[i].kind != Arg::Kind::tensor) return false;
     const TensorImpl& b = *args[i].tensor->impl();
+    flags |= b.flags;
+    in[i] = b.data();
+    if (b.flags & kNumber) {
+      if (a.ndim == 0 || b.dtype.is_complex() || op.variant) return false;
+      numbers = true;
+      continue;
+    }
     if (!(b.flags & kContiguous) || b.dtype != a.dtype || b.ndim != a.ndim || b.device() != a.device()) return false;
     for (int d = 0; d < a.ndim; ++d)
       if (a.sizes[d] != b.sizes[d]) return false;
-    flags |= b.flags;
-    in[i] = b.data();
   }
   const Tile tile = pw.forward[a.dtype == f32 ? 0 : 1];
   if (!tile) return false;
   out[0] = make_tensor(a.shape(), a.dtype, cpu);
-  tile(in, out[0].impl()->data(), nullptr, a.numel);
+  if (numbers) {
+    PointwiseLoop loop;
+    loop.compute = a.dtype == f32 ? Compute::f32 : Compute::f64;
+    loop.tile = tile;
+    loop.inputs = n;
+    for (int i = 0; i < n; ++i) loop.in[i] = args[i].tensor;
+    loop.run(out[0]);
+  } else {
+    tile(in, out[0].impl()->data(), nullptr, a.numel);
+  }
   if ((flags & kRequiresGrad) && !(t_modes & kNoGrad)) record(id, op, args, n, out, 1);
   return true;
 }

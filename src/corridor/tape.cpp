@@ -2,6 +2,8 @@
 #include "corridor/tape.h"
 
 #include <cstring>
+#include <unordered_set>
+#include <vector>
 
 namespace dyadic::inline v1 {
 
@@ -148,13 +150,40 @@ Node* make_node(Op id, const OpDef& op, const Arg* args, int n, const Tensor* ou
   return node;
 }
 
+// Takes over one reference to the node.
 void attach(Node* node, const Tensor& t, int output) {
   TensorImpl& i = *t.impl();
   if (i.node) release(i.node);
-  node->refs.fetch_add(1, std::memory_order_relaxed);
   i.node = node;
   i.output = uint16_t(output);
   i.flags |= kRequiresGrad;
+}
+
+// Nodes later than `since` that `node` was computed by hold self's old version; self is about to hold them, and the two would
+// keep each other alive. They hold another view instead, of the same version.
+void let_go(Node* node, const Tensor& self, uint64_t since) {
+  std::vector<Node*> todo = {node};
+  std::unordered_set<Node*> seen;
+  while (!todo.empty()) {
+    Node* n = todo.back();
+    todo.pop_back();
+    for (int i = 0; i < n->nin; ++i) {
+      if (n->saved[i].tensor.is_same(self)) n->saved[i].tensor = alias(self);
+      Node* input = n->edges[i].node;
+      if (input && input->seq > since && seen.insert(input).second) todo.push_back(input);
+    }
+  }
+}
+
+// Gives the node to those outputs that have gradients.
+void attach_outputs(Node* node, const Tensor* out, int nout) {
+  int held = 0;  // references given away, of the one that is there
+  for (int j = 0; j < nout; ++j)
+    if (out[j].defined() && (out[j].dtype().is_floating_point() || out[j].dtype().is_complex())) {
+      if (held++) node->refs.fetch_add(1, std::memory_order_relaxed);
+      attach(node, out[j], j);
+    }
+  if (!held) release(node);
 }
 
 [[gnu::noinline, gnu::cold]] void overwritten(const Node& n, const char* what, int i) {
@@ -179,10 +208,7 @@ void record_function(std::span<const Tensor> inputs, std::vector<Tensor>& output
   const Arg args[] = {Arg(inputs)};
   Node* node = make_node(Op::clone_, own, args, 1, outputs.data(), int(outputs.size()));
   node->extra = new NodeExtra(std::move(function));
-  for (size_t j = 0; j < outputs.size(); ++j)
-    if (outputs[j].defined() && (outputs[j].dtype().is_floating_point() || outputs[j].dtype().is_complex()))
-      attach(node, outputs[j], int(j));
-  release(node);
+  attach_outputs(node, outputs.data(), int(outputs.size()));
 }
 
 void release_saved(Node& n) {
@@ -197,7 +223,7 @@ void release_saved(Node& n) {
 }
 
 void release(Node* n) noexcept {
-  if (n->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (!drop(n->refs)) return;
   n->next_dead = t_dead;
   t_dead = n;
   if (t_freeing) return;
@@ -226,10 +252,7 @@ void record(Op id, const OpDef& op, const Arg* args, int n, Tensor* out, int nou
   bool differentiable = op.backward;
   for (int k = 0; k < op.pw.inputs; ++k) differentiable |= op.pw.grad[k][0] != nullptr;  // where's first input has none
   if (!differentiable) return;
-  Node* node = make_node(id, op, args, n, out, nout);
-  for (int j = 0; j < nout; ++j)
-    if (out[j].defined() && (out[j].dtype().is_floating_point() || out[j].dtype().is_complex())) attach(node, out[j], j);
-  release(node);
+  attach_outputs(make_node(id, op, args, n, out, nout), out, nout);
 }
 
 void record_inplace(Op id, const OpDef& op, const Arg* args, int n, const Tensor& self) {
@@ -238,16 +261,14 @@ void record_inplace(Op id, const OpDef& op, const Arg* args, int n, const Tensor
   // What was saved of self before the write has the old version only if it is really needed: it was overwritten, so say so
   // then.
   for (int i = 0; i < node->nin; ++i)
-    if (node->saved[i].tensor.defined() && node->saved[i].tensor.impl()->storage == self.impl()->storage) {
+    if (node->saved[i].tensor.defined() && node->saved[i].tensor.impl()->storage == self.impl()->storage)
       --node->saved[i].version;
-      // Not self itself: it is about to hold this node, and the two would keep each other alive.
-      if (node->saved[i].tensor.is_same(self)) node->saved[i].tensor = alias(self);
-    }
+  const TensorImpl& i = *self.impl();
+  if (i.storage->saves.load(std::memory_order_relaxed)) let_go(node, self, i.node ? i.node->seq : 0);
   attach(node, self, 0);
-  release(node);
 }
 
-Tensor Grad::in(int i) const {
+const Tensor& Grad::in(int i) const {
   const Saved& s = node.saved[i];
   DY_ASSERT(s.tensor.defined());
   if (s.tensor.version() != s.version) overwritten(node, "input", i);
@@ -259,7 +280,10 @@ Tensor Grad::out(int i) const {
   DY_ASSERT(s.tensor.defined());
   if (s.tensor.version() != s.version) overwritten(node, "output", i);
   Tensor t = alias(s.tensor);
-  if (GradMode::enabled()) attach(&node, t, i);
+  if (GradMode::enabled()) {
+    node.refs.fetch_add(1, std::memory_order_relaxed);
+    attach(&node, t, i);
+  }
   return t;
 }
 

@@ -78,7 +78,7 @@ class Grad {
   Tensor* result;           // per input
   const Tensor& g(int i = 0) const { return gradients[i]; }
   bool needs(int i) const { return i < node.nin && node.edges[i].used(); }
-  Tensor in(int i) const;  // a saved input; an error if it was overwritten since
+  const Tensor& in(int i) const;  // a saved input; an error if it was overwritten since
   Tensor out(int i = 0) const;
   const Meta& in_meta(int i) const { return node.meta[i]; }
   const Meta& out_meta(int i = 0) const { return node.meta[node.nin + i]; }

@@ -19,24 +19,69 @@ constinit thread_local uint32_t t_module = 0;
 
 namespace {
 
-struct Counter {
-  std::atomic<int64_t> live{0}, peak{0};
-  void add(int64_t bytes) {
-    int64_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    int64_t seen = peak.load(std::memory_order_relaxed);
-    while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {}
-  }
-  void remove(int64_t bytes) { live.fetch_sub(bytes, std::memory_order_relaxed); }
-  void reset() { peak.store(live.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+constexpr uint32_t kModules = 4096;  // paths beyond share the last entry
+
+// What one thread has allocated less what it has freed; only it writes, so that a count costs no locked instruction (they were
+// half of a small op). A thread that ends leaves its counts to the next one. Of two threads that allocate in the same instant
+// each may miss the other in the peak, not in what is live.
+struct Count {
+  std::atomic<int64_t> bytes{0};
+  void add(int64_t n) { bytes.store(bytes.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
+  operator int64_t() const { return bytes.load(std::memory_order_relaxed); }
 };
-constexpr uint32_t kModules = 4096;  // paths beyond share the last slot
+struct alignas(64) Account {
+  struct OfDevice {
+    Count total, by[kCategories], allocations, module[kModules];
+  } device[2];
+  std::atomic<bool> taken{true};
+  Account* next = nullptr;
+};
+std::atomic<Account*> g_accounts{nullptr};  // never freed
+constinit thread_local Account* t_account = nullptr;
+
+[[gnu::cold, gnu::noinline]] Account& open_account() {
+  static thread_local struct Lease {
+    Account* account = nullptr;
+    ~Lease() {
+      t_account = nullptr;
+      if (account) account->taken.store(false, std::memory_order_release);
+    }
+  } lease;
+  Account* a = g_accounts.load(std::memory_order_acquire);
+  for (; a; a = a->next)
+    if (!a->taken.exchange(true, std::memory_order_acquire)) break;
+  if (!a) {
+    a = new Account;
+    a->next = g_accounts.load(std::memory_order_relaxed);
+    while (!g_accounts.compare_exchange_weak(a->next, a, std::memory_order_release, std::memory_order_relaxed)) {}
+  }
+  lease.account = t_account = a;
+  return *a;
+}
+Account& account() { return t_account ? *t_account : open_account(); }
+
+template <class F> int64_t sum(Device d, F of) {
+  int64_t all = 0;
+  for (const Account* a = g_accounts.load(std::memory_order_acquire); a; a = a->next) all += of(a->device[int(d.type)]);
+  return all;
+}
+int64_t total(Device d) {
+  return sum(d, [](const Account::OfDevice& a) { return int64_t(a.total); });
+}
+int64_t live(Device d, int category) {
+  return sum(d, [category](const Account::OfDevice& a) { return int64_t(a.by[category]); });
+}
+
 struct Ledger {
-  Counter total, by[kCategories];
-  std::atomic<int64_t> limit{0}, allocations{0};
-  std::atomic<int64_t> module_live[kModules]{};
+  std::atomic<int64_t> total_peak{0}, peak[kCategories]{}, limit{0};
 };
 constinit Ledger g_ledger[2];
 Ledger& ledger(Device d) { return g_ledger[int(d.type)]; }
+
+void raise(std::atomic<int64_t>& peak, int64_t now) {
+  int64_t seen = peak.load(std::memory_order_relaxed);
+  while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {}
+}
 
 struct Modules {
   std::mutex mutex;
@@ -70,23 +115,27 @@ const DeviceMemory& device_memory(Device d) { return kMemory[int(d.type)]; }
 
 void ledger_add(Device d, Category c, uint32_t module, int64_t bytes) {
   Ledger& l = ledger(d);
-  if (int64_t limit = l.limit.load(std::memory_order_relaxed);
-      limit && l.total.live.load(std::memory_order_relaxed) + bytes > limit) [[unlikely]]
+  Account::OfDevice& a = account().device[int(d.type)];
+  if (int64_t limit = l.limit.load(std::memory_order_relaxed); limit && total(d) + bytes > limit) [[unlikely]]
     over_limit(d, bytes);
-  l.total.add(bytes);
-  l.by[int(c)].add(bytes);
-  l.allocations.fetch_add(1, std::memory_order_relaxed);
-  if (module) l.module_live[std::min(module, kModules - 1)].fetch_add(bytes, std::memory_order_relaxed);
+  a.total.add(bytes);
+  a.by[int(c)].add(bytes);
+  a.allocations.add(1);
+  if (module) a.module[std::min(module, kModules - 1)].add(bytes);
+  raise(l.total_peak, total(d));
+  raise(l.peak[int(c)], live(d, int(c)));
 }
 void ledger_remove(Device d, Category c, uint32_t module, int64_t bytes) {
-  Ledger& l = ledger(d);
-  l.total.remove(bytes);
-  l.by[int(c)].remove(bytes);
-  if (module) l.module_live[std::min(module, kModules - 1)].fetch_sub(bytes, std::memory_order_relaxed);
+  Account::OfDevice& a = account().device[int(d.type)];
+  a.total.add(-bytes);
+  a.by[int(c)].add(-bytes);
+  if (module) a.module[std::min(module, kModules - 1)].add(-bytes);
 }
 void ledger_move(Device d, Category from, Category to, int64_t bytes) {
-  ledger(d).by[int(from)].remove(bytes);
-  ledger(d).by[int(to)].add(bytes);
+  Account::OfDevice& a = account().device[int(d.type)];
+  a.by[int(from)].add(-bytes);
+  a.by[int(to)].add(bytes);
+  raise(ledger(d).peak[int(to)], live(d, int(to)));
 }
 
 uint32_t intern_module(std::string_view path) {
@@ -118,17 +167,18 @@ Device Device::parse(std::string_view text) {
 MemoryStats memory_stats(Device d) {
   Ledger& l = ledger(d);
   MemoryStats s;
-  for (int c = 0; c < kCategories; ++c) s.live[c] = l.by[c].live, s.peak[c] = l.by[c].peak;
-  s.total = l.total.live, s.total_peak = l.total.peak, s.allocations = l.allocations;
+  for (int c = 0; c < kCategories; ++c) s.live[c] = live(d, c), s.peak[c] = l.peak[c];
+  s.total = total(d), s.total_peak = l.total_peak;
+  s.allocations = sum(d, [](const Account::OfDevice& a) { return int64_t(a.allocations); });
   return s;
 }
 void reset_peak_memory_stats(Device d) {
   Ledger& l = ledger(d);
-  l.total.reset();
-  for (Counter& c : l.by) c.reset();
+  l.total_peak = total(d);
+  for (int c = 0; c < kCategories; ++c) l.peak[c] = live(d, c);
 }
-int64_t memory_allocated(Device d) { return ledger(d).total.live; }
-int64_t max_memory_allocated(Device d) { return ledger(d).total.peak; }
+int64_t memory_allocated(Device d) { return total(d); }
+int64_t max_memory_allocated(Device d) { return ledger(d).total_peak; }
 void set_memory_limit(int64_t bytes, Device d) {
   DY_CHECK_AS(ValueError, bytes >= 0, "set_memory_limit: the limit is a number of bytes or 0 for none, not {}", bytes);
   ledger(d).limit = bytes;
@@ -143,7 +193,7 @@ std::string memory_summary(Device d) {
   out += fmt::format("{:<12} {:>12} {:>12}\n", "total", human_bytes(s.total), human_bytes(s.total_peak));
   std::vector<std::pair<int64_t, uint32_t>> holders;
   for (uint32_t i = 1; i < kModules; ++i)
-    if (int64_t live = ledger(d).module_live[i]) holders.emplace_back(live, i);
+    if (int64_t held = sum(d, [i](const Account::OfDevice& a) { return int64_t(a.module[i]); })) holders.emplace_back(held, i);
   std::sort(holders.rbegin(), holders.rend());
   for (size_t i = 0; i < std::min<size_t>(holders.size(), 5); ++i)
     out += fmt::format("  {:<40} {:>12}\n", module_path(holders[i].second), human_bytes(holders[i].first));

@@ -84,5 +84,9 @@ static constexpr int32_t truncate_i32(double x) {
   const bool fits = x > -0x1p31 - 1 && x < 0x1p31;
   return int32_t(fits ? x : -0x1p31);
 }
+static constexpr int32_t truncate_i32(float x) {
+  const bool fits = x >= -0x1p31f && x < 0x1p31f;
+  return int32_t(fits ? x : -0x1p31f);
+}
 
 }  // namespace dyadic::inline v1

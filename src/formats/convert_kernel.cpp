@@ -139,7 +139,7 @@ template <class T> bool all_in_i32(const T* __restrict__ s, int64_t n) {
 }
 template <class T> void low32_of(const void* source, int32_t* target, int64_t n) {
   if (all_in_i32(static_cast<const T*>(source), n))
-    return loop<T, int32_t>(source, target, n, [](T x) { return truncate_i32(x); });
+    return loop<T, int32_t>(source, target, n, [](T x) { return int32_t(x); });
   loop<T, int32_t>(source, target, n, [](T x) { return int32_t(uint32_t(truncate_i64(x))); });
 }
 void low32(Compute from, const void* source, int32_t* target, int64_t n) {
@@ -174,7 +174,7 @@ void narrow(const float* source, const FormatDef& to, void* target, int64_t n) {
   const bool inside = all_in_i32(source, n);
   with_narrow(to, [&](auto t) {
     using T = decltype(t);
-    if (inside) return loop<float, T>(source, target, n, [](float x) { return T(truncate_i32(x)); });
+    if (inside) return loop<float, T>(source, target, n, [](float x) { return T(int32_t(x)); });
     loop<float, T>(source, target, n, [](float x) { return T(truncate_i64(x)); });
   });
 }

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "formats/packed.h"
 #include "loops/pointwise.h"
+#include "loops/stream_kernel.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -19,10 +20,21 @@ bool is_whole(const TensorImpl& t) { return t.contiguous() && t.numel == t.stora
 void decode_into(const TensorImpl& t, int64_t low, int64_t high, char* out) {
   const Format& f = *t.dtype.format();
   const int64_t span = high - low, size = compute_size(f.compute());
-  constexpr int64_t kChunk = 64 << 10;  // whole blocks of every format
+  constexpr int64_t kChunk = 64 << 10, kTile = 512;  // whole blocks of every format
+  auto decode = [&](int64_t from, int64_t to, char* into) {
+    decode_elements(f, t.storage->data, t.storage->geometry, low + from, low + to, into);
+  };
+  const bool stream = span * size >= kStreamBytes;
   parallel_for((span + kChunk - 1) / kChunk, 1, [&](int64_t b, int64_t e) {
-    decode_elements(f, t.storage->data, t.storage->geometry, low + b * kChunk, low + std::min(span, e * kChunk),
-                    out + b * kChunk * size);
+    const int64_t from = b * kChunk, to = std::min(span, e * kChunk);
+    if (!stream) return decode(from, to, out + from * size);
+    alignas(64) char tile[kTile * 8];
+    for (int64_t i = from; i < to; i += kTile) {
+      const int64_t n = std::min(kTile, to - i);
+      decode(i, i + n, tile);
+      stream_kernel().write(out + i * size, tile, n * size);
+    }
+    stream_kernel().flush();
   });
 }
 Tensor decode_span(const TensorImpl& t, int64_t low, int64_t high) {

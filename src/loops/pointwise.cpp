@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "loops/stream_kernel.h"
 #include "loops/strided_copy_kernel.h"
 
 namespace dyadic::inline v1 {
@@ -58,6 +59,15 @@ struct Space {
       size[0] = 1;
       for (int k = 0; k < count; ++k) op[k].stride[0] = op[k].size;
     }
+  }
+  // Whether operand k, the result, is large, dense and none of the inputs.
+  bool streams(int k) const {
+    int64_t bytes = op[k].size;
+    for (int d = 0; d < ndim; ++d) bytes *= size[d];
+    if (bytes < kStreamBytes || ndim != 1 || op[k].stride[0] != op[k].size) return false;
+    for (int i = 0; i < k; ++i)
+      if (op[i].format && op[i].base == op[k].base) return false;
+    return true;
   }
   int64_t inner() const { return size[ndim - 1]; }
   int64_t tile() const {
@@ -170,8 +180,8 @@ void store(const Format& f, const void* tile, Compute compute, bool mask, char* 
   f.def->encode(tile, stored, n, Round{});
 }
 
-// Cuts the space into tiles and runs body(begin, n) on them, rows apart when they are long.
-template <class Body> void for_tiles(const Space& s, int64_t tile, const Body& body) {
+// Cuts the space into tiles and runs body(begin, n) on them, rows apart when they are long. stream: they were streamed.
+template <class Body> void for_tiles(const Space& s, int64_t tile, bool stream, const Body& body) {
   int64_t inner = s.inner(), rows = 1;
   for (int d = 0; d < s.ndim - 1; ++d) rows *= s.size[d];
   if (inner < kRow) {
@@ -187,22 +197,58 @@ template <class Body> void for_tiles(const Space& s, int64_t tile, const Body& b
       int64_t c = t % per_row * tile;
       body(t / per_row * inner + c, std::min(tile, inner - c));
     }
+    if (stream) stream_kernel().flush();
   });
+}
+
+// n copies of the first element of `t`, in the compute type.
+void splat(const TensorImpl& t, Compute compute, char* tile, int64_t n) {
+  alignas(16) char one[16], other[16];
+  const void* value = load(*t.dtype.format(), t.data(), compute, one, other, 1);
+  const int64_t size = compute_size(compute);
+  for (int64_t i = 0; i < n; ++i) std::memcpy(tile + i * size, value, size_t(size));
+}
+
+// Small results of dense operands of their compute type, and of single elements: one tile, without the search for a way through
+// strides that costs more than it. False: not of that kind.
+bool run_small(const PointwiseLoop& loop, const Tensor& out, bool direct) {
+  constexpr int64_t kSmall = 128;
+  const int64_t n = out.numel();
+  if (n > kSmall || !direct || !out.is_contiguous()) return false;
+  alignas(64) char tiles[PointwiseLoop::kOperands][kSmall * 16];
+  const void* pointers[PointwiseLoop::kOperands];
+  for (int i = 0; i < loop.inputs; ++i) {
+    pointers[i] = nullptr;
+    if (!loop.in[i]) continue;
+    const TensorImpl& t = *loop.in[i]->impl();
+    if (t.numel == n && t.contiguous() && stored_as(*t.dtype.format(), loop.compute)) {
+      pointers[i] = t.data();
+    } else if (t.numel == 1) {
+      splat(t, loop.compute, tiles[i], n);
+      pointers[i] = tiles[i];
+    } else {
+      return false;
+    }
+  }
+  loop.tile(pointers, out.impl()->data(), loop.params, n);
+  return true;
 }
 
 }  // namespace
 
 void PointwiseLoop::run(const Tensor& out) const {
   if (out.numel() == 0) return;
+  const Compute leaves = real_out ? real_of(compute) : compute;
+  const Format& target = *out.dtype().format();
+  const bool direct = mask_out ? &target == boolean.format() : stored_as(target, leaves);
+  if (run_small(*this, out, direct)) return;
   Space s;
   for (int i = 0; i < inputs; ++i) in[i] ? s.add(*in[i], out) : s.skip();
   int o = s.count;
   s.add(out, out);
   s.coalesce(out);
-  const Format& target = *s.op[o].format;
-  const Compute leaves = real_out ? real_of(compute) : compute;
-  bool direct = mask_out ? &target == boolean.format() : stored_as(target, leaves);
-  for_tiles(s, compute == Compute::c128 ? kTile / 2 : s.tile(), [&](int64_t begin, int64_t n) {
+  const bool stream = s.streams(o);
+  for_tiles(s, compute == Compute::c128 ? kTile / 2 : s.tile(), stream, [&](int64_t begin, int64_t n) {
     alignas(64) char tiles[kOperands][kTileBytes];
     alignas(64) char gathered[kTileBytes];
     alignas(64) char result[kTileBytes];
@@ -220,16 +266,18 @@ void PointwiseLoop::run(const Tensor& out) const {
       pointers[i] = load(f, stored, compute, tiles[i], other, n);
     }
     char* dense = at.dense_out(o);
+    const bool in_place = dense && !stream;
+    char* stored = in_place ? dense : direct ? result : gathered;
     if (direct) {
-      char* target_tile = dense ? dense : result;
-      tile(pointers, target_tile, params, n);
-      if (!dense) at.scatter(o, result);
+      tile(pointers, stored, params, n);
     } else {
       tile(pointers, result, params, n);
-      char* stored = dense ? dense : gathered;
       store(target, result, leaves, mask_out, stored, other, n);
-      if (!dense) at.scatter(o, gathered);
     }
+    if (stream)
+      stream_kernel().write(dense, stored, n * target.itemsize());
+    else if (!dense)
+      at.scatter(o, stored);
   });
 }
 
@@ -247,7 +295,8 @@ void copy_elements(const Tensor& dst, const Tensor& src, const Round& round) {
     strided_copy_kernel().copy(s.op[1].base, strides[1], s.op[0].base, strides[0], s.size, s.ndim, s.op[0].size);
     return;
   }
-  for_tiles(s, s.tile(), [&](int64_t begin, int64_t n) {
+  const bool stream = s.streams(1);
+  for_tiles(s, s.tile(), stream, [&](int64_t begin, int64_t n) {
     alignas(64) char gathered[kTileBytes];
     alignas(64) char result[kTileBytes];
     Cursor at{s, begin, n};
@@ -255,9 +304,12 @@ void copy_elements(const Tensor& dst, const Tensor& src, const Round& round) {
     char* dense = at.dense_out(1);
     Round r = round;
     r.index += uint64_t(begin);
-    char* target = dense ? dense : result;
+    char* target = dense && !stream ? dense : result;
     convert(from, stored, to, target, n, r);
-    if (!dense) at.scatter(1, result);
+    if (stream)
+      stream_kernel().write(dense, result, n * to.itemsize());
+    else if (!dense)
+      at.scatter(1, result);
   });
 }
 

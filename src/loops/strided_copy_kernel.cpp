@@ -4,6 +4,7 @@
 #include <hwy/cache_control.h>
 
 #include "base/simd/simd.h"
+#include "loops/stream_kernel.h"
 #include "loops/strided_plan.h"
 
 namespace dyadic::DY_ISA {
@@ -16,7 +17,6 @@ constexpr int64_t kPiece = 64 << 10;    // bytes of one unit of work: about 6 us
 constexpr int64_t kGrain = 2 * kPiece;  // below this a second thread costs more than it brings
 constexpr int64_t kLine = 64;
 constexpr int64_t kAhead = 64;  // bytes of a source row by which a transpose prefetches its destination
-constexpr int64_t kStreamBytes = 16 << 20;
 
 int64_t at_least_one(int64_t n) { return n < 1 ? 1 : n; }
 

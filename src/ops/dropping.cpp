@@ -19,6 +19,17 @@ Tensor masked_channels(const Tensor& x, double p, int64_t dims) {
   return mul(x, mul(kept(x, p, dims).to(plain(x)), 1 / (1 - p)));
 }
 
+Tensor channel_dropout(const char* who, int64_t rank, const Arg* args) {
+  const Frame a(args);
+  const Tensor& x = a.tensor(0);
+  const double p = a.real(1);
+  DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "{}: p is not a probability: p is {}", who, p);
+  check_float(who, x, "input");
+  DY_CHECK(x.dim() == rank + 1 || x.dim() == rank + 2, "{}: the input has {} or {} dimensions: input is {}", who, rank + 1,
+           rank + 2, describe(x));
+  return a.boolean(2) ? masked_channels(x, p, x.dim() - rank) : x;
+}
+
 Tensor alpha_masked(const Tensor& x, double p, int64_t dims) {
   constexpr double kLimit = -1.7580993408473766;  // -scale alpha of SELU
   if (p == 0) return x;

@@ -56,6 +56,25 @@ int64_t stride_of(const Tensor& t, int64_t d) { return t.defined() && d < t.dim(
 
 }  // namespace
 
+void IndexedSource::infer(Call& c) {
+  const Tensor &self = c.tensor(0), &index = c.tensor(2);
+  const int64_t along = dim(c);
+  check_index_type(c, index);
+  DY_CHECK(index.dim() <= 1, "{}: the index has one dimension: index is {}", c.name, describe(index));
+  check_same_type(c, self, c.tensor(3), "source");
+  const Tensor& source = c.tensor(3);
+  bool fits = source.dim() == self.dim();
+  for (int64_t d = 0; fits && d < self.dim(); ++d) fits = source.size(d) == (d == along ? index.numel() : self.size(d));
+  DY_CHECK(fits && (self.dim() || index.numel() == 1),
+           "{}: the sizes do not fit: source is {} for {} places along dimension {} of {}", c.name, describe(source),
+           index.numel(), along, describe(self));
+  infer_like_first(c);
+}
+void IndexedSource::check(const Call& c) {
+  const Tensor& self = c.tensor(0);
+  check_positions(c, c.tensor(2), self.dim() ? self.size(dim(c)) : 1, dim(c));
+}
+
 Tensor Scratch::tensor(IntList sizes, DType dtype) {
   int64_t n = dtype.itemsize();
   for (int64_t s : sizes) n *= s;

@@ -43,8 +43,11 @@ template <class F> void for_true(const uint8_t* m, int64_t begin, int64_t end, F
     uint64_t eight;
     std::memcpy(&eight, m + i, 8);
     if (!eight) continue;
-    // Bytes of 0 and 1 become eight bits.
-    for (uint64_t bits = (eight * 0x0102040810204080u) >> 56; bits; bits &= bits - 1) f(i + std::countr_zero(bits));
+    // A bool made by view() or read from a file may hold any byte: its top bit becomes "is not 0" before the eight are
+    // gathered.
+    constexpr uint64_t kLow = 0x7f7f7f7f7f7f7f7fu;
+    const uint64_t set = ((((eight & kLow) + kLow) | eight) & ~kLow) >> 7;
+    for (uint64_t bits = (set * 0x0102040810204080u) >> 56; bits; bits &= bits - 1) f(i + std::countr_zero(bits));
   }
   for (; i < end; ++i)
     if (m[i]) f(i);

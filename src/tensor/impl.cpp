@@ -45,7 +45,7 @@ TensorImpl* new_impl() { return new (pool_allocate(sizeof(TensorImpl))) TensorIm
 }  // namespace
 
 void release(Storage* s) noexcept {
-  if (s->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (!drop(s->refs)) return;
   constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
   ledger_remove(s->device, s->category, s->module, s->charged);
   if (s->free_foreign)

@@ -78,8 +78,8 @@ void check_cost(Op op, DType dtype, Layout) {
   }
 }
 
-[[maybe_unused]] const bool kAdded = add_check({"meta", {"f32", "bf16"}, {Layout::contiguous}, always, check_meta}) &&
-                                     add_check({"cost", {"f32"}, {Layout::contiguous}, always, check_cost});
+[[maybe_unused]] const bool kAdded = add_check({"meta", {"f32", "bf16"}, {Layout::contiguous}, always, check_meta, kOnce}) &&
+                                     add_check({"cost", {"f32"}, {Layout::contiguous}, always, check_cost, kOnce});
 
 }  // namespace
 }  // namespace dyadic::op_suite

@@ -33,7 +33,7 @@ bool has_policy(Op op, const OpDef& def) {
   return false;
 }
 [[maybe_unused]] const bool kAdded =
-    add_check({"autocast", {"f32", "bf16", "f64"}, {Layout::contiguous}, has_policy, check_autocast});
+    add_check({"autocast", {"f32", "bf16", "f64"}, {Layout::contiguous}, has_policy, check_autocast, kOnce});
 
 }  // namespace
 }  // namespace dyadic::op_suite

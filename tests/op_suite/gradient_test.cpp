@@ -147,8 +147,8 @@ bool inplace_grad(Op, const OpDef& def) { return def.inplace && differentiable(d
 const std::vector<Layout> kDense = {Layout::contiguous};
 
 [[maybe_unused]] const bool kAdded =
-    add_check({"gradcheck", {"f64"}, kDense, takes_grad, check_gradcheck}) &&
-    add_check({"double_backward", {"f64"}, kDense, takes_grad, check_double}) &&
+    add_check({"gradcheck", {"f64"}, kDense, takes_grad, check_gradcheck, kOnce}) &&
+    add_check({"double_backward", {"f64"}, kDense, takes_grad, check_double, kOnce}) &&
     add_check({"grad",
                {"f32", "f16", "bf16"},
                {Layout::contiguous, Layout::strided, Layout::transposed, Layout::expanded, Layout::offset},

@@ -77,7 +77,9 @@ struct Check {
   std::vector<Layout> layouts;
   bool (*applies)(Op op, const OpDef& def);
   void (*body)(Op op, DType dtype, Layout layout);
+  bool once = false;  // kOnce: it does not depend on the instruction set: left out where DYADIC_ISA lowers that
 };
+inline constexpr bool kOnce = true;
 // Registers the check for every op it applies to; to be called before main. A skipped one is a test that says so.
 bool add_check(const Check& check);
 const std::vector<std::string>& check_names();

@@ -20,7 +20,7 @@ struct Codebook4 {
 };
 
 template <const Codebook4& kBook> struct Flat4 {
-  static constexpr Tree kTree = make_tree(kBook.threshold);
+  static constexpr Thresholds kThresholds = make_thresholds(kBook.threshold);
   static constexpr int64_t kTile = 256;
 
   static void decode_range(const Format& f, const void* storage, Geometry g, int64_t begin, int64_t end, float* out) {
@@ -80,7 +80,7 @@ template <const Codebook4& kBook> struct Flat4 {
   static void encode_run(const float* in, int64_t n, float absmax, uint8_t* codes) {
     const VF inverse = hn::Set(kF32, 1.0f / absmax);
     encode_nibbles<Order::high_first>(in, n, codes, [&](VF x) {
-      const VI r = rank(hn::Mul(x, inverse), kTree);
+      const VI r = rank<kThresholds>(hn::Mul(x, inverse));
       if constexpr (kBook.code[0] == 0 && kBook.code[1] == 1) {
         return r;  // nf4's ranks are its codes
       } else {

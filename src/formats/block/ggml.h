@@ -20,7 +20,11 @@ inline void store16(uint16_t v, uint8_t* p) { p[0] = uint8_t(v), p[1] = uint8_t(
 inline float load_f16(const uint8_t* p) { return f16_value(load16(p)); }
 // Stores the nearest f16 and gives its value.
 inline float store_f16(float x, uint8_t* p) {
+#if DY_ISA_sse4
   const uint16_t h = f16_nearest(x);
+#else
+  const uint16_t h = _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
+#endif
   store16(h, p);
   return f16_value(h);
 }
@@ -111,9 +115,11 @@ inline float poison_unsigned(const float* in, int64_t n, uint8_t* codes) {
 inline float first_largest(const float* in, int64_t n, float absmax) {
   if (absmax == 0) return 0;
   const VF largest = hn::Set(kF32, absmax);
-  for (int64_t i = 0; i < n; i += kLanes) {
-    const intptr_t at = hn::FindFirstTrue(kF32, hn::Eq(hn::Abs(hn::LoadU(kF32, in + i)), largest));
-    if (at >= 0) return in[i + at];
+  for (int64_t i = 0; i < n; i += kGgmlBlock) {
+    uint32_t equal = 0;
+    for (int64_t j = 0; j < kGgmlBlock; j += kLanes)
+      equal |= mask_bits(hn::Eq(hn::Abs(hn::LoadU(kF32, in + i + j)), largest)) << j;
+    if (equal) return in[i + __builtin_ctz(equal)];
   }
   return 0;
 }

@@ -36,18 +36,20 @@ inline void decode_halves(const uint8_t* packed, float d, int shift, float* out)
   }
 }
 
-// int((x - base) * inverse + round) as C's conversion to a byte does it on x86: what does not fit in 32 bits becomes 0.
-inline VI byte_code(const float* p, VF base, VF inverse, VF round) {
-  const VF v = hn::Add(hn::Mul(hn::Sub(hn::LoadU(kF32, p), base), inverse), round);
+// int((x - *base) * inverse + round), base 0 if null, as C's conversion to a byte does it on x86: what does not fit in 32 bits
+// becomes 0.
+inline VI byte_code(const float* p, const float* base, VF inverse, VF round) {
+  const VF x = hn::LoadU(kF32, p);
+  const VF v = hn::Add(hn::Mul(base ? hn::Sub(x, hn::Set(kF32, *base)) : x, inverse), round);
   return hn::And(truncate(v), hn::Set(kI32, 255));
 }
-inline void encode_halves(const float* in, float base, float inverse, float round, uint8_t* out) {
-  const VF b = hn::Set(kF32, base), s = hn::Set(kF32, inverse), r = hn::Set(kF32, round);
+inline void encode_halves(const float* in, const float* base, float inverse, float round, uint8_t* out) {
+  const VF s = hn::Set(kF32, inverse), r = hn::Set(kF32, round);
   const VI high = hn::Set(kI32, 15);
   for (int64_t i = 0; i < kHalf; i += kLanes)
-    store_bytes(
-        hn::Or(hn::Min(byte_code(in + i, b, s, r), high), hn::ShiftLeft<4>(hn::Min(byte_code(in + kHalf + i, b, s, r), high))),
-        out + i);
+    store_bytes(hn::Or(hn::Min(byte_code(in + i, base, s, r), high),
+                       hn::ShiftLeft<4>(hn::Min(byte_code(in + kHalf + i, base, s, r), high))),
+                out + i);
 }
 
 // 5-bit codes: 4 bytes of highest bits, then the halves.
@@ -70,11 +72,11 @@ inline void unpack_fives(const uint8_t* packed, int zero, uint8_t* out) {
     hn::StoreU(hn::Sub(hn::Or(half[h], sixteen), hn::Set(kBytes16, uint8_t(zero))), kBytes16, out + kHalf * h);
   }
 }
-inline void encode_fives(const float* in, float base, float inverse, float round, uint8_t* out) {
-  const VF b = hn::Set(kF32, base), s = hn::Set(kF32, inverse), r = hn::Set(kF32, round);
+inline void encode_fives(const float* in, const float* base, float inverse, float round, uint8_t* out) {
+  const VF s = hn::Set(kF32, inverse), r = hn::Set(kF32, round);
   uint8_t codes[kGgmlBlock];
   for (int64_t i = 0; i < kGgmlBlock; i += kLanes)
-    store_bytes(hn::Min(byte_code(in + i, b, s, r), hn::Set(kI32, 31)), codes + i);
+    store_bytes(hn::Min(byte_code(in + i, base, s, r), hn::Set(kI32, 31)), codes + i);
   pack_fives(codes, out);
 }
 

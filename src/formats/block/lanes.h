@@ -69,6 +69,17 @@ inline VI count_if(VI v, hn::Mask<F32> m) {
 #endif
 }
 
+// A bit per lane of m, the first lowest.
+inline uint32_t mask_bits(hn::Mask<F32> m) {
+#if DY_ISA_avx512
+  return m.raw;
+#elif DY_ISA_avx2
+  return uint32_t(_mm256_movemask_ps(hn::VecFromMask(kF32, m).raw));
+#else
+  return uint32_t(_mm_movemask_ps(hn::VecFromMask(kF32, m).raw));
+#endif
+}
+
 // To integers towards zero, and to the nearest (even): of values that fit, so without Highway's repair of those that don't,
 // which become -2^31.
 inline VI truncate(VF x) {
@@ -98,19 +109,18 @@ inline void store_bytes(VI v, uint8_t* out) {
 
 // Four vectors, one after the other, of values that fit a byte.
 inline void store_bytes(VI a, VI b, VI c, VI d, uint8_t* out) {
-#if DY_ISA_avx2
+#if DY_ISA_avx512
+  const __m512i ab = _mm512_packs_epi32(a.raw, b.raw), cd = _mm512_packs_epi32(c.raw, d.raw);
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  _mm512_storeu_si512(out, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(ab, cd)));  // packed within 128 bits
+#elif DY_ISA_avx2
   const __m256i ab = _mm256_packs_epi32(a.raw, b.raw), cd = _mm256_packs_epi32(c.raw, d.raw);
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   const __m256i mixed = _mm256_packus_epi16(ab, cd);  // within halves of 128 bits
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_permutevar8x32_epi32(mixed, order));
-#elif DY_ISA_sse4
+#else
   const __m128i ab = _mm_packs_epi32(a.raw, b.raw), cd = _mm_packs_epi32(c.raw, d.raw);
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_packus_epi16(ab, cd));
-#else
-  store_bytes(a, out);
-  store_bytes(b, out + kLanes);
-  store_bytes(c, out + 2 * kLanes);
-  store_bytes(d, out + 3 * kLanes);
 #endif
 }
 

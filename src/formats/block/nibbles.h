@@ -77,23 +77,48 @@ template <Order kOrder, class F> void encode_nibbles(const float* in, int64_t n,
   for (int64_t j = 0; j < (n - i + 1) / 2; ++j) packed[i / 2 + j] = got[j];
 }
 
-// The thresholds as a search tree: level l holds 2^l of them, left to right (16 entries each, repeated).
-struct Tree {
+// Fifteen ascending thresholds within [-1, 1], for rank(). As a search tree: level l holds 2^l of them, left to right (16
+// entries each, repeated). As buckets, where no two thresholds share one of 32 equal parts of [-1, 1]: the threshold in each
+// part (or one above all) and how many lie below the part.
+struct Thresholds {
   float level[4][16];
+  bool bucketed;
+  float inside[32];
+  int32_t below[32];
 };
-constexpr Tree make_tree(const float (&sorted)[15]) {
-  Tree t{};
+inline constexpr float kPerBucket = 15.999f;
+constexpr Thresholds make_thresholds(const float (&sorted)[15]) {
+  Thresholds t{};
   for (int l = 0; l < 4; ++l)
     for (int i = 0; i < 16; ++i) {
       const int width = 16 >> l;
       t.level[l][i] = sorted[(i % (1 << l)) * width + width / 2 - 1];
     }
+  t.bucketed = true;
+  int next = 0;
+  for (int b = 0; b < 32; ++b) {
+    t.inside[b] = 2, t.below[b] = next;
+    for (int found = 0; next < 15 && sorted[next] * kPerBucket + 16 < float(b + 1); ++next, ++found) {
+      t.inside[b] = sorted[next];
+      // Values near a bucket's edge may be rounded to either side of it: no threshold is there.
+      const float at = sorted[next] * kPerBucket + 16 - float(b);
+      t.bucketed &= found == 0 && at > 0x1p-10f && at < 1 - 0x1p-10f;
+    }
+  }
   return t;
 }
-// How many thresholds lie below x.
-inline VI rank(VF x, const Tree& tree) {
+// How many thresholds lie below x, |x| <= 1.
+template <const Thresholds& t> VI rank(VF x) {
+#if DY_ISA_avx512
+  if constexpr (t.bucketed) {
+    const __m512i b = _mm512_cvttps_epi32(_mm512_fmadd_ps(x.raw, _mm512_set1_ps(kPerBucket), _mm512_set1_ps(16)));
+    const __m512 inside = _mm512_permutex2var_ps(_mm512_loadu_ps(t.inside), b, _mm512_loadu_ps(t.inside + 16));
+    const __m512i below = _mm512_permutex2var_epi32(_mm512_loadu_si512(t.below), b, _mm512_loadu_si512(t.below + 16));
+    return count_if(VI{below}, hn::Gt(x, VF{inside}));
+  }
+#endif
   VI node = hn::Zero(kI32);
-  for (int l = 0; l < 4; ++l) node = count_if(hn::Add(node, node), hn::Gt(x, lookup8(tree.level[l], node)));
+  for (int l = 0; l < 4; ++l) node = count_if(hn::Add(node, node), hn::Gt(x, lookup8(t.level[l], node)));
   return node;
 }
 

@@ -13,7 +13,7 @@ struct Q4 {
   static void encode(const float* in, int64_t, const float* absmax, uint8_t* block) {
     const float d = first_largest(in, kSize, *absmax) / -8, inverse = d != 0 ? 1.0f / d : 0.0f;
     store_f16(d, block);
-    encode_halves(in, 0, inverse, 8.5f, block + 2);
+    encode_halves(in, nullptr, inverse, 8.5f, block + 2);
   }
   static void poison(const float* in, float absmax, uint8_t* block) {
     uint8_t codes[kSize];

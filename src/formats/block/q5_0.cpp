@@ -16,7 +16,7 @@ struct Q5 {
   static void encode(const float* in, int64_t, const float* absmax, uint8_t* block) {
     const float d = first_largest(in, kSize, *absmax) / -16, inverse = d != 0 ? 1.0f / d : 0.0f;
     store_f16(d, block);
-    encode_fives(in, 0, inverse, 16.5f, block + 2);
+    encode_fives(in, nullptr, inverse, 16.5f, block + 2);
   }
   static void poison(const float* in, float absmax, uint8_t* block) {
     uint8_t codes[kSize];

@@ -18,7 +18,7 @@ struct Q5 {
     const float d = (r.high - r.low) / 31, inverse = d != 0 ? 1.0f / d : 0.0f;
     store_f16(d, block);
     store_f16(r.low, block + 2);
-    encode_fives(in, r.low, inverse, 0.5f, block + 4);
+    encode_fives(in, &r.low, inverse, 0.5f, block + 4);
   }
   static void poison(const float* in, float, uint8_t* block) {
     uint8_t codes[kSize];

@@ -31,6 +31,7 @@ template <Mini M> struct SmallFloat {
   static constexpr uint32_t kLargest = M.special == Special::ieee ? kTop - 1 : M.special == Special::fn ? kAbs - 1 : kAbs;
   static constexpr uint32_t kBeyond = M.special == Special::ieee ? kTop : kNan;  // what overflow gives
   static constexpr uint32_t kRebias = uint32_t(127 - M.bias) << 23;              // f32's exponent of the code's exponent 0
+  static_assert(kBeyond == kLargest + 1 || M.special == Special::none);
   // The unit of subnormals, and the f32 whose last place is that unit.
   static constexpr float kUnit = bits_float(uint32_t(128 - M.bias - M.mantissa) << 23);
   static constexpr float kAdder = bits_float(uint32_t(151 - M.bias - M.mantissa) << 23);
@@ -91,21 +92,59 @@ template <Mini M> struct SmallFloat {
     if constexpr (M.special == Special::fnuz) u = hn::IfThenElse(hn::Eq(code, splat(kSign)), splat(0x7fc00000u), u);
     return hn::BitCast(kF32, hn::Or(u, hn::ShiftLeft<32 - kBits>(hn::And(code, splat(kSign)))));
   }
+#if !DY_ISA_sse4
+  // By way of f16, whose exponent is wide enough: the code's bits at its place, then one multiplication by a power of two.
+  static constexpr bool kByHalf = M.exponent < 5 || M.special == Special::ieee;
+  static constexpr hn::ScalableTag<int16_t> kI16{};
+  static hn::Vec<hn::ScalableTag<int16_t>> halves(hn::Vec<hn::ScalableTag<int16_t>> code) {
+    const auto all = [](uint32_t x) { return hn::Set(kI16, int16_t(x)); };
+    const auto em = hn::And(code, all(kAbs));
+    auto h = hn::ShiftLeft<10 - M.mantissa>(em);
+    if constexpr (M.special == Special::ieee && M.exponent < 5) h = hn::IfThenElse(hn::Eq(em, all(kTop)), all(0x7c00), h);
+    if constexpr (M.special == Special::ieee) h = hn::IfThenElse(hn::Gt(em, all(kTop)), all(0x7e00), h);
+    if constexpr (M.special == Special::fn) h = hn::IfThenElse(hn::Eq(em, all(kAbs)), all(0x7e00), h);
+    if constexpr (M.special == Special::fnuz) h = hn::IfThenElse(hn::Eq(code, all(kSign)), all(0x7e00), h);
+    return hn::OrAnd(h, hn::ShiftLeft<16 - kBits>(code), all(0x8000));
+  }
+  // As many whole pairs of vectors as there are; gives how many elements that was.
+  static int64_t decode_halves(const uint8_t* s, float* c, int64_t n) {
+    constexpr hn::Rebind<uint8_t, decltype(kI16)> bytes{};
+    const VF scale = hn::Set(kF32, bits_float(uint32_t(127 + 15 - M.bias) << 23));
+    int64_t i = 0;
+    for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+      const auto h = halves(hn::PromoteTo(kI16, hn::LoadU(bytes, s + i))).raw;
+#if DY_ISA_avx512
+      const VF low{_mm512_cvtph_ps(_mm512_castsi512_si256(h))}, high{_mm512_cvtph_ps(_mm512_extracti64x4_epi64(h, 1))};
+#else
+      const VF low{_mm256_cvtph_ps(_mm256_castsi256_si128(h))}, high{_mm256_cvtph_ps(_mm256_extracti128_si256(h, 1))};
+#endif
+      hn::StoreU(hn::Mul(low, scale), kF32, c + i);
+      hn::StoreU(hn::Mul(high, scale), kF32, c + i + kLanes);
+    }
+    return i;
+  }
+#else
+  static constexpr bool kByHalf = false;
+  static int64_t decode_halves(const uint8_t*, float*, int64_t) { return 0; }
+#endif
   static VI nearest_codes(VF value, int32_t beyond) {
     const VI x = hn::BitCast(kI32, value), u = hn::And(x, splat(kAbsMask));
     const VI up = hn::Add(hn::Add(u, splat(kHalf)), hn::And(hn::ShiftRight<kShift>(u), splat(1)));
     const auto small = hn::Gt(splat(kMinNormal), u);
-    const VF kept = hn::BitCast(kF32, hn::IfThenElseZero(small, u));
-    const VI subnormal = hn::Sub(hn::BitCast(kI32, hn::Add(kept, hn::Set(kF32, kAdder))), splat(float_bits(kAdder)));
+    const VF sum = hn::Add(hn::BitCast(kF32, u), hn::Set(kF32, kAdder));  // of others than small ones without meaning
+    const VI subnormal = hn::Sub(hn::BitCast(kI32, sum), splat(float_bits(kAdder)));
     VI h = hn::IfThenElse(small, subnormal, hn::ShiftRight<kShift>(up));
-    h = hn::IfThenElse(hn::Gt(h, splat(kLargest)), hn::Set(kI32, beyond), h);
+    h = hn::Min(h, hn::Set(kI32, beyond));  // which is the largest code or the one after it
     const auto nan = hn::Gt(u, splat(kInfBits));
-    const VI sign = hn::And(hn::ShiftRight<32 - kBits>(x), splat(kSign));
-    if constexpr (M.special == Special::none) return hn::IfThenElse(nan, hn::Xor(splat(kNan), sign), hn::Or(h, sign));
+    const VI shifted = hn::ShiftRight<32 - kBits>(x);
+    if constexpr (M.special == Special::none) {
+      const VI sign = hn::And(shifted, splat(kSign));
+      return hn::IfThenElse(nan, hn::Xor(splat(kNan), sign), hn::Or(h, sign));
+    }
     h = hn::IfThenElse(nan, splat(kNan), h);
     if constexpr (M.special == Special::fnuz)
-      return hn::IfThenElse(hn::Eq(hn::And(h, splat(kAbs)), hn::Zero(kI32)), h, hn::Or(h, sign));
-    return hn::Or(h, sign);
+      return hn::IfThenElse(hn::Eq(hn::And(h, splat(kAbs)), hn::Zero(kI32)), h, hn::OrAnd(h, shifted, splat(kSign)));
+    return hn::OrAnd(h, shifted, splat(kSign));
   }
   static VI splat(uint32_t x) { return hn::Set(kI32, int32_t(x)); }
 
@@ -119,6 +158,7 @@ template <Mini M> struct SmallFloat {
     float* __restrict__ c = static_cast<float*>(computed);
     constexpr hn::Rebind<uint8_t, I32> bytes{};
     int64_t i = 0;
+    if constexpr (kByHalf) i = decode_halves(s, c, n);
     for (; i + kLanes <= n; i += kLanes) hn::StoreU(values(hn::PromoteTo(kI32, hn::LoadU(bytes, s + i))), kF32, c + i);
     for (; i < n; ++i) c[i] = value(s[i]);
   }

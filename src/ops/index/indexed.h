@@ -27,6 +27,13 @@ void check_index_type(const Call& c, const Tensor& index);                      
 void check_positions(const Call& c, const Tensor& index, int64_t size, int64_t dim);      // all in [0, size)
 void check_same_type(const Call& c, const Tensor& a, const Tensor& b, const char* name);  // of self and the source
 
+// op(self, dim, index, source) with an index of one dimension whose entries stand for those of source along dim.
+struct IndexedSource {
+  static int64_t dim(const Call& c) { return wrap_dim(c.name, c.integer(1), c.tensor(0).dim()); }
+  static void infer(Call& c);
+  static void check(const Call& c);  // the index's values
+};
+
 // The loop over all elements of `index`; plain may be undefined (a number, stride 0).
 IndexedLoop loop_along(const Tensor& indexed, const Tensor& plain, const Tensor& index, int64_t dim);
 // The same for an index of one dimension, which serves for all entries of the others.

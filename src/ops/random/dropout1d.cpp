@@ -3,15 +3,7 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
-  const double p = a.real(1);
-  DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "dropout1d: p is not a probability: p is {}", p);
-  check_float("dropout1d", x, "input");
-  DY_CHECK(x.dim() == 2 || x.dim() == 3, "dropout1d: the input has 2 or 3 dimensions: input is {}", describe(x));
-  return a.boolean(2) ? masked_channels(x, p, x.dim() - 1) : x;
-}
+Tensor compose(const Arg* args) { return channel_dropout("dropout1d", 1, args); }
 
 }  // namespace
 

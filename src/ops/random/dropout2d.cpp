@@ -3,15 +3,7 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
-  const double p = a.real(1);
-  DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "dropout2d: p is not a probability: p is {}", p);
-  check_float("dropout2d", x, "input");
-  DY_CHECK(x.dim() == 3 || x.dim() == 4, "dropout2d: the input has 3 or 4 dimensions: input is {}", describe(x));
-  return a.boolean(2) ? masked_channels(x, p, x.dim() - 2) : x;
-}
+Tensor compose(const Arg* args) { return channel_dropout("dropout2d", 2, args); }
 
 }  // namespace
 

@@ -3,15 +3,7 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
-  const double p = a.real(1);
-  DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "dropout3d: p is not a probability: p is {}", p);
-  check_float("dropout3d", x, "input");
-  DY_CHECK(x.dim() == 4 || x.dim() == 5, "dropout3d: the input has 4 or 5 dimensions: input is {}", describe(x));
-  return a.boolean(2) ? masked_channels(x, p, x.dim() - 3) : x;
-}
+Tensor compose(const Arg* args) { return channel_dropout("dropout3d", 3, args); }
 
 }  // namespace
 

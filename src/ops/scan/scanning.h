@@ -31,4 +31,22 @@ inline void run_scan(Call& c, ScanOp op) {
   scan_kernel().run(op, scan_shape(c), source_of(c.tensor(0)), target_of(c.out[0]), c.workspace);
 }
 
+// cummax and cummin: values and where they are.
+template <ScanOp op> struct RunningExtreme {
+  static void infer(Call& c) {
+    infer_scan(c, -1);
+    c.spec[0].dtype = plain(c.tensor(0));
+    c.spec[1] = c.spec[0];
+    c.spec[1].dtype = i64;
+    c.nout = 2;
+  }
+  static void forward(Call& c) {
+    scan_kernel().extremes(op, scan_shape(c), source_of(c.tensor(0)), target_of(c.out[0]), c.out[1].data<int64_t>());
+  }
+  static void backward(Grad& g) {
+    const Meta& m = g.in_meta(0);
+    g.set(0, scatter_add(zeros(m.shape(), g.g().dtype(), m.device), g.integer(1), g.out(1), g.g()));
+  }
+};
+
 }  // namespace dyadic::inline v1::ops

@@ -1,0 +1,55 @@
+// What resample and its transpose share: only which side of the map the input is on differs.
+#pragma once
+#include "ops/resize/resample.h"
+#include "ops/resize/resample_kernel.h"
+
+namespace dyadic::inline v1::ops {
+
+// op(Tensor input, int dim, int size, int[] map, float scale)
+template <bool kTransposed> struct Resampling {
+  static int64_t dim(const Call& c) { return wrap_dim(c.name, c.integer(1), c.tensor(0).dim()); }
+  static ResampleShape shape(const Call& c) {
+    const Tensor& x = c.tensor(0);
+    const int64_t along = dim(c);
+    ResampleShape s;
+    for (int64_t d = 0; d < along; ++d) s.outer *= x.size(d);
+    for (int64_t d = along + 1; d < x.dim(); ++d) s.inner *= x.size(d);
+    (kTransposed ? s.out : s.in) = x.size(along);
+    (kTransposed ? s.in : s.out) = c.integer(2);
+    s.width = window_width(c.ints(3), s.in, s.out);
+    return s;
+  }
+  static void infer(Call& c) {
+    const char* name = kTransposed ? "grad" : "input";
+    check_float(c.name, c.tensor(0), name);
+    DY_CHECK(c.tensor(0).dim() > 0 && c.ints(3).size() > 0, "{}: no axis or no map: {} is {}, map is {}", c.name, name,
+             describe(c.tensor(0)), shape_text(c.ints(3)));
+    infer_like_first(c);
+    c.spec[0].sizes[dim(c)] = c.integer(2);
+  }
+  static int64_t tables(const ResampleShape& s) { return (window_bytes(s.width, s.out) + 63) / 64 * 64; }
+  static int64_t workspace(const Call& c) {
+    const ResampleShape s = shape(c);
+    return tables(s) + resample_kernel().workspace(s);
+  }
+  static void forward(Call& c) {
+    ResampleShape s = shape(c);
+    const Windows w = make_windows(c.ints(3), s.in, s.out, c.real(4), c.workspace);
+    s.begin = w.begin, s.count = w.count, s.weight = w.weight;
+    const auto run = kTransposed ? resample_kernel().backward : resample_kernel().forward;
+    const Tensor& x = c.tensor(0);
+    run(s, {x.impl()->data(), x.dtype().format()}, {c.out[0].impl()->data(), c.out[0].dtype().format()},
+        static_cast<char*>(c.workspace) + tables(s));
+  }
+  static void backward(Grad& g) {
+    const Meta& m = g.in_meta(0);
+    const int64_t along = wrap_dim("resample", g.integer(1), m.ndim);
+    g.set(0, call(kTransposed ? Op::resample_ : Op::resample_backward_, g.g(), along, m.sizes[along], g.ints(3), g.real(4)));
+  }
+  static double flops(const Call& c) {
+    const ResampleShape s = shape(c);
+    return 2.0 * double(s.outer * s.inner) * double(s.out * s.width);
+  }
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,37 @@
+// main() of the test programs. With --gtest_brief=1 only failures are printed, then one line of counts: GoogleTest's own brief
+// printer also shows the reason of every skipped test, and hundreds of those hide the one failure.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+namespace {
+
+class FailuresOnly : public ::testing::EmptyTestEventListener {
+  void OnTestPartResult(const ::testing::TestPartResult& part) override {
+    if (!part.failed()) return;
+    if (const auto* info = ::testing::UnitTest::GetInstance()->current_test_info())
+      std::printf("%s.%s\n", info->test_suite_name(), info->name());
+    std::printf("%s:%d: %s\n\n", part.file_name() ? part.file_name() : "unknown file", part.line_number(), part.message());
+    std::fflush(stdout);
+  }
+  void OnTestProgramEnd(const ::testing::UnitTest& all) override {
+    for (int i = 0; i < all.total_test_suite_count(); ++i)
+      for (int j = 0; j < all.GetTestSuite(i)->total_test_count(); ++j)
+        if (const auto* info = all.GetTestSuite(i)->GetTestInfo(j); info->result()->Failed())
+          std::printf("failed: %s.%s\n", info->test_suite_name(), info->name());
+    std::printf("%d tests passed, %d failed, %d skipped (%.1f s)\n", all.successful_test_count(), all.failed_test_count(),
+                all.skipped_test_count(), double(all.elapsed_time()) / 1e3);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  if (GTEST_FLAG_GET(brief)) {
+    auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
+    delete listeners.Release(listeners.default_result_printer());
+    listeners.Append(new FailuresOnly);
+  }
+  return RUN_ALL_TESTS();
+}
