@@ -44,6 +44,13 @@ Transform random_vertical_flip(double p = 0.5);
 // A part of the image of `scale` times its area and an aspect within `ratio` (log-uniform), resized. (Szegedy et al. 2015.)
 Transform random_resized_crop(std::vector<int64_t> size, std::pair<double, double> scale = {0.08, 1.0},
                               std::pair<double, double> ratio = {3.0 / 4, 4.0 / 3});
+// What follows is of images [1 or 3, height, width].
+Transform grayscale(int64_t channels = 1);
+// Each factor uniform in [1 - x, 1 + x] but not below zero, in random order; of bytes rounded down, as torchvision does.
+Transform color_jitter(double brightness = 0, double contrast = 0, double saturation = 0);
+// With probability p a rectangle of `scale` times the area becomes `value`. (Zhong et al. 2017.)
+Transform random_erasing(double p = 0.5, std::pair<double, double> scale = {0.02, 0.33},
+                         std::pair<double, double> ratio = {0.3, 3.3}, double value = 0);
 }  // namespace transforms
 
 }  // namespace dyadic::inline v1::data

@@ -97,6 +97,11 @@ void add_transforms(nb::module_ m) {
       },
       nb::arg("size"), nb::arg("scale") = std::pair(0.08, 1.0), nb::arg("ratio") = std::pair(3.0 / 4, 4.0 / 3),
       "A random part of the image of so much of its area and such an aspect, resized.");
+  m.def("Grayscale", T::grayscale, nb::arg("num_output_channels") = 1);
+  m.def("ColorJitter", T::color_jitter, nb::arg("brightness") = 0.0, nb::arg("contrast") = 0.0, nb::arg("saturation") = 0.0,
+        "Factors uniform in [max(0, 1 - x), 1 + x], in random order.");
+  m.def("RandomErasing", T::random_erasing, nb::arg("p") = 0.5, nb::arg("scale") = std::pair(0.02, 0.33),
+        nb::arg("ratio") = std::pair(0.3, 3.3), nb::arg("value") = 0.0, "A random rectangle becomes value.");
 }
 
 }  // namespace

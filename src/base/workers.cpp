@@ -1,6 +1,7 @@
 #include "base/workers.h"
 
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -19,7 +20,10 @@ struct Workers::State {
   std::deque<Task> tasks;
   bool stop = false;
   std::vector<std::thread> threads;
+  const pid_t owner = getpid();
 
+  // A child of fork has none of the threads, and perhaps a mutex that one of them held.
+  bool forked() const { return getpid() != owner; }
   void work(int worker) {
     thread_state() = {0, true};
     omp_set_num_threads(1);
@@ -38,6 +42,10 @@ struct Workers::State {
   void end() {
     std::vector<std::thread> joined;
     std::deque<Task> dropped;
+    if (forked()) {
+      new std::vector(std::move(threads));  // never to be joined
+      return;
+    }
     {
       std::lock_guard lock(mutex);
       stop = true;
@@ -68,6 +76,7 @@ Workers::~Workers() {
   std::erase(living, this);
 }
 void Workers::post(Task task) {
+  if (state_->forked()) return;
   {
     std::lock_guard lock(state_->mutex);
     if (state_->stop) return;
@@ -77,6 +86,7 @@ void Workers::post(Task task) {
 }
 void Workers::stop() { state_->end(); }
 bool Workers::stopped() const {
+  if (state_->forked()) return true;
   std::lock_guard lock(state_->mutex);
   return state_->stop;
 }

@@ -13,7 +13,7 @@ class Workers {
   ~Workers();  // stop()
   Workers(const Workers&) = delete;
   int count() const { return count_; }
-  void post(Task task);  // does nothing once stopped
+  void post(Task task);  // does nothing once stopped, nor in a child of fork
   // Drops the tasks that have not begun and waits for the others. A worker may call it: it does not wait for itself.
   void stop();
   bool stopped() const;

@@ -221,7 +221,7 @@ void Epoch::State::wait(Slot& slot, const Callback<void()>& poll) {
       std::unique_lock lock(slot.mutex);
       if (slot.ready.wait_for(lock, std::chrono::milliseconds(50), [&] { return slot.done; })) return;
     }
-    DY_CHECK(!crew->workers.stopped(), "DataLoader: its workers have been stopped: the program ends");
+    DY_CHECK(!crew->workers.stopped(), "DataLoader: its workers are gone: the program ends, or it has forked");
     if (timeout > 0 && std::chrono::duration<double>(Clock::now() - begin).count() > timeout)
       fail("DataLoader: no batch came within the timeout of {} s", timeout);
     if (poll) poll();

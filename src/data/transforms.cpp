@@ -48,6 +48,29 @@ Tensor resized(const Tensor& t, int64_t h, int64_t w) {
   const Tensor x = matmul(matmul(resampling(height(t), h), t.to(f32)), resampling(width(t), w).t());
   return integer ? clamp(round(x), 0, 255).to(u8) : x.to(t.dtype());
 }
+// A rectangle of `scale` times the area and an aspect within `ratio` (log-uniform) that fits; nothing after ten attempts.
+struct Box {
+  int64_t top, left, h, w;
+};
+std::optional<Box> random_box(const Tensor& t, std::pair<double, double> scale, std::pair<double, double> ratio) {
+  const double area = double(height(t)) * double(width(t));
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const double part = area * uniform(scale.first, scale.second);
+    const double aspect = std::exp(uniform(std::log(ratio.first), std::log(ratio.second)));
+    const int64_t w = std::lrint(std::sqrt(part * aspect)), h = std::lrint(std::sqrt(part / aspect));
+    if (w < 1 || h < 1 || w > width(t) || h > height(t)) continue;
+    const int64_t top = below(height(t) - h + 1);
+    return Box{top, below(width(t) - w + 1), h, w};
+  }
+  return {};
+}
+Tensor gray(const Tensor& t) {  // the luma of ITU-R BT.601
+  if (t.size(0) == 1) return t;
+  DY_CHECK_AS(ValueError, t.dim() == 3 && t.size(0) == 3, "grayscale: the image is not [1 or 3, height, width]: it is {}",
+              describe(t));
+  const Tensor x = t.to(f32);
+  return (narrow(x, 0, 0, 1) * 0.2989 + narrow(x, 0, 1, 1) * 0.587 + narrow(x, 0, 2, 1) * 0.114).to(t.dtype());
+}
 Tensor flipped(const Tensor& t, int64_t dim, double p) { return uniform(0, 1) < p ? flip(t, {dim}) : t; }
 
 }  // namespace
@@ -109,20 +132,49 @@ Transform random_vertical_flip(double p) {
 }
 Transform random_resized_crop(std::vector<int64_t> size, std::pair<double, double> scale, std::pair<double, double> ratio) {
   return [scale, ratio, hw = both("random_resized_crop", size)](Tensor t) {
-    const double area = double(height(t)) * double(width(t));
-    for (int attempt = 0; attempt < 10; ++attempt) {
-      const double part = area * uniform(scale.first, scale.second);
-      const double aspect = std::exp(uniform(std::log(ratio.first), std::log(ratio.second)));
-      const int64_t w = std::lrint(std::sqrt(part * aspect)), h = std::lrint(std::sqrt(part / aspect));
-      if (w < 1 || h < 1 || w > width(t) || h > height(t)) continue;
-      const int64_t top = below(height(t) - h + 1), left = below(width(t) - w + 1);
-      return resized(crop(t, top, left, h, w), hw.first, hw.second);
-    }
+    if (const auto box = random_box(t, scale, ratio))
+      return resized(crop(t, box->top, box->left, box->h, box->w), hw.first, hw.second);
     // The largest part in the middle whose aspect is allowed.
     const double aspect = std::clamp(double(width(t)) / double(height(t)), ratio.first, ratio.second);
     const int64_t w = std::min(width(t), int64_t(std::lrint(double(height(t)) * aspect)));
     const int64_t h = std::min(height(t), int64_t(std::lrint(double(width(t)) / aspect)));
     return resized(crop(t, (height(t) - h) / 2, (width(t) - w) / 2, h, w), hw.first, hw.second);
+  };
+}
+Transform random_erasing(double p, std::pair<double, double> scale, std::pair<double, double> ratio, double value) {
+  return [=](Tensor t) {
+    if (uniform(0, 1) >= p) return t;
+    const auto box = random_box(t, scale, ratio);
+    if (!box) return t;
+    t = t.clone();
+    crop(t, box->top, box->left, box->h, box->w).fill_(value);
+    return t;
+  };
+}
+
+Transform grayscale(int64_t channels) {
+  DY_CHECK_AS(ValueError, channels == 1 || channels == 3, "grayscale: channels are 1 or 3: it is {}", channels);
+  return [channels](Tensor t) {
+    Tensor g = gray(t);
+    return channels == 1 ? g : expand(g, {3, height(t), width(t)}).contiguous();
+  };
+}
+Transform color_jitter(double brightness, double contrast, double saturation) {
+  const double strength[] = {brightness, contrast, saturation};
+  for (double s : strength) DY_CHECK_AS(ValueError, s >= 0, "color_jitter: a strength is negative: {}", s);
+  return [brightness, contrast, saturation](Tensor t) {
+    const double strengths[] = {brightness, contrast, saturation};
+    int order[] = {0, 1, 2};
+    std::swap(order[2], order[below(3)]);
+    std::swap(order[1], order[below(2)]);
+    for (int step : order) {
+      if (strengths[step] == 0) continue;
+      const double factor = uniform(std::max(0.0, 1 - strengths[step]), 1 + strengths[step]);
+      const Tensor other = step == 0 ? zeros({}) : step == 1 ? mean(gray(t).to(f32)) : gray(t).to(f32);
+      const bool bytes = t.dtype() == u8;
+      t = clamp(t.to(f32) * factor + other * (1 - factor), 0, bytes ? 255 : 1).to(t.dtype());
+    }
+    return t;
   };
 }
 

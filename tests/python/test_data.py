@@ -391,7 +391,7 @@ def test_ctrl_c_while_waiting():
             release.wait(20)
             return i
 
-    it = iter(DataLoader(Pressed(2), num_workers=1))
+    it = iter(DataLoader(Pressed(1), num_workers=1))
     with pytest.raises(KeyboardInterrupt):
         next(it)
     release.set()
@@ -452,6 +452,24 @@ raise SystemExit(7)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
     assert done.returncode == 7 and done.stderr == b""
+
+
+def test_a_fork_with_workers_at_work():
+    code = """
+import dyadic as dy, os, sys
+from dyadic.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(dy.arange(100)), num_workers=2, persistent_workers=True)
+it = iter(loader); next(it)
+if pid := os.fork():
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) + len(list(it)))
+try:
+    for _ in it: pass
+except RuntimeError as e:
+    del it
+    sys.exit(1 if "or it has forked" in str(e) and len(list(loader)) == 100 else 2)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    assert done.returncode == 100, done.stderr  # 99 batches in the parent, and the child's 1
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -203,6 +203,36 @@ def test_transforms():
         transforms.Normalize([0.5], [0.5])(ramp.to(dy.uint8))
 
 
+def test_colors():
+    image = dy.randint(0, 256, (3, 4, 5)).to(dy.uint8)
+    weights = dy.tensor([0.2989, 0.587, 0.114]).reshape(3, 1, 1)
+    gray = (image.float() * weights).sum(0, keepdim=True)
+    got = transforms.Grayscale()(image)
+    assert got.dtype == dy.uint8 and (got.float() - gray).abs().max().item() <= 1.001
+    assert transforms.Grayscale(3)(image).tolist() == [got[0].tolist()] * 3
+    assert transforms.ColorJitter()(image).tolist() == image.tolist()
+    x = image.float() / 255
+    factors = set()
+    for _ in range(50):
+        brighter = transforms.ColorJitter(brightness=0.5)(x * 0.5)
+        factor = (brighter / (x * 0.5)).nan_to_num(0).max().item()
+        np.testing.assert_allclose(brighter.numpy(), (x * 0.5 * factor).numpy(), atol=1e-6)
+        assert 0.499 <= factor <= 1.501
+        factors.add(factor)
+    assert min(factors) < 0.7 and max(factors) > 1.3
+    dull = transforms.ColorJitter(saturation=1.0)(x)  # between gray and twice as far from it
+    part = (dull - gray / 255) / (x - gray / 255)
+    inside = (dull > 0) & (dull < 1) & ((x - gray / 255).abs() > 0.05)
+    assert part[inside].std().item() < 1e-3
+    flat = transforms.ColorJitter(contrast=1.0)(x)
+    level = (gray / 255).mean().item()
+    inside = (flat > 0) & (flat < 1) & ((x - level).abs() > 0.05)
+    assert ((flat - level) / (x - level))[inside].std().item() < 1e-3
+    erased = transforms.RandomErasing(1.0, scale=(0.2, 0.3), value=7)(dy.zeros(3, 20, 20))
+    assert 3 * 400 * 0.15 < (erased == 7).sum().item() < 3 * 400 * 0.35 and ((erased == 7) | (erased == 0)).all()
+    assert transforms.RandomErasing(0.0)(x).tolist() == x.tolist()
+
+
 def test_resize_is_that_of_pytorch():
     stored = np.load(Path(__file__).parent / "data" / "resized.npz")
     names = [n[:-3] for n in stored.files if n.endswith("_in")]
