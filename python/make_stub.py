@@ -35,6 +35,7 @@ _op_names: list[str]
 _dtype_names: list[str]
 return_types: ModuleType
 _einops: ModuleType
+_data: ModuleType
 
 class OutOfMemoryError(RuntimeError): ...
 '''
@@ -91,6 +92,8 @@ def op_parameters(record, first):
         out.append(f"{name}: {text}" + (f" = {default}" if default else ""))
     if first:
         out[0] = first
+    if record["random"]:
+        out += ([] if "*" in out else ["*"]) + ["generator: Generator | None = None"]
     if record["requires_grad"]:
         out.append("requires_grad: bool = False")
     if returns == "Tensor[]":

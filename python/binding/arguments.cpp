@@ -44,6 +44,7 @@ int find_keyword(const OpInfo& op, PyObject* name) {
   std::vector<std::string> known;
   for (const OpParameter& p : op.parameters) known.emplace_back(p.text);
   if (op.requires_grad) known.emplace_back("requires_grad");
+  if (op.def->random) known.emplace_back("generator");
   const char* text = PyUnicode_AsUTF8(name);
   fail<TypeError>("{}: an unknown argument: {}; did you mean {}? The signature is {}", op.signature->name, text,
                   nearest(text, known), signature_text(op));
@@ -234,6 +235,14 @@ void ArgumentFrame::read(const OpInfo& op, PyObject* self, PyObject* const* give
                   "{}: an argument has the wrong type: requires_grad is {}; it takes True or False", op.signature->name,
                   Py_TYPE(value)->tp_name);
       requires_grad = value == Py_True;
+      continue;
+    }
+    if (i < 0 && op.def->random && PyUnicode_CompareWithASCIIString(name, "generator") == 0) {
+      if (value == Py_None) continue;
+      DY_CHECK_AS(TypeError, nb::isinstance<Generator>(value),
+                  "{}: an argument has the wrong type: generator is {}; it takes a dyadic.Generator", op.signature->name,
+                  Py_TYPE(value)->tp_name);
+      generator.emplace(nb::cast<Generator&>(nb::handle(value)));
       continue;
     }
     if (i < 0) unknown_keyword(op, name);

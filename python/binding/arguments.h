@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "corridor/signature.h"
+#include "dyadic/generator.h"
 #include "object.h"
 
 namespace dyadic::inline v1::python {
@@ -43,7 +44,8 @@ class ArgumentFrame {
  public:
   Arg args[kMaxArgs];
   bool requires_grad = false;
-  bool strict = false;  // a 0-d tensor is no number
+  bool strict = false;                      // a 0-d tensor is no number
+  std::optional<GeneratorScope> generator;  // of a random op that was given one
 
   // `self` is null for a function. Throws TypeError naming the op and the argument.
   void read(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords);

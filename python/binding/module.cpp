@@ -41,4 +41,5 @@ NB_MODULE(_dyadic, m) {
   add_modules(m);
   add_layers(m);
   add_optimizers(m);
+  add_data(m);
 }

@@ -101,6 +101,7 @@ void add_modules(nb::module_& m);  // Module; add_layers the others
 void add_layers(nb::module_& m);
 void add_optimizers(nb::module_& m);
 void add_pickle(nb::module_& m);
+void add_data(nb::module_& m);  // dyadic.utils.data
 
 }  // namespace dyadic::inline v1::python
 

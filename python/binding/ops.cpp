@@ -147,6 +147,7 @@ std::string signature_line(const OpInfo& op, const std::string& name, bool metho
     s += method && i == 0 ? "$self" : p.name;
     if (!op.parameters[i].required) s += "=" + (p.fallback.empty() ? "None" : p.fallback);
   }
+  if (op.def->random) s += star ? ", generator=None" : ", *, generator=None";
   if (op.requires_grad) s += ", requires_grad=False";
   return s + ")\n--\n\n";
 }
@@ -250,6 +251,7 @@ nb::list describe_records() {
     d["method"] = op.method;
     d["inplace"] = op.def->inplace && op.method;
     d["requires_grad"] = op.requires_grad;
+    d["random"] = op.def->random;
     d["numbers"] = op.numbers;
     d["pointwise"] = op.def->kind == OpKind::pointwise;
     d["spread"] = op.spread;

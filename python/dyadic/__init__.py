@@ -5,9 +5,10 @@ signature and documentation.
 """
 from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed there, listed nowhere
 from ._dyadic import __version__
-from . import amp, autograd, einops, nn, optim
+from . import amp, autograd, einops, nn, optim, utils
 from ._default_dtype import default_dtype
 from ._overloads import allclose, arange, einsum, equal, randint, tensordot, unique, unique_consecutive
+from ._seed import seed_everything
 from .amp import autocast
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import _einops as _einops_backend

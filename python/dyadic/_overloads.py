@@ -9,11 +9,11 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
     return _dyadic.arange(start, end, step, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def randint(low, high, size=None, *, dtype=None, device=None, requires_grad=False):
+def randint(low, high, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
     """randint(high, size) or randint(low, high, size): integers in [low, high), all equally likely."""
     if size is None:
         low, high, size = 0, low, high
-    return _dyadic.randint(low, high, size, dtype=dtype, device=device, requires_grad=requires_grad)
+    return _dyadic.randint(low, high, size, generator=generator, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def _parts(parts, return_inverse, return_counts):

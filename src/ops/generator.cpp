@@ -1,3 +1,5 @@
+#include "dyadic/generator.h"
+
 #include <mutex>
 
 #include "ops/random/generator.h"
@@ -6,14 +8,20 @@ namespace dyadic::inline v1 {
 namespace {
 std::mutex g_mutex;
 GeneratorState g_state;
+constinit thread_local Generator* t_generator = nullptr;
 }  // namespace
+
+GeneratorScope::GeneratorScope(Generator& g) : before_(t_generator) { t_generator = &g; }
+GeneratorScope::~GeneratorScope() { t_generator = before_; }
 
 void manual_seed(uint64_t seed) { set_generator_state({seed, 0}); }
 GeneratorState generator_state() {
+  if (t_generator) return t_generator->state();
   std::lock_guard lock(g_mutex);
   return g_state;
 }
 void set_generator_state(GeneratorState state) {
+  if (t_generator) return t_generator->set_state(state);
   std::lock_guard lock(g_mutex);
   g_state = state;
 }
@@ -21,6 +29,10 @@ void set_generator_state(GeneratorState state) {
 namespace ops {
 
 Draw next_draw() {
+  if (t_generator) {
+    const GeneratorState s = t_generator->draw();
+    return {s.seed, s.calls};
+  }
   std::lock_guard lock(g_mutex);
   return {g_state.seed, g_state.calls++};
 }

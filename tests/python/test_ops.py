@@ -161,7 +161,7 @@ def test_function_describes_itself(name):
     function, record = getattr(dy._dyadic, name), RECORDS[name]
     assert record["doc"] and record["doc"] in function.__doc__ and record["signature"] in function.__doc__
     known = list(inspect.signature(function).parameters)
-    wanted = [p for _, p, _ in parameters(record)] + ["requires_grad"] * record["requires_grad"]
+    wanted = [p for _, p, _ in parameters(record)] + ["generator"] * record["random"] + ["requires_grad"] * record["requires_grad"]
     assert known == wanted
     for (_, _, default), p in zip(parameters(record), inspect.signature(function).parameters.values()):
         assert default == (p.default is not inspect.Parameter.empty)

@@ -3,7 +3,7 @@
 
 # ocl-icd-opencl-dev: oneDNN's CMake package asks for OpenCL, which Debian's libdnnl-dev only recommends.
 readonly packages=(g++ cmake ninja-build ccache libdnnl-dev ocl-icd-opencl-dev libhwy-dev libfmt-dev libcli11-dev
-  nlohmann-json3-dev libmd-dev libgtest-dev python3 python3-dev python3-venv)
+  nlohmann-json3-dev libmd-dev zlib1g-dev libjpeg-dev libpng-dev libgtest-dev python3 python3-dev python3-venv)
 
 say() { printf 'dev: %s\n' "$*" >&2; }
 die() { say "$@" && exit 1; }

@@ -1,0 +1,29 @@
+// Random numbers of one's own: a seed and a count of draws, apart from those of manual_seed.
+#pragma once
+#include "dyadic/ops.h"
+
+namespace dyadic::inline v1 {
+
+class Generator {
+  GeneratorState state_;
+
+ public:
+  explicit Generator(uint64_t seed = 0) : state_{seed, 0} {}
+  Generator& manual_seed(uint64_t seed) { return state_ = {seed, 0}, *this; }
+  uint64_t initial_seed() const { return state_.seed; }
+  GeneratorState state() const { return state_; }
+  void set_state(GeneratorState state) { state_ = state; }
+  GeneratorState draw() { return {state_.seed, state_.calls++}; }  // what one random op uses up
+};
+
+// The random ops of this thread, and generator_state(), are those of `g` while the scope lives.
+class GeneratorScope {
+  Generator* before_;
+
+ public:
+  explicit GeneratorScope(Generator& g);
+  ~GeneratorScope();
+  GeneratorScope(const GeneratorScope&) = delete;
+};
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,2 @@
+"""What surrounds training: data."""
+from . import data

@@ -1,0 +1,2 @@
+"""PyTorch's place of DistributedSampler."""
+from . import DistributedSampler
