@@ -6,14 +6,23 @@ namespace dyadic::inline v1 {
 namespace {
 std::mutex g_mutex;
 GeneratorState g_state;
+constinit thread_local GeneratorState* t_generator = nullptr;
 }  // namespace
+
+GeneratorScope::GeneratorScope(GeneratorState& generator) : before_(t_generator) { t_generator = &generator; }
+GeneratorScope::~GeneratorScope() { t_generator = before_; }
 
 void manual_seed(uint64_t seed) { set_generator_state({seed, 0}); }
 GeneratorState generator_state() {
+  if (t_generator) return *t_generator;
   std::lock_guard lock(g_mutex);
   return g_state;
 }
 void set_generator_state(GeneratorState state) {
+  if (t_generator) {
+    *t_generator = state;
+    return;
+  }
   std::lock_guard lock(g_mutex);
   g_state = state;
 }
@@ -21,6 +30,7 @@ void set_generator_state(GeneratorState state) {
 namespace ops {
 
 Draw next_draw() {
+  if (t_generator) return {t_generator->seed, t_generator->calls++};
   std::lock_guard lock(g_mutex);
   return {g_state.seed, g_state.calls++};
 }

@@ -1,0 +1,4 @@
+"""Helpers around training."""
+from . import checkpoint
+
+__all__ = ["checkpoint"]
