@@ -188,6 +188,7 @@ OpInfo make_info(Op id) {
   op.method = s.method() && op.parameters[0].take == Take::tensor && !property;
   op.numbers = op.def->kind == OpKind::pointwise || (op.def->kind == OpKind::composite && op.def->variant);
   op.takes_out = op.def->kind != OpKind::view && !s.returns_list();
+  for (const OpParameter& p : op.parameters) op.takes_out &= std::string_view(p.text) != "out";
   op.requires_grad = dtype && op.outputs == 1;
   int operands = 0;  // tensors; what follows them is by keyword only
   while (operands < int(op.parameters.size()) && op.parameters[size_t(operands)].take == Take::tensor) ++operands;

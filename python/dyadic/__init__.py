@@ -34,3 +34,11 @@ from . import _einops as _einops_backend
 
 _einops_backend.register()
 globals().update(_TYPES)
+
+
+def __getattr__(name):
+    if name == "array_api":  # imported when it is asked for
+        import importlib
+
+        return importlib.import_module(".array_api", __name__)
+    raise AttributeError(f"module 'dyadic' has no attribute '{name}'")

@@ -243,3 +243,20 @@ def are_deterministic_algorithms_enabled():
 
 def get_default_device():
     return _dyadic.device("cpu")
+
+
+def _namespace(self, /, *, api_version=None):
+    """dyadic.array_api."""
+    import dyadic.array_api as xp
+
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"__array_namespace__: version {api_version} of the array API is not known; {xp.__array_api_version__} is")
+    return xp
+
+
+def _to_device(self, device, /, *, stream=None):
+    """The tensor on another device."""
+    return self.to(device=device)
+
+
+Tensor.__array_namespace__, Tensor.to_device = _namespace, _to_device
