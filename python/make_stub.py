@@ -3,6 +3,7 @@ ops, tensors and dtypes from the op records and the types themselves.
 
 usage: make_stub.py FOLDER_OF_THE_MODULE
 """
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -92,10 +93,12 @@ def op_parameters(record, first):
         out.append(f"{name}: {text}" + (f" = {default}" if default else ""))
     if first:
         out[0] = first
-    if record["random"]:
-        out += ([] if "*" in out else ["*"]) + ["generator: Generator | None = None"]
-    if record["requires_grad"]:
-        out.append("requires_grad: bool = False")
+    options = ["requires_grad: bool = False"] * record["requires_grad"] + ["generator: Generator | None = None"] * record["random"]
+    if record["takes_out"] and not first:
+        options.append("out: " + ("Tensor" if record["outputs"] == 1 else "Sequence[Tensor]") + " | None = None")
+    if options and "*" not in out:
+        out.append("*")
+    out += options
     if returns == "Tensor[]":
         return ", ".join(out), "tuple[Tensor, ...]"
     outputs = returns.count("Tensor")
@@ -118,12 +121,14 @@ def op_functions(records):
             yield "@overload\n" + function(r["name"], spread, returns, "")
         else:
             yield function(r["name"], parameters, returns, r["doc"])
+        if r["inplace"]:
+            yield function(r["name"] + "_", op_parameters(r, "self: Tensor")[0], "Tensor", "")
 
 
 def tensor_class(module, records):
     yield f'class Tensor:\n    """{module.Tensor.__doc__}"""\n'
     sample, methods = module.zeros(2), {name: r for r in records if r["method"] for name in (r["name"], *r["aliases"])}
-    known = {"mT": "Tensor", "real": "Tensor", "imag": "Tensor", "grad": "Tensor | None", "grad_fn": "GradFn | None", "shape": "tuple[int, ...]"}
+    known = {"mT": "Tensor", "H": "Tensor", "mH": "Tensor", "real": "Tensor", "imag": "Tensor", "grad": "Tensor | None", "grad_fn": "GradFn | None", "shape": "tuple[int, ...]"}
     for name, attribute in sorted(vars(module.Tensor).items()):
         if type(attribute).__name__ == "getset_descriptor" and not name.startswith("__"):
             kind = known.get(name) or type(getattr(sample, name)).__name__
@@ -133,6 +138,7 @@ def tensor_class(module, records):
         elif type(attribute).__name__ == "nb_method":
             signature, _, doc = (attribute.__doc__ or "").partition("\n\n")
             for line in signature.splitlines():
+                line = re.sub(r"^\w+", name, line)  # it may be another name of a method
                 yield qualify(f"    def {line}:") + (f'\n        """{doc}"""' if doc else " ...") + "\n"
         elif name in methods:
             parameters, returns = op_parameters(methods[name], "self")
@@ -141,6 +147,12 @@ def tensor_class(module, records):
             yield function(name, parameters, returns, methods[name]["doc"], "    ")
         elif name.endswith("_") and name[:-1] in methods and not name.startswith("__"):
             yield function(name, op_parameters(methods[name[:-1]], "self")[0], "Tensor", "", "    ")
+        elif inspect.isfunction(attribute) and not name.startswith("__"):
+            doc = inspect.getdoc(attribute)
+            parameters = re.sub(r"=([^ ,)]+)", r" = ...", str(inspect.signature(attribute))[1:-1])
+            yield function(name, parameters, "Any", doc, "    ")
+        elif isinstance(attribute, property):
+            yield f"    @property\n    def {name}(self) -> Any: ...\n"
     for name in BINARY.split():
         yield qualify(f"    def __{name}__(self, other: Tensor | Number, /) -> Tensor: ...\n")
     for name in COMPARE.split():
@@ -174,8 +186,8 @@ def bound_by_nanobind(module):
 
 def main():
     folder = Path(sys.argv[1])
-    sys.path.insert(0, str(folder))
-    import _dyadic as module
+    sys.path.insert(0, str(folder.parent))
+    from dyadic import _dyadic as module  # by way of the package, which adds methods of its own
 
     records = module._records()
     parts = [HEAD, *dtype_class(module)]

@@ -16,6 +16,7 @@ class Autocast {
   ~Autocast();
   Autocast(const Autocast&) = delete;
   static bool enabled();
+  static DType dtype();  // of the scope that is entered last
 };
 
 }  // namespace dyadic::inline v1

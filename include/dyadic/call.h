@@ -46,6 +46,9 @@ inline constexpr int kMaxArgs = 10, kMaxOutputs = 3;
 void call_op(Op op, Arg* args, int n, Tensor* out);
 // Writes the result into args[0] (the op's `name_` form).
 void call_op_inplace(Op op, Arg* args, int n);
+// Writes the results into `out`, as many tensors as the signature returns. They get the results' shapes and keep their dtypes;
+// without gradient.
+void call_op_out(Op op, Arg* args, int n, std::span<const Tensor> out);
 
 // Runs an op whatever it returns: its outputs in order, or the members of its Tensor[].
 std::vector<Tensor> call_op_all(Op op, Arg* args, int n);
@@ -64,6 +67,12 @@ template <class... A> inline const Tensor& call_inplace(Op op, const Tensor& sel
   Arg args[] = {Arg(self), Arg(a)...};
   call_op_inplace(op, args, int(sizeof...(A)) + 1);
   return self;
+}
+
+template <class... A> inline const Tensor& call_out(Op op, const Tensor& out, const A&... a) {
+  Arg args[] = {Arg(a)...};
+  call_op_out(op, args, int(sizeof...(A)), {&out, 1});
+  return out;
 }
 
 // Recording for backward, off or on again, while the guard lives (this thread).

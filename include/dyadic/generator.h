@@ -9,9 +9,10 @@ class Generator {
 
  public:
   explicit Generator(uint64_t seed = 0) : state_{seed, 0} {}
+  explicit Generator(GeneratorState state) : state_(state) {}
   Generator& manual_seed(uint64_t seed) { return state_ = {seed, 0}, *this; }
   uint64_t initial_seed() const { return state_.seed; }
-  GeneratorState state() const { return state_; }
+  GeneratorState state() const { return state_; }  // all that the next numbers depend on
   void set_state(GeneratorState state) { state_ = state; }
   GeneratorState draw() { return {state_.seed, state_.calls++}; }  // what one random op uses up
 };

@@ -57,6 +57,7 @@ inline Tensor threshold(const Tensor& self, Scalar threshold, Scalar value) { re
 inline Tensor glu(const Tensor& self, int64_t dim = -1) { return call(Op::glu_, self, dim); }
 inline Tensor prelu(const Tensor& self, const Tensor& weight) { return call(Op::prelu_, self, weight); }
 inline Tensor rrelu(const Tensor& self, double lower = 0.125, double upper = 1.0 / 3, bool training = false) { return call(Op::rrelu_, self, lower, upper, training); }
+inline Tensor nextafter(const Tensor& self, const Tensor& other) { return call(Op::nextafter_, self, other); }
 inline Tensor float_power(const Tensor& self, const Tensor& exponent) { return call(Op::float_power_, self, exponent); }
 inline Tensor polygamma(int64_t n, const Tensor& self) { return call(Op::polygamma_, n, self); }
 inline Tensor multigammaln(const Tensor& self, int64_t p) { return call(Op::multigammaln_, self, p); }
@@ -78,11 +79,11 @@ inline Tensor operator/(Scalar a, const Tensor& b) { return div(a, b); }
 inline Tensor operator-(const Tensor& a) { return neg(a); }
 
 // Reductions. An empty `dim` means all dimensions.
-inline Tensor sum(const Tensor& self, IntList dim = {}, bool keepdim = false) { return call(Op::sum_, self, dim, keepdim); }
-inline Tensor mean(const Tensor& self, IntList dim = {}, bool keepdim = false) { return call(Op::mean_, self, dim, keepdim); }
+inline Tensor sum(const Tensor& self, IntList dim = {}, bool keepdim = false, DType dtype = {}) { return call(Op::sum_, self, dim, keepdim, dtype); }
+inline Tensor mean(const Tensor& self, IntList dim = {}, bool keepdim = false, DType dtype = {}) { return call(Op::mean_, self, dim, keepdim, dtype); }
 inline Tensor amax(const Tensor& self, IntList dim = {}, bool keepdim = false) { return call(Op::amax_, self, dim, keepdim); }
 inline Tensor amin(const Tensor& self, IntList dim = {}, bool keepdim = false) { return call(Op::amin_, self, dim, keepdim); }
-inline Tensor prod(const Tensor& self, IntList dim = {}, bool keepdim = false) { return call(Op::prod_, self, dim, keepdim); }
+inline Tensor prod(const Tensor& self, IntList dim = {}, bool keepdim = false, DType dtype = {}) { return call(Op::prod_, self, dim, keepdim, dtype); }
 inline Tensor any(const Tensor& self, IntList dim = {}, bool keepdim = false) { return call(Op::any_, self, dim, keepdim); }
 inline Tensor all(const Tensor& self, IntList dim = {}, bool keepdim = false) { return call(Op::all_, self, dim, keepdim); }
 inline Tensor argmax(const Tensor& self, std::optional<int64_t> dim = {}, bool keepdim = false) { return call(Op::argmax_, self, dim, keepdim); }
@@ -95,6 +96,10 @@ inline Tensor count_nonzero(const Tensor& self, IntList dim = {}) { return call(
 inline Tensor vector_norm(const Tensor& self, Scalar ord = 2, IntList dim = {}, bool keepdim = false) { return call(Op::vector_norm_, self, ord, dim, keepdim, Arg()); }
 inline Tensor norm(const Tensor& self, Scalar p = 2, IntList dim = {}, bool keepdim = false) { return vector_norm(self, p, dim, keepdim); }
 inline Tensor trapezoid(const Tensor& y, const Tensor& x = {}, Scalar dx = 1, int64_t dim = -1) { return call(Op::trapezoid_, y, x, dx, dim); }
+inline Tensor cov(const Tensor& self, int64_t correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}) { return call(Op::cov_, self, correction, fweights, aweights); }
+inline Tensor corrcoef(const Tensor& self) { return call(Op::corrcoef_, self); }
+inline Tensor dist(const Tensor& self, const Tensor& other, Scalar p = 2) { return call(Op::dist_, self, other, p); }
+inline Tensor renorm(const Tensor& self, Scalar p, int64_t dim, Scalar maxnorm) { return call(Op::renorm_, self, p, dim, maxnorm); }
 inline Tensor logsumexp(const Tensor& self, IntList dim, bool keepdim = false) { return call(Op::logsumexp_, self, dim, keepdim); }
 
 // Shapes. Views share storage; reshape and contiguous copy only when they must.
@@ -227,6 +232,7 @@ inline Tensor cumprod(const Tensor& self, int64_t dim) { return call(Op::cumprod
 inline Tensor logcumsumexp(const Tensor& self, int64_t dim) { return call(Op::logcumsumexp_, self, dim); }
 inline ValuesIndices cummax(const Tensor& self, int64_t dim) { return values_indices(call_all(Op::cummax_, self, dim)); }
 inline ValuesIndices cummin(const Tensor& self, int64_t dim) { return values_indices(call_all(Op::cummin_, self, dim)); }
+inline Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x = {}, Scalar dx = 1, int64_t dim = -1) { return call(Op::cumulative_trapezoid_, y, x, dx, dim); }
 inline Tensor diff(const Tensor& self, int64_t n = 1, int64_t dim = -1) { return call(Op::diff_, self, n, dim, Arg(), Arg()); }
 
 // Creation. The default dtype is float32 (arange of integers: int64).
@@ -238,11 +244,14 @@ inline Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0) { retur
 inline Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0) { return call(Op::triu_indices_, row, col, offset, Arg(), Arg()); }
 inline Tensor vander(const Tensor& x, std::optional<int64_t> N = {}, bool increasing = false) { return call(Op::vander_, x, N, increasing); }
 inline Tensor arange(Scalar start, Scalar end, Scalar step = 1, DType dtype = {}, Device device = cpu) { return call(Op::arange_, start, end, step, dtype, device); }
+inline Tensor logspace(Scalar start, Scalar end, int64_t steps, double base = 10.0, DType dtype = {}, Device device = cpu) { return call(Op::logspace_, start, end, steps, base, dtype, device); }
 inline Tensor linspace(Scalar start, Scalar end, int64_t steps, DType dtype = {}, Device device = cpu) { return call(Op::linspace_, start, end, steps, dtype, device); }
 inline Tensor eye(int64_t n, std::optional<int64_t> m = {}, DType dtype = {}, Device device = cpu) { return call(Op::eye_, n, m, dtype, device); }
-inline Tensor zeros_like(const Tensor& self, DType dtype = {}) { return call(Op::zeros_like_, self, dtype); }
-inline Tensor ones_like(const Tensor& self, DType dtype = {}) { return call(Op::ones_like_, self, dtype); }
-inline Tensor full_like(const Tensor& self, Scalar fill_value, DType dtype = {}) { return call(Op::full_like_, self, fill_value, dtype); }
+// In the shape of self, and its dtype and device where none is given.
+inline Tensor empty_like(const Tensor& self, DType dtype = {}, std::optional<Device> device = {}) { return call(Op::empty_like_, self, dtype, device); }
+inline Tensor zeros_like(const Tensor& self, DType dtype = {}, std::optional<Device> device = {}) { return call(Op::zeros_like_, self, dtype, device); }
+inline Tensor ones_like(const Tensor& self, DType dtype = {}, std::optional<Device> device = {}) { return call(Op::ones_like_, self, dtype, device); }
+inline Tensor full_like(const Tensor& self, Scalar fill_value, DType dtype = {}, std::optional<Device> device = {}) { return call(Op::full_like_, self, fill_value, dtype, device); }
 Tensor tensor(std::initializer_list<double> values, DType dtype = f32);
 Tensor from_data(const void* data, IntList size, DType dtype);  // copies dense row-major elements of a plain dtype
 
@@ -254,8 +263,11 @@ void set_generator_state(GeneratorState state);
 inline Tensor rand(IntList size, DType dtype = {}, Device device = cpu) { return call(Op::rand_, size, dtype, device); }
 inline Tensor randn(IntList size, DType dtype = {}, Device device = cpu) { return call(Op::randn_, size, dtype, device); }
 inline Tensor randint(int64_t low, int64_t high, IntList size, DType dtype = {}, Device device = cpu) { return call(Op::randint_, low, high, size, dtype, device); }
-inline Tensor rand_like(const Tensor& self, DType dtype = {}) { return call(Op::rand_like_, self, dtype); }
-inline Tensor randn_like(const Tensor& self, DType dtype = {}) { return call(Op::randn_like_, self, dtype); }
+inline Tensor rand_like(const Tensor& self, DType dtype = {}, std::optional<Device> device = {}) { return call(Op::rand_like_, self, dtype, device); }
+inline Tensor randn_like(const Tensor& self, DType dtype = {}, std::optional<Device> device = {}) { return call(Op::randn_like_, self, dtype, device); }
+inline Tensor randint_like(const Tensor& self, int64_t low, int64_t high, DType dtype = {}, std::optional<Device> device = {}) { return call(Op::randint_like_, self, low, high, dtype, device); }
+inline Tensor normal(const Tensor& mean, const Tensor& std) { return call(Op::normal_, mean, std); }
+inline Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = false) { return call(Op::multinomial_, self, num_samples, replacement); }
 inline Tensor randperm(int64_t n, DType dtype = {}, Device device = cpu) { return call(Op::randperm_, n, dtype, device); }
 inline Tensor bernoulli(const Tensor& self) { return call(Op::bernoulli_, self); }
 inline Tensor dropout(const Tensor& self, double p = 0.5, bool training = true) { return call(Op::dropout_, self, p, training); }
@@ -280,9 +292,9 @@ inline Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, S
 inline Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1) { return call(Op::baddbmm_, self, batch1, batch2, beta, alpha); }
 inline Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1) { return call(Op::addbmm_, self, batch1, batch2, beta, alpha); }
 inline Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {}) { return call(Op::linear_, input, weight, bias); }
-inline Tensor softmax(const Tensor& self, int64_t dim = -1) { return call(Op::softmax_, self, dim); }
+inline Tensor softmax(const Tensor& self, int64_t dim = -1, DType dtype = {}) { return call(Op::softmax_, self, dim, dtype); }
 inline Tensor softmin(const Tensor& self, int64_t dim = -1) { return call(Op::softmin_, self, dim); }
-inline Tensor log_softmax(const Tensor& self, int64_t dim = -1) { return call(Op::log_softmax_, self, dim); }
+inline Tensor log_softmax(const Tensor& self, int64_t dim = -1, DType dtype = {}) { return call(Op::log_softmax_, self, dim, dtype); }
 inline Tensor layer_norm(const Tensor& input, IntList normalized_shape, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5) { return call(Op::layer_norm_, input, normalized_shape, weight, bias, eps); }
 inline Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_idx = -1) { return call(Op::embedding_, weight, indices, padding_idx); }
 inline Tensor cross_entropy(const Tensor& input, const Tensor& target, std::string_view reduction = "mean", int64_t ignore_index = -100) { return call(Op::cross_entropy_, input, target, Tensor(), ignore_index, reduction, 0.0); }

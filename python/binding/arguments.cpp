@@ -37,13 +37,19 @@ int find_keyword(const OpInfo& op, PyObject* name) {
   std::string_view wanted = text;
   for (size_t i = 0; i < op.parameters.size(); ++i)
     if (op.parameters[i].text == wanted) return int(i);
-  return wanted == "input" && op.method ? 0 : -1;  // PyTorch's name for the self of functions
+  if (wanted == "input" && op.method) return 0;  // PyTorch's name for the self of functions
+  for (auto [numpys, ours] : {std::pair("axis", "dim"), std::pair("keepdims", "keepdim")})
+    if (wanted == numpys)
+      for (size_t i = 0; i < op.parameters.size(); ++i)
+        if (op.parameters[i].text == std::string_view(ours)) return int(i);
+  return -1;
 }
 
 [[noreturn]] void unknown_keyword(const OpInfo& op, PyObject* name) {
   std::vector<std::string> known;
   for (const OpParameter& p : op.parameters) known.emplace_back(p.text);
   if (op.requires_grad) known.emplace_back("requires_grad");
+  if (op.takes_out) known.emplace_back("out");
   if (op.def->random) known.emplace_back("generator");
   const char* text = PyUnicode_AsUTF8(name);
   fail<TypeError>("{}: an unknown argument: {}; did you mean {}? The signature is {}", op.signature->name, text,
@@ -195,65 +201,84 @@ Arg ArgumentFrame::convert(const OpInfo& op, int i, PyObject* o) {
   wrong_type(op, i, o);
 }
 
-void ArgumentFrame::read(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
-  PyObject* slots[kMaxArgs] = {self};
-  int at = self ? 1 : 0, n = int(op.parameters.size());
-  bool is_spread = op.spread >= 0 && at + count > op.spread + 1 && op.spread >= at && is_int(given[op.spread - at]);
-  if (is_spread) {  // x.view(2, 3)
-    auto k = size_t(at + count - op.spread);
+void ArgumentFrame::read_spread(Reading& r) {
+  const OpInfo& op = r.op;
+  if (op.spread >= 0 && r.at + r.count > op.spread + 1 && op.spread >= r.at && is_int(r.given[op.spread - r.at])) {
+    const auto k = size_t(r.at + r.count - op.spread);
     int64_t* p = take_ints(k);
     for (size_t i = 0; i < k; ++i) {
-      PyObject* item = given[size_t(op.spread - at) + i];
+      PyObject* item = r.given[size_t(op.spread - r.at) + i];
       if (!is_int(item)) wrong_type(op, op.spread, item);
       p[i] = read_int(item);
     }
     args[op.spread] = Arg(IntList(p, k));
-    count -= Py_ssize_t(k);
+    r.spread_ints = int(k);
   }
-  Py_ssize_t spread_count = 0;
-  if (op.spread_tensors && count > 0 && is_tensor(given[0])) {  // meshgrid(x, y)
+  if (op.spread_tensors && r.count > 0 && is_tensor(r.given[0])) {
     auto& list = *lists_.emplace_back(std::make_unique<std::vector<Tensor>>());
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      if (!is_tensor(given[i])) wrong_type(op, 0, given[i]);
-      list.push_back(tensor_of(given[i]));
+    for (Py_ssize_t i = 0; i < r.count; ++i) {
+      if (!is_tensor(r.given[i])) wrong_type(op, 0, r.given[i]);
+      list.push_back(tensor_of(r.given[i]));
     }
-    spread_count = count;
-    count = 0;
+    r.spread_tensors = int(r.count);
     args[0] = Arg(std::span<const Tensor>(list));
   }
-  Py_ssize_t most = op.positional - at - (is_spread ? 1 : 0);
-  if (count > most) [[unlikely]]
-    fail<TypeError>("{}: too many arguments: {} given; the signature is {}", op.signature->name, at + count,
+  const Py_ssize_t plain = r.count - r.spread_ints - r.spread_tensors, most = op.positional - r.at - (r.spread_ints ? 1 : 0);
+  if (plain > most) [[unlikely]]
+    fail<TypeError>("{}: too many arguments: {} given; the signature is {}", op.signature->name, r.at + plain,
                     signature_text(op));
-  for (Py_ssize_t i = 0; i < count; ++i) slots[at + i] = given[i];
-  for (Py_ssize_t k = 0, m = keywords ? PyTuple_GET_SIZE(keywords) : 0; k < m; ++k) {
-    PyObject *name = PyTuple_GET_ITEM(keywords, k),
-             *value = given[count + (is_spread ? int(args[op.spread].n) : 0) + spread_count + k];
-    int i = find_keyword(op, name);
-    if (i < 0 && op.requires_grad && PyUnicode_CompareWithASCIIString(name, "requires_grad") == 0) {
-      DY_CHECK_AS(TypeError, PyBool_Check(value),
-                  "{}: an argument has the wrong type: requires_grad is {}; it takes True or False", op.signature->name,
-                  Py_TYPE(value)->tp_name);
-      requires_grad = value == Py_True;
-      continue;
-    }
-    if (i < 0 && op.def->random && PyUnicode_CompareWithASCIIString(name, "generator") == 0) {
-      if (value == Py_None) continue;
-      DY_CHECK_AS(TypeError, nb::isinstance<Generator>(value),
-                  "{}: an argument has the wrong type: generator is {}; it takes a dyadic.Generator", op.signature->name,
-                  Py_TYPE(value)->tp_name);
-      generator.emplace(nb::cast<Generator&>(nb::handle(value)));
-      continue;
-    }
-    if (i < 0) unknown_keyword(op, name);
-    DY_CHECK_AS(TypeError, !slots[i] && !(is_spread && i == op.spread) && !(spread_count && i == 0),
-                "{}: an argument is given twice: {}", op.signature->name, op.parameters[size_t(i)].text);
-    slots[i] = value;
+  for (Py_ssize_t i = 0; i < plain; ++i) r.slots[r.at + i] = r.given[i];
+}
+
+// What is no parameter of the record: requires_grad= of what is created, out=, generator=, and PyTorch's words about memory,
+// which has one layout here.
+bool ArgumentFrame::read_option(const OpInfo& op, PyObject* name, PyObject* value) {
+  const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+  if (op.requires_grad && is("requires_grad")) {
+    DY_CHECK_AS(TypeError, PyBool_Check(value),
+                "{}: an argument has the wrong type: requires_grad is {}; it takes True or False", op.signature->name,
+                Py_TYPE(value)->tp_name);
+    requires_grad = value == Py_True;
+    return true;
   }
+  if (op.takes_out && is("out")) {
+    if (value != Py_None) out = value;
+    return true;
+  }
+  if (op.def->random && is("generator")) {
+    if (value == Py_None) return true;
+    DY_CHECK_AS(TypeError, nb::isinstance<Generator>(value),
+                "{}: an argument has the wrong type: generator is {}; it takes a Generator or None", op.signature->name,
+                Py_TYPE(value)->tp_name);
+    generator = nb::inst_ptr<Generator>(value);
+    return true;
+  }
+  return op.requires_grad && (is("layout") || is("pin_memory") || is("memory_format"));
+}
+
+void ArgumentFrame::read_keywords(Reading& r, PyObject* keywords) {
+  for (Py_ssize_t k = 0, m = keywords ? PyTuple_GET_SIZE(keywords) : 0; k < m; ++k) {
+    PyObject *name = PyTuple_GET_ITEM(keywords, k), *value = r.given[r.count + k];
+    const int i = find_keyword(r.op, name);
+    if (i < 0) {
+      if (!read_option(r.op, name, value)) unknown_keyword(r.op, name);
+      continue;
+    }
+    DY_CHECK_AS(TypeError, !r.filled(i), "{}: an argument is given twice: {}", r.op.signature->name,
+                r.op.parameters[size_t(i)].text);
+    r.slots[i] = value;
+  }
+}
+
+void ArgumentFrame::read(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+  Reading r{op, {self}, given, count, self ? 1 : 0};
+  read_spread(r);
+  read_keywords(r, keywords);
+  const int n = int(op.parameters.size());
   for (int i = 0; i < n; ++i) {
-    if (slots[i]) {
-      args[i] = convert(op, i, slots[i]);
-    } else if (!(is_spread && i == op.spread) && !(spread_count && i == 0)) {
+    if (r.slots[i]) {
+      args[i] = convert(op, i, r.slots[i]);
+    } else if (!r.filled(i)) {
       const OpParameter& p = op.parameters[size_t(i)];
       DY_CHECK_AS(TypeError, !p.required, "{}: an argument is missing: {} (position {}); the signature is {}",
                   op.signature->name, p.text, i + 1, signature_text(op));
@@ -263,7 +288,7 @@ void ArgumentFrame::read(const OpInfo& op, PyObject* self, PyObject* const* give
   if (op.numbers) [[likely]] {
     for (int i = 0; i < n; ++i)
       if (args[i].kind == Arg::Kind::tensor && args[i].tensor != &held_[i]) return;
-    wrong_type(op, 0, slots[0] ? slots[0] : Py_None);
+    wrong_type(op, 0, r.slots[0] ? r.slots[0] : Py_None);
   }
 }
 

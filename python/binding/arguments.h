@@ -31,6 +31,7 @@ struct OpInfo {
   bool method = false;
   bool numbers = false;                 // numbers are operands: pointwise ops
   bool requires_grad = false;           // a creation op: also takes requires_grad=
+  bool takes_out = false;               // a function that also takes out=
   int spread = -1;                      // zeros(2, 3): the only positional parameter (but self) is this int[]
   bool spread_tensors = false;          // meshgrid(x, y): the first parameter is a Tensor[] that may be given one by one
   OpInfo* next = nullptr;               // of the ops that share this one's name in Python
@@ -44,8 +45,9 @@ class ArgumentFrame {
  public:
   Arg args[kMaxArgs];
   bool requires_grad = false;
-  bool strict = false;                      // a 0-d tensor is no number
-  std::optional<GeneratorScope> generator;  // of a random op that was given one
+  PyObject* out = nullptr;         // borrowed: where the results go
+  Generator* generator = nullptr;  // borrowed: where random numbers come from
+  bool strict = false;             // a 0-d tensor is no number
 
   // `self` is null for a function. Throws TypeError naming the op and the argument.
   void read(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords);
@@ -56,6 +58,21 @@ class ArgumentFrame {
   int used_ = 0;
   std::vector<std::unique_ptr<int64_t[]>> more_ints_;
   std::vector<std::unique_ptr<std::vector<Tensor>>> lists_;
+
+  // One call on its way into slots: what is given by position and spread over several arguments.
+  struct Reading {
+    const OpInfo& op;
+    PyObject* slots[kMaxArgs];
+    PyObject* const* given;
+    Py_ssize_t count;
+    int at;                  // 1 if self is given apart
+    int spread_ints = 0;     // given one by one: x.view(2, 3)
+    int spread_tensors = 0;  // meshgrid(x, y)
+    bool filled(int i) const { return slots[i] || (spread_ints && i == op.spread) || (spread_tensors && i == 0); }
+  };
+  void read_spread(Reading& r);
+  void read_keywords(Reading& r, PyObject* keywords);
+  bool read_option(const OpInfo& op, PyObject* name, PyObject* value);
 
   int64_t* take_ints(size_t n);
   Arg convert(const OpInfo& op, int i, PyObject* o);

@@ -32,6 +32,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     if (!format) refuse("buffer: the dtype has no buffer format; convert it first, as in .float()");
     if (t.is_meta()) refuse("buffer: a meta tensor has no data");
     if (t.requires_grad()) refuse("buffer: the tensor requires grad; detach() it first");
+    const bool read_only = i.storage->read_only;
+    if ((flags & PyBUF_WRITABLE) && read_only) refuse("buffer: a file mapped to be read; clone() it to write");
     if (!(flags & PyBUF_STRIDES) && !t.is_contiguous()) refuse("buffer: not contiguous; contiguous() makes it so");
     auto* dims = static_cast<Py_ssize_t*>(std::malloc(sizeof(Py_ssize_t) * size_t(2 * i.ndim + 1)));
     if (!dims) throw std::bad_alloc();
@@ -46,6 +48,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->len = Py_ssize_t(i.numel) * size;
     view->itemsize = size;
     view->ndim = i.ndim;
+    view->readonly = read_only;
     view->format = flags & PyBUF_FORMAT ? const_cast<char*>(format) : nullptr;
     view->shape = flags & PyBUF_ND ? dims : nullptr;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? dims + i.ndim : nullptr;
@@ -57,9 +60,9 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 }
 void release_buffer(PyObject*, Py_buffer* view) { std::free(view->internal); }
 
-Tensor share_buffer(PyObject* object) {
+Tensor share_buffer(PyObject* object, bool read_only) {
   auto view = std::make_unique<Py_buffer>();
-  if (PyObject_GetBuffer(object, view.get(), PyBUF_STRIDED | PyBUF_FORMAT)) {
+  if (PyObject_GetBuffer(object, view.get(), (read_only ? PyBUF_STRIDED_RO : PyBUF_STRIDED) | PyBUF_FORMAT)) {
     if (PyErr_ExceptionMatches(PyExc_BufferError)) {
       PyErr_Clear();
       if (PyObject_GetBuffer(object, view.get(), PyBUF_STRIDED_RO | PyBUF_FORMAT) == 0) {
@@ -88,6 +91,7 @@ Tensor share_buffer(PyObject* object) {
               "from_numpy: the array's memory is not aligned to its elements; copy the array");
   int64_t flat[] = {extent};
   Tensor memory = make_foreign(b.buf, flat, dtype, drop_buffer, view.get());
+  memory.impl()->storage->read_only = b.readonly;
   held.release();
   view.release();
   return make_view(memory, {sizes, size_t(b.ndim)}, {strides, size_t(b.ndim)}, 0);

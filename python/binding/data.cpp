@@ -1,40 +1,13 @@
-// dyadic.utils.data: generators, datasets, collation. Samplers and the loader: data_loader.cpp.
+// dyadic.utils.data: datasets, collation. Samplers and the loader: data_loader.cpp.
 #include "data.h"
 
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
-
-#include <random>
 
 namespace dyadic::inline v1::python {
 namespace {
 
 using namespace data;
-
-void add_generator(nb::module_& m) {
-  nb::class_<Generator>(m, "Generator", "Random numbers of one's own: a seed and a count of draws.")
-      .def(
-          "__init__", [](Generator* self, nb::object) { new (self) Generator(67280421310721); }, nb::arg("device") = "cpu")
-      .def(
-          "manual_seed",
-          [](nb::handle self, int64_t seed) {
-            nb::cast<Generator&>(self).manual_seed(uint64_t(seed));
-            return nb::borrow(self);
-          },
-          nb::arg("seed"))
-      .def("initial_seed", &Generator::initial_seed)
-      .def("seed",
-           [](Generator& g) {
-             std::random_device device;
-             g.manual_seed(uint64_t(device()) << 32 | device());
-             return g.initial_seed();
-           })
-      .def("get_state", [](Generator& g) { return nb::make_tuple(g.state().seed, g.state().calls); })
-      .def(
-          "set_state", [](Generator& g, std::pair<uint64_t, uint64_t> s) { g.set_state({s.first, s.second}); },
-          nb::arg("new_state"));
-}
 
 // Python derives from these; what it overrides is reached by adapters (data_objects.cpp), so that __init__ need not be called.
 struct Plain : Dataset {
@@ -161,7 +134,6 @@ nb::list split(nb::handle dataset, nb::sequence lengths, nb::object generator) {
 }  // namespace
 
 void add_data(nb::module_& m) {
-  add_generator(m);
   nb::module_ d = m.def_submodule("_data", "What dyadic.utils.data is made of.");
   add_datasets(d);
   add_iterables(d);

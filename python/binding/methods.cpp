@@ -32,9 +32,9 @@ Tensor convert(const Tensor& t, DType d, std::string_view rounding = "nearest", 
   return out;
 }
 
-// x.to(dtype), x.to("bf16"), x.to("meta"), x.to(other), x.to(dtype=..., device=...).
-Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::object device, std::string_view rounding,
-                   std::string_view overflow) {
+// x.to(dtype), x.to("bf16"), x.to("meta"), x.to(other), x.to(device, dtype), x.to(dtype=..., device=...).
+Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::object device, bool, bool copy,
+                   std::string_view rounding, std::string_view overflow) {
   std::optional<DType> d;
   std::optional<Device> where;
   if (!target.is_none()) {
@@ -44,7 +44,7 @@ Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::obj
       where = tensor_of(o).device();
     } else if (PyUnicode_Check(o)) {
       std::string name = nb::cast<std::string>(target);
-      if (name == "cpu" || name == "meta")
+      if (name == "cpu" || name == "meta" || name.starts_with("cuda"))
         where = Device::parse(name);
       else
         d = DType::parse(name);
@@ -67,7 +67,8 @@ Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::obj
                 Py_TYPE(device.ptr())->tp_name);
   }
   Tensor out = where ? t.to(*where) : t;
-  return d ? convert(out, *d, rounding, overflow) : out;
+  if (d) out = convert(out, *d, rounding, overflow);
+  return copy && out.is_same(t) ? out.clone() : out;
 }
 
 // x.view(2, 3), x.view([2, 3]), x.view(size=[2, 3]), x.view(dyadic.uint8), x.view(dtype="q4_K").
@@ -167,8 +168,9 @@ nb::str format_tensor(nb::handle self, nb::str spec) {
 
 void add_conversions() {
   auto none = nb::none();
-  method("to", to_anything, nb::arg("target") = none, nb::kw_only(), nb::arg("dtype") = none, nb::arg("device") = none,
-         nb::arg("rounding") = "nearest", nb::arg("overflow") = "standard",
+  method("to", to_anything, nb::arg("target") = none, nb::arg("dtype") = none, nb::arg("device") = none,
+         nb::arg("non_blocking") = false, nb::arg("copy") = false, nb::kw_only(), nb::arg("rounding") = "nearest",
+         nb::arg("overflow") = "standard",
          "The values in another dtype (rounded once: help(dyadic.cast)) or on another device; itself if nothing changes.");
   const std::pair<const char*, DType> casts[] = {{"double", f64}, {"float", f32}, {"half", f16},  {"bfloat16", bf16},
                                                  {"long", i64},   {"int", i32},   {"short", i16}, {"bool", boolean}};
@@ -274,14 +276,6 @@ void add_methods(nb::module_& m) {
   m.def(
       "from_numpy", [](nb::object a) { return share_buffer(a.ptr()); }, nb::arg("array"),
       "A tensor over the memory of an array.");
-  m.def(
-      "as_tensor",
-      [](nb::object data, nb::object dtype) {
-        if (is_tensor(data.ptr()))
-          return to_anything(tensor_of(data.ptr()), nb::none(), dtype, nb::none(), "nearest", "standard");
-        return make(data, dtype, nb::none(), false);
-      },
-      nb::arg("data"), nb::arg("dtype") = none, "A tensor as it is, anything else as tensor(data).");
   m.def("is_tensor", [](nb::handle o) { return is_tensor(o.ptr()); }, nb::arg("obj").none());
 }
 

@@ -109,11 +109,6 @@ void add_modes(nb::module_& m) {
         nb::arg("rtol") = 1e-3,
         "Compares the gradient of func(*inputs), float64, with central differences; an error says where they differ.");
 
-  m.def("manual_seed", [](uint64_t seed) { manual_seed(seed); }, nb::arg("seed"), "Restarts the random numbers.");
-  m.def(
-      "get_rng_state", [] { return std::pair(generator_state().seed, generator_state().calls); },
-      "(seed, draws so far): all that the next random numbers depend on.");
-  m.def("set_rng_state", [](std::pair<uint64_t, uint64_t> s) { set_generator_state({s.first, s.second}); }, nb::arg("state"));
   m.def(
       "set_num_threads",
       [](int n) {
@@ -157,22 +152,23 @@ void add_modes(nb::module_& m) {
   m.def("promote_types", &promote_types, nb::arg("type1"), nb::arg("type2"));
 
   m.def(
-      "save",
+      "_save",
       [](nb::dict t, const std::string& path, const io::Metadata& metadata) {
         auto list = named(t);
         Unlocked unlocked;
         io::save_safetensors(path, list, metadata);
       },
-      nb::arg("tensors"), nb::arg("path"), nb::arg("metadata") = io::Metadata(),
+      nb::arg("tensors"), nb::arg("path"), nb::arg("metadata"),
       "Writes a dict of tensors as a safetensors file, whole or not at all. Scaled tensors keep their bits.");
   m.def(
-      "load",
+      "_load",
       [](const std::string& path) {
         nb::dict d;
-        for (auto& [name, t] : io::load_safetensors(path).tensors) d[name.c_str()] = t;
-        return d;
+        io::SafeTensors file = io::load_safetensors(path);
+        for (auto& [name, t] : file.tensors) d[name.c_str()] = t;
+        return nb::make_tuple(d, file.metadata);
       },
-      nb::arg("path"), "The tensors of a safetensors file, as a dict.");
+      nb::arg("path"), "The tensors of a safetensors file as a dict, and its metadata.");
 }
 
 }  // namespace dyadic::inline v1::python

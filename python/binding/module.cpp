@@ -35,6 +35,8 @@ NB_MODULE(_dyadic, m) {
   add_dlpack(m);
   add_ops(m);
   add_modes(m);
+  add_random(m);
+  add_memory(m);
   add_autograd(m);
   add_einops(m);
   add_accounting(m);

@@ -192,36 +192,49 @@ nb::list modules_of(nb::handle self, const std::string& prefix) {
   return l;
 }
 
+// An iterator, as PyTorch's are: over a list, or over one part of its pairs.
+nb::object each(nb::list all, int part = -1) {
+  nb::list l = part < 0 ? all : nb::list();
+  if (part >= 0)
+    for (nb::handle entry : all) l.append(entry[part]);
+  return nb::steal(PyObject_GetIter(l.ptr()));
+}
+nn::NamedTensors own(const std::vector<std::pair<std::string, Tensor*>>& slots, const std::string& prefix) {
+  nn::NamedTensors all;
+  for (auto& [name, t] : slots)
+    if (t->defined()) all.emplace_back(prefix.empty() ? name : prefix + "." + name, *t);
+  return all;
+}
+
 void add_tree(nb::class_<Module, Derived<Module>>& c) {
+  auto parameters = [](Module& m, const std::string& prefix, bool recurse) {
+    return pairs(recurse ? m.named_parameters(prefix) : own(m.own_parameters(), prefix), parameter_object);
+  };
+  auto buffers = [](Module& m, const std::string& prefix, bool recurse) {
+    return pairs(recurse ? m.named_buffers(prefix) : own(m.own_buffers(), prefix), [](const Tensor& t) { return t; });
+  };
   c.def(
-       "parameters",
-       [](Module& m) {
-         nb::list l;
-         for (const Tensor& t : m.parameters()) l.append(parameter_object(t));
-         return l;
-       },
+       "parameters", [=](Module& m, bool recurse) { return each(parameters(m, "", recurse), 1); }, nb::arg("recurse") = true,
        "All parameters of the tree, a tied one once.")
       .def(
-          "named_parameters", [](Module& m, const std::string& p) { return pairs(m.named_parameters(p), parameter_object); },
-          nb::arg("prefix") = "")
+          "named_parameters", [=](Module& m, const std::string& p, bool recurse) { return each(parameters(m, p, recurse)); },
+          nb::arg("prefix") = "", nb::arg("recurse") = true)
       .def(
-          "named_buffers",
-          [](Module& m, const std::string& p) { return pairs(m.named_buffers(p), [](const Tensor& t) { return t; }); },
+          "buffers", [=](Module& m, bool recurse) { return each(buffers(m, "", recurse), 1); }, nb::arg("recurse") = true)
+      .def(
+          "named_buffers", [=](Module& m, const std::string& p, bool recurse) { return each(buffers(m, p, recurse)); },
+          nb::arg("prefix") = "", nb::arg("recurse") = true)
+      .def(
+          "named_modules", [](nb::handle self, const std::string& p) { return each(modules_of(self, p)); },
           nb::arg("prefix") = "")
-      .def("named_modules", modules_of, nb::arg("prefix") = "")
-      .def("modules",
-           [](nb::handle self) {
-             nb::list l;
-             for (nb::handle entry : modules_of(self, "")) l.append(entry[1]);
-             return l;
-           })
-      .def("children", each_child)
+      .def("modules", [](nb::handle self) { return each(modules_of(self, ""), 1); })
+      .def("children", [](nb::handle self) { return each(each_child(self)); })
       .def("named_children",
            [](nb::handle self) {
              nb::list l;
              for (auto& [name, child] : nb::cast<Module&>(self).children())
                l.append(nb::make_tuple(name, child_object(self, nb::str(name.c_str()), child)));
-             return l;
+             return each(l);
            })
       .def("state_dict", state_dict, "Parameters and buffers by name; they share memory with the module.")
       .def("load_state_dict", load_state_dict, nb::arg("state_dict"), nb::arg("strict") = true,
@@ -264,7 +277,7 @@ nb::object convert_to_all(nb::handle self, nb::args targets, nb::kwargs named) {
 }
 
 nb::object apply(nb::handle self, nb::handle fn) {
-  for (nb::handle child : nb::borrow<nb::list>(each_child(self))) apply(child, fn);
+  for (nb::handle child : each_child(self)) apply(child, fn);
   fn(self);
   return nb::borrow(self);
 }
@@ -343,7 +356,7 @@ void add_changes(nb::class_<Module, Derived<Module>>& c) {
 
 }  // namespace
 
-nb::object each_child(nb::handle self) {
+nb::list each_child(nb::handle self) {
   nb::list l;
   for (auto& [name, child] : nb::cast<Module&>(self).children()) l.append(child_object(self, nb::str(name.c_str()), child));
   return l;

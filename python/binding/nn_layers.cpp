@@ -5,6 +5,8 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include "dyadic/ops.h"
+
 namespace dyadic::inline v1::python {
 namespace {
 
@@ -152,21 +154,28 @@ template <class F, class... Extra> void initializer(nb::module_& m, const char* 
   nb::cpp_function_def(f, nb::scope(nb::handle(reinterpret_cast<PyObject*>(tensor_type))), nb::name(name), nb::is_method(),
                        extra...);
 }
+std::optional<GeneratorScope> scope_of(const nb::object& generator) {
+  if (generator.is_none()) return std::nullopt;
+  return std::optional<GeneratorScope>(std::in_place, nb::cast<GeneratorState&>(generator));
+}
 void add_initializers(nb::module_& m) {
   initializer(
       m, "normal_",
-      [](nb::handle t, double mean, double std) {
+      [](nb::handle t, double mean, double std, nb::object generator) {
+        const std::optional<GeneratorScope> scope = scope_of(generator);
         nn::init::normal_(nb::cast<Tensor>(t), mean, std);
         return nb::borrow(t);
       },
-      nb::arg("mean") = 0.0, nb::arg("std") = 1.0, "Fills the tensor with N(mean, std^2), unrecorded.");
+      nb::arg("mean") = 0.0, nb::arg("std") = 1.0, nb::arg("generator") = nb::none(),
+      "Fills the tensor with N(mean, std^2), unrecorded.");
   initializer(
       m, "uniform_",
-      [](nb::handle t, double a, double b) {
+      [](nb::handle t, double a, double b, nb::object generator) {
+        const std::optional<GeneratorScope> scope = scope_of(generator);
         nn::init::uniform_(nb::cast<Tensor>(t), a, b);
         return nb::borrow(t);
       },
-      nb::arg("a") = 0.0, nb::arg("b") = 1.0, "Fills the tensor with U[a, b), unrecorded.");
+      nb::arg("a") = 0.0, nb::arg("b") = 1.0, nb::arg("generator") = nb::none(), "Fills the tensor with U[a, b), unrecorded.");
   m.def(
       "_init_constant_",
       [](nb::handle t, double value) {

@@ -5,7 +5,7 @@
 
 namespace dyadic::inline v1::python {
 
-PyTypeObject *tensor_type = nullptr, *parameter_type = nullptr;
+PyTypeObject *tensor_type = nullptr, *parameter_type = nullptr, *size_type = &PyTuple_Type;
 PyObject* out_of_memory_error = nullptr;
 
 PyObject* wrap(Tensor t) {
@@ -70,6 +70,11 @@ std::vector<Tensor> run_op_all(Op op, Arg* args, int n) {
   if (!is_long(op_def(op), args, n)) return call_op_all(op, args, n);
   Unlocked unlocked;
   return call_op_all(op, args, n);
+}
+void run_op_out(Op op, Arg* args, int n, std::span<const Tensor> out) {
+  if (!is_long(op_def(op), args, n)) return call_op_out(op, args, n, out);
+  Unlocked unlocked;
+  call_op_out(op, args, n, out);
 }
 void run_op_inplace(Op op, Arg* args, int n) {
   if (!is_long(op_def(op), args, n)) return call_op_inplace(op, args, n);

@@ -24,6 +24,7 @@ struct PyDType {
 };
 
 extern PyTypeObject *tensor_type, *parameter_type, *dtype_type;
+extern PyTypeObject* size_type;  // dyadic.Size: a tuple
 extern PyObject* out_of_memory_error;
 
 inline bool is_tensor(PyObject* o) {
@@ -73,12 +74,14 @@ class Unlocked {
 void run_op(Op op, Arg* args, int n, Tensor* out);
 std::vector<Tensor> run_op_all(Op op, Arg* args, int n);
 void run_op_inplace(Op op, Arg* args, int n);
+void run_op_out(Op op, Arg* args, int n, std::span<const Tensor> out);
 
 // Python's objects as values of the other files.
 Tensor read_index(const Tensor& t, PyObject* key);
 void assign_index(const Tensor& t, PyObject* key, PyObject* value);
 Tensor tensor_from(PyObject* data, std::optional<DType> dtype);  // numbers, nested lists, buffers, tensors: a copy
-Tensor share_buffer(PyObject* object);                           // memory of a numpy array, kept alive by the tensor
+// The memory of an array, kept alive by the tensor; of one that is read-only only if that is allowed.
+Tensor share_buffer(PyObject* object, bool read_only = false);
 int get_buffer(PyObject* self, Py_buffer* view, int flags);
 void release_buffer(PyObject* self, Py_buffer* view);
 PyObject* to_python(Scalar s);
@@ -102,6 +105,8 @@ void add_layers(nb::module_& m);
 void add_optimizers(nb::module_& m);
 void add_pickle(nb::module_& m);
 void add_data(nb::module_& m);  // dyadic.utils.data
+void add_memory(nb::module_& m);  // after add_methods
+void add_random(nb::module_& m);
 
 }  // namespace dyadic::inline v1::python
 

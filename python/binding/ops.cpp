@@ -30,8 +30,30 @@ PyObject* list_of(std::vector<Tensor> tensors) {
   return all;
 }
 
+// Into the tensors of out=, which are the result: one, or as many as the op has.
+PyObject* run_into(const OpInfo& op, ArgumentFrame& frame) {
+  std::vector<Tensor> out;
+  if (is_tensor(frame.out)) {
+    out.push_back(tensor_of(frame.out));
+  } else {
+    DY_CHECK_AS(TypeError, PyTuple_Check(frame.out) || PyList_Check(frame.out),
+                "{}: an argument has the wrong type: out is {}; it takes {}", op.signature->name, Py_TYPE(frame.out)->tp_name,
+                op.outputs == 1 ? "a Tensor" : "a tuple of Tensors");
+    for (nb::handle h : nb::handle(frame.out)) {
+      DY_CHECK_AS(TypeError, is_tensor(h.ptr()), "{}: an argument has the wrong type: out holds {}; it takes Tensors",
+                  op.signature->name, Py_TYPE(h.ptr())->tp_name);
+      out.push_back(tensor_of(h.ptr()));
+    }
+  }
+  run_op_out(op.id, frame.args, int(op.parameters.size()), out);
+  return op.outputs == 1 ? wrap(out[0]) : results(op, out.data());
+}
+
 PyObject* run(const OpInfo& op, ArgumentFrame& frame) {
   const int n = int(op.parameters.size());
+  std::optional<GeneratorScope> scope;
+  if (frame.generator) scope.emplace(*frame.generator);
+  if (frame.out) return run_into(op, frame);
   if (op.signature->returns_list()) return list_of(run_op_all(op.id, frame.args, n));
   Tensor out[kMaxOutputs];
   run_op(op.id, frame.args, n, out);
@@ -165,7 +187,9 @@ OpInfo make_info(Op id) {
   const nb::object there = nb::getattr(nb::handle(reinterpret_cast<PyObject*>(tensor_type)), s.name.c_str(), nb::none());
   const bool property = Py_IS_TYPE(there.ptr(), &PyGetSetDescr_Type);  // x.real, x.imag
   op.method = s.method() && op.parameters[0].take == Take::tensor && !property;
-  op.numbers = op.def->kind == OpKind::pointwise || op.def->variant;
+  op.numbers = op.def->kind == OpKind::pointwise || (op.def->kind == OpKind::composite && op.def->variant);
+  op.takes_out = op.def->kind != OpKind::view && !s.returns_list();
+  for (const OpParameter& p : op.parameters) op.takes_out &= std::string_view(p.text) != "out";
   op.requires_grad = dtype && op.outputs == 1;
   int operands = 0;  // tensors; what follows them is by keyword only
   while (operands < int(op.parameters.size()) && op.parameters[size_t(operands)].take == Take::tensor) ++operands;
@@ -177,6 +201,18 @@ OpInfo make_info(Op id) {
   op.function_doc = signature_line(op, s.name, false) + doc;
   op.method_doc = signature_line(op, s.name, true) + doc;
   return op;
+}
+
+// A named tuple prints a result per line, as PyTorch's.
+PyObject* print_results(PyObject* self) {
+  return guarded([&] {
+    std::string text = std::string(Py_TYPE(self)->tp_name) + "(";
+    const nb::object fields = nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__"));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i)
+      text += std::string(i ? ",\n" : "\n") + nb::cast<std::string>(fields[size_t(i)]) + "=" +
+              nb::repr(nb::handle(PyTuple_GET_ITEM(self, i))).c_str();
+    return PyUnicode_FromString((text + ")").c_str());
+  });
 }
 
 // dyadic.return_types.sort: a tuple with the names of the results.
@@ -192,6 +228,8 @@ void add_result_type(OpInfo& op, nb::module_& m) {
   PyStructSequence_Desc description{names[size_t(op.id)].c_str(), nullptr, f.data(), op.outputs};
   op.result_type = PyStructSequence_NewType(&description);
   if (!op.result_type) throw nb::python_error();
+  op.result_type->tp_repr = print_results;
+  PyType_Modified(op.result_type);
   m.attr(s.name.c_str()) = nb::borrow(reinterpret_cast<PyObject*>(op.result_type));
 }
 
@@ -253,6 +291,9 @@ nb::list describe_records() {
     d["requires_grad"] = op.requires_grad;
     d["random"] = op.def->random;
     d["numbers"] = op.numbers;
+    d["takes_out"] = op.takes_out;
+    d["random"] = op.def->random;
+    d["outputs"] = op.outputs;
     d["pointwise"] = op.def->kind == OpKind::pointwise;
     d["spread"] = op.spread;
     d["low"] = op.def->low;
@@ -299,6 +340,8 @@ void add_ops(nb::module_& m) {
     in_places[i] =
         make_method(in_place_names[i], shared ? kEntries[i].shared_in_place : kEntries[i].in_place, in_place_docs[i]);
     add_method(&in_places[i]);
+    m.attr(in_place_names[i].c_str()) =  // relu_(x) is x.relu_()
+        nb::borrow(PyDict_GetItemString(tensor_type->tp_dict, in_place_names[i].c_str()));
   }
   for (const OpInfo& op : g_ops) add_aliases(m, names, op);
   m.attr("_op_names") = names;

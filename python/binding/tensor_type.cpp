@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "dyadic/ops.h"
+#include "tensor/resize.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -67,8 +68,8 @@ PyObject* repr(PyObject* self) {
 Py_hash_t hash(PyObject* self) { return Py_hash_t(reinterpret_cast<uintptr_t>(self) >> 4); }
 
 // Properties.
-PyObject* int_tuple(IntList l) {
-  PyObject* t = PyTuple_New(Py_ssize_t(l.size()));
+PyObject* size_of(IntList l) {
+  PyObject* t = size_type->tp_alloc(size_type, Py_ssize_t(l.size()));
   for (size_t i = 0; t && i < l.size(); ++i) PyTuple_SET_ITEM(t, Py_ssize_t(i), PyLong_FromLongLong(l[i]));
   return t;
 }
@@ -76,7 +77,7 @@ template <class F> PyObject* get(PyObject* self, F f) {
   return guarded([&] { return f(tensor_of(self)); });
 }
 PyObject* get_shape(PyObject* s, void*) {
-  return get(s, [](const Tensor& t) { return int_tuple(t.sizes()); });
+  return get(s, [](const Tensor& t) { return size_of(t.sizes()); });
 }
 PyObject* get_dtype(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return wrap(t.dtype()); });
@@ -124,6 +125,15 @@ PyObject* get_mT(PyObject* s, void*) {
     return wrap(t.transpose(-2, -1));
   });
 }
+PyObject* get_H(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) {
+    DY_CHECK(t.dim() == 2 || t.dim() == 0, "H: needs a matrix: self is {}; use mH", describe(t));
+    return wrap(t.dim() ? conj(t.transpose(0, 1)) : conj(t));
+  });
+}
+PyObject* get_mH(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return wrap(adjoint(t)); });
+}
 PyObject* get_real(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return wrap(real(t)); });
 }
@@ -167,6 +177,16 @@ int set_grad(PyObject* self, PyObject* value, void*) {
       self, value);
 }
 
+int set_data(PyObject* self, PyObject* value, void*) {
+  return set(
+      [](PyObject* s, PyObject* v) {
+        DY_CHECK_AS(TypeError, v && is_tensor(v), "data: it is a Tensor, not {}", v ? Py_TYPE(v)->tp_name : "nothing");
+        become_view(tensor_of(s), tensor_of(v));
+        return Py_NewRef(Py_None);
+      },
+      self, value);
+}
+
 PyGetSetDef properties[] = {
     {"shape", get_shape, nullptr, "The sizes, as a tuple.", nullptr},
     {"dtype", get_dtype, nullptr, "What an element is: a number format.", nullptr},
@@ -183,7 +203,9 @@ PyGetSetDef properties[] = {
     {"imag", get_imag, nullptr, "The imaginary parts of a complex tensor, a view.", nullptr},
     {"T", get_T, nullptr, "A view with the dimensions reversed.", nullptr},
     {"mT", get_mT, nullptr, "A view with the last two dimensions exchanged.", nullptr},
-    {"data", get_data, nullptr, "The same memory without history.", nullptr},
+    {"H", get_H, nullptr, "The conjugate of a matrix with its dimensions exchanged.", nullptr},
+    {"mH", get_mH, nullptr, "The conjugate with the last two dimensions exchanged.", nullptr},
+    {"data", get_data, set_data, "The same memory without history; what is assigned becomes the memory.", nullptr},
     {"_version", get_version, nullptr, "Counts the writes to the storage.", nullptr},
     {"__array_priority__", get_array_priority, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};

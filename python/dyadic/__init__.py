@@ -5,12 +5,41 @@ signature and documentation.
 """
 from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed there, listed nowhere
 from ._dyadic import __version__
-from . import amp, autograd, einops, nn, optim, utils
+from ._size import Size
+from . import amp, autograd, backends, cuda, einops, nn, optim, random, utils
+from ._construct import TYPES as _TYPES
+from ._construct import as_tensor, asarray, scalar_tensor
 from ._default_dtype import default_dtype
-from ._overloads import allclose, arange, einsum, equal, randint, tensordot, unique, unique_consecutive
+from ._functions import *  # noqa: F401,F403
+from ._overloads import (
+    allclose,
+    arange,
+    einsum,
+    equal,
+    randint,
+    std,
+    std_mean,
+    tensordot,
+    unique,
+    unique_consecutive,
+    var,
+    var_mean,
+)
+from ._random import normal, randint_like
 from ._seed import seed_everything
+from ._serialization import load, save
+from ._storage import TypedStorage, UntypedStorage, frombuffer, is_storage, memmap
 from .amp import autocast
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import _einops as _einops_backend
 
 _einops_backend.register()
+globals().update(_TYPES)
+
+
+def __getattr__(name):
+    if name == "array_api":  # imported when it is asked for
+        import importlib
+
+        return importlib.import_module(".array_api", __name__)
+    raise AttributeError(f"module 'dyadic' has no attribute '{name}'")

@@ -2,18 +2,20 @@
 from . import _dyadic
 
 
-def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
+def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False, **options):
     """arange(end) or arange(start, end, step): start, start + step, ... below end."""
     if end is None:
         start, end = 0, start
-    return _dyadic.arange(start, end, step, dtype=dtype, device=device, requires_grad=requires_grad)
+    if options.get("out") is not None and dtype is None:
+        dtype = options["out"].dtype
+    return _dyadic.arange(start, end, step, dtype=dtype, device=device, requires_grad=requires_grad, **options)
 
 
-def randint(low, high, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
+def randint(low, high, size=None, *, dtype=None, device=None, requires_grad=False, **options):
     """randint(high, size) or randint(low, high, size): integers in [low, high), all equally likely."""
     if size is None:
         low, high, size = 0, low, high
-    return _dyadic.randint(low, high, size, generator=generator, dtype=dtype, device=device, requires_grad=requires_grad)
+    return _dyadic.randint(low, high, size, dtype=dtype, device=device, requires_grad=requires_grad, **options)
 
 
 def _parts(parts, return_inverse, return_counts):
@@ -54,6 +56,27 @@ def tensordot(a, b, dims=2):
     return _dyadic.tensordot(a, b, [first] if isinstance(first, int) else first, [last] if isinstance(last, int) else last)
 
 
+def _spread(name):
+    op = getattr(_dyadic, name)
+
+    def spread(input, dim=None, unbiased=True, keepdim=False, *, correction=None, **options):
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        if "axis" in options:
+            dim = options.pop("axis")
+        if "keepdims" in options:
+            keepdim = options.pop("keepdims")
+        return op(input, dim, int(unbiased) if correction is None else correction, keepdim, **options)
+
+    spread.__name__ = name
+    spread.__doc__ = op.__doc__.split("\n\n")[0] + " unbiased: correction is 1, else 0."
+    return spread
+
+
+var, std, var_mean, std_mean = map(_spread, ("var", "std", "var_mean", "std_mean"))
+_dyadic.Tensor.var, _dyadic.Tensor.std = var, std
+
+
 def equal(input, other):
     """Whether two tensors have the same shape and the same elements."""
     return tuple(input.shape) == tuple(other.shape) and bool(_dyadic.all(_dyadic.eq(input, other)).item())
@@ -62,3 +85,6 @@ def equal(input, other):
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are within atol + rtol |other| of each other."""
     return bool(_dyadic.all(_dyadic.isclose(input, other, rtol, atol, equal_nan)).item())
+
+
+_dyadic.Tensor.equal, _dyadic.Tensor.allclose = equal, allclose

@@ -63,5 +63,6 @@ Autocast::~Autocast() {
   if (--s.depth == 0) s.cache.clear();
 }
 bool Autocast::enabled() { return t_modes & kAutocast; }
+DType Autocast::dtype() { return state().dtype ? state().dtype : bf16; }
 
 }  // namespace dyadic::inline v1

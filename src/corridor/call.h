@@ -75,7 +75,14 @@ void check_float(const char* who, const Tensor& t, const char* name);
 void check_same_device(const char* who, const Arg* args, int n);
 
 // Modes: one thread-local word. A plain call pays one branch for all of them.
-enum Mode : uint32_t { kNoGrad = 1, kAutocast = 2, kCounting = 4, kRounding = 8, kAnomaly = 16 };
+enum Mode : uint32_t {
+  kNoGrad = 1,
+  kAutocast = 2,
+  kCounting = 4,
+  kRounding = 8,
+  kAnomaly = 16,
+  kForget = 32
+};  // kForget: nodes save nothing
 extern constinit thread_local uint32_t t_modes;
 struct ModeScope {  // sets and clears bits while it lives
   uint32_t before;

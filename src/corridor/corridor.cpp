@@ -4,6 +4,7 @@
 
 #include "corridor/call.h"
 #include "corridor/counters.h"
+#include "corridor/run.h"
 #include "corridor/signature.h"
 #include "corridor/tape.h"
 #include "loops/blocked.h"
@@ -13,8 +14,6 @@ namespace dyadic::inline v1 {
 
 constinit thread_local uint32_t t_modes = 0;
 constinit Interceptors g_interceptors;
-
-namespace {
 
 bool wants_grad(const Arg* args, int n) {
   bool any = false;
@@ -26,6 +25,8 @@ bool wants_grad(const Arg* args, int n) {
   }
   return any;
 }
+
+namespace {
 
 // Scratch of one call, charged as workspace, gone when the call is.
 struct Workspace {
@@ -110,6 +111,8 @@ void hold_results(Call& c, Tensor* results) {
   }
 }
 
+}  // namespace
+
 void execute(Call& c, bool allocate) {
   const OpDef& op = c.op;
   if (op.kind == OpKind::view) {
@@ -156,18 +159,24 @@ void observe(Op id, const OpDef& op, const Call& c) {
   if (t_modes & kAnomaly) watch_result(id, op, c.args, c.nargs, c.out, c.nout);
 }
 
+namespace {
+
 bool any_complex(const Arg* args, int n) {
   bool any = false;
   for_each_tensor(args, n, [&](const Tensor& t, int) { any |= t.dtype().is_complex(); });
   return any;
 }
-// Kernels that compute know real numbers only: an op of complex tensors is a composition where it has one.
+
+}  // namespace
+
 bool goes_by_parts(const OpDef& op, const char* name, const Arg* args, int n) {
   if (!op.complex && !(op.kind == OpKind::kernel && op.flops)) return false;
   if (!any_complex(args, n)) return false;
   DY_CHECK_AS(TypeError, op.complex, "{}: not defined for complex numbers; use real(), imag() or abs()", name);
   return true;
 }
+
+namespace {
 
 void dispatch(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
   if (goes_by_parts(op, op_name(id), args, n)) [[unlikely]] {
@@ -230,6 +239,8 @@ bool fast_pointwise(Op id, const OpDef& op, const Arg* args, int n, Tensor* out)
   return true;
 }
 
+}  // namespace
+
 void compose(Op id, const OpDef& op, const Arg* args, Tensor* out) {
   if (op.compose) {
     out[0] = op.compose(args);
@@ -240,16 +251,7 @@ void compose(Op id, const OpDef& op, const Arg* args, Tensor* out) {
   std::move(all.begin(), all.end(), out);
 }
 
-// name_ of a composition: its result, written over self.
-void compose_inplace(Op id, const OpDef& op, const Arg* args) {
-  const Tensor& self = *args[0].tensor;
-  Tensor result;
-  compose(id, op, args, &result);
-  DY_CHECK(result.sizes() == self.sizes(), "{}_: the result does not fit: self is {}, the result {}; use the out-of-place form",
-           op_name(id), describe(self), shape_text(result.sizes()));
-  Arg copy[] = {Arg(self), Arg(result)};
-  call_op_inplace(Op::copy_, copy, 2);
-}
+namespace {
 
 void call_known(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
   if (op.kind == OpKind::composite) return compose(id, op, args, out);
@@ -263,46 +265,6 @@ void call_known(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
   dispatch(id, op, args, n, out);
 }
 
-void write_inplace(Op id, const OpDef& op, Arg* args, int n) {
-  if (op.kind == OpKind::composite) return compose_inplace(id, op, args);
-  const Tensor& self = *args[0].tensor;
-  if (goes_by_parts(op, op_name(id), args, n)) {
-    self.copy_(op.complex(args));
-    return;
-  }
-  Tensor out[kMaxOutputs] = {self};
-  Call c(op, op_name(id), args, n, out);
-  check_same_device(c.name, args, n);
-  if (op.kind == OpKind::pointwise)
-    infer_pointwise(c);
-  else
-    op.infer(c);
-  DY_CHECK(c.spec[0].shape() == self.sizes(),
-           "{}_: the result does not fit: self is {}, the result {}; use the out-of-place form", c.name, describe(self),
-           shape_text(c.spec[0].shape()));
-  const Format &from = *c.spec[0].dtype.format(), &to = *self.dtype().format();
-  DY_CHECK(!(from.def->kind == Kind::floating && to.def->kind != Kind::floating && to.def->kind != Kind::complex &&
-             !to.is_scaled()) &&
-               !(from.def->kind == Kind::complex && to.def->kind != Kind::complex) &&
-               !(to.def->kind == Kind::boolean && &from != &to),
-           "{}_: the result would lose its kind: self is {}, the result {}; use the out-of-place form", c.name, describe(self),
-           c.spec[0].dtype.name());
-  DY_CHECK_AS(TypeError, !to.is_scaled() || op.kind == OpKind::kernel,
-              "{}_: self is {}: scaled tensors are written whole; use copy_", c.name, describe(self));
-  bool grad = !(t_modes & kNoGrad) && wants_grad(args, n);
-  if (grad) {
-    DY_CHECK(!(self.is_leaf() && self.requires_grad()),
-             "{}_: a leaf that requires grad is written in place; wrap it in no_grad, or use the out-of-place form", c.name);
-    DY_CHECK(self.impl()->offset == 0 && self.numel() * self.dtype().itemsize() == self.impl()->storage->bytes,
-             "{}_: a view is written in place while gradients are recorded; use the out-of-place form", c.name);
-  }
-  execute(c, false);
-  bump(self);
-  if (t_modes & (kCounting | kRounding | kAnomaly)) [[unlikely]]
-    observe(id, op, c);
-  if (grad) record_inplace(id, op, args, n, self);
-}
-
 }  // namespace
 
 void call_op(Op id, Arg* args, int n, Tensor* out) {
@@ -313,15 +275,6 @@ void call_op(Op id, Arg* args, int n, Tensor* out) {
   std::copy(args, args + n, copy);
   const Op variant = op.variant(copy, n);
   call_known(variant, op_def(variant), copy, n, out);
-}
-
-void call_op_inplace(Op id, Arg* args, int n) {
-  const OpDef& op = op_def(id);
-  if (!op.variant) return write_inplace(id, op, args, n);
-  Arg copy[kMaxArgs];
-  std::copy(args, args + n, copy);
-  const Op variant = op.variant(copy, n);
-  write_inplace(variant, op_def(variant), copy, n);
 }
 
 std::vector<Tensor> call_op_all(Op id, Arg* args, int n) {

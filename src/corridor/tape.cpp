@@ -1,6 +1,7 @@
 // Recording, and the life of tape nodes.
 #include "corridor/tape.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_set>
 #include <vector>
@@ -57,6 +58,7 @@ Meta make_meta(const Tensor& t, int64_t*& dims) {
 
 // Counts a save on the storage: the first turns a temporary into an activation.
 void save(Saved& s, const Tensor& t) {
+  if (t_modes & kForget) return;
   Storage& st = *t.impl()->storage;
   s.version = st.version.load(std::memory_order_relaxed);
   if (st.saves.fetch_add(1, std::memory_order_relaxed) == 0 && st.category == Category::temporary)
@@ -200,13 +202,19 @@ NodeExtra& node_extra(Node& n) {
   return *n.extra;
 }
 
-void record_function(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, NodeExtra function) {
+uint64_t tape_position() { return g_seq.load(std::memory_order_relaxed); }
+
+void record_function(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, NodeExtra function, bool keep_inputs) {
   for (Tensor& t : outputs)
     for (const Tensor& in : inputs)
       if (t.defined() && t.is_same(in)) t = alias(t);
-  static const OpDef own{};  // saves nothing
+  static const OpDef none{}, all = [] {
+    OpDef own{};
+    std::fill(std::begin(own.needs), std::end(own.needs), uint16_t(0xff));
+    return own;
+  }();
   const Arg args[] = {Arg(inputs)};
-  Node* node = make_node(Op::clone_, own, args, 1, outputs.data(), int(outputs.size()));
+  Node* node = make_node(Op::clone_, keep_inputs ? all : none, args, 1, outputs.data(), int(outputs.size()));
   node->extra = new NodeExtra(std::move(function));
   attach_outputs(node, outputs.data(), int(outputs.size()));
 }

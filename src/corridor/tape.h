@@ -61,7 +61,10 @@ void record(Op id, const OpDef& op, const Arg* args, int n, Tensor* out, int nou
 void record_inplace(Op id, const OpDef& op, const Arg* args, int n, const Tensor& self);
 
 // Outputs of a function with its own backward, computed without recording; an output that is an input becomes another view.
-void record_function(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, NodeExtra function);
+// keep_inputs: the node saves them, so that the ledger counts them as activations.
+void record_function(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, NodeExtra function,
+                     bool keep_inputs = false);
+uint64_t tape_position();  // nodes made from here on have a seq of at least this
 
 struct AutoMeta {  // a leaf's gradient and hooks
   Tensor grad;

@@ -71,6 +71,12 @@ void infer_creation(Call& c, IntList size, int dtype_arg, int device_arg) {
   c.spec[0].shape(size);
 }
 
+void infer_like_other(Call& c, int dtype_arg, int device_arg) {
+  infer_like_first(c);
+  if (c.has(dtype_arg)) c.spec[0].dtype = c.dtype(dtype_arg);
+  if (c.has(device_arg)) c.spec[0].device = Device{c.args[device_arg].device};
+}
+
 Tensor dense(const Tensor& t) { return (t.dtype().is_scaled() ? dyadic::to(t, f32) : t).contiguous(); }
 
 void fill(const Tensor& t, Scalar value) {

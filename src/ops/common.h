@@ -26,6 +26,12 @@ bool can_view(const Tensor& t, IntList sizes);
 DType dtype_or_default(const Call& c, int arg);
 Device device_or_cpu(const Call& c, int arg);
 void infer_creation(Call& c, IntList size, int dtype_arg, int device_arg);
+// Of what is made in the shape of another tensor: its dtype and device where none is given.
+void infer_like_other(Call& c, int dtype_arg, int device_arg);
+inline DType dtype_like(const Tensor& t, const Arg& dtype) { return dtype.kind == Arg::Kind::dtype ? dtype.dtype : plain(t); }
+inline Device device_like(const Tensor& t, const Arg& device) {
+  return device.kind == Arg::Kind::device ? Device{device.device} : t.device();
+}
 // t, decoded if it is scaled, copied if it is not contiguous. (contiguous() of a scaled view would encode it again.)
 Tensor dense(const Tensor& t);
 // Fills a contiguous or strided plain tensor with a value converted to its dtype.

@@ -42,6 +42,7 @@ const Tensor& Tensor::copy_(const Tensor& source) const {
   return call_inplace(Op::copy_, *this, source);
 }
 const Tensor& Tensor::fill_(Scalar value) const {
+  check_writable("fill_", *this);
   DY_CHECK(!(GradMode::enabled() && requires_grad()), "fill_: {} requires grad; wrap the write in no_grad", describe(*this));
   ops::fill(*this, value);
   bump(*this);

@@ -1,5 +1,6 @@
 #include "ops/variants.h"
 
+#include <cstring>
 #include <utility>
 
 #include "corridor/call.h"
@@ -39,6 +40,54 @@ Op rsub_variant(Arg* args, int& n) {
   return scaled(args, n, Op::sub_, -1);
 }
 
+namespace {
+
+// A reduction of self in another dtype: the arguments are self, dim, keepdim, dtype.
+Op reduced_in(const Arg* args, int& n, Op plain, Op converted) {
+  if (given(args, n, 3) && args[3].dtype != args[0].tensor->dtype()) return converted;
+  n = 3;
+  return plain;
+}
+
+bool holds_zero(const Tensor& t) {
+  const TensorImpl& i = *t.impl();
+  const size_t width = size_t(i.dtype.itemsize());
+  const char zero[8]{};
+  int64_t at[kMaxDims]{}, offset = 0;
+  for (int64_t k = 0; k < i.numel; ++k) {
+    if (std::memcmp(i.data() + offset * int64_t(width), zero, width) == 0) return true;
+    for (int d = i.ndim - 1; d >= 0; --d) {
+      offset += i.strides[d];
+      if (++at[d] < i.sizes[d]) break;
+      offset -= at[d] * i.strides[d];
+      at[d] = 0;
+    }
+  }
+  return false;
+}
+
+// Whole numbers have no quotient by zero; packed ones (below 8 bits) give 0.
+Op whole_division(const Arg* args, Op op) {
+  const Tensor &a = *args[0].tensor, &b = *args[1].tensor;
+  const bool whole =
+      b.dtype().is_integer() && !b.dtype().is_blocked() && !b.is_meta() && !is_float(a) && !a.dtype().is_complex();
+  DY_CHECK(!whole || !holds_zero(b),
+           "{}: ZeroDivisionError: integers are divided by zero: other is {}; divide floats, or use where", op_name(op),
+           is_number(args[1]) ? "0" : describe(b));
+  return op;
+}
+
+}  // namespace
+
+Op sum_variant(Arg* args, int& n) { return reduced_in(args, n, Op::sum_, Op::sum_as_); }
+Op mean_variant(Arg* args, int& n) { return reduced_in(args, n, Op::mean_, Op::mean_as_); }
+Op prod_variant(Arg* args, int& n) { return reduced_in(args, n, Op::prod_, Op::prod_as_); }
+
+Op floor_divide_variant(Arg* args, int&) { return whole_division(args, Op::floor_divide_); }
+Op trunc_divide_variant(Arg* args, int&) { return whole_division(args, Op::trunc_divide_); }
+Op remainder_variant(Arg* args, int&) { return whole_division(args, Op::remainder_); }
+Op fmod_variant(Arg* args, int&) { return whole_division(args, Op::fmod_); }
+
 Op div_variant(Arg* args, int& n) {
   const bool rounded = given(args, n, 2);
   n = 2;
@@ -46,7 +95,7 @@ Op div_variant(Arg* args, int& n) {
   const std::string_view mode = text(args[2]);
   DY_CHECK_AS(ValueError, mode == "floor" || mode == "trunc",
               "div: unknown rounding_mode: it is '{}'; it may be None, 'trunc' or 'floor'", mode);
-  return mode == "floor" ? Op::floor_divide_ : Op::trunc_divide_;
+  return whole_division(args, mode == "floor" ? Op::floor_divide_ : Op::trunc_divide_);
 }
 
 Op round_variant(Arg* args, int& n) {

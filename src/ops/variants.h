@@ -12,10 +12,17 @@ enum class Op : uint16_t;
 
 namespace dyadic::inline v1::ops {
 
-Op add_variant(Arg* args, int& n);          // alpha
-Op sub_variant(Arg* args, int& n);          // alpha
-Op rsub_variant(Arg* args, int& n);         // sub of the operands exchanged
-Op div_variant(Arg* args, int& n);          // rounding_mode
+Op add_variant(Arg* args, int& n);           // alpha
+Op sub_variant(Arg* args, int& n);           // alpha
+Op rsub_variant(Arg* args, int& n);          // sub of the operands exchanged
+Op div_variant(Arg* args, int& n);           // rounding_mode
+Op sum_variant(Arg* args, int& n);           // dtype
+Op mean_variant(Arg* args, int& n);          // dtype
+Op prod_variant(Arg* args, int& n);          // dtype
+Op floor_divide_variant(Arg* args, int& n);  // integers by zero fail
+Op trunc_divide_variant(Arg* args, int& n);
+Op remainder_variant(Arg* args, int& n);
+Op fmod_variant(Arg* args, int& n);
 Op round_variant(Arg* args, int& n);        // decimals
 Op gelu_variant(Arg* args, int& n);         // approximate
 Op logit_variant(Arg* args, int& n);        // eps

@@ -242,6 +242,12 @@ void set_category(const Tensor& t, Category c) {
   s->category = c;
 }
 
+void check_writable(const char* who, const Tensor& t) {
+  DY_CHECK_AS(ValueError, !t.impl()->storage->read_only,
+              "{}: the memory is a file that is mapped to be read: self is {}; clone() it, or map the file with mode r+ or c",
+              who, describe(t));
+}
+
 int64_t wrap_dim(const char* who, int64_t dim, int64_t ndim) {
   int64_t n = ndim > 0 ? ndim : 1;
   DY_CHECK_AS(IndexError, dim >= -n && dim < n, "{}: dimension out of range: dim is {}; expected {} to {}", who, dim, -n,

@@ -23,6 +23,7 @@ struct Storage {
   Category category;
   Device device;
   bool inline_data = false;  // bytes follow this header
+  bool read_only = false;    // a file mapped to be read
   uint32_t module = 0;
   int64_t bytes = 0;    // the truth about the elements
   int64_t charged = 0;  // what the ledger counts
@@ -81,6 +82,8 @@ int64_t checked_numel(const char* who, IntList sizes);  // ValueError on negativ
 void set_category(const Tensor& t, Category c);         // moves the whole storage in the ledger
 void set_flags(TensorImpl& t);                          // numel and contiguity from sizes and strides
 inline void bump(const Tensor& t) { t.impl()->storage->version.fetch_add(1, std::memory_order_relaxed); }
+
+void check_writable(const char* who, const Tensor& t);  // before a write: the memory may be a file mapped to be read
 
 int64_t wrap_dim(const char* who, int64_t dim, int64_t ndim);  // IndexError in PyTorch's sense; 0-d counts as 1-d
 std::string shape_text(IntList sizes);                         // "[2, 3]"

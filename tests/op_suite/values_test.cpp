@@ -46,6 +46,7 @@ void check_values(Op op, DType dtype, Layout) {
       expected = run(c, each(inputs, [](const Tensor& t) { return t.to(i64); }));
     EXPECT_EQ(bits(inputs), before) << "the call wrote to its inputs";
     if (!dtype.is_floating_point() && (actual.type_error || expected.type_error)) continue;
+    if (dtype.is_integer() && actual.error.find("ZeroDivisionError") != std::string::npos) continue;  // floats have infinities
     ASSERT_EQ(actual.failed(), expected.failed()) << actual.error << expected.error;
     if (actual.failed() || op_def(op).random) continue;
     // Where the result has the inputs' type in f64, it has it in every float type.

@@ -15,14 +15,40 @@ using Values = std::vector<double>;
 Tensor whole(std::initializer_list<double> v, DType d = i64) { return tensor(v, d); }
 
 TEST(Pointwise, IntegerDivisionRoundsAsNamed) {
-  const Tensor a = whole({7, -7, 7, -7, 5}), b = whole({2, 2, -2, -2, 0});
-  EXPECT_EQ(floor_divide(a, b).to_vector(), (Values{3, -4, -4, 3, 0}));
-  EXPECT_EQ(trunc_divide(a, b).to_vector(), (Values{3, -3, -3, 3, 0}));
-  EXPECT_EQ(remainder(a, b).to_vector(), (Values{1, 1, -1, -1, 0}));
-  EXPECT_EQ(fmod(a, b).to_vector(), (Values{1, -1, 1, -1, 0}));
+  const Tensor a = whole({7, -7, 7, -7}), b = whole({2, 2, -2, -2});
+  EXPECT_EQ(floor_divide(a, b).to_vector(), (Values{3, -4, -4, 3}));
+  EXPECT_EQ(trunc_divide(a, b).to_vector(), (Values{3, -3, -3, 3}));
+  EXPECT_EQ(remainder(a, b).to_vector(), (Values{1, 1, -1, -1}));
+  EXPECT_EQ(fmod(a, b).to_vector(), (Values{1, -1, 1, -1}));
   EXPECT_EQ(floor_divide(a, b).dtype(), i64);
   const double lowest = double(std::numeric_limits<int32_t>::min());
   EXPECT_EQ(floor_divide(whole({lowest}, i32), whole({-1}, i32)).to_vector(), (Values{lowest}));  // it wraps
+}
+
+TEST(Pointwise, IntegersByZeroFail) {
+  const Tensor a = whole({7, 5}), zeros = whole({2, 0});
+  for (auto divide : {+[](const Tensor& x, const Tensor& y) { return floor_divide(x, y); },
+                      +[](const Tensor& x, const Tensor& y) { return trunc_divide(x, y); },
+                      +[](const Tensor& x, const Tensor& y) { return remainder(x, y); },
+                      +[](const Tensor& x, const Tensor& y) { return fmod(x, y); }}) {
+    EXPECT_THROW(divide(a, zeros), Error);
+    EXPECT_THROW(divide(a, scalar_tensor(0)), Error);
+    EXPECT_NO_THROW(divide(a, slice(zeros, 0, 0, 1)));
+    EXPECT_NO_THROW(divide(to(a, f32), zeros));
+    EXPECT_NO_THROW(divide(a.to(meta), zeros.to(meta)));
+  }
+  EXPECT_THROW(call(Op::div_, a, zeros, std::string_view("floor")), Error);
+  EXPECT_THROW(call_inplace(Op::floor_divide_, a, zeros), Error);
+  EXPECT_EQ(a.to_vector(), (Values{7, 5}));
+}
+
+TEST(Pointwise, TheNextValueIsThatOfTheDtype) {
+  const float inf = std::numeric_limits<float>::infinity(), x[] = {1, 1, 0, -0.0f, 3.5f, inf, -1, 2, NAN};
+  const float y[] = {2, 0, -1, 1, inf, 0, 0, 2, 1};
+  const Tensor n = nextafter(from_data(x, {9}, f32), from_data(y, {9}, f32));
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(n.data<float>()[i], std::nextafterf(x[i], y[i])) << i;
+  EXPECT_TRUE(std::isnan(n.data<float>()[8]));
+  EXPECT_EQ(nextafter(tensor({1.0}, bf16), tensor({2.0}, bf16)).item<double>(), 1.0078125);
 }
 
 TEST(Pointwise, ShiftsAreThoseOfUnboundedNumbers) {

@@ -32,10 +32,10 @@ def test_module_tree():
     m = Mlp()
     names = [name for name, _ in m.named_parameters()]
     assert names == ["scale", "up.weight", "up.bias", "down.weight"]
-    assert len(m.parameters()) == 4 and all(isinstance(p, nn.Parameter) and p.requires_grad for p in m.parameters())
+    assert len(list(m.parameters())) == 4 and all(isinstance(p, nn.Parameter) and p.requires_grad for p in m.parameters())
     assert m.up.weight is m.up.weight and m.scale is dict(m.named_parameters())["scale"] and m.down.bias is None
-    assert [n for n, _ in m.named_modules()] == ["", "up", "act", "down"] and m.children()[0] is m.up
-    assert [n for n, _ in m.named_children()] == ["up", "act", "down"] and m.modules()[0] is m
+    assert [n for n, _ in m.named_modules()] == ["", "up", "act", "down"] and next(m.children()) is m.up
+    assert [n for n, _ in m.named_children()] == ["up", "act", "down"] and next(m.modules()) is m
     assert [n for n, _ in m.named_buffers()] == ["seen"] and m.width == 8
     assert m.num_parameters() == 2 + 32 + 8 + 16 and m.nbytes() == 4 * (58 + 1)
     text = repr(m)
@@ -53,7 +53,7 @@ def test_attributes_register_replace_and_vanish():
     m.up = nn.Linear(4, 16)
     assert [n for n, _ in m.named_children()] == ["up", "act", "down"] and m.up.out_features == 16
     m.scale = nn.Parameter(dy.zeros(2))
-    assert m.scale.tolist() == [0, 0] and len(m.parameters()) == 4
+    assert m.scale.tolist() == [0, 0] and len(list(m.parameters())) == 4
     m.down.weight = nn.Parameter(dy.ones(2, 16))
     assert m(dy.ones(1, 4)).shape == (1, 2)
     with pytest.raises(TypeError, match="scale is a parameter"):

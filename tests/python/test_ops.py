@@ -61,10 +61,10 @@ def sample_call(name):
     head = record["signature"].split("(", 1)[1].split("*,")[0]
     fixed = head.count(", ") if "*," in record["signature"] else len(names)
 
-    def call(*a):
+    def call(*a, **options):
         if record["spread"] == 0 and all(isinstance(size, int) for size in a):
-            return function(*a)  # zeros(2, 3)
-        return function(*a[:fixed], **dict(zip(names[fixed:], a[fixed:])))
+            return function(*a, **options)  # zeros(2, 3)
+        return function(*a[:fixed], **dict(zip(names[fixed:], a[fixed:])), **options)
 
     return call
 
@@ -97,6 +97,39 @@ def test_sample(call):
     result = run(call)
     for t in result if isinstance(result, tuple) else (result,):
         assert t is None or isinstance(t, dy.Tensor)
+
+
+OUT = [
+    line
+    for record in RECORDS.values()
+    for line in record["samples"].splitlines()
+    if record["takes_out"] and not record["random"] and not record["name"].startswith("empty") and record["spread"] != 0
+]
+
+
+@pytest.mark.parametrize("call", OUT)
+def test_out_gets_what_the_call_returns(call):
+    results = []
+
+    def twice(*a):  # the outermost call is the last
+        want = op(*a)
+        several = isinstance(want, tuple)
+        out = tuple(dy.empty(list(t.shape) if t.dtype.is_scaled else 0, dtype=t.dtype) for t in (want if several else (want,)))
+        got = op(*a, out=out if several else out[0])
+        results[:] = zip(want if several else (want,), got if several else (got,), out)
+        return want
+
+    name = call.split("(")[0]
+    op = LANGUAGE[name]
+    dy.manual_seed(0)
+    LANGUAGE[name] = twice
+    try:
+        run(call)
+    finally:
+        LANGUAGE[name] = op
+    for want, got, out in results:
+        assert got is out and got.shape == want.shape and got.dtype == want.dtype
+        assert dy.allclose(*(dy.view_as_real(t.to("c128")) if t.is_complex() else t.double() for t in (got, want)), 0, 0, equal_nan=True)
 
 
 @pytest.mark.parametrize("call, text", FORBIDDEN)

@@ -6,7 +6,13 @@ from collections import namedtuple
 from .. import _dyadic
 from .._dyadic import GELU, Dropout, Embedding, LayerNorm, Linear, Module, ModuleList, Parameter, Sequential, Tensor, _Layer
 
-LoadReport = namedtuple("LoadReport", ["missing_keys", "unexpected_keys"])
+class LoadReport(namedtuple("LoadReport", ["missing_keys", "unexpected_keys"])):
+    """What load_state_dict did not find where it looked for it."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return super().__repr__() if any(self) else "<All keys matched successfully>"
 
 
 def _make_tensor(data, sizes, dtype, requires_grad, parameter):

@@ -1,2 +1,4 @@
-"""What surrounds training: data."""
-from . import data
+"""What surrounds training: data, checkpointing."""
+from . import checkpoint, data
+
+__all__ = ["checkpoint", "data"]

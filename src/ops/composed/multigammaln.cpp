@@ -17,6 +17,7 @@ Tensor compose(const Arg* a) {
 extern constexpr OpDef multigammaln_op = {
     .sig = "multigammaln(Tensor self, int p) -> Tensor",
     .doc = "log of the multivariate gamma function: p (p - 1) / 4 log(pi) plus lgamma(x - j / 2) for j < p.",
+    .aliases = "mvlgamma",
     .kind = OpKind::composite,
     .inplace = true,
     .low = 1.5,

@@ -3,16 +3,13 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-void infer(Call& c) {
-  infer_like_first(c);
-  if (c.has(2)) c.spec[0].dtype = c.dtype(2);
-}
+void infer(Call& c) { infer_like_other(c, 2, 3); }
 void forward(Call& c) { fill(c.out[0], c.scalar(1)); }
 
 }  // namespace
 
 extern constexpr OpDef full_like_op = {
-    .sig = "full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None) -> Tensor",
+    .sig = "full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "One value in the shape, dtype and device of self.",
     .samples = "full_like(randn(2, 3), 1.5)",
     .infer = infer,

@@ -3,16 +3,13 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-void infer(Call& c) {
-  infer_like_first(c);
-  if (c.has(1)) c.spec[0].dtype = c.dtype(1);
-}
+void infer(Call& c) { infer_like_other(c, 1, 2); }
 void forward(Call& c) { fill(c.out[0], 1); }
 
 }  // namespace
 
 extern constexpr OpDef ones_like_op = {
-    .sig = "ones_like(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    .sig = "ones_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Ones in the shape, dtype and device of self.",
     .samples = "ones_like(randn(2, 3))\nones_like(randn(2, 3), i64)",
     .infer = infer,

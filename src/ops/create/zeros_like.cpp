@@ -3,16 +3,13 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-void infer(Call& c) {
-  infer_like_first(c);
-  if (c.has(1)) c.spec[0].dtype = c.dtype(1);
-}
+void infer(Call& c) { infer_like_other(c, 1, 2); }
 void forward(Call& c) { fill(c.out[0], 0); }
 
 }  // namespace
 
 extern constexpr OpDef zeros_like_op = {
-    .sig = "zeros_like(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    .sig = "zeros_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Zeros in the shape, dtype and device of self.",
     .samples = "zeros_like(randn(2, 3))\nzeros_like(randn(2, 3), bool)",
     .infer = infer,

@@ -14,6 +14,7 @@ Tensor compose(const Arg* a) {
 extern constexpr OpDef outer_op = {
     .sig = "outer(Tensor self, Tensor vec2) -> Tensor",
     .doc = "All products of two vectors' elements, [n, m].",
+    .aliases = "ger",
     .kind = OpKind::composite,
     .samples = "outer(randn(3), randn(4))",
     .bad = "outer(zeros(2, 2), zeros(2)) => outer: needs 1-d and 1-d tensors: self is f32[2, 2], vec2 is f32[2]",

@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+  const Tensor t = a[2].kind == Arg::Kind::dtype ? to(*a[0].tensor, a[2].dtype) : *a[0].tensor;
   int64_t dim = wrap_dim("softmax", a[1].integer, t.dim()), last = t.dim() - 1;
   if (t.dim() == 0) return call(Op::softmax_rows_, t.view({1}), false).view({});
   if (dim == last) return call(Op::softmax_rows_, dense(t), false);
@@ -14,10 +14,10 @@ Tensor compose(const Arg* a) {
 }  // namespace
 
 extern constexpr OpDef softmax_op = {
-    .sig = "softmax(Tensor self, int dim=-1) -> Tensor",
-    .doc = "exp(x) over the sum of exp(x) along dim.",
+    .sig = "softmax(Tensor self, int dim=-1, *, ScalarType? dtype=None) -> Tensor",
+    .doc = "exp(x) over the sum of exp(x) along dim, of x in dtype.",
     .kind = OpKind::composite,
-    .samples = "softmax(randn(3, 4), 0)\nsoftmax(randn(2, 3, 4), -1)",
+    .samples = "softmax(randn(3, 4), 0)\nsoftmax(randn(2, 3, 4), -1)\nsoftmax(randn(2, 3), 1, f64)",
     .compose = compose,
 };
 

@@ -5,10 +5,11 @@ namespace dyadic::DY_ISA {
 extern constexpr OpDef floor_divide_op = pointwise<2, Types::same>(
     {
         .sig = "floor_divide(Tensor self, Tensor other) -> Tensor",
-        .doc = "The largest whole number not above self / other. Of integers by zero: 0.",
+        .doc = "The largest whole number not above self / other. Integers by zero fail.",
         .inplace = true,
-        .low = 0.3,
+        .low = 1,
         .high = 7,
+        .variant = ops::floor_divide_variant,
     },
     [](auto a, auto b) { return div_floor(a, b); });
 

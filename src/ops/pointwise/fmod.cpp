@@ -5,10 +5,11 @@ namespace dyadic::DY_ISA {
 extern constexpr OpDef fmod_op = pointwise<2, Types::same>(
     {
         .sig = "fmod(Tensor self, Tensor other) -> Tensor",
-        .doc = "self - trunc(self / other) other: the remainder with the sign of self. Of integers by zero: 0.",
+        .doc = "self - trunc(self / other) other: the remainder with the sign of self. Integers by zero fail.",
         .inplace = true,
-        .low = 0.3,
+        .low = 1,
         .high = 7,
+        .variant = ops::fmod_variant,
     },
     [](auto a, auto b) { return fmod(a, b); }, [](auto g, auto a, auto b, auto y) { return g; },
     [](auto g, auto a, auto b, auto y) { return -g * trunc(a / b); });

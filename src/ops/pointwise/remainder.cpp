@@ -5,10 +5,11 @@ namespace dyadic::DY_ISA {
 extern constexpr OpDef remainder_op = pointwise<2, Types::same>(
     {
         .sig = "remainder(Tensor self, Tensor other) -> Tensor",
-        .doc = "self - floor(self / other) other: the remainder with the sign of other, as in Python. Of integers by zero: 0.",
+        .doc = "self - floor(self / other) other: the remainder with the sign of other, as in Python. Integers by zero fail.",
         .inplace = true,
-        .low = 0.3,
+        .low = 1,
         .high = 7,
+        .variant = ops::remainder_variant,
     },
     [](auto a, auto b) { return remainder(a, b); }, [](auto g, auto a, auto b, auto y) { return g; },
     [](auto g, auto a, auto b, auto y) { return -g * floor(a / b); });

@@ -5,10 +5,11 @@ namespace dyadic::DY_ISA {
 extern constexpr OpDef trunc_divide_op = pointwise<2, Types::same>(
     {
         .sig = "trunc_divide(Tensor self, Tensor other) -> Tensor",
-        .doc = "self / other rounded toward zero: div(self, other, rounding_mode='trunc'). Of integers by zero: 0.",
+        .doc = "self / other rounded toward zero: div(self, other, rounding_mode='trunc'). Integers by zero fail.",
         .inplace = true,
-        .low = 0.3,
+        .low = 1,
         .high = 7,
+        .variant = ops::trunc_divide_variant,
     },
     [](auto a, auto b) { return div_trunc(a, b); });
 

@@ -5,13 +5,13 @@ namespace {
 
 Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
-  return rand(t.sizes(), a[1].kind == Arg::Kind::dtype ? a[1].dtype : plain(t), t.device());
+  return rand(t.sizes(), dtype_like(t, a[1]), device_like(t, a[2]));
 }
 
 }  // namespace
 
 extern constexpr OpDef rand_like_op = {
-    .sig = "rand_like(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    .sig = "rand_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Uniform in [0, 1) in the shape, dtype and device of self.",
     .kind = OpKind::composite,
     .samples = "rand_like(randn(2, 3))\nrand_like(indices(3; 2), f16)",

@@ -5,13 +5,13 @@ namespace {
 
 Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
-  return randn(t.sizes(), a[1].kind == Arg::Kind::dtype ? a[1].dtype : plain(t), t.device());
+  return randn(t.sizes(), dtype_like(t, a[1]), device_like(t, a[2]));
 }
 
 }  // namespace
 
 extern constexpr OpDef randn_like_op = {
-    .sig = "randn_like(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    .sig = "randn_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Standard normal numbers in the shape, dtype and device of self.",
     .kind = OpKind::composite,
     .samples = "randn_like(randn(2, 3))\nrandn_like(indices(3; 2), f16)",

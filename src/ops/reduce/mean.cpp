@@ -1,5 +1,6 @@
 #include "ops/complex_math.h"
 #include "ops/reduce/reduction.h"
+#include "ops/variants.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -18,15 +19,18 @@ void backward(Grad& g) {
 }  // namespace
 
 extern constexpr OpDef mean_op = {
-    .sig = "mean(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-    .doc = "The mean over dim (all dimensions if absent) of a floating-point tensor.",
-    .samples = "mean(randn(3, 4), [0])",
+    .sig = "mean(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    .doc = "The mean over dim (all dimensions if absent) of a floating-point tensor, or of self in a floating-point dtype.",
+    .samples =
+        "mean(randn(3, 4), [0])\n"
+        "mean(randn(3, 4), [1], False, f64)",
     .infer = infer,
     .forward = forward,
     .backward = backward,
     .flops = reduction_flops,
     .workspace = workspace,
     .complex = complex_mean,
+    .variant = mean_variant,
 };
 
 }  // namespace dyadic::inline v1::ops

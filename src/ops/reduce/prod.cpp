@@ -1,5 +1,6 @@
 #include "ops/complex_math.h"
 #include "ops/reduce/reduction.h"
+#include "ops/variants.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -19,10 +20,14 @@ void backward(Grad& g) {
 }  // namespace
 
 extern constexpr OpDef prod_op = {
-    .sig = "prod(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-    .doc = "The product over dim (all dimensions if absent). Its gradient divides by the elements: they must not be zero.",
+    .sig = "prod(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    .doc =
+        "The product over dim (all dimensions if absent) of self in dtype. Its gradient divides by the elements: they must not "
+        "be zero.",
     .low = 0.5,
-    .samples = "prod(randn(3, 4), [0])",
+    .samples =
+        "prod(randn(3, 4), [0])\n"
+        "prod(randn(3, 4), [1], False, f64)",
     .infer = infer,
     .forward = forward,
     .backward = backward,
@@ -30,6 +35,7 @@ extern constexpr OpDef prod_op = {
     .flops = reduction_flops,
     .workspace = workspace,
     .complex = complex_prod,
+    .variant = prod_variant,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -1,5 +1,6 @@
 #include "ops/complex_math.h"
 #include "ops/reduce/reduction.h"
+#include "ops/variants.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -17,18 +18,22 @@ void backward(Grad& g) { g.set(0, keep_dims(g.g(), g.in_meta(0), g.node.args[1])
 }  // namespace
 
 extern constexpr OpDef sum_op = {
-    .sig = "sum(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    .sig = "sum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     .doc =
-        "The sum over dim (all dimensions if absent); integers and bool sum in int64. Blocked, in a fixed order: the same bits "
-        "for any number of threads.",
+        "The sum over dim (all dimensions if absent) of self in dtype; integers and bool sum in int64. Blocked, in a fixed "
+        "order: "
+        "the same bits for any number of threads.",
     .amp = Amp::f32,
-    .samples = "sum(randn(3, 4), [0])",
+    .samples =
+        "sum(randn(3, 4), [0])\n"
+        "sum(randn(3, 4), [1], False, f64)",
     .infer = infer,
     .forward = forward,
     .backward = backward,
     .flops = reduction_flops,
     .workspace = workspace,
     .complex = complex_sum,
+    .variant = sum_variant,
 };
 
 }  // namespace dyadic::inline v1::ops

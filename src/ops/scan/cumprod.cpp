@@ -22,6 +22,17 @@ void backward(Grad& g) {
   g.set(0, where(before, ahead, where(first, at_first, none)));
 }
 
+// Products of 1, 2, 4 ... entries, each of two halves.
+Tensor complex_products(const Arg* a) {
+  Tensor t = a[2].kind == Arg::Kind::dtype ? to(*a[0].tensor, a[2].dtype) : *a[0].tensor;
+  const int64_t dim = wrap_dim("cumprod", a[1].integer, t.dim()), n = t.dim() ? t.size(dim) : 1;
+  for (int64_t step = 1; step < n; step *= 2) {
+    const Tensor parts[] = {narrow(t, dim, 0, step), mul(narrow(t, dim, step, n - step), narrow(t, dim, 0, n - step))};
+    t = cat(parts, dim);
+  }
+  return n > 1 ? t : clone(t);
+}
+
 }  // namespace
 
 extern constexpr OpDef cumprod_op = {
@@ -31,13 +42,15 @@ extern constexpr OpDef cumprod_op = {
         "cumprod(randn(3, 4), 1)\n"
         "cumprod(randn(3, 4), 0)\n"
         "cumprod(randn(), 0)\n"
-        "cumprod(randn(0, 2), 0)",
+        "cumprod(randn(0, 2), 0)\n"
+        "cumprod(randn(2, 5; complex), 1)",
     .infer = infer,
     .forward = forward,
     .backward = backward,
     .needs = {in(0) | out(0)},
     .flops = reduction_flops,
     .workspace = workspace,
+    .complex = complex_products,
     .dense = true,
 };
 

@@ -44,6 +44,7 @@ void backward(Grad& g) {
 extern constexpr OpDef cat_op = {
     .sig = "cat(Tensor[] tensors, int dim=0) -> Tensor",
     .doc = "Tensors joined along a dimension; the other sizes are equal.",
+    .aliases = "concat concatenate",
     .samples = "cat([randn(2, 3), randn(2, 1)], 1)",
     .bad =
         "cat([zeros(2, 3), zeros(2, 4)], 0) => cat: shapes differ outside dimension 0: tensor 0 is f32[2, 3], tensor 1 is "

@@ -32,6 +32,7 @@ Tensor compose(const Arg* a) {
 extern constexpr OpDef movedim_op = {
     .sig = "movedim(Tensor self, int[] source, int[] destination) -> Tensor",
     .doc = "A view with the dimensions `source` moved to the places `destination`; the others keep their order.",
+    .aliases = "moveaxis",
     .kind = OpKind::composite,
     .samples =
         "movedim(randn(2, 3, 4), [0], [-1])\n"

@@ -7,7 +7,7 @@ Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
 
   DY_CHECK(t.dim() <= 2, "t: needs a matrix: self is {}; use transpose or permute", describe(t));
-  return t.dim() < 2 ? t : transpose(t, 0, 1);
+  return t.dim() < 2 ? view(t, t.sizes()) : transpose(t, 0, 1);
 }
 
 }  // namespace

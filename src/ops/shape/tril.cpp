@@ -18,6 +18,7 @@ extern constexpr OpDef tril_op = {
     .doc =
         "The entries on and below a diagonal of the last two dimensions, zeros elsewhere; entry (i, j) is on diagonal j - i.",
     .kind = OpKind::composite,
+    .inplace = true,
     .samples = "tril(randn(3, 4), 1)",
     .bad = "tril(zeros(3)) => tril: needs a matrix: self is f32[3]",
     .compose = compose,

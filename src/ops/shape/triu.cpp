@@ -18,6 +18,7 @@ extern constexpr OpDef triu_op = {
     .doc =
         "The entries on and above a diagonal of the last two dimensions, zeros elsewhere; entry (i, j) is on diagonal j - i.",
     .kind = OpKind::composite,
+    .inplace = true,
     .samples = "triu(randn(3, 4), 1)",
     .bad = "triu(zeros(3)) => triu: needs a matrix: self is f32[3]",
     .compose = compose,

@@ -15,6 +15,7 @@ Tensor compose(const Arg* a) {
 extern constexpr OpDef vstack_op = {
     .sig = "vstack(Tensor[] tensors) -> Tensor",
     .doc = "Tensors joined along the first dimension; 1-d ones are rows.",
+    .aliases = "row_stack",
     .kind = OpKind::composite,
     .samples = "vstack([randn(2, 3), randn(3)])",
     .compose = compose,

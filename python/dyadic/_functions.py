@@ -1,0 +1,262 @@
+"""Questions and small functions that are no ops."""
+import math
+from builtins import range as _upto
+
+from . import _dyadic
+from ._dyadic import Tensor
+from ._size import Size
+
+__all__ = """
+pi e inf nan newaxis strided contiguous_format preserve_format channels_last numel is_floating_point is_complex
+is_nonzero is_same_size typename broadcast_shapes result_type can_cast chain_matmul gradient histogram unravel_index
+frexp range use_deterministic_algorithms are_deterministic_algorithms_enabled get_default_device
+""".split()
+
+pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
+
+
+class _Word:
+    """A name that PyTorch has for one of several ways; here there is one."""
+
+    def __init__(self, name):
+        self._name = f"dyadic.{name}"
+
+    def __repr__(self):
+        return self._name
+
+
+strided, contiguous_format, preserve_format, channels_last = map(_Word, ("strided", "contiguous_format", "preserve_format", "channels_last"))
+Tensor.layout = property(lambda self: strided)
+Tensor.is_cpu = property(lambda self: not self.is_meta)
+for _name in ("is_cuda", "is_mps", "is_sparse", "is_quantized", "is_nested", "is_mkldnn"):
+    setattr(Tensor, _name, property(lambda self: False))
+Tensor.ndimension, Tensor.nelement = Tensor.dim, Tensor.numel
+Tensor.resolve_conj = Tensor.resolve_neg = lambda self: self
+Tensor.pin_memory = Tensor.share_memory_ = lambda self, *_: self
+Tensor.is_conj = Tensor.is_neg = Tensor.is_inference = lambda self: False
+Tensor.is_signed = lambda self: self.dtype.is_signed
+Tensor.get_device = lambda self: -1
+
+
+def numel(input):
+    """The number of elements."""
+    return input.numel()
+
+
+def is_floating_point(input):
+    """Whether the dtype is a plain float format."""
+    return input.is_floating_point()
+
+
+def is_complex(input):
+    """Whether the dtype is complex."""
+    return input.is_complex()
+
+
+def is_nonzero(input):
+    """Whether the only element is not zero."""
+    if input.numel() != 1:
+        raise RuntimeError(f"is_nonzero: needs one element: input has {input.numel()}")
+    return bool(input)
+
+
+def is_same_size(input, other):
+    """Whether both have the same shape."""
+    return input.shape == other.shape
+
+
+Tensor.is_nonzero, Tensor.is_same_size = is_nonzero, is_same_size
+
+
+def typename(obj):
+    """The name of an object's type; of a tensor that of its dtype's."""
+    return obj.type() if isinstance(obj, Tensor) else f"{type(obj).__module__}.{type(obj).__qualname__}"
+
+
+def broadcast_shapes(*shapes):
+    """The shape of what is made of tensors with these shapes."""
+    shapes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    out = [1] * max(map(len, shapes), default=0)
+    for shape in shapes:
+        for i, n in enumerate(reversed(shape)):
+            if n != 1 and out[-1 - i] not in (1, n):
+                raise RuntimeError(f"broadcast_shapes: the sizes do not fit: {', '.join(str(list(s)) for s in shapes)}")
+            out[-1 - i] = n if n != 1 else out[-1 - i]
+    return Size(out)
+
+
+def result_type(tensor1, tensor2):
+    """The dtype of what is made of both: tensors or numbers."""
+    one, other = (t if isinstance(t, Tensor) else None for t in (tensor1, tensor2))
+    if one is None and other is None:
+        kinds = [_dyadic.tensor(x).dtype for x in (tensor1, tensor2)]
+        return _dyadic.promote_types(*kinds)
+    small = [_dyadic.empty([0] * max(x.dim(), 0) if x.dim() else [], dtype=x.dtype) if isinstance(x, Tensor) else x for x in (tensor1, tensor2)]
+    return _dyadic.mul(*small).dtype if one is not None else _dyadic.mul(small[1], small[0]).dtype
+
+
+def can_cast(from_, to):
+    """Whether promotion may turn one dtype into the other: floats do not become integers, nor complex numbers real ones, nor
+    numbers bool."""
+    from_, to = _dyadic.dtype(from_), _dyadic.dtype(to)
+    if from_.is_complex and not to.is_complex:
+        return False
+    if from_.is_floating_point and not (to.is_floating_point or to.is_complex):
+        return False
+    return to != _dyadic.bool or from_ == _dyadic.bool
+
+
+def chain_matmul(*matrices, out=None):
+    """The product of several matrices, in the order that takes the fewest multiplications."""
+    sizes = [m.size(0) for m in matrices] + [matrices[-1].size(1)]
+    n = len(matrices)
+    cost, cut = [[0] * n for _ in _upto(n)], [[0] * n for _ in _upto(n)]
+    for span in _upto(1, n):
+        for i in _upto(n - span):
+            j = i + span
+            options = [(cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in _upto(i, j)]
+            cost[i][j], cut[i][j] = min(options)
+
+    def product(i, j):
+        return matrices[i] if i == j else product(i, cut[i][j]) @ product(cut[i][j] + 1, j)
+
+    result = product(0, n - 1)
+    return result if out is None else _dyadic.add(result, 0, out=out)
+
+
+def gradient(input, *, spacing=1, dim=None, edge_order=1):
+    """Central differences along each dimension (or those of dim), one-sided at the edges; spacing: one distance, or one per
+    dimension, or the places."""
+    dims = list(_upto(input.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    spacings = [spacing] * len(dims) if not isinstance(spacing, (list, tuple)) else list(spacing)
+    out = []
+    for d, h in zip(dims, spacings):
+        x, n = input.movedim(d, -1), input.size(d)
+        if n <= edge_order:
+            raise RuntimeError(f"gradient: too few elements: dimension {d} has {n}, edge_order is {edge_order}")
+        x = x if x.is_floating_point() or x.is_complex() else x.to(_dyadic.get_default_dtype())
+        at = h.to(x.dtype) if isinstance(h, Tensor) else _dyadic.arange(0, n, dtype=x.dtype) * h
+        step = at[1:] - at[:-1]
+        slope = (x[..., 1:] - x[..., :-1]) / step
+        left, right = step[:-1], step[1:]
+        inner = (slope[..., :-1] * right + slope[..., 1:] * left) / (left + right)
+        first, last = slope[..., :1], slope[..., -1:]
+        if edge_order == 2:
+            bend = (slope[..., 1:] - slope[..., :-1]) / (left + right)
+            first, last = first - bend[..., :1] * step[:1], last + bend[..., -1:] * step[-1:]
+        out.append(_dyadic.cat([first, inner, last], -1).movedim(-1, d))
+    return tuple(out)
+
+
+def histogram(input, bins, *, range=None, weight=None, density=False):
+    """(hist, bin_edges): how many elements (or how much weight) are between edges, the last one included. bins: edges or a number of
+    bins of equal width over range, which is the elements' own unless given."""
+    x = input.reshape(-1)
+    if isinstance(bins, Tensor):
+        edges = bins
+    else:
+        low, high = range or ((x.min().item(), x.max().item()) if x.numel() else (0.0, 0.0))
+        low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+        edges = _dyadic.linspace(low, high, bins + 1, dtype=input.dtype)
+    n = edges.numel() - 1
+    place = _dyadic.searchsorted(edges, x, right=True) - 1
+    place = _dyadic.where(x == edges[-1], n - 1, place)
+    inside = (place >= 0) & (place < n)
+    weights = _dyadic.ones_like(x) if weight is None else weight.reshape(-1)
+    hist = _dyadic.bincount(place[inside], weights[inside], n).to(input.dtype)
+    if density:
+        hist = hist / hist.sum() / (edges[1:] - edges[:-1])
+    return _Histogram((hist, edges))
+
+
+class _Histogram(tuple):
+    hist = property(lambda self: self[0])
+    bin_edges = property(lambda self: self[1])
+
+    def __repr__(self):
+        return f"dyadic.return_types.histogram(\nhist={self[0]},\nbin_edges={self[1]})"
+
+
+Tensor.histogram = histogram
+
+
+def unravel_index(indices, shape):
+    """The coordinates of flat indices into a tensor of this shape, one tensor per dimension."""
+    out = []
+    for n in reversed([shape] if isinstance(shape, int) else list(shape)):
+        out.append(indices % n)
+        indices = indices // n
+    return tuple(reversed(out))
+
+
+def frexp(input):
+    """(mantissa, exponent) with input = mantissa * 2**exponent and 0.5 <= |mantissa| < 1."""
+    wide = input.to(_dyadic.float64)
+    normal = (wide != 0) & wide.isfinite()
+    code = _dyadic.where(normal, wide, 1.0).view(_dyadic.int64)
+    exponent = _dyadic.where(normal, ((code >> 52) & 2047) - 1022, 0)
+    mantissa = _dyadic.where(normal, _dyadic.ldexp(wide, -exponent.to(_dyadic.float64)), wide)
+    return _Frexp((mantissa.to(input.dtype), exponent.to(_dyadic.int32)))
+
+
+class _Frexp(tuple):
+    mantissa = property(lambda self: self[0])
+    exponent = property(lambda self: self[1])
+
+    def __repr__(self):
+        return f"dyadic.return_types.frexp(\nmantissa={self[0]},\nexponent={self[1]})"
+
+
+Tensor.frexp = frexp
+
+
+def _fill_diagonal(self, fill_value, wrap=False):
+    """Writes a number onto the main diagonal (wrap: on, below the square part of a tall matrix, as well)."""
+    rows, columns = self.size(0), self.size(-1)
+    if self.dim() > 2 and len(set(self.shape)) != 1:
+        raise RuntimeError(f"fill_diagonal_: all dimensions have one size: self is {list(self.shape)}")
+    step = sum(self.stride())
+    n = min(rows, columns)
+    self.as_strided([n], [step], self.storage_offset()).fill_(fill_value)
+    if wrap and self.dim() == 2 and rows > columns + 1:
+        self[columns + 1 :].fill_diagonal_(fill_value, True)
+    return self
+
+
+Tensor.fill_diagonal_ = _fill_diagonal
+
+
+def range(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
+    """start, start + step, ... up to end, which is included; floats unless a dtype is given."""
+    start, end = (0, start) if end is None else (start, end)
+    n = math.floor((end - start) / step) + 1
+    return _dyadic.arange(start, start + n * step, step, dtype=dtype or _dyadic.get_default_dtype(), device=device, requires_grad=requires_grad)
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Accepted: results are always the same bits for the same inputs."""
+
+
+def are_deterministic_algorithms_enabled():
+    return True
+
+
+def get_default_device():
+    return _dyadic.device("cpu")
+
+
+def _namespace(self, /, *, api_version=None):
+    """dyadic.array_api."""
+    import dyadic.array_api as xp
+
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"__array_namespace__: version {api_version} of the array API is not known; {xp.__array_api_version__} is")
+    return xp
+
+
+def _to_device(self, device, /, *, stream=None):
+    """The tensor on another device."""
+    return self.to(device=device)
+
+
+Tensor.__array_namespace__, Tensor.to_device = _namespace, _to_device

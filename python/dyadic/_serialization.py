@@ -1,0 +1,155 @@
+"""save and load: plain data with tensors in it, as a safetensors file that any of its readers opens. Nothing in a file is ever run.
+
+A dict of names and tensors is the file's tensors by these names. Other data is a tree in the file's metadata (key "python.tree"),
+whose tensors are named 0, 1, 2 ...
+"""
+import math
+import os
+
+from . import _dyadic
+from ._dyadic import Parameter, Tensor
+from ._size import Size
+
+_TREE = "python.tree"
+_DICTS = {"dict", "OrderedDict", "defaultdict"}
+
+
+class _Writer:
+    def __init__(self):
+        self.tensors, self._names = {}, {}
+
+    def tensor(self, t):
+        name = self._names.get(id(t))
+        if name is None:
+            name = self._names[id(t)] = str(len(self.tensors))
+            self.tensors[name] = t.detach()
+        if isinstance(t, Parameter):
+            return {"parameter": name, "requires_grad": t.requires_grad}
+        return {"tensor": name, "requires_grad": t.requires_grad} if t.requires_grad and t.is_leaf else {"tensor": name}
+
+    def tree(self, x, where):
+        if x is None or isinstance(x, (bool, int, str)) and type(x) in (bool, int, str):
+            return x
+        if isinstance(x, float):
+            return float(x) if math.isfinite(x) else {"float": str(float(x))}
+        if isinstance(x, complex):
+            return {"complex": [self.tree(x.real, where), self.tree(x.imag, where)]}
+        if isinstance(x, Tensor):
+            return self.tensor(x)
+        if isinstance(x, (list, tuple, set)):
+            items = [self.tree(v, f"{where}[{i}]") for i, v in enumerate(x)]
+            kind = "size" if isinstance(x, Size) else "list" if isinstance(x, list) else "set" if isinstance(x, set) else "tuple"
+            return items if kind == "list" else {kind: items}
+        if type(x).__name__ in _DICTS and isinstance(x, dict):
+            return {"dict": [[self.tree(k, where), self.tree(v, f"{where}[{k!r}]")] for k, v in x.items()]}
+        if isinstance(x, _dyadic.dtype):
+            return {"dtype": x.name}
+        if isinstance(x, _dyadic.device):
+            return {"device": str(x)}
+        if isinstance(x, bytes):
+            return {"bytes": x.hex()}
+        if hasattr(x, "state_dict"):
+            raise TypeError(f"save: a file holds data, not code: {where} is {type(x).__name__}; save its state_dict()")
+        raise TypeError(f"save: {where} is {type(x).__name__}; a file holds tensors, numbers, text, and lists, tuples, sets and dicts of them")
+
+
+def _read(x, tensors):
+    if isinstance(x, list):
+        return [_read(v, tensors) for v in x]
+    if not isinstance(x, dict):
+        return x
+    (kind, value), *more = x.items()
+    if kind in ("tensor", "parameter"):
+        grad = bool(dict(more).get("requires_grad", False))
+        t = tensors[value]
+        if kind == "parameter" and not isinstance(t, Parameter):
+            t = tensors[value] = Parameter(t, grad)
+        elif grad:
+            t.requires_grad_()
+        return t
+    readers = {
+        "float": float,
+        "complex": lambda v: complex(*(_read(p, tensors) for p in v)),
+        "size": lambda v: Size(v),
+        "tuple": lambda v: tuple(_read(v, tensors)),
+        "set": lambda v: set(_read(v, tensors)),
+        "dict": lambda v: {_read(k, tensors): _read(item, tensors) for k, item in v},
+        "dtype": _dyadic.dtype,
+        "device": _dyadic.device,
+        "bytes": bytes.fromhex,
+    }
+    return readers[kind](value)
+
+
+def save(obj, f, metadata=None):
+    """Writes tensors, numbers, text, and lists, tuples, sets and dicts of them to a path or a file object, whole or not at all. Scaled
+    tensors keep their bits. A dict of tensors is a safetensors file under its names; metadata is a dict of text beside it."""
+    if isinstance(obj, dict) and all(isinstance(k, str) and isinstance(v, Tensor) for k, v in obj.items()):
+        tensors, metadata = {k: v.detach() for k, v in obj.items()}, metadata or {}
+    else:
+        import json
+
+        writer = _Writer()
+        tree = writer.tree(obj, "obj")
+        tensors, metadata = writer.tensors, {**(metadata or {}), _TREE: json.dumps(tree)}
+    if not hasattr(f, "write"):
+        return _dyadic._save(tensors, os.fspath(f), metadata)
+    import shutil
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "tensors")
+        _dyadic._save(tensors, path, metadata)
+        with open(path, "rb") as source:
+            shutil.copyfileobj(source, f)
+
+
+def _is_zip(path):
+    try:
+        with open(path, "rb") as f:
+            return f.read(4) == b"PK\x03\x04"
+    except OSError:
+        return False  # _dyadic._load says why
+
+
+def _load(path):
+    if _is_zip(path):
+        from ._torch_file import load_torch_file
+
+        return load_torch_file(path)
+    tensors, metadata = _dyadic._load(path)
+    if _TREE not in metadata:
+        return tensors
+    import json
+
+    try:
+        return _read(json.loads(metadata[_TREE]), dict(tensors))
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as e:
+        raise ValueError(f"{path}: {_TREE} in its metadata is not what save writes: {e!r}") from None
+
+
+def load(f, map_location=None, *, weights_only=True, mmap=None):
+    """What save has written, from a path or a file object; a plain safetensors file as a dict; a file that PyTorch's torch.save has
+    written (its data, never its code). map_location: a device for all tensors. weights_only and mmap are accepted: files are data only."""
+    if hasattr(f, "read"):
+        import shutil
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "tensors")
+            with open(path, "wb") as target:
+                shutil.copyfileobj(f, target)
+            loaded = _load(path)
+    else:
+        loaded = _load(os.fspath(f))
+    if map_location is None or str(map_location) == "cpu":
+        return loaded
+    return _moved(loaded, map_location)
+
+
+def _moved(x, device):
+    if isinstance(x, Tensor):
+        return x.to(device)
+    if isinstance(x, dict):
+        return {k: _moved(v, device) for k, v in x.items()}
+    return type(x)(_moved(v, device) for v in x) if type(x) in (list, tuple) else x

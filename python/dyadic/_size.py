@@ -1,0 +1,30 @@
+"""The shape of a tensor: a tuple that knows its product."""
+import math
+
+from . import _dyadic
+
+
+class Size(tuple):
+    """Sizes of dimensions. A tuple; numel() is their product."""
+
+    __slots__ = ()
+
+    def numel(self):
+        return math.prod(self)
+
+    def __repr__(self):
+        return f"dyadic.Size({list(self)})"
+
+    def __getitem__(self, i):
+        part = tuple.__getitem__(self, i)
+        return Size(part) if isinstance(i, slice) else part
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __mul__(self, n):
+        return Size(tuple.__mul__(self, n))
+
+
+Size.__module__ = "dyadic"
+_dyadic._set_size_type(Size)

@@ -1,0 +1,90 @@
+"""Files of torch.save: a zip of a pickle and the memory of its tensors. The pickle is read by rules: it may build tensors, dicts and
+numbers; whatever else it asks for is refused by name, and nothing in it is run."""
+import collections
+import pickle
+import zipfile
+
+from . import _dyadic
+from ._storage import frombuffer
+
+_STORAGES = {
+    "DoubleStorage": "float64",
+    "FloatStorage": "float32",
+    "HalfStorage": "float16",
+    "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64",
+    "IntStorage": "int32",
+    "ShortStorage": "int16",
+    "CharStorage": "int8",
+    "ByteStorage": "uint8",
+    "BoolStorage": "bool",
+    "ComplexFloatStorage": "complex64",
+    "ComplexDoubleStorage": "complex128",
+}
+
+
+def _tensor(storage, offset, size, stride, requires_grad=False, *_):
+    if not isinstance(storage, _dyadic.Tensor):
+        raise ValueError("a tensor without its memory")
+    size, stride = [int(n) for n in size], [int(n) for n in stride]
+    last = offset + sum((n - 1) * s for n, s in zip(size, stride))
+    if len(size) != len(stride) or min([*size, *stride, offset], default=0) < 0 or (0 not in size and last >= storage.numel()):
+        raise ValueError("a tensor reaches beyond its memory")
+    t = storage.as_strided(size, stride, offset)
+    return t.requires_grad_() if requires_grad else t
+
+
+def _parameter(data, requires_grad=True, *_):
+    return _dyadic.Parameter(data, bool(requires_grad))
+
+
+def _reader(archive, prefix):
+    rules = {
+        ("collections", "OrderedDict"): collections.OrderedDict,
+        ("torch._utils", "_rebuild_tensor_v2"): _tensor,
+        ("torch._utils", "_rebuild_parameter"): _parameter,
+        ("torch", "Size"): tuple,
+        ("torch", "device"): lambda kind, *_: _dyadic.device("cpu"),
+        ("builtins", "set"): set,
+        ("builtins", "complex"): complex,
+    }
+    for name, dtype in _STORAGES.items():
+        rules["torch", name] = getattr(_dyadic, dtype)
+    for name in _dyadic._dtype_names:
+        rules["torch", name] = getattr(_dyadic, name)
+    memory = {}
+
+    class Reader(pickle.Unpickler):
+        def find_class(self, module, name):
+            if (module, name) not in rules:
+                raise ValueError(f"it asks for {module}.{name}, which is no data; save the model's state_dict() instead")
+            return rules[module, name]
+
+        def persistent_load(self, pid):
+            kind, dtype, key, _, numel = pid
+            if kind != "storage" or not isinstance(dtype, _dyadic.dtype):
+                raise ValueError(f"an unknown kind of memory: {kind}")
+            if key not in memory:
+                data = bytearray(archive.read(f"{prefix}data/{key}"))
+                if len(data) != numel * dtype.itemsize:
+                    raise ValueError(f"memory {key} has {len(data)} bytes, not {numel * dtype.itemsize}")
+                memory[key] = frombuffer(data, dtype=dtype)
+            return memory[key]
+
+    return Reader
+
+
+def load_torch_file(path):
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [n for n in archive.namelist() if n.endswith("/data.pkl")]
+            if len(names) != 1:
+                raise ValueError("a zip without data.pkl")
+            prefix = names[0][: -len("data.pkl")]
+            order = f"{prefix}byteorder"
+            if order in archive.namelist() and archive.read(order) != b"little":
+                raise ValueError("its numbers are big-endian")
+            with archive.open(names[0]) as f:
+                return _reader(archive, prefix)(f).load()
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile, RuntimeError) as e:
+        raise ValueError(f"{path}: not a file of torch.save that can be read: {e}") from None

@@ -1,0 +1,47 @@
+"""What code for GPUs asks first. There are none: the answers say so, and memory is the CPU's."""
+from . import _dyadic
+from ._dyadic import empty_cache, max_memory_allocated, memory_allocated, memory_stats, memory_summary, reset_peak_memory_stats
+
+
+def is_available():
+    return False
+
+
+def is_initialized():
+    return False
+
+
+def is_bf16_supported(including_emulation=True):
+    return False
+
+
+def device_count():
+    return 0
+
+
+def synchronize(device=None):
+    """Nothing is behind: ops have run when they return."""
+
+
+def manual_seed(seed):
+    """No GPU has a generator."""
+
+
+manual_seed_all = manual_seed
+memory_reserved, max_memory_reserved = memory_allocated, max_memory_allocated
+
+
+def _none(*args, **kwargs):
+    raise RuntimeError("cuda: this build has no GPU; use device \"cpu\", and ask is_available() first")
+
+
+current_device = get_device_name = get_device_properties = get_device_capability = set_device = Stream = Event = _none
+
+
+def _cuda(self, *args, **kwargs):
+    """Raises: there is no GPU."""
+    _none()
+
+
+_dyadic.Tensor.cuda = _cuda
+__all__ = [name for name in dir() if not name.startswith("_")]

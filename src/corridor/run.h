@@ -1,0 +1,15 @@
+// The steps of a call that writing into given tensors (write.cpp) shares with plain calls (corridor.cpp).
+#pragma once
+#include "corridor/call.h"
+
+namespace dyadic::inline v1 {
+
+bool wants_grad(const Arg* args, int n);
+// Kernels that compute know real numbers only: an op of complex tensors is a composition where it has one.
+bool goes_by_parts(const OpDef& op, const char* name, const Arg* args, int n);
+// The kernel with its workspace, into new outputs or those of `c`, whatever their dtypes.
+void execute(Call& c, bool allocate);
+void observe(Op id, const OpDef& op, const Call& c);  // for counters, shadows and anomaly mode
+void compose(Op id, const OpDef& op, const Arg* args, Tensor* out);
+
+}  // namespace dyadic::inline v1

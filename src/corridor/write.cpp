@@ -1,0 +1,164 @@
+// Calls that write into tensors that are there: name_ forms, and results given with out=.
+#include <algorithm>
+
+#include "corridor/counters.h"
+#include "corridor/run.h"
+#include "corridor/signature.h"
+#include "corridor/tape.h"
+#include "loops/blocked.h"
+#include "tensor/resize.h"
+
+namespace dyadic::inline v1 {
+namespace {
+
+// name_ of a composition: its result, written over self.
+void compose_inplace(Op id, const OpDef& op, const Arg* args) {
+  const Tensor& self = *args[0].tensor;
+  Tensor result;
+  compose(id, op, args, &result);
+  DY_CHECK(result.sizes() == self.sizes(), "{}_: the result does not fit: self is {}, the result {}; use the out-of-place form",
+           op_name(id), describe(self), shape_text(result.sizes()));
+  Arg copy[] = {Arg(self), Arg(result)};
+  call_op_inplace(Op::copy_, copy, 2);
+}
+
+// Floats do not become integers, complex numbers not real ones, numbers not bool.
+bool keeps_kind(DType from_dtype, DType to_dtype) {
+  const Format &from = *from_dtype.format(), &to = *to_dtype.format();
+  return !(from.def->kind == Kind::floating && to.def->kind != Kind::floating && to.def->kind != Kind::complex &&
+           !to.is_scaled()) &&
+         !(from.def->kind == Kind::complex && to.def->kind != Kind::complex) &&
+         !(to.def->kind == Kind::boolean && &from != &to);
+}
+
+void infer(Call& c) { c.op.kind == OpKind::pointwise ? infer_pointwise(c) : c.op.infer(c); }
+
+void write_inplace(Op id, const OpDef& op, Arg* args, int n) {
+  if (op.kind == OpKind::composite) return compose_inplace(id, op, args);
+  const Tensor& self = *args[0].tensor;
+  check_writable(op_name(id), self);
+  if (goes_by_parts(op, op_name(id), args, n)) {
+    self.copy_(op.complex(args));
+    return;
+  }
+  Tensor out[kMaxOutputs] = {self};
+  Call c(op, op_name(id), args, n, out);
+  check_same_device(c.name, args, n);
+  infer(c);
+  DY_CHECK(c.spec[0].shape() == self.sizes(),
+           "{}_: the result does not fit: self is {}, the result {}; use the out-of-place form", c.name, describe(self),
+           shape_text(c.spec[0].shape()));
+  DY_CHECK(keeps_kind(c.spec[0].dtype, self.dtype()),
+           "{}_: the result would lose its kind: self is {}, the result {}; use the out-of-place form", c.name, describe(self),
+           c.spec[0].dtype.name());
+  DY_CHECK_AS(TypeError, !self.dtype().is_scaled() || op.kind == OpKind::kernel,
+              "{}_: self is {}: scaled tensors are written whole; use copy_", c.name, describe(self));
+  bool grad = !(t_modes & kNoGrad) && wants_grad(args, n);
+  if (grad) {
+    DY_CHECK(!(self.is_leaf() && self.requires_grad()),
+             "{}_: a leaf that requires grad is written in place; wrap it in no_grad, or use the out-of-place form", c.name);
+    DY_CHECK(self.impl()->offset == 0 && self.numel() * self.dtype().itemsize() == self.impl()->storage->bytes,
+             "{}_: a view is written in place while gradients are recorded; use the out-of-place form", c.name);
+  }
+  execute(c, false);
+  bump(self);
+  if (t_modes & (kCounting | kRounding | kAnomaly)) [[unlikely]]
+    observe(id, op, c);
+  if (grad) record_inplace(id, op, args, n, self);
+}
+
+// What a result must be to be written into `t`; `t` gets its shape.
+void take_shape(const char* who, const Tensor& t, DType dtype, IntList sizes, Device device) {
+  DY_CHECK(t.device() == device, "{}: out is on another device: it is {} on {}, the result is on {}", who, describe(t),
+           t.device().name(), device.name());
+  DY_CHECK(keeps_kind(dtype, t.dtype()), "{}: the result would lose its kind: out is {}, the result {}", who, describe(t),
+           dtype.name());
+  check_writable(who, t);
+  resize_result(who, t, sizes);
+}
+
+// Whether a kernel may write `t` while it reads its inputs. Pointwise loops write any strides and dtype, and an element after
+// they have read it; kernels write dense memory of their own.
+bool writes_direct(const Call& c, int k, const Tensor& t) {
+  const bool pointwise = c.op.kind == OpKind::pointwise;
+  if (!pointwise && (!t.is_contiguous() || t.dtype() != c.spec[k].dtype)) return false;
+  bool apart = !t.dtype().is_blocked();
+  for_each_tensor(c.args, c.nargs, [&](const Tensor& in, int) {
+    const TensorImpl &a = *in.impl(), &b = *t.impl();
+    const bool same =
+        pointwise && a.offset == b.offset && a.dtype == b.dtype && a.shape() == b.shape() && in.strides() == t.strides();
+    apart &= a.storage != b.storage || same;
+  });
+  return apart;
+}
+
+void write_results(Op id, const OpDef& op, Arg* args, int n, std::span<const Tensor> out) {
+  const char* who = op_name(id);
+  Tensor results[kMaxOutputs];
+  if (op.kind == OpKind::composite || goes_by_parts(op, who, args, n)) {
+    if (op.kind == OpKind::composite)
+      compose(id, op, args, results);
+    else
+      results[0] = op.complex(args);
+    for (size_t k = 0; k < out.size(); ++k)
+      take_shape(who, out[k], results[k].dtype(), results[k].sizes(), results[k].device());
+  } else {
+    Call c(op, who, args, n, results);
+    check_same_device(who, args, n);
+    infer(c);
+    bool direct = true;
+    for (size_t k = 0; k < out.size(); ++k) {
+      take_shape(who, out[k], c.spec[k].dtype, c.spec[k].shape(), c.spec[k].device);
+      direct &= writes_direct(c, int(k), out[k]);
+    }
+    if (direct) std::copy(out.begin(), out.end(), results);
+    execute(c, !direct);
+    if (t_modes & (kCounting | kRounding | kAnomaly)) [[unlikely]]
+      observe(id, op, c);
+    if (direct) {
+      for (const Tensor& t : out) bump(t);
+      return;
+    }
+  }
+  for (size_t k = 0; k < out.size(); ++k) {
+    Arg copy[] = {Arg(out[k]), Arg(results[k])};
+    call_op_inplace(Op::copy_, copy, 2);
+  }
+}
+
+// The op that a call stands for; its arguments go to `copy`.
+Op known(Op id, const Arg* args, int& n, Arg* copy) {
+  std::copy(args, args + n, copy);
+  const OpDef& op = op_def(id);
+  return op.variant ? op.variant(copy, n) : id;
+}
+
+}  // namespace
+
+void call_op_inplace(Op id, Arg* args, int n) {
+  const OpDef& op = op_def(id);
+  if (!op.variant) return write_inplace(id, op, args, n);
+  Arg copy[kMaxArgs];
+  const Op variant = known(id, args, n, copy);
+  write_inplace(variant, op_def(variant), copy, n);
+}
+
+void call_op_out(Op id, Arg* args, int n, std::span<const Tensor> out) {
+  const OpDef& op = op_def(id);
+  const Signature& s = signature(id);
+  DY_CHECK_AS(TypeError, op.kind != OpKind::view && !s.returns_list(), "{}: it makes {}; it takes no out", s.name,
+              s.returns_list() ? "a list" : "a view");
+  DY_CHECK_AS(TypeError, out.size() == s.returns.size(), "{}: {} results, {} tensors in out", s.name, s.returns.size(),
+              out.size());
+  bool grad = wants_grad(args, n);
+  for (const Tensor& t : out) grad |= t.requires_grad();
+  DY_CHECK(!grad || (t_modes & kNoGrad),
+           "{}: a result given with out= has no gradient, but a tensor here requires one; leave out= away, or use no_grad",
+           s.name);
+  const NoGrad guard;
+  Arg copy[kMaxArgs];
+  const Op variant = known(id, args, n, copy);
+  write_results(variant, op_def(variant), copy, n, out);
+}
+
+}  // namespace dyadic::inline v1

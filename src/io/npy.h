@@ -1,0 +1,22 @@
+// The header of numpy's .npy files (numpy.lib.format, versions 1 to 3).
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dyadic/tensor.h"
+
+namespace dyadic::inline v1::io {
+
+struct NpyHeader {
+  DType dtype;
+  bool fortran_order = false;
+  std::vector<int64_t> shape;
+  int64_t size = 0;  // bytes before the first element
+};
+// From the first bytes of a file. Trusts nothing: ValueError "<path>: ..." for what is no such header, and for dtypes that are
+// none of ours (structures, objects, big-endian numbers).
+NpyHeader parse_npy_header(const std::string& path, std::string_view bytes);
+std::string npy_header(DType dtype, IntList shape);  // a multiple of 64 bytes
+
+}  // namespace dyadic::inline v1::io

@@ -1,0 +1,28 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) { infer_like_other(c, 1, 2); }
+void forward(Call& c) { (void)c; }
+
+}  // namespace
+
+extern constexpr OpDef empty_like_op = {
+    .sig = "empty_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+    .doc = "A new tensor in the shape, dtype and device of self, whose values are whatever was in memory.",
+    .samples = "empty_like(randn(2, 3))\nempty_like(randn(2, 3), i64)",
+    .skip =
+        "values: whatever was in memory\n"
+        "layout: whatever was in memory\n"
+        "narrow: whatever was in memory\n"
+        "scaled: whatever was in memory\n"
+        "torch: whatever was in memory\n"
+        "torch_integers: whatever was in memory\n"
+        "cost: nothing is computed",
+    .infer = infer,
+    .forward = forward,
+    .accepts_blocked = true,
+};
+
+}  // namespace dyadic::inline v1::ops

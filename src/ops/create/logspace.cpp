@@ -1,0 +1,25 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const DType wanted = a[4].kind == Arg::Kind::dtype ? a[4].dtype : default_dtype();
+  const Device device = a[5].kind == Arg::Kind::device ? Device{a[5].device} : cpu;
+  return to(pow(Scalar(a[3].real), linspace(a[0].scalar, a[1].scalar, a[2].integer, f64, device)), wanted);
+}
+
+}  // namespace
+
+extern constexpr OpDef logspace_op = {
+    .sig =
+        "logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Device? device=None) -> "
+        "Tensor",
+    .doc = "steps values from base^start to base^end, both included, evenly spaced on a logarithmic scale.",
+    .kind = OpKind::composite,
+    .samples = "logspace(0, 2, 5)\nlogspace(-1, 1, 7, 2.0, f64)\nlogspace(0, 1, 1)\nlogspace(0, 1, 0)",
+    .bad = "logspace(0, 1, -1) => linspace: the number of steps is negative: steps is -1",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,65 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+bool is_true(const Tensor& t) { return t.item_scalar().integer() != 0; }
+
+void check_weights(const Tensor& p, int64_t n, bool replacement) {
+  DY_CHECK(p.dim() == 1 || p.dim() == 2, "multinomial: weights are one row or several: self is {}", describe(p));
+  check_float("multinomial", p, "self");
+  DY_CHECK(n > 0, "multinomial: num_samples is not positive: {}", n);
+  DY_CHECK(replacement || n <= p.size(-1),
+           "multinomial: num_samples is more than there are categories: {} of {}; or draw with replacement", n, p.size(-1));
+  if (p.is_meta() || p.numel() == 0) return;
+  DY_CHECK(is_true(all(logical_and(isfinite(p), ge(p, Scalar(0))))),
+           "multinomial: a weight is negative, infinite or NaN: self is {}", describe(p));
+  DY_CHECK(is_true(all(gt(sum(p, {-1}), Scalar(0)))), "multinomial: the weights of a row are all 0: self is {}", describe(p));
+}
+
+// Without replacement: the k that come first of exponential clocks with these rates (Efraimidis and Spirakis 2006).
+Tensor compose(const Arg* a) {
+  const NoGrad guard;
+  const Tensor p = to(*a[0].tensor, a[0].tensor->dtype() == f64 ? f64 : f32);
+  const int64_t n = a[1].integer;
+  check_weights(p, n, a[2].boolean);
+  if (!a[2].boolean) {
+    const Tensor clocks = div(neg(log1p(neg(rand(p.sizes(), f64, p.device())))), to(p, f64));
+    return topk(clocks, n, -1, false).indices;
+  }
+  const Tensor until = cumsum(to(p, f64), -1);
+  std::vector<int64_t> sizes = p.sizes().vec();
+  sizes.back() = n;
+  const Tensor u = mul(rand(sizes, f64, p.device()), narrow(until, -1, p.size(-1) - 1, 1));
+  return clamp(searchsorted(until, u, true), Scalar(0), Scalar(p.size(-1) - 1));
+}
+
+}  // namespace
+
+extern constexpr OpDef multinomial_op = {
+    .sig = "multinomial(Tensor self, int num_samples, bool replacement=False) -> Tensor",
+    .doc =
+        "num_samples places of each row of self, drawn with the probabilities that the row's entries are proportional to; "
+        "without replacement no place comes twice. int64.",
+    .kind = OpKind::composite,
+    .low = 0.1,
+    .samples =
+        "multinomial(rand(4), 2)\n"
+        "multinomial(rand(2, 4), 3)\n"
+        "multinomial(rand(2, 4), 9, True)",
+    .bad =
+        "multinomial(rand(2), 3) => multinomial: num_samples is more than there are categories: 3 of 2; or draw with "
+        "replacement\n"
+        "multinomial(zeros(2), 1) => multinomial: the weights of a row are all 0: self is f32[2]\n"
+        "multinomial(rand(2), 0) => multinomial: num_samples is not positive: 0\n"
+        "multinomial(rand(), 1) => multinomial: weights are one row or several: self is f32[]",
+    .skip =
+        "cost: drawing numbers counts as bytes\n"
+        "meta: weights are looked at\n"
+        "gradcheck: a draw has no gradient\n"
+        "double_backward: it has no first one",
+    .compose = compose,
+    .random = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,18 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return vector_norm(sub(*a[0].tensor, *a[1].tensor), a[2].scalar); }
+
+}  // namespace
+
+extern constexpr OpDef dist_op = {
+    .sig = "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+    .doc = "The p-norm of self - other; the shapes broadcast.",
+    .kind = OpKind::composite,
+    .samples = "dist(randn(3, 4), randn(3, 4))\ndist(randn(3), randn(2, 3), 1)",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

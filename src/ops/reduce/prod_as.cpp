@@ -1,0 +1,22 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  return to(prod(to(*a[0].tensor, a[3].dtype), ints_of(a[1]), a[2].boolean), a[3].dtype);
+}
+
+}  // namespace
+
+extern constexpr OpDef prod_as_op = {
+    .sig = "prod_as(Tensor self, int[]? dim, bool keepdim, ScalarType dtype) -> Tensor",
+    .doc = "The product over dim of self in dtype: prod with a dtype.",
+    .kind = OpKind::composite,
+    .low = 0.5,
+    .samples = "prod_as(randn(3, 4), [1], False, f64)\nprod_as(randn(2, 3), None, True, f64)",
+    .skip = "result_dtype: it is given",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

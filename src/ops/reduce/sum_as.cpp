@@ -1,0 +1,21 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  return to(sum(to(*a[0].tensor, a[3].dtype), ints_of(a[1]), a[2].boolean), a[3].dtype);
+}
+
+}  // namespace
+
+extern constexpr OpDef sum_as_op = {
+    .sig = "sum_as(Tensor self, int[]? dim, bool keepdim, ScalarType dtype) -> Tensor",
+    .doc = "The sum over dim of self in dtype: sum with a dtype.",
+    .kind = OpKind::composite,
+    .samples = "sum_as(randn(3, 4), [1], False, f64)\nsum_as(randn(2, 3), None, True, f64)",
+    .skip = "result_dtype: it is given",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

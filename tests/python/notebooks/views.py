@@ -1,0 +1,45 @@
+"""Shapes, views and the storage under them."""
+import torch
+
+x = torch.arange(12)
+print(x.view(3, 4), x.reshape(2, -1), x.view(-1, 6).shape)
+a = x.view(3, 4)
+b = a.t()
+c = a[1:, ::2]
+for v in (x, a, b, c, a[2], a.view(-1)[3:]):
+    print(v.shape, v.stride(), v.storage_offset(), v.is_contiguous(), v.storage().data_ptr() == x.storage().data_ptr())
+    print(v.untyped_storage().data_ptr() == x.untyped_storage().data_ptr(), v.data_ptr() - x.data_ptr())
+print(x.untyped_storage().nbytes(), x.untyped_storage().size(), x.storage().size(), len(x.storage()), x.storage().nbytes())
+print(x.storage()[3], list(x.untyped_storage())[:9])
+print(a.storage_offset(), b.contiguous().storage().data_ptr() == x.storage().data_ptr())
+a[0, 0] = 100
+print(x[0], b[0, 0])
+print(x.unsqueeze(0).shape, x.unsqueeze(-1).shape, torch.zeros(1, 2, 1, 3).squeeze().shape, torch.zeros(1, 2, 1).squeeze(0).shape)
+print(torch.zeros(2, 3, 4).permute(2, 0, 1).shape, torch.zeros(2, 3, 4).transpose(0, 2).shape, torch.zeros(2, 3, 4).mT.shape)
+print(torch.zeros(2, 3).T.shape, torch.zeros(2, 3).H.shape, torch.zeros(2, 3, 4).flatten().shape, torch.zeros(2, 3, 4).flatten(1).shape)
+print(torch.zeros(2, 3).swapaxes(0, 1).shape, torch.moveaxis(torch.zeros(2, 3, 4), 0, -1).shape, torch.zeros(2, 3, 4).movedim(0, 1).shape)
+print(torch.zeros(3, 1).expand(3, 4).stride(), torch.zeros(3).expand(2, 3).shape, torch.zeros(1, 3).repeat(2, 2).shape)
+print(torch.stack([torch.zeros(2), torch.ones(2)]), torch.stack([torch.zeros(2), torch.ones(2)], dim=1))
+print(torch.split(torch.arange(5), 2), torch.chunk(torch.arange(6), 3), torch.unbind(torch.eye(2)))
+print(torch.arange(6).view(2, 3).unfold(1, 2, 1), torch.diag(torch.tensor([1, 2])), torch.diagonal(torch.eye(3)))
+print(torch.flip(torch.arange(3), [0]), torch.roll(torch.arange(4), 1), torch.rot90(torch.arange(4).view(2, 2)), torch.fliplr(torch.eye(2)))
+print(torch.tril(torch.ones(3, 3)), torch.triu(torch.ones(3, 3), diagonal=1))
+print(torch.as_strided(torch.arange(9), (2, 2), (3, 1), 1), torch.narrow(torch.arange(5), 0, 1, 3))
+print(torch.atleast_2d(torch.tensor(1.0)), torch.tile(torch.tensor([1, 2]), (2,)), torch.repeat_interleave(torch.tensor([1, 2]), 2))
+y = torch.zeros(2, 3)
+y.t_()
+print(y.shape, y.unsqueeze_(0).shape, y.squeeze_(0).shape, y.transpose_(0, 1).shape)
+y.resize_(2, 2)
+print(y.shape, y.resize_as_(torch.zeros(1, 4)).shape)
+z = torch.zeros(0)
+z.set_(torch.arange(3.0))
+print(z)
+p = torch.zeros(2)
+p.data = torch.ones(3)
+print(p)
+print(torch.zeros(2, 3).view(torch.int32).dtype, torch.tensor([1.0]).view(torch.int32))
+print(torch.ones(2, 3).size(-1), torch.ones(2, 3).stride(0), x.is_set_to(x), a._is_view() if hasattr(a, "_is_view") else True)
+try:
+    b.view(12)
+except RuntimeError as e:
+    print("RuntimeError")
