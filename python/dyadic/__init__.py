@@ -5,7 +5,7 @@ signature and documentation.
 """
 from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed there, listed nowhere
 from ._dyadic import __version__
-from . import amp, autograd, einops, nn, optim
+from . import amp, autograd, einops, fft, linalg, nn, optim
 from ._default_dtype import default_dtype
 from ._overloads import allclose, arange, einsum, equal, randint, tensordot, unique, unique_consecutive
 from .amp import autocast
