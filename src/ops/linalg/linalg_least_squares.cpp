@@ -145,7 +145,7 @@ extern constexpr OpDef linalg_least_squares_op = {
     .amp = Amp::f32,
     .samples =
         "linalg_least_squares(randn(4, 3), randn(4, 2), None, 'gelsd')\n"
-        "linalg_least_squares(randn(2, 3, 4), randn(2, 3, 1), None, 'gelsd')\n"
+        "linalg_least_squares(randn(2, 3, 5), randn(2, 3, 1), None, 'gelsd')\n"
         "linalg_least_squares(randn(4, 3), randn(2, 4, 2), None, 'gelss')",
     .bad =
         "linalg_least_squares(zeros(2, 2), zeros(2, 1), None, 'qr') => linalg.lstsq: unknown driver \"qr\"; the known ones are "
