@@ -40,7 +40,7 @@ install(TARGETS dyadic_library EXPORT dyadicTargets ARCHIVE DESTINATION ${CMAKE_
 install(DIRECTORY include/dyadic ${PROJECT_BINARY_DIR}/generated/dyadic DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 install(EXPORT dyadicTargets NAMESPACE dyadic:: DESTINATION ${package_dir})
-install(FILES ${PROJECT_BINARY_DIR}/dyadicConfig.cmake ${PROJECT_BINARY_DIR}/dyadicConfigVersion.cmake cmake/FindLibMD.cmake
+install(FILES ${PROJECT_BINARY_DIR}/dyadicConfig.cmake ${PROJECT_BINARY_DIR}/dyadicConfigVersion.cmake cmake/FindLibMD.cmake cmake/FindReferenceLapack.cmake
         DESTINATION ${package_dir})
 set(installed ${CMAKE_INSTALL_LIBDIR}/libdyadic.a)
 if(TARGET dyadic)

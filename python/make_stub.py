@@ -1,4 +1,4 @@
-"""Writes _dyadic.pyi: types for editors and type checkers, from the built module: nanobind's stubs for what nanobind binds, and for
+"""Writes _dyadic.pyi, and linalg.pyi and fft.pyi beside it: types for editors and type checkers, from the built module: nanobind's stubs for what nanobind binds, and for
 ops, tensors and dtypes from the op records and the types themselves.
 
 usage: make_stub.py FOLDER_OF_THE_MODULE
@@ -39,6 +39,7 @@ _einops: ModuleType
 _data: ModuleType
 
 class OutOfMemoryError(RuntimeError): ...
+class LinAlgError(RuntimeError): ...
 '''
 BINARY = "add sub mul truediv matmul pow and or xor lshift rshift floordiv mod radd rsub rmul rtruediv rmatmul rpow rand ror rxor rlshift rrshift rfloordiv rmod iadd isub imul itruediv ipow ifloordiv imod iand ior"
 COMPARE = "lt le eq ne gt ge"
@@ -184,6 +185,14 @@ def bound_by_nanobind(module):
     return qualify(re.sub(r"\bdyadic\.(?=dtype|Tensor)", "", text))
 
 
+def family_stub(family, records):
+    """dyadic.linalg.det is _dyadic.linalg_det."""
+    prefix = family + "_"
+    names = sorted({n for r in records for n in (r["name"], *r["aliases"]) if n.startswith(prefix)})
+    lines = [f"from ._dyadic import {name} as {name.removeprefix(prefix)}\n" for name in names]
+    return "".join((["from ._dyadic import LinAlgError as LinAlgError\n"] if family == "linalg" else []) + lines)
+
+
 def main():
     folder = Path(sys.argv[1])
     sys.path.insert(0, str(folder.parent))
@@ -195,6 +204,8 @@ def main():
     parts += ["\n", *tensor_class(module, records), "\n", *op_functions(records), "\n", bound_by_nanobind(module)]
     text = "".join(parts).replace("from typing import Any\n", "from typing import Any, overload\n")
     (folder / "_dyadic.pyi").write_text(text)
+    for family in ("linalg", "fft"):
+        (folder / f"{family}.pyi").write_text(family_stub(family, records))
 
 
 main()

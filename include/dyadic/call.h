@@ -40,7 +40,7 @@ struct Arg {
   template <class T> Arg(const std::optional<T>& v) : Arg(v ? Arg(*v) : Arg()) {}
 };
 
-inline constexpr int kMaxArgs = 10, kMaxOutputs = 3;
+inline constexpr int kMaxArgs = 10, kMaxOutputs = 4;
 
 // Runs an op. `out` receives its outputs (as many as its signature returns).
 void call_op(Op op, Arg* args, int n, Tensor* out);

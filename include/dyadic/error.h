@@ -22,6 +22,10 @@ class ValueError : public Error {  // Python: ValueError
  public:
   using Error::Error;
 };
+class LinAlgError : public Error {  // Python: dyadic.linalg.LinAlgError, a RuntimeError: a singular matrix and its like
+ public:
+  using Error::Error;
+};
 class OutOfMemoryError : public Error {  // Python: dyadic.OutOfMemoryError, a RuntimeError
  public:
   using Error::Error;

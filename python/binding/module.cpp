@@ -11,12 +11,27 @@ void add_errors(nb::module_& m) {
                                 PyExc_RuntimeError, nullptr);
   if (!out_of_memory_error) throw nb::python_error();
   m.attr("OutOfMemoryError") = nb::borrow(out_of_memory_error);
+  linalg_error = PyErr_NewExceptionWithDoc("dyadic.linalg.LinAlgError",
+                                           "A matrix is singular, not positive definite, or an algorithm does not converge.",
+                                           PyExc_RuntimeError, nullptr);
+  if (!linalg_error) throw nb::python_error();
+  m.attr("LinAlgError") = nb::borrow(linalg_error);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
     } catch (const PythonError&) {
     } catch (const Error&) { set_python_error(); }
   });
+}
+
+// What `from ._dyadic import *` takes: ops of a family (linalg_det) are shown by the module of that name alone.
+void add_public_names(nb::module_& m) {
+  nb::list names;
+  for (nb::handle name : m.attr("__dict__").attr("keys")()) {
+    const std::string text = nb::cast<std::string>(name);
+    if (!text.starts_with("_") && !in_namespace(text)) names.append(name);
+  }
+  m.attr("__all__") = names;
 }
 
 }  // namespace
@@ -44,4 +59,5 @@ NB_MODULE(_dyadic, m) {
   add_layers(m);
   add_optimizers(m);
   add_data(m);
+  add_public_names(m);
 }

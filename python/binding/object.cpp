@@ -6,7 +6,7 @@
 namespace dyadic::inline v1::python {
 
 PyTypeObject *tensor_type = nullptr, *parameter_type = nullptr, *size_type = &PyTuple_Type;
-PyObject* out_of_memory_error = nullptr;
+PyObject *out_of_memory_error = nullptr, *linalg_error = nullptr;
 
 PyObject* wrap(Tensor t) {
   TensorImpl* impl = t.impl();
@@ -35,11 +35,11 @@ void set_python_error() noexcept {
     PyErr_SetString(PyExc_IndexError, e.what());
   } catch (const TypeError& e) { PyErr_SetString(PyExc_TypeError, e.what()); } catch (const ValueError& e) {
     PyErr_SetString(PyExc_ValueError, e.what());
-  } catch (const OutOfMemoryError& e) { PyErr_SetString(out_of_memory_error, e.what()); } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const std::exception& e) { PyErr_SetString(PyExc_RuntimeError, e.what()); } catch (...) {
-    PyErr_SetString(PyExc_SystemError, "dyadic: an exception of unknown type");
-  }
+  } catch (const LinAlgError& e) { PyErr_SetString(linalg_error, e.what()); } catch (const OutOfMemoryError& e) {
+    PyErr_SetString(out_of_memory_error, e.what());
+  } catch (const std::bad_alloc&) { PyErr_NoMemory(); } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  } catch (...) { PyErr_SetString(PyExc_SystemError, "dyadic: an exception of unknown type"); }
 }
 
 namespace {

@@ -25,7 +25,7 @@ struct PyDType {
 
 extern PyTypeObject *tensor_type, *parameter_type, *dtype_type;
 extern PyTypeObject* size_type;  // dyadic.Size: a tuple
-extern PyObject* out_of_memory_error;
+extern PyObject *out_of_memory_error, *linalg_error;
 
 inline bool is_tensor(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
@@ -94,6 +94,7 @@ void add_dtype_type(nb::module_& m);
 void add_limits(nb::module_& m);
 void add_operators(PyType_Slot* slots, int& n);
 void add_ops(nb::module_& m);
+bool in_namespace(std::string_view name);  // linalg_det is dyadic.linalg.det: neither a method nor a name of the package
 void add_methods(nb::module_& m);
 void add_dlpack(nb::module_& m);
 void add_modes(nb::module_& m);

@@ -186,7 +186,7 @@ OpInfo make_info(Op id) {
   op.outputs = int(s.returns.size());
   const nb::object there = nb::getattr(nb::handle(reinterpret_cast<PyObject*>(tensor_type)), s.name.c_str(), nb::none());
   const bool property = Py_IS_TYPE(there.ptr(), &PyGetSetDescr_Type);  // x.real, x.imag
-  op.method = s.method() && op.parameters[0].take == Take::tensor && !property;
+  op.method = s.method() && !in_namespace(s.name) && op.parameters[0].take == Take::tensor && !property;
   op.numbers = op.def->kind == OpKind::pointwise || (op.def->kind == OpKind::composite && op.def->variant);
   op.takes_out = op.def->kind != OpKind::view && !s.returns_list();
   for (const OpParameter& p : op.parameters) op.takes_out &= std::string_view(p.text) != "out";
@@ -304,6 +304,8 @@ nb::list describe_records() {
 }
 
 }  // namespace
+
+bool in_namespace(std::string_view name) { return name.starts_with("linalg_") || name.starts_with("fft_"); }
 
 void add_ops(nb::module_& m) {
   static std::array<PyMethodDef, size_t(kOps)> functions, methods, in_places;

@@ -1,6 +1,8 @@
 """Python signatures from the signatures of C++ records."""
 import inspect
 
+from . import _dyadic
+
 _PARAMETER = inspect.Parameter
 
 
@@ -19,3 +21,9 @@ def signature(first, parameters, last=()):
         (keywords if keyword_only else positional).append(_PARAMETER(name, kind, default=default(text)))
     keywords += [_PARAMETER(p, _PARAMETER.KEYWORD_ONLY, default=value) for p, value in last]
     return inspect.Signature(positional + keywords)
+
+
+def namespace(family):
+    """The ops of a family by their short names: linalg_det as det."""
+    prefix = family + "_"
+    return {name.removeprefix(prefix): getattr(_dyadic, name) for name in _dyadic._op_names if name.startswith(prefix)}

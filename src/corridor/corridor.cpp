@@ -169,8 +169,10 @@ bool any_complex(const Arg* args, int n) {
 
 }  // namespace
 
+// Kernels that compute know real numbers only, but for those that say otherwise: an op of complex tensors is a composition
+// where it has one.
 bool goes_by_parts(const OpDef& op, const char* name, const Arg* args, int n) {
-  if (!op.complex && !(op.kind == OpKind::kernel && op.flops)) return false;
+  if (op.complex_kernel || (!op.complex && !(op.kind == OpKind::kernel && op.flops))) return false;
   if (!any_complex(args, n)) return false;
   DY_CHECK_AS(TypeError, op.complex, "{}: not defined for complex numbers; use real(), imag() or abs()", name);
   return true;

@@ -76,6 +76,7 @@ struct OpDef {
   Op (*variant)(Arg* args, int& n) = nullptr;
   bool random = false;           // draws from the generator: the call index is part of the result
   bool dense = false;            // the kernel reads contiguous tensors: others are copied, as workspace
+  bool complex_kernel = false;   // the kernel computes with complex numbers itself
   bool accepts_blocked = false;  // the kernel reads and writes blocked dtypes itself
 };
 

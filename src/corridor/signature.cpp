@@ -9,7 +9,7 @@
 namespace dyadic::inline v1 {
 namespace {
 
-constexpr int64_t kZeroOne[] = {0, 1};
+constexpr int64_t kZeroOne[] = {0, 1}, kLastTwo[] = {-2, -1};
 
 std::string_view trim(std::string_view s) {
   while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
@@ -118,6 +118,7 @@ Arg default_argument(const Parameter& p) {
   if (p.type == "Scalar") return d.find_first_of(".e") == d.npos ? Scalar(int64_t(std::stoll(d))) : Scalar(std::stod(d));
   if (p.type == "str") return std::string_view(d).substr(1, d.size() - 2);
   if (p.type == "int[]" && d == "[]") return IntList(&kNone, size_t(0));
+  if (p.type == "int[]" && d == "[-2,-1]") return IntList(kLastTwo);
   if (p.type == "int[]" && (d == "0" || d == "1")) return IntList(kZeroOne + (d == "1"), 1);  // one value for all dimensions
   fail("signature: the default {} of {} has no reading as {}", d, p.name, p.type);
 }

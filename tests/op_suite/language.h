@@ -16,7 +16,7 @@ struct Value {
   double real = 0;
   std::string text;         // of a text or word; a tensor's maker
   std::vector<Value> list;  // of a list
-  // Of a tensor: randn, rand, steps, zeros, ones, mask, indices.
+  // Of a tensor: randn, rand, steps, zeros, ones, mask, indices, spd.
   std::vector<int64_t> shape;
   int64_t classes = 0;   // indices(classes; ...)
   bool complex = false;  // randn(...; complex): c64, or c128 where the call's dtype is f64

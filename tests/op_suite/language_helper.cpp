@@ -119,7 +119,7 @@ class Parser {
       v.integer = w == "True";
       return v;
     }
-    for (std::string_view maker : {"randn", "rand", "steps", "zeros", "ones", "mask", "indices"})
+    for (std::string_view maker : {"randn", "rand", "steps", "zeros", "ones", "mask", "indices", "spd"})
       if (w == maker) return tensor(maker);
     v.kind = Value::Kind::word;
     v.text = std::string(w);

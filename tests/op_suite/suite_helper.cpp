@@ -18,12 +18,23 @@ std::vector<std::string>& names() {
 
 double eps_of(DType d) { return d.format()->def->eps; }
 
+// X X^T / n + 1 of every matrix [n, n].
+std::vector<double> positive_definite(const std::vector<double>& x, int64_t n) {
+  std::vector<double> out(x.size(), 0);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const int64_t row = int64_t(i) / n, col = int64_t(i) % n + row / n * n;  // rows of all matrices are counted on
+    for (int64_t k = 0; k < n; ++k) out[i] += x[size_t(row * n + k)] * x[size_t(col * n + k)] / double(n);
+    out[i] += row == col;
+  }
+  return out;
+}
+
 // Values of one tensor argument in f64. Streams are told apart by the argument's place; all checks see the same values.
 std::vector<double> values(const Value& v, uint64_t stream, const OpDef& def, Case::Kind kind) {
   int64_t n = 1;
   for (int64_t s : v.shape) n *= s;
   std::vector<double> x(static_cast<size_t>(n));
-  if (v.text == "randn")
+  if (v.text == "randn" || v.text == "spd")
     random_normal(77, stream, n, x.data());
   else
     random_uniform(78, stream, n, x.data());
@@ -35,6 +46,7 @@ std::vector<double> values(const Value& v, uint64_t stream, const OpDef& def, Ca
     if (v.text == "ones") x[i] = 1;
     if (v.text == "indices") x[i] = double((v.classes - 1 + 3 * int64_t(i)) % std::max<int64_t>(v.classes, 1));
   }
+  if (v.text == "spd") return positive_definite(x, v.shape.back());
   constexpr double kSpecial[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 1.0, -1.0};
   if (kind == Case::Kind::special)
     for (size_t i = 0; i < x.size(); ++i)

@@ -78,6 +78,7 @@ def maker(name):
 LANGUAGE = NAMESPACE | {name: sample_call(name) for name in RECORDS} | {name: maker(name) for name in ("randn", "rand", "zeros", "ones")}
 LANGUAGE["steps"] = lambda *shape: dy.round(dy.randn(list(shape)) * 2) / 2
 LANGUAGE["complex_numbers"] = lambda *shape: dy.randn(list(shape), dtype=dy.complex64)
+LANGUAGE["spd"] = lambda *shape: (lambda x: x @ x.mT / shape[-1] + dy.eye(shape[-1]))(dy.randn(list(shape)))
 LANGUAGE["mask"] = lambda *shape: dy.rand(list(shape)) < 0.5
 
 

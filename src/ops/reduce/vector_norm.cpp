@@ -8,7 +8,8 @@ namespace {
 Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
 
-  const Tensor x = a[4].kind == Arg::Kind::none ? t : to(t, a[4].dtype);
+  const Tensor given = a[4].kind == Arg::Kind::none ? t : to(t, a[4].dtype),
+               x = given.dtype().is_complex() ? abs(given) : given;
   check_float("vector_norm", x, "self");
   const double p = a[1].scalar.real();
   const IntList dim = ints_of(a[2]);

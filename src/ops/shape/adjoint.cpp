@@ -7,16 +7,16 @@ Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
 
   DY_CHECK(t.dim() >= 2, "adjoint: needs a matrix: self is {}", describe(t));
-  return transpose(t, -2, -1);
+  return conj(transpose(t, -2, -1));
 }
 
 }  // namespace
 
 extern constexpr OpDef adjoint_op = {
     .sig = "adjoint(Tensor self) -> Tensor",
-    .doc = "The last two dimensions exchanged, as a view (of real numbers: nothing to conjugate).",
+    .doc = "The last two dimensions exchanged, conjugated; of real numbers a view.",
     .kind = OpKind::composite,
-    .samples = "adjoint(randn(2, 3, 4))",
+    .samples = "adjoint(randn(2, 3, 4))\nadjoint(randn(2, 3; complex))",
     .bad = "adjoint(zeros(3)) => adjoint: needs a matrix: self is f32[3]",
     .compose = compose,
 };

@@ -4,7 +4,7 @@
     make_torch_values.py build/release/bin/dyadic_tests [OP...]      all ops, or these
 
 The test program writes its calls and their inputs; every call runs here as torch.<op>, torch.nn.functional.<op>,
-torch.Tensor.<op>, torch.special.<op> or torch.linalg.<op>, the first that takes its arguments, in float64 from the same inputs.
+torch.Tensor.<op>, torch.special.<op> or torch.linalg.<op>, the first that takes its arguments (linalg_<op> and fft_<op> as torch.linalg.<op>, torch.fft.<op>), in float64 from the same inputs.
 The results go to <op>.safetensors beside this script. Needs torch and numpy; the tests that read the files need neither.
 """
 import argparse
@@ -28,8 +28,9 @@ PLACES = {
     "torch.Tensor": torch.Tensor,
     "torch.special": torch.special,
     "torch.linalg": torch.linalg,
+    "torch.fft": torch.fft,
 }
-MAKERS = {"randn", "rand", "steps", "zeros", "ones", "mask", "indices"}
+MAKERS = {"randn", "rand", "steps", "zeros", "ones", "mask", "indices", "spd"}
 SAFE_DTYPES = {
     "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64,
     "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool,
@@ -131,6 +132,9 @@ def call(op, call_parameters, values):
     names = [p[0] for p in call_parameters]
     # A loss of torch.nn.functional is not the builtin of that name, which takes the reduction as a number.
     places = sorted(PLACES.items(), key=lambda p: "reduction" in names and p[0] != "torch.nn.functional")
+    space, _, short = op.partition("_")
+    if f"torch.{space}" in ("torch.linalg", "torch.fft"):  # linalg_det is torch.linalg.det, not the method of that name
+        places, op = [(f"torch.{space}", PLACES[f"torch.{space}"])], short
     for place, module in places:
         function = getattr(module, op, None)
         if not callable(function):

@@ -1,0 +1,21 @@
+#include "ops/fft/fft.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return transform_all("fft.fft2", a, Direction::forward); }
+
+}  // namespace
+
+extern constexpr OpDef fft_fft2_op = {
+    .sig = "fft_fft2(Tensor self, int[]? s=None, int[] dim=[-2,-1], str? norm=None) -> Tensor",
+    .doc = "fft over two dimensions, resized to s.",
+    .kind = OpKind::composite,
+    .samples =
+        "fft_fft2(randn(2, 4, 3; complex))\n"
+        "fft_fft2(randn(3, 4; complex), [2, 5], [1, 0], 'ortho')",
+    .bad = "fft_fft2(randn(2, 2), [2], [0, 1]) => fft.fft2: s and dim differ in length: s is [2], dim is [0, 1]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,29 @@
+#include "ops/fft/fft.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const int64_t n = a[0].integer;
+  DY_CHECK(n >= 1, "fft.fftfreq: a transform has at least one element: n is {}", n);
+  const DType d = a[2].kind == Arg::Kind::none ? default_dtype() : a[2].dtype;
+  const Device device = a[3].kind == Arg::Kind::none ? cpu : Device{a[3].device};
+  const Tensor parts[] = {arange(0, (n - 1) / 2 + 1, 1, i64, device), arange(-(n / 2), 0, 1, i64, device)};
+  const Tensor k = cat(parts, 0);
+  return to(mul(to(k, f64), 1 / (double(n) * a[1].real)), d);
+}
+
+}  // namespace
+
+extern constexpr OpDef fft_fftfreq_op = {
+    .sig = "fft_fftfreq(int n, float d=1, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+    .doc = "The frequencies that belong to the values of fft, in cycles per unit of the spacing d.",
+    .kind = OpKind::composite,
+    .samples =
+        "fft_fftfreq(5)\n"
+        "fft_fftfreq(6, 0.5)",
+    .bad = "fft_fftfreq(0) => fft.fftfreq: a transform has at least one element: n is 0",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,22 @@
+#include "ops/fft/fft.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return transform_half("fft.hfft", *a[0].tensor, a[1], a[2].integer, a[3], Direction::forward); }
+
+}  // namespace
+
+extern constexpr OpDef fft_hfft_op = {
+    .sig = "fft_hfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .doc =
+        "The real Fourier transform of a Hermitian signal given by its first half. norm: backward (scales the inverse by 1 / "
+        "n), forward or ortho (both by 1 / sqrt(n)).",
+    .kind = OpKind::composite,
+    .samples =
+        "fft_hfft(randn(2, 5; complex))\n"
+        "fft_hfft(randn(3, 5; complex), 5, 0, 'ortho')",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

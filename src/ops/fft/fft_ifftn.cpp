@@ -1,0 +1,22 @@
+#include "ops/fft/fft.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return transform_all("fft.ifftn", a, Direction::inverse); }
+
+}  // namespace
+
+extern constexpr OpDef fft_ifftn_op = {
+    .sig = "fft_ifftn(Tensor self, int[]? s=None, int[]? dim=None, str? norm=None) -> Tensor",
+    .doc = "ifft over several dimensions: dim, or the last ones that s has sizes for, or all; resized to s.",
+    .kind = OpKind::composite,
+    .samples =
+        "fft_ifftn(randn(2, 4, 3; complex))\n"
+        "fft_ifftn(randn(3, 4; complex), [2, 5], [1, 0], 'ortho')\n"
+        "fft_ifftn(randn(2, 2, 4; complex), [3, 4])",
+    .bad = "fft_ifftn(randn(2, 2), [2], [0, 1]) => fft.ifftn: s and dim differ in length: s is [2], dim is [0, 1]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,48 @@
+#include "ops/fft/fft.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+constexpr const char* kName = "fft.real_along";
+
+FftShape shape(const Call& c) {
+  return {false, true, false, c.tensor(0).size(wrap_dim(kName, c.integer(1), c.tensor(0).dim())), c.real(2)};
+}
+void infer(Call& c) {
+  DY_CHECK(c.tensor(0).dim() > 0, "{}: a 0-d tensor has no dimension to transform: self is {}", kName, describe(c.tensor(0)));
+  infer_fft(c, kName, shape(c), c.integer(1));
+}
+void forward(Call& c) { run_fft(c, shape(c), c.integer(1)); }
+int64_t workspace(const Call& c) { return fft_workspace(c, shape(c)); }
+double flops(const Call& c) { return fft_flops(c, shape(c)); }
+
+// The real part of the inverse transform of the half spectrum, zeros in its other half.
+void backward(Grad& g) {
+  const Meta& m = g.in_meta(0);
+  const int64_t dim = wrap_dim(kName, g.integer(1), m.ndim);
+  g.set(0, real(call(Op::fft_along_, resized(kName, g.g(), dim, m.sizes[dim]), dim, true, g.real(2))));
+}
+
+}  // namespace
+
+extern constexpr OpDef fft_real_along_op = {
+    .sig = "fft_real_along(Tensor self, int dim, float scale) -> Tensor",
+    .doc =
+        "scale * sum_j x_j exp(-2 pi i j k / n) along dim of real numbers for k = 0 ... n / 2, the others being their "
+        "conjugates: what rfft and its kin call. kissfft; computed in double precision.",
+    .amp = Amp::f32,
+    .samples =
+        "fft_real_along(randn(2, 8), -1, 1.0)\n"
+        "fft_real_along(randn(5, 3), 0, 0.5)\n"
+        "fft_real_along(randn(2, 7, 2), 1, 1.0)\n"
+        "fft_real_along(randn(1), 0, 1.0)\n"
+        "fft_real_along(randn(0, 4), 1, 1.0)",
+    .bad = "fft_real_along(zeros(), 0, 1.0) => fft.real_along: a 0-d tensor has no dimension to transform: self is f32[]",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .flops = flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,24 @@
+#include "ops/fft/fft.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return transform_real("fft.rfft", *a[0].tensor, a[1], a[2].integer, a[3], Direction::forward); }
+
+}  // namespace
+
+extern constexpr OpDef fft_rfft_op = {
+    .sig = "fft_rfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .doc =
+        "The first n / 2 + 1 values of the Fourier transform of real numbers; the others are their conjugates. norm: backward "
+        "(scales the inverse by 1 / n), forward or ortho (both by 1 / sqrt(n)).",
+    .kind = OpKind::composite,
+    .samples =
+        "fft_rfft(randn(2, 8))\n"
+        "fft_rfft(randn(3, 5), 7, 0, 'ortho')\n"
+        "fft_rfft(randn(6), 3, -1, 'forward')",
+    .bad = "fft_rfft(randn(3; complex)) => fft.rfft: needs real numbers: self is c64[3]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,21 @@
+#include "ops/fft/fft.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return transform_all_real("fft.rfft2", a, Direction::forward); }
+
+}  // namespace
+
+extern constexpr OpDef fft_rfft2_op = {
+    .sig = "fft_rfft2(Tensor self, int[]? s=None, int[] dim=[-2,-1], str? norm=None) -> Tensor",
+    .doc = "rfft over two dimensions, resized to s. The last one has the real side.",
+    .kind = OpKind::composite,
+    .samples =
+        "fft_rfft2(randn(2, 4, 3))\n"
+        "fft_rfft2(randn(3, 4), [2, 5], [1, 0], 'ortho')",
+    .bad = "fft_rfft2(randn(2, 2), [2], [0, 1]) => fft.rfft2: s and dim differ in length: s is [2], dim is [0, 1]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

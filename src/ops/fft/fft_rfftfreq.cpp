@@ -1,0 +1,28 @@
+#include "ops/fft/fft.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const int64_t n = a[0].integer;
+  DY_CHECK(n >= 1, "fft.rfftfreq: a transform has at least one element: n is {}", n);
+  const DType d = a[2].kind == Arg::Kind::none ? default_dtype() : a[2].dtype;
+  const Device device = a[3].kind == Arg::Kind::none ? cpu : Device{a[3].device};
+  const Tensor k = arange(0, n / 2 + 1, 1, i64, device);
+  return to(mul(to(k, f64), 1 / (double(n) * a[1].real)), d);
+}
+
+}  // namespace
+
+extern constexpr OpDef fft_rfftfreq_op = {
+    .sig = "fft_rfftfreq(int n, float d=1, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+    .doc = "The frequencies that belong to the values of rfft, in cycles per unit of the spacing d.",
+    .kind = OpKind::composite,
+    .samples =
+        "fft_rfftfreq(5)\n"
+        "fft_rfftfreq(6, 0.5)",
+    .bad = "fft_rfftfreq(0) => fft.rfftfreq: a transform has at least one element: n is 0",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

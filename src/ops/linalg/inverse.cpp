@@ -1,0 +1,19 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return call(Op::linalg_inv_, *a[0].tensor); }
+
+}  // namespace
+
+extern constexpr OpDef inverse_op = {
+    .sig = "inverse(Tensor self) -> Tensor",
+    .doc = "The inverses of square matrices: linalg.inv.",
+    .kind = OpKind::composite,
+    .samples = "inverse(spd(3, 3))",
+    .skip = "layout_bits: products of the gradient add in an order that strides decide",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

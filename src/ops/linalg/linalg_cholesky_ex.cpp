@@ -1,0 +1,93 @@
+#include "ops/linalg/blocked.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+constexpr const char* kName = "linalg.cholesky_ex";
+
+void infer(Call& c) {
+  const Tensor& a = c.tensor(0);
+  check_square(kName, a, "self");
+  set_spec(c.spec[0], a, plain(a), batch_of(a), {a.size(-2), a.size(-1)});
+  set_spec(c.spec[1], a, i32, batch_of(a), {});
+  c.nout = 2;
+}
+
+// By rows, the upper triangle of A is the lower one of its transpose, whose factor by rows is U.
+template <class T> struct Kernel {
+  const Call& c;
+  int64_t batch;
+  int n;
+  T* l;
+  Blocked<T> blocked;
+  char* room;
+
+  Kernel(const Call& c, Scratch& s) : c(c), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))) {
+    l = s.take<T>(batch * n * n);
+    int info = 0;
+    blocked.cholesky(n, blocked.nowhere(), std::max(n, 1), &info);
+    room = s.take<char>(pieces(batch) * blocked.scratch_bytes());
+  }
+  void run() {
+    const bool upper = c.boolean(1);
+    int* info = c.out[1].data<int>();
+    (upper ? load_rows : load_columns)(c.tensor(0), batch_of(c.tensor(0)), l, dtype_for<T>());
+    for_each_matrix(batch, [&](int64_t i, int64_t piece) {
+      T* m = l + i * n * n;
+      blocked.with(room + piece * blocked.scratch_bytes()).cholesky(n, m, std::max(n, 1), info + i);
+      for (int64_t col = 0; col < n; ++col) std::fill(m + col * n, m + col * n + col, T(0));
+    });
+    upper ? store(c.out[0], l, dtype_for<T>()) : store_columns(c.out[0], l, dtype_for<T>(), n, int64_t(n) * n);
+    if (c.boolean(2))
+      check_info(kName, c.out[1], c.tensor(0), "self", "not positive definite", "its leading minor of order {} is not",
+                 "add a little to its diagonal, or use linalg.eigh");
+  }
+};
+
+double flops(const Call& c) {
+  const double n = double(c.tensor(0).size(-1));
+  return double(count(batch_of(c.tensor(0)))) * n * n * n / 3;
+}
+
+// L^-H (P + P^H) / 2 L^-1, P the lower triangle of L^H gL with half of its diagonal (Murray 2016, arXiv:1602.07527).
+void backward(Grad& g) {
+  if (!g.g().defined()) return;
+  const bool upper = g.boolean(1);
+  const Tensor l = upper ? mH(g.out(0)) : g.out(0), gl = upper ? mH(g.g()) : g.g();
+  const Tensor p = halved_diagonal(tril(matmul(mH(l), gl)));
+  const Tensor middle = mul(add(p, mH(p)), 0.5), lh = mH(l);
+  const Tensor left = call(Op::linalg_solve_triangular_, lh, middle, true, true, false);
+  g.set(0, call(Op::linalg_solve_triangular_, l, left, false, false, false));
+}
+
+}  // namespace
+
+extern constexpr OpDef linalg_cholesky_ex_op = {
+    .sig = "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
+    .doc =
+        "The Cholesky factor of Hermitian positive definite matrices, of which only the lower triangle is read (upper: the "
+        "upper one): self = L L^H, or U^H U. info: 0, or the order of the first leading minor that is not positive. LAPACK's "
+        "potrf. The gradient takes self for Hermitian.",
+    .amp = Amp::f32,
+    .samples =
+        "linalg_cholesky_ex(spd(3, 3))\n"
+        "linalg_cholesky_ex(spd(2, 4, 4), True)\n"
+        "linalg_cholesky_ex(randn(3, 3))\n"
+        "linalg_cholesky_ex(zeros(0, 0))\n"
+        "linalg_cholesky_ex(zeros(0, 2, 2))",
+    .bad =
+        "linalg_cholesky_ex(zeros(2, 3)) => linalg.cholesky_ex: needs square matrices: self is f32[2, 3]\n"
+        "linalg_cholesky_ex(zeros(3)) => linalg.cholesky_ex: needs a matrix, or a batch of them: self is f32[3]",
+    .skip =
+        "gradcheck: the gradient is that of Hermitian matrices; tests/ops/linalg_test.cpp checks it\n"
+        "double_backward: the same",
+    .infer = infer,
+    .forward = run_kernel<Kernel>,
+    .backward = backward,
+    .needs = {out(0)},
+    .flops = flops,
+    .workspace = workspace_of<Kernel>,
+    .complex_kernel = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,29 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+  DY_CHECK(x.dim() == y.dim(), "linalg.cross: the numbers of dimensions differ: self is {}, other is {}", describe(x),
+           describe(y));
+  return call(Op::cross_, x, y, a[2].integer);
+}
+
+}  // namespace
+
+extern constexpr OpDef linalg_cross_op = {
+    .sig = "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+    .doc = "The vector product along a dimension of size 3; the others broadcast.",
+    .kind = OpKind::composite,
+    .samples =
+        "linalg_cross(randn(2, 3), randn(2, 3))\n"
+        "linalg_cross(randn(3, 2), randn(3, 1), 0)",
+    .bad =
+        "linalg_cross(zeros(3), zeros(2, 3)) => linalg.cross: the numbers of dimensions differ: self is f32[3], other is "
+        "f32[2, "
+        "3]",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

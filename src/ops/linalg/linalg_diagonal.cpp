@@ -1,0 +1,20 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return diagonal(*a[0].tensor, a[1].integer, a[2].integer, a[3].integer); }
+
+}  // namespace
+
+extern constexpr OpDef linalg_diagonal_op = {
+    .sig = "linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
+    .doc = "A view of a diagonal of matrices [..., m, n] as the last dimension.",
+    .kind = OpKind::composite,
+    .samples =
+        "linalg_diagonal(randn(2, 3, 4))\n"
+        "linalg_diagonal(randn(2, 3, 4), 1, 0, 2)",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

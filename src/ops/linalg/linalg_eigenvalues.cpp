@@ -1,0 +1,46 @@
+#include "ops/linalg/general_eigen.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+constexpr const char* kName = "linalg.eigvals";
+
+void infer(Call& c) {
+  const Tensor& a = c.tensor(0);
+  check_square(kName, a, "self");
+  set_spec(c.spec[0], a, complex_for(a), batch_of(a), {a.size(-1)});
+}
+
+template <class T> struct Kernel : GeneralEigen<T> {
+  Kernel(const Call& c, Scratch& s) : GeneralEigen<T>(c, s, "N") {}
+  void run() {
+    this->decompose(kName);
+    store(this->c.out[0], this->values, dtype_for<T>().to_complex());
+  }
+};
+
+double flops(const Call& c) {
+  const double n = double(c.tensor(0).size(-1));
+  return double(count(batch_of(c.tensor(0)))) * 10 * n * n * n;
+}
+
+}  // namespace
+
+extern constexpr OpDef linalg_eigenvalues_op = {
+    .sig = "linalg_eigenvalues(Tensor self) -> Tensor",
+    .doc = "The complex eigenvalues [..., n] of square matrices, without gradient: linalg.eigvals calls it. LAPACK's geev.",
+    .amp = Amp::f32,
+    .samples =
+        "linalg_eigenvalues(randn(3, 3))\n"
+        "linalg_eigenvalues(randn(2, 4, 4))\n"
+        "linalg_eigenvalues(zeros(0, 0))\n"
+        "linalg_eigenvalues(zeros(0, 2, 2))",
+    .bad = "linalg_eigenvalues(zeros(2, 3)) => linalg.eigvals: needs square matrices: self is f32[2, 3]",
+    .infer = infer,
+    .forward = run_kernel<Kernel>,
+    .flops = flops,
+    .workspace = workspace_of<Kernel>,
+    .complex_kernel = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,58 @@
+#include "ops/linalg/hermitian.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+constexpr const char* kName = "linalg.eigvalsh";
+
+void infer(Call& c) {
+  const Tensor& a = c.tensor(0);
+  check_square(kName, a, "A");
+  check_uplo(kName, c.text(1));
+  set_spec(c.spec[0], a, plain(a).to_real(), batch_of(a), {a.size(-1)});
+}
+
+template <class T> struct Kernel : Hermitian<T> {
+  Kernel(const Call& c, Scratch& s) : Hermitian<T>(c, s, "N") {}
+  void run() {
+    this->decompose(kName);
+    store(this->c.out[0], this->w, dtype_for<T>().to_real());
+  }
+};
+
+// The vectors are computed for the gradient alone: V diag(g) V^H.
+void backward(Grad& g) {
+  const std::string_view uplo(g.node.args[1].text, g.node.args[1].n);
+  const Tensor v = call_all(Op::linalg_eigh_, g.in(0), uplo)[1];
+  g.set(0, matmul(mul(v, unsqueeze(g.g(), -2)), mH(v)));
+}
+double flops(const Call& c) { return hermitian_flops(c.tensor(0), 4.0 / 3); }
+
+}  // namespace
+
+extern constexpr OpDef linalg_eigvalsh_op = {
+    .sig = "linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor",
+    .doc =
+        "The real eigenvalues [..., n] of Hermitian matrices, ascending, of which only the lower triangle is read (UPLO='U': "
+        "the "
+        "upper one). LAPACK's syevd and heevd.",
+    .amp = Amp::f32,
+    .samples =
+        "linalg_eigvalsh(spd(3, 3))\n"
+        "linalg_eigvalsh(spd(2, 4, 4), 'U')\n"
+        "linalg_eigvalsh(zeros(0, 0))\n"
+        "linalg_eigvalsh(zeros(0, 2, 2))",
+    .bad = "linalg_eigvalsh(zeros(2, 3)) => linalg.eigvalsh: needs square matrices: A is f32[2, 3]",
+    .skip =
+        "gradcheck: the gradient is that of Hermitian matrices; tests/ops/linalg_test.cpp checks it\n"
+        "double_backward: the same",
+    .infer = infer,
+    .forward = run_kernel<Kernel>,
+    .backward = backward,
+    .needs = {in(0)},
+    .flops = flops,
+    .workspace = workspace_of<Kernel>,
+    .complex_kernel = true,
+};
+
+}  // namespace dyadic::inline v1::ops

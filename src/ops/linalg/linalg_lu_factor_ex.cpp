@@ -1,0 +1,84 @@
+#include "ops/linalg/blocked.h"
+#include "ops/linalg/lu.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+constexpr const char* kName = "linalg.lu_factor_ex";
+
+void infer(Call& c) {
+  const Tensor& a = c.tensor(0);
+  check_matrix(kName, a, "A");
+  DY_CHECK(c.boolean(1), "{}: factors without pivots are not computed: pivot is False", kName);
+  set_spec(c.spec[0], a, plain(a), batch_of(a), {a.size(-2), a.size(-1)});
+  set_spec(c.spec[1], a, i32, batch_of(a), {std::min(a.size(-2), a.size(-1))});
+  set_spec(c.spec[2], a, i32, batch_of(a), {});
+  c.nout = 3;
+}
+
+template <class T> struct Kernel {
+  const Call& c;
+  int64_t batch;
+  int m, n;
+  T* lu;
+  Blocked<T> blocked;
+  char* room;
+
+  Kernel(const Call& c, Scratch& s)
+      : c(c), batch(count(batch_of(c.tensor(0)))), m(narrow_int(c.tensor(0).size(-2))), n(narrow_int(c.tensor(0).size(-1))) {
+    lu = s.take<T>(batch * m * n);
+    int info = 0;
+    blocked.lu(m, n, blocked.nowhere(), std::max(m, 1), nullptr, &info);
+    room = s.take<char>(pieces(batch) * blocked.scratch_bytes());
+  }
+  void run() {
+    int *pivots = c.out[1].data<int>(), *info = c.out[2].data<int>();
+    const int lda = std::max(m, 1);
+    load_columns(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>());
+    for_each_matrix(batch, [&](int64_t i, int64_t piece) {
+      Blocked<T> b = blocked.with(room + piece * blocked.scratch_bytes());
+      b.lu(m, n, lu + i * m * n, lda, pivots + i * std::min(m, n), info + i);
+    });
+    store_columns(c.out[0], lu, dtype_for<T>(), m, int64_t(m) * n);
+    if (c.boolean(2)) check_factors(kName, c.out[2], c.tensor(0));
+  }
+};
+
+void backward(Grad& g) {
+  if (!g.g().defined()) return;
+  const Tensor lu = g.out(0), pivots = g.out(1), gl = tril(g.g(), -1), gu = triu(g.g());
+  g.set(0, lu_gradient(lu, pivots, gl, gu));
+}
+double flops(const Call& c) { return lu_flops(c.tensor(0)); }
+
+}  // namespace
+
+extern constexpr OpDef linalg_lu_factor_ex_op = {
+    .sig =
+        "linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
+    .doc =
+        "P A = L U in one matrix: U above, L (its unit diagonal left out) below the diagonal; row i was exchanged with row "
+        "pivots[i] - 1. info: 0, or the place, from 1, of the first zero on U's diagonal. LAPACK's getrf.",
+    .amp = Amp::f32,
+    .samples =
+        "linalg_lu_factor_ex(randn(3, 3))\n"
+        "linalg_lu_factor_ex(randn(2, 4, 3))\n"
+        "linalg_lu_factor_ex(randn(3, 5))\n"
+        "linalg_lu_factor_ex(zeros(0, 0))\n"
+        "linalg_lu_factor_ex(zeros(0, 2, 3))",
+    .bad =
+        "linalg_lu_factor_ex(zeros(2, 2), False) => linalg.lu_factor_ex: factors without pivots are not computed: pivot is "
+        "False\n"
+        "linalg_lu_factor_ex(zeros(2, 2), True, True) => linalg.lu_factor_ex: the matrix is singular: A is f32[2, 2]: element "
+        "1 "
+        "of the diagonal of U is zero; use linalg.pinv or linalg.lstsq",
+    .infer = infer,
+    .forward = run_kernel<Kernel>,
+    .backward = backward,
+    .needs = {out(0) | out(1)},
+    .flops = flops,
+    .workspace = workspace_of<Kernel>,
+    .complex_kernel = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,19 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return matmul(*a[0].tensor, *a[1].tensor); }
+
+}  // namespace
+
+extern constexpr OpDef linalg_matmul_op = {
+    .sig = "linalg_matmul(Tensor self, Tensor other) -> Tensor",
+    .doc = "matmul.",
+    .kind = OpKind::composite,
+    .samples = "linalg_matmul(randn(2, 3), randn(3, 2))",
+    .skip = "layout_bits: the strides of its operands decide which kernel multiplies",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

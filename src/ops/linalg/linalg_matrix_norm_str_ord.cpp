@@ -1,0 +1,32 @@
+#include "ops/linalg/norms.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  return matrix_norm("linalg.matrix_norm", in_dtype(*a[0].tensor, a[4]), std::string_view(a[1].text, a[1].n), ints_of(a[2]),
+                     a[3].boolean);
+}
+
+}  // namespace
+
+extern constexpr OpDef linalg_matrix_norm_str_ord_op = {
+    .sig =
+        "linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? "
+        "dtype=None) "
+        "-> Tensor",
+    .doc = "Norms of matrices along two dimensions: fro, the root of the sum of squares, or nuc, the sum of singular values.",
+    .kind = OpKind::composite,
+    .samples =
+        "linalg_matrix_norm_str_ord(randn(3, 4))\n"
+        "linalg_matrix_norm_str_ord(randn(2, 3, 4), 'nuc')\n"
+        "linalg_matrix_norm_str_ord(randn(3, 4, 2), 'nuc', [1, 0], True)",
+    .bad =
+        "linalg_matrix_norm_str_ord(zeros(2, 2), 'max') => linalg.matrix_norm: unknown norm \"max\"; the known ones are fro, "
+        "nuc "
+        "and numbers",
+    .skip = "layout_bits: sums add in an order that strides decide",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

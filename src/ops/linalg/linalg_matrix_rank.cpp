@@ -1,0 +1,40 @@
+#include "ops/linalg/pseudo.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const char* who = "linalg.matrix_rank";
+  const Tensor t = a[0].tensor->detach(), x = widened(t);
+  a[3].boolean ? check_square(who, t, "A") : check_matrix(who, t, "A");
+  const double atol = a[1].kind == Arg::Kind::none ? 0 : a[1].real;
+  const double rtol = a[2].kind != Arg::Kind::none ? a[2].real : atol > 0 ? 0 : default_rtol(t);
+  const std::string_view lower = "L";
+  const Tensor s = a[3].boolean ? abs(call(Op::linalg_eigvalsh_, x, lower)) : call(Op::linalg_svdvals_, x, Arg());
+  if (s.size(-1) == 0) return zeros(batch_of(t), i64, t.device());
+  const Tensor least = clamp_min(mul(amax(s, {-1}, true), rtol), atol);
+  return sum(to(gt(s, least), i64), {-1});
+}
+
+}  // namespace
+
+extern constexpr OpDef linalg_matrix_rank_op = {
+    .sig = "linalg_matrix_rank(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+    .doc =
+        "The number of singular values (hermitian: of absolute eigenvalues) above max(atol, rtol * the largest), int64. "
+        "Without "
+        "tolerances rtol is max(m, n) eps.",
+    .kind = OpKind::composite,
+    .samples =
+        "linalg_matrix_rank(randn(3, 4))\n"
+        "linalg_matrix_rank(ones(2, 3, 3))\n"
+        "linalg_matrix_rank(spd(3, 3), None, 0.3, True)\n"
+        "linalg_matrix_rank(zeros(2, 0, 3))",
+    .bad = "linalg_matrix_rank(zeros(3)) => linalg.matrix_rank: needs a matrix, or a batch of them: A is f32[3]",
+    .skip =
+        "gradcheck: a number of values\n"
+        "double_backward: a number of values",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,69 @@
+#include <cmath>
+
+#include "ops/linalg/pseudo.h"
+#include "ops/linalg/singular.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+constexpr const char* kName = "linalg.pinv";
+
+void infer(Call& c) {
+  const Tensor& a = c.tensor(0);
+  c.boolean(3) ? check_square(kName, a, "A") : check_matrix(kName, a, "A");
+  set_spec(c.spec[0], a, plain(a), batch_of(a), {a.size(-1), a.size(-2)});
+}
+
+template <class T> struct Kernel : Singular<T> {
+  using R = lapack::Real<T>;
+  T* inverse;
+  Kernel(const Call& c, Scratch& s) : Singular<T>(c, s, "S") { inverse = s.take<T>(this->batch * this->m * this->n); }
+  void run() {
+    this->decompose(kName);
+    const Call& c = this->c;
+    const int m = this->m, n = this->n, k = this->k;
+    const double atol = c.has(1) ? c.real(1) : 0;
+    const double rtol = c.has(2) ? c.real(2) : atol > 0 ? 0 : default_rtol(c.tensor(0));
+    for_each_matrix(this->batch, [&](int64_t i, int64_t) {
+      const R* s = this->s + i * k;
+      T *u = this->u + i * m * k, *vt = this->vt + i * k * n, *to = inverse + i * n * m;
+      const double least = k ? std::max(atol, rtol * double(s[0])) : 0;
+      for (int64_t j = 0; j < k; ++j)
+        for (int64_t r = 0; r < m; ++r) u[j * m + r] *= double(s[j]) > least ? R(1) / s[j] : R(0);
+      const T one(1), zero(0);
+      const int ldu = std::max(m, 1), ldv = std::max(k, 1), ldt = std::max(n, 1);
+      if (m && n) lapack::gemm<T>("C", "C", &n, &m, &k, &one, vt, &ldv, u, &ldu, &zero, to, &ldt, 1, 1);
+    });
+    store_columns(c.out[0], inverse, dtype_for<T>(), n, int64_t(n) * m);
+  }
+};
+
+void backward(Grad& g) { g.set(0, pseudo_gradient(g.in(0).contiguous(), g.out(0), g.g())); }
+double flops(const Call& c) { return singular_flops(c.tensor(0), 18); }
+
+}  // namespace
+
+extern constexpr OpDef linalg_pinv_op = {
+    .sig = "linalg_pinv(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+    .doc =
+        "The Moore-Penrose inverse [..., n, m] of matrices [..., m, n]: singular values up to max(atol, rtol * the largest) "
+        "count "
+        "as zero. Without tolerances rtol is max(m, n) eps. hermitian: a promise, not used.",
+    .amp = Amp::f32,
+    .samples =
+        "linalg_pinv(randn(3, 3))\n"
+        "linalg_pinv(randn(2, 4, 3))\n"
+        "linalg_pinv(randn(3, 5))\n"
+        "linalg_pinv(zeros(0, 3))\n"
+        "linalg_pinv(zeros(0, 2, 3))",
+    .bad = "linalg_pinv(zeros(2, 3), None, None, True) => linalg.pinv: needs square matrices: A is f32[2, 3]",
+    .infer = infer,
+    .forward = run_kernel<Kernel>,
+    .backward = backward,
+    .needs = {in(0) | out(0)},
+    .flops = flops,
+    .workspace = workspace_of<Kernel>,
+    .complex_kernel = true,
+};
+
+}  // namespace dyadic::inline v1::ops

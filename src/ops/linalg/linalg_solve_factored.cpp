@@ -1,0 +1,129 @@
+#include "ops/linalg/blocked.h"
+#include "ops/linalg/lu.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+constexpr const char* kName = "linalg.solve";
+
+void infer(Call& c) {
+  const Tensor &a = c.tensor(0), &b = c.tensor(1);
+  check_square(kName, a, "A");
+  check_matrix(kName, b, "B");
+  check_same_dtype(kName, a, b, "A", "B");
+  DY_CHECK(a.size(-1) == b.size(-2), "{}: sizes do not fit: A is {}, B is {}", kName, describe(a), describe(b));
+  set_spec(c.spec[0], a, plain(a), common_batch(kName, a, b, "A", "B"), {b.size(-2), b.size(-1)});
+  set_spec(c.spec[1], a, plain(a), batch_of(a), {a.size(-2), a.size(-1)});
+  set_spec(c.spec[2], a, i32, batch_of(a), {a.size(-1)});
+  set_spec(c.spec[3], a, i32, batch_of(a), {});
+  c.nout = 4;
+}
+
+template <class T> struct Kernel {
+  const Call& c;
+  std::vector<int64_t> batch;
+  int64_t own, n_batch;  // factored once per matrix of A, solved once per matrix of the result
+  int n, columns;
+  T *lu, *x;
+  int* places;
+  Blocked<T> blocked;
+  char* room;
+
+  Kernel(const Call& c, Scratch& s)
+      : c(c),
+        batch(c.spec[0].sizes, c.spec[0].sizes + c.spec[0].ndim - 2),
+        own(count(batch_of(c.tensor(0)))),
+        n_batch(count(batch)),
+        n(narrow_int(c.tensor(0).size(-1))),
+        columns(narrow_int(c.tensor(1).size(-1))) {
+    lu = s.take<T>(own * n * n);
+    x = s.take<T>(n_batch * n * columns);
+    places = s.take<int>(n_batch);
+    int info = 0;
+    blocked.lu(n, n, blocked.nowhere(), std::max(n, 1), nullptr, &info);
+    blocked.solve(true, false, n, columns, blocked.nowhere(), std::max(n, 1), blocked.nowhere(), std::max(n, 1));
+    room = s.take<char>(pieces(std::max(own, n_batch)) * blocked.scratch_bytes());
+  }
+  void run() {
+    int *pivots = c.out[2].data<int>(), *info = c.out[3].data<int>();
+    const int ld = std::max(n, 1);
+    load_columns(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>());
+    load_columns(c.tensor(1), batch, x, dtype_for<T>());
+    for_each_matrix(own, [&](int64_t i, int64_t piece) {
+      Blocked<T> b = blocked.with(room + piece * blocked.scratch_bytes());
+      b.lu(n, n, lu + i * n * n, ld, pivots + i * n, info + i);
+    });
+    place_matrices();
+    for_each_matrix(n_batch, [&](int64_t i, int64_t piece) {
+      const int64_t k = places[i];
+      T* to = x + i * n * columns;
+      Blocked<T> b = blocked.with(room + piece * blocked.scratch_bytes());
+      exchange_rows(columns, to, ld, 0, n, pivots + k * n);
+      b.solve(false, true, n, columns, lu + k * n * n, ld, to, ld);
+      b.solve(true, false, n, columns, lu + k * n * n, ld, to, ld);
+    });
+    store_columns(c.out[0], x, dtype_for<T>(), n, int64_t(n) * columns);
+    store_columns(c.out[1], lu, dtype_for<T>(), n, int64_t(n) * n);
+  }
+
+ private:
+  // Which matrix of A the i-th of the result belongs to.
+  void place_matrices() {
+    const IntList sizes = batch_of(c.tensor(0));
+    const size_t ahead = batch.size() - sizes.size();
+    for (int64_t i = 0; i < n_batch; ++i) {
+      int64_t rest = i, place = 0, step = 1;
+      for (size_t d = batch.size(); d-- > ahead; rest /= batch[d]) {
+        const int64_t size = sizes[d - ahead];
+        place += size == 1 ? 0 : rest % batch[d] * step;
+        step *= size;
+      }
+      places[i] = int(place);
+    }
+  }
+};
+
+double flops(const Call& c) { return lu_flops(c.tensor(0)) + 2 * double(c.spec[0].numel()) * double(c.tensor(0).size(-1)); }
+
+// gB = A^-H g, gA = -gB X^H.
+void backward(Grad& g) {
+  if (!g.g().defined()) return;
+  Tensor gb;
+  if (GradMode::enabled()) {
+    const Tensor ah = mH(g.in(0));
+    gb = call_all(Op::linalg_solve_factored_, ah, g.g())[0];
+  } else {
+    const Tensor lu = g.out(1), pivots = g.out(2);
+    gb = call(Op::linalg_lu_solve_, lu, pivots, g.g(), true, true);
+  }
+  if (g.needs(0)) g.set(0, neg(matmul(gb, mH(g.out(0)))));
+  g.set(1, gb);
+}
+
+}  // namespace
+
+extern constexpr OpDef linalg_solve_factored_op = {
+    .sig = "linalg_solve_factored(Tensor A, Tensor B) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)",
+    .doc =
+        "X of A X = B for square matrices by LU factors, which are results too; batches broadcast. linalg.solve calls it. "
+        "info: "
+        "0, or the place, from 1, of the first zero on U's diagonal.",
+    .amp = Amp::f32,
+    .samples =
+        "linalg_solve_factored(spd(3, 3), randn(3, 2))\n"
+        "linalg_solve_factored(spd(2, 3, 3), randn(3, 1))\n"
+        "linalg_solve_factored(spd(3, 3), randn(2, 3, 2))\n"
+        "linalg_solve_factored(spd(2, 1, 2, 2), randn(3, 2, 1))\n"
+        "linalg_solve_factored(zeros(0, 0), zeros(0, 2))",
+    .bad = "linalg_solve_factored(zeros(2, 2), zeros(3, 1)) => linalg.solve: sizes do not fit: A is f32[2, 2], B is f32[3, 1]",
+    .skip = "second_output: the factors are not differentiated",
+    .infer = infer,
+    .forward = run_kernel<Kernel>,
+    .backward = backward,
+    .needs = {in(0) | out(0) | out(1) | out(2), in(0) | out(1) | out(2)},
+    .flops = flops,
+    .workspace = workspace_of<Kernel>,
+    .complex_kernel = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,98 @@
+#include "ops/linalg/blocked.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+constexpr const char* kName = "linalg.solve_triangular";
+enum { kUpper = 2, kLeft, kUnit };  // arguments
+
+void infer(Call& c) {
+  const Tensor &a = c.tensor(0), &b = c.tensor(1);
+  check_square(kName, a, "self");
+  check_matrix(kName, b, "B");
+  check_same_dtype(kName, a, b, "self", "B");
+  DY_CHECK(a.size(-1) == b.size(c.boolean(kLeft) ? -2 : -1), "{}: sizes do not fit: self is {}, B is {}, {}", kName,
+           describe(a), describe(b), c.boolean(kLeft) ? "self X = B" : "X self = B");
+  set_spec(c.spec[0], a, plain(a), common_batch(kName, a, b, "self", "B"), {b.size(-2), b.size(-1)});
+}
+
+// X A = B is A^T X^T = B^T: the same system, everything read and written by rows.
+template <class T> struct Kernel {
+  const Call& c;
+  std::vector<int64_t> batch;
+  int64_t n_batch, own;  // matrices of the result, and of self
+  bool left, upper;
+  int n, columns;
+  T *a, *b;
+  Blocked<T> blocked;
+  char* room;
+
+  Kernel(const Call& c, Scratch& s)
+      : c(c),
+        batch(c.spec[0].sizes, c.spec[0].sizes + c.spec[0].ndim - 2),
+        n_batch(count(batch)),
+        own(count(batch_of(c.tensor(0)))),
+        left(c.boolean(kLeft)),
+        upper(c.boolean(kUpper) == left),
+        n(narrow_int(c.tensor(0).size(-1))),
+        columns(narrow_int(c.tensor(1).size(left ? -1 : -2))) {
+    a = s.take<T>((own == 1 ? 1 : n_batch) * n * n);  // one matrix serves the whole batch
+    b = s.take<T>(n_batch * n * columns);
+    const int ld = std::max(n, 1);
+    blocked.solve(upper, c.boolean(kUnit), n, columns, blocked.nowhere(), ld, blocked.nowhere(), ld);
+    room = s.take<char>(pieces(n_batch) * blocked.scratch_bytes());
+  }
+  void run() {
+    const auto load = left ? load_columns : load_rows;
+    load(c.tensor(0), own == 1 ? batch_of(c.tensor(0)) : IntList(batch), a, dtype_for<T>());
+    load(c.tensor(1), batch, b, dtype_for<T>());
+    const int ld = std::max(n, 1);
+    for_each_matrix(n_batch, [&](int64_t i, int64_t piece) {
+      Blocked<T> solver = blocked.with(room + piece * blocked.scratch_bytes());
+      solver.solve(upper, c.boolean(kUnit), n, columns, a + (own == 1 ? 0 : i) * n * n, ld, b + i * n * columns, ld);
+    });
+    left ? store_columns(c.out[0], b, dtype_for<T>(), n, int64_t(n) * columns) : store(c.out[0], b, dtype_for<T>());
+  }
+};
+
+double flops(const Call& c) { return double(c.spec[0].numel()) * double(c.tensor(0).size(-1)); }
+
+// A X = B: gB = A^-H g, gA = -gB X^H, of which A's triangle counts.
+void backward(Grad& g) {
+  const bool upper = g.boolean(kUpper), left = g.boolean(kLeft), unit = g.boolean(kUnit);
+  const Tensor ah = mH(g.in(0)), gb = call(Op::linalg_solve_triangular_, ah, g.g(), !upper, left, unit);
+  if (g.needs(0)) {
+    const Tensor xh = mH(g.out(0)), full = neg(left ? matmul(gb, xh) : matmul(xh, gb));
+    g.set(0, upper ? triu(full, unit) : tril(full, unit ? -1 : 0));
+  }
+  g.set(1, gb);
+}
+
+}  // namespace
+
+extern constexpr OpDef linalg_solve_triangular_op = {
+    .sig = "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+    .doc =
+        "X of self X = B (left=False: X self = B) for triangular matrices [..., n, n], of which the other triangle is not "
+        "read, "
+        "nor the diagonal of unitriangular ones; batches broadcast. A zero on the diagonal gives infinities, no error.",
+    .amp = Amp::f32,
+    .samples =
+        "linalg_solve_triangular(spd(3, 3), randn(3, 2), True)\n"
+        "linalg_solve_triangular(spd(2, 3, 3), randn(3, 2), False)\n"
+        "linalg_solve_triangular(spd(3, 3), randn(2, 2, 3), True, False)\n"
+        "linalg_solve_triangular(spd(3, 3), randn(3, 2), False, True, True)\n"
+        "linalg_solve_triangular(zeros(2, 0, 0), zeros(0, 3), True)",
+    .bad =
+        "linalg_solve_triangular(zeros(2, 2), zeros(3, 1), True) => linalg.solve_triangular: sizes do not fit: self is f32[2, "
+        "2], B is f32[3, 1], self X = B",
+    .infer = infer,
+    .forward = run_kernel<Kernel>,
+    .backward = backward,
+    .needs = {in(0) | out(0), in(0)},
+    .flops = flops,
+    .workspace = workspace_of<Kernel>,
+    .complex_kernel = true,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,52 @@
+#include "ops/linalg/singular.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+constexpr const char* kName = "linalg.svdvals";
+
+void infer(Call& c) {
+  const Tensor& a = c.tensor(0);
+  check_matrix(kName, a, "A");
+  DY_CHECK(!c.has(1), "{}: drivers are cuSOLVER's, on cpu there is one: driver is \"{}\"; leave it out", kName, c.text(1));
+  set_spec(c.spec[0], a, plain(a).to_real(), batch_of(a), {std::min(a.size(-2), a.size(-1))});
+}
+
+template <class T> struct Kernel : Singular<T> {
+  Kernel(const Call& c, Scratch& s) : Singular<T>(c, s, "N") {}
+  void run() {
+    this->decompose(kName);
+    store(this->c.out[0], this->s, dtype_for<T>().to_real());
+  }
+};
+
+// The vectors are computed for the gradient alone: U diag(g) Vh.
+void backward(Grad& g) {
+  const std::vector<Tensor> r = call_all(Op::linalg_svd_, g.in(0), false, Arg());
+  g.set(0, matmul(mul(r[0], unsqueeze(g.g(), -2)), r[2]));
+}
+double flops(const Call& c) { return singular_flops(c.tensor(0), 0); }
+
+}  // namespace
+
+extern constexpr OpDef linalg_svdvals_op = {
+    .sig = "linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
+    .doc = "The singular values [..., min(m, n)] of matrices [..., m, n], in falling order. LAPACK's gesdd.",
+    .amp = Amp::f32,
+    .samples =
+        "linalg_svdvals(randn(3, 3))\n"
+        "linalg_svdvals(randn(2, 4, 3))\n"
+        "linalg_svdvals(randn(3, 5))\n"
+        "linalg_svdvals(zeros(0, 3))\n"
+        "linalg_svdvals(zeros(0, 2, 3))",
+    .bad = "linalg_svdvals(zeros(3)) => linalg.svdvals: needs a matrix, or a batch of them: A is f32[3]",
+    .infer = infer,
+    .forward = run_kernel<Kernel>,
+    .backward = backward,
+    .needs = {in(0)},
+    .flops = flops,
+    .workspace = workspace_of<Kernel>,
+    .complex_kernel = true,
+};
+
+}  // namespace dyadic::inline v1::ops

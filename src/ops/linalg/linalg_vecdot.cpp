@@ -1,0 +1,24 @@
+#include "ops/linalg/matrices.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+  const int64_t dim = a[2].integer;
+  return like(sum(mul(conj(widened(x)), widened(y)), {dim}), x);
+}
+
+}  // namespace
+
+extern constexpr OpDef linalg_vecdot_op = {
+    .sig = "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+    .doc = "The sum over dim of conj(x) y; the other dimensions broadcast.",
+    .kind = OpKind::composite,
+    .samples =
+        "linalg_vecdot(randn(2, 3), randn(2, 3))\n"
+        "linalg_vecdot(randn(3, 2), randn(3, 1), 0)",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

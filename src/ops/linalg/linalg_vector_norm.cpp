@@ -1,0 +1,22 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return call(Op::vector_norm_, *a[0].tensor, a[1], a[2], a[3], a[4]); }
+
+}  // namespace
+
+extern constexpr OpDef linalg_vector_norm_op = {
+    .sig =
+        "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
+        "Tensor",
+    .doc = "The norm of what stands along dim, everything if absent, as one vector: sum(|x|^ord)^(1/ord).",
+    .kind = OpKind::composite,
+    .samples =
+        "linalg_vector_norm(randn(3, 4))\n"
+        "linalg_vector_norm(randn(3, 4), 1, [1])",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,24 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) {
+  const std::vector<Tensor> r = call_all(Op::linalg_slogdet_, *a[0].tensor);
+  return add(log(r[0]), where(eq(r[0], 0), zeros_like(r[1].detach()), r[1]));
+}
+
+}  // namespace
+
+extern constexpr OpDef logdet_op = {
+    .sig = "logdet(Tensor self) -> Tensor",
+    .doc = "The logarithms of determinants: NaN where one is negative, -inf where it is 0.",
+    .kind = OpKind::composite,
+    .samples =
+        "logdet(spd(3, 3))\n"
+        "logdet(spd(2, 3, 3))",
+    .skip = "layout_bits: products of the gradient add in an order that strides decide",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

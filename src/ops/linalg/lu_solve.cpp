@@ -1,0 +1,19 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return call(Op::linalg_lu_solve_, *a[1].tensor, *a[2].tensor, *a[0].tensor, true, false); }
+
+}  // namespace
+
+extern constexpr OpDef lu_solve_op = {
+    .sig = "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
+    .doc = "X of A X = self from the factors of A: linalg.lu_solve.",
+    .kind = OpKind::composite,
+    .samples = "lu_solve(randn(3, 2), spd(3, 3), indices(4; 3))",
+    .skip = "layout_bits: products of the gradient add in an order that strides decide",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,98 @@
+// What the kernels of linear algebra share. LAPACK sees each matrix column by column, in its compute type; a batch is cut by
+// its size alone, and within a matrix one thread works, so that results are the same bits for any number of threads.
+#pragma once
+#include "ops/common.h"
+#include "ops/linalg/lapack.h"
+
+namespace dyadic::inline v1::ops {
+
+// Rules. `who` is the name a user knows: "linalg.inv".
+void check_matrix(const char* who, const Tensor& t, const char* name);  // floats or complex numbers, at least 2-d
+void check_square(const char* who, const Tensor& t, const char* name);
+void check_same_dtype(const char* who, const Tensor& a, const Tensor& b, const char* a_name, const char* b_name);
+IntList batch_of(const Tensor& t);  // all sizes but the last two
+// The batch that a's and b's broadcast to.
+std::vector<int64_t> common_batch(const char* who, const Tensor& a, const Tensor& b, const char* a_name, const char* b_name);
+int64_t count(IntList sizes);
+int narrow_int(int64_t n);  // LAPACK's integers have 32 bits
+// An output of sizes batch + tail, of a dtype on like's device.
+void set_spec(Spec& spec, const Tensor& like, DType dtype, IntList batch, std::initializer_list<int64_t> tail);
+
+// Hands out arrays of a call's workspace; without a workspace it counts their bytes.
+class Scratch {
+  char* base_;
+  int64_t used_ = 0;
+
+ public:
+  explicit Scratch(void* base) : base_(static_cast<char*>(base)) {}
+  template <class T> T* take(int64_t n) {
+    const int64_t at = used_;
+    used_ += (n * int64_t(sizeof(T)) + 63) / 64 * 64;
+    return base_ ? reinterpret_cast<T*>(base_ + at) : nullptr;
+  }
+  int64_t bytes() const { return used_; }
+};
+
+// The matrices of t, its batch expanded, column by column in `compute`; load_rows: row by row.
+void load_columns(const Tensor& t, IntList batch, void* to, DType compute);
+void load_rows(const Tensor& t, IntList batch, void* to, DType compute);
+// The other way: matrices of leading dimension `rows`, `step` elements apart, to the batch `out`.
+void store_columns(const Tensor& out, const void* from, DType compute, int64_t rows, int64_t step);
+void store(const Tensor& out, const void* from, DType compute);  // elements in the order of out
+
+// f(i, piece) for every matrix of a batch, in at most kPieces pieces; two matrices of one piece never meet.
+inline constexpr int64_t kPieces = 8;
+inline int64_t pieces(int64_t batch) { return batch < kPieces ? batch : kPieces; }
+void for_each_matrix(int64_t batch, FunctionRef<void(int64_t i, int64_t piece)> f);
+
+// f<T>() for the type that the dtype's elements are computed in.
+template <class F> auto by_compute(DType d, F&& f) {
+  switch (compute_type(d)) {
+    case Compute::f64:
+      return f.template operator()<double>();
+    case Compute::c64:
+      return f.template operator()<lapack::c64>();
+    case Compute::c128:
+      return f.template operator()<lapack::c128>();
+    default:
+      return f.template operator()<float>();
+  }
+}
+template <class T> constexpr DType dtype_for() { return lapack::pick<T>(f32, f64, c64, c128); }
+
+// A kernel is a class template over the compute type: its constructor, given the call and a workspace or none, lays out what it
+// needs; run() works. Static: g++ takes a function of a template of an unnamed namespace for one that all files share, and
+// would merge what is done with kernels of the same name.
+template <template <class> class Kernel> static int64_t workspace_of(const Call& c) {
+  return by_compute(c.tensor(0).dtype(), [&]<class T>() {
+    Scratch counted(nullptr);
+    Kernel<T> kernel(c, counted);
+    return counted.bytes();
+  });
+}
+template <template <class> class Kernel> static void run_kernel(Call& c) {
+  by_compute(c.tensor(0).dtype(), [&]<class T>() {
+    Scratch scratch(c.workspace);
+    Kernel<T>(c, scratch).run();
+  });
+}
+
+// What LAPACK wants for `work` when asked: the real part of what it wrote there, rounded up where float cannot hold it.
+template <class T> int64_t asked(T answer) { return int64_t(double(std::real(answer)) * 1.0000002) + 1; }
+
+// LinAlgError unless every info of a batch is 0: "<who>: <what>, <detail>: <name> is f32[...], batch element [1, 0]". `detail`
+// has one {} for info.
+void check_info(const char* who, const Tensor& info, const Tensor& a, const char* name, const char* what, const char* detail,
+                const char* way_out);
+
+// For compositions and gradients.
+Tensor mH(const Tensor& t);  // conjugated, the last two dimensions exchanged
+// f16, f8, nf4 ...: composed in f32, rounded once at the end with like(result, original).
+Tensor widened(const Tensor& t);
+inline Tensor like(const Tensor& result, const Tensor& original) {
+  return plain(original) == result.dtype() || result.dtype().is_complex() ? result : to(result, plain(original));
+}
+Tensor eye_like(const Tensor& t, int64_t n);  // of t's dtype and device
+Tensor halved_diagonal(const Tensor& t);      // half of the diagonal's real part, the rest untouched
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,18 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return call(Op::linalg_matrix_exp_, *a[0].tensor); }
+
+}  // namespace
+
+extern constexpr OpDef matrix_exp_op = {
+    .sig = "matrix_exp(Tensor self) -> Tensor",
+    .doc = "The exponential of square matrices: linalg.matrix_exp.",
+    .kind = OpKind::composite,
+    .samples = "matrix_exp(randn(3, 3))",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

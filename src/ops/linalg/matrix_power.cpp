@@ -1,0 +1,19 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return call(Op::linalg_matrix_power_, *a[0].tensor, a[1].integer); }
+
+}  // namespace
+
+extern constexpr OpDef matrix_power_op = {
+    .sig = "matrix_power(Tensor self, int n) -> Tensor",
+    .doc = "The n-th power of square matrices: linalg.matrix_power.",
+    .kind = OpKind::composite,
+    .samples = "matrix_power(randn(3, 3), 3)",
+    .skip = "layout_bits: products of the gradient add in an order that strides decide",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

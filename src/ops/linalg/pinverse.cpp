@@ -1,0 +1,19 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Tensor compose(const Arg* a) { return call(Op::linalg_pinv_, *a[0].tensor, Arg(), a[1].real, false); }
+
+}  // namespace
+
+extern constexpr OpDef pinverse_op = {
+    .sig = "pinverse(Tensor self, float rcond=1e-15) -> Tensor",
+    .doc = "The Moore-Penrose inverses of matrices: linalg.pinv with rtol = rcond.",
+    .kind = OpKind::composite,
+    .samples = "pinverse(randn(3, 4))",
+    .skip = "layout_bits: products of the gradient add in an order that strides decide",
+    .compose = compose,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,19 @@
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+std::vector<Tensor> compose(const Arg* a) { return call_all(Op::linalg_slogdet_, *a[0].tensor); }
+
+}  // namespace
+
+extern constexpr OpDef slogdet_op = {
+    .sig = "slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)",
+    .doc = "Signs and logarithms of determinants: linalg.slogdet.",
+    .kind = OpKind::composite,
+    .samples = "slogdet(randn(3, 3))",
+    .skip = "layout_bits: products of the gradient add in an order that strides decide",
+    .compose_all = compose,
+};
+
+}  // namespace dyadic::inline v1::ops
