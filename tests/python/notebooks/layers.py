@@ -77,3 +77,7 @@ try:
 except RuntimeError:
     print("RuntimeError")
 print(model.load_state_dict({"0.bias": torch.ones(4)}, strict=False).missing_keys)
+border = torch.arange(4.0).view(1, 2, 2)
+for pad in (nn.ZeroPad2d(1), nn.ConstantPad2d((1, 0, 0, 2), 5.0), nn.ReplicationPad2d((1, 1, 0, 0)), nn.ReflectionPad2d((0, 1, 1, 0)), nn.CircularPad1d((1, 0))):
+    print(pad(border), pad.padding)
+print(F.pdist(torch.tensor([[0.0, 0], [3, 4], [6, 8]])), nn.Unflatten(1, (2, 1))(border).shape, F.relu_(torch.tensor([-1.0, 1])), F.upsample(border.unsqueeze(0), scale_factor=2).shape)
