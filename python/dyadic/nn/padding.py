@@ -13,7 +13,8 @@ class _Pad(Module):
         self.padding = (padding,) * (2 * self._dims) if isinstance(padding, int) else tuple(padding)
         if len(self.padding) != 2 * self._dims:
             name = type(self).__name__
-            raise ValueError(f"{name}: padding is one number or {2 * self._dims}, two for each dimension from the last: it is {list(self.padding)}")
+            many = f"one number or {2 * self._dims}, two for each dimension from the last"
+            raise ValueError(f"{name}: padding is {many}: it is {list(self.padding)}")
 
     def forward(self, input):
         return pad(input, list(self.padding), self._mode, getattr(self, "value", None))
