@@ -32,6 +32,7 @@ nb::object export_capsule(nb::handle self, nb::kwargs options) {
   DY_CHECK_AS(TypeError, !t.requires_grad(), "__dlpack__: the tensor requires grad; detach() it first: self is {}",
               describe(t));
   DY_CHECK_AS(TypeError, !t.is_meta(), "__dlpack__: a meta tensor has no data: self is {}", describe(t));
+  check_writable("__dlpack__", t);  // who takes it may write
   for (const Pair& p : kPairs)
     if (p.ours == i.dtype) {
       size_t sizes[kMaxDims];

@@ -13,10 +13,12 @@ namespace {
 
 // All of a tensor's storage as a row of a plain dtype.
 Tensor storage_row(const Tensor& t, DType dtype) {
-  const int64_t n = t.impl()->storage->bytes / dtype.itemsize(), sizes[] = {n}, strides[] = {1};
-  Tensor empty = make_view(t, {sizes, 1}, {strides, 1}, 0);
-  empty.impl()->dtype = dtype;
-  return empty;
+  const int64_t none[] = {0}, strides[] = {1};
+  Tensor row = make_view(t, none, strides, 0);  // empty: no block is cut
+  row.impl()->dtype = dtype;
+  row.impl()->sizes[0] = t.impl()->storage->bytes / dtype.itemsize();
+  set_flags(*row.impl());
+  return row;
 }
 
 nb::object resized(nb::handle self, nb::args sizes) {

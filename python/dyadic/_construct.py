@@ -90,7 +90,8 @@ class _Typed(type):
 
 def _typed(kind):
     dtype = getattr(_dyadic, _TYPES[kind])
-    return _Typed(kind, (), {"__module__": "dyadic", "__doc__": f"Tensors of {dtype.long_name}: {kind}(data), {kind}(2, 3).", "dtype": dtype})
+    doc = f"Tensors of {dtype.long_name}: {kind}(data), {kind}(2, 3)."
+    return _Typed(kind, (), {"__module__": "dyadic", "__doc__": doc, "dtype": dtype})
 
 
 TYPES = {kind: _typed(kind) for kind in _TYPES}

@@ -25,7 +25,8 @@ class _Word:
         return self._name
 
 
-strided, contiguous_format, preserve_format, channels_last = map(_Word, ("strided", "contiguous_format", "preserve_format", "channels_last"))
+strided, contiguous_format = _Word("strided"), _Word("contiguous_format")
+preserve_format, channels_last = _Word("preserve_format"), _Word("channels_last")
 Tensor.layout = property(lambda self: strided)
 Tensor.is_cpu = property(lambda self: not self.is_meta)
 for _name in ("is_cuda", "is_mps", "is_sparse", "is_quantized", "is_nested", "is_mkldnn"):
@@ -91,7 +92,7 @@ def result_type(tensor1, tensor2):
     if one is None and other is None:
         kinds = [_dyadic.tensor(x).dtype for x in (tensor1, tensor2)]
         return _dyadic.promote_types(*kinds)
-    small = [_dyadic.empty([0] * max(x.dim(), 0) if x.dim() else [], dtype=x.dtype) if isinstance(x, Tensor) else x for x in (tensor1, tensor2)]
+    small = [_dyadic.empty([0] * x.dim(), dtype=x.dtype) if isinstance(x, Tensor) else x for x in (tensor1, tensor2)]
     return _dyadic.mul(*small).dtype if one is not None else _dyadic.mul(small[1], small[0]).dtype
 
 
@@ -230,7 +231,8 @@ def range(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fal
     """start, start + step, ... up to end, which is included; floats unless a dtype is given."""
     start, end = (0, start) if end is None else (start, end)
     n = math.floor((end - start) / step) + 1
-    return _dyadic.arange(start, start + n * step, step, dtype=dtype or _dyadic.get_default_dtype(), device=device, requires_grad=requires_grad)
+    dtype = dtype or _dyadic.get_default_dtype()
+    return _dyadic.arange(start, start + n * step, step, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):

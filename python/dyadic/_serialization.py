@@ -50,7 +50,8 @@ class _Writer:
             return {"bytes": x.hex()}
         if hasattr(x, "state_dict"):
             raise TypeError(f"save: a file holds data, not code: {where} is {type(x).__name__}; save its state_dict()")
-        raise TypeError(f"save: {where} is {type(x).__name__}; a file holds tensors, numbers, text, and lists, tuples, sets and dicts of them")
+        kinds = "tensors, numbers, text, and lists, tuples, sets and dicts of them"
+        raise TypeError(f"save: {where} is {type(x).__name__}; a file holds {kinds}")
 
 
 def _read(x, tensors):

@@ -151,7 +151,8 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
         if odd:
             raise ValueError(f"frombuffer: {rest} bytes from byte {offset} on are no whole elements of {dtype.name}; give a count")
     if count * dtype.itemsize > rest:
-        raise ValueError(f"frombuffer: too short: {count} elements of {dtype.name} from byte {offset} on; the buffer has {memory.nbytes} bytes")
+        wanted = f"{count} elements of {dtype.name} from byte {offset} on"
+        raise ValueError(f"frombuffer: too short: {wanted}; the buffer has {memory.nbytes} bytes")
     if not count:
         return _dyadic.empty(0, dtype=dtype, requires_grad=requires_grad)
     t = _dyadic._share_buffer(memory[offset : offset + count * dtype.itemsize])

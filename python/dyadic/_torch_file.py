@@ -2,7 +2,9 @@
 numbers; whatever else it asks for is refused by name, and nothing in it is run."""
 import collections
 import pickle
+import struct
 import zipfile
+import zlib
 
 from . import _dyadic
 from ._storage import frombuffer
@@ -74,6 +76,10 @@ def _reader(archive, prefix):
     return Reader
 
 
+_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, EOFError, OSError, RuntimeError, ArithmeticError, MemoryError)
+_DAMAGE += (pickle.UnpicklingError, zipfile.BadZipFile, zlib.error, struct.error)
+
+
 def load_torch_file(path):
     try:
         with zipfile.ZipFile(path) as archive:
@@ -86,5 +92,5 @@ def load_torch_file(path):
                 raise ValueError("its numbers are big-endian")
             with archive.open(names[0]) as f:
                 return _reader(archive, prefix)(f).load()
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile, RuntimeError) as e:
+    except _DAMAGE as e:
         raise ValueError(f"{path}: not a file of torch.save that can be read: {e}") from None

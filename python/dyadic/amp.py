@@ -1,8 +1,17 @@
 """Mixed precision: autocast and the gradient scaler of f16 training."""
-from ._dyadic import GradScaler, _Autocast, bfloat16, is_autocast_enabled
+from . import _dyadic
+from ._dyadic import _Autocast, bfloat16, is_autocast_enabled
 from .autograd import Scope
 
 __all__ = ["GradScaler", "autocast", "is_autocast_enabled"]
+
+
+class GradScaler(_dyadic.GradScaler):
+    def __init__(self, device="cpu", init_scale=65536.0, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+        super().__init__(init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+GradScaler.__doc__ = _dyadic.GradScaler.__doc__
 
 
 class autocast(Scope):

@@ -120,7 +120,8 @@ _kind("UInt", "Unsigned integers.", lambda d: d.is_integer and not d.is_signed)
 _kind("Bool", "bool.", lambda d: d == _dyadic.bool)
 _kind("Real", "Integers and floating-point dtypes.", lambda d: d.is_integer or d.is_floating_point or d.is_scaled)
 _kind("Num", "All but bool.", lambda d: d != _dyadic.bool)
-for _name in ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64", "complex64", "complex128"):
+_ALONE = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 uint16 uint32 uint64 complex64 complex128"
+for _name in _ALONE.split():
     _label = "BFloat16" if _name == "bfloat16" else _name[0].upper() + _name[1:] if _name[0] != "u" else "UInt" + _name[4:]
     _kind(_label, f"{_name} alone.", lambda d, _d=getattr(_dyadic, _name): d == _d)
 
@@ -133,7 +134,8 @@ def _check(who, what, value, annotation):
         return
     known = ", ".join(f"{name}={n}" for name, n in _memo.sizes.items())
     there = f"{value.dtype.name}{list(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-    raise TypeError(f"{who}: {what} does not fit {' | '.join(getattr(o, '__name__', str(o)) for o in options)}: it is {there}{f'; here {known}' if known else ''}")
+    wanted = " | ".join(getattr(o, "__name__", str(o)) for o in options)
+    raise TypeError(f"{who}: {what} does not fit {wanted}: it is {there}" + (f"; here {known}" if known else ""))
 
 
 def jaxtyped(function):

@@ -17,7 +17,10 @@ AdamwState adamw_state(const Tensor& t) {
   return {base + planes.plane[0].offset, reinterpret_cast<float*>(base + planes.plane[1].offset)};
 }
 Source source_of(const Tensor& t) { return {t.impl()->data(), t.dtype().format()}; }
-Target target_of(const Tensor& t) { return {t.impl()->data(), t.dtype().format()}; }
+Target target_of(const Tensor& t) {
+  check_writable("step", t);
+  return {t.impl()->data(), t.dtype().format()};
+}
 
 void fill_state(const Tensor& t, double value) {
   if (t.is_meta()) return;

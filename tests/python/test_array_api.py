@@ -20,8 +20,12 @@ NUMERIC = WHOLE + REAL + COMPLEX
 
 @pytest.mark.parametrize("name, signature", SIGNATURES)
 def test_signature(name, signature):
-    assert str(inspect.signature(getattr(xp, name))) == "(" + signature
-    assert getattr(xp, name).__doc__
+    extension, _, name = name.rpartition(".")
+    if extension:
+        pytest.importorskip(f"dyadic.{extension}")
+    function = getattr(getattr(xp, extension) if extension else xp, name)
+    assert str(inspect.signature(function)) == "(" + signature
+    assert function.__doc__
 
 
 def array(shape, dtype, seed=0, low=-4, high=4):
@@ -248,6 +252,69 @@ def test_nan_is_different_from_itself():
     x = dy.tensor([1.0, math.nan, 1.0, math.nan])
     every = xp.unique_all(x)
     assert every.counts.tolist() == [2, 1, 1] and every.values.shape == (3,) and xp.unique_values(dy.zeros(0)).shape == (0,)
+
+
+def positive(shape=(2, 3, 3)):
+    a = array(shape, "float64")
+    return a @ a.swapaxes(-1, -2) + np.eye(shape[-1])
+
+
+LINALG = [
+    lambda np, s, b: np.linalg.cholesky(s),
+    lambda np, s, b: np.linalg.cholesky(s, upper=True),
+    lambda np, s, b: np.linalg.det(s),
+    lambda np, s, b: np.linalg.inv(s),
+    lambda np, s, b: np.linalg.eigvalsh(s),
+    lambda np, s, b: np.linalg.matrix_norm(s),
+    lambda np, s, b: np.linalg.matrix_norm(s, ord=2, keepdims=True),
+    lambda np, s, b: np.linalg.matrix_norm(s, ord="nuc"),
+    lambda np, s, b: np.linalg.matrix_power(s, 3),
+    lambda np, s, b: np.linalg.matrix_rank(s),
+    lambda np, s, b: np.linalg.pinv(b),
+    lambda np, s, b: np.linalg.svdvals(b),
+    lambda np, s, b: np.linalg.solve(s, b),
+    lambda np, s, b: np.linalg.solve(s[0], b[0, :, 0]),
+    lambda np, s, b: np.linalg.trace(s),
+    lambda np, s, b: np.linalg.diagonal(s, offset=1),
+    lambda np, s, b: np.linalg.outer(b[0, 0], b[0, 1]),
+    lambda np, s, b: np.linalg.cross(s, np.flip(s, axis=1)),
+    lambda np, s, b: np.linalg.vector_norm(s),
+    lambda np, s, b: np.linalg.vector_norm(s, axis=(0, 1), ord=1, keepdims=True),
+]
+
+
+@pytest.mark.parametrize("i", range(len(LINALG)))
+def test_linalg(i):
+    pytest.importorskip("dyadic.linalg")
+    both(LINALG[i], positive(), array((2, 3, 4), "float64"), tolerance=1e5)
+
+
+def test_linalg_factors():
+    pytest.importorskip("dyadic.linalg")
+    a, s = dy.tensor(array((2, 4, 3), "float64")), dy.tensor(positive())
+    u, e, q = xp.linalg.svd(a, full_matrices=False), xp.linalg.eigh(s), xp.linalg.qr(a)
+    assert dy.allclose((u.U * u.S.unsqueeze(-2)) @ u.Vh, a) and dy.allclose(q.Q @ q.R, a)
+    assert dy.allclose((e.eigenvectors * e.eigenvalues.unsqueeze(-2)) @ e.eigenvectors.mT, s)
+    sign, size = xp.linalg.slogdet(s)
+    assert dy.allclose(sign * dy.exp(size), xp.linalg.det(s))
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fftn", "ifftn", "rfftn", "irfftn"])
+def test_fft(name):
+    pytest.importorskip("dyadic.fft")
+    x = array((4, 6), "float64" if name in ("rfft", "ihfft", "rfftn") else "complex128")
+    several = {"axes": (0,)}, {"s": (3, 4), "axes": (0, 1)}
+    for options in ({}, {"norm": "ortho"}, *(several if name.endswith("n") else ({"n": 5}, {"axis": 0}))):
+        both(lambda np, x: getattr(np.fft, name)(x, **options), x, tolerance=1e4)
+
+
+def test_fft_helpers():
+    pytest.importorskip("dyadic.fft")
+    with dy.default_dtype("f64"):
+        both(lambda np: np.fft.fftfreq(5, d=0.5))
+        both(lambda np: np.fft.rfftfreq(6))
+    both(lambda np, x: np.fft.fftshift(x), array((4, 5), "float64"))
+    both(lambda np, x: np.fft.ifftshift(x, axes=1), array((4, 5), "float64"))
 
 
 @pytest.mark.parametrize(

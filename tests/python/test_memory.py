@@ -45,6 +45,21 @@ def test_memmap_reads_what_is_touched(tmp_path):
     assert t[-1].item() == 0 and dy.memory_allocated() - before < 1000
 
 
+def test_what_is_mapped_to_be_read_is_not_written_from_elsewhere(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones(3, np.float32))
+    p = dy.nn.Parameter(dy.memmap(tmp_path / "a.npy"))
+    p.sum().backward()
+    for step in (dy.optim.SGD([p], lr=1.0).step, dy.optim.AdamW([p]).step, lambda: dy.nn.init.uniform_(p), lambda: p.detach().__dlpack__()):
+        with pytest.raises(ValueError, match="mapped to be read"):
+            step()
+    assert np.load(tmp_path / "a.npy").tolist() == [1, 1, 1]
+
+
+def test_storage_of_a_scaled_tensor():
+    w = dy.randn(2, 64).to("nf4")
+    assert w.untyped_storage().nbytes() >= w.nbytes > 0
+
+
 def test_frombuffer():
     data = bytearray(range(8))
     t = dy.frombuffer(data, dtype=dy.uint8)

@@ -386,3 +386,29 @@ def test_parameter():
     del p
     assert isinstance(m.w, nn.Parameter) and (q() is None or q() is m.w)
     assert copy.copy(m.w.tolist()) == [1, 1, 1]
+
+
+def test_parts_by_name_and_state_by_parameter():
+    m = nn.Sequential(nn.Linear(2, 3), nn.Sequential(nn.BatchNorm1d(3)))
+    assert m.get_submodule("1.0") is m[1][0] and m.get_submodule("") is m and m.get_parameter("0.bias") is m[0].bias
+    assert m.get_buffer("1.0.running_mean") is m[1][0].running_mean and m.cpu() is m
+    for wrong in (lambda: m.get_submodule("2"), lambda: m.get_parameter("0.what"), lambda: m.get_buffer("0.weight")):
+        with pytest.raises(AttributeError, match="get_"):
+            wrong()
+    with pytest.raises(RuntimeError, match="no GPU"):
+        m.cuda()
+    o = dy.optim.Adam(m.parameters())
+    assert len(o.state) == 0
+    m(dy.ones(4, 2)).sum().backward()
+    o.step()
+    assert set(o.state) == set(m.parameters()) and o.state[m[0].bias]["exp_avg"].shape == (3,) and o.state[m[0].bias]["step"] == 1
+
+
+def test_gumbel_softmax_chooses():
+    x = dy.tensor([[0.0, 50.0, 0.0]], requires_grad=True)
+    hard = nn.functional.gumbel_softmax(x, hard=True)
+    assert hard.round().tolist() == [[0, 1, 0]] and nn.functional.gumbel_softmax(x, tau=0.5).sum().round().item() == 1
+    (hard * dy.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert x.grad is not None
+    n = sum(nn.functional.gumbel_softmax(dy.zeros(4000, 2), hard=True)[:, 0]).item()
+    assert abs(n - 2000) < 200

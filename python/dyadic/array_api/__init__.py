@@ -32,3 +32,14 @@ from ._statistics import *  # noqa: F401,F403
 
 newaxis = None
 __array_api_version__ = "2024.12"
+
+
+def __getattr__(name):
+    if name in ("linalg", "fft"):  # the extensions, where dyadic has what they stand on
+        import importlib
+
+        try:
+            return importlib.import_module(f".{name}", __name__)
+        except ImportError:
+            pass
+    raise AttributeError(f"module 'dyadic.array_api' has no attribute '{name}'")

@@ -73,8 +73,9 @@ def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
     if isinstance(start, complex) or isinstance(stop, complex):
         start, stop = complex(start), complex(stop)
         dtype = dtype or _dyadic.get_default_dtype().to_complex()
-        parts = [linspace(a, b, num, dtype=dtype.to_real(), device=device, endpoint=endpoint) for a, b in ((start.real, stop.real), (start.imag, stop.imag))]
-        return _dyadic.complex(*parts)
+        options = {"dtype": dtype.to_real(), "device": device, "endpoint": endpoint}
+        real, imaginary = linspace(start.real, stop.real, num, **options), linspace(start.imag, stop.imag, num, **options)
+        return _dyadic.complex(real, imaginary)
     if not endpoint:
         return _dyadic.linspace(start, stop, num + 1, dtype=dtype, device=device)[:-1]
     return _dyadic.linspace(start, stop, num, dtype=dtype, device=device)

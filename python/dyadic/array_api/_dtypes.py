@@ -89,7 +89,8 @@ def finfo(type, /):
     """bits, eps, max, min, smallest_normal of a floating-point dtype; of a complex one those of its parts."""
     real = dtype_of(type).to_real()
     i = _dyadic.finfo(real)
-    return finfo_object(bits=int(i.bits), eps=float(i.eps), max=float(i.max), min=float(i.min), smallest_normal=float(i.smallest_normal), dtype=real)
+    limits = {name: float(getattr(i, name)) for name in ("eps", "max", "min", "smallest_normal")}
+    return finfo_object(bits=int(i.bits), **limits, dtype=real)
 
 
 def iinfo(type, /):

@@ -3,15 +3,16 @@ from .. import _dyadic
 from .._dyadic import Tensor
 
 _UNARY = {
-    "abs": "", "acos": "", "acosh": "", "asin": "", "asinh": "", "atan": "", "atanh": "", "bitwise_invert": "bitwise_not", "conj": "conj_physical",
-    "cos": "", "cosh": "", "exp": "", "expm1": "", "imag": "", "isfinite": "", "isinf": "", "isnan": "", "log": "", "log1p": "", "log2": "", "log10": "",
-    "logical_not": "", "negative": "neg", "positive": "", "real": "", "reciprocal": "", "signbit": "", "sin": "", "sinh": "", "square": "", "sqrt": "",
-    "tan": "", "tanh": "",
+    "abs": "", "acos": "", "acosh": "", "asin": "", "asinh": "", "atan": "", "atanh": "", "bitwise_invert": "bitwise_not",
+    "conj": "conj_physical", "cos": "", "cosh": "", "exp": "", "expm1": "", "imag": "", "isfinite": "", "isinf": "",
+    "isnan": "", "log": "", "log1p": "", "log2": "", "log10": "", "logical_not": "", "negative": "neg", "positive": "",
+    "real": "", "reciprocal": "", "signbit": "", "sin": "", "sinh": "", "square": "", "sqrt": "", "tan": "", "tanh": "",
 }  # fmt: skip
 _BINARY = {
-    "add": "", "atan2": "", "bitwise_and": "", "bitwise_left_shift": "", "bitwise_or": "", "bitwise_right_shift": "", "bitwise_xor": "", "copysign": "",
-    "divide": "div", "equal": "eq", "floor_divide": "", "greater": "gt", "greater_equal": "ge", "hypot": "", "less": "lt", "less_equal": "le",
-    "logaddexp": "", "logical_and": "", "logical_or": "", "logical_xor": "", "maximum": "", "minimum": "", "multiply": "mul", "nextafter": "",
+    "add": "", "atan2": "", "bitwise_and": "", "bitwise_left_shift": "", "bitwise_or": "", "bitwise_right_shift": "",
+    "bitwise_xor": "", "copysign": "", "divide": "div", "equal": "eq", "floor_divide": "", "greater": "gt",
+    "greater_equal": "ge", "hypot": "", "less": "lt", "less_equal": "le", "logaddexp": "", "logical_and": "",
+    "logical_or": "", "logical_xor": "", "maximum": "", "minimum": "", "multiply": "mul", "nextafter": "",
     "not_equal": "ne", "pow": "", "remainder": "", "subtract": "sub",
 }  # fmt: skip
 __all__ = [*_UNARY, *_BINARY, "ceil", "clip", "floor", "round", "sign", "trunc"]

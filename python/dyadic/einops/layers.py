@@ -71,8 +71,9 @@ class EinMix(Module):
         self.bias = None
         if bias_shape is not None:
             # One size per dimension of the flat result, so that it broadcasts.
-            sizes = [axes_lengths[name] if name in bias_shape.split() else 1 for name in outside[outside.index("...") + 1 if "..." in outside else 0 :]]
-            if "..." in outside and any(name in bias_shape.split() for name in outside[: outside.index("...")]):
+            biased, dots = bias_shape.split(), outside.index("...") + 1 if "..." in outside else 0
+            sizes = [axes_lengths[name] if name in biased else 1 for name in outside[dots:]]
+            if any(name in biased for name in outside[:dots]):
                 raise RuntimeError(f'EinMix: the bias names dimensions before "...": "{pattern}"')
             self.bias = Parameter(_dyadic.empty(sizes).uniform_(-bound, bound))
         known = {name: n for name, n in axes_lengths.items()}
@@ -87,4 +88,5 @@ class EinMix(Module):
         return rearrange(x, self._after[0], **self._after[1]) if self._after else x
 
     def extra_repr(self):
-        return f"{self.pattern!r}, {self.weight_shape!r}, {self.bias_shape!r}, " + ", ".join(f"{k}={n}" for k, n in self.axes_lengths.items())
+        sizes = ", ".join(f"{name}={n}" for name, n in self.axes_lengths.items())
+        return f"{self.pattern!r}, {self.weight_shape!r}, {self.bias_shape!r}, {sizes}"

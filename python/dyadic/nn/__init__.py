@@ -13,7 +13,9 @@ from .._dyadic import (
 )
 from . import _hooks, _state, functional, init, utils
 from ._layers import classes as _classes
+from ._module import *  # noqa: F403
 from .containers import Identity, ModuleDict, ParameterDict, ParameterList
+from .padding import *  # noqa: F403
 from .transformer import Transformer, TransformerDecoder, TransformerEncoder
 
 globals().update(_classes)

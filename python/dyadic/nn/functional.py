@@ -4,7 +4,7 @@ from ._layers import read_padding
 
 
 def __getattr__(name):
-    if name in _dyadic._op_names:
+    if name in _dyadic._op_names or name.removesuffix("_") in _dyadic._op_names and hasattr(_dyadic, name):  # relu, relu_
         return getattr(_dyadic, name)
     raise AttributeError(f"module 'dyadic.nn.functional' has no attribute '{name}'")
 
@@ -81,3 +81,24 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Columns [N, C kernel_size, positions] added where unfold takes them from."""
     return _dyadic.col2im(input, output_size, kernel_size, dilation, padding, stride)
 
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """softmax((logits + Gumbel noise) / tau): a soft choice among dim; hard: one-hot, with the soft one's gradient."""
+    soft = _dyadic.softmax((logits - _dyadic.empty_like(logits.detach()).exponential_().log()) / tau, dim)
+    if not hard:
+        return soft
+    one = _dyadic.zeros_like(logits.detach()).scatter_(dim, soft.argmax(dim, keepdim=True), 1.0)
+    return one - soft.detach() + soft
+
+
+def pdist(input, p=2.0):
+    """The distances between all pairs of rows, those above the diagonal of cdist(input, input)."""
+    n = input.size(0)
+    row, column = _dyadic.triu_indices(n, n, 1).unbind(0)
+    return _dyadic.pairwise_distance(input[row], input[column], p, 0.0)
+
+
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """interpolate, under its older name."""
+    return _dyadic.interpolate(input, size, scale_factor, mode, align_corners)

@@ -6,6 +6,16 @@ from .._dyadic import Optimizer, ParamGroup, WarmupCosine, _optimizer_records, c
 from .._records import signature as _signature
 
 
+def _state(self):
+    """What the optimizer keeps, by parameter: {"exp_avg": ..., "step": ...}. A copy of the dicts, not of the tensors."""
+    named = {n: p for g in self.param_groups for n, p in zip(g["names"], g["params"])}
+    found, everything = {}, self.state_dict()
+    for key, value in everything["state"].items():
+        kind, _, name = key.partition(".")
+        found.setdefault(named[name], {"step": everything["step"]})[kind] = value
+    return found
+
+
 def _make(record):
     name = record["name"]
     signature = _signature(["params"], record["parameters"], [("keep32", ())])
@@ -17,7 +27,7 @@ def _make(record):
         Optimizer.__init__(self, name, params, given, keep32)
 
     made = type(
-        name, (Optimizer,), {"__init__": __init__, "__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": __name__}
+        name, (Optimizer,), {"__init__": __init__, "__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": __name__, "state": property(_state)}
     )
     made.__signature__ = signature
     return made

@@ -15,9 +15,9 @@ def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, **k
         for i, t in zip(places, tensors):
             given[i] = t
         result = function(*given, **kwargs)
-        several = not isinstance(result, Tensor)
-        parts = list(result) if several else [result]
-        form[:] = [type(result) if several else None, [None if isinstance(p, Tensor) else p for p in parts], [isinstance(p, Tensor) for p in parts]]
+        kind = None if isinstance(result, Tensor) else type(result)
+        parts = [result] if kind is None else list(result)
+        form[:] = kind, [None if isinstance(p, Tensor) else p for p in parts], [isinstance(p, Tensor) for p in parts]
         return [p for p in parts if isinstance(p, Tensor)]
 
     tensors = iter(_dyadic._checkpoint(run, [args[i] for i in places]))

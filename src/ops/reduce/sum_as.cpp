@@ -3,9 +3,7 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-Tensor compose(const Arg* a) {
-  return to(sum(to(*a[0].tensor, a[3].dtype), ints_of(a[1]), a[2].boolean), a[3].dtype);
-}
+Tensor compose(const Arg* a) { return to(sum(to(*a[0].tensor, a[3].dtype), ints_of(a[1]), a[2].boolean), a[3].dtype); }
 
 }  // namespace
 

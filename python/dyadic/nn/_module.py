@@ -1,0 +1,69 @@
+"""Methods of Module that need no C++: parts by their dotted names, PyTorch's words for places and types."""
+from .._dyadic import Module
+
+
+def _get_submodule(self, target):
+    """The module of a dotted name: "encoder.layers.0"; "" is self."""
+    m = self
+    for name in target.split(".") if target else ():
+        part = getattr(m, name, None)
+        if not isinstance(part, Module):
+            raise AttributeError(f'get_submodule: {type(m).__name__} has no module "{name}": the target is "{target}"')
+        m = part
+    return m
+
+
+def _find(self, target, names, what):
+    path, _, name = target.rpartition(".")
+    m = _get_submodule(self, path)
+    if name not in {n for n, _ in names(m)}:
+        raise AttributeError(f'get_{what}: {type(m).__name__} has no {what} "{name}": the target is "{target}"')
+    return getattr(m, name)
+
+
+def _get_parameter(self, target):
+    """The parameter of a dotted name."""
+    return _find(self, target, lambda m: m.named_parameters(recurse=False), "parameter")
+
+
+def _get_buffer(self, target):
+    """The buffer of a dotted name."""
+    return _find(self, target, lambda m: m.named_buffers(recurse=False), "buffer")
+
+
+def _cpu(self):
+    """self: modules live on the CPU."""
+    return self.to("cpu")
+
+
+def _cuda(self, device=None):
+    """Raises: there is no GPU."""
+    raise RuntimeError('cuda: this build has no GPU; use device "cpu", and ask is_available() first')
+
+
+def _type(self, dst_type):
+    """Converts the floating-point parameters and buffers."""
+    return self.to(dst_type)
+
+
+Module.get_submodule, Module.get_parameter, Module.get_buffer = _get_submodule, _get_parameter, _get_buffer
+Module.cpu, Module.cuda, Module.type = _cpu, _cuda, _type
+Module.register_module = Module.add_module
+Module.share_memory = lambda self: self
+
+
+class Unflatten(Module):
+    """One dimension as several."""
+
+    def __init__(self, dim, unflattened_size):
+        super().__init__()
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, input):
+        return input.unflatten(self.dim, list(self.unflattened_size))
+
+    def extra_repr(self):
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+__all__ = ["Unflatten"]
