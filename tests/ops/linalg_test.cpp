@@ -182,12 +182,45 @@ TEST(Linalg, SolutionsSolve) {
   }
 }
 
+// Beyond 64 rows halves meet in products.
+TEST(Linalg, LargeMatricesByHalves) {
+  manual_seed(9);
+  for (int64_t m : {65, 130, 201})
+    for (int64_t n : {64, 129, 200}) {
+      const Tensor a = randn({m, n}, f64);
+      const auto [p, l, u] = linalg::lu(a);
+      EXPECT_LT(difference(matmul(matmul(p, l), u), a), 1e-11) << m << " " << n;
+      const Tensor square = positive_definite(a), b = randn({m, n}, f64), lower = linalg::cholesky(square);
+      EXPECT_LT(difference(matmul(lower, lower.t()), square), 1e-9) << m;
+      EXPECT_EQ(difference(linalg::cholesky(square, true), lower.t()), 0) << m;
+      EXPECT_LT(difference(matmul(square, linalg::solve(square, b)), b), 1e-9) << m;
+      EXPECT_LT(difference(matmul(square, linalg::inv(square)), eye(m, {}, f64)), 1e-9) << m;
+      for (bool upper : {true, false})
+        for (bool left : {true, false}) {
+          const Tensor part = upper ? lower.t() : lower, rhs = left ? b : b.t();
+          const Tensor x = linalg::solve_triangular(part, rhs, upper, left);
+          EXPECT_LT(difference(left ? matmul(part, x) : matmul(x, part), rhs), 1e-9) << upper << left;
+        }
+      const auto [sign, log] = linalg::slogdet(square);
+      EXPECT_EQ(sign.item(), 1);
+      EXPECT_LT(std::abs(log.item() - 2 * sum(dyadic::log(diagonal(lower))).item()), 1e-9);
+    }
+  Tensor a = positive_definite(randn({150, 150}, f64));
+  a.index_put_({100, 100}, -1.0);
+  EXPECT_EQ(linalg::cholesky_ex(a).info.item(), 101);
+  a = eye(150, {}, f64);
+  a.index_put_({120, 120}, 0.0);
+  EXPECT_EQ(linalg::inv_ex(a).info.item(), 121);
+}
+
 TEST(Linalg, SameBitsForAnyNumberOfThreads) {
   manual_seed(4);
-  const Tensor a = randn({37, 20, 20}), b = random_complex({5, 30, 30});
+  const Tensor a = randn({37, 20, 20}), b = random_complex({5, 30, 30}), large = randn({1, 300, 300});
   auto run = [&] {
     std::string bytes;
     auto take = [&](const Tensor& t) { bytes.append(static_cast<const char*>(t.contiguous().data_ptr()), size_t(t.nbytes())); };
+    take(linalg::inv(large));
+    take(linalg::lu_factor(large).LU);
     for (const Tensor& t : {a, b}) {
       take(linalg::inv(t));
       take(linalg::det(t));
