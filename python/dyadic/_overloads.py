@@ -56,6 +56,43 @@ def tensordot(a, b, dims=2):
     return _dyadic.tensordot(a, b, [first] if isinstance(first, int) else first, [last] if isinstance(last, int) else last)
 
 
+def nonzero(input, *, out=None, as_tuple=False):
+    """Where the elements are not zero: rows of coordinates, or a tensor of coordinates per dimension."""
+    if as_tuple:
+        return _dyadic.nonzero(input, as_tuple=True)
+    return _dyadic.nonzero(input, out=out)
+
+
+def _where(self, condition, other):
+    """self where the condition holds, else other."""
+    return _dyadic.where(condition, self, other)
+
+
+def _sum_to_size(self, *size):
+    """Summed over the dimensions in which size is 1, or that it lacks: the reverse of expand."""
+    size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
+    if len(size) > self.ndim or any(n not in (1, m) for n, m in zip(reversed(size), reversed(self.shape))):
+        raise RuntimeError(f"sum_to_size: {list(size)} does not expand to self, which is {list(self.shape)}")
+    extra = self.ndim - len(size)
+    dims = [d for d in range(self.ndim) if d < extra or size[d - extra] == 1 and self.shape[d] != 1]
+    return (self.sum(dims, True) if dims else self).reshape(list(size))
+
+
+def _apply(self, callable):
+    """Replaces every element by what a Python function makes of it: slow, for tests and odd cases."""
+    return self.copy_(_dyadic.tensor([callable(v) for v in self.reshape(-1).tolist()], dtype=self.dtype).reshape(self.shape))
+
+
+def _map(self, tensor, callable):
+    """Replaces every element by a Python function of it and of the other tensor's."""
+    pairs = zip(self.reshape(-1).tolist(), tensor.expand(self.shape).reshape(-1).tolist())
+    return self.copy_(_dyadic.tensor([callable(a, b) for a, b in pairs], dtype=self.dtype).reshape(self.shape))
+
+
+_dyadic.Tensor.nonzero, _dyadic.Tensor.where, _dyadic.Tensor.sum_to_size = nonzero, _where, _sum_to_size
+_dyadic.Tensor.apply_, _dyadic.Tensor.map_ = _apply, _map
+
+
 def _spread(name):
     op = getattr(_dyadic, name)
 

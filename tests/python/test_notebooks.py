@@ -22,10 +22,11 @@ def same_words(text):
 @pytest.mark.parametrize("name", sorted(p.stem for p in FOLDER.glob("*.out")))
 def test_notebook_prints_what_pytorch_prints(name, capsys):
     code = translated((FOLDER / f"{name}.py").read_text())
-    default = dyadic.get_default_dtype()
+    default, names = dyadic.get_default_dtype(), {"__name__": name}
     try:
-        exec(compile(code, name, "exec"), {"__name__": name})
+        exec(compile(code, name, "exec"), names)
     finally:
+        names.clear()  # functions and the names they see hold each other
         dyadic.set_default_dtype(default)
         dyadic.set_printoptions(profile="default")
     printed = capsys.readouterr().out

@@ -155,3 +155,8 @@ def _in_place_of(outputs, some, values, keep=False):
 
 
 from . import functional  # noqa: E402  it needs the names above
+
+
+def Variable(data, requires_grad=False):
+    """data itself: tensors have been variables for long."""
+    return data.requires_grad_() if requires_grad else data

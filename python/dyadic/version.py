@@ -1,0 +1,4 @@
+"""The version, and of what other builds have: nothing."""
+from ._dyadic import __version__
+
+cuda = hip = None
