@@ -30,7 +30,8 @@ void write(const char* path) {
 struct Rows : dy::data::Dataset {
   dy::Tensor table;
   int64_t run;
-  Rows(const char* path, int64_t run) : table(dy::data::map_file(path, dy::f32, {kRows, kFeatures + 1})), run(run) {}
+  Rows(const char* path, int64_t run)
+      : table(dy::memmap(path, {.dtype = dy::f32, .shape = {{kRows, kFeatures + 1}}})), run(run) {}
   int64_t size() override { return kRows / run; }
   Value get(int64_t i) override {
     dy::Tensor rows = dy::narrow(table, 0, i * run, run);

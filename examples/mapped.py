@@ -6,7 +6,7 @@ from pathlib import Path
 import dyadic as dy
 from dyadic import nn
 from dyadic.nn import functional as F
-from dyadic.utils.data import DataLoader, Dataset, map_file
+from dyadic.utils.data import DataLoader, Dataset
 
 ROWS, FEATURES = 1 << 20, 15  # and the target: 16 numbers a row
 TRUTH = dy.linspace(-1, 1, FEATURES)
@@ -25,7 +25,7 @@ class Rows(Dataset):
     """Sample i is a run of rows: as few calls as there are batches."""
 
     def __init__(self, path, run):
-        self.table = map_file(path, dy.float32, [ROWS, FEATURES + 1])
+        self.table = dy.memmap(path, dy.float32, [ROWS, FEATURES + 1])
         self.run = run
 
     def __len__(self):

@@ -10,18 +10,13 @@ struct CsvOptions {
   DType dtype = f32;
 };
 // One row of numbers per line: [rows, columns]. Empty lines are passed over; an empty field is NaN. ValueError naming the line.
-// Compressed by gzip or not, as all readers here but the mapped ones.
+// Compressed by gzip or not, as all readers here. (Mapped files: memmap.h.)
 Tensor read_csv(const std::string& path, CsvOptions options = {});
 // u8, i8, i16, i32, f32 or f64 of any shape, as the file says.
 Tensor read_idx(const std::string& path);
 Tensor load_npy(const std::string& path);
 void save_npy(const std::string& path, const Tensor& t);
 std::string read_text(const std::string& path);
-
-// A file's memory as a tensor, read when it is touched and not counted by the ledger; what is written stays in the process.
-// No size: all of the file behind `offset` bytes, in one dimension.
-Tensor map_file(const std::string& path, DType dtype, IntList size = {}, int64_t offset = 0);
-Tensor map_npy(const std::string& path);
 
 // The lines of a text file, without their ends.
 class TextLines : public IterableDataset {

@@ -34,8 +34,6 @@ void add_readers(nb::module_& m) {
       "The numbers of a CSV file, plain or gzip: [rows, columns]. Empty fields are NaN; skip_rows passes over a header.");
   m.def("read_idx", reader(read_idx), nb::arg("path"), "An array in IDX format (MNIST and its family), plain or gzip.");
   m.def("load_npy", reader(load_npy), nb::arg("path"), "An array that numpy.save wrote.");
-  m.def("map_npy", reader(map_npy), nb::arg("path"),
-        "The same without reading it: the file's memory, read where it is touched; what is written stays in the process.");
   m.def("save_npy", [](const Path& path, const Tensor& t) { save_npy(path.native(), t); }, nb::arg("path"), nb::arg("tensor"));
   m.def(
       "read_text",
@@ -44,13 +42,6 @@ void add_readers(nb::module_& m) {
         return nb::str(s.c_str(), s.size());
       },
       nb::arg("path"), "A text file, plain or gzip.");
-  m.def(
-      "map_file",
-      [](const Path& path, DType dtype, std::optional<std::vector<int64_t>> size, int64_t offset) {
-        return map_file(path.native(), dtype, size.value_or(std::vector<int64_t>()), offset);
-      },
-      nb::arg("path"), nb::arg("dtype"), nb::arg("size") = nb::none(), nb::arg("offset") = 0,
-      "A file's memory as a tensor, from offset bytes on; read where it is touched, and not counted as allocated.");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include "dyadic/generator.h"
 #include "dyadic/ops.h"
 
 namespace dyadic::inline v1::python {
@@ -156,7 +157,7 @@ template <class F, class... Extra> void initializer(nb::module_& m, const char* 
 }
 std::optional<GeneratorScope> scope_of(const nb::object& generator) {
   if (generator.is_none()) return std::nullopt;
-  return std::optional<GeneratorScope>(std::in_place, nb::cast<GeneratorState&>(generator));
+  return std::optional<GeneratorScope>(std::in_place, nb::cast<Generator&>(generator));
 }
 void add_initializers(nb::module_& m) {
   initializer(

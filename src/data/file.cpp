@@ -1,17 +1,14 @@
 #include "data/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include <numeric>
+#include <algorithm>
 
 #include "base/check.h"
 #include "dyadic/data_files.h"
+#include "dyadic/memmap.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::data {
@@ -21,18 +18,21 @@ InputFile::InputFile(std::string_view who, const std::string& path)
   DY_CHECK(file_, "{}: {} cannot be opened: {}", who, path, strerror(errno));
   gzbuffer(file_.get(), 1 << 17);
 }
+void InputFile::check() const {
+  int code = Z_OK;
+  const char* why = gzerror(file_.get(), &code);
+  if (code == Z_OK || code == Z_STREAM_END) return;
+  // A packed file that ends too early is noticed with its last piece.
+  damaged(code == Z_ERRNO ? strerror(errno) : code == Z_BUF_ERROR ? "it ends too early" : why);
+}
 size_t InputFile::read(void* out, size_t n) {
   size_t done = 0;
   while (done < n) {
     const unsigned step = unsigned(std::min(n - done, size_t(1) << 30));
     const int got = gzread(file_.get(), static_cast<char*>(out) + done, step);
-    int code = Z_OK;
-    const char* why = gzerror(file_.get(), &code);
-    // A packed file that ends too early is noticed with the last piece.
-    if (got < 0 || code == Z_BUF_ERROR)
-      damaged(code == Z_ERRNO ? strerror(errno) : code == Z_BUF_ERROR ? "it ends too early" : why);
+    check();
+    if (got <= 0) break;
     done += size_t(got);
-    if (unsigned(got) < step) break;
   }
   return done;
 }
@@ -43,10 +43,7 @@ bool InputFile::read_line(std::string& line) {
     line += part;
     if (!line.empty() && line.back() == '\n') break;
   }
-  int code = Z_OK;
-  const char* why = gzerror(file_.get(), &code);
-  if (code != Z_OK && code != Z_STREAM_END)
-    damaged(code == Z_ERRNO ? strerror(errno) : code == Z_BUF_ERROR ? "it ends too early" : why);
+  check();
   if (line.empty()) return false;
   if (line.back() == '\n') line.pop_back();
   if (!line.empty() && line.back() == '\r') line.pop_back();
@@ -80,49 +77,6 @@ std::unique_ptr<ValueStream> TextLines::iter() {
   return std::make_unique<Lines>(path_);
 }
 
-namespace {
-
-struct Mapping {
-  void* at;
-  size_t bytes;
-};
-void unmap(void* context) {
-  std::unique_ptr<Mapping> m(static_cast<Mapping*>(context));
-  munmap(m->at, m->bytes);
-}
-
-}  // namespace
-
-Tensor map_file(const std::string& path, DType dtype, IntList size, int64_t offset) {
-  DY_CHECK_AS(TypeError, !dtype.format()->is_blocked(), "map_file: {} has no elements of whole bytes", dtype.name());
-  struct Descriptor {
-    int fd;
-    ~Descriptor() {
-      if (fd >= 0) close(fd);
-    }
-  } file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat info;
-  DY_CHECK(file.fd >= 0 && fstat(file.fd, &info) == 0, "map_file: {} cannot be opened: {}", path, strerror(errno));
-  const int64_t item = dtype.itemsize(), there = int64_t(info.st_size) - offset;
-  DY_CHECK_AS(ValueError, offset >= 0 && offset % item == 0 && there >= 0,
-              "map_file: {}: the offset is not that of an element of {}: it is {} of {} bytes", path, dtype.name(), offset,
-              int64_t(info.st_size));
-  const int64_t all[] = {there / item};
-  if (size.empty()) {
-    DY_CHECK_AS(ValueError, there % item == 0, "map_file: {}: {} bytes are not whole elements of {}", path, there,
-                dtype.name());
-    size = all;
-  }
-  DY_CHECK_AS(ValueError, checked_numel("map_file", size) <= all[0],
-              "map_file: {}: a tensor {} of {} needs {} bytes, there are {}", path, shape_text(size), dtype.name(),
-              checked_numel("map_file", size) * item, there);
-  if (checked_numel("map_file", size) == 0) return empty(size, dtype);
-  const size_t bytes = size_t(info.st_size);
-  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.fd, 0);
-  DY_CHECK(at != MAP_FAILED, "map_file: {} cannot be mapped: {}", path, strerror(errno));
-  return make_foreign_view(static_cast<char*>(at) + offset, size, dtype, unmap, new Mapping{at, bytes});
-}
-
 TokenDataset::TokenDataset(Tensor tokens, int64_t block_size, std::optional<int64_t> stride)
     : tokens_(std::move(tokens)), block_(block_size), stride_(stride.value_or(block_size)) {
   DY_CHECK_AS(ValueError, tokens_.dim() == 1 && tokens_.dtype().is_integer(),
@@ -131,7 +85,7 @@ TokenDataset::TokenDataset(Tensor tokens, int64_t block_size, std::optional<int6
               block_, stride_);
 }
 TokenDataset::TokenDataset(const std::string& path, int64_t block_size, DType dtype, std::optional<int64_t> stride)
-    : TokenDataset(map_file(path, dtype), block_size, stride) {}
+    : TokenDataset(memmap(path, {.dtype = dtype}), block_size, stride) {}
 int64_t TokenDataset::size() {
   const int64_t n = tokens_.numel() - 1 - block_;
   return n < 0 ? 0 : n / stride_ + 1;

@@ -14,6 +14,7 @@ namespace dyadic::inline v1::data {
 class InputFile {
   std::unique_ptr<gzFile_s, int (*)(gzFile_s*)> file_;
   std::string who_, path_;
+  void check() const;  // whether reading went well
 
  public:
   InputFile(std::string_view who, const std::string& path);

@@ -35,6 +35,7 @@ struct Epoch::State {
   bool exhausted = false;
   double timeout = 0;
 
+  void skip(int64_t batches);  // and looks at the next one: a sampler may draw as late as for its first index
   bool next_indices(std::vector<int64_t>& out);
   void fill();
   void wait(Slot& slot, const Callback<void()>& poll);
@@ -135,14 +136,10 @@ std::unique_ptr<Epoch> DataLoader::iter() {
     state->indices = batch_sampler_->iter();
   else if (sampler_)
     state->indices = std::make_unique<Singly>(sampler_->iter());
-  if (resumed && state->indices) {  // a sampler may draw as late as for its first index
-    std::vector<int64_t> indices;
-    bool more = true;
-    for (int64_t i = 0; i <= work->first && more; ++i) more = state->indices->next(indices);
-    if (more) state->peeked = std::move(indices);
-    state->exhausted = !more;
+  if (resumed) {
+    state->skip(work->first);
+    set_generator_state(now);
   }
-  if (resumed) set_generator_state(now);
   state->work = std::move(work), state->position = position_, state->number = state->work->first;
   state->timeout = options_.timeout;
   if (options_.num_workers) {
@@ -185,6 +182,12 @@ void DataLoader::load_state_dict(const LoaderState& state) {
   const Generators own = order_generator();
   if (own) own->set_state(order);
   if (options_.generator && options_.generator != own) options_.generator->set_state(draw);
+}
+
+void Epoch::State::skip(int64_t batches) {
+  std::vector<int64_t> next;
+  for (int64_t i = 0; i <= batches && indices && !exhausted; ++i) exhausted = !indices->next(next);
+  if (indices && !exhausted) peeked = std::move(next);
 }
 
 bool Epoch::State::next_indices(std::vector<int64_t>& out) {

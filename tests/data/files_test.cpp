@@ -38,9 +38,7 @@ TEST(DataFiles, DamagedArrays) {
   const Tensor t = arange(0, 6, 1, i32).view({2, 3});
   save_npy(f / "t.npy", t);
   EXPECT_EQ(content(load_npy(f / "t.npy")), content(t));
-  EXPECT_EQ(content(map_npy(f / "t.npy")), content(t));
   torture(read_bytes(f / "t.npy"), f / "bad.npy", load_npy);
-  torture(read_bytes(f / "t.npy"), f / "bad.npy", [](const std::string& p) { return map_npy(p).clone(); });
   const std::string idx = {0, 0, 12, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 1, 0};
   torture(idx, f / "bad.idx", read_idx);
   EXPECT_EQ(read_idx(([&] { return write_bytes(f / "t.idx", idx), f / "t.idx"; })()).to_vector(),

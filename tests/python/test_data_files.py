@@ -54,15 +54,13 @@ def test_idx(tmp_path, code, kind):
             data.read_idx(tmp_path / "bad")
 
 
-@pytest.mark.parametrize("kind", "? b h i l B H I L e f d F D >i4 >f8 >c8".split())
+@pytest.mark.parametrize("kind", "? b h i l B H I L e f d F D".split())
 def test_npy(tmp_path, kind):
     for values in (np.arange(6).reshape(2, 3).astype(kind), np.array(3).astype(kind), np.zeros((0, 2), kind), np.ones(5, kind)):
         for order in "CF":
             np.save(tmp_path / "a.npy", np.asarray(values, order=order))
             t = data.load_npy(tmp_path / "a.npy")
             np.testing.assert_array_equal(t.numpy(), values)
-            if not kind.startswith(">"):
-                np.testing.assert_array_equal(data.map_npy(tmp_path / "a.npy").numpy(), values)
         data.save_npy(tmp_path / "b.npy", t)
         back = np.load(tmp_path / "b.npy")
         assert back.dtype == values.dtype.newbyteorder("=") and back.shape == values.shape
@@ -77,34 +75,20 @@ def test_damaged_npy(tmp_path):
     whole = (tmp_path / "a.npy").read_bytes()
     for damaged, text in [
         (whole[:-1], "needs 48 bytes, there are 47"),
-        (whole[:20], "it ends too early"),
-        (b"x" + whole, "it is no npy file"),
-        (whole.replace(b"'<f4'", b"'<g4'"), 'no dtype for elements of "g4"'),
-        (whole.replace(b"(3, 4), ", b"(99999999999999999999,),"), "impossible"),
-        (whole.replace(b"'shape'", b"'shaqe'"), "the header has no 'shape'"),
+        (whole[:20], "not a .npy file"),
+        (b"x" + whole, "not a .npy file"),
+        (whole.replace(b"'<f4'", b"'<g4'"), "descr '<g4' is no dtype of Dyadic"),
+        (whole.replace(b"(3, 4), ", b"(99999999999999999999,),"), "not a .npy file"),
+        (whole.replace(b"'shape'", b"'shaqe'"), "not a .npy file"),
     ]:
         (tmp_path / "bad.npy").write_bytes(damaged)
         with pytest.raises(ValueError, match=text):
             data.load_npy(tmp_path / "bad.npy")
     np.save(tmp_path / "r.npy", np.zeros(3, [("x", "f4"), ("y", "i4")]))
-    with pytest.raises(ValueError, match="records have no dtype"):
+    with pytest.raises(ValueError, match="descr is a structure"):
         data.load_npy(tmp_path / "r.npy")
-    with pytest.raises(TypeError, match="npy has no bf16"):
+    with pytest.raises(TypeError, match="numpy has no dtype for bf16"):
         data.save_npy(tmp_path / "c.npy", dy.zeros(2, dtype=dy.bfloat16))
-
-
-def test_mapped_files_are_not_allocated(tmp_path):
-    np.arange(1 << 20, dtype="f4").tofile(tmp_path / "raw")
-    before = dy.memory_allocated()
-    t = data.map_file(tmp_path / "raw", dy.float32, [1024, 1024])
-    assert dy.memory_allocated() == before and t[1023, 1023].item() == (1 << 20) - 1
-    t[0, 0] = 7  # stays in the process
-    assert data.map_file(tmp_path / "raw", dy.float32, offset=4)[0].item() == 1
-    assert data.map_file(tmp_path / "raw", dy.float32)[0].item() == 0
-    with pytest.raises(ValueError, match="needs 4194308 bytes, there are 4194304"):
-        data.map_file(tmp_path / "raw", dy.float32, [(1 << 20) + 1])
-    with pytest.raises(ValueError, match="the offset is not that of an element of f32: it is 2"):
-        data.map_file(tmp_path / "raw", dy.float32, offset=2)
 
 
 def test_tokens_and_lines(tmp_path):

@@ -29,8 +29,6 @@ from ..._dyadic._data import (
     default_convert,
     get_worker_info,
     load_npy,
-    map_file,
-    map_npy,
     random_split,
     read_csv,
     read_idx,
