@@ -182,7 +182,7 @@ TEST(Linalg, SolutionsSolve) {
   }
 }
 
-// Beyond 64 rows halves meet in products.
+// Halves meet in products.
 TEST(Linalg, LargeMatricesByHalves) {
   manual_seed(9);
   for (int64_t m : {65, 130, 201})

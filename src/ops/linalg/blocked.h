@@ -20,7 +20,7 @@ template <class T> struct BlockProduct {
 };
 
 template <class T> class Blocked {
-  static constexpr int kSmall = 64;
+  static constexpr int kSmall = 16;
   int64_t negated_ = 0, product_ = 0;  // elements and bytes of scratch, counted in a first pass without data
   bool counting_ = true;
   T* room_ = nullptr;
