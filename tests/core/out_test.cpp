@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "dyadic/counters.h"
+#include "dyadic/generator.h"
 #include "dyadic/ops.h"
 #include "tensor/resize.h"
 
