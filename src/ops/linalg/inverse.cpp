@@ -12,7 +12,9 @@ extern constexpr OpDef inverse_op = {
     .doc = "The inverses of square matrices: linalg.inv.",
     .kind = OpKind::composite,
     .samples = "inverse(spd(3, 3))",
-    .skip = "layout_bits: products of the gradient add in an order that strides decide",
+    .skip =
+        "threads: those of linalg_inv_ex, which is tested\n"
+        "layout_bits: products of the gradient add in an order that strides decide",
     .compose = compose,
 };
 

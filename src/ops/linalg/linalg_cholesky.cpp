@@ -30,6 +30,7 @@ extern constexpr OpDef linalg_cholesky_op = {
         "linalg_cholesky(zeros(2, 1, 2, 2)) => linalg.cholesky: not positive definite: self is f32[2, 1, 2, 2], batch element "
         "[0, 0]: its leading minor of order 1 is not; add a little to its diagonal, or use linalg.eigh",
     .skip =
+        "threads: those of linalg_cholesky_ex, which is tested\n"
         "gradcheck: the gradient is that of Hermitian matrices; tests/ops/linalg_test.cpp checks it\n"
         "double_backward: the same",
     .compose = compose,

@@ -25,7 +25,9 @@ extern constexpr OpDef linalg_inv_op = {
         "linalg_inv(ones(2, 2)) => linalg.inv: the matrix is singular: A is f32[2, 2]: element 2 of the diagonal of U is zero; "
         "use "
         "linalg.pinv or linalg.lstsq",
-    .skip = "layout_bits: products of the gradient add in an order that strides decide",
+    .skip =
+        "threads: those of linalg_inv_ex, which is tested\n"
+        "layout_bits: products of the gradient add in an order that strides decide",
     .compose = compose,
 };
 

@@ -50,6 +50,7 @@ extern constexpr OpDef linalg_lstsq_op = {
         "linalg_lstsq(randn(2, 4, 3), randn(2, 4, 2), 1e-05, 'gelss')",
     .bad = "linalg_lstsq(zeros(2, 2), zeros(3)) => linalg.lstsq: sizes do not fit: self is f32[2, 2], b is f32[3, 1]",
     .skip =
+        "threads: those of linalg_least_squares, which is tested\n"
         "second_output: numbers and singular values are not differentiated\n"
         "layout_bits: products of the gradient add in an order that strides decide",
     .compose_all = compose,

@@ -32,6 +32,7 @@ extern constexpr OpDef linalg_matrix_rank_op = {
         "linalg_matrix_rank(zeros(2, 0, 3))",
     .bad = "linalg_matrix_rank(zeros(3)) => linalg.matrix_rank: needs a matrix, or a batch of them: A is f32[3]",
     .skip =
+        "threads: those of linalg_svdvals, which is tested\n"
         "gradcheck: a number of values\n"
         "double_backward: a number of values",
     .compose = compose,

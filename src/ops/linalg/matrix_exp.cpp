@@ -12,6 +12,7 @@ extern constexpr OpDef matrix_exp_op = {
     .doc = "The exponential of square matrices: linalg.matrix_exp.",
     .kind = OpKind::composite,
     .samples = "matrix_exp(randn(3, 3))",
+    .skip = "threads: those of linalg_matrix_exp, which is tested",
     .compose = compose,
 };
 
