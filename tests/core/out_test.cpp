@@ -105,12 +105,12 @@ TEST(Generator, AScopeDrawsFromItsOwn) {
   manual_seed(3);
   const Tensor a = rand({4}), b = rand({4});
   manual_seed(3);
-  GeneratorState own{3, 0};
+  Generator own(3);
   {
     const GeneratorScope scope(own);
     EXPECT_EQ(rand({4}).to_vector(), a.to_vector());
   }
-  EXPECT_EQ(own.calls, 1u);
+  EXPECT_EQ(own.state().calls, 1u);
   EXPECT_EQ(rand({4}).to_vector(), a.to_vector());
   EXPECT_EQ(rand({4}).to_vector(), b.to_vector());
 }
