@@ -105,7 +105,7 @@ void add_modules(nb::module_& m);  // Module; add_layers the others
 void add_layers(nb::module_& m);
 void add_optimizers(nb::module_& m);
 void add_pickle(nb::module_& m);
-void add_data(nb::module_& m);  // dyadic.utils.data
+void add_data(nb::module_& m);    // dyadic.utils.data
 void add_memory(nb::module_& m);  // after add_methods
 void add_random(nb::module_& m);
 

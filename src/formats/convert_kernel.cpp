@@ -138,8 +138,7 @@ template <class T> bool all_in_i32(const T* __restrict__ s, int64_t n) {
   return !outside;
 }
 template <class T> void low32_of(const void* source, int32_t* target, int64_t n) {
-  if (all_in_i32(static_cast<const T*>(source), n))
-    return loop<T, int32_t>(source, target, n, [](T x) { return int32_t(x); });
+  if (all_in_i32(static_cast<const T*>(source), n)) return loop<T, int32_t>(source, target, n, [](T x) { return int32_t(x); });
   loop<T, int32_t>(source, target, n, [](T x) { return int32_t(uint32_t(truncate_i64(x))); });
 }
 void low32(Compute from, const void* source, int32_t* target, int64_t n) {
