@@ -35,29 +35,32 @@ template <size_t N> struct FixedText {
   constexpr std::string_view view() const { return {text, N - 1}; }
 };
 
+// Which word of `pattern` is `name`, or -1. Characters one by one: under its sanitizers g++ 12 takes no string_view of a
+// template argument for a constant.
+template <size_t N, size_t M> constexpr int64_t place_of(FixedText<M> name, FixedText<N> pattern) {
+  int64_t place = 0;
+  for (size_t i = 0; i + 1 < N;) {
+    size_t n = 0;
+    while (i + n + 1 < N && pattern.text[i + n] != ' ') ++n;
+    bool same = n + 1 == M;
+    for (size_t k = 0; same && k < n; ++k) same = pattern.text[i + k] == name.text[k];
+    if (same) return place;
+    place += n > 0;
+    i += n + 1;
+  }
+  return -1;
+}
+
 // A Tensor whose dimensions have names, one word each.
 template <FixedText Pattern> class Named : public Tensor {
-  static constexpr int64_t find(std::string_view name) {
-    std::string_view rest = Pattern.view();
-    for (int64_t d = 0;; ++d) {
-      while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
-      const size_t n = std::min(rest.find(' '), rest.size());
-      if (n == 0) return -1;
-      if (rest.substr(0, n) == name) return d;
-      rest.remove_prefix(n);
-    }
-  }
-
  public:
   Named(Tensor t) : Tensor(std::move(t)) { expect(*this, Pattern.view()); }
   using Tensor::size;
-  template <FixedText Name> int64_t size() const {
-    static_assert(find(Name.view()) >= 0, "the pattern has no dimension of this name");
-    return Tensor::size(find(Name.view()));
-  }
+  template <FixedText Name> int64_t size() const { return Tensor::size(dim_of<Name>()); }
   template <FixedText Name> static constexpr int64_t dim_of() {
-    static_assert(find(Name.view()) >= 0, "the pattern has no dimension of this name");
-    return find(Name.view());
+    constexpr int64_t place = place_of(Name, Pattern);
+    static_assert(place >= 0, "the pattern has no dimension of this name");
+    return place;
   }
 };
 

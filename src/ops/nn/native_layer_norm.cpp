@@ -1,13 +1,9 @@
-#include "ops/common.h"
 #include "ops/nn/layer_norm_kernel.h"
+#include "ops/norm/operands.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
 
-Source source(const Call& c, int i) {
-  if (!c.has(i)) return {};
-  return {c.tensor(i).impl()->data(), c.tensor(i).dtype().format()};
-}
 LayerNormShape rows(const Call& c) {
   int64_t n = c.integer(1);
   return {n ? c.tensor(0).numel() / n : 0, n};
@@ -16,19 +12,12 @@ LayerNormShape rows(const Call& c) {
 void infer(Call& c) {
   check_float("layer_norm", c.tensor(0), "input");
   infer_like_first(c);
-  LayerNormShape s = rows(c);
-  c.nout = 3;
-  for (int i = 1; i < 3; ++i) {
-    c.spec[i].dtype = c.spec[0].dtype == f64 ? f64 : f32;
-    c.spec[i].device = c.spec[0].device;
-    c.spec[i].shape({&s.rows, 1});
-  }
+  add_statistics(c, rows(c).rows);
 }
 int64_t workspace(const Call& c) { return layer_norm_kernel().forward_workspace(rows(c), source(c, 2), source(c, 3)); }
 void forward(Call& c) {
-  layer_norm_kernel().forward(rows(c), source(c, 0), source(c, 2), source(c, 3), c.real(4),
-                              {c.out[0].impl()->data(), c.out[0].dtype().format()}, c.out[1].impl()->data(),
-                              c.out[2].impl()->data(), c.workspace);
+  layer_norm_kernel().forward(rows(c), source(c, 0), source(c, 2), source(c, 3), c.real(4), target(c, 0),
+                              c.out[1].impl()->data(), c.out[2].impl()->data(), c.workspace);
 }
 
 // Tensors count on their own in gradients: the second argument is a number.

@@ -1,13 +1,9 @@
-#include "ops/common.h"
 #include "ops/norm/channel_norm_kernel.h"
+#include "ops/norm/operands.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
 
-Source source(const Call& c, int i) {
-  if (!c.has(i)) return {};
-  return {c.tensor(i).impl()->data(), c.tensor(i).dtype().format()};
-}
 ChannelNormShape shape_of(const Call& c) {
   const Tensor& x = c.tensor(0);
   return {x.size(0), x.size(1), x.size(2), c.integer(3)};
@@ -23,19 +19,12 @@ void infer(Call& c) {
            "{}: the groups do not divide the channels: input "
            "is {}, groups is {}",
            c.name, describe(x), s.groups);
-  const int64_t classes = s.classes();
-  c.nout = 3;
-  for (int i = 1; i < 3; ++i) {
-    c.spec[i].dtype = c.spec[0].dtype == f64 ? f64 : f32;
-    c.spec[i].device = c.spec[0].device;
-    c.spec[i].shape({&classes, 1});
-  }
+  add_statistics(c, s.classes());
 }
 int64_t workspace(const Call& c) { return channel_norm_kernel().forward_workspace(shape_of(c), source(c, 0)); }
 void forward(Call& c) {
-  channel_norm_kernel().forward(shape_of(c), source(c, 0), source(c, 1), source(c, 2), c.real(4),
-                                {c.out[0].impl()->data(), c.out[0].dtype().format()}, c.out[1].impl()->data(),
-                                c.out[2].impl()->data(), c.workspace);
+  channel_norm_kernel().forward(shape_of(c), source(c, 0), source(c, 1), source(c, 2), c.real(4), target(c, 0),
+                                c.out[1].impl()->data(), c.out[2].impl()->data(), c.workspace);
 }
 
 constexpr int kWeight = 1, kBias = 2;

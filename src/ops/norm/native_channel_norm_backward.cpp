@@ -1,13 +1,9 @@
-#include "ops/common.h"
 #include "ops/norm/channel_norm_kernel.h"
+#include "ops/norm/operands.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
 
-Source source(const Call& c, int i) {
-  if (!c.has(i)) return {};
-  return {c.tensor(i).impl()->data(), c.tensor(i).dtype().format()};
-}
 ChannelNormShape shape_of(const Call& c) {
   const Tensor& x = c.tensor(1);
   return {x.size(0), x.size(1), x.size(2), c.integer(5)};
@@ -16,24 +12,12 @@ void infer(Call& c) {
   const Tensor& x = c.tensor(1);
   check_float(c.name, x, "input");
   DY_CHECK(x.dim() == 3, "{}: the input is [batch, channels, inner]: input is {}", c.name, describe(x));
-  infer_like_first(c);
-  c.spec[0].dtype = plain(x);
-  c.nout = 3;
-  const int64_t channels = x.size(1);
-  for (int i = 1; i < 3; ++i) {
-    const bool wanted = i == 1 ? c.has(2) : c.boolean(6);
-    c.spec[i].dtype = !wanted ? DType() : c.has(2) ? plain(c.tensor(2)) : c.spec[0].dtype;
-    c.spec[i].device = c.spec[0].device;
-    c.spec[i].shape({&channels, 1});
-  }
+  infer_gradients(c, x.size(1));
 }
 int64_t workspace(const Call& c) { return channel_norm_kernel().backward_workspace(shape_of(c), source(c, 1)); }
 void forward(Call& c) {
-  auto target = [&](int i) {
-    return c.out[i].defined() ? Target{c.out[i].impl()->data(), c.out[i].dtype().format()} : Target{};
-  };
   channel_norm_kernel().backward(shape_of(c), source(c, 0), source(c, 1), source(c, 2), c.tensor(3).impl()->data(),
-                                 c.tensor(4).impl()->data(), target(0), target(1), target(2), c.workspace);
+                                 c.tensor(4).impl()->data(), target(c, 0), target(c, 1), target(c, 2), c.workspace);
 }
 double flops(const Call& c) { return 14.0 * double(c.tensor(0).numel()); }
 
