@@ -2,7 +2,7 @@
 import math
 from builtins import range as _upto
 
-from . import _dyadic
+from . import _dyadic, linalg
 from ._dyadic import Tensor
 from ._size import Size
 
@@ -108,20 +108,8 @@ def can_cast(from_, to):
 
 
 def chain_matmul(*matrices, out=None):
-    """The product of several matrices, in the order that takes the fewest multiplications."""
-    sizes = [m.size(0) for m in matrices] + [matrices[-1].size(1)]
-    n = len(matrices)
-    cost, cut = [[0] * n for _ in _upto(n)], [[0] * n for _ in _upto(n)]
-    for span in _upto(1, n):
-        for i in _upto(n - span):
-            j = i + span
-            options = [(cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in _upto(i, j)]
-            cost[i][j], cut[i][j] = min(options)
-
-    def product(i, j):
-        return matrices[i] if i == j else product(i, cut[i][j]) @ product(cut[i][j] + 1, j)
-
-    result = product(0, n - 1)
+    """The product of several matrices, in the order that takes the fewest multiplications: linalg.multi_dot of one, too."""
+    result = matrices[0] if len(matrices) == 1 else linalg.multi_dot(matrices)
     return result if out is None else _dyadic.add(result, 0, out=out)
 
 

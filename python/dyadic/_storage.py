@@ -5,55 +5,11 @@ from . import _dyadic
 from ._dyadic import Tensor
 
 
-class UntypedStorage:
-    """The bytes of a tensor's memory, which its views share."""
+class _Storage:
+    """A tensor's memory as one row of elements."""
 
-    def __init__(self, tensor):
-        self._row = _dyadic._storage_row(tensor, _dyadic.uint8)
-
-    def data_ptr(self):
-        return self._row.data_ptr()
-
-    def nbytes(self):
-        return self._row.nbytes
-
-    def size(self):
-        return self._row.numel()
-
-    def element_size(self):
-        return 1
-
-    @property
-    def device(self):
-        return self._row.device
-
-    def tolist(self):
-        return self._row.tolist()
-
-    def __len__(self):
-        return self._row.numel()
-
-    def __getitem__(self, i):
-        return self._row[i].tolist()
-
-    def __iter__(self):
-        return iter(self.tolist())
-
-    def __eq__(self, other):
-        return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr() and self.nbytes() == other.nbytes()
-
-    __hash__ = None
-
-
-class TypedStorage:
-    """A tensor's memory as elements of its dtype."""
-
-    def __init__(self, tensor):
-        self._row = _dyadic._storage_row(tensor, tensor.dtype)
-        self._bytes = tensor
-
-    def untyped(self):
-        return UntypedStorage(self._bytes)
+    def __init__(self, tensor, dtype):
+        self._row = _dyadic._storage_row(tensor, dtype)
 
     def data_ptr(self):
         return self._row.data_ptr()
@@ -68,10 +24,6 @@ class TypedStorage:
         return self._row.itemsize
 
     @property
-    def dtype(self):
-        return self._row.dtype
-
-    @property
     def device(self):
         return self._row.device
 
@@ -84,11 +36,38 @@ class TypedStorage:
     def __getitem__(self, i):
         return self._row[i].tolist()
 
-    def __setitem__(self, i, value):
-        self._row[i] = value
-
     def __iter__(self):
         return iter(self.tolist())
+
+
+class UntypedStorage(_Storage):
+    """The bytes of a tensor's memory, which its views share."""
+
+    def __init__(self, tensor):
+        super().__init__(tensor, _dyadic.uint8)
+
+    def __eq__(self, other):
+        return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr() and self.nbytes() == other.nbytes()
+
+    __hash__ = None
+
+
+class TypedStorage(_Storage):
+    """A tensor's memory as elements of its dtype."""
+
+    def __init__(self, tensor):
+        super().__init__(tensor, tensor.dtype)
+        self._tensor = tensor
+
+    def untyped(self):
+        return UntypedStorage(self._tensor)
+
+    @property
+    def dtype(self):
+        return self._row.dtype
+
+    def __setitem__(self, i, value):
+        self._row[i] = value
 
     def __repr__(self):
         return f"{self.tolist()}\n[dyadic.TypedStorage of {self.size()} {self.dtype}]"

@@ -75,13 +75,6 @@ void IndexedSource::check(const Call& c) {
   check_positions(c, c.tensor(2), self.dim() ? self.size(dim(c)) : 1, dim(c));
 }
 
-Tensor Scratch::tensor(IntList sizes, DType dtype) {
-  int64_t n = dtype.itemsize();
-  for (int64_t s : sizes) n *= s;
-  void* at = take(n);
-  return at ? make_over(at, sizes, dtype) : Tensor();
-}
-
 void check_index_type(const Call& c, const Tensor& index) {
   DY_CHECK_AS(TypeError, index.dtype() == i64, "{}: the index is int64: index is {}; convert with .to(i64)", c.name,
               describe(index));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loops/pointwise.h"
+#include "ops/operands.h"
 
 namespace dyadic::inline v1::ops {
 
@@ -105,7 +106,7 @@ void run_reduction(Call& c, ReduceOp op) {
     data = workspace;
     workspace += copy_bytes(c);
   }
-  reduce_kernel().run(op, p.shape, {data, t.dtype().format()}, {c.out[0].impl()->data(), c.out[0].dtype().format()}, workspace);
+  reduce_kernel().run(op, p.shape, {data, t.dtype().format()}, target_of(c), workspace);
 }
 
 Tensor keep_dims(const Tensor& t, const Meta& input, const Arg& dim) {

@@ -1,13 +1,6 @@
-"""dyadic.utils.data: PyTorch's names and order of arguments; the same bits for any number of workers; clean ends."""
+"""dyadic.utils.data: PyTorch's names and order of arguments; the same bits for any number of workers."""
 import collections
-import gc
 import itertools
-import os
-import signal
-import subprocess
-import sys
-import threading
-import weakref
 
 import numpy as np
 import pytest
@@ -22,7 +15,6 @@ from dyadic.utils.data import (
     DistributedSampler,
     IterableDataset,
     RandomSampler,
-    Sampler,
     SequentialSampler,
     StackDataset,
     Subset,
@@ -30,37 +22,15 @@ from dyadic.utils.data import (
     TensorDataset,
     WeightedRandomSampler,
     default_collate,
-    get_worker_info,
     random_split,
 )
 
-
-class Squares(Dataset):
-    """No super().__init__(), as most people write it."""
-
-    def __init__(self, n):
-        self.n = n
-
-    def __len__(self):
-        return self.n
-
-    def __getitem__(self, i):
-        if not 0 <= i < self.n:
-            raise IndexError(i)
-        return dy.tensor([float(i), float(i * i)]), i
+from simple_datasets import Squares, Count, EveryOther
 
 
 class Noisy(Squares):
     def __getitem__(self, i):
         return dy.randn(3) + i
-
-
-class Count(IterableDataset):
-    def __init__(self, n):
-        self.n = n
-
-    def __iter__(self):
-        return iter(range(self.n))
 
 
 def rows(n=10):
@@ -205,17 +175,6 @@ def test_distributed_sampler():
         DistributedSampler(range(10), 3, 3)
 
 
-class EveryOther(Sampler):
-    def __init__(self, source):
-        self.source = source
-
-    def __iter__(self):
-        return iter(range(0, len(self.source), 2))
-
-    def __len__(self):
-        return (len(self.source) + 1) // 2
-
-
 @pytest.mark.parametrize("workers", [0, 2])
 def test_samplers_of_ones_own(workers):
     d = Squares(7)
@@ -344,134 +303,6 @@ def test_arguments_that_do_not_go_together(arguments, text):
         DataLoader(arguments.pop("dataset", Squares(3)), **arguments)
 
 
-def test_workers_know_who_they_are():
-    assert get_worker_info() is None
-    seen, began = set(), []
-
-    class Asking(Squares):
-        def __getitem__(self, i):
-            info = get_worker_info()
-            seen.add((info.id, info.num_workers, info.dataset is self, info.seed - info.id))
-            return threading.get_ident()
-
-    d = Asking(40)
-    loader = DataLoader(d, num_workers=2, worker_init_fn=began.append, persistent_workers=True)
-    threads = {t.item() for t in loader} | {t.item() for t in loader}
-    assert threading.get_ident() not in threads and len(threads) <= 2
-    assert len(began) == len(set(began)) <= 2  # persistent workers begin once
-    assert {s[:3] for s in seen} <= {(0, 2, True), (1, 2, True)} and len({s[3] for s in seen}) == 2  # a seed per epoch
-
-    def refuse(worker):
-        raise ValueError(f"worker {worker}")
-
-    with pytest.raises(ValueError, match="worker [01]"):
-        list(DataLoader(Squares(4), num_workers=2, worker_init_fn=refuse))
-    with pytest.raises(ValueError, match="worker [01]"):
-        list(DataLoader(Count(4), num_workers=2, worker_init_fn=refuse))
-
-
-def test_workers_run_beside_the_caller():
-    """Two samples wait for each other: with two workers they meet."""
-    meeting = threading.Barrier(2, timeout=20)
-
-    class Meeting(Squares):
-        def __getitem__(self, i):
-            meeting.wait()
-            return i
-
-    assert [b.tolist() for b in DataLoader(Meeting(4), num_workers=2)] == [[0], [1], [2], [3]]
-
-
-def test_ctrl_c_while_waiting():
-    release = threading.Event()
-
-    class Pressed(Squares):
-        def __getitem__(self, i):
-            os.kill(os.getpid(), signal.SIGINT)
-            release.wait(20)
-            return i
-
-    it = iter(DataLoader(Pressed(1), num_workers=1))
-    with pytest.raises(KeyboardInterrupt):
-        next(it)
-    release.set()
-
-
-def test_timeout():
-    release = threading.Event()
-
-    class Slow(Squares):
-        def __getitem__(self, i):
-            release.wait(20)
-            return i
-
-    it = iter(DataLoader(Slow(2), num_workers=1, timeout=0.1))
-    with pytest.raises(RuntimeError, match="no batch came within the timeout of 0.1 s"):
-        next(it)
-    release.set()
-
-
-@pytest.mark.parametrize("persistent", [False, True])
-def test_an_iterator_dropped_half_way_stops_its_workers(persistent):
-    before = threading.active_count()
-    made = []
-
-    class Watched(Squares):
-        def __getitem__(self, i):
-            made.append(i)
-            return dy.zeros(4)
-
-    d = Watched(1000)
-    alive = weakref.ref(d)
-    loader = DataLoader(d, batch_size=2, num_workers=3, persistent_workers=persistent)
-    for _ in range(20):
-        it = iter(loader)
-        next(it)
-        del it
-    with pytest.raises(RuntimeError):
-        for _ in loader:
-            raise RuntimeError
-    gc.collect()
-    assert len(made) < 1000  # 21 beginnings of 8 batches at most
-    assert persistent or len(list(loader)) == 500
-    del loader, d
-    gc.collect()
-    assert alive() is None and threading.active_count() == before
-
-
-def test_the_interpreter_ends_with_workers_at_work():
-    code = """
-import dyadic as dy, time
-from dyadic.utils.data import DataLoader, Dataset
-class Slow(Dataset):
-    def __len__(self): return 100
-    def __getitem__(self, i): time.sleep(0.01); return dy.zeros(3)
-loader = DataLoader(Slow(), num_workers=2, persistent_workers=True)
-it = iter(loader); next(it)
-raise SystemExit(7)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
-    assert done.returncode == 7 and done.stderr == b""
-
-
-def test_a_fork_with_workers_at_work():
-    code = """
-import dyadic as dy, os, sys
-from dyadic.utils.data import DataLoader, TensorDataset
-loader = DataLoader(TensorDataset(dy.arange(100)), num_workers=2, persistent_workers=True)
-it = iter(loader); next(it)
-if pid := os.fork():
-    sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) + len(list(it)))
-try:
-    for _ in it: pass
-except RuntimeError as e:
-    del it
-    sys.exit(1 if "or it has forked" in str(e) and len(list(loader)) == 100 else 2)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
-    assert done.returncode == 100, done.stderr  # 99 batches in the parent, and the child's 1
-
-
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("owned", [True, False])
 def test_resuming_in_the_middle_of_an_epoch(workers, owned):
@@ -522,31 +353,6 @@ def test_resuming_between_epochs_and_iterables(workers):
     fresh = DataLoader(Drawn(), 2, num_workers=workers, generator=generator(1))
     fresh.load_state_dict(state)
     assert [b.tolist() for b in fresh] == rest and len(rest) == 4
-
-
-def test_what_refers_to_itself_is_collected():
-    class Owner(Squares):
-        def setup(self, wrap, **arguments):
-            self.loader = DataLoader(wrap(self), num_workers=1, collate_fn=self.collate, **arguments)
-            self.it = iter(self.loader)
-            next(self.it)
-            return weakref.ref(self)
-
-        def collate(self, samples):
-            return samples
-
-    wraps = [lambda d: d, lambda d: Subset(d, [0, 1]), lambda d: random_split(d, [2, 1])[0], lambda d: d + d]
-    refs = [Owner(3).setup(w, persistent_workers=p) for w in wraps for p in (False, True)]
-    d = Owner(3)
-    refs.append(d.setup(lambda d: d, sampler=RandomSampler(d)))
-    refs.append(Owner(3).setup(lambda d: d, shuffle=True))
-    refs.append(d.setup(lambda d: d, batch_sampler=BatchSampler(EveryOther(d), 2, False)))
-    kept = d.loader.sampler, d.loader.dataset
-    gc.collect()
-    assert d.loader.dataset is d and len(list(d.loader)) == 1
-    del d, kept
-    gc.collect()
-    assert [r() for r in refs] == [None] * len(refs)
 
 
 def test_generators():

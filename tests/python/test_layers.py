@@ -192,3 +192,13 @@ def test_initial_values_with_structure():
     assert ((w == 0).sum(0) == 3).all() and 0.4 < w[w != 0].std() < 0.6
     w = nn.init.trunc_normal_(dy.empty(200, 100), std=1.0, a=-1.0, b=0.5).numpy()
     assert w.min() >= -1 and w.max() <= 0.5 and abs(w.mean() - -0.2066) < 0.01
+
+
+def test_gumbel_softmax_chooses():
+    x = dy.tensor([[0.0, 50.0, 0.0]], requires_grad=True)
+    hard = nn.functional.gumbel_softmax(x, hard=True)
+    assert hard.round().tolist() == [[0, 1, 0]] and nn.functional.gumbel_softmax(x, tau=0.5).sum().round().item() == 1
+    (hard * dy.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert x.grad is not None
+    n = sum(nn.functional.gumbel_softmax(dy.zeros(4000, 2), hard=True)[:, 0]).item()
+    assert abs(n - 2000) < 200

@@ -402,13 +402,3 @@ def test_parts_by_name_and_state_by_parameter():
     m(dy.ones(4, 2)).sum().backward()
     o.step()
     assert set(o.state) == set(m.parameters()) and o.state[m[0].bias]["exp_avg"].shape == (3,) and o.state[m[0].bias]["step"] == 1
-
-
-def test_gumbel_softmax_chooses():
-    x = dy.tensor([[0.0, 50.0, 0.0]], requires_grad=True)
-    hard = nn.functional.gumbel_softmax(x, hard=True)
-    assert hard.round().tolist() == [[0, 1, 0]] and nn.functional.gumbel_softmax(x, tau=0.5).sum().round().item() == 1
-    (hard * dy.tensor([1.0, 2.0, 3.0])).sum().backward()
-    assert x.grad is not None
-    n = sum(nn.functional.gumbel_softmax(dy.zeros(4000, 2), hard=True)[:, 0]).item()
-    assert abs(n - 2000) < 200

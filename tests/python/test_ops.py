@@ -384,37 +384,6 @@ def test_same_bits_for_any_number_of_threads():
         dy.set_num_threads(0)
 
 
-def test_operators_of_integers_and_truth():
-    a, b = np.arange(-4, 5), np.array([3, -3, 2, -2, 1, 5, 7, -7, 4])
-    x, y = dy.from_numpy(a), dy.from_numpy(b)
-    for name in ("floordiv", "mod", "and", "or", "xor"):
-        operator = f"__{name}__"
-        np.testing.assert_array_equal(getattr(x, operator)(y).numpy(), getattr(a, operator)(b), err_msg=name)
-    np.testing.assert_array_equal((7 // y).numpy(), 7 // b)
-    np.testing.assert_array_equal((7 % y).numpy(), 7 % b)
-    np.testing.assert_array_equal((~x).numpy(), ~a)
-    np.testing.assert_array_equal((x << 2).numpy(), a << 2)
-    np.testing.assert_array_equal((x >> 1).numpy(), a >> 1)
-    np.testing.assert_allclose((dy.tensor([5.5, -5.5]) // 2).numpy(), [2, -3])
-    np.testing.assert_allclose((dy.tensor([5.5, -5.5]) % 2).numpy(), [1.5, 0.5])
-    assert (~dy.tensor([True, False])).tolist() == [False, True]
-    assert (dy.tensor([True, True]) ^ dy.tensor([True, False])).tolist() == [False, True]
-    x //= 2
-    x &= 3
-    np.testing.assert_array_equal(x.numpy(), a)  # the same memory
-    np.testing.assert_array_equal(a, (np.arange(-4, 5) // 2) & 3)
-
-
-def test_tensor_of_the_default_dtype():
-    assert dy.Tensor([1, 2]).dtype is dy.float32 and dy.Tensor([1, 2]).tolist() == [1, 2]
-    assert tuple(dy.Tensor(2, 3).shape) == (2, 3) and tuple(dy.Tensor().shape) == (0,)
-    assert dy.Tensor(dy.tensor([True])).tolist() == [1.0]
-    with dy.default_dtype(dy.float64):
-        assert dy.Tensor([1]).dtype is dy.float64
-    with pytest.raises(TypeError, match="data or sizes"):
-        dy.Tensor([1], [2])
-
-
 def test_random_like_and_comparisons_of_whole_tensors():
     x = dy.zeros(1000, dtype=dy.bfloat16)
     assert dy.rand_like(x).dtype is dy.bfloat16 and dy.randn_like(x, dtype=dy.float64).dtype is dy.float64

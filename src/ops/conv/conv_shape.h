@@ -2,6 +2,7 @@
 #pragma once
 #include "loops/conv.h"
 #include "ops/composite.h"
+#include "ops/operands.h"
 
 namespace dyadic::inline v1::ops {
 
@@ -16,10 +17,6 @@ ConvArguments conv_arguments(const char* who, IntList x, IntList w, IntList stri
 // The computing dtype of two operands; TypeError where they do not go together.
 DType conv_type(const char* who, const Tensor& x, const Tensor& w);
 double conv_flops(const ConvShape& s);
-inline Source source_of(const Call& c, int i) {
-  return c.has(i) ? Source{c.tensor(i).impl()->data(), c.tensor(i).dtype().format()} : Source{};
-}
-inline Target target_of(const Call& c, int i = 0) { return {c.out[i].impl()->data(), c.out[i].dtype().format()}; }
 
 // conv1d-3d and conv_transpose1d-3d from their arguments.
 Tensor conv_nd(const char* who, int64_t rank, const Arg* args);

@@ -24,7 +24,7 @@ Held take(const Call& c, const IndexedDims& d, Scratch& scratch) {
   const std::vector<int64_t> shape = d.result_shape(c.tensor(0));
   const DType stored = c.out[0].dtype(), compute = c.boolean(4) ? compute_dtype(stored) : stored;
   Held h;
-  h.offsets = static_cast<int64_t*>(scratch.take(d.count() * 8));
+  h.offsets = scratch.take<int64_t>(d.count());
   const bool spread = values.numel() == 1, dense = values.is_contiguous() && values.sizes() == IntList(shape);
   if (values.dtype() != compute || !(spread || dense)) h.values = scratch.tensor(spread ? IntList() : IntList(shape), compute);
   if (stored != compute) h.sum = scratch.tensor(c.tensor(0).sizes(), compute);

@@ -2,24 +2,9 @@
 #pragma once
 #include "ops/common.h"
 #include "ops/index/indexed_kernel.h"
+#include "ops/scratch.h"
 
 namespace dyadic::inline v1::ops {
-
-// Hands out workspace piece by piece; without memory it only counts, for the record's `workspace`.
-class Scratch {
-  char* p_;
-  int64_t used_ = 0;
-
- public:
-  explicit Scratch(void* p = nullptr) : p_(static_cast<char*>(p)) {}
-  void* take(int64_t bytes) {
-    char* at = p_ ? p_ + used_ : nullptr;
-    used_ += (bytes + 63) / 64 * 64;
-    return at;
-  }
-  Tensor tensor(IntList sizes, DType dtype);  // undefined while counting
-  int64_t bytes() const { return used_; }
-};
 
 // gather and scatter: index has the operand's number of dimensions (0-d counts as 1-d) and, but along dim, no larger sizes.
 void check_index_shape(const Call& c, const Tensor& index, const Tensor& operand, const char* operand_name, int64_t dim);

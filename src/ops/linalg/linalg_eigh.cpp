@@ -28,7 +28,7 @@ void backward(Grad& g) {
   if (!g.g(0).defined() && !g.g(1).defined()) return;
   const Tensor l = g.out(0), v = g.out(1);
   if (!g.g(1).defined()) return g.set(0, matmul(mul(v, unsqueeze(g.g(0), -2)), mH(v)));
-  const Tensor apart = add(sub(unsqueeze(l, -2), unsqueeze(l, -1)), eye(l.size(-1), {}, l.dtype(), l.device()));
+  const Tensor apart = add(sub(unsqueeze(l, -2), unsqueeze(l, -1)), eye_like(l, l.size(-1)));
   Tensor middle = div(matmul(mH(v), g.g(1)), apart);
   const Tensor on = g.g(0).defined() ? to(g.g(0), v.dtype()) : zeros(l.sizes(), v.dtype(), v.device());
   middle = diagonal_scatter(middle, on, 0, -2, -1);

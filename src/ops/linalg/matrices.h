@@ -3,6 +3,7 @@
 #pragma once
 #include "ops/common.h"
 #include "ops/linalg/lapack.h"
+#include "ops/scratch.h"
 
 namespace dyadic::inline v1::ops {
 
@@ -17,21 +18,6 @@ int64_t count(IntList sizes);
 int narrow_int(int64_t n);  // LAPACK's integers have 32 bits
 // An output of sizes batch + tail, of a dtype on like's device.
 void set_spec(Spec& spec, const Tensor& like, DType dtype, IntList batch, std::initializer_list<int64_t> tail);
-
-// Hands out arrays of a call's workspace; without a workspace it counts their bytes.
-class Scratch {
-  char* base_;
-  int64_t used_ = 0;
-
- public:
-  explicit Scratch(void* base) : base_(static_cast<char*>(base)) {}
-  template <class T> T* take(int64_t n) {
-    const int64_t at = used_;
-    used_ += (n * int64_t(sizeof(T)) + 63) / 64 * 64;
-    return base_ ? reinterpret_cast<T*>(base_ + at) : nullptr;
-  }
-  int64_t bytes() const { return used_; }
-};
 
 // The matrices of t, its batch expanded, column by column in `compute`; load_rows: row by row.
 void load_columns(const Tensor& t, IntList batch, void* to, DType compute);

@@ -1,5 +1,5 @@
-#include "ops/common.h"
 #include "ops/nn/cross_entropy_kernel.h"
+#include "ops/operands.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -29,8 +29,7 @@ void forward(Call& c) {
   const Tensor &x = c.tensor(0), &t = c.tensor(1);
   CrossEntropyShape s = shape(c);
   const int64_t* targets = t.data<int64_t>();
-  int64_t bad =
-      cross_entropy_kernel().forward(s, {x.impl()->data(), x.dtype().format()}, targets, c.workspace, c.out[1].impl()->data());
+  int64_t bad = cross_entropy_kernel().forward(s, source_of(x), targets, c.workspace, c.out[1].impl()->data());
   DY_CHECK_AS(IndexError, bad < 0, "cross_entropy: target out of range: target {} in row {}; there are {} classes",
               targets[bad], bad, s.classes);
   DType own = lse_type(c);

@@ -1,5 +1,5 @@
-#include "ops/common.h"
 #include "ops/nn/cross_entropy_kernel.h"
+#include "ops/operands.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -24,8 +24,8 @@ void forward(Call& c) {
     for (int64_t i = 0; i < s.rows; ++i) counted += targets[i] != s.ignore_index;
     scale = 1 / double(counted);
   }
-  cross_entropy_kernel().backward(s, {x.impl()->data(), x.dtype().format()}, targets, lse.impl()->data(), c.workspace,
-                                  c.integer(4) == 0, scale, {c.out[0].impl()->data(), c.out[0].dtype().format()});
+  cross_entropy_kernel().backward(s, source_of(x), targets, lse.impl()->data(), c.workspace, c.integer(4) == 0, scale,
+                                  target_of(c));
 }
 double flops(const Call& c) { return 13.0 * double(c.tensor(1).numel()); }
 

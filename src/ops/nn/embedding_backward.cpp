@@ -1,5 +1,5 @@
-#include "ops/common.h"
 #include "ops/nn/embedding_kernel.h"
+#include "ops/operands.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -14,9 +14,8 @@ void infer(Call& c) {
 }
 int64_t workspace(const Call& c) { return embedding_kernel().scatter_workspace(shape(c)); }
 void forward(Call& c) {
-  const Tensor& g = c.tensor(0);
-  embedding_kernel().scatter(shape(c), {g.impl()->data(), g.dtype().format()}, c.tensor(1).data<int64_t>(), c.integer(3),
-                             {c.out[0].impl()->data(), c.out[0].dtype().format()}, false, c.workspace);
+  embedding_kernel().scatter(shape(c), source_of(c, 0), c.tensor(1).data<int64_t>(), c.integer(3), target_of(c), false,
+                             c.workspace);
 }
 void backward(Grad& g) {
   Tensor rows = embedding(g.g(), g.in(1));

@@ -1,5 +1,5 @@
 #include "ops/nn/layer_norm_kernel.h"
-#include "ops/norm/operands.h"
+#include "ops/norm/statistics.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -14,9 +14,9 @@ void infer(Call& c) {
   infer_like_first(c);
   add_statistics(c, rows(c).rows);
 }
-int64_t workspace(const Call& c) { return layer_norm_kernel().forward_workspace(rows(c), source(c, 2), source(c, 3)); }
+int64_t workspace(const Call& c) { return layer_norm_kernel().forward_workspace(rows(c), source_of(c, 2), source_of(c, 3)); }
 void forward(Call& c) {
-  layer_norm_kernel().forward(rows(c), source(c, 0), source(c, 2), source(c, 3), c.real(4), target(c, 0),
+  layer_norm_kernel().forward(rows(c), source_of(c, 0), source_of(c, 2), source_of(c, 3), c.real(4), target_of(c, 0),
                               c.out[1].impl()->data(), c.out[2].impl()->data(), c.workspace);
 }
 

@@ -1,5 +1,5 @@
 #include "ops/nn/layer_norm_kernel.h"
-#include "ops/norm/operands.h"
+#include "ops/norm/statistics.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -12,10 +12,10 @@ void infer(Call& c) {
   check_float(c.name, c.tensor(1), "input");
   infer_gradients(c, c.integer(5));
 }
-int64_t workspace(const Call& c) { return layer_norm_kernel().backward_workspace(rows(c), source(c, 1), source(c, 2)); }
+int64_t workspace(const Call& c) { return layer_norm_kernel().backward_workspace(rows(c), source_of(c, 1), source_of(c, 2)); }
 void forward(Call& c) {
-  layer_norm_kernel().backward(rows(c), source(c, 0), source(c, 1), source(c, 2), c.tensor(3).impl()->data(),
-                               c.tensor(4).impl()->data(), target(c, 0), target(c, 1), target(c, 2), c.workspace);
+  layer_norm_kernel().backward(rows(c), source_of(c, 0), source_of(c, 1), source_of(c, 2), c.tensor(3).impl()->data(),
+                               c.tensor(4).impl()->data(), target_of(c, 0), target_of(c, 1), target_of(c, 2), c.workspace);
 }
 double flops(const Call& c) { return 14.0 * double(c.tensor(0).numel()); }
 

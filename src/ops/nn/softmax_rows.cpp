@@ -1,5 +1,5 @@
-#include "ops/common.h"
 #include "ops/nn/softmax_kernel.h"
+#include "ops/operands.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -11,8 +11,7 @@ void infer(Call& c) {
 void forward(Call& c) {
   const Tensor &x = c.tensor(0), &y = c.out[0];
   int64_t n = x.size(-1);
-  softmax_kernel().forward({x.impl()->data(), x.dtype().format()}, {y.impl()->data(), y.dtype().format()},
-                           n ? x.numel() / n : 0, n, c.boolean(1));
+  softmax_kernel().forward(source_of(x), target_of(y), n ? x.numel() / n : 0, n, c.boolean(1));
 }
 void backward(Grad& g) {
   Tensor y = g.out();

@@ -1,11 +1,10 @@
-#include "ops/common.h"
 #include "ops/nn/softmax_kernel.h"
+#include "ops/operands.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
 
 void infer(Call& c) {
-  check_float("softmax_rows_backward", c.tensor(1), "result");
   check_float("softmax_rows_backward", c.tensor(1), "result");
   infer_like_first(c);
   c.spec[0].dtype = plain(c.tensor(1));
@@ -13,8 +12,7 @@ void infer(Call& c) {
 void forward(Call& c) {
   const Tensor &dy = c.tensor(0), &y = c.tensor(1), &dx = c.out[0];
   int64_t n = y.size(-1);
-  softmax_kernel().backward({y.impl()->data(), y.dtype().format()}, {dy.impl()->data(), dy.dtype().format()},
-                            {dx.impl()->data(), dx.dtype().format()}, n ? y.numel() / n : 0, n, c.boolean(2));
+  softmax_kernel().backward(source_of(y), source_of(dy), target_of(dx), n ? y.numel() / n : 0, n, c.boolean(2));
 }
 double flops(const Call& c) { return 4.0 * double(c.tensor(0).numel()); }
 

@@ -1,5 +1,5 @@
 #include "ops/norm/channel_norm_kernel.h"
-#include "ops/norm/operands.h"
+#include "ops/norm/statistics.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -21,9 +21,9 @@ void infer(Call& c) {
            c.name, describe(x), s.groups);
   add_statistics(c, s.classes());
 }
-int64_t workspace(const Call& c) { return channel_norm_kernel().forward_workspace(shape_of(c), source(c, 0)); }
+int64_t workspace(const Call& c) { return channel_norm_kernel().forward_workspace(shape_of(c), source_of(c, 0)); }
 void forward(Call& c) {
-  channel_norm_kernel().forward(shape_of(c), source(c, 0), source(c, 1), source(c, 2), c.real(4), target(c, 0),
+  channel_norm_kernel().forward(shape_of(c), source_of(c, 0), source_of(c, 1), source_of(c, 2), c.real(4), target_of(c, 0),
                                 c.out[1].impl()->data(), c.out[2].impl()->data(), c.workspace);
 }
 

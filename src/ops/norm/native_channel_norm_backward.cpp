@@ -1,5 +1,5 @@
 #include "ops/norm/channel_norm_kernel.h"
-#include "ops/norm/operands.h"
+#include "ops/norm/statistics.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -14,10 +14,10 @@ void infer(Call& c) {
   DY_CHECK(x.dim() == 3, "{}: the input is [batch, channels, inner]: input is {}", c.name, describe(x));
   infer_gradients(c, x.size(1));
 }
-int64_t workspace(const Call& c) { return channel_norm_kernel().backward_workspace(shape_of(c), source(c, 1)); }
+int64_t workspace(const Call& c) { return channel_norm_kernel().backward_workspace(shape_of(c), source_of(c, 1)); }
 void forward(Call& c) {
-  channel_norm_kernel().backward(shape_of(c), source(c, 0), source(c, 1), source(c, 2), c.tensor(3).impl()->data(),
-                                 c.tensor(4).impl()->data(), target(c, 0), target(c, 1), target(c, 2), c.workspace);
+  channel_norm_kernel().backward(shape_of(c), source_of(c, 0), source_of(c, 1), source_of(c, 2), c.tensor(3).impl()->data(),
+                                 c.tensor(4).impl()->data(), target_of(c, 0), target_of(c, 1), target_of(c, 2), c.workspace);
 }
 double flops(const Call& c) { return 14.0 * double(c.tensor(0).numel()); }
 

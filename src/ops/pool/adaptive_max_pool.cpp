@@ -14,10 +14,9 @@ void infer(Call& c) {
   infer_max_pool(c, rank(c), size.begin());
 }
 MaxPoolShape shape(const Call& c) { return max_pool_shape(c.tensor(0), rank(c), c.ints(1).begin()); }
-Source input(const Call& c) { return {c.tensor(0).impl()->data(), c.tensor(0).dtype().format()}; }
 int64_t workspace(const Call& c) {
   const MaxPoolShape s = shape(c);
-  return table_bytes(s) + max_pool_kernel().workspace(s, input(c));
+  return table_bytes(s) + max_pool_kernel().workspace(s, source_of(c, 0));
 }
 void forward(Call& c) {
   MaxPoolShape s = shape(c);
@@ -25,7 +24,7 @@ void forward(Call& c) {
     *begin = i * s.in[d] / s.out[d];
     *count = ((i + 1) * s.in[d] + s.out[d] - 1) / s.out[d] - *begin;
   });
-  max_pool_kernel().forward(s, input(c), {c.out[0].impl()->data(), c.out[0].dtype().format()}, c.out[1].data<int64_t>(),
+  max_pool_kernel().forward(s, source_of(c, 0), target_of(c), c.out[1].data<int64_t>(),
                             static_cast<char*>(c.workspace) + table_bytes(s));
 }
 void backward(Grad& g) { backward_max_pool(g, int64_t(g.ints(1).size())); }

@@ -36,10 +36,9 @@ void infer(Call& c) {
   const Windows3 w = windows(c);
   infer_max_pool(c, w.rank, w.out);
 }
-Source input(const Call& c) { return {c.tensor(0).impl()->data(), c.tensor(0).dtype().format()}; }
 int64_t workspace(const Call& c) {
   const MaxPoolShape s = shape(c);
-  return table_bytes(s) + max_pool_kernel().workspace(s, input(c));
+  return table_bytes(s) + max_pool_kernel().workspace(s, source_of(c, 0));
 }
 void forward(Call& c) {
   MaxPoolShape s = shape(c);
@@ -57,7 +56,7 @@ void forward(Call& c) {
              "dilation is {}",
              describe(c.tensor(0)), i, d - missing, shape_text(c.ints(1)), shape_text(c.ints(3)), shape_text(c.ints(4)));
   });
-  max_pool_kernel().forward(s, input(c), {c.out[0].impl()->data(), c.out[0].dtype().format()}, c.out[1].data<int64_t>(),
+  max_pool_kernel().forward(s, source_of(c, 0), target_of(c), c.out[1].data<int64_t>(),
                             static_cast<char*>(c.workspace) + table_bytes(s));
 }
 void backward(Grad& g) { backward_max_pool(g, int64_t(g.ints(1).size())); }

@@ -22,13 +22,11 @@ void infer(Call& c) {
   for (int64_t d = 0; d < rank; ++d) c.spec[0].sizes[c.spec[0].ndim - rank + d] = c.ints(2)[size_t(d)];
   checked_numel("max_pool_backward", c.spec[0].shape());
 }
-Source grad(const Call& c) { return {c.tensor(0).impl()->data(), c.tensor(0).dtype().format()}; }
-int64_t workspace(const Call& c) { return max_pool_kernel().workspace(shape(c), grad(c)); }
+int64_t workspace(const Call& c) { return max_pool_kernel().workspace(shape(c), source_of(c, 0)); }
 void forward(Call& c) {
   const MaxPoolShape s = shape(c);
   const int64_t* place = c.tensor(1).data<int64_t>();
-  const int64_t bad =
-      max_pool_kernel().backward(s, grad(c), place, {c.out[0].impl()->data(), c.out[0].dtype().format()}, c.workspace);
+  const int64_t bad = max_pool_kernel().backward(s, source_of(c, 0), place, target_of(c), c.workspace);
   DY_CHECK_AS(IndexError, bad < 0, "max_pool_backward: index out of range: index {} at position {}; there are {} elements",
               place[bad], bad, s.elements());
 }

@@ -1,6 +1,7 @@
 // The axes of a maximum's windows, from the arguments of max_pool and adaptive_max_pool.
 #pragma once
 #include "ops/composite.h"
+#include "ops/operands.h"
 #include "ops/pool/max_pool_kernel.h"
 #include "ops/resize/resample.h"
 

@@ -1,5 +1,6 @@
 // What resample and its transpose share: only which side of the map the input is on differs.
 #pragma once
+#include "ops/operands.h"
 #include "ops/resize/resample.h"
 #include "ops/resize/resample_kernel.h"
 
@@ -37,9 +38,7 @@ template <bool kTransposed> struct Resampling {
     const Windows w = make_windows(c.ints(3), s.in, s.out, c.real(4), c.workspace);
     s.begin = w.begin, s.count = w.count, s.weight = w.weight;
     const auto run = kTransposed ? resample_kernel().backward : resample_kernel().forward;
-    const Tensor& x = c.tensor(0);
-    run(s, {x.impl()->data(), x.dtype().format()}, {c.out[0].impl()->data(), c.out[0].dtype().format()},
-        static_cast<char*>(c.workspace) + tables(s));
+    run(s, source_of(c, 0), target_of(c), static_cast<char*>(c.workspace) + tables(s));
   }
   static void backward(Grad& g) {
     const Meta& m = g.in_meta(0);

@@ -1,13 +1,10 @@
 // What the running reductions share: their shape and dtype rules.
 #pragma once
-#include "ops/common.h"
+#include "ops/operands.h"
 #include "ops/reduce/reduction.h"
 #include "ops/scan/scan_kernel.h"
 
 namespace dyadic::inline v1::ops {
-
-inline Source source_of(const Tensor& t) { return {t.impl()->data(), t.dtype().format()}; }
-inline Target target_of(const Tensor& t) { return {t.impl()->data(), t.dtype().format()}; }
 
 // Of op(self, dim, ...): [outer, n, inner] around dim.
 inline ScanShape scan_shape(const Call& c) {

@@ -1,17 +1,9 @@
-// The arguments and results of the normalizations as their kernels take them.
+// What the records of the normalizations share: their further results.
 #pragma once
-#include "loops/operand.h"
-#include "ops/common.h"
+#include "ops/operands.h"
 
 namespace dyadic::inline v1::ops {
 
-inline Source source(const Call& c, int i) {
-  if (!c.has(i)) return {};
-  return {c.tensor(i).impl()->data(), c.tensor(i).dtype().format()};
-}
-inline Target target(const Call& c, int i) {
-  return c.out[i].defined() ? Target{c.out[i].impl()->data(), c.out[i].dtype().format()} : Target{};
-}
 // Beside the result: mean and rstd of so many rows.
 inline void add_statistics(Call& c, int64_t rows) {
   c.nout = 3;
