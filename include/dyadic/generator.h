@@ -17,6 +17,8 @@ class Generator {
   GeneratorState draw() { return {state_.seed, state_.calls++}; }  // what one random op uses up
 };
 
+Generator& default_generator();  // what random ops draw from outside of a scope
+
 // The random ops of this thread, and generator_state(), are those of `g` while the scope lives.
 class GeneratorScope {
   Generator* before_;

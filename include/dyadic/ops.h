@@ -33,7 +33,7 @@ Tensor scalar_tensor(Scalar value);
   inline Tensor name(Scalar self, const Tensor& other) { return call(Op::name##_, scalar_tensor(self), other); }
 DY_BINARY(add) DY_BINARY(sub) DY_BINARY(mul) DY_BINARY(div) DY_BINARY(pow) DY_BINARY(maximum) DY_BINARY(minimum)
 DY_BINARY(eq) DY_BINARY(ne) DY_BINARY(lt) DY_BINARY(le) DY_BINARY(gt) DY_BINARY(ge) DY_BINARY(logical_and) DY_BINARY(logical_or)
-DY_BINARY(atan2) DY_BINARY(hypot) DY_BINARY(logaddexp) DY_BINARY(logaddexp2) DY_BINARY(xlogy) DY_BINARY(xlog1py) DY_BINARY(zeta)
+DY_BINARY(atan2) DY_BINARY(hypot) DY_BINARY(logaddexp) DY_BINARY(logaddexp2) DY_BINARY(xlogy) DY_BINARY(xlog1py) DY_BINARY(zeta) DY_BINARY(igamma) DY_BINARY(igammac)
 DY_BINARY(copysign) DY_BINARY(fmod) DY_BINARY(remainder) DY_BINARY(floor_divide) DY_BINARY(trunc_divide) DY_BINARY(fmax)
 DY_BINARY(fmin) DY_BINARY(heaviside) DY_BINARY(ldexp)  DY_BINARY(clamp_min) DY_BINARY(clamp_max)
 DY_BINARY(logical_xor) DY_BINARY(bitwise_and) DY_BINARY(bitwise_or) DY_BINARY(bitwise_xor) DY_BINARY(bitwise_left_shift)
@@ -269,6 +269,8 @@ inline Tensor randint_like(const Tensor& self, int64_t low, int64_t high, DType 
 inline Tensor normal(const Tensor& mean, const Tensor& std) { return call(Op::normal_, mean, std); }
 inline Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = false) { return call(Op::multinomial_, self, num_samples, replacement); }
 inline Tensor randperm(int64_t n, DType dtype = {}, Device device = cpu) { return call(Op::randperm_, n, dtype, device); }
+inline Tensor poisson(const Tensor& self) { return call(Op::poisson_, self); }
+inline Tensor binomial(const Tensor& count, const Tensor& prob) { return call(Op::binomial_, count, prob); }
 inline Tensor bernoulli(const Tensor& self) { return call(Op::bernoulli_, self); }
 inline Tensor dropout(const Tensor& self, double p = 0.5, bool training = true) { return call(Op::dropout_, self, p, training); }
 

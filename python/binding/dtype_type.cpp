@@ -252,13 +252,17 @@ void add_dtype_type(nb::module_& m) {
   });
 
   nb::class_<Device>(m, "device", "Where the elements of a tensor are: \"cpu\", or \"meta\" (shapes and accounting only).")
-      .def("__init__",
-           [](Device* d, nb::object text) {
-             auto read = read_device(text.ptr());
-             DY_CHECK_AS(TypeError, read, "device: it is made from text such as \"cpu\"");
-             new (d) Device(*read);
-           })
+      .def(
+          "__init__",
+          [](Device* d, nb::object type, int index) {
+            auto read = read_device(type.ptr());
+            DY_CHECK_AS(TypeError, read, "device: it is made from text such as \"cpu\"");
+            DY_CHECK(index == 0, "device: there is one {}: index is {}", read->name(), index);
+            new (d) Device(*read);
+          },
+          nb::arg("type"), nb::arg("index") = 0)
       .def_prop_ro("type", [](Device d) { return d.name(); })
+      .def_prop_ro("index", [](Device) { return nb::none(); })
       .def("__eq__", [](Device a, nb::handle b) { return nb::isinstance<Device>(b) && nb::cast<Device>(b) == a; })
       .def("__hash__", [](Device d) { return size_t(d.type); })
       .def("__str__", [](Device d) { return d.name(); })

@@ -66,6 +66,7 @@ std::vector<Tensor> checkpointed(nb::object f, std::vector<Tensor> inputs) {
 // Out of the graph, whatever made it.
 nb::object detached(nb::handle self) {
   TensorImpl& t = *tensor_of(self.ptr()).impl();
+  drop_base(t);
   if (Node* n = std::exchange(t.node, nullptr)) release(n);
   t.flags &= uint8_t(~kRequiresGrad);
   return nb::borrow(self);

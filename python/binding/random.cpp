@@ -45,6 +45,7 @@ void add_random(nb::module_& m) {
       .def(
           "set_state", [](Generator& g, const Tensor& state) { g.set_state(state_from(state)); }, nb::arg("new_state"))
       .def_prop_ro("device", [](const Generator&) { return cpu; });
+  m.attr("default_generator") = nb::cast(&default_generator(), nb::rv_policy::reference);
   m.def("manual_seed", [](int64_t seed) { manual_seed(read_seed(seed)); }, nb::arg("seed"), "Restarts the random numbers.");
   m.def(
       "seed",

@@ -100,6 +100,9 @@ PyObject* get_requires_grad(PyObject* s, void*) {
 PyObject* get_is_leaf(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return PyBool_FromLong(t.is_leaf()); });
 }
+PyObject* get_base(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return t.impl()->base ? wrap(borrow(t.impl()->base)) : Py_NewRef(Py_None); });
+}
 PyObject* get_is_meta(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return PyBool_FromLong(t.is_meta()); });
 }
@@ -198,6 +201,7 @@ PyGetSetDef properties[] = {
     {"grad", get_grad, set_grad, "The gradient that backward has accumulated, or None.", nullptr},
     {"grad_fn", get_grad_fn, nullptr, "What made it, if that was recorded; None for leaves.", nullptr},
     {"is_leaf", get_is_leaf, nullptr, "Whether no recorded operation made it.", nullptr},
+    {"_base", get_base, nullptr, "What a view was made of while gradients were recorded; None for what is no view.", nullptr},
     {"is_meta", get_is_meta, nullptr, "Whether it has a shape but no data.", nullptr},
     {"real", get_real, nullptr, "The real parts, a view; a real tensor itself.", nullptr},
     {"imag", get_imag, nullptr, "The imaginary parts of a complex tensor, a view.", nullptr},

@@ -13,6 +13,7 @@ namespace {
 
 struct NodeRef {  // a strong reference for the length of a run
   Node* n = nullptr;
+  NodeRef() = default;
   explicit NodeRef(Node* n) : n(n) { n->refs.fetch_add(1, std::memory_order_relaxed); }
   NodeRef(NodeRef&& o) noexcept : n(std::exchange(o.n, nullptr)) {}
   NodeRef& operator=(NodeRef&& o) noexcept {
@@ -29,7 +30,14 @@ class Run {
     NodeRef node;
     Tensor few[kMaxOutputs];
     std::unique_ptr<Tensor[]> many;  // a function's outputs may be more than an op's
-    explicit Pending(Node* n) : node(n), many(n->nout > kMaxOutputs ? new Tensor[n->nout] : nullptr) {}
+    void open(Node* n) {
+      node = NodeRef(n);
+      if (n->nout > kMaxOutputs) many = std::make_unique<Tensor[]>(n->nout);
+    }
+    void close() {
+      node = NodeRef();
+      many.reset();
+    }
     Tensor* g() { return many ? many.get() : few; }
   };
   using Frontier = std::map<uint64_t, Pending, std::greater<>>;  // by creation, the latest first
@@ -59,9 +67,10 @@ class Run {
   }
   void run() {
     while (!pending_.empty()) {
-      spare_ = pending_.extract(pending_.begin());
-      Pending p = std::move(spare_.mapped());
-      step(*p.node.n, p.g());
+      Frontier::node_type first = pending_.extract(pending_.begin());
+      step(*first.mapped().node.n, first.mapped().g());
+      first.mapped().close();
+      spare_ = std::move(first);
     }
   }
 
@@ -69,10 +78,14 @@ class Run {
   Pending& pending(Node* n) {
     auto it = pending_.lower_bound(n->seq);
     if (it != pending_.end() && it->first == n->seq) return it->second;
-    if (spare_.empty()) return pending_.emplace_hint(it, n->seq, Pending(n))->second;
-    spare_.key() = n->seq;
-    spare_.mapped() = Pending(n);
-    return pending_.insert(it, std::move(spare_))->second;
+    if (spare_.empty()) {
+      it = pending_.try_emplace(it, n->seq);
+    } else {
+      spare_.key() = n->seq;
+      it = pending_.insert(it, std::move(spare_));
+    }
+    it->second.open(n);
+    return it->second;
   }
   // In place when nobody else can see the sum so far.
   void accumulate(Tensor& sum, Tensor g) {
@@ -140,7 +153,10 @@ class Run {
     std::unique_ptr<Tensor[]> many;
     Tensor* results = few;
     if (n.nin > kFew) many = std::make_unique<Tensor[]>(n.nin), results = many.get();
-    uint32_t before = t_module;
+    const struct Module {
+      uint32_t before = t_module;
+      ~Module() { t_module = before; }
+    } module;
     t_module = n.module;
     {
       Grad grad{n, gradients, results};
@@ -160,13 +176,12 @@ class Run {
         Tensor g = fit_gradient(std::move(results[i]), n.meta[i]);
         deliver(n.edges[i], std::move(g));
       }
-    t_module = before;
   }
 };
 
 Edge edge_of(const Tensor& t) {
   Edge e;
-  e.node = t.impl()->node;
+  e.node = fresh(*t.impl()).node;
   e.output = e.node ? t.impl()->output : uint16_t(0);
   if (!e.node) e.leaf = t.impl();
   return e;
@@ -247,13 +262,17 @@ void Tensor::set_grad(const Tensor& g) const {
   auto_meta(*p_).grad = g;
 }
 Tensor& Tensor::requires_grad_(bool on) {
-  DY_CHECK(is_leaf(), "requires_grad_: not a leaf: {} was made by {}; detach() it first", describe(*this), grad_fn());
+  if (!is_leaf()) {  // it does already
+    DY_CHECK(on, "requires_grad_: not a leaf: {} was made by {}; detach() it first", describe(*this), grad_fn());
+    return *this;
+  }
   DY_CHECK(!on || !dtype().is_scaled(),
            "requires_grad_: {} holds codes, not weights that can move; train with QAT on float weights, or add LoRA factors",
            describe(*this));
   DY_CHECK(!on || dtype().is_floating_point() || dtype().is_complex(),
            "requires_grad_: only floating-point and complex tensors have gradients: this is {}", describe(*this));
   p_->flags = uint8_t(on ? p_->flags | kRequiresGrad : p_->flags & ~kRequiresGrad);
+  if (on) drop_base(*p_);  // a leaf of its own, whatever becomes of the base
   return *this;
 }
 std::string Tensor::grad_fn() const {

@@ -19,9 +19,9 @@ bool wants_grad(const Arg* args, int n) {
   bool any = false;
   for (int i = 0; i < n; ++i) {
     if (args[i].kind == Arg::Kind::tensor)
-      any |= args[i].tensor->impl()->flags & kRequiresGrad;
+      any |= fresh(*args[i].tensor->impl()).flags & kRequiresGrad;
     else if (args[i].kind == Arg::Kind::tensors)
-      for (uint32_t j = 0; j < args[i].n; ++j) any |= args[i].tensor[j].impl()->flags & kRequiresGrad;
+      for (uint32_t j = 0; j < args[i].n; ++j) any |= fresh(*args[i].tensor[j].impl()).flags & kRequiresGrad;
   }
   return any;
 }
@@ -194,7 +194,10 @@ void dispatch(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
   execute(c, true);
   if (t_modes & (kCounting | kRounding | kAnomaly)) [[unlikely]]
     observe(id, op, c);
-  if (!(t_modes & kNoGrad) && wants_grad(args, n)) record(id, op, args, n, out, c.nout);
+  if (t_modes & kNoGrad) return;
+  const bool grad = wants_grad(args, n);
+  if (op.kind == OpKind::view) set_base(*out[0].impl(), *args[0].tensor->impl());
+  if (grad) record(id, op, args, n, out, c.nout);
 }
 
 // The common small case: a pointwise op on dense floats of one shape, of its own compute type, and numbers. Returns false to go
@@ -237,7 +240,7 @@ bool fast_pointwise(Op id, const OpDef& op, const Arg* args, int n, Tensor* out)
   } else {
     tile(in, out[0].impl()->data(), nullptr, a.numel);
   }
-  if ((flags & kRequiresGrad) && !(t_modes & kNoGrad)) record(id, op, args, n, out, 1);
+  if ((flags & (kRequiresGrad | kView)) && !(t_modes & kNoGrad) && wants_grad(args, n)) record(id, op, args, n, out, 1);
   return true;
 }
 

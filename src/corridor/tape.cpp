@@ -56,27 +56,53 @@ Meta make_meta(const Tensor& t, int64_t*& dims) {
   return m;
 }
 
+Tensor alias(const Tensor& t) {  // the same view without its history
+  const TensorImpl& i = *t.impl();
+  return make_view(t, i.shape(), {i.strides, i.ndim}, i.offset);
+}
+
+// Takes over one reference to the node.
+void attach(Node* node, const Tensor& t, int output) {
+  TensorImpl& i = *t.impl();
+  if (i.node) release(i.node);
+  i.node = node;
+  i.output = uint16_t(output);
+  i.flags |= kRequiresGrad;
+}
+
+// A view holds its base, whose history may come to hold the node that saves the view: it saves this instead.
+Tensor without_base(const Tensor& view) {
+  Tensor t = alias(view);
+  if (Node* node = view.impl()->node) {
+    node->refs.fetch_add(1, std::memory_order_relaxed);
+    attach(node, t, view.impl()->output);
+  }
+  return t;
+}
+
 // Counts a save on the storage: the first turns a temporary into an activation.
 void save(Saved& s, const Tensor& t) {
   if (t_modes & kForget) return;
   Storage& st = *t.impl()->storage;
   s.version = st.version.load(std::memory_order_relaxed);
+  s.tensor = t.impl()->base ? without_base(t) : t;
+  if (t.impl()->flags & kNumber) return;  // nobody else has it
   if (st.saves.fetch_add(1, std::memory_order_relaxed) == 0 && st.category == Category::temporary)
     set_category(t, Category::activation);
-  s.tensor = t;
 }
 
-Tensor alias(const Tensor& t) {  // the same view without its history
-  const TensorImpl& i = *t.impl();
-  return make_view(t, i.shape(), {i.strides, i.ndim}, i.offset);
-}
+struct Release {
+  void operator()(Node* n) const { release(n); }
+};
+using OwnNode = std::unique_ptr<Node, Release>;
 
 Node* make_node(Op id, const OpDef& op, const Arg* args, int n, const Tensor* out, int nout) {
   Shape s = measure(args, n, out, nout);
   int total = s.nin + nout;
   size_t bytes = sizeof(Node) + sizeof(Edge) * size_t(s.nin) + sizeof(Saved) * size_t(total) + sizeof(Meta) * size_t(total) +
                  sizeof(Arg) * size_t(n) + sizeof(int64_t) * (size_t(s.dims) + s.ints);
-  Node* node = new (pool_allocate(bytes)) Node;
+  OwnNode own(new (pool_allocate(bytes)) Node);
+  Node* node = own.get();
   char* at = reinterpret_cast<char*>(node + 1);
   auto take = [&](auto type, int count) {
     using T = typename decltype(type)::type;
@@ -149,21 +175,13 @@ Node* make_node(Op id, const OpDef& op, const Arg* args, int n, const Tensor* ou
       node->meta[s.nin + j] = make_meta(out[j], dims);
       if (wanted & dyadic::out(j)) save(node->saved[s.nin + j], alias(out[j]));
     }
-  return node;
-}
-
-// Takes over one reference to the node.
-void attach(Node* node, const Tensor& t, int output) {
-  TensorImpl& i = *t.impl();
-  if (i.node) release(i.node);
-  i.node = node;
-  i.output = uint16_t(output);
-  i.flags |= kRequiresGrad;
+  return own.release();
 }
 
 // Nodes later than `since` that `node` was computed by hold self's old version; self is about to hold them, and the two would
 // keep each other alive. They hold another view instead, of the same version.
 void let_go(Node* node, const Tensor& self, uint64_t since) {
+  if (!self.impl()->storage->saves.load(std::memory_order_relaxed)) return;
   std::vector<Node*> todo = {node};
   std::unordered_set<Node*> seen;
   while (!todo.empty()) {
@@ -175,6 +193,14 @@ void let_go(Node* node, const Tensor& self, uint64_t since) {
       if (input && input->seq > since && seen.insert(input).second) todo.push_back(input);
     }
   }
+}
+
+// The base with a region replaced by what `node` wrote into it through the view.
+Node* replace_region(OwnNode node, const Tensor& view, const Tensor& base) {
+  const Tensor written = alias(view);
+  attach(node.release(), written, 0);
+  const Arg args[] = {base, written, view.sizes(), view.strides(), view.storage_offset() - base.storage_offset()};
+  return make_node(Op::strided_scatter_, op_def(Op::strided_scatter_), args, 5, &base, 1);
 }
 
 // Gives the node to those outputs that have gradients.
@@ -223,6 +249,10 @@ void release_saved(Node& n) {
   for (int i = 0; i < n.nin + n.nout; ++i) {
     Saved& s = n.saved[i];
     if (!s.tensor.defined()) continue;
+    if (s.tensor.impl()->flags & kNumber) {
+      s.tensor = Tensor();
+      continue;
+    }
     Storage& st = *s.tensor.impl()->storage;
     if (st.saves.fetch_sub(1, std::memory_order_acq_rel) == 1 && st.category == Category::activation)
       set_category(s.tensor, Category::temporary);
@@ -263,17 +293,50 @@ void record(Op id, const OpDef& op, const Arg* args, int n, Tensor* out, int nou
   attach_outputs(make_node(id, op, args, n, out, nout), out, nout);
 }
 
+void check_recordable(const char* who, const Tensor& self) {
+  const TensorImpl& t = *self.impl();
+  DY_CHECK(!(self.is_leaf() && self.requires_grad()),
+           "{}_: a leaf that requires grad is written in place; wrap it in no_grad, or use the out-of-place form", who);
+  if (!t.base) {
+    DY_CHECK(t.offset == 0 && t.numel * t.dtype.itemsize() == t.storage->bytes,
+             "{}_: a view that was made without recording is written in place while gradients are recorded; make it outside of "
+             "no_grad, or use the out-of-place form",
+             who);
+    return;
+  }
+  const TensorImpl& base = *t.base;
+  DY_CHECK(base.node || !(base.flags & kRequiresGrad),
+           "{}_: a view of a leaf that requires grad is written in place; wrap it in no_grad, or clone the leaf first", who);
+  DY_CHECK(base.contiguous() && base.dtype == t.dtype,
+           "{}_: a view is written in place while gradients are recorded, and its base is {}: of another dtype, or not "
+           "contiguous; use the out-of-place form",
+           who, describe(borrow(t.base)));
+}
+
 void record_inplace(Op id, const OpDef& op, const Arg* args, int n, const Tensor& self) {
   Tensor out[1] = {self};
-  Node* node = make_node(id, op, args, n, out, 1);
+  OwnNode node(make_node(id, op, args, n, out, 1));
   // What was saved of self before the write has the old version only if it is really needed: it was overwritten, so say so
   // then.
   for (int i = 0; i < node->nin; ++i)
     if (node->saved[i].tensor.defined() && node->saved[i].tensor.impl()->storage == self.impl()->storage)
       --node->saved[i].version;
-  const TensorImpl& i = *self.impl();
-  if (i.storage->saves.load(std::memory_order_relaxed)) let_go(node, self, i.node ? i.node->seq : 0);
-  attach(node, self, 0);
+  const Tensor base = self.impl()->base ? borrow(self.impl()->base) : self;
+  if (!base.is_same(self)) node.reset(replace_region(std::move(node), self, base));
+  const Node* before = base.impl()->node;
+  let_go(node.get(), base, before ? before->seq : 0);
+  attach(node.release(), base, 0);
+  self.impl()->storage->rebases.fetch_add(1, std::memory_order_relaxed);
+}
+
+void renew_history(TensorImpl& t) {
+  if (Node* old = std::exchange(t.node, nullptr)) release(old);
+  t.flags &= uint8_t(~kRequiresGrad);
+  t.epoch = t.storage->rebases.load(std::memory_order_relaxed);
+  if (!(t.base->flags & kRequiresGrad)) return;
+  const Tensor base = borrow(t.base), view = borrow(&t);
+  const Arg args[] = {base, t.shape(), IntList(t.strides, t.ndim), t.offset, base.strides(), base.storage_offset()};
+  attach(make_node(Op::strided_view_, op_def(Op::strided_view_), args, 6, &view, 1), view, 0);
 }
 
 const Tensor& Grad::in(int i) const {

@@ -57,7 +57,9 @@ void release_saved(Node& n);     // drops saved tensors only
 
 // Records `call` for outputs `out`: called by the corridor when an input requires grad.
 void record(Op id, const OpDef& op, const Arg* args, int n, Tensor* out, int nout);
-// The same for an in-place call: args[0] is what was overwritten.
+// The same for an in-place call: args[0] is what was overwritten. check_recordable: before the call, an Error if its history
+// cannot be written down.
+void check_recordable(const char* who, const Tensor& self);
 void record_inplace(Op id, const OpDef& op, const Arg* args, int n, const Tensor& self);
 
 // Outputs of a function with its own backward, computed without recording; an output that is an input becomes another view.

@@ -54,12 +54,7 @@ void write_inplace(Op id, const OpDef& op, Arg* args, int n) {
   DY_CHECK_AS(TypeError, !self.dtype().is_scaled() || op.kind == OpKind::kernel,
               "{}_: self is {}: scaled tensors are written whole; use copy_", c.name, describe(self));
   bool grad = !(t_modes & kNoGrad) && wants_grad(args, n);
-  if (grad) {
-    DY_CHECK(!(self.is_leaf() && self.requires_grad()),
-             "{}_: a leaf that requires grad is written in place; wrap it in no_grad, or use the out-of-place form", c.name);
-    DY_CHECK(self.impl()->offset == 0 && self.numel() * self.dtype().itemsize() == self.impl()->storage->bytes,
-             "{}_: a view is written in place while gradients are recorded; use the out-of-place form", c.name);
-  }
+  if (grad) check_recordable(c.name, self);
   execute(c, false);
   bump(self);
   if (t_modes & (kCounting | kRounding | kAnomaly)) [[unlikely]]
@@ -84,10 +79,7 @@ bool writes_direct(const Call& c, int k, const Tensor& t) {
   if (!pointwise && (!t.is_contiguous() || t.dtype() != c.spec[k].dtype)) return false;
   bool apart = !t.dtype().is_blocked();
   for_each_tensor(c.args, c.nargs, [&](const Tensor& in, int) {
-    const TensorImpl &a = *in.impl(), &b = *t.impl();
-    const bool same =
-        pointwise && a.offset == b.offset && a.dtype == b.dtype && a.shape() == b.shape() && in.strides() == t.strides();
-    apart &= a.storage != b.storage || same;
+    apart &= in.impl()->storage != t.impl()->storage || (pointwise && same_elements(in, t));
   });
   return apart;
 }

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "device/allocator.h"
+#include "device/failure.h"
 #include "device/heap.h"
 
 namespace dyadic::inline v1 {
@@ -115,6 +116,7 @@ const DeviceMemory& device_memory(Device d) { return kMemory[int(d.type)]; }
 
 void ledger_add(Device d, Category c, uint32_t module, int64_t bytes) {
   Ledger& l = ledger(d);
+  may_fail(bytes);
   Account::OfDevice& a = account().device[int(d.type)];
   if (int64_t limit = l.limit.load(std::memory_order_relaxed); limit && total(d) + bytes > limit) [[unlikely]]
     over_limit(d, bytes);
@@ -159,7 +161,7 @@ const char* category_name(Category c) {
 }
 
 Device Device::parse(std::string_view text) {
-  if (text == "cpu") return cpu;
+  if (text == "cpu" || text == "cpu:0") return cpu;
   if (text == "meta") return meta;
   fail<ValueError>("device: unknown device \"{}\"; the known ones are cpu and meta", text);
 }

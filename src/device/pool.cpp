@@ -7,6 +7,7 @@
 #include <new>
 
 #include "device/allocator.h"
+#include "device/failure.h"
 #include "device/heap.h"
 
 namespace dyadic::inline v1 {
@@ -69,6 +70,7 @@ struct Farewell {
 
 #if DY_ASAN
 void* pool_allocate(size_t bytes) {
+  may_fail(int64_t(bytes));
   void* p = std::aligned_alloc(64, (bytes + 63) & ~size_t(63));
   if (!p) throw std::bad_alloc();
   return p;

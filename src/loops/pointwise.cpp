@@ -203,6 +203,10 @@ template <class Body> void for_tiles(const Space& s, int64_t tile, bool stream, 
 
 // n copies of the first element of `t`, in the compute type.
 void splat(const TensorImpl& t, Compute compute, char* tile, int64_t n) {
+  if (compute == Compute::f32 && stored_as(*t.dtype.format(), Compute::f64)) {  // a number
+    std::fill_n(reinterpret_cast<float*>(tile), n, float(*reinterpret_cast<const double*>(t.data())));
+    return;
+  }
   alignas(16) char one[16], other[16];
   const void* value = load(*t.dtype.format(), t.data(), compute, one, other, 1);
   const int64_t size = compute_size(compute);

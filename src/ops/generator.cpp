@@ -6,35 +6,36 @@
 
 namespace dyadic::inline v1 {
 namespace {
-std::mutex g_mutex;
-GeneratorState g_state;
+std::mutex g_mutex;  // of the default generator
 constinit thread_local Generator* t_generator = nullptr;
 }  // namespace
 
-GeneratorScope::GeneratorScope(Generator& g) : before_(t_generator) { t_generator = &g; }
+Generator& default_generator() {
+  static Generator g;
+  return g;
+}
+GeneratorScope::GeneratorScope(Generator& g) : before_(t_generator) { t_generator = &g == &default_generator() ? nullptr : &g; }
 GeneratorScope::~GeneratorScope() { t_generator = before_; }
 
 void manual_seed(uint64_t seed) { set_generator_state({seed, 0}); }
 GeneratorState generator_state() {
   if (t_generator) return t_generator->state();
   std::lock_guard lock(g_mutex);
-  return g_state;
+  return default_generator().state();
 }
 void set_generator_state(GeneratorState state) {
   if (t_generator) return t_generator->set_state(state);
   std::lock_guard lock(g_mutex);
-  g_state = state;
+  default_generator().set_state(state);
 }
 
 namespace ops {
 
 Draw next_draw() {
-  if (t_generator) {
-    const GeneratorState s = t_generator->draw();
-    return {s.seed, s.calls};
-  }
-  std::lock_guard lock(g_mutex);
-  return {g_state.seed, g_state.calls++};
+  std::unique_lock lock(g_mutex, std::defer_lock);
+  if (!t_generator) lock.lock();
+  const GeneratorState s = (t_generator ? *t_generator : default_generator()).draw();
+  return {s.seed, s.calls};
 }
 
 namespace {

@@ -163,7 +163,10 @@ void index_put_(const Tensor& self, std::span<const Index> key, const Tensor& va
   const ops::Target t = ops::resolve(self, key, !recorded);
   if (t.indices.empty()) {
     const Tensor source = ops::fit_values(values, t.view, t.view.dim());
-    accumulate ? t.view.add_(source) : t.view.copy_(source);
+    if (accumulate)
+      t.view.add_(source);
+    else if (!same_elements(t.view, source))  // x[i] += y ends here: it has been written
+      t.view.copy_(source);
     return;
   }
   const Tensor source = ops::fit_values(values, t.view, ops::result_dims(t));

@@ -42,8 +42,8 @@ const Tensor& Tensor::copy_(const Tensor& source) const {
   return call_inplace(Op::copy_, *this, source);
 }
 const Tensor& Tensor::fill_(Scalar value) const {
+  if (GradMode::enabled() && requires_grad()) return copy_(scalar_tensor(value));
   check_writable("fill_", *this);
-  DY_CHECK(!(GradMode::enabled() && requires_grad()), "fill_: {} requires grad; wrap the write in no_grad", describe(*this));
   ops::fill(*this, value);
   bump(*this);
   return *this;

@@ -110,6 +110,8 @@ DY_PROBE2(remainder, 10)
 DY_PROBE2(div_floor, 10)
 DY_PROBE2(div_trunc, 2)
 DY_PROBE2(zeta, 100)
+DY_PROBE2(igamma, 100)
+DY_PROBE2(igammac, 100)
 DY_PROBE2(gcd, 10)
 DY_PROBE2(lcm, 10)
 #undef DY_PROBE1

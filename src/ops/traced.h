@@ -11,7 +11,7 @@
   X(i0) X(i0e) X(i1) X(i1e) X(bessel_j0) X(bessel_j1) X(bessel_y0) X(bessel_y1) X(sign) X(signbit) X(floor) X(ceil) X(trunc)    \
   X(round) X(isnan) X(isinf) X(isfinite)
 #define DY_PRIMS2(X)                                                                                                       \
-  X(pow) X(max) X(min) X(atan2) X(hypot) X(fmod) X(remainder) X(div_floor) X(div_trunc) X(copysign) X(zeta)
+  X(pow) X(max) X(min) X(atan2) X(hypot) X(fmod) X(remainder) X(div_floor) X(div_trunc) X(copysign) X(zeta) X(igamma) X(igammac)
 #define DY_PRIM_OPERATORS(X)                                                                                               \
   X(add, +) X(sub, -) X(mul, *) X(div, /) X(lt, <) X(le, <=) X(gt, >) X(ge, >=) X(eq, ==) X(ne, !=) X(logical_and, &)       \
   X(logical_or, |) X(logical_xor, ^)

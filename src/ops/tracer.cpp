@@ -43,6 +43,8 @@ DY_CALLED(fmod, fmod)
 DY_CALLED(remainder, remainder)
 DY_CALLED(copysign, copysign)
 DY_CALLED(zeta, zeta)
+DY_CALLED(igamma, igamma)
+DY_CALLED(igammac, igammac)
 #undef DY_CALLED
 }  // namespace prim
 

@@ -1,7 +1,9 @@
 // Storages and handles: how they are made, counted and freed.
 #include "tensor/impl.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <mutex>
 
 #include "base/check.h"
@@ -57,8 +59,21 @@ void release(Storage* s) noexcept {
   pool_release(s, size_t(size));
 }
 
+void set_base(TensorImpl& view, const TensorImpl& of) {
+  auto* root = const_cast<TensorImpl*>(of.base ? of.base : &of);
+  root->refs.fetch_add(1, std::memory_order_relaxed);
+  view.base = root;
+  view.flags |= kView;
+  view.epoch = view.storage->rebases.load(std::memory_order_relaxed);
+}
+void drop_base(TensorImpl& view) {
+  view.flags &= uint8_t(~kView);
+  if (TensorImpl* base = std::exchange(view.base, nullptr)) Tensor::adopt(base);
+}
+
 void Tensor::destroy(TensorImpl* p) noexcept {
   if (p->node || p->meta) destroy_tape(*p);
+  if (p->base) drop_base(*p);
   release(p->storage);
   pool_release(p, sizeof(TensorImpl));
 }
@@ -110,7 +125,13 @@ Tensor make_tensor(IntList sizes, DType dtype, Device device) {
   Storage* s = new_storage(wanted, device);
   s->bytes = bytes;
   s->geometry = g;
-  TensorImpl* t = new_impl();
+  TensorImpl* t;
+  try {
+    t = new_impl();
+  } catch (...) {
+    release(s);
+    throw;
+  }
   t->storage = s;
   t->dtype = dtype;
   t->ndim = uint8_t(sizes.size());
@@ -127,15 +148,25 @@ Tensor make_tensor(IntList sizes, DType dtype, Device device) {
 
 namespace {
 
+// Takes over the memory when it returns.
 Tensor over_memory(void* data, IntList sizes, DType dtype, int64_t charged, Category category, void (*free)(void*),
                    void* context) {
   constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
-  if (charged) ledger_add(cpu, category, t_module, charged);
+  const int64_t n = checked_numel("from_buffer", sizes);
   auto* s = new (pool_allocate(size_t(kHeader))) Storage;
+  TensorImpl* t = nullptr;
+  try {
+    t = new_impl();
+    if (charged) ledger_add(cpu, category, t_module, charged);
+  } catch (...) {
+    if (t) pool_release(t, sizeof(TensorImpl));
+    pool_release(s, size_t(kHeader));
+    throw;
+  }
+  t->storage = s;
   s->category = category;
   s->module = t_module;
   s->device = cpu;
-  const int64_t n = checked_numel("from_buffer", sizes);
   if (dtype.is_blocked()) {
     s->geometry.cols = sizes.empty() ? 1 : sizes[sizes.size() - 1];
     s->geometry.rows = s->geometry.cols ? n / s->geometry.cols : 0;
@@ -147,8 +178,6 @@ Tensor over_memory(void* data, IntList sizes, DType dtype, int64_t charged, Cate
   s->data = data;
   s->free_foreign = free;
   s->foreign = context;
-  TensorImpl* t = new_impl();
-  t->storage = s;
   t->dtype = dtype;
   t->ndim = uint8_t(sizes.size());
   int64_t stride = 1;
@@ -246,6 +275,31 @@ void check_writable(const char* who, const Tensor& t) {
   DY_CHECK_AS(ValueError, !t.impl()->storage->read_only,
               "{}: the memory is a file that is mapped to be read: self is {}; clone() it, or map the file with mode r+ or c",
               who, describe(t));
+  const TensorImpl& i = *t.impl();
+  for (int d = 0; d < i.ndim; ++d)
+    DY_CHECK(i.strides[d] != 0 || i.sizes[d] < 2 || i.numel == 0,
+             "{}: one element stands in several places: self is {}, expanded along dimension {}; clone() it first", who,
+             describe(t), d);
+}
+
+bool apart(IntList sizes, IntList strides) {
+  int order[kMaxDims], n = 0;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (sizes[d] > 1) order[n++] = int(d);
+  auto step = [&](int d) { return std::abs(strides[size_t(d)]); };
+  std::sort(order, order + n, [&](int a, int b) { return step(a) < step(b); });
+  int64_t reach = 0;  // of the dimensions so far
+  for (int k = 0; k < n; ++k) {
+    if (step(order[k]) <= reach) return false;
+    reach += step(order[k]) * (sizes[size_t(order[k])] - 1);
+  }
+  return true;
+}
+
+bool same_elements(const Tensor& a, const Tensor& b) {
+  const TensorImpl &x = *a.impl(), &y = *b.impl();
+  return x.storage == y.storage && x.offset == y.offset && x.dtype == y.dtype && x.shape() == y.shape() &&
+         a.strides() == b.strides();
 }
 
 int64_t wrap_dim(const char* who, int64_t dim, int64_t ndim) {

@@ -19,7 +19,8 @@ struct AutoMeta;  // gradient, hooks: corridor/tape.h
 struct Storage {
   std::atomic<int32_t> refs{1};
   std::atomic<uint32_t> version{0};
-  std::atomic<int32_t> saves{0};  // tape nodes that keep it for backward
+  std::atomic<int32_t> saves{0};     // tape nodes that keep it for backward
+  std::atomic<uint32_t> rebases{0};  // recorded writes: a view made before one has another history since
   Category category;
   Device device;
   bool inline_data = false;  // bytes follow this header
@@ -33,9 +34,8 @@ struct Storage {
   void* foreign = nullptr;
 };
 
-inline constexpr uint8_t kRequiresGrad = 1, kContiguous = 2, kNumber = 4,
-                         kParameter =
-                             8;  // kNumber: a plain number made into a 0-d tensor; kParameter: shown to Python as nn.Parameter
+// kNumber: a plain number made into a 0-d tensor; kParameter: shown to Python as nn.Parameter; kView: has a base.
+inline constexpr uint8_t kRequiresGrad = 1, kContiguous = 2, kNumber = 4, kParameter = 8, kView = 16;
 
 struct TensorImpl {
   std::atomic<int32_t> refs{1};
@@ -44,9 +44,11 @@ struct TensorImpl {
   DType dtype;
   Storage* storage = nullptr;
   int64_t offset = 0, numel = 1;
-  Node* node = nullptr;      // what made it, if recorded
-  AutoMeta* meta = nullptr;  // of leaves that require grad
-  void* face = nullptr;      // the Python object that shows it, while one lives
+  Node* node = nullptr;        // what made it, if recorded
+  AutoMeta* meta = nullptr;    // of leaves that require grad
+  void* face = nullptr;        // the Python object that shows it, while one lives
+  TensorImpl* base = nullptr;  // what it was made a view of while gradients were recorded; itself no view
+  uint32_t epoch = 0;          // the storage's rebases when `node` was right for a view
   int64_t sizes[kMaxDims], strides[kMaxDims];
 
   bool contiguous() const { return flags & kContiguous; }
@@ -81,9 +83,25 @@ Tensor make_over(void* data, IntList sizes, DType dtype);
 int64_t checked_numel(const char* who, IntList sizes);  // ValueError on negative sizes and overflow
 void set_category(const Tensor& t, Category c);         // moves the whole storage in the ledger
 void set_flags(TensorImpl& t);                          // numel and contiguity from sizes and strides
+
+// Note [Written views]: a view knows its base. A recorded write into either gives the base a new node: the old base with the
+// view's region replaced. Histories of other views are stale from then on; whoever asks for one calls fresh() first, which
+// takes it from the base anew.
+void renew_history(TensorImpl& view);  // corridor/tape.cpp
+inline const TensorImpl& fresh(const TensorImpl& t) {
+  if ((t.flags & kView) && t.epoch != t.storage->rebases.load(std::memory_order_relaxed)) [[unlikely]]
+    renew_history(const_cast<TensorImpl&>(t));
+  return t;
+}
+void set_base(TensorImpl& view, const TensorImpl& of);
+void drop_base(TensorImpl& view);
+
 inline void bump(const Tensor& t) { t.impl()->storage->version.fetch_add(1, std::memory_order_relaxed); }
 
-void check_writable(const char* who, const Tensor& t);  // before a write: the memory may be a file mapped to be read
+// Before a write: the memory may be a file mapped to be read, or one element shown in several places.
+void check_writable(const char* who, const Tensor& t);
+bool apart(IntList sizes, IntList strides);            // no two elements at one place; false where that is not easily seen
+bool same_elements(const Tensor& a, const Tensor& b);  // two names of one view
 
 int64_t wrap_dim(const char* who, int64_t dim, int64_t ndim);  // IndexError in PyTorch's sense; 0-d counts as 1-d
 std::string shape_text(IntList sizes);                         // "[2, 3]"

@@ -18,6 +18,7 @@ void become_view(const Tensor& t, const Tensor& source) {
     own.storage = other.storage;
     if (category == Category::parameter && other.storage->category == Category::temporary) set_category(t, category);
   }
+  drop_base(own);
   own.dtype = other.dtype;
   own.ndim = other.ndim;
   own.offset = other.offset;

@@ -45,7 +45,7 @@ void* Tensor::data_ptr() const {
   return t.data();
 }
 
-bool Tensor::requires_grad() const { return get(p_).flags & kRequiresGrad; }
-bool Tensor::is_leaf() const { return get(p_).node == nullptr; }
+bool Tensor::requires_grad() const { return fresh(get(p_)).flags & kRequiresGrad; }
+bool Tensor::is_leaf() const { return fresh(get(p_)).node == nullptr; }
 
 }  // namespace dyadic::inline v1

@@ -23,7 +23,7 @@ const std::vector<Case>& cases(Op op);
 // The same calls with sizes multiplied, so that kernels cut their work; a call that does not fit any more is left out.
 std::vector<Case> large_cases(Op op);
 
-enum class Layout : uint8_t { contiguous, strided, transposed, expanded, offset };
+enum class Layout : uint8_t { contiguous, strided, transposed, expanded, offset, reversed };
 const char* layout_name(Layout l);
 
 // The tensor arguments of a call: the same values for every dtype, as far as it can hold them.

@@ -71,7 +71,7 @@ Tensor make_input(const Value& v, uint64_t stream, const OpDef& def, Case::Kind 
 }  // namespace
 
 const char* layout_name(Layout l) {
-  constexpr const char* kNames[] = {"contiguous", "strided", "transposed", "expanded", "offset"};
+  constexpr const char* kNames[] = {"contiguous", "strided", "transposed", "expanded", "offset", "reversed"};
   return kNames[int(l)];
 }
 
@@ -100,6 +100,11 @@ Tensor laid_out(const Tensor& t, Layout l) {
     std::vector<int64_t> reversed;
     for (int64_t d = n; d-- > 0;) reversed.push_back(d);
     return t.permute(reversed).clone().permute(reversed);
+  }
+  if (l == Layout::reversed) {
+    Tensor v = t.clone();
+    for (int64_t d = 0; d < n; ++d) v = slice(v, d, std::nullopt, std::nullopt, -1);
+    return v.copy_(t);
   }
   if (l == Layout::expanded) return t.size(0) > 0 ? slice(t, 0, 0, 1).clone().expand(t.sizes()) : t;
   Tensor room = zeros({t.numel() + 1}, t.dtype());

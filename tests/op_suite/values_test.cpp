@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Case::Kind;
 const std::vector<Layout> kDense = {Layout::contiguous};
-const std::vector<Layout> kOther = {Layout::strided, Layout::transposed, Layout::expanded, Layout::offset};
+const std::vector<Layout> kOther = {Layout::strided, Layout::transposed, Layout::expanded, Layout::offset, Layout::reversed};
 const std::vector<const char*> kAllTypes = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "u64", "bool"};
 
 bool has_tensors(Op op, const OpDef&) {

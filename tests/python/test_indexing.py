@@ -238,7 +238,7 @@ def test_assignments():
         (([0, 1], [0, 1, 2]), RuntimeError, "broadcast"),
         (1.0, TypeError, "float"),
         ("a", TypeError, "str"),
-        (slice(None, None, -1), ValueError, "step"),
+        (slice(None, None, 0), ValueError, "step"),
         (slice(0, 1.5), TypeError, "slice"),
     ],
 )

@@ -92,6 +92,14 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     return one - soft.detach() + soft
 
 
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    lengths = (n if isinstance(n, _dyadic.Tensor) else _dyadic.tensor(n) for n in (input_lengths, target_lengths))
+    return _dyadic.ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)
+
+
+ctc_loss.__doc__ = _dyadic.ctc_loss.__doc__
+
+
 def pdist(input, p=2.0):
     """The distances between all pairs of rows, those above the diagonal of cdist(input, input)."""
     n = input.size(0)

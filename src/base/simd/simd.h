@@ -11,6 +11,7 @@
 #include "base/simd/exp.h"
 #include "base/simd/gamma.h"
 #include "base/simd/hyperbolic.h"
+#include "base/simd/igamma.h"
 #include "base/simd/lane.h"
 #include "base/simd/log.h"
 #include "base/simd/pow.h"

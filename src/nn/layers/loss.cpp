@@ -15,6 +15,8 @@ constexpr LayerDef kLayers[] = {
      "nll_loss"},
     {"CrossEntropyLoss(Tensor? weight=None, int ignore_index=-100, str reduction='mean', float label_smoothing=0.0)",
      "Cross entropy of logits with class numbers or probabilities, in nats.", "cross_entropy"},
+    {"CTCLoss(int blank=0, str reduction='mean', bool zero_infinity=False)",
+     "Sequences without alignment: (log_probs, targets, input_lengths, target_lengths).", "ctc_loss"},
     {"KLDivLoss(str reduction='mean', bool log_target=False)", "target (log(target) - input).", "kl_div"},
     {"PoissonNLLLoss(bool log_input=True, bool full=False, float eps=1e-08, str reduction='mean')",
      "Negative log-likelihood of counts.", "poisson_nll_loss"},

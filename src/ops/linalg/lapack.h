@@ -69,6 +69,14 @@ DY_LAPACK(geqrf, sgeqrf_, dgeqrf_, cgeqrf_, zgeqrf_, DY_ARGS)
   (const int* m, const int* n, const int* k, T* a, const int* lda, const T* tau, T* work, const int* lwork, int* info)
 DY_LAPACK(orgqr, sorgqr_, dorgqr_, cungqr_, zungqr_, DY_ARGS)
 #undef DY_ARGS
+#define DY_ARGS(T, R) (const int* m, const int* n, T* a, const int* lda, T* tau, T* work, int* info)
+DY_LAPACK(geqr2, sgeqr2_, dgeqr2_, cgeqr2_, zgeqr2_, DY_ARGS)
+#undef DY_ARGS
+#define DY_ARGS(T, R)                                                                                                  \
+  (const char* direct, const char* storev, const int* n, const int* k, const T* v, const int* ldv, const T* tau, T* t, \
+   const int* ldt, size_t, size_t)
+DY_LAPACK(larft, slarft_, dlarft_, clarft_, zlarft_, DY_ARGS)
+#undef DY_ARGS
 
 // A = u diag(s) vt.
 #define DY_REAL(T, R)                                                                                                     \

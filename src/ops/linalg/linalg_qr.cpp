@@ -1,4 +1,6 @@
-#include "ops/linalg/matrices.h"
+#include <optional>
+
+#include "ops/linalg/reflections.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -18,11 +20,13 @@ void infer(Call& c) {
 }
 
 template <class T> struct Kernel {
+  using RealType = lapack::Real<T>;
   const Call& c;
   int64_t batch, step;
   int m, n, columns, lwork;  // columns: of Q; A's and Q's share one array
   bool wants_q;
   T *a, *r, *tau, *work;
+  std::optional<Reflections<RealType>> large;  // one at a time: products use all threads
 
   Kernel(const Call& c, Scratch& s)
       : c(c),
@@ -37,10 +41,29 @@ template <class T> struct Kernel {
     r = s.take<T>(batch * m * n);
     tau = s.take<T>(pieces(batch) * std::min(m, n));
     work = s.take<T>(pieces(batch) * lwork);
+    if (Reflections<T>::worthwhile(m, n)) large.emplace(m, n, columns, s);
   }
   void run() {
     const DType type = dtype_for<T>();
     load_columns(c.tensor(0), batch_of(c.tensor(0)), r, type);
+    large ? run_large() : run_small();
+    for (int64_t i = 0; i < batch * n; ++i) {
+      T* column = r + i * m;
+      std::fill(column + std::min(i % n + 1, int64_t(m)), column + m, T(0));
+    }
+    if (wants_q) store_columns(c.out[0], a, type, m, step);
+    store_columns(c.out[1], r, type, m, int64_t(m) * n);
+  }
+
+ private:
+  void run_large() {
+    if constexpr (!lapack::is_complex<T>)
+      for (int64_t i = 0; i < batch; ++i) {
+        large->factor(r + i * m * n, m, tau);
+        if (wants_q) large->form(r + i * m * n, m, tau, columns, a + i * step, m);
+      }
+  }
+  void run_small() {
     const int k = std::min(m, n), ld = std::max(m, 1);
     for_each_matrix(batch, [&](int64_t i, int64_t piece) {
       T *q = a + i * step, *own = r + i * m * n, *t = tau + piece * k, *w = work + piece * lwork;
@@ -51,13 +74,8 @@ template <class T> struct Kernel {
         std::fill(q + int64_t(m) * std::min(n, columns), q + int64_t(m) * columns, T(0));
         lapack::orgqr<T>(&m, &columns, &k, q, &ld, t, w, &lwork, &info);
       }
-      for (int64_t col = 0; col < n; ++col) std::fill(own + col * m + std::min<int64_t>(col + 1, m), own + (col + 1) * m, T(0));
     });
-    if (wants_q) store_columns(c.out[0], a, type, m, step);
-    store_columns(c.out[1], r, type, m, int64_t(m) * n);
   }
-
- private:
   int scratch() const {
     const int ask = -1, k = std::min(m, n), ld = std::max(m, 1);
     T for_qr(0), for_q(0);

@@ -49,6 +49,26 @@ template <class T> Moments<T> moments(const ChannelNormShape& s, Source x, int64
   return {mean, static_cast<T>(1 / __builtin_sqrt(squares / static_cast<double>(s.count()) + eps))};
 }
 
+// Segments of one element: a class is a row of neighbouring channels.
+bool by_rows(const ChannelNormShape& s) { return s.groups && s.inner == 1; }
+template <class T> DY_INLINE Vec<T> weights(const T* w, int64_t at, auto access) { return w ? access.load(w + at) : Vec<T>(1); }
+
+template <class T>
+void forward_row(const ChannelNormShape& s, Source x, const T* w, const T* b, Target y, int64_t k, const Moments<T>& m, T* in,
+                 T* out) {
+  using V = Vec<T>;
+  const int64_t first = k * s.count(), channel = s.channel(k, 0);
+  for_blocks(s.count(), [&](int64_t i, int64_t count) {
+    const T* from = read_tile(x, first + i, count, in);
+    T* to = open_tile(y, first + i, out);
+    for_vectors<T>(count, [&](auto access, int64_t l) {
+      const V scale = weights(w, channel + i + l, access) * V(m.rstd), shift = b ? access.load(b + channel + i + l) : V(0);
+      access.store(to + l, (access.load(from + l) - V(m.mean)) * scale + shift);
+    });
+    close_tile(y, first + i, count, out);
+  });
+}
+
 template <class T>
 void forward_as(const ChannelNormShape& s, Source x, Source weight, Source bias, double eps, Target y, T* mean, T* rstd,
                 T* workspace) {
@@ -61,6 +81,10 @@ void forward_as(const ChannelNormShape& s, Source x, Source weight, Source bias,
       const Moments<T> m = moments(s, x, k, eps, in);
       mean[k] = m.mean;
       rstd[k] = m.rstd;
+      if (by_rows(s)) {
+        forward_row(s, x, w, b, y, k, m, in, out);
+        continue;
+      }
       for (int64_t j = 0; j < s.segments(); ++j) {
         const int64_t at = s.segment(k, j) * s.inner, c = s.channel(k, j);
         const V scale(w ? m.rstd * w[c] : m.rstd), shift(b ? b[c] : T(0));
@@ -94,7 +118,7 @@ template <class T> struct Backward {
       T sum[2];
       lane_sums<T, 2>(count, sum, [&](auto access, int64_t j, V* term) {
         term[0] = access.load(dy_at + j);
-        term[1] = term[0] * ((access.load(x_at + j) - V(mean[k])) * V(rstd[k]));
+        term[1] = term[0] * hat(k, access.load(x_at + j));
       });
       total[0] += sum[0];
       total[1] += sum[1];
@@ -102,9 +126,45 @@ template <class T> struct Backward {
     sum_dy[segment] = total[0];
     sum_dyh[segment] = total[1];
   }
+  Vec<T> hat(int64_t k, Vec<T> x_at) const { return (x_at - Vec<T>(mean[k])) * Vec<T>(rstd[k]); }
+
+  // run() of a row.
+  void run_row(int64_t k) const {
+    using V = Vec<T>;
+    const int64_t first = k * s.count(), channel = s.channel(k, 0);
+    double g = 0, gh = 0;
+    for_blocks(s.count(), [&](int64_t i, int64_t count) {
+      const T* x_at = read_tile(x, first + i, count, x_buffer);
+      const T* dy_at = read_tile(dy, first + i, count, dy_buffer);
+      for (int64_t l = 0; l < count; ++l) {
+        sum_dy[first + i + l] = double(dy_at[l]);
+        sum_dyh[first + i + l] = double(dy_at[l] * ((x_at[l] - mean[k]) * rstd[k]));
+      }
+      T sum[2];
+      lane_sums<T, 2>(count, sum, [&](auto access, int64_t l, V* term) {
+        term[0] = access.load(dy_at + l) * weights(weight, channel + i + l, access);
+        term[1] = term[0] * hat(k, access.load(x_at + l));
+      });
+      g += sum[0];
+      gh += sum[1];
+    });
+    if (!dx.data) return;
+    const V mean_g(static_cast<T>(g / double(s.count()))), mean_gh(static_cast<T>(gh / double(s.count())));
+    for_blocks(s.count(), [&](int64_t i, int64_t count) {
+      const T* x_at = read_tile(x, first + i, count, x_buffer);
+      const T* dy_at = read_tile(dy, first + i, count, dy_buffer);
+      T* to = open_tile(dx, first + i, out);
+      for_vectors<T>(count, [&](auto access, int64_t l) {
+        const V own = access.load(dy_at + l) * weights(weight, channel + i + l, access);
+        access.store(to + l, V(rstd[k]) * (own - mean_g - hat(k, access.load(x_at + l)) * mean_gh));
+      });
+      close_tile(dx, first + i, count, out);
+    });
+  }
   // dx = rstd (g - mean(g) - h mean(g h)), g = dy weight.
   void run(int64_t k) const {
     using V = Vec<T>;
+    if (by_rows(s)) return run_row(k);
     double g = 0, gh = 0;
     for (int64_t j = 0; j < s.segments(); ++j) {
       const int64_t segment = s.segment(k, j);
@@ -123,8 +183,7 @@ template <class T> struct Backward {
         const T* dy_at = read_tile(dy, at + i, count, dy_buffer);
         T* to = open_tile(dx, at + i, out);
         for_vectors<T>(count, [&](auto access, int64_t l) {
-          const V h = (access.load(x_at + l) - V(mean[k])) * V(rstd[k]);
-          access.store(to + l, V(rstd[k]) * (access.load(dy_at + l) * w - mean_g - h * mean_gh));
+          access.store(to + l, V(rstd[k]) * (access.load(dy_at + l) * w - mean_g - hat(k, access.load(x_at + l)) * mean_gh));
         });
         close_tile(dx, at + i, count, out);
       });

@@ -6,6 +6,7 @@ extern constexpr OpDef logical_and_op = pointwise<2, Types::compare>(
     {
         .sig = "logical_and(Tensor self, Tensor other) -> Tensor",
         .doc = "True where both are nonzero.",
+        .inplace = true,
     },
     [](auto a, auto b) { return (a != 0) & (b != 0); });
 

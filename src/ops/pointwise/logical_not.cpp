@@ -7,6 +7,7 @@ extern constexpr OpDef logical_not_op = pointwise<1, Types::compare>(
     {
         .sig = "logical_not(Tensor self) -> Tensor",
         .doc = "True where x is zero.",
+        .inplace = true,
         .complex = complex_logical_not,
     },
     [](auto x) { return x == 0; });

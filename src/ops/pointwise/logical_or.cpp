@@ -6,6 +6,7 @@ extern constexpr OpDef logical_or_op = pointwise<2, Types::compare>(
     {
         .sig = "logical_or(Tensor self, Tensor other) -> Tensor",
         .doc = "True where either is nonzero.",
+        .inplace = true,
     },
     [](auto a, auto b) { return (a != 0) | (b != 0); });
 

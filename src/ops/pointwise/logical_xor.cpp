@@ -6,6 +6,7 @@ extern constexpr OpDef logical_xor_op = pointwise<2, Types::compare>(
     {
         .sig = "logical_xor(Tensor self, Tensor other) -> Tensor",
         .doc = "True where one of both is nonzero.",
+        .inplace = true,
     },
     [](auto a, auto b) { return (a != 0) ^ (b != 0); });
 

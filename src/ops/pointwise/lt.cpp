@@ -7,6 +7,7 @@ extern constexpr OpDef lt_op = pointwise<2, Types::compare>(
         .sig = "lt(Tensor self, Tensor other) -> Tensor",
         .doc = "True where a < b.",
         .aliases = "less",
+        .inplace = true,
     },
     [](auto a, auto b) { return a < b; });
 

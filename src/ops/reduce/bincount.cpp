@@ -23,10 +23,10 @@ Tensor compose(const Arg* a) {
     size = std::max(size, amax(t).item<int64_t>() + 1);
   }
   const DType d = !weighted ? i64 : a[1].tensor->dtype() == f32 ? f32 : f64;
-  if (t.numel() == 0) return zeros({size}, weighted ? d : i64);
+  if (t.numel() == 0) return zeros({size}, d);
   const Tensor index = to(t, i64);
-  const Tensor terms = weighted ? to(*a[1].tensor, d) : ones({}, i64);
-  return call(Op::index_write_, zeros({size}, d), terms, std::span<const Tensor>(&index, 1), Arg(), true);
+  if (!weighted) return call(Op::count_values_, index, size);
+  return call(Op::index_write_, zeros({size}, d), to(*a[1].tensor, d), std::span<const Tensor>(&index, 1), Arg(), true);
 }
 
 }  // namespace

@@ -1,15 +1,22 @@
-// A row is scanned four elements at a time: their own sums do not wait for the carry, which is added once, so that a long row
-// does not go at the latency of an addition per element. Columns (inner > 1) are scanned side by side.
+// A row is scanned several elements at a time: their own sums do not wait for the carry, which is added once, so that a long
+// row does not go at the latency of an addition per element. Columns (inner > 1) are scanned side by side.
 #include "ops/scan/scan_kernel.h"
 
 #include "loops/lanes.h"
+#include "loops/stream_kernel.h"
 
 namespace dyadic::DY_ISA {
 namespace {
 
 constexpr int64_t kTileOf = 1024;  // elements decoded at once
 constexpr int64_t kBlock = 16384;  // what long rows are cut into
+constexpr int64_t kGroup = 32;     // blocks whose totals and sums are taken one after the other, from the second cache
 constexpr int64_t kColumns = 256;
+
+namespace hn = hwy::HWY_NAMESPACE;
+constexpr hn::ScalableTag<double> kDoubles;
+using Doubles = hn::VFromD<decltype(kDoubles)>;
+constexpr int64_t kLanes = HWY_LANES(double), kEight = 8, kVectors = kEight / kLanes;
 
 template <class A> struct Plus {
   static constexpr A kNone = 0;
@@ -17,6 +24,7 @@ template <class A> struct Plus {
     if constexpr (std::is_integral_v<A>) return A(std::make_unsigned_t<A>(a) + std::make_unsigned_t<A>(b));
     return a + b;
   }
+  DY_INLINE static Doubles of(Doubles a, Doubles b) { return hn::Add(a, b); }
 };
 template <class A> struct Times {
   static constexpr A kNone = 1;
@@ -24,6 +32,7 @@ template <class A> struct Times {
     if constexpr (std::is_integral_v<A>) return A(std::make_unsigned_t<A>(a) * std::make_unsigned_t<A>(b));
     return a * b;
   }
+  DY_INLINE static Doubles of(Doubles a, Doubles b) { return hn::Mul(a, b); }
 };
 template <class A> struct LogAddExp {
   static constexpr A kNone = -HUGE_VAL;
@@ -43,8 +52,69 @@ template <> struct AccOf<float> {
   using type = double;
 };
 
+template <class T> DY_INLINE Doubles load_doubles(const T* p) {
+  if constexpr (sizeof(T) == 8)
+    return hn::LoadU(kDoubles, p);
+  else
+    return hn::PromoteTo(kDoubles, hn::LoadU(hn::Rebind<T, decltype(kDoubles)>(), p));
+}
+template <class T> DY_INLINE void store_doubles(Doubles v, T* p) {
+  constexpr hn::Rebind<T, decltype(kDoubles)> kNarrow;
+  if constexpr (sizeof(T) == 8)
+    hn::StoreU(v, kDoubles, p);
+  else
+    hn::StoreU(hn::DemoteTo(kNarrow, v), kNarrow, p);
+}
+// Of a pair of halves of `step` lanes each, the upper one takes the last lane of the lower one (Sklansky's prefix network).
+class Upwards {
+  decltype(hn::SetTableIndices(kDoubles, static_cast<const int64_t*>(nullptr))) from_;
+  hn::MFromD<decltype(kDoubles)> upper_;
+
+ public:
+  explicit Upwards(int64_t step) {
+    alignas(64) int64_t lane[kLanes];
+    alignas(64) double high[kLanes];
+    for (int64_t i = 0; i < kLanes; i++) lane[i] = i & step ? (i & ~(2 * step - 1)) + step - 1 : i, high[i] = i & step ? 1 : 0;
+    from_ = hn::SetTableIndices(kDoubles, lane);
+    upper_ = hn::Gt(hn::Load(kDoubles, high), hn::Zero(kDoubles));
+  }
+  template <class Op> DY_INLINE Doubles apply(Doubles v) const {
+    return hn::IfThenElse(upper_, Op::of(v, hn::TableLookupLanes(v, from_)), v);
+  }
+};
+
+// Eight at a time, by the same tree for any width of vectors.
+template <class T, class Op> DY_INLINE double scan_eights(const T* x, T* y, int64_t n, double carry) {
+  const Upwards one(1), two(2), four(4);
+  alignas(64) int64_t top[kLanes];
+  for (int64_t i = 0; i < kLanes; i++) top[i] = kLanes - 1;
+  const auto last = hn::SetTableIndices(kDoubles, top);
+  Doubles before = hn::Set(kDoubles, carry);
+  for (int64_t i = 0; i < n; i += kEight) {
+    Doubles v[kVectors];
+    for (int64_t k = 0; k < kVectors; k++) {
+      v[k] = one.template apply<Op>(load_doubles(x + i + k * kLanes));
+      if constexpr (kLanes > 2) v[k] = two.template apply<Op>(v[k]);
+      if constexpr (kLanes > 4) v[k] = four.template apply<Op>(v[k]);
+    }
+    for (int64_t half = 1; half < kVectors; half *= 2)
+      for (int64_t k = 0; k < kVectors; k++)
+        if (k & half) v[k] = Op::of(v[k], hn::TableLookupLanes(v[(k & ~(2 * half - 1)) + half - 1], last));
+    for (int64_t k = 0; k < kVectors; k++) store_doubles(Op::of(before, v[k]), y + i + k * kLanes);
+    before = Op::of(before, hn::TableLookupLanes(v[kVectors - 1], last));
+  }
+  return hn::GetLane(before);
+}
+
+template <class Op>
+concept HasVectors = requires(Doubles v) { Op::of(v, v); };
+
 template <class T, class A, class Op> DY_INLINE A scan_tile(const T* x, T* y, int64_t n, A carry) {
   int64_t i = 0;
+  if constexpr (std::is_same_v<A, double> && HasVectors<Op>) {
+    i = n / kEight * kEight;
+    carry = scan_eights<T, Op>(x, y, i, carry);
+  }
   for (; i + 4 <= n; i += 4) {
     const A a = A(x[i]), b = A(x[i + 1]), c = A(x[i + 2]), d = A(x[i + 3]);
     const A ab = Op::of(a, b), abc = Op::of(ab, c), all = Op::of(ab, Op::of(c, d));
@@ -81,17 +151,35 @@ template <class T> DY_INLINE const T* load_tile(Source x, int64_t at, int64_t n,
   return buffer;
 }
 
-template <class T, class A, class Op> A scan_run(Source x, Target y, int64_t at, int64_t n, A carry) {
+// stream: the result goes past the caches.
+template <class T, class A, class Op> A scan_run(Source x, Target y, int64_t at, int64_t n, A carry, bool stream = false) {
   alignas(64) T in[kTileOf], out[kTileOf];
-  const bool direct = same_type<T>(y.format);
+  const bool direct = same_type<T>(y.format) && !stream;
   for (int64_t i = 0; i < n; i += kTileOf) {
     const int64_t m = min_of(kTileOf, n - i);
     const T* from = load_tile<T>(x, at + i, m, in);
     T* to = direct ? static_cast<T*>(y.data) + at + i : out;
     carry = scan_tile<T, A, Op>(from, to, m, carry);
-    if (!direct) y.format->def->encode(out, element(y, at + i), m, Round{});
+    if (stream)
+      stream_kernel.write(static_cast<char*>(element(y, at + i)), reinterpret_cast<const char*>(out), m * int64_t(sizeof(T)));
+    else if (!direct)
+      y.format->def->encode(out, element(y, at + i), m, Round{});
   }
+  if (stream) stream_kernel.flush();
   return carry;
+}
+
+// x[0] + x[8] + ..., x[1] + x[9] + ... of a multiple of eight, then the eight as a tree of halves.
+template <class T, class Op> DY_INLINE double total_eights(const T* x, int64_t n) {
+  Doubles v[kVectors];
+  for (int64_t k = 0; k < kVectors; k++) v[k] = hn::Set(kDoubles, Op::kNone);
+  for (int64_t i = 0; i < n; i += kEight)
+    for (int64_t k = 0; k < kVectors; k++) v[k] = Op::of(v[k], load_doubles(x + i + k * kLanes));
+  alignas(64) double lane[kEight];
+  for (int64_t k = 0; k < kVectors; k++) hn::Store(v[k], kDoubles, lane + k * kLanes);
+  for (int64_t half = kEight / 2; half > 0; half /= 2)
+    for (int64_t k = 0; k < half; k++) lane[k] = Op::of(lane[k], lane[k + half]);
+  return lane[0];
 }
 
 // The total of a run. (Four partial sums in an array were added wrongly by g++ 12 for int64 with
@@ -103,6 +191,10 @@ template <class T, class A, class Op> A total_run(Source x, int64_t at, int64_t 
     const int64_t m = min_of(kTileOf, n - i);
     const T* from = load_tile<T>(x, at + i, m, in);
     int64_t j = 0;
+    if constexpr (std::is_same_v<A, double> && HasVectors<Op>) {
+      j = m / kEight * kEight;
+      total = Op::of(total, total_eights<T, Op>(from, j));
+    }
     for (; j + 8 <= m; j += 8) {
       const A ab = Op::of(A(from[j]), A(from[j + 1])), cd = Op::of(A(from[j + 2]), A(from[j + 3]));
       const A ef = Op::of(A(from[j + 4]), A(from[j + 5])), gh = Op::of(A(from[j + 6]), A(from[j + 7]));
@@ -122,21 +214,25 @@ template <class T, class A, class Op> void scan_rows(const ScanShape& s, Source 
     return;
   }
   A* start = static_cast<A*>(workspace);
+  const bool stream = same_type<T>(y.format) && x.data != y.data && s.outer * s.n * int64_t(sizeof(T)) >= kStreamBytes;
   for (int64_t r = 0; r < s.outer; r++) {
-    parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; b++)
-        start[b] = total_run<T, A, Op>(x, r * s.n + b * kBlock, min_of(kBlock, s.n - b * kBlock));
-    });
     A sum = Op::kNone;
-    for (int64_t b = 0; b < blocks; b++) {
-      const A next = Op::of(sum, start[b]);
-      start[b] = sum;
-      sum = next;
+    for (int64_t first = 0; first < blocks; first += kGroup) {
+      const int64_t count = min_of(kGroup, blocks - first);
+      auto at = [&](int64_t b) { return r * s.n + (first + b) * kBlock; };
+      auto length = [&](int64_t b) { return min_of(kBlock, s.n - (first + b) * kBlock); };
+      parallel_for(count, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t b = begin; b < end; b++) start[b] = total_run<T, A, Op>(x, at(b), length(b));
+      });
+      for (int64_t b = 0; b < count; b++) {
+        const A next = Op::of(sum, start[b]);
+        start[b] = sum;
+        sum = next;
+      }
+      parallel_for(count, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t b = begin; b < end; b++) scan_run<T, A, Op>(x, y, at(b), length(b), start[b], stream);
+      });
     }
-    parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; b++)
-        scan_run<T, A, Op>(x, y, r * s.n + b * kBlock, min_of(kBlock, s.n - b * kBlock), start[b]);
-    });
   }
 }
 
@@ -194,7 +290,7 @@ void run(ScanOp op, const ScanShape& s, Source x, Target y, void* workspace) {
       return scan_as<float, LogAddExp<double>>(s, x, y, workspace);
   }
 }
-int64_t workspace(ScanOp, const ScanShape& s) { return s.inner == 1 ? (s.n + kBlock - 1) / kBlock * 8 : 0; }
+int64_t workspace(ScanOp, const ScanShape& s) { return s.inner == 1 ? kGroup * 8 : 0; }
 
 // later: whether x takes the place of best.
 template <class T, bool kMax> DY_INLINE bool later(T x, T best) { return (kMax ? x >= best : x <= best) || x != x; }

@@ -5,6 +5,8 @@ namespace {
 
 Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
+  for (int64_t s : ints_of(a[2]))
+    DY_CHECK(s >= 0, "as_strided: negative stride: stride is {}; slice with a negative step", shape_text(ints_of(a[2])));
   const int64_t offset = a[3].kind == Arg::Kind::none ? t.storage_offset() : a[3].integer;
   return call(Op::strided_view_, t, ints_of(a[1]), ints_of(a[2]), offset, t.strides(), t.storage_offset());
 }

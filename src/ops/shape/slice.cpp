@@ -10,12 +10,14 @@ struct Range {
 };
 Range resolve(IntList sizes, int64_t dim, bool has_start, int64_t start, bool has_end, int64_t end, int64_t step) {
   DY_CHECK_AS(IndexError, !sizes.empty(), "slice: a 0-d tensor cannot be sliced");
-  DY_CHECK_AS(ValueError, step > 0, "slice: the step is not positive: step is {}", step);
+  DY_CHECK_AS(ValueError, step != 0, "slice: the step is zero");
   dim = wrap_dim("slice", dim, int64_t(sizes.size()));
   int64_t n = sizes[size_t(dim)];
-  auto bound = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
-  int64_t from = has_start ? bound(start) : 0, to = has_end ? bound(end) : n;
-  return {dim, from, to > from ? (to - from + step - 1) / step : 0, step};
+  const int64_t low = step > 0 ? 0 : -1, high = low + n;  // downwards a range ends before the first entry
+  auto bound = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, low, high); };
+  const int64_t from = has_start ? bound(start) : step > 0 ? low : high, to = has_end ? bound(end) : step > 0 ? high : low;
+  const int64_t way = step > 0 ? to - from : from - to, stride = step > 0 ? step : -step;
+  return {dim, from, way > 0 ? (way - 1) / stride + 1 : 0, step};
 }
 
 void forward(Call& c) {
@@ -47,10 +49,12 @@ extern constexpr OpDef slice_op = {
     .sig = "slice(Tensor self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
     .doc =
         "A view of every step-th entry of one dimension from start to end; bounds are clipped, negative ones count from the "
-        "end.",
+        "end. A negative step goes downwards, from the last entry if start is None, as numpy's does.",
     .kind = OpKind::view,
-    .samples = "slice(randn(5, 4), 0, 1, 5, 2)\nslice(randn(4, 64), 0, -3, None)\nslice(randn(5), 0, 4, 2)",
-    .bad = "slice(zeros(3), 0, 0, 2, 0) => slice: the step is not positive: step is 0",
+    .samples =
+        "slice(randn(5, 4), 0, 1, 5, 2)\nslice(randn(4, 64), 0, -3, None)\nslice(randn(5), 0, 4, 2)\n"
+        "slice(randn(5, 2), 0, None, None, -1)\nslice(randn(2, 7), 1, -2, 0, -3)",
+    .bad = "slice(zeros(3), 0, 0, 2, 0) => slice: the step is zero",
     .infer = infer_nothing,
     .forward = forward,
     .backward = backward,

@@ -12,16 +12,15 @@ void forward(Call& c) {
            shape_text(size), shape_text(stride));
   DY_CHECK_AS(TypeError, !t.dtype().is_blocked(), "as_strided: {} has no strides over bytes; convert with .to first",
               describe(t));
-  int64_t last = c.integer(3);
+  int64_t first = c.integer(3), last = first;
   bool empty = false;
   for (size_t d = 0; d < size.size(); ++d) {
-    DY_CHECK(size[d] >= 0 && stride[d] >= 0, "as_strided: negative size or stride: size is {}, stride is {}", shape_text(size),
-             shape_text(stride));
+    DY_CHECK(size[d] >= 0, "as_strided: negative size: size is {}", shape_text(size));
     empty |= size[d] == 0;
-    last += (size[d] - 1) * stride[d];
+    (stride[d] < 0 ? first : last) += (size[d] - 1) * stride[d];
   }
   const int64_t room = t.impl()->storage->bytes / t.dtype().itemsize();
-  DY_CHECK(c.integer(3) >= 0 && (empty || last < room),
+  DY_CHECK(c.integer(3) >= 0 && (empty || (first >= 0 && last < room)),
            "as_strided: it reaches outside of the storage: size is {}, stride is {}, storage_offset is {}, the storage has {} "
            "elements",
            shape_text(size), shape_text(stride), c.integer(3), room);
@@ -38,11 +37,20 @@ Tensor places(IntList size, IntList stride, int64_t offset, Device device) {
   return reshape(at, {-1});
 }
 int64_t end_of(IntList size, IntList stride, int64_t offset) {
-  for (size_t d = 0; d < size.size(); ++d) offset += size[d] ? (size[d] - 1) * stride[d] : 0;
+  for (size_t d = 0; d < size.size(); ++d) offset += size[d] && stride[d] > 0 ? (size[d] - 1) * stride[d] : 0;
   return offset + 1;
+}
+bool row_major(IntList size, IntList stride) {
+  int64_t n = 1;
+  bool dense = true;
+  for (size_t d = size.size(); d-- > 0; n *= size[d]) dense &= size[d] == 1 || stride[d] == n;
+  return dense;
 }
 // Elements of the result go back to the element of self at their place; those that self does not show have none.
 void backward(Grad& g) {
+  if (row_major(g.in_meta(0).shape(), g.ints(4)) && apart(g.ints(1), g.ints(2)))
+    return g.set(0, call(Op::strided_scatter_, zeros(g.in_meta(0).shape(), g.g().dtype(), g.in_meta(0).device), g.g(),
+                         g.ints(1), g.ints(2), g.integer(3) - g.integer(5)));
   const Meta& m = g.in_meta(0);
   const IntList size = g.ints(1), stride = g.ints(2), own = g.ints(4);
   int64_t n = 1;

@@ -1,0 +1,131 @@
+#include "ops/loss/ctc_paths.h"
+
+#include <cmath>
+#include <limits>
+
+namespace dyadic::inline v1::ops {
+
+CtcShape ctc_shape(const Call& c, int log_probs, int blank) {
+  const Tensor &x = c.tensor(log_probs), &targets = c.tensor(log_probs + 1);
+  return {x.size(0), x.size(1), x.size(2), targets.size(1), c.integer(blank)};
+}
+
+double log_sum(double a, double b) {
+  const double high = std::max(a, b), low = std::min(a, b);
+  return std::isinf(low) && low < 0 ? high : high + std::log1p(std::exp(low - high));
+}
+
+void check_values(const Call& c, int first, const CtcShape& s) {
+  const int64_t *targets = c.tensor(first + 1).data<int64_t>(), *lengths = c.tensor(first + 3).data<int64_t>();
+  auto check = [&](int arg, const char* name, int64_t most) {
+    for (int64_t n = 0; n < s.batch; ++n) {
+      const int64_t length = c.tensor(arg).data<int64_t>()[n];
+      DY_CHECK(length >= 0 && length <= most, "{}: {} is out of range: {} of sequence {}; expected 0 to {}", c.name, name,
+               length, n, most);
+    }
+  };
+  check(first + 2, "input_lengths", s.time);
+  check(first + 3, "target_lengths", s.longest);
+  for (int64_t n = 0; n < s.batch; ++n)
+    for (int64_t i = 0; i < lengths[n]; ++i) {
+      const int64_t label = targets[n * s.longest + i];
+      DY_CHECK_AS(IndexError, label >= 0 && label < s.classes,
+                  "{}: target out of range: target {} of sequence {} is {}; there are {} classes", c.name, i, n, label,
+                  s.classes);
+    }
+}
+
+namespace {
+
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr int kLogProbs = 0, kTargets = 1, kInputLengths = 2, kTargetLengths = 3, kBlank = 4;
+
+void infer(Call& c) {
+  const Tensor &x = c.tensor(kLogProbs), &targets = c.tensor(kTargets);
+  DY_CHECK(x.dim() == 3 && (x.dtype() == f32 || x.dtype() == f64),
+           "{}: log_probs is f32 or f64 [time, batch, classes]: it is {}", c.name, describe(x));
+  DY_CHECK(targets.dim() == 2 && targets.dtype() == i64 && targets.size(0) == x.size(1),
+           "{}: targets is i64 [batch, longest]: it is {}, log_probs is {}", c.name, describe(targets), describe(x));
+  const int64_t time = x.size(0), batch = x.size(1), longest = targets.size(1);
+  for (int arg : {kInputLengths, kTargetLengths})
+    DY_CHECK(c.tensor(arg).dtype() == i64 && c.tensor(arg).sizes() == IntList({batch}),
+             "{}: lengths are i64, one per sequence: {} for {} sequences", c.name, describe(c.tensor(arg)), batch);
+  DY_CHECK(c.integer(kBlank) >= 0 && c.integer(kBlank) < x.size(2), "{}: blank is no class: {} of {}", c.name,
+           c.integer(kBlank), x.size(2));
+  c.nout = 2;
+  for (Spec* s : {&c.spec[0], &c.spec[1]}) s->dtype = x.dtype(), s->device = x.device();
+  c.spec[0].shape({batch});
+  c.spec[1].shape({batch, time, 2 * longest + 1});
+}
+
+// alpha[t, s]: the log-probability of everything up to step t that ends at position s. Returns -log p of the whole target.
+template <class T> double forward_paths(const CtcSequence<T>& q, int64_t width, T* alpha) {
+  if (q.steps == 0) return q.positions == 1 ? 0 : -kNever;
+  for (int64_t s = 0; s < q.positions; ++s) alpha[s] = T(s < 2 ? q.emitted(0, s) : kNever);
+  for (int64_t t = 1; t < q.steps; ++t) {
+    const T* before = alpha + (t - 1) * width;
+    for (int64_t s = 0; s < q.positions; ++s) {
+      double sum = double(before[s]);
+      if (s > 0) sum = log_sum(sum, double(before[s - 1]));
+      if (q.skips(s)) sum = log_sum(sum, double(before[s - 2]));
+      alpha[t * width + s] = T(sum + q.emitted(t, s));
+    }
+  }
+  const T* last = alpha + (q.steps - 1) * width;
+  double p = double(last[q.positions - 1]);
+  if (q.positions > 1) p = log_sum(p, double(last[q.positions - 2]));
+  return -p;
+}
+
+template <class T> void run(Call& c) {
+  const CtcShape s = ctc_shape(c, kLogProbs, kBlank);
+  T *loss = c.out[0].data<T>(), *alpha = c.out[1].data<T>();
+  fill(c.out[1], kNever);
+  parallel_for(s.batch, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n)
+      loss[n] = T(forward_paths(ctc_sequence<T>(c, kLogProbs, s, n), s.width(), alpha + n * s.time * s.width()));
+  });
+}
+void forward(Call& c) {
+  check_values(c, kLogProbs, ctc_shape(c, kLogProbs, kBlank));
+  c.tensor(kLogProbs).dtype() == f64 ? run<double>(c) : run<float>(c);
+}
+
+void backward(Grad& g) {
+  g.set(0, call(Op::ctc_paths_backward_, contiguous(g.g()), g.in(0), g.in(1), g.in(kInputLengths), g.in(kTargetLengths),
+                g.integer(kBlank), g.out(0), g.out(1)));
+}
+double flops(const Call& c) { return 8.0 * double(c.spec[1].numel()); }
+
+}  // namespace
+
+extern constexpr OpDef ctc_paths_op = {
+    .sig =
+        "ctc_paths(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank) -> (Tensor loss, "
+        "Tensor log_alpha)",
+    .doc =
+        "Per sequence -log of the probability of its target, in log_probs [time, batch, classes] and targets int64 [batch, "
+        "longest], and the log-probabilities of the beginnings of paths [batch, time, 2 longest + 1] (Graves et al. 2006).",
+    .samples =
+        "ctc_paths(randn(5, 1, 4), indices(4; 1, 2), indices(6; 1), indices(3; 1), 0)\n"
+        "ctc_paths(randn(3, 1, 3), indices(3; 1, 1), indices(4; 1), indices(2; 1), 2)",
+    .bad =
+        "ctc_paths(zeros(3, 1, 2), indices(2; 1, 1), indices(5; 1), indices(2; 1), 0) => ctc_paths: input_lengths is out of "
+        "range: "
+        "4 of sequence 0; expected 0 to 3",
+    .skip =
+        "second_output: the beginnings are not differentiated\n"
+        "double_backward: the gradient has none of its own, as in PyTorch\n"
+        "result_dtype: f32 or f64\n"
+        "values: ctc_loss converts\n"
+        "narrow: ctc_loss converts\n"
+        "scaled: ctc_loss converts",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(0) | in(1) | in(2) | in(3) | out(0) | out(1)},
+    .flops = flops,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops

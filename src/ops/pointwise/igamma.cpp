@@ -1,0 +1,20 @@
+#include "ops/pointwise.h"
+
+namespace dyadic::DY_ISA {
+
+extern constexpr OpDef igamma_op = pointwise<2, Types::float_out>(
+    {
+        .sig = "igamma(Tensor self, Tensor other) -> Tensor",
+        .doc = "The regularized lower incomplete gamma function: the integral of t^(self - 1) exp(-t) over 0 to other, over "
+               "Gamma(self). Has no gradient for self.",
+        .aliases = "gammainc",
+        .inplace = true,
+        .low = 0.3,
+        .high = 6,
+        .skip = "torch_special: of NaN PyTorch makes a limit where the other number is 0 or infinite\ngradcheck: none for "
+                "self, as in PyTorch\ndouble_backward: none for self, as in PyTorch",
+    },
+    [](auto a, auto b) { return igamma(a, b); }, no_grad,
+    [](auto g, auto a, auto b, auto y) { return g * exp((a - 1.0) * log(b) - b - lgamma(a)); });
+
+}  // namespace dyadic::DY_ISA

@@ -1,0 +1,69 @@
+// Random numbers of events, drawn element by element: each has a stream of uniforms of its own, as long as it needs.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "ops/random/generator.h"
+
+extern "C" double lgamma_r(double, int*) noexcept;
+
+namespace dyadic::inline v1::ops {
+
+class Uniforms {  // in (0, 1), 53 bits
+  Draw d_;
+  uint64_t block_;
+  bool second_ = false;
+
+ public:
+  Uniforms(Draw d, int64_t element) : d_(d), block_(uint64_t(element) << 20) {}
+  double next() {
+    const PhiloxBlock b = philox(block_, d_.stream, d_.seed);
+    const int at = second_ ? 2 : 0;
+    if (second_) ++block_;
+    second_ = !second_;
+    return (double((uint64_t(b[at + 1]) << 32 | b[at]) >> 11) + 0.5) * 0x1p-53;
+  }
+};
+
+inline double log_factorial(double n) {
+  int sign;
+  return lgamma_r(n + 1, &sign);
+}
+
+// Hoermann's transformed rejection (The transformed rejection method for generating Poisson random variables, 1993): `a`, `b`,
+// `center`, `squeeze` and `scale` are of the hat, log_ratio(k) is the logarithm of the distribution over its hat's scale.
+struct Hat {
+  double a, b, center, squeeze, scale;
+};
+template <class F> double by_rejection(Uniforms& u, const Hat& h, F&& log_ratio) {
+  while (true) {
+    const double x = u.next() - 0.5, v = u.next(), edge = 0.5 - std::abs(x);
+    const double k = std::floor((2 * h.a / edge + h.b) * x + h.center);
+    if (edge >= 0.07 && v <= h.squeeze) return k;
+    if (k < 0 || (edge < 0.013 && v > edge)) continue;
+    if (std::log(v * h.scale / (h.a / (edge * edge) + h.b)) <= log_ratio(k)) return k;
+  }
+}
+
+// draw(uniforms, values) for every element, values: the op's N dense inputs at its place, in f64.
+template <int N, class F> void draw_counts(Call& c, F&& draw) {
+  constexpr int64_t kTile = 256;
+  const Draw d = next_draw();
+  const int64_t n = c.out[0].numel();
+  parallel_for((n + kTile - 1) / kTile, 1, [&](int64_t begin, int64_t end) {
+    double in[N][kTile], out[kTile], values[N];
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t first = t * kTile, count = std::min(kTile, n - first);
+      auto place = [&](const Tensor& x) { return x.impl()->data() + first * x.dtype().itemsize(); };
+      for (int k = 0; k < N; ++k) convert(*c.tensor(k).dtype().format(), place(c.tensor(k)), *f64.format(), in[k], count);
+      for (int64_t i = 0; i < count; ++i) {
+        Uniforms u(d, first + i);
+        for (int k = 0; k < N; ++k) values[k] = in[k][i];
+        out[i] = draw(u, values);
+      }
+      convert(*f64.format(), out, *c.out[0].dtype().format(), place(c.out[0]), count);
+    }
+  });
+}
+
+}  // namespace dyadic::inline v1::ops
