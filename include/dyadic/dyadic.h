@@ -25,4 +25,5 @@
 #include "dyadic/optim.h"
 #include "dyadic/planes.h"
 #include "dyadic/precision.h"
+#include "dyadic/train.h"
 #include "dyadic/version.h"

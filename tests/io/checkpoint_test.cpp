@@ -113,7 +113,7 @@ TEST(Checkpoint, OtherFilesAreNamedForWhatTheyAre) {
 
 TEST(CheckpointFolder, KeepsTheNewestAndFallsBack) {
   Folder folder;
-  CheckpointFolder runs(folder / "deep/er", "run", 2);
+  CheckpointFolder runs(folder / "deep/er", {.name = "run", .keep = 2});
   EXPECT_TRUE(runs.list().empty());
   EXPECT_FALSE(runs.latest());
   for (int64_t step : {5, 10, 100}) runs.save(sample(step), step);
@@ -145,13 +145,13 @@ TEST(CheckpointFolder, KeepsTheNewestAndFallsBack) {
 
 TEST(CheckpointFolder, NeverRemovesWhatItJustWrote) {
   Folder folder;
-  CheckpointFolder runs(folder / "r", "run", 1);
+  CheckpointFolder runs(folder / "r", {.name = "run", .keep = 1});
   runs.save(sample(50), 50);
   runs.save(sample(7), 7);  // a run that went back
   auto files = runs.list();
   ASSERT_EQ(files.size(), 2u);
   EXPECT_EQ(files[1].step, 7);
-  EXPECT_EQ(error_of([] { CheckpointFolder("x", "run", 0); }), "checkpoint: at least one file is kept: keep is 0");
+  EXPECT_EQ(error_of([] { CheckpointFolder("x", {.name = "run", .keep = 0}); }), "checkpoint: at least one file is kept: keep is 0");
 }
 
 }  // namespace
