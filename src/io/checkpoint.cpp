@@ -195,8 +195,9 @@ std::string Checkpoint::document(const std::string& path) {
 
 std::set<std::string> shards_of(const std::string& path) {
   std::set<std::string> files;
-  if (is_index(path))
-    for (auto& [file, seal] : parse_index(path, false)["metadata"][kShardsKey].items()) files.insert(file);
+  if (!is_index(path)) return files;
+  const json index = parse_index(path, false);
+  for (auto& [file, seal] : index["metadata"][kShardsKey].items()) files.insert(file);
   return files;
 }
 
