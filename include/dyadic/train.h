@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "dyadic/data.h"
+#include "dyadic/error.h"
 #include "dyadic/io.h"
 #include "dyadic/lr_scheduler.h"
 #include "dyadic/nn.h"
@@ -34,13 +35,20 @@ using Metrics = std::map<std::string, double>;
 struct Difference {
   enum class Kind : uint8_t { missing, unexpected, changed };  // missing: here, not saved; unexpected: saved, not here
   Kind kind = Kind::changed;
-  std::string part, name;   // "model", "fc1.weight"; no name: the part itself
+  std::string part, name;   // "model", "fc1.weight"; "the run" and a part's name
   std::string there, here;  // what is saved, what is here: "f32[3, 4]", "0.001"
   std::string nearest;      // a name that may have been meant; may be empty
   std::string str() const;  // model: missing fc1.bias (f32[3] here; nearest there: fc1.b)
 };
 using Differences = std::vector<Difference>;
 std::string describe(const Differences& differences);  // a line each
+
+// What a strict load throws: what() has a line for each difference.
+class DifferentRun : public ValueError {
+ public:
+  Differences differences;
+  DifferentRun(const std::string& text, Differences all) : ValueError(text), differences(std::move(all)) {}
+};
 
 // What a part of a run is saved as: tensors by name, and a JSON value.
 struct State {
@@ -105,7 +113,7 @@ class Checkpoint {
     Differences differences;  // with strict: none
   };
   // From the newest complete checkpoint; a damaged one is passed over with a warning. Nothing when there is none. strict: a
-  // difference is a ValueError that lists all of them, and nothing is changed; otherwise what fits is loaded.
+  // difference is a DifferentRun that lists all of them, and nothing is changed; otherwise what fits is loaded.
   std::optional<Resumed> resume(bool strict = true);
   Resumed load(const std::string& path, bool strict = true);
   std::optional<Resumed> load_best(bool strict = true);

@@ -1,11 +1,9 @@
 // A run's checkpoint: its parts into a file and back; written now or by a thread.
-#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "base/workers.h"
 #include "device/allocator.h"
 #include "tensor/impl.h"
@@ -36,6 +34,7 @@ class Copies {
 
  public:
   Tensor of(const Tensor& t) {
+    if (!t.defined()) return t;
     const TensorImpl& i = *t.impl();
     const auto place = std::pair(i.storage, i.offset);
     if (auto at = by_place_.find(place); at != by_place_.end()) {
@@ -200,25 +199,23 @@ Checkpoint::Resumed Checkpoint::take(io::Checkpoint saved, const std::string& pa
   const Json& theirs = document.at("parts");
   Resumed r{path, document.at("step").get<int64_t>(), metrics_of(document.at("metrics")), {}};
   std::vector<std::pair<Part*, State>> states;
-  std::vector<std::string> known;
+  Described there, here;
+  for (const std::string& name : names_of(theirs)) there.emplace_back(name, "");
   for (auto& [name, part] : parts_) {
-    known.push_back(name);
-    if (!theirs.contains(name)) {
-      r.differences.push_back({Difference::Kind::missing, name, "", "", "", nearest(name, names_of(theirs))});
-      continue;
-    }
+    here.emplace_back(name, "");
+    if (!theirs.contains(name)) continue;
     State s{saved.has(name) ? saved.get(name) : nn::NamedTensors(), theirs[name].dump()};
     part->compare(name, s, r.differences);
     states.emplace_back(part.get(), std::move(s));
   }
-  for (const std::string& name : names_of(theirs))
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      r.differences.push_back({Difference::Kind::unexpected, name, "", "", "", nearest(name, known)});
+  compare_names("the run", there, here, r.differences);
   compare_documents("config", document.at("config").dump(), config_, r.differences);
   if (strict && !r.differences.empty())
-    fail<ValueError>(
-        "checkpoint {}: of another run:\n{}\nmake the run what it was, pass another, or load what fits with strict=false", path,
-        describe(r.differences));
+    throw DifferentRun(
+        fmt::format(
+            "checkpoint {}: of another run:\n{}\nmake the run what it was, pass another, or load what fits with strict=false",
+            path, describe(r.differences)),
+        r.differences);
   for (auto& [part, state] : states) part->load(state);
   const Json& random = document.at("generator");
   set_generator_state({random.at("seed").get<uint64_t>(), random.at("calls").get<uint64_t>()});

@@ -25,6 +25,12 @@ std::vector<std::string> only_in(const Described& all, const Described& other) {
   return names;
 }
 
+// A name that may have been meant: at most half of it is different.
+std::string likely(const std::string& name, const std::vector<std::string>& candidates) {
+  const std::string found = nearest(name, candidates);
+  return edit_distance(name, found) * 2 <= double(name.size()) ? found : "";
+}
+
 void flatten(const Json& j, const std::string& path, Described& out) {
   if (!j.is_object() || (j.empty() && !path.empty())) {
     out.emplace_back(path, j.dump());
@@ -36,20 +42,13 @@ void flatten(const Json& j, const std::string& path, Described& out) {
 }  // namespace
 
 std::string Difference::str() const {
-  std::string text = part;
-  const bool changed = kind == Kind::changed;
-  const char* const word = changed ? "" : kind == Kind::missing ? "missing" : "unexpected";
-  if (name.empty()) {
-    text = changed ? part : fmt::format("{} {}", word, part);
-  } else {
-    text += fmt::format(": {}{}{}", word, changed ? "" : " ", name);
-  }
-  if (changed) return fmt::format("{} is {} there and {} here", text, there, here);
+  if (kind == Kind::changed) return fmt::format("{}: {} is {} there and {} here", part, name, there, here);
   const bool missing = kind == Kind::missing;
   std::string note = missing ? here : there;
   if (!note.empty()) note += missing ? " here" : " there";
   if (!nearest.empty()) note += fmt::format("{}nearest {}: {}", note.empty() ? "" : "; ", missing ? "there" : "here", nearest);
-  return note.empty() ? text : fmt::format("{} ({})", text, note);
+  if (!note.empty()) note = " (" + note + ")";
+  return fmt::format("{}: {} {}{}", part, missing ? "missing" : "unexpected", name, note);
 }
 
 std::string describe(const Differences& differences) {
@@ -71,12 +70,12 @@ void compare_names(const std::string& part, const Described& there, const Descri
   for (auto& [name, what] : here) {
     auto at = saved.find(name);
     if (at == saved.end())
-      differences.push_back({Kind::missing, part, name, "", what, nearest(name, strangers)});
+      differences.push_back({Kind::missing, part, name, "", what, likely(name, strangers)});
     else if (at->second != what)
       differences.push_back({Kind::changed, part, name, at->second, what, ""});
   }
   for (const std::string& name : strangers)
-    differences.push_back({Kind::unexpected, part, name, *find(there, name), "", nearest(name, lacking)});
+    differences.push_back({Kind::unexpected, part, name, *find(there, name), "", likely(name, lacking)});
 }
 
 void compare_documents(const std::string& part, const std::string& there, const std::string& here, Differences& differences) {

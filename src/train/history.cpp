@@ -87,10 +87,10 @@ void History::open() {
 void History::read() {
   open();
   const std::string text = io::read_text(o_.csv);
-  const size_t head_end = text.find('\n');
-  if (head_end == text.npos) return cut(0);  // nothing, or a header that was not finished
+  if (text.empty()) return;
+  const size_t head_end = text.find('\n');  // the first line comes whole
   columns_ = cells_of(std::string_view(text).substr(0, head_end));
-  DY_CHECK_AS(ValueError, columns_[0] == "step",
+  DY_CHECK_AS(ValueError, head_end != text.npos && columns_[0] == "step",
               "History: {} is no history: its first column is {}, not step; choose another file", o_.csv,
               io::quote_name(columns_[0]));
   columns_.erase(columns_.begin());

@@ -17,7 +17,7 @@ namespace {
 
 using testing::Folder;
 using testing::read_bytes;
-using testing::Run;
+using testing::SmallRun;
 
 constexpr int64_t kSteps = 240;
 constexpr int kKills = 50, kEvery = 3;  // steps from one checkpoint to the next
@@ -26,7 +26,7 @@ constexpr char kFolder[] = "DYADIC_TEST_KILLED_RUN", kPipe[] = "DYADIC_TEST_KILL
 // Goes on with the run in `folder` to its end, and writes what came out of it.
 template <class F> void train_in(const std::string& folder, int workers, int64_t shard_bytes, F&& after_step) {
   manual_seed(3);
-  Run run(workers);
+  SmallRun run(workers);
   train::History history({.csv = folder + "/history.csv"});
   train::Checkpoint checkpoint(folder + "/checkpoints",
                                {.keep = 2, .best = "loss", .shard_bytes = shard_bytes, .background = true});

@@ -20,7 +20,7 @@ struct Net : nn::Module {
   Tensor forward(const Tensor& x) override { return down(drop(relu(norm(up(x))))); }
 };
 
-struct Run {
+struct SmallRun {
   Net net;
   optim::AdamW adamw{net.named_parameters(), {.lr = 5e-3}};
   optim::GradScaler scaler{1024};
@@ -30,7 +30,7 @@ struct Run {
   double mean_loss = 0;
   int64_t step = 0;
 
-  explicit Run(int workers) {
+  explicit SmallRun(int workers) {
     scaler.growth_interval = 7;
     Generator fixed(5);
     GeneratorScope scope(fixed);
