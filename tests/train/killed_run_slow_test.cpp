@@ -35,8 +35,8 @@ template <class F> void train_in(const std::string& folder, int workers, int64_t
   if (auto resumed = checkpoint.resume()) run.step = resumed->step;
   run.train(kSteps, [&](int64_t step, double loss) {
     history.log(step, {{"loss", loss}, {"lr", run.schedule.get_last_lr()[0]}});
+    if (step % 10 == 0) history.log(step, {{"mean", run.mean_loss}});
     if (step % kEvery == 0) checkpoint.save(step, {{"loss", loss}});
-    if (step % 10 == 0) history.log(step, {{"mean", run.mean_loss}});  // after the checkpoint
     after_step();
     return true;
   });
