@@ -37,6 +37,7 @@ _dtype_names: list[str]
 return_types: ModuleType
 _einops: ModuleType
 _data: ModuleType
+_train: ModuleType
 
 class OutOfMemoryError(RuntimeError): ...
 class LinAlgError(RuntimeError): ...

@@ -25,4 +25,6 @@
 #include "dyadic/optim.h"
 #include "dyadic/planes.h"
 #include "dyadic/precision.h"
+#include "dyadic/progress.h"
+#include "dyadic/train.h"
 #include "dyadic/version.h"

@@ -30,8 +30,9 @@ struct SafeTensors {
 // BF16 I64 I32 I16 I8 U8 BOOL.
 SafeTensors load_safetensors(const std::string& path);
 
-// All that a run needs to go on: tensors in named groups and a JSON document (step, schedule, scaler, generator, data position,
-// configuration). One safetensors file, sealed with a SHA-256 that load checks.
+// The file of a checkpoint: tensors in named groups and a JSON document. Which tensors and what the document says is the affair
+// of train::Checkpoint (train.h). One safetensors file, sealed with a SHA-256 that load checks; or, above a size, several and
+// an index of them.
 class Checkpoint {
   NamedTensors tensors_;  // "<group>.<name>"
 
@@ -44,15 +45,27 @@ class Checkpoint {
   NamedTensors get(std::string_view group) const;  // Error naming the groups there are
   bool has(std::string_view group) const;
 
-  void save(const std::string& path) const;
+  // With shard_bytes above 0 and more bytes of tensors than that: "<path without .safetensors>-00001-of-00003.safetensors" ...,
+  // none larger unless one tensor is, and then "<path>.index.json", in the form that Hugging Face's tools read. The checkpoint
+  // is there from the moment that its file, or its index, is. Returns the path to load.
+  std::string save(const std::string& path, int64_t shard_bytes = 0) const;
   // "checkpoint <path>: damaged: ...; delete it or pass an older one" (ValueError) for one that is not what save wrote.
   static Checkpoint load(const std::string& path);
+  static std::string document(const std::string& path);  // the JSON alone, without a look at the tensors or the seal
 };
 
-// A folder of checkpoints of one run, <name>-<step>.safetensors, of which the newest are kept.
+struct CheckpointFolderOptions {
+  std::string name = "checkpoint";
+  int keep = 3;           // the newest so many, at least 1
+  std::string best = {};  // a number in the document's "metrics": the checkpoint where it is smallest is kept as well
+  bool maximize = false;  // ... where it is largest
+  int64_t shard_bytes = 0;
+};
+
+// A folder of checkpoints of one run, <name>-<step>.safetensors or .safetensors.index.json.
 class CheckpointFolder {
-  std::string folder_, name_;
-  int keep_;
+  std::string folder_;
+  CheckpointFolderOptions o_;
 
  public:
   struct File {
@@ -64,14 +77,16 @@ class CheckpointFolder {
     int64_t step = 0;
     Checkpoint checkpoint;
   };
-  explicit CheckpointFolder(std::string folder, std::string name = "checkpoint", int keep = 3);  // keep >= 1
-  // Writes the step's file, making the folder, then removes all but the newest `keep` (never the one just written). Returns its
-  // path.
+  explicit CheckpointFolder(std::string folder, CheckpointFolderOptions options = {});
+  std::string path(int64_t step) const;
+  // Writes the step's file, making the folder, then removes what is neither among the newest nor the best (nor the one just
+  // written), and what killed processes left. Returns its path.
   std::string save(const Checkpoint& checkpoint, int64_t step) const;
   std::vector<File> list() const;  // newest step first; nothing for a folder that is not there
   // The newest complete checkpoint: a damaged one is passed over with a warning. Nothing if there are none; Error, with the
   // newest's reason, if all are damaged.
   std::optional<Found> latest() const;
+  std::optional<File> best() const;  // the first of equals; nothing if no checkpoint has the metric
 };
 
 }  // namespace dyadic::inline v1::io

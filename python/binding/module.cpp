@@ -59,5 +59,6 @@ NB_MODULE(_dyadic, m) {
   add_layers(m);
   add_optimizers(m);
   add_data(m);
+  add_train(m);
   add_public_names(m);
 }

@@ -6,7 +6,7 @@ signature and documentation.
 from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed there, listed nowhere
 from ._dyadic import __version__
 from ._size import Size
-from . import amp, autograd, backends, cuda, einops, fft, linalg, nn, optim, random, utils, version
+from . import amp, autograd, backends, cuda, einops, fft, linalg, nn, optim, random, train, utils, version
 from ._construct import TYPES as _TYPES
 from ._construct import as_tensor, asarray, scalar_tensor
 from ._default_dtype import default_dtype

@@ -107,4 +107,12 @@ void AtomicFile::commit() {
   close(d);
 }
 
+void remove_leftover(const std::string& path) {
+  const std::string temporary = path + ".tmp";
+  int fd = open(temporary.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return;
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(temporary.c_str());
+  close(fd);
+}
+
 }  // namespace dyadic::inline v1::io

@@ -25,4 +25,7 @@ class AtomicFile {
   [[noreturn]] void fail_with(int error) const;
 };
 
+// What a killed process left of an AtomicFile at `path`; nothing happens while another one writes it.
+void remove_leftover(const std::string& path);
+
 }  // namespace dyadic::inline v1::io

@@ -1,28 +1,28 @@
-// Checkpoints: a sealed safetensors file whose metadata holds the JSON document, and the folder they live in.
+// The file of a checkpoint: sealed safetensors whose metadata holds the JSON document; in several files, with an index.
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/log.h"
+#include "base/sha256.h"
 #include "base/text.h"
+#include "io/atomic_file.h"
+#include "io/checkpoint_files.h"
 #include "io/safetensors.h"
 
 namespace dyadic::inline v1::io {
 namespace {
 
-namespace fs = std::filesystem;
-constexpr char kCheckpointKey[] = "dyadic.checkpoint", kJsonKey[] = "dyadic.json";
-constexpr std::string_view kExtension = ".safetensors";
+using nlohmann::json;
+constexpr char kCheckpointKey[] = "dyadic.checkpoint", kJsonKey[] = "dyadic.json", kShardsKey[] = "dyadic.shards";
 constexpr int kMaxDepth = 64;  // of the document
 
 bool is_object(const std::string& text) {
   try {
-    return nlohmann::json::parse(text,
-                                 [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-                                   DY_CHECK(depth < kMaxDepth, "too deep");
-                                   return true;
-                                 })
+    return json::parse(text,
+                       [](int depth, json::parse_event_t, json&) {
+                         DY_CHECK(depth < kMaxDepth, "too deep");
+                         return true;
+                       })
         .is_object();
   } catch (const std::exception&) { return false; }
 }
@@ -32,6 +32,83 @@ void check_group(std::string_view group) {
               "checkpoint: a group's name has no dot and is not empty: it is {}", quote_name(group));
 }
 std::string prefix_of(std::string_view group) { return std::string(group) + "."; }
+
+std::vector<NamedTensors> cut(const NamedTensors& tensors, int64_t shard_bytes) {
+  std::vector<NamedTensors> shards(1);
+  int64_t bytes = 0;
+  for (auto& entry : tensors) {
+    const int64_t more = entry.second.defined() ? entry.second.nbytes() : 0;
+    if (bytes > 0 && bytes + more > shard_bytes) {
+      shards.emplace_back();
+      bytes = 0;
+    }
+    shards.back().push_back(entry);
+    bytes += more;
+  }
+  return shards;
+}
+
+// {"metadata": {..., "dyadic.sha256": seal}, "weight_map": {name: file}}; the seal is of the text with zeros in its place.
+std::string sealed(json index) {
+  index["metadata"][kSealKey] = std::string(kSealDigits, '0');
+  std::string text = index.dump(1);
+  const std::string digits = sha256_hex(text);
+  const std::string key = fmt::format("\"{}\": \"", kSealKey);
+  return text.replace(text.rfind(key) + key.size(), kSealDigits, digits);
+}
+
+json parse_index(const std::string& path, bool check_seal) {
+  std::string text = read_text(path);
+  if (!is_object(text)) bad(path, "it is not JSON");
+  json index = json::parse(text);
+  json& metadata = index["metadata"];
+  const bool whole = metadata.is_object() && metadata.contains(kSealKey) && metadata[kSealKey].is_string() &&
+                     metadata.contains(kJsonKey) && metadata[kJsonKey].is_string() && metadata.contains(kShardsKey) &&
+                     metadata[kShardsKey].is_object() && index["weight_map"].is_object();
+  if (!whole) bad(path, "it holds no document and no list of its parts");
+  if (!check_seal) return index;
+  const std::string digits = metadata[kSealKey].get<std::string>();
+  const size_t at = text.rfind(fmt::format("\"{}\": \"{}\"", kSealKey, digits));
+  if (at == text.npos || digits.size() != kSealDigits) bad(path, "its checksum is missing");
+  text.replace(at + std::string_view(kSealKey).size() + 5, kSealDigits, kSealDigits, '0');
+  if (sha256_hex(text) != digits) bad(path, "its content does not match its checksum");
+  return index;
+}
+
+bool is_index(const std::string& path) { return path.ends_with(kIndexExtension); }
+
+NamedTensors load_shards(const std::string& path, const json& index) {
+  NamedTensors all;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (auto& [file, seal] : index["metadata"][kShardsKey].items()) {  // sorted by name: in the order they were cut
+    if (file.find('/') != file.npos || !seal.is_string()) bad(path, "{} is no part of it", quote_name(file));
+    SafeTensors shard = read_safetensors_file((folder / file).native(), Seal::sha256);
+    if (shard.metadata[kSealKey] != seal.get<std::string>()) bad(path, "{} is a part of another one", quote_name(file));
+    for (auto& entry : shard.tensors) all.push_back(std::move(entry));
+  }
+  if (all.size() != index["weight_map"].size())
+    bad(path, "its parts hold {} tensors, its index lists {}", all.size(), index["weight_map"].size());
+  return all;
+}
+
+// The errors of reading, as a checkpoint's.
+template <class F> auto reading(const std::string& path, F&& read) {
+  try {
+    return read();
+  } catch (const BadFile& e) {
+    const std::string of = std::string_view(e.what()).starts_with(path + ":") ? e.reason : e.what();
+    fail<ValueError>("checkpoint {}: damaged: {}; delete it or pass an older one", path, of);
+  } catch (const ValueError& e) {  // a newer version; begins with the path
+    fail<ValueError>("checkpoint {}", e.what());
+  } catch (const OutOfMemoryError&) { throw; } catch (const Error& e) {  // the system's reason; begins with the path
+    fail("checkpoint {}", e.what());
+  }
+}
+
+std::string document_of(Metadata metadata, const std::string& path) {
+  if (!metadata.count(kCheckpointKey) || !is_object(metadata[kJsonKey])) bad(path, "it is sealed but holds no document");
+  return metadata[kJsonKey];
+}
 
 }  // namespace
 
@@ -62,85 +139,66 @@ NamedTensors Checkpoint::get(std::string_view group) const {
   return out;
 }
 
-void Checkpoint::save(const std::string& path) const {
+std::string Checkpoint::save(const std::string& path, int64_t shard_bytes) const {
   DY_CHECK_AS(ValueError, is_object(json), "checkpoint: json is not an object: it begins {}",
               quote_name(std::string_view(json).substr(0, 40)));
-  Metadata metadata = {{kCheckpointKey, "1"}, {kJsonKey, json}};
-  write_safetensors_file("checkpoint", path, tensors_, metadata, Seal::sha256);
+  std::vector<NamedTensors> shards;
+  if (shard_bytes > 0) shards = cut(tensors_, shard_bytes);
+  if (shards.size() <= 1) {
+    write_safetensors_file("checkpoint", path, tensors_, {{kCheckpointKey, "1"}, {kJsonKey, json}}, Seal::sha256);
+    return path;
+  }
+  nlohmann::json index = {
+      {"metadata", {{"total_size", 0}, {kCheckpointKey, "1"}, {kJsonKey, json}, {kShardsKey, nlohmann::json::object()}}},
+      {"weight_map", nlohmann::json::object()}};
+  int64_t total = 0;
+  const std::vector<std::string> files = shard_paths(path, shards.size());
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const std::string name = std::filesystem::path(files[i]).filename().native();
+    index["metadata"][kShardsKey][name] =
+        write_safetensors_file("checkpoint", files[i], shards[i], {{kCheckpointKey, "1"}}, Seal::sha256);
+    for (auto& [tensor, t] : shards[i]) {
+      index["weight_map"][tensor] = name;
+      total += t.nbytes();
+    }
+  }
+  index["metadata"]["total_size"] = total;
+  const std::string text = sealed(std::move(index));
+  AtomicFile file("checkpoint", path + kIndexExtension);
+  file.write(text.data(), text.size());
+  file.commit();
+  return path + kIndexExtension;
 }
 
 Checkpoint Checkpoint::load(const std::string& path) {
-  SafeTensors file;
-  try {
-    file = read_safetensors_file(path, Seal::sha256);
-    if (!file.metadata.count(kCheckpointKey) || !is_object(file.metadata[kJsonKey]))
-      bad(path, "it is sealed but holds no document");
-  } catch (const BadFile& e) {
-    fail<ValueError>("checkpoint {}: damaged: {}; delete it or pass an older one", path, e.reason);
-  } catch (const ValueError& e) {  // a newer version; begins with the path
-    fail<ValueError>("checkpoint {}", e.what());
-  } catch (const OutOfMemoryError&) { throw; } catch (const Error& e) {  // the system's reason; begins with the path
-    fail("checkpoint {}", e.what());
-  }
-  Checkpoint c;
-  c.tensors_ = std::move(file.tensors);
-  c.json = file.metadata[kJsonKey];
-  return c;
-}
-
-CheckpointFolder::CheckpointFolder(std::string folder, std::string name, int keep)
-    : folder_(std::move(folder)), name_(std::move(name)), keep_(keep) {
-  DY_CHECK_AS(ValueError, keep_ >= 1, "checkpoint: at least one file is kept: keep is {}", keep_);
-  DY_CHECK_AS(ValueError, !name_.empty() && name_.find('/') == name_.npos,
-              "checkpoint: a plain file name is needed: name is {}", quote_name(name_));
-}
-
-std::string CheckpointFolder::save(const Checkpoint& checkpoint, int64_t step) const {
-  DY_CHECK_AS(ValueError, step >= 0, "checkpoint: the step is negative: step is {}", step);
-  std::error_code error;
-  fs::create_directories(folder_, error);
-  DY_CHECK(!error, "checkpoint: cannot make the folder {}: {}", folder_, error.message());
-  std::string path = (fs::path(folder_) / fmt::format("{}-{:08d}{}", name_, step, kExtension)).native();
-  checkpoint.save(path);
-  std::vector<File> files = list();
-  for (size_t i = size_t(keep_); i < files.size(); ++i) {
-    if (files[i].path == path) continue;
-    fs::remove(files[i].path, error);
-    if (error) warn(fmt::format("checkpoint: cannot remove {}: {}", files[i].path, error.message()));
-  }
-  return path;
-}
-
-std::vector<CheckpointFolder::File> CheckpointFolder::list() const {
-  std::vector<File> files;
-  std::error_code error;
-  const std::string prefix = name_ + "-";
-  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-    std::string file = it->path().filename().native();
-    std::string_view rest = file;
-    if (!rest.starts_with(prefix) || !rest.ends_with(kExtension) || rest.size() <= prefix.size() + kExtension.size()) continue;
-    rest = rest.substr(prefix.size(), rest.size() - prefix.size() - kExtension.size());
-    int64_t step = -1;
-    auto [stop, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), step);
-    if (problem == std::errc() && stop == rest.data() + rest.size() && step >= 0) files.push_back({it->path().native(), step});
-  }
-  std::sort(files.begin(), files.end(),
-            [](const File& a, const File& b) { return std::pair(b.step, b.path) < std::pair(a.step, a.path); });
-  return files;
-}
-
-std::optional<CheckpointFolder::Found> CheckpointFolder::latest() const {
-  std::string newest;
-  for (const File& f : list()) {
-    try {
-      return Found{f.path, f.step, Checkpoint::load(f.path)};
-    } catch (const OutOfMemoryError&) { throw; } catch (const Error& e) {
-      if (newest.empty()) newest = e.what();
-      warn(e.what());
+  return reading(path, [&] {
+    Checkpoint c;
+    if (is_index(path)) {
+      const nlohmann::json index = parse_index(path, true);
+      c.tensors_ = load_shards(path, index);
+      c.json = index["metadata"][kJsonKey].get<std::string>();
+    } else {
+      SafeTensors file = read_safetensors_file(path, Seal::sha256);
+      c.json = document_of(std::move(file.metadata), path);
+      c.tensors_ = std::move(file.tensors);
     }
-  }
-  DY_CHECK(newest.empty(), "{}", newest);
-  return std::nullopt;
+    return c;
+  });
+}
+
+std::string Checkpoint::document(const std::string& path) {
+  return reading(path, [&] {
+    if (is_index(path)) return parse_index(path, false)["metadata"][kJsonKey].get<std::string>();
+    return document_of(read_metadata(path), path);
+  });
+}
+
+std::set<std::string> shards_of(const std::string& path) {
+  std::set<std::string> files;
+  if (!is_index(path)) return files;
+  const json index = parse_index(path, false);
+  for (auto& [file, seal] : index["metadata"][kShardsKey].items()) files.insert(file);
+  return files;
 }
 
 }  // namespace dyadic::inline v1::io

@@ -33,6 +33,7 @@ class BadFile : public ValueError {
 template <class... A> [[noreturn, gnu::cold]] void bad(const std::string& file, fmt::format_string<A...> text, A&&... args) {
   throw BadFile(file, fmt::format(text, std::forward<A>(args)...));
 }
+std::string read_text(const std::string& path);  // a whole small file
 // A name out of a file, fit for a terminal: quoted, control characters escaped, long ones cut.
 std::string quote_name(std::string_view name);
 
@@ -64,7 +65,9 @@ enum class Seal : bool { none, sha256 };
 // With a seal the checksum is demanded and checked before anything is returned, and our metadata is kept.
 SafeTensors read_safetensors(const Source& source, Seal seal);
 SafeTensors read_safetensors_file(const std::string& path, Seal seal);
-void write_safetensors_file(const char* who, const std::string& path, const NamedTensors& tensors, const Metadata& metadata,
-                            Seal seal);
+Metadata read_metadata(const std::string& path);  // all of it; the data may be anything
+// Returns the seal.
+std::string write_safetensors_file(const char* who, const std::string& path, const NamedTensors& tensors,
+                                   const Metadata& metadata, Seal seal);
 
 }  // namespace dyadic::inline v1::io

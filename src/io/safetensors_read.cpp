@@ -236,19 +236,44 @@ void check_bool(const Entry& e, const void* data, const std::string& file) {
     if (p[i] > 1) bad(file, "tensor {}: BOOL byte {} is {}, neither 0 nor 1", quote_name(e.name), i, p[i]);
 }
 
-}  // namespace
-
-SafeTensors read_safetensors(const Source& source, Seal seal) {
+// The header's length as it stands in the file, and the header.
+std::string read_header(const Source& source, unsigned char (&prefix)[8]) {
   const std::string& file = source.name;
   if (source.size < 8) bad(file, "too short: {} bytes, the header's length alone takes 8", source.size);
-  unsigned char prefix[8];
   source.read(prefix, 0, 8);
   uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = length << 8 | prefix[i];
   if (length > kMaxHeader) bad(file, "header: {} bytes long; the limit is {}", length, kMaxHeader);
   if (length > source.size - 8) bad(file, "header: {} bytes long, the file has {} behind its length", length, source.size - 8);
-  std::string text(size_t(length), '\0'), digits;
+  std::string text(size_t(length), '\0');
   source.read(text.data(), 8, size_t(length));
+  return text;
+}
+
+}  // namespace
+
+Metadata read_metadata(const std::string& path) {
+  File file(path);
+  auto read = [&](void* target, uint64_t offset, size_t n) { file.read(target, offset, n); };
+  unsigned char prefix[8];
+  const std::string text = read_header({path, file.size, read}, prefix);
+  return parse_header(text, file.size - 8 - text.size(), path).metadata;
+}
+
+std::string read_text(const std::string& path) {
+  File file(path);
+  if (file.size > kMaxHeader) bad(path, "{} bytes long; the limit is {}", file.size, kMaxHeader);
+  std::string text(size_t(file.size), '\0');
+  file.read(text.data(), 0, text.size());
+  return text;
+}
+
+SafeTensors read_safetensors(const Source& source, Seal seal) {
+  const std::string& file = source.name;
+  unsigned char prefix[8];
+  const std::string text = read_header(source, prefix);
+  const uint64_t length = text.size();
+  std::string digits;
   Header h = parse_header(text, source.size - 8 - length, file);
   Sha256 sum;
   if (seal == Seal::sha256) {

@@ -80,7 +80,7 @@ class Writer {
                 who_, header_.size(), arrays_.size(), kMaxHeader);
   }
 
-  void write(Seal seal) {
+  std::string write(Seal seal) {
     AtomicFile file(who_, path_);
     Sha256 sum;
     unsigned char prefix[8];
@@ -102,8 +102,10 @@ class Writer {
       const char* data = a->plane < 0 ? dense.impl()->data() : static_cast<const char*>(dense.impl()->storage->data) + a->plane;
       put(data, size_t(a->bytes));
     }
-    if (seal == Seal::sha256) file.write_at(seal_at_, sum.hex().data(), kSealDigits);
+    const std::string digits = seal == Seal::sha256 ? sum.hex() : "";
+    if (!digits.empty()) file.write_at(seal_at_, digits.data(), kSealDigits);
     file.commit();
+    return digits;
   }
 
  private:
@@ -181,12 +183,12 @@ class Writer {
 
 }  // namespace
 
-void write_safetensors_file(const char* who, const std::string& path, const NamedTensors& tensors, const Metadata& metadata,
-                            Seal seal) {
+std::string write_safetensors_file(const char* who, const std::string& path, const NamedTensors& tensors,
+                                   const Metadata& metadata, Seal seal) {
   Writer w(who, path);
   for (auto& [name, t] : tensors) w.add(name, t);
   w.make_header(metadata, seal);
-  w.write(seal);
+  return w.write(seal);
 }
 
 void save_safetensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {

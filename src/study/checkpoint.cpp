@@ -1,73 +1,54 @@
-// A trainer's whole state as one file: weights and optimizer states by name, and a JSON document of everything else.
+// A trainer's whole state as one file: a run's checkpoint whose config is the fingerprint.
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "dyadic/io.h"
+#include "dyadic/train.h"
 #include "study/trainer.h"
 
 namespace dyadic::inline v1::study {
 namespace {
 
-// The first item of two comma-separated texts that differs, for the message.
-std::pair<std::string, std::string> first_difference(const std::string& a, const std::string& b) {
-  size_t i = 0, from = 0;
-  while (i < a.size() && i < b.size() && a[i] == b[i]) {
-    if (a[i] == ',') from = i + 2;
-    ++i;
+// "preset char, steps 100": by its words, so that a difference is one of settings.
+std::string config_of(const std::string& fingerprint) {
+  auto config = nlohmann::json::object();
+  for (size_t begin = 0; begin < fingerprint.size();) {
+    const size_t end = std::min(fingerprint.find(", ", begin), fingerprint.size());
+    const std::string item = fingerprint.substr(begin, end - begin);
+    const size_t space = std::min(item.find(' '), item.size());
+    config[item.substr(0, space)] = item.substr(std::min(space + 1, item.size()));
+    begin = end + 2;
   }
-  auto item = [&](const std::string& s) {
-    return from < s.size() ? s.substr(from, s.find(',', from) - from) : std::string("nothing");
-  };
-  return {item(a), item(b)};
+  return config.dump();
+}
+
+void describe_run(train::Checkpoint& c, models::Gpt& model, optim::AdamW& optimizer, optim::GradScaler& scaler,
+                  const std::string& fingerprint) {
+  c.add("model", model).add("optimizer", optimizer).add("scaler", scaler).config(config_of(fingerprint));
+}
+
+std::string setting(const std::string& name, const std::string& value) {
+  return value.empty() ? "nothing" : name + " " + nlohmann::json::parse(value).get<std::string>();
 }
 
 }  // namespace
 
 void Trainer::save(const std::string& path, const std::string& fingerprint) const {
-  GeneratorState random = generator_state();
-  nlohmann::ordered_json j;
-  j["version"] = 1;
-  j["fingerprint"] = fingerprint;
-  j["step"] = done_;  // also the position in the data and in the schedule
-  j["optimizer_step"] = optimizer_->steps();
-  j["scaler"] = {{"scale", scaler_.get_scale()}, {"growth", scaler_.growth_tracker()}, {"skipped", scaler_.skipped()}};
-  j["updates"] = {{"nonzero", optimizer_->updates().nonzero}, {"lost", optimizer_->updates().lost}};
-  j["generator"] = {{"seed", random.seed}, {"calls", random.calls}};
-  io::Checkpoint c;
-  c.json = j.dump();
-  c.set("model", model_->state_dict());
-  c.set("optimizer", optimizer_->state_dict());
-  c.save(path);
+  train::Checkpoint c("");
+  describe_run(c, *model_, *optimizer_, const_cast<optim::GradScaler&>(scaler_), fingerprint);  // which is only read
+  c.save_file(path, done_);
 }
 
-void Trainer::load(const std::string& path, const std::string& fingerprint) {
-  io::Checkpoint c = io::Checkpoint::load(path);
-  auto j = nlohmann::json::parse(c.json, nullptr, false);
-  bool good = j.is_object() && j.contains("version") && j["version"].is_number_integer() && j.contains("fingerprint") &&
-              j["fingerprint"].is_string();
-  DY_CHECK_AS(ValueError, good, "checkpoint {}: not a training run's; delete it or pass another folder", path);
-  DY_CHECK_AS(ValueError, j["version"] == 1, "checkpoint {}: of version {}, newer than this program's 1; update dyadic", path,
-              j["version"].dump());
-  std::string theirs = j["fingerprint"].get<std::string>();
-  if (theirs != fingerprint) {
-    auto [there, here] = first_difference(theirs, fingerprint);
-    fail<ValueError>(
-        "checkpoint {}: of another run: there {}; here {}; repeat the options it was begun with, or pass another folder", path,
-        there, here);
-  }
-  try {
-    model_->load_state_dict(c.get("model"));
-    // Before the first step there are no states.
-    optimizer_->load_state_dict(c.has("optimizer") ? c.get("optimizer") : nn::NamedTensors{},
-                                j.at("optimizer_step").get<int64_t>());
-    optimizer_->set_updates({j.at("updates").at("nonzero").get<int64_t>(), j.at("updates").at("lost").get<int64_t>()});
-    scaler_.load_state(j.at("scaler").at("scale").get<double>(), j.at("scaler").at("growth").get<int64_t>(),
-                       j.at("scaler").at("skipped").get<int64_t>());
-    set_generator_state({j.at("generator").at("seed").get<uint64_t>(), j.at("generator").at("calls").get<uint64_t>()});
-    done_ = j.at("step").get<int64_t>();
-  } catch (const nlohmann::json::exception& e) {
-    fail<ValueError>("checkpoint {}: its document is incomplete ({}); delete it or pass another folder", path, e.what());
-  }
+void Trainer::load(const std::string& path, const std::string& fingerprint) try {
+  train::Checkpoint c("");
+  describe_run(c, *model_, *optimizer_, scaler_, fingerprint);
+  done_ = c.load(path).step;
+} catch (const train::DifferentRun& e) {
+  for (const train::Difference& d : e.differences)
+    if (d.part == "config")
+      fail<ValueError>(
+          "checkpoint {}: of another run: there {}; here {}; repeat the options it was begun with, or pass another folder",
+          path, setting(d.name, d.there), setting(d.name, d.here));
+  throw;
 }
 
 }  // namespace dyadic::inline v1::study

@@ -79,12 +79,6 @@ std::string ratio_text(double ratio) {
 
 std::string milliseconds_text(double ms) { return std::isfinite(ms) ? three(ms) : kDash; }
 
-std::string duration_text(double seconds) {
-  if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e9) return "-:--";
-  const int64_t s = std::llround(seconds);
-  return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60) : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
-}
-
 std::string elapsed_text(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e9) return kDash;
   if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);

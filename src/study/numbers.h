@@ -20,7 +20,6 @@ std::string tolerance_text(double share);          // "1 %", "0.25 %": as it was
 std::string percent_text(double share);            // of 1: "0.42 %", "57 %"; "< 0.01 %" rather than a false zero
 std::string ratio_text(double ratio);              // "3.8x"
 std::string milliseconds_text(double ms);          // three figures: "12.3", "0.842"
-std::string duration_text(double seconds);         // "0:07", "12:31", "3:04:05"
 std::string elapsed_text(double seconds);          // in words: "41 s", "2 min 51 s", "3 h 4 min"
 
 }  // namespace dyadic::inline v1::study

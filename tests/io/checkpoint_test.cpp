@@ -12,6 +12,7 @@ using io::CheckpointFolder;
 using io::NamedTensors;
 using testing::content;
 using testing::error_of;
+namespace fs = std::filesystem;
 using testing::Folder;
 using testing::read_bytes;
 using testing::write_bytes;
@@ -113,7 +114,7 @@ TEST(Checkpoint, OtherFilesAreNamedForWhatTheyAre) {
 
 TEST(CheckpointFolder, KeepsTheNewestAndFallsBack) {
   Folder folder;
-  CheckpointFolder runs(folder / "deep/er", "run", 2);
+  CheckpointFolder runs(folder / "deep/er", {.name = "run", .keep = 2});
   EXPECT_TRUE(runs.list().empty());
   EXPECT_FALSE(runs.latest());
   for (int64_t step : {5, 10, 100}) runs.save(sample(step), step);
@@ -143,15 +144,95 @@ TEST(CheckpointFolder, KeepsTheNewestAndFallsBack) {
   ::testing::internal::GetCapturedStderr();
 }
 
+TEST(Checkpoint, InSeveralFiles) {
+  Folder folder;
+  Checkpoint c = sample(12);
+  const std::string path = folder / "c.safetensors", index = path + ".index.json";
+  EXPECT_EQ(c.save(path, 1 << 20), path);
+  EXPECT_EQ(c.save(path, 4300), index);
+  const std::string names[] = {folder / "c-00001-of-00003.safetensors", folder / "c-00002-of-00003.safetensors",
+                               folder / "c-00003-of-00003.safetensors"};
+  for (const std::string& name : names) EXPECT_TRUE(fs::exists(name)) << name;
+  Checkpoint back = Checkpoint::load(index);
+  EXPECT_EQ(back.json, c.json);
+  EXPECT_EQ(Checkpoint::document(index), c.json);
+  EXPECT_EQ(Checkpoint::document(path), c.json);
+  expect_same(back.get("model"), c.get("model"));
+  expect_same(back.get("optimizer"), c.get("optimizer"));
+  // The form of Hugging Face's tools.
+  EXPECT_NE(read_bytes(index).find("\"model.wte.weight\": \"c-00001-of-00003.safetensors\""), std::string::npos);
+
+  // A second one under the same path leaves the first one's parts alone until its index is there.
+  EXPECT_EQ(sample(13).save(path, 4300), index);
+  EXPECT_TRUE(fs::exists(folder / "c-b1-00003-of-00003.safetensors"));
+  EXPECT_EQ(Checkpoint::load(index).json, sample(13).json);
+
+  const std::string whole = read_bytes(index);
+  for (size_t i = 0; i < whole.size(); i += 7) {
+    std::string bytes = whole;
+    bytes[i] = char(bytes[i] ^ 1);
+    write_bytes(index, bytes);
+    EXPECT_NE(error_of([&] { Checkpoint::load(index); }), "no error") << i;
+  }
+  write_bytes(index, whole);
+  fs::copy_file(names[1], folder / "c-b1-00002-of-00003.safetensors", fs::copy_options::overwrite_existing);
+  EXPECT_EQ(error_of([&] { Checkpoint::load(index); }),
+            "checkpoint " + index +
+                ": damaged: \"c-b1-00002-of-00003.safetensors\" is a part of another one; delete it or pass an older one");
+  write_bytes(folder / "c-b1-00002-of-00003.safetensors", "short");
+  EXPECT_EQ(error_of([&] { Checkpoint::load(index); }),
+            "checkpoint " + index + ": damaged: " + (folder / "c-b1-00002-of-00003.safetensors") +
+                ": too short: 5 bytes, the header's length alone takes 8; delete it or pass an older one");
+}
+
+TEST(CheckpointFolder, PartsComeAndGoWithTheirIndex) {
+  Folder folder;
+  CheckpointFolder runs(folder / "r", {.keep = 1, .shard_bytes = 4300});
+  auto names = [&] {
+    std::vector<std::string> all;
+    for (auto& e : fs::directory_iterator(folder / "r")) all.push_back(e.path().filename().native());
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  auto whole = [](const std::string& step, const std::string& generation) {
+    std::vector<std::string> all;
+    for (const char* part : {"1", "2", "3"})
+      all.push_back("checkpoint-" + step + "-" + generation + "0000" + part + "-of-00003.safetensors");
+    all.push_back("checkpoint-" + step + ".safetensors.index.json");
+    return all;
+  };
+  runs.save(sample(1), 1);
+  EXPECT_EQ(names(), whole("00000001", ""));
+  EXPECT_EQ(runs.save(sample(2), 2), folder / "r/checkpoint-00000002.safetensors.index.json");
+  EXPECT_EQ(names(), whole("00000002", ""));
+  runs.save(sample(3), 2);
+  EXPECT_EQ(names(), whole("00000002", "b1-"));
+  EXPECT_EQ(runs.latest()->checkpoint.json, sample(3).json);
+  // What killed processes leave: parts without an index, files half written.
+  write_bytes(folder / "r/checkpoint-00000007-00001-of-00009.safetensors", "x");
+  write_bytes(folder / "r/checkpoint-00000008.safetensors.tmp", "x");
+  EXPECT_EQ(runs.latest()->step, 2);
+  runs.save(sample(4), 4);
+  EXPECT_EQ(names(), whole("00000004", ""));
+  // One whole file in the place of several, and back.
+  CheckpointFolder(folder / "r", {.keep = 1}).save(sample(5), 4);
+  EXPECT_EQ(names(), std::vector<std::string>{"checkpoint-00000004.safetensors"});
+  runs.save(sample(6), 4);
+  EXPECT_EQ(names(), whole("00000004", ""));
+  EXPECT_EQ(error_of([] { CheckpointFolder("x", {.shard_bytes = -1}); }),
+            "checkpoint: shard_bytes is negative: -1; 0 is for one file");
+}
+
 TEST(CheckpointFolder, NeverRemovesWhatItJustWrote) {
   Folder folder;
-  CheckpointFolder runs(folder / "r", "run", 1);
+  CheckpointFolder runs(folder / "r", {.name = "run", .keep = 1});
   runs.save(sample(50), 50);
   runs.save(sample(7), 7);  // a run that went back
   auto files = runs.list();
   ASSERT_EQ(files.size(), 2u);
   EXPECT_EQ(files[1].step, 7);
-  EXPECT_EQ(error_of([] { CheckpointFolder("x", "run", 0); }), "checkpoint: at least one file is kept: keep is 0");
+  EXPECT_EQ(error_of([] { CheckpointFolder("x", {.name = "run", .keep = 0}); }),
+            "checkpoint: at least one file is kept: keep is 0");
 }
 
 }  // namespace

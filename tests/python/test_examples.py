@@ -30,6 +30,16 @@ def test_the_others(tmp_path):
     assert re.search(r"64 MiB, most tensors at once [0-7].*\n.*weight 0.00[0-2]", run("mapped.py", tmp_path))
 
 
+@pytest.mark.slow
+def test_a_killed_run_ends_as_it_would_have(tmp_path):
+    folder = tmp_path / "killed"
+    for die_after, begins in (("57", "begins at step 0"), ("33", "goes on after step"), ("90", "goes on after step")):
+        died = subprocess.run([sys.executable, EXAMPLES / "resume.py", folder, die_after], capture_output=True, text=True, timeout=600)
+        assert died.returncode == -9 and begins in died.stdout
+    assert run("resume.py", folder).splitlines()[-1] == run("resume.py", tmp_path / "whole").splitlines()[-1]
+    assert (folder / "history.csv").read_text() == (tmp_path / "whole" / "history.csv").read_text()
+
+
 def test_examples_are_short():
     for path in EXAMPLES.glob("*.*"):
         if path.suffix in (".py", ".cpp", ".h"):

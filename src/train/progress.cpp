@@ -1,5 +1,5 @@
 // The progress bar. One line, rewritten in place at most ten times a second; elsewhere a plain line every five seconds.
-#include "study/progress.h"
+#include "dyadic/progress.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -13,9 +13,9 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "study/numbers.h"
+#include "train/clock_text.h"
 
-namespace dyadic::inline v1::study {
+namespace dyadic::inline v1::train {
 
 namespace {
 constexpr double kRedraw = 0.1, kLines = 5;  // seconds
@@ -35,6 +35,12 @@ std::string bar(double share, int cells) {
 }
 
 }  // namespace
+
+std::string clock_text(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e9) return "-:--";
+  const int64_t s = std::llround(seconds);
+  return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60) : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+}
 
 Progress::Settings Progress::standard_error() {
   Settings s;
@@ -104,7 +110,7 @@ void Progress::end(std::string_view line) {
 namespace {
 // Time left, from the pace so far; NaN (shown as -:--) before the first step is done.
 double left(double elapsed, int64_t done, int64_t of) {
-  return done > 0 ? elapsed / double(done) * double(of - done) : kUnknown;
+  return done > 0 ? elapsed / double(done) * double(of - done) : Progress::kUnknown;
 }
 }  // namespace
 
@@ -114,10 +120,10 @@ void Progress::draw(double now) {
   // The parts in the order in which they are given up when the line gets narrow: from the back.
   std::vector<std::string> parts;
   parts.push_back(fmt::format("{}/{}", done_, steps_));
-  parts.push_back(duration_text(left(now - started_, done_ - first_, steps_ - first_)) + " left");
+  parts.push_back(clock_text(left(now - started_, done_ - first_, steps_ - first_)) + " left");
   if (!std::isnan(loss_)) parts.push_back(fmt::format("loss {:.4f}", loss_));
-  if (!std::isnan(tokens_per_s_)) parts.push_back(quantity_text(tokens_per_s_) + " tok/s");
-  if (planned_ > steps_) parts.push_back("study " + duration_text(left(now - study_started_, study_done, planned_)) + " left");
+  if (!std::isnan(tokens_per_s_)) parts.push_back(human_count(tokens_per_s_) + " tok/s");
+  if (planned_ > steps_) parts.push_back("study " + clock_text(left(now - study_started_, study_done, planned_)) + " left");
   const int name_cells = std::max(display_width(name_), 12);
   std::string text;
   for (size_t keep = parts.size();; --keep) {
@@ -136,8 +142,8 @@ void Progress::draw(double now) {
 void Progress::print_line(double now) {
   std::string text = fmt::format("{}: step {}/{}", name_, done_, steps_);
   if (!std::isnan(loss_)) text += fmt::format(", loss {:.4f}", loss_);
-  if (!std::isnan(tokens_per_s_)) text += fmt::format(", {} tokens/s", quantity_text(tokens_per_s_));
-  s_.write(text + fmt::format(", {} left\n", duration_text(left(now - started_, done_ - first_, steps_ - first_))));
+  if (!std::isnan(tokens_per_s_)) text += fmt::format(", {} tokens/s", human_count(tokens_per_s_));
+  s_.write(text + fmt::format(", {} left\n", clock_text(left(now - started_, done_ - first_, steps_ - first_))));
 }
 
 void Progress::erase() {
@@ -145,4 +151,4 @@ void Progress::erase() {
   drawn_ = false;
 }
 
-}  // namespace dyadic::inline v1::study
+}  // namespace dyadic::inline v1::train

@@ -1,14 +1,16 @@
 // The progress bar on a made-up terminal and clock.
-#include "study/progress.h"
+#include "dyadic/progress.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <vector>
 
 #include "base/text.h"
+#include "train/clock_text.h"
 
-namespace dyadic::study {
+namespace dyadic::train {
 namespace {
 
 struct Screen {
@@ -92,5 +94,11 @@ TEST(Progress, LeavesNoBarBehind) {
   EXPECT_EQ(s.writes.back(), "\r\x1b[K");
 }
 
+TEST(Progress, Clock) {
+  EXPECT_EQ(clock_text(7), "0:07");
+  EXPECT_EQ(clock_text(3 * 3600 + 4 * 60 + 5), "3:04:05");
+  EXPECT_EQ(clock_text(NAN), "-:--");
+}
+
 }  // namespace
-}  // namespace dyadic::study
+}  // namespace dyadic::train

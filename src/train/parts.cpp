@@ -1,0 +1,225 @@
+// Modules and optimizers as parts of a run, and Checkpoint::add for all that are known.
+#include "train/parts.h"
+
+#include <set>
+
+#include "base/check.h"
+#include "tensor/impl.h"
+#include "train/difference.h"
+#include "train/json.h"
+
+namespace dyadic::inline v1::train {
+namespace {
+
+class ModulePart : public Part {
+  nn::Module& module_;
+
+ public:
+  explicit ModulePart(nn::Module& module) : module_(module) {}
+  State state() override { return {module_.state_dict()}; }
+  void load(const State& saved) override {
+    const nn::NamedTensors here = module_.state_dict();
+    const std::map<std::string, Tensor> mine(here.begin(), here.end());
+    nn::NamedTensors fits;
+    for (auto& [name, t] : saved.tensors)
+      if (auto at = mine.find(name); at != mine.end() && at->second.sizes() == t.sizes()) fits.emplace_back(name, t);
+    module_.load_state_dict(fits, false);
+  }
+};
+
+Json option_json(const optim::Option& o) {
+  if (o.is_none()) return nullptr;
+  return o.numbers.empty() ? Json(o.word) : numbers_json(o.numbers);
+}
+optim::Option option_of(const Json& j) {
+  if (j.is_null()) return {};
+  return j.is_string() ? optim::Option(j.get<std::string>()) : optim::Option(numbers_of(j));
+}
+
+}  // namespace
+
+// The document: the optimizer's kind and steps, and each group with the names and shapes of its parameters and its options.
+class OptimizerPart : public Part {
+  optim::Optimizer& optimizer_;
+  const Modules& modules_;
+
+  // The optimizer's name of each parameter, to the run's.
+  std::map<std::string, std::string> names() const {
+    std::map<TensorImpl*, std::string> known;
+    for (auto& [part, module] : modules_)
+      for (auto& [name, p] : module->named_parameters())
+        known.try_emplace(p.impl(), module == modules_[0].second ? name : part + "." + name);
+    std::map<std::string, std::string> names, own;
+    std::set<std::string> taken;
+    for (const optim::ParamGroup& g : optimizer_.groups())
+      for (auto& [name, p] : g.params) {
+        auto at = known.find(p.impl());
+        names[name] = at == known.end() ? name : at->second;
+        own[name] = name;
+        taken.insert(names[name]);
+      }
+    return taken.size() == names.size() ? names : own;
+  }
+  static std::string rename(const std::string& key, const std::map<std::string, std::string>& names) {
+    const size_t dot = key.find('.');
+    if (dot == key.npos) return key;
+    auto at = names.find(key.substr(dot + 1));
+    return at == names.end() ? key : key.substr(0, dot + 1) + at->second;
+  }
+  Json document() const {
+    const auto names = this->names();
+    Json groups = Json::array();
+    for (const optim::ParamGroup& g : optimizer_.groups()) {
+      Json one = {{"params", Json::object()}, {"options", Json::object()}, {"initial_lr", number_json(g.initial_lr)}};
+      for (auto& [name, p] : g.params) one["params"][names.at(name)] = p.sizes().vec();
+      for (auto& [key, value] : g.options) one["options"][key] = option_json(value);
+      groups.push_back(std::move(one));
+    }
+    const optim::UpdateMeter& meter = optimizer_.updates();
+    return {{"kind", optimizer_.def().name()},
+            {"step", optimizer_.steps()},
+            {"groups", std::move(groups)},
+            {"updates", {{"nonzero", meter.nonzero}, {"lost", meter.lost}}}};
+  }
+  // Name and shape of each parameter, and what its states are kept in.
+  static Described parameters(const Json& document) {
+    Described all;
+    for (const Json& g : document.at("groups"))
+      for (auto& [name, shape] : g.at("params").items())
+        all.emplace_back(name, shape.dump() + " with states in " + g.at("options").value("state", "nothing"));
+    return all;
+  }
+
+ public:
+  OptimizerPart(optim::Optimizer& optimizer, const Modules& modules) : optimizer_(optimizer), modules_(modules) {}
+
+  State state() override {
+    const auto names = this->names();
+    State s;
+    for (auto& [key, t] : optimizer_.state_dict()) s.tensors.emplace_back(rename(key, names), t);
+    s.json = document().dump();
+    return s;
+  }
+
+  void compare(const std::string& part, const State& saved, Differences& differences) override {
+    const Json there = Json::parse(saved.json), here = document();
+    const std::string kind = there.at("kind").get<std::string>(), mine = optimizer_.def().name();
+    if (kind != mine) differences.push_back({Difference::Kind::changed, part, "kind", kind, mine, ""});
+    compare_names(part, parameters(there), parameters(here), differences);
+  }
+
+  void load(const State& saved) override {
+    const Json there = Json::parse(saved.json), here = document();
+    if (there.at("kind") != here.at("kind")) return;
+    const Described theirs = parameters(there), mine = parameters(here);
+    const std::set<std::pair<std::string, std::string>> known(mine.begin(), mine.end());
+    std::set<std::string> fits;
+    for (auto& entry : theirs)
+      if (known.contains(entry)) fits.insert(entry.first);
+    const auto names = this->names();
+    std::map<std::string, std::string> back;
+    for (auto& [own, name] : names) back[name] = own;
+    nn::NamedTensors states;
+    for (auto& [key, t] : saved.tensors) {
+      const std::string name = key.substr(key.find('.') + 1);
+      if (name.empty() || fits.contains(name)) states.emplace_back(rename(key, back), t);
+    }
+    optimizer_.load_state_dict(states, there.at("step").get<int64_t>());
+    optimizer_.set_updates({there.at("updates").at("nonzero").get<int64_t>(), there.at("updates").at("lost").get<int64_t>()});
+    for (optim::ParamGroup& g : optimizer_.groups())
+      for (const Json& one : there.at("groups"))
+        if (!g.params.empty() && one.at("params").contains(names.at(g.params[0].first))) load_group(g, one);
+  }
+
+ private:
+  void load_group(optim::ParamGroup& group, const Json& saved) {
+    for (auto& [key, value] : saved.at("options").items())
+      if (key != "state" && group.options.find(key)) optimizer_.set_option(group, key, option_of(value));
+    group.initial_lr = number_of(saved.at("initial_lr"));
+  }
+};
+
+std::unique_ptr<Part> module_part(nn::Module& module) { return std::make_unique<ModulePart>(module); }
+std::unique_ptr<Part> optimizer_part(optim::Optimizer& optimizer, const Modules& modules) {
+  return std::make_unique<OptimizerPart>(optimizer, modules);
+}
+
+namespace {
+
+// From and to a JSON value.
+template <class Get, class Set> std::unique_ptr<Part> json_part(Get get, Set set) {
+  return std::make_unique<Plain>([get] { return State{{}, get().dump()}; },
+                                 [set](const State& s) { set(Json::parse(s.json)); });
+}
+
+class StoppingPart : public Part {
+  EarlyStopping& stopping_;
+
+ public:
+  explicit StoppingPart(EarlyStopping& stopping) : stopping_(stopping) {}
+  State state() override { return stopping_.state(); }
+  void compare(const std::string& part, const State& saved, Differences& differences) override {
+    const nn::NamedTensors here = state().tensors;
+    if (!here.empty() && !saved.tensors.empty()) compare_names(part, described(saved.tensors), described(here), differences);
+  }
+  void load(const State& saved) override { stopping_.load(saved); }
+};
+
+}  // namespace
+
+Checkpoint& Checkpoint::add(const std::string& name, nn::Module& module) {
+  add(name, module_part(module));
+  modules_.emplace_back(name, &module);
+  return *this;
+}
+Checkpoint& Checkpoint::add(const std::string& name, optim::Optimizer& optimizer) {
+  return add(name, optimizer_part(optimizer, modules_));
+}
+Checkpoint& Checkpoint::add(const std::string& name, optim::GradScaler& s) {
+  return add(
+      name,
+      json_part(
+          [&s] { return Json{{"scale", s.get_scale()}, {"growth_tracker", s.growth_tracker()}, {"skipped", s.skipped()}}; },
+          [&s](const Json& j) {
+            s.load_state(j.at("scale").get<double>(), j.at("growth_tracker").get<int64_t>(), j.at("skipped").get<int64_t>());
+          }));
+}
+Checkpoint& Checkpoint::add(const std::string& name, optim::Schedule& s) {
+  return add(name, json_part(
+                       [&s] {
+                         Json j = Json::object();
+                         for (auto& [key, values] : s.state_dict()) j[key] = numbers_json(values);
+                         return j;
+                       },
+                       [&s](const Json& j) {
+                         optim::ScheduleState state;
+                         for (auto& [key, values] : j.items()) state[key] = numbers_of(values);
+                         s.load_state_dict(state);
+                       }));
+}
+Checkpoint& Checkpoint::add(const std::string& name, data::DataLoader& l) {
+  return add(name, json_part([&l] { return Json(l.state_dict()); },
+                             [&l](const Json& j) { l.load_state_dict(j.get<data::LoaderState>()); }));
+}
+Checkpoint& Checkpoint::add(const std::string& name, Generator& g) {
+  return add(name,
+             json_part([&g] { return Json{{"seed", g.state().seed}, {"calls", g.state().calls}}; },
+                       [&g](const Json& j) { g.set_state({j.at("seed").get<uint64_t>(), j.at("calls").get<uint64_t>()}); }));
+}
+Checkpoint& Checkpoint::add(const std::string& name, History& h) {
+  return add(name, std::make_unique<Plain>(
+                       [&h] {
+                         h.sync();
+                         return h.state();
+                       },
+                       [&h](const State& s) { h.load(s); }));
+}
+Checkpoint& Checkpoint::add(const std::string& name, EarlyStopping& s) { return add(name, std::make_unique<StoppingPart>(s)); }
+Checkpoint& Checkpoint::add(const std::string& name, int64_t& n) {
+  return add(name, json_part([&n] { return Json(n); }, [&n](const Json& j) { n = j.get<int64_t>(); }));
+}
+Checkpoint& Checkpoint::add(const std::string& name, double& n) {
+  return add(name, json_part([&n] { return number_json(n); }, [&n](const Json& j) { n = number_of(j); }));
+}
+
+}  // namespace dyadic::inline v1::train

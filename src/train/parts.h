@@ -1,0 +1,26 @@
+// The library's own classes as parts of a run.
+#pragma once
+#include "dyadic/train.h"
+
+namespace dyadic::inline v1::train {
+
+using Modules = std::vector<std::pair<std::string, nn::Module*>>;
+
+std::unique_ptr<Part> module_part(nn::Module& module);
+// `modules` may grow later; the first one's names are taken as they are, those of others behind "<part>.".
+std::unique_ptr<Part> optimizer_part(optim::Optimizer& optimizer, const Modules& modules);
+
+// A part that nothing can be said about beforehand.
+class Plain : public Part {
+  data::Callback<State()> state_;
+  data::Callback<void(const State&)> load_;
+
+ public:
+  Plain(data::Callback<State()> state, data::Callback<void(const State&)> load)
+      : state_(std::move(state)), load_(std::move(load)) {}
+  State state() override { return state_(); }
+  void compare(const std::string&, const State&, Differences&) override {}
+  void load(const State& saved) override { load_(saved); }
+};
+
+}  // namespace dyadic::inline v1::train
