@@ -30,6 +30,13 @@ def test_the_others(tmp_path):
     assert re.search(r"64 MiB, most tensors at once [0-7].*\n.*weight 0.00[0-2]", run("mapped.py", tmp_path))
 
 
+@pytest.mark.slow
+def test_shakespeare():
+    """Any text will do: the README's characters are learned beyond their frequencies (3.1 nats)."""
+    printed = run("shakespeare.py", EXAMPLES.parent / "README.md", "--steps", "300")
+    assert float(re.search(r"validation loss ([\d.]+)", printed)[1]) < 2.9
+
+
 def test_examples_are_short():
     for path in EXAMPLES.glob("*.*"):
         if path.suffix in (".py", ".cpp", ".h"):
