@@ -20,7 +20,7 @@ Result train(dy::Device device, int64_t layers, int steps) {
   dy::reset_peak_memory_stats(device);
   dy::models::Llama model({.layers = layers, .recompute = true}, {dy::bf16, device});
   // As bitsandbytes has it, the states of the embedding stay at 32 bits.
-  dy::optim::AdamW optimizer(model.named_parameters(), {.lr = 3e-4, .state = dy::dynamic8, .stochastic_rounding = true},
+  dy::optim::AdamW optimizer(model.named_parameters(), {.lr = 1e-4, .state = dy::dynamic8, .stochastic_rounding = true},
                              {"tok.weight"});
   const dy::Tensor text = dy::randint(0, 32000, {1, 257}, dy::i64, device);
   for (int step = 1; step <= steps; ++step) {

@@ -57,7 +57,7 @@ def train(device, layers, steps):
     for p in model.parameters():
         if p.dim() >= 2:
             nn.init.normal_(p, std=0.02)
-    optimizer = dy.optim.AdamW(model.named_parameters(), lr=3e-4, state=dy.dynamic8, stochastic_rounding=True,
+    optimizer = dy.optim.AdamW(model.named_parameters(), lr=1e-4, state=dy.dynamic8, stochastic_rounding=True,
                                keep32=["tok.weight"])  # as bitsandbytes has it, for embeddings
     text = dy.randint(0, VOCAB, (1, 257), device=device)
     for step in range(1, steps + 1):

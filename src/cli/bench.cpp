@@ -55,7 +55,9 @@ Json document(const std::vector<Row>& rows, const account::Peaks& p) {
                            {"rate", r.rate},
                            {"unit", r.unit},
                            {"peak_share", share(r, p)}});
-    if (r.wait >= 0) out["rows"].back()["wait_ms"] = r.wait * 1e3;
+    if (r.wait < 0) continue;
+    out["rows"].back()["wait_ms"] = r.wait * 1e3;
+    out["rows"].back()["wait_ms_mean"] = r.wait_mean * 1e3;
   }
   return out;
 }

@@ -25,7 +25,8 @@ struct Row {
   Peak peak = Peak::none;  // what `per_second` is a share of
   double per_second = 0;   // FLOPs or bytes at the best time
   double given = 0;        // Peak::given: what it is a share of, measured beside it
-  double wait = -1;        // seconds of a run in which it waited for its data, on average; -1: it takes none
+  double wait = -1;        // seconds of a run in which it waited for its data, the median; -1: it takes none
+  double wait_mean = 0;
 };
 Row flops_row(std::string name, std::string dtype, Time t, double flops, Peak peak);
 Row bytes_row(std::string name, std::string dtype, Time t, double bytes);

