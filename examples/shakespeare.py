@@ -4,7 +4,6 @@ python shakespeare.py FILE [--steps N]; tiny Shakespeare reaches a validation lo
 """
 import argparse
 import math
-from pathlib import Path
 
 import dyadic as dy
 from dyadic import nn
@@ -49,11 +48,11 @@ class Gpt(nn.Module):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("file", type=Path)
+    options.add_argument("file")
     options.add_argument("--steps", type=int, default=2000)
     args = options.parse_args()
     dy.manual_seed(1)
-    text = args.file.read_text()
+    text = open(args.file, encoding="utf-8").read()
     number = {c: i for i, c in enumerate(sorted(set(text)))}
     data = dy.tensor([number[c] for c in text])
     train, held_out = data[: len(data) * 9 // 10], data[len(data) * 9 // 10 :]
