@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 SIZE, SIDE, MATRIX = 1 << 24, 4096, 1024
 PATIENCE = 4.0  # seconds per row: some (f16 products) take more than a second each
-# vocabulary, block, layers, heads, width, batch: the presets of include/dyadic/gpt.h
+# vocabulary, block, layers, heads, width, batch: src/study/presets and what src/cli/bench_gpt.cpp makes of them
 PRESETS = {"nano": (64, 32, 2, 2, 32, 4), "char": (65, 64, 4, 4, 128, 12), "baby": (256, 256, 6, 6, 384, 8),
            "gpt2s": (50257, 256, 12, 12, 768, 1)}
 DTYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
@@ -72,25 +72,53 @@ class Gpt(nn.Module):
         return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
 
+def step_times(args, case, model, precision, mode, inputs):
+    """Training steps of a model that returns its loss."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+    loss_of = torch.compile(model) if mode == "compiled" else model
+
+    def step():
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+            loss = loss_of(*inputs)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    row(case, precision, timed(step, args.steps, warm=3), mode)
+
+
+class Digits(nn.Module):
+    """The network of examples/digits.py, and its loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(
+            nn.Conv2d(1, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(),
+            nn.Conv2d(32, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(64, 128, 3, padding=1), nn.BatchNorm2d(128), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Flatten(), nn.Dropout(0.3), nn.Linear(512, 10),
+        )
+
+    def forward(self, x, targets):
+        return F.cross_entropy(self.net(x), targets)
+
+
+def digits(args):
+    for precision in args.precision:
+        for mode in args.mode:
+            torch.manual_seed(0)
+            batch = torch.randn(32, 1, 8, 8), torch.randint(10, (32,))
+            step_times(args, "cnn/digits", Digits(), precision, mode, batch)
+
+
 def gpt(args):
     for preset in args.preset:
         vocab, block, layers, heads, width, batch = PRESETS[preset]
         for precision in args.precision:
             for mode in args.mode:
                 torch.manual_seed(0)
-                model = Gpt(vocab, block, layers, heads, width)
-                optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
-                loss_of = torch.compile(model) if mode == "compiled" else model
-                x, y = torch.randint(vocab, (batch, block)), torch.randint(vocab, (batch, block))
-
-                def step():
-                    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
-                        loss = loss_of(x, y)
-                    loss.backward()
-                    optimizer.step()
-                    optimizer.zero_grad(set_to_none=True)
-
-                row(f"gpt/{preset}", precision, timed(step, args.steps, warm=3), mode)
+                batch_of = torch.randint(vocab, (batch, block)), torch.randint(vocab, (batch, block))
+                step_times(args, f"gpt/{preset}", Gpt(vocab, block, layers, heads, width), precision, mode, batch_of)
 
 
 def floating_ops(dtype):
@@ -179,11 +207,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int)
     sections = parser.add_subparsers(dest="section", required=True)
-    part = sections.add_parser("gpt")
-    part.add_argument("--preset", nargs="+", choices=PRESETS, default=["char"])
-    part.add_argument("--precision", nargs="+", choices=("f32", "bf16"), default=["f32"])
-    part.add_argument("--mode", nargs="+", choices=("eager", "compiled"), default=["eager"])
-    part.add_argument("--steps", type=int, default=100)
+    for name in ("gpt", "digits"):
+        part = sections.add_parser(name)
+        part.add_argument("--precision", nargs="+", choices=("f32", "bf16"), default=["f32"])
+        part.add_argument("--mode", nargs="+", choices=("eager", "compiled"), default=["eager"])
+        part.add_argument("--steps", type=int, default=100)
+        if name == "gpt":
+            part.add_argument("--preset", nargs="+", choices=PRESETS, default=["char"])
     sections.add_parser("ops").add_argument("--case", nargs="+")
     sections.add_parser("overhead")
     sections.add_parser("optim").add_argument("--size", type=int, default=50_000_000)
@@ -191,7 +221,7 @@ def main():
     if args.threads:
         torch.set_num_threads(args.threads)
     print(json.dumps({"torch": torch.__version__, "threads": torch.get_num_threads()}), flush=True)
-    {"gpt": gpt, "ops": ops, "overhead": overhead, "optim": optim}[args.section](args)
+    {"gpt": gpt, "digits": digits, "ops": ops, "overhead": overhead, "optim": optim}[args.section](args)
 
 
 if __name__ == "__main__":

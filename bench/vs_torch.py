@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SECTIONS = ("gpt", "ops", "overhead", "optim")
+SECTIONS = ("train", "gpt", "ops", "overhead", "optim")
 
 
 def say(text):
@@ -39,9 +39,9 @@ class Figures:
         self.unit[key] = unit
 
 
-def run_ours(args, section, options, figures, machine):
+def run_ours(args, words, figures, machine):
     threads = ["--threads", args.threads] if args.threads else []
-    document = json.loads(output_of([args.dyadic, "bench", section, *options, *threads, "--json"]))
+    document = json.loads(output_of([args.dyadic, "bench", *words, *threads, "--json"]))
     for row in document["rows"]:
         ns = row["unit"] == "ns"
         figures.add(row["case"], row["dtype"], row["rate" if ns else "ms_min"], "ns" if ns else "ms", "dyadic")
@@ -49,9 +49,9 @@ def run_ours(args, section, options, figures, machine):
         machine[key] = max(machine.get(key, value), value)  # peaks: the best of all probes
 
 
-def run_torch(args, section, options, figures, machine):
+def run_torch(args, words, figures, machine):
     threads = ["--threads", args.threads] if args.threads else []
-    lines = output_of([sys.executable, ROOT / "bench" / "torch_bench.py", *threads, section, *options]).splitlines()
+    lines = output_of([sys.executable, ROOT / "bench" / "torch_bench.py", *threads, *words]).splitlines()
     machine["torch"] = json.loads(lines[0])["torch"]
     for row in map(json.loads, lines[1:]):
         ns = row.get("ns")
@@ -59,22 +59,24 @@ def run_torch(args, section, options, figures, machine):
 
 
 def jobs(args):
-    """(section, our options, torch's options): what is run in turns. Small ones, so that both see the same minute."""
-    if "gpt" in args.sections:
-        for preset in args.preset:
+    """(our words, torch's words): what is run in turns. Small ones, so that both see the same minute."""
+    def modes(case):  # compiling gpt2s takes longer than all the rest together
+        return ["--mode", "eager"] if case == "gpt2s" or args.eager else ["--mode", "eager", "compiled"]
+
+    for section in ("train", "gpt"):
+        for case in args.preset if section in args.sections else ():
             for precision in args.precision:
-                same = ["--preset", preset, "--precision", precision]
-                # Compiling gpt2s takes longer than all the rest together.
-                modes = ["eager"] if preset == "gpt2s" or args.eager else ["eager", "compiled"]
-                steps = ["--steps", 8] if preset == "gpt2s" else []
-                yield "gpt", same + steps, same + ["--mode", *modes] + steps
-    if "ops" in args.sections:
-        cases = ["--case", *args.case] if args.case else []
-        yield "ops", cases, cases
-    if "overhead" in args.sections:
-        yield "overhead", [], []
-    if "optim" in args.sections:
-        yield "optim", ["--size", args.size], ["--size", args.size]
+                steps = ["--steps", 8] if case == "gpt2s" else []
+                same = ["--precision", precision, *steps]
+                theirs = ["digits"] if case == "digits" else ["gpt", "--preset", case]
+                if section == "train":  # ours with batches from a loader, theirs always the same batch
+                    yield ["train", "--case", case, *same], [*theirs, *same, *modes(case)]
+                elif case != "digits":
+                    yield ["gpt", "--preset", case, *same], [*theirs, *same, *modes(case)]
+    cases = ["--case", *args.case] if args.case else []
+    for section, options in (("ops", cases), ("overhead", []), ("optim", ["--size", args.size])):
+        if section in args.sections:
+            yield [section, *options], [section, *options]
 
 
 def table(rows, machine, rounds):
@@ -97,8 +99,10 @@ def table(rows, machine, rounds):
 def arguments():
     parser = argparse.ArgumentParser(prog="./dev bench --vs-torch", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sections", nargs="*", metavar="section", help=f"of {', '.join(SECTIONS)}; default: all")
-    parser.add_argument("--preset", nargs="+", default=["char", "baby", "gpt2s"])
+    parser.add_argument("sections", nargs="*", metavar="section",
+                        help=f"of {', '.join(SECTIONS)}; default: all but gpt, which is train's models on one batch")
+    parser.add_argument("--preset", nargs="+", default=["char", "baby", "gpt2s", "digits"],
+                        help="models of train and gpt (digits: of train)")
     parser.add_argument("--precision", nargs="+", default=["f32", "bf16"])
     parser.add_argument("--eager", action="store_true", help="leave torch.compile out")
     parser.add_argument("--case", nargs="+", help="rows of ops, by name; default: all")
@@ -115,18 +119,18 @@ def arguments():
         parser.error("--rounds is at least 1")
     if not args.dyadic.exists():
         sys.exit(f"vs_torch: {args.dyadic} is not there; ./dev build makes it")
-    args.sections = args.sections or SECTIONS
+    args.sections = args.sections or [s for s in SECTIONS if s != "gpt"]
     return args
 
 
 def main():
     args = arguments()
     ours, theirs, machine = Figures(), Figures(), {}
-    for section, our_options, torch_options in jobs(args):
+    for our_words, torch_words in jobs(args):
         for turn in range(args.rounds):
-            say(f"{section} {' '.join(map(str, our_options))}: round {turn + 1} of {args.rounds}")
-            run_ours(args, section, our_options, ours, machine)
-            run_torch(args, section, torch_options, theirs, machine)
+            say(f"{' '.join(map(str, our_words))}: round {turn + 1} of {args.rounds}")
+            run_ours(args, our_words, ours, machine)
+            run_torch(args, torch_words, theirs, machine)
     rows = []
     for key, value in ours.best.items():
         other = theirs.best.get(key)

@@ -15,6 +15,7 @@
 #include "dyadic/images.h"
 #include "dyadic/io.h"
 #include "dyadic/linalg.h"
+#include "dyadic/llama.h"
 #include "dyadic/lr_scheduler.h"
 #include "dyadic/memmap.h"
 #include "dyadic/named.h"

@@ -6,18 +6,8 @@ namespace dyadic::inline v1::models {
 
 struct GptConfig {
   int64_t vocab = 256, block = 64, layers = 4, heads = 4, width = 128;
-  double dropout = 0;
+  bool bias = true;  // of linear layers and norms
 };
-
-// A named size with its usual batch, used by every subcommand.
-struct Preset {
-  std::string name;
-  GptConfig config;  // vocab is what `bench gpt` uses; a study takes its corpus' (at least gpt2s' 50,257 rows for gpt2s)
-  int64_t batch;
-  double lr;
-};
-const std::vector<Preset>& presets();
-const Preset& preset(std::string_view name);  // ValueError listing the known ones
 
 class GptBlock : public nn::Module {
  public:

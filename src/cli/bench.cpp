@@ -16,8 +16,8 @@ namespace dyadic::inline v1::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr const Command* kParts[] = {&bench_gpt_command, &bench_ops_command, &bench_overhead_command, &bench_optim_command,
-                                     &bench_convert_command};
+constexpr const Command* kParts[] = {&bench_train_command,    &bench_gpt_command,   &bench_ops_command,
+                                     &bench_overhead_command, &bench_optim_command, &bench_convert_command};
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -46,7 +46,7 @@ Json document(const std::vector<Row>& rows, const account::Peaks& p) {
                 {"isa", account::machine_info().isa},
                 {"threads", num_threads()}}},
               {"rows", Json::array()}};
-  for (const Row& r : rows)
+  for (const Row& r : rows) {
     out["rows"].push_back({{"case", r.name},
                            {"dtype", r.dtype},
                            {"threads", num_threads()},
@@ -55,18 +55,24 @@ Json document(const std::vector<Row>& rows, const account::Peaks& p) {
                            {"rate", r.rate},
                            {"unit", r.unit},
                            {"peak_share", share(r, p)}});
+    if (r.wait < 0) continue;
+    out["rows"].back()["wait_ms"] = r.wait * 1e3;
+    out["rows"].back()["wait_ms_mean"] = r.wait_mean * 1e3;
+  }
   return out;
 }
 
 std::string milliseconds(double seconds) { return fmt::format("{:.4g}", seconds * 1e3); }
 
 std::string table(const std::vector<Row>& rows, const account::Peaks& p) {
-  Table t({"case", "dtype", "ms, best", "ms, median", "rate", "", "of the peak"},
-          {Align::left, Align::left, Align::right, Align::right, Align::right, Align::left, Align::right});
+  const bool waits = std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.wait >= 0; });
+  std::vector<std::string> head{"case", "dtype", "ms, best", "ms, median", "rate", "", "of the peak"};
+  if (waits) head.push_back("ms, waiting");
+  Table t(head, {Align::left, Align::left, Align::right, Align::right, Align::right, Align::left, Align::right, Align::right});
   for (const Row& r : rows) {
     double s = share(r, p);
     t.row({r.name, r.dtype, milliseconds(r.time.min), milliseconds(r.time.median), fmt::format("{:.4g}", r.rate), r.unit,
-           std::isnan(s) ? "" : fmt::format("{:.0f} %", 100 * s)});
+           std::isnan(s) ? "" : fmt::format("{:.0f} %", 100 * s), r.wait >= 0 ? fmt::format("{:.3f}", r.wait * 1e3) : ""});
   }
   return fmt::format("{}\n{} threads, {}; measured peaks: f32 {:.0f}, bf16 {:.0f} GFLOP/s; {:.1f} GB/s\n", t.str(),
                      num_threads(), account::machine_info().isa, p.flops_f32 / 1e9, p.flops_bf16 / 1e9, p.bytes_per_s / 1e9);

@@ -25,6 +25,8 @@ struct Row {
   Peak peak = Peak::none;  // what `per_second` is a share of
   double per_second = 0;   // FLOPs or bytes at the best time
   double given = 0;        // Peak::given: what it is a share of, measured beside it
+  double wait = -1;        // seconds of a run in which it waited for its data, the median; -1: it takes none
+  double wait_mean = 0;
 };
 Row flops_row(std::string name, std::string dtype, Time t, double flops, Peak peak);
 Row bytes_row(std::string name, std::string dtype, Time t, double bytes);
@@ -34,6 +36,7 @@ Row ns_row(std::string name, std::string dtype, Time t, double items, double byt
 // Measures the machine's peaks and the rows, prints both; an exit code.
 int bench(const Common& common, const std::function<std::vector<Row>()>& rows);
 
-extern const Command bench_gpt_command, bench_ops_command, bench_overhead_command, bench_optim_command, bench_convert_command;
+extern const Command bench_train_command, bench_gpt_command, bench_ops_command, bench_overhead_command, bench_optim_command,
+    bench_convert_command;
 
 }  // namespace dyadic::inline v1::cli

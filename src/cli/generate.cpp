@@ -7,8 +7,8 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "cli/command.h"
-#include "cli/model_file.h"
 #include "cli/sampler.h"
+#include "study/model_file.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
@@ -40,7 +40,7 @@ std::vector<int64_t> first_tokens(const study::Vocabulary& v, const std::string&
 int generate(const GenerateOptions& o, const Common& common) {
   install_interrupt_handler();
   NoGrad guard;
-  TrainedModel trained = load_model(o.model);
+  study::TrainedModel trained = study::load_model(o.model);
   std::vector<int64_t> ids = first_tokens(trained.vocabulary, o.prompt);
   const size_t given = ids.size();
   if (!common.json) print(o.prompt);

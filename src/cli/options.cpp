@@ -1,8 +1,13 @@
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/text.h"
+#include "cli/command.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
@@ -27,6 +32,15 @@ Check between(double low, double high) {
   };
 }
 
+double duration(const std::string& text) {
+  char* end = nullptr;
+  double v = std::strtod(text.c_str(), &end);
+  const double unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
+  if (*end == 's' || *end == 'm' || *end == 'h') ++end;
+  DY_CHECK_AS(ValueError, end != text.c_str() && !*end && v > 0, "{} is not a duration; write 90s, 2m or 1h", text);
+  return v * unit;
+}
+
 Options& Options::flag(const char* name, bool& out, const char* doc) {
   app_.add_flag(name, out, doc);
   return *this;
@@ -35,6 +49,7 @@ Options& Options::flag(const char* name, bool& out, const char* doc) {
 template <class T>
 Options& Options::value(const char* name, T& out, const char* shown, const char* doc, const Check& check, bool required) {
   CLI::Option* o = app_.add_option(name, out, doc)->type_name(shown)->required(required);
+  names_.push_back(o->get_single_name());
   if (check)
     o->check(
         [check](const std::string& text) -> std::string {
@@ -47,8 +62,42 @@ Options& Options::value(const char* name, T& out, const char* shown, const char*
   return *this;
 }
 
+namespace {
+
+// A JSON value as the command line would spell it.
+std::vector<std::string> spelled(const nlohmann::json& j) {
+  if (j.is_string()) return {j.get<std::string>()};
+  if (!j.is_array()) return {j.dump()};
+  std::vector<std::string> words;
+  for (const auto& item : j) words.push_back(item.is_string() ? item.get<std::string>() : item.dump());
+  return words;
+}
+
+}  // namespace
+
+void Options::take(const std::string& source, const std::string& document) {
+  const auto refuse = [&](const std::string& why) { throw UsageError(fmt::format("{}: {}", source, why)); };
+  nlohmann::json all;
+  try {
+    all = nlohmann::json::parse(document, nullptr, true, true);
+  } catch (const nlohmann::json::exception& e) { refuse(e.what()); }
+  if (!all.is_object()) refuse("not a JSON object: write {\"steps\": 1000, ...}");
+  for (const auto& [key, value] : all.items()) {
+    if (std::find(names_.begin(), names_.end(), key) == names_.end())
+      refuse(fmt::format("unknown key \"{}\"; did you mean {}? the known ones are {}", key, nearest(key, names_),
+                         join(names_, ", ")));
+    CLI::Option* o = app_.get_option("--" + key);
+    if (o->count()) continue;
+    try {
+      for (const std::string& word : spelled(value)) o->add_result(word);
+      o->run_callback();
+    } catch (const CLI::ParseError& e) { refuse(e.what()); }
+  }
+}
+
 #define DY_OPTION(...) \
   template Options& Options::value(const char*, __VA_ARGS__&, const char*, const char*, const Check&, bool);
+DY_OPTION(bool)
 DY_OPTION(int)
 DY_OPTION(int64_t)
 DY_OPTION(uint64_t)

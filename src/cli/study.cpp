@@ -9,8 +9,8 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "dyadic/gpt.h"
 #include "formats/format.h"
+#include "study/preset.h"
 #include "study/recipe.h"
 #include "study/report_json.h"
 #include "study/report_text.h"
@@ -29,17 +29,6 @@ double parse_share(const std::string& text) {
     throw UsageError(fmt::format("study: --tolerance {} is not a share; write 1% or 0.01", text));
   return percent ? v / 100 : v;
 }
-// "90", "90s", "2m", "1.5h" in seconds.
-double parse_duration(const std::string& text) {
-  char* end = nullptr;
-  double v = std::strtod(text.c_str(), &end);
-  double unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
-  if (*end == 's' || *end == 'm' || *end == 'h') ++end;
-  if (end == text.c_str() || *end || !(v > 0))
-    throw UsageError(fmt::format("study: --time {} is not a duration; write 90s, 2m or 1h", text));
-  return v * unit;
-}
-
 int columns() {
   winsize w{};
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 100;
@@ -47,16 +36,16 @@ int columns() {
 
 struct Given {
   study::StudyRequest request;
-  std::string tokens = "bytes", time, tolerance = "1%", minimize = "memory";
+  std::string tokens, time, tolerance = "1%", minimize = "memory";
   int64_t steps = 0;
 };
 
 int run_study(Given& g, const Common& common) {
   study::StudyRequest& q = g.request;
-  q.tokens = study::parse_token_kind(g.tokens);
+  if (!g.tokens.empty()) q.tokens = study::parse_token_kind(g.tokens);
   q.tolerance = parse_share(g.tolerance);
   q.minimize = g.minimize == "time" ? study::Minimize::time : study::Minimize::memory;
-  if (!g.time.empty()) q.time_s = parse_duration(g.time);
+  if (!g.time.empty()) q.time_s = duration(g.time);
   if (g.steps && q.time_s) throw UsageError("study: --steps and --time exclude each other; give one");
   if (g.steps) q.steps = g.steps;
   q.command = common.line;
@@ -85,16 +74,16 @@ Run setup(Options& o) {
   auto g = std::make_shared<Given>();
   study::StudyRequest& q = g->request;
   o.value("--data", q.data, "FILE|DIR", "text files and folders to train on (default: a text built into the program)");
-  o.value("--preset", q.preset, "NAME", "size of the model: nano, char, baby, gpt2s (default: char)",
-          [](const std::string& t) { models::preset(t); });
-  o.value("--tokens", g->tokens, "KIND", "what a token is: bytes (default) or chars",
+  o.value("--preset", q.preset, "NAME", "the model and how it is trained: nano, char, baby, gpt2s, nanogpt-cpu (default: char)",
+          [](const std::string& t) { study::preset(t); });
+  o.value("--tokens", g->tokens, "KIND", "what a token is: bytes or chars (default: the preset's, else bytes)",
           [](const std::string& t) { study::parse_token_kind(t); });
   o.value("--recipe", q.recipes, "R", "train under this recipe (repeatable; default: all; f32 always runs)",
           [](const std::string& t) { study::recipe(t); });
   o.value("--format", q.formats, "F", "store the weights in this format (repeatable; default: all)",
           [](const std::string& t) { check_encodes(*DType::parse(t).format()); });
-  o.value("--steps", g->steps, "N", "training steps per recipe (default: 1000)", at_least(1));
-  o.value("--time", g->time, "T", "fill about this much time instead: 90s, 2m, 1h");
+  o.value("--steps", g->steps, "N", "training steps per recipe (default: the preset's, else 1000)", at_least(1));
+  o.value("--time", g->time, "T", "fill about this much time instead: 90s, 2m, 1h", [](const std::string& t) { duration(t); });
   o.value("--seeds", q.seeds, "K", "train each recipe this often, from different weights (default: 1)", between(1, 100));
   o.value("--tolerance", g->tolerance, "SHARE", "loss that may be given up, as a share of f32's (default: 1%)");
   o.value("--minimize", g->minimize, "WHAT", "what the recommendation saves: memory (default) or time",

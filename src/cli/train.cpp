@@ -1,6 +1,10 @@
-// dyadic train: one model under one recipe, with checkpoints, to a model.safetensors.
+// dyadic train: one model under one recipe, with checkpoints, to a model.safetensors. Settings come from the command line, then
+// from --config, then from the preset.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -9,9 +13,11 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/model_file.h"
 #include "study/evaluate.h"
+#include "study/model_file.h"
+#include "study/preset.h"
 #include "study/progress.h"
+#include "study/run.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
@@ -21,34 +27,34 @@ using Json = nlohmann::ordered_json;
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 struct TrainOptions {
-  std::string preset = "char", recipe = "f32", tokens = "bytes", out;
+  std::string preset = "char", recipe = "f32", state, tokens = "bytes", out, time;
   std::vector<std::string> data;
-  int64_t steps = 1000, checkpoint_every = 0;
-  uint64_t seed = 0;
+  study::TrainSetup setup;
+  int64_t checkpoint_every = 0;
   bool resume = false;
 };
 
 class Training {
   const TrainOptions& o_;
-  const models::Preset& preset_;
-  const study::Recipe& recipe_;
+  study::Recipe recipe_;
   study::Corpus corpus_;
   study::TrainSetup setup_;
   std::unique_ptr<study::Trainer> trainer_;
   study::Bytes bytes_;
+  double started_ = now();
   std::vector<double> times_;  // seconds per step, of this process
   double train_loss_ = study::kUnknown, val_loss_ = study::kUnknown;
   bool finished_ = false;  // by an earlier process
+  bool late_ = false;      // --time is up
 
   std::string model_path() const { return (fs::path(o_.out) / "model.safetensors").native(); }
   std::string checkpoint_path() const { return (fs::path(o_.out) / "checkpoint.safetensors").native(); }
 
  public:
-  explicit Training(const TrainOptions& o) : o_(o), preset_(models::preset(o.preset)), recipe_(study::recipe(o.recipe)) {
+  explicit Training(const TrainOptions& o) : o_(o), recipe_(study::recipe(o.recipe)), setup_(o.setup) {
+    if (!o.state.empty()) recipe_.state = DType::parse(o.state);
     corpus_ = study::Corpus::load(o.data, study::parse_token_kind(o.tokens));
-    setup_ = {preset_.config, preset_.batch, o.steps, preset_.lr, o.seed};
-    setup_.model.vocab = corpus_.vocabulary().size();
-    if (preset_.name == "gpt2s") setup_.model.vocab = std::max(setup_.model.vocab, preset_.config.vocab);
+    setup_.model.vocab = std::max(setup_.model.vocab, corpus_.vocabulary().size());
     corpus_.require(setup_.model.block, setup_.batch);
     check_folder();
   }
@@ -63,27 +69,28 @@ class Training {
     if (!finished_) study::fill_bytes(bytes_, memory_stats(), before, &study::Amount::measured);
     if (whole && !finished_) save_model();
     if (whole) {
-      study::Evaluation e = study::evaluate(trainer_->model(), corpus_, setup_.batch, recipe_.compute);
+      // In the weights' own dtype, whatever the recipe computes in, so that losses of recipes compare.
+      study::Evaluation e = study::evaluate(trainer_->model(), corpus_, 4 * setup_.batch);
       if (!interrupted()) val_loss_ = e.mean();
     }
     print(common.json ? document().dump(1) + "\n" : text());
-    if (!interrupted()) return kDone;
+    if (!interrupted() && whole) return kDone;
     if (!whole)
-      fmt::print(stderr, "interrupted after step {}: the checkpoint is {}; go on with the same command and --resume\n",
-                 trainer_->steps_done(), checkpoint_path());
+      fmt::print(stderr, "{} after step {}: the checkpoint is {}; go on with the same command and --resume{}\n",
+                 late_ ? "time is up" : "interrupted", trainer_->steps_done(), checkpoint_path(),
+                 fs::path(o_.out).filename() == "train-" + o_.preset ? "" : " --out " + o_.out);
     return kInterrupted;
   }
 
  private:
   // What makes two runs the same.
   std::string fingerprint() const {
-    const models::GptConfig& c = setup_.model;
-    return fmt::format(
-        "preset {}, recipe {}, steps {}, seed {}, tokens {}, corpus {}, vocabulary {}, layers {}, heads {}, width {}, block "
-        "{}, "
-        "batch {}, lr {}",
-        o_.preset, o_.recipe, o_.steps, o_.seed, o_.tokens, corpus_.info().sha256, c.vocab, c.layers, c.heads, c.width, c.block,
-        setup_.batch, setup_.lr);
+    std::string text =
+        fmt::format("preset {}, recipe {}, state {}, seed {}, tokens {}, corpus {}, vocabulary {}", o_.preset, o_.recipe,
+                    recipe_.state.name(), setup_.seed, o_.tokens, corpus_.info().sha256, setup_.model.vocab);
+    study::TrainSetup setup = setup_;
+    for (const study::Setting& s : study::settings(setup)) text += fmt::format(", {} {}", s.name, s.text());
+    return text;
   }
 
   // The first thing in which two fingerprints differ.
@@ -139,8 +146,10 @@ class Training {
     study::Progress progress;
     progress.plan(setup_.steps - trainer_->steps_done());
     progress.begin(recipe_.name, setup_.steps, trainer_->steps_done());
+    const double end = o_.time.empty() ? HUGE_VAL : started_ + duration(o_.time);
     while (trainer_->steps_done() < setup_.steps) {
-      if (interrupted()) {
+      late_ = now() >= end;
+      if (interrupted() || late_) {
         trainer_->save(checkpoint_path(), fingerprint());
         return false;
       }
@@ -160,7 +169,7 @@ class Training {
   }
 
   void save_model() {
-    io::Metadata metadata = model_metadata(setup_.model, preset_.name, corpus_.vocabulary());
+    io::Metadata metadata = study::model_metadata(setup_.model, o_.preset, corpus_.vocabulary());
     metadata["run"] = fingerprint();
     metadata["train_loss"] = fmt::format("{}", train_loss_);
     io::save_safetensors(model_path(), trainer_->model().state_dict(), metadata);
@@ -176,6 +185,16 @@ class Training {
   }
   int64_t steps_done() const { return finished_ ? setup_.steps : trainer_->steps_done(); }
 
+  // As --config reads it: the same run again.
+  Json config() const {
+    Json j = {{"preset", o_.preset}, {"recipe", o_.recipe}, {"state", recipe_.state.name()},
+              {"data", o_.data},     {"tokens", o_.tokens}, {"seed", setup_.seed}};
+    study::TrainSetup setup = setup_;
+    for (const study::Setting& s : study::settings(setup))
+      if (s.text() != "default") j[s.name] = Json::parse(s.text());
+    return j;
+  }
+
   Json document() const {
     auto amount = [](const study::Amount& a) {
       auto number = [](const study::Count& c) { return c ? Json(*c) : Json(nullptr); };
@@ -184,6 +203,7 @@ class Training {
     return {{"steps", steps_done()},
             {"train_loss", train_loss_},
             {"val_loss", val_loss_},
+            {"seconds", now() - started_},
             {"ms_per_step", step_seconds() * 1e3},
             {"tokens_per_s", double(tokens()) / step_seconds()},
             {"bytes",
@@ -193,6 +213,10 @@ class Training {
               {"activations", amount(bytes_.activations)},
               {"workspace", amount(bytes_.workspace)},
               {"peak", amount(bytes_.peak)}}},
+            {"lost_updates", finished_ ? Json(nullptr) : Json(trainer_->optimizer().updates().share())},
+            {"skipped_steps", trainer_->scaler().skipped()},
+            {"loss_scale", trainer_->scaler().get_scale()},
+            {"config", config()},
             {"weights_sha256", trainer_->weights_sha256()},
             {"model", fs::exists(model_path()) ? Json(model_path()) : Json(nullptr)}};
   }
@@ -203,38 +227,79 @@ class Training {
                                   number(train_loss_, ""), number(val_loss_, " nats per token"),
                                   number(step_seconds() * 1e3, " ms"), number(double(tokens()) / step_seconds(), ""));
     if (bytes_.peak.measured) out += fmt::format(", {} at the peak", human_bytes(*bytes_.peak.measured));
+    if (!finished_) out += fmt::format(", {:.2g} % of updates lost to rounding", 100 * trainer_->optimizer().updates().share());
+    if (recipe_.scaler) out += fmt::format(", {} steps skipped by the loss scaler", trainer_->scaler().skipped());
     return out + "\n" + (fs::exists(model_path()) ? model_path() + "\n" : "");
   }
 };
 
-int train(const TrainOptions& o, const Common& common) {
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UsageError(fmt::format("train: --config {}: cannot be read: {}", path, std::strerror(errno)));
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// What the command line left out comes from --config, then from the preset.
+int train(TrainOptions& o, Options& options, const std::string& config, const Common& common) {
   install_interrupt_handler();
+  if (!config.empty()) options.take("train: --config " + config, read_text(config));
+  options.take("train: preset " + o.preset, study::preset(o.preset).document);
+  if (o.out.empty()) o.out = study::run_folder("train-" + o.preset, o.resume);
   return Training(o).run(common);
 }
 
+void setting(Options& options, const study::Setting& s) {
+  std::visit(
+      [&](auto* field) {
+        using T = std::decay_t<decltype(*field)>;
+        Check check = between(s.least, s.most);
+        if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, std::optional<int64_t>>)
+          check = [low = int64_t(s.least), high = s.most](const std::string& text) {
+            at_least(low)(text);
+            between(double(low), high)(text);
+          };
+        options.value((std::string("--") + s.name).c_str(), *field, s.shown, s.doc, std::is_same_v<T, bool> ? Check() : check);
+      },
+      s.field);
+}
+
 Run setup(Options& options) {
-  auto o = std::make_shared<TrainOptions>();
-  options
-      .value("--preset", o->preset, "P", "size of the model: nano, char, baby, gpt2s (default: char)",
-             [](const std::string& text) { models::preset(text); })
-      .value("--recipe", o->recipe, "R", "precision it trains in: f32, bf16, f16, pure-bf16 ... (default: f32)",
+  struct Given {
+    TrainOptions o;
+    std::string config;
+    Options options;
+  };
+  auto g = std::make_shared<Given>(Given{{}, {}, options});
+  TrainOptions& o = g->o;
+  o.setup.model.vocab = 0;
+  Options& list = g->options;
+  list.value("--preset", o.preset, "P", "model and training: nano, char, baby, gpt2s, nanogpt-cpu (default: char)",
+             [](const std::string& text) { study::preset(text); })
+      .value("--recipe", o.recipe, "R", "precision it trains in: f32, bf16, f16, pure-bf16 ... (default: f32)",
              [](const std::string& text) { study::recipe(text); })
-      .value("--data", o->data, "FILE|DIR", "text files and folders (default: a text built into the program)")
-      .value("--tokens", o->tokens, "KIND", "what a token is: bytes or chars (default: bytes)",
+      .value("--state", o.state, "F", "what the optimizer's states are kept in (default: the recipe's)",
+             [](const std::string& text) { DType::parse(text); })
+      .value("--data", o.data, "FILE|DIR", "text files and folders (default: a text built into the program)")
+      .value("--tokens", o.tokens, "KIND", "what a token is: bytes or chars (default: the preset's, else bytes)",
              [](const std::string& text) { study::parse_token_kind(text); })
-      .value("--steps", o->steps, "N", "training steps (default: 1000)", at_least(1))
-      .value("--seed", o->seed, "N", "of the initial weights and the batches (default: 0)")
-      .required("--out", o->out, "DIR", "folder of model.safetensors and the checkpoint")
-      .value("--checkpoint-every", o->checkpoint_every, "N", "write a checkpoint after every N steps (Ctrl-C always does)",
+      .value("--seed", o.setup.seed, "N", "of the initial weights and the batches (default: 0)")
+      .value("--out", o.out, "DIR",
+             "folder of model.safetensors and the checkpoint (default: train-PRESET, or the next free number)")
+      .value("--checkpoint-every", o.checkpoint_every, "N", "write a checkpoint after every N steps (Ctrl-C always does)",
              at_least(1))
-      .flag("--resume", o->resume, "go on from the checkpoint in --out, to the same bits as an unbroken run");
-  return [o](const Common& common) { return train(*o, common); };
+      .value("--time", o.time, "T", "stop after this time, with a checkpoint: 90s, 2m, 1h",
+             [](const std::string& text) { duration(text); });
+  for (const study::Setting& s : study::settings(o.setup)) setting(list, s);
+  options.value("--config", g->config, "FILE", "a JSON object of these options, e.g. {\"preset\": \"baby\", \"steps\": 500}")
+      .flag("--resume", o.resume, "go on from the checkpoint in --out, to the same bits as an unbroken run");
+  return [g](const Common& common) { return train(g->o, g->options, g->config, common); };
 }
 
 }  // namespace
 
 extern const Command train_command;
 const Command train_command = {"train", "train one model under one recipe",
-                               "dyadic train --preset char --recipe bf16 --data notes/ --steps 2000 --out runs/notes", setup};
+                               "dyadic train --preset nanogpt-cpu --recipe bf16 --data notes/ --steps 2000 --out runs/notes",
+                               setup};
 
 }  // namespace dyadic::inline v1::cli

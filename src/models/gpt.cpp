@@ -8,12 +8,12 @@
 namespace dyadic::inline v1::models {
 
 GptBlock::GptBlock(const GptConfig& c, nn::Options o)
-    : ln1({c.width}, 1e-5, true, true, o),
-      qkv(c.width, 3 * c.width, true, o),
-      proj(c.width, c.width, true, o),
-      ln2({c.width}, 1e-5, true, true, o),
-      fc(c.width, 4 * c.width, true, o),
-      out(4 * c.width, c.width, true, o),
+    : ln1({c.width}, 1e-5, true, c.bias, o),
+      qkv(c.width, 3 * c.width, c.bias, o),
+      proj(c.width, c.width, c.bias, o),
+      ln2({c.width}, 1e-5, true, c.bias, o),
+      fc(c.width, 4 * c.width, c.bias, o),
+      out(4 * c.width, c.width, c.bias, o),
       heads(c.heads) {
   add("ln1", ln1);
   add("qkv", qkv);
@@ -31,7 +31,7 @@ Tensor GptBlock::forward(const Tensor& x) {
 }
 
 Gpt::Gpt(const GptConfig& c, nn::Options o)
-    : config(c), tok(c.vocab, c.width, o), pos(c.block, c.width, o), ln({c.width}, 1e-5, true, true, o) {
+    : config(c), tok(c.vocab, c.width, o), pos(c.block, c.width, o), ln({c.width}, 1e-5, true, c.bias, o) {
   DY_CHECK_AS(ValueError, c.heads > 0 && c.width % c.heads == 0, "Gpt: the width is no multiple of the heads: {} and {}",
               c.width, c.heads);
   add("tok", tok);
@@ -64,24 +64,6 @@ Tensor Gpt::loss(const Tensor& tokens, const Tensor& targets) {
   nn::ModuleScope scope(*this);
   Tensor logits = forward(tokens);
   return cross_entropy(logits.view({-1, config.vocab}), targets.view({-1}));
-}
-
-const std::vector<Preset>& presets() {
-  static const std::vector<Preset> all = {
-      {"nano", {64, 32, 2, 2, 32}, 4, 3e-3},
-      {"char", {65, 64, 4, 4, 128}, 12, 1e-3},
-      {"baby", {256, 256, 6, 6, 384}, 8, 1e-3},
-      {"gpt2s", {50257, 256, 12, 12, 768}, 1, 6e-4},
-  };
-  return all;
-}
-const Preset& preset(std::string_view name) {
-  std::string known;
-  for (const Preset& p : presets()) {
-    if (p.name == name) return p;
-    known += (known.empty() ? "" : ", ") + p.name;
-  }
-  fail<ValueError>("unknown preset \"{}\"; the known ones are {}", name, known);
 }
 
 }  // namespace dyadic::inline v1::models

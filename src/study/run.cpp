@@ -15,6 +15,8 @@
 #include "dyadic/version.h"
 #include "formats/format.h"
 #include "io/atomic_file.h"
+#include "study/model_file.h"
+#include "study/preset.h"
 #include "study/recipe_run.h"
 #include "study/recommend.h"
 #include "study/report_html.h"
@@ -89,16 +91,6 @@ std::vector<std::string> chosen_formats(const StudyRequest& q, const models::Gpt
   return once;
 }
 
-std::string choose_folder(const StudyRequest& q) {
-  if (!q.out.empty()) return q.out;
-  std::string base = "study-" + q.preset;
-  if (q.resume) return base;
-  for (int i = 1;; ++i) {
-    std::string name = i == 1 ? base : base + "-" + std::to_string(i);
-    if (!fs::exists(name)) return name;
-  }
-}
-
 class Study {
   const StudyRequest& q_;
   Progress& progress_;
@@ -142,23 +134,20 @@ class Study {
   }
 
   void prepare() {
-    const models::Preset& preset = models::preset(q_.preset);
+    const Preset& preset = study::preset(q_.preset);
     auto recipe_names = chosen_recipes(q_);
     DY_CHECK_AS(ValueError, q_.seeds >= 1 && q_.seeds <= 100, "study: --seeds is {}; from 1 to 100", q_.seeds);
     DY_CHECK_AS(ValueError, q_.tolerance >= 0 && std::isfinite(q_.tolerance),
                 "study: --tolerance is {}; a share such as 1% or 0.01", q_.tolerance);
     DY_CHECK_AS(ValueError, !q_.steps || *q_.steps >= 1, "study: --steps is {}; at least 1", q_.steps.value_or(0));
-    corpus_ = Corpus::load(q_.data, q_.tokens);
-    setup_.model = preset.config;
-    setup_.model.vocab = corpus_.vocabulary().size();
-    if (preset.name == "gpt2s") setup_.model.vocab = std::max(setup_.model.vocab, preset.config.vocab);
-    setup_.batch = preset.batch;
-    setup_.lr = preset.lr;
+    corpus_ = Corpus::load(q_.data, q_.tokens.value_or(preset.tokens));
+    setup_ = preset.setup;
+    setup_.model.vocab = std::max(setup_.model.vocab, corpus_.vocabulary().size());
     setup_.seed = q_.seed;
     corpus_.require(setup_.model.block, setup_.batch);
     models::Gpt shape(setup_.model, {f32, meta});
     auto format_names = chosen_formats(q_, shape);
-    o_.folder = choose_folder(q_);
+    o_.folder = q_.out.empty() ? run_folder("study-" + q_.preset, q_.resume) : q_.out;
     make_folder();
     s().version = DYADIC_VERSION;
     s().command = q_.command;
@@ -174,7 +163,7 @@ class Study {
     s().options.minimize = q_.minimize;
     s().options.time_s = q_.time_s;
     s().machine = machine();
-    s().options.steps = q_.steps.value_or(1000);
+    s().options.steps = q_.steps.value_or(setup_.steps);
     bool resumed = q_.resume && fs::exists(path("report.json"));
     if (resumed) take_over();
     if (!resumed && q_.time_s) s().options.steps = steps_for(*q_.time_s);
@@ -308,7 +297,8 @@ class Study {
         return true;
       }
       if (r.name == "f32" && k == 0)
-        io::save_safetensors(path("model.safetensors"), run.trainer->model().state_dict(), model_metadata());
+        io::save_safetensors(path("model.safetensors"), run.trainer->model().state_dict(),
+                             model_metadata(setup_.model, q_.preset, corpus_.vocabulary()));
       losses.push_back(run.losses.losses);
       io::save_safetensors(file, {{"losses", from_data(losses.back().data(), {int64_t(losses.back().size())}, f32)}});
       std::error_code ignored;
@@ -344,14 +334,6 @@ class Study {
     if (std::isfinite(r.flops_per_s)) s().model.flops_per_step = r.flops_per_s * r.step_ms / 1e3;
   }
 
-  io::Metadata model_metadata() const {
-    const models::GptConfig& c = setup_.model;
-    return {{"model", fmt::format(R"({{"vocab":{},"block":{},"layers":{},"heads":{},"width":{}}})", c.vocab, c.block, c.layers,
-                                  c.heads, c.width)},
-            {"preset", q_.preset},
-            {"vocabulary", corpus_.vocabulary().save()}};
-  }
-
   bool store_all() {
     if (f32_losses_.empty()) return true;  // f32 itself has no finite loss: nothing to compare with
     bool pending =
@@ -380,6 +362,12 @@ class Study {
 };
 
 }  // namespace
+
+std::string run_folder(const std::string& base, bool resume) {
+  std::string name = base;
+  for (int i = 2; !resume && fs::exists(name); ++i) name = base + "-" + std::to_string(i);
+  return name;
+}
 
 StudyOutcome run_study(const StudyRequest& request, Progress& progress) { return Study(request, progress).run(); }
 

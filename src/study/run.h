@@ -13,7 +13,7 @@ namespace dyadic::inline v1::study {
 struct StudyRequest {
   std::vector<std::string> data, recipes, formats;  // empty: the built-in corpus, all recipes, all formats
   std::string preset = "char";
-  TokenKind tokens = TokenKind::bytes;
+  std::optional<TokenKind> tokens;  // none: the preset's
   std::optional<int64_t> steps;
   std::optional<double> time_s;  // turned once into a step count for all recipes
   int seeds = 1;
@@ -30,6 +30,9 @@ struct StudyOutcome {
   std::string folder;
   bool interrupted = false;
 };
+
+// The folder of a run that was given none: the first free of base, base-2 ...; to resume, base.
+std::string run_folder(const std::string& base, bool resume);
 
 // Everything that can be refused is refused before training starts. Writes report.html, report.json, model.safetensors and
 // checkpoints into the folder, each atomically, after every recipe and format.

@@ -16,8 +16,8 @@ namespace {
 std::vector<optim::ParamGroup> groups(const models::Gpt& model, const Recipe& r, const TrainSetup& s) {
   optim::AdamWOptions o;
   o.lr = s.lr;
-  o.beta2 = 0.99;
-  o.weight_decay = 0.1;
+  o.beta1 = s.beta1, o.beta2 = s.beta2;
+  o.weight_decay = s.weight_decay;
   o.state = r.state;
   o.stochastic_rounding = r.stochastic_rounding;
   o.seed = s.seed ^ 0x5eed;
@@ -42,7 +42,8 @@ Trainer::Trainer(const TrainSetup& setup, const Recipe& recipe, Device device)
   model_ = std::make_unique<models::Gpt>(setup.model, nn::Options{recipe.parameters, device});
   optimizer_ =
       std::make_unique<optim::AdamW>(groups(*model_, recipe, setup), std::vector<std::string>{"tok.weight", "pos.weight"});
-  schedule_ = {setup.lr, setup.lr / 10, std::min<int64_t>(100, setup.steps / 10), setup.steps};
+  schedule_ = {setup.lr, setup.min_lr.value_or(setup.lr / 10), setup.warmup.value_or(std::min<int64_t>(100, setup.steps / 10)),
+               setup.steps};
 }
 
 Tensor Trainer::loss(const Tensor& tokens, const Tensor& targets) {
@@ -72,7 +73,7 @@ double Trainer::step(const Tensor& tokens, const Tensor& targets) {
     return value;
   }
   optimizer_->set_lr(schedule_(done_));
-  scaler_.step(*optimizer_, optim::clip_factor(norm, 1.0));
+  scaler_.step(*optimizer_, optim::clip_factor(norm, setup_.clip));
   scaler_.update();
   ++done_;
   return value;

@@ -17,6 +17,9 @@ struct TrainSetup {
   int64_t batch = 8;
   int64_t steps = 1000;  // of the whole run: the learning rate's schedule depends on it
   double lr = 1e-3;
+  std::optional<double> min_lr;   // a tenth of lr
+  std::optional<int64_t> warmup;  // a tenth of the steps, at most 100
+  double beta1 = 0.9, beta2 = 0.99, weight_decay = 0.1, clip = 1;
   uint64_t seed = 0;  // of the initial weights and the batches
 };
 

@@ -34,6 +34,7 @@ TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
                                                                               {"train"},
                                                                               {"generate"},
                                                                               {"formats"},
+                                                                              {"bench", "train"},
                                                                               {"bench", "gpt"},
                                                                               {"bench", "ops"},
                                                                               {"bench", "overhead"},
@@ -55,7 +56,8 @@ TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
   auto said = [](std::vector<std::string> words) { return complaint(run(std::move(words)), 2); };
   EXPECT_EQ(said({"formt"}),
             "unknown subcommand \"formt\"; did you mean formats? the known ones are study, train, generate, formats, bench");
-  EXPECT_EQ(said({"bench", "x"}), "bench: unknown subcommand \"x\"; the known ones are gpt, ops, overhead, optim, convert");
+  EXPECT_EQ(said({"bench", "x"}),
+            "bench: unknown subcommand \"x\"; the known ones are train, gpt, ops, overhead, optim, convert");
   EXPECT_EQ(
       said({"formats", "--jsn"}),
       "formats: unknown option \"--jsn\"; did you mean --json? the known ones are --help, --value, --bits, --error, --size, "
@@ -68,13 +70,14 @@ TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
   EXPECT_NE(said({"formats", "nf4", "--value", "1"}).find("try --error"), std::string::npos);
   EXPECT_NE(said({"formats", "--error", "gauss"}).find("normal, uniform, lognormal"), std::string::npos);
   EXPECT_EQ(said({"train", "--out", "x", "--preset", "huge"}),
-            "train: --preset: unknown preset \"huge\"; the known ones are nano, char, baby, gpt2s");
+            "train: --preset: unknown preset \"huge\"; the known ones are nano, char, baby, gpt2s, nanogpt-cpu");
   EXPECT_EQ(said({"train", "--out", "x", "--recipe", "f8"}),
             "train: --recipe: unknown recipe \"f8\"; the known ones are f32, bf16, f16, pure-bf16, pure-bf16-sr, bf16-adam8");
   EXPECT_NE(said({"study", "--format", "f3"}).find("nf4(block=64,double)"), std::string::npos);
   EXPECT_EQ(said({"train", "--out", "x", "--steps", "0"}), "train: --steps: 0 is less than 1");
   EXPECT_EQ(said({"train", "--out", "x", "--steps", "1e3"}), "train: --steps: 1e3 is not a whole number");
-  EXPECT_EQ(said({"train"}), "train: --out is required");
+  EXPECT_EQ(said({"generate"}), "generate: --model is required");
+  EXPECT_EQ(said({"train", "--time", "soon"}), "train: --time: soon is not a duration; write 90s, 2m or 1h");
   EXPECT_EQ(said({"formats", "--threads", "0"}), "formats: --threads: 0 is not between 1 and 4096");
   EXPECT_EQ(said({"bench", "gpt", "--precision", "f8"}),
             "bench gpt: --precision: unknown precision \"f8\"; the known ones are f32, bf16");
@@ -119,6 +122,21 @@ TEST(CommandLine, FormatsAreTheRegisteredOnes) {
   EXPECT_TRUE(by_name["i8"]["eps"].is_null());
   Outcome table = run({"formats"});
   for (DType d : all) EXPECT_NE(table.out.find("\n" + d.name() + " "), table.out.npos) << d.name();
+}
+
+TEST(CommandLine, BenchOfTrainingShowsTheWaitForData) {
+  Outcome o =
+      run({"bench", "train", "--case", "nano", "digits", "--precision", "f32", "--steps", "3", "--threads", "1", "--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  auto rows = o.json()["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["case"], "gpt/nano");
+  EXPECT_EQ(rows[1]["case"], "cnn/digits");
+  for (auto& row : rows) {
+    EXPECT_GT(row["wait_ms"].get<double>(), 0);
+    EXPECT_LT(row["wait_ms"].get<double>(), row["ms_median"].get<double>() * 3);
+    EXPECT_GT(row["rate"].get<double>(), 0);
+  }
 }
 
 TEST(CommandLine, BenchRowsHaveAllFigures) {

@@ -103,6 +103,72 @@ TEST(Train, RefusesBeforeTrainingAndOverwritesNothing) {
   EXPECT_EQ(model_hash(f / "b"), before);
 }
 
+TEST(Train, SettingsComeFromTheCommandLineThenTheConfigThenThePreset) {
+  TestFolder f;
+  write_file(f / "run.json",
+             "{\"preset\": \"nanogpt-cpu\", \"steps\": 3, /* small */ \"layers\": 1, \"width\": 16, \"data\": [\"" +
+                 text_file() + "\"]}");
+  Outcome o = run({"train", "--config", f / "run.json", "--width", "32", "--out", f / "a", "--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  auto j = o.json()["config"];
+  EXPECT_EQ(j["preset"], "nanogpt-cpu");
+  EXPECT_EQ(j["steps"], 3);
+  EXPECT_EQ(j["layers"], 1);
+  EXPECT_EQ(j["width"], 32);
+  EXPECT_EQ(j["tokens"], "chars");  // the preset's
+  EXPECT_EQ(j["bias"], false);
+  EXPECT_EQ(j["weight-decay"], 0.1);
+  EXPECT_EQ(run({"generate", "--model", f / "a", "--tokens", "3"}).code, 0);  // without biases
+
+  write_file(f / "again.json", j.dump());  // what a run prints is a config
+  o = run({"train", "--config", f / "again.json", "--out", f / "b", "--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.json()["config"], j);
+  EXPECT_EQ(model_hash(f / "a"), model_hash(f / "b"));
+}
+
+TEST(Train, ConfigsThatAreRefused) {
+  TestFolder f;
+  auto said = [&](const std::string& text) {
+    write_file(f / "run.json", text);
+    std::string line = complaint(run({"train", "--config", f / "run.json", "--out", f / "a"}), 2);
+    const std::string tag = "train: --config " + (f / "run.json") + ": ";
+    EXPECT_TRUE(line.starts_with(tag)) << line;
+    return line.substr(std::min(line.size(), tag.size()));
+  };
+  EXPECT_TRUE(
+      said(R"({"stepz": 3})").starts_with("unknown key \"stepz\"; did you mean steps? the known ones are preset, recipe"));
+  EXPECT_EQ(said(R"({"steps": 0})"), "--steps: 0 is less than 1");
+  EXPECT_EQ(said(R"({"steps": "many"})"), "--steps: many is not a whole number");
+  EXPECT_EQ(said(R"({"bias": "perhaps"})"), "Could not convert: --bias = perhaps");
+  EXPECT_EQ(said("[1]"), "not a JSON object: write {\"steps\": 1000, ...}");
+  EXPECT_NE(said("{\"steps\": }").find("line 1, column 11"), std::string::npos);
+  EXPECT_NE(complaint(run({"train", "--config", f / "none"}), 2).find("No such file"), std::string::npos);
+  EXPECT_FALSE(fs::exists(f / "a"));
+}
+
+TEST(Train, EndsWithACheckpointWhenTheTimeIsUp) {
+  TestFolder f;
+  Outcome o = run(train_words(f / "a", "f32", {"--steps", "200000", "--time", "0.3s", "--json"}));
+  EXPECT_EQ(o.code, 130);
+  EXPECT_NE(o.err.find("time is up after step"), o.err.npos) << o.err;
+  EXPECT_LT(o.json()["steps"].get<int>(), 200000);
+  EXPECT_TRUE(fs::exists(f / "a/checkpoint.safetensors"));
+}
+
+TEST(Train, ThePureRecipesShowWhatRoundingLost) {
+  TestFolder f;
+  auto lost = [&](const std::string& recipe) {
+    Outcome o = run(train_words(f / recipe, recipe, {"--steps", "20", "--json"}));
+    EXPECT_EQ(o.code, 0) << o.err;
+    return o.json()["lost_updates"].get<double>();
+  };
+  EXPECT_LT(lost("f32"), 0.001);
+  EXPECT_GT(lost("pure-bf16"), 0.01);
+  Outcome text = run(train_words(f / "text", "pure-bf16", {"--steps", "20"}));
+  EXPECT_NE(text.out.find(" % of updates lost to rounding"), text.out.npos) << text.out;
+}
+
 TEST(Train, DamagedAndForeignCheckpoints) {
   TestFolder f;
   std::vector<std::string> more = {"--steps", "8", "--checkpoint-every", "5"};

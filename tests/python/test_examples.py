@@ -40,6 +40,20 @@ def test_a_killed_run_ends_as_it_would_have(tmp_path):
     assert (folder / "history.csv").read_text() == (tmp_path / "whole" / "history.csv").read_text()
 
 
+@pytest.mark.slow
+def test_shakespeare():
+    """Any text will do; this one's characters take 1.7 nats each by their frequencies."""
+    printed = run("shakespeare.py", EXAMPLES / "data" / "digits.csv", "--steps", "300")
+    assert float(re.search(r"validation loss ([\d.]+)", printed)[1]) < 1
+
+
+@pytest.mark.slow
+def test_llama():
+    """One layer of it, the predicted memory to two percent."""
+    printed = run("llama.py", "1", "2")
+    assert re.search(r"0.175 billion parameters(.*\n)+measured peak .*, [+-][01]\.", printed)
+
+
 def test_examples_are_short():
     for path in EXAMPLES.glob("*.*"):
         if path.suffix in (".py", ".cpp", ".h"):

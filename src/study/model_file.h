@@ -1,5 +1,6 @@
 // Trained models as files: a safetensors file of the weights, whose metadata says what model they belong to:
-//   "model": {"vocab", "block", "layers", "heads", "width"} as JSON, "preset": its name, "vocabulary": Vocabulary::save().
+//   "model": {"vocab", "block", "layers", "heads", "width", "bias"} as JSON, "preset": its name, "vocabulary":
+//   Vocabulary::save().
 #pragma once
 #include <memory>
 #include <string>
@@ -8,16 +9,16 @@
 #include "dyadic/io.h"
 #include "study/vocabulary.h"
 
-namespace dyadic::inline v1::cli {
+namespace dyadic::inline v1::study {
 
-io::Metadata model_metadata(const models::GptConfig& config, const std::string& preset, const study::Vocabulary& vocabulary);
+io::Metadata model_metadata(const models::GptConfig& config, const std::string& preset, const Vocabulary& vocabulary);
 
 struct TrainedModel {
   std::unique_ptr<models::Gpt> model;  // weights in the dtypes of the file
-  study::Vocabulary vocabulary;
+  Vocabulary vocabulary;
   std::string preset, path;
 };
 // A file, or the folder that holds it as model.safetensors. ValueError names the file and what is wrong with it.
 TrainedModel load_model(const std::string& path);
 
-}  // namespace dyadic::inline v1::cli
+}  // namespace dyadic::inline v1::study

@@ -1,4 +1,4 @@
-#include "cli/model_file.h"
+#include "study/model_file.h"
 
 #include <filesystem>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace dyadic::inline v1::cli {
+namespace dyadic::inline v1::study {
 namespace {
 
 models::GptConfig parse_config(const std::string& path, const std::string& text) {
@@ -24,14 +24,15 @@ models::GptConfig parse_config(const std::string& path, const std::string& text)
     DY_CHECK_AS(ValueError, *out >= 1 && *out <= most,
                 "model {}: its metadata gives no usable \"{}\"; was it written by dyadic train?", path, name);
   }
+  c.bias = j.value("bias", true);
   return c;
 }
 
 }  // namespace
 
-io::Metadata model_metadata(const models::GptConfig& c, const std::string& preset, const study::Vocabulary& vocabulary) {
-  return {{"model", fmt::format(R"({{"vocab":{},"block":{},"layers":{},"heads":{},"width":{}}})", c.vocab, c.block, c.layers,
-                                c.heads, c.width)},
+io::Metadata model_metadata(const models::GptConfig& c, const std::string& preset, const Vocabulary& vocabulary) {
+  return {{"model", fmt::format(R"({{"vocab":{},"block":{},"layers":{},"heads":{},"width":{},"bias":{}}})", c.vocab, c.block,
+                                c.layers, c.heads, c.width, c.bias)},
           {"preset", preset},
           {"vocabulary", vocabulary.save()}};
 }
@@ -47,7 +48,7 @@ TrainedModel load_model(const std::string& given) {
     DY_CHECK_AS(ValueError, file.metadata.count(key),
                 "model {}: its metadata has no \"{}\": a file written by dyadic train or dyadic study is needed", t.path, key);
   models::GptConfig config = parse_config(t.path, file.metadata["model"]);
-  t.vocabulary = study::Vocabulary::parse(file.metadata["vocabulary"]);
+  t.vocabulary = Vocabulary::parse(file.metadata["vocabulary"]);
   t.preset = file.metadata["preset"];
   DY_CHECK_AS(ValueError, t.vocabulary.size() <= config.vocab, "model {}: its vocabulary has {} tokens, its embedding {} rows",
               t.path, t.vocabulary.size(), config.vocab);
@@ -62,4 +63,4 @@ TrainedModel load_model(const std::string& given) {
   return t;
 }
 
-}  // namespace dyadic::inline v1::cli
+}  // namespace dyadic::inline v1::study
