@@ -25,18 +25,23 @@ class Counting {
   Counting(const Counting&) = delete;
   static std::vector<OpCount> counts();  // since the last clear, sorted by op and dtype
   static double flops();
+  static std::string table();  // of text: the most FLOPs first
   static void clear();
 };
 
+// Elements of results, by what rounding has made of them.
 struct RoundingCount {
   std::string op, module;
-  DType dtype;
-  int64_t elements = 0;
+  DType dtype;  // of the result
+  int64_t calls = 0, elements = 0;
   int64_t overflows = 0;  // finite in the wider shadow, infinite or NaN in the result
   int64_t flushed = 0;    // nonzero in the shadow, zero in the result
+  int64_t saturated = 0;  // beyond the dtype's largest number in the shadow, that number in the result
+  int64_t nans = 0;       // NaN in the shadow too, though no input of the call was
+  bool any() const { return overflows || flushed || saturated || nans; }
 };
-// While it lives, every floating result is compared with a shadow: the same call on wider inputs (f16 and bf16 in f32, f32 in
-// f64).
+// While it lives, every floating result of this thread is compared with a shadow: the same call on wider inputs (f8, f16 and
+// bf16 in f32, f32 in f64), in one pass over both. Calls that write in place are counted where they copy.
 class RoundingCounting {
   uint32_t before_;
 
@@ -45,6 +50,8 @@ class RoundingCounting {
   ~RoundingCounting();
   RoundingCounting(const RoundingCounting&) = delete;
   static std::vector<RoundingCount> counts();
+  // Rows with an event, the most events first; `all`: the others too.
+  static std::string table(bool all = false);
   static void clear();
 };
 

@@ -82,6 +82,11 @@ class Module {
   Tensor& register_buffer(std::string name, Tensor value, bool persistent = true);
   bool is_persistent(std::string_view name) const;
   void remove(std::string_view name);         // a child, parameter or buffer of this module itself
+  // A parameter that is computed from others from now on, until it is one again: what the module reads is in the slot, and
+  // whoever computes it sets it before each forward.
+  Tensor& begin_computed(std::string_view name);
+  void end_computed(std::string_view name, Tensor parameter);
+  const std::vector<std::pair<std::string, Tensor*>>& computed() const { return computed_; }
   void add_hook(std::shared_ptr<Hook> hook);  // the first one added runs first
   void remove_hook(const Hook* hook);
   bool hooked() const { return !hooks_.empty(); }
@@ -109,7 +114,7 @@ class Module {
   std::vector<std::pair<std::string, Module*>> children_;
   std::vector<std::shared_ptr<Module>> owned_;
   std::vector<std::unique_ptr<Tensor>> slots_;
-  std::vector<std::pair<std::string, Tensor*>> parameters_, buffers_;
+  std::vector<std::pair<std::string, Tensor*>> parameters_, buffers_, computed_;
   std::vector<std::string> transient_;  // buffers that are not saved
   std::vector<std::shared_ptr<Hook>> hooks_;
   Module* parent_ = nullptr;

@@ -79,4 +79,28 @@ class Layer : public Module {
   template <class T> static Arg as_arg(const T& v) { return Arg(v); }
 };
 
+// Encoder layers one after the other, then norm; PyTorch's names: "layers.0", "norm". Undefined masks mask nothing.
+class TransformerEncoder : public Module {
+  ModuleList<Layer> layers_;
+  std::shared_ptr<Module> norm_;
+
+ public:
+  explicit TransformerEncoder(std::vector<std::shared_ptr<Layer>> layers, std::shared_ptr<Module> norm = {});
+  Tensor operator()(const Tensor& src, const Tensor& mask = {}, const Tensor& src_key_padding_mask = {},
+                    bool is_causal = false);
+  Tensor forward(const Tensor& x) override { return (*this)(x); }
+  const char* kind() const override { return "TransformerEncoder"; }
+};
+class TransformerDecoder : public Module {
+  ModuleList<Layer> layers_;
+  std::shared_ptr<Module> norm_;
+
+ public:
+  explicit TransformerDecoder(std::vector<std::shared_ptr<Layer>> layers, std::shared_ptr<Module> norm = {});
+  Tensor operator()(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask = {}, const Tensor& memory_mask = {},
+                    const Tensor& tgt_key_padding_mask = {}, const Tensor& memory_key_padding_mask = {},
+                    bool tgt_is_causal = false, bool memory_is_causal = false);
+  const char* kind() const override { return "TransformerDecoder"; }
+};
+
 }  // namespace dyadic::inline v1::nn

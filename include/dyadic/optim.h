@@ -167,29 +167,53 @@ class AdamW : public Optimizer {
       : Optimizer("AdamW", std::move(groups), {}, std::move(keep32)) {}
 };
 
+struct GradScalerOptions {
+  double init_scale = 65536;
+  double growth_factor = 2, backoff_factor = 0.5;
+  int64_t growth_interval = 2000;  // steps without an infinity until the scale grows
+  int64_t max_skips = 100;         // as many skipped steps in a row are an error
+  bool enabled = true;
+};
+
 // Dynamic loss scaling: gradients of f16 are kept in range by multiplying the loss, and a step whose gradients are not finite
-// is skipped and lowers the scale. (PyTorch's amp.GradScaler.)
+// is skipped and lowers the scale. Of several optimizers each is skipped by its own gradients; one that is skipped lowers the
+// scale for all. (PyTorch's amp.GradScaler.)
 class GradScaler {
  public:
-  double growth_factor = 2, backoff_factor = 0.5;
-  int64_t growth_interval = 2000;
-  explicit GradScaler(double init_scale = 65536, bool enabled = true) : scale_(init_scale), enabled_(enabled) {}
+  double growth_factor, backoff_factor;
+  int64_t growth_interval, max_skips;
+  explicit GradScaler(GradScalerOptions options);
+  explicit GradScaler(double init_scale = 65536, bool enabled = true)
+      : GradScaler(GradScalerOptions{.init_scale = init_scale, .enabled = enabled}) {}
 
   Tensor scale(const Tensor& loss) const;
-  // Divides the gradients by the scale, once per step; finds out whether they are finite.
+  std::vector<Tensor> scale(std::span<const Tensor> losses) const;
+  // Divides the gradients by the scale and finds out whether they are finite; once per optimizer and step, an Error else.
   void unscale_(Optimizer& optimizer);
-  // optimizer.step() unless a gradient is infinite or NaN. Unscales first if that has not been done.
+  // optimizer.step(grad_scale) unless a gradient is infinite or NaN. Unscales first if that has not been done. False: skipped.
   bool step(Optimizer& optimizer, double grad_scale = 1);
-  void update();  // grows or backs off
+  // Grows or backs off by what the steps since the last update have met; or takes a new scale.
+  void update();
+  void update(double new_scale);
+
+  bool is_enabled() const { return enabled_; }
   double get_scale() const { return enabled_ ? scale_ : 1; }
   int64_t skipped() const { return skipped_; }
   int64_t growth_tracker() const { return growth_; }
   void load_state(double scale, int64_t growth_tracker, int64_t skipped);
 
+  // The same for whatever has parameters and a step of its own, known by its address.
+  void unscale_(const void* optimizer, const nn::NamedTensors& params);
+  bool may_step(const void* optimizer, const nn::NamedTensors& params);  // and counts as the step
+
  private:
+  struct Seen {  // of an optimizer, since the last update
+    bool unscaled = false, stepped = false, found_inf = false;
+  };
   double scale_;
-  bool enabled_, unscaled_ = false, found_inf_ = false;
+  bool enabled_;
   int64_t growth_ = 0, skipped_ = 0, skipped_in_a_row_ = 0;
+  std::map<const void*, Seen> seen_;
   std::string first_bad_;
 };
 

@@ -54,15 +54,18 @@ nb::list rounding_counts() {
     d["op"] = c.op;
     d["module"] = c.module;
     d["dtype"] = nb::steal(wrap(c.dtype));
+    d["calls"] = c.calls;
     d["elements"] = c.elements;
     d["overflows"] = c.overflows;
     d["flushed"] = c.flushed;
+    d["saturated"] = c.saturated;
+    d["nans"] = c.nans;
     l.append(d);
   }
   return l;
 }
 
-// with dyadic.counting() as c: ...; c.counts()
+// with dyadic.counting() as c: ...; c.counts(), print(c)
 template <class Scope> auto bind_counter(nb::module_& m, const char* name, nb::list (*counts)(), const char* doc) {
   using C = Counter<Scope>;
   return nb::class_<C>(m, name, doc)
@@ -74,7 +77,8 @@ template <class Scope> auto bind_counter(nb::module_& m, const char* name, nb::l
              return nb::borrow(self);
            })
       .def("__exit__", [](C& c, nb::args) { c.scope.reset(); })
-      .def("counts", [counts](C&) { return counts(); }, "One dict per op and dtype, of the calls since the scope was entered.");
+      .def("counts", [counts](C&) { return counts(); }, "One dict per op and dtype, of the calls since the scope was entered.")
+      .def("__str__", [](C&) { return Scope::table(); });
 }
 
 }  // namespace
@@ -97,7 +101,11 @@ void add_accounting(nb::module_& m) {
                          "Counts calls, FLOPs and bytes of every op of this thread while it is entered.")
       .def("flops", [](Counter<Counting>&) { return Counting::flops(); });
   bind_counter<RoundingCounting>(m, "rounding_counting", rounding_counts,
-                                 "Counts overflows and flushes to zero against a wider shadow while it is entered.");
+                                 "Counts by op, module and dtype what rounding makes of results while it is entered, against a "
+                                 "wider shadow: overflows to infinity, flushes to zero, saturation, and NaN that no input had.")
+      .def(
+          "table", [](Counter<RoundingCounting>&, bool all) { return RoundingCounting::table(all); }, nb::arg("all") = false,
+          "As text, the most events first; all: rows without events too.");
 }
 
 }  // namespace dyadic::inline v1::python

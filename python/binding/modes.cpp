@@ -1,4 +1,4 @@
-// What changes how ops run: recording, autocast, threads, the random generator; gradients as values; files of tensors.
+// What changes how ops run: recording, threads, the random generator; gradients as values; files of tensors.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -7,12 +7,12 @@
 #include <memory>
 
 #include "base/parallel.h"
-#include "dyadic/amp.h"
 #include "dyadic/autograd.h"
 #include "dyadic/io.h"
 #include "dyadic/ops.h"
 #include "dyadic/print.h"
 #include "object.h"
+#include "scopes.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -22,22 +22,6 @@ bool set_grad_enabled(bool on) {
   t_modes = on ? t_modes & ~uint32_t(kNoGrad) : t_modes | kNoGrad;
   return before;
 }
-
-// A C++ scope as something with enter() and exit(): Python's with statements nest, and so do these.
-template <class Scope> struct Entered {
-  std::vector<std::unique_ptr<Scope>> scopes;
-  Entered() = default;
-  Entered(const Entered&) = delete;
-  void exit() {
-    DY_CHECK(!scopes.empty(), "exit: the scope was not entered");
-    scopes.pop_back();
-  }
-};
-
-struct AutocastScope : Entered<Autocast> {
-  DType dtype;
-  bool enabled;
-};
 
 struct DefaultScope : Entered<DefaultDType> {
   DType dtype;
@@ -91,17 +75,6 @@ void add_modes(nb::module_& m) {
   auto none = nb::none();
   m.def("_set_grad_enabled", set_grad_enabled, nb::arg("mode"));
   m.def("is_grad_enabled", &GradMode::enabled, "Whether operations of this thread are recorded for backward.");
-  nb::class_<AutocastScope>(m, "_Autocast")
-      .def("__init__",
-           [](AutocastScope* s, DType dtype, bool enabled) {
-             new (s) AutocastScope();
-             s->dtype = dtype;
-             s->enabled = enabled;
-           })
-      .def("enter", [](AutocastScope& s) { s.scopes.push_back(std::make_unique<Autocast>(s.dtype, s.enabled)); })
-      .def("exit", &AutocastScope::exit);
-  m.def("is_autocast_enabled", &Autocast::enabled);
-
   m.def("_grad", gradients, nb::arg("outputs"), nb::arg("inputs"), nb::arg("grad_outputs") = none,
         nb::arg("retain_graph") = none, nb::arg("create_graph") = false, nb::arg("allow_unused") = false,
         "d(sum of outputs . grad_outputs) / d(inputs) as a tuple; nothing is accumulated into .grad.");

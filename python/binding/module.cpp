@@ -50,6 +50,7 @@ NB_MODULE(_dyadic, m) {
   add_dlpack(m);
   add_ops(m);
   add_modes(m);
+  add_amp(m);
   add_random(m);
   add_memory(m);
   add_autograd(m);

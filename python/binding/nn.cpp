@@ -33,6 +33,7 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
     if (Tensor* t = find(m.own_parameters(), key)) return wrap_parameter(*t);
     if (Tensor* t = find(m.own_buffers(), key)) return wrap(*t);
     if (Module* c = find(m.children(), key)) return child_object(self, name, c).release().ptr();
+    if (find(m.computed(), key)) return nb::object(nb::handle(self).attr("_compute")(nb::handle(name))).release().ptr();
     return nullptr;
   });
   if (r || PyErr_Occurred()) {
@@ -71,6 +72,10 @@ bool assign_entry(PyObject* self, PyObject* name, PyObject* value) {
   if (!module && !parameter && !nb::inst_ready(self)) return false;
   check_ready(self);
   auto& m = *nb::inst_ptr<Module>(self);
+  if (value && find(m.computed(), text(name))) {  // of a parametrization: its originals take the value
+    nb::handle(self).attr("_assign_computed")(nb::handle(name), nb::handle(value));
+    return true;
+  }
   if (parameter) {
     put_parameter(m, self, name, tensor_of(value));
     return true;
@@ -349,6 +354,15 @@ void add_changes(nb::class_<Module, Derived<Module>>& c) {
              for (auto& [name, t] : m.own_buffers()) l.append(nb::make_tuple(name, *t, m.is_persistent(name)));
              return l;
            })
+      .def(
+          "_begin_computed", [](Module& m, const std::string& name) { m.begin_computed(name); }, nb::arg("name"))
+      .def(
+          "_set_computed",
+          [](Module& m, const std::string& name, const Tensor& value) { *find(m.computed(), name) = value; }, nb::arg("name"),
+          nb::arg("value"))
+      .def(
+          "_end_computed", [](Module& m, const std::string& name, const Tensor& t) { m.end_computed(name, t); },
+          nb::arg("name"), nb::arg("parameter"))
       .def(
           "add_module", [](nb::handle self, nb::str name, nb::handle child) { nb::setattr(self, name, child); },
           nb::arg("name"), nb::arg("module"));

@@ -98,6 +98,7 @@ bool in_namespace(std::string_view name);  // linalg_det is dyadic.linalg.det: n
 void add_methods(nb::module_& m);
 void add_dlpack(nb::module_& m);
 void add_modes(nb::module_& m);
+void add_amp(nb::module_& m);
 void add_autograd(nb::module_& m);
 void add_einops(nb::module_& m);
 void add_accounting(nb::module_& m);

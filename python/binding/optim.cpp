@@ -263,38 +263,42 @@ void add_optimizer(nb::module_& m) {
 }
 
 void add_scaler(nb::module_& m) {
+  auto named = [](nb::list params) {
+    size_t count = 0;
+    return read_params("GradScaler", params, count);
+  };
   nb::class_<GradScaler>(m, "GradScaler",
                          "Dynamic loss scaling for f16: a step with infinite or NaN gradients is skipped and lowers the scale.")
       .def(
           "__init__",
-          [](GradScaler* s, double init_scale, double growth, double backoff, int64_t interval, bool enabled) {
-            new (s) GradScaler(init_scale, enabled);
-            s->growth_factor = growth;
-            s->backoff_factor = backoff;
-            s->growth_interval = interval;
+          [](GradScaler* s, double init_scale, double growth, double backoff, int64_t interval, bool enabled, int64_t skips) {
+            new (s) GradScaler({init_scale, growth, backoff, interval, skips, enabled});
           },
-          nb::arg("init_scale") = 65536.0, nb::arg("growth_factor") = 2.0, nb::arg("backoff_factor") = 0.5,
-          nb::arg("growth_interval") = 2000, nb::arg("enabled") = true)
-      .def("scale", &GradScaler::scale, nb::arg("loss"))
-      .def("unscale_", &GradScaler::unscale_, nb::arg("optimizer"))
-      .def("step", &GradScaler::step, nb::arg("optimizer"), nb::arg("grad_scale") = 1.0, "False if the step was skipped.")
-      .def("update", &GradScaler::update)
-      .def("get_scale", &GradScaler::get_scale)
-      .def_prop_ro("skipped", &GradScaler::skipped)
-      .def("state_dict",
-           [](GradScaler& s) {
-             nb::dict d;
-             d["scale"] = s.get_scale();
-             d["growth_tracker"] = s.growth_tracker();
-             d["skipped"] = s.skipped();
-             return d;
-           })
+          nb::arg("init_scale"), nb::arg("growth_factor"), nb::arg("backoff_factor"), nb::arg("growth_interval"),
+          nb::arg("enabled"), nb::arg("max_skips"))
+      .def("_scale", [](GradScaler& s, const Tensor& t) { return s.scale(t); }, nb::arg("output"))
       .def(
-          "load_state_dict",
-          [](GradScaler& s, nb::dict d) {
-            s.load_state(nb::cast<double>(d["scale"]), nb::cast<int64_t>(d["growth_tracker"]), nb::cast<int64_t>(d["skipped"]));
+          "_unscale",
+          [named](GradScaler& s, size_t optimizer, nb::list params) {
+            s.unscale_(reinterpret_cast<const void*>(optimizer), named(params));
           },
-          nb::arg("state_dict"));
+          nb::arg("optimizer"), nb::arg("params"))
+      .def(
+          "_may_step",
+          [named](GradScaler& s, size_t optimizer, nb::list params) {
+            return s.may_step(reinterpret_cast<const void*>(optimizer), named(params));
+          },
+          nb::arg("optimizer"), nb::arg("params"))
+      .def("_update", [](GradScaler& s) { s.update(); })
+      .def("_update", [](GradScaler& s, double scale) { s.update(scale); }, nb::arg("new_scale"))
+      .def("get_scale", &GradScaler::get_scale, "The factor; 1 where scaling is off.")
+      .def("is_enabled", &GradScaler::is_enabled)
+      .def_rw("_growth_factor", &GradScaler::growth_factor)
+      .def_rw("_backoff_factor", &GradScaler::backoff_factor)
+      .def_rw("_growth_interval", &GradScaler::growth_interval)
+      .def_prop_ro("_growth_tracker", &GradScaler::growth_tracker)
+      .def_prop_ro("skipped", &GradScaler::skipped, "Steps that were skipped.")
+      .def("_load", &GradScaler::load_state, nb::arg("scale"), nb::arg("growth_tracker"), nb::arg("skipped"));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ signature and documentation.
 from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed there, listed nowhere
 from ._dyadic import __version__
 from ._size import Size
-from . import amp, autograd, backends, cuda, einops, fft, linalg, nn, optim, random, train, utils, version
+from . import amp, autograd, backends, cpu, cuda, einops, fft, linalg, nn, optim, random, train, utils, version
 from ._construct import TYPES as _TYPES
 from ._construct import as_tensor, asarray, scalar_tensor
 from ._default_dtype import default_dtype
@@ -30,7 +30,8 @@ from ._random import normal, randint_like
 from ._seed import seed_everything
 from ._serialization import load, save
 from ._storage import TypedStorage, UntypedStorage, frombuffer, is_storage, memmap
-from .amp import autocast
+from .amp import autocast, is_autocast_available
+from .amp.switches import *  # noqa: F401,F403
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import _einops as _einops_backend
 

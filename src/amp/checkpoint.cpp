@@ -53,13 +53,14 @@ struct Recomputation {
   std::vector<uint32_t> versions;
   GeneratorState random;
   DType autocast;  // undefined: off
+  DelayedScaling* scaling = nullptr;
   uint32_t module;
 
   std::vector<Tensor> run(const std::vector<Tensor>& x) const {
     Generator again(random);
     const GeneratorScope scope(again);
     if (!autocast) return call(f.get(), x);
-    const Autocast on(autocast);
+    const Autocast on(Autocast::SameStep{}, autocast, scaling);
     return call(f.get(), x);
   }
 
@@ -107,6 +108,7 @@ std::vector<Tensor> detail::checkpoint(std::shared_ptr<void> f, RecomputedCall c
   again->inputs = inputs;
   again->random = generator_state();
   again->autocast = Autocast::enabled() ? Autocast::dtype() : DType();
+  again->scaling = Autocast::scaling();
   for (const Tensor& t : inputs) again->versions.push_back(t.version());
   const uint64_t start = tape_position();
   std::vector<Tensor> outputs;

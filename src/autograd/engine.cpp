@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 
+#include "base/log.h"
+#include "corridor/call.h"
 #include "dyadic/ops.h"
 
 namespace dyadic::inline v1 {
@@ -24,6 +26,8 @@ struct NodeRef {  // a strong reference for the length of a run
     if (n) release(n);
   }
 };
+
+thread_local bool t_in_region = false;  // a backward inside of an autocast region has been seen
 
 class Run {
   struct Pending {
@@ -66,6 +70,10 @@ class Run {
     }
   }
   void run() {
+    // What backward runs in is what forward ran in: policies do not apply to it, in the region or after it.
+    const ModeScope plain(0, kAutocast | kAutocastOff);
+    if ((plain.before & kAutocast) && !std::exchange(t_in_region, true))
+      warn("autocast: backward() inside of the region; it runs in the dtypes of forward all the same: call it after the region");
     while (!pending_.empty()) {
       Frontier::node_type first = pending_.extract(pending_.begin());
       step(*first.mapped().node.n, first.mapped().g());

@@ -81,8 +81,9 @@ enum Mode : uint32_t {
   kCounting = 4,
   kRounding = 8,
   kAnomaly = 16,
-  kForget = 32
-};  // kForget: nodes save nothing
+  kForget = 32,      // nodes save nothing
+  kAutocastOff = 64  // a region inside of autocast where it is off: its calls are reported
+};
 extern constinit thread_local uint32_t t_modes;
 struct ModeScope {  // sets and clears bits while it lives
   uint32_t before;
@@ -98,7 +99,8 @@ struct Frame {
   Tensor held[kMaxArgs];  // replacements live here
 };
 struct Interceptors {
-  void (*autocast)(Op id, const OpDef& op, Frame& frame) = nullptr;
+  // True: the call has been made in another way, its results are in `out`.
+  bool (*autocast)(Op id, const OpDef& op, Frame& frame, Tensor* out) = nullptr;
 };
 extern Interceptors g_interceptors;
 

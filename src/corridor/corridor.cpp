@@ -259,15 +259,16 @@ void compose(Op id, const OpDef& op, const Arg* args, Tensor* out) {
 namespace {
 
 void call_known(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
-  if (op.kind == OpKind::composite) return compose(id, op, args, out);
-  if ((t_modes & kAutocast) && g_interceptors.autocast) {
-    Arg copy[kMaxArgs];
-    std::copy(args, args + n, copy);
-    Frame frame{copy, n, {}};
-    g_interceptors.autocast(id, op, frame);
-    return dispatch(id, op, copy, n, out);
-  }
-  dispatch(id, op, args, n, out);
+  const bool composite = op.kind == OpKind::composite;
+  auto run = [&](Arg* given) { composite ? compose(id, op, given, out) : dispatch(id, op, given, n, out); };
+  // A composition without a policy of its own is what its parts are.
+  uint32_t modes = kAutocast | kAutocastOff;
+  if (composite) modes = op.amp == Amp::promote ? 0u : uint32_t(kAutocast);
+  if (!(t_modes & modes) || !g_interceptors.autocast) return run(args);
+  Arg copy[kMaxArgs];
+  std::copy(args, args + n, copy);
+  Frame frame{copy, n, {}};
+  if (!g_interceptors.autocast(id, op, frame, out)) run(copy);
 }
 
 }  // namespace

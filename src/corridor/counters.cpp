@@ -1,24 +1,27 @@
 #include "corridor/counters.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+
+#include "base/text.h"
 
 namespace dyadic::inline v1 {
 namespace {
 
-struct Table {
+struct Counts {
   std::mutex mutex;
   std::map<std::pair<std::string, std::string>, OpCount> rows;
 };
-Table& table() {
-  static Table* t = new Table;
+Counts& all_counts() {
+  static Counts* t = new Counts;
   return *t;
 }
 
 }  // namespace
 
 void count_work(const char* name, DType dtype, double flops, double bytes) {
-  Table& t = table();
+  Counts& t = all_counts();
   std::lock_guard lock(t.mutex);
   OpCount& row = t.rows[{name, dtype.name()}];
   row.op = name;
@@ -49,7 +52,7 @@ void count_call(Op id, const OpDef& op, const Call& call) {
 Counting::Counting() : before_(t_modes) { t_modes |= kCounting; }
 Counting::~Counting() { t_modes = (t_modes & ~kCounting) | (before_ & kCounting); }
 std::vector<OpCount> Counting::counts() {
-  Table& t = table();
+  Counts& t = all_counts();
   std::lock_guard lock(t.mutex);
   std::vector<OpCount> out;
   for (auto& [key, row] : t.rows) out.push_back(row);
@@ -60,9 +63,17 @@ double Counting::flops() {
   for (const OpCount& c : counts()) sum += c.flops;
   return sum;
 }
+std::string Counting::table() {
+  std::vector<OpCount> rows = counts();
+  std::stable_sort(rows.begin(), rows.end(), [](auto& a, auto& b) { return a.flops > b.flops; });
+  dyadic::Table t({"op", "dtype", "calls", "FLOPs", "bytes"});
+  for (const OpCount& c : rows)
+    t.row({c.op, c.dtype.name(), std::to_string(c.calls), human_count(c.flops), human_bytes(int64_t(c.bytes))});
+  return t.str();
+}
 void Counting::clear() {
-  std::lock_guard lock(table().mutex);
-  table().rows.clear();
+  std::lock_guard lock(all_counts().mutex);
+  all_counts().rows.clear();
 }
 
 }  // namespace dyadic::inline v1

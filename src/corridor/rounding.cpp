@@ -1,19 +1,22 @@
 // Rounding accounted: each result against a shadow computed in a wider format.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <mutex>
 
+#include "base/text.h"
 #include "corridor/counters.h"
+#include "loops/pointwise.h"
 
 namespace dyadic::inline v1 {
 namespace {
 
-struct Table {
+struct Counts {
   std::mutex mutex;
   std::map<std::tuple<std::string, std::string, std::string>, RoundingCount> rows;
 };
-Table& table() {
-  static Table* t = new Table;
+Counts& all_counts() {
+  static Counts* t = new Counts;
   return *t;
 }
 
@@ -28,31 +31,85 @@ Tensor widen(const Tensor& t) {
   return out;
 }
 
-void count(const char* op, const Tensor& result, const Tensor& shadow) {
-  auto as_f64 = [](const Tensor& t) {
-    Arg args[] = {Arg(t), Arg(f64)};
-    Tensor out;
-    call_op(Op::to_, args, 2, &out);
-    return out;
-  };
-  Tensor a = as_f64(result), b = as_f64(shadow);
-  RoundingCount add;
-  add.elements = a.numel();
-  const double *x = a.data<double>(), *y = b.data<double>();
-  for (int64_t i = 0; i < add.elements; ++i) {
-    add.overflows += !std::isfinite(x[i]) && std::isfinite(y[i]);
-    add.flushed += x[i] == 0 && y[i] != 0;
+struct Values {  // of a tensor as f64
+  Tensor t;
+  const double* p;
+  explicit Values(const Tensor& from) {
+    Arg args[] = {Arg(from), Arg(f64)};
+    call_op(Op::to_, args, 2, &t);
+    if (!t.is_contiguous()) {
+      Tensor dense = make_tensor(t.sizes(), f64, cpu);
+      copy_elements(dense, t);
+      t = dense;
+    }
+    p = t.data<double>();
   }
-  Table& t = table();
+};
+
+bool any_nan(const Tensor& t) {
+  if (!t.dtype().is_floating_point() || (t.impl()->flags & kNumber)) return false;
+  const Values v(t);
+  return std::any_of(v.p, v.p + t.numel(), [](double x) { return x != x; });
+}
+
+// `fresh`: no input of the call was NaN.
+void count(const char* op, const Tensor& result, const Tensor& shadow, bool fresh) {
+  const Values a(result), b(shadow);
+  const FormatDef& format = *result.dtype().format()->def;
+  const double largest = format.max, beyond = largest + std::ldexp(0.5, std::ilogb(largest) - format.mantissa_bits);
+  RoundingCount add;
+  add.elements = result.numel();
+  for (int64_t i = 0; i < add.elements; ++i) {
+    const double x = a.p[i], y = b.p[i];
+    add.overflows += !std::isfinite(x) && std::isfinite(y);
+    add.flushed += x == 0 && y != 0;
+    add.saturated += std::abs(x) == largest && std::abs(y) >= beyond;
+    add.nans += fresh && x != x && y != y;
+  }
+  Counts& t = all_counts();
   std::lock_guard lock(t.mutex);
   const char* module = module_path(t_module);
   RoundingCount& row = t.rows[{op, module, result.dtype().name()}];
   row.op = op;
   row.module = module;
   row.dtype = result.dtype();
+  ++row.calls;
   row.elements += add.elements;
   row.overflows += add.overflows;
   row.flushed += add.flushed;
+  row.saturated += add.saturated;
+  row.nans += add.nans;
+}
+
+// What the call computes of wider inputs: a conversion what it was given, undefined where that is not known.
+bool make_shadow(Op id, const Arg* args, int n, Tensor* shadow, bool& fresh) {
+  Arg wide[kMaxArgs];
+  Tensor held[kMaxArgs];
+  std::vector<Tensor> lists[kMaxArgs];
+  bool any = false;
+  auto take = [&](const Tensor& t) {
+    Tensor w = widen(t);
+    any |= !w.is_same(t);
+    fresh &= !any_nan(t);
+    return w;
+  };
+  const int from = id == Op::copy_ ? 1 : 0;
+  for (int i = from; i < n; ++i) {
+    wide[i] = args[i];
+    if (args[i].kind == Arg::Kind::tensor) {
+      held[i] = take(*args[i].tensor);
+      wide[i].tensor = &held[i];
+    } else if (args[i].kind == Arg::Kind::tensors) {
+      for (uint32_t j = 0; j < args[i].n; ++j) lists[i].push_back(take(args[i].tensor[j]));
+      wide[i].tensor = lists[i].data();
+    }
+  }
+  if (id == Op::to_ || id == Op::cast_ || id == Op::copy_) {
+    shadow[0] = held[from];
+    return any || shadow[0].dtype() == f64;
+  }
+  if (any) call_op(id, wide, n, shadow);
+  return any;
 }
 
 }  // namespace
@@ -61,47 +118,43 @@ void compare_with_shadow(Op id, const OpDef& op, const Arg* args, int n, const T
   if (op.kind == OpKind::view || op.random) return;
   DType result = out[0].defined() ? out[0].dtype() : DType();
   if (!result || !result.is_floating_point() || result == f64 || out[0].is_meta() || out[0].numel() == 0) return;
-  ModeScope quiet(kNoGrad, kRounding | kCounting | kAutocast | kAnomaly);
+  bool overwritten = false;  // an input by the result
+  for_each_tensor(args, n, [&](const Tensor& t, int) { overwritten |= t.impl()->storage == out[0].impl()->storage; });
+  if (overwritten && id != Op::copy_) return;
+  ModeScope quiet(kNoGrad, kRounding | kCounting | kAutocast | kAutocastOff | kAnomaly);
   CategoryScope scope(Category::workspace);
-  Arg wide[kMaxArgs];
-  Tensor held[kMaxArgs];
-  std::vector<Tensor> lists[kMaxArgs];
-  bool any = false;
-  for (int i = 0; i < n; ++i) {
-    wide[i] = args[i];
-    if (args[i].kind == Arg::Kind::tensor) {
-      held[i] = widen(*args[i].tensor);
-      any |= !held[i].is_same(*args[i].tensor);
-      wide[i].tensor = &held[i];
-    } else if (args[i].kind == Arg::Kind::tensors) {
-      for (uint32_t j = 0; j < args[i].n; ++j) lists[i].push_back(widen(args[i].tensor[j]));
-      wide[i].tensor = lists[i].data();
-      any = true;
-    }
-  }
-  if (!any) return;
   Tensor shadow[kMaxOutputs];
-  if (id == Op::to_) {
-    shadow[0] = held[0];  // the values before they were rounded
-  } else {
-    call_op(id, wide, n, shadow);
-  }
+  bool fresh = true;
+  if (!make_shadow(id, args, n, shadow, fresh)) return;
   for (int j = 0; j < nout; ++j)
-    if (out[j].defined() && out[j].dtype().is_floating_point() && out[j].dtype() != f64) count(op_name(id), out[j], shadow[j]);
+    if (out[j].defined() && out[j].dtype().is_floating_point() && out[j].dtype() != f64 && shadow[j].sizes() == out[j].sizes())
+      count(op_name(id), out[j], shadow[j], fresh);
 }
 
 RoundingCounting::RoundingCounting() : before_(t_modes) { t_modes |= kRounding; }
 RoundingCounting::~RoundingCounting() { t_modes = (t_modes & ~uint32_t(kRounding)) | (before_ & kRounding); }
 std::vector<RoundingCount> RoundingCounting::counts() {
-  Table& t = table();
+  Counts& t = all_counts();
   std::lock_guard lock(t.mutex);
   std::vector<RoundingCount> out;
   for (auto& [key, row] : t.rows) out.push_back(row);
   return out;
 }
+std::string RoundingCounting::table(bool all) {
+  std::vector<RoundingCount> rows = counts();
+  if (!all) std::erase_if(rows, [](const RoundingCount& c) { return !c.any(); });
+  auto events = [](const RoundingCount& c) { return c.overflows + c.flushed + c.saturated + c.nans; };
+  std::stable_sort(rows.begin(), rows.end(), [&](auto& a, auto& b) { return events(a) > events(b); });
+  dyadic::Table t({"op", "module", "dtype", "calls", "elements", "overflow", "flushed", "saturated", "NaN"},
+                  {Align::left, Align::left, Align::left});
+  for (const RoundingCount& c : rows)
+    t.row({c.op, c.module, c.dtype.name(), std::to_string(c.calls), std::to_string(c.elements), std::to_string(c.overflows),
+           std::to_string(c.flushed), std::to_string(c.saturated), std::to_string(c.nans)});
+  return t.str();
+}
 void RoundingCounting::clear() {
-  std::lock_guard lock(table().mutex);
-  table().rows.clear();
+  std::lock_guard lock(all_counts().mutex);
+  all_counts().rows.clear();
 }
 
 }  // namespace dyadic::inline v1

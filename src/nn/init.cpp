@@ -1,4 +1,4 @@
-// nn.init: values drawn in f32 and stored once in the tensor's dtype.
+// nn.init: values drawn in f32 and rounded once to the tensor's dtype, piece by piece: no f32 copy of it exists.
 #include <algorithm>
 
 #include "base/check.h"
@@ -9,40 +9,44 @@
 namespace dyadic::inline v1::nn::init {
 namespace {
 
-constexpr int64_t kPiece = 1 << 16;  // elements
+using DrawPiece = void (*)(uint64_t seed, uint64_t stream, uint64_t begin, int64_t n, float* out);
 
-// `drawn` * scale + shift, a piece at a time: a tensor of another dtype never exists in f32 as a whole. A view that is not
-// dense and elements that share bytes are written in one piece.
-void draw(const Tensor& t, void (*drawn)(uint64_t, uint64_t, uint64_t, int64_t, float*), double scale, double shift) {
-  if (t.is_meta()) return;
+// scale * draw + shift.
+void fill(const Tensor& t, DrawPiece draw, double scale, double shift) {
+  constexpr int64_t kPiece = 4096;
   NoGrad guard;
-  const ops::Draw from = ops::next_draw();
-  const bool dense = t.is_contiguous() && !t.dtype().is_blocked();
-  const int64_t n = t.numel(), step = dense ? std::min(n, kPiece) : n;
-  const Tensor target = dense ? t.detach().view({n}) : t.detach();
-  const Tensor values = dense ? empty({step}, f32) : empty(t.sizes(), f32);
-  for (int64_t begin = 0; begin < n; begin += step) {
-    const int64_t count = std::min(step, n - begin);
-    const Tensor piece = count < step ? narrow(values, 0, 0, count) : values;
-    float* out = piece.data<float>();
-    parallel_for(count, 4096, [&](int64_t from_i, int64_t to) {
-      drawn(from.seed, from.stream, uint64_t(begin + from_i), to - from_i, out + from_i);
-    });
-    piece.mul_(scale);
-    if (shift != 0) piece.add_(scalar_tensor(shift));
-    (dense ? narrow(target, 0, begin, count) : target).copy_(piece);
-  }
+  const bool direct = t.is_contiguous() && !t.dtype().is_blocked() && !t.dtype().is_complex();
+  const Tensor dense = direct ? t.detach() : empty(t.sizes(), f32);
+  const ops::Draw d = ops::next_draw();
+  const int64_t n = dense.numel();
+  const auto factor = float(scale), offset = float(shift);
+  parallel_for((n + kPiece - 1) / kPiece, 4, [&](int64_t begin, int64_t end) {
+    alignas(64) float values[kPiece];
+    alignas(64) double wide[kPiece];
+    for (int64_t at = begin * kPiece; at < std::min(n, end * kPiece); at += kPiece) {
+      const int64_t count = std::min(kPiece, n - at);
+      draw(d.seed, d.stream, uint64_t(at), count, values);
+      for (int64_t i = 0; i < count; ++i) wide[i] = values[i] = values[i] * factor + offset;
+      const Format& format = *dense.dtype().format();
+      void* to = dense.impl()->data() + at * format.itemsize();
+      format.def->encode(format.def->compute == Compute::f64 ? static_cast<const void*>(wide) : values, to, count, {});
+    }
+  });
+  if (direct)
+    bump(t);
+  else
+    t.detach().copy_(dense);
 }
 
 }  // namespace
 
 void normal_(const Tensor& t, double mean, double std) {
   DY_CHECK_AS(ValueError, std >= 0, "init.normal_: the standard deviation is negative: std is {}", std);
-  draw(t, random_kernel().normal_f32, std, mean);
+  if (!t.is_meta()) fill(t, random_kernel().normal_f32, std, mean);
 }
 void uniform_(const Tensor& t, double a, double b) {
   DY_CHECK_AS(ValueError, a <= b, "init.uniform_: the bounds are reversed: a is {}, b is {}", a, b);
-  draw(t, random_kernel().uniform_f32, b - a, a);
+  if (!t.is_meta()) fill(t, random_kernel().uniform_f32, b - a, a);
 }
 void constant_(const Tensor& t, double value) {
   if (t.is_meta()) return;

@@ -144,7 +144,7 @@ void Layer::set_argument(size_t i, const Arg& value) {
   state_->hold(state_->held[i], signature().parameters[i], value, def_->rank, kind());
 }
 Tensor* Layer::tensor(std::string_view name) const {
-  for (auto* list : {&own_parameters(), &own_buffers()})
+  for (auto* list : {&own_parameters(), &own_buffers(), &computed()})
     for (auto& [key, slot] : *list)
       if (key == name) return slot;
   return nullptr;

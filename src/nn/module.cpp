@@ -87,6 +87,21 @@ Tensor& Module::register_buffer(std::string name, Tensor value, bool persistent)
   return *slots_.back();
 }
 
+Tensor& Module::begin_computed(std::string_view name) {
+  auto entry = std::find_if(parameters_.begin(), parameters_.end(), [name](auto& e) { return e.first == name; });
+  DY_CHECK_AS(ValueError, entry != parameters_.end(), "{}: no parameter \"{}\" of its own", kind(), name);
+  computed_.push_back(*entry);
+  parameters_.erase(entry);
+  return *computed_.back().second;
+}
+void Module::end_computed(std::string_view name, Tensor parameter) {
+  auto entry = std::find_if(computed_.begin(), computed_.end(), [name](auto& e) { return e.first == name; });
+  DY_CHECK_AS(ValueError, entry != computed_.end(), "{}: \"{}\" is not computed", kind(), name);
+  *entry->second = std::move(parameter);
+  parameters_.push_back(*entry);
+  computed_.erase(entry);
+}
+
 bool Module::is_persistent(std::string_view name) const {
   return std::find(transient_.begin(), transient_.end(), name) == transient_.end();
 }
@@ -97,7 +112,8 @@ void Module::remove(std::string_view name) {
   std::erase_if(buffers_, named);
   std::erase_if(slots_, [this](auto& slot) {
     auto here = [&](auto& entry) { return entry.second == slot.get(); };
-    return std::none_of(parameters_.begin(), parameters_.end(), here) && std::none_of(buffers_.begin(), buffers_.end(), here);
+    return std::none_of(parameters_.begin(), parameters_.end(), here) &&
+           std::none_of(buffers_.begin(), buffers_.end(), here) && std::none_of(computed_.begin(), computed_.end(), here);
   });
   auto child = std::find_if(children_.begin(), children_.end(), named);
   if (child == children_.end()) return;

@@ -48,20 +48,29 @@ DY_INLINE Step advance(const Constants& c, V g, V p, V m, V v) {
   return {m, v, fma(p, V(c.decay), -adam), fma(p, V(c.decayed), adam)};
 }
 
+// The meter in lanes, for at most a tile.
+struct Meter {
+  VI nonzero = hn::Zero(kI32), lost = nonzero;
+  DY_INLINE void add_to(UpdateCount& counts) const {
+    counts.nonzero += hn::GetLane(hn::SumOfLanes(kI32, nonzero));
+    counts.lost += hn::GetLane(hn::SumOfLanes(kI32, lost));
+  }
+};
+
 template <bool kRounds, class Access>
-DY_INLINE void finish(const Tile& t, Access access, int64_t i, V p, const Step& s, UpdateCount& counts) {
+DY_INLINE void finish(const Tile& t, Access access, int64_t i, V p, const Step& s, Meter& meter) {
   access.store(t.updated + i, s.next);
   if constexpr (kRounds) {
     access.store(t.moved + i, s.moved);
   } else {
-    const auto real = access.only(s.moved != V(0));
-    counts.nonzero += int64_t(count(real));
-    counts.lost += int64_t(count(real & (s.next == p)));
+    const auto real = access.only(Mask<float>(hn::Ne(s.moved.v, hn::Zero(kF32))));
+    meter.nonzero = count_if(meter.nonzero, real.m);
+    meter.lost = count_if(meter.lost, (real & (s.next == p)).m);
   }
 }
 
 template <bool kRounds> DY_INLINE void update(const Constants& c, Tile t, int64_t n, UpdateCount& counts) {
-  UpdateCount mine;
+  Meter mine;
   for_vectors<float>(n, [&](auto access, int64_t i) {
     const V p = access.load(t.param + i);
     const Step s = advance(c, access.load(t.grad + i), p, access.load(t.m + i) * V(c.beta1), access.load(t.v + i) * V(c.beta2));
@@ -69,8 +78,7 @@ template <bool kRounds> DY_INLINE void update(const Constants& c, Tile t, int64_
     access.store(t.v + i, s.v);
     finish<kRounds>(t, access, i, p, s, mine);
   });
-  counts.nonzero += mine.nonzero;
-  counts.lost += mine.lost;
+  mine.add_to(counts);
 }
 
 // A block's 8-bit states. m and v are buffers of one block.
@@ -94,7 +102,7 @@ DY_INLINE bool is_ordinary(float absmax) { return absmax >= kTiny && finite(absm
 // A whole block: decoding, the step and the new scale in one loop, so that the divider works while codes are decoded. False if
 // the new states, which are in the buffers, are still to be encoded.
 template <bool kRounds> DY_INLINE bool update_block(const Constants& c, Tile t, const Codes& codes, UpdateCount& counts) {
-  UpdateCount mine;
+  Meter mine;
   const V m_scale(*codes.m_absmax * c.beta1), v_scale(*codes.v_absmax * c.beta2);
   const VI magnitude = hn::Set(kI32, static_cast<int32_t>(kAbsMask));
   VI m_most = hn::Zero(kI32), v_most = m_most;
@@ -111,15 +119,11 @@ template <bool kRounds> DY_INLINE bool update_block(const Constants& c, Tile t, 
   }
   *codes.m_absmax = largest_magnitude(m_most);
   *codes.v_absmax = largest_magnitude(v_most);
-  counts.nonzero += mine.nonzero;
-  counts.lost += mine.lost;
+  mine.add_to(counts);
   const bool ordinary = is_ordinary(*codes.m_absmax) && is_ordinary(*codes.v_absmax);
   if (ordinary) {
-    const V m_inverse(1.0f / *codes.m_absmax), v_inverse(1.0f / *codes.v_absmax);
-    for (int64_t i = 0; i < kAdamwBlock; i += V::size()) {
-      store_bytes(SignedDynamic8::encode_lanes((V::load(t.m + i) * m_inverse).v), codes.m + i);
-      store_bytes(UnsignedDynamic8::encode_lanes((V::load(t.v + i) * v_inverse).v), codes.v + i);
-    }
+    SignedDynamic8::encode_fours(t.m, codes.m, kAdamwBlock, V(1.0f / *codes.m_absmax).v);
+    UnsignedDynamic8::encode_fours(t.v, codes.v, kAdamwBlock, V(1.0f / *codes.v_absmax).v);
   }
   return ordinary;
 }

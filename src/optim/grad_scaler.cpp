@@ -22,58 +22,98 @@ bool unscale(const Tensor& grad, double factor) {
   return all(isfinite(grad)).item<bool>();
 }
 
+// A gradient was made where its parameter is used: the path is a name for parameters that were given without one.
+std::string name_of(const std::string& name, const Tensor& grad) {
+  const std::string path = module_path(grad.impl()->storage->module);
+  return path.empty() || name.starts_with(path + ".") ? name : name + " (of " + path + ")";
+}
+
+nn::NamedTensors params_of(Optimizer& optimizer) {
+  nn::NamedTensors all;
+  for (ParamGroup& g : optimizer.groups()) all.insert(all.end(), g.params.begin(), g.params.end());
+  return all;
+}
+
 }  // namespace
 
+GradScaler::GradScaler(GradScalerOptions o)
+    : growth_factor(o.growth_factor), backoff_factor(o.backoff_factor), growth_interval(o.growth_interval),
+      max_skips(o.max_skips), scale_(o.init_scale), enabled_(o.enabled) {
+  DY_CHECK_AS(ValueError, !enabled_ || growth_factor > 1, "GradScaler: the growth factor must be > 1.0: it is {}",
+              growth_factor);
+  DY_CHECK_AS(ValueError, !enabled_ || backoff_factor < 1, "GradScaler: the backoff factor must be < 1.0: it is {}",
+              backoff_factor);
+}
+
 Tensor GradScaler::scale(const Tensor& loss) const {
-  return enabled_ ? mul(loss, full({}, scale_, loss.dtype(), loss.device())) : loss;
+  return enabled_ ? mul(loss, full({}, scale_, f32, loss.device())) : loss;
+}
+std::vector<Tensor> GradScaler::scale(std::span<const Tensor> losses) const {
+  std::vector<Tensor> out;
+  for (const Tensor& t : losses) out.push_back(scale(t));
+  return out;
 }
 
-void GradScaler::unscale_(Optimizer& optimizer) {
+void GradScaler::unscale_(const void* optimizer, const nn::NamedTensors& params) {
   if (!enabled_) return;
-  DY_CHECK(!unscaled_, "GradScaler: unscale_ was already called since the last update; call update() once per step");
-  unscaled_ = true;
-  found_inf_ = false;
-  for (ParamGroup& g : optimizer.groups())
-    for (auto& [name, p] : g.params)
-      if (Tensor d = p.grad(); d.defined() && !d.is_meta()) {
-        if (!unscale(d, 1 / scale_) && !found_inf_) {
-          found_inf_ = true;
-          first_bad_ = name;
-        }
-      }
+  Seen& seen = seen_[optimizer];
+  DY_CHECK(!seen.stepped, "unscale_() is being called after step().");
+  DY_CHECK(!seen.unscaled, "unscale_() has already been called on this optimizer since the last update().");
+  seen.unscaled = true;
+  for (auto& [name, p] : params)
+    if (Tensor d = p.grad(); d.defined() && !d.is_meta())
+      if (!unscale(d, 1 / scale_) && !std::exchange(seen.found_inf, true)) first_bad_ = name_of(name, d);
 }
 
+bool GradScaler::may_step(const void* optimizer, const nn::NamedTensors& params) {
+  if (!enabled_) return true;
+  Seen& seen = seen_[optimizer];
+  DY_CHECK(!seen.stepped, "step() has already been called since the last update().");
+  if (!seen.unscaled) unscale_(optimizer, params);
+  seen.stepped = true;
+  skipped_ += seen.found_inf;
+  return !seen.found_inf;
+}
+
+void GradScaler::unscale_(Optimizer& optimizer) { unscale_(&optimizer, params_of(optimizer)); }
 bool GradScaler::step(Optimizer& optimizer, double grad_scale) {
-  if (enabled_ && !unscaled_) unscale_(optimizer);
-  if (enabled_ && found_inf_) {
-    ++skipped_;
-    DY_CHECK(++skipped_in_a_row_ < 100,
-             "GradScaler: 100 steps in a row were skipped: the gradient of {} is not finite even at a scale of {}; lower the "
-             "learning rate",
-             first_bad_, scale_);
-    return false;
-  }
-  skipped_in_a_row_ = 0;
+  if (!may_step(&optimizer, params_of(optimizer))) return false;
   optimizer.step(grad_scale);
   return true;
 }
 
 void GradScaler::update() {
   if (!enabled_) return;
-  if (found_inf_) {
+  DY_CHECK(!seen_.empty(), "No inf checks were recorded prior to update.");
+  const bool found = std::any_of(seen_.begin(), seen_.end(), [](auto& s) { return s.second.found_inf; });
+  seen_.clear();
+  if (found) {
     scale_ *= backoff_factor;
     growth_ = 0;
-  } else if (++growth_ == growth_interval) {
+    DY_CHECK(++skipped_in_a_row_ < max_skips,
+             "GradScaler: {} steps in a row were skipped: the gradient of {} is not finite even at a scale of {}; lower the "
+             "learning rate, or look for its cause with Anomaly",
+             skipped_in_a_row_, first_bad_, scale_ / backoff_factor);
+    return;
+  }
+  skipped_in_a_row_ = 0;
+  if (++growth_ == growth_interval) {
     scale_ *= growth_factor;
     growth_ = 0;
   }
-  unscaled_ = found_inf_ = false;
+}
+void GradScaler::update(double new_scale) {
+  if (!enabled_) return;
+  scale_ = new_scale;
+  seen_.clear();
 }
 
 void GradScaler::load_state(double scale, int64_t growth_tracker, int64_t skipped) {
   scale_ = scale;
   growth_ = growth_tracker;
   skipped_ = skipped;
+  skipped_in_a_row_ = 0;
+  seen_.clear();
 }
 
 double WarmupCosine::operator()(int64_t step) const {

@@ -1,8 +1,11 @@
-// Every optimizer PyTorch has against PyTorch's own numbers (data/make_torch_trajectories.py).
+// Every optimizer PyTorch has against PyTorch's own numbers (data/make_torch_trajectories.py), the others against their papers'
+// formulas (data/make_formula_trajectories.py).
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "dyadic/dyadic.h"
@@ -36,8 +39,8 @@ struct Case {
   std::string name, options;
   std::vector<double> values;
 };
-std::vector<Case> cases() {
-  std::ifstream file(DYADIC_TEST_DATA "/optim/data/torch_trajectories.txt");
+std::vector<Case> cases(const char* source = "torch") {
+  std::ifstream file(fmt::format("{}/optim/data/{}_trajectories.txt", DYADIC_TEST_DATA, source));
   std::vector<Case> out;
   for (std::string line; std::getline(file, line);) {
     const size_t a = line.find(" | "), b = line.find(" | ", a + 3);
@@ -93,6 +96,24 @@ TEST(OptimizerTrajectories, ArePyTorchs) {
     expect_near(c, run(c, f32), bf16_inside ? 5e-3 : 3e-5);
   }
   EXPECT_GE(seen, 30);
+}
+
+TEST(OptimizerTrajectories, AreThePapers) {
+  int seen = 0;
+  for (const Case& c : cases("formula")) {
+    ++seen;
+    expect_near(c, run(c, f64), 1e-10);
+    expect_near(c, run(c, f32), 3e-5);
+  }
+  EXPECT_EQ(seen, 8);
+}
+
+// No optimizer without a reference.
+TEST(OptimizerTrajectories, AreThereForEveryOptimizer) {
+  std::set<std::string> there;
+  for (const char* source : {"torch", "formula"})
+    for (const Case& c : cases(source)) there.insert(c.name);
+  for (const optim::OptimizerDef* def : optim::optimizer_defs()) EXPECT_TRUE(there.contains(def->name())) << def->name();
 }
 
 TEST(OptimizerTrajectories, LbfgsIsPyTorchs) {

@@ -51,7 +51,7 @@ def test_is_what_pytorch_computes(name):
     for v in x.values():
         if v.dtype is dy.float64:
             v.requires_grad_()
-    outputs = float_results(eval(case["call"], {"m": m, **x}))
+    outputs = float_results(eval(case["call"], {"m": m, "nn": nn, **x}))
     expected = _of(name, "out")
     assert [tuple(o.shape) for o in outputs] == [v.shape for v in expected.values()]
     for o, v in zip(outputs, expected.values()):

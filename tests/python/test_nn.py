@@ -318,8 +318,6 @@ def test_autocast_and_scaler():
         return x @ x.T
 
     assert half(x).dtype is dy.float16
-    with pytest.raises(ValueError, match="cuda"):
-        dy.autocast("cuda")
     with pytest.raises(ValueError, match="autocast"):
         with dy.autocast("cpu", dtype="f64"):
             pass
@@ -327,12 +325,14 @@ def test_autocast_and_scaler():
     optimizer, scaler = dy.optim.AdamW(m.parameters()), dy.amp.GradScaler(init_scale=1024.0)
     before = m.weight.detach().clone()
     m.weight.grad = dy.full((8, 8), float("inf"))
-    assert not scaler.step(optimizer) and (m.weight == before).all()
+    scaler.step(optimizer)
+    assert (m.weight == before).all()
     scaler.update()
     assert scaler.get_scale() == 512 and scaler.skipped == 1
     optimizer.zero_grad()
     scaler.scale(m(x).sum()).backward()
-    assert scaler.step(optimizer) and not (m.weight == before).all()
+    scaler.step(optimizer)
+    assert not (m.weight == before).all()
     other = dy.amp.GradScaler()
     other.load_state_dict(scaler.state_dict())
     assert other.get_scale() == 512

@@ -3,6 +3,7 @@ import inspect
 
 from .._dyadic import _Layer, _layer_records
 from .._records import default as _default
+from .utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 _TENSORS = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
 _KINDS = inspect.Parameter
@@ -38,15 +39,39 @@ def _by_name(args, kwargs):
     return tuple(map(name, args)), {key: name(v) for key, v in kwargs.items()}
 
 
+def _forward_packed(self, packed, states):
+    """The layer over a PackedSequence: output packed alike, and the states where each sequence ends."""
+    padded, lengths = pad_packed_sequence(packed._replace(unsorted_indices=None), self.batch_first)
+    reordered = lambda t, order: t if t is None or order is None else t.index_select(1, order)
+    given = [reordered(t, packed.sorted_indices) for t in states]
+    output, *last = _Layer.forward(self, padded, *given, lengths)
+    data = pack_padded_sequence(output, lengths, self.batch_first).data
+    return packed._replace(data=data), [reordered(t, packed.unsorted_indices) for t in last]
+
+
 def _forward_lstm(self, input, hx=None):
-    """output, (h_n, c_n) of input and, unless they are zeros, hx = (h_0, c_0)."""
+    """output, (h_n, c_n) of input and, unless they are zeros, hx = (h_0, c_0). input may be a PackedSequence."""
+    if isinstance(input, PackedSequence):
+        output, states = _forward_packed(self, input, hx or (None, None))
+        return output, tuple(states)
     output, h, c = _Layer.forward(self, input, *(hx or ()))
     return output, (h, c)
+
+
+def _forward_recurrent(self, input, hx=None):
+    """output, h_n of input and, unless it is zeros, hx = h_0. input may be a PackedSequence."""
+    if isinstance(input, PackedSequence):
+        output, states = _forward_packed(self, input, (hx,))
+        return output, states[0]
+    return _Layer.forward(self, input, hx)
 
 
 def _forward_lstm_cell(self, input, hx=None):
     """The next (h, c) of input and, unless they are zeros, hx = (h, c)."""
     return _Layer.forward(self, input, *(hx or ()))
+
+
+_FORWARDS = {"LSTM": _forward_lstm, "LSTMCell": _forward_lstm_cell, "RNN": _forward_recurrent, "GRU": _forward_recurrent}
 
 
 def _make(record):
@@ -80,8 +105,8 @@ def _make(record):
         child = p == "dropout" and name.startswith("Transformer")  # there it is the module of that name
         if kind != "Tensor" and (p != "bias" or not record["op"]) and not child:
             body[p] = _argument(i, p)
-    if name in ("LSTM", "LSTMCell"):
-        body["forward"] = _forward_lstm if name == "LSTM" else _forward_lstm_cell
+    if name in _FORWARDS:
+        body["forward"] = _FORWARDS[name]
     made = type(name, (_Layer,), body)
     made.__signature__ = signature
     return made

@@ -22,6 +22,7 @@ struct DynamicTables {
   // Encoding, by decade: the lowest y of the *next* decade (the midpoint between their neighbours), and m = floor(y a + b) <=
   // top.
   float next[16], a[16], b[16], top[16];
+  int32_t decade[32];  // where an octave begins, by its exponent modulo 32: 2^-31 .. 1
 };
 
 constexpr double power10(int n) { return n <= 0 ? 1.0 : 10.0 * power10(n - 1); }
@@ -62,6 +63,8 @@ template <bool kSigned> constexpr DynamicTables make_dynamic_tables() {
     t.inverse_high[at] = float(inverse);
     t.inverse_low[at] = float(inverse - double(float(inverse)));
   }
+  for (int e = 0; e < 32; ++e)
+    while (t.decade[e] < 7 && t.next[t.decade[e]] <= bits_float(uint32_t(96 + e) << 23)) ++t.decade[e];
   for (int i = 0; i < 8; ++i)
     for (float* p : {t.q, t.inverse_high, t.inverse_low, t.next, t.a, t.b, t.top}) p[i + 8] = p[i];
   return t;
@@ -97,18 +100,30 @@ template <bool kSigned> struct Dynamic8 {
   // The codes, as integers, of normalized values (finite, |x| <= 1 but for rounding). Unsigned: negative values give zero.
   static VI encode_lanes(VF x) {
     const VF y = kSigned ? hn::Abs(x) : hn::Max(x, hn::Zero(kF32));
-    // The bit pattern is a piecewise linear log2, at most 0.086 low: half a decade below it the decade found is right or one
-    // low.
-    const VF log10 =
-        hn::Add(hn::Mul(hn::ConvertTo(kF32, hn::BitCast(kI32, y)), hn::Set(kF32, float(0.30102999566398120 / 8388608))),
-                hn::Set(kF32, float(6.5 - 127 * 0.30102999566398120)));
-    VI decade = truncate(hn::Max(log10, hn::Zero(kF32)));
+    VI decade = low_decade(y);
     decade = count_if(decade, hn::Ge(y, lookup8(kTables.next, decade)));
     const VF line = hn::Add(hn::Mul(y, lookup8(kTables.a, decade)), lookup8(kTables.b, decade));
     const VI m = truncate(hn::Min(line, lookup8(kTables.top, decade)));
     if constexpr (!kSigned) return hn::Sub(m, hn::Set(kI32, 1));
     const VI sign = hn::ShiftRight<31>(hn::BitCast(kI32, x));  // 0 or -1
     return hn::Max(hn::Add(hn::Sub(hn::Xor(m, sign), sign), hn::Set(kI32, 127)), hn::Zero(kI32));
+  }
+
+  // The decade of y >= 0, or the one below.
+  static VI low_decade(VF y) {
+#if DY_ISA_avx512
+    // That of the octave's begin: no octave meets two decades' ends.
+    const VI octave = hn::ShiftRight<23>(hn::Max(hn::BitCast(kI32, y), hn::Set(kI32, 96 << 23)));
+    return VI{_mm512_permutex2var_epi32(_mm512_loadu_si512(kTables.decade), octave.raw,
+                                        _mm512_loadu_si512(kTables.decade + 16))};
+#else
+    // The bit pattern is a piecewise linear log2, at most 0.086 low: half a decade below it the decade found is right or one
+    // low.
+    const VF log10 =
+        hn::Add(hn::Mul(hn::ConvertTo(kF32, hn::BitCast(kI32, y)), hn::Set(kF32, float(0.30102999566398120 / 8388608))),
+                hn::Set(kF32, float(6.5 - 127 * 0.30102999566398120)));
+    return truncate(hn::Max(log10, hn::Zero(kF32)));
+#endif
   }
 
   // n codes of one block.
@@ -121,11 +136,19 @@ template <bool kSigned> struct Dynamic8 {
 
   static float absmax(const float* in, int64_t n) { return bits_absmax(absmax_bits(in, n)); }
 
+  // Whole fours of vectors, of a block whose 1 / absmax is ordinary; how many elements that were.
+  static int64_t encode_fours(const float* in, uint8_t* codes, int64_t n, VF inverse) {
+    int64_t i = 0;
+    auto code = [&](int64_t k) { return encode_lanes(hn::Mul(hn::LoadU(kF32, in + i + k * kLanes), inverse)); };
+    for (; i + 4 * kLanes <= n; i += 4 * kLanes) store_bytes(code(0), code(1), code(2), code(3), codes + i);
+    return i;
+  }
+
   // n values (a part of a block is fine) with the block's absmax; Note [Poisoned blocks].
   static void encode(const float* in, uint8_t* codes, int64_t n, float absmax) {
     if (!(absmax >= kTiny) || !finite(absmax)) return encode_rare(in, codes, n, absmax);
     const VF inverse = hn::Set(kF32, 1.0f / absmax);
-    int64_t i = 0;
+    int64_t i = encode_fours(in, codes, n, inverse);
     for (; i + kLanes <= n; i += kLanes) store_bytes(encode_lanes(hn::Mul(hn::LoadU(kF32, in + i), inverse)), codes + i);
     if (i == n) return;
     alignas(64) float rest[kLanes] = {};

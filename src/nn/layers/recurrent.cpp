@@ -1,8 +1,11 @@
-// Recurrent layers: the products with the inputs of all time steps are one matrix product, what remains runs step by step.
+// Recurrent layers: the products with the inputs of all time steps are one matrix product; the steps of LSTM and GRU are one op
+// (ops/rnn), those of the others and of projected states run one by one. Sequences of their own lengths are padded behind: a
+// backward direction sees each one reversed within its length.
 // Formulas and order of gates are PyTorch's: LSTM input, forget, cell, output (Hochreiter and Schmidhuber 1997, Sak et al. 2014
 // with proj_size); GRU reset, update, new (Cho et al. 2014).
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -59,18 +62,57 @@ Tensor of_inputs(Cell cell, const Tensor& x, const Weights& w) {
   return linear(x, w.ih, both ? add(w.bias_ih, w.bias_hh) : w.bias_ih);
 }
 
-// One direction of one layer over x [T, N, in]: [T, N, out] and the last state.
-Tensor scan(Cell cell, const Tensor& x, State& state, const Weights& w, bool backwards) {
-  const int64_t steps = x.size(0);
-  const Tensor projected = of_inputs(cell, x.reshape({steps * x.size(1), x.size(2)}), w);
-  const std::vector<Tensor> gates = parts_of<0>(projected, steps);
-  std::vector<Tensor> outputs(static_cast<size_t>(steps));
+// States of all steps [T, N, ...]; c of LSTM alone.
+struct States {
+  Tensor h, c;
+};
+States step_by_step(Cell cell, const Tensor& projected, State state, const Weights& w, bool backwards) {
+  const int64_t steps = projected.size(0);
+  std::vector<Tensor> h(static_cast<size_t>(steps)), c(cell == Cell::lstm ? size_t(steps) : 0);
   for (int64_t i = 0; i < steps; ++i) {
     const auto t = size_t(backwards ? steps - 1 - i : i);
-    state = step(cell, gates[t], state, w);
-    outputs[t] = state.h;
+    state = step(cell, select(projected, 0, int64_t(t)), state, w);
+    h[t] = state.h;
+    if (cell == Cell::lstm) c[t] = state.c;
   }
-  return stack(outputs);
+  return {stack(h), c.empty() ? Tensor() : stack(c)};
+}
+// The recurrence itself runs in f32 at least: a state that is rounded at every step forgets.
+States fused(Cell cell, const Tensor& projected, const State& state, const Weights& w, bool backwards) {
+  const DType given = projected.dtype(), wide = given == f64 ? f64 : f32;
+  auto in = [&](const Tensor& t) { return t.defined() ? t.to(wide) : t; };
+  auto back = [&](const Tensor& t) { return t.to(given); };
+  if (cell == Cell::gru)
+    return {back(call_all(Op::gru_scan_, in(projected), in(w.hh), in(w.bias_hh), in(state.h), backwards)[0]), {}};
+  const std::vector<Tensor> r = call_all(Op::lstm_scan_, in(projected), in(w.hh), in(state.h), in(state.c), backwards);
+  return {back(r[0]), back(r[1])};
+}
+
+// Of padded sequences, each [N]: where a step of the reversed ones lies, the last step, which steps there are.
+struct Lengths {
+  Tensor reversed, last, real;  // [T, N, 1], [1, N, 1], [T, N, 1]
+  explicit Lengths(const Tensor& lengths, int64_t steps) {
+    const Tensor t = arange(0, steps, 1, i64).view({steps, 1, 1}), n = lengths.to(i64).view({1, -1, 1});
+    real = lt(t, n);
+    last = sub(n, 1);
+    reversed = where(real, sub(last, t), t);
+  }
+  static Tensor take(const Tensor& x, const Tensor& index) { return gather(x, 0, index.expand({index.size(0), x.size(1), x.size(2)})); }
+};
+
+// One direction of one layer over x [T, N, in]: [T, N, out] and the last state.
+Tensor scan(Cell cell, const Tensor& x, State& state, const Weights& w, bool backwards, const Lengths* lengths) {
+  const Tensor along = lengths && backwards ? Lengths::take(x, lengths->reversed) : x;
+  const bool reverse = backwards && !lengths;
+  const int64_t steps = x.size(0);
+  const Tensor projected = of_inputs(cell, along.reshape({steps * x.size(1), x.size(2)}), w).view({steps, x.size(1), -1});
+  const bool one_op = cell == Cell::gru || (cell == Cell::lstm && !w.hr.defined());
+  const States all = one_op ? fused(cell, projected, state, w, reverse) : step_by_step(cell, projected, state, w, reverse);
+  auto end = [&](const Tensor& t) {
+    return !t.defined() ? t : lengths ? squeeze(Lengths::take(t, lengths->last), 0) : select(t, 0, reverse ? 0 : steps - 1);
+  };
+  state = {end(all.h), end(all.c)};
+  return lengths && backwards ? Lengths::take(all.h, lengths->reversed) : all.h;
 }
 
 std::string suffix(int64_t layer, int64_t direction) { return fmt::format("_l{}{}", layer, direction ? "_reverse" : ""); }
@@ -120,7 +162,7 @@ State zero_state(Cell cell, const Tensor& x, IntList h, IntList c) {
 }
 
 // x [T, N, in] through all layers; the states [layers directions, N, ...] become the last ones.
-Tensor run_layers(const Layer& self, Cell cell, Tensor x, State& state) {
+Tensor run_layers(const Layer& self, Cell cell, Tensor x, State& state, const Lengths* lengths) {
   const int64_t layers = self.integer("num_layers"), directions = self.boolean("bidirectional") ? 2 : 1;
   std::vector<Tensor> last_h, last_c;
   for (int64_t l = 0; l < layers; ++l) {
@@ -128,7 +170,7 @@ Tensor run_layers(const Layer& self, Cell cell, Tensor x, State& state) {
     for (int64_t d = 0; d < directions; ++d) {
       const int64_t i = l * directions + d;
       State s{select(state.h, 0, i), state.c.defined() ? select(state.c, 0, i) : Tensor()};
-      outputs.push_back(scan(cell, x, s, weights_of(self, suffix(l, d)), d == 1));
+      outputs.push_back(scan(cell, x, s, weights_of(self, suffix(l, d)), d == 1, lengths));
       last_h.push_back(s.h);
       if (s.c.defined()) last_c.push_back(s.c);
     }
@@ -136,10 +178,22 @@ Tensor run_layers(const Layer& self, Cell cell, Tensor x, State& state) {
     if (l + 1 < layers && self.training()) x = dropout(x, self.real("dropout"));
   }
   state = {stack(last_h), last_c.empty() ? Tensor() : stack(last_c)};
-  return x;
+  return lengths ? where(lengths->real, x, zeros({}, x.dtype(), x.device())) : x;
 }
 
-// forward(input, h_0, c_0) -> (output, h_n, c_n)
+std::optional<Lengths> read_lengths(const Layer& self, const Arg& a, const Tensor& x) {
+  if (a.kind == Arg::Kind::none) return {};
+  const Tensor& t = *a.tensor;
+  DY_CHECK(t.dim() == 1 && t.size(0) == x.size(1) && t.dtype().is_integer(),
+           "{}: lengths does not fit: it is {}, an integer for each of {} sequences is needed", self.kind(), describe(t), x.size(1));
+  if (!t.is_meta() && t.numel() > 0)
+    DY_CHECK_AS(ValueError, amin(t).item() > 0 && amax(t).item() <= double(x.size(0)),
+                "{}: a length is out of range: they are {} to {}; there are {} steps", self.kind(), amin(t).item(),
+                amax(t).item(), x.size(0));
+  return Lengths(t, x.size(0));
+}
+
+// forward(input, h_0, c_0, lengths) -> (output, h_n, c_n)
 std::vector<Tensor> run(Layer& self, const Arg* a) {
   const Cell cell = cell_of(self);
   const Tensor& input = *a[0].tensor;
@@ -163,7 +217,8 @@ std::vector<Tensor> run(Layer& self, const Arg* a) {
     state = {given(*a[1].tensor), lstm ? given(*a[2].tensor) : Tensor()};
     check_states(self, state, h, c);
   }
-  Tensor y = run_layers(self, cell, x, state);
+  const std::optional<Lengths> lengths = read_lengths(self, a[lstm ? 3 : 2], x);
+  Tensor y = run_layers(self, cell, x, state, lengths ? &*lengths : nullptr);
   auto back = [&](const Tensor& t) { return batched || !t.defined() ? t : squeeze(t, 1); };
   std::vector<Tensor> results{swapped ? y.transpose(0, 1) : back(y), back(state.h)};
   if (lstm) results.push_back(back(state.c));
@@ -194,8 +249,9 @@ std::vector<Tensor> run_cell(Layer& self, const Arg* a) {
   return results;
 }
 
-constexpr const char* kForward = "forward(Tensor input, Tensor? hx=None) -> (Tensor, Tensor)";
-constexpr const char* kForwardLstm = "forward(Tensor input, Tensor? h_0=None, Tensor? c_0=None) -> (Tensor, Tensor, Tensor)";
+constexpr const char* kForward = "forward(Tensor input, Tensor? hx=None, Tensor? lengths=None) -> (Tensor, Tensor)";
+constexpr const char* kForwardLstm =
+    "forward(Tensor input, Tensor? h_0=None, Tensor? c_0=None, Tensor? lengths=None) -> (Tensor, Tensor, Tensor)";
 constexpr const char* kForwardCell = "forward(Tensor input, Tensor? hx=None) -> Tensor";
 constexpr const char* kForwardLstmCell = "forward(Tensor input, Tensor? h_0=None, Tensor? c_0=None) -> (Tensor, Tensor)";
 

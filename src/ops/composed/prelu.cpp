@@ -22,6 +22,7 @@ extern constexpr OpDef prelu_op = {
     .sig = "prelu(Tensor self, Tensor weight) -> Tensor",
     .doc = "x, or weight x below 0; one weight for all, or one for each entry of dimension 1. (He et al. 2015.)",
     .kind = OpKind::composite,
+    .amp = Amp::lower,
     .samples = "prelu(randn(3, 4), randn(4))\nprelu(randn(2, 3, 5), randn(1))\nprelu(randn(5), randn(1))",
     .bad =
         "prelu(zeros(2, 3), zeros(2)) => prelu: the weights do not fit: self is f32[2, 3], weight is f32[2]; it holds 1 or 3",

@@ -11,6 +11,7 @@ extern constexpr OpDef inverse_op = {
     .sig = "inverse(Tensor self) -> Tensor",
     .doc = "The inverses of square matrices: linalg.inv.",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples = "inverse(spd(3, 3))",
     .skip =
         "threads: those of linalg_inv_ex, which is tested\n"

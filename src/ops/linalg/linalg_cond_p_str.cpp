@@ -21,6 +21,7 @@ extern constexpr OpDef linalg_cond_p_str_op = {
     .sig = "linalg_cond.p_str(Tensor self, str p) -> Tensor",
     .doc = "Condition numbers norm(A) norm(A^-1) in the norm of that name, fro or nuc.",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples =
         "linalg_cond_p_str(spd(3, 3), 'fro')\n"
         "linalg_cond_p_str(spd(2, 3, 3), 'nuc')",

@@ -18,6 +18,7 @@ extern constexpr OpDef linalg_inv_op = {
     .doc =
         "The inverses of square matrices; LinAlgError names the first singular one. To solve a system, linalg.solve is better.",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples =
         "linalg_inv(spd(3, 3))\n"
         "linalg_inv(spd(2, 2, 2))",

@@ -17,6 +17,7 @@ extern constexpr OpDef linalg_matrix_norm_op = {
         "Norms of matrices along two dimensions: 1 the largest sum of absolute values of a column, inf of a row, 2 the largest "
         "singular value; -1, -inf, -2 the smallest.",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples =
         "linalg_matrix_norm(randn(3, 4), 1)\n"
         "linalg_matrix_norm(randn(2, 3, 4), -1, [0, 2], True)\n"

@@ -24,6 +24,7 @@ extern constexpr OpDef linalg_matrix_power_op = {
     .sig = "linalg_matrix_power(Tensor A, int n) -> Tensor",
     .doc = "The n-th power of square matrices by repeated squaring; of negative n the power of the inverse.",
     .kind = OpKind::composite,
+    .amp = Amp::lower,
     .samples =
         "linalg_matrix_power(randn(3, 3), 3)\n"
         "linalg_matrix_power(randn(2, 2, 2), 6)\n"

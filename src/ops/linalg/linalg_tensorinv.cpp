@@ -23,6 +23,7 @@ extern constexpr OpDef linalg_tensorinv_op = {
     .sig = "linalg_tensorinv(Tensor A, int ind=2) -> Tensor",
     .doc = "The inverse for tensordot: the first ind dimensions of A count as rows, the others as columns.",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples =
         "linalg_tensorinv(randn(2, 2, 4))\n"
         "linalg_tensorinv(randn(4, 2, 2), 1)",

@@ -15,6 +15,7 @@ extern constexpr OpDef linalg_vecdot_op = {
     .sig = "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
     .doc = "The sum over dim of conj(x) y; the other dimensions broadcast.",
     .kind = OpKind::composite,
+    .amp = Amp::lower,
     .samples =
         "linalg_vecdot(randn(2, 3), randn(2, 3))\n"
         "linalg_vecdot(randn(3, 2), randn(3, 1), 0)",

@@ -11,6 +11,7 @@ extern constexpr OpDef matrix_power_op = {
     .sig = "matrix_power(Tensor self, int n) -> Tensor",
     .doc = "The n-th power of square matrices: linalg.matrix_power.",
     .kind = OpKind::composite,
+    .amp = Amp::lower,
     .samples = "matrix_power(randn(3, 3), 3)",
     .skip = "layout_bits: products of the gradient add in an order that strides decide",
     .compose = compose,

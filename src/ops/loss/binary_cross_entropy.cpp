@@ -19,6 +19,7 @@ extern constexpr OpDef binary_cross_entropy_op = {
         "-(target log(input) + (1 - target) log(1 - input)), logarithms at least -100, times weight: probabilities against "
         "probabilities.",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .low = 0.05,
     .high = 0.95,
     .samples =

@@ -16,6 +16,7 @@ extern constexpr OpDef hinge_embedding_loss_op = {
     .sig = "hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, str reduction='mean') -> Tensor",
     .doc = "input where target is 1, max(0, margin - input) where it is -1.",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples =
         "hinge_embedding_loss(randn(2, 3), ones(2, 3))\n"
         "hinge_embedding_loss(randn(2, 3), zeros(2, 3), 0.7, 'none')",

@@ -20,6 +20,7 @@ extern constexpr OpDef huber_loss_op = {
     .sig = "huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor",
     .doc = "With d = |input - target|: d^2 / 2 up to delta, else delta (d - delta / 2); times weight. (Huber 1964.)",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples =
         "huber_loss(randn(2, 3), randn(2, 3))\n"
         "huber_loss(randn(2, 3), randn(2, 3), 'sum', 0.3)\n"

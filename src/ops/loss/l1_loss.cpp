@@ -17,6 +17,7 @@ extern constexpr OpDef l1_loss_op = {
     .sig = "l1_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor",
     .doc = "|input - target|, times weight; mean, sum or none. A weighted mean divides by the weights' sum.",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples =
         "l1_loss(randn(2, 3), randn(2, 3))\n"
         "l1_loss(randn(2, 3), randn(3), 'none')\n"

@@ -16,6 +16,7 @@ extern constexpr OpDef margin_ranking_loss_op = {
     .sig = "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str reduction='mean') -> Tensor",
     .doc = "max(0, margin - target (input1 - input2)).",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples =
         "margin_ranking_loss(randn(3), randn(3), ones(3))\n"
         "margin_ranking_loss(randn(2, 3), randn(2, 3), ones(3), 0.5, 'none')",

@@ -17,6 +17,7 @@ extern constexpr OpDef mse_loss_op = {
     .sig = "mse_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor",
     .doc = "(input - target)^2, times weight; mean, sum or none. A weighted mean divides by the weights' sum.",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples =
         "mse_loss(randn(2, 3), randn(2, 3))\n"
         "mse_loss(randn(2, 3), randn(3), 'none')\n"

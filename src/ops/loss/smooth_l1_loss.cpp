@@ -18,6 +18,7 @@ extern constexpr OpDef smooth_l1_loss_op = {
     .sig = "smooth_l1_loss(Tensor input, Tensor target, str reduction='mean', float beta=1.0) -> Tensor",
     .doc = "With d = |input - target|: d^2 / (2 beta) below beta, else d - beta / 2. (Girshick 2015.)",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples =
         "smooth_l1_loss(randn(2, 3), randn(2, 3))\n"
         "smooth_l1_loss(randn(2, 3), randn(2, 3), 'sum', 0.3)\n"

@@ -18,6 +18,7 @@ extern constexpr OpDef addbmm_op = {
     .sig = "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     .doc = "beta self + alpha times the sum of the products of batch1 and batch2.",
     .kind = OpKind::composite,
+    .amp = Amp::lower,
     .inplace = true,
     .samples = "addbmm(randn(3, 2), randn(2, 3, 4), randn(2, 4, 2))",
     .skip =

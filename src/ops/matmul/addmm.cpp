@@ -14,6 +14,7 @@ extern constexpr OpDef addmm_op = {
     .sig = "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     .doc = "beta self + alpha mat1 mat2.",
     .kind = OpKind::composite,
+    .amp = Amp::lower,
     .inplace = true,
     .samples =
         "addmm(randn(2, 4), randn(2, 3), randn(3, 4))\n"

@@ -11,6 +11,7 @@ extern constexpr OpDef addmv_op = {
     .sig = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     .doc = "beta self + alpha mat vec.",
     .kind = OpKind::composite,
+    .amp = Amp::lower,
     .inplace = true,
     .samples = "addmv(randn(2), randn(2, 3), randn(3))",
     .skip =

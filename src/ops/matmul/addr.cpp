@@ -11,6 +11,7 @@ extern constexpr OpDef addr_op = {
     .sig = "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     .doc = "beta self + alpha vec1 vec2^T.",
     .kind = OpKind::composite,
+    .amp = Amp::lower,
     .inplace = true,
     .samples = "addr(randn(2, 3), randn(2), randn(3))",
     .skip =

@@ -11,6 +11,7 @@ extern constexpr OpDef baddbmm_op = {
     .sig = "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     .doc = "beta self + alpha batch1 batch2, batch by batch.",
     .kind = OpKind::composite,
+    .amp = Amp::lower,
     .inplace = true,
     .samples = "baddbmm(randn(2, 3, 2), randn(2, 3, 4), randn(2, 4, 2))",
     .skip =

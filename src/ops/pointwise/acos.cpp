@@ -8,6 +8,7 @@ extern constexpr OpDef acos_op = pointwise<1, Types::float_out>(
         .sig = "acos(Tensor self) -> Tensor",
         .doc = "The angle in [0, pi] whose cosine is x.",
         .aliases = "arccos",
+        .amp = Amp::f32,
         .inplace = true,
         .low = -0.9,
         .high = 0.9,

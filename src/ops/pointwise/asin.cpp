@@ -8,6 +8,7 @@ extern constexpr OpDef asin_op = pointwise<1, Types::float_out>(
         .sig = "asin(Tensor self) -> Tensor",
         .doc = "The angle in [-pi/2, pi/2] whose sine is x.",
         .aliases = "arcsin",
+        .amp = Amp::f32,
         .inplace = true,
         .low = -0.9,
         .high = 0.9,

@@ -6,6 +6,7 @@ extern constexpr OpDef square_op = holomorphic<1, Types::same>(
     {
         .sig = "square(Tensor self) -> Tensor",
         .doc = "x * x.",
+        .amp = Amp::f32,
         .inplace = true,
     },
     [](auto x) { return x * x; }, [](auto g, auto x, auto y) { return g * x * 2.0; });

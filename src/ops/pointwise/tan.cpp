@@ -7,6 +7,7 @@ extern constexpr OpDef tan_op = pointwise<1, Types::float_out>(
     {
         .sig = "tan(Tensor self) -> Tensor",
         .doc = "Tangent.",
+        .amp = Amp::f32,
         .inplace = true,
         .low = -1.3,
         .high = 1.3,

@@ -24,6 +24,7 @@ extern constexpr OpDef prod_op = {
     .doc =
         "The product over dim (all dimensions if absent) of self in dtype. Its gradient divides by the elements: they must not "
         "be zero.",
+    .amp = Amp::f32,
     .low = 0.5,
     .samples =
         "prod(randn(3, 4), [0])\n"

@@ -25,6 +25,7 @@ extern constexpr OpDef cumsum_op = {
     .sig = "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     .doc =
         "The sums of the entries of dim so far. Integers are added as int64; f32 sums are kept in f64 and rounded once each.",
+    .amp = Amp::f32,
     .samples =
         "cumsum(randn(3, 4), 1)\n"
         "cumsum(randn(3, 4), 0)\n"

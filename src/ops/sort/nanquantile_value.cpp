@@ -16,6 +16,7 @@ extern constexpr OpDef nanquantile_value_op = {
         "nanquantile.value(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     .doc = "nanquantile of one q.",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples =
         "nanquantile_value(randn(3, 4), 0.3, 1)\n"
         "nanquantile_value(randn(3, 4), 0.5)\n"

@@ -16,6 +16,7 @@ extern constexpr OpDef quantile_op = {
         "The values below which the shares q (1-d or 0-d, in [0, 1]) of the entries of dim lie; several q come first in the "
         "result. Between two entries: linear, lower, higher, midpoint or nearest.",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .low = 0,
     .high = 1,
     .samples =

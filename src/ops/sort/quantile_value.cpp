@@ -15,6 +15,7 @@ extern constexpr OpDef quantile_value_op = {
     .sig = "quantile.value(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     .doc = "quantile of one q.",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples =
         "quantile_value(randn(3, 4), 0.3, 1)\n"
         "quantile_value(randn(3, 4), 0.5)\n"

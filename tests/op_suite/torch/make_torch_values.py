@@ -213,6 +213,15 @@ def make(op, calls_file):
     return notes
 
 
+def write_calls(program, folder):
+    """The suite's calls and their inputs, one file per op."""
+    subprocess.run(
+        [program, "--gtest_filter=op_suite_torch.write_calls", "--gtest_brief=1"],
+        env=os.environ | {"DYADIC_TORCH_CALLS": str(folder)}, check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    return {path.stem: path for path in sorted(pathlib.Path(folder).glob("*.safetensors"))}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="the test program (dyadic_tests)")
@@ -220,11 +229,7 @@ def main():
     arguments = parser.parse_args()
     torch.set_default_dtype(torch.float64)
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(
-            [arguments.program, "--gtest_filter=op_suite_torch.write_calls", "--gtest_brief=1"],
-            env=os.environ | {"DYADIC_TORCH_CALLS": folder}, check=True, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
-        files = {path.stem: path for path in sorted(pathlib.Path(folder).glob("*.safetensors"))}
+        files = write_calls(arguments.program, folder)
         unknown = [op for op in arguments.ops if op not in files]
         if unknown:
             sys.exit(f"the op suite has no repeatable calls of {', '.join(unknown)}")
@@ -237,4 +242,5 @@ def main():
     print(f"{len(arguments.ops or files)} files, {sum(p.stat().st_size for p in HERE.glob('*.safetensors')):,} bytes in all")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -21,7 +21,7 @@ for name, case in CASES.items():
     x = {k: torch.from_numpy(v) for k, v in inputs_of(case).items()}
     for v in x.values():
         v.requires_grad_(v.is_floating_point())
-    outputs = float_results(eval(case["call"], {"m": m, **x}))
+    outputs = float_results(eval(case["call"], {"m": m, "nn": nn, **x}))
     sum((o**2).sum() for o in outputs).backward()
     for key, v in m.state_dict().items():
         arrays[f"{name}/state/{key}"] = v.numpy()

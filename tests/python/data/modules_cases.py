@@ -108,6 +108,32 @@ CASES = {
         "inputs": {"i": np.array([[0, 3, 1], [3, 4, 1]])},
         "call": "m(i)",
     },
+    "lstm_packed": {
+        "make": "nn.LSTM(3, 4, num_layers=2, bidirectional=True)",
+        "inputs": {"x": (5, 3, 3), "h": (4, 3, 4), "c": (4, 3, 4)},
+        "call": "m(nn.utils.rnn.pack_padded_sequence(x, [5, 3, 1]), (h, c))",
+    },
+    "lstm_packed_projected": {
+        "make": "nn.LSTM(3, 4, proj_size=2, bidirectional=True)",
+        "inputs": {"x": (5, 3, 3)},
+        "call": "m(nn.utils.rnn.pack_padded_sequence(x, [4, 4, 2]))",
+    },
+    "gru_packed": {
+        "make": "nn.GRU(3, 4, bidirectional=True, batch_first=True)",
+        "inputs": {"x": (3, 5, 3), "h": (2, 3, 4)},
+        "call": "m(nn.utils.rnn.pack_padded_sequence(x, [2, 5, 4], batch_first=True, enforce_sorted=False), h)",
+    },
+    "rnn_padded_again": {
+        "make": "nn.RNN(3, 4)",
+        "inputs": {"x": (5, 3, 3)},
+        "call": "nn.utils.rnn.pad_packed_sequence(m(nn.utils.rnn.pack_padded_sequence(x, [2, 4, 3], enforce_sorted=False))[0], "
+        "batch_first=True, padding_value=2.0, total_length=6)",
+    },
+    "packed_list": {
+        "make": "nn.Linear(3, 2)",
+        "inputs": {"x": (4, 3), "y": (2, 3), "z": (3, 3)},
+        "call": "nn.utils.rnn.pack_sequence([m(x), y[:, :2], m(z)], enforce_sorted=False)",
+    },
 }
 
 

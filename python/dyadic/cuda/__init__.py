@@ -1,6 +1,7 @@
 """What code for GPUs asks first. There are none: the answers say so, and memory is the CPU's."""
-from . import _dyadic, amp  # noqa: F401  cuda.amp
-from ._dyadic import empty_cache, max_memory_allocated, memory_allocated, memory_stats, memory_summary, reset_peak_memory_stats
+from .. import _dyadic
+from . import amp  # noqa: F401
+from .._dyadic import empty_cache, max_memory_allocated, memory_allocated, memory_stats, memory_summary, reset_peak_memory_stats
 
 
 def is_available():

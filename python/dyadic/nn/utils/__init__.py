@@ -1,11 +1,12 @@
 """What training loops do to gradients and parameters."""
 import math
 
-from .. import _dyadic
-from .._dyadic import Tensor, _clip_grad_norm_, _clip_grad_value_, _total_norm, tensor
-from ..autograd import no_grad
+from ... import _dyadic
+from ..._dyadic import Tensor, _clip_grad_norm_, _clip_grad_value_, _total_norm, tensor
+from ...autograd import no_grad
+from . import parametrizations, parametrize, rnn
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "vector_to_parameters"]
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize", "rnn", "vector_to_parameters"]
 
 
 def _list(x):

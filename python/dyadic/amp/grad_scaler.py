@@ -1,0 +1,99 @@
+"""Scaling of the loss in f16 training."""
+from .. import _dyadic
+from .._dyadic import Tensor
+
+
+def _named(optimizer):
+    """(name, parameter) of all groups; the names of optimizers that know some."""
+    pairs = []
+    for group in optimizer.param_groups:
+        names = group["names"] if "names" in group else range(len(pairs), len(pairs) + len(group["params"]))
+        pairs += zip(map(str, names), group["params"])
+    return pairs
+
+
+class GradScaler(_dyadic.GradScaler):
+    """Dynamic loss scaling for f16: gradients are kept in range by multiplying the loss; a step whose gradients are infinite or NaN
+    is skipped and lowers the scale. max_skips skipped steps in a row are an error that names the first parameter whose gradient
+    is not finite. Works with any object that has param_groups and step().
+    """
+
+    def __init__(
+        self, device="cpu", init_scale=65536.0, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True, max_skips=100
+    ):
+        super().__init__(init_scale, growth_factor, backoff_factor, growth_interval, enabled, max_skips)
+
+    def scale(self, outputs):
+        """A Tensor, or lists and tuples of them, times the scale."""
+        if not self.is_enabled():
+            return outputs
+        if isinstance(outputs, Tensor):
+            return self._scale(outputs)
+        if isinstance(outputs, (list, tuple)):
+            return type(outputs)(map(self.scale, outputs))
+        if hasattr(outputs, "__iter__"):
+            return map(self.scale, outputs)
+        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+
+    def unscale_(self, optimizer):
+        """Divides the optimizer's gradients by the scale; once between two updates."""
+        if self.is_enabled():
+            self._unscale(id(optimizer), _named(optimizer))
+
+    def step(self, optimizer, *args, **kwargs):
+        """optimizer.step(*args, **kwargs) and what it returns, unless a gradient is infinite or NaN. Unscales if that has not been done."""
+        if not self.is_enabled():
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs or (args and callable(args[0])):
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        return optimizer.step(*args, **kwargs) if self._may_step(id(optimizer), _named(optimizer)) else None
+
+    def update(self, new_scale=None):
+        """Lowers the scale after a skipped step, raises it after growth_interval others; or takes a new one."""
+        if new_scale is None:
+            self._update()
+        else:
+            self._update(float(new_scale))
+
+    def get_growth_factor(self):
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor):
+        self._growth_factor = new_factor
+
+    def get_backoff_factor(self):
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor):
+        self._backoff_factor = new_factor
+
+    def get_growth_interval(self):
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval):
+        self._growth_interval = new_interval
+
+    def state_dict(self):
+        """PyTorch's five entries, and how many steps were skipped."""
+        if not self.is_enabled():
+            return {}
+        return {
+            "scale": self.get_scale(),
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
+            "_growth_tracker": self._growth_tracker,
+            "skipped": self.skipped,
+        }
+
+    def load_state_dict(self, state_dict):
+        if not self.is_enabled():
+            return
+        if not state_dict:
+            raise RuntimeError(
+                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
+            )
+        self._growth_factor = state_dict["growth_factor"]
+        self._backoff_factor = state_dict["backoff_factor"]
+        self._growth_interval = state_dict["growth_interval"]
+        self._load(state_dict["scale"], state_dict["_growth_tracker"], state_dict.get("skipped", 0))

@@ -1,0 +1,133 @@
+#include "ops/rnn/scan.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Steps steps_of(const Call& c) {
+  const Steps s = check_scan<3>("gru_scan", c.tensor(0), c.tensor(1), {&c.tensor(3)}, c.boolean(4));
+  DY_CHECK(!c.has(2) || (c.tensor(2).dim() == 1 && c.tensor(2).size(0) == 3 * s.hidden && plain(c.tensor(2)) == plain(c.tensor(0))),
+           "gru_scan: the bias does not fit: weight is {}, bias is {}", describe(c.tensor(1)), describe(c.tensor(2)));
+  return s;
+}
+void infer(Call& c) {
+  const Steps s = steps_of(c);
+  c.nout = 2;
+  set_spec(c.spec[0], c.tensor(0), {s.count, s.rows, s.hidden});
+  set_spec(c.spec[1], c.tensor(0), {s.count, s.rows, 4 * s.hidden});
+}
+GemmCall recurrent(const Wide& w, const Steps& s, bool bias, const void* h, void* sums) {
+  GemmCall g = product(w.type, s.rows, 3 * s.hidden, s.hidden, h, w.data(1), true, sums, false);
+  if (bias) {
+    g.bias = w.data(2);
+    g.bias_dtype = w.type;
+  }
+  return g;
+}
+// What one step's state adds to the gates' sums, and the workspace of its product.
+struct Sums {
+  char *values, *packed;
+  Sums(Wide& w, const Steps& s, bool bias)
+      : values(w.scratch().take<char>(s.rows * 3 * s.hidden * w.type.itemsize())),
+        packed(w.scratch().take<char>(int64_t(gemm_workspace(recurrent(w, s, bias, nullptr, nullptr))))) {}
+};
+int64_t workspace(const Call& c) {
+  Wide w(c);
+  Sums(w, steps_of(c), c.has(2));
+  return w.scratch().bytes();
+}
+void forward(Call& c) {
+  const Steps s = steps_of(c);
+  if (c.out[1].numel() == 0) return;
+  Wide w(c, c.workspace);
+  w.load();
+  const Sums sums(w, s, c.has(2));
+  const Tensor &gates = w.in(0), &output = w.out(0), &kept = w.out(1);
+  const void* h = w.data(3);
+  for (int64_t i = 0; i < s.count; ++i) {
+    const int64_t t = s.step(i);
+    gemm(recurrent(w, s, c.has(2), h, sums.values), sums.packed);
+    rnn_kernel().gru({s.rows, s.hidden, row_of(gates, t), sums.values, h, row_of(kept, t), row_of(output, t)}, w.type == f64);
+    h = row_of(output, t);
+  }
+  w.store();
+}
+
+struct StepGradients {
+  std::vector<Tensor> gates, recurrent;
+  Tensor h;
+};
+// The same as gru_scan_backward, in ops.
+StepGradients recorded(const Grad& g, const Tensor& h0) {
+  const Tensor output = g.out(0), kept = g.out(1), weight = g.in(1);
+  const int64_t count = output.size(0), n = output.size(2);
+  const bool reverse = g.boolean(4);
+  StepGradients r{std::vector<Tensor>(size_t(count)), std::vector<Tensor>(size_t(count)), zeros_like(h0.detach())};
+  auto at = [&](const Tensor& t, int64_t i) { return t.defined() ? select(t, 0, i) : Tensor(); };
+  auto plus = [](const Tensor& a, const Tensor& b) { return b.defined() ? add(a, b) : a; };
+  for (int64_t k = count - 1; k >= 0; --k) {
+    const int64_t t = reverse ? count - 1 - k : k;
+    auto part = [&](const Tensor& all, int64_t i) { return all.defined() ? narrow(at(all, t), -1, i * n, n) : Tensor(); };
+    const Tensor reset = part(kept, 0), update = part(kept, 1), fresh = part(kept, 2), recurrent = part(kept, 3);
+    const Tensor before = k ? at(output, reverse ? t + 1 : t - 1) : h0, dh = plus(r.h, at(g.g(0), t));
+    const Tensor dn = mul(plus(mul(dh, sub(1, update)), part(g.g(1), 2)), sub(1, square(fresh)));
+    const Tensor dr = mul(plus(mul(dn, recurrent), part(g.g(1), 0)), mul(reset, sub(1, reset)));
+    const Tensor dz = mul(plus(mul(dh, sub(before, fresh)), part(g.g(1), 1)), mul(update, sub(1, update)));
+    const Tensor ours[] = {dr, dz, dn}, theirs[] = {dr, dz, plus(mul(dn, reset), part(g.g(1), 3))};
+    r.gates[size_t(t)] = cat(ours, -1);
+    r.recurrent[size_t(t)] = cat(theirs, -1);
+    r.h = add(mul(dh, update), matmul(r.recurrent[size_t(t)], weight));
+  }
+  return r;
+}
+
+void backward(Grad& g) {
+  const Tensor h0 = g.in(3);
+  Tensor d_gates, d_recurrent, d_h;
+  if (GradMode::enabled()) {
+    StepGradients r = recorded(g, h0);
+    d_gates = stack(r.gates), d_recurrent = stack(r.recurrent), d_h = r.h;
+  } else {
+    const std::vector<Tensor> r =
+        call_all(Op::gru_scan_backward_, g.g(0), g.g(1), g.in(1), h0, g.out(0), g.out(1), g.boolean(4));
+    d_gates = r[0], d_recurrent = r[1], d_h = r[2];
+  }
+  if (g.needs(0)) g.set(0, d_gates);
+  if (g.needs(1)) g.set(1, matmul(rows_of(d_recurrent).t(), rows_of(states_before(h0, g.out(0), g.boolean(4)))));
+  if (g.has(2) && g.needs(2)) g.set(2, sum(d_recurrent, {0, 1}));
+  if (g.needs(3)) g.set(3, d_h);
+}
+double flops(const Call& c) {
+  return double(c.out[0].numel()) * (6.0 * double(c.tensor(1).size(1)) + 40);
+}
+
+}  // namespace
+
+extern constexpr OpDef gru_scan_op = {
+    .sig =
+        "gru_scan(Tensor gates, Tensor weight, Tensor? bias, Tensor h, bool reverse=False) -> (Tensor output, Tensor "
+        "activations)",
+    .doc =
+        "The steps of one GRU layer in one direction: gates [T, N, 3 H] are what the inputs add to reset, update and new, "
+        "weight "
+        "[3 H, H] and bias [3 H] are applied to the state, h [N, H] is the first one. Gives the states of all steps, and "
+        "[T, N, 4 H]: reset, update, new, and what new had of the state. reverse: from the last step to the first. (Cho et al. "
+        "2014.)",
+    .samples =
+        "gru_scan(randn(3, 2, 15), randn(15, 5), randn(15), randn(2, 5))\n"
+        "gru_scan(randn(4, 1, 9), randn(9, 3), None, randn(1, 3), True)\n"
+        "gru_scan(randn(1, 3, 54), randn(54, 18), randn(54), randn(3, 18))",
+    .bad =
+        "gru_scan(zeros(3, 2, 15), zeros(15, 5), zeros(5), zeros(2, 5)) => gru_scan: the bias does not fit: weight is f32[15, "
+        "5], bias is f32[5]\n"
+        "gru_scan(zeros(0, 2, 15), zeros(15, 5), None, zeros(2, 5)) => gru_scan: no time step: gates is f32[0, 2, 15]",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(1) | in(3) | out(0) | out(1), in(1) | in(3) | out(0) | out(1), in(1) | in(3) | out(0) | out(1),
+              in(1) | in(3) | out(0) | out(1)},
+    .flops = flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops

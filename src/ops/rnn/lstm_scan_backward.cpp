@@ -1,0 +1,68 @@
+#include <cstring>
+
+#include "ops/rnn/scan.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  const Tensor &weight = c.tensor(3), &c0 = c.tensor(4);
+  const Steps s = check_scan<4>("lstm_scan_backward", c.tensor(6), weight, {&c0}, c.boolean(7));
+  c.nout = 3;
+  set_spec(c.spec[0], c0, {s.count, s.rows, 4 * s.hidden});
+  set_spec(c.spec[1], c0, {s.rows, s.hidden});
+  set_spec(c.spec[2], c0, {s.rows, s.hidden});
+}
+GemmCall to_state(const Wide& w, const Steps& s, const void* d_gates, void* d_h) {
+  return product(w.type, s.rows, s.hidden, 4 * s.hidden, d_gates, w.data(3), false, d_h, false);
+}
+Steps steps_of(const Call& c) { return {c.tensor(5).size(0), c.tensor(5).size(1), c.tensor(5).size(2), c.boolean(7)}; }
+int64_t workspace(const Call& c) {
+  Wide w(c);
+  w.scratch().take<char>(int64_t(gemm_workspace(to_state(w, steps_of(c), nullptr, nullptr))));
+  return w.scratch().bytes();
+}
+void forward(Call& c) {
+  const Steps s = steps_of(c);
+  if (c.out[1].numel() == 0) return;
+  Wide w(c, c.workspace);
+  w.load();
+  void* packed = w.scratch().take<char>(int64_t(gemm_workspace(to_state(w, s, nullptr, nullptr))));
+  const Tensor &cells = w.in(5), &activations = w.in(6), &d_gates = w.out(0), &d_h = w.out(1), &d_c = w.out(2);
+  std::memset(d_h.impl()->data(), 0, size_t(d_h.nbytes()));
+  std::memset(d_c.impl()->data(), 0, size_t(d_c.nbytes()));
+  auto given = [&](int i, int64_t t) { return c.has(i) ? row_of(w.in(i), t) : nullptr; };
+  for (int64_t i = s.count - 1; i >= 0; --i) {
+    const int64_t t = s.step(i);
+    const void* before = i ? row_of(cells, s.step(i - 1)) : w.data(4);
+    rnn_kernel().lstm_backward({s.rows, s.hidden, row_of(activations, t), before, row_of(cells, t), given(0, t), given(1, t),
+                                given(2, t), d_h.impl()->data(), d_c.impl()->data(), row_of(d_gates, t)},
+                               w.type == f64);
+    gemm(to_state(w, s, row_of(d_gates, t), d_h.impl()->data()), packed);
+  }
+  w.store();
+}
+double flops(const Call& c) {
+  const double elements = double(c.tensor(5).numel());
+  return elements * (8.0 * double(c.tensor(3).size(1)) + 40);
+}
+
+}  // namespace
+
+extern constexpr OpDef lstm_scan_backward_op = {
+    .sig =
+        "lstm_scan_backward(Tensor? grad_output, Tensor? grad_cells, Tensor? grad_activations, Tensor weight, Tensor c, Tensor "
+        "cells, Tensor activations, bool reverse=False) -> (Tensor gates, Tensor h, Tensor c)",
+    .doc = "The gradients of lstm_scan's gates and first states, from its results.",
+    .samples =
+        "lstm_scan_backward(randn(3, 2, 5), None, None, randn(20, 5), randn(2, 5), randn(3, 2, 5), rand(3, 2, 20))\n"
+        "lstm_scan_backward(None, randn(4, 1, 3), randn(4, 1, 12), randn(12, 3), randn(1, 3), randn(4, 1, 3), rand(4, 1, 12), "
+        "True)",
+    .infer = infer,
+    .forward = forward,
+    .flops = flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops

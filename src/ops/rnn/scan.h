@@ -1,0 +1,94 @@
+// What the recurrent scans share: their shapes, the order of their steps, the products between.
+#pragma once
+#include "loops/gemm.h"
+#include "loops/pointwise.h"
+#include "ops/rnn/rnn_kernel.h"
+#include "ops/scratch.h"
+
+namespace dyadic::inline v1::ops {
+
+// Steps [T, N, ...] in the order they run, from the first or from the last.
+struct Steps {
+  int64_t count, rows, hidden;
+  bool reverse;
+  int64_t step(int64_t i) const { return reverse ? count - 1 - i : i; }
+};
+
+// gates [T, N, kGates H] and weight [kGates H, H] of one float dtype; every state [N, H].
+template <int kGates>
+Steps check_scan(const char* who, const Tensor& gates, const Tensor& weight, std::initializer_list<const Tensor*> states,
+                 bool reverse) {
+  check_float(who, gates, "gates");
+  DY_CHECK(gates.dim() == 3 && weight.dim() == 2 && gates.size(2) == weight.size(0) && weight.size(0) == kGates * weight.size(1),
+           "{}: sizes do not fit: gates is {}, weight is {}; they are [T, N, {} H] and [{} H, H]", who, describe(gates),
+           describe(weight), kGates, kGates);
+  const Steps s{gates.size(0), gates.size(1), weight.size(1), reverse};
+  DY_CHECK(s.count > 0, "{}: no time step: gates is {}", who, describe(gates));
+  DY_CHECK_AS(TypeError, plain(weight) == plain(gates), "{}: dtypes differ: gates is {}, weight is {}; convert one with .to", who,
+              describe(gates), describe(weight));
+  const int64_t sizes[] = {s.rows, s.hidden};
+  for (const Tensor* t : states)
+    DY_CHECK(t->sizes() == IntList(sizes) && plain(*t) == plain(gates), "{}: the state does not fit: it is {}, {} of {} is needed",
+             who, describe(*t), shape_text(sizes), gates.dtype().name());
+  return s;
+}
+
+inline void set_spec(Spec& spec, const Tensor& like, std::initializer_list<int64_t> sizes) {
+  spec.dtype = plain(like);
+  spec.device = like.device();
+  spec.shape({sizes.begin(), sizes.size()});
+}
+
+inline char* row_of(const Tensor& t, int64_t i) {  // t[i]
+  return t.impl()->data() + i * (t.numel() / std::max<int64_t>(t.size(0), 1)) * t.dtype().itemsize();
+}
+
+// A call's tensors in the type that the recurrence runs in, f32 or f64: a state that is rounded at every step forgets. Those of
+// another dtype are converted in workspace, results back at the end.
+class Wide {
+  const Call& c_;
+  Scratch scratch_;
+  Tensor in_[kMaxArgs], out_[kMaxOutputs];
+  Tensor place(const Tensor& t, IntList sizes, DType given) {
+    return given == type ? t : scratch_.tensor(sizes, type);
+  }
+
+ public:
+  const DType type;
+  explicit Wide(const Call& c, void* base = nullptr)
+      : c_(c), scratch_(base), type(c.spec[0].dtype == f64 ? f64 : f32) {
+    for (int i = 0; i < c.nargs; ++i)
+      if (c.args[i].kind == Arg::Kind::tensor) in_[i] = place(c.tensor(i), c.tensor(i).sizes(), c.tensor(i).dtype());
+    for (int j = 0; j < c.nout; ++j) out_[j] = place(c.out[j], c.spec[j].shape(), c.spec[j].dtype);
+  }
+  void load() const {
+    for (int i = 0; i < c_.nargs; ++i)
+      if (in_[i].defined() && !in_[i].is_same(c_.tensor(i))) copy_elements(in_[i], c_.tensor(i));
+  }
+  void store() const {
+    for (int j = 0; j < c_.nout; ++j)
+      if (!out_[j].is_same(c_.out[j])) copy_elements(c_.out[j], out_[j]);
+  }
+  const Tensor& in(int i) const { return in_[i]; }
+  const Tensor& out(int j) const { return out_[j]; }
+  const void* data(int i) const { return in_[i].defined() ? in_[i].impl()->data() : nullptr; }
+  Scratch& scratch() { return scratch_; }
+};
+
+// c [rows, n] (+)= a [rows, k] times weight, which is [n, k] or, not `transposed`, [k, n]; all of type d.
+inline GemmCall product(DType d, int64_t rows, int64_t n, int64_t k, const void* a, const void* weight, bool transposed, void* c,
+                        bool accumulate) {
+  const Matrix b = transposed ? Matrix{weight, d, 1, k} : Matrix{weight, d, n, 1};
+  return {rows, n, k, {a, d, k, 1}, b, c, d, n, nullptr, DType(), accumulate};
+}
+
+// The states before each step: [T, N, H].
+inline Tensor states_before(const Tensor& first, const Tensor& states, bool reverse) {
+  const int64_t n = states.size(0);
+  const Tensor start = unsqueeze(first, 0);
+  const Tensor parts[] = {reverse ? narrow(states, 0, 1, n - 1) : start, reverse ? start : narrow(states, 0, 0, n - 1)};
+  return cat(parts, 0);
+}
+inline Tensor rows_of(const Tensor& t) { return t.reshape({t.size(0) * t.size(1), t.size(2)}); }
+
+}  // namespace dyadic::inline v1::ops
