@@ -1,6 +1,7 @@
 // Modules and optimizers as parts of a run, and Checkpoint::add for all that are known.
 #include "train/parts.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/check.h"
@@ -45,10 +46,12 @@ class OptimizerPart : public Part {
 
   // The optimizer's name of each parameter, to the run's.
   std::map<std::string, std::string> names() const {
-    std::map<TensorImpl*, std::string> known;
+    std::map<TensorImpl*, std::string> known;  // of a shared one, the first name in the alphabet, whichever was added first
     for (auto& [part, module] : modules_)
-      for (auto& [name, p] : module->named_parameters())
-        known.try_emplace(p.impl(), module == modules_[0].second ? name : part + "." + name);
+      for (auto& [name, p] : module->named_parameters()) {
+        const std::string full = part + "." + name;
+        if (auto [at, is_new] = known.try_emplace(p.impl(), full); !is_new) at->second = std::min(at->second, full);
+      }
     std::map<std::string, std::string> names, own;
     std::set<std::string> taken;
     for (const optim::ParamGroup& g : optimizer_.groups())

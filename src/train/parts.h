@@ -7,7 +7,7 @@ namespace dyadic::inline v1::train {
 using Modules = std::vector<std::pair<std::string, nn::Module*>>;
 
 std::unique_ptr<Part> module_part(nn::Module& module);
-// `modules` may grow later; the first one's names are taken as they are, those of others behind "<part>.".
+// States go by "<part>.<name>" of the parameters in `modules`, which may grow later.
 std::unique_ptr<Part> optimizer_part(optim::Optimizer& optimizer, const Modules& modules);
 
 // A part that nothing can be said about beforehand.

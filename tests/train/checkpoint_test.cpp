@@ -172,6 +172,28 @@ TEST(RunCheckpoint, OptimizersGoByTheModelsNames) {
   EXPECT_EQ(e.resume(false)->differences.size(), 2u);  // and norm.bias, that the first optimizer did not have
 }
 
+TEST(RunCheckpoint, WhatFitsIsLoaded) {
+  Folder folder;
+  Net old, wider(24, 5);
+  optim::AdamW first(old.named_parameters(), {.lr = 0.5}), second(wider.named_parameters());
+  cross_entropy(old(ones({4, 12})), zeros({4}, i64)).backward();
+  first.step();
+  Checkpoint c(folder / "c"), d(folder / "c");
+  c.add("net", old).add("optimizer", first).save(1);
+  d.add("net", wider).add("optimizer", second);
+  const std::string before = content(wider.down.weight);
+  const auto differences = d.resume(false)->differences;
+  ASSERT_EQ(differences.size(), 4u);
+  EXPECT_EQ(differences[2].str(), "optimizer: net.down.bias is [4] with states in f32 there and [5] with states in f32 here");
+  EXPECT_EQ(content(wider.up.weight), content(old.up.weight));
+  EXPECT_EQ(content(wider.down.weight), before);
+  std::vector<std::string> names;
+  for (auto& [name, t] : second.state_dict()) names.push_back(name);
+  EXPECT_EQ(names.size(), 8u) << ::testing::PrintToString(names);  // two of up's and norm's four parameters
+  EXPECT_EQ(second.steps(), 1);
+  EXPECT_EQ(second.groups()[0].options.number("lr"), 0.5);
+}
+
 TEST(RunCheckpoint, BackgroundWritesWhatWasThere) {
   Folder folder;
   Net net;
