@@ -97,12 +97,14 @@ double flops(const Call& c) {
 
 extern constexpr OpDef lstm_scan_op = {
     .sig =
-        "lstm_scan(Tensor gates, Tensor weight, Tensor h, Tensor c, bool reverse=False) -> (Tensor output, Tensor cells, Tensor "
+        "lstm_scan(Tensor gates, Tensor weight, Tensor h, Tensor c, bool reverse=False) -> (Tensor output, Tensor cells, "
+        "Tensor "
         "activations)",
     .doc =
         "The steps of one LSTM layer in one direction: gates [T, N, 4 H] are what the inputs add to the sums of input, forget, "
         "cell "
-        "and output gate, weight [4 H, H] is applied to the state, h and c [N, H] are the first ones. Gives the states and cells "
+        "and output gate, weight [4 H, H] is applied to the state, h and c [N, H] are the first ones. Gives the states and "
+        "cells "
         "of "
         "all steps and the gates' activations. reverse: from the last step to the first. (Hochreiter and Schmidhuber 1997.)",
     .samples =
@@ -117,8 +119,8 @@ extern constexpr OpDef lstm_scan_op = {
     .infer = infer,
     .forward = forward,
     .backward = backward,
-    .needs = {in(1) | in(3) | out(1) | out(2), in(1) | in(2) | in(3) | out(0) | out(1) | out(2), in(1) | in(3) | out(1) | out(2),
-              in(1) | in(3) | out(1) | out(2)},
+    .needs = {in(1) | in(3) | out(1) | out(2), in(1) | in(2) | in(3) | out(0) | out(1) | out(2),
+              in(1) | in(3) | out(1) | out(2), in(1) | in(3) | out(1) | out(2)},
     .flops = flops,
     .workspace = workspace,
     .dense = true,
