@@ -11,7 +11,7 @@ namespace dyadic::inline v1 {
 // What calls of one op ran in, and why.
 struct AutocastCalls {
   std::string op;
-  DType ran;              // the dtype it computed in
+  DType ran;               // the dtype it computed in
   DType given, and_given;  // of the floating inputs; the second is undefined where all are of one
   int64_t calls = 0;
   int64_t casts = 0;   // inputs that were cast
@@ -49,10 +49,10 @@ class DelayedScaling {
 };
 
 // While it lives, ops of this thread run by their records' policy: matmul, linear and attention in `dtype`; exp, log, softmax,
-// losses ... in f32; others as their inputs promote; f64 is left alone. Weights are cast once per outermost scope, and again when
-// they were written. Backward runs in the dtypes of forward, wherever it is called.
-// `dtype` is bf16, f16 or f8e4m3fn: with that, linear layers multiply f8 numbers by the scales of `scaling` (none: this
-// thread's), what else has a low precision is bf16.
+// losses ... in f32; others as their inputs promote; f64 is left alone. Weights are cast once per outermost scope, and again
+// when they were written. Backward runs in the dtypes of forward, wherever it is called. `dtype` is bf16, f16 or f8e4m3fn: with
+// that, linear layers multiply f8 numbers by the scales of `scaling` (none: this thread's), what else has a low precision is
+// bf16.
 class Autocast {
   DType before_;
   uint32_t modes_;

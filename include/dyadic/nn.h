@@ -81,7 +81,7 @@ class Module {
   Tensor& register_parameter(std::string name, Tensor value);  // the slot is made and kept here
   Tensor& register_buffer(std::string name, Tensor value, bool persistent = true);
   bool is_persistent(std::string_view name) const;
-  void remove(std::string_view name);         // a child, parameter or buffer of this module itself
+  void remove(std::string_view name);  // a child, parameter or buffer of this module itself
   // A parameter that is computed from others from now on, until it is one again: what the module reads is in the slot, and
   // whoever computes it sets it before each forward.
   Tensor& begin_computed(std::string_view name);

@@ -77,7 +77,8 @@ template <class Scope> auto bind_counter(nb::module_& m, const char* name, nb::l
              return nb::borrow(self);
            })
       .def("__exit__", [](C& c, nb::args) { c.scope.reset(); })
-      .def("counts", [counts](C&) { return counts(); }, "One dict per op and dtype, of the calls since the scope was entered.")
+      .def(
+          "counts", [counts](C&) { return counts(); }, "One dict per op and dtype, of the calls since the scope was entered.")
       .def("__str__", [](C&) { return Scope::table(); });
 }
 

@@ -19,8 +19,8 @@ struct AutocastScope : Entered<Autocast> {
   nb::object scaling;  // or None
 
   void enter() {
-    scopes.push_back(std::make_unique<Autocast>(dtype, enabled, cache,
-                                                scaling.is_none() ? nullptr : nb::cast<DelayedScaling*>(scaling)));
+    scopes.push_back(
+        std::make_unique<Autocast>(dtype, enabled, cache, scaling.is_none() ? nullptr : nb::cast<DelayedScaling*>(scaling)));
   }
 };
 

@@ -22,7 +22,14 @@ std::string_view text(PyObject* name) {
   return {s, size_t(n)};
 }
 
+bool is_computed(PyObject* self, PyObject* name) {
+  if (!nb::inst_ready(self)) return false;
+  const auto& computed = nb::inst_ptr<Module>(self)->computed();
+  return !computed.empty() && find(computed, text(name));
+}
+
 PyObject* get_attribute(PyObject* self, PyObject* name) {
+  if (is_computed(self, name)) return PyObject_CallMethod(self, "_compute", "O", name);
   PyObject* r = PyObject_GenericGetAttr(self, name);
   if (r || !PyErr_ExceptionMatches(PyExc_AttributeError) || !nb::inst_ready(self)) return r;
   PyObject *type, *value, *trace;
@@ -33,7 +40,6 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
     if (Tensor* t = find(m.own_parameters(), key)) return wrap_parameter(*t);
     if (Tensor* t = find(m.own_buffers(), key)) return wrap(*t);
     if (Module* c = find(m.children(), key)) return child_object(self, name, c).release().ptr();
-    if (find(m.computed(), key)) return nb::object(nb::handle(self).attr("_compute")(nb::handle(name))).release().ptr();
     return nullptr;
   });
   if (r || PyErr_Occurred()) {
@@ -72,10 +78,6 @@ bool assign_entry(PyObject* self, PyObject* name, PyObject* value) {
   if (!module && !parameter && !nb::inst_ready(self)) return false;
   check_ready(self);
   auto& m = *nb::inst_ptr<Module>(self);
-  if (value && find(m.computed(), text(name))) {  // of a parametrization: its originals take the value
-    nb::handle(self).attr("_assign_computed")(nb::handle(name), nb::handle(value));
-    return true;
-  }
   if (parameter) {
     put_parameter(m, self, name, tensor_of(value));
     return true;
@@ -105,6 +107,11 @@ bool assign_entry(PyObject* self, PyObject* name, PyObject* value) {
 }
 
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  if (value && is_computed(self, name)) {  // of a parametrization: its originals take the value
+    PyObject* done = PyObject_CallMethod(self, "_assign_computed", "OO", name, value);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+  }
   PyObject* on_type = _PyType_Lookup(Py_TYPE(self), name);
   if (on_type && Py_TYPE(on_type)->tp_descr_set) return PyObject_GenericSetAttr(self, name, value);
   PyObject* r = guarded([&] { return Py_NewRef(assign_entry(self, name, value) ? Py_True : Py_False); });
@@ -357,9 +364,8 @@ void add_changes(nb::class_<Module, Derived<Module>>& c) {
       .def(
           "_begin_computed", [](Module& m, const std::string& name) { m.begin_computed(name); }, nb::arg("name"))
       .def(
-          "_set_computed",
-          [](Module& m, const std::string& name, const Tensor& value) { *find(m.computed(), name) = value; }, nb::arg("name"),
-          nb::arg("value"))
+          "_set_computed", [](Module& m, const std::string& name, const Tensor& value) { *find(m.computed(), name) = value; },
+          nb::arg("name"), nb::arg("value"))
       .def(
           "_end_computed", [](Module& m, const std::string& name, const Tensor& t) { m.end_computed(name, t); },
           nb::arg("name"), nb::arg("parameter"))

@@ -276,7 +276,8 @@ void add_scaler(nb::module_& m) {
           },
           nb::arg("init_scale"), nb::arg("growth_factor"), nb::arg("backoff_factor"), nb::arg("growth_interval"),
           nb::arg("enabled"), nb::arg("max_skips"))
-      .def("_scale", [](GradScaler& s, const Tensor& t) { return s.scale(t); }, nb::arg("output"))
+      .def(
+          "_scale", [](GradScaler& s, const Tensor& t) { return s.scale(t); }, nb::arg("output"))
       .def(
           "_unscale",
           [named](GradScaler& s, size_t optimizer, nb::list params) {
@@ -290,7 +291,8 @@ void add_scaler(nb::module_& m) {
           },
           nb::arg("optimizer"), nb::arg("params"))
       .def("_update", [](GradScaler& s) { s.update(); })
-      .def("_update", [](GradScaler& s, double scale) { s.update(scale); }, nb::arg("new_scale"))
+      .def(
+          "_update", [](GradScaler& s, double scale) { s.update(scale); }, nb::arg("new_scale"))
       .def("get_scale", &GradScaler::get_scale, "The factor; 1 where scaling is off.")
       .def("is_enabled", &GradScaler::is_enabled)
       .def_rw("_growth_factor", &GradScaler::growth_factor)

@@ -85,13 +85,15 @@ void warn_of_half(Op op, const Tensor& t) {
   const std::string where = fmt::format("{}{}{}", op_name(op), *module ? " in " : "", module);
   if (t.requires_grad()) {
     if (!std::exchange(s.warned_model, true))
-      warn(fmt::format("autocast: the model is {} already (a parameter of {}): updates below its precision are lost, and what "
-                       "needs float32 gets rounded numbers; leave .half() or .bfloat16() away: autocast casts float32 weights",
-                       t.dtype().name(), where));
+      warn(
+          fmt::format("autocast: the model is {} already (a parameter of {}): updates below its precision are lost, and what "
+                      "needs float32 gets rounded numbers; leave .half() or .bfloat16() away: autocast casts float32 weights",
+                      t.dtype().name(), where));
   } else if (GradMode::enabled() && !s.low_made && !std::exchange(s.warned_input, true)) {
-    warn(fmt::format("autocast: an input is {} already (of {}): it has lost its digits before the first op; give float32: "
-                     "autocast casts where it helps",
-                     t.dtype().name(), where));
+    warn(
+        fmt::format("autocast: an input is {} already (of {}): it has lost its digits before the first op; give float32: "
+                    "autocast casts where it helps",
+                    t.dtype().name(), where));
   }
 }
 

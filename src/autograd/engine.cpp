@@ -73,7 +73,8 @@ class Run {
     // What backward runs in is what forward ran in: policies do not apply to it, in the region or after it.
     const ModeScope plain(0, kAutocast | kAutocastOff);
     if ((plain.before & kAutocast) && !std::exchange(t_in_region, true))
-      warn("autocast: backward() inside of the region; it runs in the dtypes of forward all the same: call it after the region");
+      warn(
+          "autocast: backward() inside of the region; it runs in the dtypes of forward all the same: call it after the region");
     while (!pending_.empty()) {
       Frontier::node_type first = pending_.extract(pending_.begin());
       step(*first.mapped().node.n, first.mapped().g());

@@ -12,7 +12,8 @@ namespace {
 using DrawPiece = void (*)(uint64_t seed, uint64_t stream, uint64_t begin, int64_t n, float* out);
 
 // scale * draw + shift.
-void fill(const Tensor& t, DrawPiece draw, double scale, double shift) {
+void fill(const char* who, const Tensor& t, DrawPiece draw, double scale, double shift) {
+  check_writable(who, t);
   constexpr int64_t kPiece = 4096;
   NoGrad guard;
   const bool direct = t.is_contiguous() && !t.dtype().is_blocked() && !t.dtype().is_complex();
@@ -42,11 +43,11 @@ void fill(const Tensor& t, DrawPiece draw, double scale, double shift) {
 
 void normal_(const Tensor& t, double mean, double std) {
   DY_CHECK_AS(ValueError, std >= 0, "init.normal_: the standard deviation is negative: std is {}", std);
-  if (!t.is_meta()) fill(t, random_kernel().normal_f32, std, mean);
+  if (!t.is_meta()) fill("normal_", t, random_kernel().normal_f32, std, mean);
 }
 void uniform_(const Tensor& t, double a, double b) {
   DY_CHECK_AS(ValueError, a <= b, "init.uniform_: the bounds are reversed: a is {}, b is {}", a, b);
-  if (!t.is_meta()) fill(t, random_kernel().uniform_f32, b - a, a);
+  if (!t.is_meta()) fill("uniform_", t, random_kernel().uniform_f32, b - a, a);
 }
 void constant_(const Tensor& t, double value) {
   if (t.is_meta()) return;

@@ -112,8 +112,8 @@ void Module::remove(std::string_view name) {
   std::erase_if(buffers_, named);
   std::erase_if(slots_, [this](auto& slot) {
     auto here = [&](auto& entry) { return entry.second == slot.get(); };
-    return std::none_of(parameters_.begin(), parameters_.end(), here) &&
-           std::none_of(buffers_.begin(), buffers_.end(), here) && std::none_of(computed_.begin(), computed_.end(), here);
+    return std::none_of(parameters_.begin(), parameters_.end(), here) && std::none_of(buffers_.begin(), buffers_.end(), here) &&
+           std::none_of(computed_.begin(), computed_.end(), here);
   });
   auto child = std::find_if(children_.begin(), children_.end(), named);
   if (child == children_.end()) return;

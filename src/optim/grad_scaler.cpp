@@ -37,17 +37,19 @@ nn::NamedTensors params_of(Optimizer& optimizer) {
 }  // namespace
 
 GradScaler::GradScaler(GradScalerOptions o)
-    : growth_factor(o.growth_factor), backoff_factor(o.backoff_factor), growth_interval(o.growth_interval),
-      max_skips(o.max_skips), scale_(o.init_scale), enabled_(o.enabled) {
+    : growth_factor(o.growth_factor),
+      backoff_factor(o.backoff_factor),
+      growth_interval(o.growth_interval),
+      max_skips(o.max_skips),
+      scale_(o.init_scale),
+      enabled_(o.enabled) {
   DY_CHECK_AS(ValueError, !enabled_ || growth_factor > 1, "GradScaler: the growth factor must be > 1.0: it is {}",
               growth_factor);
   DY_CHECK_AS(ValueError, !enabled_ || backoff_factor < 1, "GradScaler: the backoff factor must be < 1.0: it is {}",
               backoff_factor);
 }
 
-Tensor GradScaler::scale(const Tensor& loss) const {
-  return enabled_ ? mul(loss, full({}, scale_, f32, loss.device())) : loss;
-}
+Tensor GradScaler::scale(const Tensor& loss) const { return enabled_ ? mul(loss, full({}, scale_, f32, loss.device())) : loss; }
 std::vector<Tensor> GradScaler::scale(std::span<const Tensor> losses) const {
   std::vector<Tensor> out;
   for (const Tensor& t : losses) out.push_back(scale(t));

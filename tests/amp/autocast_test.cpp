@@ -163,9 +163,10 @@ TEST(Autocast, WarnsOfHalfModelsInputsAndBackwardInside) {
       sum(linear(x, w)).backward();
     }
   });
-  EXPECT_EQ(inside,
-            "dyadic: warning: autocast: backward() inside of the region; it runs in the dtypes of forward all the same: call it "
-            "after the region\n");
+  EXPECT_EQ(
+      inside,
+      "dyadic: warning: autocast: backward() inside of the region; it runs in the dtypes of forward all the same: call it "
+      "after the region\n");
 }
 
 TEST(Autocast, BackwardIsTheSameInsideAndOutside) {

@@ -117,8 +117,8 @@ TEST(F8, StateGoesByNameAndResumesBitForBit) {
   const auto state = b.state_dict();
   std::vector<std::string> names;
   for (auto& [name, t] : state) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"down.input", "down.weight", "down.gradient", "up.input", "up.weight",
-                                             "up.gradient"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"down.input", "down.weight", "down.gradient", "up.input", "up.weight", "up.gradient"}));
   c.load_state_dict(state);
   train(resumed, c, 3, 3);
   const auto expected = whole.named_parameters(), got = resumed.named_parameters();
@@ -145,8 +145,7 @@ TEST(F8, ErrorsAndCorners) {
     grad(std::vector{sum(square(y))}, std::vector{w}, {}, false, true);
     FAIL();
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(),
-                 "autocast: a linear layer in f8e4m3fn is differentiable once; leave create_graph away, or use bf16");
+    EXPECT_STREQ(e.what(), "autocast: a linear layer in f8e4m3fn is differentiable once; leave create_graph away, or use bf16");
   }
   EXPECT_THROW(DelayedScaling({.history = 0}), ValueError);
 }

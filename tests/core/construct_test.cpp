@@ -15,12 +15,9 @@ Arg n(int64_t v) { return Arg(v); }
 TEST(Construct, NoOtherCopyEverExists) {
   const int64_t kernel[] = {3, 3};
   const std::pair<const char*, Arguments> cases[] = {
-      {"Bilinear", {n(64), n(64), n(64)}},
-      {"Conv2d", {n(128), n(256), Arg(IntList(kernel))}},
-      {"LSTM", {n(256), n(256), n(2)}},
-      {"GRU", {n(256), n(256)}},
-      {"MultiheadAttention", {n(512), n(4)}},
-      {"TransformerEncoderLayer", {n(256), n(4), n(1024)}},
+      {"Bilinear", {n(64), n(64), n(64)}},    {"Conv2d", {n(128), n(256), Arg(IntList(kernel))}},
+      {"LSTM", {n(256), n(256), n(2)}},       {"GRU", {n(256), n(256)}},
+      {"MultiheadAttention", {n(512), n(4)}}, {"TransformerEncoderLayer", {n(256), n(4), n(1024)}},
   };
   for (DType dtype : {bf16, f16, f64}) {
     for (Device device : {cpu, meta}) {

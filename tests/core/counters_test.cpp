@@ -21,14 +21,14 @@ TEST(RoundingCounting, TellsFourThingsApart) {
   const Tensor x = tensor({1e6, -1e6, 1e-9, 1.0, 0.0});
   {
     RoundingCounting on;
-    x.to(f16);                                  // two infinities, one zero
-    cast(x, f16, "nearest", "saturate");        // two at the end of the range, one zero
-    x.to(f8e4m3fn);                             // NaN where there is no infinity
+    x.to(f16);                            // two infinities, one zero
+    cast(x, f16, "nearest", "saturate");  // two at the end of the range, one zero
+    x.to(f8e4m3fn);                       // NaN where there is no infinity
     const Tensor half = tensor({300.0, 2.0, 0.0, -1.0}).to(f16);
-    mul(half, half);                            // 90000
-    div(sub(half, half), sub(half, half));      // 0 / 0
-    log(half);                                  // of -1, and -infinity of 0
-    half.mul_(half);                            // in place: what it was is gone
+    mul(half, half);                        // 90000
+    div(sub(half, half), sub(half, half));  // 0 / 0
+    log(half);                              // of -1, and -infinity of 0
+    half.mul_(half);                        // in place: what it was is gone
     zeros({4}, f16).copy_(tensor({1e6, 1.0, 1e-9, 0.0}));
   }
   x.to(f16);  // not counted

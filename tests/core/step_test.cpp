@@ -98,9 +98,9 @@ INSTANTIATE_TEST_SUITE_P(Recipes, EachRecipe, testing::Values("f32", "bf16", "f1
 
 TEST(Rounding, KnownOverflowsAndFlushesAreCountedExactly) {
   RoundingCounting::clear();
+  const Tensor x = tensor({1.0, 70000.0, -1e10, 1e-9, 0.0, 2.0, INFINITY, 6e-8});
   {
     RoundingCounting counting;
-    Tensor x = tensor({1.0, 70000.0, -1e10, 1e-9, 0.0, 2.0, INFINITY, 6e-8});
     x.to(f16);
   }
   auto counts = RoundingCounting::counts();

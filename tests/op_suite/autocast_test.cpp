@@ -39,8 +39,8 @@ bool has_policy(Op op, const OpDef& def) {
   return false;
 }
 // torch/autocast.txt: an op and the dtypes that PyTorch's results have, on the CPU from f32 and bf16, on a GPU likewise.
-// torch/autocast_differences.txt: where Dyadic's differ from a GPU's, why. Records have one policy for every device, the GPU's: its
-// lists are the longer ones, and made for f16's range; the CPU's are taken where a GPU cannot run the op.
+// torch/autocast_differences.txt: where Dyadic's differ from a GPU's, why. Records have one policy for every device, the GPU's:
+// its lists are the longer ones, and made for f16's range; the CPU's are taken where a GPU cannot run the op.
 const std::map<std::string, std::vector<std::string>, std::less<>>& table(const char* name) {
   static std::map<std::string, std::map<std::string, std::vector<std::string>, std::less<>>> tables;
   auto& rows = tables[name];

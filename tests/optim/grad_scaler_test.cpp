@@ -16,9 +16,7 @@ Tensor parameter(double value) { return full({4}, value, f32).requires_grad_(); 
 std::string error_of(auto f) {
   try {
     f();
-  } catch (const Error& e) {
-    return e.what();
-  }
+  } catch (const Error& e) { return e.what(); }
   return "no error";
 }
 

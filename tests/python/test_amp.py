@@ -218,9 +218,10 @@ def test_rounding_is_counted_by_module():
     m = nn.Sequential(nn.Linear(4, 2, bias=False)).half()
     with dy.no_grad():
         m[0].weight.fill_(1.0)
+    small = dy.tensor([1.0, 1e-9])
     with dy.rounding_counting() as counter:
         m(dy.full((3, 4), 60000.0, dtype=dy.float16))
-        dy.tensor([1.0, 1e-9]).half()
+        small.half()
     rows = {row["op"]: row for row in counter.counts()}
     assert rows["linear"]["module"] == "0" and rows["linear"]["overflows"] == 6 and rows["linear"]["calls"] == 1
     assert rows["to"]["flushed"] == 1 and rows["to"]["nans"] == rows["to"]["saturated"] == 0

@@ -114,8 +114,8 @@ template <bool kSigned> struct Dynamic8 {
 #if DY_ISA_avx512
     // That of the octave's begin: no octave meets two decades' ends.
     const VI octave = hn::ShiftRight<23>(hn::Max(hn::BitCast(kI32, y), hn::Set(kI32, 96 << 23)));
-    return VI{_mm512_permutex2var_epi32(_mm512_loadu_si512(kTables.decade), octave.raw,
-                                        _mm512_loadu_si512(kTables.decade + 16))};
+    return VI{
+        _mm512_permutex2var_epi32(_mm512_loadu_si512(kTables.decade), octave.raw, _mm512_loadu_si512(kTables.decade + 16))};
 #else
     // The bit pattern is a piecewise linear log2, at most 0.086 low: half a decade below it the decade found is right or one
     // low.

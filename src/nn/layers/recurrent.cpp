@@ -97,7 +97,9 @@ struct Lengths {
     last = sub(n, 1);
     reversed = where(real, sub(last, t), t);
   }
-  static Tensor take(const Tensor& x, const Tensor& index) { return gather(x, 0, index.expand({index.size(0), x.size(1), x.size(2)})); }
+  static Tensor take(const Tensor& x, const Tensor& index) {
+    return gather(x, 0, index.expand({index.size(0), x.size(1), x.size(2)}));
+  }
 };
 
 // One direction of one layer over x [T, N, in]: [T, N, out] and the last state.
@@ -185,7 +187,8 @@ std::optional<Lengths> read_lengths(const Layer& self, const Arg& a, const Tenso
   if (a.kind == Arg::Kind::none) return {};
   const Tensor& t = *a.tensor;
   DY_CHECK(t.dim() == 1 && t.size(0) == x.size(1) && t.dtype().is_integer(),
-           "{}: lengths does not fit: it is {}, an integer for each of {} sequences is needed", self.kind(), describe(t), x.size(1));
+           "{}: lengths does not fit: it is {}, an integer for each of {} sequences is needed", self.kind(), describe(t),
+           x.size(1));
   if (!t.is_meta() && t.numel() > 0)
     DY_CHECK_AS(ValueError, amin(t).item() > 0 && amax(t).item() <= double(x.size(0)),
                 "{}: a length is out of range: they are {} to {}; there are {} steps", self.kind(), amin(t).item(),

@@ -5,8 +5,9 @@ namespace {
 
 Steps steps_of(const Call& c) {
   const Steps s = check_scan<3>("gru_scan", c.tensor(0), c.tensor(1), {&c.tensor(3)}, c.boolean(4));
-  DY_CHECK(!c.has(2) || (c.tensor(2).dim() == 1 && c.tensor(2).size(0) == 3 * s.hidden && plain(c.tensor(2)) == plain(c.tensor(0))),
-           "gru_scan: the bias does not fit: weight is {}, bias is {}", describe(c.tensor(1)), describe(c.tensor(2)));
+  DY_CHECK(
+      !c.has(2) || (c.tensor(2).dim() == 1 && c.tensor(2).size(0) == 3 * s.hidden && plain(c.tensor(2)) == plain(c.tensor(0))),
+      "gru_scan: the bias does not fit: weight is {}, bias is {}", describe(c.tensor(1)), describe(c.tensor(2)));
   return s;
 }
 void infer(Call& c) {
@@ -96,9 +97,7 @@ void backward(Grad& g) {
   if (g.has(2) && g.needs(2)) g.set(2, sum(d_recurrent, {0, 1}));
   if (g.needs(3)) g.set(3, d_h);
 }
-double flops(const Call& c) {
-  return double(c.out[0].numel()) * (6.0 * double(c.tensor(1).size(1)) + 40);
-}
+double flops(const Call& c) { return double(c.out[0].numel()) * (6.0 * double(c.tensor(1).size(1)) + 40); }
 
 }  // namespace
 

@@ -41,9 +41,7 @@ void forward(Call& c) {
   }
   w.store();
 }
-double flops(const Call& c) {
-  return double(c.tensor(4).numel()) * (6.0 * double(c.tensor(2).size(1)) + 30);
-}
+double flops(const Call& c) { return double(c.tensor(4).numel()) * (6.0 * double(c.tensor(2).size(1)) + 30); }
 
 }  // namespace
 

@@ -13,12 +13,20 @@ void infer(Call& c) {
   set_spec(c.spec[1], c.tensor(0), {s.count, s.rows, s.hidden});
   set_spec(c.spec[2], c.tensor(0), {s.count, s.rows, 4 * s.hidden});
 }
-GemmCall recurrent(const Wide& w, const Steps& s, const void* h, void* sums) {
-  return product(w.type, s.rows, 4 * s.hidden, s.hidden, h, w.data(1), true, sums, true);
+// `weight` is transposed, [H, 4 H].
+GemmCall recurrent(const Wide& w, const Steps& s, const void* h, const void* weight, void* sums) {
+  return product(w.type, s.rows, 4 * s.hidden, s.hidden, h, weight, false, sums, true);
 }
+// The weight, transposed once for all steps, and the workspace of a step's product.
+struct Operands {
+  char *weight, *packed;
+  Operands(Wide& w, const Steps& s)
+      : weight(w.scratch().take<char>(4 * s.hidden * s.hidden * w.type.itemsize())),
+        packed(w.scratch().take<char>(int64_t(gemm_workspace(recurrent(w, s, nullptr, nullptr, nullptr))))) {}
+};
 int64_t workspace(const Call& c) {
   Wide w(c);
-  w.scratch().take<char>(int64_t(gemm_workspace(recurrent(w, steps_of(c), nullptr, nullptr))));
+  Operands(w, steps_of(c));
   return w.scratch().bytes();
 }
 void forward(Call& c) {
@@ -26,13 +34,15 @@ void forward(Call& c) {
   if (c.out[2].numel() == 0) return;
   Wide w(c, c.workspace);
   w.load();
-  void* packed = w.scratch().take<char>(int64_t(gemm_workspace(recurrent(w, s, nullptr, nullptr))));
+  const Operands operands(w, s);
+  const int64_t transposed[] = {s.hidden, 4 * s.hidden};
+  copy_elements(make_over(operands.weight, transposed, w.type), w.in(1).t());
   const Tensor &output = w.out(0), &cells = w.out(1), &gates = w.out(2);
   copy_elements(gates, w.in(0));
   const void *h = w.data(2), *cell = w.data(3);
   for (int64_t i = 0; i < s.count; ++i) {
     const int64_t t = s.step(i);
-    gemm(recurrent(w, s, h, row_of(gates, t)), packed);
+    gemm(recurrent(w, s, h, operands.weight, row_of(gates, t)), operands.packed);
     rnn_kernel().lstm({s.rows, s.hidden, row_of(gates, t), cell, row_of(cells, t), row_of(output, t)}, w.type == f64);
     h = row_of(output, t);
     cell = row_of(cells, t);
@@ -97,12 +107,14 @@ double flops(const Call& c) {
 
 extern constexpr OpDef lstm_scan_op = {
     .sig =
-        "lstm_scan(Tensor gates, Tensor weight, Tensor h, Tensor c, bool reverse=False) -> (Tensor output, Tensor cells, Tensor "
+        "lstm_scan(Tensor gates, Tensor weight, Tensor h, Tensor c, bool reverse=False) -> (Tensor output, Tensor cells, "
+        "Tensor "
         "activations)",
     .doc =
         "The steps of one LSTM layer in one direction: gates [T, N, 4 H] are what the inputs add to the sums of input, forget, "
         "cell "
-        "and output gate, weight [4 H, H] is applied to the state, h and c [N, H] are the first ones. Gives the states and cells "
+        "and output gate, weight [4 H, H] is applied to the state, h and c [N, H] are the first ones. Gives the states and "
+        "cells "
         "of "
         "all steps and the gates' activations. reverse: from the last step to the first. (Hochreiter and Schmidhuber 1997.)",
     .samples =
@@ -117,8 +129,8 @@ extern constexpr OpDef lstm_scan_op = {
     .infer = infer,
     .forward = forward,
     .backward = backward,
-    .needs = {in(1) | in(3) | out(1) | out(2), in(1) | in(2) | in(3) | out(0) | out(1) | out(2), in(1) | in(3) | out(1) | out(2),
-              in(1) | in(3) | out(1) | out(2)},
+    .needs = {in(1) | in(3) | out(1) | out(2), in(1) | in(2) | in(3) | out(0) | out(1) | out(2),
+              in(1) | in(3) | out(1) | out(2), in(1) | in(3) | out(1) | out(2)},
     .flops = flops,
     .workspace = workspace,
     .dense = true,

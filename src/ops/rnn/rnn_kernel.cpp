@@ -15,7 +15,9 @@ template <class F> void for_rows(int64_t rows, int64_t hidden, F f) {
 
 template <class T> const T* at(const void* p, int64_t i) { return p ? static_cast<const T*>(p) + i : nullptr; }
 template <class T> T* at(void* p, int64_t i) { return p ? static_cast<T*>(p) + i : nullptr; }
-template <class T> DY_INLINE Vec<T> load_or_zero(auto access, const T* p, int64_t i) { return p ? access.load(p + i) : Vec<T>(0); }
+template <class T> DY_INLINE Vec<T> load_or_zero(auto access, const T* p, int64_t i) {
+  return p ? access.load(p + i) : Vec<T>(0);
+}
 
 template <class T> void lstm_rows(const LstmForward& a) {
   using V = Vec<T>;
@@ -113,7 +115,8 @@ template <class T> void gru_backward_rows(const GruBackward& a) {
 
 extern const RnnKernel rnn_kernel = {
     .lstm = [](const LstmForward& a, bool f64) { f64 ? lstm_rows<double>(a) : lstm_rows<float>(a); },
-    .lstm_backward = [](const LstmBackward& a, bool f64) { f64 ? lstm_backward_rows<double>(a) : lstm_backward_rows<float>(a); },
+    .lstm_backward = [](const LstmBackward& a,
+                        bool f64) { f64 ? lstm_backward_rows<double>(a) : lstm_backward_rows<float>(a); },
     .gru = [](const GruForward& a, bool f64) { f64 ? gru_rows<double>(a) : gru_rows<float>(a); },
     .gru_backward = [](const GruBackward& a, bool f64) { f64 ? gru_backward_rows<double>(a) : gru_backward_rows<float>(a); },
 };

@@ -19,17 +19,19 @@ template <int kGates>
 Steps check_scan(const char* who, const Tensor& gates, const Tensor& weight, std::initializer_list<const Tensor*> states,
                  bool reverse) {
   check_float(who, gates, "gates");
-  DY_CHECK(gates.dim() == 3 && weight.dim() == 2 && gates.size(2) == weight.size(0) && weight.size(0) == kGates * weight.size(1),
-           "{}: sizes do not fit: gates is {}, weight is {}; they are [T, N, {} H] and [{} H, H]", who, describe(gates),
-           describe(weight), kGates, kGates);
+  DY_CHECK(
+      gates.dim() == 3 && weight.dim() == 2 && gates.size(2) == weight.size(0) && weight.size(0) == kGates * weight.size(1),
+      "{}: sizes do not fit: gates is {}, weight is {}; they are [T, N, {} H] and [{} H, H]", who, describe(gates),
+      describe(weight), kGates, kGates);
   const Steps s{gates.size(0), gates.size(1), weight.size(1), reverse};
   DY_CHECK(s.count > 0, "{}: no time step: gates is {}", who, describe(gates));
-  DY_CHECK_AS(TypeError, plain(weight) == plain(gates), "{}: dtypes differ: gates is {}, weight is {}; convert one with .to", who,
-              describe(gates), describe(weight));
+  DY_CHECK_AS(TypeError, plain(weight) == plain(gates), "{}: dtypes differ: gates is {}, weight is {}; convert one with .to",
+              who, describe(gates), describe(weight));
   const int64_t sizes[] = {s.rows, s.hidden};
   for (const Tensor* t : states)
-    DY_CHECK(t->sizes() == IntList(sizes) && plain(*t) == plain(gates), "{}: the state does not fit: it is {}, {} of {} is needed",
-             who, describe(*t), shape_text(sizes), gates.dtype().name());
+    DY_CHECK(t->sizes() == IntList(sizes) && plain(*t) == plain(gates),
+             "{}: the state does not fit: it is {}, {} of {} is needed", who, describe(*t), shape_text(sizes),
+             gates.dtype().name());
   return s;
 }
 
@@ -49,14 +51,11 @@ class Wide {
   const Call& c_;
   Scratch scratch_;
   Tensor in_[kMaxArgs], out_[kMaxOutputs];
-  Tensor place(const Tensor& t, IntList sizes, DType given) {
-    return given == type ? t : scratch_.tensor(sizes, type);
-  }
+  Tensor place(const Tensor& t, IntList sizes, DType given) { return given == type ? t : scratch_.tensor(sizes, type); }
 
  public:
   const DType type;
-  explicit Wide(const Call& c, void* base = nullptr)
-      : c_(c), scratch_(base), type(c.spec[0].dtype == f64 ? f64 : f32) {
+  explicit Wide(const Call& c, void* base = nullptr) : c_(c), scratch_(base), type(c.spec[0].dtype == f64 ? f64 : f32) {
     for (int i = 0; i < c.nargs; ++i)
       if (c.args[i].kind == Arg::Kind::tensor) in_[i] = place(c.tensor(i), c.tensor(i).sizes(), c.tensor(i).dtype());
     for (int j = 0; j < c.nout; ++j) out_[j] = place(c.out[j], c.spec[j].shape(), c.spec[j].dtype);
@@ -76,8 +75,8 @@ class Wide {
 };
 
 // c [rows, n] (+)= a [rows, k] times weight, which is [n, k] or, not `transposed`, [k, n]; all of type d.
-inline GemmCall product(DType d, int64_t rows, int64_t n, int64_t k, const void* a, const void* weight, bool transposed, void* c,
-                        bool accumulate) {
+inline GemmCall product(DType d, int64_t rows, int64_t n, int64_t k, const void* a, const void* weight, bool transposed,
+                        void* c, bool accumulate) {
   const Matrix b = transposed ? Matrix{weight, d, 1, k} : Matrix{weight, d, n, 1};
   return {rows, n, k, {a, d, k, 1}, b, c, d, n, nullptr, DType(), accumulate};
 }
