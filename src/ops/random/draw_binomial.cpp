@@ -24,8 +24,7 @@ double draw(Uniforms& u, double n, double p) {
 void infer(Call& c) {
   const Tensor &count = c.tensor(0), &prob = c.tensor(1);
   check_float(c.name, count, "count");
-  DY_CHECK(count.sizes() == prob.sizes() && count.dtype() == prob.dtype(), "{}: sizes or dtypes differ: {}, {}", c.name,
-           describe(count), describe(prob));
+  DY_CHECK(count.sizes() == prob.sizes(), "{}: the sizes differ: {}, {}", c.name, describe(count), describe(prob));
   infer_like_first(c);
 }
 void forward(Call& c) {
@@ -36,7 +35,7 @@ void forward(Call& c) {
 
 extern constexpr OpDef draw_binomial_op = {
     .sig = "draw_binomial(Tensor count, Tensor prob) -> Tensor",
-    .doc = "binomial of one shape and one dtype.",
+    .doc = "binomial of one shape, in the dtype of count.",
     .low = 0,
     .high = 1,
     .samples = "draw_binomial(rand(3), rand(3))",

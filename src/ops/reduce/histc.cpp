@@ -17,7 +17,7 @@ Tensor compose(const Arg* a) {
   if (low == high) low -= 1, high += 1;
   DY_CHECK(std::isfinite(low) && std::isfinite(high), "histc: the range is not finite: [{}, {}]", low, high);
   DY_CHECK(low < high, "histc: max is below min: min is {}, max is {}", low, high);
-  return to(call(Op::count_bins_, to(t, t.dtype() == f64 ? f64 : f32), low, high, bins), plain(t));
+  return to(call(Op::count_bins_, t, low, high, bins), plain(t));
 }
 
 }  // namespace
