@@ -53,7 +53,8 @@ Product product(const Call& c) {
   p.w = matrix_operand(w, type);
   int64_t k = w.size(1), n = w.size(0);
   p.gemm = {rows(x), n, k, {nullptr, type, k, 1}, {}, nullptr, gemm_result(type, c.spec[0].dtype), n};
-  p.gemm.b = p.w.copied ? Matrix{nullptr, type, 1, k} : Matrix{nullptr, type, w.stride(1), w.stride(0)};
+  p.gemm.b = p.w.copied ? Matrix{nullptr, type, p.w.dense_stride(*w.impl(), 1), p.w.dense_stride(*w.impl(), 2)}
+                        : Matrix{nullptr, type, w.stride(1), w.stride(0)};
   if (c.has(2)) {
     p.bias = matrix_operand(c.tensor(2), p.gemm.c_dtype, true, true);
     p.gemm.bias_dtype = p.gemm.c_dtype;

@@ -14,7 +14,8 @@ DType gemm_result(DType type, DType wanted);
 
 struct MatrixOperand {
   bool copied = false;
-  bool rounds = true;  // to the precision that f32 products are asked for
+  bool turned = false;  // the copy keeps columns together, as the operand has them
+  bool rounds = true;   // to the precision that f32 products are asked for
   DType type;
   int64_t bytes = 0;  // of workspace
   // Stride of the dense copy, `back` dimensions from the end.
