@@ -80,6 +80,8 @@ Tensor without_base(const Tensor& view) {
   return t;
 }
 
+Category category_of(Storage& s) { return std::atomic_ref(s.category).load(std::memory_order_relaxed); }
+
 // Counts a save on the storage: the first turns a temporary into an activation.
 void save(Saved& s, const Tensor& t) {
   if (t_modes & kForget) return;
@@ -87,7 +89,7 @@ void save(Saved& s, const Tensor& t) {
   s.version = st.version.load(std::memory_order_relaxed);
   s.tensor = t.impl()->base ? without_base(t) : t;
   if (t.impl()->flags & kNumber) return;  // nobody else has it
-  if (st.saves.fetch_add(1, std::memory_order_relaxed) == 0 && st.category == Category::temporary)
+  if (st.saves.fetch_add(1, std::memory_order_relaxed) == 0 && category_of(st) == Category::temporary)
     set_category(t, Category::activation);
 }
 
@@ -254,7 +256,7 @@ void release_saved(Node& n) {
       continue;
     }
     Storage& st = *s.tensor.impl()->storage;
-    if (st.saves.fetch_sub(1, std::memory_order_acq_rel) == 1 && st.category == Category::activation)
+    if (st.saves.fetch_sub(1, std::memory_order_acq_rel) == 1 && category_of(st) == Category::activation)
       set_category(s.tensor, Category::temporary);
     s.tensor = Tensor();
   }

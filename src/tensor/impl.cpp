@@ -266,9 +266,9 @@ Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t off
 
 void set_category(const Tensor& t, Category c) {
   Storage* s = t.impl()->storage;
-  if (s->category == c) return;
-  ledger_move(s->device, s->category, c, s->charged);
-  s->category = c;
+  // What several threads read may be saved by all of them at once.
+  const Category before = std::atomic_ref(s->category).exchange(c, std::memory_order_relaxed);
+  if (before != c) ledger_move(s->device, before, c, s->charged);
 }
 
 void check_writable(const char* who, const Tensor& t) {
