@@ -50,7 +50,7 @@ int run_study(Given& g, const Common& common) {
   if (g.steps) q.steps = g.steps;
   q.command = common.line;
   install_interrupt_handler();
-  study::Progress progress;
+  train::Progress progress;
   study::StudyOutcome o = study::run_study(q, progress);
   if (common.json) {
     print(study::report_json(o.result));

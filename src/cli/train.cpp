@@ -13,10 +13,10 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "dyadic/progress.h"
 #include "study/evaluate.h"
 #include "study/model_file.h"
 #include "study/preset.h"
-#include "study/progress.h"
 #include "study/run.h"
 
 namespace dyadic::inline v1::cli {
@@ -143,7 +143,7 @@ class Training {
   // False: interrupted, with a checkpoint.
   bool train() {
     study::Batches batches(corpus_, setup_.model.block, setup_.batch, setup_.seed);
-    study::Progress progress;
+    train::Progress progress;
     progress.plan(setup_.steps - trainer_->steps_done());
     progress.begin(recipe_.name, setup_.steps, trainer_->steps_done());
     const double end = o_.time.empty() ? HUGE_VAL : started_ + duration(o_.time);

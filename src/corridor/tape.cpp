@@ -251,12 +251,9 @@ void release_saved(Node& n) {
   for (int i = 0; i < n.nin + n.nout; ++i) {
     Saved& s = n.saved[i];
     if (!s.tensor.defined()) continue;
-    if (s.tensor.impl()->flags & kNumber) {
-      s.tensor = Tensor();
-      continue;
-    }
+    const bool number = s.tensor.impl()->flags & kNumber;  // not counted by save()
     Storage& st = *s.tensor.impl()->storage;
-    if (st.saves.fetch_sub(1, std::memory_order_acq_rel) == 1 && category_of(st) == Category::activation)
+    if (!number && st.saves.fetch_sub(1, std::memory_order_acq_rel) == 1 && category_of(st) == Category::activation)
       set_category(s.tensor, Category::temporary);
     s.tensor = Tensor();
   }

@@ -1,7 +1,7 @@
 // One recipe of a study with one seed: training with everything measured, evaluation, checkpoints.
 #pragma once
+#include "dyadic/progress.h"
 #include "study/evaluate.h"
-#include "study/progress.h"
 
 namespace dyadic::inline v1::study {
 
@@ -12,11 +12,11 @@ class RecipeRun {
   const Corpus& corpus;
   std::string checkpoint;   // file; gone when the recipe is done
   std::string fingerprint;  // of the study: a checkpoint of another one is refused
-  Progress& progress;
+  train::Progress& progress;
   bool measure = true;  // timing, bytes, rounding: the first seed only
 
   RecipeRun(const Recipe& recipe, const TrainSetup& setup, const Corpus& corpus, std::string checkpoint,
-            std::string fingerprint, Progress& progress, bool measure)
+            std::string fingerprint, train::Progress& progress, bool measure)
       : recipe(recipe),
         setup(setup),
         corpus(corpus),

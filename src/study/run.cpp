@@ -93,7 +93,7 @@ std::vector<std::string> chosen_formats(const StudyRequest& q, const models::Gpt
 
 class Study {
   const StudyRequest& q_;
-  Progress& progress_;
+  train::Progress& progress_;
   Corpus corpus_;
   TrainSetup setup_;
   StudyOutcome o_;
@@ -111,7 +111,7 @@ class Study {
   }
 
  public:
-  Study(const StudyRequest& q, Progress& progress) : q_(q), progress_(progress) {}
+  Study(const StudyRequest& q, train::Progress& progress) : q_(q), progress_(progress) {}
 
   StudyOutcome run() {
     prepare();
@@ -369,6 +369,6 @@ std::string run_folder(const std::string& base, bool resume) {
   return name;
 }
 
-StudyOutcome run_study(const StudyRequest& request, Progress& progress) { return Study(request, progress).run(); }
+StudyOutcome run_study(const StudyRequest& request, train::Progress& progress) { return Study(request, progress).run(); }
 
 }  // namespace dyadic::inline v1::study

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "dyadic/progress.h"
 #include "study/corpus.h"
-#include "study/progress.h"
 #include "study/result.h"
 
 namespace dyadic::inline v1::study {
@@ -36,6 +36,6 @@ std::string run_folder(const std::string& base, bool resume);
 
 // Everything that can be refused is refused before training starts. Writes report.html, report.json, model.safetensors and
 // checkpoints into the folder, each atomically, after every recipe and format.
-StudyOutcome run_study(const StudyRequest& request, Progress& progress);
+StudyOutcome run_study(const StudyRequest& request, train::Progress& progress);
 
 }  // namespace dyadic::inline v1::study

@@ -16,20 +16,21 @@ void infer(Call& c) {
   set_spec(c.spec[0], c.tensor(0), {s.count, s.rows, s.hidden});
   set_spec(c.spec[1], c.tensor(0), {s.count, s.rows, 4 * s.hidden});
 }
-GemmCall recurrent(const Wide& w, const Steps& s, bool bias, const void* h, void* sums) {
-  GemmCall g = product(w.type, s.rows, 3 * s.hidden, s.hidden, h, w.data(1), true, sums, false);
+GemmCall product_of(const Wide& w, const Steps& s, bool bias) {
+  GemmCall g = product(w.type, s.rows, 3 * s.hidden, s.hidden, nullptr, w.data(1), true, nullptr, false);
   if (bias) {
     g.bias = w.data(2);
     g.bias_dtype = w.type;
   }
   return g;
 }
-// What one step's state adds to the gates' sums, and the workspace of its product.
+// What one step's state adds to the gates' sums.
 struct Sums {
-  char *values, *packed;
+  char* values;
+  StepProduct recurrent;
   Sums(Wide& w, const Steps& s, bool bias)
       : values(w.scratch().take<char>(s.rows * 3 * s.hidden * w.type.itemsize())),
-        packed(w.scratch().take<char>(int64_t(gemm_workspace(recurrent(w, s, bias, nullptr, nullptr))))) {}
+        recurrent(w.scratch(), product_of(w, s, bias)) {}
 };
 int64_t workspace(const Call& c) {
   Wide w(c);
@@ -41,12 +42,12 @@ void forward(Call& c) {
   if (c.out[1].numel() == 0) return;
   Wide w(c, c.workspace);
   w.load();
-  const Sums sums(w, s, c.has(2));
+  Sums sums(w, s, c.has(2));
   const Tensor &gates = w.in(0), &output = w.out(0), &kept = w.out(1);
   const void* h = w.data(3);
   for (int64_t i = 0; i < s.count; ++i) {
     const int64_t t = s.step(i);
-    gemm(recurrent(w, s, c.has(2), h, sums.values), sums.packed);
+    sums.recurrent.run(h, sums.values);
     rnn_kernel().gru({s.rows, s.hidden, row_of(gates, t), sums.values, h, row_of(kept, t), row_of(output, t)}, w.type == f64);
     h = row_of(output, t);
   }
@@ -60,16 +61,13 @@ struct StepGradients {
 // The same as gru_scan_backward, in ops.
 StepGradients recorded(const Grad& g, const Tensor& h0) {
   const Tensor output = g.out(0), kept = g.out(1), weight = g.in(1);
-  const int64_t count = output.size(0), n = output.size(2);
-  const bool reverse = g.boolean(4);
-  StepGradients r{std::vector<Tensor>(size_t(count)), std::vector<Tensor>(size_t(count)), zeros_like(h0.detach())};
-  auto at = [&](const Tensor& t, int64_t i) { return t.defined() ? select(t, 0, i) : Tensor(); };
-  auto plus = [](const Tensor& a, const Tensor& b) { return b.defined() ? add(a, b) : a; };
-  for (int64_t k = count - 1; k >= 0; --k) {
-    const int64_t t = reverse ? count - 1 - k : k;
-    auto part = [&](const Tensor& all, int64_t i) { return all.defined() ? narrow(at(all, t), -1, i * n, n) : Tensor(); };
+  const Steps s{output.size(0), output.size(1), output.size(2), g.boolean(4)};
+  StepGradients r{std::vector<Tensor>(size_t(s.count)), std::vector<Tensor>(size_t(s.count)), zeros_like(h0.detach())};
+  for (int64_t k = s.count - 1; k >= 0; --k) {
+    const int64_t t = s.step(k);
+    auto part = [&](const Tensor& all, int64_t i) { return gate_of(all, t, i, s.hidden); };
     const Tensor reset = part(kept, 0), update = part(kept, 1), fresh = part(kept, 2), recurrent = part(kept, 3);
-    const Tensor before = k ? at(output, reverse ? t + 1 : t - 1) : h0, dh = plus(r.h, at(g.g(0), t));
+    const Tensor before = before_step(output, h0, s, k), dh = plus(r.h, at_step(g.g(0), t));
     const Tensor dn = mul(plus(mul(dh, sub(1, update)), part(g.g(1), 2)), sub(1, square(fresh)));
     const Tensor dr = mul(plus(mul(dn, recurrent), part(g.g(1), 0)), mul(reset, sub(1, reset)));
     const Tensor dz = mul(plus(mul(dh, sub(before, fresh)), part(g.g(1), 1)), mul(update, sub(1, update)));

@@ -13,13 +13,13 @@ void infer(Call& c) {
   set_spec(c.spec[1], h, {output.size(0), output.size(1), weight.size(0)});
   set_spec(c.spec[2], h, {h.size(0), h.size(1)});
 }
-GemmCall to_state(const Wide& w, const Steps& s, const void* d_recurrent, void* d_h) {
-  return product(w.type, s.rows, s.hidden, 3 * s.hidden, d_recurrent, w.data(2), false, d_h, true);
+StepProduct to_state(Wide& w, const Steps& s) {
+  return {w.scratch(), product(w.type, s.rows, s.hidden, 3 * s.hidden, nullptr, w.data(2), false, nullptr, true)};
 }
 Steps steps_of(const Call& c) { return {c.tensor(4).size(0), c.tensor(4).size(1), c.tensor(4).size(2), c.boolean(6)}; }
 int64_t workspace(const Call& c) {
   Wide w(c);
-  w.scratch().take<char>(int64_t(gemm_workspace(to_state(w, steps_of(c), nullptr, nullptr))));
+  to_state(w, steps_of(c));
   return w.scratch().bytes();
 }
 void forward(Call& c) {
@@ -27,7 +27,7 @@ void forward(Call& c) {
   if (c.out[2].numel() == 0) return;
   Wide w(c, c.workspace);
   w.load();
-  void* packed = w.scratch().take<char>(int64_t(gemm_workspace(to_state(w, s, nullptr, nullptr))));
+  StepProduct state = to_state(w, s);
   const Tensor &output = w.in(4), &kept = w.in(5), &d_gates = w.out(0), &d_recurrent = w.out(1), &d_h = w.out(2);
   std::memset(d_h.impl()->data(), 0, size_t(d_h.nbytes()));
   auto given = [&](int i, int64_t t) { return c.has(i) ? row_of(w.in(i), t) : nullptr; };
@@ -37,7 +37,7 @@ void forward(Call& c) {
     rnn_kernel().gru_backward({s.rows, s.hidden, row_of(kept, t), before, given(0, t), given(1, t), d_h.impl()->data(),
                                row_of(d_gates, t), row_of(d_recurrent, t)},
                               w.type == f64);
-    gemm(to_state(w, s, row_of(d_recurrent, t), d_h.impl()->data()), packed);
+    state.run(row_of(d_recurrent, t), d_h.impl()->data());
   }
   w.store();
 }

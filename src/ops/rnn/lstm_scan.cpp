@@ -13,16 +13,13 @@ void infer(Call& c) {
   set_spec(c.spec[1], c.tensor(0), {s.count, s.rows, s.hidden});
   set_spec(c.spec[2], c.tensor(0), {s.count, s.rows, 4 * s.hidden});
 }
-// `weight` is transposed, [H, 4 H].
-GemmCall recurrent(const Wide& w, const Steps& s, const void* h, const void* weight, void* sums) {
-  return product(w.type, s.rows, 4 * s.hidden, s.hidden, h, weight, false, sums, true);
-}
-// The weight, transposed once for all steps, and the workspace of a step's product.
+// The weight, transposed once for all steps, [H, 4 H], and the product with it.
 struct Operands {
-  char *weight, *packed;
+  char* weight;
+  StepProduct recurrent;
   Operands(Wide& w, const Steps& s)
       : weight(w.scratch().take<char>(4 * s.hidden * s.hidden * w.type.itemsize())),
-        packed(w.scratch().take<char>(int64_t(gemm_workspace(recurrent(w, s, nullptr, nullptr, nullptr))))) {}
+        recurrent(w.scratch(), product(w.type, s.rows, 4 * s.hidden, s.hidden, nullptr, weight, false, nullptr, true)) {}
 };
 int64_t workspace(const Call& c) {
   Wide w(c);
@@ -34,7 +31,7 @@ void forward(Call& c) {
   if (c.out[2].numel() == 0) return;
   Wide w(c, c.workspace);
   w.load();
-  const Operands operands(w, s);
+  Operands operands(w, s);
   const int64_t transposed[] = {s.hidden, 4 * s.hidden};
   copy_elements(make_over(operands.weight, transposed, w.type), w.in(1).t());
   const Tensor &output = w.out(0), &cells = w.out(1), &gates = w.out(2);
@@ -42,7 +39,7 @@ void forward(Call& c) {
   const void *h = w.data(2), *cell = w.data(3);
   for (int64_t i = 0; i < s.count; ++i) {
     const int64_t t = s.step(i);
-    gemm(recurrent(w, s, h, operands.weight, row_of(gates, t)), operands.packed);
+    operands.recurrent.run(h, row_of(gates, t));
     rnn_kernel().lstm({s.rows, s.hidden, row_of(gates, t), cell, row_of(cells, t), row_of(output, t)}, w.type == f64);
     h = row_of(output, t);
     cell = row_of(cells, t);
@@ -57,18 +54,15 @@ struct StepGradients {
 // The same as lstm_scan_backward, in ops.
 StepGradients recorded(const Grad& g, const Tensor& c0) {
   const Tensor cells = g.out(1), activations = g.out(2), weight = g.in(1), zero = zeros_like(c0.detach());
-  const int64_t count = cells.size(0), n = cells.size(2);
-  const bool reverse = g.boolean(4);
-  StepGradients r{std::vector<Tensor>(size_t(count)), zero, zero};
-  auto at = [&](const Tensor& t, int64_t i) { return t.defined() ? select(t, 0, i) : Tensor(); };
-  auto plus = [](const Tensor& a, const Tensor& b) { return b.defined() ? add(a, b) : a; };
-  for (int64_t k = count - 1; k >= 0; --k) {
-    const int64_t t = reverse ? count - 1 - k : k;
-    auto gate = [&](const Tensor& all, int64_t i) { return all.defined() ? narrow(at(all, t), -1, i * n, n) : Tensor(); };
+  const Steps s{cells.size(0), cells.size(1), cells.size(2), g.boolean(4)};
+  StepGradients r{std::vector<Tensor>(size_t(s.count)), zero, zero};
+  for (int64_t k = s.count - 1; k >= 0; --k) {
+    const int64_t t = s.step(k);
+    auto gate = [&](const Tensor& all, int64_t i) { return gate_of(all, t, i, s.hidden); };
     const Tensor i = gate(activations, 0), f = gate(activations, 1), c = gate(activations, 2), o = gate(activations, 3);
-    const Tensor before = k ? at(cells, reverse ? t + 1 : t - 1) : c0, level = tanh(at(cells, t));
-    const Tensor dh = plus(r.h, at(g.g(0), t));
-    const Tensor dc = add(plus(r.c, at(g.g(1), t)), mul(mul(dh, o), sub(1, square(level))));
+    const Tensor before = before_step(cells, c0, s, k), level = tanh(at_step(cells, t));
+    const Tensor dh = plus(r.h, at_step(g.g(0), t));
+    const Tensor dc = add(plus(r.c, at_step(g.g(1), t)), mul(mul(dh, o), sub(1, square(level))));
     auto through = [&](const Tensor& d, int64_t gate_at, const Tensor& y) {
       return mul(plus(d, gate(g.g(2), gate_at)), mul(y, sub(1, y)));
     };

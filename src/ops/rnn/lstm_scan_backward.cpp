@@ -13,13 +13,13 @@ void infer(Call& c) {
   set_spec(c.spec[1], c0, {s.rows, s.hidden});
   set_spec(c.spec[2], c0, {s.rows, s.hidden});
 }
-GemmCall to_state(const Wide& w, const Steps& s, const void* d_gates, void* d_h) {
-  return product(w.type, s.rows, s.hidden, 4 * s.hidden, d_gates, w.data(3), false, d_h, false);
+StepProduct to_state(Wide& w, const Steps& s) {
+  return {w.scratch(), product(w.type, s.rows, s.hidden, 4 * s.hidden, nullptr, w.data(3), false, nullptr, false)};
 }
 Steps steps_of(const Call& c) { return {c.tensor(5).size(0), c.tensor(5).size(1), c.tensor(5).size(2), c.boolean(7)}; }
 int64_t workspace(const Call& c) {
   Wide w(c);
-  w.scratch().take<char>(int64_t(gemm_workspace(to_state(w, steps_of(c), nullptr, nullptr))));
+  to_state(w, steps_of(c));
   return w.scratch().bytes();
 }
 void forward(Call& c) {
@@ -27,7 +27,7 @@ void forward(Call& c) {
   if (c.out[1].numel() == 0) return;
   Wide w(c, c.workspace);
   w.load();
-  void* packed = w.scratch().take<char>(int64_t(gemm_workspace(to_state(w, s, nullptr, nullptr))));
+  StepProduct state = to_state(w, s);
   const Tensor &cells = w.in(5), &activations = w.in(6), &d_gates = w.out(0), &d_h = w.out(1), &d_c = w.out(2);
   std::memset(d_h.impl()->data(), 0, size_t(d_h.nbytes()));
   std::memset(d_c.impl()->data(), 0, size_t(d_c.nbytes()));
@@ -38,7 +38,7 @@ void forward(Call& c) {
     rnn_kernel().lstm_backward({s.rows, s.hidden, row_of(activations, t), before, row_of(cells, t), given(0, t), given(1, t),
                                 given(2, t), d_h.impl()->data(), d_c.impl()->data(), row_of(d_gates, t)},
                                w.type == f64);
-    gemm(to_state(w, s, row_of(d_gates, t), d_h.impl()->data()), packed);
+    state.run(row_of(d_gates, t), d_h.impl()->data());
   }
   w.store();
 }

@@ -81,6 +81,32 @@ inline GemmCall product(DType d, int64_t rows, int64_t n, int64_t k, const void*
   return {rows, n, k, {a, d, k, 1}, b, c, d, n, nullptr, DType(), accumulate};
 }
 
+// The product that every step makes, of operands that move, and its workspace.
+class StepProduct {
+  GemmCall call_;
+  char* packed_;
+
+ public:
+  StepProduct(Scratch& s, const GemmCall& call) : call_(call), packed_(s.take<char>(int64_t(gemm_workspace(call)))) {}
+  void run(const void* a, void* c) {
+    call_.a.data = a;
+    call_.c = c;
+    gemm(call_, packed_);
+  }
+};
+
+// Of a gradient that may be undefined.
+inline Tensor plus(const Tensor& a, const Tensor& b) { return b.defined() ? add(a, b) : a; }
+inline Tensor at_step(const Tensor& t, int64_t step) { return t.defined() ? select(t, 0, step) : t; }
+// Part i of n columns of a step's gates.
+inline Tensor gate_of(const Tensor& all, int64_t step, int64_t i, int64_t n) {
+  return all.defined() ? narrow(at_step(all, step), -1, i * n, n) : all;
+}
+// The state that step i of the order began from.
+inline Tensor before_step(const Tensor& states, const Tensor& first, const Steps& s, int64_t i) {
+  return i ? at_step(states, s.step(i - 1)) : first;
+}
+
 // The states before each step: [T, N, H].
 inline Tensor states_before(const Tensor& first, const Tensor& states, bool reverse) {
   const int64_t n = states.size(0);
