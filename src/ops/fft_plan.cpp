@@ -42,6 +42,10 @@ FftPlan::FftPlan(int64_t n, bool inverse)
 
 // jk = (j^2 + k^2 - (k - j)^2) / 2 makes the sum a convolution with a chirp (Bluestein 1970).
 void FftPlan::run(const Line* in, Line* out, Line* scratch) const {
+  if (n_ == 1) {  // kissfft takes 1 for a prime factor of its general butterfly, whose buffer all threads share
+    *out = *in;
+    return;
+  }
   if (!padded_) return transform_.transform(in, out);
   Line *a = scratch, *b = scratch + padded_;
   for (int64_t k = 0; k < padded_; ++k) a[k] = k < n_ ? in[k] * chirp_[size_t(k)] : Line(0);

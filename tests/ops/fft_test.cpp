@@ -94,6 +94,14 @@ TEST(Fft, GradientsOfComplexNumbers) {
   }
 }
 
+// Of one element: the element. Lines enough for the threads to meet in whatever they share.
+TEST(Fft, ManyLinesOfOneElement) {
+  const Tensor x = randn({200000, 1}, f64);
+  EXPECT_EQ(all(eq(real(fft::fft(x)), x)).item(), 1);
+  EXPECT_EQ(all(eq(real(fft::rfft(x)), x)).item(), 1);
+  EXPECT_EQ(all(eq(fft::irfft(fft::rfft(x), 1), x)).item(), 1);
+}
+
 TEST(Fft, SameBitsForAnyNumberOfThreads) {
   manual_seed(5);
   const Tensor x = complex(randn({70, 24, 33}), randn({70, 24, 33}));
