@@ -1,7 +1,7 @@
 // Convolution and the gradient of its input: one pass over blocks of positions, Note [Convolution as a product].
 #include "loops/conv.h"
 
-#include "loops/conv_plan.h"
+#include "loops/conv_stencil.h"
 
 namespace dyadic::DY_ISA {
 namespace {
@@ -22,15 +22,21 @@ template <class T> struct Sizes {
   }
 };
 template <class T> Sizes<T> sizes_of(const ConvShape& s, const ConvPlan& p, Source w) {
-  const int64_t lanes = p.panels * kMicroCols<T>;
-  return {stores<T>(w.format) ? 0 : s.groups * s.filters * s.channels * s.taps(),
-          s.groups * lanes,
-          s.groups * lanes * p.steps(),
-          p.together * p.taps,
-          p.images * p.image(),
-          lanes * p.rows(),
-          p.rows(),
-          kMicroCols<T> * p.positions()};
+  const int64_t lanes = p.panels * kMicroCols<T>,
+                weight = stores<T>(w.format) ? 0 : s.groups * s.filters * s.channels * s.taps();
+  if (p.stencil) {
+    const StencilRuns runs = stencil_runs<T>(p, p.block);
+    return {weight,
+            s.groups * p.filters,
+            s.groups * p.filters * p.steps(),
+            p.together * p.taps,
+            p.image() + kLanes<T>,
+            p.filters * runs.count * runs.pitch,
+            runs.count * runs.pitch / kLanes<T>,
+            p.extent[2]};
+  }
+  return {weight,           s.groups * lanes, s.groups * lanes * p.steps(), p.together * p.taps, p.images * p.image(),
+          lanes * p.rows(), p.rows(),         kMicroCols<T> * p.positions()};
 }
 template <class T> int64_t bytes_of(const ConvShape& s, const ConvPlan& p, Source w) {
   const Sizes<T> z = sizes_of<T>(s, p, w);
@@ -62,6 +68,17 @@ template <class T> void pack_weight(const ConvShape& s, const ConvPlan& p, bool 
   });
 }
 
+// The same for a stencil: rows[group][filter][channel, tap].
+template <class T> void order_weight(const ConvShape& s, const ConvPlan& p, bool transposed, const T* w, T* to) {
+  const int64_t all = s.taps(), filter = transposed ? all : s.channels * all, channel = transposed ? s.channels * all : all;
+  for (int64_t g = 0; g < s.groups; g++, w += s.filters * s.channels * all) {
+    for (int64_t f = 0; f < p.filters; f++) {
+      for (int64_t c = 0; c < p.channels; c++, to += p.taps)
+        for_taps(p, s, [&](int64_t tap, int64_t, int64_t t) { to[t] = w[f * filter + c * channel + tap]; });
+    }
+  }
+}
+
 template <class T> struct Pass {
   const ConvShape& s;
   const ConvPlan& p;
@@ -74,24 +91,61 @@ template <class T> struct Pass {
   char* slots;
 };
 
+// y's elements `to`, `to` + step ... of a row of sums.
+template <class T> void write_sums(const Pass<T>& a, const T* row, int64_t to, int64_t length) {
+  const int64_t step = a.p.axis[2].out_step;
+  if (step == 1) return write_row(row, a.y, to, length);
+  if (stores<T>(a.y.format)) {
+    for (int64_t k = 0; k < length; k++) static_cast<T*>(a.y.data)[to + k * step] = row[k];
+    return;
+  }
+  for (int64_t k = 0; k < length; k++) write_row(row + k, a.y, to + k * step, 1);
+}
 // y's rows from sums[position][filter] of one panel.
 template <class T>
 void write_panel(const Pass<T>& a, const ConvBlock& b, const T* sums, int64_t at, int64_t lanes, T* transposed) {
-  const int64_t n = b.positions(), channel = a.out[0] * a.out[1] * a.out[2], step = a.p.axis[2].out_step;
+  const int64_t n = b.positions(), channel = a.out[0] * a.out[1] * a.out[2];
   transpose_block(sums, kMicroCols<T>, n, lanes, transposed, n);
-  const auto bytes = a.y.format->itemsize();
   for (int64_t f = 0; f < lanes; f++) {
     for_rows(a.p, b, a.out, [&](int64_t to, int64_t from, int64_t length) {
-      const T* row = transposed + f * n + from;
-      to += at + f * channel;
-      if (step == 1) return write_row(row, a.y, to, length);
-      if (stores<T>(a.y.format)) {
-        for (int64_t k = 0; k < length; k++) static_cast<T*>(a.y.data)[to + k * step] = row[k];
-        return;
-      }
-      for (int64_t k = 0; k < length; k++)
-        a.y.format->def->encode(row + k, static_cast<char*>(a.y.data) + (to + k * step) * bytes, 1, Round{});
+      write_sums(a, transposed + f * n + from, to + at + f * channel, length);
     });
+  }
+}
+
+template <class T> void run_stencil(const Pass<T>& a, const Sizes<T>& z, int64_t item) {
+  const ConvPlan& p = a.p;
+  const int64_t group = item / p.cells() % a.s.groups, first_image = item / p.cells() / a.s.groups * p.images;
+  Scratch scratch(a.slots + thread_index() * a.slot);
+  T *copy = scratch.take<T>(z.copy), *sums = scratch.take<T>(z.sums);
+  auto* starts = scratch.take<int64_t>(z.rows);
+  T* row = scratch.take<T>(z.transposed);
+  const ConvBlock b = block_of(p, item % p.cells());
+  const StencilRuns runs = stencil_runs<T>(p, b.size);
+  const int64_t vectors = vector_offsets<T>(p, runs, b.size, starts);
+  const int64_t stretch = runs.count * runs.pitch, plane = p.axis[0].size * p.axis[1].size * p.axis[2].size;
+  const int64_t channel = a.out[0] * a.out[1] * a.out[2];
+  for (int64_t m = first_image; m < min_of(a.s.batch, first_image + p.images); m++) {
+    const int64_t number = m * a.s.groups + group;
+    int64_t c = 0;
+    do {
+      const int64_t count = p.taps ? min_of(p.together, p.channels - c) : 0;
+      copy_block(p, b, a.x, (number * p.channels + c) * plane, count, copy);
+      sort_rows(p, count, copy, row);
+      const T* w = a.panels + group * p.filters * p.steps() + c * p.taps;
+      const T* start = c == 0 ? a.bias + group * p.filters : nullptr;
+      stencil_product<T>({vectors, count * p.taps, copy, starts, a.steps, w, p.steps(), start, sums, stretch}, p.filters);
+      c += p.together;
+    } while (p.taps && c < p.channels);
+    for (int64_t f = 0; f < p.filters; f++) {
+      const T* from = sums + f * stretch;
+      int64_t r = 0;
+      for_rows(p, b, a.out, [&](int64_t to, int64_t, int64_t length) {
+        const T* at = runs.whole ? from + r / b.size[1] * runs.pitch + r % b.size[1] * p.extent[2] : from + r * runs.pitch;
+        write_sums(a, at, (number * p.filters + f) * channel + to, length);
+        r++;
+      });
+    }
   }
 }
 
@@ -148,10 +202,17 @@ void run_pass(const ConvShape& s, const ConvPlan& p, bool transposed, Source x, 
   a.slots = scratch.at;
   zero_row(a.bias, z.bias);
   for (int64_t g = 0; bias.data && g < s.groups; g++)
-    read_row(bias, g * p.filters, a.bias + g * p.panels * kMicroCols<T>, p.filters);
-  pack_weight(s, p, transposed, weight, a.panels);
-  step_offsets(p, s, a.steps);
-  parallel_each(p.batches * s.groups * p.cells(), [&](int64_t item) { run_item(a, z, item); });
+    read_row(bias, g * p.filters, a.bias + g * (z.bias / s.groups), p.filters);
+  const int64_t items = p.batches * s.groups * p.cells();
+  if (p.stencil) {
+    order_weight(s, p, transposed, weight, a.panels);
+    stencil_offsets(p, s, a.steps);
+    parallel_each(items, [&](int64_t item) { run_stencil(a, z, item); });
+  } else {
+    pack_weight(s, p, transposed, weight, a.panels);
+    step_offsets(p, s, a.steps);
+    parallel_each(items, [&](int64_t item) { run_item(a, z, item); });
+  }
 }
 
 int64_t forward_workspace(const ConvShape& s, Source w) {

@@ -42,6 +42,7 @@ struct ConvPlan {
   int64_t extent[3], plane;                 // elements of a block's copy: per axis, from channel to channel
   int64_t together;                         // channels at a time
   int64_t images, batches;                  // images of a block, of which there is one batch or more
+  bool stencil;                             // positions are lanes, see conv_stencil.h
   int64_t positions() const { return block[0] * block[1] * block[2]; }
   int64_t rows() const { return images * positions(); }
   int64_t image() const { return together * plane; }  // elements of a block's copy from image to image
@@ -53,8 +54,7 @@ inline constexpr int64_t kConvSteps = 256;  // rows of a panel that stay in the 
 
 inline constexpr int64_t kConvItems = 8;  // small images are taken together while so many items are left
 
-static inline void plan_blocks(const ConvShape& s, ConvPlan& p, int64_t lanes) {
-  const int64_t wanted = max_of(96, min_of(512, 131072 / lanes));
+static inline void plan_blocks(const ConvShape& s, ConvPlan& p, int64_t wanted) {
   int64_t left = wanted;
   for (int d = 2; d >= 0; d--) {
     const int64_t count = p.axis[d].count, most = max_of(1, min_of(count, left)), n = max_of(1, (count + most - 1) / most);
@@ -73,12 +73,44 @@ static inline void plan_blocks(const ConvShape& s, ConvPlan& p, int64_t lanes) {
   p.images = max_of(1, min_of(room, s.batch * s.groups / kConvItems));
   p.batches = (s.batch + p.images - 1) / p.images;
 }
+
+// Stretches of positions whose sums a stencil computes as if they were neighbours in memory: a row of the block each, or,
+// without strides, all rows of a plane at once and with them the positions between, which are dropped.
+struct StencilRuns {
+  bool whole;             // planes
+  int64_t count, length;  // of a block
+  int64_t pitch;          // from one to the next in the sums: whole vectors
+};
+template <class T> static StencilRuns stencil_runs(const ConvPlan& p, const int64_t* size) {
+  auto padded = [](int64_t n) { return (n + kLanes<T> - 1) / kLanes<T> * kLanes<T>; };
+  const int64_t plane = (size[1] - 1) * p.extent[2] + size[2];
+  const StencilRuns rows{false, size[0] * size[1], size[2], padded(size[2])}, planes{true, size[0], plane, padded(plane)};
+  const bool strided = p.axis[1].step > 1 || p.axis[2].step > 1;
+  return strided || rows.count * rows.pitch <= planes.count * planes.pitch ? rows : planes;
+}
+
+inline constexpr int64_t kStencilBlock = 4096;  // positions
+inline constexpr int64_t kStencilCopy = 32768;  // elements of the copy of a block's channels
+
+// A stencil if lanes of positions are better used than lanes of filters.
+template <class T> static void finish_plan(const ConvShape& s, ConvPlan& p) {
+  p.panels = (p.filters + kMicroCols<T> - 1) / kMicroCols<T>;
+  if (p.filters <= kLanes<T>) {
+    plan_blocks(s, p, kStencilBlock);
+    const int64_t step = max_of(1, p.axis[2].step);
+    p.extent[2] = (p.extent[2] + step - 1) / step * step;
+    p.plane = (p.extent[0] * p.extent[1] * p.extent[2] + 15) / 16 * 16;
+    p.together = max_of(1, min_of(p.channels, kStencilCopy / max_of(p.plane, 1)));
+    const StencilRuns runs = stencil_runs<T>(p, p.block);
+    p.stencil = p.cells() > 0 && runs.count * runs.pitch * p.filters < p.positions() * kLanes<T>;
+  }
+  if (!p.stencil) plan_blocks(s, p, max_of(96, min_of(512, 131072 / (p.panels * kMicroCols<T>))));
+}
 template <class T> static ConvPlan plan_forward(const ConvShape& s) {
   ConvPlan p{};
   for (int d = 0; d < 3; d++) p.axis[d] = forward_axis(s, d);
   p.taps = s.taps(), p.channels = s.channels, p.filters = s.filters;
-  p.panels = (p.filters + kMicroCols<T> - 1) / kMicroCols<T>;
-  plan_blocks(s, p, p.panels * kMicroCols<T>);
+  finish_plan<T>(s, p);
   return p;
 }
 template <class T> static ConvPlan plan_input(const ConvShape& s, int64_t residue) {
@@ -88,8 +120,7 @@ template <class T> static ConvPlan plan_input(const ConvShape& s, int64_t residu
     residue /= s.stride[d];
   }
   p.taps = p.axis[0].taps * p.axis[1].taps * p.axis[2].taps, p.channels = s.filters, p.filters = s.channels;
-  p.panels = (p.filters + kMicroCols<T> - 1) / kMicroCols<T>;
-  plan_blocks(s, p, p.panels * kMicroCols<T>);
+  finish_plan<T>(s, p);
   return p;
 }
 

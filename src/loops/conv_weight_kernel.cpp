@@ -1,7 +1,7 @@
 // The gradient of a convolution's weight: the product over positions, Note [Convolution as a product]. Blocks of positions are
 // added up in chunks fixed by the shape, and the chunks in order.
 #include "loops/conv.h"
-#include "loops/conv_plan.h"
+#include "loops/conv_stencil.h"
 
 namespace dyadic::DY_ISA {
 namespace {
@@ -17,10 +17,16 @@ struct WeightPlan {
   int64_t partial;                      // elements of one chunk's sums, all groups
   int64_t copy, lanes, rows, at, slot;  // elements of a thread's slot; its bytes
 };
+template <class T> int64_t slot_bytes(const WeightPlan& w) {
+  return Scratch::padded(w.copy * sizeof(T)) + Scratch::padded(w.lanes * sizeof(T)) + Scratch::padded(w.rows * 8) +
+         Scratch::padded(w.at * sizeof(T));
+}
+// Elements from row to row of a stencil's dy: whole vectors.
+template <class T> int64_t lane_pitch(const ConvPlan& p) { return (p.block[2] + kLanes<T> - 1) / kLanes<T> * kLanes<T>; }
 template <class T> WeightPlan plan_weight(const ConvShape& s) {
   WeightPlan w{};
   w.p = plan_forward<T>(s);
-  const int64_t width = w.p.panels * kMicroCols<T>;
+  const int64_t width = w.p.stencil ? w.p.filters * kLanes<T> : w.p.panels * kMicroCols<T>;
   w.partial = s.groups * width * w.p.steps();
   w.blocks = w.p.batches * w.p.cells();
   const int64_t most = max_of(1, min_of(kMostChunks, kPartials / max_of(w.partial, 1)));
@@ -29,12 +35,19 @@ template <class T> WeightPlan plan_weight(const ConvShape& s) {
   const int64_t wanted = max_of(1, min_of(kMostChunks / w.chunks / s.groups, w.p.channels));
   w.part = max_of(1, (w.p.channels + wanted - 1) / wanted);
   w.parts = (w.p.channels + w.part - 1) / w.part;
+  if (w.p.stencil) {
+    w.copy = w.p.image() + kLanes<T>;
+    w.lanes = w.p.block[0] * w.p.block[1] * lane_pitch<T>(w.p);
+    w.rows = 0;
+    w.at = w.p.extent[2];
+    w.slot = slot_bytes<T>(w);
+    return w;
+  }
   w.copy = w.p.images * w.p.image();
   w.lanes = width * w.p.rows();
   w.rows = w.p.rows();
   w.at = kMicroCols<T> * w.p.positions();
-  w.slot = Scratch::padded(w.copy * sizeof(T)) + Scratch::padded(w.lanes * sizeof(T)) + Scratch::padded(w.rows * 8) +
-           Scratch::padded(w.at * sizeof(T));
+  w.slot = slot_bytes<T>(w);
   return w;
 }
 template <class T> int64_t bytes_of(const ConvShape& s) {
@@ -98,6 +111,90 @@ template <class T> void add_block(const Work<T>& a, int64_t block, int64_t group
   }
 }
 
+// sums[tap][lane] += dy's rows times the NT taps' elements of x, lane by lane.
+template <int NT, class T>
+void add_taps(const ConvPlan& p, const ConvBlock& b, const T* x, const T* dy, const int64_t* at, T* sums) {
+  using V = Vec<T>;
+  constexpr int64_t L = V::size();
+  const int64_t pitch = lane_pitch<T>(p), whole = b.size[2] / L * L;
+  V acc[NT];
+  DY_UNROLL for (int t = 0; t < NT; t++) acc[t] = V::load(sums + t * L);
+  auto add_row = [&](const T* from, const T* g) {
+    for (int64_t i = 0; i < whole; i += L) {
+      const V gv = V::load(g + i);
+      DY_UNROLL for (int t = 0; t < NT; t++) acc[t] = fma(gv, V::load(from + at[t] + i), acc[t]);
+    }
+    if (whole == b.size[2]) return;
+    // Without what lies beyond the row: infinity times zero would be NaN.
+    const V gv = V::load(g + whole);
+    const size_t left = size_t(b.size[2] - whole);
+    DY_UNROLL for (int t = 0; t < NT; t++) acc[t] = fma(gv, V::load_n(from + at[t] + whole, left), acc[t]);
+  };
+  for (int64_t i = 0; i < b.size[0]; i++) {
+    const T* from = x + i * p.axis[0].step * p.extent[1] * p.extent[2];
+    for (int64_t j = 0; j < b.size[1]; j++, from += p.axis[1].step * p.extent[2], dy += pitch) add_row(from, dy);
+  }
+  DY_UNROLL for (int t = 0; t < NT; t++) acc[t].store(sums + t * L);
+}
+constexpr int kTaps = kMicroRows > 8 ? 12 : 9;  // at a time, of 32 or 16 registers
+template <int NT, class T>
+void add_taps(int64_t taps, const ConvPlan& p, const ConvBlock& b, const T* x, const T* dy, const int64_t* at, T* sums) {
+  if constexpr (NT > 0) taps == NT ? add_taps<NT>(p, b, x, dy, at, sums) : add_taps<NT - 1>(taps, p, b, x, dy, at, sums);
+}
+
+// sums[filter][channel, tap][lane].
+template <class T> void add_stencil(const Work<T>& a, int64_t block, int64_t group, int64_t first, int64_t last, T* sums) {
+  const ConvPlan& p = a.w.p;
+  const int64_t first_image = block / p.cells() * p.images, parts = (p.taps + kTaps - 1) / kTaps;
+  const ConvBlock b = block_of(p, block % p.cells());
+  Scratch scratch(a.slots + thread_index() * a.w.slot);
+  T *copy = scratch.take<T>(a.w.copy), *lanes = scratch.take<T>(a.w.lanes), *row = scratch.take<T>(a.w.at);
+  const int64_t out = a.s.out[0] * a.s.out[1] * a.s.out[2], in = a.s.in[0] * a.s.in[1] * a.s.in[2];
+  const int64_t pitch = lane_pitch<T>(p);
+  for (int64_t m = first_image; m < min_of(a.s.batch, first_image + p.images); m++) {
+    const int64_t number = m * a.s.groups + group;
+    for (int64_t c = first; c < last; c += p.together) {
+      const int64_t count = min_of(p.together, last - c);
+      copy_block(p, b, a.x, (number * p.channels + c) * in, count, copy);
+      sort_rows(p, count, copy, row);
+      for (int64_t f = 0; f < p.filters; f++) {
+        T* to = lanes;
+        for_rows(p, b, a.s.out, [&](int64_t from, int64_t, int64_t length) {
+          read_row(a.dy, (number * p.filters + f) * out + from, to, length);
+          zero_row(to + length, pitch - length);
+          to += pitch;
+        });
+        for (int64_t i = 0; i < count * parts; i++) {
+          const int64_t t = i % parts * p.taps / parts, end = (i % parts + 1) * p.taps / parts, step = i / parts * p.taps + t;
+          T* at = sums + (f * p.steps() + c * p.taps + step) * kLanes<T>;
+          add_taps<kTaps>(end - t, p, b, copy, lanes, a.steps + step, at);
+        }
+      }
+    }
+  }
+}
+template <class T> void run_stencil(const Work<T>& a, int64_t item) {
+  const WeightPlan& w = a.w;
+  const int64_t part = item % w.parts, group = item / w.parts % a.s.groups, chunk = item / w.parts / a.s.groups;
+  const int64_t first = part * w.part, last = min_of(w.p.channels, first + w.part), filter = w.p.steps() * kLanes<T>;
+  T* sums = a.partials + chunk * w.partial + group * w.p.filters * filter;
+  for (int64_t f = 0; f < w.p.filters; f++)
+    zero_row(sums + f * filter + first * w.p.taps * kLanes<T>, (last - first) * w.p.taps * kLanes<T>);
+  for (int64_t block = chunk * w.chunk; block < min_of(w.blocks, (chunk + 1) * w.chunk); block++)
+    add_stencil(a, block, group, first, last, sums);
+}
+template <class T> void combine_stencil(const Work<T>& a, Target dw) {
+  const int64_t steps = a.w.p.steps();
+  parallel_for(a.s.groups * a.w.p.filters, max_of(1, 4096 / max_of(steps * a.w.chunks, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin * steps; i < end * steps; i++) {
+      Vec<T> sum(0);
+      for (int64_t c = 0; c < a.w.chunks; c++) sum += Vec<T>::load(a.partials + c * a.w.partial + i * kLanes<T>);
+      const T one = reduce_sum(sum);
+      write_row(&one, dw, i, 1);
+    }
+  });
+}
+
 template <class T> void run_item(const Work<T>& a, int64_t item) {
   const WeightPlan& w = a.w;
   const int64_t part = item % w.parts, group = item / w.parts % a.s.groups, chunk = item / w.parts / a.s.groups;
@@ -139,8 +236,14 @@ template <class T> void run_as(const ConvShape& s, Source x, Source dy, Target d
   a.partials = scratch.take<T>(w.chunks * w.partial);
   a.steps = scratch.take<int64_t>(w.p.together * w.p.taps);
   a.slots = scratch.at;
+  const int64_t items = w.chunks * s.groups * w.parts;
+  if (w.p.stencil) {
+    stencil_offsets(w.p, s, a.steps);
+    parallel_each(items, [&](int64_t item) { run_stencil(a, item); });
+    return combine_stencil(a, dw);
+  }
   step_offsets(w.p, s, a.steps);
-  parallel_each(w.chunks * s.groups * w.parts, [&](int64_t item) { run_item(a, item); });
+  parallel_each(items, [&](int64_t item) { run_item(a, item); });
   combine(a, dw);
 }
 
