@@ -29,7 +29,7 @@ def main(folder="runs/resume", die_after=-1, steps=225):
     run.add("history", history).add("stopping", stopping)
     resumed = run.resume()
     step, taken = resumed.step if resumed else 0, 0
-    print(f"goes on after step {step}" if resumed else "begins at step 0")
+    print(f"goes on after step {step}" if resumed else "begins at step 0", flush=True)
 
     while step < steps and not stopping.stopped:
         model.train()

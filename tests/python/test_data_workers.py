@@ -64,6 +64,7 @@ def test_workers_run_beside_the_caller():
 
 def test_ctrl_c_while_waiting():
     release = threading.Event()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 
     class Pressed(Squares):
         def __getitem__(self, i):
@@ -72,9 +73,12 @@ def test_ctrl_c_while_waiting():
             return i
 
     it = iter(DataLoader(Pressed(1), num_workers=1))
-    with pytest.raises(KeyboardInterrupt):
-        next(it)
-    release.set()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            next(it)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        release.set()
 
 
 def test_timeout():

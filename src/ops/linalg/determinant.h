@@ -1,6 +1,6 @@
 // The two ops on determinants share the factors they read them from.
 #pragma once
-#include "ops/linalg/blocked.h"
+#include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
 
 namespace dyadic::inline v1::ops {
@@ -12,15 +12,10 @@ template <class T> struct Determinants {
   int n;
   T* lu;
   int* pivots;
-  Blocked<T> blocked;
-  char* room;
 
   Determinants(const Call& c, Scratch& s) : c(c), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))) {
     lu = s.take<T>(batch * n * n);
     pivots = s.take<int>(pieces(batch) * n);
-    int info = 0;
-    blocked.lu(n, n, blocked.nowhere(), std::max(n, 1), nullptr, &info);
-    room = s.take<char>(pieces(batch) * blocked.scratch_bytes());
   }
   // result(i, sign of the permutation, U's diagonal at `diagonal`, `step` apart)
   template <class F> void factor(F result) {
@@ -30,8 +25,7 @@ template <class T> struct Determinants {
       T* m = lu + i * n * n;
       int* p = pivots + piece * n;
       int info = 0;
-      Blocked<T> b = blocked.with(room + piece * blocked.scratch_bytes());
-      b.lu(n, n, m, ld, p, &info);
+      factor_lu(n, n, m, ld, p, &info);
       bool odd = false;
       for (int r = 0; r < n; ++r) odd ^= p[r] != r + 1;
       result(i, odd ? -1 : 1, m, int64_t(n) + 1);

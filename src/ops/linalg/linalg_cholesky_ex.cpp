@@ -1,4 +1,4 @@
-#include "ops/linalg/blocked.h"
+#include "ops/linalg/factor.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -19,22 +19,18 @@ template <class T> struct Kernel {
   int64_t batch;
   int n;
   T* l;
-  Blocked<T> blocked;
-  char* room;
 
   Kernel(const Call& c, Scratch& s) : c(c), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))) {
     l = s.take<T>(batch * n * n);
-    int info = 0;
-    blocked.cholesky(n, blocked.nowhere(), std::max(n, 1), &info);
-    room = s.take<char>(pieces(batch) * blocked.scratch_bytes());
   }
   void run() {
     const bool upper = c.boolean(1);
     int* info = c.out[1].data<int>();
     (upper ? load_rows : load_columns)(c.tensor(0), batch_of(c.tensor(0)), l, dtype_for<T>());
-    for_each_matrix(batch, [&](int64_t i, int64_t piece) {
+    const int ld = std::max(n, 1);
+    for_each_matrix(batch, [&](int64_t i, int64_t) {
       T* m = l + i * n * n;
-      blocked.with(room + piece * blocked.scratch_bytes()).cholesky(n, m, std::max(n, 1), info + i);
+      lapack::potrf<T>("L", &n, m, &ld, info + i, 1);
       for (int64_t col = 0; col < n; ++col) std::fill(m + col * n, m + col * n + col, T(0));
     });
     upper ? store(c.out[0], l, dtype_for<T>()) : store_columns(c.out[0], l, dtype_for<T>(), n, int64_t(n) * n);

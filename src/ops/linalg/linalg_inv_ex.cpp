@@ -1,4 +1,4 @@
-#include "ops/linalg/blocked.h"
+#include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
 
 namespace dyadic::inline v1::ops {
@@ -20,18 +20,12 @@ template <class T> struct Kernel {
   int n, ld;
   T *lu, *inverse;
   int* pivots;
-  Blocked<T> blocked;
-  char* room;
 
   Kernel(const Call& c, Scratch& s)
       : c(c), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))), ld(std::max(n, 1)) {
     lu = s.take<T>(batch * n * n);
     inverse = s.take<T>(batch * n * n);
     pivots = s.take<int>(pieces(batch) * n);
-    int info = 0;
-    blocked.lu(n, n, blocked.nowhere(), ld, nullptr, &info);
-    blocked.solve(true, false, n, n, blocked.nowhere(), ld, blocked.nowhere(), ld);
-    room = s.take<char>(pieces(batch) * blocked.scratch_bytes());
   }
   void run() {
     int* info = c.out[1].data<int>();
@@ -39,13 +33,12 @@ template <class T> struct Kernel {
     for_each_matrix(batch, [&](int64_t i, int64_t piece) {
       T *factors = lu + i * n * n, *to = inverse + i * n * n;
       int* p = pivots + piece * n;
-      Blocked<T> b = blocked.with(room + piece * blocked.scratch_bytes());
-      b.lu(n, n, factors, ld, p, info + i);
+      factor_lu(n, n, factors, ld, p, info + i);
       std::fill(to, to + int64_t(n) * n, T(0));
       for (int64_t d = 0; d < n; ++d) to[d * (n + 1)] = T(1);
       exchange_rows(n, to, ld, 0, n, p);
-      b.solve(false, true, n, n, factors, ld, to, ld);
-      b.solve(true, false, n, n, factors, ld, to, ld);
+      solve_triangle(false, true, n, n, factors, ld, to, ld);
+      solve_triangle(true, false, n, n, factors, ld, to, ld);
     });
     store_columns(c.out[0], inverse, dtype_for<T>(), n, int64_t(n) * n);
     if (c.boolean(1)) check_factors(kName, c.out[1], c.tensor(0));

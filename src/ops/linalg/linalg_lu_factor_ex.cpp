@@ -1,4 +1,4 @@
-#include "ops/linalg/blocked.h"
+#include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
 
 namespace dyadic::inline v1::ops {
@@ -21,24 +21,17 @@ template <class T> struct Kernel {
   int64_t batch;
   int m, n;
   T* lu;
-  Blocked<T> blocked;
-  char* room;
 
   Kernel(const Call& c, Scratch& s)
       : c(c), batch(count(batch_of(c.tensor(0)))), m(narrow_int(c.tensor(0).size(-2))), n(narrow_int(c.tensor(0).size(-1))) {
     lu = s.take<T>(batch * m * n);
-    int info = 0;
-    blocked.lu(m, n, blocked.nowhere(), std::max(m, 1), nullptr, &info);
-    room = s.take<char>(pieces(batch) * blocked.scratch_bytes());
   }
   void run() {
     int *pivots = c.out[1].data<int>(), *info = c.out[2].data<int>();
     const int lda = std::max(m, 1);
     load_columns(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>());
-    for_each_matrix(batch, [&](int64_t i, int64_t piece) {
-      Blocked<T> b = blocked.with(room + piece * blocked.scratch_bytes());
-      b.lu(m, n, lu + i * m * n, lda, pivots + i * std::min(m, n), info + i);
-    });
+    for_each_matrix(batch,
+                    [&](int64_t i, int64_t) { factor_lu(m, n, lu + i * m * n, lda, pivots + i * std::min(m, n), info + i); });
     store_columns(c.out[0], lu, dtype_for<T>(), m, int64_t(m) * n);
     if (c.boolean(2)) check_factors(kName, c.out[2], c.tensor(0));
   }

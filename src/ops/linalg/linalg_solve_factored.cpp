@@ -1,4 +1,4 @@
-#include "ops/linalg/blocked.h"
+#include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
 
 namespace dyadic::inline v1::ops {
@@ -26,8 +26,6 @@ template <class T> struct Kernel {
   int n, columns;
   T *lu, *x;
   int* places;
-  Blocked<T> blocked;
-  char* room;
 
   Kernel(const Call& c, Scratch& s)
       : c(c),
@@ -39,28 +37,20 @@ template <class T> struct Kernel {
     lu = s.take<T>(own * n * n);
     x = s.take<T>(n_batch * n * columns);
     places = s.take<int>(n_batch);
-    int info = 0;
-    blocked.lu(n, n, blocked.nowhere(), std::max(n, 1), nullptr, &info);
-    blocked.solve(true, false, n, columns, blocked.nowhere(), std::max(n, 1), blocked.nowhere(), std::max(n, 1));
-    room = s.take<char>(pieces(std::max(own, n_batch)) * blocked.scratch_bytes());
   }
   void run() {
     int *pivots = c.out[2].data<int>(), *info = c.out[3].data<int>();
     const int ld = std::max(n, 1);
     load_columns(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>());
     load_columns(c.tensor(1), batch, x, dtype_for<T>());
-    for_each_matrix(own, [&](int64_t i, int64_t piece) {
-      Blocked<T> b = blocked.with(room + piece * blocked.scratch_bytes());
-      b.lu(n, n, lu + i * n * n, ld, pivots + i * n, info + i);
-    });
+    for_each_matrix(own, [&](int64_t i, int64_t) { factor_lu(n, n, lu + i * n * n, ld, pivots + i * n, info + i); });
     place_matrices();
-    for_each_matrix(n_batch, [&](int64_t i, int64_t piece) {
+    for_each_matrix(n_batch, [&](int64_t i, int64_t) {
       const int64_t k = places[i];
       T* to = x + i * n * columns;
-      Blocked<T> b = blocked.with(room + piece * blocked.scratch_bytes());
       exchange_rows(columns, to, ld, 0, n, pivots + k * n);
-      b.solve(false, true, n, columns, lu + k * n * n, ld, to, ld);
-      b.solve(true, false, n, columns, lu + k * n * n, ld, to, ld);
+      solve_triangle(false, true, n, columns, lu + k * n * n, ld, to, ld);
+      solve_triangle(true, false, n, columns, lu + k * n * n, ld, to, ld);
     });
     store_columns(c.out[0], x, dtype_for<T>(), n, int64_t(n) * columns);
     store_columns(c.out[1], lu, dtype_for<T>(), n, int64_t(n) * n);

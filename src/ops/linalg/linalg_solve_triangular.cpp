@@ -1,4 +1,4 @@
-#include "ops/linalg/blocked.h"
+#include "ops/linalg/factor.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -24,8 +24,6 @@ template <class T> struct Kernel {
   bool left, upper;
   int n, columns;
   T *a, *b;
-  Blocked<T> blocked;
-  char* room;
 
   Kernel(const Call& c, Scratch& s)
       : c(c),
@@ -38,18 +36,14 @@ template <class T> struct Kernel {
         columns(narrow_int(c.tensor(1).size(left ? -1 : -2))) {
     a = s.take<T>((own == 1 ? 1 : n_batch) * n * n);  // one matrix serves the whole batch
     b = s.take<T>(n_batch * n * columns);
-    const int ld = std::max(n, 1);
-    blocked.solve(upper, c.boolean(kUnit), n, columns, blocked.nowhere(), ld, blocked.nowhere(), ld);
-    room = s.take<char>(pieces(n_batch) * blocked.scratch_bytes());
   }
   void run() {
     const auto load = left ? load_columns : load_rows;
     load(c.tensor(0), own == 1 ? batch_of(c.tensor(0)) : IntList(batch), a, dtype_for<T>());
     load(c.tensor(1), batch, b, dtype_for<T>());
     const int ld = std::max(n, 1);
-    for_each_matrix(n_batch, [&](int64_t i, int64_t piece) {
-      Blocked<T> solver = blocked.with(room + piece * blocked.scratch_bytes());
-      solver.solve(upper, c.boolean(kUnit), n, columns, a + (own == 1 ? 0 : i) * n * n, ld, b + i * n * columns, ld);
+    for_each_matrix(n_batch, [&](int64_t i, int64_t) {
+      solve_triangle(upper, c.boolean(kUnit), n, columns, a + (own == 1 ? 0 : i) * n * n, ld, b + i * n * columns, ld);
     });
     left ? store_columns(c.out[0], b, dtype_for<T>(), n, int64_t(n) * columns) : store(c.out[0], b, dtype_for<T>());
   }
