@@ -1,13 +1,14 @@
-// The kernels' loop: lines of any stride are gathered into double precision, transformed and scattered, a line at a time.
+// What the kernels' transforms are of: the lines of any strides, in groups of as many as there are lanes.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "ops/fft/fft.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
 
-constexpr int64_t kPieces = 64;
+constexpr int64_t kPieces = 64, kMostLanes = 8;
 
 struct Lines {  // of one dimension of a tensor
   const TensorImpl& t;
@@ -27,49 +28,25 @@ struct Lines {  // of one dimension of a tensor
   }
 };
 
-template <class T> void gather(const void* data, int64_t at, int64_t stride, int64_t n, Line* to) {
-  const T* from = static_cast<const T*>(data) + at;
-  for (int64_t k = 0; k < n; ++k) to[k] = Line(from[k * stride]);
-}
-void gather_line(DType d, const void* data, int64_t at, int64_t stride, int64_t n, Line* to) {
-  d == f32   ? gather<float>(data, at, stride, n, to)
-  : d == f64 ? gather<double>(data, at, stride, n, to)
-  : d == c64 ? gather<std::complex<float>>(data, at, stride, n, to)
-             : gather<std::complex<double>>(data, at, stride, n, to);
-}
-template <class T> T element(Line v) {
-  if constexpr (std::is_floating_point_v<T>)
-    return T(v.real());
-  else
-    return T(v);
-}
-template <class T> void scatter(void* data, int64_t at, int64_t stride, int64_t n, const Line* from, double scale) {
-  T* to = static_cast<T*>(data) + at;
-  for (int64_t k = 0; k < n; ++k) to[k * stride] = element<T>(from[k] * scale);
-}
-void scatter_line(DType d, void* data, int64_t at, int64_t stride, int64_t n, const Line* from, double scale) {
-  d == f32   ? scatter<float>(data, at, stride, n, from, scale)
-  : d == f64 ? scatter<double>(data, at, stride, n, from, scale)
-  : d == c64 ? scatter<std::complex<float>>(data, at, stride, n, from, scale)
-             : scatter<std::complex<double>>(data, at, stride, n, from, scale);
-}
-
-// The half of a Hermitian spectrum becomes the whole; what would be imaginary in real places is dropped.
-void complete(Line* half, int64_t n) {
-  half[0] = half[0].real();
-  if (n % 2 == 0) half[n / 2] = half[n / 2].real();
-  for (int64_t k = n / 2 + 1; k < n; ++k) half[k] = std::conj(half[n - k]);
-}
-
 bool staged(const Tensor& t) { return compute_dtype(t.dtype()) != t.dtype(); }  // f16 and the like
 int64_t staged_bytes(const Tensor& t) {
   return staged(t) ? (t.numel() * compute_dtype(t.dtype()).itemsize() + 63) / 64 * 64 : 0;
 }
-int64_t line_scratch(int64_t n) { return 2 * n + fft_scratch(n); }
-int64_t pieces_of(const Call& c, const FftShape& s) {
-  const int64_t lines = c.spec[0].numel() / std::max<int64_t>(s.real_in ? s.n / 2 + 1 : s.n, 1);
-  return std::clamp<int64_t>(lines, 1, kPieces);
-}
+// Which complex transform is taken: real numbers are the parts of half as many complex ones where their number is even.
+struct Way {
+  bool halves, alone;
+  int64_t n, lines, group, groups, pieces;
+  Way(const Call& c, const FftShape& s)
+      : halves((s.real_in || s.real_out) && s.n % 2 == 0),
+        n(halves ? s.n / 2 : s.n),
+        lines(c.spec[0].numel() / std::max<int64_t>(s.real_in ? s.n / 2 + 1 : s.n, 1)) {
+    alone = fft_alone(n, lines);
+    group = alone ? 1 : fft_kernel().lanes;
+    groups = (lines + group - 1) / group;
+    pieces = std::clamp<int64_t>(groups, 1, kPieces);
+  }
+  int64_t room() const { return (fft_kernel().workspace(halves ? 2 * n : n, fft_padded(n), alone) + 63) / 64 * 64; }
+};
 
 }  // namespace
 
@@ -89,7 +66,8 @@ void infer_fft(Call& c, const char* who, const FftShape& s, int64_t dim) {
   o.sizes[d] = s.real_in ? s.n / 2 + 1 : s.n;
 }
 int64_t fft_workspace(const Call& c, const FftShape& s) {
-  return pieces_of(c, s) * line_scratch(s.n) * int64_t(sizeof(Line)) + staged_bytes(c.tensor(0));
+  const Way way(c, s);
+  return way.pieces * way.room() + staged_bytes(c.tensor(0));
 }
 double fft_flops(const Call& c, const FftShape& s) {
   const double n = double(s.n), lines = double(c.spec[0].numel()) / (s.real_in ? double(s.n / 2 + 1) : n);
@@ -107,16 +85,29 @@ void run_fft(Call& c, const FftShape& s, int64_t dim) {
     source = wide;
   }
   const TensorImpl &in = *source.impl(), &out = *c.out[0].impl();
-  const int64_t d = wrap_dim(c.name, dim, in.ndim), pieces = pieces_of(c, s), scratch = line_scratch(s.n);
+  const int64_t d = wrap_dim(c.name, dim, in.ndim);
   const Lines from(in, d), to(out, d);
-  const auto plan = fft_plan(s.n, s.inverse);
-  parallel_each(pieces, [&](int64_t p) {
-    Line *a = reinterpret_cast<Line*>(room) + p * scratch, *b = a + s.n, *more = b + s.n;
-    for (int64_t i = from.count * p / pieces; i < from.count * (p + 1) / pieces; ++i) {
-      gather_line(in.dtype, in.data(), from.start(i), in.strides[d], in.sizes[d], a);
-      if (s.real_out) complete(a, s.n);
-      plan->run(a, b, more);
-      scatter_line(out.dtype, out.data(), to.start(i), out.strides[d], out.sizes[d], b, s.scale);
+  const Way way(c, s);
+  const auto plan = fft_plan(way.n), whole = way.halves ? fft_plan(s.n) : nullptr;
+  const FftLines lines{plan.get(),
+                       whole ? whole->turns.data() : nullptr,
+                       s.n,
+                       s.inverse,
+                       s.real_in,
+                       s.real_out,
+                       s.scale,
+                       in.dtype.format(),
+                       out.dtype.format(),
+                       in.data(),
+                       out.data(),
+                       in.strides[d],
+                       out.strides[d]};
+  parallel_each(way.pieces, [&](int64_t p) {
+    int64_t in_start[kMostLanes], out_start[kMostLanes];
+    for (int64_t g = way.groups * p / way.pieces; g < way.groups * (p + 1) / way.pieces; ++g) {
+      const int64_t first = g * way.group, count = std::min(way.group, way.lines - first);
+      for (int64_t i = 0; i < count; ++i) in_start[i] = from.start(first + i), out_start[i] = to.start(first + i);
+      fft_kernel().run(lines, way.alone, count, in_start, out_start, room + p * way.room());
     }
   });
 }

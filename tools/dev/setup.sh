@@ -3,7 +3,7 @@
 
 # ocl-icd-opencl-dev: oneDNN's CMake package asks for OpenCL, which Debian's libdnnl-dev only recommends.
 readonly packages=(g++ cmake ninja-build ccache libdnnl-dev ocl-icd-opencl-dev libhwy-dev libfmt-dev libcli11-dev
-  nlohmann-json3-dev liblapack-dev libkissfft-dev libmd-dev zlib1g-dev libjpeg-dev libpng-dev libgtest-dev python3 python3-dev
+  nlohmann-json3-dev liblapack-dev libmd-dev zlib1g-dev libjpeg-dev libpng-dev libgtest-dev python3 python3-dev
   python3-venv)
 
 say() { printf 'dev: %s\n' "$*" >&2; }
@@ -47,7 +47,7 @@ set_up() {
   local missing
   if ! command -v apt-get dpkg-query >/dev/null; then
     [[ -e $release ]] || say "no apt-get here: going on with the g++ >= 12 (or clang), cmake >= 3.25, ninja, oneDNN, Highway, fmt," \
-      "CLI11, nlohmann-json, LAPACK, kissfft, libmd, GoogleTest and Python headers that are installed"
+      "CLI11, nlohmann-json, LAPACK, libmd, GoogleTest and Python headers that are installed"
     return
   fi
   mapfile -t missing < <(missing_packages)

@@ -22,8 +22,8 @@ void backward(Grad& g) { g.set(0, call(Op::fft_along_, g.g(), g.integer(1), !g.b
 extern constexpr OpDef fft_along_op = {
     .sig = "fft_along(Tensor self, int dim, bool inverse, float scale) -> Tensor",
     .doc =
-        "scale * sum_j x_j exp(-2 pi i j k / n) along dim of complex numbers (inverse: exp(+...)): what fft and its kin call. "
-        "kissfft; computed in double precision.",
+        "scale * sum_j x_j exp(-2 pi i j k / n) along dim of complex numbers (inverse: exp(+...)): what fft and its kin call; "
+        "computed in double precision.",
     .amp = Amp::f32,
     .samples =
         "fft_along(randn(2, 8; complex), -1, False, 1.0)\n"
