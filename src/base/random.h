@@ -51,6 +51,11 @@ void random_normal(uint64_t seed, uint64_t stream, int64_t n, float* out);
 void random_normal(uint64_t seed, uint64_t stream, int64_t n, double* out);
 // A number in [0, bound) from element i of a stream, without bias (Lemire 2019, by rejection within the block's words).
 uint64_t random_below(uint64_t seed, uint64_t stream, uint64_t i, uint64_t bound);
+// low + random_below of elements 0 ... n - 1 (sums wrap), on all threads.
+void random_integers(uint64_t seed, uint64_t stream, int64_t n, int64_t low, uint64_t bound, int64_t* out);
+// The numbers below n in random order (Fisher and Yates): place i, from the last down, is exchanged with place random_below(i +
+// 1) of element i + 1.
+void random_permutation(uint64_t seed, uint64_t stream, int64_t n, int64_t* out);
 
 }  // namespace dyadic::inline v1
 DY_KERNEL(RandomKernel, random_kernel)

@@ -60,6 +60,7 @@ void run_pointwise(Call& c) {
   loop.tile = op.pw.forward[int(loop.compute)];
   loop.mask_out = op.types == Types::compare;
   loop.real_out = op.pw.real_of_complex;
+  loop.bits = op.pw.bits;
   for (int i = 0; i < op.pw.inputs; ++i) loop.in[i] = &c.tensor(i);
   loop.inputs = op.pw.inputs;
   double params[4];

@@ -39,6 +39,7 @@ struct Pointwise {
   int flops = 0, grad_flops[kMaxInputs]{};
   int complex_flops = 0;
   bool real_of_complex = false;                                       // of complex inputs the result is real
+  bool bits = false;                                                  // each bit of an integer is computed by itself
   bool grad_is_g[kMaxInputs]{};                                       // the gradient is g itself: nothing to compute
   Traced (*trace)(const Traced* in, const Traced* params) = nullptr;  // the same lambda on a tracer
   Traced (*trace_grad[kMaxInputs])(const Traced* in, const Traced* params){};

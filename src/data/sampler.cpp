@@ -20,11 +20,9 @@ GeneratorState draw_from(const Generators& generator) {
   return {d.seed, d.stream};
 }
 
-// Fisher and Yates.
 std::vector<int64_t> permutation(int64_t n, GeneratorState draw) {
   std::vector<int64_t> order(size_t(n), 0);
-  std::iota(order.begin(), order.end(), 0);
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_below(draw.seed, draw.calls, i, i)]);
+  random_permutation(draw.seed, draw.calls, n, order.data());
   return order;
 }
 

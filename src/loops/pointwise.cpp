@@ -69,6 +69,12 @@ struct Space {
       if (op[i].format && op[i].base == op[k].base) return false;
     return true;
   }
+  // Whether all operands are dense and of one integer dtype of one or two bytes.
+  bool alike() const {
+    for (int k = 0; k < count; ++k)
+      if (op[k].format != op[0].format || op[k].stride[0] != op[k].size) return false;
+    return ndim == 1 && op[0].format && op[0].format->def->kind != Kind::floating && op[0].size <= 2;
+  }
   int64_t inner() const { return size[ndim - 1]; }
   int64_t tile() const {
     for (int k = 0; k < count; ++k)
@@ -238,6 +244,21 @@ bool run_small(const PointwiseLoop& loop, const Tensor& out, bool direct) {
   return true;
 }
 
+// Integers of one dtype narrower than the lanes: as words, as they lie.
+void run_bits(const PointwiseLoop& loop, const Space& s) {
+  const int64_t bytes = s.size[0] * s.op[0].size, words = bytes / 4;
+  parallel_for(words, kGrain, [&](int64_t begin, int64_t end) {
+    const void* in[PointwiseLoop::kOperands];
+    for (int i = 0; i < loop.inputs; ++i) in[i] = s.op[i].base + begin * 4;
+    loop.tile(in, s.op[loop.inputs].base + begin * 4, loop.params, end - begin);
+  });
+  int32_t rest[PointwiseLoop::kOperands + 1]{};
+  const void* in[PointwiseLoop::kOperands];
+  for (int i = 0; i < loop.inputs; ++i) in[i] = std::memcpy(rest + i, s.op[i].base + words * 4, size_t(bytes - words * 4));
+  loop.tile(in, rest + loop.inputs, loop.params, 1);
+  std::memcpy(s.op[loop.inputs].base + words * 4, rest + loop.inputs, size_t(bytes - words * 4));
+}
+
 }  // namespace
 
 void PointwiseLoop::run(const Tensor& out) const {
@@ -251,6 +272,7 @@ void PointwiseLoop::run(const Tensor& out) const {
   int o = s.count;
   s.add(out, out);
   s.coalesce(out);
+  if (bits && s.alike()) return run_bits(*this, s);
   const bool stream = s.streams(o);
   for_tiles(s, compute == Compute::c128 ? kTile / 2 : s.tile(), stream, [&](int64_t begin, int64_t n) {
     alignas(64) char tiles[kOperands][kTileBytes];

@@ -15,6 +15,7 @@ struct PointwiseLoop {
   Tile tile = nullptr;
   bool mask_out = false;          // the tile writes one byte per element, 0 or 1
   bool real_out = false;          // of complex numbers the tile writes real ones
+  bool bits = false;              // each bit of an integer is computed by itself
   const Tensor* in[kOperands]{};  // null: the tile does not read it
   int inputs = 0;
   const double* params = nullptr;

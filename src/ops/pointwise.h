@@ -29,6 +29,7 @@ struct OpInfo {
   const char* samples = "";
   const char* bad = "";
   const char* skip = "";
+  bool bits = false;
   Tensor (*complex)(const Arg* args) = nullptr;
   Op (*variant)(Arg* args, int& n) = nullptr;
 };
@@ -216,6 +217,7 @@ template <int N, Types types, int P = 0, class F, class... B> constexpr OpDef po
   o.complex = info.complex;
   constexpr Cost c = measure<F, N, P>();
   o.pw.inputs = N;
+  o.pw.bits = info.bits;
   o.pw.params = P;
   o.pw.flops = c.flops;
   if constexpr (takes_floats<F, N, P>) {

@@ -7,6 +7,7 @@ extern constexpr OpDef bitwise_and_op = pointwise<2, Types::same>(
         .sig = "bitwise_and(Tensor self, Tensor other) -> Tensor",
         .doc = "The bits that both have; of bool: logical and.",
         .inplace = true,
+        .bits = true,
     },
     [](Whole auto a, Whole auto b) { return a & b; });
 

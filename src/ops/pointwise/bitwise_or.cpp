@@ -7,6 +7,7 @@ extern constexpr OpDef bitwise_or_op = pointwise<2, Types::same>(
         .sig = "bitwise_or(Tensor self, Tensor other) -> Tensor",
         .doc = "The bits that either has; of bool: logical or.",
         .inplace = true,
+        .bits = true,
     },
     [](Whole auto a, Whole auto b) { return a | b; });
 

@@ -7,6 +7,7 @@ extern constexpr OpDef bitwise_xor_op = pointwise<2, Types::same>(
         .sig = "bitwise_xor(Tensor self, Tensor other) -> Tensor",
         .doc = "The bits that one of both has; of bool: logical xor.",
         .inplace = true,
+        .bits = true,
     },
     [](Whole auto a, Whole auto b) { return a ^ b; });
 

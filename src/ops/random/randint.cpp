@@ -9,14 +9,14 @@ void infer(Call& c) {
   infer_creation(c, c.ints(2), 3, 4);
   if (!c.has(3)) c.spec[0].dtype = i64;
 }
-int64_t workspace(const Call& c) { return c.spec[0].numel() * 8; }
+int64_t workspace(const Call& c) { return c.spec[0].dtype == i64 ? 0 : c.spec[0].numel() * 8; }
 void forward(Call& c) {
-  auto* v = static_cast<int64_t*>(c.workspace);
-  Draw d = next_draw();
-  auto range = uint64_t(c.integer(1)) - uint64_t(c.integer(0));
-  for (int64_t i = 0, n = c.out[0].numel(); i < n; ++i)
-    v[i] = int64_t(uint64_t(c.integer(0)) + random_below(d.seed, d.stream, uint64_t(i), range));
-  assign(c.out[0], make_over(v, c.out[0].sizes(), i64));
+  const Draw d = next_draw();
+  const uint64_t range = uint64_t(c.integer(1)) - uint64_t(c.integer(0));
+  const bool direct = c.spec[0].dtype == i64;
+  auto* v = direct ? c.out[0].data<int64_t>() : static_cast<int64_t*>(c.workspace);
+  random_integers(d.seed, d.stream, c.out[0].numel(), c.integer(0), range, v);
+  if (!direct) assign(c.out[0], make_over(v, c.out[0].sizes(), i64));
 }
 
 }  // namespace

@@ -13,8 +13,16 @@ void infer(Call& c) {
 }
 void forward(Call& c) { run_reduction(c, ReduceOp::prod); }
 int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::prod); }
+// What the other elements multiply to: out / x, but where there is a zero only that one has a gradient, the product of the
+// rest.
 void backward(Grad& g) {
-  g.set(0, div(mul(keep_dims(g.g(), g.in_meta(0), g.node.args[1]), keep_dims(g.out(), g.in_meta(0), g.node.args[1])), g.in(0)));
+  const Meta& m = g.in_meta(0);
+  const Arg& dim = g.node.args[1];
+  const Tensor x = g.in(0), zero = eq(x.detach(), 0), none = scalar_tensor(0), rest = where(zero, scalar_tensor(1), x);
+  const Tensor zeros_of = to(zero, i64), many = keep_dims(call(Op::sum_, zeros_of, dim, false, Arg()), m, dim);
+  const Tensor product = keep_dims(call(Op::prod_, rest, dim, false, Arg()), m, dim);
+  const Tensor others = where(zero, where(eq(many, 1), product, none), where(eq(many, 0), div(product, rest), none));
+  g.set(0, mul(keep_dims(g.g(), m, dim), others));
 }
 
 }  // namespace
@@ -22,8 +30,8 @@ void backward(Grad& g) {
 extern constexpr OpDef prod_op = {
     .sig = "prod(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     .doc =
-        "The product over dim (all dimensions if absent) of self in dtype. Its gradient divides by the elements: they must not "
-        "be zero.",
+        "The product over dim (all dimensions if absent) of self in dtype. "
+        "Its second derivative is right where no element is zero.",
     .amp = Amp::f32,
     .low = 0.5,
     .samples =
@@ -32,7 +40,7 @@ extern constexpr OpDef prod_op = {
     .infer = infer,
     .forward = forward,
     .backward = backward,
-    .needs = {in(0) | out(0)},
+    .needs = {in(0)},
     .flops = reduction_flops,
     .workspace = workspace,
     .complex = complex_prod,

@@ -19,7 +19,7 @@ Tensor compose(const Arg* a) {
   if (p == 0) return sum(to(ne(x, 0), plain(x)), dim, keep);
   if (p == 1) return sum(abs(x), dim, keep);
   // The root of 0 has no slope: there the gradient is 0.
-  const Tensor total = sum(p == 2 ? square(x) : pow(abs(x), p), dim, keep), none = eq(total, 0.0),
+  const Tensor total = p == 2 ? call(Op::square_sum_, x, dim, keep) : sum(pow(abs(x), p), dim, keep), none = eq(total, 0.0),
                one = ones_like(total.detach());
   const Tensor safe = where(none, one, total);
   return where(none, p < 0 ? pow(total.detach(), 1 / p) : zeros_like(one), p == 2 ? sqrt(safe) : pow(safe, 1 / p));
