@@ -1,5 +1,6 @@
 // Backward passes beside Tensor::backward: gradients as values, and their check against finite differences.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -16,9 +17,9 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
                          bool allow_unused = false);
 
 // Accumulates d(sum of outputs . gradients) into the leaves' .grad; several outputs in one pass. With create_graph a leaf's
-// .grad keeps the graph, which keeps the leaf: set_grad({}) lets them go; or use grad().
+// .grad keeps the graph, which keeps the leaf: set_grad({}) lets them go; or use grad(). With inputs only these get a gradient.
 void backward(std::span<const Tensor> outputs, std::span<const Tensor> grad_outputs = {}, bool retain_graph = false,
-              bool create_graph = false);
+              bool create_graph = false, std::span<const Tensor> inputs = {});
 
 namespace detail {
 using GradcheckCall = std::vector<Tensor> (*)(void* f, const std::vector<Tensor>& inputs);
@@ -47,6 +48,9 @@ template <class F> void register_hook(const Tensor& t, F hook) {
   detail::register_hook(t, std::make_shared<F>(std::move(hook)),
                         [](void* p, const Tensor& g) -> Tensor { return (*static_cast<F*>(p))(g); });
 }
+
+// hook(const Tensor&) is called with the leaf `t` when a backward has added to its .grad.
+void register_post_accumulate_grad_hook(const Tensor& t, std::function<void(const Tensor&)> hook);
 
 // What a Function's forward leaves for its backward.
 class FunctionContext {

@@ -1,9 +1,15 @@
 // What the records of the normalizations share: their further results.
 #pragma once
+#include "ops/expected.h"
 #include "ops/operands.h"
 
 namespace dyadic::inline v1::ops {
 
+// The input is rows of n elements.
+inline void check_rows(const Call& c, const Tensor& input, int64_t n) {
+  DY_CHECK(n >= 0 && (n == 0 || input.numel() % n == 0), "{}: the rows do not fill the input: input is {}, rows of {}", c.name,
+           describe(input), n);
+}
 // Beside the result: mean and rstd of so many rows.
 inline void add_statistics(Call& c, int64_t rows) {
   c.nout = 3;
@@ -14,7 +20,13 @@ inline void add_statistics(Call& c, int64_t rows) {
   }
 }
 // Of op(grad, input, weight?, mean, rstd, int, with_bias): gradients of the input and, as wanted, of weight [n] and bias [n].
-inline void infer_gradients(Call& c, int64_t n) {
+// mean and rstd are those of `rows` rows.
+inline void infer_gradients(Call& c, int64_t n, int64_t rows) {
+  expect_operand(c, 0, "grad", c.tensor(1).sizes());
+  if (c.has(2))
+    DY_CHECK(c.tensor(2).numel() == n, "{}: weight does not fit: it is {}, {} numbers are needed", c.name,
+             describe(c.tensor(2)), n);
+  for (int i : {3, 4}) expect_operand(c, i, i == 3 ? "mean" : "rstd", {rows}, plain(c.tensor(1)) == f64 ? f64 : f32);
   infer_like_first(c);
   c.spec[0].dtype = plain(c.tensor(1));
   c.nout = 3;
