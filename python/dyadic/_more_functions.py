@@ -173,8 +173,6 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 Tensor.isclose = isclose
 
 
-_float_power_ = Tensor.float_power_
-
 
 def _wide(x):
     return x if isinstance(x, Tensor) else _dyadic.tensor(x, dtype=_dyadic.complex128 if isinstance(x, complex) else _dyadic.float64)
@@ -185,5 +183,13 @@ def float_power(input, exponent, *, out=None):
     return _dyadic.float_power(_wide(input), _wide(exponent), out=out)
 
 
-Tensor.float_power = float_power
-Tensor.float_power_ = lambda self, exponent: _float_power_(self, _wide(exponent))
+def _float_power_(self, exponent):
+    if self.dtype not in (_dyadic.float64, _dyadic.complex128):
+        raise RuntimeError(f"float_power_: the result is float64 or complex128; self is {self.dtype}")
+    return self.copy_(float_power(self, exponent))
+
+
+Tensor.float_power, Tensor.float_power_ = float_power, _float_power_
+Tensor.cumsum_ = lambda self, dim, *, dtype=None: self.copy_(_dyadic.cumsum(self, dim, dtype=dtype))
+Tensor.cumprod_ = lambda self, dim, *, dtype=None: self.copy_(_dyadic.cumprod(self, dim, dtype=dtype))
+Tensor.nextafter_ = lambda self, other: self.copy_(_dyadic.nextafter(self, other))

@@ -52,8 +52,9 @@ void raise_anomaly(const char* node, const Tensor& gradient, int input) {
   if (!s.raise) return;
   CategoryScope scope(Category::workspace);
   if (good(gradient)) return;
+  const std::string place = s.found ? s.module : module_path(t_module);
   fail("backward: a gradient is nan: {} gave it to input {}{}{}{}{}", node, input, s.found ? "; the first nan came of " : "",
-       s.op, s.module.empty() ? "" : " in ", s.module);
+       s.op, place.empty() ? "" : " in ", place);
 }
 
 Anomaly::Anomaly(bool raise) : before_(t_modes), raised_(state().raise) {

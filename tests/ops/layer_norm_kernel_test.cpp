@@ -64,8 +64,7 @@ struct Case {
     const Source none;
     const Source weight = affine ? w.source() : none, bias = affine ? b.source() : none;
     const LayerNormKernel& k = layer_norm_kernel();
-    Workspace forward(k.forward_workspace(shape, x.source(), weight, bias)),
-        backward(k.backward_workspace(shape, x.source(), weight));
+    Workspace forward(k.forward_workspace(shape, weight, bias)), backward(k.backward_workspace(shape, x.source(), weight));
     k.forward(shape, x.source(), weight, bias, 1e-5, y.target(), mean.bytes.data(), rstd.bytes.data(), forward.data());
     k.backward(shape, dy.source(), x.source(), weight, mean.bytes.data(), rstd.bytes.data(), dx.target(), dw.target(),
                db.target(), backward.data());

@@ -15,7 +15,6 @@ extern constexpr OpDef float_power_op = {
     .sig = "float_power(Tensor self, Tensor exponent) -> Tensor",
     .doc = "self to the power exponent, in f64 or c128.",
     .kind = OpKind::composite,
-    .inplace = true,
     .low = 0.3,
     .samples = "float_power(rand(3, 5), rand(5))",
     .skip = "result_dtype: always f64",

@@ -28,7 +28,6 @@ extern constexpr OpDef nextafter_op = {
     .sig = "nextafter(Tensor self, Tensor other) -> Tensor",
     .doc = "The next value of the dtype behind self in the direction of other. No gradient.",
     .kind = OpKind::composite,
-    .inplace = true,
     .samples = "nextafter(randn(3), randn(3))\nnextafter(randn(2, 1), randn(3))\nnextafter(zeros(2), randn(2))",
     .bad = "nextafter(indices(3; 2), indices(3; 2)) => nextafter: only floating-point dtypes: self is i64[2], other is i64[2]",
     .skip =

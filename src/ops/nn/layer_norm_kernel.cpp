@@ -175,10 +175,9 @@ void backward_as(const LayerNormShape& shape, Source dy, Source x, Source weight
   combine<T>(dbias, partial + step, chunks.count, 2 * step, n);
 }
 
-int64_t forward_workspace(const LayerNormShape& shape, Source x, Source weight, Source bias) {
-  const bool wide = is_wide(x);
-  auto decoded = [&](Source p) { return p.format && !(wide ? stores<double>(p.format) : stores<float>(p.format)); };
-  return decoded(weight) || decoded(bias) ? 2 * padded(shape.n) * (wide ? 8 : 4) : 0;
+int64_t forward_workspace(const LayerNormShape& shape, Source weight, Source bias) {
+  auto decoded = [](Source p) { return p.format && !stores<float>(p.format) && !stores<double>(p.format); };
+  return decoded(weight) || decoded(bias) ? 2 * padded(shape.n) * 4 : 0;
 }
 
 int64_t backward_workspace(const LayerNormShape& shape, Source x, Source weight) {

@@ -15,7 +15,7 @@ struct LayerNormShape {
 // f64, or any other floats, computed in f32 and rounded once. mean and rstd are [rows] of the compute type (f32 or f64).
 // Threads inside; the rows of dweight and dbias are added in an order fixed by the shape. Workspaces are bytes, aligned to 64.
 struct LayerNormKernel {
-  int64_t (*forward_workspace)(const LayerNormShape& shape, Source x, Source weight, Source bias);
+  int64_t (*forward_workspace)(const LayerNormShape& shape, Source weight, Source bias);
   void (*forward)(const LayerNormShape& shape, Source x, Source weight, Source bias, double eps, Target y, void* mean,
                   void* rstd, void* workspace);
   // dx may be dy; dx, dweight and dbias may be null. `x` as Source names the compute type.

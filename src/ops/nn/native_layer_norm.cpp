@@ -12,15 +12,11 @@ LayerNormShape rows(const Call& c) {
 void infer(Call& c) {
   check_float("layer_norm", c.tensor(0), "input");
   check_rows(c, c.tensor(0), c.integer(1));
-  for (int i : {2, 3})
-    DY_CHECK(!c.has(i) || c.tensor(i).numel() == c.integer(1), "layer_norm: {} does not fit: it is {}, a row has {} elements",
-             i == 2 ? "weight" : "bias", describe(c.tensor(i)), c.integer(1));
+  check_parameters(c, 0, c.integer(1), {2, 3});
   infer_like_first(c);
   add_statistics(c, rows(c).rows);
 }
-int64_t workspace(const Call& c) {
-  return layer_norm_kernel().forward_workspace(rows(c), source_of(c, 0), source_of(c, 2), source_of(c, 3));
-}
+int64_t workspace(const Call& c) { return layer_norm_kernel().forward_workspace(rows(c), source_of(c, 2), source_of(c, 3)); }
 void forward(Call& c) {
   layer_norm_kernel().forward(rows(c), source_of(c, 0), source_of(c, 2), source_of(c, 3), c.real(4), target_of(c, 0),
                               c.out[1].impl()->data(), c.out[2].impl()->data(), c.workspace);

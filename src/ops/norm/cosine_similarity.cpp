@@ -29,9 +29,7 @@ extern constexpr OpDef cosine_similarity_op = {
     .kind = OpKind::composite,
     .samples =
         "cosine_similarity(randn(2, 3), randn(2, 3))\n"
-        "cosine_similarity(randn(4), randn(2, 4), -1)\n"
-        "cosine_similarity(randn(2, 3), randn(2, 1))\n"
-        "cosine_similarity(randn(2, 3), randn())",
+        "cosine_similarity(randn(4), randn(2, 4), -1)",
     .compose = compose,
 };
 

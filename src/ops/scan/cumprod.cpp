@@ -39,7 +39,6 @@ extern constexpr OpDef cumprod_op = {
     .sig = "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     .doc = "The products of the entries of dim so far. Integers are multiplied as int64.",
     .amp = Amp::f32,
-    .inplace = true,
     .samples =
         "cumprod(randn(3, 4), 1)\n"
         "cumprod(randn(3, 4), 0)\n"

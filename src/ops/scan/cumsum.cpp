@@ -26,7 +26,6 @@ extern constexpr OpDef cumsum_op = {
     .doc =
         "The sums of the entries of dim so far. Integers are added as int64; f32 sums are kept in f64 and rounded once each.",
     .amp = Amp::f32,
-    .inplace = true,
     .samples =
         "cumsum(randn(3, 4), 1)\n"
         "cumsum(randn(3, 4), 0)\n"
