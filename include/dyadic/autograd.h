@@ -1,6 +1,5 @@
 // Backward passes beside Tensor::backward: gradients as values, and their check against finite differences.
 #pragma once
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -26,6 +25,8 @@ using GradcheckCall = std::vector<Tensor> (*)(void* f, const std::vector<Tensor>
 bool gradcheck(void* f, GradcheckCall call, const std::vector<Tensor>& inputs, double eps, double atol, double rtol);
 using HookCall = Tensor (*)(void* hook, const Tensor& gradient);
 void register_hook(const Tensor& t, std::shared_ptr<void> hook, HookCall call);
+using LateHookCall = void (*)(void* hook, const Tensor& leaf);
+void register_late_hook(const Tensor& t, std::shared_ptr<void> hook, LateHookCall call);
 }  // namespace detail
 
 // Compares the gradient of f (std::vector<Tensor>(const std::vector<Tensor>&), float64 inputs that require grad) with central
@@ -50,7 +51,10 @@ template <class F> void register_hook(const Tensor& t, F hook) {
 }
 
 // hook(const Tensor&) is called with the leaf `t` when a backward has added to its .grad.
-void register_post_accumulate_grad_hook(const Tensor& t, std::function<void(const Tensor&)> hook);
+template <class F> void register_post_accumulate_grad_hook(const Tensor& t, F hook) {
+  detail::register_late_hook(t, std::make_shared<F>(std::move(hook)),
+                             [](void* p, const Tensor& leaf) { (*static_cast<F*>(p))(leaf); });
+}
 
 // What a Function's forward leaves for its backward.
 class FunctionContext {

@@ -345,10 +345,11 @@ void detail::register_hook(const Tensor& t, std::shared_ptr<void> hook, HookCall
     node_extra(*t.impl()->node).hooks.emplace_back(t.impl()->output, std::move(own));
 }
 
-void register_post_accumulate_grad_hook(const Tensor& t, std::function<void(const Tensor&)> hook) {
+void detail::register_late_hook(const Tensor& t, std::shared_ptr<void> hook, LateHookCall call) {
   DY_CHECK(t.requires_grad() && t.is_leaf(),
            "register_post_accumulate_grad_hook: no leaf that requires grad, so nothing accumulates: self is {}", describe(t));
-  auto_meta(*t.impl()).hooks.push_back(AfterAccumulation{std::move(hook)});
+  auto_meta(*t.impl()).hooks.push_back(
+      AfterAccumulation{[hook = std::move(hook), call](const Tensor& leaf) { call(hook.get(), leaf); }});
 }
 
 }  // namespace dyadic::inline v1
