@@ -42,7 +42,7 @@ _train: ModuleType
 class OutOfMemoryError(RuntimeError): ...
 class LinAlgError(RuntimeError): ...
 '''
-BINARY = "add sub mul truediv matmul pow and or xor lshift rshift floordiv mod radd rsub rmul rtruediv rmatmul rpow rand ror rxor rlshift rrshift rfloordiv rmod iadd isub imul itruediv ipow ifloordiv imod iand ior"
+BINARY = "add sub mul truediv matmul pow and or xor lshift rshift floordiv mod radd rsub rmul rtruediv rmatmul rpow rand ror rxor rlshift rrshift rfloordiv rmod iadd isub imul itruediv ipow ifloordiv imod iand ior ixor ilshift irshift"
 COMPARE = "lt le eq ne gt ge"
 UNARY = "neg pos abs invert"
 PROTOCOL = """

@@ -16,15 +16,17 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
                          bool allow_unused = false);
 
 // Accumulates d(sum of outputs . gradients) into the leaves' .grad; several outputs in one pass. With create_graph a leaf's
-// .grad keeps the graph, which keeps the leaf: set_grad({}) lets them go; or use grad().
+// .grad keeps the graph, which keeps the leaf: set_grad({}) lets them go; or use grad(). With inputs only these get a gradient.
 void backward(std::span<const Tensor> outputs, std::span<const Tensor> grad_outputs = {}, bool retain_graph = false,
-              bool create_graph = false);
+              bool create_graph = false, std::span<const Tensor> inputs = {});
 
 namespace detail {
 using GradcheckCall = std::vector<Tensor> (*)(void* f, const std::vector<Tensor>& inputs);
 bool gradcheck(void* f, GradcheckCall call, const std::vector<Tensor>& inputs, double eps, double atol, double rtol);
 using HookCall = Tensor (*)(void* hook, const Tensor& gradient);
 void register_hook(const Tensor& t, std::shared_ptr<void> hook, HookCall call);
+using LateHookCall = void (*)(void* hook, const Tensor& leaf);
+void register_late_hook(const Tensor& t, std::shared_ptr<void> hook, LateHookCall call);
 }  // namespace detail
 
 // Compares the gradient of f (std::vector<Tensor>(const std::vector<Tensor>&), float64 inputs that require grad) with central
@@ -46,6 +48,12 @@ bool gradgradcheck(F&& f, const std::vector<Tensor>& inputs, double eps = 1e-6, 
 template <class F> void register_hook(const Tensor& t, F hook) {
   detail::register_hook(t, std::make_shared<F>(std::move(hook)),
                         [](void* p, const Tensor& g) -> Tensor { return (*static_cast<F*>(p))(g); });
+}
+
+// hook(const Tensor&) is called with the leaf `t` when a backward has added to its .grad.
+template <class F> void register_post_accumulate_grad_hook(const Tensor& t, F hook) {
+  detail::register_late_hook(t, std::make_shared<F>(std::move(hook)),
+                             [](void* p, const Tensor& leaf) { (*static_cast<F*>(p))(leaf); });
 }
 
 // What a Function's forward leaves for its backward.

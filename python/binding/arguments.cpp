@@ -253,6 +253,7 @@ bool ArgumentFrame::read_option(const OpInfo& op, PyObject* name, PyObject* valu
     generator = nb::inst_ptr<Generator>(value);
     return true;
   }
+  if (is("memory_format") && (op.id == Op::contiguous_ || op.id == Op::clone_)) return true;
   return op.requires_grad && (is("layout") || is("pin_memory") || is("memory_format"));
 }
 

@@ -4,8 +4,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
-#include "corridor/tape.h"
+#include "autograd/engine.h"
+#include "dyadic/anomaly.h"
 #include "object.h"
+#include "scopes.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -71,28 +73,37 @@ nb::tuple rows_of(const std::vector<std::vector<Tensor>>& rows) {
   return nb::tuple(l);
 }
 
-// A Python object held by C++: its last reference may go on a thread without the GIL.
-std::shared_ptr<PyObject> hold(nb::object o) {
-  return {o.release().ptr(), [](PyObject* p) {
-            if (!Py_IsInitialized()) return;
-            nb::gil_scoped_acquire gil;
-            Py_DECREF(p);
-          }};
-}
-
-std::vector<Tensor> attach_function(std::string name, nb::object inputs, nb::object outputs, nb::object backward) {
+// dirty: outputs that are inputs written in place, which get the function for their history. materialize: zeros for outputs
+// that nothing depends on.
+std::vector<Tensor> attach_function(std::string name, nb::object inputs, nb::object outputs, nb::object backward,
+                                    const std::vector<bool>& dirty, bool materialize) {
   std::vector<Tensor> in = list_of(inputs, "inputs"), out = list_of(outputs, "outputs");
+  const std::vector<Tensor> written = out;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!dirty[i]) continue;
+    DY_CHECK(!out[i].is_leaf() || !out[i].requires_grad(), "{}: a leaf that requires grad was written in place: it is {}", name,
+             describe(out[i]));
+    DY_CHECK(!out[i].impl()->base, "{}: mark_dirty of a view, {}; clone it before the call", name, describe(out[i]));
+  }
   NodeExtra function;
   function.name = std::move(name);
-  function.backward = [call = hold(std::move(backward))](std::span<const Tensor> g) {
+  auto run = [call = hold(std::move(backward))](std::span<const Tensor> g) {
     nb::gil_scoped_acquire gil;
     nb::object r = nb::steal(PyObject_CallObject(call.get(), tuple_of({g.begin(), g.end()}).ptr()));
     if (!r.is_valid()) throw nb::python_error();
     return list_of(r, "the gradients that backward returned");
   };
+  if (materialize)
+    function.backward = run;
+  else
+    function.backward = BackwardOfSome{run};
   record_function(in, out, std::move(function));
+  for (size_t i = 0; i < out.size(); ++i)
+    if (dirty[i]) out[i] = adopt_history(written[i], out[i]);
   return out;
 }
+
+struct AnomalyScope : Entered<Anomaly> {};
 
 struct Callable {
   nb::object function;
@@ -102,6 +113,14 @@ struct Callable {
 };
 
 }  // namespace
+
+std::shared_ptr<PyObject> hold(nb::object o) {
+  return {o.release().ptr(), [](PyObject* p) {
+            if (!Py_IsInitialized()) return;
+            nb::gil_scoped_acquire gil;
+            Py_DECREF(p);
+          }};
+}
 
 nb::object grad_fn_of(const Tensor& t) { return t.is_leaf() ? nb::none() : nb::cast(GradFn(t.impl()->node, {})); }
 
@@ -114,17 +133,27 @@ void add_autograd(nb::module_& m) {
       .def("__eq__",
            [](const GradFn& f, nb::handle o) { return nb::isinstance<GradFn>(o) && f.same(nb::cast<const GradFn&>(o)); })
       .def("__hash__", &GradFn::hash);
-  m.def("_attach_function", attach_function, nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("backward"));
+  m.def("_attach_function", attach_function, nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("backward"),
+        nb::arg("dirty"), nb::arg("materialize"));
   m.def(
       "_backward",
-      [](nb::object outputs, nb::object gradients, std::optional<bool> retain_graph, bool create_graph) {
-        std::vector<Tensor> out = list_of(outputs, "tensors"), g;
+      [](nb::object outputs, nb::object gradients, std::optional<bool> retain_graph, bool create_graph, nb::object,
+         nb::object inputs) {
+        std::vector<Tensor> out = list_of(outputs, "tensors"), g, in;
         if (!gradients.is_none()) g = list_of(gradients, "grad_tensors");
+        if (!inputs.is_none()) in = list_of(inputs, "inputs");
+        DY_CHECK(inputs.is_none() || !in.empty(), "backward: inputs is empty; leave it out for all leaves");
         Unlocked unlocked;
-        backward(out, g, retain_graph.value_or(create_graph), create_graph);
+        backward(out, g, retain_graph.value_or(create_graph), create_graph, in);
       },
       nb::arg("tensors"), nb::arg("grad_tensors") = nb::none(), nb::arg("retain_graph") = nb::none(),
-      nb::arg("create_graph") = false, "Accumulates d(sum of tensors . grad_tensors) into the leaves' .grad, all in one pass.");
+      nb::arg("create_graph") = false, nb::arg("grad_variables") = nb::none(), nb::arg("inputs") = nb::none(),
+      "Accumulates d(sum of tensors . grad_tensors) into the leaves' .grad, all in one pass; with inputs only into theirs.");
+  nb::class_<AnomalyScope>(m, "_Anomaly")
+      .def(nb::init<>())
+      .def("enter", [](AnomalyScope& s) { s.scopes.push_back(std::make_unique<Anomaly>(true)); })
+      .def("exit", &AnomalyScope::exit);
+  m.def("is_anomaly_enabled", [] { return (t_modes & kAnomaly) != 0; }, "Whether this thread looks for NaN.");
   auto products = [](const Product& p) { return nb::make_tuple(tuple_of(p.outputs), tuple_of(p.products)); };
   m.def(
       "_vjp",

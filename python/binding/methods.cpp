@@ -34,7 +34,7 @@ Tensor convert(const Tensor& t, DType d, std::string_view rounding = "nearest", 
 
 // x.to(dtype), x.to("bf16"), x.to("meta"), x.to(other), x.to(device, dtype), x.to(dtype=..., device=...).
 Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::object device, bool, bool copy,
-                   std::string_view rounding, std::string_view overflow) {
+                   std::string_view rounding, std::string_view overflow, nb::object) {
   std::optional<DType> d;
   std::optional<Device> where;
   if (!target.is_none()) {
@@ -126,9 +126,15 @@ nb::object stride(const Tensor& t, std::optional<int64_t> dim) {
   return nb::tuple(l);
 }
 
-void backward(const Tensor& t, std::optional<Tensor> gradient, bool retain_graph, bool create_graph) {
-  Unlocked unlocked;
-  t.backward(gradient.value_or(Tensor()), retain_graph, create_graph);
+void backward(nb::object self, nb::object gradient, nb::object retain_graph, bool create_graph, nb::object inputs) {
+  if (inputs.is_none()) {
+    const Tensor &t = tensor_of(self.ptr()), g = gradient.is_none() ? Tensor() : nb::cast<Tensor>(gradient);
+    const bool retain = retain_graph.is_none() ? create_graph : nb::cast<bool>(retain_graph);
+    Unlocked unlocked;
+    return t.backward(g, retain, create_graph);
+  }
+  nb::module_::import_("dyadic._dyadic")
+      .attr("_backward")(self, nb::make_tuple(gradient), retain_graph, create_graph, nb::none(), inputs);
 }
 
 // What register_hook returns.
@@ -136,12 +142,7 @@ struct HookHandle {
   std::shared_ptr<bool> on = std::make_shared<bool>(true);
 };
 HookHandle add_hook(const Tensor& t, nb::object hook) {
-  // The last copy may die on a thread that does not hold the GIL.
-  std::shared_ptr<PyObject> held(hook.release().ptr(), [](PyObject* o) {
-    if (!Py_IsInitialized()) return;
-    nb::gil_scoped_acquire gil;
-    Py_DECREF(o);
-  });
+  std::shared_ptr<PyObject> held = hold(std::move(hook));
   HookHandle handle;
   register_hook(t, [held, on = handle.on](const Tensor& g) {
     nb::gil_scoped_acquire gil;
@@ -149,6 +150,16 @@ HookHandle add_hook(const Tensor& t, nb::object hook) {
     nb::object r = nb::steal(PyObject_CallOneArg(held.get(), nb::steal(wrap(g)).ptr()));
     if (!r.is_valid()) throw nb::python_error();
     return r.is_none() ? Tensor() : nb::cast<Tensor>(r);
+  });
+  return handle;
+}
+
+HookHandle add_late_hook(const Tensor& t, nb::object hook) {
+  std::shared_ptr<PyObject> held = hold(std::move(hook));
+  HookHandle handle;
+  register_post_accumulate_grad_hook(t, [held, on = handle.on](const Tensor& leaf) {
+    nb::gil_scoped_acquire gil;
+    if (*on && !nb::steal(PyObject_CallOneArg(held.get(), nb::steal(wrap(leaf)).ptr())).is_valid()) throw nb::python_error();
   });
   return handle;
 }
@@ -170,7 +181,7 @@ void add_conversions() {
   auto none = nb::none();
   method("to", to_anything, nb::arg("target") = none, nb::arg("dtype") = none, nb::arg("device") = none,
          nb::arg("non_blocking") = false, nb::arg("copy") = false, nb::kw_only(), nb::arg("rounding") = "nearest",
-         nb::arg("overflow") = "standard",
+         nb::arg("overflow") = "standard", nb::arg("memory_format") = none,
          "The values in another dtype (rounded once: help(dyadic.cast)) or on another device; itself if nothing changes.");
   const std::pair<const char*, DType> casts[] = {{"double", f64}, {"float", f32}, {"half", f16},  {"bfloat16", bf16},
                                                  {"long", i64},   {"int", i32},   {"short", i16}, {"bool", boolean}};
@@ -204,7 +215,14 @@ void add_questions() {
   method("dim", [](const Tensor& t) { return t.dim(); }, "The number of dimensions.");
   method("numel", [](const Tensor& t) { return t.numel(); }, "The number of elements.");
   method("element_size", [](const Tensor& t) { return t.dtype().itemsize(); }, "Bytes of an element.");
-  method("is_contiguous", [](const Tensor& t) { return t.is_contiguous(); });
+  method(
+      "is_contiguous",
+      [](const Tensor& t, nb::object memory_format) {
+        const bool last =
+            !memory_format.is_none() && std::string_view(nb::repr(memory_format).c_str()) == "dyadic.channels_last";
+        return last ? t.dim() == 4 && t.permute({0, 2, 3, 1}).is_contiguous() : t.is_contiguous();
+      },
+      nb::arg("memory_format") = none);
   method("is_floating_point", [](const Tensor& t) { return t.dtype().is_floating_point(); });
   method("storage_offset", [](const Tensor& t) { return t.storage_offset(); });
   method(
@@ -213,8 +231,9 @@ void add_questions() {
 }
 
 void add_autograd() {
-  method("backward", backward, nb::arg("gradient") = nb::none(), nb::arg("retain_graph") = false,
-         nb::arg("create_graph") = false, "Accumulates d(self)/d(leaf) into the .grad of every leaf that requires grad.");
+  method("backward", backward, nb::arg("gradient") = nb::none(), nb::arg("retain_graph") = nb::none(),
+         nb::arg("create_graph") = false, nb::arg("inputs") = nb::none(),
+         "Accumulates d(self)/d(leaf) into the .grad of every leaf that requires grad, or of inputs alone.");
   method(
       "requires_grad_",
       [](nb::handle self, bool on) {
@@ -225,6 +244,8 @@ void add_autograd() {
   method("register_hook", add_hook, nb::arg("hook"),
          "hook(grad) runs when the gradient of this tensor is complete; what it returns "
          "replaces it. The result's remove() takes it off again.");
+  method("register_post_accumulate_grad_hook", add_late_hook, nb::arg("hook"),
+         "hook(self) runs when a backward has added to the .grad of this leaf. The result's remove() takes it off again.");
   method("retain_grad", [](const Tensor& t) { t.retain_grad(); }, "Keeps the gradient in .grad of what is no leaf, too.");
   method(
       "fill_",

@@ -6,6 +6,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -86,7 +87,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags);
 void release_buffer(PyObject* self, Py_buffer* view);
 PyObject* to_python(Scalar s);
 PyObject* to_list(const Tensor& t);
-nb::object grad_fn_of(const Tensor& t);  // what made it; None of a leaf
+nb::object grad_fn_of(const Tensor& t);        // what made it; None of a leaf
+std::shared_ptr<PyObject> hold(nb::object o);  // for C++: the last reference may go on a thread without the GIL
 
 // Each file's part of the module.
 void add_tensor_type(nb::module_& m);

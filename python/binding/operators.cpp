@@ -145,6 +145,9 @@ void add_operators(PyType_Slot* slots, int& n) {
   put(Py_nb_inplace_remainder, binary_inplace<Op::remainder_>);
   put(Py_nb_inplace_and, binary_inplace<Op::bitwise_and_>);
   put(Py_nb_inplace_or, binary_inplace<Op::bitwise_or_>);
+  put(Py_nb_inplace_xor, binary_inplace<Op::bitwise_xor_>);
+  put(Py_nb_inplace_lshift, binary_inplace<Op::bitwise_left_shift_>);
+  put(Py_nb_inplace_rshift, binary_inplace<Op::bitwise_right_shift_>);
   put(Py_nb_bool, truth);
   put(Py_nb_float, to_float);
   put(Py_nb_int, to_int);

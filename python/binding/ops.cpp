@@ -271,7 +271,9 @@ void add_aliases(nb::module_& m, nb::list& names, const OpInfo& op) {
     names.append(alias);
     m.attr(alias.c_str()) = m.attr(op.signature->name.c_str());
     if (op.method) again(alias, op.signature->name);
-    if (op.method && op.def->inplace) again(alias + "_", op.signature->name + "_");
+    if (!op.method || !op.def->inplace) continue;
+    again(alias + "_", op.signature->name + "_");
+    m.attr((alias + "_").c_str()) = m.attr((op.signature->name + "_").c_str());
   }
 }
 

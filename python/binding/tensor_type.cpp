@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "corridor/tape.h"
 #include "dyadic/ops.h"
 #include "tensor/resize.h"
 
@@ -96,6 +97,12 @@ PyObject* get_itemsize(PyObject* s, void*) {
 }
 PyObject* get_requires_grad(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return PyBool_FromLong(t.requires_grad()); });
+}
+PyObject* get_retains_grad(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return PyBool_FromLong(t.impl()->meta && t.impl()->meta->retained); });
+}
+PyObject* get_output_nr(PyObject* s, void*) {
+  return get(s, [](const Tensor& t) { return PyLong_FromLong(t.is_leaf() ? 0 : t.impl()->output); });
 }
 PyObject* get_is_leaf(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return PyBool_FromLong(t.is_leaf()); });
@@ -200,6 +207,8 @@ PyGetSetDef properties[] = {
     {"requires_grad", get_requires_grad, set_requires_grad, "Whether operations on it are recorded for backward.", nullptr},
     {"grad", get_grad, set_grad, "The gradient that backward has accumulated, or None.", nullptr},
     {"grad_fn", get_grad_fn, nullptr, "What made it, if that was recorded; None for leaves.", nullptr},
+    {"retains_grad", get_retains_grad, nullptr, "Whether retain_grad was called on what is no leaf.", nullptr},
+    {"output_nr", get_output_nr, nullptr, "Which output of its grad_fn it is.", nullptr},
     {"is_leaf", get_is_leaf, nullptr, "Whether no recorded operation made it.", nullptr},
     {"_base", get_base, nullptr, "What a view was made of while gradients were recorded; None for what is no view.", nullptr},
     {"is_meta", get_is_meta, nullptr, "Whether it has a shape but no data.", nullptr},

@@ -6,11 +6,12 @@ signature and documentation.
 from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed there, listed nowhere
 from ._dyadic import __version__
 from ._size import Size
-from . import amp, autograd, backends, cpu, cuda, einops, fft, linalg, nn, optim, random, train, utils, version
+from . import amp, autograd, backends, cpu, cuda, einops, fft, linalg, nn, optim, random, special, train, utils, version
 from ._construct import TYPES as _TYPES
 from ._construct import as_tensor, asarray, scalar_tensor
 from ._default_dtype import default_dtype
 from ._functions import *  # noqa: F401,F403
+from ._more_functions import *  # noqa: F401,F403
 from ._overloads import (
     allclose,
     arange,
@@ -33,6 +34,7 @@ from ._storage import TypedStorage, UntypedStorage, frombuffer, is_storage, memm
 from .amp import autocast, is_autocast_available
 from .amp.switches import *  # noqa: F401,F403
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .autograd.grad_mode import is_inference_mode_enabled
 from . import _einops as _einops_backend
 
 _einops_backend.register()

@@ -8,7 +8,7 @@ from ._size import Size
 
 __all__ = """
 pi e inf nan newaxis strided contiguous_format preserve_format channels_last numel is_floating_point is_complex
-is_nonzero is_same_size typename broadcast_shapes result_type can_cast chain_matmul gradient histogram unravel_index
+is_nonzero is_same_size typename broadcast_shapes can_cast chain_matmul gradient histogram unravel_index
 frexp range use_deterministic_algorithms are_deterministic_algorithms_enabled get_default_device
 """.split()
 
@@ -84,16 +84,6 @@ def broadcast_shapes(*shapes):
                 raise RuntimeError(f"broadcast_shapes: the sizes do not fit: {', '.join(str(list(s)) for s in shapes)}")
             out[-1 - i] = n if n != 1 else out[-1 - i]
     return Size(out)
-
-
-def result_type(tensor1, tensor2):
-    """The dtype of what is made of both: tensors or numbers."""
-    one, other = (t if isinstance(t, Tensor) else None for t in (tensor1, tensor2))
-    if one is None and other is None:
-        kinds = [_dyadic.tensor(x).dtype for x in (tensor1, tensor2)]
-        return _dyadic.promote_types(*kinds)
-    small = [_dyadic.empty([0] * x.dim(), dtype=x.dtype) if isinstance(x, Tensor) else x for x in (tensor1, tensor2)]
-    return _dyadic.mul(*small).dtype if one is not None else _dyadic.mul(small[1], small[0]).dtype
 
 
 def can_cast(from_, to):

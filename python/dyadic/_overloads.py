@@ -1,5 +1,6 @@
 """Forms of the ops that PyTorch spells with the same name and other arguments."""
 from . import _dyadic
+from ._more_functions import isclose
 
 
 def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False, **options):
@@ -44,7 +45,14 @@ _dyadic.Tensor.unique, _dyadic.Tensor.unique_consecutive = unique, unique_consec
 
 
 def einsum(equation, *operands):
-    """einsum("ij,jk->ik", a, b): sums of products in Einstein's notation; the operands one by one or as a list."""
+    """einsum("ij,jk->ik", a, b): sums of products in Einstein's notation; the operands one by one or as a list. Or
+    einsum(a, [0, 1], b, [1, 2], [0, 2]): dimensions by number, each list behind its operand, the result's last if given."""
+    if isinstance(equation, _dyadic.Tensor):
+        given = (equation, *operands)
+        lists = [*given[1::2], *(given[-1:] if len(given) % 2 else ())]
+        terms = ["".join("..." if d is ... else chr(ord("A") + d + 6 * (d > 25)) for d in dims) for dims in lists]
+        count = len(given) // 2
+        return _dyadic.einsum(",".join(terms[:count]) + ("->" + terms[count] if len(given) % 2 else ""), list(given[: 2 * count : 2]))
     return _dyadic.einsum(equation, list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands)
 
 
@@ -121,7 +129,7 @@ def equal(input, other):
 
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are within atol + rtol |other| of each other."""
-    return bool(_dyadic.all(_dyadic.isclose(input, other, rtol, atol, equal_nan)).item())
+    return bool(_dyadic.all(isclose(input, other, rtol, atol, equal_nan)).item())
 
 
 _dyadic.Tensor.equal, _dyadic.Tensor.allclose = equal, allclose

@@ -1,5 +1,6 @@
 """The default generator: seeds, states, and a block whose draws do not count."""
-from ._dyadic import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from ._dyadic import get_rng_state, initial_seed, seed, set_rng_state
+from ._more_functions import manual_seed
 from .autograd import Scope
 
 

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/log.h"
-#include "corridor/call.h"
+#include "corridor/counters.h"
 #include "dyadic/ops.h"
 
 namespace dyadic::inline v1 {
@@ -27,7 +27,33 @@ struct NodeRef {  // a strong reference for the length of a run
   }
 };
 
+// Among a leaf's hooks: what waits until .grad is there.
+struct AfterAccumulation {
+  std::function<void(const Tensor&)> run;
+  Tensor operator()(const Tensor&) const { return Tensor(); }
+};
+
 thread_local bool t_in_region = false;  // a backward inside of an autocast region has been seen
+
+Edge edge_of(const Tensor& t) {
+  Edge e;
+  e.node = fresh(*t.impl()).node;
+  e.output = e.node ? t.impl()->output : uint16_t(0);
+  if (!e.node) e.leaf = t.impl();
+  return e;
+}
+
+Tensor root_gradient(const Tensor& t, const Tensor& g) {
+  DY_CHECK(t.requires_grad(), "backward: nothing to differentiate: {} does not require grad and has no grad_fn", describe(t));
+  if (!g.defined()) {
+    DY_CHECK(t.numel() == 1,
+             "backward: the output is not a scalar: it is {}; give the gradient, as in y.backward(ones_like(y))", describe(t));
+    return ones_like(t.detach());
+  }
+  DY_CHECK(g.sizes() == t.sizes(), "backward: the gradient's shape differs: output is {}, gradient is {}", describe(t),
+           describe(g));
+  return g;
+}
 
 class Run {
   struct Pending {
@@ -82,6 +108,24 @@ class Run {
       spare_ = std::move(first);
     }
   }
+  // The whole way; gradients of `inputs`, or with none of them into the leaves.
+  std::vector<Tensor> through(const char* who, std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+                              std::span<const Tensor> grad_outputs) {
+    std::vector<Tensor> results(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      DY_CHECK(inputs[i].requires_grad(), "{}: an input does not require grad: input {} is {}", who, i, describe(inputs[i]));
+      wanted.push_back({edge_of(inputs[i]), &results[i]});
+    }
+    for (size_t i = 0; i < outputs.size(); ++i)
+      deliver(edge_of(outputs[i]), root_gradient(outputs[i], i < grad_outputs.size() ? grad_outputs[i] : Tensor()));
+    run();
+    return results;
+  }
+  void into(const Tensor& t, const Tensor& g) {
+    if (t.is_leaf()) return leaf(*t.impl(), g);
+    std::shared_ptr<Tensor>& slot = auto_meta(*t.impl()).retained;
+    slot = std::make_shared<Tensor>(slot && slot->defined() ? add(*slot, g) : g);
+  }
 
  private:
   Pending& pending(Node* n) {
@@ -114,6 +158,11 @@ class Run {
     AutoMeta& m = auto_meta(t);
     for (auto& hook : m.hooks)
       if (Tensor r = hook(g); r.defined()) g = r;
+    put(m, std::move(g));
+    for (auto& hook : m.hooks)
+      if (auto* after = hook.target<AfterAccumulation>()) after->run(borrow(&t));
+  }
+  void put(AutoMeta& m, Tensor g) {
     if (!m.grad.defined()) {
       TensorImpl& i = *g.impl();
       bool own = i.refs.load() == 1 && i.storage->refs.load() == 1 && i.contiguous();
@@ -131,9 +180,10 @@ class Run {
     else
       m.grad.add_(g);
   }
-  // A function's own backward: it gets zeros for outputs that nothing depends on, and owes a gradient to each input.
+  // A function's own backward: it gets zeros for outputs that nothing depends on (unless it wants to know), and owes a gradient
+  // to each input.
   static void run_function(Node& n, Tensor* gradients, Tensor* results) {
-    for (int j = 0; j < n.nout; ++j)
+    for (int j = 0; j < n.nout && !n.extra->backward.target<BackwardOfSome>(); ++j)
       if (const Meta& m = n.meta[n.nin + j]; !gradients[j].defined() && m.dtype)
         gradients[j] = zeros(m.shape(), m.dtype, m.device);
     std::vector<Tensor> given = n.extra->backward({gradients, n.nout});
@@ -174,6 +224,9 @@ class Run {
       else
         op.kind == OpKind::pointwise ? pointwise_backward(op, grad) : op.backward(grad);
     }
+    if (t_modes & kAnomaly)
+      for (int i = 0; i < n.nin; ++i)
+        if (results[i].defined()) raise_anomaly(node_name(n), results[i], i);
     if (!keep_) {
       n.released = true;
       release_saved(n);
@@ -187,26 +240,6 @@ class Run {
       }
   }
 };
-
-Edge edge_of(const Tensor& t) {
-  Edge e;
-  e.node = fresh(*t.impl()).node;
-  e.output = e.node ? t.impl()->output : uint16_t(0);
-  if (!e.node) e.leaf = t.impl();
-  return e;
-}
-
-Tensor root_gradient(const Tensor& t, const Tensor& g) {
-  DY_CHECK(t.requires_grad(), "backward: nothing to differentiate: {} does not require grad and has no grad_fn", describe(t));
-  if (!g.defined()) {
-    DY_CHECK(t.numel() == 1,
-             "backward: the output is not a scalar: it is {}; give the gradient, as in y.backward(ones_like(y))", describe(t));
-    return ones_like(t.detach());
-  }
-  DY_CHECK(g.sizes() == t.sizes(), "backward: the gradient's shape differs: output is {}, gradient is {}", describe(t),
-           describe(g));
-  return g;
-}
 
 }  // namespace
 
@@ -225,31 +258,35 @@ Tensor fit_gradient(Tensor g, const Meta& meta) {
 void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_graph) const {
   dyadic::backward({this, 1}, {&gradient, 1}, retain_graph, create_graph);
 }
-void backward(std::span<const Tensor> outputs, std::span<const Tensor> grad_outputs, bool retain_graph, bool create_graph) {
+void backward(std::span<const Tensor> outputs, std::span<const Tensor> grad_outputs, bool retain_graph, bool create_graph,
+              std::span<const Tensor> inputs) {
   GradMode guard(create_graph);
   Run run(retain_graph || create_graph, create_graph);
-  for (size_t i = 0; i < outputs.size(); ++i)
-    run.deliver(edge_of(outputs[i]), root_gradient(outputs[i], i < grad_outputs.size() ? grad_outputs[i] : Tensor()));
-  run.run();
+  const std::vector<Tensor> results = run.through("backward", outputs, inputs, grad_outputs);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (results[i].defined()) run.into(inputs[i], results[i]);
 }
 
 std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs, std::span<const Tensor> grad_outputs,
                          bool retain_graph, bool create_graph, bool allow_unused) {
   GradMode guard(create_graph);
   Run run(retain_graph || create_graph, create_graph);
-  std::vector<Tensor> results(inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    DY_CHECK(inputs[i].requires_grad(), "grad: an input does not require grad: input {} is {}", i, describe(inputs[i]));
-    run.wanted.push_back({edge_of(inputs[i]), &results[i]});
-  }
-  for (size_t i = 0; i < outputs.size(); ++i)
-    run.deliver(edge_of(outputs[i]), root_gradient(outputs[i], i < grad_outputs.size() ? grad_outputs[i] : Tensor()));
-  run.run();
+  const std::vector<Tensor> results = run.through("grad", outputs, inputs, grad_outputs);
   for (size_t i = 0; i < results.size(); ++i)
     DY_CHECK(allow_unused || results[i].defined(),
              "grad: an input was not used: the outputs do not depend on input {} ({}); pass allow_unused=true", i,
              describe(inputs[i]));
   return results;
+}
+
+Tensor adopt_history(const Tensor& written, const Tensor& result) {
+  TensorImpl &to = *written.impl(), &from = *result.impl();
+  if (!from.node) return written;
+  from.node->refs.fetch_add(1, std::memory_order_relaxed);
+  if (Node* before = std::exchange(to.node, from.node)) release(before);
+  to.output = from.output;
+  to.flags |= kRequiresGrad;
+  return written;
 }
 
 Tensor Tensor::grad() const {
@@ -306,6 +343,13 @@ void detail::register_hook(const Tensor& t, std::shared_ptr<void> hook, HookCall
     auto_meta(*t.impl()).hooks.push_back(std::move(own));
   else
     node_extra(*t.impl()->node).hooks.emplace_back(t.impl()->output, std::move(own));
+}
+
+void detail::register_late_hook(const Tensor& t, std::shared_ptr<void> hook, LateHookCall call) {
+  DY_CHECK(t.requires_grad() && t.is_leaf(),
+           "register_post_accumulate_grad_hook: no leaf that requires grad, so nothing accumulates: self is {}", describe(t));
+  auto_meta(*t.impl()).hooks.push_back(
+      AfterAccumulation{[hook = std::move(hook), call](const Tensor& leaf) { call(hook.get(), leaf); }});
 }
 
 }  // namespace dyadic::inline v1

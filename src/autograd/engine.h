@@ -11,4 +11,13 @@ void pointwise_backward(const OpDef& op, Grad& g);
 // Brings a gradient to the shape and dtype of what it belongs to: sums over broadcast dimensions, casts.
 Tensor fit_gradient(Tensor g, const Meta& meta);
 
+// A function's backward that gets undefined gradients as they are; others get zeros in their place.
+struct BackwardOfSome {
+  std::function<std::vector<Tensor>(std::span<const Tensor>)> run;
+  std::vector<Tensor> operator()(std::span<const Tensor> gradients) const { return run(gradients); }
+};
+
+// `written` with the history of `result`, which was made over it: returns it.
+Tensor adopt_history(const Tensor& written, const Tensor& result);
+
 }  // namespace dyadic::inline v1

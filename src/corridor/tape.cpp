@@ -146,7 +146,7 @@ Node* make_node(Op id, const OpDef& op, const Arg* args, int n, const Tensor* ou
     wanted |= needs(i);
   });
   for_each_tensor(args, n, [&](const Tensor& t, int i) {
-    if (i < 8 && (wanted & in(i))) save(node->saved[i], t);
+    if (wanted & in(std::min(i, 7))) save(node->saved[i], t);  // the last bit stands for all from there on: lists
   });
   for (int i = 0; i < n; ++i) {
     Arg& a = node->args[i];

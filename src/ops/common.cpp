@@ -8,6 +8,7 @@
 #include "loops/blocked.h"
 #include "loops/pointwise.h"
 #include "loops/strided_copy_kernel.h"
+#include "ops/expected.h"
 
 namespace dyadic::inline v1 {
 
@@ -84,6 +85,7 @@ void fill(const Tensor& t, Scalar value) {
   const Format& f = *i.dtype.format();
   bool distinct = true;
   for (int d = 0; d < i.ndim; ++d) distinct &= i.sizes[d] <= 1 || i.strides[d] != 0;
+  expect_number("fill", value, i.dtype);
   if (t.is_meta() || i.numel == 0) return;
   if (f.is_blocked() || !distinct) return assign(t, scalar_tensor(value));
   alignas(16) char number[16], stored[16];

@@ -206,7 +206,7 @@ Tensor complex_pow(const Arg* a) {
     if (n.imag() == 0 && n.real() == 0.5) return sqrt(z);
     if (n.imag() == 0 && n.real() == -1) return reciprocal(z);
   }
-  const DType common = promote_types(z.dtype(), w.dtype());
+  const DType common = result_type(a, 2);
   const Tensor base = to(z, common), zero = eq(base, 0), safe = where(zero, ones_like(base), base);
   const Tensor power = exp(mul(w, log(safe)));
   return where(zero, to(eq(w, 0), common), power);

@@ -55,6 +55,20 @@ for _name, _op in _BINARY.items():
     _binary(_name, getattr(_dyadic, _op or _name))
 
 
+_remainder = globals()["remainder"]
+
+
+def remainder(x1, x2, /):
+    r = _remainder(x1, x2)
+    if not r.is_floating_point():
+        return r
+    sign = x2 if isinstance(x2, Tensor) else _dyadic.full([], x2, dtype=r.dtype)
+    return _dyadic.where(r == 0, _dyadic.copysign(r, sign), r)  # a zero has the divisor's sign, too
+
+
+_named(remainder, "remainder", _remainder)
+
+
 def _rounding(name):
     op = getattr(_dyadic, name)
 

@@ -75,7 +75,11 @@ def unique_all(x, /):
     """Different values in order, where each stands first, which of them each element is, how often each occurs. NaN differs from
     itself."""
     flat = x.reshape(-1)
-    order = _dyadic.argsort(flat, stable=True)
+    if x.is_complex():  # by the real part, then by the imaginary one
+        order = _dyadic.argsort(flat.imag, stable=True)
+        order = order[_dyadic.argsort(flat.real[order], stable=True)]
+    else:
+        order = _dyadic.argsort(flat, stable=True)
     row = flat[order]
     begins = _dyadic.ones(flat.shape[0], dtype=_dyadic.bool)
     if flat.shape[0] > 1:

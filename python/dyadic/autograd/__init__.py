@@ -1,15 +1,17 @@
 """Recording on and off, gradients as values, and their check against finite differences."""
-import functools
-
-from .._dyadic import _attach_function, _set_grad_enabled, is_grad_enabled
+from .. import _dyadic
 from .._dyadic import _backward as backward
-from .._dyadic import _grad as grad
-from .._dyadic import _gradcheck as gradcheck
-from .._dyadic import _gradgradcheck as gradgradcheck
+from .._dyadic import is_grad_enabled
+from . import anomaly_mode, function, functional, grad_mode
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
+from .function import Function
+from .grad_mode import Scope, enable_grad, inference_mode, no_grad, set_grad_enabled
 
 __all__ = [
     "Function",
+    "Variable",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "functional",
     "grad",
@@ -17,144 +19,59 @@ __all__ = [
     "gradgradcheck",
     "inference_mode",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]
 
 
-class Scope:
-    """A context manager that is a decorator too; each call of the decorated function enters a scope of its own."""
-
-    def __call__(self, function):
-        @functools.wraps(function)
-        def inside(*args, **kwargs):
-            with self._again():
-                return function(*args, **kwargs)
-
-        return inside
-
-    def _again(self):
-        return type(self)()
-
-
-class _GradMode(Scope):
-    _mode: bool
-
-    def __new__(cls, function=None):
-        scope = super().__new__(cls)
-        return scope if function is None else scope(function)
-
-    def __enter__(self):
-        self._before = _set_grad_enabled(self._mode)
-
-    def __exit__(self, *exc):
-        _set_grad_enabled(self._before)
-
-
-class no_grad(_GradMode):
-    """Nothing is recorded for backward inside. A context manager or a decorator."""
-
-    _mode = False
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
+    """d(sum of outputs . grad_outputs) / d(inputs) as a tuple; nothing is accumulated into .grad. An input that the outputs do
+    not depend on is an error, None (allow_unused), or gets zeros (materialize_grads). is_grads_batched: each of grad_outputs has
+    a first dimension for as many passes, and so have the gradients."""
+    retain = create_graph if retain_graph is None else retain_graph
+    unused = materialize_grads if allow_unused is None else allow_unused
+    if materialize_grads and not unused:
+        raise ValueError("grad: materialize_grads gives zeros where allow_unused=False forbids them; leave allow_unused out")
+    if is_grads_batched:
+        seeds = [g for g in ([grad_outputs] if isinstance(grad_outputs, _dyadic.Tensor) else grad_outputs)]
+        rows = [_dyadic._grad(outputs, inputs, [g[i] for g in seeds], True, create_graph, unused) for i in range(len(seeds[0]))]
+        gradients = tuple(None if column[0] is None else _dyadic.stack(column) for column in zip(*rows))
+    else:
+        gradients = _dyadic._grad(outputs, inputs, grad_outputs, retain, create_graph, unused)
+    if not materialize_grads:
+        return gradients
+    inputs = [inputs] if isinstance(inputs, _dyadic.Tensor) else inputs
+    return tuple(_dyadic.zeros_like(x) if g is None else g for x, g in zip(inputs, gradients))
 
 
-class enable_grad(_GradMode):
-    """Operations are recorded again, inside of no_grad."""
-
-    _mode = True
-
-
-inference_mode = no_grad
-
-
-class set_grad_enabled:
-    """Recording on or off: from now on, or inside of a with statement."""
-
-    def __init__(self, mode):
-        self._before = _set_grad_enabled(mode)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        _set_grad_enabled(self._before)
+def _checked(check, raise_exception):
+    try:
+        return check()
+    except RuntimeError:
+        if raise_exception:
+            raise
+        return False
 
 
-class FunctionCtx:
-    """What a Function's forward leaves for its backward."""
-
-    def __init__(self, needs_input_grad):
-        self.needs_input_grad = needs_input_grad
-        self._saved = ()
-        self._versions = ()
-        self._no_gradient = ()
-
-    def save_for_backward(self, *tensors):
-        self._saved = tensors
-        self._versions = tuple(t._version if t is not None else 0 for t in tensors)
-
-    def mark_non_differentiable(self, *tensors):
-        """These outputs get no history."""
-        self._no_gradient = tuple(id(t) for t in tensors)
-
-    @property
-    def saved_tensors(self):
-        for i, (t, version) in enumerate(zip(self._saved, self._versions)):
-            if t is not None and t._version != version:
-                raise RuntimeError(
-                    f"saved_tensors: a tensor needed for backward was overwritten: saved tensor {i} was written in place "
-                    "after the forward; clone it before writing"
-                )
-        return self._saved
+def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, **options):
+    """Compares the gradient of func(*inputs), float64, with central differences; an error says where they differ (False without
+    raise_exception). PyTorch's further options are accepted: gradients here are the same bits in every run."""
+    return _checked(lambda: _dyadic._gradcheck(func, inputs, eps, atol, rtol), raise_exception)
 
 
-class Function:
-    """A function with a gradient of its own: subclass it, write forward(ctx, *args) and backward(ctx, *grad_outputs) as static
-    methods, call it by apply. forward runs unrecorded; backward returns a gradient (or None) for each argument of forward.
-    """
-
-    @classmethod
-    def apply(cls, *args):
-        from .._dyadic import Tensor
-
-        tensors = [a for a in args if isinstance(a, Tensor)]
-        needed = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
-        ctx = FunctionCtx(needed)
-        with no_grad():
-            result = cls.forward(ctx, *args)
-        if not (is_grad_enabled() and any(needed)):
-            return result
-        outputs = result if isinstance(result, tuple) else (result,)
-        differentiable = [t for t in outputs if isinstance(t, Tensor) and id(t) not in ctx._no_gradient]
-
-        def backward(*gradients):
-            given = cls.backward(ctx, *_in_place_of(outputs, differentiable, gradients))
-            given = given if isinstance(given, tuple) else (given,)
-            if len(given) < len(args) or any(g is not None for g in given[len(args) :]):
-                raise RuntimeError(
-                    f"{cls.__name__}: its backward returns the wrong number of gradients: {len(given)} for {len(args)} arguments"
-                )
-            return [g for a, g in zip(args, given) if isinstance(a, Tensor)]
-
-        attached = _attach_function(cls.__name__, tensors, differentiable, backward)
-        results = _in_place_of(outputs, differentiable, attached, keep=True)
-        return tuple(results) if isinstance(result, tuple) else results[0]
-
-    @staticmethod
-    def forward(ctx, *args):
-        raise NotImplementedError("Function: forward(ctx, *args) is not written")
-
-    @staticmethod
-    def backward(ctx, *grad_outputs):
-        raise NotImplementedError("Function: backward(ctx, *grad_outputs) is not written")
-
-
-def _in_place_of(outputs, some, values, keep=False):
-    """`outputs` with those that are in `some` replaced by `values`, in order; others stay (keep) or become None."""
-    values = iter(values)
-    chosen = {id(t) for t in some}
-    return [next(values) if id(t) in chosen else t if keep else None for t in outputs]
-
-
-from . import functional  # noqa: E402  it needs the names above
+def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, **options):
+    """gradcheck of the gradient of func(*inputs), as a function of the inputs and of random incoming gradients."""
+    return _checked(lambda: _dyadic._gradgradcheck(func, inputs, eps, atol, rtol), raise_exception)
 
 
 def Variable(data, requires_grad=False):

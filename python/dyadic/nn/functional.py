@@ -1,5 +1,9 @@
 """The functions of networks under PyTorch's names. Every op is here too: functional.relu is dyadic.relu."""
+import inspect
+
 from .. import _dyadic
+from .._more_functions import pdist  # noqa: F401
+from ..autograd.grad_mode import no_grad
 from ._layers import read_padding
 
 
@@ -16,11 +20,25 @@ def __dir__():
 # Below: those whose arguments PyTorch orders or names otherwise than the op.
 
 
-def embedding(input, weight, padding_idx=None):
-    """Rows of weight [num_embeddings, embedding_dim] by the integers of input; the row padding_idx gets no gradient."""
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    """Rows of weight [num_embeddings, embedding_dim] by the integers of input; the row padding_idx gets no gradient. max_norm:
+    the rows that are read are first scaled down to this norm, in weight itself. scale_grad_by_freq: a row's gradient is divided
+    by how often it is read. sparse: accepted; gradients are dense."""
+    if max_norm is not None:
+        with no_grad():
+            rows = input.reshape(-1).unique()
+            weight[rows] = _dyadic.renorm(weight[rows], norm_type, 0, max_norm)
+    if scale_grad_by_freq:
+        counts = _dyadic.bincount(input.reshape(-1), minlength=weight.size(0))
+        weight = _scaled_gradient(weight, 1 / counts.clamp(min=1).to(weight.dtype).unsqueeze(1))
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.size(0)
     return _dyadic.embedding(weight, input, -1 if padding_idx is None else padding_idx)
+
+
+def _scaled_gradient(x, factor):
+    """x, whose gradient is multiplied by factor."""
+    return x.detach() + (x - x.detach()) * factor
 
 
 def _conv(n):
@@ -57,6 +75,18 @@ def _max_pool(n):
 max_pool1d, max_pool2d, max_pool3d = _max_pool(1), _max_pool(2), _max_pool(3)
 
 
+def _with_indices(pool):
+    def with_indices(input, *args, **options):
+        return pool(input, *args, **(options | {"return_indices": True}))
+
+    with_indices.__name__ = pool.__name__ + "_with_indices"
+    with_indices.__doc__ = f"(values, indices): {pool.__name__} with return_indices."
+    return with_indices
+
+
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(_with_indices, (max_pool1d, max_pool2d, max_pool3d))
+
+
 def _adaptive(kind, n):
     op = getattr(_dyadic, f"adaptive_{kind}_pool{n}d")
 
@@ -70,6 +100,9 @@ def _adaptive(kind, n):
 
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (_adaptive("avg", n) for n in (1, 2, 3))
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive("max", n) for n in (1, 2, 3))
+adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d)
+adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d)
+adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d)
 
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
@@ -100,13 +133,68 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 ctc_loss.__doc__ = _dyadic.ctc_loss.__doc__
 
 
-def pdist(input, p=2.0):
-    """The distances between all pairs of rows, those above the diagonal of cdist(input, input)."""
-    n = input.size(0)
-    row, column = _dyadic.triu_indices(n, n, 1).unbind(0)
-    return _dyadic.pairwise_distance(input[row], input[column], p, 0.0)
-
-
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
     """interpolate, under its older name."""
     return _dyadic.interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
+    if enable_gqa and key.size(-3) != query.size(-3):
+        groups = query.size(-3) // max(key.size(-3), 1)
+        if groups * key.size(-3) != query.size(-3):
+            raise RuntimeError(
+                "scaled_dot_product_attention: the heads of keys do not divide those of queries: query is "
+                f"{list(query.shape)}, key is {list(key.shape)}"
+            )
+        key, value = key.repeat_interleave(groups, -3), value.repeat_interleave(groups, -3)
+    return _dyadic.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
+scaled_dot_product_attention.__doc__ = (
+    _dyadic.scaled_dot_product_attention.__doc__ + "\n\nenable_gqa: each head of keys and values serves several of queries."
+)
+
+
+def triplet_margin_with_distance_loss(
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) for a distance of one's own (pairwise_distance if absent);
+    swap: of the negative's distances from anchor and positive the smaller one counts."""
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"triplet_margin_with_distance_loss: unknown reduction {reduction!r}; it is 'none', 'mean' or 'sum'")
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_with_distance_loss: margin is {margin}; it is greater than 0")
+    distance = distance_function or _dyadic.pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = _dyadic.minimum(far, distance(positive, negative))
+    loss = _dyadic.clamp_min(near - far + margin, 0)
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def _with_inplace(name):
+    op, in_place = getattr(_dyadic, name), getattr(_dyadic, name + "_", None)
+    parameters = list(inspect.signature(op).parameters.values())
+    named = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+
+    def function(input, *args, inplace=False, **options):
+        if len(args) == len(named):
+            *args, inplace = args
+        if inplace and in_place:
+            return in_place(input, *args, **options)
+        result = op(input, *args, **options)
+        return input.copy_(result) if inplace else result
+
+    function.__name__, function.__doc__ = name, op.__doc__ + "\n\ninplace: the result is written into input."
+    last = inspect.Parameter("inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False)
+    function.__signature__ = inspect.Signature([named[0].replace(name="input"), *named[1:], last, *parameters[len(named) :]])
+    return function
+
+
+relu, relu6, selu, elu, celu = map(_with_inplace, ("relu", "relu6", "selu", "elu", "celu"))
+silu, mish, hardswish, hardsigmoid, hardtanh = map(_with_inplace, ("silu", "mish", "hardswish", "hardsigmoid", "hardtanh"))
+leaky_relu, threshold, rrelu = map(_with_inplace, ("leaky_relu", "threshold", "rrelu"))
+dropout, dropout1d, dropout2d, dropout3d = map(_with_inplace, ("dropout", "dropout1d", "dropout2d", "dropout3d"))
+alpha_dropout, feature_alpha_dropout = map(_with_inplace, ("alpha_dropout", "feature_alpha_dropout"))

@@ -3,13 +3,17 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-Tensor compose(const Arg* a) { return pow(to(*a[0].tensor, f64), to(*a[1].tensor, f64)); }
+Tensor compose(const Arg* a) {
+  const bool complex = plain(*a[0].tensor).is_complex() || plain(*a[1].tensor).is_complex();
+  const DType wide = complex ? c128 : f64;
+  return pow(to(*a[0].tensor, wide), to(*a[1].tensor, wide));
+}
 
 }  // namespace
 
 extern constexpr OpDef float_power_op = {
     .sig = "float_power(Tensor self, Tensor exponent) -> Tensor",
-    .doc = "self to the power exponent, in f64.",
+    .doc = "self to the power exponent, in f64 or c128.",
     .kind = OpKind::composite,
     .low = 0.3,
     .samples = "float_power(rand(3, 5), rand(5))",

@@ -9,7 +9,7 @@ Tensor compose(const Arg* a) {
   DY_CHECK(t.dim() == 1, "vander: needs a 1-d tensor: x is {}", describe(t));
   const int64_t n = a[1].kind == Arg::Kind::none ? t.numel() : a[1].integer;
   DY_CHECK(n >= 0, "vander: negative N: N is {}", n);
-  const DType d = plain(t).is_floating_point() ? plain(t) : i64;
+  const DType d = plain(t).is_floating_point() || plain(t).is_complex() ? plain(t) : i64;
   if (n == 0) return empty({t.numel(), 0}, d, t.device());
   const Tensor x = unsqueeze(to(t, d), 1);
   std::vector<Tensor> columns = {ones_like(x.detach())};

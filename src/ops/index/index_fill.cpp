@@ -1,4 +1,4 @@
-#include "ops/common.h"
+#include "ops/expected.h"
 #include "ops/index/indexed.h"
 
 namespace dyadic::inline v1::ops {
@@ -11,7 +11,7 @@ void infer(Call& c) {
   dim_of(c);
   check_index_type(c, index);
   DY_CHECK(index.dim() <= 1, "{}: the index has one dimension: index is {}", c.name, describe(index));
-  (void)self;
+  expect_number(c.name, c.scalar(3), plain(self));
   infer_like_first(c);
 }
 void forward(Call& c) {

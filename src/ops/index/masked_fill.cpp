@@ -1,4 +1,4 @@
-#include "ops/common.h"
+#include "ops/expected.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -6,6 +6,7 @@ namespace {
 Tensor compose(const Arg* a) {
   const Tensor &self = *a[0].tensor, &mask = *a[1].tensor;
   DY_CHECK_AS(TypeError, mask.dtype() == boolean, "masked_fill: the mask is bool: mask is {}", describe(mask));
+  expect_number("masked_fill", a[2].scalar, plain(self));
   const Tensor number = to(scalar_tensor(a[2].scalar), plain(self)).to(self.device());
   return where(mask, number, self);
 }

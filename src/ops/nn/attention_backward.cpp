@@ -1,3 +1,4 @@
+#include "ops/expected.h"
 #include "ops/nn/attention.h"
 
 namespace dyadic::inline v1::ops {
@@ -8,6 +9,15 @@ AttentionOperands operands(const Call& c) {
   return {{q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), c.boolean(6), float(c.real(7))}, q, k, c.tensor(3)};
 }
 void infer(Call& c) {
+  const Tensor &q = c.tensor(1), &k = c.tensor(2);
+  check_float(c.name, q, "query");
+  DY_CHECK(q.dim() == 4 && k.dim() == 4, "{}: needs [B, H, T, D]: query is {}, key is {}", c.name, describe(q), describe(k));
+  expect_operand(c, 0, "grad", q.sizes(), plain(q));
+  for (int i : {2, 3}) expect_operand(c, i, i == 2 ? "key" : "value", {q.size(0), q.size(1), k.size(2), q.size(3)}, plain(q));
+  expect_operand(c, 4, "out", q.sizes(), plain(q));
+  expect_operand(c, 5, "lse", {q.size(0), q.size(1), q.size(2)}, lse_type(plain(q)));
+  for (int i = 0; i < 5; ++i)
+    DY_CHECK(c.tensor(i).stride(3) == 1 || q.size(3) <= 1, "{}: the last stride must be 1; call contiguous()", c.name);
   c.nout = 3;
   for (int i = 0; i < 3; ++i) {
     c.spec[i].dtype = plain(c.tensor(i + 1));

@@ -1,3 +1,4 @@
+#include "ops/expected.h"
 #include "ops/nn/cross_entropy_kernel.h"
 #include "ops/operands.h"
 
@@ -6,7 +7,14 @@ namespace {
 
 void infer(Call& c) {
   check_float("cross_entropy_loss_backward", c.tensor(1), "input");
-  check_float("cross_entropy_loss_backward", c.tensor(1), "input");
+  const Tensor& x = c.tensor(1);
+  DY_CHECK(x.dim() == 2, "{}: the input is [rows, classes]: input is {}", c.name, describe(x));
+  if (c.integer(4) == 0)
+    expect_operand(c, 0, "grad", {x.size(0)});
+  else
+    expect_operand(c, 0, "grad", {});
+  expect_operand(c, 2, "target", {x.size(0)}, i64);
+  expect_operand(c, 3, "lse", {x.size(0)}, x.dtype() == f64 ? f64 : f32);
   c.spec[0].dtype = plain(c.tensor(1));
   c.spec[0].device = c.tensor(1).device();
   c.spec[0].shape(c.tensor(1).sizes());
@@ -15,6 +23,7 @@ int64_t workspace(const Call& c) { return c.tensor(0).numel() * 8; }
 void forward(Call& c) {
   const Tensor &g = c.tensor(0), &x = c.tensor(1), &t = c.tensor(2), &lse = c.tensor(3);
   CrossEntropyShape s{x.size(0), x.size(1), c.integer(5), c.real(6)};
+  expect_indices(c, t, s.classes, s.ignore_index);
   const int64_t* targets = t.data<int64_t>();
   Tensor own = make_over(c.workspace, g.sizes(), lse.dtype());
   assign(own, g);

@@ -1,3 +1,4 @@
+#include "ops/expected.h"
 #include "ops/nn/embedding_kernel.h"
 #include "ops/operands.h"
 
@@ -7,6 +8,11 @@ namespace {
 EmbeddingShape shape(const Call& c) { return {c.integer(2), c.tensor(0).size(-1), c.tensor(1).numel()}; }
 void infer(Call& c) {
   check_float("embedding_backward", c.tensor(0), "grad");
+  const Tensor &grad = c.tensor(0), &indices = c.tensor(1);
+  DY_CHECK(grad.dim() == indices.dim() + 1, "{}: the sizes do not fit: grad is {}, indices is {}", c.name, describe(grad),
+           describe(indices));
+  expect_operand(c, 1, "indices", {grad.sizes().begin(), grad.sizes().size() - 1}, i64);
+  DY_CHECK(c.integer(2) >= 0, "{}: num_weights is {}; it is not negative", c.name, c.integer(2));
   EmbeddingShape s = shape(c);
   c.spec[0].dtype = c.tensor(0).dtype().is_scaled() ? f32 : c.tensor(0).dtype();
   c.spec[0].device = c.tensor(0).device();
@@ -14,6 +20,7 @@ void infer(Call& c) {
 }
 int64_t workspace(const Call& c) { return embedding_kernel().scatter_workspace(shape(c)); }
 void forward(Call& c) {
+  expect_indices(c, c.tensor(1), c.integer(2));
   embedding_kernel().scatter(shape(c), source_of(c, 0), c.tensor(1).data<int64_t>(), c.integer(3), target_of(c), false,
                              c.workspace);
 }

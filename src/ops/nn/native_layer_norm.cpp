@@ -11,6 +11,8 @@ LayerNormShape rows(const Call& c) {
 
 void infer(Call& c) {
   check_float("layer_norm", c.tensor(0), "input");
+  check_rows(c, c.tensor(0), c.integer(1));
+  check_parameters(c, 0, c.integer(1), {2, 3});
   infer_like_first(c);
   add_statistics(c, rows(c).rows);
 }

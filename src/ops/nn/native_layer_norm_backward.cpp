@@ -10,7 +10,8 @@ LayerNormShape rows(const Call& c) {
 }
 void infer(Call& c) {
   check_float(c.name, c.tensor(1), "input");
-  infer_gradients(c, c.integer(5));
+  check_rows(c, c.tensor(1), c.integer(5));
+  infer_gradients(c, c.integer(5), rows(c).rows);
 }
 int64_t workspace(const Call& c) { return layer_norm_kernel().backward_workspace(rows(c), source_of(c, 1), source_of(c, 2)); }
 void forward(Call& c) {

@@ -1,3 +1,4 @@
+#include "ops/expected.h"
 #include "ops/nn/attention.h"
 
 namespace dyadic::inline v1::ops {
@@ -8,6 +9,11 @@ AttentionShape shape(const Call& c) {
   return {t.size(0), t.size(3), t.size(1), t.size(1), t.size(4), c.boolean(4), 0};
 }
 void infer(Call& c) {
+  const Tensor& t = c.tensor(1);
+  check_float(c.name, t, "qkv");
+  DY_CHECK(t.dim() == 5 && t.size(2) == 3, "{}: qkv must be [B, T, 3, H, D]: qkv is {}", c.name, describe(t));
+  for (int i : {0, 2}) expect_operand(c, i, i ? "out" : "grad", {t.size(0), t.size(1), t.size(3), t.size(4)}, plain(t));
+  expect_operand(c, 3, "lse", {t.size(0), t.size(3), t.size(1)}, lse_type(plain(t)));
   c.spec[0].dtype = plain(c.tensor(1));
   c.spec[0].device = c.tensor(1).device();
   c.spec[0].shape(c.tensor(1).sizes());

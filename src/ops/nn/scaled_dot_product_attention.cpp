@@ -11,22 +11,39 @@ Tensor four(const Tensor& t) {
   return r.stride(-1) == 1 || r.size(-1) <= 1 ? r : r.contiguous();
 }
 
+// Whether only the mathematics fits, not the kernel: values of another width, sizes that broadcast, more dimensions.
+bool is_general(const Tensor& q, const Tensor& k, const Tensor& v) {
+  if (q.size(-1) != k.size(-1) || k.size(-2) != v.size(-2)) return false;  // neither fits; the kernel's rule says so
+  const auto leads = [](const Tensor& t) { return IntList(t.sizes().begin(), size_t(t.dim() - 2)); };
+  return q.dim() > 4 || v.size(-1) != k.size(-1) || !(leads(q) == leads(k)) || !(leads(q) == leads(v));
+}
+
 Tensor compose(const Arg* a) {
   const Tensor& q = *a[0].tensor;
-  for (int i = 0; i < 3; ++i)
-    DY_CHECK(a[i].tensor->dim() >= 2 && a[i].tensor->dim() <= 4,
-             "scaled_dot_product_attention: operands are [T, D], [H, T, D] or [B, H, T, D]: {} is {}",
-             i == 0   ? "query"
-             : i == 1 ? "key"
-                      : "value",
-             describe(*a[i].tensor));
-  const bool masked = a[3].kind == Arg::Kind::tensor, causal = a[5].boolean;
-  if (masked || a[4].real > 0) {
-    Tensor weights = call(Op::attention_weights_, q, *a[1].tensor, masked ? *a[3].tensor : Tensor(), causal, a[6]);
-    return matmul(dropout(weights, a[4].real), *a[2].tensor);
+  Tensor k = *a[1].tensor, v = *a[2].tensor, mask = a[3].kind == Arg::Kind::tensor ? *a[3].tensor : Tensor();
+  for (const Tensor* t : {&q, static_cast<const Tensor*>(&k), static_cast<const Tensor*>(&v)})
+    DY_CHECK(t->dim() >= 2, "scaled_dot_product_attention: operands are [..., T, D]: {} is {}",
+             t == &q   ? "query"
+             : t == &k ? "key"
+                       : "value",
+             describe(*t));
+  bool causal = a[5].boolean;
+  const int64_t queries = q.size(-2), keys = k.size(-2);
+  if (causal && !mask.defined() && queries != keys && v.size(-2) == keys) {  // query i sees keys up to i, whatever their number
+    if (queries < keys) {
+      k = narrow(k, -2, 0, queries);
+      v = narrow(v, -2, 0, queries);
+    } else {
+      mask = tril(ones({queries, keys}, boolean, q.device()));
+      causal = false;
+    }
+  }
+  if (mask.defined() || a[4].real > 0 || is_general(q, k, v)) {
+    Tensor weights = call(Op::attention_weights_, q, k, mask, causal, a[6]);
+    return matmul(dropout(weights, a[4].real), v);
   }
   double scale = a[6].kind == Arg::Kind::real ? a[6].real : 1 / std::sqrt(double(std::max<int64_t>(q.size(-1), 1)));
-  Tensor fq = four(q), fk = four(*a[1].tensor), fv = four(*a[2].tensor);
+  Tensor fq = four(q), fk = four(k), fv = four(v);
   Arg args[] = {fq, fk, fv, causal, scale};
   Tensor out[2];
   call_op(Op::attention_forward_, args, 5, out);
@@ -41,13 +58,16 @@ extern constexpr OpDef scaled_dot_product_attention_op = {
         "bool "
         "is_causal=False, float? scale=None) -> Tensor",
     .doc =
-        "softmax(query key^T scale) value. scale is 1 / sqrt(D) unless given; causal: query i sees keys up to i + (keys - "
-        "queries). Blocked: the T x T matrix never exists, unless a mask (attention_weights) or dropout of weights asks for "
+        "softmax(query key^T scale) value. scale is 1 / sqrt(D) unless given; causal: query i sees keys up to i. "
+        "Blocked: the T x T matrix never exists, unless a mask (attention_weights) or dropout of weights asks for "
         "it.",
     .kind = OpKind::composite,
     .samples =
         "scaled_dot_product_attention(randn(2, 3, 4), randn(2, 5, 4), randn(2, 5, 4))\n"
-        "scaled_dot_product_attention(randn(2, 3, 4), randn(2, 5, 4), randn(2, 5, 4), mask(2, 3, 5))",
+        "scaled_dot_product_attention(randn(2, 3, 4), randn(2, 5, 4), randn(2, 5, 4), mask(2, 3, 5))\n"
+        "scaled_dot_product_attention(randn(2, 3, 4), randn(2, 5, 4), randn(2, 5, 4), None, 0.0, True)\n"
+        "scaled_dot_product_attention(randn(2, 5, 4), randn(2, 3, 4), randn(2, 3, 4), None, 0.0, True)\n"
+        "scaled_dot_product_attention(randn(2, 1, 1, 3, 4), randn(3, 5, 4), randn(3, 5, 2))",
     .bad =
         "scaled_dot_product_attention(zeros(3, 4), zeros(3, 5), zeros(3, 5)) => scaled_dot_product_attention: sizes do not "
         "fit: query is f32[1, 1, 3, 4], key is "

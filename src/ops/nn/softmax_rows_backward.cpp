@@ -1,3 +1,4 @@
+#include "ops/expected.h"
 #include "ops/nn/softmax_kernel.h"
 #include "ops/operands.h"
 
@@ -6,6 +7,8 @@ namespace {
 
 void infer(Call& c) {
   check_float("softmax_rows_backward", c.tensor(1), "result");
+  DY_CHECK(c.tensor(1).dim() > 0, "{}: no rows: result is {}", c.name, describe(c.tensor(1)));
+  expect_operand(c, 0, "grad", c.tensor(1).sizes());
   infer_like_first(c);
   c.spec[0].dtype = plain(c.tensor(1));
 }

@@ -7,12 +7,17 @@ namespace {
 
 Tensor compose(const Arg* args) {
   const Frame a(args);
-  const Tensor &x = a.tensor(0), &y = a.tensor(1);
-  check_float("cosine_similarity", x, "x1");
-  check_float("cosine_similarity", y, "x2");
+  check_float("cosine_similarity", a.tensor(0), "x1");
+  check_float("cosine_similarity", a.tensor(1), "x2");
   auto unit = [&](const Tensor& t, int64_t dim) { return div(t, maximum(p_norm(t, 2, dim, true), a.real(3))); };
+  Tensor x = a.tensor(0), y = a.tensor(1);
   const int64_t dims = std::max(x.dim(), y.dim()), back = wrap_dim("cosine_similarity", a.integer(2), dims) - dims;
   const int64_t along[] = {back};
+  if (x.dim() < -back || y.dim() < -back || x.size(back) != y.size(back)) {  // what broadcasts counts as often in its norm
+    const std::vector<Tensor> both = broadcast_tensors(std::vector<Tensor>{x, y});
+    x = both[0];
+    y = both[1];
+  }
   return sum(mul(unit(x, back), unit(y, back)), along);
 }
 

@@ -19,6 +19,7 @@ void infer(Call& c) {
            "{}: the groups do not divide the channels: input "
            "is {}, groups is {}",
            c.name, describe(x), s.groups);
+  check_parameters(c, 0, s.channels, {1, 2});
   add_statistics(c, s.classes());
 }
 int64_t workspace(const Call& c) { return channel_norm_kernel().forward_workspace(shape_of(c), source_of(c, 0)); }

@@ -12,7 +12,10 @@ void infer(Call& c) {
   const Tensor& x = c.tensor(1);
   check_float(c.name, x, "input");
   DY_CHECK(x.dim() == 3, "{}: the input is [batch, channels, inner]: input is {}", c.name, describe(x));
-  infer_gradients(c, x.size(1));
+  const ChannelNormShape s = shape_of(c);
+  DY_CHECK(s.groups >= 0 && (s.groups == 0 || s.channels % s.groups == 0),
+           "{}: the groups do not divide the channels: input is {}, groups is {}", c.name, describe(x), s.groups);
+  infer_gradients(c, s.channels, s.classes());
 }
 int64_t workspace(const Call& c) { return channel_norm_kernel().backward_workspace(shape_of(c), source_of(c, 1)); }
 void forward(Call& c) {

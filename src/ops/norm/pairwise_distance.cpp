@@ -5,7 +5,8 @@ namespace {
 
 Tensor compose(const Arg* args) {
   const Frame a(args);
-  return p_norm(add(sub(a.tensor(0), a.tensor(1)), a.real(3)), a.real(2), -1, a.boolean(4));
+  Tensor d = add(sub(a.tensor(0), a.tensor(1)), a.real(3));
+  return p_norm(d.dtype().is_complex() ? abs(d) : d, a.real(2), -1, a.boolean(4));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@ namespace dyadic::DY_ISA {
 
 extern constexpr OpDef pow_op = pointwise<2, Types::same>(
     {
-        .sig = "pow(Tensor self, Tensor other) -> Tensor",
+        .sig = "pow(Tensor self, Tensor exponent) -> Tensor",
         .doc = "a to the power b. Integers stay integers and wrap; a negative power of one is rounded toward zero.",
         .amp = Amp::f32,
         .inplace = true,

@@ -25,6 +25,13 @@ template <bool kTransposed> struct Resampling {
     check_float(c.name, c.tensor(0), name);
     DY_CHECK(c.tensor(0).dim() > 0 && c.ints(3).size() > 0, "{}: no axis or no map: {} is {}, map is {}", c.name, name,
              describe(c.tensor(0)), shape_text(c.ints(3)));
+    const IntList map = c.ints(3);
+    constexpr int64_t kMost = int64_t(1) << 31;  // products of two fit
+    const size_t numbers = map[0] == kAverage ? 6 : map[0] == kLinear || map[0] == kCubic ? 2 : 1;
+    bool fits = map[0] >= kNearest && map[0] <= kAdaptive && map.size() >= numbers && c.integer(2) >= 0 && c.integer(2) < kMost;
+    for (size_t i = 1; fits && i < numbers; ++i) fits = map[i] >= 0 && map[i] < kMost;
+    DY_CHECK(fits && (map[0] != kAverage || (map[1] > 0 && map[2] > 0)), "{}: no such map: size is {}, map is {}", c.name,
+             c.integer(2), shape_text(map));
     infer_like_first(c);
     c.spec[0].sizes[dim(c)] = c.integer(2);
   }

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "ops/expected.h"
 #include "ops/rnn/scan.h"
 
 namespace dyadic::inline v1::ops {
@@ -8,6 +9,14 @@ namespace {
 void infer(Call& c) {
   const Tensor &weight = c.tensor(2), &h = c.tensor(3), &output = c.tensor(4);
   check_float("gru_scan_backward", h, "h");
+  DY_CHECK(output.dim() == 3 && output.size(0) > 0, "{}: no steps: output is {}; it is [T, N, H]", c.name, describe(output));
+  const int64_t steps = output.size(0), rows = output.size(1), hidden = output.size(2);
+  expect_operand(c, 0, "grad_output", {steps, rows, hidden}, plain(h));
+  expect_operand(c, 1, "grad_activations", {steps, rows, 4 * hidden}, plain(h));
+  expect_operand(c, 2, "weight", {3 * hidden, hidden}, plain(h));
+  expect_operand(c, 3, "h", {rows, hidden});
+  expect_operand(c, 4, "output", output.sizes(), plain(h));
+  expect_operand(c, 5, "activations", {steps, rows, 4 * hidden}, plain(h));
   c.nout = 3;
   set_spec(c.spec[0], h, {output.size(0), output.size(1), weight.size(0)});
   set_spec(c.spec[1], h, {output.size(0), output.size(1), weight.size(0)});

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "ops/expected.h"
 #include "ops/rnn/scan.h"
 
 namespace dyadic::inline v1::ops {
@@ -8,6 +9,8 @@ namespace {
 void infer(Call& c) {
   const Tensor &weight = c.tensor(3), &c0 = c.tensor(4);
   const Steps s = check_scan<4>("lstm_scan_backward", c.tensor(6), weight, {&c0}, c.boolean(7));
+  for (int i : {0, 1, 5}) expect_operand(c, i, i == 5 ? "cells" : "a gradient", {s.count, s.rows, s.hidden}, plain(c0));
+  expect_operand(c, 2, "grad_activations", {s.count, s.rows, 4 * s.hidden}, plain(c0));
   c.nout = 3;
   set_spec(c.spec[0], c0, {s.count, s.rows, 4 * s.hidden});
   set_spec(c.spec[1], c0, {s.rows, s.hidden});

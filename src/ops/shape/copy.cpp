@@ -4,6 +4,10 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 void infer(Call& c) {
+  const Tensor &self = c.tensor(0), &src = c.tensor(1);
+  bool fits = src.dim() <= self.dim();
+  for (int64_t d = 1; fits && d <= src.dim(); ++d) fits = src.size(-d) == 1 || src.size(-d) == self.size(-d);
+  DY_CHECK(fits, "copy: the sizes do not fit: self is {}, src is {}", describe(self), describe(src));
   infer_like_first(c);
   c.spec[0].dtype = c.tensor(0).dtype();
 }

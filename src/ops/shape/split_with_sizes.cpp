@@ -25,7 +25,7 @@ std::vector<Tensor> compose(const Arg* a) {
 }  // namespace
 
 extern constexpr OpDef split_with_sizes_op = {
-    .sig = "split.with_sizes(Tensor self, int[] split_size, int dim=0) -> Tensor[]",
+    .sig = "split.with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
     .doc = "Views of the given sizes along dim, which they add up to.",
     .kind = OpKind::composite,
     .samples =

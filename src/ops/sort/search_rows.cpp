@@ -15,6 +15,9 @@ void infer(Call& c) {
            describe(sequence), describe(values));
   DY_CHECK_AS(TypeError, !sequence.dtype().is_complex(), "searchsorted: complex numbers have no order: sorted_sequence is {}",
               describe(sequence));
+  DY_CHECK_AS(TypeError, plain(sequence) == plain(values),
+              "searchsorted: dtypes differ: sorted_sequence is {}, the values are {}; convert one with .to", describe(sequence),
+              describe(values));
   c.spec[0].dtype = c.boolean(3) ? i32 : i64;
   c.spec[0].device = sequence.device();
   c.spec[0].shape(values.sizes());

@@ -1,0 +1,112 @@
+"""Functions with a gradient of their own."""
+import functools
+
+from .._dyadic import Tensor, _attach_function, is_grad_enabled
+from .grad_mode import no_grad
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+
+class FunctionCtx:
+    """What a Function's forward leaves for its backward."""
+
+    def __init__(self, needs_input_grad):
+        self.needs_input_grad = needs_input_grad
+        self._saved = ()
+        self._versions = ()
+        self._no_gradient = ()
+        self._dirty = ()
+        self._materialize = True
+
+    def save_for_backward(self, *tensors):
+        self._saved = tensors
+        self._versions = tuple(t._version if t is not None else 0 for t in tensors)
+
+    def mark_non_differentiable(self, *tensors):
+        """These outputs get no history."""
+        self._no_gradient = tuple(id(t) for t in tensors)
+
+    def mark_dirty(self, *tensors):
+        """These inputs were written in place; they are returned."""
+        self._dirty = tuple(id(t) for t in tensors)
+
+    def set_materialize_grads(self, value):
+        """False: backward gets None, not zeros, for outputs that nothing depends on."""
+        self._materialize = value
+
+    @property
+    def saved_tensors(self):
+        for i, (t, version) in enumerate(zip(self._saved, self._versions)):
+            if t is not None and t._version != version:
+                raise RuntimeError(
+                    f"saved_tensors: a tensor needed for backward was overwritten: saved tensor {i} was written in place "
+                    "after the forward; clone it before writing"
+                )
+        return self._saved
+
+
+class Function:
+    """A function with a gradient of its own: subclass it, write forward(ctx, *args) (or forward(*args) and setup_context(ctx,
+    inputs, output)) and backward(ctx, *grad_outputs) as static methods, call it by apply. forward runs unrecorded; backward
+    returns a gradient (or None) for each argument of forward.
+    """
+
+    @classmethod
+    def apply(cls, *args):
+        tensors = [a for a in args if isinstance(a, Tensor)]
+        needed = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+        ctx = FunctionCtx(needed)
+        with no_grad():
+            if cls.setup_context is Function.setup_context:
+                result = cls.forward(ctx, *args)
+            else:
+                result = cls.forward(*args)
+                cls.setup_context(ctx, args, result)
+        if not (is_grad_enabled() and any(needed)):
+            return result
+        outputs = result if isinstance(result, tuple) else (result,)
+        differentiable = [t for t in outputs if isinstance(t, Tensor) and id(t) not in ctx._no_gradient]
+
+        def backward(*gradients):
+            given = cls.backward(ctx, *_in_place_of(outputs, differentiable, gradients))
+            given = given if isinstance(given, tuple) else (given,)
+            if len(given) < len(args) or any(g is not None for g in given[len(args) :]):
+                raise RuntimeError(
+                    f"{cls.__name__}: its backward returns the wrong number of gradients: {len(given)} for {len(args)} arguments"
+                )
+            return [g for a, g in zip(args, given) if isinstance(a, Tensor)]
+
+        dirty = [id(t) in ctx._dirty for t in differentiable]
+        attached = _attach_function(cls.__name__, tensors, differentiable, backward, dirty, ctx._materialize)
+        results = _in_place_of(outputs, differentiable, attached, keep=True)
+        return tuple(results) if isinstance(result, tuple) else results[0]
+
+    @staticmethod
+    def forward(ctx, *args):
+        raise NotImplementedError("Function: forward(ctx, *args) is not written")
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        raise NotImplementedError("Function: setup_context(ctx, inputs, output) is not written")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        raise NotImplementedError("Function: backward(ctx, *grad_outputs) is not written")
+
+
+def once_differentiable(backward):
+    """For a backward that is not to be differentiated itself: it runs unrecorded."""
+
+    @functools.wraps(backward)
+    def inside(ctx, *gradients):
+        with no_grad():
+            return backward(ctx, *gradients)
+
+    return inside
+
+
+def _in_place_of(outputs, some, values, keep=False):
+    """`outputs` with those that are in `some` replaced by `values`, in order; others stay (keep) or become None."""
+    values = iter(values)
+    chosen = {id(t) for t in some}
+    return [next(values) if id(t) in chosen else t if keep else None for t in outputs]

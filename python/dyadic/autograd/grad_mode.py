@@ -1,0 +1,99 @@
+"""Recording for backward: on and off."""
+import functools
+import threading
+
+from .._dyadic import _set_grad_enabled
+
+__all__ = ["enable_grad", "inference_mode", "is_inference_mode_enabled", "no_grad", "set_grad_enabled"]
+
+_thread = threading.local()
+
+
+class Scope:
+    """A context manager that is a decorator too; each call of the decorated function enters a scope of its own."""
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def inside(*args, **kwargs):
+            with self._again():
+                return function(*args, **kwargs)
+
+        return inside
+
+    def _again(self):
+        return type(self)()
+
+
+class _GradMode(Scope):
+    _mode: bool
+
+    def __new__(cls, function=None):
+        scope = super().__new__(cls)
+        return scope if function is None else scope(function)
+
+    def __enter__(self):
+        self._before = _set_grad_enabled(self._mode)
+
+    def __exit__(self, *exc):
+        _set_grad_enabled(self._before)
+
+
+class no_grad(_GradMode):
+    """Nothing is recorded for backward inside. A context manager or a decorator."""
+
+    _mode = False
+
+
+class enable_grad(_GradMode):
+    """Operations are recorded again, inside of no_grad."""
+
+    _mode = True
+
+
+class inference_mode(Scope):
+    """no_grad under another name; inference_mode(False) records, whatever is around it."""
+
+    def __new__(cls, mode=True):
+        scope = super().__new__(cls)
+        return scope if isinstance(mode, bool) else cls()(mode)
+
+    def __init__(self, mode=True):
+        self._mode = mode
+
+    def __enter__(self):
+        self._before = _set_grad_enabled(not self._mode), is_inference_mode_enabled()
+        _thread.inference = self._mode
+
+    def __exit__(self, *exc):
+        recording, _thread.inference = self._before
+        _set_grad_enabled(recording)
+
+    def _again(self):
+        return inference_mode(self._mode)
+
+
+class set_grad_enabled(Scope):
+    """Recording on or off: from now on, or inside of a with statement or a decorated function."""
+
+    def __init__(self, mode):
+        self._mode = mode
+        self._before = _set_grad_enabled(mode)
+
+    def __enter__(self):
+        _set_grad_enabled(self._mode)
+        return self
+
+    def __exit__(self, *exc):
+        _set_grad_enabled(self._before)
+
+    def __call__(self, function):
+        _set_grad_enabled(self._before)
+        return super().__call__(function)
+
+    def _again(self):
+        return set_grad_enabled(self._mode)
+
+
+def is_inference_mode_enabled():
+    """Whether an inference_mode is around this."""
+    return getattr(_thread, "inference", False)
