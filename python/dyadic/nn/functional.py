@@ -1,4 +1,6 @@
 """The functions of networks under PyTorch's names. Every op is here too: functional.relu is dyadic.relu."""
+import warnings
+
 from .. import _dyadic
 from ._layers import read_padding
 
@@ -16,8 +18,78 @@ def __dir__():
 # Below: those whose arguments PyTorch orders or names otherwise than the op.
 
 
-def embedding(input, weight, padding_idx=None):
-    """Rows of weight [num_embeddings, embedding_dim] by the integers of input; the row padding_idx gets no gradient."""
+def _with_inplace(name, others):
+    """The op of `name` with PyTorch's argument inplace behind `others` arguments."""
+    op = getattr(_dyadic, name)
+    written = getattr(_dyadic, name + "_", None)
+
+    def activation(input, *args, inplace=False, **kwargs):
+        if len(args) > others:
+            (inplace,), args = args[others:], args[:others]
+        if not inplace:
+            return op(input, *args, **kwargs)
+        return written(input, *args, **kwargs) if written else input.copy_(op(input, *args, **kwargs))
+
+    activation.__name__, activation.__doc__ = name, op.__doc__
+    return activation
+
+
+_INPLACE = {"relu": 0, "relu6": 0, "silu": 0, "mish": 0, "hardswish": 0, "hardsigmoid": 0, "selu": 0, "elu": 1, "celu": 1, "leaky_relu": 1}
+_INPLACE |= {"threshold": 2, "hardtanh": 2, "dropout": 2, "dropout1d": 2, "dropout2d": 2, "dropout3d": 2, "alpha_dropout": 2}
+_INPLACE |= {"feature_alpha_dropout": 2, "rrelu": 3}
+globals().update({name: _with_inplace(name, others) for name, others in _INPLACE.items()})
+
+
+def implicit_dim(input, who):
+    """What PyTorch takes where no dim is given."""
+    warnings.warn(f"{who}: no dim is given: it becomes {int(input.dim() not in (0, 1, 3))} by the number of dimensions; pass dim", stacklevel=3)
+    return 0 if input.dim() in (0, 1, 3) else 1
+
+
+def _over_dim(name):
+    op = getattr(_dyadic, name)
+
+    def softmax(input, dim=None, _stacklevel=3, dtype=None):
+        dim = implicit_dim(input, name) if dim is None else dim
+        return op(input if dtype is None else input.to(dtype), dim)
+
+    softmax.__name__, softmax.__doc__ = name, op.__doc__
+    return softmax
+
+
+softmax, log_softmax, softmin = _over_dim("softmax"), _over_dim("log_softmax"), _over_dim("softmin")
+
+
+def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
+    """max(d(anchor, positive) - d(anchor, negative) + margin, 0) with a distance d of one's own; without one the 2-norm."""
+    distance = distance_function or _dyadic.pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = _dyadic.minimum(far, distance(positive, negative))
+    loss = _dyadic.clamp(near - far + margin, 0)
+    return loss if reduction == "none" else loss.sum() if reduction == "sum" else loss.mean()
+
+
+def linear_cross_entropy(
+    input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0
+):
+    """cross_entropy of input [N, in_features] times linear_weight [C, ..., in_features]."""
+    *shape, columns = linear_weight.shape
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = _dyadic.linear(input, linear_weight.reshape(-1, columns), bias)
+    logits = logits.reshape([*input.shape[:-1], *shape])
+    return _dyadic.cross_entropy(logits, target, weight, -100 if ignore_index is None else ignore_index, reduction, label_smoothing)
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    """Rows of weight [num_embeddings, embedding_dim] by the integers of input; the row padding_idx gets no gradient. With max_norm the rows
+    are first scaled to at most that norm, in place."""
+    if scale_grad_by_freq:
+        raise ValueError("embedding: scale_grad_by_freq is not there; divide the gradient by bincount(input) in a hook")
+    if max_norm is not None:
+        from .embedding import bound_rows
+
+        bound_rows(weight, input, max_norm, norm_type)
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.size(0)
     return _dyadic.embedding(weight, input, -1 if padding_idx is None else padding_idx)

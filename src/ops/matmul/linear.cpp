@@ -8,7 +8,11 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 // All leading dimensions of the input are rows.
-int64_t rows(const Tensor& x) { return x.numel() / std::max<int64_t>(x.size(-1), 1); }
+int64_t rows(const Tensor& x) {
+  int64_t n = 1;
+  for (int64_t i = 0; i + 1 < x.dim(); ++i) n *= x.size(i);
+  return n;
+}
 
 DType common_type(const Call& c) {
   DType x = c.tensor(0).dtype(), w = c.tensor(1).dtype();
@@ -101,7 +105,9 @@ extern constexpr OpDef linear_op = {
     .doc =
         "input W^T + bias over the last dimension: weight is [out, in], bias [out]. Scaled weights are decoded once per call.",
     .amp = Amp::lower,
-    .samples = "linear(randn(2, 3, 4), randn(5, 4), randn(5))\nlinear(randn(3, 4), randn(5, 4))",
+    .samples =
+        "linear(randn(2, 3, 4), randn(5, 4), randn(5))\nlinear(randn(3, 4), randn(5, 4))\nlinear(randn(3, 0), randn(5, 0), "
+        "randn(5))",
     .bad =
         "linear(zeros(2, 3), zeros(4, 5)) => linear: sizes do not fit: input is f32[2, 3], weight is f32[4, 5]; input.size(-1) "
         "must be weight.size(1)",
