@@ -365,6 +365,9 @@ def test_masks_stay_masks():
 def test_products_over_nothing():
     assert F.linear(dy.zeros(3, 0), dy.zeros(2, 0), dy.ones(2)).tolist() == [[1, 1]] * 3
     assert F.linear(dy.zeros(3, 0), dy.zeros(2, 0)).tolist() == [[0, 0]] * 3
+    x, w, b = (dy.zeros(*shape, requires_grad=True) for shape in ((3, 0), (2, 0), (2,)))
+    F.linear(x, w, b).sum().backward()
+    assert x.grad.shape == (3, 0) and w.grad.shape == (2, 0) and b.grad.tolist() == [3, 3]
 
 
 def test_losses_of_their_own():

@@ -93,9 +93,9 @@ void forward(Call& c) {
 void backward(Grad& g) {
   const Tensor& d = g.g();
   int64_t n = g.in_meta(1).sizes[0], k = g.in_meta(1).sizes[1];
-  if (g.needs(0)) g.set(0, matmul(d.reshape({-1, n}), g.in(1)).reshape(g.in_meta(0).shape()));
-  if (g.needs(1)) g.set(1, matmul(d.reshape({-1, n}).t(), g.in(0).reshape({-1, k})));
-  if (g.has(2) && g.needs(2)) g.set(2, sum(d.reshape({-1, n}), {0}));
+  if (g.needs(0)) g.set(0, matmul(d.reshape({rows(d), n}), g.in(1)).reshape(g.in_meta(0).shape()));
+  if (g.needs(1)) g.set(1, matmul(d.reshape({rows(d), n}).t(), g.in(0).reshape({rows(d), k})));
+  if (g.has(2) && g.needs(2)) g.set(2, sum(d.reshape({rows(d), n}), {0}));
 }
 
 }  // namespace
