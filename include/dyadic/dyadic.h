@@ -3,6 +3,7 @@
 #include "dyadic/amp.h"
 #include "dyadic/anomaly.h"
 #include "dyadic/autograd.h"
+#include "dyadic/averaged_model.h"
 #include "dyadic/checkpoint.h"
 #include "dyadic/counters.h"
 #include "dyadic/data.h"

@@ -79,11 +79,11 @@ class LRScheduler : public Schedule {
   void load_state_dict(const ScheduleState& state) override;
   const SchedulerDef& def() const { return *def_; }
   const std::vector<double>& base_lrs() const { return base_; }
+  void set_rates();  // of this epoch, anew
 
  private:
   friend class SequentialLR;
   void apply();
-  void set_rates();
   const SchedulerDef* def_;
   Options options_;
   std::vector<Factor> factors_;

@@ -87,7 +87,8 @@ struct OptimizerDef {
   std::string name() const { return std::string(sig).substr(0, std::string_view(sig).find('(')); }
 };
 std::vector<const OptimizerDef*> optimizer_defs();
-const OptimizerDef& optimizer_def(std::string_view name);  // ValueError with the nearest name
+const OptimizerDef& optimizer_def(
+    std::string_view name);  // or "Optimizer", one without a step; ValueError with the nearest name
 // An option as records list it, the common ones included.
 struct OptionDef {
   std::string type, name;  // float, int, bool, float[], str, dtype
@@ -122,6 +123,7 @@ class Optimizer {
     return step_closure([](void* f) { return double((*static_cast<std::remove_reference_t<F>*>(f))()); }, &closure);
   }
   double step_closure(double (*closure)(void*), void* context);
+  void count_step();  // that was taken elsewhere: of an "Optimizer"
   void zero_grad(bool set_to_none = true);
   void add_param_group(ParamGroup group);
   void set_option(ParamGroup& group, std::string_view name,
@@ -199,8 +201,9 @@ class GradScaler {
   bool is_enabled() const { return enabled_; }
   double get_scale() const { return enabled_ ? scale_ : 1; }
   int64_t skipped() const { return skipped_; }
+  int64_t skipped_in_a_row() const { return skipped_in_a_row_; }
   int64_t growth_tracker() const { return growth_; }
-  void load_state(double scale, int64_t growth_tracker, int64_t skipped);
+  void load_state(double scale, int64_t growth_tracker, int64_t skipped, int64_t skipped_in_a_row);
 
   // The same for whatever has parameters and a step of its own, known by its address.
   void unscale_(const void* optimizer, const nn::NamedTensors& params);

@@ -93,6 +93,7 @@ void add_schedules(nb::module_& m) {
   nb::class_<LRScheduler, Schedule>(m, "_LRScheduler", "A schedule made from a record.")
       .def("__init__", make, nb::arg("name"), nb::arg("optimizer"), nb::arg("options"), nb::arg("functions"),
            nb::keep_alive<1, 3>())
+      .def("_set_rates", &LRScheduler::set_rates)
       .def_prop_ro("base_lrs", &LRScheduler::base_lrs);
   using Schedules = std::vector<std::shared_ptr<Schedule>>;
   nb::class_<optim::SequentialLR, Schedule>(m, "SequentialLR", "One schedule after another, from milestone to milestone.")

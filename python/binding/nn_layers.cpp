@@ -120,6 +120,11 @@ void add_containers(nb::module_& m) {
       .def("__init__",
            [](nb::pointer_and_handle<nn::Sequential> self, nb::args modules) {
              construct(self);
+             if (modules.size() == 1 && PyDict_Check(modules[0].ptr())) {
+               for (auto [name, o] : nb::cast<nb::dict>(modules[0]))
+                 self.p->add(nb::cast<std::string>(name), as_child(o, "Sequential"));
+               return;
+             }
              for (nb::handle o : modules) self.p->append(as_child(o, "Sequential"));
            })
       .def("append", [](nb::handle self, nb::handle o) {

@@ -64,12 +64,16 @@ struct Group {
   optim::ParamGroup& group() const { return owner().groups()[index]; }
 };
 
+// What a group holds beside its options: a dict per group, of the optimizer's Python object.
+nb::dict extras(const Group& g) { return nb::cast<nb::dict>(nb::object(g.optimizer.attr("_extras"))[g.index]); }
+
 nb::list group_keys(const Group& g) {
   nb::list keys;
   keys.append("params");
   keys.append("names");
   for (const OptionDef& d : optim::option_defs(g.owner().def())) keys.append(d.name);
   if (g.group().initial_lr == g.group().initial_lr) keys.append("initial_lr");
+  for (auto [key, value] : extras(g)) keys.append(key);
   return keys;
 }
 nb::object group_item(const Group& g, const std::string& key) {
@@ -82,13 +86,20 @@ nb::object group_item(const Group& g, const std::string& key) {
   }
   for (const OptionDef& d : optim::option_defs(g.owner().def()))
     if (d.name == key) return option_object(d, *group.options.find(key));
+  const nb::dict more = extras(g);
+  if (more.contains(key.c_str())) return more[key.c_str()];
   throw nb::key_error(key.c_str());
 }
 void set_group_item(Group& g, const std::string& key, nb::handle value) {
-  if (key == "initial_lr")
+  if (key == "initial_lr") {
     g.group().initial_lr = nb::cast<double>(value);
-  else
-    g.owner().set_option(g.group(), key, read_option(g.owner().def().name(), key, value));
+    return;
+  }
+  for (const OptionDef& d : optim::option_defs(g.owner().def()))
+    if (d.name == key) return g.owner().set_option(g.group(), key, read_option(g.owner().def().name(), key, value));
+  DY_CHECK_AS(ValueError, key != "params" && key != "names", "{}: a group's {} are not set; add_param_group() adds some",
+              g.owner().def().name(), key);
+  extras(g)[key.c_str()] = value;
 }
 
 // Tensors are named by their position, (name, tensor) pairs as they say.
@@ -225,6 +236,9 @@ void add_optimizer(nb::module_& m) {
   nb::class_<Group>(m, "ParamGroup", "Parameters and their options, as group[\"lr\"].")
       .def("__getitem__", group_item)
       .def("__setitem__", set_group_item, nb::arg("key"), nb::arg("value").none())
+      .def("__delitem__", [](Group& g, nb::str key) { extras(g).attr("__delitem__")(key); })
+      .def("__iter__", [](const Group& g) { return group_keys(g).attr("__iter__")(); })
+      .def("__len__", [](const Group& g) { return group_keys(g).size(); })
       .def("__contains__", [](const Group& g, const std::string& key) { return group_keys(g).attr("__contains__")(key); })
       .def("keys", group_keys)
       .def("__repr__", [](const Group& g) {
@@ -247,6 +261,7 @@ void add_optimizer(nb::module_& m) {
       .def("zero_grad", &Optimizer::zero_grad, nb::arg("set_to_none") = true)
       .def("add_param_group", add_param_group, nb::arg("param_group"))
       .def("set_lr", &Optimizer::set_lr, nb::arg("lr"))
+      .def("_count_step", &Optimizer::count_step)
       .def_prop_ro("steps", &Optimizer::steps)
       .def_prop_ro("param_groups", groups_of)
       .def(
@@ -300,7 +315,9 @@ void add_scaler(nb::module_& m) {
       .def_rw("_growth_interval", &GradScaler::growth_interval)
       .def_prop_ro("_growth_tracker", &GradScaler::growth_tracker)
       .def_prop_ro("skipped", &GradScaler::skipped, "Steps that were skipped.")
-      .def("_load", &GradScaler::load_state, nb::arg("scale"), nb::arg("growth_tracker"), nb::arg("skipped"));
+      .def_prop_ro("_skipped_in_a_row", &GradScaler::skipped_in_a_row)
+      .def("_load", &GradScaler::load_state, nb::arg("scale"), nb::arg("growth_tracker"), nb::arg("skipped"),
+           nb::arg("skipped_in_a_row"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -73,23 +74,46 @@ std::vector<std::string> spelled(const nlohmann::json& j) {
   return words;
 }
 
+using Entries = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+Entries read_json(const std::string& document) {
+  const nlohmann::json all = nlohmann::json::parse(document, nullptr, true, true);
+  DY_CHECK_AS(ValueError, all.is_object(), "not a JSON object: write {{\"steps\": 1000, ...}}");
+  Entries entries;
+  for (const auto& [key, value] : all.items()) entries.emplace_back(key, spelled(value));
+  return entries;
+}
+Entries read_toml(const std::string& document) {
+  std::istringstream in(document);
+  Entries entries;
+  for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(in)) {
+    DY_CHECK_AS(ValueError, item.parents.empty() && item.name != "++", "a table, [{}]: options stand alone, steps = 1000",
+                item.parents.empty() ? "" : item.parents[0]);
+    entries.emplace_back(item.name, item.inputs);
+  }
+  return entries;
+}
+
 }  // namespace
 
+// TOML has keys and "=" and begins with neither a brace nor a comment of JSON's kind.
 void Options::take(const std::string& source, const std::string& document) {
   const auto refuse = [&](const std::string& why) { throw UsageError(fmt::format("{}: {}", source, why)); };
-  nlohmann::json all;
+  const size_t first = document.find_first_not_of(" \t\r\n");
+  const bool toml =
+      first != document.npos && document[first] != '{' && document[first] != '/' && document.find('=') != document.npos;
+  Entries all;
   try {
-    all = nlohmann::json::parse(document, nullptr, true, true);
-  } catch (const nlohmann::json::exception& e) { refuse(e.what()); }
-  if (!all.is_object()) refuse("not a JSON object: write {\"steps\": 1000, ...}");
-  for (const auto& [key, value] : all.items()) {
+    all = toml ? read_toml(document) : read_json(document);
+  } catch (const std::exception& e) { refuse(e.what()); }
+  for (const auto& [key, words] : all) {
     if (std::find(names_.begin(), names_.end(), key) == names_.end())
       refuse(fmt::format("unknown key \"{}\"; did you mean {}? the known ones are {}", key, nearest(key, names_),
                          join(names_, ", ")));
     CLI::Option* o = app_.get_option("--" + key);
     if (o->count()) continue;
     try {
-      for (const std::string& word : spelled(value)) o->add_result(word);
+      for (const std::string& word : words) o->add_result(word);
       o->run_callback();
     } catch (const CLI::ParseError& e) { refuse(e.what()); }
   }

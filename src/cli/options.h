@@ -40,9 +40,9 @@ class Options {
     return value(name, out, shown, doc, check, true);
   }
 
-  // Once the command line has been read: gives the options that it left out what a JSON object (comments allowed) has under
-  // their names. Of several documents the first that names an option counts. A key that is no option is an error, which names
-  // the nearest: exit code 2, `source` before the message.
+  // Once the command line has been read: gives the options that it left out what a JSON object (comments allowed) or TOML
+  // without tables has under their names. Of several documents the first that names an option counts. A key that is no option
+  // is an error, which names the nearest: exit code 2, `source` before the message.
   void take(const std::string& source, const std::string& document);
 };
 

@@ -290,7 +290,9 @@ Run setup(Options& options) {
       .value("--time", o.time, "T", "stop after this time, with a checkpoint: 90s, 2m, 1h",
              [](const std::string& text) { duration(text); });
   for (const study::Setting& s : study::settings(o.setup)) setting(list, s);
-  options.value("--config", g->config, "FILE", "a JSON object of these options, e.g. {\"preset\": \"baby\", \"steps\": 500}")
+  options
+      .value("--config", g->config, "FILE",
+             "JSON or TOML of these options, e.g. {\"preset\": \"baby\", \"steps\": 500} or lines such as steps = 500")
       .flag("--resume", o.resume, "go on from the checkpoint in --out, to the same bits as an unbroken run");
   return [g](const Common& common) { return train(g->o, g->options, g->config, common); };
 }

@@ -15,7 +15,10 @@ Linear::Linear(int64_t in_features, int64_t out_features, bool with_bias, Option
   add_parameter("weight", weight);
   add_parameter("bias", bias);
 }
-Tensor Linear::forward(const Tensor& x) { return linear(x, weight, bias); }
+Tensor Linear::forward(const Tensor& x) {
+  DY_CHECK(weight.defined(), "Linear: it has no weight");
+  return linear(x, weight, bias);
+}
 std::string Linear::extra_repr() const {
   return fmt::format("in_features={}, out_features={}, bias={}", in_features, out_features, bias.defined() ? "True" : "False");
 }

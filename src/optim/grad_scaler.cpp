@@ -110,11 +110,11 @@ void GradScaler::update(double new_scale) {
   seen_.clear();
 }
 
-void GradScaler::load_state(double scale, int64_t growth_tracker, int64_t skipped) {
+void GradScaler::load_state(double scale, int64_t growth_tracker, int64_t skipped, int64_t skipped_in_a_row) {
   scale_ = scale;
   growth_ = growth_tracker;
   skipped_ = skipped;
-  skipped_in_a_row_ = 0;
+  skipped_in_a_row_ = skipped_in_a_row;
   seen_.clear();
 }
 

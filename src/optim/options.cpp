@@ -105,6 +105,7 @@ const std::vector<OptionDef>& option_defs(const OptimizerDef& def) {
   std::vector<OptionDef>& out = all[&def];
   if (!out.empty()) return out;
   std::string text = def.sig;
+  if (def.name() == "Optimizer") return out = read_signature(text);
   text.pop_back();
   text += text.find("*,") == text.npos ? ", *, " : ", ";
   return out = read_signature(text + "dtype state=\"f32\", bool stochastic_rounding=False, int seed=0)");

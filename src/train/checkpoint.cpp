@@ -4,8 +4,10 @@
 #include <mutex>
 
 #include "base/log.h"
+#include "base/parallel.h"
 #include "base/workers.h"
 #include "device/allocator.h"
+#include "loops/gemm_bf16.h"
 #include "tensor/impl.h"
 #include "train/difference.h"
 #include "train/json.h"
@@ -46,6 +48,19 @@ class Copies {
     return made_.back().second;
   }
 };
+
+// What bits depend on beside the inputs.
+std::string instructions() {
+  constexpr const char* kBf16[] = {"decoded", "by dot products", "by tiles"};
+  return fmt::format("{} with bf16 products {}", isa_name(), kBf16[int(bf16_path())]);
+}
+void compare_instructions(const std::string& there, const std::string& path) {
+  if (!there.empty() && there != instructions())
+    warn(
+        fmt::format("checkpoint {}: written on {}, here are {}: the run goes on, but may get other bits; DYADIC_ISA and "
+                    "DYADIC_BF16 choose instructions that both machines have",
+                    path, there, instructions()));
+}
 
 io::CheckpointFolderOptions folder_options(const CheckpointOptions& o) {
   return {o.name, o.keep, o.best, o.maximize, o.shard_bytes};
@@ -140,6 +155,7 @@ io::Checkpoint Checkpoint::gather(int64_t step, const Metrics& metrics, bool cop
                    {"step", step},
                    {"metrics", metrics_json(metrics)},
                    {"config", Json::parse(config_)},
+                   {"instructions", instructions()},
                    {"generator", {{"seed", random.seed}, {"calls", random.calls}}},
                    {"parts", Json::object()}};
   for (auto& [name, part] : parts_) {
@@ -216,6 +232,7 @@ Checkpoint::Resumed Checkpoint::take(io::Checkpoint saved, const std::string& pa
             "checkpoint {}: of another run:\n{}\nmake the run what it was, pass another, or load what fits with strict=false",
             path, describe(r.differences)),
         r.differences);
+  compare_instructions(document.value("instructions", ""), path);
   for (auto& [part, state] : states) part->load(state);
   const Json& random = document.at("generator");
   set_generator_state({random.at("seed").get<uint64_t>(), random.at("calls").get<uint64_t>()});

@@ -179,13 +179,17 @@ Checkpoint& Checkpoint::add(const std::string& name, optim::Optimizer& optimizer
   return add(name, optimizer_part(optimizer, modules_));
 }
 Checkpoint& Checkpoint::add(const std::string& name, optim::GradScaler& s) {
-  return add(
-      name,
-      json_part(
-          [&s] { return Json{{"scale", s.get_scale()}, {"growth_tracker", s.growth_tracker()}, {"skipped", s.skipped()}}; },
-          [&s](const Json& j) {
-            s.load_state(j.at("scale").get<double>(), j.at("growth_tracker").get<int64_t>(), j.at("skipped").get<int64_t>());
-          }));
+  return add(name, json_part(
+                       [&s] {
+                         return Json{{"scale", s.get_scale()},
+                                     {"growth_tracker", s.growth_tracker()},
+                                     {"skipped", s.skipped()},
+                                     {"skipped_in_a_row", s.skipped_in_a_row()}};
+                       },
+                       [&s](const Json& j) {
+                         s.load_state(j.at("scale").get<double>(), j.at("growth_tracker").get<int64_t>(),
+                                      j.at("skipped").get<int64_t>(), j.value("skipped_in_a_row", int64_t(0)));
+                       }));
 }
 Checkpoint& Checkpoint::add(const std::string& name, optim::Schedule& s) {
   return add(name, json_part(

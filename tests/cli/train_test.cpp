@@ -127,6 +127,22 @@ TEST(Train, SettingsComeFromTheCommandLineThenTheConfigThenThePreset) {
   EXPECT_EQ(model_hash(f / "a"), model_hash(f / "b"));
 }
 
+TEST(Train, ConfigsInToml) {
+  TestFolder f;
+  const std::string data = text_file();
+  write_file(f / "run.json",
+             "{\"preset\": \"nanogpt-cpu\", \"steps\": 3, \"layers\": 1, \"width\": 16, \"lr\": 2e-3, \"data\": [\"" + data +
+                 "\"], \"bias\": true}");
+  write_file(f / "run.toml",
+             "# small\npreset = \"nanogpt-cpu\"\nsteps = 3  # three\nlayers=1\nwidth = 16\nlr = 2e-3\ndata = [\"" + data +
+                 "\"]\nbias = true\n");
+  const Outcome a = run({"train", "--config", f / "run.json", "--out", f / "a", "--json"});
+  const Outcome b = run({"train", "--config", f / "run.toml", "--out", f / "b", "--json"});
+  ASSERT_EQ(b.code, 0) << b.err;
+  EXPECT_EQ(a.json()["config"], b.json()["config"]);
+  EXPECT_EQ(model_hash(f / "a"), model_hash(f / "b"));
+}
+
 TEST(Train, ConfigsThatAreRefused) {
   TestFolder f;
   auto said = [&](const std::string& text) {
@@ -142,6 +158,9 @@ TEST(Train, ConfigsThatAreRefused) {
   EXPECT_EQ(said(R"({"steps": "many"})"), "--steps: many is not a whole number");
   EXPECT_EQ(said(R"({"bias": "perhaps"})"), "Could not convert: --bias = perhaps");
   EXPECT_EQ(said("[1]"), "not a JSON object: write {\"steps\": 1000, ...}");
+  EXPECT_TRUE(said("stepz = 3\n").starts_with("unknown key \"stepz\"; did you mean steps?"));
+  EXPECT_EQ(said("steps = \"many\"\n"), "--steps: many is not a whole number");
+  EXPECT_EQ(said("[model]\nsteps = 3\n"), "a table, [model]: options stand alone, steps = 1000");
   EXPECT_NE(said("{\"steps\": }").find("line 1, column 11"), std::string::npos);
   EXPECT_NE(complaint(run({"train", "--config", f / "none"}), 2).find("No such file"), std::string::npos);
   EXPECT_FALSE(fs::exists(f / "a"));

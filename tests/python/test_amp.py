@@ -181,7 +181,7 @@ def test_scaler_is_pytorchs():
     scaler.update(dy.tensor(3.0))
     assert scaler.get_scale() == 3
     state = scaler.state_dict()
-    assert state == {"scale": 3, "growth_factor": 2, "backoff_factor": 0.5, "growth_interval": 1, "_growth_tracker": 0, "skipped": 0}
+    assert state == {"scale": 3, "growth_factor": 2, "backoff_factor": 0.5, "growth_interval": 1, "_growth_tracker": 0, "skipped": 0, "skipped_in_a_row": 0}
     other = dy.cuda.amp.GradScaler(growth_factor=8.0)
     other.load_state_dict(state)
     assert other.state_dict() == state

@@ -144,14 +144,28 @@ def test_averages():
         nn.init.constant_(model.weight, value)
         averaged.update_parameters(model)
         ema.update_parameters(model)
-    assert averaged.averages()["weight"].tolist() == [[3, 3]] and averaged.n_averaged == 3
-    np.testing.assert_allclose(ema.averages()["weight"].tolist(), [[0.75 * (0.75 + 0.5) + 1.5] * 2])
+    assert averaged.module.weight.tolist() == [[3, 3]] and averaged.n_averaged == 3
+    np.testing.assert_allclose(ema.module.weight.tolist(), [[0.75 * (0.75 + 0.5) + 1.5] * 2])
     assert averaged(dy.ones(1, 2)).item() == 6 and model.weight.tolist() == [[6, 6]]
-    with averaged as m:
-        assert m.weight.tolist() == [[3, 3]]
+    assert list(averaged.state_dict()) == ["n_averaged", "module.weight"]
     other = optim.swa_utils.AveragedModel(model)
     other.load_state_dict(averaged.state_dict())
-    assert other.averages()["weight"].tolist() == [[3, 3]] and other.n_averaged == 3
+    assert other.module.weight.tolist() == [[3, 3]] and other.n_averaged == 3
+
+
+def test_averages_of_lists_and_buffers():
+    model = nn.Sequential(nn.Linear(2, 1, bias=False), nn.BatchNorm1d(1))
+    lists = optim.swa_utils.AveragedModel(model, multi_avg_fn=optim.swa_utils.get_ema_multi_avg_fn(0.75))
+    buffers = optim.swa_utils.AveragedModel(model, use_buffers=True)
+    for value in (1.0, 2.0):
+        nn.init.constant_(model[0].weight, value)
+        model[1].running_mean.fill_(value)
+        lists.update_parameters(model)
+        buffers.update_parameters(model)
+    assert lists.module[0].weight.tolist() == [[1.25, 1.25]] and lists.module[1].running_mean.tolist() == [2]
+    assert buffers.module[1].running_mean.tolist() == [1.5]
+    optim.swa_utils.update_bn([dy.ones(4, 2)], lists)
+    assert lists.module[1].running_mean.tolist() == [2.5] and model[1].running_mean.tolist() == [2]
 
 
 def test_update_bn():

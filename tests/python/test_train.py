@@ -62,7 +62,7 @@ class Run:
                 self.scaler.step(self.optimizer)
                 self.scaler.update()
                 self.schedule.step(loss)
-                self.average.update_parameters()
+                self.average.update_parameters(self.model)
                 self.step += 1
                 self.notes["seen"] += len(y)
                 self.history.log(self.step, loss=loss, lr=self.optimizer.param_groups[0]["lr"])
@@ -75,7 +75,7 @@ class Run:
         self.history.sync()
 
     def bits(self):
-        states = [self.model.state_dict(), self.average.state_dict()["averages"], self.optimizer.state_dict()["state"]]
+        states = [self.model.state_dict(), self.average.state_dict(), self.optimizer.state_dict()["state"]]
         return [(k, t.tolist()) for s in states for k, t in s.items()] + [self.notes, self.scaler.state_dict(), self.schedule.state_dict()]
 
 
@@ -357,3 +357,14 @@ def test_progress_elsewhere_than_on_a_terminal(capfd):
         bar.note("a note")
         bar.end("done")
     assert capfd.readouterr().err == "a note\ndone\n"
+
+
+def test_other_instructions_are_said(tmp_path):
+    resume = "import sys, dyadic as dy; dy.train.Checkpoint(sys.argv[1], notes={}).resume()"
+    for first, second, said in (("sse4", "sse4", False), ("sse4", "avx2", True)):
+        folder = tmp_path / second
+        run = lambda code, isa: subprocess.run(
+            [sys.executable, "-c", code, str(folder)], env={**os.environ, "DYADIC_ISA": isa}, capture_output=True, text=True, check=True
+        )
+        run("import sys, dyadic as dy; dy.train.Checkpoint(sys.argv[1], notes={}).save(1)", first)
+        assert ("written on sse4" in run(resume, second).stderr) == said

@@ -74,7 +74,7 @@ class GradScaler(_dyadic.GradScaler):
         self._growth_interval = new_interval
 
     def state_dict(self):
-        """PyTorch's five entries, and how many steps were skipped."""
+        """PyTorch's five entries, and how many steps were skipped: in all, and the last in a row."""
         if not self.is_enabled():
             return {}
         return {
@@ -84,6 +84,7 @@ class GradScaler(_dyadic.GradScaler):
             "growth_interval": self._growth_interval,
             "_growth_tracker": self._growth_tracker,
             "skipped": self.skipped,
+            "skipped_in_a_row": self._skipped_in_a_row,
         }
 
     def load_state_dict(self, state_dict):
@@ -96,4 +97,4 @@ class GradScaler(_dyadic.GradScaler):
         self._growth_factor = state_dict["growth_factor"]
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
-        self._load(state_dict["scale"], state_dict["_growth_tracker"], state_dict.get("skipped", 0))
+        self._load(state_dict["scale"], state_dict["_growth_tracker"], state_dict.get("skipped", 0), state_dict.get("skipped_in_a_row", 0))

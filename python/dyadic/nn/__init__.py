@@ -2,7 +2,6 @@
 from .._dyadic import (
     GELU,
     Dropout,
-    Embedding,
     LayerNorm,
     Linear,
     Module,
@@ -11,11 +10,16 @@ from .._dyadic import (
     ReLU,
     Sequential,
 )
-from . import _hooks, _state, functional, init, utils
+from . import _hooks, _saving, _state, functional, init, utils
 from ._layers import classes as _classes
 from ._module import *  # noqa: F403
 from .containers import Identity, ModuleDict, ParameterDict, ParameterList
+from .embedding import Embedding
+from .losses import *  # noqa: F403
 from .padding import *  # noqa: F403
 from .transformer import Transformer, TransformerDecoder, TransformerEncoder
 
 globals().update(_classes)
+from . import modules, parameter  # noqa: E402
+from .embedding import EmbeddingBag  # noqa: E402
+from .modules import RNNBase  # noqa: E402

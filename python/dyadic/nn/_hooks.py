@@ -26,7 +26,7 @@ class RemovableHandle:
 
 def _register(self, kind, hook, prepend):
     if "_forward_hooks" not in self.__dict__:
-        self.__dict__.update(_forward_hooks={}, _forward_pre_hooks={}, _backward_hooks={}, _calls=[])
+        self.__dict__.update(_forward_hooks={}, _forward_pre_hooks={}, _backward_hooks={}, _backward_pre_hooks={}, _calls=[])
         self._watch()
     hooks = self.__dict__[kind]
     handle = RemovableHandle(hooks)
@@ -54,6 +54,12 @@ def register_full_backward_hook(self, hook, prepend=False):
     """hook(module, grad_input, grad_output) runs in backward when the gradients of the module's inputs are known: tuples, None for
     what needs none. What it returns, unless None, replaces grad_input."""
     return _register(self, "_backward_hooks", hook, prepend)
+
+
+def register_full_backward_pre_hook(self, hook, prepend=False):
+    """hook(module, grad_output) runs in backward when the gradients of the module's results are known; what it returns, unless None,
+    replaces them."""
+    return _register(self, "_backward_pre_hooks", hook, prepend)
 
 
 class _Call:
@@ -91,6 +97,10 @@ class _Outputs(Function):
 
     @staticmethod
     def backward(ctx, *gradients):
+        for hook in list(ctx.call.module._backward_pre_hooks.values()):
+            new = hook(ctx.call.module, gradients)
+            if new is not None:
+                gradients = new if isinstance(new, tuple) else (new,)
         ctx.call.grad_output = gradients
         if not ctx.call.waits:
             ctx.call.run((None,) * ctx.call.inputs)
@@ -113,7 +123,7 @@ def before(module, args, kwargs):
             args, kwargs = new
         else:
             args = new if isinstance(new, tuple) else (new,)
-    if module._backward_hooks:
+    if module._backward_hooks or module._backward_pre_hooks:
         module._calls.append(_Call(module, [a for a in args if isinstance(a, Tensor)]))
         args = _through(_Inputs, module._calls[-1], args)
     return args, kwargs
@@ -135,6 +145,7 @@ def call(module, args, kwargs):
     return after(module, args, kwargs, module.forward(*args, **kwargs))
 
 
-Module._forward_hooks, Module._forward_pre_hooks, Module._backward_hooks = {}, {}, {}
+Module._forward_hooks, Module._forward_pre_hooks, Module._backward_hooks, Module._backward_pre_hooks = {}, {}, {}, {}
 Module.register_forward_hook, Module.register_forward_pre_hook = register_forward_hook, register_forward_pre_hook
 Module.register_full_backward_hook = register_full_backward_hook
+Module.register_full_backward_pre_hook = register_full_backward_pre_hook

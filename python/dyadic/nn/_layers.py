@@ -3,6 +3,7 @@ import inspect
 
 from .._dyadic import _Layer, _layer_records
 from .._records import default as _default
+from ..autograd import no_grad
 from .utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 _TENSORS = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
@@ -71,7 +72,74 @@ def _forward_lstm_cell(self, input, hx=None):
     return _Layer.forward(self, input, *(hx or ()))
 
 
+def _forward_max_pool(self, input):
+    """The values, with return_indices also where in the input they stand."""
+    from . import functional
+
+    if not self.return_indices:
+        return _Layer.forward(self, input)
+    name = self._record
+    if name.startswith("Adaptive"):
+        return getattr(functional, f"adaptive_max_pool{name[-2]}d")(input, self.output_size, True)
+    arguments = (self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, True)
+    return getattr(functional, f"max_pool{name[-2]}d")(input, *arguments)
+
+
+def _forward_softmax(self, input):
+    """Over dim; where none was given, over PyTorch's choice."""
+    from . import functional
+
+    if self._argument(0) is not None and "_implicit" not in self.__dict__:
+        return _Layer.forward(self, input)
+    op = {"Softmax": "softmax", "LogSoftmax": "log_softmax", "Softmin": "softmin"}[self._record]
+    return getattr(functional, op)(input)
+
+
+def _reset_parameters(self):
+    """Fresh values, as a new layer has them; running statistics begin anew."""
+    fresh = _Layer(self._record, self._arguments(), {}, self._own_parameters()[0][1].dtype) if self._own_parameters() else self
+    with no_grad():
+        for (_, mine), (_, new) in zip(self._own_parameters(), fresh._own_parameters()):
+            mine.copy_(new)
+    if hasattr(self, "reset_running_stats"):
+        self.reset_running_stats()
+
+
+def _reset_running_stats(self):
+    if self.running_mean is not None:
+        self.running_mean.zero_()
+        self.running_var.fill_(1)
+        self.num_batches_tracked.zero_()
+
+
+def _all_weights(self):
+    """The parameters of each layer and direction."""
+    named, all_weights = dict(self._own_parameters()), {}
+    for name, p in named.items():
+        all_weights.setdefault(name[name.rindex("_l") :], []).append(p)
+    return list(all_weights.values())
+
+
+_FAMILIES = {  # PyTorch's base classes, for isinstance
+    "_BatchNorm": ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d"),
+    "_InstanceNorm": ("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"),
+    "_ConvNd": ("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"),
+    "RNNBase": ("RNN", "LSTM", "GRU"),
+}
+bases = {family: type(family, (_Layer,), {"__module__": "dyadic.nn"}) for family in _FAMILIES}
+for _family in ("_BatchNorm", "_InstanceNorm"):
+    bases[_family].reset_running_stats = _reset_running_stats
+bases["RNNBase"].flatten_parameters = lambda self: None
+bases["RNNBase"].all_weights = property(_all_weights)
+
+
+def _base(name):
+    return next((bases[family] for family, names in _FAMILIES.items() if name in names), _Layer)
+
+
 _FORWARDS = {"LSTM": _forward_lstm, "LSTMCell": _forward_lstm_cell, "RNN": _forward_recurrent, "GRU": _forward_recurrent}
+_FORWARDS |= {f"{kind}MaxPool{n}d": _forward_max_pool for kind in ("", "Adaptive") for n in (1, 2, 3)}
+_FORWARDS |= {name: _forward_softmax for name in ("Softmax", "LogSoftmax", "Softmin")}
 
 
 def _make(record):
@@ -94,6 +162,14 @@ def _make(record):
                 args, kwargs = args[:4], {**kwargs, "padding": padding}
                 if len(bound.args) > 5:
                     kwargs.update({p: given[p] for p, _, _ in parameters[5:]})
+        if name.startswith("ConvTranspose"):
+            if len(args) == 10:
+                args, kwargs = args[:9], {**kwargs, "padding_mode": args[9]}
+            if kwargs.pop("padding_mode", "zeros") != "zeros":
+                raise ValueError(f'Only "zeros" padding mode is supported for {name}')
+        if _FORWARDS.get(name) is _forward_softmax and (args or [kwargs.get("dim")])[0] is None:
+            args, kwargs = (), {}
+            self._implicit = True
         args, kwargs = _by_name(args, kwargs)
         _Layer.__init__(self, name, args, kwargs, dtype, device)
         for tensor in absent:
@@ -107,7 +183,11 @@ def _make(record):
             body[p] = _argument(i, p)
     if name in _FORWARDS:
         body["forward"] = _FORWARDS[name]
-    made = type(name, (_Layer,), body)
+    if name.startswith("ConvTranspose"):
+        body["padding_mode"] = "zeros"
+    if record["trained"] and not name.startswith("Transformer"):
+        body["reset_parameters"] = _reset_parameters
+    made = type(name, (_base(name),), body)
     made.__signature__ = signature
     return made
 

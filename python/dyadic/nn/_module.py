@@ -1,5 +1,7 @@
 """Methods of Module that need no C++: parts by their dotted names, PyTorch's words for places and types."""
-from .._dyadic import Module
+from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, empty_like
+from ..autograd import no_grad
+from ._state import _ARGUMENTS, _library_class
 
 
 def _get_submodule(self, target):
@@ -31,6 +33,28 @@ def _get_buffer(self, target):
     return _find(self, target, lambda m: m.named_buffers(recurse=False), "buffer")
 
 
+def _set_submodule(self, target, module, strict=False):
+    """Puts a module in the place of a dotted name; strict: where one is already."""
+    path, _, name = target.rpartition(".")
+    m = _get_submodule(self, path)
+    if strict:
+        _get_submodule(m, name)
+    m.add_module(name, module)
+
+
+def _to_empty(self, *, device, recurse=True):
+    """Parameters and buffers on a device, uninitialized: what a module made on meta needs before it is filled."""
+    fresh = {}  # of shared ones, one
+    for m in self.modules() if recurse else [self]:
+        for name, p in m._own_parameters():
+            if id(p) not in fresh:
+                fresh[id(p)] = p, Parameter(empty_like(p.detach(), device=device), p.requires_grad)
+            setattr(m, name, fresh[id(p)][1])
+        for name, b, persistent in m._own_buffers():
+            m.register_buffer(name, empty_like(b, device=device), persistent)
+    return self
+
+
 def _cpu(self):
     """self: modules live on the CPU."""
     return self.to("cpu")
@@ -47,9 +71,22 @@ def _type(self, dst_type):
 
 
 Module.get_submodule, Module.get_parameter, Module.get_buffer = _get_submodule, _get_parameter, _get_buffer
+Module.set_submodule, Module.to_empty = _set_submodule, _to_empty
 Module.cpu, Module.cuda, Module.type = _cpu, _cuda, _type
 Module.register_module = Module.add_module
 Module.share_memory = lambda self: self
+
+
+def _reset_parameters(self):
+    """Fresh values, as a new layer has them."""
+    made = _library_class(type(self))
+    fresh = made(*_ARGUMENTS[made](self), dtype=self.weight.dtype) if self.weight is not None else self
+    with no_grad():
+        for (_, mine), (_, new) in zip(self._own_parameters(), fresh._own_parameters()):
+            mine.copy_(new)
+
+
+Linear.reset_parameters = Embedding.reset_parameters = LayerNorm.reset_parameters = _reset_parameters
 
 
 class Unflatten(Module):

@@ -61,7 +61,8 @@ def _get_state(self):
 
 def _set_state(self, state):
     _library_class(type(self)).__init__(self, *state["arguments"])
-    for name in {n for n, _ in self._own_parameters()} - {n for n, _ in state["parameters"]}:
+    computed = state["children"].get("parametrizations", ())
+    for name in {n for n, _ in self._own_parameters()} - {n for n, _ in state["parameters"]} - set(computed):
         setattr(self, name, None)
     for name, parameter in state["parameters"]:
         setattr(self, name, parameter)
@@ -69,6 +70,10 @@ def _set_state(self, state):
         self.register_buffer(name, tensor, persistent)
     for name, child in state["children"].items():
         setattr(self, name, child)
+    for name in computed:
+        if name not in {n for n, _ in self._own_parameters()}:
+            self.register_parameter(name, Parameter(_dyadic.zeros(0)))
+        self._begin_computed(name)
     self.__dict__.update(state["attributes"])
     if "_forward_hooks" in self.__dict__:
         self._watch()

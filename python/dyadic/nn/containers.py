@@ -1,5 +1,5 @@
 """Modules and parameters by name or number, and the module that does nothing."""
-from .._dyadic import Module
+from .._dyadic import Module, ModuleList, Parameter, Sequential, Tensor
 
 __all__ = ["Identity", "ModuleDict", "ParameterDict", "ParameterList"]
 
@@ -12,6 +12,79 @@ class Identity(Module):
 
     def forward(self, x):
         return x
+
+
+def _at(self, i, n):
+    if not -n <= i < n:
+        raise IndexError(f"{type(self).__name__}: {i} is out of range: there are {n} modules")
+    return i % n
+
+
+class _Numbered:
+    """What lists of modules do beside what C++ gives them: names are the numbers, so that whatever moves is registered anew."""
+
+    def _set_all(self, modules):
+        for name, _ in list(self.named_children()):
+            delattr(self, name)
+        for i, m in enumerate(modules):
+            self.add_module(str(i), m)
+
+    def _get(self, i):
+        if isinstance(i, slice):
+            named = list(self.named_children())[i]
+            made = type(self)()
+            for k, (name, m) in enumerate(named):
+                made.add_module(str(k) if isinstance(made, ModuleList) else name, m)
+            return made
+        return list(self)[_at(self, int(i), len(self))]
+
+    def _set(self, i, module):
+        setattr(self, [name for name, _ in self.named_children()][_at(self, int(i), len(self))], module)
+
+    def _delete(self, i):
+        named = list(self.named_children())
+        gone = named[i] if isinstance(i, slice) else [named[_at(self, int(i), len(self))]]
+        for name, _ in gone:
+            delattr(self, name)
+        left = list(self.named_children())
+        if all(name.isdigit() for name, _ in left):
+            self._set_all([m for _, m in left])
+
+    def _insert(self, index, module):
+        modules = list(self)
+        modules.insert(index, module)
+        self._set_all(modules)
+        return self
+
+    def _pop(self, key=-1):
+        module = self[key]
+        del self[key]
+        return module
+
+    def _plus(self, others):
+        made = type(self)()
+        for m in [*self, *others]:
+            made.append(m)
+        return made
+
+    def _extend(self, modules):
+        for m in list(modules):
+            self.append(m)
+        return self
+
+    def _times(self, n):
+        made = type(self)()
+        for m in list(self) * n:
+            made.append(m)
+        return made
+
+
+for _class in (Sequential, ModuleList):
+    _class._set_all = _Numbered._set_all
+    _class.__getitem__, _class.__setitem__, _class.__delitem__ = _Numbered._get, _Numbered._set, _Numbered._delete
+    _class.insert, _class.pop, _class.extend = _Numbered._insert, _Numbered._pop, _Numbered._extend
+    _class.__add__, _class.__iadd__ = _Numbered._plus, _Numbered._extend
+Sequential.__mul__ = Sequential.__rmul__ = _Numbered._times
 
 
 class _Named(Module):
@@ -62,10 +135,21 @@ class _Named(Module):
         for key, value in values.items() if hasattr(values, "items") else values:
             self[key] = value
 
+    def __reversed__(self):
+        return reversed(self.keys())
+
     def pop(self, key):
         value = self[key]
         del self[key]
         return value
+
+    def get(self, key, default=None):
+        return self[key] if key in self else default
+
+    def setdefault(self, key, default=None):
+        if key not in self:
+            self[key] = default
+        return self[key]
 
     def clear(self):
         for key in list(self._keys):
@@ -75,13 +159,45 @@ class _Named(Module):
 class ModuleDict(_Named):
     """Modules by name."""
 
+    def __init__(self, modules=None):
+        super().__init__(modules)
+
+
+def _parameter(value):
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
 
 class ParameterDict(_Named):
-    """Parameters by name."""
+    """Parameters by name. Tensors become parameters."""
+
+    def __init__(self, parameters=None):
+        super().__init__(parameters)
+
+    def __setitem__(self, key, value):
+        super().__setitem__(key, _parameter(value))
+
+    def __or__(self, other):
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+    def copy(self):
+        return ParameterDict(self.items())
+
+    def fromkeys(self, keys, default=None):
+        return ParameterDict((key, default) for key in keys)
+
+    def popitem(self):
+        key = self.keys()[-1]
+        return key, self.pop(key)
 
 
 class ParameterList(Module):
-    """Parameters by number."""
+    """Parameters by number. Tensors become parameters."""
 
     def __init__(self, values=None):
         super().__init__()
@@ -89,7 +205,7 @@ class ParameterList(Module):
         self.extend(values or [])
 
     def append(self, value):
-        setattr(self, str(self._count), value)
+        setattr(self, str(self._count), _parameter(value))
         self.__dict__["_count"] += 1
         return self
 
@@ -97,6 +213,8 @@ class ParameterList(Module):
         for value in values:
             self.append(value)
         return self
+
+    __iadd__ = extend
 
     def _at(self, i):
         if not -self._count <= i < self._count:
@@ -109,7 +227,7 @@ class ParameterList(Module):
         return getattr(self, self._at(i))
 
     def __setitem__(self, i, value):
-        setattr(self, self._at(i), value)
+        setattr(self, self._at(i), _parameter(value))
 
     def __len__(self):
         return self._count

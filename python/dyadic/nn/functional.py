@@ -1,5 +1,6 @@
 """The functions of networks under PyTorch's names. Every op is here too: functional.relu is dyadic.relu."""
 import inspect
+import warnings
 
 from .. import _dyadic
 from .._more_functions import pdist  # noqa: F401
@@ -20,14 +21,51 @@ def __dir__():
 # Below: those whose arguments PyTorch orders or names otherwise than the op.
 
 
+def implicit_dim(input, who):
+    """What PyTorch takes where no dim is given."""
+    warnings.warn(f"{who}: no dim is given: it becomes {int(input.dim() not in (0, 1, 3))} by the number of dimensions; pass dim", stacklevel=3)
+    return 0 if input.dim() in (0, 1, 3) else 1
+
+
+def _over_dim(name):
+    op = getattr(_dyadic, name)
+
+    def softmax(input, dim=None, _stacklevel=3, dtype=None):
+        dim = implicit_dim(input, name) if dim is None else dim
+        return op(input if dtype is None else input.to(dtype), dim)
+
+    softmax.__name__, softmax.__doc__ = name, op.__doc__
+    return softmax
+
+
+softmax, log_softmax, softmin = _over_dim("softmax"), _over_dim("log_softmax"), _over_dim("softmin")
+
+
+def linear_cross_entropy(
+    input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0
+):
+    """cross_entropy of input [N, in_features] times linear_weight [C, ..., in_features]."""
+    *shape, columns = linear_weight.shape
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = _dyadic.linear(input, linear_weight.reshape(-1, columns), bias)
+    logits = logits.reshape([*input.shape[:-1], *shape])
+    return _dyadic.cross_entropy(logits, target, weight, -100 if ignore_index is None else ignore_index, reduction, label_smoothing)
+
+
+@no_grad()
+def bound_rows(weight, indices, max_norm, norm_type=2.0):
+    """Scales the rows that indices name so that their norm is at most max_norm, in place."""
+    rows = indices.flatten().unique()
+    rows = rows[(rows >= 0) & (rows < weight.size(0))]
+    weight.detach()[rows] = _dyadic.renorm(weight.detach()[rows], norm_type, 0, max_norm)
+
+
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """Rows of weight [num_embeddings, embedding_dim] by the integers of input; the row padding_idx gets no gradient. max_norm:
     the rows that are read are first scaled down to this norm, in weight itself. scale_grad_by_freq: a row's gradient is divided
     by how often it is read. sparse: accepted; gradients are dense."""
     if max_norm is not None:
-        with no_grad():
-            rows = input.reshape(-1).unique()
-            weight[rows] = _dyadic.renorm(weight[rows], norm_type, 0, max_norm)
+        bound_rows(weight, input, max_norm, norm_type)
     if scale_grad_by_freq:
         counts = _dyadic.bincount(input.reshape(-1), minlength=weight.size(0))
         weight = _scaled_gradient(weight, 1 / counts.clamp(min=1).to(weight.dtype).unsqueeze(1))

@@ -2,8 +2,10 @@
 
 The optimizers are made from the records of the C++ library: help(dyadic.optim.SGD) shows one's signature and documentation.
 """
-from .._dyadic import Optimizer, ParamGroup, WarmupCosine, _optimizer_records, clip_factor, grad_norm
+from .._dyadic import ParamGroup, WarmupCosine, _optimizer_records, clip_factor, grad_norm
+from .._records import default as _default
 from .._records import signature as _signature
+from ._optimizer import Optimizer
 
 
 def _state(self):
@@ -24,10 +26,20 @@ def _make(record):
         # PyTorch's choices of an implementation: there is one here, fused, for all
         given = dict(signature.bind(*args, **kwargs).arguments)
         params, keep32 = given.pop("params"), list(given.pop("keep32", ()))
-        Optimizer.__init__(self, name, params, given, keep32)
+        self._defaults = {p: _default(text) for p, _, text, _ in record["parameters"]} | given
+        self._begin(name, params, given, keep32)
 
     made = type(
-        name, (Optimizer,), {"__init__": __init__, "__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": __name__, "state": property(_state)}
+        name,
+        (Optimizer,),
+        {
+            "__init__": __init__,
+            "__doc__": record["doc"] + "\n\n" + record["signature"],
+            "__module__": __name__,
+            "_record": name,
+            "_options": tuple(p[0] for p in record["parameters"]),
+            "state": property(_state),
+        },
     )
     made.__signature__ = signature
     return made

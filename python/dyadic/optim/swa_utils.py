@@ -1,9 +1,11 @@
-"""Averages of a model's parameters: AveragedModel with an equal or an exponential average, update_bn, SWALR."""
-from .._dyadic import lerp
+"""Averages of a model's weights: AveragedModel with an equal or an exponential average, update_bn, SWALR."""
+import copy
+
+from .._dyadic import Module, int64, lerp, tensor
 from ..autograd import no_grad
 from .lr_scheduler import SWALR
 
-__all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_swa_avg_fn", "update_bn"]
+__all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn", "update_bn"]
 
 
 def get_ema_avg_fn(decay=0.999):
@@ -18,74 +20,67 @@ def get_swa_avg_fn():
     return lambda averaged, parameter, num_averaged: averaged + (parameter - averaged) / (num_averaged + 1)
 
 
-class AveragedModel:
-    """Running averages of a model's parameters, by name. `averages()` has them; inside `with averaged:` the model itself has them,
-    for evaluation, and its own parameters again afterwards. With use_buffers buffers are averaged too, else they are the model's.
-    """
+def _of_lists(average):
+    def update(averaged, parameters, num_averaged):
+        for kept, now in zip(averaged, parameters):
+            kept.copy_(average(kept, now, num_averaged))
+
+    return update
+
+
+def get_ema_multi_avg_fn(decay=0.999):
+    """get_ema_avg_fn for lists of tensors, in place."""
+    return _of_lists(get_ema_avg_fn(decay))
+
+
+def get_swa_multi_avg_fn():
+    """get_swa_avg_fn for lists of tensors, in place."""
+    return _of_lists(get_swa_avg_fn())
+
+
+class AveragedModel(Module):
+    """`module`, a copy of the model, holds running averages of its parameters: call it, evaluate it, save it. avg_fn(averaged, parameter,
+    num_averaged) gives the next average, multi_avg_fn changes lists of tensors in place. With use_buffers buffers are averaged too, else
+    they are the model's."""
 
     def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False):
-        if multi_avg_fn is not None:
-            raise ValueError("AveragedModel: multi_avg_fn is not taken; avg_fn sees one tensor at a time")
-        self.module, self.n_averaged = model, 0
-        self._average = avg_fn or get_swa_avg_fn()
-        self._use_buffers = use_buffers
-        self._kept = {name: t.detach().clone() for name, t in self._tensors().items()}
-        self._own = None
+        super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise ValueError("AveragedModel: avg_fn and multi_avg_fn are both given; only one of them is used")
+        self.module = copy.deepcopy(model)
+        self.register_buffer("n_averaged", tensor(0, dtype=int64, device=device))
+        self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
-    def _tensors(self):
-        found = dict(self.module.named_parameters())
-        if self._use_buffers:
-            found.update((n, b) for n, b in self.module.named_buffers() if b.dtype.is_floating_point)
-        return found
-
-    def averages(self):
-        return dict(self._kept)
+    def forward(self, *args, **kwargs):
+        return self.module(*args, **kwargs)
 
     @no_grad()
-    def update_parameters(self, model=None):
-        """Takes the model's parameters into the averages; after optimizer.step()."""
-        if self._own is not None:
-            raise RuntimeError("AveragedModel: the model has the averages; update_parameters() comes outside of `with`")
-        source = self._tensors() if model is None or model is self.module else dict(model.named_parameters())
-        for name, kept in self._kept.items():
-            now = source[name].detach()
-            kept.copy_(now if self.n_averaged == 0 else self._average(kept, now.to(kept.dtype), self.n_averaged))
-        self.n_averaged += 1
-
-    @no_grad()
-    def __enter__(self):
-        tensors = self._tensors()
-        self._own = {name: t.detach().clone() for name, t in tensors.items()}
-        for name, t in tensors.items():
-            t.detach().copy_(self._kept[name])
-        return self.module
-
-    @no_grad()
-    def __exit__(self, *exc):
-        for name, t in self._tensors().items():
-            t.detach().copy_(self._own[name])
-        self._own = None
-
-    def __call__(self, *args, **kwargs):
-        with self:
-            return self.module(*args, **kwargs)
-
-    def state_dict(self):
-        return {"n_averaged": self.n_averaged, "averages": self.averages()}
-
-    @no_grad()
-    def load_state_dict(self, state):
-        if set(state["averages"]) != set(self._kept):
-            raise RuntimeError("AveragedModel: the saved averages are of another model")
-        for name, t in state["averages"].items():
-            self._kept[name].copy_(t)
-        self.n_averaged = state["n_averaged"]
+    def update_parameters(self, model):
+        """Takes the model's parameters into the averages; after optimizer.step(). The first call copies."""
+        seen = int(self.n_averaged)
+        average = self.multi_avg_fn or _of_lists(self.avg_fn or get_swa_avg_fn())
+        pairs = list(zip(self.module.parameters(), model.parameters()))
+        buffers = list(zip(self.module.buffers(), model.buffers()))
+        if self.use_buffers:
+            pairs += buffers
+        pairs = [(kept.detach(), now.detach().to(kept.dtype)) for kept, now in pairs]
+        for floating in (True, False):
+            these = [p for p in pairs if p[0].dtype.is_floating_point == floating]
+            if seen == 0 or not floating:
+                for kept, now in these:
+                    kept.copy_(now)
+            elif these:
+                average([kept for kept, _ in these], [now for _, now in these], self.n_averaged)
+        if not self.use_buffers:
+            for kept, now in buffers:
+                kept.copy_(now)
+        self.n_averaged.add_(1)
 
 
 @no_grad()
 def update_bn(loader, model, device=None):
     """Running means and variances of batch normalization anew, by one pass over the loader's batches."""
-    layers = [m for _, m in model.named_modules() if getattr(m, "running_mean", None) is not None and hasattr(m, "momentum")]
+    layers = [m for m in model.modules() if getattr(m, "running_mean", None) is not None and hasattr(m, "momentum")]
     if not layers:
         return
     was_training, momenta = model.training, [m.momentum for m in layers]

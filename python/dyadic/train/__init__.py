@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 
 from .. import _dyadic
 from .._dyadic import Module, _train
+from ..nn._saving import has_extra_state
+from ..optim import Optimizer
 from . import _state
 
 __all__ = ["Checkpoint", "Difference", "EarlyStopping", "History", "Progress", "Resumed"]
@@ -51,6 +53,24 @@ class Resumed(NamedTuple):
 
 def _resumed(loaded):
     return loaded and Resumed(*loaded[:3], [Difference(*d) for d in loaded[3]])
+
+
+class _ExtraState:
+    """What the modules of a tree keep beside tensors."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def _modules(self):
+        return [(name, m) for name, m in self._module.named_modules() if type(m).get_extra_state is not Module.get_extra_state]
+
+    def state_dict(self):
+        return {name: m.get_extra_state() for name, m in self._modules()}
+
+    def load_state_dict(self, state):
+        for name, m in self._modules():
+            if name in state:
+                m.set_extra_state(state[name])
 
 
 def _numbers(metrics):
@@ -106,9 +126,12 @@ class Checkpoint(_train.Checkpoint):
             raise TypeError(
                 f"Checkpoint: {name} is {type(part).__name__}; a part has state_dict() and load_state_dict(), or is a dict or a Generator"
             )
-        own = getattr(type(part), "state_dict", None) in (Module.state_dict, _dyadic.Optimizer.state_dict)
+        saves = getattr(type(part), "state_dict", None)
+        own = saves is Module.state_dict or (saves is Optimizer.state_dict and part._record is not None)
         self._add(name, part, own)
         self._parts[name] = part
+        if saves is Module.state_dict and has_extra_state(part):
+            self.add(name + "_extra_state", _ExtraState(part))
         return self
 
     def config(self, settings: dict) -> None:

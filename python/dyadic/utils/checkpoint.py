@@ -3,10 +3,20 @@ from .. import _dyadic
 from .._dyadic import Tensor
 
 
-def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, **kwargs):
+def checkpoint(
+    function,
+    *args,
+    use_reentrant=None,
+    preserve_rng_state=True,
+    determinism_check="default",
+    debug=False,
+    early_stop=True,
+    **kwargs,
+):
     """function(*args, **kwargs), of which backward keeps the tensors among `args` alone. Backward runs the function again, with the same
     random numbers and under the same autocast, and differentiates that. Parameters that the function uses get their gradients;
-    other tensors that require grad are given as arguments. `use_reentrant` is accepted: there is one way."""
+    other tensors that require grad are given as arguments. PyTorch's words about the way (use_reentrant, early_stop ...) are accepted:
+    there is one."""
     places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
     form = []  # of the result: None for one tensor, else its type and what stands beside tensors
 

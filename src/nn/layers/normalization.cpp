@@ -7,7 +7,7 @@ void make_batch_norm(Layer& self, Options options) {
   const int64_t n = self.integer("num_features");
   if (self.boolean("affine")) {
     add_constant(self, "weight", {n}, 1, options);
-    add_constant(self, "bias", {n}, 0, options);
+    if (self.boolean("bias")) add_constant(self, "bias", {n}, 0, options);
   }
   if (!self.boolean("track_running_stats")) return;
   const DType dtype = options.dtype ? options.dtype : f32;
@@ -24,35 +24,38 @@ void count_batch(Layer& self) {
 void make_group_norm(Layer& self, Options options) {
   if (!self.boolean("affine")) return;
   add_constant(self, "weight", {self.integer("num_channels")}, 1, options);
-  add_constant(self, "bias", {self.integer("num_channels")}, 0, options);
+  if (self.boolean("bias")) add_constant(self, "bias", {self.integer("num_channels")}, 0, options);
 }
 void make_rms_norm(Layer& self, Options options) {
   if (self.boolean("elementwise_affine")) add_constant(self, "weight", self.ints("normalized_shape"), 1, options);
 }
 
 constexpr LayerDef kLayers[] = {
-    {"BatchNorm1d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True)",
+    {"BatchNorm1d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True, "
+     "bool bias=True)",
      "Each channel of [N, C] or [N, C, L] with mean 0 and variance 1, then times weight plus bias; in evaluation by running "
      "statistics.",
      "batch_norm", 0, make_batch_norm, count_batch},
     {"InstanceNorm1d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=False, bool "
-     "track_running_stats=False)",
+     "track_running_stats=False, bool bias=True)",
      "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, count_batch},
-    {"BatchNorm2d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True)",
+    {"BatchNorm2d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True, "
+     "bool bias=True)",
      "Each channel of [N, C, H, W] with mean 0 and variance 1, then times weight plus bias; in evaluation by running "
      "statistics.",
      "batch_norm", 0, make_batch_norm, count_batch},
     {"InstanceNorm2d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=False, bool "
-     "track_running_stats=False)",
+     "track_running_stats=False, bool bias=True)",
      "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, count_batch},
-    {"BatchNorm3d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True)",
+    {"BatchNorm3d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True, "
+     "bool bias=True)",
      "Each channel of [N, C, D, H, W] with mean 0 and variance 1, then times weight plus bias; in evaluation by running "
      "statistics.",
      "batch_norm", 0, make_batch_norm, count_batch},
     {"InstanceNorm3d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=False, bool "
-     "track_running_stats=False)",
+     "track_running_stats=False, bool bias=True)",
      "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, count_batch},
-    {"GroupNorm(int num_groups, int num_channels, float eps=1e-05, bool affine=True)",
+    {"GroupNorm(int num_groups, int num_channels, float eps=1e-05, bool affine=True, bool bias=True)",
      "Groups of channels with mean 0 and variance 1, then times weight plus bias.", "group_norm", 0, make_group_norm},
     {"RMSNorm(int[] normalized_shape, float? eps=None, bool elementwise_affine=True)",
      "x / sqrt(mean(x^2) + eps) over the last dimensions, times weight.", "rms_norm", 0, make_rms_norm},

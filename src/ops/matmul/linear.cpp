@@ -8,7 +8,11 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 // All leading dimensions of the input are rows.
-int64_t rows(const Tensor& x) { return x.numel() / std::max<int64_t>(x.size(-1), 1); }
+int64_t rows(const Tensor& x) {
+  int64_t n = 1;
+  for (int64_t i = 0; i + 1 < x.dim(); ++i) n *= x.size(i);
+  return n;
+}
 
 DType common_type(const Call& c) {
   DType x = c.tensor(0).dtype(), w = c.tensor(1).dtype();
@@ -89,9 +93,9 @@ void forward(Call& c) {
 void backward(Grad& g) {
   const Tensor& d = g.g();
   int64_t n = g.in_meta(1).sizes[0], k = g.in_meta(1).sizes[1];
-  if (g.needs(0)) g.set(0, matmul(d.reshape({-1, n}), g.in(1)).reshape(g.in_meta(0).shape()));
-  if (g.needs(1)) g.set(1, matmul(d.reshape({-1, n}).t(), g.in(0).reshape({-1, k})));
-  if (g.has(2) && g.needs(2)) g.set(2, sum(d.reshape({-1, n}), {0}));
+  if (g.needs(0)) g.set(0, matmul(d.reshape({rows(d), n}), g.in(1)).reshape(g.in_meta(0).shape()));
+  if (g.needs(1)) g.set(1, matmul(d.reshape({rows(d), n}).t(), g.in(0).reshape({rows(d), k})));
+  if (g.has(2) && g.needs(2)) g.set(2, sum(d.reshape({rows(d), n}), {0}));
 }
 
 }  // namespace
@@ -101,7 +105,9 @@ extern constexpr OpDef linear_op = {
     .doc =
         "input W^T + bias over the last dimension: weight is [out, in], bias [out]. Scaled weights are decoded once per call.",
     .amp = Amp::lower,
-    .samples = "linear(randn(2, 3, 4), randn(5, 4), randn(5))\nlinear(randn(3, 4), randn(5, 4))",
+    .samples =
+        "linear(randn(2, 3, 4), randn(5, 4), randn(5))\nlinear(randn(3, 4), randn(5, 4))\nlinear(randn(3, 0), randn(5, 0), "
+        "randn(5))",
     .bad =
         "linear(zeros(2, 3), zeros(4, 5)) => linear: sizes do not fit: input is f32[2, 3], weight is f32[4, 5]; input.size(-1) "
         "must be weight.size(1)",

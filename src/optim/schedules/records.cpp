@@ -11,6 +11,7 @@ namespace {
 double cosine(double from, double to, double share) { return to + (from - to) / 2 * (1 + std::cos(M_PI * share)); }
 double line(double from, double to, double share) { return from + (to - from) * share; }
 
+double function(Moment& m) { return m.factors[std::min(m.index, m.factors.size() - 1)](m.epoch); }
 double lambda(Moment& m) { return m.base * m.factors[std::min(m.index, m.factors.size() - 1)](m.epoch); }
 double multiplicative(Moment& m) {
   return m.epoch == 0 ? m.lr : m.lr * m.factors[std::min(m.index, m.factors.size() - 1)](m.epoch);
@@ -138,6 +139,7 @@ double swa(Moment& m) {
 }
 
 constexpr SchedulerDef kDefs[] = {
+    {"FunctionLR(function lr, int last_epoch=-1)", "The rate is lr(epoch); a list has one per group.", function},
     {"LambdaLR(function lr_lambda, int last_epoch=-1)", "The initial rate times lr_lambda(epoch); a list has one per group.",
      lambda},
     {"MultiplicativeLR(function lr_lambda, int last_epoch=-1)", "The rate times lr_lambda(epoch), at every step.",

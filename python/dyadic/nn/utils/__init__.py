@@ -5,8 +5,9 @@ from ... import _dyadic
 from ..._dyadic import Tensor, _clip_grad_norm_, _clip_grad_value_, _total_norm, tensor
 from ...autograd import no_grad
 from . import parametrizations, parametrize, rnn
+from .parametrizations import spectral_norm, weight_norm
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize", "rnn", "vector_to_parameters"]
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "vector_to_parameters", "weight_norm"]
 
 
 def _list(x):
@@ -31,6 +32,14 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return tensor(_clip_grad_norm_(parameters, float(max_norm), float(norm_type)))
 
 
+def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+    """Scales the gradients in place by max_norm / total_norm where that is below 1: clip_grad_norm_ with a norm that is known."""
+    factor = min(float(max_norm) / (float(total_norm) + 1e-6), 1.0)
+    for p in _list(parameters):
+        if p.grad is not None:
+            p.grad.mul_(factor)
+
+
 def clip_grad_value_(parameters, clip_value, foreach=None):
     """Bounds every element of the gradients by clip_value, in place."""
     _clip_grad_value_(_list(parameters), float(clip_value))
@@ -52,3 +61,11 @@ def vector_to_parameters(vec, parameters):
     for p in parameters:
         p.copy_(vec[at : at + p.numel()].view(p.shape))
         at += p.numel()
+
+
+def remove_weight_norm(module, name="weight"):
+    """The weight is a parameter again."""
+    return parametrize.remove_parametrizations(module, name)
+
+
+remove_spectral_norm = remove_weight_norm

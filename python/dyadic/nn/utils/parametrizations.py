@@ -1,10 +1,11 @@
-"""Parametrizations by name: weight_norm, spectral_norm."""
-from ..._dyadic import Module, randn
+"""Parametrizations by name: weight_norm, spectral_norm, orthogonal."""
+from ... import _dyadic, linalg
+from ..._dyadic import Module, cat, eye, randn, zeros
 from ...autograd import no_grad
 from .. import functional as F
 from .parametrize import register_parametrization
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 def _norm_except(x, dim):
@@ -69,3 +70,61 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     if dim is None:
         dim = 1 if "ConvTranspose" in type(module).__name__ else 0
     return register_parametrization(module, name, _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps))
+
+
+def _frame(x):
+    """Orthonormal columns of the span of x: of its QR factors the one whose other has a positive diagonal."""
+    q, r = linalg.qr(x)
+    return q * _dyadic.sign(r.diagonal(dim1=-2, dim2=-1)).unsqueeze(-2)
+
+
+class _Orthogonal(Module):
+    """base exp(A) or base (I - A/2)^-1 (I + A/2) with A skew, the lower triangle of the original minus its transpose; of tall matrices
+    the first columns. Without a base the original of an assigned matrix cannot be found."""
+
+    def __init__(self, weight, orthogonal_map, use_trivialization):
+        super().__init__()
+        self.orthogonal_map, self.use_trivialization = orthogonal_map, use_trivialization
+        if use_trivialization:
+            self.register_buffer("base", self._square(weight.detach()))
+
+    def _square(self, weight):
+        tall = weight.mT if weight.size(-2) < weight.size(-1) else weight
+        n, k = tall.shape[-2:]
+        return _frame(tall if n == k else cat([tall, randn(*tall.shape[:-2], n, n - k, dtype=tall.dtype)], -1))
+
+    def forward(self, original):
+        wide = original.size(-2) < original.size(-1)
+        x = (original.mT if wide else original).tril()
+        n, k = x.shape[-2:]
+        if n != k:
+            x = cat([x, zeros(*x.shape[:-2], n, n - k, dtype=x.dtype)], -1)
+        a = x - x.mT
+        if self.orthogonal_map == "matrix_exp":
+            q = linalg.matrix_exp(a)
+        else:
+            one = eye(n, dtype=a.dtype)
+            q = linalg.solve(one - 0.5 * a, one + 0.5 * a)
+        if self.use_trivialization:
+            q = self.base @ q
+        q = q[..., :k]
+        return q.mT if wide else q
+
+    @no_grad()
+    def right_inverse(self, value):
+        if not self.use_trivialization:
+            raise NotImplementedError("It is not possible to assign to the matrix exponential or the Cayley parametrizations when use_trivialization=False.")
+        self.base.copy_(self._square(value))
+        return _dyadic.zeros_like(value)
+
+
+def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
+    """weight has orthonormal columns, or rows where those are fewer. orthogonal_map: "matrix_exp" or "cayley". (Lezcano-Casado 2019.)"""
+    weight = getattr(module, name)
+    if weight.dim() < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.dim()} dimensions.")
+    orthogonal_map = orthogonal_map or "matrix_exp"
+    if orthogonal_map not in ("matrix_exp", "cayley"):
+        raise ValueError(f'orthogonal: orthogonal_map is "{orthogonal_map}"; it is "matrix_exp" or "cayley"')
+    made = _Orthogonal(weight, orthogonal_map, use_trivialization)
+    return register_parametrization(module, name, made, unsafe=True)

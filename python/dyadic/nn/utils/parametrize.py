@@ -19,7 +19,8 @@ class ParametrizationList(ModuleList):
         value = original
         for m in reversed(list(self)):
             if hasattr(m, "right_inverse"):
-                value = m.right_inverse(value)
+                with contextlib.suppress(NotImplementedError):
+                    value = m.right_inverse(value)
         if isinstance(value, Tensor):
             self.originals = ("original",)
             self.original = Parameter(value.detach().clone(), original.requires_grad)
@@ -51,6 +52,9 @@ class ParametrizationList(ModuleList):
 
 class _Parametrizations(Module):
     """The lists of a module, by the name of what they compute."""
+
+    def __iter__(self):
+        return iter([name for name, _ in self.named_children()])
 
     def __contains__(self, name):
         return name in dict(self.named_children())

@@ -1,0 +1,109 @@
+"""Embedding and EmbeddingBag with what Python adds: rows of a bounded norm, tables that are there already."""
+from .. import _dyadic
+from .._dyadic import Parameter
+from ._layers import classes
+from .functional import bound_rows, embedding
+
+__all__ = ["Embedding", "EmbeddingBag"]
+
+
+def _begin(self, max_norm, norm_type, scale_grad_by_freq, _weight, _freeze):
+    if scale_grad_by_freq and isinstance(self, EmbeddingBag):
+        raise ValueError("EmbeddingBag: scale_grad_by_freq is not there; divide the gradient by bincount(input) in a hook")
+    self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = max_norm, norm_type, scale_grad_by_freq, False
+    if _weight is not None:
+        if list(_weight.shape) != list(self.weight.shape):
+            raise ValueError("Shape of weight does not match num_embeddings and embedding_dim")
+        self.weight = Parameter(_weight, not _freeze)
+
+
+class Embedding(_dyadic.Embedding):
+    """Rows of weight [num_embeddings, embedding_dim] by index. Rows that are used are first scaled to a norm of at most max_norm, in
+    place. Gradients are dense, whatever `sparse` says."""
+
+    def __init__(
+        self,
+        num_embeddings,
+        embedding_dim,
+        padding_idx=None,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        sparse=False,
+        _weight=None,
+        _freeze=False,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__(num_embeddings, embedding_dim, padding_idx, dtype=dtype, device=device)
+        _begin(self, max_norm, norm_type, scale_grad_by_freq, _weight, _freeze)
+
+    def forward(self, input):
+        if self.max_norm is None and not self.scale_grad_by_freq:
+            return super().forward(input)
+        return embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
+
+    @classmethod
+    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+        """Of a table that is there; freeze: it is not trained."""
+        rows, columns = embeddings.shape
+        made = cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, device="meta", dtype=embeddings.dtype)
+        made.weight = Parameter(embeddings, not freeze)
+        return made
+
+
+class EmbeddingBag(classes["EmbeddingBag"]):
+    __doc__ = classes["EmbeddingBag"].__doc__
+
+    def __init__(
+        self,
+        num_embeddings,
+        embedding_dim,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        mode="mean",
+        sparse=False,
+        _weight=None,
+        include_last_offset=False,
+        padding_idx=None,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__(num_embeddings, embedding_dim, mode, include_last_offset, padding_idx, dtype=dtype, device=device)
+        _begin(self, max_norm, norm_type, scale_grad_by_freq, _weight, False)
+
+    def forward(self, input, offsets=None, per_sample_weights=None):
+        if self.max_norm is not None:
+            bound_rows(self.weight, input, self.max_norm, self.norm_type)
+        return super().forward(input, offsets, per_sample_weights)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings,
+        freeze=True,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        mode="mean",
+        sparse=False,
+        include_last_offset=False,
+        padding_idx=None,
+    ):
+        """Of a table that is there; freeze: it is not trained."""
+        rows, columns = embeddings.shape
+        made = cls(
+            rows,
+            columns,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            include_last_offset=include_last_offset,
+            padding_idx=padding_idx,
+            device="meta",
+            dtype=embeddings.dtype,
+        )
+        made.weight = Parameter(embeddings, not freeze)
+        return made

@@ -1,0 +1,2 @@
+"""PyTorch's place of Parameter."""
+from .._dyadic import Parameter

@@ -1,0 +1,2 @@
+"""PyTorch's place of Optimizer."""
+from ._optimizer import Optimizer
