@@ -244,19 +244,27 @@ bool run_small(const PointwiseLoop& loop, const Tensor& out, bool direct) {
   return true;
 }
 
-// Integers of one dtype narrower than the lanes: as words, as they lie.
+// Integers of one dtype narrower than the lanes: as words, as they lie. A bool of any byte but 0 counts as 1.
 void run_bits(const PointwiseLoop& loop, const Space& s) {
-  const int64_t bytes = s.size[0] * s.op[0].size, words = bytes / 4;
-  parallel_for(words, kGrain, [&](int64_t begin, int64_t end) {
+  constexpr int64_t kBytes = 4096;
+  const int64_t bytes = s.size[0] * s.op[0].size;
+  const bool truth = s.op[0].format == boolean.format();
+  parallel_for((bytes + kBytes - 1) / kBytes, kGrain / kBytes, [&](int64_t begin, int64_t end) {
+    alignas(64) uint8_t buffer[PointwiseLoop::kOperands + 1][kBytes];
     const void* in[PointwiseLoop::kOperands];
-    for (int i = 0; i < loop.inputs; ++i) in[i] = s.op[i].base + begin * 4;
-    loop.tile(in, s.op[loop.inputs].base + begin * 4, loop.params, end - begin);
+    for (int64_t at = begin * kBytes; at < std::min(bytes, end * kBytes); at += kBytes) {
+      const int64_t n = std::min(kBytes, bytes - at);
+      for (int k = 0; k < loop.inputs; ++k) {
+        in[k] = s.op[k].base + at;
+        if (n == kBytes && !truth) continue;
+        in[k] = std::memcpy(buffer[k], in[k], size_t(n));
+        for (int64_t i = 0; i < kBytes && truth; ++i) buffer[k][i] = buffer[k][i] != 0;
+      }
+      char* out = s.op[loop.inputs].base + at;
+      loop.tile(in, n == kBytes ? out : static_cast<void*>(buffer[loop.inputs]), loop.params, (n + 3) / 4);
+      if (n < kBytes) std::memcpy(out, buffer[loop.inputs], size_t(n));
+    }
   });
-  int32_t rest[PointwiseLoop::kOperands + 1]{};
-  const void* in[PointwiseLoop::kOperands];
-  for (int i = 0; i < loop.inputs; ++i) in[i] = std::memcpy(rest + i, s.op[i].base + words * 4, size_t(bytes - words * 4));
-  loop.tile(in, rest + loop.inputs, loop.params, 1);
-  std::memcpy(s.op[loop.inputs].base + words * 4, rest + loop.inputs, size_t(bytes - words * 4));
 }
 
 }  // namespace
