@@ -258,7 +258,8 @@ void run_bits(const PointwiseLoop& loop, const Space& s) {
         in[k] = s.op[k].base + at;
         if (n == kBytes && !truth) continue;
         in[k] = std::memcpy(buffer[k], in[k], size_t(n));
-        for (int64_t i = 0; i < kBytes && truth; ++i) buffer[k][i] = buffer[k][i] != 0;
+        if (!truth) continue;
+        for (int64_t i = 0; i < kBytes; ++i) buffer[k][i] = buffer[k][i] != 0;
       }
       char* out = s.op[loop.inputs].base + at;
       loop.tile(in, n == kBytes ? out : static_cast<void*>(buffer[loop.inputs]), loop.params, (n + 3) / 4);

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "ops/common.h"
 
 namespace dyadic::inline v1::ops {
@@ -10,14 +8,6 @@ Tensor compose(const Arg* a) {
   DY_CHECK(x.dim() >= 2 && y.dim() >= 2 && x.size(-1) == y.size(-1), "cdist: needs rows of one length: x1 is {}, x2 is {}",
            describe(x), describe(y));
   DY_CHECK(a[2].real >= 0, "cdist: negative p: p is {}", a[2].real);
-  // |a - b|^2 = |a|^2 + |b|^2 - 2 a b: a product of matrices, where the rows are many. At distance 0 the gradient is 0.
-  if (a[2].real == 2 && std::max(x.size(-2), y.size(-2)) > 25 && x.dtype() == y.dtype() && x.dtype().is_floating_point()) {
-    const int64_t last[] = {-1};
-    const Tensor squares = add(call(Op::square_sum_, x, last, true), unsqueeze(call(Op::square_sum_, y, last, false), -2));
-    const Tensor total = sub(squares, mul(matmul(x, y.transpose(-2, -1)), 2));
-    const Tensor none = le(total.detach(), 0.0), one = ones_like(total.detach());
-    return where(none, scalar_tensor(0), sqrt(where(none, one, total)));
-  }
   return vector_norm(sub(unsqueeze(x, -2), unsqueeze(y, -3)), a[2].real, {-1});
 }
 
