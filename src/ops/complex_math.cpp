@@ -100,7 +100,10 @@ Tensor complex_linear(const Arg* a) {
 
 Tensor complex_exp(const Arg* a) {
   const Tensor x = real(*a[0].tensor), y = imag(*a[0].tensor), size = exp(x);
-  return complex(where(eq(y, 0), size, mul(size, cos(y))), where(eq(y, 0), y, mul(size, sin(y))));
+  // Of a size of 0 or infinity the direction may be none.
+  const Tensor lost = logical_not(isfinite(y)), none = logical_and(lost, eq(size, 0)), all = logical_and(lost, eq(x, HUGE_VAL));
+  const Tensor re = where(eq(y, 0), size, mul(size, cos(y))), im = where(eq(y, 0), y, mul(size, sin(y)));
+  return complex(where(logical_or(none, all), size, re), where(none, size, im));
 }
 // The root with a real part of at least 0: of |re| first, so that nothing cancels.
 Tensor complex_sqrt(const Arg* a) {
@@ -120,6 +123,10 @@ struct Parts {
   const Tensor& z;
   Tensor x, y;
   explicit Parts(const Arg* a) : z(*a[0].tensor), x(real(z)), y(imag(z)) {}
+  // A zero y keeps its sign, which says on which side of a branch cut z lies; that of 1 - z as a difference would lose it.
+  Tensor one_plus() const { return complex(add(x, 1), y); }
+  Tensor one_minus() const { return complex(sub(1, x), neg(y)); }
+  Tensor minus_one() const { return complex(sub(x, 1), y); }
 };
 Tensor times_i(const Tensor& z) { return complex(neg(imag(z)), real(z)); }
 Tensor over_i(const Tensor& z) { return complex(imag(z), neg(real(z))); }
@@ -169,17 +176,17 @@ Tensor complex_tanh(const Arg* a) {
 }
 Tensor complex_asin(const Arg* a) {
   const Parts p(a);
-  const Tensor minus = sqrt(sub(1, p.z)), plus = sqrt(add(p.z, 1));
+  const Tensor minus = sqrt(p.one_minus()), plus = sqrt(p.one_plus());
   return complex(atan2(p.x, real(mul(minus, plus))), asinh(imag(mul(conj(minus), plus))));
 }
 Tensor complex_acos(const Arg* a) {
   const Parts p(a);
-  const Tensor minus = sqrt(sub(1, p.z)), plus = sqrt(add(p.z, 1));
+  const Tensor minus = sqrt(p.one_minus()), plus = sqrt(p.one_plus());
   return complex(mul(atan2(real(minus), real(plus)), 2), asinh(imag(mul(conj(plus), minus))));
 }
 Tensor complex_acosh(const Arg* a) {
   const Parts p(a);
-  const Tensor minus = sqrt(sub(p.z, 1)), plus = sqrt(add(p.z, 1));
+  const Tensor minus = sqrt(p.minus_one()), plus = sqrt(p.one_plus());
   return complex(asinh(real(mul(conj(minus), plus))), mul(atan2(imag(minus), real(plus)), 2));
 }
 Tensor complex_atanh(const Arg* a) {

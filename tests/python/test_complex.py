@@ -1,4 +1,7 @@
 """Complex numbers and uint64: numpy is the oracle."""
+import cmath
+import math
+
 import numpy as np
 import pytest
 
@@ -140,3 +143,23 @@ def test_printoptions():
     assert repr(t) == "tensor([1.5000, 2.2500])"
     with pytest.raises(ValueError, match="profile"):
         dy.set_printoptions(profile="loud")
+
+
+@pytest.mark.parametrize("name", ["asin", "acos", "atan", "asinh", "acosh", "atanh", "exp", "log", "sqrt"])
+def test_branch_cuts_lie_where_c99_has_them(name):
+    parts = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0]
+    for z in (complex(x, y) for x in parts for y in parts):
+        try:
+            expected = getattr(cmath, name)(z)
+        except ValueError:  # a pole
+            continue
+        got = getattr(dy, name)(dy.tensor([z], dtype=dy.complex128)).tolist()[0]
+        for a, b in ((got.real, expected.real), (got.imag, expected.imag)):
+            assert math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-14) and math.copysign(1, a) == math.copysign(1, b), (z, got, expected)
+
+
+def test_exp_of_infinite_numbers():
+    inf, nan = math.inf, math.nan
+    got = dy.exp(dy.tensor([complex(-inf, inf), complex(-inf, nan), complex(inf, inf), complex(inf, nan)], dtype=dy.complex128)).tolist()
+    assert got[:2] == [0, 0]
+    assert all(z.real == inf and math.isnan(z.imag) for z in got[2:])
