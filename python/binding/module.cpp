@@ -1,21 +1,27 @@
 // The extension module dyadic._dyadic.
+#include <cstring>
+
 #include "dyadic/version.h"
 #include "object.h"
 
 namespace dyadic::inline v1::python {
 namespace {
 
+PyObject* add_error(nb::module_& m, const char* name, const char* doc, PyObject* bases) {
+  PyObject* error = PyErr_NewExceptionWithDoc(name, doc, bases, nullptr);
+  if (!error) throw nb::python_error();
+  m.attr(std::strrchr(name, '.') + 1) = nb::borrow(error);
+  return error;
+}
 void add_errors(nb::module_& m) {
-  out_of_memory_error =
-      PyErr_NewExceptionWithDoc("dyadic.OutOfMemoryError", "An allocation found no memory, or went beyond set_memory_limit.",
-                                PyExc_RuntimeError, nullptr);
-  if (!out_of_memory_error) throw nb::python_error();
-  m.attr("OutOfMemoryError") = nb::borrow(out_of_memory_error);
-  linalg_error = PyErr_NewExceptionWithDoc("dyadic.linalg.LinAlgError",
-                                           "A matrix is singular, not positive definite, or an algorithm does not converge.",
-                                           PyExc_RuntimeError, nullptr);
-  if (!linalg_error) throw nb::python_error();
-  m.attr("LinAlgError") = nb::borrow(linalg_error);
+  out_of_memory_error = add_error(m, "dyadic.OutOfMemoryError",
+                                  "An allocation found no memory, or went beyond set_memory_limit.", PyExc_RuntimeError);
+  linalg_error =
+      add_error(m, "dyadic.linalg.LinAlgError",
+                "A matrix is singular, not positive definite, or an algorithm does not converge.", PyExc_RuntimeError);
+  // PyTorch raises one or the other; code that expects either goes on working.
+  dtype_error = add_error(m, "dyadic.DtypeError", "An operand's dtype or an argument's kind does not fit.",
+                          nb::make_tuple(nb::borrow(PyExc_TypeError), nb::borrow(PyExc_RuntimeError)).ptr());
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);

@@ -6,7 +6,7 @@
 namespace dyadic::inline v1::python {
 
 PyTypeObject *tensor_type = nullptr, *parameter_type = nullptr, *size_type = &PyTuple_Type;
-PyObject *out_of_memory_error = nullptr, *linalg_error = nullptr;
+PyObject *out_of_memory_error = nullptr, *linalg_error = nullptr, *dtype_error = nullptr;
 
 PyObject* wrap(Tensor t) {
   TensorImpl* impl = t.impl();
@@ -33,7 +33,7 @@ void set_python_error() noexcept {
   } catch (const PythonError&) {
   } catch (nb::python_error& e) { e.restore(); } catch (const IndexError& e) {
     PyErr_SetString(PyExc_IndexError, e.what());
-  } catch (const TypeError& e) { PyErr_SetString(PyExc_TypeError, e.what()); } catch (const ValueError& e) {
+  } catch (const TypeError& e) { PyErr_SetString(dtype_error, e.what()); } catch (const ValueError& e) {
     PyErr_SetString(PyExc_ValueError, e.what());
   } catch (const LinAlgError& e) { PyErr_SetString(linalg_error, e.what()); } catch (const OutOfMemoryError& e) {
     PyErr_SetString(out_of_memory_error, e.what());
