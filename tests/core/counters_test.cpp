@@ -64,6 +64,24 @@ TEST(RoundingCounting, NamesTheModuleInATable) {
   EXPECT_EQ(RoundingCounting::counts().size(), 0u);
 }
 
+// Kernels that keep f32 statistics beside narrow numbers: the shadow keeps them too.
+TEST(RoundingCounting, OfGradientsBesideStatistics) {
+  for (DType d : {bf16, f16}) {
+    RoundingCounting::clear();
+    const Tensor x = (randn({4, 8}) * 3).to(d).requires_grad_(), w = ones({8}, d).requires_grad_();
+    const int64_t classes[] = {0, 3, 7, 1};
+    const Tensor target = from_data(classes, {4}, i64);
+    {
+      RoundingCounting on;
+      cross_entropy(layer_norm(x, {8}, w), target).backward();
+    }
+    EXPECT_GT(count_of("cross_entropy_loss_backward").elements, 0);
+    EXPECT_EQ(count_of("cross_entropy_loss_backward").overflows, 0);
+    EXPECT_EQ(count_of("native_layer_norm_backward").overflows, 0);
+    EXPECT_EQ(count_of("native_layer_norm_backward").nans, 0);
+  }
+}
+
 TEST(Counting, PrintsATable) {
   Counting::clear();
   {
