@@ -35,7 +35,7 @@ int64_t staged_bytes(const Tensor& t) {
 // Which complex transform is taken: real numbers are the parts of half as many complex ones where their number is even.
 struct Way {
   bool halves, alone;
-  int64_t n, lines, group, groups, pieces;
+  int64_t n, lines, group, groups, pieces, room;  // room: bytes of a piece
   Way(const Call& c, const FftShape& s)
       : halves((s.real_in || s.real_out) && s.n % 2 == 0),
         n(halves ? s.n / 2 : s.n),
@@ -44,8 +44,8 @@ struct Way {
     group = alone ? 1 : fft_kernel().lanes;
     groups = (lines + group - 1) / group;
     pieces = std::clamp<int64_t>(groups, 1, kPieces);
+    room = (fft_kernel().workspace(s.n, fft_padded(n), alone) + 63) / 64 * 64;
   }
-  int64_t room() const { return (fft_kernel().workspace(halves ? 2 * n : n, fft_padded(n), alone) + 63) / 64 * 64; }
 };
 
 }  // namespace
@@ -67,7 +67,7 @@ void infer_fft(Call& c, const char* who, const FftShape& s, int64_t dim) {
 }
 int64_t fft_workspace(const Call& c, const FftShape& s) {
   const Way way(c, s);
-  return way.pieces * way.room() + staged_bytes(c.tensor(0));
+  return way.pieces * way.room + staged_bytes(c.tensor(0));
 }
 double fft_flops(const Call& c, const FftShape& s) {
   const double n = double(s.n), lines = double(c.spec[0].numel()) / (s.real_in ? double(s.n / 2 + 1) : n);
@@ -107,7 +107,7 @@ void run_fft(Call& c, const FftShape& s, int64_t dim) {
     for (int64_t g = way.groups * p / way.pieces; g < way.groups * (p + 1) / way.pieces; ++g) {
       const int64_t first = g * way.group, count = std::min(way.group, way.lines - first);
       for (int64_t i = 0; i < count; ++i) in_start[i] = from.start(first + i), out_start[i] = to.start(first + i);
-      fft_kernel().run(lines, way.alone, count, in_start, out_start, room + p * way.room());
+      fft_kernel().run(lines, way.alone, count, in_start, out_start, room + p * way.room);
     }
   });
 }

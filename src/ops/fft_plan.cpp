@@ -8,11 +8,11 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-std::vector<int> radices_of(int64_t n) {
-  std::vector<int> r;
+// What is left of n without its factors 2, 3, 4 and 5, each of which goes to f.
+template <class F> int64_t for_radices(int64_t n, F&& f) {
   for (int p : {4, 2, 3, 5})
-    for (; n % p == 0; n /= p) r.push_back(p);
-  return n == 1 ? r : std::vector<int>();
+    for (; n % p == 0; n /= p) f(p);
+  return n;
 }
 // exp(-2 pi i k / n)
 void set_turn(std::vector<double>& t, int64_t at, int64_t k, int64_t n) {
@@ -26,7 +26,7 @@ std::shared_ptr<FftPlan> make_plan(int64_t n) {
   p->n = n;
   p->turns.resize(size_t(2 * n));
   for (int64_t k = 0; k < n; ++k) set_turn(p->turns, k, k, n);
-  p->radices = radices_of(n);
+  if (for_radices(n, [&](int radix) { p->radices.push_back(radix); }) != 1) p->radices.clear();
   const int64_t lanes = fft_kernel().lanes;
   if (n % lanes == 0 && n > lanes && !p->radices.empty()) p->part = fft_plan(n / lanes), p->lanes = fft_plan(lanes);
   const int64_t padded = fft_padded(n);
@@ -56,7 +56,7 @@ std::shared_ptr<FftPlan> make_plan(int64_t n) {
 }  // namespace
 
 int64_t fft_padded(int64_t n) {
-  if (n == 1 || !radices_of(n).empty()) return 0;
+  if (for_radices(n, [](int) {}) == 1) return 0;
   int64_t m = 1;
   while (m < 2 * n - 1) m *= 2;
   return m;

@@ -157,3 +157,9 @@ def test_gradient_through_a_solution():
     x.sum().backward()
     inverse = np.linalg.inv(a.detach().numpy())
     np.testing.assert_allclose(a.grad.numpy(), -np.outer(inverse.T @ np.ones(3), x.detach().numpy()), atol=1e-12)
+
+
+def test_a_wrong_dtype_is_caught_as_either_error():
+    for error in (TypeError, RuntimeError, dy.DtypeError):
+        with pytest.raises(error, match="^linalg|^cholesky|dtype"):
+            dy.linalg.cholesky(dy.zeros(2, 2, dtype=dy.int64))

@@ -13,8 +13,15 @@ def _begin(self, max_norm, norm_type, scale_grad_by_freq, _weight, _freeze):
     self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = max_norm, norm_type, scale_grad_by_freq, False
     if _weight is not None:
         if list(_weight.shape) != list(self.weight.shape):
-            raise ValueError("Shape of weight does not match num_embeddings and embedding_dim")
+            raise ValueError(f"{type(self).__name__}: the sizes do not fit: _weight is {list(_weight.shape)}, {list(self.weight.shape)} is needed")
         self.weight = Parameter(_weight, not _freeze)
+
+
+def _of_table(cls, embeddings, freeze, *args, **options):
+    rows, columns = embeddings.shape
+    made = cls(rows, columns, *args, device="meta", dtype=embeddings.dtype, **options)
+    made.weight = Parameter(embeddings, not freeze)
+    return made
 
 
 class Embedding(_dyadic.Embedding):
@@ -46,10 +53,7 @@ class Embedding(_dyadic.Embedding):
     @classmethod
     def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
         """Of a table that is there; freeze: it is not trained."""
-        rows, columns = embeddings.shape
-        made = cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, device="meta", dtype=embeddings.dtype)
-        made.weight = Parameter(embeddings, not freeze)
-        return made
+        return _of_table(cls, embeddings, freeze, padding_idx, max_norm, norm_type, scale_grad_by_freq)
 
 
 class EmbeddingBag(classes["EmbeddingBag"]):
@@ -92,18 +96,5 @@ class EmbeddingBag(classes["EmbeddingBag"]):
         padding_idx=None,
     ):
         """Of a table that is there; freeze: it is not trained."""
-        rows, columns = embeddings.shape
-        made = cls(
-            rows,
-            columns,
-            max_norm,
-            norm_type,
-            scale_grad_by_freq,
-            mode,
-            include_last_offset=include_last_offset,
-            padding_idx=padding_idx,
-            device="meta",
-            dtype=embeddings.dtype,
-        )
-        made.weight = Parameter(embeddings, not freeze)
-        return made
+        bag = {"include_last_offset": include_last_offset, "padding_idx": padding_idx}
+        return _of_table(cls, embeddings, freeze, max_norm, norm_type, scale_grad_by_freq, mode, **bag)

@@ -4,7 +4,6 @@
 // The transform of n = p m numbers is p transforms of every p-th number, one after the other into pieces of the output, then
 // butterflies across the pieces: by recursion, so that small ones stay in the nearest cache. The inverse is the same with real
 // and imaginary parts exchanged on both sides.
-#include <complex>
 #include <cstring>
 
 #include "loops/lanes.h"
@@ -167,18 +166,8 @@ struct Layout {
   int64_t number, part;
 };
 
-template <class T> inline constexpr bool kPairs = false;
-template <class R> inline constexpr bool kPairs<std::complex<R>> = true;
-template <class T> struct RealOf {
-  using type = T;
-};
-template <class R> struct RealOf<std::complex<R>> {
-  using type = R;
-};
-
-template <class T> void gather(const FftLines& f, int64_t lines, const int64_t* start, Layout y, double* to) {
-  using R = typename RealOf<T>::type;
-  constexpr int64_t kParts = kPairs<T> ? 2 : 1;
+// Elements are kParts numbers of type R.
+template <class R, int64_t kParts> void gather(const FftLines& f, int64_t lines, const int64_t* start, Layout y, double* to) {
   const int64_t step = f.in_stride * kParts, count = f.real_out ? f.n / 2 + 1 : f.n;
   const R* from[L];
   for (int64_t l = 0; l < lines; l++) from[l] = static_cast<const R*>(f.in) + start[l] * kParts;
@@ -195,9 +184,8 @@ template <class T> void gather(const FftLines& f, int64_t lines, const int64_t* 
       to[k * y.number + im + l] = kParts == 2 ? double(from[l][k * step + kParts - 1]) : 0;
     }
 }
-template <class T> void scatter(const FftLines& f, int64_t lines, const int64_t* start, Layout y, const double* from) {
-  using R = typename RealOf<T>::type;
-  constexpr int64_t kParts = kPairs<T> ? 2 : 1;
+template <class R, int64_t kParts>
+void scatter(const FftLines& f, int64_t lines, const int64_t* start, Layout y, const double* from) {
   const int64_t step = f.out_stride * kParts, count = f.real_in ? f.n / 2 + 1 : f.n;
   R* to[L];
   for (int64_t l = 0; l < lines; l++) to[l] = static_cast<R*>(f.out) + start[l] * kParts;
@@ -274,17 +262,17 @@ void run(const FftLines& f, bool alone, int64_t count, const int64_t* in_start, 
   auto some = [&](int64_t at, int64_t lines) {
     const int64_t* from = in_start + at;
     if (f.real_in)
-      in_double ? gather<double>(f, lines, from, y, a) : gather<float>(f, lines, from, y, a);
+      in_double ? gather<double, 1>(f, lines, from, y, a) : gather<float, 1>(f, lines, from, y, a);
     else
-      in_double ? gather<std::complex<double>>(f, lines, from, y, a) : gather<std::complex<float>>(f, lines, from, y, a);
+      in_double ? gather<double, 2>(f, lines, from, y, a) : gather<float, 2>(f, lines, from, y, a);
     if (f.real_out) f.half_turns ? join_halves(f.n, f.half_turns, lines, y, a) : complete(f.n, lines, y, a);
     alone ? run_line(*f.plan, a, b, more) : run_lanes(*f.plan, a, b, more);
     if (f.real_in && f.half_turns) split_halves(f.n, f.half_turns, lines, y, b);
     const int64_t* to = out_start + at;
     if (f.real_out)
-      out_double ? scatter<double>(f, lines, to, y, b) : scatter<float>(f, lines, to, y, b);
+      out_double ? scatter<double, 1>(f, lines, to, y, b) : scatter<float, 1>(f, lines, to, y, b);
     else
-      out_double ? scatter<std::complex<double>>(f, lines, to, y, b) : scatter<std::complex<float>>(f, lines, to, y, b);
+      out_double ? scatter<double, 2>(f, lines, to, y, b) : scatter<float, 2>(f, lines, to, y, b);
   };
   // What the lanes without a line hold must be numbers, of any value.
   if (count % lanes) std::memset(a, 0, size_t(2 * lanes * numbers(f.n)) * sizeof(double));

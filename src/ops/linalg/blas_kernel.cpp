@@ -7,19 +7,14 @@
 #include <type_traits>
 
 #include "loops/gemm_pack.h"
+#include "ops/linalg/lapack.h"
 
 namespace dyadic::DY_ISA {
 namespace {
 
-template <class T> struct RealOf {
-  using type = T;
-};
-template <class R> struct RealOf<std::complex<R>> {
-  using type = R;
-};
-template <class T> using Real = typename RealOf<T>::type;
+using lapack::Real;
 template <class T> inline constexpr int64_t kParts = sizeof(T) / sizeof(Real<T>);
-template <class T> inline constexpr bool kComplex = kParts<T> == 2;
+template <class T> inline constexpr bool kComplex = lapack::is_complex<T>;
 
 template <class T> T conjugate(T x, bool yes) {
   if constexpr (kComplex<T>) return yes ? T(x.real(), -x.imag()) : x;

@@ -20,5 +20,15 @@ inline void check_drawable(const Call& c) {
 // Fills the output from a source of f32 or f64, through workspace when its dtype is another.
 int64_t draw_workspace(const Call& c);
 void draw(Call& c, void (*fill32)(uint64_t, uint64_t, int64_t, float*), void (*fill64)(uint64_t, uint64_t, int64_t, double*));
+// Fills the output from a source of i64 alike.
+inline int64_t integer_workspace(const Call& c) { return c.spec[0].dtype == i64 ? 0 : c.spec[0].numel() * 8; }
+template <class F> void draw_integers(Call& c, F&& fill) {
+  const Draw d = next_draw();
+  const Tensor& out = c.out[0];
+  if (out.dtype() == i64) return fill(d, out.data<int64_t>());
+  auto* v = static_cast<int64_t*>(c.workspace);
+  fill(d, v);
+  assign(out, make_over(v, out.sizes(), i64));
+}
 
 }  // namespace dyadic::inline v1::ops

@@ -9,14 +9,9 @@ void infer(Call& c) {
   infer_creation(c, c.ints(2), 3, 4);
   if (!c.has(3)) c.spec[0].dtype = i64;
 }
-int64_t workspace(const Call& c) { return c.spec[0].dtype == i64 ? 0 : c.spec[0].numel() * 8; }
 void forward(Call& c) {
-  const Draw d = next_draw();
   const uint64_t range = uint64_t(c.integer(1)) - uint64_t(c.integer(0));
-  const bool direct = c.spec[0].dtype == i64;
-  auto* v = direct ? c.out[0].data<int64_t>() : static_cast<int64_t*>(c.workspace);
-  random_integers(d.seed, d.stream, c.out[0].numel(), c.integer(0), range, v);
-  if (!direct) assign(c.out[0], make_over(v, c.out[0].sizes(), i64));
+  draw_integers(c, [&](Draw d, int64_t* v) { random_integers(d.seed, d.stream, c.out[0].numel(), c.integer(0), range, v); });
 }
 
 }  // namespace
@@ -27,7 +22,7 @@ extern constexpr OpDef randint_op = {
     .samples = "randint(-3, 5, [2, 3])\nrandint(0, 2, [5], u8)",
     .infer = infer,
     .forward = forward,
-    .workspace = workspace,
+    .workspace = integer_workspace,
     .random = true,
 };
 

@@ -9,13 +9,8 @@ void infer(Call& c) {
   infer_creation(c, size, 1, 2);
   if (!c.has(1)) c.spec[0].dtype = i64;
 }
-int64_t workspace(const Call& c) { return c.spec[0].dtype == i64 ? 0 : c.spec[0].numel() * 8; }
 void forward(Call& c) {
-  const Draw d = next_draw();
-  const bool direct = c.spec[0].dtype == i64;
-  auto* v = direct ? c.out[0].data<int64_t>() : static_cast<int64_t*>(c.workspace);
-  random_permutation(d.seed, d.stream, c.integer(0), v);
-  if (!direct) assign(c.out[0], make_over(v, c.out[0].sizes(), i64));
+  draw_integers(c, [&](Draw d, int64_t* v) { random_permutation(d.seed, d.stream, c.integer(0), v); });
 }
 
 }  // namespace
@@ -27,7 +22,7 @@ extern constexpr OpDef randperm_op = {
     .bad = "randperm(-1) => randperm: n is negative: -1",
     .infer = infer,
     .forward = forward,
-    .workspace = workspace,
+    .workspace = integer_workspace,
     .random = true,
 };
 
