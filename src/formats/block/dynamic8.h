@@ -19,17 +19,19 @@ struct DynamicTables {
   float value[256];  // by code
   // Decoding, by (class of m) & 7: value = (9 (2m + 1) - q) / d; 1/d as a sum of two f32.
   float q[16], inverse_high[16], inverse_low[16];
-  // Encoding, by decade: the lowest y of the *next* decade (the midpoint between their neighbours), and m = floor(y a + b) <=
-  // top.
+  // Encoding, by decade: the lowest y of the *next* decade (the midpoint between their neighbours), and floor(y a + b) <= top,
+  // which is m (unsigned: m - 1, the code).
   float next[16], a[16], b[16], top[16];
   int32_t decade[32];  // where an octave begins, by its exponent modulo 32: 2^-31 .. 1
 };
+inline constexpr int kLowestOctave = 96;  // the exponent of 2^-31, biased
 
 constexpr double power10(int n) { return n <= 0 ? 1.0 : 10.0 * power10(n - 1); }
 constexpr float above(double x) { return double(float(x)) < x ? bits_float(float_bits(float(x)) + 1) : float(x); }
 constexpr float below(float x) { return bits_float(float_bits(x) - 1); }
 
 template <bool kSigned> constexpr DynamicTables make_dynamic_tables() {
+  constexpr int kFirst = kSigned ? 0 : 1;  // the m of code 0
   DynamicTables t{};
   double d[8] = {};
   for (int i = 0; i < 7; ++i) {
@@ -42,17 +44,17 @@ template <bool kSigned> constexpr DynamicTables make_dynamic_tables() {
     }
     t.next[i] = above(i < 6 ? (1 + 1.8 / (2 * n)) / power10(6 - i) : 1 - 0.225 / n);
     t.a[i] = float(n * power10(6 - i) / 0.9);
-    t.b[i] = float(n * 8.0 / 9.0);
-    t.top[i] = below(float(2 * n));
+    t.b[i] = float(n * 8.0 / 9.0 - kFirst);
+    t.top[i] = below(float(2 * n)) - kFirst;
   }
   t.value[255] = 1;
   t.value[kSigned ? 127 : 0] = 0;
   // The first decade also holds zero: one line through its midpoints.
   t.a[0] = kSigned ? float(1 / 2.75e-7) : float(1 / 3.875e-7);
-  t.b[0] = kSigned ? 0.0f : float(3 - 5.5e-7 / 3.875e-7);
+  t.b[0] = kSigned ? 0.0f : float(2 - 5.5e-7 / 3.875e-7);
   t.next[7] = bits_float(kInfBits);
   t.a[7] = 0;
-  t.b[7] = t.top[7] = kSigned ? 128 : 256;
+  t.b[7] = t.top[7] = kSigned ? 128 : 255;
   // Class of m: the exponent of 2m + 1, biased, and-ed with 7. Zero and the top share class 7 (unsigned: 0): one line holds
   // both.
   for (int i = 0; i < 8; ++i) {
@@ -64,7 +66,7 @@ template <bool kSigned> constexpr DynamicTables make_dynamic_tables() {
     t.inverse_low[at] = float(inverse - double(float(inverse)));
   }
   for (int e = 0; e < 32; ++e)
-    while (t.decade[e] < 7 && t.next[t.decade[e]] <= bits_float(uint32_t(96 + e) << 23)) ++t.decade[e];
+    while (t.decade[e] < 7 && t.next[t.decade[e]] <= bits_float(uint32_t(kLowestOctave + e) << 23)) ++t.decade[e];
   for (int i = 0; i < 8; ++i)
     for (float* p : {t.q, t.inverse_high, t.inverse_low, t.next, t.a, t.b, t.top}) p[i + 8] = p[i];
   return t;
@@ -75,55 +77,50 @@ template <bool kSigned> struct Dynamic8 {
 
   // The values (before the block's scale) of kLanes codes.
   static VF decode_lanes(const uint8_t* codes) {
-    const hn::Rebind<uint8_t, I32> bytes;
-    VI code = hn::PromoteTo(kI32, hn::LoadU(bytes, codes));
 #if DY_ISA_sse4
-    alignas(16) float v[kLanes];
-    alignas(16) int32_t at[kLanes];
-    hn::Store(code, kI32, at);
-    for (int64_t i = 0; i < kLanes; ++i) v[i] = kTables.value[at[i]];
-    return hn::Load(kF32, v);
+    return table_values(codes);
 #else
-    if constexpr (kSigned) code = hn::Sub(code, hn::Set(kI32, 127));
-    const VF magnitude = hn::ConvertTo(kF32, kSigned ? hn::Abs(code) : code);
-    // Unsigned: m = code + 1. Integers below 2^24: exact, fused or not.
-    const VF odd = hn::MulAdd(magnitude, hn::Set(kF32, 2.0f), hn::Set(kF32, kSigned ? 1.0f : 3.0f));
-    const VI at = hn::ShiftRight<23>(hn::BitCast(kI32, odd));
-    const VF numerator = hn::MulSub(odd, hn::Set(kF32, 9.0f), lookup8(kTables.q, at));
+    const Fraction f(codes);
     // Exactly the rounded quotient for all 256 codes (tested against kTables.value).
-    VF v = hn::MulAdd(numerator, lookup8(kTables.inverse_high, at), hn::Mul(numerator, lookup8(kTables.inverse_low, at)));
-    if constexpr (kSigned) v = hn::Xor(v, hn::BitCast(kF32, hn::And(code, hn::Set(kI32, int32_t(kSignBit)))));
-    return v;
+    return f.with_sign(
+        hn::MulAdd(f.numerator, lookup8(kTables.inverse_high, f.at), hn::Mul(f.numerator, lookup8(kTables.inverse_low, f.at))));
 #endif
   }
 
-  // The codes, as integers, of normalized values (finite, |x| <= 1 but for rounding). Unsigned: negative values give zero.
-  static VI encode_lanes(VF x) {
-    const VF y = kSigned ? hn::Abs(x) : hn::Max(x, hn::Zero(kF32));
-    VI decade = low_decade(y);
-    decade = count_if(decade, hn::Ge(y, lookup8(kTables.next, decade)));
-    const VF line = hn::Add(hn::Mul(y, lookup8(kTables.a, decade)), lookup8(kTables.b, decade));
-    const VI m = truncate(hn::Min(line, lookup8(kTables.top, decade)));
-    if constexpr (!kSigned) return hn::Sub(m, hn::Set(kI32, 1));
-    const VI sign = hn::ShiftRight<31>(hn::BitCast(kI32, x));  // 0 or -1
-    return hn::Max(hn::Add(hn::Sub(hn::Xor(m, sign), sign), hn::Set(kI32, 127)), hn::Zero(kI32));
-  }
+  // The same times the block's scale, for kernels that compute with it at once: at most an ulp from the product of the two.
+  class Scaled {
+   public:
+#if DY_ISA_sse4
+    explicit Scaled(float scale) : scale(hn::Set(kF32, scale)) {}
+    VF operator()(const uint8_t* codes) const { return hn::Mul(table_values(codes), scale); }
 
-  // The decade of y >= 0, or the one below.
-  static VI low_decade(VF y) {
-#if DY_ISA_avx512
-    // That of the octave's begin: no octave meets two decades' ends.
-    const VI octave = hn::ShiftRight<23>(hn::Max(hn::BitCast(kI32, y), hn::Set(kI32, 96 << 23)));
-    return VI{
-        _mm512_permutex2var_epi32(_mm512_loadu_si512(kTables.decade), octave.raw, _mm512_loadu_si512(kTables.decade + 16))};
+   private:
+    VF scale;
 #else
-    // The bit pattern is a piecewise linear log2, at most 0.086 low: half a decade below it the decade found is right or one
-    // low.
-    const VF log10 =
-        hn::Add(hn::Mul(hn::ConvertTo(kF32, hn::BitCast(kI32, y)), hn::Set(kF32, float(0.30102999566398120 / 8388608))),
-                hn::Set(kF32, float(6.5 - 127 * 0.30102999566398120)));
-    return truncate(hn::Max(log10, hn::Zero(kF32)));
+    explicit Scaled(float scale) : inverse(hn::Mul(hn::LoadU(kF32, kTables.inverse_high), hn::Set(kF32, scale))) {}
+    VF operator()(const uint8_t* codes) const {
+      const Fraction f(codes);
+      return f.with_sign(hn::Mul(f.numerator, lookup8(inverse, f.at)));
+    }
+
+   private:
+    VF inverse;
 #endif
+  };
+
+  // The codes of four vectors of normalized values (finite, |x| <= 1 but for rounding), packed. Unsigned: negative values give
+  // zero.
+  static Bytes encode_packed(VF x0, VF x1, VF x2, VF x3) {
+    if constexpr (!kSigned) {
+      return pack_bytes(index(floor_of(x0)), index(floor_of(x1)), index(floor_of(x2)), index(floor_of(x3)));
+    } else {
+      constexpr hn::Repartition<uint8_t, I32> bytes{};
+      const Bytes m = pack_bytes(index(hn::Abs(x0)), index(hn::Abs(x1)), index(hn::Abs(x2)), index(hn::Abs(x3)));
+      const auto minus = hn::RebindMask(
+          bytes, pack_signs(hn::BitCast(kI32, x0), hn::BitCast(kI32, x1), hn::BitCast(kI32, x2), hn::BitCast(kI32, x3)));
+      const Bytes zero = hn::Set(bytes, 127);
+      return hn::IfThenElse(minus, hn::SaturatedSub(zero, m), hn::SaturatedAdd(zero, m));
+    }
   }
 
   // n codes of one block.
@@ -139,8 +136,8 @@ template <bool kSigned> struct Dynamic8 {
   // Whole fours of vectors, of a block whose 1 / absmax is ordinary; how many elements that were.
   static int64_t encode_fours(const float* in, uint8_t* codes, int64_t n, VF inverse) {
     int64_t i = 0;
-    auto code = [&](int64_t k) { return encode_lanes(hn::Mul(hn::LoadU(kF32, in + i + k * kLanes), inverse)); };
-    for (; i + 4 * kLanes <= n; i += 4 * kLanes) store_bytes(code(0), code(1), code(2), code(3), codes + i);
+    auto x = [&](int64_t k) { return hn::Mul(hn::LoadU(kF32, in + i + k * kLanes), inverse); };
+    for (; i + 4 * kLanes <= n; i += 4 * kLanes) store_packed(encode_packed(x(0), x(1), x(2), x(3)), codes + i);
     return i;
   }
 
@@ -148,13 +145,12 @@ template <bool kSigned> struct Dynamic8 {
   static void encode(const float* in, uint8_t* codes, int64_t n, float absmax) {
     if (!(absmax >= kTiny) || !finite(absmax)) return encode_rare(in, codes, n, absmax);
     const VF inverse = hn::Set(kF32, 1.0f / absmax);
-    int64_t i = encode_fours(in, codes, n, inverse);
-    for (; i + kLanes <= n; i += kLanes) store_bytes(encode_lanes(hn::Mul(hn::LoadU(kF32, in + i), inverse)), codes + i);
+    const int64_t i = encode_fours(in, codes, n, inverse);
     if (i == n) return;
-    alignas(64) float rest[kLanes] = {};
-    alignas(64) uint8_t got[kLanes];
+    alignas(64) float rest[4 * kLanes] = {};
+    alignas(64) uint8_t got[4 * kLanes];
     for (int64_t j = i; j < n; ++j) rest[j - i] = in[j];
-    store_bytes(encode_lanes(hn::Mul(hn::Load(kF32, rest), inverse)), got);
+    encode_fours(rest, got, 4 * kLanes, inverse);
     for (int64_t j = i; j < n; ++j) codes[j] = got[j - i];
   }
   // Both steps for a whole block: gives its absmax.
@@ -165,6 +161,63 @@ template <bool kSigned> struct Dynamic8 {
   }
 
  private:
+#if DY_ISA_sse4
+  static VF table_values(const uint8_t* codes) {
+    alignas(16) float v[kLanes];
+    for (int64_t i = 0; i < kLanes; ++i) v[i] = kTables.value[codes[i]];
+    return hn::Load(kF32, v);
+  }
+#else
+  // kLanes codes' values as numerator / d, d by class. Everything is an integer below 2^24: exact, fused or not.
+  struct Fraction {
+    VF centred, numerator;  // centred: of signed codes, whose sign is the value's
+    VI at;
+
+    explicit Fraction(const uint8_t* codes) {
+      const hn::Rebind<uint8_t, I32> bytes;
+      centred = hn::ConvertTo(kF32, hn::PromoteTo(kI32, hn::LoadU(bytes, codes)));
+      if constexpr (kSigned) centred = hn::Sub(centred, hn::Set(kF32, 127.0f));
+      const VF magnitude = kSigned ? hn::Abs(centred) : centred;
+      // Unsigned: m = code + 1.
+      const VF odd = hn::MulAdd(magnitude, hn::Set(kF32, 2.0f), hn::Set(kF32, kSigned ? 1.0f : 3.0f));
+      at = hn::ShiftRight<23>(hn::BitCast(kI32, odd));
+      numerator = hn::MulSub(odd, hn::Set(kF32, 9.0f), lookup8(kTables.q, at));
+    }
+    VF with_sign(VF v) const {
+      if constexpr (!kSigned) return v;
+      return hn::OrAnd(v, centred, hn::BitCast(kF32, hn::Set(kI32, int32_t(kSignBit))));
+    }
+  };
+#endif
+
+  // Far below the first midpoint, negative values too: as integers, so in one instruction.
+  static VF floor_of(VF x) { return hn::BitCast(kF32, hn::Max(hn::BitCast(kI32, x), hn::Set(kI32, kLowestOctave << 23))); }
+
+  // By which a magnitude's code differs from zero's.
+  static VI index(VF y) {
+    VI decade = low_decade(y);
+    decade = count_if(decade, hn::Ge(y, lookup8(kTables.next, decade)));
+    const VF line = hn::Add(hn::Mul(y, lookup8(kTables.a, decade)), lookup8(kTables.b, decade));
+    return truncate(hn::Min(line, lookup8(kTables.top, decade)));
+  }
+
+  // The decade of y >= 0, or the one below.
+  static VI low_decade(VF y) {
+#if DY_ISA_avx512
+    // That of the octave's begin: no octave meets two decades' ends.
+    const VI octave = hn::ShiftRight<23>(hn::BitCast(kI32, kSigned ? floor_of(y) : y));
+    return VI{
+        _mm512_permutex2var_epi32(_mm512_loadu_si512(kTables.decade), octave.raw, _mm512_loadu_si512(kTables.decade + 16))};
+#else
+    // The bit pattern is a piecewise linear log2, at most 0.086 low: half a decade below it the decade found is right or one
+    // low.
+    const VF log10 =
+        hn::Add(hn::Mul(hn::ConvertTo(kF32, hn::BitCast(kI32, y)), hn::Set(kF32, float(0.30102999566398120 / 8388608))),
+                hn::Set(kF32, float(6.5 - 127 * 0.30102999566398120)));
+    return truncate(hn::Max(log10, hn::Zero(kF32)));
+#endif
+  }
+
   [[gnu::noinline]] static void encode_rare(const float* in, uint8_t* codes, int64_t n, float absmax) {
     constexpr uint8_t kZero = kSigned ? 127 : 0;
     if (absmax > 0 && finite(absmax)) {
@@ -186,7 +239,7 @@ template <bool kSigned> struct Dynamic8 {
 using SignedDynamic8 = Dynamic8<true>;
 using UnsignedDynamic8 = Dynamic8<false>;
 
-// The code nearest to a value of [-1, 1], and its text without SIMD: encode_lanes for one element.
+// The code nearest to a value of [-1, 1], without SIMD: encode_packed for one element.
 template <bool kSigned> constexpr uint8_t dynamic_code(float x) {
   const DynamicTables& t = Dynamic8<kSigned>::kTables;
   const float y = x < 0 ? (kSigned ? -x : 0.0f) : x;
@@ -195,7 +248,7 @@ template <bool kSigned> constexpr uint8_t dynamic_code(float x) {
   const float product = y * t.a[decade];
   const float line = product + t.b[decade];
   const int m = int(line < t.top[decade] ? line : t.top[decade]);
-  if (!kSigned) return uint8_t(m - 1);
+  if (!kSigned) return uint8_t(m);
   return uint8_t(x < 0 ? (m > 127 ? 0 : 127 - m) : 127 + m);
 }
 

@@ -46,19 +46,24 @@ inline bool finite(float x) { return (float_bits(x) & kAbsMask) < kInfBits; }
 inline constexpr float kTiny = 0x1p-100f, kLift = 0x1p64f;
 
 // table[index & 7] per lane; tables have 16 entries, the second half repeating the first.
+#if DY_ISA_sse4
 inline VF lookup8(const float* table, VI index) {
-#if DY_ISA_avx512
-  return VF{_mm512_permutexvar_ps(index.raw, _mm512_loadu_ps(table))};
-#elif DY_ISA_avx2
-  return VF{_mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index.raw)};
-#else
   alignas(16) int32_t at[kLanes];
   alignas(16) float got[kLanes];
   hn::Store(index, kI32, at);
   for (int64_t i = 0; i < kLanes; ++i) got[i] = table[at[i] & 7];
   return hn::Load(kF32, got);
+}
+#else
+inline VF lookup8(VF table, VI index) {
+#if DY_ISA_avx512
+  return VF{_mm512_permutexvar_ps(index.raw, table.raw)};
+#else
+  return VF{_mm256_permutevar8x32_ps(table.raw, index.raw)};
 #endif
 }
+inline VF lookup8(const float* table, VI index) { return lookup8(hn::LoadU(kF32, table), index); }
+#endif
 
 // v + 1 where a lane of m is true.
 inline VI count_if(VI v, hn::Mask<F32> m) {
@@ -119,21 +124,40 @@ inline void store_halves(VI a, VI b, uint16_t* out) {
 #endif
 }
 
-// Four vectors, one after the other, of values that fit a byte.
-inline void store_bytes(VI a, VI b, VI c, VI d, uint8_t* out) {
+// Four vectors as one of bytes, saturated to 0 .. 255 or, of the signs alone, to -128 .. 127: packed within 128 bits, so in an
+// order that store_packed makes the vectors' own.
+using Bytes = hn::Vec<hn::Repartition<uint8_t, I32>>;
+inline Bytes pack_bytes(VI a, VI b, VI c, VI d) {
 #if DY_ISA_avx512
-  const __m512i ab = _mm512_packs_epi32(a.raw, b.raw), cd = _mm512_packs_epi32(c.raw, d.raw);
-  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  _mm512_storeu_si512(out, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(ab, cd)));  // packed within 128 bits
+  return Bytes{_mm512_packus_epi16(_mm512_packs_epi32(a.raw, b.raw), _mm512_packs_epi32(c.raw, d.raw))};
 #elif DY_ISA_avx2
-  const __m256i ab = _mm256_packs_epi32(a.raw, b.raw), cd = _mm256_packs_epi32(c.raw, d.raw);
-  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-  const __m256i mixed = _mm256_packus_epi16(ab, cd);  // within halves of 128 bits
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_permutevar8x32_epi32(mixed, order));
+  return Bytes{_mm256_packus_epi16(_mm256_packs_epi32(a.raw, b.raw), _mm256_packs_epi32(c.raw, d.raw))};
 #else
-  const __m128i ab = _mm_packs_epi32(a.raw, b.raw), cd = _mm_packs_epi32(c.raw, d.raw);
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_packus_epi16(ab, cd));
+  return Bytes{_mm_packus_epi16(_mm_packs_epi32(a.raw, b.raw), _mm_packs_epi32(c.raw, d.raw))};
 #endif
 }
+inline hn::Mask<hn::Repartition<int8_t, I32>> pack_signs(VI a, VI b, VI c, VI d) {
+  constexpr hn::Repartition<int8_t, I32> bytes{};
+#if DY_ISA_avx512
+  const auto packed = _mm512_packs_epi16(_mm512_packs_epi32(a.raw, b.raw), _mm512_packs_epi32(c.raw, d.raw));
+#elif DY_ISA_avx2
+  const auto packed = _mm256_packs_epi16(_mm256_packs_epi32(a.raw, b.raw), _mm256_packs_epi32(c.raw, d.raw));
+#else
+  const auto packed = _mm_packs_epi16(_mm_packs_epi32(a.raw, b.raw), _mm_packs_epi32(c.raw, d.raw));
+#endif
+  return hn::MaskFromVec(hn::BroadcastSignBit(hn::Vec<decltype(bytes)>{packed}));
+}
+inline void store_packed(Bytes v, uint8_t* out) {
+#if DY_ISA_avx512
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  _mm512_storeu_si512(out, _mm512_permutexvar_epi32(order, v.raw));
+#elif DY_ISA_avx2
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_permutevar8x32_epi32(v.raw, order));
+#else
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), v.raw);
+#endif
+}
+inline void store_bytes(VI a, VI b, VI c, VI d, uint8_t* out) { store_packed(pack_bytes(a, b, c, d), out); }
 
 }  // namespace dyadic::DY_ISA
