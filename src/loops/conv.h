@@ -24,9 +24,9 @@ struct ConvShape {
 // are all f64, or any other floats, computed in f32 and rounded once. Threads inside; bits depend on the shape and the
 // instruction set alone. Workspaces are bytes for the present num_threads(), of any alignment.
 struct ConvKernel {
-  int64_t (*forward_workspace)(const ConvShape& shape, Source w);
+  int64_t (*forward_workspace)(const ConvShape& shape, Source x, Source w);
   void (*forward)(const ConvShape& shape, Source x, Source w, Source bias, Target y, void* workspace);  // bias may be null
-  int64_t (*input_workspace)(const ConvShape& shape, Source w);
+  int64_t (*input_workspace)(const ConvShape& shape, Source dy, Source w);
   void (*input)(const ConvShape& shape, Source dy, Source w, Source bias, Target dx, void* workspace);
 };
 struct ConvWeightKernel {

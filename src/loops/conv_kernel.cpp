@@ -10,18 +10,18 @@ bool is_double(Source x) { return x.format->def->compute == Compute::f64; }
 
 // Parts of a pass's workspace, in order: what all threads share, then one slot per thread.
 template <class T> struct Sizes {
-  int64_t weight, bias, panels, steps;   // elements
-  int64_t copy, sums, rows, transposed;  // of a slot
+  int64_t weight, bias, panels, steps;          // elements
+  int64_t copy, dense, sums, rows, transposed;  // of a slot
   int64_t shared() const {
     return 64 + Scratch::padded(weight * sizeof(T)) + Scratch::padded(bias * sizeof(T)) + Scratch::padded(panels * sizeof(T)) +
            Scratch::padded(steps * 8);
   }
   int64_t slot() const {
-    return Scratch::padded(copy * sizeof(T)) + Scratch::padded(sums * sizeof(T)) + Scratch::padded(rows * 8) +
-           Scratch::padded(transposed * sizeof(T));
+    return Scratch::padded(copy * sizeof(T)) + Scratch::padded(dense * sizeof(T)) + Scratch::padded(sums * sizeof(T)) +
+           Scratch::padded(rows * 8) + Scratch::padded(transposed * sizeof(T));
   }
 };
-template <class T> Sizes<T> sizes_of(const ConvShape& s, const ConvPlan& p, Source w) {
+template <class T> Sizes<T> sizes_of(const ConvShape& s, const ConvPlan& p, Source x, Source w) {
   const int64_t lanes = p.panels * kMicroCols<T>,
                 weight = stores<T>(w.format) ? 0 : s.groups * s.filters * s.channels * s.taps();
   if (p.stencil) {
@@ -31,15 +31,23 @@ template <class T> Sizes<T> sizes_of(const ConvShape& s, const ConvPlan& p, Sour
             s.groups * p.filters * p.steps(),
             p.together * p.taps,
             p.image() + kLanes<T>,
+            dense_size<T>(p, x),
             p.filters * runs.count * runs.pitch,
             runs.count * runs.pitch / kLanes<T>,
             p.extent[2]};
   }
-  return {weight,           s.groups * lanes, s.groups * lanes * p.steps(), p.together * p.taps, p.images * p.image(),
-          lanes * p.rows(), p.rows(),         kMicroCols<T> * p.positions()};
+  return {weight,
+          s.groups * lanes,
+          s.groups * lanes * p.steps(),
+          p.together * p.taps,
+          p.images * p.image() + kLanes<T>,
+          dense_size<T>(p, x),
+          lanes * p.rows(),
+          p.rows(),
+          kMicroCols<T> * p.positions()};
 }
-template <class T> int64_t bytes_of(const ConvShape& s, const ConvPlan& p, Source w) {
-  const Sizes<T> z = sizes_of<T>(s, p, w);
+template <class T> int64_t bytes_of(const ConvShape& s, const ConvPlan& p, Source x, Source w) {
+  const Sizes<T> z = sizes_of<T>(s, p, x, w);
   return z.shared() + num_threads() * z.slot();
 }
 
@@ -105,7 +113,10 @@ template <class T> void write_sums(const Pass<T>& a, const T* row, int64_t to, i
 template <class T>
 void write_panel(const Pass<T>& a, const ConvBlock& b, const T* sums, int64_t at, int64_t lanes, T* transposed) {
   const int64_t n = b.positions(), channel = a.out[0] * a.out[1] * a.out[2];
-  transpose_block(sums, kMicroCols<T>, n, lanes, transposed, n);
+  const bool whole = is_whole(a.p, b, a.out), direct = whole && stores<T>(a.y.format);
+  transpose_block(sums, kMicroCols<T>, n, lanes, direct ? static_cast<T*>(a.y.data) + at : transposed, n);
+  if (direct) return;
+  if (whole) return write_row(transposed, a.y, at, lanes * n);
   for (int64_t f = 0; f < lanes; f++) {
     for_rows(a.p, b, a.out, [&](int64_t to, int64_t from, int64_t length) {
       write_sums(a, transposed + f * n + from, to + at + f * channel, length);
@@ -117,7 +128,7 @@ template <class T> void run_stencil(const Pass<T>& a, const Sizes<T>& z, int64_t
   const ConvPlan& p = a.p;
   const int64_t group = item / p.cells() % a.s.groups, first_image = item / p.cells() / a.s.groups * p.images;
   Scratch scratch(a.slots + thread_index() * a.slot);
-  T *copy = scratch.take<T>(z.copy), *sums = scratch.take<T>(z.sums);
+  T *copy = scratch.take<T>(z.copy), *dense = z.dense ? scratch.take<T>(z.dense) : nullptr, *sums = scratch.take<T>(z.sums);
   auto* starts = scratch.take<int64_t>(z.rows);
   T* row = scratch.take<T>(z.transposed);
   const ConvBlock b = block_of(p, item % p.cells());
@@ -130,7 +141,7 @@ template <class T> void run_stencil(const Pass<T>& a, const Sizes<T>& z, int64_t
     int64_t c = 0;
     do {
       const int64_t count = p.taps ? min_of(p.together, p.channels - c) : 0;
-      copy_block(p, b, a.x, (number * p.channels + c) * plane, count, copy);
+      copy_block(p, b, a.x, (number * p.channels + c) * plane, count, dense, copy);
       sort_rows(p, count, copy, row);
       const T* w = a.panels + group * p.filters * p.steps() + c * p.taps;
       const T* start = c == 0 ? a.bias + group * p.filters : nullptr;
@@ -154,7 +165,7 @@ template <class T> void run_item(const Pass<T>& a, const Sizes<T>& z, int64_t it
   const int64_t group = item / p.cells() % a.s.groups, first_image = item / p.cells() / a.s.groups * p.images;
   const int64_t images = min_of(p.images, a.s.batch - first_image);
   Scratch scratch(a.slots + thread_index() * a.slot);
-  T *copy = scratch.take<T>(z.copy), *sums = scratch.take<T>(z.sums);
+  T *copy = scratch.take<T>(z.copy), *dense = z.dense ? scratch.take<T>(z.dense) : nullptr, *sums = scratch.take<T>(z.sums);
   auto* rows = scratch.take<int64_t>(z.rows);
   T* transposed = scratch.take<T>(z.transposed);
   const ConvBlock b = block_of(p, item % p.cells());
@@ -166,7 +177,7 @@ template <class T> void run_item(const Pass<T>& a, const Sizes<T>& z, int64_t it
   do {
     const int64_t count = p.taps ? min_of(p.together, p.channels - c) : 0;
     for (int64_t m = 0; m < images; m++)
-      copy_block(p, b, a.x, (number(m) * p.channels + c) * plane, count, copy + m * p.image());
+      copy_block(p, b, a.x, (number(m) * p.channels + c) * plane, count, dense, copy + m * p.image());
     for (int64_t k = 0; k < p.panels; k++) {
       const T* panel = a.panels + ((group * p.panels + k) * p.steps() + c * p.taps) * kMicroCols<T>;
       const T* start = c == 0 ? a.bias + group * lanes + k * kMicroCols<T> : nullptr;
@@ -188,7 +199,7 @@ template <class T>
 void run_pass(const ConvShape& s, const ConvPlan& p, bool transposed, Source x, Source w, Source bias, Target y,
               void* workspace) {
   if (p.cells() == 0) return;
-  const Sizes<T> z = sizes_of<T>(s, p, w);
+  const Sizes<T> z = sizes_of<T>(s, p, x, w);
   Scratch scratch(workspace);
   const T* weight = static_cast<const T*>(w.data);
   if (T* decoded = scratch.take<T>(z.weight); z.weight) {
@@ -215,8 +226,8 @@ void run_pass(const ConvShape& s, const ConvPlan& p, bool transposed, Source x, 
   }
 }
 
-int64_t forward_workspace(const ConvShape& s, Source w) {
-  return is_double(w) ? bytes_of<double>(s, plan_forward<double>(s), w) : bytes_of<float>(s, plan_forward<float>(s), w);
+int64_t forward_workspace(const ConvShape& s, Source x, Source w) {
+  return is_double(x) ? bytes_of<double>(s, plan_forward<double>(s), x, w) : bytes_of<float>(s, plan_forward<float>(s), x, w);
 }
 void forward(const ConvShape& s, Source x, Source w, Source bias, Target y, void* workspace) {
   is_double(x) ? run_pass<double>(s, plan_forward<double>(s), false, x, w, bias, y, workspace)
@@ -224,16 +235,16 @@ void forward(const ConvShape& s, Source x, Source w, Source bias, Target y, void
 }
 
 int64_t residues(const ConvShape& s) { return s.stride[0] * s.stride[1] * s.stride[2]; }
-template <class T> int64_t input_bytes(const ConvShape& s, Source w) {
+template <class T> int64_t input_bytes(const ConvShape& s, Source dy, Source w) {
   int64_t most = 0;
-  for (int64_t r = 0; r < residues(s); r++) most = max_of(most, bytes_of<T>(s, plan_input<T>(s, r), w));
+  for (int64_t r = 0; r < residues(s); r++) most = max_of(most, bytes_of<T>(s, plan_input<T>(s, r), dy, w));
   return most;
 }
 template <class T> void input_as(const ConvShape& s, Source dy, Source w, Source bias, Target dx, void* workspace) {
   for (int64_t r = 0; r < residues(s); r++) run_pass<T>(s, plan_input<T>(s, r), true, dy, w, bias, dx, workspace);
 }
-int64_t input_workspace(const ConvShape& s, Source w) {
-  return is_double(w) ? input_bytes<double>(s, w) : input_bytes<float>(s, w);
+int64_t input_workspace(const ConvShape& s, Source dy, Source w) {
+  return is_double(dy) ? input_bytes<double>(s, dy, w) : input_bytes<float>(s, dy, w);
 }
 void input(const ConvShape& s, Source dy, Source w, Source bias, Target dx, void* workspace) {
   is_double(dy) ? input_as<double>(s, dy, w, bias, dx, workspace) : input_as<float>(s, dy, w, bias, dx, workspace);

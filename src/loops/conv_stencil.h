@@ -3,7 +3,7 @@
 // its rows are then sorted by residue, so that neighbouring positions read neighbouring elements. Only for files compiled per
 // instruction set.
 #pragma once
-#include "loops/conv_plan.h"
+#include "loops/conv_block.h"
 
 namespace dyadic::DY_ISA {
 

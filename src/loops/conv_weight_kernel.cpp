@@ -12,20 +12,21 @@ constexpr int64_t kPartials = int64_t(1) << 22;  // elements they may have toget
 // dy's channels are lanes, x's (channel, tap) rows. An item is a chunk of the blocks of all images, and a part of the channels.
 struct WeightPlan {
   ConvPlan p;
-  int64_t blocks, chunk, chunks;        // of all images; blocks of a chunk
-  int64_t part, parts;                  // channels of a part
-  int64_t partial;                      // elements of one chunk's sums, all groups
-  int64_t copy, lanes, rows, at, slot;  // elements of a thread's slot; its bytes
+  int64_t blocks, chunk, chunks;               // of all images; blocks of a chunk
+  int64_t part, parts;                         // channels of a part
+  int64_t partial;                             // elements of one chunk's sums, all groups
+  int64_t copy, dense, lanes, rows, at, slot;  // elements of a thread's slot; its bytes
 };
 template <class T> int64_t slot_bytes(const WeightPlan& w) {
-  return Scratch::padded(w.copy * sizeof(T)) + Scratch::padded(w.lanes * sizeof(T)) + Scratch::padded(w.rows * 8) +
-         Scratch::padded(w.at * sizeof(T));
+  return Scratch::padded(w.copy * sizeof(T)) + Scratch::padded(w.dense * sizeof(T)) + Scratch::padded(w.lanes * sizeof(T)) +
+         Scratch::padded(w.rows * 8) + Scratch::padded(w.at * sizeof(T));
 }
 // Elements from row to row of a stencil's dy: whole vectors.
 template <class T> int64_t lane_pitch(const ConvPlan& p) { return (p.block[2] + kLanes<T> - 1) / kLanes<T> * kLanes<T>; }
-template <class T> WeightPlan plan_weight(const ConvShape& s) {
+template <class T> WeightPlan plan_weight(const ConvShape& s, Source x) {
   WeightPlan w{};
   w.p = plan_forward<T>(s);
+  w.dense = dense_size<T>(w.p, x);
   const int64_t width = w.p.stencil ? w.p.filters * kLanes<T> : w.p.panels * kMicroCols<T>;
   w.partial = s.groups * width * w.p.steps();
   w.blocks = w.p.batches * w.p.cells();
@@ -43,15 +44,15 @@ template <class T> WeightPlan plan_weight(const ConvShape& s) {
     w.slot = slot_bytes<T>(w);
     return w;
   }
-  w.copy = w.p.images * w.p.image();
+  w.copy = w.p.images * w.p.image() + kLanes<T>;
   w.lanes = width * w.p.rows();
   w.rows = w.p.rows();
   w.at = kMicroCols<T> * w.p.positions();
   w.slot = slot_bytes<T>(w);
   return w;
 }
-template <class T> int64_t bytes_of(const ConvShape& s) {
-  const WeightPlan w = plan_weight<T>(s);
+template <class T> int64_t bytes_of(const ConvShape& s, Source x) {
+  const WeightPlan w = plan_weight<T>(s, x);
   return 64 + Scratch::padded(w.chunks * w.partial * sizeof(T)) + Scratch::padded(w.p.together * w.p.taps * 8) +
          num_threads() * w.slot;
 }
@@ -60,16 +61,24 @@ template <class T> int64_t bytes_of(const ConvShape& s) {
 template <class T>
 void gather_lanes(const ConvShape& s, const ConvPlan& p, const ConvBlock& b, Source dy, int64_t at, T* rows, T* to) {
   const int64_t n = b.positions(), channel = s.out[0] * s.out[1] * s.out[2], stretch = p.rows() * kMicroCols<T>;
+  const bool whole = is_whole(p, b, s.out);
   for (int64_t k = 0; k < p.panels; k++) {
-    const int64_t first = k * kMicroCols<T>, lanes = min_of(kMicroCols<T>, p.filters - first);
-    for (int64_t f = 0; f < lanes; f++) {
-      for_rows(p, b, s.out, [&](int64_t from, int64_t position, int64_t length) {
-        read_row(dy, at + (first + f) * channel + from, rows + f * n + position, length);
-      });
+    const int64_t first = k * kMicroCols<T>, lanes = min_of(kMicroCols<T>, p.filters - first), begin = at + first * channel;
+    const T* from = rows;
+    if (whole && stores<T>(dy.format)) {
+      from = static_cast<const T*>(dy.data) + begin;
+    } else if (whole) {
+      read_row(dy, begin, rows, lanes * n);
+    } else {
+      for (int64_t f = 0; f < lanes; f++) {
+        for_rows(p, b, s.out, [&](int64_t row, int64_t position, int64_t length) {
+          read_row(dy, begin + f * channel + row, rows + f * n + position, length);
+        });
+      }
     }
     T* o = to + k * stretch;
     if (lanes < kMicroCols<T>) zero_row(o, n * kMicroCols<T>);
-    transpose_block(rows, n, lanes, n, o, kMicroCols<T>);
+    transpose_block(from, n, lanes, n, o, kMicroCols<T>);
   }
 }
 
@@ -87,7 +96,8 @@ template <class T> void add_block(const Work<T>& a, int64_t block, int64_t group
   const int64_t first_image = block / p.cells() * p.images, images = min_of(p.images, a.s.batch - first_image);
   const ConvBlock b = block_of(p, block % p.cells());
   Scratch scratch(a.slots + thread_index() * a.w.slot);
-  T *copy = scratch.take<T>(a.w.copy), *lanes = scratch.take<T>(a.w.lanes);
+  T *copy = scratch.take<T>(a.w.copy), *dense = a.w.dense ? scratch.take<T>(a.w.dense) : nullptr;
+  T* lanes = scratch.take<T>(a.w.lanes);
   auto* positions = scratch.take<int64_t>(a.w.rows);
   T* rows = scratch.take<T>(a.w.at);
   row_offsets(p, b, images, positions);
@@ -98,7 +108,8 @@ template <class T> void add_block(const Work<T>& a, int64_t block, int64_t group
     gather_lanes(a.s, p, b, a.dy, number(m) * p.filters * out, rows, lanes + m * n * kMicroCols<T>);
   for (int64_t c = first; c < last; c += p.together) {
     const int64_t count = min_of(p.together, last - c);
-    for (int64_t m = 0; m < images; m++) copy_block(p, b, a.x, (number(m) * p.channels + c) * in, count, copy + m * p.image());
+    for (int64_t m = 0; m < images; m++)
+      copy_block(p, b, a.x, (number(m) * p.channels + c) * in, count, dense, copy + m * p.image());
     for (int64_t at = 0; at < all; at += kConvSteps) {
       const int64_t steps = min_of(kConvSteps, all - at);
       for (int64_t k = 0; k < p.panels; k++) {
@@ -148,14 +159,15 @@ template <class T> void add_stencil(const Work<T>& a, int64_t block, int64_t gro
   const int64_t first_image = block / p.cells() * p.images, parts = (p.taps + kTaps - 1) / kTaps;
   const ConvBlock b = block_of(p, block % p.cells());
   Scratch scratch(a.slots + thread_index() * a.w.slot);
-  T *copy = scratch.take<T>(a.w.copy), *lanes = scratch.take<T>(a.w.lanes), *row = scratch.take<T>(a.w.at);
+  T *copy = scratch.take<T>(a.w.copy), *dense = a.w.dense ? scratch.take<T>(a.w.dense) : nullptr;
+  T *lanes = scratch.take<T>(a.w.lanes), *row = scratch.take<T>(a.w.at);
   const int64_t out = a.s.out[0] * a.s.out[1] * a.s.out[2], in = a.s.in[0] * a.s.in[1] * a.s.in[2];
   const int64_t pitch = lane_pitch<T>(p);
   for (int64_t m = first_image; m < min_of(a.s.batch, first_image + p.images); m++) {
     const int64_t number = m * a.s.groups + group;
     for (int64_t c = first; c < last; c += p.together) {
       const int64_t count = min_of(p.together, last - c);
-      copy_block(p, b, a.x, (number * p.channels + c) * in, count, copy);
+      copy_block(p, b, a.x, (number * p.channels + c) * in, count, dense, copy);
       sort_rows(p, count, copy, row);
       for (int64_t f = 0; f < p.filters; f++) {
         T* to = lanes;
@@ -230,7 +242,7 @@ template <class T> void combine(const Work<T>& a, Target dw) {
 }
 
 template <class T> void run_as(const ConvShape& s, Source x, Source dy, Target dw, void* workspace) {
-  const WeightPlan w = plan_weight<T>(s);
+  const WeightPlan w = plan_weight<T>(s, x);
   Scratch scratch(workspace);
   Work<T> a{s, w, x, dy, nullptr, nullptr, nullptr};
   a.partials = scratch.take<T>(w.chunks * w.partial);
@@ -248,7 +260,7 @@ template <class T> void run_as(const ConvShape& s, Source x, Source dy, Target d
 }
 
 int64_t workspace(const ConvShape& s, Source x) {
-  return x.format->def->compute == Compute::f64 ? bytes_of<double>(s) : bytes_of<float>(s);
+  return x.format->def->compute == Compute::f64 ? bytes_of<double>(s, x) : bytes_of<float>(s, x);
 }
 void run(const ConvShape& s, Source x, Source dy, Target dw, void* workspace) {
   x.format->def->compute == Compute::f64 ? run_as<double>(s, x, dy, dw, workspace) : run_as<float>(s, x, dy, dw, workspace);

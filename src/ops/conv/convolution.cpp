@@ -20,7 +20,9 @@ void infer(Call& c) {
   o.shape({c.tensor(0).size(0), filters});
   for (int64_t d = 0; d < a.rank; ++d) o.sizes[o.ndim++] = a.shape.out[3 - a.rank + d];
 }
-int64_t workspace(const Call& c) { return conv_kernel().forward_workspace(arguments(c).shape, source_of(c, 1)); }
+int64_t workspace(const Call& c) {
+  return conv_kernel().forward_workspace(arguments(c).shape, source_of(c, 0), source_of(c, 1));
+}
 void forward(Call& c) {
   conv_kernel().forward(arguments(c).shape, source_of(c, 0), source_of(c, 1), source_of(c, 2), target_of(c), c.workspace);
 }

@@ -36,7 +36,7 @@ void infer(Call& c) {
   o.shape({c.tensor(0).size(0), filters});
   for (int64_t size : c.ints(3)) o.sizes[o.ndim++] = size;
 }
-int64_t workspace(const Call& c) { return conv_kernel().input_workspace(arguments(c).shape, source_of(c, 1)); }
+int64_t workspace(const Call& c) { return conv_kernel().input_workspace(arguments(c).shape, source_of(c, 0), source_of(c, 1)); }
 void forward(Call& c) {
   conv_kernel().input(arguments(c).shape, source_of(c, 0), source_of(c, 1), source_of(c, 2), target_of(c), c.workspace);
 }
