@@ -144,6 +144,12 @@ struct Cursor {  // one tile: elements [begin, begin + n) in the output's order
     });
     return buffer;
   }
+  // The element that operand k is throughout the tile; null if it may be more than one.
+  const char* repeated(int k) const {
+    const Operand& o = s.op[k];
+    const int64_t inner = s.inner(), row = begin / inner, col = begin % inner;
+    return o.stride[s.ndim - 1] == 0 && col + n <= inner ? o.base + s.row_offset(k, row) : nullptr;
+  }
   char* dense_out(int k) const {  // null: not dense here, scatter afterwards
     const Operand& o = s.op[k];
     int64_t inner = s.inner(), row = begin / inner, col = begin % inner;
@@ -207,16 +213,19 @@ template <class Body> void for_tiles(const Space& s, int64_t tile, bool stream, 
   });
 }
 
-// n copies of the first element of `t`, in the compute type.
-void splat(const TensorImpl& t, Compute compute, char* tile, int64_t n) {
-  if (compute == Compute::f32 && stored_as(*t.dtype.format(), Compute::f64)) {  // a number
-    std::fill_n(reinterpret_cast<float*>(tile), n, float(*reinterpret_cast<const double*>(t.data())));
+// n copies of one stored element, in the compute type.
+void splat(const Format& f, const char* stored, Compute compute, char* tile, int64_t n) {
+  if (compute == Compute::f32 && stored_as(f, Compute::f64)) {  // a number
+    const float value = float(*reinterpret_cast<const double*>(stored));
+    if (n <= 16)
+      std::fill_n(reinterpret_cast<float*>(tile), n, value);
+    else
+      strided_copy_kernel().splat(tile, reinterpret_cast<const char*>(&value), n, sizeof(float));
     return;
   }
   alignas(16) char one[16], other[16];
-  const void* value = load(*t.dtype.format(), t.data(), compute, one, other, 1);
-  const int64_t size = compute_size(compute);
-  for (int64_t i = 0; i < n; ++i) std::memcpy(tile + i * size, value, size_t(size));
+  const void* value = load(f, stored, compute, one, other, 1);
+  strided_copy_kernel().splat(tile, static_cast<const char*>(value), n, compute_size(compute));
 }
 
 // Small results of dense operands of their compute type, and of single elements: one tile, without the search for a way through
@@ -234,7 +243,7 @@ bool run_small(const PointwiseLoop& loop, const Tensor& out, bool direct) {
     if (t.numel == n && t.contiguous() && stored_as(*t.dtype.format(), loop.compute)) {
       pointers[i] = t.data();
     } else if (t.numel == 1) {
-      splat(t, loop.compute, tiles[i], n);
+      splat(*t.dtype.format(), t.data(), loop.compute, tiles[i], n);
       pointers[i] = tiles[i];
     } else {
       return false;
@@ -283,7 +292,11 @@ void PointwiseLoop::run(const Tensor& out) const {
   s.coalesce(out);
   if (bits && s.alike()) return run_bits(*this, s);
   const bool stream = s.streams(o);
-  for_tiles(s, compute == Compute::c128 ? kTile / 2 : s.tile(), stream, [&](int64_t begin, int64_t n) {
+  const int64_t most = compute == Compute::c128 ? kTile / 2 : s.tile();
+  alignas(64) char constants[kOperands][kTileBytes];  // the single elements, which all tiles share
+  for (int i = 0; i < inputs; ++i)
+    if (in[i] && in[i]->numel() == 1) splat(*s.op[i].format, s.op[i].base, compute, constants[i], std::min(most, out.numel()));
+  for_tiles(s, most, stream, [&](int64_t begin, int64_t n) {
     alignas(64) char tiles[kOperands][kTileBytes];
     alignas(64) char gathered[kTileBytes];
     alignas(64) char result[kTileBytes];
@@ -295,7 +308,16 @@ void PointwiseLoop::run(const Tensor& out) const {
         pointers[i] = nullptr;
         continue;
       }
+      if (in[i]->numel() == 1) {
+        pointers[i] = constants[i];
+        continue;
+      }
       const Format& f = *s.op[i].format;
+      if (const char* one = at.repeated(i)) {
+        splat(f, one, compute, tiles[i], n);
+        pointers[i] = tiles[i];
+        continue;
+      }
       bool as_is = stored_as(f, compute);
       const char* stored = at.dense(i, as_is ? tiles[i] : gathered);
       pointers[i] = load(f, stored, compute, tiles[i], other, n);

@@ -241,10 +241,27 @@ template <int64_t W> void transpose(const StridedPlan& p) {
   }
 }
 
+// dst[i] = src[-i].
+template <int64_t W> void reverse_run(char* dst, const char* src, int64_t n) {
+  int64_t i = 0;
+  if constexpr (W < 16) {
+    constexpr Unsigned<W == 1 ? 2 : W> d;  // bytes in pairs
+    constexpr int64_t kCount = kVector / W;
+    for (; i + kCount <= n; i += kCount) {
+      const auto bytes = hn::LoadU(kBytes, reinterpret_cast<const uint8_t*>(src - (i + kCount - 1) * W));
+      auto v = hn::Reverse(d, hn::BitCast(d, bytes));
+      if constexpr (W == 1) v = hn::Or(hn::ShiftLeft<8>(v), hn::ShiftRight<8>(v));
+      hn::StoreU(hn::BitCast(kBytes, v), kBytes, reinterpret_cast<uint8_t*>(dst + i * W));
+    }
+  }
+  for (; i < n; i++) __builtin_memcpy(dst + i * W, src - i * W, W);
+}
+
 template <int64_t W> void gather(const StridedPlan& p) {
   const int64_t ds = p.dst_stride[0], ss = p.src_stride[0];
   parallel_for(rows_from(p, 0), kGrain / W / 2, [&](int64_t begin, int64_t end) {
     for_rows(p, 0, begin, end, [&](char* dst, const char* src, int64_t count) {
+      if (ds == W && ss == -W) return reverse_run<W>(dst, src, count);
       for (int64_t i = 0; i < count; i++) __builtin_memcpy(dst + i * ds, src + i * ss, W);
     });
   });
@@ -280,6 +297,21 @@ void run_plan(const StridedPlan& p) {
   }
 }
 
+void splat(char* dst, const char* value, int64_t n, int64_t width) {
+  switch (width) {
+    case 1:
+      return splat_run<1>(dst, value, n);
+    case 2:
+      return splat_run<2>(dst, value, n);
+    case 4:
+      return splat_run<4>(dst, value, n);
+    case 8:
+      return splat_run<8>(dst, value, n);
+    default:
+      return splat_run<16>(dst, value, n);
+  }
+}
+
 void copy(void* dst, const int64_t* dst_strides, const void* src, const int64_t* src_strides, const int64_t* sizes, int ndim,
           int64_t width) {
   run_plan(plan_copy(dst, dst_strides, src, src_strides, sizes, ndim, width));
@@ -293,6 +325,6 @@ void fill(void* dst, const int64_t* dst_strides, const int64_t* sizes, int ndim,
 
 }  // namespace
 
-extern const StridedCopyKernel strided_copy_kernel = {copy, fill};
+extern const StridedCopyKernel strided_copy_kernel = {copy, splat, fill};
 
 }  // namespace dyadic::DY_ISA

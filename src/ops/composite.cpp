@@ -42,16 +42,6 @@ Tensor trapezoids(const char* who, const Arg* a, int64_t& dim) {
   return mul(pairs, x);
 }
 
-Tensor p_norm(const Tensor& x, double p, int64_t dim, bool keepdim) {
-  const int64_t dims[] = {dim};
-  if (std::isinf(p)) return p > 0 ? amax(abs(x), dims, keepdim) : amin(abs(x), dims, keepdim);
-  if (p == 0) return sum(ne(x, 0.0).to(plain(x)), dims, keepdim);
-  if (p == 1) return sum(abs(x), dims, keepdim);
-  Tensor total = sum(p == 2 ? square(x) : pow(abs(x), p), dims, keepdim), none = eq(total, 0.0);
-  Tensor safe = where(none, scalar_tensor(1.0), total);
-  return where(none, scalar_tensor(0.0), p == 2 ? sqrt(safe) : pow(safe, 1 / p));
-}
-
 Tensor lookup(const Tensor& values, const Tensor& indices) {
   return squeeze(embedding(unsqueeze(values, 1), indices.contiguous()), -1);
 }

@@ -22,9 +22,8 @@ void spread(const char* who, const char* name, IntList values, int64_t n, int64_
 
 // mean, sum or none of a loss per element.
 Tensor reduced(const char* who, const Tensor& loss, std::string_view reduction);
-Tensor at_least_zero(const Tensor& x);                                // max(x, 0)
-Tensor softplus_of(const Tensor& x);                                  // log(1 + exp(x)) without overflow
-Tensor p_norm(const Tensor& x, double p, int64_t dim, bool keepdim);  // its gradient is 0 where the norm is
+Tensor at_least_zero(const Tensor& x);  // max(x, 0)
+Tensor softplus_of(const Tensor& x);    // log(1 + exp(x)) without overflow
 // Areas between neighbours along dim, of a call (y, x or None, dx, dim); `dim` is wrapped.
 Tensor trapezoids(const char* who, const Arg* a, int64_t& dim);
 // values[i] of a vector by class number, as large as indices.

@@ -7,8 +7,8 @@ Tensor compose(const Arg* args) {
   const Frame a(args);
   const double delta = a.real(3);
   DY_CHECK_AS(ValueError, delta > 0, "huber_loss: delta is not positive: delta is {}", delta);
-  Tensor d = abs(sub(a.tensor(0), a.tensor(1)));
-  d = where(le(d, delta), mul(square(d), 0.5), mul(sub(d, 0.5 * delta), delta));
+  Tensor d = call(Op::smooth_l1_, a.tensor(0), a.tensor(1), Scalar(delta));
+  if (delta != 1) d = mul(d, delta);
   if (!a.has(4)) return reduced("huber_loss", d, a.text(2));
   Tensor r = reduced("huber_loss", mul(d, a.tensor(4)), a.text(2) == "mean" ? "sum" : a.text(2));
   return a.text(2) == "mean" ? div(r, sum(a.tensor(4).expand(d.sizes()))) : r;

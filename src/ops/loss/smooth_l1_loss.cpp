@@ -7,9 +7,8 @@ Tensor compose(const Arg* args) {
   const Frame a(args);
   const double beta = a.real(3);
   DY_CHECK_AS(ValueError, beta >= 0, "smooth_l1_loss: beta is negative: beta is {}", beta);
-  Tensor d = abs(sub(a.tensor(0), a.tensor(1)));
-  if (beta > 0) d = where(lt(d, beta), mul(square(d), 0.5 / beta), sub(d, 0.5 * beta));
-  return reduced("smooth_l1_loss", d, a.text(2));
+  const Tensor &x = a.tensor(0), &y = a.tensor(1);
+  return reduced("smooth_l1_loss", beta > 0 ? call(Op::smooth_l1_, x, y, Scalar(beta)) : abs(sub(x, y)), a.text(2));
 }
 
 }  // namespace

@@ -1,13 +1,40 @@
+#include <algorithm>
+#include <vector>
+
 #include "ops/common.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
+
+// Of matrices whose leading dimensions broadcast.
+Tensor euclidean(const Tensor& x, const Tensor& y) {
+  std::vector<int64_t> batch(size_t(std::max(x.dim(), y.dim()) - 2), 1);
+  for (const Tensor* t : {&x, &y}) {
+    for (int64_t d = 0; d < t->dim() - 2; ++d) {
+      int64_t& size = batch[batch.size() - size_t(t->dim() - 2) + size_t(d)];
+      DY_CHECK(size == t->size(d) || size == 1 || t->size(d) == 1,
+               "cdist: leading dimensions do not broadcast: x1 is {}, x2 is {}", describe(x), describe(y));
+      if (t->size(d) != 1) size = t->size(d);
+    }
+  }
+  auto flat = [&](const Tensor& t) {
+    std::vector<int64_t> sizes = batch;
+    sizes.insert(sizes.end(), {t.size(-2), t.size(-1)});
+    int64_t matrices = 1;
+    for (int64_t size : batch) matrices *= size;
+    return t.expand(sizes).reshape({matrices, t.size(-2), t.size(-1)});
+  };
+  std::vector<int64_t> out = batch;
+  out.insert(out.end(), {x.size(-2), y.size(-2)});
+  return call(Op::euclidean_distances_, flat(x), flat(y)).view(out);
+}
 
 Tensor compose(const Arg* a) {
   const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
   DY_CHECK(x.dim() >= 2 && y.dim() >= 2 && x.size(-1) == y.size(-1), "cdist: needs rows of one length: x1 is {}, x2 is {}",
            describe(x), describe(y));
   DY_CHECK(a[2].real >= 0, "cdist: negative p: p is {}", a[2].real);
+  if (a[2].real == 2 && plain(x) == plain(y) && plain(x).is_floating_point()) return euclidean(x, y);
   return vector_norm(sub(unsqueeze(x, -2), unsqueeze(y, -3)), a[2].real, {-1});
 }
 

@@ -20,9 +20,9 @@ Tensor compose(const Arg* a) {
                k == 2 ? "weight" : "bias", describe(*a[k].tensor), shape_text(shape));
   Tensor held[] = {dense(x), a[2].kind == Arg::Kind::tensor ? dense(*a[2].tensor) : Tensor(),
                    a[3].kind == Arg::Kind::tensor ? dense(*a[3].tensor) : Tensor()};
-  Arg args[] = {held[0], n, held[1], held[2], a[4]};
+  Arg args[] = {held[0], n, held[1], held[2], a[4], true};
   Tensor out[3];
-  call_op(Op::native_layer_norm_, args, 5, out);
+  call_op(Op::native_layer_norm_, args, 6, out);
   return out[0];
 }
 

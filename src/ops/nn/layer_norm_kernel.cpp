@@ -19,11 +19,11 @@ template <class T> struct Moments {
   T mean, rstd;
 };
 
-template <class T> Moments<T> moments(RowTiles<T>& x, int64_t n, double eps) {
+template <class T> Moments<T> moments(RowTiles<T>& x, int64_t n, bool centred, double eps) {
   using V = Vec<T>;
   const int64_t ahead = next_row(n);
   double total = 0, squares = 0;
-  for_blocks(n, [&](int64_t i, int64_t count) {
+  for_blocks(centred ? n : 0, [&](int64_t i, int64_t count) {
     const T* from = x.read(i, count);
     T sum[1];
     lane_sums<T, 1>(count, sum, [&](auto access, int64_t j, V* term) { term[0] = access.load(from + j); });
@@ -54,7 +54,7 @@ void forward_as(const LayerNormShape& shape, Source x, Source weight, Source bia
     alignas(64) T in[kTile<T>], out[kTile<T>];
     for (int64_t r = begin; r < end; r++) {
       RowTiles<T> tiles{x, r * n, in};
-      const Moments<T> m = moments(tiles, n, eps);
+      const Moments<T> m = moments(tiles, n, shape.centred, eps);
       mean[r] = m.mean;
       rstd[r] = m.rstd;
       for_blocks(n, [&](int64_t i, int64_t count) {
@@ -90,9 +90,11 @@ template <class T> struct BackwardRow {
   const T* weight;
   T *dweight, *dbias;
   int64_t n;
+  bool centred;
 };
 
-// With g = dy weight and h = (x - mean) rstd: dx = rstd (g - mean(g) - h mean(g h)), dweight += dy h, dbias += dy.
+// With g = dy weight and h = (x - mean) rstd: dx = rstd (g - mean(g) - h mean(g h)), dweight += dy h, dbias += dy. Without
+// centring mean(g) falls away.
 template <class T> void backward_row(const BackwardRow<T>& a, int64_t row, T mean, T rstd) {
   using V = Vec<T>;
   alignas(64) T x_buffer[kTile<T>], dy_buffer[kTile<T>], out[kTile<T>];
@@ -113,7 +115,7 @@ template <class T> void backward_row(const BackwardRow<T>& a, int64_t row, T mea
     total[1] += sum[1];
   });
   if (!a.dx.data) return;
-  const V mean_g(static_cast<T>(total[0] / static_cast<double>(a.n))),
+  const V mean_g(static_cast<T>(a.centred ? total[0] / static_cast<double>(a.n) : 0)),
       mean_gh(static_cast<T>(total[1] / static_cast<double>(a.n)));
   for_blocks(a.n, [&](int64_t i, int64_t count) {
     const T *x = xs.read(i, count), *dy = dys.read(i, count);
@@ -159,7 +161,7 @@ void backward_as(const LayerNormShape& shape, Source dy, Source x, Source weight
   T* partial = workspace + step;
   parallel_for(chunks.count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; c++) {
-      BackwardRow<T> a{dy, x, dx, w, nullptr, nullptr, n};
+      BackwardRow<T> a{dy, x, dx, w, nullptr, nullptr, n, shape.centred};
       if (dweight.data) a.dweight = partial + 2 * c * step;
       if (dbias.data) a.dbias = partial + (2 * c + 1) * step;
       for (int64_t j = 0; j < n; j++) {

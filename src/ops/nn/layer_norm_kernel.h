@@ -1,4 +1,5 @@
 // Layer normalization over rows: y = (x - mean) rstd weight + bias, rstd = 1 / sqrt(variance + eps), variance over n (biased).
+// Without centring the mean is taken for 0, which makes the variance the mean square: RMS normalization.
 #pragma once
 #include <cstdint>
 
@@ -9,6 +10,7 @@ namespace dyadic::inline v1 {
 
 struct LayerNormShape {
   int64_t rows = 0, n = 0;
+  bool centred = true;
 };
 
 // x, y, dy, dx are [rows, n]; weight, bias and their gradients are [n], each may be null (weight: 1, bias: 0). Formats are all

@@ -6,7 +6,7 @@ namespace {
 
 LayerNormShape rows(const Call& c) {
   int64_t n = c.integer(1);
-  return {n ? c.tensor(0).numel() / n : 0, n};
+  return {n ? c.tensor(0).numel() / n : 0, n, c.boolean(5)};
 }
 
 void infer(Call& c) {
@@ -30,11 +30,13 @@ constexpr uint16_t kAll = in(0) | in(kWeight) | out(1) | out(2);
 void backward_in_ops(Grad& g) {
   int64_t n = g.integer(1), r = n ? g.g().numel() / n : 0;
   Tensor x = g.in(0).reshape({r, n}), dy = g.g().reshape({r, n});
-  Tensor mean_ = mean(x, {1}, true), d = sub(x, mean_);
+  const bool centred = g.boolean(5);
+  Tensor d = centred ? sub(x, mean(x, {1}, true)) : x;
   Tensor rstd = rsqrt(add(mean(square(d), {1}, true), g.real(4))), hat = mul(d, rstd);
   if (g.needs(0)) {
     Tensor w = g.has(2) ? mul(dy, g.in(kWeight).reshape({n})) : dy;
-    Tensor dx = mul(rstd, sub(sub(w, mean(w, {1}, true)), mul(hat, mean(mul(w, hat), {1}, true))));
+    Tensor dx = sub(w, mul(hat, mean(mul(w, hat), {1}, true)));
+    dx = mul(rstd, centred ? sub(dx, mean(w, {1}, true)) : dx);
     g.set(0, dx.reshape(g.in_meta(0).shape()));
   }
   if (g.needs(kWeight)) g.set(kWeight, sum(mul(dy, hat), {0}).reshape(g.in_meta(kWeight).shape()));
@@ -43,9 +45,9 @@ void backward_in_ops(Grad& g) {
 void backward(Grad& g) {
   if (GradMode::enabled()) return backward_in_ops(g);
   Tensor dy = g.g().contiguous(), x = g.in(0), weight = g.has(2) ? g.in(kWeight) : Tensor(), mean = g.out(1), rstd = g.out(2);
-  Arg args[] = {dy, x, weight, mean, rstd, g.integer(1), g.needs(kBias)};
+  Arg args[] = {dy, x, weight, mean, rstd, g.integer(1), g.needs(kBias), g.boolean(5)};
   Tensor out[3];
-  call_op(Op::native_layer_norm_backward_, args, 7, out);
+  call_op(Op::native_layer_norm_backward_, args, 8, out);
   g.set(0, out[0]);
   if (g.needs(kWeight)) g.set(kWeight, out[1]);
   if (g.needs(kBias)) g.set(kBias, out[2]);
@@ -56,12 +58,15 @@ double flops(const Call& c) { return 8.0 * double(c.tensor(0).numel()); }
 
 extern constexpr OpDef native_layer_norm_op = {
     .sig =
-        "native_layer_norm(Tensor input, int normalized, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+        "native_layer_norm(Tensor input, int normalized, Tensor? weight, Tensor? bias, float eps, bool centred=True) -> "
+        "(Tensor, Tensor, Tensor)",
     .doc =
         "layer_norm over the last `normalized` elements of a contiguous input, with the mean and 1 / sqrt(variance + eps) of "
-        "each row.",
+        "each row; not centred, rms_norm, whose mean counts as 0.",
     .samples =
-        "native_layer_norm(randn(3, 8), 8, randn(8), randn(8), 1e-05)\nnative_layer_norm(randn(3, 8), 8, None, None, 1e-05)",
+        "native_layer_norm(randn(3, 8), 8, randn(8), randn(8), 1e-05)\n"
+        "native_layer_norm(randn(3, 8), 8, None, None, 1e-05)\n"
+        "native_layer_norm(randn(3, 8), 8, randn(8), None, 1e-05, False)",
     .skip = "second_output: mean and rstd are not differentiated",
     .infer = infer,
     .forward = forward,

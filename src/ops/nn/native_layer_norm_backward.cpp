@@ -6,7 +6,7 @@ namespace {
 
 LayerNormShape rows(const Call& c) {
   int64_t n = c.integer(5);
-  return {n ? c.tensor(1).numel() / n : 0, n};
+  return {n ? c.tensor(1).numel() / n : 0, n, c.boolean(7)};
 }
 void infer(Call& c) {
   check_float(c.name, c.tensor(1), "input");
@@ -25,7 +25,7 @@ double flops(const Call& c) { return 14.0 * double(c.tensor(0).numel()); }
 extern constexpr OpDef native_layer_norm_backward_op = {
     .sig =
         "native_layer_norm_backward(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd, int normalized, bool "
-        "with_bias) -> (Tensor, Tensor, Tensor)",
+        "with_bias, bool centred=True) -> (Tensor, Tensor, Tensor)",
     .doc =
         "The gradients of native_layer_norm for input, weight and bias, in one pass; the rows of the latter two are added in a "
         "fixed order.",

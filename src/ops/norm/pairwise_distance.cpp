@@ -6,7 +6,7 @@ namespace {
 Tensor compose(const Arg* args) {
   const Frame a(args);
   Tensor d = add(sub(a.tensor(0), a.tensor(1)), a.real(3));
-  return p_norm(d.dtype().is_complex() ? abs(d) : d, a.real(2), -1, a.boolean(4));
+  return vector_norm(d, a.real(2), {-1}, a.boolean(4));
 }
 
 }  // namespace

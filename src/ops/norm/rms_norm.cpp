@@ -14,13 +14,16 @@ Tensor compose(const Arg* args) {
            shape_text(shape));
   DY_CHECK(!a.has(2) || a.tensor(2).sizes() == shape, "rms_norm: weight does not fit: it is {}, normalized_shape is {}",
            a.has(2) ? describe(a.tensor(2)) : "", shape_text(shape));
-  std::vector<int64_t> dims;
-  for (size_t i = 0; i < shape.size(); ++i) dims.push_back(x.dim() - 1 - int64_t(i));
-  const DType wide = plain(x) == f64 ? f64 : f32;
-  Tensor w = dyadic::to(x, wide);
+  int64_t n = 1;
+  for (int64_t size : shape) n *= size;
   const double eps = a.has(3) ? a.real(3) : plain(x).format()->def->eps;
-  Tensor y = dyadic::to(mul(w, rsqrt(add(mean(square(w), dims, true), eps))), plain(x));
-  return a.has(2) ? mul(y, a.tensor(2)) : y;
+  // A weight of another dtype multiplies the result, so that the two promote.
+  const bool fused = a.has(2) && plain(a.tensor(2)) == plain(x);
+  const Tensor input = dense(x), weight = fused ? dense(a.tensor(2)) : Tensor();
+  Arg call[] = {input, n, weight, Tensor(), eps, false};
+  Tensor out[3];
+  call_op(Op::native_layer_norm_, call, 6, out);
+  return a.has(2) && !fused ? mul(out[0], a.tensor(2)) : out[0];
 }
 
 }  // namespace

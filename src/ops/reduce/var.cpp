@@ -11,8 +11,10 @@ Tensor compose(const Arg* a) {
   IntList dim(a[1].ints, a[1].kind == Arg::Kind::ints ? a[1].n : 0);
   Tensor m = mean(t, dim, true), d = sub(t, m);
   double n = double(t.numel()) / double(std::max<int64_t>(m.numel(), 1)) - double(a[2].integer);
-  Tensor squares = t.dtype().is_complex() ? add(square(real(d)), square(imag(d))) : square(d);
-  return div(sum(squares, dim, a[3].boolean), n > 0 ? n : 0.0);
+  const bool keep = a[3].boolean;
+  Tensor squares =
+      t.dtype().is_complex() ? sum(add(square(real(d)), square(imag(d))), dim, keep) : call(Op::square_sum_, d, dim, keep);
+  return div(squares, n > 0 ? n : 0.0);
 }
 
 }  // namespace

@@ -1,14 +1,19 @@
 #include <algorithm>
+#include <vector>
 
 #include "ops/common.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
 
-int64_t source_of(std::string_view mode, int64_t i, int64_t n) {
-  if (mode == "replicate") return std::clamp<int64_t>(i, 0, n - 1);
-  if (mode == "circular") return (i % n + n) % n;
-  return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i;
+// `count` entries beyond the beginning (or the end) of t's dimension.
+Tensor beyond(std::string_view mode, const Tensor& t, int64_t dim, int64_t count, bool end) {
+  const int64_t n = t.size(dim);
+  if (mode == "circular") return narrow(t, dim, end ? 0 : n - count, count);
+  if (mode == "reflect") return flip(narrow(t, dim, end ? n - 1 - count : 1, count), {dim});
+  std::vector<int64_t> sizes(t.sizes().begin(), t.sizes().end());
+  sizes[size_t(dim)] = count;
+  return narrow(t, dim, end ? n - 1 : 0, 1).expand(sizes);
 }
 Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
@@ -28,10 +33,12 @@ Tensor compose(const Arg* a) {
     const bool fits = mode == "replicate" ? n > 0 : mode == "reflect" ? most < n : most <= n;
     DY_CHECK(fits && before + n + after >= 0, "pad: too much for mode {}: pad is {}, dimension {} of {} is {}", mode,
              shape_text(pad), dim, describe(t), n);
-    if (before == 0 && after == 0) continue;
-    std::vector<int64_t> from;
-    for (int64_t i = -before; i < n + after; ++i) from.push_back(source_of(mode, i, n));
-    r = index_select(r, dim, from_data(from.data(), {int64_t(from.size())}, i64).to(t.device()));
+    std::vector<Tensor> parts;
+    if (before > 0) parts.push_back(beyond(mode, r, dim, before, false));
+    parts.push_back(
+        narrow(r, dim, std::max<int64_t>(0, -before), n + std::min<int64_t>(0, before) + std::min<int64_t>(0, after)));
+    if (after > 0) parts.push_back(beyond(mode, r, dim, after, true));
+    r = parts.size() > 1 ? cat(parts, dim) : parts[0];
   }
   return r;
 }

@@ -6,9 +6,7 @@ namespace {
 Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
   DY_CHECK(t.dim() >= 2, "tril: needs a matrix: self is {}", describe(t));
-  int64_t rows = t.size(-2), cols = t.size(-1);
-  return where(le(sub(arange(0, cols, 1, i64, t.device()), arange(0, rows, 1, i64, t.device()).view({rows, 1})), a[1].integer),
-               t, scalar_tensor(false));
+  return call(Op::triangle_, t, a[1], true);
 }
 
 }  // namespace

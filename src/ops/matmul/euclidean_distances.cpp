@@ -1,0 +1,61 @@
+#include "ops/matmul/distance_kernel.h"
+#include "ops/operands.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+DistanceShape shape_of(const Call& c) {
+  const Tensor &x = c.tensor(0), &y = c.tensor(1);
+  return {x.size(0), x.size(1), y.size(1), x.size(2)};
+}
+void infer(Call& c) {
+  const Tensor &x = c.tensor(0), &y = c.tensor(1);
+  DY_CHECK(x.dim() == 3 && y.dim() == 3 && x.size(0) == y.size(0) && x.size(2) == y.size(2),
+           "euclidean_distances: needs [b, n, d] and [b, m, d]: x1 is {}, x2 is {}", describe(x), describe(y));
+  check_float("euclidean_distances", x, "x1");
+  DY_CHECK_AS(TypeError, plain(x) == plain(y), "euclidean_distances: dtypes differ: x1 is {}, x2 is {}; convert one with .to",
+              describe(x), describe(y));
+  infer_like_first(c);
+  const DistanceShape s = shape_of(c);
+  const int64_t sizes[] = {s.batch, s.n, s.m};
+  c.spec[0].shape(sizes);
+}
+int64_t workspace(const Call& c) { return distance_kernel().workspace(shape_of(c), source_of(c, 0)); }
+void forward(Call& c) { distance_kernel().run(shape_of(c), source_of(c, 0), source_of(c, 1), target_of(c), c.workspace); }
+// A distance of 0 has no slope: there the gradient is 0.
+void backward(Grad& g) {
+  const Tensor apart = sub(unsqueeze(g.in(0), 2), unsqueeze(g.in(1), 1));
+  const Tensor distance = g.out(0), none = eq(distance.detach(), 0);
+  const Tensor each =
+      mul(unsqueeze(where(none, scalar_tensor(0), div(g.g(), where(none, scalar_tensor(1), distance))), -1), apart);
+  if (g.needs(0)) g.set(0, sum(each, {2}));
+  if (g.needs(1)) g.set(1, neg(sum(each, {1})));
+}
+double flops(const Call& c) {
+  const DistanceShape s = shape_of(c);
+  return 3.0 * double(s.batch) * double(s.n) * double(s.m) * double(s.d);
+}
+
+}  // namespace
+
+extern constexpr OpDef euclidean_distances_op = {
+    .sig = "euclidean_distances(Tensor x1, Tensor x2) -> Tensor",
+    .doc = "The 2-norms of the differences between the rows of x1 [b, n, d] and those of x2 [b, m, d]: [b, n, m].",
+    .amp = Amp::f32,
+    .samples =
+        "euclidean_distances(randn(2, 5, 3), randn(2, 4, 3))\n"
+        "euclidean_distances(randn(1, 3, 300), randn(1, 40, 300))\n"
+        "euclidean_distances(randn(1, 3, 0), randn(1, 2, 0))",
+    .bad =
+        "euclidean_distances(zeros(1, 2, 3), zeros(1, 2, 2)) => euclidean_distances: needs [b, n, d] and [b, m, d]: x1 is "
+        "f32[1, 2, 3], x2 is f32[1, 2, 2]",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(0) | in(1) | out(0), in(0) | in(1) | out(0)},
+    .flops = flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops
