@@ -110,7 +110,7 @@ template <class T> struct Pair {
 template <class T, class U> DY_INLINE Pair<T> box_muller(Vec<T> u, Vec<T> angle, U sign_bits, U swap_bits) {
   constexpr auto d = Vec<T>::d;
   Vec<T> radius = sqrt(math::log_unrepaired(u) * -2);
-  math::Angle<T> a{0, angle, 0};
+  math::Angle<T> a{math::bits(Vec<T>(0)), angle, 0};
   Vec<T> s = math::sin_near(a), c = math::cos_near(a);
   Mask<T> swap = signbit(Vec<T>(hn::BitCast(d, swap_bits)));
   Vec<T> sign0 = hn::And(hn::BitCast(d, sign_bits), hn::SignBit(d));

@@ -239,7 +239,7 @@ bool fast_pointwise(Op id, const OpDef& op, const Arg* args, int n, Tensor* out)
     for (int i = 0; i < n; ++i) loop.in[i] = args[i].tensor;
     loop.run(out[0]);
   } else {
-    tile(in, out[0].impl()->data(), nullptr, a.numel);
+    tile(in, out[0].impl()->data(), nullptr, a.numel, false);
   }
   if ((flags & (kRequiresGrad | kView)) && !(t_modes & kNoGrad) && wants_grad(args, n)) record(id, op, args, n, out, 1);
   return true;

@@ -29,7 +29,7 @@ enum class Types : uint8_t {
 enum class Amp : uint8_t { promote, lower, f32 };  // under autocast: leave, run in the low type, run in f32
 
 // As in loops/pointwise.h: params are the Scalar arguments in the signature's order.
-using Tile = void (*)(const void* const* in, void* out, const double* params, int64_t n);
+using Tile = void (*)(const void* const* in, void* out, const double* params, int64_t n, bool stream);
 
 inline constexpr int kMaxInputs = 4;
 struct Pointwise {

@@ -249,7 +249,7 @@ bool run_small(const PointwiseLoop& loop, const Tensor& out, bool direct) {
       return false;
     }
   }
-  loop.tile(pointers, out.impl()->data(), loop.params, n);
+  loop.tile(pointers, out.impl()->data(), loop.params, n, false);
   return true;
 }
 
@@ -271,7 +271,7 @@ void run_bits(const PointwiseLoop& loop, const Space& s) {
         for (int64_t i = 0; i < kBytes; ++i) buffer[k][i] = buffer[k][i] != 0;
       }
       char* out = s.op[loop.inputs].base + at;
-      loop.tile(in, n == kBytes ? out : static_cast<void*>(buffer[loop.inputs]), loop.params, (n + 3) / 4);
+      loop.tile(in, n == kBytes ? out : static_cast<void*>(buffer[loop.inputs]), loop.params, (n + 3) / 4, false);
       if (n < kBytes) std::memcpy(out, buffer[loop.inputs], size_t(n));
     }
   });
@@ -292,6 +292,9 @@ void PointwiseLoop::run(const Tensor& out) const {
   s.coalesce(out);
   if (bits && s.alike()) return run_bits(*this, s);
   const bool stream = s.streams(o);
+  // Vectors of floats are streamed as they are computed, so that reading, computing and writing overlap; else a tile is.
+  const bool vectors = stream && direct && !mask_out && (compute == Compute::f32 || compute == Compute::f64) &&
+                       reinterpret_cast<uintptr_t>(s.op[o].base) % 64 == 0;
   const int64_t most = compute == Compute::c128 ? kTile / 2 : s.tile();
   alignas(64) char constants[kOperands][kTileBytes];  // the single elements, which all tiles share
   for (int i = 0; i < inputs; ++i)
@@ -323,15 +326,15 @@ void PointwiseLoop::run(const Tensor& out) const {
       pointers[i] = load(f, stored, compute, tiles[i], other, n);
     }
     char* dense = at.dense_out(o);
-    const bool in_place = dense && !stream;
+    const bool in_place = dense && (!stream || vectors);
     char* stored = in_place ? dense : direct ? result : gathered;
     if (direct) {
-      tile(pointers, stored, params, n);
+      tile(pointers, stored, params, n, vectors);
     } else {
-      tile(pointers, result, params, n);
+      tile(pointers, result, params, n, false);
       store(target, result, leaves, mask_out, stored, other, n);
     }
-    if (stream)
+    if (stream && !vectors)
       stream_kernel().write(dense, stored, n * target.itemsize());
     else if (!dense)
       at.scatter(o, stored);

@@ -6,8 +6,9 @@
 
 namespace dyadic::inline v1 {
 
-// n elements in the compute type (masks as bytes); params are an op's numeric arguments.
-using Tile = void (*)(const void* const* in, void* out, const double* params, int64_t n);
+// n elements in the compute type (masks as bytes); params are an op's numeric arguments. stream: floats go past the caches, to
+// a line's beginning.
+using Tile = void (*)(const void* const* in, void* out, const double* params, int64_t n, bool stream);
 
 struct PointwiseLoop {
   static constexpr int kOperands = 6;

@@ -69,8 +69,8 @@ template <class T> struct LaneType<T, true> {
 
 // in[0..N) are dense arrays; those the lambda does not read may be null. kUsed: bit i set if in[i] is read.
 template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
-[[gnu::always_inline]] inline void run_tile(const void* const* in, void* out, const double* params, int64_t n, Indices<I...>,
-                                            Indices<J...>) {
+[[gnu::always_inline]] inline void run_tile(const void* const* in, void* out, const double* params, int64_t n, bool stream,
+                                            Indices<I...>, Indices<J...>) {
   using V = typename LaneType<T>::type;
   const T* const p[] = {static_cast<const T*>(in[I])...};
   const V c[P + 1] = {V(params[J])..., V(0)};
@@ -80,7 +80,9 @@ template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
   if constexpr (is_real<T>) {
     constexpr int64_t L = int64_t(V::size());
     auto load = [&](auto k, int64_t i) __attribute__((always_inline)) {
-      return (kUsed >> decltype(k)::value & 1) ? V::load(p[decltype(k)::value] + i) : V(0);
+      if constexpr (!(kUsed >> decltype(k)::value & 1)) return V(0);
+      __builtin_prefetch(p[decltype(k)::value] + i + 2048 / sizeof(T));
+      return V::load(p[decltype(k)::value] + i);
     };
     auto load_n = [&](auto k, int64_t i, int64_t m) __attribute__((always_inline)) {
       return (kUsed >> decltype(k)::value & 1) ? V::load_n(p[decltype(k)::value] + i, size_t(m)) : V(0);
@@ -90,6 +92,8 @@ template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
       R r = f(load(std::integral_constant<int, I>(), i)..., c[J]...);
       if constexpr (kMask)
         r.store(static_cast<uint8_t*>(out) + i);
+      else if (stream)
+        r.stream(static_cast<T*>(out) + i);
       else
         r.store(static_cast<T*>(out) + i);
     }
@@ -111,8 +115,9 @@ template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
   }
 }
 template <class F, class T, int N, int P, unsigned kUsed>
-void tile(const void* const* in, void* out, const double* params, int64_t n) {
-  run_tile<F, T, N, P, kUsed>(in, out, params, n, typename MakeIndices<T, N>::type(), typename MakeIndices<T, P>::type());
+void tile(const void* const* in, void* out, const double* params, int64_t n, bool stream) {
+  run_tile<F, T, N, P, kUsed>(in, out, params, n, stream, typename MakeIndices<T, N>::type(),
+                              typename MakeIndices<T, P>::type());
 }
 
 // The same over complex numbers: pairs of T, taken apart into Complex<Vec<T>>. The result is complex, real or a mask.
@@ -153,7 +158,7 @@ template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
   }
 }
 template <class F, class T, int N, int P, unsigned kUsed>
-void complex_tile(const void* const* in, void* out, const double* params, int64_t n) {
+void complex_tile(const void* const* in, void* out, const double* params, int64_t n, bool) {
   run_complex_tile<F, T, N, P, kUsed>(in, out, params, n, typename MakeIndices<T, N>::type(),
                                       typename MakeIndices<T, P>::type());
 }

@@ -7,14 +7,16 @@ namespace dyadic::DY_ISA {
 
 namespace math {
 
-// x^2 = high^2 + (x - high)(x + high), high^2 exact: exp(-x^2) would lose x^2 ulp otherwise.
-template <class T> struct Square {
-  Vec<T> high, low;
-};
-template <class T> DY_INLINE Square<T> square(Vec<T> x) {
+// exp(c x^2), c = +-1 or +-1/2. The square is kept to twice its digits: the exponential of a rounded one would be x^2 ulp off.
+template <class T> DY_INLINE Vec<T> exp_square(Vec<T> x, double c) {
+#if DY_FMA
+  Vec<T> cx = x * c, high = cx * x;
+  return exp_sum(high, Vec<T>(hn::MulSub(cx.v, x.v, high.v)));
+#else  // the upper half of x's digits has an exact square
   auto keep = hn::Set(hn::RebindToUnsigned<hn::ScalableTag<T>>(), kF32<T> ? 0xfffff000u : 0xffffffff'00000000u);
   Vec<T> h = from_bits<T>(hn::And(bits(x), keep));
-  return {h * h, (x - h) * (x + h)};
+  return exp_sum(h * h * c, (x - h) * (x + h) * c);
+#endif
 }
 
 // Mills' ratio exp(t^2/2) P(X > t) for t >= 0: times t + 3 it is a polynomial in q = (t - 3) / (t + 3), 2^-24.1 up to t = 14.5.
@@ -24,57 +26,37 @@ DY_INLINE Vec<float> normal_tail(Vec<float> t) {
                         -0.000946749642, -0.000203900025, 5.18556371e-5);
 }
 
-// W. J. Cody, Rational Chebyshev approximations for the error function, Math. Comp. 23 (1969), with the coefficients of his
-// CALERF.
-DY_INLINE Vec<double> erf_near(Vec<double> x) {  // |x| <= 0.46875
-  Vec<double> z = x * x;
-  Vec<double> p =
-      poly(z, 3.20937758913846947e3, 3.77485237685302021e2, 1.13864154151050156e2, 3.16112374387056560, 1.85777706184603153e-1);
-  Vec<double> q = poly(z, 2.84423683343917062e3, 1.28261652607737228e3, 2.44024637934444173e2, 2.36012909523441209e1, 1);
-  return x * (p / q);
+DY_INLINE Vec<double> erf_near(Vec<double> x) {  // |x| <= 0.85, 2^-62.4
+  return x * poly(x * x, 1.1283791670955126, -0.37612638903183745, 0.11283791670954658, -0.026866170645011453,
+                  0.0052239776238528211, -0.00085483268987721298, 0.00012055326766965082, -1.492544583439199e-5,
+                  1.6457605964718553e-6, -1.6299770013140074e-7, 1.4185360031458842e-8, -8.826590185220268e-10);
 }
-DY_INLINE Vec<double> erfcx_far(Vec<double> y) {  // exp(y^2) erfc(y), 0.46875 <= y
-  Vec<double> p =
-      poly(y, 1.23033935479799725e3, 2.05107837782607147e3, 1.71204761263407058e3, 8.81952221241769090e2, 2.98635138197400131e2,
-           6.61191906371416295e1, 8.88314979438837594, 5.64188496988670089e-1, 2.15311535474403846e-8);
-  Vec<double> q = poly(y, 1.23033935480374942e3, 3.43936767414372164e3, 4.36261909014324716e3, 3.29079923573345963e3,
-                       1.62138957456669019e3, 5.37181101862009858e2, 1.17693950891312499e2, 1.57449261107098347e1, 1);
-  Vec<double> z = 1 / (y * y);
-  Vec<double> pz = z * poly(z, 6.58749161529837803e-4, 1.60837851487422766e-2, 1.25781726111229246e-1, 3.60344899949804439e-1,
-                            3.05326634961232344e-1, 1.63153871373020978e-2);
-  Vec<double> qz = poly(z, 2.33520497626869185e-3, 6.05183413124413191e-2, 5.27905102951428412e-1, 1.87295284992346047,
-                        2.56852019228982242, 1);
-  Mask<double> far = y > 4;
-  p = select(far, fma(qz, Vec<double>(0.56418958354775628695), -pz), p);
-  return p / select(far, qz * y, q);
+// exp(y^2) erfc(y) for y >= 0: times y + 3 it is a polynomial in (y - 3) / (y + 3), 2^-56.7 up to infinity.
+DY_INLINE Vec<double> erfcx_positive(Vec<double> y) {
+  Vec<double> inverse = 1 / (y + 3), q = (y - 3) * inverse;
+  return inverse * poly(q, 1.0740069070883397, -0.88339445316988358, 0.59022835710410425, -0.31046726190057282,
+                        0.11952776128717213, -0.026827234624328793, -0.0012124166249892614, 0.0030340619994585455,
+                        -0.00054830971290946318, -0.0002767778371143115, 0.0001075616043804358, 3.0398147163928216e-5,
+                        -1.7470982187391641e-5, -4.7492818285876685e-6, 2.7663709190453884e-6, 9.9925719380384321e-7,
+                        -4.0953598770437924e-7, -2.3435122170148553e-7, 4.7741345626516871e-8, 5.1535128992629609e-8,
+                        -2.1171085853680642e-9, -8.8361545383883511e-9, -5.3920987231766975e-10, 8.3603721389561759e-10,
+                        9.0009237148359734e-11);
 }
-inline constexpr double kNear = 0.46875, kUnderflow = 28;  // from the latter on exp(-y^2) is zero
-DY_INLINE Vec<double> erfc_far(Vec<double> y) {
-  y = clamp(y, kNear, kUnderflow);
-  Square<double> s = square(y);
-  return exp_sum(-s.high, -s.low) * erfcx_far(y);
+inline constexpr double kUnderflow = 28;  // from here on exp(-y^2) is zero
+DY_INLINE Vec<double> erfc_positive(Vec<double> y) {
+  y = at_most(y, kUnderflow);
+  return exp_square(y, -1) * erfcx_positive(y);
 }
 
 }  // namespace math
 
 DY_INLINE Vec<double> erf(Vec<double> x) {
-  using namespace math;
   Vec<double> y = abs(x);
-  return select(y <= kNear, erf_near(x), copysign(1 - erfc_far(y), x));
+  return select(y <= 0.85, math::erf_near(x), copysign(1 - math::erfc_positive(y), x));
 }
 DY_INLINE Vec<double> erfc(Vec<double> x) {
-  using namespace math;
-  Vec<double> y = abs(x), far = erfc_far(y);
-  return select(y <= kNear, 1 - erf_near(x), select(x < 0, 2 - far, far));
-}
-// P(X <= x) of a standard normal X.
-DY_INLINE Vec<double> normcdf(Vec<double> x) {
-  using namespace math;
-  constexpr double kRootHalf = 0.70710678118654752440;
-  Vec<double> t = clamp(abs(x), 0, kUnderflow / kRootHalf), y = t * kRootHalf;
-  Square<double> s = square(t);
-  Vec<double> far = exp_sum(s.high * -0.5, s.low * -0.5) * (erfcx_far(clamp(y, kNear, kUnderflow)) * 0.5);
-  return select(y <= kNear, fma(erf_near(x * kRootHalf), Vec<double>(0.5), Vec<double>(0.5)), select(x < 0, far, 1 - far));
+  Vec<double> far = math::erfc_positive(abs(x));
+  return select(x < 0, 2 - far, far);
 }
 
 // Near zero x + x P(x^2), 2^-26 on [0, 0.875]; beyond, 1 - 2^(t P(t)) with a fit of log2(erfc): 2^-28 of erf.
@@ -91,17 +73,27 @@ DY_INLINE Vec<float> erf(Vec<float> x) {
 }
 DY_INLINE Vec<float> erfc(Vec<float> x) {
   using namespace math;
-  Vec<float> y = clamp(abs(x), 0, 10.25);
-  Square<float> s = square(y);
-  Vec<float> far = exp_sum(-s.high, -s.low) * (normal_tail(y * 1.41421356f) * 2);
+  Vec<float> y = at_most(abs(x), 10.25);
+  Vec<float> far = exp_square(y, -1) * (normal_tail(y * 1.41421356f) * 2);
   return select(x < 0, 2 - far, far);
 }
-DY_INLINE Vec<float> normcdf(Vec<float> x) {
+// P(X <= x) of a standard normal X, and its density there: both have the exponential.
+template <class V> struct Normal {
+  V below, density;
+};
+DY_INLINE Normal<Vec<float>> normal(Vec<float> x) {
   using namespace math;
-  Vec<float> t = clamp(abs(x), 0, 14.5);
-  Square<float> s = square(t);
-  Vec<float> far = exp_sum(s.high * -0.5, s.low * -0.5) * normal_tail(t);
-  return select(x < 0, far, 1 - far);
+  Vec<float> t = at_most(abs(x), 14.5), e = exp_square(t, -0.5), far = e * normal_tail(t);
+  return {select(x < 0, far, 1 - far), e * 0.3989422804014327};
 }
+DY_INLINE Normal<Vec<double>> normal(Vec<double> x) {
+  using namespace math;
+  constexpr double kRootHalf = 0.70710678118654752440;
+  Vec<double> t = at_most(abs(x), kUnderflow / kRootHalf), e = exp_square(t, -0.5);
+  Vec<double> far = e * (erfcx_positive(t * kRootHalf) * 0.5);
+  return {select(x < 0, far, 1 - far), e * 0.3989422804014327};
+}
+template <class T> DY_INLINE Vec<T> ndtr(Vec<T> x) { return normal(x).below; }
+template <class V> constexpr Normal<V> normal(V x) { return {ndtr(x), exp(x * x * -0.5) * 0.3989422804014327}; }
 
 }  // namespace dyadic::DY_ISA

@@ -9,10 +9,34 @@ namespace dyadic::DY_ISA {
 
 namespace math {
 
+// c[kFirst] + c[kFirst + kStep] x + c[kFirst + 2 kStep] x^2 ...
+template <int kFirst, int kStep, class T, int n> DY_INLINE Vec<T> every(Vec<T> x, const double (&c)[n]) {
+  if constexpr (kFirst + kStep < n)
+    return fma(every<kFirst + kStep, kStep>(x, c), x, Vec<T>(c[kFirst]));
+  else
+    return c[kFirst];
+}
+// c[kFirst] + c[kFirst + 1] x + c[kFirst + 2] x^2 ... A long chain of multiply-adds, each waiting for the one before, is more
+// than the processor looks ahead: from the fifth coefficient on, where rounding matters less, there are two or four chains.
+template <int kFirst, class T, int n> DY_INLINE Vec<T> chains(Vec<T> x, const double (&c)[n]) {
+  constexpr int k = kFirst, rest = n - kFirst;
+  if constexpr (k < 4 && n > 8) {
+    return fma(chains<k + 1>(x, c), x, Vec<T>(c[k]));
+  } else if constexpr (rest < 4 || n <= 8) {
+    return every<k, 1>(x, c);
+  } else if constexpr (rest < 12) {
+    Vec<T> x2 = x * x;
+    return fma(every<k + 1, 2>(x2, c), x, every<k, 2>(x2, c));
+  } else {
+    Vec<T> x2 = x * x, x4 = x2 * x2;
+    return fma(fma(every<k + 3, 4>(x4, c), x2, every<k + 1, 4>(x4, c)), x, fma(every<k + 2, 4>(x4, c), x2, every<k, 4>(x4, c)));
+  }
+}
 // c0 + c1 x + c2 x^2 ...
-template <class T> DY_INLINE Vec<T> poly(Vec<T>, double c0) { return c0; }
-template <class T, class... C> DY_INLINE Vec<T> poly(Vec<T> x, double c0, C... c) { return fma(poly(x, c...), x, Vec<T>(c0)); }
-
+template <class T, class... C> DY_INLINE Vec<T> poly(Vec<T> x, C... coefficients) {
+  const double c[] = {double(coefficients)...};
+  return chains<0>(x, c);
+}
 template <class T> inline constexpr bool kF32 = sizeof(T) == 4;
 template <class T> inline constexpr int kMantissa = kF32<T> ? 23 : 52;
 template <class T>
@@ -26,6 +50,29 @@ template <class T> DY_INLINE Vec<T> round_near(Vec<T> x) { return (x + kRounder<
 // Limits that let NaN through: the machine's min and max give their second operand when one is NaN.
 template <class T> DY_INLINE Vec<T> clamp(Vec<T> x, double low, double high) {
   return hn::Min(Vec<T>(high).v, hn::Max(Vec<T>(low).v, x.v));
+}
+template <class T> DY_INLINE Vec<T> at_most(Vec<T> x, double high) { return hn::Min(Vec<T>(high).v, x.v); }
+// a / b to 0.6 ulp, for a, b and 1 / b well within the normal numbers. Where several are needed the divider is the limit: it
+// takes 16 cycles for a vector of doubles, this 4; one alone costs less than this, as it runs beside the other arithmetic.
+DY_INLINE Vec<double> quotient(Vec<double> a, Vec<double> b) {
+#if DY_AVX512
+  Vec<double> r = Vec<double>::Raw{_mm512_rcp14_pd(b.v.raw)};
+  r = fma(fnma(b, r, Vec<double>(1)), r, r);
+  Vec<double> q = a * r;
+  return fma(fnma(q, b, a), r, q);
+#else
+  return a / b;
+#endif
+}
+// The root of zero and of numbers beyond 2^-400, to 2^-40: for the same reason, on the way to f32.
+DY_INLINE Vec<double> short_sqrt(Vec<double> x) {
+#if DY_AVX512
+  Vec<double> r = Vec<double>::Raw{_mm512_rsqrt14_pd(hn::Max(x.v, Vec<double>(0x1p-400).v).raw)};
+  Vec<double> s = x * r, e = fnma(s, r, Vec<double>(1));
+  return fma(s * e, fma(e, Vec<double>(0.375), Vec<double>(0.5)), s);
+#else
+  return sqrt(x);
+#endif
 }
 // 2^n for integral n within the normal exponents.
 template <class T> DY_INLINE Vec<T> pow2(Vec<T> n) {
@@ -58,8 +105,8 @@ template <class T> DY_INLINE Reduced<T> reduce(Vec<T> a) {
   Vec<T> r = fma(n, Vec<T>(-kHigh), a);
   return {n, fma(n, Vec<T>(-kLow), r)};
 }
-// exp(r) - 1 on |r| <= ln(2)/2; relative error 2^-26 (f32), 2^-59.8 (f64).
-template <class T> DY_INLINE Vec<T> expm1_near(Vec<T> r) {
+// exp(r) - 1 = r + r^2 exp_tail(r) on |r| <= ln(2)/2; relative error 2^-26 (f32), 2^-59.8 (f64).
+template <class T> DY_INLINE Vec<T> exp_tail(Vec<T> r) {
   Vec<T> p;
   if constexpr (kF32<T>) {
     p = poly(r, 0.49999997, 0.16666539, 0.0416677482, 0.00836708769, 0.00138378621);
@@ -68,8 +115,9 @@ template <class T> DY_INLINE Vec<T> expm1_near(Vec<T> r) {
              0.0001984126988604260693, 0.00002480158717568207795, 2.755724428913875524e-6, 2.755739960523368574e-7,
              2.51090110396086075e-8, 2.087637708470949166e-9);
   }
-  return fma(p, r * r, r);
+  return p;
 }
+template <class T> DY_INLINE Vec<T> expm1_near(Vec<T> r) { return fma(exp_tail(r), r * r, r); }
 template <class T> inline constexpr double kExpLow = kF32<T> ? -104 : -746;  // below, exp rounds to zero
 template <class T> inline constexpr double kExpHigh = kF32<T> ? 89 : 710;    // above, it overflows
 
@@ -115,9 +163,9 @@ template <class T> DY_INLINE Vec<T> expm1(Vec<T> x) {
 
 template <class T> DY_INLINE Vec<T> tanh(Vec<T> x) {
   using namespace math;
-  Vec<T> two_x = clamp(abs(x) * 2, 0, kF32<T> ? 20 : 44);  // from 9.02 and 19.1 on the result rounds to 1
-  Vec<T> e = expm1_core(two_x);
-  return copysign(select(two_x < 2 * kTiny<T>, abs(x), e / (e + 2)), x);
+  Reduced<T> y = reduce(at_most(abs(x) * 2, kF32<T> ? 20 : 44));  // the result rounds to 1 from 9.02, 19.1 on
+  Vec<T> p = pow2(y.n), e = fma(p, expm1_near(y.r), p - 1);
+  return copysign(e / (e + 2), x);
 }
 
 template <class T> DY_INLINE Vec<T> sigmoid(Vec<T> x) {  // e / (1 + e) for negative x keeps tiny results exact to the last bits

@@ -12,7 +12,6 @@ template <int K> DY_INLINE Vec<double> exp_below(Vec<double> x) {
   Reduced<double> y = reduce(clamp(x, kExpLow<double>, 720));
   return scale(expm1_near(y.r) + 1, y.n - double(K));
 }
-inline constexpr double kLn2 = 0.6931471805599453;
 
 }  // namespace math
 
@@ -69,6 +68,11 @@ DY_INLINE Vec<double> hypot(Vec<double> x, Vec<double> y) {
   r = select(isnan(x) | isnan(y), kNaN, r);
   return select(isinf(x) | isinf(y), kInf, r);
 }
-DY_IN_DOUBLE2(hypot)
+DY_INLINE Vec<float> hypot(Vec<float> x, Vec<float> y) {  // in double nothing overflows
+  Wide a = widen(x), b = widen(y);
+  Vec<double> low = fma(a.low, a.low, b.low * b.low), high = fma(a.high, a.high, b.high * b.high);
+  Vec<float> r = narrow(math::short_sqrt(low), math::short_sqrt(high));
+  return select(isinf(x) | isinf(y), kInf, r);
+}
 
 }  // namespace dyadic::DY_ISA

@@ -7,6 +7,8 @@ namespace dyadic::DY_ISA {
 
 namespace math {
 
+inline constexpr double kLn2 = 0.6931471805599453;
+
 template <class T> struct Split {
   Vec<T> f, e;  // x = (1 + f) 2^e, f in [-0.25, 0.5)
 };

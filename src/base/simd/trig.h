@@ -8,29 +8,60 @@ namespace dyadic::DY_ISA {
 
 namespace math {
 
+template <class T> using Bits = decltype(bits(Vec<T>()));
+// x = (n + shift) period + r + rest, |r| <= period / 2, rest below r's last bit; n's low bits count.
 template <class T> struct Angle {
-  Vec<T> n, r, rest;  // x = n pi/2 + r + rest, |r| <= pi/4, rest below r's last bit
+  Bits<T> n;
+  Vec<T> r, rest;
 };
 // pi/2 in parts of 33 bits, so that a product with n is exact: Cody and Waite (1980), section 8.
 inline constexpr double kHalfPi1 = 0x1.921fb544p+0, kHalfPi2 = 0x1.0b4611a6p-34, kHalfPi3 = 0x1.3198a2e037073p-69;
 
-DY_INLINE Angle<double> quarter(Vec<double> x) {
-  Vec<double> n = round_near(x * 0.6366197723675814);
-  Vec<double> a = x - n * kHalfPi1;
-  Vec<double> b = n * kHalfPi2, c = a - b;
-  Vec<double> lost = (a - c) - b;
-  Vec<double> tail = n * kHalfPi3 - lost;
-  Vec<double> r = c - tail;
-  return {n, r, (c - r) - tail};
+// The integer nearest to x / (kQuarters pi/2) - kHalf / 2, plus kHalf / 2; m's low bits are the integer's.
+template <int kQuarters, int kHalf, class T> DY_INLINE Vec<T> turns(Vec<T> x, Vec<T>& m) {
+  constexpr double kInverse = 0.6366197723675814 / kQuarters;
+  m = kHalf ? fma(x, Vec<T>(kInverse), Vec<T>(-0.5)) + kRounder<T> : fma(x, Vec<T>(kInverse), Vec<T>(kRounder<T>));
+  return kHalf ? m - kRounder<T> + 0.5 : m - kRounder<T>;
 }
-DY_INLINE Angle<float> quarter(Vec<float> x) {  // in double: r is right to its last bit
-  Wide w = widen(x);
-  auto reduce = [](Vec<double> v, Vec<double>& n) __attribute__((always_inline)) {
-    n = round_near(v * 0.6366197723675814);
-    return (v - n * kHalfPi1) - n * (kHalfPi2 + kHalfPi3);
+// Periods of kQuarters pi/2. With fused multiply-adds the first difference is exact and the next ones are rounded once.
+template <int kQuarters, int kHalf = 0> DY_INLINE Angle<double> reduce_angle(Vec<double> x) {
+  Vec<double> m, n = turns<kQuarters, kHalf>(x, m);
+#if DY_FMA
+  const Vec<double> low = kQuarters * 0x1.1a62633145c07p-54;
+  Vec<double> a = fnma(n, Vec<double>(kQuarters * 0x1.921fb54442d18p+0), x), p = n * low, r = a - p;
+  Vec<double> rest = ((a - r) - p) + fnma(n, low, p);
+  return {bits(m), r, fma(n, Vec<double>(kQuarters * 0x1.f1976b7ed8fbcp-110), rest)};
+#else
+  Vec<double> a = x - n * (kQuarters * kHalfPi1), b = n * (kQuarters * kHalfPi2), c = a - b;
+  Vec<double> tail = n * (kQuarters * kHalfPi3) - ((a - c) - b);
+  Vec<double> r = c - tail;
+  return {bits(m), r, (c - r) - tail};
+#endif
+}
+template <int kQuarters, int kHalf = 0> DY_INLINE Angle<float> reduce_angle(Vec<float> x) {
+#if DY_FMA
+  Vec<float> m, n = turns<kQuarters, kHalf>(x, m);
+  Vec<float> r = fnma(n, Vec<float>(kQuarters * 0x1.921fb6p+0), x);
+  r = fma(n, Vec<float>(kQuarters * 0x1.777a5cp-25), r);
+  return {bits(m), fma(n, Vec<float>(kQuarters * 0x1.ee59dap-50), r), 0};
+#else
+  auto reduce = [](Vec<double> v, Vec<double>& whole) __attribute__((always_inline)) {
+    Vec<double> m, n = turns<kQuarters, kHalf>(v, m);
+    whole = m - kRounder<double>;
+    return (v - n * (kQuarters * kHalfPi1)) - n * (kQuarters * (kHalfPi2 + kHalfPi3));
   };
+  Wide w = widen(x);
   Vec<double> n0, n1, r0 = reduce(w.low, n0), r1 = reduce(w.high, n1);
-  return {narrow(n0, n1), narrow(r0, r1), 0};
+  return {bits(narrow(n0, n1) + kRounder<float>), narrow(r0, r1), 0};
+#endif
+}
+// y, minus y where n is odd (kBit 0) or n's next bit is set (kBit 1).
+template <int kBit, class T> DY_INLINE Vec<T> flip(Bits<T> n, Vec<T> y) {
+  return hn::Xor(y.v, hn::And(hn::BitCast(Vec<T>::d, hn::ShiftLeft<8 * sizeof(T) - 1 - kBit>(n)), hn::SignBit(Vec<T>::d)));
+}
+template <class T> DY_INLINE Mask<T> is_odd(Bits<T> n) {
+  constexpr hn::RebindToUnsigned<hn::ScalableTag<T>> d;
+  return hn::RebindMask(Vec<T>::d, hn::TestBit(n, hn::Set(d, 1)));
 }
 
 // sin and cos on |r| <= pi/4. f32: 2^-27.9, 2^-33. f64: 2^-56.4, 2^-59.6; the rest enters to first order.
@@ -55,9 +86,10 @@ template <class T> DY_INLINE Vec<T> cos_near(Angle<T> a) {
     return w + (((1 - w) - half) + (z * z * p - a.r * a.rest));
   }
 }
-template <class T> DY_INLINE Mask<T> is_odd(Vec<T> n) {  // of an integral n
-  n = n * 0.5;
-  return n != floor(n);
+// sin on |r| <= pi/2, 2^-27.3; not beyond 1.
+DY_INLINE Vec<float> sin_half_turn(Vec<float> r) {
+  Vec<float> z = r * r;
+  return clamp(fma(r * z, poly(z, -0.166666595, 0.00833306618, -0.000198095969, 2.60576584e-6), r), -1, 1);
 }
 
 template <class T> inline constexpr double kAngleLimit = kF32<T> ? 0x1p18 : 0x1p20;
@@ -70,35 +102,51 @@ template <class T> struct SinCos {
 };
 template <class T> DY_INLINE SinCos<T> sincos_core(Angle<T> a) {
   Vec<T> s = sin_near(a), c = cos_near(a);
-  Mask<T> swap = is_odd(a.n);
-  Mask<T> minus_sin = is_odd(floor(a.n * 0.5)), minus_cos = is_odd(floor(a.n * 0.5 + 0.5));
-  Vec<T> sine = select(swap, c, s), cosine = select(swap, s, c);
-  return {select(minus_sin, -sine, sine), select(minus_cos, -cosine, cosine)};
+  Mask<T> swap = is_odd<T>(a.n);
+  constexpr hn::RebindToUnsigned<hn::ScalableTag<T>> d;
+  return {flip<1>(a.n, select(swap, c, s)), flip<1>(Bits<T>(hn::Add(a.n, hn::Set(d, 1))), select(swap, s, c))};
 }
 
 }  // namespace math
 
 template <class T> DY_INLINE Vec<T> sin(Vec<T> x) {
-  Vec<T> y = math::sincos_core(math::quarter(x)).sin;
-  y = select(abs(x) < math::kTiny<T>, x, y);
-  return math::beyond_limit(x, y, [](double v) { return __builtin_sin(v); });
+  using namespace math;
+  Vec<T> y;
+  if constexpr (kF32<T>) {
+    Angle<T> a = reduce_angle<2>(x);
+    y = flip<0>(a.n, sin_half_turn(a.r));
+  } else {
+    y = sincos_core(reduce_angle<1>(x)).sin;
+  }
+  y = select(abs(x) < kTiny<T>, x, y);
+  return beyond_limit(x, y, [](double v) { return __builtin_sin(v); });
 }
 template <class T> DY_INLINE Vec<T> cos(Vec<T> x) {
-  return math::beyond_limit(x, math::sincos_core(math::quarter(x)).cos, [](double v) { return __builtin_cos(v); });
+  using namespace math;
+  Vec<T> y;
+  if constexpr (kF32<T>) {
+    Angle<T> a = reduce_angle<2, 1>(x);
+    y = -flip<0>(a.n, sin_half_turn(a.r));
+  } else {
+    y = sincos_core(reduce_angle<1>(x)).cos;
+  }
+  return beyond_limit(x, y, [](double v) { return __builtin_cos(v); });
 }
 template <class T> DY_INLINE Vec<T> tan(Vec<T> x) {
-  math::Angle<T> a = math::quarter(x);
-  Vec<T> s = math::sin_near(a), c = math::cos_near(a);
-  Mask<T> odd = math::is_odd(a.n);
-  Vec<T> y = select(odd, -c, s) / select(odd, s, c);
-  y = select(abs(x) < math::kTiny<T>, x, y);
-  return math::beyond_limit(x, y, [](double v) { return __builtin_tan(v); });
+  using namespace math;
+  Angle<T> a = reduce_angle<1>(x);
+  Vec<T> s = sin_near(a), c = cos_near(a);
+  Mask<T> odd = is_odd<T>(a.n);
+  Vec<T> y = flip<0>(a.n, select(odd, c, s) / select(odd, s, c));
+  y = select(abs(x) < kTiny<T>, x, y);
+  return beyond_limit(x, y, [](double v) { return __builtin_tan(v); });
 }
 
 // sin and cos of 2 pi u for finite |u| < 2^20: no reduction error at all.
 template <class T> DY_INLINE math::SinCos<T> sincos_turns(Vec<T> u) {
-  Vec<T> quarters = u * 4, n = math::round_near(quarters);
-  return math::sincos_core(math::Angle<T>{n, (quarters - n) * 1.5707963267948966, 0});
+  using namespace math;
+  Vec<T> quarters = u * 4, m = quarters + kRounder<T>;
+  return sincos_core(Angle<T>{bits(m), (quarters - (m - kRounder<T>)) * 1.5707963267948966, 0});
 }
 
 }  // namespace dyadic::DY_ISA

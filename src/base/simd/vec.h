@@ -5,6 +5,7 @@
 // what relies on it must also be accurate without. Nothing is ever fused behind a source's back (-ffp-contract=off).
 #pragma once
 #define HWY_COMPILE_ONLY_STATIC 1
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstddef>
@@ -29,6 +30,7 @@ static_assert(HWY_TARGET == HWY_AVX2);
 #if DY_ISA_sse4
 static_assert(HWY_TARGET == HWY_SSE4);
 #endif
+#define DY_FMA (HWY_TARGET <= HWY_AVX2)
 
 namespace dyadic::DY_ISA {
 
@@ -106,6 +108,7 @@ template <class T> struct Vec {
   // No alignment is needed. load_n and store_n touch only the first n < size() elements; the other lanes are zero.
   static DY_INLINE Vec load(const T* p) { return hn::LoadU(d, p); }
   DY_INLINE void store(T* p) const { hn::StoreU(v, d, p); }
+  DY_INLINE void stream(T* p) const { hn::Stream(v, d, p); }  // past the caches; p is aligned to the vector
   static DY_INLINE Vec load_n(const T* p, size_t n) {
 #if HWY_TARGET <= HWY_AVX2
     return hn::MaskedLoad(hn::FirstN(d, n), d, p);  // masked-off lanes don't fault
@@ -150,6 +153,7 @@ template <class T> struct Vec {
 
   // a * b + c, Note [Fused multiply-add].
   friend DY_INLINE Vec fma(Vec a, Vec b, Vec c) { return hn::MulAdd(a.v, b.v, c.v); }
+  friend DY_INLINE Vec fnma(Vec a, Vec b, Vec c) { return hn::NegMulAdd(a.v, b.v, c.v); }  // c - a * b
   friend DY_INLINE Vec conj(Vec x) { return x; }
   friend DY_INLINE Vec abs(Vec x) { return hn::Abs(x.v); }
   // NaN if either is NaN. The machine's min gives the second operand when one is NaN, hence the blend for the first.
@@ -160,7 +164,24 @@ template <class T> struct Vec {
   friend DY_INLINE Vec trunc(Vec x) { return hn::Trunc(x.v); }
   friend DY_INLINE Vec round(Vec x) { return hn::Round(x.v); }  // half to even
   friend DY_INLINE Vec sqrt(Vec x) { return hn::Sqrt(x.v); }
-  friend DY_INLINE Vec rsqrt(Vec x) { return Vec(1) / sqrt(x); }  // two roundings, no approximation
+  // Two roundings, or to within an ulp from an estimate of 14 bits: root and division both wait for the divider. The estimates
+  // of zero, infinity and NaN are the results.
+  friend DY_INLINE Vec rsqrt(Vec x) {
+#if DY_AVX512
+    Vec r, half = T(0.5);
+    if constexpr (sizeof(T) == 4) {
+      r = Raw{_mm512_rsqrt14_ps(x.v.raw)};
+    } else {
+      r = Raw{_mm512_rsqrt14_pd(x.v.raw)};
+      Vec e = fnma(x * r, r, Vec(1));
+      r = select(e == e, fma(r * e, fma(e, Vec(0.375), half), r), r);
+    }
+    Vec e = fnma(x * r, r, Vec(1));
+    return select(e == e, fma(r * e, half, r), r);
+#else
+    return Vec(1) / sqrt(x);
+#endif
+  }
   friend DY_INLINE Vec copysign(Vec magnitude, Vec sign) { return hn::CopySign(magnitude.v, sign.v); }
   friend DY_INLINE Vec sign(Vec x) {  // -1, 0 (NaN too) or 1
     return hn::Sub(hn::IfThenElseZero(hn::Gt(x.v, hn::Zero(d)), hn::Set(d, T(1))),
