@@ -12,7 +12,7 @@ enum class DeviceType : uint8_t { cpu, meta };  // meta: shapes and the ledger o
 
 struct Device {
   DeviceType type = DeviceType::cpu;
-  static Device parse(std::string_view text);  // "cpu" or "meta"; ValueError otherwise
+  static Device parse(std::string_view text);  // "cpu" or "meta"; an Error otherwise
   const char* name() const { return type == DeviceType::cpu ? "cpu" : "meta"; }
   bool is_meta() const { return type == DeviceType::meta; }
   friend constexpr bool operator==(Device, Device) = default;

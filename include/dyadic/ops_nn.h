@@ -35,6 +35,8 @@ inline Tensor max_pool3d(const Tensor& input, IntList kernel_size, IntList strid
 inline Tensor max_unpool1d(const Tensor& input, const Tensor& indices, IntList kernel_size, IntList stride = {}, IntList padding = {0}, IntList output_size = {}) { return call(Op::max_unpool1d_, input, indices, kernel_size, list_or_none(stride), padding, list_or_none(output_size)); }
 inline Tensor max_unpool2d(const Tensor& input, const Tensor& indices, IntList kernel_size, IntList stride = {}, IntList padding = {0}, IntList output_size = {}) { return call(Op::max_unpool2d_, input, indices, kernel_size, list_or_none(stride), padding, list_or_none(output_size)); }
 inline Tensor max_unpool3d(const Tensor& input, const Tensor& indices, IntList kernel_size, IntList stride = {}, IntList padding = {0}, IntList output_size = {}) { return call(Op::max_unpool3d_, input, indices, kernel_size, list_or_none(stride), padding, list_or_none(output_size)); }
+inline std::vector<Tensor> fractional_max_pool2d_with_indices(const Tensor& input, IntList kernel_size, IntList output_size, const Tensor& random_samples = {}) { return call_all(Op::fractional_max_pool2d_with_indices_, input, kernel_size, output_size, random_samples); }
+inline std::vector<Tensor> fractional_max_pool3d_with_indices(const Tensor& input, IntList kernel_size, IntList output_size, const Tensor& random_samples = {}) { return call_all(Op::fractional_max_pool3d_with_indices_, input, kernel_size, output_size, random_samples); }
 
 // Normalizations, norms, distances.
 inline Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight = {}, const Tensor& bias = {}, bool training = false, double momentum = 0.1, double eps = 1e-05) { return call(Op::batch_norm_, input, running_mean, running_var, weight, bias, training, momentum, eps); }
@@ -51,6 +53,8 @@ inline Tensor channel_shuffle(const Tensor& input, int64_t groups) { return call
 inline Tensor col2im(const Tensor& input, IntList output_size, IntList kernel_size, IntList dilation = {1}, IntList padding = {0}, IntList stride = {1}) { return call(Op::col2im_, input, output_size, kernel_size, dilation, padding, stride); }
 inline Tensor im2col(const Tensor& input, IntList kernel_size, IntList dilation = {1}, IntList padding = {0}, IntList stride = {1}) { return call(Op::im2col_, input, kernel_size, dilation, padding, stride); }
 inline Tensor interpolate(const Tensor& input, IntList size = {}, std::optional<double> scale_factor = {}, std::string_view mode = "nearest", std::optional<bool> align_corners = {}) { return call(Op::interpolate_, input, list_or_none(size), scale_factor, mode, align_corners); }
+inline Tensor grid_sample(const Tensor& input, const Tensor& grid, std::string_view mode = "bilinear", std::string_view padding_mode = "zeros", std::optional<bool> align_corners = {}) { return call(Op::grid_sample_, input, grid, mode, padding_mode, align_corners); }
+inline Tensor affine_grid(const Tensor& theta, IntList size, std::optional<bool> align_corners = {}) { return call(Op::affine_grid_, theta, size, align_corners); }
 inline Tensor pixel_shuffle(const Tensor& input, int64_t upscale_factor) { return call(Op::pixel_shuffle_, input, upscale_factor); }
 inline Tensor pixel_unshuffle(const Tensor& input, int64_t downscale_factor) { return call(Op::pixel_unshuffle_, input, downscale_factor); }
 

@@ -12,6 +12,25 @@
 namespace dyadic::inline v1::python {
 namespace {
 
+std::vector<Tensor> list_of(nb::handle o, const char* what) {
+  std::vector<Tensor> out;
+  auto put = [&](nb::handle h) {
+    DY_CHECK_AS(TypeError, h.is_none() || is_tensor(h.ptr()), "autograd: {} holds {}; it takes Tensors and None", what,
+                Py_TYPE(h.ptr())->tp_name);
+    out.push_back(h.is_none() ? Tensor() : tensor_of(h.ptr()));
+  };
+  if (is_tensor(o.ptr()) || o.is_none())
+    put(o);
+  else
+    for (nb::handle h : o) put(h);
+  return out;
+}
+nb::tuple tuple_of(const std::vector<Tensor>& tensors) {
+  nb::list l;
+  for (const Tensor& t : tensors) l.append(t);
+  return nb::tuple(l);
+}
+
 // A node, or (without one) the place where a leaf's gradient accumulates.
 class GradFn {
   Node* node_;
@@ -45,28 +64,26 @@ class GradFn {
     }
     return nb::tuple(all);
   }
+  // Hooks on a leaf's place are the leaf's own.
+  void hook(nb::object function, bool before) const {
+    DY_CHECK(node_, "{}: AccumulateGrad has no hooks; use register_hook or register_post_accumulate_grad_hook of the leaf",
+             before ? "register_prehook" : "register_hook");
+    NodeExtra& extra = node_extra(*node_);
+    (before ? extra.before : extra.after)
+        .push_back([before, call = hold(std::move(function))](std::span<const Tensor> in, std::span<const Tensor> out) {
+          nb::gil_scoped_acquire gil;
+          auto tuple = [](std::span<const Tensor> t) { return tuple_of({t.begin(), t.end()}); };
+          const nb::object outputs = tuple(out), inputs = tuple(in);
+          nb::object r = nb::steal(PyObject_CallFunctionObjArgs(call.get(), before ? outputs.ptr() : inputs.ptr(),
+                                                                before ? nullptr : outputs.ptr(), nullptr));
+          if (!r.is_valid()) throw nb::python_error();
+          return r.is_none() ? std::vector<Tensor>() : list_of(r, "the gradients that a hook returned");
+        });
+  }
   bool same(const GradFn& o) const { return node_ == o.node_ && leaf_.is_same(o.leaf_); }
   size_t hash() const { return std::hash<const void*>()(node_ ? static_cast<void*>(node_) : leaf_.impl()); }
 };
 
-std::vector<Tensor> list_of(nb::handle o, const char* what) {
-  std::vector<Tensor> out;
-  auto put = [&](nb::handle h) {
-    DY_CHECK_AS(TypeError, h.is_none() || is_tensor(h.ptr()), "autograd: {} holds {}; it takes Tensors and None", what,
-                Py_TYPE(h.ptr())->tp_name);
-    out.push_back(h.is_none() ? Tensor() : tensor_of(h.ptr()));
-  };
-  if (is_tensor(o.ptr()) || o.is_none())
-    put(o);
-  else
-    for (nb::handle h : o) put(h);
-  return out;
-}
-nb::tuple tuple_of(const std::vector<Tensor>& tensors) {
-  nb::list l;
-  for (const Tensor& t : tensors) l.append(t);
-  return nb::tuple(l);
-}
 nb::tuple rows_of(const std::vector<std::vector<Tensor>>& rows) {
   nb::list l;
   for (const auto& row : rows) l.append(tuple_of(row));
@@ -129,6 +146,7 @@ void add_autograd(nb::module_& m) {
       .def("name", &GradFn::name)
       .def_prop_ro("next_functions", &GradFn::next_functions, "What made its inputs, each with the number of the output.")
       .def_prop_ro("variable", &GradFn::variable, "The leaf, of AccumulateGrad.")
+      .def("_hook", &GradFn::hook)
       .def("__repr__", [](const GradFn& f) { return "<" + f.name() + ">"; })
       .def("__eq__",
            [](const GradFn& f, nb::handle o) { return nb::isinstance<GradFn>(o) && f.same(nb::cast<const GradFn&>(o)); })

@@ -19,9 +19,10 @@ void add_errors(nb::module_& m) {
   linalg_error =
       add_error(m, "dyadic.linalg.LinAlgError",
                 "A matrix is singular, not positive definite, or an algorithm does not converge.", PyExc_RuntimeError);
-  // PyTorch raises one or the other; code that expects either goes on working.
+  // PyTorch raises one or the other, as a RuntimeError or as its kind NotImplementedError; code that expects any goes on
+  // working.
   dtype_error = add_error(m, "dyadic.DtypeError", "An operand's dtype or an argument's kind does not fit.",
-                          nb::make_tuple(nb::borrow(PyExc_TypeError), nb::borrow(PyExc_RuntimeError)).ptr());
+                          nb::make_tuple(nb::borrow(PyExc_TypeError), nb::borrow(PyExc_NotImplementedError)).ptr());
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <set>
+#include <utility>
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -383,6 +384,15 @@ void add_changes(nb::class_<Module, Derived<Module>>& c) {
       .def(
           "_end_computed", [](Module& m, const std::string& name, const Tensor& t) { m.end_computed(name, t); },
           nb::arg("name"), nb::arg("parameter"))
+      .def(
+          "_swap",
+          [](Module& m, const std::string& name, const Tensor& value) {
+            Tensor *parameter = find(m.own_parameters(), name), *slot = parameter ? parameter : find(m.own_buffers(), name);
+            DY_CHECK_AS(ValueError, slot, "Module: no parameter or buffer \"{}\"", name);
+            const Tensor before = std::exchange(*slot, value);
+            return parameter ? parameter_object(before) : nb::cast(before);
+          },
+          nb::arg("name"), nb::arg("value"), "Puts any tensor in the place of a parameter or buffer; returns what was there.")
       .def(
           "add_module", [](nb::handle self, nb::str name, nb::handle child) { nb::setattr(self, name, child); },
           nb::arg("name"), nb::arg("module"));

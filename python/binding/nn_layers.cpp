@@ -51,7 +51,7 @@ void add_leaves(nb::module_& m) {
           },
           nb::arg("in_features"), nb::arg("out_features"), nb::arg("bias") = true, nb::kw_only(), nb::arg("dtype") = none,
           nb::arg("device") = none)
-      .def_ro("in_features", &nn::Linear::in_features)
+      .def_rw("in_features", &nn::Linear::in_features)
       .def_ro("out_features", &nn::Linear::out_features);
   member(linear, "weight", &nn::Linear::weight);
   member(linear, "bias", &nn::Linear::bias);

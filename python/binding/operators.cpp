@@ -52,7 +52,6 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   return binary<Op::pow_>(a, b);
 }
 PyObject* power_inplace(PyObject* a, PyObject* b, PyObject*) { return binary_inplace<Op::pow_>(a, b); }
-PyObject* positive(PyObject* a) { return Py_NewRef(a); }
 PyObject* matmul(PyObject* a, PyObject* b) {
   if (!is_tensor(a) || !is_tensor(b)) return Py_NewRef(Py_NotImplemented);
   return binary<Op::matmul_>(a, b);
@@ -91,16 +90,22 @@ void check_no_imaginary(const char* who, Scalar s) {
   DY_CHECK_AS(ValueError, s.imag() == 0, "{}: the number {} + {}j is not real; use item(), .real or abs()", who, s.real(),
               s.imag());
 }
+// int() and float() of more than one element are a ValueError, item() is not.
+Scalar only_element(PyObject* self, const char* what) {
+  const Tensor& t = tensor_of(self);
+  DY_CHECK_AS(ValueError, t.numel() == 1, "{}: needs one element: self is {}", what, describe(t));
+  return t.item_scalar();
+}
 PyObject* to_float(PyObject* self) {
   return guarded([&] {
-    const Scalar s = tensor_of(self).item_scalar();
+    const Scalar s = only_element(self, "float");
     check_no_imaginary("float", s);
     return PyFloat_FromDouble(s.real());
   });
 }
 PyObject* to_int(PyObject* self) {
   return guarded([&]() -> PyObject* {
-    Scalar s = tensor_of(self).item_scalar();
+    Scalar s = only_element(self, "int");
     if (s.kind() < Scalar::Kind::real) return to_python(s);
     check_no_imaginary("int", s);
     return PyLong_FromDouble(s.real());
@@ -131,7 +136,7 @@ void add_operators(PyType_Slot* slots, int& n) {
   put(Py_nb_inplace_true_divide, binary_inplace<Op::div_>);
   put(Py_nb_inplace_power, power_inplace);
   put(Py_nb_negative, unary<Op::neg_>);
-  put(Py_nb_positive, positive);
+  put(Py_nb_positive, unary<Op::positive_>);
   put(Py_nb_absolute, unary<Op::abs_>);
   put(Py_nb_invert, unary<Op::bitwise_not_>);
   put(Py_nb_and, binary<Op::bitwise_and_>);

@@ -7,6 +7,7 @@ from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed t
 from ._dyadic import __version__
 from ._size import Size
 from . import amp, autograd, backends, cpu, cuda, einops, fft, linalg, nn, optim, random, special, train, utils, version
+from . import accelerator, compiler, distributions, func, mps, testing, xpu
 from ._construct import TYPES as _TYPES
 from ._construct import as_tensor, asarray, scalar_tensor
 from ._default_dtype import default_dtype
@@ -30,9 +31,11 @@ from ._overloads import (
 from ._random import normal, randint_like
 from ._seed import seed_everything
 from ._serialization import load, save
+from ._torch_names import *  # noqa: F401,F403
 from ._storage import TypedStorage, UntypedStorage, frombuffer, is_storage, memmap
 from .amp import autocast, is_autocast_available
 from .amp.switches import *  # noqa: F401,F403
+from .func import vmap
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_inference_mode_enabled
 from . import _einops as _einops_backend

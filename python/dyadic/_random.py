@@ -7,6 +7,8 @@ from ._dyadic import Tensor
 
 def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, device=None, requires_grad=False):
     """Normal numbers: each element of `mean` and `std` has its own; of two numbers `size` of them."""
+    if not isinstance(std, Tensor) and std < 0:
+        raise RuntimeError(f"normal: std is not negative: it is {std}")
     if size is not None:
         t = _dyadic.randn(size, dtype=dtype, device=device, generator=generator, out=out)
         with_std = t.mul_(std).add_(mean)
@@ -32,6 +34,8 @@ def _uniform(self, generator):
 
 def bernoulli_(self, p=0.5, *, generator=None):
     """1 with probability p (a number, or a tensor of probabilities), else 0."""
+    if not isinstance(p, Tensor) and not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_: p is a probability: it is {p}")
     chances = p.expand(self.shape) if isinstance(p, Tensor) else _dyadic.full(list(self.shape), float(p), device=self.device)
     return self.copy_(_dyadic.bernoulli(chances, generator=generator))
 
@@ -43,6 +47,8 @@ def cauchy_(self, median=0, sigma=1, *, generator=None):
 
 def exponential_(self, lambd=1, *, generator=None):
     """Waiting times of the rate lambd."""
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_: lambd is positive: it is {lambd}")
     return self.copy_(-_dyadic.log(_uniform(self, generator)) / lambd)
 
 

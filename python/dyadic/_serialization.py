@@ -3,6 +3,7 @@
 A dict of names and tensors is the file's tensors by these names. Other data is a tree in the file's metadata (key "python.tree"),
 whose tensors are named 0, 1, 2 ...
 """
+import errno
 import math
 import os
 
@@ -142,7 +143,10 @@ def load(f, map_location=None, *, weights_only=True, mmap=None):
                 shutil.copyfileobj(f, target)
             loaded = _load(path)
     else:
-        loaded = _load(os.fspath(f))
+        path = os.fspath(f)
+        if not os.path.exists(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        loaded = _load(path)
     if map_location is None or str(map_location) == "cpu":
         return loaded
     return _moved(loaded, map_location)

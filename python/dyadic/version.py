@@ -1,4 +1,5 @@
 """The version, and of what other builds have: nothing."""
 from ._dyadic import __version__
 
-cuda = hip = None
+cuda = hip = xpu = rocm = git_version = None
+debug = False

@@ -2,6 +2,7 @@
 // a node comes up all its gradients are there. No counting of dependencies, no recursion, and the order is the same every time.
 #include "autograd/engine.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -197,6 +198,21 @@ class Run {
       results[i] = given[size_t(i)];
     }
   }
+  // Whether there is something to free: what has kept nothing can run again.
+  static bool holds_values(const Node& n) {
+    bool holds = n.extra && n.extra->backward;
+    for (int i = 0; i < n.nin + n.nout; ++i) holds |= n.saved[i].tensor.defined();
+    return holds;
+  }
+  static void run_hooks(Node& n, const std::vector<NodeHook>& hooks, std::span<Tensor> replaced, std::span<const Tensor> inputs,
+                        std::span<const Tensor> outputs) {
+    for (const NodeHook& hook : hooks) {
+      const std::vector<Tensor> given = hook(inputs, outputs);
+      DY_CHECK(given.empty() || given.size() == replaced.size(), "{}: a hook returns the wrong number of gradients: {} for {}",
+               node_name(n), given.size(), replaced.size());
+      std::copy(given.begin(), given.end(), replaced.begin());
+    }
+  }
   void step(Node& n, Tensor* gradients) {
     const OpDef& op = op_def(n.id);
     DY_CHECK(!n.released,
@@ -207,6 +223,7 @@ class Run {
       for (auto& [output, hook] : n.extra->hooks)
         if (gradients[output].defined())
           if (Tensor r = hook(gradients[output]); r.defined()) gradients[output] = r;
+    if (n.extra) run_hooks(n, n.extra->before, {gradients, n.nout}, {}, {gradients, n.nout});
     constexpr int kFew = 8;
     Tensor few[kFew];
     std::unique_ptr<Tensor[]> many;
@@ -227,7 +244,12 @@ class Run {
     if (t_modes & kAnomaly)
       for (int i = 0; i < n.nin; ++i)
         if (results[i].defined()) raise_anomaly(node_name(n), results[i], i);
-    if (!keep_) {
+    if (n.extra) {
+      for (int i = 0; i < n.nin && !n.extra->after.empty(); ++i)
+        if (!n.edges[i].used()) results[i] = Tensor();
+      run_hooks(n, n.extra->after, {results, n.nin}, {results, n.nin}, {gradients, n.nout});
+    }
+    if (!keep_ && holds_values(n)) {
       n.released = true;
       release_saved(n);
       if (n.extra) n.extra->backward = nullptr;  // and with it what it has saved

@@ -22,6 +22,7 @@ enum class OpKind : uint8_t {
 };
 enum class Types : uint8_t {
   same,       // result has the promoted type of the inputs
+  counted,    // the same, but of bool it is i64
   float_out,  // integers become the default float
   compare,    // computed in the promoted type, result is bool
   custom,     // infer decides

@@ -197,12 +197,33 @@ void let_go(Node* node, const Tensor& self, uint64_t since) {
   }
 }
 
+// A view may be of the real and imaginary parts of a complex base, or of the pairs of a real one as complex numbers: histories
+// go through view_as_real and view_as_complex then.
+bool shows_parts(const TensorImpl& view, const TensorImpl& base) {
+  return base.dtype.is_complex() && view.dtype == base.dtype.to_real() && base.ndim < kMaxDims;
+}
+// `result` made of `t` by an op without further arguments, which is recorded whether or not recording is on.
+Tensor recorded(Op id, const Tensor& t, const Tensor& result) {
+  const Arg args[] = {t};
+  if (t.impl()->flags & kRequiresGrad) attach(make_node(id, op_def(id), args, 1, &result, 1), result, 0);
+  return result;
+}
+Tensor recorded_parts(const Tensor& t) { return recorded(Op::view_as_real_, t, complex_parts(t)); }
+
 // The base with a region replaced by what `node` wrote into it through the view.
 Node* replace_region(OwnNode node, const Tensor& view, const Tensor& base) {
-  const Tensor written = alias(view);
+  Tensor written = alias(view);
   attach(node.release(), written, 0);
-  const Arg args[] = {base, written, view.sizes(), view.strides(), view.storage_offset() - base.storage_offset()};
-  return make_node(Op::strided_scatter_, op_def(Op::strided_scatter_), args, 5, &base, 1);
+  if (shows_parts(*base.impl(), *view.impl())) written = recorded_parts(written);
+  const bool parts = shows_parts(*view.impl(), *base.impl());
+  const Tensor whole = parts ? recorded_parts(base) : base;
+  const Arg args[] = {whole, written, written.sizes(), written.strides(), written.storage_offset() - whole.storage_offset()};
+  OwnNode replaced(make_node(Op::strided_scatter_, op_def(Op::strided_scatter_), args, 5, &whole, 1));
+  if (!parts) return replaced.release();
+  const Tensor after = alias(whole);
+  attach(replaced.release(), after, 0);
+  const Arg joined[] = {after};
+  return make_node(Op::view_as_complex_, op_def(Op::view_as_complex_), joined, 1, &base, 1);
 }
 
 // Gives the node to those outputs that have gradients.
@@ -306,7 +327,7 @@ void check_recordable(const char* who, const Tensor& self) {
   const TensorImpl& base = *t.base;
   DY_CHECK(base.node || !(base.flags & kRequiresGrad),
            "{}_: a view of a leaf that requires grad is written in place; wrap it in no_grad, or clone the leaf first", who);
-  DY_CHECK(base.contiguous() && base.dtype == t.dtype,
+  DY_CHECK(base.contiguous() && (base.dtype == t.dtype || shows_parts(t, base) || shows_parts(base, t)),
            "{}_: a view is written in place while gradients are recorded, and its base is {}: of another dtype, or not "
            "contiguous; use the out-of-place form",
            who, describe(borrow(t.base)));
@@ -333,9 +354,12 @@ void renew_history(TensorImpl& t) {
   t.flags &= uint8_t(~kRequiresGrad);
   t.epoch = t.storage->rebases.load(std::memory_order_relaxed);
   if (!(t.base->flags & kRequiresGrad)) return;
-  const Tensor base = borrow(t.base), view = borrow(&t);
-  const Arg args[] = {base, t.shape(), IntList(t.strides, t.ndim), t.offset, base.strides(), base.storage_offset()};
-  attach(make_node(Op::strided_view_, op_def(Op::strided_view_), args, 6, &view, 1), view, 0);
+  const Tensor base = shows_parts(t, *t.base) ? recorded_parts(borrow(t.base)) : borrow(t.base), view = borrow(&t);
+  const bool pairs = shows_parts(*t.base, t);
+  const Tensor region = pairs ? complex_parts(view) : view;
+  const Arg args[] = {base, region.sizes(), region.strides(), region.storage_offset(), base.strides(), base.storage_offset()};
+  attach(make_node(Op::strided_view_, op_def(Op::strided_view_), args, 6, &region, 1), region, 0);
+  if (pairs) recorded(Op::view_as_complex_, region, view);
 }
 
 const Tensor& Grad::in(int i) const {

@@ -28,11 +28,16 @@ struct Meta {  // of an input or output, after the tensor itself may be gone
 
 using Hook = std::function<Tensor(const Tensor&)>;  // of a gradient; a defined result replaces it
 
-// What belongs to few nodes: hooks on their outputs, and the backward of a function that is no op.
+// Of a node: (gradients of its inputs, gradients of its outputs), undefined where there are none. Before backward, when the
+// first are empty, it may replace the second; after it, the first: what it returns, unless empty.
+using NodeHook = std::function<std::vector<Tensor>(std::span<const Tensor>, std::span<const Tensor>)>;
+
+// What belongs to few nodes: hooks on their outputs and on them, and the backward of a function that is no op.
 struct NodeExtra {
   std::string name;                                                      // of that function
   std::function<std::vector<Tensor>(std::span<const Tensor>)> backward;  // gradients of the outputs -> of the inputs
   std::vector<std::pair<uint16_t, Hook>> hooks;                          // output, hook
+  std::vector<NodeHook> before, after;                                   // its backward
 };
 
 struct Node {

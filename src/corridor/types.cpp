@@ -180,6 +180,7 @@ void infer_pointwise(Call& c) {
     if (t.impl()->device().is_meta()) s.device = meta;
   });
   DType common = result_type(c.args, c.nargs);
+  if (c.op.types == Types::counted && common == boolean) common = i64;
   if (c.op.types == Types::float_out && rank(*common.format()) < 2) common = default_dtype();
   s.dtype = c.op.types == Types::compare ? boolean : c.op.pw.real_of_complex ? common.to_real() : common;
   c.scratch[0] = 0;

@@ -11,11 +11,35 @@
 namespace dyadic::inline v1 {
 namespace {
 
+// The values and the history of what is about to be written.
+Tensor copy_with_history(const Tensor& self) {
+  const NoGrad guard;
+  Tensor copy = self.clone();
+  TensorImpl &to = *copy.impl(), &from = *self.impl();
+  if (!from.node) return copy;
+  from.node->refs.fetch_add(1, std::memory_order_relaxed);
+  to.node = from.node;
+  to.output = from.output;
+  to.flags |= kRequiresGrad;
+  return copy;
+}
+
+// The arguments of a composition whose result is written over args[0]: its parts may keep what they are given.
+struct Kept {
+  Tensor self;
+  Arg args[kMaxArgs];
+  Kept(const Arg* given, int n) : self(*given[0].tensor) {
+    if (!(t_modes & kNoGrad) && wants_grad(given, n)) self = copy_with_history(self);
+    std::copy(given, given + n, args);
+    args[0].tensor = &self;
+  }
+};
+
 // name_ of a composition: its result, written over self.
-void compose_inplace(Op id, const OpDef& op, const Arg* args) {
+void compose_inplace(Op id, const OpDef& op, const Arg* args, int n) {
   const Tensor& self = *args[0].tensor;
   Tensor result;
-  compose(id, op, args, &result);
+  compose(id, op, Kept(args, n).args, &result);
   DY_CHECK(result.sizes() == self.sizes(), "{}_: the result does not fit: self is {}, the result {}; use the out-of-place form",
            op_name(id), describe(self), shape_text(result.sizes()));
   Arg copy[] = {Arg(self), Arg(result)};
@@ -33,12 +57,20 @@ bool keeps_kind(DType from_dtype, DType to_dtype) {
 
 void infer(Call& c) { c.op.kind == OpKind::pointwise ? infer_pointwise(c) : c.op.infer(c); }
 
+// Whether the gradient reads the old values of args[0].
+bool reads_overwritten(const OpDef& op, const Arg* args, int n) {
+  uint16_t read = 0;
+  for_each_tensor(args, n, [&](const Tensor& t, int i) {
+    if (t.impl()->flags & kRequiresGrad) read |= op.needs[std::min(i, 7)];
+  });
+  return read & in(0);
+}
 void write_inplace(Op id, const OpDef& op, Arg* args, int n) {
-  if (op.kind == OpKind::composite) return compose_inplace(id, op, args);
+  if (op.kind == OpKind::composite) return compose_inplace(id, op, args, n);
   const Tensor& self = *args[0].tensor;
   check_writable(op_name(id), self);
   if (goes_by_parts(op, op_name(id), args, n)) {
-    self.copy_(op.complex(args));
+    self.copy_(op.complex(Kept(args, n).args));
     return;
   }
   Tensor out[kMaxOutputs] = {self};
@@ -55,11 +87,16 @@ void write_inplace(Op id, const OpDef& op, Arg* args, int n) {
               "{}_: self is {}: scaled tensors are written whole; use copy_", c.name, describe(self));
   bool grad = !(t_modes & kNoGrad) && wants_grad(args, n);
   if (grad) check_recordable(c.name, self);
+  const Tensor before = grad && reads_overwritten(op, args, n) ? copy_with_history(self) : self;
   execute(c, false);
   bump(self);
   if (t_modes & (kCounting | kRounding | kAnomaly)) [[unlikely]]
     observe(id, op, c);
-  if (grad) record_inplace(id, op, args, n, self);
+  if (!grad) return;
+  Arg recorded[kMaxArgs];
+  std::copy(args, args + n, recorded);
+  recorded[0].tensor = &before;
+  record_inplace(id, op, recorded, n, self);
 }
 
 // What a result must be to be written into `t`; `t` gets its shape.

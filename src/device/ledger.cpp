@@ -163,7 +163,7 @@ const char* category_name(Category c) {
 Device Device::parse(std::string_view text) {
   if (text == "cpu" || text == "cpu:0") return cpu;
   if (text == "meta") return meta;
-  fail<ValueError>("device: unknown device \"{}\"; the known ones are cpu and meta", text);
+  fail("device: unknown device \"{}\"; the known ones are cpu and meta", text);
 }
 
 MemoryStats memory_stats(Device d) {

@@ -42,11 +42,11 @@ void fill(const char* who, const Tensor& t, DrawPiece draw, double scale, double
 }  // namespace
 
 void normal_(const Tensor& t, double mean, double std) {
-  DY_CHECK_AS(ValueError, std >= 0, "init.normal_: the standard deviation is negative: std is {}", std);
+  DY_CHECK(std >= 0, "init.normal_: the standard deviation is negative: std is {}", std);
   if (!t.is_meta()) fill("normal_", t, random_kernel().normal_f32, std, mean);
 }
 void uniform_(const Tensor& t, double a, double b) {
-  DY_CHECK_AS(ValueError, a <= b, "init.uniform_: the bounds are reversed: a is {}, b is {}", a, b);
+  DY_CHECK(a <= b, "init.uniform_: the bounds are reversed: a is {}, b is {}", a, b);
   if (!t.is_meta()) fill("uniform_", t, random_kernel().uniform_f32, b - a, a);
 }
 void constant_(const Tensor& t, double value) {

@@ -94,17 +94,6 @@ void fill(const Tensor& t, Scalar value) {
   strided_copy_kernel().fill(i.data(), i.strides, i.sizes, i.ndim, stored, f.itemsize());
 }
 
-Tensor parts_of(const Tensor& t) {
-  const TensorImpl& i = *t.impl();
-  const size_t n = i.ndim;
-  int64_t sizes[kMaxDims + 1], strides[kMaxDims + 1];
-  for (size_t d = 0; d < n; ++d) sizes[d] = i.sizes[d], strides[d] = 2 * i.strides[d];
-  sizes[n] = 2, strides[n] = 1;
-  Tensor parts = make_view(t, {sizes, n + 1}, {strides, n + 1}, 2 * i.offset);
-  parts.impl()->dtype = i.dtype.to_real();
-  return parts;
-}
-
 void generate(const Tensor& t, DType from, FunctionRef<void(int64_t begin, int64_t n, void* values)> values) {
   constexpr int64_t kTile = 512;
   const TensorImpl& i = *t.impl();

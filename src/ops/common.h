@@ -36,7 +36,6 @@ inline Device device_like(const Tensor& t, const Arg& device) {
 Tensor dense(const Tensor& t);
 // Fills a contiguous or strided plain tensor with a value converted to its dtype.
 void fill(const Tensor& t, Scalar value);
-Tensor parts_of(const Tensor& t);  // a complex tensor [...] as [..., 2], outside autograd
 // Fills a new contiguous tensor with computed values: values(begin, n, out) writes n of them in `from` (f64 or i64), tile by
 // tile.
 void generate(const Tensor& t, DType from, FunctionRef<void(int64_t begin, int64_t n, void* values)> values);

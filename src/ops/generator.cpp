@@ -45,7 +45,7 @@ bool draws_direct(DType d) { return d.to_real() == f32 || d.to_real() == f64; }
 int64_t draw_workspace(const Call& c) { return draws_direct(c.spec[0].dtype) ? 0 : c.spec[0].numel() * 4; }
 
 void draw(Call& c, void (*fill32)(uint64_t, uint64_t, int64_t, float*), void (*fill64)(uint64_t, uint64_t, int64_t, double*)) {
-  const Tensor out = c.out[0].dtype().is_complex() ? parts_of(c.out[0]) : c.out[0];
+  const Tensor out = c.out[0].dtype().is_complex() ? complex_parts(c.out[0]) : c.out[0];
   Draw d = next_draw();
   if (out.dtype() == f64) return fill64(d.seed, d.stream, out.numel(), out.data<double>());
   auto* target = out.dtype() == f32 ? out.data<float>() : static_cast<float*>(c.workspace);

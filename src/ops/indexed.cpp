@@ -88,10 +88,13 @@ void check_index_shape(const Call& c, const Tensor& index, const Tensor& operand
   DY_CHECK(fits, "{}: the index does not fit: index is {}, {} is {}; sizes but that of dimension {} are no larger", c.name,
            describe(index), operand_name, describe(operand), dim);
 }
-void check_positions(const Call& c, const Tensor& index, int64_t size, int64_t dim) {
+void check_positions(const Call& c, const Tensor& index, int64_t size, int64_t dim, bool elements) {
   const int64_t bad = indexed_kernel().first_outside(index.data<int64_t>(), index.numel(), 0, size);
-  DY_CHECK_AS(IndexError, bad < 0, "{}: index out of range: index {} at position {}; dimension {} has {} entries", c.name,
-              index.data<int64_t>()[bad], bad, dim, size);
+  if (bad < 0) return;
+  const std::string why = fmt::format("{}: index out of range: index {} at position {}; dimension {} has {} entries", c.name,
+                                      index.data<int64_t>()[bad], bad, dim, size);
+  if (elements) fail("{}", why);
+  fail<IndexError>("{}", why);
 }
 void check_same_type(const Call& c, const Tensor& a, const Tensor& b, const char* name) {
   DY_CHECK_AS(TypeError, plain(a) == plain(b), "{}: the dtypes differ: self is {}, {} is {}; convert with .to", c.name,

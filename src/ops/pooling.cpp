@@ -54,7 +54,8 @@ Tensor averages(const char* who, const Tensor& x, int64_t rank, const Pool& p, b
 }  // namespace
 
 Tensor pooled_max(const char* who, int64_t rank, const Frame& a) {
-  const Tensor& x = a.tensor(0);
+  const bool whole = a.tensor(0).dtype().is_integer();  // compared as f64, which holds them up to 2^53
+  const Tensor x = whole ? to(a.tensor(0), f64) : a.tensor(0);
   check_rank(who, x, rank);
   const IntList padding = a.ints(3);
   const Pool p = pool(who, rank, a.ints(1), a.a[2], &padding);
@@ -64,7 +65,7 @@ Tensor pooled_max(const char* who, int64_t rank, const Frame& a) {
   Arg args[] = {x, IntList(p.kernel, n), IntList(p.stride, n), IntList(p.padding, n), IntList(dilation, n), a.boolean(5)};
   Tensor out[2];
   call_op(Op::max_pool_, args, 6, out);
-  return out[0];
+  return whole ? to(out[0], a.tensor(0).dtype()) : out[0];
 }
 
 Tensor pooled_mean(const char* who, int64_t rank, const Frame& a) {

@@ -80,11 +80,16 @@ void infer_reduction(Call& c, int keepdim_arg, DType result) {
   }
 }
 
-void check_comparable(const Call& c) {
+void check_comparable(const Call& c, bool index) {
   const TensorImpl& t = c.impl(0);
   uint32_t mask = reduced_dims(c.name, t.shape(), c.args[1]);
-  for (int d = 0; d < t.ndim; ++d)
-    DY_CHECK(!(mask >> d & 1) || t.sizes[d] > 0, "{}: nothing to compare: self is {}", c.name, describe(c.tensor(0)));
+  const bool named = c.args[1].kind == Arg::Kind::integer || (c.args[1].kind == Arg::Kind::ints && c.args[1].n);
+  for (int d = 0; d < t.ndim; ++d) {
+    if (!(mask >> d & 1) || t.sizes[d] > 0) continue;
+    const std::string why = fmt::format("{}: nothing to compare: self is {}", c.name, describe(c.tensor(0)));
+    if (named || index) fail<IndexError>("{}", why);
+    fail("{}", why);
+  }
 }
 
 int64_t reduction_workspace(const Call& c, ReduceOp op) {

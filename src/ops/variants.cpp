@@ -1,5 +1,6 @@
 #include "ops/variants.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -33,9 +34,24 @@ Op scaled(Arg* args, int& n, Op plain, int factor) {
 
 }  // namespace
 
+namespace {
+
+// Truth values have no difference: a - b of masks is mostly a mistake.
+void check_no_mask(const char* who, const Arg& a) {
+  DY_CHECK_AS(TypeError, a.tensor->dtype() != boolean,
+              "{}: bool has no minus: an operand is {}; use ~ or logical_not, ^ or logical_xor, or convert with .to first", who,
+              describe(*a.tensor));
+}
+
+}  // namespace
+
 Op add_variant(Arg* args, int& n) { return scaled(args, n, Op::add_, 1); }
-Op sub_variant(Arg* args, int& n) { return scaled(args, n, Op::sub_, -1); }
+Op sub_variant(Arg* args, int& n) {
+  for (int i = 0; i < 2; ++i) check_no_mask("sub", args[i]);
+  return scaled(args, n, Op::sub_, -1);
+}
 Op rsub_variant(Arg* args, int& n) {
+  for (int i = 0; i < 2; ++i) check_no_mask("rsub", args[i]);
   std::swap(args[0], args[1]);
   return scaled(args, n, Op::sub_, -1);
 }
@@ -132,7 +148,7 @@ Op clamp_max_variant(Arg* args, int& n) {
 }
 Op clamp_variant(Arg* args, int& n) {
   const bool low = given(args, n, 1), high = given(args, n, 2);
-  DY_CHECK_AS(ValueError, low || high, "clamp: no bound: min and max are None; give one of them");
+  DY_CHECK(low || high, "clamp: no bound: min and max are None; give one of them");
   if (low && high) {
     if (!is_number(args[1]) || !is_number(args[2])) return Op::clamp_tensors_;
     for (int i = 1; i < 3; ++i) args[i] = Arg(args[i].tensor->item_scalar());
@@ -149,11 +165,31 @@ Op nan_to_num_variant(Arg* args, int& n) {
   const Scalar values[] = {Scalar(0.0), Scalar(largest), Scalar(-largest)};
   for (int i = 1; i < 4; ++i) {
     if (!given(args, n, i)) args[i] = Arg(values[i - 1]);
-    if (!is_float(t)) args[i] = Arg(Scalar(0));  // whole numbers are all finite
+    if (!is_float(t)) args[i] = Arg(Scalar(false));  // whole numbers are all finite, and stay what they are
   }
   n = 4;
   return Op::nan_to_num_;
 }
+
+namespace {
+
+// Numbers beside whole ones lose their fractions, as in PyTorch; negative ones beside unsigned ones are 0.
+Op with_own_numbers(Arg* args, int n, Op op) {
+  const DType d = args[0].tensor->dtype();
+  for (int i = 1; i < n && (d.is_integer() || d == boolean); ++i)
+    if (args[i].kind == Arg::Kind::scalar)
+      args[i] = Arg(Scalar(std::max(args[i].scalar.integer(), d.format()->def->kind == Kind::sint ? INT64_MIN : int64_t{0})));
+  return op;
+}
+
+}  // namespace
+
+Op neg_variant(Arg* args, int&) {
+  check_no_mask("neg", args[0]);
+  return Op::neg_;
+}
+Op hardtanh_variant(Arg* args, int& n) { return with_own_numbers(args, n, Op::hardtanh_); }
+Op threshold_variant(Arg* args, int& n) { return with_own_numbers(args, n, Op::threshold_); }
 
 Op isclose_variant(Arg* args, int& n) {
   if (n == 5 && args[4].kind == Arg::Kind::boolean) args[4] = Arg(Scalar(args[4].boolean));

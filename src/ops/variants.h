@@ -15,6 +15,7 @@ namespace dyadic::inline v1::ops {
 Op add_variant(Arg* args, int& n);           // alpha
 Op sub_variant(Arg* args, int& n);           // alpha
 Op rsub_variant(Arg* args, int& n);          // sub of the operands exchanged
+Op neg_variant(Arg* args, int& n);           // not of bool
 Op div_variant(Arg* args, int& n);           // rounding_mode
 Op sum_variant(Arg* args, int& n);           // dtype
 Op mean_variant(Arg* args, int& n);          // dtype
@@ -30,6 +31,8 @@ Op clamp_variant(Arg* args, int& n);        // one bound or two, numbers or tens
 Op clamp_min_variant(Arg* args, int& n);    // a number
 Op clamp_max_variant(Arg* args, int& n);    // a number
 Op nan_to_num_variant(Arg* args, int& n);   // what infinities become by default
+Op hardtanh_variant(Arg* args, int& n);     // of integers with whole numbers
+Op threshold_variant(Arg* args, int& n);    // of integers with whole numbers
 Op isclose_variant(Arg* args, int& n);      // a bool as a number
 Op bitwise_not_variant(Arg* args, int& n);  // of bool
 

@@ -84,7 +84,7 @@ int64_t checked_numel(const char* who, IntList sizes) {
   int64_t n = 1;
   bool zero = false;
   for (int64_t s : sizes) {
-    DY_CHECK_AS(ValueError, s >= 0, "{}: negative dimension: the size is {}", who, shape_text(sizes));
+    DY_CHECK(s >= 0, "{}: negative dimension: the size is {}", who, shape_text(sizes));
     zero |= s == 0;
   }
   if (zero) return 0;
@@ -262,6 +262,17 @@ Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t off
   set_flags(*t);
   if (b.dtype.format()->is_scaled()) check_whole_blocks(base, *t);
   return out;
+}
+
+Tensor complex_parts(const Tensor& t) {
+  const TensorImpl& i = *t.impl();
+  const size_t n = i.ndim;
+  int64_t sizes[kMaxDims + 1], strides[kMaxDims + 1];
+  for (size_t d = 0; d < n; ++d) sizes[d] = i.sizes[d], strides[d] = 2 * i.strides[d];
+  sizes[n] = 2, strides[n] = 1;
+  Tensor parts = make_view(t, {sizes, n + 1}, {strides, n + 1}, 2 * i.offset);
+  parts.impl()->dtype = i.dtype.to_real();
+  return parts;
 }
 
 void set_category(const Tensor& t, Category c) {

@@ -71,6 +71,7 @@ void release(Storage* s) noexcept;
 Tensor make_tensor(IntList sizes, DType dtype, Device device);
 // Another view of the storage of `base`. Throws when it would cut a block of a scaled format.
 Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t offset);
+Tensor complex_parts(const Tensor& t);  // a complex tensor [...] as the real numbers [..., 2] that it is, without history
 // A tensor over memory that is someone else's; `release(context)` when the last view dies.
 Tensor make_foreign(void* data, IntList sizes, DType dtype, void (*release)(void*), void* context,
                     Category category = Category::data);

@@ -68,6 +68,16 @@ TEST(Autograd, AnOverwrittenValueIsAnErrorThatNamesTheOp) {
   EXPECT_NE(text.find("overwritten"), std::string::npos) << text;
 }
 
+TEST(Autograd, WhatKeptNothingRunsAgain) {
+  Tensor x = tensor({1, 2}).requires_grad_();
+  const Tensor plain = sum(x + ones({2})), kept = sum(x * 2);
+  plain.backward();
+  plain.backward();
+  EXPECT_EQ(x.grad().to_vector(), (std::vector<double>{2, 2}));
+  kept.backward();
+  EXPECT_NE(error_of([&] { kept.backward(); }).find("used up"), std::string::npos);
+}
+
 TEST(Autograd, NonScalarNeedsAGradient) {
   Tensor x = eye(4).requires_grad_();
   Tensor y = pow(x + 1, 2);

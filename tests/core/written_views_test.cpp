@@ -92,6 +92,35 @@ TEST(written_views, nothing_is_kept_alive) {
   EXPECT_EQ(memory_stats().total, before);
 }
 
+TEST(written_views, what_a_gradient_reads_of_the_overwritten_is_kept) {
+  Tensor x = leaf({1, 2}), y = mul(x, 1);
+  y.mul_(x);
+  sum(y).backward();
+  EXPECT_EQ(values(x.grad()), (Values{2, 4}));
+  Tensor rows = leaf({1, 2, 3, 4}), z = mul(rows.reshape({2, 2}), 1);
+  z[0].mul_(rows.reshape({2, 2})[1]);
+  EXPECT_EQ(values(gradient(sum(z), rows)), (Values{3, 4, 2, 3}));
+  const Tensor self = mul(x, 1);
+  self.mul_(self);  // the other operand is a saved tensor, and was overwritten
+  EXPECT_THROW(sum(self).backward(), Error);
+}
+
+TEST(written_views, parts_of_complex_numbers) {
+  Tensor x = leaf({1, 2}), z = complex(mul(x, 2), mul(x, 3)), parts = view_as_real(z);
+  select(parts, -1, 0).mul_(x);  // z = 2 x^2 + 3 x i
+  EXPECT_EQ(values(view_as_real(z)), (Values{2, 3, 8, 6}));
+  EXPECT_EQ(values(gradient(sum(square(abs(z))), x)), (Values{34, 164}));  // of 4 x^4 + 9 x^2
+  z.mul_(Scalar(0, 2));                                                    // other views follow: -6 x + 4 x^2 i
+  EXPECT_EQ(values(gradient(sum(mul(parts, tensor({1, 10}, f64))), x)), (Values{74, 154}));
+}
+
+TEST(written_views, pairs_as_complex_numbers) {
+  Tensor x = leaf({1, 2, 3, 4}), y = mul(x.reshape({2, 2}), 1), z = view_as_complex(y);
+  z.mul_(Scalar(0, 1));  // (a, b) become (-b, a)
+  EXPECT_EQ(values(y), (Values{-2, 1, -4, 3}));
+  EXPECT_EQ(values(gradient(sum(mul(y.reshape({4}), tensor({1, 10, 100, 1000}, f64))), x)), (Values{10, -1, 1000, -100}));
+}
+
 TEST(written_views, refusals) {
   Tensor w = leaf({1, 2, 3});
   auto text = [](auto f) -> std::string {

@@ -160,6 +160,24 @@ TEST(Linalg, EigenvectorsAreEigenvectors) {
   });
 }
 
+TEST(Linalg, PseudoInversesOfHermitianMatricesReadOneTriangle) {
+  manual_seed(4);
+  for (const Tensor& x : {randn({2, 4, 4}, f64), random_complex({3, 3})}) {
+    const Tensor a = add(x, mh(x)), hidden = add(tril(a), mul(triu(x, 1), 100));
+    const Tensor p = linalg::pinv(a, {}, {}, true);
+    EXPECT_LT(difference(p, linalg::pinv(a)), 1e-11);
+    EXPECT_LT(difference(p, linalg::pinv(hidden, {}, {}, true)), 1e-11);
+    const Tensor g = mul(x, 0.5);
+    auto slope = [&g](const Tensor& of, bool hermitian) {
+      Tensor t = of.detach().clone().requires_grad_();
+      const Tensor y = linalg::pinv(t, {}, {}, hermitian);
+      return grad({&y, 1}, {&t, 1}, {&g, 1})[0];
+    };
+    EXPECT_LT(difference(slope(a, true), slope(a, false)), 1e-10);
+    EXPECT_LT(difference(slope(hidden, true), slope(a, false)), 1e-10);
+  }
+}
+
 TEST(Linalg, SolutionsSolve) {
   manual_seed(3);
   for (int64_t n : {1, 2, 7, 50}) {

@@ -2,10 +2,11 @@
 from .. import _dyadic
 from .._dyadic import _backward as backward
 from .._dyadic import is_grad_enabled
-from . import anomaly_mode, function, functional, grad_mode
+from . import anomaly_mode, function, functional, grad_mode, graph, variable
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .grad_mode import Scope, enable_grad, inference_mode, no_grad, set_grad_enabled
+from .variable import Variable
 
 __all__ = [
     "Function",
@@ -14,6 +15,7 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "functional",
+    "graph",
     "grad",
     "gradcheck",
     "gradgradcheck",
@@ -72,8 +74,3 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
 def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, **options):
     """gradcheck of the gradient of func(*inputs), as a function of the inputs and of random incoming gradients."""
     return _checked(lambda: _dyadic._gradgradcheck(func, inputs, eps, atol, rtol), raise_exception)
-
-
-def Variable(data, requires_grad=False):
-    """data itself: tensors have been variables for long."""
-    return data.requires_grad_() if requires_grad else data

@@ -13,6 +13,7 @@ from .._dyadic import (
 from . import _hooks, _saving, _state, functional, init, utils
 from ._layers import classes as _classes
 from ._module import *  # noqa: F403
+from ._more import *  # noqa: F403
 from .containers import Identity, ModuleDict, ParameterDict, ParameterList
 from .embedding import Embedding
 from .losses import *  # noqa: F403
@@ -22,4 +23,6 @@ from .transformer import Transformer, TransformerDecoder, TransformerEncoder
 globals().update(_classes)
 from . import modules, parameter  # noqa: E402
 from .embedding import EmbeddingBag  # noqa: E402
-from .modules import RNNBase  # noqa: E402
+from .lazy import *  # noqa: E402,F403
+from . import attention, parallel  # noqa: E402
+from .modules import RNNBase, RNNCellBase  # noqa: E402

@@ -1,27 +1,7 @@
 """Hooks of modules: functions that run before and after forward, whoever calls the module."""
 from .._dyadic import Module, Tensor
+from .._handle import RemovableHandle
 from ..autograd import Function, is_grad_enabled
-
-
-class RemovableHandle:
-    """What a registration gives back: remove() undoes it. It is a context manager, too."""
-
-    _next = 0
-
-    def __init__(self, hooks):
-        while RemovableHandle._next in hooks:  # of another process
-            RemovableHandle._next += 1
-        self.hooks, self.id = hooks, RemovableHandle._next
-        RemovableHandle._next += 1
-
-    def remove(self):
-        self.hooks.pop(self.id, None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.remove()
 
 
 def _register(self, kind, hook, prepend):

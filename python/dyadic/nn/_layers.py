@@ -4,6 +4,7 @@ import inspect
 from .._dyadic import _Layer, _layer_records
 from .._records import default as _default
 from ..autograd import no_grad
+from . import _reduction
 from .utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 _TENSORS = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
@@ -125,6 +126,7 @@ _FAMILIES = {  # PyTorch's base classes, for isinstance
     "_InstanceNorm": ("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"),
     "_ConvNd": ("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"),
     "RNNBase": ("RNN", "LSTM", "GRU"),
+    "RNNCellBase": ("RNNCell", "LSTMCell", "GRUCell"),
 }
 bases = {family: type(family, (_Layer,), {"__module__": "dyadic.nn"}) for family in _FAMILIES}
 for _family in ("_BatchNorm", "_InstanceNorm"):
@@ -144,15 +146,16 @@ _FORWARDS |= {name: _forward_softmax for name in ("Softmax", "LogSoftmax", "Soft
 
 def _make(record):
     name, parameters, rank = record["name"], record["parameters"], record["rank"]
-    signature = inspect.Signature(
-        [_KINDS(p, _KINDS.POSITIONAL_OR_KEYWORD, default=_default(text)) for p, _, text in parameters]
-        + [_KINDS(p, _KINDS.KEYWORD_ONLY, default=None) for p in ("dtype", "device")]
-    )
+    own = [_KINDS(p, _KINDS.POSITIONAL_OR_KEYWORD, default=_default(text)) for p, _, text in parameters]
+    named = _reduction.with_older(name, own)
+    signature = inspect.Signature(named + [_KINDS(p, _KINDS.KEYWORD_ONLY, default=None) for p in ("dtype", "device")])
     absent = [p for p, kind, _ in parameters if kind == "Tensor"]
     if record["trained"] and record["op"]:
         absent += _TENSORS
 
     def __init__(self, *args, dtype=None, device=None, **kwargs):
+        if named is not own:
+            args, kwargs = (), _reduction.read(dict(signature.bind(*args, **kwargs).arguments))
         if name.startswith("Conv") and "Transpose" not in name:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()

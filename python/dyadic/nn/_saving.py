@@ -1,6 +1,6 @@
 """state_dict and load_state_dict: what modules add to the C++ ones in Python (extra state, hooks, keys renamed on the way)."""
 from .._dyadic import Module, Parameter
-from ._hooks import RemovableHandle
+from .._handle import RemovableHandle
 
 _EXTRA = "_extra_state"
 

@@ -1,10 +1,13 @@
 """The functions of networks under PyTorch's names. Every op is here too: functional.relu is dyadic.relu."""
+import functools
 import inspect
 import warnings
 
 from .. import _dyadic
 from .._more_functions import pdist  # noqa: F401
 from ..autograd.grad_mode import no_grad
+from . import _reduction
+from ._attention import multi_head_attention_forward  # noqa: F401
 from ._layers import read_padding
 
 
@@ -143,6 +146,33 @@ adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d)
 adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d)
 
 
+def _fractional(n):
+    op = f"fractional_max_pool{n}d_with_indices"
+
+    def with_indices(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        if (output_size is None) == (output_ratio is None):
+            raise ValueError(f"fractional_max_pool{n}d: one of output_size and output_ratio is needed")
+        if output_size is None:
+            ratio = _spread(output_ratio, n)
+            if not all(0 < r < 1 for r in ratio):
+                raise ValueError(f"fractional_max_pool{n}d: output_ratio is between 0 and 1: it is {output_ratio}")
+            output_size = [int(input.size(i - n) * r) for i, r in enumerate(ratio)]
+        return getattr(_dyadic, op)(input, _spread(kernel_size, n), _spread(output_size, n), _random_samples)
+
+    def pool(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        both = with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
+        return tuple(both) if return_indices else both[0]
+
+    with_indices.__name__, pool.__name__ = op, op.removesuffix("_with_indices")
+    with_indices.__doc__ = getattr(_dyadic, op).__doc__ + "\n\noutput_ratio: the sizes as parts of the input's."
+    pool.__doc__ = with_indices.__doc__ + " return_indices: the indices too."
+    return pool, with_indices
+
+
+fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional(2)
+fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional(3)
+
+
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """The patches of images [N, C, H, W] as columns: [N, C kernel_size, positions]."""
     return _dyadic.im2col(input, kernel_size, dilation, padding, stride)
@@ -151,7 +181,6 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Columns [N, C kernel_size, positions] added where unfold takes them from."""
     return _dyadic.col2im(input, output_size, kernel_size, dilation, padding, stride)
-
 
 
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
@@ -171,9 +200,42 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 ctc_loss.__doc__ = _dyadic.ctc_loss.__doc__
 
 
+def interpolate(
+    input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False
+):
+    if antialias:
+        raise NotImplementedError("interpolate: antialias is not there; take means first, as avg_pool2d does")
+    rank = input.dim() - 2
+    factors = None if scale_factor is None else _spread(scale_factor, rank)
+    if factors and (recompute_scale_factor or len(set(factors)) > 1):
+        size, factors = [int(n * f) for n, f in zip(input.shape[2:], factors)], None
+    size = None if size is None else _spread(size, rank)
+    factor = None if factors is None else float(factors[0])
+    if input.dtype != _dyadic.uint8:
+        return _dyadic.interpolate(input, size, factor, mode, align_corners)
+    return _dyadic.interpolate(input.float(), size, factor, mode, align_corners).round().clamp(0, 255).to(input.dtype)
+
+
+interpolate.__doc__ = (
+    _dyadic.interpolate.__doc__
+    + "\n\nscale_factor may be several numbers: positions are then those of the resulting sizes, as with recompute_scale_factor. Results "
+    "of uint8 images are rounded."
+)
+
+
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
     """interpolate, under its older name."""
-    return _dyadic.interpolate(input, size, scale_factor, mode, align_corners)
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input, size=None, scale_factor=None):
+    """interpolate, mode "nearest"."""
+    return interpolate(input, size, scale_factor)
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):
+    """interpolate, mode "bilinear" with align_corners."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 def scaled_dot_product_attention(
@@ -236,3 +298,24 @@ silu, mish, hardswish, hardsigmoid, hardtanh = map(_with_inplace, ("silu", "mish
 leaky_relu, threshold, rrelu = map(_with_inplace, ("leaky_relu", "threshold", "rrelu"))
 dropout, dropout1d, dropout2d, dropout3d = map(_with_inplace, ("dropout", "dropout1d", "dropout2d", "dropout3d"))
 alpha_dropout, feature_alpha_dropout = map(_with_inplace, ("alpha_dropout", "feature_alpha_dropout"))
+
+for _name in ("leaky_relu", "rrelu", "threshold"):
+    if not hasattr(_dyadic, _name + "_"):
+        globals()[_name + "_"] = functools.partial(globals()[_name], inplace=True)
+
+
+def _with_older(name):
+    op = getattr(_dyadic, name)
+    own = list(inspect.signature(op).parameters.values())
+    signature = inspect.Signature(_reduction.with_older(name, own))
+
+    def loss(*args, **kwargs):
+        return op(**_reduction.read(dict(signature.bind(*args, **kwargs).arguments)))
+
+    loss.__name__, loss.__doc__, loss.__signature__ = name, op.__doc__, signature
+    return loss
+
+
+for _name in _dyadic._op_names:
+    if _name not in globals() and hasattr(_dyadic, _name) and "reduction=" in (getattr(_dyadic, _name).__doc__ or ""):
+        globals()[_name] = _with_older(_name)

@@ -1,4 +1,6 @@
 """Values to begin with: in place, unrecorded."""
+import warnings
+
 from .._dyadic import _init_calculate_gain as calculate_gain
 from .._dyadic import _init_constant_ as constant_
 from .._dyadic import _init_dirac_ as dirac_
@@ -38,3 +40,18 @@ def ones_(tensor):
 
 def zeros_(tensor):
     return constant_(tensor, 0)
+
+
+def _older(name):
+    newer = globals()[name + "_"]
+
+    def fill(*args, **kwargs):
+        warnings.warn(f"nn.init.{name} is deprecated in favor of nn.init.{name}_", FutureWarning, stacklevel=2)
+        return newer(*args, **kwargs)
+
+    fill.__name__, fill.__doc__ = name, f"{name}_ under its older name."
+    return fill
+
+
+for _name in ("uniform", "normal", "constant", "eye", "dirac", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal", "orthogonal", "sparse"):
+    globals()[_name] = _older(_name)

@@ -5,7 +5,7 @@ from collections.abc import MutableMapping
 
 from .. import _dyadic
 from .._dyadic import ParamGroup, Tensor
-from ..nn._hooks import RemovableHandle
+from .._handle import RemovableHandle
 
 for _name in ("get", "items", "values", "update", "setdefault", "pop"):
     setattr(ParamGroup, _name, getattr(MutableMapping, _name))

@@ -1,4 +1,4 @@
 """What surrounds training: data, checkpointing."""
-from . import checkpoint, data
+from . import checkpoint, data, dlpack, hooks
 
-__all__ = ["checkpoint", "data"]
+__all__ = ["checkpoint", "data", "dlpack", "hooks"]

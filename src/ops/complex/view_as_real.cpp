@@ -7,7 +7,7 @@ void forward(Call& c) {
   const Tensor& t = c.tensor(0);
   DY_CHECK_AS(TypeError, t.dtype().is_complex(), "view_as_real: needs a complex tensor: self is {}", describe(t));
   DY_CHECK(t.dim() < kMaxDims, "view_as_real: no room for another dimension: self is {}", describe(t));
-  c.out[0] = parts_of(t);
+  c.out[0] = complex_parts(t);
 }
 void backward(Grad& g) { g.set(0, view_as_complex(g.g().contiguous())); }
 

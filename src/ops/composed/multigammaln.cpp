@@ -7,9 +7,10 @@ Tensor compose(const Arg* a) {
   const Tensor& x = *a[0].tensor;
   const int64_t p = a[1].integer;
   DY_CHECK_AS(ValueError, p >= 1, "multigammaln: p is {}; it is 1 or more", p);
-  Tensor sum = lgamma(x);
-  for (int64_t j = 1; j < p; ++j) sum = add(sum, lgamma(sub(x, double(j) / 2)));
-  return add(sum, double(p * (p - 1)) / 4 * 1.1447298858494002);
+  const Tensor real = x.dtype().is_integer() ? to(x, default_dtype()) : x;
+  const Tensor halves = to(mul(arange(0, p, 1, f64, x.device()), 0.5), plain(real));
+  const Tensor terms = lgamma(sub(unsqueeze(real, -1), halves));  // [..., p]: an absurd p is refused by memory
+  return to(add(sum(terms, {-1}), double(p) * double(p - 1) / 4 * 1.1447298858494002), plain(real));
 }
 
 }  // namespace

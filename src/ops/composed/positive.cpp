@@ -3,7 +3,10 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-Tensor compose(const Arg* a) { return *a[0].tensor; }
+Tensor compose(const Arg* a) {
+  DY_CHECK_AS(TypeError, a[0].tensor->dtype() != boolean, "positive: bool has no sign: self is {}", describe(*a[0].tensor));
+  return *a[0].tensor;
+}
 
 }  // namespace
 
@@ -12,6 +15,7 @@ extern constexpr OpDef positive_op = {
     .doc = "self.",
     .kind = OpKind::composite,
     .samples = "positive(randn(3, 5))",
+    .bad = "positive(mask(2)) => positive: bool has no sign: self is bool[2]",
     .compose = compose,
 };
 

@@ -8,9 +8,8 @@ namespace {
 
 int64_t count(const Call& c) {
   double start = c.scalar(0).real(), end = c.scalar(1).real(), step = c.scalar(2).real();
-  DY_CHECK_AS(ValueError,
-              step != 0 && std::isfinite(start) && std::isfinite(end) && std::isfinite(step) && (end - start) / step > -1e-300,
-              "arange: the step does not lead from start to end: start {}, end {}, step {}", start, end, step);
+  DY_CHECK(step != 0 && std::isfinite(start) && std::isfinite(end) && std::isfinite(step) && (end - start) / step > -1e-300,
+           "arange: the step does not lead from start to end: start {}, end {}, step {}", start, end, step);
   return int64_t(std::ceil((end - start) / step));
 }
 void infer(Call& c) {

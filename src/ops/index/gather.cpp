@@ -14,7 +14,7 @@ void infer(Call& c) {
 void forward(Call& c) {
   const Tensor &self = c.tensor(0), &index = c.tensor(2);
   const int64_t dim = wrap_dim("gather", c.integer(1), self.dim());
-  check_positions(c, index, self.dim() ? self.size(dim) : 1, dim);
+  check_positions(c, index, self.dim() ? self.size(dim) : 1, dim, true);
   indexed_kernel().read(loop_along(self, c.out[0], index, dim), self.impl()->data(), c.out[0].impl()->data(),
                         self.dtype().itemsize());
 }

@@ -8,8 +8,9 @@ namespace dyadic::inline v1::ops {
 
 // gather and scatter: index has the operand's number of dimensions (0-d counts as 1-d) and, but along dim, no larger sizes.
 void check_index_shape(const Call& c, const Tensor& index, const Tensor& operand, const char* operand_name, int64_t dim);
-void check_index_type(const Call& c, const Tensor& index);                                // int64
-void check_positions(const Call& c, const Tensor& index, int64_t size, int64_t dim);      // all in [0, size)
+void check_index_type(const Call& c, const Tensor& index);  // int64
+// All in [0, size). Of slices outside is an IndexError, of elements (gather, scatter) an Error: PyTorch has it so.
+void check_positions(const Call& c, const Tensor& index, int64_t size, int64_t dim, bool elements = false);
 void check_same_type(const Call& c, const Tensor& a, const Tensor& b, const char* name);  // of self and the source
 
 // op(self, dim, index, source) with an index of one dimension whose entries stand for those of source along dim.

@@ -71,7 +71,7 @@ template <class T> void divide(const Tensor& sum, const Tensor& counts) {
 void forward(Call& c) {
   const Tensor &self = c.tensor(0), &index = c.tensor(2);
   const int64_t dim = wrap_dim(c.name, c.integer(1), self.dim());
-  check_positions(c, index, self.dim() ? self.size(dim) : 1, dim);
+  check_positions(c, index, self.dim() ? self.size(dim) : 1, dim, true);
   const How how = read_how(c.text(4));
   Scratch scratch(c.workspace);
   const Held h = take(c, scratch);

@@ -12,7 +12,7 @@ void infer(Call& c) {
 }
 void check(const Call& c, int64_t dim) {
   const Tensor& self = c.tensor(0);
-  check_positions(c, c.tensor(2), self.dim() ? self.size(dim) : 1, dim);
+  check_positions(c, c.tensor(2), self.dim() ? self.size(dim) : 1, dim, true);
 }
 
 void forward(Call& c) {

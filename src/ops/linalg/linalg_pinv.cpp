@@ -19,8 +19,8 @@ template <class T> struct Kernel : Singular<T> {
   T* inverse;
   Kernel(const Call& c, Scratch& s) : Singular<T>(c, s, "S") { inverse = s.take<T>(this->batch * this->m * this->n); }
   void run() {
-    this->decompose(kName);
     const Call& c = this->c;
+    this->decompose(kName, c.boolean(3));
     const int m = this->m, n = this->n, k = this->k;
     const double atol = c.has(1) ? c.real(1) : 0;
     const double rtol = c.has(2) ? c.real(2) : atol > 0 ? 0 : default_rtol(c.tensor(0));
@@ -38,7 +38,11 @@ template <class T> struct Kernel : Singular<T> {
   }
 };
 
-void backward(Grad& g) { g.set(0, pseudo_gradient(g.in(0).contiguous(), g.out(0), g.g())); }
+// Of Hermitian matrices it is that of the whole matrix, as PyTorch's.
+void backward(Grad& g) {
+  const Tensor a = g.in(0).contiguous();
+  g.set(0, pseudo_gradient(g.boolean(3) ? add(tril(a), mH(tril(a, -1))) : a, g.out(0), g.g()));
+}
 double flops(const Call& c) { return singular_flops(c.tensor(0), 18); }
 
 }  // namespace
@@ -48,7 +52,7 @@ extern constexpr OpDef linalg_pinv_op = {
     .doc =
         "The Moore-Penrose inverse [..., n, m] of matrices [..., m, n]: singular values up to max(atol, rtol * the largest) "
         "count "
-        "as zero. Without tolerances rtol is max(m, n) eps. hermitian: a promise, not used.",
+        "as zero. Without tolerances rtol is max(m, n) eps. hermitian: what stands above the diagonals is not read.",
     .amp = Amp::f32,
     .samples =
         "linalg_pinv(randn(3, 3))\n"

@@ -40,8 +40,10 @@ template <class T> struct Singular {
     iwork = room.take<int>(pieces(batch) * 8 * k);
     info = room.take<int>(batch);
   }
-  void decompose(const char* who) {
+  // hermitian: what stands above the diagonals is not read, but taken from below.
+  void decompose(const char* who, bool hermitian = false) {
     load_columns(c.tensor(0), batch_of(c.tensor(0)), a, dtype_for<T>());
+    if (hermitian) mirror();
     for_each_matrix(batch, [&](int64_t i, int64_t piece) {
       info[i] = 0;
       if (k == 0) return whole(u + i * m * u_columns, m), whole(vt + i * n * vt_rows, n);
@@ -63,6 +65,17 @@ template <class T> struct Singular {
   }
 
  private:
+  void mirror() const {
+    for (int64_t i = 0; i < batch; ++i)
+      for (int64_t col = 1; col < n; ++col)
+        for (int64_t row = 0; row < col; ++row) {
+          T* matrix = a + i * m * n;
+          if constexpr (lapack::is_complex<T>)
+            matrix[col * m + row] = std::conj(matrix[row * m + col]);
+          else
+            matrix[col * m + row] = matrix[row * m + col];
+        }
+  }
   // Of an empty matrix with job "A": the identity.
   void whole(T* square, int size) const {
     if (*job != 'A') return;

@@ -14,8 +14,8 @@ Tensor compose(const Arg* args) {
            describe(a.tensor(0)), describe(t));
   for (int64_t d = 2; d < x.dim(); ++d) x = x.transpose(d - 1, d);  // classes last
   const int64_t classes = x.size(-1), n = t.numel();
-  DY_CHECK(x.numel() == n * classes, "nll_loss: sizes do not fit: input is {}, target is {}", describe(a.tensor(0)),
-           describe(t));
+  DY_CHECK_AS(ValueError, x.numel() == n * classes, "nll_loss: sizes do not fit: input is {}, target is {}",
+              describe(a.tensor(0)), describe(t));
   x = dense(x).reshape({n * classes});
   Tensor flat = t.contiguous().view({n}), ignored = eq(flat, a.integer(3));
   Tensor known = where(ignored, scalar_tensor(0), flat);

@@ -3,15 +3,18 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
+Tensor rows_of(const Tensor& t) {  // [..., m] as [rows, m], of which either may be 0
+  int64_t rows = 1;
+  for (int64_t d = 0; d + 1 < t.dim(); ++d) rows *= t.size(d);
+  return t.reshape({rows, t.size(-1)});
+}
 Tensor compose(const Arg* a) {
   const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
   if (x.dim() == 0 || y.dim() == 0) return mul(x, y);
   DY_CHECK(x.size(-1) == y.size(-1), "inner: the last sizes differ: self is {}, other is {}", describe(x), describe(y));
   std::vector<int64_t> sizes(x.sizes().begin(), x.sizes().end() - 1);
   sizes.insert(sizes.end(), y.sizes().begin(), y.sizes().end() - 1);
-  return matmul(x.reshape({x.numel() / std::max<int64_t>(x.size(-1), 1), x.size(-1)}),
-                y.reshape({y.numel() / std::max<int64_t>(y.size(-1), 1), y.size(-1)}).t())
-      .reshape(sizes);
+  return matmul(rows_of(x), rows_of(y).t()).reshape(sizes);
 }
 
 }  // namespace
@@ -23,6 +26,7 @@ extern constexpr OpDef inner_op = {
     .samples =
         "inner(randn(2, 3), randn(4, 3))\n"
         "inner(randn(3), randn(3))\n"
+        "inner(zeros(0), zeros(0))\n"
         "inner(randn(), randn(3))",
     .bad = "inner(zeros(2, 3), zeros(2)) => inner: the last sizes differ: self is f32[2, 3], other is f32[2]",
     .skip =

@@ -9,8 +9,8 @@ Tensor classes_last(Tensor x) {
   return x;
 }
 void check_shapes(const Frame& a, bool fits) {
-  DY_CHECK(
-      fits,
+  DY_CHECK_AS(
+      ValueError, fits,
       "cross_entropy: sizes do not fit: input is {}, target is {}; input is [N, C] or [N, C, ...], target [N, ...] or, for "
       "probabilities, as input",
       describe(a.tensor(0)), describe(a.tensor(1)));

@@ -2,10 +2,10 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef square_op = holomorphic<1, Types::same>(
+extern constexpr OpDef square_op = holomorphic<1, Types::counted>(
     {
         .sig = "square(Tensor self) -> Tensor",
-        .doc = "x * x.",
+        .doc = "x * x; of bool int64.",
         .amp = Amp::f32,
         .inplace = true,
     },

@@ -9,6 +9,8 @@ Tensor pooled_mean(const char* who, int64_t rank, const Frame& a);
 Tensor pooled_power(const char* who, int64_t rank, const Frame& a);
 Tensor adaptive_mean(const char* who, int64_t rank, const Frame& a);
 Tensor adaptive_max(const char* who, int64_t rank, const Frame& a);
+// (values, indices) of a call (input, kernel_size, output_size, samples or None).
+std::vector<Tensor> fractional_max(const char* who, int64_t rank, const Frame& a);
 Tensor unpooled(const char* who, int64_t rank, const Frame& a);
 
 }  // namespace dyadic::inline v1::ops

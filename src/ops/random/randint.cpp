@@ -4,8 +4,7 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 void infer(Call& c) {
-  DY_CHECK_AS(ValueError, c.integer(0) < c.integer(1), "randint: the range is empty: low is {}, high is {}", c.integer(0),
-              c.integer(1));
+  DY_CHECK(c.integer(0) < c.integer(1), "randint: the range is empty: low is {}, high is {}", c.integer(0), c.integer(1));
   infer_creation(c, c.ints(2), 3, 4);
   if (!c.has(3)) c.spec[0].dtype = i64;
 }

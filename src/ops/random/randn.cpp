@@ -12,7 +12,7 @@ void infer(Call& c) {
 int64_t workspace(const Call& c) { return draw_workspace(c); }
 void forward(Call& c) {
   draw(c, random_normal, random_normal);
-  if (c.out[0].dtype().is_complex()) parts_of(c.out[0]).mul_(std::sqrt(0.5));
+  if (c.out[0].dtype().is_complex()) complex_parts(c.out[0]).mul_(std::sqrt(0.5));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-void infer(Call& c) { infer_reduction(c, 2, boolean); }
+void infer(Call& c) { infer_reduction(c, 2, c.tensor(0).dtype() == u8 ? u8 : boolean); }
 void forward(Call& c) { run_reduction(c, ReduceOp::all); }
 int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::all); }
 
@@ -12,7 +12,7 @@ int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::all);
 
 extern constexpr OpDef all_op = {
     .sig = "all(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-    .doc = "Whether all elements are nonzero, over dim (all dimensions if absent).",
+    .doc = "Whether all elements are nonzero, over dim (all dimensions if absent): bool, of uint8 uint8.",
     .samples = "all(randn(3, 4), [0])",
     .infer = infer,
     .forward = forward,

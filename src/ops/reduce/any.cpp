@@ -4,7 +4,7 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-void infer(Call& c) { infer_reduction(c, 2, boolean); }
+void infer(Call& c) { infer_reduction(c, 2, c.tensor(0).dtype() == u8 ? u8 : boolean); }
 void forward(Call& c) { run_reduction(c, ReduceOp::any); }
 int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::any); }
 
@@ -12,7 +12,7 @@ int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::any);
 
 extern constexpr OpDef any_op = {
     .sig = "any(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-    .doc = "Whether any element is nonzero, over dim (all dimensions if absent).",
+    .doc = "Whether any element is nonzero, over dim (all dimensions if absent): bool, of uint8 uint8.",
     .samples = "any(randn(3, 4), [0])",
     .infer = infer,
     .forward = forward,

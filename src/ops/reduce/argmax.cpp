@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 void infer(Call& c) {
-  check_comparable(c);
+  check_comparable(c, true);
   infer_reduction(c, 2, i64);
 }
 void forward(Call& c) { run_reduction(c, ReduceOp::argmax); }

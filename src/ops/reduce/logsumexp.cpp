@@ -4,7 +4,8 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+  const bool whole = a[0].tensor->dtype().is_integer() || a[0].tensor->dtype() == boolean;
+  const Tensor t = whole ? to(*a[0].tensor, default_dtype()) : *a[0].tensor;
   check_float("logsumexp", t, "self");
   IntList dim(a[1].ints, a[1].n);
   Tensor top = (t.numel() ? amax(t, dim, true) : sum(t, dim, true)).detach();
@@ -18,7 +19,7 @@ Tensor compose(const Arg* a) {
 
 extern constexpr OpDef logsumexp_op = {
     .sig = "logsumexp(Tensor self, int[] dim, bool keepdim=False) -> Tensor",
-    .doc = "log(sum(exp(self))) over dim, without overflow.",
+    .doc = "log(sum(exp(self))) over dim, without overflow; of integers in the default float.",
     .kind = OpKind::composite,
     .samples = "logsumexp(randn(3, 4), [1])",
     .compose = compose,

@@ -8,7 +8,9 @@ namespace dyadic::inline v1::ops {
 // Of op(self, dim, [..,] keepdim): `dim` is a list, a number or absent (all dimensions).
 uint32_t reduced_dims(const char* who, IntList sizes, const Arg& dim);  // bit d: dimension d goes
 void infer_reduction(Call& c, int keepdim_arg, DType result);
-void check_comparable(const Call& c);  // an extreme of no elements does not exist; of no rows there are none
+// An extreme of no elements does not exist; of no rows there are none. As PyTorch's: an IndexError where a dimension is named
+// or the result is an index.
+void check_comparable(const Call& c, bool index = false);
 int64_t reduction_workspace(const Call& c, ReduceOp op);
 void run_reduction(Call& c, ReduceOp op);
 // The gradient (or a result kept without the reduced dimensions) with those dimensions back as size 1.

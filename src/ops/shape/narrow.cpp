@@ -8,8 +8,10 @@ Tensor compose(const Arg* a) {
   int64_t dim = wrap_dim("narrow", a[1].integer, t.dim()), n = t.dim() ? t.size(dim) : 0, start = a[2].integer,
           length = a[3].integer;
   if (start < 0) start += n;
-  DY_CHECK_AS(IndexError, t.dim() > 0 && start >= 0 && length >= 0 && start + length <= n,
-              "narrow: out of bounds: {} entries from {} of dimension {} with size {}", length, a[2].integer, dim, n);
+  DY_CHECK_AS(IndexError, t.dim() > 0 && start >= 0 && start <= n,
+              "narrow: start is out of bounds: {} of dimension {} with size {}", a[2].integer, dim, n);
+  DY_CHECK(length >= 0 && start + length <= n, "narrow: out of bounds: {} entries from {} of dimension {} with size {}", length,
+           a[2].integer, dim, n);
   return slice(t, dim, start, start + length);
 }
 

@@ -9,6 +9,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
   const int64_t dim = wrap_dim("kthvalue", a[2].integer, t.dim());
   const int64_t n = t.dim() ? t.size(dim) : 1, k = a[1].integer;
+  DY_CHECK_AS(IndexError, n > 0, "kthvalue: nothing to choose from: self is {}", describe(t));
   DY_CHECK(k > 0 && k <= n, "kthvalue: k is out of range: k is {}, the dimension has {} entries", k, n);
   std::vector<Tensor> r = call_all(Op::kth_rows_, to_last(t, dim), a[1].integer - 1);
   if (t.dim() == 0) return r;
@@ -26,7 +27,9 @@ extern constexpr OpDef kthvalue_op = {
         "kthvalue(randn(3, 4), 2)\n"
         "kthvalue(randn(3, 4), 1, 0, True)\n"
         "kthvalue(randn(), 1)",
-    .bad = "kthvalue(zeros(3), 0) => kthvalue: k is out of range: k is 0, the dimension has 3 entries",
+    .bad =
+        "kthvalue(zeros(3), 0) => kthvalue: k is out of range: k is 0, the dimension has 3 entries\n"
+        "kthvalue(zeros(2, 0), 1) => kthvalue: nothing to choose from: self is f32[2, 0]",
     .skip = "torch_integers: of equal elements PyTorch names any, Dyadic the first",
     .compose_all = compose,
 };

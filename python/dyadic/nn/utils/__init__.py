@@ -1,13 +1,15 @@
 """What training loops do to gradients and parameters."""
 import math
+import warnings
 
 from ... import _dyadic
 from ..._dyadic import Tensor, _clip_grad_norm_, _clip_grad_value_, _total_norm, tensor
 from ...autograd import no_grad
-from . import parametrizations, parametrize, rnn
+from . import fusion, parametrizations, parametrize, rnn, stateless
+from .fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights
 from .parametrizations import spectral_norm, weight_norm
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "vector_to_parameters", "weight_norm"]
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_", "convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format", "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights", "fusion", "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init", "spectral_norm", "stateless", "vector_to_parameters", "weight_norm"]
 
 
 def _list(x):
@@ -30,6 +32,12 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     if error_if_nonfinite:
         get_total_norm([p.grad for p in parameters if p.grad is not None], norm_type, True)
     return tensor(_clip_grad_norm_(parameters, float(max_norm), float(norm_type)))
+
+
+def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """clip_grad_norm_ under its older name."""
+    warnings.warn("clip_grad_norm is deprecated in favor of clip_grad_norm_", FutureWarning, stacklevel=2)
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
@@ -69,3 +77,16 @@ def remove_weight_norm(module, name="weight"):
 
 
 remove_spectral_norm = remove_weight_norm
+
+
+def skip_init(module_cls, *args, **kwargs):
+    """The module with parameters that nobody has initialized."""
+    return module_cls(*args, **{**kwargs, "device": "meta"}).to_empty(device=kwargs.get("device") or "cpu")
+
+
+def convert_conv2d_weight_memory_format(module, memory_format):
+    """The module as it is: there is one layout."""
+    return module
+
+
+convert_conv3d_weight_memory_format = convert_conv2d_weight_memory_format

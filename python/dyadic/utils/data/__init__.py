@@ -39,3 +39,4 @@ from ..._dyadic._data import (
 )
 from . import transforms
 from ._stack import StackDataset
+from . import dataloader, dataset, distributed, sampler  # noqa: E402  they show what is above

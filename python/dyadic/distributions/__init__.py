@@ -1,0 +1,21 @@
+"""Probability distributions: draws, log-probabilities, entropies and divergences, all made of ops, so that gradients go through."""
+from . import constraints, transforms
+from .composed import Independent, LogNormal, MixtureSameFamily, MultivariateNormal, Pareto, TransformedDistribution, Weibull
+from .continuous import Cauchy, Exponential, Gumbel, HalfCauchy, HalfNormal, Laplace, Normal, Uniform
+from .discrete import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    Geometric,
+    Multinomial,
+    OneHotCategorical,
+    OneHotCategoricalStraightThrough,
+    Poisson,
+    RelaxedBernoulli,
+    RelaxedOneHotCategorical,
+)
+from .distribution import Distribution
+from .gammas import Beta, Chi2, Dirichlet, Gamma, InverseGamma, NegativeBinomial, StudentT
+from .kl import kl_divergence, register_kl
+from .transforms import *  # noqa: F401,F403
+from . import _places  # noqa: E402,F401

@@ -1,0 +1,167 @@
+"""What all distributions have."""
+import math
+
+from .. import _dyadic
+from .._dyadic import Tensor
+from .._size import Size
+from ..autograd.grad_mode import no_grad
+
+
+def broadcast_all(*values):
+    """Numbers and tensors as tensors of one shape; numbers get the dtype of the first tensor, else the default one."""
+    tensors = [v for v in values if isinstance(v, Tensor)]
+    dtype = next((t.dtype for t in tensors if t.is_floating_point()), _dyadic.get_default_dtype())
+    return _dyadic.broadcast_tensors(*(v if isinstance(v, Tensor) else _dyadic.tensor(float(v), dtype=dtype) for v in values))
+
+
+def logits_to_probs(logits, is_binary=False):
+    return logits.sigmoid() if is_binary else _dyadic.softmax(logits, -1)
+
+
+def clamp_probs(probs):
+    """Away from 0 and 1 by the dtype's eps."""
+    eps = _dyadic.finfo(probs.dtype).eps
+    return probs.clamp(eps, 1 - eps)
+
+
+def probs_to_logits(probs, is_binary=False):
+    p = clamp_probs(probs)
+    return p.log() - (-p).log1p() if is_binary else p.log()
+
+
+class lazy_property:
+    """A property that is computed once."""
+
+    def __init__(self, function):
+        self._function, self.__doc__ = function, function.__doc__
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        value = self._function(instance)
+        instance.__dict__[self._function.__name__] = value
+        return value
+
+
+class Distribution:
+    """Random tensors: samples have the shape sample_shape + batch_shape (one distribution each) + event_shape (one draw)."""
+
+    has_rsample = False
+    has_enumerate_support = False
+    arg_constraints: dict = {}
+    support = None
+    _validate = True
+
+    def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
+        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        if validate_args is not None:
+            self._validate = validate_args
+        if not self._validate:
+            return
+        for name, constraint in self.arg_constraints.items():
+            value = self.__dict__.get(name)
+            if isinstance(value, Tensor) and not value.is_meta and not bool(constraint.check(value).all()):
+                raise ValueError(
+                    f"Expected parameter {name} (Tensor of shape {tuple(value.shape)}) of distribution {self!r} to satisfy the "
+                    f"constraint {constraint!r}, but found invalid values:\n{value}"
+                )
+
+    @staticmethod
+    def set_default_validate_args(value):
+        """Whether distributions check their parameters, and log_prob its value, unless told otherwise."""
+        Distribution._validate = bool(value)
+
+    batch_shape = property(lambda self: self._batch_shape)
+    event_shape = property(lambda self: self._event_shape)
+
+    def _missing(self, what):
+        return NotImplementedError(f"{type(self).__name__}: there is no {what}")
+
+    def expand(self, batch_shape, _instance=None):
+        """The distribution with its parameters expanded to batch_shape."""
+        own = {name: v for name, v in self.__dict__.items() if name in self.arg_constraints and isinstance(v, Tensor)}
+        made = {n: v.expand(list(batch_shape) + list(v.shape[v.dim() - self.arg_constraints[n].event_dim :])) for n, v in own.items()}
+        return type(self)(**made, **self._further(), validate_args=False)
+
+    def _further(self):
+        """Arguments beside the parameters."""
+        return {}
+
+    @property
+    def mean(self):
+        raise self._missing("mean")
+
+    @property
+    def mode(self):
+        raise self._missing("mode")
+
+    @property
+    def variance(self):
+        raise self._missing("variance")
+
+    @property
+    def stddev(self):
+        return self.variance.sqrt()
+
+    def sample(self, sample_shape=()):
+        """Draws without a history."""
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape=()):
+        """Draws that are differentiable functions of the parameters."""
+        raise self._missing("rsample; use sample and log_prob")
+
+    def sample_n(self, n):
+        """sample((n,))."""
+        return self.sample((n,))
+
+    def log_prob(self, value):
+        raise self._missing("log_prob")
+
+    def cdf(self, value):
+        raise self._missing("cdf")
+
+    def icdf(self, value):
+        raise self._missing("icdf")
+
+    def entropy(self):
+        raise self._missing("entropy")
+
+    def enumerate_support(self, expand=True):
+        raise self._missing("list of its values")
+
+    def perplexity(self):
+        """exp(entropy)."""
+        return self.entropy().exp()
+
+    def _extended_shape(self, sample_shape=()):
+        return list(sample_shape) + list(self._batch_shape) + list(self._event_shape)
+
+    def _validate_sample(self, value):
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        for mine, its in zip(reversed(self._batch_shape + self._event_shape), reversed(value.shape)):
+            if mine != its and mine != 1 and its != 1:
+                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {tuple(value.shape)} vs {tuple(self._extended_shape())}.")
+        if self.support is not None and not bool(self.support.check(value).all()):
+            raise ValueError(
+                f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the support ({self.support!r}) of the "
+                f"distribution {self!r}, but found invalid values:\n{value}"
+            )
+
+    def _check(self, value):
+        if self._validate:
+            self._validate_sample(value)
+
+    def __repr__(self):
+        own = {n: self.__dict__[n] for n in self.arg_constraints if isinstance(self.__dict__.get(n), Tensor)}
+        return f"{type(self).__name__}({', '.join(f'{n}: {v.item() if v.numel() == 1 else v.shape}' for n, v in own.items())})"
+
+
+LOG_2PI = math.log(2 * math.pi)
+
+
+def sum_rightmost(value, n):
+    """Summed over the last n dimensions."""
+    return value.flatten(-n).sum(-1) if n else value

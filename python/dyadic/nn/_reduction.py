@@ -1,0 +1,27 @@
+"""The older way to say how losses are reduced: size_average and reduce, where PyTorch's signatures have them."""
+import inspect
+import warnings
+
+_YOUNGER = ("huber", "gaussian", "ctc", "linear", "adaptive")  # losses that came after reduction
+
+
+def with_older(name, parameters):
+    """The parameters of a loss with size_average and reduce among them; those of anything else as they are."""
+    names = [p.name for p in parameters]
+    loss = name.lower()
+    if "reduction" not in names or loss.startswith(_YOUNGER):
+        return parameters
+    at = names.index("reduction")
+    first = names.index("ignore_index") if "ignore_index" in names else names.index("eps") if loss.startswith("poisson") else at
+    old = [inspect.Parameter(p, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None) for p in ("size_average", "reduce")]
+    return [*parameters[:first], old[0], *parameters[first:at], old[1], *parameters[at:]]
+
+
+def read(arguments):
+    """Arguments by name with size_average and reduce, if they are given, as the reduction that they mean."""
+    average, reduce = arguments.pop("size_average", None), arguments.pop("reduce", None)
+    if average is not None or reduce is not None:
+        word = "none" if reduce is False else "sum" if average is False else "mean"
+        warnings.warn(f"size_average and reduce are deprecated; pass reduction={word!r}", stacklevel=4)
+        arguments["reduction"] = word
+    return arguments

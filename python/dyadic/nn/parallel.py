@@ -1,0 +1,2 @@
+"""PyTorch's place of DataParallel."""
+from ._more import DataParallel  # noqa: F401

@@ -1,0 +1,2 @@
+"""PyTorch's place of the datasets."""
+from . import ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, random_split  # noqa: F401

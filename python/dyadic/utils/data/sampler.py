@@ -1,0 +1,2 @@
+"""PyTorch's place of the samplers."""
+from . import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler  # noqa: F401

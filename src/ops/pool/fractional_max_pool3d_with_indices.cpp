@@ -1,0 +1,37 @@
+#include "ops/pool/pool.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+std::vector<Tensor> compose(const Arg* args) { return fractional_max("fractional_max_pool3d", 3, Frame(args)); }
+
+}  // namespace
+
+extern constexpr OpDef fractional_max_pool3d_with_indices_op = {
+    .sig =
+        "fractional_max_pool3d_with_indices(Tensor input, int[] kernel_size, int[] output_size, Tensor? _random_samples=None) "
+        "-> "
+        "(Tensor, Tensor)",
+    .doc =
+        "The largest element of each of output_size windows over volumes [N, C, D, H, W], or without N, and its index in "
+        "the channel. Windows lie at steps of irregular length, which a number in [0, 1) per channel and dimension decides: "
+        "_random_samples [N, C, 3], drawn unless given. (Graham 2014.)",
+    .kind = OpKind::composite,
+    .low = 0,
+    .high = 1,
+    .samples =
+        "fractional_max_pool3d_with_indices(randn(1, 2, 4, 5, 4), [2], [2, 3, 3], rand(1, 2, 3))\n"
+        "fractional_max_pool3d_with_indices(randn(2, 4, 3, 5), [2, 1, 3], [3, 1, 2], rand(1, 2, 3))",
+    .bad =
+        "fractional_max_pool3d_with_indices(zeros(3), [2], [2]) => fractional_max_pool3d: the input has 4 or 5 dimensions: "
+        "input is f32[3]\n"
+        "fractional_max_pool3d_with_indices(zeros(1, 2, 3, 3, 3), [2], [3]) => fractional_max_pool3d: the windows do "
+        "not fit: input is f32[1, 2, 3, 3, 3], kernel_size is [2, 2, 2], output_size is [3, 3, 3]\n"
+        "fractional_max_pool3d_with_indices(zeros(1, 2, 3, 3, 3), [2], [2], zeros(1, 2, 1)) => fractional_max_pool3d: a "
+        "number in [0, 1) for each channel and dimension is needed: input is f32[1, 2, 3, 3, 3], _random_samples is "
+        "f32[1, 2, 1]",
+    .skip = "second_output: indices are not differentiated",
+    .compose_all = compose,
+};
+
+}  // namespace dyadic::inline v1::ops
