@@ -7,7 +7,7 @@ from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed t
 from ._dyadic import __version__
 from ._size import Size
 from . import amp, autograd, backends, cpu, cuda, einops, fft, linalg, nn, optim, random, special, train, utils, version
-from . import accelerator, compiler, distributions, func, mps, testing, xpu
+from . import accelerator, distributions, func, mps, testing, xpu
 from ._construct import TYPES as _TYPES
 from ._construct import as_tensor, asarray, scalar_tensor
 from ._default_dtype import default_dtype

@@ -7,7 +7,7 @@ from ._functions import _Word, contiguous_format, strided
 from .nn import functional as F
 
 __all__ = """
-affine_grid_generator alpha_dropout_ channels_last_3d compile dropout_ empty_permuted feature_alpha_dropout_ feature_dropout
+affine_grid_generator alpha_dropout_ channels_last_3d dropout_ empty_permuted feature_alpha_dropout_ feature_dropout
 feature_dropout_ get_deterministic_debug_mode get_num_interop_threads grid_sampler grid_sampler_2d grid_sampler_3d gru_cell histogramdd
 is_anomaly_check_nan_enabled is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled layout lstm_cell
 max_pool1d_with_indices memory_format narrow_copy norm_except_dim pca_lowrank rnn_relu_cell rnn_tanh_cell rrelu_ set_anomaly_enabled
@@ -17,11 +17,6 @@ triangular_solve unsafe_chunk unsafe_split unsafe_split_with_sizes
 
 memory_format, layout = type(contiguous_format), type(strided)
 channels_last_3d = _Word("channels_last_3d")
-
-
-def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False):
-    """The module or function itself: ops run as they are called. Also a decorator with arguments."""
-    return model if model is not None else lambda function: function
 
 
 # In place.

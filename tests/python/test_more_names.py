@@ -199,10 +199,7 @@ def test_older_names():
 
 
 def test_switches():
-    assert torch.compile(nn.ReLU())(T([-1.0])).item() == 0
-    assert torch.compile(lambda x: x + 1, mode="max-autotune")(1) == 2
-    assert torch.compile(fullgraph=True)(lambda x: x + 1)(1) == 2 and torch.compiler.disable(len)([1]) == 1
-    assert not torch.compiler.is_compiling() and not torch.accelerator.is_available() and torch.accelerator.current_accelerator() is None
+    assert not torch.accelerator.is_available() and torch.accelerator.current_accelerator() is None
     assert not torch.xpu.is_available() and torch.mps.device_count() == 0 and torch.get_num_interop_threads() == 1
     try:
         torch.set_default_tensor_type("torch.DoubleTensor")
