@@ -210,5 +210,5 @@ def test_views_in_place_and_data():
     assert not y.requires_grad and y.grad_fn is None
     with pytest.raises(RuntimeError, match="no GPU"):
         x.cuda()
-    with pytest.raises(ValueError):
+    with pytest.raises(RuntimeError):
         x.to("cuda")

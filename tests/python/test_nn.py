@@ -357,7 +357,7 @@ def test_clipping_in_place_and_initial_values():
     assert abs(big.weight.std().item() - 0.02) < 0.001 and big.weight.requires_grad
     big.weight.data.uniform_(2, 3)
     assert 2 <= big.weight.amin().item() and big.weight.amax().item() <= 3
-    with pytest.raises(ValueError):
+    with pytest.raises(RuntimeError):
         nn.init.normal_(m.bias, std=-1)
 
 

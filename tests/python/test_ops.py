@@ -256,7 +256,7 @@ def test_dtype_and_device_arguments():
     assert dy.zeros(3, requires_grad=True).requires_grad and not dy.zeros(3).requires_grad
     with pytest.raises(ValueError, match="bff16"):
         dy.zeros(3, dtype="bff16")
-    with pytest.raises(ValueError, match="cuda"):
+    with pytest.raises(RuntimeError, match="cuda"):
         dy.zeros(3, device="cuda")
     with pytest.raises(TypeError, match="zeros: an argument has the wrong type: dtype is int"):
         dy.zeros(3, dtype=3)

@@ -106,7 +106,7 @@ def test_files(tmp_path):
     assert list(back) == list(tensors)
     for name, t in tensors.items():
         assert back[name].dtype is t.dtype and (back[name].float() == t.float()).all()
-    with pytest.raises(RuntimeError, match="nowhere"):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
         dy.load(str(tmp_path / "nowhere"))
 
 
