@@ -135,6 +135,7 @@ class Optimizer {
   const OptimizerDef& def() const { return *def_; }
   int64_t steps() const { return step_; }
   std::vector<ParamGroup>& groups() { return groups_; }
+  const std::vector<ParamGroup>& groups() const { return groups_; }
   const UpdateMeter& updates() const { return meter_; }
   void clear_updates() { meter_ = {}; }
   void set_updates(UpdateMeter m) { meter_ = m; }  // of a run that is resumed

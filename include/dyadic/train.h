@@ -98,6 +98,8 @@ class Checkpoint {
   Checkpoint& add(const std::string& name, int64_t& number);
   Checkpoint& add(const std::string& name, double& number);
   Checkpoint& add(const std::string& name, std::unique_ptr<Part> part);
+  // The name of a parameter's states in the run, by the optimizer's name for the parameter.
+  std::map<std::string, std::string> names_of(const optim::Optimizer& optimizer) const;
   // A JSON object of settings. It is saved and compared, never changed: a run resumed under another one is another run.
   void config(std::string json);
 

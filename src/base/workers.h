@@ -9,7 +9,7 @@ namespace dyadic::inline v1 {
 class Workers {
  public:
   using Task = std::function<void(int worker)>;  // must not throw
-  explicit Workers(int count);
+  explicit Workers(int count, Task begin = {});  // begin: what each does first
   ~Workers();  // stop()
   Workers(const Workers&) = delete;
   int count() const { return count_; }

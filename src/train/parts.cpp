@@ -39,30 +39,31 @@ optim::Option option_of(const Json& j) {
 
 }  // namespace
 
+std::map<std::string, std::string> state_names(const optim::Optimizer& optimizer, const Modules& modules) {
+  std::map<TensorImpl*, std::string> known;  // of a shared one, the first name in the alphabet, whichever was added first
+  for (auto& [part, module] : modules)
+    for (auto& [name, p] : module->named_parameters()) {
+      const std::string full = part + "." + name;
+      if (auto [at, is_new] = known.try_emplace(p.impl(), full); !is_new) at->second = std::min(at->second, full);
+    }
+  std::map<std::string, std::string> names, own;
+  std::set<std::string> taken;
+  for (const optim::ParamGroup& g : optimizer.groups())
+    for (auto& [name, p] : g.params) {
+      auto at = known.find(p.impl());
+      names[name] = at == known.end() ? name : at->second;
+      own[name] = name;
+      taken.insert(names[name]);
+    }
+  return taken.size() == names.size() ? names : own;
+}
+
 // The document: the optimizer's kind and steps, and each group with the names and shapes of its parameters and its options.
 class OptimizerPart : public Part {
   optim::Optimizer& optimizer_;
   const Modules& modules_;
 
-  // The optimizer's name of each parameter, to the run's.
-  std::map<std::string, std::string> names() const {
-    std::map<TensorImpl*, std::string> known;  // of a shared one, the first name in the alphabet, whichever was added first
-    for (auto& [part, module] : modules_)
-      for (auto& [name, p] : module->named_parameters()) {
-        const std::string full = part + "." + name;
-        if (auto [at, is_new] = known.try_emplace(p.impl(), full); !is_new) at->second = std::min(at->second, full);
-      }
-    std::map<std::string, std::string> names, own;
-    std::set<std::string> taken;
-    for (const optim::ParamGroup& g : optimizer_.groups())
-      for (auto& [name, p] : g.params) {
-        auto at = known.find(p.impl());
-        names[name] = at == known.end() ? name : at->second;
-        own[name] = name;
-        taken.insert(names[name]);
-      }
-    return taken.size() == names.size() ? names : own;
-  }
+  std::map<std::string, std::string> names() const { return state_names(optimizer_, modules_); }
   static std::string rename(const std::string& key, const std::map<std::string, std::string>& names) {
     const size_t dot = key.find('.');
     if (dot == key.npos) return key;
@@ -177,6 +178,9 @@ Checkpoint& Checkpoint::add(const std::string& name, nn::Module& module) {
 }
 Checkpoint& Checkpoint::add(const std::string& name, optim::Optimizer& optimizer) {
   return add(name, optimizer_part(optimizer, modules_));
+}
+std::map<std::string, std::string> Checkpoint::names_of(const optim::Optimizer& optimizer) const {
+  return state_names(optimizer, modules_);
 }
 Checkpoint& Checkpoint::add(const std::string& name, optim::GradScaler& s) {
   return add(name, json_part(

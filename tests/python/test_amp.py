@@ -228,3 +228,43 @@ def test_rounding_is_counted_by_module():
     text = str(counter).splitlines()
     assert text[0].split() == ["op", "module", "dtype", "calls", "elements", "overflow", "flushed", "saturated", "NaN"]
     assert text[2].split() == ["linear", "0", "f16", "1", "6", "6", "0", "0", "0"] and counter.table() == str(counter)
+
+
+def test_autocast_and_scaler():
+    m = nn.Linear(8, 8)
+    x = dy.randn(4, 8)
+    with dy.counting() as counter:
+        with dy.autocast("cpu", dtype=dy.bfloat16):
+            assert dy.amp.is_autocast_enabled()
+            y = m(x)
+            with dy.autocast("cpu", enabled=False):
+                assert (x @ x.T).dtype is dy.float32
+        assert y.dtype is dy.bfloat16 and not dy.amp.is_autocast_enabled()
+        y.float().sum().backward()
+    assert m.weight.grad.dtype is dy.float32
+    linear = [c for c in counter.counts() if c["op"] == "linear"]
+    assert [c["dtype"] for c in linear] == [dy.bfloat16] and linear[0]["calls"] == 1 and counter.flops() > 0
+
+    @dy.autocast("cpu", dtype=dy.float16)
+    def half(x):
+        return x @ x.T
+
+    assert half(x).dtype is dy.float16
+    with pytest.raises(ValueError, match="autocast"):
+        with dy.autocast("cpu", dtype="f64"):
+            pass
+
+    optimizer, scaler = dy.optim.AdamW(m.parameters()), dy.amp.GradScaler(init_scale=1024.0)
+    before = m.weight.detach().clone()
+    m.weight.grad = dy.full((8, 8), float("inf"))
+    scaler.step(optimizer)
+    assert (m.weight == before).all()
+    scaler.update()
+    assert scaler.get_scale() == 512 and scaler.skipped == 1
+    optimizer.zero_grad()
+    scaler.scale(m(x).sum()).backward()
+    scaler.step(optimizer)
+    assert not (m.weight == before).all()
+    other = dy.amp.GradScaler()
+    other.load_state_dict(scaler.state_dict())
+    assert other.get_scale() == 512
