@@ -32,6 +32,16 @@ struct PythonHooks : nn::Hook {
   }
 };
 
+// What a registration by name refuses, as attributes cannot get it wrong.
+void check_name(nb::handle self, const char* who, nb::str name) {
+  const std::string text = nb::cast<std::string>(name);
+  const char* wrong = text.empty()                       ? "is empty"
+                      : text.find('.') != text.npos      ? "has a dot"
+                      : nb::hasattr(self.type(), name) ? "is an attribute of the class"
+                                                         : nullptr;
+  if (wrong) throw nb::key_error(fmt::format("{}: the name \"{}\" {}; take another", who, text, wrong).c_str());
+}
+
 nb::object convert_module(nb::handle self, nb::handle target) {
   auto& m = nb::cast<Module&>(self);
   bool device = PyUnicode_Check(target.ptr())
@@ -51,15 +61,20 @@ nb::object convert_module(nb::handle self, nb::handle target) {
   return nb::borrow(self);
 }
 
-// to(dtype), to(device), to(device, dtype), to(dtype=..., device=...).
+// to(dtype), to(device), to(device, dtype), to(tensor), to(dtype=..., device=...).
 nb::object convert_to_all(nb::handle self, nb::args targets, nb::kwargs named) {
   for (auto [key, value] : named) {
     const auto name = nb::cast<std::string>(key);
-    DY_CHECK_AS(TypeError, name == "dtype" || name == "device", "to: unknown argument {}; it takes dtype and device", name);
+    DY_CHECK_AS(TypeError, name == "dtype" || name == "device" || name == "non_blocking", "to: unknown argument {}; it takes dtype and device", name);
   }
-  for (nb::handle target : targets) convert_module(self, target);
+  for (nb::handle target : targets) {
+    if (PyBool_Check(target.ptr())) continue;  // PyTorch's non_blocking
+    const bool like = is_tensor(target.ptr());
+    if (like) convert_module(self, nb::object(target.attr("device")));
+    convert_module(self, like ? nb::object(target.attr("dtype")) : nb::borrow(target));
+  }
   for (auto [key, value] : named)
-    if (!value.is_none()) convert_module(self, value);
+    if (!value.is_none() && !PyBool_Check(value.ptr())) convert_module(self, value);
   return nb::borrow(self);
 }
 
@@ -113,12 +128,16 @@ void add_changes(ModuleClass& c) {
           [](nb::handle self, nb::str name, nb::object t) {
             DY_CHECK_AS(TypeError, t.is_none() || is_parameter(t.ptr()), "register_parameter: it takes an nn.Parameter, not {}",
                         Py_TYPE(t.ptr())->tp_name);
+            check_name(self, "register_parameter", name);
             nb::setattr(self, name, t);
           },
           nb::arg("name"), nb::arg("param").none())
       .def(
           "register_buffer",
           [](nb::handle self, nb::str name, nb::object t, bool persistent) {
+            DY_CHECK_AS(TypeError, t.is_none() || is_tensor(t.ptr()), "register_buffer: it takes a Tensor, not {}",
+                        Py_TYPE(t.ptr())->tp_name);
+            check_name(self, "register_buffer", name);
             forget(nb::cast<Module&>(self), self, name);
             if (t.is_none()) return nb::setattr(self, name, t);
             nb::cast<Module&>(self).register_buffer(name.c_str(), nb::cast<Tensor>(t), persistent);
@@ -147,8 +166,14 @@ void add_changes(ModuleClass& c) {
           "_end_computed", [](Module& m, const std::string& name, const Tensor& t) { m.end_computed(name, t); },
           nb::arg("name"), nb::arg("parameter"))
       .def(
-          "add_module", [](nb::handle self, nb::str name, nb::handle child) { nb::setattr(self, name, child); },
-          nb::arg("name"), nb::arg("module"));
+          "add_module",
+          [](nb::handle self, nb::str name, nb::handle child) {
+            DY_CHECK_AS(TypeError, child.is_none() || is_module(child), "add_module: it takes a module, not {}",
+                        Py_TYPE(child.ptr())->tp_name);
+            check_name(self, "add_module", name);
+            nb::setattr(self, name, child);
+          },
+          nb::arg("name"), nb::arg("module").none());
 }
 
 }  // namespace dyadic::inline v1::python

@@ -160,21 +160,21 @@ def test_scaler_is_pytorchs():
     assert scaler.is_enabled() and scaler.get_growth_factor() == 2 and scaler.get_backoff_factor() == 0.5
     a, (b, c) = scaler.scale((dy.ones(2), [dy.ones(1), dy.ones(())]))
     assert a[0] == b[0] == c == 4
-    with pytest.raises(ValueError, match="outputs must be a Tensor or an iterable of Tensors"):
+    with pytest.raises(ValueError, match="takes a Tensor or a list of them, not int"):
         scaler.scale(3)
-    with pytest.raises(RuntimeError, match="No inf checks were recorded prior to update."):
+    with pytest.raises(RuntimeError, match="update\\(\\) without a step"):
         scaler.update()
     scaler.scale(m(dy.ones(1, 2)).sum()).backward()
     scaler.unscale_(optimizer)
     assert (m.bias.grad == 1).all()
-    with pytest.raises(RuntimeError, match=r"unscale_\(\) has already been called on this optimizer since the last update\(\)\."):
+    with pytest.raises(RuntimeError, match=r"unscale_\(\) a second time"):
         scaler.unscale_(optimizer)
     before = m.bias.detach().clone()
     assert scaler.step(optimizer, grad_scale=0.5) is None
     assert dy.allclose(before - m.bias, dy.full((2,), 0.05))
-    with pytest.raises(RuntimeError, match=r"step\(\) has already been called since the last update\(\)\."):
+    with pytest.raises(RuntimeError, match=r"step\(\) a second time"):
         scaler.step(optimizer)
-    with pytest.raises(RuntimeError, match="Closure use is not currently supported"):
+    with pytest.raises(RuntimeError, match="takes no closure"):
         scaler.step(optimizer, closure=lambda: 0)
     scaler.update()
     assert scaler.get_scale() == 8

@@ -66,6 +66,15 @@ def test_every_worker_begins_even_without_work():
     assert began == [(0, 0, 1, stream, "thread")]  # a stream is read as if by one worker
 
 
+def test_pytorchs_places():
+    from dyadic.utils import data
+    from dyadic.utils.data.dataset import Dataset as same
+    from dyadic.utils.data.sampler import BatchSampler
+
+    assert data.distributed.DistributedSampler is data.DistributedSampler and same is Dataset and data.dataloader.DataLoader is DataLoader
+    assert BatchSampler is data.sampler.BatchSampler
+
+
 def test_workers_run_beside_the_caller():
     """Two samples wait for each other: with two workers they meet."""
     meeting = threading.Barrier(2, timeout=20)

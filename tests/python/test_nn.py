@@ -73,6 +73,30 @@ def test_attributes_register_replace_and_vanish():
     assert m.note == "text" and "note" in vars(m)
 
 
+def test_names_that_are_refused():
+    m = nn.Module()
+    p, b = nn.Parameter(dy.ones(1)), dy.ones(1)
+    for register, value in ((m.register_parameter, p), (m.register_buffer, b), (m.add_module, nn.ReLU())):
+        for name in ("a.b", "", "forward"):
+            with pytest.raises(KeyError, match="name"):
+                register(name, value)
+        with pytest.raises(TypeError, match="it takes"):
+            register("x", 3)
+        register("x", None)
+        register("x", value)
+        delattr(m, "x")
+    with pytest.raises(ValueError, match="has a dot"):
+        setattr(m, "a.b", p)
+    assert not m.state_dict()
+
+
+def test_shared_modules_count_once():
+    norm = nn.BatchNorm1d(2)
+    m = nn.Sequential(norm, norm)
+    assert [n for n, _ in m.named_buffers()] == ["0.running_mean", "0.running_var", "0.num_batches_tracked"]
+    assert len(list(m.buffers())) == 3 and len(m.state_dict()) == 10 and len(list(m.modules())) == 2
+
+
 def test_tied_weights():
     class Tied(nn.Module):
         def __init__(self):
@@ -206,6 +230,8 @@ def test_whole_tree_at_once():
         m.to("meta")
     with pytest.raises(TypeError):
         m.to(3)
+    assert m.to(dy.zeros(1, dtype=dy.bfloat16))[0].weight.dtype is dy.bfloat16
+    assert m.to("cpu", dy.float32, True)[0].weight.dtype is dy.float32 and m.to("cpu", non_blocking=True) is m
 
 
 def test_parameter():

@@ -242,6 +242,9 @@ def test_optimizer_groups_and_state():
     other = dy.optim.AdamW([("0", m.weight), ("b", m.bias)])
     other.load_state_dict(optimizer.state_dict())
     assert other.steps == 1 and (other.state_dict()["state"]["exp_avg.b"] == optimizer.state_dict()["state"]["exp_avg.b"]).all()
+    for stranger in (dy.optim.AdamW([("0", m.weight)]), dy.optim.AdamW([("0", m.weight), ("c", m.bias)])):
+        with pytest.raises(ValueError, match=r"not here \[b\]; is it the same model"):
+            stranger.load_state_dict(dy.optim.AdamW([("0", m.weight), ("b", m.bias)]).state_dict())
     for bad, error in (([], ValueError), (m.weight, TypeError), ([3], TypeError), ([m.weight * 2], ValueError)):
         with pytest.raises(error):
             dy.optim.AdamW(bad)

@@ -87,7 +87,7 @@ StepGradients recorded(const Grad& g, const Tensor& c0) {
 Tensor projection_gradient(const Grad& g, const Tensor& d_gates) {
   const Tensor activations = g.out(2);
   const int64_t hidden = activations.size(2) / 4;
-  const Tensor sent = matmul(d_gates, g.in(1)), last = zeros_like(select(sent, 0, 0).detach());
+  const Tensor sent = matmul(d_gates, g.in(1).contiguous()), last = zeros_like(select(sent, 0, 0).detach());
   const Tensor d_states = plus(states_before(last, sent, !g.boolean(5)), g.g(0));
   const Tensor values = mul(narrow(activations, -1, 3 * hidden, hidden), tanh(g.out(1)));
   return matmul(rows_of(d_states).t(), rows_of(values));

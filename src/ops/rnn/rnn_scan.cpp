@@ -74,9 +74,11 @@ extern constexpr OpDef rnn_scan_op = {
         "The steps of one plain recurrent layer in one direction: gates [T, N, H] are what the inputs add to the sums, weight "
         "[H, H] is applied to the state, h [N, H] is the first one; a state is the tanh of its sum, or the relu. Gives the "
         "states of all steps. reverse: from the last step to the first. (Elman 1990.)",
+    .low = -1,
+    .high = 1,
     .samples =
         "rnn_scan(randn(3, 2, 5), randn(5, 5), randn(2, 5))\n"
-        "rnn_scan(randn(4, 1, 3), randn(3, 3), randn(1, 3), False, True)\n"
+        "rnn_scan(rand(4, 1, 3), rand(3, 3), rand(1, 3), False, True)\n"
         "rnn_scan(randn(2, 3, 18), randn(18, 18), randn(3, 18), True)",
     .bad =
         "rnn_scan(zeros(3, 2, 5), zeros(5, 4), zeros(2, 5)) => rnn_scan: sizes do not fit: gates is f32[3, 2, 5], weight is "
