@@ -59,7 +59,7 @@ template <class F> void register_post_accumulate_grad_hook(const Tensor& t, F ho
 // What a Function's forward leaves for its backward.
 class FunctionContext {
   std::vector<Tensor> saved_;
-  std::vector<int> output_of_;          // of a saved tensor: the output it is, or -1
+  std::vector<int> output_of_;         // of a saved tensor: the output it is, or -1
   mutable std::vector<Tensor> given_;  // while backward runs
   std::vector<uint32_t> versions_;
   std::vector<bool> needs_;

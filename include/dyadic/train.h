@@ -136,6 +136,16 @@ class Checkpoint {
   std::unique_ptr<Writer> writer_;
 };
 
+// Batches whose gradients make one step. The weights sum to 1: a batch's share of their samples, by which its mean loss is
+// multiplied before backward(), so that the step is that of one large batch. An epoch's last window has what is left.
+//   auto epoch = loader.iter();
+//   while (auto window = dy::train::next_window(*epoch, 4)) {
+//     for (auto& [weight, batch] : *window) (loss(batch) * weight).backward();
+//     optimizer.step(), optimizer.zero_grad();
+//   }
+using Window = std::vector<std::pair<double, data::Value>>;
+std::optional<Window> next_window(data::Epoch& epoch, int64_t length);
+
 struct EarlyStoppingOptions {
   int64_t patience = 5;  // updates without an improvement
   double min_delta = 0;  // what is less is none

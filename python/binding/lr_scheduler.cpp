@@ -45,8 +45,7 @@ std::vector<optim::Factor> read_factors(nb::list functions) {
 }
 
 void make(PySchedule& self, const std::string& name, optim::Optimizer& optimizer, nb::dict options, nb::list functions) {
-  self.schedule =
-      std::make_shared<optim::LRScheduler>(name, optimizer, read_options(name, options), read_factors(functions));
+  self.schedule = std::make_shared<optim::LRScheduler>(name, optimizer, read_options(name, options), read_factors(functions));
 }
 Schedules read_schedules(nb::list schedulers) {
   Schedules all;
@@ -103,19 +102,21 @@ void add_schedules(nb::module_& m) {
       .def("_make_plateau", make_plateau, nb::arg("optimizer"), nb::arg("mode"), nb::arg("factor"), nb::arg("patience"),
            nb::arg("threshold"), nb::arg("threshold_mode"), nb::arg("cooldown"), nb::arg("min_lr"), nb::arg("eps"))
       .def(
-          "step",
-          [](PySchedule& s, std::optional<double> epoch) { epoch ? s.get().step_to(*epoch) : s.get().step(); },
+          "step", [](PySchedule& s, std::optional<double> epoch) { epoch ? s.get().step_to(*epoch) : s.get().step(); },
           nb::arg("epoch") = nb::none(),
           "The next learning rates; after optimizer.step(). With an epoch: as if so many steps had been taken.")
       .def(
-          "_step", [](PySchedule& s, double metric) { s.as<ReduceLROnPlateau>("_step: of ReduceLROnPlateau alone").step(metric); }, nb::arg("metric"))
+          "_step",
+          [](PySchedule& s, double metric) { s.as<ReduceLROnPlateau>("_step: of ReduceLROnPlateau alone").step(metric); },
+          nb::arg("metric"))
       .def("get_last_lr", [](PySchedule& s) { return s.get().get_last_lr(); })
       .def_prop_ro("last_epoch", [](PySchedule& s) { return s.get().last_epoch(); })
-      .def("_set_rates", [](PySchedule& s) { s.as<optim::LRScheduler>("_set_rates: of a schedule with rates of its own").set_rates(); })
-      .def_prop_ro("base_lrs", [](PySchedule& s) { return s.as<optim::LRScheduler>("base_lrs: this schedule has none").base_lrs(); })
+      .def("_set_rates",
+           [](PySchedule& s) { s.as<optim::LRScheduler>("_set_rates: of a schedule with rates of its own").set_rates(); })
+      .def_prop_ro("base_lrs",
+                   [](PySchedule& s) { return s.as<optim::LRScheduler>("base_lrs: this schedule has none").base_lrs(); })
       .def("state_dict", [](PySchedule& s) { return as_dict(s.get().state_dict()); })
-      .def(
-          "load_state_dict", [](PySchedule& s, nb::dict d) { s.get().load_state_dict(from_dict(d)); }, nb::arg("state_dict"));
+      .def("load_state_dict", [](PySchedule& s, nb::dict d) { s.get().load_state_dict(from_dict(d)); }, nb::arg("state_dict"));
   m.def("_scheduler_records", records);
 }
 

@@ -35,10 +35,10 @@ struct PythonHooks : nn::Hook {
 // What a registration by name refuses, as attributes cannot get it wrong.
 void check_name(nb::handle self, const char* who, nb::str name) {
   const std::string text = nb::cast<std::string>(name);
-  const char* wrong = text.empty()                       ? "is empty"
-                      : text.find('.') != text.npos      ? "has a dot"
+  const char* wrong = text.empty()                     ? "is empty"
+                      : text.find('.') != text.npos    ? "has a dot"
                       : nb::hasattr(self.type(), name) ? "is an attribute of the class"
-                                                         : nullptr;
+                                                       : nullptr;
   if (wrong) throw nb::key_error(fmt::format("{}: the name \"{}\" {}; take another", who, text, wrong).c_str());
 }
 
@@ -65,7 +65,8 @@ nb::object convert_module(nb::handle self, nb::handle target) {
 nb::object convert_to_all(nb::handle self, nb::args targets, nb::kwargs named) {
   for (auto [key, value] : named) {
     const auto name = nb::cast<std::string>(key);
-    DY_CHECK_AS(TypeError, name == "dtype" || name == "device" || name == "non_blocking", "to: unknown argument {}; it takes dtype and device", name);
+    DY_CHECK_AS(TypeError, name == "dtype" || name == "device" || name == "non_blocking",
+                "to: unknown argument {}; it takes dtype and device", name);
   }
   for (nb::handle target : targets) {
     if (PyBool_Check(target.ptr())) continue;  // PyTorch's non_blocking

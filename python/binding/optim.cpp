@@ -103,8 +103,14 @@ void add_optimizer(nb::module_& m) {
       .def_prop_ro("steps", &Optimizer::steps)
       .def_prop_ro("param_groups", groups_of)
       .def(
-          "lost_updates", [](Optimizer& o) { return o.updates().share(); },
-          "The share of nonzero steps that rounded to nothing since clear_updates().")
+          "lost_updates",
+          [](Optimizer& o, std::optional<size_t> group) {
+            DY_CHECK_AS(IndexError, !group || *group < o.groups().size(), "{}: lost_updates: there are {} groups, not {}",
+                        o.def().name(), o.groups().size(), group.value_or(0) + 1);
+            return group ? o.groups()[*group].updates.share() : o.updates().share();
+          },
+          nb::arg("group") = nb::none(),
+          "The share of nonzero steps that rounded to nothing since clear_updates(), of all groups or of one.")
       .def("clear_updates", &Optimizer::clear_updates)
       .def("train", &Optimizer::train, nb::arg("mode") = true,
            "Of schedule-free optimizers: parameters are where gradients are taken; train(False) or eval() makes them the "

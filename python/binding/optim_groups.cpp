@@ -90,11 +90,10 @@ void check_names(const Optimizer& o, nb::list groups) {
   std::set_difference(here.begin(), here.end(), there.begin(), there.end(), std::back_inserter(missing));
   std::set_difference(there.begin(), there.end(), here.begin(), here.end(), std::back_inserter(unexpected));
   DY_CHECK_AS(ValueError, missing.empty() && unexpected.empty(),
-              "{}: the saved state is of other parameters: not saved [{}], not here [{}]; is it the same model?", o.def().name(),
-              fmt::join(missing, ", "), fmt::join(unexpected, ", "));
+              "{}: the saved state is of other parameters: not saved [{}], not here [{}]; is it the same model?",
+              o.def().name(), fmt::join(missing, ", "), fmt::join(unexpected, ", "));
 }
 }  // namespace
-
 
 nn::NamedTensors read_params(const std::string& who, nb::handle params, size_t& count) {
   nn::NamedTensors out;

@@ -34,7 +34,7 @@ struct AfterAccumulation {
 };
 
 thread_local Node* t_function = nullptr;  // whose own backward runs
-thread_local bool t_in_region = false;  // a backward inside of an autocast region has been seen
+thread_local bool t_in_region = false;    // a backward inside of an autocast region has been seen
 
 Edge edge_of(const Tensor& t) {
   Edge e;

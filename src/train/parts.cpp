@@ -74,16 +74,15 @@ class OptimizerPart : public Part {
     const auto names = this->names();
     Json groups = Json::array();
     for (const optim::ParamGroup& g : optimizer_.groups()) {
-      Json one = {{"params", Json::object()}, {"options", Json::object()}, {"initial_lr", number_json(g.initial_lr)}};
+      Json one = {{"params", Json::object()},
+                  {"options", Json::object()},
+                  {"initial_lr", number_json(g.initial_lr)},
+                  {"updates", {{"nonzero", g.updates.nonzero}, {"lost", g.updates.lost}}}};
       for (auto& [name, p] : g.params) one["params"][names.at(name)] = p.sizes().vec();
       for (auto& [key, value] : g.options) one["options"][key] = option_json(value);
       groups.push_back(std::move(one));
     }
-    const optim::UpdateMeter& meter = optimizer_.updates();
-    return {{"kind", optimizer_.def().name()},
-            {"step", optimizer_.steps()},
-            {"groups", std::move(groups)},
-            {"updates", {{"nonzero", meter.nonzero}, {"lost", meter.lost}}}};
+    return {{"kind", optimizer_.def().name()}, {"step", optimizer_.steps()}, {"groups", std::move(groups)}};
   }
   // Name and shape of each parameter, and what its states are kept in.
   static Described parameters(const Json& document) {
@@ -129,7 +128,6 @@ class OptimizerPart : public Part {
       if (name.empty() || fits.contains(name)) states.emplace_back(rename(key, back), t);
     }
     optimizer_.load_state_dict(states, there.at("step").get<int64_t>());
-    optimizer_.set_updates({there.at("updates").at("nonzero").get<int64_t>(), there.at("updates").at("lost").get<int64_t>()});
     for (optim::ParamGroup& g : optimizer_.groups())
       for (const Json& one : there.at("groups"))
         if (!g.params.empty() && one.at("params").contains(names.at(g.params[0].first))) load_group(g, one);
@@ -140,6 +138,8 @@ class OptimizerPart : public Part {
     for (auto& [key, value] : saved.at("options").items())
       if (key != "state" && group.options.find(key)) optimizer_.set_option(group, key, option_of(value));
     group.initial_lr = number_of(saved.at("initial_lr"));
+    const Json& updates = saved.at("updates");
+    group.updates = {updates.at("nonzero").get<int64_t>(), updates.at("lost").get<int64_t>()};
   }
 };
 

@@ -59,8 +59,8 @@ TEST(CustomFunction, ForgottenWithoutABackward) {
   const int64_t before = memory_allocated();
   Exponential::apply(x, note);
   EXPECT_EQ(memory_allocated(), before);
-  EXPECT_TRUE(gradgradcheck([&](const std::vector<Tensor>& in) { return std::vector<Tensor>{Exponential::apply(in[0], note)}; },
-                            {x}));
+  EXPECT_TRUE(
+      gradgradcheck([&](const std::vector<Tensor>& in) { return std::vector<Tensor>{Exponential::apply(in[0], note)}; }, {x}));
 }
 
 TEST(CustomFunction, SeveralInputsAndOutputs) {

@@ -1,4 +1,4 @@
-"""What surrounds a training loop: checkpoints of a whole run, early stopping, the history of its metrics.
+"""What surrounds a training loop: checkpoints of a whole run, early stopping, the history of its metrics, gradient accumulation.
 
     run = dy.train.Checkpoint("runs/digits", keep=3, best="val_loss", background=True, config={"lr": 0.001},
                               model=model, optimizer=optimizer, schedule=schedule, data=loader, history=history)
@@ -23,8 +23,9 @@ from .._dyadic import Module, _train
 from ..nn._saving import has_extra_state
 from ..optim import Optimizer
 from ._parts import ExtraState, WrittenOptimizer
+from ._windows import windows
 
-__all__ = ["Checkpoint", "Difference", "EarlyStopping", "History", "Progress", "Resumed"]
+__all__ = ["Checkpoint", "Difference", "EarlyStopping", "History", "Progress", "Resumed", "windows"]
 
 
 class Difference(NamedTuple):

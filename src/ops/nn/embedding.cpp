@@ -22,7 +22,9 @@ void forward(Call& c) {
   DY_CHECK_AS(IndexError, bad < 0, "embedding: index out of range: index {} at position {}; the weight has {} rows", index[bad],
               bad, s.rows);
 }
-void backward(Grad& g) { g.set(0, call(Op::embedding_backward_, g.g(), g.in(1), g.in_meta(0).sizes[0], g.integer(2), g.boolean(3))); }
+void backward(Grad& g) {
+  g.set(0, call(Op::embedding_backward_, g.g(), g.in(1), g.in_meta(0).sizes[0], g.integer(2), g.boolean(3)));
+}
 
 }  // namespace
 

@@ -39,12 +39,15 @@ double flops(const Call& c) { return double(c.tensor(0).numel()); }
 }  // namespace
 
 extern constexpr OpDef embedding_backward_op = {
-    .sig = "embedding_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx=-1, bool scale_grad_by_freq=False) -> "
+    .sig =
+        "embedding_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx=-1, bool scale_grad_by_freq=False) "
+        "-> "
         "Tensor",
     .doc =
         "Rows of grad added up by index into [num_weights, dim], in the order of the indices but for those that are "
         "padding_idx: the gradient of embedding. scale_grad_by_freq: a row's sum is divided by how many there are.",
-    .samples = "embedding_backward(randn(2, 4, 3), indices(5; 2, 4), 5)\nembedding_backward(randn(4, 3), indices(5; 4), 5, 4)\n"
+    .samples =
+        "embedding_backward(randn(2, 4, 3), indices(5; 2, 4), 5)\nembedding_backward(randn(4, 3), indices(5; 4), 5, 4)\n"
         "embedding_backward(randn(6, 3), indices(3; 6), 4, -1, True)",
     .infer = infer,
     .forward = forward,

@@ -55,8 +55,9 @@ void add_row(const EmbeddingShape& s, Source grad, const int64_t* positions, int
     }
     for (int64_t k = 0; k < count; k++) {
       const T* term = read_tile(grad, positions[k] * s.dim + c, width, in);
-      for_vectors<T>(width,
-                     [&](auto access, int64_t j) { access.store(sum + j, fma(access.load(term + j), Vec<T>(factor), access.load(sum + j))); });
+      for_vectors<T>(width, [&](auto access, int64_t j) {
+        access.store(sum + j, fma(access.load(term + j), Vec<T>(factor), access.load(sum + j)));
+      });
     }
     close_tile(dweight, at, width, out);
   }

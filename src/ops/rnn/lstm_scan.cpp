@@ -46,8 +46,8 @@ void forward(Call& c) {
     const int64_t t = s.step(i);
     char* state = row_of(output, t);
     operands.recurrent.run(h, row_of(gates, t));
-    rnn_kernel().lstm(
-        {s.rows, s.hidden, row_of(gates, t), cell, row_of(cells, t), operands.hidden ? operands.hidden : state}, w.type == f64);
+    rnn_kernel().lstm({s.rows, s.hidden, row_of(gates, t), cell, row_of(cells, t), operands.hidden ? operands.hidden : state},
+                      w.type == f64);
     if (operands.projected) operands.projected->run(operands.hidden, state);
     h = state;
     cell = row_of(cells, t);
@@ -125,7 +125,8 @@ extern constexpr OpDef lstm_scan_op = {
         "output, Tensor cells, Tensor activations)",
     .doc =
         "The steps of one LSTM layer in one direction: gates [T, N, 4 H] are what the inputs add to the sums of input, forget, "
-        "cell and output gate, weight [4 H, H] is applied to the state, h and c [N, H] are the first ones. Gives the states and "
+        "cell and output gate, weight [4 H, H] is applied to the state, h and c [N, H] are the first ones. Gives the states "
+        "and "
         "cells of all steps and the gates' activations. reverse: from the last step to the first. projection [P, H] makes "
         "states of P elements: h is [N, P], weight is [4 H, P]. (Hochreiter and Schmidhuber 1997, Sak et al. 2014.)",
     .samples =

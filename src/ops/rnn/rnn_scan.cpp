@@ -3,7 +3,9 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-Steps steps_of(const Call& c) { return check_scan<1>("rnn_scan", c.tensor(0), c.tensor(1), &c.tensor(2), nullptr, c.boolean(4)); }
+Steps steps_of(const Call& c) {
+  return check_scan<1>("rnn_scan", c.tensor(0), c.tensor(1), &c.tensor(2), nullptr, c.boolean(4));
+}
 void infer(Call& c) {
   const Steps s = steps_of(c);
   set_spec(c.spec[0], c.tensor(0), {s.count, s.rows, s.hidden});
@@ -83,7 +85,8 @@ extern constexpr OpDef rnn_scan_op = {
     .bad =
         "rnn_scan(zeros(3, 2, 5), zeros(5, 4), zeros(2, 5)) => rnn_scan: sizes do not fit: gates is f32[3, 2, 5], weight is "
         "f32[5, 4]; they are [T, N, H] and [H, H]\n"
-        "rnn_scan(zeros(3, 2, 5), zeros(5, 5), zeros(2, 4)) => rnn_scan: the state does not fit: it is f32[2, 4], [2, 5] of f32 "
+        "rnn_scan(zeros(3, 2, 5), zeros(5, 5), zeros(2, 4)) => rnn_scan: the state does not fit: it is f32[2, 4], [2, 5] of "
+        "f32 "
         "is needed",
     .infer = infer,
     .forward = forward,

@@ -19,14 +19,15 @@ inline void check_state(const char* who, const Tensor& t, IntList sizes, const T
   DY_CHECK(t.sizes() == sizes && plain(t) == plain(gates), "{}: the state does not fit: it is {}, {} of {} is needed", who,
            describe(t), shape_text(sizes), gates.dtype().name());
 }
-// gates [T, N, kGates H], weight [kGates H, P], the state h [N, P] and an LSTM's c [N, H], all of one float dtype. P is H unless
-// there is a projection [P, H]. h and c may be null.
+// gates [T, N, kGates H], weight [kGates H, P], the state h [N, P] and an LSTM's c [N, H], all of one float dtype. P is H
+// unless there is a projection [P, H]. h and c may be null.
 template <int kGates>
 Steps check_scan(const char* who, const Tensor& gates, const Tensor& weight, const Tensor* h, const Tensor* c, bool reverse,
                  const Tensor* projection = nullptr) {
   check_float(who, gates, "gates");
   const int64_t hidden = weight.dim() == 2 ? weight.size(0) / kGates : 0;
-  const bool matrices = gates.dim() == 3 && weight.dim() == 2 && gates.size(2) == weight.size(0) && weight.size(0) % kGates == 0;
+  const bool matrices =
+      gates.dim() == 3 && weight.dim() == 2 && gates.size(2) == weight.size(0) && weight.size(0) % kGates == 0;
   const std::string all = kGates > 1 ? fmt::format("{} H", kGates) : "H";
   if (projection)
     DY_CHECK(matrices && projection->dim() == 2 && projection->size(0) == weight.size(1) && projection->size(1) == hidden,
@@ -38,8 +39,8 @@ Steps check_scan(const char* who, const Tensor& gates, const Tensor& weight, con
   const Steps s{gates.size(0), gates.size(1), hidden, reverse, weight.size(1)};
   DY_CHECK(s.count > 0, "{}: no time step: gates is {}", who, describe(gates));
   for (const Tensor* t : {&weight, projection})
-    DY_CHECK_AS(TypeError, !t || plain(*t) == plain(gates), "{}: dtypes differ: gates is {}, {} is {}; convert one with .to", who,
-                describe(gates), t == projection ? "projection" : "weight", describe(*t));
+    DY_CHECK_AS(TypeError, !t || plain(*t) == plain(gates), "{}: dtypes differ: gates is {}, {} is {}; convert one with .to",
+                who, describe(gates), t == projection ? "projection" : "weight", describe(*t));
   if (h) check_state(who, *h, {s.rows, s.state}, gates);
   if (c) check_state(who, *c, {s.rows, s.hidden}, gates);
   return s;
@@ -134,8 +135,8 @@ inline Tensor before_step(const Tensor& states, const Tensor& first, const Steps
   return i ? at_step(states, s.step(i - 1)) : first;
 }
 
-// What stood at the step before each: [T, N, ...] with `first` before the first one. Of the steps in the other order, what stands
-// at the step after each.
+// What stood at the step before each: [T, N, ...] with `first` before the first one. Of the steps in the other order, what
+// stands at the step after each.
 inline Tensor states_before(const Tensor& first, const Tensor& states, bool reverse) {
   const int64_t n = states.size(0);
   const Tensor start = unsqueeze(first, 0);
