@@ -17,7 +17,8 @@ def train(batch_size, accumulate, epochs=20):
     """The gradients of the first step, the last loss, the model."""
     model, optimizer = make()
     generator = dy.Generator().manual_seed(1)  # the same order, whatever the batch size
-    loader = DataLoader(load()[0], batch_size=batch_size, shuffle=True, generator=generator)
+    train_set, _ = load()
+    loader = DataLoader(train_set, batch_size=batch_size, shuffle=True, generator=generator)
     first = None
     for _ in range(epochs):
         for window in windows(loader, accumulate):  # an epoch's last one has the batches that are left

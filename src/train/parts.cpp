@@ -156,6 +156,36 @@ template <class Get, class Set> std::unique_ptr<Part> json_part(Get get, Set set
                                  [set](const State& s) { set(Json::parse(s.json)); });
 }
 
+// A schedule is known by the names in its state: those of its options and of what it holds.
+class SchedulePart : public Part {
+  optim::Schedule& schedule_;
+  static std::string names(const Json& state) {
+    std::string all;
+    for (auto& [key, values] : state.items()) all += (all.empty() ? "" : ", ") + key;
+    return all;
+  }
+
+ public:
+  explicit SchedulePart(optim::Schedule& schedule) : schedule_(schedule) {}
+  State state() override {
+    Json j = Json::object();
+    for (auto& [key, values] : schedule_.state_dict()) j[key] = numbers_json(values);
+    return {{}, j.dump()};
+  }
+  void compare(const std::string& part, const State& saved, Differences& differences) override {
+    const std::string there = names(Json::parse(saved.json)), here = names(Json::parse(state().json));
+    if (there != here)
+      differences.push_back({Difference::Kind::changed, part, "the schedule", "one of " + there, "one of " + here, ""});
+  }
+  void load(const State& saved) override {
+    const Json j = Json::parse(saved.json);
+    if (names(j) != names(Json::parse(state().json))) return;
+    optim::ScheduleState state;
+    for (auto& [key, values] : j.items()) state[key] = numbers_of(values);
+    schedule_.load_state_dict(state);
+  }
+};
+
 class StoppingPart : public Part {
   EarlyStopping& stopping_;
 
@@ -196,17 +226,7 @@ Checkpoint& Checkpoint::add(const std::string& name, optim::GradScaler& s) {
                        }));
 }
 Checkpoint& Checkpoint::add(const std::string& name, optim::Schedule& s) {
-  return add(name, json_part(
-                       [&s] {
-                         Json j = Json::object();
-                         for (auto& [key, values] : s.state_dict()) j[key] = numbers_json(values);
-                         return j;
-                       },
-                       [&s](const Json& j) {
-                         optim::ScheduleState state;
-                         for (auto& [key, values] : j.items()) state[key] = numbers_of(values);
-                         s.load_state_dict(state);
-                       }));
+  return add(name, std::make_unique<SchedulePart>(s));
 }
 Checkpoint& Checkpoint::add(const std::string& name, data::DataLoader& l) {
   return add(name, json_part([&l] { return Json(l.state_dict()); },

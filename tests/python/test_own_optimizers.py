@@ -175,3 +175,22 @@ def test_a_schedule_of_ones_own():
     assert s2.last_epoch == 5 and s2.steps == 4
     chained = optim.lr_scheduler.SequentialLR(o2, [Warmup(o2, 2), optim.lr_scheduler.ConstantLR(o2, 0.5)], [2])
     assert chained.get_last_lr() == [0.5, 1.0]
+
+
+def test_another_schedule_is_a_difference(tmp_path):
+    def run(schedule):
+        model = nn.Linear(2, 2)
+        optimizer = optim.SGD(model.parameters(), lr=0.1)
+        s = schedule(optimizer)
+        return s, Checkpoint(tmp_path, model=model, optimizer=optimizer, schedule=s)
+
+    s, checkpoint = run(lambda o: optim.lr_scheduler.StepLR(o, 2))
+    s.step(), s.step()
+    checkpoint.save(2)
+    s, checkpoint = run(lambda o: optim.lr_scheduler.StepLR(o, 3))
+    assert checkpoint.resume().step == 2 and s.last_epoch == 2
+    for other in (lambda o: optim.lr_scheduler.ExponentialLR(o, 0.5), optim.lr_scheduler.ReduceLROnPlateau):
+        s, checkpoint = run(other)
+        with pytest.raises(ValueError, match="schedule: the schedule is one of base_lrs.*option.step_size there and one of .* here"):
+            checkpoint.resume()
+        assert len(checkpoint.resume(strict=False).differences) == 1 and s.last_epoch == 0

@@ -37,6 +37,11 @@ class LRScheduler(_Schedule):
             state["attributes"] = {key: v for key, v in self.__dict__.items() if key not in own and not callable(v)}
         return state
 
+    def _differences(self, saved):
+        """For Checkpoint: a schedule is known by the names in its state."""
+        there, here = (", ".join(sorted(state)) for state in (saved, self.state_dict()))
+        return [] if there == here else [("the schedule", f"one of {there}", f"one of {here}")]
+
     def load_state_dict(self, state_dict):
         state = dict(state_dict)
         self.__dict__.update(state.pop("attributes", {}))

@@ -89,7 +89,11 @@ def pack(part):
 
 def compare(part, text, tensors):
     """[(name, there, here)]: what load_state_dict() of one of our own parts would not take over."""
-    return part._differences(decode(text, tensors)) if hasattr(part, "_differences") else []
+    return _differences(part, decode(text, tensors))
+
+
+def _differences(part, state):
+    return part._differences(state) if hasattr(part, "_differences") else []
 
 
 def unpack(part, text, tensors):
@@ -97,5 +101,5 @@ def unpack(part, text, tensors):
     if isinstance(part, dict):
         part.clear()
         part.update(state)
-    else:
+    elif not _differences(part, state):
         part.load_state_dict(state)
