@@ -59,14 +59,18 @@ template <class F> void register_post_accumulate_grad_hook(const Tensor& t, F ho
 // What a Function's forward leaves for its backward.
 class FunctionContext {
   std::vector<Tensor> saved_;
+  std::vector<int> output_of_;         // of a saved tensor: the output it is, or -1
+  mutable std::vector<Tensor> given_;  // while backward runs
   std::vector<uint32_t> versions_;
   std::vector<bool> needs_;
 
  public:
   explicit FunctionContext(std::span<const Tensor> inputs);
   void save_for_backward(std::vector<Tensor> tensors);
-  const std::vector<Tensor>& saved_tensors() const;               // an error if one was overwritten since
+  const std::vector<Tensor>& saved_tensors() const;               // in backward; an error if one was overwritten since
   bool needs_input_grad(size_t i) const { return needs_.at(i); }  // of the i-th Tensor argument
+  void let_go_of(std::span<const Tensor> outputs);                // what is saved of them is kept without its history
+  void end_backward() { given_.clear(); }
 };
 
 namespace detail {

@@ -313,8 +313,8 @@ struct DataLoaderOptions {
   int num_workers = 0;                               // threads that prepare batches; 0: the caller
   Callback<Value(std::vector<Value>)> collate_fn = {};
   bool drop_last = false;
-  double timeout = 0;  // seconds to wait for a batch; 0: for ever
-  Callback<void(int)> worker_init_fn = {};
+  double timeout = 0;                       // seconds to wait for a batch; 0: for ever
+  Callback<void(int)> worker_init_fn = {};  // in each worker, before the first batch
   Generators generator = {};
   std::optional<int> prefetch_factor = {};  // batches prepared ahead per worker; 2
   bool persistent_workers = false;          // threads outlive the epoch

@@ -153,7 +153,9 @@ class Embedding : public Module {
   Tensor weight;
   int64_t num_embeddings, embedding_dim;
   std::optional<int64_t> padding_idx;
-  Embedding(int64_t num_embeddings, int64_t embedding_dim, Options options = {}, std::optional<int64_t> padding_idx = {});
+  bool scale_grad_by_freq;  // a row's gradient is divided by how often it is read
+  Embedding(int64_t num_embeddings, int64_t embedding_dim, Options options = {}, std::optional<int64_t> padding_idx = {},
+            bool scale_grad_by_freq = false);
   Tensor forward(const Tensor& indices) override;
   std::string extra_repr() const override;
   const char* kind() const override { return "Embedding"; }

@@ -298,7 +298,7 @@ inline Tensor softmax(const Tensor& self, int64_t dim = -1, DType dtype = {}) { 
 inline Tensor softmin(const Tensor& self, int64_t dim = -1) { return call(Op::softmin_, self, dim); }
 inline Tensor log_softmax(const Tensor& self, int64_t dim = -1, DType dtype = {}) { return call(Op::log_softmax_, self, dim, dtype); }
 inline Tensor layer_norm(const Tensor& input, IntList normalized_shape, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5) { return call(Op::layer_norm_, input, normalized_shape, weight, bias, eps); }
-inline Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_idx = -1) { return call(Op::embedding_, weight, indices, padding_idx); }
+inline Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_idx = -1, bool scale_grad_by_freq = false) { return call(Op::embedding_, weight, indices, padding_idx, scale_grad_by_freq); }
 inline Tensor cross_entropy(const Tensor& input, const Tensor& target, std::string_view reduction = "mean", int64_t ignore_index = -100) { return call(Op::cross_entropy_, input, target, Tensor(), ignore_index, reduction, 0.0); }
 inline Tensor attention_weights(const Tensor& query, const Tensor& key, const Tensor& attn_mask = {}, bool is_causal = false, std::optional<double> scale = {}) { return call(Op::attention_weights_, query, key, attn_mask, is_causal, scale); }
 inline Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& attn_mask = {}, double dropout_p = 0, bool is_causal = false, std::optional<double> scale = {}) { return call(Op::scaled_dot_product_attention_, query, key, value, attn_mask, dropout_p, is_causal, scale); }

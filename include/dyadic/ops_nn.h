@@ -82,7 +82,7 @@ inline Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, 
 // Others.
 inline Tensor one_hot(const Tensor& self, int64_t num_classes = -1) { return call(Op::one_hot_, self, num_classes); }
 inline Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias = {}) { return call(Op::bilinear_, input1, input2, weight, bias); }
-inline Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& offsets = {}, std::string_view mode = "mean", const Tensor& per_sample_weights = {}, bool include_last_offset = false, std::optional<int64_t> padding_idx = {}) { return call(Op::embedding_bag_, input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx); }
+inline Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& offsets = {}, std::string_view mode = "mean", const Tensor& per_sample_weights = {}, bool include_last_offset = false, std::optional<int64_t> padding_idx = {}, bool scale_grad_by_freq = false) { return call(Op::embedding_bag_, input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx, scale_grad_by_freq); }
 inline Tensor dropout1d(const Tensor& input, double p = 0.5, bool training = true) { return call(Op::dropout1d_, input, p, training); }
 inline Tensor dropout2d(const Tensor& input, double p = 0.5, bool training = true) { return call(Op::dropout2d_, input, p, training); }
 inline Tensor dropout3d(const Tensor& input, double p = 0.5, bool training = true) { return call(Op::dropout3d_, input, p, training); }

@@ -5,10 +5,13 @@
 //
 // An optimizer is a record: signature (PyTorch's names and defaults), documentation, one parameter's step. What there is:
 // optimizer_defs(). Every one also takes
-//   state                what states are kept in: f32, bf16, f16, an 8-bit float, or a blockwise 8-bit format such as dynamic8
-//                        (256 elements per scale, Dettmers et al. 2022). Tensors below 4096 elements and those named in
-//                        `keep32` keep states of 8 bits in f32; those of f64 parameters are f64 where `state` is f32.
+//   state                what states are kept in: f32, bf16, f16, an 8-bit float, or 8 or 4 bits in blocks: dynamic8 (256
+//                        elements per scale, Dettmers et al. 2022), i4(group=64), whose states without sign are udynamic8.
+//                        Tensors below 4096 elements and those named in `keep32` keep states of 8 bits in f32; those of f64
+//                        parameters are f64 where `state` is f32.
 //   stochastic_rounding  of parameters and states of fewer bits than f32; `seed` of it
+//   compensation         of parameters of at most 16 bits: what rounding left of a step is added to the next. "kahan" keeps it
+//                        in the parameter's dtype, "f32" in f32: parameter plus rest are then an f32 master
 #pragma once
 #include <initializer_list>
 #include <limits>
@@ -76,6 +79,7 @@ struct ParamGroup {
   nn::NamedTensors params;
   Options options;                                               // those not given are the optimizer's
   double initial_lr = std::numeric_limits<double>::quiet_NaN();  // what schedules begin from
+  UpdateMeter updates{};                                         // since clear_updates()
 };
 
 class Update;
@@ -135,9 +139,9 @@ class Optimizer {
   const OptimizerDef& def() const { return *def_; }
   int64_t steps() const { return step_; }
   std::vector<ParamGroup>& groups() { return groups_; }
-  const UpdateMeter& updates() const { return meter_; }
-  void clear_updates() { meter_ = {}; }
-  void set_updates(UpdateMeter m) { meter_ = m; }  // of a run that is resumed
+  const std::vector<ParamGroup>& groups() const { return groups_; }
+  UpdateMeter updates() const;  // of all groups
+  void clear_updates();
 
   // By parameter name: "exp_avg.<name>", ...; `step` beside them. A parameter that took fewer steps than the optimizer has its
   // own "step.<name>".
@@ -149,6 +153,7 @@ class Optimizer {
   bool keeps32(const std::string& name) const;
   void check(const ParamGroup& group) const;
   void check_gradients();
+  void check_updates();
   void update(ParamGroup& group, const std::string& name, const Tensor& p, uint64_t stream, double grad_scale);
   const OptimizerDef* def_;
   Options defaults_;
@@ -156,7 +161,6 @@ class Optimizer {
   std::vector<std::string> keep32_;
   std::map<std::string, ParamState> states_;
   int64_t step_ = 0;
-  UpdateMeter meter_;
   bool consumed_ = true, dropped_ = false;  // whether a step has seen the gradients; whether zero_grad took some that none saw
 };
 

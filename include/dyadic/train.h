@@ -98,6 +98,8 @@ class Checkpoint {
   Checkpoint& add(const std::string& name, int64_t& number);
   Checkpoint& add(const std::string& name, double& number);
   Checkpoint& add(const std::string& name, std::unique_ptr<Part> part);
+  // The name of a parameter's states in the run, by the optimizer's name for the parameter.
+  std::map<std::string, std::string> names_of(const optim::Optimizer& optimizer) const;
   // A JSON object of settings. It is saved and compared, never changed: a run resumed under another one is another run.
   void config(std::string json);
 
@@ -133,6 +135,16 @@ class Checkpoint {
   std::string config_ = "{}";
   std::unique_ptr<Writer> writer_;
 };
+
+// Batches whose gradients make one step. The weights sum to 1: a batch's share of their samples, by which its mean loss is
+// multiplied before backward(), so that the step is that of one large batch. An epoch's last window has what is left.
+//   auto epoch = loader.iter();
+//   while (auto window = dy::train::next_window(*epoch, 4)) {
+//     for (auto& [weight, batch] : *window) (loss(batch) * weight).backward();
+//     optimizer.step(), optimizer.zero_grad();
+//   }
+using Window = std::vector<std::pair<double, data::Value>>;
+std::optional<Window> next_window(data::Epoch& epoch, int64_t length);
 
 struct EarlyStoppingOptions {
   int64_t patience = 5;  // updates without an improvement

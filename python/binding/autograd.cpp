@@ -151,6 +151,7 @@ void add_autograd(nb::module_& m) {
       .def("__eq__",
            [](const GradFn& f, nb::handle o) { return nb::isinstance<GradFn>(o) && f.same(nb::cast<const GradFn&>(o)); })
       .def("__hash__", &GradFn::hash);
+  m.def("_as_own_output", as_own_output, nb::arg("output"), nb::arg("tensor"));
   m.def("_attach_function", attach_function, nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("backward"),
         nb::arg("dirty"), nb::arg("materialize"));
   m.def(

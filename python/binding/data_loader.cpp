@@ -269,7 +269,8 @@ void add_loader(nb::module_& m) {
       .def_ro("id", &WorkerInfo::id)
       .def_ro("num_workers", &WorkerInfo::num_workers)
       .def_ro("seed", &WorkerInfo::seed)
-      .def_prop_ro("dataset", [](WorkerInfo& w) { return dataset_object(w.dataset); });
+      .def_prop_ro("dataset", [](WorkerInfo& w) { return dataset_object(w.dataset); })
+      .def_prop_ro("worker_method", [](WorkerInfo&) { return "thread"; });
   m.def(
       "get_worker_info",
       []() -> std::optional<WorkerInfo> {

@@ -1,10 +1,7 @@
-// dyadic.optim.lr_scheduler: one class for all records (python/dyadic/optim/lr_scheduler.py derives a class per record from
-// it), and the schedules that hold others or watch a metric.
+// dyadic.optim.lr_scheduler: one class for all schedules; those of python/dyadic/optim/lr_scheduler.py say which one it is.
 #include "dyadic/lr_scheduler.h"
 
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include "options.h"
@@ -12,8 +9,23 @@
 namespace dyadic::inline v1::python {
 namespace {
 
-using optim::LRScheduler;
+using optim::ReduceLROnPlateau;
 using optim::Schedule;
+using Schedules = std::vector<std::shared_ptr<Schedule>>;
+
+struct PySchedule {
+  std::shared_ptr<Schedule> schedule;
+
+  Schedule& get() const {
+    DY_CHECK(schedule, "LRScheduler: a schedule is used before super().__init__(optimizer) has run");
+    return *schedule;
+  }
+  template <class S> S& as(const char* what) const {
+    auto* s = dynamic_cast<S*>(&get());
+    if (!s) throw nb::attribute_error(what);
+    return *s;
+  }
+};
 
 nb::dict as_dict(const optim::ScheduleState& state) {
   nb::dict d;
@@ -32,8 +44,28 @@ std::vector<optim::Factor> read_factors(nb::list functions) {
   return out;
 }
 
-void make(LRScheduler* self, const std::string& name, optim::Optimizer& optimizer, nb::dict options, nb::list functions) {
-  new (self) LRScheduler(name, optimizer, read_options(name, options), read_factors(functions));
+void make(PySchedule& self, const std::string& name, optim::Optimizer& optimizer, nb::dict options, nb::list functions) {
+  self.schedule = std::make_shared<optim::LRScheduler>(name, optimizer, read_options(name, options), read_factors(functions));
+}
+Schedules read_schedules(nb::list schedulers) {
+  Schedules all;
+  for (nb::handle s : schedulers) {
+    DY_CHECK_AS(TypeError, nb::isinstance<PySchedule>(s), "LRScheduler: schedulers holds {}; it takes schedules",
+                Py_TYPE(s.ptr())->tp_name);
+    nb::cast<PySchedule&>(s).get();
+    all.push_back(nb::cast<PySchedule&>(s).schedule);
+  }
+  return all;
+}
+void make_plateau(PySchedule& self, optim::Optimizer& optimizer, const std::string& mode, double factor, int64_t patience,
+                  double threshold, const std::string& threshold_mode, int64_t cooldown, std::vector<double> min_lr,
+                  double eps) {
+  DY_CHECK_AS(ValueError, mode == "min" || mode == "max", "ReduceLROnPlateau: mode is \"{}\"; it is min or max", mode);
+  DY_CHECK_AS(ValueError, threshold_mode == "rel" || threshold_mode == "abs",
+              "ReduceLROnPlateau: threshold_mode is \"{}\"; it is rel or abs", threshold_mode);
+  self.schedule = std::make_shared<ReduceLROnPlateau>(
+      optimizer, optim::PlateauOptions{mode == "max", factor, patience, threshold, threshold_mode == "rel", cooldown,
+                                       std::move(min_lr), eps});
 }
 
 nb::list records() {
@@ -49,68 +81,42 @@ nb::list records() {
   return all;
 }
 
-void add_plateau(nb::module_& m) {
-  using Floor = std::variant<double, std::vector<double>>;
-  using optim::ReduceLROnPlateau;
-  nb::class_<ReduceLROnPlateau, Schedule>(
-      m, "ReduceLROnPlateau", "Lowers the rates by factor when a metric has not improved for more than patience steps.")
-      .def(
-          "__init__",
-          [](ReduceLROnPlateau* self, optim::Optimizer& optimizer, const std::string& mode, double factor, int64_t patience,
-             double threshold, const std::string& threshold_mode, int64_t cooldown, Floor min_lr, double eps) {
-            DY_CHECK_AS(ValueError, mode == "min" || mode == "max", "ReduceLROnPlateau: mode is \"{}\"; it is min or max",
-                        mode);
-            DY_CHECK_AS(ValueError, threshold_mode == "rel" || threshold_mode == "abs",
-                        "ReduceLROnPlateau: threshold_mode is \"{}\"; it is rel or abs", threshold_mode);
-            std::vector<double> floors = min_lr.index() ? std::get<1>(min_lr) : std::vector<double>{std::get<0>(min_lr)};
-            new (self) ReduceLROnPlateau(
-                optimizer, {mode == "max", factor, patience, threshold, threshold_mode == "rel", cooldown, floors, eps});
-          },
-          nb::arg("optimizer"), nb::arg("mode") = "min", nb::arg("factor") = 0.1, nb::arg("patience") = 10,
-          nb::arg("threshold") = 1e-4, nb::arg("threshold_mode") = "rel", nb::arg("cooldown") = 0, nb::arg("min_lr") = 0.0,
-          nb::arg("eps") = 1e-8, nb::keep_alive<1, 2>())
-      .def(
-          "step",
-          [](ReduceLROnPlateau& s, nb::object metric) {
-            s.step(is_tensor(metric.ptr()) ? tensor_of(metric.ptr()).item() : nb::cast<double>(metric));
-          },
-          nb::arg("metrics"))
-      .def_prop_ro("num_bad_epochs", &ReduceLROnPlateau::num_bad_epochs);
-}
-
 }  // namespace
 
 void add_schedules(nb::module_& m) {
-  nb::class_<Schedule>(m, "LRScheduler", "A schedule of an optimizer's learning rates.")
+  nb::class_<PySchedule>(m, "_Schedule", "A schedule of an optimizer's learning rates.")
+      .def(nb::init<>())
+      .def("_make", make, nb::arg("name"), nb::arg("optimizer"), nb::arg("options"), nb::arg("functions"))
       .def(
-          "step", [](Schedule& s, std::optional<double> epoch) { epoch ? s.step_to(*epoch) : s.step(); },
+          "_make_sequence",
+          [](PySchedule& s, optim::Optimizer& optimizer, nb::list schedulers, std::vector<int64_t> milestones) {
+            s.schedule = std::make_shared<optim::SequentialLR>(optimizer, read_schedules(schedulers), std::move(milestones));
+          },
+          nb::arg("optimizer"), nb::arg("schedulers"), nb::arg("milestones"))
+      .def(
+          "_make_chain",
+          [](PySchedule& s, nb::list schedulers) {
+            s.schedule = std::make_shared<optim::ChainedScheduler>(read_schedules(schedulers));
+          },
+          nb::arg("schedulers"))
+      .def("_make_plateau", make_plateau, nb::arg("optimizer"), nb::arg("mode"), nb::arg("factor"), nb::arg("patience"),
+           nb::arg("threshold"), nb::arg("threshold_mode"), nb::arg("cooldown"), nb::arg("min_lr"), nb::arg("eps"))
+      .def(
+          "step", [](PySchedule& s, std::optional<double> epoch) { epoch ? s.get().step_to(*epoch) : s.get().step(); },
           nb::arg("epoch") = nb::none(),
           "The next learning rates; after optimizer.step(). With an epoch: as if so many steps had been taken.")
-      .def("get_last_lr", &Schedule::get_last_lr)
-      .def_prop_ro("last_epoch", &Schedule::last_epoch)
-      .def("state_dict", [](Schedule& s) { return as_dict(s.state_dict()); })
-      .def("load_state_dict", [](Schedule& s, nb::dict d) { s.load_state_dict(from_dict(d)); }, nb::arg("state_dict"));
-  nb::class_<LRScheduler, Schedule>(m, "_LRScheduler", "A schedule made from a record.")
-      .def("__init__", make, nb::arg("name"), nb::arg("optimizer"), nb::arg("options"), nb::arg("functions"),
-           nb::keep_alive<1, 3>())
-      .def("_set_rates", &LRScheduler::set_rates)
-      .def_prop_ro("base_lrs", &LRScheduler::base_lrs);
-  using Schedules = std::vector<std::shared_ptr<Schedule>>;
-  nb::class_<optim::SequentialLR, Schedule>(m, "SequentialLR", "One schedule after another, from milestone to milestone.")
       .def(
-          "__init__",
-          [](optim::SequentialLR* self, optim::Optimizer& optimizer, Schedules schedulers, std::vector<int64_t> milestones,
-             int64_t) { new (self) optim::SequentialLR(optimizer, std::move(schedulers), std::move(milestones)); },
-          nb::arg("optimizer"), nb::arg("schedulers"), nb::arg("milestones"), nb::arg("last_epoch") = -1,
-          nb::keep_alive<1, 2>());
-  nb::class_<optim::ChainedScheduler, Schedule>(m, "ChainedScheduler", "Several schedules at once: their factors multiply.")
-      .def(
-          "__init__",
-          [](optim::ChainedScheduler* self, Schedules schedulers, nb::object) {
-            new (self) optim::ChainedScheduler(std::move(schedulers));
-          },
-          nb::arg("schedulers"), nb::arg("optimizer") = nb::none());
-  add_plateau(m);
+          "_step",
+          [](PySchedule& s, double metric) { s.as<ReduceLROnPlateau>("_step: of ReduceLROnPlateau alone").step(metric); },
+          nb::arg("metric"))
+      .def("get_last_lr", [](PySchedule& s) { return s.get().get_last_lr(); })
+      .def_prop_ro("last_epoch", [](PySchedule& s) { return s.get().last_epoch(); })
+      .def("_set_rates",
+           [](PySchedule& s) { s.as<optim::LRScheduler>("_set_rates: of a schedule with rates of its own").set_rates(); })
+      .def_prop_ro("base_lrs",
+                   [](PySchedule& s) { return s.as<optim::LRScheduler>("base_lrs: this schedule has none").base_lrs(); })
+      .def("state_dict", [](PySchedule& s) { return as_dict(s.get().state_dict()); })
+      .def("load_state_dict", [](PySchedule& s, nb::dict d) { s.get().load_state_dict(from_dict(d)); }, nb::arg("state_dict"));
   m.def("_scheduler_records", records);
 }
 

@@ -24,6 +24,18 @@ template <class B> class Derived : public B {
   }
 };
 
+using ModuleClass = nb::class_<Module, Derived<Module>>;
+void add_tree(ModuleClass& c);     // nn_tree.cpp
+void add_changes(ModuleClass& c);  // nn_changes.cpp
+
+// An entry of (name, pointer) pairs, or null.
+template <class List> auto find(const List& entries, std::string_view name) -> decltype(entries[0].second) {
+  for (auto& [key, value] : entries)
+    if (key == name) return value;
+  return nullptr;
+}
+void forget(Module& m, nb::handle self, nb::handle name);  // removes an entry, here and from __dict__
+
 inline bool is_module(nb::handle o) { return nb::isinstance<Module>(o); }
 
 // A child that C++ made gets its face once, in its parent's __dict__, so that what Python hangs on it stays.

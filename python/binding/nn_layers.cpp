@@ -60,13 +60,14 @@ void add_leaves(nb::module_& m) {
   embedding
       .def(
           "__init__",
-          [](nb::pointer_and_handle<nn::Embedding> self, int64_t n, int64_t dim, std::optional<int64_t> padding,
-             nb::object dtype, nb::object device) { construct(self, n, dim, options(dtype, device), padding); },
-          nb::arg("num_embeddings"), nb::arg("embedding_dim"), nb::arg("padding_idx") = none, nb::kw_only(),
-          nb::arg("dtype") = none, nb::arg("device") = none)
+          [](nb::pointer_and_handle<nn::Embedding> self, int64_t n, int64_t dim, std::optional<int64_t> padding, bool by_freq,
+             nb::object dtype, nb::object device) { construct(self, n, dim, options(dtype, device), padding, by_freq); },
+          nb::arg("num_embeddings"), nb::arg("embedding_dim"), nb::arg("padding_idx") = none,
+          nb::arg("scale_grad_by_freq") = false, nb::kw_only(), nb::arg("dtype") = none, nb::arg("device") = none)
       .def_ro("num_embeddings", &nn::Embedding::num_embeddings)
       .def_ro("embedding_dim", &nn::Embedding::embedding_dim)
-      .def_ro("padding_idx", &nn::Embedding::padding_idx);
+      .def_ro("padding_idx", &nn::Embedding::padding_idx)
+      .def_rw("scale_grad_by_freq", &nn::Embedding::scale_grad_by_freq);
   member(embedding, "weight", &nn::Embedding::weight);
 
   auto norm = bind<nn::LayerNorm>(m, "LayerNorm",

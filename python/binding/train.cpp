@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "data.h"
@@ -34,7 +35,14 @@ class PythonPart : public train::Part {
       return train::State{std::move(tensors), std::move(json)};
     });
   }
-  void compare(const std::string&, const train::State&, train::Differences&) override {}
+  void compare(const std::string& part, const train::State& saved, train::Differences& differences) override {
+    calling_python([&] {
+      for (nb::handle found : state_module().attr("compare")(object_, saved.json, saved.tensors)) {
+        auto [name, there, here] = nb::cast<std::tuple<std::string, std::string, std::string>>(found);
+        differences.push_back({Difference::Kind::changed, part, name, there, here, ""});
+      }
+    });
+  }
   void load(const train::State& saved) override {
     calling_python([&] { state_module().attr("unpack")(object_, saved.json, saved.tensors); });
   }
@@ -89,6 +97,7 @@ void add_checkpoint(nb::module_& t) {
           nb::arg("folder"), nb::arg("name"), nb::arg("keep"), nb::arg("best"), nb::arg("maximize"), nb::arg("shard_bytes"),
           nb::arg("background"))
       .def("_add", add_part, nb::arg("name"), nb::arg("part"), nb::arg("native"))
+      .def("_names_of", &Checkpoint::names_of, nb::arg("optimizer"))
       .def("_config", &Checkpoint::config, nb::arg("json"))
       .def(
           "_save", [](Checkpoint& c, int64_t step, const Metrics& m) { unlocked([&] { c.save(step, m); }); }, nb::arg("step"),

@@ -34,7 +34,8 @@ struct AfterAccumulation {
   Tensor operator()(const Tensor&) const { return Tensor(); }
 };
 
-thread_local bool t_in_region = false;  // a backward inside of an autocast region has been seen
+thread_local Node* t_function = nullptr;  // whose own backward runs
+thread_local bool t_in_region = false;    // a backward inside of an autocast region has been seen
 
 Edge edge_of(const Tensor& t) {
   Edge e;
@@ -187,6 +188,11 @@ class Run {
     for (int j = 0; j < n.nout && !n.extra->backward.target<BackwardOfSome>(); ++j)
       if (const Meta& m = n.meta[n.nin + j]; !gradients[j].defined() && m.dtype)
         gradients[j] = zeros(m.shape(), m.dtype, m.device);
+    const struct Running {
+      Node* before;
+      explicit Running(Node& n) : before(std::exchange(t_function, &n)) {}
+      ~Running() { t_function = before; }
+    } running(n);
     std::vector<Tensor> given = n.extra->backward({gradients, n.nout});
     DY_CHECK(given.size() == n.nin, "{}: its backward returns the wrong number of gradients: {} for {} inputs", node_name(n),
              given.size(), n.nin);
@@ -299,6 +305,16 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
              "grad: an input was not used: the outputs do not depend on input {} ({}); pass allow_unused=true", i,
              describe(inputs[i]));
   return results;
+}
+
+Tensor as_own_output(int j, const Tensor& output) {
+  if (!t_function || !GradMode::enabled()) return output;
+  Tensor t = output.detach();
+  t_function->refs.fetch_add(1, std::memory_order_relaxed);
+  t.impl()->node = t_function;
+  t.impl()->output = uint16_t(j);
+  t.impl()->flags |= kRequiresGrad;
+  return t;
 }
 
 Tensor adopt_history(const Tensor& written, const Tensor& result) {

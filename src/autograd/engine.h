@@ -17,6 +17,10 @@ struct BackwardOfSome {
   std::vector<Tensor> operator()(std::span<const Tensor> gradients) const { return run(gradients); }
 };
 
+// In a function's own backward: `output`, saved without history, as output j of that function. A function that saved what has
+// its history would hold itself.
+Tensor as_own_output(int j, const Tensor& output);
+
 // `written` with the history of `result`, which was made over it: returns it.
 Tensor adopt_history(const Tensor& written, const Tensor& result);
 

@@ -11,6 +11,7 @@ FunctionContext::FunctionContext(std::span<const Tensor> inputs) {
 void FunctionContext::save_for_backward(std::vector<Tensor> tensors) {
   saved_ = std::move(tensors);
   versions_.clear();
+  output_of_.assign(saved_.size(), -1);
   for (const Tensor& t : saved_) versions_.push_back(t.defined() ? t.version() : 0);
 }
 const std::vector<Tensor>& FunctionContext::saved_tensors() const {
@@ -19,7 +20,17 @@ const std::vector<Tensor>& FunctionContext::saved_tensors() const {
              "saved_tensors: a tensor needed for backward was overwritten: saved tensor {} was written in place after the "
              "forward; clone it before writing",
              i);
-  return saved_;
+  if (given_.empty())
+    for (size_t i = 0; i < saved_.size(); ++i)
+      given_.push_back(output_of_[i] < 0 ? saved_[i] : as_own_output(output_of_[i], saved_[i]));
+  return given_;
+}
+void FunctionContext::let_go_of(std::span<const Tensor> outputs) {
+  for (size_t i = 0; i < saved_.size(); ++i)
+    for (size_t j = 0; j < outputs.size(); ++j)
+      if (saved_[i].defined() && saved_[i].is_same(outputs[j])) output_of_[i] = int(j);
+  for (size_t i = 0; i < saved_.size(); ++i)
+    if (output_of_[i] >= 0) saved_[i] = saved_[i].detach();
 }
 
 std::vector<Tensor> detail::record_function(const char* name, std::span<const Tensor> inputs, std::vector<Tensor> outputs,
@@ -29,8 +40,16 @@ std::vector<Tensor> detail::record_function(const char* name, std::span<const Te
   if (!any || !GradMode::enabled()) return outputs;
   NodeExtra function;
   function.name = name;
-  function.backward = [context = std::move(context), backward](std::span<const Tensor> g) { return backward(*context, g); };
+  FunctionContext& c = *context;
+  function.backward = [context = std::move(context), backward](std::span<const Tensor> g) {
+    const struct End {
+      FunctionContext& context;
+      ~End() { context.end_backward(); }
+    } end{*context};
+    return backward(*context, g);
+  };
   dyadic::record_function(inputs, outputs, std::move(function));
+  c.let_go_of(outputs);
   return outputs;
 }
 

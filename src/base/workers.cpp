@@ -24,9 +24,10 @@ struct Workers::State {
 
   // A child of fork has none of the threads, and perhaps a mutex that one of them held.
   bool forked() const { return getpid() != owner; }
-  void work(int worker) {
+  void work(int worker, const Task& begin) {
     thread_state() = {0, true};
     omp_set_num_threads(1);
+    if (begin) begin(worker);
     for (;;) {
       Task task;
       {
@@ -63,12 +64,12 @@ auto& living_mutex = *new std::mutex;
 auto& living = *new std::vector<Workers*>;
 }  // namespace
 
-Workers::Workers(int count) : count_(count), state_(std::make_shared<State>()) {
+Workers::Workers(int count, Task begin) : count_(count), state_(std::make_shared<State>()) {
   {
     std::lock_guard lock(living_mutex);
     living.push_back(this);
   }
-  for (int i = 0; i < count; ++i) state_->threads.emplace_back([state = state_, i] { state->work(i); });
+  for (int i = 0; i < count; ++i) state_->threads.emplace_back([state = state_, begin, i] { state->work(i, begin); });
 }
 Workers::~Workers() {
   stop();

@@ -9,8 +9,8 @@ namespace dyadic::inline v1 {
 class Workers {
  public:
   using Task = std::function<void(int worker)>;  // must not throw
-  explicit Workers(int count);
-  ~Workers();  // stop()
+  explicit Workers(int count, Task begin = {});  // begin: what each does first
+  ~Workers();                                    // stop()
   Workers(const Workers&) = delete;
   int count() const { return count_; }
   void post(Task task);  // does nothing once stopped, nor in a child of fork

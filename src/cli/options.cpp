@@ -51,6 +51,7 @@ template <class T>
 Options& Options::value(const char* name, T& out, const char* shown, const char* doc, const Check& check, bool required) {
   CLI::Option* o = app_.add_option(name, out, doc)->type_name(shown)->required(required);
   names_.push_back(o->get_single_name());
+  if (o->get_expected_max() == 1) o->take_last();  // what a script gives is overridden behind it
   if (check)
     o->check(
         [check](const std::string& text) -> std::string {
@@ -77,7 +78,13 @@ std::vector<std::string> spelled(const nlohmann::json& j) {
 using Entries = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 Entries read_json(const std::string& document) {
-  const nlohmann::json all = nlohmann::json::parse(document, nullptr, true, true);
+  nlohmann::json all;
+  try {
+    all = nlohmann::json::parse(document, nullptr, true, true);
+  } catch (const nlohmann::json::parse_error& e) {
+    const std::string_view what = e.what();  // "[json.exception.parse_error.101] parse error at line 2, ..."
+    fail<ValueError>("not JSON: {}", what.substr(what.find("] ") + 2));
+  }
   DY_CHECK_AS(ValueError, all.is_object(), "not a JSON object: write {{\"steps\": 1000, ...}}");
   Entries entries;
   for (const auto& [key, value] : all.items()) entries.emplace_back(key, spelled(value));
@@ -112,6 +119,7 @@ void Options::take(const std::string& source, const std::string& document) {
                          join(names_, ", ")));
     CLI::Option* o = app_.get_option("--" + key);
     if (o->count()) continue;
+    if (int(words.size()) > o->get_expected_max()) refuse(fmt::format("--{}: it takes 1 value, not {}", key, words.size()));
     try {
       for (const std::string& word : words) o->add_result(word);
       o->run_callback();

@@ -1,6 +1,7 @@
 // The loader: in which order batches are made and handed out, and where it stands.
 #include <chrono>
 #include <deque>
+#include <latch>
 
 #include "base/check.h"
 #include "base/workers.h"
@@ -16,11 +17,25 @@ struct DataLoader::Position {
   int64_t batches = 0;
 };
 
-// Worker threads, and which of them have begun.
+// Worker threads. All have begun when it is made; what the first of them threw is thrown here.
 struct DataLoader::Crew {
-  std::vector<char> begun;
+  std::latch begun;
+  std::vector<std::exception_ptr> errors;
   Workers workers;
-  explicit Crew(int count) : begun(size_t(count), 0), workers(count) {}
+  Crew(int count, const Work& work)
+      : begun(count), errors(size_t(count)), workers(count, [this, &work](int worker) { begin(work, worker); }) {
+    begun.wait();
+    for (std::exception_ptr& e : errors)
+      if (e) std::rethrow_exception(std::exchange(e, nullptr));
+  }
+
+ private:
+  void begin(const Work& work, int worker) {
+    try {
+      work.begin_worker(worker);
+    } catch (...) { errors[size_t(worker)] = std::current_exception(); }
+    begun.count_down();
+  }
 };
 
 struct Epoch::State {
@@ -144,7 +159,7 @@ std::unique_ptr<Epoch> DataLoader::iter() {
   state->timeout = options_.timeout;
   if (options_.num_workers) {
     if (!crew_ || crew_->workers.stopped() || !options_.persistent_workers)
-      crew_ = std::make_shared<Crew>(options_.num_workers);
+      crew_ = std::make_shared<Crew>(options_.num_workers, *state->work);
     state->crew = crew_;
     if (!options_.persistent_workers) crew_.reset();
     state->ahead = size_t(options_.num_workers * options_.prefetch_factor.value_or(2));
@@ -210,9 +225,7 @@ void Epoch::State::fill() {
     if (!crew)
       work->make(n, next, *slot);
     else
-      crew->workers.post([work = work, begun = crew->begun.data(), n, next, slot](int worker) {
-        work->make_in_worker(worker, begun[worker], n, next, *slot);
-      });
+      crew->workers.post([work = work, n, next, slot](int worker) { work->make_in_worker(worker, n, next, *slot); });
   }
 }
 

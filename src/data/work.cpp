@@ -55,13 +55,6 @@ std::vector<Value> Work::read_some(int64_t number) {
   return samples;
 }
 
-void Work::give_up_turn(int64_t number) {
-  std::unique_lock lock(mutex_);
-  turned_.wait(lock, [&] { return std::max(turn_, first) == number || stop; });
-  turn_ = number + 1;
-  turned_.notify_all();
-}
-
 std::optional<std::vector<Value>> Work::read_in_turn(int64_t number) {
   std::unique_lock lock(mutex_);
   turned_.wait(lock, [&] { return std::max(turn_, first) == number || stop; });
@@ -96,19 +89,17 @@ void Work::make(int64_t number, const std::vector<int64_t>& indices, Slot& slot)
   slot.finish();
 }
 
-void Work::make_in_worker(int worker, char& begun, int64_t number, const std::vector<int64_t>& indices, Slot& slot) {
+void Work::begin_worker(int worker) const {
+  if (!init || (iterable && worker > 0)) return;
+  const WorkerInfo info{worker, iterable ? 1 : num_workers, seed() + uint64_t(worker), dataset};
+  Set as_worker(t_worker, &info);
+  init(worker);
+}
+
+void Work::make_in_worker(int worker, int64_t number, const std::vector<int64_t>& indices, Slot& slot) {
   const WorkerInfo info{worker, num_workers, seed() + uint64_t(worker), dataset};
   Set as_worker(t_worker, &info);
   Set until(t_stop, static_cast<const std::atomic<bool>*>(&stop));
-  if (init && !std::exchange(begun, 1)) {
-    try {
-      init(worker);
-    } catch (...) {
-      slot.error = std::current_exception();
-      if (iterable) give_up_turn(number);
-      return slot.finish();
-    }
-  }
   make(number, indices, slot);
 }
 

@@ -35,8 +35,9 @@ struct Work {
   std::atomic<bool> stop{false};
 
   void make(int64_t number, const std::vector<int64_t>& indices, Slot& slot);
-  // The same in a worker, which begins with init if it has not begun.
-  void make_in_worker(int worker, char& begun, int64_t number, const std::vector<int64_t>& indices, Slot& slot);
+  // What a worker does before all else: init. For an IterableDataset, which knows of one worker, the first one alone.
+  void begin_worker(int worker) const;
+  void make_in_worker(int worker, int64_t number, const std::vector<int64_t>& indices, Slot& slot);
   void cancel();
   uint64_t seed() const;  // PyTorch's base seed
 
@@ -51,7 +52,6 @@ struct Work {
   uint64_t seed(int64_t number) const;
   std::vector<Value> read_some(int64_t number);
   std::optional<std::vector<Value>> read_in_turn(int64_t number);
-  void give_up_turn(int64_t number);
 };
 
 }  // namespace dyadic::inline v1::data

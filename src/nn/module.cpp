@@ -13,6 +13,8 @@ std::string join(const std::string& prefix, const std::string& name) { return pr
 
 // The entry of a name; a new one, empty, at the end when there is none.
 template <class T> T*& place(std::vector<std::pair<std::string, T*>>& entries, std::string name) {
+  DY_CHECK_AS(ValueError, name.find('.') == name.npos && !name.empty(),
+              "Module: a name of a parameter, buffer or module is empty or has a dot: \"{}\"", name);
   for (auto& [key, value] : entries)
     if (key == name) return value;
   return entries.emplace_back(std::move(name), nullptr).second;
@@ -55,7 +57,6 @@ void Module::remove_hook(const Hook* hook) {
 Tensor Module::forward(const Tensor&) { fail("{}: no forward: the module is a container; call its children", kind()); }
 
 void Module::add(std::string name, Module& child) {
-  DY_CHECK(name.find('.') == name.npos && !name.empty(), "Module: a child's name is empty or has a dot: \"{}\"", name);
   Module*& entry = place(children_, std::move(name));
   Module* old = std::exchange(entry, &child);
   child.parent_ = this;
@@ -138,23 +139,29 @@ Module::~Module() {
     }
 }
 
-NamedTensors Module::named_parameters(const std::string& prefix) const {
-  NamedTensors all;
-  for (auto& [name, slot] : parameters_) all.emplace_back(join(prefix, name), *slot);
-  for (auto& [name, child] : children_)
-    for (auto& entry : child->named_parameters(join(prefix, name))) all.push_back(std::move(entry));
+namespace {
+NamedTensors each_once(NamedTensors all) {
   NamedTensors once;
   std::set<TensorImpl*> seen;
   for (auto& entry : all)
     if (seen.insert(entry.second.impl()).second) once.push_back(std::move(entry));
   return once;
 }
+}  // namespace
+
+NamedTensors Module::named_parameters(const std::string& prefix) const {
+  NamedTensors all;
+  for (auto& [name, slot] : parameters_) all.emplace_back(join(prefix, name), *slot);
+  for (auto& [name, child] : children_)
+    for (auto& entry : child->named_parameters(join(prefix, name))) all.push_back(std::move(entry));
+  return each_once(std::move(all));
+}
 NamedTensors Module::named_buffers(const std::string& prefix) const {
   NamedTensors all;
   for (auto& [name, slot] : buffers_) all.emplace_back(join(prefix, name), *slot);
   for (auto& [name, child] : children_)
     for (auto& entry : child->named_buffers(join(prefix, name))) all.push_back(std::move(entry));
-  return all;
+  return each_once(std::move(all));
 }
 std::vector<std::pair<std::string, Module*>> Module::named_modules(const std::string& prefix) {
   std::vector<std::pair<std::string, Module*>> all{{prefix, this}};

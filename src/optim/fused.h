@@ -91,7 +91,7 @@ template <class T> void count_rounded_steps(const T* moved, const T* before, con
 template <class T, int kStates, Writes kWrites, class F> struct FusedTile {
   using V = Vec<T>;
   StateTile<T> state[kStates > 0 ? kStates : 1];
-  alignas(64) T grad[kRuleTile], param[kRuleTile], updated[kRuleTile], moved[kRuleTile];
+  alignas(64) T grad[kRuleTile], param[kRuleTile], updated[kRuleTile], moved[kRuleTile], stored_param[kRuleTile];
 
   // Elements [at, at + n), at a multiple of kRuleTile.
   DY_INLINE void run(const RuleArrays& a, const Factors<T>& factors, const RuleStep& step, F rule, int64_t at, int64_t n,
@@ -101,6 +101,7 @@ template <class T, int kStates, Writes kWrites, class F> struct FusedTile {
     T* p = in_place ? static_cast<T*>(a.param.data) + at : param;
     T* next = in_place ? p : updated;
     if (!in_place) a.param.format->def->decode(element(a.param, at), param, n);
+    if (a.rest.data) add_rest(a.rest, at, n, param);
     for (int k = 0; k < kStates; k++) state[k].open(a.state[k], at, n);
     update(g, p, next, in_place, factors, rule, n, result);
     if constexpr (kWrites != Writes::param) {
@@ -114,11 +115,27 @@ template <class T, int kStates, Writes kWrites, class F> struct FusedTile {
     Round rounding = step.rounding;
     rounding.index += static_cast<uint64_t>(at);
     a.param.format->def->encode(updated, element(a.param, at), n, rounding);
-    a.param.format->def->decode(element(a.param, at), updated, n);
-    count_rounded_steps(moved, param, updated, n, result.count);
+    a.param.format->def->decode(element(a.param, at), stored_param, n);
+    if (a.rest.data) keep_rest(a.rest, at, n);
+    count_rounded_steps(moved, param, stored_param, n, result.count);
   }
 
  private:
+  void add_rest(Target rest, int64_t at, int64_t n, T* to) {
+    rest.format->def->decode(element(rest, at), moved, n);
+    for_vectors<T>(n, [&](auto access, int64_t i) { access.store(to + i, access.load(to + i) + access.load(moved + i)); });
+  }
+  // What is stored becomes, with its rest, as near to what was computed as the rest's format allows.
+  void keep_rest(Target rest, int64_t at, int64_t n) {
+    for_vectors<T>(n, [&](auto access, int64_t i) {
+      access.store(updated + i, access.load(updated + i) - access.load(stored_param + i));
+    });
+    rest.format->def->encode(updated, element(rest, at), n, Round{});
+    rest.format->def->decode(element(rest, at), updated, n);
+    for_vectors<T>(n, [&](auto access, int64_t i) {
+      access.store(stored_param + i, access.load(stored_param + i) + access.load(updated + i));
+    });
+  }
   DY_INLINE void update(const T* g, const T* p, T* next, bool in_place, const Factors<T>& factors, F rule, int64_t n,
                         RuleResult& result) {
     RuleResult mine;

@@ -59,8 +59,11 @@ std::vector<Tensor> GradScaler::scale(std::span<const Tensor> losses) const {
 void GradScaler::unscale_(const void* optimizer, const nn::NamedTensors& params) {
   if (!enabled_) return;
   Seen& seen = seen_[optimizer];
-  DY_CHECK(!seen.stepped, "unscale_() is being called after step().");
-  DY_CHECK(!seen.unscaled, "unscale_() has already been called on this optimizer since the last update().");
+  DY_CHECK(!seen.stepped,
+           "GradScaler: unscale_() comes before step(), and this optimizer has made its step; update() ends the iteration");
+  DY_CHECK(
+      !seen.unscaled,
+      "GradScaler: unscale_() a second time: this optimizer's gradients are unscaled already; update() ends the iteration");
   seen.unscaled = true;
   for (auto& [name, p] : params)
     if (Tensor d = p.grad(); d.defined() && !d.is_meta())
@@ -70,7 +73,7 @@ void GradScaler::unscale_(const void* optimizer, const nn::NamedTensors& params)
 bool GradScaler::may_step(const void* optimizer, const nn::NamedTensors& params) {
   if (!enabled_) return true;
   Seen& seen = seen_[optimizer];
-  DY_CHECK(!seen.stepped, "step() has already been called since the last update().");
+  DY_CHECK(!seen.stepped, "GradScaler: step() a second time for this optimizer; call update() after the steps of an iteration");
   if (!seen.unscaled) unscale_(optimizer, params);
   seen.stepped = true;
   skipped_ += seen.found_inf;
@@ -86,7 +89,8 @@ bool GradScaler::step(Optimizer& optimizer, double grad_scale) {
 
 void GradScaler::update() {
   if (!enabled_) return;
-  DY_CHECK(!seen_.empty(), "No inf checks were recorded prior to update.");
+  DY_CHECK(!seen_.empty(),
+           "GradScaler: update() without a step(); the order is scale(loss).backward(), step(optimizer), update()");
   const bool found = std::any_of(seen_.begin(), seen_.end(), [](auto& s) { return s.second.found_inf; });
   seen_.clear();
   if (found) {

@@ -16,7 +16,8 @@ Compute compute_of(const Tensor& t) { return t.dtype().format()->compute(); }
 // A saved state is what `o` makes of p; states of another shape (Adafactor's) are taken as they are.
 void check_loaded(const Options& o, bool keep32, const std::string& key, const Tensor& p, const Tensor& saved) {
   const DType want = state_dtype(o, keep32, p, Sign::any), positive = state_dtype(o, keep32, p, Sign::positive);
-  if (key.starts_with("z.") || (saved.numel() != p.numel() && !saved.dtype().is_scaled())) return;
+  if (key.starts_with("z.") || key.starts_with("compensation.") || (saved.numel() != p.numel() && !saved.dtype().is_scaled()))
+    return;
   DY_CHECK(saved.numel() == p.numel() && (saved.dtype() == want || saved.dtype() == positive),
            "the saved state {} does not fit: it is {}, here {} elements of {}", key, describe(saved), p.numel(), want.name());
 }
@@ -79,6 +80,9 @@ void Optimizer::check(const ParamGroup& group) const {
   std::set<TensorImpl*> tensors;
   for (const ParamGroup& g : groups_)
     for (auto& [name, p] : g.params) names.insert(name), tensors.insert(p.impl());
+  if (const Option* kept = group.options.find("compensation"))
+    DY_CHECK_AS(ValueError, kept->is_none() || !group.options.flag("stochastic_rounding"),
+                "{}: stochastic_rounding and compensation are two remedies for one loss; choose one", who);
   for (auto& [name, p] : group.params) {
     const FormatDef& f = *p.dtype().format()->def;
     DY_CHECK_AS(TypeError, f.kind == dyadic::Kind::floating && f.bits >= 8 && f.mantissa_bits > 0,
@@ -118,7 +122,7 @@ void Optimizer::update(ParamGroup& group, const std::string& name, const Tensor&
   DY_CHECK(p.is_meta() || p.is_contiguous(), "{}: {} is not contiguous", def_->name(), name);
   ParamState& state = states_[name];
   ++state.steps;
-  Update u(*this, group.options, name, state, stream, grad_scale);
+  Update u(*this, group, name, state, stream, grad_scale);
   u.p = p;
   // Both decode to the type the rules compute in.
   u.grad = (compute_of(grad) == compute_of(p) ? grad : grad.to(p.dtype())).contiguous();
@@ -132,6 +136,28 @@ void Optimizer::step(double grad_scale) {
   uint64_t stream = 0;
   for (ParamGroup& g : groups_)
     for (auto& [name, p] : g.params) update(g, name, p, ++stream, grad_scale);
+  check_updates();
+}
+
+UpdateMeter Optimizer::updates() const {
+  UpdateMeter all;
+  for (const ParamGroup& g : groups_) all.nonzero += g.updates.nonzero, all.lost += g.updates.lost;
+  return all;
+}
+void Optimizer::clear_updates() {
+  for (ParamGroup& g : groups_) g.updates = {};
+}
+// Half of the steps lost: training stands still where nobody looks.
+void Optimizer::check_updates() {
+  constexpr int64_t kSteps = 10;
+  if (step_ < kSteps) return;
+  for (size_t i = 0; i < groups_.size(); ++i)
+    if (const ParamGroup& g = groups_[i]; g.updates.share() > 0.5) {
+      warn_once(fmt::format(
+          "{}.step(): most updates of group {} are too small for its parameters' dtype, {}, and round to nothing; pass "
+          "stochastic_rounding=True or compensation=\"kahan\", keep f32 parameters under autocast, or raise the learning rate",
+          def_->name(), i, g.params[0].second.dtype().name()));
+    }
 }
 
 void Optimizer::count_step() {

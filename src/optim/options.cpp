@@ -108,7 +108,8 @@ const std::vector<OptionDef>& option_defs(const OptimizerDef& def) {
   if (def.name() == "Optimizer") return out = read_signature(text);
   text.pop_back();
   text += text.find("*,") == text.npos ? ", *, " : ", ";
-  return out = read_signature(text + "dtype state=\"f32\", bool stochastic_rounding=False, int seed=0)");
+  return out =
+             read_signature(text + "dtype state=\"f32\", bool stochastic_rounding=False, str? compensation=None, int seed=0)");
 }
 
 void check_option(const std::string& who, const OptionDef& def, const Option& value) {
@@ -127,6 +128,12 @@ void check_option(const std::string& who, const OptionDef& def, const Option& va
         DY_CHECK_AS(ValueError, std::isnan(v) || (v >= r.low && (r.high_included ? v <= r.high : v < r.high)),
                     "{}: an option is out of range: {} is {}; it is at least {} and {} {}", who, def.name, v, r.low,
                     r.high_included ? "at most" : "below", r.high);
+  if (def.name == "compensation")
+    DY_CHECK_AS(
+        ValueError, value.is_none() || value.word == "kahan" || value.word == "f32",
+        "{}: compensation is \"{}\"; it is kahan, which keeps what rounding left in the parameter's dtype, or f32, which "
+        "makes parameter and rest an f32 master",
+        who, value.word);
   if (def.type == "dtype") check_state_dtype(who, DType::parse(value.word));
 }
 
@@ -134,12 +141,13 @@ void check_state_dtype(const std::string& who, DType d) {
   const Format& f = *d.format();
   const Granularity g = f.params.granularity;
   const bool plain = f.def->kind == Kind::floating && f.def->bits >= 8 && f.def->mantissa_bits > 0;
-  const bool blocks = f.is_scaled() && f.def->bits == 8 && f.can_encode() && !f.params.doubled && f.row_step() == 1 &&
-                      f.params.rows == 1 && (g == Granularity::flat || g == Granularity::group) && f.params.block > 0 &&
-                      kRuleTile % f.params.block == 0;
+  const bool blocks = f.is_scaled() && (f.def->bits == 8 || f.def->bits == 4) && f.can_encode() && !f.params.doubled &&
+                      f.row_step() == 1 && f.params.rows == 1 && (g == Granularity::flat || g == Granularity::group) &&
+                      f.params.block > 0 && kRuleTile % f.params.block == 0;
   DY_CHECK_AS(ValueError, plain || blocks,
-              "{}: states are f32, bf16, f16, an 8-bit float or a blockwise 8-bit format such as dynamic8, not {}", who,
-              d.name());
+              "{}: states are f32, bf16, f16, an 8-bit float, or 8 or 4 bits in blocks that divide {}, such as dynamic8 or "
+              "i4(group=64), not {}",
+              who, kRuleTile, d.name());
 }
 
 }  // namespace dyadic::inline v1::optim

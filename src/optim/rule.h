@@ -19,6 +19,7 @@ struct RuleArrays {
   Target param;  // any float of at least 8 bits; f64 computes in f64, the others in f32
   Source grad;
   StateArray state[kMaxStates];
+  Target rest{};  // what rounding the parameter left, a float; may be absent. Rules see parameter plus rest
   int64_t n = 0;
 };
 

@@ -34,15 +34,16 @@ void fill_state(const Tensor& t, double value) {
 
 }  // namespace
 
-Update::Update(Optimizer& optimizer, const Options& o, const std::string& name, ParamState& state, uint64_t stream,
+Update::Update(Optimizer& optimizer, ParamGroup& group, const std::string& name, ParamState& state, uint64_t stream,
                double grad_scale)
-    : o(o),
+    : o(group.options),
       name(name),
       scale(o.find("maximize") && o.flag("maximize") ? -grad_scale : grad_scale),
       t(state.steps),
       lr(o.number("lr")),
       decay(o.find("weight_decay") ? o.number("weight_decay") : 0),
       optimizer_(optimizer),
+      group_(group),
       state_(state),
       stream_(stream),
       seed_(uint64_t(o.number("seed")) + uint64_t(optimizer.step_) * 0x9e3779b97f4a7c15u),
@@ -55,7 +56,8 @@ DType state_dtype(const Options& o, bool keep32, const Tensor& p, Sign sign) {
   const bool small = keep32 || p.numel() < 4096;
   if (p.dtype() == f64) return f64;
   if (d.bits() <= 8 && small) return f32;
-  return sign == Sign::positive && d == dynamic8 ? udynamic8 : d;
+  // A zero among what has no sign would divide: four bits are for the states that have one.
+  return sign == Sign::positive && (d == dynamic8 || d.bits() == 4) ? udynamic8 : d;
 }
 Tensor* Update::find(std::string_view key) {
   auto it = state_.tensors.find(key);
@@ -77,22 +79,31 @@ Tensor& Update::own(const char* key, const Tensor& initial) {
 double& Update::remembered(const char* key, double initial) { return state_.numbers.emplace(key, initial).first->second; }
 
 void Update::count(const UpdateCount& c) {
-  optimizer_.meter_.nonzero += c.nonzero;
-  optimizer_.meter_.lost += c.lost;
+  group_.updates.nonzero += c.nonzero;
+  group_.updates.lost += c.lost;
 }
 void Update::account(std::initializer_list<StateRef> states) {
   if (!(t_modes & kCounting)) return;
   double bytes = double(p.nbytes()) * 2 + double(grad.nbytes());
   for (const StateRef& s : states) bytes += 2 * double(state(s).nbytes());
+  if (const Tensor* r = rest()) bytes += 2 * double(r->nbytes());
   std::string kind = optimizer_.def().name();
   for (char& c : kind) c = char(std::tolower(c));
   count_work(kind.c_str(), states.size() ? state(*states.begin()).dtype() : p.dtype(),
              4.0 * double(2 + states.size()) * double(p.numel()), bytes);
 }
 
+Tensor* Update::rest() {
+  if (!o.has("compensation") || p.dtype().bits() > 16) return nullptr;
+  if (Tensor* t = find("compensation")) return t;
+  CategoryScope scope(Category::optimizer);
+  return &(state_.tensors["compensation"] = zeros({p.numel()}, o.word("compensation") == "f32" ? f32 : p.dtype(), p.device()));
+}
+
 bool Update::run_adamw(double weight_decay) {
   Tensor &m = state({"exp_avg"}), &v = state({"exp_avg_sq", Sign::positive});
   const DType d = p.dtype();
+  if (rest()) return false;
   const bool fits = (m.dtype() == f32 && v.dtype() == f32) || (m.dtype() == dynamic8 && v.dtype() == udynamic8);
   if (!fits || (d != f32 && d != bf16 && d != f16)) return false;
   account({{"exp_avg"}, {"exp_avg_sq", Sign::positive}});
@@ -123,7 +134,9 @@ RuleResult Update::run(const Rule& rule, std::initializer_list<StateRef> states,
     a.state[k++] = {data, st.dtype().format(), st.impl()->storage->geometry};
   }
   account(states);
+  Tensor* kept = rest();
   if (p.is_meta()) return {};
+  if (kept) a.rest = target_of(*kept);
   a.param = target_of(p);
   a.grad = source_of(grad);
   a.n = p.numel();

@@ -32,7 +32,7 @@ class Update {
   int64_t t;         // this parameter's step, from 1
   double lr, decay;  // decay: 0 where there is no weight_decay
 
-  Update(Optimizer& optimizer, const Options& o, const std::string& name, ParamState& state, uint64_t stream,
+  Update(Optimizer& optimizer, ParamGroup& group, const std::string& name, ParamState& state, uint64_t stream,
          double grad_scale);
 
   double number(std::string_view key, size_t i = 0) const { return o.number(key, i); }
@@ -56,7 +56,9 @@ class Update {
  private:
   void count(const UpdateCount& c);
   void account(std::initializer_list<StateRef> states);
+  Tensor* rest();  // what rounding p leaves, if that is kept
   Optimizer& optimizer_;
+  ParamGroup& group_;
   ParamState& state_;
   uint64_t stream_, seed_;
   bool stochastic_;

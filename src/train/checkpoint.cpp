@@ -66,7 +66,7 @@ io::CheckpointFolderOptions folder_options(const CheckpointOptions& o) {
   return {o.name, o.keep, o.best, o.maximize, o.shard_bytes};
 }
 
-std::vector<std::string> names_of(const Json& object) {
+std::vector<std::string> keys_of(const Json& object) {
   std::vector<std::string> names;
   for (auto& [name, value] : object.items()) names.push_back(name);
   return names;
@@ -216,7 +216,7 @@ Checkpoint::Resumed Checkpoint::take(io::Checkpoint saved, const std::string& pa
   Resumed r{path, document.at("step").get<int64_t>(), metrics_of(document.at("metrics")), {}};
   std::vector<std::pair<Part*, State>> states;
   Described there, here;
-  for (const std::string& name : names_of(theirs)) there.emplace_back(name, "");
+  for (const std::string& name : keys_of(theirs)) there.emplace_back(name, "");
   for (auto& [name, part] : parts_) {
     here.emplace_back(name, "");
     if (!theirs.contains(name)) continue;

@@ -39,30 +39,31 @@ optim::Option option_of(const Json& j) {
 
 }  // namespace
 
+std::map<std::string, std::string> state_names(const optim::Optimizer& optimizer, const Modules& modules) {
+  std::map<TensorImpl*, std::string> known;  // of a shared one, the first name in the alphabet, whichever was added first
+  for (auto& [part, module] : modules)
+    for (auto& [name, p] : module->named_parameters()) {
+      const std::string full = part + "." + name;
+      if (auto [at, is_new] = known.try_emplace(p.impl(), full); !is_new) at->second = std::min(at->second, full);
+    }
+  std::map<std::string, std::string> names, own;
+  std::set<std::string> taken;
+  for (const optim::ParamGroup& g : optimizer.groups())
+    for (auto& [name, p] : g.params) {
+      auto at = known.find(p.impl());
+      names[name] = at == known.end() ? name : at->second;
+      own[name] = name;
+      taken.insert(names[name]);
+    }
+  return taken.size() == names.size() ? names : own;
+}
+
 // The document: the optimizer's kind and steps, and each group with the names and shapes of its parameters and its options.
 class OptimizerPart : public Part {
   optim::Optimizer& optimizer_;
   const Modules& modules_;
 
-  // The optimizer's name of each parameter, to the run's.
-  std::map<std::string, std::string> names() const {
-    std::map<TensorImpl*, std::string> known;  // of a shared one, the first name in the alphabet, whichever was added first
-    for (auto& [part, module] : modules_)
-      for (auto& [name, p] : module->named_parameters()) {
-        const std::string full = part + "." + name;
-        if (auto [at, is_new] = known.try_emplace(p.impl(), full); !is_new) at->second = std::min(at->second, full);
-      }
-    std::map<std::string, std::string> names, own;
-    std::set<std::string> taken;
-    for (const optim::ParamGroup& g : optimizer_.groups())
-      for (auto& [name, p] : g.params) {
-        auto at = known.find(p.impl());
-        names[name] = at == known.end() ? name : at->second;
-        own[name] = name;
-        taken.insert(names[name]);
-      }
-    return taken.size() == names.size() ? names : own;
-  }
+  std::map<std::string, std::string> names() const { return state_names(optimizer_, modules_); }
   static std::string rename(const std::string& key, const std::map<std::string, std::string>& names) {
     const size_t dot = key.find('.');
     if (dot == key.npos) return key;
@@ -73,16 +74,15 @@ class OptimizerPart : public Part {
     const auto names = this->names();
     Json groups = Json::array();
     for (const optim::ParamGroup& g : optimizer_.groups()) {
-      Json one = {{"params", Json::object()}, {"options", Json::object()}, {"initial_lr", number_json(g.initial_lr)}};
+      Json one = {{"params", Json::object()},
+                  {"options", Json::object()},
+                  {"initial_lr", number_json(g.initial_lr)},
+                  {"updates", {{"nonzero", g.updates.nonzero}, {"lost", g.updates.lost}}}};
       for (auto& [name, p] : g.params) one["params"][names.at(name)] = p.sizes().vec();
       for (auto& [key, value] : g.options) one["options"][key] = option_json(value);
       groups.push_back(std::move(one));
     }
-    const optim::UpdateMeter& meter = optimizer_.updates();
-    return {{"kind", optimizer_.def().name()},
-            {"step", optimizer_.steps()},
-            {"groups", std::move(groups)},
-            {"updates", {{"nonzero", meter.nonzero}, {"lost", meter.lost}}}};
+    return {{"kind", optimizer_.def().name()}, {"step", optimizer_.steps()}, {"groups", std::move(groups)}};
   }
   // Name and shape of each parameter, and what its states are kept in.
   static Described parameters(const Json& document) {
@@ -128,7 +128,6 @@ class OptimizerPart : public Part {
       if (name.empty() || fits.contains(name)) states.emplace_back(rename(key, back), t);
     }
     optimizer_.load_state_dict(states, there.at("step").get<int64_t>());
-    optimizer_.set_updates({there.at("updates").at("nonzero").get<int64_t>(), there.at("updates").at("lost").get<int64_t>()});
     for (optim::ParamGroup& g : optimizer_.groups())
       for (const Json& one : there.at("groups"))
         if (!g.params.empty() && one.at("params").contains(names.at(g.params[0].first))) load_group(g, one);
@@ -139,6 +138,8 @@ class OptimizerPart : public Part {
     for (auto& [key, value] : saved.at("options").items())
       if (key != "state" && group.options.find(key)) optimizer_.set_option(group, key, option_of(value));
     group.initial_lr = number_of(saved.at("initial_lr"));
+    const Json& updates = saved.at("updates");
+    group.updates = {updates.at("nonzero").get<int64_t>(), updates.at("lost").get<int64_t>()};
   }
 };
 
@@ -154,6 +155,36 @@ template <class Get, class Set> std::unique_ptr<Part> json_part(Get get, Set set
   return std::make_unique<Plain>([get] { return State{{}, get().dump()}; },
                                  [set](const State& s) { set(Json::parse(s.json)); });
 }
+
+// A schedule is known by the names in its state: those of its options and of what it holds.
+class SchedulePart : public Part {
+  optim::Schedule& schedule_;
+  static std::string names(const Json& state) {
+    std::string all;
+    for (auto& [key, values] : state.items()) all += (all.empty() ? "" : ", ") + key;
+    return all;
+  }
+
+ public:
+  explicit SchedulePart(optim::Schedule& schedule) : schedule_(schedule) {}
+  State state() override {
+    Json j = Json::object();
+    for (auto& [key, values] : schedule_.state_dict()) j[key] = numbers_json(values);
+    return {{}, j.dump()};
+  }
+  void compare(const std::string& part, const State& saved, Differences& differences) override {
+    const std::string there = names(Json::parse(saved.json)), here = names(Json::parse(state().json));
+    if (there != here)
+      differences.push_back({Difference::Kind::changed, part, "the schedule", "one of " + there, "one of " + here, ""});
+  }
+  void load(const State& saved) override {
+    const Json j = Json::parse(saved.json);
+    if (names(j) != names(Json::parse(state().json))) return;
+    optim::ScheduleState state;
+    for (auto& [key, values] : j.items()) state[key] = numbers_of(values);
+    schedule_.load_state_dict(state);
+  }
+};
 
 class StoppingPart : public Part {
   EarlyStopping& stopping_;
@@ -178,6 +209,9 @@ Checkpoint& Checkpoint::add(const std::string& name, nn::Module& module) {
 Checkpoint& Checkpoint::add(const std::string& name, optim::Optimizer& optimizer) {
   return add(name, optimizer_part(optimizer, modules_));
 }
+std::map<std::string, std::string> Checkpoint::names_of(const optim::Optimizer& optimizer) const {
+  return state_names(optimizer, modules_);
+}
 Checkpoint& Checkpoint::add(const std::string& name, optim::GradScaler& s) {
   return add(name, json_part(
                        [&s] {
@@ -192,17 +226,7 @@ Checkpoint& Checkpoint::add(const std::string& name, optim::GradScaler& s) {
                        }));
 }
 Checkpoint& Checkpoint::add(const std::string& name, optim::Schedule& s) {
-  return add(name, json_part(
-                       [&s] {
-                         Json j = Json::object();
-                         for (auto& [key, values] : s.state_dict()) j[key] = numbers_json(values);
-                         return j;
-                       },
-                       [&s](const Json& j) {
-                         optim::ScheduleState state;
-                         for (auto& [key, values] : j.items()) state[key] = numbers_of(values);
-                         s.load_state_dict(state);
-                       }));
+  return add(name, std::make_unique<SchedulePart>(s));
 }
 Checkpoint& Checkpoint::add(const std::string& name, data::DataLoader& l) {
   return add(name, json_part([&l] { return Json(l.state_dict()); },

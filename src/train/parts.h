@@ -6,8 +6,11 @@ namespace dyadic::inline v1::train {
 
 using Modules = std::vector<std::pair<std::string, nn::Module*>>;
 
+// The name that states go by, "<part>.<name>" of the parameters in `modules`, by the optimizer's own; its own names where two
+// parameters would be one.
+std::map<std::string, std::string> state_names(const optim::Optimizer& optimizer, const Modules& modules);
 std::unique_ptr<Part> module_part(nn::Module& module);
-// States go by "<part>.<name>" of the parameters in `modules`, which may grow later.
+// States go by state_names(); `modules` may grow later.
 std::unique_ptr<Part> optimizer_part(optim::Optimizer& optimizer, const Modules& modules);
 
 // A part that nothing can be said about beforehand.

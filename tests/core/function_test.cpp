@@ -25,6 +25,15 @@ struct SumAndScaled : Function<SumAndScaled> {
     return {g[0] + g[1] * c.saved_tensors()[0], c.needs_input_grad(1) ? g[0] : Tensor()};
   }
 };
+struct Exponential : Function<Exponential> {
+  static constexpr const char* name = "Exponential";
+  static Tensor forward(FunctionContext& c, const Tensor& x, const std::shared_ptr<int>& note) {
+    const Tensor y = exp(x);
+    c.save_for_backward({y, full({}, double(*note), f64)});
+    return y;
+  }
+  static Tensor backward(FunctionContext& c, std::span<const Tensor> g) { return g[0] * c.saved_tensors()[0]; }
+};
 struct Wrong : Function<Wrong> {
   static constexpr const char* name = "Wrong";
   static Tensor forward(FunctionContext&, const Tensor& x) { return x; }
@@ -41,6 +50,17 @@ TEST(CustomFunction, GradientsAndNames) {
     NoGrad guard;
     EXPECT_FALSE(Cube::apply(x).requires_grad());
   }
+}
+
+// What is saved of an output has no history while it waits, else the function would hold itself; in backward it has.
+TEST(CustomFunction, ForgottenWithoutABackward) {
+  const auto note = std::make_shared<int>(1);
+  const Tensor x = randn({4}, f64).requires_grad_();
+  const int64_t before = memory_allocated();
+  Exponential::apply(x, note);
+  EXPECT_EQ(memory_allocated(), before);
+  EXPECT_TRUE(
+      gradgradcheck([&](const std::vector<Tensor>& in) { return std::vector<Tensor>{Exponential::apply(in[0], note)}; }, {x}));
 }
 
 TEST(CustomFunction, SeveralInputsAndOutputs) {

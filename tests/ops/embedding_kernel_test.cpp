@@ -1,6 +1,8 @@
 // Embedding rows gathered by width and scattered in order, bad indices, every mode of the gradient.
 #include "ops/nn/embedding_kernel.h"
 
+#include <algorithm>
+
 #include "tests/ops/kernel_data.h"
 
 namespace dyadic::test {
@@ -40,7 +42,7 @@ TEST(EmbeddingKernel, NamesTheFirstBadIndexAndTouchesNothing) {
   for (int64_t bad : {int64_t{4}, int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
     const std::vector<int64_t> index = {3, bad, -7};
     EXPECT_EQ(embedding_kernel().gather(s, weight.bytes.data(), 4, index.data(), out.bytes.data()), 1);
-    EXPECT_EQ(embedding_kernel().scatter(s, grad.source(), index.data(), -1, dweight.target(), true, space.data()), 1);
+    EXPECT_EQ(embedding_kernel().scatter(s, grad.source(), index.data(), -1, dweight.target(), true, false, space.data()), 1);
   }
   EXPECT_EQ(out.values(), Values(6, 5.0));
   EXPECT_EQ(dweight.values(), Values(8, 5.0));
@@ -54,7 +56,7 @@ TEST(EmbeddingKernel, ScatterMatchesPlainLoops) {
   for (auto shape : shapes) {
     const EmbeddingShape s{shape.rows, shape.dim, shape.count};
     for (auto [from, to] : {std::pair{f32, f32}, {f64, f64}, {bf16, f32}, {bf16, bf16}, {f16, f16}}) {
-      for (bool accumulate : {false, true}) {
+      for (auto [accumulate, mean] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
         for (int64_t skip : {int64_t{-1}, s.rows / 2}) {
           const Array grad(from, numbers.normals(s.count * s.dim));
           Array dweight(to, numbers.normals(s.rows * s.dim));
@@ -62,11 +64,13 @@ TEST(EmbeddingKernel, ScatterMatchesPlainLoops) {
           Values want = accumulate ? dweight.values() : Values(s.rows * s.dim, 0.0);
           const Values g = grad.values();
           for (int64_t i = 0; i < s.count; i++) {
-            for (int64_t j = 0; index[i] != skip && j < s.dim; j++) want[index[i] * s.dim + j] += g[i * s.dim + j];
+            const double share = mean ? 1.0 / double(std::count(index.begin(), index.end(), index[i])) : 1.0;
+            for (int64_t j = 0; index[i] != skip && j < s.dim; j++) want[index[i] * s.dim + j] += share * g[i * s.dim + j];
           }
           Workspace space(embedding_kernel().scatter_workspace(s));
-          ASSERT_EQ(
-              embedding_kernel().scatter(s, grad.source(), index.data(), skip, dweight.target(), accumulate, space.data()), -1);
+          ASSERT_EQ(embedding_kernel().scatter(s, grad.source(), index.data(), skip, dweight.target(), accumulate, mean,
+                                               space.data()),
+                    -1);
           expect_close(dweight.values(), want, relative_error(to), from == f64 ? 1e-13 : 2e-5, "dweight");
         }
       }
@@ -83,7 +87,7 @@ TEST(EmbeddingKernel, SameBitsForAnyThreads) {
       [&] {
         Array dweight(f32, s.rows * s.dim);
         Workspace space(embedding_kernel().scatter_workspace(s));
-        embedding_kernel().scatter(s, grad.source(), index.data(), -1, dweight.target(), false, space.data());
+        embedding_kernel().scatter(s, grad.source(), index.data(), -1, dweight.target(), false, false, space.data());
         return dweight.bytes;
       },
       "embedding");

@@ -53,17 +53,21 @@ TEST(GradScaler, UnscalesOnceAndForEachOptimizer) {
   const Tensor p = parameter(0), q = parameter(0);
   Optimizer a("SGD", {{"p", p}}, {{"lr", 1.0}}), b("SGD", {{"q", q}}, {{"lr", 1.0}});
   GradScaler scaler(16);
-  EXPECT_EQ(error_of([&] { scaler.update(); }), "No inf checks were recorded prior to update.");
+  EXPECT_EQ(error_of([&] { scaler.update(); }),
+            "GradScaler: update() without a step(); the order is scale(loss).backward(), step(optimizer), update()");
   p.set_grad(full({4}, 32.0, f32));
   q.set_grad(full({4}, NAN, f32));
   scaler.unscale_(a);
   EXPECT_EQ(p.grad().to_vector()[0], 2);
-  EXPECT_EQ(error_of([&] { scaler.unscale_(a); }),
-            "unscale_() has already been called on this optimizer since the last update().");
+  EXPECT_EQ(
+      error_of([&] { scaler.unscale_(a); }),
+      "GradScaler: unscale_() a second time: this optimizer's gradients are unscaled already; update() ends the iteration");
   EXPECT_TRUE(scaler.step(a));
   EXPECT_EQ(p.to_vector()[0], -2);
-  EXPECT_EQ(error_of([&] { scaler.step(a); }), "step() has already been called since the last update().");
-  EXPECT_EQ(error_of([&] { scaler.unscale_(a); }), "unscale_() is being called after step().");
+  EXPECT_EQ(error_of([&] { scaler.step(a); }),
+            "GradScaler: step() a second time for this optimizer; call update() after the steps of an iteration");
+  EXPECT_EQ(error_of([&] { scaler.unscale_(a); }),
+            "GradScaler: unscale_() comes before step(), and this optimizer has made its step; update() ends the iteration");
   EXPECT_FALSE(scaler.step(b));
   EXPECT_EQ(q.to_vector()[0], 0);
   scaler.update();

@@ -318,10 +318,11 @@ TEST(Optimizers, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(make("Adam", {{"betas", 0.9}}), "Adam: betas takes 2 numbers, not 1");
   EXPECT_EQ(make("SGD", {{"nesterov", true}}), "SGD: nesterov takes a momentum above zero and no dampening: they are 0 and 0");
   EXPECT_EQ(make("Lion", {{"momentum", 0.9}}),
-            "Lion: an unknown option: momentum; there are lr, betas, weight_decay, maximize, state, stochastic_rounding, seed");
-  EXPECT_EQ(
-      make("Adam", {{"state", nf4}}),
-      "Adam: states are f32, bf16, f16, an 8-bit float or a blockwise 8-bit format such as dynamic8, not nf4(block=64,double)");
+            "Lion: an unknown option: momentum; there are lr, betas, weight_decay, maximize, state, "
+            "stochastic_rounding, compensation, seed");
+  EXPECT_EQ(make("Adam", {{"state", nf4}}),
+            "Adam: states are f32, bf16, f16, an 8-bit float, or 8 or 4 bits in blocks that divide 1024, such as dynamic8 or "
+            "i4(group=64), not nf4(block=64,double)");
   Optimizer lbfgs("LBFGS", m.params);
   EXPECT_EQ(message([&] { lbfgs.step(); }), "LBFGS: step() takes a closure that computes the loss and its gradients");
   Optimizer adam("Adam", m.params);

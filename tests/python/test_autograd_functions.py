@@ -1,4 +1,7 @@
 """Functions with a gradient in Python, hooks, the graph seen from outside, Jacobians."""
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -120,3 +123,41 @@ def test_jacobians():
     np.testing.assert_allclose(functional.hvp(g, x, u)[1].numpy(), h.numpy() @ u.numpy())
     rows = functional.jacobian(lambda a, b: (a * b, a.sum()), (x, u))
     assert len(rows) == 2 and len(rows[0]) == 2 and rows[1][1].tolist() == [0, 0, 0]
+
+
+class Exponential(Function):
+    @staticmethod
+    def forward(ctx, x, note):
+        y = x.exp()
+        ctx.note = note
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * y, None
+
+
+def test_a_function_without_backward_is_forgotten():
+    """What it saved of its outputs has no history while it waits, else it would hold itself; in backward it has."""
+
+    class Note:
+        pass
+
+    for run in (False, True):
+        note = Note()
+        alive = weakref.ref(note)
+        x = dy.ones(3).requires_grad_()
+        y = Exponential.apply(x, note)
+        if run:
+            y.sum().backward()
+        del note, y
+        gc.collect()
+        assert alive() is None
+    x = dy.randn(3, dtype=dy.float64, requires_grad=True)
+    assert gradgradcheck(lambda t: Exponential.apply(t, None), x)
+    y = Exponential.apply(x, None) * 1
+    (first,) = dy.autograd.grad(y.sum(), x, create_graph=True)
+    (second,) = dy.autograd.grad(first.sum(), x)
+    np.testing.assert_allclose(second.numpy(), np.exp(x.detach().numpy()))

@@ -38,16 +38,41 @@ def test_workers_know_who_they_are():
     loader = DataLoader(d, num_workers=2, worker_init_fn=began.append, persistent_workers=True)
     threads = {t.item() for t in loader} | {t.item() for t in loader}
     assert threading.get_ident() not in threads and len(threads) <= 2
-    assert len(began) == len(set(began)) <= 2  # persistent workers begin once
+    assert sorted(began) == [0, 1]  # persistent workers begin once
     assert {s[:3] for s in seen} <= {(0, 2, True), (1, 2, True)} and len({s[3] for s in seen}) == 2  # a seed per epoch
 
     def refuse(worker):
         raise ValueError(f"worker {worker}")
 
-    with pytest.raises(ValueError, match="worker [01]"):
-        list(DataLoader(Squares(4), num_workers=2, worker_init_fn=refuse))
-    with pytest.raises(ValueError, match="worker [01]"):
-        list(DataLoader(Count(4), num_workers=2, worker_init_fn=refuse))
+    for d in (Squares(4), Count(4)):
+        with pytest.raises(ValueError, match="worker 0"):
+            list(DataLoader(d, num_workers=2, worker_init_fn=refuse))
+
+
+def test_every_worker_begins_even_without_work():
+    began = []
+
+    def begin(worker):
+        info = get_worker_info()
+        began.append((worker, info.id, info.num_workers, info.dataset, info.worker_method))
+
+    d, stream = Squares(1), Count(5)
+    assert len(list(DataLoader(d, num_workers=4, worker_init_fn=begin))) == 1
+    assert sorted(began, key=lambda b: b[0]) == [(i, i, 4, d, "thread") for i in range(4)]
+    began.clear()
+    assert len(list(DataLoader(Subset(d, []), num_workers=2, worker_init_fn=began.append))) == 0 and sorted(began) == [0, 1]
+    began.clear()
+    assert [int(v) for v in DataLoader(stream, batch_size=None, num_workers=3, worker_init_fn=begin)] == [0, 1, 2, 3, 4]
+    assert began == [(0, 0, 1, stream, "thread")]  # a stream is read as if by one worker
+
+
+def test_pytorchs_places():
+    from dyadic.utils import data
+    from dyadic.utils.data.dataset import Dataset as same
+    from dyadic.utils.data.sampler import BatchSampler
+
+    assert data.distributed.DistributedSampler is data.DistributedSampler and same is Dataset and data.dataloader.DataLoader is DataLoader
+    assert BatchSampler is data.sampler.BatchSampler
 
 
 def test_workers_run_beside_the_caller():

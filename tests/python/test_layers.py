@@ -202,3 +202,40 @@ def test_gumbel_softmax_chooses():
     assert x.grad is not None
     n = sum(nn.functional.gumbel_softmax(dy.zeros(4000, 2), hard=True)[:, 0]).item()
     assert abs(n - 2000) < 200
+
+
+def test_layers_against_numpy():
+    x = np.random.default_rng(1).normal(size=(3, 5)).astype(np.float32)
+    t = dy.from_numpy(x)
+    linear = nn.Linear(5, 2)
+    np.testing.assert_allclose(
+        linear(t).detach().numpy(), x @ linear.weight.detach().numpy().T + linear.bias.detach().numpy(), rtol=1e-5, atol=1e-6
+    )
+    norm = nn.LayerNorm(5, eps=1e-3)
+    expected = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-3)
+    np.testing.assert_allclose(norm(t).detach().numpy(), expected, rtol=1e-4, atol=1e-5)
+    embedding = nn.Embedding(7, 3)
+    i = dy.tensor([[1, 6], [0, 1]])
+    np.testing.assert_array_equal(embedding(i).detach().numpy(), embedding.weight.detach().numpy()[i.numpy()])
+    assert (F.embedding(i, embedding.weight) == embedding(i)).all()
+    logits, target = dy.randn(4, 3), dy.tensor([0, 2, 1, 2])
+    expected = -F.log_softmax(logits, -1).numpy()[np.arange(4), target.numpy()]
+    np.testing.assert_allclose(F.cross_entropy(logits, target).item(), expected.mean(), rtol=1e-5)
+    np.testing.assert_allclose(F.cross_entropy(logits, target, reduction="none").numpy(), expected, rtol=1e-5)
+    p = F.softmax(logits, dim=-1).numpy()
+    np.testing.assert_allclose(p.sum(-1), 1, rtol=1e-5)
+    gelu = [v * 0.5 * (1 + math.erf(v / math.sqrt(2))) for v in x.ravel().tolist()]
+    np.testing.assert_allclose(nn.GELU()(t).numpy().ravel(), gelu, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(F.gelu(t, approximate="tanh").numpy(), F.gelu(t).numpy(), atol=2e-3)
+    assert (F.dropout(t, 0.5, training=False) == t).all()
+    with pytest.raises(AttributeError, match="nonsense"):
+        F.nonsense
+
+
+def test_attention():
+    q, k, v = (dy.randn(2, 3, 8, 4) for _ in range(3))
+    out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    s = q.numpy() @ k.numpy().transpose(0, 1, 3, 2) / 2
+    s[..., np.triu(np.ones((8, 8), bool), 1)] = -np.inf
+    p = np.exp(s - s.max(-1, keepdims=True))
+    np.testing.assert_allclose(out.numpy(), (p / p.sum(-1, keepdims=True)) @ v.numpy(), rtol=1e-4, atol=1e-5)

@@ -235,6 +235,26 @@ def test_hooks_with_keywords_and_order():
     assert m(dy.ones(1), by=2).item() == 3 and order == ["first", 3]
 
 
+def test_hooks_of_a_forward_that_fails():
+    class Choosy(nn.Module):
+        def forward(self, x):
+            if x.size(0) == 2:
+                raise ValueError("two")
+            return x * 3
+
+    m, seen = Choosy(), []
+    m.register_forward_hook(lambda module, args, out: seen.append(out), always_call=True)
+    m.register_forward_hook(lambda module, args, kwargs, out: seen.append(kwargs), with_kwargs=True, always_call=True)
+    m.register_forward_hook(lambda module, args, out: seen.append("plain"))
+    m.register_full_backward_hook(lambda module, into, out: seen.append(into[0].tolist()))
+    with pytest.raises(ValueError, match="two"):
+        m(dy.ones(2, requires_grad=True))
+    assert seen == [None, {}]
+    seen.clear()
+    m(dy.ones(1, requires_grad=True)).sum().backward()  # the failed call has left nothing behind
+    assert seen[1:] == [{}, "plain", [3.0]]
+
+
 def test_backward_hooks():
     inner = nn.Linear(2, 2)
     m, seen = nn.Sequential(inner, nn.ReLU()), []

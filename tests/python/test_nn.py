@@ -1,10 +1,8 @@
-"""Modules, optimizers, mixed precision: from a tree of parameters to a trained network."""
+"""Modules: a tree of parameters, its attributes, lifetimes, state."""
 import copy
 import gc
-import math
 import weakref
 
-import numpy as np
 import pytest
 
 import dyadic as dy
@@ -73,6 +71,30 @@ def test_attributes_register_replace_and_vanish():
     assert m.up.bias is None and [n for n, _ in m.up.named_parameters()] == ["weight"]
     m.note = "text"
     assert m.note == "text" and "note" in vars(m)
+
+
+def test_names_that_are_refused():
+    m = nn.Module()
+    p, b = nn.Parameter(dy.ones(1)), dy.ones(1)
+    for register, value in ((m.register_parameter, p), (m.register_buffer, b), (m.add_module, nn.ReLU())):
+        for name in ("a.b", "", "forward"):
+            with pytest.raises(KeyError, match="name"):
+                register(name, value)
+        with pytest.raises(TypeError, match="it takes"):
+            register("x", 3)
+        register("x", None)
+        register("x", value)
+        delattr(m, "x")
+    with pytest.raises(ValueError, match="has a dot"):
+        setattr(m, "a.b", p)
+    assert not m.state_dict()
+
+
+def test_shared_modules_count_once():
+    norm = nn.BatchNorm1d(2)
+    m = nn.Sequential(norm, norm)
+    assert [n for n, _ in m.named_buffers()] == ["0.running_mean", "0.running_var", "0.num_batches_tracked"]
+    assert len(list(m.buffers())) == 3 and len(m.state_dict()) == 10 and len(list(m.modules())) == 2
 
 
 def test_tied_weights():
@@ -199,168 +221,6 @@ def test_derived_from_a_library_module():
     assert (m(x) == expected).all() and "Scaled(scaled)" in repr(m)
 
 
-def test_layers_against_numpy():
-    x = np.random.default_rng(1).normal(size=(3, 5)).astype(np.float32)
-    t = dy.from_numpy(x)
-    linear = nn.Linear(5, 2)
-    np.testing.assert_allclose(
-        linear(t).detach().numpy(), x @ linear.weight.detach().numpy().T + linear.bias.detach().numpy(), rtol=1e-5, atol=1e-6
-    )
-    norm = nn.LayerNorm(5, eps=1e-3)
-    expected = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-3)
-    np.testing.assert_allclose(norm(t).detach().numpy(), expected, rtol=1e-4, atol=1e-5)
-    embedding = nn.Embedding(7, 3)
-    i = dy.tensor([[1, 6], [0, 1]])
-    np.testing.assert_array_equal(embedding(i).detach().numpy(), embedding.weight.detach().numpy()[i.numpy()])
-    assert (F.embedding(i, embedding.weight) == embedding(i)).all()
-    logits, target = dy.randn(4, 3), dy.tensor([0, 2, 1, 2])
-    expected = -F.log_softmax(logits, -1).numpy()[np.arange(4), target.numpy()]
-    np.testing.assert_allclose(F.cross_entropy(logits, target).item(), expected.mean(), rtol=1e-5)
-    np.testing.assert_allclose(F.cross_entropy(logits, target, reduction="none").numpy(), expected, rtol=1e-5)
-    p = F.softmax(logits, dim=-1).numpy()
-    np.testing.assert_allclose(p.sum(-1), 1, rtol=1e-5)
-    gelu = [v * 0.5 * (1 + math.erf(v / math.sqrt(2))) for v in x.ravel().tolist()]
-    np.testing.assert_allclose(nn.GELU()(t).numpy().ravel(), gelu, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(F.gelu(t, approximate="tanh").numpy(), F.gelu(t).numpy(), atol=2e-3)
-    assert (F.dropout(t, 0.5, training=False) == t).all()
-    with pytest.raises(AttributeError, match="nonsense"):
-        F.nonsense
-
-
-def test_attention():
-    q, k, v = (dy.randn(2, 3, 8, 4) for _ in range(3))
-    out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-    s = q.numpy() @ k.numpy().transpose(0, 1, 3, 2) / 2
-    s[..., np.triu(np.ones((8, 8), bool), 1)] = -np.inf
-    p = np.exp(s - s.max(-1, keepdims=True))
-    np.testing.assert_allclose(out.numpy(), (p / p.sum(-1, keepdims=True)) @ v.numpy(), rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("state", ["f32", "dynamic8"])
-def test_training_converges(state):
-    dy.manual_seed(0)
-    x = dy.randn(64, 4)
-    target = x @ dy.tensor([[1.0, -1], [2, 0.5], [0, 1], [-1, 3]]) + 0.5
-    model = nn.Sequential(nn.Linear(4, 64), nn.GELU(), nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 2))
-    optimizer = dy.optim.AdamW(model.named_parameters(), lr=1e-2, weight_decay=0, state=state)
-    losses = []
-    for _ in range(150):
-        optimizer.zero_grad()
-        loss = ((model(x) - target) ** 2).mean()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[-1] < 0.02 * losses[0] and optimizer.steps == 150
-    # exp_avg of the 64 x 96 matrix is large enough for 8 bits
-    states = optimizer.state_dict()["state"]
-    assert states["exp_avg.2.weight"].dtype is dy.dtype(state if state == "f32" else "dynamic8")
-    assert states["exp_avg.0.weight"].dtype is dy.float32
-
-
-def test_adamw_is_the_formula():
-    w = dy.nn.Parameter(dy.tensor([1.0, -2.0]))
-    optimizer = dy.optim.AdamW([w], lr=0.1, betas=(0.8, 0.9), eps=1e-6, weight_decay=0.5)
-    p, m, v = np.array([1.0, -2.0]), 0, 0
-    for step in range(1, 6):
-        g = p**2
-        w.grad = w.detach() ** 2
-        optimizer.step()
-        p = p * (1 - 0.1 * 0.5)
-        m, v = 0.8 * m + 0.2 * g, 0.9 * v + 0.1 * g * g
-        p = p - 0.1 * (m / (1 - 0.8**step)) / (np.sqrt(v / (1 - 0.9**step)) + 1e-6)
-        np.testing.assert_allclose(w.detach().numpy(), p, rtol=1e-5)
-
-
-def test_optimizer_groups_and_state():
-    m = nn.Linear(3, 3)
-    optimizer = dy.optim.AdamW([{"params": [m.weight], "lr": 1.0}, {"params": [("b", m.bias)], "weight_decay": 0.25}], lr=0.5)
-    a, b = optimizer.param_groups
-    assert a["lr"] == 1 and b["lr"] == 0.5 and b["weight_decay"] == 0.25 and a["params"][0] is m.weight and b["names"] == ["b"]
-    a["lr"] = 0.25
-    assert optimizer.param_groups[0]["lr"] == 0.25 and a["betas"] == (0.9, 0.999)
-    optimizer.set_lr(2)
-    assert a["lr"] == b["lr"] == 2
-    m(dy.ones(1, 3)).sum().backward()
-    optimizer.step()
-    other = dy.optim.AdamW([("0", m.weight), ("b", m.bias)])
-    other.load_state_dict(optimizer.state_dict())
-    assert other.steps == 1 and (other.state_dict()["state"]["exp_avg.b"] == optimizer.state_dict()["state"]["exp_avg.b"]).all()
-    for bad, error in (([], ValueError), (m.weight, TypeError), ([3], TypeError), ([m.weight * 2], ValueError)):
-        with pytest.raises(error):
-            dy.optim.AdamW(bad)
-    with pytest.raises(ValueError, match="unknown option"):
-        dy.optim.AdamW([{"params": [m.weight], "momentum": 1}])
-    with pytest.raises(KeyError):
-        a["momentum"]
-    with pytest.raises(ValueError):
-        dy.optim.AdamW([m.weight], state="nf4")
-    schedule = dy.optim.WarmupCosine(peak=1.0, floor=0.1, warmup=10, total=100)
-    assert 0 < schedule(0) < schedule(5) < 1 and abs(schedule(100) - 0.1) < 1e-6
-
-
-def test_autocast_and_scaler():
-    m = nn.Linear(8, 8)
-    x = dy.randn(4, 8)
-    with dy.counting() as counter:
-        with dy.autocast("cpu", dtype=dy.bfloat16):
-            assert dy.amp.is_autocast_enabled()
-            y = m(x)
-            with dy.autocast("cpu", enabled=False):
-                assert (x @ x.T).dtype is dy.float32
-        assert y.dtype is dy.bfloat16 and not dy.amp.is_autocast_enabled()
-        y.float().sum().backward()
-    assert m.weight.grad.dtype is dy.float32
-    linear = [c for c in counter.counts() if c["op"] == "linear"]
-    assert [c["dtype"] for c in linear] == [dy.bfloat16] and linear[0]["calls"] == 1 and counter.flops() > 0
-
-    @dy.autocast("cpu", dtype=dy.float16)
-    def half(x):
-        return x @ x.T
-
-    assert half(x).dtype is dy.float16
-    with pytest.raises(ValueError, match="autocast"):
-        with dy.autocast("cpu", dtype="f64"):
-            pass
-
-    optimizer, scaler = dy.optim.AdamW(m.parameters()), dy.amp.GradScaler(init_scale=1024.0)
-    before = m.weight.detach().clone()
-    m.weight.grad = dy.full((8, 8), float("inf"))
-    scaler.step(optimizer)
-    assert (m.weight == before).all()
-    scaler.update()
-    assert scaler.get_scale() == 512 and scaler.skipped == 1
-    optimizer.zero_grad()
-    scaler.scale(m(x).sum()).backward()
-    scaler.step(optimizer)
-    assert not (m.weight == before).all()
-    other = dy.amp.GradScaler()
-    other.load_state_dict(scaler.state_dict())
-    assert other.get_scale() == 512
-
-
-def test_clipping():
-    w = nn.Parameter(dy.zeros(4))
-    w.grad = dy.full((4,), 3.0)
-    norm = dy.optim.grad_norm([w])
-    assert norm == 6 and abs(dy.optim.clip_factor(norm, 1.5) - 0.25) < 1e-6 and dy.optim.clip_factor(norm, 10) == 1
-
-
-def test_clipping_in_place_and_initial_values():
-    m = nn.Linear(3, 2)
-    for p in m.parameters():
-        p.grad = dy.full(p.shape, 2.0)
-    norm = nn.utils.clip_grad_norm_(m.parameters(), 1.0)
-    assert abs(norm - math.sqrt(8 * 4)) < 1e-6 and abs(dy.optim.grad_norm(m.parameters()) - 1) < 1e-5
-    assert nn.init.constant_(m.bias, 3) is m.bias and m.bias.tolist() == [3, 3] and nn.init.zeros_(m.bias).tolist() == [0, 0]
-    big = nn.Linear(200, 200)
-    nn.init.normal_(big.weight, std=0.02)
-    assert abs(big.weight.std().item() - 0.02) < 0.001 and big.weight.requires_grad
-    big.weight.data.uniform_(2, 3)
-    assert 2 <= big.weight.amin().item() and big.weight.amax().item() <= 3
-    with pytest.raises(RuntimeError):
-        nn.init.normal_(m.bias, std=-1)
-
-
 def test_whole_tree_at_once():
     m = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU()))
     seen = []
@@ -370,6 +230,8 @@ def test_whole_tree_at_once():
         m.to("meta")
     with pytest.raises(TypeError):
         m.to(3)
+    assert m.to(dy.zeros(1, dtype=dy.bfloat16))[0].weight.dtype is dy.bfloat16
+    assert m.to("cpu", dy.float32, True)[0].weight.dtype is dy.float32 and m.to("cpu", non_blocking=True) is m
 
 
 def test_parameter():

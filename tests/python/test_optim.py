@@ -96,7 +96,7 @@ def test_zero_grad_and_closure():
 
 
 @pytest.mark.parametrize("name", ["SGD", "NAdam", "ASGD", "ScheduleFreeAdamW", "Adafactor", "RMSprop"])
-@pytest.mark.parametrize("state", ["f32", "dynamic8"])
+@pytest.mark.parametrize("state", ["f32", "dynamic8", "i4(group=64)"])
 def test_saving_goes_on_bit_for_bit(name, state):
     def trained(interrupted):
         dy.manual_seed(0)
@@ -134,6 +134,15 @@ def test_bf16_parameters_and_lost_updates():
     for _ in range(100):
         optimizer.step()
     assert 0.85 < p.detach().float().mean().item() < 0.95
+    small, large = (nn.Parameter(dy.ones(10, dtype="bf16")) for _ in range(2))
+    optimizer = optim.SGD([{"params": [small], "lr": 1e-5}, {"params": [large], "lr": 1.0}], lr=0.1)
+    small.grad = large.grad = dy.ones(10, dtype="bf16")
+    optimizer.step()
+    assert [optimizer.lost_updates(i) for i in (0, 1)] == [1, 0] and optimizer.lost_updates() == 0.5
+    optimizer.clear_updates()
+    assert optimizer.lost_updates(0) == 0
+    with pytest.raises(IndexError, match="2 groups"):
+        optimizer.lost_updates(2)
 
 
 def test_averages():
@@ -191,3 +200,92 @@ def test_clipping():
     q.grad = dy.tensor([math.nan])
     with pytest.raises(RuntimeError, match="norm is nan"):
         nn.utils.clip_grad_norm_([p, q], 1.0, error_if_nonfinite=True)
+
+
+@pytest.mark.parametrize("state", ["f32", "dynamic8"])
+def test_training_converges(state):
+    dy.manual_seed(0)
+    x = dy.randn(64, 4)
+    target = x @ dy.tensor([[1.0, -1], [2, 0.5], [0, 1], [-1, 3]]) + 0.5
+    model = nn.Sequential(nn.Linear(4, 64), nn.GELU(), nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 2))
+    optimizer = dy.optim.AdamW(model.named_parameters(), lr=1e-2, weight_decay=0, state=state)
+    losses = []
+    for _ in range(150):
+        optimizer.zero_grad()
+        loss = ((model(x) - target) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.02 * losses[0] and optimizer.steps == 150
+    # exp_avg of the 64 x 96 matrix is large enough for 8 bits
+    states = optimizer.state_dict()["state"]
+    assert states["exp_avg.2.weight"].dtype is dy.dtype(state)
+    assert states["exp_avg_sq.2.weight"].dtype is dy.dtype("f32" if state == "f32" else "udynamic8")
+    assert states["exp_avg.0.weight"].dtype is dy.float32
+
+
+def test_adamw_is_the_formula():
+    w = dy.nn.Parameter(dy.tensor([1.0, -2.0]))
+    optimizer = dy.optim.AdamW([w], lr=0.1, betas=(0.8, 0.9), eps=1e-6, weight_decay=0.5)
+    p, m, v = np.array([1.0, -2.0]), 0, 0
+    for step in range(1, 6):
+        g = p**2
+        w.grad = w.detach() ** 2
+        optimizer.step()
+        p = p * (1 - 0.1 * 0.5)
+        m, v = 0.8 * m + 0.2 * g, 0.9 * v + 0.1 * g * g
+        p = p - 0.1 * (m / (1 - 0.8**step)) / (np.sqrt(v / (1 - 0.9**step)) + 1e-6)
+        np.testing.assert_allclose(w.detach().numpy(), p, rtol=1e-5)
+
+
+def test_optimizer_groups_and_state():
+    m = nn.Linear(3, 3)
+    optimizer = dy.optim.AdamW([{"params": [m.weight], "lr": 1.0}, {"params": [("b", m.bias)], "weight_decay": 0.25}], lr=0.5)
+    a, b = optimizer.param_groups
+    assert a["lr"] == 1 and b["lr"] == 0.5 and b["weight_decay"] == 0.25 and a["params"][0] is m.weight and b["names"] == ["b"]
+    a["lr"] = 0.25
+    assert optimizer.param_groups[0]["lr"] == 0.25 and a["betas"] == (0.9, 0.999)
+    optimizer.set_lr(2)
+    assert a["lr"] == b["lr"] == 2
+    m(dy.ones(1, 3)).sum().backward()
+    optimizer.step()
+    other = dy.optim.AdamW([("0", m.weight), ("b", m.bias)])
+    other.load_state_dict(optimizer.state_dict())
+    assert other.steps == 1 and (other.state_dict()["state"]["exp_avg.b"] == optimizer.state_dict()["state"]["exp_avg.b"]).all()
+    for stranger in (dy.optim.AdamW([("0", m.weight)]), dy.optim.AdamW([("0", m.weight), ("c", m.bias)])):
+        with pytest.raises(ValueError, match=r"not here \[b\]; is it the same model"):
+            stranger.load_state_dict(dy.optim.AdamW([("0", m.weight), ("b", m.bias)]).state_dict())
+    for bad, error in (([], ValueError), (m.weight, TypeError), ([3], TypeError), ([m.weight * 2], ValueError)):
+        with pytest.raises(error):
+            dy.optim.AdamW(bad)
+    with pytest.raises(ValueError, match="unknown option"):
+        dy.optim.AdamW([{"params": [m.weight], "momentum": 1}])
+    with pytest.raises(KeyError):
+        a["momentum"]
+    with pytest.raises(ValueError):
+        dy.optim.AdamW([m.weight], state="nf4")
+    schedule = dy.optim.WarmupCosine(peak=1.0, floor=0.1, warmup=10, total=100)
+    assert 0 < schedule(0) < schedule(5) < 1 and abs(schedule(100) - 0.1) < 1e-6
+
+
+def test_clipping():
+    w = nn.Parameter(dy.zeros(4))
+    w.grad = dy.full((4,), 3.0)
+    norm = dy.optim.grad_norm([w])
+    assert norm == 6 and abs(dy.optim.clip_factor(norm, 1.5) - 0.25) < 1e-6 and dy.optim.clip_factor(norm, 10) == 1
+
+
+def test_clipping_in_place_and_initial_values():
+    m = nn.Linear(3, 2)
+    for p in m.parameters():
+        p.grad = dy.full(p.shape, 2.0)
+    norm = nn.utils.clip_grad_norm_(m.parameters(), 1.0)
+    assert abs(norm - math.sqrt(8 * 4)) < 1e-6 and abs(dy.optim.grad_norm(m.parameters()) - 1) < 1e-5
+    assert nn.init.constant_(m.bias, 3) is m.bias and m.bias.tolist() == [3, 3] and nn.init.zeros_(m.bias).tolist() == [0, 0]
+    big = nn.Linear(200, 200)
+    nn.init.normal_(big.weight, std=0.02)
+    assert abs(big.weight.std().item() - 0.02) < 0.001 and big.weight.requires_grad
+    big.weight.data.uniform_(2, 3)
+    assert 2 <= big.weight.amin().item() and big.weight.amax().item() <= 3
+    with pytest.raises(RuntimeError):
+        nn.init.normal_(m.bias, std=-1)

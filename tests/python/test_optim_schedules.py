@@ -105,3 +105,18 @@ def test_errors():
         lr_scheduler.StepLR(o)
     with pytest.raises(ZeroDivisionError):
         lr_scheduler.LambdaLR(o, lambda e: 1 / 0)
+
+
+def test_every_schedule_is_an_lr_scheduler():
+    o = make_optimizer("momentum")
+    steps = [lr_scheduler.StepLR(o, 2), lr_scheduler.ExponentialLR(o, 0.5)]
+    sequence, chain = lr_scheduler.SequentialLR(o, steps, [3]), lr_scheduler.ChainedScheduler(steps)
+    plateau = lr_scheduler.ReduceLROnPlateau(o, patience=1)
+    for s in (*steps, sequence, chain, plateau):
+        assert isinstance(s, lr_scheduler.LRScheduler) and s.optimizer is o
+    assert not hasattr(sequence, "base_lrs") and hasattr(steps[0], "base_lrs")
+    for metric in (3.0, dy.tensor(2.0), 2.0):
+        plateau.step(metric)
+    assert (plateau.best, plateau.num_bad_epochs, plateau.cooldown_counter, plateau.patience) == (2.0, 1, 0, 1)
+    with pytest.raises(TypeError, match="schedules"):
+        lr_scheduler.ChainedScheduler([3])

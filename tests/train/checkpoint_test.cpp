@@ -333,5 +333,18 @@ TEST(EarlyStopping, IsPartOfARun) {
   EXPECT_EQ(content(other.up.weight), best);
 }
 
+TEST(RunCheckpoint, AnotherScheduleIsADifference) {
+  Folder folder;
+  nn::Linear model(2, 2);
+  optim::Optimizer sgd("SGD", model.named_parameters(), {{"lr", 0.1}});
+  optim::LRScheduler steps("StepLR", sgd, {{"step_size", 2}}), other("ExponentialLR", sgd, {{"gamma", 0.5}});
+  Checkpoint saved(folder / "run"), loaded(folder / "run");
+  saved.add("schedule", steps).save(1);
+  EXPECT_EQ(saved.resume()->step, 1);
+  loaded.add("schedule", other);
+  EXPECT_THROW(loaded.resume(), train::DifferentRun);
+  EXPECT_EQ(loaded.resume(false)->differences.size(), 1u);
+}
+
 }  // namespace
 }  // namespace dyadic

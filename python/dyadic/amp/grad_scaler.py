@@ -33,7 +33,7 @@ class GradScaler(_dyadic.GradScaler):
             return type(outputs)(map(self.scale, outputs))
         if hasattr(outputs, "__iter__"):
             return map(self.scale, outputs)
-        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+        raise ValueError(f"GradScaler: scale() takes a Tensor or a list of them, not {type(outputs).__name__}")
 
     def unscale_(self, optimizer):
         """Divides the optimizer's gradients by the scale; once between two updates."""
@@ -45,7 +45,7 @@ class GradScaler(_dyadic.GradScaler):
         if not self.is_enabled():
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs or (args and callable(args[0])):
-            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+            raise RuntimeError("GradScaler: step() takes no closure: a step that computes gradients anew would use them scaled")
         return optimizer.step(*args, **kwargs) if self._may_step(id(optimizer), _named(optimizer)) else None
 
     def update(self, new_scale=None):

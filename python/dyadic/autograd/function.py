@@ -1,7 +1,7 @@
 """Functions with a gradient of their own."""
 import functools
 
-from .._dyadic import Tensor, _attach_function, is_grad_enabled
+from .._dyadic import Tensor, _as_own_output, _attach_function, is_grad_enabled
 from .grad_mode import no_grad
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
@@ -13,6 +13,7 @@ class FunctionCtx:
     def __init__(self, needs_input_grad):
         self.needs_input_grad = needs_input_grad
         self._saved = ()
+        self._outputs = {}  # saved tensors that are outputs, by their place: kept without their history, which holds this object
         self._versions = ()
         self._no_gradient = ()
         self._dirty = ()
@@ -42,7 +43,12 @@ class FunctionCtx:
                     f"saved_tensors: a tensor needed for backward was overwritten: saved tensor {i} was written in place "
                     "after the forward; clone it before writing"
                 )
-        return self._saved
+        return tuple(_as_own_output(self._outputs[i], t) if i in self._outputs else t for i, t in enumerate(self._saved))
+
+    def _let_go_of(self, outputs):
+        place = {id(t): j for j, t in enumerate(outputs)}
+        self._outputs = {i: place[id(t)] for i, t in enumerate(self._saved) if id(t) in place}
+        self._saved = tuple(t.detach() if i in self._outputs else t for i, t in enumerate(self._saved))
 
 
 class Function:
@@ -65,20 +71,27 @@ class Function:
         if not (is_grad_enabled() and any(needed)):
             return result
         outputs = result if isinstance(result, tuple) else (result,)
-        differentiable = [t for t in outputs if isinstance(t, Tensor) and id(t) not in ctx._no_gradient]
+        recorded = [isinstance(t, Tensor) and id(t) not in ctx._no_gradient for t in outputs]
+        differentiable = [t for t, chosen in zip(outputs, recorded) if chosen]
+        takes_gradient = [isinstance(a, Tensor) for a in args]
 
-        def backward(*gradients):
-            given = cls.backward(ctx, *_in_place_of(outputs, differentiable, gradients))
+        def backward(*gradients):  # holds none of the outputs, whose history holds it
+            gradients = iter(gradients)
+            given = cls.backward(ctx, *[next(gradients) if chosen else None for chosen in recorded])
             given = given if isinstance(given, tuple) else (given,)
-            if len(given) < len(args) or any(g is not None for g in given[len(args) :]):
+            n = len(takes_gradient)
+            if len(given) < n or any(g is not None for g in given[n:]):
                 raise RuntimeError(
-                    f"{cls.__name__}: its backward returns the wrong number of gradients: {len(given)} for {len(args)} arguments"
+                    f"{cls.__name__}: its backward returns the wrong number of gradients: {len(given)} for {n} arguments"
                 )
-            return [g for a, g in zip(args, given) if isinstance(a, Tensor)]
+            return [g for takes, g in zip(takes_gradient, given) if takes]
 
         dirty = [id(t) in ctx._dirty for t in differentiable]
         attached = _attach_function(cls.__name__, tensors, differentiable, backward, dirty, ctx._materialize)
-        results = _in_place_of(outputs, differentiable, attached, keep=True)
+        inputs = {id(t) for t in tensors} - set(ctx._dirty)
+        ctx._let_go_of([None if id(t) in inputs else t for t in differentiable])
+        attached = iter(attached)
+        results = [next(attached) if chosen else t for t, chosen in zip(outputs, recorded)]
         return tuple(results) if isinstance(result, tuple) else results[0]
 
     @staticmethod
@@ -103,10 +116,3 @@ def once_differentiable(backward):
             return backward(ctx, *gradients)
 
     return inside
-
-
-def _in_place_of(outputs, some, values, keep=False):
-    """`outputs` with those that are in `some` replaced by `values`, in order; others stay (keep) or become None."""
-    values = iter(values)
-    chosen = {id(t) for t in some}
-    return [next(values) if id(t) in chosen else t if keep else None for t in outputs]

@@ -24,10 +24,10 @@ def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
     return _register(self, "_forward_pre_hooks", (hook, with_kwargs), prepend)
 
 
-def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False):
+def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
     """hook(module, args, output) runs after forward; what it returns, unless None, replaces the output. with_kwargs: hook(module,
-    args, kwargs, output)."""
-    return _register(self, "_forward_hooks", (hook, with_kwargs), prepend)
+    args, kwargs, output). always_call: it runs even if forward raises, with None for the output."""
+    return _register(self, "_forward_hooks", (hook, with_kwargs, always_call), prepend)
 
 
 def register_full_backward_hook(self, hook, prepend=False):
@@ -114,15 +114,25 @@ def after(module, args, kwargs, output):
         several = isinstance(output, tuple)
         output = _through(_Outputs, module._calls.pop(), output if several else (output,))
         output = output if several else output[0]
-    for hook, with_kwargs in list(module._forward_hooks.values()):
+    for hook, with_kwargs, _ in list(module._forward_hooks.values()):
         new = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
         output = output if new is None else new
     return output
 
 
 def call(module, args, kwargs):
-    args, kwargs = before(module, args, kwargs)
-    return after(module, args, kwargs, module.forward(*args, **kwargs))
+    calls = module.__dict__.get("_calls", [])
+    waiting = len(calls)
+    try:
+        args, kwargs = before(module, args, kwargs)
+        output = module.forward(*args, **kwargs)
+    except Exception:
+        del calls[waiting:]  # a forward that failed has no backward
+        for hook, with_kwargs, always in list(module._forward_hooks.values()):
+            if always:
+                hook(module, args, kwargs, None) if with_kwargs else hook(module, args, None)
+        raise
+    return after(module, args, kwargs, output)
 
 
 Module._forward_hooks, Module._forward_pre_hooks, Module._backward_hooks, Module._backward_pre_hooks = {}, {}, {}, {}

@@ -21,7 +21,7 @@ def _at(self, i, n):
 
 
 class _Numbered:
-    """What lists of modules do beside what C++ gives them: names are the numbers, so that whatever moves is registered anew."""
+    """What Sequential and ModuleList have beside what C++ gives them. Names are the numbers: whatever moves is registered anew."""
 
     def _set_all(self, modules):
         for name, _ in list(self.named_children()):
@@ -29,7 +29,7 @@ class _Numbered:
         for i, m in enumerate(modules):
             self.add_module(str(i), m)
 
-    def _get(self, i):
+    def __getitem__(self, i):
         if isinstance(i, slice):
             named = list(self.named_children())[i]
             made = type(self)()
@@ -38,10 +38,10 @@ class _Numbered:
             return made
         return list(self)[_at(self, int(i), len(self))]
 
-    def _set(self, i, module):
+    def __setitem__(self, i, module):
         setattr(self, [name for name, _ in self.named_children()][_at(self, int(i), len(self))], module)
 
-    def _delete(self, i):
+    def __delitem__(self, i):
         named = list(self.named_children())
         gone = named[i] if isinstance(i, slice) else [named[_at(self, int(i), len(self))]]
         for name, _ in gone:
@@ -50,41 +50,37 @@ class _Numbered:
         if all(name.isdigit() for name, _ in left):
             self._set_all([m for _, m in left])
 
-    def _insert(self, index, module):
+    def insert(self, index, module):
         modules = list(self)
         modules.insert(index, module)
         self._set_all(modules)
         return self
 
-    def _pop(self, key=-1):
+    def pop(self, key=-1):
         module = self[key]
         del self[key]
         return module
 
-    def _plus(self, others):
-        made = type(self)()
-        for m in [*self, *others]:
-            made.append(m)
-        return made
-
-    def _extend(self, modules):
+    def extend(self, modules):
         for m in list(modules):
             self.append(m)
         return self
 
-    def _times(self, n):
-        made = type(self)()
-        for m in list(self) * n:
-            made.append(m)
-        return made
+    __iadd__ = extend
+
+    def __add__(self, others):
+        return type(self)().extend(self).extend(others)
+
+    def __mul__(self, n):
+        return type(self)().extend(list(self) * n)
+
+    __rmul__ = __mul__
 
 
-for _class in (Sequential, ModuleList):
-    _class._set_all = _Numbered._set_all
-    _class.__getitem__, _class.__setitem__, _class.__delitem__ = _Numbered._get, _Numbered._set, _Numbered._delete
-    _class.insert, _class.pop, _class.extend = _Numbered._insert, _Numbered._pop, _Numbered._extend
-    _class.__add__, _class.__iadd__ = _Numbered._plus, _Numbered._extend
-Sequential.__mul__ = Sequential.__rmul__ = _Numbered._times
+for _name, _method in vars(_Numbered).items():
+    if callable(_method):
+        setattr(Sequential, _name, _method)
+        setattr(ModuleList, _name, _method)
 
 
 class _Named(Module):

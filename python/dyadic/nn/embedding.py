@@ -2,15 +2,13 @@
 from .. import _dyadic
 from .._dyadic import Parameter
 from ._layers import classes
-from .functional import bound_rows, embedding
+from .functional import bound_rows
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-def _begin(self, max_norm, norm_type, scale_grad_by_freq, _weight, _freeze):
-    if scale_grad_by_freq and isinstance(self, EmbeddingBag):
-        raise ValueError("EmbeddingBag: scale_grad_by_freq is not there; divide the gradient by bincount(input) in a hook")
-    self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = max_norm, norm_type, scale_grad_by_freq, False
+def _begin(self, max_norm, norm_type, _weight, _freeze):
+    self.max_norm, self.norm_type, self.sparse = max_norm, norm_type, False
     if _weight is not None:
         if list(_weight.shape) != list(self.weight.shape):
             raise ValueError(f"{type(self).__name__}: the sizes do not fit: _weight is {list(_weight.shape)}, {list(self.weight.shape)} is needed")
@@ -42,13 +40,13 @@ class Embedding(_dyadic.Embedding):
         device=None,
         dtype=None,
     ):
-        super().__init__(num_embeddings, embedding_dim, padding_idx, dtype=dtype, device=device)
-        _begin(self, max_norm, norm_type, scale_grad_by_freq, _weight, _freeze)
+        super().__init__(num_embeddings, embedding_dim, padding_idx, scale_grad_by_freq, dtype=dtype, device=device)
+        _begin(self, max_norm, norm_type, _weight, _freeze)
 
     def forward(self, input):
-        if self.max_norm is None and not self.scale_grad_by_freq:
-            return super().forward(input)
-        return embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
+        if self.max_norm is not None:
+            bound_rows(self.weight, input, self.max_norm, self.norm_type)
+        return super().forward(input)
 
     @classmethod
     def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
@@ -74,8 +72,8 @@ class EmbeddingBag(classes["EmbeddingBag"]):
         device=None,
         dtype=None,
     ):
-        super().__init__(num_embeddings, embedding_dim, mode, include_last_offset, padding_idx, dtype=dtype, device=device)
-        _begin(self, max_norm, norm_type, scale_grad_by_freq, _weight, False)
+        super().__init__(num_embeddings, embedding_dim, mode, include_last_offset, padding_idx, scale_grad_by_freq, dtype=dtype, device=device)
+        _begin(self, max_norm, norm_type, _weight, False)
 
     def forward(self, input, offsets=None, per_sample_weights=None):
         if self.max_norm is not None:

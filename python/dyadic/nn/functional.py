@@ -69,17 +69,28 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     by how often it is read. sparse: accepted; gradients are dense."""
     if max_norm is not None:
         bound_rows(weight, input, max_norm, norm_type)
-    if scale_grad_by_freq:
-        counts = _dyadic.bincount(input.reshape(-1), minlength=weight.size(0))
-        weight = _scaled_gradient(weight, 1 / counts.clamp(min=1).to(weight.dtype).unsqueeze(1))
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.size(0)
-    return _dyadic.embedding(weight, input, -1 if padding_idx is None else padding_idx)
+    return _dyadic.embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
 
 
-def _scaled_gradient(x, factor):
-    """x, whose gradient is multiplied by factor."""
-    return x.detach() + (x - x.detach()) * factor
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    """The mean, sum or maximum of the rows of weight that each bag of input names: dyadic.embedding_bag, with what embedding has."""
+    if max_norm is not None:
+        bound_rows(weight, input, max_norm, norm_type)
+    return _dyadic.embedding_bag(input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx, scale_grad_by_freq)
 
 
 def _conv(n):

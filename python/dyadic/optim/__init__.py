@@ -18,6 +18,16 @@ def _state(self):
     return found
 
 
+_COMMON = """
+
+Of every optimizer:
+    state                what states are kept in: f32, bf16, f16, an 8-bit float, or 8 or 4 bits in blocks: "dynamic8", "i4(group=64)"
+                         (states without sign: udynamic8). Small tensors and those named in keep32 stay f32
+    stochastic_rounding  of parameters and states of fewer bits than f32; seed: of it
+    compensation         of 16-bit parameters: what rounding left of a step is added to the next. "kahan" keeps it in the parameter's
+                         dtype, "f32" makes parameter and rest an f32 master"""
+
+
 def _make(record):
     name = record["name"]
     signature = _signature(["params"], record["parameters"], [("keep32", ())])
@@ -34,7 +44,7 @@ def _make(record):
         (Optimizer,),
         {
             "__init__": __init__,
-            "__doc__": record["doc"] + "\n\n" + record["signature"],
+            "__doc__": record["doc"] + "\n\n" + record["signature"] + _COMMON,
             "__module__": __name__,
             "_record": name,
             "_options": tuple(p[0] for p in record["parameters"]),

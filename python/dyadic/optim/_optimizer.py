@@ -142,7 +142,10 @@ class Optimizer(_dyadic.Optimizer):
             return super().load_state_dict(state_dict)
         groups = state_dict["param_groups"]
         if [len(g["params"]) for g in groups] != [len(held) for held in self._held]:
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            raise ValueError(
+                f"{type(self).__name__}: the saved groups have {[len(g['params']) for g in groups]} parameters, those here "
+                f"{[len(held) for held in self._held]}; is it the same model?"
+            )
         by_place = dict(zip([i for g in groups for i in g["params"]], [p for held in self._held for p in held]))
         self.state = collections.defaultdict(dict)
         for place, saved in state_dict["state"].items():

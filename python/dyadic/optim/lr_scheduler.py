@@ -1,28 +1,21 @@
 """Schedules of learning rates, by PyTorch's names; those that are records of the C++ library are made from them."""
 import weakref
 
-from .._dyadic import (
-    ChainedScheduler,
-    ReduceLROnPlateau,
-    SequentialLR,
-    _LRScheduler,
-    _scheduler_records,
-)
+from .._dyadic import _Schedule, _scheduler_records
 from .._records import signature as _signature
 
 
-class LRScheduler(_LRScheduler):
-    """Base of the schedules that are records. One of your own writes get_lr(): the rates of all groups at self.last_epoch, from
-    self.base_lrs or from what the groups have."""
+class LRScheduler(_Schedule):
+    """Base of all schedules. One of your own writes get_lr(): the rates of all groups at self.last_epoch, from self.base_lrs or from
+    what the groups have."""
 
-    _record = None
+    _record = None  # its kind, if the library has it
 
     def __init__(self, optimizer, last_epoch=-1):
+        super().__init__()
         self.optimizer, self._began = optimizer, False
         me, groups = weakref.ref(self), len(optimizer.param_groups)
-        _LRScheduler.__init__(
-            self, "FunctionLR", optimizer, {"last_epoch": last_epoch}, [lambda _, i=i: me()._rate(i) for i in range(groups)]
-        )
+        self._make("FunctionLR", optimizer, {"last_epoch": last_epoch}, [lambda _, i=i: me()._rate(i) for i in range(groups)])
         self._began = True
         self._set_rates()
 
@@ -44,10 +37,72 @@ class LRScheduler(_LRScheduler):
             state["attributes"] = {key: v for key, v in self.__dict__.items() if key not in own and not callable(v)}
         return state
 
+    def _differences(self, saved):
+        """For Checkpoint: a schedule is known by the names in its state."""
+        there, here = (", ".join(sorted(state)) for state in (saved, self.state_dict()))
+        return [] if there == here else [("the schedule", f"one of {there}", f"one of {here}")]
+
     def load_state_dict(self, state_dict):
         state = dict(state_dict)
         self.__dict__.update(state.pop("attributes", {}))
         super().load_state_dict(state)
+
+
+class SequentialLR(LRScheduler):
+    """One schedule after another, from milestone to milestone."""
+
+    _record = "SequentialLR"
+
+    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+        _Schedule.__init__(self)
+        self.optimizer, self._schedulers = optimizer, list(schedulers)
+        self._make_sequence(optimizer, self._schedulers, list(milestones))
+
+
+class ChainedScheduler(LRScheduler):
+    """Several schedules at once: their factors multiply."""
+
+    _record = "ChainedScheduler"
+
+    def __init__(self, schedulers, optimizer=None):
+        _Schedule.__init__(self)
+        self._schedulers = list(schedulers)
+        self._make_chain(self._schedulers)
+        self.optimizer = self._schedulers[0].optimizer
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """Lowers the rates by factor when a metric has not improved for more than patience steps."""
+
+    _record = "ReduceLROnPlateau"
+
+    def __init__(
+        self,
+        optimizer,
+        mode="min",
+        factor=0.1,
+        patience=10,
+        threshold=1e-4,
+        threshold_mode="rel",
+        cooldown=0,
+        min_lr=0,
+        eps=1e-8,
+    ):
+        _Schedule.__init__(self)
+        floors = [float(v) for v in (min_lr if isinstance(min_lr, (list, tuple)) else [min_lr])]
+        self._make_plateau(optimizer, mode, factor, patience, threshold, threshold_mode, cooldown, floors, eps)
+        self.optimizer, self.mode, self.factor, self.patience, self.eps = optimizer, mode, factor, patience, eps
+        self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
+
+    def step(self, metrics):
+        """The next learning rates, after a validation that gave this metric."""
+        self._step(float(metrics))
+
+    def _number(name, kind):
+        return property(lambda self: kind(self.state_dict()[name][0]))
+
+    best, num_bad_epochs, cooldown_counter = _number("best", float), _number("num_bad_epochs", int), _number("cooldown_counter", int)
+    del _number
 
 
 def _make(record):
@@ -61,7 +116,8 @@ def _make(record):
         for p in functions:
             f = given.pop(p, None)
             factors = list(f) if isinstance(f, (list, tuple)) else [] if f is None else [f]
-        _LRScheduler.__init__(self, name, optimizer, given, factors)
+        _Schedule.__init__(self)
+        self._make(name, optimizer, given, factors)
         self.optimizer = optimizer
 
     made = type(

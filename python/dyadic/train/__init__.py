@@ -1,4 +1,4 @@
-"""What surrounds a training loop: checkpoints of a whole run, early stopping, the history of its metrics.
+"""What surrounds a training loop: checkpoints of a whole run, early stopping, the history of its metrics, gradient accumulation.
 
     run = dy.train.Checkpoint("runs/digits", keep=3, best="val_loss", background=True, config={"lr": 0.001},
                               model=model, optimizer=optimizer, schedule=schedule, data=loader, history=history)
@@ -22,9 +22,10 @@ from .. import _dyadic
 from .._dyadic import Module, _train
 from ..nn._saving import has_extra_state
 from ..optim import Optimizer
-from . import _state
+from ._parts import ExtraState, WrittenOptimizer
+from ._windows import windows
 
-__all__ = ["Checkpoint", "Difference", "EarlyStopping", "History", "Progress", "Resumed"]
+__all__ = ["Checkpoint", "Difference", "EarlyStopping", "History", "Progress", "Resumed", "windows"]
 
 
 class Difference(NamedTuple):
@@ -53,24 +54,6 @@ class Resumed(NamedTuple):
 
 def _resumed(loaded):
     return loaded and Resumed(*loaded[:3], [Difference(*d) for d in loaded[3]])
-
-
-class _ExtraState:
-    """What the modules of a tree keep beside tensors."""
-
-    def __init__(self, module):
-        self._module = module
-
-    def _modules(self):
-        return [(name, m) for name, m in self._module.named_modules() if type(m).get_extra_state is not Module.get_extra_state]
-
-    def state_dict(self):
-        return {name: m.get_extra_state() for name, m in self._modules()}
-
-    def load_state_dict(self, state):
-        for name, m in self._modules():
-            if name in state:
-                m.set_extra_state(state[name])
 
 
 def _numbers(metrics):
@@ -127,11 +110,12 @@ class Checkpoint(_train.Checkpoint):
                 f"Checkpoint: {name} is {type(part).__name__}; a part has state_dict() and load_state_dict(), or is a dict or a Generator"
             )
         saves = getattr(type(part), "state_dict", None)
-        own = saves is Module.state_dict or (saves is Optimizer.state_dict and part._record is not None)
-        self._add(name, part, own)
+        self._add(name, part, saves in (Module.state_dict, Optimizer.state_dict))
         self._parts[name] = part
         if saves is Module.state_dict and has_extra_state(part):
-            self.add(name + "_extra_state", _ExtraState(part))
+            self.add(name + "_extra_state", ExtraState(part))
+        if saves is Optimizer.state_dict and part._record is None:
+            self.add(name + "_written", WrittenOptimizer(self, part))
         return self
 
     def config(self, settings: dict) -> None:

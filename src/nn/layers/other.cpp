@@ -40,7 +40,7 @@ constexpr LayerDef kLayers[] = {
     {"Bilinear(int in1_features, int in2_features, int out_features, bool bias=True)", "y[o] = x1 weight[o] x2 + bias[o].",
      "bilinear", 0, make_bilinear},
     {"EmbeddingBag(int num_embeddings, int embedding_dim, str mode='mean', bool include_last_offset=False, int? "
-     "padding_idx=None)",
+     "padding_idx=None, bool scale_grad_by_freq=False)",
      "The mean, sum or maximum of the rows that each bag of numbers names; weight from N(0, 1).", "embedding_bag", 0,
      make_embedding_bag},
 };

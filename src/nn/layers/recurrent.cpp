@@ -1,6 +1,5 @@
-// Recurrent layers: the products with the inputs of all time steps are one matrix product; the steps of LSTM and GRU are one op
-// (ops/rnn), those of the others and of projected states run one by one. Sequences of their own lengths are padded behind: a
-// backward direction sees each one reversed within its length.
+// Recurrent layers: the products with the inputs of all time steps are one matrix product, the steps are one op (ops/rnn).
+// Sequences of their own lengths are padded behind: a backward direction sees each one reversed within its length.
 // Formulas and order of gates are PyTorch's: LSTM input, forget, cell, output (Hochreiter and Schmidhuber 1997, Sak et al. 2014
 // with proj_size); GRU reset, update, new (Cho et al. 2014).
 #include <algorithm>
@@ -54,8 +53,7 @@ State step(Cell cell, const Tensor& x, const State& s, const Weights& w) {
   if (cell != Cell::lstm) return {cell == Cell::relu ? relu(sum) : tanh(sum), {}};
   const std::vector<Tensor> gate = parts_of<-1>(sum, 4);
   const Tensor c = add(mul(sigmoid(gate[1]), s.c), mul(sigmoid(gate[0]), tanh(gate[2])));
-  const Tensor h = mul(sigmoid(gate[3]), tanh(c));
-  return {w.hr.defined() ? linear(h, w.hr) : h, c};
+  return {mul(sigmoid(gate[3]), tanh(c)), c};
 }
 Tensor of_inputs(Cell cell, const Tensor& x, const Weights& w) {
   const bool both = cell != Cell::gru && w.bias_ih.defined() && w.bias_hh.defined();
@@ -66,25 +64,17 @@ Tensor of_inputs(Cell cell, const Tensor& x, const Weights& w) {
 struct States {
   Tensor h, c;
 };
-States step_by_step(Cell cell, const Tensor& projected, State state, const Weights& w, bool backwards) {
-  const int64_t steps = projected.size(0);
-  std::vector<Tensor> h(static_cast<size_t>(steps)), c(cell == Cell::lstm ? size_t(steps) : 0);
-  for (int64_t i = 0; i < steps; ++i) {
-    const auto t = size_t(backwards ? steps - 1 - i : i);
-    state = step(cell, select(projected, 0, int64_t(t)), state, w);
-    h[t] = state.h;
-    if (cell == Cell::lstm) c[t] = state.c;
-  }
-  return {stack(h), c.empty() ? Tensor() : stack(c)};
-}
 // The recurrence itself runs in f32 at least: a state that is rounded at every step forgets.
-States fused(Cell cell, const Tensor& projected, const State& state, const Weights& w, bool backwards) {
+States all_steps(Cell cell, const Tensor& projected, const State& state, const Weights& w, bool backwards) {
   const DType given = projected.dtype(), wide = given == f64 ? f64 : f32;
   auto in = [&](const Tensor& t) { return t.defined() ? t.to(wide) : t; };
   auto back = [&](const Tensor& t) { return t.to(given); };
   if (cell == Cell::gru)
     return {back(call_all(Op::gru_scan_, in(projected), in(w.hh), in(w.bias_hh), in(state.h), backwards)[0]), {}};
-  const std::vector<Tensor> r = call_all(Op::lstm_scan_, in(projected), in(w.hh), in(state.h), in(state.c), backwards);
+  if (cell != Cell::lstm)
+    return {back(call(Op::rnn_scan_, in(projected), in(w.hh), in(state.h), cell == Cell::relu, backwards)), {}};
+  const std::vector<Tensor> r =
+      call_all(Op::lstm_scan_, in(projected), in(w.hh), in(state.h), in(state.c), in(w.hr), backwards);
   return {back(r[0]), back(r[1])};
 }
 
@@ -108,8 +98,7 @@ Tensor scan(Cell cell, const Tensor& x, State& state, const Weights& w, bool bac
   const bool reverse = backwards && !lengths;
   const int64_t steps = x.size(0);
   const Tensor projected = of_inputs(cell, along.reshape({steps * x.size(1), x.size(2)}), w).view({steps, x.size(1), -1});
-  const bool one_op = cell == Cell::gru || (cell == Cell::lstm && !w.hr.defined());
-  const States all = one_op ? fused(cell, projected, state, w, reverse) : step_by_step(cell, projected, state, w, reverse);
+  const States all = all_steps(cell, projected, state, w, reverse);
   auto end = [&](const Tensor& t) {
     return !t.defined() ? t : lengths ? squeeze(Lengths::take(t, lengths->last), 0) : select(t, 0, reverse ? 0 : steps - 1);
   };

@@ -22,15 +22,17 @@ void forward(Call& c) {
   DY_CHECK_AS(IndexError, bad < 0, "embedding: index out of range: index {} at position {}; the weight has {} rows", index[bad],
               bad, s.rows);
 }
-void backward(Grad& g) { g.set(0, call(Op::embedding_backward_, g.g(), g.in(1), g.in_meta(0).sizes[0], g.integer(2))); }
+void backward(Grad& g) {
+  g.set(0, call(Op::embedding_backward_, g.g(), g.in(1), g.in_meta(0).sizes[0], g.integer(2), g.boolean(3)));
+}
 
 }  // namespace
 
 extern constexpr OpDef embedding_op = {
-    .sig = "embedding(Tensor weight, Tensor indices, int padding_idx=-1) -> Tensor",
+    .sig = "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor",
     .doc =
         "Rows of weight [rows, dim] by int64 index: the result has the indices' shape with dim behind it. The row "
-        "padding_idx gets no gradient.",
+        "padding_idx gets no gradient. scale_grad_by_freq: a row's gradient is divided by how often it is read.",
     .samples = "embedding(randn(5, 3), indices(5; 2, 4))",
     .bad =
         "embedding(zeros(2, 3), indices(9; 1)) => embedding: index out of range: index 8 at position 0; the weight has 2 rows",

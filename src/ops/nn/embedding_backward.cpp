@@ -22,10 +22,15 @@ int64_t workspace(const Call& c) { return embedding_kernel().scatter_workspace(s
 void forward(Call& c) {
   expect_indices(c, c.tensor(1), c.integer(2));
   embedding_kernel().scatter(shape(c), source_of(c, 0), c.tensor(1).data<int64_t>(), c.integer(3), target_of(c), false,
-                             c.workspace);
+                             c.boolean(4), c.workspace);
 }
 void backward(Grad& g) {
   Tensor rows = embedding(g.g(), g.in(1));
+  if (g.boolean(4)) {
+    const Tensor ones = full({g.in(1).numel(), 1}, 1.0, f32, rows.device());
+    const Tensor counts = call(Op::embedding_backward_, ones, g.in(1).reshape({-1}), g.integer(2), int64_t(-1), false);
+    rows = div(rows, embedding(counts, g.in(1)).to(rows.dtype()));
+  }
   if (g.integer(3) >= 0) rows = mul(rows, unsqueeze(ne(g.in(1), g.integer(3)), -1).to(rows.dtype()));
   g.set(0, rows);
 }
@@ -34,11 +39,16 @@ double flops(const Call& c) { return double(c.tensor(0).numel()); }
 }  // namespace
 
 extern constexpr OpDef embedding_backward_op = {
-    .sig = "embedding_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx=-1) -> Tensor",
+    .sig =
+        "embedding_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx=-1, bool scale_grad_by_freq=False) "
+        "-> "
+        "Tensor",
     .doc =
         "Rows of grad added up by index into [num_weights, dim], in the order of the indices but for those that are "
-        "padding_idx: the gradient of embedding.",
-    .samples = "embedding_backward(randn(2, 4, 3), indices(5; 2, 4), 5)\nembedding_backward(randn(4, 3), indices(5; 4), 5, 4)",
+        "padding_idx: the gradient of embedding. scale_grad_by_freq: a row's sum is divided by how many there are.",
+    .samples =
+        "embedding_backward(randn(2, 4, 3), indices(5; 2, 4), 5)\nembedding_backward(randn(4, 3), indices(5; 4), 5, 4)\n"
+        "embedding_backward(randn(6, 3), indices(3; 6), 4, -1, True)",
     .infer = infer,
     .forward = forward,
     .backward = backward,

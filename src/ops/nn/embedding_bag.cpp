@@ -55,14 +55,14 @@ Tensor compose(const Arg* args) {
   const auto bags = int64_t(starts.size()) - 1, n = indices.numel();
   int64_t skip = a.has(6) ? a.integer(6) : -1;
   if (a.has(6) && skip < 0) skip += w.size(0);
-  Tensor flat = indices.contiguous().view({n}), rows = embedding(w, flat, skip);
+  Tensor flat = indices.contiguous().view({n}), rows = embedding(w, flat, skip, a.boolean(7));
   Tensor counts = ne(flat, skip).to(plain(w));  // 0 for padding
   if (mode == "max") return largest_rows(rows, counts, starts);
   Tensor number = bag_numbers(starts, n, w.device());
   Tensor factor = a.has(4) ? mul(counts, a.tensor(4).reshape({n})) : counts;
-  Tensor total = call(Op::embedding_backward_, mul(rows, unsqueeze(factor, 1)), number, bags, int64_t(-1));
+  Tensor total = call(Op::embedding_backward_, mul(rows, unsqueeze(factor, 1)), number, bags, int64_t(-1), false);
   if (mode == "sum") return total;
-  Tensor sizes = call(Op::embedding_backward_, unsqueeze(counts, 1), number, bags, int64_t(-1));
+  Tensor sizes = call(Op::embedding_backward_, unsqueeze(counts, 1), number, bags, int64_t(-1), false);
   return div(total, maximum(sizes, 1.0));
 }
 
@@ -71,10 +71,11 @@ Tensor compose(const Arg* args) {
 extern constexpr OpDef embedding_bag_op = {
     .sig =
         "embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, str mode='mean', Tensor? per_sample_weights=None, "
-        "bool include_last_offset=False, int? padding_idx=None) -> Tensor",
+        "bool include_last_offset=False, int? padding_idx=None, bool scale_grad_by_freq=False) -> Tensor",
     .doc =
         "The mean, sum or maximum of the rows of weight that each bag names: bags are the rows of input, or parts of a vector "
-        "that begin at offsets. padding_idx does not count; per_sample_weights multiply the rows of a sum.",
+        "that begin at offsets. padding_idx does not count; per_sample_weights multiply the rows of a sum. "
+        "scale_grad_by_freq: a row's gradient is divided by how often it is read.",
     .kind = OpKind::composite,
     .samples =
         "embedding_bag(indices(5; 2, 3), randn(5, 4))\n"

@@ -42,8 +42,9 @@ void sort_positions(const EmbeddingShape& s, const int64_t* index, int64_t* star
 
 template <class T>
 void add_row(const EmbeddingShape& s, Source grad, const int64_t* positions, int64_t count, Target dweight, int64_t row,
-             bool accumulate) {
+             bool accumulate, bool mean) {
   alignas(64) T in[kColumns], out[kColumns];
+  const T factor = mean && count > 1 ? T(1) / T(count) : T(1);
   for (int64_t c = 0; c < s.dim; c += kColumns) {
     const int64_t width = min_of(kColumns, s.dim - c), at = row * s.dim + c;
     T* sum = open_tile(dweight, at, out);
@@ -54,8 +55,9 @@ void add_row(const EmbeddingShape& s, Source grad, const int64_t* positions, int
     }
     for (int64_t k = 0; k < count; k++) {
       const T* term = read_tile(grad, positions[k] * s.dim + c, width, in);
-      for_vectors<T>(width,
-                     [&](auto access, int64_t j) { access.store(sum + j, access.load(sum + j) + access.load(term + j)); });
+      for_vectors<T>(width, [&](auto access, int64_t j) {
+        access.store(sum + j, fma(access.load(term + j), Vec<T>(factor), access.load(sum + j)));
+      });
     }
     close_tile(dweight, at, width, out);
   }
@@ -63,29 +65,29 @@ void add_row(const EmbeddingShape& s, Source grad, const int64_t* positions, int
 
 template <class T>
 void scatter_as(const EmbeddingShape& s, Source grad, const int64_t* start, const int64_t* positions, int64_t skip,
-                Target dweight, bool accumulate) {
+                Target dweight, bool accumulate, bool mean) {
   // Few tokens make up most of a text, so rows are handed out in small groups.
   const int64_t group = max_of(1, min_of(64, s.rows / 64));
   parallel_each((s.rows + group - 1) / group, [&](int64_t g) {
     for (int64_t v = g * group; v < min_of(s.rows, (g + 1) * group); v++) {
       const int64_t count = v == skip ? 0 : start[v + 1] - start[v];
       if (count == 0 && accumulate) continue;
-      add_row<T>(s, grad, positions + start[v], count, dweight, v, accumulate);
+      add_row<T>(s, grad, positions + start[v], count, dweight, v, accumulate, mean);
     }
   });
 }
 
 int64_t scatter(const EmbeddingShape& s, Source grad, const int64_t* index, int64_t skip, Target dweight, bool accumulate,
-                void* workspace) {
+                bool mean, void* workspace) {
   const int64_t bad = first_bad(s, index);
   if (bad >= 0) return bad;
   auto* start = static_cast<int64_t*>(workspace);
   int64_t* positions = start + s.rows + 1;
   sort_positions(s, index, start, positions);
   if (grad.format->def->compute == Compute::f64) {
-    scatter_as<double>(s, grad, start, positions, skip, dweight, accumulate);
+    scatter_as<double>(s, grad, start, positions, skip, dweight, accumulate, mean);
   } else {
-    scatter_as<float>(s, grad, start, positions, skip, dweight, accumulate);
+    scatter_as<float>(s, grad, start, positions, skip, dweight, accumulate, mean);
   }
   return -1;
 }

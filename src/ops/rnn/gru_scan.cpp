@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops {
 namespace {
 
 Steps steps_of(const Call& c) {
-  const Steps s = check_scan<3>("gru_scan", c.tensor(0), c.tensor(1), {&c.tensor(3)}, c.boolean(4));
+  const Steps s = check_scan<3>("gru_scan", c.tensor(0), c.tensor(1), &c.tensor(3), nullptr, c.boolean(4));
   DY_CHECK(
       !c.has(2) || (c.tensor(2).dim() == 1 && c.tensor(2).size(0) == 3 * s.hidden && plain(c.tensor(2)) == plain(c.tensor(0))),
       "gru_scan: the bias does not fit: weight is {}, bias is {}", describe(c.tensor(1)), describe(c.tensor(2)));

@@ -19,6 +19,35 @@ template <class T> DY_INLINE Vec<T> load_or_zero(auto access, const T* p, int64_
   return p ? access.load(p + i) : Vec<T>(0);
 }
 
+template <class T> void rnn_rows(const RnnForward& a) {
+  for_rows(a.rows, a.hidden, [&](int64_t row) {
+    T* y = at<T>(a.states, a.hidden * row);
+    for_vectors<T>(a.hidden, [&](auto access, int64_t j) {
+      const Vec<T> x = access.load(y + j);
+      access.store(y + j, a.relu ? max(x, Vec<T>(0)) : tanh(x));
+    });
+  });
+}
+
+template <class T> void rnn_backward_rows(const RnnBackward& a) {
+  using V = Vec<T>;
+  for_rows(a.rows, a.hidden, [&](int64_t row) {
+    const int64_t start = a.hidden * row;
+    const T *states = at<T>(a.states, start), *g_out = at<T>(a.g_out, start), *d_hidden = at<T>(a.d_hidden, start);
+    T* d_gates = at<T>(a.d_gates, start);
+    for_vectors<T>(a.hidden, [&](auto access, int64_t j) {
+      const V y = access.load(states + j), d = access.load(d_hidden + j) + access.load(g_out + j);
+      access.store(d_gates + j, a.relu ? select(y > V(0), d, V(0)) : d * (V(1) - y * y));
+    });
+  });
+}
+
+template <class T> void add_to(int64_t n, const void* from, void* to) {
+  const T* x = at<T>(from, 0);
+  T* y = at<T>(to, 0);
+  for_vectors<T>(n, [&](auto access, int64_t j) { access.store(y + j, access.load(y + j) + access.load(x + j)); });
+}
+
 template <class T> void lstm_rows(const LstmForward& a) {
   using V = Vec<T>;
   const int64_t n = a.hidden;
@@ -114,6 +143,10 @@ template <class T> void gru_backward_rows(const GruBackward& a) {
 }  // namespace
 
 extern const RnnKernel rnn_kernel = {
+    .rnn = [](const RnnForward& a, bool f64) { f64 ? rnn_rows<double>(a) : rnn_rows<float>(a); },
+    .rnn_backward = [](const RnnBackward& a, bool f64) { f64 ? rnn_backward_rows<double>(a) : rnn_backward_rows<float>(a); },
+    .add = [](int64_t n, const void* from, void* to,
+              bool f64) { f64 ? add_to<double>(n, from, to) : add_to<float>(n, from, to); },
     .lstm = [](const LstmForward& a, bool f64) { f64 ? lstm_rows<double>(a) : lstm_rows<float>(a); },
     .lstm_backward = [](const LstmBackward& a,
                         bool f64) { f64 ? lstm_backward_rows<double>(a) : lstm_backward_rows<float>(a); },

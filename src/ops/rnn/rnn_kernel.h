@@ -42,7 +42,23 @@ struct GruBackward {
   void *d_hidden, *d_gates, *d_recurrent;
 };
 
+// Plain: `states` [rows, H] holds the sums and gets the states, tanh or relu of them.
+struct RnnForward {
+  int64_t rows, hidden;
+  void* states;
+  bool relu;
+};
+struct RnnBackward {
+  int64_t rows, hidden;
+  const void *states, *g_out, *d_hidden;
+  void* d_gates;
+  bool relu;
+};
+
 struct RnnKernel {
+  void (*rnn)(const RnnForward&, bool f64);
+  void (*rnn_backward)(const RnnBackward&, bool f64);
+  void (*add)(int64_t n, const void* from, void* to, bool f64);
   void (*lstm)(const LstmForward&, bool f64);
   void (*lstm_backward)(const LstmBackward&, bool f64);
   void (*gru)(const GruForward&, bool f64);

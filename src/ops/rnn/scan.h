@@ -11,27 +11,38 @@ namespace dyadic::inline v1::ops {
 struct Steps {
   int64_t count, rows, hidden;
   bool reverse;
+  int64_t state = hidden;  // elements of a state: fewer than hidden where it is projected
   int64_t step(int64_t i) const { return reverse ? count - 1 - i : i; }
 };
 
-// gates [T, N, kGates H] and weight [kGates H, H] of one float dtype; every state [N, H].
+inline void check_state(const char* who, const Tensor& t, IntList sizes, const Tensor& gates) {
+  DY_CHECK(t.sizes() == sizes && plain(t) == plain(gates), "{}: the state does not fit: it is {}, {} of {} is needed", who,
+           describe(t), shape_text(sizes), gates.dtype().name());
+}
+// gates [T, N, kGates H], weight [kGates H, P], the state h [N, P] and an LSTM's c [N, H], all of one float dtype. P is H
+// unless there is a projection [P, H]. h and c may be null.
 template <int kGates>
-Steps check_scan(const char* who, const Tensor& gates, const Tensor& weight, std::initializer_list<const Tensor*> states,
-                 bool reverse) {
+Steps check_scan(const char* who, const Tensor& gates, const Tensor& weight, const Tensor* h, const Tensor* c, bool reverse,
+                 const Tensor* projection = nullptr) {
   check_float(who, gates, "gates");
-  DY_CHECK(
-      gates.dim() == 3 && weight.dim() == 2 && gates.size(2) == weight.size(0) && weight.size(0) == kGates * weight.size(1),
-      "{}: sizes do not fit: gates is {}, weight is {}; they are [T, N, {} H] and [{} H, H]", who, describe(gates),
-      describe(weight), kGates, kGates);
-  const Steps s{gates.size(0), gates.size(1), weight.size(1), reverse};
+  const int64_t hidden = weight.dim() == 2 ? weight.size(0) / kGates : 0;
+  const bool matrices =
+      gates.dim() == 3 && weight.dim() == 2 && gates.size(2) == weight.size(0) && weight.size(0) % kGates == 0;
+  const std::string all = kGates > 1 ? fmt::format("{} H", kGates) : "H";
+  if (projection)
+    DY_CHECK(matrices && projection->dim() == 2 && projection->size(0) == weight.size(1) && projection->size(1) == hidden,
+             "{}: sizes do not fit: gates is {}, weight is {}, projection is {}; they are [T, N, {}], [{}, P] and [P, H]", who,
+             describe(gates), describe(weight), describe(*projection), all, all);
+  DY_CHECK(projection || (matrices && weight.size(1) == hidden),
+           "{}: sizes do not fit: gates is {}, weight is {}; they are [T, N, {}] and [{}, H]", who, describe(gates),
+           describe(weight), all, all);
+  const Steps s{gates.size(0), gates.size(1), hidden, reverse, weight.size(1)};
   DY_CHECK(s.count > 0, "{}: no time step: gates is {}", who, describe(gates));
-  DY_CHECK_AS(TypeError, plain(weight) == plain(gates), "{}: dtypes differ: gates is {}, weight is {}; convert one with .to",
-              who, describe(gates), describe(weight));
-  const int64_t sizes[] = {s.rows, s.hidden};
-  for (const Tensor* t : states)
-    DY_CHECK(t->sizes() == IntList(sizes) && plain(*t) == plain(gates),
-             "{}: the state does not fit: it is {}, {} of {} is needed", who, describe(*t), shape_text(sizes),
-             gates.dtype().name());
+  for (const Tensor* t : {&weight, projection})
+    DY_CHECK_AS(TypeError, !t || plain(*t) == plain(gates), "{}: dtypes differ: gates is {}, {} is {}; convert one with .to",
+                who, describe(gates), t == projection ? "projection" : "weight", describe(*t));
+  if (h) check_state(who, *h, {s.rows, s.state}, gates);
+  if (c) check_state(who, *c, {s.rows, s.hidden}, gates);
   return s;
 }
 
@@ -95,6 +106,23 @@ class StepProduct {
   }
 };
 
+// The product that every step makes with a weight [n, k] transposed once for all: c [rows, n] (+)= a [rows, k] weight^T.
+class TransposedProduct {
+  int64_t sizes_[2];
+  DType type_;
+  char* weight_;
+  StepProduct step_;
+
+ public:
+  TransposedProduct(Wide& w, int64_t rows, int64_t n, int64_t k, bool accumulate)
+      : sizes_{k, n},
+        type_(w.type),
+        weight_(w.scratch().take<char>(n * k * w.type.itemsize())),
+        step_(w.scratch(), product(w.type, rows, n, k, nullptr, weight_, false, nullptr, accumulate)) {}
+  void load(const Tensor& weight) const { copy_elements(make_over(weight_, sizes_, type_), weight.t()); }
+  void run(const void* a, void* c) { step_.run(a, c); }
+};
+
 // Of a gradient that may be undefined.
 inline Tensor plus(const Tensor& a, const Tensor& b) { return b.defined() ? add(a, b) : a; }
 inline Tensor at_step(const Tensor& t, int64_t step) { return t.defined() ? select(t, 0, step) : t; }
@@ -107,7 +135,8 @@ inline Tensor before_step(const Tensor& states, const Tensor& first, const Steps
   return i ? at_step(states, s.step(i - 1)) : first;
 }
 
-// The states before each step: [T, N, H].
+// What stood at the step before each: [T, N, ...] with `first` before the first one. Of the steps in the other order, what
+// stands at the step after each.
 inline Tensor states_before(const Tensor& first, const Tensor& states, bool reverse) {
   const int64_t n = states.size(0);
   const Tensor start = unsqueeze(first, 0);

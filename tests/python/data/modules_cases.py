@@ -129,6 +129,57 @@ CASES = {
         "call": "nn.utils.rnn.pad_packed_sequence(m(nn.utils.rnn.pack_padded_sequence(x, [2, 4, 3], enforce_sorted=False))[0], "
         "batch_first=True, padding_value=2.0, total_length=6)",
     },
+    "rnn_both": {
+        "make": "nn.RNN(3, 4, 2, bidirectional=True, batch_first=True)",
+        "inputs": {"x": (2, 5, 3), "h": _H},
+        "call": "m(x, h)",
+    },
+    "rnn_relu_packed": {
+        "make": "nn.RNN(3, 4, 2, nonlinearity='relu', bidirectional=True, bias=False)",
+        "inputs": {"x": (5, 3, 3)},
+        "call": "m(nn.utils.rnn.pack_padded_sequence(x, [2, 5, 4], enforce_sorted=False))",
+    },
+    "lstm_projected_state": {
+        "make": "nn.LSTM(3, 4, proj_size=3, bias=False)",
+        "inputs": {"x": (4, 2, 3), "h": (1, 2, 3), "c": (1, 2, 4)},
+        "call": "m(x, (h, c))",
+    },
+    "lstm_projected_one": {"make": "nn.LSTM(3, 4, 2, proj_size=1)", "inputs": {"x": (5, 3)}, "call": "m(x)"},
+    "embedding_often": {
+        "make": "nn.Embedding(5, 3, padding_idx=2, scale_grad_by_freq=True)",
+        "inputs": {"i": np.array([[0, 3, 1, 2], [3, 4, 3, 2]])},
+        "call": "m(i)",
+    },
+    "embedding_bounded": {
+        "make": "nn.Embedding(5, 3, max_norm=0.7, norm_type=3.0)",
+        "inputs": {"i": np.array([0, 3, 1, 3])},
+        "call": "m(i)",
+    },
+    "bag_often": {
+        "make": "nn.EmbeddingBag(6, 3, scale_grad_by_freq=True)",
+        "inputs": {"i": np.array([[0, 3, 1], [3, 3, 5]])},
+        "call": "m(i)",
+    },
+    "bag_often_sum": {
+        "make": "nn.EmbeddingBag(6, 3, scale_grad_by_freq=True, mode='sum', padding_idx=-2, max_norm=1.1)",
+        "inputs": {"i": np.array([0, 3, 1, 4, 3, 3, 4]), "offsets": np.array([0, 3, 3, 4])},
+        "call": "m(i, offsets)",
+    },
+    "bag_weighted": {
+        "make": "nn.EmbeddingBag(6, 3, mode='sum', scale_grad_by_freq=True)",
+        "inputs": {"i": np.array([[0, 3, 1], [3, 3, 5]]), "w": (2, 3)},
+        "call": "m(i, per_sample_weights=w)",
+    },
+    "bag_max": {
+        "make": "nn.EmbeddingBag(6, 3, mode='max', padding_idx=1, include_last_offset=True)",
+        "inputs": {"i": np.array([0, 3, 1, 4, 1]), "offsets": np.array([0, 2, 4, 5])},
+        "call": "m(i, offsets)",
+    },
+    "bag_function": {
+        "make": "nn.EmbeddingBag(6, 3)",
+        "inputs": {"i": np.array([[0, 3, 1], [3, 3, 5]])},
+        "call": "nn.functional.embedding_bag(i, m.weight, None, 0.9, 2.0, True, 'mean')",
+    },
     "packed_list": {
         "make": "nn.Linear(3, 2)",
         "inputs": {"x": (4, 3), "y": (2, 3), "z": (3, 3)},

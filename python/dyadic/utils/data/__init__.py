@@ -37,6 +37,5 @@ from ..._dyadic._data import (
     save_npy,
     write_png,
 )
-from . import transforms
 from ._stack import StackDataset
-from . import dataloader, dataset, distributed, sampler  # noqa: E402  they show what is above
+from . import dataloader, dataset, distributed, sampler, transforms  # noqa: E402  of the names above

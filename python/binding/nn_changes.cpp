@@ -1,0 +1,191 @@
+// What changes a tree of modules: modes, dtypes, entries by name, hooks, parametrized entries.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <utility>
+
+#include "nn.h"
+
+namespace dyadic::inline v1::python {
+namespace {
+
+// Runs a Python module's hooks where C++ calls it: those that its __dict__ holds, where the garbage collector sees them.
+struct PythonHooks : nn::Hook {
+  static nb::tuple convert(const std::vector<Tensor>& tensors) {
+    nb::list l;
+    for (const Tensor& t : tensors) l.append(t);
+    return nb::tuple(l);
+  }
+  static Tensor one(nb::handle o) { return o.is_none() ? Tensor() : nb::cast<Tensor>(o); }
+  static void read(nb::handle from, std::vector<Tensor>& into) {
+    into.clear();
+    if (!nb::isinstance<nb::tuple>(from)) return into.push_back(one(from));
+    for (nb::handle o : nb::borrow<nb::tuple>(from)) into.push_back(one(o));
+  }
+  void before(Module& m, std::vector<Tensor>& inputs) override {
+    nb::gil_scoped_acquire gil;
+    read(nb::module_::import_("dyadic.nn._hooks").attr("before")(nb::find(&m), convert(inputs), nb::dict())[0], inputs);
+  }
+  void after(Module& m, const std::vector<Tensor>& inputs, std::vector<Tensor>& results) override {
+    nb::gil_scoped_acquire gil;
+    const nb::object out = results.size() == 1 ? nb::cast(results[0]) : nb::object(convert(results));
+    read(nb::module_::import_("dyadic.nn._hooks").attr("after")(nb::find(&m), convert(inputs), nb::dict(), out), results);
+  }
+};
+
+// What a registration by name refuses, as attributes cannot get it wrong.
+void check_name(nb::handle self, const char* who, nb::str name) {
+  const std::string text = nb::cast<std::string>(name);
+  const char* wrong = text.empty()                     ? "is empty"
+                      : text.find('.') != text.npos    ? "has a dot"
+                      : nb::hasattr(self.type(), name) ? "is an attribute of the class"
+                                                       : nullptr;
+  if (wrong) throw nb::key_error(fmt::format("{}: the name \"{}\" {}; take another", who, text, wrong).c_str());
+}
+
+nb::object convert_module(nb::handle self, nb::handle target) {
+  auto& m = nb::cast<Module&>(self);
+  bool device = PyUnicode_Check(target.ptr())
+                    ? nb::cast<std::string>(target) == "cpu" || nb::cast<std::string>(target) == "meta"
+                    : !is_dtype(target.ptr()) && read_device(target.ptr());
+  if (!device) {
+    auto d = read_dtype(target.ptr());
+    DY_CHECK_AS(TypeError, d, "to: an argument has the wrong type: target is {}; it takes a dtype or a device",
+                Py_TYPE(target.ptr())->tp_name);
+    m.to(*d);
+    return nb::borrow(self);
+  }
+  Device where = *read_device(target.ptr());
+  for (auto& [name, t] : m.state_dict())
+    DY_CHECK_AS(ValueError, t.device() == where, "to: modules do not move: {} is on {}; make the module with device=\"{}\"",
+                name, t.device().name(), where.name());
+  return nb::borrow(self);
+}
+
+// to(dtype), to(device), to(device, dtype), to(tensor), to(dtype=..., device=...).
+nb::object convert_to_all(nb::handle self, nb::args targets, nb::kwargs named) {
+  for (auto [key, value] : named) {
+    const auto name = nb::cast<std::string>(key);
+    DY_CHECK_AS(TypeError, name == "dtype" || name == "device" || name == "non_blocking",
+                "to: unknown argument {}; it takes dtype and device", name);
+  }
+  for (nb::handle target : targets) {
+    if (PyBool_Check(target.ptr())) continue;  // PyTorch's non_blocking
+    const bool like = is_tensor(target.ptr());
+    if (like) convert_module(self, nb::object(target.attr("device")));
+    convert_module(self, like ? nb::object(target.attr("dtype")) : nb::borrow(target));
+  }
+  for (auto [key, value] : named)
+    if (!value.is_none() && !PyBool_Check(value.ptr())) convert_module(self, value);
+  return nb::borrow(self);
+}
+
+nb::object apply(nb::handle self, nb::handle fn) {
+  for (nb::handle child : each_child(self)) apply(child, fn);
+  fn(self);
+  return nb::borrow(self);
+}
+
+}  // namespace
+
+void add_changes(ModuleClass& c) {
+  auto same = [](auto f) {
+    return [f](nb::handle self) {
+      f(nb::cast<Module&>(self));
+      return nb::borrow(self);
+    };
+  };
+  c.def(
+       "train",
+       [](nb::handle self, bool on) {
+         nb::cast<Module&>(self).train(on);
+         return nb::borrow(self);
+       },
+       nb::arg("mode") = true)
+      .def("eval", same([](Module& m) { m.eval(); }))
+      .def_prop_rw("training", &Module::training, &Module::set_training,
+                   "Of this module alone; train() and eval() set the tree's.")
+      .def("to", convert_to_all,
+           "Converts the floating-point parameters and buffers to a dtype. A device is checked: modules are made where they "
+           "live.")
+      .def("double", same([](Module& m) { m.to(f64); }))
+      .def("float", same([](Module& m) { m.to(f32); }))
+      .def("half", same([](Module& m) { m.to(f16); }))
+      .def("bfloat16", same([](Module& m) { m.to(bf16); }))
+      .def("apply", apply, nb::arg("fn"), "Calls fn on every module of the tree, children first.")
+      .def("zero_grad", &Module::zero_grad, nb::arg("set_to_none") = true)
+      .def(
+          "requires_grad_",
+          [](nb::handle self, bool on) {
+            nb::cast<Module&>(self).requires_grad_(on);
+            return nb::borrow(self);
+          },
+          nb::arg("requires_grad") = true)
+      .def(
+          "set_parameter", [](Module& m, const std::string& name, const Tensor& t) { m.set_parameter(name, t); },
+          nb::arg("name"), nb::arg("value"),
+          "Replaces a parameter by one of another dtype: what the module computes with from now on.")
+      .def(
+          "register_parameter",
+          [](nb::handle self, nb::str name, nb::object t) {
+            DY_CHECK_AS(TypeError, t.is_none() || is_parameter(t.ptr()), "register_parameter: it takes an nn.Parameter, not {}",
+                        Py_TYPE(t.ptr())->tp_name);
+            check_name(self, "register_parameter", name);
+            nb::setattr(self, name, t);
+          },
+          nb::arg("name"), nb::arg("param").none())
+      .def(
+          "register_buffer",
+          [](nb::handle self, nb::str name, nb::object t, bool persistent) {
+            DY_CHECK_AS(TypeError, t.is_none() || is_tensor(t.ptr()), "register_buffer: it takes a Tensor, not {}",
+                        Py_TYPE(t.ptr())->tp_name);
+            check_name(self, "register_buffer", name);
+            forget(nb::cast<Module&>(self), self, name);
+            if (t.is_none()) return nb::setattr(self, name, t);
+            nb::cast<Module&>(self).register_buffer(name.c_str(), nb::cast<Tensor>(t), persistent);
+          },
+          nb::arg("name"), nb::arg("tensor").none(), nb::arg("persistent") = true,
+          "A tensor that is not trained, and saved with the module if it is persistent.")
+      .def("_watch", [](Module& m) { m.add_hook(std::make_shared<PythonHooks>()); })
+      .def("_own_parameters",
+           [](Module& m) {
+             nb::list l;
+             for (auto& [name, t] : m.own_parameters()) l.append(nb::make_tuple(name, parameter_object(*t)));
+             return l;
+           })
+      .def("_own_buffers",
+           [](Module& m) {
+             nb::list l;
+             for (auto& [name, t] : m.own_buffers()) l.append(nb::make_tuple(name, *t, m.is_persistent(name)));
+             return l;
+           })
+      .def(
+          "_begin_computed", [](Module& m, const std::string& name) { m.begin_computed(name); }, nb::arg("name"))
+      .def(
+          "_set_computed", [](Module& m, const std::string& name, const Tensor& value) { *find(m.computed(), name) = value; },
+          nb::arg("name"), nb::arg("value"))
+      .def(
+          "_end_computed", [](Module& m, const std::string& name, const Tensor& t) { m.end_computed(name, t); },
+          nb::arg("name"), nb::arg("parameter"))
+      .def(
+          "_swap",
+          [](Module& m, const std::string& name, const Tensor& value) {
+            Tensor *parameter = find(m.own_parameters(), name), *slot = parameter ? parameter : find(m.own_buffers(), name);
+            DY_CHECK_AS(ValueError, slot, "Module: no parameter or buffer \"{}\"", name);
+            const Tensor before = std::exchange(*slot, value);
+            return parameter ? parameter_object(before) : nb::cast(before);
+          },
+          nb::arg("name"), nb::arg("value"), "Puts any tensor in the place of a parameter or buffer; returns what was there.")
+      .def(
+          "add_module",
+          [](nb::handle self, nb::str name, nb::handle child) {
+            DY_CHECK_AS(TypeError, child.is_none() || is_module(child), "add_module: it takes a module, not {}",
+                        Py_TYPE(child.ptr())->tp_name);
+            check_name(self, "add_module", name);
+            nb::setattr(self, name, child);
+          },
+          nb::arg("name"), nb::arg("module").none());
+}
+
+}  // namespace dyadic::inline v1::python

@@ -1,0 +1,100 @@
+#include "ops/rnn/scan.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+Steps steps_of(const Call& c) {
+  return check_scan<1>("rnn_scan", c.tensor(0), c.tensor(1), &c.tensor(2), nullptr, c.boolean(4));
+}
+void infer(Call& c) {
+  const Steps s = steps_of(c);
+  set_spec(c.spec[0], c.tensor(0), {s.count, s.rows, s.hidden});
+}
+int64_t workspace(const Call& c) {
+  Wide w(c);
+  const Steps s = steps_of(c);
+  TransposedProduct(w, s.rows, s.hidden, s.hidden, true);
+  return w.scratch().bytes();
+}
+void forward(Call& c) {
+  const Steps s = steps_of(c);
+  if (c.out[0].numel() == 0) return;
+  Wide w(c, c.workspace);
+  w.load();
+  TransposedProduct recurrent(w, s.rows, s.hidden, s.hidden, true);
+  recurrent.load(w.in(1));
+  const Tensor& output = w.out(0);
+  copy_elements(output, w.in(0));
+  const void* h = w.data(2);
+  for (int64_t i = 0; i < s.count; ++i) {
+    char* row = row_of(output, s.step(i));
+    recurrent.run(h, row);
+    rnn_kernel().rnn({s.rows, s.hidden, row, c.boolean(3)}, w.type == f64);
+    h = row;
+  }
+  w.store();
+}
+
+struct StepGradients {
+  std::vector<Tensor> gates;
+  Tensor h;
+};
+// The same as rnn_scan_backward, in ops.
+StepGradients recorded(const Grad& g, const Tensor& output, const Tensor& weight) {
+  const Steps s{output.size(0), output.size(1), output.size(2), g.boolean(4)};
+  StepGradients r{std::vector<Tensor>(size_t(s.count)), zeros_like(select(output, 0, 0).detach())};
+  for (int64_t k = s.count - 1; k >= 0; --k) {
+    const int64_t t = s.step(k);
+    const Tensor y = at_step(output, t), d = add(r.h, at_step(g.g(), t));
+    r.gates[size_t(t)] = g.boolean(3) ? mul(d, gt(y, 0.0).to(y.dtype())) : mul(d, sub(1, square(y)));
+    r.h = matmul(r.gates[size_t(t)], weight);
+  }
+  return r;
+}
+
+void backward(Grad& g) {
+  const Tensor output = g.out(0), weight = g.in(1);
+  Tensor d_gates, d_h;
+  if (GradMode::enabled()) {
+    StepGradients r = recorded(g, output, weight);
+    d_gates = stack(r.gates), d_h = r.h;
+  } else {
+    const std::vector<Tensor> r = call_all(Op::rnn_scan_backward_, g.g(), weight, output, g.boolean(3), g.boolean(4));
+    d_gates = r[0], d_h = r[1];
+  }
+  if (g.needs(0)) g.set(0, d_gates);
+  if (g.needs(1)) g.set(1, matmul(rows_of(d_gates).t(), rows_of(states_before(g.in(2), output, g.boolean(4)))));
+  if (g.needs(2)) g.set(2, d_h);
+}
+double flops(const Call& c) { return double(c.out[0].numel()) * (2.0 * double(c.tensor(1).size(1)) + 20); }
+
+}  // namespace
+
+extern constexpr OpDef rnn_scan_op = {
+    .sig = "rnn_scan(Tensor gates, Tensor weight, Tensor h, bool relu=False, bool reverse=False) -> Tensor",
+    .doc =
+        "The steps of one plain recurrent layer in one direction: gates [T, N, H] are what the inputs add to the sums, weight "
+        "[H, H] is applied to the state, h [N, H] is the first one; a state is the tanh of its sum, or the relu. Gives the "
+        "states of all steps. reverse: from the last step to the first. (Elman 1990.)",
+    .low = -1,
+    .high = 1,
+    .samples =
+        "rnn_scan(randn(3, 2, 5), randn(5, 5), randn(2, 5))\n"
+        "rnn_scan(rand(4, 1, 3), rand(3, 3), rand(1, 3), False, True)\n"
+        "rnn_scan(randn(2, 3, 18), randn(18, 18), randn(3, 18), True)",
+    .bad =
+        "rnn_scan(zeros(3, 2, 5), zeros(5, 4), zeros(2, 5)) => rnn_scan: sizes do not fit: gates is f32[3, 2, 5], weight is "
+        "f32[5, 4]; they are [T, N, H] and [H, H]\n"
+        "rnn_scan(zeros(3, 2, 5), zeros(5, 5), zeros(2, 4)) => rnn_scan: the state does not fit: it is f32[2, 4], [2, 5] of "
+        "f32 "
+        "is needed",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(1) | out(0), in(1) | in(2) | out(0), in(1) | out(0)},
+    .flops = flops,
+    .workspace = workspace,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops
