@@ -81,6 +81,7 @@ template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
     constexpr int64_t L = int64_t(V::size());
     auto load = [&](auto k, int64_t i) __attribute__((always_inline)) {
       if constexpr (!(kUsed >> decltype(k)::value & 1)) return V(0);
+      // The machine prefetches to the end of a page at most.
       __builtin_prefetch(p[decltype(k)::value] + i + 2048 / sizeof(T));
       return V::load(p[decltype(k)::value] + i);
     };
