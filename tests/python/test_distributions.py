@@ -144,7 +144,7 @@ def test_divergences():
     assert flat(dist.kl_divergence(dist.Uniform(LOC, LOC + 1), dist.Uniform(LOC - 1, LOC + 2))) == pytest.approx([math.log(3)] * 2)
     both = dist.Independent(dist.Normal(LOC, SCALE), 1), dist.Independent(dist.Normal(LOC + 1, SCALE), 1)
     assert dist.kl_divergence(*both).item() == pytest.approx(0.625)
-    with pytest.raises(NotImplementedError, match="p type Normal and q type Gamma"):
+    with pytest.raises(NotImplementedError, match="from Normal to Gamma"):
         dist.kl_divergence(dist.Normal(0.0, 1.0), dist.Gamma(1.0, 1.0))
 
 
@@ -180,7 +180,7 @@ def test_vectors_by_any_matrix():
     assert flat(by_precision.precision_matrix) == pytest.approx(flat(MATRIX))
     rows = dist.MultivariateNormal(torch.zeros(3, 2), scale_tril=torch.eye(2))
     assert list(rows.log_prob(torch.ones(5, 3, 2)).shape) == [5, 3] and list(rows.rsample().shape) == [3, 2]
-    with pytest.raises(ValueError, match="Exactly one of"):
+    with pytest.raises(ValueError, match="give one of"):
         dist.MultivariateNormal(LOC)
 
 
@@ -223,18 +223,18 @@ def test_a_remembered_inverse():
 @pytest.mark.parametrize(
     "call, text",
     [
-        (lambda: dist.Normal(0.0, -1.0), r"parameter scale .* GreaterThan\(lower_bound=0.0\)"),
-        (lambda: dist.Normal(T(math.nan), 1.0), r"parameter loc .* Real\(\)"),
-        (lambda: dist.Bernoulli(T(1.5)), "parameter probs"),
-        (lambda: dist.Categorical(T([-1.0, 2.0])), "parameter probs"),
-        (lambda: dist.Bernoulli(), "Either `probs` or `logits`"),
-        (lambda: dist.Categorical(T(1.0)), "at least one-dimensional"),
-        (lambda: dist.Uniform(1.0, 0.0), "not defined when low>= high"),
-        (lambda: dist.MultivariateNormal(LOC, -MATRIX), "parameter covariance_matrix"),
-        (lambda: dist.Normal(LOC, SCALE).log_prob(torch.ones(3)), "not broadcastable"),
-        (lambda: dist.Exponential(1.0).log_prob(T(-1.0)), "within the support"),
-        (lambda: dist.Categorical(ROWS).log_prob(T([5, 0])), "within the support"),
-        (lambda: dist.Normal(0.0, 1.0).log_prob(1.0), "must be a Tensor"),
+        (lambda: dist.Normal(0.0, -1.0), r"Normal: scale must be GreaterThan\(lower_bound=0.0\)"),
+        (lambda: dist.Normal(T(math.nan), 1.0), r"Normal: loc must be Real\(\)"),
+        (lambda: dist.Bernoulli(T(1.5)), "Bernoulli: probs must be"),
+        (lambda: dist.Categorical(T([-1.0, 2.0])), "Categorical: probs must be"),
+        (lambda: dist.Bernoulli(), "probs or logits, one of the two"),
+        (lambda: dist.Categorical(T(1.0)), "a dimension of categories"),
+        (lambda: dist.Uniform(1.0, 0.0), "low must be below high"),
+        (lambda: dist.MultivariateNormal(LOC, -MATRIX), "covariance_matrix must be"),
+        (lambda: dist.Normal(LOC, SCALE).log_prob(torch.ones(3)), "does not broadcast"),
+        (lambda: dist.Exponential(1.0).log_prob(T(-1.0)), "the value must be"),
+        (lambda: dist.Categorical(ROWS).log_prob(T([5, 0])), "the value must be"),
+        (lambda: dist.Normal(0.0, 1.0).log_prob(1.0), "must be a tensor, not float"),
     ],
 )
 def test_refusals(call, text):

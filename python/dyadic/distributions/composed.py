@@ -16,7 +16,7 @@ class Independent(Distribution):
     def __init__(self, base_distribution, reinterpreted_batch_ndims, validate_args=None):
         n, batch = reinterpreted_batch_ndims, base_distribution.batch_shape
         if n > len(batch):
-            raise ValueError(f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {n} vs {len(batch)}")
+            raise ValueError(f"Independent: reinterpreted_batch_ndims is {n}, and the batch has {len(batch)} dimensions")
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, n
         super().__init__(batch[: len(batch) - n], batch[len(batch) - n :] + base_distribution.event_shape, validate_args)
 
@@ -139,7 +139,7 @@ class MixtureSameFamily(Distribution):
         self._mixture, self._component = mixture_distribution, component_distribution
         count = component_distribution.batch_shape[-1]
         if mixture_distribution.logits.shape[-1] != count:
-            raise ValueError(f"`mixture_distribution component` ({mixture_distribution.logits.shape[-1]}) does not equal `component_distribution.batch_shape[-1]` ({count})")
+            raise ValueError(f"MixtureSameFamily: the mixture chooses among {mixture_distribution.logits.shape[-1]}, and there are {count} components")
         super().__init__(component_distribution.batch_shape[:-1], component_distribution.event_shape, validate_args)
 
     mixture_distribution = property(lambda self: self._mixture)
@@ -189,7 +189,7 @@ class MultivariateNormal(Distribution):
     def __init__(self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
         given = [m for m in (covariance_matrix, precision_matrix, scale_tril) if m is not None]
         if len(given) != 1:
-            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+            raise ValueError("MultivariateNormal: give one of covariance_matrix, precision_matrix and scale_tril")
         if loc.dim() < 1 or given[0].dim() < 2:
             raise ValueError("MultivariateNormal: loc is a vector, and the other one a matrix, or batches of them")
         n = loc.shape[-1]

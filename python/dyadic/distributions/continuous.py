@@ -173,7 +173,7 @@ class Uniform(Distribution):
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.shape, (), validate_args)
         if self._validate and not bool((self.low < self.high).all()):
-            raise ValueError("Uniform is not defined when low>= high")
+            raise ValueError(f"Uniform: low must be below high: low is {self.low.tolist()}, high is {self.high.tolist()}")
 
     mean = property(lambda self: (self.low + self.high) / 2)
     mode = property(lambda self: self.high * math.nan)

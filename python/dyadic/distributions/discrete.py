@@ -13,7 +13,7 @@ class _OfProbs(Distribution):
 
     def _begin(self, probs, logits, binary=True):
         if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+            raise ValueError("give probs or logits, one of the two")
         self._binary = binary
         return "logits" if probs is None else "probs"
 
@@ -114,7 +114,7 @@ class Categorical(_OfProbs):
         self._kind = self._begin(probs, logits, False)
         given = probs if logits is None else logits
         if given.dim() < 1:
-            raise ValueError(f"`{self._kind}` parameter must be at least one-dimensional.")
+            raise ValueError(f"{self._kind} must have a dimension of categories: it is 0-d")
         self.__dict__[self._kind] = given  # checked as it is given
         self._num_events = given.shape[-1]
         super().__init__(given.shape[:-1], (), validate_args)

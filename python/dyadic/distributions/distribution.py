@@ -61,10 +61,7 @@ class Distribution:
         for name, constraint in self.arg_constraints.items():
             value = self.__dict__.get(name)
             if isinstance(value, Tensor) and not value.is_meta and not bool(constraint.check(value).all()):
-                raise ValueError(
-                    f"Expected parameter {name} (Tensor of shape {tuple(value.shape)}) of distribution {self!r} to satisfy the "
-                    f"constraint {constraint!r}, but found invalid values:\n{value}"
-                )
+                raise ValueError(f"{type(self).__name__}: {name} must be {constraint!r}; it is\n{value}")
 
     @staticmethod
     def set_default_validate_args(value):
@@ -140,15 +137,12 @@ class Distribution:
 
     def _validate_sample(self, value):
         if not isinstance(value, Tensor):
-            raise ValueError("The value argument to log_prob must be a Tensor")
+            raise ValueError(f"{type(self).__name__}: the value must be a tensor, not {type(value).__name__}")
         for mine, its in zip(reversed(self._batch_shape + self._event_shape), reversed(value.shape)):
             if mine != its and mine != 1 and its != 1:
-                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {tuple(value.shape)} vs {tuple(self._extended_shape())}.")
+                raise ValueError(f"{type(self).__name__}: a value {list(value.shape)} does not broadcast with the distribution's {self._extended_shape()}")
         if self.support is not None and not bool(self.support.check(value).all()):
-            raise ValueError(
-                f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the support ({self.support!r}) of the "
-                f"distribution {self!r}, but found invalid values:\n{value}"
-            )
+            raise ValueError(f"{type(self).__name__}: the value must be {self.support!r}; it is\n{value}")
 
     def _check(self, value):
         if self._validate:

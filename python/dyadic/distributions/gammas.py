@@ -143,7 +143,7 @@ class Dirichlet(Distribution):
 
     def __init__(self, concentration, validate_args=None):
         if concentration.dim() < 1:
-            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+            raise ValueError("Dirichlet: concentration must have a dimension of categories: it is 0-d")
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
 
@@ -247,7 +247,7 @@ class NegativeBinomial(Distribution):
 
     def __init__(self, total_count, probs=None, logits=None, validate_args=None):
         if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+            raise ValueError("give probs or logits, one of the two")
         self.total_count, given = broadcast_all(total_count, probs if logits is None else logits)
         self.probs = given.sigmoid() if probs is None else given
         self.logits = given if probs is None else given.log() - (-given).log1p()

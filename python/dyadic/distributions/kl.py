@@ -28,7 +28,7 @@ def kl_divergence(p, q):
         for b in type(q).__mro__:
             if (a, b) in _formulas:
                 return _formulas[a, b](p, q)
-    raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")
+    raise NotImplementedError(f"kl_divergence: no formula from {type(p).__name__} to {type(q).__name__}; add one with register_kl")
 
 
 @register_kl(Normal, Normal)
@@ -132,7 +132,7 @@ def _one_hots(p, q):
 @register_kl(MultivariateNormal, MultivariateNormal)
 def _vectors(p, q):
     if p.event_shape != q.event_shape:
-        raise ValueError("KL-divergence between two Multivariate Normals with different event shapes cannot be computed")
+        raise ValueError(f"kl_divergence: the events differ in shape: {tuple(p.event_shape)} and {tuple(q.event_shape)}")
     half = q._factor.diagonal(0, -2, -1).log().sum(-1) - p._factor.diagonal(0, -2, -1).log().sum(-1)
     batch = list(broadcast_shapes(p.batch_shape, q.batch_shape))
     factor, other = (m.expand(batch + list(m.shape[-2:])) for m in (q._factor, p._factor))
