@@ -29,23 +29,23 @@ class _Comparison:
         self.rtol, self.atol, self.equal_nan, self.checks, self.msg = rtol, atol, equal_nan, checks, msg
 
     def fail(self, text, place):
-        text += f"\n\nThe failure occurred for item {place}" if place else ""
+        text = f"{place}: {text}" if place else text
         raise AssertionError(text if self.msg is None else self.msg(text) if callable(self.msg) else self.msg)
 
     def compare(self, actual, expected, place=""):
         if isinstance(actual, (list, tuple)) and isinstance(expected, (list, tuple)):
             if len(actual) != len(expected):
-                self.fail(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", place)
+                self.fail(f"{len(actual)} items, expected {len(expected)}", place)
             for i, pair in enumerate(zip(actual, expected)):
                 self.compare(*pair, f"{place}[{i}]")
         elif isinstance(actual, dict) and isinstance(expected, dict):
             if actual.keys() != expected.keys():
-                self.fail(f"The keys of the mappings do not match: {sorted(map(str, actual.keys() ^ expected.keys()))}", place)
+                self.fail(f"only one of the two has the keys {sorted(map(str, actual.keys() ^ expected.keys()))}", place)
             for key in actual:
                 self.compare(actual[key], expected[key], f"{place}[{key!r}]")
         elif actual is None or expected is None:
             if actual is not expected:
-                self.fail(f"None mismatch: {actual} is not {expected}", place)
+                self.fail(f"{actual}, expected {expected}", place)
         else:
             numbers = not isinstance(actual, Tensor) and not isinstance(expected, Tensor) and not hasattr(actual, "__array__")
             self.tensors(*(x if isinstance(x, Tensor) else as_tensor(x) for x in (actual, expected)), numbers, place)
@@ -53,9 +53,9 @@ class _Comparison:
     def tensors(self, actual, expected, numbers, place):
         for name, of in self.checks:
             if not numbers and of(actual) != of(expected):
-                self.fail(f"The values for attribute '{name}' do not match: {of(actual)} != {of(expected)}.", place)
+                self.fail(f"{name} is {of(actual)}, expected {of(expected)}", place)
         if actual.shape != expected.shape:
-            self.fail(f"The values for attribute 'shape' do not match: {actual.shape} != {expected.shape}.", place)
+            self.fail(f"shape is {tuple(actual.shape)}, expected {tuple(expected.shape)}", place)
         kind = _dyadic.promote_types(actual.dtype, expected.dtype)
         exact = not (kind.is_floating_point or kind.is_complex)
         wide = kind if exact else _dyadic.complex128 if kind.is_complex else _dyadic.float64
@@ -69,18 +69,17 @@ class _Comparison:
 def _report(a, e, near, rtol, atol):
     """What differs, and by how much at most."""
     one = a.dim() == 0
-    lines = [f"{'Scalars' if one else 'Tensor-likes'} are not {'close' if rtol or atol else 'equal'}!", ""]
     wrong, n = int((~near).sum()), near.numel()
-    lines.append(f"Expected {e.item()} but got {a.item()}." if one else f"Mismatched elements: {wrong} / {n} ({100 * wrong / n:.1f}%)")
+    lines = [f"{a.item()}, expected {e.item()}" if one else f"{wrong} of {n} elements differ ({100 * wrong / n:.1f} %)"]
     difference = (a - e).abs() if a.dtype != _dyadic.bool else a ^ e
     kinds = [("absolute", difference, atol), ("relative", difference / e.abs(), rtol)]
     for name, values, allowed in kinds[: 1 if a.dtype == _dyadic.bool else 2]:
         values = _dyadic.where(near, _dyadic.zeros_like(values), values)
         at = int(_dyadic.nan_to_num(values.to(_dyadic.float64), math.inf).argmax())
-        limit = f" (up to {allowed} allowed)" if rtol or atol else ""
+        limit = f", allowed {allowed}" if rtol or atol else ""
         found = values.reshape(-1)[at].item()
         index = tuple(int(i) for i in unravel_index(_dyadic.tensor(at), list(values.shape))) if not one else ()
-        lines.append(f"{name.capitalize()} difference: {found}{limit}" if one else f"Greatest {name} difference: {found} at index {index}{limit}")
+        lines.append(f"{name} difference {found}{limit}" if one else f"largest {name} difference {found} at {index}{limit}")
     return "\n".join(lines)
 
 

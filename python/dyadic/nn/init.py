@@ -46,7 +46,7 @@ def _older(name):
     newer = globals()[name + "_"]
 
     def fill(*args, **kwargs):
-        warnings.warn(f"nn.init.{name} is deprecated in favor of nn.init.{name}_", FutureWarning, stacklevel=2)
+        warnings.warn(f"nn.init.{name} is an older name: use nn.init.{name}_", FutureWarning, stacklevel=2)
         return newer(*args, **kwargs)
 
     fill.__name__, fill.__doc__ = name, f"{name}_ under its older name."
