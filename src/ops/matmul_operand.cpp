@@ -1,3 +1,4 @@
+#include "loops/gemm_bf16.h"
 #include "loops/pointwise.h"
 #include "ops/matmul/operand.h"
 #include "ops/precision.h"
@@ -6,11 +7,13 @@ namespace dyadic::inline v1::ops {
 
 DType gemm_type(DType d) {
   if (d == bf16 || d == f16 || d == f64) return d;
+  // Narrow floats are bf16 exactly; powers of two alone reach its subnormals, which tiles take for zero.
+  const bool narrow = d.is_floating_point() && d.bits() <= 8 && d != f8e8m0fnu;
+  if (narrow && bf16_path() != Bf16Path::decode) return bf16;
   if (d.is_floating_point()) return f32;
   return d == i64 ? i64 : i32;
 }
-DType gemm_result(DType type) { return type; }
-DType gemm_result(DType type, DType wanted) { return (type == bf16 || type == f16) && wanted == f32 ? f32 : type; }
+DType gemm_result(DType type, DType wanted) { return (type == bf16 || type == f16) && wanted != type ? f32 : type; }
 
 int64_t MatrixOperand::dense_stride(const TensorImpl& t, int back) const {
   if (turned && back <= 2) return back == 1 ? t.sizes[t.ndim - 2] : 1;

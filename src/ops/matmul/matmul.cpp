@@ -81,7 +81,7 @@ Product product(const Call& c) {
   auto step = [](const TensorImpl& t, const MatrixOperand& m, int back) {
     return m.copied ? m.dense_stride(t, back) : t.strides[t.ndim - back];
   };
-  p.gemm = {p.s.m, p.s.n, p.s.k, {}, {}, nullptr, gemm_result(type), p.s.n};
+  p.gemm = {p.s.m, p.s.n, p.s.k, {}, {}, nullptr, gemm_result(type, c.spec[0].dtype), p.s.n};
   p.gemm.a = {nullptr, type, p.s.vector_a ? 0 : step(ta, p.a, 2), step(ta, p.a, 1)};
   p.gemm.b = {nullptr, type, p.s.vector_b ? step(tb, p.b, 1) : step(tb, p.b, 2), p.s.vector_b ? 1 : step(tb, p.b, 1)};
   for (int d = 0; d < p.s.batch_dims; ++d) p.batch *= p.s.batch_sizes[d];
