@@ -6,8 +6,7 @@ signature and documentation.
 from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed there, listed nowhere
 from ._dyadic import __version__
 from ._size import Size
-from . import amp, autograd, backends, cpu, cuda, einops, fft, linalg, nn, optim, random, special, train, utils, version
-from . import accelerator, distributions, func, mps, testing, xpu
+from . import amp, autograd, backends, cpu, cuda, einops, fft, func, linalg, nn, optim, random, special, train, utils, version
 from ._construct import TYPES as _TYPES
 from ._construct import as_tensor, asarray, scalar_tensor
 from ._default_dtype import default_dtype
@@ -45,8 +44,8 @@ globals().update(_TYPES)
 
 
 def __getattr__(name):
-    if name == "array_api":  # imported when it is asked for
+    if name in ("accelerator", "array_api", "distributions", "mps", "testing", "xpu"):  # imported when they are asked for
         import importlib
 
-        return importlib.import_module(".array_api", __name__)
+        return importlib.import_module("." + name, __name__)
     raise AttributeError(f"module 'dyadic' has no attribute '{name}'")

@@ -1,21 +1,2 @@
-"""Apple's GPUs, of which there are none here."""
-
-
-def is_available():
-    return False
-
-
-def device_count():
-    return 0
-
-
-def synchronize():
-    """Nothing is behind: ops have run when they return."""
-
-
-def empty_cache():
-    """No GPU has a cache."""
-
-
-def manual_seed(seed):
-    """No GPU has a generator."""
+"""Apple's GPUs."""
+from ._no_gpu import device_count, empty_cache, is_available, manual_seed, synchronize  # noqa: F401

@@ -1,11 +1,8 @@
 """What code for GPUs asks first. There are none: the answers say so, and memory is the CPU's."""
 from .. import _dyadic
 from . import amp  # noqa: F401
+from .._no_gpu import device_count, is_available, manual_seed, synchronize  # noqa: F401
 from .._dyadic import empty_cache, max_memory_allocated, memory_allocated, memory_stats, memory_summary, reset_peak_memory_stats
-
-
-def is_available():
-    return False
 
 
 def is_initialized():
@@ -14,18 +11,6 @@ def is_initialized():
 
 def is_bf16_supported(including_emulation=True):
     return False
-
-
-def device_count():
-    return 0
-
-
-def synchronize(device=None):
-    """Nothing is behind: ops have run when they return."""
-
-
-def manual_seed(seed):
-    """No GPU has a generator."""
 
 
 manual_seed_all = manual_seed

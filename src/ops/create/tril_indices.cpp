@@ -1,4 +1,4 @@
-#include "ops/create/triangle.h"
+#include "ops/create/triangle_indices.h"
 
 namespace dyadic::inline v1::ops {
 namespace {

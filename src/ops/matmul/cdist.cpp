@@ -1,32 +1,20 @@
-#include <algorithm>
-#include <vector>
-
-#include "ops/common.h"
+#include "ops/linalg/matrices.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
 
 // Of matrices whose leading dimensions broadcast.
 Tensor euclidean(const Tensor& x, const Tensor& y) {
-  std::vector<int64_t> batch(size_t(std::max(x.dim(), y.dim()) - 2), 1);
-  for (const Tensor* t : {&x, &y}) {
-    for (int64_t d = 0; d < t->dim() - 2; ++d) {
-      int64_t& size = batch[batch.size() - size_t(t->dim() - 2) + size_t(d)];
-      DY_CHECK(size == t->size(d) || size == 1 || t->size(d) == 1,
-               "cdist: leading dimensions do not broadcast: x1 is {}, x2 is {}", describe(x), describe(y));
-      if (t->size(d) != 1) size = t->size(d);
-    }
-  }
-  auto flat = [&](const Tensor& t) {
+  const std::vector<int64_t> batch = common_batch("cdist", x, y, "x1", "x2");
+  auto with_batch = [&](int64_t rows, int64_t columns) {
     std::vector<int64_t> sizes = batch;
-    sizes.insert(sizes.end(), {t.size(-2), t.size(-1)});
-    int64_t matrices = 1;
-    for (int64_t size : batch) matrices *= size;
-    return t.expand(sizes).reshape({matrices, t.size(-2), t.size(-1)});
+    sizes.insert(sizes.end(), {rows, columns});
+    return sizes;
   };
-  std::vector<int64_t> out = batch;
-  out.insert(out.end(), {x.size(-2), y.size(-2)});
-  return call(Op::euclidean_distances_, flat(x), flat(y)).view(out);
+  auto flat = [&](const Tensor& t) {
+    return t.expand(with_batch(t.size(-2), t.size(-1))).reshape({count(batch), t.size(-2), t.size(-1)});
+  };
+  return call(Op::euclidean_distances_, flat(x), flat(y)).view(with_batch(x.size(-2), y.size(-2)));
 }
 
 Tensor compose(const Arg* a) {
