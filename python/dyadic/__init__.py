@@ -5,6 +5,7 @@ signature and documentation.
 """
 from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed there, listed nowhere
 from ._dyadic import __version__
+from . import _signatures  # noqa: F401
 from ._size import Size
 from . import amp, autograd, backends, cpu, cuda, einops, fft, func, linalg, nn, optim, random, special, train, utils, version
 from ._construct import TYPES as _TYPES

@@ -27,16 +27,38 @@ class _Word:
 
 strided, contiguous_format = _Word("strided"), _Word("contiguous_format")
 preserve_format, channels_last = _Word("preserve_format"), _Word("channels_last")
-Tensor.layout = property(lambda self: strided)
-Tensor.is_cpu = property(lambda self: not self.is_meta)
+Tensor.layout = property(lambda self: strided, doc="dyadic.strided: there is no other layout.")
+Tensor.is_cpu = property(lambda self: not self.is_meta, doc="Whether it has values, in memory: not on meta.")
+_no_kind = property(lambda self: False, doc="False: there are no such tensors here.")
 for _name in ("is_cuda", "is_mps", "is_sparse", "is_quantized", "is_nested", "is_mkldnn"):
-    setattr(Tensor, _name, property(lambda self: False))
+    setattr(Tensor, _name, _no_kind)
 Tensor.ndimension, Tensor.nelement = Tensor.dim, Tensor.numel
-Tensor.resolve_conj = Tensor.resolve_neg = lambda self: self
-Tensor.pin_memory = Tensor.share_memory_ = lambda self, *_: self
-Tensor.is_conj = Tensor.is_neg = Tensor.is_inference = lambda self: False
-Tensor.is_signed = lambda self: self.dtype.is_signed
-Tensor.get_device = lambda self: -1
+
+
+def _itself(self, *args, **kwargs):
+    """self: there is nothing to do here."""
+    return self
+
+
+def _never(self, *args):
+    """False: no tensor here is that."""
+    return False
+
+
+def _is_signed(self):
+    """Whether the dtype has negative numbers."""
+    return self.dtype.is_signed
+
+
+def _get_device(self):
+    """-1: the CPU."""
+    return -1
+
+
+Tensor.resolve_conj = Tensor.resolve_neg = Tensor.pin_memory = Tensor.share_memory_ = Tensor.to_dense = _itself
+Tensor.is_conj = Tensor.is_neg = Tensor.is_inference = Tensor.is_pinned = Tensor.is_shared = _never
+Tensor.is_distributed = Tensor.is_coalesced = _never
+Tensor.is_signed, Tensor.get_device = _is_signed, _get_device
 
 
 def numel(input):
@@ -218,10 +240,12 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
 
 
 def are_deterministic_algorithms_enabled():
+    """True: results are always the same bits for the same inputs."""
     return True
 
 
 def get_default_device():
+    """Where tensors are made unless told otherwise: the CPU."""
     return _dyadic.device("cpu")
 
 

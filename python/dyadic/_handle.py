@@ -13,6 +13,7 @@ class RemovableHandle:
         RemovableHandle._next += 1
 
     def remove(self):
+        """Removes the hook; a second time nothing happens."""
         self.hooks.pop(self.id, None)
 
     def __enter__(self):

@@ -20,10 +20,24 @@ as_strided_, detach_, fill_, resize_as_, zero_ = map(_as_function, ("as_strided_
 resolve_conj, resolve_neg, is_conj, is_neg = map(_as_function, ("resolve_conj", "resolve_neg", "is_conj", "is_neg"))
 is_signed, is_inference, get_device = map(_as_function, ("is_signed", "is_inference", "get_device"))
 
-Tensor.is_pinned = Tensor.is_shared = lambda self, *_: False
-Tensor.to_dense = lambda self, *_, **__: self
-Tensor.polygamma = lambda self, n: _dyadic.polygamma(n, self)
-Tensor.polygamma_ = lambda self, n: self.copy_(_dyadic.polygamma(n, self))
+
+
+def _polygamma(self, n):
+    """dyadic.polygamma(n, self)."""
+    return _dyadic.polygamma(n, self)
+
+
+def _written(name, function):
+    def write(self, *args, **kwargs):
+        return self.copy_(function(self, *args, **kwargs))
+
+    write.__name__, write.__doc__ = name + "_", f"{name}, written into self."
+    return write
+
+
+Tensor.polygamma, Tensor.polygamma_ = _polygamma, _written("polygamma", _polygamma)
+for _name in ("cumsum", "cumprod", "nextafter"):
+    setattr(Tensor, _name + "_", _written(_name, getattr(_dyadic, _name)))
 Tensor.__reversed__ = lambda self: self.flip(list(range(self.ndim)))
 
 
@@ -54,9 +68,12 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False,
     return t.requires_grad_() if requires_grad else t
 
 
-Tensor.new_empty_strided = lambda self, size, stride, dtype=None, **options: empty_strided(
-    size, stride, dtype=dtype or self.dtype, **options
-)
+def _new_empty_strided(self, size, stride, dtype=None, **options):
+    """empty_strided in self's dtype."""
+    return empty_strided(size, stride, dtype=dtype or self.dtype, **options)
+
+
+Tensor.new_empty_strided = _new_empty_strided
 
 
 def set_default_device(device):
@@ -123,6 +140,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
 
 
 def _index_reduce(self, dim, index, source, reduce, *, include_self=True):
+    """index_reduce, written into self."""
     return self.copy_(index_reduce(self, dim, index, source, reduce, include_self=include_self))
 
 
@@ -157,8 +175,7 @@ def lerp(input, end, weight, *, out=None):
     return _dyadic.where(weight.abs() < 0.5, input + weight * step, end - step * (1 - weight), out=out)
 
 
-Tensor.lerp = lerp
-Tensor.lerp_ = lambda self, end, weight: self.copy_(lerp(self, end, weight))
+Tensor.lerp, Tensor.lerp_ = lerp, _written("lerp", lerp)
 
 
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
@@ -184,12 +201,10 @@ def float_power(input, exponent, *, out=None):
 
 
 def _float_power_(self, exponent):
+    """float_power, written into self, which is float64 or complex128."""
     if self.dtype not in (_dyadic.float64, _dyadic.complex128):
         raise RuntimeError(f"float_power_: the result is float64 or complex128; self is {self.dtype}")
     return self.copy_(float_power(self, exponent))
 
 
 Tensor.float_power, Tensor.float_power_ = float_power, _float_power_
-Tensor.cumsum_ = lambda self, dim, *, dtype=None: self.copy_(_dyadic.cumsum(self, dim, dtype=dtype))
-Tensor.cumprod_ = lambda self, dim, *, dtype=None: self.copy_(_dyadic.cumprod(self, dim, dtype=dtype))
-Tensor.nextafter_ = lambda self, other: self.copy_(_dyadic.nextafter(self, other))

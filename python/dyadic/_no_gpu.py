@@ -2,10 +2,12 @@
 
 
 def is_available():
+    """False: there is no GPU."""
     return False
 
 
 def device_count():
+    """0: there is no GPU."""
     return 0
 
 

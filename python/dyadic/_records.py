@@ -4,6 +4,27 @@ import inspect
 from . import _dyadic
 
 _PARAMETER = inspect.Parameter
+_TYPES = {
+    "int[]": "int | Sequence[int]",
+    "float[]": "float | Sequence[float]",
+    "dtype": "DTypeLike",
+    "ScalarType": "DTypeLike",
+    "Device": "device | str",
+    "function": "Callable[[int], float] | Sequence[Callable[[int], float]]",
+    "Scalar": "Number",
+}
+
+
+class Spelled(str):
+    """A type in words, which a signature shows without quotes."""
+
+    __repr__ = str.__str__
+
+
+def annotation(kind, default="", other=""):
+    """A record's type as Python spells it; `other` is taken too."""
+    kind, optional = kind.removesuffix("?"), kind.endswith("?") or default == "None"
+    return Spelled(" | ".join(filter(None, [_TYPES.get(kind, kind), other, "None" if optional else ""])))
 
 
 def default(text):
@@ -16,9 +37,9 @@ def signature(first, parameters, last=()):
     """`first` and `last` by name, around (name, type, default's text, keyword only) of a record."""
     positional = [_PARAMETER(p, _PARAMETER.POSITIONAL_OR_KEYWORD) for p in first]
     keywords = []
-    for name, _, text, keyword_only in parameters:
+    for name, type_, text, keyword_only in parameters:
         kind = _PARAMETER.KEYWORD_ONLY if keyword_only else _PARAMETER.POSITIONAL_OR_KEYWORD
-        (keywords if keyword_only else positional).append(_PARAMETER(name, kind, default=default(text)))
+        (keywords if keyword_only else positional).append(_PARAMETER(name, kind, default=default(text), annotation=annotation(type_, text)))
     keywords += [_PARAMETER(p, _PARAMETER.KEYWORD_ONLY, default=value) for p, value in last]
     return inspect.Signature(positional + keywords)
 

@@ -10,6 +10,7 @@ class Size(tuple):
     __slots__ = ()
 
     def numel(self):
+        """The product of the sizes."""
         return math.prod(self)
 
     def __repr__(self):

@@ -60,10 +60,12 @@ class TypedStorage(_Storage):
         self._tensor = tensor
 
     def untyped(self):
+        """The same memory as bytes."""
         return UntypedStorage(self._tensor)
 
     @property
     def dtype(self):
+        """The dtype of its elements."""
         return self._row.dtype
 
     def __setitem__(self, i, value):
@@ -94,8 +96,19 @@ def _is_set_to(self, tensor):
     return self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape and self.stride() == tensor.stride()
 
 
-Tensor.untyped_storage = lambda self: UntypedStorage(self)
-Tensor.storage = lambda self: TypedStorage(self)
+
+
+def _untyped_storage(self):
+    """The memory of the tensor as bytes, shared."""
+    return UntypedStorage(self)
+
+
+def _storage(self):
+    """The memory of the tensor as a row of its elements, shared."""
+    return TypedStorage(self)
+
+
+Tensor.untyped_storage, Tensor.storage = _untyped_storage, _storage
 Tensor.set_, Tensor.resize_as_, Tensor.is_set_to = _set, _resize_as, _is_set_to
 
 

@@ -3,7 +3,7 @@ from builtins import range as _upto
 
 from . import _dyadic, autograd, linalg
 from ._dyadic import Tensor
-from ._functions import _Word, contiguous_format, strided
+from ._functions import _no_kind, _Word, contiguous_format, strided
 from .nn import functional as F
 
 __all__ = """
@@ -172,8 +172,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, device=None, requires_g
 Tensor.narrow_copy, Tensor.triangular_solve = narrow_copy, triangular_solve
 Tensor.unsafe_split, Tensor.unsafe_split_with_sizes, Tensor.unsafe_chunk = unsafe_split, unsafe_split_with_sizes, unsafe_chunk
 for _name in ("ipu", "maia", "mtia", "sparse_csr", "vulkan", "xla", "xpu"):
-    setattr(Tensor, "is_" + _name, property(lambda self: False))
-Tensor.is_distributed = Tensor.is_coalesced = lambda self: False
+    setattr(Tensor, "is_" + _name, _no_kind)
 
 
 class _Histogramdd(tuple):
@@ -228,6 +227,7 @@ def set_anomaly_enabled(mode, check_nan=True):
 
 
 def is_anomaly_check_nan_enabled():
+    """True: detect_anomaly looks for NaN."""
     return True
 
 
@@ -236,10 +236,12 @@ def set_deterministic_debug_mode(debug_mode):
 
 
 def get_deterministic_debug_mode():
+    """2, PyTorch's "error": results are always the same bits for the same inputs."""
     return 2
 
 
 def is_deterministic_algorithms_warn_only_enabled():
+    """False: there is nothing to warn of."""
     return False
 
 
@@ -253,10 +255,12 @@ def set_warn_always(mode):
 
 
 def is_warn_always_enabled():
+    """False: warnings are Python's, shown once per place."""
     return False
 
 
 def get_num_interop_threads():
+    """1: ops run one after the other."""
     return 1
 
 

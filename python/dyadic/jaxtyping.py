@@ -102,10 +102,12 @@ class Shaped(metaclass=_Kind):
 
     @staticmethod
     def holds(dtype):
+        """Whether a dtype is one of these."""
         return True
 
 
 def _kind(name, doc, holds):
+    holds.__doc__ = Shaped.holds.__doc__
     made = _Kind(name, (), {"__doc__": doc, "__module__": __name__, "holds": staticmethod(holds)})
     globals()[name] = made
     return made

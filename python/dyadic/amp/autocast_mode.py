@@ -50,10 +50,12 @@ class autocast(Scope):
 
     @staticmethod
     def clear_report():
+        """Begins the report anew."""
         _dyadic._clear_autocast_report()
 
 
 def is_autocast_available(device_type):
+    """Whether autocast takes the name of a device."""
     return str(device_type).split(":")[0] in DEVICES
 
 

@@ -56,21 +56,27 @@ class GradScaler(_dyadic.GradScaler):
             self._update(float(new_scale))
 
     def get_growth_factor(self):
+        """What the scale is multiplied by after growth_interval good steps."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor):
+        """What the scale is multiplied by after growth_interval good steps."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self):
+        """What the scale is multiplied by after a skipped step."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor):
+        """What the scale is multiplied by after a skipped step."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self):
+        """How many good steps in a row raise the scale."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval):
+        """How many good steps in a row raise the scale."""
         self._growth_interval = new_interval
 
     def state_dict(self):
@@ -88,6 +94,7 @@ class GradScaler(_dyadic.GradScaler):
         }
 
     def load_state_dict(self, state_dict):
+        """Goes on from a state_dict(), PyTorch's too."""
         if not self.is_enabled():
             return
         if not state_dict:

@@ -55,6 +55,7 @@ def get_autocast_dtype(device_type):
 
 
 def set_autocast_dtype(device_type, dtype):
+    """The low precision of regions from here on: of the device's."""
     global _gpu_dtype
     if device_name(device_type, "set_autocast_dtype") == "cuda":
         _gpu_dtype = dtype
@@ -64,26 +65,32 @@ def set_autocast_dtype(device_type, dtype):
 
 
 def get_autocast_cpu_dtype():
+    """get_autocast_dtype("cpu")."""
     return get_autocast_dtype("cpu")
 
 
 def get_autocast_gpu_dtype():
+    """get_autocast_dtype("cuda")."""
     return get_autocast_dtype("cuda")
 
 
 def set_autocast_cpu_dtype(dtype):
+    """set_autocast_dtype("cpu", dtype)."""
     set_autocast_dtype("cpu", dtype)
 
 
 def set_autocast_gpu_dtype(dtype):
+    """set_autocast_dtype("cuda", dtype)."""
     set_autocast_dtype("cuda", dtype)
 
 
 def is_autocast_cpu_enabled():
+    """is_autocast_enabled()."""
     return is_autocast_enabled()
 
 
 def set_autocast_cpu_enabled(enabled):
+    """set_autocast_enabled(enabled)."""
     set_autocast_enabled(enabled)
 
 
@@ -98,6 +105,7 @@ def autocast_increment_nesting():
 
 
 def autocast_decrement_nesting():
+    """autocast_increment_nesting undone: how deep the region still is."""
     global _nesting
     _nesting -= 1
     return _nesting

@@ -20,6 +20,7 @@ class FunctionCtx:
         self._materialize = True
 
     def save_for_backward(self, *tensors):
+        """Keeps tensors (or None) for backward, which finds them in saved_tensors; writing into one before then is an error."""
         self._saved = tensors
         self._versions = tuple(t._version if t is not None else 0 for t in tensors)
 
@@ -37,6 +38,7 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self):
+        """What save_for_backward kept. RuntimeError where one was written in place since."""
         for i, (t, version) in enumerate(zip(self._saved, self._versions)):
             if t is not None and t._version != version:
                 raise RuntimeError(
@@ -59,6 +61,7 @@ class Function:
 
     @classmethod
     def apply(cls, *args):
+        """Calls forward, and records backward where an argument requires grad."""
         tensors = [a for a in args if isinstance(a, Tensor)]
         needed = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         ctx = FunctionCtx(needed)
@@ -96,14 +99,17 @@ class Function:
 
     @staticmethod
     def forward(ctx, *args):
+        """Yours to write: the result from ctx and the arguments of apply; without ctx where setup_context is written."""
         raise NotImplementedError("Function: forward(ctx, *args) is not written")
 
     @staticmethod
     def setup_context(ctx, inputs, output):
+        """May be written: fills ctx from the arguments and the result of forward."""
         raise NotImplementedError("Function: setup_context(ctx, inputs, output) is not written")
 
     @staticmethod
     def backward(ctx, *grad_outputs):
+        """Yours to write: a gradient (or None) for each argument of forward."""
         raise NotImplementedError("Function: backward(ctx, *grad_outputs) is not written")
 
 

@@ -6,10 +6,12 @@ from .._dyadic import empty_cache, max_memory_allocated, memory_allocated, memor
 
 
 def is_initialized():
+    """False: there is no GPU."""
     return False
 
 
 def is_bf16_supported(including_emulation=True):
+    """False: there is no GPU."""
     return False
 
 
@@ -18,6 +20,7 @@ memory_reserved, max_memory_reserved = memory_allocated, max_memory_allocated
 
 
 def _none(*args, **kwargs):
+    """Raises: there is no GPU."""
     raise RuntimeError("cuda: this build has no GPU; use device \"cpu\", and ask is_available() first")
 
 

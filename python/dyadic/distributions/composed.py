@@ -32,6 +32,7 @@ class Independent(Distribution):
 
     @property
     def support(self):
+        """What samples are among."""
         base = self.base_dist.support
         return base and constraints.independent(base, self.reinterpreted_batch_ndims)
 
@@ -66,6 +67,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def support(self):
+        """What samples are among."""
         return self.transforms[-1].codomain if self.transforms else self.base_dist.support
 
     def expand(self, batch_shape, _instance=None):
@@ -119,8 +121,8 @@ class LogNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args)
         super().__init__(base, ExpTransform(), validate_args)
 
-    loc = property(lambda self: self.base_dist.loc)
-    scale = property(lambda self: self.base_dist.scale)
+    loc = property(lambda self: self.base_dist.loc, doc="The mean of the logarithm.")
+    scale = property(lambda self: self.base_dist.scale, doc="The standard deviation of the logarithm.")
     mean = property(lambda self: (self.loc + self.scale**2 / 2).exp())
     mode = property(lambda self: (self.loc - self.scale**2).exp())
     variance = property(lambda self: (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp())
@@ -142,9 +144,9 @@ class MixtureSameFamily(Distribution):
             raise ValueError(f"MixtureSameFamily: the mixture chooses among {mixture_distribution.logits.shape[-1]}, and there are {count} components")
         super().__init__(component_distribution.batch_shape[:-1], component_distribution.event_shape, validate_args)
 
-    mixture_distribution = property(lambda self: self._mixture)
-    component_distribution = property(lambda self: self._component)
-    support = property(lambda self: self._component.support)
+    mixture_distribution = property(lambda self: self._mixture, doc="What chooses.")
+    component_distribution = property(lambda self: self._component, doc="What it chooses among.")
+    support = property(lambda self: self._component.support, doc="What samples are among.")
 
     def _weights(self):
         return self._mixture.probs.reshape(list(self._mixture.probs.shape) + [1] * len(self.event_shape))
@@ -251,7 +253,7 @@ class Pareto(TransformedDistribution):
         self.scale, self.alpha = broadcast_all(scale, alpha)
         super().__init__(Exponential(self.alpha, validate_args), [ExpTransform(), AffineTransform(0, self.scale)], validate_args)
 
-    support = property(lambda self: constraints.greater_than_eq(self.scale))
+    support = property(lambda self: constraints.greater_than_eq(self.scale), doc="What samples are among.")
     mean = property(lambda self: _dyadic.where(self.alpha > 1, self.alpha * self.scale / (self.alpha - 1), math.inf))
     mode = property(lambda self: self.scale)
 

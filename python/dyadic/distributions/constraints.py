@@ -21,6 +21,7 @@ def is_dependent(constraint):
 
 
 def interval(lower_bound, upper_bound):
+    """lower_bound <= v <= upper_bound."""
     return Constraint(f"Interval(lower_bound={lower_bound}, upper_bound={upper_bound})", lambda v: (lower_bound <= v) & (v <= upper_bound))
 
 
@@ -28,22 +29,27 @@ closed_interval = interval
 
 
 def half_open_interval(lower_bound, upper_bound):
+    """lower_bound <= v < upper_bound."""
     return Constraint(f"HalfOpenInterval({lower_bound}, {upper_bound})", lambda v: (lower_bound <= v) & (v < upper_bound))
 
 
 def greater_than(lower_bound):
+    """v > lower_bound."""
     return Constraint(f"GreaterThan(lower_bound={lower_bound})", lambda v: v > lower_bound)
 
 
 def greater_than_eq(lower_bound):
+    """v >= lower_bound."""
     return Constraint(f"GreaterThanEq(lower_bound={lower_bound})", lambda v: v >= lower_bound)
 
 
 def less_than(upper_bound):
+    """v < upper_bound."""
     return Constraint(f"LessThan(upper_bound={upper_bound})", lambda v: v < upper_bound)
 
 
 def integer_interval(lower_bound, upper_bound):
+    """Whole numbers from lower_bound to upper_bound."""
     check = lambda v: (v % 1 == 0) & (lower_bound <= v) & (v <= upper_bound)  # noqa: E731
     return Constraint(f"IntegerInterval(lower_bound={lower_bound}, upper_bound={upper_bound})", check, 0, True)
 

@@ -178,7 +178,7 @@ class Uniform(Distribution):
     mean = property(lambda self: (self.low + self.high) / 2)
     mode = property(lambda self: self.high * math.nan)
     variance = property(lambda self: (self.high - self.low) ** 2 / 12)
-    support = property(lambda self: constraints.interval(self.low, self.high))
+    support = property(lambda self: constraints.interval(self.low, self.high), doc="What samples are among.")
 
     def rsample(self, sample_shape=()):
         r = _dyadic.rand(self._extended_shape(sample_shape), dtype=self.low.dtype, device=self.low.device)

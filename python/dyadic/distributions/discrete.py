@@ -124,7 +124,7 @@ class Categorical(_OfProbs):
     mean = property(lambda self: self.probs[..., 0] * math.nan)
     variance = property(lambda self: self.probs[..., 0] * math.nan)
     mode = property(lambda self: self.probs.argmax(-1))
-    support = property(lambda self: constraints.integer_interval(0, self._num_events - 1))
+    support = property(lambda self: constraints.integer_interval(0, self._num_events - 1), doc="What samples are among.")
 
     @no_grad()
     def sample(self, sample_shape=()):
@@ -207,7 +207,7 @@ class Binomial(_OfProbs):
     mean = property(lambda self: self.total_count * self.probs)
     mode = property(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
-    support = property(lambda self: constraints.integer_interval(0, self.total_count))
+    support = property(lambda self: constraints.integer_interval(0, self.total_count), doc="What samples are among.")
 
     def _expanded(self, batch_shape):
         return {"total_count": self.total_count.expand(list(batch_shape))}

@@ -15,6 +15,7 @@ def broadcast_all(*values):
 
 
 def logits_to_probs(logits, is_binary=False):
+    """sigmoid(logits) (is_binary), else softmax over the last dimension."""
     return logits.sigmoid() if is_binary else _dyadic.softmax(logits, -1)
 
 
@@ -25,6 +26,7 @@ def clamp_probs(probs):
 
 
 def probs_to_logits(probs, is_binary=False):
+    """log(p / (1 - p)) (is_binary), else log(p), of probabilities held off 0 and 1."""
     p = clamp_probs(probs)
     return p.log() - (-p).log1p() if is_binary else p.log()
 
@@ -68,8 +70,8 @@ class Distribution:
         """Whether distributions check their parameters, and log_prob its value, unless told otherwise."""
         Distribution._validate = bool(value)
 
-    batch_shape = property(lambda self: self._batch_shape)
-    event_shape = property(lambda self: self._event_shape)
+    batch_shape = property(lambda self: self._batch_shape, doc="The shape of independent distributions.")
+    event_shape = property(lambda self: self._event_shape, doc="The shape of one draw of one distribution.")
 
     def _missing(self, what):
         return NotImplementedError(f"{type(self).__name__}: there is no {what}")
@@ -86,18 +88,22 @@ class Distribution:
 
     @property
     def mean(self):
+        """The expectation, [*batch_shape, *event_shape]."""
         raise self._missing("mean")
 
     @property
     def mode(self):
+        """The most probable value."""
         raise self._missing("mode")
 
     @property
     def variance(self):
+        """The variance, [*batch_shape, *event_shape]."""
         raise self._missing("variance")
 
     @property
     def stddev(self):
+        """The root of the variance."""
         return self.variance.sqrt()
 
     def sample(self, sample_shape=()):
@@ -114,18 +120,23 @@ class Distribution:
         return self.sample((n,))
 
     def log_prob(self, value):
+        """The logarithm of the density (or probability) at value: [*sample_shape, *batch_shape]."""
         raise self._missing("log_prob")
 
     def cdf(self, value):
+        """The probability of what is at most value."""
         raise self._missing("cdf")
 
     def icdf(self, value):
+        """The value below which the probability is value: cdf's inverse."""
         raise self._missing("icdf")
 
     def entropy(self):
+        """The expectation of -log_prob in nats, [*batch_shape]."""
         raise self._missing("entropy")
 
     def enumerate_support(self, expand=True):
+        """All values of a discrete distribution along a new first dimension; expand: for each distribution of the batch."""
         raise self._missing("list of its values")
 
     def perplexity(self):

@@ -40,12 +40,18 @@ class Transform:
 
     @property
     def inv(self):
+        """The inverse as a transform."""
         return _Inverse(self)
 
     def forward_shape(self, shape):
+        """The shape of y for that of x."""
         return shape
 
     inverse_shape = forward_shape
+
+    def log_abs_det_jacobian(self, x, y):
+        """log |dy/dx|, added up over the last event_dim dimensions."""
+        raise NotImplementedError(f"{type(self).__name__}: there is no log_abs_det_jacobian")
 
     def __eq__(self, other):
         return self is other

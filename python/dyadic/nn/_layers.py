@@ -2,6 +2,7 @@
 import inspect
 
 from .._dyadic import _Layer, _layer_records
+from .._records import annotation as _annotation
 from .._records import default as _default
 from ..autograd import no_grad
 from . import _reduction
@@ -9,6 +10,7 @@ from .utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 _TENSORS = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
 _KINDS = inspect.Parameter
+_PLACE = {"dtype": _annotation("dtype?"), "device": _annotation("Device?")}
 
 
 def same_padding(kernel_size, dilation, stride, n):
@@ -22,6 +24,7 @@ def same_padding(kernel_size, dilation, stride, n):
 
 
 def read_padding(padding, kernel_size, dilation, stride, n):
+    """padding, or the zeros that "same" and "valid" stand for."""
     if not isinstance(padding, str):
         return padding
     if padding == "valid":
@@ -113,6 +116,10 @@ def _reset_running_stats(self):
         self.num_batches_tracked.zero_()
 
 
+def _flatten_parameters(self):
+    """Nothing happens: the parameters are read where they are."""
+
+
 def _all_weights(self):
     """The parameters of each layer and direction."""
     named, all_weights = dict(self._own_parameters()), {}
@@ -131,7 +138,7 @@ _FAMILIES = {  # PyTorch's base classes, for isinstance
 bases = {family: type(family, (_Layer,), {"__module__": "dyadic.nn"}) for family in _FAMILIES}
 for _family in ("_BatchNorm", "_InstanceNorm"):
     bases[_family].reset_running_stats = _reset_running_stats
-bases["RNNBase"].flatten_parameters = lambda self: None
+bases["RNNBase"].flatten_parameters = _flatten_parameters
 bases["RNNBase"].all_weights = property(_all_weights)
 
 
@@ -144,11 +151,20 @@ _FORWARDS |= {f"{kind}MaxPool{n}d": _forward_max_pool for kind in ("", "Adaptive
 _FORWARDS |= {name: _forward_softmax for name in ("Softmax", "LogSoftmax", "Softmin")}
 
 
+def _argument_of(layer, name, kind, text):
+    words = layer.startswith("Conv") and name == "padding"
+    functions = name == "activation"
+    type_ = _annotation(kind, text, "str" if words else "Callable[[Tensor], Tensor]" if functions else "")
+    return _KINDS(name, _KINDS.POSITIONAL_OR_KEYWORD, default=_default(text), annotation=type_)
+
+
 def _make(record):
     name, parameters, rank = record["name"], record["parameters"], record["rank"]
-    own = [_KINDS(p, _KINDS.POSITIONAL_OR_KEYWORD, default=_default(text)) for p, _, text in parameters]
+    own = [_argument_of(name, *p) for p in parameters]
     named = _reduction.with_older(name, own)
-    signature = inspect.Signature(named + [_KINDS(p, _KINDS.KEYWORD_ONLY, default=None) for p in ("dtype", "device")])
+    signature = inspect.Signature(named + [
+        _KINDS(p, _KINDS.KEYWORD_ONLY, default=None, annotation=kind) for p, kind in _PLACE.items()
+    ])
     absent = [p for p, kind, _ in parameters if kind == "Tensor"]
     if record["trained"] and record["op"]:
         absent += _TENSORS

@@ -74,7 +74,14 @@ Module.get_submodule, Module.get_parameter, Module.get_buffer = _get_submodule, 
 Module.set_submodule, Module.to_empty = _set_submodule, _to_empty
 Module.cpu, Module.cuda, Module.type = _cpu, _cuda, _type
 Module.register_module = Module.add_module
-Module.share_memory = lambda self: self
+
+
+def _share_memory(self):
+    """self: nothing is to be done between threads."""
+    return self
+
+
+Module.share_memory = _share_memory
 
 
 def _reset_parameters(self):

@@ -51,17 +51,20 @@ class _Numbered:
             self._set_all([m for _, m in left])
 
     def insert(self, index, module):
+        """Puts a module before the one at index."""
         modules = list(self)
         modules.insert(index, module)
         self._set_all(modules)
         return self
 
     def pop(self, key=-1):
+        """Takes the module at key out and returns it."""
         module = self[key]
         del self[key]
         return module
 
     def extend(self, modules):
+        """Appends modules."""
         for m in list(modules):
             self.append(m)
         return self
@@ -182,12 +185,15 @@ class ParameterDict(_Named):
         return self
 
     def copy(self):
+        """Another one with the same parameters."""
         return ParameterDict(self.items())
 
     def fromkeys(self, keys, default=None):
+        """One with these keys, each with the default."""
         return ParameterDict((key, default) for key in keys)
 
     def popitem(self):
+        """Takes the last entry out: (key, parameter)."""
         key = self.keys()[-1]
         return key, self.pop(key)
 
@@ -201,11 +207,13 @@ class ParameterList(Module):
         self.extend(values or [])
 
     def append(self, value):
+        """Adds a parameter; a tensor becomes one."""
         setattr(self, str(self._count), _parameter(value))
         self.__dict__["_count"] += 1
         return self
 
     def extend(self, values):
+        """Appends parameters."""
         for value in values:
             self.append(value)
         return self

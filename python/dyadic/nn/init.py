@@ -35,10 +35,12 @@ __all__ = [
 
 
 def ones_(tensor):
+    """Ones."""
     return constant_(tensor, 1)
 
 
 def zeros_(tensor):
+    """Zeros."""
     return constant_(tensor, 0)
 
 

@@ -20,6 +20,7 @@ class LRScheduler(_Schedule):
         self._set_rates()
 
     def get_lr(self):
+        """Yours to write: the rates of all groups at last_epoch."""
         raise NotImplementedError(f"{type(self).__name__}: get_lr() is missing: it gives the rates of all groups")
 
     def _rate(self, i):
@@ -98,10 +99,12 @@ class ReduceLROnPlateau(LRScheduler):
         """The next learning rates, after a validation that gave this metric."""
         self._step(float(metrics))
 
-    def _number(name, kind):
-        return property(lambda self: kind(self.state_dict()[name][0]))
+    def _number(name, kind, doc):
+        return property(lambda self: kind(self.state_dict()[name][0]), doc=doc)
 
-    best, num_bad_epochs, cooldown_counter = _number("best", float), _number("num_bad_epochs", int), _number("cooldown_counter", int)
+    best = _number("best", float, "The best metric so far.")
+    num_bad_epochs = _number("num_bad_epochs", int, "How many steps have not been better.")
+    cooldown_counter = _number("cooldown_counter", int, "For how many more steps none counts as bad.")
     del _number
 
 

@@ -31,6 +31,7 @@ class ParametrizationList(ModuleList):
 
     @property
     def is_tensor(self):
+        """Whether one tensor is behind it."""
         return self.originals == ("original",)
 
     def forward(self):
@@ -42,6 +43,7 @@ class ParametrizationList(ModuleList):
 
     @no_grad()
     def right_inverse(self, value):
+        """Sets the originals so that the parametrization gives value."""
         for m in reversed(list(self)):
             if not hasattr(m, "right_inverse"):
                 raise RuntimeError(f"parametrization {type(m).__name__} does not implement right_inverse.")

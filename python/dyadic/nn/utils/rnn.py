@@ -26,20 +26,25 @@ class PackedSequence(namedtuple("PackedSequence", ["data", "batch_sizes", "sorte
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args, **kwargs):
+        """With the data moved or converted as Tensor.to does."""
         return self._replace(data=self.data.to(*args, **kwargs))
 
     def float(self):
+        """With the data in float32."""
         return self._replace(data=self.data.float())
 
     def double(self):
+        """With the data in float64."""
         return self._replace(data=self.data.double())
 
     @property
     def is_cuda(self):
+        """False: there is no GPU."""
         return False
 
 
 def invert_permutation(permutation):
+    """The permutation that undoes one; None stays None."""
     return None if permutation is None else permutation.argsort()
 
 
@@ -126,4 +131,5 @@ def pack_sequence(sequences, enforce_sorted=True):
 
 
 def unpack_sequence(packed_sequences):
+    """The sequences of a PackedSequence as a list."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences))
