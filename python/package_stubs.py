@@ -6,24 +6,29 @@ import functools
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
 import textwrap
 import types
+from pathlib import Path
 
 HEAD = {  # names that annotations may use; those that a module has itself are left to it
     "collections.abc": "Callable Iterable Iterator Mapping Sequence",
     "os": "PathLike",
     "typing": "IO Any",
-    "dyadic._dyadic": "DTypeLike Number Tensor device dtype",
+    "dyadic._dyadic": "DeviceLike DTypeLike Number Tensor device dtype",
 }
 FUNCTIONS = (type, types.FunctionType, types.BuiltinFunctionType)
 LITERALS = (bool, int, str, type(None))
 
 
 def import_all(package):
-    """The package's modules by name, itself first."""
+    """The package's modules by name: those with files, and those that it makes."""
     names = [package.__name__] + [m.name for m in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
-    return {name: importlib.import_module(name) for name in names}
+    for name in names:
+        importlib.import_module(name)
+    inside = package.__name__ + "."
+    return {package.__name__: package} | {name: m for name, m in sorted(sys.modules.items()) if name.startswith(inside)}
 
 
 def is_bound(value):
@@ -48,8 +53,9 @@ def signature_of(f):
         return None
 
 
-def parameters(signature, first=""):
-    """As text, and the result's type. `first` stands for the first parameter of a method."""
+def parameters(signature, first="", known={}):
+    """As text, and the result's type. `first` stands for the first parameter of a method; known: types by name, where there is no
+    annotation."""
     if signature is None:
         return ", ".join(filter(None, [first, "*args: Any", "**kwargs: Any"])), "Any"
     out, star, before = [], False, None
@@ -67,7 +73,7 @@ def parameters(signature, first=""):
         if i == 0 and first and not stars:
             out.append(first)
             continue
-        kind = "Any" if p.annotation is p.empty else text_of(p.annotation)
+        kind = known.get(p.name, "Any") if p.annotation is p.empty else text_of(p.annotation)
         out.append(f"{stars}{p.name}: {kind}" + ("" if p.default is p.empty else " = " + default_of(p.default)))
     if before is inspect.Parameter.POSITIONAL_ONLY:
         out.append("/")
@@ -78,8 +84,8 @@ def parameters(signature, first=""):
 class Stub:
     """One module's."""
 
-    def __init__(self, module, core, qualify):
-        self.module, self.core, self.qualify = module, core, qualify
+    def __init__(self, module, core, qualify, ops):
+        self.module, self.core, self.qualify, self.ops = module, core, qualify, ops
         self.imports, self.lines = set(), []
 
     def home(self, name, value):
@@ -94,6 +100,20 @@ class Stub:
             return self.core.__name__, own
         return (there.__name__, own) if vars(there).get(own) is value else None
 
+    def bases(self, cls):
+        """Base classes that have a name somewhere; and those that have none, whose members the class gets."""
+        named, hidden = [], []
+        for base in cls.__bases__:
+            if base is object:
+                continue
+            if base.__module__ == "builtins" or self.home(base.__name__, base) or vars(self.module).get(base.__name__) is base:
+                named.append(base)
+            else:
+                deeper = self.bases(base)
+                named += deeper[0]
+                hidden += [base, *deeper[1]]
+        return named, hidden
+
     def dotted(self, cls):
         if cls.__module__ == "builtins":
             return "builtins." + cls.__name__ + ("[Any, ...]" if cls is tuple else "[Any, Any]" if cls is dict else "[Any]" if cls is list else "")
@@ -104,7 +124,16 @@ class Stub:
         return ".".join(place)
 
     def function(self, name, f, indent="", decorator="", first=""):
-        text, result = parameters(signature_of(f), first)
+        signature = signature_of(f)
+        known, returns = self.ops.get(name, ({}, "Any")) if not first else ({}, "Any")
+        own = "__signature__" in getattr(f, "__dict__", ())  # made of the op: it takes what the op takes
+        text, result = parameters(signature, first, known if own else {})
+        chosen = signature and any(p.startswith(("return_", "as_", "get_")) for p in signature.parameters)  # what comes back
+        if result == "Any" and signature and not chosen:
+            result = returns
+        result = re.sub(r"\breturn_types\.", "dyadic._dyadic.return_types.", result)
+        if "return_types" in result:
+            self.imports.add("import dyadic._dyadic\n")
         head = self.qualify(f"{indent}def {name}({text}) -> {'None' if name == '__init__' else result}:")
         doc = inspect.getdoc(f) if isinstance(getattr(f, "__doc__", None), str) else None
         self.lines.append((indent + decorator + "\n" if decorator else "") + head + self.body(doc, indent + "    "))
@@ -143,7 +172,8 @@ class Stub:
         return {name for name in found if not name.startswith("_") and not hasattr(cls, name)}
 
     def define_class(self, name, cls):
-        bases = [self.dotted(b) for b in cls.__bases__ if b is not object]
+        named, hidden = self.bases(cls)
+        bases = [self.dotted(b) for b in dict.fromkeys(named)]
         meta = type(cls)
         if meta is not type and meta.__module__.startswith("dyadic") and not meta.__name__.startswith("nb_"):
             bases.append("metaclass=" + self.dotted(meta))
@@ -154,7 +184,8 @@ class Stub:
         if made is not None:
             text, _ = parameters(made)
             self.lines.append(self.qualify(f"    def __init__(self, {text}) -> None: ...") + "\n")
-        for key, value in vars(cls).items():
+        members = {key: value for c in [*reversed(hidden), cls] for key, value in vars(c).items()}
+        for key, value in members.items():
             generated = key in ("__init__", "__new__") and made is not None
             special = key.startswith("__") and isinstance(value, types.FunctionType) and not key.startswith("__class_getitem")
             if (not key.startswith("_") or special) and not generated and key.isidentifier():
@@ -170,7 +201,11 @@ class Stub:
             if parent.startswith("dyadic"):
                 self.imports.add(f"from {parent} import {own} as {name}\n")
         elif place:
-            self.imports.add(f"from {place[0]} import {place[1]} as {name}\n")
+            if place[1] == name:
+                self.imports.add(f"from {place[0]} import {name} as {name}\n")
+            else:  # only `name as name` passes a name on
+                self.imports.add(f"import {place[0]}\n")
+                self.lines.append(f"{name} = {'.'.join(place)}\n")
         elif isinstance(value, type) and "__getitem__" in vars(type(value)):  # Float[Tensor, "batch width"] is a Tensor
             self.imports.add(f"from typing import Annotated as {name}\n")
         elif isinstance(value, type):
@@ -192,7 +227,7 @@ class Stub:
             if not own.issuperset(all_names.split())
         )
         doc = f'"""{inspect.cleandoc(self.module.__doc__)}"""\n' if self.module.__doc__ else ""
-        return doc + "import builtins\n" + head + "".join(sorted(self.imports)) + "\n" + "".join(self.lines)
+        return doc + "import builtins\nimport os\n" + head + "".join(sorted(self.imports)) + "\n" + "".join(self.lines)
 
 
 def public_names(module, modules):
@@ -205,12 +240,11 @@ def public_names(module, modules):
     return [n for n in keep if not isinstance(getattr(module, n), types.ModuleType) or getattr(module, n).__name__.startswith("dyadic.")]
 
 
-def write(package, core, qualify):
-    from pathlib import Path
-
+def write(package, core, qualify, ops):
     modules = import_all(package)
     for name, module in modules.items():
-        if module is core:
+        if name.startswith(core.__name__):
             continue
-        path = Path(module.__file__).with_suffix(".pyi")
-        path.write_text(Stub(module, core, qualify).text(public_names(module, modules)))
+        path = Path(package.__file__).parent.joinpath(*name.split(".")[1:])
+        path = path / "__init__.pyi" if path.is_dir() else path.with_suffix(".pyi")
+        path.write_text(Stub(module, core, qualify, ops).text(public_names(module, modules)))

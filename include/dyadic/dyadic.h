@@ -23,6 +23,7 @@
 #include "dyadic/nn.h"
 #include "dyadic/nn_layers.h"
 #include "dyadic/ops.h"
+#include "dyadic/ops_more.h"
 #include "dyadic/ops_nn.h"
 #include "dyadic/optim.h"
 #include "dyadic/planes.h"

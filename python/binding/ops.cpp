@@ -181,8 +181,8 @@ OpInfo make_info(Op id) {
   op.signature = &signature(id);
   const Signature& s = *op.signature;
   read_parameters(op);
-  bool dtype = false;
-  for (const OpParameter& p : op.parameters) dtype |= p.keyword_only && p.take == Take::dtype;
+  bool makes = false;  // a tensor where it is told to
+  for (const OpParameter& p : op.parameters) makes |= p.keyword_only && p.take == Take::device;
   op.outputs = int(s.returns.size());
   const nb::object there = nb::getattr(nb::handle(reinterpret_cast<PyObject*>(tensor_type)), s.name.c_str(), nb::none());
   const bool property = Py_IS_TYPE(there.ptr(), &PyGetSetDescr_Type);  // x.real, x.imag
@@ -190,7 +190,7 @@ OpInfo make_info(Op id) {
   op.numbers = op.def->kind == OpKind::pointwise || (op.def->kind == OpKind::composite && op.def->variant);
   op.takes_out = op.def->kind != OpKind::view && !s.returns_list();
   for (const OpParameter& p : op.parameters) op.takes_out &= std::string_view(p.text) != "out";
-  op.requires_grad = dtype && op.outputs == 1;
+  op.requires_grad = makes && op.outputs == 1;
   int operands = 0;  // tensors; what follows them is by keyword only
   while (operands < int(op.parameters.size()) && op.parameters[size_t(operands)].take == Take::tensor) ++operands;
   if (op.outputs == 1 && !s.returns_list() && operands == op.positional && operands <= 4) op.tensors_only = operands;

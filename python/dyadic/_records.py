@@ -9,7 +9,7 @@ _TYPES = {
     "float[]": "float | Sequence[float]",
     "dtype": "DTypeLike",
     "ScalarType": "DTypeLike",
-    "Device": "device | str",
+    "Device": "DeviceLike",
     "function": "Callable[[int], float] | Sequence[Callable[[int], float]]",
     "Scalar": "Number",
 }

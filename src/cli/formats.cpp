@@ -1,11 +1,11 @@
 // dyadic formats: the registered dtypes and what each can hold.
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/formats.h"
+#include "cli/reference.h"
 #include "dyadic/dtype.h"
 #include "dyadic/finfo.h"
 #include "formats/format.h"
@@ -14,7 +14,6 @@
 namespace dyadic::inline v1::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr Geometry kSample{1024, 1024};  // where the bits per weight of a scaled format are taken from
 
 const char* kind_name(Kind k) {
@@ -34,29 +33,6 @@ const char* kind_name(Kind k) {
   }
 }
 
-Json describe(DType d) {
-  const Format& f = *d.format();
-  const FormatDef& def = *f.def;
-  const bool floating = def.kind == Kind::floating || def.kind == Kind::complex;
-  auto where = [](bool there, auto value) { return there ? Json(value) : Json(nullptr); };
-  return {{"name", d.name()},
-          {"long_name", d.long_name()},
-          {"kind", kind_name(def.kind)},
-          {"bits", def.bits},
-          {"exponent_bits", where(floating, def.exponent_bits)},
-          {"mantissa_bits", where(floating, def.mantissa_bits)},
-          {"bias", where(floating, def.bias)},
-          {"max", where(!f.is_scaled(), def.max)},
-          {"min_normal", where(floating, def.min_normal)},
-          {"min_subnormal", where(floating, def.min_subnormal)},
-          {"eps", where(floating, def.eps)},
-          {"digits", floating ? Json(finfo(d).digits) : Json(nullptr)},
-          {"inf", def.has_inf},
-          {"nan", def.has_nan},
-          {"bits_per_weight", bits_per_weight(f)},
-          {"doc", def.doc}};
-}
-
 std::string cell(const Json& j) {
   if (j.is_null()) return "";
   if (j.is_boolean()) return j.get<bool>() ? "yes" : "no";
@@ -74,7 +50,7 @@ std::string describe_text(const Json& row) {
 
 int show_table(bool json) {
   Json rows = Json::array();
-  for (DType d : registered_dtypes()) rows.push_back(describe(d));
+  for (DType d : registered_dtypes()) rows.push_back(describe_format(d));
   if (json) {
     print(Json{{"formats", rows}}.dump(1) + "\n");
     return kDone;
@@ -120,7 +96,7 @@ int show(const FormatsOptions& o, const Common& common) {
   if (!o.error.empty()) return show_errors(format, o.error, o.size, common.json);
   if (!o.svg.empty()) return draw_number_line(format, o.svg, common.json);
   if (!format) return show_table(common.json);
-  print(common.json ? describe(format).dump(1) + "\n" : describe_text(describe(format)));
+  print(common.json ? describe_format(format).dump(1) + "\n" : describe_text(describe_format(format)));
   return kDone;
 }
 
@@ -139,6 +115,29 @@ Run setup(Options& options) {
 }
 
 }  // namespace
+
+Json describe_format(DType d) {
+  const Format& f = *d.format();
+  const FormatDef& def = *f.def;
+  const bool floating = def.kind == Kind::floating || def.kind == Kind::complex;
+  auto where = [](bool there, auto value) { return there ? Json(value) : Json(nullptr); };
+  return {{"name", d.name()},
+          {"long_name", d.long_name()},
+          {"kind", kind_name(def.kind)},
+          {"bits", def.bits},
+          {"exponent_bits", where(floating, def.exponent_bits)},
+          {"mantissa_bits", where(floating, def.mantissa_bits)},
+          {"bias", where(floating, def.bias)},
+          {"max", where(!f.is_scaled(), def.max)},
+          {"min_normal", where(floating, def.min_normal)},
+          {"min_subnormal", where(floating, def.min_subnormal)},
+          {"eps", where(floating, def.eps)},
+          {"digits", floating ? Json(finfo(d).digits) : Json(nullptr)},
+          {"inf", def.has_inf},
+          {"nan", def.has_nan},
+          {"bits_per_weight", bits_per_weight(f)},
+          {"doc", def.doc}};
+}
 
 double bits_per_weight(const Format& f) {
   if (!f.is_scaled()) return double(f.def->bits);

@@ -1,6 +1,7 @@
 // The table of records, one column per instruction set; the running machine's is picked before main.
 #include "base/parallel.h"
 #include "corridor/call.h"
+#include "corridor/family.h"
 #include "op_table.inc"
 
 namespace dyadic::inline v1 {
@@ -14,5 +15,6 @@ constinit const OpDef* const* g_table = k_sse4;  // right from the first instruc
 
 const OpDef& op_def(Op op) { return *g_table[int(op)]; }
 const char* op_name(Op op) { return kNames[int(op)]; }
+const char* op_family(Op op) { return kFamilies[int(op)]; }
 
 }  // namespace dyadic::inline v1

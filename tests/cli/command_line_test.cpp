@@ -12,7 +12,7 @@ namespace {
 TEST(CommandLine, AloneListsTheSubcommands) {
   Outcome o = run({});
   EXPECT_EQ(o.code, 0);
-  for (const char* name : {"study", "train", "generate", "formats", "bench"})
+  for (const char* name : {"study", "train", "generate", "formats", "ops", "bench"})
     EXPECT_NE(o.out.find(std::string("\n  ") + name + " "), o.out.npos) << name;
 }
 
@@ -34,6 +34,7 @@ TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
                                                                               {"train"},
                                                                               {"generate"},
                                                                               {"formats"},
+                                                                              {"ops"},
                                                                               {"bench", "train"},
                                                                               {"bench", "gpt"},
                                                                               {"bench", "ops"},
@@ -55,7 +56,7 @@ TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
 TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
   auto said = [](std::vector<std::string> words) { return complaint(run(std::move(words)), 2); };
   EXPECT_EQ(said({"formt"}),
-            "unknown subcommand \"formt\"; did you mean formats? the known ones are study, train, generate, formats, bench");
+            "unknown subcommand \"formt\"; did you mean formats? the known ones are study, train, generate, formats, ops, bench");
   EXPECT_EQ(said({"bench", "x"}),
             "bench: unknown subcommand \"x\"; the known ones are train, gpt, ops, overhead, optim, convert");
   EXPECT_EQ(

@@ -2,6 +2,8 @@
 import inspect
 import warnings
 
+from .._records import annotation
+
 _YOUNGER = ("huber", "gaussian", "ctc", "linear", "adaptive")  # losses that came after reduction
 
 
@@ -13,7 +15,8 @@ def with_older(name, parameters):
         return parameters
     at = names.index("reduction")
     first = names.index("ignore_index") if "ignore_index" in names else names.index("eps") if loss.startswith("poisson") else at
-    old = [inspect.Parameter(p, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None) for p in ("size_average", "reduce")]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    old = [inspect.Parameter(p, kind, default=None, annotation=annotation("bool?")) for p in ("size_average", "reduce")]
     return [*parameters[:first], old[0], *parameters[first:at], old[1], *parameters[at:]]
 
 

@@ -35,7 +35,8 @@ class Net(nn.Module):
         h = F.relu(self.up(x)) * self.scale
         for block in self.blocks:
             h = h + block(self.norm(h))
-        return self.body(self.drop(h))
+        out: Tensor = self.body(self.drop(h))
+        return out
 
 
 def train() -> float:

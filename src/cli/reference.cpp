@@ -1,0 +1,265 @@
+// Entries of the reference out of the records.
+#include "cli/reference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "corridor/family.h"
+#include "corridor/op_def.h"
+#include "corridor/signature.h"
+#include "dyadic/lr_scheduler.h"
+#include "dyadic/nn_layers.h"
+
+namespace dyadic::inline v1::cli {
+namespace {
+
+constexpr std::string_view kSpaces[] = {"linalg", "fft"};  // ops that Python and C++ keep in a module of that name
+
+// linalg_svd is linalg.svd.
+std::string spelling(std::string name, std::string_view separator) {
+  for (std::string_view space : kSpaces)
+    if (name.starts_with(std::string(space) + "_")) name.replace(space.size(), 1, separator);
+  return name;
+}
+
+std::string python_parameters(const Signature& s, size_t first = 0) {
+  std::string text;
+  bool star = false;
+  for (size_t i = first; i < s.parameters.size(); ++i) {
+    const Parameter& p = s.parameters[i];
+    if (p.keyword_only && !star) text += text.empty() ? "*" : ", *";
+    star |= p.keyword_only;
+    text += (text.empty() ? "" : ", ") + p.name + (p.fallback.empty() ? "" : "=" + p.fallback);
+  }
+  return text;
+}
+
+bool takes_out(const OpDef& op, const Signature& s) {
+  const bool named = std::any_of(s.parameters.begin(), s.parameters.end(), [](auto& p) { return p.name == "out"; });
+  return op.kind != OpKind::view && !s.returns_list() && !named;
+}
+
+// The reason that a record gives for leaving out a check of the op suite.
+std::string skipped(const OpDef& op, std::string_view check) {
+  std::string_view rest = op.skip;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.starts_with(check) && line.substr(check.size()).starts_with(": ")) return std::string(line.substr(check.size() + 2));
+  }
+  return "";
+}
+
+bool pointwise_grad(const Pointwise& pw, bool twice) {
+  for (int k = 0; k < pw.inputs; ++k)
+    if (pw.grad_is_g[k] || (twice ? pw.trace_grad[k] != nullptr : pw.grad[k][0] != nullptr)) return true;
+  return false;
+}
+std::string gradient_text(const OpDef& op) {
+  const std::string why = skipped(op, "gradcheck"), why_twice = skipped(op, "double_backward");
+  if (op.kind == OpKind::composite) return "through the ops it calls" + (why.empty() ? "" : "; " + why);
+  const bool once = op.kind == OpKind::pointwise ? pointwise_grad(op.pw, false) : op.backward != nullptr;
+  if (!once) return "none";
+  const bool twice = why_twice.empty() && (op.kind != OpKind::pointwise || pointwise_grad(op.pw, true));
+  return twice ? "yes, and its own gradient" : "yes" + (why_twice.empty() ? "" : "; of the gradient: " + why_twice);
+}
+
+const char* dtype_text(const OpDef& op) {
+  switch (op.types) {
+    case Types::same:
+      return "the inputs', promoted";
+    case Types::counted:
+      return "the inputs', of bool int64";
+    case Types::float_out:
+      return "the inputs', of integers the default float";
+    case Types::compare:
+      return "bool; compared in the inputs', promoted";
+    default:
+      return op.kind == OpKind::view ? "self's" : "";
+  }
+}
+const char* autocast_text(const OpDef& op) {
+  if (op.amp == Amp::lower) return "runs in the low type (bf16, f16)";
+  if (op.amp == Amp::f32) return "runs in f32";
+  return op.kind == OpKind::composite ? "as the ops it calls" : op.kind == OpKind::view ? "" : "runs in its inputs' type";
+}
+const char* complex_text(const OpDef& op) {
+  if (op.kind == OpKind::composite) return op.complex ? "yes" : "as the ops it calls";
+  if (op.kind == OpKind::pointwise && op.pw.forward[int(Compute::c64)]) return "yes";
+  if (op.complex || op.complex_kernel || op.kind == OpKind::view) return "yes";
+  return op.kind == OpKind::kernel && !op.flops ? "yes" : "no";
+}
+std::string computes_text(const Pointwise& pw) {
+  constexpr const char* kNames[] = {"f32", "f64", "i32", "i64", "u64", "c64", "c128"};
+  std::vector<std::string> there;
+  for (int c = 0; c < kComputes; ++c)
+    if (pw.forward[c]) there.emplace_back(kNames[c]);
+  return join(there, " ");
+}
+
+std::vector<std::string> examples(const OpDef& op, const Signature& s, const std::string& python) {
+  std::vector<std::string> all;
+  std::string_view rest = op.samples;
+  while (!rest.empty() && all.size() < 2) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (std::string text = python_example(line, s, python); !text.empty()) all.push_back(std::move(text));
+  }
+  if (!all.empty()) return all;
+  std::vector<std::string> words;  // of tensors alone, such as a pointwise op's
+  for (const Parameter& p : s.parameters) {
+    if (!p.fallback.empty()) break;
+    if (p.type != "Tensor") return {};
+    words.emplace_back("rand(2, 3)");
+  }
+  return {python_example(fmt::format("{}({})", s.name, join(words, ", ")), s, python)};
+}
+
+Json op_record(Op id) {
+  const OpDef& op = op_def(id);
+  const Signature& s = signature(id);
+  const std::string python = spelling(s.shared_name, ".");
+  std::vector<std::string> calls;
+  const bool random = op.random, out = takes_out(op, s);
+  std::string words = python_parameters(s);
+  const bool star = words.find('*') != words.npos;
+  if (random || out) words += std::string(words.empty() ? "" : ", ") + (star ? "" : "*, ");
+  if (random) words += out ? "generator=None, " : "generator=None";
+  if (out) words += "out=None";
+  calls.push_back(fmt::format("dyadic.{}({})", python, words));
+  const bool method = s.method() && s.parameters[0].type == "Tensor" && python.find('.') == python.npos;
+  if (method) calls.push_back(fmt::format("x.{}({})", python, python_parameters(s, 1)));
+  if (method && op.inplace) calls.push_back(fmt::format("x.{}_({})", python, python_parameters(s, 1)));
+  Json j = {{"op", op_name(id)},
+            {"signature", op.sig},
+            {"doc", op.doc},
+            {"python", calls},
+            {"result_dtype", dtype_text(op)},
+            {"autocast", autocast_text(op)},
+            {"gradient", gradient_text(op)},
+            {"complex", complex_text(op)},
+            {"in_place", method && op.inplace},
+            {"out", out},
+            {"random", random}};
+  if (op.kind == OpKind::pointwise) {
+    j["computes_in"] = computes_text(op.pw);
+    j["flops_per_element"] = op.pw.flops;
+    std::vector<int> backward;
+    for (int k = 0; k < op.pw.inputs; ++k)
+      if (op.pw.grad[k][0]) backward.push_back(op.pw.grad_flops[k]);
+    j["backward_flops_per_element"] = backward;
+  }
+  j["examples"] = examples(op, s, python);
+  return j;
+}
+
+// By the names that Python shows: max, max_dim and max_other are one entry.
+Json op_entries() {
+  std::map<std::string, std::vector<Op>> by_name;
+  for (int i = 0; i < kOps; ++i) by_name[signature(Op(i)).shared_name].push_back(Op(i));
+  Json all = Json::array();
+  for (auto& [name, ops] : by_name) {
+    std::stable_sort(ops.begin(), ops.end(), [&, &n = name](Op a, Op b) { return (op_name(a) == n) > (op_name(b) == n); });
+    std::vector<std::string> cpp, other;
+    Json records = Json::array(), calls = Json::array();
+    for (Op op : ops) {
+      for (const std::string& d : cpp_declarations(op_name(op)))
+        if (std::find(cpp.begin(), cpp.end(), d) == cpp.end()) cpp.push_back(d);
+      for (const std::string& a : aliases(op)) other.push_back(spelling(a, "."));
+      records.push_back(op_record(op));
+    }
+    all.push_back({{"name", spelling(name, ".")},
+                   {"kind", "op"},
+                   {"family", op_family(ops[0])},
+                   {"doc", op_def(ops[0]).doc},
+                   {"other_names", other},
+                   // A part of other ops, which no public header offers.
+                   {"internal", cpp.empty()},
+                   {"cpp", cpp},
+                   {"records", records}});
+  }
+  return all;
+}
+
+Json made_from(const char* sig, const char* doc, const char* kind, std::string_view python, std::string cpp, const char* op) {
+  const Signature s = parse_signature((std::string(sig) + " -> Tensor").c_str());
+  const std::string words = python_parameters(s);
+  const bool params = std::string_view(kind) != "module";
+  const char* first = std::string_view(kind) == "schedule" ? "optimizer" : "params";
+  const std::string call =
+      fmt::format("dyadic.{}.{}({}{}{})", python, s.name, params ? first : "", params && !words.empty() ? ", " : "", words);
+  Json j = {{"name", fmt::format("{}.{}", python, s.name)}, {"kind", kind}, {"family", kind}, {"doc", doc}, {"signature", sig},
+            {"python", {call}}, {"cpp", {std::move(cpp)}}};
+  if (op) j["calls"] = spelling(op, ".");
+  return j;
+}
+
+std::string quoted_name(std::string_view sig) { return fmt::format("\"{}\"", sig.substr(0, sig.find('('))); }
+
+Json module_entries() {
+  Json all = Json::array();
+  for (const nn::LayerDef* def : nn::layer_defs()) {
+    Json j = made_from(def->sig, def->doc, "module", "nn", fmt::format("nn::Layer({}, ...)", quoted_name(def->sig)), def->op);
+    if (def->forward) j["forward"] = def->forward;
+    all.push_back(std::move(j));
+  }
+  for (const CppModule& m : cpp_modules()) {
+    const bool record = std::any_of(all.begin(), all.end(), [&](const Json& e) { return e["name"] == "nn." + m.name; });
+    if (record) continue;
+    all.push_back({{"name", "nn." + m.name},
+                   {"kind", "module"},
+                   {"family", "module"},
+                   {"doc", m.doc},
+                   {"python", {"dyadic.nn." + m.name}},
+                   {"cpp", m.constructors}});
+  }
+  std::sort(all.begin(), all.end(), [](const Json& a, const Json& b) { return a["name"] < b["name"]; });
+  return all;
+}
+
+Json optimizer_entries() {
+  Json all = Json::array();
+  for (const optim::OptimizerDef* def : optim::optimizer_defs())
+    all.push_back(made_from(def->sig, def->doc, "optimizer", "optim",
+                            fmt::format("optim::Optimizer({}, params, {{{{\"lr\", 1e-3}}}})", quoted_name(def->sig)), nullptr));
+  return all;
+}
+Json schedule_entries() {
+  Json all = Json::array();
+  for (const optim::SchedulerDef& def : optim::scheduler_defs())
+    all.push_back(made_from(def.sig, def.doc, "schedule", "optim.lr_scheduler",
+                            fmt::format("optim::LRScheduler({}, optimizer, {{...}})", quoted_name(def.sig)), nullptr));
+  return all;
+}
+
+Json format_entries() {
+  Json all = Json::array();
+  for (DType d : registered_dtypes()) {
+    Json j = describe_format(d);
+    j["kind"] = "format";
+    j["family"] = "format";
+    all.push_back(std::move(j));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string first_sentence(std::string_view text) {
+  for (size_t at = text.find(". "); at != text.npos; at = text.find(". ", at + 1))
+    if (const char next = text.substr(at + 2).substr(0, 1).empty() ? 'A' : text[at + 2]; next == '(' || (next >= 'A' && next <= 'Z'))
+      return std::string(text.substr(0, at + 1));
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+Json reference() {
+  return {{"ops", op_entries()},
+          {"modules", module_entries()},
+          {"optimizers", optimizer_entries()},
+          {"schedules", schedule_entries()},
+          {"formats", format_entries()}};
+}
+
+}  // namespace dyadic::inline v1::cli

@@ -1,0 +1,42 @@
+// What the library has, as one document made from its records: ops, modules, optimizers, schedules, number formats. `dyadic ops`
+// shows it as text, as JSON and as a page.
+#pragma once
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "corridor/signature.h"
+#include "dyadic/dtype.h"
+
+namespace dyadic::inline v1::cli {
+
+using Json = nlohmann::ordered_json;
+
+// {"ops": [...], "modules": [...], "optimizers": [...], "schedules": [...], "formats": [...]}. Every entry has name, kind, family,
+// doc, python and cpp (lists of declarations), examples; an op has a record per signature that its name stands for.
+Json reference();
+
+// The first sentence of a text.
+std::string first_sentence(std::string_view text);
+
+// What the public headers declare for the op `name`, by its own name or as what a declaration calls.
+const std::vector<std::string>& cpp_declarations(std::string_view name);
+// Modules that are classes of their own in the headers: constructors, and the comment above the class.
+struct CppModule {
+  std::string name, doc;
+  std::vector<std::string> constructors;
+};
+const std::vector<CppModule>& cpp_modules();
+
+// A line of a record's `samples` (tests/op_suite/README.md) as Python; empty for what only the op suite can make.
+std::string python_example(std::string_view sample, const Signature& signature, std::string_view spelling);
+
+Json describe_format(DType d);  // cli/formats.cpp
+
+std::string reference_html(const Json& all);
+extern const char* const kReferenceStyle;
+extern const char* const kReferenceScript;
+
+}  // namespace dyadic::inline v1::cli

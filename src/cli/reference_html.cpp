@@ -1,0 +1,173 @@
+// The reference as one page: nothing is loaded from elsewhere, and without scripts it is still a page to read.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/reference.h"
+#include "dyadic/version.h"
+#include "study/svg.h"
+
+namespace dyadic::inline v1::cli {
+namespace {
+
+using study::html_escape;
+
+struct Section {
+  std::string id, title, lead;
+  std::vector<const Json*> entries;
+};
+
+// `code` in a text.
+std::string prose(std::string_view text) {
+  std::string out = "<p>";
+  bool code = false;
+  const std::string escaped = html_escape(text);
+  for (size_t i = 0; i < escaped.size(); ++i) {
+    if (escaped[i] == '`')
+      out += (code = !code) ? "<code>" : "</code>";
+    else if (escaped[i] == '\n')
+      out += "</p>\n<p>";
+    else
+      out += escaped[i];
+  }
+  return out + "</p>\n";
+}
+
+// Lines of code with the language in front.
+std::string code_block(const char* language, const Json& lines) {
+  std::string out;
+  for (const Json& line : lines) out += (out.empty() ? "" : "\n") + html_escape(line.get<std::string>());
+  return out.empty() ? "" : fmt::format("<div class=\"code\"><span>{}</span><pre>{}</pre></div>\n", language, out);
+}
+
+std::string fact(const char* title, const Json& value) {
+  std::string text = value.is_string() ? value.get<std::string>() : value.is_boolean() && value.get<bool>() ? "yes" : "";
+  return text.empty() ? "" : fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", title, html_escape(text));
+}
+
+std::string facts(const Json& r) {
+  std::string out = fact("result dtype", r["result_dtype"]) + fact("autocast", r["autocast"]) + fact("gradient", r["gradient"]);
+  out += fact("complex", r["complex"]) + fact("in place", r["in_place"]) + fact("out=", r["out"]) + fact("random", r["random"]);
+  if (r.contains("computes_in")) {
+    std::vector<std::string> backward;
+    for (const Json& n : r["backward_flops_per_element"]) backward.push_back(n.dump());
+    out += fact("computes in", r["computes_in"]);
+    out += fact("FLOPs per element",
+                r["flops_per_element"].dump() + (backward.empty() ? "" : ", backward " + join(backward, ", ")));
+  }
+  return "<dl>" + out + "</dl>\n";
+}
+
+std::string article(const Json& e) {
+  const std::string name = e["name"];
+  std::vector<std::string> other;
+  for (const Json& n : e.value("other_names", Json::array())) other.push_back(n.get<std::string>());
+  std::string out = fmt::format("<article id=\"{0}\" data-names=\"{0} {1}\">\n<h3><a href=\"#{0}\">{0}</a>{2}</h3>\n",
+                                html_escape(name), html_escape(join(other, " ")),
+                                other.empty() ? "" : fmt::format(" <small>also {}</small>", html_escape(join(other, ", "))));
+  if (!e.contains("records")) {
+    out += prose(e["doc"].get<std::string>()) + code_block("Python", e["python"]) + code_block("C++", e["cpp"]);
+    if (e.contains("forward")) out += code_block("forward", Json::array({e["forward"]}));
+    if (e.contains("calls"))
+      out += fmt::format("<dl><div><dt>calls</dt><dd><a href=\"#{0}\">{0}</a></dd></div></dl>\n", e["calls"].get<std::string>());
+    return out + "</article>\n";
+  }
+  for (const Json& r : e["records"])
+    out += prose(r["doc"].get<std::string>()) + code_block("record", Json::array({r["signature"]})) +
+           code_block("Python", r["python"]) + code_block("e. g.", r["examples"]) + facts(r);
+  return out + code_block("C++", e["cpp"]) + "</article>\n";
+}
+
+std::string cell(const Json& j) {
+  if (j.is_null()) return "";
+  if (j.is_boolean()) return j.get<bool>() ? "yes" : "no";
+  if (j.is_number_float()) return fmt::format("{:.4g}", j.get<double>());
+  return j.is_string() ? html_escape(j.get<std::string>()) : j.dump();
+}
+
+std::string formats_table(const std::vector<const Json*>& formats) {
+  static constexpr std::pair<const char*, const char*> kColumns[] = {
+      {"name", "name"},    {"in Python", "long_name"}, {"kind", "kind"},       {"bits", "bits"},
+      {"exponent", "exponent_bits"}, {"mantissa", "mantissa_bits"}, {"largest", "max"}, {"smallest normal", "min_normal"},
+      {"eps", "eps"},      {"inf", "inf"},             {"nan", "nan"},         {"bits per weight", "bits_per_weight"}};
+  std::string out = "<div class=\"scroll\"><table>\n<tr>";
+  for (auto& [title, key] : kColumns) out += fmt::format("<th>{}</th>", title);
+  out += "</tr>\n";
+  for (const Json* f : formats) {
+    const std::string name = (*f)["name"];
+    out += fmt::format("<tr id=\"dtype.{0}\" data-names=\"{0} {1}\" title=\"{2}\">", html_escape(name),
+                       html_escape((*f)["long_name"].get<std::string>()), html_escape((*f)["doc"].get<std::string>()));
+    for (auto& [title, key] : kColumns) out += fmt::format("<td>{}</td>", cell((*f)[key]));
+    out += "</tr>\n";
+  }
+  return out + "</table></div>\n";
+}
+
+std::vector<Section> sections(const Json& all) {
+  std::map<std::string, Section> families;
+  for (const Json& e : all["ops"]) {
+    if (e["internal"]) continue;
+    const std::string family = e["family"];
+    Section& s = families[family];
+    s.entries.push_back(&e);
+    s.title = s.id = family;
+  }
+  std::vector<Section> list;
+  for (auto& [name, s] : families) list.push_back(std::move(s));
+  const auto add = [&](const char* id, const char* title, const char* lead) {
+    list.push_back({id, title, lead, {}});
+    for (const Json& e : all[id]) list.back().entries.push_back(&e);
+  };
+  add("modules", "Modules", "dyadic.nn. Every one also takes dtype and device of its parameters.");
+  add("optimizers", "Optimizers",
+      "dyadic.optim. Every one also takes state (the format of its states), stochastic_rounding, seed and compensation.");
+  add("schedules", "Schedules", "dyadic.optim.lr_scheduler.");
+  add("formats", "Number formats", "Every one is a dtype. Bits per weight: all scales counted, in a [1024, 1024] tensor.");
+  return list;
+}
+
+std::string index(const std::vector<Section>& list) {
+  std::string out;
+  for (const Section& s : list) {
+    out += fmt::format("<details><summary><a href=\"#{0}\">{1}</a> <small>{2}</small></summary>\n<ul>", "s-" + s.id,
+                       html_escape(s.title), s.entries.size());
+    for (const Json* e : s.entries) {
+      const std::string name = (*e)["name"];
+      const bool format = (*e)["kind"] == "format";
+      out += fmt::format("<li><a href=\"#{0}{1}\">{1}</a></li>", format ? "dtype." : "", html_escape(name));
+    }
+    out += "</ul></details>\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string reference_html(const Json& all) {
+  const std::vector<Section> list = sections(all);
+  size_t ops = 0;
+  for (const Json& e : all["ops"]) ops += !e["internal"].get<bool>();
+  std::string out = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Dyadic reference</title>\n"
+      "<style>{}</style>\n</head>\n<body>\n<nav>\n<header><a href=\"#top\">Dyadic</a> <small>{}</small></header>\n"
+      "<input id=\"search\" type=\"search\" placeholder=\"Search: softmax, Conv2d, bf16\" aria-label=\"Search\" "
+      "autocomplete=\"off\" spellcheck=\"false\">\n<p id=\"count\" aria-live=\"polite\"></p>\n"
+      "<details id=\"index\" open><summary>Index</summary>\n{}</details>\n</nav>\n<main id=\"top\">\n",
+      kReferenceStyle, DYADIC_VERSION, index(list));
+  out += fmt::format(
+      "<h1>Reference</h1>\n<p class=\"lead\">{} ops, {} modules, {} optimizers, {} schedules and {} number formats, each as its "
+      "record in the library says. In Python <code>import dyadic</code>, in C++ <code>namespace dyadic</code>.</p>\n",
+      ops, all["modules"].size(), all["optimizers"].size(), all["schedules"].size(), all["formats"].size());
+  for (const Section& s : list) {
+    out += fmt::format("<section id=\"s-{}\">\n<h2>{}</h2>\n", s.id, html_escape(s.title));
+    if (!s.lead.empty()) out += "<p class=\"lead\">" + html_escape(s.lead) + "</p>\n";
+    if (s.id == "formats")
+      out += formats_table(s.entries);
+    else
+      for (const Json* e : s.entries) out += article(*e);
+    out += "</section>\n";
+  }
+  return out + "</main>\n<script>" + kReferenceScript + "</script>\n</body>\n</html>\n";
+}
+
+}  // namespace dyadic::inline v1::cli
