@@ -51,6 +51,7 @@ inline Tensor eigvalsh(const Tensor& A, std::string_view UPLO = "L") { return ca
 inline Eigen eig(const Tensor& A) { auto r = call_all(Op::linalg_eig_, A); return {r[0], r[1]}; }
 inline Tensor eigvals(const Tensor& A) { return call(Op::linalg_eigvals_, A); }
 inline Factors lu_factor(const Tensor& A) { auto r = call_all(Op::linalg_lu_factor_, A, true); return {r[0], r[1]}; }
+inline std::vector<Tensor> lu_factor_ex(const Tensor& A) { return call_all(Op::linalg_lu_factor_ex_, A, true, false); }  // LU, pivots, info
 inline Plu lu(const Tensor& A) { auto r = call_all(Op::linalg_lu_, A, true); return {r[0], r[1], r[2]}; }
 inline Tensor lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left = true, bool adjoint = false) { return call(Op::linalg_lu_solve_, LU, pivots, B, left, adjoint); }
 inline Tensor householder_product(const Tensor& A, const Tensor& tau) { return call(Op::linalg_householder_product_, A, tau); }
@@ -66,6 +67,7 @@ inline Tensor matrix_power(const Tensor& A, int64_t n) { return call(Op::linalg_
 inline Tensor matrix_exp(const Tensor& A) { return call(Op::linalg_matrix_exp_, A); }
 inline Tensor multi_dot(std::span<const Tensor> tensors) { return call(Op::linalg_multi_dot_, tensors); }
 inline Tensor cross(const Tensor& self, const Tensor& other, int64_t dim = -1) { return call(Op::linalg_cross_, self, other, dim); }
+inline Tensor matmul(const Tensor& self, const Tensor& other) { return call(Op::linalg_matmul_, self, other); }
 inline Tensor vecdot(const Tensor& x, const Tensor& y, int64_t dim = -1) { return call(Op::linalg_vecdot_, x, y, dim); }
 inline Tensor diagonal(const Tensor& A, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) { return call(Op::linalg_diagonal_, A, offset, dim1, dim2); }
 inline Tensor vander(const Tensor& x, std::optional<int64_t> N = {}) { return call(Op::linalg_vander_, x, N); }

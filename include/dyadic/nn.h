@@ -184,6 +184,7 @@ class Dropout : public Module {
   const char* kind() const override { return "Dropout"; }
 };
 
+// x Phi(x), Phi the distribution function of N(0, 1); approximate "tanh": with a tanh in its place.
 class GELU : public Module {
  public:
   std::string approximate;  // none or tanh
@@ -192,6 +193,7 @@ class GELU : public Module {
   std::string extra_repr() const override;
   const char* kind() const override { return "GELU"; }
 };
+// max(0, x).
 class ReLU : public Module {
  public:
   Tensor forward(const Tensor& x) override { return relu(x); }

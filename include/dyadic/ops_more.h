@@ -31,6 +31,11 @@ inline Tensor rsub(const Tensor& self, const Tensor& other, Scalar alpha = 1) { 
 // Linear algebra under its older names; linalg.h has the others.
 inline Tensor inverse(const Tensor& self) { return call(Op::inverse_, self); }
 inline Tensor pinverse(const Tensor& self, double rcond = 1e-15) { return call(Op::pinverse_, self, rcond); }
+inline Tensor det(const Tensor& self) { return call(Op::det_, self); }
+inline std::vector<Tensor> slogdet(const Tensor& self) { return call_all(Op::slogdet_, self); }
+inline Tensor matrix_exp(const Tensor& self) { return call(Op::matrix_exp_, self); }
+inline Tensor matrix_power(const Tensor& self, int64_t n) { return call(Op::matrix_power_, self, n); }
+inline Tensor lu_solve(const Tensor& self, const Tensor& LU_data, const Tensor& LU_pivots) { return call(Op::lu_solve_, self, LU_data, LU_pivots); }
 inline Tensor logdet(const Tensor& self) { return call(Op::logdet_, self); }
 inline Tensor cholesky_inverse(const Tensor& self, bool upper = false) { return call(Op::cholesky_inverse_, self, upper); }
 inline Tensor cholesky_solve(const Tensor& self, const Tensor& input2, bool upper = false) { return call(Op::cholesky_solve_, self, input2, upper); }

@@ -56,8 +56,11 @@ def einsum(equation, *operands):
     return _dyadic.einsum(equation, list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands)
 
 
-def tensordot(a, b, dims=2):
-    """Sums of products over the last dimensions of a and the first of b, `dims` of them, or over the pairs of two lists."""
+def tensordot(a, b, dims=2, dims_b=None):
+    """Sums of products over the last dimensions of a and the first of b, `dims` of them, or over the pairs of two lists: dims is both, or
+    a's beside dims_b."""
+    if dims_b is not None:
+        dims = dims, dims_b
     if isinstance(dims, int):
         return _dyadic.tensordot(a, b, list(range(a.ndim - dims, a.ndim)), list(range(dims)))
     first, last = dims

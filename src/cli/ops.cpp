@@ -93,7 +93,7 @@ std::string record_text(const Json& r) {
   std::string out = wrapped(r["signature"].get<std::string>(), 4) + "\n\n" + wrapped(r["doc"].get<std::string>(), 0) + "\n\n";
   out += row("Python", r["python"]) + row("result dtype", r["result_dtype"]) + row("autocast", r["autocast"]);
   out += row("gradient", r["gradient"]) + row("complex", r["complex"]) + row("in place", r["in_place"]) + row("out=", r["out"]);
-  out += row("random", r["random"]);
+  if (r["random"]) out += row("random", "yes");
   if (r.contains("computes_in")) out += row("computes in", r["computes_in"]) + row("cost", cost_text(r));
   return out + row("example", r["examples"]);
 }
@@ -133,7 +133,8 @@ const Json& find(const Json& all, const std::string& asked) {
         names.push_back(name);
       }
     }
-  std::stable_sort(names.begin(), names.end(), [&](auto& a, auto& b) { return edit_distance(asked, a) < edit_distance(asked, b); });
+  std::sort(names.begin(), names.end(), [&](auto& a, auto& b) { return std::pair(edit_distance(asked, a), a) < std::pair(edit_distance(asked, b), b); });
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   names.resize(std::min(names.size(), size_t(3)));
   fail<UsageError>("ops: unknown name \"{}\"; the nearest are {}", asked, join(names, ", "));
 }

@@ -83,10 +83,10 @@ const char* dtype_text(const OpDef& op) {
 const char* autocast_text(const OpDef& op) {
   if (op.amp == Amp::lower) return "runs in the low type (bf16, f16)";
   if (op.amp == Amp::f32) return "runs in f32";
-  return op.kind == OpKind::composite ? "as the ops it calls" : op.kind == OpKind::view ? "" : "runs in its inputs' type";
+  return op.kind == OpKind::kernel || op.kind == OpKind::pointwise ? "runs in its inputs' type" : "";
 }
 const char* complex_text(const OpDef& op) {
-  if (op.kind == OpKind::composite) return op.complex ? "yes" : "as the ops it calls";
+  if (op.kind == OpKind::composite) return op.complex ? "yes" : "";
   if (op.kind == OpKind::pointwise && op.pw.forward[int(Compute::c64)]) return "yes";
   if (op.complex || op.complex_kernel || op.kind == OpKind::view) return "yes";
   return op.kind == OpKind::kernel && !op.flops ? "yes" : "no";
@@ -105,14 +105,16 @@ std::vector<std::string> examples(const OpDef& op, const Signature& s, const std
   while (!rest.empty() && all.size() < 2) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (std::string text = python_example(line, s, python); !text.empty()) all.push_back(std::move(text));
+    all.push_back(python_example(line, s, python));
   }
   if (!all.empty()) return all;
-  std::vector<std::string> words;  // of tensors alone, such as a pointwise op's
+  if (op.kind != OpKind::pointwise) return {};
+  const char* tensor = op.pw.forward[int(Compute::f32)] ? "rand(2, 3)" : "indices(8; 2, 3)";
+  std::vector<std::string> words;
   for (const Parameter& p : s.parameters) {
     if (!p.fallback.empty()) break;
     if (p.type != "Tensor") return {};
-    words.emplace_back("rand(2, 3)");
+    words.emplace_back(tensor);
   }
   return {python_example(fmt::format("{}({})", s.name, join(words, ", ")), s, python)};
 }
@@ -212,7 +214,7 @@ Json module_entries() {
                    {"kind", "module"},
                    {"family", "module"},
                    {"doc", m.doc},
-                   {"python", {"dyadic.nn." + m.name}},
+                   {"python", {m.python}},
                    {"cpp", m.constructors}});
   }
   std::sort(all.begin(), all.end(), [](const Json& a, const Json& b) { return a["name"] < b["name"]; });

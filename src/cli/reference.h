@@ -23,14 +23,15 @@ std::string first_sentence(std::string_view text);
 
 // What the public headers declare for the op `name`, by its own name or as what a declaration calls.
 const std::vector<std::string>& cpp_declarations(std::string_view name);
-// Modules that are classes of their own in the headers: constructors, and the comment above the class.
+// Modules that are classes of their own in the headers: constructors, the first one as Python spells it, and the comment above the
+// class.
 struct CppModule {
-  std::string name, doc;
+  std::string name, doc, python;
   std::vector<std::string> constructors;
 };
 const std::vector<CppModule>& cpp_modules();
 
-// A line of a record's `samples` (tests/op_suite/README.md) as Python; empty for what only the op suite can make.
+// A line of a record's `samples` (tests/op_suite/README.md) as Python.
 std::string python_example(std::string_view sample, const Signature& signature, std::string_view spelling);
 
 Json describe_format(DType d);  // cli/formats.cpp

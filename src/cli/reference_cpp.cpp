@@ -111,6 +111,30 @@ struct Reader {
   }
 };
 
+// "int64_t in_features, bool bias = true, Options options = {}" -> "in_features, bias=True"
+std::string python_arguments(std::string_view inside) {
+  std::string out;
+  int depth = 0;
+  size_t from = 0;
+  for (size_t i = 0; i <= inside.size(); ++i) {
+    const char c = i < inside.size() ? inside[i] : ',';
+    depth += c == '<' || c == '{';
+    depth -= c == '>' || c == '}';
+    if (c != ',' || depth) continue;
+    const std::string_view one = inside.substr(from, i - from), declared = one.substr(0, one.find(" = "));
+    from = i + 2;
+    if (one.starts_with("Options")) continue;  // dtype and device
+    std::string fallback(one == declared ? "" : one.substr(declared.size() + 3));
+    if (fallback == "true" || fallback == "false") fallback[0] = char(fallback[0] - 'a' + 'A');
+    if (fallback == "{}") fallback = "None";
+    out += out.empty() ? "" : ", ";
+    if (declared.starts_with("std::vector")) out += "*";
+    out += declared.substr(declared.rfind(' ') + 1);
+    if (!fallback.empty()) out += "=" + fallback;
+  }
+  return out;
+}
+
 std::vector<CppModule> read_modules(std::string_view header) {
   std::vector<CppModule> all;
   std::string comment, pending;
@@ -123,7 +147,7 @@ std::vector<CppModule> read_modules(std::string_view header) {
     }
     if (line.ends_with(kBase)) {
       const size_t name = line.rfind("class ") + 6;
-      all.push_back({line.substr(name, line.size() - name - kBase.size()), comment, {}});
+      all.push_back({line.substr(name, line.size() - name - kBase.size()), comment, {}, {}});
       inside = true;
     } else if (line == "};") {
       inside = false;
@@ -139,8 +163,12 @@ std::vector<CppModule> read_modules(std::string_view header) {
     }
     comment.clear();
   }
-  for (CppModule& m : all)
+  for (CppModule& m : all) {
     for (std::string& c : m.constructors) c.pop_back();  // the semicolon
+    const std::string first = m.constructors.empty() ? "()" : m.constructors[0];
+    const size_t open = first.find('(');
+    m.python = fmt::format("dyadic.nn.{}({})", m.name, python_arguments(first.substr(open + 1, first.size() - open - 2)));
+  }
   return all;
 }
 

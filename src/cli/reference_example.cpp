@@ -36,6 +36,10 @@ std::string tensor(std::string_view maker, std::string_view inside) {
   after.remove_prefix(std::min(after.find_first_not_of(' '), after.size()));
   if (maker == "indices") return fmt::format("dyadic.randint({}, [{}])", before, after);
   const std::string shape = before.empty() ? "[]" : std::string(before);
+  if (maker == "spd") {  // the simplest of them
+    const std::string_view n = before.substr(before.rfind(' ') + 1);
+    return fmt::format("dyadic.eye({}){}", n, arguments(before).size() > 2 ? fmt::format(".expand({})", before) : "");
+  }
   if (maker == "mask") return fmt::format("dyadic.rand({}) < 0.5", shape);
   if (after == "complex") return fmt::format("dyadic.randn({}, dtype=dyadic.complex64)", shape);
   return fmt::format("dyadic.{}({})", maker == "steps" ? "randn" : maker, shape);
@@ -56,7 +60,6 @@ std::string value(std::string_view text) {
 }  // namespace
 
 std::string python_example(std::string_view sample, const Signature& signature, std::string_view spelling) {
-  if (sample.find("spd(") != sample.npos) return "";
   const size_t open = sample.find('(');
   std::vector<std::string> words;
   for (std::string_view one : arguments(sample.substr(open + 1, sample.size() - open - 2))) {

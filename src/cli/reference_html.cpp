@@ -35,8 +35,8 @@ std::string prose(std::string_view text) {
 // Lines of code with the language in front.
 std::string code_block(const char* language, const Json& lines) {
   std::string out;
-  for (const Json& line : lines) out += (out.empty() ? "" : "\n") + html_escape(line.get<std::string>());
-  return out.empty() ? "" : fmt::format("<div class=\"code\"><span>{}</span><pre>{}</pre></div>\n", language, out);
+  for (const Json& line : lines) out += "<div>" + html_escape(line.get<std::string>()) + "</div>";
+  return out.empty() ? "" : fmt::format("<div class=\"code\"><span>{}</span><samp>{}</samp></div>\n", language, out);
 }
 
 std::string fact(const char* title, const Json& value) {
@@ -46,7 +46,7 @@ std::string fact(const char* title, const Json& value) {
 
 std::string facts(const Json& r) {
   std::string out = fact("result dtype", r["result_dtype"]) + fact("autocast", r["autocast"]) + fact("gradient", r["gradient"]);
-  out += fact("complex", r["complex"]) + fact("in place", r["in_place"]) + fact("out=", r["out"]) + fact("random", r["random"]);
+  out += fact("complex", r["complex"]) + fact("random", r["random"]);
   if (r.contains("computes_in")) {
     std::vector<std::string> backward;
     for (const Json& n : r["backward_flops_per_element"]) backward.push_back(n.dump());
@@ -71,10 +71,12 @@ std::string article(const Json& e) {
       out += fmt::format("<dl><div><dt>calls</dt><dd><a href=\"#{0}\">{0}</a></dd></div></dl>\n", e["calls"].get<std::string>());
     return out + "</article>\n";
   }
+  const bool one = e["records"].size() == 1;
   for (const Json& r : e["records"])
     out += prose(r["doc"].get<std::string>()) + code_block("record", Json::array({r["signature"]})) +
-           code_block("Python", r["python"]) + code_block("e. g.", r["examples"]) + facts(r);
-  return out + code_block("C++", e["cpp"]) + "</article>\n";
+           code_block("Python", r["python"]) + code_block("C++", one ? e["cpp"] : Json::array()) +
+           code_block("e. g.", r["examples"]) + facts(r);
+  return out + (one ? "" : code_block("C++", e["cpp"])) + "</article>\n";
 }
 
 std::string cell(const Json& j) {

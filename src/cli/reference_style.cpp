@@ -31,13 +31,13 @@ h2::first-letter { text-transform: uppercase; }
 h3 { margin: 0 0 4px; font: 600 17px/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace; overflow-wrap: anywhere; }
 h3 small { font: 13px/1.4 -apple-system, BlinkMacSystemFont, "Segoe UI", Roboto, Arial, sans-serif; margin-left: 8px; }
 .lead { color: var(--soft); max-width: 46em; margin: 0 0 8px; }
-article { padding: 24px 0 22px; border-bottom: 1px solid var(--line); content-visibility: auto; contain-intrinsic-size: auto 260px; }
+article { padding: 24px 0 22px; border-bottom: 1px solid var(--line); } article > :last-child { margin-bottom: 0; }
 article p { margin: 0 0 12px; max-width: 46em; overflow-wrap: anywhere; }
 article:target h3 a, tr:target td:first-child { color: var(--accent); }
 .code { display: grid; grid-template-columns: 56px minmax(0, 1fr); background: var(--panel); padding: 7px 12px; }
-.code + .code { padding-top: 0; } .code span { color: var(--soft); font-size: 12.5px; line-height: 20px; }
-pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; padding-left: 1.5em; text-indent: -1.5em; }
-pre, code { font: 13px/20px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace; }
+.code + .code { padding-top: 0; } samp { display: block; } .code span { color: var(--soft); font-size: 12.5px; line-height: 20px; }
+.code div { white-space: pre-wrap; overflow-wrap: anywhere; padding-left: 1.5em; text-indent: -1.5em; }
+.code div, code { font: 13px/20px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace; }
 dl { display: flex; flex-wrap: wrap; gap: 2px 22px; margin: 10px 0 14px; font-size: 13.5px; }
 dl div { display: flex; gap: 7px; } dt { color: var(--soft); white-space: nowrap; } dd { margin: 0; }
 dd a { color: var(--accent); }
