@@ -71,7 +71,7 @@ def qualify(text):
     return re.sub(r"(: |\[|\| |, )(int|float|bool|complex)\b(?!\s*[:(])", r"\1builtins.\2", text)
 
 
-GENERIC = {"tuple": "[Any, ...]", "dict": "[Any, Any]", "list": "[Any]", "NDArray": "[Any]", "PathLike": "[Any]", "Sequence": "[Any]"}
+GENERIC = {"tuple": "[Any, ...]", "dict": "[Any, Any]", "Mapping": "[Any, Any]"}  # of others [Any]
 
 
 def spelled_out(line):
@@ -79,7 +79,7 @@ def spelled_out(line):
     line = re.sub(r'(->|:) (object\b|"std::[^"]*")', r"\1 Any", line)
     line = re.sub(r"(\*\*?\w+)(?=[,)])", r"\1: Any", line)
     line = re.sub(r"\b(dyadic\.)?(_dyadic\.)?_data\.(?=transforms)", "", line)
-    line = re.sub(r"(?<=[:>|,\[] )((?:os\.)?(tuple|dict|list|NDArray|PathLike|Sequence))\b(?!\[)", lambda m: m[1] + GENERIC[m[2]], line)
+    line = re.sub(r"(?<=[:>|,\[] )((?:os\.)?(tuple|dict|Mapping|list|NDArray|PathLike|Sequence|Iterable|Iterator))\b(?!\[)", lambda m: m[1] + GENERIC.get(m[2], "[Any]"), line)
     return re.sub(r"\bdyadic\.(_dyadic\.)?(?=(dtype|device|Tensor|Generator|Module|Parameter)\b)", "", line)
 
 

@@ -16,7 +16,7 @@ HEAD = {  # names that annotations may use; those that a module has itself are l
     "collections.abc": "Callable Iterable Iterator Mapping Sequence",
     "os": "PathLike",
     "typing": "IO Any",
-    "dyadic._dyadic": "DeviceLike DTypeLike Number Tensor device dtype",
+    "dyadic._dyadic": "DeviceLike DTypeLike Generator Number Tensor device dtype",
 }
 FUNCTIONS = (type, types.FunctionType, types.BuiltinFunctionType)
 LITERALS = (bool, int, str, type(None))
@@ -43,6 +43,8 @@ def text_of(annotation):
 def default_of(value):
     if isinstance(value, LITERALS) or isinstance(value, float) and value - value == 0:
         return repr(value)
+    if type(value) is tuple and "..." not in (inner := [default_of(v) for v in value]):
+        return f"({', '.join(inner)}{',' * (len(inner) == 1)})"
     return "..."
 
 
