@@ -271,7 +271,7 @@ def write_submodules(module, folder, records):
         else:
             head = "import builtins\nimport os\nfrom collections.abc import Callable, Iterable, Iterator, Mapping, Sequence\nfrom typing import Any, overload\n\nimport dyadic\n"
             inner = "".join(f"from . import {n} as {n}\n" for n, p in vars(part).items() if inspect.ismodule(p))
-            text = f'"""{part.__doc__}"""\n{head}from dyadic._dyadic import Generator, Module, Tensor, _device, _dtype, device, dtype\nfrom numpy.typing import NDArray\n{inner}\n' + bound_by_nanobind(part)
+            text = f'"""{part.__doc__}"""\n{package_stubs.UNCHECKED}{head}from dyadic._dyadic import Generator, Module, Tensor, _device, _dtype, device, dtype\nfrom numpy.typing import NDArray\n{inner}\n' + bound_by_nanobind(part)
         (folder / name / "__init__.pyi").write_text(text)
         write_submodules(part, folder / name, records)
 
@@ -290,6 +290,7 @@ def main():
     parts += ["\n", *tensor_class(module, records), "\n", *op_functions(records), "\n", bound_by_nanobind(module)]
     inside = [name for name, part in vars(module).items() if inspect.ismodule(part)]
     parts[0] = parts[0].replace("\nNumber", "\n" + "".join(f"from . import {name} as {name}\n" for name in inside) + "\nNumber", 1)
+    parts.insert(0, package_stubs.UNCHECKED)
     text = "".join(parts).replace("from typing import Any\n", "from typing import Any, overload\n")
     (folder / "_dyadic").mkdir(exist_ok=True)
     (folder / "_dyadic" / "__init__.pyi").write_text(text)

@@ -18,6 +18,7 @@ HEAD = {  # names that annotations may use; those that a module has itself are l
     "typing": "IO Any",
     "dyadic._dyadic": "DeviceLike DTypeLike Generator Number Tensor device dtype",
 }
+UNCHECKED = '# mypy: disable-error-code="override,misc,type-arg,no-untyped-def"\n'  # as PyTorch's names have it
 FUNCTIONS = (type, types.FunctionType, types.BuiltinFunctionType)
 LITERALS = (bool, int, str, type(None))
 
@@ -229,7 +230,7 @@ class Stub:
             if not own.issuperset(all_names.split())
         )
         doc = f'"""{inspect.cleandoc(self.module.__doc__)}"""\n' if self.module.__doc__ else ""
-        return doc + "import builtins\nimport os\n" + head + "".join(sorted(self.imports)) + "\n" + "".join(self.lines)
+        return doc + UNCHECKED + "import builtins\nimport os\n" + head + "".join(sorted(self.imports)) + "\n" + "".join(self.lines)
 
 
 def public_names(module, modules):

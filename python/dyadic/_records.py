@@ -6,7 +6,7 @@ from . import _dyadic
 _PARAMETER = inspect.Parameter
 _TYPES = {
     "int[]": "int | Sequence[int]",
-    "float[]": "float | Sequence[float]",
+    "float[]": "float | Sequence[float | None]",
     "dtype": "DTypeLike",
     "ScalarType": "DTypeLike",
     "Device": "DeviceLike",

@@ -107,7 +107,8 @@ std::string entry_text(const Json& e) {
     return out;
   }
   if (e.contains("signature")) out = wrapped(e["signature"].get<std::string>(), 4) + "\n\n";
-  out += wrapped(e["doc"].get<std::string>(), 0) + "\n\n" + row("Python", e.value("python", Json())) + row("C++", e.value("cpp", Json()));
+  out += wrapped(e["doc"].get<std::string>(), 0) + "\n\n" + row("Python", e.value("python", Json())) +
+         row("C++", e.value("cpp", Json()));
   return out + row("forward", e.value("forward", Json())) + row("calls", e.value("calls", Json()));
 }
 
@@ -133,7 +134,8 @@ const Json& find(const Json& all, const std::string& asked) {
         names.push_back(name);
       }
     }
-  std::sort(names.begin(), names.end(), [&](auto& a, auto& b) { return std::pair(edit_distance(asked, a), a) < std::pair(edit_distance(asked, b), b); });
+  std::sort(names.begin(), names.end(),
+            [&](auto& a, auto& b) { return std::pair(edit_distance(asked, a), a) < std::pair(edit_distance(asked, b), b); });
   names.erase(std::unique(names.begin(), names.end()), names.end());
   names.resize(std::min(names.size(), size_t(3)));
   fail<UsageError>("ops: unknown name \"{}\"; the nearest are {}", asked, join(names, ", "));

@@ -47,7 +47,8 @@ std::string skipped(const OpDef& op, std::string_view check) {
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (line.starts_with(check) && line.substr(check.size()).starts_with(": ")) return std::string(line.substr(check.size() + 2));
+    if (line.starts_with(check) && line.substr(check.size()).starts_with(": "))
+      return std::string(line.substr(check.size() + 2));
   }
   return "";
 }
@@ -192,8 +193,13 @@ Json made_from(const char* sig, const char* doc, const char* kind, std::string_v
   const char* first = std::string_view(kind) == "schedule" ? "optimizer" : "params";
   const std::string call =
       fmt::format("dyadic.{}.{}({}{}{})", python, s.name, params ? first : "", params && !words.empty() ? ", " : "", words);
-  Json j = {{"name", fmt::format("{}.{}", python, s.name)}, {"kind", kind}, {"family", kind}, {"doc", doc}, {"signature", sig},
-            {"python", {call}}, {"cpp", {std::move(cpp)}}};
+  Json j = {{"name", fmt::format("{}.{}", python, s.name)},
+            {"kind", kind},
+            {"family", kind},
+            {"doc", doc},
+            {"signature", sig},
+            {"python", {call}},
+            {"cpp", {std::move(cpp)}}};
   if (op) j["calls"] = spelling(op, ".");
   return j;
 }
@@ -240,7 +246,6 @@ Json format_entries() {
   Json all = Json::array();
   for (DType d : registered_dtypes()) {
     Json j = describe_format(d);
-    j["kind"] = "format";
     j["family"] = "format";
     all.push_back(std::move(j));
   }
@@ -251,7 +256,8 @@ Json format_entries() {
 
 std::string first_sentence(std::string_view text) {
   for (size_t at = text.find(". "); at != text.npos; at = text.find(". ", at + 1))
-    if (const char next = text.substr(at + 2).substr(0, 1).empty() ? 'A' : text[at + 2]; next == '(' || (next >= 'A' && next <= 'Z'))
+    if (const char next = text.substr(at + 2).substr(0, 1).empty() ? 'A' : text[at + 2];
+        next == '(' || (next >= 'A' && next <= 'Z'))
       return std::string(text.substr(0, at + 1));
   return std::string(text.substr(0, text.find('\n')));
 }

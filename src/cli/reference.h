@@ -1,5 +1,5 @@
-// What the library has, as one document made from its records: ops, modules, optimizers, schedules, number formats. `dyadic ops`
-// shows it as text, as JSON and as a page.
+// What the library has, as one document made from its records: ops, modules, optimizers, schedules, number formats. `dyadic
+// ops` shows it as text, as JSON and as a page.
 #pragma once
 #include <map>
 #include <nlohmann/json.hpp>
@@ -14,8 +14,8 @@ namespace dyadic::inline v1::cli {
 
 using Json = nlohmann::ordered_json;
 
-// {"ops": [...], "modules": [...], "optimizers": [...], "schedules": [...], "formats": [...]}. Every entry has name, kind, family,
-// doc, python and cpp (lists of declarations), examples; an op has a record per signature that its name stands for.
+// {"ops": [...], "modules": [...], "optimizers": [...], "schedules": [...], "formats": [...]}. Every entry has name, kind,
+// family, doc, python and cpp (lists of declarations), examples; an op has a record per signature that its name stands for.
 Json reference();
 
 // The first sentence of a text.
@@ -23,8 +23,8 @@ std::string first_sentence(std::string_view text);
 
 // What the public headers declare for the op `name`, by its own name or as what a declaration calls.
 const std::vector<std::string>& cpp_declarations(std::string_view name);
-// Modules that are classes of their own in the headers: constructors, the first one as Python spells it, and the comment above the
-// class.
+// Modules that are classes of their own in the headers: constructors, the first one as Python spells it, and the comment above
+// the class.
 struct CppModule {
   std::string name, doc, python;
   std::vector<std::string> constructors;

@@ -53,7 +53,8 @@ std::string value(std::string_view text) {
   }
   if (const size_t open = text.find('('); open != text.npos && text.front() != '\'')
     return tensor(text.substr(0, open), text.substr(open + 1, text.size() - open - 2));
-  const bool word = std::isalpha(static_cast<unsigned char>(text.front())) && text != "None" && text != "True" && text != "False";
+  const bool word =
+      std::isalpha(static_cast<unsigned char>(text.front())) && text != "None" && text != "True" && text != "False";
   return word ? fmt::format("'{}'", text) : std::string(text);  // a dtype or device by its name
 }
 

@@ -68,7 +68,8 @@ std::string article(const Json& e) {
     out += prose(e["doc"].get<std::string>()) + code_block("Python", e["python"]) + code_block("C++", e["cpp"]);
     if (e.contains("forward")) out += code_block("forward", Json::array({e["forward"]}));
     if (e.contains("calls"))
-      out += fmt::format("<dl><div><dt>calls</dt><dd><a href=\"#{0}\">{0}</a></dd></div></dl>\n", e["calls"].get<std::string>());
+      out +=
+          fmt::format("<dl><div><dt>calls</dt><dd><a href=\"#{0}\">{0}</a></dd></div></dl>\n", e["calls"].get<std::string>());
     return out + "</article>\n";
   }
   const bool one = e["records"].size() == 1;
@@ -87,10 +88,18 @@ std::string cell(const Json& j) {
 }
 
 std::string formats_table(const std::vector<const Json*>& formats) {
-  static constexpr std::pair<const char*, const char*> kColumns[] = {
-      {"name", "name"},    {"in Python", "long_name"}, {"kind", "kind"},       {"bits", "bits"},
-      {"exponent", "exponent_bits"}, {"mantissa", "mantissa_bits"}, {"largest", "max"}, {"smallest normal", "min_normal"},
-      {"eps", "eps"},      {"inf", "inf"},             {"nan", "nan"},         {"bits per weight", "bits_per_weight"}};
+  static constexpr std::pair<const char*, const char*> kColumns[] = {{"name", "name"},
+                                                                     {"in Python", "long_name"},
+                                                                     {"kind", "kind"},
+                                                                     {"bits", "bits"},
+                                                                     {"exponent", "exponent_bits"},
+                                                                     {"mantissa", "mantissa_bits"},
+                                                                     {"largest", "max"},
+                                                                     {"smallest normal", "min_normal"},
+                                                                     {"eps", "eps"},
+                                                                     {"inf", "inf"},
+                                                                     {"nan", "nan"},
+                                                                     {"bits per weight", "bits_per_weight"}};
   std::string out = "<div class=\"scroll\"><table>\n<tr>";
   for (auto& [title, key] : kColumns) out += fmt::format("<th>{}</th>", title);
   out += "</tr>\n";
@@ -134,7 +143,7 @@ std::string index(const std::vector<Section>& list) {
                        html_escape(s.title), s.entries.size());
     for (const Json* e : s.entries) {
       const std::string name = (*e)["name"];
-      const bool format = (*e)["kind"] == "format";
+      const bool format = (*e)["family"] == "format";
       out += fmt::format("<li><a href=\"#{0}{1}\">{1}</a></li>", format ? "dtype." : "", html_escape(name));
     }
     out += "</ul></details>\n";
@@ -157,7 +166,8 @@ std::string reference_html(const Json& all) {
       "<details id=\"index\" open><summary>Index</summary>\n{}</details>\n</nav>\n<main id=\"top\">\n",
       kReferenceStyle, DYADIC_VERSION, index(list));
   out += fmt::format(
-      "<h1>Reference</h1>\n<p class=\"lead\">{} ops, {} modules, {} optimizers, {} schedules and {} number formats, each as its "
+      "<h1>Reference</h1>\n<p class=\"lead\">{} ops, {} modules, {} optimizers, {} schedules and {} number formats, each as "
+      "its "
       "record in the library says. In Python <code>import dyadic</code>, in C++ <code>namespace dyadic</code>.</p>\n",
       ops, all["modules"].size(), all["optimizers"].size(), all["schedules"].size(), all["formats"].size());
   for (const Section& s : list) {

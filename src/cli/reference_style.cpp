@@ -41,7 +41,7 @@ article:target h3 a, tr:target td:first-child { color: var(--accent); }
 dl { display: flex; flex-wrap: wrap; gap: 2px 22px; margin: 10px 0 14px; font-size: 13.5px; }
 dl div { display: flex; gap: 7px; } dt { color: var(--soft); white-space: nowrap; } dd { margin: 0; }
 dd a { color: var(--accent); }
-.scroll { overflow-x: auto; margin-top: 12px; }
+.scroll { overflow-x: auto; margin-top: 12px; width: calc(100vw - 368px); max-width: 1100px; }
 table { border-collapse: collapse; font-size: 13.5px; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 0 5px 16px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
 th { font-weight: 400; color: var(--soft); }
@@ -55,7 +55,7 @@ td:first-child { font-weight: 600; }
   nav header { display: none; } #index { margin-top: 4px; } #index > summary { display: list-item; color: var(--soft); }
   #count:empty { display: none; }
   main { padding: 22px 18px 64px; } h1 { font-size: 27px; } h2 { margin-top: 44px; }
-  .code { grid-template-columns: minmax(0, 1fr); }
+  .code { grid-template-columns: minmax(0, 1fr); } .scroll { width: auto; }
 }
 @media print { nav { display: none; } body { display: block; } article { break-inside: avoid; } }
 )css";

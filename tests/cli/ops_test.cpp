@@ -93,7 +93,8 @@ TEST(Ops, ThePageHoldsEverythingByItself) {
     EXPECT_EQ(holds("<article id=\"" + name + "\""), !e["internal"].get<bool>()) << name;
   }
   for (const char* section : {"modules", "optimizers", "schedules"})
-    for (auto& e : everything()[section]) EXPECT_TRUE(holds("<article id=\"" + e["name"].get<std::string>() + "\"")) << e["name"];
+    for (auto& e : everything()[section])
+      EXPECT_TRUE(holds("<article id=\"" + e["name"].get<std::string>() + "\"")) << e["name"];
   for (DType d : registered_dtypes()) EXPECT_TRUE(holds("id=\"dtype." + d.name() + "\"")) << d.name();
   for (const char* loaded : {"src=", "<link", "@import", "url("}) EXPECT_FALSE(holds(loaded)) << loaded;
 }

@@ -98,8 +98,8 @@ class Function:
         return tuple(results) if isinstance(result, tuple) else results[0]
 
     @staticmethod
-    def forward(ctx, *args):
-        """Yours to write: the result from ctx and the arguments of apply; without ctx where setup_context is written."""
+    def forward(*args, **kwargs):
+        """Yours to write: forward(ctx, *args) gives the result from the arguments of apply; without ctx where setup_context is written."""
         raise NotImplementedError("Function: forward(ctx, *args) is not written")
 
     @staticmethod
@@ -108,8 +108,8 @@ class Function:
         raise NotImplementedError("Function: setup_context(ctx, inputs, output) is not written")
 
     @staticmethod
-    def backward(ctx, *grad_outputs):
-        """Yours to write: a gradient (or None) for each argument of forward."""
+    def backward(*args, **kwargs):
+        """Yours to write: backward(ctx, *grad_outputs) gives a gradient (or None) for each argument of forward."""
         raise NotImplementedError("Function: backward(ctx, *grad_outputs) is not written")
 
 
