@@ -58,6 +58,8 @@ void run_pointwise(Call& c) {
   PointwiseLoop loop;
   loop.compute = Compute(int(c.scratch[0]));
   loop.tile = op.pw.forward[int(loop.compute)];
+  if (loop.compute == Compute::f32) loop.bf16_tile = op.pw.forward_bf16;
+  if (loop.compute == Compute::i32) loop.narrow_tiles = op.pw.forward_narrow;
   loop.mask_out = op.types == Types::compare;
   loop.real_out = op.pw.real_of_complex;
   loop.bits = op.pw.bits;
