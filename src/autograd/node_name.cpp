@@ -8,35 +8,44 @@ namespace dyadic::inline v1 {
 namespace {
 
 const char* product(const Node& n) {
+  if (n.id != Op::matmul_) return "Mm";
   const int a = n.meta[0].ndim, b = n.meta[1].ndim;
-  if (a > 2 || b > 2) return a == 3 && b == 3 ? "Bmm" : "UnsafeView";
-  return a == 2 && b == 2 ? "Mm" : a == 2 ? "Mv" : b == 2 ? "Squeeze" : "Dot";
+  if (a > 2 || b > 2) return "UnsafeView";
+  return a == 2 && b == 2 ? "Mm" : a == 2 ? "Mv" : b == 2 ? "Squeeze4" : "Dot";
 }
 const char* affine(const Node& n) {
+  if (n.id == Op::matmul_) return product(n);
   const bool bias = n.nin > 2 && n.meta[2].dtype;
-  return n.meta[0].ndim > 2 ? (bias ? "View" : "UnsafeView") : bias ? "Addmm" : "Mm";
+  if (n.id != Op::linear_ || n.meta[0].ndim == 2) return bias ? "Addmm" : "Mm";
+  return n.meta[0].ndim == 1 && !bias ? "Squeeze4" : "UnsafeView";
 }
-// Where PyTorch's node has not the op's own name: it calls an op of another name, or has several forms of one.
+
+// Where PyTorch's node has not the op's own name: it calls an op of another name. A digit at the end is the form's (below).
 struct Name {
   Op op;
   const char* name;
   const char* (*by_call)(const Node&) = nullptr;
 };
 constexpr Name kNames[] = {
-    {Op::matmul_, "Mm", product},
-    {Op::linear_, "Addmm", affine},
+    {Op::matmul_, "", product},
+    {Op::linear_, "", affine},
     {Op::cross_entropy_, "NllLoss"},
     {Op::add_scaled_, "Add"},
     {Op::square_, "Pow"},
-    {Op::clamp_below_, "Clamp"},
-    {Op::clamp_above_, "Clamp"},
-    {Op::clamp_between_, "Clamp"},
+    {Op::clamp_below_, "Clamp1"},
+    {Op::clamp_above_, "Clamp1"},
+    {Op::clamp_between_, "Clamp1"},
     {Op::clamp_tensors_, "Clamp"},
     {Op::reshape_, "View"},
     {Op::flatten_, "View"},
     {Op::unflatten_, "View"},
     {Op::contiguous_, "Clone"},
     {Op::cast_, "ToCopy"},
+    {Op::to_, "ToCopy"},
+    {Op::pad_, "ConstantPadNd"},
+    {Op::einsum_, "View"},
+    {Op::max_pool1d_, "Squeeze1"},
+    {Op::avg_pool1d_, "Squeeze1"},
     {Op::strided_view_, "AsStrided"},
     {Op::hstack_, "Cat"},
     {Op::vstack_, "Cat"},
@@ -82,9 +91,6 @@ int form(Op op, const Node& n) {
       return lists_dims();
     case Op::max_:
     case Op::min_:
-    case Op::clamp_below_:
-    case Op::clamp_above_:
-    case Op::clamp_between_:
       return 1;
     case Op::pow_:
       return n.meta[1].ndim > 0;
@@ -111,9 +117,13 @@ std::string shown_name(const Node& n) {
   const Op op = n.shown;
   if (op == Op::copy_) return "CopyBackwards";
   if (op == Op::strided_scatter_) return "CopySlices";
-  for (const Name& name : kNames)
-    if (name.op == op)
-      return std::string(name.by_call && n.id == op ? name.by_call(n) : name.name) + "Backward" + std::to_string(form(op, n));
+  for (const Name& known : kNames) {
+    if (known.op != op) continue;
+    std::string name = known.by_call ? known.by_call(n) : known.name;
+    const char form = std::isdigit(name.back()) ? name.back() : '0';
+    if (form != '0') name.pop_back();
+    return name + "Backward" + form;
+  }
   std::string_view own = op_name(op);
   for (std::string_view form : {"_dim", "_other"})  // max.dim
     if (own.ends_with(form)) own.remove_suffix(form.size());
