@@ -286,7 +286,10 @@ template <class K> void mode_as(const Tensor& x, const Tensor& values, const Ten
       if (j - from > longest) longest = j - from, best = j - 1;
       from = j;
     }
-    write_result(row, a + best, 1, width, v, i);
+    // Each NaN is a value of its own; of values that all come once it is the first, as in PyTorch.
+    int64_t numbers = n;
+    while (may_be_nan && longest == 1 && numbers > 0 && key(numbers - 1) == nan_key<K>(k)) --numbers;
+    write_result(row, a + (numbers < n ? numbers : best), 1, width, v, i);
   });
 }
 

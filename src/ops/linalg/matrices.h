@@ -76,7 +76,8 @@ Tensor mH(const Tensor& t);  // conjugated, the last two dimensions exchanged
 // f16, f8, nf4 ...: composed in f32, rounded once at the end with like(result, original).
 Tensor widened(const Tensor& t);
 inline Tensor like(const Tensor& result, const Tensor& original) {
-  return plain(original) == result.dtype() || result.dtype().is_complex() ? result : to(result, plain(original));
+  const DType own = plain(original), wanted = own.is_complex() ? own.to_real() : own;  // of norms, a real one
+  return wanted == result.dtype() || result.dtype().is_complex() ? result : to(result, wanted);
 }
 Tensor eye_like(const Tensor& t, int64_t n);  // of t's dtype and device
 Tensor halved_diagonal(const Tensor& t);      // half of the diagonal's real part, the rest untouched
