@@ -35,8 +35,7 @@ inline constexpr int64_t kPieces = 8;
 inline int64_t pieces(int64_t batch) { return batch < kPieces ? batch : kPieces; }
 void for_each_matrix(int64_t batch, FunctionRef<void(int64_t i, int64_t piece)> f);
 
-// A distance of columns of `rows` Ts: a cache line more where those of a register tile would share a few cache sets. LU factors
-// of 512 x 512 f64 are TIMES times as fast for it.
+// A distance of columns of `rows` Ts: a cache line more where those of a register tile would share a few cache sets.
 template <class T> int column_distance(int64_t rows) {
   const int64_t line = 64 / int64_t(sizeof(T));
   return narrow_int(rows > 0 && rows * int64_t(sizeof(T)) % 1024 == 0 ? rows + line : std::max<int64_t>(rows, 1));
