@@ -10,8 +10,6 @@
 namespace dyadic::inline v1 {
 namespace {
 
-Tensor imag_or_nothing(const Tensor& t) { return t.dtype().is_complex() ? imag(t) : Tensor(); }
-
 // The dimensions that `dim` names, all if it is absent, as a mask.
 struct Reduced {
   const Tensor& t;
@@ -84,17 +82,6 @@ Tensor complex_all(const Arg* a) {
   return out;
 }
 
-// Four real products, or two where one factor is real.
-Tensor complex_matmul(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
-  const DType common = promote_types(x.dtype(), y.dtype()), part = common.to_real();
-  const Tensor xr = to(real(x), part), yr = to(real(y), part);
-  const Tensor xi = imag_or_nothing(x), yi = imag_or_nothing(y);
-  if (!xi.defined()) return complex(matmul(xr, yr), matmul(xr, to(yi, part)));
-  if (!yi.defined()) return complex(matmul(xr, yr), matmul(to(xi, part), yr));
-  const Tensor xj = to(xi, part), yj = to(yi, part);
-  return complex(sub(matmul(xr, yr), matmul(xj, yj)), add(matmul(xr, yj), matmul(xj, yr)));
-}
 Tensor complex_linear(const Arg* a) {
   Tensor y = matmul(*a[0].tensor, a[1].tensor->t());
   return a[2].kind == Arg::Kind::tensor ? add(y, *a[2].tensor) : y;
