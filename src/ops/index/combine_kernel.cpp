@@ -31,7 +31,7 @@ void rows_as(const CombineRows& r, Source self, Source plain, Target out, const 
       T* row = direct ? static_cast<T*>(out.data) + i * r.size : buffer;
       const T* from = decoded(self, i * r.size, r.size, row);
       if (from != row) __builtin_memcpy(row, from, size_t(r.size) * sizeof(T));
-      const T* terms = decoded(plain, i * r.plain_stride, r.places, buffer + r.size);
+      const T* terms = decoded(plain, i * r.plain_stride, r.places, direct ? nullptr : buffer + r.size);
       const int64_t* index = r.index + i * r.places;
       if (first)
         for (int64_t j = 0; j < r.places; j++) row[index[j]] = *static_cast<const T*>(first);

@@ -11,7 +11,7 @@ template <class T, bool Real = std::is_floating_point_v<T>> struct Bits {
 template <class T> struct Bits<T, true> {
   using U = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 };
-// Without a branch, which random values would take wrong half of the time (7 ns each).
+// Without a branch, which random values would take wrong.
 template <class T> DY_INLINE T chosen(bool first, T a, T b) {
   using U = typename Bits<T>::U;
   const U mask = U(0) - U(first);
