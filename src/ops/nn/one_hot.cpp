@@ -17,7 +17,9 @@ Tensor compose(const Arg* args) {
     DY_CHECK(most < classes, "one_hot: a class number too large: {}; num_classes is {}", most, classes);
   }
   DY_CHECK(classes > 0, "one_hot: num_classes is not positive: num_classes is {}", classes);
-  return eq(unsqueeze(x, -1), arange(0, classes, 1, i64, x.device())).to(i64);
+  std::vector<int64_t> sizes = x.sizes().vec();
+  sizes.push_back(classes);
+  return call_inplace(Op::scatter_value_, zeros(sizes, i64, x.device()), int64_t(-1), unsqueeze(x, -1), Scalar(1));
 }
 
 }  // namespace
