@@ -11,13 +11,20 @@ Tensor compose(const Arg* args) {
   DY_CHECK(x.numel() > 0 || classes > 0, "one_hot: no classes: self is {}; give num_classes", describe(x));
   if (!x.is_meta() && x.numel()) {
     NoGrad guard;
-    const int64_t least = amin(x).item<int64_t>(), most = amax(x).item<int64_t>();
+    Arg args[] = {x, IntList(), false};
+    Tensor ends[2];
+    call_op(Op::extremes_, args, 3, ends);
+    const int64_t least = ends[0].item<int64_t>(), most = ends[1].item<int64_t>();
     DY_CHECK(least >= 0, "one_hot: a negative class number: {}", least);
     if (classes == -1) classes = most + 1;
     DY_CHECK(most < classes, "one_hot: a class number too large: {}; num_classes is {}", most, classes);
   }
   DY_CHECK(classes > 0, "one_hot: num_classes is not positive: num_classes is {}", classes);
-  return eq(unsqueeze(x, -1), arange(0, classes, 1, i64, x.device())).to(i64);
+  std::vector<int64_t> sizes = x.sizes().vec();
+  sizes.push_back(classes);
+  const Tensor hot = zeros(sizes, i64, x.device());
+  call_inplace(Op::scatter_value_, hot, int64_t(-1), unsqueeze(x, -1), Scalar(1));
+  return hot;
 }
 
 }  // namespace
