@@ -146,6 +146,9 @@ class Linear : public Module {
   const char* kind() const override { return "Linear"; }
 };
 
+// Scales the rows of weight that indices name to a norm of at most max_norm, in place and unrecorded.
+void embedding_renorm_(const Tensor& weight, const Tensor& indices, double max_norm, double norm_type = 2);
+
 // Rows of weight [num_embeddings, embedding_dim] by index; weight from N(0, 1). The row padding_idx (from the end if negative)
 // begins as zeros and gets no gradient.
 class Embedding : public Module {
@@ -153,7 +156,9 @@ class Embedding : public Module {
   Tensor weight;
   int64_t num_embeddings, embedding_dim;
   std::optional<int64_t> padding_idx;
-  bool scale_grad_by_freq;  // a row's gradient is divided by how often it is read
+  bool scale_grad_by_freq;         // a row's gradient is divided by how often it is read
+  std::optional<double> max_norm;  // rows that are read are first scaled to at most this norm, in place
+  double norm_type = 2;
   Embedding(int64_t num_embeddings, int64_t embedding_dim, Options options = {}, std::optional<int64_t> padding_idx = {},
             bool scale_grad_by_freq = false);
   Tensor forward(const Tensor& indices) override;

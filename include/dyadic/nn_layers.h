@@ -24,7 +24,7 @@ struct LayerDef {
   const char* op;                                        // what forward calls; null: `run` is more than one op
   int rank = 0;                                          // an int[] of one value stands for so many
   void (*make)(Layer& self, Options options) = nullptr;  // parameters and buffers
-  void (*before)(Layer& self) = nullptr;                 // each forward
+  void (*before)(Layer& self, const Tensor& input) = nullptr;  // each forward
   const char* forward = nullptr;  // where `run` is the forward, its own signature: "forward(Tensor input) -> Tensor"
   std::vector<Tensor> (*run)(Layer& self, const Arg* args) = nullptr;
 };

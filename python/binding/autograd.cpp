@@ -44,13 +44,9 @@ class GradFn {
   ~GradFn() {
     if (node_) release(node_);
   }
-  std::string name() const {
-    if (!node_) return "AccumulateGrad";
-    Tensor t = make_tensor({}, f32, meta);  // asks as a tensor it made would
-    node_->refs.fetch_add(1, std::memory_order_relaxed);
-    t.impl()->node = node_;
-    return t.grad_fn();
-  }
+  std::string name() const { return node_ ? shown_name(*node_) : "torch::autograd::AccumulateGrad"; }
+  std::string shown() const { return node_ ? shown_name(*node_) : "AccumulateGrad"; }
+  const void* place() const { return node_ ? static_cast<const void*>(node_) : leaf_.impl(); }
   nb::object variable() const { return leaf_.defined() ? nb::cast(leaf_) : nb::none(); }
   nb::tuple next_functions() const {
     nb::list all;
@@ -81,7 +77,7 @@ class GradFn {
         });
   }
   bool same(const GradFn& o) const { return node_ == o.node_ && leaf_.is_same(o.leaf_); }
-  size_t hash() const { return std::hash<const void*>()(node_ ? static_cast<void*>(node_) : leaf_.impl()); }
+  size_t hash() const { return std::hash<const void*>()(place()); }
 };
 
 nb::tuple rows_of(const std::vector<std::vector<Tensor>>& rows) {
@@ -122,6 +118,34 @@ std::vector<Tensor> attach_function(std::string name, nb::object inputs, nb::obj
 
 struct AnomalyScope : Entered<Anomaly> {};
 
+// saved_tensors_hooks: what pack(tensor) returns is kept instead of the tensor, and backward reads unpack of it.
+class SavedHooks {
+  Pack pack_;
+  std::vector<const Pack*> before_;
+
+ public:
+  SavedHooks(nb::object pack, nb::object unpack) {
+    pack_ = [pack = hold(std::move(pack)), unpack = hold(std::move(unpack))](const Tensor& t) -> Unpack {
+      nb::gil_scoped_acquire gil;
+      nb::object kept = nb::borrow(pack.get())(t);
+      return [kept = hold(std::move(kept)), unpack] {
+        nb::gil_scoped_acquire again;
+        nb::object given = nb::borrow(unpack.get())(nb::borrow(kept.get()));
+        DY_CHECK_AS(TypeError, is_tensor(given.ptr()), "saved_tensors_hooks: unpack returned {}; it returns a Tensor",
+                    Py_TYPE(given.ptr())->tp_name);
+        return tensor_of(given.ptr());
+      };
+    };
+  }
+  SavedHooks(const SavedHooks&) = delete;
+  void enter() { before_.push_back(std::exchange(t_pack, &pack_)); }
+  void exit() {
+    DY_CHECK(!before_.empty(), "exit: the scope was not entered");
+    t_pack = before_.back();
+    before_.pop_back();
+  }
+};
+
 struct Callable {
   nb::object function;
   std::vector<Tensor> operator()(const std::vector<Tensor>& x) const {
@@ -147,7 +171,7 @@ void add_autograd(nb::module_& m) {
       .def_prop_ro("next_functions", &GradFn::next_functions, "What made its inputs, each with the number of the output.")
       .def_prop_ro("variable", &GradFn::variable, "The leaf, of AccumulateGrad.")
       .def("_hook", &GradFn::hook)
-      .def("__repr__", [](const GradFn& f) { return "<" + f.name() + ">"; })
+      .def("__repr__", [](const GradFn& f) { return fmt::format("<{} object at {}>", f.shown(), f.place()); })
       .def("__eq__",
            [](const GradFn& f, nb::handle o) { return nb::isinstance<GradFn>(o) && f.same(nb::cast<const GradFn&>(o)); })
       .def("__hash__", &GradFn::hash);
@@ -172,6 +196,10 @@ void add_autograd(nb::module_& m) {
       .def(nb::init<>())
       .def("enter", [](AnomalyScope& s) { s.scopes.push_back(std::make_unique<Anomaly>(true)); })
       .def("exit", &AnomalyScope::exit);
+  nb::class_<SavedHooks>(m, "_SavedHooks")
+      .def(nb::init<nb::object, nb::object>())
+      .def("enter", &SavedHooks::enter)
+      .def("exit", &SavedHooks::exit);
   m.def("is_anomaly_enabled", [] { return (t_modes & kAnomaly) != 0; }, "Whether this thread looks for NaN.");
   auto products = [](const Product& p) { return nb::make_tuple(tuple_of(p.outputs), tuple_of(p.products)); };
   m.def(

@@ -11,6 +11,9 @@ bool is_sequence(PyObject* o) {
   return PyList_Check(o) || PyTuple_Check(o) || (PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o));
 }
 
+bool has_buffer(PyObject* o) { return PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o) && !is_tensor(o); }
+Tensor copy_buffer(PyObject* o);
+
 // Reads nested lists in one pass: the shape along the first elements, then every number, checked against that shape.
 class Reader {
  public:
@@ -54,6 +57,10 @@ class Reader {
                   "tensor: a list holds tensors that are not 0-d: here is {}; use stack or cat", describe(tensor_of(o)));
       s = tensor_of(o).item_scalar();
       brings = tensor_of(o).dtype();
+    } else if (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o) && !is_sequence(o) && has_buffer(o)) {  // a numpy scalar
+      const Tensor t = copy_buffer(o);
+      s = t.item_scalar();
+      brings = t.dtype();
     } else {
       DY_CHECK_AS(ValueError, !is_list(o), "tensor: the lists are ragged: a list stands where a number is expected");
       s = read_number(o);
@@ -69,8 +76,6 @@ class Reader {
     huge |= s->is_unsigned();
   }
 };
-
-bool has_buffer(PyObject* o) { return PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o) && !is_tensor(o); }
 
 // An array's values as a tensor of its own. numpy arrays and scalars, memoryviews, array.array.
 Tensor copy_buffer(PyObject* o) {

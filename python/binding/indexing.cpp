@@ -48,6 +48,13 @@ Tensor read_positions(PyObject* o) {
   return t.numel() == 0 && t.dtype().is_floating_point() ? to(t, i64) : t;  // [] holds no floats
 }
 
+template <class E> [[noreturn]] void refuse(PyObject* o, Py_ssize_t at) {
+  fail<E>(
+      "index: an index has the wrong type: index {} is {}; it takes ints, slices, None, ..., bools, and tensors or lists of "
+      "integers or bools",
+      at, Py_TYPE(o)->tp_name);
+}
+
 void read_entry(PyObject* o, Key& key, Py_ssize_t at) {
   if (PyLong_CheckExact(o)) {
     key.add(int64_t(position(o)));
@@ -61,20 +68,16 @@ void read_entry(PyObject* o, Key& key, Py_ssize_t at) {
     key.add(tensor_of(o));
   } else if (PyBool_Check(o)) {
     key.add(o == Py_True);
-  } else if (PyUnicode_Check(o) || PyFloat_Check(o)) {
-    fail<TypeError>(
-        "index: an index has the wrong type: index {} is {}; it takes ints, slices, None, ..., bools, and tensors or lists of "
-        "integers or bools",
-        at, Py_TYPE(o)->tp_name);
+  } else if (PyFloat_Check(o)) {
+    refuse<IndexError>(o, at);
+  } else if (PyUnicode_Check(o)) {
+    refuse<TypeError>(o, at);
   } else if (PySequence_Check(o) || PyObject_CheckBuffer(o)) {
     key.add(read_positions(o));
   } else if (PyIndex_Check(o)) {
     key.add(int64_t(position(o)));
   } else {
-    fail<TypeError>(
-        "index: an index has the wrong type: index {} is {}; it takes ints, slices, None, ..., bools, and tensors or lists of "
-        "integers or bools",
-        at, Py_TYPE(o)->tp_name);
+    refuse<TypeError>(o, at);
   }
 }
 

@@ -171,7 +171,11 @@ template <class F> nb::object changed(nb::handle self, F f) {
 
 nb::str format_tensor(nb::handle self, nb::str spec) {
   const Tensor& t = tensor_of(self.ptr());
-  if (t.dim() > 0 || nb::len(spec) == 0) return nb::str(self);
+  if (t.dim() > 0 || t.is_meta() || Py_TYPE(self.ptr()) != tensor_type) {
+    DY_CHECK_AS(TypeError, nb::len(spec) == 0, "format: \"{}\" is for one number: self is {}; give an element, as .item() does",
+                spec.c_str(), describe(t));
+    return nb::str(self);
+  }
   PyObject* text = PyObject_Format(nb::steal(to_python(t.item_scalar())).ptr(), spec.ptr());
   if (!text) throw nb::python_error();
   return nb::steal<nb::str>(text);

@@ -1,6 +1,8 @@
 // The extension module dyadic._dyadic.
 #include <cstring>
+#include <memory>
 
+#include "base/log.h"
 #include "dyadic/version.h"
 #include "object.h"
 
@@ -19,16 +21,34 @@ void add_errors(nb::module_& m) {
   linalg_error =
       add_error(m, "dyadic.linalg.LinAlgError",
                 "A matrix is singular, not positive definite, or an algorithm does not converge.", PyExc_RuntimeError);
-  // PyTorch raises one or the other, as a RuntimeError or as its kind NotImplementedError; code that expects any goes on
+  // PyTorch raises now one class, now a RuntimeError (or its kind NotImplementedError); code that expects either goes on
   // working.
   dtype_error = add_error(m, "dyadic.DtypeError", "An operand's dtype or an argument's kind does not fit.",
                           nb::make_tuple(nb::borrow(PyExc_TypeError), nb::borrow(PyExc_NotImplementedError)).ptr());
+  value_error = add_error(m, "dyadic.ArgumentError", "An argument's value does not fit.",
+                          nb::make_tuple(nb::borrow(PyExc_ValueError), nb::borrow(PyExc_RuntimeError)).ptr());
+  index_error = add_error(m, "dyadic.RangeError", "An index or a dimension is out of range.",
+                          nb::make_tuple(nb::borrow(PyExc_IndexError), nb::borrow(PyExc_RuntimeError)).ptr());
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
     } catch (const PythonError&) {
     } catch (const Error&) { set_python_error(); }
   });
+}
+
+int show(void* text) {  // later, on the main thread
+  const std::unique_ptr<std::string> own(static_cast<std::string*>(text));
+  return PyErr_WarnEx(PyExc_UserWarning, own->c_str(), 1);
+}
+// C++'s warnings are Python's. A thread without the GIL hands its own over: who has the GIL may be waiting for that thread.
+void warn_in_python(std::string_view text) {
+  auto own = std::make_unique<std::string>(text);
+  if (PyGILState_Check()) {
+    if (show(own.release()) < 0) throw nb::python_error();
+  } else if (Py_IsInitialized() && Py_AddPendingCall(show, own.get()) == 0) {
+    own.release();
+  }
 }
 
 // What `from ._dyadic import *` takes: ops of a family (linalg_det) are shown by the module of that name alone.
@@ -47,8 +67,10 @@ void add_public_names(nb::module_& m) {
 NB_MODULE(_dyadic, m) {
   using namespace dyadic::python;
   m.doc() = "Dyadic's C++ core.";
+  nb::set_leak_warnings(false);  // what a user's own cycles keep at exit is the system's to free, without a page of words
   m.attr("__version__") = DYADIC_VERSION;
   add_errors(m);
+  dyadic::set_warning_handler(warn_in_python);
   add_dtype_type(m);
   add_limits(m);
   add_pickle(m);

@@ -5,6 +5,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include "dyadic/nn_layers.h"
+
 namespace dyadic::inline v1::python {
 namespace {
 
@@ -152,11 +154,19 @@ nb::list each_child(nb::handle self) {
   return l;
 }
 
+// A child that C++ has made is of its record's class, as one made in Python.
+static nb::object wrap_child(const std::shared_ptr<Module>& child) {
+  nb::object o = nb::cast(child);
+  if (auto* layer = dynamic_cast<nn::Layer*>(child.get()))
+    o.attr("__class__") = nb::module_::import_("dyadic.nn._layers").attr("classes")[layer->kind()];
+  return o;
+}
+
 nb::object child_object(nb::handle self, nb::handle name, Module* child) {
   if (nb::handle o = nb::find(child)) return nb::borrow(o);
   for (auto& owned : nb::cast<Module&>(self).owned_children())
     if (owned.get() == child) {
-      nb::object o = nb::cast(owned);
+      nb::object o = wrap_child(owned);
       nb::object(self.attr("__dict__"))[name] = o;
       return o;
     }
@@ -177,7 +187,7 @@ void add_modules(nb::module_& m) {
           "forward", [](Module& m, const Tensor& x) { return m.forward(x); }, nb::arg("x"))
       .def("__call__", call_module)
       .def("extra_repr", [](Module& m) { return m.extra_repr(); })
-      .def("__repr__", &Module::str);
+      .def("summary", &Module::str, "The tree with the parameters, bytes and dtypes of each module.");
   add_tree(c);
   add_changes(c);
 }

@@ -57,9 +57,11 @@ nb::object convert_module(nb::handle self, nb::handle target) {
     return nb::borrow(self);
   }
   Device where = *read_device(target.ptr());
+  if (where == meta) return self.attr("to_empty")(nb::arg("device") = target);
   for (auto& [name, t] : m.state_dict())
-    DY_CHECK_AS(ValueError, t.device() == where, "to: modules do not move: {} is on {}; make the module with device=\"{}\"",
-                name, t.device().name(), where.name());
+    DY_CHECK_AS(ValueError, t.device() == where,
+                "to: nothing to move: {} is on {}; to_empty(device=\"{}\") makes room for values", name, t.device().name(),
+                where.name());
   return nb::borrow(self);
 }
 

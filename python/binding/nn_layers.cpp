@@ -61,13 +61,22 @@ void add_leaves(nb::module_& m) {
       .def(
           "__init__",
           [](nb::pointer_and_handle<nn::Embedding> self, int64_t n, int64_t dim, std::optional<int64_t> padding, bool by_freq,
-             nb::object dtype, nb::object device) { construct(self, n, dim, options(dtype, device), padding, by_freq); },
+             std::optional<double> max_norm, double norm_type, nb::object dtype, nb::object device) {
+            construct(self, n, dim, options(dtype, device), padding, by_freq);
+            self.p->max_norm = max_norm;
+            self.p->norm_type = norm_type;
+          },
           nb::arg("num_embeddings"), nb::arg("embedding_dim"), nb::arg("padding_idx") = none,
-          nb::arg("scale_grad_by_freq") = false, nb::kw_only(), nb::arg("dtype") = none, nb::arg("device") = none)
+          nb::arg("scale_grad_by_freq") = false, nb::arg("max_norm") = none, nb::arg("norm_type") = 2.0, nb::kw_only(),
+          nb::arg("dtype") = none, nb::arg("device") = none)
       .def_ro("num_embeddings", &nn::Embedding::num_embeddings)
       .def_ro("embedding_dim", &nn::Embedding::embedding_dim)
       .def_ro("padding_idx", &nn::Embedding::padding_idx)
-      .def_rw("scale_grad_by_freq", &nn::Embedding::scale_grad_by_freq);
+      .def_rw("scale_grad_by_freq", &nn::Embedding::scale_grad_by_freq)
+      .def_rw("max_norm", &nn::Embedding::max_norm, nb::arg("value").none())
+      .def_rw("norm_type", &nn::Embedding::norm_type);
+  m.def("embedding_renorm_", nn::embedding_renorm_, nb::arg("weight"), nb::arg("indices"), nb::arg("max_norm"),
+        nb::arg("norm_type") = 2.0, "Scales the rows of weight that indices name to a norm of at most max_norm, in place.");
   member(embedding, "weight", &nn::Embedding::weight);
 
   auto norm = bind<nn::LayerNorm>(m, "LayerNorm",
@@ -86,16 +95,12 @@ void add_leaves(nb::module_& m) {
   member(norm, "weight", &nn::LayerNorm::weight);
   member(norm, "bias", &nn::LayerNorm::bias);
 
-  bind<nn::Dropout>(m, "Dropout", "In training each element is zeroed with probability p and the rest scaled by 1 / (1 - p).")
-      .def(nb::init<double>(), nb::arg("p") = 0.5)
-      .def_rw("p", &nn::Dropout::p);
   bind<nn::GELU>(m, "GELU", "x Phi(x); approximate=\"tanh\" by tanh.")
       .def(
           "__init__",
           [](nb::pointer_and_handle<nn::GELU> self, const std::string& approximate) { construct(self, approximate); },
           nb::arg("approximate") = "none")
       .def_ro("approximate", &nn::GELU::approximate);
-  bind<nn::ReLU>(m, "ReLU", "max(x, 0).").def(nb::init<>());
 }
 
 std::shared_ptr<Module> as_child(nb::handle o, const char* who) {

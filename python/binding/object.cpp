@@ -6,7 +6,8 @@
 namespace dyadic::inline v1::python {
 
 PyTypeObject *tensor_type = nullptr, *parameter_type = nullptr, *size_type = &PyTuple_Type;
-PyObject *out_of_memory_error = nullptr, *linalg_error = nullptr, *dtype_error = nullptr;
+PyObject *out_of_memory_error = nullptr, *linalg_error = nullptr, *dtype_error = nullptr, *value_error = nullptr,
+         *index_error = nullptr;
 
 PyObject* wrap(Tensor t) {
   TensorImpl* impl = t.impl();
@@ -32,9 +33,9 @@ void set_python_error() noexcept {
     throw;
   } catch (const PythonError&) {
   } catch (nb::python_error& e) { e.restore(); } catch (const IndexError& e) {
-    PyErr_SetString(PyExc_IndexError, e.what());
+    PyErr_SetString(index_error, e.what());
   } catch (const TypeError& e) { PyErr_SetString(dtype_error, e.what()); } catch (const ValueError& e) {
-    PyErr_SetString(PyExc_ValueError, e.what());
+    PyErr_SetString(value_error, e.what());
   } catch (const LinAlgError& e) { PyErr_SetString(linalg_error, e.what()); } catch (const OutOfMemoryError& e) {
     PyErr_SetString(out_of_memory_error, e.what());
   } catch (const std::bad_alloc&) { PyErr_NoMemory(); } catch (const std::exception& e) {

@@ -26,7 +26,7 @@ struct PyDType {
 
 extern PyTypeObject *tensor_type, *parameter_type, *dtype_type;
 extern PyTypeObject* size_type;  // dyadic.Size: a tuple
-extern PyObject *out_of_memory_error, *linalg_error, *dtype_error;
+extern PyObject *out_of_memory_error, *linalg_error, *dtype_error, *value_error, *index_error;
 
 inline bool is_tensor(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);

@@ -6,17 +6,16 @@
 namespace dyadic::inline v1::python {
 namespace {
 
-// A tensor, or a number made into one in `held`. Anything else: null, and Python tries the other operand; but numpy would take
-// a tensor for an array and answer with an array, so that is refused here.
+// A tensor, or a number or an array made into one in `held`. Anything else: null, and Python tries the other operand.
 inline const Tensor* operand(PyObject* o, Tensor& held) {
   if (is_tensor(o)) [[likely]]
     return &tensor_of(o);
   auto number = read_number(o);
-  DY_CHECK_AS(TypeError, number || !PyObject_CheckBuffer(o) || !PySequence_Check(o),
-              "operator: a tensor meets {}; make it a tensor with from_numpy or tensor first", Py_TYPE(o)->tp_name);
-  if (!number) return nullptr;
-  held = scalar_tensor(*number);
-  return &held;
+  if (number)
+    held = scalar_tensor(*number);
+  else if (PyObject_CheckBuffer(o) && PySequence_Check(o) && !PyBytes_Check(o))
+    held = tensor_from(o, std::nullopt);
+  return held.defined() ? &held : nullptr;
 }
 
 template <Op op> PyObject* binary(PyObject* a, PyObject* b) {
@@ -53,7 +52,7 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
 }
 PyObject* power_inplace(PyObject* a, PyObject* b, PyObject*) { return binary_inplace<Op::pow_>(a, b); }
 PyObject* matmul(PyObject* a, PyObject* b) {
-  if (!is_tensor(a) || !is_tensor(b)) return Py_NewRef(Py_NotImplemented);
+  if (read_number(a) || read_number(b)) return Py_NewRef(Py_NotImplemented);
   return binary<Op::matmul_>(a, b);
 }
 

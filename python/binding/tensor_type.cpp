@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "corridor/tape.h"
 #include "dyadic/ops.h"
 #include "tensor/resize.h"
@@ -117,7 +118,14 @@ PyObject* get_version(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return PyLong_FromUnsignedLong(t.version()); });
 }
 PyObject* get_grad(PyObject* s, void*) {
-  return get(s, [](const Tensor& t) { return wrap(t.grad()); });
+  return get(s, [](const Tensor& t) {
+    Tensor g = t.grad();
+    if (!g.defined() && !t.is_leaf() && !t.impl()->meta)
+      warn(
+          "grad: this tensor is no leaf: backward leaves no gradient there; call retain_grad() on it first, or read the "
+          "leaf's");
+    return wrap(std::move(g));
+  });
 }
 PyObject* get_grad_fn(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return grad_fn_of(t).release().ptr(); });
@@ -308,7 +316,7 @@ void add_tensor_type(nb::module_& m) {
        const_cast<char*>("Parameter(data, requires_grad=True)\n--\n\nA tensor that a module registers when it becomes "
                          "its attribute. Shares the memory of data.")},
       {0, nullptr}};
-  PyType_Spec parameter{"dyadic.nn.Parameter", int(sizeof(PyTensor)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+  PyType_Spec parameter{"dyadic.nn.parameter.Parameter", int(sizeof(PyTensor)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                         parameter_slots};
   nb::object bases = nb::make_tuple(m.attr("Tensor"));
   parameter_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&parameter, bases.ptr()));

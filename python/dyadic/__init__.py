@@ -38,8 +38,10 @@ from .func import vmap
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_inference_mode_enabled
 from . import _einops as _einops_backend
+from . import _other_names
 
 _einops_backend.register()
+_other_names.register()
 globals().update(_TYPES)
 
 

@@ -153,7 +153,7 @@ class _Histogram(tuple):
     bin_edges = property(lambda self: self[1])
 
     def __repr__(self):
-        return f"dyadic.return_types.histogram(\nhist={self[0]},\nbin_edges={self[1]})"
+        return f"dyadic.return_types.histogram(\nhist={self[0]!r},\nbin_edges={self[1]!r})"
 
 
 Tensor.histogram = histogram
@@ -183,7 +183,7 @@ class _Frexp(tuple):
     exponent = property(lambda self: self[1])
 
     def __repr__(self):
-        return f"dyadic.return_types.frexp(\nmantissa={self[0]},\nexponent={self[1]})"
+        return f"dyadic.return_types.frexp(\nmantissa={self[0]!r},\nexponent={self[1]!r})"
 
 
 Tensor.frexp = frexp

@@ -29,7 +29,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     """The different elements in order (along dim: the different slices), and if asked for which of them each element is, and
     how often each occurs."""
     if dim is None:
-        return _parts(_dyadic.unique(input, sorted), return_inverse, return_counts)
+        return _parts(_dyadic.unique(input, sorted, return_inverse, return_counts), return_inverse, return_counts)
     return _parts(_dyadic.unique_dim(input, dim, False), return_inverse, return_counts)
 
 
@@ -37,7 +37,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     """The elements that differ from the one before (along dim: slices), and if asked for which of them each element is, and how
     often each occurs in a row."""
     if dim is None:
-        return _parts(_dyadic.unique_consecutive(input), return_inverse, return_counts)
+        return _parts(_dyadic.unique_consecutive(input, return_inverse, return_counts), return_inverse, return_counts)
     return _parts(_dyadic.unique_dim(input, dim, True), return_inverse, return_counts)
 
 

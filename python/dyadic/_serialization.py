@@ -1,4 +1,5 @@
-"""save and load: plain data with tensors in it, as a safetensors file that any of its readers opens. Nothing in a file is ever run.
+"""save and load: plain data with tensors in it, as a safetensors file that any of its readers opens. Nothing in a file is ever run,
+unless it holds more than data (a whole module, say): that is a pickle, which load opens with weights_only=False alone.
 
 A dict of names and tensors is the file's tensors by these names. Other data is a tree in the file's metadata (key "python.tree"),
 whose tensors are named 0, 1, 2 ...
@@ -12,7 +13,12 @@ from ._dyadic import Parameter, Tensor
 from ._size import Size
 
 _TREE = "python.tree"
+_PICKLE = b"dyadic.pickle\n"  # such a file begins so; as a safetensors header's length it were beyond any file
 _DICTS = {"dict", "OrderedDict", "defaultdict"}
+
+
+class _NoData(Exception):
+    """Something is neither a tensor, a number, text nor a list, tuple, set or dict of them."""
 
 
 class _Writer:
@@ -49,10 +55,7 @@ class _Writer:
             return {"device": str(x)}
         if isinstance(x, bytes):
             return {"bytes": x.hex()}
-        if hasattr(x, "state_dict"):
-            raise TypeError(f"save: a file holds data, not code: {where} is {type(x).__name__}; save its state_dict()")
-        kinds = "tensors, numbers, text, and lists, tuples, sets and dicts of them"
-        raise TypeError(f"save: {where} is {type(x).__name__}; a file holds {kinds}")
+        raise _NoData
 
 
 def _read(x, tensors):
@@ -83,9 +86,31 @@ def _read(x, tensors):
     return readers[kind](value)
 
 
-def save(obj, f, metadata=None):
+def _save_pickle(obj, f):
+    import pickle
+
+    data = _PICKLE + pickle.dumps(obj)
+    if hasattr(f, "write"):
+        f.write(data)
+        return
+    path = os.fspath(f)
+    with open(f"{path}.part", "wb") as target:
+        target.write(data)
+    os.replace(f"{path}.part", path)
+
+
+def save(obj, f, metadata=None, *, pickle_module=None, pickle_protocol=2):
     """Writes tensors, numbers, text, and lists, tuples, sets and dicts of them to a path or a file object, whole or not at all. Scaled
-    tensors keep their bits. A dict of tensors is a safetensors file under its names; metadata is a dict of text beside it."""
+    tensors keep their bits. A dict of tensors is a safetensors file under its names; metadata is a dict of text beside it. Whatever
+    holds other objects (a module) is pickled; its state_dict() is the safer thing to save. pickle_module and pickle_protocol are
+    accepted."""
+    try:
+        return _save_data(obj, f, metadata)
+    except _NoData:
+        return _save_pickle(obj, f)
+
+
+def _save_data(obj, f, metadata):
     if isinstance(obj, dict) and all(isinstance(k, str) and isinstance(v, Tensor) for k, v in obj.items()):
         tensors, metadata = {k: v.detach() for k, v in obj.items()}, metadata or {}
     else:
@@ -106,19 +131,34 @@ def save(obj, f, metadata=None):
             shutil.copyfileobj(source, f)
 
 
-def _is_zip(path):
+def _begins(path, text):
     try:
         with open(path, "rb") as f:
-            return f.read(4) == b"PK\x03\x04"
+            return f.read(len(text)) == text
     except OSError:
         return False  # _dyadic._load says why
 
 
-def _load(path):
-    if _is_zip(path):
+def _load_pickle(path, weights_only):
+    import pickle
+
+    if weights_only:
+        raise pickle.UnpicklingError(
+            f"load: {path} holds more than tensors and plain data; weights_only=False opens it, and may run code that is in it: "
+            "only for files from people you trust"
+        )
+    with open(path, "rb") as f:
+        f.seek(len(_PICKLE))
+        return pickle.load(f)
+
+
+def _load(path, weights_only):
+    if _begins(path, b"PK\x03\x04"):
         from ._torch_file import load_torch_file
 
         return load_torch_file(path)
+    if _begins(path, _PICKLE):
+        return _load_pickle(path, weights_only)
     tensors, metadata = _dyadic._load(path)
     if _TREE not in metadata:
         return tensors
@@ -130,9 +170,10 @@ def _load(path):
         raise ValueError(f"{path}: {_TREE} in its metadata is not what save writes: {e!r}") from None
 
 
-def load(f, map_location=None, *, weights_only=True, mmap=None):
+def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None):
     """What save has written, from a path or a file object; a plain safetensors file as a dict; a file that PyTorch's torch.save has
-    written (its data, never its code). map_location: a device for all tensors. weights_only and mmap are accepted: files are data only."""
+    written (its data, never its code). map_location: a device for all tensors. weights_only=False: what save has pickled too, which may
+    run code. pickle_module and mmap are accepted."""
     if hasattr(f, "read"):
         import shutil
         import tempfile
@@ -141,12 +182,12 @@ def load(f, map_location=None, *, weights_only=True, mmap=None):
             path = os.path.join(folder, "tensors")
             with open(path, "wb") as target:
                 shutil.copyfileobj(f, target)
-            loaded = _load(path)
+            loaded = _load(path, weights_only)
     else:
         path = os.fspath(f)
         if not os.path.exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        loaded = _load(path)
+        loaded = _load(path, weights_only)
     if map_location is None or str(map_location) == "cpu":
         return loaded
     return _moved(loaded, map_location)

@@ -176,6 +176,14 @@ for _name in ("ipu", "maia", "mtia", "sparse_csr", "vulkan", "xla", "xpu"):
 Tensor.is_distributed = Tensor.is_coalesced = lambda self: False
 
 
+def _array_wrap(self, array, context=None, return_scalar=False):
+    """What numpy's functions make of a tensor is a tensor; of bool, as in PyTorch, uint8."""
+    return _dyadic.from_numpy(array.astype("uint8") if array.dtype == bool else array)
+
+
+Tensor.__array_wrap__ = _array_wrap
+
+
 class _Histogramdd(tuple):
     hist = property(lambda self: self[0])
     bin_edges = property(lambda self: self[1])

@@ -39,3 +39,4 @@ from ._dyadic import (  # noqa: F401
 )
 from ._dyadic import i0 as modified_bessel_i0  # noqa: F401
 from ._dyadic import i1 as modified_bessel_i1  # noqa: F401
+from ._polynomials import *  # noqa: F401,F403

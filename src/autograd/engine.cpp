@@ -208,7 +208,7 @@ class Run {
   static bool holds_values(const Node& n) {
     bool holds = n.extra && n.extra->backward;
     for (int i = 0; i < n.nin + n.nout; ++i) holds |= n.saved[i].tensor.defined();
-    return holds;
+    return holds || (n.extra && !n.extra->packed.empty());
   }
   static void run_hooks(Node& n, const std::vector<NodeHook>& hooks, std::span<Tensor> replaced, std::span<const Tensor> inputs,
                         std::span<const Tensor> outputs) {
@@ -241,6 +241,7 @@ class Run {
     } module;
     t_module = n.module;
     {
+      const Unpacked saved(n);
       Grad grad{n, gradients, results};
       if (n.extra && n.extra->backward)
         run_function(n, gradients, results);
@@ -358,21 +359,6 @@ Tensor& Tensor::requires_grad_(bool on) {
   p_->flags = uint8_t(on ? p_->flags | kRequiresGrad : p_->flags & ~kRequiresGrad);
   if (on) drop_base(*p_);  // a leaf of its own, whatever becomes of the base
   return *this;
-}
-std::string Tensor::grad_fn() const {
-  if (is_leaf()) return "";
-  if (p_->node->extra && !p_->node->extra->name.empty()) return p_->node->extra->name + "Backward";
-  std::string name;
-  bool upper = true;
-  for (const char* s = op_name(p_->node->id); *s; ++s) {
-    if (*s == '_') {
-      upper = true;
-      continue;
-    }
-    name += upper ? char(std::toupper(*s)) : *s;
-    upper = false;
-  }
-  return name + "Backward";
 }
 void detail::register_hook(const Tensor& t, std::shared_ptr<void> hook, HookCall call) {
   DY_CHECK(t.requires_grad(), "register_hook: {} does not require grad", describe(t));

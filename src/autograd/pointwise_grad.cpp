@@ -27,6 +27,7 @@ Tensor run_tile(const OpDef& op, const Grad& g, int k) {
   PointwiseLoop loop;
   loop.compute = compute;
   loop.tile = pw.grad[k][int(compute)];
+  if (compute == Compute::f32) loop.bf16_tile = pw.grad_bf16[k];
   loop.in[0] = &g.g();
   for (int i = 0; i < pw.inputs; ++i)
     if (op.needs[k] & in(i)) loop.in[1 + i] = &g.in(i);

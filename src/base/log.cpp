@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdio>
 #include <mutex>
 #include <set>
@@ -9,9 +10,20 @@
 
 namespace dyadic::inline v1 {
 
+namespace {
+std::atomic<WarningHandler> g_handler{nullptr};
+}
+
+void set_warning_handler(WarningHandler handler) { g_handler = handler; }
 void warn(std::string_view text) {
+  if (const WarningHandler handler = g_handler) return handler(text);
   std::string line = fmt::format("dyadic: warning: {}\n", text);
   std::fwrite(line.data(), 1, line.size(), stderr);  // one write, so that lines of several threads don't mix
+}
+void warn_in_destructor(std::string_view text) noexcept {
+  try {
+    warn(text);
+  } catch (...) {}
 }
 bool warn_once(std::string_view text) {
   static std::mutex mutex;

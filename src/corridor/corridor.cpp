@@ -58,6 +58,8 @@ void run_pointwise(Call& c) {
   PointwiseLoop loop;
   loop.compute = Compute(int(c.scratch[0]));
   loop.tile = op.pw.forward[int(loop.compute)];
+  if (loop.compute == Compute::f32) loop.bf16_tile = op.pw.forward_bf16;
+  if (loop.compute == Compute::i32) loop.narrow_tiles = op.pw.forward_narrow;
   loop.mask_out = op.types == Types::compare;
   loop.real_out = op.pw.real_of_complex;
   loop.bits = op.pw.bits;
@@ -247,13 +249,27 @@ bool fast_pointwise(Op id, const OpDef& op, const Arg* args, int n, Tensor* out)
 
 }  // namespace
 
+// Nodes that a composition has made for its results are called by its name.
+static void name_nodes(Op id, std::span<const Tensor> results, uint64_t since) {
+  for (const Tensor& t : results)
+    if (t.defined() && t.impl()->node && t.impl()->node->seq >= since) t.impl()->node->shown = id;
+}
+
+static std::vector<Tensor> compose_all(Op id, const OpDef& op, const Arg* args) {
+  const uint64_t since = tape_position();
+  std::vector<Tensor> all = op.compose_all(args);
+  name_nodes(id, all, since);
+  return all;
+}
+
 void compose(Op id, const OpDef& op, const Arg* args, Tensor* out) {
   if (op.compose) {
+    const uint64_t since = tape_position();
     out[0] = op.compose(args);
-    return;
+    return name_nodes(id, {out, 1}, since);
   }
   DY_ASSERT(!signature(id).returns_list());
-  std::vector<Tensor> all = op.compose_all(args);
+  std::vector<Tensor> all = compose_all(id, op, args);
   std::move(all.begin(), all.end(), out);
 }
 
@@ -286,7 +302,7 @@ void call_op(Op id, Arg* args, int n, Tensor* out) {
 
 std::vector<Tensor> call_op_all(Op id, Arg* args, int n) {
   const OpDef& op = op_def(id);
-  if (op.compose_all) return op.compose_all(args);
+  if (op.compose_all) return compose_all(id, op, args);
   std::vector<Tensor> out(kMaxOutputs);
   call_op(id, args, n, out.data());
   out.resize(signature(id).returns.size());

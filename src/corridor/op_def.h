@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "formats/format.h"
+#include "loops/tile.h"
 
 namespace dyadic::inline v1 {
 
@@ -29,14 +30,13 @@ enum class Types : uint8_t {
 };
 enum class Amp : uint8_t { promote, lower, f32 };  // under autocast: leave, run in the low type, run in f32
 
-// As in loops/pointwise.h: params are the Scalar arguments in the signature's order.
-using Tile = void (*)(const void* const* in, void* out, const double* params, int64_t n, bool stream);
-
 inline constexpr int kMaxInputs = 4;
 struct Pointwise {
   int inputs = 0, params = 0;
-  Tile forward[kComputes]{};           // by Compute; null: not defined there
-  Tile grad[kMaxInputs][kComputes]{};  // dL/d input k of (g, inputs..., output); null: none
+  Tile forward[kComputes]{};                             // by Compute; null: not defined there
+  Tile grad[kMaxInputs][kComputes]{};                    // dL/d input k of (g, inputs..., output); null: none
+  Tile forward_bf16 = nullptr, grad_bf16[kMaxInputs]{};  // the f32 ones on bf16 as it is stored; null where they are
+  Tile forward_narrow[kNarrow]{};                        // the i32 one on narrow integers as they are stored
   int flops = 0, grad_flops[kMaxInputs]{};
   int complex_flops = 0;
   bool real_of_complex = false;                                       // of complex inputs the result is real

@@ -1,5 +1,5 @@
 // Recording, and the life of tape nodes.
-#include "corridor/tape.h"
+#include "corridor/tape_nodes.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,6 +9,31 @@
 namespace dyadic::inline v1 {
 
 void destroy_tape(TensorImpl& t) noexcept;
+
+using namespace tape;
+
+Tensor tape::alias(const Tensor& t) {
+  const TensorImpl& i = *t.impl();
+  return make_view(t, i.shape(), {i.strides, i.ndim}, i.offset);
+}
+
+void tape::attach(Node* node, const Tensor& t, int output) {
+  TensorImpl& i = *t.impl();
+  if (i.node) release(i.node);
+  i.node = node;
+  i.output = uint16_t(output);
+  i.flags |= kRequiresGrad;
+}
+
+static Category category_of(Storage& s) { return std::atomic_ref(s.category).load(std::memory_order_relaxed); }
+
+void tape::drop_saved(Saved& s) {
+  const bool number = s.tensor.impl()->flags & kNumber;  // not counted by save()
+  Storage& st = *s.tensor.impl()->storage;
+  if (!number && st.saves.fetch_sub(1, std::memory_order_acq_rel) == 1 && category_of(st) == Category::activation)
+    set_category(s.tensor, Category::temporary);
+  s.tensor = Tensor();
+}
 
 namespace {
 
@@ -56,20 +81,6 @@ Meta make_meta(const Tensor& t, int64_t*& dims) {
   return m;
 }
 
-Tensor alias(const Tensor& t) {  // the same view without its history
-  const TensorImpl& i = *t.impl();
-  return make_view(t, i.shape(), {i.strides, i.ndim}, i.offset);
-}
-
-// Takes over one reference to the node.
-void attach(Node* node, const Tensor& t, int output) {
-  TensorImpl& i = *t.impl();
-  if (i.node) release(i.node);
-  i.node = node;
-  i.output = uint16_t(output);
-  i.flags |= kRequiresGrad;
-}
-
 // A view holds its base, whose history may come to hold the node that saves the view: it saves this instead.
 Tensor without_base(const Tensor& view) {
   Tensor t = alias(view);
@@ -79,8 +90,6 @@ Tensor without_base(const Tensor& view) {
   }
   return t;
 }
-
-Category category_of(Storage& s) { return std::atomic_ref(s.category).load(std::memory_order_relaxed); }
 
 // Counts a save on the storage: the first turns a temporary into an activation.
 void save(Saved& s, const Tensor& t) {
@@ -118,7 +127,7 @@ Node* make_node(Op id, const OpDef& op, const Arg* args, int n, const Tensor* ou
   node->meta = take(std::type_identity<Meta>(), total);
   node->args = take(std::type_identity<Arg>(), n);
   auto* dims = reinterpret_cast<int64_t*>(at);
-  node->id = id;
+  node->id = node->shown = id;
   node->nin = uint16_t(s.nin);
   node->nout = uint16_t(nout);
   node->nargs = uint16_t(n);
@@ -177,6 +186,7 @@ Node* make_node(Op id, const OpDef& op, const Arg* args, int n, const Tensor* ou
       node->meta[s.nin + j] = make_meta(out[j], dims);
       if (wanted & dyadic::out(j)) save(node->saved[s.nin + j], alias(out[j]));
     }
+  if (t_pack) pack_saved(*node);
   return own.release();
 }
 
@@ -202,12 +212,16 @@ void let_go(Node* node, const Tensor& self, uint64_t since) {
 bool shows_parts(const TensorImpl& view, const TensorImpl& base) {
   return base.dtype.is_complex() && view.dtype == base.dtype.to_real() && base.ndim < kMaxDims;
 }
-// `result` made of `t` by an op without further arguments, which is recorded whether or not recording is on.
-Tensor recorded(Op id, const Tensor& t, const Tensor& result) {
+}  // namespace
+
+Tensor tape::recorded(Op id, const Tensor& t, const Tensor& result) {
   const Arg args[] = {t};
   if (t.impl()->flags & kRequiresGrad) attach(make_node(id, op_def(id), args, 1, &result, 1), result, 0);
   return result;
 }
+
+namespace {
+
 Tensor recorded_parts(const Tensor& t) { return recorded(Op::view_as_real_, t, complex_parts(t)); }
 
 // The base with a region replaced by what `node` wrote into it through the view.
@@ -269,15 +283,9 @@ void record_function(std::span<const Tensor> inputs, std::vector<Tensor>& output
 }
 
 void release_saved(Node& n) {
-  for (int i = 0; i < n.nin + n.nout; ++i) {
-    Saved& s = n.saved[i];
-    if (!s.tensor.defined()) continue;
-    const bool number = s.tensor.impl()->flags & kNumber;  // not counted by save()
-    Storage& st = *s.tensor.impl()->storage;
-    if (!number && st.saves.fetch_sub(1, std::memory_order_acq_rel) == 1 && category_of(st) == Category::activation)
-      set_category(s.tensor, Category::temporary);
-    s.tensor = Tensor();
-  }
+  for (int i = 0; i < n.nin + n.nout; ++i)
+    if (n.saved[i].tensor.defined()) drop_saved(n.saved[i]);
+  if (n.extra) n.extra->packed.clear();
 }
 
 void release(Node* n) noexcept {

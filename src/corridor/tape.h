@@ -32,12 +32,18 @@ using Hook = std::function<Tensor(const Tensor&)>;  // of a gradient; a defined 
 // first are empty, it may replace the second; after it, the first: what it returns, unless empty.
 using NodeHook = std::function<std::vector<Tensor>(std::span<const Tensor>, std::span<const Tensor>)>;
 
+// In the place of saving a tensor: takes it without its history, gives what backward gets it back from. Null: none is set.
+using Unpack = std::function<Tensor()>;
+using Pack = std::function<Unpack(const Tensor&)>;
+extern constinit thread_local const Pack* t_pack;
+
 // What belongs to few nodes: hooks on their outputs and on them, and the backward of a function that is no op.
 struct NodeExtra {
   std::string name;                                                      // of that function
   std::function<std::vector<Tensor>(std::span<const Tensor>)> backward;  // gradients of the outputs -> of the inputs
   std::vector<std::pair<uint16_t, Hook>> hooks;                          // output, hook
   std::vector<NodeHook> before, after;                                   // its backward
+  std::vector<std::pair<uint16_t, Unpack>> packed;                       // which of Node::saved, where it is instead
 };
 
 struct Node {
@@ -45,6 +51,7 @@ struct Node {
   uint16_t nin = 0, nout = 0, nargs = 0;
   bool released = false;  // a backward without retain_graph has been here
   Op id{};
+  Op shown{};                  // what it is called: the composition whose result it made, else id
   uint32_t bytes = 0;          // of this allocation, arrays included
   uint32_t module = 0;         // where the forward ran: backward is charged there
   uint64_t seq = 0;            // creation order; backward runs it down
@@ -55,10 +62,21 @@ struct Node {
   NodeExtra* extra = nullptr;  // owned; mostly absent
   Node* next_dead = nullptr;
 };
-const char* node_name(const Node& n);  // the op's or the function's
+const char* node_name(const Node& n);   // the op's or the function's
+std::string shown_name(const Node& n);  // PyTorch's name: "AddBackward0" (autograd/node_name.cpp)
 NodeExtra& node_extra(Node& n);
 void release(Node* n) noexcept;  // frees chains of any length without recursion
 void release_saved(Node& n);     // drops saved tensors only
+
+// What was packed is in Node::saved again while it lives.
+class Unpacked {
+  Node& node_;
+
+ public:
+  explicit Unpacked(Node& n);
+  ~Unpacked();
+  Unpacked(const Unpacked&) = delete;
+};
 
 // Records `call` for outputs `out`: called by the corridor when an input requires grad.
 void record(Op id, const OpDef& op, const Arg* args, int n, Tensor* out, int nout);

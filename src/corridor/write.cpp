@@ -44,6 +44,7 @@ void compose_inplace(Op id, const OpDef& op, const Arg* args, int n) {
            op_name(id), describe(self), shape_text(result.sizes()));
   Arg copy[] = {Arg(self), Arg(result)};
   call_op_inplace(Op::copy_, copy, 2);
+  if (Node* node = self.impl()->node; node && node->id == Op::copy_) node->shown = id;
 }
 
 // Floats do not become integers, complex numbers not real ones, numbers not bool.

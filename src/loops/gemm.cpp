@@ -35,8 +35,8 @@ struct Run {
     packed = slots + size_t(num_threads()) * p.slot_bytes;
     parts = packed + p.packed_bytes;
     bias_copy = parts + p.part_bytes;
-    item = b.one.a.dtype.itemsize();
-    out_item = b.one.c_dtype.itemsize();
+    item = b.one.a.dtype.to_real().itemsize();
+    out_item = b.one.c_dtype.to_real().itemsize();
   }
 
   const void* bias() const {
@@ -124,13 +124,14 @@ struct Run {
 }  // namespace
 
 size_t gemm_workspace(const BatchedGemm& call) {
-  const GemmPlan plan = plan_gemm(call);
+  const GemmPlan plan = plan_gemm(in_parts(call));
   const size_t bytes = size_t(num_threads()) * plan.slot_bytes + plan.packed_bytes + plan.part_bytes + plan.bias_bytes;
   return bytes == 0 ? 0 : bytes + kAlign;
 }
 
-void gemm_batched(const BatchedGemm& call, void* workspace) {
+void gemm_batched(const BatchedGemm& given, void* workspace) {
   calls.fetch_add(1, std::memory_order_relaxed);
+  const BatchedGemm call = in_parts(given);
   const GemmPlan plan = plan_gemm(call);
   if (plan.path == GemmPath::empty) return;
   Run(call, plan, workspace).run();

@@ -19,8 +19,8 @@ struct Matrix {
 };
 
 // c[m, n] = a[m, k] b[k, n] (+ bias[n]) (+ c). a and b have one dtype: f32 -> f32, f16 or bf16 -> f32 or itself, f64 -> f64,
-// i32 -> i32, i64 -> i64 (integers wrap). f16 and bf16 are summed in f32 and rounded once. c's column stride is 1; c overlaps
-// neither a, b nor bias.
+// c64 -> c64, c128 -> c128 (no bias), i32 -> i32, i64 -> i64 (integers wrap). f16 and bf16 are summed in f32 and rounded once.
+// c's column stride is 1; c overlaps neither a, b nor bias.
 struct GemmCall {
   int64_t m, n, k;
   Matrix a, b;

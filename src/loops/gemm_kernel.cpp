@@ -1,6 +1,8 @@
 // Blocked matrix product of one tile for floats: blocks of b and a are decoded and packed into cache, register tiles multiply.
 #include "loops/gemm_kernel.h"
 
+#include <type_traits>
+
 #include "loops/gemm_few.h"
 #include "loops/gemm_integer.h"
 #include "loops/gemm_pack.h"
@@ -11,14 +13,15 @@ namespace {
 // A packed block of b (k x columns of the tile) stays in L2 and feeds L1 one panel (24 KiB) at a time; a block of a is 117 KiB.
 // Measured on AVX-512: 192 is 3-6 % faster than 256 where a is stored by columns.
 template <class T> constexpr int64_t kDepth = 768 / sizeof(T);
-constexpr int64_t kBlockRows = 144;  // a multiple of 12 and 6
+constexpr int64_t kBlockRows = 144;                               // a multiple of 12 and 6
+template <class T> constexpr int64_t kShort = 2 * kMicroCols<T>;  // columns that a copy of a would not pay for
 template <class T>
 constexpr int64_t kDepthStride = kDepth<T> + 16;  // 16 more: rows of a power of two would share a few cache sets
 constexpr int64_t kRowStride = kBlockRows + 16;
 
 constexpr int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 template <class T> constexpr int64_t padded_cols(int64_t n) { return round_up(n, kMicroCols<T>); }
-template <class T> constexpr int64_t depth_of(int64_t k) {  // blocks of about equal depth, whole squares of transpose_square
+template <class T> constexpr int64_t depth_of(int64_t k) {  // blocks of about equal depth, whole tiles of transpose_block
   const int64_t blocks = (k + kDepth<T> - 1) / kDepth<T>;
   return blocks == 0 ? 16 : round_up((k + blocks - 1) / blocks, 16);
 }
@@ -54,9 +57,14 @@ template <class T> struct Layout {
   }
 };
 
+template <class S, class T> constexpr bool kParts = std::is_same_v<S, Part<T>>;
+
 template <class S, class T> void pack_panel(const GemmTile& t, int64_t k0, int64_t depth, int64_t j, T* to) {
   const int64_t n = t.n - j < kMicroCols<T> ? t.n - j : kMicroCols<T>;
-  pack_block((const S*)t.b + k0 * t.b_row + j * t.b_col, t.b_row, t.b_col, depth, n, kMicroCols<T>, to, kMicroCols<T>);
+  if constexpr (kParts<S, T>)
+    return pack_turned((const S*)t.b + k0 * t.b_row + j * t.b_col, t.b_row, t.b_col, depth, n, kMicroCols<T>, to);
+  else
+    pack_block((const S*)t.b + k0 * t.b_row + j * t.b_col, t.b_row, t.b_col, depth, n, kMicroCols<T>, to, kMicroCols<T>);
 }
 template <class S, class T> void pack(const GemmTile& t, int64_t begin, int64_t end) {
   const Packed<T> layout(t.n, t.k);
@@ -65,11 +73,12 @@ template <class S, class T> void pack(const GemmTile& t, int64_t begin, int64_t 
     const int64_t depth = t.k - k0 < layout.depth ? t.k - k0 : layout.depth;
     const int64_t full = t.n / kMicroCols<T>;
     int64_t p = begin;
-    if (t.b_col == 1 && begin < full) {  // all full panels row by row: b is read as it lies
-      p = end < full ? end : full;
-      pack_panels((const S*)t.b + k0 * t.b_row + begin * kMicroCols<T>, t.b_row, depth, p - begin,
-                  to + layout.at(k0, begin * kMicroCols<T>), layout.panel);
-    }
+    if constexpr (!kParts<S, T>)
+      if (t.b_col == 1 && begin < full) {  // all full panels row by row: b is read as it lies
+        p = end < full ? end : full;
+        pack_panels((const S*)t.b + k0 * t.b_row + begin * kMicroCols<T>, t.b_row, depth, p - begin,
+                    to + layout.at(k0, begin * kMicroCols<T>), layout.panel);
+      }
     for (; p < end; ++p) pack_panel<S>(t, k0, depth, p * kMicroCols<T>, to + layout.at(k0, p * kMicroCols<T>));
   }
 }
@@ -114,10 +123,11 @@ template <class S, class T, class O> struct Blocked {
   void pack_block_of_b(const GemmTile& block) {
     int64_t p = 0;
     T* to = scratch + at.b;
-    if (t.b_col == 1) {
-      p = t.n / kMicroCols<T>;
-      pack_panels((const S*)block.b, t.b_row, block.k, p, to, shared.panel);
-    }
+    if constexpr (!kParts<S, T>)
+      if (t.b_col == 1) {
+        p = t.n / kMicroCols<T>;
+        pack_panels((const S*)block.b, t.b_row, block.k, p, to, shared.panel);
+      }
     for (; p < shared.panels; ++p) pack_panel<S>(block, 0, block.k, p * kMicroCols<T>, to + p * shared.panel);
   }
   const T* panel_of_b(int64_t k0, int64_t j) const {
@@ -126,10 +136,12 @@ template <class S, class T, class O> struct Blocked {
   }
   int64_t panel_cols(int64_t j) const { return t.n - j < kMicroCols<T> ? t.n - j : kMicroCols<T>; }
 
-  // f32 and f64 rows are read where they lie; columns only where that stays within a few cache sets' reach (measured: packing
-  // wins from a distance of 4 KiB on).
+  // f32 and f64 rows are read where they lie, unless those of a tile share two or fewer cache sets; columns only where that
+  // stays within a few cache sets' reach (measured: packing wins from a distance of 4 KiB on).
   bool in_place() const {
-    return sizeof(S) == sizeof(T) && (t.a_col == 1 || (t.a_row == 1 && t.a_col * int64_t(sizeof(T)) <= 1024 && t.a_col > 0));
+    const int64_t row = t.a_row * int64_t(sizeof(T)), col = t.a_col * int64_t(sizeof(T));
+    if (t.a_col == 1) return sizeof(S) == sizeof(T) && (row % 2048 != 0 || t.n <= kShort<T>);
+    return std::is_same_v<S, T> && t.a_row == 1 && col <= 1024 && col > 0;
   }
   void row_block(int64_t i, int64_t m, int64_t k0, int64_t depth) {
     T* pa = scratch + at.a;
@@ -223,6 +235,9 @@ size_t packed_bytes(int64_t n, int64_t k, int64_t compute_bytes) {
 template <class S, class T, class O> constexpr GemmFunctions functions() {
   return {blocked<S, T, O>, few<S, T, O>, pack<S, T>, combine<T, O>};
 }
+template <class T> constexpr GemmFunctions complex_functions() {
+  return {blocked<Part<T>, T, T>, nullptr, pack<Part<T>, T>, combine<T, T>};
+}
 
 }  // namespace
 
@@ -233,6 +248,8 @@ extern const GemmKernel gemm_kernel = {
     .f16_f32 = functions<F16, float, float>(),
     .f16 = functions<F16, float, F16>(),
     .f64 = functions<double, double, double>(),
+    .c64 = complex_functions<float>(),
+    .c128 = complex_functions<double>(),
     .i32 = integer_functions<uint32_t>(),
     .i64 = integer_functions<uint64_t>(),
     .scratch = scratch_bytes,

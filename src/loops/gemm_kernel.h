@@ -38,14 +38,15 @@ struct GemmParts {
 // One pair of storage types: f32 -> f32, bf16 -> f32, ...
 struct GemmFunctions {
   void (*blocked)(const GemmTile&);
-  void (*few)(const GemmTile&);  // m <= kGemmFew, a unit stride in b: reads b once, where it lies; scratch: m x k of a's type
+  // m <= kGemmFew, a unit stride in b: reads b once, where it lies; scratch: m x k of a's type. None for complex numbers
+  void (*few)(const GemmTile&);
   void (*pack)(const GemmTile&, int64_t begin, int64_t end);  // panels [begin, end) of b into `packed`, packed_cols = n
   void (*combine)(const GemmParts&, int64_t begin, int64_t end);
 };
 inline constexpr int64_t kGemmFew = 4;
 
 struct GemmKernel {
-  GemmFunctions f32, bf16_f32, bf16, f16_f32, f16, f64, i32, i64;
+  GemmFunctions f32, bf16_f32, bf16, f16_f32, f16, f64, c64, c128, i32, i64;
   // narrow: c has fewer bytes than that; own: b is packed by the tile
   size_t (*scratch)(int64_t m, int64_t n, int64_t k, int64_t compute_bytes, bool narrow, bool own);
   size_t (*packed)(int64_t n, int64_t k, int64_t compute_bytes);  // bytes

@@ -13,6 +13,10 @@ struct Bf16 {
 struct F16 {
   uint16_t bits;
 };
+// One part of a complex number; Note [Complex operands].
+template <class T> struct Part {
+  T value;
+};
 static inline float widen(Bf16 h) { return bf16_value(h.bits); }
 static inline float widen(F16 h) { return f16_value(h.bits); }
 static inline void narrow(float x, Bf16& to) { to.bits = bf16_nearest(x); }
@@ -100,13 +104,23 @@ template <class T> static inline void zero_row(T* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = 0;
 }
 
-// A square of B x B elements, B those of 16 bytes (4 f32, 2 f64), transposed.
-template <class T, class S> static inline void transpose_square(const S* from, int64_t from_row, T* to, int64_t to_row) {
+// 16 bytes of row 0, of row `step`, of row 2 step ... as the blocks of one vector.
+template <class D, class S> static DY_INLINE hn::Vec<D> load_blocks(D d, const S* from, int64_t step) {
+  if constexpr (sizeof(hn::TFromD<D>) * hn::MaxLanes(D()) == 16) {
+    return load_as(d, from);
+  } else {
+    const hn::Half<D> half;
+    constexpr int64_t kBlocks = sizeof(hn::TFromD<D>) * hn::MaxLanes(D()) / 32;
+    return hn::Combine(d, load_blocks(half, from + kBlocks * step, step), load_blocks(half, from, step));
+  }
+}
+// As many rows as D has lanes, of B elements (16 bytes: 4 f32, 2 f64), transposed: 4 vectors are 16 loads and 8 shuffles.
+template <class D, class S, class T>
+static DY_INLINE void transpose_tile(D d, const S* from, int64_t from_row, T* to, int64_t to_row) {
   if constexpr (sizeof(T) == 4) {
-    constexpr hn::FixedTag<T, 4> d;
-    constexpr hn::FixedTag<uint64_t, 2> dd;
-    const auto r0 = load_as(d, from), r1 = load_as(d, from + from_row);
-    const auto r2 = load_as(d, from + 2 * from_row), r3 = load_as(d, from + 3 * from_row);
+    const hn::Repartition<uint64_t, D> dd;
+    const auto r0 = load_blocks(d, from, 4 * from_row), r1 = load_blocks(d, from + from_row, 4 * from_row);
+    const auto r2 = load_blocks(d, from + 2 * from_row, 4 * from_row), r3 = load_blocks(d, from + 3 * from_row, 4 * from_row);
     const auto lo01 = hn::BitCast(dd, hn::InterleaveLower(d, r0, r1)), hi01 = hn::BitCast(dd, hn::InterleaveUpper(d, r0, r1));
     const auto lo23 = hn::BitCast(dd, hn::InterleaveLower(d, r2, r3)), hi23 = hn::BitCast(dd, hn::InterleaveUpper(d, r2, r3));
     hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dd, lo01, lo23)), d, to);
@@ -114,8 +128,7 @@ template <class T, class S> static inline void transpose_square(const S* from, i
     hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dd, hi01, hi23)), d, to + 2 * to_row);
     hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dd, hi01, hi23)), d, to + 3 * to_row);
   } else {
-    constexpr hn::FixedTag<T, 2> d;
-    const auto r0 = hn::LoadU(d, from), r1 = hn::LoadU(d, from + from_row);
+    const auto r0 = load_blocks(d, from, 2 * from_row), r1 = load_blocks(d, from + from_row, 2 * from_row);
     hn::StoreU(hn::InterleaveLower(d, r0, r1), d, to);
     hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, to + to_row);
   }
@@ -124,14 +137,19 @@ template <class T, class S> static inline void transpose_square(const S* from, i
 template <class T, class S>
 static void transpose_block(const S* from, int64_t from_row, int64_t rows, int64_t cols, T* to, int64_t to_row) {
   constexpr int64_t B = 16 / sizeof(T);
+  constexpr hn::ScalableTag<T> d;
+  constexpr hn::FixedTag<T, B> block;
   const int64_t cols_b = cols / B * B;
   int64_t i = 0;
-  for (; i + B <= rows; i += B) {
+  auto strip = [&](int64_t height, auto tag) {
     const S* f = from + i * from_row;
-    for (int64_t j = 0; j < cols_b; j += B) transpose_square(f + j, from_row, to + j * to_row + i, to_row);
+    for (int64_t j = 0; j < cols_b; j += B) transpose_tile(tag, f + j, from_row, to + j * to_row + i, to_row);
     for (int64_t j = cols_b; j < cols; ++j)
-      for (int64_t q = 0; q < B; ++q) to[j * to_row + i + q] = load1<T>(f + q * from_row + j);
-  }
+      for (int64_t q = 0; q < height; ++q) to[j * to_row + i + q] = load1<T>(f + q * from_row + j);
+    i += height;
+  };
+  while (i + kLanes<T> <= rows) strip(kLanes<T>, d);
+  while (i + B <= rows) strip(B, block);
   for (; i < rows; ++i)
     for (int64_t j = 0; j < cols; ++j) to[j * to_row + i] = load1<T>(from + i * from_row + j);
 }
@@ -164,6 +182,41 @@ static void pack_panels(const S* from, int64_t row, int64_t rows, int64_t panels
       hn::StoreU(load_as(d, f), d, o);
       hn::StoreU(load_as(d, f + L), d, o + L);
     }
+  }
+}
+
+// Note [Complex operands]: a complex product [m, k] x [k, n] is the real one [m, 2 k] x [2 k, 2 n] over the parts as they lie
+// in a and c, where b has each row twice: as it is, for the real parts of a, and times i, for the imaginary ones. The second
+// one exists in packed panels only: an index into b (or a, along k) counts parts, its stride counts complex numbers.
+template <class T>
+static void pack_turned(const Part<T>* from, int64_t row, int64_t col, int64_t rows, int64_t cols, int64_t width, T* to) {
+  constexpr hn::ScalableTag<T> d;
+  constexpr int64_t L = kLanes<T>;
+  for (int64_t p = 0; p < rows; p += 2, to += 2 * width) {
+    const T* f = &(from + p * row)->value;
+    int64_t j = 0;
+    for (; col == 1 && j + L <= cols; j += L) {
+      const auto x = hn::LoadU(d, f + j), y = hn::DupOdd(x);
+      hn::StoreU(x, d, to + j);
+      hn::StoreU(hn::OddEven(hn::DupEven(x), hn::Neg(y)), d, to + width + j);
+    }
+    for (; j < cols; j += 2) {
+      const T re = f[j * col], im = f[j * col + 1];
+      to[j] = re, to[j + 1] = im, to[width + j] = -im, to[width + j + 1] = re;
+    }
+    zero_row(to + cols, width - cols);
+    zero_row(to + width + cols, width - cols);
+  }
+}
+template <class T>
+static void pack_block(const Part<T>* from, int64_t row, int64_t col, int64_t rows, int64_t cols, int64_t, T* to,
+                       int64_t to_row) {
+  for (int64_t i = 0; i < rows; ++i, to += to_row) {
+    const T* f = &(from + i * row)->value;
+    if (col == 1)
+      load_row(f, to, cols);
+    else
+      for (int64_t p = 0; p < cols; p += 2) to[p] = f[p * col], to[p + 1] = f[p * col + 1];
   }
 }
 

@@ -32,6 +32,8 @@ const GemmFunctions* functions_of(const GemmCall& call) {
   DY_ASSERT(in == out);
   if (in == f32) return &table.f32;
   if (in == f64) return &table.f64;
+  if (in == c64) return &table.c64;
+  if (in == c128) return &table.c128;
   if (in == i32) return &table.i32;
   DY_ASSERT(in == i64);
   return &table.i64;
@@ -146,12 +148,29 @@ void count_bytes(GemmPlan& plan, const GemmCall& call, int64_t item) {
 
 }  // namespace
 
+BatchedGemm in_parts(const BatchedGemm& batched) {
+  BatchedGemm r = batched;
+  GemmCall& one = r.one;
+  if (!one.a.dtype.is_complex()) return r;
+  if (one.n == 1 && one.c_row_stride == 1) {
+    std::swap(one.a, one.b), std::swap(one.m, one.n), std::swap(r.a_stride, r.b_stride);
+    std::swap(one.a.row_stride, one.a.col_stride), std::swap(one.b.row_stride, one.b.col_stride);
+    one.c_row_stride = one.n;
+  }
+  if (one.k == 1) one.a.col_stride = 1;
+  one.n *= 2, one.k *= 2;
+  one.a.row_stride *= 2, one.c_row_stride *= 2;
+  r.a_stride *= 2, r.b_stride *= 2, r.c_stride *= 2;
+  return r;
+}
+
 GemmPlan plan_gemm(const BatchedGemm& batched) {
   const GemmCall& call = batched.one;
   DY_ASSERT(call.m >= 0 && call.n >= 0 && call.k >= 0 && batched.batch >= 0);
   GemmPlan plan;
   plan.functions = functions_of(call);
-  const int64_t item = call.a.dtype.itemsize();
+  const bool complex = call.a.dtype.is_complex();
+  const int64_t item = call.a.dtype.to_real().itemsize();
   plan.compute_bytes = item == 8 ? 8 : 4;
   plan.m = call.m, plan.n = call.n, plan.k = call.k, plan.batch = batched.batch;
   plan.whole = {.a = call.a.data,
@@ -169,10 +188,10 @@ GemmPlan plan_gemm(const BatchedGemm& batched) {
   if (call.bias_dtype && call.bias_dtype.itemsize() != plan.compute_bytes)
     plan.bias_bytes = size_t(round_up(call.n * plan.compute_bytes, 128));
   if (call.m == 0 || call.n == 0 || batched.batch == 0) return plan;
-  if (call.n <= kGemmFew && call.m > kGemmFew) transpose(plan);
-  normalize(plan);
+  if (!complex && call.n <= kGemmFew && call.m > kGemmFew) transpose(plan);
+  if (!complex) normalize(plan);
   const GemmTile& t = plan.whole;
-  const bool few = plan.m <= kGemmFew && (t.b_row == 1 || t.b_col == 1);
+  const bool few = !complex && plan.m <= kGemmFew && (t.b_row == 1 || t.b_col == 1);
   if (!few && plan.swapped) transpose(plan), plan.swapped = false;
   plan.path = few ? GemmPath::few : GemmPath::blocked;
   if (!few && ((call.a.dtype == bf16 && bf16_path() != Bf16Path::decode)) && onednn_accepts(plan)) plan.path = GemmPath::onednn;

@@ -27,6 +27,9 @@ struct GemmPlan {
   int64_t tile_work() const { return tm * tn * tk; }
 };
 
-GemmPlan plan_gemm(const BatchedGemm& call);
+// Of complex numbers: the same product over their parts, Note [Complex operands] in gemm_pack.h; a lone column becomes a row,
+// so that vectors run along it. Any other call is left as it is.
+BatchedGemm in_parts(const BatchedGemm& call);
+GemmPlan plan_gemm(const BatchedGemm& call);  // in parts
 
 }  // namespace dyadic::inline v1

@@ -3,167 +3,19 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/check.h"
 #include "base/parallel.h"
+#include "loops/space.h"
 #include "loops/stream_kernel.h"
 #include "loops/strided_copy_kernel.h"
 
 namespace dyadic::inline v1 {
+
+using namespace tiles;
+
 namespace {
 
-constexpr int64_t kTile = 1024;  // elements of at most 8 bytes; tiles of all operands stay in L1
-constexpr int64_t kTileBytes = kTile * 8;
-constexpr int64_t kRow = 256;  // rows at least this long are cut into tiles on their own: their operands need no gathering
+constexpr int64_t kLongRow = 256;  // rows at least this long are cut into tiles on their own: their operands need no gathering
 constexpr int64_t kGrain = 32 << 10;  // elements a thread takes at least
-
-struct Operand {
-  char* base = nullptr;
-  const Format* format = nullptr;
-  int64_t size = 0;          // bytes of an element
-  int64_t stride[kMaxDims];  // in bytes
-};
-
-// The iteration space after merging dimensions that are dense in every operand.
-struct Space {
-  int ndim = 0;
-  int64_t size[kMaxDims];
-  Operand op[PointwiseLoop::kOperands + 1];
-  int count = 0;
-
-  void add(const Tensor& t, const Tensor& shape) {
-    const TensorImpl &i = *t.impl(), &o = *shape.impl();
-    Operand& x = op[count++];
-    x.base = i.data();
-    x.format = i.dtype.format();
-    x.size = x.format->itemsize();
-    for (int d = 0; d < o.ndim; ++d) {
-      int k = d - (o.ndim - i.ndim);
-      x.stride[d] = k < 0 || i.sizes[k] == 1 ? 0 : i.strides[k] * x.size;
-    }
-  }
-  void skip() { op[count++].format = nullptr; }
-  void coalesce(const Tensor& shape) {
-    const TensorImpl& o = *shape.impl();
-    for (int d = 0; d < o.ndim; ++d) {
-      if (o.sizes[d] == 1) continue;
-      bool merge = ndim > 0;
-      for (int k = 0; k < count && merge; ++k)
-        if (op[k].format) merge = op[k].stride[ndim - 1] == op[k].stride[d] * o.sizes[d];
-      int at = merge ? ndim - 1 : ndim++;
-      size[at] = merge ? size[at] * o.sizes[d] : o.sizes[d];
-      for (int k = 0; k < count; ++k)
-        if (op[k].format) op[k].stride[at] = op[k].stride[d];
-    }
-    if (ndim == 0) {
-      ndim = 1;
-      size[0] = 1;
-      for (int k = 0; k < count; ++k) op[k].stride[0] = op[k].size;
-    }
-  }
-  // Whether operand k, the result, is large, dense and none of the inputs.
-  bool streams(int k) const {
-    int64_t bytes = op[k].size;
-    for (int d = 0; d < ndim; ++d) bytes *= size[d];
-    if (bytes < kStreamBytes || ndim != 1 || op[k].stride[0] != op[k].size) return false;
-    for (int i = 0; i < k; ++i)
-      if (op[i].format && op[i].base == op[k].base) return false;
-    return true;
-  }
-  // Whether all operands are dense and of one integer dtype of one or two bytes.
-  bool alike() const {
-    for (int k = 0; k < count; ++k)
-      if (op[k].format != op[0].format || op[k].stride[0] != op[k].size) return false;
-    return ndim == 1 && op[0].format && op[0].format->def->kind != Kind::floating && op[0].size <= 2;
-  }
-  int64_t inner() const { return size[ndim - 1]; }
-  int64_t tile() const {
-    for (int k = 0; k < count; ++k)
-      if (op[k].format && op[k].size > 8) return kTile / 2;
-    return kTile;
-  }
-  // Byte offset of operand k at row `row` (all dimensions but the last).
-  int64_t row_offset(int k, int64_t row) const {
-    int64_t at = 0;
-    for (int d = ndim - 2; d >= 0; --d) {
-      at += row % size[d] * op[k].stride[d];
-      row /= size[d];
-    }
-    return at;
-  }
-};
-
-struct Sixteen {
-  char bytes[16];
-};
-template <class T> void move_run(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) std::memcpy(dst + i * dst_stride, src + i * src_stride, sizeof(T));
-}
-void move_width(int64_t width, char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) {
-  if (dst_stride == width && src_stride == width) {
-    std::memcpy(dst, src, size_t(n * width));
-    return;
-  }
-  switch (width) {
-    case 1:
-      return move_run<uint8_t>(dst, dst_stride, src, src_stride, n);
-    case 2:
-      return move_run<uint16_t>(dst, dst_stride, src, src_stride, n);
-    case 4:
-      return move_run<uint32_t>(dst, dst_stride, src, src_stride, n);
-    case 8:
-      return move_run<uint64_t>(dst, dst_stride, src, src_stride, n);
-    default:
-      DY_ASSERT(width == 16);
-      return move_run<Sixteen>(dst, dst_stride, src, src_stride, n);
-  }
-}
-
-struct Cursor {  // one tile: elements [begin, begin + n) in the output's order
-  const Space& s;
-  int64_t begin, n;
-
-  // Walks the tile's runs along the innermost dimension: f(row, column, count, done).
-  template <class F> void runs(F&& f) const {
-    int64_t inner = s.inner(), row = begin / inner, col = begin % inner, done = 0;
-    while (done < n) {
-      int64_t count = std::min(inner - col, n - done);
-      f(row, col, count, done);
-      done += count;
-      col = 0;
-      ++row;
-    }
-  }
-  // A pointer to n dense stored elements of operand k; gathers into `buffer` if need be.
-  const char* dense(int k, char* buffer) const {
-    const Operand& o = s.op[k];
-    int64_t inner = s.inner(), row = begin / inner, col = begin % inner;
-    if (o.stride[s.ndim - 1] == o.size && col + n <= inner) return o.base + s.row_offset(k, row) + col * o.size;
-    runs([&](int64_t r, int64_t c, int64_t count, int64_t done) {
-      int64_t st = o.stride[s.ndim - 1];
-      move_width(o.size, buffer + done * o.size, o.size, o.base + s.row_offset(k, r) + c * st, st, count);
-    });
-    return buffer;
-  }
-  // The element that operand k is throughout the tile; null if it may be more than one.
-  const char* repeated(int k) const {
-    const Operand& o = s.op[k];
-    const int64_t inner = s.inner(), row = begin / inner, col = begin % inner;
-    return o.stride[s.ndim - 1] == 0 && col + n <= inner ? o.base + s.row_offset(k, row) : nullptr;
-  }
-  char* dense_out(int k) const {  // null: not dense here, scatter afterwards
-    const Operand& o = s.op[k];
-    int64_t inner = s.inner(), row = begin / inner, col = begin % inner;
-    if (o.stride[s.ndim - 1] == o.size && col + n <= inner) return o.base + s.row_offset(k, row) + col * o.size;
-    return nullptr;
-  }
-  void scatter(int k, const char* buffer) const {
-    const Operand& o = s.op[k];
-    runs([&](int64_t r, int64_t c, int64_t count, int64_t done) {
-      int64_t st = o.stride[s.ndim - 1];
-      move_width(o.size, o.base + s.row_offset(k, r) + c * st, st, buffer + done * o.size, o.size, count);
-    });
-  }
-};
 
 bool stored_as(const Format& f, Compute c) { return &f == &compute_format(c); }
 
@@ -196,7 +48,7 @@ void store(const Format& f, const void* tile, Compute compute, bool mask, char* 
 template <class Body> void for_tiles(const Space& s, int64_t tile, bool stream, const Body& body) {
   int64_t inner = s.inner(), rows = 1;
   for (int d = 0; d < s.ndim - 1; ++d) rows *= s.size[d];
-  if (inner < kRow) {
+  if (inner < kLongRow) {
     int64_t total = rows * inner, tiles = (total + tile - 1) / tile;
     parallel_for(tiles, kGrain / tile, [&](int64_t b, int64_t e) {
       for (int64_t t = b; t < e; ++t) body(t * tile, std::min(tile, total - t * tile));
@@ -249,7 +101,7 @@ bool run_small(const PointwiseLoop& loop, const Tensor& out, bool direct) {
       return false;
     }
   }
-  loop.tile(pointers, out.impl()->data(), loop.params, n, false);
+  loop.tile(pointers, out.impl()->data(), loop.params, n, 0);
   return true;
 }
 
@@ -271,74 +123,138 @@ void run_bits(const PointwiseLoop& loop, const Space& s) {
         for (int64_t i = 0; i < kBytes; ++i) buffer[k][i] = buffer[k][i] != 0;
       }
       char* out = s.op[loop.inputs].base + at;
-      loop.tile(in, n == kBytes ? out : static_cast<void*>(buffer[loop.inputs]), loop.params, (n + 3) / 4, false);
+      loop.tile(in, n == kBytes ? out : static_cast<void*>(buffer[loop.inputs]), loop.params, (n + 3) / 4, 0);
       if (n < kBytes) std::memcpy(out, buffer[loop.inputs], size_t(n));
     }
   });
 }
+
+// How the tiles of one call are read, computed and written.
+struct Run {
+  const PointwiseLoop& loop;
+  const Space& s;
+  const int o;  // the result among the operands
+  const Format& target;
+  const Compute leaves;
+  const bool direct;         // a tile of the compute type writes what is stored
+  const Format* const lies;  // the format that `tile` reads and writes as it is stored; null: it is of the compute type
+  const Tile tile;
+  const int64_t step;  // elements it works on at once
+  const bool stream;
+  const bool
+      in_tile;  // vectors are streamed as they are computed, so that reading, computing and writing overlap; else a tile is
+  const int64_t most;                                                // elements of a tile
+  alignas(64) char constants[PointwiseLoop::kOperands][kTileBytes];  // the single elements, which all tiles share
+
+  Run(const PointwiseLoop& l, const Space& space, const Tensor& out, bool is_direct)
+      : loop(l),
+        s(space),
+        o(l.inputs),
+        target(*out.dtype().format()),
+        leaves(l.real_out ? real_of(l.compute) : l.compute),
+        direct(is_direct),
+        lies(stored_format()),
+        tile(lies ? stored_tile(lies) : l.tile),
+        step(lies == bf16.format() ? kBf16Step : 1),
+        stream(s.streams(o)),
+        in_tile(stream && !l.mask_out && streams_vectors() && reinterpret_cast<uintptr_t>(s.op[o].base) % 64 == 0),
+        most(l.compute == Compute::c128 ? kTile / 2 : s.tile()) {
+    for (int i = 0; i < loop.inputs; ++i)
+      if (single(i)) splat(*s.op[i].format, s.op[i].base, loop.compute, constants[i], std::min(most, out.numel()));
+  }
+  bool single(int i) const { return loop.in[i] && loop.in[i]->numel() == 1; }
+  bool streams_vectors() const {
+    if (lies) return lies == bf16.format();
+    return direct && (loop.compute == Compute::f32 || loop.compute == Compute::f64);
+  }
+  Tile stored_tile(const Format* f) const {
+    if (f == bf16.format()) return loop.bf16_tile;
+    if (!loop.narrow_tiles) return nullptr;
+    return f == u8.format()    ? loop.narrow_tiles[kU8]
+           : f == i8.format()  ? loop.narrow_tiles[kI8]
+           : f == i16.format() ? loop.narrow_tiles[kI16]
+                               : nullptr;
+  }
+  // The result's format (a mask's: its inputs'), if there is a tile for it that takes the inputs: bf16 beside anything, narrow
+  // integers beside numbers.
+  const Format* stored_format() const {
+    const Format* f = loop.mask_out ? nullptr : &target;
+    bool some = false, others = false;
+    for (int i = 0; i < loop.inputs; ++i) {
+      if (!loop.in[i] || single(i)) continue;
+      if (!f) f = s.op[i].format;
+      (s.op[i].format == f ? some : others) = true;
+    }
+    if (!some || !f || !stored_tile(f) || (loop.mask_out && !direct)) return nullptr;
+    return others && f != bf16.format() ? nullptr : f;
+  }
+
+  struct Buffers {
+    alignas(64) char tiles[PointwiseLoop::kOperands][kTileBytes];
+    alignas(64) char gathered[kTileBytes];
+    alignas(64) char result[kTileBytes];
+    alignas(64) char other[kTileBytes];
+  };
+  // Operand i of a tile as the tile reads it; `wide`: in the compute type.
+  const void* operand(int i, const Cursor& at, Buffers& b, bool& wide) const {
+    wide = true;
+    if (!loop.in[i]) return nullptr;
+    if (single(i)) return constants[i];
+    const Format& f = *s.op[i].format;
+    if (const char* one = at.repeated(i)) {
+      splat(f, one, loop.compute, b.tiles[i], at.n);
+      return b.tiles[i];
+    }
+    wide = &f != lies;
+    const char* stored = at.dense(i, wide && !stored_as(f, loop.compute) ? b.gathered : b.tiles[i]);
+    if (wide) return load(f, stored, loop.compute, b.tiles[i], b.other, at.n);
+    if (at.n % step && stored != b.tiles[i]) return std::memcpy(b.tiles[i], stored, size_t(at.n * f.itemsize()));
+    return stored;
+  }
+  void operator()(int64_t begin, int64_t n) const {
+    Buffers b;
+    const Cursor at{s, begin, n};
+    const void* pointers[PointwiseLoop::kOperands];
+    unsigned mode = 0;
+    for (int i = 0; i < loop.inputs; ++i) {
+      bool wide;
+      pointers[i] = operand(i, at, b, wide);
+      if (lies && wide && loop.in[i]) mode |= kWide << i;
+    }
+    char* dense = at.dense_out(o);
+    const bool in_place = dense && n % step == 0 && (!stream || in_tile);
+    if (in_place && in_tile) mode |= kStream;
+    char* stored = in_place ? dense : direct || lies ? b.result : b.gathered;
+    if (direct || lies) {
+      tile(pointers, stored, loop.params, (n + step - 1) / step * step, mode);
+    } else {
+      tile(pointers, b.result, loop.params, n, 0);
+      store(target, b.result, leaves, loop.mask_out, stored, b.other, n);
+    }
+    if (in_place) return;
+    if (!dense)
+      at.scatter(o, stored);
+    else if (stream)
+      stream_kernel().write(dense, stored, n * target.itemsize());
+    else
+      std::memcpy(dense, stored, size_t(n * target.itemsize()));
+  }
+};
 
 }  // namespace
 
 void PointwiseLoop::run(const Tensor& out) const {
   if (out.numel() == 0) return;
   const Compute leaves = real_out ? real_of(compute) : compute;
-  const Format& target = *out.dtype().format();
-  const bool direct = mask_out ? &target == boolean.format() : stored_as(target, leaves);
+  const bool direct = mask_out ? out.dtype() == boolean : stored_as(*out.dtype().format(), leaves);
   if (run_small(*this, out, direct)) return;
   Space s;
   for (int i = 0; i < inputs; ++i) in[i] ? s.add(*in[i], out) : s.skip();
-  int o = s.count;
   s.add(out, out);
   s.coalesce(out);
   if (bits && s.alike()) return run_bits(*this, s);
-  const bool stream = s.streams(o);
-  // Vectors of floats are streamed as they are computed, so that reading, computing and writing overlap; else a tile is.
-  const bool vectors = stream && direct && !mask_out && (compute == Compute::f32 || compute == Compute::f64) &&
-                       reinterpret_cast<uintptr_t>(s.op[o].base) % 64 == 0;
-  const int64_t most = compute == Compute::c128 ? kTile / 2 : s.tile();
-  alignas(64) char constants[kOperands][kTileBytes];  // the single elements, which all tiles share
-  for (int i = 0; i < inputs; ++i)
-    if (in[i] && in[i]->numel() == 1) splat(*s.op[i].format, s.op[i].base, compute, constants[i], std::min(most, out.numel()));
-  for_tiles(s, most, stream, [&](int64_t begin, int64_t n) {
-    alignas(64) char tiles[kOperands][kTileBytes];
-    alignas(64) char gathered[kTileBytes];
-    alignas(64) char result[kTileBytes];
-    alignas(64) char other[kTileBytes];
-    Cursor at{s, begin, n};
-    const void* pointers[kOperands];
-    for (int i = 0; i < inputs; ++i) {
-      if (!in[i]) {
-        pointers[i] = nullptr;
-        continue;
-      }
-      if (in[i]->numel() == 1) {
-        pointers[i] = constants[i];
-        continue;
-      }
-      const Format& f = *s.op[i].format;
-      if (const char* one = at.repeated(i)) {
-        splat(f, one, compute, tiles[i], n);
-        pointers[i] = tiles[i];
-        continue;
-      }
-      bool as_is = stored_as(f, compute);
-      const char* stored = at.dense(i, as_is ? tiles[i] : gathered);
-      pointers[i] = load(f, stored, compute, tiles[i], other, n);
-    }
-    char* dense = at.dense_out(o);
-    const bool in_place = dense && (!stream || vectors);
-    char* stored = in_place ? dense : direct ? result : gathered;
-    if (direct) {
-      tile(pointers, stored, params, n, vectors);
-    } else {
-      tile(pointers, result, params, n, false);
-      store(target, result, leaves, mask_out, stored, other, n);
-    }
-    if (stream && !vectors)
-      stream_kernel().write(dense, stored, n * target.itemsize());
-    else if (!dense)
-      at.scatter(o, stored);
-  });
+  const Run run(*this, s, out, direct);
+  for_tiles(s, run.most, run.stream, run);
 }
 
 void copy_elements(const Tensor& dst, const Tensor& src, const Round& round) {

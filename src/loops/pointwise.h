@@ -2,22 +2,21 @@
 // see dense arrays of their compute type. (Kernels templated on stored dtypes and layouts: 23 s and 1.56 MB for 24 ops; this
 // way 0.5 s and 23 KB, and bf16 ran slightly faster.)
 #pragma once
+#include "loops/tile.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1 {
-
-// n elements in the compute type (masks as bytes); params are an op's numeric arguments. stream: floats go past the caches, to
-// a line's beginning.
-using Tile = void (*)(const void* const* in, void* out, const double* params, int64_t n, bool stream);
 
 struct PointwiseLoop {
   static constexpr int kOperands = 6;
   Compute compute = Compute::f32;
   Tile tile = nullptr;
-  bool mask_out = false;          // the tile writes one byte per element, 0 or 1
-  bool real_out = false;          // of complex numbers the tile writes real ones
-  bool bits = false;              // each bit of an integer is computed by itself
-  const Tensor* in[kOperands]{};  // null: the tile does not read it
+  Tile bf16_tile = nullptr;            // the same on bf16, if there is one
+  const Tile* narrow_tiles = nullptr;  // and on narrow integers
+  bool mask_out = false;               // the tile writes one byte per element, 0 or 1
+  bool real_out = false;               // of complex numbers the tile writes real ones
+  bool bits = false;                   // each bit of an integer is computed by itself
+  const Tensor* in[kOperands]{};       // null: the tile does not read it
   int inputs = 0;
   const double* params = nullptr;
   // Inputs broadcast to the shape of out; any strides and dtypes but scaled ones. Out may be one of the inputs, not overlap

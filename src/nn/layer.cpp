@@ -65,7 +65,8 @@ struct Layer::State {
   };
   std::vector<Held> held;
   Op op{};
-  bool running = false;  // the op takes running statistics
+  bool running = false;            // the op takes running statistics
+  std::optional<size_t> in_place;  // the argument of that name
   std::vector<Parameter> plan;
 
   void hold(Held& h, const dyadic::Parameter& p, const Arg& value, int rank, const char* who) {
@@ -106,6 +107,7 @@ Layer::Layer(const LayerDef& def, std::span<const Arg> args, Options options) : 
     DY_CHECK_AS(TypeError, i < args.size() || !p.fallback.empty(), "{}: an argument is missing: {}; the signature is {}",
                 kind(), p.name, def.sig);
     s.hold(s.held[i], p, i < args.size() ? args[i] : default_argument(p), def.rank, kind());
+    if (p.name == "inplace") s.in_place = i;
     if (s.held[i].arg.kind == Arg::Kind::tensor) {
       register_buffer(p.name, *s.held[i].arg.tensor);
       s.held[i].arg = Arg();
@@ -213,7 +215,7 @@ std::vector<Tensor> Layer::execute(std::span<const Arg> args) {
 
 Tensor Layer::run(std::span<const Tensor> inputs) {
   if (def_->run) return execute(std::vector<Arg>(inputs.begin(), inputs.end()))[0];
-  if (def_->before) def_->before(*this);
+  if (def_->before && !inputs.empty()) def_->before(*this, inputs[0]);
   const State& s = *state_;
   const Signature& op = dyadic::signature(s.op);
   Arg args[kMaxArgs];
@@ -250,6 +252,10 @@ Tensor Layer::run(std::span<const Tensor> inputs) {
   }
   DY_CHECK_AS(TypeError, next == inputs.size(), "{}: too many inputs: {} given, it takes {}", kind(), inputs.size(), next);
   Tensor out[kMaxOutputs];
+  if (s.in_place && argument(*s.in_place).boolean) {
+    call_op_inplace(s.op, args, int(s.plan.size()));
+    return inputs[0];
+  }
   call_op(s.op, args, int(s.plan.size()), out);
   return out[0];
 }

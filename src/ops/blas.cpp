@@ -15,13 +15,6 @@ using lapack::c64;
 template <class T> using In = MatrixView<const T>;
 template <class T> using Out = MatrixView<T>;
 
-template <class T> const BlasTable<T>& blas() {
-  const BlasKernel& k = blas_kernel();
-  if constexpr (std::is_same_v<T, float>) return k.s;
-  if constexpr (std::is_same_v<T, double>) return k.d;
-  if constexpr (std::is_same_v<T, c64>) return k.c;
-  if constexpr (std::is_same_v<T, c128>) return k.z;
-}
 template <class T> T conjugate(T x, bool yes) {
   if constexpr (lapack::is_complex<T>) return yes ? std::conj(x) : x;
   return x;

@@ -1,14 +1,14 @@
 #include "ops/complex_math.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "corridor/tape.h"
 #include "ops/common.h"
 #include "ops/reduce/reduction.h"
 
 namespace dyadic::inline v1 {
 namespace {
-
-Tensor imag_or_nothing(const Tensor& t) { return t.dtype().is_complex() ? imag(t) : Tensor(); }
 
 // The dimensions that `dim` names, all if it is absent, as a mask.
 struct Reduced {
@@ -82,17 +82,6 @@ Tensor complex_all(const Arg* a) {
   return out;
 }
 
-// Four real products, or two where one factor is real.
-Tensor complex_matmul(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
-  const DType common = promote_types(x.dtype(), y.dtype()), part = common.to_real();
-  const Tensor xr = to(real(x), part), yr = to(real(y), part);
-  const Tensor xi = imag_or_nothing(x), yi = imag_or_nothing(y);
-  if (!xi.defined()) return complex(matmul(xr, yr), matmul(xr, to(yi, part)));
-  if (!yi.defined()) return complex(matmul(xr, yr), matmul(to(xi, part), yr));
-  const Tensor xj = to(xi, part), yj = to(yi, part);
-  return complex(sub(matmul(xr, yr), matmul(xj, yj)), add(matmul(xr, yj), matmul(xj, yr)));
-}
 Tensor complex_linear(const Arg* a) {
   Tensor y = matmul(*a[0].tensor, a[1].tensor->t());
   return a[2].kind == Arg::Kind::tensor ? add(y, *a[2].tensor) : y;
@@ -105,14 +94,47 @@ Tensor complex_exp(const Arg* a) {
   const Tensor re = where(eq(y, 0), size, mul(size, cos(y))), im = where(eq(y, 0), y, mul(size, sin(y)));
   return complex(where(logical_or(none, all), size, re), where(none, size, im));
 }
+
+namespace {
+
+using OfOne = Tensor (*)(const Tensor& z);
+
+// value(z), whose gradient is by its derivative: what is made of absolute values and signs of parts has another one on the
+// axes.
+Tensor by_slope(const char* name, const Tensor& z, OfOne value, OfOne slope) {
+  if (!z.requires_grad() || !GradMode::enabled()) return value(z);
+  std::vector<Tensor> result(1);
+  {
+    NoGrad guard;
+    result[0] = value(z);
+  }
+  NodeExtra function;
+  function.name = name;
+  function.backward = [z, version = z.version(), slope, name](std::span<const Tensor> g) -> std::vector<Tensor> {
+    DY_CHECK(z.version() == version,
+             "{}: a tensor needed for backward was overwritten: the input was written in place after the "
+             "forward; clone it before writing",
+             name);
+    return {mul(g[0], conj(slope(z)))};
+  };
+  record_function({&z, 1}, result, std::move(function), true);
+  return result[0];
+}
+
 // The root with a real part of at least 0: of |re| first, so that nothing cancels.
-Tensor complex_sqrt(const Arg* a) {
-  const Tensor x = real(*a[0].tensor), y = imag(*a[0].tensor);
-  const Tensor t = sqrt(mul(add(abs(x), abs(*a[0].tensor)), 0.5));
+Tensor root(const Tensor& z) {
+  const Tensor x = real(z), y = imag(z);
+  const Tensor t = sqrt(mul(add(abs(x), abs(z)), 0.5));
   const Tensor other = where(eq(t, 0), 0 * t, div(abs(y), mul(where(eq(t, 0), ones_like(t), t), 2)));
   const Tensor right = ge(x, 0), minus = lt(div(1, y), 0);  // also of -0
-  const Tensor size = where(right, other, t);
-  return complex(where(right, t, other), where(minus, neg(size), size));
+  const Tensor size = where(right, other, t), endless = isinf(y);
+  return complex(where(endless, abs(y), where(right, t, other)), where(endless, y, where(minus, neg(size), size)));
+}
+
+}  // namespace
+
+Tensor complex_sqrt(const Arg* a) {
+  return by_slope("sqrt", *a[0].tensor, root, [](const Tensor& z) { return div(0.5, sqrt(z)); });
 }
 Tensor complex_rsqrt(const Arg* a) { return reciprocal(sqrt(*a[0].tensor)); }
 Tensor complex_logical_not(const Arg* a) { return eq(*a[0].tensor, 0); }
@@ -144,56 +166,103 @@ Tensor complex_log1p(const Arg* a) {
   const Tensor near = mul(log1p(add(mul(p.x, add(p.x, 2)), square(p.y))), 0.5);
   return complex(where(lt(abs(p.z), 0.5), near, log(size)), atan2(p.y, u));
 }
-Tensor complex_log2(const Arg* a) { return mul(log(*a[0].tensor), 1.4426950408889634); }
-Tensor complex_log10(const Arg* a) { return mul(log(*a[0].tensor), 0.4342944819032518); }
+// By parts: infinity times the 0 of a real factor would be NaN.
+static Tensor scaled(const Tensor& z, double factor) { return complex(mul(real(z), factor), mul(imag(z), factor)); }
+Tensor complex_log2(const Arg* a) { return scaled(log(*a[0].tensor), 1.4426950408889634); }
+Tensor complex_log10(const Arg* a) { return scaled(log(*a[0].tensor), 0.4342944819032518); }
 Tensor complex_expm1(const Arg* a) {
   const Parts p(a);
   return complex(sub(mul(expm1(p.x), cos(p.y)), mul(square(sin(mul(p.y, 0.5))), 2)), mul(exp(p.x), sin(p.y)));
 }
+
+namespace {
+
+// size sin(y), which is 0 where y is, whatever the size.
+Tensor times_sin(const Tensor& size, const Tensor& y) {
+  const Tensor lost = logical_and(eq(y, 0), logical_not(isfinite(size)));
+  return mul(where(lost, copysign(ones_like(size), size), size), sin(y));
+}
+// Of x + iy. Where y is no number, a size of 0 or infinity is one all the same.
+Tensor sinh_of(const Tensor& x, const Tensor& y) {
+  const Tensor sized = logical_and(logical_not(isfinite(y)), logical_or(eq(x, 0), isinf(x)));
+  return complex(where(sized, x, mul(sinh(x), cos(y))), times_sin(cosh(x), y));
+}
+Tensor cosh_of(const Tensor& x, const Tensor& y) {
+  const Tensor lost = logical_not(isfinite(y));
+  return complex(where(logical_and(lost, isinf(x)), abs(x), mul(cosh(x), cos(y))),
+                 where(logical_and(lost, eq(x, 0)), x, times_sin(sinh(x), y)));
+}
+
+}  // namespace
+
 Tensor complex_sin(const Arg* a) {
   const Parts p(a);
-  return complex(mul(sin(p.x), cosh(p.y)), mul(cos(p.x), sinh(p.y)));
+  return over_i(sinh_of(neg(p.y), p.x));
 }
 Tensor complex_cos(const Arg* a) {
   const Parts p(a);
-  return complex(mul(cos(p.x), cosh(p.y)), neg(mul(sin(p.x), sinh(p.y))));
+  return cosh_of(neg(p.y), p.x);
 }
 Tensor complex_sinh(const Arg* a) {
   const Parts p(a);
-  return complex(mul(sinh(p.x), cos(p.y)), mul(cosh(p.x), sin(p.y)));
+  return sinh_of(p.x, p.y);
 }
 Tensor complex_cosh(const Arg* a) {
   const Parts p(a);
-  return complex(mul(cosh(p.x), cos(p.y)), mul(sinh(p.x), sin(p.y)));
+  return cosh_of(p.x, p.y);
 }
 Tensor complex_tan(const Arg* a) { return over_i(tanh(times_i(*a[0].tensor))); }
 // Kahan, "Branch cuts for complex elementary functions" (1987), as are the inverse functions. Beyond 22 tanh is 1 in f64.
 Tensor complex_tanh(const Arg* a) {
   const Parts p(a);
   const Tensor t = tan(p.y), s = sinh(clamp(p.x, -22, 22)), beta = add(square(t), 1), square_s = square(s);
-  const Tensor below = add(mul(beta, square_s), 1);
-  return complex(div(mul(mul(beta, sqrt(add(square_s, 1))), s), below), div(t, below));
+  const Tensor below = add(mul(beta, square_s), 1), lost = logical_not(isfinite(p.y)), end = isinf(p.x);
+  const Tensor re = div(mul(mul(beta, sqrt(add(square_s, 1))), s), below), im = div(t, below), none = zeros_like(p.y);
+  return complex(where(end, copysign(ones_like(p.x), p.x), where(logical_and(lost, eq(p.x, 0)), p.x, re)),
+                 where(end, copysign(none, where(lost, p.y, t)), where(logical_and(eq(p.y, 0), isnan(p.x)), p.y, im)));
 }
+
+namespace {
+
+// What the inverse functions are of an infinite number, and of one whose part of 0 is known while the other is NaN.
+Tensor infinite(const Parts& p) { return logical_or(isinf(p.x), isinf(p.y)); }
+Tensor infinity_like(const Tensor& sign) { return copysign(full_like(sign, HUGE_VAL), sign); }
+
+}  // namespace
+
 Tensor complex_asin(const Arg* a) {
   const Parts p(a);
   const Tensor minus = sqrt(p.one_minus()), plus = sqrt(p.one_plus());
-  return complex(atan2(p.x, real(mul(minus, plus))), asinh(imag(mul(conj(minus), plus))));
+  const Tensor end = infinite(p), known = logical_and(eq(p.x, 0), isnan(p.y));
+  const Tensor re = where(known, p.x, atan2(p.x, real(mul(minus, plus))));
+  return complex(where(end, atan2(p.x, abs(p.y)), re), where(end, infinity_like(p.y), asinh(imag(mul(conj(minus), plus)))));
 }
 Tensor complex_acos(const Arg* a) {
   const Parts p(a);
   const Tensor minus = sqrt(p.one_minus()), plus = sqrt(p.one_plus());
-  return complex(mul(atan2(real(minus), real(plus)), 2), asinh(imag(mul(conj(plus), minus))));
+  const Tensor end = infinite(p), known = logical_and(eq(p.x, 0), isnan(p.y));
+  const Tensor re = where(known, full_like(p.x, M_PI_2), mul(atan2(real(minus), real(plus)), 2));
+  return complex(where(end, atan2(abs(p.y), p.x), re),
+                 where(end, neg(infinity_like(p.y)), asinh(imag(mul(conj(plus), minus)))));
 }
 Tensor complex_acosh(const Arg* a) {
   const Parts p(a);
   const Tensor minus = sqrt(p.minus_one()), plus = sqrt(p.one_plus());
-  return complex(asinh(real(mul(conj(minus), plus))), mul(atan2(imag(minus), real(plus)), 2));
+  const Tensor end = infinite(p), known = logical_and(eq(p.x, 0), isnan(p.y));
+  const Tensor im = where(known, full_like(p.x, M_PI_2), mul(atan2(imag(minus), real(plus)), 2));
+  return complex(where(end, full_like(p.x, HUGE_VAL), asinh(real(mul(conj(minus), plus)))), where(end, atan2(p.y, p.x), im));
 }
-Tensor complex_atanh(const Arg* a) {
+static Tensor area_tangent(const Tensor& z) {
+  const Arg a[] = {z};
   const Parts p(a);
   const Tensor x = abs(p.x), below = add(square(sub(1, x)), square(p.y));
-  return complex(copysign(mul(log1p(div(mul(x, 4), below)), 0.25), p.x),
-                 mul(atan2(mul(p.y, 2), sub(mul(sub(1, x), add(x, 1)), square(p.y))), 0.5));
+  const Tensor end = infinite(p), known = logical_or(end, logical_and(eq(p.x, 0), isnan(p.y)));
+  const Tensor quarter = where(isnan(p.y), p.y, copysign(full_like(p.y, M_PI_2), p.y));
+  const Tensor im = mul(atan2(mul(p.y, 2), sub(mul(sub(1, x), add(x, 1)), square(p.y))), 0.5);
+  return complex(copysign(where(known, zeros_like(x), mul(log1p(div(mul(x, 4), below)), 0.25)), p.x), where(end, quarter, im));
+}
+Tensor complex_atanh(const Arg* a) {
+  return by_slope("atanh", *a[0].tensor, area_tangent, [](const Tensor& z) { return reciprocal(sub(1, square(z))); });
 }
 Tensor complex_asinh(const Arg* a) { return over_i(asin(times_i(*a[0].tensor))); }
 Tensor complex_atan(const Arg* a) { return over_i(atanh(times_i(*a[0].tensor))); }

@@ -14,7 +14,6 @@ Tensor complex_prod(const Arg*);
 Tensor complex_any(const Arg*);
 Tensor complex_all(const Arg*);
 // (self, other); (input, weight, bias).
-Tensor complex_matmul(const Arg*);
 Tensor complex_linear(const Arg*);
 Tensor complex_pow(const Arg*);
 // (self).

@@ -49,7 +49,7 @@ Tensor to_complex(const Tensor& t) {
 }
 Tensor transform(const char* who, const Tensor& t, const Arg& n, int64_t dim, const Arg& norm, Direction direction) {
   const int64_t d = checked_dim(who, t, dim), size = size_or(n, t.size(d));
-  const Tensor x = to_complex(resized(who, t, d, size));
+  const Tensor x = floating(resized(who, t, d, size));
   return call(Op::fft_along_, x, d, direction == Direction::inverse, fft_scale(who, norm, double(size), direction));
 }
 Tensor transform_real(const char* who, const Tensor& t, const Arg& n, int64_t dim, const Arg& norm, Direction direction) {
@@ -86,7 +86,8 @@ FftAxes::FftAxes(const char* who, const Tensor& t, const Arg& s, const Arg& dim,
 // The last dimension first, as PyTorch does.
 Tensor transform_all(const char* who, const Arg* a, Direction direction) {
   const FftAxes axes(who, *a[0].tensor, a[1], a[2], false);
-  Tensor t = to_complex(*a[0].tensor);
+  if (axes.dims.empty()) return to_complex(*a[0].tensor);
+  Tensor t = *a[0].tensor;
   for (size_t i = axes.dims.size(); i-- > 0;) t = transform(who, t, axes.sizes[i], axes.dims[i], a[3], direction);
   return t;
 }

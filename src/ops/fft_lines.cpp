@@ -8,7 +8,7 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-constexpr int64_t kPieces = 64, kMostLanes = 8;
+constexpr int64_t kPieces = 64, kMostLanes = 16;
 
 struct Lines {  // of one dimension of a tensor
   const TensorImpl& t;
@@ -26,27 +26,60 @@ struct Lines {  // of one dimension of a tensor
     }
     return at;
   }
+  // Those of `n` lines from `first` on; neighbours in the last other dimension without a division.
+  void starts(int64_t first, int64_t n, int64_t* to) const {
+    const int64_t last = dim == t.ndim - 1 ? t.ndim - 2 : t.ndim - 1, size = last < 0 ? 1 : t.sizes[last];
+    for (int64_t i = 0; i < n;) {
+      int64_t at = start(first + i);
+      for (int64_t left = size - (first + i) % size; left > 0 && i < n; --left, ++i)
+        to[i] = at, at += last < 0 ? 0 : t.strides[last];
+    }
+  }
 };
 
 bool staged(const Tensor& t) { return compute_dtype(t.dtype()) != t.dtype(); }  // f16 and the like
 int64_t staged_bytes(const Tensor& t) {
   return staged(t) ? (t.numel() * compute_dtype(t.dtype()).itemsize() + 63) / 64 * 64 : 0;
 }
-// Which complex transform is taken: real numbers are the parts of half as many complex ones where their number is even.
+// Which complex transform is taken: real numbers are the parts of half as many complex ones where their number is even. In
+// double: what is double, and what needs a chirp.
 struct Way {
-  bool halves, alone;
-  int64_t n, lines, group, groups, pieces, room;  // room: bytes of a piece
+  bool halves, narrow, wide, alone;
+  int64_t n, lines, group, groups, pieces, room;  // room: bytes of a thread
   Way(const Call& c, const FftShape& s)
       : halves((s.real_in || s.real_out) && s.n % 2 == 0),
+        narrow(c.spec[0].dtype == f32 || c.spec[0].dtype == c64),
         n(halves ? s.n / 2 : s.n),
-        lines(c.spec[0].numel() / std::max<int64_t>(s.real_in ? s.n / 2 + 1 : s.n, 1)) {
-    alone = fft_alone(n, lines);
-    group = alone ? 1 : fft_kernel().lanes;
+        lines(c.spec[0].numel() / std::max<int64_t>(s.out_size(), 1)) {
+    const int64_t padded = fft_padded(n);
+    wide = !narrow || padded > 0;
+    wide ? lay_out(s, padded, fft_table<double>()) : lay_out(s, padded, fft_table<float>());
+  }
+  template <class T> void lay_out(const FftShape& s, int64_t padded, const FftTable<T>& table) {
+    alone = fft_alone(n, lines, table.lanes);
+    group = alone ? 1 : table.lanes;
     groups = (lines + group - 1) / group;
     pieces = std::clamp<int64_t>(groups, 1, kPieces);
-    room = (fft_kernel().workspace(s.n, fft_padded(n), alone) + 63) / 64 * 64;
+    room = (table.workspace(s.n, padded, alone) + 63) / 64 * 64;
   }
 };
+
+template <class T>
+void run_as(const Way& way, const FftShape& s, const Tensor& source, const Tensor& result, int64_t d, char* room) {
+  const TensorImpl &in = *source.impl(), &out = *result.impl();
+  const Lines from(in, d), to(out, d);
+  const auto plan = fft_plan<T>(way.n);
+  const FftLines<T> lines{plan.get(), way.halves, s.inverse, s.real_in,  s.real_out,    s.whole,       way.narrow && way.wide,
+                          s.n,        T(s.scale), in.data(), out.data(), in.strides[d], out.strides[d]};
+  parallel_each(way.pieces, [&](int64_t p) {
+    int64_t in_start[kMostLanes], out_start[kMostLanes];
+    for (int64_t g = way.groups * p / way.pieces; g < way.groups * (p + 1) / way.pieces; ++g) {
+      const int64_t first = g * way.group, count = std::min(way.group, way.lines - first);
+      from.starts(first, count, in_start), to.starts(first, count, out_start);
+      fft_table<T>().run(lines, way.alone, count, in_start, out_start, room + int64_t(thread_index()) * way.room);
+    }
+  });
+}
 
 }  // namespace
 
@@ -63,14 +96,14 @@ void infer_fft(Call& c, const char* who, const FftShape& s, int64_t dim) {
   o.dtype = s.real_out ? type.to_real() : type.to_complex();
   o.device = t.device();
   o.shape(t.sizes());
-  o.sizes[d] = s.real_in ? s.n / 2 + 1 : s.n;
+  o.sizes[d] = s.out_size();
 }
 int64_t fft_workspace(const Call& c, const FftShape& s) {
   const Way way(c, s);
-  return way.pieces * way.room + staged_bytes(c.tensor(0));
+  return num_threads() * way.room + staged_bytes(c.tensor(0));
 }
 double fft_flops(const Call& c, const FftShape& s) {
-  const double n = double(s.n), lines = double(c.spec[0].numel()) / (s.real_in ? double(s.n / 2 + 1) : n);
+  const double n = double(s.n), lines = double(c.spec[0].numel()) / double(s.out_size());
   return 5 * lines * n * std::max(std::log2(n), 1.0);
 }
 
@@ -84,32 +117,9 @@ void run_fft(Call& c, const FftShape& s, int64_t dim) {
     room += staged_bytes(source);
     source = wide;
   }
-  const TensorImpl &in = *source.impl(), &out = *c.out[0].impl();
-  const int64_t d = wrap_dim(c.name, dim, in.ndim);
-  const Lines from(in, d), to(out, d);
+  const int64_t d = wrap_dim(c.name, dim, source.dim());
   const Way way(c, s);
-  const auto plan = fft_plan(way.n), whole = way.halves ? fft_plan(s.n) : nullptr;
-  const FftLines lines{plan.get(),
-                       whole ? whole->turns.data() : nullptr,
-                       s.n,
-                       s.inverse,
-                       s.real_in,
-                       s.real_out,
-                       s.scale,
-                       in.dtype.format(),
-                       out.dtype.format(),
-                       in.data(),
-                       out.data(),
-                       in.strides[d],
-                       out.strides[d]};
-  parallel_each(way.pieces, [&](int64_t p) {
-    int64_t in_start[kMostLanes], out_start[kMostLanes];
-    for (int64_t g = way.groups * p / way.pieces; g < way.groups * (p + 1) / way.pieces; ++g) {
-      const int64_t first = g * way.group, count = std::min(way.group, way.lines - first);
-      for (int64_t i = 0; i < count; ++i) in_start[i] = from.start(first + i), out_start[i] = to.start(first + i);
-      fft_kernel().run(lines, way.alone, count, in_start, out_start, room + p * way.room);
-    }
-  });
+  way.wide ? run_as<double>(way, s, source, c.out[0], d, room) : run_as<float>(way, s, source, c.out[0], d, room);
 }
 
 }  // namespace dyadic::inline v1::ops

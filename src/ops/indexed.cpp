@@ -289,6 +289,18 @@ void start_from_self(Call& c) {
   assign(c.out[0], c.tensor(0));
 }
 
+bool combines_rows(const Call& c, int64_t dim, CombineRows& rows) {
+  const Tensor &self = c.tensor(0), &index = c.tensor(2), &source = c.tensor(3);
+  const int64_t ndim = self.dim();
+  if (!c.out[0].is_contiguous() || ndim == 0 || dim != ndim - 1 || index.dim() != ndim || source.dim() != ndim) return false;
+  rows = {.count = 1, .size = self.size(dim), .places = index.size(dim), .plain_stride = source.size(dim)};
+  for (int64_t d = 0; d < dim; ++d) {
+    if (self.size(d) != index.size(d) || self.size(d) != source.size(d)) return false;
+    rows.count *= self.size(d);
+  }
+  return rows.size + rows.places <= 1 << 16;
+}
+
 int64_t combine_scratch(const Call& c, const Tensor& source) {
   const DType stored = c.out[0].dtype(), compute = compute_dtype(stored);
   Scratch scratch;

@@ -6,7 +6,7 @@
 namespace dyadic::inline v1::ops {
 
 DType gemm_type(DType d) {
-  if (d == bf16 || d == f16 || d == f64) return d;
+  if (d == bf16 || d == f16 || d == f64 || d.is_complex()) return d;
   // Narrow floats are bf16 exactly; powers of two alone reach its subnormals, which tiles take for zero.
   const bool narrow = d.is_floating_point() && d.bits() <= 8 && d != f8e8m0fnu;
   if (narrow && bf16_path() != Bf16Path::decode) return bf16;

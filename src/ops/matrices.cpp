@@ -90,6 +90,16 @@ void set_spec(Spec& spec, const Tensor& like, DType dtype, IntList batch, std::i
 }
 
 void load_columns(const Tensor& t, IntList batch, void* to, DType compute) { load(expanded(t, batch, true), to, compute); }
+void load_columns_apart(const Tensor& t, IntList batch, void* to, DType compute, int64_t ld) {
+  const Tensor view = expanded(t, batch, true);
+  const int64_t rows = t.size(-2), cols = t.size(-1);
+  if (ld <= rows || view.numel() == 0) return load(view, to, compute);
+  std::vector<int64_t> strides(batch.size());
+  int64_t step = ld * cols;
+  for (size_t d = batch.size(); d-- > 0; step *= batch[d]) strides[d] = step;
+  strides.insert(strides.end(), {ld, 1});
+  copy_elements(make_view(over_memory(to, {step}, compute), view.sizes(), strides, 0), view);
+}
 void load_rows(const Tensor& t, IntList batch, void* to, DType compute) { load(expanded(t, batch, false), to, compute); }
 void store_columns(const Tensor& out, const void* from, DType compute, int64_t rows, int64_t step) {
   if (out.numel() == 0) return;

@@ -32,21 +32,22 @@ Tensor quantile_of(const char* who, const Tensor& self, const Tensor& q, const A
   const bool all = dim.kind == Arg::Kind::none;
   const int64_t d = all ? 0 : wrap_dim(who, dim.integer, self.dim());
   const Tensor rows = all || self.dim() == 0 ? reshape(self, {-1}) : movedim(self, {d}, {-1});
-  const Tensor sorted = sort(rows, -1).values;
   Tensor rank = ranks(rows, reshape(to(q, plain(self) == f64 ? f64 : f32), {-1}), ignore_nan);
   if (interpolation == "lower") rank = floor(rank);
   if (interpolation == "higher") rank = ceil(rank);
   if (interpolation == "nearest") rank = round(rank);
-  std::vector<int64_t> columns = sorted.sizes().vec();
+  std::vector<int64_t> columns = rows.sizes().vec();
   columns.back() = q.numel();
   rank = contiguous(expand(rank, columns));
-  const Tensor below = floor(rank), low = gather(sorted, -1, to(below.detach(), i64));
-  Tensor r = low;  // [rows..., q]
-  if (interpolation == "linear" || interpolation == "midpoint") {
-    const Tensor high = gather(sorted, -1, to(ceil(rank.detach()), i64));
+  const bool between = interpolation == "linear" || interpolation == "midpoint";
+  const Tensor below = floor(rank), ends[] = {below.detach(), ceil(rank.detach())};
+  const Tensor at = call_all(Op::ranked_rows_, rows, to(between ? cat(ends, -1) : ends[0], i64))[0];
+  Tensor r = narrow(at, -1, 0, q.numel());  // [rows..., q]
+  if (between) {
+    const Tensor high = narrow(at, -1, q.numel(), q.numel());
     const Tensor share =
         interpolation == "midpoint" ? full({}, 0.5, plain(self), self.device()) : to(sub(rank, below), plain(self));
-    r = add(low, mul(sub(high, low), share));
+    r = add(r, mul(sub(high, r), share));
   }
   // Where the reduced dimension was, or all of them.
   if (q.dim() == 0)

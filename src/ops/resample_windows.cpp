@@ -17,12 +17,32 @@ double source_position(int64_t i, double scale, bool align) {
   return align ? scale * double(i) : scale * (double(i) + 0.5) - 0.5;
 }
 
-// Keys' cubic convolution with a = -0.75, at distances 1 + t, t, 1 - t, 2 - t.
+// Keys' cubic convolution at a distance of 0 to 2.
+double cubic(double x, double a) {
+  return x < 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+}
 void cubic_weights(double t, double* w) {
   constexpr double a = -0.75;
-  auto near = [](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
-  auto far = [](double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
-  w[0] = far(1 + t), w[1] = near(t), w[2] = near(1 - t), w[3] = far(2 - t);
+  w[0] = cubic(1 + t, a), w[1] = cubic(t, a), w[2] = cubic(1 - t, a), w[3] = cubic(2 - t, a);
+}
+
+bool is_smooth(IntList map) { return map[0] == kSmoothLinear || map[0] == kSmoothCubic; }
+bool aligns(IntList map) { return (map[0] == kLinear || map[0] == kCubic || is_smooth(map)) && map[1]; }
+// How far an antialiasing filter reaches to either side; with a = -0.5, PyTorch's cubic there.
+double reach(IntList map, double step) { return (map[0] == kSmoothCubic ? 2 : 1) * std::max(step, 1.0); }
+void smooth(Windows& w, IntList map, int64_t i, double step) {
+  const double center = step * (double(i) + 0.5), far = reach(map, step), wide = std::max(step, 1.0);
+  const int64_t from = std::max<int64_t>(int64_t(center - far + 0.5), 0);
+  const int64_t to = std::min(int64_t(center + far + 0.5), w.in);
+  w.begin[i] = std::min(from, w.in - 1);
+  w.count[i] = std::clamp<int64_t>(to - from, 0, w.width);
+  double sum = 0, *weight = w.weight + i * w.width;
+  for (int64_t k = 0; k < w.count[i]; ++k) {
+    const double x = std::abs((double(k + from) - center + 0.5) / wide);
+    weight[k] = map[0] == kSmoothCubic ? (x < 2 ? cubic(x, -0.5) : 0) : std::max(1 - x, 0.0);
+    sum += weight[k];
+  }
+  for (int64_t k = 0; k < w.count[i] && sum != 0; ++k) weight[k] /= sum;
 }
 
 // `taps` weights from element `first`; those beyond an end count for the element at the end.
@@ -44,7 +64,8 @@ void average(Windows& w, IntList map, int64_t i) {
 
 }  // namespace
 
-int64_t window_width(IntList map, int64_t in, int64_t out) {
+int64_t window_width(IntList map, int64_t in, int64_t out, double scale) {
+  if (is_smooth(map)) return out ? 2 * int64_t(std::ceil(reach(map, source_scale(in, out, aligns(map), scale)))) + 1 : 1;
   switch (map[0]) {
     case kLinear:
       return 2;
@@ -60,11 +81,11 @@ int64_t window_width(IntList map, int64_t in, int64_t out) {
 }
 
 Windows make_windows(IntList map, int64_t in, int64_t out, double scale, void* memory) {
-  Windows w{in, out, window_width(map, in, out), static_cast<int64_t*>(memory), nullptr, nullptr};
+  Windows w{in, out, window_width(map, in, out, scale), static_cast<int64_t*>(memory), nullptr, nullptr};
   w.count = w.begin + out;
   w.weight = reinterpret_cast<double*>(w.count + out);
   std::fill_n(w.weight, out * w.width, 0.0);
-  const bool align = (map[0] == kLinear || map[0] == kCubic) && map[1];
+  const bool align = aligns(map);
   const double step = out ? source_scale(in, out, align, scale) : 0;
   const auto step32 = float(step);  // as PyTorch's nearest has it: which of two neighbours is near depends on it
   for (int64_t i = 0; i < out; ++i) {
@@ -89,6 +110,10 @@ Windows make_windows(IntList map, int64_t in, int64_t out, double scale, void* m
         break;
       case kAverage:
         average(w, map, i);
+        break;
+      case kSmoothLinear:
+      case kSmoothCubic:
+        smooth(w, map, i, step);
         break;
       default: {
         w.begin[i] = i * in / out;
@@ -133,6 +158,10 @@ Tensor interpolated(const Frame& a) {
               a.has(1) ? ", not both" : "");
   DY_CHECK_AS(ValueError, !a.has(4) || mode->kind == kLinear || mode->kind == kCubic,
               "interpolate: align_corners does not go with {}", mode->name);
+  const bool antialias = a.boolean(5);
+  DY_CHECK_AS(ValueError, !antialias || mode->name == "bilinear" || mode->name == "bicubic",
+              "interpolate: antialias does not go with {}; it is for bilinear and bicubic", mode->name);
+  const int64_t kind = !antialias ? mode->kind : mode->kind == kLinear ? kSmoothLinear : kSmoothCubic;
   int64_t size[3];
   if (a.has(1)) spread("interpolate", "size", a.ints(1), rank, size);
   const bool align = a.has(4) && a.boolean(4);
@@ -142,7 +171,7 @@ Tensor interpolated(const Frame& a) {
     if (a.has(2)) size[d] = int64_t(double(x.size(2 + d)) * a.real(2));
     DY_CHECK(size[d] > 0 && x.size(2 + d) > 0, "interpolate: nothing is left: input is {}, dimension {} would have {} elements",
              describe(x), 2 + d, size[d]);
-    const int64_t map[] = {mode->kind, align};
+    const int64_t map[] = {kind, align};
     y = call(Op::resample_, y, 2 + d, size[d], IntList(map), a.has(2) ? 1 / a.real(2) : 0.0);
   }
   return narrow ? dyadic::to(y, plain(x)) : y;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/sort/order_kernel.h"
+
 namespace dyadic::inline v1::ops {
 namespace {
 
 constexpr int64_t kTile = 1024, kRadixLeast = 192;
-constexpr int64_t kLongRow = 1 << 17, kPieces = 16;  // one long row is cut into so many pieces
+constexpr int64_t kFewRanks = 16;  // so many of a row are found one by one, more in the sorted row
 
 using Wide = unsigned __int128;
 
@@ -21,82 +23,50 @@ template <> struct Packed<uint64_t> {
   using P = Wide;
   static constexpr int kShift = 64;
 };
-
-uint32_t ordered(float x) {
-  if (x != x) return ~0u;
-  const auto u = __builtin_bit_cast(uint32_t, x + 0.0f);  // -0 becomes 0
-  return u & 0x80000000u ? ~u : u | 0x80000000u;
-}
-uint64_t ordered(double x) {
-  if (x != x) return ~uint64_t{0};
-  const auto u = __builtin_bit_cast(uint64_t, x + 0.0);
-  return u >> 63 ? ~u : u | uint64_t{1} << 63;
+template <class K> typename Packed<K>::P packed(K key, int64_t index) {
+  using P = typename Packed<K>::P;
+  return P(key) << Packed<K>::kShift | P(index);
 }
 
-// How a format's values become keys.
-struct Keys {
-  const Format* format;
-  Compute compute;
-  int bytes;       // of a key that differ at all, the upper ones of floats: bf16 and f8 have 16 bits as f32, f16 has 19
-  bool ascending;  // else inverted
-};
+template <class K> const KeyKernel<K>& kernel() {
+  if constexpr (sizeof(K) == 4)
+    return order_kernel().narrow;
+  else
+    return order_kernel().wide;
+}
+
 Keys keys_of(DType d, bool ascending) {
   const Format& f = *d.format();
   const int bits = f.def->bits;
   const int whole = bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
   const int real = bits > 32 ? 8 : bits > 16 ? 4 : f.def->mantissa_bits <= 7 ? 2 : 3;
-  return {&f, f.compute(), f.def->kind == Kind::floating ? real : whole, ascending};
+  return {&f, f.def->kind == Kind::floating ? real : whole, ascending};
 }
-
 template <class K> K nan_key(const Keys& k) { return K(~K{0}) >> (8 * (int(sizeof(K)) - k.bytes)); }
 
-// n keys of a run of stored elements.
-template <class K> void make_keys(const Keys& k, const char* x, int64_t n, K* keys) {
-  alignas(64) char buffer[kTile * 8];
-  const int64_t width = k.format->itemsize();
-  const bool is_float = k.format->def->kind == Kind::floating, is_unsigned = k.format->def->kind != Kind::sint;
-  const K invert = k.ascending ? 0 : nan_key<K>(k);
-  const K bias = is_unsigned ? 0 : K(1) << (8 * k.bytes - 1);
-  for (int64_t at = 0; at < n; at += kTile) {
-    const int64_t m = std::min(kTile, n - at);
-    k.format->def->decode(x + at * width, buffer, m);
-    K* out = keys + at;
-    if constexpr (sizeof(K) == 4) {
-      if (is_float) {
-        const auto* v = reinterpret_cast<const float*>(buffer);
-        const int shift = 32 - 8 * k.bytes;
-        for (int64_t i = 0; i < m; ++i) out[i] = (ordered(v[i]) >> shift) ^ invert;
-      } else if (k.compute == Compute::i32) {
-        const auto* v = reinterpret_cast<const int32_t*>(buffer);
-        for (int64_t i = 0; i < m; ++i) out[i] = (uint32_t(v[i]) + bias) ^ invert;
-      } else {
-        const auto* v = reinterpret_cast<const int64_t*>(buffer);
-        for (int64_t i = 0; i < m; ++i) out[i] = (uint32_t(v[i]) + bias) ^ invert;
-      }
-    } else if (is_float) {
-      const auto* v = reinterpret_cast<const double*>(buffer);
-      for (int64_t i = 0; i < m; ++i) out[i] = ordered(v[i]) ^ invert;
-    } else {
-      const auto* v = reinterpret_cast<const int64_t*>(buffer);
-      for (int64_t i = 0; i < m; ++i) out[i] = (uint64_t(v[i]) + bias) ^ invert;
-    }
-  }
+// f(begin, end) for parts of a row, on several threads if it is long.
+template <class F> void for_parts(int64_t n, F&& f) {
+  if (n < kLongRow) return f(int64_t{0}, n);
+  parallel_for((n + kTile - 1) / kTile, 16, [&](int64_t begin, int64_t end) { f(begin * kTile, std::min(n, end * kTile)); });
 }
-
-template <class K> void pack(const Keys& k, const char* x, int64_t begin, int64_t end, typename Packed<K>::P* out) {
-  using P = typename Packed<K>::P;
-  K keys[kTile];
-  const int64_t width = k.format->itemsize();
-  for (int64_t at = begin; at < end; at += kTile) {
-    const int64_t m = std::min(kTile, end - at);
-    make_keys(k, x + at * width, m, keys);
-    for (int64_t i = 0; i < m; ++i) out[at + i] = P(keys[i]) << Packed<K>::kShift | P(at + i);
-  }
+template <class K> void make_keys(const Keys& k, const char* x, int64_t n, K* keys) {
+  for_parts(
+      n, [&](int64_t begin, int64_t end) { kernel<K>().make(k, x + begin * k.format->itemsize(), end - begin, keys + begin); });
+}
+template <class K> void pack_row(const Keys& k, const char* x, int64_t n, typename Packed<K>::P* a) {
+  for_parts(n, [&](int64_t begin, int64_t end) {
+    K keys[kTile];
+    for (int64_t at = begin; at < end; at += kTile) {
+      const int64_t m = std::min(kTile, end - at);
+      kernel<K>().make(k, x + at * k.format->itemsize(), m, keys);
+      for (int64_t i = 0; i < m; ++i) a[at + i] = packed(keys[i], at + i);
+    }
+  });
 }
 
 // One pass of a radix sort over byte `byte` of the key; pieces of the row are counted and moved on their own.
 struct Histogram {
-  int64_t count[kPieces][256];
+  int64_t count[kRowPieces][256];
 };
 template <class P> void move_pass(const P* from, P* to, int64_t n, int64_t pieces, int shift, Histogram& h) {
   const int64_t size = (n + pieces - 1) / pieces;
@@ -148,7 +118,7 @@ template <class K> auto* sort_packed(typename Packed<K>::P* a, typename Packed<K
   if (n < kLongRow) return radix_sort(a, spare, n, kShift, bytes);
   Histogram h;
   for (int b = 0; b < bytes; ++b) {
-    move_pass(a, spare, n, kPieces, kShift + 8 * b, h);
+    move_pass(a, spare, n, kRowPieces, kShift + 8 * b, h);
     std::swap(a, spare);
   }
   return a;
@@ -166,17 +136,12 @@ void pick(const char* x, const int64_t* index, int64_t n, int64_t width, char* o
   pick_as<uint64_t>(x, index, n, out);
 }
 
-// Runs body(row's elements, packed numbers, spare room, values, indices) for every row, rows on several threads unless they are
-// long and few.
-template <class K, class Body>
-void for_rows(const Tensor& x, int64_t columns, const Tensor& values, const Tensor& indices, void* workspace, Body&& body) {
-  using P = typename Packed<K>::P;
+// Runs body(row number, its elements, `room` bytes of workspace) for every row, rows on several threads unless they are long.
+template <class Body> void for_rows(const Tensor& x, void* workspace, int64_t room, Body&& body) {
   const Rows rows = rows_of(x);
-  const int64_t width = x.dtype().itemsize();
+  const int64_t bytes = rows.size * x.dtype().itemsize();
   auto run = [&](int64_t r, int64_t slot) {
-    P* a = static_cast<P*>(workspace) + slot * 2 * rows.size;
-    body(x.impl()->data() + r * rows.size * width, a, a + rows.size, values.impl()->data() + r * columns * width,
-         indices.data<int64_t>() + r * columns);
+    body(r, x.impl()->data() + r * bytes, static_cast<char*>(workspace) + slot * room);
   };
   if (rows.size >= kLongRow) {
     for (int64_t r = 0; r < rows.count; ++r) run(r, 0);
@@ -186,98 +151,112 @@ void for_rows(const Tensor& x, int64_t columns, const Tensor& values, const Tens
     for (int64_t r = begin; r < end; ++r) run(r, rows.count == 1 ? 0 : thread_index());
   });
 }
+int64_t slots(const Rows& r) { return r.count == 1 || r.size >= kLongRow ? 1 : num_threads(); }
+template <class K> int64_t sorting_room(int64_t n) { return 2 * n * int64_t(sizeof(typename Packed<K>::P)); }
+template <class K> int64_t choosing_room(int64_t n) { return 2 * n * int64_t(sizeof(K)); }
 
-template <class K> void pack_row(const Keys& k, const char* x, int64_t n, typename Packed<K>::P* a) {
-  if (n < kLongRow) return pack<K>(k, x, 0, n, a);
-  parallel_for((n + kTile - 1) / kTile, 16,
-               [&](int64_t begin, int64_t end) { pack<K>(k, x, begin * kTile, std::min(n, end * kTile), a); });
-}
-template <class P> void write_result(const char* x, const P* a, int64_t n, int64_t width, char* values, int64_t* indices) {
-  parallel_for(n, 1 << 15, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) indices[i] = int64_t(uint32_t(a[i]));
-    pick(x, indices + begin, end - begin, width, values + begin * width);
-  });
-}
-
-template <class K>
-void sort_as(const Tensor& x, bool descending, const Tensor& values, const Tensor& indices, void* workspace) {
-  const Keys k = keys_of(x.dtype(), !descending);
-  const int64_t n = rows_of(x).size, width = x.dtype().itemsize();
-  for_rows<K>(x, n, values, indices, workspace, [&](const char* row, auto* a, auto* spare, char* v, int64_t* i) {
-    pack_row<K>(k, row, n, a);
-    write_result(row, sort_packed<K>(a, spare, n, k.bytes), n, width, v, i);
-  });
-}
-
-// The k smallest of a row, sorted, in `best`, which has room for 2 k + kTile of them: what is larger than the k-th so far is
-// passed over, a block at a time.
-template <class K> void smallest_of_row(const Keys& k, const char* x, int64_t n, int64_t wanted, typename Packed<K>::P* best) {
-  using P = typename Packed<K>::P;
-  constexpr int64_t kBlock = 32;
-  K keys[kTile];
-  K limit = K(~K{0});
-  int64_t held = 0;
-  const int64_t width = k.format->itemsize(), room = 2 * wanted + kBlock;
-  for (int64_t at = 0; at < n; at += kTile) {
-    const int64_t m = std::min(kTile, n - at);
-    make_keys(k, x + at * width, m, keys);
-    for (int64_t b = 0; b < m; b += kBlock) {
-      const int64_t end = std::min(m, b + kBlock);
-      K any = 0;
-      for (int64_t i = b; i < end; ++i) any |= K(keys[i] <= limit);
-      if (!any) continue;
-      for (int64_t i = b; i < end; ++i)
-        if (keys[i] <= limit) best[held++] = P(keys[i]) << Packed<K>::kShift | P(at + i);
-      if (held + kBlock <= room) continue;
-      std::nth_element(best, best + wanted - 1, best + held);
-      held = wanted;
-      limit = K(best[wanted - 1] >> Packed<K>::kShift);
-    }
+// Where results go: `columns` values and indices per row.
+struct Results {
+  const Tensor &values, &indices;
+  int64_t columns, width;
+  Results(const Tensor& v, const Tensor& i, int64_t columns)
+      : values(v), indices(i), columns(columns), width(v.dtype().itemsize()) {}
+  int64_t* index(int64_t row) const { return indices.data<int64_t>() + row * columns; }
+  // The values that a row's indices name.
+  void pick_values(int64_t row, const char* x) const {
+    parallel_for(columns, 1 << 15, [&](int64_t begin, int64_t end) {
+      pick(x, index(row) + begin, end - begin, width, values.impl()->data() + (row * columns + begin) * width);
+    });
   }
-  std::nth_element(best, best + wanted - 1, best + held);
-  std::sort(best, best + wanted);
+  template <class P> void write(int64_t row, const char* x, const P* a) const {
+    int64_t* to = index(row);
+    parallel_for(columns, 1 << 15, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = int64_t(uint32_t(a[i]));
+    });
+    pick_values(row, x);
+  }
+};
+
+template <class K> auto* sort_row(const Keys& k, const char* x, int64_t n, char* memory) {
+  auto* a = reinterpret_cast<typename Packed<K>::P*>(memory);
+  pack_row<K>(k, x, n, a);
+  return sort_packed<K>(a, a + n, n, k.bytes);
 }
 
-template <class K>
-void top_as(const Tensor& x, int64_t count, bool largest, const Tensor& values, const Tensor& indices, void* workspace) {
+template <class K> void sort_as(const Tensor& x, bool descending, const Results& out, void* workspace) {
+  const Keys k = keys_of(x.dtype(), !descending);
+  const int64_t n = rows_of(x).size;
+  for_rows(x, workspace, sorting_room<K>(n),
+           [&](int64_t r, const char* row, char* memory) { out.write(r, row, sort_row<K>(k, row, n, memory)); });
+}
+
+// The `wanted` smallest of a row (fewer than half of it), sorted: what is not above the last of them is kept, and of its equals
+// the first.
+template <class K> auto* smallest_of_row(const Keys& k, const char* x, int64_t n, int64_t wanted, char* memory) {
+  K *keys = reinterpret_cast<K*>(memory), *spare = keys + n, *kept = spare + n, *places = kept + n;
+  make_keys(k, x, n, keys);
+  const K last = kernel<K>().kth(keys, n, wanted - 1, spare);
+  const int64_t m = kernel<K>().up_to(keys, n, last, kept, places);
+  auto* best = reinterpret_cast<typename Packed<K>::P*>(memory);  // over keys and spare
+  int64_t equals = wanted - kernel<K>().count_below(kept, m, last), held = 0;
+  for (int64_t i = 0; i < m; ++i)
+    if (kept[i] != last || equals-- > 0) best[held++] = packed(kept[i], int64_t(places[i]));
+  return sort_packed<K>(best, best + wanted, wanted, k.bytes);
+}
+template <class K> void top_as(const Tensor& x, bool largest, const Results& out, void* workspace) {
   const Keys k = keys_of(x.dtype(), !largest);
-  const int64_t n = rows_of(x).size, width = x.dtype().itemsize();
+  const int64_t n = rows_of(x).size, count = out.columns;
   if (count == 0) return;
-  for_rows<K>(x, count, values, indices, workspace, [&](const char* row, auto* a, auto* spare, char* v, int64_t* i) {
-    if (2 * count + 64 > n) {
-      pack_row<K>(k, row, n, a);
-      a = sort_packed<K>(a, spare, n, k.bytes);
-    } else {
-      smallest_of_row<K>(k, row, n, count, a);
-    }
-    write_result(row, a, count, width, v, i);
+  for_rows(x, workspace, sorting_room<K>(n), [&](int64_t r, const char* row, char* memory) {
+    out.write(r, row, 2 * count + 64 > n ? sort_row<K>(k, row, n, memory) : smallest_of_row<K>(k, row, n, count, memory));
   });
 }
 
-template <class K> void kth_as(const Tensor& x, int64_t wanted, const Tensor& values, const Tensor& indices, void* workspace) {
+// The index of a row's element of rank `at`.
+template <class K> int64_t index_of_rank(const K* keys, int64_t n, int64_t at, K* spare) {
+  const K key = kernel<K>().kth(keys, n, at, spare);
+  return kernel<K>().find(keys, n, key, at - kernel<K>().count_below(keys, n, key));
+}
+template <class K> void kth_as(const Tensor& x, int64_t wanted, const Results& out, void* workspace) {
   const Keys k = keys_of(x.dtype(), true);
-  const int64_t n = rows_of(x).size, width = x.dtype().itemsize();
-  const K nan = nan_key<K>(k);
+  const int64_t n = rows_of(x).size;
   const bool may_be_nan = k.format->def->kind == Kind::floating;
-  for_rows<K>(x, 1, values, indices, workspace, [&](const char* row, auto* a, auto*, char* v, int64_t* i) {
-    pack_row<K>(k, row, n, a);
-    int64_t at = wanted, nans = 0;
+  for_rows(x, workspace, choosing_room<K>(n), [&](int64_t r, const char* row, char* memory) {
+    K* keys = reinterpret_cast<K*>(memory);
+    make_keys(k, row, n, keys);
+    int64_t at = wanted;
     if (wanted < 0) {
-      for (int64_t j = 0; may_be_nan && j < n; ++j) nans += K(a[j] >> Packed<K>::kShift) == nan;
-      at = wanted == kMedian ? (nans ? n - nans : (n - 1) / 2) : (std::max<int64_t>(n - nans, 1) - 1) / 2;
+      const int64_t numbers = may_be_nan ? kernel<K>().count_below(keys, n, nan_key<K>(k)) : n;
+      at = wanted == kNanMedian || numbers == n ? (std::max<int64_t>(numbers, 1) - 1) / 2 : numbers;
     }
-    std::nth_element(a, a + at, a + n);
-    write_result(row, a + at, 1, width, v, i);
+    *out.index(r) = index_of_rank(keys, n, at, keys + n);
+    out.pick_values(r, row);
+  });
+}
+template <class K> void ranked_as(const Tensor& x, const int64_t* ranks, const Results& out, void* workspace) {
+  const Keys k = keys_of(x.dtype(), true);
+  const int64_t n = rows_of(x).size;
+  const bool sorted = out.columns > kFewRanks;
+  for_rows(x, workspace, sorted ? sorting_room<K>(n) : choosing_room<K>(n), [&](int64_t r, const char* row, char* memory) {
+    const int64_t* rank = ranks + r * out.columns;
+    if (sorted) {
+      const auto* a = sort_row<K>(k, row, n, memory);
+      for (int64_t i = 0; i < out.columns; ++i) out.index(r)[i] = int64_t(uint32_t(a[rank[i]]));
+    } else {
+      K* keys = reinterpret_cast<K*>(memory);
+      make_keys(k, row, n, keys);
+      for (int64_t i = 0; i < out.columns; ++i) out.index(r)[i] = index_of_rank(keys, n, rank[i], keys + n);
+    }
+    out.pick_values(r, row);
   });
 }
 
-template <class K> void mode_as(const Tensor& x, const Tensor& values, const Tensor& indices, void* workspace) {
+template <class K> void mode_as(const Tensor& x, const Results& out, void* workspace) {
   const Keys k = keys_of(x.dtype(), true);
-  const int64_t n = rows_of(x).size, width = x.dtype().itemsize();
+  const int64_t n = rows_of(x).size;
   const bool may_be_nan = k.format->def->kind == Kind::floating;
-  for_rows<K>(x, 1, values, indices, workspace, [&](const char* row, auto* a, auto* spare, char* v, int64_t* i) {
-    pack_row<K>(k, row, n, a);
-    a = sort_packed<K>(a, spare, n, k.bytes);
+  for_rows(x, workspace, sorting_room<K>(n), [&](int64_t r, const char* row, char* memory) {
+    const auto* a = sort_row<K>(k, row, n, memory);
     auto key = [&](int64_t j) { return K(a[j] >> Packed<K>::kShift); };
     auto alike = [&](int64_t i, int64_t j) { return key(i) == key(j) && !(may_be_nan && key(j) == nan_key<K>(k)); };
     int64_t longest = 0, best = 0;
@@ -286,7 +265,10 @@ template <class K> void mode_as(const Tensor& x, const Tensor& values, const Ten
       if (j - from > longest) longest = j - from, best = j - 1;
       from = j;
     }
-    write_result(row, a + best, 1, width, v, i);
+    // Each NaN is a value of its own; of values that all come once it is the first, as in PyTorch.
+    int64_t numbers = n;
+    while (may_be_nan && longest == 1 && numbers > 0 && key(numbers - 1) == nan_key<K>(k)) --numbers;
+    out.write(r, row, a + (numbers < n ? numbers : best));
   });
 }
 
@@ -302,9 +284,12 @@ Rows rows_of(const Tensor& t) {
 }
 int64_t order_workspace(const Tensor& x) {
   const Rows r = rows_of(x);
-  if (r.count * r.size == 0) return 0;
-  const int64_t slots = r.count == 1 || r.size >= kLongRow ? 1 : num_threads();
-  return slots * 2 * r.size * (wide_keys(x) ? 16 : 8);
+  return slots(r) * (wide_keys(x) ? sorting_room<uint64_t> : sorting_room<uint32_t>)(r.count ? r.size : 0);
+}
+int64_t choose_workspace(const Tensor& x, int64_t ranks) {
+  if (ranks > kFewRanks) return order_workspace(x);
+  const Rows r = rows_of(x);
+  return slots(r) * (wide_keys(x) ? choosing_room<uint64_t> : choosing_room<uint32_t>)(r.count ? r.size : 0);
 }
 void check_order(const Call& c) {
   DY_CHECK(rows_of(c.tensor(0)).size < int64_t{1} << 32, "{}: the dimension is too long: self is {}", c.name,
@@ -313,19 +298,24 @@ void check_order(const Call& c) {
 
 void sort_rows(const Tensor& x, bool descending, const Tensor& values, const Tensor& indices, void* workspace) {
   if (x.numel() == 0) return;
-  (wide_keys(x) ? sort_as<uint64_t> : sort_as<uint32_t>)(x, descending, values, indices, workspace);
+  (wide_keys(x) ? sort_as<uint64_t> : sort_as<uint32_t>)(x, descending, {values, indices, rows_of(x).size}, workspace);
 }
 void top_rows(const Tensor& x, int64_t k, bool largest, const Tensor& values, const Tensor& indices, void* workspace) {
   if (x.numel() == 0) return;
-  (wide_keys(x) ? top_as<uint64_t> : top_as<uint32_t>)(x, k, largest, values, indices, workspace);
+  (wide_keys(x) ? top_as<uint64_t> : top_as<uint32_t>)(x, largest, {values, indices, k}, workspace);
 }
 void kth_rows(const Tensor& x, int64_t k, const Tensor& values, const Tensor& indices, void* workspace) {
   if (x.numel() == 0) return;
-  (wide_keys(x) ? kth_as<uint64_t> : kth_as<uint32_t>)(x, k, values, indices, workspace);
+  (wide_keys(x) ? kth_as<uint64_t> : kth_as<uint32_t>)(x, k, {values, indices, 1}, workspace);
+}
+void ranked_rows(const Tensor& x, const Tensor& ranks, const Tensor& values, const Tensor& indices, void* workspace) {
+  if (x.numel() == 0 || ranks.numel() == 0) return;
+  (wide_keys(x) ? ranked_as<uint64_t> : ranked_as<uint32_t>)(x, ranks.data<int64_t>(), {values, indices, rows_of(ranks).size},
+                                                             workspace);
 }
 void mode_rows(const Tensor& x, const Tensor& values, const Tensor& indices, void* workspace) {
   if (x.numel() == 0) return;
-  (wide_keys(x) ? mode_as<uint64_t> : mode_as<uint32_t>)(x, values, indices, workspace);
+  (wide_keys(x) ? mode_as<uint64_t> : mode_as<uint32_t>)(x, {values, indices, 1}, workspace);
 }
 
 Tensor to_last(const Tensor& t, int64_t dim) { return t.dim() < 2 ? t : movedim(t, {dim}, {-1}); }

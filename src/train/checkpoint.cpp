@@ -128,7 +128,7 @@ Checkpoint::Checkpoint(std::string folder, CheckpointOptions options)
 Checkpoint::~Checkpoint() {
   try {
     wait();
-  } catch (const std::exception& e) { warn(e.what()); }
+  } catch (const std::exception& e) { warn_in_destructor(e.what()); }
 }
 
 Checkpoint& Checkpoint::add(const std::string& name, std::unique_ptr<Part> part) {

@@ -70,7 +70,7 @@ History::History(HistoryOptions options) : o_(std::move(options)) {
 History::~History() {
   try {
     flush();
-  } catch (const std::exception& e) { warn(e.what()); }
+  } catch (const std::exception& e) { warn_in_destructor(e.what()); }
   if (fd_ >= 0) close(fd_);
 }
 

@@ -230,6 +230,12 @@ template <class T> void check_lanes(const LaneEntry<T>& e) {
   std::vector<T> a, b;
   for (T x : values)
     for (T y : values) a.push_back(x), b.push_back(y);
+  for (int i = 0; i < 20000; i++) {  // quotients that are nearly whole
+    using U = std::make_unsigned_t<T>;
+    const T y = T(random()) >> (random() % L::digits);
+    a.push_back(T(U(U(y) * U(random() >> (random() % 64))) + U(random() % 3) - 1));
+    b.push_back(y);
+  }
   std::vector<T> out(a.size());
   for (int op = 0; op <= 18; op++) {
     e.binary(a.data(), b.data(), out.data(), int64_t(a.size()), op);

@@ -50,7 +50,7 @@ TEST(Autograd, NoGradAndDetachRecordNothing) {
     EXPECT_FALSE((x * x).requires_grad());
   }
   EXPECT_TRUE((x * x).requires_grad());
-  EXPECT_EQ((x * x).grad_fn(), "MulBackward");
+  EXPECT_EQ((x * x).grad_fn(), "MulBackward0");
   EXPECT_FALSE(x.detach().requires_grad());
   EXPECT_NE(error_of([&] { sum(x.detach()).backward(); }).find("does not require grad"), std::string::npos);
 }
@@ -132,6 +132,19 @@ TEST(Autograd, WhatIsWrittenOverItsOwnHistoryGoes) {
     EXPECT_THROW(sum(x + y).backward(), Error);
   }
   EXPECT_EQ(memory_allocated(), before);
+}
+
+TEST(Autograd, NodesAreCalledByTheOpTheyStandFor) {
+  const Tensor x = randn({2, 3}).requires_grad_();
+  const Tensor target = tensor({0, 1}, i64);
+  EXPECT_EQ(x.grad_fn(), "");
+  EXPECT_EQ(softmax(x, 1).grad_fn(), "SoftmaxBackward0");
+  EXPECT_EQ(stack(std::vector<Tensor>{x, x}, 0).grad_fn(), "StackBackward0");
+  EXPECT_EQ(cross_entropy(x, target).grad_fn(), "NllLossBackward0");
+  EXPECT_EQ(sum(x, {1}).grad_fn(), "SumBackward1");
+  EXPECT_EQ(matmul(x, x.t()).grad_fn(), "MmBackward0");
+  EXPECT_EQ(log1p(x).grad_fn(), "Log1PBackward0");
+  EXPECT_EQ(dropout(x, 0.5, false).grad_fn(), "");  // it is x
 }
 
 }  // namespace

@@ -131,6 +131,25 @@ TEST(Complex, MatrixProducts) {
   expect_near(matmul(real(x), y) + matmul(imag(x), y * Scalar(0.0, 1.0)), e, 1e-14);
 }
 
+// Sizes around the tiles, operands that lie in every way, against products of parts.
+TEST(Complex, ProductsAreThoseOfTheParts) {
+  manual_seed(12);
+  auto by_parts = [](const Tensor& x, const Tensor& y) {
+    return complex(matmul(real(x), real(y)) - matmul(imag(x), imag(y)), matmul(real(x), imag(y)) + matmul(imag(x), real(y)));
+  };
+  for (DType d : {c64, c128})
+    for (int64_t m : {1, 2, 5, 33, 150})
+      for (int64_t n : {1, 3, 17, 64})
+        for (int64_t k : {1, 4, 31, 256}) {
+          auto make = [&](IntList sizes) { return complex(randn(sizes, d.to_real()), randn(sizes, d.to_real())); };
+          const Tensor x = make({2, m, k}), y = make({k, n}), xt = make({2, k, m}).transpose(1, 2), yt = make({n, k}).t();
+          const Tensor spread = slice(make({2, m, 2 * k}), 2, 0, 2 * k, 2);
+          const double allowed = (d == c64 ? 1e-6 : 2e-15) * std::sqrt(double(k)) * 8;
+          for (const Tensor& a : {x, xt, spread})
+            for (const Tensor& b : {y, yt}) EXPECT_LT(amax(abs(matmul(a, b) - by_parts(a, b))).item(), allowed) << m << n << k;
+        }
+}
+
 TEST(Complex, Truth) {
   const Tensor x = complex(tensor({0, 0, 3}, f32), tensor({0, 2, 0}, f32));
   EXPECT_EQ(x.to(boolean).to_vector(), (std::vector<double>{0, 1, 1}));

@@ -50,6 +50,38 @@ TEST(Layer, SaysWhatIsWrong) {
   EXPECT_EQ(message([] { nn::Layer("MSELoss")(ones({2})); }), "MSELoss: an input is missing: 1 given, target is next");
 }
 
+TEST(Layer, WritesInPlaceWhereAsked) {
+  Tensor x = tensor({-1, 2});
+  EXPECT_TRUE(nn::Layer("ReLU", true)(x).is_same(x));
+  EXPECT_EQ(x.to_vector(), std::vector<double>({0, 2}));
+  Tensor w = tensor({-1, 2}).requires_grad_(), y = w * 3;
+  sum(nn::Layer("LeakyReLU", 0.5, true)(y)).backward();
+  EXPECT_EQ(w.grad().to_vector(), std::vector<double>({1.5, 3}));
+  EXPECT_EQ(y.to_vector(), std::vector<double>({-1.5, 6}));
+}
+
+TEST(Layer, ChecksWhatItNormalizes) {
+  EXPECT_EQ(message([] { nn::Layer("BatchNorm2d", 3)(ones({2, 3})); }),
+            "BatchNorm2d: wrong number of dimensions: input is f32[2, 3]; it takes 4");
+  EXPECT_EQ(message([] { nn::Layer("InstanceNorm1d", 3)(ones({2, 3, 4, 5})); }),
+            "InstanceNorm1d: wrong number of dimensions: input is f32[2, 3, 4, 5]; it takes 2 or 3");
+  EXPECT_EQ(message([] { nn::Layer("GroupNorm", 3, 4); }),
+            "GroupNorm: the groups differ in size: num_channels is 4, num_groups is 3");
+  EXPECT_EQ(message([] { nn::Layer("Dropout", 1.5); }), "Dropout: p is not a probability: p is 1.5");
+}
+
+TEST(Embedding, BoundsTheRowsItReads) {
+  nn::Embedding e(3, 2);
+  e.weight.detach().copy_(tensor({3, 4, 0.3, 0.4, 6, 8}).view({3, 2}));
+  e.max_norm = 1;
+  const Tensor rows = e(tensor({0, 1, 0}, i64));
+  EXPECT_LT(amax(abs(rows - tensor({0.6, 0.8, 0.3, 0.4, 0.6, 0.8}).view({3, 2}))).item(), 1e-6);
+  EXPECT_EQ(e.weight[2].to_vector(), std::vector<double>({6, 8}));
+  nn::Layer bag("EmbeddingBag", 3, 2, std::string_view("sum"), false, Arg(), false, 1.0);
+  bag.tensor("weight")->detach().copy_(e.weight.detach());
+  EXPECT_NEAR(bag(tensor({2, 2}, i64).view({1, 2}))[0][0].item(), 1.2, 1e-6);
+}
+
 TEST(Init, OrthogonalRowsAndGains) {
   Tensor w = empty({3, 5});
   nn::init::orthogonal_(w, 2);

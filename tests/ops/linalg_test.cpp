@@ -231,6 +231,20 @@ TEST(Linalg, LargeMatricesByHalves) {
   EXPECT_EQ(linalg::inv_ex(a).info.item(), 121);
 }
 
+// Shapes that the halves of the columns reach only at one end, numbers of every kind; pivots keep L's entries at 1 at most.
+TEST(Linalg, FactorsOfEveryShape) {
+  manual_seed(11);
+  for (int64_t m : {1, 5, 16, 17, 100, 300})
+    for (int64_t n : {1, 5, 16, 17, 100, 300})
+      for (DType d : {f32, f64, c64, c128}) {
+        const Tensor a = (d.is_complex() ? random_complex({2, m, n}) : randn({2, m, n}, f64)).to(d);
+        const auto [p, l, u] = linalg::lu(a);
+        const double eps = d.to_real() == f32 ? 1e-5 : 1e-13;
+        EXPECT_LT(difference(matmul(matmul(p, l), u), a), eps * std::sqrt(double(std::min(m, n)))) << m << " " << n;
+        EXPECT_LE(amax(abs(l)).item(), d.is_complex() ? 1.4143 : 1) << m << " " << n;
+      }
+}
+
 TEST(Linalg, SameBitsForAnyNumberOfThreads) {
   manual_seed(4);
   const Tensor a = randn({37, 20, 20}), b = random_complex({5, 30, 30}), large = randn({1, 300, 300});

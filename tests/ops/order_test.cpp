@@ -48,6 +48,55 @@ TEST(Order, SortIsStableInEveryType) {
       }
 }
 
+// Keys that counting their leading bits parts badly: over all exponents, equal, equal but for the ends, in order.
+TEST(Order, ChosenFromAnyKeys) {
+  for (const int64_t n : {65, 300, 3000, 140001}) {
+    manual_seed(uint64_t(n));
+    const Tensor noise = randn({n}, f64), last = arange(0, n, 1, f64);
+    const Tensor kinds[] = {exp(mul(noise, 100.0)), zeros({n}, f64), mul(eq(last, double(n - 1)).to(f64), 1e300), last};
+    for (const Tensor& kind : kinds)
+      for (const DType d : {f64, f32, bf16, i64, i32}) {
+        const Tensor t = clamp(kind, -1e9, d.is_floating_point() ? 1e30 : 1e9).to(d);
+        const std::vector<double> x = t.to_vector();
+        std::vector<int64_t> order(static_cast<size_t>(n));
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return x[size_t(i)] < x[size_t(j)]; });
+        for (const int64_t k : {int64_t{1}, n / 40 + 1, n / 3, n - 1, n})
+          ASSERT_EQ(kthvalue(t, k, 0).indices.item<int64_t>(), order[size_t(k - 1)]) << d.name() << " " << n << " " << k;
+        for (const int64_t k : {int64_t{1}, n / 40 + 1, n / 3})
+          ASSERT_TRUE(std::equal(order.begin(), order.begin() + k, topk(t, k, 0, false).indices.data<int64_t>()))
+              << d.name() << " " << n << " " << k;
+        if (!d.is_floating_point()) continue;
+        const double at[] = {0.25, 0.5};
+        const std::vector<double> lower =
+            call(Op::quantile_, t.to(f64), from_data(at, {2}, f64), int64_t(0), false, std::string_view("lower")).to_vector();
+        for (int q = 0; q < 2; ++q)
+          ASSERT_EQ(lower[size_t(q)], x[size_t(order[size_t(at[q] * double(n - 1))])]) << d.name() << " " << n;
+      }
+  }
+}
+
+TEST(Order, CountedIntegers) {
+  for (const int64_t n : {1, 100, 70001})
+    for (const DType d : {i64, i32, i16, i8, u8})
+      for (const int64_t range : {1, 100, 3000}) {
+        if (range > 100 && (d == i8 || d == u8)) continue;
+        manual_seed(uint64_t(n + range));
+        const int64_t low = d == u8 ? 0 : -7;
+        const Tensor x = add(randint(0, range, {n}), low).to(d);
+        std::vector<double> expected(size_t(range), 0), held, counts;
+        for (const double v : x.to_vector()) ++expected[size_t(int64_t(v) - low)];
+        for (int64_t k = 0; k < range; ++k)
+          if (expected[size_t(k)] > 0) held.push_back(double(k + low)), counts.push_back(expected[size_t(k)]);
+        const std::vector<Tensor> r = call_all(Op::unique_, x, true, true, true);
+        EXPECT_EQ(r[0].dtype(), d);
+        EXPECT_EQ(r[0].to_vector(), held);
+        EXPECT_EQ(index_select(r[0], 0, r[1]).to_vector(), x.to_vector());
+        EXPECT_EQ(r[2].to_vector(), counts);
+        if (low == 0) { EXPECT_EQ(bincount(x, {}, range).to_vector(), expected); }
+      }
+}
+
 TEST(Order, MasksOfManyPieces) {
   manual_seed(5);
   for (const int64_t n : {1, 63, 64, 1000, 70001}) {

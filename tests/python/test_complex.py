@@ -163,3 +163,47 @@ def test_exp_of_infinite_numbers():
     got = dy.exp(dy.tensor([complex(-inf, inf), complex(-inf, nan), complex(inf, inf), complex(inf, nan)], dtype=dy.complex128)).tolist()
     assert got[:2] == [0, 0]
     assert all(z.real == inf and math.isnan(z.imag) for z in got[2:])
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan]
+SPECIAL = np.array([complex(a, b) for a in SPECIAL for b in SPECIAL])
+
+
+@pytest.mark.parametrize("name", "acos acosh asin asinh atan atanh cos cosh exp expm1 log log2 log10 sin sinh sqrt tan tanh".split())
+def test_special_values_are_those_of_c99(name):
+    op = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh"}.get(name, name)
+    with np.errstate(all="ignore"):
+        want = getattr(np, op)(SPECIAL)
+    got = getattr(dy, name)(dy.from_numpy(SPECIAL)).numpy()
+    for part in ("real", "imag"):
+        w, g = getattr(want, part), getattr(got, part)
+        unsure = np.isinf(w) & (np.isnan(want.real) | np.isnan(want.imag))  # beside NaN the sign of infinity is open
+        np.testing.assert_allclose(np.where(unsure, np.abs(g), g), np.where(unsure, np.abs(w), w), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "name, slope",
+    [
+        ("sqrt", lambda z: 0.5 / np.sqrt(z)),
+        ("asin", lambda z: 1 / np.sqrt(1 - z * z)),
+        ("acos", lambda z: -1 / np.sqrt(1 - z * z)),
+        ("asinh", lambda z: 1 / np.sqrt(1 + z * z)),
+        ("acosh", lambda z: 1 / (np.sqrt(z - 1) * np.sqrt(z + 1))),
+        ("atanh", lambda z: 1 / (1 - z * z)),
+        ("sinh", np.cosh),
+        ("cosh", np.sinh),
+        ("sin", np.cos),
+        ("tanh", lambda z: 1 / np.cosh(z) ** 2),
+    ],
+)
+def test_gradients_on_the_axes(name, slope):
+    z = np.array([0.5 + 0j, 0.3j, -0.4j, 0.7 + 0.2j, -0.5 + 0j])
+    if name in ("sqrt", "acosh"):
+        z = z[:4]  # the last lies on the cut
+    x = dy.tensor(z, requires_grad=True)
+    (g,) = dy.autograd.grad(getattr(dy, name)(x).real.sum(), x, create_graph=True)
+    np.testing.assert_allclose(g.detach().numpy(), np.conj(slope(z)), rtol=1e-12)
+    eps = 1e-6
+    (second,) = dy.autograd.grad(g.real.sum(), x)
+    numeric = (np.conj(slope(z + eps)) - np.conj(slope(z - eps))).real / (2 * eps)
+    np.testing.assert_allclose(second.numpy().real, numeric, rtol=1e-6, atol=1e-8)

@@ -247,3 +247,43 @@ def test_without_checks():
     assert dist.normal.Normal is dist.Normal and dist.multivariate_normal.MultivariateNormal is dist.MultivariateNormal
     with pytest.raises(NotImplementedError, match="Categorical: there is no rsample"):
         dist.Categorical(ROWS).rsample()
+
+
+RARE = [  # a value, its log_prob, mean and variance, in float64 as PyTorch 2.15 has them
+    (lambda t: dist.Kumaraswamy(t([2.0, 0.5]), t([3.0, 0.7])), [0.2, 0.4], [0.10067756775344461, -0.29140346864748035], [0.457142857, 0.435729847], [0.041020408, 0.110815645]),
+    (lambda t: dist.FisherSnedecor(t([3.0, 1.0]), t([5.0, 9.0])), [0.2, 1.4], [-0.39641329670366793, -1.8378022344534508], [1.666666667, 1.285714286], [11.111111111, 5.289795918]),
+    (lambda t: dist.ContinuousBernoulli(t([0.1, 0.5])), [0.2, 0.4], [0.465533128365784, 0.0], [0.330119613, 0.5], [0.066508862, 0.083333333]),
+    (lambda t: dist.VonMises(t([0.0, 1.0]), t([0.1, 3.0])), [0.2, -1.0], [-1.7423688463883764, -4.671625193596089], [0.0, 1.0], [0.950062396, 0.190014703]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make, at, log_prob, mean, variance", RARE)
+def test_rare_distributions(make, at, log_prob, mean, variance):
+    t = lambda v: torch.tensor(v, dtype=torch.float64)
+    d = make(t)
+    assert d.log_prob(t(at)).tolist() == pytest.approx(log_prob, abs=1e-8)
+    assert d.mean.tolist() == pytest.approx(mean, rel=1e-8) and d.variance.tolist() == pytest.approx(variance, rel=1e-7)
+    torch.manual_seed(3)
+    draws = d.sample((20000,))
+    assert bool(d.support.check(draws).all())
+    if not isinstance(d, dist.VonMises):
+        assert (draws.mean(0) - d.mean).abs().max() < 0.1 and d.has_rsample
+    else:
+        assert (1 - ((draws - d.loc).cos().mean(0)) - d.variance).abs().max() < 0.02
+
+
+def test_normal_vectors_of_low_rank():
+    factor, diagonal, loc = torch.tensor([[1.0, 0.5], [0.2, 0.3], [0.0, 2.0]]), torch.tensor([1.0, 2.0, 0.5]), torch.tensor([0.0, 1.0, 2.0])
+    d = dist.LowRankMultivariateNormal(loc, factor, diagonal)
+    same = dist.MultivariateNormal(loc, factor @ factor.T + torch.diag(diagonal))
+    x = torch.randn(5, 3)
+    assert torch.allclose(d.log_prob(x), same.log_prob(x), atol=1e-5) and torch.allclose(d.entropy(), same.entropy(), atol=1e-5)
+    assert torch.allclose(d.covariance_matrix, same.covariance_matrix) and d.rsample((4, 2)).shape == (4, 2, 3)
+
+
+def test_entropy_of_binomial():
+    d = dist.Binomial(5, T([0.3, 0.5]))
+    assert d.entropy().tolist() == pytest.approx([1.4136, 1.5236], abs=1e-4)
+    assert d.enumerate_support().shape == (6, 2) and d.enumerate_support(False).shape == (6, 1)
+    with pytest.raises(NotImplementedError, match="counts differ"):
+        dist.Binomial(T([2.0, 3.0]), 0.5).entropy()

@@ -236,7 +236,7 @@ def test_assignments():
         ([0.5], IndexError, "integers or masks"),
         (dy.tensor([True, False]), IndexError, "mask does not fit: it is bool"),
         (([0, 1], [0, 1, 2]), RuntimeError, "broadcast"),
-        (1.0, TypeError, "float"),
+        (1.0, IndexError, "float"),
         ("a", TypeError, "str"),
         (slice(None, None, 0), ValueError, "step"),
         (slice(0, 1.5), TypeError, "slice"),

@@ -132,11 +132,9 @@ def test_save_and_load(tmp_path, where):
     assert after["quantized"].dtype == before["quantized"].dtype and after["bytes"] == b"\0\xff"
 
 
-def test_save_refuses_code(tmp_path):
-    with pytest.raises(TypeError, match="save its state_dict"):
-        dy.save(dy.nn.Linear(1, 1), tmp_path / "x")
-    with pytest.raises(TypeError, match=r"obj\['a'\]\[1\] is function"):
-        dy.save({"a": [1, tree]}, tmp_path / "x")
+def test_save_refuses_what_cannot_be_pickled(tmp_path):
+    with pytest.raises((TypeError, AttributeError), match="pickle"):
+        dy.save({"a": [1, lambda: 0]}, tmp_path / "x")
     assert not os.path.exists(tmp_path / "x")
 
 

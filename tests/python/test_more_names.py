@@ -52,8 +52,10 @@ def test_interpolation():
     assert smooth.dtype == torch.uint8 and smooth[0, 0, 0].tolist() == [0, 1, 2, 2, 3]
     assert F.upsample_nearest(IMAGE, scale_factor=2)[0, 0, 0, :4].tolist() == IMAGE[0, 0, 0, [0, 0, 1, 1]].tolist()
     assert F.upsample_bilinear(IMAGE, scale_factor=2).sum().item() == pytest.approx(198.4)
-    with pytest.raises(NotImplementedError, match="antialias"):
+    with pytest.raises(ValueError, match="antialias"):
         F.interpolate(IMAGE, size=2, antialias=True)
+    halved = F.interpolate(bytes, size=(2, 2), mode="bilinear", antialias=True)
+    assert halved.dtype == torch.uint8 and halved.tolist() == F.interpolate(bytes.float(), size=(2, 2), mode="bilinear", antialias=True).round().tolist()
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ def translated(code):
 
 
 def same_words(text):
-    """The library's name is its own, and so are the names of gradient functions; what rounds to nothing has the sign of its noise."""
-    text = re.sub(r"grad_fn=<\w+>", "grad_fn=<>", text.replace("torch.", "dyadic."))
+    """The library's name is its own; what rounds to nothing has the sign of its noise."""
+    text = text.replace("torch.", "dyadic.")
     return re.sub(r"-(0\.0+)\b", r"\1", text)
 
 

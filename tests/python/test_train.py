@@ -244,7 +244,7 @@ def test_errors_of_parts_and_of_the_writer(tmp_path):
     assert Checkpoint(tmp_path / "nothing", x={}).resume() is None
 
 
-def test_the_best_and_damage(tmp_path, capfd):
+def test_the_best_and_damage(tmp_path):
     notes = {}
     run = Checkpoint(tmp_path, keep=2, best="accuracy", mode="max", notes=notes)
     for step, accuracy in enumerate([0.1, 0.9, 0.5, 0.6, 0.7]):
@@ -254,8 +254,8 @@ def test_the_best_and_damage(tmp_path, capfd):
     assert run.load_best().step == 1 and notes == {"accuracy": 0.9}
     newest = pathlib.Path(run.checkpoints()[0][1])
     newest.write_bytes(newest.read_bytes()[:-9])
-    assert run.resume().step == 3
-    assert f"{newest}: damaged" in capfd.readouterr().err
+    with pytest.warns(UserWarning, match="checkpoint-.*: damaged"):
+        assert run.resume().step == 3
     run.save_file(tmp_path / "one", 9)
     assert run.load(tmp_path / "one").step == 9
 

@@ -34,6 +34,6 @@ check_format() {
 
 run_clang_tidy() {
   local files=("$@")
-  ((${#files[@]})) || mapfile -t files < <(cd "$root" && find src -name '*.cpp' ! -name '*_kernel.cpp' | sort)
+  ((${#files[@]})) || mapfile -t files < <(cd "$root" && find src -name '*.cpp' ! -name '*_kernel.cpp' ! -path '*/pointwise/*' | sort)
   (cd "$root" && printf '%s\n' "${files[@]}" | xargs -d '\n' -n 4 -P "$(jobs_count)" clang-tidy-19 -p "$release" --quiet)
 }

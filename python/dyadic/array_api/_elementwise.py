@@ -97,11 +97,19 @@ def sign(x, /):
     return _dyadic.where(size == 0, _dyadic.zeros_like(x), x / _dyadic.where(size == 0, _dyadic.ones_like(size), size))
 
 
+def _fitted(bound, dtype):
+    """A number as a bound of a dtype's: no element lies beyond what the dtype holds."""
+    if not dtype.is_integer:
+        return bound
+    info = _dyadic.iinfo(dtype)
+    return max(info.min, min(info.max, bound))
+
+
 def clip(x, /, min=None, max=None):
     """x bounded below and above, in the dtype of x."""
     out = x
     for bound, op in ((min, _dyadic.maximum), (max, _dyadic.minimum)):
         if bound is not None:
-            bound = bound.to(x.dtype) if isinstance(bound, Tensor) else _dyadic.full([], bound, dtype=x.dtype)
+            bound = bound.to(x.dtype) if isinstance(bound, Tensor) else _dyadic.full([], _fitted(bound, x.dtype), dtype=x.dtype)
             out = op(out, bound)
     return out.clone() if out is x else out

@@ -1,12 +1,11 @@
 """Nodes of the graph that backward walks, and hooks on them."""
-import contextlib
 import threading
 
-from .._dyadic import GradFn
+from .._dyadic import GradFn, _SavedHooks
 from .._dyadic import GradFn as Node
 from .._handle import RemovableHandle
 
-__all__ = ["Node", "register_multi_grad_hook", "save_on_cpu"]
+__all__ = ["Node", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
 
 
 def _add(node, hook, before):
@@ -68,7 +67,22 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     return _Handles([t.register_hook(any_hook if mode == "any" else hook_of(i)) for i, t in enumerate(tensors)])
 
 
-@contextlib.contextmanager
-def save_on_cpu(pin_memory=False, device_type="cuda"):
-    """What backward needs is on the CPU anyway."""
-    yield
+class saved_tensors_hooks:
+    """Inside, what an op saves for backward is pack_hook(tensor), whatever it returns, and backward reads unpack_hook of that. What a
+    Function of one's own saves stays as it is."""
+
+    def __init__(self, pack_hook, unpack_hook):
+        self._hooks = _SavedHooks(pack_hook, unpack_hook)
+
+    def __enter__(self):
+        self._hooks.enter()
+
+    def __exit__(self, *exc):
+        self._hooks.exit()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Inside, what backward needs is kept on the CPU, and comes back to where it was."""
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        super().__init__(lambda t: (t.device, t.cpu()), lambda kept: kept[1].to(kept[0]))

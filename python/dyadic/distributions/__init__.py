@@ -16,6 +16,7 @@ from .discrete import (
 )
 from .distribution import Distribution
 from .gammas import Beta, Chi2, Dirichlet, Gamma, InverseGamma, NegativeBinomial, StudentT
+from .more import ContinuousBernoulli, FisherSnedecor, Kumaraswamy, LowRankMultivariateNormal, VonMises
 from .kl import kl_divergence, register_kl
 from .transforms import *  # noqa: F401,F403
 from . import _places  # noqa: E402,F401

@@ -223,6 +223,20 @@ class Binomial(_OfProbs):
         ways = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
         return ways + value * logits - n * _dyadic.softplus(logits)
 
+    has_enumerate_support = True
+
+    def enumerate_support(self, expand=True):
+        """0 to total_count, which is the same for all."""
+        total = int(self.total_count.max())
+        if self.total_count.min() != total:
+            raise NotImplementedError("Binomial: there is no entropy and no common support: the counts differ within the batch")
+        values = _dyadic.arange(0, total + 1, dtype=self._param.dtype).reshape([-1] + [1] * len(self.batch_shape))
+        return values.expand([-1, *self.batch_shape]) if expand else values
+
+    def entropy(self):
+        log_prob = self.log_prob(self.enumerate_support(False))
+        return -(log_prob.exp() * log_prob).sum(0)
+
 
 class Poisson(Distribution):
     """How many events there are at a mean of rate."""

@@ -30,7 +30,7 @@ def _depends_on_others(outputs, inputs):
             todo.append((y.grad_fn, y))
     while todo:
         node, leaf = todo.pop()
-        if node is None or node.name() == "AccumulateGrad":
+        if node is None or node.variable is not None:
             leaf = leaf if node is None else node.variable
             if id(leaf) not in own:
                 return True

@@ -1,13 +1,11 @@
 """Modules. Derive from Module, assign parameters and modules as attributes in __init__, and write forward."""
 from .._dyadic import (
     GELU,
-    Dropout,
     LayerNorm,
     Linear,
     Module,
     ModuleList,
     Parameter,
-    ReLU,
     Sequential,
 )
 from . import _hooks, _saving, _state, functional, init, utils
@@ -24,5 +22,5 @@ globals().update(_classes)
 from . import modules, parameter  # noqa: E402
 from .embedding import EmbeddingBag  # noqa: E402
 from .lazy import *  # noqa: E402,F403
-from . import attention, parallel  # noqa: E402
+from . import _repr, attention, parallel  # noqa: E402
 from .modules import RNNBase, RNNCellBase  # noqa: E402

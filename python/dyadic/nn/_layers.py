@@ -79,11 +79,19 @@ def _forward_max_pool(self, input):
 
     if not self.return_indices:
         return _Layer.forward(self, input)
-    name = self._record
-    if name.startswith("Adaptive"):
-        return getattr(functional, f"adaptive_max_pool{name[-2]}d")(input, self.output_size, True)
     arguments = (self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, True)
-    return getattr(functional, f"max_pool{name[-2]}d")(input, *arguments)
+    return getattr(functional, f"max_pool{self._record[-2]}d")(input, *arguments)
+
+
+def _forward_adaptive(self, input):
+    """The values, with return_indices also where in the input they stand. A size of None is the input's."""
+    from . import functional
+
+    name, indices = self._record, getattr(self, "return_indices", False)
+    if not indices and "_sizes" not in self.__dict__:
+        return _Layer.forward(self, input)
+    pool = getattr(functional, f"adaptive_{name[8:11].lower()}_pool{name[-2]}d")
+    return pool(input, self.output_size, indices)
 
 
 def _forward_softmax(self, input):
@@ -140,7 +148,8 @@ def _base(name):
 
 
 _FORWARDS = {"LSTM": _forward_lstm, "LSTMCell": _forward_lstm_cell, "RNN": _forward_recurrent, "GRU": _forward_recurrent}
-_FORWARDS |= {f"{kind}MaxPool{n}d": _forward_max_pool for kind in ("", "Adaptive") for n in (1, 2, 3)}
+_FORWARDS |= {f"MaxPool{n}d": _forward_max_pool for n in (1, 2, 3)}
+_FORWARDS |= {f"Adaptive{kind}Pool{n}d": _forward_adaptive for kind in ("Avg", "Max") for n in (1, 2, 3)}
 _FORWARDS |= {name: _forward_softmax for name in ("Softmax", "LogSoftmax", "Softmin")}
 
 
@@ -149,6 +158,7 @@ def _make(record):
     own = [_KINDS(p, _KINDS.POSITIONAL_OR_KEYWORD, default=_default(text)) for p, _, text in parameters]
     named = _reduction.with_older(name, own)
     signature = inspect.Signature(named + [_KINDS(p, _KINDS.KEYWORD_ONLY, default=None) for p in ("dtype", "device")])
+    names = [p for p, _, _ in parameters]
     absent = [p for p, kind, _ in parameters if kind == "Tensor"]
     if record["trained"] and record["op"]:
         absent += _TENSORS
@@ -162,6 +172,7 @@ def _make(record):
             given = bound.arguments
             if isinstance(given["padding"], str):
                 padding = read_padding(given["padding"], given["kernel_size"], given["dilation"], given["stride"], rank)
+                self._padding = given["padding"]
                 args, kwargs = args[:4], {**kwargs, "padding": padding}
                 if len(bound.args) > 5:
                     kwargs.update({p: given[p] for p, _, _ in parameters[5:]})
@@ -173,6 +184,14 @@ def _make(record):
         if _FORWARDS.get(name) is _forward_softmax and (args or [kwargs.get("dim")])[0] is None:
             args, kwargs = (), {}
             self._implicit = True
+        if name.startswith("Adaptive"):
+            sizes = args[0] if args else kwargs.get("output_size")
+            if sizes is None or isinstance(sizes, (tuple, list)) and None in sizes:
+                self._sizes, rest = (tuple(sizes) if sizes else (None,) * rank), {"output_size": 1}
+                args, kwargs = (), {**kwargs, **rest, **({"return_indices": args[1]} if len(args) > 1 else {})}
+        tuples = {p: tuple(v) for p, v in [*zip(names, args), *kwargs.items()] if isinstance(v, (tuple, list))}
+        if tuples:
+            self._tuples = tuples  # given as such, which is how they print
         args, kwargs = _by_name(args, kwargs)
         _Layer.__init__(self, name, args, kwargs, dtype, device)
         for tensor in absent:
@@ -184,6 +203,8 @@ def _make(record):
         child = p == "dropout" and name.startswith("Transformer")  # there it is the module of that name
         if kind != "Tensor" and (p != "bias" or not record["op"]) and not child:
             body[p] = _argument(i, p)
+    if name.startswith("Adaptive"):
+        body["output_size"] = property(lambda self: self.__dict__.get("_sizes") or self._argument(0))
     if name in _FORWARDS:
         body["forward"] = _FORWARDS[name]
     if name.startswith("ConvTranspose"):

@@ -1,4 +1,6 @@
 """Methods of Module that need no C++: parts by their dotted names, PyTorch's words for places and types."""
+from collections.abc import MutableMapping
+
 from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, empty_like
 from ..autograd import no_grad
 from ._state import _ARGUMENTS, _library_class
@@ -87,6 +89,42 @@ def _reset_parameters(self):
 
 
 Linear.reset_parameters = Embedding.reset_parameters = LayerNorm.reset_parameters = _reset_parameters
+
+
+class _Entries(MutableMapping):
+    """A module's own parts of one kind by name: what PyTorch keeps in dicts, which people read and write."""
+
+    def __init__(self, module, read, write):
+        self._module, self._read, self._write = module, read, write
+
+    def __getitem__(self, name):
+        return dict(self._read(self._module))[name]
+
+    def __setitem__(self, name, value):
+        (setattr if name in self else self._write)(self._module, name, value)
+
+    def __delitem__(self, name):
+        if name not in dict(self._read(self._module)):
+            raise KeyError(name)
+        delattr(self._module, name)
+
+    def __iter__(self):
+        return iter([name for name, _ in self._read(self._module)])
+
+    def __len__(self):
+        return len(self._read(self._module))
+
+    def __repr__(self):
+        return repr(dict(self))
+
+
+def _entries(read, write):
+    return property(lambda self: _Entries(self, read, write))
+
+
+Module._modules = _entries(lambda m: list(m.named_children()), Module.add_module)
+Module._parameters = _entries(Module._own_parameters, setattr)
+Module._buffers = _entries(lambda m: [(name, b) for name, b, _ in m._own_buffers()], Module.register_buffer)
 
 
 class Unflatten(Module):

@@ -21,10 +21,6 @@ class _FractionalMaxPool(Module):
         pool = getattr(F, f"fractional_max_pool{self._rank}d")
         return pool(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
 
-    def extra_repr(self):
-        given = f"output_size={self.output_size}" if self.output_ratio is None else f"output_ratio={self.output_ratio}"
-        return f"kernel_size={self.kernel_size}, {given}"
-
 
 class FractionalMaxPool2d(_FractionalMaxPool):
     """The largest elements of windows at random steps of images [N, C, H, W]: functional.fractional_max_pool2d."""

@@ -4,7 +4,7 @@ import copyreg
 from collections import namedtuple
 
 from .. import _dyadic
-from .._dyadic import GELU, Dropout, Embedding, LayerNorm, Linear, Module, ModuleList, Parameter, Sequential, Tensor, _Layer
+from .._dyadic import GELU, Embedding, LayerNorm, Linear, Module, ModuleList, Parameter, Sequential, Tensor, _Layer
 
 class LoadReport(namedtuple("LoadReport", ["missing_keys", "unexpected_keys"])):
     """What load_state_dict did not find where it looked for it."""
@@ -12,7 +12,9 @@ class LoadReport(namedtuple("LoadReport", ["missing_keys", "unexpected_keys"])):
     __slots__ = ()
 
     def __repr__(self):
-        return super().__repr__() if any(self) else "<All keys matched successfully>"
+        if not any(self):
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"  # as PyTorch prints it
 
 
 def _make_tensor(data, sizes, dtype, requires_grad, parameter):
@@ -29,9 +31,8 @@ def _reduce_tensor(self, protocol):
 
 _ARGUMENTS = {
     Linear: lambda m: (m.in_features, m.out_features, m.bias is not None),
-    Embedding: lambda m: (m.num_embeddings, m.embedding_dim, m.padding_idx),
+    Embedding: lambda m: (m.num_embeddings, m.embedding_dim, m.padding_idx, m.scale_grad_by_freq, m.max_norm, m.norm_type),
     LayerNorm: lambda m: (m.normalized_shape, m.eps, m.weight is not None, m.bias is not None),
-    Dropout: lambda m: (m.p,),
     GELU: lambda m: (m.approximate,),
     Sequential: tuple,
     ModuleList: lambda m: (list(m),),

@@ -163,6 +163,12 @@ def _parameter(value):
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
+def _shown(value, by_type=False):
+    if not isinstance(value, Tensor):
+        return f"Object of type: {type(value).__name__}"
+    return f"Parameter containing: [{value.type() if by_type else value.dtype} of size {'x'.join(map(str, value.shape))}]"
+
+
 class ParameterDict(_Named):
     """Parameters by name. Tensors become parameters."""
 
@@ -171,6 +177,9 @@ class ParameterDict(_Named):
 
     def __setitem__(self, key, value):
         super().__setitem__(key, _parameter(value))
+
+    def __repr__(self):
+        return "ParameterDict(" + "\n".join(f"  ({key}): {_shown(p, True)}" for key, p in self.items()) + ")"
 
     def __or__(self, other):
         made = self.copy()
@@ -211,6 +220,10 @@ class ParameterList(Module):
         return self
 
     __iadd__ = extend
+
+    def __repr__(self):
+        lines = [f"  ({i}): {_shown(p)}" for i, p in enumerate(self)]
+        return "\n".join(["ParameterList(", *lines, ")"])
 
     def _at(self, i):
         if not -self._count <= i < self._count:

@@ -2,13 +2,12 @@
 from .. import _dyadic
 from .._dyadic import Parameter
 from ._layers import classes
-from .functional import bound_rows
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-def _begin(self, max_norm, norm_type, _weight, _freeze):
-    self.max_norm, self.norm_type, self.sparse = max_norm, norm_type, False
+def _begin(self, _weight, _freeze):
+    self.sparse = False
     if _weight is not None:
         if list(_weight.shape) != list(self.weight.shape):
             raise ValueError(f"{type(self).__name__}: the sizes do not fit: _weight is {list(_weight.shape)}, {list(self.weight.shape)} is needed")
@@ -40,13 +39,9 @@ class Embedding(_dyadic.Embedding):
         device=None,
         dtype=None,
     ):
-        super().__init__(num_embeddings, embedding_dim, padding_idx, scale_grad_by_freq, dtype=dtype, device=device)
-        _begin(self, max_norm, norm_type, _weight, _freeze)
-
-    def forward(self, input):
-        if self.max_norm is not None:
-            bound_rows(self.weight, input, self.max_norm, self.norm_type)
-        return super().forward(input)
+        options = {"dtype": dtype, "device": device}
+        super().__init__(num_embeddings, embedding_dim, padding_idx, scale_grad_by_freq, max_norm, norm_type, **options)
+        _begin(self, _weight, _freeze)
 
     @classmethod
     def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
@@ -72,12 +67,11 @@ class EmbeddingBag(classes["EmbeddingBag"]):
         device=None,
         dtype=None,
     ):
-        super().__init__(num_embeddings, embedding_dim, mode, include_last_offset, padding_idx, scale_grad_by_freq, dtype=dtype, device=device)
-        _begin(self, max_norm, norm_type, _weight, False)
+        bag = (mode, include_last_offset, padding_idx, scale_grad_by_freq, max_norm, norm_type)
+        super().__init__(num_embeddings, embedding_dim, *bag, dtype=dtype, device=device)
+        _begin(self, _weight, False)
 
     def forward(self, input, offsets=None, per_sample_weights=None):
-        if self.max_norm is not None:
-            bound_rows(self.weight, input, self.max_norm, self.norm_type)
         return super().forward(input, offsets, per_sample_weights)
 
     @classmethod

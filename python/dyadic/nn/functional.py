@@ -5,7 +5,6 @@ import warnings
 
 from .. import _dyadic
 from .._more_functions import pdist  # noqa: F401
-from ..autograd.grad_mode import no_grad
 from . import _reduction
 from ._attention import multi_head_attention_forward  # noqa: F401
 from ._layers import read_padding
@@ -55,20 +54,12 @@ def linear_cross_entropy(
     return _dyadic.cross_entropy(logits, target, weight, -100 if ignore_index is None else ignore_index, reduction, label_smoothing)
 
 
-@no_grad()
-def bound_rows(weight, indices, max_norm, norm_type=2.0):
-    """Scales the rows that indices name so that their norm is at most max_norm, in place."""
-    rows = indices.flatten().unique()
-    rows = rows[(rows >= 0) & (rows < weight.size(0))]
-    weight.detach()[rows] = _dyadic.renorm(weight.detach()[rows], norm_type, 0, max_norm)
-
-
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """Rows of weight [num_embeddings, embedding_dim] by the integers of input; the row padding_idx gets no gradient. max_norm:
     the rows that are read are first scaled down to this norm, in weight itself. scale_grad_by_freq: a row's gradient is divided
     by how often it is read. sparse: accepted; gradients are dense."""
     if max_norm is not None:
-        bound_rows(weight, input, max_norm, norm_type)
+        _dyadic.embedding_renorm_(weight, input, max_norm, norm_type)
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.size(0)
     return _dyadic.embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
@@ -89,7 +80,7 @@ def embedding_bag(
 ):
     """The mean, sum or maximum of the rows of weight that each bag of input names: dyadic.embedding_bag, with what embedding has."""
     if max_norm is not None:
-        bound_rows(weight, input, max_norm, norm_type)
+        _dyadic.embedding_renorm_(weight, input, max_norm, norm_type)
     return _dyadic.embedding_bag(input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx, scale_grad_by_freq)
 
 
@@ -211,26 +202,40 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 ctc_loss.__doc__ = _dyadic.ctc_loss.__doc__
 
 
+_MAPS = {"nearest": 0, "nearest-exact": 1, "linear": 2, "bilinear": 2, "trilinear": 2, "bicubic": 3, "area": 5}  # of resample
+
+
+def _by_axes(input, factors, mode, align_corners, antialias):
+    """interpolate by a factor for each dimension: one dimension after the other."""
+    _dyadic.interpolate(_dyadic.empty(input.shape, device="meta"), None, 1.0, mode, align_corners, antialias=antialias)  # its rules
+    resized = input if input.dtype in (_dyadic.float32, _dyadic.float64) else input.float()
+    for d, factor in enumerate(factors, 2):
+        size = int(resized.size(d) * factor)
+        resized = _dyadic.resample(resized, d, size, [_MAPS[mode] + 4 * antialias, int(bool(align_corners))], 1 / factor)
+    return resized.to(input.dtype)
+
+
 def interpolate(
     input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False
 ):
-    if antialias:
-        raise NotImplementedError("interpolate: antialias is not there; take means first, as avg_pool2d does")
+    if input.dtype == _dyadic.uint8:
+        resized = interpolate(input.float(), size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
+        return resized.round().clamp(0, 255).to(input.dtype)
     rank = input.dim() - 2
     factors = None if scale_factor is None else _spread(scale_factor, rank)
-    if factors and (recompute_scale_factor or len(set(factors)) > 1):
+    if factors and recompute_scale_factor:
         size, factors = [int(n * f) for n, f in zip(input.shape[2:], factors)], None
     size = None if size is None else _spread(size, rank)
+    if factors and len(set(factors)) > 1:
+        return _by_axes(input, factors, mode, align_corners, antialias)
     factor = None if factors is None else float(factors[0])
-    if input.dtype != _dyadic.uint8:
-        return _dyadic.interpolate(input, size, factor, mode, align_corners)
-    return _dyadic.interpolate(input.float(), size, factor, mode, align_corners).round().clamp(0, 255).to(input.dtype)
+    return _dyadic.interpolate(input, size, factor, mode, align_corners, antialias=antialias)
 
 
 interpolate.__doc__ = (
     _dyadic.interpolate.__doc__
-    + "\n\nscale_factor may be several numbers: positions are then those of the resulting sizes, as with recompute_scale_factor. Results "
-    "of uint8 images are rounded."
+    + "\n\nscale_factor may be several numbers, one for each dimension; recompute_scale_factor: positions are those of the resulting sizes. "
+    "Results of uint8 images are rounded."
 )
 
 
@@ -295,8 +300,9 @@ def _with_inplace(name):
             *args, inplace = args
         if inplace and in_place:
             return in_place(input, *args, **options)
-        result = op(input, *args, **options)
-        return input.copy_(result) if inplace else result
+        if inplace:  # what backward reads of input is not overwritten
+            return input.copy_(op(input.clone() if input.requires_grad else input, *args, **options))
+        return op(input, *args, **options)
 
     function.__name__, function.__doc__ = name, op.__doc__ + "\n\ninplace: the result is written into input."
     last = inspect.Parameter("inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False)

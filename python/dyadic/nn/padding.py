@@ -20,7 +20,8 @@ class _Pad(Module):
         return pad(input, list(self.padding), self._mode, getattr(self, "value", None))
 
     def extra_repr(self):
-        return str(self.padding)
+        shown = self._mode == "constant" and type(self).__name__.startswith("Constant")
+        return f"padding={self.padding}, value={self.value}" if shown else str(self.padding)
 
 
 def _constant(self, padding, value):

@@ -2,6 +2,8 @@
 
 The optimizers are made from the records of the C++ library: help(dyadic.optim.SGD) shows one's signature and documentation.
 """
+import inspect
+
 from .._dyadic import ParamGroup, WarmupCosine, _optimizer_records, clip_factor, grad_norm
 from .._records import default as _default
 from .._records import signature as _signature
@@ -51,7 +53,10 @@ def _make(record):
             "state": property(_state),
         },
     )
-    made.__signature__ = signature
+    further = inspect.signature(__init__).parameters.values()
+    made.__signature__ = signature.replace(
+        parameters=[*signature.parameters.values(), *(p for p in further if p.kind is p.KEYWORD_ONLY)]
+    )
     return made
 
 

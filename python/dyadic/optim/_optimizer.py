@@ -1,6 +1,7 @@
 """Optimizer: the base of all, those written in Python included."""
 import collections
 import functools
+import warnings
 from collections.abc import MutableMapping
 
 from .. import _dyadic
@@ -47,6 +48,14 @@ def _options_of_all():
     return {p[0] for record in _dyadic._optimizer_records() for p in record["parameters"]}
 
 
+def _each_once(params):
+    """Tied weights that come from two modules are one parameter."""
+    once = list({id(p): p for p in params}.values())
+    if len(once) < len(params):
+        warnings.warn("Optimizer: a parameter group names a parameter twice; it is updated once", stacklevel=4)
+    return once
+
+
 class Optimizer(_dyadic.Optimizer):
     """Base of the optimizers. One of your own calls super().__init__(params, defaults) and writes step(), which finds its parameters and
     options in param_groups and keeps what it likes in state[parameter]."""
@@ -71,6 +80,8 @@ class Optimizer(_dyadic.Optimizer):
             params = list(params)
             if all(isinstance(g, dict) for g in params):
                 params = [self._split(g) for g in params]
+            else:
+                params = _each_once(params)
         if not self._extras:
             self._extras.append({})
         _dyadic.Optimizer.__init__(self, name, params, given, self._keep32)
@@ -86,7 +97,10 @@ class Optimizer(_dyadic.Optimizer):
                 means = f"did you mean {meant}?" if meant else f"there are {', '.join(self._options)}"
                 raise ValueError(f"{self._record}: an unknown option: {key}; {means}")
         self._extras.append(extras)
-        return {key: v for key, v in group.items() if key in known}
+        group = {key: v for key, v in group.items() if key in known}
+        if "params" in group and not isinstance(group["params"], Tensor):
+            group["params"] = _each_once(list(group["params"]))
+        return group
 
     def _hold(self):
         """Keeps the parameters' Python objects, by which `state` knows them, and completes the groups."""

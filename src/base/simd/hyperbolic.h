@@ -56,7 +56,14 @@ DY_INLINE Vec<double> log10(Vec<double> x) {
   Vec<double> m = (y.f - math::log_tail(y.f, Vec<double>(0))) * 0.4342944819032518;
   return math::repair(x, y.e * kLog2High + (y.e * kLog2Low + m));
 }
-DY_IN_DOUBLE(log10)
+DY_INLINE Vec<float> log10(Vec<float> x) {
+  Wide w = widen(x);
+  auto part = [](Vec<double> v) __attribute__((always_inline)) {
+    math::Split<double> y = math::split(v);
+    return fma(y.e, Vec<double>(0.3010299956639812), math::log1p_short(y.f) * 0.4342944819032518);
+  };
+  return math::repair(x, narrow(part(w.low), part(w.high)));
+}
 
 // sqrt(x^2 + y^2) without overflow on the way; infinite if either is, even beside NaN.
 DY_INLINE Vec<double> hypot(Vec<double> x, Vec<double> y) {

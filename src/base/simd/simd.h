@@ -4,6 +4,7 @@
 #pragma once
 #include "base/simd/arc.h"
 #include "base/simd/bessel.h"
+#include "base/simd/bf16.h"
 #include "base/simd/complex.h"
 #include "base/simd/divide.h"
 #include "base/simd/erf.h"

@@ -112,18 +112,6 @@ inline void store_bytes(VI v, uint8_t* out) {
   hn::StoreU(hn::DemoteTo(bytes, v), bytes, out);
 }
 
-// Two vectors, one after the other, of values that fit 16 bits.
-inline void store_halves(VI a, VI b, uint16_t* out) {
-#if DY_ISA_avx512
-  const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-  _mm512_storeu_si512(out, _mm512_permutexvar_epi64(order, _mm512_packus_epi32(a.raw, b.raw)));  // packed within 128 bits
-#elif DY_ISA_avx2
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_permute4x64_epi64(_mm256_packus_epi32(a.raw, b.raw), 0xd8));
-#else
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_packus_epi32(a.raw, b.raw));
-#endif
-}
-
 // Four vectors as one of bytes, saturated to 0 .. 255 or, of the signs alone, to -128 .. 127: packed within 128 bits, so in an
 // order that store_packed makes the vectors' own.
 using Bytes = hn::Vec<hn::Repartition<uint8_t, I32>>;

@@ -1,5 +1,5 @@
-// bf16: the upper half of an f32. Integer rounding throughout: the AVX-512 instruction vcvtneps2bf16 flushes subnormals.
-#include "formats/block/lanes.h"
+// bf16: the upper half of an f32.
+#include "base/simd/bf16.h"
 #include "formats/scalar/plain.h"
 #include "formats/scalar/stochastic.h"
 
@@ -9,7 +9,9 @@ namespace {
 void decode(const void* stored, void* computed, int64_t n) {
   const uint16_t* __restrict__ s = static_cast<const uint16_t*>(stored);
   float* __restrict__ c = static_cast<float*>(computed);
-  for (int64_t i = 0; i < n; ++i) c[i] = bf16_value(s[i]);
+  int64_t i = 0;
+  for (; i + FloatPair::size() <= n; i += FloatPair::size()) load_bf16(s + i).store(c + i);
+  for (; i < n; ++i) c[i] = bf16_value(s[i]);
 }
 
 // The 16 bits that go are a fraction of the last place: adding 16 random bits carries with exactly that probability. From the
@@ -19,22 +21,12 @@ uint16_t stochastic(float x, uint32_t random) {
   return uint16_t((u & kAbsMask) > kInfBits ? (u >> 16) | 0x40u : (u + (random & 0xffffu)) >> 16);
 }
 
-// bf16_nearest() by vectors: the compiler packs each of its steps instead of the result alone.
-VI nearest_codes(VF x) {
-  const VI u = hn::BitCast(kI32, x), size = hn::And(u, hn::Set(kI32, int32_t(kAbsMask)));
-  const VI last = hn::And(hn::ShiftRight<16>(u), hn::Set(kI32, 1));
-  const VI rounded = hn::Add(hn::Add(u, hn::Set(kI32, 0x7fff)), last), quiet = hn::Or(u, hn::Set(kI32, 0x400000));
-  const VI code = hn::IfThenElse(hn::Gt(size, hn::Set(kI32, int32_t(kInfBits))), quiet, rounded);
-  return hn::BitCast(kI32, hn::ShiftRight<16>(hn::BitCast(hn::RebindToUnsigned<I32>(), code)));
-}
-
 void encode(const void* computed, void* stored, int64_t n, const Round& round) {
   const float* __restrict__ c = static_cast<const float*>(computed);
   uint16_t* __restrict__ s = static_cast<uint16_t*>(stored);
   if (round.mode == Rounding::stochastic) return encode_stochastic(c, s, n, round, stochastic);
   int64_t i = 0;
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes)
-    store_halves(nearest_codes(hn::LoadU(kF32, c + i)), nearest_codes(hn::LoadU(kF32, c + i + kLanes)), s + i);
+  for (; i + FloatPair::size() <= n; i += FloatPair::size()) store_bf16(FloatPair::load(c + i), s + i);
   for (; i < n; ++i) s[i] = bf16_nearest(c[i]);
 }
 

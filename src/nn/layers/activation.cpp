@@ -8,6 +8,7 @@ void make_prelu(Layer& self, Options options) {
 }
 
 constexpr LayerDef kLayers[] = {
+    {"ReLU(bool inplace=False)", "max(x, 0).", "relu"},
     {"Sigmoid()", "1 / (1 + exp(-x)).", "sigmoid"},
     {"Tanh()", "The hyperbolic tangent.", "tanh"},
     {"SiLU(bool inplace=False)", "x sigmoid(x).", "silu"},

@@ -1,4 +1,8 @@
+#include <cstring>
+
+#include "base/check.h"
 #include "nn/layers/layers.h"
+#include "tensor/impl.h"
 
 namespace dyadic::inline v1::nn {
 namespace {
@@ -15,13 +19,32 @@ void make_batch_norm(Layer& self, Options options) {
   self.register_buffer("running_var", ones({n}, dtype, options.device));
   self.register_buffer("num_batches_tracked", zeros({}, i64, options.device));
 }
+// The name's digit, or one fewer where images may come alone and one-dimensional ones without a length.
+void check_dims(Layer& self, const Tensor& input, bool batch) {
+  const int images = self.kind()[std::strlen(self.kind()) - 2] - '0' + 2;
+  const bool fewer = images == 3 || !batch;
+  DY_CHECK_AS(ValueError, input.dim() == images || (fewer && input.dim() == images - 1),
+              "{}: wrong number of dimensions: input is {}; it takes {}{}", self.kind(), describe(input),
+              fewer ? std::to_string(images - 1) + " or " : "", images);
+}
 void count_batch(Layer& self) {
   Tensor* count = self.training() ? self.tensor("num_batches_tracked") : nullptr;
   if (!count) return;
   NoGrad guard;
   count->add_(scalar_tensor(1));
 }
+void before_batch_norm(Layer& self, const Tensor& input) {
+  check_dims(self, input, true);
+  count_batch(self);
+}
+void before_instance_norm(Layer& self, const Tensor& input) {
+  check_dims(self, input, false);
+  count_batch(self);
+}
 void make_group_norm(Layer& self, Options options) {
+  DY_CHECK_AS(ValueError, self.integer("num_channels") % self.integer("num_groups") == 0,
+              "GroupNorm: the groups differ in size: num_channels is {}, num_groups is {}", self.integer("num_channels"),
+              self.integer("num_groups"));
   if (!self.boolean("affine")) return;
   add_constant(self, "weight", {self.integer("num_channels")}, 1, options);
   if (self.boolean("bias")) add_constant(self, "bias", {self.integer("num_channels")}, 0, options);
@@ -35,26 +58,26 @@ constexpr LayerDef kLayers[] = {
      "bool bias=True)",
      "Each channel of [N, C] or [N, C, L] with mean 0 and variance 1, then times weight plus bias; in evaluation by running "
      "statistics.",
-     "batch_norm", 0, make_batch_norm, count_batch},
+     "batch_norm", 0, make_batch_norm, before_batch_norm},
     {"InstanceNorm1d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=False, bool "
      "track_running_stats=False, bool bias=True)",
-     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, count_batch},
+     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, before_instance_norm},
     {"BatchNorm2d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True, "
      "bool bias=True)",
      "Each channel of [N, C, H, W] with mean 0 and variance 1, then times weight plus bias; in evaluation by running "
      "statistics.",
-     "batch_norm", 0, make_batch_norm, count_batch},
+     "batch_norm", 0, make_batch_norm, before_batch_norm},
     {"InstanceNorm2d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=False, bool "
      "track_running_stats=False, bool bias=True)",
-     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, count_batch},
+     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, before_instance_norm},
     {"BatchNorm3d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True, "
      "bool bias=True)",
      "Each channel of [N, C, D, H, W] with mean 0 and variance 1, then times weight plus bias; in evaluation by running "
      "statistics.",
-     "batch_norm", 0, make_batch_norm, count_batch},
+     "batch_norm", 0, make_batch_norm, before_batch_norm},
     {"InstanceNorm3d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=False, bool "
      "track_running_stats=False, bool bias=True)",
-     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, count_batch},
+     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, before_instance_norm},
     {"GroupNorm(int num_groups, int num_channels, float eps=1e-05, bool affine=True, bool bias=True)",
      "Groups of channels with mean 0 and variance 1, then times weight plus bias.", "group_norm", 0, make_group_norm},
     {"RMSNorm(int[] normalized_shape, float? eps=None, bool elementwise_affine=True)",

@@ -21,6 +21,11 @@ void make_embedding_bag(Layer& self, Options options) {
   weight.detach()[padding.integer].fill_(0);
 }
 
+void bound_rows(Layer& self, const Tensor& indices) {
+  if (self.argument("max_norm").kind != Arg::Kind::none)
+    embedding_renorm_(self.value("weight"), indices, self.real("max_norm"), self.real("norm_type"));
+}
+
 constexpr LayerDef kLayers[] = {
     {"Flatten(int start_dim=1, int end_dim=-1)", "Dimensions start_dim to end_dim as one.", "flatten"},
     {"Upsample(int[]? size=None, float? scale_factor=None, str mode='nearest', bool? align_corners=None)",
@@ -40,9 +45,10 @@ constexpr LayerDef kLayers[] = {
     {"Bilinear(int in1_features, int in2_features, int out_features, bool bias=True)", "y[o] = x1 weight[o] x2 + bias[o].",
      "bilinear", 0, make_bilinear},
     {"EmbeddingBag(int num_embeddings, int embedding_dim, str mode='mean', bool include_last_offset=False, int? "
-     "padding_idx=None, bool scale_grad_by_freq=False)",
-     "The mean, sum or maximum of the rows that each bag of numbers names; weight from N(0, 1).", "embedding_bag", 0,
-     make_embedding_bag},
+     "padding_idx=None, bool scale_grad_by_freq=False, float? max_norm=None, float norm_type=2.0)",
+     "The mean, sum or maximum of the rows that each bag of numbers names; weight from N(0, 1). Rows that are read are first "
+     "scaled to a norm of at most max_norm, in place.",
+     "embedding_bag", 0, make_embedding_bag, bound_rows},
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 namespace dyadic::inline v1::nn {
 namespace {
 
-void values_alone(Layer& self) {
+void values_alone(Layer& self, const Tensor&) {
   DY_CHECK(!self.boolean("return_indices"),
            "{}: forward gives the values alone; dy::max_pool and dy::adaptive_max_pool give both", self.kind());
 }

@@ -24,7 +24,7 @@ struct Maker {
   void norm(const char* name) const {
     self.add(name, std::make_shared<LayerNorm>(IntList{width}, self.real("layer_norm_eps"), true, bias, options));
   }
-  void dropout(const char* name) const { self.add(name, std::make_shared<Dropout>(p)); }
+  void dropout(const char* name) const { self.add(name, std::make_shared<Layer>("Dropout", p)); }
   void feed_forward() const {
     const int64_t wide = self.integer("dim_feedforward");
     linear("linear1", width, wide);

@@ -7,11 +7,14 @@
 
 namespace dyadic::inline v1::ops {
 
-// A transform along one dimension of length n. real_in, real_out: that side is real; the other then has n / 2 + 1 elements.
+// A transform along one dimension of length n. real_in, real_out: that side is real; the other then has n / 2 + 1 elements, or
+// all n of them (whole).
 struct FftShape {
   bool inverse, real_in, real_out;
   int64_t n;
   double scale;
+  bool whole = false;
+  int64_t out_size() const { return real_in && !whole ? n / 2 + 1 : n; }
 };
 void infer_fft(Call& c, const char* who, const FftShape& s, int64_t dim);
 int64_t fft_workspace(const Call& c, const FftShape& s);

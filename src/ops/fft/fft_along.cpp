@@ -6,7 +6,9 @@ namespace {
 constexpr const char* kName = "fft.along";
 
 FftShape shape(const Call& c) {
-  return {c.boolean(2), false, false, c.tensor(0).size(wrap_dim(kName, c.integer(1), c.tensor(0).dim())), c.real(3)};
+  const Tensor& t = c.tensor(0);
+  const bool real = !t.dtype().is_complex();
+  return {c.boolean(2), real, false, t.size(wrap_dim(kName, c.integer(1), t.dim())), c.real(3), real};
 }
 void infer(Call& c) {
   DY_CHECK(c.tensor(0).dim() > 0, "{}: a 0-d tensor has no dimension to transform: self is {}", kName, describe(c.tensor(0)));
@@ -15,23 +17,29 @@ void infer(Call& c) {
 void forward(Call& c) { run_fft(c, shape(c), c.integer(1)); }
 int64_t workspace(const Call& c) { return fft_workspace(c, shape(c)); }
 double flops(const Call& c) { return fft_flops(c, shape(c)); }
-void backward(Grad& g) { g.set(0, call(Op::fft_along_, g.g(), g.integer(1), !g.boolean(2), g.real(3))); }
+void backward(Grad& g) {
+  const Tensor r = call(Op::fft_along_, g.g(), g.integer(1), !g.boolean(2), g.real(3));
+  g.set(0, g.in_meta(0).dtype.is_complex() ? r : real(r));
+}
 
 }  // namespace
 
 extern constexpr OpDef fft_along_op = {
     .sig = "fft_along(Tensor self, int dim, bool inverse, float scale) -> Tensor",
     .doc =
-        "scale * sum_j x_j exp(-2 pi i j k / n) along dim of complex numbers (inverse: exp(+...)): what fft and its kin call; "
-        "computed in double precision.",
+        "scale * sum_j x_j exp(-2 pi i j k / n) along dim of real or complex numbers (inverse: exp(+...)): what fft and its "
+        "kin "
+        "call.",
     .amp = Amp::f32,
     .samples =
         "fft_along(randn(2, 8; complex), -1, False, 1.0)\n"
         "fft_along(randn(6, 3; complex), 0, True, 0.5)\n"
         "fft_along(randn(2, 7, 2; complex), 1, False, 1.0)\n"
+        "fft_along(randn(2, 8), -1, True, 0.5)\n"
+        "fft_along(randn(5, 2), 0, False, 1.0)\n"
         "fft_along(randn(0, 4; complex), 1, False, 1.0)",
     .bad =
-        "fft_along(zeros(2), 0, False, 1.0) => fft.along: needs complex numbers: self is f32[2]\n"
+        "fft_along(zeros(), 0, False, 1.0) => fft.along: a 0-d tensor has no dimension to transform: self is f32[]\n"
         "fft_along(randn(0; complex), 0, False, 1.0) => fft.along: the size does not fit: self is c64[0], n is 0",
     .infer = infer,
     .forward = forward,

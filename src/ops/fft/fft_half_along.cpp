@@ -28,8 +28,7 @@ extern constexpr OpDef fft_half_along_op = {
     .sig = "fft_half_along(Tensor self, int dim, int n, float scale) -> Tensor",
     .doc =
         "The n real numbers scale * sum_k x_k exp(2 pi i j k / n) along dim, x [..., n / 2 + 1] being half of a Hermitian "
-        "spectrum, whose imaginary parts at 0 and n / 2 do not count: what irfft and its kin call; computed in double "
-        "precision.",
+        "spectrum, whose imaginary parts at 0 and n / 2 do not count: what irfft and its kin call.",
     .amp = Amp::f32,
     .samples =
         "fft_half_along(randn(2, 5; complex), -1, 8, 1.0)\n"

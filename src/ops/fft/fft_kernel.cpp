@@ -1,4 +1,4 @@
-// Fourier transforms over lanes: as many lines as a vector has doubles are transformed together, each number being a vector of
+// Fourier transforms over lanes: as many lines as a vector has elements are transformed together, each number being a vector of
 // real parts and one of imaginary parts. A line alone is cut into as many interleaved ones, Note [One line].
 //
 // The transform of n = p m numbers is p transforms of every p-th number, one after the other into pieces of the output, then
@@ -6,281 +6,208 @@
 // and imaginary parts exchanged on both sides.
 #include <cstring>
 
-#include "loops/lanes.h"
-#include "ops/fft/plan.h"
+#include "ops/fft/lines.h"
 
 namespace dyadic::DY_ISA {
 namespace {
 
-using V = Vec<double>;
-constexpr int64_t L = int64_t(V::size());
+template <class T> constexpr int64_t kWidth = int64_t(Vec<T>::size());
 
-struct Cx {
-  V re, im;
+// A buffer of numbers as FftLayout has them.
+template <class T> struct Buffer {
+  T* data;
+  int64_t number, part;
+  Buffer turned() const { return {data + part, number, -part}; }  // real and imaginary parts exchanged
+  DY_INLINE Cx<T> load(int64_t k) const { return Cx<T>::load(data + k * number, part); }
+  DY_INLINE void store(int64_t k, Cx<T> x) const { x.store(data + k * number, part); }
+  Buffer from(int64_t k) const { return {data + k * number, number, part}; }
 };
-DY_INLINE Cx load(const double* p) { return {V::load(p), V::load(p + L)}; }
-DY_INLINE void store(double* p, Cx x) { x.re.store(p), x.im.store(p + L); }
-DY_INLINE Cx operator+(Cx a, Cx b) { return {a.re + b.re, a.im + b.im}; }
-DY_INLINE Cx operator-(Cx a, Cx b) { return {a.re - b.re, a.im - b.im}; }
-DY_INLINE Cx times(Cx a, V re, V im) { return {fma(a.re, re, -(a.im * im)), fma(a.re, im, a.im * re)}; }
-DY_INLINE Cx times(Cx a, const double* turn) { return times(a, V(turn[0]), V(turn[1])); }
-DY_INLINE Cx scaled(Cx a, double s) { return {a.re * V(s), a.im * V(s)}; }
-DY_INLINE Cx turned(Cx a) { return {a.im, -a.re}; }  // by -i
+template <class T> Buffer<T> vectors(T* data) { return {data, 2 * kWidth<T>, kWidth<T>}; }
 
-// The sums sum_q x_q exp(-2 pi i q r / P) in place.
-template <int P> DY_INLINE void butterfly(Cx (&x)[P]) {
-  if constexpr (P == 2) {
-    const Cx a = x[0];
-    x[0] = a + x[1], x[1] = a - x[1];
-  } else if constexpr (P == 3) {
-    constexpr double kSine = 0.86602540378443864676;
-    const Cx s = x[1] + x[2], d = turned(scaled(x[1] - x[2], kSine)), a = x[0] - scaled(s, 0.5);
-    x[0] = x[0] + s, x[1] = a + d, x[2] = a - d;
-  } else if constexpr (P == 4) {
-    const Cx a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = turned(x[1] - x[3]);
-    x[0] = a + c, x[1] = b + d, x[2] = a - c, x[3] = b - d;
-  } else {
-    static_assert(P == 5);
-    constexpr double c1 = 0.30901699437494742410, c2 = -0.80901699437494742410, s1 = 0.95105651629515357212,
-                     s2 = 0.58778525229247312917;
-    const Cx a = x[1] + x[4], b = x[2] + x[3], c = x[1] - x[4], d = x[2] - x[3];
-    const Cx e = x[0] + scaled(a, c1) + scaled(b, c2), f = x[0] + scaled(a, c2) + scaled(b, c1);
-    const Cx g = turned(scaled(c, s1) + scaled(d, s2)), h = turned(scaled(c, s2) - scaled(d, s1));
-    x[0] = x[0] + a + b, x[1] = e + g, x[2] = f + h, x[3] = f - h, x[4] = e - g;
-  }
-}
-
-// out[k + q m] for k < m of P pieces of m numbers; `turns` of P m numbers are every `step`-th of the table.
-template <int P> void combine(double* out, int64_t m, const double* turns, int64_t step) {
-  for (int64_t k = 0; k < m; k++) {
-    Cx x[P];
-    for (int q = 0; q < P; q++) {
-      x[q] = load(out + 2 * L * (k + q * m));
-      if (q > 0 && k > 0) x[q] = times(x[q], turns + 2 * q * k * step);
+// P pieces of m numbers become one of P m.
+template <int P, class T> void combine(const Buffer<T>& b, int64_t m, const T* turns) {
+  const int64_t step = m * b.number, part = b.part;
+  T* at = b.data;
+  for (int64_t k = 0; k < m; k++, at += b.number) {
+    Cx<T> x[P];
+    DY_UNROLL for (int q = 0; q < P; q++) x[q] = Cx<T>::load(at + q * step, part);
+    if (k > 0) {
+      DY_UNROLL for (int q = 1; q < P; q++) x[q] = times(x[q], turns + 2 * (q - 1));
+      turns += 2 * (P - 1);
     }
-    butterfly<P>(x);
-    for (int q = 0; q < P; q++) store(out + 2 * L * (k + q * m), x[q]);
+    butterfly(x);
+    DY_UNROLL for (int q = 0; q < P; q++) x[q].store(at + q * step, part);
   }
 }
-template <int P> DY_INLINE void leaf(const double* in, int64_t in_step, double* out) {
-  Cx x[P];
-  for (int q = 0; q < P; q++) x[q] = load(in + 2 * L * q * in_step);
-  butterfly<P>(x);
-  for (int q = 0; q < P; q++) store(out + 2 * L * q, x[q]);
+template <int P, class T> void leaf(const Buffer<T>& in, int64_t in_step, const Buffer<T>& out) {
+  Cx<T> x[P];
+  DY_UNROLL for (int q = 0; q < P; q++) x[q] = in.load(q * in_step);
+  butterfly(x);
+  DY_UNROLL for (int q = 0; q < P; q++) out.store(q, x[q]);
 }
-
-struct Table {
-  const double* turns;
-  int64_t n;
-  const int* radix;
-};
-void transform(const Table& t, int stage, const double* in, int64_t in_step, double* out, int64_t n) {
-  const int p = t.radix[stage];
+// f.template operator()<P>() for a radix.
+template <class F> DY_INLINE void by_radix(int p, F&& f) {
+  switch (p) {
+    case 2:
+      return f.template operator()<2>();
+    case 3:
+      return f.template operator()<3>();
+    case 4:
+      return f.template operator()<4>();
+    case 5:
+      return f.template operator()<5>();
+    case 7:
+      return f.template operator()<7>();
+    case 8:
+      return f.template operator()<8>();
+    case 11:
+      return f.template operator()<11>();
+    default:
+      return f.template operator()<13>();
+  }
+}
+template <class T>
+void transform(const int* radix, const T* turns, const Buffer<T>& in, int64_t in_step, const Buffer<T>& out, int64_t n) {
+  const int p = *radix;
   const int64_t m = n / p;
-  if (m == 1) {
-    return p == 4   ? leaf<4>(in, in_step, out)
-           : p == 2 ? leaf<2>(in, in_step, out)
-           : p == 3 ? leaf<3>(in, in_step, out)
-                    : leaf<5>(in, in_step, out);
-  }
-  for (int q = 0; q < p; q++) transform(t, stage + 1, in + 2 * L * q * in_step, in_step * p, out + 2 * L * q * m, m);
-  const int64_t step = t.n / n;
-  p == 4   ? combine<4>(out, m, t.turns, step)
-  : p == 2 ? combine<2>(out, m, t.turns, step)
-  : p == 3 ? combine<3>(out, m, t.turns, step)
-           : combine<5>(out, m, t.turns, step);
+  if (m == 1) return by_radix(p, [&]<int P>() { leaf<P>(in, in_step, out); });
+  const T* inner = turns + 2 * (p - 1) * (m - 1);
+  for (int64_t q = 0; q < p; q++) transform(radix + 1, inner, in.from(q * in_step), in_step * p, out.from(q * m), m);
+  by_radix(p, [&]<int P>() { combine<P>(out, m, turns); });
+}
+template <class T> void transform(const FftPlan<T>& p, const Buffer<T>& in, const Buffer<T>& out) {
+  if (p.n == 1) return out.store(0, in.load(0));
+  transform(p.radices.data(), p.turns.data(), in, 1, out, p.n);
 }
 
 // Lanes of n numbers, from `in` to `out`; `room` for a chirp: twice its padded length.
-void run_lanes(const FftPlan& p, const double* in, double* out, double* room) {
-  if (p.n == 1) return store(out, load(in));
-  if (!p.padded) return transform({p.turns.data(), p.n, p.radices.data()}, 0, in, 1, out, p.n);
-  const FftPlan& f = *p.padded;
-  double *a = room, *b = room + 2 * L * f.n;
+template <class T> void run_lanes(const FftPlan<T>& p, const Buffer<T>& in, const Buffer<T>& out, T* room) {
+  if (!p.padded) return transform(p, in, out);
+  const FftPlan<T>& f = *p.padded;
+  const Buffer<T> a = vectors(room), b = vectors(room + 2 * kWidth<T> * f.n);
   for (int64_t k = 0; k < f.n; k++)
-    store(a + 2 * L * k, k < p.n ? times(load(in + 2 * L * k), p.chirp.data() + 2 * k) : Cx{V(0), V(0)});
-  run_lanes(f, a, b, nullptr);
-  for (int64_t k = 0; k < f.n; k++) {  // exchanged: backwards
-    const Cx x = times(load(b + 2 * L * k), p.filter.data() + 2 * k);
-    store(b + 2 * L * k, {x.im, x.re});
-  }
-  run_lanes(f, b, a, nullptr);
-  for (int64_t k = 0; k < p.n; k++) {
-    const Cx x = load(a + 2 * L * k);
-    store(out + 2 * L * k, times({x.im, x.re}, p.chirp.data() + 2 * k));
-  }
+    a.store(k, k < p.n ? times(in.load(k), p.chirp.data() + 2 * k) : Cx<T>{Vec<T>(0), Vec<T>(0)});
+  transform(f, a, b);
+  for (int64_t k = 0; k < f.n; k++) b.store(k, times(b.load(k), p.filter.data() + 2 * k));
+  transform(f, b.turned(), a.turned());
+  for (int64_t k = 0; k < p.n; k++) out.store(k, times(a.load(k), p.chirp.data() + 2 * k));
 }
 
 // Note [One line]: the numbers l, l + L, l + 2 L ... of a line are lane l. Their transforms Y_l of n / L numbers are turned by
 // exp(-2 pi i l k / n), and the L values of each k transformed: now neighbouring k are the lanes.
-// A line is n pairs of numbers.
-void run_line(const FftPlan& p, const double* in, double* out, double* room) {
-  if (p.padded) {
-    const FftPlan& f = *p.padded;
-    double *a = room, *b = room + 2 * f.n, *more = b + 2 * f.n;
-    auto multiply = [](const double* x, const double* y, double* to) {
-      const double re = x[0] * y[0] - x[1] * y[1], im = x[0] * y[1] + x[1] * y[0];
-      to[0] = re, to[1] = im;
-    };
-    for (int64_t k = 0; k < p.n; k++) multiply(in + 2 * k, p.chirp.data() + 2 * k, a + 2 * k);
-    for (int64_t k = 2 * p.n; k < 2 * f.n; k++) a[k] = 0;
-    run_line(f, a, b, more);
-    for (int64_t k = 0; k < f.n; k++) {
-      double x[2];
-      multiply(b + 2 * k, p.filter.data() + 2 * k, x);
-      b[2 * k] = x[1], b[2 * k + 1] = x[0];
-    }
-    run_line(f, b, a, more);
-    for (int64_t k = 0; k < p.n; k++) {
-      const double x[2] = {a[2 * k + 1], a[2 * k]};
-      multiply(x, p.chirp.data() + 2 * k, out + 2 * k);
-    }
-    return;
-  }
-  double *a = room, *b = room + 2 * p.n;
+// In place: real parts, then imaginary ones at `part`; `b` is room for as many numbers.
+template <class T> void run_line(const FftPlan<T>& p, T* a, int64_t part, T* b) {
+  constexpr int64_t L = kWidth<T>;
   const int64_t m = p.part->n;
-  for (int64_t j = 0; j < m; j++)
-    for (int64_t l = 0; l < L; l++) a[2 * L * j + l] = in[2 * (j * L + l)], a[2 * L * j + L + l] = in[2 * (j * L + l) + 1];
-  run_lanes(*p.part, a, b, nullptr);
-  alignas(64) double block[2 * L * L], sums[2 * L * L];
+  const Buffer<T> y = vectors(b);
+  transform(*p.part, Buffer<T>{a, L, part}, y);
+  alignas(64) T rows[2][L * L], block[2 * L * L], sums[2 * L * L];
   for (int64_t k = 0; k < m; k += L) {
     const int64_t count = min_of(L, m - k);
-    for (int64_t r = 0; r < L; r++)
-      for (int64_t l = 0; l < L; l++) {
-        const bool real = r < count;
-        const double re = real ? b[2 * L * (k + r) + l] : 0, im = real ? b[2 * L * (k + r) + L + l] : 0;
-        const double* turn = p.turns.data() + 2 * (real ? l * (k + r) : 0);
-        block[2 * L * l + r] = re * turn[0] - im * turn[1], block[2 * L * l + L + r] = re * turn[1] + im * turn[0];
-      }
-    run_lanes(*p.lanes, block, sums, nullptr);
-    for (int64_t q = 0; q < L; q++)
-      for (int64_t r = 0; r < count; r++) {
-        out[2 * (k + r + m * q)] = sums[2 * L * q + r];
-        out[2 * (k + r + m * q) + 1] = sums[2 * L * q + L + r];
-      }
-  }
-}
-
-// How the numbers of a group of lines lie in the buffers: part `c` of number k of line l at k * number + c * part + l.
-struct Layout {
-  int64_t number, part;
-};
-
-// Elements are kParts numbers of type R.
-template <class R, int64_t kParts> void gather(const FftLines& f, int64_t lines, const int64_t* start, Layout y, double* to) {
-  const int64_t step = f.in_stride * kParts, count = f.real_out ? f.n / 2 + 1 : f.n;
-  const R* from[L];
-  for (int64_t l = 0; l < lines; l++) from[l] = static_cast<const R*>(f.in) + start[l] * kParts;
-  if (f.half_turns && f.real_in) {  // numbers 2 j and 2 j + 1 are the parts of one
-    for (int64_t k = 0; k < f.n / 2; k++)
-      for (int64_t l = 0; l < lines; l++)
-        for (int64_t c = 0; c < 2; c++) to[k * y.number + c * y.part + l] = double(from[l][(2 * k + c) * step]);
-    return;
-  }
-  const int64_t re = f.inverse ? y.part : 0, im = y.part - re;
-  for (int64_t k = 0; k < count; k++)
-    for (int64_t l = 0; l < lines; l++) {
-      to[k * y.number + re + l] = double(from[l][k * step]);
-      to[k * y.number + im + l] = kParts == 2 ? double(from[l][k * step + kParts - 1]) : 0;
+    for (int64_t r = 0; r < count; r++) {
+      const Cx<T> x = times(y.load(k + r), Cx<T>::load(p.line_turns.data() + 2 * L * (k + r), L));
+      x.re.store(rows[0] + r * L), x.im.store(rows[1] + r * L);
     }
-}
-template <class R, int64_t kParts>
-void scatter(const FftLines& f, int64_t lines, const int64_t* start, Layout y, const double* from) {
-  const int64_t step = f.out_stride * kParts, count = f.real_in ? f.n / 2 + 1 : f.n;
-  R* to[L];
-  for (int64_t l = 0; l < lines; l++) to[l] = static_cast<R*>(f.out) + start[l] * kParts;
-  if (f.half_turns && f.real_out) {
-    for (int64_t k = 0; k < f.n / 2; k++)
-      for (int64_t l = 0; l < lines; l++)
-        for (int64_t c = 0; c < 2; c++) to[l][(2 * k + c) * step] = R(from[k * y.number + (1 - c) * y.part + l] * f.scale);
-    return;
-  }
-  const int64_t re = f.inverse ? y.part : 0, im = y.part - re;
-  for (int64_t k = 0; k < count; k++)
-    for (int64_t l = 0; l < lines; l++) {
-      to[l][k * step] = R(from[k * y.number + re + l] * f.scale);
-      if (kParts == 2) to[l][k * step + kParts - 1] = R(from[k * y.number + im + l] * f.scale);
-    }
-}
-
-// The half of a Hermitian spectrum becomes the whole; what would be imaginary in real places is dropped. Parts are exchanged:
-// only inverse transforms have real results.
-void complete(int64_t n, int64_t lanes, Layout y, double* x) {
-  auto at = [&](int64_t k, int64_t c, int64_t l) -> double& { return x[k * y.number + (1 - c) * y.part + l]; };
-  for (int64_t l = 0; l < lanes; l++) {
-    at(0, 1, l) = 0;
-    if (n % 2 == 0) at(n / 2, 1, l) = 0;
-    for (int64_t k = n / 2 + 1; k < n; k++) at(k, 0, l) = at(n - k, 0, l), at(k, 1, l) = -at(n - k, 1, l);
-  }
-}
-// X_k = E_k + w^k O_k from Z = E + i O of n / 2 numbers, w = exp(-2 pi i / n), for k <= n / 2; in place, of n / 2 + 1 numbers.
-void split_halves(int64_t n, const double* turns, int64_t lanes, Layout y, double* x) {
-  const int64_t h = n / 2;
-  for (int64_t k = 0; k <= h / 2; k++) {
-    const int64_t other = h - k;
-    for (int64_t l = 0; l < lanes; l++) {
-      double *a = x + k * y.number + l, *b = x + (other == h ? 0 : other) * y.number + l, *to = x + other * y.number + l;
-      const double ar = a[0], ai = a[y.part], br = b[0], bi = b[y.part];
-      const double er = (ar + br) / 2, ei = (ai - bi) / 2, pr = (ai + bi) / 2, pi = (br - ar) / 2;  // E and O
-      const double wr = turns[2 * k], wi = turns[2 * k + 1];
-      const double tr = pr * wr - pi * wi, ti = pr * wi + pi * wr;
-      a[0] = er + tr, a[y.part] = ei + ti;
-      to[0] = er - tr, to[y.part] = ti - ei;  // the conjugate of E_k - w^k O_k
+    if (count < L) std::memset(block, 0, sizeof(block));
+    for (int64_t c = 0; c < 2; c++) transpose_block(rows[c], L, count, L, block + c * L, 2 * L);
+    transform(*p.lanes, vectors(block), vectors(sums));
+    for (int64_t q = 0; q < L; q++) {
+      const Cx<T> x = vectors(sums).load(q);
+      T* to = a + k + m * q;
+      if (count == L)
+        x.store(to, part);
+      else
+        x.re.store_n(to, size_t(count)), x.im.store_n(to + part, size_t(count));
     }
   }
 }
-// Z = 2 E + 2 i O from X; parts exchanged before and after.
-void join_halves(int64_t n, const double* turns, int64_t lanes, Layout y, double* x) {
-  const int64_t h = n / 2;
-  for (int64_t k = 0; k <= h / 2; k++) {
-    for (int64_t l = 0; l < lanes; l++) {
-      double *a = x + k * y.number + l, *b = x + (h - k) * y.number + l;
-      const bool ends = k == 0;  // what would be imaginary there is dropped
-      const double ar = a[y.part], ai = ends ? 0 : a[0], br = b[y.part], bi = ends ? 0 : b[0];
-      const double er = ar + br, ei = ai - bi, dr = ar - br, di = ai + bi, wr = turns[2 * k], wi = -turns[2 * k + 1];
-      const double pr = dr * wr - di * wi, pi = dr * wi + di * wr;  // 2 O
-      a[y.part] = er - pi, a[0] = ei + pr;
-      if (k > 0 && h - k != k) b[y.part] = er + pi, b[0] = pr - ei;
+// The same by way of a chirp; `room` for twice as many numbers as the padded length.
+template <class T> void run_chirp(const FftPlan<T>& p, T* a, int64_t part, T* room) {
+  const FftPlan<T>& f = *p.padded;
+  T* b = room + 2 * f.n;
+  auto multiply = [](const T* from, int64_t from_part, int64_t n, const T* by, T* to, int64_t to_part) {
+    for (int64_t k = 0; k < n; k++) {
+      const T re = from[k], im = from[k + from_part], x = by[2 * k], y = by[2 * k + 1];
+      to[k] = re * x - im * y, to[k + to_part] = re * y + im * x;
     }
-  }
-}
-
-int64_t numbers(int64_t n) { return n + 1; }
-int64_t workspace(int64_t n, int64_t padded, bool alone) {
-  const int64_t doubles = alone ? 4 * numbers(n) + (padded ? 8 * padded : 4 * n) : 2 * L * (2 * numbers(n) + 2 * padded);
-  return int64_t(sizeof(double)) * doubles + 64;
-}
-
-void run(const FftLines& f, bool alone, int64_t count, const int64_t* in_start, const int64_t* out_start, void* room) {
-  double* a = reinterpret_cast<double*>((reinterpret_cast<uintptr_t>(room) + 63) / 64 * 64);
-  const int64_t lanes = alone ? 1 : L;
-  const Layout y{2 * lanes, lanes};
-  double *b = a + 2 * lanes * numbers(f.n), *more = b + 2 * lanes * numbers(f.n);
-  const Format *in = f.in_format, *out = f.out_format;
-  const bool in_double = in->compute() == Compute::f64 || in->compute() == Compute::c128;
-  const bool out_double = out->compute() == Compute::f64 || out->compute() == Compute::c128;
-  auto some = [&](int64_t at, int64_t lines) {
-    const int64_t* from = in_start + at;
-    if (f.real_in)
-      in_double ? gather<double, 1>(f, lines, from, y, a) : gather<float, 1>(f, lines, from, y, a);
-    else
-      in_double ? gather<double, 2>(f, lines, from, y, a) : gather<float, 2>(f, lines, from, y, a);
-    if (f.real_out) f.half_turns ? join_halves(f.n, f.half_turns, lines, y, a) : complete(f.n, lines, y, a);
-    alone ? run_line(*f.plan, a, b, more) : run_lanes(*f.plan, a, b, more);
-    if (f.real_in && f.half_turns) split_halves(f.n, f.half_turns, lines, y, b);
-    const int64_t* to = out_start + at;
-    if (f.real_out)
-      out_double ? scatter<double, 1>(f, lines, to, y, b) : scatter<float, 1>(f, lines, to, y, b);
-    else
-      out_double ? scatter<double, 2>(f, lines, to, y, b) : scatter<float, 2>(f, lines, to, y, b);
   };
-  // What the lanes without a line hold must be numbers, of any value.
-  if (count % lanes) std::memset(a, 0, size_t(2 * lanes * numbers(f.n)) * sizeof(double));
-  for (int64_t i = 0; i < count; i += lanes) some(i, min_of(lanes, count - i));
+  std::memset(room, 0, size_t(2 * f.n) * sizeof(T));
+  multiply(a, part, p.n, p.chirp.data(), room, f.n);
+  run_line(f, room, f.n, b);
+  multiply(room, f.n, f.n, p.filter.data(), room, f.n);
+  run_line(f, room + f.n, -f.n, b);
+  multiply(room, f.n, p.n, p.chirp.data(), a, part);
 }
+
+constexpr int64_t numbers(int64_t n) { return (n + 16) / 16 * 16; }  // of a buffer: at least n + 1
+template <class T> int64_t workspace(int64_t n, int64_t padded, bool alone) {
+  const int64_t buffers = 4 * numbers(n) + 4 * padded;
+  return int64_t(sizeof(T)) * buffers * (alone ? 1 : kWidth<T>)+64;
+}
+
+// Between gather and scatter: the numbers of a, the result in b (alone in a).
+template <class A, class T> T* compute(const FftLines<T>& f, bool alone, T* a, FftLayout y, T* b, T* more) {
+  const FftPlan<T>& p = *f.plan;
+  if (f.real_out) f.halves ? join_halves<A>(f.n, p.halves.data(), y, a) : complete<A>(f.n, false, true, y, a);
+  const bool backwards = f.inverse && !f.real_in;  // of real numbers the transform is the conjugate
+  const int64_t ahead = backwards ? y.part : 0, part = backwards ? -y.part : y.part;
+  T* result = alone ? a : b;
+  if (alone)
+    p.padded ? run_chirp(p, a + ahead, part, more) : run_line(p, a + ahead, part, b);
+  else
+    run_lanes(p, Buffer<T>{a + ahead, y.number, part}, Buffer<T>{b + ahead, y.number, part}, more);
+  if (f.real_in && f.halves) split_halves<A>(f.n, p.halves.data(), y, result);
+  if (f.real_in && f.whole) complete<A>(f.n, f.inverse, false, y, result);
+  return result;
+}
+template <class T> void scale(T* x, int64_t n, T by) {  // and what fills up the last vector
+  for (int64_t k = 0; k < n; k += kWidth<T>) (Vec<T>::load(x + k) * Vec<T>(by)).store(x + k);
+}
+template <class E, class T>
+void run_as(const FftLines<T>& f, bool alone, int64_t count, const int64_t* in_start, const int64_t* out_start, T* a) {
+  constexpr int64_t L = kWidth<T>;
+  const int64_t lanes = alone ? 1 : L, room = 2 * lanes * numbers(f.n);
+  const FftLayout y = alone ? FftLayout{1, numbers(f.n)} : FftLayout{2 * L, L};
+  const FftSpots from = spots(f, f.real_in, f.in_stride), to = spots(f, f.real_out, f.out_stride);
+  T *b = a + room, *more = b + room;
+  // What the lanes without a line hold must be numbers, of any value.
+  if (count % lanes) std::memset(a, 0, size_t(room) * sizeof(T));
+  for (int64_t i = 0; i < count; i += lanes) {
+    const FftGroup<const E> in{static_cast<const E*>(f.in), in_start + i, min_of(lanes, count - i), f.real_in ? 1 : 2};
+    const FftGroup<E> out{static_cast<E*>(f.out), out_start + i, in.lines, f.real_out ? 1 : 2};
+    if constexpr (sizeof(E) == sizeof(T)) {
+      if (alone)
+        gather_line(in.line(0), from, y.part, a);
+      else
+        gather(in, from, y, a);
+    } else {
+      gather(in, from, y, a);
+    }
+    T* result = alone ? compute<FftScalars<T>>(f, true, a, y, b, more) : compute<FftVectors<T>>(f, false, a, y, b, more);
+    if (f.scale != T(1)) {
+      scale(result, lanes * (alone ? 1 : 2) * to.count, f.scale);
+      if (alone) scale(result + y.part, to.count, f.scale);
+    }
+    if constexpr (sizeof(E) == sizeof(T)) {
+      if (alone)
+        scatter_line(out.line(0), to, y.part, result);
+      else
+        scatter(out, to, y, result);
+    } else {
+      scatter(out, to, y, result);
+    }
+  }
+}
+template <class T>
+void run(const FftLines<T>& f, bool alone, int64_t count, const int64_t* in_start, const int64_t* out_start, void* room) {
+  T* a = reinterpret_cast<T*>((reinterpret_cast<uintptr_t>(room) + 63) / 64 * 64);
+  f.narrow ? run_as<float>(f, alone, count, in_start, out_start, a) : run_as<T>(f, alone, count, in_start, out_start, a);
+}
+
+template <class T> constexpr FftTable<T> table() { return {kWidth<T>, workspace<T>, run<T>}; }
 
 }  // namespace
 
-extern const FftKernel fft_kernel = {L, workspace, run};
+extern const FftKernel fft_kernel = {table<float>(), table<double>()};
 
 }  // namespace dyadic::DY_ISA

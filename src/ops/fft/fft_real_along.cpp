@@ -29,7 +29,7 @@ extern constexpr OpDef fft_real_along_op = {
     .sig = "fft_real_along(Tensor self, int dim, float scale) -> Tensor",
     .doc =
         "scale * sum_j x_j exp(-2 pi i j k / n) along dim of real numbers for k = 0 ... n / 2, the others being their "
-        "conjugates: what rfft and its kin call; computed in double precision.",
+        "conjugates: what rfft and its kin call.",
     .amp = Amp::f32,
     .samples =
         "fft_real_along(randn(2, 8), -1, 1.0)\n"

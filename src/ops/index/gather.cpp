@@ -14,12 +14,14 @@ void infer(Call& c) {
 void forward(Call& c) {
   const Tensor &self = c.tensor(0), &index = c.tensor(2);
   const int64_t dim = wrap_dim("gather", c.integer(1), self.dim());
-  check_positions(c, index, self.dim() ? self.size(dim) : 1, dim, true);
-  indexed_kernel().read(loop_along(self, c.out[0], index, dim), self.impl()->data(), c.out[0].impl()->data(),
-                        self.dtype().itemsize());
+  const int64_t size = self.dim() ? self.size(dim) : 1;
+  if (!indexed_kernel().read(loop_along(self, c.out[0], index, dim), self.impl()->data(), c.out[0].impl()->data(),
+                             self.dtype().itemsize(), size))
+    check_positions(c, index, size, dim, true);  // says which
 }
 void backward(Grad& g) {
-  g.set(0, scatter_add(zeros(g.in_meta(0).shape(), g.g().dtype(), g.in_meta(0).device), g.integer(1), g.in(1), g.g()));
+  const Tensor sum = zeros(g.in_meta(0).shape(), g.g().dtype(), g.in_meta(0).device);
+  g.set(0, call_inplace(Op::scatter_add_, sum, g.integer(1), g.in(1), g.g()));
 }
 
 }  // namespace

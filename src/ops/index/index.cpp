@@ -14,10 +14,19 @@ void forward(Call& c) {
   const Tensor& self = c.tensor(0);
   const IndexedDims d = indexed_dims(c, c.tensors(1), c.args[2]);
   if (c.out[0].numel() == 0) return;
+  auto read = [&](const int64_t* positions, int64_t stride, int64_t size) {
+    IndexedLoop loop = loop_at_offsets(self, d.mask, c.out[0], d.place, d.ndim, positions);
+    loop.indexed.place = stride;
+    return indexed_kernel().read(loop, self.impl()->data(), c.out[0].impl()->data(), self.dtype().itemsize(), size);
+  };
+  const Tensor& first = c.tensors(1)[0];
+  const int64_t dim = d.dim[0];
+  if (c.tensors(1).size() == 1 && first.is_contiguous() &&
+      read(first.data<int64_t>(), self.impl()->strides[dim], self.size(dim)))
+    return;  // one index without negative entries needs no offsets
   int64_t* offsets = static_cast<int64_t*>(c.workspace);
   write_offsets(c, self, c.tensors(1), d, offsets);
-  indexed_kernel().read(loop_at_offsets(self, d.mask, c.out[0], d.place, d.ndim, offsets), self.impl()->data(),
-                        c.out[0].impl()->data(), self.dtype().itemsize());
+  read(offsets, 1, kAnyPosition);
 }
 void backward(Grad& g) {
   std::vector<Tensor> indices;

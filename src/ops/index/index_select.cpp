@@ -23,7 +23,7 @@ void forward(Call& c) {
   if (!index.is_contiguous()) assign(indices, index);
   check_positions(c, indices, size_of(c), dim_of(c));
   indexed_kernel().read(loop_along_1d(self, c.out[0], indices, dim_of(c)), self.impl()->data(), c.out[0].impl()->data(),
-                        self.dtype().itemsize());
+                        self.dtype().itemsize(), kAnyPosition);
 }
 int64_t workspace(const Call& c) { return c.tensor(2).is_contiguous() ? 0 : c.tensor(2).numel() * 8; }
 void backward(Grad& g) {

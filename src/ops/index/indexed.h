@@ -1,6 +1,7 @@
 // What the ops that read or write at indexed places share: rules for their arguments, loops from strides, scratch.
 #pragma once
 #include "ops/common.h"
+#include "ops/index/combine_kernel.h"
 #include "ops/index/indexed_kernel.h"
 #include "ops/scratch.h"
 
@@ -61,6 +62,9 @@ Tensor by_parts(Op op, const Arg* args, int n);
 
 // out = self, unless the call is in place.
 void start_from_self(Call& c);
+// op(self, dim, index, source): whether source goes to places along the last dimension in all rows of a dense self, which are
+// not too long for the caches; the rows without their index.
+bool combines_rows(const Call& c, int64_t dim, CombineRows& rows);
 // out = self with values combined at indexed places, in the compute type: scratch holds what is stored in another one.
 int64_t combine_scratch(const Call& c, const Tensor& source);
 template <class MakeLoop> void combine_at(Call& c, IndexedOp op, const Tensor& source, MakeLoop&& loop) {

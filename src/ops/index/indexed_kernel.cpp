@@ -1,6 +1,7 @@
 #include "ops/index/indexed_kernel.h"
 
 #include "loops/lanes.h"
+#include "ops/index/combining.h"
 
 namespace dyadic::DY_ISA {
 namespace {
@@ -86,15 +87,36 @@ template <class F> void for_rows(const IndexedLoop& l, const Piece& p, F&& f) {
   for (int64_t j = 0; j < p.places; j++) f(p.indexed + index[j * l.index.place] * l.indexed.place, p.plain + j * l.plain.place);
 }
 
-template <class T> void read_as(const IndexedLoop& l, const void* indexed, void* plain) {
+// Whether a piece's positions are all in [0, size).
+bool inside(const IndexedLoop& l, const Piece& p, int64_t size) {
+  const int64_t* index = l.positions + p.index;
+  const int64_t lanes = l.index.lane == 0 ? 1 : p.lanes;
+  const bool dense = lanes == 1 ? l.index.place == 1 : l.index.lane == 1 && l.index.place == lanes;
+  const int64_t rows = dense ? 1 : p.places, width = dense ? p.places * lanes : lanes, step = dense ? 1 : l.index.lane;
+  uint64_t bad = 0;
+  for (int64_t j = 0; j < rows; j++) {
+    const int64_t* row = index + j * l.index.place;
+    if (step == 1) {
+      for (int64_t k = 0; k < width; k++) bad |= uint64_t(uint64_t(row[k]) >= uint64_t(size));
+    } else {
+      for (int64_t k = 0; k < width; k++) bad |= uint64_t(uint64_t(row[k * step]) >= uint64_t(size));
+    }
+  }
+  return bad == 0;
+}
+
+template <class T> bool read_as(const IndexedLoop& l, const void* indexed, void* plain, int64_t size) {
   const T* __restrict from = static_cast<const T*>(indexed);
   T* __restrict to = static_cast<T*>(plain);
+  bool good = true;
   for_pieces(l, true, [&](const Piece& p) {
+    if (size != kAnyPosition && !inside(l, p, size)) return __atomic_store_n(&good, false, __ATOMIC_RELAXED);
     if (whole_rows(l))
       for_rows(l, p, [&](int64_t i, int64_t o) { __builtin_memcpy(to + o, from + i, size_t(p.lanes) * sizeof(T)); });
     else
       for_elements(l, p, [&](int64_t i, int64_t o) { to[o] = from[i]; });
   });
+  return good;
 }
 template <class T> void write_as(const IndexedLoop& l, void* indexed, const void* plain) {
   const T* __restrict from = static_cast<const T*>(plain);
@@ -107,18 +129,18 @@ template <class T> void write_as(const IndexedLoop& l, void* indexed, const void
   });
 }
 
-void read(const IndexedLoop& l, const void* indexed, void* plain, int64_t width) {
+bool read(const IndexedLoop& l, const void* indexed, void* plain, int64_t width, int64_t size) {
   switch (width) {
     case 1:
-      return read_as<uint8_t>(l, indexed, plain);
+      return read_as<uint8_t>(l, indexed, plain, size);
     case 2:
-      return read_as<uint16_t>(l, indexed, plain);
+      return read_as<uint16_t>(l, indexed, plain, size);
     case 4:
-      return read_as<uint32_t>(l, indexed, plain);
+      return read_as<uint32_t>(l, indexed, plain, size);
     case 8:
-      return read_as<uint64_t>(l, indexed, plain);
+      return read_as<uint64_t>(l, indexed, plain, size);
     default:
-      return read_as<Wide>(l, indexed, plain);
+      return read_as<Wide>(l, indexed, plain, size);
   }
 }
 void write(const IndexedLoop& l, void* indexed, const void* plain, int64_t width) {
@@ -136,22 +158,6 @@ void write(const IndexedLoop& l, void* indexed, const void* plain, int64_t width
   }
 }
 
-template <class T> struct Sum {  // integers wrap
-  using U =
-      std::conditional_t<std::is_same_v<T, int32_t>, uint32_t, std::conditional_t<std::is_same_v<T, int64_t>, uint64_t, T>>;
-  DY_INLINE static T of(T a, T b) { return T(U(a) + U(b)); }
-};
-template <class T> struct Product {
-  using U = typename Sum<T>::U;
-  DY_INLINE static T of(T a, T b) { return T(U(a) * U(b)); }
-};
-template <class T> struct Smallest {
-  DY_INLINE static T of(T a, T b) { return b < a || b != b ? b : a; }
-};
-template <class T> struct Largest {
-  DY_INLINE static T of(T a, T b) { return b > a || b != b ? b : a; }
-};
-
 template <class T, template <class> class F> void combine_as(const IndexedLoop& l, void* indexed, const void* plain) {
   const T* __restrict from = static_cast<const T*>(plain);
   T* __restrict to = static_cast<T*>(indexed);
@@ -167,42 +173,21 @@ template <class T, template <class> class F> void combine_as(const IndexedLoop& 
   });
 }
 template <class T> void combine_type(const IndexedLoop& l, IndexedOp op, void* indexed, const void* plain) {
-  switch (op) {
-    case IndexedOp::add:
-      return combine_as<T, Sum>(l, indexed, plain);
-    case IndexedOp::mul:
-      return combine_as<T, Product>(l, indexed, plain);
-    case IndexedOp::min:
-      return combine_as<T, Smallest>(l, indexed, plain);
-    default:
-      return combine_as<T, Largest>(l, indexed, plain);
-  }
+  with_function(op, [&]<template <class> class F>(Function<F>) { combine_as<T, F>(l, indexed, plain); });
 }
 void combine(const IndexedLoop& l, IndexedOp op, Compute compute, void* indexed, const void* plain) {
-  switch (compute) {
-    case Compute::f32:
-      return combine_type<float>(l, op, indexed, plain);
-    case Compute::f64:
-      return combine_type<double>(l, op, indexed, plain);
-    case Compute::i32:
-      return combine_type<int32_t>(l, op, indexed, plain);
-    case Compute::u64:
-      return combine_type<uint64_t>(l, op, indexed, plain);
-    default:
-      return combine_type<int64_t>(l, op, indexed, plain);
-  }
+  with_type(compute, [&]<class T>(Type<T>) { combine_type<T>(l, op, indexed, plain); });
 }
 
 int64_t first_outside(const int64_t* positions, int64_t n, int64_t low, int64_t high) {
-  constexpr int64_t kBlock = 4096;
-  for (int64_t b = 0; b < n; b += kBlock) {
-    const int64_t end = min_of(n, b + kBlock);
+  bool outside = false;
+  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
     uint64_t bad = 0;
-    for (int64_t i = b; i < end; i++) bad |= uint64_t(positions[i] - low) >= uint64_t(high - low);
-    if (!bad) continue;
-    for (int64_t i = b; i < end; i++)
-      if (positions[i] < low || positions[i] >= high) return i;
-  }
+    for (int64_t i = begin; i < end; i++) bad |= uint64_t(uint64_t(positions[i]) - uint64_t(low) >= uint64_t(high - low));
+    if (bad) __atomic_store_n(&outside, true, __ATOMIC_RELAXED);
+  });
+  for (int64_t i = 0; outside && i < n; i++)
+    if (positions[i] < low || positions[i] >= high) return i;
   return -1;
 }
 

@@ -21,11 +21,14 @@ struct IndexedLoop {
   const int64_t* positions = nullptr;
 };
 
+inline constexpr int64_t kAnyPosition = -1;  // the size of who has looked before
+
 enum class IndexedOp : uint8_t { add, mul, min, max };
 
 struct IndexedKernel {
-  // plain[..., j, ...] = indexed[..., index[..., j, ...], ...] and the reverse, by width (1, 2, 4, 8 or 16 bytes).
-  void (*read)(const IndexedLoop& loop, const void* indexed, void* plain, int64_t width);
+  // plain[..., j, ...] = indexed[..., index[..., j, ...], ...] and the reverse, by width (1, 2, 4, 8 or 16 bytes). Reading
+  // looks at the positions it is about to use: false if one is not in [0, size), and then some elements have not been read.
+  bool (*read)(const IndexedLoop& loop, const void* indexed, void* plain, int64_t width, int64_t size);
   void (*write)(const IndexedLoop& loop, void* indexed, const void* plain, int64_t width);
   // indexed[...] = indexed[...] op plain[...] in a compute type; NaN wins in min and max.
   void (*combine)(const IndexedLoop& loop, IndexedOp op, Compute compute, void* indexed, const void* plain);

@@ -1,5 +1,6 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
+#include "ops/operands.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -17,12 +18,22 @@ void check(const Call& c, int64_t dim) {
   check_positions(c, c.tensor(2), self.dim() ? self.size(dim) : 1, dim, true);
 }
 
-int64_t workspace(const Call& c) { return combine_scratch(c, c.tensor(3)); }
+int64_t dim_of(const Call& c) { return wrap_dim(c.name, c.integer(1), c.tensor(0).dim()); }
+int64_t workspace(const Call& c) {
+  CombineRows rows;
+  return combines_rows(c, dim_of(c), rows) ? combine_kernel().workspace(rows, source_of(c, 0))
+                                           : combine_scratch(c, c.tensor(3));
+}
 double flops(const Call& c) { return double(c.tensor(2).numel()); }
 
 void forward(Call& c) {
-  const int64_t dim = wrap_dim(c.name, c.integer(1), c.tensor(0).dim());
+  const int64_t dim = dim_of(c);
   check(c, dim);
+  CombineRows rows;
+  if (combines_rows(c, dim, rows)) {
+    rows.index = c.tensor(2).data<int64_t>();
+    return combine_kernel().rows(rows, IndexedOp::add, source_of(c, 0), source_of(c, 3), target_of(c), nullptr, c.workspace);
+  }
   combine_at(c, IndexedOp::add, c.tensor(3),
              [&](const Tensor& out, const Tensor& src) { return loop_along(out, src, c.tensor(2), dim); });
 }

@@ -3,6 +3,7 @@
 
 #include "ops/common.h"
 #include "ops/index/indexed.h"
+#include "ops/operands.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -34,7 +35,13 @@ Held take(const Call& c, Scratch& scratch) {
   if (read_how(c.text(4)) == How::mean) h.counts = scratch.tensor(c.tensor(0).sizes(), compute);
   return h;
 }
+int64_t dim_of(const Call& c) { return wrap_dim(c.name, c.integer(1), c.tensor(0).dim()); }
+bool by_rows(const Call& c, CombineRows& rows) {  // means count too
+  return read_how(c.text(4)) != How::mean && combines_rows(c, dim_of(c), rows);
+}
 int64_t workspace(const Call& c) {
+  CombineRows rows;
+  if (by_rows(c, rows)) return combine_kernel().workspace(rows, source_of(c, 0));
   Scratch scratch;
   take(c, scratch);
   return scratch.bytes();
@@ -50,6 +57,13 @@ double identity(How how, DType d) {
   if (how == How::amin) return d.is_floating_point() ? HUGE_VAL : f.kind == Kind::boolean ? 1 : f.max;
   return how == How::prod;
 }
+Scalar begin_with(How how, DType stored) {
+  const double none = identity(how, stored);
+  return stored == i64 && how == How::amin ? Scalar(std::numeric_limits<int64_t>::max())
+         : stored.is_floating_point()      ? Scalar(none)
+                                           : Scalar(int64_t(none));
+}
+constexpr IndexedOp kOps[] = {IndexedOp::add, IndexedOp::mul, IndexedOp::add, IndexedOp::max, IndexedOp::min};
 void put(const Tensor& t, const IndexedLoop& like, Scalar value) {
   alignas(16) char stored[16];
   encode_number(value, t.dtype(), stored);
@@ -70,27 +84,29 @@ template <class T> void divide(const Tensor& sum, const Tensor& counts) {
 }
 void forward(Call& c) {
   const Tensor &self = c.tensor(0), &index = c.tensor(2);
-  const int64_t dim = wrap_dim(c.name, c.integer(1), self.dim());
+  const int64_t dim = dim_of(c);
   check_positions(c, index, self.dim() ? self.size(dim) : 1, dim, true);
   const How how = read_how(c.text(4));
+  if (self.numel() == 0) return;
+  const DType stored = c.out[0].dtype();
+  const Scalar none = begin_with(how, stored);
+  CombineRows rows;
+  if (by_rows(c, rows)) {
+    alignas(16) char first[16];
+    encode_number(none, compute_dtype(stored), first);
+    rows.index = index.data<int64_t>();
+    return combine_kernel().rows(rows, kOps[int(how)], source_of(c, 0), source_of(c, 3), target_of(c),
+                                 c.boolean(5) ? nullptr : first, c.workspace);
+  }
   Scratch scratch(c.workspace);
   const Held h = take(c, scratch);
-  if (self.numel() == 0) return;
   assign(h.sum, self);
   if (h.terms.defined()) assign(h.terms, c.tensor(3));
   const Tensor& terms = h.terms.defined() ? h.terms : c.tensor(3);
   const IndexedLoop loop = loop_along(h.sum, terms, index, dim);
-  const DType stored = c.out[0].dtype();
   const Compute compute = compute_type(h.sum.dtype());
-  if (!c.boolean(5)) {
-    const double none = identity(how, stored);
-    put(h.sum, loop,
-        stored == i64 && how == How::amin ? Scalar(std::numeric_limits<int64_t>::max())
-        : stored.is_floating_point()      ? Scalar(none)
-                                          : Scalar(int64_t(none)));
-  }
-  const IndexedOp ops[] = {IndexedOp::add, IndexedOp::mul, IndexedOp::add, IndexedOp::max, IndexedOp::min};
-  indexed_kernel().combine(loop, ops[int(how)], compute, h.sum.impl()->data(), terms.impl()->data());
+  if (!c.boolean(5)) put(h.sum, loop, none);
+  indexed_kernel().combine(loop, kOps[int(how)], compute, h.sum.impl()->data(), terms.impl()->data());
   if (how == How::mean) {
     alignas(16) char one[16];
     encode_number(1, h.counts.dtype(), one);

@@ -7,48 +7,12 @@
 #include <type_traits>
 
 #include "loops/gemm_pack.h"
-#include "ops/linalg/lapack.h"
+#include "ops/linalg/blas_numbers.h"
 
 namespace dyadic::DY_ISA {
 namespace {
 
-using lapack::Real;
-template <class T> inline constexpr int64_t kParts = sizeof(T) / sizeof(Real<T>);
-template <class T> inline constexpr bool kComplex = lapack::is_complex<T>;
-
-template <class T> T conjugate(T x, bool yes) {
-  if constexpr (kComplex<T>) return yes ? T(x.real(), -x.imag()) : x;
-  return x;
-}
-template <class T> T times(T a, T b) {  // std::complex's operator looks for infinities in NaN: a call per product
-  if constexpr (kComplex<T>) {
-    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-  } else {
-    return a * b;
-  }
-}
-
-// x / y as divide(x, divisor(y)): complex numbers are multiplied by the reciprocal.
-template <class T> T divisor(T x) {
-  if constexpr (kComplex<T>) {
-    const Real<T> re = x.real(), im = x.imag();
-    if ((re < 0 ? -re : re) >= (im < 0 ? -im : im)) {  // Smith 1962: no square that might overflow
-      const Real<T> r = im / re, d = re + im * r;
-      return {1 / d, -r / d};
-    }
-    const Real<T> r = re / im, d = re * r + im;
-    return {r / d, -1 / d};
-  }
-  return x;
-}
-template <class T> T divide(T x, T by) {
-  if constexpr (kComplex<T>)
-    return times(x, by);
-  else
-    return x / by;
-}
-
-constexpr int64_t kTerms = 256;               // real rows of a packed panel: 32 KB
+constexpr int64_t kTerms = 192;               // real rows of a packed panel: 24 KB, which leaves a quarter of L1 to B
 constexpr int64_t kColumns = 64;              // of B that are packed together, if they must be
 constexpr double kParallel = 64.0 * 64 * 64;  // multiplications worth several threads
 constexpr int64_t kParallelElements = int64_t(1) << 17;
@@ -199,8 +163,9 @@ void vector(bool turned, int64_t m, int64_t n, T alpha, MatrixView<const T> a, c
       }
     };
     if (small) return rows(0, m);
-    return parallel_for((m + kStretch - 1) / kStretch, 1,
-                        [&](int64_t begin, int64_t end) { rows(begin * kStretch, std::min(m, end * kStretch)); });
+    constexpr int64_t kRows = 128;
+    return parallel_for((m + kRows - 1) / kRows, 1,
+                        [&](int64_t begin, int64_t end) { rows(begin * kRows, std::min(m, end * kRows)); });
   }
   auto columns = [&](int64_t begin, int64_t end) {
     T buffer[kStretch];
@@ -283,29 +248,111 @@ template <class T> void hermitian(int64_t n, T alpha, MatrixView<const T> a, con
   }
 }
 
-// Rows of 64 columns at a time, which lie together.
-template <class T> void solve(bool lower, bool unit, int64_t n, int64_t columns, MatrixView<const T> a, MatrixView<T> b) {
-  T factor[kBlasSmall][kBlasSmall], diagonal[kBlasSmall], x[kBlasSmall][kColumns];
-  auto number = [&](int64_t i) { return lower ? i : n - 1 - i; };
-  for (int64_t i = 0; i < n; i++) {
-    for (int64_t k = 0; k < i; k++) factor[i][k] = conjugate(*a.at(number(i), number(k)), a.conjugated);
-    if (!unit) diagonal[i] = divisor(conjugate(*a.at(number(i), number(i)), a.conjugated));
+// The first of the largest of n numbers, NaN left out unless it is the first.
+template <class T> int64_t largest_at(int64_t n, const T* x) {
+  Real<T> most = -1;
+  int64_t i = 0, at = 0;
+  if (!(x[0] == x[0])) return 0;
+  if constexpr (!kComplex<T>) {
+    using V = Vec<T>;
+    constexpr int64_t L = kLanes<T>;
+    V best(-1);
+    for (; i + L <= n; i += L) {
+      const V v = abs(V::load(x + i));
+      best = select(v > best, v, best);
+    }
+    most = reduce_max(best);
+    for (int64_t r = i; r < n; r++) most = size_of(x[r]) > most ? size_of(x[r]) : most;
+    for (i = 0; i + L <= n && !any(abs(V::load(x + i)) == V(most)); i += L) {}
+    for (; i < n; i++)
+      if (size_of(x[i]) == most) return i;
+    return 0;
   }
-  for (int64_t j = 0; j < columns; j += kColumns) {
-    const int64_t count = std::min(kColumns, columns - j);
-    for (int64_t i = 0; i < n; i++) {
-      for (int64_t q = 0; q < count; q++) x[i][q] = *b.at(number(i), j + q);
-      for (int64_t k = 0; k < i; k++) {
-        const T s = factor[i][k];
-        for (int64_t q = 0; q < count; q++) x[i][q] -= times(s, x[k][q]);
-      }
-      for (int64_t q = 0; q < count && !unit; q++) x[i][q] = divide(x[i][q], diagonal[i]);
-      for (int64_t q = 0; q < count; q++) *b.at(number(i), j + q) = x[i][q];
+  for (; i < n; i++)
+    if (size_of(x[i]) > most) most = size_of(x[i]), at = i;
+  return at;
+}
+// Column by column: what those before have eliminated is taken from it at once, so that it is written once.
+template <class T> int factor(int64_t m, int64_t n, MatrixView<T> a, int* pivots) {
+  constexpr Real<T> tiny = sizeof(Real<T>) == 4 ? Real<T>(__FLT_MIN__) : Real<T>(__DBL_MIN__);  // below, 1 / x may overflow
+  auto swap = [](T& x, T& y) {
+    const T z = x;
+    x = y, y = z;
+  };
+  int info = 0;
+  T u[kBlasSmall];
+  for (int64_t j = 0; j < n; j++) {
+    T* col = a.at(0, j);
+    const int64_t above = std::min(j, m);
+    for (int64_t k = 0; k < above; k++) swap(col[k], col[pivots[k] - 1]);
+    for (int64_t k = 0; k < above; k++) {
+      u[k] = col[k];
+      for (int64_t l = 0; l < k; l++) u[k] -= times(*a.at(k, l), u[l]);
+      col[k] = u[k];
+    }
+    if (j >= m) continue;
+    add_columns<T>(0, m - j, j, T(-1), {a.at(j, 0), a.row, a.col}, u, 1, col + j);
+    const int64_t p = j + largest_at(m - j, col + j);
+    pivots[j] = int(p) + 1;
+    if (col[p] == T(0)) {
+      if (info == 0) info = int(j) + 1;
+      continue;
+    }
+    for (int64_t c = 0; c <= j && p != j; c++) swap(*a.at(j, c), *a.at(p, c));
+    const T pivot = col[j];
+    if (kComplex<T> || !(size_of(pivot) < tiny)) {
+      const T by = kComplex<T> ? divisor(pivot) : T(1) / pivot;
+      for (int64_t i = j + 1; i < m; i++) col[i] = times(col[i], by);
+    } else {
+      for (int64_t i = j + 1; i < m; i++) col[i] = col[i] / pivot;
     }
   }
+  return info;
 }
 
-template <class T> constexpr BlasTable<T> table() { return {product<T>, vector<T>, outer<T>, hermitian<T>, solve<T>}; }
+// Rows of 64 columns at a time, which lie together.
+template <class T> void load_lines(MatrixView<T> b, int64_t n, int64_t columns, T (*x)[kColumns]) {
+  if constexpr (!kComplex<T>)
+    if (b.row == 1 || b.col == 1) return pack_block(b.data, b.row, b.col, n, columns, columns, x[0], kColumns);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t q = 0; q < columns; q++) x[i][q] = *b.at(i, q);
+}
+template <class T> void store_lines(T (*x)[kColumns], int64_t n, int64_t columns, MatrixView<T> b) {
+  if constexpr (!kComplex<T>)
+    if (b.row == 1) return transpose_block(x[0], kColumns, n, columns, b.data, b.col);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t q = 0; q < columns; q++) *b.at(i, q) = x[i][q];
+}
+template <class T> void solve(bool lower, bool unit, int64_t n, int64_t columns, MatrixView<const T> a, MatrixView<T> b) {
+  T factor[kBlasSmall][kBlasSmall];  // the diagonal as divisors
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : n); k++) factor[i][k] = conjugate(*a.at(i, k), a.conjugated);
+    if (!unit) factor[i][i] = divisor(conjugate(*a.at(i, i), a.conjugated));
+  }
+  auto some = [&](int64_t first, int64_t last) {
+    alignas(64) T x[kBlasSmall][kColumns];
+    for (int64_t j = first * kColumns; j < std::min(columns, last * kColumns); j += kColumns) {
+      const int64_t count = std::min(kColumns, columns - j);
+      load_lines(b.from(0, j), n, count, x);
+      for (int64_t r = 0; r < n; r++) {
+        const int64_t i = lower ? r : n - 1 - r;
+        for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : n); k++) {
+          const T s = factor[i][k];
+          for (int64_t q = 0; q < count; q++) x[i][q] -= times(s, x[k][q]);
+        }
+        for (int64_t q = 0; q < count && !unit; q++) x[i][q] = divide(x[i][q], factor[i][i]);
+      }
+      store_lines(x, n, count, b.from(0, j));
+    }
+  };
+  const int64_t blocks = (columns + kColumns - 1) / kColumns;
+  if (double(n) * double(n) * double(columns) < kParallel) return some(0, blocks);
+  parallel_for(blocks, 1, some);
+}
+
+template <class T> constexpr BlasTable<T> table() {
+  return {product<T>, vector<T>, outer<T>, hermitian<T>, factor<T>, solve<T>};
+}
 
 }  // namespace
 

@@ -31,6 +31,9 @@ template <class T> struct BlasTable {
                 MatrixView<T> a);
   // y [n] += alpha A x of a Hermitian A, of which the lower triangle is read; steps of 1.
   void (*hermitian)(int64_t n, T alpha, MatrixView<const T> a, const T* x, T* y);
+  // P A = L U in place of A [m, n], n <= kBlasSmall, whose columns are contiguous; pivots and the result are getrf's: places
+  // from 1, that of the first zero on U's diagonal or 0.
+  int (*factor)(int64_t m, int64_t n, MatrixView<T> a, int* pivots);
   // B [n, columns] = A^-1 B for a triangular A [n, n], n <= kBlasSmall.
   void (*solve)(bool lower, bool unit, int64_t n, int64_t columns, MatrixView<const T> a, MatrixView<T> b);
 };
@@ -44,3 +47,15 @@ struct BlasKernel {
 }  // namespace dyadic::inline v1
 
 DY_KERNEL(BlasKernel, blas_kernel)
+
+namespace dyadic::inline v1::ops {
+
+template <class T> const BlasTable<T>& blas() {
+  const BlasKernel& k = blas_kernel();
+  if constexpr (std::is_same_v<T, float>) return k.s;
+  if constexpr (std::is_same_v<T, double>) return k.d;
+  if constexpr (std::is_same_v<T, std::complex<float>>) return k.c;
+  if constexpr (std::is_same_v<T, std::complex<double>>) return k.z;
+}
+
+}  // namespace dyadic::inline v1::ops

@@ -9,26 +9,26 @@ namespace dyadic::inline v1::ops {
 template <class T> struct Determinants {
   const Call& c;
   int64_t batch;
-  int n;
+  int n, ld;
   T* lu;
   int* pivots;
 
-  Determinants(const Call& c, Scratch& s) : c(c), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))) {
-    lu = s.take<T>(batch * n * n);
+  Determinants(const Call& c, Scratch& s)
+      : c(c), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))), ld(column_distance<T>(n)) {
+    lu = s.take<T>(batch * ld * n);
     pivots = s.take<int>(pieces(batch) * n);
   }
   // result(i, sign of the permutation, U's diagonal at `diagonal`, `step` apart)
   template <class F> void factor(F result) {
-    const int ld = std::max(n, 1);
-    load_columns(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>());
+    load_columns_apart(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>(), ld);
     for_each_matrix(batch, [&](int64_t i, int64_t piece) {
-      T* m = lu + i * n * n;
+      T* m = lu + i * ld * n;
       int* p = pivots + piece * n;
       int info = 0;
       factor_lu(n, n, m, ld, p, &info);
       bool odd = false;
       for (int r = 0; r < n; ++r) odd ^= p[r] != r + 1;
-      result(i, odd ? -1 : 1, m, int64_t(n) + 1);
+      result(i, odd ? -1 : 1, m, int64_t(ld) + 1);
     });
   }
 };

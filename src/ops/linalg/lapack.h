@@ -41,14 +41,6 @@ template <class T, class S, class D, class C, class Z> constexpr auto pick(S s, 
   }                                                 \
   template <class T> inline constexpr auto name = pick<T>(s, d, c, z);
 
-#define DY_ARGS(T, R) (const int* m, const int* n, T* a, const int* lda, int* pivots, int* info)
-DY_LAPACK(getrf, sgetrf_, dgetrf_, cgetrf_, zgetrf_, DY_ARGS)
-#undef DY_ARGS
-#define DY_ARGS(T, R)                                                                                                        \
-  (const char* trans, const int* n, const int* columns, const T* a, const int* lda, const int* pivots, T* b, const int* ldb, \
-   int* info, size_t)
-DY_LAPACK(getrs, sgetrs_, dgetrs_, cgetrs_, zgetrs_, DY_ARGS)
-#undef DY_ARGS
 #define DY_ARGS(T, R) (const char* uplo, const int* n, T* a, const int* lda, int* info, size_t)
 DY_LAPACK(potrf, spotrf_, dpotrf_, cpotrf_, zpotrf_, DY_ARGS)
 #undef DY_ARGS

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
 
@@ -22,25 +24,29 @@ template <class T> struct Kernel {
   int* pivots;
 
   Kernel(const Call& c, Scratch& s)
-      : c(c), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))), ld(std::max(n, 1)) {
-    lu = s.take<T>(batch * n * n);
-    inverse = s.take<T>(batch * n * n);
+      : c(c), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))), ld(column_distance<T>(n)) {
+    lu = s.take<T>(batch * ld * n);
+    inverse = s.take<T>(batch * ld * n);
     pivots = s.take<int>(pieces(batch) * n);
   }
   void run() {
     int* info = c.out[1].data<int>();
-    load_columns(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>());
+    load_columns_apart(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>(), ld);
+    const int64_t size = int64_t(ld) * n, next = int64_t(ld) + 1;  // next: from one element of a diagonal to the other
     for_each_matrix(batch, [&](int64_t i, int64_t piece) {
-      T *factors = lu + i * n * n, *to = inverse + i * n * n;
+      T *factors = lu + i * size, *to = inverse + i * size;
       int* p = pivots + piece * n;
       factor_lu(n, n, factors, ld, p, info + i);
-      std::fill(to, to + int64_t(n) * n, T(0));
-      for (int64_t d = 0; d < n; ++d) to[d * (n + 1)] = T(1);
-      exchange_rows(n, to, ld, 0, n, p);
-      solve_triangle(false, true, n, n, factors, ld, to, ld);
+      std::fill(to, to + size, T(0));
+      for (int64_t d = 0; d < n; ++d) to[d * next] = T(1);
+      constexpr int kColumns = 64;  // L^-1 is a triangle too: columns from their diagonal on
+      for (int d = 0; d < n; d += kColumns)
+        solve_triangle(false, true, n - d, std::min(kColumns, n - d), factors + d * next, ld, to + d * next, ld);
       solve_triangle(true, false, n, n, factors, ld, to, ld);
+      for (int64_t r = n; r-- > 0;)
+        if (p[r] != r + 1) std::swap_ranges(to + r * ld, to + r * ld + n, to + int64_t(p[r] - 1) * ld);
     });
-    store_columns(c.out[0], inverse, dtype_for<T>(), n, int64_t(n) * n);
+    store_columns(c.out[0], inverse, dtype_for<T>(), ld, size);
     if (c.boolean(1)) check_factors(kName, c.out[1], c.tensor(0));
   }
 };

@@ -19,20 +19,24 @@ void infer(Call& c) {
 template <class T> struct Kernel {
   const Call& c;
   int64_t batch;
-  int m, n;
+  int m, n, ld;
   T* lu;
 
   Kernel(const Call& c, Scratch& s)
-      : c(c), batch(count(batch_of(c.tensor(0)))), m(narrow_int(c.tensor(0).size(-2))), n(narrow_int(c.tensor(0).size(-1))) {
-    lu = s.take<T>(batch * m * n);
+      : c(c),
+        batch(count(batch_of(c.tensor(0)))),
+        m(narrow_int(c.tensor(0).size(-2))),
+        n(narrow_int(c.tensor(0).size(-1))),
+        ld(column_distance<T>(m)) {
+    lu = s.take<T>(batch * ld * n);
   }
   void run() {
     int *pivots = c.out[1].data<int>(), *info = c.out[2].data<int>();
-    const int lda = std::max(m, 1);
-    load_columns(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>());
+    const int64_t step = int64_t(ld) * n;
+    load_columns_apart(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>(), ld);
     for_each_matrix(batch,
-                    [&](int64_t i, int64_t) { factor_lu(m, n, lu + i * m * n, lda, pivots + i * std::min(m, n), info + i); });
-    store_columns(c.out[0], lu, dtype_for<T>(), m, int64_t(m) * n);
+                    [&](int64_t i, int64_t) { factor_lu(m, n, lu + i * step, ld, pivots + i * std::min(m, n), info + i); });
+    store_columns(c.out[0], lu, dtype_for<T>(), ld, step);
     if (c.boolean(2)) check_factors(kName, c.out[2], c.tensor(0));
   }
 };

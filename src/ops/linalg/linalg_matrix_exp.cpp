@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "ops/linalg/matrices.h"
+#include "ops/linalg/factor.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -94,8 +94,10 @@ template <class T> struct Kernel {
     for (int64_t e = 0; e < n; ++e) v[e * (n + 1)] += R(1);  // v: the even part
     for (int64_t e = 0; e < size; ++e) a2[e] = v[e] - t[e], m[e] = v[e] + t[e];
     int info = 0;
-    lapack::getrf<T>(&n, &n, a2, &ld, p, &info);
-    lapack::getrs<T>("N", &n, &n, a2, &ld, p, m, &ld, &info, 1);
+    factor_lu(n, n, a2, ld, p, &info);
+    exchange_rows(n, m, ld, 0, n, p);
+    solve_triangle(false, true, n, n, a2, ld, m, ld);
+    solve_triangle(true, false, n, n, a2, ld, m, ld);
     for (int s = 0; s < squarings; ++s) {
       multiply(m, m, t);
       std::copy(t, t + size, m);

@@ -23,7 +23,7 @@ template <class T> struct Kernel {
   const Call& c;
   std::vector<int64_t> batch;
   int64_t own, n_batch;  // factored once per matrix of A, solved once per matrix of the result
-  int n, columns;
+  int n, columns, ld;
   T *lu, *x;
   int* places;
 
@@ -33,27 +33,28 @@ template <class T> struct Kernel {
         own(count(batch_of(c.tensor(0)))),
         n_batch(count(batch)),
         n(narrow_int(c.tensor(0).size(-1))),
-        columns(narrow_int(c.tensor(1).size(-1))) {
-    lu = s.take<T>(own * n * n);
-    x = s.take<T>(n_batch * n * columns);
+        columns(narrow_int(c.tensor(1).size(-1))),
+        ld(column_distance<T>(n)) {
+    lu = s.take<T>(own * ld * n);
+    x = s.take<T>(n_batch * ld * columns);
     places = s.take<int>(n_batch);
   }
   void run() {
     int *pivots = c.out[2].data<int>(), *info = c.out[3].data<int>();
-    const int ld = std::max(n, 1);
-    load_columns(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>());
-    load_columns(c.tensor(1), batch, x, dtype_for<T>());
-    for_each_matrix(own, [&](int64_t i, int64_t) { factor_lu(n, n, lu + i * n * n, ld, pivots + i * n, info + i); });
+    const int64_t size = int64_t(ld) * n, x_size = int64_t(ld) * columns;
+    load_columns_apart(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>(), ld);
+    load_columns_apart(c.tensor(1), batch, x, dtype_for<T>(), ld);
+    for_each_matrix(own, [&](int64_t i, int64_t) { factor_lu(n, n, lu + i * size, ld, pivots + i * n, info + i); });
     place_matrices();
     for_each_matrix(n_batch, [&](int64_t i, int64_t) {
       const int64_t k = places[i];
-      T* to = x + i * n * columns;
+      T* to = x + i * x_size;
       exchange_rows(columns, to, ld, 0, n, pivots + k * n);
-      solve_triangle(false, true, n, columns, lu + k * n * n, ld, to, ld);
-      solve_triangle(true, false, n, columns, lu + k * n * n, ld, to, ld);
+      solve_triangle(false, true, n, columns, lu + k * size, ld, to, ld);
+      solve_triangle(true, false, n, columns, lu + k * size, ld, to, ld);
     });
-    store_columns(c.out[0], x, dtype_for<T>(), n, int64_t(n) * columns);
-    store_columns(c.out[1], lu, dtype_for<T>(), n, int64_t(n) * n);
+    store_columns(c.out[0], x, dtype_for<T>(), ld, x_size);
+    store_columns(c.out[1], lu, dtype_for<T>(), ld, size);
   }
 
  private:

@@ -1,6 +1,8 @@
 // What the kernels of linear algebra share. LAPACK sees each matrix column by column, in its compute type; a batch is cut by
 // its size alone, and within a matrix one thread works, so that results are the same bits for any number of threads.
 #pragma once
+#include <algorithm>
+
 #include "ops/common.h"
 #include "ops/linalg/lapack.h"
 #include "ops/scratch.h"
@@ -19,7 +21,9 @@ int narrow_int(int64_t n);  // LAPACK's integers have 32 bits
 // An output of sizes batch + tail, of a dtype on like's device.
 void set_spec(Spec& spec, const Tensor& like, DType dtype, IntList batch, std::initializer_list<int64_t> tail);
 
-// The matrices of t, its batch expanded, column by column in `compute`; load_rows: row by row.
+// The matrices of t, its batch expanded, column by column in `compute`, columns `ld` apart or as long as they are; load_rows:
+// row by row.
+void load_columns_apart(const Tensor& t, IntList batch, void* to, DType compute, int64_t ld);
 void load_columns(const Tensor& t, IntList batch, void* to, DType compute);
 void load_rows(const Tensor& t, IntList batch, void* to, DType compute);
 // The other way: matrices of leading dimension `rows`, `step` elements apart, to the batch `out`.
@@ -30,6 +34,12 @@ void store(const Tensor& out, const void* from, DType compute);  // elements in 
 inline constexpr int64_t kPieces = 8;
 inline int64_t pieces(int64_t batch) { return batch < kPieces ? batch : kPieces; }
 void for_each_matrix(int64_t batch, FunctionRef<void(int64_t i, int64_t piece)> f);
+
+// A distance of columns of `rows` Ts: a cache line more where those of a register tile would share a few cache sets.
+template <class T> int column_distance(int64_t rows) {
+  const int64_t line = 64 / int64_t(sizeof(T));
+  return narrow_int(rows > 0 && rows * int64_t(sizeof(T)) % 1024 == 0 ? rows + line : std::max<int64_t>(rows, 1));
+}
 
 // f<T>() for the type that the dtype's elements are computed in.
 template <class F> auto by_compute(DType d, F&& f) {
@@ -76,7 +86,8 @@ Tensor mH(const Tensor& t);  // conjugated, the last two dimensions exchanged
 // f16, f8, nf4 ...: composed in f32, rounded once at the end with like(result, original).
 Tensor widened(const Tensor& t);
 inline Tensor like(const Tensor& result, const Tensor& original) {
-  return plain(original) == result.dtype() || result.dtype().is_complex() ? result : to(result, plain(original));
+  const DType own = plain(original), wanted = own.is_complex() ? own.to_real() : own;  // of norms, a real one
+  return wanted == result.dtype() || result.dtype().is_complex() ? result : to(result, wanted);
 }
 Tensor eye_like(const Tensor& t, int64_t n);  // of t's dtype and device
 Tensor halved_diagonal(const Tensor& t);      // half of the diagonal's real part, the rest untouched

@@ -3,10 +3,21 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
+// Outside of [0, 1] logarithms are of negative numbers; NaN is outside.
+void check_probabilities(const Tensor& t, const char* name) {
+  if (t.is_meta() || t.numel() == 0) return;
+  NoGrad guard;
+  const double low = amin(t, {}, false).item(), high = amax(t, {}, false).item();
+  DY_CHECK(low >= 0 && high <= 1, "binary_cross_entropy: {} is no probability: its elements lie between {} and {}", name, low,
+           high);
+}
+
 Tensor compose(const Arg* args) {
   const Frame a(args);
   DY_CHECK_AS(ValueError, a.tensor(0).sizes() == a.tensor(1).sizes(),
               "binary_cross_entropy: sizes differ: input is {}, target is {}", describe(a.tensor(0)), describe(a.tensor(1)));
+  check_probabilities(a.tensor(0), "input");
+  check_probabilities(a.tensor(1), "target");
   Tensor r = call(Op::binary_cross_entropy_terms_, a.tensor(0), a.tensor(1));
   return reduced("binary_cross_entropy", a.has(2) ? mul(r, a.tensor(2)) : r, a.text(3));
 }

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "loops/pointwise.h"
-#include "ops/complex_math.h"
 #include "ops/matmul/operand.h"
 
 namespace dyadic::inline v1::ops {
@@ -39,6 +38,7 @@ Shape shape(const Call& c) {
 
 DType common_type(const Call& c) {
   DType a = c.tensor(0).dtype(), b = c.tensor(1).dtype();
+  if (a.is_complex() || b.is_complex()) return promote_types(a, b);
   if (a.is_scaled() || b.is_scaled())
     return a.is_scaled() ? (b.is_floating_point() ? b : f32) : (a.is_floating_point() ? a : f32);
   DY_CHECK_AS(TypeError, a == b, "matmul: dtypes differ: a is {}, b is {}; convert one with .to", describe(c.tensor(0)),
@@ -60,7 +60,7 @@ double flops(const Call& c) {
   Shape s = shape(c);
   double batch = 1;
   for (int d = 0; d < s.batch_dims; ++d) batch *= double(s.batch_sizes[d]);
-  return 2.0 * batch * double(s.m) * double(s.n) * double(s.k);
+  return (c.spec[0].dtype.is_complex() ? 8.0 : 2.0) * batch * double(s.m) * double(s.n) * double(s.k);
 }
 
 // Every operand of the batch as the library wants it; the batch is walked here when it has more than one stride.
@@ -135,26 +135,28 @@ void forward(Call& c) {
   if (!direct) copy_elements(out, make_over(result, out.sizes(), p.gemm.c_dtype));
 }
 
-// dA = G B^T, dB = A^T G, batch dimensions that were broadcast are summed by the engine.
+// dA = G B^H, dB = A^H G, batch dimensions that were broadcast are summed by the engine.
 void backward(Grad& g) {
   bool va = g.in_meta(0).ndim == 1, vb = g.in_meta(1).ndim == 1;
+  auto set = [&](int i, const Tensor& r) {
+    g.set(i, r.dtype().is_complex() && !g.in_meta(i).dtype.is_complex() ? real(r) : r);
+  };
   Tensor d = g.g();
   if (va) d = unsqueeze(d, vb ? -1 : -2);
   if (vb) d = unsqueeze(d, -1);
   if (g.needs(0)) {
     Tensor b = vb ? unsqueeze(g.in(1), 1) : g.in(1);
-    Tensor r = matmul(d, b.transpose(-1, -2));
-    g.set(0, va ? squeeze(r, -2) : r);
+    Tensor r = matmul(d, adjoint(b));
+    set(0, va ? squeeze(r, -2) : r);
   }
   if (g.needs(1)) {
     Tensor a = va ? unsqueeze(g.in(0), 0) : g.in(0);
     if (!vb && !va && g.in_meta(1).ndim == 2 && g.in_meta(0).ndim > 2) {  // one product over all batches
       int64_t k = a.size(-1), n = d.size(-1);
-      g.set(1, matmul(a.reshape({-1, k}).t(), d.reshape({-1, n})));
-      return;
+      return set(1, matmul(adjoint(a.reshape({-1, k})), d.reshape({-1, n})));
     }
-    Tensor r = matmul(a.transpose(-1, -2), d);
-    g.set(1, vb ? squeeze(r, -1) : r);
+    Tensor r = matmul(adjoint(a), d);
+    set(1, vb ? squeeze(r, -1) : r);
   }
 }
 
@@ -168,7 +170,9 @@ extern constexpr OpDef matmul_op = {
     .amp = Amp::lower,
     .samples =
         "matmul(randn(2, 3, 4), randn(4, 5))\nmatmul(randn(4), randn(4))\nmatmul(randn(3, 4), randn(4))\nmatmul(randn(4), "
-        "randn(4, 2))\nmatmul(randn(2, 1, 3, 4), randn(3, 4, 2))",
+        "randn(4, 2))\nmatmul(randn(2, 1, 3, 4), randn(3, 4, 2))\n"
+        "matmul(randn(2, 3, 4; complex), randn(4, 5; complex))\nmatmul(randn(3, 4; complex), randn(4; complex))\n"
+        "matmul(randn(4; complex), randn(4, 3; complex))",
     .bad =
         "matmul(zeros(2, 3), zeros(4, 5)) => matmul: inner sizes differ: a is f32[2, 3], b is f32[4, 5]; a.size(-1) = 3, "
         "b.size(-2) = 4",
@@ -180,7 +184,7 @@ extern constexpr OpDef matmul_op = {
     .needs = {in(1), in(0)},
     .flops = flops,
     .workspace = workspace,
-    .complex = complex_matmul,
+    .complex_kernel = true,
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -6,8 +6,8 @@
 
 namespace dyadic::inline v1::ops {
 
-// The dtype products of `d` are fed: itself for f32, f16, bf16, f64, i32, i64; i32 for narrower integers; for narrower floats
-// bf16 where that is multiplied faster than f32.
+// The dtype products of `d` are fed: itself for f32, f16, bf16, f64, c64, c128, i32, i64; i32 for narrower integers; for
+// narrower floats bf16 where that is multiplied faster than f32.
 DType gemm_type(DType d);
 // What the library writes for inputs of `type` and a wanted result dtype: that one, or what is then rounded to it once.
 DType gemm_result(DType type, DType wanted);

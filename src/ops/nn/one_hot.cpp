@@ -22,9 +22,7 @@ Tensor compose(const Arg* args) {
   DY_CHECK(classes > 0, "one_hot: num_classes is not positive: num_classes is {}", classes);
   std::vector<int64_t> sizes = x.sizes().vec();
   sizes.push_back(classes);
-  const Tensor hot = zeros(sizes, i64, x.device());
-  call_inplace(Op::scatter_value_, hot, int64_t(-1), unsqueeze(x, -1), Scalar(1));
-  return hot;
+  return call_inplace(Op::scatter_value_, zeros(sizes, i64, x.device()), int64_t(-1), unsqueeze(x, -1), Scalar(1));
 }
 
 }  // namespace

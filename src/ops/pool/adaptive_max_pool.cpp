@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/pool/max_pool_shape.h"
 
 namespace dyadic::inline v1::ops {
@@ -13,7 +15,12 @@ void infer(Call& c) {
   DY_CHECK(fits, "adaptive_max_pool: sizes do not fit: input is {}, output_size is {}", describe(x), shape_text(size));
   infer_max_pool(c, rank(c), size.begin());
 }
-MaxPoolShape shape(const Call& c) { return max_pool_shape(c.tensor(0), rank(c), c.ints(1).begin()); }
+MaxPoolShape shape(const Call& c) {
+  MaxPoolShape s = max_pool_shape(c.tensor(0), rank(c), c.ints(1).begin());
+  for (int d = 0; d < 3; ++d)
+    if (s.out[d]) s.taps[d] = std::min(s.in[d], (s.in[d] + s.out[d] - 1) / s.out[d] + 1);
+  return s;
+}
 int64_t workspace(const Call& c) {
   const MaxPoolShape s = shape(c);
   return table_bytes(s) + max_pool_kernel().workspace(s, source_of(c, 0));

@@ -28,7 +28,11 @@ Windows3 windows(const Call& c) {
 MaxPoolShape shape(const Call& c) {
   const Windows3 w = windows(c);
   MaxPoolShape s = max_pool_shape(c.tensor(0), w.rank, w.out);
-  for (int64_t d = 0; d < w.rank; ++d) s.step[3 - w.rank + d] = c.ints(4)[size_t(d)];
+  for (int64_t d = 0; d < w.rank; ++d) {
+    const auto at = size_t(d), axis = size_t(3 - w.rank + d);
+    s.step[axis] = c.ints(4)[at];
+    s.taps[axis] = std::min(c.ints(1)[at], s.in[axis]);
+  }
   return s;
 }
 void infer(Call& c) {
@@ -77,6 +81,7 @@ extern constexpr OpDef max_pool_op = {
         "them, row-major.",
     .samples =
         "max_pool(randn(2, 7), [2], [2], [0], [1], False)\nmax_pool(randn(2, 5, 6), [3, 2], [2, 1], [1, 0], [1, 2], True)\n"
+        "max_pool(randn(2, 3, 150), [2, 3], [1, 2], [0, 1], [1, 1], False)\n"
         "max_pool(randn(4, 3, 5), [2, 2, 2], [2, 2, 2], [1, 1, 1], [1, 1, 1], False)",
     .bad =
         "max_pool(zeros(3), [5], [1], [0], [1], False) => max_pool: the window does not fit: 3 elements with padding 0, the "

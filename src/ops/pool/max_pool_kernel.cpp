@@ -7,124 +7,126 @@ namespace {
 
 constexpr int64_t kGrain = 16384;  // elements
 
+constexpr int64_t kWide = 64;  // so many windows side by side fill vectors on their own
+
+template <class T> using Index = hn::TFromD<hn::RebindToSigned<hn::ScalableTag<T>>>;
+template <class T> constexpr int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+
 bool is_double(Source x) { return x.format->def->compute == Compute::f64; }
 int64_t slot(const MaxPoolShape& s, int64_t size) { return ((s.elements() + s.windows()) * size + 63) / 64 * 64; }
-int64_t corner_bytes(const MaxPoolShape& s) { return (s.windows() * 8 + 63) / 64 * 64; }
-int64_t workspace(const MaxPoolShape& s, Source x) { return corner_bytes(s) + num_threads() * slot(s, is_double(x) ? 8 : 4); }
 
-constexpr int64_t kRow = 64;  // windows side by side that are worked on together
+// Windows that are worked on together, a vector of them at a time: those of one row if it is wide, else of a whole slice of two
+// axes. (Windows of 7 x 7 would leave half of 16 lanes idle.)
+struct Group {
+  int64_t rows, windows, entries;  // entries: windows in whole vectors
+  Group(const MaxPoolShape& s)
+      : rows(s.out[2] >= kWide ? 1 : s.out[1]), windows(rows * s.out[2]), entries((windows + 15) / 16 * 16) {}
+};
+// For a tap of an axis where in its slice each window of a group has it: `row` for the middle axis (groups of several rows),
+// `column` for the last. A window that the tap is beyond has its last tap again.
+template <class I> struct Taps {
+  I *row, *column;
+  Taps(const MaxPoolShape& s, const Group& g, void* memory)
+      : row(static_cast<I*>(memory)), column(row + (g.rows > 1 ? s.taps[1] * g.entries : 0)) {}
+  static int64_t bytes(const MaxPoolShape& s, const Group& g) {
+    return ((s.taps[1] + s.taps[2]) * g.entries * int64_t(sizeof(I)) + 63) / 64 * 64;
+  }
+  void fill(const MaxPoolShape& s, const Group& g) {
+    for (int64_t w = 0; w < g.entries; w++) {
+      const int64_t at = min_of(w, g.windows - 1), h = at / s.out[2], v = at % s.out[2];
+      for (int64_t j = 0; j < s.taps[1] && g.rows > 1; j++)
+        row[j * g.entries + w] = I((s.begin[1][h] + min_of(j, s.count[1][h] - 1) * s.step[1]) * s.in[2]);
+      for (int64_t k = 0; k < s.taps[2]; k++)
+        column[k * g.entries + w] = I(s.begin[2][v] + min_of(k, s.count[2][v] - 1) * s.step[2]);
+    }
+  }
+};
+// Vectors are for more windows than half of one; their places are numbers as wide as the elements.
+template <class T> bool in_vectors(const MaxPoolShape& s) {
+  return s.windows() > kLanes<T> / 2 && (sizeof(T) == 8 || s.elements() < int64_t(1) << 31);
+}
+int64_t table_bytes(const MaxPoolShape& s, Source x) {
+  const Group g(s);
+  return is_double(x) ? Taps<Index<double>>::bytes(s, g) : Taps<Index<float>>::bytes(s, g);
+}
+int64_t workspace(const MaxPoolShape& s, Source x) { return table_bytes(s, x) + num_threads() * slot(s, is_double(x) ? 8 : 4); }
 
-// One tap of n windows: element `row` plus the tap's place in each. A window that the tap is beyond reads its last tap again.
+// A group's windows, beginning at slice d, row h of the results.
 template <class T>
-DY_INLINE void take_tap(const T* x, int64_t row, const int64_t* begin, const int64_t* count, int64_t tap, int64_t step,
-                        int64_t n, T* best, int64_t* place) {
-  for (int64_t w = 0; w < n; w++) {
-    const int64_t at = row + begin[w] + (tap < count[w] ? tap : count[w] - 1) * step;
-    const T value = x[at];
-    const bool better = value > best[w] || value != value;
-    best[w] = better ? value : best[w];
-    place[w] = better ? at : place[w];
-  }
-}
-
-// The windows [first, first + n) of one row of results.
-template <class T>
-void row_of_windows(const MaxPoolShape& s, const T* x, int64_t d, int64_t h, int64_t first, int64_t n, T* best,
-                    int64_t* place) {
-  const int64_t *begin = s.begin[2] + first, *count = s.count[2] + first;
-  int64_t taps = 0;
-  for (int64_t w = 0; w < n; w++) {
-    best[w] = static_cast<T>(-kInf);
-    place[w] = (s.begin[0][d] * s.in[1] + s.begin[1][h]) * s.in[2] + begin[w];
-    taps = max_of(taps, count[w]);
-  }
-  for (int64_t i = 0, u = s.begin[0][d]; i < s.count[0][d]; i++, u += s.step[0]) {
-    for (int64_t j = 0, v = s.begin[1][h]; j < s.count[1][h]; j++, v += s.step[1]) {
-      for (int64_t k = 0; k < taps; k++) take_tap(x, (u * s.in[1] + v) * s.in[2], begin, count, k, s.step[2], n, best, place);
-    }
-  }
-}
-
-template <class T> void windows_by_row(const MaxPoolShape& s, const T* x, T* best, int64_t* place) {
-  int64_t o = 0;
-  for (int64_t d = 0; d < s.out[0]; d++) {
-    for (int64_t h = 0; h < s.out[1]; h++) {
-      for (int64_t w = 0; w < s.out[2]; w += kRow) {
-        const int64_t width = min_of(kRow, s.out[2] - w);
-        row_of_windows(s, x, d, h, w, width, best + o, place + o);
-        o += width;
-      }
-    }
-  }
-}
-
-// Whether all windows have as many elements along each axis (and places fit into 32 bits).
-bool uniform(const MaxPoolShape& s) {
-  for (int d = 0; d < 3; d++) {
-    for (int64_t i = 1; i < s.out[d]; i++) {
-      if (s.count[d][i] != s.count[d][0]) return false;
-    }
-  }
-  return s.windows() > 0 && s.elements() < int64_t(1) << 31;
-}
-void find_corners(const MaxPoolShape& s, int64_t* corner) {
-  for (int64_t d = 0; d < s.out[0]; d++) {
-    for (int64_t h = 0; h < s.out[1]; h++) {
-      for (int64_t w = 0; w < s.out[2]; w++) *corner++ = (s.begin[0][d] * s.in[1] + s.begin[1][h]) * s.in[2] + s.begin[2][w];
-    }
-  }
-}
-// Uniform windows differ in their corner alone: one tap of kRow of them at a time, gathered. (A branch per window would cost
-// 6 ns on random values.)
-template <class T>
-void uniform_windows(const MaxPoolShape& s, const T* x, const int64_t* corner, int64_t n, T* best, int64_t* place) {
-  constexpr hn::ScalableTag<T> d;
-  constexpr hn::RebindToSigned<decltype(d)> di;
-  using Index = hn::TFromD<decltype(di)>;
-  constexpr int64_t L = hn::MaxLanes(d);
-  alignas(64) Index from[kRow], at[kRow];
-  alignas(64) T largest_so_far[kRow];
-  for (int64_t w = 0; w < (n + L - 1) / L * L; w++) {
-    from[w] = at[w] = static_cast<Index>(corner[w < n ? w : 0]);
-    largest_so_far[w] = x[from[w]];
-  }
-  for (int64_t i = 0; i < s.count[0][0]; i++) {
-    for (int64_t j = 0; j < s.count[1][0]; j++) {
-      for (int64_t k = 0; k < s.count[2][0]; k++) {
-        const auto tap = hn::Set(di, static_cast<Index>((i * s.step[0] * s.in[1] + j * s.step[1]) * s.in[2] + k * s.step[2]));
-        for (int64_t w = 0; w < n; w += L) {
-          const auto here = hn::Add(hn::Load(di, from + w), tap);
-          const auto value = hn::GatherIndex(d, x, here), before = hn::Load(d, largest_so_far + w);
-          const auto better = hn::Or(hn::Gt(value, before), hn::IsNaN(value));
-          hn::Store(hn::IfThenElse(better, value, before), d, largest_so_far + w);
-          hn::Store(hn::IfThenElse(hn::RebindMask(di, better), here, hn::Load(di, at + w)), di, at + w);
+void windows_of_group(const MaxPoolShape& s, const Group& g, const Taps<Index<T>>& taps, const T* x, int64_t d, int64_t h,
+                      T* best, int64_t* place) {
+  constexpr hn::ScalableTag<T> dt;
+  constexpr hn::RebindToSigned<decltype(dt)> di;
+  using I = Index<T>;
+  constexpr int64_t L = kLanes<T>;
+  const bool one_row = g.rows == 1;
+  const int64_t rows = one_row ? s.count[1][h] : s.taps[1];
+  for (int64_t w = 0; w < g.windows; w += L) {
+    auto largest = hn::Set(dt, T(-kInf));
+    auto at = hn::Zero(di);
+    bool first = true;
+    for (int64_t i = 0; i < s.count[0][d]; i++) {
+      const int64_t slice = (s.begin[0][d] + i * s.step[0]) * s.in[1] * s.in[2];
+      for (int64_t j = 0; j < rows; j++) {
+        const auto row = one_row ? hn::Set(di, I(slice + (s.begin[1][h] + j * s.step[1]) * s.in[2]))
+                                 : hn::Add(hn::Set(di, I(slice)), hn::LoadU(di, taps.row + j * g.entries + w));
+        for (int64_t k = 0; k < s.taps[2]; k++) {
+          const auto here = hn::Add(row, hn::LoadU(di, taps.column + k * g.entries + w));
+          const auto value = hn::GatherIndex(dt, x, here);
+          if (first) at = here, first = false;
+          const auto better = hn::Or(hn::Gt(value, largest), hn::IsNaN(value));
+          largest = hn::IfThenElse(better, value, largest);
+          at = hn::IfThenElse(hn::RebindMask(di, better), here, at);
         }
       }
     }
-  }
-  for (int64_t w = 0; w < n; w++) {
-    best[w] = largest_so_far[w];
-    place[w] = at[w];
+    alignas(64) T values[L];
+    alignas(64) I places[L];
+    hn::Store(largest, dt, values);
+    hn::Store(at, di, places);
+    const int64_t n = min_of(L, g.windows - w);
+    for (int64_t l = 0; l < n; l++) best[w + l] = values[l], place[w + l] = places[l];
   }
 }
-template <class T> void windows_by_tap(const MaxPoolShape& s, const T* x, const int64_t* corner, T* best, int64_t* place) {
-  for (int64_t w = 0, n = s.windows(); w < n; w += kRow)
-    uniform_windows(s, x, corner + w, min_of(kRow, n - w), best + w, place + w);
+template <class T>
+void windows_by_group(const MaxPoolShape& s, const Taps<Index<T>>& taps, const T* x, T* best, int64_t* place) {
+  const Group g(s);
+  for (int64_t d = 0; d < s.out[0]; d++) {
+    for (int64_t h = 0; h < s.out[1]; h += g.rows, best += g.windows, place += g.windows)
+      windows_of_group(s, g, taps, x, d, h, best, place);
+  }
+}
+
+template <class T> void windows_one_by_one(const MaxPoolShape& s, const T* x, T* best, int64_t* place) {
+  const int64_t plane = s.out[1] * s.out[2];
+  for (int64_t o = 0; o < s.windows(); o++) {
+    const int64_t d = o / plane, h = o / s.out[2] % s.out[1], w = o % s.out[2];
+    best[o] = T(-kInf);
+    place[o] = (s.begin[0][d] * s.in[1] + s.begin[1][h]) * s.in[2] + s.begin[2][w];
+    for (int64_t i = 0; i < s.count[0][d]; i++) {
+      for (int64_t j = 0; j < s.count[1][h]; j++) {
+        const int64_t u = s.begin[0][d] + i * s.step[0], v = s.begin[1][h] + j * s.step[1];
+        int64_t at = (u * s.in[1] + v) * s.in[2] + s.begin[2][w];
+        for (int64_t k = 0; k < s.count[2][w]; k++, at += s.step[2])
+          if (x[at] > best[o] || x[at] != x[at]) best[o] = x[at], place[o] = at;
+      }
+    }
+  }
 }
 
 template <class T> void forward_as(const MaxPoolShape& s, Source x, Target y, int64_t* place, void* memory) {
   const int64_t n = s.elements(), windows = s.windows();
-  auto* corner = static_cast<int64_t*>(memory);
-  const bool by_tap = uniform(s);
-  if (by_tap) find_corners(s, corner);
-  char* slots = static_cast<char*>(memory) + corner_bytes(s);
+  const bool vectors = in_vectors<T>(s);
+  Taps<Index<T>> taps(s, s, memory);
+  if (vectors) taps.fill(s, s);
+  char* slots = static_cast<char*>(memory) + table_bytes(s, x);
   parallel_for(s.planes, max_of(1, kGrain / max_of(n, 1)), [&](int64_t begin, int64_t end) {
     T* buffer = reinterpret_cast<T*>(slots + thread_index() * slot(s, sizeof(T)));
     for (int64_t plane = begin; plane < end; plane++) {
       const T* from = read_tile(x, plane * n, n, buffer);
       T* to = open_tile(y, plane * windows, buffer + n);
-      by_tap ? windows_by_tap(s, from, corner, to, place + plane * windows)
-             : windows_by_row(s, from, to, place + plane * windows);
+      vectors ? windows_by_group(s, taps, from, to, place + plane * windows)
+              : windows_one_by_one(s, from, to, place + plane * windows);
       close_tile(y, plane * windows, windows, to);
     }
   });

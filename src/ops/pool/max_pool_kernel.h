@@ -10,6 +10,7 @@ namespace dyadic::inline v1 {
 struct MaxPoolShape {
   int64_t planes = 1, in[3] = {1, 1, 1}, out[3] = {1, 1, 1};
   int64_t step[3] = {1, 1, 1};             // between the elements of a window
+  int64_t taps[3] = {1, 1, 1};             // no window has more along an axis
   const int64_t *begin[3]{}, *count[3]{};  // of each window along each axis
   int64_t elements() const { return in[0] * in[1] * in[2]; }
   int64_t windows() const { return out[0] * out[1] * out[2]; }

@@ -9,13 +9,13 @@ extern "C" double lgamma_r(double, int*) noexcept;
 
 namespace dyadic::inline v1::ops {
 
-class Uniforms {  // in (0, 1), 53 bits
+class Uniforms {  // in (0, 1), 53 bits; of the stream's upper half, so that the lower is left for numbers drawn in order
   Draw d_;
   uint64_t block_;
   bool second_ = false;
 
  public:
-  Uniforms(Draw d, int64_t element) : d_(d), block_(uint64_t(element) << 20) {}
+  Uniforms(Draw d, int64_t element) : d_(d), block_(uint64_t{1} << 63 | uint64_t(element) << 20) {}
   double next() {
     const PhiloxBlock b = philox(block_, d_.stream, d_.seed);
     const int at = second_ ? 2 : 0;
@@ -45,22 +45,18 @@ template <class F> double by_rejection(Uniforms& u, const Hat& h, F&& log_ratio)
   }
 }
 
-// draw(uniforms, values) for every element, values: the op's N dense inputs at its place, in f64.
-template <int N, class F> void draw_counts(Call& c, F&& draw) {
-  constexpr int64_t kTile = 256;
+// draw(random numbers, first element, count, values, out) for every tile; values: the op's N dense inputs, in f64.
+inline constexpr int64_t kDrawTile = 256;
+template <int N, class F> void draw_tiles(Call& c, F&& draw) {
   const Draw d = next_draw();
   const int64_t n = c.out[0].numel();
-  parallel_for((n + kTile - 1) / kTile, 1, [&](int64_t begin, int64_t end) {
-    double in[N][kTile], out[kTile], values[N];
+  parallel_for((n + kDrawTile - 1) / kDrawTile, 1, [&](int64_t begin, int64_t end) {
+    double in[N][kDrawTile], out[kDrawTile];
     for (int64_t t = begin; t < end; ++t) {
-      const int64_t first = t * kTile, count = std::min(kTile, n - first);
+      const int64_t first = t * kDrawTile, count = std::min(kDrawTile, n - first);
       auto place = [&](const Tensor& x) { return x.impl()->data() + first * x.dtype().itemsize(); };
       for (int k = 0; k < N; ++k) convert(*c.tensor(k).dtype().format(), place(c.tensor(k)), *f64.format(), in[k], count);
-      for (int64_t i = 0; i < count; ++i) {
-        Uniforms u(d, first + i);
-        for (int k = 0; k < N; ++k) values[k] = in[k][i];
-        out[i] = draw(u, values);
-      }
+      draw(d, first, count, in, out);
       convert(*f64.format(), out, *c.out[0].dtype().format(), place(c.out[0]), count);
     }
   });

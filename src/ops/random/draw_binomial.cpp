@@ -28,7 +28,12 @@ void infer(Call& c) {
   infer_like_first(c);
 }
 void forward(Call& c) {
-  draw_counts<2>(c, [](Uniforms& u, const double* v) { return draw(u, v[0], v[1]); });
+  draw_tiles<2>(c, [](Draw d, int64_t first, int64_t count, const double(*v)[kDrawTile], double* out) {
+    for (int64_t i = 0; i < count; ++i) {
+      Uniforms u(d, first + i);
+      out[i] = draw(u, v[0][i], v[1][i]);
+    }
+  });
 }
 
 }  // namespace

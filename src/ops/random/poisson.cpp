@@ -3,14 +3,14 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-double draw(Uniforms& u, double rate) {
-  if (!(rate >= 0) || std::isinf(rate)) return std::nan("");
-  if (rate < 10) {  // as many as exponential times fit (Knuth, The art of computer programming, 3.4.1)
-    const double until = std::exp(-rate);
-    double product = u.next(), k = 0;
-    for (; product > until; ++k) product *= u.next();
-    return k;
-  }
+// Of a small rate by inversion: how many of the probabilities e^-rate rate^k / k! from 0 on a uniform number is beyond. Beyond
+// where they end in rounding there is nothing.
+double draw_small(double uniform, double rate) {
+  double k = 0;
+  for (double p = std::exp(-rate); uniform >= p && p > 0x1p-60; p *= rate / k) uniform -= p, ++k;
+  return k;
+}
+double draw_large(Uniforms u, double rate) {
   const double b = 0.931 + 2.53 * std::sqrt(rate), log_rate = std::log(rate);
   const Hat hat = {-0.059 + 0.02483 * b, b, rate + 0.43, 0.9277 - 3.6224 / (b - 2), 1.1239 + 1.1328 / (b - 3.4)};
   return by_rejection(u, hat, [&](double k) { return k * log_rate - rate - log_factorial(k); });
@@ -21,7 +21,17 @@ void infer(Call& c) {
   infer_like_first(c);
 }
 void forward(Call& c) {
-  draw_counts<1>(c, [](Uniforms& u, const double* rate) { return draw(u, *rate); });
+  draw_tiles<1>(c, [](Draw d, int64_t first, int64_t count, const double(*rates)[kDrawTile], double* out) {
+    double uniform[kDrawTile];
+    random_kernel().uniform_f64(d.seed, d.stream, uint64_t(first), count, uniform);
+    for (int64_t i = 0; i < count; ++i) {
+      const double rate = rates[0][i];
+      if (!(rate >= 0) || std::isinf(rate))
+        out[i] = std::nan("");
+      else
+        out[i] = rate < 10 ? draw_small(uniform[i], rate) : draw_large(Uniforms(d, first + i), rate);
+    }
+  });
 }
 
 }  // namespace

@@ -5,6 +5,21 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
+// Numbers of 8 bits are counted without a look at their range before, which takes a third of the time.
+Tensor count_narrow(const Tensor& t, int64_t size) {
+  constexpr int64_t kNumbers = 256;
+  const int64_t low = t.dtype() == u8 ? 0 : -128;
+  const Tensor counts = call(Op::count_values_, t, low, kNumbers);
+  for (int64_t v = low; v < low + kNumbers; ++v) {
+    if (counts.data<int64_t>()[v - low] == 0) continue;
+    DY_CHECK(v >= 0, "bincount: a number is negative: {}", v);
+    size = std::max(size, v + 1);
+  }
+  const int64_t held = std::min(size, low + kNumbers);
+  const Tensor out = zeros({size}, i64);
+  narrow(out, 0, 0, held).copy_(narrow(counts, 0, -low, held));
+  return out;
+}
 Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
   DY_CHECK_AS(TypeError, t.dtype().is_integer(), "bincount: self is integers: self is {}", describe(t));
@@ -17,6 +32,7 @@ Tensor compose(const Arg* a) {
            "bincount: one weight per element is needed: self is {}, weights is {}", describe(t),
            weighted ? describe(*a[1].tensor) : "");
   int64_t size = a[2].integer;
+  if (!weighted && (t.dtype() == u8 || t.dtype() == i8)) return count_narrow(t, size);
   if (t.numel()) {
     const int64_t least = amin(t).item<int64_t>();
     DY_CHECK(least >= 0, "bincount: a number is negative: {}", least);
@@ -24,8 +40,8 @@ Tensor compose(const Arg* a) {
   }
   const DType d = !weighted ? i64 : a[1].tensor->dtype() == f32 ? f32 : f64;
   if (t.numel() == 0) return zeros({size}, d);
+  if (!weighted) return call(Op::count_values_, t, int64_t(0), size);
   const Tensor index = to(t, i64);
-  if (!weighted) return call(Op::count_values_, index, size);
   return call(Op::index_write_, zeros({size}, d), to(*a[1].tensor, d), std::span<const Tensor>(&index, 1), Arg(), true);
 }
 

@@ -17,10 +17,10 @@ int64_t workspace(const Call& c) { return counting_workspace(c.tensor(0).numel()
 struct Bins {
   double low, high, width;
   int64_t count;
-  template <class T> void add(const T* x, int64_t n, int64_t* counts) const {
+  template <class T> void add(const T* x, int64_t n, const Counts& counts) const {
     for (int64_t i = 0; i < n; ++i) {
       const auto v = double(x[i]);
-      if (v >= low && v <= high) ++counts[std::min(int64_t((v - low) / width * double(count)), count - 1)];
+      if (v >= low && v <= high) ++counts.way[i % kCountWays][std::min(int64_t((v - low) / width * double(count)), count - 1)];
     }
   }
 };
@@ -28,7 +28,7 @@ void forward(Call& c) {
   constexpr int64_t kTile = 256;
   const Tensor& t = c.tensor(0);
   const Bins bins{c.real(1), c.real(2), c.real(2) - c.real(1), c.integer(3)};
-  count_all(c, t.numel(), bins.count, [&](int64_t begin, int64_t end, int64_t* counts) {
+  count_all(c, t.numel(), bins.count, [&](int64_t begin, int64_t end, const Counts& counts) {
     if (t.dtype() == f32) return bins.add(t.data<float>() + begin, end - begin, counts);
     if (t.dtype() == f64) return bins.add(t.data<double>() + begin, end - begin, counts);
     double tile[kTile];

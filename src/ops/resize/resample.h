@@ -14,6 +14,8 @@ enum : int64_t {
   kAverage,   // kernel, stride, padding before, padding behind, what divides: 0 the elements in the window, 1 also padding, 2
               // one
   kAdaptive,  // part i of n: from floor(i in / n) to ceil((i + 1) in / n)
+  kSmoothLinear,  // align_corners; the filter is as wide as the elements of a result, where they are more than one
+  kSmoothCubic,   // align_corners
 };
 
 // The windows of `out` results over `in` elements: result i is the sum of weight[i * width + k] x[begin[i] + k], k < count[i].
@@ -22,7 +24,7 @@ struct Windows {
   int64_t *begin, *count;
   double* weight;
 };
-int64_t window_width(IntList map, int64_t in, int64_t out);
+int64_t window_width(IntList map, int64_t in, int64_t out, double scale);
 inline int64_t window_bytes(int64_t width, int64_t out) { return out * (2 + width) * 8; }
 // Fills the tables, which live in window_bytes() of memory. scale: elements per result, 0: what the sizes say.
 Windows make_windows(IntList map, int64_t in, int64_t out, double scale, void* memory);

@@ -17,7 +17,7 @@ template <bool kTransposed> struct Resampling {
     for (int64_t d = along + 1; d < x.dim(); ++d) s.inner *= x.size(d);
     (kTransposed ? s.out : s.in) = x.size(along);
     (kTransposed ? s.in : s.out) = c.integer(2);
-    s.width = window_width(c.ints(3), s.in, s.out);
+    s.width = window_width(c.ints(3), s.in, s.out, c.real(4));
     return s;
   }
   static void infer(Call& c) {
@@ -27,8 +27,11 @@ template <bool kTransposed> struct Resampling {
              describe(c.tensor(0)), shape_text(c.ints(3)));
     const IntList map = c.ints(3);
     constexpr int64_t kMost = int64_t(1) << 31;  // products of two fit
-    const size_t numbers = map[0] == kAverage ? 6 : map[0] == kLinear || map[0] == kCubic ? 2 : 1;
-    bool fits = map[0] >= kNearest && map[0] <= kAdaptive && map.size() >= numbers && c.integer(2) >= 0 && c.integer(2) < kMost;
+    const size_t numbers = map[0] == kAverage                                                     ? 6
+                           : map[0] == kNearest || map[0] == kNearestExact || map[0] == kAdaptive ? 1
+                                                                                                  : 2;
+    bool fits =
+        map[0] >= kNearest && map[0] <= kSmoothCubic && map.size() >= numbers && c.integer(2) >= 0 && c.integer(2) < kMost;
     for (size_t i = 1; fits && i < numbers; ++i) fits = map[i] >= 0 && map[i] < kMost;
     DY_CHECK(fits && (map[0] != kAverage || (map[1] > 0 && map[2] > 0)), "{}: no such map: size is {}, map is {}", c.name,
              c.integer(2), shape_text(map));

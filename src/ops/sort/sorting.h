@@ -1,6 +1,6 @@
 // Order within rows: sorting, the first k, the k-th, the mode. Values become unsigned keys in their order (NaN last, both zeros
-// equal), and a key with its index is one number: what is sorted has no equal elements, so that every method gives the stable
-// order.
+// equal). Sorted is a key with its index as one number: no elements are equal, so that every method gives the stable order.
+// What only chooses looks at the keys alone and for the index last.
 #pragma once
 #include "ops/common.h"
 
@@ -17,9 +17,12 @@ void top_rows(const Tensor& x, int64_t k, bool largest, const Tensor& values, co
 // The k-th smallest, counted from 0; kMedian: the lower median, NaN if there is one; kNanMedian: that of the others.
 inline constexpr int64_t kMedian = -1, kNanMedian = -2;
 void kth_rows(const Tensor& x, int64_t k, const Tensor& values, const Tensor& indices, void* workspace);
+// For every row those of its elements that have the ranks (int64, in range) in its sorted order.
+void ranked_rows(const Tensor& x, const Tensor& ranks, const Tensor& values, const Tensor& indices, void* workspace);
 void mode_rows(const Tensor& x, const Tensor& values, const Tensor& indices, void* workspace);
 int64_t order_workspace(const Tensor& x);
-void check_order(const Call& c);  // rows of fewer than 2^32 entries
+int64_t choose_workspace(const Tensor& x, int64_t ranks);  // of kth_rows (one rank) and ranked_rows
+void check_order(const Call& c);                           // rows of fewer than 2^32 entries
 
 // For compositions over any dimension: self with dim last, and a result with its last dimension back at dim.
 Tensor to_last(const Tensor& t, int64_t dim);

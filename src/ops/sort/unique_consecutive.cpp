@@ -9,24 +9,30 @@ std::vector<Tensor> compose(const Arg* a) {
   NoGrad guard;
   const Tensor flat = reshape(t, {-1});
   const int64_t n = flat.numel();
-  if (n == 0) return {flat, empty(t.sizes(), i64), empty({0}, i64)};
+  const bool inverse = a[1].boolean, counts = a[2].boolean;
+  const Tensor none = empty({0}, i64);
+  if (n == 0) return {flat, inverse ? empty(t.sizes(), i64) : none, none};
   const Tensor changes[] = {ones({1}, boolean), ne(narrow(flat, 0, 1, n - 1), narrow(flat, 0, 0, n - 1))};
   const Tensor starts = cat(changes);
   const Tensor at = reshape(nonzero(starts), {-1}), behind[] = {at, full({1}, n, i64)};
-  return {index_select(flat, 0, at), reshape(sub(cumsum(starts, 0), 1), t.sizes()), diff(cat(behind))};
+  return {index_select(flat, 0, at), inverse ? reshape(sub(cumsum(starts, 0), 1), t.sizes()) : none,
+          counts ? diff(cat(behind)) : none};
 }
 
 }  // namespace
 
 extern constexpr OpDef unique_consecutive_op = {
-    .sig = "unique_consecutive(Tensor self) -> (Tensor output, Tensor inverse, Tensor counts)",
+    .sig =
+        "unique_consecutive(Tensor self, bool return_inverse=True, bool return_counts=True) -> (Tensor output, Tensor inverse, "
+        "Tensor counts)",
     .doc =
         "The elements of the flattened tensor that differ from the one before, for each element of self which of them it is, "
-        "and how often each occurs in a row.",
+        "and how often each occurs in a row. What is not asked for is empty.",
     .kind = OpKind::composite,
     .samples =
         "unique_consecutive(steps(3, 4))\n"
         "unique_consecutive(steps(7))\n"
+        "unique_consecutive(steps(2, 5), False, False)\n"
         "unique_consecutive(steps(0))",
     .skip =
         "torch: PyTorch gives inverse and counts on request only\n"
