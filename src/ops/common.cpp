@@ -107,8 +107,10 @@ void generate(const Tensor& t, DType from, FunctionRef<void(int64_t begin, int64
     alignas(64) char tile[kTile * 8];
     for (int64_t at = begin * kTile; at < std::min(i.numel, end * kTile); at += kTile) {
       const int64_t n = std::min(kTile, i.numel - at);
-      values(at, n, tile);
-      convert(*from.format(), tile, *i.dtype.format(), i.data() + at * i.dtype.itemsize(), n);
+      char* out = i.data() + at * i.dtype.itemsize();
+      const bool direct = i.dtype == from;
+      values(at, n, direct ? out : tile);
+      if (!direct) convert(*from.format(), tile, *i.dtype.format(), out, n);
     }
   });
 }

@@ -31,6 +31,20 @@ struct Plan {
   int order[kMaxDims];  // of dimensions in that copy
 };
 
+// Whether the dimensions from `first` on are dense and those before step as one: by shape.step elements.
+bool lies_in_rows(const TensorImpl& t, int first, ReduceShape& shape) {
+  int64_t next = 1, step = -1;  // next: the stride that continues what has been seen
+  for (int d = t.ndim - 1; d >= 0; --d) {
+    if (t.sizes[d] == 1) continue;
+    const bool begins = d < first && step < 0;
+    if (begins) step = t.strides[d];
+    if (!begins && t.strides[d] != next) return false;
+    next = t.strides[d] * t.sizes[d];
+  }
+  shape.step = step;
+  return true;
+}
+
 Plan plan(const Call& c) {
   const TensorImpl& t = c.impl(0);
   uint32_t mask = reduced_dims(c.name, t.shape(), c.args[1]);
@@ -45,10 +59,10 @@ Plan plan(const Call& c) {
       last = d;
     }
   if (first < 0) first = t.ndim, last = t.ndim - 1;
-  // Where the reduced dimensions are adjacent a strided tensor is copied in its own order: the additions are those of a dense
-  // one.
+  // Where the reduced dimensions are adjacent a strided tensor is read, or else copied, in its own order: the additions are
+  // those of a dense one.
   if (adjacent) {
-    p.copy = !t.contiguous();
+    p.copy = !t.contiguous() && !lies_in_rows(t, first, p.shape);
     for (int d = 0; d < t.ndim; ++d) p.order[d] = d;
     for (int d = 0; d < t.ndim; ++d) (d < first ? p.shape.outer : d <= last ? p.shape.n : p.shape.inner) *= t.sizes[d];
     return p;
@@ -111,7 +125,8 @@ void run_reduction(Call& c, ReduceOp op) {
     data = workspace;
     workspace += copy_bytes(c);
   }
-  reduce_kernel().run(op, p.shape, {data, t.dtype().format()}, target_of(c), workspace);
+  reduce_kernel().run(op, p.shape, {data, t.dtype().format()}, target_of(c), c.nout > 1 ? target_of(c, 1) : Target{},
+                      workspace);
 }
 
 Tensor keep_dims(const Tensor& t, const Meta& input, const Arg& dim) {
@@ -119,6 +134,12 @@ Tensor keep_dims(const Tensor& t, const Meta& input, const Arg& dim) {
   int64_t sizes[kMaxDims];
   for (int d = 0; d < input.ndim; ++d) sizes[d] = mask >> d & 1 ? 1 : input.sizes[d];
   return t.reshape({sizes, input.ndim});
+}
+Tensor share_among(const Tensor& x, const Tensor& out, const Tensor& grad, const Meta& input, const Arg& dim) {
+  // Where there are NaN the result is NaN, and they are what it was taken from.
+  const Tensor hit = logical_or(eq(x, keep_dims(out, input, dim)), isnan(x)).to(input.dtype);
+  const Tensor count = sum(hit, IntList(dim.ints, dim.kind == Arg::Kind::ints ? dim.n : 0), true);
+  return mul(div(keep_dims(grad, input, dim), count), hit);
 }
 int64_t reduced_count(const Meta& input, const Arg& dim) {
   uint32_t mask = reduced_dims("reduction", input.shape(), dim);

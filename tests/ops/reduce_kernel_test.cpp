@@ -11,7 +11,7 @@ using Values = std::vector<double>;
 Array reduce(ReduceOp op, const ReduceShape& s, const Array& x, DType out) {
   Array y(out, s.outer * s.inner);
   Workspace space(reduce_kernel().workspace(op, s, *x.format));
-  reduce_kernel().run(op, s, x.source(), y.target(), space.data());
+  reduce_kernel().run(op, s, x.source(), y.target(), {}, space.data());
   return y;
 }
 
@@ -26,6 +26,8 @@ Long plain_step(ReduceOp op, Long acc, Long x) {
       return acc * x;
     case ReduceOp::sum_squares:
       return acc + x * x;
+    case ReduceOp::sum_abs:
+      return acc + std::fabs(x);
     case ReduceOp::any:
       return acc != 0 || x != 0;
     case ReduceOp::all:
@@ -59,8 +61,9 @@ Values plain(ReduceOp op, const ReduceShape& s, const Values& x) {
   return y;
 }
 
-constexpr ReduceOp kOps[] = {ReduceOp::sum, ReduceOp::mean, ReduceOp::prod, ReduceOp::sum_squares, ReduceOp::any,
-                             ReduceOp::all, ReduceOp::max,  ReduceOp::min,  ReduceOp::argmax,      ReduceOp::argmin};
+constexpr ReduceOp kOps[] = {ReduceOp::sum,     ReduceOp::mean,   ReduceOp::prod,  ReduceOp::sum_squares,
+                             ReduceOp::sum_abs, ReduceOp::any,    ReduceOp::all,   ReduceOp::max,
+                             ReduceOp::min,     ReduceOp::argmax, ReduceOp::argmin};
 constexpr ReduceShape kShapes[] = {{1, 1, 1},  {3, 7, 1},    {1, 4095, 1}, {2, 4097, 1}, {2, 70001, 1}, {1, 1000, 1},
                                    {1, 5, 3},  {4, 33, 5},   {1, 777, 35}, {2, 260, 33}, {5, 1, 9},     {1, 3, 5000},
                                    {70, 4, 6}, {300, 65, 1}, {0, 4, 2},    {3, 6, 0},    {1, 20000, 2}};
@@ -97,7 +100,7 @@ TEST(ReduceKernel, FloatsMatchPlainLoops) {
 }
 
 TEST(ReduceKernel, IntegersAreExactAndWrap) {
-  for (DType dtype : {i64, i32, i16, i8, u8, boolean}) {
+  for (DType dtype : {i64, i32, i16, u16, i8, u8, boolean}) {
     for (const ReduceShape& s : kShapes) {
       if (s.outer * s.n * s.inner > 20000 && dtype != i32 && dtype != u8) continue;  // one wide and one narrow is enough
       Numbers numbers(2);
@@ -171,6 +174,103 @@ TEST(ReduceKernel, InfinitiesAndNaNInSums) {
   }
 }
 
+TEST(ReduceKernel, SumsWithoutNaN) {
+  for (DType dtype : {f32, f64, bf16}) {
+    for (const ReduceShape& s : kShapes) {
+      Numbers numbers(7);
+      Values v(s.outer * s.n * s.inner), zeros, ones;
+      for (double& x : v) x = numbers.below(3) ? static_cast<double>(numbers.below(9)) / 8 : kNaN;
+      for (double x : v) zeros.push_back(std::isnan(x) ? 0 : x), ones.push_back(!std::isnan(x));
+      const Array x(dtype, v);
+      expect_close(reduce(ReduceOp::nan_sum, s, x, f64).values(), plain(ReduceOp::sum, s, zeros), 1e-6, 0, "nan_sum");
+      expect_close(reduce(ReduceOp::numbers, s, x, i64).values(), plain(ReduceOp::sum, s, ones), 0, 0, "numbers");
+    }
+  }
+}
+
+TEST(ReduceKernel, LogSumExpMatchesPlainLoops) {
+  for (DType dtype : {f32, f64, bf16}) {
+    for (double scale : {1.0, 300.0}) {  // 300: sums are begun anew at larger elements, exponentials would overflow
+      for (const ReduceShape& s : kShapes) {
+        Numbers numbers(8);
+        const Array x(dtype, numbers.normals(s.outer * s.n * s.inner, scale));
+        const Values v = x.values();
+        Values want(s.outer * s.inner);
+        for (int64_t o = 0; o < s.outer; o++) {
+          for (int64_t j = 0; j < s.inner; j++) {
+            auto at = [&](int64_t i) { return v[(o * s.n + i) * s.inner + j]; };
+            double top = -kInf;
+            Long sum = 0;
+            for (int64_t i = 0; i < s.n; i++) top = std::max(top, at(i));
+            for (int64_t i = 0; i < s.n; i++) sum += std::exp(Long(at(i)) - top);
+            want[o * s.inner + j] = double(top + std::log(sum));
+          }
+        }
+        const double e = dtype == f64 ? 1e-14 : 1e-6;
+        expect_close(reduce(ReduceOp::logsumexp, s, x, f64).values(), want, e, e, "logsumexp");
+      }
+    }
+  }
+}
+
+TEST(ReduceKernel, LogSumExpOfInfinitiesAndNaN) {
+  for (DType dtype : {f32, f64, bf16}) {
+    const Array x(dtype, Values{1, kInf, -kInf, -kInf, kInf, -kInf, kInf, kInf, kInf, kNaN, -kInf, kNaN, -kInf, 2});
+    expect_close(reduce(ReduceOp::logsumexp, {7, 2, 1}, x, f64).values(), {kInf, -kInf, kInf, kInf, kNaN, kNaN, 2}, 1e-6, 0,
+                 "rows");
+    expect_close(reduce(ReduceOp::logsumexp, {1, 7, 2}, x, f64).values(), {kInf, kNaN}, 0, 0, "columns");
+    for (int64_t inner : {1, 2}) {  // over several blocks
+      for (double special : {kInf, kNaN}) {
+        Values v(size_t(300000 * inner), -kInf);
+        v[0] = 1;
+        v[size_t(200000 * inner)] = special;
+        EXPECT_EQ(std::isnan(reduce(ReduceOp::logsumexp, {1, 300000, inner}, Array(dtype, v), f64).values()[0]),
+                  std::isnan(special));
+      }
+    }
+  }
+}
+
+TEST(ReduceKernel, ExtremesAreMinAndMax) {
+  for (DType dtype : {f32, f64, bf16, i64, i32, i16, u8, i8, boolean}) {
+    for (const ReduceShape& s : kShapes) {
+      Numbers numbers(9);
+      Values v(s.outer * s.n * s.inner);
+      const bool real = dtype.is_floating_point();
+      for (double& x : v) x = real && numbers.below(2000) == 0 ? kNaN : static_cast<double>(numbers.below(100));
+      const Array x(dtype, v);
+      Array low(dtype, s.outer * s.inner), high = low;
+      Workspace space(reduce_kernel().workspace(ReduceOp::extremes, s, *x.format));
+      reduce_kernel().run(ReduceOp::extremes, s, x.source(), low.target(), high.target(), space.data());
+      expect_close(low.values(), reduce(ReduceOp::min, s, x, dtype).values(), 0, 0, "low");
+      expect_close(high.values(), reduce(ReduceOp::max, s, x, dtype).values(), 0, 0, "high");
+    }
+  }
+}
+
+// What is cut out of wider rows gives the bits of a copy.
+TEST(ReduceKernel, RowsApart) {
+  Numbers numbers(10);
+  const int64_t step = 9000;
+  for (DType dtype : {f32, bf16}) {
+    const Array wide(dtype, numbers.normals(5 * step));
+    const int64_t width = wide.format->itemsize();
+    for (const ReduceShape& s :
+         {ReduceShape{5, 7, 1}, ReduceShape{5, 8191, 1}, ReduceShape{5, 40, 3}, ReduceShape{5, 3, 700}}) {
+      Array dense(dtype, 5 * s.n * s.inner);
+      for (int64_t o = 0; o < 5; o++)
+        std::memcpy(dense.bytes.data() + o * s.n * s.inner * width, wide.bytes.data() + o * step * width,
+                    size_t(s.n * s.inner * width));
+      ReduceShape apart = s;
+      apart.step = step;
+      for (ReduceOp op : {ReduceOp::sum, ReduceOp::nan_sum, ReduceOp::logsumexp, ReduceOp::max, ReduceOp::argmin}) {
+        const DType out = op == ReduceOp::argmin ? i64 : dtype;
+        EXPECT_EQ(reduce(op, apart, wide, out).bytes, reduce(op, s, dense, out).bytes) << int(op);
+      }
+    }
+  }
+}
+
 TEST(ReduceKernel, EmptySums) {
   for (const ReduceShape& s : {ReduceShape{3, 0, 1}, ReduceShape{1, 0, 3}}) {
     const Array x(f32, 0);
@@ -178,6 +278,7 @@ TEST(ReduceKernel, EmptySums) {
     EXPECT_EQ(reduce(ReduceOp::prod, s, x, f32).values(), Values(3, 1.0));
     EXPECT_EQ(reduce(ReduceOp::any, s, x, boolean).values(), Values(3, 0.0));
     EXPECT_EQ(reduce(ReduceOp::all, s, x, boolean).values(), Values(3, 1.0));
+    EXPECT_EQ(reduce(ReduceOp::logsumexp, s, x, f32).values(), Values(3, -kInf));
     EXPECT_TRUE(std::isnan(reduce(ReduceOp::mean, s, x, f32).values()[2]));
   }
 }
@@ -191,7 +292,7 @@ TEST(ReduceKernel, LongSumsKeepTheirDigits) {
   for (const ReduceShape& s : {ReduceShape{1, n, 1}, ReduceShape{1, n / 4, 4}}) {
     std::vector<double> y(s.inner);
     Workspace space(reduce_kernel().workspace(ReduceOp::sum, s, *f32.format()));
-    reduce_kernel().run(ReduceOp::sum, s, {v.data(), f32.format()}, {y.data(), f64.format()}, space.data());
+    reduce_kernel().run(ReduceOp::sum, s, {v.data(), f32.format()}, {y.data(), f64.format()}, {}, space.data());
     double sum = 0;
     for (double part : y) sum += part;
     EXPECT_NEAR(sum / want, 1, 1e-7);  // 0.1 added 4 Mi times one by one is off by 1e-2
@@ -218,7 +319,7 @@ TEST(ReduceKernel, SameBitsForAnyThreads) {
   const Array x(f32, numbers.normals(600 * 1000));
   for (const ReduceShape& s : {ReduceShape{1, 600000, 1}, ReduceShape{3, 200000, 1}, ReduceShape{600, 1000, 1},
                                ReduceShape{1, 600, 1000}, ReduceShape{2, 3000, 100}}) {
-    for (ReduceOp op : {ReduceOp::sum, ReduceOp::prod, ReduceOp::argmax}) {
+    for (ReduceOp op : {ReduceOp::sum, ReduceOp::prod, ReduceOp::argmax, ReduceOp::logsumexp}) {
       expect_same_bits([&] { return reduce(op, s, x, op == ReduceOp::argmax ? i64 : f32).bytes; }, "reduce");
     }
   }

@@ -344,6 +344,14 @@ def test_creation():
     assert dy.arange(5).tolist() == [0, 1, 2, 3, 4] and dy.arange(5).dtype is dy.int64
     assert dy.arange(1, 2, 0.5).tolist() == [1, 1.5] and dy.arange(1, 2, 0.5).dtype is dy.float32
     assert dy.linspace(0, 1, 3).tolist() == [0, 0.5, 1]
+    for steps in (2, 3, 1000, 1001):  # more than a tile, both halves
+        a, b = -7.25, 11.5
+        each = (b - a) / (steps - 1)
+        values = [a + i * each if i < steps // 2 else b - (steps - 1 - i) * each for i in range(steps)]
+        assert dy.linspace(a, b, steps, dtype=dy.float64).tolist() == values
+    assert dy.arange(-3.0, 700.4, 0.7, dtype=dy.float64).tolist() == [-3.0 + i * 0.7 for i in range(1005)]
+    for start, end, step in ((10**18, 10**18 + 5000, 3), (7, -9000, -5), (0, 1, 7), (3, 3, -1)):
+        assert dy.arange(start, end, step).tolist() == list(range(start, end, step))
     assert dy.eye(2).tolist() == [[1, 0], [0, 1]] and dy.eye(1, 2).shape == (1, 2)
     assert dy.full((2,), 7).tolist() == [7, 7] and dy.full((2,), 7).dtype is dy.int64
     x = dy.ones(2, 3, dtype=dy.float16)

@@ -7,7 +7,7 @@ Tensor compose(const Arg* a) {
   const Tensor& x = *a[0].tensor;
   const int64_t dim = wrap_dim("glu", a[1].integer, x.dim()), n = x.dim() ? x.size(dim) : 1;
   DY_CHECK(n % 2 == 0, "glu: the size of dim is odd: self is {}, dim is {}", describe(x), a[1].integer);
-  return mul(narrow(x, dim, 0, n / 2), sigmoid(narrow(x, dim, n / 2, n / 2)));
+  return call(Op::gated_, narrow(x, dim, 0, n / 2), narrow(x, dim, n / 2, n / 2));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "ops/common.h"
+#include "ops/create/ramp_kernel.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -10,7 +11,11 @@ int64_t count(const Call& c) {
   double start = c.scalar(0).real(), end = c.scalar(1).real(), step = c.scalar(2).real();
   DY_CHECK(step != 0 && std::isfinite(start) && std::isfinite(end) && std::isfinite(step) && (end - start) / step > -1e-300,
            "arange: the step does not lead from start to end: start {}, end {}, step {}", start, end, step);
-  return int64_t(std::ceil((end - start) / step));
+  bool whole = true;
+  for (int i = 0; i < 3; ++i) whole = whole && c.scalar(i).kind() < Scalar::Kind::real;
+  if (!whole) return int64_t(std::ceil((end - start) / step));
+  const __int128 way = __int128(c.scalar(1).integer()) - c.scalar(0).integer(), each = c.scalar(2).integer();
+  return int64_t((way + each + (each > 0 ? -1 : 1)) / each);  // beyond 2^53 doubles would miss some
 }
 void infer(Call& c) {
   int64_t n[] = {count(c)};
@@ -26,12 +31,10 @@ void forward(Call& c) {
   const bool whole = c.out[0].dtype().is_integer() || c.out[0].dtype() == boolean;
   const Scalar start = c.scalar(0), step = c.scalar(2);
   generate(c.out[0], whole ? i64 : f64, [&](int64_t begin, int64_t n, void* values) {
-    for (int64_t i = 0; i < n; ++i) {
-      if (whole)
-        static_cast<int64_t*>(values)[i] = start.integer() + (begin + i) * step.integer();
-      else
-        static_cast<double*>(values)[i] = start.real() + double(begin + i) * step.real();
-    }
+    if (whole)
+      ramp_kernel().whole(start.integer(), step.integer(), begin, n, static_cast<int64_t*>(values));
+    else
+      ramp_kernel().real(start.real(), step.real(), begin, n, static_cast<double*>(values));
   });
 }
 

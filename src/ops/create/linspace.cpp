@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <vector>
 
 #include "ops/common.h"
+#include "ops/create/ramp_kernel.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -14,10 +16,10 @@ void forward(Call& c) {
   const int64_t steps = c.integer(2);
   const double a = c.scalar(0).real(), b = c.scalar(1).real(), step = steps > 1 ? (b - a) / double(steps - 1) : 0;
   generate(c.out[0], f64, [&](int64_t begin, int64_t n, void* values) {
-    for (int64_t k = 0; k < n; ++k) {
-      const int64_t i = begin + k;
-      static_cast<double*>(values)[k] = i < steps / 2 || steps == 1 ? a + double(i) * step : b - double(steps - 1 - i) * step;
-    }
+    auto* out = static_cast<double*>(values);
+    const int64_t half = steps == 1 ? 1 : steps / 2, rising = std::clamp<int64_t>(half - begin, 0, n);
+    ramp_kernel().real(a, step, begin, rising, out);
+    ramp_kernel().real(b, step, begin + rising - (steps - 1), n - rising, out + rising);
   });
 }
 

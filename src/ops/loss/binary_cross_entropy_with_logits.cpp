@@ -10,9 +10,13 @@ Tensor compose(const Arg* args) {
               describe(a.tensor(1)));
   check_float("binary_cross_entropy_with_logits", a.tensor(0), "input");
   const Tensor &x = a.tensor(0), &t = a.tensor(1);
-  Tensor rest = softplus_of(neg(x));  // -log(sigmoid(x))
-  if (a.has(4)) rest = mul(rest, add(mul(sub(a.tensor(4), 1.0), t), 1.0));
-  Tensor r = add(mul(sub(1.0, t), x), rest);
+  Tensor r;
+  if (a.has(4)) {
+    Tensor weight = add(mul(sub(a.tensor(4), 1.0), t), 1.0);
+    r = add(mul(sub(1.0, t), x), mul(softplus_of(neg(x)), weight));
+  } else {
+    r = call(Op::logit_cross_entropy_terms_, x, t);
+  }
   return reduced("binary_cross_entropy_with_logits", a.has(2) ? mul(r, a.tensor(2)) : r, a.text(3));
 }
 

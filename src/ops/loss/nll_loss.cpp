@@ -12,18 +12,17 @@ Tensor compose(const Arg* args) {
   DY_CHECK(x.dim() >= 1 && (x.dim() == t.dim() + 1 || x.dim() == 2),
            "nll_loss: sizes do not fit: input is {}, target is {}; input is [N, C] or [N, C, ...], target [N, ...]",
            describe(a.tensor(0)), describe(t));
-  for (int64_t d = 2; d < x.dim(); ++d) x = x.transpose(d - 1, d);  // classes last
-  const int64_t classes = x.size(-1), n = t.numel();
-  DY_CHECK_AS(ValueError, x.numel() == n * classes, "nll_loss: sizes do not fit: input is {}, target is {}",
-              describe(a.tensor(0)), describe(t));
-  x = dense(x).reshape({n * classes});
-  Tensor flat = t.contiguous().view({n}), ignored = eq(flat, a.integer(3));
-  Tensor known = where(ignored, scalar_tensor(0), flat);
-  Tensor w = lookup(a.has(2) ? a.tensor(2) : ones({classes}, x.dtype(), x.device()), known);  // refuses what is no class
-  w = where(ignored, scalar_tensor(0.0), w);
-  Tensor picked = lookup(x, add(mul(arange(0, n, 1, i64, x.device()), classes), known));
-  Tensor r = neg(where(ignored, scalar_tensor(0.0), mul(picked, w)));
-  if (a.text(4) == "mean") return div(sum(r), sum(w));
+  const Tensor index = x.dim() == 2 ? t.reshape({t.numel()}) : t;
+  for (int64_t d = 0; d < index.dim(); ++d)
+    DY_CHECK_AS(ValueError, index.size(d) == x.size(d ? d + 1 : 0), "nll_loss: sizes do not fit: input is {}, target is {}",
+                describe(a.tensor(0)), describe(t));
+  Tensor w, r = call(Op::negative_picks_, x, index, a.integer(3));
+  if (a.has(2)) {
+    const Tensor ignored = eq(index, a.integer(3));
+    w = where(ignored, scalar_tensor(0.0), lookup(a.tensor(2), where(ignored, scalar_tensor(0), index)));
+    r = mul(r, w);
+  }
+  if (a.text(4) == "mean") return div(sum(r), sum(w.defined() ? w : ne(index, a.integer(3))));
   return reduced("nll_loss", a.text(4) == "none" ? r.view(t.sizes()) : r, a.text(4));
 }
 

@@ -8,10 +8,13 @@ Tensor compose(const Arg* a) {
   const int64_t d = wrap_dim("cross", a[2].integer, std::max(x.dim(), y.dim())) - std::max(x.dim(), y.dim());
   DY_CHECK(x.dim() && y.dim() && x.size(d) == 3 && y.size(d) == 3,
            "cross: the dimension has not 3 elements: self is {}, other is {}", describe(x), describe(y));
-  auto part = [&](const Tensor& t, int64_t i) { return select(t, d, i); };
-  const Tensor r[] = {sub(mul(part(x, 1), part(y, 2)), mul(part(x, 2), part(y, 1))),
-                      sub(mul(part(x, 2), part(y, 0)), mul(part(x, 0), part(y, 2))),
-                      sub(mul(part(x, 0), part(y, 1)), mul(part(x, 1), part(y, 0)))};
+  // Each of the three parts is read twice: they are made dense first.
+  auto parts = [&](const Tensor& t) { return dense(movedim(t, {d}, {0})); };
+  const Tensor p = parts(x), q = parts(y);
+  auto part = [&](int64_t i, int64_t j) {
+    return sub(mul(select(p, 0, i), select(q, 0, j)), mul(select(p, 0, j), select(q, 0, i)));
+  };
+  const Tensor r[] = {part(1, 2), part(2, 0), part(0, 1)};
   return stack(r, d);
 }
 

@@ -3,6 +3,13 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
+// [..., m, k] of a factor whose last sizes are m or 1 and k or 1, as rows of m k.
+Tensor spread_rows(const Tensor& t, int64_t m, int64_t k) {
+  std::vector<int64_t> sizes = t.sizes().vec();
+  sizes.end()[-2] = m;
+  sizes.end()[-1] = k;
+  return flatten(expand(t, sizes), -2, -1);
+}
 Tensor compose(const Arg* a) {
   const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
   const int64_t n = std::max(x.dim(), y.dim());
@@ -15,6 +22,12 @@ Tensor compose(const Arg* a) {
     p = unsqueeze(p, 2 * d + 1);
   }
   for (int64_t d = 0; d < n; ++d) q = unsqueeze(q, 2 * d);
+  // Rows of other that are short would be multiplied piece by piece: both factors' rows are spread to those of the result.
+  if (n > 1 && q.size(-1) < 256) {
+    const int64_t m = p.size(-2), k = q.size(-1);
+    p = spread_rows(p, m, k);
+    q = spread_rows(q, m, k);
+  }
   return mul(p, q).reshape(sizes);
 }
 

@@ -16,47 +16,65 @@ int64_t first_bad(const CrossEntropyShape& s, const int64_t* targets) {
   return -1;
 }
 
-// lse and the plain sum of a row's logits (the latter only for label smoothing). The running sum is rescaled when a block
-// brings a new maximum; as long as there is only -inf, exponentials are taken as they are (0, or NaN for NaN).
-template <class T> T log_sum_exp(RowTiles<T> x, int64_t n, bool smooth, double& sum_of_logits) {
+// A row's largest logit, the sum of exponentials relative to it, and the plain sum of the logits (for label smoothing only).
+template <class T> struct RowSums {
+  T top = 0;
+  double exponentials = 1, logits = 0;
+};
+
+// The running sum is rescaled when a block brings a new maximum; as long as there is only -inf, exponentials are taken as they
+// are (0, or NaN for NaN).
+template <class T> RowSums<T> sum_row(RowTiles<T> x, int64_t n, bool smooth) {
   using V = Vec<T>;
-  T most = -kInf;
-  double total = 0;
-  sum_of_logits = 0;
+  RowSums<T> r{T(-kInf), 0, 0};
   for_blocks(n, [&](int64_t i, int64_t count) {
     const T* from = x.read(i, count);
     const T block = largest(from, count);
-    if (block > most) {
-      if (total != 0) total *= scalar_exp(most - block);
-      most = block;
+    if (block > r.top) {
+      if (r.exponentials != 0) r.exponentials *= scalar_exp(r.top - block);
+      r.top = block;
     }
-    const T shift = most == -kInf ? T(0) : most;
+    const T shift = r.top == -kInf ? T(0) : r.top;
     T sum[1];
     lane_sums<T, 1>(count, sum, [&](auto access, int64_t j, V* term) { term[0] = exp(access.load(from + j) - V(shift)); });
-    total += sum[0];
+    r.exponentials += sum[0];
     if (!smooth) return;
     lane_sums<T, 1>(count, sum, [&](auto access, int64_t j, V* term) { term[0] = access.load(from + j); });
-    sum_of_logits += sum[0];
+    r.logits += sum[0];
   });
-  return most + scalar_log(static_cast<T>(total));
+  return r;
 }
 
+// The logarithms of a batch of rows are taken together: one by one they cost as much as 32 classes.
 template <class T> void forward_as(const CrossEntropyShape& s, Source logits, const int64_t* targets, T* loss, T* lse) {
+  constexpr int64_t kRows = 64;
   const T smoothing = static_cast<T>(s.label_smoothing);
   parallel_for(s.rows, max_of(1, kGrain / max_of(s.classes, 1)), [&](int64_t begin, int64_t end) {
-    alignas(64) T buffer[kTile<T>];
-    for (int64_t r = begin; r < end; r++) {
-      loss[r] = lse[r] = 0;
-      if (targets[r] == s.ignore_index) continue;
-      double sum_of_logits = 0;
-      const T total = log_sum_exp(RowTiles<T>{logits, r * s.classes, buffer}, s.classes, smoothing != 0, sum_of_logits);
-      T one[1];
-      const T target = *read_tile(logits, r * s.classes + targets[r], 1, one);
-      lse[r] = total;
-      loss[r] = total - target;
-      if (smoothing == 0) continue;
-      const T all = total - static_cast<T>(sum_of_logits / static_cast<double>(s.classes));
-      loss[r] = (1 - smoothing) * loss[r] + smoothing * all;
+    alignas(64) T buffer[kTile<T>], top[kRows], exponentials[kRows];
+    double sum_of_logits[kRows];
+    for (int64_t first = begin; first < end; first += kRows) {
+      const int64_t count = min_of(kRows, end - first);
+      for (int64_t k = 0; k < count; k++) {
+        const int64_t r = first + k;
+        RowSums<T> sums;
+        if (targets[r] != s.ignore_index) sums = sum_row(RowTiles<T>{logits, r * s.classes, buffer}, s.classes, smoothing != 0);
+        top[k] = sums.top;
+        exponentials[k] = static_cast<T>(sums.exponentials);
+        sum_of_logits[k] = sums.logits;
+      }
+      for_vectors<T>(count, [&](auto access, int64_t k) {
+        access.store(lse + first + k, access.load(top + k) + log(access.load(exponentials + k)));
+      });
+      for (int64_t k = 0; k < count; k++) {
+        const int64_t r = first + k;
+        loss[r] = 0;
+        if (targets[r] == s.ignore_index) continue;
+        T one[1];
+        loss[r] = lse[r] - *read_tile(logits, r * s.classes + targets[r], 1, one);
+        if (smoothing == 0) continue;
+        const T all = lse[r] - static_cast<T>(sum_of_logits[k] / static_cast<double>(s.classes));
+        loss[r] = (1 - smoothing) * loss[r] + smoothing * all;
+      }
     }
   });
 }

@@ -11,7 +11,10 @@ Tensor compose(const Arg* args) {
   DY_CHECK(x.numel() > 0 || classes > 0, "one_hot: no classes: self is {}; give num_classes", describe(x));
   if (!x.is_meta() && x.numel()) {
     NoGrad guard;
-    const int64_t least = amin(x).item<int64_t>(), most = amax(x).item<int64_t>();
+    Arg args[] = {x, IntList(), false};
+    Tensor ends[2];
+    call_op(Op::extremes_, args, 3, ends);
+    const int64_t least = ends[0].item<int64_t>(), most = ends[1].item<int64_t>();
     DY_CHECK(least >= 0, "one_hot: a negative class number: {}", least);
     if (classes == -1) classes = most + 1;
     DY_CHECK(most < classes, "one_hot: a class number too large: {}; num_classes is {}", most, classes);

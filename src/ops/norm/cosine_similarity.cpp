@@ -9,7 +9,7 @@ Tensor compose(const Arg* args) {
   const Frame a(args);
   check_float("cosine_similarity", a.tensor(0), "x1");
   check_float("cosine_similarity", a.tensor(1), "x2");
-  auto unit = [&](const Tensor& t, int64_t dim) { return div(t, maximum(vector_norm(t, 2, {dim}, true), a.real(3))); };
+  auto size = [&](const Tensor& t, int64_t dim) { return maximum(vector_norm(t, 2, {dim}, true), a.real(3)); };
   Tensor x = a.tensor(0), y = a.tensor(1);
   const int64_t dims = std::max(x.dim(), y.dim()), back = wrap_dim("cosine_similarity", a.integer(2), dims) - dims;
   const int64_t along[] = {back};
@@ -18,7 +18,7 @@ Tensor compose(const Arg* args) {
     x = both[0];
     y = both[1];
   }
-  return sum(mul(unit(x, back), unit(y, back)), along);
+  return sum(call(Op::quotient_product_, x, size(x, back), div(y, size(y, back))), along);
 }
 
 }  // namespace

@@ -9,13 +9,7 @@ void infer(Call& c) {
 }
 void forward(Call& c) { run_reduction(c, ReduceOp::min); }
 int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::min); }
-void backward(Grad& g) {
-  // Where there are NaN the result is NaN, and they are what it was taken from.
-  const Tensor x = g.in(0);
-  Tensor hit = logical_or(eq(x, keep_dims(g.out(), g.in_meta(0), g.node.args[1])), isnan(x)).to(g.in_meta(0).dtype);
-  Tensor count = sum(hit, IntList(g.node.args[1].ints, g.node.args[1].kind == Arg::Kind::ints ? g.node.args[1].n : 0), true);
-  g.set(0, mul(div(keep_dims(g.g(), g.in_meta(0), g.node.args[1]), count), hit));
-}
+void backward(Grad& g) { g.set(0, share_among(g.in(0), g.out(), g.g(), g.in_meta(0), g.node.args[1])); }
 
 }  // namespace
 

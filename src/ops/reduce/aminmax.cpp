@@ -8,7 +8,10 @@ std::vector<Tensor> compose(const Arg* a) {
 
   const int64_t dim = a[1].kind == Arg::Kind::none ? 0 : a[1].integer;
   const IntList dims = a[1].kind == Arg::Kind::none ? IntList() : IntList(&dim, 1);
-  return {amin(t, dims, a[2].boolean), amax(t, dims, a[2].boolean)};
+  Arg args[] = {t, dims, a[2].boolean};
+  Tensor out[2];
+  call_op(Op::extremes_, args, 3, out);
+  return {out[0], out[1]};
 }
 
 }  // namespace

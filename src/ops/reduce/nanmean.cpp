@@ -8,8 +8,8 @@ Tensor compose(const Arg* a) {
 
   check_float("nanmean", t, "self");
   const Tensor x = a[3].kind == Arg::Kind::none ? t : to(t, a[3].dtype);
-  const Tensor count = sum(logical_not(isnan(x.detach())), ints_of(a[1]), a[2].boolean);
-  return div(nansum(x, ints_of(a[1]), a[2].boolean), to(count, plain(x)));
+  const Tensor count = call(Op::count_numbers_, x.detach(), ints_of(a[1]), a[2].boolean);
+  return div(call(Op::nan_sum_, x, ints_of(a[1]), a[2].boolean), to(count, plain(x)));
 }
 
 }  // namespace

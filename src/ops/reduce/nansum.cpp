@@ -7,7 +7,8 @@ Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
 
   const Tensor x = a[3].kind == Arg::Kind::none ? t : to(t, a[3].dtype);
-  return sum(x.dtype().is_floating_point() ? where(isnan(x), zeros_like(x.detach()), x) : x, ints_of(a[1]), a[2].boolean);
+  const bool real = x.dtype().is_floating_point() || x.dtype().is_scaled();
+  return real ? call(Op::nan_sum_, x, ints_of(a[1]), a[2].boolean) : sum(x, ints_of(a[1]), a[2].boolean);
 }
 
 }  // namespace

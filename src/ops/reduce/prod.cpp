@@ -19,10 +19,9 @@ void backward(Grad& g) {
   const Meta& m = g.in_meta(0);
   const Arg& dim = g.node.args[1];
   const Tensor x = g.in(0), zero = eq(x.detach(), 0), none = scalar_tensor(0), rest = where(zero, scalar_tensor(1), x);
-  const Tensor zeros_of = to(zero, i64), many = keep_dims(call(Op::sum_, zeros_of, dim, false, Arg()), m, dim);
-  const Tensor product = keep_dims(call(Op::prod_, rest, dim, false, Arg()), m, dim);
-  const Tensor others = where(zero, where(eq(many, 1), product, none), where(eq(many, 0), div(product, rest), none));
-  g.set(0, mul(keep_dims(g.g(), m, dim), others));
+  const Tensor many = keep_dims(call(Op::sum_, zero, dim, false, Arg()), m, dim);
+  const Tensor product = mul(keep_dims(g.g(), m, dim), keep_dims(call(Op::prod_, rest, dim, false, Arg()), m, dim));
+  g.set(0, call(Op::div_or_, where(eq(many, 0), product, none), x, where(eq(many, 1), product, none)));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// max, min, argmax, argmin. NaN wins over every number; of equal values the first index is given.
+// max, min, both at once, argmax, argmin. NaN wins over every number; of equal values the first index is given.
 #include "ops/reduce/reduce_loops.h"
 
 namespace dyadic::DY_ISA {
@@ -8,23 +8,22 @@ template <class T> DY_INLINE bool is_nan(T x) { return x != x; }
 // Whether b replaces a as the maximum: the index of equal values stays with the first.
 template <class T> DY_INLINE bool beats(T b, T a) { return b > a || (is_nan(b) && !is_nan(a)); }
 
-// The maximum; with `flipped`, the minimum as the maximum of -x (floats) or ~x (integers), both exact.
+// The maximum; with `flipped`, the minimum as the maximum of -x (floats) or ~x (integers), both exact. Integers of one or two
+// bytes leave as i32.
 template <class T> struct Extremum {
   using Lane = T;
-  using Wide = T;
+  using Wide = std::conditional_t<(sizeof(T) < 4), int32_t, T>;
   bool flipped;
 
   DY_INLINE T identity() const {
-    if constexpr (std::is_same_v<T, float>) return -__builtin_huge_valf();
-    if constexpr (std::is_same_v<T, double>) return -__builtin_huge_val();
-    if constexpr (std::is_same_v<T, int32_t>) return INT32_MIN;
-    if constexpr (std::is_same_v<T, int64_t>) return INT64_MIN;
-    if constexpr (std::is_same_v<T, uint64_t>) return 0;
+    if constexpr (std::is_floating_point_v<T>) return static_cast<T>(-__builtin_huge_val());
+    if constexpr (std::is_unsigned_v<T>) return 0;
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) return static_cast<T>(int64_t{-1} << (8 * sizeof(T) - 1));
   }
   DY_INLINE T flip(T x) const {
     if (!flipped) return x;
     if constexpr (std::is_floating_point_v<T>) return -x;
-    if constexpr (std::is_integral_v<T>) return ~x;
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(~x);
   }
   template <class D, class V> DY_INLINE V map(D d, V v) const {
     if constexpr (std::is_floating_point_v<T>) return hn::Xor(v, flipped ? hn::SignBit(d) : hn::Zero(d));
@@ -35,11 +34,66 @@ template <class T> struct Extremum {
     if constexpr (std::is_floating_point_v<T>) return hn::IfThenElse(hn::IsNaN(a), a, c);
     return c;
   }
-  DY_INLINE T merge(T a, T b) const { return beats(b, a) ? b : a; }
-  void finish(T* values, int64_t n) const {
-    for (int64_t i = 0; i < n; i++) values[i] = flip(values[i]);
+  DY_INLINE Wide merge(Wide a, Wide b) const { return beats(b, a) ? b : a; }
+  void finish(Wide* values, int64_t n) const {
+    for (int64_t i = 0; i < n; i++) values[i] = flip(static_cast<T>(values[i]));
   }
 };
+
+// The smallest (flipped) and the largest element.
+template <class W> struct Both {
+  W low, high;
+};
+
+// Each tile is compared twice while it lies in the first cache: at the speed of max alone where memory is the limit.
+template <class T> void find_both(const ReduceShape& shape, Source source, Target low, Target high, void* workspace) {
+  const Extremum<T> least{true}, most{false};
+  using W = typename Extremum<T>::Wide;
+  using B = Both<W>;
+  const Tiles<T> x(source);
+  auto merge = [&](B* into, const B* from, int64_t n) {
+    for (int64_t i = 0; i < n; i++) into[i] = {least.merge(into[i].low, from[i].low), most.merge(into[i].high, from[i].high)};
+  };
+  auto chunk = [&](int64_t at, int64_t n, int64_t) {
+    alignas(64) T buffer[kSumBlock];
+    B best{least.identity(), most.identity()};
+    for (int64_t i = 0; i < n; i += kSumBlock) {
+      const int64_t count = min_of(kSumBlock, n - i);
+      const T* tile = x.read(at + i, count, buffer);
+      const B next{reduce_block(least, tile, count), reduce_block(most, tile, count)};
+      merge(&best, &next, 1);
+    }
+    return best;
+  };
+  auto short_rows = [&](int64_t at, int64_t n, int64_t rows, B* out) {
+    W lows[kSumBlock], highs[kSumBlock];
+    reduce_short_rows(least, x, at, n, rows, lows);
+    reduce_short_rows(most, x, at, n, rows, highs);
+    for (int64_t r = 0; r < rows; r++) out[r] = {lows[r], highs[r]};
+  };
+  auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t, B* out) {
+    constexpr int64_t kRows = 32;  // of a slab: in the second cache
+    W lows[kSlabBytes / 4], highs[kSlabBytes / 4];
+    for (int64_t j = 0; j < width; j++) out[j] = {least.identity(), most.identity()};
+    for (int64_t r = 0; r < rows; r += kRows) {
+      reduce_slab(least, x, at + r * step, step, min_of(kRows, rows - r), width, lows);
+      reduce_slab(most, x, at + r * step, step, min_of(kRows, rows - r), width, highs);
+      for (int64_t j = 0; j < width; j++) out[j] = {least.merge(out[j].low, lows[j]), most.merge(out[j].high, highs[j])};
+    }
+  };
+  auto write = [&](int64_t at, int64_t n, B* values) {
+    constexpr int64_t kBatch = 256;
+    W lows[kBatch], highs[kBatch];
+    for (int64_t i = 0; i < n; i += kBatch) {
+      const int64_t count = min_of(kBatch, n - i);
+      for (int64_t j = 0; j < count; j++) lows[j] = values[i + j].low, highs[j] = values[i + j].high;
+      least.finish(lows, count);
+      write_results(low, at + i, count, lows);
+      write_results(high, at + i, count, highs);
+    }
+  };
+  reduce_shape<B>(shape, lane_bytes<T>(), workspace, {chunk, short_rows, slab, merge, write});
+}
 
 // A candidate's value (flipped for argmin) and index.
 template <class T> struct Found {
@@ -47,7 +101,7 @@ template <class T> struct Found {
   int64_t index;
 };
 
-// Results leave as indices (found by argument-dependent lookup from reduce_loops.h).
+// Results leave as indices.
 template <class T> void write_results(Target y, int64_t at, int64_t n, const Found<T>* results) {
   constexpr int64_t kBatch = 256;
   int64_t index[kBatch];
@@ -155,17 +209,19 @@ template <class T> void find_all(const Extremum<T>& op, const ReduceShape& shape
   auto merge = [](W* into, const W* from, int64_t n) {
     for (int64_t i = 0; i < n; i++) into[i] = beats(from[i].value, into[i].value) ? from[i] : into[i];
   };
-  auto finish = [](W*, int64_t) {};
-  reduce_shape<W>(shape, sizeof(T), y, workspace, {chunk, short_rows, slab, merge, finish});
+  auto write = [&](int64_t at, int64_t n, W* values) { write_results(y, at, n, values); };
+  reduce_shape<W>(shape, sizeof(T), workspace, {chunk, short_rows, slab, merge, write});
 }
 
-template <class T> void extrema(ReduceOp op, const ReduceShape& shape, Source x, Target y, void* workspace) {
+bool gives_index(ReduceOp op) { return op == ReduceOp::argmax || op == ReduceOp::argmin; }
+
+template <class T> void extrema(ReduceOp op, const ReduceShape& shape, Source x, Target y, Target high, void* workspace) {
   const Extremum<T> extremum{op == ReduceOp::min || op == ReduceOp::argmin};
-  if (op == ReduceOp::max || op == ReduceOp::min) {
-    reduce_with(extremum, shape, x, y, workspace);
-  } else {
-    find_all(extremum, shape, x, y, workspace);
+  if (op == ReduceOp::extremes) return find_both<T>(shape, x, y, high, workspace);
+  if constexpr (sizeof(T) >= 4) {
+    if (gives_index(op)) return find_all(extremum, shape, x, y, workspace);
   }
+  reduce_with(extremum, shape, x, y, workspace);
 }
 
 }  // namespace
@@ -173,22 +229,27 @@ template <class T> void extrema(ReduceOp op, const ReduceShape& shape, Source x,
 int64_t extrema_workspace(ReduceOp op, const ReduceShape& shape, const Format& x) {
   const int64_t lane = compute_size(x.def->compute);
   const ColumnPlan plan = plan_columns(shape, lane);
-  const int64_t each = op == ReduceOp::argmax || op == ReduceOp::argmin ? 16 : lane;
+  const int64_t each = gives_index(op) ? 16 : op == ReduceOp::extremes ? 2 * lane : lane;
   return plan.chunks == 1 ? 0 : shape.outer * plan.chunks * shape.inner * each;
 }
 
-void reduce_extrema(ReduceOp op, const ReduceShape& shape, Source x, Target y, void* workspace) {
-  switch (x.format->def->compute) {
+void reduce_extrema(ReduceOp op, const ReduceShape& shape, Source x, Target y, Target high, void* workspace) {
+  const FormatDef& def = *x.format->def;
+  const bool has_sign = def.kind == Kind::sint;
+  switch (def.compute) {
     case Compute::f32:
-      return extrema<float>(op, shape, x, y, workspace);
+      return extrema<float>(op, shape, x, y, high, workspace);
     case Compute::f64:
-      return extrema<double>(op, shape, x, y, workspace);
+      return extrema<double>(op, shape, x, y, high, workspace);
     case Compute::i32:
-      return extrema<int32_t>(op, shape, x, y, workspace);
+      if (gives_index(op)) return extrema<int32_t>(op, shape, x, y, high, workspace);
+      if (def.bits == 8) return (has_sign ? extrema<int8_t> : extrema<uint8_t>)(op, shape, x, y, high, workspace);
+      if (def.bits == 16) return (has_sign ? extrema<int16_t> : extrema<uint16_t>)(op, shape, x, y, high, workspace);
+      return extrema<int32_t>(op, shape, x, y, high, workspace);
     case Compute::u64:
-      return extrema<uint64_t>(op, shape, x, y, workspace);
+      return extrema<uint64_t>(op, shape, x, y, high, workspace);
     default:
-      return extrema<int64_t>(op, shape, x, y, workspace);
+      return extrema<int64_t>(op, shape, x, y, high, workspace);
   }
 }
 

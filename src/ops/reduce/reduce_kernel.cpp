@@ -1,4 +1,5 @@
-// Sums, products, means, any and all; the table of all reductions. max, min and their indices are in reduce_extrema_kernel.cpp.
+// Sums, products, means, any and all; the table of all reductions. max, min and their indices are in
+// reduce_extrema_kernel.cpp.
 #include "ops/reduce/reduce_kernel.h"
 
 #include "ops/reduce/reduce_loops.h"
@@ -42,6 +43,19 @@ template <class T> struct SumSquares : Sum<T> {
   template <class D, class V> DY_INLINE V map(D, V v) const { return hn::Mul(v, v); }
 };
 
+template <class T> struct SumAbs : Sum<T> {
+  template <class D, class V> DY_INLINE V map(D, V v) const { return hn::Abs(v); }
+};
+
+template <class T> struct NanSum : Sum<T> {
+  template <class D, class V> DY_INLINE V map(D, V v) const { return hn::IfThenZeroElse(hn::IsNaN(v), v); }
+};
+
+// One for each element that is not NaN.
+template <class T> struct Numbers : Sum<T> {
+  template <class D, class V> DY_INLINE V map(D d, V v) const { return hn::IfThenZeroElse(hn::IsNaN(v), hn::Set(d, T(1))); }
+};
+
 template <class T> struct Product : Plain<T, WideSum<T>> {
   DY_INLINE T identity() const { return 1; }
   template <class D, class V> DY_INLINE V merge(D, V a, V b) const { return hn::Mul(a, b); }
@@ -75,6 +89,12 @@ template <class T> void reduce_floats(ReduceOp op, const ReduceShape& shape, Sou
       return reduce_with(sum, shape, x, y, workspace);
     case ReduceOp::sum_squares:
       return reduce_with(SumSquares<T>(), shape, x, y, workspace);
+    case ReduceOp::sum_abs:
+      return reduce_with(SumAbs<T>(), shape, x, y, workspace);
+    case ReduceOp::nan_sum:
+      return reduce_with(NanSum<T>(), shape, x, y, workspace);
+    case ReduceOp::numbers:
+      return reduce_with(Numbers<T>(), shape, x, y, workspace);
     case ReduceOp::prod:
       return reduce_with(Product<T>(), shape, x, y, workspace);
     default:
@@ -103,6 +123,7 @@ bool is_extremum(ReduceOp op) { return op >= ReduceOp::max; }
 int64_t workspace(ReduceOp op, const ReduceShape& shape, const Format& x) {
   if (shape.inner == 1) return 0;
   if (is_extremum(op)) return extrema_workspace(op, shape, x);
+  if (op == ReduceOp::logsumexp) return logsumexp_workspace(shape, x);
   const bool truth = op == ReduceOp::any || op == ReduceOp::all;
   const bool small = x.def->kind != Kind::floating && x.def->bits <= 16 && op == ReduceOp::sum;
   int64_t lane = compute_size(x.def->compute);
@@ -111,9 +132,11 @@ int64_t workspace(ReduceOp op, const ReduceShape& shape, const Format& x) {
   return plan.chunks == 1 ? 0 : shape.outer * plan.chunks * shape.inner * (truth ? 4 : 8);
 }
 
-void run(ReduceOp op, const ReduceShape& shape, Source x, Target y, void* scratch) {
+void run(ReduceOp op, const ReduceShape& shape, Source x, Target y, Target high, void* scratch) {
   if (is_extremum(op)) {
-    reduce_extrema(op, shape, x, y, scratch);
+    reduce_extrema(op, shape, x, y, high, scratch);
+  } else if (op == ReduceOp::logsumexp) {
+    reduce_logsumexp(shape, x, y, scratch);
   } else if (x.format->def->compute == Compute::f32) {
     reduce_floats<float>(op, shape, x, y, scratch);
   } else if (x.format->def->compute == Compute::f64) {

@@ -15,6 +15,8 @@ int64_t reduction_workspace(const Call& c, ReduceOp op);
 void run_reduction(Call& c, ReduceOp op);
 // The gradient (or a result kept without the reduced dimensions) with those dimensions back as size 1.
 Tensor keep_dims(const Tensor& t, const Meta& input, const Arg& dim);
+// The gradient of an extreme `out` of x: equal ones share it.
+Tensor share_among(const Tensor& x, const Tensor& out, const Tensor& grad, const Meta& input, const Arg& dim);
 int64_t reduced_count(const Meta& input, const Arg& dim);
 inline double reduction_flops(const Call& c) { return double(c.tensor(0).numel()); }
 

@@ -17,7 +17,7 @@ Tensor compose(const Arg* a) {
   if (p == HUGE_VAL) return amax(abs(x), dim, keep);
   if (p == -HUGE_VAL) return amin(abs(x), dim, keep);
   if (p == 0) return sum(to(ne(x, 0), plain(x)), dim, keep);
-  if (p == 1) return sum(abs(x), dim, keep);
+  if (p == 1) return call(Op::abs_sum_, x, dim, keep);
   // The root of 0 has no slope: there the gradient is 0.
   const Tensor total = p == 2 ? call(Op::square_sum_, x, dim, keep) : sum(pow(abs(x), p), dim, keep), none = eq(total, 0.0),
                one = ones_like(total.detach());

@@ -4,6 +4,7 @@
 
 #include "loops/lanes.h"
 #include "loops/stream_kernel.h"
+#include "ops/scan/scan_steps.h"
 
 namespace dyadic::DY_ISA {
 namespace {
@@ -13,103 +14,8 @@ constexpr int64_t kBlock = 16384;  // what long rows are cut into
 constexpr int64_t kGroup = 32;     // blocks whose totals and sums are taken one after the other, from the second cache
 constexpr int64_t kColumns = 256;
 
-namespace hn = hwy::HWY_NAMESPACE;
-constexpr hn::ScalableTag<double> kDoubles;
-using Doubles = hn::VFromD<decltype(kDoubles)>;
-constexpr int64_t kLanes = HWY_LANES(double), kEight = 8, kVectors = kEight / kLanes;
-
-template <class A> struct Plus {
-  static constexpr A kNone = 0;
-  DY_INLINE static A of(A a, A b) {
-    if constexpr (std::is_integral_v<A>) return A(std::make_unsigned_t<A>(a) + std::make_unsigned_t<A>(b));
-    return a + b;
-  }
-  DY_INLINE static Doubles of(Doubles a, Doubles b) { return hn::Add(a, b); }
-};
-template <class A> struct Times {
-  static constexpr A kNone = 1;
-  DY_INLINE static A of(A a, A b) {
-    if constexpr (std::is_integral_v<A>) return A(std::make_unsigned_t<A>(a) * std::make_unsigned_t<A>(b));
-    return a * b;
-  }
-  DY_INLINE static Doubles of(Doubles a, Doubles b) { return hn::Mul(a, b); }
-};
-template <class A> struct LogAddExp {
-  static constexpr A kNone = -HUGE_VAL;
-  static A of(A a, A b) {
-    if (a != a || b != b) return a + b;
-    const A top = a > b ? a : b, low = a > b ? b : a;
-    if (top == A(HUGE_VAL) || low == A(-HUGE_VAL)) return top;
-    return top + __builtin_log1p(__builtin_exp(low - top));
-  }
-};
-
-// What a compute type accumulates in.
-template <class T> struct AccOf {
-  using type = T;
-};
-template <> struct AccOf<float> {
-  using type = double;
-};
-
-template <class T> DY_INLINE Doubles load_doubles(const T* p) {
-  if constexpr (sizeof(T) == 8)
-    return hn::LoadU(kDoubles, p);
-  else
-    return hn::PromoteTo(kDoubles, hn::LoadU(hn::Rebind<T, decltype(kDoubles)>(), p));
-}
-template <class T> DY_INLINE void store_doubles(Doubles v, T* p) {
-  constexpr hn::Rebind<T, decltype(kDoubles)> kNarrow;
-  if constexpr (sizeof(T) == 8)
-    hn::StoreU(v, kDoubles, p);
-  else
-    hn::StoreU(hn::DemoteTo(kNarrow, v), kNarrow, p);
-}
-// Of a pair of halves of `step` lanes each, the upper one takes the last lane of the lower one (Sklansky's prefix network).
-class Upwards {
-  decltype(hn::SetTableIndices(kDoubles, static_cast<const int64_t*>(nullptr))) from_;
-  hn::MFromD<decltype(kDoubles)> upper_;
-
- public:
-  explicit Upwards(int64_t step) {
-    alignas(64) int64_t lane[kLanes];
-    alignas(64) double high[kLanes];
-    for (int64_t i = 0; i < kLanes; i++) lane[i] = i & step ? (i & ~(2 * step - 1)) + step - 1 : i, high[i] = i & step ? 1 : 0;
-    from_ = hn::SetTableIndices(kDoubles, lane);
-    upper_ = hn::Gt(hn::Load(kDoubles, high), hn::Zero(kDoubles));
-  }
-  template <class Op> DY_INLINE Doubles apply(Doubles v) const {
-    return hn::IfThenElse(upper_, Op::of(v, hn::TableLookupLanes(v, from_)), v);
-  }
-};
-
-// Eight at a time, by the same tree for any width of vectors.
-template <class T, class Op> DY_INLINE double scan_eights(const T* x, T* y, int64_t n, double carry) {
-  const Upwards one(1), two(2), four(4);
-  alignas(64) int64_t top[kLanes];
-  for (int64_t i = 0; i < kLanes; i++) top[i] = kLanes - 1;
-  const auto last = hn::SetTableIndices(kDoubles, top);
-  Doubles before = hn::Set(kDoubles, carry);
-  for (int64_t i = 0; i < n; i += kEight) {
-    Doubles v[kVectors];
-    for (int64_t k = 0; k < kVectors; k++) {
-      v[k] = one.template apply<Op>(load_doubles(x + i + k * kLanes));
-      if constexpr (kLanes > 2) v[k] = two.template apply<Op>(v[k]);
-      if constexpr (kLanes > 4) v[k] = four.template apply<Op>(v[k]);
-    }
-    for (int64_t half = 1; half < kVectors; half *= 2)
-      for (int64_t k = 0; k < kVectors; k++)
-        if (k & half) v[k] = Op::of(v[k], hn::TableLookupLanes(v[(k & ~(2 * half - 1)) + half - 1], last));
-    for (int64_t k = 0; k < kVectors; k++) store_doubles(Op::of(before, v[k]), y + i + k * kLanes);
-    before = Op::of(before, hn::TableLookupLanes(v[kVectors - 1], last));
-  }
-  return hn::GetLane(before);
-}
-
-template <class Op>
-concept HasVectors = requires(Doubles v) { Op::of(v, v); };
-
 template <class T, class A, class Op> DY_INLINE A scan_tile(const T* x, T* y, int64_t n, A carry) {
+  if constexpr (std::is_same_v<Op, LogAddExp<double>>) return scan_exponentials(x, y, n, carry);
   int64_t i = 0;
   if constexpr (std::is_same_v<A, double> && HasVectors<Op>) {
     i = n / kEight * kEight;
@@ -249,7 +155,15 @@ template <class T, class A, class Op> void scan_columns(const ScanShape& s, Sour
         const int64_t at = (u / pieces * s.n + j) * s.inner + from;
         const T* __restrict row = load_tile<T>(x, at, width, in);
         T* __restrict to = direct ? static_cast<T*>(y.data) + at : out;
-        for (int64_t k = 0; k < width; k++) to[k] = T(sum[k] = Op::of(sum[k], A(row[k])));
+        int64_t k = 0;
+        if constexpr (std::is_same_v<A, double> && HasVectors<Op>) {
+          for (; k + kLanes <= width; k += kLanes) {
+            const Doubles v = Op::of(hn::Load(kDoubles, sum + k), load_doubles(row + k));
+            hn::Store(v, kDoubles, sum + k);
+            store_doubles(v, to + k);
+          }
+        }
+        for (; k < width; k++) to[k] = T(sum[k] = Op::of(sum[k], A(row[k])));
         if (!direct) y.format->def->encode(out, element(y, at), width, Round{});
       }
     }

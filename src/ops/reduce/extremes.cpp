@@ -1,0 +1,43 @@
+#include "ops/reduce/reduction.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  check_comparable(c);
+  infer_reduction(c, 2, plain(c.tensor(0)));
+  c.nout = 2;
+  c.spec[1] = c.spec[0];
+}
+void forward(Call& c) { run_reduction(c, ReduceOp::extremes); }
+int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::extremes); }
+void backward(Grad& g) {
+  const Tensor x = g.in(0);
+  const Arg& dim = g.node.args[1];
+  Tensor sum;
+  for (int k = 0; k < 2; ++k) {
+    if (!g.g(k).defined()) continue;
+    const Tensor part = share_among(x, g.out(k), g.g(k), g.in_meta(0), dim);
+    sum = sum.defined() ? add(sum, part) : part;
+  }
+  g.set(0, sum);
+}
+
+}  // namespace
+
+extern constexpr OpDef extremes_op = {
+    .sig = "extremes(Tensor self, int[]? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    .doc = "amin and amax in one pass.",
+    .samples =
+        "extremes(randn(3, 4))\n"
+        "extremes(randn(3, 4), [0])\n"
+        "extremes(randn(3, 4), [1], True)",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(0) | out(0) | out(1)},
+    .flops = [](const Call& c) { return 2 * reduction_flops(c); },
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

@@ -1,0 +1,49 @@
+#include <cmath>
+
+#include "ops/reduce/reduction.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+void infer(Call& c) {
+  check_float("logsumexp", c.tensor(0), "self");
+  infer_reduction(c, 2, plain(c.tensor(0)));
+}
+void forward(Call& c) { run_reduction(c, ReduceOp::logsumexp); }
+int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::logsumexp); }
+// The softmax over the reduced dimensions, which is as exact in narrow types as in wide ones: exp(x - out) is not.
+void backward(Grad& g) {
+  const Meta& m = g.in_meta(0);
+  const Arg& dim = g.node.args[1];
+  const uint32_t mask = reduced_dims("logsumexp", m.shape(), dim);
+  std::vector<int64_t> order, sizes, back(size_t(m.ndim));
+  for (int64_t d = 0; d < m.ndim; ++d)
+    if (!(mask >> d & 1)) order.push_back(d), sizes.push_back(m.sizes[d]);
+  for (int64_t d = 0; d < m.ndim; ++d)
+    if (mask >> d & 1) order.push_back(d);
+  sizes.push_back(reduced_count(m, dim));
+  const Tensor rows = g.in(0).permute(order);
+  for (size_t d = 0; d < order.size(); ++d) back[size_t(order[d])] = int64_t(d);
+  const Tensor share = softmax(rows.reshape(sizes), -1).view(rows.sizes()).permute(back);
+  g.set(0, mul(keep_dims(g.g(), m, dim), share));
+}
+double flops(const Call& c) { return 12.0 * double(c.tensor(0).numel()); }
+
+}  // namespace
+
+extern constexpr OpDef logsumexp_float_op = {
+    .sig = "logsumexp_float(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    .doc = "logsumexp of a floating-point tensor, in one pass.",
+    .amp = Amp::f32,
+    .samples =
+        "logsumexp_float(randn(3, 4), [1])\n"
+        "logsumexp_float(randn(3, 4, 2), [0, 2], True)",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {in(0)},
+    .flops = flops,
+    .workspace = workspace,
+};
+
+}  // namespace dyadic::inline v1::ops

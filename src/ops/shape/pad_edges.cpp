@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <vector>
+
+#include "loops/strided_copy_kernel.h"
+#include "ops/common.h"
+
+namespace dyadic::inline v1::ops {
+namespace {
+
+// One padded dimension: `count` entries of the result from `to` on are those from `from` on, `step` apart.
+struct Edge {
+  int64_t to, count, from, step;
+};
+// Of a dimension of n entries, of which the result holds them from `before` on.
+void edges(std::string_view mode, int64_t n, int64_t before, int64_t after, Edge (&out)[2]) {
+  const int64_t end = before + n;
+  if (mode == "reflect") {
+    out[0] = {0, before, 2 * before, -1};
+    out[1] = {end, after, end - 2, -1};
+  } else if (mode == "circular") {
+    out[0] = {0, before, n, 1};
+    out[1] = {end, after, before, 1};
+  } else {
+    out[0] = {0, before, before, 0};
+    out[1] = {end, after, end - 1, 0};
+  }
+}
+
+void infer(Call& c) {
+  infer_like_first(c);
+  const Tensor& t = c.tensor(0);
+  const IntList pad = c.ints(1);
+  const std::string_view mode = c.text(2);
+  DY_CHECK_AS(ValueError, mode == "reflect" || mode == "replicate" || mode == "circular",
+              "pad: unknown mode \"{}\"; the known ones are constant, reflect, replicate, circular", mode);
+  DY_CHECK(pad.size() % 2 == 0 && int64_t(pad.size()) <= 2 * t.dim(),
+           "pad: pad has two numbers per dimension, the last dimension first: self is {}, pad is {}", describe(t),
+           shape_text(pad));
+  for (size_t k = 0; k < pad.size(); k += 2) {
+    const int64_t dim = t.dim() - 1 - int64_t(k / 2), n = t.size(dim), most = std::max(pad[k], pad[k + 1]);
+    const bool fits = mode == "replicate" ? n > 0 : mode == "reflect" ? most < n : most <= n;
+    DY_CHECK(fits && std::min(pad[k], pad[k + 1]) >= 0, "pad: too much for mode {}: pad is {}, dimension {} of {} is {}", mode,
+             shape_text(pad), dim, describe(t), n);
+    c.spec[0].sizes[dim] += pad[k] + pad[k + 1];
+  }
+}
+int64_t padded(IntList pad, int ndim, int d, bool after = false) {
+  const auto k = size_t(2 * (ndim - 1 - d));
+  return k < pad.size() ? pad[k + after] : 0;
+}
+// One entry of the dimensions before `lead`: what is there, then the edges, those of the last dimension first: each further one
+// repeats what is padded already.
+void pad_entry(const Call& c, int lead, const char* from, char* to) {
+  const TensorImpl &x = c.impl(0), &o = *c.out[0].impl();
+  const int n = o.ndim - lead;
+  const int64_t width = o.dtype.itemsize(), *steps = o.strides + lead;
+  int64_t sizes[kMaxDims], strides[kMaxDims];
+  for (int d = 0; d < n; ++d) {
+    sizes[d] = x.sizes[lead + d];
+    strides[d] = steps[d];
+    to += padded(c.ints(1), o.ndim, lead + d) * steps[d] * width;
+  }
+  strided_copy_kernel().copy(to, steps, from, x.strides + lead, sizes, n, width);
+  for (int d = n - 1; d >= 0; --d) {
+    const int64_t before = padded(c.ints(1), o.ndim, lead + d), after = padded(c.ints(1), o.ndim, lead + d, true);
+    const int64_t step = steps[d] * width;
+    to -= before * step;
+    Edge both[2];
+    edges(c.text(2), x.sizes[lead + d], before, after, both);
+    for (const Edge& e : both) {
+      sizes[d] = e.count;
+      strides[d] = e.step * steps[d];
+      strided_copy_kernel().copy(to + e.to * step, steps, to + e.from * step, strides, sizes, n, width);
+    }
+    sizes[d] = o.sizes[lead + d];
+    strides[d] = steps[d];
+  }
+}
+// Small entries (images) are padded one after the other, while they lie in the cache: in one pass over memory.
+void forward(Call& c) {
+  constexpr int64_t kLarge = 1 << 20, kGrain = 128 << 10;  // bytes
+  const TensorImpl &x = c.impl(0), &o = *c.out[0].impl();
+  int lead = 0;
+  int64_t count = 1, bytes = o.dtype.itemsize();
+  while (lead < o.ndim && o.sizes[lead] == x.sizes[lead]) count *= x.sizes[lead++];
+  for (int d = lead; d < o.ndim; ++d) bytes *= o.sizes[d];
+  auto entries = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const char* from = x.data();
+      int64_t rest = i;
+      for (int d = lead - 1; d >= 0; --d) {
+        from += rest % x.sizes[d] * x.strides[d] * o.dtype.itemsize();
+        rest /= x.sizes[d];
+      }
+      pad_entry(c, lead, from, o.data() + i * bytes);
+    }
+  };
+  if (bytes == 0) return;
+  if (bytes < kLarge)
+    parallel_for(count, std::max<int64_t>(1, kGrain / bytes), entries);
+  else
+    entries(0, count);
+}
+// The padding's gradients join those of the entries it repeats, the dimension that was padded last first.
+void backward(Grad& g) {
+  const IntList pad = g.ints(1);
+  const Arg& mode = g.node.args[2];
+  Tensor t = g.g();
+  for (size_t k = pad.size(); k > 0; k -= 2) {
+    const int64_t before = pad[k - 2], after = pad[k - 1], dim = t.dim() - int64_t(k / 2), n = t.size(dim) - before - after;
+    Edge both[2];
+    edges({mode.text, mode.n}, n, before, after, both);
+    Tensor inside = narrow(t, dim, before, n);
+    for (const Edge& e : both) {
+      if (e.count == 0) continue;
+      Tensor part = narrow(t, dim, e.to, e.count);
+      if (e.step < 0) part = flip(part, {dim});
+      if (e.step == 0) part = sum(part, {dim}, true);
+      const int64_t at = (e.step < 0 ? e.from - e.count + 1 : e.from) - before, count = part.size(dim);
+      inside = slice_scatter(inside, add(narrow(inside, dim, at, count), part), dim, at, at + count);
+    }
+    t = inside;
+  }
+  g.set(0, t);
+}
+
+}  // namespace
+
+extern constexpr OpDef pad_edges_op = {
+    .sig = "pad_edges(Tensor self, int[] pad, str mode) -> Tensor",
+    .doc = "pad in mode reflect, replicate or circular, by numbers of at least 0.",
+    .samples =
+        "pad_edges(randn(1, 2, 4), [2, 1], 'reflect')\n"
+        "pad_edges(randn(2, 3, 4), [3, 2, 1, 2], 'reflect')\n"
+        "pad_edges(randn(1, 2, 3), [2, 3, 1, 1], 'replicate')\n"
+        "pad_edges(randn(2, 2, 3), [3, 1, 0, 2], 'circular')",
+    .bad =
+        "pad_edges(zeros(2, 3), [1, -1], 'reflect') => pad: too much for mode reflect: pad is [1, -1], dimension 1 of f32[2, "
+        "3] is 3",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+};
+
+}  // namespace dyadic::inline v1::ops
