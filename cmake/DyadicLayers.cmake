@@ -3,7 +3,7 @@
 # a BATCHED folder, and every *_kernel.cpp, are compiled once per instruction set, in namespace dyadic::DY_ISA, against one shared
 # precompiled header (base/simd/simd.h); the others once. LINKS names the layers whose headers may be included.
 set(DY_ISAS sse4 avx2 avx512)
-set(DY_FLAGS_sse4 -march=x86-64-v2 -maes -mpclmul)
+set(DY_FLAGS_sse4 -march=x86-64-v2 -maes -mpclmul -mno-mmx)  # tools/check_isa_symbols.py says why not
 set(DY_FLAGS_avx2 -march=x86-64-v3 -maes -mpclmul)
 set(DY_FLAGS_avx512 -march=x86-64-v4 -maes -mpclmul)
 set_property(GLOBAL PROPERTY DY_LAYER_TARGETS "")

@@ -5,6 +5,9 @@ The linker keeps one copy of a weak symbol, whichever comes first. If std::vecto
 object, an old machine could run that copy and stop with an illegal instruction. So an object of a per-ISA target (folder
 *_sse4.dir, *_avx2.dir, *_avx512.dir) may define a weak or unique symbol only if its name carries that instruction set's namespace.
 
+Nor may code without AVX touch an MMX register: g++ 12 moves halves of vectors by way of them without the instruction that ends
+it, and every long double that is computed later in the thread is NaN (-mno-mmx forbids it).
+
 usage: check_isa_symbols.py BUILD_FOLDER
 """
 import json
@@ -51,6 +54,21 @@ def violations(objects, build):
         yield f"{path.relative_to(build)}: {short}"
 
 
+def mmx_users(program):
+    """The functions that touch MMX registers, which share their bits with the x87's."""
+    if not program.exists():
+        return
+    code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", program], capture_output=True, text=True, check=True).stdout
+    function = ""
+    for line in code.splitlines():
+        if line.endswith(">:"):
+            function = line.split(" ", 1)[1][1:-2]
+        elif "%mm" in line and function:
+            name = subprocess.run(["c++filt", function], capture_output=True, text=True, check=True).stdout.strip()
+            yield f"{program.name}: {name[:160]} uses MMX registers; compile it with -mno-mmx"
+            function = ""
+
+
 def main():
     if len(sys.argv) != 2 or not (Path(sys.argv[1]) / "compile_commands.json").exists():
         sys.exit(__doc__.strip().splitlines()[-1])
@@ -62,12 +80,14 @@ def main():
     if not objects:
         sys.exit(f"isa symbols: {build} holds no per-ISA object; build first")
     found = list(violations(objects, build))
-    for line in found:
+    mmx = list(mmx_users(build / "bin" / "dyadic"))
+    for line in found + mmx:
         print(line)
     per_isa = ", ".join(f"{isa} {sum(isa_of(p) == isa for p in objects)}" for isa in OWN)
     if found:
         print(f"isa symbols: {len(found)} weak symbols outside their instruction set's namespace; move what they come from "
               "(a std:: template, an inline function) out of the per-ISA file or make it a template of dyadic::DY_ISA")
+    if found or mmx:
         return 1
     print(f"isa symbols: none shared (objects: {per_isa})")
     return 0

@@ -14,6 +14,10 @@ inline Tensor kaiser_window(int64_t window_length, bool periodic = true, double 
 inline Tensor stft(const Tensor& self, int64_t n_fft, std::optional<int64_t> hop_length = {}, std::optional<int64_t> win_length = {}, const Tensor& window = {}, bool center = true, std::string_view pad_mode = "reflect", bool normalized = false, std::optional<bool> onesided = {}, std::optional<bool> return_complex = {}) { return call(Op::stft_, self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex); }
 inline Tensor istft(const Tensor& self, int64_t n_fft, std::optional<int64_t> hop_length = {}, std::optional<int64_t> win_length = {}, const Tensor& window = {}, bool center = true, bool normalized = false, std::optional<bool> onesided = {}, std::optional<int64_t> length = {}, bool return_complex = false) { return call(Op::istft_, self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex); }
 
+// mantissa 2^exponent, the mantissa in [0.5, 1) and signed.
+struct Frexp { Tensor mantissa, exponent; };
+inline Frexp frexp(const Tensor& self) { auto r = call_all(Op::frexp_, self); return {r[0], r[1]}; }
+
 // Of all elements, or along dimensions.
 struct MinMax { Tensor min, max; };
 inline MinMax aminmax(const Tensor& self, std::optional<int64_t> dim = {}, bool keepdim = false) { auto r = call_all(Op::aminmax_, self, dim, keepdim); return {r[0], r[1]}; }

@@ -9,7 +9,7 @@ from ._size import Size
 __all__ = """
 pi e inf nan newaxis strided contiguous_format preserve_format channels_last numel is_floating_point is_complex
 is_nonzero is_same_size typename broadcast_shapes can_cast chain_matmul gradient histogram unravel_index
-frexp range use_deterministic_algorithms are_deterministic_algorithms_enabled get_default_device
+range use_deterministic_algorithms are_deterministic_algorithms_enabled get_default_device
 """.split()
 
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
@@ -188,27 +188,6 @@ def unravel_index(indices, shape):
         out.append(indices % n)
         indices = indices // n
     return tuple(reversed(out))
-
-
-def frexp(input):
-    """(mantissa, exponent) with input = mantissa * 2**exponent and 0.5 <= |mantissa| < 1."""
-    wide = input.to(_dyadic.float64)
-    normal = (wide != 0) & wide.isfinite()
-    code = _dyadic.where(normal, wide, 1.0).view(_dyadic.int64)
-    exponent = _dyadic.where(normal, ((code >> 52) & 2047) - 1022, 0)
-    mantissa = _dyadic.where(normal, _dyadic.ldexp(wide, -exponent.to(_dyadic.float64)), wide)
-    return _Frexp((mantissa.to(input.dtype), exponent.to(_dyadic.int32)))
-
-
-class _Frexp(tuple):
-    mantissa = property(lambda self: self[0])
-    exponent = property(lambda self: self[1])
-
-    def __repr__(self):
-        return f"dyadic.return_types.frexp(\nmantissa={self[0]!r},\nexponent={self[1]!r})"
-
-
-Tensor.frexp = frexp
 
 
 def _fill_diagonal(self, fill_value, wrap=False):

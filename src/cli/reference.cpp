@@ -84,7 +84,7 @@ const char* dtype_text(const OpDef& op) {
 const char* autocast_text(const OpDef& op) {
   if (op.amp == Amp::lower) return "runs in the low type (bf16, f16)";
   if (op.amp == Amp::f32) return "runs in f32";
-  return op.kind == OpKind::kernel || op.kind == OpKind::pointwise ? "runs in its inputs' type" : "";
+  return op.kind == OpKind::kernel || op.kind == OpKind::pointwise ? "runs in its inputs' type" : "as the ops it calls";
 }
 const char* complex_text(const OpDef& op) {
   if (op.kind == OpKind::composite) return op.complex ? "yes" : "";

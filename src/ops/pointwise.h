@@ -181,14 +181,13 @@ template <class F, class S, int N, int P, unsigned kUsed, int... I, int... J>
   if constexpr (N == 2) {
     if (mode == kWide << 1) return run(Yes(), std::false_type());
     if (mode == kWide << 0) return run(std::false_type(), Yes());
-  } else {
-    for (int64_t i = 0; i < n; ++i) {
-      auto r = f((mode & kWide << I ? numbers[I] : V(p[I][i]))..., c[J]...);
-      if constexpr (__is_same(decltype(r), V))
-        static_cast<S*>(out)[i] = S(r.v);
-      else
-        static_cast<uint8_t*>(out)[i] = uint8_t(r.m);
-    }
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    auto r = f((mode & kWide << I ? numbers[I] : V(p[I][i]))..., c[J]...);
+    if constexpr (__is_same(decltype(r), V))
+      static_cast<S*>(out)[i] = S(r.v);
+    else
+      static_cast<uint8_t*>(out)[i] = uint8_t(r.m);
   }
 }
 template <class F, class S, int N, int P, unsigned kUsed>

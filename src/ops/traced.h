@@ -9,7 +9,7 @@
   X(abs) X(conj) X(sqrt) X(rsqrt) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) \
   X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(sigmoid) X(erf) X(erfc) X(erfcx) X(erfinv) X(ndtr) X(ndtri) X(lgamma) X(digamma) \
   X(i0) X(i0e) X(i1) X(i1e) X(bessel_j0) X(bessel_j1) X(bessel_y0) X(bessel_y1) X(sign) X(signbit) X(floor) X(ceil) X(trunc)    \
-  X(round) X(isnan) X(isinf) X(isfinite)
+  X(round) X(frexp_mantissa) X(frexp_exponent) X(isnan) X(isinf) X(isfinite)
 #define DY_PRIMS2(X)                                                                                                       \
   X(pow) X(max) X(min) X(atan2) X(hypot) X(fmod) X(remainder) X(div_floor) X(div_trunc) X(copysign) X(zeta) X(igamma) X(igammac)
 #define DY_PRIM_OPERATORS(X)                                                                                               \

@@ -27,7 +27,7 @@ Traced::Traced(int c) : Traced(double(c)) {}
 // The vocabulary of lambdas in terms of ops.
 namespace prim {
 #define DY_SAME(name) \
-  Tensor name(const Tensor& a) { return dyadic::name(a); }
+  Tensor name(const Tensor& a) { return call(Op::name##_, a); }
 DY_PRIMS1(DY_SAME)
 #undef DY_SAME
 #define DY_CALLED(name, op) \

@@ -11,7 +11,7 @@
 namespace dyadic::testing {
 namespace {
 
-nlohmann::json everything() {
+const nlohmann::json& everything() {
   static const nlohmann::json all = run({"ops", "--json"}).json();
   return all;
 }

@@ -49,6 +49,27 @@ TEST(Pointwise, TheNextValueIsThatOfTheDtype) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(n.data<float>()[i], std::nextafterf(x[i], y[i])) << i;
   EXPECT_TRUE(std::isnan(n.data<float>()[8]));
   EXPECT_EQ(nextafter(tensor({1.0}, bf16), tensor({2.0}, bf16)).item<double>(), 1.0078125);
+  EXPECT_EQ(nextafter(tensor({0.0}, f8e4m3fnuz), tensor({-1.0}, f8e4m3fnuz)).item<double>(), -0x1p-10);
+  EXPECT_EQ(nextafter(tensor({-0x1p-10}, f8e4m3fnuz), tensor({1.0}, f8e4m3fnuz)).item<double>(), 0);
+  const Tensor column = reshape(from_data(x, {9}, f32), {9, 1}), row = transpose(reshape(from_data(y, {9}, f32), {9, 1}), 0, 1);
+  const Tensor all = nextafter(column, row);
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) EXPECT_EQ(all.data<float>()[i * 9 + j], std::nextafterf(x[i], y[j])) << i << " " << j;
+}
+
+TEST(Pointwise, FrexpTakesNumbersApart) {
+  const double x[] = {3, -0.1, 0, 0x1p-1074, -0x1.8p1023, HUGE_VAL, 1};
+  const Frexp parts = frexp(from_data(x, {7}, f64));
+  EXPECT_EQ(parts.exponent.dtype(), i32);
+  for (int i = 0; i < 7; ++i) {
+    int e = 0;
+    EXPECT_EQ(parts.mantissa.data<double>()[i], std::frexp(x[i], &e)) << i;
+    EXPECT_EQ(parts.exponent.data<int32_t>()[i], std::isfinite(x[i]) ? e : 0) << i;
+  }
+  const Frexp half = frexp(tensor({0x1p-24, 6.0}, f16));
+  EXPECT_EQ(half.mantissa.to_vector(), (Values{0.5, 0.75}));
+  EXPECT_EQ(half.mantissa.dtype(), f16);
+  EXPECT_EQ(half.exponent.to_vector(), (Values{-23, 3}));
 }
 
 TEST(Pointwise, ShiftsAreThoseOfUnboundedNumbers) {

@@ -96,6 +96,14 @@ class Symbols(Folder):
         for isa in ("sse4", "avx2", "avx512"):
             self.assertIn(f"dy_x_{isa}.dir/a.o: shared(int)\n", text)
 
+    def test_mmx(self):
+        source = 'namespace dyadic::DY_ISA { void f() { asm volatile("movq %mm0, %mm1"); } }'
+        self.compile(source)
+        self.write("bin/dyadic", "")
+        subprocess.run([*COMPILER.split(), "-shared", "dy_x_sse4.dir/a.o", "-o", "bin/dyadic"], cwd=self.root, check=True)
+        status, text = run("check_isa_symbols.py", self.root)
+        self.assertEqual((status, text), (1, "dyadic: dyadic::sse4::f() uses MMX registers; compile it with -mno-mmx\n"))
+
     def test_nothing_built(self):
         self.write("compile_commands.json", "[]")
         status, text = run("check_isa_symbols.py", self.root)

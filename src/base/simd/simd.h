@@ -10,6 +10,7 @@
 #include "base/simd/erf.h"
 #include "base/simd/erfinv.h"
 #include "base/simd/exp.h"
+#include "base/simd/frexp.h"
 #include "base/simd/gamma.h"
 #include "base/simd/hyperbolic.h"
 #include "base/simd/igamma.h"

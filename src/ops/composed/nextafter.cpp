@@ -4,22 +4,22 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-// The codes of floats of one sign are in the order of their values: the next value is the next code.
 Tensor compose(const Arg* a) {
   const NoGrad guard;
   const Tensor &x0 = *a[0].tensor, &y0 = *a[1].tensor;
   const DType d = promote_types(plain(x0), plain(y0));
   DY_CHECK_AS(TypeError, d.is_floating_point() && !d.is_blocked(),
               "nextafter: only floating-point dtypes: self is {}, other is {}", describe(x0), describe(y0));
-  const std::vector<Tensor> both = broadcast_tensors(std::vector<Tensor>{to(x0, d), to(y0, d)});
-  const Tensor x = both[0].contiguous(), &y = both[1];
+  const Tensor x = to(x0, d), y = to(y0, d);
   const DType codes = d.itemsize() == 8 ? i64 : d.itemsize() == 4 ? i32 : d.itemsize() == 2 ? i16 : i8;
-  const Tensor zero = full_like(x, 0), outward = eq(gt(y, x), gt(x, zero));
-  const Tensor bits = view_as(x, codes);
-  const Tensor moved = view_as(where(outward, add(bits, Scalar(1)), sub(bits, Scalar(1))), d);
-  const Tensor smallest = view_as(full(x.sizes(), 1, codes, x.device()), d);
-  const Tensor next = where(eq(x, zero), copysign(smallest, y), moved);
-  return where(eq(x, y), y, where(logical_or(isnan(x), isnan(y)), add(x, y), next));
+  const int64_t low = INT64_MIN >> (64 - 8 * d.itemsize());
+  const int64_t top = d.itemsize() == 1 ? 127 : view_as(full({}, HUGE_VAL, d), codes).item<int64_t>();
+  const Tensor next = view_as(call(Op::next_code_, view_as(x, codes), view_as(y, codes), Scalar(top), Scalar(low)), d);
+  if (d.itemsize() > 1) return next;
+  // Where NaN lies among the codes depends on the format; it may have the code of -0, which is then behind the smallest
+  // numbers.
+  const Tensor zero = full({}, 0, d, x.device());
+  return where(logical_or(isnan(x), isnan(y)), add(x, y), where(isnan(next), zero, next));
 }
 
 }  // namespace
