@@ -242,6 +242,7 @@ def bound_by_nanobind(module):
     text = re.sub(r"^\w+: ((dyadic\.)?(dtype|list)|types\.\w+) = \.\.\.\n+", "", text, flags=re.MULTILINE)
     text = re.sub(r'^    def __(getattribute|delattr)__\(.*\n.*\n', "", text, flags=re.MULTILINE)
     text = re.sub(r"^ +__signature__: .*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^ +@property\n(?! +def)", "", text, flags=re.MULTILINE)  # properties that Python made, of which it writes no more
     lines = []
     for line in text.splitlines():
         if line.lstrip().startswith("def "):

@@ -34,7 +34,8 @@ std::string tensor(std::string_view maker, std::string_view inside) {
   const std::string_view before = inside.substr(0, semicolon);
   std::string_view after = inside.substr(std::min(semicolon + 1, inside.size()));
   after.remove_prefix(std::min(after.find_first_not_of(' '), after.size()));
-  if (maker == "indices") return fmt::format("dyadic.randint({}, [{}])", before, after);
+  if (maker == "indices")
+    return fmt::format("dyadic.randint({}{}, [{}])", before == "1" ? "" : "1, ", before, after);  // pivots count from 1
   const std::string shape = before.empty() ? "[]" : std::string(before);
   if (maker == "spd") {  // the simplest of them
     const std::string_view n = before.substr(before.rfind(' ') + 1);

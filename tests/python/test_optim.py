@@ -53,7 +53,7 @@ def test_lbfgs_takes_a_closure(options, values):
 def test_classes_are_records():
     assert {"SGD", "Adam", "AdamW", "Lion", "Muon", "LAMB", "LARS", "ScheduleFreeAdamW", "LBFGS"} <= set(optim.__all__)
     text = str(optim.SGD.__signature__)
-    assert text.startswith("(params, lr=0.001, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False")
+    assert text.startswith("(params, lr: float = 0.001, momentum: float = 0, dampening: float = 0, weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False")
     assert issubclass(optim.Adam, optim.Optimizer) and "Kingma" in optim.Adam.__doc__
     with pytest.raises(TypeError):
         optim.SGD()

@@ -221,9 +221,9 @@ class LowRankMultivariateNormal(Distribution):
 
     mean = mode = property(lambda self: self.loc)
     variance = property(lambda self: (self.cov_factor**2).sum(-1) + self.cov_diag)
-    covariance_matrix = property(lambda self: self.cov_factor @ self.cov_factor.mT + _dyadic.diag_embed(self.cov_diag))
-    scale_tril = property(lambda self: linalg.cholesky(self.covariance_matrix))
-    precision_matrix = property(lambda self: linalg.inv(self.covariance_matrix))
+    covariance_matrix = property(lambda self: self.cov_factor @ self.cov_factor.mT + _dyadic.diag_embed(self.cov_diag), doc="cov_factor cov_factor^T + diag(cov_diag).")
+    scale_tril = property(lambda self: linalg.cholesky(self.covariance_matrix), doc="The Cholesky factor of covariance_matrix.")
+    precision_matrix = property(lambda self: linalg.inv(self.covariance_matrix), doc="The inverse of covariance_matrix.")
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)

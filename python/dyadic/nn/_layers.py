@@ -220,7 +220,7 @@ def _make(record):
         if kind != "Tensor" and (p != "bias" or not record["op"]) and not child:
             body[p] = _argument(i, p)
     if name.startswith("Adaptive"):
-        body["output_size"] = property(lambda self: self.__dict__.get("_sizes") or self._argument(0))
+        body["output_size"] = property(lambda self: self.__dict__.get("_sizes") or self._argument(0), doc="The sizes of the result; None: the input's.")
     if name in _FORWARDS:
         body["forward"] = _FORWARDS[name]
     if name.startswith("ConvTranspose"):
