@@ -79,11 +79,11 @@ struct Space {
   // Byte offset of operand k at row `row` (all dimensions but the last).
   int64_t row_offset(int k, int64_t row) const {
     int64_t at = 0;
-    for (int d = ndim - 2; d >= 0; --d) {
+    for (int d = ndim - 2; d > 0; --d) {
       at += row % size[d] * op[k].stride[d];
       row /= size[d];
     }
-    return at;
+    return ndim > 1 ? at + row * op[k].stride[0] : 0;
   }
 };
 
@@ -113,26 +113,27 @@ inline void move_width(int64_t width, char* dst, int64_t dst_stride, const char*
   }
 }
 
-struct Cursor {  // one tile: elements [begin, begin + n) in the output's order
+struct Cursor {  // one tile: n elements in the output's order, from `column` of `row` (all dimensions but the last) on
   const Space& s;
-  int64_t begin, n;
+  int64_t row, column, n;
+
+  // The tile's elements of operand k where they are one run of one row.
+  bool in_row() const { return column + n <= s.inner(); }
+  char* first(int k) const { return s.op[k].base + s.row_offset(k, row) + column * s.op[k].stride[s.ndim - 1]; }
 
   // Walks the tile's runs along the innermost dimension: f(row, column, count, done).
   template <class F> void runs(F&& f) const {
-    int64_t inner = s.inner(), row = begin / inner, col = begin % inner, done = 0;
-    while (done < n) {
-      int64_t count = std::min(inner - col, n - done);
-      f(row, col, count, done);
+    const int64_t inner = s.inner();
+    for (int64_t r = row, c = column, done = 0; done < n; ++r, c = 0) {
+      const int64_t count = std::min(inner - c, n - done);
+      f(r, c, count, done);
       done += count;
-      col = 0;
-      ++row;
     }
   }
   // A pointer to n dense stored elements of operand k; gathers into `buffer` if need be.
   const char* dense(int k, char* buffer) const {
     const Operand& o = s.op[k];
-    int64_t inner = s.inner(), row = begin / inner, col = begin % inner;
-    if (o.stride[s.ndim - 1] == o.size && col + n <= inner) return o.base + s.row_offset(k, row) + col * o.size;
+    if (o.stride[s.ndim - 1] == o.size && in_row()) return first(k);
     runs([&](int64_t r, int64_t c, int64_t count, int64_t done) {
       int64_t st = o.stride[s.ndim - 1];
       move_width(o.size, buffer + done * o.size, o.size, o.base + s.row_offset(k, r) + c * st, st, count);
@@ -141,15 +142,10 @@ struct Cursor {  // one tile: elements [begin, begin + n) in the output's order
   }
   // The element that operand k is throughout the tile; null if it may be more than one.
   const char* repeated(int k) const {
-    const Operand& o = s.op[k];
-    const int64_t inner = s.inner(), row = begin / inner, col = begin % inner;
-    return o.stride[s.ndim - 1] == 0 && col + n <= inner ? o.base + s.row_offset(k, row) : nullptr;
+    return s.op[k].stride[s.ndim - 1] == 0 && in_row() ? first(k) : nullptr;
   }
   char* dense_out(int k) const {  // null: not dense here, scatter afterwards
-    const Operand& o = s.op[k];
-    int64_t inner = s.inner(), row = begin / inner, col = begin % inner;
-    if (o.stride[s.ndim - 1] == o.size && col + n <= inner) return o.base + s.row_offset(k, row) + col * o.size;
-    return nullptr;
+    return s.op[k].stride[s.ndim - 1] == s.op[k].size && in_row() ? first(k) : nullptr;
   }
   void scatter(int k, const char* buffer) const {
     const Operand& o = s.op[k];
