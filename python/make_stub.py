@@ -51,7 +51,7 @@ class ArgumentError(ValueError, RuntimeError): ...
 class RangeError(IndexError, RuntimeError): ...
 '''
 BINARY = "add sub mul truediv matmul pow and or xor lshift rshift floordiv mod radd rsub rmul rtruediv rmatmul rpow rand ror rxor rlshift rrshift rfloordiv rmod iadd isub imul itruediv ipow ifloordiv imod iand ior ixor ilshift irshift"
-COMPARE = {"lt": "", "le": "", "eq": "  # type: ignore[override]", "ne": "  # type: ignore[override]", "gt": "", "ge": ""}
+COMPARE = ("lt", "le", "eq", "ne", "gt", "ge")
 UNARY = "neg pos abs invert"
 PROTOCOL = """
     def __len__(self) -> int: ...
@@ -213,8 +213,8 @@ def tensor_class(module, records):
             yield f"    @property\n    def {name}(self) -> Any: ...\n"
     for name in BINARY.split():
         yield qualify(f"    def __{name}__(self, other: Tensor | Number, /) -> Tensor: ...\n")
-    for name, remark in COMPARE.items():
-        yield f"    def __{name}__(self, other: Any, /) -> Tensor: ...{remark}\n"
+    for name in COMPARE:
+        yield f"    def __{name}__(self, other: Any, /) -> Tensor: ...\n"
     for name in UNARY.split():
         yield f"    def __{name}__(self) -> Tensor: ...\n"
     own = {name for name, value in vars(module.Tensor).items() if type(value).__name__ == "nb_method"}
