@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "loops/strided_copy_kernel.h"
@@ -48,6 +49,38 @@ int64_t padded(IntList pad, int ndim, int d, bool after = false) {
   const auto k = size_t(2 * (ndim - 1 - d));
   return k < pad.size() ? pad[k + after] : 0;
 }
+// A row of n elements of W bytes with both edges.
+template <int64_t W> void pad_row(const char* from, char* to, int64_t n, int64_t before, const Edge (&both)[2]) {
+  std::memcpy(to + before * W, from, size_t(n * W));
+  for (const Edge& e : both)
+    for (int64_t k = 0; k < e.count; ++k) std::memcpy(to + (e.to + k) * W, to + (e.from + k * e.step) * W, W);
+}
+// The rows of one entry, n dimensions from `lead` on: into their places, with the edges of the last dimension. `to`: the first
+// row's.
+void pad_rows(const Call& c, int lead, const char* from, char* to) {
+  const TensorImpl &x = c.impl(0), &o = *c.out[0].impl();
+  const int last = o.ndim - 1;
+  const int64_t width = o.dtype.itemsize(), before = padded(c.ints(1), o.ndim, last);
+  Edge both[2];
+  edges(c.text(2), x.sizes[last], before, padded(c.ints(1), o.ndim, last, true), both);
+  const auto row = width == 1   ? pad_row<1>
+                   : width == 2 ? pad_row<2>
+                   : width == 4 ? pad_row<4>
+                   : width == 8 ? pad_row<8>
+                                : pad_row<16>;
+  int64_t at[kMaxDims] = {};
+  for (;;) {
+    row(from, to, x.sizes[last], before, both);
+    int d = last - 1;
+    for (; d >= lead; --d) {
+      from += x.strides[d] * width, to += o.strides[d] * width;
+      if (++at[d] < x.sizes[d]) break;
+      from -= at[d] * x.strides[d] * width, to -= at[d] * o.strides[d] * width;
+      at[d] = 0;
+    }
+    if (d < lead) return;
+  }
+}
 // One entry of the dimensions before `lead`: what is there, then the edges, those of the last dimension first: each further one
 // repeats what is padded already.
 void pad_entry(const Call& c, int lead, const char* from, char* to) {
@@ -60,12 +93,18 @@ void pad_entry(const Call& c, int lead, const char* from, char* to) {
     strides[d] = steps[d];
     to += padded(c.ints(1), o.ndim, lead + d) * steps[d] * width;
   }
-  strided_copy_kernel().copy(to, steps, from, x.strides + lead, sizes, n, width);
+  const bool rows = n > 0 && x.strides[o.ndim - 1] == 1 && x.numel > 0;
+  if (rows)
+    pad_rows(c, lead, from, to - padded(c.ints(1), o.ndim, o.ndim - 1) * width);
+  else
+    strided_copy_kernel().copy(to, steps, from, x.strides + lead, sizes, n, width);
   for (int d = n - 1; d >= 0; --d) {
     const int64_t before = padded(c.ints(1), o.ndim, lead + d), after = padded(c.ints(1), o.ndim, lead + d, true);
     const int64_t step = steps[d] * width;
     to -= before * step;
     Edge both[2];
+    sizes[d] = o.sizes[lead + d];
+    if (d == n - 1 && rows) continue;
     edges(c.text(2), x.sizes[lead + d], before, after, both);
     for (const Edge& e : both) {
       sizes[d] = e.count;
