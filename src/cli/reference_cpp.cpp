@@ -1,9 +1,13 @@
 // C++ declarations out of the public headers, whose texts are in the program. What is read: `inline Tensor name(...) { return
 // call(Op::name_, ...)` on one line, macros of such lines, and in nn.h classes that derive from Module.
+#if defined(__GNUC__) && !defined(__clang__)  // g++ 12 with sanitizers takes std::regex's states for uninitialized
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <regex>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
 
 #include "cli/reference.h"
 #include "header_texts.h"

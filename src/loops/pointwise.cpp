@@ -164,9 +164,19 @@ struct Run {
         step(lies == bf16.format() ? kBf16Step : 1),
         stream(s.streams(o)),
         in_tile(stream && !l.mask_out && streams_vectors() && reinterpret_cast<uintptr_t>(s.op[o].base) % 64 == 0),
-        most(l.compute == Compute::c128 ? kTile / 2 : s.tile()) {
+        most(kTileBytes / widest()) {
     for (int i = 0; i < loop.inputs; ++i)
-      if (single(i)) splat(*s.op[i].format, s.op[i].base, loop.compute, constants[i], std::min(most, out.numel()));
+      if (single(i)) splat(*s.op[i].format, s.op[i].base, loop.compute, constants[i], copies(std::min(most, out.numel())));
+  }
+  bool narrow() const { return lies && lies != bf16.format(); }
+  int64_t copies(int64_t n) const { return narrow() ? 1 : n; }  // of a single element: narrow tiles read one
+  int64_t widest() const {                                      // bytes of an element in any buffer
+    if (narrow()) return lies->itemsize();
+    int64_t bytes = compute_size(loop.compute);
+    for (int k = 0; k <= o; ++k)
+      if (s.op[k].format && !(k < o && single(k)))
+        bytes = std::max({bytes, s.op[k].size, compute_size(s.op[k].format->compute())});
+    return bytes;
   }
   bool single(int i) const { return loop.in[i] && loop.in[i]->numel() == 1; }
   bool streams_vectors() const {
@@ -208,7 +218,7 @@ struct Run {
     if (single(i)) return constants[i];
     const Format& f = *s.op[i].format;
     if (const char* one = at.repeated(i)) {
-      splat(f, one, loop.compute, b.tiles[i], at.n);
+      splat(f, one, loop.compute, b.tiles[i], copies(at.n));
       return b.tiles[i];
     }
     wide = &f != lies;

@@ -9,8 +9,7 @@
 
 namespace dyadic::inline v1::tiles {
 
-inline constexpr int64_t kTile = 1024;  // elements of at most 8 bytes; tiles of all operands stay in L1
-inline constexpr int64_t kTileBytes = kTile * 8;
+inline constexpr int64_t kTileBytes = 8192;  // tiles of all operands stay in L1
 struct Operand {
   char* base = nullptr;
   const Format* format = nullptr;
@@ -71,10 +70,11 @@ struct Space {
     return ndim == 1 && op[0].format && op[0].format->def->kind != Kind::floating && op[0].size <= 2;
   }
   int64_t inner() const { return size[ndim - 1]; }
-  int64_t tile() const {
+  int64_t tile() const {  // elements, as they are stored
+    int64_t bytes = 1;
     for (int k = 0; k < count; ++k)
-      if (op[k].format && op[k].size > 8) return kTile / 2;
-    return kTile;
+      if (op[k].format) bytes = std::max(bytes, op[k].size);
+    return kTileBytes / bytes;
   }
   // Byte offset of operand k at row `row` (all dimensions but the last).
   int64_t row_offset(int k, int64_t row) const {
