@@ -302,7 +302,13 @@ void call_op(Op id, Arg* args, int n, Tensor* out) {
 
 std::vector<Tensor> call_op_all(Op id, Arg* args, int n) {
   const OpDef& op = op_def(id);
-  if (op.compose_all) return compose_all(id, op, args);
+  if (op.compose_all) {
+    const std::vector<Parameter>& parameters = signature(id).parameters;
+    Arg all[kMaxArgs];  // those left out have their defaults
+    std::copy(args, args + n, all);
+    for (size_t k = size_t(n); k < parameters.size(); ++k) all[k] = default_argument(parameters[k]);
+    return compose_all(id, op, all);
+  }
   std::vector<Tensor> out(kMaxOutputs);
   call_op(id, args, n, out.data());
   out.resize(signature(id).returns.size());
