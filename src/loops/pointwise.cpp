@@ -223,9 +223,9 @@ struct Run {
     }
     wide = &f != lies;
     const char* stored = at.dense(i, wide && !stored_as(f, loop.compute) ? b.gathered : b.tiles[i]);
-    if (wide) return load(f, stored, loop.compute, b.tiles[i], b.other, at.n);
-    if (at.n % step && stored != b.tiles[i]) return std::memcpy(b.tiles[i], stored, size_t(at.n * f.itemsize()));
-    return stored;
+    const void* read = wide ? load(f, stored, loop.compute, b.tiles[i], b.other, at.n) : stored;
+    if (at.n % step == 0 || read == b.tiles[i]) return read;
+    return std::memcpy(b.tiles[i], read, size_t(at.n * (wide ? compute_size(loop.compute) : f.itemsize())));
   }
   void operator()(const Cursor& at) const {
     const int64_t n = at.n;
