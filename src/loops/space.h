@@ -141,9 +141,7 @@ struct Cursor {  // one tile: n elements in the output's order, from `column` of
     return buffer;
   }
   // The element that operand k is throughout the tile; null if it may be more than one.
-  const char* repeated(int k) const {
-    return s.op[k].stride[s.ndim - 1] == 0 && in_row() ? first(k) : nullptr;
-  }
+  const char* repeated(int k) const { return s.op[k].stride[s.ndim - 1] == 0 && in_row() ? first(k) : nullptr; }
   char* dense_out(int k) const {  // null: not dense here, scatter afterwards
     return s.op[k].stride[s.ndim - 1] == s.op[k].size && in_row() ? first(k) : nullptr;
   }
