@@ -58,6 +58,7 @@ void run_pointwise(Call& c) {
   PointwiseLoop loop;
   loop.compute = Compute(int(c.scratch[0]));
   loop.tile = op.pw.forward[int(loop.compute)];
+  loop.takes_one = op.pw.takes_one && (loop.compute == Compute::f32 || loop.compute == Compute::f64);
   if (loop.compute == Compute::f32) loop.bf16_tile = op.pw.forward_bf16;
   if (loop.compute == Compute::i32) loop.narrow_tiles = op.pw.forward_narrow;
   loop.mask_out = op.types == Types::compare;

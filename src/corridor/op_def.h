@@ -37,6 +37,7 @@ struct Pointwise {
   Tile grad[kMaxInputs][kComputes]{};                    // dL/d input k of (g, inputs..., output); null: none
   Tile forward_bf16 = nullptr, grad_bf16[kMaxInputs]{};  // the f32 ones on bf16 as it is stored; null where they are
   Tile forward_narrow[kNarrow]{};                        // the i32 one on narrow integers as they are stored
+  bool takes_one = false;                                // the forward ones of f32 and f64 read single elements (loops/tile.h)
   int flops = 0, grad_flops[kMaxInputs]{};
   int complex_flops = 0;
   bool real_of_complex = false;                                       // of complex inputs the result is real

@@ -59,6 +59,8 @@ void convert(const Format& from, const void* source, const Format& to, void* tar
   const bool crossing = c1 != c2 || to.def->kind == Kind::boolean || (c2 == Compute::i32 && !to_compute && c1 != Compute::i32);
   if (&to == &detail::f32 && is_narrow(from)) return convert_kernel().widen(*from.def, source, static_cast<float*>(target), n);
   if (&from == &detail::f32 && is_narrow(to)) return in_tiles(to, static_cast<const float*>(source), target, n);
+  if (to.def->kind == Kind::boolean && (is_narrow(from) || (from_compute && !is_complex(c1))))
+    return convert_kernel().truth(*from.def, source, static_cast<uint8_t*>(target), n);
   if (!crossing && from_compute) return to.def->encode(source, target, n, round);
   if (!crossing && to_compute) return from.def->decode(source, target, n);
   if (crossing && from_compute && to_compute) return cross(from, to, source, target, n);

@@ -178,6 +178,13 @@ void narrow(const float* source, const FormatDef& to, void* target, int64_t n) {
   });
 }
 
+void truth(const FormatDef& from, const void* source, uint8_t* target, int64_t n) {
+  const auto run = [&](auto t) { loop<decltype(t), uint8_t>(source, target, n, [](auto x) { return uint8_t(x != 0); }); };
+  if (from.bits < 32) return with_narrow(from, run);
+  if (from.kind == Kind::floating) return from.bits == 32 ? run(float{}) : run(double{});
+  from.bits == 32 ? run(int32_t{}) : run(int64_t{});
+}
+
 template <class T> void nonzero_pairs(const void* source, int32_t* target, int64_t n) {
   const T* s = static_cast<const T*>(source);
   for (int64_t i = 0; i < n; ++i) target[i] = (s[2 * i] != 0) | (s[2 * i + 1] != 0);
@@ -202,6 +209,6 @@ void nonzero(Compute from, const void* source, int32_t* target, int64_t n) {
 }  // namespace
 
 extern constexpr ConvertKernel convert_kernel = {
-    .run = run, .low32 = low32, .widen = widen, .narrow = narrow, .nonzero = nonzero};
+    .run = run, .low32 = low32, .widen = widen, .narrow = narrow, .truth = truth, .nonzero = nonzero};
 
 }  // namespace dyadic::DY_ISA

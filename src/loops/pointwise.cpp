@@ -166,11 +166,12 @@ struct Run {
         in_tile(stream && !l.mask_out && streams_vectors() && reinterpret_cast<uintptr_t>(s.op[o].base) % 64 == 0),
         most(kTileBytes / widest()) {
     for (int i = 0; i < loop.inputs; ++i)
-      if (single(i)) splat(*s.op[i].format, s.op[i].base, loop.compute, constants[i], copies(std::min(most, out.numel())));
+      if (single(i))
+        splat(*s.op[i].format, s.op[i].base, loop.compute, constants[i], takes_one() ? 1 : std::min(most, out.numel()));
   }
   bool narrow() const { return lies && lies != bf16.format(); }
-  int64_t copies(int64_t n) const { return narrow() ? 1 : n; }  // of a single element: narrow tiles read one
-  int64_t widest() const {                                      // bytes of an element in any buffer
+  bool takes_one() const { return narrow() || (!lies && loop.takes_one); }
+  int64_t widest() const {  // bytes of an element in any buffer
     if (narrow()) return lies->itemsize();
     int64_t bytes = compute_size(loop.compute);
     for (int k = 0; k <= o; ++k)
@@ -211,14 +212,16 @@ struct Run {
     alignas(64) char result[kTileBytes];
     alignas(64) char other[kTileBytes];
   };
-  // Operand i of a tile as the tile reads it; `wide`: in the compute type.
-  const void* operand(int i, const Cursor& at, Buffers& b, bool& wide) const {
-    wide = true;
+  // Operand i of a tile as the tile reads it. wide: in the compute type; one: a single element.
+  const void* operand(int i, const Cursor& at, Buffers& b, bool& wide, bool& one) const {
+    wide = true, one = false;
     if (!loop.in[i]) return nullptr;
-    if (single(i)) return constants[i];
     const Format& f = *s.op[i].format;
-    if (const char* one = at.repeated(i)) {
-      splat(f, one, loop.compute, b.tiles[i], copies(at.n));
+    const char* repeated = single(i) ? s.op[i].base : at.repeated(i);
+    if (repeated) {
+      one = takes_one();
+      if (single(i)) return constants[i];
+      splat(f, repeated, loop.compute, b.tiles[i], one ? 1 : at.n);
       return b.tiles[i];
     }
     wide = &f != lies;
@@ -233,9 +236,9 @@ struct Run {
     const void* pointers[PointwiseLoop::kOperands];
     unsigned mode = 0;
     for (int i = 0; i < loop.inputs; ++i) {
-      bool wide;
-      pointers[i] = operand(i, at, b, wide);
-      if (lies && wide && loop.in[i]) mode |= kWide << i;
+      bool wide, one;
+      pointers[i] = operand(i, at, b, wide, one);
+      if ((lies ? wide : one) && loop.in[i]) mode |= kWide << i;
     }
     char* dense = at.dense_out(o);
     const bool in_place = dense && n % step == 0 && (!stream || in_tile);
@@ -244,7 +247,7 @@ struct Run {
     if (direct || lies) {
       tile(pointers, stored, loop.params, (n + step - 1) / step * step, mode);
     } else {
-      tile(pointers, b.result, loop.params, n, 0);
+      tile(pointers, b.result, loop.params, n, mode);
       store(target, b.result, leaves, loop.mask_out, stored, b.other, n);
     }
     if (in_place) return;

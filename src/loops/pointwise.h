@@ -13,6 +13,7 @@ struct PointwiseLoop {
   Tile tile = nullptr;
   Tile bf16_tile = nullptr;            // the same on bf16, if there is one
   const Tile* narrow_tiles = nullptr;  // and on narrow integers
+  bool takes_one = false;              // `tile` reads single elements
   bool mask_out = false;               // the tile writes one byte per element, 0 or 1
   bool real_out = false;               // of complex numbers the tile writes real ones
   bool bits = false;                   // each bit of an integer is computed by itself

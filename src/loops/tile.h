@@ -10,8 +10,8 @@ using Tile = void (*)(const void* const* in, void* out, const double* params, in
 
 inline constexpr unsigned kStream = 1;  // the result goes past the caches, to a line's beginning
 
-// Some tiles read and write elements as they are stored. Where the bit kWide << k is set, input k is in the compute type
-// instead.
+// Where the bit kWide << k is set, input k lies otherwise. Some tiles read and write elements as they are stored: then it is
+// in the compute type. Those of f32 and f64 with Pointwise::takes_one: then it is a single element.
 inline constexpr unsigned kWide = 2;
 
 // Those of bf16 compute in f32 and work on whole vectors: there is room for n rounded up to a multiple of kBf16Step.

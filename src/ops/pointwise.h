@@ -11,6 +11,8 @@
 // and (g, x, y, alpha). An input without a gradient has no_grad in its place. holomorphic<...> is the same with complex
 // numbers, with_complex(...) adds lambdas of their own for them.
 #pragma once
+#include <limits>
+
 #include "base/simd/simd.h"
 #include "corridor/op_def.h"
 #include "ops/probe.h"
@@ -67,8 +69,9 @@ template <class T> struct LaneType<T, true> {
   using type = Vec<T>;
 };
 
-// in[0..N) are dense arrays; those the lambda does not read may be null. kUsed: bit i set if in[i] is read.
-template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
+// in[0..N) are dense arrays; those the lambda does not read may be null. kUsed: bit i set if in[i] is read. kOne: of two inputs
+// one may be a single element (kWide in `mode`).
+template <class F, class T, int N, int P, unsigned kUsed, bool kOne, int... I, int... J>
 [[gnu::always_inline]] inline void run_tile(const void* const* in, void* out, const double* params, int64_t n, unsigned mode,
                                             Indices<I...>, Indices<J...>) {
   using V = typename LaneType<T>::type;
@@ -79,32 +82,47 @@ template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
   constexpr bool kMask = !__is_same(R, V);
   if constexpr (is_real<T>) {
     constexpr int64_t L = int64_t(V::size());
-    auto load = [&](auto k, int64_t i) __attribute__((always_inline)) {
-      if constexpr (!(kUsed >> decltype(k)::value & 1)) return V(0);
-      // The machine prefetches to the end of a page at most.
-      __builtin_prefetch(p[decltype(k)::value] + i + 2048 / sizeof(T));
-      return V::load(p[decltype(k)::value] + i);
+    auto run = [&](auto... one) __attribute__((always_inline)) {  // whether an input is
+      const V ones[] = {decltype(one)::value ? V(*p[I]) : V(0)...};
+      auto load = [&](auto k, auto is_one, int64_t i) __attribute__((always_inline)) {
+        constexpr int K = decltype(k)::value;
+        if constexpr (!(kUsed >> K & 1)) return V(0);
+        if constexpr (decltype(is_one)::value) return ones[K];
+        __builtin_prefetch(p[K] + i + 2048 / sizeof(T));  // the machine prefetches to the end of a page at most
+        return V::load(p[K] + i);
+      };
+      auto load_n = [&](auto k, auto is_one, int64_t i, int64_t m) __attribute__((always_inline)) {
+        constexpr int K = decltype(k)::value;
+        if constexpr (decltype(is_one)::value) return ones[K];
+        return (kUsed >> K & 1) ? V::load_n(p[K] + i, size_t(m)) : V(0);
+      };
+      int64_t i = 0;
+      for (; i + L <= n; i += L) {
+        R r = f(load(std::integral_constant<int, I>(), one, i)..., c[J]...);
+        if constexpr (kMask)
+          r.store(static_cast<uint8_t*>(out) + i);
+        else if (mode & kStream)
+          r.stream(static_cast<T*>(out) + i);
+        else
+          r.store(static_cast<T*>(out) + i);
+      }
+      if (i < n) {
+        R r = f(load_n(std::integral_constant<int, I>(), one, i, n - i)..., c[J]...);
+        if constexpr (kMask)
+          r.store_n(static_cast<uint8_t*>(out) + i, size_t(n - i));
+        else
+          r.store_n(static_cast<T*>(out) + i, size_t(n - i));
+      }
     };
-    auto load_n = [&](auto k, int64_t i, int64_t m) __attribute__((always_inline)) {
-      return (kUsed >> decltype(k)::value & 1) ? V::load_n(p[decltype(k)::value] + i, size_t(m)) : V(0);
-    };
-    int64_t i = 0;
-    for (; i + L <= n; i += L) {
-      R r = f(load(std::integral_constant<int, I>(), i)..., c[J]...);
-      if constexpr (kMask)
-        r.store(static_cast<uint8_t*>(out) + i);
-      else if (mode & kStream)
-        r.stream(static_cast<T*>(out) + i);
-      else
-        r.store(static_cast<T*>(out) + i);
+    if constexpr (kOne) {
+      static_assert(N == 2);
+      constexpr std::true_type yes;
+      constexpr std::false_type no;
+      const bool first = mode & kWide << 0, second = mode & kWide << 1;
+      if (first) return second ? run(yes, yes) : run(yes, no);
+      if (second) return run(no, yes);
     }
-    if (i < n) {
-      R r = f(load_n(std::integral_constant<int, I>(), i, n - i)..., c[J]...);
-      if constexpr (kMask)
-        r.store_n(static_cast<uint8_t*>(out) + i, size_t(n - i));
-      else
-        r.store_n(static_cast<T*>(out) + i, size_t(n - i));
-    }
+    run(std::bool_constant<(I < 0)>()...);
   } else {
     for (int64_t i = 0; i < n; ++i) {
       R r = f(V((kUsed >> I & 1) ? p[I][i] : T(0))..., c[J]...);
@@ -115,9 +133,10 @@ template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
     }
   }
 }
-template <class F, class T, int N, int P, unsigned kUsed>
+template <class F, class T, int N, int P, unsigned kUsed, bool kOne = false>
 void tile(const void* const* in, void* out, const double* params, int64_t n, unsigned mode) {
-  run_tile<F, T, N, P, kUsed>(in, out, params, n, mode, typename MakeIndices<T, N>::type(), typename MakeIndices<T, P>::type());
+  run_tile<F, T, N, P, kUsed, kOne>(in, out, params, n, mode, typename MakeIndices<T, N>::type(),
+                                    typename MakeIndices<T, P>::type());
 }
 
 // The same of bf16 in one loop (loops/tile.h): between tiles of floats that are decoded, computed and encoded one after the
@@ -155,11 +174,10 @@ void bf16_tile(const void* const* in, void* out, const double* params, int64_t n
                                 typename MakeIndices<void, P>::type());
 }
 
-// The same of narrow integers: the compiler keeps lanes as narrow as the result allows.
-template <class F, class S, int N, int P, unsigned kUsed, int... I, int... J>
-[[gnu::always_inline]] inline void run_narrow_tile(const void* const* in, void* out, const double* params, int64_t n,
-                                                   unsigned mode, Indices<I...>, Indices<J...>) {
-  using V = Lane<int32_t>;
+// The same of narrow integers, computed in V: i32, or the integer itself where that makes no difference.
+template <class F, class S, class V, int N, int P, int... I, int... J>
+[[gnu::always_inline]] inline void run_narrow_lanes(const void* const* in, void* out, const double* params, int64_t n,
+                                                    unsigned mode, Indices<I...>, Indices<J...>) {
   const S* const p[] = {static_cast<const S*>(in[I])...};
   const V c[P + 1] = {V(params[J])..., V(0)};
   const F f{};
@@ -190,10 +208,18 @@ template <class F, class S, int N, int P, unsigned kUsed, int... I, int... J>
       static_cast<uint8_t*>(out)[i] = uint8_t(r.m);
   }
 }
-template <class F, class S, int N, int P, unsigned kUsed>
+template <class F, class S, int N, int P, bool kWraps>
 void narrow_tile(const void* const* in, void* out, const double* params, int64_t n, unsigned mode) {
-  run_narrow_tile<F, S, N, P, kUsed>(in, out, params, n, mode, typename MakeIndices<void, N>::type(),
-                                     typename MakeIndices<void, P>::type());
+  constexpr typename MakeIndices<void, N>::type inputs;
+  constexpr typename MakeIndices<void, P>::type numbers;
+  if constexpr (kWraps) {
+    bool fit = true;  // the numbers, S
+    for (int k = 0; k < N; ++k)
+      if (mode & kWide << k) fit &= S(*static_cast<const int32_t*>(in[k])) == *static_cast<const int32_t*>(in[k]);
+    for (int k = 0; k < P; ++k) fit &= params[k] >= std::numeric_limits<S>::min() && params[k] <= std::numeric_limits<S>::max();
+    if (fit) return run_narrow_lanes<F, S, Lane<S>, N, P>(in, out, params, n, mode, inputs, numbers);
+  }
+  run_narrow_lanes<F, S, Lane<int32_t>, N, P>(in, out, params, n, mode, inputs, numbers);
 }
 
 // The same over complex numbers: pairs of T, taken apart into Complex<Vec<T>>. The result is complex, real or a mask.
@@ -303,17 +329,19 @@ template <int N, Types types, int P = 0, class F, class... B> constexpr OpDef po
   o.pw.params = P;
   o.pw.flops = c.flops;
   if constexpr (takes_floats<F, N, P>) {
-    o.pw.forward[int(Compute::f32)] = tile<F, float, N, P, c.used>;
-    o.pw.forward[int(Compute::f64)] = tile<F, double, N, P, c.used>;
+    constexpr bool kOne = N == 2 && c.flops < 10;  // where reading may take longer than computing
+    o.pw.forward[int(Compute::f32)] = tile<F, float, N, P, c.used, kOne>;
+    o.pw.forward[int(Compute::f64)] = tile<F, double, N, P, c.used, kOne>;
+    o.pw.takes_one = kOne;
     o.pw.forward_bf16 = bf16_tile<F, N, P, c.used>;
   }
   if constexpr (types != Types::float_out) {
     o.pw.forward[int(Compute::i32)] = tile<F, int32_t, N, P, c.used>;
     o.pw.forward[int(Compute::i64)] = tile<F, int64_t, N, P, c.used>;
     o.pw.forward[int(Compute::u64)] = tile<F, uint64_t, N, P, c.used>;
-    o.pw.forward_narrow[kU8] = narrow_tile<F, uint8_t, N, P, c.used>;
-    o.pw.forward_narrow[kI8] = narrow_tile<F, int8_t, N, P, c.used>;
-    o.pw.forward_narrow[kI16] = narrow_tile<F, int16_t, N, P, c.used>;
+    o.pw.forward_narrow[kU8] = narrow_tile<F, uint8_t, N, P, c.wraps()>;
+    o.pw.forward_narrow[kI8] = narrow_tile<F, int8_t, N, P, c.wraps()>;
+    o.pw.forward_narrow[kI16] = narrow_tile<F, int16_t, N, P, c.wraps()>;
   }
   if constexpr (takes_floats<F, N, P>) o.pw.trace = trace<F, N, P>;
   int k = 0;

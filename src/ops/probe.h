@@ -6,8 +6,13 @@ namespace dyadic::DY_ISA {
 
 struct Cost {
   int flops = 0;
+  int chosen = 0;         // of these, those whose result is one of their arguments
   unsigned used = 0;      // which arguments were read
   bool identity = false;  // the result is the first argument, untouched
+
+  // Whether it makes no difference to wrapped integers if each step is wrapped or the result alone: nothing that one
+  // operation gave too large goes into another.
+  constexpr bool wraps() const { return flops == 1 || flops == chosen; }
 };
 
 struct Probe {
@@ -26,6 +31,11 @@ struct Probe {
     }
     Probe r = 0;
     r.cost = cost;
+    return r;
+  }
+  static constexpr Probe choose(Probe a, Probe b, Probe c = 0) {
+    Probe r = note(1, a, b, c);
+    if (r.cost) ++r.cost->chosen;
     return r;
   }
 };
@@ -100,8 +110,6 @@ DY_PROBE2(operator!=, 1)
 DY_PROBE2(operator&, 0)
 DY_PROBE2(operator|, 0)
 DY_PROBE2(pow, 20)
-DY_PROBE2(max, 1)
-DY_PROBE2(min, 1)
 DY_PROBE2(copysign, 1)
 DY_PROBE2(operator^, 0)
 DY_PROBE2(operator<<, 1)
@@ -120,6 +128,8 @@ DY_PROBE2(lcm, 10)
 #undef DY_PROBE1
 #undef DY_PROBE2
 constexpr Probe conj(Probe a) { return Probe::note(0, a); }
-constexpr Probe select(Probe m, Probe a, Probe b) { return Probe::note(1, m, a, b); }
+constexpr Probe select(Probe m, Probe a, Probe b) { return Probe::choose(m, a, b); }
+constexpr Probe max(Probe a, Probe b) { return Probe::choose(a, b); }
+constexpr Probe min(Probe a, Probe b) { return Probe::choose(a, b); }
 
 }  // namespace dyadic::DY_ISA

@@ -21,9 +21,9 @@ template <class T> DY_INLINE Vec<T> exp_square(Vec<T> x, double c) {
 
 // Mills' ratio exp(t^2/2) P(X > t) for t >= 0: times t + 3 it is a polynomial in q = (t - 3) / (t + 3), 2^-24.1 up to t = 14.5.
 DY_INLINE Vec<float> normal_tail(Vec<float> t) {
-  Vec<float> inverse = 1 / (t + 3), q = (t - 3) * inverse;
-  return inverse * poly(q, 0.729083717, -0.50933218, 0.230017707, -0.0472581908, -0.0104624452, 0.00693746423, 0.00101713033,
-                        -0.000946749642, -0.000203900025, 5.18556371e-5);
+  Vec<float> r = inverse(t + 3), q = (t - 3) * r;
+  return r * poly(q, 0.729083717, -0.50933218, 0.230017707, -0.0472581908, -0.0104624452, 0.00693746423, 0.00101713033,
+                  -0.000946749642, -0.000203900025, 5.18556371e-5);
 }
 
 DY_INLINE Vec<double> erf_near(Vec<double> x) {  // |x| <= 0.85, 2^-62.4

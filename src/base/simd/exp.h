@@ -64,6 +64,15 @@ DY_INLINE Vec<double> quotient(Vec<double> a, Vec<double> b) {
   return a / b;
 #endif
 }
+// 1 / x to 0.6 ulp, for x and 1 / x well within the normal numbers: a quotient of floats keeps the divider for 10 cycles.
+DY_INLINE Vec<float> inverse(Vec<float> x) {
+#if DY_AVX512
+  Vec<float> r = Vec<float>::Raw{_mm512_rcp14_ps(x.v.raw)};
+  return fma(fnma(x, r, Vec<float>(1)), r, r);
+#else
+  return 1 / x;
+#endif
+}
 // The root of zero and of numbers beyond 2^-400, to 2^-40: for the same reason, on the way to f32.
 DY_INLINE Vec<double> short_sqrt(Vec<double> x) {
 #if DY_AVX512

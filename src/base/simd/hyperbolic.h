@@ -44,11 +44,32 @@ DY_INLINE Vec<double> atanh(Vec<double> x) {
   Vec<double> t = select(a < 0.5, fma(twice, q, twice), q + q);
   return copysign(log1p(t) * 0.5, x);
 }
-DY_IN_DOUBLE(sinh)
+// x + x^3 p(x^2) up to 1 (2^-34), beyond (e^a - e^-a) / 2.
+DY_INLINE Vec<float> sinh(Vec<float> x) {
+  using namespace math;
+  Vec<float> a = abs(x), z = a * a;
+  Vec<float> near =
+      fma(a * z, poly(z, 0.16666666488720874, 0.008333350597929676, 0.00019836066266828281, 2.817439556922312e-6), a);
+  Reduced<float> y = reduce(at_most(a, kExpHigh<float> + 1));
+  Vec<float> half = scale(expm1_near(y.r) + 1, y.n - 1);
+  return copysign(select(a < 1, near, half - 0.25 / half), x);
+}
 DY_IN_DOUBLE(cosh)
 DY_IN_DOUBLE(asinh)
 DY_IN_DOUBLE(acosh)
-DY_IN_DOUBLE(atanh)
+
+// x + x^3 p(x^2) up to 1/2 (2^-29.4), beyond log((1 + a) / (1 - a)) / 2 with what sum and quotient were rounded by, over 1 + a.
+DY_INLINE Vec<float> atanh(Vec<float> x) {
+  Vec<float> a = abs(x), z = a * a;
+  Vec<float> near = fma(a * z,
+                        math::poly(z, 0.3333329884426534, 0.2000258767142012, 0.14221486912105785, 0.11833962018303867,
+                                   0.05098544309236081, 0.17719657892748147),
+                        a);
+  Vec<float> sum = a + 1, q = sum / (1 - a), rest = fnma(q, 1 - a, sum) + (a - (sum - 1));
+  Vec<float> far = fma(rest, Vec<float>(0.58), math::log_unrepaired(q)) * 0.5;
+  Vec<float> y = select(a < 0.5, near, select(a < 1, far, select(a == 1, kInf, kNaN)));
+  return copysign(y, x);
+}
 
 DY_INLINE Vec<double> log10(Vec<double> x) {
   math::Split<double> y = math::split(x);
@@ -57,12 +78,12 @@ DY_INLINE Vec<double> log10(Vec<double> x) {
   return math::repair(x, y.e * kLog2High + (y.e * kLog2Low + m));
 }
 DY_INLINE Vec<float> log10(Vec<float> x) {
-  Wide w = widen(x);
-  auto part = [](Vec<double> v) __attribute__((always_inline)) {
-    math::Split<double> y = math::split(v);
-    return fma(y.e, Vec<double>(0.3010299956639812), math::log1p_short(y.f) * 0.4342944819032518);
-  };
-  return math::repair(x, narrow(part(w.low), part(w.high)));
+  math::Split<float> y = math::split(x);
+  Vec<float> tail = math::log_tail(y.f, Vec<float>(0)), log = y.f - tail, lost = (y.f - log) - tail;
+  constexpr double kE = 0x1.bcb7b2p-2, kERest = -0x1.5b235ep-27;    // log10(e)
+  constexpr double kLog2 = 0x1.344p-2, kLog2Rest = 0x1.3509f8p-18;  // log10(2); a product of the first with e is exact
+  Vec<float> rest = fma(log, Vec<float>(kERest), fma(lost, Vec<float>(kE), y.e * kLog2Rest));
+  return math::repair(x, fma(log, Vec<float>(kE), rest) + y.e * kLog2);
 }
 
 // sqrt(x^2 + y^2) without overflow on the way; infinite if either is, even beside NaN.

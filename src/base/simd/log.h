@@ -64,12 +64,6 @@ template <class T> DY_INLINE Vec<T> log_tail(Vec<T> f, Vec<T> add) {
     return half - fma(s, half + p, add);
   }
 }
-// log(1 + f) on [-0.25, 0.5] to 2^-33.1, on the way to f32.
-DY_INLINE Vec<double> log1p_short(Vec<double> f) {
-  return f * poly(f, 1.0000000000731843, -0.4999999975127656, 0.3333332884621012, -0.25000041528562306, 0.20000486257036387,
-                  -0.16665214113754978, 0.14266382749318823, -0.12498458215864895, 0.11413161972683043, -0.10596159838439688,
-                  0.08006064226255345, -0.031159828586642523);
-}
 template <class T> DY_INLINE Vec<T> log_unrepaired(Vec<T> x) {
   Split<T> y = split(x);
   constexpr double kHigh = kF32<T> ? 0x1.62e4p-1 : 0x1.62e42feep-1,

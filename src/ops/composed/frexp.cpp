@@ -13,10 +13,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 extern constexpr OpDef frexp_op = {
     .sig = "frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)",
-    .doc =
-        "self = mantissa 2^exponent with |mantissa| in [0.5, 1) and an int32 exponent; 0 has mantissa 0, infinities and NaN "
-        "are "
-        "their own.",
+    .doc = "self = mantissa 2^exponent with |mantissa| in [0.5, 1) and an int32 exponent; 0, infinities and NaN stay.",
     .kind = OpKind::composite,
     .samples = "frexp(rand(3, 4))\nfrexp(randn(5))",
     .bad = "frexp(indices(3; 2)) => frexp: only floating-point dtypes: self is i64[2]",

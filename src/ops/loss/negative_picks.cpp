@@ -46,7 +46,7 @@ void forward(Call& c) {
   const int64_t width = f.itemsize();
   const auto of_width = width == 8 ? pick<8> : width == 4 ? pick<4> : width == 2 ? pick<2> : pick<1>;
   char* to = c.out[0].impl()->data();
-  parallel_for((n + kTile - 1) / kTile, 8, [&](int64_t begin, int64_t end) {
+  parallel_for((n + kTile - 1) / kTile, 2, [&](int64_t begin, int64_t end) {
     alignas(64) char picked[kTile * 8]{}, computed[kTile * 8];
     for (int64_t at = begin * kTile; at < std::min(n, end * kTile); at += kTile) {
       const int64_t count = std::min(kTile, n - at);

@@ -49,6 +49,50 @@ template <class T> void forward_row(Source x, Target y, int64_t row, int64_t n, 
   });
 }
 
+// The same of a row that fits into the lanes of a sum: in registers from the first pass to the last.
+template <class T> DY_INLINE void forward_short_row(const T* x, T* y, int64_t n, bool log) {
+  using V = Vec<T>;
+  constexpr int64_t kSize = V::size(), kVectors = kSumLanes<T> / kSize;
+  const V lowest(-kInf);
+  auto part = [&](int64_t j) { return static_cast<size_t>(min_of(n - j * kSize, kSize)); };
+  V v[kVectors], most = lowest;
+  for (int64_t j = 0; j < kVectors; j++) {
+    v[j] = lowest;
+    if (n >= (j + 1) * kSize)
+      v[j] = V::load(x + j * kSize);
+    else if (n > j * kSize)
+      v[j] = select(Mask<T>::first_n(part(j)), V::load_n(x + j * kSize, part(j)), lowest);
+    most = select(v[j] > most, v[j], most);
+  }
+  const V top(reduce_max(most));
+  V e[kVectors], sum[kVectors];
+  for (int64_t j = 0; j < kVectors; j++) v[j] = v[j] - top, sum[j] = e[j] = exp(v[j]);
+  for (int64_t half = kVectors / 2; half > 0; half /= 2)
+    for (int64_t j = 0; j < half; j++) sum[j] += sum[j + half];
+  const double total = reduce_sum(sum[0]);
+  const V scale(static_cast<T>(1 / total)), log_total(log ? scalar_log(static_cast<T>(total)) : T(0));
+  for (int64_t j = 0; j < kVectors && j * kSize < n; j++) {
+    const V value = log ? v[j] - log_total : e[j] * scale;
+    if (n >= (j + 1) * kSize)
+      value.store(y + j * kSize);
+    else
+      value.store_n(y + j * kSize, part(j));
+  }
+}
+template <class T> void forward_short_rows(Source x, Target y, int64_t rows, int64_t n, bool log) {
+  const int64_t tile = kSumBlock / n;
+  parallel_for((rows + tile - 1) / tile, max_of(1, kGrain / (tile * n)), [&](int64_t begin, int64_t end) {
+    alignas(64) T in[kSumBlock], out[kSumBlock];
+    for (int64_t row = begin * tile; row < min_of(rows, end * tile); row += tile) {
+      const int64_t count = min_of(tile, rows - row);
+      const T* from = read_tile(x, row * n, count * n, in);
+      T* to = open_tile(y, row * n, out);
+      for (int64_t r = 0; r < count; r++) forward_short_row(from + r * n, to + r * n, n, log);
+      close_tile(y, row * n, count * n, to);
+    }
+  });
+}
+
 // softmax: dx = y (dy - sum(y dy)); logarithm: dx = dy - exp(y) sum(dy).
 template <class T> void backward_row(Source y, Source dy, Target dx, int64_t row, int64_t n, bool log) {
   using V = Vec<T>;
@@ -90,6 +134,8 @@ template <class Row> void for_rows(int64_t rows, int64_t n, Row&& row) {
 
 void forward(Source x, Target y, int64_t rows, int64_t n, bool log) {
   const bool wide = x.format->def->compute == Compute::f64;
+  if (n > 0 && n <= (wide ? kSumLanes<double> : kSumLanes<float>))
+    return wide ? forward_short_rows<double>(x, y, rows, n, log) : forward_short_rows<float>(x, y, rows, n, log);
   for_rows(rows, n,
            [&](int64_t row) { wide ? forward_row<double>(x, y, row, n, log) : forward_row<float>(x, y, row, n, log); });
 }

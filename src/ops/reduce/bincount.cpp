@@ -34,9 +34,12 @@ Tensor compose(const Arg* a) {
   int64_t size = a[2].integer;
   if (!weighted && (t.dtype() == u8 || t.dtype() == i8)) return count_narrow(t, size);
   if (t.numel()) {
-    const int64_t least = amin(t).item<int64_t>();
+    Arg all[] = {t, IntList(), false};
+    Tensor ends[2];
+    call_op(Op::extremes_, all, 3, ends);
+    const int64_t least = ends[0].item<int64_t>();
     DY_CHECK(least >= 0, "bincount: a number is negative: {}", least);
-    size = std::max(size, amax(t).item<int64_t>() + 1);
+    size = std::max(size, ends[1].item<int64_t>() + 1);
   }
   const DType d = !weighted ? i64 : a[1].tensor->dtype() == f32 ? f32 : f64;
   if (t.numel() == 0) return zeros({size}, d);

@@ -14,37 +14,48 @@ void infer(Call& c) {
 }
 int64_t workspace(const Call& c) { return counting_workspace(c.tensor(0).numel(), c.integer(2)); }
 // False: a number is none of low ... low + size - 1.
-template <class T> bool count_tile(const T* x, int64_t n, int64_t low, int64_t size, const Counts& counts) {
-  bool inside = true;
-  auto add = [&](int way, T v) {
-    const uint64_t k = uint64_t(v) - uint64_t(low);
-    if (k < uint64_t(size)) [[likely]]
-      ++counts.way[way][k];
-    else
-      inside = false;
-  };
+template <class T> bool count_run(const T* x, int64_t n, int64_t low, int64_t size, const Counts& counts) {
+  static_assert(kCountWays == 4);
+  int64_t *a = counts.way[0], *b = counts.way[1], *c = counts.way[2], *d = counts.way[3];
+  const auto place = [&](int64_t i) { return uint64_t(x[i]) - uint64_t(low); };
+  const uint64_t end = uint64_t(size);
   int64_t i = 0;
-  for (; i + kCountWays <= n; i += kCountWays)
-    for (int w = 0; w < kCountWays; ++w) add(w, x[i + w]);
-  for (; i < n; ++i) add(0, x[i]);
-  return inside;
+  for (; i + 4 <= n; i += 4) {
+    const uint64_t p = place(i), q = place(i + 1), r = place(i + 2), s = place(i + 3);
+    if ((p >= end) | (q >= end) | (r >= end) | (s >= end)) [[unlikely]]
+      return false;
+    ++a[p], ++b[q], ++c[r], ++d[s];
+  }
+  for (; i < n; ++i) {
+    if (place(i) >= end) return false;
+    ++a[place(i)];
+  }
+  return true;
+}
+bool count_stored(const Format& f, const char* x, int64_t n, int64_t low, int64_t size, const Counts& counts) {
+  const auto run = [&](auto* as) { return count_run(reinterpret_cast<decltype(as)>(x), n, low, size, counts); };
+  if (&f == i64.format() || &f == u64.format()) return run(static_cast<const int64_t*>(nullptr));
+  if (&f == i32.format()) return run(static_cast<const int32_t*>(nullptr));
+  if (&f == i16.format()) return run(static_cast<const int16_t*>(nullptr));
+  if (&f == u8.format()) return run(static_cast<const uint8_t*>(nullptr));
+  constexpr int64_t kTile = 1024;
+  alignas(64) int64_t tile[kTile];
+  for (int64_t at = 0; at < n; at += kTile) {
+    const int64_t m = std::min(kTile, n - at);
+    f.def->decode(x + at * f.itemsize(), tile, m);
+    const bool good = f.compute() == Compute::i32 ? count_run(reinterpret_cast<const int32_t*>(tile), m, low, size, counts)
+                                                  : count_run(tile, m, low, size, counts);
+    if (!good) return false;
+  }
+  return true;
 }
 void forward(Call& c) {
-  constexpr int64_t kTile = 1024;
   const Tensor& t = c.tensor(0);
   const Format& f = *t.dtype().format();
   const int64_t low = c.integer(1), size = c.integer(2);
   std::atomic<bool> inside{true};
   count_all(c, t.numel(), size, [&](int64_t begin, int64_t end, const Counts& counts) {
-    alignas(64) int64_t tile[kTile];
-    bool good = true;
-    for (int64_t at = begin; at < end; at += kTile) {
-      const int64_t n = std::min(kTile, end - at);
-      f.def->decode(t.impl()->data() + at * f.itemsize(), tile, n);
-      good &= f.compute() == Compute::i32 ? count_tile(reinterpret_cast<const int32_t*>(tile), n, low, size, counts)
-                                          : count_tile(tile, n, low, size, counts);
-    }
-    if (!good) inside = false;
+    if (!count_stored(f, t.impl()->data() + begin * f.itemsize(), end - begin, low, size, counts)) inside = false;
   });
   DY_CHECK_AS(IndexError, inside, "{}: a number is out of range: self is {}; expected {} to {}", c.name, describe(t), low,
               low + size - 1);

@@ -3,12 +3,7 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-void infer(Call& c) {
-  check_float("nan_sum", c.tensor(0), "self");
-  infer_reduction(c, 2, plain(c.tensor(0)));
-}
-void forward(Call& c) { run_reduction(c, ReduceOp::nan_sum); }
-int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::nan_sum); }
+using Sum = FloatSum<ReduceOp::nan_sum>;
 void backward(Grad& g) {
   const Tensor grad = keep_dims(g.g(), g.in_meta(0), g.node.args[1]);
   g.set(0, where(isnan(g.in(0).detach()), scalar_tensor(0.0), grad));
@@ -24,12 +19,12 @@ extern constexpr OpDef nan_sum_op = {
         "nan_sum(randn(3, 4))\n"
         "nan_sum(randn(3, 4), [0])\n"
         "nan_sum(randn(3, 4), [1], True)",
-    .infer = infer,
-    .forward = forward,
+    .infer = Sum::infer,
+    .forward = Sum::forward,
     .backward = backward,
     .needs = {in(0)},
-    .flops = reduction_flops,
-    .workspace = workspace,
+    .flops = Sum::flops,
+    .workspace = Sum::workspace,
 };
 
 }  // namespace dyadic::inline v1::ops

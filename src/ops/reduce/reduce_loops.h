@@ -236,7 +236,8 @@ DY_INLINE ColumnPlan plan_columns(const ReduceShape& s, int64_t lane_bytes) {
 
 template <class Op, class D>
 DY_INLINE void add_rows(const Op& op, D d, typename Op::Lane* sum, const typename Op::Lane* const (&x)[4], int64_t rows,
-                        int64_t j) {
+                        int64_t j, int64_t ahead) {
+  for (int64_t k = 0; k < rows; k++) __builtin_prefetch(x[k] + j + ahead);  // short rows: the machine has no time to see them
   auto value = op.map(d, hn::LoadU(d, x[0] + j));
   if (rows == 4) {
     value = op.merge(d, value, op.map(d, hn::LoadU(d, x[1] + j)));
@@ -264,8 +265,8 @@ void reduce_slab(const Op& op, const Tiles<typename Op::Lane>& x, int64_t at, in
       const T* row[4] = {};
       for (int64_t k = 0; k < together; k++) row[k] = x.read(at + (r + k) * row_step, width, buffer[k]);
       int64_t j = 0;
-      for (; j + kSize <= width; j += kSize) add_rows(op, d, sum, row, together, j);
-      for (; j < width; j++) add_rows(op, one, sum, row, together, j);
+      for (; j + kSize <= width; j += kSize) add_rows(op, d, sum, row, together, j, 4 * row_step);
+      for (; j < width; j++) add_rows(op, one, sum, row, together, j, 0);
       r += together;
     }
     for (int64_t j = 0; j < width; j++) wide[j] = op.merge(wide[j], static_cast<W>(sum[j]));

@@ -20,4 +20,15 @@ Tensor share_among(const Tensor& x, const Tensor& out, const Tensor& grad, const
 int64_t reduced_count(const Meta& input, const Arg& dim);
 inline double reduction_flops(const Call& c) { return double(c.tensor(0).numel()); }
 
+// A sum of what the reduction makes of each element of a floating-point tensor, op(self, dim, keepdim).
+template <ReduceOp kOp> struct FloatSum {
+  static void infer(Call& c) {
+    check_float(c.name, c.tensor(0), "self");
+    infer_reduction(c, 2, plain(c.tensor(0)));
+  }
+  static void forward(Call& c) { run_reduction(c, kOp); }
+  static int64_t workspace(const Call& c) { return reduction_workspace(c, kOp); }
+  static double flops(const Call& c) { return 2 * reduction_flops(c); }  // mapped and added
+};
+
 }  // namespace dyadic::inline v1::ops

@@ -3,14 +3,8 @@
 namespace dyadic::inline v1::ops {
 namespace {
 
-void infer(Call& c) {
-  check_float("square_sum", c.tensor(0), "self");
-  infer_reduction(c, 2, c.tensor(0).dtype().is_scaled() ? f32 : c.tensor(0).dtype());
-}
-void forward(Call& c) { run_reduction(c, ReduceOp::sum_squares); }
-int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::sum_squares); }
+using Sum = FloatSum<ReduceOp::sum_squares>;
 void backward(Grad& g) { g.set(0, mul(mul(keep_dims(g.g(), g.in_meta(0), g.node.args[1]), 2), g.in(0))); }
-double flops(const Call& c) { return 2 * double(c.tensor(0).numel()); }
 
 }  // namespace
 
@@ -22,12 +16,12 @@ extern constexpr OpDef square_sum_op = {
         "square_sum(randn(3, 4))\n"
         "square_sum(randn(3, 4), [0])\n"
         "square_sum(randn(3, 4), [1], True)",
-    .infer = infer,
-    .forward = forward,
+    .infer = Sum::infer,
+    .forward = Sum::forward,
     .backward = backward,
     .needs = {in(0)},
-    .flops = flops,
-    .workspace = workspace,
+    .flops = Sum::flops,
+    .workspace = Sum::workspace,
 };
 
 }  // namespace dyadic::inline v1::ops
