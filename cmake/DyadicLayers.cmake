@@ -21,6 +21,16 @@ function(dy_isa_settings target isa)
   target_link_libraries(${target} PRIVATE hwy::hwy fmt::fmt)
 endfunction()
 
+# dy_pch(NAME HEADERS...): the carrier of a precompiled header, for others to REUSE_FROM; they need its settings.
+function(dy_pch name)
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/generated/${name}.cpp CONTENT "// carrier of a precompiled header\n")
+  add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/generated/${name}.cpp)
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+  if(CCACHE)
+    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER "sh;${PROJECT_SOURCE_DIR}/cmake/precompile.sh")
+  endif()
+endfunction()
+
 # dy_batches(OUT FOLDER FILES...): files of the build folder that include those of one initial letter each: eight pointwise
 # ops at once take the compiler the time of three. By relative names, so that ccache knows them in a second checkout.
 function(dy_batches out folder)

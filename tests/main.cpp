@@ -4,6 +4,10 @@
 
 #include <cstdio>
 
+#include "tests/test_data.h"
+
+std::string test_data(std::string_view path) { return std::string(DYADIC_TEST_DATA "/").append(path); }
+
 namespace {
 
 class FailuresOnly : public ::testing::EmptyTestEventListener {

@@ -6,6 +6,7 @@
 #include "dyadic/data_files.h"
 #include "dyadic/images.h"
 #include "tests/io/helpers.h"
+#include "tests/test_data.h"
 
 namespace dyadic::testing {
 namespace {
@@ -50,7 +51,7 @@ TEST(DataFiles, DamagedImages) {
   write_png(f / "a.png", (arange(0, 3 * 5 * 4) * 4).to(u8).view({3, 5, 4}));
   EXPECT_EQ(read_image(f / "a.png").sizes(), IntList({3, 5, 4}));
   torture(read_bytes(f / "a.png"), f / "bad.png", [](const std::string& p) { return read_image(p); });
-  const std::string jpeg = read_bytes(DYADIC_TEST_DATA "/data/halves.jpg");
+  const std::string jpeg = read_bytes(test_data("data/halves.jpg"));
   EXPECT_EQ(decode_image(jpeg).sizes(), IntList({3, 8, 16}));
   torture(jpeg, f / "bad.jpg", [](const std::string& p) { return read_image(p); });
 }

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/sha256.h"
 #include "tests/formats/helpers.h"
+#include "tests/test_data.h"
 
 namespace dyadic {
 namespace {
@@ -71,7 +72,7 @@ struct Line {
   std::string what, format, kind, hash;
 };
 std::vector<Line> lines() {
-  std::ifstream file(DYADIC_TEST_DATA "/formats/data/ggml_hashes.txt");
+  std::ifstream file(test_data("formats/data/ggml_hashes.txt"));
   std::vector<Line> all;
   for (Line l; file >> l.what >> l.format >> l.kind >> l.hash;) all.push_back(l);
   return all;

@@ -9,6 +9,7 @@
 
 #include "base/sha256.h"
 #include "tests/formats/helpers.h"
+#include "tests/test_data.h"
 
 namespace dyadic {
 namespace {
@@ -57,7 +58,7 @@ std::vector<float> patterns(const std::string& label) {
 }
 
 TEST(SmallFloats, EveryCodeDecodesAsInMlDtypes) {
-  std::ifstream file(DYADIC_TEST_DATA "/formats/data/small_floats.bin", std::ios::binary);
+  std::ifstream file(test_data("formats/data/small_floats.bin"), std::ios::binary);
   for (const char* name :
        {"f8e4m3fn", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz", "f8e3m4", "f8e8m0fnu", "f6e2m3fn", "f6e3m2fn", "f4e2m1fn"}) {
     const Format& format = *DType::parse(name).format();
@@ -79,7 +80,7 @@ TEST(SmallFloats, EveryCodeDecodesAsInMlDtypes) {
 }
 
 TEST(SmallFloats, EncodeAsPyTorchAndMlDtypes) {
-  std::ifstream file(DYADIC_TEST_DATA "/formats/data/small_floats.txt");
+  std::ifstream file(test_data("formats/data/small_floats.txt"));
   std::map<std::string, std::vector<float>> sets;
   std::string name, rule, label, hash;
   int lines = 0;

@@ -7,6 +7,7 @@
 
 #include "dyadic/amp.h"
 #include "tests/op_suite/suite.h"
+#include "tests/test_data.h"
 
 namespace dyadic::op_suite {
 namespace {
@@ -45,7 +46,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>>& table(const 
   static std::map<std::string, std::map<std::string, std::vector<std::string>, std::less<>>> tables;
   auto& rows = tables[name];
   if (!rows.empty()) return rows;
-  std::ifstream file(fmt::format("{}/op_suite/torch/{}.txt", DYADIC_TEST_DATA, name));
+  std::ifstream file(test_data(fmt::format("op_suite/torch/{}.txt", name)));
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with('#')) continue;
     std::vector<std::string> cells;

@@ -7,6 +7,7 @@
 #include "base/sha256.h"
 #include "dyadic/io.h"
 #include "tests/op_suite/suite.h"
+#include "tests/test_data.h"
 
 namespace dyadic::op_suite {
 namespace {
@@ -163,7 +164,7 @@ void compare_gradients(const StoredCall& s, const Stored& stored, const std::vec
 
 void check_torch(Op op, DType dtype, Layout) {
   const std::string command = fmt::format("run tests/op_suite/torch/make_torch_values.py <this program> {}", op_name(op));
-  const std::string path = fmt::format(DYADIC_TEST_DATA "/op_suite/torch/{}.safetensors", op_name(op));
+  const std::string path = test_data(fmt::format("op_suite/torch/{}.safetensors", op_name(op)));
   ASSERT_TRUE(std::filesystem::exists(path)) << "no stored results of PyTorch: " << command;
   const Stored stored(path);
   if (stored.metadata.contains("none")) GTEST_SKIP() << stored.metadata.at("none");

@@ -12,6 +12,7 @@
 
 #include "dyadic/ops.h"
 #include "dyadic/print.h"
+#include "tests/test_data.h"
 
 namespace dyadic {
 namespace {
@@ -27,7 +28,7 @@ struct PrintCase {
 
 std::vector<PrintCase> load_cases() {
   std::vector<PrintCase> cases;
-  for (const auto& entry : std::filesystem::directory_iterator(DYADIC_TEST_DATA "/cases/print")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test_data("cases/print"))) {
     std::ifstream in(entry.path());
     std::string line;
     bool inside = false;

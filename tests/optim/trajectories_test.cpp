@@ -12,6 +12,7 @@
 #include "dyadic/optim.h"
 #include "optim/update.h"
 #include "tests/optim/values.h"
+#include "tests/test_data.h"
 
 namespace dyadic::test {
 namespace {
@@ -40,7 +41,7 @@ struct Case {
   std::vector<double> values;
 };
 std::vector<Case> cases(const char* source = "torch") {
-  std::ifstream file(fmt::format("{}/optim/data/{}_trajectories.txt", DYADIC_TEST_DATA, source));
+  std::ifstream file(test_data(fmt::format("optim/data/{}_trajectories.txt", source)));
   std::vector<Case> out;
   for (std::string line; std::getline(file, line);) {
     const size_t a = line.find(" | "), b = line.find(" | ", a + 3);
