@@ -24,7 +24,7 @@ void decode_into(const TensorImpl& t, int64_t low, int64_t high, char* out) {
   auto decode = [&](int64_t from, int64_t to, char* into) {
     decode_elements(f, t.storage->data, t.storage->geometry, low + from, low + to, into);
   };
-  const bool stream = span * size >= kStreamBytes;
+  const bool stream = span * size >= stream_bytes();
   parallel_for((span + kChunk - 1) / kChunk, 1, [&](int64_t b, int64_t e) {
     const int64_t from = b * kChunk, to = std::min(span, e * kChunk);
     if (!stream) return decode(from, to, out + from * size);

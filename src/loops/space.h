@@ -58,7 +58,7 @@ struct Space {
   bool streams(int k) const {
     int64_t bytes = op[k].size;
     for (int d = 0; d < ndim; ++d) bytes *= size[d];
-    if (bytes < kStreamBytes || ndim != 1 || op[k].stride[0] != op[k].size) return false;
+    if (bytes < stream_bytes() || ndim != 1 || op[k].stride[0] != op[k].size) return false;
     for (int i = 0; i < k; ++i)
       if (op[i].format && op[i].base == op[k].base) return false;
     return true;

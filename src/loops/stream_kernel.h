@@ -7,7 +7,7 @@
 
 namespace dyadic::inline v1 {
 
-inline constexpr int64_t kStreamBytes = 32 << 20;  // smaller results are likely to be read from a cache
+int64_t stream_bytes();  // the last cache's size, 32 MiB at least: smaller results are likely to be read from a cache
 
 struct StreamKernel {
   // memcpy to memory that nobody reads soon. Written lines are visible to other threads after flush().

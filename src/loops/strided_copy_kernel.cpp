@@ -232,7 +232,7 @@ template <int64_t W, bool kStream> void transpose(const StridedPlan& p) {
 // Large results are written past the caches, where every line of the destination can be written whole: twice the speed at
 // 4096 x 4096 f32. Small ones stay in the cache for whoever reads them next.
 template <int64_t W> void transpose(const StridedPlan& p) {
-  bool lines = reinterpret_cast<uintptr_t>(p.dst) % kLine == 0 && p.size[0] * rows_from(p, 1) * W >= kStreamBytes;
+  bool lines = reinterpret_cast<uintptr_t>(p.dst) % kLine == 0 && p.size[0] * rows_from(p, 1) * W >= stream_bytes();
   for (int d = 1; d < p.ndim; d++) lines = lines && p.dst_stride[d] % kLine == 0;
   if (lines) {
     transpose<W, true>(p);

@@ -120,7 +120,7 @@ template <class T, class A, class Op> void scan_rows(const ScanShape& s, Source 
     return;
   }
   A* start = static_cast<A*>(workspace);
-  const bool stream = same_type<T>(y.format) && x.data != y.data && s.outer * s.n * int64_t(sizeof(T)) >= kStreamBytes;
+  const bool stream = same_type<T>(y.format) && x.data != y.data && s.outer * s.n * int64_t(sizeof(T)) >= stream_bytes();
   for (int64_t r = 0; r < s.outer; r++) {
     A sum = Op::kNone;
     for (int64_t first = 0; first < blocks; first += kGroup) {
