@@ -1,4 +1,5 @@
-// One parallel_for as the threads share it: numbered pieces handed out in order, and the first exception.
+// One parallel_for as the threads share it: numbered pieces, a share of neighbouring ones for each thread, and the first
+// exception.
 #pragma once
 #include <atomic>
 #include <exception>
@@ -8,17 +9,29 @@
 
 namespace dyadic::inline v1 {
 
+// A thread takes the pieces of its own share in order, then what is left of the others'. So ops in turn find in a core's cache
+// what the last one left there (x + 1 of 2 MB 0.052 to 0.03 ms where pieces went to whoever came first), and a thread that the
+// system puts aside delays nothing.
 struct Job {
+  static constexpr int kMostShares = 32;  // beyond that threads have them in common
+  struct alignas(64) Share {
+    int64_t next, end;  // next: by atomic_ref, so that shares that a job doesn't have cost nothing
+  };
   FunctionRef<void(int64_t, int64_t)> body;
   int64_t n, chunk, pieces;
-  alignas(64) std::atomic<int64_t> next{0};
+  int shares;
   std::mutex mutex;
-  int64_t failed = INT64_MAX;  // lowest piece that threw
+  std::atomic<int64_t> failed{INT64_MAX};  // lowest piece that threw
   std::exception_ptr error{};
+  Share share[kMostShares];
 
-  // Runs pieces until none is left. Pieces are handed out in order and a failure stops only those after it, so all before the
-  // failed piece have run: the exception that comes out is the one of the lowest piece, whatever the number of threads.
+  Job(FunctionRef<void(int64_t, int64_t)> body, int64_t n, int64_t chunk, int64_t pieces, int threads);
+  // Runs pieces until none is left. A failure stops only the pieces behind it, so all before the failed one have run: the
+  // exception that comes out is the one of the lowest piece, whatever the number of threads.
   void run(int index) noexcept;
+
+ private:
+  void run_share(Share& s) noexcept;
 };
 
 struct ThreadState {

@@ -36,7 +36,7 @@ void run(int64_t n, int64_t chunk, FunctionRef<void(int64_t, int64_t)> body) {
     body(0, n);
     return;
   }
-  Job job{body, n, chunk, pieces};
+  Job job(body, n, chunk, pieces, count);
   run_on_threads(job, count);
   if (job.error) std::rethrow_exception(job.error);
 }
@@ -48,19 +48,32 @@ ThreadState& thread_state() {
   return state;
 }
 
+Job::Job(FunctionRef<void(int64_t, int64_t)> f, int64_t n, int64_t chunk, int64_t pieces, int threads)
+    : body(f), n(n), chunk(chunk), pieces(pieces), shares(int(std::min<int64_t>({pieces, threads, kMostShares}))) {
+  for (int64_t k = 0; k < shares; k++) share[k] = {pieces * k / shares, pieces * (k + 1) / shares};
+}
+
+void Job::run_share(Share& s) noexcept {
+  const std::atomic_ref next(s.next);
+  for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < s.end;) {
+    if (i > failed.load(std::memory_order_relaxed)) return;
+    try {
+      body(i * chunk, i + 1 == pieces ? n : (i + 1) * chunk);
+    } catch (...) {
+      std::lock_guard lock(mutex);
+      if (i < failed.load(std::memory_order_relaxed)) {
+        failed.store(i, std::memory_order_relaxed);
+        error = std::current_exception();
+      }
+    }
+  }
+}
+
 void Job::run(int index) noexcept {
   ThreadState& state = thread_state();
   ThreadState before = state;
   state = {index, true};
-  for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < pieces;) {
-    try {
-      body(i * chunk, i + 1 == pieces ? n : (i + 1) * chunk);
-    } catch (...) {
-      next.store(pieces, std::memory_order_relaxed);
-      std::lock_guard lock(mutex);
-      if (i < failed) failed = i, error = std::current_exception();
-    }
-  }
+  for (int k = 0; k < shares; k++) run_share(share[(index + k) % shares]);
   state = before;
 }
 

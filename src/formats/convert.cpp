@@ -29,9 +29,8 @@ void cross(const Format& from, const Format& to, const void* source, void* targe
   convert_kernel().run(c1, source, c2, target, n, to_odd);
 }
 
-bool is_narrow(const Format& f) {
-  return (f.def->kind == Kind::sint || f.def->kind == Kind::uint) && (f.def->bits == 8 || f.def->bits == 16);
-}
+bool is_integer(const Format& f) { return (f.def->kind == Kind::sint || f.def->kind == Kind::uint) && f.def->bits >= 8; }
+bool is_narrow(const Format& f) { return is_integer(f) && f.def->bits <= 16; }
 void in_tiles(const Format& to, const float* source, void* target, int64_t n) {
   for (int64_t i = 0; i < n; i += kTile)
     convert_kernel().narrow(source + i, *to.def, static_cast<char*>(target) + i * to.itemsize(), std::min(kTile, n - i));
@@ -57,6 +56,7 @@ void convert(const Format& from, const void* source, const Format& to, void* tar
   const Compute c1 = from.compute(), c2 = to.compute();
   const bool from_compute = is_compute(from), to_compute = is_compute(to);
   const bool crossing = c1 != c2 || to.def->kind == Kind::boolean || (c2 == Compute::i32 && !to_compute && c1 != Compute::i32);
+  if (is_integer(from) && is_integer(to)) return convert_kernel().integers(*from.def, source, *to.def, target, n);
   if (&to == &detail::f32 && is_narrow(from)) return convert_kernel().widen(*from.def, source, static_cast<float*>(target), n);
   if (&from == &detail::f32 && is_narrow(to)) return in_tiles(to, static_cast<const float*>(source), target, n);
   if (to.def->kind == Kind::boolean && (is_narrow(from) || (from_compute && !is_complex(c1))))

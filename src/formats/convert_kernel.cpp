@@ -178,6 +178,19 @@ void narrow(const float* source, const FormatDef& to, void* target, int64_t n) {
   });
 }
 
+// Integers of 8 to 64 bits to others: the low bits, or the value.
+template <class F> void with_integer(const FormatDef& d, F f) {
+  if (d.bits < 32) return with_narrow(d, f);
+  const bool is_signed = d.kind == Kind::sint;
+  if (d.bits == 32) return is_signed ? f(int32_t{}) : f(uint32_t{});
+  f(int64_t{});  // to 64 bits and from them signs make no difference
+}
+void integers(const FormatDef& from, const void* source, const FormatDef& to, void* target, int64_t n) {
+  with_integer(from, [&](auto s) {
+    with_integer(to, [&](auto t) { loop<decltype(s), decltype(t)>(source, target, n, [](auto x) { return decltype(t)(x); }); });
+  });
+}
+
 void truth(const FormatDef& from, const void* source, uint8_t* target, int64_t n) {
   const auto run = [&](auto t) { loop<decltype(t), uint8_t>(source, target, n, [](auto x) { return uint8_t(x != 0); }); };
   if (from.bits < 32) return with_narrow(from, run);
@@ -209,6 +222,6 @@ void nonzero(Compute from, const void* source, int32_t* target, int64_t n) {
 }  // namespace
 
 extern constexpr ConvertKernel convert_kernel = {
-    .run = run, .low32 = low32, .widen = widen, .narrow = narrow, .truth = truth, .nonzero = nonzero};
+    .run = run, .low32 = low32, .widen = widen, .narrow = narrow, .integers = integers, .truth = truth, .nonzero = nonzero};
 
 }  // namespace dyadic::DY_ISA

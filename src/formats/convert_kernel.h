@@ -13,6 +13,8 @@ struct ConvertKernel {
   // Integers of 8 and 16 bits to and from f32 in one pass: half the time of two.
   void (*widen)(const FormatDef& from, const void* source, float* target, int64_t n);
   void (*narrow)(const float* source, const FormatDef& to, void* target, int64_t n);
+  // Those of 8 to 64 bits to each other.
+  void (*integers)(const FormatDef& from, const void* source, const FormatDef& to, void* target, int64_t n);
   // target[i] = 1 where source[i] is not zero (NaN is not), else 0: into stored bools, of those integers and of f32, f64, i32,
   // i64, u64 as they are stored; into the i32 that bools are computed in.
   void (*truth)(const FormatDef& from, const void* source, uint8_t* target, int64_t n);

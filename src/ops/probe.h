@@ -9,6 +9,7 @@ struct Cost {
   int chosen = 0;         // of these, those whose result is one of their arguments
   unsigned used = 0;      // which arguments were read
   bool identity = false;  // the result is the first argument, untouched
+  bool short_ = false;    // of arguments that are bf16 the result is one too
 
   // Whether it makes no difference to wrapped integers if each step is wrapped or the result alone: nothing that one
   // operation gave too large goes into another.
@@ -18,10 +19,11 @@ struct Cost {
 struct Probe {
   Cost* cost = nullptr;
   int id = -1;
-  constexpr Probe(Cost* c, int id) : cost(c), id(id) {}
-  constexpr Probe(double) {}
-  constexpr Probe(float) {}
-  constexpr Probe(int) {}
+  bool short_;  // Cost::short_
+  constexpr Probe(Cost* c, int id) : cost(c), id(id), short_(id < 16) {}
+  constexpr Probe(double v) : short_(double(float(v)) == v && __builtin_bit_cast(unsigned, float(v)) % (1 << 16) == 0) {}
+  constexpr Probe(float v) : Probe(double(v)) {}
+  constexpr Probe(int v) : Probe(double(v)) {}
   static constexpr Probe note(int flops, Probe a, Probe b = 0, Probe c = 0) {
     Cost* cost = a.cost ? a.cost : b.cost ? b.cost : c.cost;
     if (cost) {
@@ -31,10 +33,17 @@ struct Probe {
     }
     Probe r = 0;
     r.cost = cost;
+    r.short_ = false;
+    return r;
+  }
+  // Adds no digits to its arguments.
+  static constexpr Probe keep(Probe a, Probe b = 0, Probe c = 0) {
+    Probe r = note(1, a, b, c);
+    r.short_ = a.short_ && b.short_ && c.short_;
     return r;
   }
   static constexpr Probe choose(Probe a, Probe b, Probe c = 0) {
-    Probe r = note(1, a, b, c);
+    Probe r = keep(a, b, c);
     if (r.cost) ++r.cost->chosen;
     return r;
   }
@@ -44,9 +53,7 @@ struct Probe {
   constexpr Probe name(Probe a) { return Probe::note(flops, a); }
 #define DY_PROBE2(name, flops) \
   constexpr Probe name(Probe a, Probe b) { return Probe::note(flops, a, b); }
-DY_PROBE1(operator-, 1)
 DY_PROBE1(operator!, 0)
-DY_PROBE1(abs, 1)
 DY_PROBE1(sqrt, 1)
 DY_PROBE1(rsqrt, 2)
 DY_PROBE1(exp, 10)
@@ -85,13 +92,8 @@ DY_PROBE1(bessel_j0, 10)
 DY_PROBE1(bessel_j1, 10)
 DY_PROBE1(bessel_y0, 10)
 DY_PROBE1(bessel_y1, 10)
-DY_PROBE1(sign, 1)
 DY_PROBE1(signbit, 1)
 DY_PROBE1(operator~, 1)
-DY_PROBE1(floor, 1)
-DY_PROBE1(ceil, 1)
-DY_PROBE1(trunc, 1)
-DY_PROBE1(round, 1)
 DY_PROBE1(frexp_mantissa, 4)
 DY_PROBE1(frexp_exponent, 4)
 DY_PROBE1(isnan, 1)
@@ -110,7 +112,6 @@ DY_PROBE2(operator!=, 1)
 DY_PROBE2(operator&, 0)
 DY_PROBE2(operator|, 0)
 DY_PROBE2(pow, 20)
-DY_PROBE2(copysign, 1)
 DY_PROBE2(operator^, 0)
 DY_PROBE2(operator<<, 1)
 DY_PROBE2(operator>>, 1)
@@ -127,8 +128,19 @@ DY_PROBE2(gcd, 10)
 DY_PROBE2(lcm, 10)
 #undef DY_PROBE1
 #undef DY_PROBE2
+constexpr Probe operator-(Probe a) { return Probe::keep(a); }
+constexpr Probe abs(Probe a) { return Probe::keep(a); }
+constexpr Probe sign(Probe a) { return Probe::keep(a); }
+constexpr Probe floor(Probe a) { return Probe::keep(a); }
+constexpr Probe ceil(Probe a) { return Probe::keep(a); }
+constexpr Probe trunc(Probe a) { return Probe::keep(a); }
+constexpr Probe round(Probe a) { return Probe::keep(a); }
+constexpr Probe copysign(Probe a, Probe b) { return Probe::keep(a, b); }
 constexpr Probe conj(Probe a) { return Probe::note(0, a); }
-constexpr Probe select(Probe m, Probe a, Probe b) { return Probe::choose(m, a, b); }
+constexpr Probe select(Probe m, Probe a, Probe b) {
+  m.short_ = true;  // not one of the values
+  return Probe::choose(m, a, b);
+}
 constexpr Probe max(Probe a, Probe b) { return Probe::choose(a, b); }
 constexpr Probe min(Probe a, Probe b) { return Probe::choose(a, b); }
 

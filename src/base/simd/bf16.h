@@ -66,11 +66,18 @@ template <class V> DY_INLINE auto join_upper(V low, V high) {
 #endif
 }
 
-DY_INLINE auto bf16_codes(FloatPair x) {
+// kExact: they are bf16.
+template <bool kExact = false> DY_INLINE auto bf16_codes(FloatPair x) {
+  constexpr hn::RebindToUnsigned<hn::ScalableTag<float>> du;
+  if constexpr (kExact) return join_upper(hn::BitCast(du, x.low.v), hn::BitCast(du, x.high.v));
   if (__builtin_expect(any_nan(x), 0)) return join_upper(upper_halves<true>(x.low), upper_halves<true>(x.high));
   return join_upper(upper_halves<false>(x.low), upper_halves<false>(x.high));
 }
-DY_INLINE void store_bf16(FloatPair x, uint16_t* p) { hn::StoreU(bf16_codes(x), hn::ScalableTag<uint16_t>(), p); }
-DY_INLINE void stream_bf16(FloatPair x, uint16_t* p) { hn::Stream(bf16_codes(x), hn::ScalableTag<uint16_t>(), p); }
+template <bool kExact = false> DY_INLINE void store_bf16(FloatPair x, uint16_t* p) {
+  hn::StoreU(bf16_codes<kExact>(x), hn::ScalableTag<uint16_t>(), p);
+}
+template <bool kExact = false> DY_INLINE void stream_bf16(FloatPair x, uint16_t* p) {
+  hn::Stream(bf16_codes<kExact>(x), hn::ScalableTag<uint16_t>(), p);
+}
 
 }  // namespace dyadic::DY_ISA

@@ -30,8 +30,8 @@ template <class T> struct Extremum {
     if constexpr (std::is_integral_v<T>) return hn::Xor(v, hn::Set(d, flipped ? T(-1) : T(0)));
   }
   template <class D, class V> DY_INLINE V merge(D, V a, V b) const {
-    const V c = hn::Max(a, b);  // on x86 the second operand when one is NaN
-    if constexpr (std::is_floating_point_v<T>) return hn::IfThenElse(hn::IsNaN(a), a, c);
+    const V c = hn::Max(b, a);  // on x86 the second operand when one is NaN
+    if constexpr (std::is_floating_point_v<T>) return hn::IfThenElse(hn::IsNaN(b), b, c);  // b: nobody waits for it
     return c;
   }
   DY_INLINE Wide merge(Wide a, Wide b) const { return beats(b, a) ? b : a; }

@@ -1,4 +1,7 @@
-#include "loops/pointwise.h"
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "loops/strided_copy_kernel.h"
 #include "ops/common.h"
 
 namespace dyadic::inline v1::ops {
@@ -27,14 +30,47 @@ void infer(Call& c) {
   c.spec[0].shape(first.sizes());
   c.spec[0].sizes[dim] = total;
 }
-void forward(Call& c) {
+constexpr int64_t kPiece =
+    128 << 10;  // bytes of the result: they stay in a core's cache until all tensors have written to them
+
+// One tensor after the other.
+void join(const Tensor& out, std::span<const Tensor> list, int64_t dim) {
   NoGrad guard;
-  int64_t dim = wrap_dim("cat", c.integer(1), c.out[0].dim()), at = 0;
-  for (const Tensor& t : c.tensors(0)) {
+  int64_t at = 0;
+  for (const Tensor& t : list) {
     if (is_nothing(t.sizes())) continue;
-    assign(narrow(c.out[0], dim, at, t.size(dim)), t);
+    assign(narrow(out, dim, at, t.size(dim)), t);
     at += t.size(dim);
   }
+}
+// The part [begin, begin + n) along `cut` of one tensor after the other.
+void join_part(const Tensor& out, std::span<const Tensor> list, int64_t dim, int64_t cut, int64_t begin, int64_t n) {
+  const TensorImpl& o = *out.impl();
+  const int64_t width = o.dtype.itemsize();
+  char* dst = o.data() + begin * o.strides[cut] * width;
+  for (const Tensor& tensor : list) {
+    const TensorImpl& t = *tensor.impl();
+    if (is_nothing(tensor.sizes())) continue;
+    int64_t sizes[kMaxDims];
+    std::copy_n(t.sizes, t.ndim, sizes);
+    sizes[cut] = n;
+    strided_copy_kernel().copy(dst, o.strides, t.data() + begin * t.strides[cut] * width, t.strides, sizes, t.ndim, width);
+    dst += t.sizes[dim] * o.strides[dim] * width;
+  }
+}
+void forward(Call& c) {
+  const Tensor& out = c.out[0];
+  const auto list = c.tensors(0);
+  const int64_t dim = wrap_dim("cat", c.integer(1), out.dim());
+  bool plain = dim > 0 && !out.dtype().is_blocked() && out.nbytes() > kPiece;
+  for (const Tensor& t : list) plain = plain && (is_nothing(t.sizes()) || t.dtype() == out.dtype());
+  if (!plain) return join(out, list, dim);
+  const IntList sizes = out.sizes();
+  const int64_t cut = std::max_element(sizes.begin(), sizes.begin() + dim) - sizes.begin();
+  const int64_t rows = sizes[size_t(cut)], step = std::max<int64_t>(1, rows * kPiece / out.nbytes());
+  parallel_for((rows + step - 1) / step, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) join_part(out, list, dim, cut, i * step, std::min(step, rows - i * step));
+  });
 }
 void backward(Grad& g) {
   int64_t dim = wrap_dim("cat", g.integer(1), g.g().dim()), at = 0;
