@@ -314,34 +314,63 @@ template <int64_t W> void run_plan(const StridedPlan& p) {
   }
 }
 
-void run_plan(const StridedPlan& p) {
-  switch (p.width) {
+// Calls f(std::integral_constant<int64_t, W>()) with the width.
+template <class F> void with_width(int64_t width, F&& f) {
+  switch (width) {
     case 1:
-      return run_plan<1>(p);
+      return f(std::integral_constant<int64_t, 1>());
     case 2:
-      return run_plan<2>(p);
+      return f(std::integral_constant<int64_t, 2>());
     case 4:
-      return run_plan<4>(p);
+      return f(std::integral_constant<int64_t, 4>());
     case 8:
-      return run_plan<8>(p);
+      return f(std::integral_constant<int64_t, 8>());
     default:
-      return run_plan<16>(p);
+      return f(std::integral_constant<int64_t, 16>());
   }
 }
 
-void splat(char* dst, const char* value, int64_t n, int64_t width) {
-  switch (width) {
-    case 1:
-      return splat_run<1>(dst, value, n);
-    case 2:
-      return splat_run<2>(dst, value, n);
-    case 4:
-      return splat_run<4>(dst, value, n);
-    case 8:
-      return splat_run<8>(dst, value, n);
-    default:
-      return splat_run<16>(dst, value, n);
+void run_plan(const StridedPlan& p) {
+  with_width(p.width, [&](auto w) { run_plan<decltype(w)::value>(p); });
+}
+
+template <int64_t W> void interleave_run(char* dst, const char* a, const char* b, int64_t n) {
+  int64_t i = 0;
+  if constexpr (W < 16) {
+    constexpr Unsigned<W> d;
+    constexpr int64_t kCount = kVector / W;
+    using T = hn::TFromD<decltype(d)>;
+    for (; i + kCount <= n; i += kCount)
+      hn::StoreInterleaved2(hn::LoadU(d, reinterpret_cast<const T*>(a) + i), hn::LoadU(d, reinterpret_cast<const T*>(b) + i), d,
+                            reinterpret_cast<T*>(dst) + 2 * i);
   }
+  for (; i < n; i++) {
+    __builtin_memcpy(dst + 2 * i * W, a + i * W, W);
+    __builtin_memcpy(dst + (2 * i + 1) * W, b + i * W, W);
+  }
+}
+
+void interleave(void* dst, const void* a, const void* b, int64_t n, int64_t width) {
+  constexpr int64_t kTile = 4096;  // bytes of a, and of b
+  const bool stream = 2 * n * width >= stream_bytes();
+  const int64_t tile = kTile / width;
+  with_width(width, [&](auto w) {
+    constexpr int64_t W = decltype(w)::value;
+    parallel_for((n + tile - 1) / tile, kGrain / kTile, [&](int64_t begin, int64_t end) {
+      alignas(64) char joined[2 * kTile];
+      for (int64_t i = begin * tile; i < n && i < end * tile; i += tile) {
+        const int64_t count = n - i < tile ? n - i : tile;
+        char* to = static_cast<char*>(dst) + 2 * i * W;
+        interleave_run<W>(stream ? joined : to, static_cast<const char*>(a) + i * W, static_cast<const char*>(b) + i * W, count);
+        if (stream) stream_kernel.write(to, joined, 2 * count * W);
+      }
+      if (stream) stream_kernel.flush();
+    });
+  });
+}
+
+void splat(char* dst, const char* value, int64_t n, int64_t width) {
+  with_width(width, [&](auto w) { splat_run<decltype(w)::value>(dst, value, n); });
 }
 
 void copy(void* dst, const int64_t* dst_strides, const void* src, const int64_t* src_strides, const int64_t* sizes, int ndim,
@@ -357,6 +386,6 @@ void fill(void* dst, const int64_t* dst_strides, const int64_t* sizes, int ndim,
 
 }  // namespace
 
-extern const StridedCopyKernel strided_copy_kernel = {copy, splat, fill};
+extern const StridedCopyKernel strided_copy_kernel = {copy, splat, interleave, fill};
 
 }  // namespace dyadic::DY_ISA

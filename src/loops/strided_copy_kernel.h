@@ -13,6 +13,8 @@ struct StridedCopyKernel {
   void (*copy)(void* dst, const int64_t* dst_strides, const void* src, const int64_t* src_strides, const int64_t* sizes,
                int ndim, int64_t width);
   void (*splat)(char* dst, const char* value, int64_t n, int64_t width);  // n copies, on this thread
+  // dst[2 i] = a[i], dst[2 i + 1] = b[i], all dense. Threads inside.
+  void (*interleave)(void* dst, const void* a, const void* b, int64_t n, int64_t width);
   void (*fill)(void* dst, const int64_t* dst_strides, const int64_t* sizes, int ndim, const void* value, int64_t width);
 };
 

@@ -129,6 +129,35 @@ TEST(StridedCopyKernel, LargeTransposesAreStreamed) {
   }
 }
 
+TEST(StridedCopyKernel, RowsAtEveryOffset) {
+  for (int64_t bytes : {63, 64, 65, 511, 512, 513, 640, 1023, 1100, 4097}) {
+    for (int64_t offset = 0; offset < 130; offset += 13) {
+      View dst = packed({3, bytes + 7}), src = packed({3, bytes + 2});
+      dst.offset = offset, dst.elements += offset;
+      check_copy({3, bytes}, dst, src, 1);
+      std::swap(dst.offset, src.offset);
+      src.elements += offset;
+      check_copy({3, bytes}, dst, src, 1);
+    }
+  }
+}
+
+TEST(StridedCopyKernel, LargeRunsAreStreamed) {
+  const Dims sizes = {3, 14 << 20};
+  View dst = packed({3, (14 << 20) + 5});
+  dst.offset = 3, dst.elements += 3;
+  check_copy(sizes, dst, packed(sizes), 1);
+}
+
+TEST(StridedCopyKernel, EverySecondElement) {
+  for (int64_t n : {1, 2, 31, 32, 33, 64, 65, 200}) {
+    View src = packed({2, n});
+    src.strides = {2 * n + 1, 2};
+    src.elements = 4 * n;  // nothing behind the last element
+    for (int64_t width : {1, 2, 4, 8, 16}) check_copy({2, n}, packed({2, n}), src, width);
+  }
+}
+
 TEST(StridedCopyKernel, HeadsAndTime) {
   for (int64_t d : {1, 2, 4, 20, 64}) {
     const Dims sizes = {2, 3, 17, d};  // [B, H, T, d] from [B, T, H, d]

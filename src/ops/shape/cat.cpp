@@ -65,6 +65,11 @@ void forward(Call& c) {
   bool plain = dim > 0 && !out.dtype().is_blocked() && out.nbytes() > kPiece;
   for (const Tensor& t : list) plain = plain && (is_nothing(t.sizes()) || t.dtype() == out.dtype());
   if (!plain) return join(out, list, dim);
+  if (dim + 1 == out.dim() && list.size() == 2 && out.size(dim) == 2 && list[0].size(dim) == 1 && list[0].is_contiguous() &&
+      list[1].is_contiguous() && out.is_contiguous()) {
+    return strided_copy_kernel().interleave(out.impl()->data(), list[0].impl()->data(), list[1].impl()->data(), out.numel() / 2,
+                                            out.dtype().itemsize());
+  }
   const IntList sizes = out.sizes();
   const int64_t cut = std::max_element(sizes.begin(), sizes.begin() + dim) - sizes.begin();
   const int64_t rows = sizes[size_t(cut)], step = std::max<int64_t>(1, rows * kPiece / out.nbytes());
