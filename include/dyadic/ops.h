@@ -1,5 +1,5 @@
 // The ops as free functions, one line each; their documentation is in their records (src/ops/<family>/<op>.cpp,
-// `help(dyadic.exp)`).
+// `help(dyadic.exp)`). Those that begin with `self` are methods of Tensor too (tools/make_methods.py).
 #pragma once
 #include "dyadic/call.h"
 
@@ -243,6 +243,7 @@ inline Tensor full(IntList size, Scalar fill_value, DType dtype = {}, Device dev
 inline Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0) { return call(Op::tril_indices_, row, col, offset, Arg(), Arg()); }
 inline Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0) { return call(Op::triu_indices_, row, col, offset, Arg(), Arg()); }
 inline Tensor vander(const Tensor& x, std::optional<int64_t> N = {}, bool increasing = false) { return call(Op::vander_, x, N, increasing); }
+inline Tensor arange(Scalar end, DType dtype = {}, Device device = cpu) { return call(Op::arange_, Scalar(0), end, Scalar(1), dtype, device); }
 inline Tensor arange(Scalar start, Scalar end, Scalar step = 1, DType dtype = {}, Device device = cpu) { return call(Op::arange_, start, end, step, dtype, device); }
 inline Tensor logspace(Scalar start, Scalar end, int64_t steps, double base = 10.0, DType dtype = {}, Device device = cpu) { return call(Op::logspace_, start, end, steps, base, dtype, device); }
 inline Tensor linspace(Scalar start, Scalar end, int64_t steps, DType dtype = {}, Device device = cpu) { return call(Op::linspace_, start, end, steps, dtype, device); }
@@ -262,6 +263,7 @@ GeneratorState generator_state();
 void set_generator_state(GeneratorState state);
 inline Tensor rand(IntList size, DType dtype = {}, Device device = cpu) { return call(Op::rand_, size, dtype, device); }
 inline Tensor randn(IntList size, DType dtype = {}, Device device = cpu) { return call(Op::randn_, size, dtype, device); }
+inline Tensor randint(int64_t high, IntList size, DType dtype = {}, Device device = cpu) { return call(Op::randint_, int64_t(0), high, size, dtype, device); }
 inline Tensor randint(int64_t low, int64_t high, IntList size, DType dtype = {}, Device device = cpu) { return call(Op::randint_, low, high, size, dtype, device); }
 inline Tensor rand_like(const Tensor& self, DType dtype = {}, std::optional<Device> device = {}) { return call(Op::rand_like_, self, dtype, device); }
 inline Tensor randn_like(const Tensor& self, DType dtype = {}, std::optional<Device> device = {}) { return call(Op::randn_like_, self, dtype, device); }
@@ -305,3 +307,4 @@ inline Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& ke
 // clang-format on
 
 }  // namespace dyadic::inline v1
+#include "dyadic/ops_methods.h"  // generated: x.sum(), x.relu_(), sum_out(out, x)

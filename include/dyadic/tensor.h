@@ -84,6 +84,10 @@ inline bool drop(std::atomic<int32_t>& refs) {
   return refs.load(std::memory_order_acquire) == 1 || refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
+struct ValuesIndices;
+struct Frexp;
+struct MinMax;
+
 class Tensor {
   TensorImpl* p_ = nullptr;
 
@@ -155,7 +159,7 @@ class Tensor {
   Tensor detach() const;
   std::string grad_fn() const;  // "AddBackward"; empty for leaves
 
-  // Views and casts; everything else is a free function of ops.h.
+  // Views and casts. The functions of ops.h that begin with `self` are methods as well: x.sum(), x.sort(1), x.relu_().
   Tensor to(DType dtype) const;
   Tensor to(Device device) const;
   Tensor view(IntList size) const;
@@ -180,6 +184,8 @@ class Tensor {
   const Tensor& add_(const Tensor& other, Scalar alpha = 1) const;
   const Tensor& mul_(const Tensor& other) const;
   const Tensor& mul_(Scalar other) const;
+
+#include "dyadic/tensor_methods.h"  // generated from them
 
  private:
   static std::atomic<int32_t>& refs(TensorImpl* p) { return *reinterpret_cast<std::atomic<int32_t>*>(p); }  // its first member

@@ -338,7 +338,7 @@ void Tensor::retain_grad() const {
   auto slot = std::make_shared<Tensor>();
   auto_meta(*p_).retained = slot;
   node_extra(*p_->node).hooks.emplace_back(p_->output, [slot](const Tensor& g) {
-    *slot = slot->defined() ? add(*slot, g) : g.clone();
+    *slot = slot->defined() ? v1::add(*slot, g) : g.clone();
     return Tensor();
   });
 }

@@ -100,14 +100,19 @@ void write_inplace(Op id, const OpDef& op, Arg* args, int n) {
   record_inplace(id, op, recorded, n, self);
 }
 
-// What a result must be to be written into `t`; `t` gets its shape.
-void take_shape(const char* who, const Tensor& t, DType dtype, IntList sizes, Device device) {
+// What a result must be to be written into `t`.
+void check_result(const char* who, const Tensor& t, DType dtype, Device device) {
   DY_CHECK(t.device() == device, "{}: out is on another device: it is {} on {}, the result is on {}", who, describe(t),
            t.device().name(), device.name());
   DY_CHECK(keeps_kind(dtype, t.dtype()), "{}: the result would lose its kind: out is {}, the result {}", who, describe(t),
            dtype.name());
   check_writable(who, t);
-  resize_result(who, t, sizes);
+}
+
+bool is_read(const Call& c, const Tensor& t) {
+  bool read = false;
+  for_each_tensor(c.args, c.nargs, [&](const Tensor& in, int) { read |= in.impl()->storage == t.impl()->storage; });
+  return read;
 }
 
 // Whether a kernel may write `t` while it reads its inputs. Pointwise loops write any strides and dtype, and an element after
@@ -130,15 +135,20 @@ void write_results(Op id, const OpDef& op, Arg* args, int n, std::span<const Ten
       compose(id, op, args, results);
     else
       results[0] = op.complex(args);
-    for (size_t k = 0; k < out.size(); ++k)
-      take_shape(who, out[k], results[k].dtype(), results[k].sizes(), results[k].device());
+    for (size_t k = 0; k < out.size(); ++k) check_result(who, out[k], results[k].dtype(), results[k].device());
   } else {
     Call c(op, who, args, n, results);
     check_same_device(who, args, n);
     infer(c);
     bool direct = true;
     for (size_t k = 0; k < out.size(); ++k) {
-      take_shape(who, out[k], c.spec[k].dtype, c.spec[k].shape(), c.spec[k].device);
+      check_result(who, out[k], c.spec[k].dtype, c.spec[k].device);
+      const bool fits = out[k].sizes() == c.spec[k].shape();
+      if (!fits && is_read(c, out[k])) {  // it gets the result's shape when its old values have been read
+        direct = false;
+        continue;
+      }
+      if (!fits) resize_result(who, out[k], c.spec[k].shape());
       direct &= writes_direct(c, int(k), out[k]);
     }
     if (direct) std::copy(out.begin(), out.end(), results);
@@ -151,6 +161,7 @@ void write_results(Op id, const OpDef& op, Arg* args, int n, std::span<const Ten
     }
   }
   for (size_t k = 0; k < out.size(); ++k) {
+    resize_result(who, out[k], results[k].sizes());
     Arg copy[] = {Arg(out[k]), Arg(results[k])};
     call_op_inplace(Op::copy_, copy, 2);
   }

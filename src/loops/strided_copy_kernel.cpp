@@ -361,7 +361,8 @@ void interleave(void* dst, const void* a, const void* b, int64_t n, int64_t widt
       for (int64_t i = begin * tile; i < n && i < end * tile; i += tile) {
         const int64_t count = n - i < tile ? n - i : tile;
         char* to = static_cast<char*>(dst) + 2 * i * W;
-        interleave_run<W>(stream ? joined : to, static_cast<const char*>(a) + i * W, static_cast<const char*>(b) + i * W, count);
+        interleave_run<W>(stream ? joined : to, static_cast<const char*>(a) + i * W, static_cast<const char*>(b) + i * W,
+                          count);
         if (stream) stream_kernel.write(to, joined, 2 * count * W);
       }
       if (stream) stream_kernel.flush();

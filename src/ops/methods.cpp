@@ -50,7 +50,7 @@ const Tensor& Tensor::fill_(Scalar value) const {
 }
 const Tensor& Tensor::zero_() const { return fill_(0); }
 const Tensor& Tensor::add_(const Tensor& other, Scalar alpha) const {
-  if (alpha.imag() != 0) return call_inplace(Op::add_, *this, mul(other, alpha));
+  if (alpha.imag() != 0) return call_inplace(Op::add_, *this, v1::mul(other, alpha));
   return call_inplace(Op::add_, *this, other, alpha);
 }
 const Tensor& Tensor::mul_(const Tensor& other) const { return call_inplace(Op::mul_, *this, other); }

@@ -33,7 +33,8 @@ TEST(Join, LargeTensorsInsideOfRows) {
 
 TEST(Join, ViewsInsideOfRows) {
   const Tensor x = numbers({300, 401}, f32);
-  check({narrow(x, 1, 1, 300), narrow(x.t(), 0, 0, 300), flip(narrow(x, 1, 0, 7), {0}), narrow(x, 1, 0, 1).expand({300, 9})}, 1);
+  check({narrow(x, 1, 1, 300), narrow(x.t(), 0, 0, 300), flip(narrow(x, 1, 0, 7), {0}), narrow(x, 1, 0, 1).expand({300, 9})},
+        1);
 }
 
 TEST(Join, TwoTensorsElementByElement) {

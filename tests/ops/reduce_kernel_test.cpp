@@ -249,6 +249,35 @@ TEST(ReduceKernel, ExtremesAreMinAndMax) {
 }
 
 // What is cut out of wider rows gives the bits of a copy.
+TEST(ReduceKernel, MomentsMatchPlainLoops) {
+  for (DType dtype : {f32, f64, bf16}) {
+    for (const ReduceShape& s : kShapes) {
+      for (double offset : {0.0, 1000.0}) {
+        if (offset != 0 && dtype == bf16) continue;  // has no digits left for what is about it
+        Values v = Numbers(1).normals(s.outer * s.n * s.inner);
+        for (double& e : v) e += offset;
+        const Array x(dtype, v);
+        v = x.values();
+        const int64_t count = s.outer * s.inner;
+        Array squares(f64, count), means(f64, count);
+        Workspace space(reduce_kernel().workspace(ReduceOp::moments, s, *x.format));
+        reduce_kernel().run(ReduceOp::moments, s, x.source(), squares.target(), means.target(), space.data());
+        const double eps = dtype == f64 ? 1e-15 : 1e-7;
+        for (int64_t k = 0; k < count; k++) {
+          auto at = [&](int64_t i) { return Long(v[(k / s.inner * s.n + i) * s.inner + k % s.inner]); };
+          Long mean = 0, want = 0;
+          for (int64_t i = 0; i < s.n; i++) mean += at(i) / s.n;
+          for (int64_t i = 0; i < s.n; i++) want += (at(i) - mean) * (at(i) - mean);
+          EXPECT_NEAR(means.values()[k], double(mean), 4 * eps * (offset + 1));
+          // Differences carry the mean's rounding beside their own: n eps (distance + eps mean).
+          EXPECT_NEAR(squares.values()[k], double(want), 60 * eps * double(want) + s.n * std::pow(4 * eps * offset, 2) + 1e-300)
+              << dtype.name() << " " << s.outer << " " << s.n << " " << s.inner << " about " << offset;
+        }
+      }
+    }
+  }
+}
+
 TEST(ReduceKernel, RowsApart) {
   Numbers numbers(10);
   const int64_t step = 9000;

@@ -124,6 +124,7 @@ int64_t workspace(ReduceOp op, const ReduceShape& shape, const Format& x) {
   if (shape.inner == 1) return 0;
   if (is_extremum(op)) return extrema_workspace(op, shape, x);
   if (op == ReduceOp::logsumexp) return logsumexp_workspace(shape, x);
+  if (op == ReduceOp::moments) return moments_workspace(shape, x);
   const bool truth = op == ReduceOp::any || op == ReduceOp::all;
   const bool small = x.def->kind != Kind::floating && x.def->bits <= 16 && op == ReduceOp::sum;
   int64_t lane = compute_size(x.def->compute);
@@ -137,6 +138,8 @@ void run(ReduceOp op, const ReduceShape& shape, Source x, Target y, Target high,
     reduce_extrema(op, shape, x, y, high, scratch);
   } else if (op == ReduceOp::logsumexp) {
     reduce_logsumexp(shape, x, y, scratch);
+  } else if (op == ReduceOp::moments) {
+    reduce_moments(shape, x, y, high, scratch);
   } else if (x.format->def->compute == Compute::f32) {
     reduce_floats<float>(op, shape, x, y, scratch);
   } else if (x.format->def->compute == Compute::f64) {

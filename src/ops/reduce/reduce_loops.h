@@ -387,4 +387,8 @@ int64_t extrema_workspace(ReduceOp op, const ReduceShape& shape, const Format& x
 void reduce_logsumexp(const ReduceShape& shape, Source x, Target y, void* workspace);
 int64_t logsumexp_workspace(const ReduceShape& shape, const Format& x);
 
+// In reduce_moments_kernel.cpp.
+void reduce_moments(const ReduceShape& shape, Source x, Target squares, Target mean, void* workspace);
+int64_t moments_workspace(const ReduceShape& shape, const Format& x);
+
 }  // namespace dyadic::DY_ISA

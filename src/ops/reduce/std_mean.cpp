@@ -1,12 +1,12 @@
+#include "dyadic/ops_more.h"
 #include "ops/common.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-
-  return {std(t, ints_of(a[1]), a[2].integer, a[3].boolean), mean(t, ints_of(a[1]), a[3].boolean)};
+  std::vector<Tensor> r = var_mean(*a[0].tensor, ints_of(a[1]), a[2].integer, a[3].boolean);
+  return {sqrt(r[0]), r[1]};
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/common.h"
 
 namespace dyadic::inline v1::ops {
@@ -5,8 +7,19 @@ namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
-
-  return {var(t, ints_of(a[1]), a[2].integer, a[3].boolean), mean(t, ints_of(a[1]), a[3].boolean)};
+  const IntList dim = ints_of(a[1]);
+  const bool keep = a[3].boolean, complex = t.dtype().is_complex();
+  if (!complex) check_float("var", t, "self");
+  std::vector<Tensor> r;  // squared distances, mean
+  if (complex) {
+    const Tensor m = mean(t, dim, true), d = sub(t, m);
+    r = {sum(add(square(real(d)), square(imag(d))), dim, keep), mean(t, dim, keep)};
+  } else {
+    r = call_all(Op::moments_, t, dim, keep);
+    r[1] = to(r[1], r[0].dtype());
+  }
+  const double n = double(t.numel()) / double(std::max<int64_t>(r[0].numel(), 1)) - double(a[2].integer);
+  return {div(r[0], n > 0 ? n : 0.0), r[1]};
 }
 
 }  // namespace
