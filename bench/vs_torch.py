@@ -7,6 +7,7 @@ out= where that is faster.
 """
 import argparse
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,8 +20,9 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def output_of(command):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, check=False)
+def output_of(command, **environment):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, check=False,
+                          env={**os.environ, **environment})
     if done.returncode:
         sys.exit(f"vs_torch: failed with exit code {done.returncode}: {' '.join(map(str, command))}")
     return done.stdout
@@ -55,7 +57,23 @@ def run_torch(args, words, figures, machine):
     machine["torch"] = json.loads(lines[0])["torch"]
     for row in map(json.loads, lines[1:]):
         ns = row.get("ns")
-        figures.add(row["case"], row["dtype"], ns or row["ms_min"], "ns" if ns else "ms", row["mode"])
+        for case in (row["case"], row["case"] + FROM_PYTHON) if words[0] == "overhead" else (row["case"],):
+            figures.add(case, row["dtype"], ns or row["ms_min"], "ns" if ns else "ms", row["mode"])
+
+
+FROM_PYTHON = ", Python"
+# PyTorch's script, with Dyadic in the place of its module.
+AS_TORCH = f"""
+import runpy, sys, dyadic
+sys.modules["torch"] = dyadic
+runpy.run_path({str(ROOT / "bench" / "torch_bench.py")!r}, run_name="__main__")
+"""
+
+
+def run_ours_from_python(args, words, figures):
+    lines = output_of([sys.executable, "-c", AS_TORCH, *words], PYTHONPATH=str(args.package)).splitlines()
+    for row in map(json.loads, lines[1:]):
+        figures.add(row["case"] + FROM_PYTHON, row["dtype"], row["ns"], "ns", "dyadic")
 
 
 def jobs(args):
@@ -92,7 +110,7 @@ def table(rows, machine, rounds):
              for row in cells]
     lines.insert(1, "-" * len(lines[0]))
     note = (f"best of {rounds} interleaved rounds; PyTorch {machine['torch']}, {machine['threads']} threads, {machine['isa']}; "
-            f"PyTorch's call overhead is measured from Python, ours from C++")
+            f"call overhead is ours from C++ and PyTorch's from Python, where the row doesn't say that both are from Python")
     return "\n".join(lines + ["", note])
 
 
@@ -110,6 +128,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--dyadic", type=Path, default=ROOT / "build" / "release" / "bin" / "dyadic", help="the program")
+    parser.add_argument("--package", type=Path, default=ROOT / "build" / "release" / "python", help="where dyadic is imported from")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     unknown = [s for s in args.sections if s not in SECTIONS]
@@ -130,6 +149,8 @@ def main():
         for turn in range(args.rounds):
             say(f"{' '.join(map(str, our_words))}: round {turn + 1} of {args.rounds}")
             run_ours(args, our_words, ours, machine)
+            if our_words[0] == "overhead":
+                run_ours_from_python(args, our_words, ours)
             run_torch(args, torch_words, theirs, machine)
     rows = []
     for key, value in ours.best.items():

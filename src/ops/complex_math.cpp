@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "corridor/tape.h"
 #include "ops/common.h"
@@ -285,7 +286,11 @@ Tensor complex_pow(const Arg* a) {
   const DType common = result_type(a, 2);
   const Tensor base = to(z, common), zero = eq(base, 0), safe = where(zero, ones_like(base), base);
   const Tensor power = exp(mul(w, log(safe)));
-  return where(zero, to(eq(w, 0), common), power);
+  // Of zero: 1 to the power 0, else by the exponent's real part 0, infinity or nothing that is a number.
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor re = real(w), below = where(lt(re, 0), scalar_tensor({inf, nan}), scalar_tensor({nan, nan}));
+  const Tensor edge = where(eq(w, 0), scalar_tensor(1), where(gt(re, 0), scalar_tensor(0), below));
+  return where(zero, to(edge, common), power);
 }
 
 }  // namespace dyadic::inline v1

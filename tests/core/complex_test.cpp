@@ -30,6 +30,15 @@ void expect_near(const Tensor& actual, const std::vector<C>& expected, double ep
     EXPECT_LE(std::abs(a[i] - expected[i]), eps * std::max(1.0, std::abs(expected[i]))) << i;
 }
 
+TEST(Complex, QuotientsAndPowersOfZeroArePyTorchs) {
+  const Tensor zero = complex(zeros({3}), zeros({3})), one = complex(tensor({1, 0, 2}), tensor({1, 0, 0}));
+  EXPECT_EQ((one / zero).str(), "tensor([inf+infj, nan+nanj, inf+nanj])");
+  EXPECT_EQ(reciprocal(zero).str(), "tensor([inf+nanj, inf+nanj, inf+nanj])");
+  const Tensor powers = complex(tensor({0, 1, -1}), tensor({1, 1, 0}));
+  EXPECT_EQ(pow(zero, powers).str(), "tensor([nan+nanj, 0.+0.j, inf+nanj])");
+  EXPECT_EQ(pow(zero, 0).str(), "tensor([1.+0.j, 1.+0.j, 1.+0.j])");
+}
+
 TEST(Complex, ElementwiseAsTheStandardLibrary) {
   for (DType d : {c64, c128}) {
     const double eps = d == c64 ? 1e-6 : 1e-14;

@@ -18,14 +18,16 @@ template <class V> struct Complex {
   friend constexpr DY_INLINE Complex operator*(Complex a, Complex b) {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
-  // Smith's algorithm, both first divided by b's larger part: no overflow where the quotient has none.
+  // Smith's algorithm, both first divided by b's larger part: no overflow where the quotient has none. By zero each part is
+  // divided by itself, as in C99: 2 / 0 is (inf, nan).
   friend constexpr DY_INLINE Complex operator/(Complex a, Complex b) {
     const auto wide = abs(b.re) >= abs(b.im);
     const V large = select(wide, b.re, b.im), small = select(wide, b.im, b.re);
-    const V ratio = select(large == V(0), V(0), small / large), scale = V(1) + ratio * ratio;
+    const auto none = large == V(0);
+    const V ratio = select(none, V(0), small / large), scale = V(1) + ratio * ratio;
     const V p = select(wide, a.re, a.im) / large, q = select(wide, a.im, a.re) / large;
-    const V im = q - p * ratio;
-    return {(p + q * ratio) / scale, select(wide, im, -im) / scale};
+    const V im = q - select(none, V(0), p * ratio);
+    return {(p + select(none, V(0), q * ratio)) / scale, select(wide, im, -im) / scale};
   }
   friend constexpr DY_INLINE auto operator==(Complex a, Complex b) { return (a.re == b.re) & (a.im == b.im); }
   friend constexpr DY_INLINE auto operator!=(Complex a, Complex b) { return (a.re != b.re) | (a.im != b.im); }

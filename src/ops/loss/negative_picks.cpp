@@ -16,6 +16,9 @@ void infer(Call& c) {
   infer_like_first(c);
   c.spec[0].dtype = plain(x);
   c.spec[0].shape(t.sizes());
+  c.nout = 2;
+  c.spec[1].dtype = i64;
+  c.spec[1].device = x.device();
 }
 struct Picks {
   const char* from;
@@ -39,9 +42,14 @@ void forward(Call& c) {
   const Tensor &x = c.tensor(0), &t = c.tensor(1);
   const int64_t n = t.numel();
   const Picks p{x.impl()->data(), t.data<int64_t>(), x.size(1), t.dim() > 1 && n ? n / t.size(0) : 1, c.integer(2)};
-  for (int64_t i = 0; i < n; ++i)
-    DY_CHECK_AS(IndexError, (p.target[i] >= 0 && p.target[i] < p.classes) || p.target[i] == p.ignored,
+  int64_t counted = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const bool ignored = p.target[i] == p.ignored;
+    DY_CHECK_AS(IndexError, (p.target[i] >= 0 && p.target[i] < p.classes) || ignored,
                 "nll_loss: target out of range: target {} in place {}; there are {} classes", p.target[i], i, p.classes);
+    counted += !ignored;
+  }
+  *c.out[1].data<int64_t>() = counted;
   const Format &f = *x.dtype().format(), &wide = compute_format(f.compute());
   const int64_t width = f.itemsize();
   const auto of_width = width == 8 ? pick<8> : width == 4 ? pick<4> : width == 2 ? pick<2> : pick<1>;
@@ -71,8 +79,8 @@ double flops(const Call& c) { return double(c.tensor(1).numel()); }
 }  // namespace
 
 extern constexpr OpDef negative_picks_op = {
-    .sig = "negative_picks(Tensor self, Tensor index, int ignore_index=-100) -> Tensor",
-    .doc = "-self[n, index[n, ...], ...] of self [N, C, ...]; 0 where index is ignore_index.",
+    .sig = "negative_picks(Tensor self, Tensor index, int ignore_index=-100) -> (Tensor values, Tensor count)",
+    .doc = "-self[n, index[n, ...], ...] of self [N, C, ...], 0 where index is ignore_index; and for how many it is not.",
     .samples =
         "negative_picks(randn(4, 5), indices(5; 4))\n"
         "negative_picks(randn(2, 5, 3), indices(5; 2, 3), 1)",

@@ -16,13 +16,14 @@ Tensor compose(const Arg* args) {
   for (int64_t d = 0; d < index.dim(); ++d)
     DY_CHECK_AS(ValueError, index.size(d) == x.size(d ? d + 1 : 0), "nll_loss: sizes do not fit: input is {}, target is {}",
                 describe(a.tensor(0)), describe(t));
-  Tensor w, r = call(Op::negative_picks_, x, index, a.integer(3));
+  const std::vector<Tensor> picked = call_all(Op::negative_picks_, x, index, a.integer(3));  // and how many are not ignored
+  Tensor w, r = picked[0];
   if (a.has(2)) {
     const Tensor ignored = eq(index, a.integer(3));
     w = where(ignored, scalar_tensor(0.0), lookup(a.tensor(2), where(ignored, scalar_tensor(0), index)));
     r = mul(r, w);
   }
-  if (a.text(4) == "mean") return div(sum(r), sum(w.defined() ? w : ne(index, a.integer(3))));
+  if (a.text(4) == "mean") return div(sum(r), w.defined() ? sum(w) : picked[1]);
   return reduced("nll_loss", a.text(4) == "none" ? r.view(t.sizes()) : r, a.text(4));
 }
 
