@@ -6,10 +6,10 @@ namespace dyadic::DY_ISA {
 
 struct Cost {
   int flops = 0;
-  int chosen = 0;         // of these, those whose result is one of their arguments
-  unsigned used = 0;      // which arguments were read
-  bool identity = false;  // the result is the first argument, untouched
-  bool short_ = false;    // of arguments that are bf16 the result is one too
+  int chosen = 0;          // of these, those whose result is one of their arguments
+  unsigned used = 0;       // which arguments were read
+  bool identity = false;   // the result is the first argument, untouched
+  bool fits_bf16 = false;  // of arguments that are bf16 the result is one too
 
   // Whether it makes no difference to wrapped integers if each step is wrapped or the result alone: nothing that one
   // operation gave too large goes into another.
@@ -19,9 +19,9 @@ struct Cost {
 struct Probe {
   Cost* cost = nullptr;
   int id = -1;
-  bool short_;  // Cost::short_
-  constexpr Probe(Cost* c, int id) : cost(c), id(id), short_(id < 16) {}
-  constexpr Probe(double v) : short_(double(float(v)) == v && __builtin_bit_cast(unsigned, float(v)) % (1 << 16) == 0) {}
+  bool fits_bf16;  // Cost::fits_bf16
+  constexpr Probe(Cost* c, int id) : cost(c), id(id), fits_bf16(id < 16) {}
+  constexpr Probe(double v) : fits_bf16(double(float(v)) == v && __builtin_bit_cast(unsigned, float(v)) % (1 << 16) == 0) {}
   constexpr Probe(float v) : Probe(double(v)) {}
   constexpr Probe(int v) : Probe(double(v)) {}
   static constexpr Probe note(int flops, Probe a, Probe b = 0, Probe c = 0) {
@@ -33,13 +33,13 @@ struct Probe {
     }
     Probe r = 0;
     r.cost = cost;
-    r.short_ = false;
+    r.fits_bf16 = false;
     return r;
   }
   // Adds no digits to its arguments.
   static constexpr Probe keep(Probe a, Probe b = 0, Probe c = 0) {
     Probe r = note(1, a, b, c);
-    r.short_ = a.short_ && b.short_ && c.short_;
+    r.fits_bf16 = a.fits_bf16 && b.fits_bf16 && c.fits_bf16;
     return r;
   }
   static constexpr Probe choose(Probe a, Probe b, Probe c = 0) {
@@ -138,7 +138,7 @@ constexpr Probe round(Probe a) { return Probe::keep(a); }
 constexpr Probe copysign(Probe a, Probe b) { return Probe::keep(a, b); }
 constexpr Probe conj(Probe a) { return Probe::note(0, a); }
 constexpr Probe select(Probe m, Probe a, Probe b) {
-  m.short_ = true;  // not one of the values
+  m.fits_bf16 = true;  // not one of the values
   return Probe::choose(m, a, b);
 }
 constexpr Probe max(Probe a, Probe b) { return Probe::choose(a, b); }

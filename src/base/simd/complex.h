@@ -18,8 +18,8 @@ template <class V> struct Complex {
   friend constexpr DY_INLINE Complex operator*(Complex a, Complex b) {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
-  // Smith's algorithm, both first divided by b's larger part: no overflow where the quotient has none. By zero each part is
-  // divided by itself, as in C99: 2 / 0 is (inf, nan).
+  // Smith's algorithm, both first divided by b's larger part: no overflow where the quotient has none. By zero the
+  // parts are divided one by one, as PyTorch does: 2 / 0 is (inf, nan).
   friend constexpr DY_INLINE Complex operator/(Complex a, Complex b) {
     const auto wide = abs(b.re) >= abs(b.im);
     const V large = select(wide, b.re, b.im), small = select(wide, b.im, b.re);

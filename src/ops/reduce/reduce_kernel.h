@@ -36,10 +36,10 @@ struct ReduceShape {
 
 // x: [outer, n, inner] of any scalar format; y: [outer, inner] of any scalar format, converted to once from double (sums and
 // products of floats), i64 (of integers, which wrap; argmax, argmin), i32 0 or 1 (any, all) or x's compute type (max, min,
-// extremes: the smallest into y, the largest into `high`); moments: squared
-// distances from the mean into y, the mean into `high`. nan_sum leaves NaN out, numbers counts what is not NaN.
-// Floats are added in their compute type within blocks and in double across them: the relative error of a sum of 16 Mi floats
-// is about 1e-7. max, min, argmax and argmin propagate NaN (the first one's index; the first index of equal values) and need n
+// extremes: the smallest into y, the largest into `high`); of moments the squared distances from the mean, added, go into y,
+// the mean into `high`. nan_sum leaves NaN out, numbers counts what is not NaN. Floats are added in their compute type within
+// blocks and in double across them: the relative error of a sum of 16 Mi floats is about 1e-7. max, min, argmax and argmin
+// propagate NaN (the first one's index; the first index of equal values) and need n
 // >= 1; for n = 0 the others give 0, NaN (mean), 1 (prod), -inf (logsumexp), false, true. mean to moments, but prod, are for
 // floats. NaN counts as true. workspace: bytes `run` needs. Threads inside; the order of a sum depends on the shape alone.
 struct ReduceKernel {
