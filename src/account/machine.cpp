@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "account/peak_kernel.h"
 #include "base/parallel.h"
 #include "dyadic/ops.h"
 
@@ -67,9 +68,17 @@ MachineInfo machine_info() {
 Peaks measure_peaks() {
   NoGrad guard;
   Peaks p;
-  constexpr int64_t n = 1024;
+  constexpr int64_t n = 1024, kRounds = 20'000;  // rounds: about 0.1 ms
+  const int pieces = num_threads();
+  float sink[3] = {0.5f, 0.25f, 0};
+  const double work = pieces * peak_kernel().multiply_add(kRounds, sink);
+  p.flops_f32 = best_rate(work, 0.1, [&] {
+    parallel_each(pieces, [](int64_t) {
+      float own[3] = {0.5f, 0.25f, 0};
+      peak_kernel().multiply_add(kRounds, own);
+    });
+  });
   Tensor a = ones({n, n}), b = ones({n, n});
-  p.flops_f32 = best_rate(2.0 * n * n * n, 0.15, [&] { matmul(a, b); });
   a = a.to(bf16);
   b = b.to(bf16);
   p.flops_bf16 = best_rate(2.0 * n * n * n, 0.15, [&] { matmul(a, b); });

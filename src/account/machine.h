@@ -12,9 +12,10 @@ struct MachineInfo {
 };
 MachineInfo machine_info();
 
-struct Peaks {                           // measured with the present number of threads, about half a second
-  double flops_f32 = 0, flops_bf16 = 0;  // per second, of a 1024^3 matrix product, best of several
-  double bytes_per_s = 0;                // read plus written, of a copy of 64 MiB
+struct Peaks {             // measured with the present number of threads, about half a second; per second, best of several
+  double flops_f32 = 0;    // multiply-adds on registers: the processor's limit
+  double flops_bf16 = 0;   // a 1024^3 matrix product
+  double bytes_per_s = 0;  // read plus written, of a copy of 64 MiB
 };
 Peaks measure_peaks();
 

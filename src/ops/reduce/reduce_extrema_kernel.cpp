@@ -45,7 +45,36 @@ template <class W> struct Both {
   W low, high;
 };
 
-// Each tile is compared twice while it lies in the first cache: at the speed of max alone where memory is the limit.
+// Both of n >= 1 elements, which are loaded once for both comparisons.
+template <class T, class E> DY_INLINE Both<typename Extremum<T>::Wide> both_of(const E* x, int64_t n) {
+  using W = typename Extremum<T>::Wide;
+  constexpr Extremum<T> least{true}, most{false};
+  constexpr hn::ScalableTag<T> d;
+  constexpr hn::CappedTag<T, 1> one;
+  constexpr int64_t kSize = hn::MaxLanes(d), kVectors = 4;
+  hn::Vec<hn::ScalableTag<T>> low[kVectors], high[kVectors];
+  for (auto& v : low) v = hn::Set(d, least.identity());
+  for (auto& v : high) v = hn::Set(d, most.identity());
+  int64_t i = 0;
+  for (; i + kVectors * kSize <= n; i += kVectors * kSize) {
+    for (int64_t j = 0; j < kVectors; j++) {
+      const auto v = load_lanes(d, x + i + j * kSize);
+      low[j] = least.merge(d, low[j], least.map(d, v));
+      high[j] = most.merge(d, high[j], most.map(d, v));
+    }
+  }
+  for (int64_t j = 1; j < kVectors; j++) {
+    low[0] = least.merge(d, low[0], low[j]);
+    high[0] = most.merge(d, high[0], high[j]);
+  }
+  Both<W> best{static_cast<W>(fold_halves(least, d, low[0])), static_cast<W>(fold_halves(most, d, high[0]))};
+  for (; i < n; i++) {
+    const T value = hn::GetLane(load_lanes(one, x + i));
+    best = {least.merge(best.low, static_cast<W>(least.flip(value))), most.merge(best.high, static_cast<W>(value))};
+  }
+  return best;
+}
+
 template <class T> void find_both(const ReduceShape& shape, Source source, Target low, Target high, void* workspace) {
   const Extremum<T> least{true}, most{false};
   using W = typename Extremum<T>::Wide;
@@ -59,8 +88,7 @@ template <class T> void find_both(const ReduceShape& shape, Source source, Targe
     B best{least.identity(), most.identity()};
     for (int64_t i = 0; i < n; i += kSumBlock) {
       const int64_t count = min_of(kSumBlock, n - i);
-      const T* tile = x.read(at + i, count, buffer);
-      const B next{reduce_block(least, tile, count), reduce_block(most, tile, count)};
+      const B next = x.with(at + i, count, buffer, [&](const auto* e) { return both_of<T>(e, count); });
       merge(&best, &next, 1);
     }
     return best;
