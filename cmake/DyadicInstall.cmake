@@ -38,7 +38,7 @@ write_basic_package_version_file(dyadicConfigVersion.cmake COMPATIBILITY SameMin
 install(CODE "set(CMAKE_INSTALL_DO_STRIP TRUE)")
 install(TARGETS dyadic_library EXPORT dyadicTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/dyadic ${PROJECT_BINARY_DIR}/generated/dyadic DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")
 install(EXPORT dyadicTargets NAMESPACE dyadic:: DESTINATION ${package_dir})
 install(FILES ${PROJECT_BINARY_DIR}/dyadicConfig.cmake ${PROJECT_BINARY_DIR}/dyadicConfigVersion.cmake cmake/FindLibMD.cmake cmake/FindReferenceLapack.cmake
         DESTINATION ${package_dir})

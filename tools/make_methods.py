@@ -3,7 +3,7 @@
 
 `inline Tensor narrow(const Tensor& self, int64_t dim, ...)` gives x.narrow(dim, ...); where the op's record also writes in
 place, x.relu_(); and where one call of the op gives one tensor, narrow_out(out, x, ...). What tensor.h declares by hand stays.
-Writes OUT_FOLDER/tensor_methods.h, read inside of class Tensor, and for each header what it defines of them: HEADER_methods.h.
+Writes OUT_FOLDER/tensor_methods.inc, read inside of class Tensor, and for each header what it defines of them: HEADER_methods.inc.
 """
 import re
 import sys
@@ -93,8 +93,8 @@ def main():
                 defined += f.defined_inplace()
             if f.op and f.op not in views:
                 defined += f.defined_out()
-        written[f"{header}_methods.h"] = defined + "}\n"
-    written["tensor_methods.h"] = declared
+        written[f"{header}_methods.inc"] = defined + "}\n"
+    written["tensor_methods.inc"] = declared
     for name, text in written.items():
         if not (out / name).exists() or (out / name).read_text() != text:
             (out / name).write_text(text)

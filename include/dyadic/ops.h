@@ -307,4 +307,4 @@ inline Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& ke
 // clang-format on
 
 }  // namespace dyadic::inline v1
-#include "dyadic/ops_methods.h"  // generated: x.sum(), x.relu_(), sum_out(out, x)
+#include "dyadic/ops_methods.inc"  // generated: x.sum(), x.relu_(), sum_out(out, x)

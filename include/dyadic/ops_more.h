@@ -50,4 +50,4 @@ inline Tensor packed_attention(const Tensor& qkv, bool is_causal = true) { retur
 // clang-format on
 
 }  // namespace dyadic::inline v1
-#include "dyadic/ops_more_methods.h"  // generated
+#include "dyadic/ops_more_methods.inc"  // generated

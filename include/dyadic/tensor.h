@@ -185,7 +185,7 @@ class Tensor {
   const Tensor& mul_(const Tensor& other) const;
   const Tensor& mul_(Scalar other) const;
 
-#include "dyadic/tensor_methods.h"  // generated from them
+#include "dyadic/tensor_methods.inc"  // generated from them
 
  private:
   static std::atomic<int32_t>& refs(TensorImpl* p) { return *reinterpret_cast<std::atomic<int32_t>*>(p); }  // its first member

@@ -79,7 +79,7 @@ double flops(const Call& c) { return double(c.tensor(1).numel()); }
 }  // namespace
 
 extern constexpr OpDef negative_picks_op = {
-    .sig = "negative_picks(Tensor self, Tensor index, int ignore_index=-100) -> (Tensor values, Tensor count)",
+    .sig = "negative_picks(Tensor self, Tensor index, int ignore_index=-100) -> (Tensor values, Tensor known)",
     .doc = "-self[n, index[n, ...], ...] of self [N, C, ...], 0 where index is ignore_index; and for how many it is not.",
     .samples =
         "negative_picks(randn(4, 5), indices(5; 4))\n"
