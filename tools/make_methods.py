@@ -12,7 +12,7 @@ from pathlib import Path
 HEADERS = ("ops", "ops_more")
 FUNCTION = re.compile(r"^inline (?P<type>[\w:<>]+) (?P<name>\w+)\(const Tensor& self(?:, )?(?P<rest>.*?)\) \{ (?P<body>.*) \}", re.M)
 CALL = re.compile(r"return call\(Op::(\w+)_, self(.*)\);")
-MACRO = re.compile(r"\bDY_(UNARY|BINARY)\((\w+)\)(?! inline)")
+MACRO = re.compile(r"\bDY_(UNARY|BINARY)\((\w+)\)")
 NOT_OPS = {"name"}  # the macros' own parameter
 
 

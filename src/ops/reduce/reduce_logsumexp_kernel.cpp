@@ -1,6 +1,6 @@
 // log(sum(exp(x))): one pass over memory. Exponentials are taken relative to the largest element so far; what was summed before
 // is scaled when a larger one comes.
-#include "ops/reduce/reduce_loops.h"
+#include "ops/reduce/reduce_tiles.h"
 
 namespace dyadic::DY_ISA {
 namespace {
@@ -64,26 +64,7 @@ template <class T> void sum_slab(const Tiles<T>& x, int64_t at, int64_t step, in
 template <class T> void sum_exponentials(const ReduceShape& shape, Source source, Target y, void* workspace) {
   using W = Exponentials;
   const Tiles<T> x(source);
-  auto chunk = [&](int64_t at, int64_t n, int64_t) {
-    alignas(64) T buffer[kSumBlock];
-    W total;
-    for (int64_t i = 0; i < n; i += kSumBlock) {
-      const int64_t count = min_of(kSumBlock, n - i);
-      total = merge(total, sum_tile(x.read(at + i, count, buffer), count));
-    }
-    return total;
-  };
-  auto short_rows = [&](int64_t at, int64_t n, int64_t rows, W* out) {
-    alignas(64) T buffer[kSumBlock];
-    const T* from = x.read(at, n * rows, buffer);
-    for (int64_t r = 0; r < rows; r++) out[r] = sum_tile(from + r * n, n);
-  };
-  auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t, W* out) {
-    sum_slab(x, at, step, rows, width, out);
-  };
-  auto merge_all = [](W* into, const W* from, int64_t n) {
-    for (int64_t i = 0; i < n; i++) into[i] = merge(into[i], from[i]);
-  };
+  auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, W* out) { sum_slab(x, at, step, rows, width, out); };
   auto write = [&](int64_t at, int64_t n, W* values) {
     constexpr int64_t kBatch = 256;
     alignas(64) double top[kBatch], sum[kBatch];
@@ -96,7 +77,8 @@ template <class T> void sum_exponentials(const ReduceShape& shape, Source source
       write_results(y, at + i, count, sum);
     }
   };
-  reduce_shape<W>(shape, sizeof(T), workspace, {chunk, short_rows, slab, merge_all, write});
+  auto tile = [](const T* e, int64_t n) { return sum_tile(e, n); };
+  reduce_tiles<W, kSumBlock>(shape, x, workspace, tile, slab, write);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Mean and squared distances from it: one pass over memory. Each block is read twice while it lies in a near cache, for its
 // mean and for the distances; blocks are merged as in Chan, Golub and LeVeque 1979.
-#include "ops/reduce/reduce_loops.h"
+#include "ops/reduce/reduce_tiles.h"
 
 namespace dyadic::DY_ISA {
 namespace {
@@ -22,6 +22,7 @@ DY_INLINE Moments about(double middle, double sum, double squares, double n) {
 
 template <class T> Moments measure(const T* x, int64_t n) {
   using V = Vec<T>;
+  if (n == 0) return {};
   T sum[1], terms[2];
   lane_sums<T, 1>(n, sum, [&](auto access, int64_t j, V* term) { term[0] = access.load(x + j); });
   const T middle = sum[0] / static_cast<T>(n);
@@ -66,25 +67,8 @@ template <class T> void measure_all(const ReduceShape& shape, Source source, Tar
   using W = Moments;
   constexpr int64_t kBlock = 2048;  // elements: of both types in the first cache
   const Tiles<T> x(source);
-  auto chunk = [&](int64_t at, int64_t n, int64_t) {
-    alignas(64) T buffer[kBlock];
-    W total;
-    for (int64_t i = 0; i < n; i += kBlock) {
-      const int64_t count = min_of(kBlock, n - i);
-      total = merge(total, measure(x.read(at + i, count, buffer), count));
-    }
-    return total;
-  };
-  auto short_rows = [&](int64_t at, int64_t n, int64_t rows, W* out) {
-    alignas(64) T buffer[kSumBlock];
-    const T* from = x.read(at, n * rows, buffer);
-    for (int64_t r = 0; r < rows; r++) out[r] = n ? measure(from + r * n, n) : W();
-  };
-  auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t, W* out) {
+  auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, W* out) {
     measure_slab(x, at, step, rows, width, out);
-  };
-  auto merge_all = [](W* into, const W* from, int64_t n) {
-    for (int64_t i = 0; i < n; i++) into[i] = merge(into[i], from[i]);
   };
   auto write = [&](int64_t at, int64_t n, W* values) {
     constexpr int64_t kBatch = 256;
@@ -99,7 +83,8 @@ template <class T> void measure_all(const ReduceShape& shape, Source source, Tar
       write_results(mean, at + i, count, second);
     }
   };
-  reduce_shape<W>(shape, sizeof(T), workspace, {chunk, short_rows, slab, merge_all, write});
+  auto tile = [](const T* e, int64_t n) { return measure(e, n); };
+  reduce_tiles<W, kBlock>(shape, x, workspace, tile, slab, write);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ std::vector<Tensor> compose(const Arg* a) {
   std::vector<Tensor> r;  // squared distances, mean
   if (complex) {
     const Tensor m = mean(t, dim, true), d = sub(t, m);
-    r = {sum(add(square(real(d)), square(imag(d))), dim, keep), mean(t, dim, keep)};
+    r = {sum(add(square(real(d)), square(imag(d))), dim, keep), keep ? m : mean(t, dim)};
   } else {
     r = call_all(Op::moments_, t, dim, keep);
     r[1] = to(r[1], r[0].dtype());
