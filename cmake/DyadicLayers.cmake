@@ -1,7 +1,8 @@
-# dy_layer(NAME [LINKS other layers...] [EXTERNAL libraries...] [ISA globs...] [BATCHED folders...]):
+# dy_layer(NAME [LINKS other layers...] [EXTERNAL libraries...] [ISA globs...] [BATCHED folders...] [ISA_BATCHED folders...]):
 # every .cpp below the calling folder becomes part of layer NAME. Files that match an ISA glob (relative to the folder) or lie in
-# a BATCHED folder, and every *_kernel.cpp, are compiled once per instruction set, in namespace dyadic::DY_ISA, against one shared
-# precompiled header (base/simd/simd.h); the others once. LINKS names the layers whose headers may be included.
+# an ISA_BATCHED folder, and every *_kernel.cpp, are compiled once per instruction set, in namespace dyadic::DY_ISA, against one
+# shared precompiled header (base/simd/simd.h); the others once. Those of batched folders go to the compiler several at a time.
+# LINKS names the layers whose headers may be included.
 set(DY_ISAS sse4 avx2 avx512)
 set(DY_FLAGS_sse4 -march=x86-64-v2 -maes -mpclmul -mno-mmx)  # tools/check_isa_symbols.py says why not
 set(DY_FLAGS_avx2 -march=x86-64-v3 -maes -mpclmul)
@@ -32,7 +33,8 @@ function(dy_pch name)
 endfunction()
 
 # dy_batches(OUT FOLDER FILES...): files of the build folder that include those of one initial letter each: eight pointwise
-# ops at once take the compiler the time of three. By relative names, so that ccache knows them in a second checkout.
+# ops at once take the compiler the time of three; a small composite op takes a fifth. By relative names, so that ccache knows
+# them in a second checkout. What the files keep to themselves must bear their own names, or lie in a namespace of theirs.
 function(dy_batches out folder)
   set(letters "")
   foreach(file IN LISTS ARGN)
@@ -53,7 +55,7 @@ function(dy_batches out folder)
 endfunction()
 
 function(dy_layer name)
-  cmake_parse_arguments(arg "" "" "LINKS;EXTERNAL;ISA;BATCHED" ${ARGN})
+  cmake_parse_arguments(arg "" "" "LINKS;EXTERNAL;ISA;BATCHED;ISA_BATCHED" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   file(GLOB_RECURSE isa_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_kernel.cpp)
   foreach(glob IN LISTS arg_ISA)
@@ -64,11 +66,16 @@ function(dy_layer name)
     list(REMOVE_DUPLICATES isa_files)
     list(REMOVE_ITEM all ${isa_files})
   endif()
-  foreach(folder IN LISTS arg_BATCHED)
+  foreach(folder IN LISTS arg_BATCHED arg_ISA_BATCHED)
     file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+    list(REMOVE_ITEM files ${isa_files})
     list(REMOVE_ITEM all ${files})
     dy_batches(batches ${name}/${folder} ${files})
-    list(APPEND isa_files ${batches})
+    if(folder IN_LIST arg_ISA_BATCHED)
+      list(APPEND isa_files ${batches})
+    else()
+      list(APPEND all ${batches})
+    endif()
   endforeach()
   set(targets "")
   if(all)

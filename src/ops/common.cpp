@@ -78,6 +78,48 @@ void infer_like_other(Call& c, int dtype_arg, int device_arg) {
   if (c.has(device_arg)) c.spec[0].device = Device{c.args[device_arg].device};
 }
 
+void check_has_values(const char* who, const Tensor& t) {
+  DY_CHECK_AS(ValueError, !t.is_meta(), "{}: the result's shape depends on values, which a meta tensor has none of: it is {}",
+              who, describe(t));
+}
+
+bool view_strides(const TensorImpl& t, IntList sizes, int64_t* strides) {
+  if (t.numel == 0) {
+    int64_t s = 1;
+    for (int d = int(sizes.size()) - 1; d >= 0; --d) strides[d] = s, s *= std::max<int64_t>(sizes[size_t(d)], 1);
+    return true;
+  }
+  int to = int(sizes.size()) - 1;
+  for (int d = t.ndim - 1; d >= 0;) {
+    // The longest dense run of old dimensions that ends at d ...
+    int64_t base = t.strides[d], have = t.sizes[d];
+    int first = d;
+    while (first > 0 && (t.sizes[first - 1] == 1 || have == 1 || t.strides[first - 1] == have * base)) {
+      --first;
+      if (have == 1) base = t.strides[first];
+      have *= t.sizes[first];
+    }
+    // ... must be made up of whole new dimensions.
+    int64_t want = 1;
+    while (to >= 0 && want < have) {
+      strides[to] = want * base;
+      want *= sizes[size_t(to--)];
+    }
+    if (want != have) return false;
+    d = first - 1;
+  }
+  for (; to >= 0; --to) {
+    if (sizes[size_t(to)] != 1) return false;
+    strides[to] = to + 1 < int(sizes.size()) ? strides[to + 1] * sizes[size_t(to + 1)] : 1;
+  }
+  return true;
+}
+
+bool can_view(const Tensor& t, IntList sizes) {
+  int64_t strides[kMaxDims];
+  return view_strides(*t.impl(), sizes, strides);
+}
+
 Tensor dense(const Tensor& t) { return (t.dtype().is_scaled() ? dyadic::to(t, f32) : t).contiguous(); }
 
 void fill(const Tensor& t, Scalar value) {

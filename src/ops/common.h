@@ -14,13 +14,12 @@ inline DType plain(const Tensor& t) { return t.dtype().is_scaled() ? f32 : t.dty
 inline IntList ints_of(const Arg& a) { return {a.ints, a.kind == Arg::Kind::ints ? a.n : 0}; }
 inline std::span<const Tensor> tensors_of(const Arg& a) { return {a.tensor, a.n}; }
 // For what depends on values: ValueError on meta.
-inline void check_has_values(const char* who, const Tensor& t) {
-  DY_CHECK_AS(ValueError, !t.is_meta(), "{}: the result's shape depends on values, which a meta tensor has none of: it is {}",
-              who, describe(t));
-}
+void check_has_values(const char* who, const Tensor& t);
 inline void infer_nothing(Call&) {}  // views make their output themselves
 // Replaces a -1 and checks the number of elements; `out` holds kMaxDims.
 IntList resolve_size(const char* who, IntList size, int64_t numel, int64_t* out);
+// Strides that show `t` with the new sizes without moving anything (as numpy's reshape finds them), or false.
+bool view_strides(const TensorImpl& t, IntList sizes, int64_t* strides);
 bool can_view(const Tensor& t, IntList sizes);
 // dtype and device of a creation op from optional arguments.
 DType dtype_or_default(const Call& c, int arg);

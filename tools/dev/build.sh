@@ -11,12 +11,15 @@ jobs_count() {
 }
 
 # configure FOLDER OPTION...: runs CMake when the folder is new or the options have changed; Ninja does it for the rest.
+# The compiler by the name pip's build has for it, or ccache would not know one's objects in the other.
 configure() {
-  local dir=$1 stamp=$1/configured
+  local dir=$1 stamp=$1/configured compiler
+  compiler=${CXX:-$(command -v g++ || command -v c++ || true)}
   shift
+  set -- "$@" ${compiler:+"-DCMAKE_CXX_COMPILER=$compiler"}
   [[ -f $dir/build.ninja && -f $stamp && $(<"$stamp") == "$*" ]] && return
   say "configuring ${dir#"$root/"}"
-  quietly cmake.log cmake -S "$root" -B "$dir" -G Ninja "$@"
+  quietly cmake.log cmake --fresh -S "$root" -B "$dir" -G Ninja "$@"
   printf '%s\n' "$*" >"$stamp"
 }
 

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::angle_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef angle_op = {
+extern constexpr OpDef record = {
     .sig = "angle(Tensor self) -> Tensor",
     .doc = "The angle of complex numbers, in (-pi, pi]; of real ones 0, pi below zero, NaN of NaN.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef angle_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::angle_op

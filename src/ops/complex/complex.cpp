@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::complex_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -15,7 +15,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef complex_op = {
+extern constexpr OpDef record = {
     .sig = "complex(Tensor real, Tensor imag) -> Tensor",
     .doc = "real + i imag, complex64 of f32 and complex128 of f64 parts.",
     .kind = OpKind::composite,
@@ -24,4 +24,4 @@ extern constexpr OpDef complex_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::complex_op

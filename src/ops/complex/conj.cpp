@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::conj_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef conj_op = {
+extern constexpr OpDef record = {
     .sig = "conj(Tensor self) -> Tensor",
     .doc = "The complex conjugate; a real tensor is its own.",
     .kind = OpKind::composite,
@@ -18,4 +18,4 @@ extern constexpr OpDef conj_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::conj_op

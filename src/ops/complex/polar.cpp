@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::polar_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef polar_op = {
+extern constexpr OpDef record = {
     .sig = "polar(Tensor abs, Tensor angle) -> Tensor",
     .doc = "abs (cos angle + i sin angle).",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef polar_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::polar_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::view_as_complex_op {
 namespace {
 
 void forward(Call& c) {
@@ -21,7 +21,7 @@ void backward(Grad& g) { g.set(0, view_as_real(g.g().contiguous())); }
 
 }  // namespace
 
-extern constexpr OpDef view_as_complex_op = {
+extern constexpr OpDef record = {
     .sig = "view_as_complex(Tensor self) -> Tensor",
     .doc = "Real numbers [..., 2] (f32 or f64, the pairs side by side) as a complex tensor [...]: a view.",
     .kind = OpKind::view,
@@ -32,4 +32,4 @@ extern constexpr OpDef view_as_complex_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::view_as_complex_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::view_as_real_op {
 namespace {
 
 void forward(Call& c) {
@@ -13,7 +13,7 @@ void backward(Grad& g) { g.set(0, view_as_complex(g.g().contiguous())); }
 
 }  // namespace
 
-extern constexpr OpDef view_as_real_op = {
+extern constexpr OpDef record = {
     .sig = "view_as_real(Tensor self) -> Tensor",
     .doc = "A complex tensor [...] as real numbers [..., 2], real and imaginary parts: a view.",
     .kind = OpKind::view,
@@ -24,4 +24,4 @@ extern constexpr OpDef view_as_real_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::view_as_real_op

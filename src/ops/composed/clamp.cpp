@@ -1,9 +1,9 @@
 #include "ops/common.h"
 #include "ops/variants.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::clamp_op {
 
-extern constexpr OpDef clamp_op = {
+extern constexpr OpDef record = {
     .sig = "clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     .doc = "Values held between min and max, numbers or tensors, either of which may be missing; NaN stays.",
     .aliases = "clip",
@@ -15,4 +15,4 @@ extern constexpr OpDef clamp_op = {
     .variant = clamp_variant,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::clamp_op

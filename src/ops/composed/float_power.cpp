@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::float_power_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef float_power_op = {
+extern constexpr OpDef record = {
     .sig = "float_power(Tensor self, Tensor exponent) -> Tensor",
     .doc = "self to the power exponent, in f64 or c128.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef float_power_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::float_power_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::frexp_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -11,7 +11,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef frexp_op = {
+extern constexpr OpDef record = {
     .sig = "frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)",
     .doc = "self = mantissa 2^exponent with |mantissa| in [0.5, 1) and an int32 exponent; 0, infinities and NaN stay.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef frexp_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::frexp_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::glu_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef glu_op = {
+extern constexpr OpDef record = {
     .sig = "glu(Tensor self, int dim=-1) -> Tensor",
     .doc = "The first half along dim times the sigmoid of the second. (Dauphin et al. 2016.)",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef glu_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::glu_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::multigammaln_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -15,7 +15,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef multigammaln_op = {
+extern constexpr OpDef record = {
     .sig = "multigammaln(Tensor self, int p) -> Tensor",
     .doc = "log of the multivariate gamma function: p (p - 1) / 4 log(pi) plus lgamma(x - j / 2) for j < p.",
     .aliases = "mvlgamma",
@@ -28,4 +28,4 @@ extern constexpr OpDef multigammaln_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::multigammaln_op

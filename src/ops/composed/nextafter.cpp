@@ -1,7 +1,7 @@
 #include "dyadic/planes.h"
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::nextafter_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -24,7 +24,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef nextafter_op = {
+extern constexpr OpDef record = {
     .sig = "nextafter(Tensor self, Tensor other) -> Tensor",
     .doc = "The next value of the dtype behind self in the direction of other. No gradient.",
     .kind = OpKind::composite,
@@ -39,4 +39,4 @@ extern constexpr OpDef nextafter_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::nextafter_op

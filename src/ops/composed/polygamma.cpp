@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::polygamma_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -16,7 +16,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef polygamma_op = {
+extern constexpr OpDef record = {
     .sig = "polygamma(int n, Tensor self) -> Tensor",
     .doc = "The n-th derivative of digamma: (-1)^(n + 1) n! zeta(n + 1, x).",
     .kind = OpKind::composite,
@@ -28,4 +28,4 @@ extern constexpr OpDef polygamma_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::polygamma_op

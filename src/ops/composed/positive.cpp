@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::positive_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef positive_op = {
+extern constexpr OpDef record = {
     .sig = "positive(Tensor self) -> Tensor",
     .doc = "self.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef positive_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::positive_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::prelu_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -18,7 +18,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef prelu_op = {
+extern constexpr OpDef record = {
     .sig = "prelu(Tensor self, Tensor weight) -> Tensor",
     .doc = "x, or weight x below 0; one weight for all, or one for each entry of dimension 1. (He et al. 2015.)",
     .kind = OpKind::composite,
@@ -29,4 +29,4 @@ extern constexpr OpDef prelu_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::prelu_op

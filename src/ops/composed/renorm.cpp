@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::renorm_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -19,7 +19,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef renorm_op = {
+extern constexpr OpDef record = {
     .sig = "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
     .doc = "self with every slice of dim whose p-norm is above maxnorm scaled down to it.",
     .kind = OpKind::composite,
@@ -29,4 +29,4 @@ extern constexpr OpDef renorm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::renorm_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::rrelu_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -13,7 +13,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef rrelu_op = {
+extern constexpr OpDef record = {
     .sig = "rrelu(Tensor self, float lower=0.125, float upper=0.3333333333333333, bool training=False) -> Tensor",
     .doc = "x, or x times a slope below 0: drawn from [lower, upper] in training, else their mean. (Xu et al. 2015.)",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef rrelu_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::rrelu_op

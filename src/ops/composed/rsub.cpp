@@ -1,9 +1,9 @@
 #include "ops/common.h"
 #include "ops/variants.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::rsub_op {
 
-extern constexpr OpDef rsub_op = {
+extern constexpr OpDef record = {
     .sig = "rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     .doc = "other - alpha self.",
     .kind = OpKind::composite,
@@ -15,4 +15,4 @@ extern constexpr OpDef rsub_op = {
     .variant = rsub_variant,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::rsub_op

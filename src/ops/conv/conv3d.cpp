@@ -1,13 +1,13 @@
 #include "ops/conv/conv_shape.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::conv3d_op {
 namespace {
 
 Tensor compose(const Arg* args) { return conv_nd("conv3d", 3, args); }
 
 }  // namespace
 
-extern constexpr OpDef conv3d_op = {
+extern constexpr OpDef record = {
     .sig =
         "conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int "
         "groups=1) "
@@ -26,4 +26,4 @@ extern constexpr OpDef conv3d_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::conv3d_op

@@ -1,13 +1,13 @@
 #include "ops/conv/conv_shape.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::conv_transpose1d_op {
 namespace {
 
 Tensor compose(const Arg* args) { return conv_transpose_nd("conv_transpose1d", 1, args); }
 
 }  // namespace
 
-extern constexpr OpDef conv_transpose1d_op = {
+extern constexpr OpDef record = {
     .sig =
         "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] "
         "output_padding=0, "
@@ -27,4 +27,4 @@ extern constexpr OpDef conv_transpose1d_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::conv_transpose1d_op

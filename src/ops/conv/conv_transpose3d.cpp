@@ -1,13 +1,13 @@
 #include "ops/conv/conv_shape.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::conv_transpose3d_op {
 namespace {
 
 Tensor compose(const Arg* args) { return conv_transpose_nd("conv_transpose3d", 3, args); }
 
 }  // namespace
 
-extern constexpr OpDef conv_transpose3d_op = {
+extern constexpr OpDef record = {
     .sig =
         "conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] "
         "output_padding=0, "
@@ -28,4 +28,4 @@ extern constexpr OpDef conv_transpose3d_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::conv_transpose3d_op

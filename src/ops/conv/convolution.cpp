@@ -1,6 +1,6 @@
 #include "ops/conv/conv_shape.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::convolution_op {
 namespace {
 
 ConvArguments arguments(const Call& c) {
@@ -42,7 +42,7 @@ double flops(const Call& c) { return conv_flops(arguments(c).shape) + (c.has(2) 
 
 }  // namespace
 
-extern constexpr OpDef convolution_op = {
+extern constexpr OpDef record = {
     .sig =
         "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, int groups) -> "
         "Tensor",
@@ -76,4 +76,4 @@ extern constexpr OpDef convolution_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::convolution_op

@@ -1,6 +1,6 @@
 #include "ops/conv/conv_shape.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::convolution_transpose_op {
 namespace {
 
 // The convolution whose input is this op's result.
@@ -55,7 +55,7 @@ double flops(const Call& c) { return conv_flops(arguments(c).shape) + (c.has(2) 
 
 }  // namespace
 
-extern constexpr OpDef convolution_transpose_op = {
+extern constexpr OpDef record = {
     .sig =
         "convolution_transpose(Tensor input, Tensor weight, Tensor? bias, int[] size, int[] stride, int[] padding, int[] "
         "dilation, int groups) -> Tensor",
@@ -83,4 +83,4 @@ extern constexpr OpDef convolution_transpose_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::convolution_transpose_op

@@ -2,7 +2,7 @@
 
 #include "ops/conv/conv_shape.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::convolution_weight_op {
 namespace {
 
 ConvArguments arguments(const Call& c) {
@@ -46,7 +46,7 @@ double flops(const Call& c) { return conv_flops(arguments(c).shape); }
 
 }  // namespace
 
-extern constexpr OpDef convolution_weight_op = {
+extern constexpr OpDef record = {
     .sig =
         "convolution_weight(Tensor input, Tensor grad, int[] size, int[] stride, int[] padding, int[] dilation, int groups) -> "
         "Tensor",
@@ -71,4 +71,4 @@ extern constexpr OpDef convolution_weight_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::convolution_weight_op

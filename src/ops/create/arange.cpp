@@ -4,7 +4,7 @@
 #include "ops/common.h"
 #include "ops/create/ramp_kernel.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::arange_op {
 namespace {
 
 int64_t count(const Call& c) {
@@ -40,7 +40,7 @@ void forward(Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef arange_op = {
+extern constexpr OpDef record = {
     .sig = "arange(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "start, start + step, ... below end: ceil((end - start) / step) values, computed in float64 or int64.",
     .samples = "arange(0, 5)\narange(-1.5, 2, 0.25)\narange(5, 0, -2, bf16)\narange(0, 1000, 1, f64)\narange(3, 3)",
@@ -48,4 +48,4 @@ extern constexpr OpDef arange_op = {
     .forward = forward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::arange_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::empty_op {
 namespace {
 
 void infer(Call& c) { infer_creation(c, c.ints(0), 1, 2); }
@@ -8,7 +8,7 @@ void forward(Call& c) { (void)c; }
 
 }  // namespace
 
-extern constexpr OpDef empty_op = {
+extern constexpr OpDef record = {
     .sig = "empty(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "A new tensor whose values are whatever was in memory.",
     .samples = "empty([2, 3])",
@@ -18,4 +18,4 @@ extern constexpr OpDef empty_op = {
     .accepts_blocked = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::empty_op

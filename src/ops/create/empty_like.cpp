@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::empty_like_op {
 namespace {
 
 void infer(Call& c) { infer_like_other(c, 1, 2); }
@@ -8,7 +8,7 @@ void forward(Call& c) { (void)c; }
 
 }  // namespace
 
-extern constexpr OpDef empty_like_op = {
+extern constexpr OpDef record = {
     .sig = "empty_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "A new tensor in the shape, dtype and device of self, whose values are whatever was in memory.",
     .samples = "empty_like(randn(2, 3))\nempty_like(randn(2, 3), i64)",
@@ -25,4 +25,4 @@ extern constexpr OpDef empty_like_op = {
     .accepts_blocked = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::empty_like_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::eye_op {
 namespace {
 
 void infer(Call& c) {
@@ -20,7 +20,7 @@ void forward(Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef eye_op = {
+extern constexpr OpDef record = {
     .sig = "eye(int n, int? m=None, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Ones on the diagonal of an n x m matrix of zeros.",
     .samples = "eye(3)\neye(2, 4)\neye(3, 1, i64)\neye(0)",
@@ -28,4 +28,4 @@ extern constexpr OpDef eye_op = {
     .forward = forward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::eye_op

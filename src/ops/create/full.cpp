@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::full_op {
 namespace {
 
 void infer(Call& c) {
@@ -12,7 +12,7 @@ void forward(Call& c) { fill(c.out[0], c.scalar(1)); }
 
 }  // namespace
 
-extern constexpr OpDef full_op = {
+extern constexpr OpDef record = {
     .sig = "full(int[] size, Scalar fill_value, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "A new tensor filled with one value; its dtype follows the value's kind unless given.",
     .samples = "full([2, 3], 2.5)\nfull([3], 7)\nfull([2], True)\nfull([5], -1, u8)\nfull([2, 64], 0.5, q8_0)",
@@ -20,4 +20,4 @@ extern constexpr OpDef full_op = {
     .forward = forward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::full_op

@@ -4,7 +4,7 @@
 #include "ops/common.h"
 #include "ops/create/ramp_kernel.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linspace_op {
 namespace {
 
 void infer(Call& c) {
@@ -25,7 +25,7 @@ void forward(Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef linspace_op = {
+extern constexpr OpDef record = {
     .sig = "linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "steps values from start to end, both included, symmetric about the middle.",
     .samples = "linspace(0, 1, 5)\nlinspace(3, -3, 1000, f64)\nlinspace(2, 5, 1)\nlinspace(0, 10, 4, i64)\nlinspace(0, 1, 0)",
@@ -33,4 +33,4 @@ extern constexpr OpDef linspace_op = {
     .forward = forward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linspace_op

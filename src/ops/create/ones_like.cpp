@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::ones_like_op {
 namespace {
 
 void infer(Call& c) { infer_like_other(c, 1, 2); }
@@ -8,7 +8,7 @@ void forward(Call& c) { fill(c.out[0], 1); }
 
 }  // namespace
 
-extern constexpr OpDef ones_like_op = {
+extern constexpr OpDef record = {
     .sig = "ones_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Ones in the shape, dtype and device of self.",
     .samples = "ones_like(randn(2, 3))\nones_like(randn(2, 3), i64)",
@@ -17,4 +17,4 @@ extern constexpr OpDef ones_like_op = {
     .accepts_blocked = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::ones_like_op

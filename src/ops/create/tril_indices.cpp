@@ -1,13 +1,13 @@
 #include "ops/create/triangle_indices.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::tril_indices_op {
 namespace {
 
 Tensor compose(const Arg* a) { return triangle_indices("tril_indices", a, true); }
 
 }  // namespace
 
-extern constexpr OpDef tril_indices_op = {
+extern constexpr OpDef record = {
     .sig = "tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Rows and columns ([2, n], int64) of the entries on and below a diagonal of a row x col matrix, row by row.",
     .kind = OpKind::composite,
@@ -23,4 +23,4 @@ extern constexpr OpDef tril_indices_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::tril_indices_op

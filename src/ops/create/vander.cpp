@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::vander_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -20,7 +20,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef vander_op = {
+extern constexpr OpDef record = {
     .sig = "vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
     .doc = "The powers of a vector as columns, N of them (as many as elements if absent), falling or increasing.",
     .kind = OpKind::composite,
@@ -34,4 +34,4 @@ extern constexpr OpDef vander_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::vander_op

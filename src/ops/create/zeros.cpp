@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::zeros_op {
 namespace {
 
 void infer(Call& c) { infer_creation(c, c.ints(0), 1, 2); }
@@ -8,7 +8,7 @@ void forward(Call& c) { fill(c.out[0], 0); }
 
 }  // namespace
 
-extern constexpr OpDef zeros_op = {
+extern constexpr OpDef record = {
     .sig = "zeros(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "A new tensor of zeros.",
     .samples = "zeros([2, 3])\nzeros([0, 3], f64)\nzeros([2, 64], nf4)",
@@ -16,4 +16,4 @@ extern constexpr OpDef zeros_op = {
     .forward = forward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::zeros_op

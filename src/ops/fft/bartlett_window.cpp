@@ -1,6 +1,6 @@
 #include "ops/fft/window.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::bartlett_window_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef bartlett_window_op = {
+extern constexpr OpDef record = {
     .sig = "bartlett_window(int window_length, bool periodic=True, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "1 - |2 k / n - 1|. periodic: the first window_length values of the symmetric window that is one longer.",
     .kind = OpKind::composite,
@@ -23,4 +23,4 @@ extern constexpr OpDef bartlett_window_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::bartlett_window_op

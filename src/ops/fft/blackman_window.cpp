@@ -1,6 +1,6 @@
 #include "ops/fft/window.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::blackman_window_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef blackman_window_op = {
+extern constexpr OpDef record = {
     .sig = "blackman_window(int window_length, bool periodic=True, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc =
         "0.42 - 0.5 cos(2 pi k / n) + 0.08 cos(4 pi k / n). periodic: the first window_length values of the symmetric window "
@@ -27,4 +27,4 @@ extern constexpr OpDef blackman_window_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::blackman_window_op

@@ -1,6 +1,6 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_along_op {
 namespace {
 
 constexpr const char* kName = "fft.along";
@@ -24,7 +24,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef fft_along_op = {
+extern constexpr OpDef record = {
     .sig = "fft_along(Tensor self, int dim, bool inverse, float scale) -> Tensor",
     .doc =
         "scale * sum_j x_j exp(-2 pi i j k / n) along dim of real or complex numbers (inverse: exp(+...)): what fft and its "
@@ -49,4 +49,4 @@ extern constexpr OpDef fft_along_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_along_op

@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_fft_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform("fft.fft", *a[0].tensor, a[1], a[2].integer, a[3], Direction::forward); }
 
 }  // namespace
 
-extern constexpr OpDef fft_fft_op = {
+extern constexpr OpDef record = {
     .sig = "fft_fft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
     .doc =
         "The Fourier transform sum_j x_j exp(-2 pi i j k / n) along dim, cut or padded with zeros to n elements. norm: "
@@ -24,4 +24,4 @@ extern constexpr OpDef fft_fft_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_fft_op

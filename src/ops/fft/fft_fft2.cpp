@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_fft2_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform_all("fft.fft2", a, Direction::forward); }
 
 }  // namespace
 
-extern constexpr OpDef fft_fft2_op = {
+extern constexpr OpDef record = {
     .sig = "fft_fft2(Tensor self, int[]? s=None, int[] dim=[-2,-1], str? norm=None) -> Tensor",
     .doc = "fft over two dimensions, resized to s.",
     .kind = OpKind::composite,
@@ -18,4 +18,4 @@ extern constexpr OpDef fft_fft2_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_fft2_op

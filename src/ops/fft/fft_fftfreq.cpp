@@ -1,6 +1,6 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_fftfreq_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -15,7 +15,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef fft_fftfreq_op = {
+extern constexpr OpDef record = {
     .sig = "fft_fftfreq(int n, float d=1, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "The frequencies that belong to the values of fft, in cycles per unit of the spacing d.",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef fft_fftfreq_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_fftfreq_op

@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_fftn_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform_all("fft.fftn", a, Direction::forward); }
 
 }  // namespace
 
-extern constexpr OpDef fft_fftn_op = {
+extern constexpr OpDef record = {
     .sig = "fft_fftn(Tensor self, int[]? s=None, int[]? dim=None, str? norm=None) -> Tensor",
     .doc = "fft over several dimensions: dim, or the last ones that s has sizes for, or all; resized to s.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef fft_fftn_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_fftn_op

@@ -1,6 +1,6 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_half_along_op {
 namespace {
 
 constexpr const char* kName = "fft.half_along";
@@ -24,7 +24,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef fft_half_along_op = {
+extern constexpr OpDef record = {
     .sig = "fft_half_along(Tensor self, int dim, int n, float scale) -> Tensor",
     .doc =
         "The n real numbers scale * sum_k x_k exp(2 pi i j k / n) along dim, x [..., n / 2 + 1] being half of a Hermitian "
@@ -44,4 +44,4 @@ extern constexpr OpDef fft_half_along_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_half_along_op

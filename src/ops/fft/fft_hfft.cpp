@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_hfft_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform_half("fft.hfft", *a[0].tensor, a[1], a[2].integer, a[3], Direction::forward); }
 
 }  // namespace
 
-extern constexpr OpDef fft_hfft_op = {
+extern constexpr OpDef record = {
     .sig = "fft_hfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
     .doc =
         "The real Fourier transform of a Hermitian signal given by its first half. norm: backward (scales the inverse by 1 / "
@@ -19,4 +19,4 @@ extern constexpr OpDef fft_hfft_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_hfft_op

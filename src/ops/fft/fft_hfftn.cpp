@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_hfftn_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform_all_half("fft.hfftn", a, Direction::forward); }
 
 }  // namespace
 
-extern constexpr OpDef fft_hfftn_op = {
+extern constexpr OpDef record = {
     .sig = "fft_hfftn(Tensor self, int[]? s=None, int[]? dim=None, str? norm=None) -> Tensor",
     .doc =
         "hfft over several dimensions: dim, or the last ones that s has sizes for, or all; resized to s. The last one has the "
@@ -21,4 +21,4 @@ extern constexpr OpDef fft_hfftn_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_hfftn_op

@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_ifft_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform("fft.ifft", *a[0].tensor, a[1], a[2].integer, a[3], Direction::inverse); }
 
 }  // namespace
 
-extern constexpr OpDef fft_ifft_op = {
+extern constexpr OpDef record = {
     .sig = "fft_ifft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
     .doc =
         "The inverse of fft along dim, cut or padded with zeros to n elements. norm: backward (scales the inverse by 1 / n), "
@@ -20,4 +20,4 @@ extern constexpr OpDef fft_ifft_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_ifft_op

@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_ifft2_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform_all("fft.ifft2", a, Direction::inverse); }
 
 }  // namespace
 
-extern constexpr OpDef fft_ifft2_op = {
+extern constexpr OpDef record = {
     .sig = "fft_ifft2(Tensor self, int[]? s=None, int[] dim=[-2,-1], str? norm=None) -> Tensor",
     .doc = "ifft over two dimensions, resized to s.",
     .kind = OpKind::composite,
@@ -18,4 +18,4 @@ extern constexpr OpDef fft_ifft2_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_ifft2_op

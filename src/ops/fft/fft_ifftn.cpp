@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_ifftn_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform_all("fft.ifftn", a, Direction::inverse); }
 
 }  // namespace
 
-extern constexpr OpDef fft_ifftn_op = {
+extern constexpr OpDef record = {
     .sig = "fft_ifftn(Tensor self, int[]? s=None, int[]? dim=None, str? norm=None) -> Tensor",
     .doc = "ifft over several dimensions: dim, or the last ones that s has sizes for, or all; resized to s.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef fft_ifftn_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_ifftn_op

@@ -1,6 +1,6 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_ifftshift_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -13,7 +13,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef fft_ifftshift_op = {
+extern constexpr OpDef record = {
     .sig = "fft_ifftshift(Tensor self, int[]? dim=None) -> Tensor",
     .doc = "fftshift undone.",
     .kind = OpKind::composite,
@@ -24,4 +24,4 @@ extern constexpr OpDef fft_ifftshift_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_ifftshift_op

@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_ihfft_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform_real("fft.ihfft", *a[0].tensor, a[1], a[2].integer, a[3], Direction::inverse); }
 
 }  // namespace
 
-extern constexpr OpDef fft_ihfft_op = {
+extern constexpr OpDef record = {
     .sig = "fft_ihfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
     .doc =
         "The inverse of hfft: the first n / 2 + 1 values of a Hermitian signal. norm: backward (scales the inverse by 1 / n), "
@@ -19,4 +19,4 @@ extern constexpr OpDef fft_ihfft_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_ihfft_op

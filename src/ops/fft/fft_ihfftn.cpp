@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_ihfftn_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform_all_real("fft.ihfftn", a, Direction::inverse); }
 
 }  // namespace
 
-extern constexpr OpDef fft_ihfftn_op = {
+extern constexpr OpDef record = {
     .sig = "fft_ihfftn(Tensor self, int[]? s=None, int[]? dim=None, str? norm=None) -> Tensor",
     .doc =
         "ihfft over several dimensions: dim, or the last ones that s has sizes for, or all; resized to s. The last one has the "
@@ -21,4 +21,4 @@ extern constexpr OpDef fft_ihfftn_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_ihfftn_op

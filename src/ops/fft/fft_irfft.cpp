@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_irfft_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform_half("fft.irfft", *a[0].tensor, a[1], a[2].integer, a[3], Direction::inverse); }
 
 }  // namespace
 
-extern constexpr OpDef fft_irfft_op = {
+extern constexpr OpDef record = {
     .sig = "fft_irfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
     .doc =
         "The inverse of rfft: n real numbers, 2 (m - 1) of m values if absent. norm: backward (scales the inverse by 1 / n), "
@@ -21,4 +21,4 @@ extern constexpr OpDef fft_irfft_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_irfft_op

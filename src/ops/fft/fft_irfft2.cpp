@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_irfft2_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform_all_half("fft.irfft2", a, Direction::inverse); }
 
 }  // namespace
 
-extern constexpr OpDef fft_irfft2_op = {
+extern constexpr OpDef record = {
     .sig = "fft_irfft2(Tensor self, int[]? s=None, int[] dim=[-2,-1], str? norm=None) -> Tensor",
     .doc = "irfft over two dimensions, resized to s. The last one has the real side.",
     .kind = OpKind::composite,
@@ -18,4 +18,4 @@ extern constexpr OpDef fft_irfft2_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_irfft2_op

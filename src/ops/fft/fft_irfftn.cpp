@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_irfftn_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform_all_half("fft.irfftn", a, Direction::inverse); }
 
 }  // namespace
 
-extern constexpr OpDef fft_irfftn_op = {
+extern constexpr OpDef record = {
     .sig = "fft_irfftn(Tensor self, int[]? s=None, int[]? dim=None, str? norm=None) -> Tensor",
     .doc =
         "irfft over several dimensions: dim, or the last ones that s has sizes for, or all; resized to s. The last one has the "
@@ -21,4 +21,4 @@ extern constexpr OpDef fft_irfftn_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_irfftn_op

@@ -1,6 +1,6 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_real_along_op {
 namespace {
 
 constexpr const char* kName = "fft.real_along";
@@ -25,7 +25,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef fft_real_along_op = {
+extern constexpr OpDef record = {
     .sig = "fft_real_along(Tensor self, int dim, float scale) -> Tensor",
     .doc =
         "scale * sum_j x_j exp(-2 pi i j k / n) along dim of real numbers for k = 0 ... n / 2, the others being their "
@@ -45,4 +45,4 @@ extern constexpr OpDef fft_real_along_op = {
     .workspace = workspace,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_real_along_op

@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_rfft_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform_real("fft.rfft", *a[0].tensor, a[1], a[2].integer, a[3], Direction::forward); }
 
 }  // namespace
 
-extern constexpr OpDef fft_rfft_op = {
+extern constexpr OpDef record = {
     .sig = "fft_rfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
     .doc =
         "The first n / 2 + 1 values of the Fourier transform of real numbers; the others are their conjugates. norm: backward "
@@ -21,4 +21,4 @@ extern constexpr OpDef fft_rfft_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_rfft_op

@@ -1,6 +1,6 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_rfftfreq_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef fft_rfftfreq_op = {
+extern constexpr OpDef record = {
     .sig = "fft_rfftfreq(int n, float d=1, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "The frequencies that belong to the values of rfft, in cycles per unit of the spacing d.",
     .kind = OpKind::composite,
@@ -25,4 +25,4 @@ extern constexpr OpDef fft_rfftfreq_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_rfftfreq_op

@@ -1,13 +1,13 @@
 #include "ops/fft/fft.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fft_rfftn_op {
 namespace {
 
 Tensor compose(const Arg* a) { return transform_all_real("fft.rfftn", a, Direction::forward); }
 
 }  // namespace
 
-extern constexpr OpDef fft_rfftn_op = {
+extern constexpr OpDef record = {
     .sig = "fft_rfftn(Tensor self, int[]? s=None, int[]? dim=None, str? norm=None) -> Tensor",
     .doc =
         "rfft over several dimensions: dim, or the last ones that s has sizes for, or all; resized to s. The last one has the "
@@ -21,4 +21,4 @@ extern constexpr OpDef fft_rfftn_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fft_rfftn_op

@@ -1,6 +1,6 @@
 #include "ops/fft/window.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::hamming_window_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef hamming_window_op = {
+extern constexpr OpDef record = {
     .sig =
         "hamming_window(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, ScalarType? dtype=None, "
         "Device? device=None) -> Tensor",
@@ -26,4 +26,4 @@ extern constexpr OpDef hamming_window_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::hamming_window_op

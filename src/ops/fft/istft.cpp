@@ -1,6 +1,6 @@
 #include "ops/fft/frames.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::istft_op {
 namespace {
 
 // frames [B, T, n] added where they overlap: [B, n + hop (T - 1)].
@@ -45,7 +45,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef istft_op = {
+extern constexpr OpDef record = {
     .sig =
         "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool "
         "normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
@@ -70,4 +70,4 @@ extern constexpr OpDef istft_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::istft_op

@@ -1,6 +1,6 @@
 #include "ops/fft/window.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::kaiser_window_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef kaiser_window_op = {
+extern constexpr OpDef record = {
     .sig =
         "kaiser_window(int window_length, bool periodic=True, float beta=12.0, *, ScalarType? dtype=None, Device? device=None) "
         "-> Tensor",
@@ -30,4 +30,4 @@ extern constexpr OpDef kaiser_window_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::kaiser_window_op

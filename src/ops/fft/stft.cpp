@@ -2,7 +2,7 @@
 
 #include "ops/fft/frames.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::stft_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -29,7 +29,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef stft_op = {
+extern constexpr OpDef record = {
     .sig =
         "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str "
         "pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None) -> Tensor",
@@ -51,4 +51,4 @@ extern constexpr OpDef stft_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::stft_op

@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::argwhere_op {
 namespace {
 
 Tensor compose(const Arg* a) { return nonzero(*a[0].tensor); }
 
 }  // namespace
 
-extern constexpr OpDef argwhere_op = {
+extern constexpr OpDef record = {
     .sig = "argwhere(Tensor self) -> Tensor",
     .doc = "nonzero under numpy's name.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef argwhere_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::argwhere_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::compress_op {
 namespace {
 
 void infer(Call& c) {
@@ -21,7 +21,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef compress_op = {
+extern constexpr OpDef record = {
     .sig = "compress(Tensor self, Tensor mask, int size) -> Tensor",
     .doc = "The `size` elements where mask, of self's shape, is true: masked_select once the size is known.",
     .samples = "compress(randn(0), mask(0), 0)",
@@ -33,4 +33,4 @@ extern constexpr OpDef compress_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::compress_op

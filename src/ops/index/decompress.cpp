@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::decompress_op {
 namespace {
 
 void infer(Call& c) {
@@ -31,7 +31,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef decompress_op = {
+extern constexpr OpDef record = {
     .sig = "decompress(Tensor self, Tensor mask, Tensor source) -> Tensor",
     .doc = "masked_scatter for a mask of self's shape.",
     .samples = "decompress(randn(2, 3), mask(2, 3), randn(7))",
@@ -43,4 +43,4 @@ extern constexpr OpDef decompress_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::decompress_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::gather_op {
 namespace {
 
 void infer(Call& c) {
@@ -26,7 +26,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef gather_op = {
+extern constexpr OpDef record = {
     .sig = "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     .doc =
         "The elements of self along dim that index (int64) names: out[i][j] = self[index[i][j]][j] for dim 0. index may be "
@@ -50,4 +50,4 @@ extern constexpr OpDef gather_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::gather_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::index_op {
 namespace {
 
 void infer(Call& c) {
@@ -38,7 +38,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef index_op = {
+extern constexpr OpDef record = {
     .sig = "index(Tensor self, Tensor[] indices, int[]? dims=None) -> Tensor",
     .doc =
         "The elements at int64 indices of several dimensions at once (the first ones if dims is absent), as numpy's advanced "
@@ -61,4 +61,4 @@ extern constexpr OpDef index_op = {
     .workspace = workspace,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::index_op

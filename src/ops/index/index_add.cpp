@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::index_add_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef index_add_op = {
+extern constexpr OpDef record = {
     .sig = "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     .doc =
         "self with the entries of source, times alpha, added along dim where index (int64, one dimension) says, in the order "
@@ -28,4 +28,4 @@ extern constexpr OpDef index_add_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::index_add_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::index_copy_op {
 namespace {
 
 void forward(Call& c) {
@@ -18,7 +18,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef index_copy_op = {
+extern constexpr OpDef record = {
     .sig = "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     .doc =
         "self with the entries of source written along dim where index (int64, one dimension) says; the last of several "
@@ -38,4 +38,4 @@ extern constexpr OpDef index_copy_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::index_copy_op

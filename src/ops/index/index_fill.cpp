@@ -4,7 +4,7 @@
 #include "ops/expected.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::index_fill_op {
 namespace {
 
 int64_t dim_of(const Call& c) { return wrap_dim(c.name, c.integer(1), c.tensor(0).dim()); }
@@ -52,7 +52,7 @@ void backward(Grad& g) { g.set(0, index_fill(g.g(), g.integer(1), g.in(1), 0)); 
 
 }  // namespace
 
-extern constexpr OpDef index_fill_op = {
+extern constexpr OpDef record = {
     .sig = "index_fill(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     .doc = "self with a number written to the entries of dim that index (int64, one dimension) names.",
     .inplace = true,
@@ -72,4 +72,4 @@ extern constexpr OpDef index_fill_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::index_fill_op

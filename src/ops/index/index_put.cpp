@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::index_put_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef index_put_op = {
+extern constexpr OpDef record = {
     .sig = "index_put(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
     .doc =
         "self with values (broadcast) written to, or added at, the places self[indices]. Indices are integer tensors and masks "
@@ -30,4 +30,4 @@ extern constexpr OpDef index_put_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::index_put_op

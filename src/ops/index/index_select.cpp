@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::index_select_op {
 namespace {
 
 int64_t dim_of(const Call& c) { return wrap_dim(c.name, c.integer(1), c.tensor(0).dim()); }
@@ -32,7 +32,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef index_select_op = {
+extern constexpr OpDef record = {
     .sig = "index_select(Tensor self, int dim, Tensor index) -> Tensor",
     .doc = "The entries of a dimension that index (int64, one dimension) names.",
     .samples =
@@ -52,4 +52,4 @@ extern constexpr OpDef index_select_op = {
     .workspace = workspace,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::index_select_op

@@ -4,7 +4,7 @@
 #include "ops/index/indexed.h"
 #include "ops/operands.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::index_sum_op {
 namespace {
 
 // Rows long enough to be worth it are done by target: each is read, added to and written once.
@@ -50,7 +50,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef index_sum_op = {
+extern constexpr OpDef record = {
     .sig = "index_sum(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     .doc = "self with the entries of source added along dim where index says: index_add without a factor.",
     .inplace = true,
@@ -73,4 +73,4 @@ extern constexpr OpDef index_sum_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::index_sum_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::index_write_op {
 namespace {
 
 void infer(Call& c) {
@@ -74,7 +74,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef index_write_op = {
+extern constexpr OpDef record = {
     .sig = "index_write(Tensor self, Tensor values, Tensor[] indices, int[]? dims=None, bool accumulate=False) -> Tensor",
     .doc =
         "self with values (broadcast) written to, or added at, the places that index reads; of several for one place the last "
@@ -98,4 +98,4 @@ extern constexpr OpDef index_write_op = {
     .complex = complex_parts,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::index_write_op

@@ -1,6 +1,6 @@
 #include "ops/expected.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::masked_fill_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -13,7 +13,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef masked_fill_op = {
+extern constexpr OpDef record = {
     .sig = "masked_fill(Tensor self, Tensor mask, Scalar value) -> Tensor",
     .doc = "self with a number where mask (bool, broadcast) is true.",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef masked_fill_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::masked_fill_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::masked_fill_tensor_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef masked_fill_tensor_op = {
+extern constexpr OpDef record = {
     .sig = "masked_fill.tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
     .doc = "self with the 0-d tensor value where mask (bool, broadcast) is true.",
     .kind = OpKind::composite,
@@ -24,4 +24,4 @@ extern constexpr OpDef masked_fill_tensor_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::masked_fill_tensor_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::masked_scatter_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -16,7 +16,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef masked_scatter_op = {
+extern constexpr OpDef record = {
     .sig = "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
     .doc = "self with the elements of source, one after the other, where mask (bool, broadcast to self) is true.",
     .kind = OpKind::composite,
@@ -28,4 +28,4 @@ extern constexpr OpDef masked_scatter_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::masked_scatter_op

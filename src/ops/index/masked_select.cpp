@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::masked_select_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -17,7 +17,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef masked_select_op = {
+extern constexpr OpDef record = {
     .sig = "masked_select(Tensor self, Tensor mask) -> Tensor",
     .doc =
         "The elements where mask (bool, broadcast) is true, in row-major order, in one dimension. Its size depends on values.",
@@ -32,4 +32,4 @@ extern constexpr OpDef masked_select_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::masked_select_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::nonzero_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef nonzero_op = {
+extern constexpr OpDef record = {
     .sig = "nonzero(Tensor self) -> Tensor",
     .doc =
         "The indices of the elements that are not zero, a row of int64 for each, in row-major order. Its size depends on "
@@ -32,4 +32,4 @@ extern constexpr OpDef nonzero_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::nonzero_op

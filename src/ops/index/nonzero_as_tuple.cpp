@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::nonzero_as_tuple_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -12,7 +12,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef nonzero_as_tuple_op = {
+extern constexpr OpDef record = {
     .sig = "nonzero.as_tuple(Tensor self, *, bool as_tuple) -> Tensor[]",
     .doc = "nonzero with as_tuple=True: one index tensor per dimension, as an index takes them.",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef nonzero_as_tuple_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::nonzero_as_tuple_op

@@ -3,7 +3,7 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::nonzero_static_op {
 namespace {
 
 void infer(Call& c) {
@@ -27,7 +27,7 @@ void forward(Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef nonzero_static_op = {
+extern constexpr OpDef record = {
     .sig = "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",
     .doc =
         "The indices of the first `size` elements that are not zero, a row of int64 for each, in row-major order; rows of "
@@ -46,4 +46,4 @@ extern constexpr OpDef nonzero_static_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::nonzero_static_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::put_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -15,7 +15,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef put_op = {
+extern constexpr OpDef record = {
     .sig = "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
     .doc =
         "self with the elements of source written to, or added at, the places of the flattened tensor that index (int64) "
@@ -29,4 +29,4 @@ extern constexpr OpDef put_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::put_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::scatter_op {
 namespace {
 
 void infer(Call& c) {
@@ -32,7 +32,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef scatter_op = {
+extern constexpr OpDef record = {
     .sig = "scatter(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     .doc =
         "self with the elements of src written along dim where index (int64) says: out[index[i][j]][j] = src[i][j] for dim 0. "
@@ -55,4 +55,4 @@ extern constexpr OpDef scatter_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::scatter_op

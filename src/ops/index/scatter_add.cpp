@@ -2,7 +2,7 @@
 #include "ops/index/indexed.h"
 #include "ops/operands.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::scatter_add_op {
 namespace {
 
 void infer(Call& c) {
@@ -45,7 +45,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef scatter_add_op = {
+extern constexpr OpDef record = {
     .sig = "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     .doc =
         "self with the elements of src added along dim where index (int64) says, in the order of the index, whatever the "
@@ -69,4 +69,4 @@ extern constexpr OpDef scatter_add_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::scatter_add_op

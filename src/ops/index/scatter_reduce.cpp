@@ -5,7 +5,7 @@
 #include "ops/index/indexed.h"
 #include "ops/operands.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::scatter_reduce_op {
 namespace {
 
 enum class How : uint8_t { sum, prod, mean, amax, amin };
@@ -162,7 +162,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef scatter_reduce_op = {
+extern constexpr OpDef record = {
     .sig = "scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
     .doc =
         "self combined along dim with the elements of src where index (int64) says: reduce is sum, prod, mean, amax or amin. "
@@ -189,4 +189,4 @@ extern constexpr OpDef scatter_reduce_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::scatter_reduce_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::scatter_value_op {
 namespace {
 
 void infer(Call& c) {
@@ -28,7 +28,7 @@ void backward(Grad& g) { g.set(0, scatter_value(g.g(), g.integer(1), g.in(1), 0)
 
 }  // namespace
 
-extern constexpr OpDef scatter_value_op = {
+extern constexpr OpDef record = {
     .sig = "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     .doc = "self with a number written along dim where index says.",
     .inplace = true,
@@ -45,4 +45,4 @@ extern constexpr OpDef scatter_value_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::scatter_value_op

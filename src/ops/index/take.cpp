@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::take_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef take_op = {
+extern constexpr OpDef record = {
     .sig = "take(Tensor self, Tensor index) -> Tensor",
     .doc = "The elements of the flattened tensor at index (int64, any shape; negative ones count from the end).",
     .kind = OpKind::composite,
@@ -25,4 +25,4 @@ extern constexpr OpDef take_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::take_op

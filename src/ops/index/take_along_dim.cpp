@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::take_along_dim_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -24,7 +24,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef take_along_dim_op = {
+extern constexpr OpDef record = {
     .sig = "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
     .doc =
         "gather with self and indices broadcast outside of dim; without dim of the flattened tensor. Negative indices count "
@@ -40,4 +40,4 @@ extern constexpr OpDef take_along_dim_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::take_along_dim_op

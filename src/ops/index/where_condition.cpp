@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::where_condition_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) { return call_all(Op::nonzero_as_tuple_, *a[0].tensor, true); }
 
 }  // namespace
 
-extern constexpr OpDef where_condition_op = {
+extern constexpr OpDef record = {
     .sig = "where.condition(Tensor condition) -> Tensor[]",
     .doc = "The indices of the elements that are true, one tensor per dimension: nonzero(condition, as_tuple=True).",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef where_condition_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::where_condition_op

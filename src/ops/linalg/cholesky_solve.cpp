@@ -1,6 +1,6 @@
 #include "ops/linalg/matrices.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cholesky_solve_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef cholesky_solve_op = {
+extern constexpr OpDef record = {
     .sig = "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
     .doc = "X of A X = self for A = L L^H given by its Cholesky factor input2 (upper: A = U^H U).",
     .kind = OpKind::composite,
@@ -24,4 +24,4 @@ extern constexpr OpDef cholesky_solve_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cholesky_solve_op

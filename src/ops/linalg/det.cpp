@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::det_op {
 namespace {
 
 Tensor compose(const Arg* a) { return call(Op::linalg_det_, *a[0].tensor); }
 
 }  // namespace
 
-extern constexpr OpDef det_op = {
+extern constexpr OpDef record = {
     .sig = "det(Tensor self) -> Tensor",
     .doc = "The determinants of square matrices: linalg.det.",
     .kind = OpKind::composite,
@@ -18,4 +18,4 @@ extern constexpr OpDef det_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::det_op

@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::inverse_op {
 namespace {
 
 Tensor compose(const Arg* a) { return call(Op::linalg_inv_, *a[0].tensor); }
 
 }  // namespace
 
-extern constexpr OpDef inverse_op = {
+extern constexpr OpDef record = {
     .sig = "inverse(Tensor self) -> Tensor",
     .doc = "The inverses of square matrices: linalg.inv.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef inverse_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::inverse_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/matrices.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_cholesky_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_cholesky_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
     .doc =
         "The Cholesky factor of Hermitian positive definite matrices: self = L L^H (upper: U^H U); LinAlgError names the first "
@@ -36,4 +36,4 @@ extern constexpr OpDef linalg_cholesky_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_cholesky_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/factor.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_cholesky_ex_op {
 namespace {
 
 constexpr const char* kName = "linalg.cholesky_ex";
@@ -58,7 +58,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_cholesky_ex_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     .doc =
         "The Cholesky factor of Hermitian positive definite matrices, of which only the lower triangle is read (upper: the "
@@ -86,4 +86,4 @@ extern constexpr OpDef linalg_cholesky_ex_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_cholesky_ex_op

@@ -2,7 +2,7 @@
 
 #include "ops/linalg/norms.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_cond_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -24,7 +24,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_cond_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_cond(Tensor self, Scalar? p=None) -> Tensor",
     .doc =
         "Condition numbers norm(A) norm(A^-1) in the p-norm of matrices (1, -1, inf, -inf; 2, the default, and -2 from "
@@ -40,4 +40,4 @@ extern constexpr OpDef linalg_cond_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_cond_op

@@ -2,7 +2,7 @@
 
 #include "ops/linalg/norms.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_cond_p_str_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -17,7 +17,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_cond_p_str_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_cond.p_str(Tensor self, str p) -> Tensor",
     .doc = "Condition numbers norm(A) norm(A^-1) in the norm of that name, fro or nuc.",
     .kind = OpKind::composite,
@@ -30,4 +30,4 @@ extern constexpr OpDef linalg_cond_p_str_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_cond_p_str_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_cross_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_cross_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
     .doc = "The vector product along a dimension of size 3; the others broadcast.",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef linalg_cross_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_cross_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/determinant.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_det_op {
 namespace {
 
 void infer(Call& c) {
@@ -50,7 +50,7 @@ double flops(const Call& c) { return lu_flops(c.tensor(0)); }
 
 }  // namespace
 
-extern constexpr OpDef linalg_det_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_det(Tensor A) -> Tensor",
     .doc = "The determinants of square matrices, [..., n, n] -> [...], by LU factors; 1 for n = 0.",
     .amp = Amp::f32,
@@ -70,4 +70,4 @@ extern constexpr OpDef linalg_det_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_det_op

@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_diagonal_op {
 namespace {
 
 Tensor compose(const Arg* a) { return diagonal(*a[0].tensor, a[1].integer, a[2].integer, a[3].integer); }
 
 }  // namespace
 
-extern constexpr OpDef linalg_diagonal_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
     .doc = "A view of a diagonal of matrices [..., m, n] as the last dimension.",
     .kind = OpKind::composite,
@@ -17,4 +17,4 @@ extern constexpr OpDef linalg_diagonal_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_diagonal_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/general_eigen.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_eig_op {
 namespace {
 
 constexpr const char* kName = "linalg.eig";
@@ -46,7 +46,7 @@ double flops(const Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_eig_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
     .doc =
         "self V = V diag(L) for square matrices: complex eigenvalues [..., n], in no order, and vectors of length 1 as "
@@ -73,4 +73,4 @@ extern constexpr OpDef linalg_eig_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_eig_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/general_eigen.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_eigenvalues_op {
 namespace {
 
 constexpr const char* kName = "linalg.eigvals";
@@ -26,7 +26,7 @@ double flops(const Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_eigenvalues_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_eigenvalues(Tensor self) -> Tensor",
     .doc = "The complex eigenvalues [..., n] of square matrices, without gradient: linalg.eigvals calls it. LAPACK's geev.",
     .amp = Amp::f32,
@@ -43,4 +43,4 @@ extern constexpr OpDef linalg_eigenvalues_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_eigenvalues_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/hermitian.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_eigh_op {
 namespace {
 
 constexpr const char* kName = "linalg.eigh";
@@ -38,7 +38,7 @@ double flops(const Call& c) { return hermitian_flops(c.tensor(0), 9); }
 
 }  // namespace
 
-extern constexpr OpDef linalg_eigh_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
     .doc =
         "A = V diag(L) V^H for Hermitian matrices, of which only the lower triangle is read (UPLO='U': the upper one): real "
@@ -66,4 +66,4 @@ extern constexpr OpDef linalg_eigh_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_eigh_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_eigvals_op {
 namespace {
 
 // Without vectors the eigenvalues may come in another order: a gradient needs those of its vectors.
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_eigvals_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_eigvals(Tensor self) -> Tensor",
     .doc = "The complex eigenvalues [..., n] of square matrices, in no order.",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef linalg_eigvals_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_eigvals_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/hermitian.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_eigvalsh_op {
 namespace {
 
 constexpr const char* kName = "linalg.eigvalsh";
@@ -30,7 +30,7 @@ double flops(const Call& c) { return hermitian_flops(c.tensor(0), 4.0 / 3); }
 
 }  // namespace
 
-extern constexpr OpDef linalg_eigvalsh_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor",
     .doc =
         "The real eigenvalues [..., n] of Hermitian matrices, ascending, of which only the lower triangle is read (UPLO='U': "
@@ -55,4 +55,4 @@ extern constexpr OpDef linalg_eigvalsh_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_eigvalsh_op

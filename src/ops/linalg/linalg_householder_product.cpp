@@ -1,6 +1,6 @@
 #include "ops/linalg/matrices.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_householder_product_op {
 namespace {
 
 // The first n columns of H_1 H_2 ... H_k, H_i = I - tau_i v_i v_i^H, from the last reflection to the first.
@@ -25,7 +25,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_householder_product_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_householder_product(Tensor A, Tensor tau) -> Tensor",
     .doc =
         "The first n columns of the product of the k reflections I - tau_i v_i v_i^H; v_i is column i of A [..., m, n] below "
@@ -44,4 +44,4 @@ extern constexpr OpDef linalg_householder_product_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_householder_product_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/lu.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_inv_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -13,7 +13,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_inv_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_inv(Tensor A) -> Tensor",
     .doc =
         "The inverses of square matrices; LinAlgError names the first singular one. To solve a system, linalg.solve is better.",
@@ -32,4 +32,4 @@ extern constexpr OpDef linalg_inv_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_inv_op

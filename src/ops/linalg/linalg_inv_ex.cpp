@@ -3,7 +3,7 @@
 #include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_inv_ex_op {
 namespace {
 
 constexpr const char* kName = "linalg.inv_ex";
@@ -65,7 +65,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_inv_ex_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     .doc =
         "The inverses of square matrices; info: 0, or the place, from 1, of the first zero on the diagonal of the factor U of "
@@ -89,4 +89,4 @@ extern constexpr OpDef linalg_inv_ex_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_inv_ex_op

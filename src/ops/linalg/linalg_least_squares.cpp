@@ -2,7 +2,7 @@
 
 #include "ops/linalg/pseudo.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_least_squares_op {
 namespace {
 
 constexpr const char* kName = "linalg.lstsq";
@@ -135,7 +135,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_least_squares_op = {
+extern constexpr OpDef record = {
     .sig =
         "linalg_least_squares(Tensor self, Tensor b, float? rcond, str driver) -> (Tensor solution, Tensor rank, Tensor "
         "singular_values)",
@@ -160,4 +160,4 @@ extern constexpr OpDef linalg_least_squares_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_least_squares_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/matrices.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_lstsq_op {
 namespace {
 
 // Where the rank is computed, residuals are those of full rank: known on cpu alone.
@@ -28,7 +28,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_lstsq_op = {
+extern constexpr OpDef record = {
     .sig =
         "linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, "
         "Tensor rank, Tensor singular_values)",
@@ -56,4 +56,4 @@ extern constexpr OpDef linalg_lstsq_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_lstsq_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/lu.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_lu_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -13,7 +13,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_lu_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     .doc =
         "A = P L U: a permutation [..., m, m], a lower triangular matrix with ones on its diagonal [..., m, k] and an upper "
@@ -31,4 +31,4 @@ extern constexpr OpDef linalg_lu_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_lu_op

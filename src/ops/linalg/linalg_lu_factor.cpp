@@ -1,6 +1,6 @@
 #include "ops/linalg/lu.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_lu_factor_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -12,7 +12,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_lu_factor_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
     .doc =
         "A's LU factors in one matrix, with their pivots, for linalg.lu_solve; LinAlgError where U has a zero on its diagonal.",
@@ -30,4 +30,4 @@ extern constexpr OpDef linalg_lu_factor_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_lu_factor_op

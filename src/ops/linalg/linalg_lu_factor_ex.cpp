@@ -1,7 +1,7 @@
 #include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_lu_factor_ex_op {
 namespace {
 
 constexpr const char* kName = "linalg.lu_factor_ex";
@@ -50,7 +50,7 @@ double flops(const Call& c) { return lu_flops(c.tensor(0)); }
 
 }  // namespace
 
-extern constexpr OpDef linalg_lu_factor_ex_op = {
+extern constexpr OpDef record = {
     .sig =
         "linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
     .doc =
@@ -78,4 +78,4 @@ extern constexpr OpDef linalg_lu_factor_ex_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_lu_factor_ex_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/lu.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_lu_solve_op {
 namespace {
 
 constexpr const char* kName = "linalg.lu_solve";
@@ -37,7 +37,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_lu_solve_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     .doc =
         "X of A X = B (left=False: X A = B; adjoint: A^H in place of A) from the factors of A that lu_factor gives; batches "
@@ -56,4 +56,4 @@ extern constexpr OpDef linalg_lu_solve_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_lu_solve_op

@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_matmul_op {
 namespace {
 
 Tensor compose(const Arg* a) { return matmul(*a[0].tensor, *a[1].tensor); }
 
 }  // namespace
 
-extern constexpr OpDef linalg_matmul_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_matmul(Tensor self, Tensor other) -> Tensor",
     .doc = "matmul.",
     .kind = OpKind::composite,
@@ -16,4 +16,4 @@ extern constexpr OpDef linalg_matmul_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_matmul_op

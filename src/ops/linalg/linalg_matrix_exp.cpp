@@ -2,7 +2,7 @@
 
 #include "ops/linalg/factor.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_matrix_exp_op {
 namespace {
 
 constexpr const char* kName = "linalg.matrix_exp";
@@ -119,7 +119,7 @@ double flops(const Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_matrix_exp_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_matrix_exp(Tensor self) -> Tensor",
     .doc =
         "The exponential of square matrices: sum of A^k / k!. Scaling and squaring with a Pade approximant of order 13 (Higham "
@@ -141,4 +141,4 @@ extern constexpr OpDef linalg_matrix_exp_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_matrix_exp_op

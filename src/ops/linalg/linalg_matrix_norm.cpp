@@ -1,6 +1,6 @@
 #include "ops/linalg/norms.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_matrix_norm_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -9,7 +9,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_matrix_norm_op = {
+extern constexpr OpDef record = {
     .sig =
         "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> "
         "Tensor",
@@ -33,4 +33,4 @@ extern constexpr OpDef linalg_matrix_norm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_matrix_norm_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/norms.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_matrix_norm_str_ord_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_matrix_norm_str_ord_op = {
+extern constexpr OpDef record = {
     .sig =
         "linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? "
         "dtype=None) "
@@ -29,4 +29,4 @@ extern constexpr OpDef linalg_matrix_norm_str_ord_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_matrix_norm_str_ord_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/matrices.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_matrix_power_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -20,7 +20,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_matrix_power_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_matrix_power(Tensor A, int n) -> Tensor",
     .doc = "The n-th power of square matrices by repeated squaring; of negative n the power of the inverse.",
     .kind = OpKind::composite,
@@ -35,4 +35,4 @@ extern constexpr OpDef linalg_matrix_power_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_matrix_power_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/pseudo.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_matrix_rank_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -18,7 +18,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_matrix_rank_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_matrix_rank(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     .doc =
         "The number of singular values (hermitian: of absolute eigenvalues) above max(atol, rtol * the largest), int64. "
@@ -38,4 +38,4 @@ extern constexpr OpDef linalg_matrix_rank_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_matrix_rank_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_multi_dot_op {
 namespace {
 
 // The cheapest order of multiplication, by dynamic programming over intervals (Cormen et al., Introduction to
@@ -53,7 +53,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_multi_dot_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_multi_dot(Tensor[] tensors) -> Tensor",
     .doc =
         "The product of two or more matrices, in the order of multiplication that takes the fewest operations; the first and "
@@ -73,4 +73,4 @@ extern constexpr OpDef linalg_multi_dot_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_multi_dot_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/norms.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_norm_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -20,7 +20,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_norm_op = {
+extern constexpr OpDef record = {
     .sig =
         "linalg_norm(Tensor self, Scalar? ord=None, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     .doc =
@@ -39,4 +39,4 @@ extern constexpr OpDef linalg_norm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_norm_op

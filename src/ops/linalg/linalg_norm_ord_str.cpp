@@ -1,6 +1,6 @@
 #include "ops/linalg/norms.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_norm_ord_str_op {
 namespace {
 
 constexpr int64_t kBoth[] = {0, 1};
@@ -15,7 +15,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_norm_ord_str_op = {
+extern constexpr OpDef record = {
     .sig =
         "linalg_norm.ord_str(Tensor self, str ord, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     .doc = "The norm of matrices of that name, fro or nuc: linalg.matrix_norm.",
@@ -29,4 +29,4 @@ extern constexpr OpDef linalg_norm_ord_str_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_norm_ord_str_op

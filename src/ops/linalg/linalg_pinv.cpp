@@ -3,7 +3,7 @@
 #include "ops/linalg/pseudo.h"
 #include "ops/linalg/singular.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_pinv_op {
 namespace {
 
 constexpr const char* kName = "linalg.pinv";
@@ -47,7 +47,7 @@ double flops(const Call& c) { return singular_flops(c.tensor(0), 18); }
 
 }  // namespace
 
-extern constexpr OpDef linalg_pinv_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_pinv(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     .doc =
         "The Moore-Penrose inverse [..., n, m] of matrices [..., m, n]: singular values up to max(atol, rtol * the largest) "
@@ -70,4 +70,4 @@ extern constexpr OpDef linalg_pinv_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_pinv_op

@@ -2,7 +2,7 @@
 
 #include "ops/linalg/reflections.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_qr_op {
 namespace {
 
 constexpr const char* kName = "linalg.qr";
@@ -130,7 +130,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_qr_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
     .doc =
         "A = Q R, Q with orthonormal columns, R upper triangular. reduced: Q [..., m, k], R [..., k, n], k = min(m, n); "
@@ -155,4 +155,4 @@ extern constexpr OpDef linalg_qr_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_qr_op

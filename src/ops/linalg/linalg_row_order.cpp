@@ -2,7 +2,7 @@
 
 #include "ops/linalg/lu.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_row_order_op {
 namespace {
 
 constexpr const char* kName = "linalg.row_order";
@@ -27,7 +27,7 @@ double flops(const Call& c) { return double(c.spec[0].numel()); }
 
 }  // namespace
 
-extern constexpr OpDef linalg_row_order_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_row_order(Tensor self, int m) -> Tensor",
     .doc =
         "The order in which pivots of an LU factorization put the m rows: row i was row order[i]. int32 [..., k] -> int64 "
@@ -46,4 +46,4 @@ extern constexpr OpDef linalg_row_order_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_row_order_op

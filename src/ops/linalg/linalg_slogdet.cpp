@@ -2,7 +2,7 @@
 
 #include "ops/linalg/determinant.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_slogdet_op {
 namespace {
 
 void infer(Call& c) {
@@ -51,7 +51,7 @@ double flops(const Call& c) { return lu_flops(c.tensor(0)) + 10 * double(c.spec[
 
 }  // namespace
 
-extern constexpr OpDef linalg_slogdet_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     .doc =
         "The sign (of complex matrices: of absolute value 1) of each determinant and the logarithm of its absolute value: 0 "
@@ -73,4 +73,4 @@ extern constexpr OpDef linalg_slogdet_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_slogdet_op

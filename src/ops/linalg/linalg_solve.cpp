@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_solve_op {
 namespace {
 
 Tensor compose(const Arg* a) { return call_all(Op::linalg_solve_ex_, *a[0].tensor, *a[1].tensor, a[2].boolean, true)[0]; }
 
 }  // namespace
 
-extern constexpr OpDef linalg_solve_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
     .doc =
         "X of A X = B (left=False: X A = B) for square A [..., n, n] and B [..., n, k], or [..., n] where its batch is A's; "
@@ -33,4 +33,4 @@ extern constexpr OpDef linalg_solve_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_solve_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/lu.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_solve_ex_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -21,7 +21,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_solve_ex_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     .doc =
         "linalg.solve that reports singular matrices in info (the place, from 1, of the first zero on U's diagonal) in place "
@@ -38,4 +38,4 @@ extern constexpr OpDef linalg_solve_ex_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_solve_ex_op

@@ -1,7 +1,7 @@
 #include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_solve_factored_op {
 namespace {
 
 constexpr const char* kName = "linalg.solve";
@@ -93,7 +93,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_solve_factored_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_solve_factored(Tensor A, Tensor B) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)",
     .doc =
         "X of A X = B for square matrices by LU factors, which are results too; batches broadcast. linalg.solve calls it. "
@@ -117,4 +117,4 @@ extern constexpr OpDef linalg_solve_factored_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_solve_factored_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/factor.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_solve_triangular_op {
 namespace {
 
 constexpr const char* kName = "linalg.solve_triangular";
@@ -64,7 +64,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_solve_triangular_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     .doc =
         "X of self X = B (left=False: X self = B) for triangular matrices [..., n, n], of which the other triangle is not "
@@ -89,4 +89,4 @@ extern constexpr OpDef linalg_solve_triangular_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_solve_triangular_op

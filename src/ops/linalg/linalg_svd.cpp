@@ -1,6 +1,6 @@
 #include "ops/linalg/singular.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_svd_op {
 namespace {
 
 constexpr const char* kName = "linalg.svd";
@@ -77,7 +77,7 @@ double flops(const Call& c) { return singular_flops(c.tensor(0), 18); }
 
 }  // namespace
 
-extern constexpr OpDef linalg_svd_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
     .doc =
         "A = U diag(S) Vh with singular values in falling order. A [..., m, n], k = min(m, n): U [..., m, m], S [..., k], Vh "
@@ -105,4 +105,4 @@ extern constexpr OpDef linalg_svd_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_svd_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/singular.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_svdvals_op {
 namespace {
 
 constexpr const char* kName = "linalg.svdvals";
@@ -29,7 +29,7 @@ double flops(const Call& c) { return singular_flops(c.tensor(0), 0); }
 
 }  // namespace
 
-extern constexpr OpDef linalg_svdvals_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
     .doc = "The singular values [..., min(m, n)] of matrices [..., m, n], in falling order. LAPACK's gesdd.",
     .amp = Amp::f32,
@@ -49,4 +49,4 @@ extern constexpr OpDef linalg_svdvals_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_svdvals_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/matrices.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_tensorinv_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -19,7 +19,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_tensorinv_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_tensorinv(Tensor A, int ind=2) -> Tensor",
     .doc = "The inverse for tensordot: the first ind dimensions of A count as rows, the others as columns.",
     .kind = OpKind::composite,
@@ -35,4 +35,4 @@ extern constexpr OpDef linalg_tensorinv_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_tensorinv_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/matrices.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_tensorsolve_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -21,7 +21,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_tensorsolve_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
     .doc = "X of tensordot(A, X, X.dim()) = B; dims of A are moved to its end first.",
     .kind = OpKind::composite,
@@ -36,4 +36,4 @@ extern constexpr OpDef linalg_tensorsolve_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_tensorsolve_op

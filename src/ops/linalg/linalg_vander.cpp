@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_vander_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -19,7 +19,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_vander_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_vander(Tensor x, *, int? N=None) -> Tensor",
     .doc = "The powers 0 to N - 1 of each entry of [..., n] as a row: [..., n, N], N = n if absent.",
     .kind = OpKind::composite,
@@ -31,4 +31,4 @@ extern constexpr OpDef linalg_vander_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_vander_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/matrices.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_vecdot_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef linalg_vecdot_op = {
+extern constexpr OpDef record = {
     .sig = "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
     .doc = "The sum over dim of conj(x) y; the other dimensions broadcast.",
     .kind = OpKind::composite,
@@ -22,4 +22,4 @@ extern constexpr OpDef linalg_vecdot_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_vecdot_op

@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linalg_vector_norm_op {
 namespace {
 
 Tensor compose(const Arg* a) { return call(Op::vector_norm_, *a[0].tensor, a[1], a[2], a[3], a[4]); }
 
 }  // namespace
 
-extern constexpr OpDef linalg_vector_norm_op = {
+extern constexpr OpDef record = {
     .sig =
         "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
         "Tensor",
@@ -19,4 +19,4 @@ extern constexpr OpDef linalg_vector_norm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linalg_vector_norm_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::logdet_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef logdet_op = {
+extern constexpr OpDef record = {
     .sig = "logdet(Tensor self) -> Tensor",
     .doc = "The logarithms of determinants: NaN where one is negative, -inf where it is 0.",
     .kind = OpKind::composite,
@@ -23,4 +23,4 @@ extern constexpr OpDef logdet_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::logdet_op

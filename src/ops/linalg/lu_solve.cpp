@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::lu_solve_op {
 namespace {
 
 Tensor compose(const Arg* a) { return call(Op::linalg_lu_solve_, *a[1].tensor, *a[2].tensor, *a[0].tensor, true, false); }
 
 }  // namespace
 
-extern constexpr OpDef lu_solve_op = {
+extern constexpr OpDef record = {
     .sig = "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
     .doc = "X of A X = self from the factors of A: linalg.lu_solve.",
     .kind = OpKind::composite,
@@ -16,4 +16,4 @@ extern constexpr OpDef lu_solve_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::lu_solve_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/lu.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::lu_unpack_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -16,7 +16,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef lu_unpack_op = {
+extern constexpr OpDef record = {
     .sig =
         "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, "
         "Tensor U)",
@@ -31,4 +31,4 @@ extern constexpr OpDef lu_unpack_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::lu_unpack_op

@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::matrix_exp_op {
 namespace {
 
 Tensor compose(const Arg* a) { return call(Op::linalg_matrix_exp_, *a[0].tensor); }
 
 }  // namespace
 
-extern constexpr OpDef matrix_exp_op = {
+extern constexpr OpDef record = {
     .sig = "matrix_exp(Tensor self) -> Tensor",
     .doc = "The exponential of square matrices: linalg.matrix_exp.",
     .kind = OpKind::composite,
@@ -16,4 +16,4 @@ extern constexpr OpDef matrix_exp_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::matrix_exp_op

@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::matrix_power_op {
 namespace {
 
 Tensor compose(const Arg* a) { return call(Op::linalg_matrix_power_, *a[0].tensor, a[1].integer); }
 
 }  // namespace
 
-extern constexpr OpDef matrix_power_op = {
+extern constexpr OpDef record = {
     .sig = "matrix_power(Tensor self, int n) -> Tensor",
     .doc = "The n-th power of square matrices: linalg.matrix_power.",
     .kind = OpKind::composite,
@@ -17,4 +17,4 @@ extern constexpr OpDef matrix_power_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::matrix_power_op

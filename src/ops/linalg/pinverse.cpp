@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::pinverse_op {
 namespace {
 
 Tensor compose(const Arg* a) { return call(Op::linalg_pinv_, *a[0].tensor, Arg(), a[1].real, false); }
 
 }  // namespace
 
-extern constexpr OpDef pinverse_op = {
+extern constexpr OpDef record = {
     .sig = "pinverse(Tensor self, float rcond=1e-15) -> Tensor",
     .doc = "The Moore-Penrose inverses of matrices: linalg.pinv with rtol = rcond.",
     .kind = OpKind::composite,
@@ -16,4 +16,4 @@ extern constexpr OpDef pinverse_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::pinverse_op

@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::slogdet_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) { return call_all(Op::linalg_slogdet_, *a[0].tensor); }
 
 }  // namespace
 
-extern constexpr OpDef slogdet_op = {
+extern constexpr OpDef record = {
     .sig = "slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)",
     .doc = "Signs and logarithms of determinants: linalg.slogdet.",
     .kind = OpKind::composite,
@@ -16,4 +16,4 @@ extern constexpr OpDef slogdet_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::slogdet_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::binary_cross_entropy_op {
 namespace {
 
 // Outside of [0, 1] logarithms are of negative numbers; NaN is outside.
@@ -24,7 +24,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef binary_cross_entropy_op = {
+extern constexpr OpDef record = {
     .sig = "binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor",
     .doc =
         "-(target log(input) + (1 - target) log(1 - input)), logarithms at least -100, times weight: probabilities against "
@@ -40,4 +40,4 @@ extern constexpr OpDef binary_cross_entropy_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::binary_cross_entropy_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::binary_cross_entropy_with_logits_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -22,7 +22,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef binary_cross_entropy_with_logits_op = {
+extern constexpr OpDef record = {
     .sig =
         "binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean', Tensor? "
         "pos_weight=None) -> Tensor",
@@ -37,4 +37,4 @@ extern constexpr OpDef binary_cross_entropy_with_logits_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::binary_cross_entropy_with_logits_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cosine_embedding_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -19,7 +19,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef cosine_embedding_loss_op = {
+extern constexpr OpDef record = {
     .sig = "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str reduction='mean') -> Tensor",
     .doc =
         "With the cosine of input1 and input2 [N, D] or [D]: 1 - cos where target is 1, max(0, cos - margin) where it is -1.",
@@ -33,4 +33,4 @@ extern constexpr OpDef cosine_embedding_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cosine_embedding_loss_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::ctc_loss_op {
 namespace {
 
 // Targets one after the other, as rows [batch, longest].
@@ -42,7 +42,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef ctc_loss_op = {
+extern constexpr OpDef record = {
     .sig =
         "ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str "
         "reduction='mean', bool zero_infinity=False) -> Tensor",
@@ -72,4 +72,4 @@ extern constexpr OpDef ctc_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::ctc_loss_op

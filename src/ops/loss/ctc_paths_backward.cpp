@@ -3,7 +3,7 @@
 
 #include "ops/loss/ctc_paths.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::ctc_paths_backward_op {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
@@ -57,7 +57,7 @@ double flops(const Call& c) { return 12.0 * double(c.tensor(kAlpha).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef ctc_paths_backward_op = {
+extern constexpr OpDef record = {
     .sig =
         "ctc_paths_backward(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int "
         "blank, "
@@ -81,4 +81,4 @@ extern constexpr OpDef ctc_paths_backward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::ctc_paths_backward_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::gaussian_nll_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -18,7 +18,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef gaussian_nll_loss_op = {
+extern constexpr OpDef record = {
     .sig =
         "gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-06, str reduction='mean') -> "
         "Tensor",
@@ -35,4 +35,4 @@ extern constexpr OpDef gaussian_nll_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::gaussian_nll_loss_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::hinge_embedding_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef hinge_embedding_loss_op = {
+extern constexpr OpDef record = {
     .sig = "hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, str reduction='mean') -> Tensor",
     .doc = "input where target is 1, max(0, margin - input) where it is -1.",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef hinge_embedding_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::hinge_embedding_loss_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::huber_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -16,7 +16,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef huber_loss_op = {
+extern constexpr OpDef record = {
     .sig = "huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor",
     .doc = "With d = |input - target|: d^2 / 2 up to delta, else delta (d - delta / 2); times weight. (Huber 1964.)",
     .kind = OpKind::composite,
@@ -29,4 +29,4 @@ extern constexpr OpDef huber_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::huber_loss_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::kl_div_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -15,7 +15,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef kl_div_op = {
+extern constexpr OpDef record = {
     .sig = "kl_div(Tensor input, Tensor target, str reduction='mean', bool log_target=False) -> Tensor",
     .doc =
         "target (log(target) - input), the divergence of target from exp(input); log_target: target holds logarithms. "
@@ -32,4 +32,4 @@ extern constexpr OpDef kl_div_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::kl_div_op

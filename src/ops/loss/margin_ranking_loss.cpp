@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::margin_ranking_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef margin_ranking_loss_op = {
+extern constexpr OpDef record = {
     .sig = "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, str reduction='mean') -> Tensor",
     .doc = "max(0, margin - target (input1 - input2)).",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef margin_ranking_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::margin_ranking_loss_op

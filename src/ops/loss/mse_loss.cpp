@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::mse_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -13,7 +13,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef mse_loss_op = {
+extern constexpr OpDef record = {
     .sig = "mse_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor",
     .doc = "(input - target)^2, times weight; mean, sum or none. A weighted mean divides by the weights' sum.",
     .kind = OpKind::composite,
@@ -27,4 +27,4 @@ extern constexpr OpDef mse_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::mse_loss_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::multi_margin_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -26,7 +26,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef multi_margin_loss_op = {
+extern constexpr OpDef record = {
     .sig =
         "multi_margin_loss(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor? weight=None, str reduction='mean') "
         "-> Tensor",
@@ -43,4 +43,4 @@ extern constexpr OpDef multi_margin_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::multi_margin_loss_op

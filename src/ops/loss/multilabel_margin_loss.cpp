@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::multilabel_margin_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -27,7 +27,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef multilabel_margin_loss_op = {
+extern constexpr OpDef record = {
     .sig = "multilabel_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor",
     .doc =
         "The sum over labels j and other classes i of max(0, 1 - input[j] + input[i]), over the number of classes: input and "
@@ -42,4 +42,4 @@ extern constexpr OpDef multilabel_margin_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::multilabel_margin_loss_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::multilabel_soft_margin_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef multilabel_soft_margin_loss_op = {
+extern constexpr OpDef record = {
     .sig = "multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor",
     .doc = "The mean over the last dimension of binary_cross_entropy_with_logits, times weight.",
     .kind = OpKind::composite,
@@ -27,4 +27,4 @@ extern constexpr OpDef multilabel_soft_margin_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::multilabel_soft_margin_loss_op

@@ -3,7 +3,7 @@
 
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::negative_picks_op {
 namespace {
 
 void infer(Call& c) {
@@ -78,7 +78,7 @@ double flops(const Call& c) { return double(c.tensor(1).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef negative_picks_op = {
+extern constexpr OpDef record = {
     .sig = "negative_picks(Tensor self, Tensor index, int ignore_index=-100) -> (Tensor values, Tensor known)",
     .doc = "-self[n, index[n, ...], ...] of self [N, C, ...], 0 where index is ignore_index; and for how many it is not.",
     .samples =
@@ -97,4 +97,4 @@ extern constexpr OpDef negative_picks_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::negative_picks_op

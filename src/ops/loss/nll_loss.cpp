@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::nll_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -29,7 +29,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef nll_loss_op = {
+extern constexpr OpDef record = {
     .sig = "nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean') -> Tensor",
     .doc =
         "-weight[target] input[target]: log-probabilities [N, C], [C] or [N, C, ...], class numbers int64 [N], [] or [N, ...]. "
@@ -48,4 +48,4 @@ extern constexpr OpDef nll_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::nll_loss_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::poisson_nll_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -17,7 +17,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef poisson_nll_loss_op = {
+extern constexpr OpDef record = {
     .sig =
         "poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, float eps=1e-08, str "
         "reduction='mean') -> Tensor",
@@ -36,4 +36,4 @@ extern constexpr OpDef poisson_nll_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::poisson_nll_loss_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::smooth_l1_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -13,7 +13,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef smooth_l1_loss_op = {
+extern constexpr OpDef record = {
     .sig = "smooth_l1_loss(Tensor input, Tensor target, str reduction='mean', float beta=1.0) -> Tensor",
     .doc = "With d = |input - target|: d^2 / (2 beta) below beta, else d - beta / 2. (Girshick 2015.)",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef smooth_l1_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::smooth_l1_loss_op

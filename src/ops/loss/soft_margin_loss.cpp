@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::soft_margin_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef soft_margin_loss_op = {
+extern constexpr OpDef record = {
     .sig = "soft_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor",
     .doc = "log(1 + exp(-target input)), without overflow.",
     .kind = OpKind::composite,
@@ -24,4 +24,4 @@ extern constexpr OpDef soft_margin_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::soft_margin_loss_op

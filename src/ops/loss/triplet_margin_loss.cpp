@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::triplet_margin_loss_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -16,7 +16,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef triplet_margin_loss_op = {
+extern constexpr OpDef record = {
     .sig =
         "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, "
         "bool swap=False, str reduction='mean') -> Tensor",
@@ -33,4 +33,4 @@ extern constexpr OpDef triplet_margin_loss_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::triplet_margin_loss_op

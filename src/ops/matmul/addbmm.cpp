@@ -1,6 +1,6 @@
 #include "ops/matmul/weighted.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::addbmm_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef addbmm_op = {
+extern constexpr OpDef record = {
     .sig = "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     .doc = "beta self + alpha times the sum of the products of batch1 and batch2.",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef addbmm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::addbmm_op

@@ -1,6 +1,6 @@
 #include "ops/matmul/weighted.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::addmm_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef addmm_op = {
+extern constexpr OpDef record = {
     .sig = "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     .doc = "beta self + alpha mat1 mat2.",
     .kind = OpKind::composite,
@@ -24,4 +24,4 @@ extern constexpr OpDef addmm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::addmm_op

@@ -1,13 +1,13 @@
 #include "ops/matmul/weighted.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::addmv_op {
 namespace {
 
 Tensor compose(const Arg* a) { return add_weighted(*a[0].tensor, mv(*a[1].tensor, *a[2].tensor), a[3].scalar, a[4].scalar); }
 
 }  // namespace
 
-extern constexpr OpDef addmv_op = {
+extern constexpr OpDef record = {
     .sig = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     .doc = "beta self + alpha mat vec.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef addmv_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::addmv_op

@@ -1,13 +1,13 @@
 #include "ops/matmul/weighted.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::addr_op {
 namespace {
 
 Tensor compose(const Arg* a) { return add_weighted(*a[0].tensor, outer(*a[1].tensor, *a[2].tensor), a[3].scalar, a[4].scalar); }
 
 }  // namespace
 
-extern constexpr OpDef addr_op = {
+extern constexpr OpDef record = {
     .sig = "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     .doc = "beta self + alpha vec1 vec2^T.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef addr_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::addr_op

@@ -1,13 +1,13 @@
 #include "ops/matmul/weighted.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::baddbmm_op {
 namespace {
 
 Tensor compose(const Arg* a) { return add_weighted(*a[0].tensor, bmm(*a[1].tensor, *a[2].tensor), a[3].scalar, a[4].scalar); }
 
 }  // namespace
 
-extern constexpr OpDef baddbmm_op = {
+extern constexpr OpDef record = {
     .sig = "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     .doc = "beta self + alpha batch1 batch2, batch by batch.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef baddbmm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::baddbmm_op

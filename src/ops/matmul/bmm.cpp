@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::bmm_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef bmm_op = {
+extern constexpr OpDef record = {
     .sig = "bmm(Tensor self, Tensor mat2) -> Tensor",
     .doc = "The products of two batches of matrices [b, n, m] and [b, m, p].",
     .kind = OpKind::composite,
@@ -23,4 +23,4 @@ extern constexpr OpDef bmm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::bmm_op

@@ -1,6 +1,6 @@
 #include "ops/linalg/matrices.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cdist_op {
 namespace {
 
 // Of matrices whose leading dimensions broadcast.
@@ -28,7 +28,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef cdist_op = {
+extern constexpr OpDef record = {
     .sig = "cdist(Tensor x1, Tensor x2, float p=2) -> Tensor",
     .doc = "The p-norms of the differences between the rows of x1 [..., n, d] and those of x2 [..., m, d]: [..., n, m].",
     .kind = OpKind::composite,
@@ -40,4 +40,4 @@ extern constexpr OpDef cdist_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cdist_op

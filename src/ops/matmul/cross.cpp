@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cross_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -20,7 +20,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef cross_op = {
+extern constexpr OpDef record = {
     .sig = "cross(Tensor self, Tensor other, int dim=-1) -> Tensor",
     .doc = "The vector product along a dimension of size 3.",
     .kind = OpKind::composite,
@@ -31,4 +31,4 @@ extern constexpr OpDef cross_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cross_op

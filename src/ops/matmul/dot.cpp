@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::dot_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef dot_op = {
+extern constexpr OpDef record = {
     .sig = "dot(Tensor self, Tensor tensor) -> Tensor",
     .doc = "The sum of the products of two vectors.",
     .kind = OpKind::composite,
@@ -22,4 +22,4 @@ extern constexpr OpDef dot_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::dot_op

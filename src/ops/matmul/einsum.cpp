@@ -3,7 +3,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::einsum_op {
 namespace {
 
 // A factor and the label of each of its dimensions: a letter, or for those under "..." a number from kEllipsis on, counted from
@@ -236,7 +236,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef einsum_op = {
+extern constexpr OpDef record = {
     .sig = "einsum(str equation, Tensor[] operands) -> Tensor",
     .doc =
         "Sums of products in Einstein's notation: \"ij,jk->ik\". Letters name dimensions, \"...\" those that broadcast, a "
@@ -267,4 +267,4 @@ extern constexpr OpDef einsum_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::einsum_op

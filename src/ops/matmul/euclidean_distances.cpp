@@ -1,7 +1,7 @@
 #include "ops/matmul/distance_kernel.h"
 #include "ops/operands.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::euclidean_distances_op {
 namespace {
 
 DistanceShape shape_of(const Call& c) {
@@ -38,7 +38,7 @@ double flops(const Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef euclidean_distances_op = {
+extern constexpr OpDef record = {
     .sig = "euclidean_distances(Tensor x1, Tensor x2) -> Tensor",
     .doc = "The 2-norms of the differences between the rows of x1 [b, n, d] and those of x2 [b, m, d]: [b, n, m].",
     .amp = Amp::f32,
@@ -58,4 +58,4 @@ extern constexpr OpDef euclidean_distances_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::euclidean_distances_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::inner_op {
 namespace {
 
 Tensor rows_of(const Tensor& t) {  // [..., m] as [rows, m], of which either may be 0
@@ -19,7 +19,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef inner_op = {
+extern constexpr OpDef record = {
     .sig = "inner(Tensor self, Tensor other) -> Tensor",
     .doc = "Sums of products over the last dimensions of both: [..., m] and [...', m] give [..., ...'].",
     .kind = OpKind::composite,
@@ -34,4 +34,4 @@ extern constexpr OpDef inner_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::inner_op

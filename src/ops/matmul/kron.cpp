@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::kron_op {
 namespace {
 
 // [..., m, k] of a factor whose last sizes are m or 1 and k or 1, as rows of m k.
@@ -33,7 +33,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef kron_op = {
+extern constexpr OpDef record = {
     .sig = "kron(Tensor self, Tensor other) -> Tensor",
     .doc = "The Kronecker product: blocks of other, scaled by the elements of self.",
     .kind = OpKind::composite,
@@ -44,4 +44,4 @@ extern constexpr OpDef kron_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::kron_op

@@ -4,7 +4,7 @@
 #include "ops/complex_math.h"
 #include "ops/matmul/operand.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::linear_op {
 namespace {
 
 // All leading dimensions of the input are rows.
@@ -100,7 +100,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef linear_op = {
+extern constexpr OpDef record = {
     .sig = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     .doc =
         "input W^T + bias over the last dimension: weight is [out, in], bias [out]. Scaled weights are decoded once per call.",
@@ -122,4 +122,4 @@ extern constexpr OpDef linear_op = {
     .complex = complex_linear,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::linear_op

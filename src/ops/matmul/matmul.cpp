@@ -3,7 +3,7 @@
 #include "loops/pointwise.h"
 #include "ops/matmul/operand.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::matmul_op {
 namespace {
 
 struct Shape {
@@ -162,7 +162,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef matmul_op = {
+extern constexpr OpDef record = {
     .sig = "matmul(Tensor self, Tensor other) -> Tensor",
     .doc =
         "Matrix product over the last two dimensions, batch dimensions broadcast; vectors are rows on the left and columns on "
@@ -187,4 +187,4 @@ extern constexpr OpDef matmul_op = {
     .complex_kernel = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::matmul_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::mm_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef mm_op = {
+extern constexpr OpDef record = {
     .sig = "mm(Tensor self, Tensor mat2) -> Tensor",
     .doc = "The product of two matrices; no broadcasting.",
     .kind = OpKind::composite,
@@ -22,4 +22,4 @@ extern constexpr OpDef mm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::mm_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::mv_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef mv_op = {
+extern constexpr OpDef record = {
     .sig = "mv(Tensor self, Tensor vec) -> Tensor",
     .doc = "The product of a matrix and a vector.",
     .kind = OpKind::composite,
@@ -22,4 +22,4 @@ extern constexpr OpDef mv_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::mv_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::outer_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef outer_op = {
+extern constexpr OpDef record = {
     .sig = "outer(Tensor self, Tensor vec2) -> Tensor",
     .doc = "All products of two vectors' elements, [n, m].",
     .aliases = "ger",
@@ -21,4 +21,4 @@ extern constexpr OpDef outer_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::outer_op

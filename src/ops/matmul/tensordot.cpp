@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::tensordot_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -29,7 +29,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef tensordot_op = {
+extern constexpr OpDef record = {
     .sig = "tensordot(Tensor a, Tensor b, int[] dims_a, int[] dims_b) -> Tensor",
     .doc = "Sums of products over pairs of dimensions, dims_a of a and dims_b of b; the others follow each other.",
     .kind = OpKind::composite,
@@ -43,4 +43,4 @@ extern constexpr OpDef tensordot_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::tensordot_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::vdot_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef vdot_op = {
+extern constexpr OpDef record = {
     .sig = "vdot(Tensor self, Tensor other) -> Tensor",
     .doc = "The sum of the products of two vectors, the first conjugated.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef vdot_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::vdot_op

@@ -1,7 +1,7 @@
 #include "ops/expected.h"
 #include "ops/nn/attention.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::attention_backward_op {
 namespace {
 
 AttentionOperands operands(const Call& c) {
@@ -33,7 +33,7 @@ double flops(const Call& c) { return attention_flops(operands(c).shape, true); }
 
 }  // namespace
 
-extern constexpr OpDef attention_backward_op = {
+extern constexpr OpDef record = {
     .sig =
         "attention_backward(Tensor grad, Tensor query, Tensor key, Tensor value, Tensor out, Tensor lse, bool is_causal, float "
         "scale) -> (Tensor, Tensor, Tensor)",
@@ -48,4 +48,4 @@ extern constexpr OpDef attention_backward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::attention_backward_op

@@ -1,6 +1,6 @@
 #include "ops/nn/attention.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::attention_forward_op {
 namespace {
 
 AttentionOperands operands(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale) {
@@ -49,7 +49,7 @@ constexpr uint16_t kAll = in(0) | in(1) | in(2) | out(0) | out(1);
 
 }  // namespace
 
-extern constexpr OpDef attention_forward_op = {
+extern constexpr OpDef record = {
     .sig = "attention_forward(Tensor query, Tensor key, Tensor value, bool is_causal, float scale) -> (Tensor, Tensor)",
     .doc = "scaled_dot_product_attention of [B, H, T, D] tensors, and the log of each query's sum of exponentials.",
     .amp = Amp::lower,
@@ -63,4 +63,4 @@ extern constexpr OpDef attention_forward_op = {
     .workspace = workspace,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::attention_forward_op

@@ -3,7 +3,7 @@
 
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::attention_weights_op {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -37,7 +37,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef attention_weights_op = {
+extern constexpr OpDef record = {
     .sig =
         "attention_weights(Tensor query, Tensor key, Tensor? attn_mask=None, bool is_causal=False, float? scale=None) -> "
         "Tensor",
@@ -61,4 +61,4 @@ extern constexpr OpDef attention_weights_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::attention_weights_op

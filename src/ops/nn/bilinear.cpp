@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::bilinear_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -22,7 +22,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef bilinear_op = {
+extern constexpr OpDef record = {
     .sig = "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
     .doc = "y[o] = input1 weight[o] input2 + bias[o] over the last dimension: weight [out, in1, in2].",
     .kind = OpKind::composite,
@@ -36,4 +36,4 @@ extern constexpr OpDef bilinear_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::bilinear_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cross_entropy_op {
 namespace {
 
 // The classes of [N, C, d1 ...] behind the other dimensions.
@@ -82,7 +82,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef cross_entropy_op = {
+extern constexpr OpDef record = {
     .sig =
         "cross_entropy(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean', float "
         "label_smoothing=0.0) -> Tensor",
@@ -113,4 +113,4 @@ extern constexpr OpDef cross_entropy_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cross_entropy_op

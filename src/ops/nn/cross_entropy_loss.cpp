@@ -1,7 +1,7 @@
 #include "ops/nn/cross_entropy_kernel.h"
 #include "ops/operands.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cross_entropy_loss_op {
 namespace {
 
 constexpr int64_t kMeanReduction = 1;  // 0: none, 1: mean, 2: sum
@@ -60,7 +60,7 @@ double flops(const Call& c) { return 12.0 * double(c.tensor(0).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef cross_entropy_loss_op = {
+extern constexpr OpDef record = {
     .sig =
         "cross_entropy_loss(Tensor input, Tensor target, int reduction, int ignore_index, float label_smoothing=0.0) -> "
         "(Tensor, Tensor)",
@@ -80,4 +80,4 @@ extern constexpr OpDef cross_entropy_loss_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cross_entropy_loss_op

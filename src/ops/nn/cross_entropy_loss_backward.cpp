@@ -2,7 +2,7 @@
 #include "ops/nn/cross_entropy_kernel.h"
 #include "ops/operands.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cross_entropy_loss_backward_op {
 namespace {
 
 void infer(Call& c) {
@@ -40,7 +40,7 @@ double flops(const Call& c) { return 13.0 * double(c.tensor(1).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef cross_entropy_loss_backward_op = {
+extern constexpr OpDef record = {
     .sig =
         "cross_entropy_loss_backward(Tensor grad, Tensor input, Tensor target, Tensor lse, int reduction, int ignore_index, "
         "float label_smoothing=0.0) -> "
@@ -57,4 +57,4 @@ extern constexpr OpDef cross_entropy_loss_backward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cross_entropy_loss_backward_op

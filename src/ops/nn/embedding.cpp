@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/nn/embedding_kernel.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::embedding_op {
 namespace {
 
 void infer(Call& c) {
@@ -28,7 +28,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef embedding_op = {
+extern constexpr OpDef record = {
     .sig = "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor",
     .doc =
         "Rows of weight [rows, dim] by int64 index: the result has the indices' shape with dim behind it. The row "
@@ -43,4 +43,4 @@ extern constexpr OpDef embedding_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::embedding_op

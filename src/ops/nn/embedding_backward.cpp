@@ -2,7 +2,7 @@
 #include "ops/nn/embedding_kernel.h"
 #include "ops/operands.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::embedding_backward_op {
 namespace {
 
 EmbeddingShape shape(const Call& c) { return {c.integer(2), c.tensor(0).size(-1), c.tensor(1).numel()}; }
@@ -38,7 +38,7 @@ double flops(const Call& c) { return double(c.tensor(0).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef embedding_backward_op = {
+extern constexpr OpDef record = {
     .sig =
         "embedding_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx=-1, bool scale_grad_by_freq=False) "
         "-> "
@@ -58,4 +58,4 @@ extern constexpr OpDef embedding_backward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::embedding_backward_op

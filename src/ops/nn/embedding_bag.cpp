@@ -3,7 +3,7 @@
 
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::embedding_bag_op {
 namespace {
 
 // Where each bag begins, and where the last one ends.
@@ -68,7 +68,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef embedding_bag_op = {
+extern constexpr OpDef record = {
     .sig =
         "embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, str mode='mean', Tensor? per_sample_weights=None, "
         "bool include_last_offset=False, int? padding_idx=None, bool scale_grad_by_freq=False) -> Tensor",
@@ -87,4 +87,4 @@ extern constexpr OpDef embedding_bag_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::embedding_bag_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::layer_norm_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -28,7 +28,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef layer_norm_op = {
+extern constexpr OpDef record = {
     .sig =
         "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
     .doc =
@@ -42,4 +42,4 @@ extern constexpr OpDef layer_norm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::layer_norm_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::log_softmax_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -13,7 +13,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef log_softmax_op = {
+extern constexpr OpDef record = {
     .sig = "log_softmax(Tensor self, int dim=-1, *, ScalarType? dtype=None) -> Tensor",
     .doc = "The logarithm of softmax along dim, without overflow, of x in dtype.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef log_softmax_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::log_softmax_op

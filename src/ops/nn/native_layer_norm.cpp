@@ -1,7 +1,7 @@
 #include "ops/nn/layer_norm_kernel.h"
 #include "ops/norm/statistics.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::native_layer_norm_op {
 namespace {
 
 LayerNormShape rows(const Call& c) {
@@ -56,7 +56,7 @@ double flops(const Call& c) { return 8.0 * double(c.tensor(0).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef native_layer_norm_op = {
+extern constexpr OpDef record = {
     .sig =
         "native_layer_norm(Tensor input, int normalized, Tensor? weight, Tensor? bias, float eps, bool centred=True) -> "
         "(Tensor, Tensor, Tensor)",
@@ -77,4 +77,4 @@ extern constexpr OpDef native_layer_norm_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::native_layer_norm_op

@@ -1,7 +1,7 @@
 #include "ops/nn/layer_norm_kernel.h"
 #include "ops/norm/statistics.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::native_layer_norm_backward_op {
 namespace {
 
 LayerNormShape rows(const Call& c) {
@@ -22,7 +22,7 @@ double flops(const Call& c) { return 14.0 * double(c.tensor(0).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef native_layer_norm_backward_op = {
+extern constexpr OpDef record = {
     .sig =
         "native_layer_norm_backward(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd, int normalized, bool "
         "with_bias, bool centred=True) -> (Tensor, Tensor, Tensor)",
@@ -37,4 +37,4 @@ extern constexpr OpDef native_layer_norm_backward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::native_layer_norm_backward_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::one_hot_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -27,7 +27,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef one_hot_op = {
+extern constexpr OpDef record = {
     .sig = "one_hot(Tensor self, int num_classes=-1) -> Tensor",
     .doc =
         "1 where a class number of the last new dimension is self's, else 0, in int64; as many classes as the largest number "
@@ -41,4 +41,4 @@ extern constexpr OpDef one_hot_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::one_hot_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::packed_attention_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef packed_attention_op = {
+extern constexpr OpDef record = {
     .sig = "packed_attention(Tensor qkv, bool is_causal=True) -> Tensor",
     .doc =
         "scaled_dot_product_attention on packed queries, keys and values [B, T, 3, H, D]: [B, T, H, D], with no copy or "
@@ -25,4 +25,4 @@ extern constexpr OpDef packed_attention_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::packed_attention_op

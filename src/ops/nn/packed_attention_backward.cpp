@@ -1,7 +1,7 @@
 #include "ops/expected.h"
 #include "ops/nn/attention.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::packed_attention_backward_op {
 namespace {
 
 AttentionShape shape(const Call& c) {
@@ -28,7 +28,7 @@ double flops(const Call& c) { return attention_flops(shape(c), true); }
 
 }  // namespace
 
-extern constexpr OpDef packed_attention_backward_op = {
+extern constexpr OpDef record = {
     .sig = "packed_attention_backward(Tensor grad, Tensor qkv, Tensor out, Tensor lse, bool is_causal) -> Tensor",
     .doc = "The gradient of packed_attention for qkv, recomputing the attention weights block by block.",
     .samples =
@@ -40,4 +40,4 @@ extern constexpr OpDef packed_attention_backward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::packed_attention_backward_op

@@ -1,6 +1,6 @@
 #include "ops/nn/attention.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::packed_attention_forward_op {
 namespace {
 
 AttentionShape shape(const Tensor& qkv, bool causal) {
@@ -35,7 +35,7 @@ double flops(const Call& c) { return attention_flops(shape(c.tensor(0), c.boolea
 
 }  // namespace
 
-extern constexpr OpDef packed_attention_forward_op = {
+extern constexpr OpDef record = {
     .sig = "packed_attention_forward(Tensor qkv, bool is_causal) -> (Tensor, Tensor)",
     .doc = "packed_attention, and the log of each query's sum of exponentials [B, H, T].",
     .amp = Amp::lower,
@@ -50,4 +50,4 @@ extern constexpr OpDef packed_attention_forward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::packed_attention_forward_op

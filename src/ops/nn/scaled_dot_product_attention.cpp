@@ -2,7 +2,7 @@
 
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::scaled_dot_product_attention_op {
 namespace {
 
 // [..., T, D] as [B, H, T, D] with a last stride of 1.
@@ -52,7 +52,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef scaled_dot_product_attention_op = {
+extern constexpr OpDef record = {
     .sig =
         "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
         "bool "
@@ -77,4 +77,4 @@ extern constexpr OpDef scaled_dot_product_attention_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::scaled_dot_product_attention_op

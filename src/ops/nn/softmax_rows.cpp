@@ -1,7 +1,7 @@
 #include "ops/nn/softmax_kernel.h"
 #include "ops/operands.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::softmax_rows_op {
 namespace {
 
 void infer(Call& c) {
@@ -27,7 +27,7 @@ double flops(const Call& c) { return 13.0 * double(c.tensor(0).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef softmax_rows_op = {
+extern constexpr OpDef record = {
     .sig = "softmax_rows(Tensor self, bool log) -> Tensor",
     .doc = "softmax (or its logarithm) over the last dimension of a contiguous tensor.",
     .amp = Amp::f32,
@@ -40,4 +40,4 @@ extern constexpr OpDef softmax_rows_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::softmax_rows_op

@@ -2,7 +2,7 @@
 #include "ops/nn/softmax_kernel.h"
 #include "ops/operands.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::softmax_rows_backward_op {
 namespace {
 
 void infer(Call& c) {
@@ -21,7 +21,7 @@ double flops(const Call& c) { return 4.0 * double(c.tensor(0).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef softmax_rows_backward_op = {
+extern constexpr OpDef record = {
     .sig = "softmax_rows_backward(Tensor grad, Tensor result, bool log) -> Tensor",
     .doc = "The gradient of softmax_rows from its result, in one pass.",
     .samples = "softmax_rows_backward(randn(3, 5), rand(3, 5), False)\nsoftmax_rows_backward(randn(3, 5), rand(3, 5), True)",
@@ -31,4 +31,4 @@ extern constexpr OpDef softmax_rows_backward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::softmax_rows_backward_op

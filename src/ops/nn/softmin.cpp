@@ -1,13 +1,13 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::softmin_op {
 namespace {
 
 Tensor compose(const Arg* a) { return softmax(neg(*a[0].tensor), a[1].integer); }
 
 }  // namespace
 
-extern constexpr OpDef softmin_op = {
+extern constexpr OpDef record = {
     .sig = "softmin(Tensor self, int dim=-1) -> Tensor",
     .doc = "softmax of -x along dim.",
     .kind = OpKind::composite,
@@ -15,4 +15,4 @@ extern constexpr OpDef softmin_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::softmin_op

@@ -2,7 +2,7 @@
 
 #include "ops/norm/norm.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::batch_norm_op {
 namespace {
 
 constexpr const char* kNames[] = {"input", "running_mean", "running_var", "weight", "bias"};
@@ -37,7 +37,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef batch_norm_op = {
+extern constexpr OpDef record = {
     .sig =
         "batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool "
         "training=False, float momentum=0.1, float eps=1e-05) -> Tensor",
@@ -59,4 +59,4 @@ extern constexpr OpDef batch_norm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::batch_norm_op

@@ -2,7 +2,7 @@
 
 #include "ops/norm/norm.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cosine_similarity_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -23,7 +23,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef cosine_similarity_op = {
+extern constexpr OpDef record = {
     .sig = "cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
     .doc = "The sum of x1 x2 along dim over the product of their norms, each at least eps.",
     .kind = OpKind::composite,
@@ -33,4 +33,4 @@ extern constexpr OpDef cosine_similarity_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cosine_similarity_op

@@ -1,6 +1,6 @@
 #include "ops/norm/norm.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::group_norm_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -15,7 +15,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef group_norm_op = {
+extern constexpr OpDef record = {
     .sig = "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
     .doc =
         "(x - mean) / sqrt(variance + eps) over each of num_groups groups of the channels of [N, C, ...], times weight [C] "
@@ -30,4 +30,4 @@ extern constexpr OpDef group_norm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::group_norm_op

@@ -2,7 +2,7 @@
 
 #include "ops/norm/norm.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::instance_norm_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -30,7 +30,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef instance_norm_op = {
+extern constexpr OpDef record = {
     .sig =
         "instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? "
         "bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor",
@@ -49,4 +49,4 @@ extern constexpr OpDef instance_norm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::instance_norm_op

@@ -1,6 +1,6 @@
 #include "ops/norm/norm.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::local_response_norm_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -17,7 +17,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef local_response_norm_op = {
+extern constexpr OpDef record = {
     .sig = "local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor",
     .doc =
         "x / (k + alpha mean(x^2))^beta, the mean over `size` neighbouring channels of [N, C, ...], zeros beyond the ends. "
@@ -32,4 +32,4 @@ extern constexpr OpDef local_response_norm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::local_response_norm_op

@@ -1,7 +1,7 @@
 #include "ops/norm/channel_norm_kernel.h"
 #include "ops/norm/statistics.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::native_channel_norm_op {
 namespace {
 
 ChannelNormShape shape_of(const Call& c) {
@@ -62,7 +62,7 @@ double flops(const Call& c) { return 8.0 * double(c.tensor(0).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef native_channel_norm_op = {
+extern constexpr OpDef record = {
     .sig = "native_channel_norm(Tensor input, Tensor? weight, Tensor? bias, int groups, float eps) -> (Tensor, Tensor, Tensor)",
     .doc =
         "(x - mean) / sqrt(variance + eps) weight + bias of [batch, channels, inner], weight and bias per channel, with the "
@@ -86,4 +86,4 @@ extern constexpr OpDef native_channel_norm_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::native_channel_norm_op

@@ -1,7 +1,7 @@
 #include "ops/norm/channel_norm_kernel.h"
 #include "ops/norm/statistics.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::native_channel_norm_backward_op {
 namespace {
 
 ChannelNormShape shape_of(const Call& c) {
@@ -26,7 +26,7 @@ double flops(const Call& c) { return 14.0 * double(c.tensor(0).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef native_channel_norm_backward_op = {
+extern constexpr OpDef record = {
     .sig =
         "native_channel_norm_backward(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd, int groups, bool "
         "with_bias) -> (Tensor, Tensor, Tensor)",
@@ -41,4 +41,4 @@ extern constexpr OpDef native_channel_norm_backward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::native_channel_norm_backward_op

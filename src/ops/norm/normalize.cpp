@@ -1,6 +1,6 @@
 #include "ops/norm/norm.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::normalize_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef normalize_op = {
+extern constexpr OpDef record = {
     .sig = "normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12) -> Tensor",
     .doc = "x over the larger of its p-norm along dim and eps.",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef normalize_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::normalize_op

@@ -1,6 +1,6 @@
 #include "ops/norm/norm.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::pairwise_distance_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef pairwise_distance_op = {
+extern constexpr OpDef record = {
     .sig = "pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor",
     .doc = "The p-norm of x1 - x2 + eps along the last dimension.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef pairwise_distance_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::pairwise_distance_op

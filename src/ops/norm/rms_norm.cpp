@@ -1,6 +1,6 @@
 #include "ops/norm/norm.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::rms_norm_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -28,7 +28,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef rms_norm_op = {
+extern constexpr OpDef record = {
     .sig = "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
     .doc =
         "x / sqrt(mean(x^2) + eps) over the last dimensions, times weight; eps is that of the dtype unless given. (Zhang and "
@@ -43,4 +43,4 @@ extern constexpr OpDef rms_norm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::rms_norm_op

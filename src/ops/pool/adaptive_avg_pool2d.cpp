@@ -1,6 +1,6 @@
 #include "ops/pool/pool.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::adaptive_avg_pool2d_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef adaptive_avg_pool2d_op = {
+extern constexpr OpDef record = {
     .sig = "adaptive_avg_pool2d(Tensor input, int[] output_size) -> Tensor",
     .doc =
         "Means over windows that divide the last 2 dimensions into output_size parts: part i of n spans floor(i size / n) to "
@@ -23,4 +23,4 @@ extern constexpr OpDef adaptive_avg_pool2d_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::adaptive_avg_pool2d_op

@@ -2,7 +2,7 @@
 
 #include "ops/pool/max_pool_shape.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::adaptive_max_pool_op {
 namespace {
 
 int64_t rank(const Call& c) { return int64_t(c.ints(1).size()); }
@@ -39,7 +39,7 @@ double flops(const Call& c) { return double(c.tensor(0).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef adaptive_max_pool_op = {
+extern constexpr OpDef record = {
     .sig = "adaptive_max_pool(Tensor input, int[] output_size) -> (Tensor, Tensor)",
     .doc =
         "The largest element of each of output_size parts of the last dimensions, as many as it has entries, and its index "
@@ -60,4 +60,4 @@ extern constexpr OpDef adaptive_max_pool_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::adaptive_max_pool_op

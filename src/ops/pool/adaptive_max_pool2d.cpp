@@ -1,6 +1,6 @@
 #include "ops/pool/pool.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::adaptive_max_pool2d_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef adaptive_max_pool2d_op = {
+extern constexpr OpDef record = {
     .sig = "adaptive_max_pool2d(Tensor input, int[] output_size) -> Tensor",
     .doc = "The largest elements of the windows of adaptive_avg_pool2d.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef adaptive_max_pool2d_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::adaptive_max_pool2d_op

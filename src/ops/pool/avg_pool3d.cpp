@@ -1,6 +1,6 @@
 #include "ops/pool/pool.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::avg_pool3d_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef avg_pool3d_op = {
+extern constexpr OpDef record = {
     .sig =
         "avg_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool "
         "count_include_pad=True, int? divisor_override=None) -> Tensor",
@@ -27,4 +27,4 @@ extern constexpr OpDef avg_pool3d_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::avg_pool3d_op

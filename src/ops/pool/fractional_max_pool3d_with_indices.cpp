@@ -1,13 +1,13 @@
 #include "ops/pool/pool.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fractional_max_pool3d_with_indices_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* args) { return fractional_max("fractional_max_pool3d", 3, Frame(args)); }
 
 }  // namespace
 
-extern constexpr OpDef fractional_max_pool3d_with_indices_op = {
+extern constexpr OpDef record = {
     .sig =
         "fractional_max_pool3d_with_indices(Tensor input, int[] kernel_size, int[] output_size, Tensor? _random_samples=None) "
         "-> "
@@ -34,4 +34,4 @@ extern constexpr OpDef fractional_max_pool3d_with_indices_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fractional_max_pool3d_with_indices_op

@@ -1,6 +1,6 @@
 #include "ops/pool/pool.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::lp_pool2d_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef lp_pool2d_op = {
+extern constexpr OpDef record = {
     .sig = "lp_pool2d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
     .doc = "(sum of x^norm_type)^(1 / norm_type) over each window of the last 2 dimensions.",
     .kind = OpKind::composite,
@@ -23,4 +23,4 @@ extern constexpr OpDef lp_pool2d_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::lp_pool2d_op

@@ -2,7 +2,7 @@
 
 #include "ops/pool/max_pool_shape.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::max_pool_op {
 namespace {
 
 struct Windows3 {
@@ -72,7 +72,7 @@ double flops(const Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef max_pool_op = {
+extern constexpr OpDef record = {
     .sig =
         "max_pool(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor, "
         "Tensor)",
@@ -98,4 +98,4 @@ extern constexpr OpDef max_pool_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::max_pool_op

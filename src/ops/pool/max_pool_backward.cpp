@@ -1,6 +1,6 @@
 #include "ops/pool/max_pool_shape.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::max_pool_backward_op {
 namespace {
 
 MaxPoolShape shape(const Call& c) {
@@ -35,7 +35,7 @@ double flops(const Call& c) { return double(c.tensor(0).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef max_pool_backward_op = {
+extern constexpr OpDef record = {
     .sig = "max_pool_backward(Tensor grad, Tensor indices, int[] size) -> Tensor",
     .doc =
         "Zeros whose last dimensions are `size`, with grad added at indices, which count them row-major: the gradient of "
@@ -57,4 +57,4 @@ extern constexpr OpDef max_pool_backward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::max_pool_backward_op

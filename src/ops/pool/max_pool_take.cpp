@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::max_pool_take_op {
 namespace {
 
 struct Planes {
@@ -47,7 +47,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef max_pool_take_op = {
+extern constexpr OpDef record = {
     .sig = "max_pool_take(Tensor input, Tensor indices, int rank) -> Tensor",
     .doc = "The elements of input's last `rank` dimensions at indices, which count them row-major.",
     .samples = "max_pool_take(randn(2, 7), indices(7; 2, 3), 1)\nmax_pool_take(randn(2, 4, 5), indices(20; 2, 2, 3), 2)",
@@ -61,4 +61,4 @@ extern constexpr OpDef max_pool_take_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::max_pool_take_op

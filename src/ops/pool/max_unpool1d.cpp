@@ -1,6 +1,6 @@
 #include "ops/pool/pool.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::max_unpool1d_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef max_unpool1d_op = {
+extern constexpr OpDef record = {
     .sig =
         "max_unpool1d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? "
         "output_size=None) -> Tensor",
@@ -21,4 +21,4 @@ extern constexpr OpDef max_unpool1d_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::max_unpool1d_op

@@ -1,6 +1,6 @@
 #include "ops/random/masks.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::alpha_dropout_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef alpha_dropout_op = {
+extern constexpr OpDef record = {
     .sig = "alpha_dropout(Tensor input, float p=0.5, bool training=False) -> Tensor",
     .doc =
         "In training elements become SELU's lower limit with probability p, and the result is scaled and shifted to keep mean "
@@ -28,4 +28,4 @@ extern constexpr OpDef alpha_dropout_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::alpha_dropout_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::bernoulli_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef bernoulli_op = {
+extern constexpr OpDef record = {
     .sig = "bernoulli(Tensor self) -> Tensor",
     .doc = "1 with the probability that self holds, else 0.",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef bernoulli_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::bernoulli_op

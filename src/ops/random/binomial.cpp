@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::binomial_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef binomial_op = {
+extern constexpr OpDef record = {
     .sig = "binomial(Tensor count, Tensor prob) -> Tensor",
     .doc =
         "Successes of count trials, each with probability prob; the shapes broadcast. NaN of what is no count or probability. "
@@ -34,4 +34,4 @@ extern constexpr OpDef binomial_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::binomial_op

@@ -1,6 +1,6 @@
 #include "ops/random/counts.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::draw_binomial_op {
 namespace {
 
 double draw(Uniforms& u, double n, double p) {
@@ -38,7 +38,7 @@ void forward(Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef draw_binomial_op = {
+extern constexpr OpDef record = {
     .sig = "draw_binomial(Tensor count, Tensor prob) -> Tensor",
     .doc = "binomial of one shape, in the dtype of count.",
     .low = 0,
@@ -54,4 +54,4 @@ extern constexpr OpDef draw_binomial_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::draw_binomial_op

@@ -1,6 +1,6 @@
 #include "ops/random/generator.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::dropout_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -16,7 +16,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef dropout_op = {
+extern constexpr OpDef record = {
     .sig = "dropout(Tensor self, float p=0.5, bool training=True) -> Tensor",
     .doc = "In training each element is zeroed with probability p and the others scaled by 1 / (1 - p).",
     .kind = OpKind::composite,
@@ -25,4 +25,4 @@ extern constexpr OpDef dropout_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::dropout_op

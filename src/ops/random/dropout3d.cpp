@@ -1,13 +1,13 @@
 #include "ops/random/masks.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::dropout3d_op {
 namespace {
 
 Tensor compose(const Arg* args) { return channel_dropout("dropout3d", 3, args); }
 
 }  // namespace
 
-extern constexpr OpDef dropout3d_op = {
+extern constexpr OpDef record = {
     .sig = "dropout3d(Tensor input, float p=0.5, bool training=True) -> Tensor",
     .doc =
         "In training whole channels of [N, C, sizes ...] or [C, sizes ...] are zeroed with probability p and the others scaled "
@@ -21,4 +21,4 @@ extern constexpr OpDef dropout3d_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::dropout3d_op

@@ -1,6 +1,6 @@
 #include "ops/random/masks.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::feature_alpha_dropout_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -15,7 +15,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef feature_alpha_dropout_op = {
+extern constexpr OpDef record = {
     .sig = "feature_alpha_dropout(Tensor input, float p=0.5, bool training=False) -> Tensor",
     .doc = "alpha_dropout of whole channels of [N, C, ...].",
     .kind = OpKind::composite,
@@ -27,4 +27,4 @@ extern constexpr OpDef feature_alpha_dropout_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::feature_alpha_dropout_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::multinomial_op {
 namespace {
 
 bool is_true(const Tensor& t) { return t.item_scalar().integer() != 0; }
@@ -36,7 +36,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef multinomial_op = {
+extern constexpr OpDef record = {
     .sig = "multinomial(Tensor self, int num_samples, bool replacement=False) -> Tensor",
     .doc =
         "num_samples places of each row of self, drawn with the probabilities that the row's entries are proportional to; "
@@ -62,4 +62,4 @@ extern constexpr OpDef multinomial_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::multinomial_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::normal_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef normal_op = {
+extern constexpr OpDef record = {
     .sig = "normal(Tensor mean, Tensor std) -> Tensor",
     .doc = "Normal numbers, each with its own mean and standard deviation; the shapes broadcast. No gradient.",
     .kind = OpKind::composite,
@@ -28,4 +28,4 @@ extern constexpr OpDef normal_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::normal_op

@@ -1,6 +1,6 @@
 #include "ops/random/counts.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::poisson_op {
 namespace {
 
 // Of a small rate by inversion: how many of the probabilities e^-rate rate^k / k! from 0 on a uniform number is beyond. Beyond
@@ -36,7 +36,7 @@ void forward(Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef poisson_op = {
+extern constexpr OpDef record = {
     .sig = "poisson(Tensor self) -> Tensor",
     .doc = "Poisson numbers, each of the rate that self holds; NaN of a negative one. No gradient.",
     .low = 0,
@@ -53,4 +53,4 @@ extern constexpr OpDef poisson_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::poisson_op

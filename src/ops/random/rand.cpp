@@ -1,6 +1,6 @@
 #include "ops/random/generator.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::rand_op {
 namespace {
 
 void infer(Call& c) {
@@ -12,7 +12,7 @@ void forward(Call& c) { draw(c, random_uniform, random_uniform); }
 
 }  // namespace
 
-extern constexpr OpDef rand_op = {
+extern constexpr OpDef record = {
     .sig = "rand(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Uniform in [0, 1): 24 random bits in f32 and narrower, 53 in f64; the parts of complex numbers too.",
     .samples = "rand([2, 3])\nrand([5], f64)\nrand([700], bf16)\nrand([0])",
@@ -22,4 +22,4 @@ extern constexpr OpDef rand_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::rand_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::rand_like_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef rand_like_op = {
+extern constexpr OpDef record = {
     .sig = "rand_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Uniform in [0, 1) in the shape, dtype and device of self.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef rand_like_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::rand_like_op

@@ -1,6 +1,6 @@
 #include "ops/random/generator.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::randint_op {
 namespace {
 
 void infer(Call& c) {
@@ -15,7 +15,7 @@ void forward(Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef randint_op = {
+extern constexpr OpDef record = {
     .sig = "randint(int low, int high, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Integers in [low, high), all equally likely; int64 unless given.",
     .samples = "randint(-3, 5, [2, 3])\nrandint(0, 2, [5], u8)",
@@ -25,4 +25,4 @@ extern constexpr OpDef randint_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::randint_op

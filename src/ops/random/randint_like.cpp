@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::randint_like_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef randint_like_op = {
+extern constexpr OpDef record = {
     .sig = "randint_like(Tensor self, int low, int high, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "Integers in [low, high), all equally likely, in the shape, dtype and device of self.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef randint_like_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::randint_like_op

@@ -2,7 +2,7 @@
 
 #include "ops/random/generator.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::randn_op {
 namespace {
 
 void infer(Call& c) {
@@ -17,7 +17,7 @@ void forward(Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef randn_op = {
+extern constexpr OpDef record = {
     .sig = "randn(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc =
         "Standard normal (Box and Muller), drawn in f32 (f64 for f64) and rounded once to the dtype. Complex numbers have "
@@ -29,4 +29,4 @@ extern constexpr OpDef randn_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::randn_op

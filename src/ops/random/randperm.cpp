@@ -1,6 +1,6 @@
 #include "ops/random/generator.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::randperm_op {
 namespace {
 
 void infer(Call& c) {
@@ -15,7 +15,7 @@ void forward(Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef randperm_op = {
+extern constexpr OpDef record = {
     .sig = "randperm(int n, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "The integers below n in random order, int64 unless given.",
     .samples = "randperm(7)\nrandperm(0)\nrandperm(5, i32)",
@@ -26,4 +26,4 @@ extern constexpr OpDef randperm_op = {
     .random = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::randperm_op

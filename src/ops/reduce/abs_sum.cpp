@@ -1,6 +1,6 @@
 #include "ops/reduce/reduction.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::abs_sum_op {
 namespace {
 
 using Sum = FloatSum<ReduceOp::sum_abs>;
@@ -8,7 +8,7 @@ void backward(Grad& g) { g.set(0, mul(keep_dims(g.g(), g.in_meta(0), g.node.args
 
 }  // namespace
 
-extern constexpr OpDef abs_sum_op = {
+extern constexpr OpDef record = {
     .sig = "abs_sum(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     .doc = "The sum of absolute values over dim (all dimensions if absent) of a floating-point tensor, without them in memory.",
     .amp = Amp::f32,
@@ -24,4 +24,4 @@ extern constexpr OpDef abs_sum_op = {
     .workspace = Sum::workspace,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::abs_sum_op

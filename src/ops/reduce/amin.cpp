@@ -1,6 +1,6 @@
 #include "ops/reduce/reduction.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::amin_op {
 namespace {
 
 void infer(Call& c) {
@@ -13,7 +13,7 @@ void backward(Grad& g) { g.set(0, share_among(g.in(0), g.out(), g.g(), g.in_meta
 
 }  // namespace
 
-extern constexpr OpDef amin_op = {
+extern constexpr OpDef record = {
     .sig = "amin(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     .doc =
         "The smallest element over dim (all dimensions if absent); NaN if there is one. Equal smallest elements share the "
@@ -28,4 +28,4 @@ extern constexpr OpDef amin_op = {
     .workspace = workspace,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::amin_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::aminmax_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -16,7 +16,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef aminmax_op = {
+extern constexpr OpDef record = {
     .sig = "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     .doc = "The smallest and the largest element of dim, or of all without it; NaN if there is one.",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef aminmax_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::aminmax_op

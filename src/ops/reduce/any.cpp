@@ -1,7 +1,7 @@
 #include "ops/complex_math.h"
 #include "ops/reduce/reduction.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::any_op {
 namespace {
 
 void infer(Call& c) { infer_reduction(c, 2, c.tensor(0).dtype() == u8 ? u8 : boolean); }
@@ -10,7 +10,7 @@ int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::any);
 
 }  // namespace
 
-extern constexpr OpDef any_op = {
+extern constexpr OpDef record = {
     .sig = "any(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     .doc = "Whether any element is nonzero, over dim (all dimensions if absent): bool, of uint8 uint8.",
     .samples = "any(randn(3, 4), [0])",
@@ -21,4 +21,4 @@ extern constexpr OpDef any_op = {
     .complex = complex_any,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::any_op

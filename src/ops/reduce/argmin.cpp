@@ -1,6 +1,6 @@
 #include "ops/reduce/reduction.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::argmin_op {
 namespace {
 
 void infer(Call& c) {
@@ -12,7 +12,7 @@ int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::argmi
 
 }  // namespace
 
-extern constexpr OpDef argmin_op = {
+extern constexpr OpDef record = {
     .sig = "argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     .doc =
         "The index (int64) of the smallest element along dim, or in the flattened tensor if dim is absent; the first of equal "
@@ -25,4 +25,4 @@ extern constexpr OpDef argmin_op = {
     .workspace = workspace,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::argmin_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::bincount_op {
 namespace {
 
 // Numbers of 8 bits are counted without a look at their range before, which takes a third of the time.
@@ -50,7 +50,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef bincount_op = {
+extern constexpr OpDef record = {
     .sig = "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
     .doc =
         "How often each number occurs among integers that are not negative (or the sum of their weights), from 0 to the "
@@ -66,4 +66,4 @@ extern constexpr OpDef bincount_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::bincount_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::corrcoef_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef corrcoef_op = {
+extern constexpr OpDef record = {
     .sig = "corrcoef(Tensor self) -> Tensor",
     .doc = "The correlations of the variables in the rows of self: cov over the standard deviations of both.",
     .kind = OpKind::composite,
@@ -20,4 +20,4 @@ extern constexpr OpDef corrcoef_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::corrcoef_op

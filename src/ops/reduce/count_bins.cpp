@@ -2,7 +2,7 @@
 
 #include "ops/reduce/counting.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::count_bins_op {
 namespace {
 
 void infer(Call& c) {
@@ -43,7 +43,7 @@ double flops(const Call& c) { return 3.0 * double(c.tensor(0).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef count_bins_op = {
+extern constexpr OpDef record = {
     .sig = "count_bins(Tensor self, float low, float high, int bins) -> Tensor",
     .doc = "How many elements fall into each of so many equal bins from low to high, which the last one includes. int64.",
     .samples = "count_bins(randn(3, 4), -1.0, 2.0, 5)",
@@ -55,4 +55,4 @@ extern constexpr OpDef count_bins_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::count_bins_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::count_nonzero_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef count_nonzero_op = {
+extern constexpr OpDef record = {
     .sig = "count_nonzero(Tensor self, int[]? dim=None) -> Tensor",
     .doc = "How many elements over dim (all dimensions if absent) are not zero, as int64.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef count_nonzero_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::count_nonzero_op

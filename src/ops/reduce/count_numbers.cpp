@@ -1,6 +1,6 @@
 #include "ops/reduce/reduction.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::count_numbers_op {
 namespace {
 
 void infer(Call& c) {
@@ -12,7 +12,7 @@ int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::numbe
 
 }  // namespace
 
-extern constexpr OpDef count_numbers_op = {
+extern constexpr OpDef record = {
     .sig = "count_numbers(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     .doc = "How many elements of a floating-point tensor over dim (all dimensions if absent) are not NaN, as int64.",
     .samples =
@@ -24,4 +24,4 @@ extern constexpr OpDef count_numbers_op = {
     .workspace = workspace,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::count_numbers_op

@@ -3,7 +3,7 @@
 
 #include "ops/reduce/counting.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::count_values_op {
 namespace {
 
 void infer(Call& c) {
@@ -63,7 +63,7 @@ void forward(Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef count_values_op = {
+extern constexpr OpDef record = {
     .sig = "count_values(Tensor self, int low, int size) -> Tensor",
     .doc = "How often each of the integers from low to low + size - 1 occurs; there are no others. int64.",
     .samples = "count_values(indices(5; 7), 0, 5)\ncount_values(indices(3; 0), 0, 3)\ncount_values(indices(5; 4), -2, 9)",
@@ -75,4 +75,4 @@ extern constexpr OpDef count_values_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::count_values_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cov_op {
 namespace {
 
 // Weights multiply and are whole (how often) or real (how much an observation counts).
@@ -34,7 +34,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef cov_op = {
+extern constexpr OpDef record = {
     .sig = "cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
     .doc =
         "The covariances of the variables in the rows of self, whose observations are columns; of one variable its variance.",
@@ -47,4 +47,4 @@ extern constexpr OpDef cov_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cov_op

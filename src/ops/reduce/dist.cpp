@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::dist_op {
 namespace {
 
 Tensor compose(const Arg* a) { return vector_norm(sub(*a[0].tensor, *a[1].tensor), a[2].scalar); }
 
 }  // namespace
 
-extern constexpr OpDef dist_op = {
+extern constexpr OpDef record = {
     .sig = "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     .doc = "The p-norm of self - other; the shapes broadcast.",
     .kind = OpKind::composite,
@@ -15,4 +15,4 @@ extern constexpr OpDef dist_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::dist_op

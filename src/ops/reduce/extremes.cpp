@@ -1,6 +1,6 @@
 #include "ops/reduce/reduction.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::extremes_op {
 namespace {
 
 void infer(Call& c) {
@@ -25,7 +25,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef extremes_op = {
+extern constexpr OpDef record = {
     .sig = "extremes(Tensor self, int[]? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     .doc = "amin and amax in one pass.",
     .samples =
@@ -40,4 +40,4 @@ extern constexpr OpDef extremes_op = {
     .workspace = workspace,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::extremes_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::histc_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -22,7 +22,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef histc_op = {
+extern constexpr OpDef record = {
     .sig = "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     .doc =
         "How many elements fall into each of so many equal bins between min and max (of the elements, if both are 0); the last "
@@ -41,4 +41,4 @@ extern constexpr OpDef histc_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::histc_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::logsumexp_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef logsumexp_op = {
+extern constexpr OpDef record = {
     .sig = "logsumexp(Tensor self, int[] dim, bool keepdim=False) -> Tensor",
     .doc = "log(sum(exp(self))) over dim, without overflow; of integers in the default float.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef logsumexp_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::logsumexp_op

@@ -2,7 +2,7 @@
 
 #include "ops/reduce/reduction.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::logsumexp_float_op {
 namespace {
 
 void infer(Call& c) {
@@ -31,7 +31,7 @@ double flops(const Call& c) { return 12.0 * double(c.tensor(0).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef logsumexp_float_op = {
+extern constexpr OpDef record = {
     .sig = "logsumexp_float(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     .doc = "logsumexp of a floating-point tensor, in one pass.",
     .amp = Amp::f32,
@@ -46,4 +46,4 @@ extern constexpr OpDef logsumexp_float_op = {
     .workspace = workspace,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::logsumexp_float_op

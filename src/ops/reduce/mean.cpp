@@ -2,7 +2,7 @@
 #include "ops/reduce/reduction.h"
 #include "ops/variants.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::mean_op {
 namespace {
 
 void infer(Call& c) {
@@ -18,7 +18,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef mean_op = {
+extern constexpr OpDef record = {
     .sig = "mean(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     .doc = "The mean over dim (all dimensions if absent) of a floating-point tensor, or of self in a floating-point dtype.",
     .samples =
@@ -33,4 +33,4 @@ extern constexpr OpDef mean_op = {
     .variant = mean_variant,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::mean_op

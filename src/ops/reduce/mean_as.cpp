@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::mean_as_op {
 namespace {
 
 Tensor compose(const Arg* a) { return mean(to(*a[0].tensor, a[3].dtype), ints_of(a[1]), a[2].boolean); }
 
 }  // namespace
 
-extern constexpr OpDef mean_as_op = {
+extern constexpr OpDef record = {
     .sig = "mean_as(Tensor self, int[]? dim, bool keepdim, ScalarType dtype) -> Tensor",
     .doc = "The mean over dim of self in dtype: mean with a dtype.",
     .kind = OpKind::composite,
@@ -16,4 +16,4 @@ extern constexpr OpDef mean_as_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::mean_as_op

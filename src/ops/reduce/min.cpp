@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::min_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef min_op = {
+extern constexpr OpDef record = {
     .sig = "min(Tensor self) -> Tensor",
     .doc = "The smallest of all elements; NaN if there is one. Equal ones share the gradient.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef min_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::min_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::min_dim_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -15,7 +15,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef min_dim_op = {
+extern constexpr OpDef record = {
     .sig = "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     .doc = "The smallest entry of dim and where it is: the first of equal ones, NaN if there is one.",
     .kind = OpKind::composite,
@@ -27,4 +27,4 @@ extern constexpr OpDef min_dim_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::min_dim_op

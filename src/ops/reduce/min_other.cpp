@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::min_other_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef min_other_op = {
+extern constexpr OpDef record = {
     .sig = "min.other(Tensor self, Tensor other) -> Tensor",
     .doc = "The smaller of two elements each: minimum.",
     .kind = OpKind::composite,
@@ -18,4 +18,4 @@ extern constexpr OpDef min_other_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::min_other_op

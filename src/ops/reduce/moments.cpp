@@ -1,6 +1,6 @@
 #include "ops/reduce/reduction.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::moments_op {
 namespace {
 
 void infer(Call& c) {
@@ -26,7 +26,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef moments_op = {
+extern constexpr OpDef record = {
     .sig = "moments(Tensor self, int[]? dim=None, bool keepdim=False) -> (Tensor squares, Tensor mean)",
     .doc =
         "The sum of squared distances from the mean over dim (all dimensions if absent), and the mean (at least f32), "
@@ -43,4 +43,4 @@ extern constexpr OpDef moments_op = {
     .workspace = workspace,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::moments_op

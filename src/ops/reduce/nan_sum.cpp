@@ -1,6 +1,6 @@
 #include "ops/reduce/reduction.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::nan_sum_op {
 namespace {
 
 using Sum = FloatSum<ReduceOp::nan_sum>;
@@ -11,7 +11,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef nan_sum_op = {
+extern constexpr OpDef record = {
     .sig = "nan_sum(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     .doc = "nansum of a floating-point tensor, without another one in memory.",
     .amp = Amp::f32,
@@ -27,4 +27,4 @@ extern constexpr OpDef nan_sum_op = {
     .workspace = Sum::workspace,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::nan_sum_op

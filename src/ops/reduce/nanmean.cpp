@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::nanmean_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef nanmean_op = {
+extern constexpr OpDef record = {
     .sig = "nanmean(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     .doc = "The mean over dim of what is not NaN.",
     .kind = OpKind::composite,
@@ -24,4 +24,4 @@ extern constexpr OpDef nanmean_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::nanmean_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::nansum_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -13,7 +13,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef nansum_op = {
+extern constexpr OpDef record = {
     .sig = "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     .doc = "The sum over dim with NaN counted as 0.",
     .kind = OpKind::composite,
@@ -23,4 +23,4 @@ extern constexpr OpDef nansum_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::nansum_op

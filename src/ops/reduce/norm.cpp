@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::norm_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef norm_op = {
+extern constexpr OpDef record = {
     .sig = "norm(Tensor self, Scalar p=2, int[]? dim=None, bool keepdim=False, ScalarType? dtype=None) -> Tensor",
     .doc = "The p-norm over dim, all elements of which count as one vector: vector_norm.",
     .kind = OpKind::composite,
@@ -20,4 +20,4 @@ extern constexpr OpDef norm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::norm_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::norm_name_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -13,7 +13,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef norm_name_op = {
+extern constexpr OpDef record = {
     .sig = "norm.name(Tensor self, str p, int[]? dim=None, bool keepdim=False, ScalarType? dtype=None) -> Tensor",
     .doc = "The norm of that name: 'fro', the root of the sum of squares.",
     .kind = OpKind::composite,
@@ -22,4 +22,4 @@ extern constexpr OpDef norm_name_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::norm_name_op

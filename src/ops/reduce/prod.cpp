@@ -2,7 +2,7 @@
 #include "ops/reduce/reduction.h"
 #include "ops/variants.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::prod_op {
 namespace {
 
 void infer(Call& c) {
@@ -26,7 +26,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef prod_op = {
+extern constexpr OpDef record = {
     .sig = "prod(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     .doc =
         "The product over dim (all dimensions if absent) of self in dtype. "
@@ -46,4 +46,4 @@ extern constexpr OpDef prod_op = {
     .variant = prod_variant,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::prod_op

@@ -1,13 +1,13 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::prod_as_op {
 namespace {
 
 Tensor compose(const Arg* a) { return to(prod(to(*a[0].tensor, a[3].dtype), ints_of(a[1]), a[2].boolean), a[3].dtype); }
 
 }  // namespace
 
-extern constexpr OpDef prod_as_op = {
+extern constexpr OpDef record = {
     .sig = "prod_as(Tensor self, int[]? dim, bool keepdim, ScalarType dtype) -> Tensor",
     .doc = "The product over dim of self in dtype: prod with a dtype.",
     .kind = OpKind::composite,
@@ -17,4 +17,4 @@ extern constexpr OpDef prod_as_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::prod_as_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::std_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -9,7 +9,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef std_op = {
+extern constexpr OpDef record = {
     .sig = "std(Tensor self, int[]? dim=None, int correction=1, bool keepdim=False) -> Tensor",
     .doc = "Standard deviation over dim: the square root of var.",
     .kind = OpKind::composite,
@@ -17,4 +17,4 @@ extern constexpr OpDef std_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::std_op

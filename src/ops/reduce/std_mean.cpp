@@ -1,7 +1,7 @@
 #include "dyadic/ops_more.h"
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::std_mean_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -11,7 +11,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef std_mean_op = {
+extern constexpr OpDef record = {
     .sig = "std_mean(Tensor self, int[]? dim=None, int correction=1, bool keepdim=False) -> (Tensor, Tensor)",
     .doc = "std and mean over dim.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef std_mean_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::std_mean_op

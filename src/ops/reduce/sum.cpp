@@ -2,7 +2,7 @@
 #include "ops/reduce/reduction.h"
 #include "ops/variants.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::sum_op {
 namespace {
 
 void infer(Call& c) {
@@ -17,7 +17,7 @@ void backward(Grad& g) { g.set(0, keep_dims(g.g(), g.in_meta(0), g.node.args[1])
 
 }  // namespace
 
-extern constexpr OpDef sum_op = {
+extern constexpr OpDef record = {
     .sig = "sum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     .doc =
         "The sum over dim (all dimensions if absent) of self in dtype; integers and bool sum in int64. Blocked, in a fixed "
@@ -36,4 +36,4 @@ extern constexpr OpDef sum_op = {
     .variant = sum_variant,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::sum_op

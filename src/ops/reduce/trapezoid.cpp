@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::trapezoid_op {
 namespace {
 
 // Samples at equal distances count once, the outer two half.
@@ -15,7 +15,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef trapezoid_op = {
+extern constexpr OpDef record = {
     .sig = "trapezoid(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor",
     .doc = "The integral along dim by trapezoids, between places x or dx apart.",
     .aliases = "trapz",
@@ -29,4 +29,4 @@ extern constexpr OpDef trapezoid_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::trapezoid_op

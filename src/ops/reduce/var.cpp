@@ -1,7 +1,7 @@
 #include "dyadic/ops_more.h"
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::var_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef var_op = {
+extern constexpr OpDef record = {
     .sig = "var(Tensor self, int[]? dim=None, int correction=1, bool keepdim=False) -> Tensor",
     .doc = "Variance over dim: squared distances from the mean, divided by their number less `correction`.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef var_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::var_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::var_mean_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -24,7 +24,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef var_mean_op = {
+extern constexpr OpDef record = {
     .sig = "var_mean(Tensor self, int[]? dim=None, int correction=1, bool keepdim=False) -> (Tensor, Tensor)",
     .doc = "var and mean over dim.",
     .kind = OpKind::composite,
@@ -32,4 +32,4 @@ extern constexpr OpDef var_mean_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::var_mean_op

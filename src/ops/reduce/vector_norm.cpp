@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::vector_norm_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -27,7 +27,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef vector_norm_op = {
+extern constexpr OpDef record = {
     .sig = "vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     .doc =
         "The norm over dim (all dimensions if absent): sum(|x|^ord)^(1/ord); of infinite ord the largest or smallest |x|, of 0 "
@@ -40,4 +40,4 @@ extern constexpr OpDef vector_norm_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::vector_norm_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::affine_grid_op {
 namespace {
 
 // The positions of n elements from -1 to 1: of the outer centers, or of the outer edges.
@@ -41,7 +41,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef affine_grid_op = {
+extern constexpr OpDef record = {
     .sig = "affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor",
     .doc =
         "Where affine maps theta [N, 2, 3] (or [N, 3, 4]) put the elements of images [N, C, H, W] (volumes [N, C, D, H, W]) of "
@@ -61,4 +61,4 @@ extern constexpr OpDef affine_grid_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::affine_grid_op

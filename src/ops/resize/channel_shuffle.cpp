@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::channel_shuffle_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -17,7 +17,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef channel_shuffle_op = {
+extern constexpr OpDef record = {
     .sig = "channel_shuffle(Tensor input, int groups) -> Tensor",
     .doc = "The channels of [N, C, ...] as [groups, C / groups], transposed.",
     .kind = OpKind::composite,
@@ -28,4 +28,4 @@ extern constexpr OpDef channel_shuffle_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::channel_shuffle_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::col2im_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef col2im_op = {
+extern constexpr OpDef record = {
     .sig =
         "col2im(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> "
         "Tensor",
@@ -27,4 +27,4 @@ extern constexpr OpDef col2im_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::col2im_op

@@ -1,7 +1,7 @@
 #include "loops/pointwise.h"
 #include "ops/resize/unfold.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fold_patches_op {
 namespace {
 
 // Summed in f64 for f64, else in f32.
@@ -55,7 +55,7 @@ double flops(const Call& c) { return double(c.tensor(0).numel()); }
 
 }  // namespace
 
-extern constexpr OpDef fold_patches_op = {
+extern constexpr OpDef record = {
     .sig =
         "fold_patches(Tensor input, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> "
         "Tensor",
@@ -75,4 +75,4 @@ extern constexpr OpDef fold_patches_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fold_patches_op

@@ -1,6 +1,6 @@
 #include "ops/resize/sampling.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::grid_sample_op {
 namespace {
 
 constexpr const char* kName = "grid_sample";
@@ -73,7 +73,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef grid_sample_op = {
+extern constexpr OpDef record = {
     .sig =
         "grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> "
         "Tensor",
@@ -106,4 +106,4 @@ extern constexpr OpDef grid_sample_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::grid_sample_op

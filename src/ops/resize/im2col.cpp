@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::im2col_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -13,7 +13,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef im2col_op = {
+extern constexpr OpDef record = {
     .sig = "im2col(Tensor input, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor",
     .doc =
         "The patches of images [N, C, H, W] or [C, H, W] as columns: [N, C kernel_size, positions], zeros beyond the borders.",
@@ -25,4 +25,4 @@ extern constexpr OpDef im2col_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::im2col_op

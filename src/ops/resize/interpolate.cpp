@@ -1,6 +1,6 @@
 #include "ops/resize/resample.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::interpolate_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef interpolate_op = {
+extern constexpr OpDef record = {
     .sig =
         "interpolate(Tensor input, int[]? size=None, float? scale_factor=None, str mode='nearest', bool? align_corners=None, "
         "*, bool antialias=False) -> Tensor",
@@ -40,4 +40,4 @@ extern constexpr OpDef interpolate_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::interpolate_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::pixel_shuffle_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -21,7 +21,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef pixel_shuffle_op = {
+extern constexpr OpDef record = {
     .sig = "pixel_shuffle(Tensor input, int upscale_factor) -> Tensor",
     .doc = "[..., C r^2, H, W] becomes [..., C, H r, W r]. (Shi et al. 2016.)",
     .kind = OpKind::composite,
@@ -34,4 +34,4 @@ extern constexpr OpDef pixel_shuffle_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::pixel_shuffle_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::pixel_unshuffle_op {
 namespace {
 
 Tensor compose(const Arg* args) {
@@ -21,7 +21,7 @@ Tensor compose(const Arg* args) {
 
 }  // namespace
 
-extern constexpr OpDef pixel_unshuffle_op = {
+extern constexpr OpDef record = {
     .sig = "pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor",
     .doc = "[..., C, H r, W r] becomes [..., C r^2, H, W]: pixel_shuffle undone.",
     .kind = OpKind::composite,
@@ -32,4 +32,4 @@ extern constexpr OpDef pixel_unshuffle_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::pixel_unshuffle_op

@@ -1,10 +1,10 @@
 #include "ops/resize/resampling.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::resample_op {
 
 using R = Resampling<false>;
 
-extern constexpr OpDef resample_op = {
+extern constexpr OpDef record = {
     .sig = "resample(Tensor input, int dim, int size, int[] map, float scale=0) -> Tensor",
     .doc =
         "Sums of a few weighted neighbours along dim, `size` of them: map [0] takes the nearest element, [1] the nearest "
@@ -25,4 +25,4 @@ extern constexpr OpDef resample_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::resample_op

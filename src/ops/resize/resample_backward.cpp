@@ -1,10 +1,10 @@
 #include "ops/resize/resampling.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::resample_backward_op {
 
 using R = Resampling<true>;
 
-extern constexpr OpDef resample_backward_op = {
+extern constexpr OpDef record = {
     .sig = "resample_backward(Tensor grad, int dim, int size, int[] map, float scale=0) -> Tensor",
     .doc = "The transpose of resample: a gradient along dim carried to `size` elements.",
     .samples =
@@ -19,4 +19,4 @@ extern constexpr OpDef resample_backward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::resample_backward_op

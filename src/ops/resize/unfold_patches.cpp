@@ -1,7 +1,7 @@
 #include "loops/pointwise.h"
 #include "ops/resize/unfold.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::unfold_patches_op {
 namespace {
 
 Patches arguments(const Call& c) {
@@ -35,7 +35,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef unfold_patches_op = {
+extern constexpr OpDef record = {
     .sig = "unfold_patches(Tensor input, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor",
     .doc = "The patches of [N, C, H, W] as columns: [N, C kernel_size, positions], zeros beyond the borders.",
     .samples =
@@ -51,4 +51,4 @@ extern constexpr OpDef unfold_patches_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::unfold_patches_op

@@ -1,6 +1,6 @@
 #include "ops/rnn/scan.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::gru_scan_op {
 namespace {
 
 Steps steps_of(const Call& c) {
@@ -99,7 +99,7 @@ double flops(const Call& c) { return double(c.out[0].numel()) * (6.0 * double(c.
 
 }  // namespace
 
-extern constexpr OpDef gru_scan_op = {
+extern constexpr OpDef record = {
     .sig =
         "gru_scan(Tensor gates, Tensor weight, Tensor? bias, Tensor h, bool reverse=False) -> (Tensor output, Tensor "
         "activations)",
@@ -127,4 +127,4 @@ extern constexpr OpDef gru_scan_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::gru_scan_op

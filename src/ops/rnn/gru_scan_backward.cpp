@@ -3,7 +3,7 @@
 #include "ops/expected.h"
 #include "ops/rnn/scan.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::gru_scan_backward_op {
 namespace {
 
 void infer(Call& c) {
@@ -54,7 +54,7 @@ double flops(const Call& c) { return double(c.tensor(4).numel()) * (6.0 * double
 
 }  // namespace
 
-extern constexpr OpDef gru_scan_backward_op = {
+extern constexpr OpDef record = {
     .sig =
         "gru_scan_backward(Tensor? grad_output, Tensor? grad_activations, Tensor weight, Tensor h, Tensor output, Tensor "
         "activations, bool reverse=False) -> (Tensor gates, Tensor recurrent, Tensor h)",
@@ -71,4 +71,4 @@ extern constexpr OpDef gru_scan_backward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::gru_scan_backward_op

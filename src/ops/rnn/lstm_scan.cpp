@@ -2,7 +2,7 @@
 
 #include "ops/rnn/scan.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::lstm_scan_op {
 namespace {
 
 Steps steps_of(const Call& c) {
@@ -119,7 +119,7 @@ constexpr uint16_t kSteps = in(1) | in(3) | in(4) | out(1) | out(2);  // what go
 
 }  // namespace
 
-extern constexpr OpDef lstm_scan_op = {
+extern constexpr OpDef record = {
     .sig =
         "lstm_scan(Tensor gates, Tensor weight, Tensor h, Tensor c, Tensor? projection=None, bool reverse=False) -> (Tensor "
         "output, Tensor cells, Tensor activations)",
@@ -151,4 +151,4 @@ extern constexpr OpDef lstm_scan_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::lstm_scan_op

@@ -4,7 +4,7 @@
 #include "ops/expected.h"
 #include "ops/rnn/scan.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::lstm_scan_backward_op {
 namespace {
 
 const Tensor* projection(const Call& c) { return c.has(7) ? &c.tensor(7) : nullptr; }
@@ -71,7 +71,7 @@ double flops(const Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef lstm_scan_backward_op = {
+extern constexpr OpDef record = {
     .sig =
         "lstm_scan_backward(Tensor? grad_output, Tensor? grad_cells, Tensor? grad_activations, Tensor weight, Tensor c, Tensor "
         "cells, Tensor activations, Tensor? projection=None, bool reverse=False) -> (Tensor gates, Tensor h, Tensor c)",
@@ -89,4 +89,4 @@ extern constexpr OpDef lstm_scan_backward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::lstm_scan_backward_op

@@ -1,6 +1,6 @@
 #include "ops/rnn/scan.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::rnn_scan_op {
 namespace {
 
 Steps steps_of(const Call& c) {
@@ -70,7 +70,7 @@ double flops(const Call& c) { return double(c.out[0].numel()) * (2.0 * double(c.
 
 }  // namespace
 
-extern constexpr OpDef rnn_scan_op = {
+extern constexpr OpDef record = {
     .sig = "rnn_scan(Tensor gates, Tensor weight, Tensor h, bool relu=False, bool reverse=False) -> Tensor",
     .doc =
         "The steps of one plain recurrent layer in one direction: gates [T, N, H] are what the inputs add to the sums, weight "
@@ -97,4 +97,4 @@ extern constexpr OpDef rnn_scan_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::rnn_scan_op

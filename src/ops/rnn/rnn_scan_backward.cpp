@@ -3,7 +3,7 @@
 #include "ops/expected.h"
 #include "ops/rnn/scan.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::rnn_scan_backward_op {
 namespace {
 
 void infer(Call& c) {
@@ -46,7 +46,7 @@ double flops(const Call& c) { return double(c.tensor(2).numel()) * (2.0 * double
 
 }  // namespace
 
-extern constexpr OpDef rnn_scan_backward_op = {
+extern constexpr OpDef record = {
     .sig =
         "rnn_scan_backward(Tensor grad, Tensor weight, Tensor output, bool relu=False, bool reverse=False) -> (Tensor "
         "gates, Tensor h)",
@@ -61,4 +61,4 @@ extern constexpr OpDef rnn_scan_backward_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::rnn_scan_backward_op

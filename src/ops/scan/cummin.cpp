@@ -1,10 +1,10 @@
 #include "ops/scan/scanning.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cummin_op {
 
 using Running = RunningExtreme<ScanOp::min>;
 
-extern constexpr OpDef cummin_op = {
+extern constexpr OpDef record = {
     .sig = "cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
     .doc = "The smallest of the entries of dim so far, and where it is: the last of equal ones. NaN, once there, stays.",
     .samples =
@@ -20,4 +20,4 @@ extern constexpr OpDef cummin_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cummin_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/scan/scanning.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cumprod_op {
 namespace {
 
 void infer(Call& c) { infer_scan(c, 2); }
@@ -35,7 +35,7 @@ Tensor complex_products(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef cumprod_op = {
+extern constexpr OpDef record = {
     .sig = "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     .doc = "The products of the entries of dim so far. Integers are multiplied as int64.",
     .amp = Amp::f32,
@@ -55,4 +55,4 @@ extern constexpr OpDef cumprod_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cumprod_op

@@ -2,7 +2,7 @@
 #include "ops/index/indexed.h"
 #include "ops/scan/scanning.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cumsum_op {
 namespace {
 
 void infer(Call& c) { infer_scan(c, 2); }
@@ -21,7 +21,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef cumsum_op = {
+extern constexpr OpDef record = {
     .sig = "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     .doc =
         "The sums of the entries of dim so far. Integers are added as int64; f32 sums are kept in f64 and rounded once each.",
@@ -43,4 +43,4 @@ extern constexpr OpDef cumsum_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cumsum_op

@@ -1,6 +1,6 @@
 #include "ops/composite.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cumulative_trapezoid_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef cumulative_trapezoid_op = {
+extern constexpr OpDef record = {
     .sig = "cumulative_trapezoid(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor",
     .doc = "The integrals along dim so far by trapezoids, between places x or dx apart: one fewer than samples.",
     .kind = OpKind::composite,
@@ -25,4 +25,4 @@ extern constexpr OpDef cumulative_trapezoid_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cumulative_trapezoid_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::diff_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -24,7 +24,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef diff_op = {
+extern constexpr OpDef record = {
     .sig = "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
     .doc =
         "The differences between neighbours along dim, n times over; of bool: whether they differ. prepend and append are "
@@ -39,4 +39,4 @@ extern constexpr OpDef diff_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::diff_op

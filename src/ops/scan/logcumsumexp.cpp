@@ -3,7 +3,7 @@
 #include "ops/common.h"
 #include "ops/scan/scanning.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::logcumsumexp_op {
 namespace {
 
 void infer(Call& c) {
@@ -29,7 +29,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef logcumsumexp_op = {
+extern constexpr OpDef record = {
     .sig = "logcumsumexp(Tensor self, int dim) -> Tensor",
     .doc = "log(cumsum(exp(self))) along dim, without overflow.",
     .amp = Amp::f32,
@@ -48,4 +48,4 @@ extern constexpr OpDef logcumsumexp_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::logcumsumexp_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::adjoint_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef adjoint_op = {
+extern constexpr OpDef record = {
     .sig = "adjoint(Tensor self) -> Tensor",
     .doc = "The last two dimensions exchanged, conjugated; of real numbers a view.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef adjoint_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::adjoint_op

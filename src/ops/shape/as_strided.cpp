@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::as_strided_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -13,7 +13,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef as_strided_op = {
+extern constexpr OpDef record = {
     .sig = "as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
     .doc = "A view of the storage with the given sizes, strides and offset (in elements), whatever self shows of it.",
     .kind = OpKind::composite,
@@ -33,4 +33,4 @@ extern constexpr OpDef as_strided_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::as_strided_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::atleast_1d_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef atleast_1d_op = {
+extern constexpr OpDef record = {
     .sig = "atleast_1d(Tensor self) -> Tensor",
     .doc = "A view with at least 1 dimension, new ones of size 1 as in numpy.",
     .kind = OpKind::composite,
@@ -22,4 +22,4 @@ extern constexpr OpDef atleast_1d_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::atleast_1d_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::atleast_2d_sequence_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -11,7 +11,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef atleast_2d_sequence_op = {
+extern constexpr OpDef record = {
     .sig = "atleast_2d.sequence(Tensor[] *tensors) -> Tensor[]",
     .doc = "Each of the tensors as atleast_2d makes it.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef atleast_2d_sequence_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::atleast_2d_sequence_op

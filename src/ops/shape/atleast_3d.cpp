@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::atleast_3d_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef atleast_3d_op = {
+extern constexpr OpDef record = {
     .sig = "atleast_3d(Tensor self) -> Tensor",
     .doc = "A view with at least 3 dimensions, new ones of size 1 as in numpy.",
     .kind = OpKind::composite,
@@ -22,4 +22,4 @@ extern constexpr OpDef atleast_3d_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::atleast_3d_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::block_diag_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -21,7 +21,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef block_diag_op = {
+extern constexpr OpDef record = {
     .sig = "block_diag(Tensor[] *tensors) -> Tensor",
     .doc = "The matrix with the given ones along its diagonal, zeros elsewhere.",
     .kind = OpKind::composite,
@@ -33,4 +33,4 @@ extern constexpr OpDef block_diag_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::block_diag_op

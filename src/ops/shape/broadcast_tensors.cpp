@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::broadcast_tensors_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -13,7 +13,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef broadcast_tensors_op = {
+extern constexpr OpDef record = {
     .sig = "broadcast_tensors(Tensor[] *tensors) -> Tensor[]",
     .doc = "The tensors expanded to their common shape.",
     .kind = OpKind::composite,
@@ -24,4 +24,4 @@ extern constexpr OpDef broadcast_tensors_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::broadcast_tensors_op

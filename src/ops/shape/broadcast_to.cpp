@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::broadcast_to_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef broadcast_to_op = {
+extern constexpr OpDef record = {
     .sig = "broadcast_to(Tensor self, int[] size) -> Tensor",
     .doc = "expand under numpy's name: dimensions of size 1 repeated without copying.",
     .kind = OpKind::composite,
@@ -18,4 +18,4 @@ extern constexpr OpDef broadcast_to_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::broadcast_to_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cartesian_prod_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef cartesian_prod_op = {
+extern constexpr OpDef record = {
     .sig = "cartesian_prod(Tensor[] *tensors) -> Tensor",
     .doc = "All combinations of the elements of 1-d tensors, one per row, the last varying fastest.",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef cartesian_prod_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cartesian_prod_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/random/generator.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cast_op {
 namespace {
 
 Rounding rounding_of(std::string_view text) {
@@ -39,7 +39,7 @@ void backward(Grad& g) { g.set(0, g.g()); }  // the engine casts to the input's 
 
 }  // namespace
 
-extern constexpr OpDef cast_op = {
+extern constexpr OpDef record = {
     .sig = "cast(Tensor self, ScalarType dtype, str rounding='nearest', str overflow='standard') -> Tensor",
     .doc =
         "The values in another dtype, rounded once: to nearest (ties to even), or stochastically, up with the probability of "
@@ -61,4 +61,4 @@ extern constexpr OpDef cast_op = {
     .accepts_blocked = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cast_op

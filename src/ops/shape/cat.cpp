@@ -4,7 +4,7 @@
 #include "loops/strided_copy_kernel.h"
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::cat_op {
 namespace {
 
 bool is_nothing(IntList sizes) { return sizes.size() == 1 && sizes[0] == 0; }  // [0] joins anything, as in PyTorch
@@ -92,7 +92,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef cat_op = {
+extern constexpr OpDef record = {
     .sig = "cat(Tensor[] tensors, int dim=0) -> Tensor",
     .doc = "Tensors joined along a dimension; the other sizes are equal.",
     .aliases = "concat concatenate",
@@ -106,4 +106,4 @@ extern constexpr OpDef cat_op = {
     .accepts_blocked = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::cat_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::chunk_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -16,7 +16,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef chunk_op = {
+extern constexpr OpDef record = {
     .sig = "chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
     .doc = "At most so many views of equal size along dim, the last one smaller.",
     .kind = OpKind::composite,
@@ -27,4 +27,4 @@ extern constexpr OpDef chunk_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::chunk_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::clone_op {
 namespace {
 
 void infer(Call& c) {
@@ -12,7 +12,7 @@ void backward(Grad& g) { g.set(0, g.g()); }
 
 }  // namespace
 
-extern constexpr OpDef clone_op = {
+extern constexpr OpDef record = {
     .sig = "clone(Tensor self) -> Tensor",
     .doc = "A dense copy. Scaled tensors keep their codes; a permuted one is decoded and encoded again in its new order.",
     .samples = "clone(randn(2, 3))\nclone(randn(2, 3, 64))",
@@ -22,4 +22,4 @@ extern constexpr OpDef clone_op = {
     .accepts_blocked = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::clone_op

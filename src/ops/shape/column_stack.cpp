@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::column_stack_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef column_stack_op = {
+extern constexpr OpDef record = {
     .sig = "column_stack(Tensor[] tensors) -> Tensor",
     .doc = "Tensors joined along the second dimension; 1-d ones are columns.",
     .kind = OpKind::composite,
@@ -20,4 +20,4 @@ extern constexpr OpDef column_stack_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::column_stack_op

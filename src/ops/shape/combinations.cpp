@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::combinations_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -28,7 +28,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef combinations_op = {
+extern constexpr OpDef record = {
     .sig = "combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
     .doc = "All choices of r elements of a 1-d tensor, one per row, in the order of itertools.combinations.",
     .kind = OpKind::composite,
@@ -41,4 +41,4 @@ extern constexpr OpDef combinations_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::combinations_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::constant_pad_nd_op {
 namespace {
 
 struct Sides {
@@ -49,7 +49,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef constant_pad_nd_op = {
+extern constexpr OpDef record = {
     .sig = "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
     .doc =
         "self with pad[0] and pad[1] entries of `value` before and after its last dimension, pad[2] and pad[3] of the one "
@@ -68,4 +68,4 @@ extern constexpr OpDef constant_pad_nd_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::constant_pad_nd_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::copy_op {
 namespace {
 
 void infer(Call& c) {
@@ -16,7 +16,7 @@ void backward(Grad& g) { g.set(1, g.g()); }  // self was overwritten: nothing fl
 
 }  // namespace
 
-extern constexpr OpDef copy_op = {
+extern constexpr OpDef record = {
     .sig = "copy(Tensor self, Tensor src) -> Tensor",
     .doc = "A tensor like self with the values of src, broadcast and converted; copy_ writes them into self.",
     .inplace = true,
@@ -27,4 +27,4 @@ extern constexpr OpDef copy_op = {
     .accepts_blocked = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::copy_op

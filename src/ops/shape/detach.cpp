@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::detach_op {
 namespace {
 Tensor compose(const Arg* a) {
   const TensorImpl& i = *a[0].tensor->impl();
@@ -8,7 +8,7 @@ Tensor compose(const Arg* a) {
 }
 }  // namespace
 
-extern constexpr OpDef detach_op = {
+extern constexpr OpDef record = {
     .sig = "detach(Tensor self) -> Tensor",
     .doc = "The same storage without history: no gradient flows through it.",
     .kind = OpKind::composite,
@@ -17,4 +17,4 @@ extern constexpr OpDef detach_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::detach_op

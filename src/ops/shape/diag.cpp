@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::diag_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef diag_op = {
+extern constexpr OpDef record = {
     .sig = "diag(Tensor self, int diagonal=0) -> Tensor",
     .doc = "Of a matrix its diagonal, copied; of a vector the matrix that has it there.",
     .kind = OpKind::composite,
@@ -25,4 +25,4 @@ extern constexpr OpDef diag_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::diag_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::diag_embed_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -22,7 +22,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef diag_embed_op = {
+extern constexpr OpDef record = {
     .sig = "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
     .doc = "Zeros but for a diagonal of dimensions dim1 and dim2 of the result, which holds the last dimension of self.",
     .kind = OpKind::composite,
@@ -35,4 +35,4 @@ extern constexpr OpDef diag_embed_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::diag_embed_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::diagflat_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef diagflat_op = {
+extern constexpr OpDef record = {
     .sig = "diagflat(Tensor self, int offset=0) -> Tensor",
     .doc = "The matrix with the flattened tensor on a diagonal.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef diagflat_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::diagflat_op

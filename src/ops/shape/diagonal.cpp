@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::diagonal_op {
 namespace {
 
 void forward(Call& c) {
@@ -28,7 +28,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef diagonal_op = {
+extern constexpr OpDef record = {
     .sig = "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     .doc = "A view of a diagonal of two dimensions as the last dimension; offset > 0 lies above the main one.",
     .kind = OpKind::view,
@@ -45,4 +45,4 @@ extern constexpr OpDef diagonal_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::diagonal_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::diagonal_scatter_op {
 namespace {
 
 Tensor part_of(const Tensor& t, const Arg* a) { return diagonal(t, a[2].integer, a[3].integer, a[4].integer); }
@@ -24,7 +24,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef diagonal_scatter_op = {
+extern constexpr OpDef record = {
     .sig = "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     .doc = "self with src in the place of diagonal(self, offset, dim1, dim2).",
     .samples =
@@ -36,4 +36,4 @@ extern constexpr OpDef diagonal_scatter_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::diagonal_scatter_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::dsplit_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -14,7 +14,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef dsplit_op = {
+extern constexpr OpDef record = {
     .sig = "dsplit(Tensor self, int sections) -> Tensor[]",
     .doc = "So many equal views along dimension 2.",
     .kind = OpKind::composite,
@@ -23,4 +23,4 @@ extern constexpr OpDef dsplit_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::dsplit_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::dstack_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef dstack_op = {
+extern constexpr OpDef record = {
     .sig = "dstack(Tensor[] tensors) -> Tensor",
     .doc = "Tensors joined along the third dimension.",
     .kind = OpKind::composite,
@@ -22,4 +22,4 @@ extern constexpr OpDef dstack_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::dstack_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::expand_op {
 namespace {
 
 void forward(Call& c) {
@@ -27,7 +27,7 @@ void backward(Grad& g) { g.set(0, g.g()); }  // the engine sums over what was br
 
 }  // namespace
 
-extern constexpr OpDef expand_op = {
+extern constexpr OpDef record = {
     .sig = "expand(Tensor self, int[] size) -> Tensor",
     .doc = "A view in which dimensions of size 1 are repeated without copying; -1 keeps a size.",
     .kind = OpKind::view,
@@ -40,4 +40,4 @@ extern constexpr OpDef expand_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::expand_op

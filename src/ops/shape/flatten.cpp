@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::flatten_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -21,7 +21,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef flatten_op = {
+extern constexpr OpDef record = {
     .sig = "flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor",
     .doc = "Dimensions start_dim to end_dim made one.",
     .kind = OpKind::composite,
@@ -29,4 +29,4 @@ extern constexpr OpDef flatten_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::flatten_op

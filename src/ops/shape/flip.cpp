@@ -1,7 +1,7 @@
 #include "loops/strided_copy_kernel.h"
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::flip_op {
 namespace {
 
 uint32_t flipped(const Call& c) {
@@ -35,7 +35,7 @@ void backward(Grad& g) { g.set(0, flip(g.g(), g.ints(1))); }
 
 }  // namespace
 
-extern constexpr OpDef flip_op = {
+extern constexpr OpDef record = {
     .sig = "flip(Tensor self, int[] dims) -> Tensor",
     .doc = "A copy with the order of the entries of dims reversed.",
     .samples =
@@ -50,4 +50,4 @@ extern constexpr OpDef flip_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::flip_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::fliplr_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef fliplr_op = {
+extern constexpr OpDef record = {
     .sig = "fliplr(Tensor self) -> Tensor",
     .doc = "The second dimension reversed.",
     .kind = OpKind::composite,
@@ -20,4 +20,4 @@ extern constexpr OpDef fliplr_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::fliplr_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::hstack_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef hstack_op = {
+extern constexpr OpDef record = {
     .sig = "hstack(Tensor[] tensors) -> Tensor",
     .doc = "Tensors joined along the second dimension; 1-d ones along the first.",
     .kind = OpKind::composite,
@@ -22,4 +22,4 @@ extern constexpr OpDef hstack_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::hstack_op

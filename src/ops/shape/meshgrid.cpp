@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::meshgrid_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -33,7 +33,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef meshgrid_op = {
+extern constexpr OpDef record = {
     .sig = "meshgrid(Tensor[] *tensors, str indexing='ij') -> Tensor[]",
     .doc =
         "Views of 1-d tensors over their common grid: result k varies along dimension k (with indexing xy the first two are "
@@ -47,4 +47,4 @@ extern constexpr OpDef meshgrid_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::meshgrid_op

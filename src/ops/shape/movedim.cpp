@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::movedim_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -29,7 +29,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef movedim_op = {
+extern constexpr OpDef record = {
     .sig = "movedim(Tensor self, int[] source, int[] destination) -> Tensor",
     .doc = "A view with the dimensions `source` moved to the places `destination`; the others keep their order.",
     .aliases = "moveaxis",
@@ -44,4 +44,4 @@ extern constexpr OpDef movedim_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::movedim_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::narrow_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -17,7 +17,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef narrow_op = {
+extern constexpr OpDef record = {
     .sig = "narrow(Tensor self, int dim, int start, int length) -> Tensor",
     .doc = "A view of `length` entries of a dimension from `start`.",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef narrow_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::narrow_op

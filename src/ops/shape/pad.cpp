@@ -3,7 +3,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::pad_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -23,7 +23,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef pad_op = {
+extern constexpr OpDef record = {
     .sig = "pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor",
     .doc =
         "self with pad[0] and pad[1] entries before and after its last dimension, and so on. constant: they are `value` (0); "
@@ -43,4 +43,4 @@ extern constexpr OpDef pad_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::pad_op

@@ -5,7 +5,7 @@
 #include "loops/strided_copy_kernel.h"
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::pad_edges_op {
 namespace {
 
 // One padded dimension: `count` entries of the result from `to` on are those from `from` on, `step` apart.
@@ -165,7 +165,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef pad_edges_op = {
+extern constexpr OpDef record = {
     .sig = "pad_edges(Tensor self, int[] pad, str mode) -> Tensor",
     .doc = "pad in mode reflect, replicate or circular, by numbers of at least 0.",
     .samples =
@@ -181,4 +181,4 @@ extern constexpr OpDef pad_edges_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::pad_edges_op

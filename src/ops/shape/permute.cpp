@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::permute_op {
 namespace {
 
 void forward(Call& c) {
@@ -30,7 +30,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef permute_op = {
+extern constexpr OpDef record = {
     .sig = "permute(Tensor self, int[] dims) -> Tensor",
     .doc = "A view with the dimensions in the order of dims.",
     .kind = OpKind::view,
@@ -41,4 +41,4 @@ extern constexpr OpDef permute_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::permute_op

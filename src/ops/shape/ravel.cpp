@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::ravel_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef ravel_op = {
+extern constexpr OpDef record = {
     .sig = "ravel(Tensor self) -> Tensor",
     .doc = "All elements in one dimension: a view where strides allow it.",
     .kind = OpKind::composite,
@@ -20,4 +20,4 @@ extern constexpr OpDef ravel_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::ravel_op

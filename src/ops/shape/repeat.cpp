@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::repeat_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -23,7 +23,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef repeat_op = {
+extern constexpr OpDef record = {
     .sig = "repeat(Tensor self, int[] repeats) -> Tensor",
     .doc = "Copies of self side by side, repeats[d] of them along dimension d; further repeats in front make new dimensions.",
     .kind = OpKind::composite,
@@ -37,4 +37,4 @@ extern constexpr OpDef repeat_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::repeat_op

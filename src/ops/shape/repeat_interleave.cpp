@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::repeat_interleave_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -18,7 +18,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef repeat_interleave_op = {
+extern constexpr OpDef record = {
     .sig = "repeat_interleave(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor",
     .doc = "Every entry along dim (of the flattened tensor without dim) repeated so many times, one after the other.",
     .kind = OpKind::composite,
@@ -31,4 +31,4 @@ extern constexpr OpDef repeat_interleave_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::repeat_interleave_op

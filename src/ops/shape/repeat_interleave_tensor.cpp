@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::repeat_interleave_tensor_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -34,7 +34,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef repeat_interleave_tensor_op = {
+extern constexpr OpDef record = {
     .sig = "repeat_interleave.tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor",
     .doc = "Entry i along dim (of the flattened tensor without dim) repeated repeats[i] times.",
     .kind = OpKind::composite,
@@ -45,4 +45,4 @@ extern constexpr OpDef repeat_interleave_tensor_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::repeat_interleave_tensor_op

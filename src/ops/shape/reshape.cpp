@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::reshape_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -13,7 +13,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef reshape_op = {
+extern constexpr OpDef record = {
     .sig = "reshape(Tensor self, int[] shape) -> Tensor",
     .doc = "The same elements under another shape: a view where strides allow it, else a copy. One size may be -1.",
     .kind = OpKind::composite,
@@ -22,4 +22,4 @@ extern constexpr OpDef reshape_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::reshape_op

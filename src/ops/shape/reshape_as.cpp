@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::reshape_as_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef reshape_as_op = {
+extern constexpr OpDef record = {
     .sig = "reshape_as(Tensor self, Tensor other) -> Tensor",
     .doc = "reshape to the sizes of other.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef reshape_as_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::reshape_as_op

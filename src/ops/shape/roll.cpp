@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::roll_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -26,7 +26,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef roll_op = {
+extern constexpr OpDef record = {
     .sig = "roll(Tensor self, int[] shifts, int[] dims=[]) -> Tensor",
     .doc =
         "The entries moved by shifts along dims, those pushed out at the end entering at the start; without dims the flattened "
@@ -41,4 +41,4 @@ extern constexpr OpDef roll_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::roll_op

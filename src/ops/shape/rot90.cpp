@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::rot90_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -26,7 +26,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef rot90_op = {
+extern constexpr OpDef record = {
     .sig = "rot90(Tensor self, int k=1, int[]? dims=None) -> Tensor",
     .doc = "Rotated by k quarter turns in the plane of two dimensions, from the first towards the second (0 and 1 if absent).",
     .kind = OpKind::composite,
@@ -39,4 +39,4 @@ extern constexpr OpDef rot90_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::rot90_op

@@ -2,7 +2,7 @@
 #include "ops/common.h"
 #include "ops/precision.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::round_tf32_op {
 namespace {
 
 void infer(Call& c) {
@@ -27,7 +27,7 @@ void backward(Grad& g) { g.set(0, g.g()); }  // straight through, as a conversio
 
 }  // namespace
 
-extern constexpr OpDef round_tf32_op = {
+extern constexpr OpDef record = {
     .sig = "round_tf32(Tensor self) -> Tensor",
     .doc = "The values rounded to tf32: f32's range with 10 bits of fraction. round_to(x, \"tf32\") calls it.",
     .samples = "round_tf32(randn(3, 4))",
@@ -37,4 +37,4 @@ extern constexpr OpDef round_tf32_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::round_tf32_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::round_to_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -16,7 +16,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef round_to_op = {
+extern constexpr OpDef record = {
     .sig = "round_to(Tensor self, str precision) -> Tensor",
     .doc =
         "The values as another format would hold them, in the dtype they have: precision is tf32 (f32's range, 10 bits of "
@@ -32,4 +32,4 @@ extern constexpr OpDef round_to_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::round_to_op

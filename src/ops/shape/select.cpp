@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::select_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef select_op = {
+extern constexpr OpDef record = {
     .sig = "select(Tensor self, int dim, int index) -> Tensor",
     .doc = "A view of one entry of a dimension, without that dimension.",
     .kind = OpKind::composite,
@@ -23,4 +23,4 @@ extern constexpr OpDef select_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::select_op

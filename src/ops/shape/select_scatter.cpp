@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::select_scatter_op {
 namespace {
 
 Tensor part_of(const Tensor& t, const Arg* a) { return select(t, a[2].integer, a[3].integer); }
@@ -24,7 +24,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef select_scatter_op = {
+extern constexpr OpDef record = {
     .sig = "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
     .doc = "self with src in the place of select(self, dim, index).",
     .samples =
@@ -36,4 +36,4 @@ extern constexpr OpDef select_scatter_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::select_scatter_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::slice_op {
 namespace {
 
 struct Range {
@@ -45,7 +45,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef slice_op = {
+extern constexpr OpDef record = {
     .sig = "slice(Tensor self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
     .doc =
         "A view of every step-th entry of one dimension from start to end; bounds are clipped, negative ones count from the "
@@ -60,4 +60,4 @@ extern constexpr OpDef slice_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::slice_op

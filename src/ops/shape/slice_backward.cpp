@@ -1,7 +1,7 @@
 #include "loops/pointwise.h"
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::slice_backward_op {
 namespace {
 
 void infer(Call& c) {
@@ -25,7 +25,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef slice_backward_op = {
+extern constexpr OpDef record = {
     .sig = "slice_backward(Tensor self, int[] size, int dim, int? start, int? end, int step) -> Tensor",
     .doc = "Zeros of the given size with self written where slice would read: the gradient of slice.",
     .samples = "slice_backward(randn(2, 2), [2, 5], 1, 1, 4, 2)",
@@ -34,4 +34,4 @@ extern constexpr OpDef slice_backward_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::slice_backward_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::slice_scatter_op {
 namespace {
 
 Tensor part_of(const Tensor& t, const Arg* a) {
@@ -27,7 +27,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef slice_scatter_op = {
+extern constexpr OpDef record = {
     .sig = "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
     .doc = "self with src in the place of slice(self, dim, start, end, step).",
     .samples =
@@ -39,4 +39,4 @@ extern constexpr OpDef slice_scatter_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::slice_scatter_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::split_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -19,7 +19,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef split_op = {
+extern constexpr OpDef record = {
     .sig = "split(Tensor self, int split_size, int dim=0) -> Tensor[]",
     .doc = "Views of split_size entries each along dim, the last one smaller if they do not come out even.",
     .kind = OpKind::composite,
@@ -31,4 +31,4 @@ extern constexpr OpDef split_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::split_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::split_with_sizes_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -24,7 +24,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef split_with_sizes_op = {
+extern constexpr OpDef record = {
     .sig = "split.with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
     .doc = "Views of the given sizes along dim, which they add up to.",
     .kind = OpKind::composite,
@@ -37,4 +37,4 @@ extern constexpr OpDef split_with_sizes_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::split_with_sizes_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::squeeze_op {
 namespace {
 
 void forward(Call& c) {
@@ -21,7 +21,7 @@ void backward(Grad& g) { g.set(0, g.g().reshape(g.in_meta(0).shape())); }
 
 }  // namespace
 
-extern constexpr OpDef squeeze_op = {
+extern constexpr OpDef record = {
     .sig = "squeeze(Tensor self, int[]? dim=None) -> Tensor",
     .doc = "A view without the dimensions of size 1, or only without those of `dim` whose size is 1.",
     .kind = OpKind::view,
@@ -34,4 +34,4 @@ extern constexpr OpDef squeeze_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::squeeze_op

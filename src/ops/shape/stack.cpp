@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::stack_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -19,7 +19,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef stack_op = {
+extern constexpr OpDef record = {
     .sig = "stack(Tensor[] tensors, int dim=0) -> Tensor",
     .doc = "Tensors of one shape joined along a new dimension.",
     .kind = OpKind::composite,
@@ -28,4 +28,4 @@ extern constexpr OpDef stack_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::stack_op

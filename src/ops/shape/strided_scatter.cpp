@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::strided_scatter_op {
 namespace {
 
 Tensor region(const Tensor& t, const Arg* a) {
@@ -28,7 +28,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef strided_scatter_op = {
+extern constexpr OpDef record = {
     .sig = "strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset) -> Tensor",
     .doc =
         "self, dense, with src in the place of a region of it: sizes, strides and the first element's place count elements of "
@@ -42,4 +42,4 @@ extern constexpr OpDef strided_scatter_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::strided_scatter_op

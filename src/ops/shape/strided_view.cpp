@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::strided_view_op {
 namespace {
 
 void forward(Call& c) {
@@ -64,7 +64,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef strided_view_op = {
+extern constexpr OpDef record = {
     .sig =
         "strided_view(Tensor self, int[] size, int[] stride, int storage_offset, int[] self_stride, int self_offset) -> Tensor",
     .doc = "as_strided, with the strides and the offset that self has, which its gradient needs.",
@@ -80,4 +80,4 @@ extern constexpr OpDef strided_view_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::strided_view_op

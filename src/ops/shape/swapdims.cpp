@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::swapdims_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef swapdims_op = {
+extern constexpr OpDef record = {
     .sig = "swapdims(Tensor self, int dim0, int dim1) -> Tensor",
     .doc = "transpose under another name: a view with two dimensions exchanged.",
     .kind = OpKind::composite,
@@ -18,4 +18,4 @@ extern constexpr OpDef swapdims_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::swapdims_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::t_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef t_op = {
+extern constexpr OpDef record = {
     .sig = "t(Tensor self) -> Tensor",
     .doc = "The transpose of a matrix, as a view; tensors of fewer dimensions as they are.",
     .kind = OpKind::composite,
@@ -24,4 +24,4 @@ extern constexpr OpDef t_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::t_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::tensor_split_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -21,7 +21,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef tensor_split_op = {
+extern constexpr OpDef record = {
     .sig = "tensor_split(Tensor self, int sections, int dim=0) -> Tensor[]",
     .doc = "So many views along dim, the first ones larger by one where it does not come out even.",
     .kind = OpKind::composite,
@@ -32,4 +32,4 @@ extern constexpr OpDef tensor_split_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::tensor_split_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::tensor_split_indices_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -19,7 +19,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef tensor_split_indices_op = {
+extern constexpr OpDef record = {
     .sig = "tensor_split.indices(Tensor self, int[] indices, int dim=0) -> Tensor[]",
     .doc = "Views along dim, cut before the given indices as slices cut.",
     .kind = OpKind::composite,
@@ -30,4 +30,4 @@ extern constexpr OpDef tensor_split_indices_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::tensor_split_indices_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::tile_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -13,7 +13,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef tile_op = {
+extern constexpr OpDef record = {
     .sig = "tile(Tensor self, int[] dims) -> Tensor",
     .doc = "repeat as numpy's tile: missing leading numbers are 1.",
     .kind = OpKind::composite,
@@ -24,4 +24,4 @@ extern constexpr OpDef tile_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::tile_op

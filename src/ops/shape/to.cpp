@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::to_op {
 namespace {
 
 void infer(Call& c) {
@@ -13,7 +13,7 @@ void backward(Grad& g) { g.set(0, g.g()); }  // the engine casts to the input's 
 
 }  // namespace
 
-extern constexpr OpDef to_op = {
+extern constexpr OpDef record = {
     .sig = "to(Tensor self, ScalarType dtype) -> Tensor",
     .doc =
         "The values in another dtype, rounded once (nearest, ties to even). Float to integer truncates; integers wrap; scaled "
@@ -26,4 +26,4 @@ extern constexpr OpDef to_op = {
     .accepts_blocked = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::to_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::trace_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef trace_op = {
+extern constexpr OpDef record = {
     .sig = "trace(Tensor self) -> Tensor",
     .doc = "The sum of the diagonal of a matrix.",
     .kind = OpKind::composite,
@@ -23,4 +23,4 @@ extern constexpr OpDef trace_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::trace_op

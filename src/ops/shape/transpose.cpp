@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::transpose_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -17,7 +17,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef transpose_op = {
+extern constexpr OpDef record = {
     .sig = "transpose(Tensor self, int dim0, int dim1) -> Tensor",
     .doc = "A view with two dimensions exchanged.",
     .kind = OpKind::composite,
@@ -25,4 +25,4 @@ extern constexpr OpDef transpose_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::transpose_op

@@ -4,7 +4,7 @@
 #include "base/parallel.h"
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::triangle_op {
 namespace {
 
 void infer(Call& c) {
@@ -32,7 +32,7 @@ void backward(Grad& g) { g.set(0, call(Op::triangle_, g.g(), g.integer(1), g.boo
 
 }  // namespace
 
-extern constexpr OpDef triangle_op = {
+extern constexpr OpDef record = {
     .sig = "triangle(Tensor self, int diagonal, bool lower) -> Tensor",
     .doc = "tril (lower) or triu: the entries on one side of a diagonal of the last two dimensions, zeros elsewhere.",
     .samples =
@@ -45,4 +45,4 @@ extern constexpr OpDef triangle_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::triangle_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::tril_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef tril_op = {
+extern constexpr OpDef record = {
     .sig = "tril(Tensor self, int diagonal=0) -> Tensor",
     .doc =
         "The entries on and below a diagonal of the last two dimensions, zeros elsewhere; entry (i, j) is on diagonal j - i.",
@@ -22,4 +22,4 @@ extern constexpr OpDef tril_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::tril_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::triu_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef triu_op = {
+extern constexpr OpDef record = {
     .sig = "triu(Tensor self, int diagonal=0) -> Tensor",
     .doc =
         "The entries on and above a diagonal of the last two dimensions, zeros elsewhere; entry (i, j) is on diagonal j - i.",
@@ -22,4 +22,4 @@ extern constexpr OpDef triu_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::triu_op

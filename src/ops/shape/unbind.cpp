@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::unbind_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -15,7 +15,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef unbind_op = {
+extern constexpr OpDef record = {
     .sig = "unbind(Tensor self, int dim=0) -> Tensor[]",
     .doc = "Views of the entries of a dimension, without it.",
     .kind = OpKind::composite,
@@ -26,4 +26,4 @@ extern constexpr OpDef unbind_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::unbind_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::unflatten_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -18,7 +18,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef unflatten_op = {
+extern constexpr OpDef record = {
     .sig = "unflatten(Tensor self, int dim, int[] sizes) -> Tensor",
     .doc = "Dimension dim made several, of the given sizes (one may be -1).",
     .kind = OpKind::composite,
@@ -29,4 +29,4 @@ extern constexpr OpDef unflatten_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::unflatten_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::unfold_op {
 namespace {
 
 void forward(Call& c) {
@@ -32,7 +32,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef unfold_op = {
+extern constexpr OpDef record = {
     .sig = "unfold(Tensor self, int dimension, int size, int step) -> Tensor",
     .doc =
         "A view of all windows of `size` entries of a dimension, every step entries one; the entries of a window are the last "
@@ -51,4 +51,4 @@ extern constexpr OpDef unfold_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::unfold_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::unsqueeze_op {
 namespace {
 
 void forward(Call& c) {
@@ -24,7 +24,7 @@ void backward(Grad& g) { g.set(0, squeeze(g.g(), g.integer(1))); }
 
 }  // namespace
 
-extern constexpr OpDef unsqueeze_op = {
+extern constexpr OpDef record = {
     .sig = "unsqueeze(Tensor self, int dim) -> Tensor",
     .doc = "A view with a new dimension of size 1 before `dim`.",
     .kind = OpKind::view,
@@ -34,4 +34,4 @@ extern constexpr OpDef unsqueeze_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::unsqueeze_op

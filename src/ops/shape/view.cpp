@@ -1,40 +1,7 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::view_op {
 namespace {
-
-// Strides that show `t` with the new sizes without moving anything (as numpy's reshape finds them), or false.
-bool view_strides(const TensorImpl& t, IntList sizes, int64_t* strides) {
-  if (t.numel == 0) {
-    int64_t s = 1;
-    for (int d = int(sizes.size()) - 1; d >= 0; --d) strides[d] = s, s *= std::max<int64_t>(sizes[size_t(d)], 1);
-    return true;
-  }
-  int to = int(sizes.size()) - 1;
-  for (int d = t.ndim - 1; d >= 0;) {
-    // The longest dense run of old dimensions that ends at d ...
-    int64_t base = t.strides[d], have = t.sizes[d];
-    int first = d;
-    while (first > 0 && (t.sizes[first - 1] == 1 || have == 1 || t.strides[first - 1] == have * base)) {
-      --first;
-      if (have == 1) base = t.strides[first];
-      have *= t.sizes[first];
-    }
-    // ... must be made up of whole new dimensions.
-    int64_t want = 1;
-    while (to >= 0 && want < have) {
-      strides[to] = want * base;
-      want *= sizes[size_t(to--)];
-    }
-    if (want != have) return false;
-    d = first - 1;
-  }
-  for (; to >= 0; --to) {
-    if (sizes[size_t(to)] != 1) return false;
-    strides[to] = to + 1 < int(sizes.size()) ? strides[to + 1] * sizes[size_t(to + 1)] : 1;
-  }
-  return true;
-}
 
 void forward(Call& c) {
   const Tensor& t = c.tensor(0);
@@ -50,12 +17,7 @@ void backward(Grad& g) { g.set(0, g.g().reshape(g.in_meta(0).shape())); }
 
 }  // namespace
 
-bool can_view(const Tensor& t, IntList sizes) {
-  int64_t strides[kMaxDims];
-  return view_strides(*t.impl(), sizes, strides);
-}
-
-extern constexpr OpDef view_op = {
+extern constexpr OpDef record = {
     .sig = "view(Tensor self, int[] size) -> Tensor",
     .doc = "The same elements under another shape, sharing storage; one size may be -1.",
     .kind = OpKind::view,
@@ -68,4 +30,4 @@ extern constexpr OpDef view_op = {
     .backward = backward,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::view_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::view_as_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef view_as_op = {
+extern constexpr OpDef record = {
     .sig = "view_as(Tensor self, Tensor other) -> Tensor",
     .doc = "view to the sizes of other.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef view_as_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::view_as_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::vsplit_indices_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -11,7 +11,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef vsplit_indices_op = {
+extern constexpr OpDef record = {
     .sig = "vsplit.indices(Tensor self, int[] indices) -> Tensor[]",
     .doc = "tensor_split at the given indices along vsplit's dimension.",
     .kind = OpKind::composite,
@@ -19,4 +19,4 @@ extern constexpr OpDef vsplit_indices_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::vsplit_indices_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::vstack_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef vstack_op = {
+extern constexpr OpDef record = {
     .sig = "vstack(Tensor[] tensors) -> Tensor",
     .doc = "Tensors joined along the first dimension; 1-d ones are rows.",
     .aliases = "row_stack",
@@ -21,4 +21,4 @@ extern constexpr OpDef vstack_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::vstack_op

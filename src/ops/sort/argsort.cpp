@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::argsort_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef argsort_op = {
+extern constexpr OpDef record = {
     .sig = "argsort(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> Tensor",
     .doc = "The indices (int64) that sort dim.",
     .kind = OpKind::composite,
@@ -21,4 +21,4 @@ extern constexpr OpDef argsort_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::argsort_op

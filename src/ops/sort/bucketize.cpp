@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::bucketize_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -9,7 +9,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef bucketize_op = {
+extern constexpr OpDef record = {
     .sig = "bucketize(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     .doc = "For each element the bucket between sorted boundaries it is in: searchsorted(boundaries, self).",
     .kind = OpKind::composite,
@@ -22,4 +22,4 @@ extern constexpr OpDef bucketize_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::bucketize_op

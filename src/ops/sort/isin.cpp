@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::isin_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -16,7 +16,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef isin_op = {
+extern constexpr OpDef record = {
     .sig = "isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     .doc = "For each element whether it is among test_elements.",
     .kind = OpKind::composite,
@@ -28,4 +28,4 @@ extern constexpr OpDef isin_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::isin_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/sort/sorting.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::kth_rows_op {
 namespace {
 
 void infer(Call& c) {
@@ -22,7 +22,7 @@ void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0),
 
 }  // namespace
 
-extern constexpr OpDef kth_rows_op = {
+extern constexpr OpDef record = {
     .sig = "kth_rows(Tensor self, int k) -> (Tensor values, Tensor indices)",
     .doc = "The k-th smallest of the last dimension, counted from 0; -1: the median, -2: the median of what is not NaN.",
     .samples =
@@ -41,4 +41,4 @@ extern constexpr OpDef kth_rows_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::kth_rows_op

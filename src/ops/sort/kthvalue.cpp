@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/sort/sorting.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::kthvalue_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -19,7 +19,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef kthvalue_op = {
+extern constexpr OpDef record = {
     .sig = "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     .doc = "The k-th smallest entry of dim, counted from 1, and where it is.",
     .kind = OpKind::composite,
@@ -34,4 +34,4 @@ extern constexpr OpDef kthvalue_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::kthvalue_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::median_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef median_op = {
+extern constexpr OpDef record = {
     .sig = "median(Tensor self) -> Tensor",
     .doc = "The lower median; NaN if there is one or nothing at all, of all elements.",
     .kind = OpKind::composite,
@@ -25,4 +25,4 @@ extern constexpr OpDef median_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::median_op

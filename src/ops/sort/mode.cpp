@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/sort/sorting.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::mode_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -17,7 +17,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef mode_op = {
+extern constexpr OpDef record = {
     .sig = "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     .doc = "The most frequent entry of dim, the smallest of several, and where it stands last.",
     .kind = OpKind::composite,
@@ -29,4 +29,4 @@ extern constexpr OpDef mode_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::mode_op

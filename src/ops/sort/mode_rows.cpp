@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/sort/sorting.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::mode_rows_op {
 namespace {
 
 void infer(Call& c) {
@@ -21,7 +21,7 @@ void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0),
 
 }  // namespace
 
-extern constexpr OpDef mode_rows_op = {
+extern constexpr OpDef record = {
     .sig = "mode_rows(Tensor self) -> (Tensor values, Tensor indices)",
     .doc = "The most frequent value of the last dimension, the smallest of several, and where it stands last.",
     .samples =
@@ -36,4 +36,4 @@ extern constexpr OpDef mode_rows_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::mode_rows_op

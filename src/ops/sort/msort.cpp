@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::msort_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef msort_op = {
+extern constexpr OpDef record = {
     .sig = "msort(Tensor self) -> Tensor",
     .doc = "The first dimension sorted.",
     .kind = OpKind::composite,
@@ -20,4 +20,4 @@ extern constexpr OpDef msort_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::msort_op

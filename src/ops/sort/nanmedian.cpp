@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::nanmedian_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -14,7 +14,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef nanmedian_op = {
+extern constexpr OpDef record = {
     .sig = "nanmedian(Tensor self) -> Tensor",
     .doc = "The lower median of what is not NaN, of all elements; NaN of nothing.",
     .kind = OpKind::composite,
@@ -25,4 +25,4 @@ extern constexpr OpDef nanmedian_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::nanmedian_op

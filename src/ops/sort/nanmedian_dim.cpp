@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/sort/sorting.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::nanmedian_dim_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -17,7 +17,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef nanmedian_dim_op = {
+extern constexpr OpDef record = {
     .sig = "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     .doc = "The lower median of what is not NaN, of dim, and where it is.",
     .kind = OpKind::composite,
@@ -28,4 +28,4 @@ extern constexpr OpDef nanmedian_dim_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::nanmedian_dim_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/sort/quantiles.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::nanquantile_value_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef nanquantile_value_op = {
+extern constexpr OpDef record = {
     .sig =
         "nanquantile.value(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     .doc = "nanquantile of one q.",
@@ -29,4 +29,4 @@ extern constexpr OpDef nanquantile_value_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::nanquantile_value_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/sort/quantiles.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::quantile_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef quantile_op = {
+extern constexpr OpDef record = {
     .sig = "quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     .doc =
         "The values below which the shares q (1-d or 0-d, in [0, 1]) of the entries of dim lie; several q come first in the "
@@ -28,4 +28,4 @@ extern constexpr OpDef quantile_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::quantile_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/sort/quantiles.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::quantile_value_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -11,7 +11,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef quantile_value_op = {
+extern constexpr OpDef record = {
     .sig = "quantile.value(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     .doc = "quantile of one q.",
     .kind = OpKind::composite,
@@ -28,4 +28,4 @@ extern constexpr OpDef quantile_value_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::quantile_value_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/sort/sorting.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::ranked_rows_op {
 namespace {
 
 void infer(Call& c) {
@@ -34,7 +34,7 @@ void backward(Grad& g) {
 
 }  // namespace
 
-extern constexpr OpDef ranked_rows_op = {
+extern constexpr OpDef record = {
     .sig = "ranked_rows(Tensor self, Tensor ranks) -> (Tensor values, Tensor indices)",
     .doc =
         "The elements of the last dimension that would be at `ranks` (int64, for each row its own) if it were sorted, and "
@@ -57,4 +57,4 @@ extern constexpr OpDef ranked_rows_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::ranked_rows_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::search_rows_op {
 namespace {
 
 void infer(Call& c) {
@@ -79,7 +79,7 @@ void forward(Call& c) {
 
 }  // namespace
 
-extern constexpr OpDef search_rows_op = {
+extern constexpr OpDef record = {
     .sig = "search_rows(Tensor sorted_sequence, Tensor self, bool right, bool out_int32) -> Tensor",
     .doc = "searchsorted once dtypes agree.",
     .samples =
@@ -96,4 +96,4 @@ extern constexpr OpDef search_rows_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::search_rows_op

@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::searchsorted_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -22,7 +22,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef searchsorted_op = {
+extern constexpr OpDef record = {
     .sig =
         "searchsorted(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "
         "sorter=None) -> Tensor",
@@ -43,4 +43,4 @@ extern constexpr OpDef searchsorted_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::searchsorted_op

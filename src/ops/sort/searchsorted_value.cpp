@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::searchsorted_value_op {
 namespace {
 
 Tensor compose(const Arg* a) {
@@ -12,7 +12,7 @@ Tensor compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef searchsorted_value_op = {
+extern constexpr OpDef record = {
     .sig =
         "searchsorted.value(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, "
         "Tensor? sorter=None) -> Tensor",
@@ -26,4 +26,4 @@ extern constexpr OpDef searchsorted_value_op = {
     .compose = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::searchsorted_value_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/sort/sorting.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::sort_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -15,7 +15,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef sort_op = {
+extern constexpr OpDef record = {
     .sig = "sort(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices)",
     .doc = "The entries of dim in order, and where each came from. Equal ones keep their order; NaN counts as largest.",
     .kind = OpKind::composite,
@@ -29,4 +29,4 @@ extern constexpr OpDef sort_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::sort_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/sort/sorting.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::sort_rows_op {
 namespace {
 
 void infer(Call& c) {
@@ -18,7 +18,7 @@ void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0),
 
 }  // namespace
 
-extern constexpr OpDef sort_rows_op = {
+extern constexpr OpDef record = {
     .sig = "sort_rows(Tensor self, bool descending) -> (Tensor values, Tensor indices)",
     .doc = "The last dimension sorted, stably, and where each value came from: sort calls it.",
     .samples =
@@ -35,4 +35,4 @@ extern constexpr OpDef sort_rows_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::sort_rows_op

@@ -1,7 +1,7 @@
 #include "ops/common.h"
 #include "ops/sort/sorting.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::top_rows_op {
 namespace {
 
 void infer(Call& c) {
@@ -22,7 +22,7 @@ void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0),
 
 }  // namespace
 
-extern constexpr OpDef top_rows_op = {
+extern constexpr OpDef record = {
     .sig = "top_rows(Tensor self, int k, bool largest) -> (Tensor values, Tensor indices)",
     .doc = "The k largest (or smallest) of the last dimension in order: topk calls it.",
     .samples =
@@ -40,4 +40,4 @@ extern constexpr OpDef top_rows_op = {
     .dense = true,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::top_rows_op

@@ -3,7 +3,7 @@
 #include "ops/common.h"
 #include "ops/sort/sorting.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::topk_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -18,7 +18,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef topk_op = {
+extern constexpr OpDef record = {
     .sig = "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     .doc =
         "The k largest (or smallest) entries of dim, in order, and where they are; the first of equal ones. NaN counts as "
@@ -35,4 +35,4 @@ extern constexpr OpDef topk_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::topk_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::unique_op {
 namespace {
 
 // Integers of a range that is not wider than they are many need no sorting.
@@ -34,7 +34,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef unique_op = {
+extern constexpr OpDef record = {
     .sig =
         "unique(Tensor self, bool sorted=True, bool return_inverse=True, bool return_counts=True) -> (Tensor output, Tensor "
         "inverse, Tensor counts)",
@@ -57,4 +57,4 @@ extern constexpr OpDef unique_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::unique_op

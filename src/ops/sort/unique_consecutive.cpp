@@ -1,6 +1,6 @@
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::unique_consecutive_op {
 namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
@@ -21,7 +21,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef unique_consecutive_op = {
+extern constexpr OpDef record = {
     .sig =
         "unique_consecutive(Tensor self, bool return_inverse=True, bool return_counts=True) -> (Tensor output, Tensor inverse, "
         "Tensor counts)",
@@ -42,4 +42,4 @@ extern constexpr OpDef unique_consecutive_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::unique_consecutive_op

@@ -2,7 +2,7 @@
 
 #include "ops/common.h"
 
-namespace dyadic::inline v1::ops {
+namespace dyadic::inline v1::ops::unique_dim_op {
 namespace {
 
 // Whether slice i comes before slice j, or differs from it, as rows of f64 or int64.
@@ -42,7 +42,7 @@ std::vector<Tensor> compose(const Arg* a) {
 
 }  // namespace
 
-extern constexpr OpDef unique_dim_op = {
+extern constexpr OpDef record = {
     .sig = "unique_dim(Tensor self, int dim, bool consecutive=False) -> (Tensor output, Tensor inverse, Tensor counts)",
     .doc =
         "The different slices along dim, in order (consecutive: those that differ from the one before), for each slice which "
@@ -58,4 +58,4 @@ extern constexpr OpDef unique_dim_op = {
     .compose_all = compose,
 };
 
-}  // namespace dyadic::inline v1::ops
+}  // namespace dyadic::inline v1::ops::unique_dim_op
