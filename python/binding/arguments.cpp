@@ -37,11 +37,26 @@ int find_keyword(const OpInfo& op, PyObject* name) {
   std::string_view wanted = text;
   for (size_t i = 0; i < op.parameters.size(); ++i)
     if (op.parameters[i].text == wanted) return int(i);
-  if (wanted == "input" && op.method) return 0;  // PyTorch's name for the self of functions
-  for (auto [numpys, ours] : {std::pair("axis", "dim"), std::pair("keepdims", "keepdim")})
-    if (wanted == numpys)
+  if (wanted == "input") {  // PyTorch's name for the self of functions
+    for (size_t i = 0; i < op.parameters.size(); ++i)
+      if (op.parameters[i].text == std::string_view("self")) return int(i);
+    if (op.parameters[0].take == Take::tensor) return 0;
+  }
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {  // numpy's names, and PyTorch's of several forms
+      {"axis", "dim"},
+      {"keepdims", "keepdim"},
+      {"tensor", "self"},
+      {"split_size_or_sections", "split_size"},
+      {"split_size_or_sections", "split_sizes"},
+      {"split_size", "split_sizes"},
+      {"indices_or_sections", "sections"},
+      {"indices_or_sections", "indices"},
+      {"tensor_indices_or_sections", "sections"},
+      {"tensor_indices_or_sections", "indices"}};
+  for (auto [other, ours] : kOthers)
+    if (wanted == other)
       for (size_t i = 0; i < op.parameters.size(); ++i)
-        if (op.parameters[i].text == std::string_view(ours)) return int(i);
+        if (op.parameters[i].text == ours) return int(i);
   return -1;
 }
 
@@ -116,8 +131,14 @@ int64_t* ArgumentFrame::take_ints(size_t n) {
   return more_ints_.emplace_back(new int64_t[n]).get();
 }
 
+// Integers, and 0-d tensors of them where the call cannot mean the tensor.
+bool ArgumentFrame::takes_int(PyObject* o) const {
+  return is_int(o) || (!strict && is_tensor(o) && tensor_of(o).dim() == 0 && tensor_of(o).dtype().is_integer() &&
+                       tensor_of(o).dtype() != boolean);
+}
+
 bool ArgumentFrame::convert_ints(PyObject* o, Arg& arg) {
-  if (is_int(o)) {
+  if (takes_int(o)) {
     int64_t* p = take_ints(1);
     *p = read_int(o);
     arg = Arg(IntList(p, 1));
@@ -129,7 +150,7 @@ bool ArgumentFrame::convert_ints(PyObject* o, Arg& arg) {
   int64_t* p = take_ints(n);
   for (size_t i = 0; i < n; ++i) {
     PyObject* item = tuple ? PyTuple_GET_ITEM(o, Py_ssize_t(i)) : PyList_GET_ITEM(o, Py_ssize_t(i));
-    if (!is_int(item)) return false;
+    if (!takes_int(item)) return false;
     p[i] = read_int(item);
   }
   arg = Arg(IntList(p, n));
@@ -173,7 +194,7 @@ Arg ArgumentFrame::convert(const OpInfo& op, int i, PyObject* o) {
       if (auto n = read_number(o)) return Arg(*n);
       break;
     case Take::integer:
-      if (is_int(o)) return Arg(read_int(o));
+      if (takes_int(o)) return Arg(read_int(o));
       break;
     case Take::real:
       if (auto n = read_number(o); n && n->kind() != Scalar::Kind::boolean) return Arg(n->real());
@@ -203,12 +224,12 @@ Arg ArgumentFrame::convert(const OpInfo& op, int i, PyObject* o) {
 
 void ArgumentFrame::read_spread(Reading& r) {
   const OpInfo& op = r.op;
-  if (op.spread >= 0 && r.at + r.count > op.spread + 1 && op.spread >= r.at && is_int(r.given[op.spread - r.at])) {
+  if (op.spread >= 0 && r.at + r.count > op.spread + 1 && op.spread >= r.at && takes_int(r.given[op.spread - r.at])) {
     const auto k = size_t(r.at + r.count - op.spread);
     int64_t* p = take_ints(k);
     for (size_t i = 0; i < k; ++i) {
       PyObject* item = r.given[size_t(op.spread - r.at) + i];
-      if (!is_int(item)) wrong_type(op, op.spread, item);
+      if (!takes_int(item)) wrong_type(op, op.spread, item);
       p[i] = read_int(item);
     }
     args[op.spread] = Arg(IntList(p, k));

@@ -77,6 +77,7 @@ class ArgumentFrame {
   int64_t* take_ints(size_t n);
   Arg convert(const OpInfo& op, int i, PyObject* o);
   Arg convert_tensor(const OpInfo& op, int i, PyObject* o);
+  bool takes_int(PyObject* o) const;
   bool convert_ints(PyObject* o, Arg& arg);
   bool convert_tensors(PyObject* o, Arg& arg);
 };

@@ -1,4 +1,5 @@
 // dyadic.tensor(data): numbers and nested lists become tensors, the dtype inferred as PyTorch does; and back to lists.
+#include <cmath>
 #include <memory>
 
 #include "dyadic/ops.h"
@@ -53,8 +54,8 @@ class Reader {
     std::optional<Scalar> s;
     DType brings;
     if (is_tensor(o)) {
-      DY_CHECK_AS(ValueError, tensor_of(o).dim() == 0,
-                  "tensor: a list holds tensors that are not 0-d: here is {}; use stack or cat", describe(tensor_of(o)));
+      DY_CHECK_AS(ValueError, tensor_of(o).numel() == 1,
+                  "tensor: a list holds tensors of more than one element: here is {}; use stack or cat", describe(tensor_of(o)));
       s = tensor_of(o).item_scalar();
       brings = tensor_of(o).dtype();
     } else if (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o) && !is_sequence(o) && has_buffer(o)) {  // a numpy scalar
@@ -90,6 +91,18 @@ Tensor copy_buffer(PyObject* o) {
   return t;
 }
 
+// Whole numbers of `wanted` hold the values; the negatives of unsigned ones count from above, as in C.
+void check_fits(const Reader& r, bool whole, DType wanted) {
+  const FormatDef& f = *wanted.format()->def;
+  if (wanted == boolean || !wanted.is_integer() || (whole && f.bits == 64)) return;
+  const double low = f.kind == Kind::sint ? -f.max - 1 : -f.max;
+  for (size_t i = 0; i < r.reals.size(); ++i) {
+    const double v = std::trunc(r.reals[i]);
+    DY_CHECK(v >= low && v < f.max + 1, "tensor: a number does not fit: {} at position {} is no {}; its largest is {}", r.reals[i],
+             i, wanted.name(), f.max);
+  }
+}
+
 Tensor from_lists(PyObject* data, std::optional<DType> dtype) {
   Reader r;
   r.measure(data);
@@ -99,6 +112,9 @@ Tensor from_lists(PyObject* data, std::optional<DType> dtype) {
   bool whole = !kind.is_floating_point() && !kind.is_scaled() && !kind.is_complex();
   DY_CHECK_AS(ValueError, !r.huge || !whole || (dtype && *dtype == u64),
               "tensor: a number from 2^63 on does not fit int64; ask for dtype=dyadic.uint64");
+  DY_CHECK_AS(TypeError, !kind.is_complex() || wanted.is_complex(),
+              "tensor: data has the wrong type: it holds complex numbers, dtype is {}", wanted.name());
+  check_fits(r, whole, wanted);
   Tensor values = whole ? from_data(r.integers.data(), r.shape, i64) : from_data(r.reals.data(), r.shape, f64);
   if (kind.is_complex()) {
     r.imaginary.resize(r.reals.size());

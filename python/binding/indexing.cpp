@@ -81,9 +81,20 @@ void read_entry(PyObject* o, Key& key, Py_ssize_t at) {
   }
 }
 
+// A short list stands for a tuple where it holds what a list of positions cannot: as PyTorch. (Of nested lists PyTorch will make
+// positions, as numpy does.)
+bool is_tuple(PyObject* o) {
+  if (!PyList_Check(o) || PyList_GET_SIZE(o) >= 32) return PyTuple_Check(o);
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); ++i) {
+    PyObject* item = PyList_GET_ITEM(o, i);
+    if (is_tensor(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis) return true;
+  }
+  return false;
+}
+
 void read_key(PyObject* o, Key& key) {
-  if (!PyTuple_Check(o)) return read_entry(o, key, 0);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) read_entry(PyTuple_GET_ITEM(o, i), key, i);
+  if (!is_tuple(o)) return read_entry(o, key, 0);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) read_entry(PySequence_Fast_GET_ITEM(o, i), key, i);
 }
 
 }  // namespace

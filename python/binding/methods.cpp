@@ -97,8 +97,9 @@ nb::dict planes_dict(const Tensor& t) {
   return d;
 }
 
-nb::object to_numpy(nb::handle self) {
+nb::object to_numpy(nb::handle self, bool force) {
   const Tensor& t = tensor_of(self.ptr());
+  if (force && t.requires_grad()) return to_numpy(nb::steal(wrap(t.detach())), false);
   DY_CHECK(!t.requires_grad(), "numpy: the tensor requires grad; use .detach().numpy(): self is {}", describe(t));
   DY_CHECK_AS(TypeError, buffer_format(t.dtype()),
               "numpy: numpy has no such dtype: self is {}; convert it first, as in "
@@ -109,7 +110,7 @@ nb::object to_numpy(nb::handle self) {
 }
 
 nb::object to_array(nb::handle self, nb::object dtype, nb::object copy) {
-  nb::object array = to_numpy(self);
+  nb::object array = to_numpy(self, false);
   if (!dtype.is_none()) array = array.attr("astype")(dtype, nb::arg("copy") = false);
   if (copy.ptr() == Py_True) array = array.attr("copy")();
   return array;
@@ -149,7 +150,9 @@ HookHandle add_hook(const Tensor& t, nb::object hook) {
     if (!*on) return Tensor();
     nb::object r = nb::steal(PyObject_CallOneArg(held.get(), nb::steal(wrap(g)).ptr()));
     if (!r.is_valid()) throw nb::python_error();
-    return r.is_none() ? Tensor() : nb::cast<Tensor>(r);
+    DY_CHECK_AS(TypeError, r.is_none() || is_tensor(r.ptr()), "register_hook: the hook returned {}; it returns a Tensor or None",
+                Py_TYPE(r.ptr())->tp_name);
+    return r.is_none() ? Tensor() : tensor_of(r.ptr());
   });
   return handle;
 }
@@ -190,14 +193,16 @@ void add_conversions() {
   const std::pair<const char*, DType> casts[] = {{"double", f64}, {"float", f32}, {"half", f16},  {"bfloat16", bf16},
                                                  {"long", i64},   {"int", i32},   {"short", i16}, {"bool", boolean}};
   for (auto& [name, d] : casts)
-    method(name, [d = d](const Tensor& t) { return convert(t, d); }, "The values in another dtype; itself if it has it.");
+    method(name, [d = d](const Tensor& t, nb::handle) { return convert(t, d); }, nb::arg("memory_format") = none,
+           "The values in another dtype; itself if it has it. (Memory has one layout: memory_format changes nothing.)");
   method("view", view,
          "The same memory under another shape (sizes, one may be -1), or as another dtype: x.view(dyadic.uint8).");
   method("planes", planes_dict,
          "What the storage is made of, by name: codes, scales and the rest, as 1-d tensors over the same memory.");
   method("type_as", [](const Tensor& t, const Tensor& o) { return convert(t, o.dtype()); }, nb::arg("other"));
-  method("cpu", [](const Tensor& t) { return t.to(cpu); });
-  method("numpy", to_numpy, "A numpy array over the same memory.");
+  method("cpu", [](const Tensor& t, nb::handle) { return t.to(cpu); }, nb::arg("memory_format") = none);
+  method("numpy", to_numpy, nb::kw_only(), nb::arg("force") = false,
+         "A numpy array over the same memory; force: of a tensor that requires grad, too.");
   method("__array__", to_array, nb::arg("dtype") = none, nb::kw_only(), nb::arg("copy") = none);
   method("__complex__", [](const Tensor& t) {
     const Scalar v = t.item_scalar();
@@ -263,8 +268,8 @@ void add_autograd() {
       nb::arg("value"));
   method("zero_", [](nb::handle self) { return changed(self, [](const Tensor& t) { t.zero_(); }); });
   method(
-      "copy_", [](nb::handle self, const Tensor& src) { return changed(self, [&](const Tensor& t) { t.copy_(src); }); },
-      nb::arg("src"), "Writes the values of src, broadcast and converted, into self.");
+      "copy_", [](nb::handle self, const Tensor& src, bool) { return changed(self, [&](const Tensor& t) { t.copy_(src); }); },
+      nb::arg("src"), nb::arg("non_blocking") = false, "Writes the values of src, broadcast and converted, into self.");
 }
 
 Tensor make(nb::object data, nb::object dtype, nb::object device, bool requires_grad) {

@@ -12,13 +12,19 @@ PyObject *out_of_memory_error = nullptr, *linalg_error = nullptr, *dtype_error =
 PyObject* wrap(Tensor t) {
   TensorImpl* impl = t.impl();
   if (!impl) Py_RETURN_NONE;
-  if (impl->face) return Py_NewRef(static_cast<PyObject*>(impl->face));
+  if (impl->face) {
+    auto* o = static_cast<PyTensor*>(impl->face);
+    if (!(impl->flags & kOwnsFace)) return Py_NewRef(reinterpret_cast<PyObject*>(o));
+    impl->flags &= uint8_t(~kOwnsFace);
+    o->tensor = std::move(t);
+    return reinterpret_cast<PyObject*>(o);
+  }
   PyTypeObject* type = impl->flags & kParameter ? parameter_type : tensor_type;
   auto* o = reinterpret_cast<PyTensor*>(PyObject_Malloc(sizeof(PyTensor)));
   if (!o) return PyErr_NoMemory();
   PyObject_Init(reinterpret_cast<PyObject*>(o), type);
   new (&o->tensor) Tensor(std::move(t));
-  o->weak_references = nullptr;
+  o->weak_references = o->attributes = nullptr;
   impl->face = o;
   return reinterpret_cast<PyObject*>(o);
 }

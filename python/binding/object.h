@@ -1,5 +1,6 @@
 // What Python sees of tensors and dtypes: plain CPython types, because a nanobind instance costs 60 ns more to make. There is
-// one Python object per TensorImpl while it lives (TensorImpl::face), so that `x.grad is x.grad` and sets of parameters work.
+// one Python object per TensorImpl while it lives (TensorImpl::face), so that `x.grad is x.grad` and sets of parameters work; a
+// parameter's, and one that was given attributes, lives as long as the TensorImpl (kOwnsFace), so that id(p) says who it is.
 // Lives here: the objects, how C++ exceptions reach Python, the GIL, nanobind's casters. Their methods are in tensor_type.cpp,
 // operators.cpp, methods.cpp, dtype_type.cpp.
 #pragma once
@@ -18,7 +19,7 @@ namespace nb = nanobind;
 
 struct PyTensor {
   PyObject_HEAD Tensor tensor;
-  PyObject* weak_references;
+  PyObject *weak_references, *attributes;
 };
 struct PyDType {
   PyObject_HEAD DType dtype;

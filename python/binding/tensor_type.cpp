@@ -13,14 +13,32 @@
 namespace dyadic::inline v1::python {
 namespace {
 
+// Who comes to own whom: while Python has the object, it keeps the TensorImpl. When Python lets go of a parameter's object, or of
+// one with attributes, and C++ still has the tensor, the TensorImpl keeps the object. (Attributes that lead back to the tensor
+// keep both for ever: tensors take no part in the collection of cycles.)
 void dealloc(PyObject* self) {
   auto* o = reinterpret_cast<PyTensor*>(self);
   PyTypeObject* type = Py_TYPE(self);
+  TensorImpl* impl = o->tensor.impl();
+  if (impl && impl->refs.load() > 1 && (o->attributes || impl->flags & kParameter) &&
+      (type == tensor_type || type == parameter_type)) {
+    Py_SET_REFCNT(self, 1);
+    impl->flags |= kOwnsFace;
+    const Tensor last = std::move(o->tensor);
+    return;
+  }
   if (o->weak_references) PyObject_ClearWeakRefs(self);
-  if (TensorImpl* impl = o->tensor.impl()) impl->face = nullptr;
+  Py_CLEAR(o->attributes);
+  if (impl) impl->face = nullptr;
   o->tensor.~Tensor();
   type->tp_free(self);
   Py_DECREF(type);
+}
+void release_face(void* face) noexcept {
+  if (!Py_IsInitialized()) return;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  Py_DECREF(static_cast<PyObject*>(face));
+  PyGILState_Release(state);
 }
 
 // Tensor(data) and Tensor(2, 3) of the default dtype; the second's values are whatever was in memory.
@@ -34,6 +52,10 @@ PyObject* new_tensor(PyTypeObject*, PyObject* args, PyObject* kwargs) {
       if (PyObject* o = PyTuple_GET_ITEM(args, i); PyLong_CheckExact(o)) sizes.push_back(nb::cast<int64_t>(nb::handle(o)));
     if (Py_ssize_t(sizes.size()) == n) return wrap(empty(n ? IntList(sizes) : IntList({0})));
     DY_CHECK_AS(TypeError, n == 1, "Tensor: it takes data or sizes; {} arguments are given", n);
+    if (PyObject* size = PyTuple_GET_ITEM(args, 0); Py_IS_TYPE(size, size_type)) {
+      for (nb::handle o : nb::handle(size)) sizes.push_back(nb::cast<int64_t>(o));
+      return wrap(empty(IntList(sizes)));
+    }
     return wrap(tensor_from(PyTuple_GET_ITEM(args, 0), default_dtype()));
   });
 }
@@ -50,7 +72,7 @@ PyObject* new_parameter(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     Tensor t = make_view(tensor_of(data), i.shape(), {i.strides, i.ndim}, i.offset);
     if (grad) t.requires_grad_();
     if (t.impl()->storage->category == Category::temporary) set_category(t, Category::parameter);
-    t.impl()->flags |= kParameter;
+    t.impl()->flags = uint8_t((t.impl()->flags | kParameter) & ~kUncounted);
     PyObject* self = type->tp_alloc(type, 0);  // zeroed
     if (!self) throw PythonError();
     auto* o = reinterpret_cast<PyTensor*>(self);
@@ -159,7 +181,11 @@ PyObject* get_imag(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return wrap(imag(t)); });
 }
 PyObject* get_data(PyObject* s, void*) {
-  return get(s, [](const Tensor& t) { return wrap(t.detach()); });
+  return get(s, [](const Tensor& t) {
+    Tensor data = t.detach();
+    data.impl()->flags |= kUncounted;
+    return wrap(std::move(data));
+  });
 }
 PyObject* get_array_priority(PyObject*, void*) { return PyFloat_FromDouble(1000); }  // numpy's operators leave it to ours
 
@@ -186,10 +212,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
           return Py_NewRef(Py_None);
         }
         DY_CHECK_AS(TypeError, is_tensor(v), "grad: it is a Tensor or None, not {}", Py_TYPE(v)->tp_name);
-        const Tensor& g = tensor_of(v);
-        DY_CHECK(g.sizes() == t.sizes() && g.dtype() == t.dtype() && g.device() == t.device(),
-                 "grad: it does not fit: the tensor is {}, the gradient {}", describe(t), describe(g));
-        t.set_grad(g);
+        t.set_grad(tensor_of(v));
         return Py_NewRef(Py_None);
       },
       self, value);
@@ -229,9 +252,11 @@ PyGetSetDef properties[] = {
     {"data", get_data, set_data, "The same memory without history; what is assigned becomes the memory.", nullptr},
     {"_version", get_version, nullptr, "Counts the writes to the storage.", nullptr},
     {"__array_priority__", get_array_priority, nullptr, nullptr, nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak_references), READONLY, nullptr},
+                         {"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, attributes), READONLY, nullptr},
                          {nullptr, 0, 0, 0, nullptr}};
 
 // Mapping and iteration.
@@ -286,6 +311,7 @@ const char* const kDoc =
 }  // namespace
 
 void add_tensor_type(nb::module_& m) {
+  g_release_face = release_face;
   PyType_Slot slots[80] = {
       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
       {Py_tp_new, reinterpret_cast<void*>(new_tensor)},

@@ -3,19 +3,25 @@ from . import _dyadic
 from ._more_functions import isclose
 
 
-def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False, **options):
+def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, **options):
     """arange(end) or arange(start, end, step): start, start + step, ... below end."""
     if end is None:
         start, end = 0, start
+    if end is None:
+        raise TypeError("arange: an argument is missing: end; arange(end) or arange(start, end, step)")
+    start = 0 if start is None else start
     if options.get("out") is not None and dtype is None:
         dtype = options["out"].dtype
     return _dyadic.arange(start, end, step, dtype=dtype, device=device, requires_grad=requires_grad, **options)
 
 
-def randint(low, high, size=None, *, dtype=None, device=None, requires_grad=False, **options):
+def randint(low=None, high=None, size=None, *, dtype=None, device=None, requires_grad=False, **options):
     """randint(high, size) or randint(low, high, size): integers in [low, high), all equally likely."""
     if size is None:
         low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
+    low = 0 if low is None else low
     return _dyadic.randint(low, high, size, dtype=dtype, device=device, requires_grad=requires_grad, **options)
 
 

@@ -3,9 +3,12 @@
 #include "autograd/engine.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/log.h"
 #include "corridor/counters.h"
@@ -35,6 +38,15 @@ struct AfterAccumulation {
 };
 
 thread_local Node* t_function = nullptr;  // whose own backward runs
+std::atomic<bool> g_leaf_hooks = false;   // some leaf has had a hook
+
+Tensor run_hook(const Hook& hook, const Tensor& g) {
+  Tensor r = hook(g);
+  DY_CHECK(!r.defined() || (r.sizes() == g.sizes() && r.dtype() == g.dtype() && r.device() == g.device()),
+           "backward: a hook returns another kind of tensor: it was given {}, it returns {}; return one like it, or nothing",
+           describe(g), describe(r));
+  return r.defined() ? r : g;
+}
 thread_local bool t_in_region = false;    // a backward inside of an autocast region has been seen
 
 Edge edge_of(const Tensor& t) {
@@ -48,12 +60,15 @@ Edge edge_of(const Tensor& t) {
 Tensor root_gradient(const Tensor& t, const Tensor& g) {
   DY_CHECK(t.requires_grad(), "backward: nothing to differentiate: {} does not require grad and has no grad_fn", describe(t));
   if (!g.defined()) {
-    DY_CHECK(t.numel() == 1,
-             "backward: the output is not a scalar: it is {}; give the gradient, as in y.backward(ones_like(y))", describe(t));
+    DY_CHECK(t.numel() == 1 && !t.dtype().is_complex(),
+             "backward: the output is not a {}: it is {}; give the gradient, as in y.backward(ones_like(y))",
+             t.numel() == 1 ? "real number" : "scalar", describe(t));
     return ones_like(t.detach());
   }
   DY_CHECK(g.sizes() == t.sizes(), "backward: the gradient's shape differs: output is {}, gradient is {}", describe(t),
            describe(g));
+  DY_CHECK(g.device() == t.device(), "backward: the gradient is on another device: output is {} on {}, gradient is {} on {}",
+           describe(t), t.device().name(), describe(g), g.device().name());
   return g;
 }
 
@@ -76,6 +91,10 @@ class Run {
   Frontier pending_;
   Frontier::node_type spare_;  // its memory serves again: a chain allocates once
   bool keep_, create_;
+  // Leaves with hooks, which are to see the whole gradient: it is there once the first that was made of the nodes that read the
+  // leaf has run.
+  std::unordered_map<TensorImpl*, Tensor> sums_;
+  std::multimap<uint64_t, Tensor, std::greater<>> complete_;  // the leaves by that node
 
  public:
   // Where gradients of requested inputs go; empty: into the leaves' .grad.
@@ -89,13 +108,10 @@ class Run {
 
   void deliver(const Edge& e, Tensor g) {
     if (!g.defined()) return;
+    if (e.node) return accumulate(pending(e.node).g()[e.output], std::move(g));
     for (Wanted& w : wanted)
-      if (w.edge.node == e.node && w.edge.leaf == e.leaf && w.edge.output == e.output) accumulate(*w.result, g);
-    if (e.node) {
-      accumulate(pending(e.node).g()[e.output], std::move(g));
-    } else if (wanted.empty()) {
-      leaf(*e.leaf, std::move(g));
-    }
+      if (w.edge.leaf == e.leaf) accumulate(*w.result, g);
+    if (wanted.empty()) leaf(*e.leaf, std::move(g));
   }
   void run() {
     // What backward runs in is what forward ran in: policies do not apply to it, in the region or after it.
@@ -103,12 +119,15 @@ class Run {
     if ((plain.before & kAutocast) && !std::exchange(t_in_region, true))
       warn(
           "autocast: backward() inside of the region; it runs in the dtypes of forward all the same: call it after the region");
+    if (g_leaf_hooks.load(std::memory_order_relaxed) && wanted.empty()) find_hooked_leaves();
     while (!pending_.empty()) {
       Frontier::node_type first = pending_.extract(pending_.begin());
       step(*first.mapped().node.n, first.mapped().g());
       first.mapped().close();
+      while (!complete_.empty() && complete_.begin()->first >= first.key()) finish_first();
       spare_ = std::move(first);
     }
+    while (!complete_.empty()) finish_first();
   }
   // The whole way; gradients of `inputs`, or with none of them into the leaves.
   std::vector<Tensor> through(const char* who, std::span<const Tensor> outputs, std::span<const Tensor> inputs,
@@ -121,6 +140,9 @@ class Run {
     for (size_t i = 0; i < outputs.size(); ++i)
       deliver(edge_of(outputs[i]), root_gradient(outputs[i], i < grad_outputs.size() ? grad_outputs[i] : Tensor()));
     run();
+    for (const Wanted& w : wanted)
+      if (w.edge.leaf && w.result->defined())
+        for (const Hook& hook : auto_meta(*w.edge.leaf).hooks) *w.result = run_hook(hook, *w.result);
     return results;
   }
   void into(const Tensor& t, const Tensor& g) {
@@ -156,12 +178,44 @@ class Run {
     else
       sum = add(sum, g);
   }
+  void find_hooked_leaves() {
+    std::unordered_map<TensorImpl*, uint64_t> first;
+    std::vector<Node*> todo;
+    for (auto& [seq, p] : pending_) todo.push_back(p.node.n);
+    std::unordered_set<Node*> seen(todo.begin(), todo.end());
+    while (!todo.empty()) {
+      const Node& n = *todo.back();
+      todo.pop_back();
+      for (int i = 0; i < n.nin; ++i) {
+        const Edge& e = n.edges[i];
+        if (!e.used()) continue;
+        if (e.node) {
+          if (seen.insert(e.node).second) todo.push_back(e.node);
+        } else if (e.leaf->meta && !e.leaf->meta->hooks.empty()) {
+          const auto [at, fresh] = first.try_emplace(e.leaf, n.seq);
+          at->second = std::min(at->second, n.seq);
+        }
+      }
+    }
+    for (auto [leaf, seq] : first) {
+      sums_.try_emplace(leaf);
+      complete_.emplace(seq, borrow(leaf));
+    }
+  }
+  void finish_first() {
+    auto first = complete_.extract(complete_.begin());
+    TensorImpl& leaf = *first.mapped().impl();
+    if (Tensor sum = std::exchange(sums_[&leaf], Tensor()); sum.defined()) finish(leaf, std::move(sum));
+  }
   void leaf(TensorImpl& t, Tensor g) {
+    if (auto sum = sums_.find(&t); sum != sums_.end()) return accumulate(sum->second, std::move(g));
+    finish(t, std::move(g));
+  }
+  void finish(TensorImpl& t, Tensor g) {
     AutoMeta& m = auto_meta(t);
-    for (auto& hook : m.hooks)
-      if (Tensor r = hook(g); r.defined()) g = r;
+    for (const Hook& hook : m.hooks) g = run_hook(hook, g);
     put(m, std::move(g));
-    for (auto& hook : m.hooks)
+    for (const Hook& hook : m.hooks)
       if (auto* after = hook.target<AfterAccumulation>()) after->run(borrow(&t));
   }
   void put(AutoMeta& m, Tensor g) {
@@ -227,8 +281,9 @@ class Run {
              node_name(n));
     if (n.extra)
       for (auto& [output, hook] : n.extra->hooks)
-        if (gradients[output].defined())
-          if (Tensor r = hook(gradients[output]); r.defined()) gradients[output] = r;
+        if (gradients[output].defined()) gradients[output] = run_hook(hook, gradients[output]);
+    for (const Wanted& w : wanted)
+      if (w.edge.node == &n) *w.result = gradients[w.edge.output];
     if (n.extra) run_hooks(n, n.extra->before, {gradients, n.nout}, {}, {gradients, n.nout});
     constexpr int kFew = 8;
     Tensor few[kFew];
@@ -298,6 +353,8 @@ void backward(std::span<const Tensor> outputs, std::span<const Tensor> grad_outp
 
 std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs, std::span<const Tensor> grad_outputs,
                          bool retain_graph, bool create_graph, bool allow_unused) {
+  DY_CHECK(grad_outputs.empty() || grad_outputs.size() == outputs.size(),
+           "grad: one gradient per output is needed: {} outputs, {} gradients", outputs.size(), grad_outputs.size());
   GradMode guard(create_graph);
   Run run(retain_graph || create_graph, create_graph);
   const std::vector<Tensor> results = run.through("grad", outputs, inputs, grad_outputs);
@@ -306,6 +363,11 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
              "grad: an input was not used: the outputs do not depend on input {} ({}); pass allow_unused=true", i,
              describe(inputs[i]));
   return results;
+}
+
+Tensor KeepGradient::operator()(const Tensor& g) const {
+  *slot = slot->defined() ? add(*slot, g) : g.clone();
+  return Tensor();
 }
 
 Tensor as_own_output(int j, const Tensor& output) {
@@ -335,15 +397,14 @@ Tensor Tensor::grad() const {
 void Tensor::retain_grad() const {
   DY_CHECK(requires_grad(), "retain_grad: {} does not require grad", describe(*this));
   if (is_leaf() || auto_meta(*p_).retained) return;
-  auto slot = std::make_shared<Tensor>();
-  auto_meta(*p_).retained = slot;
-  node_extra(*p_->node).hooks.emplace_back(p_->output, [slot](const Tensor& g) {
-    *slot = slot->defined() ? v1::add(*slot, g) : g.clone();
-    return Tensor();
-  });
+  auto_meta(*p_).retained = std::make_shared<Tensor>();
+  node_extra(*p_->node).hooks.emplace_back(p_->output, KeepGradient{p_->meta->retained});
 }
 void Tensor::set_grad(const Tensor& g) const {
   if (!g.defined() && !p_->meta) return;
+  DY_CHECK(!g.defined() || (g.sizes() == sizes() && g.dtype() == dtype() && g.device() == device() && g.impl() != p_),
+           "grad: it does not fit: the tensor is {}, the gradient {}; give another tensor of its shape, dtype and device",
+           describe(*this), describe(g));
   auto_meta(*p_).grad = g;
 }
 Tensor& Tensor::requires_grad_(bool on) {
@@ -356,7 +417,7 @@ Tensor& Tensor::requires_grad_(bool on) {
            describe(*this));
   DY_CHECK(!on || dtype().is_floating_point() || dtype().is_complex(),
            "requires_grad_: only floating-point and complex tensors have gradients: this is {}", describe(*this));
-  p_->flags = uint8_t(on ? p_->flags | kRequiresGrad : p_->flags & ~kRequiresGrad);
+  p_->flags = uint8_t(on ? (p_->flags | kRequiresGrad) & ~kUncounted : p_->flags & ~kRequiresGrad);
   if (on) drop_base(*p_);  // a leaf of its own, whatever becomes of the base
   return *this;
 }
@@ -364,7 +425,7 @@ void detail::register_hook(const Tensor& t, std::shared_ptr<void> hook, HookCall
   DY_CHECK(t.requires_grad(), "register_hook: {} does not require grad", describe(t));
   Hook own = [hook = std::move(hook), call](const Tensor& g) { return call(hook.get(), g); };
   if (t.is_leaf())
-    auto_meta(*t.impl()).hooks.push_back(std::move(own));
+    g_leaf_hooks = true, auto_meta(*t.impl()).hooks.push_back(std::move(own));
   else
     node_extra(*t.impl()->node).hooks.emplace_back(t.impl()->output, std::move(own));
 }
@@ -372,6 +433,7 @@ void detail::register_hook(const Tensor& t, std::shared_ptr<void> hook, HookCall
 void detail::register_late_hook(const Tensor& t, std::shared_ptr<void> hook, LateHookCall call) {
   DY_CHECK(t.requires_grad() && t.is_leaf(),
            "register_post_accumulate_grad_hook: no leaf that requires grad, so nothing accumulates: self is {}", describe(t));
+  g_leaf_hooks = true;
   auto_meta(*t.impl()).hooks.push_back(
       AfterAccumulation{[hook = std::move(hook), call](const Tensor& leaf) { call(hook.get(), leaf); }});
 }

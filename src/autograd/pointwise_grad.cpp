@@ -47,8 +47,16 @@ Tensor run_tile(const OpDef& op, const Grad& g, int k) {
   return result;
 }
 
+// Of abs, the one op that makes real numbers of complex ones: no holomorphic function, so its lambda cannot be traced.
+Tensor run_of_complex(const Grad& g) {
+  const Tensor &z = g.in(0), size = abs(z), none = eq(size.detach(), 0.0);
+  return mul(z, where(none, zeros_like(none, size.dtype()), div(g.g(), where(none, ones_like(size.detach()), size))));
+}
+
 Tensor run_traced(const OpDef& op, const Grad& g, int k) {
+  if (op.pw.real_of_complex && g.in_meta(k).dtype.is_complex()) return run_of_complex(g);
   const Pointwise& pw = op.pw;
+  const DefaultDType exact(real_of(gradient_type(op, g, k)) == Compute::f64 ? f64 : f32);  // of what numbers alone make
   Tracer tracer;
   Traced in[kMaxInputs + 2], params[4];
   const bool pairs = any_complex(op, g);  // traced as a holomorphic function

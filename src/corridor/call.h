@@ -73,6 +73,7 @@ void infer_like_first(Call& c);  // dtype and shape of args[0]
 void infer_pointwise(Call& c);
 void check_float(const char* who, const Tensor& t, const char* name);
 void check_same_device(const char* who, const Arg* args, int n);
+void check_follows_base(const char* who, const Tensor& self);  // of what is about to be written
 
 // Modes: one thread-local word. A plain call pays one branch for all of them.
 enum Mode : uint32_t {

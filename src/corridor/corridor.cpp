@@ -53,6 +53,20 @@ struct Workspace {
   Workspace(const Workspace&) = delete;
 };
 
+// A number is compared as what it is among the tensor's: 0.3 is equal to the bf16 number nearest to it.
+void round_numbers(const Call& c, PointwiseLoop& loop, Tensor* rounded) {
+  DType common;
+  for (int i = 0; i < c.op.pw.inputs; ++i) {
+    const Tensor& t = c.tensor(i);
+    if (t.dim() || !t.dtype().is_floating_point() || t.dtype() == f32) continue;
+    if (!common) common = result_type(c.args, c.nargs);
+    if (common == f32 || common == t.dtype()) continue;
+    rounded[i] = make_tensor({}, common, cpu);
+    assign(rounded[i], t);
+    loop.in[i] = &rounded[i];
+  }
+}
+
 void run_pointwise(Call& c) {
   const OpDef& op = c.op;
   PointwiseLoop loop;
@@ -65,6 +79,8 @@ void run_pointwise(Call& c) {
   loop.real_out = op.pw.real_of_complex;
   loop.bits = op.pw.bits;
   for (int i = 0; i < op.pw.inputs; ++i) loop.in[i] = &c.tensor(i);
+  Tensor rounded[kMaxInputs];
+  if (op.types == Types::compare && loop.compute == Compute::f32) round_numbers(c, loop, rounded);
   loop.inputs = op.pw.inputs;
   double params[4];
   for (int i = 0; i < op.pw.params; ++i) params[i] = c.scalar(op.pw.inputs + i).real();
@@ -198,7 +214,13 @@ void dispatch(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
   execute(c, true);
   if (t_modes & (kCounting | kRounding | kAnomaly)) [[unlikely]]
     observe(id, op, c);
-  if (t_modes & kNoGrad) return;
+  if (t_modes & kNoGrad) {  // a recorded write into such a view would pass its base by: write_inplace refuses it
+    if (op.kind == OpKind::view && args[0].tensor->requires_grad()) {
+      set_base(*out[0].impl(), *args[0].tensor->impl());
+      out[0].impl()->flags &= uint8_t(~kView);
+    }
+    return;
+  }
   const bool grad = wants_grad(args, n);
   if (op.kind == OpKind::view) set_base(*out[0].impl(), *args[0].tensor->impl());
   if (grad) record(id, op, args, n, out, c.nout);
@@ -208,7 +230,7 @@ void dispatch(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
 // the long way.
 bool fast_pointwise(Op id, const OpDef& op, const Arg* args, int n, Tensor* out) {
   const Pointwise& pw = op.pw;
-  if (pw.params || n != pw.inputs || args[0].kind != Arg::Kind::tensor) return false;
+  if (pw.params || n != pw.inputs || args[0].kind != Arg::Kind::tensor || !args[0].tensor->defined()) return false;
   const TensorImpl& a = *args[0].tensor->impl();
   const void* in[kMaxInputs];
   if (!(a.flags & kContiguous) || (a.flags & kNumber) || (a.dtype != f32 && a.dtype != f64) || op.types == Types::compare ||
@@ -218,7 +240,7 @@ bool fast_pointwise(Op id, const OpDef& op, const Arg* args, int n, Tensor* out)
   bool numbers = false;
   in[0] = a.data();
   for (int i = 1; i < n; ++i) {
-    if (args[i].kind != Arg::Kind::tensor) return false;
+    if (args[i].kind != Arg::Kind::tensor || !args[i].tensor->defined()) return false;
     const TensorImpl& b = *args[i].tensor->impl();
     flags |= b.flags;
     in[i] = b.data();
@@ -276,7 +298,16 @@ void compose(Op id, const OpDef& op, const Arg* args, Tensor* out) {
 
 namespace {
 
+// What the record calls a Tensor must be one.
+void check_defined(Op id, const Arg* args, int n) {
+  for (int i = 0; i < n; ++i)
+    if (args[i].kind == Arg::Kind::tensor && !args[i].tensor->defined()) [[unlikely]]
+      DY_CHECK(signature(id).parameters[size_t(i)].optional, "{}: {} is undefined: it is Tensor(), which holds nothing",
+               op_name(id), signature(id).parameters[size_t(i)].name);
+}
+
 void call_known(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
+  check_defined(id, args, n);
   const bool composite = op.kind == OpKind::composite;
   auto run = [&](Arg* given) { composite ? compose(id, op, given, out) : dispatch(id, op, given, n, out); };
   // A composition without a policy of its own is what its parts are.
@@ -291,8 +322,19 @@ void call_known(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
 
 }  // namespace
 
+bool has_narrow_index(const OpDef& op, const Arg* args) {
+  return op.index >= 0 && args[op.index].kind == Arg::Kind::tensor && args[op.index].tensor->defined() &&
+         args[op.index].tensor->dtype() == i32;
+}
+WideIndex::WideIndex(const OpDef& op, const Arg* given, int n) : held(given[op.index].tensor->to(i64)) {
+  std::copy(given, given + n, args);
+  args[op.index].tensor = &held;
+}
+
 void call_op(Op id, Arg* args, int n, Tensor* out) {
   const OpDef& op = op_def(id);
+  if (has_narrow_index(op, args)) [[unlikely]]
+    return call_op(id, WideIndex(op, args, n).args, n, out);
   if (op.kind == OpKind::pointwise && !(t_modes & ~kNoGrad) && fast_pointwise(id, op, args, n, out)) return;
   if (!op.variant) return call_known(id, op, args, n, out);
   Arg copy[kMaxArgs];

@@ -81,6 +81,7 @@ struct OpDef {
   bool dense = false;            // the kernel reads contiguous tensors: others are copied, as workspace
   bool complex_kernel = false;   // the kernel computes with complex numbers itself
   bool accepts_blocked = false;  // the kernel reads and writes blocked dtypes itself
+  int8_t index = -1;             // the argument that holds positions: int32 ones are taken for int64
 };
 
 }  // namespace dyadic::inline v1

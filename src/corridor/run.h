@@ -11,5 +11,11 @@ bool goes_by_parts(const OpDef& op, const char* name, const Arg* args, int n);
 void execute(Call& c, bool allocate);
 void observe(Op id, const OpDef& op, const Call& c);  // for counters, shadows and anomaly mode
 void compose(Op id, const OpDef& op, const Arg* args, Tensor* out);
+bool has_narrow_index(const OpDef& op, const Arg* args);
+struct WideIndex {  // the arguments with int64 positions
+  Tensor held;
+  Arg args[kMaxArgs];
+  WideIndex(const OpDef& op, const Arg* given, int n);
+};
 
 }  // namespace dyadic::inline v1

@@ -351,7 +351,15 @@ void record_inplace(Op id, const OpDef& op, const Arg* args, int n, const Tensor
       --node->saved[i].version;
   const Tensor base = self.impl()->base ? borrow(self.impl()->base) : self;
   if (!base.is_same(self)) node.reset(replace_region(std::move(node), self, base));
-  const Node* before = base.impl()->node;
+  Node* before = base.impl()->node;
+  if (before && before->extra && base.impl()->meta && base.impl()->meta->retained) {
+    const std::shared_ptr<Tensor>& slot = base.impl()->meta->retained;
+    std::erase_if(before->extra->hooks, [&](auto& h) {
+      const auto* keep = h.second.template target<KeepGradient>();
+      return keep && keep->slot == slot;
+    });
+    node_extra(*node).hooks.emplace_back(0, KeepGradient{slot});
+  }
   let_go(node.get(), base, before ? before->seq : 0);
   attach(node.release(), base, 0);
   self.impl()->storage->rebases.fetch_add(1, std::memory_order_relaxed);
@@ -382,7 +390,7 @@ Tensor Grad::out(int i) const {
   DY_ASSERT(s.tensor.defined());
   if (s.tensor.version() != s.version) overwritten(node, "output", i);
   Tensor t = alias(s.tensor);
-  if (GradMode::enabled()) {
+  if (GradMode::enabled() && (t.dtype().is_floating_point() || t.dtype().is_complex())) {  // positions have no gradient
     node.refs.fetch_add(1, std::memory_order_relaxed);
     attach(&node, t, i);
   }

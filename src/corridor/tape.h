@@ -91,6 +91,12 @@ void record_function(std::span<const Tensor> inputs, std::vector<Tensor>& output
                      bool keep_inputs = false);
 uint64_t tape_position();  // nodes made from here on have a seq of at least this
 
+// The hook of retain_grad(). A write into the tensor takes it along to the new node.
+struct KeepGradient {
+  std::shared_ptr<Tensor> slot;
+  Tensor operator()(const Tensor& g) const;
+};
+
 struct AutoMeta {  // a leaf's gradient and hooks
   Tensor grad;
   std::vector<Hook> hooks;

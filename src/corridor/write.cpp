@@ -1,5 +1,6 @@
 // Calls that write into tensors that are there: name_ forms, and results given with out=.
 #include <algorithm>
+#include <optional>
 
 #include "corridor/counters.h"
 #include "corridor/run.h"
@@ -66,16 +67,52 @@ bool reads_overwritten(const OpDef& op, const Arg* args, int n) {
   });
   return read & in(0);
 }
+// First and last byte that a view's elements touch.
+std::pair<const char*, const char*> extent(const TensorImpl& t) {
+  const char *first = t.data(), *last = first + t.dtype.itemsize() - 1;
+  for (int d = 0; d < t.ndim; ++d) (t.strides[d] < 0 ? first : last) += (t.sizes[d] - 1) * t.strides[d] * t.dtype.itemsize();
+  return {first, last};
+}
+bool overlap(const Tensor& a, const Tensor& b) {
+  const TensorImpl &x = *a.impl(), &y = *b.impl();
+  if (x.storage != y.storage || x.numel == 0 || y.numel == 0) return false;
+  if (a.is_meta()) return false;
+  if (x.dtype.is_blocked() || y.dtype.is_blocked()) return true;
+  const auto [x0, x1] = extent(x);
+  const auto [y0, y1] = extent(y);
+  return x0 <= y1 && y0 <= x1;
+}
+
+// A kernel must not read what it has just written: x[1:].copy_(x[:-1]) gets the old values. (Pointwise loops see to it
+// themselves.)
+bool reads_written(Op id, const Arg& arg, const Tensor& self) {
+  return arg.kind == Arg::Kind::tensor && overlap(self, *arg.tensor) && !(id == Op::copy_ && same_elements(self, *arg.tensor));
+}
+struct ReadFirst {  // the arguments, with copies of such operands
+  Arg args[kMaxArgs];
+  Tensor copies[kMaxArgs];
+  ReadFirst(Op id, const Arg* given, int n) {
+    const NoGrad guard;
+    std::copy(given, given + n, args);
+    for (int i = 1; i < n; ++i)
+      if (reads_written(id, given[i], *given[0].tensor)) copies[i] = given[i].tensor->clone(), args[i].tensor = &copies[i];
+  }
+};
+
 void write_inplace(Op id, const OpDef& op, Arg* args, int n) {
   if (op.kind == OpKind::composite) return compose_inplace(id, op, args, n);
   const Tensor& self = *args[0].tensor;
   check_writable(op_name(id), self);
+  check_follows_base(op_name(id), self);
   if (goes_by_parts(op, op_name(id), args, n)) {
     self.copy_(op.complex(Kept(args, n).args));
     return;
   }
   Tensor out[kMaxOutputs] = {self};
-  Call c(op, op_name(id), args, n, out);
+  std::optional<ReadFirst> first;
+  for (int i = 1; i < n && op.kind == OpKind::kernel && !first; ++i)
+    if (reads_written(id, args[i], self)) first.emplace(id, args, n);
+  Call c(op, op_name(id), first ? first->args : args, n, out);
   check_same_device(c.name, args, n);
   infer(c);
   DY_CHECK(c.spec[0].shape() == self.sizes(),
@@ -176,8 +213,17 @@ Op known(Op id, const Arg* args, int& n, Arg* copy) {
 
 }  // namespace
 
+void check_follows_base(const char* who, const Tensor& self) {
+  const TensorImpl& t = *self.impl();
+  DY_CHECK((t_modes & kNoGrad) || !t.base || (t.flags & kView) || !(t.base->flags & kRequiresGrad),
+           "{}_: a view that was made under no_grad is written while gradients are recorded: it is {}; its base, {}, would not hear "
+           "of it: make the view outside of no_grad, or write inside",
+           who, describe(self), describe(borrow(t.base)));
+}
+
 void call_op_inplace(Op id, Arg* args, int n) {
   const OpDef& op = op_def(id);
+  if (has_narrow_index(op, args)) return call_op_inplace(id, WideIndex(op, args, n).args, n);
   if (!op.variant) return write_inplace(id, op, args, n);
   Arg copy[kMaxArgs];
   const Op variant = known(id, args, n, copy);
@@ -186,6 +232,7 @@ void call_op_inplace(Op id, Arg* args, int n) {
 
 void call_op_out(Op id, Arg* args, int n, std::span<const Tensor> out) {
   const OpDef& op = op_def(id);
+  if (has_narrow_index(op, args)) return call_op_out(id, WideIndex(op, args, n).args, n, out);
   const Signature& s = signature(id);
   DY_CHECK_AS(TypeError, op.kind != OpKind::view && !s.returns_list(), "{}: it makes {}; it takes no out", s.name,
               s.returns_list() ? "a list" : "a view");

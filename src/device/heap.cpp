@@ -1,6 +1,7 @@
 #include "device/heap.h"
 
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 
 #include <cstdlib>
 #include <map>
@@ -14,6 +15,15 @@ namespace {
 
 constexpr int64_t kRegion = int64_t(1) << 30;  // address space reserved at a time; pages come on first touch
 constexpr int64_t kHuge = 2 << 20;
+
+// Address space is granted for more than there is; whoever writes all of it is killed.
+void check_machine_has(int64_t bytes) {
+  static const int64_t all = [] {
+    struct sysinfo s {};
+    return sysinfo(&s) ? INT64_MAX : int64_t(s.totalram + s.totalswap) * int64_t(s.mem_unit);
+  }();
+  DY_CHECK_AS(OutOfMemoryError, bytes <= all, "out of memory: {} bytes are asked for; this machine has {} in all", bytes, all);
+}
 
 // A result of 64 MB in fresh 4 KiB pages costs 17 ms of page faults, in huge pages 4, in recycled pages 2.7: hence madvise here
 // and no unmapping on release.
@@ -31,6 +41,7 @@ class Heap {
     free_.erase(it);
   }
   void reserve(int64_t bytes) {
+    check_machine_has(bytes);
     int64_t n = (std::max(bytes, kRegion) + kHuge - 1) / kHuge * kHuge;
     void* p = MAP_FAILED;
     for (int64_t want = n; p == MAP_FAILED && want >= bytes + kHuge; want /= 2, n = want)

@@ -120,6 +120,12 @@ bool can_view(const Tensor& t, IntList sizes) {
   return view_strides(*t.impl(), sizes, strides);
 }
 
+Tensor root_of_variance(const Tensor& v) {
+  if (!GradMode::enabled() || !v.requires_grad()) return sqrt(v);
+  const Tensor none = eq(v.detach(), 0.0);
+  return where(none, zeros_like(v.detach()), sqrt(where(none, ones_like(v.detach()), v)));
+}
+
 Tensor dense(const Tensor& t) { return (t.dtype().is_scaled() ? dyadic::to(t, f32) : t).contiguous(); }
 
 void fill(const Tensor& t, Scalar value) {

@@ -180,7 +180,9 @@ IndexedDims indexed_dims(const Call& c, std::span<const Tensor> indices, const A
   }
   Spec common;
   const Arg all[] = {Arg(indices)};
-  broadcast_shapes(c.name, common, all, 1);
+  try {
+    broadcast_shapes(c.name, common, all, 1);
+  } catch (const Error& e) { fail<IndexError>("{}", e.what()); }
   d.ndim = common.ndim;
   std::copy(common.sizes, common.sizes + common.ndim, d.sizes);
   DY_CHECK(self.dim() - n + d.ndim <= kMaxDims, "{}: too many dimensions: self is {}, the indices {}", c.name, describe(self),

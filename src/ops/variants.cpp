@@ -60,7 +60,7 @@ namespace {
 
 // A reduction of self in another dtype: the arguments are self, dim, keepdim, dtype.
 Op reduced_in(const Arg* args, int& n, Op plain, Op converted) {
-  if (given(args, n, 3) && args[3].dtype != args[0].tensor->dtype()) return converted;
+  if (given(args, n, 3) && (args[3].dtype != args[0].tensor->dtype() || args[3].dtype.is_integer())) return converted;
   n = 3;
   return plain;
 }
@@ -103,6 +103,25 @@ Op floor_divide_variant(Arg* args, int&) { return whole_division(args, Op::floor
 Op trunc_divide_variant(Arg* args, int&) { return whole_division(args, Op::trunc_divide_); }
 Op remainder_variant(Arg* args, int&) { return whole_division(args, Op::remainder_); }
 Op fmod_variant(Arg* args, int&) { return whole_division(args, Op::fmod_); }
+
+Op pow_variant(Arg* args, int&) {
+  const Tensor &a = *args[0].tensor, &b = *args[1].tensor;
+  DY_CHECK(!is_number(args[1]) || !a.dtype().is_integer() || !b.dtype().is_integer() || b.item_scalar().integer() >= 0,
+           "pow: an integer to a negative power: the exponent is {}; convert to a floating-point dtype first",
+           b.item_scalar().integer());
+  return Op::pow_;
+}
+
+Op scatter_variant(Arg* args, int& n) {
+  const bool reduces = given(args, n, 4);
+  n = 4;
+  if (!reduces) return Op::scatter_;
+  const std::string_view how = text(args[4]);
+  DY_CHECK(how == "add" || how == "multiply", "scatter: reduce is \"add\" or \"multiply\": it is \"{}\"", how);
+  args[n++] = Arg(std::string_view(how == "add" ? "sum" : "prod"));
+  args[n++] = Arg(true);
+  return Op::scatter_reduce_;
+}
 
 Op div_variant(Arg* args, int& n) {
   const bool rounded = given(args, n, 2);

@@ -17,6 +17,8 @@ Op sub_variant(Arg* args, int& n);           // alpha
 Op rsub_variant(Arg* args, int& n);          // sub of the operands exchanged
 Op neg_variant(Arg* args, int& n);           // not of bool
 Op div_variant(Arg* args, int& n);           // rounding_mode
+Op scatter_variant(Arg* args, int& n);       // reduce
+Op pow_variant(Arg* args, int& n);           // integers to a negative number fail
 Op sum_variant(Arg* args, int& n);           // dtype
 Op mean_variant(Arg* args, int& n);          // dtype
 Op prod_variant(Arg* args, int& n);          // dtype

@@ -71,7 +71,10 @@ void drop_base(TensorImpl& view) {
   if (TensorImpl* base = std::exchange(view.base, nullptr)) Tensor::adopt(base);
 }
 
+void (*g_release_face)(void* face) noexcept = nullptr;
+
 void Tensor::destroy(TensorImpl* p) noexcept {
+  if (p->flags & kOwnsFace) g_release_face(p->face);
   if (p->node || p->meta) destroy_tape(*p);
   if (p->base) drop_base(*p);
   release(p->storage);
@@ -259,6 +262,7 @@ Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t off
   t->ndim = uint8_t(sizes.size());
   t->offset = offset;
   for (size_t d = 0; d < sizes.size(); ++d) t->sizes[d] = sizes[d], t->strides[d] = strides[d];
+  t->flags |= b.flags & kUncounted;
   set_flags(*t);
   if (b.dtype.format()->is_scaled()) check_whole_blocks(base, *t);
   return out;

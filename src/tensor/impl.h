@@ -34,8 +34,10 @@ struct Storage {
   void* foreign = nullptr;
 };
 
-// kNumber: a plain number made into a 0-d tensor; kParameter: shown to Python as nn.Parameter; kView: has a base.
-inline constexpr uint8_t kRequiresGrad = 1, kContiguous = 2, kNumber = 4, kParameter = 8, kView = 16;
+// kNumber: a plain number made into a 0-d tensor; kParameter: shown to Python as nn.Parameter; kView: has a base; kUncounted: of
+// Python's x.data, writes through which backward does not hear of; kOwnsFace: the Python object lives as long as this does.
+inline constexpr uint8_t kRequiresGrad = 1, kContiguous = 2, kNumber = 4, kParameter = 8, kView = 16, kUncounted = 32,
+                         kOwnsFace = 64;
 
 struct TensorImpl {
   std::atomic<int32_t> refs{1};
@@ -59,6 +61,8 @@ struct TensorImpl {
   }
   IntList shape() const { return {sizes, size_t(ndim)}; }
 };
+
+extern void (*g_release_face)(void* face) noexcept;  // Python's, for kOwnsFace
 
 inline Tensor borrow(TensorImpl* p) {  // a new reference
   p->refs.fetch_add(1, std::memory_order_relaxed);
@@ -97,7 +101,9 @@ inline const TensorImpl& fresh(const TensorImpl& t) {
 void set_base(TensorImpl& view, const TensorImpl& of);
 void drop_base(TensorImpl& view);
 
-inline void bump(const Tensor& t) { t.impl()->storage->version.fetch_add(1, std::memory_order_relaxed); }
+inline void bump(const Tensor& t) {
+  if (!(t.impl()->flags & kUncounted)) t.impl()->storage->version.fetch_add(1, std::memory_order_relaxed);
+}
 
 // Before a write: the memory may be a file mapped to be read, or one element shown in several places.
 void check_writable(const char* who, const Tensor& t);

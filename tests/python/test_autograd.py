@@ -166,3 +166,134 @@ def test_deep_graph():
     y.backward()
     assert x.grad.item() == 1
     del y
+
+
+def test_hooks_of_a_leaf_see_the_whole_gradient_once():
+    x = dy.tensor([1.0, 2.0], requires_grad=True)
+    seen, after = [], []
+    x.register_hook(lambda g: seen.append(g.tolist()))
+    x.register_post_accumulate_grad_hook(lambda t: after.append(t.grad.tolist()))
+    (x * x + x).sum().backward()
+    assert seen == after == [[3, 5]] and x.grad.tolist() == [3, 5]
+    y = dy.tensor(3.0, requires_grad=True)
+    y.register_hook(lambda g: g.clamp(max=5.0))
+    (y * y).backward()
+    assert y.grad.item() == 5
+
+
+def test_a_hook_runs_as_soon_as_its_gradient_is_complete():
+    a, b = (dy.ones(2, requires_grad=True) for _ in range(2))
+    order = []
+    a.register_post_accumulate_grad_hook(lambda t: order.append("a"))
+    b.register_post_accumulate_grad_hook(lambda t: order.append("b"))
+    h = a * 2
+    h.register_hook(lambda g: order.append("h"))
+    (h * b).sum().backward()
+    assert order == ["b", "h", "a"]
+
+
+def test_grad_runs_the_hooks_of_its_inputs():
+    x = dy.tensor(1.0, requires_grad=True)
+    x.register_hook(lambda g: g * 2)
+    assert dy.autograd.grad(x * 3, x)[0].item() == 6
+    x = dy.tensor(1.0, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda g: g * 5)
+    assert dy.autograd.grad(y * 2, [y])[0].item() == 10
+    assert dy.autograd.grad(x * 2 * 2, [x])[0].item() == 4
+
+
+def test_a_hook_that_changes_the_shape_is_refused():
+    x = dy.ones(3, requires_grad=True)
+    x.register_hook(lambda g: g.sum())
+    with pytest.raises(RuntimeError, match="a hook returns another kind of tensor"):
+        x.sum().backward()
+    y = dy.ones(3, requires_grad=True)
+    y.register_hook(lambda g: 1.0)
+    with pytest.raises(TypeError, match="hook"):
+        y.sum().backward()
+
+
+def test_retained_gradients_follow_a_write():
+    x = dy.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.mul_(3)
+    (y**2).sum().backward()
+    assert y.grad.tolist() == [12, 24]
+
+
+def test_gradients_where_a_factor_is_zero():
+    x = dy.ones(3, requires_grad=True)
+    x.std().backward()
+    assert x.grad.tolist() == [0, 0, 0]
+    z = dy.zeros(2, requires_grad=True)
+    e = dy.tensor([0.0, 2.0], requires_grad=True)
+    (z**e).sum().backward()
+    assert z.grad.tolist() == [0, 0] and e.grad.tolist() == [0, 0]
+    a, b = (dy.zeros(1, requires_grad=True) for _ in range(2))
+    dy.atan2(a, b).backward()
+    assert a.grad.item() == b.grad.item() == 0
+
+
+def test_second_gradients_of_what_selects():
+    x = dy.randn(5, dtype=dy.float64, requires_grad=True)
+    g = (x.sort()[0] ** 3).sum()
+    for _ in range(3):
+        (g,) = dy.autograd.grad(g.sum(), x, create_graph=True)
+    np.testing.assert_allclose(g.detach().numpy(), np.full(5, 6.0))
+    w = dy.randn(2, 3, 8, requires_grad=True)
+    h = dy.nn.functional.max_pool1d(w**2, 2)
+    (g,) = dy.autograd.grad(h.sum(), w, create_graph=True)
+    g.pow(2).sum().backward()
+    np.testing.assert_allclose(w.grad.numpy(), 8 * w.detach().numpy() * (g.detach().numpy() != 0), rtol=1e-5)
+
+
+def test_second_gradient_of_a_complex_absolute_value():
+    x = dy.randn(3, dtype=dy.float64, requires_grad=True)
+    assert dy.autograd.gradgradcheck(lambda x: dy.complex(x, 2 * x * x).abs(), [x])
+
+
+def test_gradients_of_f64_keep_its_digits_when_they_are_recorded():
+    x = dy.tensor([0.3, 1.7, 2.9], dtype=dy.float64, requires_grad=True)
+    plain = dy.autograd.grad(x.norm(3), x)[0]
+    recorded = dy.autograd.grad(x.norm(3), x, create_graph=True)[0]
+    np.testing.assert_allclose(recorded.detach().numpy(), plain.numpy(), rtol=1e-14)
+    q = dy.randn(1, 1, 2, 3, dtype=dy.float64)
+    n = q.numpy()[0, 0]
+    p = np.exp(n @ n.T * 3**-0.5)
+    np.testing.assert_allclose(dy.nn.functional.scaled_dot_product_attention(q, q, q).numpy()[0, 0], p / p.sum(1, keepdims=True) @ n, rtol=1e-13)
+
+
+def test_backward_does_not_hear_of_writes_through_data():
+    w, x = dy.ones(2, requires_grad=True), dy.ones(2)
+    loss = (w * x * w).sum()
+    version = w._version
+    w.data.clamp_(-0.5, 0.5)
+    w.data[0] = 0.25
+    assert w._version == version and w.tolist() == [0.25, 0.5]
+    loss.backward()
+
+
+def test_a_gradient_fits_its_tensor():
+    x = dy.ones(3, requires_grad=True)
+    for g in [dy.ones(2), dy.ones(3, dtype=dy.float64), x]:
+        with pytest.raises(RuntimeError, match="it does not fit"):
+            x.grad = g
+    with pytest.raises(RuntimeError, match="real number"):
+        (dy.ones((), dtype=dy.complex64, requires_grad=True) * 1j).backward()
+
+
+def test_a_view_made_under_no_grad_is_not_written_while_recording():
+    x = dy.ones(3, requires_grad=True)
+    y = x * 1
+    with dy.no_grad():
+        v = y[:2]
+        w = x[:2]
+        v.mul_(1)
+        w.mul_(1)
+    for view in (v, w):
+        for write in (lambda t: t.mul_(2), lambda t: t.zero_(), lambda t: t.copy_(dy.ones(2))):
+            with pytest.raises(RuntimeError, match="made under no_grad"):
+                write(view)
+    assert y.tolist() == [1, 1, 1]

@@ -288,3 +288,58 @@ def test_large_unsigned_numbers_keep_their_order():
     np.testing.assert_array_equal(x.sort().values.numpy(), np.sort(a))
     np.testing.assert_array_equal(x.cummax(0).values.numpy(), np.maximum.accumulate(a))
     assert dy.searchsorted(x.sort().values, dy.tensor(a)).tolist() == [0, 3, 1, 4, 2]
+
+
+def test_a_short_list_of_positions_stands_for_a_tuple():
+    x = dy.arange(24).reshape(2, 3, 4)
+    n = x.numpy()
+    assert x[[[0, 1], [1, 0]]].shape == (2, 2, 3, 4)
+    np.testing.assert_array_equal(x[[dy.tensor([0, 1]), dy.tensor([1, 0])]].numpy(), n[[0, 1], [1, 0]])
+    np.testing.assert_array_equal(x[[slice(0, 1), 0]].numpy(), n[0:1, 0])
+    np.testing.assert_array_equal(x[[None, 0]].numpy(), n[None, 0])
+    np.testing.assert_array_equal(x[[..., 0]].numpy(), n[..., 0])
+    np.testing.assert_array_equal(x[list(dy.where(x > 20))].numpy(), n[n > 20])
+    assert x[[0, 1]].shape == (2, 3, 4)
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0, 2)])
+def test_positions_in_what_is_empty_are_refused(shape):
+    x = dy.zeros(*shape)
+    with pytest.raises(IndexError):
+        x[(dy.tensor([0, 1]),) * len(shape)] = 7.0
+    with pytest.raises(IndexError):
+        x.put_(dy.tensor([1 << 20]), dy.ones(1))
+    y = dy.zeros(3, 0)
+    y[dy.tensor([0, 2])] = 1.0  # rows that are there, of no elements
+
+
+def test_a_tensor_written_over_itself_gets_its_old_values():
+    for key, source in [(slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None)), (slice(2, None), slice(None, -2))]:
+        x, n = dy.arange(6.0), np.arange(6.0)
+        x[key] = x[source]
+        n[key] = n[source].copy()
+        np.testing.assert_array_equal(x.numpy(), n)
+    x = dy.arange(9.0).view(3, 3)
+    x.copy_(x.t())
+    np.testing.assert_array_equal(x.numpy(), np.arange(9.0).reshape(3, 3).T)
+    x = dy.arange(4)
+    x.scatter_(0, dy.tensor([3, 2, 1, 0]), x)
+    assert x.tolist() == [3, 2, 1, 0]
+    x = dy.arange(4)
+    x[dy.tensor([3, 2, 1, 0])] = x
+    assert x.tolist() == [3, 2, 1, 0]
+
+
+def test_int32_positions():
+    i = dy.tensor([2, 0], dtype=dy.int32)
+    x = dy.arange(6.0).reshape(3, 2)
+    assert dy.nn.functional.embedding(i, x).tolist() == [[4, 5], [0, 1]]
+    assert x.index_select(0, i).tolist() == [[4, 5], [0, 1]]
+    assert dy.gather(x, 0, i[None]).tolist() == [[4, 1]]
+    assert dy.zeros(3).index_add_(0, i, dy.ones(2)).tolist() == [1, 0, 1]
+    assert dy.zeros(3).scatter_(0, i, dy.ones(2)).tolist() == [1, 0, 1]
+
+
+def test_positions_that_do_not_broadcast_are_an_index_error():
+    with pytest.raises(IndexError):
+        dy.zeros(3, 3)[[0, 1, 2], [0, 1]]

@@ -342,3 +342,123 @@ def test_tensor_of_the_default_dtype():
         assert dy.Tensor([1]).dtype is dy.float64
     with pytest.raises(TypeError, match="data or sizes"):
         dy.Tensor([1], [2])
+
+
+def test_parameters_keep_their_identity_and_attributes():
+    m = dy.nn.Sequential(dy.nn.Linear(2, 2), dy.nn.Linear(2, 3))
+    ids = {id(p) for p in m[1].parameters()}
+    gc.collect()
+    assert [tuple(p.shape) for p in m.parameters() if id(p) not in ids] == [(2, 2), (2,)]
+    m[0].weight.no_decay = True
+    gc.collect()
+    assert m[0].weight.no_decay and not hasattr(m[0].bias, "no_decay")
+    x = dy.ones(2)
+    x.tag = [1]
+    assert x.__dict__ == {"tag": [1]} and x.tag is x.tag
+    held = weakref.ref(m[0].weight)
+    assert held() is m[0].weight
+    del m
+    gc.collect()
+    assert held() is None
+
+
+def test_parameters_of_a_dead_module_are_let_go_by_any_thread():
+    import threading
+
+    for _ in range(20):
+        m = dy.nn.Linear(2, 2)
+        m.weight.tag = object()
+        t = threading.Thread(target=lambda m=[m]: m.clear())
+        del m
+        t.start()
+        t.join()
+
+
+def test_reshape_makes_another_tensor():
+    x = dy.ones(2, 3)
+    y = x.reshape(2, 3)
+    y.unsqueeze_(0)
+    assert x.shape == (2, 3) and y.shape == (1, 2, 3) and y.data_ptr() == x.data_ptr()
+    p = dy.nn.Parameter(dy.ones(3))
+    assert p.reshape(-1).grad_fn is not None and p.ravel().grad_fn is not None
+
+
+def test_numbers_are_compared_in_the_dtype_of_the_tensor():
+    x = dy.tensor([0.1, 0.3, 0.7], dtype=dy.bfloat16)
+    assert (x == 0.3).tolist() == (x == dy.tensor(0.3, dtype=dy.float64)).tolist() == [False, True, False]
+    assert ((dy.ones(3).half() * 0.1) >= 0.1).all()
+
+
+def test_norms_of_halves_do_not_leave_their_range():
+    x = dy.full((3,), 300.0, dtype=dy.float16, requires_grad=True)
+    n = x.norm()
+    assert n.dtype == dy.float16 and n.item() == 519.5
+    n.backward()
+    np.testing.assert_allclose(x.grad.numpy(), 0.577, atol=1e-3)
+    F = dy.nn.functional
+    np.testing.assert_allclose(F.normalize(dy.full((2, 3), 200.0).half()).numpy(), 0.577, atol=1e-3)
+    assert F.cosine_similarity(dy.full((1, 3), 200.0).half(), dy.full((1, 3), 300.0).half()).item() == 1
+
+
+def test_sums_in_the_integer_dtype_that_is_asked_for():
+    assert dy.ones(3, dtype=dy.int32).sum(dtype=dy.int32).dtype == dy.int32
+    s = (dy.ones(3, dtype=dy.uint8) * 200).sum(dtype=dy.uint8)
+    assert s.dtype == dy.uint8 and s.item() == 88
+    assert dy.full((2,), 3, dtype=dy.int16).prod(dtype=dy.int16).dtype == dy.int16
+    assert dy.ones(3, dtype=dy.uint8).sum().dtype == dy.int64
+
+
+def test_numbers_that_do_not_fit_are_refused():
+    for data, dtype in [([300], dy.uint8), (2**31, dy.int32), (float("nan"), dy.int64), ([128], dy.int8), ([-129], dy.int8)]:
+        with pytest.raises(RuntimeError, match="does not fit"):
+            dy.tensor(data, dtype=dtype)
+    assert dy.tensor([-1, 255], dtype=dy.uint8).tolist() == [255, 255] and dy.tensor([-128.9], dtype=dy.int8).item() == -128
+    with pytest.raises(TypeError):
+        dy.tensor(1j, dtype=dy.float32)
+    assert dy.tensor([dy.tensor([1.5]), dy.tensor([2.0])]).tolist() == [1.5, 2]
+    with pytest.raises(RuntimeError):
+        dy.tensor([2]) ** -1
+    assert dy.Tensor(dy.ones(2, 3).shape).shape == (2, 3)
+
+
+def test_integer_tensors_stand_for_sizes():
+    n = dy.tensor(3)
+    assert dy.zeros(2, n).shape == (2, 3) and dy.zeros(n).shape == (3,) and dy.ones(3, 2).reshape(n, -1).shape == (3, 2)
+    assert dy.nn.functional.one_hot(dy.tensor([0, 2]), n).shape == (2, 3) and dy.arange(6.0).topk(n)[0].shape == (3,)
+    assert dy.linalg.cholesky(input=dy.eye(2)).shape == (2, 2) and dy.fft.fft(input=dy.ones(4)).shape == (4,)
+
+
+def test_draws_that_a_dtype_cannot_hold_are_refused():
+    for draw in (lambda: dy.randint(0, 300, (2,), dtype=dy.uint8), lambda: dy.randperm(300, dtype=dy.uint8)):
+        with pytest.raises(RuntimeError, match="dtype holds no such integers"):
+            draw()
+    assert dy.randint(0, 256, (2,), dtype=dy.uint8).dtype == dy.uint8
+    with pytest.raises(RuntimeError, match="one entry per class"):
+        dy.nn.functional.nll_loss(dy.ones(2, 3), dy.tensor([0, 1]), weight=dy.ones(2))
+
+
+def test_more_memory_than_the_machine_has_is_refused():
+    with pytest.raises(dy.OutOfMemoryError, match="this machine has"):
+        dy.empty(2**45)
+    with pytest.raises(dy.OutOfMemoryError):
+        dy.bincount(dy.tensor([2**45]))
+
+
+def test_scatter_that_reduces():
+    x, i, s = dy.full((3,), 2.0), dy.tensor([0, 0, 1]), dy.tensor([1.0, 2.0, 3.0])
+    assert x.scatter(0, i, s, reduce="add").tolist() == [5, 5, 2]
+    assert x.scatter_(0, i, s, reduce="multiply").tolist() == [4, 6, 2]
+    with pytest.raises(RuntimeError, match='"add" or "multiply"'):
+        x.scatter(0, i, s, reduce="mean")
+
+
+def test_pytorchs_words_for_arguments():
+    x = dy.arange(end=6)
+    assert x.tolist() == [0, 1, 2, 3, 4, 5] and dy.randint(high=3, size=(2,)).shape == (2,)
+    assert [t.tolist() for t in dy.split(tensor=x, split_size_or_sections=4)] == [[0, 1, 2, 3], [4, 5]]
+    assert [t.tolist() for t in dy.split(x, split_size_or_sections=[1, 5])] == [[0], [1, 2, 3, 4, 5]]
+    assert [t.tolist() for t in x.tensor_split(tensor_indices_or_sections=2)] == [[0, 1, 2], [3, 4, 5]]
+    assert dy.where(condition=x > 2, input=x, other=0).tolist() == [0, 0, 0, 3, 4, 5]
+    p = dy.ones(2, requires_grad=True)
+    assert p.numpy(force=True).tolist() == [1, 1] and x.float(memory_format=dy.preserve_format).dtype == dy.float32
+    assert dy.zeros(2).copy_(dy.ones(2), non_blocking=True).tolist() == [1, 1]

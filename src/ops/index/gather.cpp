@@ -48,6 +48,7 @@ extern constexpr OpDef record = {
     .backward = backward,
     .needs = {in(1)},
     .dense = true,
+    .index = 2,
 };
 
 }  // namespace dyadic::inline v1::ops::gather_op

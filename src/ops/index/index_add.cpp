@@ -26,6 +26,7 @@ extern constexpr OpDef record = {
         "index_add(zeros(2, 3), 0, indices(2; 2), zeros(2, 2)) => index_sum: the sizes do not fit: source is f32[2, 2] for 2 "
         "places along dimension 0 of f32[2, 3]",
     .compose = compose,
+    .index = 2,
 };
 
 }  // namespace dyadic::inline v1::ops::index_add_op

@@ -36,6 +36,7 @@ extern constexpr OpDef record = {
     .backward = backward,
     .needs = {in(1), 0, in(1)},
     .dense = true,
+    .index = 2,
 };
 
 }  // namespace dyadic::inline v1::ops::index_copy_op

@@ -70,6 +70,7 @@ extern constexpr OpDef record = {
     .needs = {in(1)},
     .workspace = workspace,
     .dense = true,
+    .index = 2,
 };
 
 }  // namespace dyadic::inline v1::ops::index_fill_op

@@ -50,6 +50,7 @@ extern constexpr OpDef record = {
     .backward = backward,
     .needs = {in(1)},
     .workspace = workspace,
+    .index = 2,
 };
 
 }  // namespace dyadic::inline v1::ops::index_select_op

@@ -44,11 +44,11 @@ void forward(Call& c) {
   Scratch scratch(c.workspace);
   const Held h = take(c, d, scratch);
   const Tensor target = h.sum.defined() ? h.sum : out;
-  if (d.count() && c.tensor(0).numel()) write_offsets(c, target, c.tensors(2), d, h.offsets);
+  if (d.count()) write_offsets(c, target, c.tensors(2), d, h.offsets);
   h.sum.defined() ? assign(h.sum, c.tensor(0)) : start_from_self(c);
   int64_t n = 1;
   for (int64_t s : shape) n *= s;
-  if (n) {
+  if (n && target.numel()) {
     Tensor values = c.tensor(1).detach();
     if (values.numel() == 1) values = values.reshape({});
     if (h.values.defined()) assign(h.values, values), values = h.values;

@@ -1,5 +1,6 @@
 #include "ops/common.h"
 #include "ops/index/indexed.h"
+#include "ops/variants.h"
 
 namespace dyadic::inline v1::ops::scatter_op {
 namespace {
@@ -33,10 +34,10 @@ void backward(Grad& g) {
 }  // namespace
 
 extern constexpr OpDef record = {
-    .sig = "scatter(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    .sig = "scatter(Tensor self, int dim, Tensor index, Tensor src, *, str? reduce=None) -> Tensor",
     .doc =
         "self with the elements of src written along dim where index (int64) says: out[index[i][j]][j] = src[i][j] for dim 0. "
-        "Of several for one place the last one counts.",
+        "Of several for one place the last one counts; with reduce \"add\" or \"multiply\" all of them and self (scatter_reduce).",
     .inplace = true,
     .samples =
         "scatter(randn(3, 4), 1, indices(4; 3, 2), randn(3, 2))\n"
@@ -52,7 +53,9 @@ extern constexpr OpDef record = {
     .forward = forward,
     .backward = backward,
     .needs = {in(1), 0, in(1)},
+    .variant = scatter_variant,
     .dense = true,
+    .index = 2,
 };
 
 }  // namespace dyadic::inline v1::ops::scatter_op

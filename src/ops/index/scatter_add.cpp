@@ -67,6 +67,7 @@ extern constexpr OpDef record = {
     .workspace = workspace,
     .complex = complex_parts,
     .dense = true,
+    .index = 2,
 };
 
 }  // namespace dyadic::inline v1::ops::scatter_add_op

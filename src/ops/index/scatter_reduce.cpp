@@ -187,6 +187,7 @@ extern constexpr OpDef record = {
     .flops = flops,
     .workspace = workspace,
     .dense = true,
+    .index = 2,
 };
 
 }  // namespace dyadic::inline v1::ops::scatter_reduce_op

@@ -19,6 +19,8 @@ Tensor compose(const Arg* args) {
   const std::vector<Tensor> picked = call_all(Op::negative_picks_, x, index, a.integer(3));  // and how many are not ignored
   Tensor w, r = picked[0];
   if (a.has(2)) {
+    DY_CHECK(a.tensor(2).dim() == 1 && a.tensor(2).size(0) == x.size(x.dim() > 1 ? 1 : 0),
+             "nll_loss: weight has one entry per class: weight is {}, input is {}", describe(a.tensor(2)), describe(x));
     const Tensor ignored = eq(index, a.integer(3));
     w = where(ignored, scalar_tensor(0.0), lookup(a.tensor(2), where(ignored, scalar_tensor(0), index)));
     r = mul(r, w);

@@ -110,7 +110,7 @@ struct Forward {
     const float* s = scores + row * kScoreStride;
     uint16_t* p = prob + row * kScoreStride;
     if (n == 0) return zero16(p, wanted);
-    const V scale(shape.scale);
+    const V scale(float(shape.scale));
     V most(-kInf);
     for (int64_t j = 0; j < n; j += 16) {
       const V x = V::load(s + j) * scale;
@@ -224,7 +224,7 @@ struct Backward {
   void store_dq(int64_t i, int64_t m) {
     float* from = several ? dqp + i * width : dqp;
     if (shape.tk == 0) zero_row(from, m * width);
-    store_rows(from, width, m, d, shape.scale, (Bf16*)dq + i * f.dq.t, f.dq.t);
+    store_rows(from, width, m, d, float(shape.scale), (Bf16*)dq + i * f.dq.t, f.dq.t);
   }
   void key_block(int64_t k0, int64_t keys) {
     copy_rows(k + k0 * f.k.t, f.k.t, keys, d, copy, width);
@@ -236,7 +236,7 @@ struct Backward {
     zero_row(dvp, keys * width);
     const int64_t from = several ? sight.first_query(k0) / kQueryRows * kQueryRows : 0;
     for (int64_t i = from; i < shape.tq; i += kQueryRows) query_block(i, at_most(kQueryRows, shape.tq - i), k0, keys);
-    store_rows(dkp, width, keys, d, shape.scale, (Bf16*)dk + k0 * f.dk.t, f.dk.t);
+    store_rows(dkp, width, keys, d, float(shape.scale), (Bf16*)dk + k0 * f.dk.t, f.dk.t);
     store_rows(dvp, width, keys, d, 1.0f, (Bf16*)dv + k0 * f.dv.t, f.dv.t);
   }
   void query_block(int64_t i, int64_t m, int64_t k0, int64_t keys) {
@@ -295,7 +295,7 @@ struct Backward {
     const int64_t counts[2] = {n0, n1};
     const float* const score[2] = {s + row * kScoreStride, s + (row + 1) * kScoreStride};
     const float* const grad[2] = {g + row * kScoreStride, g + (row + 1) * kScoreStride};
-    const V scale(shape.scale);
+    const V scale(float(shape.scale));
     V top[2], shift[2];
     for (int r = 0; r < 2; ++r) {
       top[r] = V(counts[r] > 0 ? lse[query + r] : 0.0f);

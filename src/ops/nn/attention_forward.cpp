@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops::attention_forward_op {
 namespace {
 
 AttentionOperands operands(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale) {
-  return {{q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), causal, float(scale)}, q, k, v};
+  return {{q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), causal, scale}, q, k, v};
 }
 AttentionOperands operands(const Call& c) { return operands(c.tensor(0), c.tensor(1), c.tensor(2), c.boolean(3), c.real(4)); }
 

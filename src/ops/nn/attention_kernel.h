@@ -16,7 +16,7 @@ namespace dyadic::inline v1 {
 struct AttentionShape {
   int64_t batch, heads, tq, tk, head_dim;
   bool causal;
-  float scale;
+  double scale;
 };
 // Element [b, h, t, d] lies at data + b * .b + h * .h + t * .t + d, in elements: packed [B, T, 3, H, D] needs no copy.
 struct AttentionView {

@@ -41,6 +41,7 @@ extern constexpr OpDef record = {
     .backward = backward,
     .needs = {in(1)},
     .dense = true,
+    .index = 1,
 };
 
 }  // namespace dyadic::inline v1::ops::embedding_op

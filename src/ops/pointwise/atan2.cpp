@@ -9,7 +9,14 @@ extern constexpr OpDef atan2_op = pointwise<2, Types::float_out>(
         .aliases = "arctan2",
         .inplace = true,
     },
-    [](auto a, auto b) { return atan2(a, b); }, [](auto g, auto a, auto b, auto y) { return g * b / (a * a + b * b); },
-    [](auto g, auto a, auto b, auto y) { return -g * a / (a * a + b * b); });
+    [](auto a, auto b) { return atan2(a, b); },
+    [](auto g, auto a, auto b, auto y) {
+      auto square = a * a + b * b;
+      return g * b / select(square == 0.0, 1.0, square);
+    },
+    [](auto g, auto a, auto b, auto y) {
+      auto square = a * a + b * b;
+      return -g * a / select(square == 0.0, 1.0, square);
+    });
 
 }  // namespace dyadic::DY_ISA

@@ -17,6 +17,14 @@ inline void check_drawable(const Call& c) {
               c.name, d.name());
 }
 
+inline void check_holds_integers(const Call& c, int64_t low, int64_t high) {
+  const DType d = c.spec[0].dtype;
+  if (!d.is_integer() || d == i64 || d == u64) return;
+  const double most = d.format()->def->max, least = d.format()->def->kind == Kind::sint ? -most - 1 : 0;
+  DY_CHECK(double(low) >= least && double(high) <= most, "{}: dtype holds no such integers: {} to {} in {}", c.name, low, high,
+           d.name());
+}
+
 // Fills the output from a source of f32 or f64, through workspace when its dtype is another.
 int64_t draw_workspace(const Call& c);
 void draw(Call& c, void (*fill32)(uint64_t, uint64_t, int64_t, float*), void (*fill64)(uint64_t, uint64_t, int64_t, double*));

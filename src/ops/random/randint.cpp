@@ -7,6 +7,7 @@ void infer(Call& c) {
   DY_CHECK(c.integer(0) < c.integer(1), "randint: the range is empty: low is {}, high is {}", c.integer(0), c.integer(1));
   infer_creation(c, c.ints(2), 3, 4);
   if (!c.has(3)) c.spec[0].dtype = i64;
+  check_holds_integers(c, c.integer(0), c.integer(1) - 1);
 }
 void forward(Call& c) {
   const uint64_t range = uint64_t(c.integer(1)) - uint64_t(c.integer(0));

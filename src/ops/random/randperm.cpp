@@ -8,6 +8,7 @@ void infer(Call& c) {
   const int64_t size[] = {c.integer(0)};
   infer_creation(c, size, 1, 2);
   if (!c.has(1)) c.spec[0].dtype = i64;
+  check_holds_integers(c, 0, c.integer(0) - 1);
 }
 void forward(Call& c) {
   draw_integers(c, [&](Draw d, int64_t* v) { random_permutation(d.seed, d.stream, c.integer(0), v); });

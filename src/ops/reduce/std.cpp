@@ -3,9 +3,7 @@
 namespace dyadic::inline v1::ops::std_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  return sqrt(var(*a[0].tensor, IntList(a[1].ints, a[1].kind == Arg::Kind::ints ? a[1].n : 0), a[2].integer, a[3].boolean));
-}
+Tensor compose(const Arg* a) { return root_of_variance(var(*a[0].tensor, ints_of(a[1]), a[2].integer, a[3].boolean)); }
 
 }  // namespace
 

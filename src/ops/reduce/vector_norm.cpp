@@ -5,15 +5,7 @@
 namespace dyadic::inline v1::ops::vector_norm_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-
-  const Tensor given = a[4].kind == Arg::Kind::none ? t : to(t, a[4].dtype),
-               x = given.dtype().is_complex() ? abs(given) : given;
-  check_float("vector_norm", x, "self");
-  const double p = a[1].scalar.real();
-  const IntList dim = ints_of(a[2]);
-  const bool keep = a[3].boolean;
+Tensor norm_of(const Tensor& x, double p, IntList dim, bool keep) {
   if (p == HUGE_VAL) return amax(abs(x), dim, keep);
   if (p == -HUGE_VAL) return amin(abs(x), dim, keep);
   if (p == 0) return sum(to(ne(x, 0), plain(x)), dim, keep);
@@ -23,6 +15,17 @@ Tensor compose(const Arg* a) {
                one = ones_like(total.detach());
   const Tensor safe = where(none, one, total);
   return where(none, p < 0 ? pow(total.detach(), 1 / p) : zeros_like(one), p == 2 ? sqrt(safe) : pow(safe, 1 / p));
+}
+Tensor compose(const Arg* a) {
+  const Tensor& t = *a[0].tensor;
+  const Tensor given = a[4].kind == Arg::Kind::none ? t : to(t, a[4].dtype),
+               x = given.dtype().is_complex() ? abs(given) : given;
+  check_float("vector_norm", x, "self");
+  const double p = a[1].scalar.real();
+  // The sum of powers leaves the range of 16 bits long before its root does.
+  const bool narrow = compute_type(plain(x)) == Compute::f32 && plain(x) != f32 && std::isfinite(p) && p != 0 && p != 1;
+  const Tensor norm = norm_of(narrow ? to(x, f32) : x, p, ints_of(a[2]), a[3].boolean);
+  return narrow ? to(norm, plain(x)) : norm;
 }
 
 }  // namespace

@@ -7,7 +7,6 @@ Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
   int64_t sizes[kMaxDims];
   IntList size = resolve_size("reshape", {a[1].ints, a[1].n}, t.numel(), sizes);
-  if (size == t.sizes()) return t;
   return view(can_view(t, size) ? t : clone(t), size);
 }
 
