@@ -307,3 +307,77 @@ def test_gradients_clipped_and_vectors():
     assert (m.weight == 0).all() and (m.bias == 0).all()
     with pytest.raises(ValueError, match="6 elements"):
         nn.utils.vector_to_parameters(dy.zeros(5), m.parameters())
+
+
+def _kinds(m):
+    return [(name, type(child).__name__) for name, child in m.named_children()]
+
+
+@pytest.mark.parametrize("make", [lambda *m: nn.ModuleList(m), nn.Sequential], ids=["ModuleList", "Sequential"])
+def test_modules_by_number_stay_whole(make):
+    m = make(nn.ReLU(), nn.Tanh())
+    m.insert(0, nn.Sigmoid())
+    m.append(nn.ELU())
+    m += [nn.GELU()]
+    assert _kinds(m) == [("0", "Sigmoid"), ("1", "ReLU"), ("2", "Tanh"), ("3", "ELU"), ("4", "GELU")] and len(m) == 5
+    del m[0]
+    assert m.pop(0).__class__ is nn.ReLU
+    m.extend(m)
+    m.insert(-1, nn.SiLU())
+    assert [type(c).__name__ for c in m] == ["Tanh", "ELU", "GELU", "Tanh", "ELU", "SiLU", "GELU"]
+    assert list(m._modules) == [str(i) for i in range(7)] and repr(m._modules.keys()) == "odict_keys(['0', '1', '2', '3', '4', '5', '6'])"
+    for index in (8, -8):
+        with pytest.raises(IndexError, match=f"insert: {index} is out of range: there are 7 modules"):
+            m.insert(index, nn.ELU())
+    with pytest.raises(TypeError, match="takes a module, not int"):
+        m.insert(0, 3)
+    m = make(nn.ReLU(), nn.Tanh())
+    assert len(m * 2) == 4 and len(2 * m) == 4 and len(m) == 2
+    m *= 2
+    assert [type(c).__name__ for c in m] == ["ReLU", "Tanh"] * 2
+    with pytest.raises(ValueError, match="the factor is 0"):
+        m * 0
+
+
+def test_shared_modules_are_one_child():
+    shared, seen = nn.ReLU(), []
+    m = nn.Sequential(shared, shared, nn.Tanh())
+    m.apply(lambda part: seen.append(type(part).__name__))
+    assert seen == ["ReLU", "Tanh", "Sequential"] and [name for name, _ in m.named_children()] == ["0", "2"]
+    assert len(m) == 3 and len(list(m)) == 3 and len(list(m.children())) == 2 and list(m._modules) == ["0", "1", "2"]
+    copied = copy.deepcopy(m)
+    assert copied[0] is copied[1] and copied[0] is not copied[2]
+
+
+def test_overridden_apply_is_called():
+    class Kept(nn.Linear):
+        def apply(self, fn):
+            return self
+
+    seen = []
+    nn.Sequential(Kept(1, 1), nn.ReLU()).apply(seen.append)
+    assert [type(part).__name__ for part in seen] == ["ReLU", "Sequential"]
+
+
+def test_parameters_in_lists_and_dicts_as_they_print():
+    m = nn.Module()
+    m.list = nn.ParameterList([dy.zeros(1), 3])
+    m.dict = nn.ParameterDict({"b": dy.zeros(2), "a": nn.Linear(1, 1)})
+    assert repr(m) == "\n".join(
+        [
+            "Module(",
+            "  (list): ParameterList(",
+            "      (0): Parameter containing: [dyadic.float32 of size 1]",
+            "      (1): Object of type: int",
+            "  )",
+            "  (dict): ParameterDict(",
+            "      (a): Object of type: Linear",
+            "      (b): Parameter containing: [dyadic.FloatTensor of size 2]",
+            "    (a): Linear(in_features=1, out_features=1, bias=True)",
+            "  )",
+            ")",
+        ]
+    )
+    assert repr(nn.ParameterList()) == "ParameterList()" and list(m.dict) == ["a", "b"]
+    with pytest.raises(TypeError, match="ParameterList.extend: it takes several"):
+        m.list.extend(3)

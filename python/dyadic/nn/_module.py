@@ -1,5 +1,5 @@
 """Methods of Module that need no C++: parts by their dotted names, PyTorch's words for places and types."""
-from collections.abc import MutableMapping
+from collections.abc import KeysView, MutableMapping
 
 from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, empty_like
 from ..autograd import no_grad
@@ -78,6 +78,40 @@ Module.cpu, Module.cuda, Module.type = _cpu, _cuda, _type
 Module.register_module = Module.add_module
 
 
+# What C++ lists has a module under each of its names; PyTorch gives it once per parent.
+_native_children = Module.named_children
+
+
+def _own_children(self):
+    """[(name, module)] of this module alone, a shared one under every name."""
+    return list(_native_children(self))
+
+
+def _named_children(self):
+    """(name, module) of this module alone, a shared one once."""
+    seen = set()
+    for name, m in _native_children(self):
+        if id(m) not in seen:
+            seen.add(id(m))
+            yield name, m
+
+
+def _children(self):
+    """The modules of this module alone, a shared one once."""
+    return (m for _, m in self.named_children())
+
+
+def _apply(self, fn):
+    """Calls fn on every module of the tree, children first."""
+    for m in self.children():
+        m.apply(fn)
+    fn(self)
+    return self
+
+
+Module._own_children, Module.named_children, Module.children, Module.apply = _own_children, _named_children, _children, _apply
+
+
 def _share_memory(self):
     """self: nothing is to be done between threads."""
     return self
@@ -96,6 +130,11 @@ def _reset_parameters(self):
 
 
 Linear.reset_parameters = Embedding.reset_parameters = LayerNorm.reset_parameters = _reset_parameters
+
+
+class _Keys(KeysView):
+    def __repr__(self):
+        return f"odict_keys({list(self)})"
 
 
 class _Entries(MutableMapping):
@@ -121,6 +160,9 @@ class _Entries(MutableMapping):
     def __len__(self):
         return len(self._read(self._module))
 
+    def keys(self):
+        return _Keys(self)
+
     def __repr__(self):
         return repr(dict(self))
 
@@ -129,7 +171,7 @@ def _entries(read, write):
     return property(lambda self: _Entries(self, read, write))
 
 
-Module._modules = _entries(lambda m: list(m.named_children()), Module.add_module)
+Module._modules = _entries(_own_children, Module.add_module)
 Module._parameters = _entries(Module._own_parameters, setattr)
 Module._buffers = _entries(lambda m: [(name, b) for name, b, _ in m._own_buffers()], Module.register_buffer)
 

@@ -49,7 +49,7 @@ def _library_class(cls):
 
 def _get_state(self):
     made = _library_class(type(self))
-    children = dict(self.named_children())
+    children = dict(self._own_children())
     return {
         "arguments": _ARGUMENTS.get(made, lambda m: ())(self),
         "children": {} if made in (Sequential, ModuleList) else children,

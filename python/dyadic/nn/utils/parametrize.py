@@ -56,13 +56,13 @@ class _Parametrizations(Module):
     """The lists of a module, by the name of what they compute."""
 
     def __iter__(self):
-        return iter([name for name, _ in self.named_children()])
+        return iter([name for name, _ in self._own_children()])
 
     def __contains__(self, name):
-        return name in dict(self.named_children())
+        return name in dict(self._own_children())
 
     def __getitem__(self, name):
-        return dict(self.named_children())[name]
+        return dict(self._own_children())[name]
 
 
 def _compute(self, name):
@@ -80,7 +80,7 @@ def _assign_computed(self, name, value):
 
 
 def _set_all(module, args):
-    for name, _ in module.parametrizations.named_children():
+    for name, _ in module.parametrizations._own_children():
         module._set_computed(name, module._compute(name))
 
 
@@ -100,10 +100,10 @@ def cached():
 
 def is_parametrized(module, tensor_name=None):
     """Whether the module has parametrizations, or one of this name."""
-    lists = dict(module.named_children()).get("parametrizations")
+    lists = dict(module._own_children()).get("parametrizations")
     if not isinstance(lists, _Parametrizations):
         return False
-    return bool(dict(lists.named_children())) if tensor_name is None else tensor_name in lists
+    return bool(dict(lists._own_children())) if tensor_name is None else tensor_name in lists
 
 
 def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
