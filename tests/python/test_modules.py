@@ -381,3 +381,61 @@ def test_parameters_in_lists_and_dicts_as_they_print():
     assert repr(nn.ParameterList()) == "ParameterList()" and list(m.dict) == ["a", "b"]
     with pytest.raises(TypeError, match="ParameterList.extend: it takes several"):
         m.list.extend(3)
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_buffers_that_come_later(persistent):
+    m = nn.Module()
+    m.register_buffer("a", None, persistent=persistent)
+    assert m.a is None and list(m._buffers) == ["a"] and not list(m.buffers()) and not m.state_dict()
+    m = copy.deepcopy(m)
+    m.a = None
+    with pytest.raises(TypeError, match="a is a buffer: assign a Tensor or None, not int"):
+        m.a = 3
+    m.a = dy.ones(2)
+    assert [n for n, _ in m.named_buffers()] == ["a"] and list(m.state_dict()) == ["a"] * persistent and m.a.sum() == 2
+    del m.a
+    assert not hasattr(m, "a") and not m._buffers
+
+
+def test_parameters_that_come_later():
+    m = nn.Module()
+    m.register_parameter("w", None)
+    assert m.w is None and list(m._parameters.items()) == [("w", None)] and not list(m.parameters())
+    with pytest.raises(TypeError, match="w is a parameter: assign an nn.Parameter or None, not Tensor"):
+        m.w = dy.zeros(1)
+    other = pickle.loads(pickle.dumps(m))
+    other.w = nn.Parameter(dy.ones(1))
+    assert [n for n, _ in other.named_parameters()] == ["w"] and m.w is None
+    del m.w
+    m.w = dy.zeros(1)
+    assert not m._parameters and not m._buffers and m.w == 0
+
+
+def test_layers_name_what_they_are_made_without():
+    assert list(nn.Linear(2, 2, bias=False)._parameters) == ["weight", "bias"] and list(nn.ReLU()._parameters) == []
+    norm = nn.BatchNorm1d(2, affine=False, track_running_stats=False)
+    assert norm._parameters == {"weight": None, "bias": None} and list(norm._buffers) == ["running_mean", "running_var", "num_batches_tracked"]
+
+    class Plain(nn.Linear):
+        def __init__(self):
+            super().__init__(2, 3)
+            self.register_parameter("bias", None)
+
+    assert Plain().bias is None and Plain()(dy.ones(1, 2)).shape == (1, 3)
+
+
+def test_names_in_use_are_refused():
+    m = nn.Linear(2, 2)
+    m.count = 3
+    m.register_buffer("seen", dy.zeros(1))
+    m.register_buffer("seen", dy.ones(1))
+    for register, name, value in (
+        (m.register_buffer, "count", dy.zeros(1)),
+        (m.register_buffer, "weight", dy.zeros(1)),
+        (m.register_parameter, "seen", nn.Parameter(dy.zeros(1))),
+        (m.add_module, "seen", nn.ReLU()),
+    ):
+        with pytest.raises(KeyError, match=name):
+            register(name, value)
+    assert m.seen == 1 and m.count == 3

@@ -3,6 +3,7 @@ from collections.abc import KeysView, MutableMapping
 
 from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, empty_like
 from ..autograd import no_grad
+from ._computed import absent
 from ._state import _ARGUMENTS, _library_class
 
 
@@ -75,7 +76,7 @@ def _type(self, dst_type):
 Module.get_submodule, Module.get_parameter, Module.get_buffer = _get_submodule, _get_parameter, _get_buffer
 Module.set_submodule, Module.to_empty = _set_submodule, _to_empty
 Module.cpu, Module.cuda, Module.type = _cpu, _cuda, _type
-Module.register_module = Module.add_module
+Module.register_module = lambda self, name, module: self.add_module(name, module)
 
 
 # What C++ lists has a module under each of its names; PyTorch gives it once per parent.
@@ -172,8 +173,8 @@ def _entries(read, write):
 
 
 Module._modules = _entries(_own_children, Module.add_module)
-Module._parameters = _entries(Module._own_parameters, setattr)
-Module._buffers = _entries(lambda m: [(name, b) for name, b, _ in m._own_buffers()], Module.register_buffer)
+Module._parameters = _entries(lambda m: m._own_parameters() + absent(m, "parameter"), Module.register_parameter)
+Module._buffers = _entries(lambda m: [(name, b) for name, b, _ in m._own_buffers()] + absent(m, "buffer"), Module.register_buffer)
 
 
 class Unflatten(Module):

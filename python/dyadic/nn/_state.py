@@ -5,6 +5,8 @@ from collections import namedtuple
 
 from .. import _dyadic
 from .._dyadic import GELU, Embedding, LayerNorm, Linear, Module, ModuleList, Parameter, Sequential, Tensor, _Layer
+from ._computed import begin
+
 
 class LoadReport(namedtuple("LoadReport", ["missing_keys", "unexpected_keys"])):
     """What load_state_dict did not find where it looked for it."""
@@ -62,7 +64,7 @@ def _get_state(self):
 
 def _set_state(self, state):
     _library_class(type(self)).__init__(self, *state["arguments"])
-    computed = state["children"].get("parametrizations", ())
+    computed = state["attributes"].get("_computed", {})
     for name in {n for n, _ in self._own_parameters()} - {n for n, _ in state["parameters"]} - set(computed):
         setattr(self, name, None)
     for name, parameter in state["parameters"]:
@@ -71,10 +73,8 @@ def _set_state(self, state):
         self.register_buffer(name, tensor, persistent)
     for name, child in state["children"].items():
         setattr(self, name, child)
-    for name in computed:
-        if name not in {n for n, _ in self._own_parameters()}:
-            self.register_parameter(name, Parameter(_dyadic.zeros(0)))
-        self._begin_computed(name)
+    for name, entry in computed.items():
+        begin(self, name, entry)
     self.__dict__.update(state["attributes"])
     if "_forward_hooks" in self.__dict__:
         self._watch()
