@@ -223,6 +223,17 @@ def test_hooks_inside_a_transformer_layer():
     assert [tuple(s) for s in seen] == [(3, 1, 4)]
 
 
+@pytest.mark.parametrize("make, shape", [(lambda: nn.Conv2d(1, 1, 1), (1, 1, 2, 2)), (lambda: nn.LSTM(2, 3), (4, 1, 2)), (nn.ReLU, (1,))])
+def test_hooks_of_layers_run_once(make, shape):
+    m, seen = make(), []
+    m.register_forward_pre_hook(lambda module, args: seen.append("before"))
+    m.register_forward_hook(lambda module, args, out: seen.append(type(out)))
+    m.register_full_backward_hook(lambda module, into, out: seen.append("back"))
+    out = m(dy.ones(shape, requires_grad=True))
+    (out[0] if isinstance(out, tuple) else out).sum().backward()
+    assert seen == ["before", tuple if isinstance(out, tuple) else dy.Tensor, "back"]
+
+
 def test_hooks_with_keywords_and_order():
     class Scaled(nn.Module):
         def forward(self, x, by=1):

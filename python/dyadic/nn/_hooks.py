@@ -1,4 +1,6 @@
 """Hooks of modules: functions that run before and after forward, whoever calls the module."""
+import threading
+
 from .._dyadic import Module, Tensor
 from .._handle import RemovableHandle
 from ..autograd import Function, is_grad_enabled
@@ -94,7 +96,7 @@ def _through(function, call, values):
     return tuple(next(passed) if isinstance(v, Tensor) else v for v in values)
 
 
-def before(module, args, kwargs):
+def _before(module, args, kwargs):
     for hook, with_kwargs in list(module._forward_pre_hooks.values()):
         new = hook(module, args, kwargs) if with_kwargs else hook(module, args)
         if new is None:
@@ -109,7 +111,7 @@ def before(module, args, kwargs):
     return args, kwargs
 
 
-def after(module, args, kwargs, output):
+def _after(module, args, kwargs, output):
     if module._calls:
         several = isinstance(output, tuple)
         output = _through(_Outputs, module._calls.pop(), output if several else (output,))
@@ -120,19 +122,46 @@ def after(module, args, kwargs, output):
     return output
 
 
+class _Running(threading.local):
+    """The modules whose forward runs, with the hooks around it run in Python."""
+
+    def __init__(self):
+        self.modules = []
+
+    def has(self, module):
+        return bool(self.modules) and self.modules[-1] is module
+
+
+_running = _Running()
+
+
+def before(module, args, kwargs):
+    """Where C++ calls the module: unless that is the forward inside call()."""
+    return (args, kwargs) if _running.has(module) else _before(module, args, kwargs)
+
+
+def after(module, args, kwargs, output):
+    return output if _running.has(module) else _after(module, args, kwargs, output)
+
+
 def call(module, args, kwargs):
+    """Where Python calls the module."""
     calls = module.__dict__.get("_calls", [])
     waiting = len(calls)
     try:
-        args, kwargs = before(module, args, kwargs)
-        output = module.forward(*args, **kwargs)
+        args, kwargs = _before(module, args, kwargs)
+        _running.modules.append(module)
+        try:
+            output = module.forward(*args, **kwargs)
+        finally:
+            _running.modules.pop()
     except Exception:
         del calls[waiting:]  # a forward that failed has no backward
         for hook, with_kwargs, always in list(module._forward_hooks.values()):
             if always:
                 hook(module, args, kwargs, None) if with_kwargs else hook(module, args, None)
         raise
-    return after(module, args, kwargs, output)
+    return _after(module, args, kwargs, output)
 
 
 Module._forward_hooks, Module._forward_pre_hooks, Module._backward_hooks, Module._backward_pre_hooks = {}, {}, {}, {}
