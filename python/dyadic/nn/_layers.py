@@ -124,6 +124,14 @@ def _reset_running_stats(self):
         self.num_batches_tracked.zero_()
 
 
+def _load_norm(self, state_dict, prefix, local_metadata, *rest):
+    """States of before version 2 do not count batches."""
+    key = prefix + "num_batches_tracked"
+    if (local_metadata.get("version") or 1) < 2 and self.num_batches_tracked is not None:
+        state_dict.setdefault(key, self.num_batches_tracked)
+    _Layer._load_from_state_dict(self, state_dict, prefix, local_metadata, *rest)
+
+
 def _flatten_parameters(self):
     """Nothing happens: the parameters are read where they are."""
 
@@ -145,7 +153,8 @@ _FAMILIES = {  # PyTorch's base classes, for isinstance
 }
 bases = {family: type(family, (_Layer,), {"__module__": "dyadic.nn"}) for family in _FAMILIES}
 for _family in ("_BatchNorm", "_InstanceNorm"):
-    bases[_family].reset_running_stats = _reset_running_stats
+    bases[_family].reset_running_stats, bases[_family]._version = _reset_running_stats, 2
+    bases[_family]._load_from_state_dict = _load_norm
 bases["RNNBase"].flatten_parameters = _flatten_parameters
 bases["RNNBase"].all_weights = property(_all_weights)
 

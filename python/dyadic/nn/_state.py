@@ -8,7 +8,7 @@ from .._dyadic import GELU, Embedding, LayerNorm, Linear, Module, ModuleList, Pa
 from ._computed import begin
 
 
-class LoadReport(namedtuple("LoadReport", ["missing_keys", "unexpected_keys"])):
+class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """What load_state_dict did not find where it looked for it."""
 
     __slots__ = ()
@@ -16,7 +16,10 @@ class LoadReport(namedtuple("LoadReport", ["missing_keys", "unexpected_keys"])):
     def __repr__(self):
         if not any(self):
             return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"  # as PyTorch prints it
+        return super().__repr__()
+
+
+LoadReport = _IncompatibleKeys  # its name in C++
 
 
 def _make_tensor(data, sizes, dtype, requires_grad, parameter):
