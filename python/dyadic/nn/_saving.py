@@ -105,6 +105,16 @@ def _assign(self, name, mine, given):
     setattr(self, name, given)
 
 
+def _by_child(state, prefix):
+    """The entries of each child, by its name."""
+    parts = {}
+    for key, t in state.items():
+        name, dot, _ = key[len(prefix) :].partition(".")
+        if dot and key.startswith(prefix):
+            parts.setdefault(name, {})[key] = t
+    return parts
+
+
 def load_state_dict(self, state_dict, strict=True, assign=False):
     """Copies values by name; one error lists everything that does not fit. assign: the tensors themselves become the parameters, in their
     own dtypes and on their devices."""
@@ -116,14 +126,14 @@ def load_state_dict(self, state_dict, strict=True, assign=False):
     def load(m, state, prefix):
         about = {**metadata.get(prefix[:-1], {}), "assign_to_params_buffers": assign}
         m._load_from_state_dict(state, prefix, about, True, *report, wrong)
+        parts = _by_child(state, prefix)
         for name, child in m._own_children():
-            path = f"{prefix}{name}."
-            load(child, {key: t for key, t in state.items() if key.startswith(path)}, path)
+            load(child, parts.get(name, {}), f"{prefix}{name}.")
         for hook in _hooks(m, "_load_state_dict_post_hooks"):
             hook(m, report)
 
     load(self, dict(state_dict), "")
-    if strict:
+    if strict and any(report):
         wrong = _lines_about(self, state_dict, report) + wrong
     if wrong:
         lines = "\n  ".join(wrong)
@@ -131,19 +141,26 @@ def load_state_dict(self, state_dict, strict=True, assign=False):
     return report
 
 
+_NEAREST = 20  # lines that look for the nearest key: it takes time
+
+
 def _lines_about(self, state, report):
     """A line for each key that is missing or unexpected, with the nearest one of the other side."""
     import difflib
 
     mine = {f"{path}.{name}" if path else name: t for path, m in self.named_modules(remove_duplicate=False) for name, t in _saved(m)}
-
-    def near(key, names):
-        return next(iter(difflib.get_close_matches(key, names, 1, 0.0)), "none")
-
     others = [key for key in state if key not in mine]
-    shown = {key: f"{_shown(t)}; " for key, t in mine.items()}
-    lines = [f"missing {key} ({shown.get(key, '')}nearest there: {near(key, others)})" for key in report.missing_keys]
-    return lines + [f"unexpected {key} (nearest here: {near(key, mine)})" for key in report.unexpected_keys]
+
+    def near(i, key, where, names):
+        return [f"nearest {where}: {n}" for n in difflib.get_close_matches(key, names, 1, 0.5)] if i < _NEAREST else []
+
+    lines = []
+    for i, key in enumerate(report.missing_keys):
+        about = ([_shown(mine[key])] if key in mine else []) + near(i, key, "there", others)
+        lines.append(f"missing {key}" + (f" ({'; '.join(about)})" if about else ""))
+    for i, key in enumerate(report.unexpected_keys):
+        lines.append(f"unexpected {key}" + "".join(f" ({n})" for n in near(i, key, "here", mine)))
+    return lines
 
 
 def _registering(kind, doc, wrapped=lambda hook: hook):
