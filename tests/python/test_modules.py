@@ -450,3 +450,51 @@ def test_names_in_use_are_refused():
         with pytest.raises(KeyError, match=name):
             register(name, value)
     assert m.seen == 1 and m.count == 3
+
+
+LEAVES = {nn.Linear: (2, 2), nn.LayerNorm: (2,), nn.GELU: (), nn.ReLU: (), nn.Embedding: (3, 2)}
+
+
+@pytest.mark.parametrize("base", LEAVES, ids=lambda c: c.__name__)
+def test_forward_of_a_derived_layer_runs_once(base):
+    class Twice(base):
+        def forward(self, x):
+            return super().forward(x) * 2
+
+    class Same(base):
+        pass
+
+    m, same, x = base(*LEAVES[base]), Same(*LEAVES[base]), dy.tensor([[0, 1], [2, 0]])
+    x = x if base is nn.Embedding else x.float() - 1
+    twice = Twice(*LEAVES[base])
+    for other in (twice, same):
+        other.load_state_dict(m.state_dict())
+    for call in (twice, nn.Sequential(twice)):
+        assert dy.allclose(call(x), m(x) * 2)
+    assert dy.allclose(same(x), m(x)) and dy.allclose(nn.Sequential(same)(x), m(x))
+
+
+def test_sequential_passes_on_whatever_there_is():
+    class Swap(nn.Module):
+        def forward(self, pair):
+            return pair[1], pair[0]
+
+    a, b = dy.zeros(1), dy.ones(1)
+    assert nn.Sequential(Swap(), nn.Sequential(Swap()), Swap())((a, b)) == (b, a) and nn.Sequential()(3) == 3
+    output, (h, c) = nn.Sequential(nn.ReLU(), nn.LSTM(2, 3))(dy.ones(4, 1, 2))
+    assert output.shape == (4, 1, 3) and c.shape == (1, 1, 3)
+
+    class Doubled(nn.Sequential):
+        def forward(self, x):
+            return super().forward(x) * 2
+
+    assert Doubled(nn.ReLU(), nn.Identity())(b) == 2
+
+
+def test_modules_without_a_forward():
+    class Unfinished(nn.Module):
+        pass
+
+    for m in (nn.Module(), nn.ModuleList([nn.ReLU()]), nn.ModuleDict(), nn.ParameterList(), Unfinished(), nn.Sequential(Unfinished())):
+        with pytest.raises(NotImplementedError, match='"forward" is missing'):
+            m(dy.ones(1))

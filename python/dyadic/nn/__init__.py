@@ -8,7 +8,7 @@ from .._dyadic import (
     Parameter,
     Sequential,
 )
-from . import _hooks, _saving, _state, functional, init, utils
+from . import _forward, _hooks, _saving, _state, functional, init, utils
 from ._layers import classes as _classes
 from ._module import *  # noqa: F403
 from ._more import *  # noqa: F403
