@@ -498,3 +498,40 @@ def test_modules_without_a_forward():
     for m in (nn.Module(), nn.ModuleList([nn.ReLU()]), nn.ModuleDict(), nn.ParameterList(), Unfinished(), nn.Sequential(Unfinished())):
         with pytest.raises(NotImplementedError, match='"forward" is missing'):
             m(dy.ones(1))
+
+
+def test_norms_of_gradients_have_their_dtype():
+    p = nn.Parameter(dy.zeros(4, dtype=dy.float64))
+    for norm_type, norm in ((2, 5.0), (0, 1.0), (float("-inf"), 0.0), ("inf", 4.0)):
+        p.grad = dy.tensor([3.0, 0, 4, 0], dtype=dy.float64)
+        got = nn.utils.clip_grad_norm_([p], 2.5, norm_type)
+        assert got.dtype is dy.float64 and abs(got - norm) < 1e-12 and abs(p.grad.max() - 4 * min(1, 2.5 / (norm or 1))) < 1e-5
+
+
+def test_hooks_of_every_module():
+    from dyadic.nn.modules import module as every
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(1, 1)
+
+        def forward(self, x):
+            return self.fc(x)
+
+    m, log = nn.Sequential(Net(), nn.Sequential(nn.ReLU())), []
+    x = dy.ones(1, 1, requires_grad=True)
+    name = lambda module: type(module).__name__  # noqa: E731
+    handles = [
+        every.register_module_forward_pre_hook(lambda module, args: log.append(name(module))),
+        every.register_module_forward_hook(lambda module, args, out: log.append((name(module), len(args)))),
+        every.register_module_full_backward_hook(lambda module, into, out: log.append(into[0].shape)),
+    ]
+    m(x).sum().backward()
+    order = ["Sequential", "Net", "Linear", ("Linear", 1), ("Net", 1), "Sequential", "ReLU", ("ReLU", 1), ("Sequential", 1), ("Sequential", 1)]
+    assert log == order + [(1, 1)] * 5
+    for handle in handles:
+        handle.remove()
+    log.clear()
+    m(x).sum().backward()
+    assert log == []

@@ -144,17 +144,31 @@ def _all_weights(self):
     return list(all_weights.values())
 
 
+def _by_rank(*names):
+    return tuple(f"{name}{n}d" for name in names for n in (1, 2, 3))
+
+
 _FAMILIES = {  # PyTorch's base classes, for isinstance
-    "_BatchNorm": ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d"),
-    "_InstanceNorm": ("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"),
-    "_ConvNd": ("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"),
+    "_BatchNorm": _by_rank("BatchNorm"),
+    "_InstanceNorm": _by_rank("InstanceNorm"),
+    "_ConvNd": _by_rank("Conv"),
+    "_ConvTransposeNd": _by_rank("ConvTranspose"),
+    "_DropoutNd": ("Dropout", *_by_rank("Dropout"), "AlphaDropout", "FeatureAlphaDropout"),
+    "_MaxPoolNd": _by_rank("MaxPool"),
+    "_MaxUnpoolNd": _by_rank("MaxUnpool"),
+    "_AvgPoolNd": _by_rank("AvgPool"),
+    "_LPPoolNd": _by_rank("LPPool"),
+    "_AdaptiveAvgPoolNd": _by_rank("AdaptiveAvgPool"),
+    "_AdaptiveMaxPoolNd": _by_rank("AdaptiveMaxPool"),
     "RNNBase": ("RNN", "LSTM", "GRU"),
     "RNNCellBase": ("RNNCell", "LSTMCell", "GRUCell"),
 }
-bases = {family: type(family, (_Layer,), {"__module__": "dyadic.nn"}) for family in _FAMILIES}
-for _family in ("_BatchNorm", "_InstanceNorm"):
-    bases[_family].reset_running_stats, bases[_family]._version = _reset_running_stats, 2
-    bases[_family]._load_from_state_dict = _load_norm
+_ABOVE = {"_BatchNorm": "_NormBase", "_InstanceNorm": "_NormBase", "_ConvTransposeNd": "_ConvNd"}
+bases = {}
+for _family in ("_NormBase", *_FAMILIES):
+    bases[_family] = type(_family, (bases.get(_ABOVE.get(_family), _Layer),), {"__module__": "dyadic.nn"})
+bases["_NormBase"].reset_running_stats, bases["_NormBase"]._version = _reset_running_stats, 2
+bases["_NormBase"]._load_from_state_dict = _load_norm
 bases["RNNBase"].flatten_parameters = _flatten_parameters
 bases["RNNBase"].all_weights = property(_all_weights)
 

@@ -1,8 +1,9 @@
 """What training loops do to gradients and parameters."""
+import functools
 import math
 import warnings
 
-from ... import _dyadic
+from ... import _dyadic, linalg
 from ..._dyadic import Tensor, _clip_grad_norm_, _clip_grad_value_, _total_norm, tensor
 from ...autograd import no_grad
 from . import fusion, parametrizations, parametrize, rnn, stateless
@@ -16,22 +17,37 @@ def _list(x):
     return [x] if isinstance(x, Tensor) else list(x)
 
 
+def _dtype_of(gradients):
+    """The dtype of their norm."""
+    common = functools.reduce(_dyadic.promote_types, [g.dtype for g in gradients]) if gradients else _dyadic.get_default_dtype()
+    return common.to_real()
+
+
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """The norm of all elements together."""
-    norm = _total_norm(_list(tensors), float(norm_type))
+    """The norm of all elements together; for a norm_type that is not positive the norm of the tensors' norms."""
+    tensors, norm_type = _list(tensors), float(norm_type)
+    if norm_type > 0:
+        norm = tensor(_total_norm(tensors, norm_type), dtype=_dtype_of(tensors))
+    else:
+        each = [linalg.vector_norm(t.detach(), norm_type).to(_dtype_of(tensors)) for t in tensors]
+        norm = linalg.vector_norm(_dyadic.stack(each), norm_type) if each else tensor(0.0)
     if error_if_nonfinite and not math.isfinite(norm):
         raise RuntimeError(f"get_total_norm: the norm is {norm}; pass error_if_nonfinite=False to go on")
-    return tensor(norm)
+    return norm
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scales the gradients in place so that their common norm is at most max_norm; returns the norm they had. Without a pass
     over memory of its own: optimizer.step(grad_scale=clip_factor(grad_norm(parameters), max_norm)).
     """
-    parameters = _list(parameters)
-    if error_if_nonfinite:
-        get_total_norm([p.grad for p in parameters if p.grad is not None], norm_type, True)
-    return tensor(_clip_grad_norm_(parameters, float(max_norm), float(norm_type)))
+    parameters, norm_type = _list(parameters), float(norm_type)
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    if error_if_nonfinite or norm_type <= 0:
+        norm = get_total_norm(gradients, norm_type, error_if_nonfinite)
+    if norm_type > 0:
+        return tensor(_clip_grad_norm_(parameters, float(max_norm), norm_type), dtype=_dtype_of(gradients))
+    clip_grads_with_norm_(parameters, max_norm, norm)
+    return norm
 
 
 def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
