@@ -2,6 +2,8 @@
 import math
 
 import numpy as np
+import copy
+
 import pytest
 
 import dyadic as dy
@@ -239,3 +241,35 @@ def test_attention():
     s[..., np.triu(np.ones((8, 8), bool), 1)] = -np.inf
     p = np.exp(s - s.max(-1, keepdims=True))
     np.testing.assert_allclose(out.numpy(), (p / p.sum(-1, keepdims=True)) @ v.numpy(), rtol=1e-4, atol=1e-5)
+
+
+BEGINNINGS = {
+    nn.Linear: (2, 2),
+    nn.LayerNorm: (2,),
+    nn.Embedding: (2, 2),
+    nn.EmbeddingBag: (2, 2),
+    nn.Conv2d: (1, 1, 1),
+    nn.BatchNorm1d: (2,),
+    nn.LSTM: (1, 1),
+}
+
+
+@pytest.mark.parametrize("base", BEGINNINGS, ids=lambda c: c.__name__)
+def test_layers_begin_as_derived_classes_say(base):
+    class Own(base):
+        def __init__(self, *args):
+            self.begun = 0
+            super().__init__(*args)
+
+        def reset_parameters(self):
+            super().reset_parameters()
+            self.begun += 1
+            for p in self.parameters():
+                nn.init.constant_(p, 3)
+
+    m = Own(*BEGINNINGS[base])
+    assert m.begun == 1 and all((p == 3).all() for p in m.parameters())
+    for p in m.parameters():
+        nn.init.zeros_(p)
+    other = copy.deepcopy(m)
+    assert other.begun == 1 and all((p == 0).all() for p in other.parameters())

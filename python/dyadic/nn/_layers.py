@@ -236,7 +236,12 @@ def _make(record):
         for tensor in absent:
             if not hasattr(self, tensor):
                 setattr(self, tensor, None)
+        if reset and getattr(type(self), reset) is not _reset_parameters:  # a derived class begins in its own way
+            getattr(self, reset)()
 
+    reset = None
+    if record["trained"] and not name.startswith("Transformer"):
+        reset = "_reset_parameters" if name == "MultiheadAttention" else "reset_parameters"
     body = {"__init__": __init__, "__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": "dyadic.nn"}
     for i, (p, kind, _) in enumerate(parameters):
         child = p == "dropout" and name.startswith("Transformer")  # there it is the module of that name
@@ -248,8 +253,8 @@ def _make(record):
         body["forward"] = _FORWARDS[name]
     if name.startswith("ConvTranspose"):
         body["padding_mode"] = "zeros"
-    if record["trained"] and not name.startswith("Transformer"):
-        body["reset_parameters"] = _reset_parameters
+    if reset:
+        body[reset] = body["reset_parameters"] = _reset_parameters
     made = type(name, (_base(name),), body)
     made.__signature__ = signature
     return made

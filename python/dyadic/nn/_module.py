@@ -4,7 +4,7 @@ from collections.abc import KeysView, MutableMapping
 from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, empty_like
 from ..autograd import no_grad
 from ._computed import absent
-from ._state import _ARGUMENTS, _library_class
+from ._state import _ARGUMENTS, _INITS, _library_class
 
 
 def _get_submodule(self, target):
@@ -131,6 +131,28 @@ def _reset_parameters(self):
 
 
 Linear.reset_parameters = Embedding.reset_parameters = LayerNorm.reset_parameters = _reset_parameters
+
+
+def reset_by_own(self):
+    """A derived class may begin in its own way."""
+    if type(self).reset_parameters is not _reset_parameters:
+        self.reset_parameters()
+
+
+def _begins(cls):
+    """C++'s __init__, then that of derived classes' reset_parameters()."""
+    native = _INITS[cls] = cls.__init__
+
+    def __init__(self, *args, **kwargs):
+        native(self, *args, **kwargs)
+        reset_by_own(self)
+
+    __init__.__nb_signature__, __init__.__doc__ = native.__nb_signature__, native.__doc__
+    cls.__init__ = __init__
+
+
+_begins(Linear)
+_begins(LayerNorm)
 
 
 class _Keys(KeysView):

@@ -48,6 +48,9 @@ _ARGUMENTS = {
 _LIBRARY = {c for c in vars(_dyadic).values() if isinstance(c, type) and issubclass(c, Module)}
 
 
+_INITS = {}  # of classes whose __init__ does more than C++'s
+
+
 def _library_class(cls):
     return next(c for c in cls.__mro__ if c in _LIBRARY)
 
@@ -66,7 +69,8 @@ def _get_state(self):
 
 
 def _set_state(self, state):
-    _library_class(type(self)).__init__(self, *state["arguments"])
+    made = _library_class(type(self))
+    _INITS.get(made, made.__init__)(self, *state["arguments"])
     computed = state["attributes"].get("_computed", {})
     for name in {n for n, _ in self._own_parameters()} - {n for n, _ in state["parameters"]} - set(computed):
         setattr(self, name, None)
