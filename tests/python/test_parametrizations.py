@@ -28,6 +28,7 @@ def test_module_reads_what_is_computed(make):
     layer = m if isinstance(m, nn.Linear) else m[0]
     before = layer.weight.detach().clone()
     assert parametrize.register_parametrization(layer, "weight", Symmetric()) is layer
+    assert repr(layer).startswith("ParametrizedLinear(")
     assert parametrize.is_parametrized(layer) and parametrize.is_parametrized(layer, "weight") and not parametrize.is_parametrized(layer, "bias")
     w = layer.weight
     assert (w == w.T).all() and (w.triu() == before.triu()).all()

@@ -9,6 +9,7 @@ from . import _reduction
 from .utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 _TENSORS = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
+_OF_ATTENTION = ("bias_k", "bias_v", "in_proj_weight", "in_proj_bias", "q_proj_weight", "k_proj_weight", "v_proj_weight")
 _KINDS = inspect.Parameter
 _PLACE = {"dtype": _annotation("dtype?"), "device": _annotation("Device?")}
 
@@ -34,8 +35,42 @@ def read_padding(padding, kernel_size, dilation, stride, n):
     raise ValueError(f'conv{n}d: unknown padding "{padding}"; the known ones are same, valid and numbers')
 
 
+_BY_TUPLE = ("Conv", "AvgPool1d", "MaxUnpool")  # these have their sizes as tuples, other layers as one number where it is one
+
+
+def _as_given(value, given):
+    """Numbers and sizes are kept as they were given, where C++ has them in another form."""
+    if isinstance(given, (tuple, list)):
+        return True
+    return isinstance(value, float) and isinstance(given, int) and not isinstance(given, bool)
+
+
 def _argument(i, name):
-    return property(lambda self: self._argument(i), lambda self, value: self._set_argument(i, value), doc=f"The argument {name}.")
+    def get(self):
+        given = self.__dict__.get("_given", {})
+        if name in given:
+            return given[name]
+        value = self._argument(i)
+        if name == "stride" and not value:
+            return None if self._record.startswith("LP") else self.kernel_size
+        if not isinstance(value, tuple) or self._record.startswith(_BY_TUPLE) or name == "normalized_shape":
+            return value
+        return value[0] if len(set(value)) == 1 else value
+
+    def put(self, value):
+        self._set_argument(i, value)
+        _keep(self, i, name, value)
+
+    return property(get, put, doc=f"The argument {name}.")
+
+
+def _keep(self, i, name, given):
+    kept = dict(self.__dict__.get("_given", {}))
+    kept.pop(name, None)
+    if name != "scale_factor" and _as_given(self._argument(i), given):
+        kept[name] = tuple(given) if isinstance(given, list) else given
+    if kept or "_given" in self.__dict__:
+        self.__dict__["_given"] = kept
 
 
 def _by_name(args, kwargs):
@@ -202,19 +237,23 @@ def _make(record):
     if record["trained"] and record["op"]:
         absent += _TENSORS
 
+    if name == "MultiheadAttention":
+        absent += _OF_ATTENTION
+
     def __init__(self, *args, dtype=None, device=None, **kwargs):
+        word = None  # in the place of numbers for padding
         if named is not own:
             args, kwargs = (), _reduction.read(dict(signature.bind(*args, **kwargs).arguments))
         if name.startswith("Conv") and "Transpose" not in name:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            given = bound.arguments
-            if isinstance(given["padding"], str):
-                padding = read_padding(given["padding"], given["kernel_size"], given["dilation"], given["stride"], rank)
-                self._padding = given["padding"]
+            bound_to = bound.arguments
+            if isinstance(bound_to["padding"], str):
+                word = bound_to["padding"]
+                padding = read_padding(word, bound_to["kernel_size"], bound_to["dilation"], bound_to["stride"], rank)
                 args, kwargs = args[:4], {**kwargs, "padding": padding}
                 if len(bound.args) > 5:
-                    kwargs.update({p: given[p] for p, _, _ in parameters[5:]})
+                    kwargs.update({p: bound_to[p] for p, _, _ in parameters[5:]})
         if name.startswith("ConvTranspose"):
             if len(args) == 10:
                 args, kwargs = args[:9], {**kwargs, "padding_mode": args[9]}
@@ -228,11 +267,14 @@ def _make(record):
             if sizes is None or isinstance(sizes, (tuple, list)) and None in sizes:
                 self._sizes, rest = (tuple(sizes) if sizes else (None,) * rank), {"output_size": 1}
                 args, kwargs = (), {**kwargs, **rest, **({"return_indices": args[1]} if len(args) > 1 else {})}
-        tuples = {p: tuple(v) for p, v in [*zip(names, args), *kwargs.items()] if isinstance(v, (tuple, list))}
-        if tuples:
-            self._tuples = tuples  # given as such, which is how they print
+        given = {**dict(zip(names, args)), **kwargs}
         args, kwargs = _by_name(args, kwargs)
         _Layer.__init__(self, name, args, kwargs, dtype, device)
+        for i, p in enumerate(names):
+            if isinstance(given.get(p), (int, tuple, list)):
+                _keep(self, i, p, given[p])
+        if word:
+            self.__dict__.setdefault("_given", {})["padding"] = word
         for tensor in absent:
             if not hasattr(self, tensor):
                 setattr(self, tensor, None)
@@ -248,7 +290,8 @@ def _make(record):
         if kind != "Tensor" and (p != "bias" or not record["op"]) and not child:
             body[p] = _argument(i, p)
     if name.startswith("Adaptive"):
-        body["output_size"] = property(lambda self: self.__dict__.get("_sizes") or self._argument(0), doc="The sizes of the result; None: the input's.")
+        size = body["output_size"].fget
+        body["output_size"] = property(lambda self: self.__dict__.get("_sizes") or size(self), doc="The sizes of the result; None: the input's.")
     if name in _FORWARDS:
         body["forward"] = _FORWARDS[name]
     if name.startswith("ConvTranspose"):

@@ -152,21 +152,24 @@ class _Named(Module):
     def __contains__(self, key):
         return key in self._keys
 
+    def _dict(self):
+        return {key: getattr(self, key) for key in self._keys}
+
     def keys(self):
-        return list(self._keys)
+        return self._dict().keys()
 
     def values(self):
-        return [self[key] for key in self._keys]
+        return self._dict().values()
 
     def items(self):
-        return [(key, self[key]) for key in self._keys]
+        return self._dict().items()
 
     def update(self, values):
         for key, value in values.items() if hasattr(values, "items") else values:
             self[key] = value
 
     def __reversed__(self):
-        return reversed(self.keys())
+        return reversed(self._keys)
 
     def pop(self, key):
         value = self[key]
@@ -248,7 +251,7 @@ class ParameterDict(_Named):
 
     def popitem(self):
         """Takes the last entry out: (key, parameter)."""
-        key = self.keys()[-1]
+        key = self._keys[-1]
         return key, self.pop(key)
 
 

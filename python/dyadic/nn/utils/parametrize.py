@@ -65,6 +65,9 @@ class _Parametrizations(Module):
     def __getitem__(self, name):
         return dict(self._own_children())[name]
 
+    def _get_name(self):
+        return "ModuleDict"
+
 
 class _Parametrized:
     """In the place of a parameter that parametrizations of its module compute."""
