@@ -10,11 +10,14 @@ _native = Module.forward
 
 
 def _no_forward(self, *args, **kwargs):
+    """What a module computes: yours to write."""
     raise NotImplementedError(f'{type(self).__name__}: the method "forward" is missing: write it, or call the modules inside')
 
 
 class _Forward:
     """forward of a class of C++: C++'s own, and of a derived class a function."""
+
+    __nb_signature__ = "forward: Callable[..., Any]"  # in stubs
 
     def __init__(self, cls, compute):
         self._cls, self._compute = cls, compute

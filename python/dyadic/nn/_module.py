@@ -1,4 +1,5 @@
 """Methods of Module that need no C++: parts by their dotted names, PyTorch's words for places and types."""
+import inspect
 from collections.abc import KeysView, MutableMapping
 
 from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, empty_like
@@ -76,7 +77,6 @@ def _type(self, dst_type):
 Module.get_submodule, Module.get_parameter, Module.get_buffer = _get_submodule, _get_parameter, _get_buffer
 Module.set_submodule, Module.to_empty = _set_submodule, _to_empty
 Module.cpu, Module.cuda, Module.type = _cpu, _cuda, _type
-Module.register_module = lambda self, name, module: self.add_module(name, module)
 
 
 # What C++ lists has a module under each of its names; PyTorch gives it once per parent.
@@ -113,6 +113,14 @@ def _apply(self, fn):
 Module._own_children, Module.named_children, Module.children, Module.apply = _own_children, _named_children, _children, _apply
 
 
+def _register_module(self, name, module):
+    """add_module."""
+    self.add_module(name, module)
+
+
+Module.register_module = _register_module
+
+
 def _share_memory(self):
     """self: nothing is to be done between threads."""
     return self
@@ -147,7 +155,9 @@ def _begins(cls):
         native(self, *args, **kwargs)
         reset_by_own(self)
 
-    __init__.__nb_signature__, __init__.__doc__ = native.__nb_signature__, native.__doc__
+    me = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    __init__.__signature__ = inspect.Signature([me, *inspect.signature(cls).parameters.values()], return_annotation=None)
+    __init__.__nb_signature__, __init__.__module__ = native.__nb_signature__, cls.__module__
     cls.__init__ = __init__
 
 

@@ -222,6 +222,7 @@ class ParameterDict(_Named):
         super().__init__(parameters)
 
     def update(self, values):
+        """Adds the entries of a dict or pairs."""
         if isinstance(values, Mapping) and not isinstance(values, OrderedDict):
             values = sorted(values.items())
         super().update(values)
