@@ -415,9 +415,9 @@ def test_parameters_that_come_later():
     assert m.w is None and list(m._parameters.items()) == [("w", None)] and not list(m.parameters())
     with pytest.raises(TypeError, match="w is a parameter: assign an nn.Parameter or None, not Tensor"):
         m.w = dy.zeros(1)
-    other = pickle.loads(pickle.dumps(m))
-    other.w = nn.Parameter(dy.ones(1))
-    assert [n for n, _ in other.named_parameters()] == ["w"] and m.w is None
+    for other in (copy.copy(m), pickle.loads(pickle.dumps(m))):
+        other.w = nn.Parameter(dy.ones(1))
+        assert [n for n, _ in other.named_parameters()] == ["w"] and m.w is None and list(m._parameters) == ["w"]
     del m.w
     m.w = dy.zeros(1)
     assert not m._parameters and not m._buffers and m.w == 0

@@ -83,6 +83,8 @@ def _set_state(self, state):
     for name, entry in computed.items():
         begin(self, name, entry)
     self.__dict__.update(state["attributes"])
+    if computed:
+        self.__dict__["_computed"] = dict(computed)  # not the one of what is copied
     if "_forward_hooks" in self.__dict__:
         self._watch()
     self.training = state["training"]
