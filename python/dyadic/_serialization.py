@@ -2,17 +2,19 @@
 unless it holds more than data (a whole module, say): that is a pickle, which load opens with weights_only=False alone.
 
 A dict of names and tensors is the file's tensors by these names. Other data is a tree in the file's metadata (key "python.tree"),
-whose tensors are named 0, 1, 2 ...
+whose tensors are named 0, 1, 2 ... What a state_dict() knows of versions is in the metadata, too (key "python.metadata").
 """
 import errno
+import json
 import math
 import os
+from collections import OrderedDict
 
 from . import _dyadic
 from ._dyadic import Parameter, Tensor
 from ._size import Size
 
-_TREE = "python.tree"
+_TREE, _METADATA = "python.tree", "python.metadata"
 _PICKLE = b"dyadic.pickle\n"  # such a file begins so; as a safetensors header's length it were beyond any file
 _DICTS = {"dict", "OrderedDict", "defaultdict"}
 
@@ -48,7 +50,8 @@ class _Writer:
             kind = "size" if isinstance(x, Size) else "list" if isinstance(x, list) else "set" if isinstance(x, set) else "tuple"
             return items if kind == "list" else {kind: items}
         if type(x).__name__ in _DICTS and isinstance(x, dict):
-            return {"dict": [[self.tree(k, where), self.tree(v, f"{where}[{k!r}]")] for k, v in x.items()]}
+            tree = {"dict": [[self.tree(k, where), self.tree(v, f"{where}[{k!r}]")] for k, v in x.items()]}
+            return {**tree, "metadata": self.tree(x._metadata, where)} if hasattr(x, "_metadata") else tree
         if isinstance(x, _dyadic.dtype):
             return {"dtype": x.name}
         if isinstance(x, _dyadic.device):
@@ -56,6 +59,13 @@ class _Writer:
         if isinstance(x, bytes):
             return {"bytes": x.hex()}
         raise _NoData
+
+
+def _with_metadata(entries, metadata):
+    """What state_dict() gives: a dict that knows the versions of the modules' classes."""
+    state = OrderedDict(entries)
+    state._metadata = metadata
+    return state
 
 
 def _read(x, tensors):
@@ -72,13 +82,15 @@ def _read(x, tensors):
         elif grad:
             t.requires_grad_()
         return t
+    if kind == "dict":
+        entries = {_read(k, tensors): _read(item, tensors) for k, item in value}
+        return _with_metadata(entries, _read(dict(more)["metadata"], tensors)) if more else entries
     readers = {
         "float": float,
         "complex": lambda v: complex(*(_read(p, tensors) for p in v)),
         "size": lambda v: Size(v),
         "tuple": lambda v: tuple(_read(v, tensors)),
         "set": lambda v: set(_read(v, tensors)),
-        "dict": lambda v: {_read(k, tensors): _read(item, tensors) for k, item in v},
         "dtype": _dyadic.dtype,
         "device": _dyadic.device,
         "bytes": bytes.fromhex,
@@ -112,10 +124,10 @@ def save(obj, f, metadata=None, *, pickle_module=None, pickle_protocol=2):
 
 def _save_data(obj, f, metadata):
     if isinstance(obj, dict) and all(isinstance(k, str) and isinstance(v, Tensor) for k, v in obj.items()):
-        tensors, metadata = {k: v.detach() for k, v in obj.items()}, metadata or {}
+        tensors, metadata = {k: v.detach() for k, v in obj.items()}, dict(metadata or {})
+        if hasattr(obj, "_metadata"):
+            metadata[_METADATA] = json.dumps(obj._metadata)
     else:
-        import json
-
         writer = _Writer()
         tree = writer.tree(obj, "obj")
         tensors, metadata = writer.tensors, {**(metadata or {}), _TREE: json.dumps(tree)}
@@ -160,14 +172,12 @@ def _load(path, weights_only):
     if _begins(path, _PICKLE):
         return _load_pickle(path, weights_only)
     tensors, metadata = _dyadic._load(path)
-    if _TREE not in metadata:
-        return tensors
-    import json
-
     try:
-        return _read(json.loads(metadata[_TREE]), dict(tensors))
+        if _TREE in metadata:
+            return _read(json.loads(metadata[_TREE]), dict(tensors))
+        return _with_metadata(tensors, json.loads(metadata[_METADATA])) if _METADATA in metadata else tensors
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as e:
-        raise ValueError(f"{path}: {_TREE} in its metadata is not what save writes: {e!r}") from None
+        raise ValueError(f"{path}: its metadata is not what save writes: {e!r}") from None
 
 
 def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None):

@@ -287,3 +287,17 @@ def test_entropy_of_binomial():
     assert d.enumerate_support().shape == (6, 2) and d.enumerate_support(False).shape == (6, 1)
     with pytest.raises(NotImplementedError, match="counts differ"):
         dist.Binomial(T([2.0, 3.0]), 0.5).entropy()
+
+
+def test_what_is_printed():
+    zero, one = torch.zeros(2), torch.ones(2)
+    D = torch.distributions
+    assert repr(D.NegativeBinomial(3.0, 0.5)) == "NegativeBinomial(total_count: 3.0, probs: 0.5)"
+    assert repr(D.Pareto(1.0, 2.0)) == "Pareto(alpha: 2.0, scale: 1.0)"
+    assert repr(D.Beta(1.0, 2.0)) == "Beta()" and repr(D.LogNormal(0.0, 1.0)) == "LogNormal()"
+    mixture = D.MixtureSameFamily(D.Categorical(logits=zero), D.Normal(zero, one))
+    assert repr(mixture) == f"MixtureSameFamily(\n  {mixture.mixture_distribution},\n  {mixture.component_distribution})"
+    normal = D.MultivariateNormal(zero, scale_tril=torch.eye(2))
+    assert "scale_tril" in repr(normal) and "covariance" not in repr(normal)
+    assert repr(D.ExpTransform().inv) == "_InverseTransform(ExpTransform())"
+    assert repr(D.ComposeTransform([D.ExpTransform(), D.TanhTransform()])) == "ComposeTransform(\n    ExpTransform(),\n    TanhTransform()\n)"

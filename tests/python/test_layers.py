@@ -1,4 +1,5 @@
 """Layers made from records, initial values, containers. Values are small enough to be worked out by hand, or follow from another op."""
+import copy
 import math
 
 import numpy as np
@@ -27,7 +28,8 @@ def test_every_record_makes_a_layer_that_says_what_it_is(record):
     for name, kind, default in record["parameters"]:
         value = getattr(layer, name)
         if default == "None":
-            assert value is None
+            others = {"stride": "kernel_size", "kdim": "embed_dim", "vdim": "embed_dim"}  # what stands for None
+            assert value is None or value == getattr(layer, others[name])
     assert (len(list(layer.parameters())) > 0) <= record["trained"]
 
 
@@ -239,3 +241,79 @@ def test_attention():
     s[..., np.triu(np.ones((8, 8), bool), 1)] = -np.inf
     p = np.exp(s - s.max(-1, keepdims=True))
     np.testing.assert_allclose(out.numpy(), (p / p.sum(-1, keepdims=True)) @ v.numpy(), rtol=1e-4, atol=1e-5)
+
+
+BEGINNINGS = {
+    nn.Linear: (2, 2),
+    nn.LayerNorm: (2,),
+    nn.Embedding: (2, 2),
+    nn.EmbeddingBag: (2, 2),
+    nn.Conv2d: (1, 1, 1),
+    nn.BatchNorm1d: (2,),
+    nn.LSTM: (1, 1),
+}
+
+
+@pytest.mark.parametrize("base", BEGINNINGS, ids=lambda c: c.__name__)
+def test_layers_begin_as_derived_classes_say(base):
+    class Own(base):
+        def __init__(self, *args):
+            self.begun = 0
+            super().__init__(*args)
+
+        def reset_parameters(self):
+            super().reset_parameters()
+            self.begun += 1
+            for p in self.parameters():
+                nn.init.constant_(p, 3)
+
+    m = Own(*BEGINNINGS[base])
+    assert m.begun == 1 and all((p == 3).all() for p in m.parameters())
+    for p in m.parameters():
+        nn.init.zeros_(p)
+    other = copy.deepcopy(m)
+    assert other.begun == 1 and all((p == 0).all() for p in other.parameters())
+
+
+ATTRIBUTES = """
+nn.Conv2d(1, 1, 1).transposed => False
+nn.Conv2d(1, 1, 1).output_padding => (0, 0)
+nn.ConvTranspose2d(1, 1, 1).transposed => True
+nn.Conv2d(1, 1, 3, padding="same").padding => 'same'
+nn.Conv2d(1, 1, 3, padding=(1, 2))._reversed_padding_repeated_twice => (2, 2, 1, 1)
+nn.LayerNorm(2, elementwise_affine=False).elementwise_affine => False
+nn.RNN(2, 3).mode, nn.LSTM(2, 3).mode => ('RNN_TANH', 'LSTM')
+nn.GRU(2, 3)._flat_weights_names => ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
+len(nn.LSTM(2, 3)._flat_weights) => 4
+nn.MultiheadAttention(4, 2).head_dim => 2
+nn.MultiheadAttention(4, 2).kdim, nn.MultiheadAttention(4, 2, kdim=3).kdim => (4, 3)
+nn.MultiheadAttention(4, 2)._qkv_same_embed_dim, nn.MultiheadAttention(4, 2, kdim=3)._qkv_same_embed_dim => (True, False)
+nn.MultiheadAttention(4, 2).bias_k, nn.MultiheadAttention(4, 2, kdim=3).in_proj_weight => (None, None)
+nn.MaxPool2d(3).kernel_size, nn.MaxPool2d(3).stride, nn.MaxPool2d(3).padding => (3, 3, 0)
+nn.MaxPool2d((3, 3)).kernel_size, nn.MaxPool2d((3, 2)).stride, nn.MaxPool2d(3, 2).stride => ((3, 3), (3, 2), 2)
+nn.AvgPool1d(3).kernel_size, nn.AvgPool1d(3).stride, nn.AvgPool2d(3).stride => ((3,), (3,), 3)
+nn.AdaptiveAvgPool2d(3).output_size, nn.AdaptiveAvgPool2d((3, 3)).output_size => (3, (3, 3))
+nn.Softplus(2, 10) => Softplus(beta=2, threshold=10)
+nn.Threshold(0.1, 20) => Threshold(threshold=0.1, value=20)
+nn.LPPool2d(2, 3) => LPPool2d(norm_type=2, kernel_size=3, stride=None, ceil_mode=False)
+nn.ConstantPad1d(2, 3) => ConstantPad1d(padding=(2, 2), value=3)
+nn.Dropout(0), nn.LeakyReLU(1) => (Dropout(p=0, inplace=False), LeakyReLU(negative_slope=1))
+nn.ModuleDict({"a": nn.ReLU()}).keys() => dict_keys(['a'])
+"""
+
+
+@pytest.mark.parametrize("code, text", [line.split(" => ") for line in ATTRIBUTES.strip().splitlines()])
+def test_attributes_are_as_they_were_given(code, text):
+    assert repr(eval(code)) == text
+
+
+def test_arguments_may_change():
+    pool = nn.MaxPool2d(2)
+    pool.kernel_size, pool.stride = 3, (3, 3)
+    assert pool(dy.ones(1, 1, 6, 6)).shape == (1, 1, 2, 2) and (pool.kernel_size, pool.stride) == (3, (3, 3))
+    drop = copy.deepcopy(nn.Dropout(1))
+    assert drop.p == 1 and type(drop.p) is int and drop(dy.ones(2)).tolist() == [0, 0]
+    drop.p = 0.0
+    assert repr(drop) == "Dropout(p=0.0, inplace=False)" and drop(dy.ones(2)).tolist() == [1, 1]
+    with pytest.raises(ValueError, match="BatchNorm2d: the input is 4D: it is 2D"):
+        nn.BatchNorm2d(2)._check_input_dim(dy.ones(1, 2))

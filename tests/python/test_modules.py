@@ -223,6 +223,17 @@ def test_hooks_inside_a_transformer_layer():
     assert [tuple(s) for s in seen] == [(3, 1, 4)]
 
 
+@pytest.mark.parametrize("make, shape", [(lambda: nn.Conv2d(1, 1, 1), (1, 1, 2, 2)), (lambda: nn.LSTM(2, 3), (4, 1, 2)), (nn.ReLU, (1,))])
+def test_hooks_of_layers_run_once(make, shape):
+    m, seen = make(), []
+    m.register_forward_pre_hook(lambda module, args: seen.append("before"))
+    m.register_forward_hook(lambda module, args, out: seen.append(type(out)))
+    m.register_full_backward_hook(lambda module, into, out: seen.append("back"))
+    out = m(dy.ones(shape, requires_grad=True))
+    (out[0] if isinstance(out, tuple) else out).sum().backward()
+    assert seen == ["before", tuple if isinstance(out, tuple) else dy.Tensor, "back"]
+
+
 def test_hooks_with_keywords_and_order():
     class Scaled(nn.Module):
         def forward(self, x, by=1):
@@ -307,3 +318,220 @@ def test_gradients_clipped_and_vectors():
     assert (m.weight == 0).all() and (m.bias == 0).all()
     with pytest.raises(ValueError, match="6 elements"):
         nn.utils.vector_to_parameters(dy.zeros(5), m.parameters())
+
+
+def _kinds(m):
+    return [(name, type(child).__name__) for name, child in m.named_children()]
+
+
+@pytest.mark.parametrize("make", [lambda *m: nn.ModuleList(m), nn.Sequential], ids=["ModuleList", "Sequential"])
+def test_modules_by_number_stay_whole(make):
+    m = make(nn.ReLU(), nn.Tanh())
+    m.insert(0, nn.Sigmoid())
+    m.append(nn.ELU())
+    m += [nn.GELU()]
+    assert _kinds(m) == [("0", "Sigmoid"), ("1", "ReLU"), ("2", "Tanh"), ("3", "ELU"), ("4", "GELU")] and len(m) == 5
+    del m[0]
+    assert m.pop(0).__class__ is nn.ReLU
+    m.extend(m)
+    m.insert(-1, nn.SiLU())
+    assert [type(c).__name__ for c in m] == ["Tanh", "ELU", "GELU", "Tanh", "ELU", "SiLU", "GELU"]
+    assert list(m._modules) == [str(i) for i in range(7)] and repr(m._modules.keys()) == "odict_keys(['0', '1', '2', '3', '4', '5', '6'])"
+    for index in (8, -8):
+        with pytest.raises(IndexError, match=f"insert: {index} is out of range: there are 7 modules"):
+            m.insert(index, nn.ELU())
+    with pytest.raises(TypeError, match="takes a module, not int"):
+        m.insert(0, 3)
+    m = make(nn.ReLU(), nn.Tanh())
+    assert len(m * 2) == 4 and len(2 * m) == 4 and len(m) == 2
+    m *= 2
+    assert [type(c).__name__ for c in m] == ["ReLU", "Tanh"] * 2
+    with pytest.raises(ValueError, match="the factor is 0"):
+        m * 0
+
+
+def test_shared_modules_are_one_child():
+    shared, seen = nn.ReLU(), []
+    m = nn.Sequential(shared, shared, nn.Tanh())
+    m.apply(lambda part: seen.append(type(part).__name__))
+    assert seen == ["ReLU", "Tanh", "Sequential"] and [name for name, _ in m.named_children()] == ["0", "2"]
+    assert len(m) == 3 and len(list(m)) == 3 and len(list(m.children())) == 2 and list(m._modules) == ["0", "1", "2"]
+    copied = copy.deepcopy(m)
+    assert copied[0] is copied[1] and copied[0] is not copied[2]
+
+
+def test_overridden_apply_is_called():
+    class Kept(nn.Linear):
+        def apply(self, fn):
+            return self
+
+    seen = []
+    nn.Sequential(Kept(1, 1), nn.ReLU()).apply(seen.append)
+    assert [type(part).__name__ for part in seen] == ["ReLU", "Sequential"]
+
+
+def test_parameters_in_lists_and_dicts_as_they_print():
+    m = nn.Module()
+    m.list = nn.ParameterList([dy.zeros(1), 3])
+    m.dict = nn.ParameterDict({"b": dy.zeros(2), "a": nn.Linear(1, 1)})
+    assert repr(m) == "\n".join(
+        [
+            "Module(",
+            "  (list): ParameterList(",
+            "      (0): Parameter containing: [dyadic.float32 of size 1]",
+            "      (1): Object of type: int",
+            "  )",
+            "  (dict): ParameterDict(",
+            "      (a): Object of type: Linear",
+            "      (b): Parameter containing: [dyadic.FloatTensor of size 2]",
+            "    (a): Linear(in_features=1, out_features=1, bias=True)",
+            "  )",
+            ")",
+        ]
+    )
+    assert repr(nn.ParameterList()) == "ParameterList()" and list(m.dict) == ["a", "b"]
+    with pytest.raises(TypeError, match="ParameterList.extend: it takes several"):
+        m.list.extend(3)
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_buffers_that_come_later(persistent):
+    m = nn.Module()
+    m.register_buffer("a", None, persistent=persistent)
+    assert m.a is None and list(m._buffers) == ["a"] and not list(m.buffers()) and not m.state_dict()
+    m = copy.deepcopy(m)
+    m.a = None
+    with pytest.raises(TypeError, match="a is a buffer: assign a Tensor or None, not int"):
+        m.a = 3
+    m.a = dy.ones(2)
+    assert [n for n, _ in m.named_buffers()] == ["a"] and list(m.state_dict()) == ["a"] * persistent and m.a.sum() == 2
+    del m.a
+    assert not hasattr(m, "a") and not m._buffers
+
+
+def test_parameters_that_come_later():
+    m = nn.Module()
+    m.register_parameter("w", None)
+    assert m.w is None and list(m._parameters.items()) == [("w", None)] and not list(m.parameters())
+    with pytest.raises(TypeError, match="w is a parameter: assign an nn.Parameter or None, not Tensor"):
+        m.w = dy.zeros(1)
+    for other in (copy.copy(m), pickle.loads(pickle.dumps(m))):
+        other.w = nn.Parameter(dy.ones(1))
+        assert [n for n, _ in other.named_parameters()] == ["w"] and m.w is None and list(m._parameters) == ["w"]
+    del m.w
+    m.w = dy.zeros(1)
+    assert not m._parameters and not m._buffers and m.w == 0
+
+
+def test_layers_name_what_they_are_made_without():
+    assert list(nn.Linear(2, 2, bias=False)._parameters) == ["weight", "bias"] and list(nn.ReLU()._parameters) == []
+    norm = nn.BatchNorm1d(2, affine=False, track_running_stats=False)
+    assert norm._parameters == {"weight": None, "bias": None} and list(norm._buffers) == ["running_mean", "running_var", "num_batches_tracked"]
+
+    class Plain(nn.Linear):
+        def __init__(self):
+            super().__init__(2, 3)
+            self.register_parameter("bias", None)
+
+    assert Plain().bias is None and Plain()(dy.ones(1, 2)).shape == (1, 3)
+
+
+def test_names_in_use_are_refused():
+    m = nn.Linear(2, 2)
+    m.count = 3
+    m.register_buffer("seen", dy.zeros(1))
+    m.register_buffer("seen", dy.ones(1))
+    for register, name, value in (
+        (m.register_buffer, "count", dy.zeros(1)),
+        (m.register_buffer, "weight", dy.zeros(1)),
+        (m.register_parameter, "seen", nn.Parameter(dy.zeros(1))),
+        (m.add_module, "seen", nn.ReLU()),
+    ):
+        with pytest.raises(KeyError, match=name):
+            register(name, value)
+    assert m.seen == 1 and m.count == 3
+
+
+LEAVES = {nn.Linear: (2, 2), nn.LayerNorm: (2,), nn.GELU: (), nn.ReLU: (), nn.Embedding: (3, 2)}
+
+
+@pytest.mark.parametrize("base", LEAVES, ids=lambda c: c.__name__)
+def test_forward_of_a_derived_layer_runs_once(base):
+    class Twice(base):
+        def forward(self, x):
+            return super().forward(x) * 2
+
+    class Same(base):
+        pass
+
+    m, same, x = base(*LEAVES[base]), Same(*LEAVES[base]), dy.tensor([[0, 1], [2, 0]])
+    x = x if base is nn.Embedding else x.float() - 1
+    twice = Twice(*LEAVES[base])
+    for other in (twice, same):
+        other.load_state_dict(m.state_dict())
+    for call in (twice, nn.Sequential(twice)):
+        assert dy.allclose(call(x), m(x) * 2)
+    assert dy.allclose(same(x), m(x)) and dy.allclose(nn.Sequential(same)(x), m(x))
+
+
+def test_sequential_passes_on_whatever_there_is():
+    class Swap(nn.Module):
+        def forward(self, pair):
+            return pair[1], pair[0]
+
+    a, b = dy.zeros(1), dy.ones(1)
+    assert nn.Sequential(Swap(), nn.Sequential(Swap()), Swap())((a, b)) == (b, a) and nn.Sequential()(3) == 3
+    output, (h, c) = nn.Sequential(nn.ReLU(), nn.LSTM(2, 3))(dy.ones(4, 1, 2))
+    assert output.shape == (4, 1, 3) and c.shape == (1, 1, 3)
+
+    class Doubled(nn.Sequential):
+        def forward(self, x):
+            return super().forward(x) * 2
+
+    assert Doubled(nn.ReLU(), nn.Identity())(b) == 2
+
+
+def test_modules_without_a_forward():
+    class Unfinished(nn.Module):
+        pass
+
+    for m in (nn.Module(), nn.ModuleList([nn.ReLU()]), nn.ModuleDict(), nn.ParameterList(), Unfinished(), nn.Sequential(Unfinished())):
+        with pytest.raises(NotImplementedError, match='"forward" is missing'):
+            m(dy.ones(1))
+
+
+def test_norms_of_gradients_have_their_dtype():
+    p = nn.Parameter(dy.zeros(4, dtype=dy.float64))
+    for norm_type, norm in ((2, 5.0), (0, 1.0), (float("-inf"), 0.0), ("inf", 4.0)):
+        p.grad = dy.tensor([3.0, 0, 4, 0], dtype=dy.float64)
+        got = nn.utils.clip_grad_norm_([p], 2.5, norm_type)
+        assert got.dtype is dy.float64 and abs(got - norm) < 1e-12 and abs(p.grad.max() - 4 * min(1, 2.5 / (norm or 1))) < 1e-5
+
+
+def test_hooks_of_every_module():
+    from dyadic.nn.modules import module as every
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(1, 1)
+
+        def forward(self, x):
+            return self.fc(x)
+
+    m, log = nn.Sequential(Net(), nn.Sequential(nn.ReLU())), []
+    x = dy.ones(1, 1, requires_grad=True)
+    name = lambda module: type(module).__name__  # noqa: E731
+    handles = [
+        every.register_module_forward_pre_hook(lambda module, args: log.append(name(module))),
+        every.register_module_forward_hook(lambda module, args, out: log.append((name(module), len(args)))),
+        every.register_module_full_backward_hook(lambda module, into, out: log.append(into[0].shape)),
+    ]
+    m(x).sum().backward()
+    order = ["Sequential", "Net", "Linear", ("Linear", 1), ("Net", 1), "Sequential", "ReLU", ("ReLU", 1), ("Sequential", 1), ("Sequential", 1)]
+    assert log == order + [(1, 1)] * 5
+    for handle in handles:
+        handle.remove()
+    log.clear()
+    m(x).sum().backward()
+    assert log == []

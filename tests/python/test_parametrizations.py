@@ -1,4 +1,7 @@
 """Parameters that are computed from others: registration, forward, gradients, state, removal; weight and spectral norm."""
+import copy
+import pickle
+
 import pytest
 
 import dyadic as dy
@@ -25,6 +28,7 @@ def test_module_reads_what_is_computed(make):
     layer = m if isinstance(m, nn.Linear) else m[0]
     before = layer.weight.detach().clone()
     assert parametrize.register_parametrization(layer, "weight", Symmetric()) is layer
+    assert repr(layer).startswith("ParametrizedLinear(")
     assert parametrize.is_parametrized(layer) and parametrize.is_parametrized(layer, "weight") and not parametrize.is_parametrized(layer, "bias")
     w = layer.weight
     assert (w == w.T).all() and (w.triu() == before.triu()).all()
@@ -103,3 +107,40 @@ def test_cached_and_errors():
     with pytest.raises(ValueError, match="does not have a parametrization on bias"):
         parametrize.remove_parametrizations(m, "bias")
     assert parametrize.remove_parametrizations(m, "weight", leave_parametrized=False) is m
+
+
+def test_older_weight_norm():
+    m = nn.utils.weight_norm(nn.Linear(3, 2))
+    assert [n for n, _ in m.named_parameters()] == ["bias", "weight_g", "weight_v"] and m.weight_g.shape == (2, 1)
+    before, x = m.weight.detach().clone(), dy.randn(4, 3)
+    assert dy.allclose(before, m.weight_v)
+    with dy.no_grad():
+        m.weight_g.mul_(2)
+    assert dy.allclose(nn.Sequential(m)(x), x @ (2 * before).T + m.bias) and dy.allclose(m.weight, 2 * before)
+    m(x).sum().backward()
+    assert (m.weight_g.grad != 0).any() and dy.allclose((m.weight_v.grad * m.weight_v).sum(1), dy.zeros(2), atol=1e-5)
+    for other in (copy.deepcopy(m), pickle.loads(pickle.dumps(m)), nn.utils.weight_norm(nn.Linear(3, 2))):
+        other.load_state_dict(m.state_dict())
+        assert (other(x) == m(x)).all()
+    assert nn.utils.remove_weight_norm(m) is m and [n for n, _ in m.named_parameters()] == ["bias", "weight"]
+    assert dy.allclose(m(x), x @ (2 * before).T + m.bias) and not m._forward_pre_hooks
+    with pytest.raises(ValueError, match="weight of Linear has none"):
+        nn.utils.remove_weight_norm(m)
+    assert nn.utils.weight_norm(m, dim=None).weight_g.shape == ()
+    with pytest.raises(RuntimeError, match="has one already"):
+        nn.utils.weight_norm(m)
+
+
+def test_older_spectral_norm():
+    m = nn.utils.spectral_norm(nn.Conv2d(2, 3, 2), n_power_iterations=2)
+    assert list(m.state_dict()) == ["bias", "weight_orig", "weight_u", "weight_v"] and [n for n, _ in m.named_buffers()] == ["weight_u", "weight_v"]
+    x, u = dy.randn(1, 2, 4, 4), m.weight_u.clone()
+    for _ in range(20):
+        m(x)
+    assert not dy.equal(m.weight_u, u) and abs(dy.linalg.svdvals(m.weight.detach().flatten(1))[0] - 1) < 1e-4
+    m.eval()
+    u = m.weight_u.clone()
+    y = m(x)
+    assert dy.equal(m.weight_u, u) and m.weight_u.shape == (3,) and m.weight_v.shape == (8,)
+    nn.utils.remove_spectral_norm(m)
+    assert list(m.state_dict()) == ["bias", "weight"] and dy.allclose(m(x), y)

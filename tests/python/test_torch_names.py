@@ -168,3 +168,41 @@ def test_attention_of_other_sizes():
     assert shared.tolist() == each.tolist()
     with pytest.raises(RuntimeError, match="heads"):
         F.scaled_dot_product_attention(torch.randn(1, 3, 3, 4), k, v, enable_gqa=True)
+
+
+def test_places_of_layers_and_optimizers():
+    import sys
+
+    from dyadic import nn, optim
+
+    for place in "distance fold flatten padding utils pixelshuffle adaptive".split():
+        assert sys.modules[f"dyadic.nn.modules.{place}"]
+    assert optim.adam.Adam is optim.Adam and sys.modules["dyadic.optim.sgd"].SGD is optim.SGD
+    assert optim.lr_scheduler._LRScheduler is optim.lr_scheduler.LRScheduler and optim.optimizer.ParamsT and optim.optimizer.required
+    assert nn.modules.utils._pair(3) == (3, 3) and nn.modules.utils._triple([1, 2, 3]) == (1, 2, 3)
+    assert nn.modules.utils._reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
+    clones = nn.modules.transformer._get_clones(nn.Linear(1, 1), 2)
+    assert len(clones) == 2 and clones[0].weight is not clones[1].weight
+    assert isinstance(nn.ConvTranspose2d(1, 1, 1), nn.modules.conv._ConvNd) and isinstance(nn.BatchNorm1d(1), nn.modules.batchnorm._NormBase)
+
+    class Weighted(nn.modules.loss._WeightedLoss):
+        def forward(self, x):
+            return (x * self.weight).sum() if self.reduction == "sum" else x * self.weight
+
+    loss = Weighted(torch.ones(2) * 2, reduction="sum")
+    assert loss(torch.ones(2)) == 4 and [n for n, _ in loss.named_buffers()] == ["weight"] and Weighted().weight is None
+    state = nn.Sequential(nn.Linear(1, 1)).state_dict(prefix="module.")
+    nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+    assert list(state) == ["0.weight", "0.bias"] and list(state._metadata) == ["", "0"]
+
+
+def test_initializations_from_a_generator():
+    from dyadic.nn import init
+
+    for name in "uniform_ normal_ trunc_normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ kaiming_normal_ orthogonal_".split():
+        generator = torch.Generator().manual_seed(3)
+        before = torch.get_rng_state()
+        first, second = (getattr(init, name)(torch.empty(3, 3), generator=generator) for _ in range(2))
+        assert torch.equal(torch.get_rng_state(), before) and not torch.equal(first, second)
+        assert torch.equal(getattr(init, name)(torch.empty(3, 3), generator=generator.manual_seed(3)), first)
+    assert init._calculate_fan_in_and_fan_out(torch.zeros(3, 4, 5)) == (20, 15)

@@ -83,7 +83,7 @@ class Counting(nn.Module):
 def test_extra_state(tmp_path):
     a, b = nn.Sequential(Counting()), nn.Sequential(Counting())
     a(dy.ones(1, 2))
-    assert list(a.state_dict()) == ["0.fc.weight", "0.fc.bias", "0._extra_state"]
+    assert list(a.state_dict()) == ["0._extra_state", "0.fc.weight", "0.fc.bias"]
     b.load_state_dict(a.state_dict())
     assert b[0].calls == 1
     with pytest.raises(RuntimeError, match="missing 0._extra_state"):
@@ -262,3 +262,65 @@ def test_losses_of_their_own():
     np.testing.assert_allclose(output.detach().numpy(), log_prob.gather(1, target.unsqueeze(1)).squeeze(1).detach().numpy(), rtol=1e-5)
     loss.backward()
     assert all(p.grad is not None for p in adaptive.parameters())
+
+
+class Versioned(nn.Module):
+    _version = 3
+
+    def __init__(self):
+        super().__init__()
+        self.w, self.sub, self.seen = nn.Parameter(dy.zeros(2)), nn.Linear(1, 1), []
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "more"] = dy.ones(1)
+
+    def _load_from_state_dict(self, state, prefix, metadata, strict, missing, unexpected, errors):
+        self.seen.append((metadata.get("version"), sorted(state)))
+        if state.pop(prefix + "more", None) is None:
+            errors.append("more is missing")
+        super()._load_from_state_dict(state, prefix, metadata, strict, missing, unexpected, errors)
+
+
+def test_modules_that_save_themselves(tmp_path):
+    m = nn.Sequential(Versioned(), nn.ReLU())
+    state = m.state_dict()
+    assert list(state) == ["0.w", "0.more", "0.sub.weight", "0.sub.bias"]
+    assert state._metadata == {"": {"version": 1}, "0": {"version": 3}, "0.sub": {"version": 1}, "1": {"version": 1}}
+    dy.save(state, tmp_path / "flat")
+    dy.save({"model": state, "epoch": 1}, tmp_path / "tree")
+    for given, version in ((state, 3), (dict(state), None), (dy.load(tmp_path / "flat"), 3), (dy.load(tmp_path / "tree")["model"], 3)):
+        report = m.load_state_dict(given)
+        assert repr(report) == "<All keys matched successfully>" and type(report).__name__ == "_IncompatibleKeys"
+        assert m[0].seen.pop() == (version, sorted(state))
+    with pytest.raises(RuntimeError, match="more is missing"):
+        m.load_state_dict({k: v for k, v in state.items() if "more" not in k}, strict=False)
+    state["0.sub.other"] = state.pop("0.sub.bias")
+    report = m.load_state_dict(state, strict=False)
+    assert report.missing_keys == ["0.sub.bias"] and report.unexpected_keys == ["0.sub.other"]
+    with pytest.raises(TypeError, match="takes a dict of tensors, not list"):
+        m.load_state_dict([1])
+    a, b = nn.Sequential(Versioned()), nn.Sequential(Versioned())
+    dy.nn.init.ones_(a[0].w)
+    Checkpoint(tmp_path / "run", model=a).save(1)
+    Checkpoint(tmp_path / "run", model=b).resume()
+    assert b[0].w.tolist() == [1, 1] and b[0].seen
+
+
+def test_hooks_around_saving_and_loading():
+    m, log = nn.Sequential(nn.Linear(1, 1)), []
+    m[0].register_state_dict_pre_hook(lambda module, prefix, keep: log.append((prefix, keep)))
+    m[0].register_state_dict_post_hook(lambda module, state, prefix, about: log.append((list(state), prefix, about)))
+    assert list(m.state_dict()) == ["0.weight", "0.bias"]
+    assert log == [("0.", False), (["0.weight", "0.bias"], "0.", {"version": 1})]
+    m[0].register_load_state_dict_pre_hook(lambda module, state, prefix, *rest: state.update({prefix + "bias": state.pop(prefix + "b")}))
+    m.register_load_state_dict_post_hook(lambda module, keys: log.append(keys))
+    m.load_state_dict({"0.weight": dy.ones(1, 1), "0.b": dy.ones(1)})
+    assert m[0].bias.item() == 1 and log[-1] == ([], [])
+
+
+def test_states_that_do_not_count_batches():
+    m = nn.BatchNorm1d(2)
+    state = {key: dy.ones(2) for key in ("weight", "bias", "running_mean", "running_var")}
+    m.load_state_dict(state)
+    assert m.running_mean.tolist() == [1, 1] and m.num_batches_tracked == 0

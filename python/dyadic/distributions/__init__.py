@@ -20,3 +20,6 @@ from .more import ContinuousBernoulli, FisherSnedecor, Kumaraswamy, LowRankMulti
 from .kl import kl_divergence, register_kl
 from .transforms import *  # noqa: F401,F403
 from . import _places  # noqa: E402,F401
+
+for _class in (Beta, Chi2, HalfCauchy, HalfNormal, InverseGamma, Multinomial, OneHotCategorical, RelaxedBernoulli, RelaxedOneHotCategorical):
+    _class._printed = ()  # as in PyTorch, where they have their parameters from another distribution

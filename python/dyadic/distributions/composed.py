@@ -107,10 +107,6 @@ class TransformedDistribution(Distribution):
             sign = sign * t.sign
         return self._through(self.base_dist.icdf((value - 0.5) * sign + 0.5))
 
-    def __repr__(self):
-        return f"{type(self).__name__}({self.base_dist}, {self.transforms})"
-
-
 class LogNormal(TransformedDistribution):
     """exp(x) of a normal x."""
 
@@ -143,6 +139,9 @@ class MixtureSameFamily(Distribution):
         if mixture_distribution.logits.shape[-1] != count:
             raise ValueError(f"MixtureSameFamily: the mixture chooses among {mixture_distribution.logits.shape[-1]}, and there are {count} components")
         super().__init__(component_distribution.batch_shape[:-1], component_distribution.event_shape, validate_args)
+
+    def __repr__(self):
+        return f"MixtureSameFamily(\n  {self._mixture},\n  {self._component})"
 
     mixture_distribution = property(lambda self: self._mixture, doc="What chooses.")
     component_distribution = property(lambda self: self._component, doc="What it chooses among.")
@@ -197,6 +196,8 @@ class MultivariateNormal(Distribution):
         n = loc.shape[-1]
         batch = broadcast_shapes(loc.shape[:-1], given[0].shape[:-2])
         self.loc, matrix = loc.expand([*batch, n]), given[0].expand([*batch, n, n])
+        kinds = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
+        self._printed = ("loc", *(name for name, m in kinds.items() if m is not None))
         if scale_tril is not None:
             self.scale_tril = self._factor = matrix
         elif covariance_matrix is not None:

@@ -159,8 +159,11 @@ class Distribution:
         if self._validate:
             self._validate_sample(value)
 
+    _printed = None  # which parameters, if not all
+
     def __repr__(self):
-        own = {n: self.__dict__[n] for n in self.arg_constraints if isinstance(self.__dict__.get(n), Tensor)}
+        names = self.arg_constraints if self._printed is None else self._printed
+        own = {n: self.__dict__[n] for n in names if isinstance(self.__dict__.get(n), Tensor)}
         return f"{type(self).__name__}({', '.join(f'{n}: {v.item() if v.numel() == 1 else v.shape}' for n, v in own.items())})"
 
 

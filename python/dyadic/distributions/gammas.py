@@ -251,6 +251,7 @@ class NegativeBinomial(Distribution):
         self.total_count, given = broadcast_all(total_count, probs if logits is None else logits)
         self.probs = given.sigmoid() if probs is None else given
         self.logits = given if probs is None else given.log() - (-given).log1p()
+        self._printed = ("total_count", "logits" if probs is None else "probs")
         super().__init__(given.shape, (), validate_args)
 
     def expand(self, batch_shape, _instance=None):

@@ -107,7 +107,7 @@ class ContinuousBernoulli(Distribution):
     def __init__(self, probs=None, logits=None, lims=(0.499, 0.501), validate_args=None):
         if (probs is None) == (logits is None):
             raise ValueError("ContinuousBernoulli: give one of probs and logits")
-        self._lims = lims
+        self._lims, self._printed = lims, ("probs" if logits is None else "logits",)
         (given,) = broadcast_all(probs if logits is None else logits)
         if logits is None:
             self.probs = clamp_probs(given)

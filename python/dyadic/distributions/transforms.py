@@ -69,6 +69,9 @@ class _Inverse(Transform):
         self._of, self.event_dim = transform, transform.event_dim
         self.domain, self.codomain = transform.codomain, transform.domain
 
+    def __repr__(self):
+        return f"_InverseTransform({self._of})"
+
     inv = property(lambda self: self._of)
     sign = property(lambda self: self._of.sign)
 
@@ -91,6 +94,9 @@ class ComposeTransform(Transform):
         self.event_dim = max((p.event_dim for p in self.parts), default=0)
         if self.parts:
             self.domain, self.codomain = self.parts[0].domain, self.parts[-1].codomain
+
+    def __repr__(self):
+        return "ComposeTransform(\n    " + ",\n    ".join(map(repr, self.parts)) + "\n)"
 
     def _call(self, x):
         for p in self.parts:

@@ -8,7 +8,7 @@ from .._dyadic import (
     Parameter,
     Sequential,
 )
-from . import _hooks, _saving, _state, functional, init, utils
+from . import _forward, _hooks, _saving, _state, functional, init, utils
 from ._layers import classes as _classes
 from ._module import *  # noqa: F403
 from ._more import *  # noqa: F403
@@ -22,5 +22,5 @@ globals().update(_classes)
 from . import modules, parameter  # noqa: E402
 from .embedding import EmbeddingBag  # noqa: E402
 from .lazy import *  # noqa: E402,F403
-from . import _repr, attention, parallel  # noqa: E402
+from . import _attributes, _repr, attention, common_types, parallel  # noqa: E402
 from .modules import RNNBase, RNNCellBase  # noqa: E402

@@ -1,13 +1,26 @@
 """Hooks of modules: functions that run before and after forward, whoever calls the module."""
+import threading
+
 from .._dyadic import Module, Tensor
 from .._handle import RemovableHandle
 from ..autograd import Function, is_grad_enabled
 
 
-def _register(self, kind, hook, prepend):
+_of_all = {"_forward_pre_hooks": {}, "_forward_hooks": {}, "_backward_pre_hooks": {}, "_backward_hooks": {}}  # of every module
+
+
+def _watch(self):
     if "_forward_hooks" not in self.__dict__:
         self.__dict__.update(_forward_hooks={}, _forward_pre_hooks={}, _backward_hooks={}, _backward_pre_hooks={}, _calls=[])
         self._watch()
+
+
+def _hooks(module, kind):
+    return [*_of_all[kind].values(), *getattr(module, kind).values()]
+
+
+def _register(self, kind, hook, prepend):
+    _watch(self)
     hooks = self.__dict__[kind]
     handle = RemovableHandle(hooks)
     others = dict(hooks) if prepend else {}
@@ -51,7 +64,7 @@ class _Call:
         self.inputs = len(inputs)
 
     def run(self, grad_input):
-        for hook in list(self.module._backward_hooks.values()):
+        for hook in _hooks(self.module, "_backward_hooks"):
             new = hook(self.module, grad_input, self.grad_output)
             if new is not None:
                 grad_input = new if isinstance(new, tuple) else (new,)
@@ -77,7 +90,7 @@ class _Outputs(Function):
 
     @staticmethod
     def backward(ctx, *gradients):
-        for hook in list(ctx.call.module._backward_pre_hooks.values()):
+        for hook in _hooks(ctx.call.module, "_backward_pre_hooks"):
             new = hook(ctx.call.module, gradients)
             if new is not None:
                 gradients = new if isinstance(new, tuple) else (new,)
@@ -94,8 +107,8 @@ def _through(function, call, values):
     return tuple(next(passed) if isinstance(v, Tensor) else v for v in values)
 
 
-def before(module, args, kwargs):
-    for hook, with_kwargs in list(module._forward_pre_hooks.values()):
+def _before(module, args, kwargs):
+    for hook, with_kwargs in _hooks(module, "_forward_pre_hooks"):
         new = hook(module, args, kwargs) if with_kwargs else hook(module, args)
         if new is None:
             continue
@@ -103,36 +116,102 @@ def before(module, args, kwargs):
             args, kwargs = new
         else:
             args = new if isinstance(new, tuple) else (new,)
-    if module._backward_hooks or module._backward_pre_hooks:
+    if _hooks(module, "_backward_hooks") or _hooks(module, "_backward_pre_hooks"):
         module._calls.append(_Call(module, [a for a in args if isinstance(a, Tensor)]))
         args = _through(_Inputs, module._calls[-1], args)
     return args, kwargs
 
 
-def after(module, args, kwargs, output):
+def _after(module, args, kwargs, output):
     if module._calls:
         several = isinstance(output, tuple)
         output = _through(_Outputs, module._calls.pop(), output if several else (output,))
         output = output if several else output[0]
-    for hook, with_kwargs, _ in list(module._forward_hooks.values()):
+    for hook, with_kwargs, _ in _hooks(module, "_forward_hooks"):
         new = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
         output = output if new is None else new
     return output
 
 
+class _Running(threading.local):
+    """The modules whose forward runs, with the hooks around it run in Python."""
+
+    def __init__(self):
+        self.modules = []
+
+    def has(self, module):
+        return bool(self.modules) and self.modules[-1] is module
+
+
+_running = _Running()
+
+
+def before(module, args, kwargs):
+    """Where C++ calls the module: unless that is the forward inside call()."""
+    return (args, kwargs) if _running.has(module) else _before(module, args, kwargs)
+
+
+def after(module, args, kwargs, output):
+    return output if _running.has(module) else _after(module, args, kwargs, output)
+
+
 def call(module, args, kwargs):
+    """Where Python calls the module."""
     calls = module.__dict__.get("_calls", [])
     waiting = len(calls)
     try:
-        args, kwargs = before(module, args, kwargs)
-        output = module.forward(*args, **kwargs)
+        args, kwargs = _before(module, args, kwargs)
+        _running.modules.append(module)
+        try:
+            output = module.forward(*args, **kwargs)
+        finally:
+            _running.modules.pop()
     except Exception:
         del calls[waiting:]  # a forward that failed has no backward
-        for hook, with_kwargs, always in list(module._forward_hooks.values()):
+        for hook, with_kwargs, always in _hooks(module, "_forward_hooks"):
             if always:
                 hook(module, args, kwargs, None) if with_kwargs else hook(module, args, None)
         raise
-    return after(module, args, kwargs, output)
+    return _after(module, args, kwargs, output)
+
+
+_native_call = Module.__call__
+
+
+def _call_watched(self, *args, **kwargs):
+    """Module.__call__ once there have been hooks of every module: C++ calls the hooks of those that are watched."""
+    if any(_of_all.values()):
+        for m in self.modules():
+            _watch(m)
+    return _native_call(self, *args, **kwargs)
+
+
+def _register_for_all(kind, hook):
+    hooks = _of_all[kind]
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    Module.__call__ = _call_watched
+    return handle
+
+
+def register_module_forward_pre_hook(hook):
+    """hook(module, args) runs before every module's forward; what it returns, unless None, replaces the arguments."""
+    return _register_for_all("_forward_pre_hooks", (hook, False))
+
+
+def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+    """hook(module, args, output) runs after every module's forward; what it returns, unless None, replaces the output."""
+    return _register_for_all("_forward_hooks", (hook, with_kwargs, always_call))
+
+
+def register_module_full_backward_hook(hook):
+    """hook(module, grad_input, grad_output) of every module, as Module.register_full_backward_hook of one."""
+    return _register_for_all("_backward_hooks", hook)
+
+
+def register_module_full_backward_pre_hook(hook):
+    """hook(module, grad_output) of every module, as Module.register_full_backward_pre_hook of one."""
+    return _register_for_all("_backward_pre_hooks", hook)
 
 
 Module._forward_hooks, Module._forward_pre_hooks, Module._backward_hooks, Module._backward_pre_hooks = {}, {}, {}, {}

@@ -9,6 +9,7 @@ from . import _reduction
 from .utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 _TENSORS = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
+_OF_ATTENTION = ("bias_k", "bias_v", "in_proj_weight", "in_proj_bias", "q_proj_weight", "k_proj_weight", "v_proj_weight")
 _KINDS = inspect.Parameter
 _PLACE = {"dtype": _annotation("dtype?"), "device": _annotation("Device?")}
 
@@ -34,8 +35,42 @@ def read_padding(padding, kernel_size, dilation, stride, n):
     raise ValueError(f'conv{n}d: unknown padding "{padding}"; the known ones are same, valid and numbers')
 
 
+_BY_TUPLE = ("Conv", "AvgPool1d", "MaxUnpool")  # these have their sizes as tuples, other layers as one number where it is one
+
+
+def _as_given(value, given):
+    """Numbers and sizes are kept as they were given, where C++ has them in another form."""
+    if isinstance(given, (tuple, list)):
+        return True
+    return isinstance(value, float) and isinstance(given, int) and not isinstance(given, bool)
+
+
 def _argument(i, name):
-    return property(lambda self: self._argument(i), lambda self, value: self._set_argument(i, value), doc=f"The argument {name}.")
+    def get(self):
+        given = self.__dict__.get("_given", {})
+        if name in given:
+            return given[name]
+        value = self._argument(i)
+        if name == "stride" and not value:
+            return None if self._record.startswith("LP") else self.kernel_size
+        if not isinstance(value, tuple) or self._record.startswith(_BY_TUPLE) or name == "normalized_shape":
+            return value
+        return value[0] if len(set(value)) == 1 else value
+
+    def put(self, value):
+        self._set_argument(i, value)
+        _keep(self, i, name, value)
+
+    return property(get, put, doc=f"The argument {name}.")
+
+
+def _keep(self, i, name, given):
+    kept = dict(self.__dict__.get("_given", {}))
+    kept.pop(name, None)
+    if name != "scale_factor" and _as_given(self._argument(i), given):
+        kept[name] = tuple(given) if isinstance(given, list) else given
+    if kept or "_given" in self.__dict__:
+        self.__dict__["_given"] = kept
 
 
 def _by_name(args, kwargs):
@@ -124,6 +159,14 @@ def _reset_running_stats(self):
         self.num_batches_tracked.zero_()
 
 
+def _load_norm(self, state_dict, prefix, local_metadata, *rest):
+    """States of before version 2 do not count batches."""
+    key = prefix + "num_batches_tracked"
+    if (local_metadata.get("version") or 1) < 2 and self.num_batches_tracked is not None:
+        state_dict.setdefault(key, self.num_batches_tracked)
+    _Layer._load_from_state_dict(self, state_dict, prefix, local_metadata, *rest)
+
+
 def _flatten_parameters(self):
     """Nothing happens: the parameters are read where they are."""
 
@@ -136,16 +179,31 @@ def _all_weights(self):
     return list(all_weights.values())
 
 
+def _by_rank(*names):
+    return tuple(f"{name}{n}d" for name in names for n in (1, 2, 3))
+
+
 _FAMILIES = {  # PyTorch's base classes, for isinstance
-    "_BatchNorm": ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d"),
-    "_InstanceNorm": ("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"),
-    "_ConvNd": ("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"),
+    "_BatchNorm": _by_rank("BatchNorm"),
+    "_InstanceNorm": _by_rank("InstanceNorm"),
+    "_ConvNd": _by_rank("Conv"),
+    "_ConvTransposeNd": _by_rank("ConvTranspose"),
+    "_DropoutNd": ("Dropout", *_by_rank("Dropout"), "AlphaDropout", "FeatureAlphaDropout"),
+    "_MaxPoolNd": _by_rank("MaxPool"),
+    "_MaxUnpoolNd": _by_rank("MaxUnpool"),
+    "_AvgPoolNd": _by_rank("AvgPool"),
+    "_LPPoolNd": _by_rank("LPPool"),
+    "_AdaptiveAvgPoolNd": _by_rank("AdaptiveAvgPool"),
+    "_AdaptiveMaxPoolNd": _by_rank("AdaptiveMaxPool"),
     "RNNBase": ("RNN", "LSTM", "GRU"),
     "RNNCellBase": ("RNNCell", "LSTMCell", "GRUCell"),
 }
-bases = {family: type(family, (_Layer,), {"__module__": "dyadic.nn"}) for family in _FAMILIES}
-for _family in ("_BatchNorm", "_InstanceNorm"):
-    bases[_family].reset_running_stats = _reset_running_stats
+_ABOVE = {"_BatchNorm": "_NormBase", "_InstanceNorm": "_NormBase", "_ConvTransposeNd": "_ConvNd"}
+bases = {}
+for _family in ("_NormBase", *_FAMILIES):
+    bases[_family] = type(_family, (bases.get(_ABOVE.get(_family), _Layer),), {"__module__": "dyadic.nn"})
+bases["_NormBase"].reset_running_stats, bases["_NormBase"]._version = _reset_running_stats, 2
+bases["_NormBase"]._load_from_state_dict = _load_norm
 bases["RNNBase"].flatten_parameters = _flatten_parameters
 bases["RNNBase"].all_weights = property(_all_weights)
 
@@ -179,19 +237,23 @@ def _make(record):
     if record["trained"] and record["op"]:
         absent += _TENSORS
 
+    if name == "MultiheadAttention":
+        absent += _OF_ATTENTION
+
     def __init__(self, *args, dtype=None, device=None, **kwargs):
+        word = None  # in the place of numbers for padding
         if named is not own:
             args, kwargs = (), _reduction.read(dict(signature.bind(*args, **kwargs).arguments))
         if name.startswith("Conv") and "Transpose" not in name:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            given = bound.arguments
-            if isinstance(given["padding"], str):
-                padding = read_padding(given["padding"], given["kernel_size"], given["dilation"], given["stride"], rank)
-                self._padding = given["padding"]
+            bound_to = bound.arguments
+            if isinstance(bound_to["padding"], str):
+                word = bound_to["padding"]
+                padding = read_padding(word, bound_to["kernel_size"], bound_to["dilation"], bound_to["stride"], rank)
                 args, kwargs = args[:4], {**kwargs, "padding": padding}
                 if len(bound.args) > 5:
-                    kwargs.update({p: given[p] for p, _, _ in parameters[5:]})
+                    kwargs.update({p: bound_to[p] for p, _, _ in parameters[5:]})
         if name.startswith("ConvTranspose"):
             if len(args) == 10:
                 args, kwargs = args[:9], {**kwargs, "padding_mode": args[9]}
@@ -205,28 +267,37 @@ def _make(record):
             if sizes is None or isinstance(sizes, (tuple, list)) and None in sizes:
                 self._sizes, rest = (tuple(sizes) if sizes else (None,) * rank), {"output_size": 1}
                 args, kwargs = (), {**kwargs, **rest, **({"return_indices": args[1]} if len(args) > 1 else {})}
-        tuples = {p: tuple(v) for p, v in [*zip(names, args), *kwargs.items()] if isinstance(v, (tuple, list))}
-        if tuples:
-            self._tuples = tuples  # given as such, which is how they print
+        given = {**dict(zip(names, args)), **kwargs}
         args, kwargs = _by_name(args, kwargs)
         _Layer.__init__(self, name, args, kwargs, dtype, device)
+        for i, p in enumerate(names):
+            if isinstance(given.get(p), (int, tuple, list)):
+                _keep(self, i, p, given[p])
+        if word:
+            self.__dict__.setdefault("_given", {})["padding"] = word
         for tensor in absent:
             if not hasattr(self, tensor):
                 setattr(self, tensor, None)
+        if reset and getattr(type(self), reset) is not _reset_parameters:  # a derived class begins in its own way
+            getattr(self, reset)()
 
+    reset = None
+    if record["trained"] and not name.startswith("Transformer"):
+        reset = "_reset_parameters" if name == "MultiheadAttention" else "reset_parameters"
     body = {"__init__": __init__, "__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": "dyadic.nn"}
     for i, (p, kind, _) in enumerate(parameters):
         child = p == "dropout" and name.startswith("Transformer")  # there it is the module of that name
         if kind != "Tensor" and (p != "bias" or not record["op"]) and not child:
             body[p] = _argument(i, p)
     if name.startswith("Adaptive"):
-        body["output_size"] = property(lambda self: self.__dict__.get("_sizes") or self._argument(0), doc="The sizes of the result; None: the input's.")
+        size = body["output_size"].fget
+        body["output_size"] = property(lambda self: self.__dict__.get("_sizes") or size(self), doc="The sizes of the result; None: the input's.")
     if name in _FORWARDS:
         body["forward"] = _FORWARDS[name]
     if name.startswith("ConvTranspose"):
         body["padding_mode"] = "zeros"
-    if record["trained"] and not name.startswith("Transformer"):
-        body["reset_parameters"] = _reset_parameters
+    if reset:
+        body[reset] = body["reset_parameters"] = _reset_parameters
     made = type(name, (_base(name),), body)
     made.__signature__ = signature
     return made

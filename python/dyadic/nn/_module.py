@@ -1,9 +1,11 @@
 """Methods of Module that need no C++: parts by their dotted names, PyTorch's words for places and types."""
-from collections.abc import MutableMapping
+import inspect
+from collections.abc import KeysView, MutableMapping
 
 from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, empty_like
 from ..autograd import no_grad
-from ._state import _ARGUMENTS, _library_class
+from ._computed import absent
+from ._state import _ARGUMENTS, _INITS, _library_class
 
 
 def _get_submodule(self, target):
@@ -75,7 +77,48 @@ def _type(self, dst_type):
 Module.get_submodule, Module.get_parameter, Module.get_buffer = _get_submodule, _get_parameter, _get_buffer
 Module.set_submodule, Module.to_empty = _set_submodule, _to_empty
 Module.cpu, Module.cuda, Module.type = _cpu, _cuda, _type
-Module.register_module = Module.add_module
+
+
+# What C++ lists has a module under each of its names; PyTorch gives it once per parent.
+_native_children = Module.named_children
+
+
+def _own_children(self):
+    """[(name, module)] of this module alone, a shared one under every name."""
+    return list(_native_children(self))
+
+
+def _named_children(self):
+    """(name, module) of this module alone, a shared one once."""
+    seen = set()
+    for name, m in _native_children(self):
+        if id(m) not in seen:
+            seen.add(id(m))
+            yield name, m
+
+
+def _children(self):
+    """The modules of this module alone, a shared one once."""
+    return (m for _, m in self.named_children())
+
+
+def _apply(self, fn):
+    """Calls fn on every module of the tree, children first."""
+    for m in self.children():
+        m.apply(fn)
+    fn(self)
+    return self
+
+
+Module._own_children, Module.named_children, Module.children, Module.apply = _own_children, _named_children, _children, _apply
+
+
+def _register_module(self, name, module):
+    """add_module."""
+    self.add_module(name, module)
+
+
+Module.register_module = _register_module
 
 
 def _share_memory(self):
@@ -96,6 +139,35 @@ def _reset_parameters(self):
 
 
 Linear.reset_parameters = Embedding.reset_parameters = LayerNorm.reset_parameters = _reset_parameters
+
+
+def reset_by_own(self):
+    """A derived class may begin in its own way."""
+    if type(self).reset_parameters is not _reset_parameters:
+        self.reset_parameters()
+
+
+def _begins(cls):
+    """C++'s __init__, then that of derived classes' reset_parameters()."""
+    native = _INITS[cls] = cls.__init__
+
+    def __init__(self, *args, **kwargs):
+        native(self, *args, **kwargs)
+        reset_by_own(self)
+
+    me = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    __init__.__signature__ = inspect.Signature([me, *inspect.signature(cls).parameters.values()], return_annotation=None)
+    __init__.__nb_signature__, __init__.__module__ = native.__nb_signature__, cls.__module__
+    cls.__init__ = __init__
+
+
+_begins(Linear)
+_begins(LayerNorm)
+
+
+class _Keys(KeysView):
+    def __repr__(self):
+        return f"odict_keys({list(self)})"
 
 
 class _Entries(MutableMapping):
@@ -121,6 +193,9 @@ class _Entries(MutableMapping):
     def __len__(self):
         return len(self._read(self._module))
 
+    def keys(self):
+        return _Keys(self)
+
     def __repr__(self):
         return repr(dict(self))
 
@@ -129,9 +204,9 @@ def _entries(read, write):
     return property(lambda self: _Entries(self, read, write))
 
 
-Module._modules = _entries(lambda m: list(m.named_children()), Module.add_module)
-Module._parameters = _entries(Module._own_parameters, setattr)
-Module._buffers = _entries(lambda m: [(name, b) for name, b, _ in m._own_buffers()], Module.register_buffer)
+Module._modules = _entries(_own_children, Module.add_module)
+Module._parameters = _entries(lambda m: m._own_parameters() + absent(m, "parameter"), Module.register_parameter)
+Module._buffers = _entries(lambda m: [(name, b) for name, b, _ in m._own_buffers()] + absent(m, "buffer"), Module.register_buffer)
 
 
 class Unflatten(Module):
@@ -139,7 +214,7 @@ class Unflatten(Module):
 
     def __init__(self, dim, unflattened_size):
         super().__init__()
-        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+        self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input):
         return input.unflatten(self.dim, list(self.unflattened_size))

@@ -38,7 +38,7 @@ class CrossMapLRN2d(classes["LocalResponseNorm"]):
     """LocalResponseNorm under its older name."""
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
-        super().__init__(size, alpha, beta, float(k))
+        super().__init__(size, alpha, beta, k)
 
 
 class NLLLoss2d(classes["NLLLoss"]):

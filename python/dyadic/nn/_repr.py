@@ -24,7 +24,7 @@ def _numbered(named):
 
 
 def _repr(self):
-    extra, named = self.extra_repr(), list(self.named_children())
+    extra, named = self.extra_repr(), self._own_children()
     parts = _numbered(named) if isinstance(self, ModuleList) else _children(named)
     lines = extra.split("\n") if extra else []
     if len(lines) == 1 and not parts:
@@ -34,7 +34,7 @@ def _repr(self):
 
 
 Module.__repr__ = _repr
-Module._get_name = lambda self: type(self).__name__
+Module._get_name = lambda self: ("Parametrized" if "_parametrization_hook" in self.__dict__ else "") + type(self).__name__
 
 
 # What a class shows between its brackets: names of attributes, and templates where PyTorch shows less or other things.
@@ -70,7 +70,6 @@ _TEMPLATES = {
     "Unfold": "kernel_size={kernel_size}, dilation={dilation}, padding={padding}, stride={stride}",
     "Bilinear": "in1_features={in1_features}, in2_features={in2_features}, out_features={out_features}, bias={has_bias}",
 }
-_BY_TUPLE = ("AvgPool1d", "MaxUnpool")  # these show their sizes as tuples, other layers as one number where it is one
 
 
 class _Shown(dict):
@@ -86,14 +85,7 @@ class _Shown(dict):
             return name.replace("written", "inplace=True") if m.inplace else ""
         if name == "has_bias":
             return m.bias is not None
-        if name == "stride" and not m.stride:
-            return None if m._record.startswith("LP") else self["kernel_size"]
-        given = m.__dict__.get("_tuples", {})
-        if name in given:
-            return given[name]
-        value = getattr(m, name)
-        one = isinstance(value, tuple) and len(set(value)) == 1 and name != "normalized_shape"
-        return value[0] if one and not m._record.startswith(_BY_TUPLE) else value
+        return getattr(m, name)
 
 
 def _by_template(template):
@@ -103,7 +95,7 @@ def _by_template(template):
 def _conv(self):
     n = len(self.kernel_size)
     text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-    given = self.__dict__.get("_padding", self.padding)
+    given = self.padding
     if given != (0,) * n:
         text += f", padding={given}"
     for name, usual in (("dilation", (1,) * n), ("output_padding", (0,) * n), ("groups", 1)):
@@ -131,7 +123,7 @@ def _cell(self):
 
 
 def _upsample(self):
-    given = f"size={self.size[0] if len(set(self.size)) == 1 else self.size}" if self.size else f"scale_factor={self.scale_factor}"
+    given = f"size={self.size}" if self.size else f"scale_factor={self.scale_factor}"
     return f"{given}, mode={getattr(self, 'mode', 'nearest')!r}"
 
 

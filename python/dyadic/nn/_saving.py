@@ -1,17 +1,40 @@
-"""state_dict and load_state_dict: what modules add to the C++ ones in Python (extra state, hooks, keys renamed on the way)."""
-from .._dyadic import Module, Parameter
+"""state_dict and load_state_dict: each module saves and loads its own tensors by methods that may be overridden, with hooks around
+them. What is saved knows the version of each module's class (_metadata)."""
+from collections import OrderedDict
+from collections.abc import Mapping
+
+from .._dyadic import Module, Parameter, Tensor
 from .._handle import RemovableHandle
+from ..autograd import no_grad
+from ._state import _IncompatibleKeys
 
 _EXTRA = "_extra_state"
 
 
-def _tree(self):
-    """(prefix, module) of the tree, under every name."""
-    return [(path + "." if path else "", m) for path, m in self.named_modules(remove_duplicate=False)]
+def _has(self, name):
+    return getattr(type(self), name) is not getattr(Module, name)
 
 
-def has_extra_state(self):
-    return any(type(m).get_extra_state is not Module.get_extra_state for m in self.modules())
+def overrides(self, name):
+    """Whether a module of the tree has a method of that name of its own."""
+    return any(_has(m, name) for m in self.modules())
+
+
+def _saved(self):
+    """[(name, tensor)] of what a module has itself and saves."""
+    return self._own_parameters() + [(name, b) for name, b, persistent in self._own_buffers() if persistent]
+
+
+def _hooks(self, kind):
+    return list(self.__dict__.get(kind, {}).values())
+
+
+def _save_to_state_dict(self, destination, prefix, keep_vars):
+    """Puts what this module has itself into destination, without its children."""
+    for name, t in _saved(self):
+        destination[prefix + name] = t if keep_vars else t.detach()
+    if _has(self, "get_extra_state"):
+        destination[prefix + _EXTRA] = self.get_extra_state()
 
 
 def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
@@ -19,78 +42,141 @@ def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
     keep_vars: the parameters themselves. What get_extra_state() gives is there, too."""
     for name, value in zip(("destination", "prefix", "keep_vars"), args):
         destination, prefix, keep_vars = {**dict(destination=destination, prefix=prefix, keep_vars=keep_vars), name: value}.values()
-    out = {} if destination is None else destination
-    state = self._state_dict()
-    if keep_vars:
-        state.update((name, p) for name, p in self.named_parameters(remove_duplicate=False) if name in state)
-    out.update((prefix + name, t) for name, t in state.items())
-    for path, m in reversed(_tree(self)):  # children first
-        if type(m).get_extra_state is not Module.get_extra_state:
-            out[prefix + path + _EXTRA] = m.get_extra_state()
-        for hook in m.__dict__.get("_state_dict_hooks", {}).values():
-            hook(m, out, prefix + path, {})
-    return out
+    if destination is None:
+        destination = OrderedDict()
+        destination._metadata = OrderedDict()
+    about = {"version": self._version}
+    if hasattr(destination, "_metadata"):
+        destination._metadata[prefix[:-1]] = about
+    for hook in _hooks(self, "_state_dict_pre_hooks"):
+        hook(self, prefix, keep_vars)
+    self._save_to_state_dict(destination, prefix, keep_vars)
+    for name, child in self._own_children():
+        child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+    for hook in _hooks(self, "_state_dict_hooks"):
+        changed = hook(self, destination, prefix, about)
+        destination = destination if changed is None else changed
+    return destination
 
 
-def _renamed(self, state, strict):
-    """The state after the modules' own renaming."""
-    state = dict(state)
-    for prefix, m in _tree(self):
-        ignored = prefix, {}, strict, [], [], []
-        for hook in m.__dict__.get("_load_pre_hooks", {}).values():
-            hook(m, state, *ignored)
-        if type(m)._load_from_state_dict is not Module._load_from_state_dict:
-            m._load_from_state_dict(state, *ignored)
-    return state
+def _shown(t):
+    return f"{t.dtype.name}{list(t.shape)}"
+
+
+def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    """Takes what this module has itself out of state_dict, without its children, and lists what does not fit. Override it to rename
+    keys of older states before. local_metadata: the version of what was saved, if it is known."""
+    for hook, with_module in _hooks(self, "_load_state_dict_pre_hooks"):
+        module = (self,) if with_module else ()
+        hook(*module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+    own = dict(_saved(self))
+    for name, mine in own.items():
+        key = prefix + name
+        if key not in state_dict:
+            if strict:
+                missing_keys.append(key)
+        elif not isinstance(state_dict[key], Tensor):
+            error_msgs.append(f"{key} is {_shown(mine)} here and {type(state_dict[key]).__name__} there")
+        elif mine.shape != state_dict[key].shape:
+            error_msgs.append(f"{key} is {_shown(mine)} here and {_shown(state_dict[key])} there")
+        elif local_metadata.get("assign_to_params_buffers", False):
+            _assign(self, name, mine, state_dict[key])
+        else:
+            with no_grad():
+                mine.detach().copy_(state_dict[key])
+    extra, has_extra = prefix + _EXTRA, _has(self, "set_extra_state")
+    if has_extra and extra in state_dict:
+        self.set_extra_state(state_dict[extra])
+    elif has_extra and strict:
+        missing_keys.append(extra)
+    if strict:
+        children = {name for name, _ in self._own_children()}
+        for key in state_dict:
+            if key.startswith(prefix) and not (has_extra and key == extra):
+                name, dot, _ = key[len(prefix) :].partition(".")
+                if name not in (children if dot else own):
+                    unexpected_keys.append(key)
+
+
+def _assign(self, name, mine, given):
+    if isinstance(mine, Parameter):
+        given = given if isinstance(given, Parameter) else Parameter(given.detach())
+        given.requires_grad_(mine.requires_grad)
+    setattr(self, name, given)
+
+
+def _by_child(state, prefix):
+    """The entries of each child, by its name."""
+    parts = {}
+    for key, t in state.items():
+        name, dot, _ = key[len(prefix) :].partition(".")
+        if dot and key.startswith(prefix):
+            parts.setdefault(name, {})[key] = t
+    return parts
 
 
 def load_state_dict(self, state_dict, strict=True, assign=False):
     """Copies values by name; one error lists everything that does not fit. assign: the tensors themselves become the parameters, in their
     own dtypes and on their devices."""
-    state = _renamed(self, state_dict, strict)
-    extra = {path: m for path, m in _tree(self) if type(m).set_extra_state is not Module.set_extra_state}
-    extras = {path: state.pop(path + _EXTRA) for path in extra if path + _EXTRA in state}
-    missing = [path + _EXTRA for path in extra if path not in extras]
-    if strict and missing:
-        raise RuntimeError(f"load_state_dict: missing {', '.join(missing)}")
-    after = [(m, hook) for _, m in _tree(self) for hook in m.__dict__.get("_load_post_hooks", {}).values()]
-    values = state
-    if assign:  # compared here, not copied
-        mine = self._state_dict()
-        values = {name: mine[name] if name in mine and mine[name].shape == t.shape else t for name, t in state.items()}
-    report = self._load_state_dict(values, strict and not after)
-    report.missing_keys.extend(missing)
-    for m, hook in after:
-        hook(m, report)
+    if not isinstance(state_dict, Mapping):
+        raise TypeError(f"load_state_dict: it takes a dict of tensors, not {type(state_dict).__name__}")
+    report, wrong = _IncompatibleKeys([], []), []
+    metadata = getattr(state_dict, "_metadata", {})
+
+    def load(m, state, prefix):
+        about = {**metadata.get(prefix[:-1], {}), "assign_to_params_buffers": assign}
+        m._load_from_state_dict(state, prefix, about, True, *report, wrong)
+        parts = _by_child(state, prefix)
+        for name, child in m._own_children():
+            load(child, parts.get(name, {}), f"{prefix}{name}.")
+        for hook in _hooks(m, "_load_state_dict_post_hooks"):
+            hook(m, report)
+
+    load(self, dict(state_dict), "")
     if strict and any(report):
-        self._load_state_dict(values, True)  # raises
-    if assign:
-        _assign(self, state)
-    for path, value in extras.items():
-        extra[path].set_extra_state(value)
+        wrong = _lines_about(self, state_dict, report) + wrong
+    if wrong:
+        lines = "\n  ".join(wrong)
+        raise RuntimeError(f"load_state_dict: {len(wrong)} keys of {type(self).__name__} do not fit:\n  {lines}")
     return report
 
 
-def _assign(self, state):
-    for prefix, m in _tree(self):
-        for name, p in m._own_parameters():
-            if prefix + name in state:
-                given = state[prefix + name]
-                setattr(m, name, given if isinstance(given, Parameter) else Parameter(given.detach(), p.requires_grad))
-        for name, _, persistent in m._own_buffers():
-            if persistent and prefix + name in state:
-                setattr(m, name, state[prefix + name])
+_NEAREST = 20  # lines that look for the nearest key: it takes time
 
 
-def _registering(kind, doc):
+def _lines_about(self, state, report):
+    """A line for each key that is missing or unexpected, with the nearest one of the other side."""
+    import difflib
+
+    mine = {f"{path}.{name}" if path else name: t for path, m in self.named_modules(remove_duplicate=False) for name, t in _saved(m)}
+    others = [key for key in state if key not in mine]
+
+    def near(i, key, where, names):
+        return [f"nearest {where}: {n}" for n in difflib.get_close_matches(key, names, 1, 0.5)] if i < _NEAREST else []
+
+    lines = []
+    for i, key in enumerate(report.missing_keys):
+        about = ([_shown(mine[key])] if key in mine else []) + near(i, key, "there", others)
+        lines.append(f"missing {key}" + (f" ({'; '.join(about)})" if about else ""))
+    for i, key in enumerate(report.unexpected_keys):
+        lines.append(f"unexpected {key}" + "".join(f" ({n})" for n in near(i, key, "here", mine)))
+    return lines
+
+
+def _registering(kind, doc, wrapped=lambda hook: hook):
     def register(self, hook):
         hooks = self.__dict__.setdefault(kind, {})
         handle = RemovableHandle(hooks)
-        hooks[handle.id] = hook
+        hooks[handle.id] = wrapped(hook)
         return handle
 
     register.__doc__ = doc
     return register
+
+
+def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+    """hook(state_dict, prefix, ...), with_module: hook(module, state_dict, prefix, ...), changes what will be loaded."""
+    return _registering("_load_state_dict_pre_hooks", "", lambda hook: (hook, with_module))(self, hook)
 
 
 def _get_extra_state(self):
@@ -103,12 +189,17 @@ def _set_extra_state(self, state):
     raise RuntimeError(f"{type(self).__name__}: set_extra_state() is not written")
 
 
-def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
-    """Override it to rename keys of older states in `state_dict`; values are copied afterwards."""
-
-
+Module._version = 1
 Module.state_dict, Module.load_state_dict = state_dict, load_state_dict
-Module.get_extra_state, Module.set_extra_state, Module._load_from_state_dict = _get_extra_state, _set_extra_state, _load_from_state_dict
+Module._save_to_state_dict, Module._load_from_state_dict = _save_to_state_dict, _load_from_state_dict
+Module.get_extra_state, Module.set_extra_state = _get_extra_state, _set_extra_state
+Module.register_state_dict_pre_hook = _registering("_state_dict_pre_hooks", "hook(module, prefix, keep_vars) runs before state_dict().")
 Module.register_state_dict_post_hook = _registering("_state_dict_hooks", "hook(module, state_dict, prefix, local_metadata) changes what state_dict() gives.")
-Module.register_load_state_dict_pre_hook = _registering("_load_pre_hooks", "hook(module, state_dict, prefix, ...) changes what will be loaded.")
-Module.register_load_state_dict_post_hook = _registering("_load_post_hooks", "hook(module, incompatible_keys) may clear what is no error.")
+Module._register_state_dict_hook = Module.register_state_dict_post_hook
+Module.register_load_state_dict_pre_hook = _registering(
+    "_load_state_dict_pre_hooks", "hook(module, state_dict, prefix, ...) changes what will be loaded.", lambda hook: (hook, True)
+)
+Module._register_load_state_dict_pre_hook = _register_load_state_dict_pre_hook
+Module.register_load_state_dict_post_hook = _registering(
+    "_load_state_dict_post_hooks", "hook(module, incompatible_keys) may clear what is no error."
+)

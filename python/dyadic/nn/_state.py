@@ -5,8 +5,10 @@ from collections import namedtuple
 
 from .. import _dyadic
 from .._dyadic import GELU, Embedding, LayerNorm, Linear, Module, ModuleList, Parameter, Sequential, Tensor, _Layer
+from ._computed import begin
 
-class LoadReport(namedtuple("LoadReport", ["missing_keys", "unexpected_keys"])):
+
+class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """What load_state_dict did not find where it looked for it."""
 
     __slots__ = ()
@@ -14,7 +16,10 @@ class LoadReport(namedtuple("LoadReport", ["missing_keys", "unexpected_keys"])):
     def __repr__(self):
         if not any(self):
             return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"  # as PyTorch prints it
+        return super().__repr__()
+
+
+LoadReport = _IncompatibleKeys  # its name in C++
 
 
 def _make_tensor(data, sizes, dtype, requires_grad, parameter):
@@ -43,13 +48,16 @@ _ARGUMENTS = {
 _LIBRARY = {c for c in vars(_dyadic).values() if isinstance(c, type) and issubclass(c, Module)}
 
 
+_INITS = {}  # of classes whose __init__ does more than C++'s
+
+
 def _library_class(cls):
     return next(c for c in cls.__mro__ if c in _LIBRARY)
 
 
 def _get_state(self):
     made = _library_class(type(self))
-    children = dict(self.named_children())
+    children = dict(self._own_children())
     return {
         "arguments": _ARGUMENTS.get(made, lambda m: ())(self),
         "children": {} if made in (Sequential, ModuleList) else children,
@@ -61,8 +69,9 @@ def _get_state(self):
 
 
 def _set_state(self, state):
-    _library_class(type(self)).__init__(self, *state["arguments"])
-    computed = state["children"].get("parametrizations", ())
+    made = _library_class(type(self))
+    _INITS.get(made, made.__init__)(self, *state["arguments"])
+    computed = state["attributes"].get("_computed", {})
     for name in {n for n, _ in self._own_parameters()} - {n for n, _ in state["parameters"]} - set(computed):
         setattr(self, name, None)
     for name, parameter in state["parameters"]:
@@ -71,11 +80,11 @@ def _set_state(self, state):
         self.register_buffer(name, tensor, persistent)
     for name, child in state["children"].items():
         setattr(self, name, child)
-    for name in computed:
-        if name not in {n for n, _ in self._own_parameters()}:
-            self.register_parameter(name, Parameter(_dyadic.zeros(0)))
-        self._begin_computed(name)
+    for name, entry in computed.items():
+        begin(self, name, entry)
     self.__dict__.update(state["attributes"])
+    if computed:
+        self.__dict__["_computed"] = dict(computed)  # not the one of what is copied
     if "_forward_hooks" in self.__dict__:
         self._watch()
     self.training = state["training"]

@@ -1,4 +1,7 @@
 """Modules and parameters by name or number, and the module that does nothing."""
+from collections import OrderedDict
+from collections.abc import Mapping
+
 from .._dyadic import Module, ModuleList, Parameter, Sequential, Tensor
 
 __all__ = ["Identity", "ModuleDict", "ParameterDict", "ParameterList"]
@@ -20,18 +23,26 @@ def _at(self, i, n):
     return i % n
 
 
+def _each(self, entries, what):
+    """entries as a list, which is made before self changes."""
+    try:
+        return list(entries)
+    except TypeError:
+        raise TypeError(f"{type(self).__name__}.{what}: it takes several of what it holds, not {type(entries).__name__}") from None
+
+
 class _Numbered:
     """What Sequential and ModuleList have beside what C++ gives them. Names are the numbers: whatever moves is registered anew."""
 
     def _set_all(self, modules):
-        for name, _ in list(self.named_children()):
+        for name, _ in self._own_children():
             delattr(self, name)
         for i, m in enumerate(modules):
             self.add_module(str(i), m)
 
     def __getitem__(self, i):
         if isinstance(i, slice):
-            named = list(self.named_children())[i]
+            named = self._own_children()[i]
             made = type(self)()
             for k, (name, m) in enumerate(named):
                 made.add_module(str(k) if isinstance(made, ModuleList) else name, m)
@@ -39,20 +50,29 @@ class _Numbered:
         return list(self)[_at(self, int(i), len(self))]
 
     def __setitem__(self, i, module):
-        setattr(self, [name for name, _ in self.named_children()][_at(self, int(i), len(self))], module)
+        setattr(self, [name for name, _ in self._own_children()][_at(self, int(i), len(self))], module)
 
     def __delitem__(self, i):
-        named = list(self.named_children())
+        named = self._own_children()
         gone = named[i] if isinstance(i, slice) else [named[_at(self, int(i), len(self))]]
         for name, _ in gone:
             delattr(self, name)
-        left = list(self.named_children())
+        left = self._own_children()
         if all(name.isdigit() for name, _ in left):
             self._set_all([m for _, m in left])
+
+    def append(self, module):
+        """Puts a module behind the others."""
+        self.add_module(str(len(self)), module)
+        return self
 
     def insert(self, index, module):
         """Puts a module before the one at index."""
         modules = list(self)
+        if not -len(modules) <= index <= len(modules):
+            raise IndexError(f"{type(self).__name__}.insert: {index} is out of range: there are {len(modules)} modules")
+        if not isinstance(module, Module):
+            raise TypeError(f"{type(self).__name__}.insert: it takes a module, not {type(module).__name__}")
         modules.insert(index, module)
         self._set_all(modules)
         return self
@@ -65,19 +85,30 @@ class _Numbered:
 
     def extend(self, modules):
         """Appends modules."""
-        for m in list(modules):
+        for m in _each(self, modules, "extend"):
             self.append(m)
         return self
 
-    __iadd__ = extend
+    def __iadd__(self, modules):
+        return self.extend(modules)
 
     def __add__(self, others):
         return type(self)().extend(self).extend(others)
 
     def __mul__(self, n):
-        return type(self)().extend(list(self) * n)
+        if not isinstance(n, int):
+            return NotImplemented
+        return type(self)().extend(self)._repeat(n)
 
     __rmul__ = __mul__
+
+    def __imul__(self, n):
+        return self._repeat(n) if isinstance(n, int) else NotImplemented
+
+    def _repeat(self, n):
+        if n <= 0:
+            raise ValueError(f"{type(self).__name__}: modules are repeated at least once: the factor is {n}")
+        return self.extend(list(self) * (n - 1))
 
 
 for _name, _method in vars(_Numbered).items():
@@ -121,21 +152,24 @@ class _Named(Module):
     def __contains__(self, key):
         return key in self._keys
 
+    def _dict(self):
+        return {key: getattr(self, key) for key in self._keys}
+
     def keys(self):
-        return list(self._keys)
+        return self._dict().keys()
 
     def values(self):
-        return [self[key] for key in self._keys]
+        return self._dict().values()
 
     def items(self):
-        return [(key, self[key]) for key in self._keys]
+        return self._dict().items()
 
     def update(self, values):
         for key, value in values.items() if hasattr(values, "items") else values:
             self[key] = value
 
     def __reversed__(self):
-        return reversed(self.keys())
+        return reversed(self._keys)
 
     def pop(self, key):
         value = self[key]
@@ -166,23 +200,38 @@ def _parameter(value):
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _shown(value, by_type=False):
+def _shown(name, value, by_type):
     if not isinstance(value, Tensor):
-        return f"Object of type: {type(value).__name__}"
-    return f"Parameter containing: [{value.type() if by_type else value.dtype} of size {'x'.join(map(str, value.shape))}]"
+        return f"({name}): Object of type: {type(value).__name__}"
+    sizes = "x".join(map(str, value.shape))
+    return f"({name}): Parameter containing: [{value.type() if by_type else value.dtype} of size {sizes}]"
+
+
+def _repr_of(self, entries, by_type=False):
+    """Every entry by its kind and size; those that are modules also as children."""
+    lines = [f"    {_shown(name, value, by_type)}" for name, value in entries]
+    lines += [f"  ({name}): " + repr(m).replace("\n", "\n  ") for name, m in self._own_children()]
+    text = "\n".join(lines)
+    return f"{type(self).__name__}(\n{text}\n)" if lines else f"{type(self).__name__}()"
 
 
 class ParameterDict(_Named):
-    """Parameters by name. Tensors become parameters."""
+    """Parameters by name. Tensors become parameters. A plain dict is taken in the order of its keys, an OrderedDict in its own."""
 
     def __init__(self, parameters=None):
         super().__init__(parameters)
+
+    def update(self, values):
+        """Adds the entries of a dict or pairs."""
+        if isinstance(values, Mapping) and not isinstance(values, OrderedDict):
+            values = sorted(values.items())
+        super().update(values)
 
     def __setitem__(self, key, value):
         super().__setitem__(key, _parameter(value))
 
     def __repr__(self):
-        return "ParameterDict(" + "\n".join(f"  ({key}): {_shown(p, True)}" for key, p in self.items()) + ")"
+        return _repr_of(self, self.items(), by_type=True)
 
     def __or__(self, other):
         made = self.copy()
@@ -203,7 +252,7 @@ class ParameterDict(_Named):
 
     def popitem(self):
         """Takes the last entry out: (key, parameter)."""
-        key = self.keys()[-1]
+        key = self._keys[-1]
         return key, self.pop(key)
 
 
@@ -223,15 +272,14 @@ class ParameterList(Module):
 
     def extend(self, values):
         """Appends parameters."""
-        for value in values:
+        for value in _each(self, values, "extend"):
             self.append(value)
         return self
 
     __iadd__ = extend
 
     def __repr__(self):
-        lines = [f"  ({i}): {_shown(p)}" for i, p in enumerate(self)]
-        return "\n".join(["ParameterList(", *lines, ")"])
+        return _repr_of(self, enumerate(self))
 
     def _at(self, i):
         if not -self._count <= i < self._count:

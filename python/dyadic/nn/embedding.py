@@ -2,6 +2,7 @@
 from .. import _dyadic
 from .._dyadic import Parameter
 from ._layers import classes
+from ._module import reset_by_own
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
@@ -42,6 +43,8 @@ class Embedding(_dyadic.Embedding):
         options = {"dtype": dtype, "device": device}
         super().__init__(num_embeddings, embedding_dim, padding_idx, scale_grad_by_freq, max_norm, norm_type, **options)
         _begin(self, _weight, _freeze)
+        if _weight is None:
+            reset_by_own(self)
 
     @classmethod
     def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):

@@ -1,19 +1,14 @@
 """Values to begin with: in place, unrecorded."""
+import contextlib
 import warnings
 
+from .. import _dyadic
 from .._dyadic import _init_calculate_gain as calculate_gain
 from .._dyadic import _init_constant_ as constant_
 from .._dyadic import _init_dirac_ as dirac_
 from .._dyadic import _init_eye_ as eye_
-from .._dyadic import _init_kaiming_normal_ as kaiming_normal_
-from .._dyadic import _init_kaiming_uniform_ as kaiming_uniform_
 from .._dyadic import _init_normal_ as normal_
-from .._dyadic import _init_orthogonal_ as orthogonal_
-from .._dyadic import _init_sparse_ as sparse_
-from .._dyadic import _init_trunc_normal_ as trunc_normal_
 from .._dyadic import _init_uniform_ as uniform_
-from .._dyadic import _init_xavier_normal_ as xavier_normal_
-from .._dyadic import _init_xavier_uniform_ as xavier_uniform_
 
 __all__ = [
     "calculate_gain",
@@ -32,6 +27,78 @@ __all__ = [
     "xavier_uniform_",
     "zeros_",
 ]
+
+
+@contextlib.contextmanager
+def _drawing_from(generator):
+    """The default generator's numbers are another one's inside."""
+    if generator is None:
+        yield
+        return
+    default = _dyadic.default_generator
+    before = default.get_state()
+    default.set_state(generator.get_state())
+    try:
+        yield
+    finally:
+        generator.set_state(default.get_state())
+        default.set_state(before)
+
+
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+    """N(mean, std^2), only values within [a, b]."""
+    with _drawing_from(generator):
+        return _dyadic._init_trunc_normal_(tensor, mean, std, a, b)
+
+
+def xavier_uniform_(tensor, gain=1.0, generator=None):
+    """Uniform, with variance gain^2 2 / (fan_in + fan_out). (Glorot and Bengio 2010.)"""
+    with _drawing_from(generator):
+        return _dyadic._init_xavier_uniform_(tensor, gain)
+
+
+def xavier_normal_(tensor, gain=1.0, generator=None):
+    """Normal, with variance gain^2 2 / (fan_in + fan_out). (Glorot and Bengio 2010.)"""
+    with _drawing_from(generator):
+        return _dyadic._init_xavier_normal_(tensor, gain)
+
+
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Uniform, with variance gain^2 / fan. (He et al. 2015.)"""
+    with _drawing_from(generator):
+        return _dyadic._init_kaiming_uniform_(tensor, a, mode, nonlinearity)
+
+
+def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Normal, with variance gain^2 / fan. (He et al. 2015.)"""
+    with _drawing_from(generator):
+        return _dyadic._init_kaiming_normal_(tensor, a, mode, nonlinearity)
+
+
+def orthogonal_(tensor, gain=1, generator=None):
+    """Orthonormal rows or columns, times gain. (Saxe et al. 2013.)"""
+    with _drawing_from(generator):
+        return _dyadic._init_orthogonal_(tensor, gain)
+
+
+def sparse_(tensor, sparsity, std=0.01, generator=None):
+    """N(0, std^2), a share of each column zero. (Martens 2010.)"""
+    with _drawing_from(generator):
+        return _dyadic._init_sparse_(tensor, sparsity, std)
+
+
+def _calculate_fan_in_and_fan_out(tensor):
+    """How many inputs an output has and how many outputs an input, of a weight [out, in, ...]."""
+    if tensor.dim() < 2:
+        raise ValueError(f"fan in and fan out: a weight has two dimensions or more: it is {list(tensor.shape)}")
+    field = tensor[0, 0].numel() if tensor.numel() else 1
+    return tensor.size(1) * field, tensor.size(0) * field
+
+
+def _calculate_correct_fan(tensor, mode):
+    if mode.lower() not in ("fan_in", "fan_out"):
+        raise ValueError(f"fan: mode is fan_in or fan_out: it is {mode}")
+    return _calculate_fan_in_and_fan_out(tensor)[mode.lower() == "fan_out"]
 
 
 def ones_(tensor):

@@ -1,6 +1,6 @@
 """Layers that learn the size of their input from the first one they see: LazyLinear, LazyConv2d, LazyBatchNorm1d ... Then they are
 what they are named after. Until then their parameters are empty; they are the same objects afterwards, in an optimizer, too."""
-from .._dyadic import Linear, Parameter, empty
+from .._dyadic import Linear, Module, Parameter, empty
 from ..autograd import no_grad
 from ._layers import classes
 
@@ -57,6 +57,7 @@ class _Lazy:
         size = self._size_in({name.removeprefix(prefix): t for name, t in state.items() if name.startswith(prefix)})
         if size is not None:
             self._become(size)
+        Module._load_from_state_dict(self, state, prefix, *rest)
 
 
 class LazyLinear(_Lazy, Linear):

@@ -3,11 +3,28 @@ from collections import namedtuple
 
 from .. import _dyadic
 from .._dyadic import Linear, Module, ModuleList, Sequential
+from . import _reduction
 from . import functional as F
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss", "LinearCrossEntropyLoss", "TripletMarginWithDistanceLoss"]
 
 _Adaptive = namedtuple("ASMoutput", ["output", "loss"])
+
+
+class _Loss(Module):
+    """For losses of one's own: keeps the reduction."""
+
+    def __init__(self, size_average=None, reduce=None, reduction="mean"):
+        super().__init__()
+        self.reduction = _reduction.read({"size_average": size_average, "reduce": reduce, "reduction": reduction})["reduction"]
+
+
+class _WeightedLoss(_Loss):
+    """For losses of one's own with weights of classes."""
+
+    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
 
 
 class TripletMarginWithDistanceLoss(Module):

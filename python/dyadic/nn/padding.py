@@ -26,7 +26,7 @@ class _Pad(Module):
 
 def _constant(self, padding, value):
     _Pad.__init__(self, padding)
-    self.value = float(value)
+    self.value = value
 
 
 def _zero(self, padding):

@@ -3,16 +3,26 @@ import copy
 
 from .. import _dyadic
 from .._dyadic import LayerNorm, Module, ModuleList
-from . import init
+from . import functional, init
 from ._layers import classes
 
 __all__ = ["Transformer", "TransformerDecoder", "TransformerEncoder"]
 
 
+def _get_clones(module, N):
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
+
+
+def _get_activation_fn(activation):
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation: it is relu or gelu: it is {activation}")
+    return getattr(functional, activation)
+
+
 class _Stack(Module):
     def __init__(self, layer, num_layers, norm):
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.layers = _get_clones(layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 

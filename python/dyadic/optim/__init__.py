@@ -3,6 +3,8 @@
 The optimizers are made from the records of the C++ library: help(dyadic.optim.SGD) shows one's signature and documentation.
 """
 import inspect
+import sys
+import types
 
 from .._dyadic import ParamGroup, WarmupCosine, _optimizer_records, clip_factor, grad_norm
 from .._records import default as _default
@@ -63,6 +65,13 @@ def _make(record):
 _classes = {record["name"]: _make(record) for record in _optimizer_records()}
 globals().update(_classes)
 
-from . import lr_scheduler, swa_utils  # noqa: E402  both know the classes above
+from . import lr_scheduler, optimizer, swa_utils  # noqa: E402  they know the classes above
+
+for _name in ("Adadelta Adafactor Adagrad Adam Adamax AdamW ASGD LBFGS NAdam RAdam RMSprop Rprop SGD SparseAdam".split()):
+    if _name in _classes:  # PyTorch's places of the classes
+        _file = "sparse_adam" if _name == "SparseAdam" else _name.lower()
+        _module = types.ModuleType(f"{__name__}.{_file}", f"PyTorch's place of {_name}.")
+        _module.__dict__[_name] = _classes[_name]
+        globals()[_file] = sys.modules[_module.__name__] = _module
 
 __all__ = [*_classes, "Optimizer", "ParamGroup", "WarmupCosine", "clip_factor", "grad_norm", "lr_scheduler", "swa_utils"]

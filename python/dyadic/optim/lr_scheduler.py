@@ -49,6 +49,9 @@ class LRScheduler(_Schedule):
         super().load_state_dict(state)
 
 
+_LRScheduler = LRScheduler  # its older name
+
+
 class SequentialLR(LRScheduler):
     """One schedule after another, from milestone to milestone."""
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from .. import _dyadic
 from .._dyadic import Module, _train
-from ..nn._saving import has_extra_state
+from ..nn._saving import overrides
 from ..optim import Optimizer
 from ._parts import ExtraState, WrittenOptimizer
 from ._windows import windows
@@ -110,9 +110,10 @@ class Checkpoint(_train.Checkpoint):
                 f"Checkpoint: {name} is {type(part).__name__}; a part has state_dict() and load_state_dict(), or is a dict or a Generator"
             )
         saves = getattr(type(part), "state_dict", None)
-        self._add(name, part, saves in (Module.state_dict, Optimizer.state_dict))
+        by_itself = saves is Module.state_dict and overrides(part, "_save_to_state_dict")
+        self._add(name, part, saves in (Module.state_dict, Optimizer.state_dict) and not by_itself)
         self._parts[name] = part
-        if saves is Module.state_dict and has_extra_state(part):
+        if saves is Module.state_dict and not by_itself and overrides(part, "get_extra_state"):
             self.add(name + "_extra_state", ExtraState(part))
         if saves is Optimizer.state_dict and part._record is None:
             self.add(name + "_written", WrittenOptimizer(self, part))

@@ -1,13 +1,14 @@
 """What training loops do to gradients and parameters."""
+import functools
 import math
 import warnings
 
-from ... import _dyadic
+from ... import _dyadic, linalg
 from ..._dyadic import Tensor, _clip_grad_norm_, _clip_grad_value_, _total_norm, tensor
 from ...autograd import no_grad
 from . import fusion, parametrizations, parametrize, rnn, stateless
 from .fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights
-from .parametrizations import spectral_norm, weight_norm
+from ._older_norms import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_", "convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format", "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights", "fusion", "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init", "spectral_norm", "stateless", "vector_to_parameters", "weight_norm"]
 
@@ -16,22 +17,37 @@ def _list(x):
     return [x] if isinstance(x, Tensor) else list(x)
 
 
+def _dtype_of(gradients):
+    """The dtype of their norm."""
+    common = functools.reduce(_dyadic.promote_types, [g.dtype for g in gradients]) if gradients else _dyadic.get_default_dtype()
+    return common.to_real()
+
+
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """The norm of all elements together."""
-    norm = _total_norm(_list(tensors), float(norm_type))
+    """The norm of all elements together; for a norm_type that is not positive the norm of the tensors' norms."""
+    tensors, norm_type = _list(tensors), float(norm_type)
+    if norm_type > 0:
+        norm = tensor(_total_norm(tensors, norm_type), dtype=_dtype_of(tensors))
+    else:
+        each = [linalg.vector_norm(t.detach(), norm_type).to(_dtype_of(tensors)) for t in tensors]
+        norm = linalg.vector_norm(_dyadic.stack(each), norm_type) if each else tensor(0.0)
     if error_if_nonfinite and not math.isfinite(norm):
         raise RuntimeError(f"get_total_norm: the norm is {norm}; pass error_if_nonfinite=False to go on")
-    return tensor(norm)
+    return norm
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scales the gradients in place so that their common norm is at most max_norm; returns the norm they had. Without a pass
     over memory of its own: optimizer.step(grad_scale=clip_factor(grad_norm(parameters), max_norm)).
     """
-    parameters = _list(parameters)
-    if error_if_nonfinite:
-        get_total_norm([p.grad for p in parameters if p.grad is not None], norm_type, True)
-    return tensor(_clip_grad_norm_(parameters, float(max_norm), float(norm_type)))
+    parameters, norm_type = _list(parameters), float(norm_type)
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    if error_if_nonfinite or norm_type <= 0:
+        norm = get_total_norm(gradients, norm_type, error_if_nonfinite)
+    if norm_type > 0:
+        return tensor(_clip_grad_norm_(parameters, float(max_norm), norm_type), dtype=_dtype_of(gradients))
+    clip_grads_with_norm_(parameters, max_norm, norm)
+    return norm
 
 
 def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
@@ -69,14 +85,6 @@ def vector_to_parameters(vec, parameters):
     for p in parameters:
         p.copy_(vec[at : at + p.numel()].view(p.shape))
         at += p.numel()
-
-
-def remove_weight_norm(module, name="weight"):
-    """The weight is a parameter again."""
-    return parametrize.remove_parametrizations(module, name)
-
-
-remove_spectral_norm = remove_weight_norm
 
 
 def skip_init(module_cls, *args, **kwargs):

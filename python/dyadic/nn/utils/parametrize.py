@@ -4,6 +4,7 @@ import contextlib
 
 from ..._dyadic import Module, ModuleList, Parameter, Tensor
 from ...autograd import no_grad
+from .._computed import begin, end
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations"]
 
@@ -56,35 +57,36 @@ class _Parametrizations(Module):
     """The lists of a module, by the name of what they compute."""
 
     def __iter__(self):
-        return iter([name for name, _ in self.named_children()])
+        return iter([name for name, _ in self._own_children()])
 
     def __contains__(self, name):
-        return name in dict(self.named_children())
+        return name in dict(self._own_children())
 
     def __getitem__(self, name):
-        return dict(self.named_children())[name]
+        return dict(self._own_children())[name]
+
+    def _get_name(self):
+        return "ModuleDict"
 
 
-def _compute(self, name):
-    """The parameter that parametrizations of this module compute."""
-    if _cache is None:
-        return self.parametrizations[name].forward()
-    key = (id(self), name)
-    if key not in _cache:
-        _cache[key] = self.parametrizations[name].forward()
-    return _cache[key]
+class _Parametrized:
+    """In the place of a parameter that parametrizations of its module compute."""
 
+    def read(self, module, name):
+        if _cache is None:
+            return module.parametrizations[name].forward()
+        key = (id(module), name)
+        if key not in _cache:
+            _cache[key] = module.parametrizations[name].forward()
+        return _cache[key]
 
-def _assign_computed(self, name, value):
-    self.parametrizations[name].right_inverse(value)
+    def write(self, module, name, value):
+        module.parametrizations[name].right_inverse(value)
 
 
 def _set_all(module, args):
-    for name, _ in module.parametrizations.named_children():
-        module._set_computed(name, module._compute(name))
-
-
-Module._compute, Module._assign_computed = _compute, _assign_computed
+    for name, _ in module.parametrizations._own_children():
+        module._set_computed(name, getattr(module, name))
 
 
 @contextlib.contextmanager
@@ -100,10 +102,10 @@ def cached():
 
 def is_parametrized(module, tensor_name=None):
     """Whether the module has parametrizations, or one of this name."""
-    lists = dict(module.named_children()).get("parametrizations")
+    lists = dict(module._own_children()).get("parametrizations")
     if not isinstance(lists, _Parametrizations):
         return False
-    return bool(dict(lists.named_children())) if tensor_name is None else tensor_name in lists
+    return bool(dict(lists._own_children())) if tensor_name is None else tensor_name in lists
 
 
 def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
@@ -124,7 +126,7 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
         module.parametrizations = _Parametrizations()
         module.__dict__["_parametrization_hook"] = module.register_forward_pre_hook(_set_all, prepend=True)
     setattr(module.parametrizations, tensor_name, made)
-    module._begin_computed(tensor_name)
+    begin(module, tensor_name, _Parametrized())
     return module
 
 
@@ -145,7 +147,7 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
         raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of tensors.")
     with no_grad():
         value = made.forward() if leave_parametrized else made.original
-    module._end_computed(tensor_name, Parameter(value.detach().clone(), getattr(made, made.originals[0]).requires_grad))
+    end(module, tensor_name, Parameter(value.detach().clone(), getattr(made, made.originals[0]).requires_grad))
     delattr(module.parametrizations, tensor_name)
     if not is_parametrized(module):
         module.__dict__.pop("_parametrization_hook").remove()
