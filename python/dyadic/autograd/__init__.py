@@ -5,7 +5,7 @@ from .._dyadic import is_grad_enabled
 from . import anomaly_mode, function, functional, grad_mode, graph, variable
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
-from .grad_mode import Scope, enable_grad, inference_mode, no_grad, set_grad_enabled
+from .grad_mode import Mode, Scope, enable_grad, inference_mode, no_grad, set_grad_enabled
 from .variable import Variable
 
 __all__ = [
