@@ -195,6 +195,31 @@ def fails(x):
     raise ValueError("from f")
 
 
+def test_checkpoint_of_trees():
+    from dyadic.utils.checkpoint import CheckpointError, checkpoint
+
+    def function(pair, *, options):
+        a, b = pair["a"] * 2, pair["rest"][0].sin()
+        return {"sum": a + b, "rest": [(a * options["scale"], None), "word"]}
+
+    def train(run):
+        x, y, scale = (dy.full([3], v, requires_grad=True) for v in (1.0, 2.0, 3.0))
+        out = run(function, {"a": x, "rest": [y, 5]}, options={"scale": scale})
+        (out["sum"].sum() + out["rest"][0][0].sum()).backward()
+        assert list(out) == ["sum", "rest"] and type(out["rest"][0]) is tuple and out["rest"][0][1] is None and out["rest"][1] == "word"
+        return x.grad.tolist(), y.grad.tolist(), scale.grad.tolist()
+
+    assert train(checkpoint) == train(lambda f, *args, **kwargs: f(*args, **kwargs))
+    calls = []
+
+    def shrinking(x):
+        calls.append(1)
+        return x[len(calls) :] * 2
+
+    with pytest.raises(CheckpointError, match=r"in backward: \[\(\[1\]"):
+        checkpoint(shrinking, dy.ones(3, requires_grad=True)).sum().backward()
+
+
 def test_views_in_place_and_data():
     x = dy.zeros(2, 3)
     assert x.t_() is x and x.shape == (3, 2) and x.unsqueeze_(0).shape == (1, 3, 2)
