@@ -38,6 +38,7 @@ from .amp.switches import *  # noqa: F401,F403
 from .func import vmap
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_inference_mode_enabled
+from . import _copying  # noqa: F401
 from . import _einops as _einops_backend
 from . import _other_names
 

@@ -2,23 +2,49 @@
 unless it holds more than data (a whole module, say): that is a pickle, which load opens with weights_only=False alone.
 
 A dict of names and tensors is the file's tensors by these names. Other data is a tree in the file's metadata (key "python.tree"),
-whose tensors are named 0, 1, 2 ...
+whose tensors are named 0, 1, 2 ... Tensors that share memory share it again when they are loaded.
 """
+import collections
 import errno
+import functools
 import math
 import os
 
 from . import _dyadic
+from ._copying import has_plain_memory
 from ._dyadic import Parameter, Tensor
 from ._size import Size
+from .utils._pytree import tree_map_only
 
 _TREE = "python.tree"
+_VIEWS = "python.views"  # in the metadata, of tensors that share memory: which view of which tensor each one is
+_ORDERED = "python.ordered"  # in the metadata of tensors by names that were an OrderedDict
 _PICKLE = b"dyadic.pickle\n"  # such a file begins so; as a safetensors header's length it were beyond any file
 _DICTS = {"dict", "OrderedDict", "defaultdict"}
 
 
 class _NoData(Exception):
     """Something is neither a tensor, a number, text nor a list, tuple, set or dict of them."""
+
+
+def _reach(t):
+    """(first element, one behind the last) of the memory that a tensor looks at."""
+    first = t.storage_offset()
+    return first, first + 1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride()))
+
+
+def _sharing(tensors):
+    """Groups of names whose tensors share memory, with elements of one dtype."""
+    groups = {}
+    for name, t in tensors.items():
+        if has_plain_memory(t) and t.numel():
+            groups.setdefault((_dyadic._storage_row(t, _dyadic.uint8).data_ptr(), t.dtype), []).append(name)
+    return [names for names in groups.values() if len(names) > 1]
+
+
+def _views(tensors, base, first):
+    """Of each tensor what _load needs to make it again from a row of the memory from `first` on."""
+    return {name: [base, t.storage_offset() - first, list(t.shape), list(t.stride())] for name, t in tensors.items()}
 
 
 class _Writer:
@@ -34,6 +60,17 @@ class _Writer:
             return {"parameter": name, "requires_grad": t.requires_grad}
         return {"tensor": name, "requires_grad": t.requires_grad} if t.requires_grad and t.is_leaf else {"tensor": name}
 
+    def join(self):
+        """Tensors that share memory become views of one row, which is written in their place; returns the views."""
+        views = {}
+        for names in _sharing(self.tensors):
+            group = {name: self.tensors.pop(name) for name in names}
+            ends = [_reach(t) for t in group.values()]
+            first, base = min(e[0] for e in ends), f"memory of {names[0]}"
+            self.tensors[base] = group[names[0]].as_strided([max(e[1] for e in ends) - first], [1], first)
+            views.update(_views(group, base, first))
+        return views
+
     def tree(self, x, where):
         if x is None or isinstance(x, (bool, int, str)) and type(x) in (bool, int, str):
             return x
@@ -48,7 +85,8 @@ class _Writer:
             kind = "size" if isinstance(x, Size) else "list" if isinstance(x, list) else "set" if isinstance(x, set) else "tuple"
             return items if kind == "list" else {kind: items}
         if type(x).__name__ in _DICTS and isinstance(x, dict):
-            return {"dict": [[self.tree(k, where), self.tree(v, f"{where}[{k!r}]")] for k, v in x.items()]}
+            kind = "ordered" if isinstance(x, collections.OrderedDict) else "dict"
+            return {kind: [[self.tree(k, where), self.tree(v, f"{where}[{k!r}]")] for k, v in x.items()]}
         if isinstance(x, _dyadic.dtype):
             return {"dtype": x.name}
         if isinstance(x, _dyadic.device):
@@ -79,6 +117,7 @@ def _read(x, tensors):
         "tuple": lambda v: tuple(_read(v, tensors)),
         "set": lambda v: set(_read(v, tensors)),
         "dict": lambda v: {_read(k, tensors): _read(item, tensors) for k, item in v},
+        "ordered": lambda v: collections.OrderedDict((_read(k, tensors), _read(item, tensors)) for k, item in v),
         "dtype": _dyadic.dtype,
         "device": _dyadic.device,
         "bytes": bytes.fromhex,
@@ -110,15 +149,38 @@ def save(obj, f, metadata=None, *, pickle_module=None, pickle_protocol=2):
         return _save_pickle(obj, f)
 
 
-def _save_data(obj, f, metadata):
-    if isinstance(obj, dict) and all(isinstance(k, str) and isinstance(v, Tensor) for k, v in obj.items()):
-        tensors, metadata = {k: v.detach() for k, v in obj.items()}, metadata or {}
-    else:
-        import json
+def _views_by_name(tensors):
+    """Of tensors that are written by their names, each whole: which are views of one that covers them."""
+    views = {}
+    for names in _sharing(tensors):
+        group = {name: tensors[name] for name in names}
+        reaches = {name: _reach(t) for name, t in group.items()}
+        first, end = min(r[0] for r in reaches.values()), max(r[1] for r in reaches.values())
+        looks = {(r, t.shape, t.stride()) for r, t in zip(reaches.values(), group.values())}
+        base = next((n for n, t in group.items() if reaches[n] == (first, end) and t.is_contiguous()), None)
+        if base is not None:
+            views.update(_views({n: t for n, t in group.items() if n != base}, base, first))
+        elif len(looks) == 1:  # the same tensor in any order of memory
+            alike = _dyadic.empty(group[names[0]].shape, device="meta")
+            views.update({n: [names[0], 0, list(alike.shape), list(alike.stride())] for n in names[1:]})
+    return views
 
+
+def _save_data(obj, f, metadata):
+    import json
+
+    metadata = dict(metadata or {})
+    if isinstance(obj, dict) and all(isinstance(k, str) and isinstance(v, Tensor) for k, v in obj.items()):
+        tensors = {k: v.detach() for k, v in obj.items()}
+        views = _views_by_name(tensors)
+        if isinstance(obj, collections.OrderedDict):
+            metadata[_ORDERED] = "yes"
+    else:
         writer = _Writer()
-        tree = writer.tree(obj, "obj")
-        tensors, metadata = writer.tensors, {**(metadata or {}), _TREE: json.dumps(tree)}
+        metadata[_TREE] = json.dumps(writer.tree(obj, "obj"))
+        views, tensors = writer.join(), writer.tensors
+    if views:
+        metadata[_VIEWS] = json.dumps(views)
     if not hasattr(f, "write"):
         return _dyadic._save(tensors, os.fspath(f), metadata)
     import shutil
@@ -139,12 +201,12 @@ def _begins(path, text):
         return False  # _dyadic._load says why
 
 
-def _load_pickle(path, weights_only):
+def _load_pickle(path, name, weights_only):
     import pickle
 
     if weights_only:
         raise pickle.UnpicklingError(
-            f"load: {path} holds more than tensors and plain data; weights_only=False opens it, and may run code that is in it: "
+            f"load: {name} holds more than tensors and plain data; weights_only=False opens it, and may run code that is in it: "
             "only for files from people you trust"
         )
     with open(path, "rb") as f:
@@ -152,27 +214,46 @@ def _load_pickle(path, weights_only):
         return pickle.load(f)
 
 
-def _load(path, weights_only):
+@functools.cache
+def _errors():
+    """What load raises for empty files and for other files: PyTorch's kinds of errors that are ArgumentErrors too."""
+    import pickle
+
+    empty = type("EmptyFileError", (_dyadic.ArgumentError, EOFError), {"__module__": "dyadic"})
+    other = type("UnpicklingError", (_dyadic.ArgumentError, pickle.UnpicklingError), {"__module__": "dyadic"})
+    return empty, other
+
+
+def _load(path, name, weights_only):
     if _begins(path, b"PK\x03\x04"):
         from ._torch_file import load_torch_file
 
-        return load_torch_file(path)
+        return load_torch_file(path, name)
     if _begins(path, _PICKLE):
-        return _load_pickle(path, weights_only)
-    tensors, metadata = _dyadic._load(path)
-    if _TREE not in metadata:
-        return tensors
+        return _load_pickle(path, name, weights_only)
+    try:
+        tensors, metadata = _dyadic._load(path)
+    except _dyadic.ArgumentError as e:
+        empty, other = _errors()
+        text = str(e).replace(path, name)
+        raise (empty(f"load: {name} is empty") if not os.path.getsize(path) else other(f"load: {text}")) from None
     import json
 
+    tensors = dict(tensors)
     try:
-        return _read(json.loads(metadata[_TREE]), dict(tensors))
-    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as e:
-        raise ValueError(f"{path}: {_TREE} in its metadata is not what save writes: {e!r}") from None
+        for view, (base, first, size, stride) in json.loads(metadata.get(_VIEWS, "{}")).items():
+            tensors[view] = tensors[base].as_strided(size, stride, first)
+        if _TREE in metadata:
+            return _read(json.loads(metadata[_TREE]), tensors)
+    except (KeyError, ValueError, TypeError, AttributeError, RuntimeError) as e:
+        raise ValueError(f"{name}: {_TREE} or {_VIEWS} in its metadata is not what save writes: {e!r}") from None
+    return collections.OrderedDict(tensors) if _ORDERED in metadata else tensors
 
 
 def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None):
     """What save has written, from a path or a file object; a plain safetensors file as a dict; a file that PyTorch's torch.save has
-    written (its data, never its code). map_location: a device for all tensors. weights_only=False: what save has pickled too, which may
+    written (its data, never its code). map_location: a device for all tensors; a function of PyTorch's that chooses among GPUs, or a
+    dict of devices, is accepted: files are read to the CPU. weights_only=False: what save has pickled too, which may
     run code. pickle_module and mmap are accepted."""
     if hasattr(f, "read"):
         import shutil
@@ -182,20 +263,22 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
             path = os.path.join(folder, "tensors")
             with open(path, "wb") as target:
                 shutil.copyfileobj(f, target)
-            loaded = _load(path, weights_only)
+            loaded = _load(path, "the file object", weights_only)
     else:
         path = os.fspath(f)
         if not os.path.exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        loaded = _load(path, weights_only)
-    if map_location is None or str(map_location) == "cpu":
-        return loaded
-    return _moved(loaded, map_location)
+        loaded = _load(path, path, weights_only)
+    device = _target(map_location)
+    return loaded if device == "cpu" else tree_map_only(Tensor, lambda t: _moved(t, device), loaded)
 
 
-def _moved(x, device):
-    if isinstance(x, Tensor):
-        return x.to(device)
-    if isinstance(x, dict):
-        return {k: _moved(v, device) for k, v in x.items()}
-    return type(x)(_moved(v, device) for v in x) if type(x) in (list, tuple) else x
+def _target(map_location):
+    """Where tensors go, all of which come from the CPU: a function keeps them where they are."""
+    if isinstance(map_location, dict):
+        map_location = map_location.get("cpu")
+    return "cpu" if map_location is None or callable(map_location) else str(map_location)
+
+
+def _moved(t, device):
+    return Parameter(t.detach().to(device), t.requires_grad) if isinstance(t, Parameter) else t.to(device)

@@ -7,6 +7,7 @@ import zipfile
 import zlib
 
 from . import _dyadic
+from ._size import Size
 from ._storage import frombuffer
 
 _STORAGES = {
@@ -45,7 +46,7 @@ def _reader(archive, prefix):
         ("collections", "OrderedDict"): collections.OrderedDict,
         ("torch._utils", "_rebuild_tensor_v2"): _tensor,
         ("torch._utils", "_rebuild_parameter"): _parameter,
-        ("torch", "Size"): tuple,
+        ("torch", "Size"): Size,
         ("torch", "device"): lambda kind, *_: _dyadic.device("cpu"),
         ("builtins", "set"): set,
         ("builtins", "complex"): complex,
@@ -80,7 +81,7 @@ _DAMAGE = (ValueError, LookupError, TypeError, AttributeError, EOFError, OSError
 _DAMAGE += (pickle.UnpicklingError, zipfile.BadZipFile, zlib.error, struct.error)
 
 
-def load_torch_file(path):
+def load_torch_file(path, name):
     try:
         with zipfile.ZipFile(path) as archive:
             names = [n for n in archive.namelist() if n.endswith("/data.pkl")]
@@ -93,4 +94,4 @@ def load_torch_file(path):
             with archive.open(names[0]) as f:
                 return _reader(archive, prefix)(f).load()
     except _DAMAGE as e:
-        raise ValueError(f"{path}: not a file of torch.save that can be read: {e}") from None
+        raise ValueError(f"{name}: not a file of torch.save that can be read: {e}") from None
