@@ -46,9 +46,13 @@ _einops_backend.register()
 _other_names.register()
 globals().update(_TYPES)
 
+_LATER = """
+__config__ accelerator array_api distributed distributions functional jit mps multiprocessing serialization signal testing types xpu
+""".split()  # modules that are imported when they are asked for
+
 
 def __getattr__(name):
-    if name in ("accelerator", "array_api", "distributions", "mps", "testing", "xpu"):  # imported when they are asked for
+    if name in _LATER:
         import importlib
 
         return importlib.import_module("." + name, __name__)

@@ -201,17 +201,40 @@ def _begins(path, text):
         return False  # _dyadic._load says why
 
 
+def _plain_reader(f):
+    """An unpickler of plain data and of what serialization.add_safe_globals allows."""
+    import pickle
+
+    from .nn._state import _make_tensor
+    from .serialization import _find
+
+    plain = (_make_tensor, Size, Parameter, _dyadic.dtype, _dyadic.device, collections.OrderedDict, collections.defaultdict, set, complex)
+    rules = {(t.__module__, t.__name__): t for t in plain}
+
+    class Reader(pickle.Unpickler):
+        def find_class(self, module, name):
+            found = rules.get((module, name)) or _find(module, name)
+            if found is None:
+                raise pickle.UnpicklingError(f"{module}.{name}")
+            return found
+
+    return Reader(f)
+
+
 def _load_pickle(path, name, weights_only):
     import pickle
 
-    if weights_only:
-        raise pickle.UnpicklingError(
-            f"load: {name} holds more than tensors and plain data; weights_only=False opens it, and may run code that is in it: "
-            "only for files from people you trust"
-        )
     with open(path, "rb") as f:
         f.seek(len(_PICKLE))
-        return pickle.load(f)
+        if not weights_only:
+            return pickle.load(f)
+        try:
+            return _plain_reader(f).load()
+        except pickle.UnpicklingError as e:
+            raise pickle.UnpicklingError(
+                f"load: {name} holds more than tensors and plain data: {e}; serialization.add_safe_globals allows classes one by one; "
+                "weights_only=False opens it, and may run code that is in it: only for files from people you trust"
+            ) from None
 
 
 @functools.cache

@@ -42,6 +42,8 @@ def _parameter(data, requires_grad=True, *_):
 
 
 def _reader(archive, prefix):
+    from .serialization import _find
+
     rules = {
         ("collections", "OrderedDict"): collections.OrderedDict,
         ("torch._utils", "_rebuild_tensor_v2"): _tensor,
@@ -59,9 +61,10 @@ def _reader(archive, prefix):
 
     class Reader(pickle.Unpickler):
         def find_class(self, module, name):
-            if (module, name) not in rules:
+            found = rules.get((module, name)) or _find(module, name)
+            if found is None:
                 raise ValueError(f"it asks for {module}.{name}, which is no data; save the model's state_dict() instead")
-            return rules[module, name]
+            return found
 
         def persistent_load(self, pid):
             kind, dtype, key, _, numel = pid
