@@ -33,7 +33,7 @@ from ._seed import seed_everything
 from ._serialization import load, save
 from ._torch_names import *  # noqa: F401,F403
 from ._storage import TypedStorage, UntypedStorage, frombuffer, is_storage, memmap
-from .amp import autocast, is_autocast_available
+from .amp import GradScaler, autocast, is_autocast_available
 from .amp.switches import *  # noqa: F401,F403
 from .func import vmap
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled

@@ -1,4 +1,4 @@
-"""copy.deepcopy of tensors, and pickles of what stands beside them."""
+"""copy.copy and copy.deepcopy of tensors, and pickles of what stands beside them."""
 import copy
 import copyreg
 
@@ -42,5 +42,13 @@ def _deepcopy(self, memo):
     return made
 
 
-Tensor.__deepcopy__ = _deepcopy
+def _shallow(self):
+    """The same memory as a leaf of its own."""
+    made = self.detach()
+    if isinstance(self, Parameter):
+        return Parameter(made, self.requires_grad)
+    return made.requires_grad_() if self.requires_grad else made
+
+
+Tensor.__copy__, Tensor.__deepcopy__ = _shallow, _deepcopy
 copyreg.pickle(_dyadic.device, lambda d: (_dyadic.device, (str(d),)))

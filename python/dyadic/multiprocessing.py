@@ -44,7 +44,9 @@ class ProcessContext:
         """Waits for the next one that ends, at most timeout seconds; True if all have ended. If one fails the others are ended."""
         from multiprocessing.connection import wait
 
-        wait([p.sentinel for p in self.processes if p.exitcode is None], timeout)
+        running = [p.sentinel for p in self.processes if p.exitcode is None]
+        if running:
+            wait(running, timeout)
         failed = next((i for i, p in enumerate(self.processes) if p.exitcode), None)
         if failed is None:
             return all(p.exitcode is not None for p in self.processes)

@@ -99,10 +99,17 @@ def greet(i, folder, fails):
 def test_processes(tmp_path):
     mp = torch.multiprocessing
     mp.set_sharing_strategy("file_system")
-    mp.start_processes(greet, (tmp_path, False), nprocs=2, start_method="fork")
+    started = mp.spawn(greet, (tmp_path, False), nprocs=2, join=False)
+    for p in started.processes:
+        p.join(60)
+    assert started.join() and len(started.pids()) == 2  # what has ended before is not waited for
     assert [(tmp_path / str(i)).read_text() for i in range(2)] == ["1.0", "2.0"]
     with pytest.raises(mp.ProcessExitedException, match="process 0 ended with exit code 1"):
-        mp.start_processes(greet, (tmp_path, True), start_method="fork")
+        mp.spawn(greet, (tmp_path, True))
+
+
+def test_gradient_scaler_by_both_names():
+    assert torch.GradScaler is torch.amp.GradScaler and torch.GradScaler(device="cpu").is_enabled()
 
 
 def test_timer():

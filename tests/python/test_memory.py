@@ -228,6 +228,9 @@ def test_deepcopy_keeps_what_is_shared():
     assert isinstance(q, dy.nn.Parameter) and q.grad.tolist() == [3, 3] and q.grad is not p.grad
     with pytest.raises(RuntimeError, match="deepcopy: .*not a leaf"):
         copy.deepcopy(p * 2)
+    shallow = copy.copy(p)
+    assert isinstance(shallow, dy.nn.Parameter) and shallow is not p and shallow.data_ptr() == p.data_ptr() and shallow.grad is None
+    assert copy.copy(a).data_ptr() == a.data_ptr() and not copy.copy(a).requires_grad
     assert copy.deepcopy(dy.randn(2, 64).to("nf4")).dtype == dy.nf4 and copy.deepcopy(dy.ones(2, device="meta")).is_meta
     assert pickle.loads(pickle.dumps(dy.device("cpu"))) == copy.deepcopy(dy.device("cpu")) == dy.device("cpu")
 

@@ -236,6 +236,7 @@ def test_generalized_pareto():
     assert d.log_prob(T(0.5, 2, 2)).tolist() == pytest.approx([-0.6056351065635681, -1.027862548828125, -1.1931471805599454], rel=1e-6)
     at = T(0.2, 0.5, 0.9)
     assert d.cdf(d.icdf(at)).tolist() == pytest.approx(at.tolist())
+    assert d.log_cdf(d.icdf(at)).exp().tolist() == pytest.approx(at.tolist())
     drawn = d.sample((40000,))
     assert d.support.check(drawn).all() and (drawn.mean(0) - d.mean).abs().max() < 0.1
     assert (-d.log_prob(drawn).mean(0) - d.entropy()).abs().max() < 0.05

@@ -272,16 +272,21 @@ class GeneralizedPareto(Distribution):
     def rsample(self, sample_shape=()):
         return self.icdf(_dyadic.rand(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device))
 
-    def _log_survival(self, value):
+    def log_survival_function(self, value):
+        """log(1 - cdf)."""
         self._check(value)
         z = (value - self.loc) / self.scale
         return self._by_concentration(-z, lambda k: -(k * z).log1p() / k)
 
     def log_prob(self, value):
-        return (1 + self.concentration) * self._log_survival(value) - self.scale.log()
+        return (1 + self.concentration) * self.log_survival_function(value) - self.scale.log()
 
     def cdf(self, value):
-        return -self._log_survival(value).expm1()
+        return -self.log_survival_function(value).expm1()
+
+    def log_cdf(self, value):
+        """log(cdf)."""
+        return (-self.log_survival_function(value).exp()).log1p()
 
     def icdf(self, value):
         above = -(-value).log1p()
