@@ -63,7 +63,7 @@ def _reader(archive, prefix):
         def find_class(self, module, name):
             found = rules.get((module, name)) or _find(module, name)
             if found is None:
-                raise ValueError(f"it asks for {module}.{name}, which is no data; save the model's state_dict() instead")
+                raise ValueError(f"it asks for {module}.{name}, which is no data; save the model's state_dict() instead, or allow it: serialization.add_safe_globals")
             return found
 
         def persistent_load(self, pid):
@@ -97,4 +97,6 @@ def load_torch_file(path, name):
             with archive.open(names[0]) as f:
                 return _reader(archive, prefix)(f).load()
     except _DAMAGE as e:
-        raise ValueError(f"{name}: not a file of torch.save that can be read: {e}") from None
+        from ._serialization import _errors
+
+        raise _errors()[1](f"load: {name}: not a file of torch.save that can be read: {e}") from None
