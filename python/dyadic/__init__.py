@@ -33,11 +33,12 @@ from ._seed import seed_everything
 from ._serialization import load, save
 from ._torch_names import *  # noqa: F401,F403
 from ._storage import TypedStorage, UntypedStorage, frombuffer, is_storage, memmap
-from .amp import autocast, is_autocast_available
+from .amp import GradScaler, autocast, is_autocast_available
 from .amp.switches import *  # noqa: F401,F403
 from .func import vmap
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_inference_mode_enabled
+from . import _copying  # noqa: F401
 from . import _einops as _einops_backend
 from . import _other_names
 
@@ -45,9 +46,13 @@ _einops_backend.register()
 _other_names.register()
 globals().update(_TYPES)
 
+_LATER = """
+__config__ accelerator array_api distributed distributions functional jit mps multiprocessing serialization signal testing types xpu
+""".split()  # modules that are imported when they are asked for
+
 
 def __getattr__(name):
-    if name in ("accelerator", "array_api", "distributions", "mps", "testing", "xpu"):  # imported when they are asked for
+    if name in _LATER:
         import importlib
 
         return importlib.import_module("." + name, __name__)

@@ -1,6 +1,9 @@
 """Ways to make tensors beside the ops: from other tensors, from anything, PyTorch's older type names."""
+import operator
+
 from . import _dyadic
 from ._dyadic import Tensor
+from ._size import Size
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
@@ -83,8 +86,9 @@ class _Typed(type):
         return isinstance(t, Tensor) and t.dtype == cls.dtype
 
     def __call__(cls, *data):
-        if all(isinstance(n, int) for n in data):
-            return _dyadic.empty(*(data or (0,)), dtype=cls.dtype)
+        size = data[0] if len(data) == 1 and isinstance(data[0], Size) else data or (0,)
+        if all(hasattr(n, "__index__") and not hasattr(n, "__len__") for n in size):  # whole numbers, numpy's too
+            return _dyadic.empty([operator.index(n) for n in size], dtype=cls.dtype)
         return _dyadic.tensor(data[0], dtype=cls.dtype)
 
 

@@ -1,6 +1,7 @@
 """Functions that PyTorch has beside its ops, made of them."""
 from . import _dyadic, linalg
 from ._dyadic import Tensor
+from ._size import Size
 
 __all__ = """
 as_strided_ detach_ fill_ resize_as_ zero_ fill resolve_conj resolve_neg is_conj is_neg is_signed is_inference get_device
@@ -48,6 +49,8 @@ def _dim_order(self):
 
 def _new(self, *args):
     """A tensor of self's dtype: of these sizes, or with the values of a list."""
+    if len(args) == 1 and isinstance(args[0], Size):
+        return self.new_empty(args[0])
     if len(args) == 1 and not isinstance(args[0], int):
         return self.new_tensor(args[0])
     return self.new_empty(args)

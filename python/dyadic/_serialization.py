@@ -2,25 +2,51 @@
 unless it holds more than data (a whole module, say): that is a pickle, which load opens with weights_only=False alone.
 
 A dict of names and tensors is the file's tensors by these names. Other data is a tree in the file's metadata (key "python.tree"),
-whose tensors are named 0, 1, 2 ... What a state_dict() knows of versions is in the metadata, too (key "python.metadata").
+whose tensors are named 0, 1, 2 ... Tensors that share memory share it again when they are loaded. What a state_dict() knows of
+versions is in the metadata, too (key "python.metadata").
 """
+import collections
 import errno
+import functools
 import json
 import math
 import os
-from collections import OrderedDict
 
 from . import _dyadic
+from ._copying import has_plain_memory
 from ._dyadic import Parameter, Tensor
 from ._size import Size
+from .utils._pytree import tree_map_only
 
 _TREE, _METADATA = "python.tree", "python.metadata"
+_VIEWS = "python.views"  # in the metadata, of tensors that share memory: which view of which tensor each one is
+_ORDERED = "python.ordered"  # in the metadata of tensors by names that were an OrderedDict
 _PICKLE = b"dyadic.pickle\n"  # such a file begins so; as a safetensors header's length it were beyond any file
 _DICTS = {"dict", "OrderedDict", "defaultdict"}
 
 
 class _NoData(Exception):
     """Something is neither a tensor, a number, text nor a list, tuple, set or dict of them."""
+
+
+def _reach(t):
+    """(first element, one behind the last) of the memory that a tensor looks at."""
+    first = t.storage_offset()
+    return first, first + 1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride()))
+
+
+def _sharing(tensors):
+    """Groups of names whose tensors share memory, with elements of one dtype."""
+    groups = {}
+    for name, t in tensors.items():
+        if has_plain_memory(t) and t.numel():
+            groups.setdefault((_dyadic._storage_row(t, _dyadic.uint8).data_ptr(), t.dtype), []).append(name)
+    return [names for names in groups.values() if len(names) > 1]
+
+
+def _views(tensors, base, first):
+    """Of each tensor what _load needs to make it again from a row of the memory from `first` on."""
+    return {name: [base, t.storage_offset() - first, list(t.shape), list(t.stride())] for name, t in tensors.items()}
 
 
 class _Writer:
@@ -36,6 +62,17 @@ class _Writer:
             return {"parameter": name, "requires_grad": t.requires_grad}
         return {"tensor": name, "requires_grad": t.requires_grad} if t.requires_grad and t.is_leaf else {"tensor": name}
 
+    def join(self):
+        """Tensors that share memory become views of one row, which is written in their place; returns the views."""
+        views = {}
+        for names in _sharing(self.tensors):
+            group = {name: self.tensors.pop(name) for name in names}
+            ends = [_reach(t) for t in group.values()]
+            first, base = min(e[0] for e in ends), f"memory of {names[0]}"
+            self.tensors[base] = group[names[0]].as_strided([max(e[1] for e in ends) - first], [1], first)
+            views.update(_views(group, base, first))
+        return views
+
     def tree(self, x, where):
         if x is None or isinstance(x, (bool, int, str)) and type(x) in (bool, int, str):
             return x
@@ -50,7 +87,8 @@ class _Writer:
             kind = "size" if isinstance(x, Size) else "list" if isinstance(x, list) else "set" if isinstance(x, set) else "tuple"
             return items if kind == "list" else {kind: items}
         if type(x).__name__ in _DICTS and isinstance(x, dict):
-            tree = {"dict": [[self.tree(k, where), self.tree(v, f"{where}[{k!r}]")] for k, v in x.items()]}
+            kind = "ordered" if isinstance(x, collections.OrderedDict) else "dict"
+            tree = {kind: [[self.tree(k, where), self.tree(v, f"{where}[{k!r}]")] for k, v in x.items()]}
             return {**tree, "metadata": self.tree(x._metadata, where)} if hasattr(x, "_metadata") else tree
         if isinstance(x, _dyadic.dtype):
             return {"dtype": x.name}
@@ -63,7 +101,7 @@ class _Writer:
 
 def _with_metadata(entries, metadata):
     """What state_dict() gives: a dict that knows the versions of the modules' classes."""
-    state = OrderedDict(entries)
+    state = collections.OrderedDict(entries)
     state._metadata = metadata
     return state
 
@@ -82,8 +120,8 @@ def _read(x, tensors):
         elif grad:
             t.requires_grad_()
         return t
-    if kind == "dict":
-        entries = {_read(k, tensors): _read(item, tensors) for k, item in value}
+    if kind in ("dict", "ordered"):
+        entries = (dict if kind == "dict" else collections.OrderedDict)((_read(k, tensors), _read(item, tensors)) for k, item in value)
         return _with_metadata(entries, _read(dict(more)["metadata"], tensors)) if more else entries
     readers = {
         "float": float,
@@ -122,15 +160,38 @@ def save(obj, f, metadata=None, *, pickle_module=None, pickle_protocol=2):
         return _save_pickle(obj, f)
 
 
+def _views_by_name(tensors):
+    """Of tensors that are written by their names, each whole: which are views of one that covers them."""
+    views = {}
+    for names in _sharing(tensors):
+        group = {name: tensors[name] for name in names}
+        reaches = {name: _reach(t) for name, t in group.items()}
+        first, end = min(r[0] for r in reaches.values()), max(r[1] for r in reaches.values())
+        looks = {(r, t.shape, t.stride()) for r, t in zip(reaches.values(), group.values())}
+        base = next((n for n, t in group.items() if reaches[n] == (first, end) and t.is_contiguous()), None)
+        if base is not None:
+            views.update(_views({n: t for n, t in group.items() if n != base}, base, first))
+        elif len(looks) == 1:  # the same tensor in any order of memory
+            alike = _dyadic.empty(group[names[0]].shape, device="meta")
+            views.update({n: [names[0], 0, list(alike.shape), list(alike.stride())] for n in names[1:]})
+    return views
+
+
 def _save_data(obj, f, metadata):
+    metadata = dict(metadata or {})
     if isinstance(obj, dict) and all(isinstance(k, str) and isinstance(v, Tensor) for k, v in obj.items()):
-        tensors, metadata = {k: v.detach() for k, v in obj.items()}, dict(metadata or {})
+        tensors = {k: v.detach() for k, v in obj.items()}
+        views = _views_by_name(tensors)
+        if isinstance(obj, collections.OrderedDict):
+            metadata[_ORDERED] = "yes"
         if hasattr(obj, "_metadata"):
             metadata[_METADATA] = json.dumps(obj._metadata)
     else:
         writer = _Writer()
-        tree = writer.tree(obj, "obj")
-        tensors, metadata = writer.tensors, {**(metadata or {}), _TREE: json.dumps(tree)}
+        metadata[_TREE] = json.dumps(writer.tree(obj, "obj"))
+        views, tensors = writer.join(), writer.tensors
+    if views:
+        metadata[_VIEWS] = json.dumps(views)
     if not hasattr(f, "write"):
         return _dyadic._save(tensors, os.fspath(f), metadata)
     import shutil
@@ -151,38 +212,82 @@ def _begins(path, text):
         return False  # _dyadic._load says why
 
 
-def _load_pickle(path, weights_only):
+def _plain_reader(f):
+    """An unpickler of plain data and of what serialization.add_safe_globals allows."""
     import pickle
 
-    if weights_only:
-        raise pickle.UnpicklingError(
-            f"load: {path} holds more than tensors and plain data; weights_only=False opens it, and may run code that is in it: "
-            "only for files from people you trust"
-        )
+    from .nn._state import _make_tensor
+    from .serialization import _find
+
+    plain = (_make_tensor, Size, Parameter, _dyadic.dtype, _dyadic.device, collections.OrderedDict, collections.defaultdict, set, complex)
+    rules = {(t.__module__, t.__name__): t for t in plain}
+
+    class Reader(pickle.Unpickler):
+        def find_class(self, module, name):
+            found = rules.get((module, name)) or _find(module, name)
+            if found is None:
+                raise pickle.UnpicklingError(f"{module}.{name}")
+            return found
+
+    return Reader(f)
+
+
+def _load_pickle(path, name, weights_only):
+    import pickle
+
     with open(path, "rb") as f:
         f.seek(len(_PICKLE))
-        return pickle.load(f)
+        if not weights_only:
+            return pickle.load(f)
+        try:
+            return _plain_reader(f).load()
+        except pickle.UnpicklingError as e:
+            raise pickle.UnpicklingError(
+                f"load: {name} holds more than tensors and plain data: {e}; serialization.add_safe_globals allows classes one by one; "
+                "weights_only=False opens it, and may run code that is in it: only for files from people you trust"
+            ) from None
 
 
-def _load(path, weights_only):
+@functools.cache
+def _errors():
+    """What load raises for empty files and for other files: PyTorch's kinds of errors that are ArgumentErrors too."""
+    import pickle
+
+    empty = type("EmptyFileError", (_dyadic.ArgumentError, EOFError), {"__module__": "dyadic"})
+    other = type("UnpicklingError", (_dyadic.ArgumentError, pickle.UnpicklingError), {"__module__": "dyadic"})
+    return empty, other
+
+
+def _load(path, name, weights_only):
     if _begins(path, b"PK\x03\x04"):
         from ._torch_file import load_torch_file
 
-        return load_torch_file(path)
+        return load_torch_file(path, name)
     if _begins(path, _PICKLE):
-        return _load_pickle(path, weights_only)
-    tensors, metadata = _dyadic._load(path)
+        return _load_pickle(path, name, weights_only)
     try:
+        tensors, metadata = _dyadic._load(path)
+    except _dyadic.ArgumentError as e:
+        empty, other = _errors()
+        text = str(e).replace(path, name)
+        raise (empty(f"load: {name} is empty") if not os.path.getsize(path) else other(f"load: {text}")) from None
+    tensors = dict(tensors)
+    try:
+        for view, (base, first, size, stride) in json.loads(metadata.get(_VIEWS, "{}")).items():
+            tensors[view] = tensors[base].as_strided(size, stride, first)
         if _TREE in metadata:
-            return _read(json.loads(metadata[_TREE]), dict(tensors))
-        return _with_metadata(tensors, json.loads(metadata[_METADATA])) if _METADATA in metadata else tensors
-    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as e:
-        raise ValueError(f"{path}: its metadata is not what save writes: {e!r}") from None
+            return _read(json.loads(metadata[_TREE]), tensors)
+        if _METADATA in metadata:
+            return _with_metadata(tensors, json.loads(metadata[_METADATA]))
+    except (KeyError, ValueError, TypeError, AttributeError, RuntimeError) as e:  # RecursionError is a RuntimeError
+        raise ValueError(f"{name}: its metadata is not what save writes: {e!r}") from None
+    return collections.OrderedDict(tensors) if _ORDERED in metadata else tensors
 
 
 def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None):
     """What save has written, from a path or a file object; a plain safetensors file as a dict; a file that PyTorch's torch.save has
-    written (its data, never its code). map_location: a device for all tensors. weights_only=False: what save has pickled too, which may
+    written (its data, never its code). map_location: a device for all tensors; a function of PyTorch's that chooses among GPUs, or a
+    dict of devices, is accepted: files are read to the CPU. weights_only=False: what save has pickled too, which may
     run code. pickle_module and mmap are accepted."""
     if hasattr(f, "read"):
         import shutil
@@ -192,20 +297,22 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
             path = os.path.join(folder, "tensors")
             with open(path, "wb") as target:
                 shutil.copyfileobj(f, target)
-            loaded = _load(path, weights_only)
+            loaded = _load(path, "the file object", weights_only)
     else:
         path = os.fspath(f)
         if not os.path.exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        loaded = _load(path, weights_only)
-    if map_location is None or str(map_location) == "cpu":
-        return loaded
-    return _moved(loaded, map_location)
+        loaded = _load(path, path, weights_only)
+    device = _target(map_location)
+    return loaded if device == "cpu" else tree_map_only(Tensor, lambda t: _moved(t, device), loaded)
 
 
-def _moved(x, device):
-    if isinstance(x, Tensor):
-        return x.to(device)
-    if isinstance(x, dict):
-        return {k: _moved(v, device) for k, v in x.items()}
-    return type(x)(_moved(v, device) for v in x) if type(x) in (list, tuple) else x
+def _target(map_location):
+    """Where tensors go, all of which come from the CPU: a function keeps them where they are."""
+    if isinstance(map_location, dict):
+        map_location = map_location.get("cpu")
+    return "cpu" if map_location is None or callable(map_location) else str(map_location)
+
+
+def _moved(t, device):
+    return Parameter(t.detach().to(device), t.requires_grad) if isinstance(t, Parameter) else t.to(device)

@@ -23,8 +23,13 @@ class Size(tuple):
     def __add__(self, other):
         return Size(tuple.__add__(self, tuple(other)))
 
+    def __radd__(self, other):
+        return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
+
     def __mul__(self, n):
         return Size(tuple.__mul__(self, n))
+
+    __rmul__ = __mul__
 
 
 Size.__module__ = "dyadic"

@@ -7,6 +7,7 @@ import zipfile
 import zlib
 
 from . import _dyadic
+from ._size import Size
 from ._storage import frombuffer
 
 _STORAGES = {
@@ -41,11 +42,13 @@ def _parameter(data, requires_grad=True, *_):
 
 
 def _reader(archive, prefix):
+    from .serialization import _find
+
     rules = {
         ("collections", "OrderedDict"): collections.OrderedDict,
         ("torch._utils", "_rebuild_tensor_v2"): _tensor,
         ("torch._utils", "_rebuild_parameter"): _parameter,
-        ("torch", "Size"): tuple,
+        ("torch", "Size"): Size,
         ("torch", "device"): lambda kind, *_: _dyadic.device("cpu"),
         ("builtins", "set"): set,
         ("builtins", "complex"): complex,
@@ -58,9 +61,10 @@ def _reader(archive, prefix):
 
     class Reader(pickle.Unpickler):
         def find_class(self, module, name):
-            if (module, name) not in rules:
-                raise ValueError(f"it asks for {module}.{name}, which is no data; save the model's state_dict() instead")
-            return rules[module, name]
+            found = rules.get((module, name)) or _find(module, name)
+            if found is None:
+                raise ValueError(f"it asks for {module}.{name}, which is no data; save the model's state_dict() instead, or allow it: serialization.add_safe_globals")
+            return found
 
         def persistent_load(self, pid):
             kind, dtype, key, _, numel = pid
@@ -80,7 +84,7 @@ _DAMAGE = (ValueError, LookupError, TypeError, AttributeError, EOFError, OSError
 _DAMAGE += (pickle.UnpicklingError, zipfile.BadZipFile, zlib.error, struct.error)
 
 
-def load_torch_file(path):
+def load_torch_file(path, name):
     try:
         with zipfile.ZipFile(path) as archive:
             names = [n for n in archive.namelist() if n.endswith("/data.pkl")]
@@ -93,4 +97,6 @@ def load_torch_file(path):
             with archive.open(names[0]) as f:
                 return _reader(archive, prefix)(f).load()
     except _DAMAGE as e:
-        raise ValueError(f"{path}: not a file of torch.save that can be read: {e}") from None
+        from ._serialization import _errors
+
+        raise _errors()[1](f"load: {name}: not a file of torch.save that can be read: {e}") from None

@@ -161,3 +161,55 @@ def test_a_function_without_backward_is_forgotten():
     (first,) = dy.autograd.grad(y.sum(), x, create_graph=True)
     (second,) = dy.autograd.grad(first.sum(), x)
     np.testing.assert_allclose(second.numpy(), np.exp(x.detach().numpy()))
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda f, x: f.jacobian(lambda x: dy.ones(2), x, strict=True), "jacobian: output 0 is independent of input 0"),
+        (lambda f, x: f.jacobian(lambda x, y: (x * y, x), (x, x), strict=True), "jacobian: output 1 is independent of input 1"),
+        (lambda f, x: f.jacobian(lambda x: x * 2, x, strict=True, create_graph=True), "jacobian: it does not depend on the input"),
+        (lambda f, x: f.hessian(lambda x: x.sum(), x, strict=True), "hessian, of the gradient: output 0"),
+        (lambda f, x: f.hessian(lambda x, y: (x**2).sum() + (y**2).sum(), (x, x), strict=True), "of the gradient: output 0 is independent of input 1"),
+        (lambda f, x: f.hvp(lambda x: x.sum(), x, x, strict=True), "hvp, of the gradient: output 0"),
+        (lambda f, x: f.vjp(lambda x: dy.ones(()), x, strict=True), "vjp: output 0 is independent of input 0"),
+        (lambda f, x: f.hvp(lambda x: (x**2).sum(), x), "hvp: v is missing"),
+        (lambda f, x: f.vhp(lambda x: (x**2).sum(), x), "vhp: v is missing"),
+    ],
+)
+def test_strict_products(call, text):
+    with pytest.raises(RuntimeError, match=text):
+        call(dy.autograd.functional, dy.tensor([1.0, 2.0, 3.0]))
+
+
+def test_values_of_hessian_products_have_gradients():
+    x = dy.tensor([1.0, 2.0], requires_grad=True)
+    for product in (dy.autograd.functional.hvp, dy.autograd.functional.vhp):
+        value, found = product(lambda x: (x**3).sum(), x, dy.ones(2), create_graph=True)
+        assert value.requires_grad and found.requires_grad
+        assert dy.autograd.grad(value, x)[0].tolist() == [3, 12] and not product(lambda x: (x**3).sum(), x, dy.ones(2))[0].requires_grad
+    assert dy.autograd.functional.jacobian(lambda x: x**2, x, strict=True).tolist() == [[2, 0], [0, 4]]
+    assert dy.autograd.functional.hessian(lambda x: (x**3).sum(), x, strict=True).tolist() == [[6, 0], [0, 12]]
+
+
+def test_gradcheck_of_complex_numbers():
+    from dyadic.autograd.gradcheck import GradcheckError
+
+    z = dy.tensor([1 + 2j, -0.5 + 1j], dtype=dy.complex128, requires_grad=True)
+    x = dy.tensor([1.0, 2.0], dtype=dy.float64, requires_grad=True)
+    for function in (lambda z, x: z * z.conj() * x, lambda z, x: (z * x).abs(), lambda z, x: (z.exp(), x * z.real)):
+        assert dy.autograd.gradcheck(function, (z, x))
+    assert dy.autograd.gradgradcheck(lambda z: z * z * z, (z,))
+
+    class Wrong(dy.autograd.Function):
+        @staticmethod
+        def forward(ctx, z):
+            return z * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3
+
+    for leaf in (z, x):
+        with pytest.raises(GradcheckError, match="^gradcheck"):
+            dy.autograd.gradcheck(Wrong.apply, (leaf,))

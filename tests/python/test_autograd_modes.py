@@ -22,6 +22,45 @@ def test_inference_mode():
     assert torch.is_grad_enabled()
 
 
+def test_modes_of_generators():
+    """Each step of the generator is inside, what its caller does in between is not."""
+
+    def steps(x):
+        while True:
+            try:
+                x = yield (x * 2).requires_grad
+            except KeyError:
+                yield "caught", torch.is_grad_enabled()
+            finally:
+                seen.append(torch.is_grad_enabled())
+
+    for mode in (torch.no_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False)):
+        seen = []
+        found = mode()(steps)(leaf())
+        assert not next(found) and torch.is_grad_enabled()
+        assert not found.send(leaf()) and torch.is_grad_enabled()
+        assert found.throw(KeyError()) == ("caught", False) and torch.is_grad_enabled()
+        found.close()
+        assert seen == [False] * 2 and torch.is_grad_enabled()
+    with torch.no_grad():
+        found = torch.enable_grad()(steps)(leaf())
+        assert next(found) and not torch.is_grad_enabled()
+
+    @torch.no_grad
+    def ending():
+        yield 1
+        return "end"
+
+    def outer():
+        return (yield from ending())
+
+    values = outer()
+    assert next(values) == 1
+    with pytest.raises(StopIteration) as end:
+        next(values)
+    assert end.value.value == "end"
+
+
 def test_anomaly_names_op_and_module():
     class Root(torch.nn.Module):
         def forward(self, x):

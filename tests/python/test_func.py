@@ -81,6 +81,8 @@ def test_vmap():
 
 
 def test_vmap_draws():
+    with pytest.raises(RuntimeError, match="draws random numbers"):
+        torch.vmap(lambda x: x + torch.rand(2))(torch.zeros(3))
     same = torch.vmap(lambda x: x + torch.rand(2), randomness="same")(torch.zeros(3))
     other = torch.vmap(lambda x: x + torch.rand(2), randomness="different")(torch.zeros(3))
     assert same[0].tolist() == same[1].tolist() and other[0].tolist() != other[1].tolist()

@@ -1,6 +1,9 @@
 """Storages, memmap, frombuffer, out=, generators, save and load, checkpointing: what the notebooks do not print."""
+import collections
+import copy
 import io
 import os
+import pickle
 import zipfile
 
 import numpy as np
@@ -132,6 +135,50 @@ def test_save_and_load(tmp_path, where):
     assert after["quantized"].dtype == before["quantized"].dtype and after["bytes"] == b"\0\xff"
 
 
+def saved(obj):
+    f = io.BytesIO()
+    dy.save(obj, f)
+    f.seek(0)
+    return dy.load(f)
+
+
+def test_saved_tensors_share_memory_again():
+    x = dy.arange(12.0)[2:].requires_grad_(False)
+    for a, b, turned in (saved([x, x[2:], x.view(2, 5).t()]), saved({"a": x, "b": x[2:], "c": x.view(2, 5).t()}).values()):
+        assert a.tolist() == x.tolist() and b.tolist() == x[2:].tolist() and turned.tolist() == x.view(2, 5).t().tolist()
+        b.zero_()
+        assert a.tolist() == [2, 3] + 8 * [0] and turned.tolist() == [[2, 0], [3, 0], [0, 0], [0, 0], [0, 0]]
+    p = dy.nn.Parameter(dy.randn(3, 2).t())
+    first, tied = saved({"first": p, "tied": p}).values()
+    assert first.data_ptr() == tied.data_ptr() and tied.tolist() == p.tolist()
+    p, view = saved([p, p.detach()[1:]])
+    assert isinstance(p, dy.nn.Parameter) and p.data_ptr() + 8 in (view.data_ptr(), view.data_ptr() + 4)
+    assert saved([dy.arange(1000.0)[:2], dy.ones(1)])[0].untyped_storage().nbytes() == 8
+
+
+def test_saved_containers():
+    after = saved([collections.OrderedDict(a=1, b=dy.ones(1)), dy.Size([1]), dy.device("cpu"), dy.float16, {"c": 2}])
+    assert [type(v) for v in after] == [collections.OrderedDict, dy.Size, dy.device, dy.dtype, dict] and list(after[0]) == ["a", "b"]
+    assert type(saved(collections.OrderedDict(a=dy.ones(1)))) is collections.OrderedDict and type(saved({"a": dy.ones(1)})) is dict
+
+
+@pytest.mark.parametrize("place", [None, "cpu", dy.device("cpu"), {"cuda:0": "cpu"}, lambda storage, location: storage], ids=str)
+def test_map_location(place, tmp_path):
+    dy.save(collections.OrderedDict(a=dy.nn.Parameter(dy.ones(2)), b=[1]), tmp_path / "x")
+    after = dy.load(tmp_path / "x", map_location=place)
+    assert type(after) is collections.OrderedDict and isinstance(after["a"], dy.nn.Parameter) and after["b"] == [1]
+    assert dy.load(tmp_path / "x", map_location="meta")["a"].is_meta
+
+
+def test_files_that_are_none():
+    with pytest.raises(EOFError, match="empty"):
+        dy.load(io.BytesIO(b""))
+    for data in (b"garbage", b"x" * 100):
+        for kind in (pickle.UnpicklingError, dy.ArgumentError):
+            with pytest.raises(kind, match="^load: the file object"):
+                dy.load(io.BytesIO(data))
+
+
 def test_save_refuses_what_cannot_be_pickled(tmp_path):
     with pytest.raises((TypeError, AttributeError), match="pickle"):
         dy.save({"a": [1, lambda: 0]}, tmp_path / "x")
@@ -151,8 +198,9 @@ def test_files_of_torch_that_are_none(tmp_path):
     for name, content in {"data.pkl": evil, "other": b""}.items():
         with zipfile.ZipFile(tmp_path / "x", "w") as z:
             z.writestr(f"archive/{name}", content)
-        with pytest.raises(ValueError, match="not a file of torch.save"):
-            dy.load(tmp_path / "x")
+        for kind in (ValueError, pickle.UnpicklingError):
+            with pytest.raises(kind, match="not a file of torch.save"):
+                dy.load(tmp_path / "x")
 
 
 def test_file_of_torch():
@@ -167,6 +215,25 @@ def test_file_of_torch():
 def net():
     dy.manual_seed(0)
     return dy.nn.Sequential(dy.nn.Linear(8, 32), dy.nn.Tanh(), dy.nn.Dropout(0.5), dy.nn.Linear(32, 8), dy.nn.Tanh())
+
+
+def test_deepcopy_keeps_what_is_shared():
+    a = dy.arange(6.0)
+    whole, part, turned, bits = copy.deepcopy((a, a[:2], a.view(2, 3).t(), a.view(dy.int32)))
+    part.zero_()
+    assert whole.tolist() == [0, 0, 2, 3, 4, 5] and turned.tolist() == [[0, 3], [0, 4], [2, 5]] and bits[1].item() == 0
+    assert a.tolist() == [0, 1, 2, 3, 4, 5] and turned.stride() == (1, 3)
+    p = dy.nn.Parameter(dy.ones(2))
+    (p * 3).sum().backward()
+    q = copy.deepcopy(p)
+    assert isinstance(q, dy.nn.Parameter) and q.grad.tolist() == [3, 3] and q.grad is not p.grad
+    with pytest.raises(RuntimeError, match="deepcopy: .*not a leaf"):
+        copy.deepcopy(p * 2)
+    shallow = copy.copy(p)
+    assert isinstance(shallow, dy.nn.Parameter) and shallow is not p and shallow.data_ptr() == p.data_ptr() and shallow.grad is None
+    assert copy.copy(a).data_ptr() == a.data_ptr() and not copy.copy(a).requires_grad
+    assert copy.deepcopy(dy.randn(2, 64).to("nf4")).dtype == dy.nf4 and copy.deepcopy(dy.ones(2, device="meta")).is_meta
+    assert pickle.loads(pickle.dumps(dy.device("cpu"))) == copy.deepcopy(dy.device("cpu")) == dy.device("cpu")
 
 
 def test_checkpoint():
@@ -193,6 +260,31 @@ def test_checkpoint():
 
 def fails(x):
     raise ValueError("from f")
+
+
+def test_checkpoint_of_trees():
+    from dyadic.utils.checkpoint import CheckpointError, checkpoint
+
+    def function(pair, *, options):
+        a, b = pair["a"] * 2, pair["rest"][0].sin()
+        return {"sum": a + b, "rest": [(a * options["scale"], None), "word"]}
+
+    def train(run):
+        x, y, scale = (dy.full([3], v, requires_grad=True) for v in (1.0, 2.0, 3.0))
+        out = run(function, {"a": x, "rest": [y, 5]}, options={"scale": scale})
+        (out["sum"].sum() + out["rest"][0][0].sum()).backward()
+        assert list(out) == ["sum", "rest"] and type(out["rest"][0]) is tuple and out["rest"][0][1] is None and out["rest"][1] == "word"
+        return x.grad.tolist(), y.grad.tolist(), scale.grad.tolist()
+
+    assert train(checkpoint) == train(lambda f, *args, **kwargs: f(*args, **kwargs))
+    calls = []
+
+    def shrinking(x):
+        calls.append(1)
+        return x[len(calls) :] * 2
+
+    with pytest.raises(CheckpointError, match=r"in backward: \[\(\[1\]"):
+        checkpoint(shrinking, dy.ones(3, requires_grad=True)).sum().backward()
 
 
 def test_views_in_place_and_data():

@@ -2,6 +2,7 @@
 import importlib
 import warnings
 
+import numpy as np
 import pytest
 
 import dyadic as torch
@@ -280,3 +281,14 @@ def test_what_an_op_in_place_reads():
         y = call(x * 1)
         expected = slope or torch.autograd.grad(F.silu(x).sum(), x)[0].tolist()
         assert torch.autograd.grad(y.sum(), x)[0].tolist() == expected
+
+
+def test_sizes_make_tensors():
+    size = torch.ones(2, 3).size()
+    assert torch.FloatTensor(size).normal_().shape == size and torch.LongTensor(torch.Size([4])).dtype is torch.int64
+    assert torch.FloatTensor(np.int64(3)).shape == (3,) and torch.FloatTensor(2, np.int32(3)).shape == (2, 3)
+    assert torch.FloatTensor(torch.Size([])).shape == () and torch.ones(3).double().new(size).shape == size
+    assert torch.FloatTensor((2, 3)).tolist() == [2, 3] and torch.IntTensor(np.array([1, 2])).tolist() == [1, 2]
+    for longer in ((1,) + size, size + (1,), 2 * size, size * 2, size[1:]):
+        assert type(longer) is torch.Size
+    assert (1,) + size == (1, 2, 3) and 2 * size == (2, 3, 2, 3)

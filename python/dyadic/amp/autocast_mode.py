@@ -3,7 +3,7 @@ import functools
 
 from .. import _dyadic
 from .._dyadic import Tensor
-from ..autograd import Scope
+from ..autograd import Mode
 from .switches import DEVICES, device_name, get_autocast_dtype, is_autocast_enabled
 
 
@@ -18,7 +18,7 @@ class AutocastReport(list):
         return self._text
 
 
-class autocast(Scope):
+class autocast(Mode):
     """Inside, matrix products run in `dtype` and what needs the range (exp, softmax, losses ...) in float32, as each op's record says;
     backward runs in the dtypes of forward. A context manager or a decorator. dtype: bfloat16, float16 (what "cuda" begins with:
     it runs on the CPU here), or float8_e4m3fn: linear layers multiply f8 numbers by the scales of `recipe`, a DelayedScaling.

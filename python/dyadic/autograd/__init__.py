@@ -5,11 +5,13 @@ from .._dyadic import is_grad_enabled
 from . import anomaly_mode, function, functional, grad_mode, graph, variable
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
-from .grad_mode import Scope, enable_grad, inference_mode, no_grad, set_grad_enabled
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .grad_mode import Mode, Scope, enable_grad, inference_mode, no_grad, set_grad_enabled
 from .variable import Variable
 
 __all__ = [
     "Function",
+    "GradcheckError",
     "Variable",
     "backward",
     "detect_anomaly",
@@ -54,23 +56,3 @@ def grad(
         return gradients
     inputs = [inputs] if isinstance(inputs, _dyadic.Tensor) else inputs
     return tuple(_dyadic.zeros_like(x) if g is None else g for x, g in zip(inputs, gradients))
-
-
-def _checked(check, raise_exception):
-    try:
-        return check()
-    except RuntimeError:
-        if raise_exception:
-            raise
-        return False
-
-
-def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, **options):
-    """Compares the gradient of func(*inputs), float64, with central differences; an error says where they differ (False without
-    raise_exception). PyTorch's further options are accepted: gradients here are the same bits in every run."""
-    return _checked(lambda: _dyadic._gradcheck(func, inputs, eps, atol, rtol), raise_exception)
-
-
-def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, **options):
-    """gradcheck of the gradient of func(*inputs), as a function of the inputs and of random incoming gradients."""
-    return _checked(lambda: _dyadic._gradgradcheck(func, inputs, eps, atol, rtol), raise_exception)

@@ -1,5 +1,6 @@
 """Recording for backward: on and off."""
 import functools
+import inspect
 import threading
 
 from .._dyadic import _set_grad_enabled
@@ -24,7 +25,36 @@ class Scope:
         return type(self)()
 
 
-class _GradMode(Scope):
+class Mode(Scope):
+    """A scope for generators too: each of their steps runs inside, and what their caller does between two steps does not."""
+
+    def __call__(self, function):
+        if not inspect.isgeneratorfunction(function):
+            return super().__call__(function)
+
+        @functools.wraps(function)
+        def inside(*args, **kwargs):
+            generator = function(*args, **kwargs)
+            step, given = generator.send, None
+            try:
+                while True:
+                    try:
+                        with self._again():
+                            value = step(given)
+                    except StopIteration as end:
+                        return end.value
+                    try:
+                        step, given = generator.send, (yield value)
+                    except Exception as e:
+                        step, given = generator.throw, e
+            finally:
+                with self._again():
+                    generator.close()
+
+        return inside
+
+
+class _GradMode(Mode):
     _mode: bool
 
     def __new__(cls, function=None):
@@ -50,7 +80,7 @@ class enable_grad(_GradMode):
     _mode = True
 
 
-class inference_mode(Scope):
+class inference_mode(Mode):
     """no_grad under another name; inference_mode(False) records, whatever is around it."""
 
     def __new__(cls, mode=True):
@@ -72,7 +102,7 @@ class inference_mode(Scope):
         return inference_mode(self._mode)
 
 
-class set_grad_enabled(Scope):
+class set_grad_enabled(Mode):
     """Recording on or off: from now on, or inside of a with statement or a decorated function."""
 
     def __init__(self, mode):

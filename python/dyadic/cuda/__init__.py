@@ -15,6 +15,17 @@ def is_bf16_supported(including_emulation=True):
     return False
 
 
+def get_rng_state_all():
+    """[]: no GPU has a generator."""
+    return []
+
+
+def set_rng_state_all(new_states):
+    """Takes the states of no GPU: []."""
+    if len(new_states):
+        _none()
+
+
 manual_seed_all = manual_seed
 memory_reserved, max_memory_reserved = memory_allocated, max_memory_allocated
 
@@ -24,7 +35,7 @@ def _none(*args, **kwargs):
     raise RuntimeError("cuda: this build has no GPU; use device \"cpu\", and ask is_available() first")
 
 
-current_device = get_device_name = get_device_properties = get_device_capability = set_device = Stream = Event = _none
+current_device = get_rng_state = set_rng_state = get_device_name = get_device_properties = get_device_capability = set_device = Stream = Event = _none
 
 
 def _cuda(self, *args, **kwargs):

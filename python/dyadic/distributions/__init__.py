@@ -1,7 +1,7 @@
 """Probability distributions: draws, log-probabilities, entropies and divergences, all made of ops, so that gradients go through."""
-from . import constraints, transforms
-from .composed import Independent, LogNormal, MixtureSameFamily, MultivariateNormal, Pareto, TransformedDistribution, Weibull
-from .continuous import Cauchy, Exponential, Gumbel, HalfCauchy, HalfNormal, Laplace, Normal, Uniform
+from . import constraint_registry, constraints, transforms, utils
+from .composed import Independent, LogisticNormal, LogNormal, MixtureSameFamily, MultivariateNormal, Pareto, TransformedDistribution, Weibull
+from .continuous import Cauchy, Exponential, GeneralizedPareto, Gumbel, HalfCauchy, HalfNormal, Laplace, Normal, Uniform
 from .discrete import (
     Bernoulli,
     Binomial,
@@ -16,7 +16,9 @@ from .discrete import (
 )
 from .distribution import Distribution
 from .gammas import Beta, Chi2, Dirichlet, Gamma, InverseGamma, NegativeBinomial, StudentT
+from .matrices import LKJCholesky, Wishart
 from .more import ContinuousBernoulli, FisherSnedecor, Kumaraswamy, LowRankMultivariateNormal, VonMises
+from .constraint_registry import biject_to, transform_to
 from .kl import kl_divergence, register_kl
 from .transforms import *  # noqa: F401,F403
 from . import _places  # noqa: E402,F401

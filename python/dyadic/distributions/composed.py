@@ -3,11 +3,12 @@ import math
 
 from .. import _dyadic, linalg
 from .._functions import broadcast_shapes
+from .._size import Size
 from ..autograd.grad_mode import no_grad
 from . import constraints
 from .continuous import Exponential, Normal
 from .distribution import LOG_2PI, Distribution, broadcast_all, sum_rightmost
-from .transforms import AffineTransform, ComposeTransform, ExpTransform, PowerTransform, Transform
+from .transforms import AffineTransform, ComposeTransform, ExpTransform, PowerTransform, StickBreakingTransform, Transform
 
 
 class Independent(Distribution):
@@ -57,21 +58,38 @@ class TransformedDistribution(Distribution):
 
     def __init__(self, base_distribution, transforms, validate_args=None):
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
-        self._all = ComposeTransform(self.transforms)
-        event = max(self._all.event_dim, len(base_distribution.event_shape))
-        more = event - len(base_distribution.event_shape)
-        self.base_dist = Independent(base_distribution, more) if more else base_distribution
-        super().__init__(self.base_dist.batch_shape, self.base_dist.event_shape, validate_args)
+        every = ComposeTransform(self.transforms)
+        base, needed = base_distribution, every.domain.event_dim
+        shape = base.batch_shape + base.event_shape
+        if len(shape) < needed:
+            raise ValueError(f"TransformedDistribution: the base has the shape {tuple(shape)}; the transforms take events of {needed} dimensions")
+        made = every.forward_shape(shape)
+        wider = Size(every.inverse_shape(made))
+        if wider != shape:
+            base = base.expand(wider[: len(wider) - len(base.event_shape)])
+        more = needed - len(base.event_shape)
+        self.base_dist = Independent(base, more) if more > 0 else base
+        event = every.codomain.event_dim + max(len(base.event_shape) - needed, 0)
+        at = len(made) - event
+        super().__init__(made[:at], made[at:], validate_args)
 
     has_rsample = property(lambda self: self.base_dist.has_rsample)
 
     @property
     def support(self):
         """What samples are among."""
-        return self.transforms[-1].codomain if self.transforms else self.base_dist.support
+        if not self.transforms:
+            return self.base_dist.support
+        found = self.transforms[-1].codomain
+        more = len(self.event_shape) - found.event_dim
+        return constraints.independent(found, more) if more else found
 
     def expand(self, batch_shape, _instance=None):
-        return TransformedDistribution(self.base_dist.expand(batch_shape), self.transforms)
+        shape = [*batch_shape, *self.event_shape]
+        for t in reversed(self.transforms):
+            shape = t.inverse_shape(shape)
+        base = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
+        return TransformedDistribution(base, self.transforms, False)
 
     def _through(self, x):
         for t in self.transforms:  # one by one: each may remember its last number
@@ -91,7 +109,8 @@ class TransformedDistribution(Distribution):
         total, event, y = 0.0, len(self.event_shape), value
         for t in reversed(self.transforms):
             x = t.inv(y)
-            total = total - sum_rightmost(t.log_abs_det_jacobian(x, y), event - t.event_dim)
+            event += t.domain.event_dim - t.codomain.event_dim
+            total = total - sum_rightmost(t.log_abs_det_jacobian(x, y), event - t.domain.event_dim)
             y = x
         return total + sum_rightmost(self.base_dist.log_prob(y), event - len(self.base_dist.event_shape))
 
@@ -130,6 +149,24 @@ class LogNormal(TransformedDistribution):
         return self.base_dist.entropy() + self.loc
 
 
+class LogisticNormal(TransformedDistribution):
+    """Points of the simplex: normal numbers that break parts off a stick, one after the other."""
+
+    arg_constraints = Normal.arg_constraints
+    support = constraints.simplex
+
+    def __init__(self, loc, scale, validate_args=None):
+        base = Normal(loc, scale, validate_args)
+        super().__init__(base if base.batch_shape else base.expand([1]), StickBreakingTransform(), validate_args)
+
+    loc = property(lambda self: self.base_dist.base_dist.loc, doc="The mean of the normal numbers.")
+    scale = property(lambda self: self.base_dist.base_dist.scale, doc="The standard deviation of the normal numbers.")
+
+    def expand(self, batch_shape, _instance=None):
+        shape = [*batch_shape, self.loc.size(-1)]
+        return LogisticNormal(self.loc.expand(shape), self.scale.expand(shape), False)
+
+
 class MixtureSameFamily(Distribution):
     """One of the distributions along the last dimension of component_distribution's batch, chosen by a Categorical."""
 
@@ -145,7 +182,11 @@ class MixtureSameFamily(Distribution):
 
     mixture_distribution = property(lambda self: self._mixture, doc="What chooses.")
     component_distribution = property(lambda self: self._component, doc="What it chooses among.")
-    support = property(lambda self: self._component.support, doc="What samples are among.")
+    support = property(lambda self: constraints.MixtureSameFamilyConstraint(self._component.support), doc="What samples are among.")
+
+    def expand(self, batch_shape, _instance=None):
+        component = self._component.expand([*batch_shape, self._component.batch_shape[-1]])
+        return MixtureSameFamily(self._mixture.expand(batch_shape), component, False)
 
     def _weights(self):
         return self._mixture.probs.reshape(list(self._mixture.probs.shape) + [1] * len(self.event_shape))
@@ -161,6 +202,7 @@ class MixtureSameFamily(Distribution):
         return (w * self._component.variance).sum(dim) + (w * apart**2).sum(dim)
 
     def log_prob(self, value):
+        self._check(value)
         at = value.unsqueeze(-1 - len(self.event_shape))
         return (self._component.log_prob(at) + _dyadic.log_softmax(self._mixture.logits, -1)).logsumexp(-1)
 

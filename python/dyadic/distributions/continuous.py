@@ -233,3 +233,64 @@ class Exponential(Distribution):
 
     def entropy(self):
         return 1 - self.rate.log()
+
+
+class GeneralizedPareto(Distribution):
+    """What lies beyond a threshold loc: the density (1 + concentration z) ** -(1 + 1 / concentration) / scale of z = (x - loc) / scale,
+    exp(-z) / scale for a concentration of 0."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
+    has_rsample = True
+
+    def __init__(self, loc, scale, concentration, validate_args=None):
+        self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
+        super().__init__(self.loc.shape, (), validate_args)
+
+    mode = property(lambda self: self.loc)
+
+    @property
+    def mean(self):
+        k = self.concentration
+        return _dyadic.where(k < 1, self.loc + self.scale / (1 - k), math.nan)
+
+    @property
+    def variance(self):
+        k = self.concentration
+        return _dyadic.where(k < 0.5, self.scale**2 / ((1 - k) ** 2 * (1 - 2 * k)), math.nan)
+
+    @property
+    def support(self):
+        """From loc on; of a negative concentration up to loc - scale / concentration."""
+        k = self.concentration
+        return constraints.interval(self.loc, _dyadic.where(k < 0, self.loc - self.scale / k, math.inf))
+
+    def _by_concentration(self, of_zero, of_other):
+        """of_zero where the concentration is 0, else of_other of one that is not."""
+        zero = self.concentration.abs() < _dyadic.finfo(self.concentration.dtype).eps
+        return _dyadic.where(zero, of_zero, of_other(_dyadic.where(zero, 1.0, self.concentration)))
+
+    def rsample(self, sample_shape=()):
+        return self.icdf(_dyadic.rand(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device))
+
+    def log_survival_function(self, value):
+        """log(1 - cdf)."""
+        self._check(value)
+        z = (value - self.loc) / self.scale
+        return self._by_concentration(-z, lambda k: -(k * z).log1p() / k)
+
+    def log_prob(self, value):
+        return (1 + self.concentration) * self.log_survival_function(value) - self.scale.log()
+
+    def cdf(self, value):
+        return -self.log_survival_function(value).expm1()
+
+    def log_cdf(self, value):
+        """log(cdf)."""
+        return (-self.log_survival_function(value).exp()).log1p()
+
+    def icdf(self, value):
+        above = -(-value).log1p()
+        return self.loc + self.scale * self._by_concentration(above, lambda k: (k * above).expm1() / k)
+
+    def entropy(self):
+        return self.scale.log() + self.concentration + 1

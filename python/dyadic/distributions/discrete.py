@@ -265,6 +265,7 @@ class Multinomial(_OfProbs):
     """How often each of the last dimension's choices comes in total_count draws."""
 
     arg_constraints = Categorical.arg_constraints
+    support = property(lambda self: constraints.multinomial(self.total_count), doc="What samples are among.")
 
     def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
         self._kind = self._begin(probs, logits, False)
@@ -272,6 +273,7 @@ class Multinomial(_OfProbs):
         self._categorical = Categorical(probs, logits, validate_args)
         self._param = self.__dict__[self._kind] = self._categorical._param
         super().__init__(self._param.shape[:-1], self._param.shape[-1:], False)
+        self._validate = self._categorical._validate
 
     mean = property(lambda self: self.probs * self.total_count)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
@@ -284,7 +286,16 @@ class Multinomial(_OfProbs):
         drawn = self._categorical.sample((self.total_count, *sample_shape))
         return _dyadic.one_hot(drawn, self._param.shape[-1]).to(self._param.dtype).sum(0)
 
+    def entropy(self):
+        """That of the draws in their order, less what their order says: each count alone is binomial."""
+        n = self.total_count
+        counts = Binomial(n, probs=self.probs, validate_args=False)
+        values = counts.enumerate_support(False)
+        orders = (counts.log_prob(values).exp() * (values + 1).lgamma()).sum([0, -1])
+        return n * self._categorical.entropy() - math.lgamma(n + 1) + orders
+
     def log_prob(self, value):
+        self._check(value)
         ways = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)
         logits, value = _dyadic.broadcast_tensors(self.logits, value)
         return ways + _dyadic.where((value == 0) & (logits == -math.inf), 0.0, logits * value).sum(-1)

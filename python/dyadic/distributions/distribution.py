@@ -5,44 +5,9 @@ from .. import _dyadic
 from .._dyadic import Tensor
 from .._size import Size
 from ..autograd.grad_mode import no_grad
-
-
-def broadcast_all(*values):
-    """Numbers and tensors as tensors of one shape; numbers get the dtype of the first tensor, else the default one."""
-    tensors = [v for v in values if isinstance(v, Tensor)]
-    dtype = next((t.dtype for t in tensors if t.is_floating_point()), _dyadic.get_default_dtype())
-    return _dyadic.broadcast_tensors(*(v if isinstance(v, Tensor) else _dyadic.tensor(float(v), dtype=dtype) for v in values))
-
-
-def logits_to_probs(logits, is_binary=False):
-    """sigmoid(logits) (is_binary), else softmax over the last dimension."""
-    return logits.sigmoid() if is_binary else _dyadic.softmax(logits, -1)
-
-
-def clamp_probs(probs):
-    """Away from 0 and 1 by the dtype's eps."""
-    eps = _dyadic.finfo(probs.dtype).eps
-    return probs.clamp(eps, 1 - eps)
-
-
-def probs_to_logits(probs, is_binary=False):
-    """log(p / (1 - p)) (is_binary), else log(p), of probabilities held off 0 and 1."""
-    p = clamp_probs(probs)
-    return p.log() - (-p).log1p() if is_binary else p.log()
-
-
-class lazy_property:
-    """A property that is computed once."""
-
-    def __init__(self, function):
-        self._function, self.__doc__ = function, function.__doc__
-
-    def __get__(self, instance, owner=None):
-        if instance is None:
-            return self
-        value = self._function(instance)
-        instance.__dict__[self._function.__name__] = value
-        return value
+from .constraints import is_dependent
+from .transforms import sum_rightmost  # noqa: F401
+from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, probs_to_logits  # noqa: F401
 
 
 class Distribution:
@@ -62,6 +27,8 @@ class Distribution:
             return
         for name, constraint in self.arg_constraints.items():
             value = self.__dict__.get(name)
+            if is_dependent(constraint):
+                continue
             if isinstance(value, Tensor) and not value.is_meta and not bool(constraint.check(value).all()):
                 raise ValueError(f"{type(self).__name__}: {name} must be {constraint!r}; it is\n{value}")
 
@@ -168,8 +135,3 @@ class Distribution:
 
 
 LOG_2PI = math.log(2 * math.pi)
-
-
-def sum_rightmost(value, n):
-    """Summed over the last n dimensions."""
-    return value.flatten(-n).sum(-1) if n else value

@@ -3,11 +3,12 @@ import math
 
 from .. import _dyadic, linalg
 from .._functions import broadcast_shapes
-from .composed import Independent, LogNormal, MultivariateNormal, TransformedDistribution
-from .continuous import Cauchy, Exponential, Gumbel, HalfNormal, Laplace, Normal, Uniform
+from .composed import Independent, LogNormal, MultivariateNormal, Pareto, TransformedDistribution
+from .continuous import Cauchy, Exponential, Gumbel, HalfCauchy, HalfNormal, Laplace, Normal, Uniform
 from .discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
-from .distribution import sum_rightmost
-from .gammas import Beta, Dirichlet, Gamma
+from .distribution import Distribution, sum_rightmost
+from .gammas import Beta, Dirichlet, Gamma, InverseGamma
+from .more import ContinuousBernoulli, LowRankMultivariateNormal
 
 _formulas = {}
 
@@ -38,8 +39,9 @@ def _normals(p, q):
 
 
 @register_kl(HalfNormal, HalfNormal)
-def _half_normals(p, q):
-    return _normals(p.base_dist, q.base_dist)
+@register_kl(HalfCauchy, HalfCauchy)
+def _halves(p, q):
+    return kl_divergence(p.base_dist, q.base_dist)
 
 
 @register_kl(Laplace, Laplace)
@@ -130,12 +132,15 @@ def _one_hots(p, q):
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
+@register_kl(MultivariateNormal, LowRankMultivariateNormal)
+@register_kl(LowRankMultivariateNormal, MultivariateNormal)
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
 def _vectors(p, q):
     if p.event_shape != q.event_shape:
         raise ValueError(f"kl_divergence: the events differ in shape: {tuple(p.event_shape)} and {tuple(q.event_shape)}")
-    half = q._factor.diagonal(0, -2, -1).log().sum(-1) - p._factor.diagonal(0, -2, -1).log().sum(-1)
     batch = list(broadcast_shapes(p.batch_shape, q.batch_shape))
-    factor, other = (m.expand(batch + list(m.shape[-2:])) for m in (q._factor, p._factor))
+    factor, other = (d.scale_tril.expand(batch + list(d.scale_tril.shape[-2:])) for d in (q, p))
+    half = factor.diagonal(0, -2, -1).log().sum(-1) - other.diagonal(0, -2, -1).log().sum(-1)
     spread = (linalg.solve_triangular(factor, other, upper=False) ** 2).sum([-2, -1])
     gap = (q.loc - p.loc).expand(batch + list(p.event_shape)).unsqueeze(-1)
     square = (linalg.solve_triangular(factor, gap, upper=False) ** 2).sum([-2, -1])
@@ -159,3 +164,127 @@ def _transformed(p, q):
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError("kl_divergence: the two distributions have different transforms")
     return kl_divergence(p.base_dist, q.base_dist)
+
+
+# Of one family from another: -entropy of p - E[log q], whose expectation is one of what q's density is made of.
+
+_EULER = 0.5772156649015329
+
+
+_MEAN_LOG = {  # E[log x]
+    Beta: lambda p: p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma(),
+    Gamma: lambda p: p.concentration.digamma() - p.rate.log(),
+    Exponential: lambda p: -_EULER - p.rate.log(),
+    Pareto: lambda p: p.scale.log() + p.alpha.reciprocal(),
+    Uniform: lambda p: (_dyadic.xlogy(p.high, p.high) - _dyadic.xlogy(p.low, p.low)) / (p.high - p.low) - 1,
+}
+_MEAN_EXP = {  # E[exp(-x / s)]
+    Exponential: lambda p, s: p.rate / (p.rate + 1 / s),
+    Gamma: lambda p, s: (p.rate / (p.rate + 1 / s)) ** p.concentration,
+    Normal: lambda p, s: (-p.loc / s + (p.scale / s) ** 2 / 2).exp(),
+    Uniform: lambda p, s: s * ((-p.low / s).exp() - (-p.high / s).exp()) / (p.high - p.low),
+}
+
+
+def _of(table, p):
+    """The entry of p's class or of the nearest one that it is made from."""
+    return next(table[kind] for kind in type(p).__mro__ if kind in table)
+
+
+def _mean_log(p):
+    return _of(_MEAN_LOG, p)(p)
+
+
+def _mean_log_rest(p):
+    """E[log(1 - x)] of a uniform x between 0 and 1."""
+    return _mean_log(Uniform(1 - p.high, 1 - p.low, validate_args=False))
+
+
+def _mean_distance(p, at):
+    """E|x - at| of a normal x."""
+    z = (p.loc - at) / p.scale
+    return p.scale * math.sqrt(2 / math.pi) * (-z * z / 2).exp() + (p.loc - at) * _dyadic.erf(z / math.sqrt(2))
+
+
+def _gumbel(p, q):
+    return -q.scale.log() - (p.mean - q.loc) / q.scale - (q.loc / q.scale).exp() * _of(_MEAN_EXP, p)(p, q.scale)
+
+
+_MEAN_LOG_DENSITY = {  # E[log q] of what lies in q's support
+    Beta: lambda p, q: (q.concentration1 - 1) * _mean_log(p)
+    + (q.concentration0 - 1) * _mean_log_rest(p)
+    + (q.concentration1 + q.concentration0).lgamma()
+    - q.concentration1.lgamma()
+    - q.concentration0.lgamma(),
+    ContinuousBernoulli: lambda p, q: p.mean * q.logits + (-q.probs).log1p() + q._log_norm(),
+    Exponential: lambda p, q: q.rate.log() - q.rate * p.mean,
+    Gamma: lambda p, q: q.concentration * q.rate.log() - q.concentration.lgamma() + (q.concentration - 1) * _mean_log(p) - q.rate * p.mean,
+    Gumbel: _gumbel,
+    Laplace: lambda p, q: -(2 * q.scale).log() - _mean_distance(p, q.loc) / q.scale,
+    Normal: lambda p, q: -q.scale.log() - 0.5 * math.log(2 * math.pi) - (p.variance + (p.mean - q.loc) ** 2) / (2 * q.scale**2),
+    Pareto: lambda p, q: q.alpha.log() + q.alpha * q.scale.log() - (q.alpha + 1) * _mean_log(p),
+    Poisson: lambda p, q: p.mean * q.rate.log() - q.rate,
+    Uniform: lambda p, q: -(q.high - q.low).log(),
+}
+_CLOSED = {
+    Bernoulli: [Poisson],
+    Beta: [ContinuousBernoulli, Exponential, Gamma, Normal, Uniform],
+    ContinuousBernoulli: [ContinuousBernoulli, Exponential, Normal, Uniform],
+    Exponential: [Gamma, Gumbel, Normal],
+    Gamma: [Exponential, Gumbel, Normal],
+    Gumbel: [Normal],
+    Laplace: [Normal],
+    Normal: [Gumbel, Laplace],
+    Pareto: [Exponential, Gamma, Normal, Pareto],
+    Uniform: [Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Normal, Pareto],
+}
+_BEYOND = {  # p reaches beyond q's support, whatever their parameters
+    Beta: [Pareto],
+    ContinuousBernoulli: [Pareto],
+    Exponential: [Beta, ContinuousBernoulli, Pareto, Uniform],
+    Gamma: [Beta, ContinuousBernoulli, Pareto, Uniform],
+    Gumbel: [Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform],
+    Laplace: [Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform],
+    Normal: [Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform],
+    Pareto: [Beta, ContinuousBernoulli, Uniform],
+    Poisson: [Bernoulli, Binomial],
+}
+_ENDS = {  # of supports; the others are all real numbers
+    Bernoulli: lambda d: (0.0, 1.0),
+    Beta: lambda d: (0.0, 1.0),
+    ContinuousBernoulli: lambda d: (0.0, 1.0),
+    Exponential: lambda d: (0.0, math.inf),
+    Gamma: lambda d: (0.0, math.inf),
+    Pareto: lambda d: (d.scale, math.inf),
+    Poisson: lambda d: (0.0, math.inf),
+    Uniform: lambda d: (d.low, d.high),
+    Distribution: lambda d: (-math.inf, math.inf),
+}
+
+
+def _across(log_density):
+    def divergence(p, q):
+        value = -p.entropy() - log_density(p, q)
+        low, high = _of(_ENDS, p)(p)
+        least, most = _of(_ENDS, q)(q)
+        outside = _dyadic.zeros_like(value, dtype=_dyadic.bool) | (low < least) | (high > most)
+        return _dyadic.where(outside, math.inf, value)
+
+    return divergence
+
+
+def _infinite(p, q):
+    return _dyadic.full(broadcast_shapes(p.batch_shape, q.batch_shape), math.inf, dtype=p.mean.dtype)
+
+
+for _p, _kinds in _CLOSED.items():
+    for _q in _kinds:
+        register_kl(_p, _q)(_across(_MEAN_LOG_DENSITY[_q]))
+for _p, _kinds in _BEYOND.items():
+    for _q in _kinds:
+        register_kl(_p, _q)(_infinite)
+
+
+@register_kl(InverseGamma, InverseGamma)
+def _inverse_gammas(p, q):
+    return _gammas(p.base_dist, q.base_dist)

@@ -6,7 +6,8 @@ from .._construct import as_tensor
 from .._functions import broadcast_shapes
 from ..autograd.grad_mode import no_grad
 from . import constraints
-from .distribution import LOG_2PI, Distribution, broadcast_all, clamp_probs
+from .discrete import _OfProbs
+from .distribution import LOG_2PI, Distribution, broadcast_all, clamp_probs, lazy_property
 from .gammas import Gamma
 
 
@@ -97,7 +98,7 @@ class FisherSnedecor(Distribution):
         return constant + (m - 1) * value.log() - (m + n) * (ratio * value).log1p()
 
 
-class ContinuousBernoulli(Distribution):
+class ContinuousBernoulli(_OfProbs):
     """Numbers in [0, 1] with a density of probs^x (1 - probs)^(1 - x) over its integral."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -105,17 +106,19 @@ class ContinuousBernoulli(Distribution):
     has_rsample = True
 
     def __init__(self, probs=None, logits=None, lims=(0.499, 0.501), validate_args=None):
-        if (probs is None) == (logits is None):
-            raise ValueError("ContinuousBernoulli: give one of probs and logits")
-        self._lims, self._printed = lims, ("probs" if logits is None else "logits",)
+        self._kind, self._lims = self._begin(probs, logits), lims
+        self._printed = (self._kind,)
         (given,) = broadcast_all(probs if logits is None else logits)
-        if logits is None:
-            self.probs = clamp_probs(given)
-            self.logits = self.probs.log() - (-self.probs).log1p()
-        else:
-            self.logits = given
-            self.probs = clamp_probs(given.sigmoid())
+        self.__dict__[self._kind] = given  # checked as it is given
         super().__init__(given.shape, (), validate_args)
+        self._param = self.__dict__[self._kind] = clamp_probs(given) if logits is None else given
+
+    def _expanded(self, batch_shape):
+        return {"lims": self._lims}
+
+    @lazy_property
+    def probs(self):
+        return clamp_probs(self.logits.sigmoid())
 
     def _apart(self):
         """Where probs is far enough from 1/2 for the formulas, and probs with 1/2 kept away."""

@@ -28,8 +28,8 @@ def _checked(dim, t, who):
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """The function that maps func over dimension in_dims of its arguments and stacks the results along out_dims: func is called once
     per entry. in_dims is a number for all tensors or has the structure of the arguments, None where one is the same for all;
-    out_dims likewise of the results. It nests, and gradients go through it. Random numbers differ from entry to entry;
-    randomness="same" gives all entries the same."""
+    out_dims likewise of the results. It nests, and gradients go through it. A function that draws random numbers is an error;
+    randomness="different" draws for each entry, "same" gives all entries the same numbers."""
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"vmap: randomness is {randomness!r}; it is 'error', 'different' or 'same'")
 
@@ -49,10 +49,10 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         if not count:
             raise ValueError("vmap: the mapped dimension is empty: there is no entry to call the function with")
         parts = [[t] * count if d is None else t.unbind(d) for t, d in zip(leaves, dims)]
-        before = _dyadic.get_rng_state() if randomness == "same" else None
+        before = _dyadic.get_rng_state() if randomness != "different" else None
         rows, shape = [], None
         for i in range(count):
-            if before is not None:
+            if randomness == "same":
                 _dyadic.set_rng_state(before)
             one = [p[i] for p in parts]
             at = len(one) - len(named)
@@ -62,6 +62,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
                 if not isinstance(y, Tensor):
                     raise ValueError(f"vmap: the function returns tensors, not {type(y).__name__}")
             rows.append(outputs)
+        if randomness == "error" and before.tolist() != _dyadic.get_rng_state().tolist():
+            raise RuntimeError('vmap: the function draws random numbers: randomness="different" draws for each entry, "same" once for all')
         places = _spread(out_dims, result, "out_dims")
         columns = zip(zip(*rows), places)
         return tree_unflatten([column[0] if d is None else _dyadic.stack(column, d) for column, d in columns], shape)

@@ -1,6 +1,13 @@
 """Activation checkpointing: backward keeps a part's inputs and computes the part again."""
 from .. import _dyadic
 from .._dyadic import Tensor
+from ._pytree import tree_flatten, tree_unflatten
+
+_TENSOR = object()  # where a tensor was among the leaves of a result
+
+
+class CheckpointError(RuntimeError):
+    """What a function computes in backward is not what it has computed in forward."""
 
 
 def checkpoint(
@@ -13,29 +20,36 @@ def checkpoint(
     early_stop=True,
     **kwargs,
 ):
-    """function(*args, **kwargs), of which backward keeps the tensors among `args` alone. Backward runs the function again, with the same
-    random numbers and under the same autocast, and differentiates that. Parameters that the function uses get their gradients;
-    other tensors that require grad are given as arguments. PyTorch's words about the way (use_reentrant, early_stop ...) are accepted:
-    there is one."""
-    places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
-    form = []  # of the result: None for one tensor, else its type and what stands beside tensors
+    """function(*args, **kwargs), of which backward keeps the tensors among the arguments alone, also those inside of tuples, lists
+    and dicts. Backward runs the function again, with the same random numbers and under the same autocast, and differentiates that; a
+    result of other shapes or dtypes than the first time is a CheckpointError (determinism_check="none": is not looked for).
+    Parameters that the function uses get their gradients; other tensors that require grad are given as arguments. PyTorch's words
+    about the way (use_reentrant, early_stop ...) are accepted: there is one."""
+    given, spec = tree_flatten((args, kwargs))
+    places = [i for i, a in enumerate(given) if isinstance(a, Tensor)]
+    form = []  # of the result: its leaves but for tensors, its spec, what its tensors look like
 
     def run(*tensors):
-        given = list(args)
-        for i, t in zip(places, tensors):
-            given[i] = t
-        result = function(*given, **kwargs)
-        kind = None if isinstance(result, Tensor) else type(result)
-        parts = [result] if kind is None else list(result)
-        form[:] = kind, [None if isinstance(p, Tensor) else p for p in parts], [isinstance(p, Tensor) for p in parts]
-        return [p for p in parts if isinstance(p, Tensor)]
+        if not form:
+            result = function(*args, **kwargs)
+        else:
+            again = list(given)
+            for i, t in zip(places, tensors):
+                again[i] = t
+            again_args, again_kwargs = tree_unflatten(again, spec)
+            result = function(*again_args, **again_kwargs)
+        leaves, its = tree_flatten(result)
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        looks = [(list(t.shape), t.dtype) for t in tensors]
+        if form and looks != form[2] and determinism_check != "none":
+            raise CheckpointError(f"checkpoint: the function gives tensors of other shapes or dtypes in backward: {looks}; in forward: {form[2]}")
+        if not form:
+            form.extend(([_TENSOR if isinstance(leaf, Tensor) else leaf for leaf in leaves], its, looks))
+        return tensors
 
-    tensors = iter(_dyadic._checkpoint(run, [args[i] for i in places]))
-    kind, parts, is_tensor = form
-    parts = [next(tensors) if t else p for t, p in zip(is_tensor, parts)]
-    if kind is None:
-        return parts[0]
-    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+    tensors = iter(_dyadic._checkpoint(run, [given[i] for i in places]))
+    leaves, its, _ = form
+    return tree_unflatten([next(tensors) if leaf is _TENSOR else leaf for leaf in leaves], its)
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):

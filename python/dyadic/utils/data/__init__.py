@@ -38,4 +38,4 @@ from ..._dyadic._data import (
     write_png,
 )
 from ._stack import StackDataset
-from . import dataloader, dataset, distributed, sampler, transforms  # noqa: E402  of the names above
+from . import _utils, dataloader, dataset, distributed, sampler, transforms  # noqa: E402  of the names above

@@ -1,0 +1,30 @@
+"""Switches for GPUs, of which there are none. Attention is computed in one way, which no switch changes."""
+from ._absent import Switches, is_available, is_built  # noqa: F401
+
+matmul = Switches(allow_tf32=False, allow_fp16_reduced_precision_reduction=False, allow_bf16_reduced_precision_reduction=False, fp32_precision="ieee")
+
+
+def _accepted(name):
+    def enable(enabled):
+        """Accepted: attention is computed in one way."""
+
+    enable.__name__ = name
+    return enable
+
+
+enable_cudnn_sdp, enable_flash_sdp, enable_math_sdp, enable_mem_efficient_sdp = map(
+    _accepted, ("enable_cudnn_sdp", "enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp")
+)
+
+
+def flash_sdp_enabled():
+    """False: there is no GPU."""
+    return False
+
+
+cudnn_sdp_enabled = mem_efficient_sdp_enabled = flash_sdp_enabled
+
+
+def math_sdp_enabled():
+    """True: it is the way there is."""
+    return True

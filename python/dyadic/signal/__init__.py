@@ -1,0 +1,4 @@
+"""Signal processing: windows."""
+from . import windows
+
+__all__ = ["windows"]

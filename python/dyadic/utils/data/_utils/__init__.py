@@ -1,0 +1,2 @@
+"""PyTorch's place of collation."""
+from . import collate  # noqa: F401
