@@ -26,7 +26,7 @@ def test_every_record_makes_a_layer_that_says_what_it_is(record):
     assert record["doc"] in type(layer).__doc__
     for name, kind, default in record["parameters"]:
         value = getattr(layer, name)
-        if default == "None":
+        if default == "None" and name not in ("stride", "kdim", "vdim"):  # which are what they stand for
             assert value is None
     assert (len(list(layer.parameters())) > 0) <= record["trained"]
 
