@@ -65,6 +65,7 @@ class Value {
   std::string str() const;                          // "[f32[8, 8], 3]", for messages
 
   std::shared_ptr<const Foreign> type;  // of a list or named values: the foreign type that they came as
+  bool tuple = false;  // of a list of texts: a column of samples that are sequences, which PyTorch has as a tuple
 
  private:
   std::variant<std::monostate, Tensor, Scalar, std::string, List, Named, std::shared_ptr<Foreign>> v_;

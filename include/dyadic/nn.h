@@ -172,6 +172,7 @@ class LayerNorm : public Module {
   Tensor weight, bias;
   std::vector<int64_t> normalized_shape;
   double eps;
+  bool elementwise_affine;  // as it was made
   LayerNorm(IntList normalized_shape, double eps = 1e-5, bool elementwise_affine = true, bool bias = true,
             Options options = {});
   Tensor forward(const Tensor& x) override;

@@ -88,6 +88,8 @@ struct OptimizerDef {
   const char* doc;
   void (*step)(Update&);                                                    // of one parameter
   void (*check)(const char* who, const Options&, const Tensor&) = nullptr;  // of a parameter with its options
+  const char* numbers = "";  // what a parameter's memory has beside tensors: "eta mu"
+  bool counted = true;       // whether PyTorch's state has a "step"
   std::string name() const { return std::string(sig).substr(0, std::string_view(sig).find('(')); }
 };
 std::vector<const OptimizerDef*> optimizer_defs();
@@ -138,6 +140,10 @@ class Optimizer {
 
   const OptimizerDef& def() const { return *def_; }
   int64_t steps() const { return step_; }
+  void set_steps(int64_t steps) { step_ = steps; }
+  // By the parameter's name (LBFGS: ""). What is put in is checked when a step reads it; kept_as says in which dtype.
+  std::map<std::string, ParamState>& states() { return states_; }
+  Tensor kept_as(const ParamGroup& group, const std::string& name, const Tensor& p, const Tensor& state) const;
   std::vector<ParamGroup>& groups() { return groups_; }
   const std::vector<ParamGroup>& groups() const { return groups_; }
   UpdateMeter updates() const;  // of all groups
@@ -224,7 +230,7 @@ class GradScaler {
   std::string first_bad_;
 };
 
-// The p-norm of all elements together; norm_type may be infinity.
+// The p-norm of all elements together; norm_type may be infinity, or 0: how many tensors are not zero, as PyTorch counts.
 double total_norm(std::span<const Tensor> tensors, double norm_type = 2);
 // Scales the gradients so that their common norm is at most max_norm, and returns the norm they had; bounds their elements.
 double clip_grad_norm_(const nn::NamedTensors& params, double max_norm, double norm_type = 2);

@@ -26,8 +26,8 @@ Value read_tree(nb::handle o) {
   PyObject* p = o.ptr();
   if (is_tensor(p)) return tensor_of(p);
   if (nb::isinstance<nb::str>(o)) return nb::cast<std::string>(o);
+  if (is_array(p)) return tensor_from(p, {});  // numpy's numbers too, which keep their dtype
   if (auto n = read_number(p)) return *n;
-  if (is_array(p)) return tensor_from(p, {});
   if (nb::isinstance<nb::tuple>(o) || nb::isinstance<nb::list>(o)) {
     Value::List list;
     for (nb::handle item : o) list.push_back(read_tree(item));
@@ -217,7 +217,7 @@ nb::object to_object(const Value& v, bool as_tuples) {
       nb::list items;
       for (const Value& item : v.list()) items.append(to_object(item, as_tuples));
       if (v.type) return nb::borrow(dynamic_cast<const PythonObject&>(*v.type).get())(*nb::tuple(items));
-      return as_tuples ? nb::object(nb::tuple(items)) : nb::object(items);
+      return as_tuples || v.tuple ? nb::object(nb::tuple(items)) : nb::object(items);
     }
     default: {
       nb::dict items;

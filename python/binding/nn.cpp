@@ -35,6 +35,7 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
     if (Tensor* t = find(m.own_parameters(), key)) return wrap_parameter(*t);
     if (Tensor* t = find(m.own_buffers(), key)) return wrap(*t);
     if (Module* c = find(m.children(), key)) return child_object(self, name, c).release().ptr();
+    if (auto* layer = dynamic_cast<nn::Layer*>(&m)) return layer_attribute(*layer, key).release().ptr();
     return nullptr;
   });
   if (r || PyErr_Occurred()) {
@@ -102,7 +103,10 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
     return done ? 0 : -1;
   }
   PyObject* on_type = _PyType_Lookup(Py_TYPE(self), name);
-  if (on_type && Py_TYPE(on_type)->tp_descr_set) return PyObject_GenericSetAttr(self, name, value);
+  if (on_type && Py_TYPE(on_type)->tp_descr_set) {
+    const bool own = !value && nb::inst_ready(self) && find(nb::inst_ptr<Module>(self)->own_parameters(), text(name));
+    return PyObject_GenericSetAttr(self, name, own ? Py_None : value);  // a member that is deleted is absent
+  }
   PyObject* r = guarded([&] { return Py_NewRef(assign_entry(self, name, value) ? Py_True : Py_False); });
   if (!r) return -1;
   Py_DECREF(r);
@@ -184,7 +188,7 @@ void add_modules(nb::module_& m) {
       "A tree of parameters with names, and a forward. Parameters, buffers and modules that become attributes are registered.");
   c.def(nb::init<>())
       .def(
-          "forward", [](Module& m, const Tensor& x) { return m.forward(x); }, nb::arg("x"))
+          "forward", [](Module& m, const Tensor& x) { return m.forward(x); }, nb::arg("input"))
       .def("__call__", call_module)
       .def("extra_repr", [](Module& m) { return m.extra_repr(); })
       .def("summary", &Module::str, "The tree with the parameters, bytes and dtypes of each module.");

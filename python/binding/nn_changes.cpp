@@ -37,10 +37,13 @@ struct PythonHooks : nn::Hook {
 // What a registration by name refuses, as attributes cannot get it wrong.
 void check_name(nb::handle self, const char* who, nb::str name) {
   const std::string text = nb::cast<std::string>(name);
-  const char* wrong = text.empty()                     ? "is empty"
-                      : text.find('.') != text.npos    ? "has a dot"
-                      : nb::hasattr(self.type(), name) ? "is an attribute of the class"
-                                                       : nullptr;
+  const bool own = find(nb::cast<Module&>(self).own_parameters(), text);
+  // A member of a C++ module that is absent may come back.
+  const bool taken = !own && nb::hasattr(self.type(), name) && !nb::getattr(self, name).is_none();
+  const char* wrong = text.empty()                  ? "is empty"
+                      : text.find('.') != text.npos ? "has a dot"
+                      : taken                       ? "is an attribute of the class"
+                                                    : nullptr;
   if (wrong) throw nb::key_error(fmt::format("{}: the name \"{}\" {}; take another", who, text, wrong).c_str());
 }
 

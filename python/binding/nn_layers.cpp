@@ -26,16 +26,18 @@ nn::Options options(nb::object dtype, nb::object device) {
   return o;
 }
 
-// A parameter that is a member of a C++ module: None when it is absent.
+// A parameter that is a member of a C++ module: None when it is absent, and then any tensor may take its place.
 template <class M> void member(nb::class_<M, Module, Derived<M>>& c, const char* name, Tensor M::* slot) {
   c.def_prop_rw(
-      name, [slot](M& m) { return parameter_object(m.*slot); },
+      name,
+      [slot, name](M& m) { return find(m.own_parameters(), name) ? parameter_object(m.*slot) : nb::steal(wrap(m.*slot)); },
       [slot, name](M& m, nb::object value) {
-        DY_CHECK_AS(TypeError, value.is_none() || is_parameter(value.ptr()),
+        const bool registered = find(m.own_parameters(), name);
+        DY_CHECK_AS(TypeError, value.is_none() || is_parameter(value.ptr()) || (!registered && is_tensor(value.ptr())),
                     "Module: {} is a parameter: assign an nn.Parameter or None, not {}", name, Py_TYPE(value.ptr())->tp_name);
-        m.remove(name);
+        if (value.is_none()) m.remove(name);
         m.*slot = value.is_none() ? Tensor() : tensor_of(value.ptr());
-        m.add_parameter(name, m.*slot);
+        if (is_parameter(value.ptr()) && !registered) m.add_parameter(name, m.*slot);
       },
       nb::arg("value").none());
 }
@@ -52,7 +54,7 @@ void add_leaves(nb::module_& m) {
           nb::arg("in_features"), nb::arg("out_features"), nb::arg("bias") = true, nb::kw_only(), nb::arg("dtype") = none,
           nb::arg("device") = none)
       .def_rw("in_features", &nn::Linear::in_features)
-      .def_ro("out_features", &nn::Linear::out_features);
+      .def_rw("out_features", &nn::Linear::out_features);
   member(linear, "weight", &nn::Linear::weight);
   member(linear, "bias", &nn::Linear::bias);
 
@@ -69,9 +71,9 @@ void add_leaves(nb::module_& m) {
           nb::arg("num_embeddings"), nb::arg("embedding_dim"), nb::arg("padding_idx") = none,
           nb::arg("scale_grad_by_freq") = false, nb::arg("max_norm") = none, nb::arg("norm_type") = 2.0, nb::kw_only(),
           nb::arg("dtype") = none, nb::arg("device") = none)
-      .def_ro("num_embeddings", &nn::Embedding::num_embeddings)
-      .def_ro("embedding_dim", &nn::Embedding::embedding_dim)
-      .def_ro("padding_idx", &nn::Embedding::padding_idx)
+      .def_rw("num_embeddings", &nn::Embedding::num_embeddings)
+      .def_rw("embedding_dim", &nn::Embedding::embedding_dim)
+      .def_rw("padding_idx", &nn::Embedding::padding_idx, nb::arg("value").none())
       .def_rw("scale_grad_by_freq", &nn::Embedding::scale_grad_by_freq)
       .def_rw("max_norm", &nn::Embedding::max_norm, nb::arg("value").none())
       .def_rw("norm_type", &nn::Embedding::norm_type);
@@ -90,7 +92,10 @@ void add_leaves(nb::module_& m) {
           },
           nb::arg("normalized_shape"), nb::arg("eps") = 1e-5, nb::arg("elementwise_affine") = true, nb::arg("bias") = true,
           nb::kw_only(), nb::arg("dtype") = none, nb::arg("device") = none)
-      .def_prop_ro("normalized_shape", [](nn::LayerNorm& n) { return nb::tuple(nb::cast(n.normalized_shape)); })
+      .def_prop_rw(
+          "normalized_shape", [](nn::LayerNorm& n) { return nb::tuple(nb::cast(n.normalized_shape)); },
+          [](nn::LayerNorm& n, std::vector<int64_t> shape) { n.normalized_shape = std::move(shape); })
+      .def_rw("elementwise_affine", &nn::LayerNorm::elementwise_affine)
       .def_rw("eps", &nn::LayerNorm::eps);
   member(norm, "weight", &nn::LayerNorm::weight);
   member(norm, "bias", &nn::LayerNorm::bias);
@@ -100,7 +105,7 @@ void add_leaves(nb::module_& m) {
           "__init__",
           [](nb::pointer_and_handle<nn::GELU> self, const std::string& approximate) { construct(self, approximate); },
           nb::arg("approximate") = "none")
-      .def_ro("approximate", &nn::GELU::approximate);
+      .def_rw("approximate", &nn::GELU::approximate);
 }
 
 std::shared_ptr<Module> as_child(nb::handle o, const char* who) {

@@ -1,5 +1,8 @@
 // Layers that are records (dyadic/nn_layers.h): one class for all; python/dyadic/nn/_layers.py derives a class per record from
 // it.
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
 #include <deque>
 #include <map>
 
@@ -61,6 +64,10 @@ void read(ArgumentFrame& frame, const OpInfo& info, nb::tuple positional, nb::di
   frame.read(info, nullptr, given.data(), Py_ssize_t(positional.size()), names.size() ? keywords.ptr() : nullptr);
 }
 
+bool is_whole(const std::string& type, nb::handle given) {
+  return type == "float" && PyLong_Check(given.ptr()) && !PyBool_Check(given.ptr());
+}
+
 void make(nb::pointer_and_handle<Layer> self, const std::string& name, nb::tuple positional, nb::dict named, nb::object dtype,
           nb::object device) {
   const LayerDef& def = nn::layer_def(name);
@@ -68,6 +75,14 @@ void make(nb::pointer_and_handle<Layer> self, const std::string& name, nb::tuple
   ArgumentFrame frame;
   read(frame, info, positional, named);
   construct(self, def, std::span<const Arg>(frame.args, info.parameters.size()), options_of(dtype, device));
+  const auto& parameters = info.signature->parameters;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const nb::str key(parameters[i].name.c_str());
+    nb::object given = i < positional.size() ? nb::object(positional[i])
+                       : named.contains(key) ? nb::object(named[key])
+                                             : nb::none();
+    if (is_whole(parameters[i].type, given)) self.p->mark_whole(i, true);
+  }
 }
 
 nb::object as_python(const Arg& a) {
@@ -89,6 +104,20 @@ nb::object as_python(const Arg& a) {
       return nb::none();
   }
 }
+// As it was given: PyTorch's pools and the like keep one number for all dimensions, its layers with weights a tuple.
+nb::object argument(const Layer& layer, size_t i) {
+  const auto& parameters = layer.signature().parameters;
+  const std::string_view kind = layer.kind();
+  if (parameters[i].name == "stride" && layer.argument(i).kind == Arg::Kind::none && !kind.starts_with("LP"))
+    for (size_t k = 0; k < parameters.size(); ++k)
+      if (parameters[k].name == "kernel_size") return argument(layer, k);
+  if (layer.argument(i).kind == Arg::Kind::none && (parameters[i].name == "kdim" || parameters[i].name == "vdim"))
+    return nb::int_(layer.integer("embed_dim"));
+  const bool resizes = kind.starts_with("Upsampl");
+  if (layer.is_whole(i) && !resizes) return nb::int_(int64_t(layer.argument(i).real));
+  const bool tuples = layer.def().make || resizes || kind.starts_with("AvgPool1d") || kind.starts_with("MaxUnpool");
+  return layer.is_one(i) && !tuples ? nb::object(nb::int_(layer.argument(i).ints[0])) : as_python(layer.argument(i));
+}
 void assign(Layer& layer, size_t i, nb::handle value) {
   const OpInfo& info = info_of(layer.def());
   PyObject* given[] = {value.ptr()};
@@ -99,6 +128,7 @@ void assign(Layer& layer, size_t i, nb::handle value) {
   ArgumentFrame frame;
   frame.read(one, nullptr, given, 1, nullptr);
   layer.set_argument(i, frame.args[0]);
+  layer.mark_whole(i, is_whole(info.signature->parameters[i].type, value));
 }
 
 nb::object forward_by_signature(Layer& layer, nb::args inputs, nb::kwargs named) {
@@ -111,14 +141,25 @@ nb::object forward_by_signature(Layer& layer, nb::args inputs, nb::kwargs named)
   for (Tensor& t : out) all.append(t);
   return nb::tuple(all);
 }
+Tensor read_input(const Layer& layer, nb::handle o) {
+  DY_CHECK_AS(TypeError, o.is_none() || is_tensor(o.ptr()), "{}: an input has the wrong type: it is {}; it takes Tensors",
+              layer.kind(), Py_TYPE(o.ptr())->tp_name);
+  return o.is_none() ? Tensor() : tensor_of(o.ptr());
+}
 nb::object forward(Layer& layer, nb::args inputs, nb::kwargs named) {
   if (layer.def().forward) return forward_by_signature(layer, inputs, named);
-  DY_CHECK_AS(TypeError, named.size() == 0, "{}: forward takes its inputs by position", layer.kind());
   std::vector<Tensor> tensors;
-  for (nb::handle o : inputs) {
-    DY_CHECK_AS(TypeError, o.is_none() || is_tensor(o.ptr()), "{}: an input has the wrong type: it is {}; it takes Tensors",
-                layer.kind(), Py_TYPE(o.ptr())->tp_name);
-    tensors.push_back(o.is_none() ? Tensor() : tensor_of(o.ptr()));
+  for (nb::handle o : inputs) tensors.push_back(read_input(layer, o));
+  if (named.size() == 0) return nb::cast(layer.run(tensors));
+  const std::vector<std::string> names = layer.input_names();
+  for (auto [key, value] : named) {
+    const auto name = nb::cast<std::string>(key);
+    const auto found = name == "input" ? names.begin() : std::find(names.begin(), names.end(), name);
+    const auto at = size_t(found - names.begin());
+    DY_CHECK_AS(TypeError, at < names.size(), "{}: unknown input {}; it takes {}", layer.kind(), name, fmt::join(names, ", "));
+    DY_CHECK_AS(TypeError, at >= inputs.size(), "{}: {} is given twice", layer.kind(), name);
+    if (tensors.size() <= at) tensors.resize(at + 1);
+    tensors[at] = read_input(layer, value);
   }
   return nb::cast(layer.run(tensors));
 }
@@ -144,17 +185,31 @@ nb::list records() {
 
 }  // namespace
 
+// What PyTorch's layers have beside their arguments.
+nb::object layer_attribute(const Layer& layer, std::string_view name) {
+  const std::string_view kind = layer.kind();
+  const auto rank = size_t(layer.def().rank);
+  const bool recurrent = kind == "RNN" || kind == "LSTM" || kind == "GRU";
+  if (name == "transposed" && kind.starts_with("Conv")) return nb::bool_(kind.starts_with("ConvTranspose"));
+  if (name == "output_padding" && kind.starts_with("Conv")) return nb::tuple(nb::cast(std::vector<int64_t>(rank, 0)));
+  if (name == "mode" && recurrent)
+    return nb::str(kind != "RNN" ? layer.kind() : layer.text("nonlinearity") == "relu" ? "RNN_RELU" : "RNN_TANH");
+  if (name == "head_dim" && kind == "MultiheadAttention")
+    return nb::int_(layer.integer("embed_dim") / layer.integer("num_heads"));
+  return {};
+}
+
 void add_layer_records(nb::module_& m) {
   bind<Layer>(m, "_Layer", "A layer made from a record.")
       .def("__init__", make, nb::arg("name"), nb::arg("args"), nb::arg("kwargs"), nb::arg("dtype") = nb::none(),
            nb::arg("device") = nb::none())
       .def("forward", forward)
-      .def("_argument", [](Layer& l, size_t i) { return as_python(l.argument(i)); })
+      .def("_argument", argument)
       .def_prop_ro("_record", [](Layer& l) { return l.signature().name; })
       .def("_arguments",
            [](Layer& l) {
              nb::list all;
-             for (size_t i = 0; i < l.signature().parameters.size(); ++i) all.append(as_python(l.argument(i)));
+             for (size_t i = 0; i < l.signature().parameters.size(); ++i) all.append(argument(l, i));
              return nb::tuple(all);
            })
       .def("_set_argument", assign, nb::arg("i"), nb::arg("value").none());

@@ -6,6 +6,8 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "optim_groups.h"
 
 namespace dyadic::inline v1::python {
@@ -116,8 +118,12 @@ void add_optimizer(nb::module_& m) {
            "Of schedule-free optimizers: parameters are where gradients are taken; train(False) or eval() makes them the "
            "average.")
       .def("eval", [](Optimizer& o) { o.train(false); })
-      .def("state_dict", optimizer_state)
-      .def("load_state_dict", load_optimizer_state, nb::arg("state_dict"));
+      .def("_state_names", state_names)
+      .def("_state_of", state_of, nb::arg("name"))
+      .def("_set_state_of", set_state_of, nb::arg("name"), nb::arg("key"), nb::arg("value"))
+      .def("_forget_state_of", forget_state_of, nb::arg("name"), nb::arg("key") = "")
+      .def("_set_steps", &Optimizer::set_steps, nb::arg("steps"))
+      .def("_load_flat_state", load_optimizer_state, nb::arg("state_dict"));
   m.def("_optimizer_records", records);
 }
 
@@ -164,6 +170,12 @@ void add_scaler(nb::module_& m) {
            nb::arg("skipped_in_a_row"));
 }
 
+// f64 where a tensor is.
+Tensor norm_tensor(double norm, const std::vector<Tensor>& of) {
+  const bool wide = std::any_of(of.begin(), of.end(), [](const Tensor& t) { return t.defined() && t.dtype() == f64; });
+  return full({}, norm, wide ? f64 : f32);
+}
+
 }  // namespace
 
 void add_optimizers(nb::module_& m) {
@@ -180,7 +192,10 @@ void add_optimizers(nb::module_& m) {
   m.def(
       "_clip_grad_norm_",
       [named](nb::object params, double max_norm, double norm_type) {
-        return optim::clip_grad_norm_(named("clip_grad_norm_", params), max_norm, norm_type);
+        const nn::NamedTensors all = named("clip_grad_norm_", params);
+        std::vector<Tensor> gradients;
+        for (auto& [name, p] : all) gradients.push_back(p.grad());
+        return norm_tensor(optim::clip_grad_norm_(all, max_norm, norm_type), gradients);
       },
       nb::arg("parameters"), nb::arg("max_norm"), nb::arg("norm_type"));
   m.def(
@@ -188,7 +203,8 @@ void add_optimizers(nb::module_& m) {
       [named](nb::object params, double limit) { optim::clip_grad_value_(named("clip_grad_value_", params), limit); },
       nb::arg("parameters"), nb::arg("clip_value"));
   m.def(
-      "_total_norm", [](std::vector<Tensor> tensors, double norm_type) { return optim::total_norm(tensors, norm_type); },
+      "_total_norm",
+      [](std::vector<Tensor> tensors, double norm_type) { return norm_tensor(optim::total_norm(tensors, norm_type), tensors); },
       nb::arg("tensors"), nb::arg("norm_type"));
   m.def("clip_factor", &optim::clip_factor, nb::arg("norm"), nb::arg("max_norm"),
         "What brings norm down to max_norm: for step(grad_scale).");

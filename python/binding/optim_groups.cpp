@@ -26,10 +26,10 @@ struct Group {
 // What a group holds beside its options: a dict per group, of the optimizer's Python object.
 nb::dict extras(const Group& g) { return nb::cast<nb::dict>(nb::object(g.optimizer.attr("_extras"))[g.index]); }
 
+// "names", under which states are kept, is there to be read; PyTorch's "param_names" are those that were given.
 nb::list group_keys(const Group& g) {
   nb::list keys;
   keys.append("params");
-  keys.append("names");
   for (const OptionDef& d : optim::option_defs(g.owner().def())) keys.append(d.name);
   if (g.group().initial_lr == g.group().initial_lr) keys.append("initial_lr");
   for (auto [key, value] : extras(g)) keys.append(key);
@@ -146,24 +146,75 @@ nb::list groups_of(nb::handle self) {
   return l;
 }
 
-nb::dict optimizer_state(nb::handle self) {
-  auto& o = nb::cast<Optimizer&>(self);
-  nb::dict d, state;
-  for (auto& [name, t] : o.state_dict()) state[name.c_str()] = t;
-  nb::list groups;
-  for (size_t i = 0; i < o.groups().size(); ++i) {
-    const Group g{nb::borrow(self), i};
-    nb::dict one;
-    for (nb::handle key : group_keys(g))
-      if (nb::cast<std::string>(key) != "params") one[key] = group_item(g, nb::cast<std::string>(key));
-    groups.append(one);
+namespace {
+
+struct Owner {  // of a state: its group, and the parameter (none of LBFGS, which has one state for all)
+  const optim::ParamGroup* group;
+  Tensor p;
+};
+Owner owner_of(const Optimizer& o, const std::string& name) {
+  for (const optim::ParamGroup& g : o.groups())
+    for (auto& [key, p] : g.params)
+      if (key == name) return {&g, p};
+  DY_CHECK_AS(ValueError, name.empty(), "{}: no parameter is called {}", o.def().name(), name);
+  return {&o.groups()[0], {}};
+}
+bool is_number(const Optimizer& o, const std::string& key, const Tensor& value, const Owner& owner) {
+  if (!owner.p.defined()) return value.dim() == 0;
+  const std::string all = fmt::format(" {} ", o.def().numbers);
+  return all.find(" " + key + " ") != all.npos;
+}
+nb::object scalar(double v) { return nb::cast(full({}, v, double(float(v)) == v || v != v ? f32 : f64)); }
+
+}  // namespace
+
+nb::list state_names(Optimizer& o) {
+  nb::list all;
+  for (auto& [name, s] : o.states())
+    if (!s.tensors.empty() || !s.numbers.empty() || (o.def().counted && s.steps > 0)) all.append(name);
+  return all;
+}
+nb::dict state_of(Optimizer& o, const std::string& name) {
+  nb::dict d;
+  auto it = o.states().find(name);
+  if (it == o.states().end()) return d;
+  const Owner owner = owner_of(o, name);
+  if (o.def().counted) d["step"] = scalar(double(it->second.steps));
+  for (auto& [key, v] : it->second.numbers) d[key.c_str()] = scalar(v);
+  for (auto& [key, t] : it->second.tensors) {
+    const bool flat = owner.p.defined() && t.dim() == 1 && t.numel() == owner.p.numel() && !t.dtype().is_blocked();
+    d[key.c_str()] = flat ? t.view(owner.p.sizes()) : t;
   }
-  d["step"] = o.steps();
-  d["state"] = state;
-  d["param_groups"] = groups;
+  if (!owner.p.defined()) d["n_iter"] = it->second.steps;
   return d;
 }
-// Options of groups are taken where there are as many groups, as PyTorch does.
+void set_state_of(Optimizer& o, const std::string& name, const std::string& key, const Tensor& value) {
+  NoGrad guard;
+  const Owner owner = owner_of(o, name);
+  optim::ParamState& s = o.states()[name];
+  if (key == (owner.p.defined() ? "step" : "n_iter")) {
+    s.steps = value.item<int64_t>();
+  } else if (is_number(o, key, value, owner)) {
+    s.numbers[key] = value.item();
+  } else if (!owner.p.defined()) {
+    s.tensors[key] = value.detach();
+  } else {
+    const bool flat = !value.dtype().is_blocked() && value.sizes() == owner.p.sizes();
+    const Tensor kept = o.kept_as(*owner.group, name, owner.p, value);
+    s.tensors[key] = flat ? kept.contiguous().view({-1}) : kept;
+  }
+}
+void forget_state_of(Optimizer& o, const std::string& name, const std::string& key) {
+  auto it = o.states().find(name);
+  if (it == o.states().end()) return;
+  if (key.empty()) return void(o.states().erase(it));
+  if (key == "step") it->second.steps = 0;
+  it->second.numbers.erase(key);
+  it->second.tensors.erase(key);
+}
+
+// The form that files of earlier versions have: "step", and states flat, as "exp_avg.<name>". Options of groups are taken where
+// there are as many groups.
 void load_optimizer_state(nb::handle self, nb::dict d) {
   auto& o = nb::cast<Optimizer&>(self);
   const std::string who = o.def().name();

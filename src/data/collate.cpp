@@ -22,7 +22,7 @@ Value stack_tensors(const std::vector<Value>& samples) {
   return stack(rows);
 }
 
-// Integers beside floats are floats; bools beside numbers count.
+// Integers beside floats are floats, f32 where an integer comes first, as PyTorch has it; bools beside numbers count.
 Value join_numbers(const std::vector<Value>& samples) {
   auto kind = Scalar::Kind::boolean;
   for (const Value& v : samples) kind = std::max(kind, v.number().kind());
@@ -37,6 +37,7 @@ Value join_numbers(const std::vector<Value>& samples) {
     else
       out.data<int64_t>()[i] = s.integer();
   }
+  if (real && samples[0].number().kind() != Scalar::Kind::real) return out.to(f32);
   return kind == Scalar::Kind::boolean ? out.to(boolean) : out;
 }
 
@@ -79,7 +80,10 @@ Value default_collate(std::vector<Value> samples) {
       return samples;
     case Kind::list: {
       Value::List columns;
-      for (size_t i = 0; i < first.size(); ++i) columns.push_back(entry([i](const Value& v) { return v.list()[i]; }));
+      for (size_t i = 0; i < first.size(); ++i) {
+        columns.push_back(entry([i](const Value& v) { return v.list()[i]; }));
+        columns.back().tuple = samples[0].list()[i].kind() == Kind::text;
+      }
       out = std::move(columns);
       break;
     }

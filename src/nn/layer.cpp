@@ -57,6 +57,7 @@ struct Layer::State {
     Arg arg;
     std::vector<int64_t> ints;
     std::string text;
+    bool one = false, whole = false;
   };
   enum class From : uint8_t { tensor, training, momentum, argument, fallback };
   struct Parameter {
@@ -71,6 +72,8 @@ struct Layer::State {
 
   void hold(Held& h, const dyadic::Parameter& p, const Arg& value, int rank, const char* who) {
     h.arg = value;
+    h.one = value.kind == Arg::Kind::ints && value.n == 1;
+    h.whole = false;
     switch (value.kind) {
       case Arg::Kind::ints:
         h.ints.assign(value.ints, value.ints + value.n);
@@ -144,6 +147,21 @@ const Arg& Layer::argument(std::string_view name) const {
 }
 void Layer::set_argument(size_t i, const Arg& value) {
   state_->hold(state_->held[i], signature().parameters[i], value, def_->rank, kind());
+}
+bool Layer::is_one(size_t i) const { return state_->held[i].one; }
+bool Layer::is_whole(size_t i) const { return state_->held[i].whole; }
+void Layer::mark_whole(size_t i, bool whole) { state_->held[i].whole = whole; }
+std::vector<std::string> Layer::input_names() const {
+  std::vector<std::string> names;
+  if (def_->run) return names;
+  const auto& all = dyadic::signature(state_->op).parameters;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (state_->plan[i].from == State::From::tensor && !tensor(all[i].name) && !all[i].optional)
+      names.push_back(all[i].name == "self" ? "input" : all[i].name);
+  const std::string_view name = kind();
+  if (name == "RMSNorm") names[0] = "x";
+  if (name == "PoissonNLLLoss") names[0] = "log_input";
+  return names;
 }
 Tensor* Layer::tensor(std::string_view name) const {
   for (auto* list : {&own_parameters(), &own_buffers(), &computed()})

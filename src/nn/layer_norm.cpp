@@ -5,7 +5,7 @@
 namespace dyadic::inline v1::nn {
 
 LayerNorm::LayerNorm(IntList shape, double eps, bool elementwise_affine, bool with_bias, Options options)
-    : normalized_shape(shape.vec()), eps(eps) {
+    : normalized_shape(shape.vec()), eps(eps), elementwise_affine(elementwise_affine) {
   if (elementwise_affine) {
     weight = make_parameter(shape, options);
     init::constant_(weight, 1);

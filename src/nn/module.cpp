@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "dyadic/nn.h"
 #include "tensor/impl.h"
+#include "tensor/resize.h"
 
 namespace dyadic::inline v1::nn {
 namespace {
@@ -239,22 +240,28 @@ Module& Module::train(bool on) {
   for (auto& [name, child] : children_) child->train(on);
   return *this;
 }
+namespace {
+// The tensor stays, whoever holds it (an optimizer, a tied module); its memory is another.
+void convert(Tensor& t, DType dtype) {
+  CategoryScope scope(Category::parameter);
+  if (dtype.is_scaled()) t.requires_grad_(false);
+  const Tensor gradient = t.grad();
+  t.set_grad({});
+  become_view(t, dyadic::to(t.detach(), dtype));
+  if (gradient.defined() && !dtype.is_scaled()) t.set_grad(dyadic::to(gradient, dtype));
+}
+}  // namespace
 Module& Module::to(DType dtype) {
   NoGrad guard;
-  std::map<TensorImpl*, Tensor> moved;  // tied parameters stay tied
-  for (auto& [path, module] : named_modules())
-    for (auto* slots : {&module->parameters_, &module->buffers_})
-      for (auto& [name, slot] : *slots) {
-        if (!slot->dtype().is_floating_point()) continue;
-        Tensor& t = moved[slot->impl()];
-        if (!t.defined()) {
-          CategoryScope scope(Category::parameter);
-          bool grad = slot->requires_grad();
-          t = dyadic::to(slot->detach(), dtype);
-          if (grad && !dtype.is_scaled()) t.requires_grad_();
-        }
-        *slot = t;
+  for (auto& [path, module] : named_modules()) {
+    for (auto& [name, slot] : module->parameters_)
+      if (slot->dtype().is_floating_point() && !(slot->dtype() == dtype)) convert(*slot, dtype);
+    for (auto& [name, slot] : module->buffers_)
+      if (slot->dtype().is_floating_point()) {
+        CategoryScope scope(Category::parameter);
+        *slot = dyadic::to(*slot, dtype);
       }
+  }
   return *this;
 }
 void Module::zero_grad(bool set_to_none) {

@@ -24,13 +24,15 @@ std::vector<Tensor> gradients(const nn::NamedTensors& params) {
 }  // namespace
 
 double total_norm(std::span<const Tensor> tensors, double norm_type) {
-  DY_CHECK_AS(ValueError, norm_type > 0, "total_norm: norm_type is {}; it is above zero", norm_type);
+  DY_CHECK_AS(ValueError, norm_type >= 0, "total_norm: norm_type is {}; it is at least zero", norm_type);
   NoGrad guard;
   double total = 0;
   for (const Tensor& t : tensors) {
     if (t.is_meta() || t.numel() == 0) continue;
     if (norm_type == 2) {
       total += sum_squares(t);
+    } else if (norm_type == 0) {
+      total += amax(abs(t)).item() != 0;
     } else if (std::isinf(norm_type)) {
       const double most = amax(abs(t)).item();
       total = most > total || std::isnan(most) ? most : total;
@@ -38,7 +40,7 @@ double total_norm(std::span<const Tensor> tensors, double norm_type) {
       total += sum(pow(abs(t.to(f64)), norm_type)).item();
     }
   }
-  return std::isinf(norm_type) ? total : norm_type == 2 ? std::sqrt(total) : std::pow(total, 1 / norm_type);
+  return std::isinf(norm_type) || norm_type == 0 ? total : norm_type == 2 ? std::sqrt(total) : std::pow(total, 1 / norm_type);
 }
 double grad_norm(const nn::NamedTensors& params) { return total_norm(gradients(params)); }
 

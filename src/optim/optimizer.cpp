@@ -215,6 +215,13 @@ nn::NamedTensors Optimizer::state_dict() {
   return out;
 }
 
+// As it is where a step can go on from that bit for bit, else in what a new state would be.
+Tensor Optimizer::kept_as(const ParamGroup& group, const std::string& name, const Tensor& p, const Tensor& state) const {
+  const DType want = state_dtype(group.options, keeps32(name), p, Sign::any), wide = p.dtype() == f64 ? f64 : f32;
+  if (state.dtype().is_blocked() || state.dtype() == want || state.dtype() == wide) return state.detach();
+  return state.detach().to(want.is_blocked() ? wide : want);
+}
+
 void Optimizer::load_state_dict(const nn::NamedTensors& state, int64_t step) {
   std::map<std::string, std::pair<Tensor, const Options*>> params;
   for (ParamGroup& g : groups_)

@@ -64,7 +64,12 @@ Tensor* Update::find(std::string_view key) {
   return it == state_.tensors.end() ? nullptr : &it->second;
 }
 Tensor& Update::state(const StateRef& s) {
-  if (Tensor* t = find(s.name)) return *t;
+  if (Tensor* t = find(s.name)) {
+    DY_CHECK_AS(ValueError, t->numel() == p.numel() && (t->dtype().is_blocked() || t->is_contiguous()),
+                "{}: the state {} of {} does not fit: it is {}, the parameter {}", optimizer_.def().name(), s.name, name,
+                describe(*t), describe(p));
+    return *t;
+  }
   CategoryScope scope(Category::optimizer);
   NoGrad guard;
   Tensor made = make_tensor({p.numel()}, state_dtype(o, optimizer_.keeps32(name), p, s.sign), p.device());

@@ -392,3 +392,18 @@ def test_places_and_annotations():
     from dyadic.utils.data.distributed import DistributedSampler as sampler
 
     assert collate is default_collate and sampler is DistributedSampler and dy.utils.data.DataLoader is DataLoader
+
+
+def test_numbers_of_arrays_keep_their_dtype():
+    for scalar, dtype in ((np.float32, dy.float32), (np.int32, dy.int32), (np.float16, dy.float16), (np.bool_, dy.bool), (np.float64, dy.float64)):
+        batch = default_collate([scalar(1), scalar(0)])
+        assert batch.dtype is dtype and batch.tolist() == [1, 0]
+    assert default_collate([1, 2.5]).dtype is dy.float32 and default_collate([1.0, 2]).dtype is dy.float64
+    alone = next(iter(DataLoader([np.float32(1)], batch_size=None)))
+    assert alone.dtype is dy.float32 and tuple(alone.shape) == ()
+
+
+def test_texts_of_sequences_are_tuples():
+    assert default_collate([("a", 1), ("b", 2)])[0] == ("a", "b") and default_collate(["a", "b"]) == ["a", "b"]
+    assert default_collate([{"s": "a"}, {"s": "b"}]) == {"s": ["a", "b"]}
+    assert default_collate([(("a", "b"),), (("c", "d"),)]) == [[("a", "c"), ("b", "d")]]

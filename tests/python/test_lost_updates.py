@@ -35,7 +35,7 @@ def test_compensated_rounding(name, dtype):
         for _ in range(30):
             p.grad = (dy.randn(40, 30) * 8 + 4).round().div(8).to(dtype)
             optimizer.step()
-        rest = optimizer.state_dict()["state"].get("compensation.p")
+        rest = optimizer.state[p].get("compensation")
         total = p.detach().float() + (0 if rest is None else rest.float().reshape(40, 30))
         return total.numpy(), rest, optimizer
 

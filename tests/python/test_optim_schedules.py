@@ -1,11 +1,12 @@
 """Schedules of learning rates against PyTorch's stored rates (tests/optim/data/make_torch_schedules.py)."""
+import math
 import pathlib
 
 import numpy as np
 import pytest
 
 import dyadic as dy
-from dyadic import optim
+from dyadic import nn, optim
 from dyadic.optim import lr_scheduler
 from dyadic.optim.lr_scheduler import *  # noqa: F403  the stored expressions name them
 
@@ -120,3 +121,65 @@ def test_every_schedule_is_an_lr_scheduler():
     assert (plateau.best, plateau.num_bad_epochs, plateau.cooldown_counter, plateau.patience) == (2.0, 1, 0, 1)
     with pytest.raises(TypeError, match="schedules"):
         lr_scheduler.ChainedScheduler([3])
+
+
+def test_states_have_pytorchs_names():
+    def began():
+        p = nn.Parameter(dy.ones(2))
+        p.grad = dy.ones(2)
+        o = optim.SGD([p], lr=0.1, momentum=0.9)
+        return o, optim.lr_scheduler.MultiStepLR(o, [2, 2, 5], 0.5)
+
+    o, s = began()
+    for _ in range(3):
+        o.step(), s.step()
+    counts = {"_step_count": 4, "_is_initial": False, "_get_lr_called_within_step": False}
+    assert s.state_dict() == {"milestones": {2: 2, 5: 1}, "gamma": 0.5, "base_lrs": [0.1], "last_epoch": 3, "_last_lr": [0.025], **counts}
+    # without what only PyTorch counts, with another gamma
+    other, t = began()
+    other.param_groups[0]["lr"] = 0.025
+    t.load_state_dict({"milestones": {2: 2, 5: 1}, "gamma": 0.1, "base_lrs": [0.1], "last_epoch": 3, "_last_lr": [0.025]})
+    for _ in range(2):
+        other.step(), t.step()
+    assert t.last_epoch == 5 and abs(t.get_last_lr()[0] - 0.0025) < 1e-12 and t.gamma == 0.1
+    # an earlier version's
+    t.load_state_dict({"last_epoch": [4.0], "base_lrs": [0.1], "last_lr": [0.05], "option.gamma": [0.5], "option.milestones": [2.0, 5.0]})
+    assert t.last_epoch == 4 and t.get_last_lr() == [0.05] and t.gamma == 0.5
+
+
+def test_states_of_cycles_and_sequences():
+    def optimizer():
+        p = nn.Parameter(dy.ones(2))
+        p.grad = dy.ones(2)
+        return optim.SGD([p], lr=0.1, momentum=0.9)
+
+    schedulers = optim.lr_scheduler
+    made = [
+        lambda o: schedulers.CyclicLR(o, 0.1, 0.2, step_size_up=3),
+        lambda o: schedulers.OneCycleLR(o, 0.1, 20),
+        lambda o: schedulers.CosineAnnealingWarmRestarts(o, 5),
+        lambda o: schedulers.SequentialLR(o, [schedulers.StepLR(o, 3), schedulers.ExponentialLR(o, 0.9)], [4]),
+        lambda o: schedulers.ChainedScheduler([schedulers.StepLR(o, 3), schedulers.ExponentialLR(o, 0.9)]),
+    ]
+    for make in made:
+        o, resumed = optimizer(), optimizer()
+        s, t = make(o), make(resumed)
+        for _ in range(3):
+            o.step(), s.step()
+        resumed.load_state_dict(o.state_dict())
+        t.load_state_dict(s.state_dict())
+        for _ in range(6):
+            o.step(), s.step(), resumed.step(), t.step()
+            assert t.get_last_lr() == s.get_last_lr()
+    cycle = made[0](optimizer()).state_dict()
+    assert cycle["total_size"] == 6 and cycle["step_ratio"] == 0.5 and cycle["max_lrs"] == [0.2] and cycle["base_momentums"] == [0.8]
+    assert [sorted(s)[-1] for s in made[3](optimizer()).state_dict()["_schedulers"]] == ["step_size", "last_epoch"]
+
+
+def test_the_state_of_a_plateau():
+    o = optim.SGD([nn.Parameter(dy.ones(2))], lr=0.1)
+    s = optim.lr_scheduler.ReduceLROnPlateau(o, patience=3)
+    state = {"factor": 0.5, "min_lrs": [0], "patience": 1, "cooldown": 0, "eps": 1e-8, "last_epoch": 4, "_last_lr": [0.1], "mode_worse": math.inf}
+    s.load_state_dict({**state, "mode": "min", "threshold": 1e-4, "threshold_mode": "rel", "best": 1.0, "cooldown_counter": 0, "num_bad_epochs": 1})
+    s.step(1.0)
+    assert o.param_groups[0]["lr"] == 0.05 and s.state_dict()["best"] == 1.0 and s.patience == 1

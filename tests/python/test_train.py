@@ -75,7 +75,7 @@ class Run:
         self.history.sync()
 
     def bits(self):
-        states = [self.model.state_dict(), self.average.state_dict(), self.optimizer.state_dict()["state"]]
+        states = [self.model.state_dict(), self.average.state_dict(), *self.optimizer.state_dict()["state"].values()]
         return [(k, t.tolist()) for s in states for k, t in s.items()] + [self.notes, self.scaler.state_dict(), self.schedule.state_dict()]
 
 

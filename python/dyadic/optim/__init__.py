@@ -10,16 +10,7 @@ from .._dyadic import ParamGroup, WarmupCosine, _optimizer_records, clip_factor,
 from .._records import default as _default
 from .._records import signature as _signature
 from ._optimizer import Optimizer
-
-
-def _state(self):
-    """What the optimizer keeps, by parameter: {"exp_avg": ..., "step": ...}. A copy of the dicts, not of the tensors."""
-    named = {n: p for g in self.param_groups for n, p in zip(g["names"], g["params"])}
-    found, everything = {}, self.state_dict()
-    for key, value in everything["state"].items():
-        kind, _, name = key.partition(".")
-        found.setdefault(named[name], {"step": everything["step"]})[kind] = value
-    return found
+from ._state import States
 
 
 _COMMON = """
@@ -32,14 +23,50 @@ Of every optimizer:
                          dtype, "f32" makes parameter and rest an f32 master"""
 
 
+# PyTorch's choices of an implementation, by optimizer; the second are those that it takes by position. Here there is one.
+_CHOICES = {
+    "SGD": ("foreach differentiable fused", ""),
+    "Adam": ("foreach capturable differentiable fused", ""),
+    "AdamW": ("foreach capturable differentiable fused", ""),
+    "Adamax": ("foreach differentiable capturable", "foreach"),
+    "NAdam": ("foreach capturable differentiable", ""),
+    "RAdam": ("foreach capturable differentiable", ""),
+    "Adagrad": ("foreach differentiable fused", "foreach"),
+    "RMSprop": ("capturable foreach differentiable", "capturable foreach maximize differentiable"),
+    "Adadelta": ("capturable foreach differentiable", "foreach"),
+    "ASGD": ("foreach differentiable capturable", "foreach maximize differentiable capturable"),
+    "Rprop": ("foreach differentiable capturable", ""),
+    "Adafactor": ("foreach", ""),
+}
+_FIXED = {"AdamW": {"decoupled_weight_decay": True}, "LBFGS": {"maximize": False}}  # what PyTorch's groups say of these
+_CHOSEN = {"foreach": None, "fused": None, "capturable": False, "differentiable": False}
+
+
+def _signature_of(record):
+    """The record's, with PyTorch's choices where it has them."""
+    made = _signature(["params"], record["parameters"], [("keep32", ())])
+    choice = lambda name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_CHOSEN[name])  # noqa: E731
+    every = {**made.parameters, **{name: choice(name) for name in _CHOSEN}}
+    placed = _CHOICES.get(record["name"], ("", ""))[1].split()
+    first = [p for p in every.values() if p.kind is not p.KEYWORD_ONLY]
+    first += [every[name].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in placed]
+    rest = [p for p in every.values() if p.kind is p.KEYWORD_ONLY and p.name not in placed]
+    return made.replace(parameters=first + rest)
+
+
 def _make(record):
     name = record["name"]
-    signature = _signature(["params"], record["parameters"], [("keep32", ())])
+    signature, options = _signature_of(record), tuple(p[0] for p in record["parameters"])
+    shown = _CHOICES.get(name, ("", ""))[0].split()
 
-    def __init__(self, *args, foreach=None, fused=None, capturable=False, differentiable=False, **kwargs):
-        # PyTorch's choices of an implementation: there is one here, fused, for all
+    def __init__(self, *args, **kwargs):
         given = dict(signature.bind(*args, **kwargs).arguments)
         params, keep32 = given.pop("params"), list(given.pop("keep32", ()))
+        self._choices = {key: given.get(key, _CHOSEN[key]) for key in shown}
+        self._choices |= _FIXED.get(name, {})
+        if name == "LBFGS" and given.get("max_eval") is None:
+            given["max_eval"] = given.get("max_iter", 20) * 5 // 4
+        given = {key: v for key, v in given.items() if key in options}
         self._defaults = {p: _default(text) for p, _, text, _ in record["parameters"]} | given
         self._begin(name, params, given, keep32)
 
@@ -51,14 +78,11 @@ def _make(record):
             "__doc__": record["doc"] + "\n\n" + record["signature"] + _COMMON,
             "__module__": __name__,
             "_record": name,
-            "_options": tuple(p[0] for p in record["parameters"]),
-            "state": property(_state),
+            "_options": options,
+            "state": property(States, States.assign),
         },
     )
-    further = inspect.signature(__init__).parameters.values()
-    made.__signature__ = signature.replace(
-        parameters=[*signature.parameters.values(), *(p for p in further if p.kind is p.KEYWORD_ONLY)]
-    )
+    made.__signature__ = signature
     return made
 
 

@@ -21,18 +21,31 @@ def _hooked(step):
         if outer:  # super().step()
             return step(self, *args, **kwargs)
         try:
-            for hook in list(self._step_pre_hooks.values()):
+            for hook in list(self._hooks_of("step_pre").values()):
                 args, kwargs = hook(self, args, kwargs) or (args, kwargs)
             result = step(self, *args, **kwargs)
             if self._record is None:
                 self._count_step()
-            for hook in list(self._step_post_hooks.values()):
+            for hook in list(self._hooks_of("step_post").values()):
                 hook(self, args, kwargs)
             return result
         finally:
             self._inside = False
 
     return run
+
+
+def _register(optimizer, name, hook, prepend=False):
+    hooks = optimizer._hooks_of(name)
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _or(replaced, value):
+    return value if replaced is None else replaced
 
 
 def _looks_like(key, options):
@@ -56,12 +69,19 @@ def _each_once(params):
     return once
 
 
+def _names_given(params):
+    """The names of (name, tensor) pairs, if these are some."""
+    pairs = not isinstance(params, Tensor) and bool(params) and all(isinstance(p, tuple) and len(p) == 2 for p in params)
+    return {"param_names": [name for name, _ in params]} if pairs else {}
+
+
 class Optimizer(_dyadic.Optimizer):
     """Base of the optimizers. One of your own calls super().__init__(params, defaults) and writes step(), which finds its parameters and
     options in param_groups and keeps what it likes in state[parameter]."""
 
     _record = None  # the C++ record's name
     _options = ("lr",)  # that the record has
+    _choices = {}  # PyTorch's choices of an implementation, which groups show; there is one here
 
     def __init__(self, params, defaults):
         self._defaults = dict(defaults)
@@ -74,7 +94,7 @@ class Optimizer(_dyadic.Optimizer):
             cls.step = _hooked(cls.__dict__["step"])
 
     def _begin(self, name, params, given, keep32):
-        self._step_pre_hooks, self._step_post_hooks, self._inside = {}, {}, False
+        self._hooks, self._inside = {}, False
         self._extras, self._keep32 = [], list(keep32)
         if not isinstance(params, Tensor):
             params = list(params)
@@ -83,28 +103,29 @@ class Optimizer(_dyadic.Optimizer):
             else:
                 params = _each_once(params)
         if not self._extras:
-            self._extras.append({})
+            self._extras.append(_names_given(params))
         _dyadic.Optimizer.__init__(self, name, params, given, self._keep32)
         self._hold()
 
     def _split(self, group):
         """The group with what C++ knows; the rest becomes its extras."""
         known = {"params", "names", "initial_lr", *self._options}
-        extras = {key: v for key, v in group.items() if key not in known}
+        if "params" in group and not isinstance(group["params"], Tensor):
+            group = {**group, "params": _each_once(list(group["params"]))}
+        extras = {key: v for key, v in group.items() if key not in known} | _names_given(group.get("params", ()))
         for key in extras if self._record else ():
             meant = _looks_like(key, self._options)
             if meant or key in _options_of_all():
                 means = f"did you mean {meant}?" if meant else f"there are {', '.join(self._options)}"
                 raise ValueError(f"{self._record}: an unknown option: {key}; {means}")
         self._extras.append(extras)
-        group = {key: v for key, v in group.items() if key in known}
-        if "params" in group and not isinstance(group["params"], Tensor):
-            group["params"] = _each_once(list(group["params"]))
-        return group
+        return {key: v for key, v in group.items() if key in known}
 
     def _hold(self):
         """Keeps the parameters' Python objects, by which `state` knows them, and completes the groups."""
         self._held = [g["params"] for g in self.param_groups]
+        for extras in self._extras:
+            extras.update({key: v for key, v in self._choices.items() if key not in extras})
         if self._record is None:
             for group in self.param_groups:
                 for key, value in self._defaults.items():
@@ -123,49 +144,103 @@ class Optimizer(_dyadic.Optimizer):
     @property
     def defaults(self):
         """The options that a group has unless it is given others."""
-        return dict(self._defaults)
+        return {**self._defaults, **self._choices}
 
     step = _hooked(_dyadic.Optimizer.step)
 
+    def _hooks_of(self, name):
+        return self._hooks.setdefault(name, collections.OrderedDict())
+
     def register_step_pre_hook(self, hook):
         """hook(optimizer, args, kwargs) runs before step(); what it returns, unless None, replaces args and kwargs."""
-        handle = RemovableHandle(self._step_pre_hooks)
-        self._step_pre_hooks[handle.id] = hook
-        return handle
+        return _register(self, "step_pre", hook)
 
     def register_step_post_hook(self, hook):
         """hook(optimizer, args, kwargs) runs after step()."""
-        handle = RemovableHandle(self._step_post_hooks)
-        self._step_post_hooks[handle.id] = hook
-        return handle
+        return _register(self, "step_post", hook)
+
+    def register_state_dict_pre_hook(self, hook, prepend=False):
+        """hook(optimizer) runs before state_dict()."""
+        return _register(self, "state_dict_pre", hook, prepend)
+
+    def register_state_dict_post_hook(self, hook, prepend=False):
+        """hook(optimizer, state_dict) runs after state_dict(); what it returns, unless None, takes the place of the result."""
+        return _register(self, "state_dict_post", hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+        """hook(optimizer, state_dict) runs before load_state_dict(); what it returns, unless None, is loaded in its place."""
+        return _register(self, "load_pre", hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook, prepend=False):
+        """hook(optimizer) runs after load_state_dict()."""
+        return _register(self, "load_post", hook, prepend)
 
     def state_dict(self):
-        """"state" and "param_groups"; loading takes the groups' options over, but not their parameters."""
-        if self._record:
-            return super().state_dict()
+        """"state", by the parameters' numbers, and "param_groups", whose "params" are these numbers: PyTorch's form."""
+        for hook in list(self._hooks_of("state_dict_pre").values()):
+            hook(self)
+        state = self._pack()
+        for hook in list(self._hooks_of("state_dict_post").values()):
+            state = _or(hook(self, state), state)
+        return state
+
+    def _pack(self):
         places = {p: i for i, p in enumerate(p for group in self._held for p in group)}
         groups, at = [], 0
         for group, held in zip(self.param_groups, self._held):
-            groups.append({**{key: v for key, v in group.items() if key not in ("params", "names")}, "params": list(range(at, at + len(held)))})
+            one = {key: v for key, v in group.items() if key not in ("params", "names")}
+            groups.append({**one, "params": list(range(at, at + len(held)))})
             at += len(held)
-        return {"state": {places.get(p, p): s for p, s in self.state.items()}, "param_groups": groups}
+        if self._record:
+            groups[0]["steps"] = self.steps  # beside PyTorch's: of those that keep no "step" by parameter
+        kept = {places.get(p, p): dict(s) if isinstance(s, dict) else s for p, s in self.state.items()}
+        return {"state": kept, "param_groups": groups}
 
     def load_state_dict(self, state_dict):
-        """Goes on from what state_dict() gave."""
-        if self._record:
-            return super().load_state_dict(state_dict)
-        groups = state_dict["param_groups"]
-        if [len(g["params"]) for g in groups] != [len(held) for held in self._held]:
-            raise ValueError(
-                f"{type(self).__name__}: the saved groups have {[len(g['params']) for g in groups]} parameters, those here "
-                f"{[len(held) for held in self._held]}; is it the same model?"
-            )
-        by_place = dict(zip([i for g in groups for i in g["params"]], [p for held in self._held for p in held]))
-        self.state = collections.defaultdict(dict)
+        """Goes on from what state_dict() gave, PyTorch's too. Options of groups are taken over, the parameters stay."""
+        state_dict = dict(state_dict)
+        for hook in list(self._hooks_of("load_pre").values()):
+            state_dict = _or(hook(self, state_dict), state_dict)
+        self._unpack(state_dict)
+        for hook in list(self._hooks_of("load_post").values()):
+            hook(self)
+
+    def _unpack(self, state_dict):
+        if self._record and "step" in state_dict:
+            self._load_flat_state(state_dict)  # of a file that an earlier version wrote
+            return
+        groups, name = state_dict["param_groups"], type(self).__name__
+        by_place = self._places(groups)
+        state = collections.defaultdict(dict)
         for place, saved in state_dict["state"].items():
-            self.state[by_place.get(place, place)] = {key: _like(v, by_place.get(place), key) for key, v in saved.items()}
+            if self._record and place not in by_place:
+                raise ValueError(f"{name}: the saved state {place} belongs to no parameter here; is it the same model?")
+            like = None if self._record else by_place.get(place)
+            state[by_place.get(place, place)] = {key: _like(v, like, key) for key, v in saved.items()}
+        self.state = state
         for group, saved in zip(self.param_groups, groups):
-            group.update({key: v for key, v in saved.items() if key != "params"})
+            group.update({key: v for key, v in saved.items() if key not in ("params", "param_names", "names", "steps")})
+        if self._record:
+            taken = [int(s[key]) for s in state.values() for key in ("step", "n_iter") if key in s]
+            self._set_steps(groups[0].get("steps", max(taken, default=int(bool(state)))))
+
+    def _places(self, groups):
+        """The parameters by the numbers of saved groups: by names where both have them, else in order."""
+        here, there = [len(held) for held in self._held], [len(g["params"]) for g in groups]
+        named = [g.get("param_names") for g in groups]
+        mine = [g.get("param_names") for g in self.param_groups]
+        saved, own = ({n for names in all_ for n in names or ()} for all_ in (named, mine))
+        if all(named) and all(mine) and saved != own or there != here:
+            missing, strange = ", ".join(sorted(own - saved)), ", ".join(sorted(saved - own))
+            which = f"groups of {there} there, of {here} here"
+            if missing or strange:
+                which = f"not saved [{missing}], not here [{strange}]"
+            raise ValueError(f"{type(self).__name__}: the saved state is of other parameters: {which}; is it the same model?")
+        by_place = {}
+        for held, names, group, given in zip(self._held, mine, groups, named):
+            order = [names.index(n) for n in given] if names and given and set(names) == set(given) else range(len(held))
+            by_place.update(zip(group["params"], (held[i] for i in order)))
+        return by_place
 
     def __getstate__(self):
         skip = ("_held", "state", "_inside")
@@ -174,14 +249,14 @@ class Optimizer(_dyadic.Optimizer):
             "record": self._record or "Optimizer",
             "groups": [{k: v for k, v in g.items() if k not in e} for g, e in zip(groups, self._extras)],
             "attributes": {key: v for key, v in self.__dict__.items() if key not in skip},
-            "saved": self.state_dict(),
+            "saved": self._pack(),
         }
 
     def __setstate__(self, state):
         self.__dict__.update(state["attributes"], _inside=False)
         _dyadic.Optimizer.__init__(self, state["record"], state["groups"], {}, self._keep32)
         self._hold()
-        self.load_state_dict(state["saved"])
+        self._unpack(state["saved"])
 
     def __reduce_ex__(self, protocol):
         import copyreg

@@ -1,4 +1,5 @@
 """Schedules of learning rates, by PyTorch's names; those that are records of the C++ library are made from them."""
+import collections
 import weakref
 
 from .._dyadic import _Schedule, _scheduler_records
@@ -31,22 +32,46 @@ class LRScheduler(_Schedule):
         return self._rates[i]
 
     def state_dict(self):
-        """Numbers by name; of a class of your own its attributes, too."""
-        state = super().state_dict()
-        if self._record is None:
-            own = ("optimizer", "_began", "_rates")
-            state["attributes"] = {key: v for key, v in self.__dict__.items() if key not in own and not callable(v)}
-        return state
+        """What it goes on from, by PyTorch's names; of a class of your own its attributes, too."""
+        native = super().state_dict()
+        counts = {"_step_count": self.last_epoch + 1, "_is_initial": False, "_get_lr_called_within_step": False}
+        state = {**self._shown(native), "base_lrs": native.get("base_lrs", []), "last_epoch": self.last_epoch, **counts}
+        return {**state, "_last_lr": native["last_lr"]}
+
+    def _shown(self, native):
+        own = ("optimizer", "_began", "_rates")
+        return {key: v for key, v in self.__dict__.items() if key not in own and not callable(v)}
+
+    def _native(self, state):
+        """The lists of numbers that C++ has, from state_dict(), PyTorch's or ours; an earlier version's are these already."""
+        if "_last_lr" not in state:
+            return {key: v for key, v in state.items() if key != "attributes"}
+        own = {key: v for key, v in state.items() if key not in (*_COMMON, "optimizer")}
+        rates = {key.lstrip("_"): [float(rate) for rate in state[key]] for key in ("base_lrs", "_last_lr") if key in state}
+        return {"last_epoch": [state["last_epoch"]], **rates, **self._numbers(own)}
+
+    def _numbers(self, state):
+        self.__dict__.update(state)
+        return {}
 
     def _differences(self, saved):
         """For Checkpoint: a schedule is known by the names in its state."""
-        there, here = (", ".join(sorted(state)) for state in (saved, self.state_dict()))
+        mine = self.state_dict() if "_last_lr" in saved else super().state_dict()
+        there, here = (", ".join(sorted(set(state) - {"attributes"})) for state in (saved, mine))
         return [] if there == here else [("the schedule", f"one of {there}", f"one of {here}")]
 
     def load_state_dict(self, state_dict):
-        state = dict(state_dict)
-        self.__dict__.update(state.pop("attributes", {}))
-        super().load_state_dict(state)
+        """Goes on from what state_dict() gave, PyTorch's too."""
+        self.__dict__.update(state_dict.get("attributes", {}))
+        super().load_state_dict(self._native(state_dict))
+
+
+_COMMON = ("base_lrs", "last_epoch", "_step_count", "_is_initial", "_get_lr_called_within_step", "_last_lr")
+
+
+def _joined(schedulers, states):
+    """States of several schedules as C++ has them: 0.last_epoch, 1.last_epoch ..."""
+    return {f"{i}.{key}": v for i, (s, state) in enumerate(zip(schedulers, states)) for key, v in s._native(state).items()}
 
 
 _LRScheduler = LRScheduler  # its older name
@@ -60,7 +85,16 @@ class SequentialLR(LRScheduler):
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         _Schedule.__init__(self)
         self.optimizer, self._schedulers = optimizer, list(schedulers)
-        self._make_sequence(optimizer, self._schedulers, list(milestones))
+        self._milestones = list(milestones)
+        self._make_sequence(optimizer, self._schedulers, self._milestones)
+
+    def state_dict(self):
+        """PyTorch's: the states of all schedules."""
+        common = {"_milestones": self._milestones, "last_epoch": self.last_epoch, "_last_lr": self.get_last_lr()}
+        return {**common, "_schedulers": [s.state_dict() for s in self._schedulers]}
+
+    def _numbers(self, state):
+        return _joined(self._schedulers, state["_schedulers"])
 
 
 class ChainedScheduler(LRScheduler):
@@ -73,6 +107,17 @@ class ChainedScheduler(LRScheduler):
         self._schedulers = list(schedulers)
         self._make_chain(self._schedulers)
         self.optimizer = self._schedulers[0].optimizer
+
+    def state_dict(self):
+        """PyTorch's: the states of all schedules."""
+        return {"_last_lr": self.get_last_lr(), "_schedulers": [s.state_dict() for s in self._schedulers]}
+
+    def _native(self, state):
+        first = {"last_epoch": state["_schedulers"][0]["last_epoch"]} if "_schedulers" in state else {}
+        return super()._native({**first, **state})
+
+    def _numbers(self, state):
+        return _joined(self._schedulers, state["_schedulers"])
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -93,17 +138,37 @@ class ReduceLROnPlateau(LRScheduler):
         eps=1e-8,
     ):
         _Schedule.__init__(self)
-        floors = [float(v) for v in (min_lr if isinstance(min_lr, (list, tuple)) else [min_lr])]
-        self._make_plateau(optimizer, mode, factor, patience, threshold, threshold_mode, cooldown, floors, eps)
         self.optimizer, self.mode, self.factor, self.patience, self.eps = optimizer, mode, factor, patience, eps
         self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
+        self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * len(optimizer.param_groups)
+        self._begin()
 
-    def step(self, metrics):
+    def _begin(self):
+        floors = [float(v) for v in self.min_lrs]
+        options = (self.mode, self.factor, self.patience, self.threshold, self.threshold_mode, self.cooldown)
+        self._make_plateau(self.optimizer, *options, floors, self.eps)
+
+    def step(self, metrics, epoch=None):
         """The next learning rates, after a validation that gave this metric."""
         self._step(float(metrics))
 
+    def state_dict(self):
+        """PyTorch's names and numbers."""
+        native = _Schedule.state_dict(self)
+        found = {name: int(native[name][0]) for name in ("cooldown_counter", "num_bad_epochs")}
+        found |= {"last_epoch": self.last_epoch, "_last_lr": native["last_lr"], "best": native["best"][0]}
+        worst = float("-inf" if self.mode == "max" else "inf")
+        return {**{key: getattr(self, key) for key in _PLATEAU}, "mode_worse": worst, **found}
+
+    def _numbers(self, state):
+        for key in _PLATEAU:
+            setattr(self, key, state.get(key, getattr(self, key)))
+        self._begin()
+        return {key: [float(state[key])] for key in ("best", "cooldown_counter", "num_bad_epochs")}
+
     def _number(name, kind, doc):
-        return property(lambda self: kind(self.state_dict()[name][0]), doc=doc)
+        return property(lambda self: kind(_Schedule.state_dict(self)[name][0]), doc=doc)
 
     best = _number("best", float, "The best metric so far.")
     num_bad_epochs = _number("num_bad_epochs", int, "How many steps have not been better.")
@@ -111,26 +176,117 @@ class ReduceLROnPlateau(LRScheduler):
     del _number
 
 
+_PLATEAU = ("factor", "default_min_lr", "min_lrs", "patience", "cooldown", "eps", "mode", "threshold", "threshold_mode")
+
+
+def _counter(values):
+    return collections.Counter(int(v) for v in values)
+
+
+def _cycle_shown(options):
+    up, many = options["step_size_up"], len(options["base_lr"])
+    down = up if options["step_size_down"] is None else options["step_size_down"]
+    momenta = {f"{which}_momentums": [options[f"{which}_momentum"]] * many for which in ("base", "max")}
+    sizes = {"total_size": float(up + down), "step_ratio": up / (up + down)}
+    return {"max_lrs": options["max_lr"], **sizes, **momenta, "_scale_fn_custom": None}
+
+
+def _cycle_read(state):
+    up = state["total_size"] * state["step_ratio"]
+    given = [which for which in ("base", "max") if f"{which}_momentums" in state]
+    momenta = {f"{which}_momentum": state[f"{which}_momentums"][0] for which in given}
+    return {"step_size_up": up, "step_size_down": state["total_size"] - up, "max_lr": state["max_lrs"], **momenta}
+
+
+def _milestones_read(state):
+    counts = state.get("milestones")
+    return {} if counts is None else {"milestones": list(collections.Counter(counts).elements())}
+
+
+def _one_cycle_read(state):
+    phases, total = state.get("_schedule_phases", ()), state["total_steps"]
+    return {"pct_start": (phases[0]["end_step"] + 1) / total, "three_phase": len(phases) == 3} if phases else {}
+
+
+# Where PyTorch's attributes are not the arguments: what the state shows beside these, and arguments from PyTorch's state.
+_SHOWN = {
+    "MultiStepLR": lambda o: {"milestones": dict(_counter(o["milestones"]))},  # plain data, which every file holds
+    "CyclicLR": _cycle_shown,
+    "OneCycleLR": lambda o: {"_anneal_func_type": o["anneal_strategy"]},
+    "SWALR": lambda o: {"_anneal_strategy": o["anneal_strategy"]},
+}
+_READ = {
+    "MultiStepLR": _milestones_read,
+    "CyclicLR": lambda state: _cycle_read(state) if "total_size" in state and "step_size_up" not in state else {},
+    "OneCycleLR": lambda state: _one_cycle_read(state) if "pct_start" not in state else {},
+}
+
+
+def _value(kind, numbers):
+    """An option as Python has it, of the numbers that C++ has."""
+    kind = kind.removesuffix("?")
+    if kind == "float[]":
+        return list(numbers)
+    return {"int": int, "bool": bool}.get(kind, float)(numbers[0])
+
+
+def _option(name, kind):
+    def read(self):
+        if kind.startswith("str"):
+            return self._options[name]
+        value = _value(kind, _Schedule.state_dict(self)[f"option.{name}"])
+        return _counter(value) if name == "milestones" else value
+
+    def write(self, value):
+        numbers = value if isinstance(value, (list, tuple)) else [value]
+        _Schedule.load_state_dict(self, {**_Schedule.state_dict(self), f"option.{name}": [float(v) for v in numbers]})
+
+    return property(read, None if kind.startswith("str") else write, doc=f"The argument {name}.")
+
+
+def _whole(number):
+    return int(number) if number == int(number) else number
+
+
 def _make(record):
     name, parameters = record["name"], record["parameters"]
     signature = _signature(["optimizer"], parameters)
-    functions = [p for p, kind, _, _ in parameters if kind == "function"]
+    functions = [p for p, kind, _, _ in parameters if kind.startswith("function")]
+    options = {p: kind for p, kind, _, _ in parameters if p not in functions and p != "last_epoch"}
 
     def __init__(self, *args, **kwargs):
-        given = dict(signature.bind(*args, **kwargs).arguments)
+        bound = signature.bind(*args, **kwargs)
+        given = dict(bound.arguments)
         optimizer, factors = given.pop("optimizer"), []
         for p in functions:
             f = given.pop(p, None)
             factors = list(f) if isinstance(f, (list, tuple)) else [] if f is None else [f]
         _Schedule.__init__(self)
         self._make(name, optimizer, given, factors)
-        self.optimizer = optimizer
+        bound.apply_defaults()
+        self.optimizer, self._options = optimizer, {p: bound.arguments[p] for p in options}
 
-    made = type(
-        name,
-        (LRScheduler,),
-        {"_record": name, "__init__": __init__, "__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": __name__},
-    )
+    def _shown(self, native):
+        known = {p: self._options[p] for p in options}
+        known |= {p: _value(kind, native[f"option.{p}"]) for p, kind in options.items() if f"option.{p}" in native}
+        lambdas = {f"{p}s": [None] * len(self.optimizer.param_groups) for p in functions if p == "lr_lambda"}
+        common = ("base_lrs", "last_epoch", "last_lr")
+        counted = {key: _whole(v[0]) for key, v in native.items() if key not in common and "." not in key}
+        return {**known, **_SHOWN.get(name, lambda o: {})(known), **lambdas, **counted}
+
+    def _numbers(self, state):
+        state = {**state, **_READ.get(name, lambda state: {})(state)}
+        native = {}
+        for p, kind in options.items():
+            if p in state and state[p] is not None and not kind.startswith("str"):
+                native[f"option.{p}"] = [float(v) for v in (state[p] if isinstance(state[p], (list, tuple)) else [state[p]])]
+        here = _Schedule.state_dict(self)
+        return {**native, **{key: [float(v)] for key, v in state.items() if key in here and key not in native}}
+
+    body = {"_record": name, "__init__": __init__, "_shown": _shown, "_numbers": _numbers}
+    body |= {"__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": __name__}
+    body |= {p: _option(p, kind) for p, kind in options.items() if not kind.endswith("?")}
+    made = type(name, (LRScheduler,), body)
     made.__signature__ = signature
     return made
 

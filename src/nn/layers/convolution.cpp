@@ -58,7 +58,38 @@ void make_transposed(Layer& self, Options options) {
   add_weight(self, self.integer("in_channels"), out / self.integer("groups"), out, options);
 }
 
+// output_padding that makes the result as large as asked for.
+std::vector<int64_t> output_padding(const Layer& self, const Tensor& x, IntList wanted) {
+  const auto n = size_t(self.def().rank);
+  const size_t lead = size_t(x.dim()) - n;
+  DY_CHECK_AS(ValueError, size_t(x.dim()) > n && (wanted.size() == n || wanted.size() == n + lead),
+              "{}: output_size has {} sizes for an input of {} dimensions; it takes {} or all", self.kind(), wanted.size(),
+              x.dim(), n);
+  std::vector<int64_t> more;
+  for (size_t d = 0; d < n; ++d) {
+    auto of = [&](const char* name) { return self.ints(name).begin()[d]; };
+    const int64_t least =
+        (x.size(int64_t(lead + d)) - 1) * of("stride") - 2 * of("padding") + of("dilation") * (of("kernel_size") - 1) + 1;
+    const int64_t size = wanted.begin()[wanted.size() - n + d];
+    DY_CHECK_AS(ValueError, size >= least && size < least + of("stride"),
+                "{}: output_size does not fit: {} in dimension {}; {} to {} can be made", self.kind(), size, lead + d, least,
+                least + of("stride") - 1);
+    more.push_back(size - least);
+  }
+  return more;
+}
+std::vector<Tensor> run_transposed(Layer& self, const Arg* a) {
+  const Tensor& x = *a[0].tensor;
+  std::vector<int64_t> more = self.ints("output_padding").vec();
+  if (a[1].kind == Arg::Kind::ints) more = output_padding(self, x, {a[1].ints, a[1].n});
+  const int rank = self.def().rank;
+  const Op op = rank == 1 ? Op::conv_transpose1d_ : rank == 2 ? Op::conv_transpose2d_ : Op::conv_transpose3d_;
+  return {call(op, x, self.value("weight"), self.value("bias"), self.ints("stride"), self.ints("padding"), IntList(more),
+               self.integer("groups"), self.ints("dilation"))};
+}
+
 constexpr const char* kForward = "forward(Tensor input) -> Tensor";
+constexpr const char* kForwardTransposed = "forward(Tensor input, int[]? output_size=None) -> Tensor";
 
 constexpr LayerDef kLayers[] = {
     {"Conv1d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] dilation=1, int "
@@ -68,8 +99,8 @@ constexpr LayerDef kLayers[] = {
      "conv1d", 1, make_conv, nullptr, kForward, run_conv},
     {"ConvTranspose1d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] "
      "output_padding=0, int groups=1, bool bias=True, int[] dilation=1)",
-     "The transpose of Conv1d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose1d", 1,
-     make_transposed},
+     "The transpose of Conv1d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose1d", 1, make_transposed,
+     nullptr, kForwardTransposed, run_transposed},
     {"Conv2d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] dilation=1, int "
      "groups=1, bool bias=True, str padding_mode='zeros')",
      "Cross-correlation of [N, C, sizes ...] in 2 dimensions; weight [out, in / groups, kernel_size], weight and bias from "
@@ -77,8 +108,8 @@ constexpr LayerDef kLayers[] = {
      "conv2d", 2, make_conv, nullptr, kForward, run_conv},
     {"ConvTranspose2d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] "
      "output_padding=0, int groups=1, bool bias=True, int[] dilation=1)",
-     "The transpose of Conv2d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose2d", 2,
-     make_transposed},
+     "The transpose of Conv2d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose2d", 2, make_transposed,
+     nullptr, kForwardTransposed, run_transposed},
     {"Conv3d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] dilation=1, int "
      "groups=1, bool bias=True, str padding_mode='zeros')",
      "Cross-correlation of [N, C, sizes ...] in 3 dimensions; weight [out, in / groups, kernel_size], weight and bias from "
@@ -86,8 +117,8 @@ constexpr LayerDef kLayers[] = {
      "conv3d", 3, make_conv, nullptr, kForward, run_conv},
     {"ConvTranspose3d(int in_channels, int out_channels, int[] kernel_size, int[] stride=1, int[] padding=0, int[] "
      "output_padding=0, int groups=1, bool bias=True, int[] dilation=1)",
-     "The transpose of Conv3d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose3d", 3,
-     make_transposed},
+     "The transpose of Conv3d as a linear map; weight [in, out / groups, kernel_size].", "conv_transpose3d", 3, make_transposed,
+     nullptr, kForwardTransposed, run_transposed},
 };
 
 }  // namespace

@@ -37,9 +37,17 @@ void before_batch_norm(Layer& self, const Tensor& input) {
   check_dims(self, input, true);
   count_batch(self);
 }
-void before_instance_norm(Layer& self, const Tensor& input) {
+// An image alone is a batch of one.
+std::vector<Tensor> run_instance_norm(Layer& self, const Arg* a) {
+  const Tensor& input = *a[0].tensor;
   check_dims(self, input, false);
-  count_batch(self);
+  const bool alone = input.dim() < self.kind()[std::strlen(self.kind()) - 2] - '0' + 2;
+  const Tensor mean = self.value("running_mean"), var = self.value("running_var");
+  const Arg momentum = self.argument("momentum");
+  const Tensor y =
+      call(Op::instance_norm_, alone ? unsqueeze(input, 0) : input, mean, var, self.value("weight"), self.value("bias"),
+           self.training() || !mean.defined(), momentum.kind == Arg::Kind::none ? 0.0 : momentum.real, self.real("eps"));
+  return {alone ? squeeze(y, 0) : y};
 }
 void make_group_norm(Layer& self, Options options) {
   DY_CHECK_AS(ValueError, self.integer("num_channels") % self.integer("num_groups") == 0,
@@ -53,6 +61,8 @@ void make_rms_norm(Layer& self, Options options) {
   if (self.boolean("elementwise_affine")) add_constant(self, "weight", self.ints("normalized_shape"), 1, options);
 }
 
+constexpr const char* kForward = "forward(Tensor input) -> Tensor";
+
 constexpr LayerDef kLayers[] = {
     {"BatchNorm1d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True, "
      "bool bias=True)",
@@ -61,7 +71,8 @@ constexpr LayerDef kLayers[] = {
      "batch_norm", 0, make_batch_norm, before_batch_norm},
     {"InstanceNorm1d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=False, bool "
      "track_running_stats=False, bool bias=True)",
-     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, before_instance_norm},
+     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, nullptr, kForward,
+     run_instance_norm},
     {"BatchNorm2d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True, "
      "bool bias=True)",
      "Each channel of [N, C, H, W] with mean 0 and variance 1, then times weight plus bias; in evaluation by running "
@@ -69,7 +80,8 @@ constexpr LayerDef kLayers[] = {
      "batch_norm", 0, make_batch_norm, before_batch_norm},
     {"InstanceNorm2d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=False, bool "
      "track_running_stats=False, bool bias=True)",
-     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, before_instance_norm},
+     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, nullptr, kForward,
+     run_instance_norm},
     {"BatchNorm3d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=True, bool track_running_stats=True, "
      "bool bias=True)",
      "Each channel of [N, C, D, H, W] with mean 0 and variance 1, then times weight plus bias; in evaluation by running "
@@ -77,7 +89,8 @@ constexpr LayerDef kLayers[] = {
      "batch_norm", 0, make_batch_norm, before_batch_norm},
     {"InstanceNorm3d(int num_features, float eps=1e-05, float? momentum=0.1, bool affine=False, bool "
      "track_running_stats=False, bool bias=True)",
-     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, before_instance_norm},
+     "Each channel of each image with mean 0 and variance 1.", "instance_norm", 0, make_batch_norm, nullptr, kForward,
+     run_instance_norm},
     {"GroupNorm(int num_groups, int num_channels, float eps=1e-05, bool affine=True, bool bias=True)",
      "Groups of channels with mean 0 and variance 1, then times weight plus bias.", "group_norm", 0, make_group_norm},
     {"RMSNorm(int[] normalized_shape, float? eps=None, bool elementwise_affine=True)",

@@ -9,6 +9,13 @@ void values_alone(Layer& self, const Tensor&) {
            "{}: forward gives the values alone; dy::max_pool and dy::adaptive_max_pool give both", self.kind());
 }
 
+std::vector<Tensor> run_unpool(Layer& self, const Arg* a) {
+  const int rank = self.def().rank;
+  const Op op = rank == 1 ? Op::max_unpool1d_ : rank == 2 ? Op::max_unpool2d_ : Op::max_unpool3d_;
+  return {call(op, *a[0].tensor, *a[1].tensor, self.ints("kernel_size"), self.argument("stride"), self.ints("padding"), a[2])};
+}
+constexpr const char* kForwardUnpool = "forward(Tensor input, Tensor indices, int[]? output_size=None) -> Tensor";
+
 constexpr LayerDef kLayers[] = {
     {"MaxPool1d(int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool return_indices=False, "
      "bool ceil_mode=False)",
@@ -21,7 +28,7 @@ constexpr LayerDef kLayers[] = {
     {"LPPool1d(float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
      "(sum of x^p)^(1/p) over each window.", "lp_pool1d", 1},
     {"MaxUnpool1d(int[] kernel_size, int[]? stride=None, int[] padding=0)",
-     "MaxPool1d undone: (input, indices), zeros elsewhere.", "max_unpool1d", 1},
+     "MaxPool1d undone: (input, indices), zeros elsewhere.", "max_unpool1d", 1, nullptr, nullptr, kForwardUnpool, run_unpool},
     {"MaxPool2d(int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool return_indices=False, "
      "bool ceil_mode=False)",
      "The largest element of each window.", "max_pool2d", 2, nullptr, values_alone},
@@ -34,7 +41,7 @@ constexpr LayerDef kLayers[] = {
     {"LPPool2d(float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
      "(sum of x^p)^(1/p) over each window.", "lp_pool2d", 2},
     {"MaxUnpool2d(int[] kernel_size, int[]? stride=None, int[] padding=0)",
-     "MaxPool2d undone: (input, indices), zeros elsewhere.", "max_unpool2d", 2},
+     "MaxPool2d undone: (input, indices), zeros elsewhere.", "max_unpool2d", 2, nullptr, nullptr, kForwardUnpool, run_unpool},
     {"MaxPool3d(int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool return_indices=False, "
      "bool ceil_mode=False)",
      "The largest element of each window.", "max_pool3d", 3, nullptr, values_alone},
@@ -47,7 +54,7 @@ constexpr LayerDef kLayers[] = {
     {"LPPool3d(float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
      "(sum of x^p)^(1/p) over each window.", "lp_pool3d", 3},
     {"MaxUnpool3d(int[] kernel_size, int[]? stride=None, int[] padding=0)",
-     "MaxPool3d undone: (input, indices), zeros elsewhere.", "max_unpool3d", 3},
+     "MaxPool3d undone: (input, indices), zeros elsewhere.", "max_unpool3d", 3, nullptr, nullptr, kForwardUnpool, run_unpool},
 };
 
 }  // namespace

@@ -97,7 +97,8 @@ Tensor scan(Cell cell, const Tensor& x, State& state, const Weights& w, bool bac
   const Tensor along = lengths && backwards ? Lengths::take(x, lengths->reversed) : x;
   const bool reverse = backwards && !lengths;
   const int64_t steps = x.size(0);
-  const Tensor projected = of_inputs(cell, along.reshape({steps * x.size(1), x.size(2)}), w).view({steps, x.size(1), -1});
+  const Tensor projected =
+      of_inputs(cell, along.reshape({steps * x.size(1), x.size(2)}), w).view({steps, x.size(1), w.ih.size(0)});
   const States all = all_steps(cell, projected, state, w, reverse);
   auto end = [&](const Tensor& t) {
     return !t.defined() ? t : lengths ? squeeze(Lengths::take(t, lengths->last), 0) : select(t, 0, reverse ? 0 : steps - 1);

@@ -31,7 +31,7 @@ void nadam(Update& u) {
   auto momentum_at = [&](double t) { return u.beta(0) * (1 - 0.5 * std::pow(0.96, t * u.number("momentum_decay"))); };
   const double mu = momentum_at(double(u.t)), next = momentum_at(double(u.t + 1));
   double& product = u.remembered("mu_product", 1);
-  product *= mu;
+  product = float(product) * float(mu);  // f32, as PyTorch keeps it
   u.run(rule_table().nadam, {kMean, kPower},
         {1 - u.beta(0), u.beta(1), 1 - u.beta(1), u.lr * (1 - mu) / (1 - product), u.lr * next / (1 - product * next),
          1 / std::sqrt(u.bias(1)), u.number("eps")},
@@ -89,7 +89,7 @@ constexpr OptimizerDef kDefs[] = {
      "Adam with a decaying maximum of |g| in place of sqrt(v). (Kingma and Ba 2015.)", adamax},
     {"NAdam(float lr=2e-3, float[] betas=(0.9, 0.999), float eps=1e-8, float weight_decay=0, float momentum_decay=4e-3, bool "
      "decoupled_weight_decay=False, *, bool maximize=False)",
-     "Adam with Nesterov's momentum. (Dozat 2016.)", nadam},
+     "Adam with Nesterov's momentum. (Dozat 2016.)", nadam, nullptr, "mu_product"},
     {"RAdam(float lr=1e-3, float[] betas=(0.9, 0.999), float eps=1e-8, float weight_decay=0, bool "
      "decoupled_weight_decay=False, *, "
      "bool maximize=False)",
@@ -102,7 +102,7 @@ constexpr OptimizerDef kDefs[] = {
      "AdamW without a schedule: gradients are taken between the iterate and its average. train(False) before evaluation, "
      "train() "
      "after. (Defazio et al. 2024.)",
-     schedule_free},
+     schedule_free, nullptr, "lr_max weight_sum averaged"},
 };
 
 }  // namespace

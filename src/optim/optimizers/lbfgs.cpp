@@ -180,7 +180,7 @@ double lbfgs_step(ParamGroup& group, ParamState& state, double (*closure)(void*)
   const bool searches = o.word("line_search_fn") == "strong_wolfe";
   Problem problem(group, closure, context);
   const double first_loss = problem.loss();
-  double loss = first_loss;
+  double loss = first_loss, last_loss = first_loss;
   Tensor g = problem.flat(true);
   if (largest(g) <= flat) return first_loss;
   History history;
@@ -192,7 +192,7 @@ double lbfgs_step(ParamGroup& group, ParamState& state, double (*closure)(void*)
     if (!first) history.remember(d * t, sub(g, before), size_t(o.number("history_size")));
     d = history.direction(g);
     before = g;
-    const double loss_before = loss;
+    const double loss_before = last_loss = loss;
     t = first ? std::min(1.0, 1 / sum(abs(g)).item()) * lr : lr;
     const double slope = inner_product(g, d);
     if (slope > -tolerance) break;
@@ -213,6 +213,8 @@ double lbfgs_step(ParamGroup& group, ParamState& state, double (*closure)(void*)
   state.tensors["d"] = d;
   state.tensors["prev_flat_grad"] = before;
   state.numbers["t"] = t;
+  state.numbers["func_evals"] += double(problem.evaluations);
+  state.numbers["prev_loss"] = last_loss;
   return first_loss;
 }
 

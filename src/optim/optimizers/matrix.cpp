@@ -37,13 +37,13 @@ void adafactor(Update& u) {
 
 Tensor rounded(const Tensor& x) { return x.to(bf16).to(f32); }
 
-// The nearest orthogonal matrix, roughly: Newton and Schulz's iteration on singular values. Every matrix is rounded to bf16,
-// once, as PyTorch's is; sums and products between are f32.
+// The nearest orthogonal matrix, roughly: Newton and Schulz's iteration on singular values. Every matrix and the norm are
+// rounded to bf16, once, as PyTorch's are; sums and products between are f32.
 Tensor orthogonalized(const Tensor& g, const Update& u) {
   const double a = u.number("ns_coefficients", 0), b = u.number("ns_coefficients", 1), c = u.number("ns_coefficients", 2);
   const bool tall = g.size(0) > g.size(1);
   Tensor x = rounded(tall ? g.t().contiguous() : g);
-  x = rounded(x / std::max(norm_of(x), u.number("eps")));
+  x = rounded(x / rounded(scalar_tensor(std::max(norm_of(x), u.number("eps")))));
   for (int i = 0; i < int(u.number("ns_steps")); ++i) {
     const Tensor gram = rounded(matmul(x, x.t()));
     const Tensor odd = rounded(add(gram * b, matmul(gram, gram) * c));
@@ -59,15 +59,17 @@ void muon(Update& u) {
   const Tensor g = u.gradient(), buffer = lerp(kept.to(g.dtype()).view(g.sizes()), g, 1 - momentum);
   kept.copy_(buffer.view({-1}).to(kept.dtype()));
   const Tensor direction = orthogonalized(u.flag("nesterov") ? lerp(g, buffer, momentum) : buffer, u);
-  const bool like_adamw = u.o.word("adjust_lr_fn") == "match_rms_adamw";
-  const double ratio = like_adamw ? 0.2 * std::sqrt(std::max(rows, columns)) : std::sqrt(std::max(1.0, rows / columns));
+  const std::string& how = u.o.word("adjust_lr_fn");
+  const double ratio = how == "match_rms_adamw"      ? 0.2 * std::sqrt(std::max(rows, columns))
+                       : how == "spectral_unclamped" ? std::sqrt(rows / columns)
+                                                     : std::sqrt(std::max(1.0, rows / columns));
   u.subtract(direction.to(g.dtype()) * (u.lr * ratio), Decay::decoupled);
 }
 void check_muon(const char* who, const Options& o, const Tensor& p) {
   DY_CHECK_AS(ValueError, p.dim() == 2, "{}: a parameter is no matrix: it is {}; give the others to AdamW", who, describe(p));
   const std::string& how = o.word("adjust_lr_fn");
-  DY_CHECK_AS(ValueError, how.empty() || how == "original" || how == "match_rms_adamw",
-              "{}: unknown adjust_lr_fn \"{}\"; the known ones are original and match_rms_adamw", who, how);
+  DY_CHECK_AS(ValueError, how.empty() || how == "original" || how == "match_rms_adamw" || how == "spectral_unclamped",
+              "{}: unknown adjust_lr_fn \"{}\"; the known ones are original, match_rms_adamw and spectral_unclamped", who, how);
 }
 
 void check_lbfgs(const char* who, const Options& o, const Tensor&) {
@@ -84,11 +86,12 @@ constexpr OptimizerDef kDefs[] = {
      adafactor},
     {"Muon(float lr=1e-3, float weight_decay=0.1, float momentum=0.95, bool nesterov=True, *, float[] ns_coefficients=(3.4445, "
      "-4.775, 2.0315), float eps=1e-7, int ns_steps=5, str? adjust_lr_fn=None)",
-     "The momentum of a matrix, orthogonalized by Newton-Schulz steps in bf16. (Jordan et al. 2024.)", muon, check_muon},
+     "The momentum of a matrix, orthogonalized by Newton-Schulz steps in bf16. (Jordan et al. 2024.)", muon, check_muon, "",
+     false},
     {"LBFGS(float lr=1, int max_iter=20, int? max_eval=None, float tolerance_grad=1e-7, float tolerance_change=1e-9, int "
      "history_size=100, str? line_search_fn=None)",
      "Limited-memory BFGS; step() takes a closure. line_search_fn: None or \"strong_wolfe\". (Nocedal and Wright 2006.)",
-     nullptr, check_lbfgs},
+     nullptr, check_lbfgs, "", false},
 };
 
 }  // namespace

@@ -40,12 +40,13 @@ void lars(Update& u) {
   u.decay = decay;
 }
 
+// eta and mu are rounded to f32, as PyTorch keeps them.
 void asgd(Update& u) {
-  double &eta = u.remembered("eta", u.lr), &mu = u.remembered("mu", 1);
+  double &eta = u.remembered("eta", float(u.lr)), &mu = u.remembered("mu", 1);
   const double lambd = u.number("lambd");
   u.run(rule_table().asgd, {{"ax"}}, {eta, lambd * eta, mu}, Decay::coupled);
-  eta = u.lr / std::pow(1 + lambd * u.lr * double(u.t), u.number("alpha"));
-  mu = 1 / std::max(1.0, double(u.t) - u.number("t0"));
+  eta = float(u.lr / std::pow(1 + lambd * u.lr * double(u.t), u.number("alpha")));
+  mu = float(1 / std::max(1.0, double(u.t) - u.number("t0")));
 }
 
 void rprop(Update& u) {
@@ -64,13 +65,14 @@ constexpr OptimizerDef kDefs[] = {
     {"SGD(float lr=1e-3, float momentum=0, float dampening=0, float weight_decay=0, bool nesterov=False, *, bool "
      "maximize=False)",
      "b = momentum b + (1 - dampening) g, p -= lr b; nesterov: p -= lr (g + momentum b). The first b is g.", sgd,
-     check_nesterov},
+     check_nesterov, "", false},
     {"LARS(float lr=1e-3, float momentum=0.9, float dampening=0, float weight_decay=0, bool nesterov=False, float "
      "trust_coefficient=0.001, float eps=1e-8, *, bool maximize=False)",
      "SGD whose gradients are scaled per tensor by trust_coefficient |p| / (|g| + weight_decay |p| + eps). (You et al. 2017.)",
      lars, check_nesterov},
     {"ASGD(float lr=0.01, float lambd=1e-4, float alpha=0.75, float t0=1e6, float weight_decay=0, *, bool maximize=False)",
-     "SGD with a decreasing step and an average `ax` of the parameters from step t0 on. (Polyak and Juditsky 1992.)", asgd},
+     "SGD with a decreasing step and an average `ax` of the parameters from step t0 on. (Polyak and Juditsky 1992.)", asgd,
+     nullptr, "eta mu"},
     {"Rprop(float lr=0.01, float[] etas=(0.5, 1.2), float[] step_sizes=(1e-6, 50), *, bool maximize=False)",
      "Each element's own step, grown while its gradient keeps its sign and shrunk where it turns. (Riedmiller and Braun 1993.)",
      rprop, check_rprop},
