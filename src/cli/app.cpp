@@ -54,7 +54,7 @@ void add(CLI::App& parent, std::span<const Command* const> list, Parsed& p) {
     Run run = c->setup(options);
     options.value("--threads", p.threads, "N", "threads to use (default: all cores this process may use)", between(1, 4096));
     options.value("--memory-limit", p.memory_limit, "BYTES",
-                  "end with an error before tensors take more than this, 500M or 2G (default: no limit)",
+                  "end with an error before tensors take more than this: 500M, 2G (default: no limit)",
                   [](const std::string& text) { byte_count(text); });
     options.flag("--json", p.common.json, "one JSON document on standard output, progress on standard error");
     p.runs.emplace_back(sub, std::move(run));
