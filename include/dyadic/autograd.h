@@ -11,14 +11,13 @@ namespace dyadic::inline v1 {
 // d(sum of outputs . gradients) / d(inputs), as values: nothing is accumulated into .grad. An undefined gradient stands for
 // ones of a one-element output. create_graph records the backward itself, so that the result can be differentiated again. An
 // input that the outputs don't depend on: an error, or with allow_unused an undefined tensor.
-std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
-                         std::span<const Tensor> grad_outputs = {}, bool retain_graph = false, bool create_graph = false,
-                         bool allow_unused = false);
+std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_outputs = {}, bool retain_graph = false,
+                         bool create_graph = false, bool allow_unused = false);
 
 // Accumulates d(sum of outputs . gradients) into the leaves' .grad; several outputs in one pass. With create_graph a leaf's
 // .grad keeps the graph, which keeps the leaf: set_grad({}) lets them go; or use grad(). With inputs only these get a gradient.
-void backward(std::span<const Tensor> outputs, std::span<const Tensor> grad_outputs = {}, bool retain_graph = false,
-              bool create_graph = false, std::span<const Tensor> inputs = {});
+void backward(TensorList outputs, TensorList grad_outputs = {}, bool retain_graph = false, bool create_graph = false,
+              TensorList inputs = {});
 
 namespace detail {
 using GradcheckCall = std::vector<Tensor> (*)(void* f, const std::vector<Tensor>& inputs);
@@ -49,6 +48,8 @@ template <class F> void register_hook(const Tensor& t, F hook) {
   detail::register_hook(t, std::make_shared<F>(std::move(hook)),
                         [](void* p, const Tensor& g) -> Tensor { return (*static_cast<F*>(p))(g); });
 }
+
+template <class F> void Tensor::register_hook(F hook) const { dyadic::register_hook(*this, std::move(hook)); }
 
 // hook(const Tensor&) is called with the leaf `t` when a backward has added to its .grad.
 template <class F> void register_post_accumulate_grad_hook(const Tensor& t, F hook) {

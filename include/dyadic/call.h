@@ -84,9 +84,16 @@ class GradMode {
   ~GradMode();
   GradMode(const GradMode&) = delete;
   static bool enabled();
+  static bool is_enabled() { return enabled(); }
 };
 struct NoGrad : GradMode {
   NoGrad() : GradMode(false) {}
+};
+// libtorch's names. InferenceMode is NoGrad: its tensors may take part in gradients later.
+using AutoGradMode = GradMode;
+using NoGradGuard = NoGrad;
+struct InferenceMode : GradMode {
+  explicit InferenceMode(bool on = true) : GradMode(!on) {}
 };
 
 }  // namespace dyadic::inline v1

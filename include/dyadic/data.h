@@ -95,7 +95,7 @@ class Dataset {
   virtual ~Dataset();
   virtual int64_t size() = 0;
   virtual Value get(int64_t index) = 0;  // 0 <= index < size()
-  // The samples of a batch; what is thrown names the index.
+  // The samples of a batch; Errors, and exceptions of the standard library as Errors, name the index.
   virtual std::vector<Value> get_batch(IntList indices);
   Value operator[](int64_t index);  // negative counts from the end; IndexError
 };

@@ -40,9 +40,9 @@ struct Packed {
   Tensor tensor;
   std::vector<std::vector<int64_t>> shapes;
 };
-Packed pack(std::span<const Tensor> tensors, std::string_view pattern);
+Packed pack(TensorList tensors, std::string_view pattern);
 std::vector<Tensor> unpack(const Tensor& x, const std::vector<std::vector<int64_t>>& shapes, std::string_view pattern);
 // einsum with words for letters: einsum_named({q, k}, "batch i head, batch j head -> batch i j").
-Tensor einsum_named(std::span<const Tensor> operands, std::string_view pattern);
+Tensor einsum_named(TensorList operands, std::string_view pattern);
 
 }  // namespace dyadic::inline v1

@@ -29,4 +29,22 @@ class GeneratorScope {
   GeneratorScope(const GeneratorScope&) = delete;
 };
 
+// libtorch's order: a size, then the generator.
+inline Tensor rand(IntList size, Generator& generator, DType dtype = {}, Device device = cpu) {
+  const GeneratorScope scope(generator);
+  return rand(size, dtype, device);
+}
+inline Tensor randn(IntList size, Generator& generator, DType dtype = {}, Device device = cpu) {
+  const GeneratorScope scope(generator);
+  return randn(size, dtype, device);
+}
+inline Tensor randint(int64_t low, int64_t high, IntList size, Generator& generator, DType dtype = {}, Device device = cpu) {
+  const GeneratorScope scope(generator);
+  return randint(low, high, size, dtype, device);
+}
+inline Tensor randperm(int64_t n, Generator& generator, DType dtype = {}, Device device = cpu) {
+  const GeneratorScope scope(generator);
+  return randperm(n, dtype, device);
+}
+
 }  // namespace dyadic::inline v1

@@ -65,7 +65,7 @@ inline Tensor matrix_rank(const Tensor& A, std::optional<double> atol = {}, std:
 
 inline Tensor matrix_power(const Tensor& A, int64_t n) { return call(Op::linalg_matrix_power_, A, n); }
 inline Tensor matrix_exp(const Tensor& A) { return call(Op::linalg_matrix_exp_, A); }
-inline Tensor multi_dot(std::span<const Tensor> tensors) { return call(Op::linalg_multi_dot_, tensors); }
+inline Tensor multi_dot(TensorList tensors) { return call(Op::linalg_multi_dot_, tensors); }
 inline Tensor cross(const Tensor& self, const Tensor& other, int64_t dim = -1) { return call(Op::linalg_cross_, self, other, dim); }
 inline Tensor matmul(const Tensor& self, const Tensor& other) { return call(Op::linalg_matmul_, self, other); }
 inline Tensor vecdot(const Tensor& x, const Tensor& y, int64_t dim = -1) { return call(Op::linalg_vecdot_, x, y, dim); }

@@ -1,11 +1,13 @@
 // Shapes in the words of einops, checked where they are written:
 //
-//   Tensor attend(Named<"batch seq hidden"> x) {
-//     const int64_t t = x.size<"seq">();
-//     expect(x, "batch seq (heads dim)", {{"heads", 8}});
+//   Tensor attend(Named<"batch seq hidden"> q, Named<"batch seq hidden"> k) {
+//     NamedScope names(q, k);                          // what they both name has one size
+//     const int64_t t = q.size<"seq">();
+//     expect(q, "batch seq (heads dim)", {{"heads", 8}});
+//     names.expect(mask, "batch seq");                 // the sizes of q and k
 //
 // In debug builds, and in any with DYADIC_CHECK_SHAPES defined, a tensor that does not fit is an Error that shows the pattern
-// and the shape. Otherwise neither costs anything.
+// and the shape, and of the names in a scope the shape they come from. Otherwise none of it costs anything.
 #pragma once
 #include <algorithm>
 #include <string_view>
@@ -16,11 +18,32 @@
 #define DYADIC_CHECK_SHAPES 1
 #endif
 
+#ifdef DYADIC_CHECK_SHAPES
+#define DY_SHAPES shapes_checked
+#else
+#define DY_SHAPES shapes_unchecked
+#endif
+
 namespace dyadic::inline v1 {
 
 // Whatever the build: the sizes by name, those of compositions too; Error where x does not fit. A number stands for that size,
 // "_" for any, "..." for any number of dimensions.
 std::map<std::string, int64_t> check_shape(const Tensor& x, std::string_view pattern, AxisSizes sizes = {});
+
+// The sizes that names have in the tensors so far, whatever the build.
+class NamedSizes {
+  struct Bound {
+    int64_t size;
+    std::string where;  // f32[2, 3] "batch seq"
+  };
+  std::map<std::string, Bound, std::less<>> bound_{};
+
+ public:
+  void bind(const Tensor& x, std::string_view pattern, AxisSizes sizes = {});  // Error where x has others
+};
+
+// Files of one program may be compiled with and without checks.
+inline namespace DY_SHAPES {
 
 inline const Tensor& expect(const Tensor& x, [[maybe_unused]] std::string_view pattern, [[maybe_unused]] AxisSizes sizes = {}) {
 #ifdef DYADIC_CHECK_SHAPES
@@ -63,5 +86,25 @@ template <FixedText Pattern> class Named : public Tensor {
     return place;
   }
 };
+
+class NamedScope {
+#ifdef DYADIC_CHECK_SHAPES
+  NamedSizes sizes_{};
+#endif
+
+ public:
+  template <FixedText... Patterns> explicit NamedScope(const Named<Patterns>&... tensors) {
+    (expect(tensors, Patterns.view()), ...);
+  }
+  const Tensor& expect(const Tensor& x, [[maybe_unused]] std::string_view pattern, [[maybe_unused]] AxisSizes sizes = {}) {
+#ifdef DYADIC_CHECK_SHAPES
+    sizes_.bind(x, pattern, sizes);
+#endif
+    return x;
+  }
+};
+
+}  // namespace DY_SHAPES
+#undef DY_SHAPES
 
 }  // namespace dyadic::inline v1

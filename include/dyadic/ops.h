@@ -39,13 +39,22 @@ DY_BINARY(fmin) DY_BINARY(heaviside) DY_BINARY(ldexp)  DY_BINARY(clamp_min) DY_B
 DY_BINARY(logical_xor) DY_BINARY(bitwise_and) DY_BINARY(bitwise_or) DY_BINARY(bitwise_xor) DY_BINARY(bitwise_left_shift)
 DY_BINARY(bitwise_right_shift) DY_BINARY(gcd) DY_BINARY(lcm)
 #undef DY_BINARY
+inline Tensor add(const Tensor& self, const Tensor& other, Scalar alpha) { return call(Op::add_, self, other, alpha); }
+inline Tensor sub(const Tensor& self, const Tensor& other, Scalar alpha) { return call(Op::sub_, self, other, alpha); }
 inline Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) { return call(Op::where_, condition, self, other); }
+inline Tensor where(const Tensor& condition, const Tensor& self, Scalar other) { return where(condition, self, scalar_tensor(other)); }
+inline Tensor where(const Tensor& condition, Scalar self, const Tensor& other) { return where(condition, scalar_tensor(self), other); }
+inline Tensor where(const Tensor& condition, Scalar self, Scalar other) { return where(condition, scalar_tensor(self), scalar_tensor(other)); }
+inline std::vector<Tensor> where(const Tensor& condition) { return call_all(Op::where_condition_, condition); }
 inline Tensor clamp(const Tensor& self, const Tensor& min, const Tensor& max) { return call(Op::clamp_, self, min, max); }
 inline Tensor clamp(const Tensor& self, Scalar min, Scalar max) { return call(Op::clamp_between_, self, min, max); }
+inline Tensor clamp(const Tensor& self, Scalar min) { return call(Op::clamp_min_, self, scalar_tensor(min)); }
 inline Tensor add_scaled(const Tensor& self, const Tensor& other, Scalar alpha) { return call(Op::add_scaled_, self, other, alpha); }
 inline Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1) { return call(Op::addcmul_, self, tensor1, tensor2, value); }
 inline Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1) { return call(Op::addcdiv_, self, tensor1, tensor2, value); }
 inline Tensor isclose(const Tensor& self, const Tensor& other, Scalar rtol = 1e-5, Scalar atol = 1e-8, bool equal_nan = false) { return call(Op::isclose_, self, other, rtol, atol, equal_nan); }
+inline bool allclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) { return call(Op::all_, isclose(self, other, rtol, atol, equal_nan), Arg(), false).item<bool>(); }
+inline bool equal(const Tensor& self, const Tensor& other) { return self.sizes() == other.sizes() && call(Op::all_, eq(self, other), Arg(), false).item<bool>(); }
 inline Tensor nan_to_num(const Tensor& self, Scalar nan = 0.0, std::optional<Scalar> posinf = {}, std::optional<Scalar> neginf = {}) { return call(Op::nan_to_num_, self, nan, posinf, neginf); }
 inline Tensor softplus(const Tensor& self, Scalar beta = 1, Scalar threshold = 20) { return call(Op::softplus_, self, beta, threshold); }
 inline Tensor elu(const Tensor& self, Scalar alpha = 1.0) { return call(Op::elu_, self, alpha); }
@@ -64,19 +73,22 @@ inline Tensor multigammaln(const Tensor& self, int64_t p) { return call(Op::mult
 inline Tensor leaky_relu(const Tensor& self, Scalar negative_slope = 0.01) { return call(Op::leaky_relu_, self, negative_slope); }
 inline Tensor lerp(const Tensor& self, const Tensor& end, Scalar weight) { return call(Op::lerp_, self, end, weight); }
 
-inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
-inline Tensor operator+(const Tensor& a, Scalar b) { return add(a, b); }
-inline Tensor operator+(Scalar a, const Tensor& b) { return add(a, b); }
-inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
-inline Tensor operator-(const Tensor& a, Scalar b) { return sub(a, b); }
-inline Tensor operator-(Scalar a, const Tensor& b) { return sub(a, b); }
-inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
-inline Tensor operator*(const Tensor& a, Scalar b) { return mul(a, b); }
-inline Tensor operator*(Scalar a, const Tensor& b) { return mul(a, b); }
-inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
-inline Tensor operator/(const Tensor& a, Scalar b) { return div(a, b); }
-inline Tensor operator/(Scalar a, const Tensor& b) { return div(a, b); }
+#define DY_OPERATOR(sign, name)                                                             \
+  inline Tensor operator sign(const Tensor& a, const Tensor& b) { return name(a, b); }       \
+  inline Tensor operator sign(const Tensor& a, Scalar b) { return name(a, b); }              \
+  inline Tensor operator sign(Scalar a, const Tensor& b) { return name(a, b); }
+DY_OPERATOR(+, add) DY_OPERATOR(-, sub) DY_OPERATOR(*, mul) DY_OPERATOR(/, div) DY_OPERATOR(%, remainder)
+DY_OPERATOR(==, eq) DY_OPERATOR(!=, ne) DY_OPERATOR(<, lt) DY_OPERATOR(<=, le) DY_OPERATOR(>, gt) DY_OPERATOR(>=, ge)
+DY_OPERATOR(&, bitwise_and) DY_OPERATOR(|, bitwise_or) DY_OPERATOR(^, bitwise_xor)
+#undef DY_OPERATOR
 inline Tensor operator-(const Tensor& a) { return neg(a); }
+inline Tensor operator~(const Tensor& a) { return bitwise_not(a); }
+#define DY_OPERATOR(sign, name)                                                                                     \
+  inline const Tensor& operator sign(const Tensor& a, const Tensor& b) { return call_inplace(Op::name##_, a, b); }   \
+  inline const Tensor& operator sign(const Tensor& a, Scalar b) { return call_inplace(Op::name##_, a, scalar_tensor(b)); }
+DY_OPERATOR(+=, add) DY_OPERATOR(-=, sub) DY_OPERATOR(*=, mul) DY_OPERATOR(/=, div)
+DY_OPERATOR(&=, bitwise_and) DY_OPERATOR(|=, bitwise_or) DY_OPERATOR(^=, bitwise_xor)
+#undef DY_OPERATOR
 
 // Reductions. An empty `dim` means all dimensions.
 inline Tensor sum(const Tensor& self, IntList dim = {}, bool keepdim = false, DType dtype = {}) { return call(Op::sum_, self, dim, keepdim, dtype); }
@@ -119,8 +131,8 @@ inline Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t len
 inline Tensor contiguous(const Tensor& self) { return call(Op::contiguous_, self); }
 inline Tensor clone(const Tensor& self) { return call(Op::clone_, self); }
 inline Tensor detach(const Tensor& self) { return call(Op::detach_, self); }
-inline Tensor cat(std::span<const Tensor> tensors, int64_t dim = 0) { return call(Op::cat_, tensors, dim); }
-inline Tensor stack(std::span<const Tensor> tensors, int64_t dim = 0) { return call(Op::stack_, tensors, dim); }
+inline Tensor cat(TensorList tensors, int64_t dim = 0) { return call(Op::cat_, tensors, dim); }
+inline Tensor stack(TensorList tensors, int64_t dim = 0) { return call(Op::stack_, tensors, dim); }
 inline std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim = 0) { return call_all(Op::split_, self, split_size, dim); }
 inline std::vector<Tensor> split(const Tensor& self, IntList split_sizes, int64_t dim = 0) { return call_all(Op::split_with_sizes_, self, split_sizes, dim); }
 inline std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim = 0) { return call_all(Op::chunk_, self, chunks, dim); }
@@ -133,8 +145,8 @@ inline std::vector<Tensor> vsplit(const Tensor& self, IntList indices) { return 
 inline std::vector<Tensor> dsplit(const Tensor& self, int64_t sections) { return call_all(Op::dsplit_, self, sections); }
 inline std::vector<Tensor> dsplit(const Tensor& self, IntList indices) { return call_all(Op::dsplit_indices_, self, indices); }
 inline std::vector<Tensor> unbind(const Tensor& self, int64_t dim = 0) { return call_all(Op::unbind_, self, dim); }
-inline std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, std::string_view indexing = "ij") { return call_all(Op::meshgrid_, tensors, indexing); }
-inline std::vector<Tensor> broadcast_tensors(std::span<const Tensor> tensors) { return call_all(Op::broadcast_tensors_, tensors); }
+inline std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing = "ij") { return call_all(Op::meshgrid_, tensors, indexing); }
+inline std::vector<Tensor> broadcast_tensors(TensorList tensors) { return call_all(Op::broadcast_tensors_, tensors); }
 inline Tensor movedim(const Tensor& self, IntList source, IntList destination) { return call(Op::movedim_, self, source, destination); }
 inline Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1) { return call(Op::swapaxes_, self, axis0, axis1); }
 inline Tensor swapdims(const Tensor& self, int64_t dim0, int64_t dim1) { return call(Op::swapdims_, self, dim0, dim1); }
@@ -147,10 +159,10 @@ inline Tensor reshape_as(const Tensor& self, const Tensor& other) { return call(
 inline Tensor atleast_1d(const Tensor& self) { return call(Op::atleast_1d_, self); }
 inline Tensor atleast_2d(const Tensor& self) { return call(Op::atleast_2d_, self); }
 inline Tensor atleast_3d(const Tensor& self) { return call(Op::atleast_3d_, self); }
-inline Tensor hstack(std::span<const Tensor> tensors) { return call(Op::hstack_, tensors); }
-inline Tensor vstack(std::span<const Tensor> tensors) { return call(Op::vstack_, tensors); }
-inline Tensor dstack(std::span<const Tensor> tensors) { return call(Op::dstack_, tensors); }
-inline Tensor column_stack(std::span<const Tensor> tensors) { return call(Op::column_stack_, tensors); }
+inline Tensor hstack(TensorList tensors) { return call(Op::hstack_, tensors); }
+inline Tensor vstack(TensorList tensors) { return call(Op::vstack_, tensors); }
+inline Tensor dstack(TensorList tensors) { return call(Op::dstack_, tensors); }
+inline Tensor column_stack(TensorList tensors) { return call(Op::column_stack_, tensors); }
 inline Tensor repeat(const Tensor& self, IntList repeats) { return call(Op::repeat_, self, repeats); }
 inline Tensor tile(const Tensor& self, IntList dims) { return call(Op::tile_, self, dims); }
 inline Tensor repeat_interleave(const Tensor& self, int64_t repeats, std::optional<int64_t> dim = {}) { return call(Op::repeat_interleave_, self, repeats, dim, Arg()); }
@@ -166,8 +178,8 @@ inline Tensor diag(const Tensor& self, int64_t diagonal = 0) { return call(Op::d
 inline Tensor diagflat(const Tensor& self, int64_t offset = 0) { return call(Op::diagflat_, self, offset); }
 inline Tensor diag_embed(const Tensor& self, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) { return call(Op::diag_embed_, self, offset, dim1, dim2); }
 inline Tensor trace(const Tensor& self) { return call(Op::trace_, self); }
-inline Tensor block_diag(std::span<const Tensor> tensors) { return call(Op::block_diag_, tensors); }
-inline Tensor cartesian_prod(std::span<const Tensor> tensors) { return call(Op::cartesian_prod_, tensors); }
+inline Tensor block_diag(TensorList tensors) { return call(Op::block_diag_, tensors); }
+inline Tensor cartesian_prod(TensorList tensors) { return call(Op::cartesian_prod_, tensors); }
 inline Tensor combinations(const Tensor& self, int64_t r = 2, bool with_replacement = false) { return call(Op::combinations_, self, r, with_replacement); }
 inline Tensor as_strided(const Tensor& self, IntList size, IntList stride, std::optional<int64_t> storage_offset = {}) { return call(Op::as_strided_, self, size, stride, storage_offset); }
 inline Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step) { return call(Op::unfold_, self, dimension, size, step); }
@@ -179,6 +191,7 @@ inline Tensor pad(const Tensor& self, IntList pad, std::string_view mode = "cons
 inline Tensor tril(const Tensor& self, int64_t diagonal = 0) { return call(Op::tril_, self, diagonal); }
 inline Tensor triu(const Tensor& self, int64_t diagonal = 0) { return call(Op::triu_, self, diagonal); }
 inline Tensor to(const Tensor& self, DType dtype) { return self.dtype() == dtype ? self : call(Op::to_, self, dtype); }
+inline Tensor type_as(const Tensor& self, const Tensor& other) { return to(self, other.dtype()); }
 inline Tensor cast(const Tensor& self, DType dtype, std::string_view rounding = "nearest", std::string_view overflow = "standard") { return call(Op::cast_, self, dtype, rounding, overflow); }
 inline Tensor round_to(const Tensor& self, std::string_view precision) { return call(Op::round_to_, self, precision); }
 
@@ -223,6 +236,10 @@ inline std::vector<Tensor> unique_consecutive(const Tensor& self) { return call_
 inline Tensor bincount(const Tensor& self, const Tensor& weights = {}, int64_t minlength = 0) { return call(Op::bincount_, self, weights, minlength); }
 inline Tensor histc(const Tensor& self, int64_t bins = 100, Scalar min = 0, Scalar max = 0) { return call(Op::histc_, self, bins, min, max); }
 
+inline Tensor max(const Tensor& self) { return call(Op::max_, self); }
+inline Tensor min(const Tensor& self) { return call(Op::min_, self); }
+inline Tensor max(const Tensor& self, const Tensor& other) { return call(Op::max_other_, self, other); }
+inline Tensor min(const Tensor& self, const Tensor& other) { return call(Op::min_other_, self, other); }
 inline ValuesIndices max(const Tensor& self, int64_t dim, bool keepdim = false) { return values_indices(call_all(Op::max_dim_, self, dim, keepdim)); }
 inline ValuesIndices min(const Tensor& self, int64_t dim, bool keepdim = false) { return values_indices(call_all(Op::min_dim_, self, dim, keepdim)); }
 
@@ -253,8 +270,52 @@ inline Tensor empty_like(const Tensor& self, DType dtype = {}, std::optional<Dev
 inline Tensor zeros_like(const Tensor& self, DType dtype = {}, std::optional<Device> device = {}) { return call(Op::zeros_like_, self, dtype, device); }
 inline Tensor ones_like(const Tensor& self, DType dtype = {}, std::optional<Device> device = {}) { return call(Op::ones_like_, self, dtype, device); }
 inline Tensor full_like(const Tensor& self, Scalar fill_value, DType dtype = {}, std::optional<Device> device = {}) { return call(Op::full_like_, self, fill_value, dtype, device); }
-Tensor tensor(std::initializer_list<double> values, DType dtype = f32);
+// Of sizes, on the device of self, with its dtype where none is given.
+inline Tensor new_empty(const Tensor& self, IntList size, DType dtype = {}) { return empty(size, dtype ? dtype : self.dtype(), self.device()); }
+inline Tensor new_zeros(const Tensor& self, IntList size, DType dtype = {}) { return zeros(size, dtype ? dtype : self.dtype(), self.device()); }
+inline Tensor new_ones(const Tensor& self, IntList size, DType dtype = {}) { return ones(size, dtype ? dtype : self.dtype(), self.device()); }
+inline Tensor new_full(const Tensor& self, IntList size, Scalar fill_value, DType dtype = {}) { return full(size, fill_value, dtype ? dtype : self.dtype(), self.device()); }
+
+// A number, or numbers in braces, nested as deep as the tensor has dimensions. Borrowed for the call.
+class Numbers {
+  Scalar number_ = 0;
+  std::initializer_list<Numbers> list_{};
+  bool is_list_ = false;
+
+ public:
+  template <class T>
+    requires(std::is_arithmetic_v<T> || requires(const T& c) { double(c.real()) + double(c.imag()); })
+  Numbers(const T& v) : number_(v) {}
+  Numbers(Scalar v) : number_(v) {}
+  Numbers(std::initializer_list<Numbers> list) : list_(list), is_list_(true) {}
+  bool is_list() const { return is_list_; }
+  Scalar number() const { return number_; }
+  std::initializer_list<Numbers> list() const { return list_; }
+};
+// tensor({{1., 2.}, {3., 4.}}), tensor(5), tensor(a vector). The dtype follows the numbers: bool, int64, or the default dtype,
+// complex where one number is.
+Tensor tensor(Numbers values, DType dtype = {});
 Tensor from_data(const void* data, IntList size, DType dtype);  // copies dense row-major elements of a plain dtype
+// The same over memory of the caller's, who keeps it for as long as the tensor lives.
+Tensor from_blob(void* data, IntList size, DType dtype = f32);
+template <class T> constexpr DType dtype_for() {  // of numbers of C++
+  if (std::is_same_v<T, bool>) return boolean;
+  if (std::is_floating_point_v<T>) return sizeof(T) == 4 ? f32 : f64;
+  if (std::is_signed_v<T>) return sizeof(T) == 8 ? i64 : sizeof(T) == 4 ? i32 : sizeof(T) == 2 ? i16 : i8;
+  return sizeof(T) == 8 ? u64 : sizeof(T) == 4 ? u32 : sizeof(T) == 2 ? u16 : u8;
+}
+Tensor tensor_from(const void* data, size_t n, DType elements, DType dtype);
+template <std::same_as<std::vector<bool>> R> Tensor tensor(const R& values, DType dtype = {}) {
+  const std::vector<uint8_t> bytes(values.begin(), values.end());
+  return tensor_from(bytes.data(), bytes.size(), boolean, dtype);
+}
+template <class R>  // a vector, an array, a span
+  requires requires(const R& r) { *std::data(r) + 0; std::size(r); }
+Tensor tensor(const R& values, DType dtype = {}) {
+  using T = std::remove_cvref_t<decltype(*std::data(values))>;
+  static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, long double>, "tensor: elements are numbers of C++");
+  return tensor_from(std::data(values), std::size(values), dtype_for<T>(), dtype);
+}
 
 // Random numbers: counter-based (Philox 4x32-10), keyed by the generator's seed and the number of the call.
 void manual_seed(uint64_t seed);
@@ -279,7 +340,7 @@ inline Tensor dropout(const Tensor& self, double p = 0.5, bool training = true) 
 // Linear algebra and networks.
 inline Tensor matmul(const Tensor& self, const Tensor& other) { return call(Op::matmul_, self, other); }
 inline Tensor cdist(const Tensor& x1, const Tensor& x2, double p = 2) { return call(Op::cdist_, x1, x2, p); }
-inline Tensor einsum(std::string_view equation, std::span<const Tensor> operands) { return call(Op::einsum_, equation, operands); }
+inline Tensor einsum(std::string_view equation, TensorList operands) { return call(Op::einsum_, equation, operands); }
 inline Tensor mm(const Tensor& self, const Tensor& mat2) { return call(Op::mm_, self, mat2); }
 inline Tensor bmm(const Tensor& self, const Tensor& mat2) { return call(Op::bmm_, self, mat2); }
 inline Tensor mv(const Tensor& self, const Tensor& vec) { return call(Op::mv_, self, vec); }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/log.h"
 #include "corridor/tape.h"
 #include "dyadic/ops.h"
 #include "tensor/resize.h"
@@ -140,14 +139,7 @@ PyObject* get_version(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return PyLong_FromUnsignedLong(t.version()); });
 }
 PyObject* get_grad(PyObject* s, void*) {
-  return get(s, [](const Tensor& t) {
-    Tensor g = t.grad();
-    if (!g.defined() && !t.is_leaf() && !t.impl()->meta)
-      warn(
-          "grad: this tensor is no leaf: backward leaves no gradient there; call retain_grad() on it first, or read the "
-          "leaf's");
-    return wrap(std::move(g));
-  });
+  return get(s, [](const Tensor& t) { return wrap(t.grad()); });
 }
 PyObject* get_grad_fn(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return grad_fn_of(t).release().ptr(); });

@@ -342,8 +342,7 @@ Tensor fit_gradient(Tensor g, const Meta& meta) {
 void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_graph) const {
   dyadic::backward({this, 1}, {&gradient, 1}, retain_graph, create_graph);
 }
-void backward(std::span<const Tensor> outputs, std::span<const Tensor> grad_outputs, bool retain_graph, bool create_graph,
-              std::span<const Tensor> inputs) {
+void backward(TensorList outputs, TensorList grad_outputs, bool retain_graph, bool create_graph, TensorList inputs) {
   GradMode guard(create_graph);
   Run run(retain_graph || create_graph, create_graph);
   const std::vector<Tensor> results = run.through("backward", outputs, inputs, grad_outputs);
@@ -351,8 +350,8 @@ void backward(std::span<const Tensor> outputs, std::span<const Tensor> grad_outp
     if (results[i].defined()) run.into(inputs[i], results[i]);
 }
 
-std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs, std::span<const Tensor> grad_outputs,
-                         bool retain_graph, bool create_graph, bool allow_unused) {
+std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_outputs, bool retain_graph, bool create_graph,
+                         bool allow_unused) {
   DY_CHECK(grad_outputs.empty() || grad_outputs.size() == outputs.size(),
            "grad: one gradient per output is needed: {} outputs, {} gradients", outputs.size(), grad_outputs.size());
   GradMode guard(create_graph);
@@ -391,7 +390,14 @@ Tensor adopt_history(const Tensor& written, const Tensor& result) {
 }
 
 Tensor Tensor::grad() const {
-  if (!p_ || !p_->meta) return Tensor();
+  if (!p_) return Tensor();
+  if (!p_->meta) {
+    if (!is_leaf())
+      warn(
+          "grad: this tensor is no leaf: backward leaves no gradient there; call retain_grad() on it first, or read the "
+          "leaf's");
+    return Tensor();
+  }
   return p_->meta->retained ? *p_->meta->retained : p_->meta->grad;
 }
 void Tensor::retain_grad() const {

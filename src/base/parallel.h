@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "dyadic/parallel.h"
+
 namespace dyadic::inline v1 {
 
 // A borrowed callable: valid while the callable lives.
@@ -26,9 +28,7 @@ void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int6
 // Calls body(i) for i in [0, n), handed out one at a time (uneven work: tiles, heads).
 void parallel_each(int64_t n, FunctionRef<void(int64_t index)> body);
 
-int num_threads();            // threads a parallel_for may use
-void set_num_threads(int n);  // n >= 1
-int thread_index();           // 0 .. num_threads() - 1 inside a parallel region, else 0
+int thread_index();  // 0 .. num_threads() - 1 inside a parallel region, else 0
 bool in_parallel();
 
 // Kernels compiled once per instruction set export a table of function pointers `const T name` from namespace dyadic::<isa>;

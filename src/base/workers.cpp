@@ -7,9 +7,11 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "base/check.h"
 #include "base/job.h"
 
 namespace dyadic::inline v1 {
@@ -69,7 +71,15 @@ Workers::Workers(int count, Task begin) : count_(count), state_(std::make_shared
     std::lock_guard lock(living_mutex);
     living.push_back(this);
   }
-  for (int i = 0; i < count; ++i) state_->threads.emplace_back([state = state_, begin, i] { state->work(i, begin); });
+  try {
+    for (int i = 0; i < count; ++i) state_->threads.emplace_back([state = state_, begin, i] { state->work(i, begin); });
+  } catch (const std::system_error& e) {
+    const size_t started = state_->threads.size();
+    stop();
+    std::lock_guard lock(living_mutex);
+    std::erase(living, this);
+    fail("workers: the system starts no more threads: {} of {} run: {}", started, count, e.what());
+  }
 }
 Workers::~Workers() {
   stop();

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "commands_list.h"
+#include "dyadic/device.h"
 #include "dyadic/version.h"
 
 namespace dyadic::inline v1::cli {
@@ -37,6 +38,7 @@ int complain(int code, std::string text) {
 struct Parsed {
   Common common;
   int threads = 0;
+  std::string memory_limit;
   std::vector<std::pair<CLI::App*, Run>> runs;
 };
 
@@ -51,6 +53,9 @@ void add(CLI::App& parent, std::span<const Command* const> list, Parsed& p) {
     Options options(*sub);
     Run run = c->setup(options);
     options.value("--threads", p.threads, "N", "threads to use (default: all cores this process may use)", between(1, 4096));
+    options.value("--memory-limit", p.memory_limit, "BYTES",
+                  "end with an error before tensors take more than this: 500M, 2G (default: no limit)",
+                  [](const std::string& text) { byte_count(text); });
     options.flag("--json", p.common.json, "one JSON document on standard output, progress on standard error");
     p.runs.emplace_back(sub, std::move(run));
   }
@@ -109,6 +114,7 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv) {
   for (auto& [sub, run] : parsed.runs)
     if (sub == named) {
       if (parsed.threads) set_num_threads(parsed.threads);
+      if (!parsed.memory_limit.empty()) set_memory_limit(byte_count(parsed.memory_limit));
       return run(parsed.common);
     }
   print(app.help());  // `dyadic`, `dyadic bench`: of what was named

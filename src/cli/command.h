@@ -13,7 +13,7 @@ namespace dyadic::inline v1::cli {
 // Exit codes of the program.
 inline constexpr int kDone = 0, kFailed = 1, kUsage = 2, kInterrupted = 130;
 
-struct Common {  // options that every subcommand has; --threads is already in force
+struct Common {  // options that every subcommand has; --threads and --memory-limit are already in force
   bool json = false;
   std::string line;  // the command line as it was typed, for reports
 };

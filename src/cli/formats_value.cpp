@@ -87,7 +87,11 @@ int show_value(DType format, const std::string& number, bool json) {
   DY_CHECK_AS(UsageError,
               (failed == std::errc() || failed == std::errc::result_out_of_range) && end == number.data() + number.size(),
               "formats: --value: \"{}\" is not a number; write one such as 0.1, 1e-3, inf or nan", number);
-  if (failed == std::errc::result_out_of_range) x = std::strtod(begin, nullptr);
+  if (failed == std::errc::result_out_of_range) {
+    x = std::strtod(begin, nullptr);
+    DY_CHECK_AS(UsageError, std::isfinite(x) && x != 0, "formats: --value: {} is beyond float64, in which values are read: {}",
+                number, x == 0 ? "5e-324 is its smallest number" : "1.8e308 is its largest");
+  }
   if (format) check_scalar(format, "--value");
   std::vector<Json> rows;
   for (DType d : format ? std::vector<DType>{format} : registered_dtypes())

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -13,32 +15,76 @@
 namespace dyadic::inline v1::cli {
 namespace {
 
-template <class T> T number(const std::string& text, const char* what) {
+// All of a text, without the rounding to the nearest limit that conversions of the C library do.
+template <class T> T whole_number(const std::string& text) {
   T value{};
-  DY_CHECK_AS(ValueError, CLI::detail::lexical_cast(text, value), "{} is not {}", text, what);
+  const char *begin = text.data() + (text.starts_with('+') ? 1 : 0), *end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  DY_CHECK_AS(ValueError, error != std::errc() || stop == end, "{} is not a whole number", text);
+  DY_CHECK_AS(ValueError, error == std::errc(), "{} is not a whole number from {} to {}", text, std::numeric_limits<T>::min(),
+              std::numeric_limits<T>::max());
   return value;
+}
+double number(const std::string& text) {
+  double value{};
+  DY_CHECK_AS(ValueError, CLI::detail::lexical_cast(text, value), "{} is not a number", text);
+  return value;
+}
+
+template <class T> struct Inner {
+  using type = T;
+};
+template <class T> struct Inner<std::optional<T>> {
+  using type = T;
+};
+
+void add_check(CLI::Option& option, const Check& check) {
+  option.check(
+      [check](const std::string& text) -> std::string {
+        try {
+          check(text);
+        } catch (const ValueError& e) { return e.what(); }
+        return {};
+      },
+      "");
 }
 
 }  // namespace
 
 Check at_least(int64_t low) {
   return [low](const std::string& text) {
-    DY_CHECK_AS(ValueError, number<int64_t>(text, "a whole number") >= low, "{} is less than {}", text, low);
+    DY_CHECK_AS(ValueError, whole_number<int64_t>(text) >= low, "{} is less than {}", text, low);
   };
 }
 Check between(double low, double high) {
   return [low, high](const std::string& text) {
-    double x = number<double>(text, "a number");
+    const double x = number(text);
     DY_CHECK_AS(ValueError, x >= low && x <= high, "{} is not between {} and {}", text, low, high);
   };
 }
 
+int64_t byte_count(const std::string& text) {
+  static constexpr std::string_view kUnits = "KMGT";
+  char* end = nullptr;
+  double v = std::strtod(text.c_str(), &end);
+  const bool begun = end != text.c_str();
+  std::string_view unit = end;
+  if (!unit.empty() && kUnits.find(unit[0]) != kUnits.npos) {
+    v *= std::exp2(10.0 * double(kUnits.find(unit[0]) + 1));
+    unit.remove_prefix(1);
+    if (unit.starts_with('i')) unit.remove_prefix(1);
+  }
+  if (unit.starts_with('B')) unit.remove_prefix(1);
+  DY_CHECK_AS(ValueError, begun && unit.empty() && v >= 1 && v < 0x1p62, "{} is not a number of bytes; write 500M or 2G", text);
+  return int64_t(v);
+}
 double duration(const std::string& text) {
   char* end = nullptr;
   double v = std::strtod(text.c_str(), &end);
   const double unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
   if (*end == 's' || *end == 'm' || *end == 'h') ++end;
-  DY_CHECK_AS(ValueError, end != text.c_str() && !*end && v > 0, "{} is not a duration; write 90s, 2m or 1h", text);
+  DY_CHECK_AS(ValueError, end != text.c_str() && !*end && v > 0 && std::isfinite(v),
+              "{} is not a duration; write 90s, 2m or 1h", text);
   return v * unit;
 }
 
@@ -52,15 +98,10 @@ Options& Options::value(const char* name, T& out, const char* shown, const char*
   CLI::Option* o = app_.add_option(name, out, doc)->type_name(shown)->required(required);
   names_.push_back(o->get_single_name());
   if (o->get_expected_max() == 1) o->take_last();  // what a script gives is overridden behind it
-  if (check)
-    o->check(
-        [check](const std::string& text) -> std::string {
-          try {
-            check(text);
-          } catch (const ValueError& e) { return e.what(); }
-          return {};
-        },
-        "");
+  using Plain = typename Inner<T>::type;
+  if constexpr (std::is_integral_v<Plain> && !std::is_same_v<Plain, bool>)
+    add_check(*o, [](const std::string& text) { whole_number<Plain>(text); });
+  if (check) add_check(*o, check);
   return *this;
 }
 

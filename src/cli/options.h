@@ -20,6 +20,8 @@ using Check = std::function<void(const std::string&)>;
 Check at_least(int64_t low);
 Check between(double low, double high);
 
+// "500M", "2G", "1.5GiB", "1000000" in bytes, K to T powers of 1024; ValueError.
+int64_t byte_count(const std::string& text);
 // "90", "90s", "2m", "1.5h" in seconds; ValueError.
 double duration(const std::string& text);
 

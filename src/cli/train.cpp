@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/interrupt.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "dyadic/progress.h"
@@ -107,6 +108,12 @@ class Training {
   }
 
   void check_folder() {
+    if (o_.resume) {
+      DY_CHECK_AS(ValueError, fs::exists(o_.out),
+                  "train: --resume: there is no run in {}: there is no such folder; leave --resume out to begin one", o_.out);
+      if (!fs::exists(model_path()) && !fs::exists(checkpoint_path()))
+        warn(fmt::format("train: --resume: {} has no checkpoint yet; the run begins anew", o_.out));
+    }
     std::error_code error;
     fs::create_directories(o_.out, error);
     const fs::path probe = fs::path(o_.out) / ".writable";

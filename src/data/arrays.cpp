@@ -21,11 +21,12 @@ void swap_bytes(void* data, int64_t n, int64_t item) {
     for (int64_t i = 0; i < n; ++i) std::reverse(p + i * item, p + (i + 1) * item);
 }
 
-Tensor array(const InputFile& file, std::string_view data, const std::vector<int64_t>& sizes, DType dtype) {
+// may_go_on: bytes behind the elements are nobody's affair, as to numpy and to memmap.
+Tensor array(const InputFile& file, std::string_view data, const std::vector<int64_t>& sizes, DType dtype, bool may_go_on) {
   int64_t bytes = dtype.itemsize();
   for (int64_t n : sizes)
     if (n < 0 || __builtin_mul_overflow(bytes, n, &bytes)) file.damaged("the header's sizes are impossible");
-  if (int64_t(data.size()) != bytes)
+  if (int64_t(data.size()) < bytes || (int64_t(data.size()) > bytes && !may_go_on))
     file.damaged(fmt::format("{} of {} needs {} bytes, there are {}", shape_text(sizes), dtype.name(), bytes, data.size()));
   return from_data(data.data(), sizes, dtype);
 }
@@ -55,7 +56,7 @@ Tensor read_idx(const std::string& path) {
     if (file.read(n, 4) < 4) file.damaged("it ends too early");
     sizes.push_back(int64_t(n[0]) << 24 | n[1] << 16 | n[2] << 8 | n[3]);
   }
-  Tensor t = array(file, file.rest(), sizes, dtype);
+  Tensor t = array(file, file.rest(), sizes, dtype, false);
   if (t.numel()) swap_bytes(t.data_ptr(), t.numel(), dtype.itemsize());
   return t;
 }
@@ -65,7 +66,7 @@ Tensor load_npy(const std::string& path) {
   const std::string bytes = file.rest();
   io::NpyHeader h = io::parse_npy_header(path, bytes);
   if (h.fortran_order) std::reverse(h.shape.begin(), h.shape.end());
-  const Tensor t = array(file, std::string_view(bytes).substr(size_t(h.size)), h.shape, h.dtype);
+  const Tensor t = array(file, std::string_view(bytes).substr(size_t(h.size)), h.shape, h.dtype, true);
   return turned(t, h.fortran_order).contiguous();
 }
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <system_error>
+#include <typeinfo>
 
 #include "base/check.h"
 #include "data/permutation.h"
@@ -13,16 +15,23 @@ ValueStream::~ValueStream() = default;
 
 namespace {
 
-// Throws what is being handled again, its index named, as the type it is.
+// Throws what is being handled again, its index named: an Error as the type it is, the standard library's as an Error. Types of
+// others (Python's) stay what they are.
 [[noreturn]] void rethrow_with_index(int64_t index) {
-  auto text = [&](const Error& e) { return fmt::format("{} (sample {} of the dataset)", e.what(), index); };
+  auto text = [&](const std::exception& e) { return fmt::format("{} (sample {} of the dataset)", e.what(), index); };
   try {
     throw;
   } catch (const IndexError& e) { throw IndexError(text(e)); } catch (const TypeError& e) {
     throw TypeError(text(e));
   } catch (const ValueError& e) { throw ValueError(text(e)); } catch (const OutOfMemoryError& e) {
     throw OutOfMemoryError(text(e));
-  } catch (const Error& e) { throw Error(text(e)); }
+  } catch (const Error& e) { throw Error(text(e)); } catch (const std::exception& e) {
+    for (const std::type_info* type :
+         {&typeid(std::runtime_error), &typeid(std::logic_error), &typeid(std::out_of_range), &typeid(std::invalid_argument),
+          &typeid(std::domain_error), &typeid(std::length_error), &typeid(std::system_error)})
+      if (typeid(e) == *type) throw Error(text(e));
+    throw;
+  }
 }
 
 int64_t checked(int64_t index, int64_t size) {
@@ -40,7 +49,7 @@ std::vector<Value> Dataset::get_batch(IntList indices) {
     if (stopping()) break;
     try {
       out.push_back((*this)[i]);
-    } catch (const Error&) { rethrow_with_index(i); }
+    } catch (const std::exception&) { rethrow_with_index(i); }
   }
   return out;
 }
@@ -62,7 +71,7 @@ Value TensorDataset::get(int64_t index) {
   return sample;
 }
 
-Value Subset::get(int64_t index) { return (*dataset_)[indices_[size_t(index)]]; }
+Value Subset::get(int64_t index) { return (*dataset_)[indices_[size_t(checked(index, size()))]]; }
 std::vector<Value> Subset::get_batch(IntList indices) {
   std::vector<int64_t> inner;
   for (int64_t i : indices) inner.push_back(indices_[size_t(checked(i, size()))]);
@@ -79,6 +88,7 @@ ConcatDataset::ConcatDataset(std::vector<std::shared_ptr<Dataset>> datasets) : d
   }
 }
 Value ConcatDataset::get(int64_t index) {
+  index = checked(index, size());
   const size_t k = size_t(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
   return datasets_[k]->get(index - (k ? ends_[k - 1] : 0));
 }

@@ -73,8 +73,13 @@ class Singly : public BatchStream {
   }
 };
 
+constexpr int kMostWorkers = 4096;  // as many as threads
+
 void check(const DataLoaderOptions& o, bool iterable) {
   DY_CHECK_AS(ValueError, o.num_workers >= 0, "DataLoader: num_workers is negative: {}; 0 makes batches in the caller's thread",
+              o.num_workers);
+  DY_CHECK_AS(ValueError, o.num_workers <= kMostWorkers,
+              "DataLoader: more than {} workers: num_workers is {}; the number of cores is the useful limit", kMostWorkers,
               o.num_workers);
   DY_CHECK_AS(ValueError, o.timeout >= 0, "DataLoader: the timeout is negative: {}", o.timeout);
   DY_CHECK_AS(ValueError, o.num_workers > 0 || !o.prefetch_factor,
@@ -101,6 +106,7 @@ DataLoader::DataLoader(std::shared_ptr<Dataset> dataset, DataLoaderOptions optio
       sampler_(options_.sampler),
       batch_sampler_(options_.batch_sampler),
       position_(std::make_shared<Position>()) {
+  DY_CHECK_AS(ValueError, dataset_, "DataLoader: there is no dataset: the pointer is null");
   check(options_, iterable_);
   if (!options_.collate_fn) {
     if (options_.batch_size)

@@ -251,7 +251,7 @@ std::map<std::string, int64_t> parse_shape(const Tensor& x, std::string_view pat
   return sizes;
 }
 
-Packed pack(std::span<const Tensor> tensors, std::string_view pattern) {
+Packed pack(TensorList tensors, std::string_view pattern) {
   const Star s = star_of("pack", pattern);
   DY_CHECK(!tensors.empty(), "pack: an empty list of tensors");
   Packed p;
@@ -294,35 +294,55 @@ std::vector<Tensor> unpack(const Tensor& x, const std::vector<std::vector<int64_
   return out;
 }
 
-Tensor einsum_named(std::span<const Tensor> operands, std::string_view pattern) {
+Tensor einsum_named(TensorList operands, std::string_view pattern) {
   const size_t arrow = pattern.find("->");
   DY_CHECK(arrow != pattern.npos, "einsum: a wrong pattern: \"{}\": it needs a \"->\"", pattern);
   std::vector<std::string> names;
+  std::vector<int64_t> sizes;  // of the names
   std::string equation;
-  auto add = [&](std::string_view term) {
-    for (const Group& g : einops::parse_side("einsum", pattern, term)) {
+  // operand: whose dimensions the term names; none for the result.
+  auto add = [&](std::string_view term, const Tensor* operand) {
+    const Side side = einops::parse_side("einsum", pattern, term);
+    int64_t d = 0;
+    for (const Group& g : side) {
       DY_CHECK(!g.composed && (g.axes[0].ellipsis() || !g.axes[0].name.empty()),
                "einsum: a wrong pattern: \"{}\": names and \"...\" only", pattern);
       if (g.axes[0].ellipsis()) {
         equation += "...";
+        if (operand) d += operand->dim() - int64_t(side.size()) + 1;
         continue;
       }
       auto at = std::find(names.begin(), names.end(), g.axes[0].name);
-      if (at == names.end()) at = names.insert(names.end(), g.axes[0].name);
       const auto i = at - names.begin();
+      if (at == names.end()) {
+        DY_CHECK(operand, "einsum: \"{}\" of the result is in no operand: \"{}\"", g.axes[0].name, pattern);
+        names.push_back(g.axes[0].name);
+        sizes.push_back(1);
+      }
+      if (operand && d >= 0 && d < operand->dim()) {
+        const int64_t own = operand->size(d++);
+        int64_t& known = sizes[size_t(i)];
+        DY_CHECK(own == known || own == 1 || known == 1,
+                 "einsum: \"{}\" has two sizes: {} before, {} in operand {}, which is {}: \"{}\"", g.axes[0].name, known, own,
+                 operand - operands.data(), describe(*operand), pattern);
+        if (known == 1) known = own;
+      }
       DY_CHECK(i < 52, "einsum: too many names in \"{}\"", pattern);
       equation += char(i < 26 ? 'a' + i : 'A' + (i - 26));
     }
   };
+  size_t term = 0;
   for (std::string_view rest = pattern.substr(0, arrow);;) {
     const size_t comma = rest.find(',');
-    add(rest.substr(0, comma));
+    DY_CHECK(term < operands.size(), "einsum: more terms than operands, of which there are {}: \"{}\"", operands.size(),
+             pattern);
+    add(rest.substr(0, comma), &operands[term++]);
     if (comma == rest.npos) break;
     equation += ',';
     rest.remove_prefix(comma + 1);
   }
   equation += "->";
-  add(pattern.substr(arrow + 2));
+  add(pattern.substr(arrow + 2), nullptr);
   return einsum(equation, operands);
 }
 

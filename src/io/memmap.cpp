@@ -133,8 +133,10 @@ Tensor memmap(const std::string& path, const MemmapOptions& o) {
   DY_CHECK_AS(ValueError, o.dtype, "memmap: which dtype? {} does not say; give one", path);
   const File file(path, mode);
   if (o.shape) return map(file, path, mode, o.dtype, *o.shape, o.offset);
+  DY_CHECK_AS(ValueError, o.offset <= file.size, "{}: too short: the offset is {}, the file has {} bytes", path, o.offset,
+              file.size);
   const int64_t rest = file.size - o.offset;
-  DY_CHECK_AS(ValueError, rest >= 0 && rest % o.dtype.itemsize() == 0,
+  DY_CHECK_AS(ValueError, rest % o.dtype.itemsize() == 0,
               "{}: {} bytes from byte {} on are no whole elements of {}; give a shape", path, rest, o.offset, o.dtype.name());
   return map(file, path, mode, o.dtype, {rest / o.dtype.itemsize()}, o.offset);
 }

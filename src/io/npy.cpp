@@ -64,6 +64,12 @@ class Parser {
     rest_.remove_prefix(end + 1);
     return word;
   }
+  static std::string printable(std::string_view text) {
+    std::string out(text);
+    for (char& c : out)
+      if (c < ' ' || c > '~') c = '?';
+    return out;
+  }
   DType dtype() {
     if (peek() != '\'' && peek() != '"') wrong("descr is a structure; only plain numbers are read");
     const std::string_view name = text();
@@ -71,7 +77,10 @@ class Parser {
       if (known == name ||
           (name.size() == known.size() && name[0] == '=' && known[0] == '<' && name.substr(1) == known.substr(1)))
         return d;
-    wrong(fmt::format("descr '{}' is no dtype of Dyadic", name.substr(0, 32)));
+    for (auto& [known, d] : kTypes)
+      if (name.size() == known.size() && name[0] == '>' && name.substr(1) == known.substr(1))
+        fail<ValueError>("{}: its numbers are big-endian: descr is '{}'; save it as '<{}'", path_, name, name.substr(1));
+    wrong(fmt::format("descr '{}' is no dtype of Dyadic", printable(name.substr(0, 32))));
   }
   bool boolean_word() {
     peek();

@@ -202,6 +202,8 @@ PrintOptions printoptions() {
   return g_options;
 }
 
+std::ostream& operator<<(std::ostream& out, const Tensor& t) { return out << t.str(); }
+
 std::string Tensor::str() const {
   if (!defined()) return "tensor(undefined)";
   const TensorImpl& t = *p_;

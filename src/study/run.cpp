@@ -10,6 +10,7 @@
 #include "account/machine.h"
 #include "base/check.h"
 #include "base/interrupt.h"
+#include "base/log.h"
 #include "dyadic/finfo.h"
 #include "dyadic/io.h"
 #include "dyadic/version.h"
@@ -187,6 +188,13 @@ class Study {
     DY_CHECK_AS(ValueError, q_.resume || !used,
                 "study: {} already holds a report; pass --resume to go on with it, or another --out", o_.folder);
     std::error_code error;
+    if (q_.resume) {
+      DY_CHECK_AS(ValueError, fs::exists(o_.folder),
+                  "study: --resume: there is no study in {}: there is no such folder; leave --resume out to begin one",
+                  o_.folder);
+      if (!used && (!fs::exists(path("checkpoints")) || fs::is_empty(path("checkpoints"), error)))
+        warn(fmt::format("study: --resume: {} has no report and no checkpoint yet; the study begins anew", o_.folder));
+    }
     fs::create_directories(path("checkpoints"), error);
     std::string probe = path(".writable");
     std::ofstream out(probe);

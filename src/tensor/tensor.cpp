@@ -1,11 +1,44 @@
 // The questions a Tensor answers about itself; ops and autograd are defined in their own layers.
 #include "dyadic/tensor.h"
 
+#include <cmath>
+
 #include "base/check.h"
 #include "formats/packed.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1 {
+
+uint64_t Scalar::integer_within(int64_t low, uint64_t high) const {
+  bool fits = im_ == 0;
+  uint64_t value = uint64_t(i_);
+  if (kind_ >= Kind::real) {
+    const double whole = std::trunc(f_);
+    fits &= whole >= double(low) && whole < double(high) + 1;  // false for NaN; 2^64 and 2^63 are exact
+    value = !fits ? 0 : whole < 0 ? uint64_t(int64_t(whole)) : uint64_t(whole);
+  } else {
+    fits &= i_ < 0 && !unsigned_ ? i_ >= low : value <= high;
+  }
+  DY_CHECK(fits, "Scalar: value cannot be converted to an integer from {} to {} without overflow: it is {}", low, high, text());
+  return value;
+}
+double Scalar::real_within(double high) const {
+  const double value = real();
+  DY_CHECK(im_ == 0, "Scalar: value cannot be converted to a real number without overflow: it is {}", text());
+  DY_CHECK(!std::isfinite(value) || std::fabs(value) <= high,
+           "Scalar: value cannot be converted to a number up to {} without overflow: it is {}", high, text());
+  return value;
+}
+std::string Scalar::text() const {
+  if (kind_ == Kind::complex) return fmt::format("{}{:+}j", f_, im_);
+  if (kind_ == Kind::real) return fmt::format("{}", f_);
+  return unsigned_ ? fmt::format("{}", uint64_t(i_)) : fmt::format("{}", i_);
+}
+
+Index::Index(const char* text) : kind(Kind::ellipsis) {
+  DY_CHECK_AS(IndexError, text && std::string_view(text) == "...",
+              "index: a text is no index: \"{}\"; only \"...\", the other dimensions, is one", text ? text : "");
+}
 
 namespace {
 const TensorImpl& get(TensorImpl* p) {

@@ -63,7 +63,7 @@ TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
   EXPECT_EQ(
       said({"formats", "--jsn"}),
       "formats: unknown option \"--jsn\"; did you mean --json? the known ones are --help, --value, --bits, --error, --size, "
-      "--svg, --threads, --json");
+      "--svg, --threads, --memory-limit, --json");
   EXPECT_EQ(said({"train", "--out", "y", "x"}), "train: \"x\" is not expected here; dyadic train --help shows what is");
   EXPECT_NE(said({"formats", "bf17"}).find("did you mean bf16?"), std::string::npos);
   EXPECT_NE(said({"formats", "bf16", "--value", "x"}).find("is not a number"), std::string::npos);
@@ -78,6 +78,14 @@ TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
   EXPECT_NE(said({"study", "--format", "f3"}).find("nf4(block=64,double)"), std::string::npos);
   EXPECT_EQ(said({"train", "--out", "x", "--steps", "0"}), "train: --steps: 0 is less than 1");
   EXPECT_EQ(said({"train", "--out", "x", "--steps", "1e3"}), "train: --steps: 1e3 is not a whole number");
+  EXPECT_EQ(said({"train", "--steps", "99999999999999999999"}),
+            "train: --steps: 99999999999999999999 is not a whole number from -9223372036854775808 to 9223372036854775807");
+  EXPECT_EQ(said({"study", "--seed", "-1"}), "study: --seed: -1 is not a whole number");
+  EXPECT_EQ(said({"generate", "--model", "x", "--tokens", "1e30"}), "generate: --tokens: 1e30 is not a whole number");
+  EXPECT_EQ(said({"train", "--memory-limit", "much"}),
+            "train: --memory-limit: much is not a number of bytes; write 500M or 2G");
+  EXPECT_EQ(said({"formats", "bf16", "--value", "1e400"}),
+            "formats: --value: 1e400 is beyond float64, in which values are read: 1.8e308 is its largest");
   EXPECT_EQ(said({"generate"}), "generate: --model is required");
   EXPECT_EQ(said({"train", "--time", "soon"}), "train: --time: soon is not a duration; write 90s, 2m or 1h");
   EXPECT_EQ(said({"formats", "--threads", "0"}), "formats: --threads: 0 is not between 1 and 4096");

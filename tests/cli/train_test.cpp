@@ -95,6 +95,12 @@ TEST(Train, RefusesBeforeTrainingAndOverwritesNothing) {
   EXPECT_NE(said({}, f / "file/a").find(f / "file/a cannot be written"), std::string::npos);
   EXPECT_EQ(read_file(f / "file"), "x");
 
+  EXPECT_NE(said({"--resume"}, f / "nothere").find("there is no run in"), std::string::npos);
+  EXPECT_FALSE(fs::exists(f / "nothere"));
+  EXPECT_NE(said({"--memory-limit", "1K"}, f / "small").find("memory"), std::string::npos);
+  EXPECT_NE(complaint(run({"study", "--data", text_file(), "--resume", "--out", f / "nothere"}), 1).find("no study in"),
+            std::string::npos);
+
   ASSERT_EQ(run(train_words(f / "b", "f32", {"--steps", "4"})).code, 0);
   std::string before = model_hash(f / "b");
   EXPECT_NE(said({}, f / "b").find("--resume"), std::string::npos);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/log.h"
 #include "dyadic/autograd.h"
 #include "dyadic/ops.h"
 
@@ -18,7 +19,7 @@ std::string error_of(const std::function<void()>& f) {
 }
 
 TEST(Autograd, AccumulatesIntoLeaves) {
-  Tensor x = tensor({1, 2, 3}).requires_grad_();
+  Tensor x = tensor({1., 2, 3}).requires_grad_();
   sum(x * x).backward();
   EXPECT_EQ(x.grad().to_vector(), (std::vector<double>{2, 4, 6}));
   sum(x * 3).backward();
@@ -26,15 +27,26 @@ TEST(Autograd, AccumulatesIntoLeaves) {
 }
 
 TEST(Autograd, BroadcastGradientsAreSummed) {
-  Tensor x = ones({2, 3}).requires_grad_(), b = ones({3}).requires_grad_(), s = tensor({2}).view({}).requires_grad_();
+  Tensor x = ones({2, 3}).requires_grad_(), b = ones({3}).requires_grad_(), s = tensor({2.}).view({}).requires_grad_();
   EXPECT_FALSE(s.is_leaf() && !s.requires_grad());
   sum((x + b) * 2).backward();
   EXPECT_EQ(b.grad().to_vector(), (std::vector<double>{4, 4, 4}));
   EXPECT_EQ(x.grad().sizes().vec(), (std::vector<int64_t>{2, 3}));
 }
 
+TEST(Autograd, TheGradientOfWhatIsNoLeafIsWarnedAbout) {
+  static std::string said;
+  set_warning_handler([](std::string_view text) { said = text; });
+  Tensor x = ones({2}).requires_grad_(), y = x * 2;
+  y.sum().backward();
+  EXPECT_TRUE(x.grad().defined() && said.empty());
+  EXPECT_FALSE(y.grad().defined());
+  EXPECT_NE(said.find("retain_grad()"), std::string::npos);
+  set_warning_handler(nullptr);
+}
+
 TEST(Autograd, ASecondBackwardSaysWhatToDo) {
-  Tensor x = tensor({2}).requires_grad_();
+  Tensor x = tensor({2.}).requires_grad_();
   Tensor y = sum(x * x);
   y.backward({}, true);
   y.backward();
@@ -44,7 +56,7 @@ TEST(Autograd, ASecondBackwardSaysWhatToDo) {
 }
 
 TEST(Autograd, NoGradAndDetachRecordNothing) {
-  Tensor x = tensor({2}).requires_grad_();
+  Tensor x = tensor({2.}).requires_grad_();
   {
     NoGrad guard;
     EXPECT_FALSE((x * x).requires_grad());
@@ -56,7 +68,7 @@ TEST(Autograd, NoGradAndDetachRecordNothing) {
 }
 
 TEST(Autograd, AnOverwrittenValueIsAnErrorThatNamesTheOp) {
-  Tensor x = tensor({1, 2}).requires_grad_();
+  Tensor x = tensor({1., 2}).requires_grad_();
   Tensor y = x * 2;
   Tensor z = sum(y * y);
   {
@@ -69,7 +81,7 @@ TEST(Autograd, AnOverwrittenValueIsAnErrorThatNamesTheOp) {
 }
 
 TEST(Autograd, WhatKeptNothingRunsAgain) {
-  Tensor x = tensor({1, 2}).requires_grad_();
+  Tensor x = tensor({1., 2}).requires_grad_();
   const Tensor plain = sum(x + ones({2})), kept = sum(x * 2);
   plain.backward();
   plain.backward();
@@ -102,7 +114,7 @@ TEST(Autograd, DoubleBackward) {
 }
 
 TEST(Autograd, AChainTooLongForTheStackComesAndGoes) {
-  Tensor x = tensor({1}).requires_grad_();
+  Tensor x = tensor({1.}).requires_grad_();
   Tensor y = x;
   for (int i = 0; i < 150000; ++i) y = y + x;
   sum(y).backward();

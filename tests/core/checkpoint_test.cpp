@@ -68,7 +68,7 @@ TEST(Checkpoint, NestsAndDifferentiatesTwice) {
 }
 
 TEST(Checkpoint, ReturnsSeveralAndTakesSeveral) {
-  Tensor a = tensor({1, 2}).requires_grad_(), b = tensor({3, 4});
+  Tensor a = tensor({1., 2}).requires_grad_(), b = tensor({3., 4});
   const std::vector<Tensor> both =
       checkpoint([](const Tensor& x, const Tensor& y) { return std::vector<Tensor>{x * y, y + 1}; }, a, b);
   EXPECT_TRUE(both[0].requires_grad());
@@ -79,7 +79,7 @@ TEST(Checkpoint, ReturnsSeveralAndTakesSeveral) {
 }
 
 TEST(Checkpoint, SaysWhatItCannotDo) {
-  Tensor leaf = tensor({1, 2}).requires_grad_();
+  Tensor leaf = tensor({1., 2}).requires_grad_();
   const Tensor outside = leaf * 2;
   EXPECT_THROW(checkpoint([&](const Tensor& x) { return x * outside; }, leaf), Error);
   const Tensor input = leaf + 1;
@@ -92,7 +92,7 @@ TEST(Checkpoint, SaysWhatItCannotDo) {
 }
 
 TEST(Checkpoint, NothingToDifferentiateIsNotRecorded) {
-  const Tensor x = tensor({1, 2});
+  const Tensor x = tensor({1., 2});
   EXPECT_FALSE(checkpoint([](const Tensor& t) { return t * 2; }, x).requires_grad());
 }
 

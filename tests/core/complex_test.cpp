@@ -31,10 +31,10 @@ void expect_near(const Tensor& actual, const std::vector<C>& expected, double ep
 }
 
 TEST(Complex, QuotientsAndPowersOfZeroArePyTorchs) {
-  const Tensor zero = complex(zeros({3}), zeros({3})), one = complex(tensor({1, 0, 2}), tensor({1, 0, 0}));
+  const Tensor zero = complex(zeros({3}), zeros({3})), one = complex(tensor({1., 0, 2}), tensor({1., 0, 0}));
   EXPECT_EQ((one / zero).str(), "tensor([inf+infj, nan+nanj, inf+nanj])");
   EXPECT_EQ(reciprocal(zero).str(), "tensor([inf+nanj, inf+nanj, inf+nanj])");
-  const Tensor powers = complex(tensor({0, 1, -1}), tensor({1, 1, 0}));
+  const Tensor powers = complex(tensor({0., 1, -1}), tensor({1., 1, 0}));
   EXPECT_EQ(pow(zero, powers).str(), "tensor([nan+nanj, 0.+0.j, inf+nanj])");
   EXPECT_EQ(pow(zero, 0).str(), "tensor([1.+0.j, 1.+0.j, 1.+0.j])");
 }

@@ -47,6 +47,9 @@ TEST(Einops, PackUnpackShapesAndSums) {
   EXPECT_EQ(parse_shape(x, "... c"), (std::map<std::string, int64_t>{{"c", 4}}));
   const Tensor qk[] = {x, x};
   EXPECT_TRUE(same(einsum_named(qk, "batch i head, batch j head -> batch i j"), matmul(x, transpose(x, 1, 2))));
+  EXPECT_EQ(message([&] { einsum_named({x, zeros({2, 3, 5})}, "batch i head, batch j head -> batch i j"); }),
+            "einsum: \"head\" has two sizes: 4 before, 5 in operand 1, which is f32[2, 3, 5]: \"batch i head, batch j head -> "
+            "batch i j\"");
 }
 
 TEST(Einops, GradientsFlow) {

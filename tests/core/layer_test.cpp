@@ -20,12 +20,12 @@ TEST(Layer, IsItsOp) {
 
 TEST(Layer, KeepsRunningStatistics) {
   nn::Layer norm("BatchNorm1d", 1);
-  norm(tensor({1, 3}).view({2, 1}));
+  norm(tensor({1., 3}).view({2, 1}));
   EXPECT_NEAR(norm.tensor("running_mean")->item(), 0.2, 1e-6);
   EXPECT_NEAR(norm.tensor("running_var")->item(), 0.9 + 0.1 * 2, 1e-4);
   EXPECT_EQ(norm.tensor("num_batches_tracked")->item<int64_t>(), 1);
   norm.eval();
-  norm(tensor({1, 3}).view({2, 1}));
+  norm(tensor({1., 3}).view({2, 1}));
   EXPECT_EQ(norm.tensor("num_batches_tracked")->item<int64_t>(), 1);
 }
 
@@ -51,10 +51,10 @@ TEST(Layer, SaysWhatIsWrong) {
 }
 
 TEST(Layer, WritesInPlaceWhereAsked) {
-  Tensor x = tensor({-1, 2});
+  Tensor x = tensor({-1., 2});
   EXPECT_TRUE(nn::Layer("ReLU", true)(x).is_same(x));
   EXPECT_EQ(x.to_vector(), std::vector<double>({0, 2}));
-  Tensor w = tensor({-1, 2}).requires_grad_(), y = w * 3;
+  Tensor w = tensor({-1., 2}).requires_grad_(), y = w * 3;
   sum(nn::Layer("LeakyReLU", 0.5, true)(y)).backward();
   EXPECT_EQ(w.grad().to_vector(), std::vector<double>({1.5, 3}));
   EXPECT_EQ(y.to_vector(), std::vector<double>({-1.5, 6}));

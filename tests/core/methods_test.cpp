@@ -31,7 +31,7 @@ TEST(Methods, WriteInPlace) {
   EXPECT_EQ(x.version(), version + 4);
   EXPECT_THROW(arange(4).exp_(), Error);  // floats do not become integers
 
-  Tensor leaf = tensor({1, 2}).requires_grad_(), y = leaf * 3;
+  Tensor leaf = tensor({1., 2}).requires_grad_(), y = leaf * 3;
   y.mul_(leaf).sin_();
   y.sum().backward();
   EXPECT_NEAR(leaf.grad().to_vector()[1], std::cos(12) * 12, 1e-4);
@@ -39,11 +39,11 @@ TEST(Methods, WriteInPlace) {
 
 TEST(Methods, WriteIntoGivenTensors) {
   Tensor out = empty({0});
-  add_out(out, tensor({1, 2}), tensor({3, 4}));
+  add_out(out, tensor({1., 2}), tensor({3., 4}));
   EXPECT_EQ(out.to_vector(), (std::vector<double>{4, 6}));
   sum_out(out, out, {0}, true);  // read before it gets another shape
   EXPECT_EQ(out.to_vector(), (std::vector<double>{10}));
-  cumsum_out(out, tensor({1, 2, 3}), 0);
+  cumsum_out(out, tensor({1., 2, 3}), 0);
   EXPECT_EQ(out.to_vector(), (std::vector<double>{1, 3, 6}));
 }
 

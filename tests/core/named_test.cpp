@@ -24,6 +24,23 @@ TEST(Named, SizesByName) {
   EXPECT_EQ(add(x, 1).sizes(), x.sizes());  // it is a Tensor
 }
 
+std::string disagreement(Named<"batch seq hidden"> q, Named<"batch seq hidden"> k) {
+  try {
+    NamedScope names(q, k);
+    names.expect(zeros({3, 4}), "seq (heads dim)", {{"heads", 2}});
+    names.expect(zeros({2}), "dim");
+    EXPECT_THROW(names.expect(zeros({3}), "dim"), Error);
+  } catch (const Error& e) { return e.what(); }
+  return "";
+}
+
+TEST(Named, AScopeHoldsSizesForAllOfItsTensors) {
+  EXPECT_EQ(disagreement(zeros({2, 3, 8}), zeros({2, 3, 8})), "");
+  EXPECT_EQ(disagreement(zeros({2, 3, 8}), zeros({2, 1, 8})),
+            "expect: \"batch seq hidden\" does not fit f32[2, 1, 8]: dimension 1 is 1, not 3; seq is 3 in f32[2, 3, 8] "
+            "\"batch seq hidden\"");
+}
+
 TEST(Named, ExpectFindsSizes) {
   const auto sizes = check_shape(zeros({2, 3, 8}), "batch ... (heads dim)", {{"heads", 4}});
   EXPECT_EQ(sizes.at("batch"), 2);

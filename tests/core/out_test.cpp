@@ -17,7 +17,7 @@ int64_t peak_of(void (*f)()) {
 }
 
 TEST(Out, GetsShapeAndValues) {
-  const Tensor x = tensor({1, 2, 3}), y = empty({0});
+  const Tensor x = tensor({1., 2, 3}), y = empty({0});
   EXPECT_TRUE(call_out(Op::exp_, y, x).is_same(y));
   EXPECT_EQ(y.to_vector(), exp(x).to_vector());
   void* at = y.data_ptr();
@@ -27,7 +27,7 @@ TEST(Out, GetsShapeAndValues) {
 }
 
 TEST(Out, KeepsItsDtypeAndStrides) {
-  const Tensor x = tensor({1, 2, 3, 4}).view({2, 2}), wide = zeros({2, 4}, f64), y = slice(wide, 1, 0, 4, 2);
+  const Tensor x = tensor({1., 2, 3, 4}).view({2, 2}), wide = zeros({2, 4}, f64), y = slice(wide, 1, 0, 4, 2);
   call_out(Op::matmul_, y, x, x);
   EXPECT_EQ(y.to_vector(), matmul(x, x).to_vector());
   EXPECT_EQ(wide.to_vector(), (std::vector<double>{7, 0, 10, 0, 15, 0, 22, 0}));
@@ -37,11 +37,11 @@ TEST(Out, KeepsItsDtypeAndStrides) {
 }
 
 TEST(Out, MayBeAnInput) {
-  Tensor x = tensor({1, 2, 3, 4}).view({2, 2});
+  Tensor x = tensor({1., 2, 3, 4}).view({2, 2});
   const std::vector<double> product = matmul(x, x).to_vector();
   call_out(Op::matmul_, x, x, x);
   EXPECT_EQ(x.to_vector(), product);
-  const Tensor row = tensor({1, 2, 3, 4}), behind = slice(row, 0, 1, 4), ahead = slice(row, 0, 0, 3);
+  const Tensor row = tensor({1., 2, 3, 4}), behind = slice(row, 0, 1, 4), ahead = slice(row, 0, 0, 3);
   call_out(Op::add_, behind, ahead, ahead, Arg());  // overlapping: as if read before it is written
   EXPECT_EQ(row.to_vector(), (std::vector<double>{1, 2, 4, 6}));
 }
@@ -54,7 +54,7 @@ TEST(Out, AllocatesNothingWhereItFits) {
 }
 
 TEST(Out, SeveralResults) {
-  const Tensor x = tensor({3, 1, 2}), out[] = {empty({0}), empty({0}, i64)};
+  const Tensor x = tensor({3., 1, 2}), out[] = {empty({0}), empty({0}, i64)};
   Arg args[] = {Arg(x), Arg(int64_t(0)), Arg(false), Arg(true)};
   call_op_out(Op::sort_, args, 4, out);
   EXPECT_EQ(out[0].to_vector(), (std::vector<double>{1, 2, 3}));
@@ -78,7 +78,7 @@ TEST(Out, Refuses) {
 TEST(Out, CountsAVersion) {
   const Tensor y = empty({2});
   const uint32_t before = y.version();
-  call_out(Op::exp_, y, tensor({1, 2}));
+  call_out(Op::exp_, y, tensor({1., 2}));
   EXPECT_EQ(y.version(), before + 1);
 }
 
@@ -89,7 +89,7 @@ TEST(Out, MetaPredictsIt) {
 }
 
 TEST(Resize, KeepsElementsAndOtherViews) {
-  const Tensor x = tensor({1, 2, 3, 4}), other = x.view({2, 2});
+  const Tensor x = tensor({1., 2, 3, 4}), other = x.view({2, 2});
   resize("resize_", x, {2});
   EXPECT_EQ(x.data_ptr(), other.data_ptr());
   resize("resize_", x, {2, 3});
@@ -118,7 +118,7 @@ TEST(Generator, AScopeDrawsFromItsOwn) {
 
 TEST(Multinomial, DrawsByWeight) {
   manual_seed(1);
-  const Tensor w = tensor({0, 1, 3, 0});
+  const Tensor w = tensor({0., 1, 3, 0});
   const std::vector<double> all = multinomial(w, 20000, true).to_vector();
   double twos = 0;
   for (double v : all) {
@@ -131,7 +131,7 @@ TEST(Multinomial, DrawsByWeight) {
     EXPECT_EQ(both[0] + both[1], 3);
     EXPECT_NE(both[0], both[1]);
   }
-  EXPECT_THROW(multinomial(tensor({1, -1}), 1), Error);
+  EXPECT_THROW(multinomial(tensor({1., -1}), 1), Error);
 }
 
 }  // namespace

@@ -130,6 +130,27 @@ TEST(DataLoader, ErrorsNameTheSample) {
   }
 }
 
+TEST(DataLoader, ErrorsOfTheStandardLibraryNameTheSampleToo) {
+  struct Failing : Noisy {
+    using Noisy::Noisy;
+    Value get(int64_t i) override { return Scalar(std::vector<int>(2).at(size_t(i))); }
+  };
+  DataLoader loader(std::make_shared<Failing>(3), {.batch_size = 3, .num_workers = 1});
+  EXPECT_NE(error_of<Error>([&] { loader.iter()->next(); }).find("(sample 2 of the dataset)"), std::string::npos);
+}
+
+TEST(DataLoader, RefusesWhatCannotBe) {
+  EXPECT_THROW(DataLoader(nullptr), ValueError);
+  EXPECT_THROW(DataLoader(rows(4), {.num_workers = 100000}), ValueError);
+  const auto data = rows(4);
+  Subset part(data, {1, 2});
+  EXPECT_THROW(part.get(2), IndexError);
+  EXPECT_EQ(part.get(-1)[1].tensor().item(), 2);
+  ConcatDataset both({data, data});
+  EXPECT_THROW(both.get(8), IndexError);
+  EXPECT_EQ(both.get(7)[1].tensor().item(), 3);
+}
+
 TEST(DataLoader, DroppedHalfWay) {
   struct Slow : Noisy {
     std::atomic<int> made{0};

@@ -106,7 +106,9 @@ TEST(Memmap, RefusesWhatIsNotWhatItSays) {
       {numpy_file("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "12345678"),
        "not a .npy file: in its header descr '|O' is no dtype of Dyadic"},
       {numpy_file("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "1234"),
-       "not a .npy file: in its header descr '>f4' is no dtype of Dyadic"},
+       "its numbers are big-endian: descr is '>f4'; save it as '<f4'"},
+      {numpy_file("{'descr': 'a\nb', 'fortran_order': False, 'shape': (1,)}", "1234"),
+       "not a .npy file: in its header descr 'a?b' is no dtype of Dyadic"},
       {numpy_file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "1234"),
        "not a .npy file: in its header descr is a structure; only plain numbers are read"},
       {numpy_file("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "1234"),
@@ -137,6 +139,8 @@ TEST(Memmap, RefusesCalls) {
   EXPECT_EQ(message(path, {.dtype = f32, .shape = {{1}}, .offset = 1}),
             "the offset is not a multiple of the element: 1 bytes, f32 has 4");
   EXPECT_EQ(message(path, {.dtype = u8, .shape = {{6}}}), "too short: u8[6] from byte 0 on is 6 bytes, the file has 5");
+  EXPECT_EQ(message(path, {.dtype = u8, .offset = std::numeric_limits<int64_t>::max()}),
+            "too short: the offset is 9223372036854775807, the file has 5 bytes");
   EXPECT_EQ(message(path, {.dtype = u8, .mode = "a"}), "memmap: unknown mode \"a\"; the known ones are r, r+, w+ and c");
   EXPECT_EQ(message(folder / "none", {.dtype = u8}), "cannot be mapped: No such file or directory");
   EXPECT_EQ(message(folder.path().native(), {.dtype = u8}), "cannot be mapped: it is not a regular file");

@@ -107,7 +107,7 @@ TEST(Pointwise, NanToNumTakesTheLargestOfTheDtype) {
 }
 
 TEST(Pointwise, ClampTakesNumbersAndTensors) {
-  const Tensor x = tensor({-2, 0.5, 2}), low = tensor({-1, 1, 3}), high = tensor({1, 0, 4});
+  const Tensor x = tensor({-2, 0.5, 2}), low = tensor({-1., 1, 3}), high = tensor({1., 0, 4});
   EXPECT_EQ(clamp(x, low, Tensor()).to_vector(), (Values{-1, 1, 3}));
   EXPECT_EQ(clamp(x, Tensor(), high).to_vector(), (Values{-2, 0, 2}));
   EXPECT_EQ(clamp(x, low, high).to_vector(), (Values{-1, 0, 3}));  // the upper bound wins where they cross
@@ -116,13 +116,13 @@ TEST(Pointwise, ClampTakesNumbersAndTensors) {
 }
 
 TEST(Pointwise, AlphaScalesInPlaceAndInTheGradient) {
-  Tensor x = tensor({1, 2}).requires_grad_(), y = tensor({3, 4}).requires_grad_();
+  Tensor x = tensor({1., 2}).requires_grad_(), y = tensor({3., 4}).requires_grad_();
   const Tensor sum = call(Op::add_, x, y, Scalar(-2));
   EXPECT_EQ(sum.to_vector(), (Values{-5, -6}));
   const std::vector<Tensor> inputs = {x, y}, g = grad({&sum, 1}, inputs, std::vector<Tensor>{ones({2})});
   EXPECT_EQ(g[0].to_vector(), (Values{1, 1}));
   EXPECT_EQ(g[1].to_vector(), (Values{-2, -2}));
-  EXPECT_EQ(tensor({1, 2}).add_(tensor({3, 4}), 0.5).to_vector(), (Values{2.5, 4}));
+  EXPECT_EQ(tensor({1., 2}).add_(tensor({3., 4}), 0.5).to_vector(), (Values{2.5, 4}));
 }
 
 }  // namespace

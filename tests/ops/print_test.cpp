@@ -99,7 +99,7 @@ TEST(Print, AsPyTorch) {
 }
 
 TEST(Print, History) {
-  Tensor x = tensor({1, 2}).requires_grad_();
+  Tensor x = tensor({1., 2}).requires_grad_();
   EXPECT_EQ((x * 2).str(), "tensor([2., 4.], grad_fn=<MulBackward0>)");
   EXPECT_EQ(sum(x).str(), "tensor(3., grad_fn=<SumBackward0>)");
   EXPECT_EQ(x.detach().str(), "tensor([1., 2.])");

@@ -13,9 +13,15 @@ int64_t count(const Call& c) {
            "arange: the step does not lead from start to end: start {}, end {}, step {}", start, end, step);
   bool whole = true;
   for (int i = 0; i < 3; ++i) whole = whole && c.scalar(i).kind() < Scalar::Kind::real;
-  if (!whole) return int64_t(std::ceil((end - start) / step));
+  if (!whole) {
+    const double n = std::ceil((end - start) / step);
+    DY_CHECK_AS(ValueError, n < 0x1p59, "arange: too many elements: start {}, end {}, step {}", start, end, step);
+    return int64_t(n);
+  }
   const __int128 way = __int128(c.scalar(1).integer()) - c.scalar(0).integer(), each = c.scalar(2).integer();
-  return int64_t((way + each + (each > 0 ? -1 : 1)) / each);  // beyond 2^53 doubles would miss some
+  const __int128 n = (way + each + (each > 0 ? -1 : 1)) / each;  // beyond 2^53 doubles would miss some
+  DY_CHECK_AS(ValueError, n < int64_t(1) << 59, "arange: too many elements: start {}, end {}, step {}", start, end, step);
+  return int64_t(n);
 }
 void infer(Call& c) {
   int64_t n[] = {count(c)};
@@ -44,6 +50,9 @@ extern constexpr OpDef record = {
     .sig = "arange(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     .doc = "start, start + step, ... below end: ceil((end - start) / step) values, computed in float64 or int64.",
     .samples = "arange(0, 5)\narange(-1.5, 2, 0.25)\narange(5, 0, -2, bf16)\narange(0, 1000, 1, f64)\narange(3, 3)",
+    .bad =
+        "arange(-9223372036854775807, 9223372036854775807) => arange: too many elements: start -9.223372036854776e+18, end "
+        "9.223372036854776e+18, step 1",
     .infer = infer,
     .forward = forward,
 };

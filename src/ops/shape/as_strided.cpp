@@ -24,7 +24,9 @@ extern constexpr OpDef record = {
         "as_strided(randn(4), [2, 0], [1, 1])",
     .bad =
         "as_strided(zeros(4), [3], [2]) => as_strided: it reaches outside of the storage: size is [3], stride is [2], "
-        "storage_offset is 0, the storage has 4 elements",
+        "storage_offset is 0, the storage has 4 elements\n"
+        "as_strided(zeros(8), [17], [1152921504606846976]) => as_strided: it reaches outside of the storage: size is [17], "
+        "stride is [1152921504606846976], storage_offset is 0, the storage has 8 elements",
     .skip =
         "layout: it shows the storage, not the tensor\n"
         "grad: it shows the storage, not the tensor\n"

@@ -1,7 +1,18 @@
+#include <algorithm>
+
 #include "ops/common.h"
 
 namespace dyadic::inline v1::ops::combinations_op {
 namespace {
+
+// How many choices, at most `limit`: the products stay below limit n.
+int64_t choices(int64_t n, int64_t r, bool again, int64_t limit) {
+  if (again) n += r - 1;
+  if (r > n) return 0;
+  __int128 count = 1;
+  for (int64_t k = 1; k <= std::min(r, n - r) && count < limit; ++k) count = count * (n - k + 1) / k;
+  return int64_t(std::min<__int128>(count, limit));
+}
 
 Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
@@ -10,20 +21,24 @@ Tensor compose(const Arg* a) {
   DY_CHECK(t.dim() == 1, "combinations: needs a 1-d tensor: self is {}", describe(t));
   DY_CHECK(r >= 0, "combinations: negative r: r is {}", r);
   if (r == 0) return empty({0}, plain(t), t.device());
+  constexpr int64_t kMost = int64_t(1) << 50;
+  const int64_t rows = r < kMost ? choices(n, r, a[2].boolean, kMost) : kMost;
+  DY_CHECK_AS(ValueError, rows < kMost / r, "combinations: too large: the choices of {} among {} elements are more than fit", r,
+              n);
   const int64_t step = a[2].boolean ? 0 : 1;
-  std::vector<int64_t> chosen, at(size_t(r), 0);
-  for (int64_t k = 0; k < r; ++k) at[size_t(k)] = k * step;
+  const Tensor index = empty({rows * r}, i64);
+  int64_t* out = index.data<int64_t>();
+  std::vector<int64_t> at(rows ? size_t(r) : 0, 0);
+  for (int64_t k = 0; k < int64_t(at.size()); ++k) at[size_t(k)] = k * step;
   auto limit = [&](int64_t k) { return n - 1 - (r - 1 - k) * step; };
-  while (limit(0) >= at[0]) {
-    chosen.insert(chosen.end(), at.begin(), at.end());
+  for (int64_t row = 0; row < rows; ++row) {
+    out = std::copy(at.begin(), at.end(), out);
     int64_t k = r - 1;
     while (k > 0 && at[size_t(k)] >= limit(k)) --k;
     ++at[size_t(k)];
     for (int64_t j = k + 1; j < r; ++j) at[size_t(j)] = at[size_t(j - 1)] + step;
   }
-  const int64_t rows = int64_t(chosen.size()) / r;
-  const Tensor index = from_data(chosen.data(), {rows * r}, i64).to(t.device());
-  return reshape(index_select(t, 0, index), {rows, r});
+  return reshape(index_select(t, 0, index.to(t.device())), {rows, r});
 }
 
 }  // namespace
@@ -36,7 +51,9 @@ extern constexpr OpDef record = {
         "combinations(randn(4))\n"
         "combinations(randn(3), 2, True)\n"
         "combinations(randn(2), 3)",
-    .bad = "combinations(zeros(2, 2)) => combinations: needs a 1-d tensor: self is f32[2, 2]",
+    .bad =
+        "combinations(zeros(2, 2)) => combinations: needs a 1-d tensor: self is f32[2, 2]\n"
+        "combinations(zeros(100), 50) => combinations: too large: the choices of 50 among 100 elements are more than fit",
     .skip = "threads: the result has the product of the sizes",
     .compose = compose,
 };

@@ -10,7 +10,7 @@ Tensor compose(const Arg* a) {
   if (start < 0) start += n;
   DY_CHECK_AS(IndexError, t.dim() > 0 && start >= 0 && start <= n,
               "narrow: start is out of bounds: {} of dimension {} with size {}", a[2].integer, dim, n);
-  DY_CHECK(length >= 0 && start + length <= n, "narrow: out of bounds: {} entries from {} of dimension {} with size {}", length,
+  DY_CHECK(length >= 0 && length <= n - start, "narrow: out of bounds: {} entries from {} of dimension {} with size {}", length,
            a[2].integer, dim, n);
   return slice(t, dim, start, start + length);
 }
@@ -22,7 +22,10 @@ extern constexpr OpDef record = {
     .doc = "A view of `length` entries of a dimension from `start`.",
     .kind = OpKind::composite,
     .samples = "narrow(randn(4, 64), 0, 1, 2)\nnarrow(randn(5), -1, -2, 1)",
-    .bad = "narrow(zeros(3), 0, 2, 2) => narrow: out of bounds: 2 entries from 2 of dimension 0 with size 3",
+    .bad =
+        "narrow(zeros(3), 0, 2, 2) => narrow: out of bounds: 2 entries from 2 of dimension 0 with size 3\n"
+        "narrow(zeros(4), 0, 3, 9223372036854775807) => narrow: out of bounds: 9223372036854775807 entries from 3 of "
+        "dimension 0 with size 4",
     .compose = compose,
 };
 

@@ -12,15 +12,15 @@ void forward(Call& c) {
            shape_text(size), shape_text(stride));
   DY_CHECK_AS(TypeError, !t.dtype().is_blocked(), "as_strided: {} has no strides over bytes; convert with .to first",
               describe(t));
-  int64_t first = c.integer(3), last = first;
-  bool empty = false;
-  for (size_t d = 0; d < size.size(); ++d) {
-    DY_CHECK(size[d] >= 0, "as_strided: negative size: size is {}", shape_text(size));
-    empty |= size[d] == 0;
-    (stride[d] < 0 ? first : last) += (size[d] - 1) * stride[d];
+  int64_t first = c.integer(3), last = first, way = 0;
+  const bool empty = checked_numel("as_strided", size) == 0;
+  bool fits = first >= 0;
+  for (size_t d = 0; d < size.size() && fits && !empty; ++d) {
+    int64_t& end = stride[d] < 0 ? first : last;
+    fits = !__builtin_mul_overflow(size[d] - 1, stride[d], &way) && !__builtin_add_overflow(end, way, &end);
   }
   const int64_t room = t.impl()->storage->bytes / t.dtype().itemsize();
-  DY_CHECK(c.integer(3) >= 0 && (empty || (first >= 0 && last < room)),
+  DY_CHECK(fits && (empty || (first >= 0 && last < room)),
            "as_strided: it reaches outside of the storage: size is {}, stride is {}, storage_offset is {}, the storage has {} "
            "elements",
            shape_text(size), shape_text(stride), c.integer(3), room);
