@@ -47,9 +47,10 @@ class ProcessContext:
         running = [p.sentinel for p in self.processes if p.exitcode is None]
         if running:
             wait(running, timeout)
-        failed = next((i for i, p in enumerate(self.processes) if p.exitcode), None)
+        codes = [p.exitcode for p in self.processes]  # once: they may change at any time
+        failed = next((i for i, code in enumerate(codes) if code), None)
         if failed is None:
-            return all(p.exitcode is not None for p in self.processes)
+            return None not in codes
         for p in self.processes:
             p.terminate()
             p.join()
