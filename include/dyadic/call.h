@@ -37,6 +37,7 @@ struct Arg {
   Arg(DType d) : kind(d ? Kind::dtype : Kind::none), tensor(nullptr), dtype(d) {}
   Arg(Device d) : kind(Kind::device), device(d.type), dtype() {}
   Arg(std::string_view s) : kind(Kind::text), n(uint32_t(s.size())), text(s.data()), dtype() {}
+  Arg(const char* s) : Arg(std::string_view(s)) {}  // no bool
   template <class T> Arg(const std::optional<T>& v) : Arg(v ? Arg(*v) : Arg()) {}
 };
 

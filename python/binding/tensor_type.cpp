@@ -48,7 +48,8 @@ PyObject* new_tensor(PyTypeObject*, PyObject* args, PyObject* kwargs) {
                 "Tensor: it takes no keywords; use dyadic.tensor(data, dtype=...)");
     std::vector<int64_t> sizes;
     for (Py_ssize_t i = 0; i < n; ++i)
-      if (PyObject* o = PyTuple_GET_ITEM(args, i); PyLong_CheckExact(o)) sizes.push_back(nb::cast<int64_t>(nb::handle(o)));
+      if (PyObject* o = PyTuple_GET_ITEM(args, i); PyIndex_Check(o) && !PyBool_Check(o) && !is_tensor(o) && !PySequence_Check(o))
+        sizes.push_back(nb::cast<int64_t>(nb::steal(PyNumber_Index(o))));
     if (Py_ssize_t(sizes.size()) == n) return wrap(empty(n ? IntList(sizes) : IntList({0})));
     DY_CHECK_AS(TypeError, n == 1, "Tensor: it takes data or sizes; {} arguments are given", n);
     if (PyObject* size = PyTuple_GET_ITEM(args, 0); Py_IS_TYPE(size, size_type)) {

@@ -300,10 +300,17 @@ namespace {
 
 // What the record calls a Tensor must be one.
 void check_defined(Op id, const Arg* args, int n) {
-  for (int i = 0; i < n; ++i)
-    if (args[i].kind == Arg::Kind::tensor && !args[i].tensor->defined()) [[unlikely]]
-      DY_CHECK(signature(id).parameters[size_t(i)].optional, "{}: {} is undefined: it is Tensor(), which holds nothing",
-               op_name(id), signature(id).parameters[size_t(i)].name);
+  for (int i = 0; i < n; ++i) {
+    bool undefined = false;
+    if (args[i].kind == Arg::Kind::none) {
+      const Parameter& p = signature(id).parameters[size_t(i)];
+      undefined = p.type == "Tensor" && !p.optional;
+    } else if (args[i].kind == Arg::Kind::tensors) {
+      for (uint32_t k = 0; k < args[i].n; ++k) undefined |= !args[i].tensor[k].defined();
+    }
+    DY_CHECK(!undefined, "{}: {} is undefined: it is, or holds, Tensor(), which has no elements", op_name(id),
+             signature(id).parameters[size_t(i)].name);
+  }
 }
 
 void call_known(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {

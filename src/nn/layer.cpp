@@ -70,7 +70,18 @@ struct Layer::State {
   std::optional<size_t> in_place;  // the argument of that name
   std::vector<Parameter> plan;
 
+  static bool fits(const dyadic::Parameter& p, Arg::Kind kind) {
+    using K = Arg::Kind;
+    if (kind == K::none) return true;
+    if (p.type == "int") return kind == K::integer;
+    if (p.type == "float") return kind == K::real || kind == K::integer;
+    if (p.type == "bool") return kind == K::boolean;
+    if (p.type == "int[]") return kind == K::ints || kind == K::integer;
+    if (p.type == "str") return kind == K::text;
+    return true;
+  }
   void hold(Held& h, const dyadic::Parameter& p, const Arg& value, int rank, const char* who) {
+    DY_CHECK_AS(TypeError, fits(p, value.kind), "{}: {} has the wrong type: it takes {}", who, p.name, p.type);
     h.arg = value;
     h.one = value.kind == Arg::Kind::ints && value.n == 1;
     h.whole = false;

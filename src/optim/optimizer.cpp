@@ -13,12 +13,12 @@ namespace {
 
 Compute compute_of(const Tensor& t) { return t.dtype().format()->compute(); }
 
-// A saved state is what `o` makes of p; states of another shape (Adafactor's) are taken as they are.
+// A saved state is what `o` makes of p: as many elements, but for Adafactor's sums of rows and columns.
 void check_loaded(const Options& o, bool keep32, const std::string& key, const Tensor& p, const Tensor& saved) {
   const DType want = state_dtype(o, keep32, p, Sign::any), positive = state_dtype(o, keep32, p, Sign::positive);
-  if (key.starts_with("z.") || key.starts_with("compensation.") || (saved.numel() != p.numel() && !saved.dtype().is_scaled()))
-    return;
-  DY_CHECK(saved.numel() == p.numel() && (saved.dtype() == want || saved.dtype() == positive),
+  const bool other_dtype = key.starts_with("z.") || key.starts_with("compensation.");
+  if (key.starts_with("row_var.") || key.starts_with("col_var.")) return;
+  DY_CHECK(saved.numel() == p.numel() && (other_dtype || saved.dtype() == want || saved.dtype() == positive),
            "the saved state {} does not fit: it is {}, here {} elements of {}", key, describe(saved), p.numel(), want.name());
 }
 
@@ -101,6 +101,9 @@ void Optimizer::check_gradients() {
     for (auto& [name, p] : g.params) {
       const Tensor d = p.grad();
       if (!d.defined()) continue;
+      DY_CHECK(d.sizes() == p.sizes() && d.device() == p.device(),
+               "{}.step(): the gradient of {} does not fit: the parameter is {}, the gradient {}", def_->name(), name, describe(p),
+               describe(d));
       any = true;
       nonzero = nonzero || d.is_meta() || total_norm({&d, 1}) != 0;
     }
@@ -223,6 +226,7 @@ Tensor Optimizer::kept_as(const ParamGroup& group, const std::string& name, cons
 }
 
 void Optimizer::load_state_dict(const nn::NamedTensors& state, int64_t step) {
+  DY_CHECK_AS(ValueError, step >= 0, "{}: the saved state has a negative step: {}", def_->name(), step);
   std::map<std::string, std::pair<Tensor, const Options*>> params;
   for (ParamGroup& g : groups_)
     for (auto& [name, p] : g.params) params[name] = {p, &g.options};

@@ -15,8 +15,9 @@ template <class F> std::string refusal(F f) {
 
 TEST(Undefined, OperandsAreNamed) {
   const Tensor none, x = ones({2});
-  EXPECT_EQ(refusal([&] { add(none, x); }), "add: self is undefined: it is Tensor(), which holds nothing");
-  EXPECT_EQ(refusal([&] { add(x, none); }), "add: other is undefined: it is Tensor(), which holds nothing");
+  EXPECT_EQ(refusal([&] { add(none, x); }), "add: self is undefined: it is, or holds, Tensor(), which has no elements");
+  EXPECT_EQ(refusal([&] { add(x, none); }), "add: other is undefined: it is, or holds, Tensor(), which has no elements");
+  EXPECT_NE(refusal([&] { cat({x, none}); }).find("undefined"), std::string::npos);
   EXPECT_NE(refusal([&] { none + 1; }).find("undefined"), std::string::npos);
   EXPECT_NE(refusal([&] { detach(none); }).find("undefined"), std::string::npos);
   EXPECT_NE(refusal([&] { sum(none); }).find("undefined"), std::string::npos);

@@ -328,6 +328,13 @@ TEST(Optimizers, ErrorsNameWhatIsWrong) {
   Optimizer adam("Adam", m.params);
   EXPECT_EQ(message([&] { adam.load_state_dict({{"exp_avg.other", zeros({3})}}, 1); }),
             "Adam: 1 saved states belong to no parameter here; is it the same model?");
+  const std::string first = m.params.front().first;
+  for (const char* name : {"Adam", "SGD", "Lion", "Muon"}) {
+    Optimizer o(name, m.params);
+    EXPECT_NE(message([&] { o.load_state_dict({{"exp_avg." + first, zeros({1 << 12})}}, 1); }).find("does not fit"),
+              std::string::npos);
+    EXPECT_NE(message([&] { o.load_state_dict({}, -5); }).find("negative step"), std::string::npos);
+  }
 }
 
 TEST(Optimizers, WarnsWhenGradientsWereDropped) {

@@ -317,3 +317,13 @@ def test_arguments_may_change():
     assert repr(drop) == "Dropout(p=0.0, inplace=False)" and drop(dy.ones(2)).tolist() == [1, 1]
     with pytest.raises(ValueError, match="BatchNorm2d: the input is 4D: it is 2D"):
         nn.BatchNorm2d(2)._check_input_dim(dy.ones(1, 2))
+
+
+def test_a_class_derived_from_a_norm_has_a_name_of_its_own():
+    class Own(nn.BatchNorm2d):
+        pass
+
+    x = dy.randn(2, 3, 4, 4)
+    np.testing.assert_array_equal(Own(3)(x).detach().numpy(), nn.BatchNorm2d(3)(x).detach().numpy())
+    with pytest.raises(ValueError):
+        Own(3)(x[0, 0])

@@ -1,6 +1,5 @@
-#include <cstring>
-
 #include "base/check.h"
+#include "corridor/signature.h"
 #include "nn/layers/layers.h"
 #include "tensor/impl.h"
 
@@ -19,9 +18,14 @@ void make_batch_norm(Layer& self, Options options) {
   self.register_buffer("running_var", ones({n}, dtype, options.device));
   self.register_buffer("num_batches_tracked", zeros({}, i64, options.device));
 }
-// The name's digit, or one fewer where images may come alone and one-dimensional ones without a length.
+// [N, C, ...] by the digit in the record's name; a derived class has a name of its own.
+int image_dims(const Layer& self) {
+  const std::string& name = self.signature().name;
+  return name[name.size() - 2] - '0' + 2;
+}
+// As many, or one fewer where images may come alone and one-dimensional ones without a length.
 void check_dims(Layer& self, const Tensor& input, bool batch) {
-  const int images = self.kind()[std::strlen(self.kind()) - 2] - '0' + 2;
+  const int images = image_dims(self);
   const bool fewer = images == 3 || !batch;
   DY_CHECK_AS(ValueError, input.dim() == images || (fewer && input.dim() == images - 1),
               "{}: wrong number of dimensions: input is {}; it takes {}{}", self.kind(), describe(input),
@@ -41,7 +45,7 @@ void before_batch_norm(Layer& self, const Tensor& input) {
 std::vector<Tensor> run_instance_norm(Layer& self, const Arg* a) {
   const Tensor& input = *a[0].tensor;
   check_dims(self, input, false);
-  const bool alone = input.dim() < self.kind()[std::strlen(self.kind()) - 2] - '0' + 2;
+  const bool alone = input.dim() < image_dims(self);
   const Tensor mean = self.value("running_mean"), var = self.value("running_var");
   const Arg momentum = self.argument("momentum");
   const Tensor y =
