@@ -31,6 +31,9 @@ class LRScheduler(_Schedule):
             self._rates = [float(rate) for rate in self.get_lr()]
         return self._rates[i]
 
+    _last_lr = property(lambda self: self.get_last_lr())
+    _step_count = property(lambda self: self.last_epoch + 1)
+
     def state_dict(self):
         """What it goes on from, by PyTorch's names; of a class of your own its attributes, too."""
         native = super().state_dict()
