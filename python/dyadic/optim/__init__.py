@@ -16,6 +16,7 @@ from ._state import States
 _COMMON = """
 
 Of every optimizer:
+    lr and other options that are given as 0-d tensors are kept as their numbers
     state                what states are kept in: f32, bf16, f16, an 8-bit float, or 8 or 4 bits in blocks: "dynamic8", "i4(group=64)"
                          (states without sign: udynamic8). Small tensors and those named in keep32 stay f32
     stochastic_rounding  of parameters and states of fewer bits than f32; seed: of it

@@ -122,8 +122,11 @@ class Optimizer(_dyadic.Optimizer):
         return {key: v for key, v in group.items() if key in known}
 
     def _hold(self):
-        """Keeps the parameters' Python objects, by which `state` knows them, and completes the groups."""
+        """Keeps the parameters' Python objects, by which `state` knows them, their names, and completes the groups."""
         self._held = [g["params"] for g in self.param_groups]
+        self._names = {p: n for g, held in zip(self.param_groups, self._held) for p, n in zip(held, g["names"])}
+        if self._record == "LBFGS":  # which has one memory for all
+            self._names = {next(iter(self._names)): ""}
         for extras in self._extras:
             extras.update({key: v for key, v in self._choices.items() if key not in extras})
         if self._record is None:
@@ -243,7 +246,7 @@ class Optimizer(_dyadic.Optimizer):
         return by_place
 
     def __getstate__(self):
-        skip = ("_held", "state", "_inside")
+        skip = ("_held", "_names", "state", "_inside", "_hooks")
         groups = [dict(g.items(), params=list(zip(g["names"], g["params"]))) for g in self.param_groups]
         return {
             "record": self._record or "Optimizer",
@@ -253,7 +256,7 @@ class Optimizer(_dyadic.Optimizer):
         }
 
     def __setstate__(self, state):
-        self.__dict__.update(state["attributes"], _inside=False)
+        self.__dict__.update(state["attributes"], _inside=False, _hooks={})
         _dyadic.Optimizer.__init__(self, state["record"], state["groups"], {}, self._keep32)
         self._hold()
         self._unpack(state["saved"])

@@ -1,4 +1,6 @@
 """What the library's optimizers keep, as PyTorch shows it: optimizer.state[parameter]["exp_avg"]."""
+from collections.abc import MutableMapping
+
 from .._dyadic import Tensor, tensor
 
 
@@ -71,48 +73,52 @@ class Memory(dict):
         return dict, (dict(self),)
 
 
-class States(dict):
-    """Of all parameters that have a memory."""
+class States(MutableMapping):
+    """Of all parameters that have a memory; each is read when it is asked for."""
 
     def __init__(self, optimizer):
-        self._optimizer, self._names = optimizer, {}
-        for group, held in zip(optimizer.param_groups, optimizer._held):
-            self._names.update(zip(held, group["names"]))
-        if optimizer._record == "LBFGS":
-            self._names = {next(iter(self._names)): ""}
-        known = set(optimizer._state_names())
-        super().__init__({p: Memory(optimizer, name) for p, name in self._names.items() if name in known})
+        self._optimizer, self._names = optimizer, optimizer._names
 
     def assign(self, state):
         """optimizer.state = state; self is the optimizer."""
-        kept = States(self)
+        kept, memories = States(self), {p: dict(memory) for p, memory in state.items()}
         kept.clear()
-        for parameter, memory in state.items():
-            kept[parameter] = memory
+        kept.update(memories)
 
     def _name(self, parameter):
         if parameter not in self._names:
             raise KeyError(f"{type(self._optimizer).__name__}: state is of parameters; not of {type(parameter).__name__}")
         return self._names[parameter]
 
-    def __missing__(self, parameter):
-        memory = Memory(self._optimizer, self._name(parameter))
-        super().__setitem__(parameter, memory)
-        return memory
+    def __iter__(self):
+        known = set(self._optimizer._state_names())
+        return iter([p for p, name in self._names.items() if name in known])
+
+    def __len__(self):
+        return len(self._optimizer._state_names())
+
+    def __contains__(self, parameter):
+        return parameter in self._names and self._names[parameter] in self._optimizer._state_names()
+
+    def __getitem__(self, parameter):
+        return Memory(self._optimizer, self._name(parameter))
 
     def __setitem__(self, parameter, memory):
         name, memory = self._name(parameter), dict(memory)
         self._optimizer._forget_state_of(name)
         kept = Memory(self._optimizer, name)
-        if not name:
-            kept._rewrite(memory)
-        else:
+        if name:
             kept.update(memory)
-        super().__setitem__(parameter, kept)
+        else:
+            kept._rewrite(memory)
 
     def __delitem__(self, parameter):
-        super().__delitem__(parameter)
+        if parameter not in self:
+            raise KeyError(parameter)
         self._optimizer._forget_state_of(self._name(parameter))
+
+    def get(self, parameter, default=None):
+        return self[parameter] if parameter in self else default
 
     def pop(self, parameter, *default):
         if parameter not in self and default:
@@ -125,9 +131,8 @@ class States(dict):
         for parameter in list(self):
             del self[parameter]
 
-    def update(self, *args, **kwargs):
-        for parameter, memory in dict(*args, **kwargs).items():
-            self[parameter] = memory
+    def __repr__(self):
+        return repr(dict(self))
 
     def __reduce_ex__(self, protocol):
         return dict, ({p: dict(memory) for p, memory in self.items()},)

@@ -31,6 +31,13 @@ class LRScheduler(_Schedule):
             self._rates = [float(rate) for rate in self.get_lr()]
         return self._rates[i]
 
+    def __getattr__(self, name):  # which a class of your own may set
+        if name == "_last_lr":
+            return self.get_last_lr()
+        if name == "_step_count":
+            return self.last_epoch + 1
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
     def state_dict(self):
         """What it goes on from, by PyTorch's names; of a class of your own its attributes, too."""
         native = super().state_dict()
