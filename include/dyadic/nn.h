@@ -173,8 +173,11 @@ class LayerNorm : public Module {
   std::vector<int64_t> normalized_shape;
   double eps;
   bool elementwise_affine;  // as it was made
-  explicit LayerNorm(IntList normalized_shape, double eps = 1e-5, bool elementwise_affine = true, bool bias = true,
-                     Options options = {});
+  LayerNorm(IntList normalized_shape, double eps = 1e-5, bool elementwise_affine = true, bool bias = true,
+            Options options = {});
+  // LayerNorm norm({48}): else {48} might be a LayerNorm, too.
+  LayerNorm(std::initializer_list<int64_t> normalized_shape, double eps = 1e-5, bool elementwise_affine = true,
+            bool bias = true, Options options = {});
   Tensor forward(const Tensor& x) override;
   std::string extra_repr() const override;
   const char* kind() const override { return "LayerNorm"; }

@@ -20,8 +20,9 @@ template <class T> T whole_number(const std::string& text) {
   T value{};
   const char *begin = text.data() + (text.starts_with('+') ? 1 : 0), *end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(begin, end, value);
-  DY_CHECK_AS(ValueError, error != std::errc() || stop == end, "{} is not a whole number", text);
-  DY_CHECK_AS(ValueError, error == std::errc(), "{} is not a whole number from {} to {}", text, std::numeric_limits<T>::min(),
+  const bool beyond = error == std::errc::result_out_of_range || (std::is_unsigned_v<T> && text.starts_with('-'));
+  DY_CHECK_AS(ValueError, beyond || (error == std::errc() && stop == end), "{} is not a whole number", text);
+  DY_CHECK_AS(ValueError, !beyond, "{} is not a whole number from {} to {}", text, std::numeric_limits<T>::min(),
               std::numeric_limits<T>::max());
   return value;
 }

@@ -4,6 +4,8 @@
 
 namespace dyadic::inline v1::nn {
 
+LayerNorm::LayerNorm(std::initializer_list<int64_t> shape, double eps, bool elementwise_affine, bool with_bias, Options options)
+    : LayerNorm(IntList(shape), eps, elementwise_affine, with_bias, options) {}
 LayerNorm::LayerNorm(IntList shape, double eps, bool elementwise_affine, bool with_bias, Options options)
     : normalized_shape(shape.vec()), eps(eps), elementwise_affine(elementwise_affine) {
   if (elementwise_affine) {

@@ -80,7 +80,7 @@ TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
   EXPECT_EQ(said({"train", "--out", "x", "--steps", "1e3"}), "train: --steps: 1e3 is not a whole number");
   EXPECT_EQ(said({"train", "--steps", "99999999999999999999"}),
             "train: --steps: 99999999999999999999 is not a whole number from -9223372036854775808 to 9223372036854775807");
-  EXPECT_EQ(said({"study", "--seed", "-1"}), "study: --seed: -1 is not a whole number");
+  EXPECT_EQ(said({"study", "--seed", "-1"}), "study: --seed: -1 is not a whole number from 0 to 18446744073709551615");
   EXPECT_EQ(said({"generate", "--model", "x", "--tokens", "1e30"}), "generate: --tokens: 1e30 is not a whole number");
   EXPECT_EQ(said({"train", "--memory-limit", "much"}),
             "train: --memory-limit: much is not a number of bytes; write 500M or 2G");
