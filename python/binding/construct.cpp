@@ -55,7 +55,8 @@ class Reader {
     DType brings;
     if (is_tensor(o)) {
       DY_CHECK_AS(ValueError, tensor_of(o).numel() == 1,
-                  "tensor: a list holds tensors of more than one element: here is {}; use stack or cat", describe(tensor_of(o)));
+                  "tensor: a list holds tensors of more than one element: here is {}; use stack or cat",
+                  describe(tensor_of(o)));
       s = tensor_of(o).item_scalar();
       brings = tensor_of(o).dtype();
     } else if (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o) && !is_sequence(o) && has_buffer(o)) {  // a numpy scalar
@@ -98,8 +99,8 @@ void check_fits(const Reader& r, bool whole, DType wanted) {
   const double low = f.kind == Kind::sint ? -f.max - 1 : -f.max;
   for (size_t i = 0; i < r.reals.size(); ++i) {
     const double v = std::trunc(r.reals[i]);
-    DY_CHECK(v >= low && v < f.max + 1, "tensor: a number does not fit: {} at position {} is no {}; its largest is {}", r.reals[i],
-             i, wanted.name(), f.max);
+    DY_CHECK(v >= low && v < f.max + 1, "tensor: a number does not fit: {} at position {} is no {}; its largest is {}",
+             r.reals[i], i, wanted.name(), f.max);
   }
 }
 

@@ -81,8 +81,8 @@ void read_entry(PyObject* o, Key& key, Py_ssize_t at) {
   }
 }
 
-// A short list stands for a tuple where it holds what a list of positions cannot: as PyTorch. (Of nested lists PyTorch will make
-// positions, as numpy does.)
+// A short list stands for a tuple where it holds what a list of positions cannot: as PyTorch. (Of nested lists PyTorch will
+// make positions, as numpy does.)
 bool is_tuple(PyObject* o) {
   if (!PyList_Check(o) || PyList_GET_SIZE(o) >= 32) return PyTuple_Check(o);
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); ++i) {

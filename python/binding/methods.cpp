@@ -150,8 +150,8 @@ HookHandle add_hook(const Tensor& t, nb::object hook) {
     if (!*on) return Tensor();
     nb::object r = nb::steal(PyObject_CallOneArg(held.get(), nb::steal(wrap(g)).ptr()));
     if (!r.is_valid()) throw nb::python_error();
-    DY_CHECK_AS(TypeError, r.is_none() || is_tensor(r.ptr()), "register_hook: the hook returned {}; it returns a Tensor or None",
-                Py_TYPE(r.ptr())->tp_name);
+    DY_CHECK_AS(TypeError, r.is_none() || is_tensor(r.ptr()),
+                "register_hook: the hook returned {}; it returns a Tensor or None", Py_TYPE(r.ptr())->tp_name);
     return r.is_none() ? Tensor() : tensor_of(r.ptr());
   });
   return handle;
@@ -193,8 +193,9 @@ void add_conversions() {
   const std::pair<const char*, DType> casts[] = {{"double", f64}, {"float", f32}, {"half", f16},  {"bfloat16", bf16},
                                                  {"long", i64},   {"int", i32},   {"short", i16}, {"bool", boolean}};
   for (auto& [name, d] : casts)
-    method(name, [d = d](const Tensor& t, nb::handle) { return convert(t, d); }, nb::arg("memory_format") = none,
-           "The values in another dtype; itself if it has it. (Memory has one layout: memory_format changes nothing.)");
+    method(
+        name, [d = d](const Tensor& t, nb::handle) { return convert(t, d); }, nb::arg("memory_format") = none,
+        "The values in another dtype; itself if it has it. (Memory has one layout: memory_format changes nothing.)");
   method("view", view,
          "The same memory under another shape (sizes, one may be -1), or as another dtype: x.view(dyadic.uint8).");
   method("planes", planes_dict,

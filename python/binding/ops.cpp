@@ -80,7 +80,8 @@ inline PyObject* call_tensors(const OpInfo& op, PyObject* self, PyObject* const*
   });
 }
 
-[[gnu::noinline]] PyObject* call_record(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+[[gnu::noinline]] PyObject* call_record(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t n,
+                                        PyObject* keywords) {
   if (n + (self ? 1 : 0) == op.tensors_only && !keywords) {
     PyObject* r = call_tensors(op, self, given, n);
     if (r || PyErr_Occurred()) return r;
@@ -115,10 +116,12 @@ PyObject* call_shared(const OpInfo& first, PyObject* self, PyObject* const* give
     return run(first, frame);
   });
 }
-[[gnu::noinline]] PyObject* call_one_of(const OpInfo& first, PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+[[gnu::noinline]] PyObject* call_one_of(const OpInfo& first, PyObject* self, PyObject* const* given, Py_ssize_t n,
+                                        PyObject* keywords) {
   return call_shared(first, self, given, n, keywords, run);
 }
-[[gnu::noinline]] PyObject* write_into(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+[[gnu::noinline]] PyObject* write_into(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t n,
+                                       PyObject* keywords) {
   return guarded([&] {
     ArgumentFrame frame;
     frame.read(op, self, given, n, keywords);
@@ -126,16 +129,18 @@ PyObject* call_shared(const OpInfo& first, PyObject* self, PyObject* const* give
     return Py_NewRef(self);
   });
 }
-[[gnu::noinline]] PyObject* write_one_of(const OpInfo& first, PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+[[gnu::noinline]] PyObject* write_one_of(const OpInfo& first, PyObject* self, PyObject* const* given, Py_ssize_t n,
+                                         PyObject* keywords) {
   return call_shared(first, self, given, n, keywords, [&](const OpInfo& op, ArgumentFrame& frame) {
-    DY_CHECK_AS(TypeError, op.def->inplace, "{}_: this form of it does not write in place: {}", first.signature->name, op.def->sig);
+    DY_CHECK_AS(TypeError, op.def->inplace, "{}_: this form of it does not write in place: {}", first.signature->name,
+                op.def->sig);
     run_op_inplace(op.id, frame.args, int(op.parameters.size()));
     return Py_NewRef(self);
   });
 }
 
-// What CPython calls names no op: an entry of its own for each. They only pass on (inlined, the calls above took 34 s to compile
-// and 1.4 MB).
+// What CPython calls names no op: an entry of its own for each. They only pass on (inlined, the calls above took 34 s to
+// compile and 1.4 MB).
 using Call = PyObject* (*)(const OpInfo&, PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 template <int I, Call call> PyObject* as_function(PyObject*, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
   return call(g_ops[I], nullptr, given, n, keywords);

@@ -12,9 +12,9 @@
 namespace dyadic::inline v1::python {
 namespace {
 
-// Who comes to own whom: while Python has the object, it keeps the TensorImpl. When Python lets go of a parameter's object, or of
-// one with attributes, and C++ still has the tensor, the TensorImpl keeps the object. (Attributes that lead back to the tensor
-// keep both for ever: tensors take no part in the collection of cycles.)
+// Who comes to own whom: while Python has the object, it keeps the TensorImpl. When Python lets go of a parameter's object, or
+// of one with attributes, and C++ still has the tensor, the TensorImpl keeps the object. (Attributes that lead back to the
+// tensor keep both for ever: tensors take no part in the collection of cycles.)
 void dealloc(PyObject* self) {
   auto* o = reinterpret_cast<PyTensor*>(self);
   PyTypeObject* type = Py_TYPE(self);
@@ -48,7 +48,8 @@ PyObject* new_tensor(PyTypeObject*, PyObject* args, PyObject* kwargs) {
                 "Tensor: it takes no keywords; use dyadic.tensor(data, dtype=...)");
     std::vector<int64_t> sizes;
     for (Py_ssize_t i = 0; i < n; ++i)
-      if (PyObject* o = PyTuple_GET_ITEM(args, i); PyIndex_Check(o) && !PyBool_Check(o) && !is_tensor(o) && !PySequence_Check(o))
+      if (PyObject* o = PyTuple_GET_ITEM(args, i);
+          PyIndex_Check(o) && !PyBool_Check(o) && !is_tensor(o) && !PySequence_Check(o))
         sizes.push_back(nb::cast<int64_t>(nb::steal(PyNumber_Index(o))));
     if (Py_ssize_t(sizes.size()) == n) return wrap(empty(n ? IntList(sizes) : IntList({0})));
     DY_CHECK_AS(TypeError, n == 1, "Tensor: it takes data or sizes; {} arguments are given", n);

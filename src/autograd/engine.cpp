@@ -47,7 +47,7 @@ Tensor run_hook(const Hook& hook, const Tensor& g) {
            describe(g), describe(r));
   return r.defined() ? r : g;
 }
-thread_local bool t_in_region = false;    // a backward inside of an autocast region has been seen
+thread_local bool t_in_region = false;  // a backward inside of an autocast region has been seen
 
 Edge edge_of(const Tensor& t) {
   Edge e;

@@ -215,10 +215,11 @@ Op known(Op id, const Arg* args, int& n, Arg* copy) {
 
 void check_follows_base(const char* who, const Tensor& self) {
   const TensorImpl& t = *self.impl();
-  DY_CHECK((t_modes & kNoGrad) || !t.base || (t.flags & kView) || !(t.base->flags & kRequiresGrad),
-           "{}_: a view that was made under no_grad is written while gradients are recorded: it is {}; its base, {}, would not hear "
-           "of it: make the view outside of no_grad, or write inside",
-           who, describe(self), describe(borrow(t.base)));
+  DY_CHECK(
+      (t_modes & kNoGrad) || !t.base || (t.flags & kView) || !(t.base->flags & kRequiresGrad),
+      "{}_: a view that was made under no_grad is written while gradients are recorded: it is {}; its base, {}, would not hear "
+      "of it: make the view outside of no_grad, or write inside",
+      who, describe(self), describe(borrow(t.base)));
 }
 
 void call_op_inplace(Op id, Arg* args, int n) {

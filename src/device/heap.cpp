@@ -19,7 +19,7 @@ constexpr int64_t kHuge = 2 << 20;
 // Address space is granted for more than there is; whoever writes all of it is killed.
 void check_machine_has(int64_t bytes) {
   static const int64_t all = [] {
-    struct sysinfo s {};
+    struct sysinfo s{};
     return sysinfo(&s) ? INT64_MAX : int64_t(s.totalram + s.totalswap) * int64_t(s.mem_unit);
   }();
   DY_CHECK_AS(OutOfMemoryError, bytes <= all, "out of memory: {} bytes are asked for; this machine has {} in all", bytes, all);

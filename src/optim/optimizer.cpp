@@ -102,8 +102,8 @@ void Optimizer::check_gradients() {
       const Tensor d = p.grad();
       if (!d.defined()) continue;
       DY_CHECK(d.sizes() == p.sizes() && d.device() == p.device(),
-               "{}.step(): the gradient of {} does not fit: the parameter is {}, the gradient {}", def_->name(), name, describe(p),
-               describe(d));
+               "{}.step(): the gradient of {} does not fit: the parameter is {}, the gradient {}", def_->name(), name,
+               describe(p), describe(d));
       any = true;
       nonzero = nonzero || d.is_meta() || total_norm({&d, 1}) != 0;
     }

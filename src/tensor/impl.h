@@ -34,8 +34,8 @@ struct Storage {
   void* foreign = nullptr;
 };
 
-// kNumber: a plain number made into a 0-d tensor; kParameter: shown to Python as nn.Parameter; kView: has a base; kUncounted: of
-// Python's x.data, writes through which backward does not hear of; kOwnsFace: the Python object lives as long as this does.
+// kNumber: a plain number made into a 0-d tensor; kParameter: shown to Python as nn.Parameter; kView: has a base; kUncounted:
+// of Python's x.data, writes through which backward does not hear of; kOwnsFace: the Python object lives as long as this does.
 inline constexpr uint8_t kRequiresGrad = 1, kContiguous = 2, kNumber = 4, kParameter = 8, kView = 16, kUncounted = 32,
                          kOwnsFace = 64;
 

@@ -157,9 +157,6 @@ class _Inverse(Transform):
 
     __hash__ = Transform.__hash__
 
-    def __repr__(self):
-        return f"{type(self._of).__name__}().inv"
-
 
 class ComposeTransform(Transform):
     """Several, the first one first."""
@@ -240,9 +237,6 @@ class ComposeTransform(Transform):
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
     __hash__ = Transform.__hash__
-
-    def __repr__(self):
-        return f"ComposeTransform({self.parts})"
 
 
 identity_transform = ComposeTransform([])

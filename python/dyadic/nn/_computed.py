@@ -73,7 +73,10 @@ def absent(module, kind):
 
 def _check_free(self, name, own, who):
     """A name that is in use for something else is refused, as nothing is replaced unasked."""
-    if isinstance(name, str) and name not in own and getattr(self, name, None) is not None and not hasattr(type(self), name):
+    if not isinstance(name, str) or name in own:
+        return
+    other_kind = any(name in entries_ for entries_ in (self._parameters, self._buffers, self._modules))
+    if other_kind or (getattr(self, name, None) is not None and not hasattr(type(self), name)):
         raise KeyError(f'{who}: the attribute "{name}" is there already, and is not of this kind; take another name')
 
 

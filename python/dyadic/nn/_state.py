@@ -5,7 +5,7 @@ from collections import namedtuple
 
 from .. import _dyadic
 from .._dyadic import GELU, Embedding, LayerNorm, Linear, Module, ModuleList, Parameter, Sequential, Tensor, _Layer
-from ._computed import begin
+from ._computed import begin, entries
 
 
 class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -57,13 +57,17 @@ def _library_class(cls):
 
 def _get_state(self):
     made = _library_class(type(self))
-    children = dict(self._own_children())
+    children, computed = dict(self._own_children()), entries(self)
+
+    def values(key, v):  # of a parameter that is computed anew: its history stays
+        return v.detach() if key in computed and isinstance(v, Tensor) else v
+
     return {
         "arguments": _ARGUMENTS.get(made, lambda m: ())(self),
         "children": {} if made in (Sequential, ModuleList) else children,
         "parameters": self._own_parameters(),
         "buffers": self._own_buffers(),
-        "attributes": {key: v for key, v in self.__dict__.items() if key not in children},
+        "attributes": {key: values(key, v) for key, v in self.__dict__.items() if key not in children},
         "training": self.training,
     }
 

@@ -37,7 +37,8 @@ extern constexpr OpDef record = {
     .sig = "scatter(Tensor self, int dim, Tensor index, Tensor src, *, str? reduce=None) -> Tensor",
     .doc =
         "self with the elements of src written along dim where index (int64) says: out[index[i][j]][j] = src[i][j] for dim 0. "
-        "Of several for one place the last one counts; with reduce \"add\" or \"multiply\" all of them and self (scatter_reduce).",
+        "Of several for one place the last one counts; with reduce \"add\" or \"multiply\" all of them and self "
+        "(scatter_reduce).",
     .inplace = true,
     .samples =
         "scatter(randn(3, 4), 1, indices(4; 3, 2), randn(3, 2))\n"

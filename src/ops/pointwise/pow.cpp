@@ -6,9 +6,9 @@ namespace dyadic::DY_ISA {
 extern constexpr OpDef pow_op = pointwise<2, Types::same>(
     {
         .sig = "pow(Tensor self, Tensor exponent) -> Tensor",
-        .doc =
-            "a to the power b. Integers stay integers and wrap; to a negative number they fail, to a negative power in a tensor "
-            "the result is rounded toward zero.",
+        .doc = "a to the power b. Integers stay integers and wrap; to a negative number they fail, to a negative power in a "
+               "tensor "
+               "the result is rounded toward zero.",
         .amp = Amp::f32,
         .inplace = true,
         .low = 0.3,
