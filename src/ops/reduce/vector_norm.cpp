@@ -36,6 +36,7 @@ extern constexpr OpDef record = {
         "The norm over dim (all dimensions if absent): sum(|x|^ord)^(1/ord); of infinite ord the largest or smallest |x|, of 0 "
         "the number of nonzero elements.",
     .kind = OpKind::composite,
+    .amp = Amp::f32,
     .samples =
         "vector_norm(randn(3, 4))\n"
         "vector_norm(randn(3, 4), 1, [1])\n"
