@@ -222,6 +222,25 @@ int set_data(PyObject* self, PyObject* value, void*) {
       self, value);
 }
 
+// x.real = 5, x.imag = y: written into the view.
+int set_part(PyObject* self, PyObject* value, Tensor (*part)(const Tensor&)) {
+  PyObject* r = guarded([&] {
+    DY_CHECK_AS(TypeError, value, "real and imag of a tensor are not deleted");
+    const auto number = read_number(value);
+    DY_CHECK_AS(TypeError, number || is_tensor(value), "real and imag are numbers or Tensors, not {}", Py_TYPE(value)->tp_name);
+    part(tensor_of(self)).copy_(number ? scalar_tensor(*number) : tensor_of(value));
+    return Py_NewRef(Py_None);
+  });
+  Py_XDECREF(r);
+  return r ? 0 : -1;
+}
+int set_real(PyObject* self, PyObject* value, void*) {
+  return set_part(self, value, [](const Tensor& t) { return real(t); });
+}
+int set_imag(PyObject* self, PyObject* value, void*) {
+  return set_part(self, value, [](const Tensor& t) { return imag(t); });
+}
+
 PyGetSetDef properties[] = {
     {"shape", get_shape, nullptr, "The sizes, as a tuple.", nullptr},
     {"dtype", get_dtype, nullptr, "What an element is: a number format.", nullptr},
@@ -237,8 +256,8 @@ PyGetSetDef properties[] = {
     {"is_leaf", get_is_leaf, nullptr, "Whether no recorded operation made it.", nullptr},
     {"_base", get_base, nullptr, "What a view was made of while gradients were recorded; None for what is no view.", nullptr},
     {"is_meta", get_is_meta, nullptr, "Whether it has a shape but no data.", nullptr},
-    {"real", get_real, nullptr, "The real parts, a view; a real tensor itself.", nullptr},
-    {"imag", get_imag, nullptr, "The imaginary parts of a complex tensor, a view.", nullptr},
+    {"real", get_real, set_real, "The real parts, a view; a real tensor itself.", nullptr},
+    {"imag", get_imag, set_imag, "The imaginary parts of a complex tensor, a view.", nullptr},
     {"T", get_T, nullptr, "A view with the dimensions reversed.", nullptr},
     {"mT", get_mT, nullptr, "A view with the last two dimensions exchanged.", nullptr},
     {"H", get_H, nullptr, "The conjugate of a matrix with its dimensions exchanged.", nullptr},

@@ -16,10 +16,12 @@ from ._more_functions import *  # noqa: F401,F403
 from ._overloads import (
     allclose,
     arange,
+    cross,
     einsum,
     equal,
     nonzero,
     randint,
+    repeat_interleave,
     std,
     std_mean,
     tensordot,

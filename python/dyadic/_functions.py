@@ -149,7 +149,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     return tuple(out)
 
 
-def histogram(input, bins, *, range=None, weight=None, density=False):
+def histogram(input, bins=100, *, range=None, weight=None, density=False):
     """(hist, bin_edges): how many elements (or how much weight) are between edges, the last one included. bins: edges or a number of
     bins of equal width over range, which is the elements' own unless given."""
     x = input.reshape(-1)

@@ -1,6 +1,7 @@
 """Forms of the ops that PyTorch spells with the same name and other arguments."""
 from . import _dyadic
 from ._more_functions import isclose
+from ._functions import broadcast_shapes
 
 
 def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, **options):
@@ -142,3 +143,23 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 _dyadic.Tensor.equal, _dyadic.Tensor.allclose = equal, allclose
+
+
+def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+    """Each element (along dim: each slice) as often as repeats says, an int or a Tensor of counts; of counts alone, the position of each
+    as often as it says."""
+    if repeats is None:
+        input, repeats = _dyadic.arange(0, input.numel(), device=input.device), input
+    return _dyadic.repeat_interleave(input, repeats, dim, output_size=output_size)
+
+
+def cross(input, other, dim=None, *, out=None):
+    """The vectors perpendicular to those of input and other along dim, of three entries: the first such dimension unless given."""
+    if dim is None:
+        shape = broadcast_shapes(input.shape, other.shape)
+        dim = shape.index(3) if 3 in shape else -1
+        dim -= len(shape)
+    return _dyadic.cross(input, other, dim, out=out)
+
+
+_dyadic.Tensor.cross = cross

@@ -285,6 +285,13 @@ static std::vector<Tensor> compose_all(Op id, const OpDef& op, const Arg* args) 
   return all;
 }
 
+Arg* with_defaults(Op id, const Arg* args, int& n, Arg* all) {
+  const std::vector<Parameter>& parameters = signature(id).parameters;
+  std::copy(args, args + n, all);
+  for (; size_t(n) < parameters.size(); ++n) all[n] = default_argument(parameters[size_t(n)]);
+  return all;
+}
+
 void compose(Op id, const OpDef& op, const Arg* args, Tensor* out) {
   if (op.compose) {
     const uint64_t since = tape_position();
@@ -315,6 +322,8 @@ void check_defined(Op id, const Arg* args, int n) {
 
 void call_known(Op id, const OpDef& op, Arg* args, int n, Tensor* out) {
   check_defined(id, args, n);
+  Arg all[kMaxArgs];
+  if (op.kind == OpKind::composite && size_t(n) < signature(id).parameters.size()) args = with_defaults(id, args, n, all);
   const bool composite = op.kind == OpKind::composite;
   auto run = [&](Arg* given) { composite ? compose(id, op, given, out) : dispatch(id, op, given, n, out); };
   // A composition without a policy of its own is what its parts are.
@@ -353,11 +362,8 @@ void call_op(Op id, Arg* args, int n, Tensor* out) {
 std::vector<Tensor> call_op_all(Op id, Arg* args, int n) {
   const OpDef& op = op_def(id);
   if (op.compose_all) {
-    const std::vector<Parameter>& parameters = signature(id).parameters;
-    Arg all[kMaxArgs];  // those left out have their defaults
-    std::copy(args, args + n, all);
-    for (size_t k = size_t(n); k < parameters.size(); ++k) all[k] = default_argument(parameters[k]);
-    return compose_all(id, op, all);
+    Arg all[kMaxArgs];
+    return compose_all(id, op, with_defaults(id, args, n, all));
   }
   std::vector<Tensor> out(kMaxOutputs);
   call_op(id, args, n, out.data());

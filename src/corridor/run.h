@@ -11,6 +11,8 @@ bool goes_by_parts(const OpDef& op, const char* name, const Arg* args, int n);
 void execute(Call& c, bool allocate);
 void observe(Op id, const OpDef& op, const Call& c);  // for counters, shadows and anomaly mode
 void compose(Op id, const OpDef& op, const Arg* args, Tensor* out);
+// The arguments with those that C++ left out of the call behind them, in `all`: compositions read them all.
+Arg* with_defaults(Op id, const Arg* args, int& n, Arg* all);
 bool has_narrow_index(const OpDef& op, const Arg* args);
 struct WideIndex {  // the arguments with int64 positions
   Tensor held;

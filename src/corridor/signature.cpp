@@ -1,5 +1,6 @@
 #include "corridor/signature.h"
 
+#include <atomic>
 #include <charconv>
 #include <memory>
 #include <mutex>
@@ -81,9 +82,12 @@ Signature parse_signature(const char* text) {
 const Signature& signature(Op op) {
   static std::mutex mutex;
   static std::unique_ptr<Signature> parsed[kOps];
+  static std::atomic<const Signature*> ready[kOps];
+  if (const Signature* s = ready[int(op)].load(std::memory_order_acquire)) return *s;
   std::lock_guard lock(mutex);
   auto& slot = parsed[int(op)];
   if (!slot) slot = std::make_unique<Signature>(parse_signature(op_def(op).sig));
+  ready[int(op)].store(slot.get(), std::memory_order_release);
   return *slot;
 }
 

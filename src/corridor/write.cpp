@@ -40,7 +40,8 @@ struct Kept {
 void compose_inplace(Op id, const OpDef& op, const Arg* args, int n) {
   const Tensor& self = *args[0].tensor;
   Tensor result;
-  compose(id, op, Kept(args, n).args, &result);
+  Arg all[kMaxArgs];
+  compose(id, op, Kept(with_defaults(id, args, n, all), n).args, &result);
   DY_CHECK(result.sizes() == self.sizes(), "{}_: the result does not fit: self is {}, the result {}; use the out-of-place form",
            op_name(id), describe(self), shape_text(result.sizes()));
   Arg copy[] = {Arg(self), Arg(result)};
@@ -168,8 +169,9 @@ void write_results(Op id, const OpDef& op, Arg* args, int n, std::span<const Ten
   const char* who = op_name(id);
   Tensor results[kMaxOutputs];
   if (op.kind == OpKind::composite || goes_by_parts(op, who, args, n)) {
+    Arg all[kMaxArgs];
     if (op.kind == OpKind::composite)
-      compose(id, op, args, results);
+      compose(id, op, with_defaults(id, args, n, all), results);
     else
       results[0] = op.complex(args);
     for (size_t k = 0; k < out.size(); ++k) check_result(who, out[k], results[k].dtype(), results[k].device());

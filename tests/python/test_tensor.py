@@ -137,8 +137,10 @@ def test_what_numpy_cannot_hold():
         dy.from_numpy(np.ones(3)[::-1])
     frozen = np.ones(3)
     frozen.flags.writeable = False
-    with pytest.raises(ValueError, match="read-only"):
-        dy.from_numpy(frozen)
+    shown = dy.from_numpy(frozen)  # read, but not written
+    assert shown.sum() == 3 and dy.from_numpy(np.broadcast_to(frozen[:1], (2, 3))).shape == (2, 3)
+    with pytest.raises(RuntimeError, match="read"):
+        shown.add_(1)
     with pytest.raises(RuntimeError, match="detach"):
         dy.ones(3, requires_grad=True).numpy()
     assert dy.ones(3, requires_grad=True).detach().numpy().tolist() == [1, 1, 1]
@@ -462,3 +464,13 @@ def test_pytorchs_words_for_arguments():
     p = dy.ones(2, requires_grad=True)
     assert p.numpy(force=True).tolist() == [1, 1] and x.float(memory_format=dy.preserve_format).dtype == dy.float32
     assert dy.zeros(2).copy_(dy.ones(2), non_blocking=True).tolist() == [1, 1]
+
+
+def test_more_forms_of_pytorch():
+    assert dy.repeat_interleave(dy.tensor([2, 0, 1])).tolist() == [0, 0, 2]
+    assert dy.cross(dy.eye(3)[:, :2], dy.eye(3)[:, 1:]).tolist() == [[0, 1], [0, 0], [1, 0]]
+    assert dy.norm(dy.eye(2), "nuc").item() == 2 and dy.ones(1).to("cpu:0").device == dy.device("cpu")
+    z = dy.zeros(2, dtype=dy.complex64)
+    z.imag, z.real = dy.tensor([1.0, 2.0]), 3
+    assert z.tolist() == [3 + 1j, 3 + 2j]
+    assert dy.histogram(dy.arange(4.0))[0].shape == (100,)

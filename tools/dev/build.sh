@@ -11,10 +11,10 @@ jobs_count() {
 }
 
 # configure FOLDER OPTION...: runs CMake when the folder is new or the options have changed; Ninja does it for the rest.
-# The compiler by the name pip's build has for it, or ccache would not know one's objects in the other.
+# The compiler by the name Python has for it, which pip's build takes: ccache knows objects by that name, too.
 configure() {
   local dir=$1 stamp=$1/configured compiler
-  compiler=${CXX:-$(command -v g++ || command -v c++ || true)}
+  compiler=${CXX:-$(python3 -c 'import shutil, sysconfig; print(shutil.which(sysconfig.get_config_var("CXX").split()[0]) or "")')}
   shift
   set -- "$@" ${compiler:+"-DCMAKE_CXX_COMPILER=$compiler"}
   [[ -f $dir/build.ninja && -f $stamp && $(<"$stamp") == "$*" ]] && return
