@@ -1,5 +1,6 @@
 // Nodes run in the reverse order of their creation: whatever consumed an output has a higher number than what made it, so when
 // a node comes up all its gradients are there. No counting of dependencies, no recursion, and the order is the same every time.
+// Leaves have no number: those with hooks wait for the first node that was made of their readers.
 #include "autograd/engine.h"
 
 #include <algorithm>
@@ -179,7 +180,8 @@ class Run {
       sum = add(sum, g);
   }
   void find_hooked_leaves() {
-    std::unordered_map<TensorImpl*, uint64_t> first;
+    std::vector<std::pair<TensorImpl*, uint64_t>> first;  // in the order in which they are found: the same every time
+    std::unordered_map<TensorImpl*, size_t> found;
     std::vector<Node*> todo;
     for (auto& [seq, p] : pending_) todo.push_back(p.node.n);
     std::unordered_set<Node*> seen(todo.begin(), todo.end());
@@ -192,8 +194,10 @@ class Run {
         if (e.node) {
           if (seen.insert(e.node).second) todo.push_back(e.node);
         } else if (e.leaf->meta && !e.leaf->meta->hooks.empty()) {
-          const auto [at, fresh] = first.try_emplace(e.leaf, n.seq);
-          at->second = std::min(at->second, n.seq);
+          const auto [at, fresh] = found.try_emplace(e.leaf, first.size());
+          if (fresh) first.emplace_back(e.leaf, n.seq);
+          uint64_t& seq = first[at->second].second;
+          seq = std::min(seq, n.seq);
         }
       }
     }

@@ -474,3 +474,14 @@ def test_more_forms_of_pytorch():
     z.imag, z.real = dy.tensor([1.0, 2.0]), 3
     assert z.tolist() == [3 + 1j, 3 + 2j]
     assert dy.histogram(dy.arange(4.0))[0].shape == (100,)
+
+
+@pytest.mark.parametrize("n", [2, 5000])
+def test_the_mean_of_infinities(n):
+    for k in (0, n - 1):
+        x = dy.ones(n, 3)
+        x[k, 0], x[k, 1] = float("inf"), float("-inf")
+        x[n - 1 - k, 1] = float("inf")
+        for dim, y in ((0, x), (1, x.T.contiguous())):
+            squares, mean = dy.var_mean(y, dim)
+            assert mean[0] == float("inf") and mean[1].isnan() and mean[2] == 1 and squares[:2].isnan().all() and squares[2] == 0

@@ -12,12 +12,13 @@ struct Moments {
 DY_INLINE Moments merge(Moments a, Moments b) {
   if (a.n == 0 || b.n == 0) return a.n == 0 ? b : a;
   const double n = a.n + b.n, apart = b.mean - a.mean;
-  return {n, a.mean + apart * (b.n / n), a.squares + b.squares + apart * apart * (a.n * b.n / n)};
+  const double mean = apart - apart == 0 ? a.mean + apart * (b.n / n) : a.mean * (a.n / n) + b.mean * (b.n / n);  // infinities
+  return {n, mean, a.squares + b.squares + apart * apart * (a.n * b.n / n)};
 }
 
 // Distances are taken from the mean as a T; what that leaves is put right with their sum.
 DY_INLINE Moments about(double middle, double sum, double squares, double n) {
-  return {n, middle + sum / n, squares - sum * sum / n};
+  return {n, middle - middle == 0 ? middle + sum / n : middle, squares - sum * sum / n};  // an infinite mean stays one
 }
 
 template <class T> Moments measure(const T* x, int64_t n) {
