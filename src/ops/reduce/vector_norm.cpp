@@ -24,7 +24,7 @@ Tensor compose(const Arg* a) {
   const double p = a[1].scalar.real();
   // The sum of powers leaves the range of 16 bits long before its root does.
   const bool narrow = compute_type(plain(x)) == Compute::f32 && plain(x) != f32 && std::isfinite(p) && p != 0 && p != 1;
-  const Tensor norm = norm_of(narrow ? to(x, f32) : x, p, ints_of(a[2]), a[3].boolean);
+  const Tensor norm = norm_of(narrow && p != 2 ? to(x, f32) : x, p, ints_of(a[2]), a[3].boolean);
   return narrow ? to(norm, plain(x)) : norm;
 }
 
