@@ -38,6 +38,7 @@ from ._storage import TypedStorage, UntypedStorage, frombuffer, is_storage, memm
 from .amp import GradScaler, autocast, is_autocast_available
 from .amp.switches import *  # noqa: F401,F403
 from .func import vmap
+from .nn.functional import conv1d, conv2d, conv3d
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_inference_mode_enabled
 from . import _copying  # noqa: F401

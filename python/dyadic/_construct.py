@@ -45,8 +45,8 @@ def _new(name):
     make = getattr(_dyadic, name)
 
     def new(self, *size, dtype=None, device=None, requires_grad=False, **memory):
-        size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
-        return make(list(size), dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad, **memory)
+        size = memory.pop("size", size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
+        return make([size] if isinstance(size, int) else list(size), dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad, **memory)
 
     new.__name__, new.__doc__ = f"new_{name}", f"{name}(size) with the dtype and device of self unless given."
     return new

@@ -22,7 +22,7 @@ _TREE, _METADATA = "python.tree", "python.metadata"
 _VIEWS = "python.views"  # in the metadata, of tensors that share memory: which view of which tensor each one is
 _ORDERED = "python.ordered"  # in the metadata of tensors by names that were an OrderedDict
 _PICKLE = b"dyadic.pickle\n"  # such a file begins so; as a safetensors header's length it were beyond any file
-_DICTS = {"dict", "OrderedDict", "defaultdict"}
+_DICTS = {"dict", "OrderedDict", "defaultdict", "Counter"}
 
 
 class _NoData(Exception):
@@ -219,7 +219,8 @@ def _plain_reader(f):
     from .nn._state import _make_tensor
     from .serialization import _find
 
-    plain = (_make_tensor, Size, Parameter, _dyadic.dtype, _dyadic.device, collections.OrderedDict, collections.defaultdict, set, complex)
+    containers = (collections.OrderedDict, collections.defaultdict, collections.Counter, set)
+    plain = (_make_tensor, Size, Parameter, _dyadic.dtype, _dyadic.device, complex, *containers)
     rules = {(t.__module__, t.__name__): t for t in plain}
 
     class Reader(pickle.Unpickler):

@@ -46,6 +46,7 @@ def _reader(archive, prefix):
 
     rules = {
         ("collections", "OrderedDict"): collections.OrderedDict,
+        ("collections", "Counter"): collections.Counter,
         ("torch._utils", "_rebuild_tensor_v2"): _tensor,
         ("torch._utils", "_rebuild_parameter"): _parameter,
         ("torch", "Size"): Size,

@@ -485,3 +485,15 @@ def test_the_mean_of_infinities(n):
         for dim, y in ((0, x), (1, x.T.contiguous())):
             squares, mean = dy.var_mean(y, dim)
             assert mean[0] == float("inf") and mean[1].isnan() and mean[2] == 1 and squares[:2].isnan().all() and squares[2] == 0
+
+
+def test_forms_that_python_reads():
+    import collections
+    import io
+
+    x = dy.ones(1, 1, 4, 4)
+    assert dy.conv2d(x, dy.ones(1, 1, 3, 3), padding="same").shape == x.shape and x.new_zeros(size=(2,)).shape == (2,)
+    assert dy.nn.Identity()(input=x) is x
+    file = io.BytesIO()
+    dy.save({"milestones": collections.Counter([3, 5])}, file)
+    assert dy.load(io.BytesIO(file.getvalue())) == {"milestones": {3: 1, 5: 1}}
