@@ -15,8 +15,8 @@ void backward(Grad& g) { g.set(0, mul(mul(keep_dims(g.g(), g.in_meta(0), g.node.
 extern constexpr OpDef record = {
     .sig = "square_sum(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     .doc =
-        "The sum of squares over dim (all dimensions if absent) of a floating-point tensor, in f32 at least, without the squares "
-        "in memory.",
+        "The sum of squares over dim (all dimensions if absent) of a floating-point tensor, in f32 at least, without the "
+        "squares in memory.",
     .amp = Amp::f32,
     .samples =
         "square_sum(randn(3, 4))\n"
