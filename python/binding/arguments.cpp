@@ -42,17 +42,19 @@ int find_keyword(const OpInfo& op, PyObject* name) {
       if (op.parameters[i].text == std::string_view("self")) return int(i);
     if (op.parameters[0].take == Take::tensor) return 0;
   }
-  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {// numpy's names, and PyTorch's of several forms
-                                                                       {"axis", "dim"},
-                                                                       {"keepdims", "keepdim"},
-                                                                       {"tensor", "self"},
-                                                                       {"split_size_or_sections", "split_size"},
-                                                                       {"split_size_or_sections", "split_sizes"},
-                                                                       {"split_size", "split_sizes"},
-                                                                       {"indices_or_sections", "sections"},
-                                                                       {"indices_or_sections", "indices"},
-                                                                       {"tensor_indices_or_sections", "sections"},
-                                                                       {"tensor_indices_or_sections", "indices"}};
+  // numpy's names, and PyTorch's for what are several ops here.
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"axis", "dim"},
+      {"keepdims", "keepdim"},
+      {"tensor", "self"},
+      {"split_size_or_sections", "split_size"},
+      {"split_size_or_sections", "split_sizes"},
+      {"split_size", "split_sizes"},
+      {"indices_or_sections", "sections"},
+      {"indices_or_sections", "indices"},
+      {"tensor_indices_or_sections", "sections"},
+      {"tensor_indices_or_sections", "indices"},
+  };
   for (auto [other, ours] : kOthers)
     if (wanted == other)
       for (size_t i = 0; i < op.parameters.size(); ++i)

@@ -60,18 +60,9 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 }
 void release_buffer(PyObject*, Py_buffer* view) { std::free(view->internal); }
 
-Tensor share_buffer(PyObject* object, bool read_only) {
+Tensor share_buffer(PyObject* object) {
   auto view = std::make_unique<Py_buffer>();
-  if (PyObject_GetBuffer(object, view.get(), (read_only ? PyBUF_STRIDED_RO : PyBUF_STRIDED) | PyBUF_FORMAT)) {
-    if (PyErr_ExceptionMatches(PyExc_BufferError)) {
-      PyErr_Clear();
-      if (PyObject_GetBuffer(object, view.get(), PyBUF_STRIDED_RO | PyBUF_FORMAT) == 0) {
-        PyBuffer_Release(view.get());
-        fail<ValueError>("from_numpy: the array is read-only; copy it: dyadic.tensor(array)");
-      }
-    }
-    throw PythonError();
-  }
+  if (PyObject_GetBuffer(object, view.get(), PyBUF_STRIDED_RO | PyBUF_FORMAT)) throw PythonError();
   std::unique_ptr<Py_buffer, void (*)(Py_buffer*)> held(view.get(), PyBuffer_Release);
   const Py_buffer& b = *view;
   DType dtype = default_numpy_dtype(b.format);

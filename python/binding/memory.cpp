@@ -84,7 +84,7 @@ void add_memory(nb::module_& m) {
   m.def("_same_storage", [](const Tensor& a, const Tensor& b) { return a.impl()->storage == b.impl()->storage; });
   m.def("_set_size_type", [](nb::handle t) { size_type = reinterpret_cast<PyTypeObject*>(t.inc_ref().ptr()); });
   m.def(
-      "_share_buffer", [](nb::handle o) { return share_buffer(o.ptr(), true); },
+      "_share_buffer", [](nb::handle o) { return share_buffer(o.ptr()); },
       "A tensor over the memory of a buffer, which may be read-only.");
   m.def("_memmap", map_file, nb::arg("path"), nb::arg("dtype").none(), nb::arg("shape").none(), nb::arg("mode"),
         nb::arg("offset"));

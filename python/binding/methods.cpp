@@ -305,7 +305,7 @@ void add_methods(nb::module_& m) {
         "A new tensor with the values of numbers, nested lists or arrays. Without dtype: bool, int64 or the default float for "
         "Python's numbers, an array's own for arrays.");
   m.def(
-      "from_numpy", [](nb::object a) { return share_buffer(a.ptr(), true); }, nb::arg("array"),
+      "from_numpy", [](nb::object a) { return share_buffer(a.ptr()); }, nb::arg("array"),
       "A tensor over the memory of an array.");
   m.def("is_tensor", [](nb::handle o) { return is_tensor(o.ptr()); }, nb::arg("obj").none());
 }

@@ -82,8 +82,8 @@ void run_op_out(Op op, Arg* args, int n, std::span<const Tensor> out);
 Tensor read_index(const Tensor& t, PyObject* key);
 void assign_index(const Tensor& t, PyObject* key, PyObject* value);
 Tensor tensor_from(PyObject* data, std::optional<DType> dtype);  // numbers, nested lists, buffers, tensors: a copy
-// The memory of an array, kept alive by the tensor; of one that is read-only only if that is allowed.
-Tensor share_buffer(PyObject* object, bool read_only = false);
+// The memory of an array, kept alive by the tensor; written only where the array may be.
+Tensor share_buffer(PyObject* object);
 int get_buffer(PyObject* self, Py_buffer* view, int flags);
 void release_buffer(PyObject* self, Py_buffer* view);
 PyObject* to_python(Scalar s);

@@ -147,26 +147,16 @@ PyObject* get_grad_fn(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return grad_fn_of(t).release().ptr(); });
 }
 PyObject* get_T(PyObject* s, void*) {
-  return get(s, [](const Tensor& t) {
-    int64_t dims[kMaxDims], n = t.dim();
-    for (int64_t d = 0; d < n; ++d) dims[d] = n - 1 - d;
-    return wrap(t.permute({dims, size_t(n)}));
-  });
+  return get(s, [](const Tensor& t) { return wrap(t.T()); });
 }
 PyObject* get_mT(PyObject* s, void*) {
-  return get(s, [](const Tensor& t) {
-    DY_CHECK(t.dim() >= 2, "mT: needs a matrix: self is {}", describe(t));
-    return wrap(t.transpose(-2, -1));
-  });
+  return get(s, [](const Tensor& t) { return wrap(t.mT()); });
 }
 PyObject* get_H(PyObject* s, void*) {
-  return get(s, [](const Tensor& t) {
-    DY_CHECK(t.dim() == 2 || t.dim() == 0, "H: needs a matrix: self is {}; use mH", describe(t));
-    return wrap(t.dim() ? conj(t.transpose(0, 1)) : conj(t));
-  });
+  return get(s, [](const Tensor& t) { return wrap(t.H()); });
 }
 PyObject* get_mH(PyObject* s, void*) {
-  return get(s, [](const Tensor& t) { return wrap(adjoint(t)); });
+  return get(s, [](const Tensor& t) { return wrap(t.mH()); });
 }
 PyObject* get_real(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return wrap(real(t)); });

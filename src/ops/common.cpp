@@ -120,10 +120,10 @@ bool can_view(const Tensor& t, IntList sizes) {
   return view_strides(*t.impl(), sizes, strides);
 }
 
-Tensor root_of_variance(const Tensor& v) {
-  if (!GradMode::enabled() || !v.requires_grad()) return sqrt(v);
-  const Tensor none = eq(v.detach(), 0.0);
-  return where(none, zeros_like(v.detach()), sqrt(where(none, ones_like(v.detach()), v)));
+Tensor root_of_squares(const Tensor& sum) {
+  if (!GradMode::enabled() || !sum.requires_grad()) return sqrt(sum);
+  const Tensor plain = sum.detach(), none = eq(plain, 0.0);
+  return where(none, zeros_like(plain), sqrt(where(none, ones_like(plain), sum)));
 }
 
 Tensor dense(const Tensor& t) { return (t.dtype().is_scaled() ? dyadic::to(t, f32) : t).contiguous(); }

@@ -21,7 +21,7 @@ IntList resolve_size(const char* who, IntList size, int64_t numel, int64_t* out)
 // Strides that show `t` with the new sizes without moving anything (as numpy's reshape finds them), or false.
 bool view_strides(const TensorImpl& t, IntList sizes, int64_t* strides);
 bool can_view(const Tensor& t, IntList sizes);
-Tensor root_of_variance(const Tensor& v);  // its gradient at 0 is 0
+Tensor root_of_squares(const Tensor& sum);  // its gradient at 0 is 0
 // dtype and device of a creation op from optional arguments.
 DType dtype_or_default(const Call& c, int arg);
 Device device_or_cpu(const Call& c, int arg);

@@ -217,27 +217,35 @@ class MixtureSameFamily(Distribution):
         return drawn.gather(dim, at.expand(list(drawn.shape[:dim]) + [1] + list(drawn.shape[dim + 1 :])).contiguous()).squeeze(dim)
 
 
+COVARIANCE = {  # the forms in which a covariance may be given
+    "covariance_matrix": constraints.positive_definite,
+    "precision_matrix": constraints.positive_definite,
+    "scale_tril": constraints.lower_cholesky,
+}
+
+
+def the_one_given(who, *matrices):
+    """The matrix among the forms of COVARIANCE that is not None."""
+    given = [m for m in matrices if m is not None]
+    if len(given) != 1:
+        raise ValueError(f"{who}: give one of covariance_matrix, precision_matrix and scale_tril")
+    return given[0]
+
+
 class MultivariateNormal(Distribution):
     """Normal vectors of mean loc and a covariance_matrix, its inverse precision_matrix or its Cholesky factor scale_tril."""
 
-    arg_constraints = {
-        "loc": constraints.real_vector,
-        "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite,
-        "scale_tril": constraints.lower_cholesky,
-    }
+    arg_constraints = {"loc": constraints.real_vector, **COVARIANCE}
     support = constraints.real_vector
     has_rsample = True
 
     def __init__(self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
-        given = [m for m in (covariance_matrix, precision_matrix, scale_tril) if m is not None]
-        if len(given) != 1:
-            raise ValueError("MultivariateNormal: give one of covariance_matrix, precision_matrix and scale_tril")
-        if loc.dim() < 1 or given[0].dim() < 2:
+        given = the_one_given("MultivariateNormal", covariance_matrix, precision_matrix, scale_tril)
+        if loc.dim() < 1 or given.dim() < 2:
             raise ValueError("MultivariateNormal: loc is a vector, and the other one a matrix, or batches of them")
         n = loc.shape[-1]
-        batch = broadcast_shapes(loc.shape[:-1], given[0].shape[:-2])
-        self.loc, matrix = loc.expand([*batch, n]), given[0].expand([*batch, n, n])
+        batch = broadcast_shapes(loc.shape[:-1], given.shape[:-2])
+        self.loc, matrix = loc.expand([*batch, n]), given.expand([*batch, n, n])
         kinds = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
         self._printed = ("loc", *(name for name, m in kinds.items() if m is not None))
         if scale_tril is not None:

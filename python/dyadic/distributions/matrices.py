@@ -6,7 +6,7 @@ from .._construct import as_tensor
 from .._functions import broadcast_shapes
 from ..autograd.grad_mode import no_grad
 from . import constraints
-from .composed import MultivariateNormal
+from .composed import COVARIANCE, MultivariateNormal, the_one_given
 from .distribution import Distribution, broadcast_all
 from .gammas import Beta, Gamma
 
@@ -14,28 +14,21 @@ from .gammas import Beta, Gamma
 class Wishart(Distribution):
     """Sums of x x^T of df normal vectors x, with a covariance_matrix, its inverse precision_matrix or its Cholesky factor scale_tril."""
 
-    arg_constraints = {
-        "df": constraints.positive,
-        "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite,
-        "scale_tril": constraints.lower_cholesky,
-    }
+    arg_constraints = {"df": constraints.positive, **COVARIANCE}
     support = constraints.positive_definite
     has_rsample = True
 
     def __init__(self, df, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
-        given = [m for m in (covariance_matrix, precision_matrix, scale_tril) if m is not None]
-        if len(given) != 1:
-            raise ValueError("Wishart: give one of covariance_matrix, precision_matrix and scale_tril")
-        if given[0].dim() < 2:
+        given = the_one_given("Wishart", covariance_matrix, precision_matrix, scale_tril)
+        if given.dim() < 2:
             raise ValueError("Wishart: the matrix has two dimensions or more, batches of matrices")
-        n = given[0].shape[-1]
-        df = as_tensor(df, dtype=given[0].dtype)
-        batch = broadcast_shapes(df.shape, given[0].shape[:-2])
+        n = given.shape[-1]
+        df = as_tensor(df, dtype=given.dtype)
+        batch = broadcast_shapes(df.shape, given.shape[:-2])
         self.df = df.expand(batch)
         if bool((self.df <= n - 1).any()):
             raise ValueError(f"Wishart: df must be greater than {n - 1}, one less than the rows of the matrix; it is {self.df.tolist()}")
-        zero = given[0].new_zeros([*batch, n])
+        zero = given.new_zeros([*batch, n])
         self._normal = MultivariateNormal(zero, covariance_matrix, precision_matrix, scale_tril, validate_args)
         super().__init__(batch, (n, n), validate_args)
 

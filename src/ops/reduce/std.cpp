@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::std_op {
 namespace {
 
-Tensor compose(const Arg* a) { return root_of_variance(var(*a[0].tensor, ints_of(a[1]), a[2].integer, a[3].boolean)); }
+Tensor compose(const Arg* a) { return root_of_squares(var(*a[0].tensor, ints_of(a[1]), a[2].integer, a[3].boolean)); }
 
 }  // namespace
 

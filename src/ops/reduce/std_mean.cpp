@@ -6,7 +6,7 @@ namespace {
 
 std::vector<Tensor> compose(const Arg* a) {
   std::vector<Tensor> r = var_mean(*a[0].tensor, ints_of(a[1]), a[2].integer, a[3].boolean);
-  return {root_of_variance(r[0]), r[1]};
+  return {root_of_squares(r[0]), r[1]};
 }
 
 }  // namespace

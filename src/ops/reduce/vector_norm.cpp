@@ -10,11 +10,10 @@ Tensor norm_of(const Tensor& x, double p, IntList dim, bool keep) {
   if (p == -HUGE_VAL) return amin(abs(x), dim, keep);
   if (p == 0) return sum(to(ne(x, 0), plain(x)), dim, keep);
   if (p == 1) return call(Op::abs_sum_, x, dim, keep);
+  if (p == 2) return root_of_squares(call(Op::square_sum_, x, dim, keep));
   // The root of 0 has no slope: there the gradient is 0.
-  const Tensor total = p == 2 ? call(Op::square_sum_, x, dim, keep) : sum(pow(abs(x), p), dim, keep), none = eq(total, 0.0),
-               one = ones_like(total.detach());
-  const Tensor safe = where(none, one, total);
-  return where(none, p < 0 ? pow(total.detach(), 1 / p) : zeros_like(one), p == 2 ? sqrt(safe) : pow(safe, 1 / p));
+  const Tensor total = sum(pow(abs(x), p), dim, keep), none = eq(total, 0.0), one = ones_like(total.detach());
+  return where(none, p < 0 ? pow(total.detach(), 1 / p) : zeros_like(one), pow(where(none, one, total), 1 / p));
 }
 Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
