@@ -59,10 +59,6 @@ class Layer : public Module {
   const Arg& argument(size_t i) const;
   const Arg& argument(std::string_view name) const;
   void set_argument(size_t i, const Arg& value);
-  // How it was given: one number for all dimensions; a float by an integer (mark_whole says so).
-  bool is_one(size_t i) const;
-  bool is_whole(size_t i) const;
-  void mark_whole(size_t i, bool whole);
   // What PyTorch calls the tensors that forward takes, where it is the op's.
   std::vector<std::string> input_names() const;
   int64_t integer(std::string_view name) const { return argument(name).integer; }

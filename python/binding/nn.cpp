@@ -35,7 +35,6 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
     if (Tensor* t = find(m.own_parameters(), key)) return wrap_parameter(*t);
     if (Tensor* t = find(m.own_buffers(), key)) return wrap(*t);
     if (Module* c = find(m.children(), key)) return child_object(self, name, c).release().ptr();
-    if (auto* layer = dynamic_cast<nn::Layer*>(&m)) return layer_attribute(*layer, key).release().ptr();
     return nullptr;
   });
   if (r || PyErr_Occurred()) {

@@ -44,7 +44,6 @@ inline nb::object parameter_object(const Tensor& t) { return nb::steal(wrap_para
 
 void add_scaled_initializers(nb::module_& m);                               // nn_init.cpp
 void add_layer_records(nb::module_& m);                                     // nn_records.cpp
-nb::object layer_attribute(const nn::Layer& layer, std::string_view name);  // invalid: none of that name
 nb::list each_child(nb::handle self);                                       // a list of the module's own children
 
 // __init__ by hand, for arguments that C++ takes in another form: a class derived in Python gets the part that calls back.

@@ -1,7 +1,5 @@
 // Layers that are records (dyadic/nn_layers.h): one class for all; python/dyadic/nn/_layers.py derives a class per record from
 // it.
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -64,10 +62,6 @@ void read(ArgumentFrame& frame, const OpInfo& info, nb::tuple positional, nb::di
   frame.read(info, nullptr, given.data(), Py_ssize_t(positional.size()), names.size() ? keywords.ptr() : nullptr);
 }
 
-bool is_whole(const std::string& type, nb::handle given) {
-  return type == "float" && PyLong_Check(given.ptr()) && !PyBool_Check(given.ptr());
-}
-
 void make(nb::pointer_and_handle<Layer> self, const std::string& name, nb::tuple positional, nb::dict named, nb::object dtype,
           nb::object device) {
   const LayerDef& def = nn::layer_def(name);
@@ -75,14 +69,6 @@ void make(nb::pointer_and_handle<Layer> self, const std::string& name, nb::tuple
   ArgumentFrame frame;
   read(frame, info, positional, named);
   construct(self, def, std::span<const Arg>(frame.args, info.parameters.size()), options_of(dtype, device));
-  const auto& parameters = info.signature->parameters;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const nb::str key(parameters[i].name.c_str());
-    nb::object given = i < positional.size() ? nb::object(positional[i])
-                       : named.contains(key) ? nb::object(named[key])
-                                             : nb::none();
-    if (is_whole(parameters[i].type, given)) self.p->mark_whole(i, true);
-  }
 }
 
 nb::object as_python(const Arg& a) {
@@ -104,20 +90,6 @@ nb::object as_python(const Arg& a) {
       return nb::none();
   }
 }
-// As it was given: PyTorch's pools and the like keep one number for all dimensions, its layers with weights a tuple.
-nb::object argument(const Layer& layer, size_t i) {
-  const auto& parameters = layer.signature().parameters;
-  const std::string_view kind = layer.kind();
-  if (parameters[i].name == "stride" && layer.argument(i).kind == Arg::Kind::none && !kind.starts_with("LP"))
-    for (size_t k = 0; k < parameters.size(); ++k)
-      if (parameters[k].name == "kernel_size") return argument(layer, k);
-  if (layer.argument(i).kind == Arg::Kind::none && (parameters[i].name == "kdim" || parameters[i].name == "vdim"))
-    return nb::int_(layer.integer("embed_dim"));
-  const bool resizes = kind.starts_with("Upsampl");
-  if (layer.is_whole(i) && !resizes) return nb::int_(int64_t(layer.argument(i).real));
-  const bool tuples = layer.def().make || resizes || kind.starts_with("AvgPool1d") || kind.starts_with("MaxUnpool");
-  return layer.is_one(i) && !tuples ? nb::object(nb::int_(layer.argument(i).ints[0])) : as_python(layer.argument(i));
-}
 void assign(Layer& layer, size_t i, nb::handle value) {
   const OpInfo& info = info_of(layer.def());
   PyObject* given[] = {value.ptr()};
@@ -128,7 +100,6 @@ void assign(Layer& layer, size_t i, nb::handle value) {
   ArgumentFrame frame;
   frame.read(one, nullptr, given, 1, nullptr);
   layer.set_argument(i, frame.args[0]);
-  layer.mark_whole(i, is_whole(info.signature->parameters[i].type, value));
 }
 
 nb::object forward_by_signature(Layer& layer, nb::args inputs, nb::kwargs named) {
@@ -185,31 +156,17 @@ nb::list records() {
 
 }  // namespace
 
-// What PyTorch's layers have beside their arguments.
-nb::object layer_attribute(const Layer& layer, std::string_view name) {
-  const std::string_view kind = layer.kind();
-  const auto rank = size_t(layer.def().rank);
-  const bool recurrent = kind == "RNN" || kind == "LSTM" || kind == "GRU";
-  if (name == "transposed" && kind.starts_with("Conv")) return nb::bool_(kind.starts_with("ConvTranspose"));
-  if (name == "output_padding" && kind.starts_with("Conv")) return nb::tuple(nb::cast(std::vector<int64_t>(rank, 0)));
-  if (name == "mode" && recurrent)
-    return nb::str(kind != "RNN" ? layer.kind() : layer.text("nonlinearity") == "relu" ? "RNN_RELU" : "RNN_TANH");
-  if (name == "head_dim" && kind == "MultiheadAttention")
-    return nb::int_(layer.integer("embed_dim") / layer.integer("num_heads"));
-  return {};
-}
-
 void add_layer_records(nb::module_& m) {
   bind<Layer>(m, "_Layer", "A layer made from a record.")
       .def("__init__", make, nb::arg("name"), nb::arg("args"), nb::arg("kwargs"), nb::arg("dtype") = nb::none(),
            nb::arg("device") = nb::none())
       .def("forward", forward)
-      .def("_argument", argument)
+      .def("_argument", [](Layer& l, size_t i) { return as_python(l.argument(i)); })
       .def_prop_ro("_record", [](Layer& l) { return l.signature().name; })
       .def("_arguments",
            [](Layer& l) {
              nb::list all;
-             for (size_t i = 0; i < l.signature().parameters.size(); ++i) all.append(argument(l, i));
+             for (size_t i = 0; i < l.signature().parameters.size(); ++i) all.append(as_python(l.argument(i)));
              return nb::tuple(all);
            })
       .def("_set_argument", assign, nb::arg("i"), nb::arg("value").none());

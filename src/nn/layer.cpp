@@ -57,7 +57,6 @@ struct Layer::State {
     Arg arg;
     std::vector<int64_t> ints;
     std::string text;
-    bool one = false, whole = false;
   };
   enum class From : uint8_t { tensor, training, momentum, argument, fallback };
   struct Parameter {
@@ -83,8 +82,6 @@ struct Layer::State {
   void hold(Held& h, const dyadic::Parameter& p, const Arg& value, int rank, const char* who) {
     DY_CHECK_AS(TypeError, fits(p, value.kind), "{}: {} has the wrong type: it takes {}", who, p.name, p.type);
     h.arg = value;
-    h.one = value.kind == Arg::Kind::ints && value.n == 1;
-    h.whole = false;
     switch (value.kind) {
       case Arg::Kind::ints:
         h.ints.assign(value.ints, value.ints + value.n);
@@ -159,9 +156,6 @@ const Arg& Layer::argument(std::string_view name) const {
 void Layer::set_argument(size_t i, const Arg& value) {
   state_->hold(state_->held[i], signature().parameters[i], value, def_->rank, kind());
 }
-bool Layer::is_one(size_t i) const { return state_->held[i].one; }
-bool Layer::is_whole(size_t i) const { return state_->held[i].whole; }
-void Layer::mark_whole(size_t i, bool whole) { state_->held[i].whole = whole; }
 std::vector<std::string> Layer::input_names() const {
   std::vector<std::string> names;
   if (def_->run) return names;

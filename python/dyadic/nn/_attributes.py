@@ -1,5 +1,4 @@
 """Attributes that PyTorch's layers have beside their arguments and parameters; other code reads them."""
-from .._dyadic import LayerNorm
 from ._layers import bases, classes
 
 
@@ -40,7 +39,6 @@ def _width(name):
 
 _PROPERTIES = [
     (bases["_ConvNd"], "_reversed_padding_repeated_twice", _padding_twice, "padding as functional.pad takes it."),
-    (LayerNorm, "elementwise_affine", lambda self: self.weight is not None, "Whether there is a weight."),
     (bases["RNNBase"], "mode", _mode, "LSTM, GRU, RNN_TANH or RNN_RELU."),
     (bases["RNNBase"], "_all_weights", _weight_names, "The names of the parameters of each layer and direction."),
     (bases["RNNBase"], "_flat_weights_names", lambda self: sum(_weight_names(self), []), "The names of the parameters."),
