@@ -4,13 +4,14 @@
 #include "autograd/engine.h"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
+#include "autograd/leaf.h"
+#include "autograd/reach.h"
 #include "base/log.h"
 #include "corridor/counters.h"
 #include "dyadic/ops.h"
@@ -32,22 +33,6 @@ struct NodeRef {  // a strong reference for the length of a run
   }
 };
 
-// Among a leaf's hooks: what waits until .grad is there.
-struct AfterAccumulation {
-  std::function<void(const Tensor&)> run;
-  Tensor operator()(const Tensor&) const { return Tensor(); }
-};
-
-thread_local Node* t_function = nullptr;  // whose own backward runs
-std::atomic<bool> g_leaf_hooks = false;   // some leaf has had a hook
-
-Tensor run_hook(const Hook& hook, const Tensor& g) {
-  Tensor r = hook(g);
-  DY_CHECK(!r.defined() || (r.sizes() == g.sizes() && r.dtype() == g.dtype() && r.device() == g.device()),
-           "backward: a hook returns another kind of tensor: it was given {}, it returns {}; return one like it, or nothing",
-           describe(g), describe(r));
-  return r.defined() ? r : g;
-}
 thread_local bool t_in_region = false;  // a backward inside of an autocast region has been seen
 
 Edge edge_of(const Tensor& t) {
@@ -92,6 +77,8 @@ class Run {
   Frontier pending_;
   Frontier::node_type spare_;  // its memory serves again: a chain allocates once
   bool keep_, create_;
+  std::optional<Reach> reach_;  // none: all runs
+  std::vector<Edge> leading_;   // a node's edges, without those that lead to nothing wanted
   // Leaves with hooks, which are to see the whole gradient: it is there once the first that was made of the nodes that read the
   // leaf has run.
   std::unordered_map<TensorImpl*, Tensor> sums_;
@@ -120,7 +107,7 @@ class Run {
     if ((plain.before & kAutocast) && !std::exchange(t_in_region, true))
       warn(
           "autocast: backward() inside of the region; it runs in the dtypes of forward all the same: call it after the region");
-    if (g_leaf_hooks.load(std::memory_order_relaxed) && wanted.empty()) find_hooked_leaves();
+    look_ahead();
     while (!pending_.empty()) {
       Frontier::node_type first = pending_.extract(pending_.begin());
       step(*first.mapped().node.n, first.mapped().g());
@@ -141,15 +128,7 @@ class Run {
     for (size_t i = 0; i < outputs.size(); ++i)
       deliver(edge_of(outputs[i]), root_gradient(outputs[i], i < grad_outputs.size() ? grad_outputs[i] : Tensor()));
     run();
-    for (const Wanted& w : wanted)
-      if (w.edge.leaf && w.result->defined())
-        for (const Hook& hook : auto_meta(*w.edge.leaf).hooks) *w.result = run_hook(hook, *w.result);
     return results;
-  }
-  void into(const Tensor& t, const Tensor& g) {
-    if (t.is_leaf()) return leaf(*t.impl(), g);
-    std::shared_ptr<Tensor>& slot = auto_meta(*t.impl()).retained;
-    slot = std::make_shared<Tensor>(slot && slot->defined() ? add(*slot, g) : g);
   }
 
  private:
@@ -179,88 +158,29 @@ class Run {
     else
       sum = add(sum, g);
   }
-  void find_hooked_leaves() {
-    std::vector<std::pair<TensorImpl*, uint64_t>> first;  // in the order in which they are found: the same every time
-    std::unordered_map<TensorImpl*, size_t> found;
-    std::vector<Node*> todo;
-    for (auto& [seq, p] : pending_) todo.push_back(p.node.n);
-    std::unordered_set<Node*> seen(todo.begin(), todo.end());
-    while (!todo.empty()) {
-      const Node& n = *todo.back();
-      todo.pop_back();
-      for (int i = 0; i < n.nin; ++i) {
-        const Edge& e = n.edges[i];
-        if (!e.used()) continue;
-        if (e.node) {
-          if (seen.insert(e.node).second) todo.push_back(e.node);
-        } else if (e.leaf->meta && !e.leaf->meta->hooks.empty()) {
-          const auto [at, fresh] = found.try_emplace(e.leaf, first.size());
-          if (fresh) first.emplace_back(e.leaf, n.seq);
-          uint64_t& seq = first[at->second].second;
-          seq = std::min(seq, n.seq);
-        }
+  void look_ahead() {
+    const bool hooks = leaves_have_hooks() && wanted.empty();
+    if (!hooks && wanted.empty()) return;
+    std::vector<Node*> nodes;
+    for (auto& [seq, p] : pending_) nodes.push_back(p.node.n);
+    nodes = reachable(nodes);
+    if (hooks)
+      for (auto [leaf, seq] : hooked_leaves(nodes)) {
+        sums_.try_emplace(leaf);
+        complete_.emplace(seq, borrow(leaf));
       }
-    }
-    for (auto [leaf, seq] : first) {
-      sums_.try_emplace(leaf);
-      complete_.emplace(seq, borrow(leaf));
-    }
+    std::vector<Edge> edges;
+    for (const Wanted& w : wanted) edges.push_back(w.edge);
+    if (!hooks) reach_.emplace(nodes, edges);
   }
   void finish_first() {
     auto first = complete_.extract(complete_.begin());
     TensorImpl& leaf = *first.mapped().impl();
-    if (Tensor sum = std::exchange(sums_[&leaf], Tensor()); sum.defined()) finish(leaf, std::move(sum));
+    if (Tensor sum = std::exchange(sums_[&leaf], Tensor()); sum.defined()) leave_gradient(leaf, std::move(sum), create_);
   }
   void leaf(TensorImpl& t, Tensor g) {
     if (auto sum = sums_.find(&t); sum != sums_.end()) return accumulate(sum->second, std::move(g));
-    finish(t, std::move(g));
-  }
-  void finish(TensorImpl& t, Tensor g) {
-    AutoMeta& m = auto_meta(t);
-    for (const Hook& hook : m.hooks) g = run_hook(hook, g);
-    put(m, std::move(g));
-    for (const Hook& hook : m.hooks)
-      if (auto* after = hook.target<AfterAccumulation>()) after->run(borrow(&t));
-  }
-  void put(AutoMeta& m, Tensor g) {
-    if (!m.grad.defined()) {
-      TensorImpl& i = *g.impl();
-      bool own = i.refs.load() == 1 && i.storage->refs.load() == 1 && i.contiguous();
-      if (!own && !create_) {
-        CategoryScope scope(Category::gradient);
-        g = g.clone();
-      } else if (own && !create_) {
-        set_category(g, Category::gradient);
-      }
-      m.grad = std::move(g);
-      return;
-    }
-    if (create_)
-      m.grad = add(m.grad, g);
-    else
-      m.grad.add_(g);
-  }
-  // A function's own backward: it gets zeros for outputs that nothing depends on (unless it wants to know), and owes a gradient
-  // to each input.
-  static void run_function(Node& n, Tensor* gradients, Tensor* results) {
-    for (int j = 0; j < n.nout && !n.extra->backward.target<BackwardOfSome>(); ++j)
-      if (const Meta& m = n.meta[n.nin + j]; !gradients[j].defined() && m.dtype)
-        gradients[j] = zeros(m.shape(), m.dtype, m.device);
-    const struct Running {
-      Node* before;
-      explicit Running(Node& n) : before(std::exchange(t_function, &n)) {}
-      ~Running() { t_function = before; }
-    } running(n);
-    std::vector<Tensor> given = n.extra->backward({gradients, n.nout});
-    DY_CHECK(given.size() == n.nin, "{}: its backward returns the wrong number of gradients: {} for {} inputs", node_name(n),
-             given.size(), n.nin);
-    for (int i = 0; i < n.nin; ++i) {
-      if (!n.edges[i].used() || !given[size_t(i)].defined()) continue;
-      DY_CHECK(given[size_t(i)].sizes() == n.meta[i].shape(),
-               "{}: its backward returns a gradient of the wrong shape: {} for input {} of shape {}", node_name(n),
-               describe(given[size_t(i)]), i, shape_text(n.meta[i].shape()));
-      results[i] = given[size_t(i)];
-    }
+    leave_gradient(t, std::move(g), create_);
   }
   // Whether there is something to free: what has kept nothing can run again.
   static bool holds_values(const Node& n) {
@@ -277,17 +197,29 @@ class Run {
       std::copy(given.begin(), given.end(), replaced.begin());
     }
   }
+  const Edge* wanted_edges(const Node& n) {
+    if (!reach_) return n.edges;
+    leading_.assign(n.edges, n.edges + n.nin);
+    for (Edge& e : leading_)
+      if (!reach_->leads(e)) e = Edge{};
+    return leading_.data();
+  }
   void step(Node& n, Tensor* gradients) {
     const OpDef& op = op_def(n.id);
-    DY_CHECK(!n.released,
-             "backward: the graph has been used up: {} was already differentiated and its saved tensors are gone; pass "
-             "retain_graph=true to the first backward",
-             node_name(n));
     if (n.extra)
       for (auto& [output, hook] : n.extra->hooks)
         if (gradients[output].defined()) gradients[output] = run_hook(hook, gradients[output]);
     for (const Wanted& w : wanted)
       if (w.edge.node == &n) *w.result = gradients[w.edge.output];
+    if (reach_ && !reach_->runs(n)) {
+      for (int j = 0; j < n.nout; ++j) gradients[j] = Tensor();
+      return;
+    }
+    DY_CHECK(!n.released,
+             "backward: the graph has been used up: {} was already differentiated and its saved tensors are gone; pass "
+             "retain_graph=true to the first backward",
+             node_name(n));
+    const Edge* edges = wanted_edges(n);
     if (n.extra) run_hooks(n, n.extra->before, {gradients, n.nout}, {}, {gradients, n.nout});
     constexpr int kFew = 8;
     Tensor few[kFew];
@@ -301,7 +233,7 @@ class Run {
     t_module = n.module;
     {
       const Unpacked saved(n);
-      Grad grad{n, gradients, results};
+      Grad grad{n, edges, gradients, results};
       if (n.extra && n.extra->backward)
         run_function(n, gradients, results);
       else
@@ -312,7 +244,7 @@ class Run {
         if (results[i].defined()) raise_anomaly(node_name(n), results[i], i);
     if (n.extra) {
       for (int i = 0; i < n.nin && !n.extra->after.empty(); ++i)
-        if (!n.edges[i].used()) results[i] = Tensor();
+        if (!edges[i].used()) results[i] = Tensor();
       run_hooks(n, n.extra->after, {results, n.nin}, {results, n.nin}, {gradients, n.nout});
     }
     if (!keep_ && holds_values(n)) {
@@ -322,9 +254,9 @@ class Run {
     }
     for (int j = 0; j < n.nout; ++j) gradients[j] = Tensor();
     for (int i = 0; i < n.nin; ++i)
-      if (n.edges[i].used() && results[i].defined()) {
+      if (edges[i].used() && results[i].defined()) {
         Tensor g = fit_gradient(std::move(results[i]), n.meta[i]);
-        deliver(n.edges[i], std::move(g));
+        deliver(edges[i], std::move(g));
       }
   }
 };
@@ -347,105 +279,30 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
   dyadic::backward({this, 1}, {&gradient, 1}, retain_graph, create_graph);
 }
 void backward(TensorList outputs, TensorList grad_outputs, bool retain_graph, bool create_graph, TensorList inputs) {
+  for (const Tensor& t : inputs)
+    if (!t.is_leaf()) t.retain_grad();
   GradMode guard(create_graph);
-  Run run(retain_graph || create_graph, create_graph);
-  const std::vector<Tensor> results = run.through("backward", outputs, inputs, grad_outputs);
+  std::vector<Tensor> results =
+      Run(retain_graph || create_graph, create_graph).through("backward", outputs, inputs, grad_outputs);
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (results[i].defined()) run.into(inputs[i], results[i]);
+    if (results[i].defined() && inputs[i].is_leaf()) leave_gradient(*inputs[i].impl(), std::move(results[i]), create_graph);
 }
 
 std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grad_outputs, bool retain_graph, bool create_graph,
                          bool allow_unused) {
+  DY_CHECK(!inputs.empty(), "grad: inputs is empty: name the tensors whose gradients are wanted");
   DY_CHECK(grad_outputs.empty() || grad_outputs.size() == outputs.size(),
            "grad: one gradient per output is needed: {} outputs, {} gradients", outputs.size(), grad_outputs.size());
   GradMode guard(create_graph);
-  Run run(retain_graph || create_graph, create_graph);
-  const std::vector<Tensor> results = run.through("grad", outputs, inputs, grad_outputs);
-  for (size_t i = 0; i < results.size(); ++i)
+  std::vector<Tensor> results = Run(retain_graph || create_graph, create_graph).through("grad", outputs, inputs, grad_outputs);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].defined() && inputs[i].is_leaf())
+      for (const Hook& hook : auto_meta(*inputs[i].impl()).hooks) results[i] = run_hook(hook, results[i]);
     DY_CHECK(allow_unused || results[i].defined(),
              "grad: an input was not used: the outputs do not depend on input {} ({}); pass allow_unused=true", i,
              describe(inputs[i]));
+  }
   return results;
-}
-
-Tensor KeepGradient::operator()(const Tensor& g) const {
-  *slot = slot->defined() ? add(*slot, g) : g.clone();
-  return Tensor();
-}
-
-Tensor as_own_output(int j, const Tensor& output) {
-  if (!t_function || !GradMode::enabled()) return output;
-  Tensor t = output.detach();
-  t_function->refs.fetch_add(1, std::memory_order_relaxed);
-  t.impl()->node = t_function;
-  t.impl()->output = uint16_t(j);
-  t.impl()->flags |= kRequiresGrad;
-  return t;
-}
-
-Tensor adopt_history(const Tensor& written, const Tensor& result) {
-  TensorImpl &to = *written.impl(), &from = *result.impl();
-  if (!from.node) return written;
-  from.node->refs.fetch_add(1, std::memory_order_relaxed);
-  if (Node* before = std::exchange(to.node, from.node)) release(before);
-  to.output = from.output;
-  to.flags |= kRequiresGrad;
-  return written;
-}
-
-Tensor Tensor::grad() const {
-  if (!p_) return Tensor();
-  if (!p_->meta) {
-    if (!is_leaf())
-      warn(
-          "grad: this tensor is no leaf: backward leaves no gradient there; call retain_grad() on it first, or read the "
-          "leaf's");
-    return Tensor();
-  }
-  return p_->meta->retained ? *p_->meta->retained : p_->meta->grad;
-}
-void Tensor::retain_grad() const {
-  DY_CHECK(requires_grad(), "retain_grad: {} does not require grad", describe(*this));
-  if (is_leaf() || auto_meta(*p_).retained) return;
-  auto_meta(*p_).retained = std::make_shared<Tensor>();
-  node_extra(*p_->node).hooks.emplace_back(p_->output, KeepGradient{p_->meta->retained});
-}
-void Tensor::set_grad(const Tensor& g) const {
-  if (!g.defined() && !p_->meta) return;
-  DY_CHECK(!g.defined() || (g.sizes() == sizes() && g.dtype() == dtype() && g.device() == device() && g.impl() != p_),
-           "grad: it does not fit: the tensor is {}, the gradient {}; give another tensor of its shape, dtype and device",
-           describe(*this), describe(g));
-  auto_meta(*p_).grad = g;
-}
-Tensor& Tensor::requires_grad_(bool on) {
-  if (!is_leaf()) {  // it does already
-    DY_CHECK(on, "requires_grad_: not a leaf: {} was made by {}; detach() it first", describe(*this), grad_fn());
-    return *this;
-  }
-  DY_CHECK(!on || !dtype().is_scaled(),
-           "requires_grad_: {} holds codes, not weights that can move; train with QAT on float weights, or add LoRA factors",
-           describe(*this));
-  DY_CHECK(!on || dtype().is_floating_point() || dtype().is_complex(),
-           "requires_grad_: only floating-point and complex tensors have gradients: this is {}", describe(*this));
-  p_->flags = uint8_t(on ? (p_->flags | kRequiresGrad) & ~kUncounted : p_->flags & ~kRequiresGrad);
-  if (on) drop_base(*p_);  // a leaf of its own, whatever becomes of the base
-  return *this;
-}
-void detail::register_hook(const Tensor& t, std::shared_ptr<void> hook, HookCall call) {
-  DY_CHECK(t.requires_grad(), "register_hook: {} does not require grad", describe(t));
-  Hook own = [hook = std::move(hook), call](const Tensor& g) { return call(hook.get(), g); };
-  if (t.is_leaf())
-    g_leaf_hooks = true, auto_meta(*t.impl()).hooks.push_back(std::move(own));
-  else
-    node_extra(*t.impl()->node).hooks.emplace_back(t.impl()->output, std::move(own));
-}
-
-void detail::register_late_hook(const Tensor& t, std::shared_ptr<void> hook, LateHookCall call) {
-  DY_CHECK(t.requires_grad() && t.is_leaf(),
-           "register_post_accumulate_grad_hook: no leaf that requires grad, so nothing accumulates: self is {}", describe(t));
-  g_leaf_hooks = true;
-  auto_meta(*t.impl()).hooks.push_back(
-      AfterAccumulation{[hook = std::move(hook), call](const Tensor& leaf) { call(hook.get(), leaf); }});
 }
 
 }  // namespace dyadic::inline v1

@@ -17,6 +17,10 @@ struct BackwardOfSome {
   std::vector<Tensor> operator()(std::span<const Tensor> gradients) const { return run(gradients); }
 };
 
+// Runs the backward of a function of its own: it gets zeros for outputs that nothing depends on (unless it is a
+// BackwardOfSome), and owes a gradient to each input, of its shape or of one that it broadcasts to.
+void run_function(Node& n, Tensor* gradients, Tensor* results);
+
 // In a function's own backward: `output`, saved without history, as output j of that function. A function that saved what has
 // its history would hold itself.
 Tensor as_own_output(int j, const Tensor& output);

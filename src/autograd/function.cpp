@@ -1,9 +1,21 @@
-// Functions with a backward of their own, and products with Jacobians.
+// Functions with a backward of their own.
 #include "autograd/engine.h"
 #include "base/check.h"
 #include "dyadic/ops.h"
 
 namespace dyadic::inline v1 {
+namespace {
+
+thread_local Node* t_function = nullptr;  // whose own backward runs
+
+bool expands(IntList from, IntList to) {
+  const size_t more = to.size() - from.size();
+  for (size_t d = 0; d < from.size() && from.size() <= to.size(); ++d)
+    if (from[d] != to[more + d] && from[d] != 1) return false;
+  return from.size() <= to.size();
+}
+
+}  // namespace
 
 FunctionContext::FunctionContext(std::span<const Tensor> inputs) {
   for (const Tensor& t : inputs) needs_.push_back(t.defined() && t.requires_grad());
@@ -53,115 +65,45 @@ std::vector<Tensor> detail::record_function(const char* name, std::span<const Te
   return outputs;
 }
 
-namespace {
-
-// Copies of the inputs that require grad and share nothing with the originals' history, unless that is asked for.
-std::vector<Tensor> differentiable(std::span<const Tensor> inputs, bool create_graph) {
-  std::vector<Tensor> out;
-  for (const Tensor& t : inputs) {
-    Tensor own = create_graph && t.requires_grad() ? view(t, t.sizes()) : t.detach();
-    if (!own.requires_grad()) own.requires_grad_();
-    out.push_back(own);
+void run_function(Node& n, Tensor* gradients, Tensor* results) {
+  for (int j = 0; j < n.nout && !n.extra->backward.target<BackwardOfSome>(); ++j)
+    if (const Meta& m = n.meta[n.nin + j]; !gradients[j].defined() && m.dtype)
+      gradients[j] = zeros(m.shape(), m.dtype, m.device);
+  const struct Running {
+    Node* before;
+    explicit Running(Node& n) : before(std::exchange(t_function, &n)) {}
+    ~Running() { t_function = before; }
+  } running(n);
+  std::vector<Tensor> given = n.extra->backward({gradients, n.nout});
+  DY_CHECK(given.size() == n.nin, "{}: its backward returns the wrong number of gradients: {} for {} inputs", node_name(n),
+           given.size(), n.nin);
+  for (int i = 0; i < n.nin; ++i) {
+    if (!n.edges[i].used() || !given[size_t(i)].defined()) continue;
+    DY_CHECK(expands(n.meta[i].shape(), given[size_t(i)].sizes()),
+             "{}: its backward returns a gradient of the wrong shape: {} for input {} of shape {}", node_name(n),
+             describe(given[size_t(i)]), i, shape_text(n.meta[i].shape()));
+    results[i] = given[size_t(i)];
   }
-  return out;
 }
 
-// Zeros where nothing depends on an input.
-std::vector<Tensor> complete(std::vector<Tensor> gradients, std::span<const Tensor> like) {
-  for (size_t i = 0; i < gradients.size(); ++i)
-    if (!gradients[i].defined()) gradients[i] = zeros_like(like[i].detach());
-  return gradients;
+Tensor as_own_output(int j, const Tensor& output) {
+  if (!t_function || !GradMode::enabled()) return output;
+  Tensor t = output.detach();
+  t_function->refs.fetch_add(1, std::memory_order_relaxed);
+  t.impl()->node = t_function;
+  t.impl()->output = uint16_t(j);
+  t.impl()->flags |= kRequiresGrad;
+  return t;
 }
 
-std::vector<Tensor> gradient(std::span<const Tensor> outputs, std::span<const Tensor> inputs, std::span<const Tensor> v,
-                             bool create_graph) {
-  std::vector<Tensor> roots, seeds;
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i].requires_grad()) {
-      roots.push_back(outputs[i]);
-      seeds.push_back(i < v.size() ? v[i] : Tensor());
-    }
-  if (roots.empty()) return complete(std::vector<Tensor>(inputs.size()), inputs);
-  return complete(grad(roots, inputs, seeds, true, create_graph, true), inputs);
-}
-
-std::vector<int64_t> joined(IntList a, IntList b) {
-  std::vector<int64_t> sizes = a.vec();
-  sizes.insert(sizes.end(), b.begin(), b.end());
-  return sizes;
-}
-
-}  // namespace
-
-bool detail::gradgradcheck(TensorFunction f, const std::vector<Tensor>& inputs, double eps, double atol, double rtol) {
-  const std::vector<Tensor> outputs = f(inputs);
-  std::vector<Tensor> all = inputs;
-  for (const Tensor& y : outputs) all.push_back(randn(y.sizes(), y.dtype(), y.device()).requires_grad_());
-  auto gradients = [&](const std::vector<Tensor>& x) {
-    const std::vector<Tensor> in(x.begin(), x.begin() + int64_t(inputs.size())),
-        seeds(x.begin() + int64_t(inputs.size()), x.end());
-    std::vector<Tensor> wanted;
-    for (const Tensor& t : in)
-      if (t.requires_grad()) wanted.push_back(t);
-    return grad(f(in), wanted, seeds, false, true, true);
-  };
-  return gradcheck(gradients, all, eps, atol, rtol);
-}
-
-Product vjp(TensorFunction f, std::span<const Tensor> inputs, std::span<const Tensor> v, bool create_graph) {
-  GradMode on(true);
-  const std::vector<Tensor> x = differentiable(inputs, create_graph);
-  Product p{f(x), {}};
-  p.products = gradient(p.outputs, x, v, create_graph);
-  if (!create_graph)
-    for (Tensor& t : p.outputs) t = t.detach();
-  return p;
-}
-
-Product jvp(TensorFunction f, std::span<const Tensor> inputs, std::span<const Tensor> v, bool create_graph) {
-  DY_CHECK(v.size() == inputs.size(), "jvp: one direction per input: {} given for {}", v.size(), inputs.size());
-  GradMode on(true);
-  const std::vector<Tensor> x = differentiable(inputs, create_graph);
-  Product p{f(x), {}};
-  std::vector<Tensor> dummy;  // v^T J is linear in v: its gradient along the directions is J v
-  for (const Tensor& t : p.outputs) dummy.push_back(zeros_like(t.detach()).requires_grad_());
-  const std::vector<Tensor> transposed = gradient(p.outputs, x, dummy, true);
-  p.products = gradient(transposed, dummy, v, create_graph);
-  if (!create_graph)
-    for (Tensor& t : p.outputs) t = t.detach();
-  return p;
-}
-
-std::vector<std::vector<Tensor>> jacobian(TensorFunction f, std::span<const Tensor> inputs, bool create_graph) {
-  GradMode on(true);
-  const std::vector<Tensor> x = differentiable(inputs, create_graph);
-  const std::vector<Tensor> outputs = f(x);
-  std::vector<std::vector<Tensor>> result;
-  for (const Tensor& y : outputs) {
-    std::vector<std::vector<Tensor>> rows(x.size());
-    for (int64_t i = 0; i < y.numel(); ++i) {
-      Tensor seed = zeros({y.numel()}, y.dtype(), y.device());
-      seed.index({i}).fill_(1);
-      const Tensor one[] = {y}, seeds[] = {seed.view(y.sizes())};
-      const std::vector<Tensor> g = gradient(one, x, seeds, create_graph);
-      for (size_t k = 0; k < x.size(); ++k) rows[k].push_back(g[k]);
-    }
-    result.emplace_back();
-    for (size_t k = 0; k < x.size(); ++k)
-      result.back().push_back(y.numel() ? stack(rows[k]).view(joined(y.sizes(), x[k].sizes()))
-                                        : zeros(joined(y.sizes(), x[k].sizes()), x[k].dtype(), x[k].device()));
-  }
-  return result;
-}
-
-std::vector<std::vector<Tensor>> hessian(TensorFunction f, std::span<const Tensor> inputs, bool create_graph) {
-  auto first = [&](const std::vector<Tensor>& x) {
-    const std::vector<Tensor> y = f(x);
-    DY_CHECK(y.size() == 1 && y[0].numel() == 1, "hessian: the function gives one scalar, not {}",
-             y.empty() ? "nothing" : describe(y[0]));
-    return gradient(y, x, {}, true);
-  };
-  return jacobian(first, inputs, create_graph);
+Tensor adopt_history(const Tensor& written, const Tensor& result) {
+  TensorImpl &to = *written.impl(), &from = *result.impl();
+  if (!from.node) return written;
+  from.node->refs.fetch_add(1, std::memory_order_relaxed);
+  if (Node* before = std::exchange(to.node, from.node)) release(before);
+  to.output = from.output;
+  to.flags |= kRequiresGrad;
+  return written;
 }
 
 }  // namespace dyadic::inline v1

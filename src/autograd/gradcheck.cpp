@@ -136,4 +136,19 @@ bool detail::gradcheck(void* object, GradcheckCall call, const std::vector<Tenso
   return true;
 }
 
+bool detail::gradgradcheck(TensorFunction f, const std::vector<Tensor>& inputs, double eps, double atol, double rtol) {
+  const std::vector<Tensor> outputs = f(inputs);
+  std::vector<Tensor> all = inputs;
+  for (const Tensor& y : outputs) all.push_back(randn(y.sizes(), y.dtype(), y.device()).requires_grad_());
+  auto gradients = [&](const std::vector<Tensor>& x) {
+    const std::vector<Tensor> in(x.begin(), x.begin() + int64_t(inputs.size())),
+        seeds(x.begin() + int64_t(inputs.size()), x.end());
+    std::vector<Tensor> wanted;
+    for (const Tensor& t : in)
+      if (t.requires_grad()) wanted.push_back(t);
+    return grad(f(in), wanted, seeds, false, true, true);
+  };
+  return gradcheck(gradients, all, eps, atol, rtol);
+}
+
 }  // namespace dyadic::inline v1

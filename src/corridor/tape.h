@@ -108,10 +108,11 @@ AutoMeta& auto_meta(TensorImpl& t);
 class Grad {
  public:
   Node& node;
+  const Edge* edges;        // the node's, as far as their gradients are wanted
   const Tensor* gradients;  // per output; may be undefined
   Tensor* result;           // per input
   const Tensor& g(int i = 0) const { return gradients[i]; }
-  bool needs(int i) const { return i < node.nin && node.edges[i].used(); }
+  bool needs(int i) const { return i < node.nin && edges[i].used(); }
   const Tensor& in(int i) const;  // a saved input; an error if it was overwritten since
   Tensor out(int i = 0) const;
   const Meta& in_meta(int i) const { return node.meta[i]; }

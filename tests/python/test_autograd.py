@@ -297,3 +297,60 @@ def test_a_view_made_under_no_grad_is_not_written_while_recording():
             with pytest.raises(RuntimeError, match="made under no_grad"):
                 write(view)
     assert y.tolist() == [1, 1, 1]
+
+
+def test_only_what_leads_to_the_inputs_runs():
+    x = dy.ones(2, requires_grad=True)
+    middle = x.exp()
+    (g,) = dy.autograd.grad(middle.exp().sum(), middle)  # leaves the way from middle to x as it is
+    middle.backward(g)
+    np.testing.assert_allclose(x.grad.numpy(), np.exp(np.exp(1)) * np.e * np.ones(2), rtol=1e-6)
+
+    class Square(dy.autograd.Function):
+        runs = 0
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            Square.runs += 1
+            return g * 2 * ctx.saved_tensors[0]
+
+    a, b = dy.ones(2, requires_grad=True), dy.ones(2, requires_grad=True)
+    y = (Square.apply(a) * b).sum()
+    assert dy.autograd.grad(y, b, retain_graph=True)[0].tolist() == [1, 1] and Square.runs == 0
+    assert dy.autograd.grad(y, a)[0].tolist() == [2, 2] and Square.runs == 1
+    with pytest.raises(RuntimeError, match="inputs is empty"):
+        dy.autograd.grad((a * 2).sum(), [])
+    assert a.grad is None
+
+
+def test_hooks_of_named_inputs_run_once():
+    x, seen = dy.ones(2, requires_grad=True), []
+    x.register_hook(lambda g: seen.append(g.tolist()) or g * 2)
+    (x * 3).sum().backward(inputs=[x])
+    assert x.grad.tolist() == [6, 6] and seen == [[3, 3]]
+    y = x * 2
+    y.retain_grad()
+    z = (y * 2).sum()
+    z.backward(retain_graph=True)
+    z.backward(inputs=[y])
+    assert y.grad.tolist() == [4, 4] and x.grad.tolist() == [14, 14]
+
+
+def test_a_functions_gradient_may_be_of_the_broadcast_shape():
+    class Spread(dy.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.expand(3, 2) * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = dy.ones(2, requires_grad=True)
+    Spread.apply(x).sum().backward()
+    assert x.grad.tolist() == [6, 6]

@@ -16,7 +16,6 @@ from dyadic.utils.data import (
     Dataset,
     RandomSampler,
     Subset,
-    TensorDataset,
     get_worker_info,
     random_split,
 )

@@ -268,7 +268,7 @@ def test_optimizer_groups_and_state():
     assert 0 < schedule(0) < schedule(5) < 1 and abs(schedule(100) - 0.1) < 1e-6
 
 
-def test_clipping():
+def test_norms_and_factors_of_clipping():
     w = nn.Parameter(dy.zeros(4))
     w.grad = dy.full((4,), 3.0)
     norm = dy.optim.grad_norm([w])

@@ -130,7 +130,7 @@ def test_examples_of_the_reference_run():
 @pytest.mark.parametrize("name", ["training.py", "modules.py"])
 def test_user_code_is_well_typed(name, tmp_path):
     """mypy --strict over programs as users write them. It looks for the package where it lies."""
-    mypy = pytest.importorskip("mypy.api")
+    pytest.importorskip("mypy.api")
     site = tmp_path / "site"
     site.mkdir()
     (site / "dyadic").symlink_to(Path(dy.__file__).parent)

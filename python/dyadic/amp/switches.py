@@ -1,7 +1,7 @@
 """PyTorch's switches beside the scopes. Whatever device they name, ops run on the CPU: there is one state per thread. What differs
 is the dtype that a region takes when none is given: bfloat16 for the CPU, float16 for a GPU."""
 from .. import _dyadic
-from .._dyadic import bfloat16, clear_autocast_cache, float16, is_autocast_cache_enabled, set_autocast_cache_enabled
+from .._dyadic import clear_autocast_cache, float16, is_autocast_cache_enabled, set_autocast_cache_enabled
 
 __all__ = [
     "autocast_decrement_nesting",

@@ -25,3 +25,4 @@ from . import _places  # noqa: E402,F401
 
 for _class in (Beta, Chi2, HalfCauchy, HalfNormal, InverseGamma, Multinomial, OneHotCategorical, RelaxedBernoulli, RelaxedOneHotCategorical):
     _class._printed = ()  # as in PyTorch, where they have their parameters from another distribution
+del _class

@@ -7,7 +7,8 @@ from .._size import Size
 from ..autograd.grad_mode import no_grad
 from . import constraints
 from .continuous import Exponential, Normal
-from .distribution import LOG_2PI, Distribution, broadcast_all, sum_rightmost
+from .distribution import LOG_2PI, Distribution, broadcast_all
+from .transform import sum_rightmost
 from .transforms import AffineTransform, ComposeTransform, ExpTransform, PowerTransform, StickBreakingTransform, Transform
 
 

@@ -1,12 +1,10 @@
 """What all distributions have."""
 import math
 
-from .. import _dyadic
 from .._dyadic import Tensor
 from .._size import Size
 from ..autograd.grad_mode import no_grad
 from .constraints import is_dependent
-from .transforms import sum_rightmost  # noqa: F401
 from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, probs_to_logits  # noqa: F401
 
 

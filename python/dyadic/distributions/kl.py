@@ -6,7 +6,8 @@ from .._functions import broadcast_shapes
 from .composed import Independent, LogNormal, MultivariateNormal, Pareto, TransformedDistribution
 from .continuous import Cauchy, Exponential, Gumbel, HalfCauchy, HalfNormal, Laplace, Normal, Uniform
 from .discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
-from .distribution import Distribution, sum_rightmost
+from .distribution import Distribution
+from .transform import sum_rightmost
 from .gammas import Beta, Dirichlet, Gamma, InverseGamma
 from .more import ContinuousBernoulli, LowRankMultivariateNormal
 
