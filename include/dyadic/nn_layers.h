@@ -29,7 +29,7 @@ struct LayerDef {
   std::vector<Tensor> (*run)(Layer& self, const Arg* args) = nullptr;
 };
 
-std::vector<const LayerDef*> layer_defs();         // those whose op exists
+const std::vector<const LayerDef*>& layer_defs();  // those whose op exists
 const LayerDef& layer_def(std::string_view name);  // ValueError with the nearest name
 
 // Without a `run`, forward's op takes its arguments by name: parameters and buffers of the layer, `training`, the layer's own

@@ -253,6 +253,38 @@ void ArgumentFrame::read_spread(Reading& r) {
   for (Py_ssize_t i = 0; i < plain; ++i) r.slots[r.at + i] = r.given[i];
 }
 
+namespace {
+
+bool is_option(PyObject* name) {  // of some op: see read_option
+  for (const char* option : {"out", "generator", "requires_grad", "memory_format", "layout", "pin_memory"})
+    if (PyUnicode_CompareWithASCIIString(name, option) == 0) return true;
+  return false;
+}
+
+}  // namespace
+
+bool may_fit(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+  if (op.spread >= 0 || op.spread_tensors) return true;
+  const int at = self ? 1 : 0, n = int(op.parameters.size()), plain = at + int(count);
+  if (plain > op.positional) return false;
+  uint64_t filled = (uint64_t(1) << plain) - 1;
+  for (Py_ssize_t k = 0, m = keywords ? PyTuple_GET_SIZE(keywords) : 0; k < m; ++k) {
+    PyObject* name = PyTuple_GET_ITEM(keywords, k);
+    const int i = find_keyword(op, name);
+    if (i < 0 && !is_option(name)) return false;
+    if (i >= 0) filled |= uint64_t(1) << i;
+  }
+  for (int i = 0; i < n; ++i)
+    if (op.parameters[size_t(i)].required && !(filled >> i & 1)) return false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const Take take = op.parameters[size_t(at + i)].take;
+    if (is_tensor(given[i]) && tensor_of(given[i]).dim() > 0 &&
+        (take == Take::integer || take == Take::boolean || take == Take::text))
+      return false;
+  }
+  return true;
+}
+
 // What is no parameter of the record: requires_grad= of what is created, out=, generator=, and PyTorch's words about memory,
 // which has one layout here.
 bool ArgumentFrame::read_option(const OpInfo& op, PyObject* name, PyObject* value) {

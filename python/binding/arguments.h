@@ -40,6 +40,10 @@ struct OpInfo {
   std::string function_doc, method_doc;
 };
 
+// Whether the number, names and kinds of a call's arguments could be this op's: where not, ArgumentFrame::read would throw,
+// which takes microseconds.
+bool may_fit(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords);
+
 // One call's arguments, and what must live as long as they do.
 class ArgumentFrame {
  public:

@@ -100,7 +100,7 @@ PyObject* call_shared(const OpInfo& first, PyObject* self, PyObject* const* give
   return guarded([&] {
     for (bool strict : {true, false})
       for (const OpInfo* op = &first; op; op = op->next) {
-        if (self && !op->method) continue;
+        if ((self && !op->method) || !may_fit(*op, self, given, n, keywords)) continue;
         ArgumentFrame frame;
         frame.strict = strict;
         try {

@@ -30,24 +30,26 @@ std::vector<const LayerDef*> every_def() {
     for (const LayerDef& def : table) all.push_back(&def);
   return all;
 }
-std::string name_of(const LayerDef& def) {
-  std::string_view sig = def.sig;
-  return std::string(sig.substr(0, sig.find('(')));
+std::string_view name_of(const LayerDef& def) {
+  const std::string_view sig = def.sig;
+  return sig.substr(0, sig.find('('));
 }
 
 }  // namespace
 
-std::vector<const LayerDef*> layer_defs() {
-  std::vector<const LayerDef*> all = every_def();
-  std::erase_if(all, [](const LayerDef* def) { return def->op && !has_op(def->op); });
+const std::vector<const LayerDef*>& layer_defs() {
+  static const std::vector<const LayerDef*> all = [] {
+    std::vector<const LayerDef*> defs = every_def();
+    std::erase_if(defs, [](const LayerDef* def) { return def->op && !has_op(def->op); });
+    return defs;
+  }();
   return all;
 }
 const LayerDef& layer_def(std::string_view name) {
-  std::vector<std::string> names;
-  for (const LayerDef* def : layer_defs()) {
+  for (const LayerDef* def : layer_defs())
     if (name_of(*def) == name) return *def;
-    names.push_back(name_of(*def));
-  }
+  std::vector<std::string> names;
+  for (const LayerDef* def : layer_defs()) names.emplace_back(name_of(*def));
   fail<ValueError>("Layer: unknown layer \"{}\"; did you mean {}?", name, nearest(name, names));
 }
 

@@ -34,9 +34,11 @@ IndexedLoop make_loop(std::vector<Dim> before, Dim places, std::vector<Dim> afte
   l.index.place = places.index;
   merge(before);
   merge(after);
-  if (!after.empty()) {
-    const Dim lane = after.back();
-    after.pop_back();
+  constexpr int64_t kFew = 16;  // places, as in x.gather(1, target[:, None]): rather many lanes than many outer entries
+  std::vector<Dim>& innermost = after.empty() && places.size < kFew ? before : after;
+  if (!innermost.empty()) {
+    const Dim lane = innermost.back();
+    innermost.pop_back();
     l.lanes = lane.size;
     l.indexed.lane = lane.indexed;
     l.plain.lane = lane.plain;

@@ -9,15 +9,17 @@ from . import _reduction
 from ._attention import multi_head_attention_forward  # noqa: F401
 from ._layers import read_padding
 
+_OPS = frozenset(_dyadic._op_names)
+
 
 def __getattr__(name):
-    if name in _dyadic._op_names or name.removesuffix("_") in _dyadic._op_names and hasattr(_dyadic, name):  # relu, relu_
+    if name in _OPS or name.removesuffix("_") in _OPS and hasattr(_dyadic, name):  # relu, relu_
         return getattr(_dyadic, name)
     raise AttributeError(f"module 'dyadic.nn.functional' has no attribute '{name}'")
 
 
 def __dir__():
-    return sorted(set(globals()) | set(_dyadic._op_names))
+    return sorted(_OPS | set(globals()))
 
 
 # Below: those whose arguments PyTorch orders or names otherwise than the op.
@@ -324,9 +326,15 @@ for _name in ("leaky_relu", "rrelu", "threshold"):
 def _with_older(name):
     op = getattr(_dyadic, name)
     own = list(inspect.signature(op).parameters.values())
-    signature = inspect.Signature(_reduction.with_older(name, own))
+    named = _reduction.with_older(name, own)
+    if named is own:
+        return op
+    signature = inspect.Signature(named)
+    younger = [p.name for p in named].index("size_average")  # as many by position as both forms have at the same places
 
     def loss(*args, **kwargs):
+        if len(args) <= younger and "size_average" not in kwargs and "reduce" not in kwargs:
+            return op(*args, **kwargs)
         return op(**_reduction.read(dict(signature.bind(*args, **kwargs).arguments)))
 
     loss.__name__, loss.__doc__, loss.__signature__ = name, op.__doc__, signature

@@ -25,7 +25,7 @@ template <class Body> void for_pieces(const IndexedLoop& l, bool reads, Body&& b
   if (outer == 0 || l.places == 0 || l.lanes == 0) return;
   const int64_t row = max_of(1, kGrain / min_of(l.lanes, kGrain));
   const int64_t place_piece = reads ? min_of(l.places, row) : l.places;
-  const int64_t lane_piece = reads || outer >= 64 ? l.lanes : min_of(l.lanes, kLanePiece);
+  const int64_t lane_piece = outer >= 64 ? l.lanes : min_of(l.lanes, reads ? kGrain : kLanePiece);
   const int64_t place_pieces = (l.places + place_piece - 1) / place_piece,
                 lane_pieces = (l.lanes + lane_piece - 1) / lane_piece;
   const int64_t grain = max_of(1, kGrain / max_of(1, place_piece * lane_piece));

@@ -25,46 +25,57 @@ struct Picks {
   const int64_t* target;
   int64_t classes, inner, ignored;
 };
-// The stored elements of n places from `at` on, of W bytes each; anything where the target is ignored.
-template <int64_t W> void pick(const Picks& p, int64_t at, int64_t n, char* out) {
+// The stored elements of n places from `at` on; anything where the target is ignored.
+template <class T> void pick(const Picks& picks, int64_t at, int64_t n, char* out) {
+  const Picks p = picks;  // what is written is none of it
   int64_t row = at / p.inner, column = at % p.inner;
   for (int64_t k = 0; k < n; ++k) {
     const int64_t t = p.target[at + k];
-    if (t != p.ignored) std::memcpy(out + k * W, p.from + ((row * p.classes + t) * p.inner + column) * W, W);
+    if (t != p.ignored)
+      std::memcpy(out + k * int64_t(sizeof(T)), p.from + ((row * p.classes + t) * p.inner + column) * int64_t(sizeof(T)),
+                  sizeof(T));
     if (++column == p.inner) column = 0, ++row;
   }
 }
-template <class T> void negate(const Picks& p, int64_t at, int64_t n, T* values) {
-  for (int64_t k = 0; k < n; ++k) values[k] = p.target[at + k] == p.ignored ? T(0) : -values[k];
+template <class T> void negate(const int64_t* target, int64_t ignored, int64_t n, T* values) {
+  for (int64_t k = 0; k < n; ++k) values[k] = target[k] == ignored ? T(0) : -values[k];
+}
+// How many targets count; throws if one is no class.
+int64_t count_known(const Picks& p, int64_t n) {
+  int64_t known = 0, outside = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const bool counts = p.target[i] != p.ignored;
+    known += counts;
+    outside += counts && uint64_t(p.target[i]) >= uint64_t(p.classes);
+  }
+  for (int64_t i = 0; outside && i < n; ++i)
+    DY_CHECK_AS(IndexError, (p.target[i] >= 0 && p.target[i] < p.classes) || p.target[i] == p.ignored,
+                "nll_loss: target out of range: target {} in place {}; there are {} classes", p.target[i], i, p.classes);
+  return known;
 }
 void forward(Call& c) {
   constexpr int64_t kTile = 512;
   const Tensor &x = c.tensor(0), &t = c.tensor(1);
   const int64_t n = t.numel();
   const Picks p{x.impl()->data(), t.data<int64_t>(), x.size(1), t.dim() > 1 && n ? n / t.size(0) : 1, c.integer(2)};
-  int64_t counted = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const bool ignored = p.target[i] == p.ignored;
-    DY_CHECK_AS(IndexError, (p.target[i] >= 0 && p.target[i] < p.classes) || ignored,
-                "nll_loss: target out of range: target {} in place {}; there are {} classes", p.target[i], i, p.classes);
-    counted += !ignored;
-  }
-  *c.out[1].data<int64_t>() = counted;
+  *c.out[1].data<int64_t>() = count_known(p, n);
   const Format &f = *x.dtype().format(), &wide = compute_format(f.compute());
+  const bool as_stored = &f == &wide;  // then tiles lie in the result itself
   const int64_t width = f.itemsize();
-  const auto of_width = width == 8 ? pick<8> : width == 4 ? pick<4> : width == 2 ? pick<2> : pick<1>;
+  const auto of_width = width == 8 ? pick<uint64_t> : width == 4 ? pick<uint32_t> : width == 2 ? pick<uint16_t> : pick<uint8_t>;
   char* to = c.out[0].impl()->data();
-  parallel_for((n + kTile - 1) / kTile, 2, [&](int64_t begin, int64_t end) {
-    alignas(64) char picked[kTile * 8]{}, computed[kTile * 8];
+  parallel_for((n + kTile - 1) / kTile, 8, [&](int64_t begin, int64_t end) {
+    alignas(64) char picked[kTile * 4], computed[kTile * 4];  // f32 and narrower
     for (int64_t at = begin * kTile; at < std::min(n, end * kTile); at += kTile) {
       const int64_t count = std::min(kTile, n - at);
-      of_width(p, at, count, picked);
-      convert(f, picked, wide, computed, count);
+      char *stored = as_stored ? to + at * width : picked, *values = as_stored ? stored : computed;
+      of_width(p, at, count, stored);
+      if (!as_stored) convert(f, stored, wide, values, count);
       if (f.compute() == Compute::f64)
-        negate(p, at, count, reinterpret_cast<double*>(computed));
+        negate(p.target + at, p.ignored, count, reinterpret_cast<double*>(values));
       else
-        negate(p, at, count, reinterpret_cast<float*>(computed));
-      convert(wide, computed, f, to + at * width, count);
+        negate(p.target + at, p.ignored, count, reinterpret_cast<float*>(values));
+      if (!as_stored) convert(wide, values, f, to + at * width, count);
     }
   });
 }
