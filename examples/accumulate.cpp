@@ -12,7 +12,7 @@ struct Run {
 
 Run train(int64_t batch_size, int64_t accumulate, int epochs = 20) {
   dy::manual_seed(0);
-  dy::nn::Sequential model({std::make_shared<Layer>("Flatten"), std::make_shared<dy::nn::Linear>(64, 64),
+  dy::nn::Sequential model({std::make_shared<dy::nn::Flatten>(), std::make_shared<dy::nn::Linear>(64, 64),
                             std::make_shared<dy::nn::GELU>(), std::make_shared<dy::nn::Linear>(64, 10)});
   dy::optim::AdamW optimizer(model.named_parameters(), {.lr = 1e-3});
   auto generator = std::make_shared<dy::Generator>(1);  // the same order, whatever the batch size

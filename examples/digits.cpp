@@ -13,8 +13,7 @@ int main(int argc, char** argv) {
   DataLoader test_loader(load(true), {.batch_size = 256, .num_workers = workers});
   Net model;
   dy::optim::AdamW optimizer(model.named_parameters(), {.lr = 1e-3, .weight_decay = 0.01});
-  dy::optim::LRScheduler schedule("OneCycleLR", optimizer,
-                                  {{"max_lr", 3e-3}, {"total_steps", double(epochs) * double(train_loader.size())}});
+  dy::optim::OneCycleLR schedule(optimizer, {.max_lr = {3e-3}, .total_steps = epochs * train_loader.size()});
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     const auto begin = std::chrono::steady_clock::now();
     const double loss = train(model, train_loader, optimizer, schedule), accuracy = test(model, test_loader);

@@ -3,7 +3,7 @@
 #include <dyadic/dyadic.h>
 
 namespace dy = dyadic;
-using dy::nn::Layer, dy::data::DataLoader, dy::data::Value;
+using dy::data::DataLoader, dy::data::Value;
 
 struct Net : dy::nn::Module {
   dy::nn::Sequential features{layers()};
@@ -16,10 +16,10 @@ struct Net : dy::nn::Module {
     std::vector<std::shared_ptr<dy::nn::Module>> all;
     int64_t in = 1;
     for (int64_t out : {32, 64, 128}) {
-      all.push_back(std::make_shared<Layer>("Conv2d", in, out, 3, 1, 1));
-      all.push_back(std::make_shared<Layer>("BatchNorm2d", out));
+      all.push_back(std::make_shared<dy::nn::Conv2d>(in, out, 3, 1, 1));
+      all.push_back(std::make_shared<dy::nn::BatchNorm2d>(out));
       all.push_back(std::make_shared<dy::nn::ReLU>());
-      if (in > 1) all.push_back(std::make_shared<Layer>("MaxPool2d", 2));
+      if (in > 1) all.push_back(std::make_shared<dy::nn::MaxPool2d>(2));
       in = out;
     }
     return all;

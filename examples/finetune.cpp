@@ -21,7 +21,7 @@ void fit(const char* name, Net& model, dy::nn::NamedTensors parameters, int64_t 
   DataLoader train_loader(part(load(false), first), {.batch_size = 32, .shuffle = true});
   DataLoader test_loader(part(load(true), first), {.batch_size = 256});
   dy::optim::AdamW optimizer(std::move(parameters), {.lr = 3e-3});
-  dy::optim::LRScheduler schedule("CosineAnnealingLR", optimizer, {{"T_max", epochs * train_loader.size()}});
+  dy::optim::CosineAnnealingLR schedule(optimizer, {.T_max = double(epochs * train_loader.size())});
   double loss = 0;
   for (int epoch = 0; epoch < epochs; ++epoch) loss = train(model, train_loader, optimizer, schedule);
   std::printf("%s: loss %.4f, test accuracy %.2f%%\n", name, loss, 100 * test(model, test_loader));

@@ -20,7 +20,7 @@ int main() {
   DataLoader test_loader(load(true), {.batch_size = 256});
   Reader model;
   dy::optim::AdamW optimizer(model.named_parameters(), {.lr = 1e-3});
-  dy::optim::LRScheduler schedule("OneCycleLR", optimizer, {{"max_lr", 1e-2}, {"total_steps", epochs * train_loader.size()}});
+  dy::optim::OneCycleLR schedule(optimizer, {.max_lr = {1e-2}, .total_steps = epochs * train_loader.size()});
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     const double loss = train(model, train_loader, optimizer, schedule), accuracy = test(model, test_loader);
     std::printf("epoch %2d: loss %.4f, test accuracy %.2f%%\n", epoch, loss, 100 * accuracy);

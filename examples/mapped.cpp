@@ -46,8 +46,8 @@ int main(int argc, char** argv) {
   write(path);
   dy::data::DataLoader loader(std::make_shared<Rows>(path, 1024), {.batch_size = {}, .shuffle = true, .num_workers = 2});
   dy::nn::Linear model(kFeatures, 1);
-  dy::optim::Optimizer optimizer("SGD", model.named_parameters(), {{"lr", 0.1}});
-  dy::optim::LRScheduler schedule("CosineAnnealingLR", optimizer, {{"T_max", loader.size()}});
+  dy::optim::SGD optimizer(model.named_parameters(), {.lr = 0.1});
+  dy::optim::CosineAnnealingLR schedule(optimizer, {.T_max = double(loader.size())});
   double last = 0;
   for (const Value& batch : loader) {
     dy::Tensor x = batch[0], y = batch[1];

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   DataLoader test_loader(load(true), {.batch_size = 256});
   Net model;
   dy::optim::AdamW optimizer(model.named_parameters(), {.lr = 1e-3});
-  dy::optim::LRScheduler schedule("OneCycleLR", optimizer, {{"max_lr", 3e-3}, {"total_steps", steps}});
+  dy::optim::OneCycleLR schedule(optimizer, {.max_lr = {3e-3}, .total_steps = steps});
   dy::train::History history({.csv = folder + "/history.csv", .tensorboard = folder + "/tensorboard"});
   dy::train::EarlyStopping stopping({.patience = 3, .maximize = true}, &model);
 

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   dy::manual_seed(argc > 3 ? uint64_t(std::atoll(argv[3])) : 1);
   const Text text(argv[1]);
   dy::models::Gpt model({.vocab = int64_t(text.letters.size()), .block = kBlock, .bias = false});
-  dy::optim::AdamWOptions decaying{.lr = 1e-3, .beta2 = 0.99, .weight_decay = 0.1}, plain = decaying;
+  dy::optim::AdamWOptions decaying{.lr = 1e-3, .betas = {0.9, 0.99}, .weight_decay = 0.1}, plain = decaying;
   plain.weight_decay = 0;
   dy::optim::ParamGroup matrices{{}, decaying}, vectors{{}, plain};
   for (auto& named : model.named_parameters()) (named.second.dim() >= 2 ? matrices : vectors).params.push_back(named);

@@ -1,9 +1,9 @@
 // Schedules of learning rates, PyTorch's: each step computes every group's rate from its last one, so that schedules chain.
 //
-//   dy::optim::LRScheduler schedule("OneCycleLR", optimizer, {{"max_lr", 0.1}, {"total_steps", 1000}});
+//   dy::optim::OneCycleLR schedule(optimizer, {.max_lr = {0.1}, .total_steps = 1000});
 //   ... optimizer.step(); schedule.step();
 //
-// A schedule is a record, as an optimizer is; what there is: scheduler_defs(). SequentialLR, ChainedScheduler and
+// A schedule is a record, as an optimizer is; what there is: scheduler_defs(), each a class. SequentialLR, ChainedScheduler and
 // ReduceLROnPlateau are classes of their own.
 #pragma once
 #include "dyadic/optim.h"
@@ -146,3 +146,5 @@ class ReduceLROnPlateau : public Schedule {
 };
 
 }  // namespace dyadic::inline v1::optim
+
+#include "dyadic/scheduler_classes.inc"

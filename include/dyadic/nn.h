@@ -34,8 +34,8 @@ class Module;
 class Hook {
  public:
   virtual ~Hook();
-  virtual void before(Module& m, std::vector<Tensor>& inputs) {}
-  virtual void after(Module& m, const std::vector<Tensor>& inputs, std::vector<Tensor>& results) {}
+  virtual void before(Module& /*m*/, std::vector<Tensor>& /*inputs*/) {}
+  virtual void after(Module& /*m*/, const std::vector<Tensor>& /*inputs*/, std::vector<Tensor>& /*results*/) {}
 };
 
 class Module {

@@ -1,10 +1,11 @@
 // Layers that are records: a signature, the op that forward calls, and the parameters they begin with. Conv1d-3d and their
 // transposes, pooling, normalizations, activations, dropouts, losses, resizing, recurrent layers, attention and transformer
-// layers (src/nn/layers/*.cpp); Python's classes of the same names are made from these records.
+// layers (src/nn/layers/*.cpp). The classes here (tools/make_classes.py) and Python's are made from these records.
 //
-//   dy::nn::Layer conv("Conv2d", 1, 32, IntList{3}), loss("CrossEntropyLoss");
+//   dy::nn::Conv2d conv(1, 32, 3);
+//   dy::nn::CrossEntropyLoss loss;
 //   Tensor y = loss(conv(x), target);
-//   dy::nn::Layer lstm("LSTM", 8, 16, 2);
+//   dy::nn::LSTM lstm(8, 16, 2);
 //   auto all = lstm.call(x);  // output, h_n, c_n
 #pragma once
 #include <span>
@@ -106,3 +107,5 @@ class TransformerDecoder : public Module {
 };
 
 }  // namespace dyadic::inline v1::nn
+
+#include "dyadic/layer_classes.inc"

@@ -1,10 +1,11 @@
 // Optimizers, the gradient scaler of f16 training, norms of gradients. Schedules are in lr_scheduler.h.
 //
-//   dy::optim::Optimizer sgd("SGD", model.named_parameters(), {{"lr", 0.1}, {"momentum", 0.9}, {"nesterov", true}});
+//   dy::optim::SGD sgd(model.named_parameters(), {.lr = 0.1, .momentum = 0.9, .nesterov = true});
 //   dy::optim::AdamW adamw(model.named_parameters(), {.lr = 1e-3, .state = dy::dynamic8});
+//   dy::optim::Optimizer named("SGD", model.named_parameters(), {{"lr", 0.1}});
 //
 // An optimizer is a record: signature (PyTorch's names and defaults), documentation, one parameter's step. What there is:
-// optimizer_defs(). Every one also takes
+// optimizer_defs(); the classes are made from them (tools/make_classes.py). Every one also takes
 //   state                what states are kept in: f32, bf16, f16, an 8-bit float, or 8 or 4 bits in blocks: dynamic8 (256
 //                        elements per scale, Dettmers et al. 2022), i4(group=64), whose states without sign are udynamic8.
 //                        Tensors below 4096 elements and those named in `keep32` keep states of 8 bits in f32; those of f64
@@ -17,6 +18,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,6 +49,7 @@ struct Option {
   Option(const char* v) : word(v) {}
   Option(std::string v) : word(std::move(v)) {}
   Option(DType d) : word(d.name()) {}
+  template <class T> Option(const std::optional<T>& v) : Option(v ? Option(*v) : Option()) {}
   bool is_none() const { return numbers.empty() && word.empty(); }
 };
 
@@ -65,14 +68,6 @@ class Options {
   bool flag(std::string_view name) const { return number(name) != 0; }
   bool has(std::string_view name) const;  // and is not None
   const std::string& word(std::string_view name) const;
-};
-
-struct AdamWOptions {
-  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.01;
-  DType state = f32;
-  bool stochastic_rounding = false;
-  uint64_t seed = 0;
-  operator Options() const;
 };
 
 struct ParamGroup {
@@ -170,15 +165,6 @@ class Optimizer {
   bool consumed_ = true, dropped_ = false;  // whether a step has seen the gradients; whether zero_grad took some that none saw
 };
 
-// AdamW (Loshchilov and Hutter 2019) as PyTorch computes it.
-class AdamW : public Optimizer {
- public:
-  explicit AdamW(nn::NamedTensors params, AdamWOptions options = {}, std::vector<std::string> keep32 = {})
-      : Optimizer("AdamW", std::move(params), options, std::move(keep32)) {}
-  explicit AdamW(std::vector<ParamGroup> groups, std::vector<std::string> keep32 = {})
-      : Optimizer("AdamW", std::move(groups), {}, std::move(keep32)) {}
-};
-
 struct GradScalerOptions {
   double init_scale = 65536;
   double growth_factor = 2, backoff_factor = 0.5;
@@ -248,3 +234,5 @@ struct WarmupCosine {
 };
 
 }  // namespace dyadic::inline v1::optim
+
+#include "dyadic/optimizer_classes.inc"

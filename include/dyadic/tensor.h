@@ -258,5 +258,7 @@ struct TensorList : std::span<const Tensor> {
 };
 
 std::ostream& operator<<(std::ostream& out, const Tensor& t);  // as str() shows it
+std::ostream& operator<<(std::ostream& out, IntList sizes);    // [2, 3]
+std::ostream& operator<<(std::ostream& out, DType t);          // f32
 
 }  // namespace dyadic::inline v1

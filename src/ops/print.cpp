@@ -203,6 +203,8 @@ PrintOptions printoptions() {
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& t) { return out << t.str(); }
+std::ostream& operator<<(std::ostream& out, IntList sizes) { return out << shape_text(sizes); }
+std::ostream& operator<<(std::ostream& out, DType t) { return out << t.name(); }
 
 std::string Tensor::str() const {
   if (!defined()) return "tensor(undefined)";

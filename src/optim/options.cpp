@@ -37,16 +37,6 @@ const std::string& Options::word(std::string_view name) const {
   return o->word;
 }
 
-AdamWOptions::operator Options() const {
-  return {{"lr", lr},
-          {"betas", {beta1, beta2}},
-          {"eps", eps},
-          {"weight_decay", weight_decay},
-          {"state", state},
-          {"stochastic_rounding", stochastic_rounding},
-          {"seed", double(seed)}};
-}
-
 Option read_option(std::string_view text) {
   if (text == "None") return {};
   if (text == "True" || text == "False") return text == "True";

@@ -16,7 +16,7 @@ namespace {
 std::vector<optim::ParamGroup> groups(const models::Gpt& model, const Recipe& r, const TrainSetup& s) {
   optim::AdamWOptions o;
   o.lr = s.lr;
-  o.beta1 = s.beta1, o.beta2 = s.beta2;
+  o.betas = {s.beta1, s.beta2};
   o.weight_decay = s.weight_decay;
   o.state = r.state;
   o.stochastic_rounding = r.stochastic_rounding;
@@ -40,8 +40,8 @@ Trainer::Trainer(const TrainSetup& setup, const Recipe& recipe, Device device)
     : setup_(setup), recipe_(recipe), device_(device), scaler_(65536, recipe.scaler) {
   manual_seed(setup.seed);
   model_ = std::make_unique<models::Gpt>(setup.model, nn::Options{recipe.parameters, device});
-  optimizer_ =
-      std::make_unique<optim::AdamW>(groups(*model_, recipe, setup), std::vector<std::string>{"tok.weight", "pos.weight"});
+  optimizer_ = std::make_unique<optim::AdamW>(groups(*model_, recipe, setup), optim::AdamWOptions{},
+                                              std::vector<std::string>{"tok.weight", "pos.weight"});
   schedule_ = {setup.lr, setup.min_lr.value_or(setup.lr / 10), setup.warmup.value_or(std::min<int64_t>(100, setup.steps / 10)),
                setup.steps};
 }
