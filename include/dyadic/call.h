@@ -90,11 +90,19 @@ class GradMode {
 struct NoGrad : GradMode {
   NoGrad() : GradMode(false) {}
 };
-// libtorch's names. InferenceMode is NoGrad: its tensors may take part in gradients later.
+// libtorch's names.
 using AutoGradMode = GradMode;
 using NoGradGuard = NoGrad;
-struct InferenceMode : GradMode {
-  explicit InferenceMode(bool on = true) : GradMode(!on) {}
+// NoGrad whose new tensors stay out of gradients for good: an Error where backward would need one, or where one is written
+// outside. off: recording is on again, and tensors are ordinary ones.
+class InferenceMode {
+  bool before_;
+  GradMode recording_;  // begins after the first and ends before it
+
+ public:
+  explicit InferenceMode(bool on = true);
+  ~InferenceMode();
+  static bool is_enabled();
 };
 
 }  // namespace dyadic::inline v1

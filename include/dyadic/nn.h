@@ -73,15 +73,17 @@ class Module {
   int64_t num_parameters() const;
   int64_t nbytes() const;  // of parameters and buffers, shared storage once
 
-  // A name that is in use is replaced in its place.
+  // A name that is in use is replaced in its place. Entries may be empty (an undefined tensor, a null child): their names are
+  // registered, and what lists parameters, buffers and modules passes them by.
   void add(std::string name, Module& child);                  // the child is a member of this module
   void add(std::string name, std::shared_ptr<Module> child);  // the child is kept alive here
-  void add_parameter(std::string name, Tensor& slot);         // a member; an undefined one (no bias) registers nothing
+  void add_parameter(std::string name, Tensor& slot);         // a member
   void add_buffer(std::string name, Tensor& slot);
   Tensor& register_parameter(std::string name, Tensor value);  // the slot is made and kept here
   Tensor& register_buffer(std::string name, Tensor value, bool persistent = true);
   bool is_persistent(std::string_view name) const;
   void remove(std::string_view name);  // a child, parameter or buffer of this module itself
+  void vacate(std::string_view name);  // the same, and its name stays registered
   // A parameter that is computed from others from now on, until it is one again: what the module reads is in the slot, and
   // whoever computes it sets it before each forward.
   Tensor& begin_computed(std::string_view name);
@@ -221,17 +223,19 @@ class Sequential : public Module {
 
 // A list of modules of one type that are called by hand.
 template <class M> class ModuleList : public Module {
-  std::vector<std::shared_ptr<M>> items_;
+  struct Iterator {
+    const std::pair<std::string, Module*>* at;
+    M* operator*() const { return static_cast<M*>(at->second); }
+    Iterator& operator++() { return ++at, *this; }
+    bool operator==(const Iterator&) const = default;
+  };
 
  public:
-  void append(std::shared_ptr<M> m) {
-    add(std::to_string(items_.size()), std::static_pointer_cast<Module>(m));
-    items_.push_back(std::move(m));
-  }
-  size_t size() const { return items_.size(); }
-  M& operator[](size_t i) { return *items_[i]; }
-  auto begin() { return items_.begin(); }
-  auto end() { return items_.end(); }
+  void append(std::shared_ptr<M> m) { add(std::to_string(size()), std::static_pointer_cast<Module>(std::move(m))); }
+  size_t size() const { return children().size(); }
+  M& operator[](size_t i) { return static_cast<M&>(*children()[i].second); }
+  Iterator begin() const { return {children().data()}; }
+  Iterator end() const { return {children().data() + size()}; }
   const char* kind() const override { return "ModuleList"; }
 };
 

@@ -341,6 +341,7 @@ void ArgumentFrame::read(const OpInfo& op, PyObject* self, PyObject* const* give
       args[i] = p.fallback;
     }
   }
+  if (op.device >= 0 && args[op.device].kind == Arg::Kind::none) args[op.device] = Arg(default_device());
   if (op.numbers) [[likely]] {
     for (int i = 0; i < n; ++i)
       if (args[i].kind == Arg::Kind::tensor && args[i].tensor != &held_[i]) return;

@@ -31,6 +31,7 @@ struct OpInfo {
   bool method = false;
   bool numbers = false;                 // numbers are operands: pointwise ops
   bool requires_grad = false;           // a creation op: also takes requires_grad=
+  int device = -1;                      // of a creation op: the parameter that says where
   bool takes_out = false;               // a function that also takes out=
   int spread = -1;                      // zeros(2, 3): the only positional parameter (but self) is this int[]
   bool spread_tensors = false;          // meshgrid(x, y): the first parameter is a Tensor[] that may be given one by one

@@ -76,6 +76,12 @@ class GradFn {
           return r.is_none() ? std::vector<Tensor>() : list_of(r, "the gradients that a hook returned");
         });
   }
+  // Of a function that is no op: what its forward has left.
+  nb::object attribute(nb::handle name) const {
+    if (node_ && node_->extra && node_->extra->context)
+      return nb::getattr(nb::handle(static_cast<PyObject*>(node_->extra->context.get())), name);
+    throw nb::attribute_error(fmt::format("'{}' object has no attribute '{}'", shown(), nb::cast<std::string>(name)).c_str());
+  }
   bool same(const GradFn& o) const { return node_ == o.node_ && leaf_.is_same(o.leaf_); }
   size_t hash() const { return std::hash<const void*>()(place()); }
 };
@@ -88,8 +94,8 @@ nb::tuple rows_of(const std::vector<std::vector<Tensor>>& rows) {
 
 // dirty: outputs that are inputs written in place, which get the function for their history. materialize: zeros for outputs
 // that nothing depends on.
-std::vector<Tensor> attach_function(std::string name, nb::object inputs, nb::object outputs, nb::object backward,
-                                    const std::vector<bool>& dirty, bool materialize) {
+nb::list attach_function(std::string name, nb::object inputs, nb::object outputs, nb::object backward, nb::object context,
+                         const std::vector<bool>& dirty, bool materialize) {
   std::vector<Tensor> in = list_of(inputs, "inputs"), out = list_of(outputs, "outputs");
   const std::vector<Tensor> written = out;
   for (size_t i = 0; i < out.size(); ++i) {
@@ -100,7 +106,15 @@ std::vector<Tensor> attach_function(std::string name, nb::object inputs, nb::obj
   }
   NodeExtra function;
   function.name = std::move(name);
-  auto run = [call = hold(std::move(backward))](std::span<const Tensor> g) {
+  const std::shared_ptr<PyObject> held = hold(std::move(backward)), shown = hold(std::move(context));
+  function.owned = {held, shown};
+  function.context = shown;
+  function.let_go = [shown] {
+    if (!Py_IsInitialized()) return;
+    nb::gil_scoped_acquire gil;
+    nb::handle(shown.get()).attr("_release")();
+  };
+  auto run = [call = held](std::span<const Tensor> g) {
     nb::gil_scoped_acquire gil;
     nb::object r = nb::steal(PyObject_CallObject(call.get(), tuple_of({g.begin(), g.end()}).ptr()));
     if (!r.is_valid()) throw nb::python_error();
@@ -113,7 +127,12 @@ std::vector<Tensor> attach_function(std::string name, nb::object inputs, nb::obj
   record_function(in, out, std::move(function));
   for (size_t i = 0; i < out.size(); ++i)
     if (dirty[i]) out[i] = adopt_history(written[i], out[i]);
-  return out;
+  nb::list results;
+  for (const Tensor& t : out) {
+    results.append(t);
+    track(results[results.size() - 1].ptr());
+  }
+  return results;
 }
 
 struct AnomalyScope : Entered<Anomaly> {};
@@ -170,6 +189,7 @@ void add_autograd(nb::module_& m) {
       .def("name", &GradFn::name)
       .def_prop_ro("next_functions", &GradFn::next_functions, "What made its inputs, each with the number of the output.")
       .def_prop_ro("variable", &GradFn::variable, "The leaf, of AccumulateGrad.")
+      .def("__getattr__", &GradFn::attribute)
       .def("_hook", &GradFn::hook)
       .def("__repr__", [](const GradFn& f) { return fmt::format("<{} object at {}>", f.shown(), f.place()); })
       .def("__eq__",
@@ -177,7 +197,7 @@ void add_autograd(nb::module_& m) {
       .def("__hash__", &GradFn::hash);
   m.def("_as_own_output", as_own_output, nb::arg("output"), nb::arg("tensor"));
   m.def("_attach_function", attach_function, nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("backward"),
-        nb::arg("dirty"), nb::arg("materialize"));
+        nb::arg("context"), nb::arg("dirty"), nb::arg("materialize"));
   m.def(
       "_backward",
       [](nb::object outputs, nb::object gradients, std::optional<bool> retain_graph, bool create_graph, nb::object,

@@ -149,17 +149,6 @@ std::optional<DType> read_dtype(PyObject* o) {
   return std::nullopt;
 }
 
-std::optional<Device> read_device(PyObject* o) {
-  if (PyUnicode_Check(o)) {
-    const char* s = PyUnicode_AsUTF8(o);
-    if (!s) throw PythonError();
-    return Device::parse(s);
-  }
-  Device d;
-  if (nb::try_cast(nb::handle(o), d)) return d;
-  return std::nullopt;
-}
-
 std::optional<Scalar> read_number(PyObject* o) {
   if (PyFloat_Check(o)) return Scalar(PyFloat_AS_DOUBLE(o));
   if (PyBool_Check(o)) return Scalar(o == Py_True);
@@ -250,23 +239,6 @@ void add_dtype_type(nb::module_& m) {
     for (DType d : registered_dtypes()) all.append(nb::steal(wrap(d)));
     return all;
   });
-
-  nb::class_<Device>(m, "device", "Where the elements of a tensor are: \"cpu\", or \"meta\" (shapes and accounting only).")
-      .def(
-          "__init__",
-          [](Device* d, nb::object type, int index) {
-            auto read = read_device(type.ptr());
-            DY_CHECK_AS(TypeError, read, "device: it is made from text such as \"cpu\"");
-            DY_CHECK(index == 0, "device: there is one {}: index is {}", read->name(), index);
-            new (d) Device(*read);
-          },
-          nb::arg("type"), nb::arg("index") = 0)
-      .def_prop_ro("type", [](Device d) { return d.name(); })
-      .def_prop_ro("index", [](Device) { return nb::none(); })
-      .def("__eq__", [](Device a, nb::handle b) { return nb::isinstance<Device>(b) && nb::cast<Device>(b) == a; })
-      .def("__hash__", [](Device d) { return size_t(d.type); })
-      .def("__str__", [](Device d) { return d.name(); })
-      .def("__repr__", [](Device d) { return std::string("device(type='") + d.name() + "')"; });
 }
 
 }  // namespace dyadic::inline v1::python

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "corridor/tape.h"
 #include "dyadic/autograd.h"
 #include "dyadic/ops.h"
 #include "dyadic/planes.h"
@@ -43,11 +44,10 @@ Tensor to_anything(const Tensor& t, nb::object target, nb::object dtype, nb::obj
       d = tensor_of(o).dtype();
       where = tensor_of(o).device();
     } else if (PyUnicode_Check(o)) {
-      std::string name = nb::cast<std::string>(target);
-      if (name.starts_with("cpu") || name == "meta" || name.starts_with("cuda"))
-        where = Device::parse(name);
+      if (names_device(o))
+        where = read_device(o);
       else
-        d = DType::parse(name);
+        d = DType::parse(nb::cast<std::string>(target));
     } else {
       d = read_dtype(o);
       if (!d) where = read_device(o);
@@ -138,6 +138,13 @@ void backward(nb::object self, nb::object gradient, nb::object retain_graph, boo
       .attr("_backward")(self, nb::make_tuple(gradient), retain_graph, create_graph, nb::none(), inputs);
 }
 
+// The garbage collector learns of what a hook holds.
+void show_owned(const Tensor& t, const std::shared_ptr<PyObject>& held) {
+  TensorImpl& impl = *t.impl();
+  (impl.node ? node_extra(*impl.node).owned : auto_meta(impl).owned).push_back(held);
+  if (impl.face) track(static_cast<PyObject*>(impl.face));
+}
+
 // What register_hook returns.
 struct HookHandle {
   std::shared_ptr<bool> on = std::make_shared<bool>(true);
@@ -154,6 +161,7 @@ HookHandle add_hook(const Tensor& t, nb::object hook) {
                 "register_hook: the hook returned {}; it returns a Tensor or None", Py_TYPE(r.ptr())->tp_name);
     return r.is_none() ? Tensor() : tensor_of(r.ptr());
   });
+  show_owned(t, held);
   return handle;
 }
 
@@ -164,6 +172,7 @@ HookHandle add_late_hook(const Tensor& t, nb::object hook) {
     nb::gil_scoped_acquire gil;
     if (*on && !nb::steal(PyObject_CallOneArg(held.get(), nb::steal(wrap(leaf)).ptr())).is_valid()) throw nb::python_error();
   });
+  show_owned(t, held);
   return handle;
 }
 
@@ -209,6 +218,7 @@ void add_conversions() {
     const Scalar v = t.item_scalar();
     return nb::steal(PyComplex_FromDoubles(v.real(), v.imag()));
   });
+  method("is_inference", [](const Tensor& t) { return t.impl()->storage->inference; });
   method("is_complex", [](const Tensor& t) { return t.dtype().is_complex(); });
   method(
       "item", [](const Tensor& t) { return nb::steal(to_python(t.item_scalar())); }, "The only element, as a Python number.");
@@ -280,13 +290,10 @@ Tensor make(nb::object data, nb::object dtype, nb::object device, bool requires_
     DY_CHECK_AS(TypeError, d, "tensor: an argument has the wrong type: dtype is {}; it takes a dtype",
                 Py_TYPE(dtype.ptr())->tp_name);
   }
-  Tensor t = tensor_from(data.ptr(), d);
-  if (!device.is_none()) {
-    auto where = read_device(device.ptr());
-    DY_CHECK_AS(TypeError, where, "tensor: an argument has the wrong type: device is {}; it takes a device",
-                Py_TYPE(device.ptr())->tp_name);
-    t = t.to(*where);
-  }
+  const auto where = device.is_none() ? default_device() : read_device(device.ptr());
+  DY_CHECK_AS(TypeError, where, "tensor: an argument has the wrong type: device is {}; it takes a device",
+              Py_TYPE(device.ptr())->tp_name);
+  Tensor t = tensor_from(data.ptr(), d).to(*where);
   if (requires_grad) t.requires_grad_();
   return t;
 }
@@ -296,7 +303,10 @@ Tensor make(nb::object data, nb::object dtype, nb::object device, bool requires_
 void add_methods(nb::module_& m) {
   auto none = nb::none();
   nb::class_<HookHandle>(m, "RemovableHandle", "What register_hook returns.")
-      .def("remove", [](HookHandle& h) { *h.on = false; }, "Takes the hook off.");
+      .def(
+          "remove", [](HookHandle& h) { *h.on = false; }, "Takes the hook off.")
+      .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+      .def("__exit__", [](HookHandle& h, nb::args) { *h.on = false; });
   add_conversions();
   add_questions();
   add_autograd();

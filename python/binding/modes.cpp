@@ -19,8 +19,20 @@ namespace {
 
 bool set_grad_enabled(bool on) {
   bool before = GradMode::enabled();
-  t_modes = on ? t_modes & ~uint32_t(kNoGrad) : t_modes | kNoGrad;
+  t_modes = on && !t_inference ? t_modes & ~uint32_t(kNoGrad) : t_modes | kNoGrad;
   return before;
+}
+
+// What restores the modes as they were: (recording, inference).
+using Modes = std::pair<bool, bool>;
+Modes enter_inference(bool on) {
+  const Modes before{GradMode::enabled(), std::exchange(t_inference, on)};
+  set_grad_enabled(!on);
+  return before;
+}
+void restore(Modes before) {
+  t_inference = before.second;
+  t_modes = before.first ? t_modes & ~uint32_t(kNoGrad) : t_modes | kNoGrad;
 }
 
 struct DefaultScope : Entered<DefaultDType> {
@@ -74,6 +86,9 @@ io::NamedTensors named(nb::dict tensors) {
 void add_modes(nb::module_& m) {
   auto none = nb::none();
   m.def("_set_grad_enabled", set_grad_enabled, nb::arg("mode"));
+  m.def("_enter_inference", enter_inference, nb::arg("mode"));
+  m.def("_leave_inference", restore, nb::arg("before"));
+  m.def("is_inference_mode_enabled", &InferenceMode::is_enabled, "Whether an inference_mode is around this.");
   m.def("is_grad_enabled", &GradMode::enabled, "Whether operations of this thread are recorded for backward.");
   m.def("_grad", gradients, nb::arg("outputs"), nb::arg("inputs"), nb::arg("grad_outputs") = none,
         nb::arg("retain_graph") = none, nb::arg("create_graph") = false, nb::arg("allow_unused") = false,

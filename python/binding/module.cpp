@@ -72,6 +72,7 @@ NB_MODULE(_dyadic, m) {
   add_errors(m);
   dyadic::set_warning_handler(warn_in_python);
   add_dtype_type(m);
+  add_device_type(m);
   add_limits(m);
   add_pickle(m);
   add_tensor_type(m);

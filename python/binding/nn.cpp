@@ -34,7 +34,7 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
     std::string_view key = text(name);
     if (Tensor* t = find(m.own_parameters(), key)) return wrap_parameter(*t);
     if (Tensor* t = find(m.own_buffers(), key)) return wrap(*t);
-    if (Module* c = find(m.children(), key)) return child_object(self, name, c).release().ptr();
+    if (has_child(m, key)) return child_object(self, name, find(m.children(), key)).release().ptr();
     return nullptr;
   });
   if (r || PyErr_Occurred()) {
@@ -49,6 +49,11 @@ void check_ready(PyObject* self) {
   if (nb::inst_ready(self)) return;
   PyErr_SetString(PyExc_AttributeError, "Module: parameters and modules are assigned after super().__init__() has run");
   throw PythonError();
+}
+
+void forget_in_dict(nb::handle self, nb::handle name) {
+  nb::object dict = self.attr("__dict__");
+  if (PyDict_Contains(dict.ptr(), name.ptr()) == 1) PyDict_DelItem(dict.ptr(), name.ptr());
 }
 
 void put_parameter(Module& m, nb::handle self, nb::handle name, const Tensor& t) {
@@ -73,29 +78,62 @@ bool assign_entry(PyObject* self, PyObject* name, PyObject* value) {
   }
   std::string_view key = text(name);
   Tensor *slot = find(m.own_parameters(), key), *buffer = find(m.own_buffers(), key);
-  Module* child = find(m.children(), key);
+  const bool child = has_child(m, key);
   if (module) {
     if (slot || buffer) m.remove(key);
     m.add(std::string(key), nb::cast<std::shared_ptr<Module>>(nb::handle(value)));
     return false;  // and into __dict__
   }
+  nb::object is_persistent;  // of an nn.Buffer
+  if (value && is_tensor(value) && reinterpret_cast<PyTensor*>(value)->attributes)
+    if (PyObject* p = PyDict_GetItemString(reinterpret_cast<PyTensor*>(value)->attributes, "_is_buffer"); p == Py_True)
+      is_persistent = nb::getattr(nb::handle(value), "persistent");
+  if (!slot && !child && is_persistent.is_valid()) {
+    if (!buffer) forget(m, self, name);
+    m.register_buffer(std::string(key), tensor_of(value), nb::cast<bool>(is_persistent));
+    return true;
+  }
   if (!slot && !buffer && !child) return false;
-  if (!value || value == Py_None) {
+  if (!value) {
+    if (slot) *slot = Tensor();  // it may be a member
     forget(m, self, name);
-    return !value;
+    return true;
+  }
+  if (value == Py_None) {
+    m.vacate(key);
+    forget_in_dict(self, name);
+    return true;
   }
   if (buffer && is_tensor(value)) {
     *buffer = tensor_of(value);
     return true;
   }
-  fail<TypeError>("Module: {} is {}: assign one of the same kind or None, not {}", key,
-                  slot     ? "a parameter"
-                  : buffer ? "a buffer"
-                           : "a module",
-                  Py_TYPE(value)->tp_name);
+  const char *kind = slot     ? "a parameter"
+                     : buffer ? "a buffer"
+                              : "a module",
+             *wanted = slot     ? "an nn.Parameter"
+                       : buffer ? "a Tensor"
+                                : "a module";
+  fail<TypeError>("Module: {} is {}: assign {} or None, not {}", key, kind, wanted, Py_TYPE(value)->tp_name);
 }
 
-int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+// A member that is deleted is absent, parameter or not.
+int delete_member(PyObject* self, PyObject* name) {
+  PyObject* r = guarded([&]() -> PyObject* {
+    nb::handle h(self);
+    if (assign_entry(self, name, nullptr)) Py_RETURN_NONE;
+    if (PyObject_GenericSetAttr(self, name, nullptr) == 0) Py_RETURN_NONE;
+    nb::python_error no_deleter;
+    if (!is_tensor(nb::getattr(h, name, nb::none()).ptr())) throw no_deleter;
+    nb::setattr(h, name, nb::none());
+    forget(*nb::inst_ptr<Module>(self), h, name);
+    Py_RETURN_NONE;
+  });
+  Py_XDECREF(r);
+  return r ? 0 : -1;
+}
+
+int set_any(PyObject* self, PyObject* name, PyObject* value) {
   if (value && is_computed(self, name)) {  // of a parametrization: its originals take the value
     PyObject* done = PyObject_CallMethod(self, "_assign_computed", "OO", name, value);
     Py_XDECREF(done);
@@ -103,8 +141,8 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   }
   PyObject* on_type = _PyType_Lookup(Py_TYPE(self), name);
   if (on_type && Py_TYPE(on_type)->tp_descr_set) {
-    const bool own = !value && nb::inst_ready(self) && find(nb::inst_ptr<Module>(self)->own_parameters(), text(name));
-    return PyObject_GenericSetAttr(self, name, own ? Py_None : value);  // a member that is deleted is absent
+    if (!value && nb::inst_ready(self)) return delete_member(self, name);
+    return PyObject_GenericSetAttr(self, name, value);
   }
   PyObject* r = guarded([&] { return Py_NewRef(assign_entry(self, name, value) ? Py_True : Py_False); });
   if (!r) return -1;
@@ -112,7 +150,30 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   return r == Py_True ? 0 : PyObject_GenericSetAttr(self, name, value);
 }
 
-// Python's garbage collector sees the children that C++ keeps alive: those whose one reference is ours.
+// The object of a parameter of a derived class stays with its module: C++ keeps objects of Parameter alone.
+constexpr const char* kObjects = "_parameter_objects";
+int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  const int r = set_any(self, name, value);
+  PyObject** place = r == 0 ? _PyObject_GetDictPtr(self) : nullptr;
+  const bool derived = value && is_parameter(value) && Py_TYPE(value) != parameter_type;
+  if (!place || (!*place && !derived)) return r;
+  PyObject* objects = *place ? PyDict_GetItemString(*place, kObjects) : nullptr;
+  if (!objects && !derived) return 0;
+  PyObject* done = guarded([&] {
+    nb::dict dict = nb::borrow<nb::dict>(nb::handle(self).attr("__dict__"));
+    if (!objects) dict[kObjects] = nb::dict();
+    nb::dict all = nb::borrow<nb::dict>(nb::handle(dict[kObjects]));
+    if (derived)
+      all[nb::handle(name)] = nb::handle(value);
+    else if (all.contains(nb::handle(name)))
+      nb::del(all[nb::handle(name)]);
+    return Py_NewRef(Py_None);
+  });
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
+// Python's garbage collector sees what C++ keeps alive, where the one reference is ours: children, and objects of tensors.
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (PyObject** dict = _PyObject_GetDictPtr(self)) Py_VISIT(*dict);
@@ -122,6 +183,13 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
       nb::handle o = nb::find(child.get());
       Py_VISIT(o.ptr());
     }
+  auto& m = *nb::inst_ptr<Module>(self);
+  for (auto* slots : {&m.own_parameters(), &m.own_buffers(), &m.computed()})
+    for (auto& [name, slot] : *slots)
+      if (TensorImpl* t = slot->impl(); t && t->refs.load() == 1) {
+        if (t->flags & kOwnsFace) Py_VISIT(static_cast<PyObject*>(t->face));
+        if (const int r = visit_owned(*t, visit, arg)) return r;
+      }
   return 0;
 }
 int clear(PyObject* self) {
@@ -147,8 +215,7 @@ nb::object call_module(nb::handle self, nb::args args, nb::kwargs kwargs) {
 
 void forget(Module& m, nb::handle self, nb::handle name) {
   m.remove(text(name.ptr()));
-  nb::object dict = self.attr("__dict__");
-  if (PyDict_Contains(dict.ptr(), name.ptr()) == 1) PyDict_DelItem(dict.ptr(), name.ptr());
+  forget_in_dict(self, name);
 }
 
 nb::list each_child(nb::handle self) {
@@ -166,6 +233,7 @@ static nb::object wrap_child(const std::shared_ptr<Module>& child) {
 }
 
 nb::object child_object(nb::handle self, nb::handle name, Module* child) {
+  if (!child) return nb::none();
   if (nb::handle o = nb::find(child)) return nb::borrow(o);
   for (auto& owned : nb::cast<Module&>(self).owned_children())
     if (owned.get() == child) {
@@ -175,6 +243,9 @@ nb::object child_object(nb::handle self, nb::handle name, Module* child) {
     }
   return nb::cast(child, nb::rv_policy::reference_internal, self);
 }
+
+PyType_Slot module_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
 
 void add_modules(nb::module_& m) {
   PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},

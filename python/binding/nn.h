@@ -3,6 +3,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/trampoline.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "dyadic/nn_layers.h"
@@ -34,17 +35,21 @@ template <class List> auto find(const List& entries, std::string_view name) -> d
     if (key == name) return value;
   return nullptr;
 }
+inline bool has_child(const Module& m, std::string_view name) {
+  return std::ranges::any_of(m.children(), [name](auto& entry) { return entry.first == name; });
+}
 void forget(Module& m, nb::handle self, nb::handle name);  // removes an entry, here and from __dict__
 
 inline bool is_module(nb::handle o) { return nb::isinstance<Module>(o); }
 
-// A child that C++ made gets its face once, in its parent's __dict__, so that what Python hangs on it stays.
+// A child that C++ made gets its face once, in its parent's __dict__, so that what Python hangs on it stays. None without one.
 nb::object child_object(nb::handle self, nb::handle name, Module* child);
 inline nb::object parameter_object(const Tensor& t) { return nb::steal(wrap_parameter(t)); }
 
+nn::Options read_options(nb::object dtype, nb::object device);
 void add_scaled_initializers(nb::module_& m);  // nn_init.cpp
 void add_layer_records(nb::module_& m);        // nn_records.cpp
-nb::list each_child(nb::handle self);          // a list of the module's own children
+nb::list each_child(nb::handle self);          // a list of the module's own children, None where one is absent
 
 // __init__ by hand, for arguments that C++ takes in another form: a class derived in Python gets the part that calls back.
 template <class M, class... A> void construct(nb::pointer_and_handle<M> self, A&&... args) {
@@ -54,8 +59,10 @@ template <class M, class... A> void construct(nb::pointer_and_handle<M> self, A&
     new (static_cast<void*>(self.p)) M(std::forward<A>(args)...);
 }
 
+extern PyType_Slot module_slots[];  // how Python's garbage collector goes through a module
+
 template <class M> auto bind(nb::module_& m, const char* name, const char* doc) {
-  return nb::class_<M, Module, Derived<M>>(m, name, doc);
+  return nb::class_<M, Module, Derived<M>>(m, name, nb::dynamic_attr(), nb::type_slots(module_slots), doc);
 }
 
 }  // namespace dyadic::inline v1::python

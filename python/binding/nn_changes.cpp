@@ -39,7 +39,7 @@ void check_name(nb::handle self, const char* who, nb::str name) {
   const std::string text = nb::cast<std::string>(name);
   const bool own = find(nb::cast<Module&>(self).own_parameters(), text);
   // A member of a C++ module that is absent may come back.
-  const bool taken = !own && nb::hasattr(self.type(), name) && !nb::getattr(self, name).is_none();
+  const bool taken = !own && nb::hasattr(self.type(), name) && !nb::getattr(self, name, nb::none()).is_none();
   const char* wrong = text.empty()                  ? "is empty"
                       : text.find('.') != text.npos ? "has a dot"
                       : taken                       ? "is an attribute of the class"
@@ -49,10 +49,7 @@ void check_name(nb::handle self, const char* who, nb::str name) {
 
 nb::object convert_module(nb::handle self, nb::handle target) {
   auto& m = nb::cast<Module&>(self);
-  bool device = PyUnicode_Check(target.ptr())
-                    ? nb::cast<std::string>(target) == "cpu" || nb::cast<std::string>(target) == "meta"
-                    : !is_dtype(target.ptr()) && read_device(target.ptr());
-  if (!device) {
+  if (!names_device(target.ptr())) {
     auto d = read_dtype(target.ptr());
     DY_CHECK_AS(TypeError, d, "to: an argument has the wrong type: target is {}; it takes a dtype or a device",
                 Py_TYPE(target.ptr())->tp_name);
@@ -86,8 +83,15 @@ nb::object convert_to_all(nb::handle self, nb::args targets, nb::kwargs named) {
   return nb::borrow(self);
 }
 
+template <class F> nb::list entries(const std::vector<std::pair<std::string, Tensor*>>& slots, F object) {
+  nb::list l;
+  for (auto& [name, t] : slots) l.append(nb::make_tuple(name, object(*t)));
+  return l;
+}
+
 nb::object apply(nb::handle self, nb::handle fn) {
-  for (nb::handle child : each_child(self)) apply(child, fn);
+  for (nb::handle child : each_child(self))
+    if (!child.is_none()) apply(child, fn);
   fn(self);
   return nb::borrow(self);
 }
@@ -138,6 +142,8 @@ void add_changes(ModuleClass& c) {
                         Py_TYPE(t.ptr())->tp_name);
             check_name(self, "register_parameter", name);
             nb::setattr(self, name, t);
+            auto& m = nb::cast<Module&>(self);
+            if (t.is_none() && !find(m.own_parameters(), name.c_str())) m.register_parameter(name.c_str(), Tensor());
           },
           nb::arg("name"), nb::arg("param").none())
       .def(
@@ -146,9 +152,9 @@ void add_changes(ModuleClass& c) {
             DY_CHECK_AS(TypeError, t.is_none() || is_tensor(t.ptr()), "register_buffer: it takes a Tensor, not {}",
                         Py_TYPE(t.ptr())->tp_name);
             check_name(self, "register_buffer", name);
-            forget(nb::cast<Module&>(self), self, name);
-            if (t.is_none()) return nb::setattr(self, name, t);
-            nb::cast<Module&>(self).register_buffer(name.c_str(), nb::cast<Tensor>(t), persistent);
+            auto& m = nb::cast<Module&>(self);
+            if (!find(m.own_buffers(), name.c_str())) forget(m, self, name);
+            m.register_buffer(name.c_str(), t.is_none() ? Tensor() : nb::cast<Tensor>(t), persistent);
           },
           nb::arg("name"), nb::arg("tensor").none(), nb::arg("persistent") = true,
           "A tensor that is not trained, and saved with the module if it is persistent.")
@@ -156,15 +162,21 @@ void add_changes(ModuleClass& c) {
       .def("_own_parameters",
            [](Module& m) {
              nb::list l;
-             for (auto& [name, t] : m.own_parameters()) l.append(nb::make_tuple(name, parameter_object(*t)));
+             for (auto& [name, t] : m.own_parameters())
+               if (t->defined()) l.append(nb::make_tuple(name, parameter_object(*t)));
              return l;
            })
       .def("_own_buffers",
            [](Module& m) {
              nb::list l;
-             for (auto& [name, t] : m.own_buffers()) l.append(nb::make_tuple(name, *t, m.is_persistent(name)));
+             for (auto& [name, t] : m.own_buffers())
+               if (t->defined()) l.append(nb::make_tuple(name, *t, m.is_persistent(name)));
              return l;
            })
+      .def("_parameter_entries", [](Module& m) { return entries(m.own_parameters(), parameter_object); })
+      .def("_buffer_entries", [](Module& m) { return entries(m.own_buffers(), [](const Tensor& t) { return nb::cast(t); }); })
+      .def(
+          "_is_persistent", [](Module& m, const std::string& name) { return m.is_persistent(name); }, nb::arg("name"))
       .def(
           "_begin_computed", [](Module& m, const std::string& name) { m.begin_computed(name); }, nb::arg("name"))
       .def(
@@ -189,6 +201,8 @@ void add_changes(ModuleClass& c) {
                         Py_TYPE(child.ptr())->tp_name);
             check_name(self, "add_module", name);
             nb::setattr(self, name, child);
+            auto& m = nb::cast<Module&>(self);
+            if (child.is_none() && !has_child(m, name.c_str())) m.add(name.c_str(), std::shared_ptr<Module>());
           },
           nb::arg("name"), nb::arg("module").none());
 }

@@ -11,33 +11,22 @@
 namespace dyadic::inline v1::python {
 namespace {
 
-nn::Options options(nb::object dtype, nb::object device) {
-  nn::Options o;
-  if (!dtype.is_none()) {
-    auto d = read_dtype(dtype.ptr());
-    DY_CHECK_AS(TypeError, d, "Module: dtype is {}; it takes a dtype", Py_TYPE(dtype.ptr())->tp_name);
-    o.dtype = *d;
-  }
-  if (!device.is_none()) {
-    auto d = read_device(device.ptr());
-    DY_CHECK_AS(TypeError, d, "Module: device is {}; it takes a device", Py_TYPE(device.ptr())->tp_name);
-    o.device = *d;
-  }
-  return o;
-}
-
-// A parameter that is a member of a C++ module: None when it is absent, and then any tensor may take its place.
+// A parameter that is a member of a C++ module. When it was deleted, any tensor may take its place.
 template <class M> void member(nb::class_<M, Module, Derived<M>>& c, const char* name, Tensor M::* slot) {
   c.def_prop_rw(
       name,
-      [slot, name](M& m) { return find(m.own_parameters(), name) ? parameter_object(m.*slot) : nb::steal(wrap(m.*slot)); },
+      [slot, name](M& m) {
+        if (find(m.own_parameters(), name)) return parameter_object(m.*slot);
+        if (!(m.*slot).defined() && !find(m.computed(), name))
+          throw nb::attribute_error(fmt::format("'{}' object has no attribute '{}'", m.kind(), name).c_str());
+        return nb::steal(wrap(m.*slot));
+      },
       [slot, name](M& m, nb::object value) {
         const bool registered = find(m.own_parameters(), name);
         DY_CHECK_AS(TypeError, value.is_none() || is_parameter(value.ptr()) || (!registered && is_tensor(value.ptr())),
                     "Module: {} is a parameter: assign an nn.Parameter or None, not {}", name, Py_TYPE(value.ptr())->tp_name);
-        if (value.is_none()) m.remove(name);
         m.*slot = value.is_none() ? Tensor() : tensor_of(value.ptr());
-        if (is_parameter(value.ptr()) && !registered) m.add_parameter(name, m.*slot);
+        if ((value.is_none() || is_parameter(value.ptr())) && !registered) m.add_parameter(name, m.*slot);
       },
       nb::arg("value").none());
 }
@@ -49,7 +38,7 @@ void add_leaves(nb::module_& m) {
       .def(
           "__init__",
           [](nb::pointer_and_handle<nn::Linear> self, int64_t in, int64_t out, bool bias, nb::object dtype, nb::object device) {
-            construct(self, in, out, bias, options(dtype, device));
+            construct(self, in, out, bias, read_options(dtype, device));
           },
           nb::arg("in_features"), nb::arg("out_features"), nb::arg("bias") = true, nb::kw_only(), nb::arg("dtype") = none,
           nb::arg("device") = none)
@@ -64,7 +53,7 @@ void add_leaves(nb::module_& m) {
           "__init__",
           [](nb::pointer_and_handle<nn::Embedding> self, int64_t n, int64_t dim, std::optional<int64_t> padding, bool by_freq,
              std::optional<double> max_norm, double norm_type, nb::object dtype, nb::object device) {
-            construct(self, n, dim, options(dtype, device), padding, by_freq);
+            construct(self, n, dim, read_options(dtype, device), padding, by_freq);
             self.p->max_norm = max_norm;
             self.p->norm_type = norm_type;
           },
@@ -88,7 +77,7 @@ void add_leaves(nb::module_& m) {
           [](nb::pointer_and_handle<nn::LayerNorm> self, std::variant<int64_t, std::vector<int64_t>> shape, double eps,
              bool affine, bool bias, nb::object dtype, nb::object device) {
             std::vector<int64_t> s = shape.index() ? std::get<1>(shape) : std::vector<int64_t>{std::get<0>(shape)};
-            construct(self, IntList(s), eps, affine, bias, options(dtype, device));
+            construct(self, IntList(s), eps, affine, bias, read_options(dtype, device));
           },
           nb::arg("normalized_shape"), nb::arg("eps") = 1e-5, nb::arg("elementwise_affine") = true, nb::arg("bias") = true,
           nb::kw_only(), nb::arg("dtype") = none, nb::arg("device") = none)
@@ -109,6 +98,7 @@ void add_leaves(nb::module_& m) {
 }
 
 std::shared_ptr<Module> as_child(nb::handle o, const char* who) {
+  if (o.is_none()) return nullptr;
   DY_CHECK_AS(TypeError, is_module(o), "{}: it holds modules, not {}", who, Py_TYPE(o.ptr())->tp_name);
   return nb::cast<std::shared_ptr<Module>>(o);
 }
@@ -203,6 +193,21 @@ void add_initializers(nb::module_& m) {
 }
 
 }  // namespace
+
+nn::Options read_options(nb::object dtype, nb::object device) {
+  nn::Options o{.device = default_device()};
+  if (!dtype.is_none()) {
+    auto d = read_dtype(dtype.ptr());
+    DY_CHECK_AS(TypeError, d, "Module: dtype is {}; it takes a dtype", Py_TYPE(dtype.ptr())->tp_name);
+    o.dtype = *d;
+  }
+  if (!device.is_none()) {
+    auto d = read_device(device.ptr());
+    DY_CHECK_AS(TypeError, d, "Module: device is {}; it takes a device", Py_TYPE(device.ptr())->tp_name);
+    o.device = *d;
+  }
+  return o;
+}
 
 void add_layers(nb::module_& m) {
   add_initializers(m);

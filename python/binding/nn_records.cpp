@@ -35,21 +35,6 @@ const OpInfo& info_of(const LayerDef& def) {
   return info_of(def.sig, it->second);
 }
 
-nn::Options options_of(nb::object dtype, nb::object device) {
-  nn::Options o;
-  if (!dtype.is_none()) {
-    auto d = read_dtype(dtype.ptr());
-    DY_CHECK_AS(TypeError, d, "Module: dtype is {}; it takes a dtype", Py_TYPE(dtype.ptr())->tp_name);
-    o.dtype = *d;
-  }
-  if (!device.is_none()) {
-    auto d = read_device(device.ptr());
-    DY_CHECK_AS(TypeError, d, "Module: device is {}; it takes a device", Py_TYPE(device.ptr())->tp_name);
-    o.device = *d;
-  }
-  return o;
-}
-
 void read(ArgumentFrame& frame, const OpInfo& info, nb::tuple positional, nb::dict named) {
   std::vector<PyObject*> given;
   for (nb::handle v : positional) given.push_back(v.ptr());
@@ -68,7 +53,7 @@ void make(nb::pointer_and_handle<Layer> self, const std::string& name, nb::tuple
   const OpInfo& info = info_of(def);
   ArgumentFrame frame;
   read(frame, info, positional, named);
-  construct(self, def, std::span<const Arg>(frame.args, info.parameters.size()), options_of(dtype, device));
+  construct(self, def, std::span<const Arg>(frame.args, info.parameters.size()), read_options(dtype, device));
 }
 
 nb::object as_python(const Arg& a) {

@@ -40,7 +40,7 @@ void collect(nb::handle self, const std::string& path, nb::list& into, std::set<
   if (seen && !seen->insert(self.ptr()).second) return;
   into.append(nb::make_tuple(path, self));
   for (auto& [name, child] : nb::cast<Module&>(self).children())
-    collect(child_object(self, nb::str(name.c_str()), child), path.empty() ? name : path + "." + name, into, seen);
+    if (child) collect(child_object(self, nb::str(name.c_str()), child), path.empty() ? name : path + "." + name, into, seen);
 }
 nb::list modules_of(nb::handle self, const std::string& prefix, bool once) {
   nb::list l;
@@ -50,7 +50,8 @@ nb::list modules_of(nb::handle self, const std::string& prefix, bool once) {
 }
 void collect_parameters(const Module& m, const std::string& prefix, nn::NamedTensors& into) {
   for (auto& entry : own(m.own_parameters(), prefix)) into.push_back(entry);
-  for (auto& [name, child] : m.children()) collect_parameters(*child, prefix.empty() ? name : prefix + "." + name, into);
+  for (auto& [name, child] : m.children())
+    if (child) collect_parameters(*child, prefix.empty() ? name : prefix + "." + name, into);
 }
 
 // An iterator, as PyTorch's are: over a list, or over one part of its pairs.
@@ -90,13 +91,12 @@ void add_tree(ModuleClass& c) {
           [](nb::handle self, nb::object, const std::string& p, bool once) { return each(modules_of(self, p, once)); },
           nb::arg("memo") = nb::none(), nb::arg("prefix") = "", nb::arg("remove_duplicate") = true)
       .def("modules", [](nb::handle self) { return each(modules_of(self, "", true), 1); })
-      .def("children", [](nb::handle self) { return each(each_child(self)); })
-      .def("named_children",
+      .def("_module_entries",
            [](nb::handle self) {
              nb::list l;
              for (auto& [name, child] : nb::cast<Module&>(self).children())
                l.append(nb::make_tuple(name, child_object(self, nb::str(name.c_str()), child)));
-             return each(l);
+             return l;
            })
       .def("_state_dict", state_dict)
       .def("_load_state_dict", load_state_dict, nb::arg("state_dict"), nb::arg("strict"))

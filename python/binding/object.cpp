@@ -20,9 +20,8 @@ PyObject* wrap(Tensor t) {
     return reinterpret_cast<PyObject*>(o);
   }
   PyTypeObject* type = impl->flags & kParameter ? parameter_type : tensor_type;
-  auto* o = reinterpret_cast<PyTensor*>(PyObject_Malloc(sizeof(PyTensor)));
-  if (!o) return PyErr_NoMemory();
-  PyObject_Init(reinterpret_cast<PyObject*>(o), type);
+  auto* o = PyObject_GC_New(PyTensor, type);
+  if (!o) return nullptr;
   new (&o->tensor) Tensor(std::move(t));
   o->weak_references = o->attributes = nullptr;
   impl->face = o;

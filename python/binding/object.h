@@ -2,7 +2,7 @@
 // one Python object per TensorImpl while it lives (TensorImpl::face), so that `x.grad is x.grad` and sets of parameters work; a
 // parameter's, and one that was given attributes, lives as long as the TensorImpl (kOwnsFace), so that id(p) says who it is.
 // Lives here: the objects, how C++ exceptions reach Python, the GIL, nanobind's casters. Their methods are in tensor_type.cpp,
-// operators.cpp, methods.cpp, dtype_type.cpp.
+// operators.cpp, methods.cpp, dtype_type.cpp, device_type.cpp.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -42,7 +42,10 @@ inline bool is_dtype(PyObject* o) { return Py_TYPE(o) == dtype_type; }
 
 // A dtype as users give it: a dtype object, its text, or Python's float, int and bool. None when `o` is something else.
 std::optional<DType> read_dtype(PyObject* o);
-std::optional<Device> read_device(PyObject* o);  // a device object or its text
+std::optional<Device> read_device(PyObject* o);  // a device object, its text or a GPU's number; an error where there is none
+bool names_device(PyObject* o);                  // whether that is what it is, here or not
+nb::object place_of(Device d);
+Device default_device();                         // this thread's, for what is made without one
 std::optional<Scalar> read_number(PyObject* o);  // int, float, bool and numpy's scalars, not tensors
 DType default_numpy_dtype(const char* format);   // undefined: no dtype of that buffer format
 const char* buffer_format(DType d);              // null: buffers have none
@@ -88,12 +91,15 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags);
 void release_buffer(PyObject* self, Py_buffer* view);
 PyObject* to_python(Scalar s);
 PyObject* to_list(const Tensor& t);
-nb::object grad_fn_of(const Tensor& t);        // what made it; None of a leaf
+nb::object grad_fn_of(const Tensor& t);                            // what made it; None of a leaf
+void track(PyObject* tensor);                                      // by the garbage collector, from now on
+int visit_owned(const TensorImpl& t, visitproc visit, void* arg);  // of hooks and functions that end with t
 std::shared_ptr<PyObject> hold(nb::object o);  // for C++: the last reference may go on a thread without the GIL
 
 // Each file's part of the module.
 void add_tensor_type(nb::module_& m);
 void add_dtype_type(nb::module_& m);
+void add_device_type(nb::module_& m);
 void add_limits(nb::module_& m);
 void add_operators(PyType_Slot* slots, int& n);
 void add_ops(nb::module_& m);

@@ -2,6 +2,7 @@
 // builtin functions and method descriptors, so that calls take the interpreter's fast path and help() knows what to do.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <algorithm>
 
 #include <array>
 #include <utility>
@@ -186,7 +187,9 @@ OpInfo make_info(Op id) {
   const Signature& s = *op.signature;
   read_parameters(op);
   bool makes = false;  // a tensor where it is told to
-  for (const OpParameter& p : op.parameters) makes |= p.keyword_only && p.take == Take::device;
+  for (int i = 0; i < int(op.parameters.size()); ++i)
+    if (const OpParameter& p = op.parameters[size_t(i)]; p.keyword_only && p.take == Take::device) makes = true, op.device = i;
+  if (std::ranges::any_of(op.parameters, [](auto& p) { return p.take == Take::tensor; })) op.device = -1;  // where that is
   op.outputs = int(s.returns.size());
   const nb::object there = nb::getattr(nb::handle(reinterpret_cast<PyObject*>(tensor_type)), s.name.c_str(), nb::none());
   const bool property = Py_IS_TYPE(there.ptr(), &PyGetSetDescr_Type);  // x.real, x.imag

@@ -28,7 +28,12 @@ uint64_t random_seed() {
 void add_random(nb::module_& m) {
   nb::class_<Generator>(m, "Generator", "A generator of random numbers beside the default one: randn(3, generator=g).")
       .def(
-          "__init__", [](Generator* g, nb::handle) { new (g) Generator(kSeed); }, nb::arg("device") = "cpu")
+          "__init__",
+          [](Generator* g, nb::handle device) {
+            if (!device.is_none()) (void)read_device(device.ptr());
+            new (g) Generator(kSeed);
+          },
+          nb::arg("device").none() = "cpu")
       .def(
           "manual_seed",
           [](nb::handle self, int64_t seed) {
@@ -44,7 +49,7 @@ void add_random(nb::module_& m) {
           "get_state", [](const Generator& g) { return state_bytes(g.state()); }, "All that the next numbers depend on.")
       .def(
           "set_state", [](Generator& g, const Tensor& state) { g.set_state(state_from(state)); }, nb::arg("new_state"))
-      .def_prop_ro("device", [](const Generator&) { return cpu; });
+      .def_prop_ro("device", [](const Generator&) { return place_of(cpu); });
   m.attr("default_generator") = nb::cast(&default_generator(), nb::rv_policy::reference);
   m.def("manual_seed", [](int64_t seed) { manual_seed(read_seed(seed)); }, nb::arg("seed"), "Restarts the random numbers.");
   m.def(

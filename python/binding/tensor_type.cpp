@@ -13,8 +13,8 @@ namespace dyadic::inline v1::python {
 namespace {
 
 // Who comes to own whom: while Python has the object, it keeps the TensorImpl. When Python lets go of a parameter's object, or
-// of one with attributes, and C++ still has the tensor, the TensorImpl keeps the object. (Attributes that lead back to the
-// tensor keep both for ever: tensors take no part in the collection of cycles.)
+// of one with attributes, and C++ still has the tensor, the TensorImpl keeps the object. The garbage collector sees the
+// attributes, and is told of a tensor from its first one on; a module shows it the objects that its own slots alone keep.
 void dealloc(PyObject* self) {
   auto* o = reinterpret_cast<PyTensor*>(self);
   PyTypeObject* type = Py_TYPE(self);
@@ -26,12 +26,51 @@ void dealloc(PyObject* self) {
     const Tensor last = std::move(o->tensor);
     return;
   }
+  PyObject_GC_UnTrack(self);
   if (o->weak_references) PyObject_ClearWeakRefs(self);
   Py_CLEAR(o->attributes);
   if (impl) impl->face = nullptr;
   o->tensor.~Tensor();
   type->tp_free(self);
   Py_DECREF(type);
+}
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  auto* o = reinterpret_cast<PyTensor*>(self);
+  const TensorImpl* impl = o->tensor.impl();
+  if (impl && impl->refs.load() > 1) return 0;  // C++ has the tensor too: its attributes stay
+  Py_VISIT(o->attributes);
+  return impl ? visit_owned(*impl, visit, arg) : 0;
+}
+void forget_hooks(std::vector<Hook>& hooks, Owned& owned) {
+  const std::vector<Hook> last = std::move(hooks);  // what goes with them may come back here
+  const Owned objects = std::move(owned);
+  hooks.clear();
+  owned.clear();
+}
+int clear(PyObject* self) {
+  auto* o = reinterpret_cast<PyTensor*>(self);
+  Py_CLEAR(o->attributes);
+  TensorImpl* impl = o->tensor.impl();
+  if (!impl || impl->refs.load() != 1) return 0;
+  if (impl->meta) forget_hooks(impl->meta->hooks, impl->meta->owned);
+  if (impl->node && impl->node->refs.load() == 1 && impl->node->extra) delete std::exchange(impl->node->extra, nullptr);
+  return 0;
+}
+int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  const int r = PyObject_GenericSetAttr(self, name, value);
+  if (reinterpret_cast<PyTensor*>(self)->attributes) track(self);
+  return r;
+}
+PyObject* get_dict(PyObject* self, void* context) {
+  PyObject* dict = PyObject_GenericGetDict(self, context);
+  if (reinterpret_cast<PyTensor*>(self)->attributes) track(self);
+  return dict;
+}
+int set_dict(PyObject* self, PyObject* value, void* context) {
+  const int r = PyObject_GenericSetDict(self, value, context);
+  if (reinterpret_cast<PyTensor*>(self)->attributes) track(self);
+  return r;
 }
 void release_face(void* face) noexcept {
   if (!Py_IsInitialized()) return;
@@ -108,7 +147,7 @@ PyObject* get_dtype(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return wrap(t.dtype()); });
 }
 PyObject* get_device(PyObject* s, void*) {
-  return get(s, [](const Tensor& t) { return nb::cast(t.device()).release().ptr(); });
+  return get(s, [](const Tensor& t) { return place_of(t.device()).release().ptr(); });
 }
 PyObject* get_ndim(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return PyLong_FromLongLong(t.dim()); });
@@ -138,7 +177,11 @@ PyObject* get_is_meta(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return PyBool_FromLong(t.is_meta()); });
 }
 PyObject* get_version(PyObject* s, void*) {
-  return get(s, [](const Tensor& t) { return PyLong_FromUnsignedLong(t.version()); });
+  return get(s, [](const Tensor& t) {
+    DY_CHECK(!t.impl()->storage->inference, "_version: writes to a tensor of inference mode are not counted: it is {}",
+             describe(t));
+    return PyLong_FromUnsignedLong(t.version());
+  });
 }
 PyObject* get_grad(PyObject* s, void*) {
   return get(s, [](const Tensor& t) { return wrap(t.grad()); });
@@ -255,7 +298,7 @@ PyGetSetDef properties[] = {
     {"data", get_data, set_data, "The same memory without history; what is assigned becomes the memory.", nullptr},
     {"_version", get_version, nullptr, "Counts the writes to the storage.", nullptr},
     {"__array_priority__", get_array_priority, nullptr, nullptr, nullptr},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"__dict__", get_dict, set_dict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak_references), READONLY, nullptr},
@@ -288,7 +331,7 @@ PyObject* iterate(PyObject* self) {
     const Tensor& t = tensor_of(self);
     DY_CHECK_AS(TypeError, t.dim() > 0, "iter: a 0-d tensor cannot be iterated over");
     nb::list rows;
-    for (int64_t i = 0; i < t.size(0); ++i) rows.append(nb::steal(wrap(t[i])));
+    for (const Tensor& row : unbind(t)) rows.append(row);
     return PyObject_GetIter(rows.ptr());
   });
 }
@@ -313,10 +356,26 @@ const char* const kDoc =
 
 }  // namespace
 
+void track(PyObject* tensor) {
+  if (!PyObject_GC_IsTracked(tensor)) PyObject_GC_Track(tensor);
+}
+int visit_owned(const TensorImpl& t, visitproc visit, void* arg) {
+  auto each = [&](const Owned& owned) {
+    for (auto& o : owned) Py_VISIT(static_cast<PyObject*>(o.get()));
+    return 0;
+  };
+  const NodeExtra* extra = t.node && t.node->refs.load() == 1 ? t.node->extra : nullptr;
+  const int r = t.meta ? each(t.meta->owned) : 0;
+  return r || !extra ? r : each(extra->owned);
+}
+
 void add_tensor_type(nb::module_& m) {
   g_release_face = release_face;
   PyType_Slot slots[80] = {
       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+      {Py_tp_clear, reinterpret_cast<void*>(clear)},
+      {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
       {Py_tp_new, reinterpret_cast<void*>(new_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(repr)},
       {Py_tp_hash, reinterpret_cast<void*>(hash)},
@@ -331,22 +390,24 @@ void add_tensor_type(nb::module_& m) {
       {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
       {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
   };
-  int n = 14;
+  int n = 17;
   add_operators(slots, n);
-  PyType_Spec spec{"dyadic.Tensor", int(sizeof(PyTensor)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  constexpr unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  PyType_Spec spec{"dyadic.Tensor", int(sizeof(PyTensor)), 0, flags, slots};
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!tensor_type) throw nb::python_error();
   m.attr("Tensor") = nb::borrow(reinterpret_cast<PyObject*>(tensor_type));
 
   PyType_Slot parameter_slots[] = {
       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+      {Py_tp_clear, reinterpret_cast<void*>(clear)},
       {Py_tp_new, reinterpret_cast<void*>(new_parameter)},
       {Py_tp_doc,
        const_cast<char*>("Parameter(data, requires_grad=True)\n--\n\nA tensor that a module registers when it becomes "
                          "its attribute. Shares the memory of data.")},
       {0, nullptr}};
-  PyType_Spec parameter{"dyadic.nn.parameter.Parameter", int(sizeof(PyTensor)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                        parameter_slots};
+  PyType_Spec parameter{"dyadic.nn.parameter.Parameter", int(sizeof(PyTensor)), 0, flags, parameter_slots};
   nb::object bases = nb::make_tuple(m.attr("Tensor"));
   parameter_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&parameter, bases.ptr()));
   if (!parameter_type) throw nb::python_error();

@@ -33,7 +33,7 @@ def _deepcopy(self, memo):
     else:
         made = _dyadic.empty_like(self) if self.is_meta else self.detach().clone()
     if isinstance(self, Parameter):
-        made = Parameter(made, self.requires_grad)
+        made = type(self)(made, self.requires_grad)
     elif self.requires_grad:
         made.requires_grad_()
     if self.grad is not None:
@@ -46,7 +46,7 @@ def _shallow(self):
     """The same memory as a leaf of its own."""
     made = self.detach()
     if isinstance(self, Parameter):
-        return Parameter(made, self.requires_grad)
+        return type(self)(made, self.requires_grad)
     return made.requires_grad_() if self.requires_grad else made
 
 

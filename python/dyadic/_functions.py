@@ -9,7 +9,7 @@ from ._size import Size
 __all__ = """
 pi e inf nan newaxis strided contiguous_format preserve_format channels_last numel is_floating_point is_complex
 is_nonzero is_same_size typename broadcast_shapes can_cast chain_matmul gradient histogram unravel_index
-range use_deterministic_algorithms are_deterministic_algorithms_enabled get_default_device
+range use_deterministic_algorithms are_deterministic_algorithms_enabled
 """.split()
 
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
@@ -56,7 +56,7 @@ def _get_device(self):
 
 
 Tensor.resolve_conj = Tensor.resolve_neg = Tensor.pin_memory = Tensor.share_memory_ = Tensor.to_dense = _itself
-Tensor.is_conj = Tensor.is_neg = Tensor.is_inference = Tensor.is_pinned = Tensor.is_shared = _never
+Tensor.is_conj = Tensor.is_neg = Tensor.is_pinned = Tensor.is_shared = _never
 Tensor.is_distributed = Tensor.is_coalesced = _never
 Tensor.is_signed, Tensor.get_device = _is_signed, _get_device
 
@@ -221,11 +221,6 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
 def are_deterministic_algorithms_enabled():
     """True: results are always the same bits for the same inputs."""
     return True
-
-
-def get_default_device():
-    """Where tensors are made unless told otherwise: the CPU."""
-    return _dyadic.device("cpu")
 
 
 def _namespace(self, /, *, api_version=None):

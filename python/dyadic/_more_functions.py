@@ -5,7 +5,7 @@ from ._size import Size
 
 __all__ = """
 as_strided_ detach_ fill_ resize_as_ zero_ fill resolve_conj resolve_neg is_conj is_neg is_signed is_inference get_device
-empty_strided float_power frobenius_norm index_reduce isclose isin lerp lu manual_seed nuclear_norm pdist result_type set_default_device svd
+empty_strided float_power frobenius_norm index_reduce isclose isin lerp lu manual_seed nuclear_norm pdist result_type svd
 """.split()
 
 
@@ -77,12 +77,6 @@ def _new_empty_strided(self, size, stride, dtype=None, **options):
 
 
 Tensor.new_empty_strided = _new_empty_strided
-
-
-def set_default_device(device):
-    """Accepts the CPU, which is where tensors are made."""
-    if _dyadic.device("cpu" if device is None else device) != _dyadic.device("cpu"):
-        raise RuntimeError(f"set_default_device: tensors are made on the CPU unless told otherwise; pass device={str(device)!r} to each")
 
 
 def svd(input, some=True, compute_uv=True, *, out=None):

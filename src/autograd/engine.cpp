@@ -250,6 +250,7 @@ class Run {
     if (!keep_ && holds_values(n)) {
       n.released = true;
       release_saved(n);
+      if (n.extra && n.extra->let_go) n.extra->let_go();
       if (n.extra) n.extra->backward = nullptr;  // and with it what it has saved
     }
     for (int j = 0; j < n.nout; ++j) gradients[j] = Tensor();

@@ -96,6 +96,8 @@ Tensor& Tensor::requires_grad_(bool on) {
            describe(*this));
   DY_CHECK(!on || dtype().is_floating_point() || dtype().is_complex(),
            "requires_grad_: only floating-point and complex tensors have gradients: this is {}", describe(*this));
+  DY_CHECK(!on || !p_->storage->inference || t_inference,
+           "requires_grad_: a tensor of inference mode takes no gradient outside of it: {}; clone() it first", describe(*this));
   p_->flags = uint8_t(on ? (p_->flags | kRequiresGrad) & ~kUncounted : p_->flags & ~kRequiresGrad);
   if (on) drop_base(*p_);  // a leaf of its own, whatever becomes of the base
   return *this;

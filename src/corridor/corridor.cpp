@@ -371,8 +371,13 @@ std::vector<Tensor> call_op_all(Op id, Arg* args, int n) {
   return out;
 }
 
-GradMode::GradMode(bool on) : before_(t_modes) { t_modes = on ? t_modes & ~uint32_t(kNoGrad) : t_modes | kNoGrad; }
+GradMode::GradMode(bool on) : before_(t_modes) {
+  t_modes = on && !t_inference ? t_modes & ~uint32_t(kNoGrad) : t_modes | kNoGrad;
+}
 GradMode::~GradMode() { t_modes = (t_modes & ~uint32_t(kNoGrad)) | (before_ & kNoGrad); }
 bool GradMode::enabled() { return !(t_modes & kNoGrad); }
+InferenceMode::InferenceMode(bool on) : before_(std::exchange(t_inference, on)), recording_(!on) {}
+InferenceMode::~InferenceMode() { t_inference = before_; }
+bool InferenceMode::is_enabled() { return t_inference; }
 
 }  // namespace dyadic::inline v1

@@ -95,6 +95,10 @@ Tensor without_base(const Tensor& view) {
 void save(Saved& s, const Tensor& t) {
   if (t_modes & kForget) return;
   Storage& st = *t.impl()->storage;
+  DY_CHECK(!st.inference || (t.impl()->flags & kNumber),
+           "backward: a tensor of inference mode cannot be saved for it: {}; clone() it outside of the mode, or make it under "
+           "no_grad",
+           describe(t));
   s.version = st.version.load(std::memory_order_relaxed);
   s.tensor = t.impl()->base ? without_base(t) : t;
   if (t.impl()->flags & kNumber) return;  // nobody else has it
@@ -323,6 +327,11 @@ void record(Op id, const OpDef& op, const Arg* args, int n, Tensor* out, int nou
 
 void check_recordable(const char* who, const Tensor& self) {
   const TensorImpl& t = *self.impl();
+  DY_CHECK(
+      !(t.flags & kOneOfMany),
+      "{}_: one of several views that one function made is written in place while gradients are recorded: it is {}; use the "
+      "out-of-place form",
+      who, describe(self));
   DY_CHECK(!(self.is_leaf() && self.requires_grad()),
            "{}_: a leaf that requires grad is written in place; wrap it in no_grad, or use the out-of-place form", who);
   if (!t.base) {

@@ -37,6 +37,9 @@ using Unpack = std::function<Tensor()>;
 using Pack = std::function<Unpack(const Tensor&)>;
 extern constinit thread_local const Pack* t_pack;
 
+// What hooks and functions hold that is another language's, for its garbage collector: with the node or the leaf it goes.
+using Owned = std::vector<std::shared_ptr<void>>;
+
 // What belongs to few nodes: hooks on their outputs and on them, and the backward of a function that is no op.
 struct NodeExtra {
   std::string name;                                                      // of that function
@@ -44,6 +47,9 @@ struct NodeExtra {
   std::vector<std::pair<uint16_t, Hook>> hooks;                          // output, hook
   std::vector<NodeHook> before, after;                                   // its backward
   std::vector<std::pair<uint16_t, Unpack>> packed;                       // which of Node::saved, where it is instead
+  Owned owned;                                                           // by the above
+  std::shared_ptr<void> context;                                         // of that function: what Python shows of the node
+  std::function<void()> let_go;                                          // of what that function saved, after backward
 };
 
 struct Node {
@@ -100,6 +106,7 @@ struct KeepGradient {
 struct AutoMeta {  // a leaf's gradient and hooks
   Tensor grad;
   std::vector<Hook> hooks;
+  Owned owned;                       // by the hooks
   std::shared_ptr<Tensor> retained;  // retain_grad() of what is no leaf: where the node's hook puts the gradient
 };
 AutoMeta& auto_meta(TensorImpl& t);

@@ -56,7 +56,7 @@ Tensor Gpt::forward(const Tensor& tokens) {
   // Tables stored in a narrower format than the rest computes in are read, not computed with.
   DType compute = ln.weight.dtype();
   Tensor x = tok(tokens).to(compute) + pos(arange(int64_t(0), T, int64_t(1), i64, tokens.device())).to(compute);
-  for (auto& block : blocks) x = (*block)(x);
+  for (auto* block : blocks) x = (*block)(x);
   return linear(ln(x), tok.weight);
 }
 

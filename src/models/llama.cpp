@@ -95,7 +95,7 @@ Llama::Llama(const LlamaConfig& c, nn::Options options)
 
 Tensor Llama::forward(const Tensor& tokens) {
   Tensor x = tok(tokens);
-  for (auto& block : blocks) {
+  for (auto* block : blocks) {
     auto run = [&block = *block](const Tensor& in) { return block(in); };
     x = config.recompute ? checkpoint(run, x) : run(x);
   }

@@ -182,7 +182,7 @@ Tensor Layer::value(std::string_view name) const {
 }
 Module& Layer::child(std::string_view name) const {
   for (auto& [key, m] : children())
-    if (key == name) return *m;
+    if (m && key == name) return *m;
   fail<ValueError>("{}: no child {}", kind(), name);
 }
 Layer& Layer::layer(std::string_view name) const {
@@ -245,7 +245,7 @@ Tensor Layer::run(std::span<const Tensor> inputs) {
   const Signature& op = dyadic::signature(s.op);
   Arg args[kMaxArgs];
   size_t next = 0;
-  const Tensor* tracked = tensor("running_mean");
+  const bool tracked = value("running_mean").defined();
   for (size_t i = 0; i < s.plan.size(); ++i) {
     const dyadic::Parameter& p = op.parameters[i];
     const State::Parameter& from = s.plan[i];

@@ -37,12 +37,14 @@ uint32_t Module::path_id() {
 void Module::name_paths(const std::string& path) {
   path_ = intern_module(path);
   named_ = true;
-  for (auto& [name, child] : children_) child->name_paths(join(path, name));
+  for (auto& [name, child] : children_)
+    if (child) child->name_paths(join(path, name));
 }
 
 void Module::forget_paths() {
   named_ = false;
-  for (auto& [name, child] : children_) child->forget_paths();
+  for (auto& [name, child] : children_)
+    if (child) child->forget_paths();
 }
 
 Tensor Module::operator()(const Tensor& x) {
@@ -66,16 +68,16 @@ void Module::add(std::string name, Module& child) {
 }
 void Module::add(std::string name, std::shared_ptr<Module> child) {
   Module* c = child.get();
+  if (!c) {
+    place(children_, name);
+    return vacate(name);
+  }
   bool kept = std::any_of(owned_.begin(), owned_.end(), [c](auto& m) { return m.get() == c; });
   if (!kept) owned_.push_back(std::move(child));
   add(std::move(name), *c);
 }
-void Module::add_parameter(std::string name, Tensor& slot) {
-  if (slot.defined()) place(parameters_, std::move(name)) = &slot;
-}
-void Module::add_buffer(std::string name, Tensor& slot) {
-  if (slot.defined()) place(buffers_, std::move(name)) = &slot;
-}
+void Module::add_parameter(std::string name, Tensor& slot) { place(parameters_, std::move(name)) = &slot; }
+void Module::add_buffer(std::string name, Tensor& slot) { place(buffers_, std::move(name)) = &slot; }
 Tensor& Module::register_parameter(std::string name, Tensor value) {
   slots_.push_back(std::make_unique<Tensor>(std::move(value)));
   add_parameter(std::move(name), *slots_.back());
@@ -84,6 +86,8 @@ Tensor& Module::register_parameter(std::string name, Tensor value) {
 Tensor& Module::register_buffer(std::string name, Tensor value, bool persistent) {
   std::erase(transient_, name);
   if (!persistent) transient_.push_back(name);
+  for (auto& [key, slot] : buffers_)
+    if (key == name) return *slot = std::move(value);
   slots_.push_back(std::make_unique<Tensor>(std::move(value)));
   add_buffer(std::move(name), *slots_.back());
   return *slots_.back();
@@ -121,7 +125,14 @@ void Module::remove(std::string_view name) {
   if (child == children_.end()) return;
   Module* m = child->second;
   children_.erase(child);
-  drop_owned(m);
+  if (m) drop_owned(m);
+}
+void Module::vacate(std::string_view name) {
+  for (auto* list : {&parameters_, &buffers_})
+    for (auto& [key, slot] : *list)
+      if (key == name) *slot = Tensor();
+  for (auto& [key, child] : children_)
+    if (Module* old = key == name ? std::exchange(child, nullptr) : nullptr) drop_owned(old);
 }
 
 // Children that are not members may outlive this module.
@@ -152,22 +163,27 @@ NamedTensors each_once(NamedTensors all) {
 
 NamedTensors Module::named_parameters(const std::string& prefix) const {
   NamedTensors all;
-  for (auto& [name, slot] : parameters_) all.emplace_back(join(prefix, name), *slot);
+  for (auto& [name, slot] : parameters_)
+    if (slot->defined()) all.emplace_back(join(prefix, name), *slot);
   for (auto& [name, child] : children_)
-    for (auto& entry : child->named_parameters(join(prefix, name))) all.push_back(std::move(entry));
+    if (child)
+      for (auto& entry : child->named_parameters(join(prefix, name))) all.push_back(std::move(entry));
   return each_once(std::move(all));
 }
 NamedTensors Module::named_buffers(const std::string& prefix) const {
   NamedTensors all;
-  for (auto& [name, slot] : buffers_) all.emplace_back(join(prefix, name), *slot);
+  for (auto& [name, slot] : buffers_)
+    if (slot->defined()) all.emplace_back(join(prefix, name), *slot);
   for (auto& [name, child] : children_)
-    for (auto& entry : child->named_buffers(join(prefix, name))) all.push_back(std::move(entry));
+    if (child)
+      for (auto& entry : child->named_buffers(join(prefix, name))) all.push_back(std::move(entry));
   return each_once(std::move(all));
 }
 std::vector<std::pair<std::string, Module*>> Module::named_modules(const std::string& prefix) {
   std::vector<std::pair<std::string, Module*>> all{{prefix, this}};
   for (auto& [name, child] : children_)
-    for (auto& entry : child->named_modules(join(prefix, name))) all.push_back(std::move(entry));
+    if (child)
+      for (auto& entry : child->named_modules(join(prefix, name))) all.push_back(std::move(entry));
   return all;
 }
 std::vector<Tensor> Module::parameters() const {
@@ -178,11 +194,13 @@ std::vector<Tensor> Module::parameters() const {
 
 NamedTensors Module::state_dict() const {
   NamedTensors all;
-  for (auto& [name, slot] : parameters_) all.emplace_back(name, slot->detach());
+  for (auto& [name, slot] : parameters_)
+    if (slot->defined()) all.emplace_back(name, slot->detach());
   for (auto& [name, slot] : buffers_)
-    if (is_persistent(name)) all.emplace_back(name, *slot);
+    if (slot->defined() && is_persistent(name)) all.emplace_back(name, *slot);
   for (auto& [name, child] : children_)
-    for (auto& [key, t] : child->state_dict()) all.emplace_back(join(name, key), t);
+    if (child)
+      for (auto& [key, t] : child->state_dict()) all.emplace_back(join(name, key), t);
   return all;
 }
 
@@ -219,10 +237,10 @@ void Module::set_parameter(std::string_view name, const Tensor& value) {
   size_t dot = name.find('.');
   if (dot != name.npos) {
     for (auto& [child, m] : children_)
-      if (child == name.substr(0, dot)) return m->set_parameter(name.substr(dot + 1), value);
+      if (m && child == name.substr(0, dot)) return m->set_parameter(name.substr(dot + 1), value);
   } else {
     for (auto& [key, slot] : parameters_)
-      if (key == name) {
+      if (key == name && slot->defined()) {
         DY_CHECK(value.sizes() == slot->sizes(), "set_parameter: shapes differ: {} is {}, the value {}", name, describe(*slot),
                  describe(value));
         *slot = value;
@@ -237,7 +255,8 @@ void Module::set_parameter(std::string_view name, const Tensor& value) {
 
 Module& Module::train(bool on) {
   training_ = on;
-  for (auto& [name, child] : children_) child->train(on);
+  for (auto& [name, child] : children_)
+    if (child) child->train(on);
   return *this;
 }
 namespace {
@@ -255,9 +274,9 @@ Module& Module::to(DType dtype) {
   NoGrad guard;
   for (auto& [path, module] : named_modules()) {
     for (auto& [name, slot] : module->parameters_)
-      if (slot->dtype().is_floating_point() && !(slot->dtype() == dtype)) convert(*slot, dtype);
+      if (slot->defined() && slot->dtype().is_floating_point() && !(slot->dtype() == dtype)) convert(*slot, dtype);
     for (auto& [name, slot] : module->buffers_)
-      if (slot->dtype().is_floating_point()) {
+      if (slot->defined() && slot->dtype().is_floating_point()) {
         CategoryScope scope(Category::parameter);
         *slot = dyadic::to(*slot, dtype);
       }

@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "dyadic/nn.h"
 
 namespace dyadic::inline v1::nn {
@@ -8,7 +9,10 @@ Sequential::Sequential(std::vector<std::shared_ptr<Module>> modules) {
 void Sequential::append(std::shared_ptr<Module> m) { add(std::to_string(children().size()), std::move(m)); }
 Tensor Sequential::forward(const Tensor& x) {
   Tensor y = x;
-  for (auto& [name, m] : children()) y = (*m)(y);
+  for (auto& [name, m] : children()) {
+    DY_CHECK_AS(TypeError, m, "Sequential: module {} is None; put an Identity there", name);
+    y = (*m)(y);
+  }
   return y;
 }
 

@@ -19,7 +19,7 @@ Tensor TransformerEncoder::operator()(const Tensor& src, const Tensor& mask, con
                                       bool is_causal) {
   const ModuleScope scope(*this);
   Tensor x = src;
-  for (auto& l : layers_) x = l->call(x, mask, src_key_padding_mask, is_causal)[0];
+  for (auto* l : layers_) x = l->call(x, mask, src_key_padding_mask, is_causal)[0];
   return norm_ ? (*norm_)(x) : x;
 }
 
@@ -31,7 +31,7 @@ Tensor TransformerDecoder::operator()(const Tensor& tgt, const Tensor& memory, c
                                       const Tensor& memory_key_padding_mask, bool tgt_is_causal, bool memory_is_causal) {
   const ModuleScope scope(*this);
   Tensor x = tgt;
-  for (auto& l : layers_)
+  for (auto* l : layers_)
     x = l->call(x, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, tgt_is_causal,
                 memory_is_causal)[0];
   return norm_ ? (*norm_)(x) : x;

@@ -15,6 +15,12 @@ inline IntList ints_of(const Arg& a) { return {a.ints, a.kind == Arg::Kind::ints
 inline std::span<const Tensor> tensors_of(const Arg& a) { return {a.tensor, a.n}; }
 // For what depends on values: ValueError on meta.
 void check_has_values(const char* who, const Tensor& t);
+// Views that one function made: none of them is written while gradients are recorded, as nothing says what becomes of the
+// others.
+inline std::vector<Tensor> one_of_many(std::vector<Tensor> views) {
+  for (const Tensor& t : views) t.impl()->flags |= kOneOfMany;
+  return views;
+}
 inline void infer_nothing(Call&) {}  // views make their output themselves
 // Replaces a -1 and checks the number of elements; `out` holds kMaxDims.
 IntList resolve_size(const char* who, IntList size, int64_t numel, int64_t* out);

@@ -34,6 +34,7 @@ Storage* new_storage(int64_t bytes, Device device) {
     throw;
   }
   s->inline_data = with_data;
+  s->inference = t_inference;
   s->category = t_category;
   s->module = t_module;
   s->device = device;
@@ -63,15 +64,16 @@ void set_base(TensorImpl& view, const TensorImpl& of) {
   auto* root = const_cast<TensorImpl*>(of.base ? of.base : &of);
   root->refs.fetch_add(1, std::memory_order_relaxed);
   view.base = root;
-  view.flags |= kView;
+  view.flags |= kView | (of.flags & kOneOfMany);
   view.epoch = view.storage->rebases.load(std::memory_order_relaxed);
 }
 void drop_base(TensorImpl& view) {
-  view.flags &= uint8_t(~kView);
+  view.flags &= uint8_t(~(kView | kOneOfMany));
   if (TensorImpl* base = std::exchange(view.base, nullptr)) Tensor::adopt(base);
 }
 
 void (*g_release_face)(void* face) noexcept = nullptr;
+constinit thread_local bool t_inference = false;
 
 void Tensor::destroy(TensorImpl* p) noexcept {
   if (p->flags & kOwnsFace) g_release_face(p->face);
@@ -167,6 +169,7 @@ Tensor over_memory(void* data, IntList sizes, DType dtype, int64_t charged, Cate
     throw;
   }
   t->storage = s;
+  s->inference = t_inference;
   s->category = category;
   s->module = t_module;
   s->device = cpu;
@@ -290,6 +293,8 @@ void check_writable(const char* who, const Tensor& t) {
   DY_CHECK_AS(ValueError, !t.impl()->storage->read_only,
               "{}: the memory is a file that is mapped to be read: self is {}; clone() it, or map the file with mode r+ or c",
               who, describe(t));
+  DY_CHECK(!t.impl()->storage->inference || t_inference,
+           "{}: a tensor of inference mode is written outside of it: self is {}; clone() it first", who, describe(t));
   const TensorImpl& i = *t.impl();
   for (int d = 0; d < i.ndim; ++d)
     DY_CHECK(i.strides[d] != 0 || i.sizes[d] < 2 || i.numel == 0,

@@ -25,6 +25,7 @@ struct Storage {
   Device device;
   bool inline_data = false;  // bytes follow this header
   bool read_only = false;    // a file mapped to be read
+  bool inference = false;    // made in inference mode: not for backward, not written outside
   uint32_t module = 0;
   int64_t bytes = 0;    // the truth about the elements
   int64_t charged = 0;  // what the ledger counts
@@ -35,9 +36,11 @@ struct Storage {
 };
 
 // kNumber: a plain number made into a 0-d tensor; kParameter: shown to Python as nn.Parameter; kView: has a base; kUncounted:
-// of Python's x.data, writes through which backward does not hear of; kOwnsFace: the Python object lives as long as this does.
+// of Python's x.data, writes through which backward does not hear of; kOwnsFace: the Python object lives as long as this does;
+// kOneOfMany: a view that was made with others, not written while gradients are recorded.
 inline constexpr uint8_t kRequiresGrad = 1, kContiguous = 2, kNumber = 4, kParameter = 8, kView = 16, kUncounted = 32,
-                         kOwnsFace = 64;
+                         kOwnsFace = 64, kOneOfMany = 128;
+extern constinit thread_local bool t_inference;  // inference mode: of storages that are made
 
 struct TensorImpl {
   std::atomic<int32_t> refs{1};

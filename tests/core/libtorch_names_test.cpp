@@ -182,8 +182,9 @@ TEST(LibtorchNames, FunctionsAndMethods) {
   EXPECT_FALSE(equal(randn({4}, one), rand({4}, one)));
   {
     const InferenceMode guard;
-    EXPECT_FALSE(GradMode::is_enabled());
-    const AutoGradMode on(true);
+    EXPECT_TRUE(InferenceMode::is_enabled() && !GradMode::is_enabled());
+    EXPECT_FALSE((leaf * 2).requires_grad());
+    const InferenceMode ordinary(false);
     EXPECT_TRUE(GradMode::is_enabled());
     const NoGradGuard off;
     EXPECT_FALSE((leaf * 2).requires_grad());

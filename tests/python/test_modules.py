@@ -313,7 +313,7 @@ def test_parameters_that_come_later():
     m = nn.Module()
     m.register_parameter("w", None)
     assert m.w is None and list(m._parameters.items()) == [("w", None)] and not list(m.parameters())
-    with pytest.raises(TypeError, match="w is a parameter: assign an nn.Parameter or None, not Tensor"):
+    with pytest.raises(TypeError, match="w is a parameter: assign an nn.Parameter or None, not dyadic.Tensor"):
         m.w = dy.zeros(1)
     for other in (copy.copy(m), pickle.loads(pickle.dumps(m))):
         other.w = nn.Parameter(dy.ones(1))

@@ -195,7 +195,7 @@ def test_conversions():
     assert x.double().dtype is dy.float64 and x.bool().tolist() == [True] * 3 and x.to(dtype="f64").dtype is dy.float64
     assert x.to("meta").is_meta and x.to(device="meta", dtype="f16").dtype is dy.float16
     assert x.to(dy.zeros(1, dtype="f64")).dtype is dy.float64 and x.type_as(dy.arange(1)).dtype is dy.int64
-    with pytest.raises(TypeError, match="to: .* target is int"):
+    with pytest.raises(RuntimeError, match="there is no cuda here"):
         x.to(3)
     with pytest.raises(ValueError, match="nonsense"):
         x.to("nonsense")

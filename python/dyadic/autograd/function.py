@@ -1,10 +1,14 @@
 """Functions with a gradient of their own."""
 import functools
 
-from .._dyadic import Tensor, _as_own_output, _attach_function, is_grad_enabled
+from .._dyadic import Tensor, _as_own_output, _attach_function, is_grad_enabled, zeros
 from .grad_mode import no_grad
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+
+def _version(t):
+    return 0 if t is None or t.is_inference() else t._version
 
 
 class FunctionCtx:
@@ -18,11 +22,15 @@ class FunctionCtx:
         self._no_gradient = ()
         self._dirty = ()
         self._materialize = True
+        self._released = False
 
     def save_for_backward(self, *tensors):
         """Keeps tensors (or None) for backward, which finds them in saved_tensors; writing into one before then is an error."""
+        for i, t in enumerate(tensors):
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(f"save_for_backward: it keeps Tensors and None: argument {i} is {type(t).__name__}; make it an attribute of ctx")
         self._saved = tensors
-        self._versions = tuple(t._version if t is not None else 0 for t in tensors)
+        self._versions = tuple(_version(t) for t in tensors)
 
     def mark_non_differentiable(self, *tensors):
         """These outputs get no history."""
@@ -38,19 +46,52 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self):
-        """What save_for_backward kept. RuntimeError where one was written in place since."""
+        """What save_for_backward kept. RuntimeError where one was written in place since, or when backward has let go of them."""
+        if self._released:
+            raise RuntimeError(
+                "saved_tensors: they have been freed: backward has gone through the graph already; call it with retain_graph=True to go twice"
+            )
         for i, (t, version) in enumerate(zip(self._saved, self._versions)):
-            if t is not None and t._version != version:
+            if _version(t) != version:
                 raise RuntimeError(
                     f"saved_tensors: a tensor needed for backward was overwritten: saved tensor {i} was written in place "
                     "after the forward; clone it before writing"
                 )
         return tuple(_as_own_output(self._outputs[i], t) if i in self._outputs else t for i, t in enumerate(self._saved))
 
+    saved_variables = saved_tensors
+
+    def _check_saved(self):
+        for i, t in enumerate(self._saved):
+            if t is not None and t.is_inference():
+                raise RuntimeError(
+                    f"save_for_backward: a tensor of inference mode cannot be saved: argument {i}; clone() it outside of the mode, or make it "
+                    "under no_grad"
+                )
+
+    def _release(self):
+        """After a backward that does not retain the graph."""
+        self._released, self._saved, self._outputs = bool(self._saved) or self._released, (), {}
+
     def _let_go_of(self, outputs):
         place = {id(t): j for j, t in enumerate(outputs)}
         self._outputs = {i: place[id(t)] for i, t in enumerate(self._saved) if id(t) in place}
         self._saved = tuple(t.detach() if i in self._outputs else t for i, t in enumerate(self._saved))
+
+
+def _is_differentiable(t):
+    return isinstance(t, Tensor) and (t.is_floating_point() or t.is_complex())
+
+
+class _Alone:
+    """In the place of the gradient of an output that has none: zeros."""
+
+    def __init__(self, t):
+        self._made = t.shape, t.dtype, t.device
+
+    def zeros(self):
+        shape, dtype, device = self._made
+        return zeros(shape, dtype=dtype, device=device)
 
 
 class Function:
@@ -74,13 +115,16 @@ class Function:
         if not (is_grad_enabled() and any(needed)):
             return result
         outputs = result if isinstance(result, tuple) else (result,)
-        recorded = [isinstance(t, Tensor) and id(t) not in ctx._no_gradient for t in outputs]
+        ctx._check_saved()
+        recorded = [_is_differentiable(t) and id(t) not in ctx._no_gradient for t in outputs]
+        alone = [_Alone(t) if ctx._materialize and isinstance(t, Tensor) and not chosen else None for t, chosen in zip(outputs, recorded)]
         differentiable = [t for t, chosen in zip(outputs, recorded) if chosen]
         takes_gradient = [isinstance(a, Tensor) for a in args]
 
         def backward(*gradients):  # holds none of the outputs, whose history holds it
             gradients = iter(gradients)
-            given = cls.backward(ctx, *[next(gradients) if chosen else None for chosen in recorded])
+            every = [next(gradients) if chosen else other and other.zeros() for chosen, other in zip(recorded, alone)]
+            given = cls.backward(ctx, *every)
             given = given if isinstance(given, tuple) else (given,)
             n = len(takes_gradient)
             if len(given) < n or any(g is not None for g in given[n:]):
@@ -90,12 +134,19 @@ class Function:
             return [g for takes, g in zip(takes_gradient, given) if takes]
 
         dirty = [id(t) in ctx._dirty for t in differentiable]
-        attached = _attach_function(cls.__name__, tensors, differentiable, backward, dirty, ctx._materialize)
+        attached = _attach_function(cls.__name__, tensors, differentiable, backward, ctx, dirty, ctx._materialize)
         inputs = {id(t) for t in tensors} - set(ctx._dirty)
         ctx._let_go_of([None if id(t) in inputs else t for t in differentiable])
         attached = iter(attached)
         results = [next(attached) if chosen else t for t, chosen in zip(outputs, recorded)]
         return tuple(results) if isinstance(result, tuple) else results[0]
+
+    generate_vmap_rule = False  # vmap calls forward once per entry, whatever this says
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        """PyTorch's place of a rule for vmap; here vmap needs none."""
+        raise NotImplementedError("Function: vmap(info, in_dims, *args) is not written")
 
     @staticmethod
     def forward(*args, **kwargs):

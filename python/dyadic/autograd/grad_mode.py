@@ -1,13 +1,10 @@
 """Recording for backward: on and off."""
 import functools
 import inspect
-import threading
 
-from .._dyadic import _set_grad_enabled
+from .._dyadic import _enter_inference, _leave_inference, _set_grad_enabled, is_inference_mode_enabled
 
 __all__ = ["enable_grad", "inference_mode", "is_inference_mode_enabled", "no_grad", "set_grad_enabled"]
-
-_thread = threading.local()
 
 
 class Scope:
@@ -81,7 +78,8 @@ class enable_grad(_GradMode):
 
 
 class inference_mode(Mode):
-    """no_grad under another name; inference_mode(False) records, whatever is around it."""
+    """no_grad whose new tensors stay out of gradients for good: using one where backward would need it, or writing one outside, is an
+    error; clone() gives an ordinary one. inference_mode(False) records, whatever is around it."""
 
     def __new__(cls, mode=True):
         scope = super().__new__(cls)
@@ -91,12 +89,10 @@ class inference_mode(Mode):
         self._mode = mode
 
     def __enter__(self):
-        self._before = _set_grad_enabled(not self._mode), is_inference_mode_enabled()
-        _thread.inference = self._mode
+        self._before = _enter_inference(self._mode)
 
     def __exit__(self, *exc):
-        recording, _thread.inference = self._before
-        _set_grad_enabled(recording)
+        _leave_inference(self._before)
 
     def _again(self):
         return inference_mode(self._mode)
@@ -122,8 +118,3 @@ class set_grad_enabled(Mode):
 
     def _again(self):
         return set_grad_enabled(self._mode)
-
-
-def is_inference_mode_enabled():
-    """Whether an inference_mode is around this."""
-    return getattr(_thread, "inference", False)

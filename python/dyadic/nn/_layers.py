@@ -8,7 +8,8 @@ from ..autograd import no_grad
 from . import _reduction
 from .utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-_TENSORS = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
+_STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
+_TENSORS = ("weight", "bias", *_STATISTICS)
 _OF_ATTENTION = ("bias_k", "bias_v", "in_proj_weight", "in_proj_bias", "q_proj_weight", "k_proj_weight", "v_proj_weight")
 _KINDS = inspect.Parameter
 _PLACE = {"dtype": _annotation("dtype?"), "device": _annotation("Device?")}
@@ -142,6 +143,18 @@ def _forward_softmax(self, input):
     return getattr(functional, op)(input)
 
 
+def _forward_upsample(self, input):
+    """The resized input, a factor for each dimension where there are several."""
+    from . import functional
+
+    if "_scales" not in self.__dict__ and not self.recompute_scale_factor:
+        return _Layer.forward(self, input)
+    mode, corners = getattr(self, "mode", "nearest"), getattr(self, "align_corners", None)
+    if self._record == "UpsamplingBilinear2d":
+        mode, corners = "bilinear", True
+    return functional.interpolate(input, self.size, self.scale_factor, mode, corners, self.recompute_scale_factor)
+
+
 def _reset_parameters(self):
     """Fresh values, as a new layer has them; running statistics begin anew."""
     fresh = _Layer(self._record, self._arguments(), {}, self._own_parameters()[0][1].dtype) if self._own_parameters() else self
@@ -215,6 +228,7 @@ def _base(name):
 _FORWARDS = {"LSTM": _forward_lstm, "LSTMCell": _forward_lstm_cell, "RNN": _forward_recurrent, "GRU": _forward_recurrent}
 _FORWARDS |= {f"MaxPool{n}d": _forward_max_pool for n in (1, 2, 3)}
 _FORWARDS |= {f"Adaptive{kind}Pool{n}d": _forward_adaptive for kind in ("Avg", "Max") for n in (1, 2, 3)}
+_FORWARDS |= {name: _forward_upsample for name in ("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d")}
 _FORWARDS |= {name: _forward_softmax for name in ("Softmax", "LogSoftmax", "Softmin")}
 
 
@@ -234,8 +248,10 @@ def _make(record):
     ])
     names = [p for p, _, _ in parameters]
     absent = [p for p, kind, _ in parameters if kind == "Tensor"]
+    optional = []  # parameters that are registered as None where the arguments leave them out
     if record["trained"] and record["op"]:
         absent += _TENSORS
+        optional = ["weight", "bias"] if {"bias", "affine"} & set(names) else ["weight"]
 
     if name == "MultiheadAttention":
         absent += _OF_ATTENTION
@@ -267,6 +283,11 @@ def _make(record):
             if sizes is None or isinstance(sizes, (tuple, list)) and None in sizes:
                 self._sizes, rest = (tuple(sizes) if sizes else (None,) * rank), {"output_size": 1}
                 args, kwargs = (), {**kwargs, **rest, **({"return_indices": args[1]} if len(args) > 1 else {})}
+        if name.startswith("Upsampl"):
+            kwargs = {**dict(zip(names, args)), **kwargs}
+            args, self.recompute_scale_factor = (), kwargs.pop("recompute_scale_factor", None)
+            if isinstance(kwargs.get("scale_factor"), (tuple, list)):
+                self._scales = tuple(map(float, kwargs.pop("scale_factor")))
         given = {**dict(zip(names, args)), **kwargs}
         args, kwargs = _by_name(args, kwargs)
         _Layer.__init__(self, name, args, kwargs, dtype, device)
@@ -275,6 +296,12 @@ def _make(record):
                 _keep(self, i, p, given[p])
         if word:
             self.__dict__.setdefault("_given", {})["padding"] = word
+        for tensor in optional:
+            if not hasattr(self, tensor):
+                self.register_parameter(tensor, None)
+        if record["trained"] and isinstance(self, bases["_NormBase"]) and not hasattr(self, "running_mean"):
+            for tensor in _STATISTICS:
+                self.register_buffer(tensor, None)
         for tensor in absent:
             if not hasattr(self, tensor):
                 setattr(self, tensor, None)
@@ -292,6 +319,9 @@ def _make(record):
     if name.startswith("Adaptive"):
         size = body["output_size"].fget
         body["output_size"] = property(lambda self: self.__dict__.get("_sizes") or size(self), doc="The sizes of the result; None: the input's.")
+    if name.startswith("Upsampl"):
+        scale = body["scale_factor"]
+        body["scale_factor"] = property(lambda self: self.__dict__.get("_scales") or scale.fget(self), scale.fset, doc="Of each dimension, or one for each.")
     if name in _FORWARDS:
         body["forward"] = _FORWARDS[name]
     if name.startswith("ConvTranspose"):

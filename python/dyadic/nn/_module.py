@@ -4,7 +4,6 @@ from collections.abc import KeysView, MutableMapping
 
 from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, empty_like
 from ..autograd import no_grad
-from ._computed import absent
 from ._state import _ARGUMENTS, _INITS, _library_class
 
 
@@ -79,19 +78,15 @@ Module.set_submodule, Module.to_empty = _set_submodule, _to_empty
 Module.cpu, Module.cuda, Module.type = _cpu, _cuda, _type
 
 
-# What C++ lists has a module under each of its names; PyTorch gives it once per parent.
-_native_children = Module.named_children
-
-
 def _own_children(self):
     """[(name, module)] of this module alone, a shared one under every name."""
-    return list(_native_children(self))
+    return [(name, m) for name, m in self._module_entries() if m is not None]
 
 
 def _named_children(self):
     """(name, module) of this module alone, a shared one once."""
     seen = set()
-    for name, m in _native_children(self):
+    for name, m in self._own_children():
         if id(m) not in seen:
             seen.add(id(m))
             yield name, m
@@ -204,9 +199,12 @@ def _entries(read, write):
     return property(lambda self: _Entries(self, read, write))
 
 
-Module._modules = _entries(_own_children, Module.add_module)
-Module._parameters = _entries(lambda m: m._own_parameters() + absent(m, "parameter"), Module.register_parameter)
-Module._buffers = _entries(lambda m: [(name, b) for name, b, _ in m._own_buffers()] + absent(m, "buffer"), Module.register_buffer)
+Module._modules = _entries(Module._module_entries, Module.add_module)
+Module._parameters = _entries(Module._parameter_entries, Module.register_parameter)
+Module._buffers = _entries(Module._buffer_entries, Module.register_buffer)
+Module._non_persistent_buffers_set = property(
+    lambda self: {name for name, _ in self._buffer_entries() if not self._is_persistent(name)}, doc="The names of buffers that are not saved."
+)
 
 
 class Unflatten(Module):

@@ -24,7 +24,7 @@ def _numbered(named):
 
 
 def _repr(self):
-    extra, named = self.extra_repr(), self._own_children()
+    extra, named = self.extra_repr(), self._module_entries()
     parts = _numbered(named) if isinstance(self, ModuleList) else _children(named)
     lines = extra.split("\n") if extra else []
     if len(lines) == 1 and not parts:

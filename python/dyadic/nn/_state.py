@@ -4,7 +4,7 @@ import copyreg
 from collections import namedtuple
 
 from .. import _dyadic
-from .._dyadic import GELU, Embedding, LayerNorm, Linear, Module, ModuleList, Parameter, Sequential, Tensor, _Layer
+from .._dyadic import GELU, Embedding, LayerNorm, Linear, Module, Parameter, Tensor, _Layer
 from ._computed import begin, entries
 
 
@@ -39,8 +39,6 @@ _ARGUMENTS = {
     Embedding: lambda m: (m.num_embeddings, m.embedding_dim, m.padding_idx, m.scale_grad_by_freq, m.max_norm, m.norm_type),
     LayerNorm: lambda m: (m.normalized_shape, m.eps, m.weight is not None, m.bias is not None),
     GELU: lambda m: (m.approximate,),
-    Sequential: tuple,
-    ModuleList: lambda m: (list(m),),
     _Layer: lambda m: (m._record, m._arguments(), {}),
 }
 
@@ -57,16 +55,16 @@ def _library_class(cls):
 
 def _get_state(self):
     made = _library_class(type(self))
-    children, computed = dict(self._own_children()), entries(self)
+    children, computed = dict(self._module_entries()), entries(self)
 
     def values(key, v):  # of a parameter that is computed anew: its history stays
         return v.detach() if key in computed and isinstance(v, Tensor) else v
 
     return {
         "arguments": _ARGUMENTS.get(made, lambda m: ())(self),
-        "children": {} if made in (Sequential, ModuleList) else children,
-        "parameters": self._own_parameters(),
-        "buffers": self._own_buffers(),
+        "children": children,
+        "parameters": self._parameter_entries(),
+        "buffers": [(name, b, self._is_persistent(name)) for name, b in self._buffer_entries()],
         "attributes": {key: values(key, v) for key, v in self.__dict__.items() if key not in children},
         "training": self.training,
     }
@@ -76,14 +74,14 @@ def _set_state(self, state):
     made = _library_class(type(self))
     _INITS.get(made, made.__init__)(self, *state["arguments"])
     computed = state["attributes"].get("_computed", {})
-    for name in {n for n, _ in self._own_parameters()} - {n for n, _ in state["parameters"]} - set(computed):
-        setattr(self, name, None)
+    for name in {n for n, _ in self._parameter_entries()} - {n for n, _ in state["parameters"]} - set(computed):
+        delattr(self, name)
     for name, parameter in state["parameters"]:
-        setattr(self, name, parameter)
+        self.register_parameter(name, parameter)
     for name, tensor, persistent in state["buffers"]:
         self.register_buffer(name, tensor, persistent)
     for name, child in state["children"].items():
-        setattr(self, name, child)
+        self.add_module(name, child)
     for name, entry in computed.items():
         begin(self, name, entry)
     self.__dict__.update(state["attributes"])

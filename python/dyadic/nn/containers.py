@@ -1,6 +1,7 @@
 """Modules and parameters by name or number, and the module that does nothing."""
+import operator
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from .._dyadic import Module, ModuleList, Parameter, Sequential, Tensor
 
@@ -35,31 +36,31 @@ class _Numbered:
     """What Sequential and ModuleList have beside what C++ gives them. Names are the numbers: whatever moves is registered anew."""
 
     def _set_all(self, modules):
-        for name, _ in self._own_children():
+        for name, _ in self._module_entries():
             delattr(self, name)
         for i, m in enumerate(modules):
             self.add_module(str(i), m)
 
+    def _name(self, i):
+        return self._module_entries()[_at(self, operator.index(i), len(self))][0]
+
     def __getitem__(self, i):
         if isinstance(i, slice):
-            named = self._own_children()[i]
             made = type(self)()
-            for k, (name, m) in enumerate(named):
+            for k, (name, m) in enumerate(self._module_entries()[i]):
                 made.add_module(str(k) if isinstance(made, ModuleList) else name, m)
             return made
-        return list(self)[_at(self, int(i), len(self))]
+        return getattr(self, self._name(i))
 
     def __setitem__(self, i, module):
-        setattr(self, [name for name, _ in self._own_children()][_at(self, int(i), len(self))], module)
+        setattr(self, self._name(i), module)
 
     def __delitem__(self, i):
-        named = self._own_children()
-        gone = named[i] if isinstance(i, slice) else [named[_at(self, int(i), len(self))]]
-        for name, _ in gone:
-            delattr(self, name)
-        left = self._own_children()
-        if all(name.isdigit() for name, _ in left):
-            self._set_all([m for _, m in left])
+        left = list(self)
+        if not isinstance(i, slice):
+            i = _at(self, operator.index(i), len(self))
+        del left[i]
+        self._set_all(left)
 
     def append(self, module):
         """Puts a module behind the others."""
@@ -122,8 +123,7 @@ class _Named(Module):
 
     def __init__(self, values=None):
         super().__init__()
-        self.__dict__["_keys"] = []
-        self.update(values or {})
+        self.update({} if values is None else values)
 
     def __setitem__(self, key, value):
         if key not in self._keys:
@@ -190,10 +190,26 @@ class _Named(Module):
 
 
 class ModuleDict(_Named):
-    """Modules by name."""
+    """Modules by name: every one that it has."""
 
     def __init__(self, modules=None):
         super().__init__(modules)
+
+    @property
+    def _keys(self):
+        return [name for name, _ in self._module_entries()]
+
+    def __setitem__(self, key, module):
+        self.add_module(key, module)
+
+    def __delitem__(self, key):
+        del self._modules[key]
+
+    def update(self, modules):
+        """Adds the modules of a dict or pairs."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(f"ModuleDict.update: it takes a dict or pairs of names and modules, not {type(modules).__name__}")
+        super().update(modules)
 
 
 def _parameter(value):
@@ -219,6 +235,7 @@ class ParameterDict(_Named):
     """Parameters by name. Tensors become parameters. A plain dict is taken in the order of its keys, an OrderedDict in its own."""
 
     def __init__(self, parameters=None):
+        self.__dict__["_keys"] = []
         super().__init__(parameters)
 
     def update(self, values):
@@ -272,6 +289,8 @@ class ParameterList(Module):
 
     def extend(self, values):
         """Appends parameters."""
+        if isinstance(values, Tensor):
+            raise TypeError("ParameterList.extend: it takes several parameters, not a Tensor; append takes one")
         for value in _each(self, values, "extend"):
             self.append(value)
         return self

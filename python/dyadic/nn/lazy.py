@@ -1,10 +1,16 @@
 """Layers that learn the size of their input from the first one they see: LazyLinear, LazyConv2d, LazyBatchNorm1d ... Then they are
 what they are named after. Until then their parameters are empty; they are the same objects afterwards, in an optimizer, too."""
-from .._dyadic import Linear, Module, Parameter, empty
+from types import MethodType
+
+from .._dyadic import Linear, Module, Parameter, Tensor, empty
 from ..autograd import no_grad
 from ._layers import classes
 
 __all__ = ["UninitializedParameter", "UninitializedBuffer"]
+
+
+def _materialize(self, shape, device=None, dtype=None):
+    self.data = empty(shape, dtype=dtype or self.dtype, device=device or self.device)
 
 
 class _Empty(type):
@@ -13,11 +19,26 @@ class _Empty(type):
 
 
 class UninitializedParameter(metaclass=_Empty):
-    """What a lazy layer has for a parameter before its first input; for isinstance."""
+    """What a lazy layer has for a parameter before its first input; materialize(shape) gives it its size."""
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        p = Parameter(empty(0, dtype=dtype, device=device), requires_grad)
+        p.materialize = MethodType(_materialize, p)
+        return p
 
 
-class UninitializedBuffer:
-    """PyTorch's name: the buffers of lazy layers are those of one channel until the first input."""
+class _EmptyBuffer(type):
+    def __instancecheck__(cls, b):
+        return isinstance(b, Tensor) and getattr(b, "_is_buffer", False) and list(b.shape) == [0]
+
+
+class UninitializedBuffer(metaclass=_EmptyBuffer):
+    """A buffer whose size materialize(shape) tells. (The buffers of lazy layers are those of one channel until the first input.)"""
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        b = empty(0, dtype=dtype, device=device).requires_grad_(requires_grad)
+        b.persistent, b._is_buffer, b.materialize = persistent, True, MethodType(_materialize, b)
+        return b
 
 
 class _Lazy:

@@ -33,7 +33,7 @@ void check_dims(Layer& self, const Tensor& input, bool batch) {
 }
 void count_batch(Layer& self) {
   Tensor* count = self.training() ? self.tensor("num_batches_tracked") : nullptr;
-  if (!count) return;
+  if (!count || !count->defined()) return;
   NoGrad guard;
   count->add_(scalar_tensor(1));
 }

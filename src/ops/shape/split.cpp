@@ -14,7 +14,7 @@ std::vector<Tensor> compose(const Arg* a) {
   DY_CHECK(size > 0 || (size == 0 && n == 0), "split: the size of a part is not positive: split_size is {}", size);
   std::vector<Tensor> parts;
   for (int64_t at = 0; at < n || parts.empty(); at += size) parts.push_back(narrow(t, dim, at, std::min(size, n - at)));
-  return parts;
+  return one_of_many(std::move(parts));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::vector<Tensor> compose(const Arg* a) {
   std::vector<Tensor> parts;
   int64_t at = 0;
   for (int64_t n : sizes) parts.push_back(narrow(t, dim, at, n)), at += n;
-  return parts;
+  return one_of_many(std::move(parts));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ std::vector<Tensor> compose(const Arg* a) {
   const int64_t dim = wrap_dim("unbind", a[1].integer, t.dim());
   std::vector<Tensor> out;
   for (int64_t i = 0; i < t.size(dim); ++i) out.push_back(select(t, dim, i));
-  return out;
+  return one_of_many(std::move(out));
 }
 
 }  // namespace
