@@ -199,7 +199,8 @@ Arg ArgumentFrame::convert(const OpInfo& op, int i, PyObject* o) {
       if (takes_int(o)) return Arg(read_int(o));
       break;
     case Take::real:
-      if (auto n = read_number(o); n && n->kind() != Scalar::Kind::boolean) return Arg(n->real());
+      if (auto n = read_number(o); n && n->kind() != Scalar::Kind::boolean && n->kind() != Scalar::Kind::complex)
+        return Arg(n->real());
       break;
     case Take::boolean:
       if (PyBool_Check(o)) return Arg(o == Py_True);

@@ -121,13 +121,20 @@ PyObject* call_shared(const OpInfo& first, PyObject* self, PyObject* const* give
                                         PyObject* keywords) {
   return call_shared(first, self, given, n, keywords, run);
 }
+// The tensor that was written: of the method self, of the function its first argument, named input or by position.
+PyObject* written(PyObject* self, const ArgumentFrame& frame) { return self ? Py_NewRef(self) : wrap(*frame.args[0].tensor); }
+void check_target(const OpInfo& op, PyObject* self, const ArgumentFrame& frame) {
+  DY_CHECK_AS(TypeError, self || !(frame.args[0].tensor->impl()->flags & kNumber), "{}_: a number cannot be written into",
+              op.signature->name);
+}
 [[gnu::noinline]] PyObject* write_into(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t n,
                                        PyObject* keywords) {
   return guarded([&] {
     ArgumentFrame frame;
     frame.read(op, self, given, n, keywords);
+    check_target(op, self, frame);
     run_op_inplace(op.id, frame.args, int(op.parameters.size()));
-    return Py_NewRef(self);
+    return written(self, frame);
   });
 }
 [[gnu::noinline]] PyObject* write_one_of(const OpInfo& first, PyObject* self, PyObject* const* given, Py_ssize_t n,
@@ -135,8 +142,9 @@ PyObject* call_shared(const OpInfo& first, PyObject* self, PyObject* const* give
   return call_shared(first, self, given, n, keywords, [&](const OpInfo& op, ArgumentFrame& frame) {
     DY_CHECK_AS(TypeError, op.def->inplace, "{}_: this form of it does not write in place: {}", first.signature->name,
                 op.def->sig);
+    check_target(op, self, frame);
     run_op_inplace(op.id, frame.args, int(op.parameters.size()));
-    return Py_NewRef(self);
+    return written(self, frame);
   });
 }
 
@@ -152,11 +160,13 @@ template <int I, Call call> PyObject* as_method(PyObject* self, PyObject* const*
 
 using Entry = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 struct Entries {
-  Entry function, method, shared_function, shared_method, in_place, shared_in_place;
+  Entry function, method, shared_function, shared_method, in_place, shared_in_place, in_place_function,
+      shared_in_place_function;
 };
 template <int... I> constexpr std::array<Entries, sizeof...(I)> make_entries(std::integer_sequence<int, I...>) {
-  return {{{as_function<I, call_record>, as_method<I, call_record>, as_function<I, call_one_of>, as_method<I, call_one_of>,
-            as_method<I, write_into>, as_method<I, write_one_of>}...}};
+  return {
+      {{as_function<I, call_record>, as_method<I, call_record>, as_function<I, call_one_of>, as_method<I, call_one_of>,
+        as_method<I, write_into>, as_method<I, write_one_of>, as_function<I, write_into>, as_function<I, write_one_of>}...}};
 }
 constexpr auto kEntries = make_entries(std::make_integer_sequence<int, kOps>());
 
@@ -317,8 +327,8 @@ nb::list describe_records() {
 bool in_namespace(std::string_view name) { return name.starts_with("linalg_") || name.starts_with("fft_"); }
 
 void add_ops(nb::module_& m) {
-  static std::array<PyMethodDef, size_t(kOps)> functions, methods, in_places;
-  static std::array<std::string, size_t(kOps)> in_place_names, in_place_docs;
+  static std::array<PyMethodDef, size_t(kOps)> functions, methods, in_places, in_place_functions;
+  static std::array<std::string, size_t(kOps)> in_place_names, in_place_docs, in_place_function_docs;
   nb::object name = nb::str("dyadic");
   nb::list names;
   nb::module_ types = m.def_submodule("return_types", "The named tuples of ops with several results.");
@@ -351,8 +361,13 @@ void add_ops(nb::module_& m) {
     in_places[i] =
         make_method(in_place_names[i], shared ? kEntries[i].shared_in_place : kEntries[i].in_place, in_place_docs[i]);
     add_method(&in_places[i]);
-    m.attr(in_place_names[i].c_str()) =  // relu_(x) is x.relu_()
-        nb::borrow(PyDict_GetItemString(tensor_type->tp_dict, in_place_names[i].c_str()));
+    in_place_function_docs[i] = signature_line(op, in_place_names[i], false) + "Writes into self: " + op.def->doc;
+    in_place_functions[i] =
+        make_method(in_place_names[i], shared ? kEntries[i].shared_in_place_function : kEntries[i].in_place_function,
+                    in_place_function_docs[i]);
+    nb::object in_place_function = nb::steal(PyCFunction_NewEx(&in_place_functions[i], nullptr, name.ptr()));
+    if (!in_place_function.is_valid()) throw nb::python_error();
+    m.attr(in_place_names[i].c_str()) = in_place_function;
   }
   for (const OpInfo& op : g_ops) add_aliases(m, names, op);
   m.attr("_op_names") = names;

@@ -16,6 +16,7 @@ from ._more_functions import *  # noqa: F401,F403
 from ._overloads import (
     allclose,
     arange,
+    bucketize,
     cross,
     einsum,
     equal,
@@ -30,7 +31,9 @@ from ._overloads import (
     var,
     var_mean,
 )
-from ._random import normal, randint_like
+from ._overloads import all_ as all
+from ._overloads import any_ as any
+from ._random import bernoulli, normal, poisson, randint_like
 from ._seed import seed_everything
 from ._serialization import load, save
 from ._torch_names import *  # noqa: F401,F403

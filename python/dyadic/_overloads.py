@@ -132,6 +132,33 @@ var, std, var_mean, std_mean = map(_spread, ("var", "std", "var_mean", "std_mean
 _dyadic.Tensor.var, _dyadic.Tensor.std = var, std
 
 
+def _over(name):
+    op = getattr(_dyadic, name)
+
+    def reduce(input, dim=None, *args, **options):
+        if isinstance(dim, (tuple, list)) and not dim:  # over no dimension: of each element
+            truth = _dyadic.ne(input, 0, out=options.get("out"))
+            return truth.to(_dyadic.uint8) if input.dtype == _dyadic.uint8 else truth
+        return op(input, *args, **options) if dim is None and not args else op(input, dim, *args, **options)
+
+    reduce.__name__, reduce.__doc__ = name, op.__doc__
+    return reduce
+
+
+any_, all_ = map(_over, ("any", "all"))
+_dyadic.Tensor.any, _dyadic.Tensor.all = any_, all_
+
+
+def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
+    """For each element (or a number) the bucket between sorted boundaries it is in: searchsorted(boundaries, input)."""
+    op = _dyadic.bucketize if isinstance(input, _dyadic.Tensor) else _bucket_of_number
+    return op(input, boundaries, out_int32=out_int32, right=right, out=out)
+
+
+def _bucket_of_number(number, boundaries, **options):
+    return _dyadic.searchsorted(boundaries, number, **options)
+
+
 def equal(input, other):
     """Whether two tensors have the same shape and the same elements."""
     return tuple(input.shape) == tuple(other.shape) and bool(_dyadic.all(_dyadic.eq(input, other)).item())

@@ -32,6 +32,26 @@ def _uniform(self, generator):
     return 1 - _dyadic.rand(list(self.shape), dtype=wide, device=self.device, generator=generator)
 
 
+def bernoulli(input, p=None, *, generator=None, out=None):
+    """1 with the probability that input holds, or with p in the shape of input; else 0."""
+    if p is not None:
+        input = _dyadic.full_like(input, p)
+    return _dyadic.bernoulli(input, generator=generator, out=out)
+
+
+def poisson(input, generator=None):
+    """Poisson numbers, each of the rate that input holds. No gradient."""
+    return _dyadic.poisson(input, generator=generator)
+
+
+def _bernoulli(self, p=None, *, generator=None):
+    """dyadic.bernoulli(self, p)."""
+    return bernoulli(self, p, generator=generator)
+
+
+Tensor.bernoulli = _bernoulli
+
+
 def bernoulli_(self, p=0.5, *, generator=None):
     """1 with probability p (a number, or a tensor of probabilities), else 0."""
     if not isinstance(p, Tensor) and not 0 <= p <= 1:
@@ -42,6 +62,8 @@ def bernoulli_(self, p=0.5, *, generator=None):
 
 def cauchy_(self, median=0, sigma=1, *, generator=None):
     """Cauchy's distribution around the median."""
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_: sigma is positive: it is {sigma}")
     return self.copy_(median + sigma * _dyadic.tan(math.pi * (_uniform(self, generator) - 0.5)))
 
 
@@ -55,12 +77,14 @@ def exponential_(self, lambd=1, *, generator=None):
 def geometric_(self, p, *, generator=None):
     """The number of trials of probability p until one succeeds."""
     if not 0 < p < 1:
-        raise ValueError(f"geometric_: p is between 0 and 1, not {p}")
+        raise RuntimeError(f"geometric_: p is between 0 and 1, not {p}")
     return self.copy_(_dyadic.clamp(_dyadic.ceil(_dyadic.log(_uniform(self, generator)) / math.log1p(-p)), min=1))
 
 
 def log_normal_(self, mean=1, std=2, *, generator=None):
     """Numbers whose logarithms are normal."""
+    if not std > 0:
+        raise RuntimeError(f"log_normal_: std is positive: it is {std}")
     return self.copy_(_dyadic.exp(_dyadic.randn(list(self.shape), device=self.device, generator=generator) * std + mean))
 
 

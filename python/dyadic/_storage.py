@@ -80,10 +80,27 @@ def is_storage(obj):
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
-def _set(self, source=None):
-    """self becomes a view of what `source` views; of nothing without one."""
-    _dyadic._become(self, _dyadic.empty(0, dtype=self.dtype) if source is None else source)
+def _set(self, source=None, storage_offset=0, size=None, stride=None):
+    """self becomes a view of what `source` views, a tensor or a storage: of its memory with the given offset, size and stride; of
+    nothing without one."""
+    if source is None:
+        source = _dyadic.empty(0, dtype=self.dtype)
+    elif not isinstance(source, Tensor):
+        source = _dyadic._storage_row(source._row, self.dtype)
+    if source.dtype != self.dtype:
+        raise RuntimeError(f"set_: the dtypes differ: self is {self.dtype.name}, source is {source.dtype.name}")
+    if size is not None:
+        size = [size] if isinstance(size, int) else list(size)
+        source = source.as_strided(size, _dense_strides(size) if stride is None else list(stride), storage_offset)
+    _dyadic._become(self, source)
     return self
+
+
+def _dense_strides(size):
+    strides = [1] * len(size)
+    for d in range(len(size) - 1, 0, -1):
+        strides[d - 1] = strides[d] * max(size[d], 1)
+    return strides
 
 
 def _resize_as(self, other):

@@ -36,8 +36,12 @@ Tensor run_tile(const OpDef& op, const Grad& g, int k) {
     loop.in[1 + pw.inputs] = &output;
   }
   loop.inputs = pw.inputs + 2;
-  double params[4];
-  for (int i = 0; i < pw.params; ++i) params[i] = g.real(pw.inputs + i);
+  double params[2 * kMaxParams];
+  for (int i = 0; i < pw.params; ++i) {
+    const Scalar s = g.scalar(pw.inputs + i);
+    params[i] = s.real();
+    params[kMaxParams + i] = s.imag();
+  }
   loop.params = params;
   const Meta& m = g.out_meta();
   // An input of the output's shape gets its gradient in its own dtype at once; a broadcast one is summed afterwards.
@@ -58,13 +62,16 @@ Tensor run_traced(const OpDef& op, const Grad& g, int k) {
   const Pointwise& pw = op.pw;
   const DefaultDType exact(real_of(gradient_type(op, g, k)) == Compute::f64 ? f64 : f32);  // of what numbers alone make
   Tracer tracer;
-  Traced in[kMaxInputs + 2], params[4];
+  Traced in[kMaxInputs + 2], params[kMaxParams];
   const bool pairs = any_complex(op, g);  // traced as a holomorphic function
   in[0] = tracer.enter(pairs ? conj(g.g()) : g.g());
   for (int i = 0; i < pw.inputs; ++i)
     if (op.needs[k] & dyadic::in(i)) in[1 + i] = tracer.enter(g.in(i));
   if (op.needs[k] & out(0)) in[1 + pw.inputs] = tracer.enter(g.out());
-  for (int i = 0; i < pw.params; ++i) params[i] = tracer.constant(g.real(pw.inputs + i));
+  for (int i = 0; i < pw.params; ++i) {
+    const Scalar s = g.scalar(pw.inputs + i);
+    params[i] = s.imag() == 0 ? tracer.constant(s.real()) : tracer.enter(scalar_tensor(s));
+  }
   Tensor r = tracer.value(pw.trace_grad[k](in, params));
   return pairs ? conj(r) : r;
 }

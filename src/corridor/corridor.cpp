@@ -82,8 +82,12 @@ void run_pointwise(Call& c) {
   Tensor rounded[kMaxInputs];
   if (op.types == Types::compare && loop.compute == Compute::f32) round_numbers(c, loop, rounded);
   loop.inputs = op.pw.inputs;
-  double params[4];
-  for (int i = 0; i < op.pw.params; ++i) params[i] = c.scalar(op.pw.inputs + i).real();
+  double params[2 * kMaxParams];
+  for (int i = 0; i < op.pw.params; ++i) {
+    const Scalar s = c.scalar(op.pw.inputs + i);
+    params[i] = s.real();
+    params[kMaxParams + i] = s.imag();
+  }
   loop.params = params;
   loop.run(c.out[0]);
 }

@@ -129,6 +129,9 @@ class Grad {
   double real(int arg) const {
     return node.args[arg].kind == Arg::Kind::scalar ? node.args[arg].scalar.real() : node.args[arg].real;
   }
+  Scalar scalar(int arg) const {
+    return node.args[arg].kind == Arg::Kind::scalar ? node.args[arg].scalar : Scalar(node.args[arg].real);
+  }
   bool boolean(int arg) const { return node.args[arg].boolean; }
   IntList ints(int arg) const { return {node.args[arg].ints, node.args[arg].n}; }
   void set(int i, Tensor t) { result[i] = std::move(t); }

@@ -5,8 +5,11 @@
 namespace dyadic::inline v1 {
 
 // n elements of dense arrays in the compute type (masks as bytes); params are an op's numeric arguments in the signature's
-// order; mode is made of the bits below. Inputs that are not read may be null.
+// order, of complex ones followed by their imaginary parts from kMaxParams on; mode is made of the bits below. Inputs that are
+// not read may be null.
 using Tile = void (*)(const void* const* in, void* out, const double* params, int64_t n, unsigned mode);
+
+inline constexpr int kMaxParams = 4;
 
 inline constexpr unsigned kStream = 1;  // the result goes past the caches, to a line's beginning
 

@@ -15,7 +15,10 @@ namespace dyadic::inline v1 {
 namespace {
 
 // A number in the dtype of its kind: 16 bytes at most.
-DType write_number(Scalar value, void* out) {
+
+}  // namespace
+
+DType ops::write_number(Scalar value, void* out) {
   const double parts[] = {value.real(), value.imag()};
   const int64_t whole = value.integer();
   const bool is_real = value.kind() >= Scalar::Kind::real;
@@ -24,11 +27,9 @@ DType write_number(Scalar value, void* out) {
   return d;
 }
 
-}  // namespace
-
 Tensor scalar_tensor(Scalar value) {
   alignas(16) char bytes[16];
-  const DType d = write_number(value, bytes);
+  const DType d = ops::write_number(value, bytes);
   Tensor t = make_tensor({}, d, cpu);
   t.impl()->flags |= kNumber;
   std::memcpy(t.impl()->data(), bytes, size_t(d.itemsize()));

@@ -40,6 +40,8 @@ inline Device device_like(const Tensor& t, const Arg& device) {
 }
 // t, decoded if it is scaled, copied if it is not contiguous. (contiguous() of a scaled view would encode it again.)
 Tensor dense(const Tensor& t);
+// A number as an element of the dtype that is returned; `out` holds 16 bytes.
+DType write_number(Scalar value, void* out);
 // Fills a contiguous or strided plain tensor with a value converted to its dtype.
 void fill(const Tensor& t, Scalar value);
 // Fills a new contiguous tensor with computed values: values(begin, n, out) writes n of them in `from` (f64 or i64), tile by

@@ -1,6 +1,7 @@
 #include "ops/complex_math.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -88,12 +89,17 @@ Tensor complex_linear(const Arg* a) {
   return a[2].kind == Arg::Kind::tensor ? add(y, *a[2].tensor) : y;
 }
 
+// size sin(y), which is 0 where y is, whatever the size.
+static Tensor times_sin(const Tensor& size, const Tensor& y) {
+  const Tensor lost = logical_and(eq(y, 0), logical_not(isfinite(size)));
+  return mul(where(lost, copysign(ones_like(size), size), size), sin(y));
+}
+
 Tensor complex_exp(const Arg* a) {
   const Tensor x = real(*a[0].tensor), y = imag(*a[0].tensor), size = exp(x);
   // Of a size of 0 or infinity the direction may be none.
   const Tensor lost = logical_not(isfinite(y)), none = logical_and(lost, eq(size, 0)), all = logical_and(lost, eq(x, HUGE_VAL));
-  const Tensor re = where(eq(y, 0), size, mul(size, cos(y))), im = where(eq(y, 0), y, mul(size, sin(y)));
-  return complex(where(logical_or(none, all), size, re), where(none, size, im));
+  return complex(where(logical_or(none, all), size, mul(size, cos(y))), where(none, size, times_sin(size, y)));
 }
 
 namespace {
@@ -178,11 +184,6 @@ Tensor complex_expm1(const Arg* a) {
 
 namespace {
 
-// size sin(y), which is 0 where y is, whatever the size.
-Tensor times_sin(const Tensor& size, const Tensor& y) {
-  const Tensor lost = logical_and(eq(y, 0), logical_not(isfinite(size)));
-  return mul(where(lost, copysign(ones_like(size), size), size), sin(y));
-}
 // Of x + iy. Where y is no number, a size of 0 or infinity is one all the same.
 Tensor sinh_of(const Tensor& x, const Tensor& y) {
   const Tensor sized = logical_and(logical_not(isfinite(y)), logical_or(eq(x, 0), isinf(x)));
@@ -271,6 +272,45 @@ Tensor complex_sigmoid(const Arg* a) { return reciprocal(add(exp(neg(*a[0].tenso
 Tensor complex_sign(const Arg* a) {
   const Tensor& z = *a[0].tensor;
   return where(eq(z, 0), z, div(z, abs(z)));
+}
+
+Tensor complex_exp2(const Arg* a) { return exp(scaled(*a[0].tensor, 0.6931471805599453)); }
+Tensor complex_ldexp(const Arg* a) { return mul(*a[0].tensor, exp2(*a[1].tensor)); }
+Tensor complex_silu(const Arg* a) { return mul(*a[0].tensor, sigmoid(*a[0].tensor)); }
+Tensor complex_softsign(const Arg* a) { return div(*a[0].tensor, add(abs(*a[0].tensor), 1)); }
+Tensor complex_tanhshrink(const Arg* a) { return sub(*a[0].tensor, tanh(*a[0].tensor)); }
+Tensor complex_sinc(const Arg* a) {
+  const Tensor &z = *a[0].tensor, zero = eq(z, 0), turn = mul(where(zero, ones_like(z), z), M_PI);
+  return where(zero, ones_like(z), div(sin(turn), turn));
+}
+Tensor complex_isreal(const Arg* a) { return eq(imag(*a[0].tensor), 0); }
+Tensor complex_logical_and(const Arg* a) { return logical_and(ne(*a[0].tensor, 0), ne(*a[1].tensor, 0)); }
+Tensor complex_logical_or(const Arg* a) { return logical_or(ne(*a[0].tensor, 0), ne(*a[1].tensor, 0)); }
+Tensor complex_logical_xor(const Arg* a) { return ne(ne(*a[0].tensor, 0), ne(*a[1].tensor, 0)); }
+
+// The parts by themselves; nothing flows to a number that was replaced.
+Tensor complex_nan_to_num(const Arg* a) {
+  const Tensor& z = *a[0].tensor;
+  const auto number = [&](const Tensor& part) { return nan_to_num(part, a[1].scalar, a[2].scalar, a[3].scalar); };
+  return where(isfinite(z), z, complex(number(real(z).detach()), number(imag(z).detach())));
+}
+
+// log(exp(a) + exp(b)) from the one with the larger real part; two infinities that are equal have no difference.
+Tensor complex_logaddexp(const Arg* args) {
+  const DType common = result_type(args, 2);
+  const std::vector<Tensor> both = broadcast_tensors(std::vector{to(*args[0].tensor, common), to(*args[1].tensor, common)});
+  const Tensor &a = both[0], &b = both[1], first = ge(real(a), real(b));
+  const Tensor large = where(first, a, b), less = sub(where(first, b, a), large);
+  const Tensor endless = logical_and(eq(a, b), isinf(a));
+  return where(endless, a, add(large, log1p(exp(where(endless, zeros_like(a), less)))));
+}
+Tensor complex_logsumexp(const Arg* a) {
+  const Reduced r("logsumexp", a);
+  if (r.count() == 0) return log(sum_of(r, a[2].boolean));
+  const Tensor largest = r.dims.empty() ? real(r.t).detach() : amax(real(r.t).detach(), r.dims, true);
+  const Tensor base = where(isfinite(largest), largest, zeros_like(largest)), powers = exp(sub(r.t, base));
+  const Tensor total = log(sum_of({"logsumexp", std::array{Arg(powers), a[1]}.data()}, a[2].boolean));
+  return add(total, base.reshape(total.sizes()));
 }
 
 Tensor complex_pow(const Arg* a) {

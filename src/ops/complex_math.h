@@ -11,13 +11,26 @@ struct Arg;
 Tensor complex_sum(const Arg*);
 Tensor complex_mean(const Arg*);
 Tensor complex_prod(const Arg*);
+Tensor complex_logsumexp(const Arg*);
 Tensor complex_any(const Arg*);
 Tensor complex_all(const Arg*);
 // (self, other); (input, weight, bias).
 Tensor complex_linear(const Arg*);
 Tensor complex_pow(const Arg*);
+Tensor complex_ldexp(const Arg*);
+Tensor complex_logaddexp(const Arg*);
+Tensor complex_logical_and(const Arg*);
+Tensor complex_logical_or(const Arg*);
+Tensor complex_logical_xor(const Arg*);
+Tensor complex_nan_to_num(const Arg*);  // (self, nan, posinf, neginf)
 // (self).
 Tensor complex_exp(const Arg*);
+Tensor complex_exp2(const Arg*);
+Tensor complex_isreal(const Arg*);
+Tensor complex_silu(const Arg*);
+Tensor complex_sinc(const Arg*);
+Tensor complex_softsign(const Arg*);
+Tensor complex_tanhshrink(const Arg*);
 Tensor complex_sqrt(const Arg*);
 Tensor complex_rsqrt(const Arg*);
 Tensor complex_logical_not(const Arg*);

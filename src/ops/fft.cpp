@@ -37,7 +37,7 @@ namespace {
 
 int64_t size_or(const Arg& n, int64_t fallback) { return n.kind == Arg::Kind::none ? fallback : n.integer; }
 int64_t checked_dim(const char* who, const Tensor& t, int64_t dim) {
-  DY_CHECK(t.dim() > 0, "{}: a 0-d tensor has no dimension to transform: self is {}", who, describe(t));
+  DY_CHECK_AS(IndexError, t.dim() > 0, "{}: a 0-d tensor has no dimension to transform: self is {}", who, describe(t));
   return wrap_dim(who, dim, t.dim());
 }
 

@@ -87,7 +87,7 @@ void infer_fft(Call& c, const char* who, const FftShape& s, int64_t dim) {
   const Tensor& t = c.tensor(0);
   DY_CHECK_AS(TypeError, s.real_in ? t.dtype().is_floating_point() || t.dtype().is_scaled() : t.dtype().is_complex(),
               "{}: needs {} numbers: self is {}", who, s.real_in ? "real floating-point" : "complex", describe(t));
-  DY_CHECK(t.dim() > 0, "{}: a 0-d tensor has no dimension to transform: self is {}", who, describe(t));
+  DY_CHECK_AS(IndexError, t.dim() > 0, "{}: a 0-d tensor has no dimension to transform: self is {}", who, describe(t));
   const int64_t d = wrap_dim(who, dim, t.dim());
   DY_CHECK(s.n >= 1 && t.size(d) == (s.real_out ? s.n / 2 + 1 : s.n), "{}: the size does not fit: self is {}, n is {}", who,
            describe(t), s.n);

@@ -62,7 +62,7 @@ void IndexedSource::infer(Call& c) {
   const Tensor &self = c.tensor(0), &index = c.tensor(2);
   const int64_t along = dim(c);
   check_index_type(c, index);
-  DY_CHECK(index.dim() <= 1, "{}: the index has one dimension: index is {}", c.name, describe(index));
+  DY_CHECK_AS(IndexError, index.dim() <= 1, "{}: the index has one dimension: index is {}", c.name, describe(index));
   check_same_type(c, self, c.tensor(3), "source");
   const Tensor& source = c.tensor(3);
   bool fits = source.dim() == self.dim();
@@ -247,10 +247,9 @@ void write_offsets(const Call& c, const Tensor& target, std::span<const Tensor> 
 }
 
 void encode_number(Scalar value, DType dtype, void* stored) {
-  const double real = value.real();
-  const int64_t whole = value.integer();
-  const bool is_real = value.kind() == Scalar::Kind::real;
-  convert(*(is_real ? f64 : i64).format(), is_real ? static_cast<const void*>(&real) : &whole, *dtype.format(), stored, 1);
+  alignas(16) char number[16];
+  const DType d = write_number(value, number);
+  convert(*d.format(), number, *dtype.format(), stored, 1);
 }
 
 Tensor pad_to(const Tensor& t, const Meta& meta) {

@@ -100,7 +100,7 @@ const Tensor& Tensor::copy_(const Tensor& source) const {
 }
 const Tensor& Tensor::fill_(Scalar value) const {
   if (GradMode::enabled() && requires_grad()) return copy_(scalar_tensor(value));
-  check_writable("fill_", *this);
+  check_memory_writable("fill_", *this);
   check_follows_base("fill", *this);
   ops::fill(*this, value);
   bump(*this);

@@ -209,7 +209,7 @@ template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
   constexpr hn::ScalableTag<T> d{};
   constexpr int64_t L = int64_t(V::size());
   const T* const p[] = {static_cast<const T*>(in[I])...};
-  const C c[P + 1] = {C(params[J])..., C(0)};
+  const C c[P + 1] = {C(V(params[J]), V(params[kMaxParams + J]))..., C(0)};
   const F f{};
   for (int64_t i = 0; i < n; i += L) {
     const int64_t m = n - i < L ? n - i : L;

@@ -323,5 +323,10 @@ Tensor from_last(const Tensor& t, int64_t dim) { return t.dim() < 2 ? t : contig
 Tensor picked_gradient(const Tensor& g, const Tensor& indices, const Meta& input, int64_t dim) {
   return scatter(zeros(input.shape(), g.dtype(), input.device), dim, indices, g);
 }
+Tensor shared_by_ties(const Tensor& t, const Tensor& value) {
+  if (!t.requires_grad() || !GradMode::enabled() || t.is_meta()) return value;
+  const Tensor x = t.detach();
+  return amax(masked_select(t, logical_or(eq(x, value), logical_and(isnan(x), isnan(value)))));
+}
 
 }  // namespace dyadic::inline v1::ops

@@ -22,13 +22,14 @@ Op scaled(Arg* args, int& n, Op plain, int factor) {
     return plain;
   }
   const Scalar alpha = args[2].scalar;
-  DY_CHECK_AS(TypeError, alpha.imag() == 0, "{}: alpha is complex; multiply the other operand by it", op_name(plain));
   const bool real = alpha.kind() == Scalar::Kind::real;
-  if (alpha.real() == 1) {
+  if (alpha.real() == 1 && alpha.imag() == 0) {
     n = 2;
     return plain;
   }
-  args[2] = real ? Scalar(alpha.real() * factor) : Scalar(alpha.integer() * factor);
+  args[2] = alpha.imag() != 0 ? Scalar(alpha.real() * factor, alpha.imag() * factor)
+            : real            ? Scalar(alpha.real() * factor)
+                              : Scalar(alpha.integer() * factor);
   return Op::add_scaled_;
 }
 
@@ -180,11 +181,13 @@ Op clamp_variant(Arg* args, int& n) {
 
 Op nan_to_num_variant(Arg* args, int& n) {
   const Tensor& t = *args[0].tensor;
-  const double largest = t.dtype().is_floating_point() ? t.dtype().format()->def->max : f32.format()->def->max;
+  const DType d = t.dtype().is_complex() ? t.dtype().to_real() : t.dtype();
+  const double largest = d.is_floating_point() ? d.format()->def->max : f32.format()->def->max;
   const Scalar values[] = {Scalar(0.0), Scalar(largest), Scalar(-largest)};
   for (int i = 1; i < 4; ++i) {
     if (!given(args, n, i)) args[i] = Arg(values[i - 1]);
-    if (!is_float(t)) args[i] = Arg(Scalar(false));  // whole numbers are all finite, and stay what they are
+    if (!is_float(t) && !t.dtype().is_complex())
+      args[i] = Arg(Scalar(false));  // whole numbers are all finite, and stay what they are
   }
   n = 4;
   return Op::nan_to_num_;

@@ -289,12 +289,15 @@ void set_category(const Tensor& t, Category c) {
   if (before != c) ledger_move(s->device, before, c, s->charged);
 }
 
-void check_writable(const char* who, const Tensor& t) {
+void check_memory_writable(const char* who, const Tensor& t) {
   DY_CHECK_AS(ValueError, !t.impl()->storage->read_only,
               "{}: the memory is a file that is mapped to be read: self is {}; clone() it, or map the file with mode r+ or c",
               who, describe(t));
   DY_CHECK(!t.impl()->storage->inference || t_inference,
            "{}: a tensor of inference mode is written outside of it: self is {}; clone() it first", who, describe(t));
+}
+void check_writable(const char* who, const Tensor& t) {
+  check_memory_writable(who, t);
   const TensorImpl& i = *t.impl();
   for (int d = 0; d < i.ndim; ++d)
     DY_CHECK(i.strides[d] != 0 || i.sizes[d] < 2 || i.numel == 0,

@@ -110,6 +110,7 @@ inline void bump(const Tensor& t) {
 
 // Before a write: the memory may be a file mapped to be read, or one element shown in several places.
 void check_writable(const char* who, const Tensor& t);
+void check_memory_writable(const char* who, const Tensor& t);  // the first alone: one value may be written everywhere
 bool apart(IntList sizes, IntList strides);            // no two elements at one place; false where that is not easily seen
 bool same_elements(const Tensor& a, const Tensor& b);  // two names of one view
 

@@ -5,7 +5,7 @@ namespace {
 
 Tensor compose(const Arg* a) {
   const Tensor& x = *a[0].tensor;
-  check_float("renorm", x, "self");
+  if (!x.dtype().is_complex()) check_float("renorm", x, "self");
   const double p = a[1].scalar.real(), most = a[3].scalar.real();
   DY_CHECK(p > 0 && most >= 0, "renorm: p is positive and maxnorm not negative: p is {}, maxnorm is {}", p, most);
   DY_CHECK(x.dim() > 1, "renorm: needs at least two dimensions: self is {}", describe(x));

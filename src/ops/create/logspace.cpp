@@ -4,9 +4,12 @@ namespace dyadic::inline v1::ops::logspace_op {
 namespace {
 
 Tensor compose(const Arg* a) {
-  const DType wanted = a[4].kind == Arg::Kind::dtype ? a[4].dtype : default_dtype();
+  const bool pairs = a[0].scalar.kind() == Scalar::Kind::complex || a[1].scalar.kind() == Scalar::Kind::complex;
+  const DType most = pairs ? default_dtype().to_complex() : default_dtype();
+  const DType wanted = a[4].kind == Arg::Kind::dtype ? a[4].dtype : most;
+  DY_CHECK(!pairs || wanted.is_complex(), "logspace: an end is complex: dtype is {}; it may be c64 or c128", wanted.name());
   const Device device = a[5].kind == Arg::Kind::device ? Device{a[5].device} : cpu;
-  return to(pow(Scalar(a[3].real), linspace(a[0].scalar, a[1].scalar, a[2].integer, f64, device)), wanted);
+  return to(pow(Scalar(a[3].real), linspace(a[0].scalar, a[1].scalar, a[2].integer, pairs ? c128 : f64, device)), wanted);
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ FftShape shape(const Call& c) {
   return {false, true, false, c.tensor(0).size(wrap_dim(kName, c.integer(1), c.tensor(0).dim())), c.real(2)};
 }
 void infer(Call& c) {
-  DY_CHECK(c.tensor(0).dim() > 0, "{}: a 0-d tensor has no dimension to transform: self is {}", kName, describe(c.tensor(0)));
+  DY_CHECK_AS(IndexError, c.tensor(0).dim() > 0, "{}: a 0-d tensor has no dimension to transform: self is {}", kName,
+              describe(c.tensor(0)));
   infer_fft(c, kName, shape(c), c.integer(1));
 }
 void forward(Call& c) { run_fft(c, shape(c), c.integer(1)); }

@@ -23,7 +23,7 @@ extern constexpr OpDef record = {
         "index_add(randn(3, 4), 0, indices(3; 5), randn(5, 4), 2)\n"
         "index_add(randn(3, 2), -1, indices(2; 3), randn(3, 3))",
     .bad =
-        "index_add(zeros(2, 3), 0, indices(2; 2), zeros(2, 2)) => index_sum: the sizes do not fit: source is f32[2, 2] for 2 "
+        "index_add(zeros(2, 3), 0, indices(2; 2), zeros(2, 2)) => index_add: the sizes do not fit: source is f32[2, 2] for 2 "
         "places along dimension 0 of f32[2, 3]",
     .compose = compose,
     .index = 2,

@@ -13,7 +13,7 @@ void infer(Call& c) {
   const Tensor &self = c.tensor(0), &index = c.tensor(2);
   dim_of(c);
   check_index_type(c, index);
-  DY_CHECK(index.dim() <= 1, "{}: the index has one dimension: index is {}", c.name, describe(index));
+  DY_CHECK_AS(IndexError, index.dim() <= 1, "{}: the index has one dimension: index is {}", c.name, describe(index));
   expect_number(c.name, c.scalar(3), plain(self));
   infer_like_first(c);
 }

@@ -10,7 +10,7 @@ void infer(Call& c) {
   const Tensor &self = c.tensor(0), &index = c.tensor(2);
   dim_of(c);
   check_index_type(c, index);
-  DY_CHECK(index.dim() <= 1, "{}: the index has one dimension: index is {}", c.name, describe(index));
+  DY_CHECK_AS(IndexError, index.dim() <= 1, "{}: the index has one dimension: index is {}", c.name, describe(index));
   (void)self;
   infer_like_first(c);
   if (c.spec[0].ndim) c.spec[0].sizes[dim_of(c)] = index.numel();

@@ -23,6 +23,10 @@ int64_t workspace(const Call& c) {
 }
 double flops(const Call& c) { return double(c.tensor(3).numel()); }
 
+void infer(Call& c) {
+  c.name = "index_add";
+  IndexedSource::infer(c);
+}
 void forward(Call& c) {
   IndexedSource::check(c);
   CombineTargets t;
@@ -61,9 +65,9 @@ extern constexpr OpDef record = {
         "index_sum(randn(2, 3, 4), 1, indices(3; 4), randn(2, 4, 4))\n"
         "index_sum(randn(), 0, indices(1; 1), randn())",
     .bad =
-        "index_sum(zeros(2), 0, indices(5; 2), zeros(2)) => index_sum: index out of range: index 4 at position 0; dimension 0 "
+        "index_sum(zeros(2), 0, indices(5; 2), zeros(2)) => index_add: index out of range: index 4 at position 0; dimension 0 "
         "has 2 entries",
-    .infer = IndexedSource::infer,
+    .infer = infer,
     .forward = forward,
     .backward = backward,
     .needs = {0, 0, in(1)},

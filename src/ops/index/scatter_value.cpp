@@ -1,13 +1,15 @@
-#include "ops/common.h"
+#include "ops/expected.h"
 #include "ops/index/indexed.h"
 
 namespace dyadic::inline v1::ops::scatter_value_op {
 namespace {
 
 void infer(Call& c) {
+  c.name = "scatter";
   const Tensor &self = c.tensor(0), &index = c.tensor(2);
   const int64_t dim = wrap_dim(c.name, c.integer(1), self.dim());
   check_index_shape(c, index, self, "self", dim);
+  expect_number(c.name, c.scalar(3), plain(self));
   infer_like_first(c);
 }
 void check(const Call& c, int64_t dim) {
@@ -36,7 +38,7 @@ extern constexpr OpDef record = {
         "scatter_value(randn(3, 4), 1, indices(4; 3, 2), 1.5)\n"
         "scatter_value(randn(3, 4), 0, indices(3; 2, 4), 2)",
     .bad =
-        "scatter_value(zeros(2), 0, indices(5; 2), 1) => scatter_value: index out of range: index 4 at position 0; dimension 0 "
+        "scatter_value(zeros(2), 0, indices(5; 2), 1) => scatter: index out of range: index 4 at position 0; dimension 0 "
         "has 2 entries",
     .infer = infer,
     .forward = forward,

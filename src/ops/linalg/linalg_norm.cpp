@@ -9,6 +9,7 @@ Tensor compose(const Arg* a) {
   const IntList dim = ints_of(a[2]);
   const bool keep = a[3].boolean;
   if (a[1].kind == Arg::Kind::none) return vector_norm(t, 2, dim, keep);
+  DY_CHECK(a[1].scalar.imag() == 0, "{}: the order is complex: it is {}+{}j", who, a[1].scalar.real(), a[1].scalar.imag());
   const double ord = a[1].scalar.real();
   if (a[2].kind == Arg::Kind::none) {
     DY_CHECK(t.dim() == 1 || t.dim() == 2, "{}: an order without dim needs a vector or a matrix: self is {}", who, describe(t));

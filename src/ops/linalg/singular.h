@@ -50,12 +50,16 @@ template <class T> struct Singular {
       const int ldu = std::max(m, 1), ldvt = std::max(vt_rows, 1);
       T* w = work + piece * lwork;
       int* iw = iwork + piece * 8 * k;
-      if constexpr (lapack::is_complex<T>)
-        lapack::gesdd<T>(job, &m, &n, a + i * m * n, &m, s + i * k, u + i * m * u_columns, &ldu, vt + i * n * vt_rows, &ldvt, w,
-                         &lwork, rwork + piece * real_work, iw, info + i, 1);
-      else
-        lapack::gesdd<T>(job, &m, &n, a + i * m * n, &m, s + i * k, u + i * m * u_columns, &ldu, vt + i * n * vt_rows, &ldvt, w,
-                         &lwork, iw, info + i, 1);
+      try {
+        if constexpr (lapack::is_complex<T>)
+          lapack::gesdd<T>(job, &m, &n, a + i * m * n, &m, s + i * k, u + i * m * u_columns, &ldu, vt + i * n * vt_rows, &ldvt,
+                           w, &lwork, rwork + piece * real_work, iw, info + i, 1);
+        else
+          lapack::gesdd<T>(job, &m, &n, a + i * m * n, &m, s + i * k, u + i * m * u_columns, &ldu, vt + i * n * vt_rows, &ldvt,
+                           w, &lwork, iw, info + i, 1);
+      } catch (const Error&) {  // it hands NaN, made of infinities, to routines of its own that refuse them
+        info[i] = 1;
+      }
     });
     for (int64_t i = 0; i < batch; ++i)
       DY_CHECK_AS(LinAlgError, info[i] == 0,

@@ -6,7 +6,7 @@ namespace {
 Tensor compose(const Arg* args) {
   const Frame a(args);
   const Tensor& x = a.tensor(0);
-  check_float("normalize", x, "input");
+  if (!x.dtype().is_complex()) check_float("normalize", x, "input");
   return div(x, maximum(vector_norm(x, a.real(1), {wrap_dim("normalize", a.integer(2), x.dim())}, true), a.real(3)));
 }
 

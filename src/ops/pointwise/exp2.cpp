@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -9,6 +10,7 @@ extern constexpr OpDef exp2_op = pointwise<1, Types::float_out>(
         .aliases = "special_exp2",
         .amp = Amp::f32,
         .inplace = true,
+        .complex = complex_exp2,
     },
     [](auto x) { return exp2(x); }, [](auto g, auto x, auto y) { return g * y * 0.6931471805599453; });
 

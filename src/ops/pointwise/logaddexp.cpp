@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -6,6 +7,7 @@ extern constexpr OpDef logaddexp_op = pointwise<2, Types::float_out>(
     {
         .sig = "logaddexp(Tensor self, Tensor other) -> Tensor",
         .doc = "log(exp(self) + exp(other)), without overflow.",
+        .complex = complex_logaddexp,
     },
     [](auto a, auto b) {
       auto m = max(a, b);

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -7,6 +8,7 @@ extern constexpr OpDef logical_or_op = pointwise<2, Types::compare>(
         .sig = "logical_or(Tensor self, Tensor other) -> Tensor",
         .doc = "True where either is nonzero.",
         .inplace = true,
+        .complex = complex_logical_or,
     },
     [](auto a, auto b) { return (a != 0) | (b != 0); });
 

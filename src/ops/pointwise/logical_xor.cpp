@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -7,6 +8,7 @@ extern constexpr OpDef logical_xor_op = pointwise<2, Types::compare>(
         .sig = "logical_xor(Tensor self, Tensor other) -> Tensor",
         .doc = "True where one of both is nonzero.",
         .inplace = true,
+        .complex = complex_logical_xor,
     },
     [](auto a, auto b) { return (a != 0) ^ (b != 0); });
 

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -7,6 +8,7 @@ extern constexpr OpDef silu_op = pointwise<1, Types::float_out>(
         .sig = "silu(Tensor self) -> Tensor",
         .doc = "x * sigmoid(x).",
         .inplace = true,
+        .complex = complex_silu,
     },
     [](auto x) { return x * sigmoid(x); },
     [](auto g, auto x, auto y) {

@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -6,6 +7,7 @@ extern constexpr OpDef softsign_op = pointwise<1, Types::float_out>(
     {
         .sig = "softsign(Tensor self) -> Tensor",
         .doc = "x / (1 + |x|).",
+        .complex = complex_softsign,
     },
     [](auto x) { return x / (1.0 + abs(x)); },
     [](auto g, auto x, auto y) {

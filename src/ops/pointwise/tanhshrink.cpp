@@ -1,3 +1,4 @@
+#include "ops/complex_math.h"
 #include "ops/pointwise.h"
 
 namespace dyadic::DY_ISA {
@@ -6,6 +7,7 @@ extern constexpr OpDef tanhshrink_op = pointwise<1, Types::float_out>(
     {
         .sig = "tanhshrink(Tensor self) -> Tensor",
         .doc = "x - tanh(x).",
+        .complex = complex_tanhshrink,
     },
     [](auto x) { return x - tanh(x); },
     [](auto g, auto x, auto y) {

@@ -6,6 +6,9 @@ namespace {
 Tensor compose(const Arg* a) {
   const Tensor& p = *a[0].tensor;
   check_float("bernoulli", p, "self");
+  const NoGrad guard;
+  DY_CHECK(p.is_meta() || all(logical_and(ge(p, 0), le(p, 1))).item_scalar().integer(),
+           "bernoulli: a probability is not within 0 and 1, or NaN: self is {}", describe(p));
   const DType d = plain(p);
   return to(lt(rand(p.sizes(), d == f64 ? f64 : f32, p.device()), p.detach()), d);
 }
@@ -17,7 +20,9 @@ extern constexpr OpDef record = {
     .doc = "1 with the probability that self holds, else 0.",
     .kind = OpKind::composite,
     .samples = "bernoulli(rand(2, 3))\nbernoulli(rand())",
-    .bad = "bernoulli(indices(3; 2)) => bernoulli: needs a floating-point tensor: self is i64[2]; convert with .to(f32) first",
+    .bad =
+        "bernoulli(indices(3; 2)) => bernoulli: needs a floating-point tensor: self is i64[2]; convert with .to(f32) first\n"
+        "bernoulli(full([2], 1.5)) => bernoulli: a probability is not within 0 and 1, or NaN: self is f32[2]",
     .skip =
         "cost: drawing numbers counts as bytes\n"
         "gradcheck: a draw has no gradient\n"

@@ -9,6 +9,9 @@ Tensor compose(const Arg* a) {
   const DType d = promote_types(plain(mean), plain(std));
   DY_CHECK_AS(TypeError, d.is_floating_point(), "normal: only floating-point dtypes: mean is {}, std is {}", describe(mean),
               describe(std));
+  const NoGrad guard;
+  DY_CHECK(std.is_meta() || all(ge(std, 0)).item_scalar().integer(),
+           "normal: a standard deviation is negative, or NaN: std is {}", describe(std));
   return add(both[0], mul(both[1], randn(both[0].sizes(), d, mean.device())));
 }
 

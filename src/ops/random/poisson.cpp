@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include "ops/random/counts.h"
 
 namespace dyadic::inline v1::ops::poisson_op {
@@ -21,28 +23,33 @@ void infer(Call& c) {
   infer_like_first(c);
 }
 void forward(Call& c) {
-  draw_tiles<1>(c, [](Draw d, int64_t first, int64_t count, const double(*rates)[kDrawTile], double* out) {
+  std::atomic<bool> refused = false;
+  draw_tiles<1>(c, [&](Draw d, int64_t first, int64_t count, const double(*rates)[kDrawTile], double* out) {
     double uniform[kDrawTile];
     random_kernel().uniform_f64(d.seed, d.stream, uint64_t(first), count, uniform);
     for (int64_t i = 0; i < count; ++i) {
       const double rate = rates[0][i];
+      if (!(rate >= 0)) refused.store(true, std::memory_order_relaxed);
       if (!(rate >= 0) || std::isinf(rate))
         out[i] = std::nan("");
       else
         out[i] = rate < 10 ? draw_small(uniform[i], rate) : draw_large(Uniforms(d, first + i), rate);
     }
   });
+  DY_CHECK(!refused, "poisson: a rate is negative or NaN: self is {}", describe(c.tensor(0)));
 }
 
 }  // namespace
 
 extern constexpr OpDef record = {
     .sig = "poisson(Tensor self) -> Tensor",
-    .doc = "Poisson numbers, each of the rate that self holds; NaN of a negative one. No gradient.",
+    .doc = "Poisson numbers, each of the rate that self holds. No gradient.",
     .low = 0,
     .high = 40,
     .samples = "poisson(rand(2, 3))\npoisson(rand())\npoisson(rand(0))\npoisson(rand(700))",
-    .bad = "poisson(indices(3; 2)) => poisson: needs a floating-point tensor: self is i64[2]; convert with .to(f32) first",
+    .bad =
+        "poisson(indices(3; 2)) => poisson: needs a floating-point tensor: self is i64[2]; convert with .to(f32) first\n"
+        "poisson(full([2], -1.0)) => poisson: a rate is negative or NaN: self is f32[2]",
     .skip =
         "cost: drawing numbers counts as bytes\n"
         "gradcheck: a draw has no gradient\n"

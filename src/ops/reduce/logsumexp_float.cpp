@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "ops/complex_math.h"
 #include "ops/reduce/reduction.h"
 
 namespace dyadic::inline v1::ops::logsumexp_float_op {
@@ -44,6 +45,7 @@ extern constexpr OpDef record = {
     .needs = {in(0)},
     .flops = flops,
     .workspace = workspace,
+    .complex = complex_logsumexp,
 };
 
 }  // namespace dyadic::inline v1::ops::logsumexp_float_op

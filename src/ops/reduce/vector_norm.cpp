@@ -20,6 +20,7 @@ Tensor compose(const Arg* a) {
   const Tensor given = a[4].kind == Arg::Kind::none ? t : to(t, a[4].dtype),
                x = given.dtype().is_complex() ? abs(given) : given;
   check_float("vector_norm", x, "self");
+  DY_CHECK(a[1].scalar.imag() == 0, "vector_norm: the order is complex: it is {}+{}j", a[1].scalar.real(), a[1].scalar.imag());
   const double p = a[1].scalar.real();
   // The sum of powers leaves the range of 16 bits long before its root does.
   const bool narrow = compute_type(plain(x)) == Compute::f32 && plain(x) != f32 && std::isfinite(p) && p != 0 && p != 1;

@@ -8,7 +8,7 @@ namespace {
 Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
 
-  DY_CHECK(t.dim() > 0, "diag_embed: a 0-d tensor has no dimension");
+  DY_CHECK_AS(IndexError, t.dim() > 0, "diag_embed: a 0-d tensor has no dimension");
   const int64_t n = t.dim() + 1, offset = a[1].integer, d1 = wrap_dim("diag_embed", a[2].integer, n),
                 d2 = wrap_dim("diag_embed", a[3].integer, n);
   DY_CHECK(d1 != d2, "diag_embed: a dimension is named twice: dim1 is {}, dim2 is {}", a[2].integer, a[3].integer);

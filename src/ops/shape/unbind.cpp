@@ -6,7 +6,7 @@ namespace {
 std::vector<Tensor> compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
 
-  DY_CHECK(t.dim() > 0, "unbind: a 0-d tensor has no dimension");
+  DY_CHECK_AS(IndexError, t.dim() > 0, "unbind: a 0-d tensor has no dimension");
   const int64_t dim = wrap_dim("unbind", a[1].integer, t.dim());
   std::vector<Tensor> out;
   for (int64_t i = 0; i < t.size(dim); ++i) out.push_back(select(t, dim, i));

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "ops/common.h"
+#include "ops/sort/sorting.h"
 
 namespace dyadic::inline v1::ops::nanmedian_op {
 namespace {
@@ -9,7 +10,7 @@ Tensor compose(const Arg* a) {
   const Tensor& t = *a[0].tensor;
 
   if (t.numel() == 0) return to(full({}, NAN, f64, t.device()), plain(t));
-  return reshape(call_all(Op::kth_rows_, reshape(t, {-1}), int64_t(-2))[0], {});
+  return shared_by_ties(t, reshape(call_all(Op::kth_rows_, reshape(t.detach(), {-1}), int64_t(-2))[0], {}));
 }
 
 }  // namespace

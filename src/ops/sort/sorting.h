@@ -29,5 +29,7 @@ Tensor to_last(const Tensor& t, int64_t dim);
 Tensor from_last(const Tensor& t, int64_t dim);
 // The gradient of values picked along dim: where they came from.
 Tensor picked_gradient(const Tensor& g, const Tensor& indices, const Meta& input, int64_t dim);
+// `value`, chosen among all of t, with its gradient: in equal shares to those that are equal to it, NaN to NaN.
+Tensor shared_by_ties(const Tensor& t, const Tensor& value);
 
 }  // namespace dyadic::inline v1::ops
