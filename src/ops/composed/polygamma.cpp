@@ -24,9 +24,7 @@ extern constexpr OpDef record = {
     .kind = OpKind::composite,
     .low = 0.5,
     .high = 6,
-    .samples =
-        "polygamma(0, rand(3, 5))\npolygamma(1, rand(3, 5))\npolygamma(2, rand(3, 5))\npolygamma(3, rand(5))\n"
-        "polygamma(9223372036854775807, rand(2))",
+    .samples = "polygamma(0, rand(3, 5))\npolygamma(1, rand(3, 5))\npolygamma(2, rand(3, 5))\npolygamma(3, rand(5))",
     .bad = "polygamma(-1, ones(2)) => polygamma: n is -1; it is 0 or more",
     .skip = "torch_digits: trigamma has ten digits in PyTorch",
     .compose = compose,

@@ -46,7 +46,7 @@ extern constexpr OpDef record = {
     .doc = "steps values from start to end, both included, symmetric about the middle.",
     .samples =
         "linspace(0, 1, 5)\nlinspace(3, -3, 1000, f64)\nlinspace(2, 5, 1)\nlinspace(0, 10, 4, i64)\nlinspace(0, 1, "
-        "0)\nlinspace(0, 1, 3, c64)",
+        "0)",
     .infer = infer,
     .forward = forward,
 };
