@@ -36,7 +36,8 @@ void run(int64_t n, int64_t chunk, FunctionRef<void(int64_t, int64_t)> body) {
     body(0, n);
     return;
   }
-  Job job(body, n, chunk, pieces, count);
+  static thread_local bool backwards = false;
+  Job job(body, n, chunk, pieces, count, backwards = !backwards);
   run_on_threads(job, count);
   if (job.error) std::rethrow_exception(job.error);
 }
@@ -48,15 +49,24 @@ ThreadState& thread_state() {
   return state;
 }
 
-Job::Job(FunctionRef<void(int64_t, int64_t)> f, int64_t n, int64_t chunk, int64_t pieces, int threads)
-    : body(f), n(n), chunk(chunk), pieces(pieces), shares(int(std::min<int64_t>({pieces, threads, kMostShares}))) {
-  for (int64_t k = 0; k < shares; k++) share[k] = {pieces * k / shares, pieces * (k + 1) / shares};
+Job::Job(FunctionRef<void(int64_t, int64_t)> f, int64_t n, int64_t chunk, int64_t pieces, int threads, bool backwards)
+    : body(f),
+      n(n),
+      chunk(chunk),
+      pieces(pieces),
+      shares(int(std::min<int64_t>({pieces, threads, kMostShares}))),
+      backwards(backwards) {
+  for (int64_t k = 0; k < shares; k++) {
+    const int64_t begin = pieces * k / shares, end = pieces * (k + 1) / shares;
+    share[k] = {begin, end, begin + end - 1};
+  }
 }
 
 void Job::run_share(Share& s) noexcept {
   const std::atomic_ref next(s.next);
-  for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < s.end;) {
-    if (i > failed.load(std::memory_order_relaxed)) return;
+  for (int64_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < s.end;) {
+    const int64_t i = backwards ? s.ends - k : k;
+    if (i > failed.load(std::memory_order_relaxed)) continue;
     try {
       body(i * chunk, i + 1 == pieces ? n : (i + 1) * chunk);
     } catch (...) {
