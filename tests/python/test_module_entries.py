@@ -119,3 +119,30 @@ def test_attributes_stay_while_the_tensor_does():
     m.weight.tag = 4
     gc.collect()
     assert type(m.weight) is Own and m.weight.tag == 4 and type(copy.deepcopy(m).weight) is Own
+
+
+def test_blocks_of_transformer_layers_may_be_overridden():
+    class Doubled(nn.TransformerEncoderLayer):
+        def _ff_block(self, x):
+            return super()._ff_block(x) * 2
+
+    class Silent(nn.TransformerEncoderLayer):
+        def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+            return torch.zeros_like(x)
+
+    x = torch.arange(24.0).reshape(1, 3, 8) / 10
+    plain = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True, norm_first=True)
+    for changed in (Doubled, Silent):
+        layer = changed(8, 2, 16, dropout=0.0, batch_first=True, norm_first=True)
+        layer.load_state_dict(plain.state_dict())
+        attended = x if changed is Silent else x + plain._sa_block(plain.norm1(x), None, None)
+        expected = attended + plain._ff_block(plain.norm2(attended)) * (2 if changed is Doubled else 1)
+        assert torch.allclose(layer(x), expected, atol=1e-5)
+        stack = nn.TransformerEncoder(layer, 1)
+        assert torch.allclose(stack(x), expected, atol=1e-5)
+
+
+def test_upsampling_by_a_factor_for_each_dimension():
+    x = torch.arange(4.0).reshape(1, 1, 2, 2)
+    up = nn.Upsample(scale_factor=(2, 3), mode="nearest")
+    assert up(x).shape == (1, 1, 4, 6) and "scale_factor=(2.0, 3.0)" in repr(up)
