@@ -81,7 +81,7 @@ def scheduler(name, parameters):
     passed = f", std::move({function})" if function else ""
     absent = " = {}" if all(p.default for p in own) else ""
     return options(name, own) + (f"struct {name} : LRScheduler {{\n"
-                                 f"  explicit {name}(Optimizer& optimizer, {factors}{name}Options options = {{}})\n"
+                                 f"  explicit {name}(Optimizer& optimizer, {factors}{name}Options options{absent})\n"
                                  f'      : LRScheduler("{name}", optimizer, options{passed}) {{}}\n}};\n')
 
 
