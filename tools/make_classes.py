@@ -39,13 +39,23 @@ class Parameter:
         return " = " + words.get(self.default, self.default.replace("'", '"'))
 
 
+def read(text):
+    return [Parameter(p) for p in re.split(r", (?![^(]*\))", text) if p and p != "*"]
+
+
+def common_options(root):
+    """Of every optimizer."""
+    text = re.search(r'kCommonOptions =\s*"((?:[^"\\]|\\.)*)"', (root / "src/optim/options.cpp").read_text())[1]
+    return read(text.replace('\\"', '"'))
+
+
 def signatures(root, folder):
     """(name, parameters) of the records in a folder's sources."""
     for file in sorted((root / folder).glob("*.cpp")):
         for literals in RECORD.findall(file.read_text()):
             text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)).replace('\\"', '"')
             if m := SIGNATURE.fullmatch(text):
-                yield m[1], [Parameter(p) for p in re.split(r", (?![^(]*\))", m[2]) if p and p != "*"]
+                yield m[1], read(m[2])
 
 
 def layer(name, parameters):
@@ -62,11 +72,8 @@ def options(name, parameters):
     return f"struct {name}Options {{\n{members}  operator Options() const {{ return {{{pairs}}}; }}\n}};\n"
 
 
-COMMON = ["dtype state=\"f32\"", "bool stochastic_rounding=False", "str? compensation=None", "int seed=0"]  # of every optimizer
-
-
-def optimizer(name, parameters):
-    own = options(name, parameters + [Parameter(p) for p in COMMON])
+def optimizer(name, parameters, common):
+    own = options(name, parameters + common)
     return own + (f"struct {name} : Optimizer {{\n"
                   f"  explicit {name}(nn::NamedTensors params, {name}Options options = {{}}, std::vector<std::string> keep32 = {{}})\n"
                   f'      : Optimizer("{name}", std::move(params), options, std::move(keep32)) {{}}\n'
@@ -89,9 +96,10 @@ def main():
     root, out = Path(sys.argv[1]), Path(sys.argv[2])
     headers = "".join((root / "include/dyadic" / h).read_text() for h in ("nn.h", "nn_layers.h", "optim.h", "lr_scheduler.h"))
     by_hand = set(re.findall(r"^(?:template <.*> )?(?:class|struct) (\w+)", headers, re.M))
+    common = common_options(root)
     for file, space, folder, make in (
         ("layer_classes.inc", "nn", "src/nn/layers", layer),
-        ("optimizer_classes.inc", "optim", "src/optim/optimizers", optimizer),
+        ("optimizer_classes.inc", "optim", "src/optim/optimizers", lambda name, parameters: optimizer(name, parameters, common)),
         ("scheduler_classes.inc", "optim", "src/optim/schedules", scheduler),
     ):
         classes = [make(name, parameters) for name, parameters in signatures(root, folder) if name not in by_hand]

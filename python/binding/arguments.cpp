@@ -256,10 +256,17 @@ void ArgumentFrame::read_spread(Reading& r) {
 
 namespace {
 
-bool is_option(PyObject* name) {  // of some op: see read_option
-  for (const char* option : {"out", "generator", "requires_grad", "memory_format", "layout", "pin_memory"})
-    if (PyUnicode_CompareWithASCIIString(name, option) == 0) return true;
-  return false;
+// What is no parameter of the record: requires_grad= of what is created, out=, generator=, and PyTorch's words about memory,
+// which has one layout here.
+enum class Option : uint8_t { none, requires_grad, out, generator, memory };
+Option option_of(const OpInfo& op, PyObject* name) {
+  const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+  if (op.requires_grad && is("requires_grad")) return Option::requires_grad;
+  if (op.takes_out && is("out")) return Option::out;
+  if (op.def->random && is("generator")) return Option::generator;
+  if (is("memory_format") && (op.id == Op::contiguous_ || op.id == Op::clone_)) return Option::memory;
+  if (op.requires_grad && (is("layout") || is("pin_memory") || is("memory_format"))) return Option::memory;
+  return Option::none;
 }
 
 }  // namespace
@@ -272,7 +279,7 @@ bool may_fit(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_
   for (Py_ssize_t k = 0, m = keywords ? PyTuple_GET_SIZE(keywords) : 0; k < m; ++k) {
     PyObject* name = PyTuple_GET_ITEM(keywords, k);
     const int i = find_keyword(op, name);
-    if (i < 0 && !is_option(name)) return false;
+    if (i < 0 && option_of(op, name) == Option::none) return false;
     if (i >= 0) filled |= uint64_t(1) << i;
   }
   for (int i = 0; i < n; ++i)
@@ -286,31 +293,22 @@ bool may_fit(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_
   return true;
 }
 
-// What is no parameter of the record: requires_grad= of what is created, out=, generator=, and PyTorch's words about memory,
-// which has one layout here.
 bool ArgumentFrame::read_option(const OpInfo& op, PyObject* name, PyObject* value) {
-  const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
-  if (op.requires_grad && is("requires_grad")) {
+  const Option option = option_of(op, name);
+  if (option == Option::requires_grad) {
     DY_CHECK_AS(TypeError, PyBool_Check(value),
                 "{}: an argument has the wrong type: requires_grad is {}; it takes True or False", op.signature->name,
                 Py_TYPE(value)->tp_name);
     requires_grad = value == Py_True;
-    return true;
   }
-  if (op.takes_out && is("out")) {
-    if (value != Py_None) out = value;
-    return true;
-  }
-  if (op.def->random && is("generator")) {
-    if (value == Py_None) return true;
+  if (option == Option::out && value != Py_None) out = value;
+  if (option == Option::generator && value != Py_None) {
     DY_CHECK_AS(TypeError, nb::isinstance<Generator>(value),
                 "{}: an argument has the wrong type: generator is {}; it takes a Generator or None", op.signature->name,
                 Py_TYPE(value)->tp_name);
     generator = nb::inst_ptr<Generator>(value);
-    return true;
   }
-  if (is("memory_format") && (op.id == Op::contiguous_ || op.id == Op::clone_)) return true;
-  return op.requires_grad && (is("layout") || is("pin_memory") || is("memory_format"));
+  return option != Option::none;
 }
 
 void ArgumentFrame::read_keywords(Reading& r, PyObject* keywords) {

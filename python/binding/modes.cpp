@@ -17,9 +17,10 @@
 namespace dyadic::inline v1::python {
 namespace {
 
+void record(bool on) { t_modes = on ? t_modes & ~uint32_t(kNoGrad) : t_modes | kNoGrad; }
 bool set_grad_enabled(bool on) {
-  bool before = GradMode::enabled();
-  t_modes = on && !t_inference ? t_modes & ~uint32_t(kNoGrad) : t_modes | kNoGrad;
+  const bool before = GradMode::enabled();
+  record(on && !t_inference);
   return before;
 }
 
@@ -27,12 +28,12 @@ bool set_grad_enabled(bool on) {
 using Modes = std::pair<bool, bool>;
 Modes enter_inference(bool on) {
   const Modes before{GradMode::enabled(), std::exchange(t_inference, on)};
-  set_grad_enabled(!on);
+  record(!on);
   return before;
 }
 void restore(Modes before) {
+  record(before.first);
   t_inference = before.second;
-  t_modes = before.first ? t_modes & ~uint32_t(kNoGrad) : t_modes | kNoGrad;
 }
 
 struct DefaultScope : Entered<DefaultDType> {

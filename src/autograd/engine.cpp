@@ -159,19 +159,20 @@ class Run {
       sum = add(sum, g);
   }
   void look_ahead() {
-    const bool hooks = leaves_have_hooks() && wanted.empty();
-    if (!hooks && wanted.empty()) return;
+    if (wanted.empty() && !leaves_have_hooks()) return;
     std::vector<Node*> nodes;
     for (auto& [seq, p] : pending_) nodes.push_back(p.node.n);
-    nodes = reachable(nodes);
-    if (hooks)
-      for (auto [leaf, seq] : hooked_leaves(nodes)) {
-        sums_.try_emplace(leaf);
-        complete_.emplace(seq, borrow(leaf));
-      }
-    std::vector<Edge> edges;
-    for (const Wanted& w : wanted) edges.push_back(w.edge);
-    if (!hooks) reach_.emplace(nodes, edges);
+    nodes = reachable(std::move(nodes));
+    if (!wanted.empty()) {
+      std::vector<Edge> edges;
+      for (const Wanted& w : wanted) edges.push_back(w.edge);
+      reach_.emplace(nodes, edges);
+      return;
+    }
+    for (auto [leaf, seq] : hooked_leaves(nodes)) {
+      sums_.try_emplace(leaf);
+      complete_.emplace(seq, borrow(leaf));
+    }
   }
   void finish_first() {
     auto first = complete_.extract(complete_.begin());

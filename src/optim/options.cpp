@@ -88,6 +88,10 @@ std::vector<OptionDef> read_signature(std::string text) {
   return out;
 }
 
+// What every optimizer takes; tools/make_classes.py reads it here.
+constexpr const char* kCommonOptions =
+    "dtype state=\"f32\", bool stochastic_rounding=False, str? compensation=None, int seed=0";
+
 const std::vector<OptionDef>& option_defs(const OptimizerDef& def) {
   static std::mutex mutex;
   static std::map<const OptimizerDef*, std::vector<OptionDef>> all;
@@ -98,8 +102,7 @@ const std::vector<OptionDef>& option_defs(const OptimizerDef& def) {
   if (def.name() == "Optimizer") return out = read_signature(text);
   text.pop_back();
   text += text.find("*,") == text.npos ? ", *, " : ", ";
-  return out =
-             read_signature(text + "dtype state=\"f32\", bool stochastic_rounding=False, str? compensation=None, int seed=0)");
+  return out = read_signature(text + kCommonOptions + ")");
 }
 
 void check_option(const std::string& who, const OptionDef& def, const Option& value) {

@@ -83,15 +83,9 @@ def _is_differentiable(t):
     return isinstance(t, Tensor) and (t.is_floating_point() or t.is_complex())
 
 
-class _Alone:
-    """In the place of the gradient of an output that has none: zeros."""
-
-    def __init__(self, t):
-        self._made = t.shape, t.dtype, t.device
-
-    def zeros(self):
-        shape, dtype, device = self._made
-        return zeros(shape, dtype=dtype, device=device)
+def _zeros_of(t):
+    """Makes zeros like t, and does not hold it."""
+    return functools.partial(zeros, t.shape, dtype=t.dtype, device=t.device)
 
 
 class Function:
@@ -117,13 +111,13 @@ class Function:
         outputs = result if isinstance(result, tuple) else (result,)
         ctx._check_saved()
         recorded = [_is_differentiable(t) and id(t) not in ctx._no_gradient for t in outputs]
-        alone = [_Alone(t) if ctx._materialize and isinstance(t, Tensor) and not chosen else None for t, chosen in zip(outputs, recorded)]
+        alone = [_zeros_of(t) if ctx._materialize and isinstance(t, Tensor) and not chosen else None for t, chosen in zip(outputs, recorded)]
         differentiable = [t for t, chosen in zip(outputs, recorded) if chosen]
         takes_gradient = [isinstance(a, Tensor) for a in args]
 
         def backward(*gradients):  # holds none of the outputs, whose history holds it
             gradients = iter(gradients)
-            every = [next(gradients) if chosen else other and other.zeros() for chosen, other in zip(recorded, alone)]
+            every = [next(gradients) if chosen else other and other() for chosen, other in zip(recorded, alone)]
             given = cls.backward(ctx, *every)
             given = given if isinstance(given, tuple) else (given,)
             n = len(takes_gradient)
