@@ -1,5 +1,5 @@
-// The types dyadic.Tensor and dyadic.nn.Parameter: life, properties, the protocols of Python (number, mapping, buffer).
-#include "object.h"
+// The types dyadic.Tensor and dyadic.nn.Parameter: properties, the protocols of Python (number, mapping, buffer).
+#include "tensor_life.h"
 //
 #include <structmember.h>  // after Python.h
 
@@ -11,73 +11,6 @@
 
 namespace dyadic::inline v1::python {
 namespace {
-
-// Who comes to own whom: while Python has the object, it keeps the TensorImpl. When Python lets go of a parameter's object, or
-// of one with attributes, and C++ still has the tensor, the TensorImpl keeps the object. The garbage collector sees the
-// attributes, and is told of a tensor from its first one on; a module shows it the objects that its own slots alone keep.
-void dealloc(PyObject* self) {
-  auto* o = reinterpret_cast<PyTensor*>(self);
-  PyTypeObject* type = Py_TYPE(self);
-  TensorImpl* impl = o->tensor.impl();
-  if (impl && impl->refs.load() > 1 && (o->attributes || impl->flags & kParameter) &&
-      (type == tensor_type || type == parameter_type)) {
-    Py_SET_REFCNT(self, 1);
-    impl->flags |= kOwnsFace;
-    const Tensor last = std::move(o->tensor);
-    return;
-  }
-  PyObject_GC_UnTrack(self);
-  if (o->weak_references) PyObject_ClearWeakRefs(self);
-  Py_CLEAR(o->attributes);
-  if (impl) impl->face = nullptr;
-  o->tensor.~Tensor();
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-int traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  auto* o = reinterpret_cast<PyTensor*>(self);
-  const TensorImpl* impl = o->tensor.impl();
-  if (impl && impl->refs.load() > 1) return 0;  // C++ has the tensor too: its attributes stay
-  Py_VISIT(o->attributes);
-  return impl ? visit_owned(*impl, visit, arg) : 0;
-}
-void forget_hooks(std::vector<Hook>& hooks, Owned& owned) {
-  const std::vector<Hook> last = std::move(hooks);  // what goes with them may come back here
-  const Owned objects = std::move(owned);
-  hooks.clear();
-  owned.clear();
-}
-int clear(PyObject* self) {
-  auto* o = reinterpret_cast<PyTensor*>(self);
-  Py_CLEAR(o->attributes);
-  TensorImpl* impl = o->tensor.impl();
-  if (!impl || impl->refs.load() != 1) return 0;
-  if (impl->meta) forget_hooks(impl->meta->hooks, impl->meta->owned);
-  if (impl->node && impl->node->refs.load() == 1 && impl->node->extra) delete std::exchange(impl->node->extra, nullptr);
-  return 0;
-}
-int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
-  const int r = PyObject_GenericSetAttr(self, name, value);
-  if (reinterpret_cast<PyTensor*>(self)->attributes) track(self);
-  return r;
-}
-PyObject* get_dict(PyObject* self, void* context) {
-  PyObject* dict = PyObject_GenericGetDict(self, context);
-  if (reinterpret_cast<PyTensor*>(self)->attributes) track(self);
-  return dict;
-}
-int set_dict(PyObject* self, PyObject* value, void* context) {
-  const int r = PyObject_GenericSetDict(self, value, context);
-  if (reinterpret_cast<PyTensor*>(self)->attributes) track(self);
-  return r;
-}
-void release_face(void* face) noexcept {
-  if (!Py_IsInitialized()) return;
-  const PyGILState_STATE state = PyGILState_Ensure();
-  Py_DECREF(static_cast<PyObject*>(face));
-  PyGILState_Release(state);
-}
 
 // Tensor(data) and Tensor(2, 3) of the default dtype; the second's values are whatever was in memory.
 PyObject* new_tensor(PyTypeObject*, PyObject* args, PyObject* kwargs) {
@@ -298,7 +231,7 @@ PyGetSetDef properties[] = {
     {"data", get_data, set_data, "The same memory without history; what is assigned becomes the memory.", nullptr},
     {"_version", get_version, nullptr, "Counts the writes to the storage.", nullptr},
     {"__array_priority__", get_array_priority, nullptr, nullptr, nullptr},
-    {"__dict__", get_dict, set_dict, nullptr, nullptr},
+    {"__dict__", life::get_dict, life::set_dict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak_references), READONLY, nullptr},
@@ -356,26 +289,13 @@ const char* const kDoc =
 
 }  // namespace
 
-void track(PyObject* tensor) {
-  if (!PyObject_GC_IsTracked(tensor)) PyObject_GC_Track(tensor);
-}
-int visit_owned(const TensorImpl& t, visitproc visit, void* arg) {
-  auto each = [&](const Owned& owned) {
-    for (auto& o : owned) Py_VISIT(static_cast<PyObject*>(o.get()));
-    return 0;
-  };
-  const NodeExtra* extra = t.node && t.node->refs.load() == 1 ? t.node->extra : nullptr;
-  const int r = t.meta ? each(t.meta->owned) : 0;
-  return r || !extra ? r : each(extra->owned);
-}
-
 void add_tensor_type(nb::module_& m) {
-  g_release_face = release_face;
+  g_release_face = life::release_face;
   PyType_Slot slots[80] = {
-      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-      {Py_tp_clear, reinterpret_cast<void*>(clear)},
-      {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(life::dealloc)},
+      {Py_tp_traverse, reinterpret_cast<void*>(life::traverse)},
+      {Py_tp_clear, reinterpret_cast<void*>(life::clear)},
+      {Py_tp_setattro, reinterpret_cast<void*>(life::set_attribute)},
       {Py_tp_new, reinterpret_cast<void*>(new_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(repr)},
       {Py_tp_hash, reinterpret_cast<void*>(hash)},
@@ -399,9 +319,9 @@ void add_tensor_type(nb::module_& m) {
   m.attr("Tensor") = nb::borrow(reinterpret_cast<PyObject*>(tensor_type));
 
   PyType_Slot parameter_slots[] = {
-      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-      {Py_tp_clear, reinterpret_cast<void*>(clear)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(life::dealloc)},
+      {Py_tp_traverse, reinterpret_cast<void*>(life::traverse)},
+      {Py_tp_clear, reinterpret_cast<void*>(life::clear)},
       {Py_tp_new, reinterpret_cast<void*>(new_parameter)},
       {Py_tp_doc,
        const_cast<char*>("Parameter(data, requires_grad=True)\n--\n\nA tensor that a module registers when it becomes "
