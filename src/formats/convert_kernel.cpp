@@ -14,29 +14,24 @@ template <class From, class To, class F> void loop(const void* source, void* tar
   for (int64_t i = 0; i < n; ++i) t[i] = f(s[i]);
 }
 
-// round_to_odd() of bits.h, lane by lane.
+// round_to_odd() of bits.h, lane by lane; vectors with subnormal results, which are rare, one number after the other.
 void to_odd(const double* s, float* t, int64_t n) {
   constexpr hn::ScalableTag<double> d{};
   constexpr hn::ScalableTag<uint64_t> du{};
+  constexpr hn::Rebind<float, decltype(d)> df{};
   constexpr int64_t lanes = int64_t(hn::MaxLanes(d));
-  const auto rest = hn::Set(du, (uint64_t{1} << 29) - 1), last = hn::Set(du, uint64_t{1} << 29), one = hn::Set(du, 1);
-  const auto big = hn::Set(d, 0x1p52), edge = hn::Set(d, 0x1p-126);
+  const auto rest = hn::Set(du, (uint64_t{1} << 29) - 1), last = hn::Set(du, uint64_t{1} << 29);
+  const auto edge = hn::Set(d, 0x1p-126), zero = hn::Zero(d);
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     const auto x = hn::LoadU(d, s + i);
+    if (!hn::AllFalse(d, hn::AndNot(hn::Eq(x, zero), hn::Lt(hn::Abs(x), edge)))) {
+      for (int64_t j = i; j < i + lanes; ++j) t[j] = round_to_odd(s[j]);
+      continue;
+    }
     const auto u = hn::BitCast(du, x);
     const auto sticky = hn::IfThenZeroElse(hn::Eq(hn::And(u, rest), hn::Zero(du)), last);
-    const auto normal = hn::BitCast(d, hn::Or(hn::AndNot(rest, u), sticky));
-    const auto size = hn::Abs(x);
-    const auto small = hn::Lt(size, edge);
-    const auto units = hn::Mul(hn::IfThenElseZero(small, size), hn::Set(d, 0x1p149));
-    const auto near = hn::Sub(hn::Add(units, big), big);
-    const auto whole = hn::Sub(near, hn::IfThenElseZero(hn::Gt(near, units), hn::Set(d, 1.0)));
-    const auto inexact = hn::BitCast(du, hn::IfThenElseZero(hn::Ne(whole, units), hn::BitCast(d, one)));
-    const auto odd = hn::BitCast(d, hn::Or(hn::BitCast(du, hn::Add(whole, big)), inexact));
-    const auto subnormal = hn::CopySign(hn::Mul(hn::Sub(odd, big), hn::Set(d, 0x1p-149)), x);
-    hn::StoreU(hn::DemoteTo(hn::Rebind<float, decltype(d)>(), hn::IfThenElse(small, subnormal, normal)),
-               hn::Rebind<float, decltype(d)>(), t + i);
+    hn::StoreU(hn::DemoteTo(df, hn::BitCast(d, hn::Or(hn::AndNot(rest, u), sticky))), df, t + i);
   }
   for (; i < n; ++i) t[i] = round_to_odd(s[i]);
 }

@@ -139,7 +139,8 @@ void run_bits(const PointwiseLoop& loop, const Space& s) {
 struct Run {
   const PointwiseLoop& loop;
   const Space& s;
-  const int o;  // the result among the operands
+  const int o;             // the result among the operands
+  const unsigned singles;  // bit i set: input i is a single element
   const Format& target;
   const Compute leaves;
   const bool direct;         // a tile of the compute type writes what is stored
@@ -156,6 +157,7 @@ struct Run {
       : loop(l),
         s(space),
         o(l.inputs),
+        singles(single_inputs(l)),
         target(*out.dtype().format()),
         leaves(l.real_out ? real_of(l.compute) : l.compute),
         direct(is_direct),
@@ -179,7 +181,12 @@ struct Run {
         bytes = std::max({bytes, s.op[k].size, compute_size(s.op[k].format->compute())});
     return bytes;
   }
-  bool single(int i) const { return loop.in[i] && loop.in[i]->numel() == 1; }
+  static unsigned single_inputs(const PointwiseLoop& l) {
+    unsigned some = 0;
+    for (int i = 0; i < l.inputs; ++i) some |= unsigned(l.in[i] && l.in[i]->numel() == 1) << i;
+    return some;
+  }
+  bool single(int i) const { return singles >> i & 1; }
   bool streams_vectors() const {
     if (lies) return lies == bf16.format();
     return direct && (loop.compute == Compute::f32 || loop.compute == Compute::f64);
@@ -217,10 +224,13 @@ struct Run {
     wide = true, one = false;
     if (!loop.in[i]) return nullptr;
     const Format& f = *s.op[i].format;
-    const char* repeated = single(i) ? s.op[i].base : at.repeated(i);
-    if (repeated) {
+    if (single(i)) {
       one = takes_one();
-      if (single(i)) return constants[i];
+      return constants[i];
+    }
+    if (const char* repeated = at.repeated(i)) {
+      one = takes_one();
+      if (one && stored_as(f, loop.compute)) return repeated;
       splat(f, repeated, loop.compute, b.tiles[i], one ? 1 : at.n);
       return b.tiles[i];
     }

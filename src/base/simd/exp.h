@@ -170,11 +170,22 @@ template <class T> DY_INLINE Vec<T> expm1(Vec<T> x) {
   return select(abs(x) < kTiny<T>, x, y);
 }
 
-template <class T> DY_INLINE Vec<T> tanh(Vec<T> x) {
+DY_INLINE Vec<double> tanh(Vec<double> x) {
   using namespace math;
-  Reduced<T> y = reduce(at_most(abs(x) * 2, kF32<T> ? 20 : 44));  // the result rounds to 1 from 9.02, 19.1 on
-  Vec<T> p = pow2(y.n), e = fma(p, expm1_near(y.r), p - 1);
+  Reduced<double> y = reduce(at_most(abs(x) * 2, 44));  // the result rounds to 1 from 19.1 on
+  Vec<double> p = pow2(y.n), e = fma(p, expm1_near(y.r), p - 1);
   return copysign(e / (e + 2), x);
+}
+// x + x^3 p(x^2) up to 0.625 (2^-27.4), beyond 1 - 2 / (exp(2 x) + 1).
+DY_INLINE Vec<float> tanh(Vec<float> x) {
+  using namespace math;
+  Vec<float> a = abs(x), z = a * a;
+  Vec<float> p =
+      poly(z, -0.333332695150239, 0.13331092210217765, -0.053709654513165304, 0.02053881162661027, -0.005591007978926037);
+  Reduced<float> y = reduce(at_most(a + a, 20));  // the result rounds to 1 from 9.02 on
+  Vec<float> n = pow2(y.n), e = fma(n, expm1_near(y.r), n);
+  Vec<float> far = fnma(inverse(e + 1), Vec<float>(2), Vec<float>(1));
+  return copysign(select(a < 0.625, fma(a * z, p, a), far), x);
 }
 
 template <class T> DY_INLINE Vec<T> sigmoid(Vec<T> x) {  // e / (1 + e) for negative x keeps tiny results exact to the last bits
