@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/log.h"
+#include "corridor/signature.h"
 #include "dyadic/version.h"
 #include "object.h"
 

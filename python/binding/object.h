@@ -103,7 +103,6 @@ void add_device_type(nb::module_& m);
 void add_limits(nb::module_& m);
 void add_operators(PyType_Slot* slots, int& n);
 void add_ops(nb::module_& m);
-bool in_namespace(std::string_view name);  // linalg_det is dyadic.linalg.det: neither a method nor a name of the package
 void add_methods(nb::module_& m);
 void add_dlpack(nb::module_& m);
 void add_modes(nb::module_& m);

@@ -324,8 +324,6 @@ nb::list describe_records() {
 
 }  // namespace
 
-bool in_namespace(std::string_view name) { return name.starts_with("linalg_") || name.starts_with("fft_"); }
-
 void add_ops(nb::module_& m) {
   static std::array<PyMethodDef, size_t(kOps)> functions, methods, in_places, in_place_functions;
   static std::array<std::string, size_t(kOps)> in_place_names, in_place_docs, in_place_function_docs;

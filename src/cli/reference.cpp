@@ -15,15 +15,6 @@
 namespace dyadic::inline v1::cli {
 namespace {
 
-constexpr std::string_view kSpaces[] = {"linalg", "fft"};  // ops that Python and C++ keep in a module of that name
-
-// linalg_svd is linalg.svd.
-std::string spelling(std::string name, std::string_view separator) {
-  for (std::string_view space : kSpaces)
-    if (name.starts_with(std::string(space) + "_")) name.replace(space.size(), 1, separator);
-  return name;
-}
-
 std::string python_parameters(const Signature& s, size_t first = 0) {
   std::string text;
   bool star = false;

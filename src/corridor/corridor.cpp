@@ -282,9 +282,22 @@ static void name_nodes(Op id, std::span<const Tensor> results, uint64_t since) {
     if (t.defined() && t.impl()->node && t.impl()->node->seq >= since) t.impl()->node->shown = id;
 }
 
+// f() for the composition `id`, by which errors of its parts are called too: "take_along_dim: gather: index out of range ...".
+// Those that have its name, or the beginning of it (rand in rand_like), speak for it already.
+template <class F> static auto in_name_of(Op id, F&& f) {
+  try {
+    return f();
+  } catch (Error& error) {
+    const std::string text = error.what(), name = spelling(signature(id).shared_name);
+    if (!name.starts_with(text.substr(0, text.find(':'))))
+      static_cast<std::runtime_error&>(error) = std::runtime_error(name + ": " + text);
+    throw;
+  }
+}
+
 static std::vector<Tensor> compose_all(Op id, const OpDef& op, const Arg* args) {
   const uint64_t since = tape_position();
-  std::vector<Tensor> all = op.compose_all(args);
+  std::vector<Tensor> all = in_name_of(id, [&] { return op.compose_all(args); });
   name_nodes(id, all, since);
   return all;
 }
@@ -299,7 +312,7 @@ Arg* with_defaults(Op id, const Arg* args, int& n, Arg* all) {
 void compose(Op id, const OpDef& op, const Arg* args, Tensor* out) {
   if (op.compose) {
     const uint64_t since = tape_position();
-    out[0] = op.compose(args);
+    out[0] = in_name_of(id, [&] { return op.compose(args); });
     return name_nodes(id, {out, 1}, since);
   }
   DY_ASSERT(!signature(id).returns_list());

@@ -101,6 +101,18 @@ std::vector<std::string> aliases(Op op) {
   return names;
 }
 
+// Of the ops that Python and C++ keep in a module: its name's length, else 0.
+static size_t space(std::string_view name) {
+  for (std::string_view s : {"linalg", "fft"})
+    if (name.starts_with(s) && name.substr(s.size()).starts_with('_')) return s.size();
+  return 0;
+}
+bool in_namespace(std::string_view name) { return space(name) > 0; }
+std::string spelling(std::string name, std::string_view separator) {
+  if (const size_t n = space(name)) name.replace(n, 1, separator);
+  return name;
+}
+
 Op find_op(std::string_view name) {
   std::vector<std::string> names;
   size_t seen = 0;

@@ -39,6 +39,9 @@ struct Kept {
 // name_ of a composition: its result, written over self.
 void compose_inplace(Op id, const OpDef& op, const Arg* args, int n) {
   const Tensor& self = *args[0].tensor;
+  check_writable(op_name(id), self);
+  check_follows_base(op_name(id), self);
+  if (!(t_modes & kNoGrad) && wants_grad(args, n)) check_recordable(op_name(id), self);
   Tensor result;
   Arg all[kMaxArgs];
   compose(id, op, Kept(with_defaults(id, args, n, all), n).args, &result);

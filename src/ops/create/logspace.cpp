@@ -21,7 +21,7 @@ extern constexpr OpDef record = {
     .doc = "steps values from base^start to base^end, both included, evenly spaced on a logarithmic scale.",
     .kind = OpKind::composite,
     .samples = "logspace(0, 2, 5)\nlogspace(-1, 1, 7, 2.0, f64)\nlogspace(0, 1, 1)\nlogspace(0, 1, 0)",
-    .bad = "logspace(0, 1, -1) => linspace: the number of steps is negative: steps is -1",
+    .bad = "logspace(0, 1, -1) => logspace: linspace: the number of steps is negative: steps is -1",
     .compose = compose,
 };
 

@@ -20,7 +20,7 @@ extern constexpr OpDef record = {
         "take(randn(3), indices(3; 0))\n"
         "take(randn(2), indices(2; ))",
     .bad =
-        "take(zeros(2), indices(5; 2)) => index: index out of range: index 4 at position 0; dimension 0 has 2 entries\n"
+        "take(zeros(2), indices(5; 2)) => take: index: index out of range: index 4 at position 0; dimension 0 has 2 entries\n"
         "take(zeros(2), zeros(2)) => take: the index is int64: index is f32[2]; convert with .to(i64)",
     .compose = compose,
     .index = 1,
