@@ -27,7 +27,7 @@ struct Signature {
 Signature parse_signature(const char* text);
 const Signature& signature(Op op);  // parsed once
 std::vector<std::string> aliases(Op op);
-Op find_op(std::string_view name);  // by its name or an alias; ValueError with the nearest name
+Op find_op(std::string_view name);         // by its name or an alias; ValueError with the nearest name
 bool in_namespace(std::string_view name);  // linalg_det is dyadic.linalg.det: neither a method nor a name of the package
 std::string spelling(std::string name, std::string_view separator = ".");  // linalg_det is linalg.det
 // The default of a parameter as an argument; lists and text live as long as the signature.

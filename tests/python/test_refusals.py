@@ -123,3 +123,14 @@ def test_singular_values_of_infinities():
     for of in (torch.linalg.svd, torch.linalg.pinv):
         with pytest.raises(torch.linalg.LinAlgError, match="^linalg.(svd|pinv): the algorithm does not converge"):
             of(a)
+
+
+def test_parts_are_named_after_what_was_called():
+    expanded = torch.zeros(3).expand(2, 3)
+    for call, said in (
+        (lambda: torch.take_along_dim(torch.ones(3, 4), torch.tensor([[9]]), 1), "take_along_dim: gather: index out of range"),
+        (lambda: expanded.masked_fill_(torch.ones(2, 3) > 0, 1.0), "masked_fill: one element stands in several places"),
+        (lambda: torch.nn.functional.interpolate(torch.ones(2, 3), scale_factor=2), "interpolate: input is"),
+    ):
+        with pytest.raises(RuntimeError, match="^" + said):
+            call()

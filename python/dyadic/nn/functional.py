@@ -224,6 +224,8 @@ def interpolate(
         resized = interpolate(input.float(), size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
         return resized.round().clamp(0, 255).to(input.dtype)
     rank = input.dim() - 2
+    if rank < 1:
+        raise NotImplementedError(f"interpolate: input is [N, C, ...] with at least three dimensions: it has {input.dim()}")
     factors = None if scale_factor is None else _spread(scale_factor, rank)
     if factors and recompute_scale_factor:
         size, factors = [int(n * f) for n, f in zip(input.shape[2:], factors)], None

@@ -24,7 +24,8 @@ extern constexpr OpDef record = {
         "index_put(randn(3, 4), [indices(3; 3), indices(4; 3)], randn(3), True)\n"
         "index_put(randn(3, 4), [mask(3)], randn())",
     .bad =
-        "index_put(zeros(2), [indices(5; 2)], zeros(2)) => index_put: index_write: index out of range: index 4 at position 0; dimension 0 "
+        "index_put(zeros(2), [indices(5; 2)], zeros(2)) => index_put: index_write: index out of range: index 4 at position 0; "
+        "dimension 0 "
         "has 2 entries",
     .skip = "meta: masks have no values there",
     .compose = compose,
