@@ -4,7 +4,7 @@
 #include "digits.h"
 
 struct Reader : dy::nn::Module {
-  dy::nn::LSTM lstm{8, 96, 2, true, true, 0.2, true};  // 2 layers, bias, batch_first, dropout, bidirectional
+  dy::nn::LSTM lstm{8, 96, {.num_layers = 2, .batch_first = true, .dropout = 0.2, .bidirectional = true}};
   dy::nn::Linear output{2 * 96, 10};
   Reader() { add("lstm", lstm), add("output", output); }
   dy::Tensor forward(const dy::Tensor& images) override {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The C++ classes of layers, optimizers and schedules, from their records: usage: make_classes.py ROOT OUT_FOLDER
 
-"Conv2d(int in_channels, ..., int[] stride=1)" gives nn::Conv2d, whose constructor has these parameters; "SGD(float lr=1e-3, ...)"
-gives optim::SGD(params, {.lr = 0.1}); "StepLR(int step_size, ...)" optim::StepLR(optimizer, {.step_size = 30}). Classes that the
+"Conv2d(int in_channels, ..., int[] stride=1)" gives nn::Conv2d, whose constructor has these parameters, those with a default by
+position or by name: conv(1, 32, 3, {.stride = 2}); "SGD(float lr=1e-3, ...)" gives optim::SGD(params, {.lr = 0.1}); "StepLR(int step_size, ...)" optim::StepLR(optimizer, {.step_size = 30}). Classes that the
 headers define by hand stay. Writes OUT_FOLDER/layer_classes.inc, optimizer_classes.inc and scheduler_classes.inc.
 """
 import re
@@ -59,10 +59,38 @@ def signatures(root, folder):
 
 
 def layer(name, parameters):
-    declared = [p.type("std::string_view") + " " + p.name + p.value() for p in parameters] + ["Options options = {}"]
-    arguments = [f"{p.name}.empty() ? Arg() : Arg({p.name})" if p.kind == "int[]" and p.optional else f"Arg({p.name})" for p in parameters]
+    def declared(p):
+        return p.type("std::string_view") + " " + p.name
+
+    needed, named = [p for p in parameters if not p.default], [p for p in parameters if p.default]
+    # Where an int[] could be given in place of options, it cannot be in braces: g++ 12 takes {.stride = 2} for a list of one.
+    braces = bool(named) and named[0].kind == "int[]"
+    start = "  template <std::convertible_to<IntList> Ints>\n" if braces else ""
+    positional = [declared(p) + p.value() for p in parameters] + ["Options options = {}"]
+    if braces:
+        positional[len(needed)] = f"Ints {named[0].name}"
+    arguments = [f"Arg(IntList({p.name}))" if p.kind == "int[]" else f"Arg({p.name})" for p in parameters]
+    for i, p in enumerate(parameters):
+        if p.kind == "int[]" and p.optional:
+            arguments[i] = f"IntList({p.name}).empty() ? Arg() : {arguments[i]}"
     given = f"std::initializer_list<Arg>{{{', '.join(arguments)}}}" if arguments else "std::span<const Arg>()"
-    return (f"struct {name} : Layer {{\n  explicit {name}({', '.join(declared)})\n      : Layer(layer_def(\"{name}\"), {given}, options) {{}}\n}};\n")
+    constructors = f"{start}  explicit {name}({', '.join(positional)})\n      : Layer(layer_def(\"{name}\"), {given}, options) {{}}\n"
+    if needed and needed[0].kind == "int[]" and len(needed) == 1:
+        first = needed[0].name  # MaxPool2d({2, 2}): else {2, 2} might be a MaxPool2d, too
+        constructors += f"  explicit {name}(std::initializer_list<int64_t> {first}) : {name}(IntList({first})) {{}}\n"
+    if not named:
+        return f"struct {name} : Layer {{\n{constructors}}};\n"
+    # An int[] points to numbers that live as long as the call: absent, it is empty, and the default is made in the constructor.
+    members = "".join(f"  {declared(p).replace('const Tensor&', 'Tensor')}{' = {}' if p.kind == 'int[]' else p.value()};\n" for p in named)
+    passed = [f"options.{p.name}" if p.default else p.name for p in parameters]
+    for i, p in enumerate(parameters):
+        if p.default and p.kind == "int[]":
+            passed[i] = f"{passed[i]}.empty() ? IntList{{{p.value()[3:].strip('{}')}}} : {passed[i]}"
+    taken = [declared(p) for p in needed] + [f"const {name}Options& options{' = {}' if braces else ''}"]
+    return (f"struct {name}Options {{\n  ByName by_name = {{}};\n{members}  DType dtype = {{}};\n  Device device = cpu;\n}};\n"
+            f"struct {name} : Layer {{\n{constructors}"
+            f"  explicit {name}({', '.join(taken)})\n"
+            f"      : {name}({', '.join(passed)}, Options{{options.dtype, options.device}}) {{}}\n}};\n")
 
 
 def options(name, parameters):

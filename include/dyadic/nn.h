@@ -6,6 +6,7 @@
 //     dy::Tensor forward(const dy::Tensor& x) override { return down(gelu(up(x))); }
 //   };
 #pragma once
+#include <concepts>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,9 @@ struct Options {  // where and in which dtype a module's parameters are made; no
   DType dtype = {};
   Device device = cpu;
 };
+// What else a layer can be told, by name: Linear(3, 4, {.bias = false}). As the first member this keeps lists of numbers from
+// being taken for options by position.
+struct ByName {};
 
 // What load_state_dict left as it was.
 struct LoadReport {
@@ -137,12 +141,20 @@ class ModuleScope {
 // A fresh trainable tensor, uninitialized; counted as a parameter.
 Tensor make_parameter(IntList sizes, Options options);
 
+struct LinearOptions {
+  ByName by_name = {};
+  bool bias = true;
+  DType dtype = {};
+  Device device = cpu;
+};
 // y = x W^T + b. weight [out_features, in_features], bias [out_features], both from U(-1/sqrt(in), 1/sqrt(in)).
 class Linear : public Module {
  public:
   Tensor weight, bias;
   int64_t in_features, out_features;
   Linear(int64_t in_features, int64_t out_features, bool bias = true, Options options = {});
+  Linear(int64_t in_features, int64_t out_features, const LinearOptions& o)
+      : Linear(in_features, out_features, o.bias, {o.dtype, o.device}) {}
   Tensor forward(const Tensor& x) override;
   std::string extra_repr() const override;
   const char* kind() const override { return "Linear"; }
@@ -151,6 +163,15 @@ class Linear : public Module {
 // Scales the rows of weight that indices name to a norm of at most max_norm, in place and unrecorded.
 void embedding_renorm_(const Tensor& weight, const Tensor& indices, double max_norm, double norm_type = 2);
 
+struct EmbeddingOptions {
+  ByName by_name = {};
+  std::optional<int64_t> padding_idx = {};
+  std::optional<double> max_norm = {};
+  double norm_type = 2;
+  bool scale_grad_by_freq = false;
+  DType dtype = {};
+  Device device = cpu;
+};
 // Rows of weight [num_embeddings, embedding_dim] by index; weight from N(0, 1). The row padding_idx (from the end if negative)
 // begins as zeros and gets no gradient.
 class Embedding : public Module {
@@ -160,14 +181,22 @@ class Embedding : public Module {
   std::optional<int64_t> padding_idx;
   bool scale_grad_by_freq;         // a row's gradient is divided by how often it is read
   std::optional<double> max_norm;  // rows that are read are first scaled to at most this norm, in place
-  double norm_type = 2;
-  Embedding(int64_t num_embeddings, int64_t embedding_dim, Options options = {}, std::optional<int64_t> padding_idx = {},
-            bool scale_grad_by_freq = false);
+  double norm_type;
+  Embedding(int64_t num_embeddings, int64_t embedding_dim, const EmbeddingOptions& options = {});
+  Embedding(int64_t num_embeddings, int64_t embedding_dim, std::same_as<Options> auto options)
+      : Embedding(num_embeddings, embedding_dim, {.dtype = options.dtype, .device = options.device}) {}
   Tensor forward(const Tensor& indices) override;
   std::string extra_repr() const override;
   const char* kind() const override { return "Embedding"; }
 };
 
+struct LayerNormOptions {
+  ByName by_name = {};
+  double eps = 1e-5;
+  bool elementwise_affine = true, bias = true;
+  DType dtype = {};
+  Device device = cpu;
+};
 // (x - mean) / sqrt(variance + eps) over the last dimensions, times weight plus bias. (Ba et al. 2016.)
 class LayerNorm : public Module {
  public:
@@ -180,6 +209,8 @@ class LayerNorm : public Module {
   // LayerNorm norm({48}): else {48} might be a LayerNorm, too.
   LayerNorm(std::initializer_list<int64_t> normalized_shape, double eps = 1e-5, bool elementwise_affine = true,
             bool bias = true, Options options = {});
+  LayerNorm(IntList normalized_shape, const LayerNormOptions& o)
+      : LayerNorm(normalized_shape, o.eps, o.elementwise_affine, o.bias, Options{o.dtype, o.device}) {}
   Tensor forward(const Tensor& x) override;
   std::string extra_repr() const override;
   const char* kind() const override { return "LayerNorm"; }

@@ -2,7 +2,7 @@
 // transposes, pooling, normalizations, activations, dropouts, losses, resizing, recurrent layers, attention and transformer
 // layers (src/nn/layers/*.cpp). The classes here (tools/make_classes.py) and Python's are made from these records.
 //
-//   dy::nn::Conv2d conv(1, 32, 3);
+//   dy::nn::Conv2d conv(1, 32, 3), half(32, 64, 3, {.stride = 2, .padding = 1});
 //   dy::nn::CrossEntropyLoss loss;
 //   Tensor y = loss(conv(x), target);
 //   dy::nn::LSTM lstm(8, 16, 2);

@@ -53,9 +53,14 @@ void add_leaves(nb::module_& m) {
           "__init__",
           [](nb::pointer_and_handle<nn::Embedding> self, int64_t n, int64_t dim, std::optional<int64_t> padding, bool by_freq,
              std::optional<double> max_norm, double norm_type, nb::object dtype, nb::object device) {
-            construct(self, n, dim, read_options(dtype, device), padding, by_freq);
-            self.p->max_norm = max_norm;
-            self.p->norm_type = norm_type;
+            const nn::Options made = read_options(dtype, device);
+            construct(self, n, dim,
+                      nn::EmbeddingOptions{.padding_idx = padding,
+                                           .max_norm = max_norm,
+                                           .norm_type = norm_type,
+                                           .scale_grad_by_freq = by_freq,
+                                           .dtype = made.dtype,
+                                           .device = made.device});
           },
           nb::arg("num_embeddings"), nb::arg("embedding_dim"), nb::arg("padding_idx") = none,
           nb::arg("scale_grad_by_freq") = false, nb::arg("max_norm") = none, nb::arg("norm_type") = 2.0, nb::kw_only(),

@@ -3,15 +3,19 @@
 
 namespace dyadic::inline v1::nn {
 
-Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, Options options, std::optional<int64_t> padding,
-                     bool by_freq)
-    : num_embeddings(num_embeddings), embedding_dim(embedding_dim), padding_idx(padding), scale_grad_by_freq(by_freq) {
-  if (padding) {
-    DY_CHECK_AS(ValueError, *padding >= -num_embeddings && *padding < num_embeddings,
-                "Embedding: padding_idx is no row: it is {} of {} rows", *padding, num_embeddings);
-    if (*padding < 0) padding_idx = *padding + num_embeddings;
+Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, const EmbeddingOptions& options)
+    : num_embeddings(num_embeddings),
+      embedding_dim(embedding_dim),
+      padding_idx(options.padding_idx),
+      scale_grad_by_freq(options.scale_grad_by_freq),
+      max_norm(options.max_norm),
+      norm_type(options.norm_type) {
+  if (padding_idx) {
+    DY_CHECK_AS(ValueError, *padding_idx >= -num_embeddings && *padding_idx < num_embeddings,
+                "Embedding: padding_idx is no row: it is {} of {} rows", *padding_idx, num_embeddings);
+    if (*padding_idx < 0) *padding_idx += num_embeddings;
   }
-  weight = make_parameter({num_embeddings, embedding_dim}, options);
+  weight = make_parameter({num_embeddings, embedding_dim}, {options.dtype, options.device});
   init::normal_(weight);
   if (padding_idx && !weight.is_meta()) init::constant_(weight.detach()[*padding_idx], 0);
   add_parameter("weight", weight);

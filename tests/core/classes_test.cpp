@@ -26,6 +26,22 @@ TEST(Classes, LayersAreTheirRecords) {
   EXPECT_EQ(nn::Conv1d(1, 1, 1, 1, 0, 1, 1, true, "zeros", {.dtype = bf16}).tensor("weight")->dtype(), bf16);
 }
 
+TEST(Classes, LayersTakeOptionsByName) {
+  const nn::Conv2d named(2, 4, 3, {.stride = {2, 1}, .groups = 2, .bias = false, .dtype = bf16});
+  EXPECT_EQ(named.extra_repr(), nn::Conv2d(2, 4, 3, IntList{2, 1}, 0, 1, 2, false).extra_repr());
+  EXPECT_EQ(named.tensor("weight")->dtype(), bf16);
+  EXPECT_EQ(nn::Conv2d(1, 1, 3, {.padding = 1}).ints("padding"), IntList({1, 1}));
+  EXPECT_EQ(nn::MaxPool2d({2, 3}, {.stride = 1}).ints("kernel_size"), IntList({2, 3}));
+  EXPECT_EQ(nn::MaxPool2d({2, 3}).argument("stride").kind, Arg::Kind::none);
+  EXPECT_TRUE(nn::LSTM(3, 4, {.bidirectional = true}).boolean("bidirectional"));
+  EXPECT_EQ(nn::Upsample({.scale_factor = 2}).argument("size").kind, Arg::Kind::none);
+  EXPECT_EQ(nn::BatchNorm2d(2, {.momentum = std::nullopt}).argument("momentum").kind, Arg::Kind::none);
+  EXPECT_EQ(nn::CrossEntropyLoss({.label_smoothing = 0.1}).real("label_smoothing"), 0.1);
+  EXPECT_FALSE(nn::Linear(2, 3, {.bias = false}).bias.defined());
+  EXPECT_EQ(nn::LayerNorm({4}, {.eps = 1e-3}).eps, 1e-3);
+  EXPECT_EQ(nn::Embedding(5, 2, {.padding_idx = -1, .max_norm = 2}).padding_idx, 4);
+}
+
 TEST(Classes, OptimizersAndSchedulesTakeOptionsByName) {
   nn::Linear model(2, 2);
   optim::SGD sgd(model.named_parameters(), {.lr = 0.5, .momentum = 0.9, .nesterov = true});

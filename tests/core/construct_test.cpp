@@ -33,7 +33,7 @@ TEST(Construct, NoOtherCopyEverExists) {
       reset_peak_memory_stats(device);
       const int64_t before = memory_allocated(device);
       const nn::Linear linear(1024, 1024, true, {dtype, device});
-      const nn::Embedding embedding(1024, 256, {dtype, device});
+      const nn::Embedding embedding(1024, 256, nn::Options{dtype, device});
       EXPECT_EQ(max_memory_allocated(device), memory_allocated(device));
       EXPECT_EQ(memory_allocated(device) - before, linear.nbytes() + embedding.nbytes());
     }
