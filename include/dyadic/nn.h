@@ -193,7 +193,8 @@ class Embedding : public Module {
 struct LayerNormOptions {
   ByName by_name = {};
   double eps = 1e-5;
-  bool elementwise_affine = true, bias = true;
+  bool elementwise_affine = true;
+  bool bias = true;
   DType dtype = {};
   Device device = cpu;
 };
@@ -214,32 +215,6 @@ class LayerNorm : public Module {
   Tensor forward(const Tensor& x) override;
   std::string extra_repr() const override;
   const char* kind() const override { return "LayerNorm"; }
-};
-
-// In training each element is zeroed with probability p and the rest scaled by 1 / (1 - p).
-class Dropout : public Module {
- public:
-  double p;
-  explicit Dropout(double p = 0.5);
-  Tensor forward(const Tensor& x) override;
-  std::string extra_repr() const override;
-  const char* kind() const override { return "Dropout"; }
-};
-
-// x Phi(x), Phi the distribution function of N(0, 1); approximate "tanh": with a tanh in its place.
-class GELU : public Module {
- public:
-  std::string approximate;  // none or tanh
-  explicit GELU(std::string_view approximate = "none");
-  Tensor forward(const Tensor& x) override;
-  std::string extra_repr() const override;
-  const char* kind() const override { return "GELU"; }
-};
-// max(0, x).
-class ReLU : public Module {
- public:
-  Tensor forward(const Tensor& x) override { return relu(x); }
-  const char* kind() const override { return "ReLU"; }
 };
 
 // Modules run one after the other.

@@ -93,13 +93,6 @@ void add_leaves(nb::module_& m) {
       .def_rw("eps", &nn::LayerNorm::eps);
   member(norm, "weight", &nn::LayerNorm::weight);
   member(norm, "bias", &nn::LayerNorm::bias);
-
-  bind<nn::GELU>(m, "GELU", "x Phi(x); approximate=\"tanh\" by tanh.")
-      .def(
-          "__init__",
-          [](nb::pointer_and_handle<nn::GELU> self, const std::string& approximate) { construct(self, approximate); },
-          nb::arg("approximate") = "none")
-      .def_rw("approximate", &nn::GELU::approximate);
 }
 
 std::shared_ptr<Module> as_child(nb::handle o, const char* who) {

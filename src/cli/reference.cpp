@@ -177,11 +177,33 @@ Json op_entries() {
   return all;
 }
 
-Json made_from(const char* sig, const char* doc, const char* kind, std::string_view python, std::string cpp, const char* op) {
+// What makes one in C++: needed arguments of layers by position, all else by name, as its defaults are.
+std::string cpp_call(const Signature& s, std::string_view space, std::string_view first) {
+  std::string given(first), options;
+  for (const Parameter& p : s.parameters) {
+    if (p.type == "function") {
+      given += ", {" + p.name + "}";
+      continue;
+    }
+    if (p.fallback.empty() && first.empty()) {
+      given += (given.empty() ? "" : ", ") + p.name;
+      continue;
+    }
+    std::string value = p.fallback.empty() ? p.name : p.fallback == "None" ? "{}" : p.fallback;
+    if (value == "True" || value == "False") value[0] = char(value[0] - 'A' + 'a');
+    if (value[0] == '(') value = "{" + value.substr(1, value.size() - 2) + "}";
+    std::replace(value.begin(), value.end(), '\'', '"');
+    options += (options.empty() ? "." : ", .") + p.name + " = " + value;
+  }
+  if (!options.empty()) given += (given.empty() ? "{" : ", {") + options + "}";
+  return fmt::format("{}::{}({})", space, s.name, given);
+}
+
+Json made_from(const char* sig, const char* doc, const char* kind, std::string_view python, const char* op = nullptr) {
   const Signature s = parse_signature((std::string(sig) + " -> Tensor").c_str());
   const std::string words = python_parameters(s);
   const bool params = std::string_view(kind) != "module";
-  const char* first = std::string_view(kind) == "schedule" ? "optimizer" : "params";
+  const char* first = !params ? "" : std::string_view(kind) == "schedule" ? "optimizer" : "params";
   const std::string call =
       fmt::format("dyadic.{}.{}({}{}{})", python, s.name, params ? first : "", params && !words.empty() ? ", " : "", words);
   Json j = {{"name", fmt::format("{}.{}", python, s.name)},
@@ -190,17 +212,15 @@ Json made_from(const char* sig, const char* doc, const char* kind, std::string_v
             {"doc", doc},
             {"signature", sig},
             {"python", {call}},
-            {"cpp", {std::move(cpp)}}};
+            {"cpp", {cpp_call(s, params ? "optim" : "nn", first)}}};
   if (op) j["calls"] = spelling(op, ".");
   return j;
 }
 
-std::string quoted_name(std::string_view sig) { return fmt::format("\"{}\"", sig.substr(0, sig.find('('))); }
-
 Json module_entries() {
   Json all = Json::array();
   for (const nn::LayerDef* def : nn::layer_defs()) {
-    Json j = made_from(def->sig, def->doc, "module", "nn", fmt::format("nn::Layer({}, ...)", quoted_name(def->sig)), def->op);
+    Json j = made_from(def->sig, def->doc, "module", "nn", def->op);
     if (def->forward) j["forward"] = def->forward;
     all.push_back(std::move(j));
   }
@@ -221,15 +241,13 @@ Json module_entries() {
 Json optimizer_entries() {
   Json all = Json::array();
   for (const optim::OptimizerDef* def : optim::optimizer_defs())
-    all.push_back(made_from(def->sig, def->doc, "optimizer", "optim",
-                            fmt::format("optim::Optimizer({}, params, {{{{\"lr\", 1e-3}}}})", quoted_name(def->sig)), nullptr));
+    all.push_back(made_from(def->sig, def->doc, "optimizer", "optim"));
   return all;
 }
 Json schedule_entries() {
   Json all = Json::array();
   for (const optim::SchedulerDef& def : optim::scheduler_defs())
-    all.push_back(made_from(def.sig, def.doc, "schedule", "optim.lr_scheduler",
-                            fmt::format("optim::LRScheduler({}, optimizer, {{...}})", quoted_name(def.sig)), nullptr));
+    all.push_back(made_from(def.sig, def.doc, "schedule", "optim.lr_scheduler"));
   return all;
 }
 

@@ -1,6 +1,5 @@
 """Modules. Derive from Module, assign parameters and modules as attributes in __init__, and write forward."""
 from .._dyadic import (
-    GELU,
     LayerNorm,
     Linear,
     Module,

@@ -2,7 +2,7 @@
 the one that it calls by super()."""
 from types import MethodType
 
-from .._dyadic import GELU, Embedding, LayerNorm, Linear, Module, ModuleList, Sequential, Tensor, _Layer
+from .._dyadic import Embedding, LayerNorm, Linear, Module, ModuleList, Sequential, Tensor, _Layer
 from . import functional as F
 from ._layers import classes
 
@@ -32,13 +32,12 @@ class _Forward:
 
 _Forward(Linear, lambda self, input: F.linear(input, self.weight, self.bias))
 _Forward(LayerNorm, lambda self, input: F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps))
-_Forward(GELU, lambda self, input: F.gelu(input, approximate=self.approximate))
 _Forward(
     Embedding,
     lambda self, input: F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq),
 )
 
-_PLAIN = {Linear, LayerNorm, GELU} | {c for c in classes.values() if c.forward is _Layer.forward}  # C++ calls them as Python does
+_PLAIN = {Linear, LayerNorm} | {c for c in classes.values() if c.forward is _Layer.forward}  # C++ calls them as Python does
 
 
 def _is_plain(modules):

@@ -1,5 +1,5 @@
 """What modules print, in PyTorch's words: a line per module of the tree, with what it was made with."""
-from .._dyadic import GELU, Embedding, LayerNorm, Linear, Module, ModuleList
+from .._dyadic import Embedding, LayerNorm, Linear, Module, ModuleList
 from ._layers import classes
 
 
@@ -55,6 +55,7 @@ _TEMPLATES = {
     **dict.fromkeys(["SELU", "SiLU", "Mish", "ReLU", "ReLU6", "Hardswish", "Hardsigmoid"], "{written}"),
     "LeakyReLU": "negative_slope={negative_slope}{, written}",
     "Hardtanh": "min_val={min_val}, max_val={max_val}{, written}",
+    "GELU": "approximate={approximate!r}",
     "PReLU": "num_parameters={num_parameters}",
     "Softplus": "beta={beta}, threshold={threshold}",
     "Threshold": "threshold={threshold}, value={value}{, written}",
@@ -148,7 +149,6 @@ _FUNCTIONS |= {name: _by_template(template) for name, template in _TEMPLATES.ite
 for _name, _class in classes.items():
     _class.extra_repr = _FUNCTIONS.get(_name) or (lambda self: "")
 
-GELU.extra_repr = lambda m: f"approximate={m.approximate!r}"
 Linear.extra_repr = lambda m: f"in_features={m.in_features}, out_features={m.out_features}, bias={m.bias is not None}"
 Embedding.extra_repr = _table
 LayerNorm.extra_repr = lambda m: (

@@ -4,7 +4,7 @@ import copyreg
 from collections import namedtuple
 
 from .. import _dyadic
-from .._dyadic import GELU, Embedding, LayerNorm, Linear, Module, Parameter, Tensor, _Layer
+from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, Tensor, _Layer
 from ._computed import begin, entries
 
 
@@ -38,7 +38,6 @@ _ARGUMENTS = {
     Linear: lambda m: (m.in_features, m.out_features, m.bias is not None),
     Embedding: lambda m: (m.num_embeddings, m.embedding_dim, m.padding_idx, m.scale_grad_by_freq, m.max_norm, m.norm_type),
     LayerNorm: lambda m: (m.normalized_shape, m.eps, m.weight is not None, m.bias is not None),
-    GELU: lambda m: (m.approximate,),
     _Layer: lambda m: (m._record, m._arguments(), {}),
 }
 

@@ -1,14 +1,23 @@
+#include "base/check.h"
 #include "nn/layers/layers.h"
 
 namespace dyadic::inline v1::nn {
 namespace {
 
+void make_gelu(Layer& self, Options) {
+  const std::string_view how = self.text("approximate");
+  DY_CHECK_AS(ValueError, how == "none" || how == "tanh", "GELU: unknown approximate \"{}\"; the known ones are none and tanh",
+              how);
+}
 void make_prelu(Layer& self, Options options) {
   add_constant(self, "weight", {self.integer("num_parameters")}, self.real("init"), options);
 }
 
 constexpr LayerDef kLayers[] = {
     {"ReLU(bool inplace=False)", "max(x, 0).", "relu"},
+    {"GELU(str approximate='none')",
+     "x Phi(x), Phi the distribution function of N(0, 1); approximate \"tanh\": with a tanh in its place.", "gelu", 0,
+     make_gelu},
     {"Sigmoid()", "1 / (1 + exp(-x)).", "sigmoid"},
     {"Tanh()", "The hyperbolic tangent.", "tanh"},
     {"SiLU(bool inplace=False)", "x sigmoid(x).", "silu"},
