@@ -18,7 +18,7 @@ Tensor compose(const Arg* a) {
              "take_along_dim: shapes do not broadcast: self is {}, indices is {}", describe(self), describe(index));
     from[d] = at[d] = from[d] == 1 ? at[d] : from[d];
   }
-  const bool wraps = index.numel() && amin(index).item<int64_t>() < 0;  // rare, and three passes
+  const bool wraps = !index.is_meta() && index.numel() && amin(index).item<int64_t>() < 0;  // rare, and three passes
   const Tensor positive = wraps ? where(lt(index, 0), add(index, n), index) : index;
   return gather(expand(self, from), dim, expand(positive, at));
 }
