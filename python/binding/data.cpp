@@ -70,7 +70,7 @@ void add_iterables(nb::module_& m) {
           "__init__", [](ChainDataset* self, nb::handle datasets) { new (self) ChainDataset(read_iterables(datasets)); },
           nb::arg("datasets"))
       .def("__len__", [](ChainDataset& d) { return d.size(); })
-      .def("__iter__", [](ChainDataset& d) { return std::make_unique<Samples>(Samples{d.iter()}); });
+      .def("__iter__", [](ChainDataset& d) { return Samples{d.iter()}; });
 }
 
 void add_datasets(nb::module_& m) {

@@ -2,7 +2,7 @@
 from .. import _dyadic
 from . import amp  # noqa: F401
 from .._no_gpu import device_count, is_available, manual_seed, synchronize  # noqa: F401
-from .._dyadic import empty_cache, max_memory_allocated, memory_allocated, memory_stats, memory_summary, reset_peak_memory_stats
+from .._dyadic import OutOfMemoryError, empty_cache, max_memory_allocated, memory_allocated, memory_stats, memory_summary, reset_peak_memory_stats
 
 
 def is_initialized():

@@ -105,7 +105,7 @@ class TransformedDistribution(Distribution):
         return self._through(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value):
-        if self._validate and len(self.event_shape) == 0:
+        if self._validate_args and len(self.event_shape) == 0:
             self._validate_sample(value)
         total, event, y = 0.0, len(self.event_shape), value
         for t in reversed(self.transforms):

@@ -172,7 +172,7 @@ class Uniform(Distribution):
     def __init__(self, low, high, validate_args=None):
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.shape, (), validate_args)
-        if self._validate and not bool((self.low < self.high).all()):
+        if self._validate_args and not bool((self.low < self.high).all()):
             raise ValueError(f"Uniform: low must be below high: low is {self.low.tolist()}, high is {self.high.tolist()}")
 
     mean = property(lambda self: (self.low + self.high) / 2)

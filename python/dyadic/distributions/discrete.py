@@ -157,7 +157,7 @@ class OneHotCategorical(_OfProbs):
         self._categorical = Categorical(probs, logits, validate_args)
         self._param = self.__dict__[self._kind] = self._categorical._param
         super().__init__(self._param.shape[:-1], self._param.shape[-1:], False)
-        self._validate = self._categorical._validate
+        self._validate_args = self._categorical._validate_args
 
     mean = property(lambda self: self.probs)
     variance = property(lambda self: self.probs * (1 - self.probs))
@@ -273,7 +273,7 @@ class Multinomial(_OfProbs):
         self._categorical = Categorical(probs, logits, validate_args)
         self._param = self.__dict__[self._kind] = self._categorical._param
         super().__init__(self._param.shape[:-1], self._param.shape[-1:], False)
-        self._validate = self._categorical._validate
+        self._validate_args = self._categorical._validate_args
 
     mean = property(lambda self: self.probs * self.total_count)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))

@@ -15,13 +15,13 @@ class Distribution:
     has_enumerate_support = False
     arg_constraints: dict = {}
     support = None
-    _validate = True
+    _validate_args = True
 
     def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
-            self._validate = validate_args
-        if not self._validate:
+            self._validate_args = validate_args
+        if not self._validate_args:
             return
         for name, constraint in self.arg_constraints.items():
             value = self.__dict__.get(name)
@@ -33,7 +33,7 @@ class Distribution:
     @staticmethod
     def set_default_validate_args(value):
         """Whether distributions check their parameters, and log_prob its value, unless told otherwise."""
-        Distribution._validate = bool(value)
+        Distribution._validate_args = bool(value)
 
     batch_shape = property(lambda self: self._batch_shape, doc="The shape of independent distributions.")
     event_shape = property(lambda self: self._event_shape, doc="The shape of one draw of one distribution.")
@@ -121,7 +121,7 @@ class Distribution:
             raise ValueError(f"{type(self).__name__}: the value must be {self.support!r}; it is\n{value}")
 
     def _check(self, value):
-        if self._validate:
+        if self._validate_args:
             self._validate_sample(value)
 
     _printed = None  # which parameters, if not all
