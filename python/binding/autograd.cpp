@@ -4,6 +4,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
+
 #include "autograd/engine.h"
 #include "dyadic/anomaly.h"
 #include "object.h"
@@ -46,6 +48,21 @@ class GradFn {
   }
   std::string name() const { return node_ ? shown_name(*node_) : "torch::autograd::AccumulateGrad"; }
   std::string shown() const { return node_ ? shown_name(*node_) : "AccumulateGrad"; }
+  // In Python each kind of node has a class of its own: type(loss.grad_fn).__name__ is "MeanBackward0".
+  nb::object object() const {
+    static auto* classes = new std::map<std::string, nb::object>;  // Python is gone before the process is
+    nb::object& own = (*classes)[shown()];
+    const nb::handle base = nb::type<GradFn>();
+    if (!own.is_valid()) {
+      nb::dict members;
+      members["__module__"] = "dyadic.autograd";
+      own = nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(base.ptr())))(shown(), nb::make_tuple(base), members);
+    }
+    nb::object made = nb::inst_alloc(own);
+    new (nb::inst_ptr<GradFn>(made)) GradFn(*this);
+    nb::inst_mark_ready(made);
+    return made;
+  }
   const void* place() const { return node_ ? static_cast<const void*>(node_) : leaf_.impl(); }
   nb::object variable() const { return leaf_.defined() ? nb::cast(leaf_) : nb::none(); }
   nb::tuple next_functions() const {
@@ -56,7 +73,7 @@ class GradFn {
       if (!e.used())
         all.append(nb::make_tuple(nb::none(), 0));
       else
-        all.append(nb::make_tuple(GradFn(e.node, e.leaf ? borrow(e.leaf) : Tensor()), int(e.output)));
+        all.append(nb::make_tuple(GradFn(e.node, e.leaf ? borrow(e.leaf) : Tensor()).object(), int(e.output)));
     }
     return nb::tuple(all);
   }
@@ -182,7 +199,7 @@ std::shared_ptr<PyObject> hold(nb::object o) {
           }};
 }
 
-nb::object grad_fn_of(const Tensor& t) { return t.is_leaf() ? nb::none() : nb::cast(GradFn(t.impl()->node, {})); }
+nb::object grad_fn_of(const Tensor& t) { return t.is_leaf() ? nb::none() : GradFn(t.impl()->node, {}).object(); }
 
 void add_autograd(nb::module_& m) {
   nb::class_<GradFn>(m, "GradFn", "What made a tensor: a node of the graph that backward walks.")

@@ -2,12 +2,23 @@
 
 #include <cmath>
 
+#include "base/log.h"
+
 namespace dyadic::inline v1::ops {
 
 void spread(const char* who, const char* name, IntList values, int64_t n, int64_t* out) {
   DY_CHECK(values.size() == 1 || int64_t(values.size()) == n,
            "{}: {} has one value, or one for each of {} dimensions: {} is {}", who, name, n, name, shape_text(values));
   for (int64_t d = 0; d < n; ++d) out[d] = values[values.size() == 1 ? 0 : size_t(d)];
+}
+
+void warn_of_broadcast(const char* who, const Tensor& input, const Tensor& target) {
+  if (input.sizes() == target.sizes()) [[likely]]
+    return;
+  warn_once(
+      fmt::format("{}: input is {}, target {}: they broadcast, each element of one against many of the other, which is "
+                  "seldom meant; give both one shape",
+                  who, describe(input), describe(target)));
 }
 
 Tensor reduced(const char* who, const Tensor& loss, std::string_view reduction) {

@@ -20,6 +20,8 @@ struct Frame {
 // A parameter with a value per dimension: one entry serves all. `out` holds n values.
 void spread(const char* who, const char* name, IntList values, int64_t n, int64_t* out);
 
+// A target of another shape broadcasts, which is seldom what was meant: [N] beside [N, 1] makes [N, N].
+void warn_of_broadcast(const char* who, const Tensor& input, const Tensor& target);
 // mean, sum or none of a loss per element.
 Tensor reduced(const char* who, const Tensor& loss, std::string_view reduction);
 Tensor at_least_zero(const Tensor& x);  // max(x, 0)

@@ -134,3 +134,8 @@ def test_parts_are_named_after_what_was_called():
     ):
         with pytest.raises(RuntimeError, match="^" + said):
             call()
+
+
+def test_losses_warn_of_targets_that_broadcast():
+    with pytest.warns(UserWarning, match=r"l1_loss: input is f32\[3, 1\], target f32\[3\]"):
+        torch.nn.functional.l1_loss(torch.ones(3, 1), torch.ones(3))

@@ -7,6 +7,7 @@ Tensor compose(const Arg* args) {
   const Frame a(args);
   const double delta = a.real(3);
   DY_CHECK_AS(ValueError, delta > 0, "huber_loss: delta is not positive: delta is {}", delta);
+  warn_of_broadcast("huber_loss", a.tensor(0), a.tensor(1));
   Tensor d = call(Op::smooth_l1_, a.tensor(0), a.tensor(1), Scalar(delta));
   if (delta != 1) d = mul(d, delta);
   if (!a.has(4)) return reduced("huber_loss", d, a.text(2));

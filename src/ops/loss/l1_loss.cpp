@@ -5,6 +5,7 @@ namespace {
 
 Tensor compose(const Arg* args) {
   const Frame a(args);
+  warn_of_broadcast("l1_loss", a.tensor(0), a.tensor(1));
   Tensor d = abs(sub(a.tensor(0), a.tensor(1)));
   if (!a.has(3)) return reduced("l1_loss", d, a.text(2));
   Tensor r = reduced("l1_loss", mul(d, a.tensor(3)), a.text(2) == "mean" ? "sum" : a.text(2));

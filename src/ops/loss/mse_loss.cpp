@@ -5,6 +5,7 @@ namespace {
 
 Tensor compose(const Arg* args) {
   const Frame a(args);
+  warn_of_broadcast("mse_loss", a.tensor(0), a.tensor(1));
   Tensor d = call(Op::squared_difference_, a.tensor(0), a.tensor(1));
   if (!a.has(3)) return reduced("mse_loss", d, a.text(2));
   Tensor r = reduced("mse_loss", mul(d, a.tensor(3)), a.text(2) == "mean" ? "sum" : a.text(2));

@@ -8,6 +8,7 @@ Tensor compose(const Arg* args) {
   const double beta = a.real(3);
   DY_CHECK_AS(ValueError, beta >= 0, "smooth_l1_loss: beta is negative: beta is {}", beta);
   const Tensor &x = a.tensor(0), &y = a.tensor(1);
+  warn_of_broadcast("smooth_l1_loss", a.tensor(0), a.tensor(1));
   return reduced("smooth_l1_loss", beta > 0 ? call(Op::smooth_l1_, x, y, Scalar(beta)) : abs(sub(x, y)), a.text(2));
 }
 
