@@ -139,3 +139,11 @@ def test_parts_are_named_after_what_was_called():
 def test_losses_warn_of_targets_that_broadcast():
     with pytest.warns(UserWarning, match=r"l1_loss: input is f32\[3, 1\], target f32\[3\]"):
         torch.nn.functional.l1_loss(torch.ones(3, 1), torch.ones(3))
+
+
+def test_doubles_do_not_pass_through_layers_of_floats():
+    x = torch.ones(1, 2, 4, dtype=torch.float64)
+    for layer in (torch.nn.Linear(4, 2), torch.nn.LSTM(4, 3), torch.nn.Conv1d(2, 2, 1)):
+        with pytest.raises(RuntimeError, match="dtypes differ"):
+            layer(x)
+    assert torch.nn.functional.linear(x.float(), torch.ones(3, 4, dtype=torch.bfloat16)).dtype == torch.float32  # as it is stored

@@ -17,9 +17,11 @@ int64_t rows(const Tensor& x) {
 DType common_type(const Call& c) {
   DType x = c.tensor(0).dtype(), w = c.tensor(1).dtype();
   check_float("linear", c.tensor(0), "input");
-  // A weight stored in fewer bits than the input (scaled, or a narrower float) is decoded; the arithmetic is the input's.
+  // A weight stored in 16 bits or fewer, fewer than the input's, is decoded; the arithmetic is the input's. f64 beside f32 is a
+  // mistake: NumPy's numbers in a model of f32 would compute all of it in f64.
   if (w.is_scaled() || x.is_scaled()) return !x.is_scaled() ? x : !w.is_scaled() ? w : f32;
-  bool narrower = w.is_floating_point() && w.format()->def->bits < x.format()->def->bits;
+  const int bits = w.format()->def->bits;
+  const bool narrower = w.is_floating_point() && bits <= 16 && bits < x.format()->def->bits;
   DY_CHECK_AS(TypeError, x == w || narrower, "linear: dtypes differ: input is {}, weight is {}; convert one with .to",
               describe(c.tensor(0)), describe(c.tensor(1)));
   return x;
