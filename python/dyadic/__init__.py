@@ -45,6 +45,7 @@ from .nn.functional import conv1d, conv2d, conv3d
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_inference_mode_enabled
 from . import _copying  # noqa: F401
+from . import _foreach
 from . import _einops as _einops_backend
 from . import _other_names
 
@@ -62,4 +63,6 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module("." + name, __name__)
+    if name.startswith(_foreach.PREFIX):
+        return _foreach.foreach(name)
     raise AttributeError(f"module 'dyadic' has no attribute '{name}'")
