@@ -146,3 +146,8 @@ def test_parts_as_dicts():
         m._modules["9"]
     shared = nn.ReLU()
     assert repr(nn.Sequential(shared, shared)).count("ReLU()") == 2
+
+
+def test_attention():
+    text = "MultiheadAttention(\n  (out_proj): NonDynamicallyQuantizableLinear(in_features=4, out_features=4, bias=True)\n)"
+    assert repr(nn.MultiheadAttention(4, 2)) == text

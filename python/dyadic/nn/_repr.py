@@ -26,6 +26,8 @@ def _numbered(named):
 def _repr(self):
     extra, named = self.extra_repr(), self._module_entries()
     parts = _numbered(named) if isinstance(self, ModuleList) else _children(named)
+    if isinstance(self, classes["MultiheadAttention"]):
+        parts = [part.replace("(out_proj): Linear(", "(out_proj): NonDynamicallyQuantizableLinear(") for part in parts]
     lines = extra.split("\n") if extra else []
     if len(lines) == 1 and not parts:
         return f"{self._get_name()}({lines[0]})"
