@@ -105,6 +105,8 @@ def optimizer(name, parameters, common):
     return own + (f"struct {name} : Optimizer {{\n"
                   f"  explicit {name}(nn::NamedTensors params, {name}Options options = {{}}, std::vector<std::string> keep32 = {{}})\n"
                   f'      : Optimizer("{name}", std::move(params), options, std::move(keep32)) {{}}\n'
+                  f"  explicit {name}(const std::vector<Tensor>& params, {name}Options options = {{}})\n"
+                  f"      : {name}(nn::numbered(params), options) {{}}\n"
                   f"  explicit {name}(std::vector<ParamGroup> groups, {name}Options options = {{}}, std::vector<std::string> keep32 = {{}})\n"
                   f'      : Optimizer("{name}", std::move(groups), options, std::move(keep32)) {{}}\n}};\n')
 

@@ -1,5 +1,6 @@
 // All of Dyadic's public interface.
 #pragma once
+#include "dyadic/accessor.h"
 #include "dyadic/amp.h"
 #include "dyadic/anomaly.h"
 #include "dyadic/autograd.h"
@@ -31,5 +32,6 @@
 #include "dyadic/precision.h"
 #include "dyadic/print.h"
 #include "dyadic/progress.h"
+#include "dyadic/torch_names.h"
 #include "dyadic/train.h"
 #include "dyadic/version.h"

@@ -18,7 +18,12 @@
 
 namespace dyadic::inline v1::nn {
 
-using NamedTensors = std::vector<std::pair<std::string, Tensor>>;  // in registration order, names dotted
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;   // in registration order, names dotted
+inline NamedTensors numbered(const std::vector<Tensor>& tensors) {  // named "0", "1" ...
+  NamedTensors all;
+  for (const Tensor& t : tensors) all.emplace_back(std::to_string(all.size()), t);
+  return all;
+}
 
 struct Options {  // where and in which dtype a module's parameters are made; nothing exists in another dtype first
   DType dtype = {};

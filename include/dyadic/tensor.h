@@ -114,6 +114,7 @@ inline bool drop(std::atomic<int32_t>& refs) {
 struct ValuesIndices;
 struct Frexp;
 struct MinMax;
+template <class T, size_t N> class Accessor;
 
 class Tensor {
   TensorImpl* p_ = nullptr;
@@ -169,6 +170,8 @@ class Tensor {
   // Memory. Pointers see the stored format; ValueError on meta.
   void* data_ptr() const;
   template <class T> T* data() const { return static_cast<T*>(data_ptr()); }
+  template <class T> T* data_ptr() const { return data<T>(); }
+  template <class T, size_t N> Accessor<T, N> accessor() const;                 // accessor.h
   template <class T = double> T item() const { return item_scalar().to<T>(); }  // of a tensor with one element
   Scalar item_scalar() const;
   std::vector<double> to_vector() const;  // all elements in row-major order
@@ -220,6 +223,7 @@ class Tensor {
   const Tensor& fill_(Scalar value) const;
   const Tensor& zero_() const;
   const Tensor& add_(const Tensor& other, Scalar alpha = 1) const;
+  const Tensor& add_(Scalar other) const;
   const Tensor& mul_(const Tensor& other) const;
   const Tensor& mul_(Scalar other) const;
 
@@ -260,5 +264,6 @@ struct TensorList : std::span<const Tensor> {
 std::ostream& operator<<(std::ostream& out, const Tensor& t);  // as str() shows it
 std::ostream& operator<<(std::ostream& out, IntList sizes);    // [2, 3]
 std::ostream& operator<<(std::ostream& out, DType t);          // f32
+std::ostream& operator<<(std::ostream& out, Device d);         // cpu
 
 }  // namespace dyadic::inline v1

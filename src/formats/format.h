@@ -67,7 +67,7 @@ struct PlaneList {
 
 // What the parentheses of a scaled format's text may hold (FormatDef::options): `block=N` of a flat format, the granularities,
 // the flags.
-enum Option : uint32_t { kBlock = 1, kGroup = 2, kRow = 4, kTensor = 8, kDouble = 16, kZero = 32, kScale = 64, kTiled = 128 };
+enum Option : uint32_t { kBlock = 1, kGroup = 2, kRow = 4, kTensor = 8, kDoubled = 16, kZero = 32, kScale = 64, kTiled = 128 };
 
 // A file's answers. Scalar formats fill decode/encode, scaled ones decode_range/encode_all and planes.
 struct FormatDef {

@@ -27,7 +27,7 @@ std::string option_names(uint32_t options) {
     uint32_t bit;
     const char* text;
   } kNames[] = {{kBlock, "block=N"},  {kRow, "row"},       {kTensor, "tensor"}, {kGroup, "group=N"},
-                {kTiled, "tile=MxN"}, {kDouble, "double"}, {kZero, "zero"},     {kScale, "scale=f16|bf16|f32"}};
+                {kTiled, "tile=MxN"}, {kDoubled, "double"}, {kZero, "zero"},     {kScale, "scale=f16|bf16|f32"}};
   std::string all;
   for (const auto& n : kNames)
     if (options & n.bit) all += (all.empty() ? "" : ", ") + std::string(n.text);
@@ -82,7 +82,7 @@ struct Parser {
     if (equal == o.npos) {
       if (key == "row") return note(kRow, o), cover(Granularity::row, 0);
       if (key == "tensor") return note(kTensor, o), cover(Granularity::tensor, 0);
-      if (key == "double") return note(kDouble, o), void(params.doubled = true);
+      if (key == "double") return note(kDoubled, o), void(params.doubled = true);
       if (key == "zero") return note(kZero, o), void(params.zero = true);
     } else if (key == "block") {
       return note(kBlock, o), void(params.block = number(value, o));

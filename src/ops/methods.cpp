@@ -113,6 +113,7 @@ const Tensor& Tensor::add_(const Tensor& other, Scalar alpha) const {
 }
 const Tensor& Tensor::mul_(const Tensor& other) const { return call_inplace(Op::mul_, *this, other); }
 const Tensor& Tensor::mul_(Scalar other) const { return call_inplace(Op::mul_, *this, scalar_tensor(other)); }
+const Tensor& Tensor::add_(Scalar other) const { return call_inplace(Op::add_, *this, scalar_tensor(other)); }
 
 Scalar Tensor::item_scalar() const {
   DY_CHECK(numel() == 1, "item: needs one element: self is {}", describe(*this));

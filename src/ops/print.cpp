@@ -205,6 +205,7 @@ PrintOptions printoptions() {
 std::ostream& operator<<(std::ostream& out, const Tensor& t) { return out << t.str(); }
 std::ostream& operator<<(std::ostream& out, IntList sizes) { return out << shape_text(sizes); }
 std::ostream& operator<<(std::ostream& out, DType t) { return out << t.name(); }
+std::ostream& operator<<(std::ostream& out, Device d) { return out << d.name(); }
 
 std::string Tensor::str() const {
   if (!defined()) return "tensor(undefined)";

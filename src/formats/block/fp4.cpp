@@ -32,7 +32,7 @@ extern constexpr FormatDef fp4_format = {
     .bits = 4,
     .max = 1,
     .defaults = {.granularity = Granularity::flat, .block = 64, .scale = &detail::f32},
-    .options = kBlock | kDouble,
+    .options = kBlock | kDoubled,
     .block_step = 2,
     .planes = flat_planes,
     .decode_range = Fp4::decode_range,

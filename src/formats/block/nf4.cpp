@@ -30,7 +30,7 @@ extern constexpr FormatDef nf4_format = {
     .bits = 4,
     .max = 1,
     .defaults = {.granularity = Granularity::flat, .block = 64, .doubled = true, .scale = &detail::f32},
-    .options = kBlock | kDouble,
+    .options = kBlock | kDoubled,
     .block_step = 2,
     .planes = flat_planes,
     .decode_range = Nf4::decode_range,
