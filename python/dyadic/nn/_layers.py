@@ -258,7 +258,7 @@ def _check_dropout(name, given):
     """Between layers, so of one layer there is none."""
     given.apply_defaults()
     p, layers = given.arguments["dropout"], given.arguments["num_layers"]
-    if isinstance(p, (int, float)) and p > 0 and layers == 1:
+    if isinstance(p, (int, float)) and 0 < p <= 1 and layers == 1:
         text = f"{name}: dropout is {p}, but num_layers is 1: it drops between layers, so nothing is dropped"
         warnings.warn(text, UserWarning, stacklevel=3)
 
