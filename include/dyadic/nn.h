@@ -25,13 +25,16 @@ inline NamedTensors numbered(const std::vector<Tensor>& tensors) {  // named "0"
   return all;
 }
 
-struct Options {  // where and in which dtype a module's parameters are made; nothing exists in another dtype first
-  DType dtype = {};
+struct Options {     // where and in which dtype a module's parameters are made; nothing exists in another dtype first
+  DType dtype = {};  // empty: default_dtype()
   Device device = cpu;
 };
 // What else a layer can be told, by name: Linear(3, 4, {.bias = false}). As the first member this keeps lists of numbers from
 // being taken for options by position.
 struct ByName {};
+
+// A layer without parameters; sizes that have no default are set afterwards.
+struct Bare {};
 
 // What load_state_dict left as it was.
 struct LoadReport {
@@ -156,10 +159,11 @@ struct LinearOptions {
 class Linear : public Module {
  public:
   Tensor weight, bias;
-  int64_t in_features, out_features;
+  int64_t in_features = 0, out_features = 0;
   Linear(int64_t in_features, int64_t out_features, bool bias = true, Options options = {});
   Linear(int64_t in_features, int64_t out_features, const LinearOptions& o)
       : Linear(in_features, out_features, o.bias, {o.dtype, o.device}) {}
+  explicit Linear(Bare) {}
   Tensor forward(const Tensor& x) override;
   std::string extra_repr() const override;
   const char* kind() const override { return "Linear"; }
@@ -182,14 +186,15 @@ struct EmbeddingOptions {
 class Embedding : public Module {
  public:
   Tensor weight;
-  int64_t num_embeddings, embedding_dim;
+  int64_t num_embeddings = 0, embedding_dim = 0;
   std::optional<int64_t> padding_idx;
-  bool scale_grad_by_freq;         // a row's gradient is divided by how often it is read
-  std::optional<double> max_norm;  // rows that are read are first scaled to at most this norm, in place
-  double norm_type;
+  bool scale_grad_by_freq = false;  // a row's gradient is divided by how often it is read
+  std::optional<double> max_norm;   // rows that are read are first scaled to at most this norm, in place
+  double norm_type = 2;
   Embedding(int64_t num_embeddings, int64_t embedding_dim, const EmbeddingOptions& options = {});
   Embedding(int64_t num_embeddings, int64_t embedding_dim, std::same_as<Options> auto options)
       : Embedding(num_embeddings, embedding_dim, {.dtype = options.dtype, .device = options.device}) {}
+  explicit Embedding(Bare) {}
   Tensor forward(const Tensor& indices) override;
   std::string extra_repr() const override;
   const char* kind() const override { return "Embedding"; }
@@ -208,8 +213,8 @@ class LayerNorm : public Module {
  public:
   Tensor weight, bias;
   std::vector<int64_t> normalized_shape;
-  double eps;
-  bool elementwise_affine;  // as it was made
+  double eps = 1e-5;
+  bool elementwise_affine = true;  // as it was made
   LayerNorm(IntList normalized_shape, double eps = 1e-5, bool elementwise_affine = true, bool bias = true,
             Options options = {});
   // LayerNorm norm({48}): else {48} might be a LayerNorm, too.
@@ -217,6 +222,7 @@ class LayerNorm : public Module {
             bool bias = true, Options options = {});
   LayerNorm(IntList normalized_shape, const LayerNormOptions& o)
       : LayerNorm(normalized_shape, o.eps, o.elementwise_affine, o.bias, Options{o.dtype, o.device}) {}
+  explicit LayerNorm(Bare) {}
   Tensor forward(const Tensor& x) override;
   std::string extra_repr() const override;
   const char* kind() const override { return "LayerNorm"; }

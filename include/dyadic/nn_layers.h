@@ -38,6 +38,7 @@ const LayerDef& layer_def(std::string_view name);  // ValueError with the neares
 class Layer : public Module {
  public:
   Layer(const LayerDef& def, std::span<const Arg> args, Options options = {});
+  Layer(const LayerDef& def, Bare);
   template <class... A>
   explicit Layer(std::string_view name, const A&... a) : Layer(layer_def(name), std::initializer_list<Arg>{as_arg(a)...}) {}
   ~Layer() override;
@@ -58,7 +59,8 @@ class Layer : public Module {
   const Signature& signature() const;
   const Signature* forward_signature() const;  // null: the op's inputs
   const Arg& argument(size_t i) const;
-  const Arg& argument(std::string_view name) const;
+  const Arg& argument(std::string_view name) const;  // TypeError where it is not set
+  bool is_set(size_t i) const;                       // of a bare layer not all are
   void set_argument(size_t i, const Arg& value);
   // What PyTorch calls the tensors that forward takes, where it is the op's.
   std::vector<std::string> input_names() const;
@@ -74,6 +76,9 @@ class Layer : public Module {
 
  private:
   struct State;
+  void read_arguments(std::span<const Arg> args, bool bare);
+  void plan();  // how the op's parameters are filled
+  void check_set(size_t i) const;
   std::vector<Tensor> execute(std::span<const Arg> args);  // checked, defaults filled in
   Tensor hooked_run(std::span<const Tensor> inputs);
   const LayerDef* def_;

@@ -18,15 +18,32 @@ std::string_view text(PyObject* name) {
 }
 
 bool is_computed(PyObject* self, PyObject* name) {
-  if (!nb::inst_ready(self)) return false;
   const auto& computed = nb::inst_ptr<Module>(self)->computed();
   return !computed.empty() && find(computed, text(name));
 }
 
+// Of an object whose __init__ has not run, what the library's classes define has nothing to read.
+bool is_out_of_reach(PyObject* self, PyObject* name) {
+  PyObject* on_type = text(name).starts_with("__") ? nullptr : _PyType_Lookup(Py_TYPE(self), name);
+  if (!on_type) return false;
+  static PyTypeObject* const method =
+      Py_TYPE(_PyType_Lookup(reinterpret_cast<PyTypeObject*>(nb::type<Module>().ptr()), nb::str("_own_parameters").ptr()));
+  if (Py_TYPE(on_type) != &PyProperty_Type) return Py_TYPE(on_type) == method;
+  const nb::object get = nb::getattr(nb::handle(on_type), "fget");
+  return Py_TYPE(get.ptr()) == method;
+}
+
+void not_begun(PyObject* self) {
+  const char *name = Py_TYPE(self)->tp_name, *dot = std::strrchr(name, '.');
+  PyErr_Format(PyExc_AttributeError, "%s: __init__ has not run: call super().__init__() first", dot ? dot + 1 : name);
+}
+
 PyObject* get_attribute(PyObject* self, PyObject* name) {
+  if (!nb::inst_ready(self))
+    return is_out_of_reach(self, name) ? (not_begun(self), nullptr) : PyObject_GenericGetAttr(self, name);
   if (is_computed(self, name)) return PyObject_CallMethod(self, "_compute", "O", name);
   PyObject* r = PyObject_GenericGetAttr(self, name);
-  if (r || !PyErr_ExceptionMatches(PyExc_AttributeError) || !nb::inst_ready(self)) return r;
+  if (r || !PyErr_ExceptionMatches(PyExc_AttributeError)) return r;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   r = guarded([&]() -> PyObject* {
@@ -80,6 +97,7 @@ bool assign_entry(PyObject* self, PyObject* name, PyObject* value) {
   Tensor *slot = find(m.own_parameters(), key), *buffer = find(m.own_buffers(), key);
   const bool child = has_child(m, key);
   if (module) {
+    check_begun(value);
     if (slot || buffer) m.remove(key);
     m.add(std::string(key), nb::cast<std::shared_ptr<Module>>(nb::handle(value)));
     return false;  // and into __dict__
@@ -134,13 +152,14 @@ int delete_member(PyObject* self, PyObject* name) {
 }
 
 int set_any(PyObject* self, PyObject* name, PyObject* value) {
-  if (value && is_computed(self, name)) {  // of a parametrization: its originals take the value
+  if (value && nb::inst_ready(self) && is_computed(self, name)) {  // of a parametrization: its originals take the value
     PyObject* done = PyObject_CallMethod(self, "_assign_computed", "OO", name, value);
     Py_XDECREF(done);
     return done ? 0 : -1;
   }
   PyObject* on_type = _PyType_Lookup(Py_TYPE(self), name);
   if (on_type && Py_TYPE(on_type)->tp_descr_set) {
+    if (!nb::inst_ready(self) && is_out_of_reach(self, name)) return not_begun(self), -1;
     if (!value && nb::inst_ready(self)) return delete_member(self, name);
     return PyObject_GenericSetAttr(self, name, value);
   }
@@ -171,6 +190,26 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   });
   Py_XDECREF(done);
   return done ? 0 : -1;
+}
+
+// Methods and no slot: object.__setattr__ would refuse to go past a slot, and people hide modules by it.
+PyObject* set_by_method(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || !PyUnicode_Check(args[0]))
+    return PyErr_Format(PyExc_TypeError, "Module.__setattr__: it takes a name and a value");
+  if (set_attribute(self, args[0], args[1]) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+PyObject* delete_by_method(PyObject* self, PyObject* name) {
+  if (!PyUnicode_Check(name)) return PyErr_Format(PyExc_TypeError, "Module.__delattr__: it takes a name");
+  if (set_attribute(self, name, nullptr) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+void add_setters(ModuleClass& c) {
+  static PyMethodDef methods[] = {
+      {"__setattr__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(set_by_method)), METH_FASTCALL, nullptr},
+      {"__delattr__", delete_by_method, METH_O, nullptr}};
+  for (PyMethodDef& def : methods)
+    nb::setattr(c, def.ml_name, nb::steal(PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(c.ptr()), &def)));
 }
 
 // Python's garbage collector sees what C++ keeps alive, where the one reference is ours: children, and objects of tensors.
@@ -205,6 +244,7 @@ int clear(PyObject* self) {
 }
 
 nb::object call_module(nb::handle self, nb::args args, nb::kwargs kwargs) {
+  check_begun(self);
   auto& m = nb::cast<Module&>(self);
   nn::ModuleScope scope(m);
   if (m.hooked()) return nb::module_::import_("dyadic.nn._hooks").attr("call")(self, args, kwargs);
@@ -213,12 +253,19 @@ nb::object call_module(nb::handle self, nb::args args, nb::kwargs kwargs) {
 
 }  // namespace
 
+void check_begun(nb::handle self) {
+  if (nb::inst_ready(self)) return;
+  not_begun(self.ptr());
+  throw PythonError();
+}
+
 void forget(Module& m, nb::handle self, nb::handle name) {
   m.remove(text(name.ptr()));
   forget_in_dict(self, name);
 }
 
 nb::list each_child(nb::handle self) {
+  check_begun(self);
   nb::list l;
   for (auto& [name, child] : nb::cast<Module&>(self).children()) l.append(child_object(self, nb::str(name.c_str()), child));
   return l;
@@ -251,7 +298,6 @@ void add_modules(nb::module_& m) {
   PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
                          {Py_tp_clear, reinterpret_cast<void*>(clear)},
                          {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},
-                         {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
                          {0, nullptr}};
   ModuleClass c(
       m, "Module", nb::dynamic_attr(), nb::is_weak_referenceable(), nb::type_slots(slots),
@@ -262,8 +308,11 @@ void add_modules(nb::module_& m) {
       .def("__call__", call_module)
       .def("extra_repr", [](Module& m) { return m.extra_repr(); })
       .def("summary", &Module::str, "The tree with the parameters, bytes and dtypes of each module.");
+  add_setters(c);
   add_tree(c);
   add_changes(c);
+  add_begin(m);
+  add_direct(m);
 }
 
 }  // namespace dyadic::inline v1::python

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <typeindex>
 
 #include "dyadic/nn_layers.h"
 #include "object.h"
@@ -26,8 +28,11 @@ template <class B> class Derived : public B {
 };
 
 using ModuleClass = nb::class_<Module, Derived<Module>>;
-void add_tree(ModuleClass& c);     // nn_tree.cpp
-void add_changes(ModuleClass& c);  // nn_changes.cpp
+void add_tree(ModuleClass& c);                   // nn_tree.cpp
+void add_changes(ModuleClass& c);                // nn_changes.cpp
+void add_begin(nb::module_& m);                  // nn_begin.cpp
+void add_direct(nb::module_& m);                 // nn_direct.cpp
+nb::object other_conv_forward(nb::handle self);  // a _conv_forward that somebody has written; else invalid
 
 // An entry of (name, pointer) pairs, or null.
 template <class List> auto find(const List& entries, std::string_view name) -> decltype(entries[0].second) {
@@ -41,6 +46,7 @@ inline bool has_child(const Module& m, std::string_view name) {
 void forget(Module& m, nb::handle self, nb::handle name);  // removes an entry, here and from __dict__
 
 inline bool is_module(nb::handle o) { return nb::isinstance<Module>(o); }
+void check_begun(nb::handle self);  // AttributeError where a module's __init__ has not run
 
 // A child that C++ made gets its face once, in its parent's __dict__, so that what Python hangs on it stays. None without one.
 nb::object child_object(nb::handle self, nb::handle name, Module* child);
@@ -59,9 +65,24 @@ template <class M, class... A> void construct(nb::pointer_and_handle<M> self, A&
     new (static_cast<void*>(self.p)) M(std::forward<A>(args)...);
 }
 
+// How Module.__init__ begins an object of each C++ class: without arguments, so that a layer has no parameters yet.
+using Begin = void (*)(nb::handle self);
+std::map<std::type_index, Begin>& beginnings();
+const nn::LayerDef& layer_def_of(nb::handle self);  // of its class
+template <class M> void begin_bare(nb::handle self) {
+  const nb::pointer_and_handle<M> place{nb::inst_ptr<M>(self), self};
+  if constexpr (std::is_same_v<M, nn::Layer>)
+    construct(place, layer_def_of(self), nn::Bare());
+  else if constexpr (std::is_constructible_v<M, nn::Bare>)
+    construct(place, nn::Bare());
+  else
+    construct(place);
+}
+
 extern PyType_Slot module_slots[];  // how Python's garbage collector goes through a module
 
 template <class M> auto bind(nb::module_& m, const char* name, const char* doc) {
+  beginnings()[typeid(M)] = begin_bare<M>;
   return nb::class_<M, Module, Derived<M>>(m, name, nb::dynamic_attr(), nb::type_slots(module_slots), doc);
 }
 

@@ -37,11 +37,11 @@ void add_leaves(nb::module_& m) {
   linear
       .def(
           "__init__",
-          [](nb::pointer_and_handle<nn::Linear> self, int64_t in, int64_t out, bool bias, nb::object dtype, nb::object device) {
+          [](nb::pointer_and_handle<nn::Linear> self, int64_t in, int64_t out, bool bias, nb::object device, nb::object dtype) {
             construct(self, in, out, bias, read_options(dtype, device));
           },
-          nb::arg("in_features"), nb::arg("out_features"), nb::arg("bias") = true, nb::kw_only(), nb::arg("dtype") = none,
-          nb::arg("device") = none)
+          nb::arg("in_features"), nb::arg("out_features"), nb::arg("bias") = true, nb::arg("device") = none,
+          nb::arg("dtype") = none)
       .def_rw("in_features", &nn::Linear::in_features)
       .def_rw("out_features", &nn::Linear::out_features);
   member(linear, "weight", &nn::Linear::weight);
@@ -80,12 +80,12 @@ void add_leaves(nb::module_& m) {
   norm.def(
           "__init__",
           [](nb::pointer_and_handle<nn::LayerNorm> self, std::variant<int64_t, std::vector<int64_t>> shape, double eps,
-             bool affine, bool bias, nb::object dtype, nb::object device) {
+             bool affine, bool bias, nb::object device, nb::object dtype) {
             std::vector<int64_t> s = shape.index() ? std::get<1>(shape) : std::vector<int64_t>{std::get<0>(shape)};
             construct(self, IntList(s), eps, affine, bias, read_options(dtype, device));
           },
           nb::arg("normalized_shape"), nb::arg("eps") = 1e-5, nb::arg("elementwise_affine") = true, nb::arg("bias") = true,
-          nb::kw_only(), nb::arg("dtype") = none, nb::arg("device") = none)
+          nb::arg("device") = none, nb::arg("dtype") = none)
       .def_prop_rw(
           "normalized_shape", [](nn::LayerNorm& n) { return nb::tuple(nb::cast(n.normalized_shape)); },
           [](nn::LayerNorm& n, std::vector<int64_t> shape) { n.normalized_shape = std::move(shape); })
@@ -98,6 +98,7 @@ void add_leaves(nb::module_& m) {
 std::shared_ptr<Module> as_child(nb::handle o, const char* who) {
   if (o.is_none()) return nullptr;
   DY_CHECK_AS(TypeError, is_module(o), "{}: it holds modules, not {}", who, Py_TYPE(o.ptr())->tp_name);
+  check_begun(o);
   return nb::cast<std::shared_ptr<Module>>(o);
 }
 nb::object child_at(nb::handle self, int64_t i) {

@@ -102,7 +102,13 @@ Tensor read_input(const Layer& layer, nb::handle o) {
               layer.kind(), Py_TYPE(o.ptr())->tp_name);
   return o.is_none() ? Tensor() : tensor_of(o.ptr());
 }
-nb::object forward(Layer& layer, nb::args inputs, nb::kwargs named) {
+nb::object forward(nb::handle self, nb::args inputs, nb::kwargs named) {
+  auto& layer = nb::cast<Layer&>(self);
+  if (const nb::object f = other_conv_forward(self); f.is_valid()) {
+    const bool by_name = inputs.size() == 0 && named.contains("input");
+    const nb::object input = by_name ? nb::object(named["input"]) : nb::object(inputs[0]);
+    return f(input, self.attr("weight"), self.attr("bias"));
+  }
   if (layer.def().forward) return forward_by_signature(layer, inputs, named);
   std::vector<Tensor> tensors;
   for (nb::handle o : inputs) tensors.push_back(read_input(layer, o));
@@ -141,12 +147,25 @@ nb::list records() {
 
 }  // namespace
 
+const LayerDef& layer_def_of(nb::handle self) {
+  const nb::object name = nb::getattr(self.type(), "_layer_name", nb::none());
+  DY_CHECK_AS(TypeError, !name.is_none(), "{}: nn.Module.__init__ does not say which layer it is: derive from Conv2d, LSTM ...",
+              Py_TYPE(self.ptr())->tp_name);
+  return nn::layer_def(nb::cast<std::string>(name));
+}
+
 void add_layer_records(nb::module_& m) {
   bind<Layer>(m, "_Layer", "A layer made from a record.")
       .def("__init__", make, nb::arg("name"), nb::arg("args"), nb::arg("kwargs"), nb::arg("dtype") = nb::none(),
            nb::arg("device") = nb::none())
       .def("forward", forward)
-      .def("_argument", [](Layer& l, size_t i) { return as_python(l.argument(i)); })
+      .def("_argument",
+           [](Layer& l, size_t i) {
+             if (!l.is_set(i))
+               throw nb::attribute_error(
+                   fmt::format("'{}' object has no attribute '{}'", l.kind(), l.signature().parameters[i].name).c_str());
+             return as_python(l.argument(i));
+           })
       .def_prop_ro("_record", [](Layer& l) { return l.signature().name; })
       .def("_arguments",
            [](Layer& l) {

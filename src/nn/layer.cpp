@@ -111,24 +111,38 @@ struct Layer::State {
 };
 
 Layer::Layer(const LayerDef& def, std::span<const Arg> args, Options options) : def_(&def), state_(std::make_unique<State>()) {
+  read_arguments(args, false);
+  if (def.op) plan();
+  if (def.make) def.make(*this, options);
+}
+Layer::Layer(const LayerDef& def, Bare) : def_(&def), state_(std::make_unique<State>()) {
+  read_arguments({}, true);
+  if (def.op) plan();
+}
+
+void Layer::read_arguments(std::span<const Arg> args, bool bare) {
+  const LayerDef& def = *def_;
   const Signature& sig = parsed(def);
   State& s = *state_;
   DY_CHECK_AS(TypeError, args.size() <= sig.parameters.size(), "{}: too many arguments: the signature is {}", kind(), def.sig);
   s.held.resize(sig.parameters.size());
   for (size_t i = 0; i < s.held.size(); ++i) {
     const dyadic::Parameter& p = sig.parameters[i];
+    if (p.name == "inplace") s.in_place = i;
+    if (bare && p.fallback.empty()) continue;
     DY_CHECK_AS(TypeError, i < args.size() || !p.fallback.empty(), "{}: an argument is missing: {}; the signature is {}",
                 kind(), p.name, def.sig);
     s.hold(s.held[i], p, i < args.size() ? args[i] : default_argument(p), def.rank, kind());
-    if (p.name == "inplace") s.in_place = i;
     if (s.held[i].arg.kind == Arg::Kind::tensor) {
       register_buffer(p.name, *s.held[i].arg.tensor);
       s.held[i].arg = Arg();
     }
   }
-  if (def.make && !def.op) def.make(*this, options);
-  if (!def.op) return;
-  s.op = find_op(def.op);
+}
+void Layer::plan() {
+  const Signature& sig = parsed(*def_);
+  State& s = *state_;
+  s.op = find_op(def_->op);
   const Signature& op = dyadic::signature(s.op);
   s.running = std::any_of(op.parameters.begin(), op.parameters.end(), [](auto& p) { return p.name == "running_mean"; });
   for (const dyadic::Parameter& p : op.parameters) {
@@ -142,7 +156,6 @@ Layer::Layer(const LayerDef& def, std::span<const Arg> args, Options options) : 
                                                                             : From::fallback;
     s.plan.push_back({from, index});
   }
-  if (def.make) def.make(*this, options);
 }
 Layer::~Layer() = default;
 
@@ -152,8 +165,20 @@ const Arg& Layer::argument(size_t i) const { return state_->held[i].arg; }
 const Arg& Layer::argument(std::string_view name) const {
   const auto& all = signature().parameters;
   for (size_t i = 0; i < all.size(); ++i)
-    if (all[i].name == name) return argument(i);
+    if (all[i].name == name) {
+      check_set(i);
+      return argument(i);
+    }
   fail<ValueError>("{}: no argument {}", kind(), name);
+}
+bool Layer::is_set(size_t i) const {
+  const dyadic::Parameter& p = signature().parameters[i];
+  return argument(i).kind != Arg::Kind::none || p.optional || p.type == "Tensor";
+}
+void Layer::check_set(size_t i) const {
+  if (argument(i).kind == Arg::Kind::none)
+    DY_CHECK_AS(TypeError, is_set(i), "{}: {} is not set: the layer was made without arguments; assign it", kind(),
+                signature().parameters[i].name);
 }
 void Layer::set_argument(size_t i, const Arg& value) {
   state_->hold(state_->held[i], signature().parameters[i], value, def_->rank, kind());
@@ -268,6 +293,7 @@ Tensor Layer::run(std::span<const Tensor> inputs) {
           args[i] = tracked ? 1 / std::max(tensor("num_batches_tracked")->item(), 1.0) : 0.0;
         break;
       case State::From::argument:
+        check_set(from.index);
         args[i] = s.held[from.index].arg;
         if (p.type == "Scalar" && args[i].kind == Arg::Kind::real) args[i] = Scalar(args[i].real);
         break;

@@ -322,7 +322,7 @@ std::string Module::str() {
 
 Tensor make_parameter(IntList sizes, Options options) {
   CategoryScope scope(Category::parameter);
-  DType dtype = options.dtype ? options.dtype : f32;
+  DType dtype = options.dtype ? options.dtype : default_dtype();
   Tensor t = make_tensor(sizes, dtype, options.device);
   if (!dtype.is_scaled()) t.requires_grad_();
   return t;

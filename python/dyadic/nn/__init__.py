@@ -7,7 +7,7 @@ from .._dyadic import (
     Parameter,
     Sequential,
 )
-from . import _forward, _hooks, _saving, _state, functional, init, utils
+from . import _begin, _forward, _hooks, _saving, _state, functional, init, utils
 from ._layers import classes as _classes
 from ._module import *  # noqa: F403
 from ._more import *  # noqa: F403
@@ -21,6 +21,8 @@ globals().update(_classes)
 from . import modules, parameter  # noqa: E402
 from .embedding import EmbeddingBag  # noqa: E402
 from .lazy import *  # noqa: E402,F403
-from . import _attributes, _repr, _transformer_layers, attention, common_types, parallel  # noqa: E402
+from . import _attributes, _conv, _inner, _repr, _transformer_layers, attention, common_types, parallel  # noqa: E402
 from .parameter import Buffer  # noqa: E402
 from .modules import RNNBase, RNNCellBase  # noqa: E402
+
+_forward.settle()

@@ -1,8 +1,9 @@
 """forward of the classes that C++ has. A class derived from one computes by functions: C++ would call the derived forward again, from
 the one that it calls by super()."""
+import inspect
 from types import MethodType
 
-from .._dyadic import Embedding, LayerNorm, Linear, Module, ModuleList, Sequential, Tensor, _Layer
+from .._dyadic import Embedding, LayerNorm, Linear, Module, ModuleList, Sequential, Tensor, _add_direct_class, _has_direct_children, _Layer
 from . import functional as F
 from ._layers import classes
 
@@ -37,17 +38,9 @@ _Forward(
     lambda self, input: F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq),
 )
 
-_PLAIN = {Linear, LayerNorm} | {c for c in classes.values() if c.forward is _Layer.forward}  # C++ calls them as Python does
-
-
-def _is_plain(modules):
-    kinds = set(map(type, modules))
-    return kinds <= _PLAIN or kinds <= _PLAIN | {Sequential} and all(_is_plain(m) for m in modules if type(m) is Sequential)
-
-
 def _one_after_the_other(self, input):
     """What one module gives, the next one takes, whatever it is."""
-    if type(self) is Sequential and isinstance(input, Tensor) and _is_plain(self):
+    if type(self) is Sequential and isinstance(input, Tensor) and _has_direct_children(self):
         return _native(self, input)
     for m in self:
         input = m(input)
@@ -56,3 +49,11 @@ def _one_after_the_other(self, input):
 
 Sequential.forward = _one_after_the_other
 Module.forward = ModuleList.forward = _no_forward
+
+
+def settle():
+    """The classes whose forward is C++'s are known to C++ as they are now: what is changed later is called by Python."""
+    for c in (Linear, LayerNorm, Sequential, *classes.values()):
+        forward = inspect.getattr_static(c, "forward")
+        if c is Sequential or isinstance(forward, _Forward) or forward is _Layer.__dict__["forward"]:
+            _add_direct_class(c)

@@ -1,5 +1,6 @@
 """One class per layer record of the C++ library (_layer_records): its signature, documentation and attributes are the record's."""
 import inspect
+import warnings
 
 from .._dyadic import _Layer, _layer_records
 from .._records import annotation as _annotation
@@ -12,7 +13,7 @@ _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 _TENSORS = ("weight", "bias", *_STATISTICS)
 _OF_ATTENTION = ("bias_k", "bias_v", "in_proj_weight", "in_proj_bias", "q_proj_weight", "k_proj_weight", "v_proj_weight")
 _KINDS = inspect.Parameter
-_PLACE = {"dtype": _annotation("dtype?"), "device": _annotation("Device?")}
+_PLACE = {"device": _annotation("Device?"), "dtype": _annotation("dtype?")}
 
 
 def same_padding(kernel_size, dilation, stride, n):
@@ -239,13 +240,35 @@ def _argument_of(layer, name, kind, text):
     return _KINDS(name, _KINDS.POSITIONAL_OR_KEYWORD, default=_default(text), annotation=type_)
 
 
+def _with_place(record, parameters):
+    """The signature with device and dtype: by position, too, where PyTorch has them so."""
+    name, kind = record["name"], _KINDS.KEYWORD_ONLY
+    if record["trained"] and name not in ("RNN", "GRU"):
+        kind = _KINDS.POSITIONAL_OR_KEYWORD
+        if name.startswith("ConvTranspose"):
+            parameters = [*parameters, _KINDS("padding_mode", kind, default="zeros", annotation=_annotation("str"))]
+        if name.startswith(("BatchNorm", "InstanceNorm", "GroupNorm")):
+            parameters = [*parameters[:-1], parameters[-1].replace(kind=_KINDS.KEYWORD_ONLY)]
+    behind = [p for p in parameters if p.kind is _KINDS.KEYWORD_ONLY]
+    place = [_KINDS(p, kind, default=None, annotation=type_) for p, type_ in _PLACE.items()]
+    return inspect.Signature([p for p in parameters if p not in behind] + place + behind)
+
+
+def _check_dropout(name, given):
+    """Between layers, so of one layer there is none."""
+    given.apply_defaults()
+    p, layers = given.arguments["dropout"], given.arguments["num_layers"]
+    if isinstance(p, (int, float)) and 0 < p <= 1 and layers == 1:
+        text = f"{name}: dropout is {p}, but num_layers is 1: it drops between layers, so nothing is dropped"
+        warnings.warn(text, UserWarning, stacklevel=3)
+
+
 def _make(record):
     name, parameters, rank = record["name"], record["parameters"], record["rank"]
     own = [_argument_of(name, *p) for p in parameters]
     named = _reduction.with_older(name, own)
-    signature = inspect.Signature(named + [
-        _KINDS(p, _KINDS.KEYWORD_ONLY, default=None, annotation=kind) for p, kind in _PLACE.items()
-    ])
+    signature = _with_place(record, named)
+    ahead = list(signature.parameters).index("device") if record["trained"] else len(signature.parameters)
     names = [p for p, _, _ in parameters]
     absent = [p for p, kind, _ in parameters if kind == "Tensor"]
     optional = []  # parameters that are registered as None where the arguments leave them out
@@ -258,6 +281,12 @@ def _make(record):
 
     def __init__(self, *args, dtype=None, device=None, **kwargs):
         word = None  # in the place of numbers for padding
+        if len(args) > ahead:
+            place = {key: value for key, value in (("dtype", dtype), ("device", device)) if value is not None}
+            args, kwargs = (), dict(signature.bind(*args, **kwargs, **place).arguments)
+            dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
+        if "num_layers" in names:
+            _check_dropout(name, signature.bind(*args, **kwargs))
         if named is not own:
             args, kwargs = (), _reduction.read(dict(signature.bind(*args, **kwargs).arguments))
         if name.startswith("Conv") and "Transpose" not in name:
@@ -311,7 +340,7 @@ def _make(record):
     reset = None
     if record["trained"] and not name.startswith("Transformer"):
         reset = "_reset_parameters" if name == "MultiheadAttention" else "reset_parameters"
-    body = {"__init__": __init__, "__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": "dyadic.nn"}
+    body = {"__init__": __init__, "__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": "dyadic.nn", "_layer_name": name}
     for i, (p, kind, _) in enumerate(parameters):
         child = p == "dropout" and name.startswith("Transformer")  # there it is the module of that name
         if kind != "Tensor" and (p != "bias" or not record["op"]) and not child:

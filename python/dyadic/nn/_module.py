@@ -1,10 +1,10 @@
 """Methods of Module that need no C++: parts by their dotted names, PyTorch's words for places and types."""
-import inspect
 from collections.abc import KeysView, MutableMapping
 
 from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, empty_like
 from ..autograd import no_grad
-from ._state import _ARGUMENTS, _INITS, _library_class
+from ._begin import replace_init
+from ._state import _ARGUMENTS, _library_class
 
 
 def _get_submodule(self, target):
@@ -142,22 +142,13 @@ def reset_by_own(self):
         self.reset_parameters()
 
 
-def _begins(cls):
-    """C++'s __init__, then that of derived classes' reset_parameters()."""
-    native = _INITS[cls] = cls.__init__
-
-    def __init__(self, *args, **kwargs):
-        native(self, *args, **kwargs)
-        reset_by_own(self)
-
-    me = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    __init__.__signature__ = inspect.Signature([me, *inspect.signature(cls).parameters.values()], return_annotation=None)
-    __init__.__nb_signature__, __init__.__module__ = native.__nb_signature__, cls.__module__
-    cls.__init__ = __init__
+def _begin(native, self, *args, **kwargs):
+    native(self, *args, **kwargs)
+    reset_by_own(self)
 
 
-_begins(Linear)
-_begins(LayerNorm)
+replace_init(Linear, _begin)
+replace_init(LayerNorm, _begin)
 
 
 class _Keys(KeysView):

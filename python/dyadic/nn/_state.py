@@ -38,18 +38,34 @@ _ARGUMENTS = {
     Linear: lambda m: (m.in_features, m.out_features, m.bias is not None),
     Embedding: lambda m: (m.num_embeddings, m.embedding_dim, m.padding_idx, m.scale_grad_by_freq, m.max_norm, m.norm_type),
     LayerNorm: lambda m: (m.normalized_shape, m.eps, m.weight is not None, m.bias is not None),
-    _Layer: lambda m: (m._record, m._arguments(), {}),
+    _Layer: lambda m: (m._record, m._arguments()),
 }
 
 
 _LIBRARY = {c for c in vars(_dyadic).values() if isinstance(c, type) and issubclass(c, Module)}
 
 
-_INITS = {}  # of classes whose __init__ does more than C++'s
+_PLACES = {  # where a new object takes what _ARGUMENTS gives
+    Linear: ("in_features", "out_features"),
+    Embedding: ("num_embeddings", "embedding_dim", "padding_idx", "scale_grad_by_freq", "max_norm", "norm_type"),
+    LayerNorm: ("normalized_shape", "eps", "elementwise_affine"),
+}
 
 
 def _library_class(cls):
     return next(c for c in cls.__mro__ if c in _LIBRARY)
+
+
+def _begin_with(self, arguments):
+    """A module without parameters, whose arguments are these."""
+    Module.__init__(self)
+    made = _library_class(type(self))
+    if made is _Layer:
+        for i, value in enumerate(arguments[1]):
+            if value is not None:
+                self._set_argument(i, value)
+    for name, value in zip(_PLACES.get(made, ()), arguments):
+        getattr(made, name).__set__(self, value)
 
 
 def _get_state(self):
@@ -70,11 +86,8 @@ def _get_state(self):
 
 
 def _set_state(self, state):
-    made = _library_class(type(self))
-    _INITS.get(made, made.__init__)(self, *state["arguments"])
+    _begin_with(self, state["arguments"])
     computed = state["attributes"].get("_computed", {})
-    for name in {n for n, _ in self._parameter_entries()} - {n for n, _ in state["parameters"]} - set(computed):
-        delattr(self, name)
     for name, parameter in state["parameters"]:
         self.register_parameter(name, parameter)
     for name, tensor, persistent in state["buffers"]:

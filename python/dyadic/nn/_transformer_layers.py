@@ -1,14 +1,13 @@
 """forward of encoder and decoder layers: C++'s where a layer is as it was made; where a derived class has a block of its own, or a
 part or the activation was exchanged, block by block."""
-from .._dyadic import LayerNorm, Linear, _Layer
+from .._dyadic import _has_direct_children, _Layer
 from . import functional as F
 from ._layers import classes
 
-_PLAIN = (Linear, LayerNorm, classes["Dropout"], classes["MultiheadAttention"])
-
 
 def _is_as_made(self):
-    return type(self) in _KINDS and "_function" not in self.__dict__ and all(type(m) in _PLAIN for _, m in self._module_entries())
+    as_made = type(self) in _KINDS and _OWN.isdisjoint(self.__dict__) and _has_direct_children(self)
+    return as_made and all(getattr(type(self), name, block) is block for name, block in _BLOCKS.items())
 
 
 def _self_attention(self, x, attn_mask, key_padding_mask, is_causal=False):
@@ -27,6 +26,10 @@ def _feed_forward(self, x):
     """Linear, activation, linear, with dropout."""
     last = getattr(self, "dropout3", self.dropout2)
     return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+_BLOCKS = {"_sa_block": _self_attention, "_mha_block": _attention, "_ff_block": _feed_forward}
+_OWN = {"_function", *_BLOCKS}
 
 
 def _residual(self, x, norm, block):

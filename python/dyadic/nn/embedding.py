@@ -53,7 +53,7 @@ class Embedding(_dyadic.Embedding):
 
 
 class EmbeddingBag(classes["EmbeddingBag"]):
-    __doc__ = classes["EmbeddingBag"].__doc__
+    __doc__, __signature__ = classes["EmbeddingBag"].__doc__, None  # that of __init__
 
     def __init__(
         self,

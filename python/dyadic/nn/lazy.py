@@ -1,8 +1,9 @@
 """Layers that learn the size of their input from the first one they see: LazyLinear, LazyConv2d, LazyBatchNorm1d ... Then they are
 what they are named after. Until then their parameters are empty; they are the same objects afterwards, in an optimizer, too."""
+import inspect
 from types import MethodType
 
-from .._dyadic import Linear, Module, Parameter, Tensor, empty
+from .._dyadic import Linear, Module, Parameter, Tensor, _layer_records, empty
 from ..autograd import no_grad
 from ._layers import classes
 
@@ -59,7 +60,7 @@ class _Lazy:
     @no_grad()
     def _become(self, size):
         dtype, device = next(((p.dtype, p.device) for _, p in self._own_parameters()), (None, None))
-        made = self.cls_to_become(size, *self._others(), dtype=dtype, device=device)
+        made = self.cls_to_become(size, **self._others(), dtype=dtype, device=device)
         values = dict(made._own_parameters())
         for name, p in self._own_parameters():
             p.data = values[name].detach()
@@ -91,7 +92,7 @@ class LazyLinear(_Lazy, Linear):
         self._begin()
 
     def _others(self):
-        return self.out_features, self.bias is not None
+        return {"out_features": self.out_features, "bias": self.bias is not None}
 
     def _resize_to(self, size):
         self.in_features = size
@@ -103,11 +104,14 @@ class LazyLinear(_Lazy, Linear):
         return state["weight"].shape[1] if "weight" in state else None
 
 
+_NAMES = {record["name"]: [name for name, _, _ in record["parameters"]] for record in _layer_records()}
+
+
 class _OfRecord(_Lazy):
     """Beside a layer made from a record."""
 
     def _others(self):
-        return self._arguments()[1:]
+        return dict(list(zip(_NAMES[self._record], self._arguments()))[1:])
 
     def _resize_to(self, size):
         self._set_argument(0, size)
@@ -132,8 +136,9 @@ class _Conv(_OfRecord):
 
 
 class _Norm(_OfRecord):
-    def __init__(self, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None):
-        self.cls_to_become.__init__(self, 1, eps, momentum, affine, track_running_stats, dtype=dtype, device=device)
+    def __init__(self, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True):
+        arguments = (eps, momentum, affine, track_running_stats, device, dtype)
+        self.cls_to_become.__init__(self, 1, *arguments, bias=bias)
         self._begin()
 
     def _size_of(self, input):
@@ -147,6 +152,7 @@ def _make(name, kind):
     layer = classes[name]
     body = {
         "cls_to_become": layer,
+        "__signature__": inspect.Signature(list(layer.__signature__.parameters.values())[1:]),
         "_name": name,
         "__doc__": f"{name} with the size of its first input; the other arguments are {name}'s.",
         "__module__": "dyadic.nn",

@@ -13,7 +13,7 @@ void make_batch_norm(Layer& self, Options options) {
     if (self.boolean("bias")) add_constant(self, "bias", {n}, 0, options);
   }
   if (!self.boolean("track_running_stats")) return;
-  const DType dtype = options.dtype ? options.dtype : f32;
+  const DType dtype = options.dtype ? options.dtype : default_dtype();
   self.register_buffer("running_mean", zeros({n}, dtype, options.device));
   self.register_buffer("running_var", ones({n}, dtype, options.device));
   self.register_buffer("num_batches_tracked", zeros({}, i64, options.device));
