@@ -80,6 +80,13 @@ std::vector<std::string> given_names(nb::dict group, size_t count) {
   return nb::cast<std::vector<std::string>>(nb::handle(found));
 }
 
+bool changes_in_place(nb::handle value) {
+  if (PyList_Check(value.ptr()) || is_tensor(value.ptr())) return true;
+  if (!PyTuple_Check(value.ptr())) return false;
+  for (nb::handle v : nb::borrow<nb::tuple>(value))
+    if (is_tensor(v.ptr())) return true;
+  return false;
+}
 bool is_unchanged(const SeenGroup& seen, PyObject* dict) {
   if (!seen.known || size_t(PyDict_GET_SIZE(dict)) != seen.entries.size()) return false;
   Py_ssize_t at = 0;
@@ -177,13 +184,14 @@ void PyOptimizer::remember(size_t index, nb::dict dict) {
     const char* name = PyUnicode_Check(key.ptr()) ? PyUnicode_AsUTF8(key.ptr()) : "";
     const bool counts = seen.options.find(name) || std::string_view(name) == "initial_lr";
     seen.entries.emplace_back(nb::borrow(key), counts ? nb::borrow(value) : nb::object());
-    if (counts && (PyList_Check(value.ptr()) || is_tensor(value.ptr()))) seen.known = false;
+    if (counts && changes_in_place(value)) seen.known = false;
   }
   if (!seen.known) seen.entries.clear();
 }
 
 void PyOptimizer::pull_options(size_t index, nb::dict from) {
   if (is_unchanged(seen_[index], from.ptr())) return;
+  seen_[index].known = false;  // until all is read
   ParamGroup& g = groups()[index];
   static PyObject* const key = PyUnicode_InternFromString("initial_lr");
   PyObject* initial = PyDict_GetItem(from.ptr(), key);
@@ -255,7 +263,6 @@ void PyOptimizer::push(bool states) {
   if (groups.is_none()) return;
   const nb::list all = nb::cast<nb::list>(groups);
   for (size_t i = 0; i < std::min(all.size(), this->groups().size()); ++i) push_options(i, nb::cast<nb::dict>(all[i]));
-  seen_states_.clear();
   if (states && !written_) push_states(states_dict().ptr(), true);
 }
 

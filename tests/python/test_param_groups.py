@@ -116,3 +116,25 @@ def test_options_of_other_kinds_of_containers():
     optimizer.state[p]["max_exp_avg_sq"] = dy.zeros(2)
     optimizer.step()
     assert [round(v, 5) for v in p.tolist()] == [0.80731, 1.80731]
+
+
+def test_options_that_were_refused_are_read_again():
+    p = parameter(1)
+    optimizer = optim.SGD([p], lr=0.5, momentum=0.0)
+    before = dict(optimizer.param_groups[0])
+    optimizer.param_groups[0].update(lr=0.25, momentum="much")
+    with pytest.raises(TypeError, match="momentum has the wrong type"):
+        optimizer.step()
+    optimizer.param_groups[0].update(before)
+    optimizer.step()
+    assert p.item() == 0.5
+
+
+def test_betas_may_be_tensors():
+    p, beta = parameter(1), dy.tensor(0.5)
+    optimizer = optim.Adam([p], lr=0.1, betas=(beta, 0.999))
+    optimizer.step()
+    beta.fill_(0.0)
+    p.grad = dy.zeros(1)
+    optimizer.step()
+    assert optimizer.state[p]["exp_avg"].item() == 0

@@ -62,6 +62,11 @@ def _options_of_all():
     return {p[0] for record in _dyadic._optimizer_records() for p in record["parameters"]}
 
 
+def _belongs(group):
+    """Whether an optimizer has this very dict."""
+    return any(group is one for optimizer in list(_alive) for one in optimizer.__dict__.get("param_groups", ()))
+
+
 def _groups_of(who, params):
     """What an optimizer is made for, as dicts."""
     if isinstance(params, Tensor):
@@ -98,7 +103,7 @@ class Optimizer(_dyadic.Optimizer):
 
     _record = None  # the C++ record's name
     _options = ()  # that the record has
-    _inside, _hooks = False, None
+    _inside, _beginning, _hooks = False, False, None
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
@@ -108,8 +113,11 @@ class Optimizer(_dyadic.Optimizer):
 
     def __init__(self, params, defaults):
         self.defaults, self.state, self.param_groups = defaults, collections.defaultdict(dict), []
+        self._beginning = True
         for group in _groups_of(self._who(), params):
             self.add_param_group(group)
+        del self._beginning
+        self._pull()
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -137,6 +145,8 @@ class Optimizer(_dyadic.Optimizer):
         for key, value in self.defaults.items():
             param_group.setdefault(key, value)
         self.param_groups.append(param_group)
+        if self._beginning:  # all are read at once
+            return
         try:
             self._pull()
         except Exception:
@@ -154,11 +164,9 @@ class Optimizer(_dyadic.Optimizer):
         """A group that was written for this optimizer has no other's options; one that is another's may have any."""
         if self._record is None or "stochastic_rounding" in group:
             return
-        if any(group is one for other in list(_alive) for one in other.__dict__.get("param_groups", ())):
-            return
         for key in group.keys() - {"params", "initial_lr", *self._options}:
             meant = _looks_like(key, self._options)
-            if meant or key in _options_of_all():
+            if (meant or key in _options_of_all()) and not _belongs(group):
                 means = f"did you mean {meant}?" if meant else f"there are {', '.join(self._options)}"
                 raise ValueError(f"{self._record}: an unknown option: {key}; {means}")
 
