@@ -28,7 +28,7 @@ using ScheduleState = std::map<std::string, std::vector<double>>;
 
 class Schedule {
  public:
-  explicit Schedule(Optimizer& optimizer) : optimizer_(&optimizer) {}
+  explicit Schedule(Optimizer& optimizer) : optimizer_(&optimizer) { optimizer.pull(); }
   Schedule(const Schedule&) = delete;
   virtual ~Schedule() = default;
   virtual void step() = 0;
@@ -37,12 +37,14 @@ class Schedule {
   virtual void load_state_dict(const ScheduleState& state) = 0;
   std::vector<double> get_last_lr() const { return last_lr_; }
   int64_t last_epoch() const { return epoch_; }
+  void set_last_epoch(int64_t epoch) { epoch_ = epoch; }
+  void set_last_lr(std::vector<double> rates) { last_lr_ = std::move(rates); }
   Optimizer& optimizer() const { return *optimizer_; }
 
  protected:
   friend class SequentialLR;
   friend class ChainedScheduler;
-  void note_rates();  // what the groups have now is the last
+  void note_rates();  // what the groups have now is the last; pushes it
   Optimizer* optimizer_;
   int64_t epoch_ = -1;
   std::vector<double> last_lr_;
@@ -57,6 +59,7 @@ struct Moment {
   size_t index;
   int64_t epoch;
   double base, lr;
+  bool initial;  // a schedule begins, or goes on where another one was: the rate that was left is this epoch's
   double number(std::string_view key) const;  // of a list, this group's
 };
 struct SchedulerDef {
@@ -79,11 +82,15 @@ class LRScheduler : public Schedule {
   void load_state_dict(const ScheduleState& state) override;
   const SchedulerDef& def() const { return *def_; }
   const std::vector<double>& base_lrs() const { return base_; }
-  void set_rates();  // of this epoch, anew
+  void set_base_lrs(std::vector<double> rates) { base_ = std::move(rates); }
+  void set_rates();              // of this epoch, anew
+  std::vector<double> get_lr();  // what set_rates() would set
 
  private:
   friend class SequentialLR;
-  void apply();
+  void apply(bool initial = false);
+  std::vector<double> rates(bool initial);
+  void set(const std::vector<double>& rates);
   const SchedulerDef* def_;
   Options options_;
   std::vector<Factor> factors_;

@@ -22,6 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -136,9 +137,11 @@ class Optimizer {
   const OptimizerDef& def() const { return *def_; }
   int64_t steps() const { return step_; }
   void set_steps(int64_t steps) { step_ = steps; }
-  // By the parameter's name (LBFGS: ""). What is put in is checked when a step reads it; kept_as says in which dtype.
-  std::map<std::string, ParamState>& states() { return states_; }
+  // By the parameter (LBFGS: nullptr). What is put in is checked when a step reads it; kept_as says in which dtype.
+  using States = std::unordered_map<const TensorImpl*, ParamState>;
+  States& states() { return states_; }
   Tensor kept_as(const ParamGroup& group, const std::string& name, const Tensor& p, const Tensor& state) const;
+  void keep32(std::vector<std::string> names) { keep32_ = std::move(names); }
   std::vector<ParamGroup>& groups() { return groups_; }
   const std::vector<ParamGroup>& groups() const { return groups_; }
   UpdateMeter updates() const;  // of all groups
@@ -149,10 +152,20 @@ class Optimizer {
   nn::NamedTensors state_dict();
   void load_state_dict(const nn::NamedTensors& state, int64_t step);
 
+  // Where groups and states are another language's: pull() takes them from there, before they are read; push() brings there
+  // what was changed here.
+  virtual void pull(bool states = false) { (void)states; }
+  virtual void push(bool states = false) { (void)states; }
+
+ protected:
+  // A parameter may be in several places under one name; states of parameters that are in none are dropped.
+  void replace_groups(std::vector<ParamGroup> groups);
+
  private:
   friend class Update;
   bool keeps32(const std::string& name) const;
   void check(const ParamGroup& group) const;
+  void check_new(const ParamGroup& group) const;
   void check_gradients();
   void check_updates();
   void update(ParamGroup& group, const std::string& name, const Tensor& p, uint64_t stream, double grad_scale);
@@ -160,7 +173,7 @@ class Optimizer {
   Options defaults_;
   std::vector<ParamGroup> groups_;
   std::vector<std::string> keep32_;
-  std::map<std::string, ParamState> states_;
+  States states_;
   int64_t step_ = 0;
   bool consumed_ = true, dropped_ = false;  // whether a step has seen the gradients; whether zero_grad took some that none saw
 };

@@ -4,7 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
-#include "options.h"
+#include "optim_groups.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -44,7 +44,7 @@ std::vector<optim::Factor> read_factors(nb::list functions) {
   return out;
 }
 
-void make(PySchedule& self, const std::string& name, optim::Optimizer& optimizer, nb::dict options, nb::list functions) {
+void make(PySchedule& self, const std::string& name, PyOptimizer& optimizer, nb::dict options, nb::list functions) {
   self.schedule = std::make_shared<optim::LRScheduler>(name, optimizer, read_options(name, options), read_factors(functions));
 }
 Schedules read_schedules(nb::list schedulers) {
@@ -57,7 +57,7 @@ Schedules read_schedules(nb::list schedulers) {
   }
   return all;
 }
-void make_plateau(PySchedule& self, optim::Optimizer& optimizer, const std::string& mode, double factor, int64_t patience,
+void make_plateau(PySchedule& self, PyOptimizer& optimizer, const std::string& mode, double factor, int64_t patience,
                   double threshold, const std::string& threshold_mode, int64_t cooldown, std::vector<double> min_lr,
                   double eps) {
   DY_CHECK_AS(ValueError, mode == "min" || mode == "max", "ReduceLROnPlateau: mode is \"{}\"; it is min or max", mode);
@@ -89,7 +89,7 @@ void add_schedules(nb::module_& m) {
       .def("_make", make, nb::arg("name"), nb::arg("optimizer"), nb::arg("options"), nb::arg("functions"))
       .def(
           "_make_sequence",
-          [](PySchedule& s, optim::Optimizer& optimizer, nb::list schedulers, std::vector<int64_t> milestones) {
+          [](PySchedule& s, PyOptimizer& optimizer, nb::list schedulers, std::vector<int64_t> milestones) {
             s.schedule = std::make_shared<optim::SequentialLR>(optimizer, read_schedules(schedulers), std::move(milestones));
           },
           nb::arg("optimizer"), nb::arg("schedulers"), nb::arg("milestones"))
@@ -110,11 +110,24 @@ void add_schedules(nb::module_& m) {
           [](PySchedule& s, double metric) { s.as<ReduceLROnPlateau>("_step: of ReduceLROnPlateau alone").step(metric); },
           nb::arg("metric"))
       .def("get_last_lr", [](PySchedule& s) { return s.get().get_last_lr(); })
-      .def_prop_ro("last_epoch", [](PySchedule& s) { return s.get().last_epoch(); })
+      .def_prop_rw(
+          "last_epoch", [](PySchedule& s) { return s.get().last_epoch(); },
+          [](PySchedule& s, int64_t epoch) {
+            if (s.schedule) s.schedule->set_last_epoch(epoch);  // super().__init__() takes it, too
+          })
       .def("_set_rates",
            [](PySchedule& s) { s.as<optim::LRScheduler>("_set_rates: of a schedule with rates of its own").set_rates(); })
-      .def_prop_ro("base_lrs",
-                   [](PySchedule& s) { return s.as<optim::LRScheduler>("base_lrs: this schedule has none").base_lrs(); })
+      .def_prop_rw(
+          "_last_lr", [](PySchedule& s) { return s.get().get_last_lr(); },
+          [](PySchedule& s, std::vector<double> rates) {
+            if (s.schedule) s.schedule->set_last_lr(std::move(rates));
+          })
+      .def("_get_lr", [](PySchedule& s) { return s.as<optim::LRScheduler>("get_lr: this schedule has none").get_lr(); })
+      .def_prop_rw(
+          "base_lrs", [](PySchedule& s) { return s.as<optim::LRScheduler>("base_lrs: this schedule has none").base_lrs(); },
+          [](PySchedule& s, std::vector<double> rates) {
+            s.as<optim::LRScheduler>("base_lrs: this schedule has none").set_base_lrs(std::move(rates));
+          })
       .def("state_dict", [](PySchedule& s) { return as_dict(s.get().state_dict()); })
       .def("load_state_dict", [](PySchedule& s, nb::dict d) { s.get().load_state_dict(from_dict(d)); }, nb::arg("state_dict"));
   m.def("_scheduler_records", records);

@@ -4,6 +4,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 namespace dyadic::inline v1::python {
 
 using optim::GradScaler;
-using optim::Optimizer;
 using optim::Option;
 using optim::OptionDef;
 
@@ -57,21 +57,6 @@ nb::list parameter_list(const std::vector<OptionDef>& defs) {
 
 namespace {
 
-nb::object step(Optimizer& o, nb::object closure, double grad_scale) {
-  if (closure.is_none()) {
-    Unlocked unlocked;
-    o.step(grad_scale);
-    return nb::none();
-  }
-  nb::object first;
-  o.step([&] {
-    nb::object loss = closure();
-    if (!first) first = loss;
-    return is_tensor(loss.ptr()) ? tensor_of(loss.ptr()).item() : loss.is_none() ? NAN : nb::cast<double>(loss);
-  });
-  return first;
-}
-
 nb::list records() {
   nb::list all;
   for (const optim::OptimizerDef* def : optim::optimizer_defs()) {
@@ -85,45 +70,80 @@ nb::list records() {
   return all;
 }
 
+// The parameters' names, by groups.
+nb::list names_of(PyOptimizer& o) {
+  o.pull();
+  nb::list all;
+  for (const optim::ParamGroup& g : o.groups()) {
+    nb::list names;
+    for (auto& [name, p] : g.params) names.append(name);
+    all.append(names);
+  }
+  return all;
+}
+
 void add_optimizer(nb::module_& m) {
-  add_param_groups(m);
-  nb::class_<Optimizer>(m, "Optimizer", "Base of the optimizers, each made from a record.")
+  nb::class_<PyOptimizer>(m, "Optimizer", "Base of the optimizers, each made from a record.")
       .def(
           "__init__",
-          [](Optimizer* self, const std::string& name, nb::object params, nb::dict options, std::vector<std::string> keep32) {
-            new (self) Optimizer(name, read_groups(name, params), read_options(name, options), std::move(keep32));
+          [](nb::pointer_and_handle<PyOptimizer> self, const std::string& name) {
+            new (self.p) PyOptimizer(self.h.ptr(), name);
           },
-          nb::arg("name"), nb::arg("params"), nb::arg("options"), nb::arg("keep32"))
-      .def("step", step, nb::arg("closure") = nb::none(), nb::kw_only(), nb::arg("grad_scale") = 1.0,
+          nb::arg("name"))
+      .def("step", &PyOptimizer::step, nb::arg("closure") = nb::none(), nb::kw_only(), nb::arg("grad_scale") = 1.0,
            "Moves every parameter that has a gradient; grad_scale multiplies the gradients on the way. A closure computes the "
            "loss "
            "and its gradients anew and returns the loss.")
-      .def("zero_grad", &Optimizer::zero_grad, nb::arg("set_to_none") = true)
-      .def("add_param_group", add_param_group, nb::arg("param_group"))
-      .def("set_lr", &Optimizer::set_lr, nb::arg("lr"))
-      .def("_count_step", &Optimizer::count_step)
-      .def_prop_ro("steps", &Optimizer::steps)
-      .def_prop_ro("param_groups", groups_of)
+      .def(
+          "zero_grad",
+          [](PyOptimizer& o, bool set_to_none) {
+            o.pull();
+            o.zero_grad(set_to_none);
+          },
+          nb::arg("set_to_none") = true)
+      .def(
+          "set_lr",
+          [](PyOptimizer& o, double lr) {
+            o.pull();
+            o.set_lr(lr);
+            o.push();
+          },
+          nb::arg("lr"))
+      .def("_count_step",
+           [](PyOptimizer& o) {
+             o.pull();
+             o.count_step();
+           })
+      .def_prop_ro("steps", &PyOptimizer::steps)
       .def(
           "lost_updates",
-          [](Optimizer& o, std::optional<size_t> group) {
+          [](PyOptimizer& o, std::optional<size_t> group) {
             DY_CHECK_AS(IndexError, !group || *group < o.groups().size(), "{}: lost_updates: there are {} groups, not {}",
                         o.def().name(), o.groups().size(), group.value_or(0) + 1);
             return group ? o.groups()[*group].updates.share() : o.updates().share();
           },
           nb::arg("group") = nb::none(),
           "The share of nonzero steps that rounded to nothing since clear_updates(), of all groups or of one.")
-      .def("clear_updates", &Optimizer::clear_updates)
-      .def("train", &Optimizer::train, nb::arg("mode") = true,
-           "Of schedule-free optimizers: parameters are where gradients are taken; train(False) or eval() makes them the "
-           "average.")
-      .def("eval", [](Optimizer& o) { o.train(false); })
-      .def("_state_names", state_names)
-      .def("_state_of", state_of, nb::arg("name"))
-      .def("_set_state_of", set_state_of, nb::arg("name"), nb::arg("key"), nb::arg("value"))
-      .def("_forget_state_of", forget_state_of, nb::arg("name"), nb::arg("key") = "")
-      .def("_set_steps", &Optimizer::set_steps, nb::arg("steps"))
-      .def("_load_flat_state", load_optimizer_state, nb::arg("state_dict"));
+      .def("clear_updates", &PyOptimizer::clear_updates)
+      .def(
+          "train",
+          [](PyOptimizer& o, bool mode) {
+            o.pull(true);
+            o.train(mode);
+            o.push(true);
+          },
+          nb::arg("mode") = true,
+          "Of schedule-free optimizers: parameters are where gradients are taken; train(False) or eval() makes them the "
+          "average.")
+      .def("eval", [](nb::handle o) { o.attr("train")(false); })
+      .def("_names", names_of)
+      .def(
+          "_pull", [](PyOptimizer& o, bool states) { o.pull(states); }, nb::arg("states") = false)
+      .def(
+          "_push", [](PyOptimizer& o, bool states) { o.push(states); }, nb::arg("states") = false)
+      .def("_keep32", [](PyOptimizer& o, std::vector<std::string> names) { o.keep32(std::move(names)); })
+      .def("_set_steps", &PyOptimizer::set_steps, nb::arg("steps"))
+      .def("_load_flat_state", &PyOptimizer::load_flat_state, nb::arg("state_dict"));
   m.def("_optimizer_records", records);
 }
 

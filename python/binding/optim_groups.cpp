@@ -1,98 +1,114 @@
-// Parameter groups of optimizers, and the state that goes by their names.
+// Parameter groups: optimizer.param_groups, a list of dicts.
 #include "optim_groups.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <iterator>
+#include <cmath>
 #include <set>
+
+#include "base/check.h"
 
 namespace dyadic::inline v1::python {
 namespace {
 
-using optim::Optimizer;
+using optim::Option;
 using optim::OptionDef;
+using optim::ParamGroup;
 
-// optimizer.param_groups[i]: reads and writes the optimizer's own group.
-struct Group {
-  nb::object optimizer;
-  size_t index;
-
-  Optimizer& owner() const { return nb::cast<Optimizer&>(optimizer); }
-  optim::ParamGroup& group() const { return owner().groups()[index]; }
-};
-
-// What a group holds beside its options: a dict per group, of the optimizer's Python object.
-nb::dict extras(const Group& g) { return nb::cast<nb::dict>(nb::object(g.optimizer.attr("_extras"))[g.index]); }
-
-// "names", under which states are kept, is there to be read; PyTorch's "param_names" are those that were given.
-nb::list group_keys(const Group& g) {
-  nb::list keys;
-  keys.append("params");
-  for (const OptionDef& d : optim::option_defs(g.owner().def())) keys.append(d.name);
-  if (g.group().initial_lr == g.group().initial_lr) keys.append("initial_lr");
-  for (auto [key, value] : extras(g)) keys.append(key);
-  return keys;
+bool is_word(nb::handle value, const std::string& word) {
+  if (is_dtype(value.ptr())) return read_dtype(value.ptr())->name() == word;
+  Py_ssize_t n = 0;
+  const char* text = PyUnicode_Check(value.ptr()) ? PyUnicode_AsUTF8AndSize(value.ptr(), &n) : nullptr;
+  return text && word == std::string_view(text, size_t(n));
 }
-nb::object group_item(const Group& g, const std::string& key) {
-  const optim::ParamGroup& group = g.group();
-  if (key == "initial_lr" && group.initial_lr == group.initial_lr) return nb::float_(group.initial_lr);
-  if (key == "params" || key == "names") {
-    nb::list l;
-    for (auto& [name, t] : group.params) l.append(key == "names" ? nb::object(nb::cast(name)) : nb::steal(wrap(t)));
-    return l;
+bool is_number(nb::handle value, double v) {
+  PyObject* o = value.ptr();
+  if (PyFloat_Check(o)) return PyFloat_AS_DOUBLE(o) == v;
+  if (PyLong_Check(o)) return PyLong_AsDouble(o) == v;
+  if (is_tensor(o)) return tensor_of(o).numel() == 1 && tensor_of(o).item() == v;
+  return o == Py_None && v != v;
+}
+// Whether Python's value of an option is ours.
+bool is_same(nb::handle value, const Option& ours) {
+  if (ours.is_none()) return value.is_none();
+  if (!ours.word.empty()) return is_word(value, ours.word);
+  PyObject* o = value.ptr();
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return ours.numbers.size() == 1 && is_number(value, ours.numbers[0]);
+  if (size_t(PySequence_Fast_GET_SIZE(o)) != ours.numbers.size()) return false;
+  for (size_t i = 0; i < ours.numbers.size(); ++i)
+    if (!is_number(PySequence_Fast_GET_ITEM(o, Py_ssize_t(i)), ours.numbers[i])) return false;
+  return true;
+}
+bool equal(const Option& a, const Option& b) {
+  return a.word == b.word && std::equal(a.numbers.begin(), a.numbers.end(), b.numbers.begin(), b.numbers.end(),
+                                        [](double x, double y) { return x == y || (x != x && y != y); });
+}
+
+nb::object plain(const Option& value) {
+  return value.numbers.size() == 1 ? nb::object(nb::float_(value.numbers[0])) : nb::tuple(nb::cast(value.numbers));
+}
+
+// The members of a group, whatever holds them.
+nb::object members(const std::string& who, nb::dict group) {
+  static PyObject* const key = PyUnicode_InternFromString("params");
+  PyObject* found = PyDict_GetItem(group.ptr(), key);
+  DY_CHECK_AS(ValueError, found, "{}: a group has no \"params\"", who);
+  if (PyList_Check(found) || PyTuple_Check(found)) return nb::borrow(found);
+  nb::list all;
+  if (is_tensor(found))
+    all.append(nb::handle(found));
+  else
+    for (nb::handle p : nb::borrow(found)) all.append(p);
+  return all;
+}
+bool holds(nb::handle params, const ParamGroup& group) {
+  PyObject* o = params.ptr();
+  if (size_t(PySequence_Fast_GET_SIZE(o)) != group.params.size()) return false;
+  for (size_t i = 0; i < group.params.size(); ++i) {
+    PyObject* p = PySequence_Fast_GET_ITEM(o, Py_ssize_t(i));
+    if (!is_tensor(p) || tensor_of(p).impl() != group.params[i].second.impl()) return false;
   }
-  for (const OptionDef& d : optim::option_defs(g.owner().def()))
-    if (d.name == key) return option_object(d, *group.options.find(key));
-  const nb::dict more = extras(g);
-  if (more.contains(key.c_str())) return more[key.c_str()];
-  throw nb::key_error(key.c_str());
-}
-void set_group_item(Group& g, const std::string& key, nb::handle value) {
-  if (key == "initial_lr") {
-    g.group().initial_lr = nb::cast<double>(value);
-    return;
-  }
-  for (const OptionDef& d : optim::option_defs(g.owner().def()))
-    if (d.name == key) return g.owner().set_option(g.group(), key, read_option(g.owner().def().name(), key, value));
-  DY_CHECK_AS(ValueError, key != "params" && key != "names", "{}: a group's {} are not set; add_param_group() adds some",
-              g.owner().def().name(), key);
-  extras(g)[key.c_str()] = value;
+  return true;
 }
 
-optim::ParamGroup read_group(const std::string& who, nb::dict given, size_t& count) {
-  optim::ParamGroup group;
-  DY_CHECK_AS(ValueError, given.contains("params"), "{}: a group has no \"params\"", who);
-  for (auto [k, v] : given) {
-    const std::string key = nb::cast<std::string>(k);
-    if (key == "params")
-      group.params = read_params(who, v, count);
-    else if (key == "initial_lr")
-      group.initial_lr = nb::cast<double>(v);
-    else if (key != "names")
-      group.options.set(key, read_option(who, key, v));
-  }
-  return group;
+// The names that a group gives its parameters, if it does.
+std::vector<std::string> given_names(nb::dict group, size_t count) {
+  PyObject* found = PyDict_GetItemString(group.ptr(), "param_names");
+  if (!found || !PyList_Check(found) || size_t(PyList_GET_SIZE(found)) != count) return {};
+  return nb::cast<std::vector<std::string>>(nb::handle(found));
 }
 
-// The saved groups name parameters; another model's are refused even if it has no states yet.
-void check_names(const Optimizer& o, nb::list groups) {
-  std::set<std::string> there, here;
-  for (nb::handle g : groups) {
-    const auto group = nb::cast<nb::dict>(g);
-    if (!group.contains("names")) return;
-    for (nb::handle name : nb::object(group["names"])) there.insert(nb::cast<std::string>(name));
-  }
-  for (const optim::ParamGroup& g : o.groups())
-    for (auto& [name, p] : g.params) here.insert(name);
-  std::vector<std::string> missing, unexpected;
-  std::set_difference(here.begin(), here.end(), there.begin(), there.end(), std::back_inserter(missing));
-  std::set_difference(there.begin(), there.end(), here.begin(), here.end(), std::back_inserter(unexpected));
-  DY_CHECK_AS(ValueError, missing.empty() && unexpected.empty(),
-              "{}: the saved state is of other parameters: not saved [{}], not here [{}]; is it the same model?",
-              o.def().name(), fmt::join(missing, ", "), fmt::join(unexpected, ", "));
+bool changes_in_place(nb::handle value) {
+  if (PyList_Check(value.ptr()) || is_tensor(value.ptr())) return true;
+  if (!PyTuple_Check(value.ptr())) return false;
+  for (nb::handle v : nb::borrow<nb::tuple>(value))
+    if (is_tensor(v.ptr())) return true;
+  return false;
 }
+bool is_unchanged(const SeenGroup& seen, PyObject* dict) {
+  if (!seen.known || size_t(PyDict_GET_SIZE(dict)) != seen.entries.size()) return false;
+  Py_ssize_t at = 0;
+  auto entry = seen.entries.begin();
+  for (PyObject *key, *value; PyDict_Next(dict, &at, &key, &value); ++entry)
+    if (key != entry->first.ptr() || (entry->second && value != entry->second.ptr())) return false;
+  return true;
+}
+
+void write(nb::dict group, nb::handle key, nb::object value) {
+  PyObject* old = PyDict_GetItem(group.ptr(), key.ptr());
+  if (old && is_tensor(old))
+    nb::handle(old).attr("fill_")(value);
+  else
+    group[key] = value;
+}
+
+nb::object param_groups(PyObject* self) {
+  static PyObject* const key = PyUnicode_InternFromString("param_groups");
+  return nb::getattr(nb::handle(self), nb::handle(key), nb::none());
+}
+
 }  // namespace
 
 nn::NamedTensors read_params(const std::string& who, nb::handle params, size_t& count) {
@@ -118,136 +134,136 @@ nn::NamedTensors read_params(const std::string& who, nb::handle params, size_t& 
   return out;
 }
 
-std::vector<optim::ParamGroup> read_groups(const std::string& who, nb::object params) {
+PyOptimizer::PyOptimizer(PyObject* self, const std::string& name)
+    : Optimizer(name, std::vector<ParamGroup>()), self_(self), written_(name == "Optimizer") {
+  for (const OptionDef& d : optim::option_defs(def())) keys_.push_back(nb::steal(PyUnicode_InternFromString(d.name.c_str())));
+}
+
+void PyOptimizer::replace(nb::list from) {
+  std::vector<ParamGroup> made;
+  std::map<const TensorImpl*, std::string> names;  // a parameter in two places has one
+  std::set<std::string> taken;
   size_t count = 0;
-  DY_CHECK_AS(TypeError, !is_tensor(params.ptr()), "{}: params is a Tensor; it takes a list of them", who);
-  nb::list all(params);
-  DY_CHECK_AS(ValueError, nb::len(all) > 0, "{}: the list of parameters is empty", who);
-  std::vector<optim::ParamGroup> groups;
-  if (!PyDict_Check(all[0].ptr())) {
-    groups.push_back({read_params(who, all, count), {}});
-    return groups;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const nb::dict dict = nb::cast<nb::dict>(from[i]);
+    ParamGroup g;
+    g.params = read_params(def().name(), members(def().name(), dict), count);
+    const auto given = given_names(dict, g.params.size());
+    for (size_t k = 0; k < g.params.size(); ++k) {
+      auto& [name, p] = g.params[k];
+      if (!given.empty()) name = given[k];
+      if (auto it = names.find(p.impl()); it != names.end()) {
+        name = it->second;
+        continue;
+      }
+      while (!taken.insert(name).second) name += "'";
+      names[p.impl()] = name;
+    }
+    if (i < groups().size()) g.updates = groups()[i].updates;
+    for (const OptionDef& d : optim::option_defs(def())) g.options.set(d.name, d.fallback);
+    made.push_back(std::move(g));
   }
-  for (nb::handle g : all) {
-    DY_CHECK_AS(TypeError, PyDict_Check(g.ptr()), "{}: the groups are not all dicts", who);
-    groups.push_back(read_group(who, nb::borrow<nb::dict>(g), count));
-  }
-  return groups;
-}
-void add_param_group(Optimizer& o, nb::dict group) {
-  size_t count = 0;
-  for (auto& g : o.groups()) count += g.params.size();
-  o.add_param_group(read_group(o.def().name(), group, count));
-}
-
-nb::list groups_of(nb::handle self) {
-  nb::list l;
-  for (size_t i = 0; i < nb::cast<Optimizer&>(self).groups().size(); ++i) l.append(nb::cast(Group{nb::borrow(self), i}));
-  return l;
-}
-
-namespace {
-
-struct Owner {  // of a state: its group, and the parameter (none of LBFGS, which has one state for all)
-  const optim::ParamGroup* group;
-  Tensor p;
-};
-Owner owner_of(const Optimizer& o, const std::string& name) {
-  for (const optim::ParamGroup& g : o.groups())
-    for (auto& [key, p] : g.params)
-      if (key == name) return {&g, p};
-  DY_CHECK_AS(ValueError, name.empty(), "{}: no parameter is called {}", o.def().name(), name);
-  return {&o.groups()[0], {}};
-}
-bool is_number(const Optimizer& o, const std::string& key, const Tensor& value, const Owner& owner) {
-  if (!owner.p.defined()) return value.dim() == 0;
-  const std::string all = fmt::format(" {} ", o.def().numbers);
-  return all.find(" " + key + " ") != all.npos;
-}
-nb::object scalar(double v) { return nb::cast(full({}, v, double(float(v)) == v || v != v ? f32 : f64)); }
-
-}  // namespace
-
-nb::list state_names(Optimizer& o) {
-  nb::list all;
-  for (auto& [name, s] : o.states())
-    if (!s.tensors.empty() || !s.numbers.empty() || (o.def().counted && s.steps > 0)) all.append(name);
-  return all;
-}
-nb::dict state_of(Optimizer& o, const std::string& name) {
-  nb::dict d;
-  auto it = o.states().find(name);
-  if (it == o.states().end()) return d;
-  const Owner owner = owner_of(o, name);
-  if (o.def().counted) d["step"] = scalar(double(it->second.steps));
-  for (auto& [key, v] : it->second.numbers) d[key.c_str()] = scalar(v);
-  for (auto& [key, t] : it->second.tensors) {
-    const bool flat = owner.p.defined() && t.dim() == 1 && t.numel() == owner.p.numel() && !t.dtype().is_blocked();
-    d[key.c_str()] = flat ? t.view(owner.p.sizes()) : t;
-  }
-  if (!owner.p.defined()) d["n_iter"] = it->second.steps;
-  return d;
-}
-void set_state_of(Optimizer& o, const std::string& name, const std::string& key, const Tensor& value) {
-  NoGrad guard;
-  const Owner owner = owner_of(o, name);
-  optim::ParamState& s = o.states()[name];
-  if (key == (owner.p.defined() ? "step" : "n_iter")) {
-    s.steps = value.item<int64_t>();
-  } else if (is_number(o, key, value, owner)) {
-    s.numbers[key] = value.item();
-  } else if (!owner.p.defined()) {
-    s.tensors[key] = value.detach();
-  } else {
-    const bool flat = !value.dtype().is_blocked() && value.sizes() == owner.p.sizes();
-    const Tensor kept = o.kept_as(*owner.group, name, owner.p, value);
-    s.tensors[key] = flat ? kept.contiguous().view({-1}) : kept;
-  }
-}
-void forget_state_of(Optimizer& o, const std::string& name, const std::string& key) {
-  auto it = o.states().find(name);
-  if (it == o.states().end()) return;
-  if (key.empty()) return void(o.states().erase(it));
-  if (key == "step") it->second.steps = 0;
-  it->second.numbers.erase(key);
-  it->second.tensors.erase(key);
-}
-
-// The form that files of earlier versions have: "step", and states flat, as "exp_avg.<name>". Options of groups are taken where
-// there are as many groups.
-void load_optimizer_state(nb::handle self, nb::dict d) {
-  auto& o = nb::cast<Optimizer&>(self);
-  const std::string who = o.def().name();
-  DY_CHECK_AS(ValueError, d.contains("step") && d.contains("state"), "{}: the state has no \"step\" or no \"state\"", who);
-  if (d.contains("param_groups")) check_names(o, nb::cast<nb::list>(d["param_groups"]));
-  nn::NamedTensors state;
-  for (auto [k, v] : nb::cast<nb::dict>(d["state"])) state.emplace_back(nb::cast<std::string>(k), nb::cast<Tensor>(v));
-  o.load_state_dict(state, nb::cast<int64_t>(d["step"]));
-  if (!d.contains("param_groups")) return;
-  nb::list groups = nb::cast<nb::list>(d["param_groups"]);
-  if (groups.size() != o.groups().size()) return;
-  for (size_t i = 0; i < groups.size(); ++i) {
-    Group g{nb::borrow(self), i};
-    for (auto [key, value] : nb::cast<nb::dict>(groups[i]))
-      if (nb::cast<std::string>(key) != "names") set_group_item(g, nb::cast<std::string>(key), value);
+  seen_.clear();
+  seen_states_.clear();
+  for (const ParamGroup& g : made) seen_.push_back({g.options});
+  groups() = std::move(made);
+  try {
+    for (size_t i = 0; i < from.size(); ++i) pull_options(i, nb::cast<nb::dict>(from[i]));
+    replace_groups(std::exchange(groups(), {}));
+  } catch (...) {
+    groups().clear();  // what is wrong is read again
+    throw;
   }
 }
 
-void add_param_groups(nb::module_& m) {
-  nb::class_<Group>(m, "ParamGroup", "Parameters and their options, as group[\"lr\"].")
-      .def("__getitem__", group_item)
-      .def("__setitem__", set_group_item, nb::arg("key"), nb::arg("value").none())
-      .def("__delitem__", [](Group& g, nb::str key) { extras(g).attr("__delitem__")(key); })
-      .def("__iter__", [](const Group& g) { return group_keys(g).attr("__iter__")(); })
-      .def("__len__", [](const Group& g) { return group_keys(g).size(); })
-      .def("__contains__", [](const Group& g, const std::string& key) { return group_keys(g).attr("__contains__")(key); })
-      .def("keys", group_keys)
-      .def("__repr__", [](const Group& g) {
-        nb::dict d;
-        for (nb::handle key : group_keys(g))
-          if (nb::cast<std::string>(key) != "params") d[key] = group_item(g, nb::cast<std::string>(key));
-        return nb::repr(d);
-      });
+void PyOptimizer::remember(size_t index, nb::dict dict) {
+  SeenGroup& seen = seen_[index];
+  seen.entries.clear();
+  seen.known = true;
+  for (auto [key, value] : dict) {
+    const char* name = PyUnicode_Check(key.ptr()) ? PyUnicode_AsUTF8(key.ptr()) : "";
+    const bool counts = seen.options.find(name) || std::string_view(name) == "initial_lr";
+    seen.entries.emplace_back(nb::borrow(key), counts ? nb::borrow(value) : nb::object());
+    if (counts && changes_in_place(value)) seen.known = false;
+  }
+  if (!seen.known) seen.entries.clear();
+}
+
+void PyOptimizer::pull_options(size_t index, nb::dict from) {
+  if (is_unchanged(seen_[index], from.ptr())) return;
+  seen_[index].known = false;  // until all is read
+  ParamGroup& g = groups()[index];
+  static PyObject* const key = PyUnicode_InternFromString("initial_lr");
+  PyObject* initial = PyDict_GetItem(from.ptr(), key);
+  g.initial_lr = !initial ? NAN : is_tensor(initial) ? tensor_of(initial).item() : nb::cast<double>(nb::handle(initial));
+  if (written_) pull_written(index, from);
+  for (size_t k = 0; !written_ && k < keys_.size(); ++k) {
+    PyObject* value = PyDict_GetItem(from.ptr(), keys_[k].ptr());
+    auto& [name, ours] = g.options.begin()[std::ptrdiff_t(k)];
+    if (!value || is_same(value, ours)) continue;
+    set_option(g, name, read_option(def().name(), name, value));
+    seen_[index].options.set(name, ours);
+  }
+  remember(index, from);
+}
+// What schedules change.
+void PyOptimizer::pull_written(size_t index, nb::dict from) {
+  for (const char* name : {"lr", "momentum", "betas"}) {
+    PyObject* value = PyDict_GetItemString(from.ptr(), name);
+    if (!value) continue;
+    const bool many = PyTuple_Check(value) || PyList_Check(value);
+    if (!many && !is_tensor(value) && !read_number(value)) continue;
+    const Option ours = read_option("Optimizer", name, value);
+    groups()[index].options.set(name, ours);
+    seen_[index].options.set(name, ours);
+  }
+}
+
+void PyOptimizer::pull(bool states) {
+  nb::gil_scoped_acquire gil;
+  const nb::object groups = param_groups(self_);
+  if (groups.is_none()) return;  // of a class that has none
+  DY_CHECK_AS(TypeError, PyList_Check(groups.ptr()), "{}: param_groups is {}; it is a list of dicts", def().name(),
+              Py_TYPE(groups.ptr())->tp_name);
+  const nb::list all = nb::borrow<nb::list>(groups);
+  bool same = all.size() == this->groups().size();
+  for (size_t i = 0; i < all.size(); ++i) {
+    DY_CHECK_AS(TypeError, PyDict_Check(PyList_GET_ITEM(all.ptr(), Py_ssize_t(i))), "{}: the groups are not all dicts",
+                def().name());
+    if (same) same = holds(members(def().name(), nb::borrow<nb::dict>(all[i])), this->groups()[i]);
+  }
+  if (!same)
+    replace(all);
+  else
+    for (size_t i = 0; i < all.size(); ++i) pull_options(i, nb::borrow<nb::dict>(PyList_GET_ITEM(all.ptr(), Py_ssize_t(i))));
+  if (states && !written_) pull_states(states_dict().ptr(), true);
+}
+
+void PyOptimizer::push_options(size_t index, nb::dict to) {
+  ParamGroup& g = groups()[index];
+  size_t k = 0;
+  for (auto& [name, ours] : g.options) {
+    const size_t at = k++;
+    const Option* seen = seen_[index].options.find(name);
+    if (seen && equal(*seen, ours)) continue;
+    const OptionDef& def = optim::option_defs(this->def())[std::min(at, keys_.size() - 1)];
+    write(to, nb::str(name.c_str()), written_ && name != "lr" ? plain(ours) : option_object(def, ours));
+    seen_[index].options.set(name, ours);
+  }
+  if (g.initial_lr == g.initial_lr) {
+    PyObject* old = PyDict_GetItemString(to.ptr(), "initial_lr");
+    if (!old || !is_number(old, g.initial_lr)) write(to, nb::str("initial_lr"), nb::float_(g.initial_lr));
+  }
+  remember(index, to);
+}
+
+void PyOptimizer::push(bool states) {
+  nb::gil_scoped_acquire gil;
+  const nb::object groups = param_groups(self_);
+  if (groups.is_none()) return;
+  const nb::list all = nb::cast<nb::list>(groups);
+  for (size_t i = 0; i < std::min(all.size(), this->groups().size()); ++i) push_options(i, nb::cast<nb::dict>(all[i]));
+  if (states && !written_) push_states(states_dict().ptr(), true);
 }
 
 }  // namespace dyadic::inline v1::python

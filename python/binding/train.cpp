@@ -11,6 +11,7 @@
 #include "data.h"
 #include "dyadic/progress.h"
 #include "nn.h"
+#include "optim_groups.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -72,8 +73,8 @@ template <class F> auto unlocked(F&& f) {
 void add_part(Checkpoint& c, const std::string& name, nb::handle o, bool native) {
   if (native && nb::isinstance<Module>(o)) {
     c.add(name, nb::cast<Module&>(o));
-  } else if (native && nb::isinstance<optim::Optimizer>(o)) {
-    c.add(name, nb::cast<optim::Optimizer&>(o));
+  } else if (native && nb::isinstance<PyOptimizer>(o)) {
+    c.add(name, nb::cast<PyOptimizer&>(o));
   } else if (nb::isinstance<Generator>(o)) {
     c.add(name, nb::cast<Generator&>(o));
   } else if (nb::isinstance<History>(o)) {
@@ -97,7 +98,13 @@ void add_checkpoint(nb::module_& t) {
           nb::arg("folder"), nb::arg("name"), nb::arg("keep"), nb::arg("best"), nb::arg("maximize"), nb::arg("shard_bytes"),
           nb::arg("background"))
       .def("_add", add_part, nb::arg("name"), nb::arg("part"), nb::arg("native"))
-      .def("_names_of", &Checkpoint::names_of, nb::arg("optimizer"))
+      .def(
+          "_names_of",
+          [](Checkpoint& c, PyOptimizer& o) {
+            o.pull();
+            return c.names_of(o);
+          },
+          nb::arg("optimizer"))
       .def("_config", &Checkpoint::config, nb::arg("json"))
       .def(
           "_save", [](Checkpoint& c, int64_t step, const Metrics& m) { unlocked([&] { c.save(step, m); }); }, nb::arg("step"),

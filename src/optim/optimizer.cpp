@@ -71,15 +71,25 @@ void Optimizer::add_param_group(ParamGroup group) {
   ParamGroup made{std::move(group.params), defaults_};
   for (auto& [key, value] : group.options) set_option(made, key, value);
   check(made);
+  check_new(made);
   groups_.push_back(std::move(made));
+}
+
+void Optimizer::replace_groups(std::vector<ParamGroup> groups) {
+  States kept;
+  for (const ParamGroup& g : groups) {
+    check(g);
+    for (auto& [name, p] : g.params)
+      if (auto state = states_.extract(p.impl())) kept.insert(std::move(state));
+  }
+  if (auto state = states_.extract(nullptr)) kept.insert(std::move(state));
+  groups_ = std::move(groups);
+  states_ = std::move(kept);
 }
 
 void Optimizer::check(const ParamGroup& group) const {
   const std::string who = def_->name();
-  std::set<std::string_view> names;
-  std::set<TensorImpl*> tensors;
-  for (const ParamGroup& g : groups_)
-    for (auto& [name, p] : g.params) names.insert(name), tensors.insert(p.impl());
+  if (def_ == &written_def) return;
   if (const Option* kept = group.options.find("compensation"))
     DY_CHECK_AS(ValueError, kept->is_none() || !group.options.flag("stochastic_rounding"),
                 "{}: stochastic_rounding and compensation are two remedies for one loss; choose one", who);
@@ -87,10 +97,20 @@ void Optimizer::check(const ParamGroup& group) const {
     const FormatDef& f = *p.dtype().format()->def;
     DY_CHECK_AS(TypeError, f.kind == dyadic::Kind::floating && f.bits >= 8 && f.mantissa_bits > 0,
                 "{}: {} is {}; parameters are floats of at least 8 bits", who, name, dyadic::describe(p));
+    if (def_->check) def_->check(who.c_str(), group.options, p);
+  }
+}
+
+void Optimizer::check_new(const ParamGroup& group) const {
+  const std::string who = def_->name();
+  std::set<std::string_view> names;
+  std::set<TensorImpl*> tensors;
+  for (const ParamGroup& g : groups_)
+    for (auto& [name, p] : g.params) names.insert(name), tensors.insert(p.impl());
+  for (auto& [name, p] : group.params) {
     DY_CHECK_AS(ValueError, tensors.insert(p.impl()).second, "{}: {} is given twice; a parameter belongs to one group", who,
                 name);
     DY_CHECK_AS(ValueError, names.insert(name).second, "{}: two parameters are called {}; states are kept by name", who, name);
-    if (def_->check) def_->check(who.c_str(), group.options, p);
   }
 }
 
@@ -123,7 +143,7 @@ void Optimizer::update(ParamGroup& group, const std::string& name, const Tensor&
   Tensor grad = p.grad();
   if (!grad.defined()) return;
   DY_CHECK(p.is_meta() || p.is_contiguous(), "{}: {} is not contiguous", def_->name(), name);
-  ParamState& state = states_[name];
+  ParamState& state = states_[p.impl()];
   ++state.steps;
   Update u(*this, group, name, state, stream, grad_scale);
   u.p = p;
@@ -178,7 +198,7 @@ double Optimizer::step_closure(double (*closure)(void*), void* context) {
   DY_CHECK_AS(ValueError, groups_.size() == 1, "LBFGS: it has no parameter groups; {} were given", groups_.size());
   NoGrad guard;
   ++step_;
-  return lbfgs_step(groups_[0], states_[""], closure, context);
+  return lbfgs_step(groups_[0], states_[nullptr], closure, context);
 }
 
 void Optimizer::zero_grad(bool set_to_none) {
@@ -203,26 +223,34 @@ void Optimizer::set_lr(double lr) {
 void Optimizer::train(bool on) {
   for (ParamGroup& g : groups_)
     for (auto& [name, p] : g.params)
-      if (auto it = states_.find(name); it != states_.end() && it->second.tensors.contains("z"))
+      if (auto it = states_.find(p.impl()); it != states_.end() && it->second.tensors.contains("z"))
         swap_schedule_free(p, it->second, g.options.number("betas"), on);
 }
 
 nn::NamedTensors Optimizer::state_dict() {
+  std::map<std::string, const ParamState*> named;  // in the alphabet's order
+  for (auto& [key, s] : states_)
+    if (!key) named[""] = &s;
+  for (ParamGroup& g : groups_)
+    for (auto& [name, p] : g.params)
+      if (auto it = states_.find(p.impl()); it != states_.end()) named[name] = &it->second;
   nn::NamedTensors out;
-  for (auto& [name, s] : states_) {
-    if (s.steps == 0 && s.tensors.empty() && s.numbers.empty()) continue;
-    for (auto& [key, t] : s.tensors) out.emplace_back(key + "." + name, t);
-    for (auto& [key, v] : s.numbers) out.emplace_back(key + "." + name, full({}, v, f64));
-    if (s.steps != step_) out.emplace_back("step." + name, full({}, s.steps, i64));
+  for (auto& [name, s] : named) {
+    if (s->steps == 0 && s->tensors.empty() && s->numbers.empty()) continue;
+    for (auto& [key, t] : s->tensors) out.emplace_back(key + "." + name, t.dim() == 0 ? t.view({1}) : t);
+    for (auto& [key, v] : s->numbers) out.emplace_back(key + "." + name, full({}, v, f64));
+    if (s->steps != step_) out.emplace_back("step." + name, full({}, s->steps, i64));
   }
   return out;
 }
 
 // As it is where a step can go on from that bit for bit, else in what a new state would be.
 Tensor Optimizer::kept_as(const ParamGroup& group, const std::string& name, const Tensor& p, const Tensor& state) const {
+  const Tensor t = state.requires_grad() ? state.detach() : state;
+  if (t.dtype().is_blocked()) return t;
   const DType want = state_dtype(group.options, keeps32(name), p, Sign::any), wide = p.dtype() == f64 ? f64 : f32;
-  if (state.dtype().is_blocked() || state.dtype() == want || state.dtype() == wide) return state.detach();
-  return state.detach().to(want.is_blocked() ? wide : want);
+  if (!t.dtype().is_floating_point() || t.dtype() == want || t.dtype() == wide) return t.contiguous();
+  return t.to(want.is_blocked() ? wide : want).contiguous();
 }
 
 void Optimizer::load_state_dict(const nn::NamedTensors& state, int64_t step) {
@@ -231,7 +259,7 @@ void Optimizer::load_state_dict(const nn::NamedTensors& state, int64_t step) {
   for (ParamGroup& g : groups_)
     for (auto& [name, p] : g.params) params[name] = {p, &g.options};
   if (!def_->step) params[""] = {Tensor(), nullptr};
-  std::map<std::string, ParamState> loaded;
+  States loaded;
   size_t strangers = 0;
   for (auto& [key, t] : state) {
     const size_t dot = key.find('.');
@@ -241,7 +269,8 @@ void Optimizer::load_state_dict(const nn::NamedTensors& state, int64_t step) {
       ++strangers;
       continue;
     }
-    auto [slot, fresh] = loaded.try_emplace(name);
+    const Tensor& p = it->second.first;
+    auto [slot, fresh] = loaded.try_emplace(p.defined() ? p.impl() : nullptr);
     ParamState& s = slot->second;
     if (fresh) s.steps = step;
     if (what == "step") {
@@ -249,10 +278,11 @@ void Optimizer::load_state_dict(const nn::NamedTensors& state, int64_t step) {
     } else if (t.dim() == 0 && t.dtype() == f64) {
       s.numbers[what] = t.item();
     } else {
-      if (it->second.second) check_loaded(*it->second.second, keeps32(name), key, it->second.first, t);
+      if (it->second.second) check_loaded(*it->second.second, keeps32(name), key, p, t);
       CategoryScope scope(Category::optimizer);
       NoGrad guard;
-      s.tensors[what] = t.clone();
+      const bool flat = p.defined() && t.dim() == 1 && t.numel() == p.numel() && !t.dtype().is_blocked();
+      s.tensors[what] = flat ? t.clone().view(p.sizes()) : t.clone();
     }
   }
   DY_CHECK(strangers == 0, "{}: {} saved states belong to no parameter here; is it the same model?", def_->name(), strangers);

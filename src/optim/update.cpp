@@ -32,16 +32,21 @@ void fill_state(const Tensor& t, double value) {
   encode_scaled(*t.dtype().format(), values.data(), t.impl()->storage->data, t.impl()->storage->geometry);
 }
 
+double number_or_zero(const Options& o, std::string_view name) {  // of an option that not all have
+  const Option* found = o.find(name);
+  return found && !found->numbers.empty() ? found->numbers[0] : 0;
+}
+
 }  // namespace
 
 Update::Update(Optimizer& optimizer, ParamGroup& group, const std::string& name, ParamState& state, uint64_t stream,
                double grad_scale)
     : o(group.options),
       name(name),
-      scale(o.find("maximize") && o.flag("maximize") ? -grad_scale : grad_scale),
+      scale(number_or_zero(o, "maximize") != 0 ? -grad_scale : grad_scale),
       t(state.steps),
       lr(o.number("lr")),
-      decay(o.find("weight_decay") ? o.number("weight_decay") : 0),
+      decay(number_or_zero(o, "weight_decay")),
       optimizer_(optimizer),
       group_(group),
       state_(state),
@@ -72,7 +77,8 @@ Tensor& Update::state(const StateRef& s) {
   }
   CategoryScope scope(Category::optimizer);
   NoGrad guard;
-  Tensor made = make_tensor({p.numel()}, state_dtype(o, optimizer_.keeps32(name), p, s.sign), p.device());
+  const DType d = state_dtype(o, optimizer_.keeps32(name), p, s.sign);
+  Tensor made = d.is_blocked() ? make_tensor({p.numel()}, d, p.device()) : make_tensor(p.sizes(), d, p.device());
   fill_state(made, s.initial);
   return state_.tensors[s.name] = made;
 }
@@ -102,7 +108,7 @@ Tensor* Update::rest() {
   if (!o.has("compensation") || p.dtype().bits() > 16) return nullptr;
   if (Tensor* t = find("compensation")) return t;
   CategoryScope scope(Category::optimizer);
-  return &(state_.tensors["compensation"] = zeros({p.numel()}, o.word("compensation") == "f32" ? f32 : p.dtype(), p.device()));
+  return &(state_.tensors["compensation"] = zeros(p.sizes(), o.word("compensation") == "f32" ? f32 : p.dtype(), p.device()));
 }
 
 bool Update::run_adamw(double weight_decay) {

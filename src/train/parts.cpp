@@ -97,6 +97,7 @@ class OptimizerPart : public Part {
   OptimizerPart(optim::Optimizer& optimizer, const Modules& modules) : optimizer_(optimizer), modules_(modules) {}
 
   State state() override {
+    optimizer_.pull(true);
     const auto names = this->names();
     State s;
     for (auto& [key, t] : optimizer_.state_dict()) s.tensors.emplace_back(rename(key, names), t);
@@ -105,6 +106,7 @@ class OptimizerPart : public Part {
   }
 
   void compare(const std::string& part, const State& saved, Differences& differences) override {
+    optimizer_.pull();
     const Json there = Json::parse(saved.json), here = document();
     const std::string kind = there.at("kind").get<std::string>(), mine = optimizer_.def().name();
     if (kind != mine) differences.push_back({Difference::Kind::changed, part, "kind", kind, mine, ""});
@@ -112,6 +114,7 @@ class OptimizerPart : public Part {
   }
 
   void load(const State& saved) override {
+    optimizer_.pull(true);
     const Json there = Json::parse(saved.json), here = document();
     if (there.at("kind") != here.at("kind")) return;
     const Described theirs = parameters(there), mine = parameters(here);
@@ -131,6 +134,7 @@ class OptimizerPart : public Part {
     for (optim::ParamGroup& g : optimizer_.groups())
       for (const Json& one : there.at("groups"))
         if (!g.params.empty() && one.at("params").contains(names.at(g.params[0].first))) load_group(g, one);
+    optimizer_.push(true);
   }
 
  private:

@@ -95,7 +95,9 @@ def test_states_that_another_library_wrote():
     np.testing.assert_allclose(p.detach().numpy(), want, rtol=1e-6)
     sgd = optim.SGD([p], momentum=0.9)
     sgd.load_state_dict({"state": {0: {"momentum_buffer": None}}, "param_groups": sgd.state_dict()["param_groups"]})
-    assert len(sgd.state) == 0
+    assert sgd.state[p] == {"momentum_buffer": None}
+    sgd.step()
+    assert sgd.state[p]["momentum_buffer"].tolist() == [[1, 1], [1, 1]]
     optimizer.load_state_dict({"state": {0: {**state, "exp_avg": dy.ones(5)}}, "param_groups": [group]})
     with pytest.raises(ValueError, match=r"AdamW: the state exp_avg of 0 does not fit: it is f32\[5\], the parameter f32\[2, 2\]"):
         optimizer.step()
@@ -129,8 +131,8 @@ def test_state_is_read_and_written_by_parameter():
     assert "exp_avg" not in optimizer.state[p] and "exp_avg_sq" in optimizer.state[p]
     del optimizer.state[p]
     assert p not in optimizer.state
-    with pytest.raises(KeyError, match="state is of parameters"):
-        optimizer.state[dy.ones(1)]
+    optimizer.state = collections.defaultdict(dict)
+    assert optimizer.state[p] == {} and p in optimizer.state
 
 
 def test_hooks_of_saving_and_loading():
@@ -162,7 +164,7 @@ def test_groups_show_what_pytorchs_show():
     a.grad, b.grad = dy.ones(2), dy.ones(3)
     first.step()
     swapped.load_state_dict(first.state_dict())  # by names
-    assert [len(s["momentum_buffer"]) for s in swapped.state.values()] == [3, 2]
+    assert all(s["momentum_buffer"].shape == p.shape for p, s in swapped.state.items()) and len(swapped.state) == 2
 
 
 def test_conversions_keep_parameters():

@@ -7,7 +7,7 @@ def _named(optimizer):
     """(name, parameter) of all groups; the names of optimizers that know some."""
     pairs = []
     for group in optimizer.param_groups:
-        names = group["names"] if "names" in group else range(len(pairs), len(pairs) + len(group["params"]))
+        names = group.get("param_names") or range(len(pairs), len(pairs) + len(group["params"]))
         pairs += zip(map(str, names), group["params"])
     return pairs
 

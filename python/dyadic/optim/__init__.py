@@ -6,17 +6,17 @@ import inspect
 import sys
 import types
 
-from .._dyadic import ParamGroup, WarmupCosine, _optimizer_records, clip_factor, grad_norm
+from .._dyadic import WarmupCosine, _optimizer_records, clip_factor, grad_norm
 from .._records import default as _default
 from .._records import signature as _signature
 from ._optimizer import Optimizer
-from ._state import States
+from ._searches import listed, numbered
 
 
 _COMMON = """
 
 Of every optimizer:
-    lr and other options that are given as 0-d tensors are kept as their numbers
+    lr and other options may be 0-d tensors; each step reads them
     state                what states are kept in: f32, bf16, f16, an 8-bit float, or 8 or 4 bits in blocks: "dynamic8", "i4(group=64)"
                          (states without sign: udynamic8). Small tensors and those named in keep32 stay f32
     stochastic_rounding  of parameters and states of fewer bits than f32; seed: of it
@@ -63,13 +63,12 @@ def _make(record):
     def __init__(self, *args, **kwargs):
         given = dict(signature.bind(*args, **kwargs).arguments)
         params, keep32 = given.pop("params"), list(given.pop("keep32", ()))
-        self._choices = {key: given.get(key, _CHOSEN[key]) for key in shown}
-        self._choices |= _FIXED.get(name, {})
+        choices = {key: given.get(key, _CHOSEN[key]) for key in shown} | _FIXED.get(name, {})
         if name == "LBFGS" and given.get("max_eval") is None:
             given["max_eval"] = given.get("max_iter", 20) * 5 // 4
         given = {key: v for key, v in given.items() if key in options}
-        self._defaults = {p: _default(text) for p, _, text, _ in record["parameters"]} | given
-        self._begin(name, params, given, keep32)
+        self._keep(keep32)
+        Optimizer.__init__(self, params, {p: _default(text) for p, _, text, _ in record["parameters"]} | given | choices)
 
     made = type(
         name,
@@ -80,7 +79,8 @@ def _make(record):
             "__module__": __name__,
             "_record": name,
             "_options": options,
-            "state": property(States, States.assign),
+            "_listed": staticmethod(listed),
+            "_numbered": staticmethod(numbered),
         },
     )
     made.__signature__ = signature
@@ -99,4 +99,4 @@ for _name in ("Adadelta Adafactor Adagrad Adam Adamax AdamW ASGD LBFGS NAdam RAd
         _module.__dict__[_name] = _classes[_name]
         globals()[_file] = sys.modules[_module.__name__] = _module
 
-__all__ = [*_classes, "Optimizer", "ParamGroup", "WarmupCosine", "clip_factor", "grad_norm", "lr_scheduler", "swa_utils"]
+__all__ = [*_classes, "Optimizer", "WarmupCosine", "clip_factor", "grad_norm", "lr_scheduler", "swa_utils"]

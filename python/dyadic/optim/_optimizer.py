@@ -2,14 +2,13 @@
 import collections
 import functools
 import warnings
-from collections.abc import MutableMapping
+import weakref
 
 from .. import _dyadic
-from .._dyadic import ParamGroup, Tensor
+from .._dyadic import Tensor
 from .._handle import RemovableHandle
 
-for _name in ("get", "items", "values", "update", "setdefault", "pop"):
-    setattr(ParamGroup, _name, getattr(MutableMapping, _name))
+_alive = weakref.WeakSet()
 
 
 def _hooked(step):
@@ -21,12 +20,14 @@ def _hooked(step):
         if outer:  # super().step()
             return step(self, *args, **kwargs)
         try:
-            for hook in list(self._hooks_of("step_pre").values()):
+            hooks = self._hooks
+            for hook in list(hooks.get("step_pre", {}).values()) if hooks else ():
                 args, kwargs = hook(self, args, kwargs) or (args, kwargs)
             result = step(self, *args, **kwargs)
             if self._record is None:
                 self._count_step()
-            for hook in list(self._hooks_of("step_post").values()):
+            hooks = self._hooks
+            for hook in list(hooks.get("step_post", {}).values()) if hooks else ():
                 hook(self, args, kwargs)
             return result
         finally:
@@ -61,97 +62,119 @@ def _options_of_all():
     return {p[0] for record in _dyadic._optimizer_records() for p in record["parameters"]}
 
 
-def _each_once(params):
-    """Tied weights that come from two modules are one parameter."""
-    once = list({id(p): p for p in params}.values())
-    if len(once) < len(params):
+def _belongs(group):
+    """Whether an optimizer has this very dict."""
+    return any(group is one for optimizer in list(_alive) for one in optimizer.__dict__.get("param_groups", ()))
+
+
+def _groups_of(who, params):
+    """What an optimizer is made for, as dicts."""
+    if isinstance(params, Tensor):
+        raise TypeError(f"{who}: params is a Tensor; it takes a list of them")
+    params = list(params)
+    if not params:
+        raise ValueError(f"{who}: the list of parameters is empty")
+    return params if isinstance(params[0], dict) else [{"params": params}]
+
+
+def _parameters_of(who, group):
+    """(parameters, names or None) of a group as it was given. Tied weights that come from two modules are one parameter."""
+    if not isinstance(group, dict):
+        raise TypeError(f"{who}: the groups are not all dicts")
+    if "params" not in group:
+        raise ValueError(f'{who}: a group has no "params"')
+    if isinstance(group["params"], (set, frozenset)):
+        raise TypeError(f"{who}: a group's params are a set, which has no order; it takes a list")
+    params = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
+    named = [isinstance(p, tuple) and len(p) == 2 for p in params]
+    pairs = params if params and all(named) else [(None, p) for p in params]
+    once = list({id(p): (name, p) for name, p in reversed(pairs)}.values())[::-1]
+    if len(once) < len(pairs):
         warnings.warn("Optimizer: a parameter group names a parameter twice; it is updated once", stacklevel=4)
-    return once
-
-
-def _names_given(params):
-    """The names of (name, tensor) pairs, if these are some."""
-    pairs = not isinstance(params, Tensor) and bool(params) and all(isinstance(p, tuple) and len(p) == 2 for p in params)
-    return {"param_names": [name for name, _ in params]} if pairs else {}
+    return [p for _, p in once], [name for name, _ in once] if pairs is params else None
 
 
 class Optimizer(_dyadic.Optimizer):
     """Base of the optimizers. One of your own calls super().__init__(params, defaults) and writes step(), which finds its parameters and
-    options in param_groups and keeps what it likes in state[parameter]."""
+    options in param_groups and keeps what it likes in state[parameter].
+
+    param_groups is a list of dicts and state a dict by parameter: what is changed there, or put in their place, counts from the next
+    step on."""
 
     _record = None  # the C++ record's name
-    _options = ("lr",)  # that the record has
-    _choices = {}  # PyTorch's choices of an implementation, which groups show; there is one here
+    _options = ()  # that the record has
+    _inside, _beginning, _hooks = False, False, None
+
+    def __new__(cls, *args, **kwargs):
+        self = super().__new__(cls)
+        _dyadic.Optimizer.__init__(self, cls._record or "Optimizer")
+        _alive.add(self)
+        return self
 
     def __init__(self, params, defaults):
-        self._defaults = dict(defaults)
-        self.state = collections.defaultdict(dict)
-        self._begin("Optimizer", params, {"lr": defaults["lr"]} if "lr" in defaults else {}, ())
+        self.defaults, self.state, self.param_groups = defaults, collections.defaultdict(dict), []
+        self._beginning = True
+        for group in _groups_of(self._who(), params):
+            self.add_param_group(group)
+        del self._beginning
+        self._pull()
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
             cls.step = _hooked(cls.__dict__["step"])
 
-    def _begin(self, name, params, given, keep32):
-        self._hooks, self._inside = {}, False
-        self._extras, self._keep32 = [], list(keep32)
-        if not isinstance(params, Tensor):
-            params = list(params)
-            if all(isinstance(g, dict) for g in params):
-                params = [self._split(g) for g in params]
-            else:
-                params = _each_once(params)
-        if not self._extras:
-            self._extras.append(_names_given(params))
-        _dyadic.Optimizer.__init__(self, name, params, given, self._keep32)
-        self._hold()
+    def _who(self):
+        return self._record or "Optimizer"
 
-    def _split(self, group):
-        """The group with what C++ knows; the rest becomes its extras."""
-        known = {"params", "names", "initial_lr", *self._options}
-        if "params" in group and not isinstance(group["params"], Tensor):
-            group = {**group, "params": _each_once(list(group["params"]))}
-        extras = {key: v for key, v in group.items() if key not in known} | _names_given(group.get("params", ()))
-        for key in extras if self._record else ():
-            meant = _looks_like(key, self._options)
-            if meant or key in _options_of_all():
-                means = f"did you mean {meant}?" if meant else f"there are {', '.join(self._options)}"
-                raise ValueError(f"{self._record}: an unknown option: {key}; {means}")
-        self._extras.append(extras)
-        return {key: v for key, v in group.items() if key in known}
-
-    def _hold(self):
-        """Keeps the parameters' Python objects, by which `state` knows them, their names, and completes the groups."""
-        self._held = [g["params"] for g in self.param_groups]
-        self._names = {p: n for g, held in zip(self.param_groups, self._held) for p, n in zip(held, g["names"])}
-        if self._record == "LBFGS":  # which has one memory for all
-            self._names = {next(iter(self._names)): ""}
-        for extras in self._extras:
-            extras.update({key: v for key, v in self._choices.items() if key not in extras})
-        if self._record is None:
-            for group in self.param_groups:
-                for key, value in self._defaults.items():
-                    group.setdefault(key, value)
+    def _keep(self, keep32):
+        self._kept32 = keep32
+        self._keep32(keep32)
 
     def add_param_group(self, param_group):
         """One more group of parameters, with options of its own."""
-        count = len(self._extras)
+        params, names = _parameters_of(self._who(), param_group)
+        others = {id(p) for group in self.param_groups for p in group["params"]}
+        if not others.isdisjoint(map(id, params)):
+            raise ValueError(f"{self._who()}: a parameter is given twice; a parameter belongs to one group")
+        self._check_names(names or ())
+        self._check_options(param_group)
+        param_group["params"] = params
+        if names:
+            param_group["param_names"] = names
+        for key, value in self.defaults.items():
+            param_group.setdefault(key, value)
+        self.param_groups.append(param_group)
+        if self._beginning:  # all are read at once
+            return
         try:
-            super().add_param_group(self._split(param_group))
+            self._pull()
         except Exception:
-            del self._extras[count:]
+            self.param_groups.pop()
             raise
-        self._hold()
 
-    @property
-    def defaults(self):
-        """The options that a group has unless it is given others."""
-        return {**self._defaults, **self._choices}
+    def _check_names(self, names):
+        taken = {name for group in self.param_groups for name in group.get("param_names", ())}
+        for name in names:
+            if name in taken:
+                raise ValueError(f"{self._who()}: two parameters are called {name}; states are kept by name")
+            taken.add(name)
+
+    def _check_options(self, group):
+        """A group that was written for this optimizer has no other's options; one that is another's may have any."""
+        if self._record is None or "stochastic_rounding" in group:
+            return
+        for key in group.keys() - {"params", "initial_lr", *self._options}:
+            meant = _looks_like(key, self._options)
+            if (meant or key in _options_of_all()) and not _belongs(group):
+                means = f"did you mean {meant}?" if meant else f"there are {', '.join(self._options)}"
+                raise ValueError(f"{self._record}: an unknown option: {key}; {means}")
 
     step = _hooked(_dyadic.Optimizer.step)
 
     def _hooks_of(self, name):
+        if self._hooks is None:
+            self._hooks = {}
         return self._hooks.setdefault(name, collections.OrderedDict())
 
     def register_step_pre_hook(self, hook):
@@ -188,13 +211,15 @@ class Optimizer(_dyadic.Optimizer):
         return state
 
     def _pack(self):
-        places = {p: i for i, p in enumerate(p for group in self._held for p in group)}
-        groups, at = [], 0
-        for group, held in zip(self.param_groups, self._held):
-            one = {key: v for key, v in group.items() if key not in ("params", "names")}
-            groups.append({**one, "params": list(range(at, at + len(held)))})
-            at += len(held)
-        if self._record:
+        places = {}
+        for group in self.param_groups:
+            for p in group["params"]:
+                places.setdefault(p, len(places))
+        groups = []
+        for group in self.param_groups:
+            one = {key: v for key, v in group.items() if key != "params"}
+            groups.append({**one, "params": [places[p] for p in group["params"]]})
+        if self._record and groups:
             groups[0]["steps"] = self.steps  # beside PyTorch's: of those that keep no "step" by parameter
         kept = {places.get(p, p): dict(s) if isinstance(s, dict) else s for p, s in self.state.items()}
         return {"state": kept, "param_groups": groups}
@@ -210,7 +235,7 @@ class Optimizer(_dyadic.Optimizer):
 
     def _unpack(self, state_dict):
         if self._record and "step" in state_dict:
-            self._load_flat_state(state_dict)  # of a file that an earlier version wrote
+            self._load_flat(state_dict)  # of a file that an earlier version wrote
             return
         groups, name = state_dict["param_groups"], type(self).__name__
         by_place = self._places(groups)
@@ -226,40 +251,46 @@ class Optimizer(_dyadic.Optimizer):
         if self._record:
             taken = [int(s[key]) for s in state.values() for key in ("step", "n_iter") if key in s]
             self._set_steps(groups[0].get("steps", max(taken, default=int(bool(state)))))
+            self._pull(True)
+            self._push(True)
 
     def _places(self, groups):
         """The parameters by the numbers of saved groups: by names where both have them, else in order."""
-        here, there = [len(held) for held in self._held], [len(g["params"]) for g in groups]
+        here, there = [len(g["params"]) for g in self.param_groups], [len(g["params"]) for g in groups]
         named = [g.get("param_names") for g in groups]
         mine = [g.get("param_names") for g in self.param_groups]
         saved, own = ({n for names in all_ for n in names or ()} for all_ in (named, mine))
         if all(named) and all(mine) and saved != own or there != here:
-            missing, strange = ", ".join(sorted(own - saved)), ", ".join(sorted(saved - own))
-            which = f"groups of {there} there, of {here} here"
-            if missing or strange:
-                which = f"not saved [{missing}], not here [{strange}]"
-            raise ValueError(f"{type(self).__name__}: the saved state is of other parameters: {which}; is it the same model?")
+            self._refuse(saved, own, f"groups of {there} there, of {here} here")
         by_place = {}
-        for held, names, group, given in zip(self._held, mine, groups, named):
+        for held, names, group, given in zip((g["params"] for g in self.param_groups), mine, groups, named):
             order = [names.index(n) for n in given] if names and given and set(names) == set(given) else range(len(held))
             by_place.update(zip(group["params"], (held[i] for i in order)))
         return by_place
 
+    def _refuse(self, saved, own, which=""):
+        missing, strange = ", ".join(sorted(own - saved)), ", ".join(sorted(saved - own))
+        if missing or strange:
+            which = f"not saved [{missing}], not here [{strange}]"
+        raise ValueError(f"{type(self).__name__}: the saved state is of other parameters: {which}; is it the same model?")
+
+    def _load_flat(self, state_dict):
+        groups = state_dict.get("param_groups", ())
+        there, here = ({n for names in all_ for n in names} for all_ in ([g.get("names", ()) for g in groups], self._names()))
+        if all("names" in g for g in groups) and groups and there != here:
+            self._refuse(there, here)
+        self._load_flat_state(state_dict)
+        for group, saved in zip(self.param_groups, groups if len(groups) == len(self.param_groups) else ()):
+            group.update({key: v for key, v in saved.items() if key not in ("params", "names")})
+
     def __getstate__(self):
-        skip = ("_held", "_names", "state", "_inside", "_hooks")
-        groups = [dict(g.items(), params=list(zip(g["names"], g["params"]))) for g in self.param_groups]
-        return {
-            "record": self._record or "Optimizer",
-            "groups": [{k: v for k, v in g.items() if k not in e} for g, e in zip(groups, self._extras)],
-            "attributes": {key: v for key, v in self.__dict__.items() if key not in skip},
-            "saved": self._pack(),
-        }
+        return {**{key: v for key, v in self.__dict__.items() if key not in ("_inside", "_hooks")}, "_steps": self.steps}
 
     def __setstate__(self, state):
-        self.__dict__.update(state["attributes"], _inside=False, _hooks={})
-        _dyadic.Optimizer.__init__(self, state["record"], state["groups"], {}, self._keep32)
-        self._hold()
-        self._unpack(state["saved"])
+        state = dict(state)
+        self._set_steps(state.pop("_steps", self.steps))
+        self.__dict__.update(state)
+        self._keep(self.__dict__.get("_kept32", []))
 
     def __reduce_ex__(self, protocol):
         import copyreg
@@ -270,11 +301,13 @@ class Optimizer(_dyadic.Optimizer):
         text = f"{type(self).__name__} ("
         for i, group in enumerate(self.param_groups):
             text += f"\nParameter Group {i}\n"
-            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key not in ("params", "names"))
+            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
         return text + ")"
 
 
 def _like(value, parameter, key):
+    if isinstance(value, (list, tuple)):
+        return type(value)(_like(v, parameter, key) for v in value)
     if not isinstance(value, Tensor):
         return value
     cast = key != "step" and parameter is not None and value.dtype.is_floating_point and parameter.dtype.is_floating_point

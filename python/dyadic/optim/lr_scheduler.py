@@ -12,8 +12,12 @@ class LRScheduler(_Schedule):
 
     _record = None  # its kind, if the library has it
 
+    def __new__(cls, *args, **kwargs):
+        self = super().__new__(cls)
+        _Schedule.__init__(self)
+        return self
+
     def __init__(self, optimizer, last_epoch=-1):
-        super().__init__()
         self.optimizer, self._began = optimizer, False
         me, groups = weakref.ref(self), len(optimizer.param_groups)
         self._make("FunctionLR", optimizer, {"last_epoch": last_epoch}, [lambda _, i=i: me()._rate(i) for i in range(groups)])
@@ -32,8 +36,6 @@ class LRScheduler(_Schedule):
         return self._rates[i]
 
     def __getattr__(self, name):  # which a class of your own may set
-        if name == "_last_lr":
-            return self.get_last_lr()
         if name == "_step_count":
             return self.last_epoch + 1
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
@@ -90,7 +92,6 @@ class SequentialLR(LRScheduler):
     _record = "SequentialLR"
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
-        _Schedule.__init__(self)
         self.optimizer, self._schedulers = optimizer, list(schedulers)
         self._milestones = list(milestones)
         self._make_sequence(optimizer, self._schedulers, self._milestones)
@@ -110,7 +111,6 @@ class ChainedScheduler(LRScheduler):
     _record = "ChainedScheduler"
 
     def __init__(self, schedulers, optimizer=None):
-        _Schedule.__init__(self)
         self._schedulers = list(schedulers)
         self._make_chain(self._schedulers)
         self.optimizer = self._schedulers[0].optimizer
@@ -144,7 +144,6 @@ class ReduceLROnPlateau(LRScheduler):
         min_lr=0,
         eps=1e-8,
     ):
-        _Schedule.__init__(self)
         self.optimizer, self.mode, self.factor, self.patience, self.eps = optimizer, mode, factor, patience, eps
         self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
         self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
@@ -268,7 +267,6 @@ def _make(record):
         for p in functions:
             f = given.pop(p, None)
             factors = list(f) if isinstance(f, (list, tuple)) else [] if f is None else [f]
-        _Schedule.__init__(self)
         self._make(name, optimizer, given, factors)
         bound.apply_defaults()
         self.optimizer, self._options = optimizer, {p: bound.arguments[p] for p in options}
@@ -290,7 +288,11 @@ def _make(record):
         here = _Schedule.state_dict(self)
         return {**native, **{key: [float(v)] for key, v in state.items() if key in here and key not in native}}
 
-    body = {"_record": name, "__init__": __init__, "_shown": _shown, "_numbers": _numbers}
+    def get_lr(self):
+        """The rates of all groups at last_epoch, from those they have."""
+        return self._get_lr()
+
+    body = {"_record": name, "__init__": __init__, "get_lr": get_lr, "_shown": _shown, "_numbers": _numbers}
     body |= {"__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": __name__}
     body |= {p: _option(p, kind) for p, kind in options.items() if not kind.endswith("?")}
     made = type(name, (LRScheduler,), body)

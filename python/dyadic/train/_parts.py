@@ -4,7 +4,7 @@ import weakref
 from .._dyadic import Module
 
 
-_NATIVE = ("params", "names", "lr", "initial_lr")  # what C++ keeps of a group
+_NATIVE = ("params", "param_names", "lr", "initial_lr")  # what C++ keeps of a group
 
 
 class ExtraState:
@@ -34,7 +34,8 @@ class WrittenOptimizer:
     def _groups(self):
         """[(group, {name: parameter})]"""
         names = self._checkpoint()._names_of(self._optimizer)
-        return [(g, {names[n]: p for n, p in zip(g["names"], g["params"])}) for g in self._optimizer.param_groups]
+        groups = zip(self._optimizer.param_groups, self._optimizer._names())
+        return [(group, {names[n]: p for n, p in zip(own, group["params"])}) for group, own in groups]
 
     def state_dict(self):
         names = {p: name for _, named in self._groups() for name, p in named.items()}

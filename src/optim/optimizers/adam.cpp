@@ -11,11 +11,13 @@ namespace {
 constexpr StateRef kMean{"exp_avg"}, kPower{"exp_avg_sq", Sign::positive}, kMaxPower{"max_exp_avg_sq", Sign::positive};
 
 void adam_step(Update& u, Decay how) {
+  const bool amsgrad = u.flag("amsgrad");
+  if (!amsgrad && (how != Decay::coupled || u.decay == 0) && u.run_adamw(u.decay)) return;
   const std::initializer_list<double> c = {1 - u.beta(0),  u.beta(1), 1 - u.beta(1), u.lr / u.bias(0), 1 / std::sqrt(u.bias(1)),
                                            u.number("eps")};
-  if (u.flag("amsgrad"))
+  if (amsgrad)
     u.run(rule_table().adam_amsgrad, {kMean, kPower, kMaxPower}, c, how);
-  else if ((how == Decay::coupled && u.decay != 0) || !u.run_adamw(u.decay))
+  else
     u.run(rule_table().adam, {kMean, kPower}, c, how);
 }
 Decay decay_of(const Update& u) { return u.flag("decoupled_weight_decay") ? Decay::decoupled : Decay::coupled; }
@@ -69,7 +71,7 @@ void schedule_free(Update& u) {
   const double weight = std::pow(t, u.number("r")) * std::pow(largest, u.number("weight_lr_power"));
   sum += weight;
   const double towards = sum > 0 ? weight / sum : 0;
-  if (!u.find("z")) u.own("z", u.p.detach().reshape({-1}).to(u.p.dtype() == f64 ? f64 : f32));
+  if (!u.find("z")) u.own("z", u.p.detach().to(u.p.dtype() == f64 ? f64 : f32));
   u.run(rule_table().schedule_free, {{"z"}, kPower},
         {u.beta(1), 1 - u.beta(1), 1 / std::sqrt(u.bias(1)), u.number("eps"), u.decay, lr, towards,
          lr * (1 - u.beta(0) * (1 - towards))},

@@ -57,7 +57,7 @@ void muon(Update& u) {
   const Tensor& kept = u.state({"momentum_buffer"});
   if (u.p.is_meta()) return;
   const Tensor g = u.gradient(), buffer = lerp(kept.to(g.dtype()).view(g.sizes()), g, 1 - momentum);
-  kept.copy_(buffer.view({-1}).to(kept.dtype()));
+  kept.copy_(buffer.view(kept.sizes()).to(kept.dtype()));
   const Tensor direction = orthogonalized(u.flag("nesterov") ? lerp(g, buffer, momentum) : buffer, u);
   const std::string& how = u.o.word("adjust_lr_fn");
   const double ratio = how == "match_rms_adamw"      ? 0.2 * std::sqrt(std::max(rows, columns))

@@ -14,7 +14,7 @@ double line(double from, double to, double share) { return from + (to - from) * 
 double function(Moment& m) { return m.factors[std::min(m.index, m.factors.size() - 1)](m.epoch); }
 double lambda(Moment& m) { return m.base * m.factors[std::min(m.index, m.factors.size() - 1)](m.epoch); }
 double multiplicative(Moment& m) {
-  return m.epoch == 0 ? m.lr : m.lr * m.factors[std::min(m.index, m.factors.size() - 1)](m.epoch);
+  return m.initial ? m.lr : m.lr * m.factors[std::min(m.index, m.factors.size() - 1)](m.epoch);
 }
 
 double step(Moment& m) {
@@ -33,18 +33,18 @@ double constant(Moment& m) {
 double linear(Moment& m) {
   const double from = m.number("start_factor"), to = m.number("end_factor"), total = m.number("total_iters");
   if (m.epoch == 0) return m.lr * from;
-  if (double(m.epoch) > total) return m.lr;
+  if (m.initial || double(m.epoch) > total) return m.lr;
   return m.lr * (1 + (to - from) / (total * from + double(m.epoch - 1) * (to - from)));
 }
-double exponential(Moment& m) { return m.epoch == 0 ? m.lr : m.lr * m.number("gamma"); }
+double exponential(Moment& m) { return m.initial ? m.lr : m.lr * m.number("gamma"); }
 double polynomial(Moment& m) {
   const double total = m.number("total_iters"), e = double(m.epoch);
-  return m.epoch == 0 || e > total ? m.lr : m.lr * std::pow((1 - e / total) / (1 - (e - 1) / total), m.number("power"));
+  return m.initial || e > total ? m.lr : m.lr * std::pow((1 - e / total) / (1 - (e - 1) / total), m.number("power"));
 }
 
 double cosine_annealing(Moment& m) {
   const double low = m.number("eta_min"), total = m.number("T_max"), e = double(m.epoch);
-  if (m.epoch == 0) return m.lr;
+  if (m.initial) return m.lr;
   if (std::fmod(e - 1 - total, 2 * total) == 0) return m.lr + (m.base - low) * (1 - std::cos(M_PI / total)) / 2;
   return (1 + std::cos(M_PI * e / total)) / (1 + std::cos(M_PI * (e - 1) / total)) * (m.lr - low) + low;
 }

@@ -61,6 +61,7 @@ const std::vector<OptionDef>& option_defs(const SchedulerDef& def) {
 void Schedule::note_rates() {
   last_lr_.clear();
   for (const ParamGroup& g : optimizer_->groups()) last_lr_.push_back(g.options.number("lr"));
+  optimizer_->push();
 }
 
 double Moment::number(std::string_view key) const {
@@ -91,7 +92,7 @@ LRScheduler::LRScheduler(std::string_view name, Optimizer& optimizer, Options op
     if (epoch_ < 0 && std::isnan(g.initial_lr)) g.initial_lr = lr;
     DY_CHECK_AS(ValueError, !std::isnan(g.initial_lr),
                 "{}: last_epoch is {}, but a group has no initial_lr; resume with load_state_dict()", name, epoch_);
-    Moment m{options_, factors_, numbers_, g, index++, 0, g.initial_lr, lr};
+    Moment m{options_, factors_, numbers_, g, index++, 0, g.initial_lr, lr, true};
     if (def_->begin) {
       def_->begin(m);
       optimizer.set_option(g, "lr", g.initial_lr);
@@ -99,22 +100,34 @@ LRScheduler::LRScheduler(std::string_view name, Optimizer& optimizer, Options op
     base_.push_back(g.initial_lr);
   }
   ++epoch_;
-  apply();
+  apply(true);
 }
 
-void LRScheduler::apply() {
+void LRScheduler::apply(bool initial) {
   if (def_->advance) def_->advance(options_, numbers_, epoch_);
-  set_rates();
+  set(rates(initial));
+}
+std::vector<double> LRScheduler::rates(bool initial) {
+  std::vector<double> out;
+  for (ParamGroup& g : optimizer_->groups()) {
+    const size_t i = out.size();
+    if (i == base_.size()) base_.push_back(std::isnan(g.initial_lr) ? g.options.number("lr") : g.initial_lr);  // a later group
+    Moment m{options_, factors_, numbers_, g, i, epoch_, base_[i], g.options.number("lr"), initial};
+    out.push_back(def_->next(m));
+  }
+  return out;
+}
+void LRScheduler::set(const std::vector<double>& rates) {
+  for (size_t i = 0; i < rates.size(); ++i) optimizer_->groups()[i].options.set("lr", rates[i]);
+  note_rates();
 }
 void LRScheduler::set_rates() {
-  size_t index = 0;
-  for (ParamGroup& g : optimizer_->groups()) {
-    const size_t i = index++;
-    if (i == base_.size()) base_.push_back(std::isnan(g.initial_lr) ? g.options.number("lr") : g.initial_lr);  // a later group
-    Moment m{options_, factors_, numbers_, g, i, epoch_, base_[i], g.options.number("lr")};
-    g.options.set("lr", def_->next(m));
-  }
-  note_rates();
+  optimizer_->pull();
+  set(rates(epoch_ == 0));
+}
+std::vector<double> LRScheduler::get_lr() {
+  optimizer_->pull();
+  return rates(false);
 }
 
 void LRScheduler::step() {
@@ -122,20 +135,23 @@ void LRScheduler::step() {
     warn_once(
         "lr_scheduler: step() came before the optimizer's first step(), so the first learning rate is skipped; the order is "
         "optimizer.step(), scheduler.step()");
+  optimizer_->pull();
   ++epoch_;
   apply();
 }
 
 void LRScheduler::step_to(double epoch) {
-  for (size_t i = 0; i < base_.size(); ++i) optimizer_->groups()[i].options.set("lr", base_[i]);
+  optimizer_->pull();
+  for (size_t i = 0; i < std::min(base_.size(), optimizer_->groups().size()); ++i)
+    optimizer_->groups()[i].options.set("lr", base_[i]);
   for (epoch_ = 0;; ++epoch_) {
-    apply();
+    apply(epoch_ == 0);
     if (double(epoch_ + 1) > epoch) break;
   }
   if (const double part = epoch - double(epoch_); part > 0) {
     DY_CHECK_AS(ValueError, numbers_.contains("T_cur"), "{}: step({}) is no whole epoch", def_->name(), epoch);
     numbers_["T_cur"] += part;
-    set_rates();
+    set(rates(false));
   }
 }
 
@@ -169,6 +185,7 @@ SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<std::shared_ptr<Sch
               schedules_.size(), schedules_.size() - 1, milestones_.size());
   for (ParamGroup& g : optimizer.groups())
     if (!std::isnan(g.initial_lr)) optimizer.set_option(g, "lr", g.initial_lr);
+  optimizer.push();
   epoch_ = 0;
   schedules_[0]->step_to(0);
   note_rates();
@@ -231,6 +248,7 @@ ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& optimizer, PlateauOptions option
   note_rates();
 }
 void ReduceLROnPlateau::step(double metric) {
+  optimizer_->pull();
   ++epoch_;
   // As factors of best where the threshold is relative; the first metric is better than none.
   const double sign = o_.maximize ? 1 : -1;
