@@ -26,7 +26,7 @@ std::string option_names(uint32_t options) {
   static constexpr struct {
     uint32_t bit;
     const char* text;
-  } kNames[] = {{kBlock, "block=N"},  {kRow, "row"},       {kTensor, "tensor"}, {kGroup, "group=N"},
+  } kNames[] = {{kBlock, "block=N"},  {kRow, "row"},        {kTensor, "tensor"}, {kGroup, "group=N"},
                 {kTiled, "tile=MxN"}, {kDoubled, "double"}, {kZero, "zero"},     {kScale, "scale=f16|bf16|f32"}};
   std::string all;
   for (const auto& n : kNames)
