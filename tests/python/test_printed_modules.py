@@ -151,3 +151,13 @@ def test_parts_as_dicts():
 def test_attention():
     text = "MultiheadAttention(\n  (out_proj): NonDynamicallyQuantizableLinear(in_features=4, out_features=4, bias=True)\n)"
     assert repr(nn.MultiheadAttention(4, 2)) == text
+
+
+def test_optimizers():
+    text = "\n".join(
+        "SGD (|Parameter Group 0|    dampening: 0|    differentiable: False|    foreach: None|    fused: None|    lr: 0.1|"
+        "    maximize: False|    momentum: 0.9|    nesterov: False|    weight_decay: 0|)".split("|")
+    )
+    weights = [nn.Parameter(torch.ones(1))]
+    assert repr(torch.optim.SGD(weights, lr=0.1, momentum=0.9)) == text
+    assert "    stochastic_rounding: True\n" in repr(torch.optim.SGD(weights, lr=0.1, stochastic_rounding=True))

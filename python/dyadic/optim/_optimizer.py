@@ -62,6 +62,13 @@ def _options_of_all():
     return {p[0] for record in _dyadic._optimizer_records() for p in record["parameters"]}
 
 
+@functools.cache
+def _usual():
+    """What every optimizer here has and PyTorch's lack, with the defaults' texts: not shown unless set."""
+    options = [{(p[0], p[2].strip('"')) for p in record["parameters"]} for record in _dyadic._optimizer_records()]
+    return {(name, value) for name, value in set.intersection(*options) if name != "lr"}
+
+
 def _belongs(group):
     """Whether an optimizer has this very dict."""
     return any(group is one for optimizer in list(_alive) for one in optimizer.__dict__.get("param_groups", ()))
@@ -301,7 +308,8 @@ class Optimizer(_dyadic.Optimizer):
         text = f"{type(self).__name__} ("
         for i, group in enumerate(self.param_groups):
             text += f"\nParameter Group {i}\n"
-            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+            shown = (key for key in sorted(group) if key != "params" and (key, str(group[key])) not in _usual())
+            text += "".join(f"    {key}: {group[key]}\n" for key in shown)
         return text + ")"
 
 
