@@ -241,6 +241,9 @@ def bound_by_nanobind(module):
     text = text[begin.start() :] if begin else ""
     text = re.sub(r"^\w+: ((dyadic\.)?(dtype|list)|types\.\w+) = \.\.\.\n+", "", text, flags=re.MULTILINE)
     text = re.sub(r'^    def __(getattribute|delattr)__\(.*\n.*\n', "", text, flags=re.MULTILINE)
+    # Of methods that are no slots nanobind knows no more.
+    text = re.sub(r"^( +)__setattr__: types\..*\n", r"\1def __setattr__(self, name: str, value: Any, /) -> None: ...\n", text, flags=re.MULTILINE)
+    text = re.sub(r"^ +__delattr__: types\..*\n\n?", "", text, flags=re.MULTILINE)
     text = re.sub(r"^ +__signature__: .*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^ +@property\n(?! +def)", "", text, flags=re.MULTILINE)  # properties that Python made, of which it writes no more
     lines = []
