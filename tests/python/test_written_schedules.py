@@ -158,3 +158,12 @@ def test_momentum_of_an_optimizer_of_ones_own_cycles():
     schedule.step()
     group = optimizer.param_groups[0]
     np.testing.assert_allclose((group["lr"], group["momentum"]), (0.15, 0.85), rtol=1e-12)
+
+
+def test_factors_stay_readable():
+    optimizer = optim.SGD([{"params": [nn.Parameter(dy.ones(1))]}, {"params": [nn.Parameter(dy.ones(1))]}], lr=1.0)
+
+    def half(epoch):
+        return 0.5**epoch
+
+    assert L.LambdaLR(optimizer, half).lr_lambdas == [half, half]
