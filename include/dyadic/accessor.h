@@ -5,7 +5,7 @@
 
 namespace dyadic::inline v1 {
 
-// Valid while the tensor lives. Nothing is checked on the way, and no gradient hears of what is written.
+// Valid while the tensor lives, so a temporary has none. Nothing is checked, and no gradient hears of what is written.
 template <class T, size_t N> class Accessor {
   T* data_;
   const int64_t *sizes_, *strides_;
@@ -23,7 +23,7 @@ template <class T, size_t N> class Accessor {
   }
 };
 
-template <class T, size_t N> Accessor<T, N> Tensor::accessor() const {
+template <class T, size_t N> Accessor<T, N> Tensor::accessor() const& {
   static_assert(N > 0);
   if (dim() != N || dtype() != dtype_for<T>())
     throw Error("accessor: asked for " + std::to_string(N) + " dimensions of " + dtype_for<T>().name() + ": self is " +

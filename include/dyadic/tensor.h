@@ -171,7 +171,8 @@ class Tensor {
   void* data_ptr() const;
   template <class T> T* data() const { return static_cast<T*>(data_ptr()); }
   template <class T> T* data_ptr() const { return data<T>(); }
-  template <class T, size_t N> Accessor<T, N> accessor() const;                 // accessor.h
+  template <class T, size_t N> Accessor<T, N> accessor() const&;                // accessor.h
+  template <class T, size_t N> Accessor<T, N> accessor() && = delete;           // it reads this tensor's sizes: give it a name
   template <class T = double> T item() const { return item_scalar().to<T>(); }  // of a tensor with one element
   Scalar item_scalar() const;
   std::vector<double> to_vector() const;  // all elements in row-major order

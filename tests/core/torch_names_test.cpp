@@ -13,7 +13,8 @@ TEST(TorchNames, DtypesAndElements) {
   torch::Tensor t = torch::arange(6, torch::kFloat32).view({2, 3});
   EXPECT_EQ(t.dtype(), torch::kFloat);
   EXPECT_EQ(t.to(torch::kLong).dtype(), torch::i64);
-  auto a = t.t().accessor<float, 2>();
+  const torch::Tensor turned = t.t();
+  auto a = turned.accessor<float, 2>();
   EXPECT_EQ(a.size(0), 3);
   EXPECT_EQ(a[2][1], 5);
   a[0][1] = 9;
