@@ -36,6 +36,7 @@ bool write_in_place(const Tensor& t, double v) {
   bump(t);
   return true;
 }
+nb::object scalar(double v) { return nb::cast(full({}, v, double(float(v)) == v || v != v ? f32 : f64)); }
 // In place where the number fits, as what holds it elsewhere expects.
 void write_number(PyObject* kept, PyObject* key, double v) {
   if (PyObject* old = PyDict_GetItem(kept, key); old && is_tensor(old)) {
@@ -43,8 +44,7 @@ void write_number(PyObject* kept, PyObject* key, double v) {
     if (write_in_place(t, v)) return;
     if (is_plain_number(t, f64)) return void(t.fill_(v));
   }
-  const nb::object made = nb::cast(full({}, v, double(float(v)) == v || v != v ? f32 : f64));
-  if (PyDict_SetItem(kept, key, made.ptr()) < 0) throw nb::python_error();
+  if (PyDict_SetItem(kept, key, scalar(v).ptr()) < 0) throw nb::python_error();
 }
 
 PyObject* step_key() {
@@ -172,7 +172,9 @@ void PyOptimizer::pull_states(PyObject* states, bool every) {
       if (!seen.steps) continue;
       PyObject* kept = PyDict_GetItem(states, nb::steal(wrap(p)).ptr());
       seen.settled = is_unchanged(seen, kept);
-      if (!seen.settled) pull_state(g, name, p, kept);
+      if (seen.settled) continue;
+      seen.state = nullptr;  // what it points to may end now, and the step may fail
+      pull_state(g, name, p, kept);
     }
 }
 
@@ -217,7 +219,7 @@ void PyOptimizer::push_searches(PyObject* states) {
   const ParamState& s = this->states()[nullptr];
   if (s.tensors.empty() && s.numbers.empty()) return;
   nb::dict numbered;
-  for (auto& [key, v] : s.numbers) numbered[key.c_str()] = nb::cast(full({}, v, double(float(v)) == v || v != v ? f32 : f64));
+  for (auto& [key, v] : s.numbers) numbered[key.c_str()] = scalar(v);
   for (auto& [key, t] : s.tensors) numbered[key.c_str()] = nb::cast(t);
   numbered["n_iter"] = s.steps;
   const nb::object first = nb::steal(wrap(groups().at(0).params.at(0).second));

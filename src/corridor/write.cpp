@@ -39,8 +39,6 @@ struct Kept {
 // name_ of a composition: its result, written over self.
 void compose_inplace(Op id, const OpDef& op, const Arg* args, int n) {
   const Tensor& self = *args[0].tensor;
-  check_writable(op_name(id), self);
-  check_follows_base(op_name(id), self);
   if (!(t_modes & kNoGrad) && wants_grad(args, n)) check_recordable(op_name(id), self);
   Tensor result;
   Arg all[kMaxArgs];
@@ -104,10 +102,10 @@ struct ReadFirst {  // the arguments, with copies of such operands
 };
 
 void write_inplace(Op id, const OpDef& op, Arg* args, int n) {
-  if (op.kind == OpKind::composite) return compose_inplace(id, op, args, n);
   const Tensor& self = *args[0].tensor;
   check_writable(op_name(id), self);
   check_follows_base(op_name(id), self);
+  if (op.kind == OpKind::composite) return compose_inplace(id, op, args, n);
   if (goes_by_parts(op, op_name(id), args, n)) {
     self.copy_(op.complex(Kept(args, n).args));
     return;

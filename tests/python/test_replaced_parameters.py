@@ -131,3 +131,28 @@ def test_tensors_of_a_state_are_those_that_step():
     optimizer.step()
     assert optimizer.state[p]["exp_avg"] is mean and optimizer.state[p]["step"] is count and count == 2
     np.testing.assert_allclose(mean.tolist(), [0.19, 0.19], rtol=1e-6)
+
+
+def test_a_step_that_failed_between_leaves_nothing_behind():
+    def run(fail):
+        p, q = (nn.Parameter(dy.ones(3)) for _ in range(2))
+        optimizer = dy.optim.NAdam([p, q], lr=0.1)
+        for _ in range(3):
+            p.grad, q.grad = dy.full((3,), 0.5), dy.full((3,), 0.5)
+            optimizer.step()
+        if fail:
+            kept, right = dict(optimizer.state[p]), optimizer.state[q]["exp_avg"]
+            optimizer.state[p].clear()
+            optimizer.state[q]["exp_avg"] = dy.zeros(7)
+            before = p.detach().clone()
+            with pytest.raises(RuntimeError, match="exp_avg"):
+                optimizer.step()
+            with dy.no_grad():
+                p.copy_(before)
+            optimizer.state[p].clear()
+            optimizer.state[p].update(kept)
+            optimizer.state[q]["exp_avg"] = right
+        optimizer.step()
+        return p.tolist()
+
+    assert run(fail=True) == run(fail=False)

@@ -267,7 +267,8 @@ def _make(record):
         for p in functions:
             f = given.pop(p, None)
             factors = list(f) if isinstance(f, (list, tuple)) else [] if f is None else [f]
-            setattr(self, f"{p}s", factors * len(optimizer.param_groups) if len(factors) == 1 else factors)
+            if p == "lr_lambda":
+                self.lr_lambdas = factors * len(optimizer.param_groups) if len(factors) == 1 else factors
         self._make(name, optimizer, given, factors)
         bound.apply_defaults()
         self.optimizer, self._options = optimizer, {p: bound.arguments[p] for p in options}
