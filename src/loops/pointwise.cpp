@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
-#include "loops/space.h"
+#include "loops/layout.h"
 #include "loops/stream_kernel.h"
 #include "loops/strided_copy_kernel.h"
 
@@ -14,7 +14,6 @@ using namespace tiles;
 
 namespace {
 
-constexpr int64_t kLongRow = 256;  // rows at least this long are cut into tiles on their own: their operands need no gathering
 constexpr int64_t kGrain = 32 << 10;  // elements a thread takes at least
 
 bool stored_as(const Format& f, Compute c) { return &f == &compute_format(c); }
@@ -44,28 +43,15 @@ void store(const Format& f, const void* tile, Compute compute, bool mask, char* 
   f.def->encode(tile, stored, n, Round{});
 }
 
-// Cuts the space into tiles and runs body(Cursor) on them, rows apart when they are long. stream: they were streamed. Divisions
-// are for the first tile of a thread's share: one takes as long as 500 bytes from memory.
-template <class Body> void for_tiles(const Space& s, int64_t tile, bool stream, const Body& body) {
-  int64_t inner = s.inner(), rows = 1;
-  for (int d = 0; d < s.ndim - 1; ++d) rows *= s.size[d];
-  if (inner < kLongRow) {
-    int64_t total = rows * inner, tiles = (total + tile - 1) / tile;
-    parallel_for(tiles, kGrain / tile, [&](int64_t b, int64_t e) {
-      for (int64_t t = b; t < e; ++t) {
-        const int64_t begin = t * tile, row = s.ndim > 1 ? begin / inner : 0;
-        body(Cursor{s, row, begin - row * inner, std::min(tile, total - begin)});
-      }
-    });
-    return;
-  }
-  int64_t per_row = (inner + tile - 1) / tile, grain = std::max<int64_t>(1, kGrain / std::min(inner, tile));
-  parallel_for(rows * per_row, grain, [&](int64_t b, int64_t e) {
-    int64_t row = b / per_row, column = (b - row * per_row) * tile;
-    for (int64_t t = b; t < e; ++t) {
-      body(Cursor{s, row, column, std::min(tile, inner - column)});
-      column += tile;
-      if (column >= inner) column = 0, ++row;
+// Runs body(Walk, State) on all tiles, State being a thread's own. stream: they were streamed.
+template <class State, class Body> void for_tiles(const Space& s, const Cut& cut, bool stream, const Body& body) {
+  parallel_for(Walk::tiles(s, cut), std::max<int64_t>(1, kGrain / (cut.rows * cut.inside)), [&](int64_t begin, int64_t end) {
+    State state;
+    Walk at(s, cut, begin);
+    for (int64_t t = begin;;) {
+      body(at, state);
+      if (++t == end) break;
+      at.next();
     }
     if (stream) stream_kernel().flush();
   });
@@ -150,7 +136,9 @@ struct Run {
   const bool stream;
   const bool
       in_tile;  // vectors are streamed as they are computed, so that reading, computing and writing overlap; else a tile is
-  const int64_t most;                                                // elements of a tile
+  const int64_t most;  // elements of a tile
+  const Cut cut;
+  Layout layouts[PointwiseLoop::kOperands + 1];
   alignas(64) char constants[PointwiseLoop::kOperands][kTileBytes];  // the single elements, which all tiles share
 
   Run(const PointwiseLoop& l, const Space& space, const Tensor& out, bool is_direct)
@@ -166,7 +154,10 @@ struct Run {
         step(lies == bf16.format() ? kBf16Step : 1),
         stream(s.streams(o)),
         in_tile(stream && !l.mask_out && streams_vectors() && reinterpret_cast<uintptr_t>(s.op[o].base) % 64 == 0),
-        most(kTileBytes / widest()) {
+        most(kTileBytes / widest()),
+        cut(s.cut(most)) {
+    for (int k = 0; k <= o; ++k)
+      if (s.op[k].format && !single(k)) layouts[k].plan(s, cut, k);
     for (int i = 0; i < loop.inputs; ++i)
       if (single(i))
         splat(*s.op[i].format, s.op[i].base, loop.compute, constants[i], takes_one() ? 1 : std::min(most, out.numel()));
@@ -218,9 +209,18 @@ struct Run {
     alignas(64) char gathered[kTileBytes];
     alignas(64) char result[kTileBytes];
     alignas(64) char other[kTileBytes];
+    const char* from[PointwiseLoop::kOperands] = {};  // what was gathered into `tiles`, and how many elements
+    int64_t n[PointwiseLoop::kOperands];
+
+    // Whether tile i has them from the tile before, as operands that broadcast do; else it is about to.
+    bool holds(int i, const char* begin, int64_t count) {
+      if (from[i] == begin && n[i] >= count) return true;
+      from[i] = begin, n[i] = count;
+      return false;
+    }
   };
   // Operand i of a tile as the tile reads it. wide: in the compute type; one: a single element.
-  const void* operand(int i, const Cursor& at, Buffers& b, bool& wide, bool& one) const {
+  const void* operand(int i, const Walk& at, Buffers& b, bool& wide, bool& one) const {
     wide = true, one = false;
     if (!loop.in[i]) return nullptr;
     const Format& f = *s.op[i].format;
@@ -228,21 +228,28 @@ struct Run {
       one = takes_one();
       return constants[i];
     }
-    if (const char* repeated = at.repeated(i)) {
+    const Layout& layout = layouts[i];
+    const char* stored = at.base[i];
+    if (layout.single()) {
       one = takes_one();
-      if (one && stored_as(f, loop.compute)) return repeated;
-      splat(f, repeated, loop.compute, b.tiles[i], one ? 1 : at.n);
+      if (one && stored_as(f, loop.compute)) return stored;
+      const int64_t n = one ? 1 : at.n;
+      if (!b.holds(i, stored, n)) splat(f, stored, loop.compute, b.tiles[i], n);
       return b.tiles[i];
     }
     wide = &f != lies;
-    const char* stored = at.dense(i, wide && !stored_as(f, loop.compute) ? b.gathered : b.tiles[i]);
+    if (!layout.flat()) {
+      if (b.holds(i, stored, at.n)) return b.tiles[i];
+      char* row = wide && !stored_as(f, loop.compute) ? b.gathered : b.tiles[i];
+      layout.gather(row, stored, at.n);
+      stored = row;
+    }
     const void* read = wide ? load(f, stored, loop.compute, b.tiles[i], b.other, at.n) : stored;
     if (at.n % step == 0 || read == b.tiles[i]) return read;
     return std::memcpy(b.tiles[i], read, size_t(at.n * (wide ? compute_size(loop.compute) : f.itemsize())));
   }
-  void operator()(const Cursor& at) const {
+  void operator()(const Walk& at, Buffers& b) const {
     const int64_t n = at.n;
-    Buffers b;
     const void* pointers[PointwiseLoop::kOperands];
     unsigned mode = 0;
     for (int i = 0; i < loop.inputs; ++i) {
@@ -250,7 +257,7 @@ struct Run {
       pointers[i] = operand(i, at, b, wide, one);
       if ((lies ? wide : one) && loop.in[i]) mode |= kWide << i;
     }
-    char* dense = at.dense_out(o);
+    char* dense = layouts[o].flat() ? at.base[o] : nullptr;
     const bool in_place = dense && n % step == 0 && (!stream || in_tile);
     if (in_place && in_tile) mode |= kStream;
     char* stored = in_place ? dense : direct || lies ? b.result : b.gathered;
@@ -262,7 +269,7 @@ struct Run {
     }
     if (in_place) return;
     if (!dense)
-      at.scatter(o, stored);
+      layouts[o].scatter(at.base[o], stored, n);
     else if (stream)
       stream_kernel().write(dense, stored, n * target.itemsize());
     else
@@ -283,7 +290,7 @@ void PointwiseLoop::run(const Tensor& out) const {
   s.coalesce(out);
   if (bits && s.alike()) return run_bits(*this, s);
   const Run run(*this, s, out, direct);
-  for_tiles(s, run.most, run.stream, run);
+  for_tiles<Run::Buffers>(s, run.cut, run.stream, run);
 }
 
 void copy_elements(const Tensor& dst, const Tensor& src, const Round& round) {
@@ -301,20 +308,26 @@ void copy_elements(const Tensor& dst, const Tensor& src, const Round& round) {
     return;
   }
   const bool stream = s.streams(1);
-  for_tiles(s, s.tile(), stream, [&](const Cursor& at) {
-    const int64_t n = at.n;
+  const Cut cut = s.cut(s.tile());
+  Layout layouts[2];
+  for (int k = 0; k < 2; ++k) layouts[k].plan(s, cut, k);
+  struct Buffers {
     alignas(64) char gathered[kTileBytes];
     alignas(64) char result[kTileBytes];
-    const char* stored = at.dense(0, gathered);
-    char* dense = at.dense_out(1);
+  };
+  for_tiles<Buffers>(s, cut, stream, [&](const Walk& at, Buffers& b) {
+    const int64_t n = at.n;
+    const char* stored = at.base[0];
+    if (!layouts[0].flat()) layouts[0].gather(b.gathered, stored, n), stored = b.gathered;
     Round r = round;
-    r.index += uint64_t(at.row * s.inner() + at.column);
-    char* target = dense && !stream ? dense : result;
+    r.index += uint64_t(at.index());
+    const bool flat = layouts[1].flat();
+    char* target = flat && !stream ? at.base[1] : b.result;
     convert(from, stored, to, target, n, r);
     if (stream)
-      stream_kernel().write(dense, result, n * to.itemsize());
-    else if (!dense)
-      at.scatter(1, result);
+      stream_kernel().write(at.base[1], b.result, n * to.itemsize());
+    else if (!flat)
+      layouts[1].scatter(at.base[1], b.result, n);
   });
 }
 

@@ -1,7 +1,6 @@
-// The iteration space of elementwise loops: operands broadcast to one shape, dimensions merged, walked a tile at a time.
+// The iteration space of elementwise loops: operands broadcast to one shape, dimensions merged, cut into tiles.
 #pragma once
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
 #include "loops/pointwise.h"
@@ -10,11 +9,20 @@
 namespace dyadic::inline v1::tiles {
 
 inline constexpr int64_t kTileBytes = 8192;  // tiles of all operands stay in L1
+inline constexpr int64_t kLongRow = 256;     // rows at least this long are cut on their own: their operands need no gathering
+inline constexpr int64_t kGathered = 1024;   // elements of a tile of shorter rows
+
 struct Operand {
   char* base = nullptr;
   const Format* format = nullptr;
   int64_t size = 0;          // bytes of an element
   int64_t stride[kMaxDims];  // in bytes
+};
+
+// A tile: at most `rows` entries of dimension `lead`, each of `inside` elements: all that is in the dimensions after it.
+struct Cut {
+  int lead;
+  int64_t rows, inside;
 };
 
 // The iteration space after merging dimensions that are dense in every operand.
@@ -69,88 +77,78 @@ struct Space {
       if (op[k].format != op[0].format || op[k].stride[0] != op[k].size) return false;
     return ndim == 1 && op[0].format && op[0].format->def->kind != Kind::floating && op[0].size <= 2;
   }
-  int64_t inner() const { return size[ndim - 1]; }
   int64_t tile() const {  // elements, as they are stored
     int64_t bytes = 1;
     for (int k = 0; k < count; ++k)
       if (op[k].format) bytes = std::max(bytes, op[k].size);
     return kTileBytes / bytes;
   }
-  // Byte offset of operand k at row `row` (all dimensions but the last).
-  int64_t row_offset(int k, int64_t row) const {
-    int64_t at = 0;
-    for (int d = ndim - 2; d > 0; --d) {
-      at += row % size[d] * op[k].stride[d];
-      row /= size[d];
+  // Into tiles of at most `most` elements, of whole steps of any format if there are many.
+  Cut cut(int64_t most) const {
+    constexpr int64_t step = kBf16Step;
+    Cut c{ndim - 1, 0, 1};
+    if (size[ndim - 1] < kLongRow) {
+      most = std::min(most, kGathered);
+      while (c.lead > 0 && c.inside * size[c.lead] <= most) c.inside *= size[c.lead--];
     }
-    return ndim > 1 ? at + row * op[k].stride[0] : 0;
+    const int64_t rows = std::max<int64_t>(1, most / c.inside);
+    c.rows = std::min(size[c.lead], rows > step ? rows / step * step : rows);
+    return c;
   }
 };
 
-struct Sixteen {
-  char bytes[16];
-};
-template <class T> void move_run(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) std::memcpy(dst + i * dst_stride, src + i * src_stride, sizeof(T));
-}
-inline void move_width(int64_t width, char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) {
-  if (dst_stride == width && src_stride == width) {
-    std::memcpy(dst, src, size_t(n * width));
-    return;
-  }
-  switch (width) {
-    case 1:
-      return move_run<uint8_t>(dst, dst_stride, src, src_stride, n);
-    case 2:
-      return move_run<uint16_t>(dst, dst_stride, src, src_stride, n);
-    case 4:
-      return move_run<uint32_t>(dst, dst_stride, src, src_stride, n);
-    case 8:
-      return move_run<uint64_t>(dst, dst_stride, src, src_stride, n);
-    default:
-      DY_ASSERT(width == 16);
-      return move_run<Sixteen>(dst, dst_stride, src, src_stride, n);
-  }
-}
-
-struct Cursor {  // one tile: n elements in the output's order, from `column` of `row` (all dimensions but the last) on
+// A way through the tiles of a space, in the result's order.
+struct Walk {
   const Space& s;
-  int64_t row, column, n;
+  const Cut& cut;
+  int64_t row;           // of dimension lead, where the tile begins
+  int64_t n;             // elements of the tile
+  int64_t outer;         // how often dimension lead has been walked
+  int64_t at[kMaxDims];  // in the dimensions before lead
+  char* base[PointwiseLoop::kOperands + 1];
 
-  // The tile's elements of operand k where they are one run of one row.
-  bool in_row() const { return column + n <= s.inner(); }
-  char* first(int k) const { return s.op[k].base + s.row_offset(k, row) + column * s.op[k].stride[s.ndim - 1]; }
-
-  // Walks the tile's runs along the innermost dimension: f(row, column, count, done).
-  template <class F> void runs(F&& f) const {
-    const int64_t inner = s.inner();
-    for (int64_t r = row, c = column, done = 0; done < n; ++r, c = 0) {
-      const int64_t count = std::min(inner - c, n - done);
-      f(r, c, count, done);
-      done += count;
+  static int64_t per_lead(const Space& s, const Cut& c) { return (s.size[c.lead] + c.rows - 1) / c.rows; }
+  static int64_t tiles(const Space& s, const Cut& c) {
+    int64_t count = per_lead(s, c);
+    for (int d = 0; d < c.lead; ++d) count *= s.size[d];
+    return count;
+  }
+  Walk(const Space& space, const Cut& c, int64_t tile) : s(space), cut(c) {
+    const int64_t per = per_lead(s, cut);
+    int64_t rest = outer = tile / per;
+    row = (tile - outer * per) * cut.rows;
+    for (int k = 0; k < s.count; ++k)
+      if (s.op[k].format) base[k] = s.op[k].base + row * s.op[k].stride[cut.lead];
+    for (int d = cut.lead - 1; d >= 0; --d) {
+      at[d] = d > 0 ? rest % s.size[d] : rest;
+      if (d > 0) rest /= s.size[d];
+      for (int k = 0; k < s.count; ++k)
+        if (s.op[k].format) base[k] += at[d] * s.op[k].stride[d];
     }
+    count();
   }
-  // A pointer to n dense stored elements of operand k; gathers into `buffer` if need be.
-  const char* dense(int k, char* buffer) const {
-    const Operand& o = s.op[k];
-    if (o.stride[s.ndim - 1] == o.size && in_row()) return first(k);
-    runs([&](int64_t r, int64_t c, int64_t count, int64_t done) {
-      int64_t st = o.stride[s.ndim - 1];
-      move_width(o.size, buffer + done * o.size, o.size, o.base + s.row_offset(k, r) + c * st, st, count);
-    });
-    return buffer;
+  int64_t index() const { return (outer * s.size[cut.lead] + row) * cut.inside; }  // of the tile's first element
+  void next() {
+    move(cut.lead, cut.rows);
+    row += cut.rows;
+    if (row >= s.size[cut.lead]) {
+      move(cut.lead, -row);
+      row = 0, ++outer;
+      for (int d = cut.lead - 1; d >= 0; --d) {
+        move(d, 1);
+        if (++at[d] < s.size[d]) break;
+        move(d, -at[d]);
+        at[d] = 0;
+      }
+    }
+    count();
   }
-  // The element that operand k is throughout the tile; null if it may be more than one.
-  const char* repeated(int k) const { return s.op[k].stride[s.ndim - 1] == 0 && in_row() ? first(k) : nullptr; }
-  char* dense_out(int k) const {  // null: not dense here, scatter afterwards
-    return s.op[k].stride[s.ndim - 1] == s.op[k].size && in_row() ? first(k) : nullptr;
-  }
-  void scatter(int k, const char* buffer) const {
-    const Operand& o = s.op[k];
-    runs([&](int64_t r, int64_t c, int64_t count, int64_t done) {
-      int64_t st = o.stride[s.ndim - 1];
-      move_width(o.size, o.base + s.row_offset(k, r) + c * st, st, buffer + done * o.size, o.size, count);
-    });
+
+ private:
+  void count() { n = std::min(cut.rows, s.size[cut.lead] - row) * cut.inside; }
+  void move(int d, int64_t steps) {
+    for (int k = 0; k < s.count; ++k)
+      if (s.op[k].format) base[k] += steps * s.op[k].stride[d];
   }
 };
 
