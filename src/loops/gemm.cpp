@@ -78,6 +78,8 @@ struct Run {
     switch (plan.path) {
       case GemmPath::few:
         return f.few(t);
+      case GemmPath::tiny:
+        return f.tiny(t, {1, 0, 0, 0});
       case GemmPath::onednn:
         return onednn_tile(t, {call.one.a.dtype == f32, call.one.c_dtype == bf16 && plan.parts == 1});
       default:
@@ -101,6 +103,12 @@ struct Run {
       parallel_for(rows, grain, [&](int64_t begin, int64_t end) { plan.functions->combine(sum, begin, end); });
     }
   }
+  // Entries [begin, end) of a batch whose products are one tile each.
+  void run_entries(int64_t begin, int64_t end, const void* bias_values) const {
+    GemmTile t = tile(begin, 0, 0, 0);
+    t.bias = bias_values;
+    plan.functions->tiny(t, {end - begin, call.a_stride, call.b_stride, call.c_stride});
+  }
   void run() const {
     const void* bias_values = bias();
     if (plan.packed_bytes) {
@@ -110,6 +118,9 @@ struct Run {
       parallel_for((plan.n + cols - 1) / cols, 1 + (1 << 13) / (plan.k * cols + 1),
                    [&](int64_t begin, int64_t end) { plan.functions->pack(b, begin, end); });
     }
+    if (plan.path == GemmPath::tiny && plan.tiles() == 1)
+      return parallel_for(plan.batch, std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, plan.tile_work())),
+                          [&](int64_t begin, int64_t end) { run_entries(begin, end, bias_values); });
     const int64_t tiles = plan.tiles() * plan.parts * plan.batch, work = std::max<int64_t>(plan.tile_work(), 1);
     if (work >= 1 << 18 && tiles > 1)
       parallel_each(tiles, [&](int64_t i) { run_tile(i, bias_values); });

@@ -49,7 +49,7 @@ template <class T> static void integer_combine(const GemmParts& p, int64_t begin
 #pragma GCC diagnostic pop
 #endif
 template <class T> constexpr GemmFunctions integer_functions() {
-  return {integer_tile<T>, integer_tile<T>, nullptr, integer_combine<T>};
+  return {integer_tile<T>, integer_tile<T>, nullptr, integer_combine<T>, nullptr};
 }
 
 }  // namespace dyadic::DY_ISA

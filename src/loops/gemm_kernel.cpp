@@ -6,6 +6,7 @@
 #include "loops/gemm_few.h"
 #include "loops/gemm_integer.h"
 #include "loops/gemm_pack.h"
+#include "loops/gemm_tiny.h"
 
 namespace dyadic::DY_ISA {
 namespace {
@@ -234,10 +235,10 @@ size_t packed_bytes(int64_t n, int64_t k, int64_t compute_bytes) {
 }
 
 template <class S, class T, class O> constexpr GemmFunctions functions() {
-  return {blocked<S, T, O>, few<S, T, O>, pack<S, T>, combine<T, O>};
+  return {blocked<S, T, O>, few<S, T, O>, pack<S, T>, combine<T, O>, tiny<S, T, O>};
 }
 template <class T> constexpr GemmFunctions complex_functions() {
-  return {blocked<Part<T>, T, T>, nullptr, pack<Part<T>, T>, combine<T, T>};
+  return {blocked<Part<T>, T, T>, nullptr, pack<Part<T>, T>, combine<T, T>, nullptr};
 }
 
 }  // namespace

@@ -35,6 +35,11 @@ struct GemmParts {
   bool accumulate;
 };
 
+// Products whose operands lie these elements apart.
+struct GemmBatch {
+  int64_t count, a_step, b_step, c_step;
+};
+
 // One pair of storage types: f32 -> f32, bf16 -> f32, ...
 struct GemmFunctions {
   void (*blocked)(const GemmTile&);
@@ -42,8 +47,10 @@ struct GemmFunctions {
   void (*few)(const GemmTile&);
   void (*pack)(const GemmTile&, int64_t begin, int64_t end);  // panels [begin, end) of b into `packed`, packed_cols = n
   void (*combine)(const GemmParts&, int64_t begin, int64_t end);
+  void (*tiny)(const GemmTile&, const GemmBatch&);  // n <= kTinyCols, k <= kTinyDepth. None for complex numbers and integers
 };
-inline constexpr int64_t kGemmFew = 4;
+inline constexpr int64_t kGemmFew = 4, kTinyDepth = 16;
+template <class T> inline constexpr int64_t kTinyCols = 64 / sizeof(T);
 
 struct GemmKernel {
   GemmFunctions f32, bf16_f32, bf16, f16_f32, f16, f64, c64, c128, i32, i64;

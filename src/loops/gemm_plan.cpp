@@ -70,6 +70,17 @@ bool shares_packed(const GemmPlan& plan) {
   return plan.batch == 1 && plan.n * plan.k <= kMaxPacked && plan.m * plan.n * plan.k >= kSharedWork;
 }
 
+// Products so small that the way to a tile of their own takes longer than they do; and many rows times such a b.
+bool is_tiny(const GemmPlan& plan) {
+  if (!plan.functions->tiny || plan.k > kTinyDepth) return false;
+  const int64_t most = plan.compute_bytes == 8 ? kTinyCols<double> : kTinyCols<float>;
+  return plan.n <= most && (plan.n <= kGemmFew || plan.m <= most);
+}
+void cut_tiny(GemmPlan& plan) {
+  constexpr int64_t kRows = 1024;
+  plan.tm = std::min(plan.m, kRows), plan.tn = plan.n;
+}
+
 // Cycles of packing for each multiply-add of a tile, relative: an element of b costs 4 when transposed and 2 else, nothing when
 // all tiles share it; one of a 1, next to nothing when its rows are read in place.
 double packing_cost(const GemmPlan& plan, int64_t tm, int64_t tn) {
@@ -139,6 +150,7 @@ void count_bytes(GemmPlan& plan, const GemmCall& call, int64_t item) {
       plan.slot_bytes = onednn_scratch(plan, call);
       break;
     case GemmPath::empty:
+    case GemmPath::tiny:
       break;
   }
   plan.slot_bytes = size_t(round_up(int64_t(plan.slot_bytes), 128));
@@ -188,14 +200,17 @@ GemmPlan plan_gemm(const BatchedGemm& batched) {
   if (call.bias_dtype && call.bias_dtype.itemsize() != plan.compute_bytes)
     plan.bias_bytes = size_t(round_up(call.n * plan.compute_bytes, 128));
   if (call.m == 0 || call.n == 0 || batched.batch == 0) return plan;
-  if (!complex && call.n <= kGemmFew && call.m > kGemmFew) transpose(plan);
+  const bool tiny = is_tiny(plan);
+  if (!tiny && !complex && call.n <= kGemmFew && call.m > kGemmFew) transpose(plan);
   if (!complex) normalize(plan);
   const GemmTile& t = plan.whole;
-  const bool few = !complex && plan.m <= kGemmFew && (t.b_row == 1 || t.b_col == 1);
+  const bool few = !tiny && !complex && plan.m <= kGemmFew && (t.b_row == 1 || t.b_col == 1);
   if (!few && plan.swapped) transpose(plan), plan.swapped = false;
-  plan.path = few ? GemmPath::few : GemmPath::blocked;
-  if (!few && ((call.a.dtype == bf16 && bf16_path() != Bf16Path::decode)) && onednn_accepts(plan)) plan.path = GemmPath::onednn;
-  if (plan.path == GemmPath::few)
+  plan.path = tiny ? GemmPath::tiny : few ? GemmPath::few : GemmPath::blocked;
+  if (plan.path == GemmPath::blocked && ((call.a.dtype == bf16 && bf16_path() != Bf16Path::decode)) && onednn_accepts(plan)) plan.path = GemmPath::onednn;
+  if (tiny)
+    cut_tiny(plan);
+  else if (few)
     cut_few(plan);
   else
     cut_blocks(plan);

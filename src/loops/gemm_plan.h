@@ -8,7 +8,7 @@
 
 namespace dyadic::inline v1 {
 
-enum class GemmPath : uint8_t { empty, few, blocked, onednn };
+enum class GemmPath : uint8_t { empty, tiny, few, blocked, onednn };
 
 struct GemmPlan {
   GemmPath path = GemmPath::empty;

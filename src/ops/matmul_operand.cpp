@@ -52,14 +52,15 @@ const char* load_operand(const Tensor& t, const MatrixOperand& m, char* workspac
   return workspace;
 }
 
+int64_t batch_step(const TensorImpl& t, const MatrixOperand& m, int back) {
+  const int k = t.ndim - back;
+  return k < 0 || t.sizes[k] == 1 ? 0 : m.copied ? m.dense_stride(t, back) : t.strides[k];
+}
 int64_t batch_offset(const TensorImpl& t, const MatrixOperand& m, const int64_t* batch_sizes, int batch_dims, int64_t i) {
   int64_t offset = 0;
-  int own = t.ndim - 2;
   for (int d = batch_dims - 1; d >= 0; --d) {
-    int64_t at = i % batch_sizes[d];
+    offset += i % batch_sizes[d] * batch_step(t, m, batch_dims - d + 2);
     i /= batch_sizes[d];
-    int k = d - (batch_dims - own);
-    if (k >= 0 && t.sizes[k] != 1) offset += at * (m.copied ? m.dense_stride(t, t.ndim - k) : t.strides[k]);
   }
   return offset;
 }

@@ -63,14 +63,31 @@ double flops(const Call& c) {
   return (c.spec[0].dtype.is_complex() ? 8.0 : 2.0) * batch * double(s.m) * double(s.n) * double(s.k);
 }
 
-// Every operand of the batch as the library wants it; the batch is walked here when it has more than one stride.
+// Every operand of the batch as the library wants it. `batch` of them, in the last dimensions, lie one stride apart and are
+// handed on as a whole; there are `outer` such.
 struct Product {
   Shape s;
   MatrixOperand a, b;
   GemmCall gemm;
-  int64_t batch = 1, a_stride = 0, b_stride = 0;
-  bool uniform = true;  // one stride per operand describes the whole batch
+  int64_t batch = 1, a_stride = 0, b_stride = 0, outer = 1;
+  BatchedGemm batched() const { return {gemm, batch, a_stride, b_stride, s.m * s.n}; }
 };
+// Merges the batch's dimensions from the last on while both operands step through them as through one.
+void merge_batch(Product& p, const TensorImpl& a, const TensorImpl& b) {
+  bool open = true;
+  for (int d = p.s.batch_dims - 1; d >= 0; --d) {
+    const int64_t size = p.s.batch_sizes[d];
+    if (size == 1) continue;
+    const int back = p.s.batch_dims - d + 2;
+    const int64_t step_a = batch_step(a, p.a, back), step_b = batch_step(b, p.b, back);
+    if (p.batch == 1 && p.outer == 1) {
+      p.batch = size, p.a_stride = step_a, p.b_stride = step_b;
+      continue;
+    }
+    open = open && step_a == p.batch * p.a_stride && step_b == p.batch * p.b_stride;
+    (open ? p.batch : p.outer) *= size;
+  }
+}
 Product product(const Call& c) {
   Product p;
   p.s = shape(c);
@@ -84,26 +101,14 @@ Product product(const Call& c) {
   p.gemm = {p.s.m, p.s.n, p.s.k, {}, {}, nullptr, gemm_result(type, c.spec[0].dtype), p.s.n};
   p.gemm.a = {nullptr, type, p.s.vector_a ? 0 : step(ta, p.a, 2), step(ta, p.a, 1)};
   p.gemm.b = {nullptr, type, p.s.vector_b ? step(tb, p.b, 1) : step(tb, p.b, 2), p.s.vector_b ? 1 : step(tb, p.b, 1)};
-  for (int d = 0; d < p.s.batch_dims; ++d) p.batch *= p.s.batch_sizes[d];
-  int64_t offsets[3][2];
-  for (int64_t i = 0; i < std::min<int64_t>(p.batch, 3); ++i) {
-    offsets[i][0] = batch_offset(ta, p.a, p.s.batch_sizes, p.s.batch_dims, i);
-    offsets[i][1] = batch_offset(tb, p.b, p.s.batch_sizes, p.s.batch_dims, i);
-  }
-  if (p.batch > 1) p.a_stride = offsets[1][0], p.b_stride = offsets[1][1];
-  for (int64_t i = 2; i < p.batch && p.uniform; ++i)
-    p.uniform = batch_offset(ta, p.a, p.s.batch_sizes, p.s.batch_dims, i) == i * p.a_stride &&
-                batch_offset(tb, p.b, p.s.batch_sizes, p.s.batch_dims, i) == i * p.b_stride;
+  merge_batch(p, ta, tb);
   return p;
 }
 
 int64_t workspace(const Call& c) {
   Product p = product(c);
-  size_t gemm_bytes = p.batch == 1 || !p.uniform
-                          ? gemm_workspace(p.gemm)
-                          : gemm_workspace(BatchedGemm{p.gemm, p.batch, p.a_stride, p.b_stride, p.s.m * p.s.n});
   int64_t result = p.gemm.c_dtype == c.spec[0].dtype ? 0 : c.spec[0].numel() * p.gemm.c_dtype.itemsize();
-  return p.a.bytes + p.b.bytes + (result + 63) / 64 * 64 + int64_t(gemm_bytes);
+  return p.a.bytes + p.b.bytes + (result + 63) / 64 * 64 + int64_t(gemm_workspace(p.batched()));
 }
 
 void forward(Call& c) {
@@ -118,20 +123,13 @@ void forward(Call& c) {
   char* result = direct ? out.impl()->data() : w;
   int64_t size = p.gemm.a.dtype.itemsize(), out_size = p.gemm.c_dtype.itemsize();
   if (!direct) w += (out.numel() * out_size + 63) / 64 * 64;
-  p.gemm.a.data = a;
-  p.gemm.b.data = b;
-  p.gemm.c = result;
-  if (p.batch == 1)
-    gemm(p.gemm, w);
-  else if (p.uniform)
-    gemm_batched({p.gemm, p.batch, p.a_stride, p.b_stride, p.s.m * p.s.n}, w);
-  else
-    for (int64_t i = 0; i < p.batch; ++i) {
-      p.gemm.a.data = a + batch_offset(c.impl(0), p.a, p.s.batch_sizes, p.s.batch_dims, i) * size;
-      p.gemm.b.data = b + batch_offset(c.impl(1), p.b, p.s.batch_sizes, p.s.batch_dims, i) * size;
-      p.gemm.c = result + i * p.s.m * p.s.n * out_size;
-      gemm(p.gemm, w);
-    }
+  const int64_t* sizes = p.s.batch_sizes;
+  for (int64_t i = 0; i < p.outer * p.batch; i += p.batch) {
+    p.gemm.a.data = a + batch_offset(c.impl(0), p.a, sizes, p.s.batch_dims, i) * size;
+    p.gemm.b.data = b + batch_offset(c.impl(1), p.b, sizes, p.s.batch_dims, i) * size;
+    p.gemm.c = result + i * p.s.m * p.s.n * out_size;
+    gemm_batched(p.batched(), w);
+  }
   if (!direct) copy_elements(out, make_over(result, out.sizes(), p.gemm.c_dtype));
 }
 

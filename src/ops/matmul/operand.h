@@ -23,6 +23,8 @@ struct MatrixOperand {
 };
 MatrixOperand matrix_operand(const Tensor& t, DType type, bool dense = false, bool bias = false);
 const char* load_operand(const Tensor& t, const MatrixOperand& m, char* workspace);
+// Elements from one matrix to the next in the batch dimension `back` from the end; 0 where it is broadcast.
+int64_t batch_step(const TensorImpl& t, const MatrixOperand& m, int back);
 // Elements from the first matrix to number `i` of the broadcast batch.
 int64_t batch_offset(const TensorImpl& t, const MatrixOperand& m, const int64_t* batch_sizes, int batch_dims, int64_t i);
 
