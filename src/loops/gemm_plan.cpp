@@ -207,7 +207,8 @@ GemmPlan plan_gemm(const BatchedGemm& batched) {
   const bool few = !tiny && !complex && plan.m <= kGemmFew && (t.b_row == 1 || t.b_col == 1);
   if (!few && plan.swapped) transpose(plan), plan.swapped = false;
   plan.path = tiny ? GemmPath::tiny : few ? GemmPath::few : GemmPath::blocked;
-  if (plan.path == GemmPath::blocked && ((call.a.dtype == bf16 && bf16_path() != Bf16Path::decode)) && onednn_accepts(plan)) plan.path = GemmPath::onednn;
+  if (plan.path == GemmPath::blocked && ((call.a.dtype == bf16 && bf16_path() != Bf16Path::decode)) && onednn_accepts(plan))
+    plan.path = GemmPath::onednn;
   if (tiny)
     cut_tiny(plan);
   else if (few)

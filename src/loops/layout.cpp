@@ -97,7 +97,11 @@ void Layout::scatter(char* to, const char* from, int64_t n) const {
       using T = decltype(type);
       for (int64_t i = 0; i < n; ++i) write(to + i * stride_, read<T>(from + i * sizeof(T)));
     });
-  const int64_t parts = n / each_;
+  const int64_t each = kind_ == Kind::single ? n : each_, parts = n / each;
+  if (kind_ == Kind::repeats || kind_ == Kind::single) {  // one value for many places that are one
+    for (int64_t i = 0; i < parts; ++i) std::memcpy(to + at_[i], from + i * each * width_, size_t(width_));
+    return;
+  }
   if (!is_word(bytes_)) {
     for (int64_t i = 0; i < parts; ++i) std::memcpy(to + at_[i], from + i * bytes_, size_t(bytes_));
     return;

@@ -5,12 +5,12 @@
 
 #include "base/simd/simd.h"
 #include "loops/stream_kernel.h"
+#include "loops/strided_few.h"
 #include "loops/strided_plan.h"
 
 namespace dyadic::DY_ISA {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
 constexpr hn::ScalableTag<uint8_t> kBytes;
 constexpr int64_t kVector = HWY_LANES(uint8_t);
 constexpr int64_t kPiece = 64 << 10;    // bytes of one unit of work: about 6 us of copying
@@ -248,6 +248,24 @@ template <int64_t W, bool kStream> void transpose(const StridedPlan& p) {
 // Large results are written past the caches, where every line of the destination can be written whole: twice the speed at
 // 4096 x 4096 f32. Small ones stay in the cache for whoever reads them next.
 template <int64_t W> void transpose(const StridedPlan& p) {
+  if constexpr (W < 16) {
+    const bool few = transpose_few<hn::TFromD<Unsigned<W>>>(p, [&](int64_t n, auto&& body) {
+      const int64_t piece = kPiece / 4 / W, pieces = (n + piece - 1) / piece;
+      const int64_t bytes = p.size[0] * p.size[1] * W / pieces;
+      parallel_for(rows_from(p, 2) * pieces, at_least_one(kGrain / bytes), [&](int64_t begin, int64_t end) {
+        if (pieces == 1)
+          return for_rows(p, 2, begin, end, [&](char* dst, const char* src, int64_t rows) {
+            for (int64_t r = 0; r < rows; r++) body(dst + r * p.dst_stride[2], src + r * p.src_stride[2], 0, n);
+          });
+        for (int64_t t = begin; t < end; t++) {
+          const int64_t row = t / pieces, first = t % pieces * piece;
+          for_rows(p, 2, row, row + 1,
+                   [&](char* dst, const char* src, int64_t) { body(dst, src, first, n - first < piece ? n - first : piece); });
+        }
+      });
+    });
+    if (few) return;
+  }
   bool lines = reinterpret_cast<uintptr_t>(p.dst) % kLine == 0 && p.size[0] * rows_from(p, 1) * W >= stream_bytes();
   for (int d = 1; d < p.ndim; d++) lines = lines && p.dst_stride[d] % kLine == 0;
   if (lines) {
@@ -335,19 +353,10 @@ void run_plan(const StridedPlan& p) {
 }
 
 template <int64_t W> void interleave_run(char* dst, const char* a, const char* b, int64_t n) {
-  int64_t i = 0;
-  if constexpr (W < 16) {
-    constexpr Unsigned<W> d;
-    constexpr int64_t kCount = kVector / W;
-    using T = hn::TFromD<decltype(d)>;
-    for (; i + kCount <= n; i += kCount)
-      hn::StoreInterleaved2(hn::LoadU(d, reinterpret_cast<const T*>(a) + i), hn::LoadU(d, reinterpret_cast<const T*>(b) + i), d,
-                            reinterpret_cast<T*>(dst) + 2 * i);
-  }
-  for (; i < n; i++) {
-    __builtin_memcpy(dst + 2 * i * W, a + i * W, W);
-    __builtin_memcpy(dst + (2 * i + 1) * W, b + i * W, W);
-  }
+  if constexpr (W < 16)
+    join_rows<2>(reinterpret_cast<hn::TFromD<Unsigned<W>>*>(dst), a, b - a, n);
+  else
+    for (int64_t i = 0; i < n; i++, dst += 2 * W) __builtin_memcpy(dst, a + i * W, W), __builtin_memcpy(dst + W, b + i * W, W);
 }
 
 void interleave(void* dst, const void* a, const void* b, int64_t n, int64_t width) {

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
+#include "dyadic/linalg.h"
 #include "dyadic/nn.h"
 #include "tensor/impl.h"
 
@@ -34,23 +36,6 @@ double kaiming_std(const char* who, const Tensor& t, double a, std::string_view 
 void write(const Tensor& t, const std::vector<double>& values) {
   NoGrad guard;
   t.detach().copy_(from_data(values.data(), t.sizes(), f64));
-}
-
-// x with Phi(x) = p, by bisection and then Newton's method.
-double normal_quantile(double p) {
-  auto phi = [](double x) { return 0.5 * std::erfc(-x * 0.7071067811865476); };
-  double low = -40, high = 40;
-  for (int i = 0; i < 20; ++i) {
-    const double x = (low + high) / 2;
-    (phi(x) < p ? low : high) = x;
-  }
-  double x = (low + high) / 2;
-  for (int i = 0; i < 3; ++i) {
-    const double density = std::exp(-x * x / 2) * 0.3989422804014327;
-    if (density < 1e-300) break;
-    x = std::clamp(x - (phi(x) - p) / density, low, high);
-  }
-  return x;
 }
 
 }  // namespace
@@ -88,10 +73,14 @@ void trunc_normal_(const Tensor& t, double mean, double std, double a, double b)
   DY_CHECK_AS(ValueError, std > 0 && a < b, "init.trunc_normal_: no values: std is {}, a is {}, b is {}", std, a, b);
   if (t.is_meta()) return;
   auto phi = [](double x) { return 0.5 * std::erfc(-x * 0.7071067811865476); };
-  const double low = phi((a - mean) / std), high = phi((b - mean) / std);
-  std::vector<double> values = rand(t.sizes(), f64).to_vector();
-  for (double& v : values) v = std::clamp(mean + std * normal_quantile(low + v * (high - low)), a, b);
-  write(t, values);
+  // Of the two tails the lower one, where numbers are close.
+  double from = (a - mean) / std, to = (b - mean) / std;
+  const double sign = from > 0 ? -1 : 1;
+  if (sign < 0) from = -std::exchange(to, -from);
+  const double low = phi(from), high = phi(to);
+  NoGrad guard;
+  const Tensor p = rand(t.sizes(), f64).mul(high - low).add(low);
+  t.detach().copy_(ndtri(p).mul(sign * std).add(mean).clamp(a, b));
 }
 
 void eye_(const Tensor& t) {
@@ -116,27 +105,16 @@ void dirac_(const Tensor& t, int64_t groups) {
   write(t, values);
 }
 
-// Gram-Schmidt, twice per vector, on columns (or rows, where there are fewer): random signs are N(0, 1)'s own.
+// The vectors of a normal matrix made orthonormal one after the other: the q of its qr where r's diagonal is positive. They are
+// columns, or rows where there are fewer: random signs are N(0, 1)'s own.
 void orthogonal_(const Tensor& t, double gain) {
   DY_CHECK_AS(ValueError, t.dim() >= 2, "init.orthogonal_: it takes two dimensions or more: tensor is {}", describe(t));
   if (t.is_meta() || t.numel() == 0) return;
-  const int64_t rows = t.size(0), cols = t.numel() / rows, count = std::min(rows, cols), length = std::max(rows, cols);
-  std::vector<double> v = randn({count, length}, f64).to_vector();
-  auto vector = [&](int64_t i) { return v.data() + i * length; };
-  for (int64_t i = 0; i < count; ++i) {
-    double* x = vector(i);
-    for (int pass = 0; pass < 2; ++pass)
-      for (int64_t j = 0; j < i; ++j) {
-        const double along = std::inner_product(x, x + length, vector(j), 0.0);
-        for (int64_t k = 0; k < length; ++k) x[k] -= along * vector(j)[k];
-      }
-    const double norm = std::sqrt(std::inner_product(x, x + length, x, 0.0));
-    for (int64_t k = 0; k < length; ++k) x[k] *= 1 / norm;
-  }
-  std::vector<double> values(size_t(rows * cols), 0.0);
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < cols; ++c) values[size_t(r * cols + c)] = gain * (rows < cols ? vector(r)[c] : vector(c)[r]);
-  write(t, values);
+  const int64_t rows = t.size(0), cols = t.numel() / rows;
+  NoGrad guard;
+  const auto [q, r] = linalg::qr(randn({std::min(rows, cols), std::max(rows, cols)}, f64).t());
+  const Tensor columns = q.mul(r.diagonal().sign()).mul(gain);
+  t.detach().copy_((rows < cols ? columns.t() : columns).reshape(t.sizes()));
 }
 
 void sparse_(const Tensor& t, double sparsity, double std) {

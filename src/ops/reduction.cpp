@@ -45,6 +45,23 @@ bool lies_in_rows(const TensorImpl& t, int first, ReduceShape& shape) {
   return true;
 }
 
+// Whether the dimensions not in the mask are neighbours, with some of it before and after them. Those of size 1 don't count.
+bool lies_between(const TensorImpl& t, uint32_t mask, ReduceShape& shape) {
+  ReduceShape s;
+  int part = 0;  // 0: before them, 1: in them, 2: after them
+  for (int d = 0; d < t.ndim; ++d) {
+    if (t.sizes[d] == 1) continue;
+    const bool goes = mask >> d & 1;
+    if (part != 1 && !goes) ++part;
+    if (part == 1 && goes) ++part;
+    if (part > 2) return false;
+    (part == 0 ? s.pieces : part == 1 ? s.outer : s.n) *= t.sizes[d];
+  }
+  if (part != 2) return false;
+  shape = s;
+  return true;
+}
+
 Plan plan(const Call& c) {
   const TensorImpl& t = c.impl(0);
   uint32_t mask = reduced_dims(c.name, t.shape(), c.args[1]);
@@ -65,6 +82,12 @@ Plan plan(const Call& c) {
     p.copy = !t.contiguous() && !lies_in_rows(t, first, p.shape);
     for (int d = 0; d < t.ndim; ++d) p.order[d] = d;
     for (int d = 0; d < t.ndim; ++d) (d < first ? p.shape.outer : d <= last ? p.shape.n : p.shape.inner) *= t.sizes[d];
+    return p;
+  }
+  // What is kept lies between what goes, as channels do between images and pixels: rows in pieces.
+  if (t.numel > 0 && lies_between(t, mask, p.shape)) {
+    p.copy = !t.contiguous();
+    for (int d = 0; d < t.ndim; ++d) p.order[d] = d;
     return p;
   }
   p.copy = true;

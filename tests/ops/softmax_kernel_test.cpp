@@ -46,11 +46,11 @@ TEST(SoftmaxKernel, MatchesPlainLoops) {
       for (bool log : {false, true}) {
         const Array x(dtype, numbers.normals(s.rows * s.n, 3)), dy(dtype, numbers.normals(s.rows * s.n));
         Array y(dtype, s.rows * s.n), dx(dtype, s.rows * s.n);
-        softmax_kernel().forward(x.source(), y.target(), s.rows, s.n, log);
+        softmax_kernel().forward(x.source(), y.target(), s.rows, s.n, 1, log);
         const double relative = relative_error(dtype), tiny = dtype == f16 ? 0x1p-25 : 1e-30;
         const double digits = dtype == f64 ? 4e-15 : 2e-6;  // a logarithm is the difference of numbers up to 20
         expect_close(y.values(), softmax(x.values(), s.n, log), relative, log ? digits : tiny, "y");
-        softmax_kernel().backward(y.source(), dy.source(), dx.target(), s.rows, s.n, log);
+        softmax_kernel().backward(y.source(), dy.source(), dx.target(), s.rows, s.n, 1, log);
         const Values want = softmax_backward(y.values(), dy.values(), s.n, log);
         const double cancelled = dtype == f64 ? 1e-14 : 4e-6;  // dy - sum loses digits: the bound is absolute
         expect_close(dx.values(), want, relative, log ? cancelled * std::sqrt(s.n + 1.0) : cancelled, "dx");
@@ -63,7 +63,7 @@ TEST(SoftmaxKernel, MixesFormats) {
   Numbers numbers(2);
   const Array x(bf16, numbers.normals(3 * 5000));
   Array y(f32, 3 * 5000);
-  softmax_kernel().forward(x.source(), y.target(), 3, 5000, false);
+  softmax_kernel().forward(x.source(), y.target(), 3, 5000, 1, false);
   expect_close(y.values(), softmax(x.values(), 5000, false), 2e-6, 0, "y");
 }
 
@@ -76,7 +76,7 @@ TEST(SoftmaxKernel, SpecialValues) {
     for (bool log : {false, true}) {
       const Array x(dtype, rows);
       Array y(dtype, 20);
-      softmax_kernel().forward(x.source(), y.target(), 5, 4, log);
+      softmax_kernel().forward(x.source(), y.target(), 5, 4, 1, log);
       Values want = softmax(x.values(), 4, log);
       for (int i : {0, 1, 2, 3, 4, 5, 6, 7, 12, 13, 14, 15}) want[i] = kNaN;
       expect_close(y.values(), want, relative_error(dtype), 1e-7, "y");
@@ -90,12 +90,12 @@ TEST(SoftmaxKernel, InPlace) {
     for (int64_t n : {100, 6000}) {
       for (bool log : {false, true}) {
         Array x(dtype, numbers.normals(2 * n)), y(dtype, 2 * n);
-        softmax_kernel().forward(x.source(), y.target(), 2, n, log);
-        softmax_kernel().forward(x.source(), x.target(), 2, n, log);
+        softmax_kernel().forward(x.source(), y.target(), 2, n, 1, log);
+        softmax_kernel().forward(x.source(), x.target(), 2, n, 1, log);
         EXPECT_EQ(x.bytes, y.bytes);
         Array dy(dtype, numbers.normals(2 * n)), dx(dtype, 2 * n);
-        softmax_kernel().backward(y.source(), dy.source(), dx.target(), 2, n, log);
-        softmax_kernel().backward(y.source(), dy.source(), dy.target(), 2, n, log);
+        softmax_kernel().backward(y.source(), dy.source(), dx.target(), 2, n, 1, log);
+        softmax_kernel().backward(y.source(), dy.source(), dy.target(), 2, n, 1, log);
         EXPECT_EQ(dy.bytes, dx.bytes);
       }
     }
@@ -108,7 +108,7 @@ TEST(SoftmaxKernel, SameBitsForAnyThreads) {
   expect_same_bits(
       [&] {
         Array y(f32, 301 * 257);
-        softmax_kernel().forward(x.source(), y.target(), 301, 257, false);
+        softmax_kernel().forward(x.source(), y.target(), 301, 257, 1, false);
         return y.bytes;
       },
       "softmax");

@@ -1,14 +1,11 @@
-#include "ops/common.h"
+#include "ops/nn/softmax.h"
 
 namespace dyadic::inline v1::ops::softmax_op {
 namespace {
 
 Tensor compose(const Arg* a) {
   const Tensor t = a[2].kind == Arg::Kind::dtype ? to(*a[0].tensor, a[2].dtype) : *a[0].tensor;
-  int64_t dim = wrap_dim("softmax", a[1].integer, t.dim()), last = t.dim() - 1;
-  if (t.dim() == 0) return call(Op::softmax_rows_, t.view({1}), false).view({});
-  if (dim == last) return call(Op::softmax_rows_, dense(t), false);
-  return call(Op::softmax_rows_, dense(t.transpose(dim, last)), false).transpose(dim, last);
+  return softmax_of("softmax", t, a[1].integer, false);
 }
 
 }  // namespace

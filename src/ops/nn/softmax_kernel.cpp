@@ -1,7 +1,8 @@
-// softmax in three passes over a row that sits in the cache: maximum, exponentials and their sum, scaling.
+// softmax of rows in three passes over one that sits in the cache: maximum, exponentials and their sum, scaling.
 #include "ops/nn/softmax_kernel.h"
 
 #include "loops/lanes.h"
+#include "ops/nn/softmax_columns.h"
 
 namespace dyadic::DY_ISA {
 namespace {
@@ -126,23 +127,29 @@ template <class T> void backward_row(Source y, Source dy, Target dx, int64_t row
 }
 
 template <class Row> void for_rows(int64_t rows, int64_t n, Row&& row) {
-  if (n == 0) return;
   parallel_for(rows, max_of(1, kGrain / n), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; r++) row(r * n);
   });
 }
 
-void forward(Source x, Target y, int64_t rows, int64_t n, bool log) {
+void forward(Source x, Target y, int64_t outer, int64_t n, int64_t inner, bool log) {
   const bool wide = x.format->def->compute == Compute::f64;
-  if (n > 0 && n <= (wide ? kSumLanes<double> : kSumLanes<float>))
-    return wide ? forward_short_rows<double>(x, y, rows, n, log) : forward_short_rows<float>(x, y, rows, n, log);
-  for_rows(rows, n,
+  if (n * inner == 0) return;
+  if (inner > 1)
+    return wide ? softmax_columns<double>(x, y, outer, n, inner, log) : softmax_columns<float>(x, y, outer, n, inner, log);
+  if (n <= (wide ? kSumLanes<double> : kSumLanes<float>))
+    return wide ? forward_short_rows<double>(x, y, outer, n, log) : forward_short_rows<float>(x, y, outer, n, log);
+  for_rows(outer, n,
            [&](int64_t row) { wide ? forward_row<double>(x, y, row, n, log) : forward_row<float>(x, y, row, n, log); });
 }
 
-void backward(Source y, Source dy, Target dx, int64_t rows, int64_t n, bool log) {
+void backward(Source y, Source dy, Target dx, int64_t outer, int64_t n, int64_t inner, bool log) {
   const bool wide = y.format->def->compute == Compute::f64;
-  for_rows(rows, n, [&](int64_t row) {
+  if (n * inner == 0) return;
+  if (inner > 1)
+    return wide ? softmax_columns_backward<double>(y, dy, dx, outer, n, inner, log)
+                : softmax_columns_backward<float>(y, dy, dx, outer, n, inner, log);
+  for_rows(outer, n, [&](int64_t row) {
     wide ? backward_row<double>(y, dy, dx, row, n, log) : backward_row<float>(y, dy, dx, row, n, log);
   });
 }

@@ -93,11 +93,11 @@ template <class T> void find_both(const ReduceShape& shape, Source source, Targe
     }
     return best;
   };
-  auto short_rows = [&](int64_t at, int64_t n, int64_t rows, B* out) {
-    W lows[kSumBlock], highs[kSumBlock];
-    reduce_short_rows(least, x, at, n, rows, lows);
-    reduce_short_rows(most, x, at, n, rows, highs);
-    for (int64_t r = 0; r < rows; r++) out[r] = {lows[r], highs[r]};
+  auto short_rows = [&](int64_t at, int64_t outer, int64_t n, int64_t inner, B* out) {
+    W lows[kBatch], highs[kBatch];
+    reduce_short_rows(least, x, at, outer, n, inner, lows);
+    reduce_short_rows(most, x, at, outer, n, inner, highs);
+    for (int64_t r = 0; r < outer * inner; r++) out[r] = {lows[r], highs[r]};
   };
   auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t, B* out) {
     constexpr int64_t kRows = 32;  // of a slab: in the second cache
@@ -110,7 +110,6 @@ template <class T> void find_both(const ReduceShape& shape, Source source, Targe
     }
   };
   auto write = [&](int64_t at, int64_t n, B* values) {
-    constexpr int64_t kBatch = 256;
     W lows[kBatch], highs[kBatch];
     for (int64_t i = 0; i < n; i += kBatch) {
       const int64_t count = min_of(kBatch, n - i);
@@ -131,7 +130,6 @@ template <class T> struct Found {
 
 // Results leave as indices.
 template <class T> void write_results(Target y, int64_t at, int64_t n, const Found<T>* results) {
-  constexpr int64_t kBatch = 256;
   int64_t index[kBatch];
   for (int64_t i = 0; i < n; i += kBatch) {
     const int64_t count = min_of(kBatch, n - i);
@@ -215,23 +213,47 @@ void find_slab(const Extremum<T>& op, const Tiles<T>& x, int64_t at, int64_t row
   }
 }
 
+// Few neighbouring columns: kAtOnce rows side by side are one, as in reduce_few_columns.
+template <class T>
+void find_few_columns(const Extremum<T>& op, const Tiles<T>& x, int64_t at, int64_t rows, int64_t width, int64_t first,
+                      Found<T>* out) {
+  Found<T> found[kFewColumns * kAtOnce];
+  const int64_t whole = rows / kAtOnce, row = width * kAtOnce;
+  find_slab(op, x, at, row, whole, row, 0, found);
+  for (int64_t j = 0; j < width; j++) {
+    for (int64_t k = 0; k < kAtOnce; k++) {
+      Found<T> next = found[k * width + j];
+      next.index = first + next.index * kAtOnce + k;
+      const bool same = !beats(next.value, out[j].value) && !beats(out[j].value, next.value);
+      if (k == 0 || beats(next.value, out[j].value) || (same && next.index < out[j].index)) out[j] = next;
+    }
+  }
+  if (rows == whole * kAtOnce) return;
+  find_slab(op, x, at + whole * row, width, rows - whole * kAtOnce, width, first + whole * kAtOnce, found);
+  for (int64_t j = 0; j < width; j++)
+    if (beats(found[j].value, out[j].value)) out[j] = found[j];
+}
+
 template <class T> void find_all(const Extremum<T>& op, const ReduceShape& shape, Source source, Target y, void* workspace) {
   const Tiles<T> x(source);
   using W = Found<T>;
   auto chunk = [&](int64_t at, int64_t n, int64_t first) { return find_chunk(op, x, at, n, first); };
-  auto short_rows = [&](int64_t at, int64_t n, int64_t rows, W* out) {
+  auto short_rows = [&](int64_t at, int64_t outer, int64_t n, int64_t inner, W* out) {
     alignas(64) T buffer[kSumBlock];
-    const T* from = x.read(at, n * rows, buffer);
-    for (int64_t r = 0; r < rows; r++) {
-      W best{op.flip(from[r * n]), 0};
+    const T* from = x.read(at, outer * n * inner, buffer);
+    for_short_rows(outer, n, inner, [&](int64_t first, int64_t result) {
+      W best{op.flip(from[first]), 0};
       for (int64_t i = 1; i < n; i++) {
-        const T value = op.flip(from[r * n + i]);
-        if (beats(value, best.value)) best = {value, i};
+        const T value = op.flip(from[first + i * inner]);
+        const bool better = beats(value, best.value);  // selected, not branched on: it is anybody's guess
+        best.value = better ? value : best.value;
+        best.index = better ? i : best.index;
       }
-      out[r] = best;
-    }
+      out[result] = best;
+    });
   };
   auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t first, W* out) {
+    if (step == width && width <= kFewColumns && rows >= kAtOnce) return find_few_columns(op, x, at, rows, width, first, out);
     find_slab(op, x, at, step, rows, width, first, out);
   };
   auto merge = [](W* into, const W* from, int64_t n) {

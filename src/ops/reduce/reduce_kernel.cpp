@@ -83,7 +83,7 @@ template <class T> void reduce_floats(ReduceOp op, const ReduceShape& shape, Sou
   Sum<T> sum;
   switch (op) {
     case ReduceOp::mean:
-      sum.divisor = static_cast<double>(shape.n);
+      sum.divisor = static_cast<double>(shape.n * shape.pieces);
       [[fallthrough]];
     case ReduceOp::sum:
       return reduce_with(sum, shape, x, y, workspace);

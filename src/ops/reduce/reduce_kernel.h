@@ -26,9 +26,9 @@ enum class ReduceOp : uint8_t {
   argmin
 };
 
-// inner = 1 reduces rows, outer = inner = 1 everything.
+// inner = 1 reduces rows, outer = inner = 1 everything. Rows may be in several pieces of n elements, outer * n apart.
 struct ReduceShape {
-  int64_t outer = 1, n = 1, inner = 1;
+  int64_t outer = 1, n = 1, inner = 1, pieces = 1;
   int64_t step = -1;  // elements from one [n, inner] to the next; -1: n * inner
 
   int64_t outer_step() const { return step < 0 ? n * inner : step; }

@@ -1,0 +1,50 @@
+#include "ops/nn/softmax.h"
+#include "ops/operands.h"
+
+namespace dyadic::inline v1::ops::softmax_along_op {
+namespace {
+
+void infer(Call& c) {
+  const Tensor& x = c.tensor(0);
+  check_float(c.boolean(2) ? "log_softmax" : "softmax", x, "self");
+  infer_like_first(c);
+  const AlongDim along(c.name, x, c.integer(1));
+  DY_CHECK(along.inner <= 1 || along.n <= kSoftmaxColumns, "{}: at most {} entries but along the last dimension: self is {}",
+           c.name, kSoftmaxColumns, describe(x));
+}
+void forward(Call& c) {
+  const Tensor &x = c.tensor(0), &y = c.out[0];
+  const AlongDim along(c.name, x, c.integer(1));
+  softmax_kernel().forward(source_of(x), target_of(y), along.outer, along.n, along.inner, c.boolean(2));
+}
+void backward(Grad& g) {
+  Tensor y = g.out();
+  const int64_t dim = g.integer(1);
+  if (!GradMode::enabled()) {
+    g.set(0, call(Op::softmax_along_backward_, g.g().contiguous(), y, dim, g.boolean(2)));
+  } else if (g.boolean(2)) {
+    g.set(0, sub(g.g(), mul(exp(y), sum(g.g(), {dim}, true))));
+  } else {
+    g.set(0, mul(y, sub(g.g(), sum(mul(g.g(), y), {dim}, true))));
+  }
+}
+double flops(const Call& c) { return 13.0 * double(c.tensor(0).numel()); }
+
+}  // namespace
+
+extern constexpr OpDef record = {
+    .sig = "softmax_along(Tensor self, int dim, bool log) -> Tensor",
+    .doc = "softmax (or its logarithm) along a dimension of a contiguous tensor.",
+    .amp = Amp::f32,
+    .samples =
+        "softmax_along(randn(3, 5), 1, False)\nsoftmax_along(randn(3, 5), 1, True)\nsoftmax_along(randn(2, 3, 9), 1, False)\n"
+        "softmax_along(randn(2, 3, 9), 1, True)\nsoftmax_along(randn(40, 21), 0, False)",
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .needs = {out(0)},
+    .flops = flops,
+    .dense = true,
+};
+
+}  // namespace dyadic::inline v1::ops::softmax_along_op

@@ -1,0 +1,158 @@
+// Reductions over rows: down lanes, Note [Virtual lanes]; short ones element by element, many a tile.
+#pragma once
+#include "ops/reduce/reduce_lanes.h"
+
+namespace dyadic::DY_ISA {
+
+inline constexpr int64_t kRowChunk = 65536;  // elements; a multiple of kSumBlock
+inline constexpr int64_t kMaxChunks = 64;    // of one row
+inline constexpr int64_t kShortRow = 32;     // rows up to here are added one element after the other, many rows a tile
+inline constexpr int64_t kShortInner = 8;    // as many of them side by side at most
+inline constexpr int64_t kManyRows = 32;     // from here on rows alone keep the threads busy
+
+// The length of the pieces whose results are combined in order: depends on n alone.
+DY_INLINE int64_t row_chunk(int64_t n) {
+  const int64_t even = ((n + kMaxChunks - 1) / kMaxChunks + kSumBlock - 1) / kSumBlock * kSumBlock;
+  return max_of(kRowChunk, even);
+}
+
+// A vector's lanes as a tree of halves.
+template <class Op, class D> DY_INLINE typename Op::Lane fold_halves(const Op& op, D d, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(D()) == 1) {
+    return hn::GetLane(v);
+  } else {
+    constexpr hn::Half<D> half;
+    return fold_halves(op, half, op.merge(half, hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+template <class Op> struct Lanes {
+  using T = typename Op::Lane;
+  static constexpr hn::ScalableTag<T> kTag{};
+  static constexpr int64_t kSize = hn::MaxLanes(kTag), kCount = kSumLanes<T>, kVectors = kCount / kSize;
+  hn::Vec<hn::ScalableTag<T>> lane[kVectors];
+
+  // n elements down the lanes.
+  template <class E> DY_INLINE Lanes(const Op& op, const E* x, int64_t n) {
+    for (auto& v : lane) v = hn::Set(kTag, op.identity());
+    int64_t i = 0;
+    for (; i + kCount <= n; i += kCount) {
+      for (int64_t j = 0; j < kVectors; j++)
+        lane[j] = op.merge(kTag, lane[j], op.map(kTag, load_lanes(kTag, x + i + j * kSize)));
+    }
+    if (i == n) return;
+    alignas(64) T rest[kCount];
+    store(rest);
+    constexpr hn::CappedTag<T, 1> one;
+    for (int64_t j = 0; i + j < n; j++) {
+      hn::StoreU(op.merge(one, hn::LoadU(one, rest + j), op.map(one, load_lanes(one, x + i + j))), one, rest + j);
+    }
+    for (int64_t j = 0; j < kVectors; j++) lane[j] = hn::Load(kTag, rest + j * kSize);
+  }
+  DY_INLINE void store(T* to) const {
+    for (int64_t j = 0; j < kVectors; j++) hn::Store(lane[j], kTag, to + j * kSize);
+  }
+  DY_INLINE T fold(const Op& op) {
+    for (int64_t half = kVectors / 2; half > 0; half /= 2) {
+      for (int64_t j = 0; j < half; j++) lane[j] = op.merge(kTag, lane[j], lane[j + half]);
+    }
+    return fold_halves(op, kTag, lane[0]);
+  }
+};
+template <class Op, class E> DY_INLINE typename Op::Wide reduce_block(const Op& op, const E* x, int64_t n) {
+  return static_cast<typename Op::Wide>(Lanes<Op>(op, x, n).fold(op));
+}
+
+// Elements [at, at + n) of x, block by block.
+template <class Op> typename Op::Wide reduce_chunk(const Op& op, const Tiles<typename Op::Lane>& x, int64_t at, int64_t n) {
+  using T = typename Op::Lane;
+  alignas(64) T buffer[kSumBlock];
+  auto result = static_cast<typename Op::Wide>(op.identity());
+  for (int64_t i = 0; i < n; i += kSumBlock) {
+    const int64_t count = min_of(kSumBlock, n - i);
+    result = op.merge(result, x.with(at + i, count, buffer, [&](const auto* e) { return reduce_block(op, e, count); }));
+  }
+  return result;
+}
+
+// f(first element, result) for all the rows of `outer` neighbouring [n, inner].
+template <class F> DY_INLINE void for_short_rows(int64_t outer, int64_t n, int64_t inner, F&& f) {
+  for (int64_t o = 0; o < outer; o++)
+    for (int64_t j = 0; j < inner; j++) f(o * n * inner + j, o * inner + j);
+}
+template <class Op>
+void reduce_short_rows(const Op& op, const Tiles<typename Op::Lane>& x, int64_t at, int64_t outer, int64_t n, int64_t inner,
+                       typename Op::Wide* out) {
+  using T = typename Op::Lane;
+  constexpr hn::CappedTag<T, 1> one;
+  alignas(64) T buffer[kSumBlock];
+  const T* from = x.read(at, outer * n * inner, buffer);
+  for_short_rows(outer, n, inner, [&](int64_t first, int64_t result) {
+    auto value = static_cast<typename Op::Wide>(op.identity());
+    for (int64_t i = 0; i < n; i++) {
+      value =
+          op.merge(value, static_cast<typename Op::Wide>(hn::GetLane(op.map(one, hn::LoadU(one, from + first + i * inner)))));
+    }
+    out[result] = value;
+  });
+}
+
+inline constexpr int64_t kBatch = 256;  // results that are written together
+
+// Rows of few elements, `inner` of them side by side.
+template <class W> void reduce_short(const ReduceShape& shape, const Steps<W>& steps) {
+  const int64_t n = shape.n, inner = shape.inner, step = shape.outer_step(), size = n * inner;
+  const int64_t batch = min_of(kBatch / inner, kSumBlock / max_of(size, 1));
+  parallel_for(shape.outer, max_of(1, kRowChunk / max_of(size, 1)), [&](int64_t begin, int64_t end) {
+    W values[kBatch];
+    for (int64_t o = begin; o < end; o += batch) {
+      const int64_t count = min_of(batch, end - o);
+      if (step == size) steps.short_rows(o * size, count, n, inner, values);
+      for (int64_t k = 0; k < count && step != size; k++) steps.short_rows((o + k) * step, 1, n, inner, values + k * inner);
+      steps.write(o * inner, count * inner, values);
+    }
+  });
+}
+
+template <class W> void reduce_rows(const ReduceShape& shape, const Steps<W>& steps) {
+  const int64_t n = shape.n, step = shape.outer_step(), chunk = row_chunk(n), chunks = max_of(1, (n + chunk - 1) / chunk);
+  const int64_t all = chunks * shape.pieces, each = (all + kMaxChunks - 1) / kMaxChunks, parts = (all + each - 1) / each;
+  auto piece = [&](int64_t row, int64_t c) {
+    const int64_t first = c % chunks * chunk;
+    return steps.chunk(row * step + c / chunks * shape.outer * n + first, min_of(chunk, n - first), c / chunks * n + first);
+  };
+  auto run = [&](int64_t row, int64_t begin, int64_t end) {
+    W value = piece(row, begin);
+    for (int64_t c = begin + 1; c < end; c++) {
+      const W next = piece(row, c);
+      steps.merge(&value, &next, 1);
+    }
+    return value;
+  };
+  if (shape.outer >= kManyRows || parts == 1) {
+    parallel_for(shape.outer, max_of(1, kRowChunk / max_of(n * shape.pieces, 1)), [&](int64_t begin, int64_t end) {
+      W values[kBatch];
+      for (int64_t row = begin; row < end; row += kBatch) {
+        const int64_t count = min_of(kBatch, end - row);
+        for (int64_t r = 0; r < count; r++) values[r] = run(row + r, 0, all);
+        steps.write(row, count, values);
+      }
+    });
+    return;
+  }
+  W partial[kManyRows * kMaxChunks];
+  parallel_for(shape.outer * parts, max_of(1, kRowChunk / max_of(each * min_of(n, chunk), 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; t++) {
+      const int64_t first = t % parts * each;
+      partial[t] = run(t / parts, first, min_of(all, first + each));
+    }
+  });
+  for (int64_t row = 0; row < shape.outer; row++) {
+    W value = partial[row * parts];
+    for (int64_t c = 1; c < parts; c++) steps.merge(&value, partial + row * parts + c, 1);
+    partial[row] = value;  // row <= row * parts: nothing still needed is overwritten
+  }
+  steps.write(0, shape.outer, partial);
+}
+
+}  // namespace dyadic::DY_ISA
