@@ -1,5 +1,5 @@
 """What modules print, in PyTorch's words: a line per module of the tree, with what it was made with."""
-from .._dyadic import Embedding, LayerNorm, Linear, Module, ModuleList
+from .._dyadic import Embedding, LayerNorm, Linear, Module, ModuleList, _own_dict
 from ._layers import classes
 
 
@@ -36,7 +36,7 @@ def _repr(self):
 
 
 Module.__repr__ = _repr
-Module._get_name = lambda self: ("Parametrized" if "_parametrization_hook" in self.__dict__ else "") + type(self).__name__
+Module._get_name = lambda self: ("Parametrized" if "_parametrization_hook" in _own_dict(self) else "") + type(self).__name__
 
 
 # What a class shows between its brackets: names of attributes, and templates where PyTorch shows less or other things.

@@ -7,6 +7,7 @@ import sys
 import types
 
 from .._dyadic import WarmupCosine, _optimizer_records, clip_factor, grad_norm
+from .._records import ClassSignature
 from .._records import default as _default
 from .._records import signature as _signature
 from ._optimizer import Optimizer
@@ -83,7 +84,7 @@ def _make(record):
             "_numbered": staticmethod(numbered),
         },
     )
-    made.__signature__ = signature
+    made.__signature__ = ClassSignature(made, signature)
     return made
 
 

@@ -3,6 +3,7 @@ import collections
 import weakref
 
 from .._dyadic import _Schedule, _scheduler_records
+from .._records import ClassSignature
 from .._records import signature as _signature
 
 
@@ -298,7 +299,7 @@ def _make(record):
     body |= {"__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": __name__}
     body |= {p: _option(p, kind) for p, kind in options.items() if not kind.endswith("?")}
     made = type(name, (LRScheduler,), body)
-    made.__signature__ = signature
+    made.__signature__ = ClassSignature(made, signature)
     return made
 
 
