@@ -54,7 +54,7 @@ _TEMPLATES = {
     **dict.fromkeys(["Softmax", "LogSoftmax", "Softmin", "GLU"], "dim={dim}"),
     **dict.fromkeys(["ELU", "CELU"], "alpha={alpha}{, written}"),
     **dict.fromkeys(["Hardshrink", "Softshrink"], "{lambd}"),
-    **dict.fromkeys(["SELU", "SiLU", "Mish", "ReLU", "ReLU6", "Hardswish", "Hardsigmoid"], "{written}"),
+    **dict.fromkeys(["SELU", "SiLU", "Mish", "ReLU", "ReLU6"], "{written}"),
     "LeakyReLU": "negative_slope={negative_slope}{, written}",
     "Hardtanh": "min_val={min_val}, max_val={max_val}{, written}",
     "GELU": "approximate={approximate!r}",
@@ -132,9 +132,9 @@ def _upsample(self):
 
 def _table(self):
     text = f"{self.num_embeddings}, {self.embedding_dim}"
-    usual = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False}
+    usual = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False, "sparse": False}
     for name, value in usual.items():
-        if getattr(self, name) != value and (name != "padding_idx" or not hasattr(self, "mode")):
+        if getattr(self, name, value) != value and (name not in ("padding_idx", "sparse") or not hasattr(self, "mode")):
             text += f", {name}={getattr(self, name)}"
     return text
 

@@ -123,7 +123,8 @@ class _Named(Module):
 
     def __init__(self, values=None):
         super().__init__()
-        self.update({} if values is None else values)
+        if values is not None:
+            self.update(values)
 
     def __setitem__(self, key, value):
         if key not in self._keys:

@@ -91,7 +91,7 @@ def _make(record):
 _classes = {record["name"]: _make(record) for record in _optimizer_records()}
 globals().update(_classes)
 
-from . import lr_scheduler, optimizer, swa_utils  # noqa: E402  they know the classes above
+from . import _functional, lr_scheduler, optimizer, swa_utils  # noqa: E402  they know the classes above
 
 for _name in ("Adadelta Adafactor Adagrad Adam Adamax AdamW ASGD LBFGS NAdam RAdam RMSprop Rprop SGD SparseAdam".split()):
     if _name in _classes:  # PyTorch's places of the classes
@@ -99,5 +99,6 @@ for _name in ("Adadelta Adafactor Adagrad Adam Adamax AdamW ASGD LBFGS NAdam RAd
         _module = types.ModuleType(f"{__name__}.{_file}", f"PyTorch's place of {_name}.")
         _module.__dict__[_name] = _classes[_name]
         globals()[_file] = sys.modules[_module.__name__] = _module
+adam.adam, adamw.adamw = _functional.adam, _functional.adamw  # noqa: F821  modules of the line before
 
 __all__ = [*_classes, "Optimizer", "WarmupCosine", "clip_factor", "grad_norm", "lr_scheduler", "swa_utils"]
