@@ -116,9 +116,9 @@ bool read_older(const OpInfo& op, PyObject** slots, int at, PyObject* const* giv
       return false;
   }
   if (tensors < op.positional) return false;
-  const std::string text = fmt::format(
-      "{0}: numbers before tensors are a deprecated order of arguments; give {1} by name, as in {2}", op.signature->name,
-      op.parameters[size_t(factors[0])].text, op.def->sig);
+  const std::string text =
+      fmt::format("{0}: numbers before tensors are a deprecated order of arguments; give {1} by name, as in {2}",
+                  op.signature->name, op.parameters[size_t(factors[0])].text, op.def->sig);
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
   std::copy_n(order, tensors, slots);
   for (auto [i, value] : scales) slots[i] = value;

@@ -206,7 +206,8 @@ void warn_of_cycle(bool create_graph) {
   constexpr const char* kText =
       "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
       "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
-      "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.";
+      "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the "
+      "leak.";
   if (PyErr_WarnEx(PyExc_UserWarning, kText, 1) < 0) throw PythonError();
 }
 

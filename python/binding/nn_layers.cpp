@@ -84,8 +84,8 @@ void add_leaves(nb::module_& m) {
             std::vector<int64_t> s = shape.index() ? std::get<1>(shape) : std::vector<int64_t>{std::get<0>(shape)};
             construct(self, IntList(s), eps, affine, bias, read_options(dtype, device));
           },
-          nb::arg("normalized_shape"), nb::arg("eps") = 1e-5, nb::arg("elementwise_affine") = Flag{true}, nb::arg("bias").none() = Flag{true},
-          nb::arg("device") = none, nb::arg("dtype") = none)
+          nb::arg("normalized_shape"), nb::arg("eps") = 1e-5, nb::arg("elementwise_affine") = Flag{true},
+          nb::arg("bias").none() = Flag{true}, nb::arg("device") = none, nb::arg("dtype") = none)
       .def_prop_rw(
           "normalized_shape", [](nn::LayerNorm& n) { return nb::tuple(nb::cast(n.normalized_shape)); },
           [](nn::LayerNorm& n, std::vector<int64_t> shape) { n.normalized_shape = std::move(shape); })

@@ -55,7 +55,8 @@ _other_names.register()
 globals().update(_TYPES)
 
 _LATER = """
-__config__ _dynamo _inductor accelerator array_api distributed distributions functional jit mps multiprocessing serialization signal testing types xpu
+__config__ _dynamo _inductor _utils accelerator array_api distributed distributions functional hub jit mps multiprocessing overrides serialization
+signal storage testing types xpu
 """.split()  # modules that are imported when they are asked for
 
 
