@@ -3,13 +3,13 @@ import hashlib
 import os
 import re
 import tempfile
-import urllib.parse
 import urllib.request
+from urllib.parse import urlparse
 
 from ._serialization import load as _load
 
 _folder = None  # set_dir's
-_HASH = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 
 
 def get_dir():
@@ -44,11 +44,11 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
 def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=False):
     """load of the file behind a URL, downloaded unless it is there. check_hash: a name like resnet-0676ba61.pth holds the hash's beginning."""
     folder = model_dir or os.path.join(get_dir(), "checkpoints")
-    name = file_name or os.path.basename(urllib.parse.urlparse(url).path)
+    name = file_name or os.path.basename(urlparse(url).path)
     path = os.path.join(folder, name)
     if not os.path.exists(path):
         os.makedirs(folder, exist_ok=True)
-        found = _HASH.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, found.group(1) if found else None, progress)
     return _load(path, map_location=map_location, weights_only=weights_only)
 

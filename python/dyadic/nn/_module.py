@@ -191,26 +191,34 @@ class _Entries(MutableMapping):
     def keys(self):
         return _Keys(self)
 
+    def items(self):
+        return self.copy().items()
+
+    def values(self):
+        return self.copy().values()
+
     def copy(self):
         """A dict of the entries."""
-        return dict(self)
+        return dict(self._read(self._module))
 
     __copy__ = copy
 
     def __reduce_ex__(self, protocol):
-        return dict, (dict(self),)
+        return dict, (self.copy(),)
 
     def __repr__(self):
-        return repr(dict(self))
+        return repr(self.copy())
 
 
 def _entries(read, write):
     def replace(self, values):
         """All entries become these."""
-        values, entries = dict(values or {}), _Entries(self, read, write)
-        for name in entries.keys() - values.keys():
+        values, entries = dict((values or {}).items()), _Entries(self, read, write)
+        before = entries.copy()
+        for name in before.keys() - values.keys():
             del entries[name]
-        entries.update(values)
+        for name, value in values.items():
+            (setattr if name in before else write)(self, name, value)
 
     return property(lambda self: _Entries(self, read, write), replace)
 

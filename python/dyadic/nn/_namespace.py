@@ -7,6 +7,7 @@ from ._computed import begin
 
 _PARTS = ("training", "_parameters", "_buffers", "_non_persistent_buffers_set", "_modules")
 _ARGUMENTS = "_layer_arguments"  # of a layer that is a record: all of them in order
+_ABSENT = object()
 _HIDDEN = "_parameter_objects"  # objects of parameters, kept alive
 
 
@@ -15,7 +16,7 @@ def _names(module):
 
 
 def _read(module, name):
-    return module._arguments() if name == _ARGUMENTS else getattr(module, name)
+    return module._arguments() if name == _ARGUMENTS else getattr(module, name, _ABSENT)  # an argument that was not given
 
 
 def _write(module, name, value):
@@ -43,14 +44,14 @@ class Namespace(MutableMapping):
         children = {name: m for name, m in self._module._module_entries() if name in own}
         return {name: v for name, v in own.items() if name != _HIDDEN and (name not in children or v is not children[name])}
 
-    def _others(self):
-        return [name for name in _names(self._module) if name in (*_PARTS, _ARGUMENTS) or hasattr(self._module, name)] if _has_begun(self._module) else []
-
     def __getitem__(self, name):
         own = self._own()
-        if name in own or name not in self._others():
+        if name in own or name not in _names(self._module) or not _has_begun(self._module):
             return own[name]
-        return _read(self._module, name)
+        value = _read(self._module, name)
+        if value is _ABSENT:
+            raise KeyError(name)
+        return value
 
     def __setitem__(self, name, value):
         m = self._module
@@ -71,15 +72,20 @@ class Namespace(MutableMapping):
         del _own_dict(self._module)[name]
 
     def __iter__(self):
-        own = self._own()
-        return iter([name for name in self._others() if name not in own] + list(own))
+        return iter(self.copy())
 
     def __len__(self):
-        return len(list(iter(self)))
+        return len(self.copy())
+
+    def items(self):
+        return self.copy().items()
+
+    def values(self):
+        return self.copy().values()
 
     def update(self, *args, **kwargs):
         """Takes entries over, those of which others depend first."""
-        given = dict(*args, **kwargs)
+        given = dict(*(a.copy() if isinstance(a, Namespace) else a for a in args), **kwargs)
         if _ARGUMENTS in given:  # all are in it
             given = {_ARGUMENTS: given[_ARGUMENTS], **{k: v for k, v in given.items() if k not in self._module._argument_names}}
         for name in sorted(given, key=lambda name: _PARTS.index(name) if name in _PARTS else len(_PARTS) if name == "_computed" else -1):
@@ -87,7 +93,7 @@ class Namespace(MutableMapping):
 
     def replace(self, values):
         """m.__dict__ = values: attributes that values lacks are gone, parts that it lacks stay."""
-        values = dict(values)
+        values = dict(values.items())
         for name in self._own():
             if name not in values:
                 del _own_dict(self._module)[name]
@@ -95,18 +101,22 @@ class Namespace(MutableMapping):
 
     def copy(self):
         """A dict of the entries."""
-        return dict(self)
+        own = self._own()
+        if not _has_begun(self._module):
+            return dict(own)
+        others = {name: _read(self._module, name) for name in _names(self._module) if name not in own}
+        return {**{name: v for name, v in others.items() if v is not _ABSENT}, **own}
 
     __copy__ = copy
 
     def __or__(self, other):
-        return dict(self) | dict(other)
+        return self.copy() | dict(other)
 
     def __repr__(self):
-        return repr(dict(self))
+        return repr(self.copy())
 
     def __reduce_ex__(self, protocol):
-        return dict, (dict(self),)
+        return dict, (self.copy(),)
 
 
 Module._argument_names = ()

@@ -53,7 +53,7 @@ def _get_state(self):
     """__dict__, a value that is computed anew without its history."""
     self._module_entries()  # an error where __init__ has not run
     computed = entries(self)
-    return {key: v.detach() if key in computed and isinstance(v, Tensor) else v for key, v in self.__dict__.items()}
+    return {key: v.detach() if key in computed and isinstance(v, Tensor) else v for key, v in self.__dict__.copy().items()}
 
 
 def _set_state(self, state):
