@@ -183,7 +183,7 @@ class Stub:
         doc = inspect.cleandoc(cls.__doc__) if isinstance(cls.__doc__, str) else ""
         self.lines.append(f"class {name}" + (f"({', '.join(bases)})" if bases else "") + ":" + (self.body(doc, "    ") if doc else "\n"))
         at = len(self.lines)
-        made = vars(cls).get("__signature__")
+        made = cls.__signature__ if "__signature__" in vars(cls) else None
         if made is not None:
             text, _ = parameters(made)
             self.lines.append(self.qualify(f"    def __init__(self, {text}) -> None: ...") + "\n")

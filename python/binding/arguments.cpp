@@ -1,5 +1,7 @@
 #include "arguments.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "dyadic/ops.h"
 
@@ -85,6 +87,46 @@ Take read_take(const Parameter& p) {
 
 }  // namespace
 
+namespace {
+
+// PyTorch's older order has these numbers by position, before the tensors that they scale: add(self, alpha, other),
+// addcmul(self, value, tensor1, tensor2), addmm(beta, self, alpha, mat1, mat2).
+bool is_factor(const OpParameter& p) {
+  const std::string_view name = p.text;
+  return p.keyword_only && p.take == Take::scalar && (name == "alpha" || name == "beta" || name == "value");
+}
+// Puts a call of the older order into today's, with a warning; false: it is not such a call.
+bool read_older(const OpInfo& op, PyObject** slots, int at, PyObject* const* given, Py_ssize_t count) {
+  std::vector<int> factors;
+  for (const char* name : {"beta", "alpha", "value"})
+    for (size_t i = 0; i < op.parameters.size(); ++i)
+      if (is_factor(op.parameters[i]) && std::string_view(op.parameters[i].text) == name) factors.push_back(int(i));
+  if (at + count > op.positional + Py_ssize_t(factors.size())) return false;
+  PyObject* order[kMaxArgs];
+  std::copy_n(slots, at, order);
+  int tensors = at;
+  size_t numbers = 0;
+  std::vector<std::pair<int, PyObject*>> scales;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (is_tensor(given[i]) && tensors < op.positional)
+      order[tensors++] = given[i];
+    else if (!is_tensor(given[i]) && numbers < factors.size() && read_number(given[i]))
+      scales.emplace_back(factors[numbers++], given[i]);
+    else
+      return false;
+  }
+  if (tensors < op.positional) return false;
+  const std::string text =
+      fmt::format("{0}: numbers before tensors are a deprecated order of arguments; give {1} by name, as in {2}",
+                  op.signature->name, op.parameters[size_t(factors[0])].text, op.def->sig);
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
+  std::copy_n(order, tensors, slots);
+  for (auto [i, value] : scales) slots[i] = value;
+  return true;
+}
+
+}  // namespace
+
 void read_parameters(OpInfo& op) {
   for (const Parameter& p : op.signature->parameters) {
     OpParameter q{};
@@ -137,6 +179,12 @@ int64_t* ArgumentFrame::take_ints(size_t n) {
 bool ArgumentFrame::takes_int(PyObject* o) const {
   return is_int(o) || (!strict && is_tensor(o) && tensor_of(o).dim() == 0 && tensor_of(o).dtype().is_integer() &&
                        tensor_of(o).dtype() != boolean);
+}
+
+// A number, or the value of a 0-d tensor likewise.
+std::optional<Scalar> ArgumentFrame::read_scalar(PyObject* o) const {
+  if (is_tensor(o) && tensor_of(o).dim() == 0 && !strict) return tensor_of(o).item_scalar();
+  return read_number(o);
 }
 
 bool ArgumentFrame::convert_ints(PyObject* o, Arg& arg) {
@@ -192,18 +240,17 @@ Arg ArgumentFrame::convert(const OpInfo& op, int i, PyObject* o) {
       if (convert_tensors(o, arg)) return arg;
       break;
     case Take::scalar:
-      if (is_tensor(o) && tensor_of(o).dim() == 0 && !strict) return Arg(tensor_of(o).item_scalar());
-      if (auto n = read_number(o)) return Arg(*n);
+      if (auto n = read_scalar(o)) return Arg(*n);
       break;
     case Take::integer:
       if (takes_int(o)) return Arg(read_int(o));
       break;
     case Take::real:
-      if (auto n = read_number(o); n && n->kind() != Scalar::Kind::boolean && n->kind() != Scalar::Kind::complex)
-        return Arg(n->real());
+      if (auto n = read_scalar(o); n && n->kind() != Scalar::Kind::complex) return Arg(n->real());
       break;
     case Take::boolean:
       if (PyBool_Check(o)) return Arg(o == Py_True);
+      if (truth) return Arg(nb::bool_(nb::handle(o)) ? true : false);
       break;
     case Take::ints:
       if (convert_ints(o, arg)) return arg;
@@ -248,6 +295,7 @@ void ArgumentFrame::read_spread(Reading& r) {
     args[0] = Arg(std::span<const Tensor>(list));
   }
   const Py_ssize_t plain = r.count - r.spread_ints - r.spread_tensors, most = op.positional - r.at - (r.spread_ints ? 1 : 0);
+  if (plain > most && read_older(op, r.slots, r.at, r.given, plain)) return;
   if (plain > most) [[unlikely]]
     fail<TypeError>("{}: too many arguments: {} given; the signature is {}", op.signature->name, r.at + plain,
                     signature_text(op));

@@ -53,6 +53,7 @@ class ArgumentFrame {
   PyObject* out = nullptr;         // borrowed: where the results go
   Generator* generator = nullptr;  // borrowed: where random numbers come from
   bool strict = false;             // a 0-d tensor is no number
+  bool truth = false;              // a flag is whatever is true or false, as in a layer's __init__
 
   // `self` is null for a function. Throws TypeError naming the op and the argument.
   void read(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords);
@@ -83,6 +84,7 @@ class ArgumentFrame {
   Arg convert(const OpInfo& op, int i, PyObject* o);
   Arg convert_tensor(const OpInfo& op, int i, PyObject* o);
   bool takes_int(PyObject* o) const;
+  std::optional<Scalar> read_scalar(PyObject* o) const;
   bool convert_ints(PyObject* o, Arg& arg);
   bool convert_tensors(PyObject* o, Arg& arg);
 };

@@ -201,6 +201,16 @@ std::shared_ptr<PyObject> hold(nb::object o) {
 
 nb::object grad_fn_of(const Tensor& t) { return t.is_leaf() ? nb::none() : GradFn(t.impl()->node, {}).object(); }
 
+void warn_of_cycle(bool create_graph) {
+  if (!create_graph) return;
+  constexpr const char* kText =
+      "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+      "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
+      "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the "
+      "leak.";
+  if (PyErr_WarnEx(PyExc_UserWarning, kText, 1) < 0) throw PythonError();
+}
+
 void add_autograd(nb::module_& m) {
   nb::class_<GradFn>(m, "GradFn", "What made a tensor: a node of the graph that backward walks.")
       .def("name", &GradFn::name)
@@ -223,6 +233,7 @@ void add_autograd(nb::module_& m) {
         if (!gradients.is_none()) g = list_of(gradients, "grad_tensors");
         if (!inputs.is_none()) in = list_of(inputs, "inputs");
         DY_CHECK(inputs.is_none() || !in.empty(), "backward: inputs is empty; leave it out for all leaves");
+        warn_of_cycle(create_graph);
         Unlocked unlocked;
         backward(out, g, retain_graph.value_or(create_graph), create_graph, in);
       },

@@ -129,6 +129,7 @@ nb::object stride(const Tensor& t, std::optional<int64_t> dim) {
 
 void backward(nb::object self, nb::object gradient, nb::object retain_graph, bool create_graph, nb::object inputs) {
   if (inputs.is_none()) {
+    warn_of_cycle(create_graph);
     const Tensor &t = tensor_of(self.ptr()), g = gradient.is_none() ? Tensor() : nb::cast<Tensor>(gradient);
     const bool retain = retain_graph.is_none() ? create_graph : nb::cast<bool>(retain_graph);
     Unlocked unlocked;

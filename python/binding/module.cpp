@@ -63,17 +63,6 @@ void add_public_names(nb::module_& m) {
   m.attr("__all__") = names;
 }
 
-// class Model(nn.Module, abc.ABC): a class has one metaclass, so ours become kinds of ABCMeta; isinstance() stays type's.
-// (nanobind makes metaclasses that cannot be changed, out of caution: their memory is laid out as type's and ABCMeta's are.)
-void derive_from_abc(nb::handle metaclass) {
-  auto* type = reinterpret_cast<PyTypeObject*>(metaclass.ptr());
-  type->tp_flags &= ~Py_TPFLAGS_IMMUTABLETYPE;
-  metaclass.attr("__bases__") = nb::make_tuple(nb::module_::import_("abc").attr("ABCMeta"));
-  const nb::handle plain(reinterpret_cast<PyObject*>(&PyType_Type));
-  for (const char* name : {"__instancecheck__", "__subclasscheck__"}) metaclass.attr(name) = plain.attr(name);
-  type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
-}
-
 }  // namespace
 }  // namespace dyadic::inline v1::python
 
@@ -104,6 +93,6 @@ NB_MODULE(_dyadic, m) {
   add_optimizers(m);
   add_data(m);
   add_train(m);
-  derive_from_abc(nb::type<dyadic::nn::Module>().type());
+  open_metaclass(nb::type<dyadic::nn::Module>().type());
   add_public_names(m);
 }

@@ -38,7 +38,17 @@ void not_begun(PyObject* self) {
   PyErr_Format(PyExc_AttributeError, "%s: __init__ has not run: call super().__init__() first", dot ? dot + 1 : name);
 }
 
+PyObject* dict_name() {
+  static PyObject* const name = PyUnicode_InternFromString("__dict__");
+  return name;
+}
+nb::object shown_dict(PyObject* self) {
+  static PyObject* const cls = nb::object(nb::module_::import_("dyadic.nn._namespace").attr("Namespace")).release().ptr();
+  return nb::handle(cls)(nb::handle(self));
+}
+
 PyObject* get_attribute(PyObject* self, PyObject* name) {
+  if (name == dict_name()) return guarded([&] { return shown_dict(self).release().ptr(); });
   if (!nb::inst_ready(self))
     return is_out_of_reach(self, name) ? (not_begun(self), nullptr) : PyObject_GenericGetAttr(self, name);
   if (is_computed(self, name)) return PyObject_CallMethod(self, "_compute", "O", name);
@@ -69,7 +79,7 @@ void check_ready(PyObject* self) {
 }
 
 void forget_in_dict(nb::handle self, nb::handle name) {
-  nb::object dict = self.attr("__dict__");
+  const nb::dict dict = own_dict(self);
   if (PyDict_Contains(dict.ptr(), name.ptr()) == 1) PyDict_DelItem(dict.ptr(), name.ptr());
 }
 
@@ -152,6 +162,11 @@ int delete_member(PyObject* self, PyObject* name) {
 }
 
 int set_any(PyObject* self, PyObject* name, PyObject* value) {
+  if (name == dict_name() && value) {
+    PyObject* done = guarded([&] { return nb::object(shown_dict(self).attr("replace")(nb::handle(value))).release().ptr(); });
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+  }
   if (value && nb::inst_ready(self) && is_computed(self, name)) {  // of a parametrization: its originals take the value
     PyObject* done = PyObject_CallMethod(self, "_assign_computed", "OO", name, value);
     Py_XDECREF(done);
@@ -179,7 +194,7 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   PyObject* objects = *place ? PyDict_GetItemString(*place, kObjects) : nullptr;
   if (!objects && !derived) return 0;
   PyObject* done = guarded([&] {
-    nb::dict dict = nb::borrow<nb::dict>(nb::handle(self).attr("__dict__"));
+    nb::dict dict = own_dict(self);
     if (!objects) dict[kObjects] = nb::dict();
     nb::dict all = nb::borrow<nb::dict>(nb::handle(dict[kObjects]));
     if (derived)
@@ -285,7 +300,7 @@ nb::object child_object(nb::handle self, nb::handle name, Module* child) {
   for (auto& owned : nb::cast<Module&>(self).owned_children())
     if (owned.get() == child) {
       nb::object o = wrap_child(owned);
-      nb::object(self.attr("__dict__"))[name] = o;
+      own_dict(self)[name] = o;
       return o;
     }
   return nb::cast(child, nb::rv_policy::reference_internal, self);
@@ -311,6 +326,7 @@ void add_modules(nb::module_& m) {
   add_setters(c);
   add_tree(c);
   add_changes(c);
+  m.def("_own_dict", own_dict, nb::arg("module"));
   add_begin(m);
   add_direct(m);
 }

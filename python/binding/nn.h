@@ -52,6 +52,15 @@ void check_begun(nb::handle self);  // AttributeError where a module's __init__ 
 nb::object child_object(nb::handle self, nb::handle name, Module* child);
 inline nb::object parameter_object(const Tensor& t) { return nb::steal(wrap_parameter(t)); }
 
+// A layer's flag: whatever is true or false, as in nn.Linear(2, 2, bias=0).
+struct Flag {
+  bool value;
+  operator bool() const { return value; }
+};
+
+// What an instance holds in Python: values by name, its children among them. m.__dict__ shows it as PyTorch's modules have it.
+inline nb::dict own_dict(nb::handle self) { return nb::steal<nb::dict>(PyObject_GenericGetDict(self.ptr(), nullptr)); }
+
 nn::Options read_options(nb::object dtype, nb::object device);
 void add_scaled_initializers(nb::module_& m);  // nn_init.cpp
 void add_layer_records(nb::module_& m);        // nn_records.cpp
@@ -87,3 +96,14 @@ template <class M> auto bind(nb::module_& m, const char* name, const char* doc) 
 }
 
 }  // namespace dyadic::inline v1::python
+
+template <> struct nanobind::detail::type_caster<dyadic::python::Flag> {
+  NB_TYPE_CASTER(dyadic::python::Flag, const_name("bool"))
+  bool from_python(handle src, uint32_t, cleanup_list*) noexcept {
+    const int truth = PyObject_IsTrue(src.ptr());
+    if (truth < 0) PyErr_Clear();
+    value.value = truth > 0;
+    return truth >= 0;
+  }
+  static handle from_cpp(dyadic::python::Flag f, rv_policy, cleanup_list*) noexcept { return PyBool_FromLong(f.value); }
+};

@@ -29,6 +29,7 @@ static bool end(nb::handle self) {
 
 void add_begin(nb::module_& m) {
   m.def("_end_module", end, nb::arg("module"));
+  m.def("_has_begun", nb::inst_ready, nb::arg("module"));
   m.def("_begin_module", begin, nb::arg("module"));
 }
 

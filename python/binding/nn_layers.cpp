@@ -37,10 +37,10 @@ void add_leaves(nb::module_& m) {
   linear
       .def(
           "__init__",
-          [](nb::pointer_and_handle<nn::Linear> self, int64_t in, int64_t out, bool bias, nb::object device, nb::object dtype) {
+          [](nb::pointer_and_handle<nn::Linear> self, int64_t in, int64_t out, Flag bias, nb::object device, nb::object dtype) {
             construct(self, in, out, bias, read_options(dtype, device));
           },
-          nb::arg("in_features"), nb::arg("out_features"), nb::arg("bias") = true, nb::arg("device") = none,
+          nb::arg("in_features"), nb::arg("out_features"), nb::arg("bias") = Flag{true}, nb::arg("device") = none,
           nb::arg("dtype") = none)
       .def_rw("in_features", &nn::Linear::in_features)
       .def_rw("out_features", &nn::Linear::out_features);
@@ -51,7 +51,7 @@ void add_leaves(nb::module_& m) {
   embedding
       .def(
           "__init__",
-          [](nb::pointer_and_handle<nn::Embedding> self, int64_t n, int64_t dim, std::optional<int64_t> padding, bool by_freq,
+          [](nb::pointer_and_handle<nn::Embedding> self, int64_t n, int64_t dim, std::optional<int64_t> padding, Flag by_freq,
              std::optional<double> max_norm, double norm_type, nb::object dtype, nb::object device) {
             const nn::Options made = read_options(dtype, device);
             construct(self, n, dim,
@@ -63,7 +63,7 @@ void add_leaves(nb::module_& m) {
                                            .device = made.device});
           },
           nb::arg("num_embeddings"), nb::arg("embedding_dim"), nb::arg("padding_idx") = none,
-          nb::arg("scale_grad_by_freq") = false, nb::arg("max_norm") = none, nb::arg("norm_type") = 2.0, nb::kw_only(),
+          nb::arg("scale_grad_by_freq") = Flag{false}, nb::arg("max_norm") = none, nb::arg("norm_type") = 2.0, nb::kw_only(),
           nb::arg("dtype") = none, nb::arg("device") = none)
       .def_rw("num_embeddings", &nn::Embedding::num_embeddings)
       .def_rw("embedding_dim", &nn::Embedding::embedding_dim)
@@ -80,12 +80,12 @@ void add_leaves(nb::module_& m) {
   norm.def(
           "__init__",
           [](nb::pointer_and_handle<nn::LayerNorm> self, std::variant<int64_t, std::vector<int64_t>> shape, double eps,
-             bool affine, bool bias, nb::object device, nb::object dtype) {
+             Flag affine, Flag bias, nb::object device, nb::object dtype) {
             std::vector<int64_t> s = shape.index() ? std::get<1>(shape) : std::vector<int64_t>{std::get<0>(shape)};
             construct(self, IntList(s), eps, affine, bias, read_options(dtype, device));
           },
-          nb::arg("normalized_shape"), nb::arg("eps") = 1e-5, nb::arg("elementwise_affine") = true, nb::arg("bias") = true,
-          nb::arg("device") = none, nb::arg("dtype") = none)
+          nb::arg("normalized_shape"), nb::arg("eps") = 1e-5, nb::arg("elementwise_affine") = Flag{true},
+          nb::arg("bias").none() = Flag{true}, nb::arg("device") = none, nb::arg("dtype") = none)
       .def_prop_rw(
           "normalized_shape", [](nn::LayerNorm& n) { return nb::tuple(nb::cast(n.normalized_shape)); },
           [](nn::LayerNorm& n, std::vector<int64_t> shape) { n.normalized_shape = std::move(shape); })

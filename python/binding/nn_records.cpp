@@ -52,6 +52,7 @@ void make(nb::pointer_and_handle<Layer> self, const std::string& name, nb::tuple
   const LayerDef& def = nn::layer_def(name);
   const OpInfo& info = info_of(def);
   ArgumentFrame frame;
+  frame.truth = true;
   read(frame, info, positional, named);
   construct(self, def, std::span<const Arg>(frame.args, info.parameters.size()), read_options(dtype, device));
 }
@@ -83,6 +84,7 @@ void assign(Layer& layer, size_t i, nb::handle value) {
   one.parameters = {info.parameters[i]};
   one.positional = 1;
   ArgumentFrame frame;
+  frame.truth = true;
   frame.read(one, nullptr, given, 1, nullptr);
   layer.set_argument(i, frame.args[0]);
 }

@@ -1,4 +1,5 @@
 // What a tree of modules has: parameters, buffers, modules, its state by name.
+#include <nanobind/eval.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -54,12 +55,13 @@ void collect_parameters(const Module& m, const std::string& prefix, nn::NamedTen
     if (child) collect_parameters(*child, prefix.empty() ? name : prefix + "." + name, into);
 }
 
-// An iterator, as PyTorch's are: over a list, or over one part of its pairs.
+// A generator, as PyTorch's are: over a list, or over one part of its pairs.
 nb::object each(nb::list all, int part = -1) {
   nb::list l = part < 0 ? all : nb::list();
   if (part >= 0)
     for (nb::handle entry : all) l.append(entry[part]);
-  return nb::steal(PyObject_GetIter(l.ptr()));
+  static PyObject* const generate = nb::eval("lambda entries: (e for e in entries)").release().ptr();
+  return nb::handle(generate)(l);
 }
 
 }  // namespace

@@ -92,6 +92,7 @@ void release_buffer(PyObject* self, Py_buffer* view);
 PyObject* to_python(Scalar s);
 PyObject* to_list(const Tensor& t);
 nb::object grad_fn_of(const Tensor& t);                            // what made it; None of a leaf
+void warn_of_cycle(bool create_graph);                             // before a backward into .grad
 void track(PyObject* tensor);                                      // by the garbage collector, from now on
 int visit_owned(const TensorImpl& t, visitproc visit, void* arg);  // of hooks and functions that end with t
 std::shared_ptr<PyObject> hold(nb::object o);  // for C++: the last reference may go on a thread without the GIL
@@ -117,7 +118,8 @@ void add_pickle(nb::module_& m);
 void add_data(nb::module_& m);    // dyadic.utils.data
 void add_memory(nb::module_& m);  // after add_methods
 void add_random(nb::module_& m);
-void add_train(nb::module_& m);  // dyadic.train
+void add_train(nb::module_& m);             // dyadic.train
+void open_metaclass(nb::handle metaclass);  // after all classes
 
 }  // namespace dyadic::inline v1::python
 

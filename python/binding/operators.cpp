@@ -95,16 +95,27 @@ Scalar only_element(PyObject* self, const char* what) {
   DY_CHECK_AS(ValueError, t.numel() == 1, "{}: needs one element: self is {}", what, describe(t));
   return t.item_scalar();
 }
+// A number has no history: who wants gradients through it should know.
+Scalar detached_element(PyObject* self, const char* what) {
+  const Scalar s = only_element(self, what);
+  if (tensor_of(self).requires_grad() &&
+      PyErr_WarnEx(PyExc_UserWarning,
+                   "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                   "Consider using tensor.detach() first.",
+                   1) < 0)
+    throw PythonError();
+  return s;
+}
 PyObject* to_float(PyObject* self) {
   return guarded([&] {
-    const Scalar s = only_element(self, "float");
+    const Scalar s = detached_element(self, "float");
     check_no_imaginary("float", s);
     return PyFloat_FromDouble(s.real());
   });
 }
 PyObject* to_int(PyObject* self) {
   return guarded([&]() -> PyObject* {
-    Scalar s = only_element(self, "int");
+    Scalar s = detached_element(self, "int");
     if (s.kind() < Scalar::Kind::real) return to_python(s);
     check_no_imaginary("int", s);
     return PyLong_FromDouble(s.real());

@@ -7,7 +7,7 @@ from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed t
 from ._dyadic import __version__
 from . import _signatures  # noqa: F401
 from ._size import Size
-from . import amp, autograd, backends, cpu, cuda, einops, fft, func, linalg, nn, optim, random, special, train, utils, version
+from . import amp, autograd, backends, compiler, cpu, cuda, einops, fft, func, linalg, nn, optim, random, special, train, utils, version
 from ._construct import TYPES as _TYPES
 from ._construct import as_tensor, asarray, scalar_tensor
 from ._default_dtype import default_dtype
@@ -40,6 +40,7 @@ from ._torch_names import *  # noqa: F401,F403
 from ._storage import TypedStorage, UntypedStorage, frombuffer, is_storage, memmap
 from .amp import GradScaler, autocast, is_autocast_available
 from .amp.switches import *  # noqa: F401,F403
+from .compiler import compile
 from .func import vmap
 from .nn.functional import conv1d, conv2d, conv3d
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
@@ -54,7 +55,8 @@ _other_names.register()
 globals().update(_TYPES)
 
 _LATER = """
-__config__ accelerator array_api distributed distributions functional jit mps multiprocessing serialization signal testing types xpu
+__config__ _dynamo _inductor _utils accelerator array_api distributed distributions functional hub jit mps multiprocessing overrides serialization
+signal storage testing types xpu
 """.split()  # modules that are imported when they are asked for
 
 

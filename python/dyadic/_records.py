@@ -44,6 +44,25 @@ def signature(first, parameters, last=()):
     return inspect.Signature(positional + keywords)
 
 
+class ClassSignature:
+    """__signature__ of a class that takes any arguments: derived classes with an __init__ of their own have theirs."""
+
+    def __init__(self, cls, signature):
+        self._cls, self._signature = cls, signature
+
+    def __get__(self, instance, cls):
+        if instance is not None:
+            return call_signature(instance)
+        return self._signature if cls.__init__ is self._cls.__init__ else None  # None: inspect looks further
+
+
+def call_signature(instance):
+    """Of an object that is called: a module takes what its forward and hooks take."""
+    if isinstance(instance, _dyadic.Module) and type(instance).__call__ is _dyadic.Module.__call__:
+        return inspect.Signature([_PARAMETER("args", _PARAMETER.VAR_POSITIONAL), _PARAMETER("kwargs", _PARAMETER.VAR_KEYWORD)])
+    return None
+
+
 def namespace(family):
     """The ops of a family by their short names: linalg_det as det."""
     prefix = family + "_"

@@ -6,8 +6,12 @@ from . import _dyadic
 
 class _OfInit:
     def __get__(self, instance, cls):
+        if instance is not None:
+            from ._records import call_signature
+
+            return call_signature(instance)
         bound = getattr(cls.__init__, "__nb_signature__", None)
-        return _read(*bound[0]) if bound and instance is None else None  # None: inspect looks further
+        return _read(*bound[0]) if bound else None  # None: inspect looks further
 
 
 def _read(text, doc, defaults):

@@ -7,7 +7,7 @@ from ._functions import _no_kind, _Word, contiguous_format, strided
 from .nn import functional as F
 
 __all__ = """
-affine_grid_generator alpha_dropout_ channels_last_3d dropout_ empty_permuted feature_alpha_dropout_ feature_dropout
+SymInt affine_grid_generator alpha_dropout_ channels_last_3d dropout_ empty_permuted feature_alpha_dropout_ feature_dropout
 feature_dropout_ get_deterministic_debug_mode get_num_interop_threads grid_sampler grid_sampler_2d grid_sampler_3d gru_cell histogramdd
 is_anomaly_check_nan_enabled is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled layout lstm_cell
 max_pool1d_with_indices memory_format narrow_copy norm_except_dim pca_lowrank rnn_relu_cell rnn_tanh_cell rrelu_ set_anomaly_enabled
@@ -274,3 +274,7 @@ def get_num_interop_threads():
 
 def set_num_interop_threads(n):
     """Accepted: ops run one after the other, each on get_num_threads() threads."""
+
+
+class SymInt:
+    """Of sizes that are not known yet, which isinstance asks for: there are none."""

@@ -1,7 +1,14 @@
 """save and load, and which classes load may make of what a file holds besides plain data."""
+import os
+from collections.abc import Callable
+from typing import TypeAlias
+
+from ._dyadic import device
 from ._serialization import load, save
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
+MAP_LOCATION: TypeAlias = Callable | device | str | dict[str, str] | None  # of load
+FILE_LIKE: TypeAlias = str | os.PathLike
 _safe = {}  # (module, name): the class or function
 
 

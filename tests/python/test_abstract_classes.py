@@ -1,5 +1,7 @@
 """Classes of modules, data and optimizers that are abstract or generic, too."""
 import abc
+import copy
+import pickle
 import typing
 
 import pytest
@@ -60,3 +62,90 @@ def test_chained_iterables():
             return iter([0, 1])
 
     assert list(Two() + Two()) == list(data.ChainDataset([Two(), Two()])) == [0, 1, 0, 1]
+
+
+class Plain(nn.Module):
+    def twice(self, x):
+        return 2 * self(x)
+
+
+class Other(nn.Module):
+    """One more class of Python's."""
+
+
+class Both(Plain, Other):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 3)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Projection(Plain, nn.Linear):
+    """The C++ class is the second base's."""
+
+
+class Chain(Plain, nn.Sequential):
+    """Here, too."""
+
+
+class Chain2(nn.Sequential, Plain):
+    """And here the first's."""
+
+
+class Filter(Plain, nn.Conv2d):
+    """A layer that is a record."""
+
+
+@pytest.mark.parametrize(
+    "made, shape",
+    [
+        (Both, (1, 2)),
+        (lambda: Projection(2, 3), (1, 2)),
+        (lambda: Chain(nn.Linear(2, 2), nn.ReLU()), (1, 2)),
+        (lambda: Chain2(nn.Linear(2, 2), nn.ReLU()), (1, 2)),
+        (lambda: Filter(1, 2, 3), (1, 1, 4, 4)),
+    ],
+)
+def test_several_bases(made, shape):
+    module, x = made(), torch.ones(shape)
+    assert module.twice(x).equal(2 * module(x)) and isinstance(module, Plain)
+    assert pickle.loads(pickle.dumps(module))(x).equal(module(x)) and copy.deepcopy(module)(x).equal(module(x))
+    assert {id(p) for p in module.parameters()} and nn.Sequential(module).num_parameters() == module.num_parameters()
+
+
+def test_several_bases_of_different_layers():
+    with pytest.raises(TypeError):
+        type("Neither", (nn.Linear, nn.Conv2d), {})
+
+
+def test_several_bases_beyond_modules():
+    class Named(data.Dataset):
+        name = "squares"
+
+    class Squares(data.Dataset):
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, i):
+            return i * i
+
+    class Both(Named, Squares):
+        pass
+
+    assert [batch.tolist() for batch in data.DataLoader(Both(), batch_size=3)] == [[0, 1, 4]] and Both.name == "squares"
+
+    class Counted(torch.optim.Optimizer):
+        calls = 0
+
+    class CountedSGD(Counted, torch.optim.SGD):
+        def step(self, closure=None):
+            self.calls += 1
+            return super().step(closure)
+
+    p = nn.Parameter(torch.ones(2))
+    optimizer = CountedSGD([p], lr=0.5)
+    p.sum().backward()
+    optimizer.step()
+    assert p.tolist() == [0.5, 0.5] and optimizer.calls == 1

@@ -29,3 +29,12 @@ def test_in_place():
 def test_unknown():
     with pytest.raises(AttributeError, match="frobnicate"):
         torch._foreach_frobnicate([])
+
+
+def test_in_place_forms_of_all():
+    a, b = lists([3.0, 4.0], [1.0, -5.0]), lists([1.0, 1.0], [2.0, 2.0])
+    assert [t.item() for t in torch._foreach_norm(a, ord=1)] == [7, 6] and [t.item() for t in torch._foreach_norm(a, 1)] == [7, 6]
+    torch._foreach_maximum_(a, 2.0)
+    assert [t.tolist() for t in a] == [[3, 4], [2, 2]]
+    torch._foreach_minimum_(a, b)
+    assert [t.tolist() for t in a] == [[1, 1], [2, 2]]

@@ -183,3 +183,28 @@ def test_trees():
     assert leaves == [1, 2, 3, 4] and tree.tree_unflatten(leaves, spec) == nested
     assert tree.tree_map(lambda a, b: a + b, nested, nested) == {"a": [2, (4, 6)], "b": 8}
     assert math.prod(tree.tree_leaves(nested)) == 24 and tree.tree_map_only(int, str, [1, "x"]) == ["1", "x"]
+
+
+def test_jacobians_of_more_results_than_arguments():
+    calls = []
+
+    def wide(x, d):
+        calls.append(1)
+        return {"a": x["p"] * d, "b": x["p"].sum().exp()}, x["p"].sum()
+
+    factors = torch.arange(6.0).reshape(3, 2)
+    forward, aux = func.jacfwd(wide, has_aux=True)({"p": torch.ones(2)}, factors)
+    assert len(calls) == 1 and aux == 2 and not forward["a"]["p"].requires_grad
+    backward, _ = func.jacrev(wide, has_aux=True)({"p": torch.ones(2)}, factors)
+    assert all(forward[name]["p"].equal(backward[name]["p"]) for name in "ab") and forward["a"]["p"].shape == (3, 2, 2)
+    cubes = lambda x: torch.cat([x**3, x**2, x])  # noqa: E731
+    close(func.jacfwd(func.jacfwd(cubes))(T([2.0])).flatten(), [12.0, 2.0, 0.0])
+    close(func.vmap(func.jacfwd(lambda x: torch.cat([x, x * x])))(T([[2.0], [3.0]])).flatten(), [1.0, 4.0, 1.0, 6.0])
+    p = T([3.0]).requires_grad_()
+    found = func.jacfwd(lambda x: torch.cat([x * p, x * x * p]))(T([2.0]))
+    close(torch.autograd.grad(found.sum(), p)[0], [5.0])  # a history of what else took part
+    weight, bias, x = torch.randn(3, 4), torch.randn(3), torch.randn(4)
+    predict = lambda w, b, x: torch.tanh(w @ x + b)  # noqa: E731
+    found = func.hessian(predict, argnums=2)(weight, bias, x)
+    y = predict(weight, bias, x)
+    torch.testing.assert_close(found, (-2 * y * (1 - y**2))[:, None, None] * weight[:, :, None] * weight[:, None, :])

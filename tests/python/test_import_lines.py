@@ -9,7 +9,8 @@ import dyadic as torch
 
 MODULES = """
 __config__ backends.cpu backends.cuda backends.cudnn backends.mkl backends.mkldnn backends.mps backends.openmp distributed distributions.utils
-distributions.constraint_registry functional jit multiprocessing serialization signal.windows types utils.benchmark utils.data._utils.collate
+distributions.constraint_registry distributions.exp_family functional hub jit multiprocessing nn.grad overrides serialization
+signal.windows storage types utils.model_zoo utils.benchmark utils.data._utils.collate
 """.split()
 
 
@@ -116,3 +117,93 @@ def test_timer():
     found = torch.utils.benchmark.Timer("x + x", globals={"x": torch.ones(4)}, label="sum").blocked_autorange(min_run_time=0.01)
     assert found.median > 0 and found.iqr >= 0 and "sum" in repr(found) and len(found.times) == len(found.raw_times)
     assert torch.utils.benchmark.Timer("pass").timeit(100).number_per_run == 100
+
+
+def test_several_processes_are_refused_when_used():
+    nn = torch.nn
+    assert not isinstance(nn.Linear(1, 1), (nn.parallel.DistributedDataParallel, nn.SyncBatchNorm))
+    for make in (lambda: nn.parallel.DistributedDataParallel(nn.Linear(1, 1)), lambda: nn.SyncBatchNorm(2)):
+        with pytest.raises(RuntimeError, match="one process"):
+            make()
+    model = nn.Sequential(nn.BatchNorm1d(2))
+    assert nn.SyncBatchNorm.convert_sync_batchnorm(model) is model
+    for call in (torch.distributed.get_rank, torch.distributed.barrier, torch.distributed.ProcessGroup):
+        with pytest.raises(ValueError, match="one process"):
+            call()
+    with pytest.raises(RuntimeError, match="no GPU"):
+        torch.cuda.nvtx.range_push("step")
+
+
+def test_calls_are_not_taken_over():
+    from dyadic import overrides
+
+    x = torch.ones(1)
+    assert not overrides.has_torch_function((x,)) and not overrides.has_torch_function_unary(x) and not overrides.has_torch_function_variadic(x, x)
+    assert overrides.is_tensor_like(x) and not overrides.is_tensor_like(1)
+    with pytest.raises(TypeError, match="has_torch_function"):
+        overrides.handle_torch_function(torch.add, (x,))
+
+
+def test_weights_from_the_net(tmp_path):
+    from dyadic import hub
+    from dyadic.utils.model_zoo import load_url
+
+    torch.save({"a": torch.ones(2)}, tmp_path / "weights.pt")
+    url = (tmp_path / "weights.pt").as_uri()
+    kept = tmp_path / "kept"
+    assert load_url(url, model_dir=str(kept))["a"].tolist() == [1, 1] and (kept / "weights.pt").exists()
+    with pytest.raises(RuntimeError, match="hash"):
+        hub.download_url_to_file(url, str(kept / "other.pt"), hash_prefix="00000000")
+    assert [p.name for p in kept.iterdir()] == ["weights.pt"]
+    before = hub.get_dir()
+    hub.set_dir(str(tmp_path))
+    assert hub.get_dir() == str(tmp_path)
+    hub.set_dir(before)
+    with pytest.raises(RuntimeError, match="download"):
+        hub.load("owner/name", "resnet18")
+
+
+def test_lists_of_tensors_as_one_vector():
+    from dyadic._utils import _flatten_dense_tensors, _unflatten_dense_tensors
+
+    parts = [torch.ones(2, 2), torch.zeros(3)]
+    flat = _flatten_dense_tensors(parts)
+    assert flat.tolist() == [1] * 4 + [0] * 3
+    assert all(a.equal(b) for a, b in zip(_unflatten_dense_tensors(flat, parts), parts))
+
+
+def test_gradients_of_convolutions():
+    F = torch.nn.functional
+    x, weight = torch.randn(2, 4, 5, 5, requires_grad=True), torch.randn(6, 2, 3, 3, requires_grad=True)
+    y = F.conv2d(x, weight, None, 2, 1, 1, 2)
+    g = torch.randn(y.shape)
+    of_x, of_weight = torch.autograd.grad(y, (x, weight), g)
+    torch.testing.assert_close(torch.nn.grad.conv2d_input(x.shape, weight, g, 2, 1, 1, 2), of_x)
+    torch.testing.assert_close(torch.nn.grad.conv2d_weight(x, weight.shape, g, 2, 1, 1, 2), of_weight)
+
+
+def test_other_import_lines():
+    from dyadic.distributions import ExponentialFamily, constraints
+    from dyadic.serialization import MAP_LOCATION
+    from dyadic.utils.data.dataloader import DataLoader, _BaseDataLoaderIter
+
+    assert isinstance(iter(DataLoader([1, 2])), _BaseDataLoaderIter) and MAP_LOCATION
+    assert all(hasattr(constraints, name) for name in constraints.__all__) and "positive" in constraints.__all__
+
+    class Gaussian(ExponentialFamily):
+        arg_constraints = {}
+        _mean_carrier_measure = 0
+
+        def __init__(self, loc, scale):
+            self.loc, self.scale = loc, scale
+            super().__init__(loc.shape)
+
+        @property
+        def _natural_params(self):
+            return self.loc / self.scale**2, -0.5 / self.scale**2
+
+        def _log_normalizer(self, x, y):
+            return -0.25 * x**2 / y + 0.5 * torch.log(-torch.pi / y)
+
+    loc, scale = torch.tensor([1.0, 2.0]), torch.tensor([0.5, 3.0])
+    torch.testing.assert_close(Gaussian(loc, scale).entropy(), torch.distributions.Normal(loc, scale).entropy())

@@ -327,3 +327,10 @@ def test_a_class_derived_from_a_norm_has_a_name_of_its_own():
     np.testing.assert_array_equal(Own(3)(x).detach().numpy(), nn.BatchNorm2d(3)(x).detach().numpy())
     with pytest.raises(ValueError):
         Own(3)(x[0, 0])
+
+
+def test_flags_are_numbers_too():
+    assert nn.Linear(2, 2, 1).bias is not None and nn.Linear(2, 2, bias=0).bias is None
+    assert nn.LayerNorm(2, elementwise_affine=0).weight is None and nn.Embedding(2, 2, scale_grad_by_freq=1).scale_grad_by_freq is True
+    assert nn.LSTM(2, 3, bidirectional=1)(dy.ones(1, 1, 2))[0].shape == (1, 1, 6) and nn.BatchNorm2d(2, affine=0).weight is None
+    assert nn.Conv2d(1, 1, 1, bias=0).bias is None and nn.Dropout(True)(dy.ones(3)).tolist() == [0, 0, 0]

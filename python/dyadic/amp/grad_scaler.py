@@ -22,6 +22,17 @@ class GradScaler(_dyadic.GradScaler):
         self, device="cpu", init_scale=65536.0, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True, max_skips=100
     ):
         super().__init__(init_scale, growth_factor, backoff_factor, growth_interval, enabled, max_skips)
+        self._max_skips = max_skips
+
+    def __getstate__(self):
+        return {**self.__dict__, "_native": self.state_dict()}
+
+    def __setstate__(self, state):
+        state = dict(state)
+        native = state.pop("_native")
+        GradScaler.__init__(self, enabled=bool(native), max_skips=state["_max_skips"])
+        self.__dict__.update(state)
+        self.load_state_dict(native)
 
     def scale(self, outputs):
         """A Tensor, or lists and tuples of them, times the scale."""

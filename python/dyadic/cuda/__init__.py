@@ -1,6 +1,6 @@
 """What code for GPUs asks first. There are none: the answers say so, and memory is the CPU's."""
 from .. import _dyadic
-from . import amp  # noqa: F401
+from . import amp, nvtx  # noqa: F401
 from .._no_gpu import device_count, is_available, manual_seed, synchronize  # noqa: F401
 from .._dyadic import OutOfMemoryError, empty_cache, max_memory_allocated, memory_allocated, memory_stats, memory_summary, reset_peak_memory_stats
 

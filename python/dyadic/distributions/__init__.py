@@ -15,6 +15,7 @@ from .discrete import (
     RelaxedOneHotCategorical,
 )
 from .distribution import Distribution
+from .exp_family import ExponentialFamily
 from .gammas import Beta, Chi2, Dirichlet, Gamma, InverseGamma, NegativeBinomial, StudentT
 from .matrices import LKJCholesky, Wishart
 from .more import ContinuousBernoulli, FisherSnedecor, Kumaraswamy, LowRankMultivariateNormal, VonMises

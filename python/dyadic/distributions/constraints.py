@@ -1,6 +1,12 @@
 """What parameters and samples of distributions must be: check(value) says so element by element."""
 from .. import _dyadic
 
+__all__ = """
+Constraint MixtureSameFamilyConstraint boolean cat corr_cholesky dependent dependent_property greater_than greater_than_eq half_open_interval
+independent integer_interval interval is_dependent less_than lower_cholesky lower_triangular multinomial nonnegative nonnegative_integer one_hot
+positive positive_definite positive_integer positive_semidefinite real real_vector simplex square stack symmetric unit_interval
+""".split()
+
 
 class Constraint:
     """A condition; event_dim: over how many of the last dimensions together."""

@@ -154,21 +154,28 @@ def vjp(func, *primals, has_aux=False):
     return (value, pull, run.outside(run.aux)) if has_aux else (value, pull)
 
 
-def _push(run, tangents, last=False):
-    """J tangents: what the gradient of v^T J . tangents by v is."""
-    tangents, _ = tree_flatten(tangents)
-    tangents = [t for t, x in zip(tangents, run.inputs) if x is not None]
-    pairs = []
+def _linear(run):
+    """f(tangents, create) = J tangents, of one tangent or None for each floating input: the gradient of v^T J . tangents by v."""
     with enable_grad():
         seeds = [_dyadic.zeros_like(y.detach()).requires_grad_() for y in run.outputs]
-        given = run.gradients(run.outputs, seeds, True, True)
-        for g, t in zip([g for g in given if g is not None], tangents):
-            if g.requires_grad:
-                pairs.append((g, t))
+        given = [g for g in run.gradients(run.outputs, seeds, True, True) if g is not None]
+
+    def push(tangents, create):
+        pairs = [(g, t) for g, t in zip(given, tangents) if t is not None and g.requires_grad]
         found = [None] * len(seeds)
         if pairs:
-            found = _dyadic._grad([g for g, _ in pairs], seeds, [t for _, t in pairs], True, True, True)
-    return [_or_zeros(p, y) for p, y in zip(found, run.outputs)], any(t.requires_grad for t in tangents)
+            found = _dyadic._grad([g for g, _ in pairs], seeds, [t for _, t in pairs], True, create, True)
+        return [_or_zeros(p, y) for p, y in zip(found, run.outputs)]
+
+    return push
+
+
+def _push(run, tangents):
+    """J tangents, and whether the tangents have a history."""
+    tangents, _ = tree_flatten(tangents)
+    tangents = [t for t, x in zip(tangents, run.inputs) if x is not None]
+    with enable_grad():
+        return _linear(run)(tangents, True), any(t.requires_grad for t in tangents)
 
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
@@ -202,19 +209,29 @@ def jacrev(func, argnums=0, has_aux=False, *, chunk_size=None, _preallocate_and_
     @functools.wraps(func)
     def call(*args, **kwargs):
         run = _Recorded(func, args, kwargs, _places(argnums), has_aux, "jacrev")
-        rows = []
-        for y in run.outputs:
-            flat = _dyadic.eye(y.numel(), dtype=y.dtype)
-            found = [run.gradients([y], [flat[i].reshape(y.shape)], True, run.keeps) for i in range(y.numel())]
-            shape = list(y.shape)
-            parts = [
-                None if x is None else _rows([row[k] for row in found], x).reshape(shape + list(x.shape)) for k, x in enumerate(run.inputs)
-            ]
-            rows.append(run.as_arguments(parts if run.keeps else [None if p is None else p.detach() for p in parts], isinstance(argnums, int)))
-        result = tree_unflatten(rows, run.spec)
-        return (result, run.outside(run.aux)) if has_aux else result
+        return _jacobian(run, _by_outputs(run), argnums, has_aux)
 
     return call
+
+
+def _jacobian(run, parts, argnums, has_aux):
+    """parts[i][k], of output i by input k, in the structure of results and arguments."""
+    parts = parts if run.keeps else [[None if p is None else p.detach() for p in row] for row in parts]
+    result = tree_unflatten([run.as_arguments(row, isinstance(argnums, int)) for row in parts], run.spec)
+    return (result, run.outside(run.aux)) if has_aux else result
+
+
+def _by_outputs(run):
+    """One backward per element of the outputs."""
+    parts = []
+    for y in run.outputs:
+        flat = _dyadic.eye(y.numel(), dtype=y.dtype)
+        found = [run.gradients([y], [flat[i].reshape(y.shape)], True, run.keeps) for i in range(y.numel())]
+        shape = list(y.shape)
+        parts.append(
+            [None if x is None else _rows([row[k] for row in found], x).reshape(shape + list(x.shape)) for k, x in enumerate(run.inputs)]
+        )
+    return parts
 
 
 def _rows(rows, x):
@@ -222,8 +239,34 @@ def _rows(rows, x):
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, chunk_size=None, randomness="error"):
-    """jacrev under its other name: derivatives run backward here, whichever way they are asked for."""
-    return jacrev(func, argnums, has_aux, chunk_size=chunk_size)
+    """jacrev's result by one pass per element of the arguments. A pass is a derivative of backward: where the arguments have more elements
+    than the result, or numbers are complex, it is jacrev."""
+
+    @functools.wraps(func)
+    def call(*args, **kwargs):
+        run = _Recorded(func, args, kwargs, _places(argnums), has_aux, "jacfwd")
+        inputs = [x for x in run.inputs if x is not None]
+        fewer = sum(x.numel() for x in inputs) < sum(y.numel() for y in run.outputs)
+        forward = fewer and not any(t.is_complex() for t in (*run.outputs, *inputs))
+        return _jacobian(run, _by_inputs(run) if forward else _by_outputs(run), argnums, has_aux)
+
+    return call
+
+
+def _by_inputs(run):
+    """One product with a unit vector per element of the inputs."""
+    push, used = _linear(run), [x for x in run.inputs if x is not None]
+    columns = []
+    for x in run.inputs:
+        basis = [] if x is None else _dyadic.eye(x.numel(), dtype=x.dtype)
+        passes = [push([e.reshape(x.shape) if other is x else None for other in used], run.keeps) for e in basis]
+        columns.append([None if x is None else _column([p[i] for p in passes], y, x) for i, y in enumerate(run.outputs)])
+    return [[column[i] for column in columns] for i in range(len(run.outputs))]
+
+
+def _column(passes, y, x):
+    whole = _dyadic.stack(passes, -1) if passes else y.new_zeros([*y.shape, 0])
+    return whole.reshape([*y.shape, *x.shape])
 
 
 def hessian(func, argnums=0):

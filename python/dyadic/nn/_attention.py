@@ -16,6 +16,16 @@ def _project(query, key, value, in_proj_weight, in_proj_bias, own):
     return [_dyadic.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases)]
 
 
+def _in_projection_packed(q, k, v, w, b=None):
+    """[query, key, value] times the parts of one weight [3 width, width]."""
+    return _project(q, k, v, w, b, None)
+
+
+def _in_projection(q, k, v, w_q, w_k, w_v, b_q=None, b_k=None, b_v=None):
+    """(query, key, value), each times its own weight."""
+    return tuple(_dyadic.linear(x, w, b) for x, w, b in ((q, w_q, b_q), (k, w_k, b_k), (v, w_v, b_v)))
+
+
 def multi_head_attention_forward(
     query,
     key,

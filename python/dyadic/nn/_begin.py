@@ -2,7 +2,7 @@
 no parameters, and as sizes what is assigned."""
 import inspect
 
-from .._dyadic import Embedding, LayerNorm, Linear, Module, ModuleList, Sequential, _begin_module, _end_module, _Layer
+from .._dyadic import Embedding, LayerNorm, Linear, Module, ModuleList, Sequential, _begin_module, _end_module, _Layer, _own_dict
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_calls")
 
@@ -28,14 +28,14 @@ def _begin(native, self):
         for name, _ in entries:
             delattr(self, name)
     for name in _HOOKS:
-        self.__dict__.get(name, {}).clear()
+        _own_dict(self).get(name, {}).clear()
     self.training = True
 
 
 def _begin_anew(native, self, *args, **kwargs):
     if _end_module(self):
         for name in _HOOKS:
-            self.__dict__.pop(name, None)
+            _own_dict(self).pop(name, None)
     native(self, *args, **kwargs)
 
 

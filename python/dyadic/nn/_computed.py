@@ -1,6 +1,6 @@
 """Parameters that Python answers for: what stands in their place reads and writes them. Parametrized ones are computed from others."""
 from .. import _dyadic
-from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, _Layer
+from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, _Layer, _own_dict
 
 
 def begin(module, name, entry):
@@ -8,18 +8,18 @@ def begin(module, name, entry):
     if name not in dict(module._own_parameters()):
         setattr(module, name, Parameter(_dyadic.zeros(0)))
     module._begin_computed(name)
-    module.__dict__.setdefault("_computed", {})[name] = entry
+    _own_dict(module).setdefault("_computed", {})[name] = entry
 
 
 def end(module, name, parameter):
     """module.<name> is a parameter again."""
-    del module.__dict__["_computed"][name]
+    del _own_dict(module)["_computed"][name]
     module._end_computed(name, parameter)
 
 
 def entries(module):
     """What stands in the place of parameters, by name."""
-    return module.__dict__.get("_computed", {})
+    return _own_dict(module).get("_computed", {})
 
 
 def _is_layer(module):

@@ -1,7 +1,7 @@
 """Hooks of modules: functions that run before and after forward, whoever calls the module."""
 import threading
 
-from .._dyadic import Module, Tensor
+from .._dyadic import Module, Tensor, _own_dict
 from .._handle import RemovableHandle
 from ..autograd import Function, is_grad_enabled
 
@@ -10,8 +10,8 @@ _of_all = {"_forward_pre_hooks": {}, "_forward_hooks": {}, "_backward_pre_hooks"
 
 
 def _watch(self):
-    if "_forward_hooks" not in self.__dict__:
-        self.__dict__.update(_forward_hooks={}, _forward_pre_hooks={}, _backward_hooks={}, _backward_pre_hooks={}, _calls=[])
+    if "_forward_hooks" not in _own_dict(self):
+        _own_dict(self).update(_forward_hooks={}, _forward_pre_hooks={}, _backward_hooks={}, _backward_pre_hooks={}, _calls=[])
         self._watch()
 
 
@@ -21,7 +21,7 @@ def _hooks(module, kind):
 
 def _register(self, kind, hook, prepend):
     _watch(self)
-    hooks = self.__dict__[kind]
+    hooks = _own_dict(self)[kind]
     handle = RemovableHandle(hooks)
     others = dict(hooks) if prepend else {}
     if prepend:
@@ -157,7 +157,7 @@ def after(module, args, kwargs, output):
 
 def call(module, args, kwargs):
     """Where Python calls the module."""
-    calls = module.__dict__.get("_calls", [])
+    calls = _own_dict(module).get("_calls", [])
     waiting = len(calls)
     try:
         args, kwargs = _before(module, args, kwargs)

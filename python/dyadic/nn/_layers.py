@@ -2,7 +2,8 @@
 import inspect
 import warnings
 
-from .._dyadic import _Layer, _layer_records
+from .._dyadic import _Layer, _layer_records, _own_dict
+from .._records import ClassSignature
 from .._records import annotation as _annotation
 from .._records import default as _default
 from ..autograd import no_grad
@@ -49,7 +50,7 @@ def _as_given(value, given):
 
 def _argument(i, name):
     def get(self):
-        given = self.__dict__.get("_given", {})
+        given = _own_dict(self).get("_given", {})
         if name in given:
             return given[name]
         value = self._argument(i)
@@ -67,12 +68,12 @@ def _argument(i, name):
 
 
 def _keep(self, i, name, given):
-    kept = dict(self.__dict__.get("_given", {}))
+    kept = dict(_own_dict(self).get("_given", {}))
     kept.pop(name, None)
     if name != "scale_factor" and _as_given(self._argument(i), given):
         kept[name] = tuple(given) if isinstance(given, list) else given
-    if kept or "_given" in self.__dict__:
-        self.__dict__["_given"] = kept
+    if kept or "_given" in _own_dict(self):
+        _own_dict(self)["_given"] = kept
 
 
 def _by_name(args, kwargs):
@@ -128,7 +129,7 @@ def _forward_adaptive(self, input):
     from . import functional
 
     name, indices = self._record, getattr(self, "return_indices", False)
-    if not indices and "_sizes" not in self.__dict__:
+    if not indices and "_sizes" not in _own_dict(self):
         return _Layer.forward(self, input)
     pool = getattr(functional, f"adaptive_{name[8:11].lower()}_pool{name[-2]}d")
     return pool(input, self.output_size, indices)
@@ -138,7 +139,7 @@ def _forward_softmax(self, input):
     """Over dim; where none was given, over PyTorch's choice."""
     from . import functional
 
-    if self._argument(0) is not None and "_implicit" not in self.__dict__:
+    if self._argument(0) is not None and "_implicit" not in _own_dict(self):
         return _Layer.forward(self, input)
     op = {"Softmax": "softmax", "LogSoftmax": "log_softmax", "Softmin": "softmin"}[self._record]
     return getattr(functional, op)(input)
@@ -148,7 +149,7 @@ def _forward_upsample(self, input):
     """The resized input, a factor for each dimension where there are several."""
     from . import functional
 
-    if "_scales" not in self.__dict__ and not self.recompute_scale_factor:
+    if "_scales" not in _own_dict(self) and not self.recompute_scale_factor:
         return _Layer.forward(self, input)
     mode, corners = getattr(self, "mode", "nearest"), getattr(self, "align_corners", None)
     if self._record == "UpsamplingBilinear2d":
@@ -324,7 +325,7 @@ def _make(record):
             if isinstance(given.get(p), (int, tuple, list)):
                 _keep(self, i, p, given[p])
         if word:
-            self.__dict__.setdefault("_given", {})["padding"] = word
+            _own_dict(self).setdefault("_given", {})["padding"] = word
         for tensor in optional:
             if not hasattr(self, tensor):
                 self.register_parameter(tensor, None)
@@ -347,18 +348,19 @@ def _make(record):
             body[p] = _argument(i, p)
     if name.startswith("Adaptive"):
         size = body["output_size"].fget
-        body["output_size"] = property(lambda self: self.__dict__.get("_sizes") or size(self), doc="The sizes of the result; None: the input's.")
+        body["output_size"] = property(lambda self: _own_dict(self).get("_sizes") or size(self), doc="The sizes of the result; None: the input's.")
     if name.startswith("Upsampl"):
         scale = body["scale_factor"]
-        body["scale_factor"] = property(lambda self: self.__dict__.get("_scales") or scale.fget(self), scale.fset, doc="Of each dimension, or one for each.")
+        body["scale_factor"] = property(lambda self: _own_dict(self).get("_scales") or scale.fget(self), scale.fset, doc="Of each dimension, or one for each.")
     if name in _FORWARDS:
         body["forward"] = _FORWARDS[name]
     if name.startswith("ConvTranspose"):
         body["padding_mode"] = "zeros"
+    body["_argument_names"] = tuple(p for p, _, _ in parameters if isinstance(body.get(p), property))
     if reset:
         body[reset] = body["reset_parameters"] = _reset_parameters
     made = type(name, (_base(name),), body)
-    made.__signature__ = signature
+    made.__signature__ = ClassSignature(made, signature)
     return made
 
 

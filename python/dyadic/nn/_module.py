@@ -151,6 +151,15 @@ replace_init(Linear, _begin)
 replace_init(LayerNorm, _begin)
 
 
+def _dir(self):
+    """The names that are attributes: those of the class, parts and what was assigned."""
+    parts = [name for entries in (self._parameters, self._buffers, self._modules) for name in entries]
+    return sorted({name for name in (*dir(type(self)), *self.__dict__, *parts) if not name[0].isdigit()})
+
+
+Module.__dir__ = _dir
+
+
 class _Keys(KeysView):
     def __repr__(self):
         return f"odict_keys({list(self)})"
@@ -182,20 +191,55 @@ class _Entries(MutableMapping):
     def keys(self):
         return _Keys(self)
 
+    def items(self):
+        return self.copy().items()
+
+    def values(self):
+        return self.copy().values()
+
+    def copy(self):
+        """A dict of the entries."""
+        return dict(self._read(self._module))
+
+    __copy__ = copy
+
+    def __reduce_ex__(self, protocol):
+        return dict, (self.copy(),)
+
     def __repr__(self):
-        return repr(dict(self))
+        return repr(self.copy())
 
 
 def _entries(read, write):
-    return property(lambda self: _Entries(self, read, write))
+    def replace(self, values):
+        """All entries become these."""
+        values, entries = dict((values or {}).items()), _Entries(self, read, write)
+        before = entries.copy()
+        for name in before.keys() - values.keys():
+            del entries[name]
+        for name, value in values.items():
+            (setattr if name in before else write)(self, name, value)
+
+    return property(lambda self: _Entries(self, read, write), replace)
 
 
 Module._modules = _entries(Module._module_entries, Module.add_module)
 Module._parameters = _entries(Module._parameter_entries, Module.register_parameter)
 Module._buffers = _entries(Module._buffer_entries, Module.register_buffer)
-Module._non_persistent_buffers_set = property(
-    lambda self: {name for name, _ in self._buffer_entries() if not self._is_persistent(name)}, doc="The names of buffers that are not saved."
-)
+
+
+def _not_saved(self):
+    """The names of buffers that are not saved."""
+    return {name for name, _ in self._buffer_entries() if not self._is_persistent(name)}
+
+
+def _set_not_saved(self, names):
+    for name, buffer in self._buffer_entries():
+        if self._is_persistent(name) == (name in names):
+            self.register_buffer(name, buffer, name not in names)
+
+
+Module._non_persistent_buffers_set = property(_not_saved, _set_not_saved)
 
 
 class Unflatten(Module):

@@ -1,9 +1,9 @@
 """Layers that are few lines over functions and layers of other names."""
 from .._dyadic import Module
 from . import functional as F
-from ._layers import classes
+from ._layers import bases, classes
 
-__all__ = ["CrossMapLRN2d", "DataParallel", "FractionalMaxPool2d", "FractionalMaxPool3d", "NLLLoss2d"]
+__all__ = ["CrossMapLRN2d", "DataParallel", "FractionalMaxPool2d", "FractionalMaxPool3d", "NLLLoss2d", "SyncBatchNorm"]
 
 
 class _FractionalMaxPool(Module):
@@ -43,6 +43,18 @@ class CrossMapLRN2d(classes["LocalResponseNorm"]):
 
 class NLLLoss2d(classes["NLLLoss"]):
     """NLLLoss, which takes images, under its older name."""
+
+
+class SyncBatchNorm(bases["_BatchNorm"]):
+    """For isinstance: statistics over several processes, of which there is one."""
+
+    def __init__(self, *args, **kwargs):
+        raise RuntimeError("SyncBatchNorm: training is in one process here: BatchNorm1d, 2d and 3d see the whole batch")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """module itself: in one process its batch normalization sees the whole batch."""
+        return module
 
 
 class DataParallel(Module):

@@ -1,5 +1,5 @@
 """What modules print, in PyTorch's words: a line per module of the tree, with what it was made with."""
-from .._dyadic import Embedding, LayerNorm, Linear, Module, ModuleList
+from .._dyadic import Embedding, LayerNorm, Linear, Module, ModuleList, _own_dict
 from ._layers import classes
 
 
@@ -36,7 +36,7 @@ def _repr(self):
 
 
 Module.__repr__ = _repr
-Module._get_name = lambda self: ("Parametrized" if "_parametrization_hook" in self.__dict__ else "") + type(self).__name__
+Module._get_name = lambda self: ("Parametrized" if "_parametrization_hook" in _own_dict(self) else "") + type(self).__name__
 
 
 # What a class shows between its brackets: names of attributes, and templates where PyTorch shows less or other things.
@@ -54,7 +54,7 @@ _TEMPLATES = {
     **dict.fromkeys(["Softmax", "LogSoftmax", "Softmin", "GLU"], "dim={dim}"),
     **dict.fromkeys(["ELU", "CELU"], "alpha={alpha}{, written}"),
     **dict.fromkeys(["Hardshrink", "Softshrink"], "{lambd}"),
-    **dict.fromkeys(["SELU", "SiLU", "Mish", "ReLU", "ReLU6", "Hardswish", "Hardsigmoid"], "{written}"),
+    **dict.fromkeys(["SELU", "SiLU", "Mish", "ReLU", "ReLU6"], "{written}"),
     "LeakyReLU": "negative_slope={negative_slope}{, written}",
     "Hardtanh": "min_val={min_val}, max_val={max_val}{, written}",
     "GELU": "approximate={approximate!r}",
@@ -132,9 +132,9 @@ def _upsample(self):
 
 def _table(self):
     text = f"{self.num_embeddings}, {self.embedding_dim}"
-    usual = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False}
+    usual = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False, "sparse": False}
     for name, value in usual.items():
-        if getattr(self, name) != value and (name != "padding_idx" or not hasattr(self, "mode")):
+        if getattr(self, name, value) != value and (name not in ("padding_idx", "sparse") or not hasattr(self, "mode")):
             text += f", {name}={getattr(self, name)}"
     return text
 

@@ -3,7 +3,7 @@ them. What is saved knows the version of each module's class (_metadata)."""
 from collections import OrderedDict
 from collections.abc import Mapping
 
-from .._dyadic import Module, Parameter, Tensor
+from .._dyadic import Module, Parameter, Tensor, _own_dict
 from .._handle import RemovableHandle
 from ..autograd import no_grad
 from ._state import _IncompatibleKeys
@@ -26,7 +26,7 @@ def _saved(self):
 
 
 def _hooks(self, kind):
-    return list(self.__dict__.get(kind, {}).values())
+    return list(_own_dict(self).get(kind, {}).values())
 
 
 def _save_to_state_dict(self, destination, prefix, keep_vars):
@@ -165,7 +165,7 @@ def _lines_about(self, state, report):
 
 def _registering(kind, doc, wrapped=lambda hook: hook):
     def register(self, hook):
-        hooks = self.__dict__.setdefault(kind, {})
+        hooks = _own_dict(self).setdefault(kind, {})
         handle = RemovableHandle(hooks)
         hooks[handle.id] = wrapped(hook)
         return handle

@@ -1,11 +1,11 @@
-"""Tensors and modules as values: pickle and copy. A module is made again with the arguments of its nearest class of the library,
-then given its parameters, buffers, children and attributes."""
+"""Tensors and modules as values: pickle and copy. A module's state is its __dict__ (_namespace.py)."""
 import copyreg
 from collections import namedtuple
 
 from .. import _dyadic
 from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, Tensor, _Layer
-from ._computed import begin, entries
+from . import _namespace  # noqa: F401  which C++ asks for
+from ._computed import entries
 
 
 class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -45,65 +45,25 @@ _ARGUMENTS = {
 _LIBRARY = {c for c in vars(_dyadic).values() if isinstance(c, type) and issubclass(c, Module)}
 
 
-_PLACES = {  # where a new object takes what _ARGUMENTS gives
-    Linear: ("in_features", "out_features"),
-    Embedding: ("num_embeddings", "embedding_dim", "padding_idx", "scale_grad_by_freq", "max_norm", "norm_type"),
-    LayerNorm: ("normalized_shape", "eps", "elementwise_affine"),
-}
-
-
 def _library_class(cls):
     return next(c for c in cls.__mro__ if c in _LIBRARY)
 
 
-def _begin_with(self, arguments):
-    """A module without parameters, whose arguments are these."""
-    Module.__init__(self)
-    made = _library_class(type(self))
-    if made is _Layer:
-        for i, value in enumerate(arguments[1]):
-            if value is not None:
-                self._set_argument(i, value)
-    for name, value in zip(_PLACES.get(made, ()), arguments):
-        getattr(made, name).__set__(self, value)
-
-
 def _get_state(self):
-    made = _library_class(type(self))
-    children, computed = dict(self._module_entries()), entries(self)
-
-    def values(key, v):  # of a parameter that is computed anew: its history stays
-        return v.detach() if key in computed and isinstance(v, Tensor) else v
-
-    return {
-        "arguments": _ARGUMENTS.get(made, lambda m: ())(self),
-        "children": children,
-        "parameters": self._parameter_entries(),
-        "buffers": [(name, b, self._is_persistent(name)) for name, b in self._buffer_entries()],
-        "attributes": {key: values(key, v) for key, v in self.__dict__.items() if key not in children},
-        "training": self.training,
-    }
+    """__dict__, a value that is computed anew without its history."""
+    self._module_entries()  # an error where __init__ has not run
+    computed = entries(self)
+    return {key: v.detach() if key in computed and isinstance(v, Tensor) else v for key, v in self.__dict__.copy().items()}
 
 
 def _set_state(self, state):
-    _begin_with(self, state["arguments"])
-    computed = state["attributes"].get("_computed", {})
-    for name, parameter in state["parameters"]:
-        self.register_parameter(name, parameter)
-    for name, tensor, persistent in state["buffers"]:
-        self.register_buffer(name, tensor, persistent)
-    for name, child in state["children"].items():
-        self.add_module(name, child)
-    for name, entry in computed.items():
-        begin(self, name, entry)
-    self.__dict__.update(state["attributes"])
-    if computed:
-        self.__dict__["_computed"] = dict(computed)  # not the one of what is copied
-    if "_forward_hooks" in self.__dict__:
-        self._watch()
-    self.training = state["training"]
+    """__dict__.update(state): a module without parts before becomes one like that which gave the state."""
+    self.__dict__.update(state)
 
 
 Tensor.__reduce_ex__ = _reduce_tensor
 Module.__getstate__, Module.__setstate__ = _get_state, _set_state
-Module.__reduce_ex__ = lambda self, protocol: (copyreg.__newobj__, (type(self),), self.__getstate__())
+Module.__reduce__ = lambda self: (copyreg.__newobj__, (type(self),), self.__getstate__())
+Linear._argument_names = ("in_features", "out_features")
+Embedding._argument_names = ("num_embeddings", "embedding_dim", "padding_idx", "scale_grad_by_freq", "max_norm", "norm_type")
+LayerNorm._argument_names = ("normalized_shape", "eps", "elementwise_affine")

@@ -1,12 +1,12 @@
 """forward of encoder and decoder layers: C++'s where a layer is as it was made; where a derived class has a block of its own, or a
 part or the activation was exchanged, block by block."""
-from .._dyadic import _has_direct_children, _Layer
+from .._dyadic import _has_direct_children, _Layer, _own_dict
 from . import functional as F
 from ._layers import classes
 
 
 def _is_as_made(self):
-    as_made = type(self) in _KINDS and _OWN.isdisjoint(self.__dict__) and _has_direct_children(self)
+    as_made = type(self) in _KINDS and _OWN.isdisjoint(_own_dict(self)) and _has_direct_children(self)
     return as_made and all(getattr(type(self), name, block) is block for name, block in _BLOCKS.items())
 
 
@@ -68,11 +68,11 @@ _by_name = classes["TransformerEncoderLayer"].__dict__["activation"]
 
 
 def _get_activation(self):
-    return self.__dict__.get("_function") or getattr(F, _by_name.fget(self))
+    return _own_dict(self).get("_function") or getattr(F, _by_name.fget(self))
 
 
 def _set_activation(self, function):
-    self.__dict__["_function"] = function
+    _own_dict(self)["_function"] = function
 
 
 def _begins(cls):

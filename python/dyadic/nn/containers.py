@@ -3,7 +3,7 @@ import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
-from .._dyadic import Module, ModuleList, Parameter, Sequential, Tensor
+from .._dyadic import Module, ModuleList, Parameter, Sequential, Tensor, _own_dict
 
 __all__ = ["Identity", "ModuleDict", "ParameterDict", "ParameterList"]
 
@@ -123,7 +123,8 @@ class _Named(Module):
 
     def __init__(self, values=None):
         super().__init__()
-        self.update({} if values is None else values)
+        if values is not None:
+            self.update(values)
 
     def __setitem__(self, key, value):
         if key not in self._keys:
@@ -235,7 +236,7 @@ class ParameterDict(_Named):
     """Parameters by name. Tensors become parameters. A plain dict is taken in the order of its keys, an OrderedDict in its own."""
 
     def __init__(self, parameters=None):
-        self.__dict__["_keys"] = []
+        _own_dict(self)["_keys"] = []
         super().__init__(parameters)
 
     def update(self, values):
@@ -278,13 +279,13 @@ class ParameterList(Module):
 
     def __init__(self, values=None):
         super().__init__()
-        self.__dict__["_count"] = 0
+        _own_dict(self)["_count"] = 0
         self.extend(values or [])
 
     def append(self, value):
         """Adds a parameter; a tensor becomes one."""
         setattr(self, str(self._count), _parameter(value))
-        self.__dict__["_count"] += 1
+        _own_dict(self)["_count"] += 1
         return self
 
     def extend(self, values):

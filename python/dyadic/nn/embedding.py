@@ -1,4 +1,6 @@
 """Embedding and EmbeddingBag with what Python adds: rows of a bounded norm, tables that are there already."""
+import warnings
+
 from .. import _dyadic
 from .._dyadic import Parameter
 from ._layers import classes
@@ -7,8 +9,11 @@ from ._module import reset_by_own
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-def _begin(self, _weight, _freeze):
-    self.sparse = False
+def _begin(self, sparse, _weight, _freeze):
+    self.sparse = bool(sparse)
+    if sparse:
+        text = f"{type(self).__name__}: sparse=True has no effect: gradients are dense here, with zeros for rows that were not used"
+        warnings.warn(text, stacklevel=3)
     if _weight is not None:
         if list(_weight.shape) != list(self.weight.shape):
             raise ValueError(f"{type(self).__name__}: the sizes do not fit: _weight is {list(_weight.shape)}, {list(self.weight.shape)} is needed")
@@ -42,14 +47,14 @@ class Embedding(_dyadic.Embedding):
     ):
         options = {"dtype": dtype, "device": device}
         super().__init__(num_embeddings, embedding_dim, padding_idx, scale_grad_by_freq, max_norm, norm_type, **options)
-        _begin(self, _weight, _freeze)
+        _begin(self, sparse, _weight, _freeze)
         if _weight is None:
             reset_by_own(self)
 
     @classmethod
     def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
         """Of a table that is there; freeze: it is not trained."""
-        return _of_table(cls, embeddings, freeze, padding_idx, max_norm, norm_type, scale_grad_by_freq)
+        return _of_table(cls, embeddings, freeze, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
 
 
 class EmbeddingBag(classes["EmbeddingBag"]):
@@ -72,7 +77,7 @@ class EmbeddingBag(classes["EmbeddingBag"]):
     ):
         bag = (mode, include_last_offset, padding_idx, scale_grad_by_freq, max_norm, norm_type)
         super().__init__(num_embeddings, embedding_dim, *bag, dtype=dtype, device=device)
-        _begin(self, _weight, False)
+        _begin(self, sparse, _weight, False)
 
     def forward(self, input, offsets=None, per_sample_weights=None):
         return super().forward(input, offsets, per_sample_weights)
@@ -92,4 +97,4 @@ class EmbeddingBag(classes["EmbeddingBag"]):
     ):
         """Of a table that is there; freeze: it is not trained."""
         bag = {"include_last_offset": include_last_offset, "padding_idx": padding_idx}
-        return _of_table(cls, embeddings, freeze, max_norm, norm_type, scale_grad_by_freq, mode, **bag)
+        return _of_table(cls, embeddings, freeze, max_norm, norm_type, scale_grad_by_freq, mode, sparse, **bag)

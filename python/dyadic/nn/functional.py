@@ -6,7 +6,7 @@ import warnings
 from .. import _dyadic
 from .._more_functions import pdist  # noqa: F401
 from . import _reduction
-from ._attention import multi_head_attention_forward  # noqa: F401
+from ._attention import _in_projection, _in_projection_packed, multi_head_attention_forward  # noqa: F401
 from ._layers import read_padding
 
 _OPS = frozenset(_dyadic._op_names)

@@ -51,6 +51,9 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
         return _dyadic._init_trunc_normal_(tensor, mean, std, a, b)
 
 
+_no_grad_trunc_normal_ = trunc_normal_  # its inner name
+
+
 def xavier_uniform_(tensor, gain=1.0, generator=None):
     """Uniform, with variance gain^2 2 / (fan_in + fan_out). (Glorot and Bengio 2010.)"""
     with _drawing_from(generator):
@@ -63,14 +66,24 @@ def xavier_normal_(tensor, gain=1.0, generator=None):
         return _dyadic._init_xavier_normal_(tensor, gain)
 
 
+def _is_empty(tensor):
+    if tensor.numel() == 0:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    return tensor.numel() == 0
+
+
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Uniform, with variance gain^2 / fan. (He et al. 2015.)"""
+    if _is_empty(tensor):
+        return tensor
     with _drawing_from(generator):
         return _dyadic._init_kaiming_uniform_(tensor, a, mode, nonlinearity)
 
 
 def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Normal, with variance gain^2 / fan. (He et al. 2015.)"""
+    if _is_empty(tensor):
+        return tensor
     with _drawing_from(generator):
         return _dyadic._init_kaiming_normal_(tensor, a, mode, nonlinearity)
 

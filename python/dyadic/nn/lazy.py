@@ -5,6 +5,7 @@ from types import MethodType
 
 from .._dyadic import Linear, Module, Parameter, Tensor, _layer_records, empty
 from ..autograd import no_grad
+from .._records import ClassSignature
 from ._layers import classes
 
 __all__ = ["UninitializedParameter", "UninitializedBuffer"]
@@ -152,12 +153,13 @@ def _make(name, kind):
     layer = classes[name]
     body = {
         "cls_to_become": layer,
-        "__signature__": inspect.Signature(list(layer.__signature__.parameters.values())[1:]),
         "_name": name,
         "__doc__": f"{name} with the size of its first input; the other arguments are {name}'s.",
         "__module__": "dyadic.nn",
     }
-    return type("Lazy" + name, (kind, layer), body)
+    made = type("Lazy" + name, (kind, layer), body)
+    made.__signature__ = ClassSignature(made, inspect.Signature(list(layer.__signature__.parameters.values())[1:]))
+    return made
 
 
 _made = {

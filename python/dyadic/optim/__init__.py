@@ -7,6 +7,7 @@ import sys
 import types
 
 from .._dyadic import WarmupCosine, _optimizer_records, clip_factor, grad_norm
+from .._records import ClassSignature
 from .._records import default as _default
 from .._records import signature as _signature
 from ._optimizer import Optimizer
@@ -83,14 +84,14 @@ def _make(record):
             "_numbered": staticmethod(numbered),
         },
     )
-    made.__signature__ = signature
+    made.__signature__ = ClassSignature(made, signature)
     return made
 
 
 _classes = {record["name"]: _make(record) for record in _optimizer_records()}
 globals().update(_classes)
 
-from . import lr_scheduler, optimizer, swa_utils  # noqa: E402  they know the classes above
+from . import _functional, lr_scheduler, optimizer, swa_utils  # noqa: E402  they know the classes above
 
 for _name in ("Adadelta Adafactor Adagrad Adam Adamax AdamW ASGD LBFGS NAdam RAdam RMSprop Rprop SGD SparseAdam".split()):
     if _name in _classes:  # PyTorch's places of the classes
@@ -98,5 +99,6 @@ for _name in ("Adadelta Adafactor Adagrad Adam Adamax AdamW ASGD LBFGS NAdam RAd
         _module = types.ModuleType(f"{__name__}.{_file}", f"PyTorch's place of {_name}.")
         _module.__dict__[_name] = _classes[_name]
         globals()[_file] = sys.modules[_module.__name__] = _module
+adam.adam, adamw.adamw = _functional.adam, _functional.adamw  # noqa: F821  modules of the line before
 
 __all__ = [*_classes, "Optimizer", "WarmupCosine", "clip_factor", "grad_norm", "lr_scheduler", "swa_utils"]

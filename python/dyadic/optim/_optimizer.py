@@ -248,15 +248,16 @@ class Optimizer(_dyadic.Optimizer):
         by_place = self._places(groups)
         state = collections.defaultdict(dict)
         for place, saved in state_dict["state"].items():
-            if self._record and place not in by_place:
+            if self._record and place not in by_place and not isinstance(place, str):
                 raise ValueError(f"{name}: the saved state {place} belongs to no parameter here; is it the same model?")
             like = None if self._record else by_place.get(place)
-            state[by_place.get(place, place)] = {key: _like(v, like, key) for key, v in saved.items()}
+            named = isinstance(saved, dict)  # by a parameter; other entries are anything
+            state[by_place.get(place, place)] = {key: _like(v, like, key) for key, v in saved.items()} if named else _like(saved, None, place)
         self.state = state
         for group, saved in zip(self.param_groups, groups):
             group.update({key: v for key, v in saved.items() if key not in ("params", "param_names", "names", "steps")})
         if self._record:
-            taken = [int(s[key]) for s in state.values() for key in ("step", "n_iter") if key in s]
+            taken = [int(s[key]) for s in state.values() if isinstance(s, dict) for key in ("step", "n_iter") if key in s]
             self._set_steps(groups[0].get("steps", max(taken, default=int(bool(state)))))
             self._pull(True)
             self._push(True)
@@ -289,6 +290,9 @@ class Optimizer(_dyadic.Optimizer):
         self._load_flat_state(state_dict)
         for group, saved in zip(self.param_groups, groups if len(groups) == len(self.param_groups) else ()):
             group.update({key: v for key, v in saved.items() if key not in ("params", "names")})
+
+    def _patch_step_function(self):
+        """Nothing: a class's step has its hooks from the beginning. PyTorch's __setstate__ calls it, and others' do."""
 
     def __getstate__(self):
         return {**{key: v for key, v in self.__dict__.items() if key not in ("_inside", "_hooks")}, "_steps": self.steps}

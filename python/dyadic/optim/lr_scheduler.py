@@ -3,6 +3,7 @@ import collections
 import weakref
 
 from .._dyadic import _Schedule, _scheduler_records
+from .._records import ClassSignature
 from .._records import signature as _signature
 
 
@@ -18,11 +19,31 @@ class LRScheduler(_Schedule):
         return self
 
     def __init__(self, optimizer, last_epoch=-1):
-        self.optimizer, self._began = optimizer, False
-        me, groups = weakref.ref(self), len(optimizer.param_groups)
-        self._make("FunctionLR", optimizer, {"last_epoch": last_epoch}, [lambda _, i=i: me()._rate(i) for i in range(groups)])
-        self._began = True
+        self.optimizer = optimizer
+        self._begin(last_epoch)
         self._set_rates()
+
+    def _begin(self, last_epoch=-1):
+        """Makes what C++ has of it."""
+        self._began = False
+        me, groups = weakref.ref(self), len(self.optimizer.param_groups)
+        self._make("FunctionLR", self.optimizer, {"last_epoch": last_epoch}, [lambda _, i=i: me()._rate(i) for i in range(groups)])
+        self._began = True
+
+    def __getstate__(self):
+        return {**self.__dict__, "_native": _Schedule.state_dict(self)}
+
+    def __setstate__(self, state):
+        """Goes on from where the one that was copied or pickled is; the optimizer stays as it is."""
+        state = dict(state)
+        native = state.pop("_native")
+        self.__dict__.update(state)
+        before = [(group, dict(group)) for group in self.optimizer.param_groups]
+        self._begin()
+        _Schedule.load_state_dict(self, native)
+        for group, values in before:
+            group.clear()
+            group.update(values)
 
     def get_lr(self):
         """Yours to write: the rates of all groups at last_epoch."""
@@ -94,7 +115,10 @@ class SequentialLR(LRScheduler):
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         self.optimizer, self._schedulers = optimizer, list(schedulers)
         self._milestones = list(milestones)
-        self._make_sequence(optimizer, self._schedulers, self._milestones)
+        self._begin()
+
+    def _begin(self):
+        self._make_sequence(self.optimizer, self._schedulers, self._milestones)
 
     def state_dict(self):
         """PyTorch's: the states of all schedules."""
@@ -112,8 +136,11 @@ class ChainedScheduler(LRScheduler):
 
     def __init__(self, schedulers, optimizer=None):
         self._schedulers = list(schedulers)
-        self._make_chain(self._schedulers)
+        self._begin()
         self.optimizer = self._schedulers[0].optimizer
+
+    def _begin(self):
+        self._make_chain(self._schedulers)
 
     def state_dict(self):
         """PyTorch's: the states of all schedules."""
@@ -174,7 +201,10 @@ class ReduceLROnPlateau(LRScheduler):
         return {key: [float(state[key])] for key in ("best", "cooldown_counter", "num_bad_epochs")}
 
     def _number(name, kind, doc):
-        return property(lambda self: kind(_Schedule.state_dict(self)[name][0]), doc=doc)
+        def write(self, value):
+            _Schedule.load_state_dict(self, {**_Schedule.state_dict(self), name: [float(value)]})
+
+        return property(lambda self: kind(_Schedule.state_dict(self)[name][0]), write, doc=doc)
 
     best = _number("best", float, "The best metric so far.")
     num_bad_epochs = _number("num_bad_epochs", int, "How many steps have not been better.")
@@ -263,15 +293,19 @@ def _make(record):
     def __init__(self, *args, **kwargs):
         bound = signature.bind(*args, **kwargs)
         given = dict(bound.arguments)
-        optimizer, factors = given.pop("optimizer"), []
+        self.optimizer, self._functions = given.pop("optimizer"), []
         for p in functions:
             f = given.pop(p, None)
-            factors = list(f) if isinstance(f, (list, tuple)) else [] if f is None else [f]
+            self._functions = list(f) if isinstance(f, (list, tuple)) else [] if f is None else [f]
             if p == "lr_lambda":
-                self.lr_lambdas = factors * len(optimizer.param_groups) if len(factors) == 1 else factors
-        self._make(name, optimizer, given, factors)
+                one = len(self._functions) == 1
+                self.lr_lambdas = self._functions * len(self.optimizer.param_groups) if one else self._functions
+        self._make(name, self.optimizer, given, self._functions)
         bound.apply_defaults()
-        self.optimizer, self._options = optimizer, {p: bound.arguments[p] for p in options}
+        self._options = {p: bound.arguments[p] for p in options}
+
+    def _begin(self):
+        self._make(name, self.optimizer, {p: v for p, v in self._options.items() if v is not None}, self._functions)
 
     def _shown(self, native):
         known = {p: self._options[p] for p in options}
@@ -294,11 +328,11 @@ def _make(record):
         """The rates of all groups at last_epoch, from those they have."""
         return self._get_lr()
 
-    body = {"_record": name, "__init__": __init__, "get_lr": get_lr, "_shown": _shown, "_numbers": _numbers}
+    body = {"_record": name, "__init__": __init__, "_begin": _begin, "get_lr": get_lr, "_shown": _shown, "_numbers": _numbers}
     body |= {"__doc__": record["doc"] + "\n\n" + record["signature"], "__module__": __name__}
     body |= {p: _option(p, kind) for p, kind in options.items() if not kind.endswith("?")}
     made = type(name, (LRScheduler,), body)
-    made.__signature__ = signature
+    made.__signature__ = ClassSignature(made, signature)
     return made
 
 

@@ -12,7 +12,13 @@ def get_ema_avg_fn(decay=0.999):
     """averaged = decay averaged + (1 - decay) parameter."""
     if not 0 <= decay <= 1:
         raise ValueError(f"get_ema_avg_fn: decay is {decay}; it is between 0 and 1")
-    return lambda averaged, parameter, num_averaged: lerp(averaged, parameter, 1 - decay)
+
+    def average(averaged, parameter, num_averaged):
+        if averaged.dtype.is_floating_point or averaged.dtype.is_complex:
+            return lerp(averaged, parameter, 1 - decay)
+        return averaged * decay + parameter * (1 - decay)
+
+    return average
 
 
 def get_swa_avg_fn():
@@ -64,13 +70,13 @@ class AveragedModel(Module):
         if self.use_buffers:
             pairs += buffers
         pairs = [(kept.detach(), now.detach().to(kept.dtype)) for kept, now in pairs]
-        for floating in (True, False):
-            these = [p for p in pairs if p[0].dtype.is_floating_point == floating]
-            if seen == 0 or not floating:
+        for dtype in dict.fromkeys(kept.dtype for kept, _ in pairs):
+            these = [p for p in pairs if p[0].dtype == dtype]
+            if seen:
+                average([kept for kept, _ in these], [now for _, now in these], self.n_averaged)
+            else:
                 for kept, now in these:
                     kept.copy_(now)
-            elif these:
-                average([kept for kept, _ in these], [now for _, now in these], self.n_averaged)
         if not self.use_buffers:
             for kept, now in buffers:
                 kept.copy_(now)

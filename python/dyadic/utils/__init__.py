@@ -5,7 +5,7 @@ __all__ = ["checkpoint", "data", "dlpack", "hooks"]
 
 
 def __getattr__(name):
-    if name == "benchmark":  # imported when it is asked for
+    if name in ("benchmark", "model_zoo"):  # imported when it is asked for
         import importlib
 
         return importlib.import_module("." + name, __name__)

@@ -1,6 +1,6 @@
 """weight_norm and spectral_norm as they were before parametrizations: the originals are parameters and buffers of the module itself,
 weight_g and weight_v, or weight_orig, weight_u and weight_v; the weight is computed anew before each forward."""
-from ..._dyadic import Parameter, randn
+from ..._dyadic import Parameter, _own_dict, randn
 from ...autograd import no_grad
 from .. import functional as F
 from .._computed import begin, end, entries
@@ -13,14 +13,14 @@ class _Norm:
     """A hook before forward, and what stands in the place of the parameter: the value that the hook has left in __dict__."""
 
     def read(self, module, name):
-        return module.__dict__[name]
+        return _own_dict(module)[name]
 
     def write(self, module, name, value):
-        module.__dict__[name] = value
+        _own_dict(module)[name] = value
 
     def __call__(self, module, inputs):
         value = self.compute_weight(module, module.training)
-        module.__dict__[self.name] = value
+        _own_dict(module)[self.name] = value
         module._set_computed(self.name, value)
 
     @classmethod
@@ -49,7 +49,7 @@ class _Norm:
             del hooks[key]
         for part in norm.parts:
             delattr(module, f"{name}_{part}")
-        del module.__dict__[name]
+        del _own_dict(module)[name]
         end(module, name, Parameter(value.detach()))
         return module
 
@@ -63,7 +63,7 @@ class WeightNorm(_Norm):
     def begin(self, module, weight):
         setattr(module, self.name + "_g", Parameter(_norm_except(weight.detach(), self.dim)))
         setattr(module, self.name + "_v", Parameter(weight.detach()))
-        module.__dict__[self.name] = self.compute_weight(module)
+        _own_dict(module)[self.name] = self.compute_weight(module)
 
     def compute_weight(self, module, training=True):
         g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
@@ -85,7 +85,7 @@ class SpectralNorm(_Norm):
         setattr(module, self.name + "_orig", weight)
         for part, n in zip("uv", self._matrix(weight).shape):
             module.register_buffer(f"{self.name}_{part}", F.normalize(randn(n, dtype=weight.dtype), dim=0, eps=self.eps))
-        module.__dict__[self.name] = weight.detach()
+        _own_dict(module)[self.name] = weight.detach()
 
     def compute_weight(self, module, training):
         weight, u, v = (getattr(module, f"{self.name}_{part}") for part in self.parts)

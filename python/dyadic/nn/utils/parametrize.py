@@ -2,7 +2,7 @@
 originals are what is trained and saved: "parametrizations.<name>.original"."""
 import contextlib
 
-from ..._dyadic import Module, ModuleList, Parameter, Tensor
+from ..._dyadic import Module, ModuleList, Parameter, Tensor, _own_dict
 from ...autograd import no_grad
 from .._computed import begin, end
 
@@ -124,7 +124,7 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
         _check(value, made.forward(), tensor_name, unsafe)
     if not is_parametrized(module):
         module.parametrizations = _Parametrizations()
-        module.__dict__["_parametrization_hook"] = module.register_forward_pre_hook(_set_all, prepend=True)
+        _own_dict(module)["_parametrization_hook"] = module.register_forward_pre_hook(_set_all, prepend=True)
     setattr(module.parametrizations, tensor_name, made)
     begin(module, tensor_name, _Parametrized())
     return module
@@ -150,6 +150,6 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
     end(module, tensor_name, Parameter(value.detach().clone(), getattr(made, made.originals[0]).requires_grad))
     delattr(module.parametrizations, tensor_name)
     if not is_parametrized(module):
-        module.__dict__.pop("_parametrization_hook").remove()
+        _own_dict(module).pop("_parametrization_hook").remove()
         del module.parametrizations
     return module
