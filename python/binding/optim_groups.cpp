@@ -125,7 +125,7 @@ nn::NamedTensors read_params(const std::string& who, nb::handle params, size_t& 
       out.emplace_back(name, tensor_of(p.ptr()));
     }
     DY_CHECK_AS(ValueError, out.back().second.is_leaf(), "{}: a parameter is not a leaf: {} was made by {}", who, name,
-                out.back().second.grad_fn());
+                out.back().second.grad_fn().name());
   };
   if (is_tensor(params.ptr()))
     add(params);
