@@ -104,7 +104,7 @@ void write(nb::dict group, nb::handle key, nb::object value) {
     group[key] = value;
 }
 
-nb::object param_groups(PyObject* self) {
+nb::object groups_of(PyObject* self) {
   static PyObject* const key = PyUnicode_InternFromString("param_groups");
   return nb::getattr(nb::handle(self), nb::handle(key), nb::none());
 }
@@ -221,7 +221,7 @@ void PyOptimizer::pull_written(size_t index, nb::dict from) {
 
 void PyOptimizer::pull(bool states) {
   nb::gil_scoped_acquire gil;
-  const nb::object groups = param_groups(self_);
+  const nb::object groups = groups_of(self_);
   if (groups.is_none()) return;  // of a class that has none
   DY_CHECK_AS(TypeError, PyList_Check(groups.ptr()), "{}: param_groups is {}; it is a list of dicts", def().name(),
               Py_TYPE(groups.ptr())->tp_name);
@@ -259,7 +259,7 @@ void PyOptimizer::push_options(size_t index, nb::dict to) {
 
 void PyOptimizer::push(bool states) {
   nb::gil_scoped_acquire gil;
-  const nb::object groups = param_groups(self_);
+  const nb::object groups = groups_of(self_);
   if (groups.is_none()) return;
   const nb::list all = nb::cast<nb::list>(groups);
   for (size_t i = 0; i < std::min(all.size(), this->groups().size()); ++i) push_options(i, nb::cast<nb::dict>(all[i]));
