@@ -29,6 +29,14 @@ foreach(library IN LISTS libraries)
   target_link_libraries(dyadic_library PRIVATE ${library})
 endforeach()
 
+# Programs written for libtorch: their <torch/torch.h> is Dyadic's only where this target is linked.
+add_library(dyadic_torch INTERFACE)
+add_library(dyadic::torch ALIAS dyadic_torch)
+set_target_properties(dyadic_torch PROPERTIES EXPORT_NAME torch)
+target_link_libraries(dyadic_torch INTERFACE dyadic_library)
+target_include_directories(dyadic_torch INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/dyadic/libtorch>
+                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/dyadic/libtorch>)
+
 configure_file(cmake/version.h.in generated/dyadic/version.h @ONLY)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dyadic)
 configure_package_config_file(cmake/dyadicConfig.cmake.in dyadicConfig.cmake INSTALL_DESTINATION ${package_dir})
@@ -36,7 +44,7 @@ configure_package_config_file(cmake/dyadicConfig.cmake.in dyadicConfig.cmake INS
 write_basic_package_version_file(dyadicConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 
 install(CODE "set(CMAKE_INSTALL_DO_STRIP TRUE)")
-install(TARGETS dyadic_library EXPORT dyadicTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS dyadic_library dyadic_torch EXPORT dyadicTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/dyadic ${PROJECT_BINARY_DIR}/generated/dyadic DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")
 install(EXPORT dyadicTargets NAMESPACE dyadic:: DESTINATION ${package_dir})

@@ -42,7 +42,7 @@ class Function:
         self.type, self.name, self.parameters, self.op, self.arguments = type, name, parameters, op, arguments
 
     def declared(self, suffix=""):
-        of = "const Tensor&" if suffix else self.type
+        of = "Tensor&" if suffix else self.type
         return f"  {of} {self.name}{suffix}({', '.join(self.parameters)}) const;\n"
 
     def defined(self):
@@ -51,7 +51,7 @@ class Function:
                 f"{{ return dyadic::{self.name}(*this{given}); }}\n")
 
     def defined_inplace(self):
-        return (f"inline const Tensor& Tensor::{self.name}_({', '.join(map(bare, self.parameters))}) const "
+        return (f"inline Tensor& Tensor::{self.name}_({', '.join(map(bare, self.parameters))}) const "
                 f"{{ return call_inplace(Op::{self.op}_, *this{self.arguments}); }}\n")
 
     def defined_out(self):

@@ -23,6 +23,13 @@ template <class T, size_t N> class Accessor {
   }
 };
 
+template <class T> T* Tensor::data_ptr() const {
+  if (dtype() != dtype_for<T>())
+    throw TypeError("data_ptr: asked for " + dtype_for<T>().name() + ": self is " + dtype().name() +
+                    "; convert it with to(), or take data<T>() for the bytes as they are");
+  return data<T>();
+}
+
 template <class T, size_t N> Accessor<T, N> Tensor::accessor() const& {
   static_assert(N > 0);
   if (dim() != N || dtype() != dtype_for<T>())

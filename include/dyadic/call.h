@@ -35,7 +35,7 @@ struct Arg {
   Arg(bool b) : kind(Kind::boolean), boolean(b), dtype() {}
   Arg(IntList l) : kind(Kind::ints), n(uint32_t(l.size())), ints(l.begin()), dtype() {}
   Arg(DType d) : kind(d ? Kind::dtype : Kind::none), tensor(nullptr), dtype(d) {}
-  Arg(Device d) : kind(Kind::device), device(d.type), dtype() {}
+  Arg(Device d) : kind(Kind::device), device(d.type()), dtype() {}
   Arg(std::string_view s) : kind(Kind::text), n(uint32_t(s.size())), text(s.data()), dtype() {}
   Arg(const char* s) : Arg(std::string_view(s)) {}  // no bool
   template <class T> Arg(const std::optional<T>& v) : Arg(v ? Arg(*v) : Arg()) {}
@@ -64,10 +64,10 @@ template <class... A> inline std::vector<Tensor> call_all(Op op, const A&... a) 
   Arg args[] = {Arg(a)...};
   return call_op_all(op, args, int(sizeof...(A)));
 }
-template <class... A> inline const Tensor& call_inplace(Op op, const Tensor& self, const A&... a) {
+template <class... A> inline Tensor& call_inplace(Op op, const Tensor& self, const A&... a) {
   Arg args[] = {Arg(self), Arg(a)...};
   call_op_inplace(op, args, int(sizeof...(A)) + 1);
-  return self;
+  return const_cast<Tensor&>(self);  // as libtorch does: a const Tensor is a handle whose values may change
 }
 
 template <class... A> inline const Tensor& call_out(Op op, const Tensor& out, const A&... a) {

@@ -8,13 +8,28 @@
 
 namespace dyadic::inline v1 {
 
-enum class DeviceType : uint8_t { cpu, meta };  // meta: shapes and the ledger only, no memory, no arithmetic
+// meta: shapes and the ledger only, no memory, no arithmetic; cuda: a name that programs ask for, no Device has it yet
+enum class DeviceType : uint8_t { cpu, meta, cuda };
 
-struct Device {
-  DeviceType type = DeviceType::cpu;
+class Device {
+  DeviceType type_;
+  [[noreturn]] static void absent();
+
+ public:
+  constexpr Device(DeviceType type = DeviceType::cpu, int64_t /*index*/ = 0) : type_(type) {
+    if (type == DeviceType::cuda) absent();  // an Error
+  }
+  Device(const char* text) : Device(parse(text)) {}
+  Device(const std::string& text) : Device(parse(text)) {}
   static Device parse(std::string_view text);  // "cpu" or "meta"; an Error otherwise
-  const char* name() const { return type == DeviceType::cpu ? "cpu" : "meta"; }
-  bool is_meta() const { return type == DeviceType::meta; }
+  constexpr DeviceType type() const { return type_; }
+  const char* name() const { return type_ == DeviceType::cpu ? "cpu" : "meta"; }
+  std::string str() const { return name(); }
+  constexpr int64_t index() const { return -1; }  // there is one of each
+  constexpr bool has_index() const { return false; }
+  constexpr bool is_meta() const { return type_ == DeviceType::meta; }
+  constexpr bool is_cpu() const { return type_ == DeviceType::cpu; }
+  constexpr bool is_cuda() const { return false; }
   friend constexpr bool operator==(Device, Device) = default;
 };
 inline constexpr Device cpu{DeviceType::cpu}, meta{DeviceType::meta};

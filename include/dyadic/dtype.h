@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ class DType {
  public:
   constexpr DType() = default;
   constexpr explicit DType(const Format* f) : f_(f) {}
+  constexpr DType(std::nullopt_t) {}  // none, where one is optional
   // Text in the grammar `name` or `name(option,...)`: "bf16", "bfloat16", "nf4(block=64,double)", "i4(group=32)", "q8_0".
   // Throws ValueError naming the known formats.
   static DType parse(std::string_view text);

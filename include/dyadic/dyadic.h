@@ -32,6 +32,7 @@
 #include "dyadic/precision.h"
 #include "dyadic/print.h"
 #include "dyadic/progress.h"
+#include "dyadic/tensor_options.h"
 #include "dyadic/torch_names.h"
 #include "dyadic/train.h"
 #include "dyadic/version.h"

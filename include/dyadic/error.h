@@ -9,6 +9,8 @@ namespace dyadic::inline v1 {
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+  const char* what_without_backtrace() const { return what(); }  // libtorch's c10::Error has these
+  std::string msg() const { return what(); }
 };
 class IndexError : public Error {  // Python: IndexError
  public:

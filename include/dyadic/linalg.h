@@ -6,30 +6,16 @@
 
 namespace dyadic::inline v1::linalg {
 
-struct SignLog {
-  Tensor sign, logabsdet;
-};
-struct Qr {
-  Tensor Q, R;
-};
-struct Svd {
-  Tensor U, S, Vh;
-};
-struct Eigen {
-  Tensor eigenvalues, eigenvectors;
-};
-struct Factors {
-  Tensor LU, pivots;
-};
-struct Plu {
-  Tensor P, L, U;
-};
+DY_RESULTS2(SignLog, sign, logabsdet);
+DY_RESULTS2(Qr, Q, R);
+DY_RESULTS3(Svd, U, S, Vh);
+DY_RESULTS2(Eigen, eigenvalues, eigenvectors);
+DY_RESULTS2(Factors, LU, pivots);
+DY_RESULTS3(Plu, P, L, U);
 struct LeastSquares {
   Tensor solution, residuals, rank, singular_values;
 };
-struct WithInfo {
-  Tensor result, info;
-};
+DY_RESULTS2(WithInfo, result, info);
 
 // clang-format off
 inline Tensor det(const Tensor& A) { return call(Op::linalg_det_, A); }

@@ -19,6 +19,53 @@
 namespace dyadic::inline v1::nn {
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;   // in registration order, names dotted
+
+// What has names, in order: pairs whose halves are key() and value() as well, found by name.
+template <class T> struct NamedItem : std::pair<std::string, T> {
+  using std::pair<std::string, T>::pair;
+  NamedItem(std::pair<std::string, T> p) : std::pair<std::string, T>(std::move(p)) {}
+  const std::string& key() const { return this->first; }
+  T& value() { return this->second; }
+  const T& value() const { return this->second; }
+  T& operator*() { return this->second; }
+  T* operator->() { return &this->second; }
+};
+template <class T> class NamedItems : public std::vector<NamedItem<T>> {
+  template <class Self> static auto* look(Self& all, std::string_view name) {
+    for (auto& item : all)
+      if (item.first == name) return &item.second;
+    return decltype(&all.front().second)(nullptr);
+  }
+
+ public:
+  using std::vector<NamedItem<T>>::vector;
+  using std::vector<NamedItem<T>>::operator[];
+  T* find(std::string_view name) { return look(*this, name); }
+  const T* find(std::string_view name) const { return look(*this, name); }
+  bool contains(std::string_view name) const { return find(name); }
+  template <std::convertible_to<std::string_view> S> T& operator[](const S& name) {  // ValueError where there is none
+    if (T* value = find(name)) return *value;
+    throw ValueError("no entry is called \"" + std::string(name) + "\"");
+  }
+  std::vector<std::string> keys() const {
+    std::vector<std::string> all;
+    for (auto& item : *this) all.push_back(item.first);
+    return all;
+  }
+  std::vector<T> values() const {
+    std::vector<T> all;
+    for (auto& item : *this) all.push_back(item.second);
+    return all;
+  }
+  const std::vector<NamedItem<T>>& items() const { return *this; }
+  bool is_empty() const { return this->empty(); }
+  operator NamedTensors() const
+    requires std::same_as<T, Tensor>
+  {
+    return {this->begin(), this->end()};
+  }
+};
+
 inline NamedTensors numbered(const std::vector<Tensor>& tensors) {  // named "0", "1" ...
   NamedTensors all;
   for (const Tensor& t : tensors) all.emplace_back(std::to_string(all.size()), t);
@@ -50,10 +97,11 @@ class Hook {
   virtual void after(Module& /*m*/, const std::vector<Tensor>& /*inputs*/, std::vector<Tensor>& /*results*/) {}
 };
 
-class Module {
+class Module : public std::enable_shared_from_this<Module> {
  public:
   Module() = default;
-  Module(const Module&) = delete;
+  explicit Module(std::string name) : name_(std::move(name)) {}
+  Module(const Module&) = delete;  // parents and names point to it: hold it by std::shared_ptr, or clone() it
   virtual ~Module();
 
   // Runs forward inside this module's scope: what it allocates, and what its backward will, is charged to its path.
@@ -62,10 +110,21 @@ class Module {
   virtual std::string extra_repr() const { return ""; }
   virtual const char* kind() const { return "Module"; }
 
-  NamedTensors named_parameters(const std::string& prefix = "") const;  // a tied tensor once, under its first name
-  NamedTensors named_buffers(const std::string& prefix = "") const;
-  std::vector<std::pair<std::string, Module*>> named_modules(const std::string& prefix = "");
-  std::vector<Tensor> parameters() const;
+  NamedItems<Tensor> named_parameters(const std::string& prefix = "") const;  // a tied tensor once, under its first name
+  NamedItems<Tensor> named_buffers(const std::string& prefix = "") const;
+  NamedItems<Module*> named_modules(const std::string& prefix = "");
+  NamedItems<Module*> named_children() const { return {children_.begin(), children_.end()}; }
+  std::vector<Tensor> parameters(bool recurse = true) const;
+  std::vector<Tensor> buffers() const { return named_buffers().values(); }
+  std::vector<std::shared_ptr<Module>> modules(bool include_self = true);  // those that nobody shares are borrowed
+  // f(Module&), f(const std::string& name, Module&) or f(std::shared_ptr<Module>) for each.
+  template <class F> void apply(F&& f);
+  template <class M> auto* as() {  // null where it is something else; M may be libtorch's holder of a module
+    if constexpr (requires { typename M::ContainedType; })
+      return dynamic_cast<typename M::ContainedType*>(this);
+    else
+      return dynamic_cast<M*>(this);
+  }
   // Parameters and persistent buffers, tied ones under every name; they share storage.
   NamedTensors state_dict() const;
   // Copies values by name. strict: any difference in names or shapes is one Error listing missing, unexpected and misshaped
@@ -77,8 +136,13 @@ class Module {
   Module& train(bool on = true);
   Module& eval() { return train(false); }
   bool training() const { return training_; }
+  bool is_training() const { return training_; }
+  std::string name() const { return name_.empty() ? kind() : name_; }
   void set_training(bool on) { training_ = on; }  // of this module alone
-  Module& to(DType dtype);
+  Module& to(DType dtype, bool non_blocking = false);
+  Module& to(Device device, bool non_blocking = false);  // where it is already, or an Error
+  Module& to(DeviceType device) { return to(Device(device)); }
+  Module& to(Device device, DType dtype) { return to(device).to(dtype); }
   void zero_grad(bool set_to_none = true);
   void requires_grad_(bool on = true);
   std::string str();  // the module tree with parameters, bytes and dtype per line
@@ -91,8 +155,25 @@ class Module {
   void add(std::string name, std::shared_ptr<Module> child);  // the child is kept alive here
   void add_parameter(std::string name, Tensor& slot);         // a member
   void add_buffer(std::string name, Tensor& slot);
-  Tensor& register_parameter(std::string name, Tensor value);  // the slot is made and kept here
+  // The slot is made and kept here; the value is made to require grad (scaled formats never do).
+  Tensor& register_parameter(std::string name, Tensor value, bool requires_grad = true);
   Tensor& register_buffer(std::string name, Tensor value, bool persistent = true);
+  template <std::derived_from<Module> M> std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> child) {
+    add(std::move(name), std::shared_ptr<Module>(child));
+    return child;
+  }
+  template <class Holder>  // libtorch's holder of a module
+    requires requires(const Holder& h) { std::shared_ptr<Module>(h.ptr()); }
+  Holder register_module(std::string name, Holder child) {
+    add(std::move(name), std::shared_ptr<Module>(child.ptr()));
+    return child;
+  }
+  template <class Holder>
+    requires requires(const Holder& h) { std::shared_ptr<Module>(h.ptr()); }
+  Holder replace_module(const std::string& name, Holder child) {
+    return register_module(name, std::move(child));
+  }
+  void unregister_module(std::string_view name) { remove(name); }
   bool is_persistent(std::string_view name) const;
   void remove(std::string_view name);  // a child, parameter or buffer of this module itself
   void vacate(std::string_view name);  // the same, and its name stays registered
@@ -125,6 +206,7 @@ class Module {
   void name_paths(const std::string& path);
   void forget_paths();
   void drop_owned(Module* child);
+  void disown(Module* parent);  // it no longer points here
   std::vector<std::pair<std::string, Module*>> children_;
   std::vector<std::shared_ptr<Module>> owned_;
   std::vector<std::unique_ptr<Tensor>> slots_;
@@ -132,9 +214,23 @@ class Module {
   std::vector<std::string> transient_;  // buffers that are not saved
   std::vector<std::shared_ptr<Hook>> hooks_;
   Module* parent_ = nullptr;
+  std::vector<Module*> holders_;  // parents that would not keep this alive, and must hear of its end
+  std::string name_;
   uint32_t path_ = 0;
   bool named_ = false, training_ = true;
 };
+
+template <class F> void Module::apply(F&& f) {
+  for (auto& [name, module] : named_modules()) {
+    if constexpr (std::is_invocable_v<F&, Module&>)
+      f(*module);
+    else if constexpr (std::is_invocable_v<F&, const std::string&, Module&>)
+      f(name, *module);
+    else
+      f(std::shared_ptr<Module>(std::shared_ptr<Module>(), module));
+  }
+}
+std::ostream& operator<<(std::ostream& out, Module& m);  // as str() shows it
 
 // What runs while it lives is charged to the module.
 class ModuleScope {

@@ -41,6 +41,8 @@ DY_BINARY(bitwise_right_shift) DY_BINARY(gcd) DY_BINARY(lcm)
 #undef DY_BINARY
 inline Tensor add(const Tensor& self, const Tensor& other, Scalar alpha) { return call(Op::add_, self, other, alpha); }
 inline Tensor sub(const Tensor& self, const Tensor& other, Scalar alpha) { return call(Op::sub_, self, other, alpha); }
+inline Tensor div(const Tensor& self, const Tensor& other, std::string_view rounding_mode) { return rounding_mode == "floor" ? floor_divide(self, other) : trunc_divide(self, other); }
+inline Tensor div(const Tensor& self, Scalar other, std::string_view rounding_mode) { return div(self, scalar_tensor(other), rounding_mode); }
 inline Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) { return call(Op::where_, condition, self, other); }
 inline Tensor where(const Tensor& condition, const Tensor& self, Scalar other) { return where(condition, self, scalar_tensor(other)); }
 inline Tensor where(const Tensor& condition, Scalar self, const Tensor& other) { return where(condition, scalar_tensor(self), other); }
@@ -84,8 +86,8 @@ DY_OPERATOR(&, bitwise_and) DY_OPERATOR(|, bitwise_or) DY_OPERATOR(^, bitwise_xo
 inline Tensor operator-(const Tensor& a) { return neg(a); }
 inline Tensor operator~(const Tensor& a) { return bitwise_not(a); }
 #define DY_OPERATOR(sign, name)                                                                                     \
-  inline const Tensor& operator sign(const Tensor& a, const Tensor& b) { return call_inplace(Op::name##_, a, b); }   \
-  inline const Tensor& operator sign(const Tensor& a, Scalar b) { return call_inplace(Op::name##_, a, scalar_tensor(b)); }
+  inline Tensor& operator sign(const Tensor& a, const Tensor& b) { return call_inplace(Op::name##_, a, b); }   \
+  inline Tensor& operator sign(const Tensor& a, Scalar b) { return call_inplace(Op::name##_, a, scalar_tensor(b)); }
 DY_OPERATOR(+=, add) DY_OPERATOR(-=, sub) DY_OPERATOR(*=, mul) DY_OPERATOR(/=, div)
 DY_OPERATOR(&=, bitwise_and) DY_OPERATOR(|=, bitwise_or) DY_OPERATOR(^=, bitwise_xor)
 #undef DY_OPERATOR
@@ -135,6 +137,7 @@ inline Tensor cat(TensorList tensors, int64_t dim = 0) { return call(Op::cat_, t
 inline Tensor stack(TensorList tensors, int64_t dim = 0) { return call(Op::stack_, tensors, dim); }
 inline std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim = 0) { return call_all(Op::split_, self, split_size, dim); }
 inline std::vector<Tensor> split(const Tensor& self, IntList split_sizes, int64_t dim = 0) { return call_all(Op::split_with_sizes_, self, split_sizes, dim); }
+inline std::vector<Tensor> split_with_sizes(const Tensor& self, IntList split_sizes, int64_t dim = 0) { return call_all(Op::split_with_sizes_, self, split_sizes, dim); }
 inline std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim = 0) { return call_all(Op::chunk_, self, chunks, dim); }
 inline std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t dim = 0) { return call_all(Op::tensor_split_, self, sections, dim); }
 inline std::vector<Tensor> tensor_split(const Tensor& self, IntList indices, int64_t dim = 0) { return call_all(Op::tensor_split_indices_, self, indices, dim); }
@@ -198,6 +201,7 @@ inline Tensor round_to(const Tensor& self, std::string_view precision) { return 
 // By index. Positions are int64; the last of several writes to one place counts, sums are taken in the order of the index.
 inline Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) { return call(Op::gather_, self, dim, index, false); }
 inline Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) { return call(Op::scatter_, self, dim, index, src); }
+inline Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) { return call(Op::scatter_value_, self, dim, index, value); }
 inline Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) { return call(Op::scatter_value_, self, dim, index, value); }
 inline Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) { return call(Op::scatter_add_, self, dim, index, src); }
 inline Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self = true) { return call(Op::scatter_reduce_, self, dim, index, src, reduce, include_self); }
@@ -215,12 +219,12 @@ inline Tensor nonzero(const Tensor& self) { return call(Op::nonzero_, self); }
 inline Tensor argwhere(const Tensor& self) { return call(Op::argwhere_, self); }
 
 // In order. NaN counts as largest; equal elements keep their order.
-struct ValuesIndices { Tensor values, indices; };
+DY_RESULTS2(ValuesIndices, values, indices);
 inline ValuesIndices values_indices(std::vector<Tensor> r) { return {std::move(r[0]), std::move(r[1])}; }
 inline ValuesIndices sort(const Tensor& self, int64_t dim = -1, bool descending = false) { return values_indices(call_all(Op::sort_, self, dim, descending, true)); }
 inline Tensor argsort(const Tensor& self, int64_t dim = -1, bool descending = false) { return call(Op::argsort_, self, dim, descending, true); }
 inline Tensor msort(const Tensor& self) { return call(Op::msort_, self); }
-inline ValuesIndices topk(const Tensor& self, int64_t k, int64_t dim = -1, bool largest = true) { return values_indices(call_all(Op::topk_, self, k, dim, largest, true)); }
+inline ValuesIndices topk(const Tensor& self, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true) { return values_indices(call_all(Op::topk_, self, k, dim, largest, sorted)); }
 inline ValuesIndices kthvalue(const Tensor& self, int64_t k, int64_t dim = -1, bool keepdim = false) { return values_indices(call_all(Op::kthvalue_, self, k, dim, keepdim)); }
 inline ValuesIndices mode(const Tensor& self, int64_t dim = -1, bool keepdim = false) { return values_indices(call_all(Op::mode_, self, dim, keepdim)); }
 inline Tensor median(const Tensor& self) { return call(Op::median_, self); }
@@ -275,6 +279,10 @@ inline Tensor new_empty(const Tensor& self, IntList size, DType dtype = {}) { re
 inline Tensor new_zeros(const Tensor& self, IntList size, DType dtype = {}) { return zeros(size, dtype ? dtype : self.dtype(), self.device()); }
 inline Tensor new_ones(const Tensor& self, IntList size, DType dtype = {}) { return ones(size, dtype ? dtype : self.dtype(), self.device()); }
 inline Tensor new_full(const Tensor& self, IntList size, Scalar fill_value, DType dtype = {}) { return full(size, fill_value, dtype ? dtype : self.dtype(), self.device()); }
+inline Tensor Tensor::new_empty(IntList size) const { return dyadic::new_empty(*this, size); }
+inline Tensor Tensor::new_zeros(IntList size) const { return dyadic::new_zeros(*this, size); }
+inline Tensor Tensor::new_ones(IntList size) const { return dyadic::new_ones(*this, size); }
+inline Tensor Tensor::new_full(IntList size, Scalar fill_value) const { return dyadic::new_full(*this, size, fill_value); }
 
 // A number, or numbers in braces, nested as deep as the tensor has dimensions. Borrowed for the call.
 class Numbers {
@@ -300,6 +308,7 @@ Tensor from_data(const void* data, IntList size, DType dtype);  // copies dense 
 Tensor from_blob(void* data, IntList size, DType dtype = f32);
 template <class T> constexpr DType dtype_for() {  // of numbers of C++
   if (std::is_same_v<T, bool>) return boolean;
+  if constexpr (requires(const T& c) { c.real() + c.imag(); }) return sizeof(T) == 8 ? c64 : c128;
   if (std::is_floating_point_v<T>) return sizeof(T) == 4 ? f32 : f64;
   if (std::is_signed_v<T>) return sizeof(T) == 8 ? i64 : sizeof(T) == 4 ? i32 : sizeof(T) == 2 ? i16 : i8;
   return sizeof(T) == 8 ? u64 : sizeof(T) == 4 ? u32 : sizeof(T) == 2 ? u16 : u8;
@@ -357,11 +366,14 @@ inline Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, S
 inline Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1) { return call(Op::baddbmm_, self, batch1, batch2, beta, alpha); }
 inline Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1) { return call(Op::addbmm_, self, batch1, batch2, beta, alpha); }
 inline Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {}) { return call(Op::linear_, input, weight, bias); }
+// A template gives way where a program has a function of its own by this name, of a Tensor.
+template <int = 0>
 inline Tensor softmax(const Tensor& self, int64_t dim = -1, DType dtype = {}) { return call(Op::softmax_, self, dim, dtype); }
 inline Tensor softmin(const Tensor& self, int64_t dim = -1) { return call(Op::softmin_, self, dim); }
 inline Tensor log_softmax(const Tensor& self, int64_t dim = -1, DType dtype = {}) { return call(Op::log_softmax_, self, dim, dtype); }
 inline Tensor layer_norm(const Tensor& input, IntList normalized_shape, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5) { return call(Op::layer_norm_, input, normalized_shape, weight, bias, eps); }
 inline Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_idx = -1, bool scale_grad_by_freq = false) { return call(Op::embedding_, weight, indices, padding_idx, scale_grad_by_freq); }
+template <int = 0>
 inline Tensor cross_entropy(const Tensor& input, const Tensor& target, std::string_view reduction = "mean", int64_t ignore_index = -100) { return call(Op::cross_entropy_, input, target, Tensor(), ignore_index, reduction, 0.0); }
 inline Tensor attention_weights(const Tensor& query, const Tensor& key, const Tensor& attn_mask = {}, bool is_causal = false, std::optional<double> scale = {}) { return call(Op::attention_weights_, query, key, attn_mask, is_causal, scale); }
 inline Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& attn_mask = {}, double dropout_p = 0, bool is_causal = false, std::optional<double> scale = {}) { return call(Op::scaled_dot_product_attention_, query, key, value, attn_mask, dropout_p, is_causal, scale); }

@@ -15,11 +15,11 @@ inline Tensor stft(const Tensor& self, int64_t n_fft, std::optional<int64_t> hop
 inline Tensor istft(const Tensor& self, int64_t n_fft, std::optional<int64_t> hop_length = {}, std::optional<int64_t> win_length = {}, const Tensor& window = {}, bool center = true, bool normalized = false, std::optional<bool> onesided = {}, std::optional<int64_t> length = {}, bool return_complex = false) { return call(Op::istft_, self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex); }
 
 // mantissa 2^exponent, the mantissa in [0.5, 1) and signed.
-struct Frexp { Tensor mantissa, exponent; };
+DY_RESULTS2(Frexp, mantissa, exponent);
 inline Frexp frexp(const Tensor& self) { auto r = call_all(Op::frexp_, self); return {r[0], r[1]}; }
 
 // Of all elements, or along dimensions.
-struct MinMax { Tensor min, max; };
+DY_RESULTS2(MinMax, min, max);
 inline MinMax aminmax(const Tensor& self, std::optional<int64_t> dim = {}, bool keepdim = false) { auto r = call_all(Op::aminmax_, self, dim, keepdim); return {r[0], r[1]}; }
 inline Tensor nanquantile(const Tensor& self, double q, std::optional<int64_t> dim = {}, bool keepdim = false, std::string_view interpolation = "linear") { return call(Op::nanquantile_value_, self, q, dim, keepdim, interpolation); }
 inline Tensor nanquantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim = {}, bool keepdim = false, std::string_view interpolation = "linear") { return call(Op::nanquantile_, self, q, dim, keepdim, interpolation); }

@@ -44,6 +44,7 @@ inline Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim 
 inline Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-05) { return call(Op::group_norm_, input, num_groups, weight, bias, eps); }
 inline Tensor instance_norm(const Tensor& input, const Tensor& running_mean = {}, const Tensor& running_var = {}, const Tensor& weight = {}, const Tensor& bias = {}, bool use_input_stats = true, double momentum = 0.1, double eps = 1e-05) { return call(Op::instance_norm_, input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps); }
 inline Tensor local_response_norm(const Tensor& input, int64_t size, double alpha = 0.0001, double beta = 0.75, double k = 1.0) { return call(Op::local_response_norm_, input, size, alpha, beta, k); }
+template <int = 0>  // Gives way to a program's own
 inline Tensor normalize(const Tensor& input, double p = 2.0, int64_t dim = 1, double eps = 1e-12) { return call(Op::normalize_, input, p, dim, eps); }
 inline Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p = 2.0, double eps = 1e-06, bool keepdim = false) { return call(Op::pairwise_distance_, x1, x2, p, eps, keepdim); }
 inline Tensor rms_norm(const Tensor& input, IntList normalized_shape, const Tensor& weight = {}, std::optional<double> eps = {}) { return call(Op::rms_norm_, input, normalized_shape, weight, eps); }

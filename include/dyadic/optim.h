@@ -79,6 +79,7 @@ struct ParamGroup {
 };
 
 class Update;
+class OptimizerParamGroup;
 struct OptimizerDef {
   const char* sig;  // "SGD(float lr=1e-3, float momentum=0, ...)"
   const char* doc;
@@ -124,6 +125,17 @@ class Optimizer {
   double step(F&& closure) {
     return step_closure([](void* f) { return double((*static_cast<std::remove_reference_t<F>*>(f))()); }, &closure);
   }
+  template <class F>  // or that returns the loss as a tensor: the first one comes back
+    requires std::same_as<std::invoke_result_t<F&>, Tensor>
+  Tensor step(F&& closure) {
+    Tensor first;
+    step([&] {
+      Tensor loss = closure();
+      if (!first.defined()) first = loss;
+      return loss.template item<double>();
+    });
+    return first;
+  }
   double step_closure(double (*closure)(void*), void* context);
   void count_step();  // that was taken elsewhere: of an "Optimizer"
   void zero_grad(bool set_to_none = true);
@@ -143,6 +155,7 @@ class Optimizer {
   Tensor kept_as(const ParamGroup& group, const std::string& name, const Tensor& p, const Tensor& state) const;
   void keep32(std::vector<std::string> names) { keep32_ = std::move(names); }
   std::vector<ParamGroup>& groups() { return groups_; }
+  std::vector<OptimizerParamGroup> param_groups();  // views of them, as libtorch has them: libtorch/optim.h
   const std::vector<ParamGroup>& groups() const { return groups_; }
   UpdateMeter updates() const;  // of all groups
   void clear_updates();

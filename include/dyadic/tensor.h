@@ -1,5 +1,6 @@
 // Tensor: a strided view of a shared storage, as PyTorch means it. Shapes are lists of int64, at most kMaxDims long.
 #pragma once
+#include <array>
 #include <atomic>
 #include <concepts>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,6 +34,7 @@ class IntList {
   IntList() = default;
   IntList(std::initializer_list<int64_t> l) : n_(l.size()) { p_ = l.begin(); }  // the braces live as long as the call
   IntList(const std::vector<int64_t>& v) : p_(v.data()), n_(v.size()) {}
+  template <size_t N> IntList(const std::array<int64_t, N>& a) : p_(a.data()), n_(N) {}
   IntList(std::span<const int64_t> s) : p_(s.data()), n_(s.size()) {}
   IntList(const int64_t* p, size_t n) : p_(p), n_(n) {}
   IntList(const int64_t& one) : p_(&one), n_(1) {}  // zeros(3), sum(-1)
@@ -44,6 +47,9 @@ class IntList {
   const int64_t* begin() const { return p_; }
   const int64_t* end() const { return p_ + n_; }
   int64_t operator[](size_t i) const { return p_[i]; }
+  int64_t front() const { return p_[0]; }
+  int64_t back() const { return p_[n_ - 1]; }
+  const int64_t* data() const { return p_; }
   std::vector<int64_t> vec() const { return {p_, p_ + n_}; }
   friend bool operator==(IntList a, IntList b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 };
@@ -70,7 +76,7 @@ class Scalar {
   // As a number of C++, reals cut to integers; Error where that loses more: the range, an imaginary part.
   template <class T> T to() const {
     if constexpr (std::is_same_v<T, bool>)
-      return nonzero();
+      return truth();
     else if constexpr (std::is_integral_v<T>)
       return T(integer_within(std::numeric_limits<T>::min(), uint64_t(std::numeric_limits<T>::max())));
     else if constexpr (std::is_floating_point_v<T>)
@@ -78,9 +84,18 @@ class Scalar {
     else
       return T(real(), imag());
   }
+  double toDouble() const { return to<double>(); }  // libtorch's names
+  float toFloat() const { return to<float>(); }
+  int64_t toLong() const { return to<int64_t>(); }
+  int32_t toInt() const { return to<int32_t>(); }
+  bool toBool() const { return to<bool>(); }
+  bool isFloatingPoint() const { return kind_ == Kind::real; }
+  bool isIntegral(bool include_bool = false) const { return kind_ == Kind::integer || (include_bool && isBoolean()); }
+  bool isBoolean() const { return kind_ == Kind::boolean; }
+  Scalar operator-() const { return kind_ == Kind::complex ? Scalar(-f_, -im_) : kind_ == Kind::real ? Scalar(-f_) : Scalar(-i_); }
 
  private:
-  bool nonzero() const { return kind_ >= Kind::real ? f_ != 0 || im_ != 0 : i_ != 0; }
+  bool truth() const { return kind_ >= Kind::real ? f_ != 0 || im_ != 0 : i_ != 0; }
   uint64_t integer_within(int64_t low, uint64_t high) const;  // in two's complement
   double real_within(double high) const;
   std::string text() const;
@@ -111,10 +126,20 @@ inline bool drop(std::atomic<int32_t>& refs) {
   return refs.load(std::memory_order_acquire) == 1 || refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
+class TensorOptions;
 struct ValuesIndices;
 struct Frexp;
 struct MinMax;
 template <class T, size_t N> class Accessor;
+
+// What a tensor was made by; libtorch writes x.grad_fn()->name().
+struct NodeName : std::string {
+  using std::string::string;
+  NodeName(std::string s) : std::string(std::move(s)) {}
+  const std::string& name() const { return *this; }
+  const NodeName* operator->() const { return this; }
+  explicit operator bool() const { return !empty(); }
+};
 
 class Tensor {
   TensorImpl* p_ = nullptr;
@@ -170,7 +195,9 @@ class Tensor {
   // Memory. Pointers see the stored format; ValueError on meta.
   void* data_ptr() const;
   template <class T> T* data() const { return static_cast<T*>(data_ptr()); }
-  template <class T> T* data_ptr() const { return data<T>(); }
+  template <class T> T* data_ptr() const;  // accessor.h: TypeError unless T is the dtype's
+  template <class T> const T* const_data_ptr() const { return data_ptr<T>(); }
+  template <class T> T* mutable_data_ptr() const { return data_ptr<T>(); }
   template <class T, size_t N> Accessor<T, N> accessor() const&;                // accessor.h
   template <class T, size_t N> Accessor<T, N> accessor() && = delete;           // it reads this tensor's sizes: give it a name
   template <class T = double> T item() const { return item_scalar().to<T>(); }  // of a tensor with one element
@@ -187,7 +214,7 @@ class Tensor {
   void backward(const Tensor& gradient = {}, bool retain_graph = false, bool create_graph = false) const;
   void retain_grad() const;  // keep the gradient of what is no leaf, too
   Tensor detach() const;
-  std::string grad_fn() const;  // "AddBackward"; empty for leaves
+  NodeName grad_fn() const;  // "AddBackward0"; empty for leaves
 
   // Views and casts. The functions of ops.h that begin with `self` are methods as well: x.sum(), x.sort(1), x.relu_().
   Tensor to(DType dtype) const;
@@ -208,25 +235,68 @@ class Tensor {
   // x.index({0, Slice{1, 3}, rows, mask}): a view for numbers and slices, a copy where tensors or bools take part. The rules
   // are PyTorch's: Note [Advanced indexing], src/ops/indexing.cpp.
   Tensor index(std::initializer_list<Index> indices) const;
-  const Tensor& index_put_(std::initializer_list<Index> indices, const Tensor& values, bool accumulate = false) const;
-  const Tensor& index_put_(std::initializer_list<Index> indices, Scalar value) const;
+  Tensor index(const std::vector<Index>& indices) const;
+  Tensor& index_put_(std::initializer_list<Index> indices, const Tensor& values, bool accumulate = false) const;
+  Tensor& index_put_(std::initializer_list<Index> indices, Scalar value) const;
 
   // self becomes its own view, or what detach() gives. Error where that would need a gradient.
-  const Tensor& squeeze_() const;
-  const Tensor& squeeze_(IntList dim) const;
-  const Tensor& unsqueeze_(int64_t dim) const;
-  const Tensor& t_() const;
-  const Tensor& transpose_(int64_t dim0, int64_t dim1) const;
-  const Tensor& detach_() const;
+  Tensor& squeeze_() const;
+  Tensor& squeeze_(IntList dim) const;
+  Tensor& unsqueeze_(int64_t dim) const;
+  Tensor& t_() const;
+  Tensor& transpose_(int64_t dim0, int64_t dim1) const;
+  Tensor& detach_() const;
 
   // In place; they return *this.
-  const Tensor& copy_(const Tensor& source) const;
-  const Tensor& fill_(Scalar value) const;
-  const Tensor& zero_() const;
-  const Tensor& add_(const Tensor& other, Scalar alpha = 1) const;
-  const Tensor& add_(Scalar other) const;
-  const Tensor& mul_(const Tensor& other) const;
-  const Tensor& mul_(Scalar other) const;
+  Tensor& copy_(const Tensor& source) const;
+  Tensor& fill_(Scalar value) const;
+  Tensor& zero_() const;
+  Tensor& add_(const Tensor& other, Scalar alpha = 1) const;
+  Tensor& add_(Scalar other) const;
+  Tensor& mul_(const Tensor& other) const;
+  Tensor& mul_(Scalar other) const;
+
+  // libtorch's other spellings (tensor_options.h).
+  TensorOptions options() const;
+  Tensor to(const TensorOptions& options, bool non_blocking = false, bool copy = false) const;
+  Tensor to(Device device, DType dtype, bool non_blocking = false, bool copy = false) const;
+  Tensor to(DeviceType device) const { return to(Device(device)); }
+  Tensor to(DType dtype, bool non_blocking, bool copy = false) const;
+  Tensor to(const Tensor& other) const;  // dtype and device
+  Tensor toType(DType dtype) const { return to(dtype); }
+  Tensor cpu() const { return to(Device()); }
+  Tensor cuda() const { return to(Device(DeviceType::cuda)); }
+  bool is_cpu() const { return device().is_cpu(); }
+  bool is_cuda() const { return false; }
+  bool is_floating_point() const { return dtype().is_floating_point(); }
+  bool is_complex() const { return dtype().is_complex(); }
+  DType scalar_type() const { return dtype(); }
+  int64_t ndimension() const { return dim(); }
+  int64_t itemsize() const { return element_size(); }
+  bool is_sparse() const { return false; }
+  bool is_nonzero() const { return item<bool>(); }
+  void print() const;  // to standard output
+  Tensor moveaxis(IntList source, IntList destination) const;
+  Tensor data() const { return detach(); }
+  void reset() { *this = Tensor(); }
+  Tensor& set_requires_grad(bool on) { return requires_grad_(on); }
+  Tensor operator[](const Tensor& i) const;
+  Tensor new_empty(IntList size) const;
+  Tensor new_empty(IntList size, const TensorOptions& options) const;
+  Tensor new_zeros(IntList size) const;
+  Tensor new_zeros(IntList size, const TensorOptions& options) const;
+  Tensor new_ones(IntList size) const;
+  Tensor new_ones(IntList size, const TensorOptions& options) const;
+  Tensor new_full(IntList size, Scalar fill_value) const;
+  Tensor new_full(IntList size, Scalar fill_value, const TensorOptions& options) const;
+  // Random numbers in place, unrecorded: of [from, to), of mean and standard deviation, integers below `to`, ones with
+  // probability p, of rate lambda.
+  Tensor& uniform_(double from = 0, double to = 1) const;
+  Tensor& normal_(double mean = 0, double std = 1) const;
+  Tensor& random_(int64_t to) const;
+  Tensor& random_(int64_t from, int64_t to) const;
+  Tensor& bernoulli_(double p = 0.5) const;
+  Tensor& exponential_(double lambd = 1) const;
 
 #include "dyadic/tensor_methods.inc"  // generated from them
 
@@ -234,6 +304,32 @@ class Tensor {
   static std::atomic<int32_t>& refs(TensorImpl* p) { return *reinterpret_cast<std::atomic<int32_t>*>(p); }  // its first member
   static void destroy(TensorImpl* p) noexcept;
 };
+
+// Results by name, which are std::tuples as well: auto [values, indices] = x.sort(), std::get<1>(x.max(1)),
+// std::tie(v, i) = x.topk(3).
+template <size_t N> struct Results;
+template <> struct Results<2> : std::tuple<Tensor, Tensor> {
+  using tuple::tuple;
+};
+template <> struct Results<3> : std::tuple<Tensor, Tensor, Tensor> {
+  using tuple::tuple;
+};
+#define DY_RESULTS2(Name, first, second)                                             \
+  struct Name : Results<2> {                                                         \
+    Tensor &first = std::get<0>(*this), &second = std::get<1>(*this);                \
+    Name(Tensor a, Tensor b) : Results(std::move(a), std::move(b)) {}                \
+    Name(const Name& o) : Results(o) {}                                              \
+    Name(Name&& o) noexcept : Results(std::move(o)) {}                               \
+    Name& operator=(const Name& o) { return Results::operator=(o), *this; }          \
+  }
+#define DY_RESULTS3(Name, first, second, third)                                                                   \
+  struct Name : Results<3> {                                                                                      \
+    Tensor &first = std::get<0>(*this), &second = std::get<1>(*this), &third = std::get<2>(*this);                \
+    Name(Tensor a, Tensor b, Tensor c) : Results(std::move(a), std::move(b), std::move(c)) {}                     \
+    Name(const Name& o) : Results(o) {}                                                                           \
+    Name(Name&& o) noexcept : Results(std::move(o)) {}                                                            \
+    Name& operator=(const Name& o) { return Results::operator=(o), *this; }                                       \
+  }
 
 // One entry of an index: a number, a Slice, a tensor of positions (integers) or a mask (bool), a bool, a new axis.
 struct Index {
@@ -268,3 +364,15 @@ std::ostream& operator<<(std::ostream& out, DType t);          // f32
 std::ostream& operator<<(std::ostream& out, Device d);         // cpu
 
 }  // namespace dyadic::inline v1
+
+template <class T>
+  requires std::derived_from<T, dyadic::Results<2>>
+struct std::tuple_size<T> : std::integral_constant<size_t, 2> {};
+template <class T>
+  requires std::derived_from<T, dyadic::Results<3>>
+struct std::tuple_size<T> : std::integral_constant<size_t, 3> {};
+template <size_t I, class T>
+  requires(std::derived_from<T, dyadic::Results<2>> || std::derived_from<T, dyadic::Results<3>>)
+struct std::tuple_element<I, T> {
+  using type = dyadic::Tensor;
+};

@@ -90,7 +90,7 @@ void put_parameter(Module& m, nb::handle self, nb::handle name, const Tensor& t)
     return;
   }
   forget(m, self, name);
-  m.register_parameter(key, t);
+  m.register_parameter(key, t, t.requires_grad());
 }
 
 // True: it was one of the module's own entries, and is dealt with.

@@ -104,7 +104,7 @@ void write(nb::dict group, nb::handle key, nb::object value) {
     group[key] = value;
 }
 
-nb::object param_groups(PyObject* self) {
+nb::object groups_of(PyObject* self) {
   static PyObject* const key = PyUnicode_InternFromString("param_groups");
   return nb::getattr(nb::handle(self), nb::handle(key), nb::none());
 }
@@ -125,7 +125,7 @@ nn::NamedTensors read_params(const std::string& who, nb::handle params, size_t& 
       out.emplace_back(name, tensor_of(p.ptr()));
     }
     DY_CHECK_AS(ValueError, out.back().second.is_leaf(), "{}: a parameter is not a leaf: {} was made by {}", who, name,
-                out.back().second.grad_fn());
+                out.back().second.grad_fn().name());
   };
   if (is_tensor(params.ptr()))
     add(params);
@@ -221,7 +221,7 @@ void PyOptimizer::pull_written(size_t index, nb::dict from) {
 
 void PyOptimizer::pull(bool states) {
   nb::gil_scoped_acquire gil;
-  const nb::object groups = param_groups(self_);
+  const nb::object groups = groups_of(self_);
   if (groups.is_none()) return;  // of a class that has none
   DY_CHECK_AS(TypeError, PyList_Check(groups.ptr()), "{}: param_groups is {}; it is a list of dicts", def().name(),
               Py_TYPE(groups.ptr())->tp_name);
@@ -259,7 +259,7 @@ void PyOptimizer::push_options(size_t index, nb::dict to) {
 
 void PyOptimizer::push(bool states) {
   nb::gil_scoped_acquire gil;
-  const nb::object groups = param_groups(self_);
+  const nb::object groups = groups_of(self_);
   if (groups.is_none()) return;
   const nb::list all = nb::cast<nb::list>(groups);
   for (size_t i = 0; i < std::min(all.size(), this->groups().size()); ++i) push_options(i, nb::cast<nb::dict>(all[i]));

@@ -88,7 +88,7 @@ void Tensor::set_grad(const Tensor& g) const {
 }
 Tensor& Tensor::requires_grad_(bool on) {
   if (!is_leaf()) {  // it does already
-    DY_CHECK(on, "requires_grad_: not a leaf: {} was made by {}; detach() it first", describe(*this), grad_fn());
+    DY_CHECK(on, "requires_grad_: not a leaf: {} was made by {}; detach() it first", describe(*this), grad_fn().name());
     return *this;
   }
   DY_CHECK(!on || !dtype().is_scaled(),

@@ -130,6 +130,6 @@ std::string shown_name(const Node& n) {
   return camel(own) + "Backward" + std::to_string(form(op, n));
 }
 
-std::string Tensor::grad_fn() const { return is_leaf() ? "" : shown_name(*p_->node); }
+NodeName Tensor::grad_fn() const { return is_leaf() ? NodeName() : NodeName(shown_name(*p_->node)); }
 
 }  // namespace dyadic::inline v1

@@ -63,7 +63,7 @@ Account& account() { return t_account ? *t_account : open_account(); }
 
 template <class F> int64_t sum(Device d, F of) {
   int64_t all = 0;
-  for (const Account* a = g_accounts.load(std::memory_order_acquire); a; a = a->next) all += of(a->device[int(d.type)]);
+  for (const Account* a = g_accounts.load(std::memory_order_acquire); a; a = a->next) all += of(a->device[int(d.type())]);
   return all;
 }
 int64_t total(Device d) {
@@ -77,7 +77,7 @@ struct Ledger {
   std::atomic<int64_t> total_peak{0}, peak[kCategories]{}, limit{0};
 };
 constinit Ledger g_ledger[2];
-Ledger& ledger(Device d) { return g_ledger[int(d.type)]; }
+Ledger& ledger(Device d) { return g_ledger[int(d.type())]; }
 
 void raise(std::atomic<int64_t>& peak, int64_t now) {
   int64_t seen = peak.load(std::memory_order_relaxed);
@@ -112,12 +112,12 @@ constexpr DeviceMemory kMemory[] = {{cpu_rounded, cpu_allocate, cpu_release}, {c
 
 }  // namespace
 
-const DeviceMemory& device_memory(Device d) { return kMemory[int(d.type)]; }
+const DeviceMemory& device_memory(Device d) { return kMemory[int(d.type())]; }
 
 void ledger_add(Device d, Category c, uint32_t module, int64_t bytes) {
   Ledger& l = ledger(d);
   may_fail(bytes);
-  Account::OfDevice& a = account().device[int(d.type)];
+  Account::OfDevice& a = account().device[int(d.type())];
   if (int64_t limit = l.limit.load(std::memory_order_relaxed); limit && total(d) + bytes > limit) [[unlikely]]
     over_limit(d, bytes);
   a.total.add(bytes);
@@ -128,13 +128,13 @@ void ledger_add(Device d, Category c, uint32_t module, int64_t bytes) {
   raise(l.peak[int(c)], live(d, int(c)));
 }
 void ledger_remove(Device d, Category c, uint32_t module, int64_t bytes) {
-  Account::OfDevice& a = account().device[int(d.type)];
+  Account::OfDevice& a = account().device[int(d.type())];
   a.total.add(-bytes);
   a.by[int(c)].add(-bytes);
   if (module) a.module[std::min(module, kModules - 1)].add(-bytes);
 }
 void ledger_move(Device d, Category from, Category to, int64_t bytes) {
-  Account::OfDevice& a = account().device[int(d.type)];
+  Account::OfDevice& a = account().device[int(d.type())];
   a.by[int(from)].add(-bytes);
   a.by[int(to)].add(bytes);
   raise(ledger(d).peak[int(to)], live(d, int(to)));
@@ -163,8 +163,10 @@ const char* category_name(Category c) {
 Device Device::parse(std::string_view text) {
   if (text == "cpu" || text == "cpu:0") return cpu;
   if (text == "meta") return meta;
+  if (text.starts_with("cuda")) absent();
   fail("device: unknown device \"{}\"; the known ones are cpu and meta", text);
 }
+void Device::absent() { fail("device: there is no cuda here: the device is \"cpu\"; ask cuda::is_available() first"); }
 
 MemoryStats memory_stats(Device d) {
   Ledger& l = ledger(d);

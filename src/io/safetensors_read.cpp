@@ -241,6 +241,10 @@ std::string read_header(const Source& source, unsigned char (&prefix)[8]) {
   const std::string& file = source.name;
   if (source.size < 8) bad(file, "too short: {} bytes, the header's length alone takes 8", source.size);
   source.read(prefix, 0, 8);
+  if (prefix[0] == 'P' && prefix[1] == 'K')
+    bad(file,
+        "a zip archive, as PyTorch's torch.save writes; this reads safetensors: convert it in Python, "
+        "dyadic.save(dyadic.load(path), path)");
   uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = length << 8 | prefix[i];
   if (length > kMaxHeader) bad(file, "header: {} bytes long; the limit is {}", length, kMaxHeader);

@@ -57,12 +57,19 @@ void Module::add_hook(std::shared_ptr<Hook> hook) { hooks_.push_back(std::move(h
 void Module::remove_hook(const Hook* hook) {
   std::erase_if(hooks_, [hook](auto& h) { return h.get() == hook; });
 }
-Tensor Module::forward(const Tensor&) { fail("{}: no forward: the module is a container; call its children", kind()); }
+Tensor Module::forward(const Tensor&) {
+  fail(
+      "{}: no forward: override `Tensor forward(const Tensor& x)` (one with other parameters hides it); of a container call "
+      "the children",
+      kind());
+}
 
 void Module::add(std::string name, Module& child) {
   Module*& entry = place(children_, std::move(name));
   Module* old = std::exchange(entry, &child);
   child.parent_ = this;
+  const bool kept = std::any_of(owned_.begin(), owned_.end(), [&](auto& m) { return m.get() == &child; });
+  if (!kept) child.holders_.push_back(this);
   child.forget_paths();
   if (old && old != &child) drop_owned(old);
 }
@@ -78,7 +85,9 @@ void Module::add(std::string name, std::shared_ptr<Module> child) {
 }
 void Module::add_parameter(std::string name, Tensor& slot) { place(parameters_, std::move(name)) = &slot; }
 void Module::add_buffer(std::string name, Tensor& slot) { place(buffers_, std::move(name)) = &slot; }
-Tensor& Module::register_parameter(std::string name, Tensor value) {
+Tensor& Module::register_parameter(std::string name, Tensor value, bool requires_grad) {
+  if (value.defined() && requires_grad != value.requires_grad() && !value.dtype().is_scaled())
+    value.requires_grad_(requires_grad);
   slots_.push_back(std::make_unique<Tensor>(std::move(value)));
   add_parameter(std::move(name), *slots_.back());
   return *slots_.back();
@@ -139,21 +148,24 @@ void Module::vacate(std::string_view name) {
 void Module::drop_owned(Module* child) {
   for (auto& [name, m] : children_)
     if (m == child) return;
-  if (child->parent_ == this) child->parent_ = nullptr;
-  child->forget_paths();
+  child->disown(this);
   std::erase_if(owned_, [child](auto& m) { return m.get() == child; });
 }
+void Module::disown(Module* parent) {
+  std::erase(holders_, parent);
+  if (parent_ != parent) return;
+  parent_ = nullptr;
+  forget_paths();
+}
 Module::~Module() {
-  for (auto& m : owned_)
-    if (m->parent_ == this) {
-      m->parent_ = nullptr;
-      m->forget_paths();
-    }
+  for (auto& [name, m] : children_)
+    if (m) m->disown(this);
+  for (Module* holder : holders_) std::erase_if(holder->children_, [this](auto& entry) { return entry.second == this; });
 }
 
 namespace {
-NamedTensors each_once(NamedTensors all) {
-  NamedTensors once;
+NamedItems<Tensor> each_once(NamedItems<Tensor> all) {
+  NamedItems<Tensor> once;
   std::set<TensorImpl*> seen;
   for (auto& entry : all)
     if (seen.insert(entry.second.impl()).second) once.push_back(std::move(entry));
@@ -161,8 +173,8 @@ NamedTensors each_once(NamedTensors all) {
 }
 }  // namespace
 
-NamedTensors Module::named_parameters(const std::string& prefix) const {
-  NamedTensors all;
+NamedItems<Tensor> Module::named_parameters(const std::string& prefix) const {
+  NamedItems<Tensor> all;
   for (auto& [name, slot] : parameters_)
     if (slot->defined()) all.emplace_back(join(prefix, name), *slot);
   for (auto& [name, child] : children_)
@@ -170,8 +182,8 @@ NamedTensors Module::named_parameters(const std::string& prefix) const {
       for (auto& entry : child->named_parameters(join(prefix, name))) all.push_back(std::move(entry));
   return each_once(std::move(all));
 }
-NamedTensors Module::named_buffers(const std::string& prefix) const {
-  NamedTensors all;
+NamedItems<Tensor> Module::named_buffers(const std::string& prefix) const {
+  NamedItems<Tensor> all;
   for (auto& [name, slot] : buffers_)
     if (slot->defined()) all.emplace_back(join(prefix, name), *slot);
   for (auto& [name, child] : children_)
@@ -179,18 +191,29 @@ NamedTensors Module::named_buffers(const std::string& prefix) const {
       for (auto& entry : child->named_buffers(join(prefix, name))) all.push_back(std::move(entry));
   return each_once(std::move(all));
 }
-std::vector<std::pair<std::string, Module*>> Module::named_modules(const std::string& prefix) {
-  std::vector<std::pair<std::string, Module*>> all{{prefix, this}};
+NamedItems<Module*> Module::named_modules(const std::string& prefix) {
+  NamedItems<Module*> all{{prefix, this}};
   for (auto& [name, child] : children_)
     if (child)
       for (auto& entry : child->named_modules(join(prefix, name))) all.push_back(std::move(entry));
   return all;
 }
-std::vector<Tensor> Module::parameters() const {
-  std::vector<Tensor> out;
-  for (auto& [name, t] : named_parameters()) out.push_back(t);
-  return out;
+std::vector<Tensor> Module::parameters(bool recurse) const {
+  if (recurse) return named_parameters().values();
+  NamedItems<Tensor> own;
+  for (auto& [name, slot] : parameters_)
+    if (slot->defined()) own.emplace_back(name, *slot);
+  return each_once(std::move(own)).values();
 }
+std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) {
+  std::vector<std::shared_ptr<Module>> all;
+  for (auto& [name, m] : named_modules()) {
+    std::shared_ptr<Module> shared = m->weak_from_this().lock();
+    if (m != this || include_self) all.push_back(shared ? shared : std::shared_ptr<Module>(shared, m));
+  }
+  return all;
+}
+std::ostream& operator<<(std::ostream& out, Module& m) { return out << m.str(); }
 
 NamedTensors Module::state_dict() const {
   NamedTensors all;
@@ -270,15 +293,20 @@ void convert(Tensor& t, DType dtype) {
   if (gradient.defined() && !dtype.is_scaled()) t.set_grad(dyadic::to(gradient, dtype));
 }
 }  // namespace
-Module& Module::to(DType dtype) {
+Module& Module::to(Device device, bool) {
+  for (const Tensor& t : parameters())
+    DY_CHECK(t.device() == device, "{}: it stays where it was made: a parameter is on {}, not {}", kind(), t.device().name(),
+             device.name());
+  return *this;
+}
+Module& Module::to(DType dtype, bool) {
   NoGrad guard;
   for (auto& [path, module] : named_modules()) {
     for (auto& [name, slot] : module->parameters_)
       if (slot->defined() && slot->dtype().is_floating_point() && !(slot->dtype() == dtype)) convert(*slot, dtype);
     for (auto& [name, slot] : module->buffers_)
       if (slot->defined() && slot->dtype().is_floating_point()) {
-        CategoryScope scope(Category::parameter);
-        *slot = dyadic::to(*slot, dtype);
+        if (!(slot->dtype() == dtype)) convert(*slot, dtype);
       }
   }
   return *this;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 
 #include "loops/blocked.h"
@@ -52,11 +53,13 @@ void check_seen(const Tensor& t) {
            "operator=: the left side is a copy that nobody else sees: it is {}; index_put_ writes where tensors or bools index",
            describe(t));
 }
-const Tensor& become(const char* name, const Tensor& self, const Tensor& view) {
+// Where a gradient is recorded the view is a tensor of its own: what nobody else holds may be it.
+Tensor& become(const char* name, const Tensor& self, const Tensor& view) {
+  if (GradMode::enabled() && !self.is_leaf() && self.impl()->refs.load() == 1) return const_cast<Tensor&>(self) = view;
   DY_CHECK(!self.requires_grad() || !GradMode::enabled(),
            "{}_: a tensor that requires grad keeps its shape: self is {}; use {}, or NoGrad", name, describe(self), name);
   become_view(self, view);
-  return self;
+  return const_cast<Tensor&>(self);
 }
 
 }  // namespace
@@ -71,49 +74,50 @@ Tensor& Tensor::operator=(Scalar value) && {
   fill_(value);
   return *this;
 }
-const Tensor& Tensor::squeeze_() const { return become("squeeze", *this, squeeze()); }
-const Tensor& Tensor::squeeze_(IntList dim) const { return become("squeeze", *this, squeeze(dim)); }
-const Tensor& Tensor::unsqueeze_(int64_t dim) const { return become("unsqueeze", *this, unsqueeze(dim)); }
-const Tensor& Tensor::t_() const { return become("t", *this, t()); }
-const Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const { return become("transpose", *this, transpose(dim0, dim1)); }
-const Tensor& Tensor::detach_() const {
+Tensor& Tensor::squeeze_() const { return become("squeeze", *this, squeeze()); }
+Tensor& Tensor::squeeze_(IntList dim) const { return become("squeeze", *this, squeeze(dim)); }
+Tensor& Tensor::unsqueeze_(int64_t dim) const { return become("unsqueeze", *this, unsqueeze(dim)); }
+Tensor& Tensor::t_() const { return become("t", *this, t()); }
+Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const { return become("transpose", *this, transpose(dim0, dim1)); }
+Tensor& Tensor::detach_() const {
   drop_base(*p_);
   if (Node* n = std::exchange(p_->node, nullptr)) release(n);
   p_->flags &= uint8_t(~kRequiresGrad);
-  return *this;
+  return const_cast<Tensor&>(*this);
 }
 
+void Tensor::print() const { std::fputs((str() + "\n").c_str(), stdout); }
 Tensor Tensor::index(std::initializer_list<Index> indices) const {
   return dyadic::index(*this, {indices.begin(), indices.size()});
 }
-const Tensor& Tensor::index_put_(std::initializer_list<Index> indices, const Tensor& values, bool accumulate) const {
+Tensor& Tensor::index_put_(std::initializer_list<Index> indices, const Tensor& values, bool accumulate) const {
   dyadic::index_put_(*this, {indices.begin(), indices.size()}, values, accumulate);
-  return *this;
+  return const_cast<Tensor&>(*this);
 }
-const Tensor& Tensor::index_put_(std::initializer_list<Index> indices, Scalar value) const {
+Tensor& Tensor::index_put_(std::initializer_list<Index> indices, Scalar value) const {
   return index_put_(indices, scalar_tensor(value));
 }
 
-const Tensor& Tensor::copy_(const Tensor& source) const {
+Tensor& Tensor::copy_(const Tensor& source) const {
   if (!(source.sizes() == sizes())) return call_inplace(Op::copy_, *this, source.expand(sizes()));
   return call_inplace(Op::copy_, *this, source);
 }
-const Tensor& Tensor::fill_(Scalar value) const {
+Tensor& Tensor::fill_(Scalar value) const {
   if (GradMode::enabled() && requires_grad()) return copy_(scalar_tensor(value));
   check_memory_writable("fill_", *this);
   check_follows_base("fill", *this);
   ops::fill(*this, value);
   bump(*this);
-  return *this;
+  return const_cast<Tensor&>(*this);
 }
-const Tensor& Tensor::zero_() const { return fill_(0); }
-const Tensor& Tensor::add_(const Tensor& other, Scalar alpha) const {
+Tensor& Tensor::zero_() const { return fill_(0); }
+Tensor& Tensor::add_(const Tensor& other, Scalar alpha) const {
   if (alpha.imag() != 0) return call_inplace(Op::add_, *this, v1::mul(other, alpha));
   return call_inplace(Op::add_, *this, other, alpha);
 }
-const Tensor& Tensor::mul_(const Tensor& other) const { return call_inplace(Op::mul_, *this, other); }
-const Tensor& Tensor::mul_(Scalar other) const { return call_inplace(Op::mul_, *this, scalar_tensor(other)); }
-const Tensor& Tensor::add_(Scalar other) const { return call_inplace(Op::add_, *this, scalar_tensor(other)); }
+Tensor& Tensor::mul_(const Tensor& other) const { return call_inplace(Op::mul_, *this, other); }
+Tensor& Tensor::mul_(Scalar other) const { return call_inplace(Op::mul_, *this, scalar_tensor(other)); }
+Tensor& Tensor::add_(Scalar other) const { return call_inplace(Op::add_, *this, scalar_tensor(other)); }
 
 Scalar Tensor::item_scalar() const {
   DY_CHECK(numel() == 1, "item: needs one element: self is {}", describe(*this));
@@ -224,6 +228,7 @@ Tensor tensor_from(const void* data, size_t n, DType elements, DType dtype) {
     for (size_t i = 0; i < n; ++i)
       DY_CHECK_AS(ValueError, static_cast<const uint64_t*>(data)[i] >> 63 == 0,
                   "tensor: an element is beyond int64: {}; ask for u64", static_cast<const uint64_t*>(data)[i]);
+  if (!dtype && (elements == u8 || elements == i8 || elements == i16)) dtype = elements;
   if (!dtype) dtype = elements == boolean ? boolean : number_dtype(dtype_of(kind));
   return dyadic::to(from_data(data, {int64_t(n)}, elements), dtype);
 }

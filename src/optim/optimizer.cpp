@@ -110,6 +110,8 @@ void Optimizer::check_new(const ParamGroup& group) const {
   for (auto& [name, p] : group.params) {
     DY_CHECK_AS(ValueError, tensors.insert(p.impl()).second, "{}: {} is given twice; a parameter belongs to one group", who,
                 name);
+    DY_CHECK_AS(ValueError, p.is_leaf(), "{}: a parameter is not a leaf: {} was made by {}; its gradient would not be kept",
+                who, name, p.grad_fn().name());
     DY_CHECK_AS(ValueError, names.insert(name).second, "{}: two parameters are called {}; states are kept by name", who, name);
   }
 }

@@ -23,7 +23,7 @@ Storage* new_storage(int64_t bytes, Device device) {
   int64_t charged = memory.rounded(bytes);
   ledger_add(device, t_category, t_module, charged);
   constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
-  bool with_data = device.type == DeviceType::cpu && charged <= kSmallLimit - kHeader;
+  bool with_data = device.is_cpu() && charged <= kSmallLimit - kHeader;
   Storage* s = nullptr;
   try {
     s = new (pool_allocate(size_t(with_data ? kHeader + charged : kHeader))) Storage;

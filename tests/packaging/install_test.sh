@@ -29,6 +29,9 @@ done
 said=$("$folder/consumer/consumer")
 [[ $said == "dyadic $version: 1.5 2 bf16 Error" ]] || fail "the consumer printed '$said'"
 
+said=$("$folder/consumer/for_libtorch")
+[[ $said == 1 ]] || fail "the program written for libtorch printed '$said'"
+
 program=$folder/prefix/bin/dyadic
 said=$("$program" --version)
 [[ $said == *"$version"* ]] || fail "dyadic --version printed '$said'"

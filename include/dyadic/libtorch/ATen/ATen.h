@@ -1,0 +1,3 @@
+// As torch/torch.h beside it.
+#pragma once
+#include "dyadic/torch.h"
