@@ -41,7 +41,7 @@ DY_BINARY(bitwise_right_shift) DY_BINARY(gcd) DY_BINARY(lcm)
 #undef DY_BINARY
 inline Tensor add(const Tensor& self, const Tensor& other, Scalar alpha) { return call(Op::add_, self, other, alpha); }
 inline Tensor sub(const Tensor& self, const Tensor& other, Scalar alpha) { return call(Op::sub_, self, other, alpha); }
-inline Tensor div(const Tensor& self, const Tensor& other, std::string_view rounding_mode) { return rounding_mode == "floor" ? floor_divide(self, other) : trunc_divide(self, other); }
+inline Tensor div(const Tensor& self, const Tensor& other, std::string_view rounding_mode) { return call(Op::div_, self, other, rounding_mode); }
 inline Tensor div(const Tensor& self, Scalar other, std::string_view rounding_mode) { return div(self, scalar_tensor(other), rounding_mode); }
 inline Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) { return call(Op::where_, condition, self, other); }
 inline Tensor where(const Tensor& condition, const Tensor& self, Scalar other) { return where(condition, self, scalar_tensor(other)); }

@@ -60,7 +60,7 @@ template <class Contained> class ModuleHolder {
   Contained& operator*() const { return *get(); }
   const std::shared_ptr<Contained>& ptr() const { return impl_; }
   Contained* get() const {
-    TORCH_CHECK(impl_, "Accessing empty ModuleHolder");
+    TORCH_CHECK(impl_, "the holder has no module: it was made from nullptr");
     return impl_.get();
   }
   template <class A> decltype(auto) operator[](A&& a) const { return (*get())[std::forward<A>(a)]; }
