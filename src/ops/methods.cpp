@@ -55,7 +55,8 @@ void check_seen(const Tensor& t) {
 }
 // Where a gradient is recorded the view is a tensor of its own: what nobody else holds may be it.
 Tensor& become(const char* name, const Tensor& self, const Tensor& view) {
-  if (GradMode::enabled() && !self.is_leaf() && self.impl()->refs.load() == 1) return const_cast<Tensor&>(self) = view;
+  const int holders = 1 + (view.impl()->base == self.impl());
+  if (GradMode::enabled() && !self.is_leaf() && self.impl()->refs.load() == holders) return const_cast<Tensor&>(self) = view;
   DY_CHECK(!self.requires_grad() || !GradMode::enabled(),
            "{}_: a tensor that requires grad keeps its shape: self is {}; use {}, or NoGrad", name, describe(self), name);
   become_view(self, view);

@@ -184,6 +184,7 @@ TEST(LibtorchSequences, ClosuresChecksAndKernels) {
       return l;
     });
   EXPECT_LT(loss.item<double>(), 1e-6);
+  lbfgs.zero_grad();
   try {
     TORCH_CHECK(w.dim() == 2, "expected a matrix, got ", w.dim(), " dimensions");
     FAIL();
@@ -198,6 +199,9 @@ TEST(LibtorchSequences, ClosuresChecksAndKernels) {
   EXPECT_THROW(torch::optim::SGD({w * 2}, 0.1), c10::Error);
   EXPECT_EQ(torch::tensor(std::vector<uint8_t>{250}).dtype(), torch::kByte);
   EXPECT_EQ(torch::bucketize(torch::tensor({1.0}), torch::tensor({1.0, 2.0}), /*out_int32=*/true).dtype(), torch::kInt);
+  auto row = (w * 2).unsqueeze_(0);
+  row.sum().backward();
+  EXPECT_EQ(w.grad()[0].item<double>(), 2);
   torch::Tensor& same = x.mul_(2);
   EXPECT_TRUE(same.is_same(x));
 }
