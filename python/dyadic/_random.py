@@ -20,9 +20,11 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, de
     return _dyadic.normal(mean, std, generator=generator, out=out)
 
 
-def randint_like(input, low, high=None, *, dtype=None, device=None, requires_grad=False, generator=None, **memory):
+def randint_like(input, low=None, high=None, *, dtype=None, device=None, requires_grad=False, generator=None, **memory):
     """randint_like(input, high) or randint_like(input, low, high): integers in [low, high) in the shape of input."""
-    low, high = (0, low) if high is None else (low, high)
+    low, high = (0, low) if high is None else (low or 0, high)
+    if high is None:
+        raise TypeError("randint_like: an argument is missing: high; randint_like(input, high) or randint_like(input, low, high)")
     return _dyadic.randint_like(input, low, high, dtype=dtype, device=device, generator=generator, requires_grad=requires_grad, **memory)
 
 

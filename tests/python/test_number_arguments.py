@@ -53,3 +53,10 @@ def test_memory_formats_have_no_effect():
     x = torch.ones(2, 3)
     for like in (torch.zeros_like, torch.empty_like, torch.rand_like, lambda t, **o: torch.randint_like(t, 3, **o)):
         assert like(x, memory_format=torch.preserve_format).shape == (2, 3)
+
+
+def test_randint_like_by_name():
+    x = torch.zeros(50)
+    assert set(torch.randint_like(x, high=2).tolist()) == {0, 1} and set(torch.randint_like(x, 3, high=5).tolist()) == {3, 4}
+    with pytest.raises(TypeError, match="high"):
+        torch.randint_like(x)

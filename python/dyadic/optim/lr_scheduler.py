@@ -3,6 +3,7 @@ import collections
 import weakref
 
 from .._dyadic import _Schedule, _scheduler_records
+from .._numbers import number
 from .._records import ClassSignature
 from .._records import signature as _signature
 
@@ -184,7 +185,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     def step(self, metrics, epoch=None):
         """The next learning rates, after a validation that gave this metric."""
-        self._step(float(metrics))
+        self._step(number(metrics))
 
     def state_dict(self):
         """PyTorch's names and numbers."""

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from .. import _dyadic
 from .._dyadic import Module, _train
+from .._numbers import number
 from ..nn._saving import overrides
 from ..optim import Optimizer
 from ._parts import ExtraState, WrittenOptimizer
@@ -57,7 +58,7 @@ def _resumed(loaded):
 
 
 def _numbers(metrics):
-    return {name: float(value) for name, value in metrics.items()}
+    return {name: number(value) for name, value in metrics.items()}
 
 
 def _maximize(who, mode):
@@ -163,7 +164,7 @@ class EarlyStopping(_train.EarlyStopping):
 
     def update(self, metric: Any) -> bool:
         """True when it is time to stop."""
-        return self._update(float(metric))
+        return self._update(number(metric))
 
 
 class History(_train.History):
@@ -199,7 +200,7 @@ class Progress(_train.Progress):
 
     def step(self, done: int, loss: Any = math.nan, tokens_per_s: float = math.nan) -> None:
         """So many steps are done; cheap enough for every step."""
-        self._step(done, float(loss), tokens_per_s)
+        self._step(done, number(loss), tokens_per_s)
 
     def end(self, line: str = "") -> None:
         """The bar goes; the line, if there is one, stays."""
