@@ -45,13 +45,12 @@ bool gradgradcheck(F&& f, const std::vector<Tensor>& inputs, double eps = 1e-6, 
 
 // hook(const Tensor&) is called with the gradient of `t` when it is complete; a defined result, if it has one, replaces it.
 template <class F> void register_hook(const Tensor& t, F hook) {
-  detail::register_hook(t, std::make_shared<F>(std::move(hook)),
-                        [](void* p, const Tensor& g) -> Tensor {
-                          if constexpr (std::is_void_v<std::invoke_result_t<F&, const Tensor&>>)
-                            return (*static_cast<F*>(p))(g), Tensor();
-                          else
-                            return (*static_cast<F*>(p))(g);
-                        });
+  detail::register_hook(t, std::make_shared<F>(std::move(hook)), [](void* p, const Tensor& g) -> Tensor {
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, const Tensor&>>)
+      return (*static_cast<F*>(p))(g), Tensor();
+    else
+      return (*static_cast<F*>(p))(g);
+  });
 }
 
 template <class F> void Tensor::register_hook(F hook) const { dyadic::register_hook(*this, std::move(hook)); }

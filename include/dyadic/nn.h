@@ -18,7 +18,7 @@
 
 namespace dyadic::inline v1::nn {
 
-using NamedTensors = std::vector<std::pair<std::string, Tensor>>;   // in registration order, names dotted
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;  // in registration order, names dotted
 
 // What has names, in order: pairs whose halves are key() and value() as well, found by name.
 template <class T> struct NamedItem : std::pair<std::string, T> {

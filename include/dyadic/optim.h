@@ -155,7 +155,7 @@ class Optimizer {
   Tensor kept_as(const ParamGroup& group, const std::string& name, const Tensor& p, const Tensor& state) const;
   void keep32(std::vector<std::string> names) { keep32_ = std::move(names); }
   std::vector<ParamGroup>& groups() { return groups_; }
-  std::vector<OptimizerParamGroup> param_groups();  // views of them, as libtorch has them: libtorch/optim.h
+  std::vector<OptimizerParamGroup> param_groups();  // views of them, as libtorch has them: torch/optim.h
   const std::vector<ParamGroup>& groups() const { return groups_; }
   UpdateMeter updates() const;  // of all groups
   void clear_updates();

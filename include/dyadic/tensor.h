@@ -92,7 +92,9 @@ class Scalar {
   bool isFloatingPoint() const { return kind_ == Kind::real; }
   bool isIntegral(bool include_bool = false) const { return kind_ == Kind::integer || (include_bool && isBoolean()); }
   bool isBoolean() const { return kind_ == Kind::boolean; }
-  Scalar operator-() const { return kind_ == Kind::complex ? Scalar(-f_, -im_) : kind_ == Kind::real ? Scalar(-f_) : Scalar(-i_); }
+  Scalar operator-() const {
+    return kind_ == Kind::complex ? Scalar(-f_, -im_) : kind_ == Kind::real ? Scalar(-f_) : Scalar(-i_);
+  }
 
  private:
   bool truth() const { return kind_ >= Kind::real ? f_ != 0 || im_ != 0 : i_ != 0; }
@@ -314,21 +316,21 @@ template <> struct Results<2> : std::tuple<Tensor, Tensor> {
 template <> struct Results<3> : std::tuple<Tensor, Tensor, Tensor> {
   using tuple::tuple;
 };
-#define DY_RESULTS2(Name, first, second)                                             \
-  struct Name : Results<2> {                                                         \
-    Tensor &first = std::get<0>(*this), &second = std::get<1>(*this);                \
-    Name(Tensor a, Tensor b) : Results(std::move(a), std::move(b)) {}                \
-    Name(const Name& o) : Results(o) {}                                              \
-    Name(Name&& o) noexcept : Results(std::move(o)) {}                               \
-    Name& operator=(const Name& o) { return Results::operator=(o), *this; }          \
+#define DY_RESULTS2(Name, first, second)                                    \
+  struct Name : Results<2> {                                                \
+    Tensor &first = std::get<0>(*this), &second = std::get<1>(*this);       \
+    Name(Tensor a, Tensor b) : Results(std::move(a), std::move(b)) {}       \
+    Name(const Name& o) : Results(o) {}                                     \
+    Name(Name&& o) noexcept : Results(std::move(o)) {}                      \
+    Name& operator=(const Name& o) { return Results::operator=(o), *this; } \
   }
-#define DY_RESULTS3(Name, first, second, third)                                                                   \
-  struct Name : Results<3> {                                                                                      \
-    Tensor &first = std::get<0>(*this), &second = std::get<1>(*this), &third = std::get<2>(*this);                \
-    Name(Tensor a, Tensor b, Tensor c) : Results(std::move(a), std::move(b), std::move(c)) {}                     \
-    Name(const Name& o) : Results(o) {}                                                                           \
-    Name(Name&& o) noexcept : Results(std::move(o)) {}                                                            \
-    Name& operator=(const Name& o) { return Results::operator=(o), *this; }                                       \
+#define DY_RESULTS3(Name, first, second, third)                                                    \
+  struct Name : Results<3> {                                                                       \
+    Tensor &first = std::get<0>(*this), &second = std::get<1>(*this), &third = std::get<2>(*this); \
+    Name(Tensor a, Tensor b, Tensor c) : Results(std::move(a), std::move(b), std::move(c)) {}      \
+    Name(const Name& o) : Results(o) {}                                                            \
+    Name(Name&& o) noexcept : Results(std::move(o)) {}                                             \
+    Name& operator=(const Name& o) { return Results::operator=(o), *this; }                        \
   }
 
 // One entry of an index: a number, a Slice, a tensor of positions (integers) or a mask (bool), a bool, a new axis.

@@ -257,10 +257,11 @@ template <class T, unsigned N = 4> using SmallVector = std::vector<T>;
   }()
 #define DY_FLOATING_CASES(...) \
   DY_DISPATCH_CASE(::torch::kDouble, double, __VA_ARGS__) DY_DISPATCH_CASE(::torch::kFloat, float, __VA_ARGS__)
-#define DY_INTEGRAL_CASES(...)                                                                                  \
-  DY_DISPATCH_CASE(::torch::kLong, int64_t, __VA_ARGS__)                                                        \
-  DY_DISPATCH_CASE(::torch::kInt, int32_t, __VA_ARGS__) DY_DISPATCH_CASE(::torch::kShort, int16_t, __VA_ARGS__) \
-      DY_DISPATCH_CASE(::torch::kChar, int8_t, __VA_ARGS__) DY_DISPATCH_CASE(::torch::kByte, uint8_t, __VA_ARGS__)
+#define DY_INTEGRAL_CASES(...)                            \
+  DY_DISPATCH_CASE(::torch::kLong, int64_t, __VA_ARGS__)  \
+  DY_DISPATCH_CASE(::torch::kInt, int32_t, __VA_ARGS__)   \
+  DY_DISPATCH_CASE(::torch::kShort, int16_t, __VA_ARGS__) \
+  DY_DISPATCH_CASE(::torch::kChar, int8_t, __VA_ARGS__) DY_DISPATCH_CASE(::torch::kByte, uint8_t, __VA_ARGS__)
 #define AT_DISPATCH_FLOATING_TYPES(type, name, ...) DY_DISPATCH(type, name, DY_FLOATING_CASES(__VA_ARGS__))
 #define AT_DISPATCH_INTEGRAL_TYPES(type, name, ...) DY_DISPATCH(type, name, DY_INTEGRAL_CASES(__VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES(type, name, ...) \
