@@ -204,10 +204,9 @@ nb::object grad_fn_of(const Tensor& t) { return t.is_leaf() ? nb::none() : GradF
 void warn_of_cycle(bool create_graph) {
   if (!create_graph) return;
   constexpr const char* kText =
-      "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
-      "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
-      "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the "
-      "leak.";
+      "backward(create_graph=True): each leaf and the graph of its .grad hold each other, a reference cycle that is never "
+      "freed; "
+      "take the gradients by autograd.grad, or set .grad to None when done";
   if (PyErr_WarnEx(PyExc_UserWarning, kText, 1) < 0) throw PythonError();
 }
 

@@ -98,12 +98,10 @@ Scalar only_element(PyObject* self, const char* what) {
 // A number has no history: who wants gradients through it should know.
 Scalar detached_element(PyObject* self, const char* what) {
   const Scalar s = only_element(self, what);
-  if (tensor_of(self).requires_grad() &&
-      PyErr_WarnEx(PyExc_UserWarning,
-                   "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                   "Consider using tensor.detach() first.",
-                   1) < 0)
-    throw PythonError();
+  constexpr const char* kText =
+      "a number of a tensor with requires_grad=True: no gradient goes through it; take it of tensor.detach() if none is meant "
+      "to";
+  if (tensor_of(self).requires_grad() && PyErr_WarnEx(PyExc_UserWarning, kText, 1) < 0) throw PythonError();
   return s;
 }
 PyObject* to_float(PyObject* self) {

@@ -34,7 +34,7 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
                 digest.update(block)
                 part.write(block)
         if hash_prefix and not digest.hexdigest().startswith(hash_prefix):
-            raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{digest.hexdigest()[: len(hash_prefix)]}")')
+            raise RuntimeError(f"hub: what came has another hash: hash_prefix is {hash_prefix}, it begins with {digest.hexdigest()[: len(hash_prefix)]}")
         os.replace(part.name, os.path.expanduser(dst))
     except BaseException:
         os.unlink(part.name)

@@ -25,12 +25,12 @@ template <class F> void of_width(int64_t width, F&& f) {
       return f(Sixteen{});
   }
 }
-template <class T> T read(const char* from) {
+// One value: into the row, or out of it to where it lies.
+template <bool kIn, class T> void pass(char* row, char* lying) {
   T value;
-  std::memcpy(&value, from, sizeof(T));
-  return value;
+  std::memcpy(&value, kIn ? lying : row, sizeof(T));
+  std::memcpy(kIn ? row : lying, &value, sizeof(T));
 }
-template <class T> void write(char* to, T value) { std::memcpy(to, &value, sizeof(T)); }
 
 bool is_word(int64_t bytes) { return bytes <= 16 && (bytes & (bytes - 1)) == 0; }
 
@@ -66,50 +66,33 @@ void Layout::plan(const Space& s, const Cut& cut, int operand) {
   }
 }
 
-void Layout::gather(char* to, const char* from, int64_t n) const {
+template <bool kIn> void Layout::carry(char* row, char* lying, int64_t n) const {
   if (kind_ == Kind::strided)
     return of_width(width_, [&](auto type) {
       using T = decltype(type);
-      for (int64_t i = 0; i < n; ++i) write(to + i * sizeof(T), read<T>(from + i * stride_));
+      for (int64_t i = 0; i < n; ++i) pass<kIn, T>(row + i * sizeof(T), lying + i * stride_);
     });
+  const bool repeats = kind_ == Kind::repeats || kind_ == Kind::single;
   const int64_t each = kind_ == Kind::single ? n : each_, parts = n / each;
-  if (kind_ == Kind::repeats || kind_ == Kind::single)
+  if (repeats && kIn)
     return of_width(width_, [&](auto type) {
       using T = decltype(type);
-      for (int64_t i = 0; i < parts; ++i) {
-        const T value = read<T>(from + at_[i]);
-        for (int64_t k = 0; k < each; ++k, to += sizeof(T)) write(to, value);
-      }
+      for (int64_t i = 0; i < parts; ++i)
+        for (int64_t k = 0; k < each; ++k, row += sizeof(T)) pass<true, T>(row, lying + at_[i]);
     });
-  if (!is_word(bytes_)) {
-    for (int64_t i = 0; i < parts; ++i) std::memcpy(to + i * bytes_, from + at_[i], size_t(bytes_));
+  const int64_t apart = repeats ? each * width_ : bytes_;  // out of the row: one value for many places that are one
+  const int64_t bytes = repeats ? width_ : bytes_;
+  if (!is_word(bytes)) {
+    for (int64_t i = 0; i < parts; ++i)
+      std::memcpy(kIn ? row + i * apart : lying + at_[i], kIn ? lying + at_[i] : row + i * apart, size_t(bytes));
     return;
   }
-  of_width(bytes_, [&](auto type) {
+  of_width(bytes, [&](auto type) {
     using T = decltype(type);
-    for (int64_t i = 0; i < parts; ++i) write(to + i * sizeof(T), read<T>(from + at_[i]));
+    for (int64_t i = 0; i < parts; ++i) pass<kIn, T>(row + i * apart, lying + at_[i]);
   });
 }
-
-void Layout::scatter(char* to, const char* from, int64_t n) const {
-  if (kind_ == Kind::strided)
-    return of_width(width_, [&](auto type) {
-      using T = decltype(type);
-      for (int64_t i = 0; i < n; ++i) write(to + i * stride_, read<T>(from + i * sizeof(T)));
-    });
-  const int64_t each = kind_ == Kind::single ? n : each_, parts = n / each;
-  if (kind_ == Kind::repeats || kind_ == Kind::single) {  // one value for many places that are one
-    for (int64_t i = 0; i < parts; ++i) std::memcpy(to + at_[i], from + i * each * width_, size_t(width_));
-    return;
-  }
-  if (!is_word(bytes_)) {
-    for (int64_t i = 0; i < parts; ++i) std::memcpy(to + at_[i], from + i * bytes_, size_t(bytes_));
-    return;
-  }
-  of_width(bytes_, [&](auto type) {
-    using T = decltype(type);
-    for (int64_t i = 0; i < parts; ++i) write(to + at_[i], read<T>(from + i * sizeof(T)));
-  });
-}
+void Layout::gather(char* to, const char* from, int64_t n) const { carry<true>(to, const_cast<char*>(from), n); }
+void Layout::scatter(char* to, const char* from, int64_t n) const { carry<false>(const_cast<char*>(from), to, n); }
 
 }  // namespace dyadic::inline v1::tiles

@@ -13,6 +13,8 @@ class Layout {
   void scatter(char* to, const char* from, int64_t n) const;
 
  private:
+  template <bool kIn> void carry(char* row, char* lying, int64_t n) const;
+
   enum class Kind : uint8_t {
     flat,
     single,

@@ -151,7 +151,7 @@ class SequentialImpl : public Module {
     for (auto& m : modules) push_back(m);
   }
   Tensor forward(const Tensor& x) override {
-    TORCH_CHECK(!modules_.empty(), "Cannot call forward() on an empty Sequential");
+    TORCH_CHECK(!modules_.empty(), "Sequential: it holds no module to call");
     Tensor y = x;
     for (auto& m : modules_) y = m.forward(y);
     return y;

@@ -212,7 +212,7 @@ template <class... A> std::string str(const A&... a) {
 namespace detail {
 template <class... A> [[noreturn]] void failed(const char* condition, const A&... a) {
   const std::string said = str(a...);
-  throw Error(said.empty() ? "Expected " + std::string(condition) + " to be true, but got false." : said);
+  throw Error(said.empty() ? "a check failed: " + std::string(condition) : said);
 }
 template <class... A> void warn(const A&... a) { std::cerr << "Warning: " << str(a...) << "\n"; }
 }  // namespace detail

@@ -68,7 +68,7 @@ def xavier_normal_(tensor, gain=1.0, generator=None):
 
 def _is_empty(tensor):
     if tensor.numel() == 0:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        warnings.warn("init: a zero-element tensor has nothing to fill", stacklevel=3)
     return tensor.numel() == 0
 
 

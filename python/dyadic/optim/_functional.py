@@ -46,22 +46,6 @@ def adam(
         p.addcdiv_(m, (largest.sqrt() / (1 - beta2**n) ** 0.5).add_(eps), value=-float(lr) / (1 - beta1**n))
 
 
-def adamw(
-    params,
-    grads,
-    exp_avgs,
-    exp_avg_sqs,
-    max_exp_avg_sqs,
-    state_steps,
-    foreach=None,
-    capturable=False,
-    differentiable=False,
-    fused=None,
-    grad_scale=None,
-    found_inf=None,
-    has_complex=False,
-    **options,
-):
-    """One step of AdamW: adam with decoupled weight decay."""
-    lists = params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps
-    adam(*lists, grad_scale=grad_scale, found_inf=found_inf, decoupled_weight_decay=True, **options)
+def adamw(*args, **options):
+    """One step of AdamW: adam, of the same arguments, with decoupled weight decay."""
+    adam(*args, decoupled_weight_decay=True, **options)

@@ -8,13 +8,13 @@ void infer(Call& c) {
   const Tensor& x = c.tensor(0);
   check_float(c.boolean(2) ? "log_softmax" : "softmax", x, "self");
   infer_like_first(c);
-  const AlongDim along(c.name, x, c.integer(1));
+  const AlongDim along(c.name, x.sizes(), c.integer(1));
   DY_CHECK(along.inner <= 1 || along.n <= kSoftmaxColumns, "{}: at most {} entries but along the last dimension: self is {}",
            c.name, kSoftmaxColumns, describe(x));
 }
 void forward(Call& c) {
   const Tensor &x = c.tensor(0), &y = c.out[0];
-  const AlongDim along(c.name, x, c.integer(1));
+  const AlongDim along(c.name, x.sizes(), c.integer(1));
   softmax_kernel().forward(source_of(x), target_of(y), along.outer, along.n, along.inner, c.boolean(2));
 }
 void backward(Grad& g) {

@@ -14,7 +14,7 @@ void infer(Call& c) {
 }
 void forward(Call& c) {
   const Tensor &dy = c.tensor(0), &y = c.tensor(1), &dx = c.out[0];
-  const AlongDim along(c.name, y, c.integer(2));
+  const AlongDim along(c.name, y.sizes(), c.integer(2));
   softmax_kernel().backward(source_of(y), source_of(dy), target_of(dx), along.outer, along.n, along.inner, c.boolean(3));
 }
 double flops(const Call& c) { return 4.0 * double(c.tensor(0).numel()); }

@@ -1,5 +1,6 @@
 // What the running reductions share: their shape and dtype rules.
 #pragma once
+#include "ops/along.h"
 #include "ops/operands.h"
 #include "ops/reduce/reduction.h"
 #include "ops/scan/scan_kernel.h"
@@ -8,11 +9,8 @@ namespace dyadic::inline v1::ops {
 
 // Of op(self, dim, ...): [outer, n, inner] around dim.
 inline ScanShape scan_shape(const Call& c) {
-  const TensorImpl& t = c.impl(0);
-  const int64_t dim = wrap_dim(c.name, c.integer(1), t.ndim);
-  ScanShape s;
-  for (int64_t d = 0; d < t.ndim; ++d) (d < dim ? s.outer : d == dim ? s.n : s.inner) *= t.sizes[d];
-  return s;
+  const AlongDim along(c.name, c.impl(0).shape(), c.integer(1));
+  return {along.outer, along.n, along.inner};
 }
 // dtype_arg: where a dtype may be given; integers become int64 without one. -1: the input's.
 inline void infer_scan(Call& c, int dtype_arg) {

@@ -117,7 +117,7 @@ class PruningContainer(BasePruningMethod):
     def add_pruning_method(self, method):
         """One more, of the same parameter."""
         if method is not None and not isinstance(method, BasePruningMethod):
-            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+            raise TypeError(f"PruningContainer: a method is a BasePruningMethod: it is {type(method).__name__}")
         if method is not None and method._tensor_name != self._tensor_name:
             raise ValueError(f"PruningContainer: it is of {self._tensor_name}, the method of {method._tensor_name}")
         self._pruning_methods += (method,)
@@ -147,14 +147,18 @@ def _left(method, t, mask):
     if method.PRUNING_TYPE == "global":
         return (slice(None),) * t.dim()
     if method.PRUNING_TYPE != "structured":
-        raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        raise ValueError(f"prune: PRUNING_TYPE is unstructured, structured or global: it is {method.PRUNING_TYPE}")
     if not hasattr(method, "dim"):
-        raise AttributeError('Pruning methods of PRUNING_TYPE "structured" need to have the attribute `dim` defined.')
-    if not -t.dim() <= method.dim < t.dim():
-        raise IndexError(f"prune: dim {method.dim} is out of range of {list(t.shape)}")
+        raise AttributeError(f"prune: {type(method).__name__} is structured and does not say along which dimension: set its dim")
+    _check_dim(method.dim, t)
     dim = method.dim % t.dim()
     kept = mask.sum([d for d in range(t.dim()) if d != dim]) != 0
     return (*(slice(None),) * dim, kept)
+
+
+def _check_dim(dim, t):
+    if not -t.dim() <= dim < t.dim():
+        raise IndexError(f"prune: dim {dim} is out of range of {list(t.shape)}")
 
 
 def _method_of(module, name):
@@ -170,9 +174,9 @@ def _take_hook(module, method):
 
 def _check_amount(amount):
     if not isinstance(amount, numbers.Real):
-        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+        raise TypeError(f"prune: amount is a number of elements or a part of them: it is {amount!r}")
     if amount < 0 or (amount > 1 and not isinstance(amount, numbers.Integral)):
-        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+        raise ValueError(f"prune: amount is an int of at least 0 or a part from 0. to 1.: it is {amount}")
 
 
 def _count(amount, of):
@@ -180,7 +184,7 @@ def _count(amount, of):
     if not isinstance(amount, numbers.Integral):
         return round(amount * of)
     if amount > of:
-        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={of}")
+        raise ValueError(f"prune: amount is {amount}; there are {of} to choose from")
     return int(amount)
 
 
@@ -234,9 +238,8 @@ class _Structured(BasePruningMethod):
 
     def compute_mask(self, t, default_mask):
         if t.dim() < 2:
-            raise ValueError(f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.dim()} dims")
-        if not -t.dim() <= self.dim < t.dim():
-            raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
+            raise ValueError(f"prune: slices need two dimensions or more: the parameter is {list(t.shape)}")
+        _check_dim(self.dim, t)
         count = _count(self.amount, t.size(self.dim))
         if not count:
             return default_mask
@@ -318,10 +321,10 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
     """Prunes several parameters, (module, name) pairs, together: elements are chosen among those of all."""
     pairs, given = list(parameters), importance_scores or {}
     if not isinstance(given, dict):
-        raise TypeError("global_unstructured(): importance_scores must be of type dict")
+        raise TypeError(f"global_unstructured: importance_scores is a dict by (module, name): it is {type(given).__name__}")
     method = pruning_method(**kwargs)
     if method.PRUNING_TYPE != "unstructured":
-        raise TypeError(f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found {pruning_method} of type {method.PRUNING_TYPE}')
+        raise TypeError(f"global_unstructured: pruning_method is an unstructured one: {type(method).__name__} is {method.PRUNING_TYPE}")
     values = [getattr(module, name).detach() for module, name in pairs]
     scores = _dyadic.cat([given.get(pair, v).detach().reshape(-1) for pair, v in zip(pairs, values)])
     before = [getattr(module, name + "_mask", None) for module, name in pairs]
@@ -335,7 +338,7 @@ def remove(module, name):
     """The parameter stands in its place again, with its zeros."""
     method = _method_of(module, name)
     if method is None:
-        raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+        raise ValueError(f"prune.remove: {name} of {type(module).__name__} is not pruned")
     method.remove(module)
     return module
 
