@@ -1,128 +1,13 @@
 #include "ops/sort/sorting.h"
 
-#include <algorithm>
-#include <cstring>
-
-#include "ops/sort/order_kernel.h"
+#include "ops/sort/packed_rows.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
 
-constexpr int64_t kTile = 1024, kRadixLeast = 192;
+constexpr int64_t kShortRow = 32;
+constexpr int64_t kFew = 8;        // so many of a short row are found while it is passed over
 constexpr int64_t kFewRanks = 16;  // so many of a row are found one by one, more in the sorted row
-
-using Wide = unsigned __int128;
-
-// Key and index as one number.
-template <class K> struct Packed;
-template <> struct Packed<uint32_t> {
-  using P = uint64_t;
-  static constexpr int kShift = 32;
-};
-template <> struct Packed<uint64_t> {
-  using P = Wide;
-  static constexpr int kShift = 64;
-};
-template <class K> typename Packed<K>::P packed(K key, int64_t index) {
-  using P = typename Packed<K>::P;
-  return P(key) << Packed<K>::kShift | P(index);
-}
-
-template <class K> const KeyKernel<K>& kernel() {
-  if constexpr (sizeof(K) == 4)
-    return order_kernel().narrow;
-  else
-    return order_kernel().wide;
-}
-
-Keys keys_of(DType d, bool ascending) {
-  const Format& f = *d.format();
-  const int bits = f.def->bits;
-  const int whole = bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
-  const int real = bits > 32 ? 8 : bits > 16 ? 4 : f.def->mantissa_bits <= 7 ? 2 : 3;
-  return {&f, f.def->kind == Kind::floating ? real : whole, ascending};
-}
-template <class K> K nan_key(const Keys& k) { return K(~K{0}) >> (8 * (int(sizeof(K)) - k.bytes)); }
-
-// f(begin, end) for parts of a row, on several threads if it is long.
-template <class F> void for_parts(int64_t n, F&& f) {
-  if (n < kLongRow) return f(int64_t{0}, n);
-  parallel_for((n + kTile - 1) / kTile, 16, [&](int64_t begin, int64_t end) { f(begin * kTile, std::min(n, end * kTile)); });
-}
-template <class K> void make_keys(const Keys& k, const char* x, int64_t n, K* keys) {
-  for_parts(
-      n, [&](int64_t begin, int64_t end) { kernel<K>().make(k, x + begin * k.format->itemsize(), end - begin, keys + begin); });
-}
-template <class K> void pack_row(const Keys& k, const char* x, int64_t n, typename Packed<K>::P* a) {
-  for_parts(n, [&](int64_t begin, int64_t end) {
-    K keys[kTile];
-    for (int64_t at = begin; at < end; at += kTile) {
-      const int64_t m = std::min(kTile, end - at);
-      kernel<K>().make(k, x + at * k.format->itemsize(), m, keys);
-      for (int64_t i = 0; i < m; ++i) a[at + i] = packed(keys[i], at + i);
-    }
-  });
-}
-
-// One pass of a radix sort over byte `byte` of the key; pieces of the row are counted and moved on their own.
-struct Histogram {
-  int64_t count[kRowPieces][256];
-};
-template <class P> void move_pass(const P* from, P* to, int64_t n, int64_t pieces, int shift, Histogram& h) {
-  const int64_t size = (n + pieces - 1) / pieces;
-  auto bounds = [&](int64_t p) { return std::pair(std::min(n, p * size), std::min(n, (p + 1) * size)); };
-  parallel_for(pieces, 1, [&](int64_t first, int64_t last) {
-    for (int64_t p = first; p < last; ++p) {
-      std::fill_n(h.count[p], 256, 0);
-      for (auto [i, end] = bounds(p); i < end; ++i) ++h.count[p][uint8_t(from[i] >> shift)];
-    }
-  });
-  int64_t at = 0;
-  for (int b = 0; b < 256; ++b)
-    for (int64_t p = 0; p < pieces; ++p) at += std::exchange(h.count[p][b], at);
-  parallel_for(pieces, 1, [&](int64_t first, int64_t last) {
-    for (int64_t p = first; p < last; ++p) {
-      int64_t* next = h.count[p];
-      for (auto [i, end] = bounds(p); i < end; ++i) to[next[uint8_t(from[i] >> shift)]++] = from[i];
-    }
-  });
-}
-
-// The same for a short row: all counts are taken at once, bytes in which all keys agree are left out.
-template <class P> P* radix_sort(P* a, P* spare, int64_t n, int first_bit, int bytes) {
-  uint32_t count[8][256];
-  std::memset(count, 0, sizeof(count[0]) * size_t(bytes));
-  for (int64_t i = 0; i < n; ++i) {
-    const auto key = uint64_t(a[i] >> first_bit);
-    for (int b = 0; b < bytes; ++b) ++count[b][uint8_t(key >> 8 * b)];
-  }
-  for (int b = 0; b < bytes; ++b) {
-    const int shift = first_bit + 8 * b;
-    uint32_t* c = count[b];
-    if (c[uint8_t(a[0] >> shift)] == n) continue;
-    uint32_t at = 0;
-    for (int v = 0; v < 256; ++v) at += std::exchange(c[v], at);
-    for (int64_t i = 0; i < n; ++i) spare[c[uint8_t(a[i] >> shift)]++] = a[i];
-    std::swap(a, spare);
-  }
-  return a;
-}
-
-// Sorts a row of packed numbers; returns where it lies, in a or in spare.
-template <class K> auto* sort_packed(typename Packed<K>::P* a, typename Packed<K>::P* spare, int64_t n, int bytes) {
-  constexpr int kShift = Packed<K>::kShift;
-  if (n < kRadixLeast) {
-    std::sort(a, a + n);
-    return a;
-  }
-  if (n < kLongRow) return radix_sort(a, spare, n, kShift, bytes);
-  Histogram h;
-  for (int b = 0; b < bytes; ++b) {
-    move_pass(a, spare, n, kRowPieces, kShift + 8 * b, h);
-    std::swap(a, spare);
-  }
-  return a;
-}
 
 template <class T> void pick_as(const char* x, const int64_t* index, int64_t n, char* out) {
   const T* from = reinterpret_cast<const T*>(x);
@@ -162,6 +47,11 @@ struct Results {
   Results(const Tensor& v, const Tensor& i, int64_t columns)
       : values(v), indices(i), columns(columns), width(v.dtype().itemsize()) {}
   int64_t* index(int64_t row) const { return indices.data<int64_t>() + row * columns; }
+  // A short row's indices and the values that they name.
+  void put(int64_t row, const char* x, const int64_t* from) const {
+    std::copy_n(from, columns, index(row));
+    pick(x, from, columns, width, values.impl()->data() + row * columns * width);
+  }
   // The values that a row's indices name.
   void pick_values(int64_t row, const char* x) const {
     parallel_for(columns, 1 << 15, [&](int64_t begin, int64_t end) {
@@ -183,8 +73,44 @@ template <class K> auto* sort_row(const Keys& k, const char* x, int64_t n, char*
   return sort_packed<K>(a, a + n, n, k.bytes);
 }
 
+// Runs body(row number, its elements, their keys) for rows of which many fit into a tile, whose keys are made at once.
+template <class K, class Body> void for_tiled_rows(const Keys& k, const Tensor& x, Body&& body) {
+  const Rows rows = rows_of(x);
+  const int64_t n = rows.size, bytes = n * k.format->itemsize(), group = kTile / n;
+  parallel_for((rows.count + group - 1) / group, 4, [&](int64_t begin, int64_t end) {
+    K keys[kTile];
+    for (int64_t first = begin * group; first < std::min(rows.count, end * group); first += group) {
+      const int64_t count = std::min(group, rows.count - first);
+      const char* row = x.impl()->data() + first * bytes;
+      kernel<K>().make(k, row, n * count, keys);
+      for (int64_t r = 0; r < count; ++r) body(first + r, row + r * bytes, keys + r * n);
+    }
+  });
+}
+// Short rows: an element goes where so many others are before it, without a branch that the processor would have to guess.
+// body(row number, its elements, their keys, their indices in order).
+template <class K, class Body> bool short_rows(const Keys& k, const Tensor& x, Body&& body) {
+  const int64_t n = rows_of(x).size;
+  if (n > kShortRow) return false;
+  for_tiled_rows<K>(k, x, [&](int64_t r, const char* row, const K* key) {
+    uint32_t rank[kShortRow];
+    int64_t order[kShortRow];
+    for (int64_t i = 0; i < n; ++i) {
+      rank[i] = 0;
+      for (int64_t j = 0; j < i; ++j) {
+        const bool before = key[i] < key[j];
+        rank[j] += before, rank[i] += !before;
+      }
+    }
+    for (int64_t i = 0; i < n; ++i) order[rank[i]] = i;
+    body(r, row, key, order);
+  });
+  return true;
+}
+
 template <class K> void sort_as(const Tensor& x, bool descending, const Results& out, void* workspace) {
   const Keys k = keys_of(x.dtype(), !descending);
+  if (short_rows<K>(k, x, [&](int64_t r, const char* row, const K*, const int64_t* order) { out.put(r, row, order); })) return;
   const int64_t n = rows_of(x).size;
   for_rows(x, workspace, sorting_room<K>(n),
            [&](int64_t r, const char* row, char* memory) { out.write(r, row, sort_row<K>(k, row, n, memory)); });
@@ -203,10 +129,28 @@ template <class K> auto* smallest_of_row(const Keys& k, const char* x, int64_t n
     if (kept[i] != last || equals-- > 0) best[held++] = packed(kept[i], int64_t(places[i]));
   return sort_packed<K>(best, best + wanted, wanted, k.bytes);
 }
+// A few of each row: kept in order while the row is passed over.
+template <class K> bool few_of_rows(const Keys& k, const Tensor& x, const Results& out) {
+  const int64_t n = rows_of(x).size, count = out.columns;
+  if (count > kFew || n > kTile) return false;
+  for_tiled_rows<K>(k, x, [&](int64_t r, const char* row, const K* key) {
+    K best[kFew];
+    int64_t index[kFew], held = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      if (held == count && key[i] >= best[count - 1]) continue;
+      int64_t at = held < count ? held++ : count - 1;
+      for (; at > 0 && key[i] < best[at - 1]; --at) best[at] = best[at - 1], index[at] = index[at - 1];
+      best[at] = key[i], index[at] = i;
+    }
+    out.put(r, row, index);
+  });
+  return true;
+}
 template <class K> void top_as(const Tensor& x, bool largest, const Results& out, void* workspace) {
   const Keys k = keys_of(x.dtype(), !largest);
   const int64_t n = rows_of(x).size, count = out.columns;
   if (count == 0) return;
+  if (few_of_rows<K>(k, x, out)) return;
   for_rows(x, workspace, sorting_room<K>(n), [&](int64_t r, const char* row, char* memory) {
     out.write(r, row, 2 * count + 64 > n ? sort_row<K>(k, row, n, memory) : smallest_of_row<K>(k, row, n, count, memory));
   });
@@ -221,21 +165,32 @@ template <class K> void kth_as(const Tensor& x, int64_t wanted, const Results& o
   const Keys k = keys_of(x.dtype(), true);
   const int64_t n = rows_of(x).size;
   const bool may_be_nan = k.format->def->kind == Kind::floating;
+  auto rank = [&](int64_t numbers) {  // of the wanted one, where so many are no NaN
+    if (wanted >= 0) return wanted;
+    return wanted == kNanMedian || numbers == n ? (std::max<int64_t>(numbers, 1) - 1) / 2 : numbers;
+  };
+  auto of_short = [&](int64_t r, const char* row, const K* key, const int64_t* order) {
+    int64_t numbers = n;
+    while (may_be_nan && numbers > 0 && key[order[numbers - 1]] == nan_key<K>(k)) --numbers;
+    out.put(r, row, order + rank(numbers));
+  };
+  if (short_rows<K>(k, x, of_short)) return;
   for_rows(x, workspace, choosing_room<K>(n), [&](int64_t r, const char* row, char* memory) {
     K* keys = reinterpret_cast<K*>(memory);
     make_keys(k, row, n, keys);
-    int64_t at = wanted;
-    if (wanted < 0) {
-      const int64_t numbers = may_be_nan ? kernel<K>().count_below(keys, n, nan_key<K>(k)) : n;
-      at = wanted == kNanMedian || numbers == n ? (std::max<int64_t>(numbers, 1) - 1) / 2 : numbers;
-    }
-    *out.index(r) = index_of_rank(keys, n, at, keys + n);
+    const int64_t numbers = wanted < 0 && may_be_nan ? kernel<K>().count_below(keys, n, nan_key<K>(k)) : n;
+    *out.index(r) = index_of_rank(keys, n, rank(numbers), keys + n);
     out.pick_values(r, row);
   });
 }
 template <class K> void ranked_as(const Tensor& x, const int64_t* ranks, const Results& out, void* workspace) {
   const Keys k = keys_of(x.dtype(), true);
   const int64_t n = rows_of(x).size;
+  auto of_short = [&](int64_t r, const char* row, const K*, const int64_t* order) {
+    for (int64_t i = 0; i < out.columns; ++i) out.index(r)[i] = order[ranks[r * out.columns + i]];
+    out.pick_values(r, row);
+  };
+  if (short_rows<K>(k, x, of_short)) return;
   const bool sorted = out.columns > kFewRanks;
   for_rows(x, workspace, sorted ? sorting_room<K>(n) : choosing_room<K>(n), [&](int64_t r, const char* row, char* memory) {
     const int64_t* rank = ranks + r * out.columns;
@@ -251,24 +206,31 @@ template <class K> void ranked_as(const Tensor& x, const int64_t* ranks, const R
   });
 }
 
+// The place in order of the value that comes most often, key(j) being the j-th key; nan: NaN's, if there may be any.
+template <class K, class Key> int64_t most_often(int64_t n, const K* nan, Key&& key) {
+  auto is_nan = [&](int64_t j) { return nan && key(j) == *nan; };
+  int64_t longest = 0, best = 0;
+  for (int64_t from = 0, j = 1; j <= n; ++j) {
+    if (j < n && key(from) == key(j) && !is_nan(j)) continue;
+    if (j - from > longest) longest = j - from, best = j - 1;
+    from = j;
+  }
+  // Each NaN is a value of its own; of values that all come once it is the first, as in PyTorch.
+  int64_t numbers = n;
+  while (longest == 1 && numbers > 0 && is_nan(numbers - 1)) --numbers;
+  return numbers < n ? numbers : best;
+}
 template <class K> void mode_as(const Tensor& x, const Results& out, void* workspace) {
   const Keys k = keys_of(x.dtype(), true);
   const int64_t n = rows_of(x).size;
-  const bool may_be_nan = k.format->def->kind == Kind::floating;
+  const K most = nan_key<K>(k), *nan = k.format->def->kind == Kind::floating ? &most : nullptr;
+  auto of_short = [&](int64_t r, const char* row, const K* key, const int64_t* order) {
+    out.put(r, row, order + most_often(n, nan, [&](int64_t j) { return key[order[j]]; }));
+  };
+  if (short_rows<K>(k, x, of_short)) return;
   for_rows(x, workspace, sorting_room<K>(n), [&](int64_t r, const char* row, char* memory) {
     const auto* a = sort_row<K>(k, row, n, memory);
-    auto key = [&](int64_t j) { return K(a[j] >> Packed<K>::kShift); };
-    auto alike = [&](int64_t i, int64_t j) { return key(i) == key(j) && !(may_be_nan && key(j) == nan_key<K>(k)); };
-    int64_t longest = 0, best = 0;
-    for (int64_t from = 0, j = 1; j <= n; ++j) {
-      if (j < n && alike(from, j)) continue;
-      if (j - from > longest) longest = j - from, best = j - 1;
-      from = j;
-    }
-    // Each NaN is a value of its own; of values that all come once it is the first, as in PyTorch.
-    int64_t numbers = n;
-    while (may_be_nan && longest == 1 && numbers > 0 && key(numbers - 1) == nan_key<K>(k)) --numbers;
-    out.write(r, row, a + (numbers < n ? numbers : best));
+    out.write(r, row, a + most_often(n, nan, [&](int64_t j) { return K(a[j] >> Packed<K>::kShift); }));
   });
 }
 

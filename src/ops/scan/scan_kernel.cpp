@@ -57,6 +57,20 @@ template <class T> DY_INLINE const T* load_tile(Source x, int64_t at, int64_t n,
   return buffer;
 }
 
+// Rows of which many fit into a tile, all of them decoded at once.
+template <class T, class A, class Op> void scan_short_rows(Source x, Target y, int64_t at, int64_t rows, int64_t n) {
+  alignas(64) T in[kTileOf], out[kTileOf];
+  const bool direct = same_type<T>(y.format);
+  const int64_t most = kTileOf / n;
+  for (; rows > 0; rows -= most, at += most * n) {
+    const int64_t m = min_of(rows, most) * n;
+    const T* from = load_tile<T>(x, at, m, in);
+    T* to = direct ? static_cast<T*>(y.data) + at : out;
+    for (int64_t i = 0; i < m; i += n) scan_tile<T, A, Op>(from + i, to + i, n, Op::kNone);
+    if (!direct) y.format->def->encode(out, element(y, at), m, Round{});
+  }
+}
+
 // stream: the result goes past the caches.
 template <class T, class A, class Op> A scan_run(Source x, Target y, int64_t at, int64_t n, A carry, bool stream = false) {
   alignas(64) T in[kTileOf], out[kTileOf];
@@ -115,6 +129,7 @@ template <class T, class A, class Op> void scan_rows(const ScanShape& s, Source 
   const int64_t blocks = (s.n + kBlock - 1) / kBlock;
   if (blocks < 4 || s.outer >= 8) {
     parallel_for(s.outer, max_of(1, kBlock / max_of(s.n, 1)), [&](int64_t begin, int64_t end) {
+      if (2 * s.n <= kTileOf) return scan_short_rows<T, A, Op>(x, y, begin * s.n, end - begin, s.n);
       for (int64_t r = begin; r < end; r++) scan_run<T, A, Op>(x, y, r * s.n, s.n, Op::kNone);
     });
     return;
