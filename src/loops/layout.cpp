@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "loops/strided_copy_kernel.h"
+
 namespace dyadic::inline v1::tiles {
 namespace {
 
@@ -68,10 +70,8 @@ void Layout::plan(const Space& s, const Cut& cut, int operand) {
 
 template <bool kIn> void Layout::carry(char* row, char* lying, int64_t n) const {
   if (kind_ == Kind::strided)
-    return of_width(width_, [&](auto type) {
-      using T = decltype(type);
-      for (int64_t i = 0; i < n; ++i) pass<kIn, T>(row + i * sizeof(T), lying + i * stride_);
-    });
+    return kIn ? strided_copy_kernel().spaced(row, width_, lying, stride_, n, width_)
+               : strided_copy_kernel().spaced(lying, stride_, row, width_, n, width_);
   const bool repeats = kind_ == Kind::repeats || kind_ == Kind::single;
   const int64_t each = kind_ == Kind::single ? n : each_, parts = n / each;
   if (repeats && kIn)

@@ -4,6 +4,7 @@
 #include <hwy/cache_control.h>
 
 #include "base/simd/simd.h"
+#include "loops/spaced.h"
 #include "loops/stream_kernel.h"
 #include "loops/strided_few.h"
 #include "loops/strided_plan.h"
@@ -11,12 +12,11 @@
 namespace dyadic::DY_ISA {
 namespace {
 
-constexpr hn::ScalableTag<uint8_t> kBytes;
-constexpr int64_t kVector = HWY_LANES(uint8_t);
 constexpr int64_t kPiece = 64 << 10;    // bytes of one unit of work: about 6 us of copying
 constexpr int64_t kGrain = 2 * kPiece;  // below this a second thread costs more than it brings
 constexpr int64_t kLine = 64;
-constexpr int64_t kAhead = 64;  // bytes of a source row by which a transpose prefetches its destination
+constexpr int64_t kShortRow = 16;  // elements
+constexpr int64_t kAhead = 64;     // bytes of a source row by which a transpose prefetches its destination
 
 int64_t at_least_one(int64_t n) { return n < 1 ? 1 : n; }
 
@@ -148,12 +148,6 @@ template <int64_t W> void splat_runs(const StridedPlan& p) {
   });
 }
 
-template <int64_t W> struct Unsigned;
-template <> struct Unsigned<1> : hn::ScalableTag<uint8_t> {};
-template <> struct Unsigned<2> : hn::ScalableTag<uint16_t> {};
-template <> struct Unsigned<4> : hn::ScalableTag<uint32_t> {};
-template <> struct Unsigned<8> : hn::ScalableTag<uint64_t> {};
-
 // Sixteen bytes from each of the rows that lie `step` apart, one row per 128-bit block of the vector.
 template <class D> inline hn::Vec<D> load_blocks(D d, const char* src, int64_t step) {
   constexpr int64_t kBlocks = static_cast<int64_t>(hn::MaxLanes(d)) / 16;
@@ -275,45 +269,26 @@ template <int64_t W> void transpose(const StridedPlan& p) {
   }
 }
 
-// dst[i] = src[-i].
-template <int64_t W> void reverse_run(char* dst, const char* src, int64_t n) {
-  int64_t i = 0;
-  if constexpr (W < 16) {
-    constexpr Unsigned<W == 1 ? 2 : W> d;  // bytes in pairs
-    constexpr int64_t kCount = kVector / W;
-    for (; i + kCount <= n; i += kCount) {
-      const auto bytes = hn::LoadU(kBytes, reinterpret_cast<const uint8_t*>(src - (i + kCount - 1) * W));
-      auto v = hn::Reverse(d, hn::BitCast(d, bytes));
-      if constexpr (W == 1) v = hn::Or(hn::ShiftLeft<8>(v), hn::ShiftRight<8>(v));
-      hn::StoreU(hn::BitCast(kBytes, v), kBytes, reinterpret_cast<uint8_t*>(dst + i * W));
+// Short rows: entry by entry of many of them.
+template <int64_t W> void gather_short(const StridedPlan& p) {
+  constexpr int64_t kRows = 512;
+  const int64_t n = p.size[1], pieces = (n + kRows - 1) / kRows, bytes = (n < kRows ? n : kRows) * p.size[0] * W;
+  parallel_for(rows_from(p, 2) * pieces, at_least_one(kGrain / 2 / bytes), [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; t++) {
+      const int64_t row = t / pieces, first = t % pieces * kRows, count = n - first < kRows ? n - first : kRows;
+      for_rows(p, 2, row, row + 1, [&](char* dst, const char* src, int64_t) {
+        dst += first * p.dst_stride[1], src += first * p.src_stride[1];
+        for (int64_t k = 0; k < p.size[0]; k++)
+          copy_spaced<W>(dst + k * p.dst_stride[0], p.dst_stride[1], src + k * p.src_stride[0], p.src_stride[1], count);
+      });
     }
-  }
-  for (; i < n; i++) __builtin_memcpy(dst + i * W, src - i * W, W);
+  });
 }
-
-// dst[i] = src[2 i].
-template <int64_t W> void every_second_run(char* dst, const char* src, int64_t n) {
-  int64_t i = 0;
-  if constexpr (W >= 2 && W <= 8) {
-    constexpr Unsigned<W> d;
-    constexpr int64_t kCount = kVector / W;
-    for (; i + kCount < n; i += kCount) {  // the last vector would be read beyond the last element
-      const auto* from = reinterpret_cast<const uint8_t*>(src + 2 * i * W);
-      const auto low = hn::BitCast(d, hn::LoadU(kBytes, from)), high = hn::BitCast(d, hn::LoadU(kBytes, from + kVector));
-      hn::StoreU(hn::BitCast(kBytes, hn::ConcatEven(d, high, low)), kBytes, reinterpret_cast<uint8_t*>(dst + i * W));
-    }
-  }
-  for (; i < n; i++) __builtin_memcpy(dst + i * W, src + 2 * i * W, W);
-}
-
 template <int64_t W> void gather(const StridedPlan& p) {
+  if (p.ndim > 1 && p.size[0] < kShortRow && p.size[1] > p.size[0]) return gather_short<W>(p);
   const int64_t ds = p.dst_stride[0], ss = p.src_stride[0];
   parallel_for(rows_from(p, 0), kGrain / W / 2, [&](int64_t begin, int64_t end) {
-    for_rows(p, 0, begin, end, [&](char* dst, const char* src, int64_t count) {
-      if (ds == W && ss == -W) return reverse_run<W>(dst, src, count);
-      if (ds == W && ss == 2 * W) return every_second_run<W>(dst, src, count);
-      for (int64_t i = 0; i < count; i++) __builtin_memcpy(dst + i * ds, src + i * ss, W);
-    });
+    for_rows(p, 0, begin, end, [&](char* dst, const char* src, int64_t count) { move_spaced<W>(dst, ds, src, ss, count); });
   });
 }
 
@@ -383,6 +358,10 @@ void splat(char* dst, const char* value, int64_t n, int64_t width) {
   with_width(width, [&](auto w) { splat_run<decltype(w)::value>(dst, value, n); });
 }
 
+void spaced(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n, int64_t width) {
+  with_width(width, [&](auto w) { move_spaced<decltype(w)::value>(dst, dst_stride, src, src_stride, n); });
+}
+
 void copy(void* dst, const int64_t* dst_strides, const void* src, const int64_t* src_strides, const int64_t* sizes, int ndim,
           int64_t width) {
   run_plan(plan_copy(dst, dst_strides, src, src_strides, sizes, ndim, width));
@@ -396,6 +375,6 @@ void fill(void* dst, const int64_t* dst_strides, const int64_t* sizes, int ndim,
 
 }  // namespace
 
-extern const StridedCopyKernel strided_copy_kernel = {copy, splat, interleave, fill};
+extern const StridedCopyKernel strided_copy_kernel = {copy, spaced, splat, interleave, fill};
 
 }  // namespace dyadic::DY_ISA

@@ -12,6 +12,8 @@ namespace dyadic::inline v1 {
 struct StridedCopyKernel {
   void (*copy)(void* dst, const int64_t* dst_strides, const void* src, const int64_t* src_strides, const int64_t* sizes,
                int ndim, int64_t width);
+  // dst[i] = src[i] at strides in bytes, on this thread.
+  void (*spaced)(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n, int64_t width);
   void (*splat)(char* dst, const char* value, int64_t n, int64_t width);  // n copies, on this thread
   // dst[2 i] = a[i], dst[2 i + 1] = b[i], all dense. Threads inside.
   void (*interleave)(void* dst, const void* a, const void* b, int64_t n, int64_t width);

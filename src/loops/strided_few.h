@@ -54,20 +54,19 @@ template <class F> bool with_few(int64_t count, F&& f) {
 // caller's.
 template <class T, class Pieces> bool transpose_few(const StridedPlan& p, const Pieces& pieces) {
   constexpr int64_t kWidth = sizeof(T);
-  if (p.dst_stride[1] == p.size[0] * kWidth)
-    return with_few(p.size[0], [&](auto rows) {
-      pieces(p.size[1], [&](char* dst, const char* src, int64_t first, int64_t count) {
-        join_rows<rows()>(reinterpret_cast<T*>(dst + first * p.dst_stride[1]), src + first * kWidth, p.src_stride[0], count);
+  const bool joined =
+      p.dst_stride[1] == p.size[0] * kWidth && with_few(p.size[0], [&](auto rows) {
+        pieces(p.size[1], [&](char* dst, const char* src, int64_t first, int64_t count) {
+          join_rows<rows()>(reinterpret_cast<T*>(dst + first * p.dst_stride[1]), src + first * kWidth, p.src_stride[0], count);
+        });
       });
-    });
-  if (p.src_stride[0] == p.size[1] * kWidth)
-    return with_few(p.size[1], [&](auto rows) {
-      pieces(p.size[0], [&](char* dst, const char* src, int64_t first, int64_t count) {
-        part_rows<rows()>(dst + first * kWidth, p.dst_stride[1], reinterpret_cast<const T*>(src + first * p.src_stride[0]),
-                          count);
-      });
-    });
-  return false;
+  if (joined) return true;
+  return p.src_stride[0] == p.size[1] * kWidth && with_few(p.size[1], [&](auto rows) {
+           pieces(p.size[0], [&](char* dst, const char* src, int64_t first, int64_t count) {
+             part_rows<rows()>(dst + first * kWidth, p.dst_stride[1], reinterpret_cast<const T*>(src + first * p.src_stride[0]),
+                               count);
+           });
+         });
 }
 
 }  // namespace dyadic::DY_ISA
