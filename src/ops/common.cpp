@@ -12,18 +12,13 @@
 
 namespace dyadic::inline v1 {
 
-namespace {
-
 // A number in the dtype of its kind: 16 bytes at most.
-
-}  // namespace
-
 DType ops::write_number(Scalar value, void* out) {
   const double parts[] = {value.real(), value.imag()};
   const int64_t whole = value.integer();
   const bool is_real = value.kind() >= Scalar::Kind::real;
   const DType d = value.is_unsigned() ? u64 : dtype_of(value.kind());
-  std::memcpy(out, is_real ? static_cast<const void*>(parts) : &whole, size_t(d.itemsize()));
+  std::memcpy(out, is_real ? static_cast<const void*>(parts) : &whole, size_t(d.format()->itemsize()));
   return d;
 }
 
@@ -32,7 +27,7 @@ Tensor scalar_tensor(Scalar value) {
   const DType d = ops::write_number(value, bytes);
   Tensor t = make_tensor({}, d, cpu);
   t.impl()->flags |= kNumber;
-  std::memcpy(t.impl()->data(), bytes, size_t(d.itemsize()));
+  std::memcpy(t.impl()->data(), bytes, size_t(d.format()->itemsize()));
   return t;
 }
 
