@@ -31,7 +31,9 @@ template <class T> struct Determinants {
   template <class F> void factor(F result) {
     if (small) {
       small_lu<T>().diagonal(batch, n, small->read(), diagonals);
-      return for_each_matrix(batch, [&](int64_t i, int64_t) { result(i, 1, diagonals + i * n, 1); });
+      return parallel_for(batch, (1 << 14) / n, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) result(i, 1, diagonals + i, batch);
+      });
     }
     load_columns_apart(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>(), ld);
     for_each_matrix(batch, [&](int64_t i, int64_t piece) {

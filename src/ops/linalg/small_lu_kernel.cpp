@@ -184,8 +184,8 @@ template <class T> void diagonal(int64_t batch, int n, SmallMatrices<const T> a,
       V sign(1);
       for (int j = 0; j < f.n; j++) sign = select(f.pivots[j] == V(j), sign, -sign);
       f.at(0, 0) = select(sign == V(1), f.at(0, 0), -f.at(0, 0));
-      const Pointers<T> p({to, n, 0, 1}, first, count);
-      for (int j = 0; j < f.n; j++) scatter<T>(f.at(j, j), p.at, j, count);
+      const Pointers<T> p({to, 1, 0, 0}, first, count);
+      for (int j = 0; j < f.n; j++) scatter<T>(f.at(j, j), p.at, j * batch, count);
     });
   });
 }

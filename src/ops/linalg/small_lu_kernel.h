@@ -22,7 +22,7 @@ template <class T> struct SmallMatrices {
 template <class T> struct SmallLuTable {
   // P A = L U of a [m, n]: all factors in `lu`, which may be `a`; pivots [batch, min(m, n)].
   void (*factor)(int64_t batch, int m, int n, SmallMatrices<const T> a, SmallMatrices<T> lu, int* pivots, int* info);
-  // The diagonals of U [batch, n], the first elements with the sign of the permutation.
+  // The diagonals of U [n, batch], the first elements with the sign of the permutation.
   void (*diagonal)(int64_t batch, int n, SmallMatrices<const T> a, T* to);
   void (*invert)(int64_t batch, int n, SmallMatrices<const T> a, SmallMatrices<T> inverse, int* info);
   // x [n, columns] = A^-1 b from the factors number places[i] or, without places, number i; x may be b.
