@@ -119,7 +119,7 @@ struct Run {
                    [&](int64_t begin, int64_t end) { plan.functions->pack(b, begin, end); });
     }
     if (plan.path == GemmPath::tiny && plan.tiles() == 1)
-      return parallel_for(plan.batch, std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, plan.tile_work())),
+      return parallel_for(plan.batch, std::max<int64_t>(1, (1 << 16) / (16 + plan.tile_work())),  // 16: the way to each
                           [&](int64_t begin, int64_t end) { run_entries(begin, end, bias_values); });
     const int64_t tiles = plan.tiles() * plan.parts * plan.batch, work = std::max<int64_t>(plan.tile_work(), 1);
     if (work >= 1 << 18 && tiles > 1)

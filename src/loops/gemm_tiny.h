@@ -1,4 +1,5 @@
-// Products of small matrices, many of them or of many rows: b becomes vectors on the stack, rows of c are made four at a time.
+// Products of small matrices, many of them or of many rows: b becomes vectors on the stack, rows of c are made four at a time;
+// where that would leave the vectors mostly empty, c is made number by number.
 // Only for files that are compiled per instruction set.
 #pragma once
 #include "loops/gemm_kernel.h"
@@ -56,7 +57,60 @@ template <int V, class S, class T, class O> static void tiny_of(const GemmTile& 
     if (i < t.m) tiny_rows<1, V>(t, a, c, b, bias);
   }
 }
+// One column of c, number by number: a vector would have one of them. K: as many terms, or 0 where they are not known.
+template <int K, class S, class T, class O>
+static DY_INLINE void tiny_column(const GemmTile& t, const S* a, const S* b, O* c, const T* bias) {
+  constexpr hn::CappedTag<T, 1> one;
+  const int64_t k = K ? K : t.k;
+  hn::Vec<decltype(one)> x[K ? K : kTinyDepth];
+  for (int64_t p = 0; p < k; ++p) x[p] = hn::Set(one, load1<T>(b + p * t.b_row));
+  for (int64_t i = 0; i < t.m; ++i, a += t.a_row, c += t.c_row) {
+    auto sum = hn::Zero(one);
+    for (int64_t p = 0; p < k; ++p) sum = hn::MulAdd(hn::Set(one, load1<T>(a + p * t.a_col)), x[p], sum);
+    T y = hn::GetLane(sum);
+    if (bias) y = y + bias[i * t.bias_row];
+    if (t.accumulate) y = y + load1<T>(c);
+    store1(y, c);
+  }
+}
+template <int K, class S, class T, class O> static void tiny_columns(const GemmTile& t, const GemmBatch& batch) {
+  const S *a = (const S*)t.a, *b = (const S*)t.b;
+  O* c = (O*)t.c;
+  for (int64_t e = 0; e < batch.count; ++e, a += batch.a_step, b += batch.b_step, c += batch.c_step)
+    for (int64_t j = 0; j < t.n; ++j)
+      tiny_column<K>(t, a, b + j * t.b_col, c + j * t.c_col, t.bias ? (const T*)t.bias + j * t.bias_col : nullptr);
+}
+
+// c^T = b^T a^T: few rows for every b become few columns.
+static inline void turn(GemmTile& t, GemmBatch& batch) {
+  const GemmTile u = t;
+  t.m = u.n, t.n = u.m;
+  t.a = u.b, t.a_row = u.b_col, t.a_col = u.b_row;
+  t.b = u.a, t.b_row = u.a_col, t.b_col = u.a_row;
+  t.c_row = u.c_col, t.c_col = u.c_row, t.bias_row = u.bias_col, t.bias_col = u.bias_row;
+  const int64_t step = batch.a_step;
+  batch.a_step = batch.b_step, batch.b_step = step;
+}
 template <class S, class T, class O> static void tiny(const GemmTile& t, const GemmBatch& batch) {
+  constexpr int64_t kNarrow = 4;  // columns that a vector would be mostly empty for
+  const bool own = batch.count > 1 && batch.b_step != 0, rows = own && t.m <= 2 && t.m < t.n && t.n <= kNarrow;
+  if (t.n == 1 || rows || (own && t.n == 2)) {
+    GemmTile tile = t;
+    GemmBatch entries = batch;
+    if (rows) turn(tile, entries);
+    switch (t.k) {
+      case 1:
+        return tiny_columns<1, S, T, O>(tile, entries);
+      case 2:
+        return tiny_columns<2, S, T, O>(tile, entries);
+      case 3:
+        return tiny_columns<3, S, T, O>(tile, entries);
+      case 4:
+        return tiny_columns<4, S, T, O>(tile, entries);
+      default:
+        return tiny_columns<0, S, T, O>(tile, entries);
+    }
+  }
   constexpr int kVectors = int(kTinyCols<T> / kLanes<T>);
   if (t.n <= kLanes<T>) return tiny_of<1, S, T, O>(t, batch);
   if constexpr (kVectors > 2)

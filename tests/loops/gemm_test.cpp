@@ -74,8 +74,13 @@ TEST_P(Gemm, BiasAndAccumulate) {
   for (const Types t : types())
     for (const DType bias : {DType(), t.in == f64 ? f64 : f32, t.in == f64 ? f64 : bf16})
       for (const bool accumulate : {false, true})
-        for (const auto& [m, n, k] :
-             {std::array<int64_t, 3>{2, 70, 33}, {50, 3, 20}, {45, 77, 450}, {200, 100, 90}, {33, 40, 3000}}) {
+        for (const auto& [m, n, k] : {std::array<int64_t, 3>{2, 70, 33},
+                                      {50, 3, 20},
+                                      {45, 77, 450},
+                                      {200, 100, 90},
+                                      {33, 40, 3000},
+                                      {9, 1, 3},
+                                      {7, 1, 16}}) {
           Problem p(
               {.m = m, .n = n, .k = k, .in = t.in, .out = t.out, .b = Layout::cols, .bias = bias, .accumulate = accumulate});
           p.run();
@@ -150,8 +155,17 @@ TEST_P(Gemm, NotANumberAndInfinity) {
 
 TEST_P(Gemm, Batched) {
   for (const Types t : types())
-    for (const auto& [m, n, k] : {std::array<int64_t, 3>{5, 9, 7}, {1, 40, 30}, {33, 70, 50}, {20, 20, 3000}})
-      for (const int64_t batch : {0, 1, 3, 50}) {
+    for (const auto& [m, n, k] : {std::array<int64_t, 3>{5, 9, 7},
+                                  {1, 40, 30},
+                                  {33, 70, 50},
+                                  {20, 20, 3000},
+                                  {3, 1, 3},
+                                  {1, 3, 2},
+                                  {2, 2, 4},
+                                  {2, 4, 5},
+                                  {4, 2, 1},
+                                  {1, 1, 1}})
+      for (const auto& [batch, of_b] : {std::pair<int64_t, int64_t>{0, 1}, {1, 1}, {3, 1}, {50, 1}, {0, 0}, {3, 3}, {50, 50}}) {
         if (batch == 50 && k == 3000) continue;
         Random r(uint64_t(m + batch));
         const auto fill = [&](int64_t count, DType type) {
@@ -159,7 +173,7 @@ TEST_P(Gemm, Batched) {
           for (int64_t i = 0; i < count; ++i) write(b.data(), type, i, r.uniform());
           return b;
         };
-        Buffer a = fill(batch * m * k, t.in), b = fill(k * n, t.in), c = fill(batch * m * n, t.out);
+        Buffer a = fill(batch * m * k, t.in), b = fill(of_b * k * n, t.in), c = fill(batch * m * n, t.out);
         const GemmCall one{.m = m,
                            .n = n,
                            .k = k,
@@ -168,7 +182,7 @@ TEST_P(Gemm, Batched) {
                            .c = c.data(),
                            .c_dtype = t.out,
                            .c_row_stride = n};
-        const BatchedGemm call{one, batch, m * k, 0, m * n};  // b is shared
+        const BatchedGemm call{one, batch, m * k, of_b == 1 ? 0 : k * n, m * n};  // one b is shared
         Buffer workspace(gemm_workspace(call));
         gemm_batched(call, workspace.data());
         ASSERT_TRUE(workspace.intact() && c.intact());
@@ -177,7 +191,8 @@ TEST_P(Gemm, Batched) {
           for (int64_t j = 0; j < n; ++j) {
             double sum = 0, size = 0;
             for (int64_t q = 0; q < k; ++q) {
-              const double x = read(a.data(), t.in, i * k + q) * read(b.data(), t.in, q * n + j);
+              const double x =
+                  read(a.data(), t.in, i * k + q) * read(b.data(), t.in, (of_b == 1 ? 0 : i / m * k * n) + q * n + j);
               sum += x, size += std::fabs(x);
             }
             const double bound = double(2 * k + 2) * eps * size + rounding(t.out, sum);

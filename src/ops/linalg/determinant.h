@@ -1,25 +1,40 @@
-// The two ops on determinants share the factors they read them from.
+// The two ops on determinants share the factors that they read them from.
 #pragma once
+#include <optional>
+
 #include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
+#include "ops/linalg/small_lu.h"
 
 namespace dyadic::inline v1::ops {
 
-// LU factors of a batch of square matrices.
+// Of a batch of square matrices.
 template <class T> struct Determinants {
   const Call& c;
   int64_t batch;
   int n, ld;
-  T* lu;
-  int* pivots;
+  std::optional<SmallInput<T>> small;
+  T *lu = nullptr, *diagonals = nullptr;
+  int* pivots = nullptr;
 
   Determinants(const Call& c, Scratch& s)
       : c(c), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))), ld(column_distance<T>(n)) {
-    lu = s.take<T>(batch * ld * n);
-    pivots = s.take<int>(pieces(batch) * n);
+    if (is_small_lu(c)) {
+      small.emplace(c.tensor(0), batch_of(c.tensor(0)), s);
+      diagonals = s.take<T>(batch * n);
+    } else {
+      lu = s.take<T>(batch * ld * n);
+      pivots = s.take<int>(pieces(batch) * n);
+    }
   }
-  // result(i, sign of the permutation, U's diagonal at `diagonal`, `step` apart)
+  // result(i, sign, U's diagonal at `diagonal`, `step` apart): the determinant is their product.
   template <class F> void factor(F result) {
+    if (small) {
+      small_lu<T>().diagonal(batch, n, small->read(), diagonals);
+      return parallel_for(batch, (1 << 14) / n, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) result(i, 1, diagonals + i, batch);
+      });
+    }
     load_columns_apart(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>(), ld);
     for_each_matrix(batch, [&](int64_t i, int64_t piece) {
       T* m = lu + i * ld * n;

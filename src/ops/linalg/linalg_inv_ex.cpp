@@ -2,6 +2,7 @@
 
 #include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
+#include "ops/linalg/small_lu.h"
 
 namespace dyadic::inline v1::ops::linalg_inv_ex_op {
 namespace {
@@ -51,6 +52,20 @@ template <class T> struct Kernel {
   }
 };
 
+template <class T> struct Small {
+  const Call& c;
+  SmallInput<T> a;
+  SmallOutput<T> inverse;
+
+  Small(const Call& c, Scratch& s) : c(c), a(c.tensor(0), batch_of(c.tensor(0)), s), inverse(c.spec[0], s) {}
+  void run() {
+    const Tensor& out = c.out[0];
+    small_lu<T>().invert(count(batch_of(out)), int(out.size(-1)), a.read(), inverse.at(out), c.out[1].data<int>());
+    inverse.store(out);
+    if (c.boolean(1)) check_factors(kName, c.out[1], c.tensor(0));
+  }
+};
+
 double flops(const Call& c) {
   const double n = double(c.tensor(0).size(-1));
   return double(count(batch_of(c.tensor(0)))) * 2 * n * n * n;
@@ -81,11 +96,11 @@ extern constexpr OpDef record = {
         "linalg_inv_ex(zeros(2, 2, 2), True) => linalg.inv_ex: the matrix is singular: A is f32[2, 2, 2], batch element [0]: "
         "element 1 of the diagonal of U is zero; use linalg.pinv or linalg.lstsq",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
+    .forward = run_by_size<Small, Kernel>,
     .backward = backward,
     .needs = {out(0)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
+    .workspace = workspace_by_size<Small, Kernel>,
     .complex_kernel = true,
 };
 

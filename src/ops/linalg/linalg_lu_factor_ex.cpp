@@ -1,5 +1,6 @@
 #include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
+#include "ops/linalg/small_lu.h"
 
 namespace dyadic::inline v1::ops::linalg_lu_factor_ex_op {
 namespace {
@@ -41,6 +42,21 @@ template <class T> struct Kernel {
   }
 };
 
+template <class T> struct Small {
+  const Call& c;
+  SmallInput<T> a;
+  SmallOutput<T> lu;
+
+  Small(const Call& c, Scratch& s) : c(c), a(c.tensor(0), batch_of(c.tensor(0)), s), lu(c.spec[0], s) {}
+  void run() {
+    const Tensor& out = c.out[0];
+    small_lu<T>().factor(count(batch_of(out)), int(out.size(-2)), int(out.size(-1)), a.read(), lu.at(out), c.out[1].data<int>(),
+                         c.out[2].data<int>());
+    lu.store(out);
+    if (c.boolean(2)) check_factors(kName, c.out[2], c.tensor(0));
+  }
+};
+
 void backward(Grad& g) {
   if (!g.g().defined()) return;
   const Tensor lu = g.out(0), pivots = g.out(1), gl = tril(g.g(), -1), gu = triu(g.g());
@@ -70,11 +86,11 @@ extern constexpr OpDef record = {
         "1 "
         "of the diagonal of U is zero; use linalg.pinv or linalg.lstsq",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
+    .forward = run_by_size<Small, Kernel>,
     .backward = backward,
     .needs = {out(0) | out(1)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
+    .workspace = workspace_by_size<Small, Kernel>,
     .complex_kernel = true,
 };
 

@@ -1,5 +1,6 @@
 #include "ops/linalg/factor.h"
 #include "ops/linalg/lu.h"
+#include "ops/linalg/small_lu.h"
 
 namespace dyadic::inline v1::ops::linalg_solve_factored_op {
 namespace {
@@ -19,6 +20,23 @@ void infer(Call& c) {
   c.nout = 4;
 }
 
+std::vector<int64_t> batch_of_result(const Call& c) { return {c.spec[0].sizes, c.spec[0].sizes + c.spec[0].ndim - 2}; }
+
+// Which matrix of A the i-th of the result belongs to.
+void place_matrices(const Tensor& a, IntList batch, int* places) {
+  const IntList sizes = batch_of(a);
+  const size_t ahead = batch.size() - sizes.size();
+  for (int64_t i = 0; i < count(batch); ++i) {
+    int64_t rest = i, place = 0, step = 1;
+    for (size_t d = batch.size(); d-- > ahead; rest /= batch[d]) {
+      const int64_t size = sizes[d - ahead];
+      place += size == 1 ? 0 : rest % batch[d] * step;
+      step *= size;
+    }
+    places[i] = int(place);
+  }
+}
+
 template <class T> struct Kernel {
   const Call& c;
   std::vector<int64_t> batch;
@@ -29,7 +47,7 @@ template <class T> struct Kernel {
 
   Kernel(const Call& c, Scratch& s)
       : c(c),
-        batch(c.spec[0].sizes, c.spec[0].sizes + c.spec[0].ndim - 2),
+        batch(batch_of_result(c)),
         own(count(batch_of(c.tensor(0)))),
         n_batch(count(batch)),
         n(narrow_int(c.tensor(0).size(-1))),
@@ -45,7 +63,7 @@ template <class T> struct Kernel {
     load_columns_apart(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>(), ld);
     load_columns_apart(c.tensor(1), batch, x, dtype_for<T>(), ld);
     for_each_matrix(own, [&](int64_t i, int64_t) { factor_lu(n, n, lu + i * size, ld, pivots + i * n, info + i); });
-    place_matrices();
+    place_matrices(c.tensor(0), batch, places);
     for_each_matrix(n_batch, [&](int64_t i, int64_t) {
       const int64_t k = places[i];
       T* to = x + i * x_size;
@@ -56,21 +74,37 @@ template <class T> struct Kernel {
     store_columns(c.out[0], x, dtype_for<T>(), ld, x_size);
     store_columns(c.out[1], lu, dtype_for<T>(), ld, size);
   }
+};
 
- private:
-  // Which matrix of A the i-th of the result belongs to.
-  void place_matrices() {
-    const IntList sizes = batch_of(c.tensor(0));
-    const size_t ahead = batch.size() - sizes.size();
-    for (int64_t i = 0; i < n_batch; ++i) {
-      int64_t rest = i, place = 0, step = 1;
-      for (size_t d = batch.size(); d-- > ahead; rest /= batch[d]) {
-        const int64_t size = sizes[d - ahead];
-        place += size == 1 ? 0 : rest % batch[d] * step;
-        step *= size;
-      }
-      places[i] = int(place);
-    }
+template <class T> struct Small {
+  const Call& c;
+  const std::vector<int64_t> batch;
+  SmallInput<T> a, b;
+  SmallOutput<T> x, lu;
+  bool one_to_one;
+  int* places = nullptr;
+
+  Small(const Call& c, Scratch& s)
+      : c(c),
+        batch(batch_of_result(c)),
+        a(c.tensor(0), batch_of(c.tensor(0)), s),
+        b(c.tensor(1), batch, s),
+        x(c.spec[0], s),
+        lu(c.spec[1], s),
+        one_to_one(count(batch) == count(batch_of(c.tensor(0)))) {
+    if (!one_to_one) places = s.take<int>(count(batch));
+  }
+  void run() {
+    const Tensor &result = c.out[0], &factors = c.out[1];
+    const int n = int(factors.size(-1));
+    int* pivots = c.out[2].data<int>();
+    const SmallMatrices<T> f = lu.at(factors);
+    small_lu<T>().factor(count(batch_of(factors)), n, n, a.read(), f, pivots, c.out[3].data<int>());
+    if (places) place_matrices(c.tensor(0), batch, places);
+    small_lu<T>().solve(count(batch), n, result.size(-1), {f.data, f.step, f.row, f.col}, pivots, places, b.read(),
+                        x.at(result));
+    lu.store(factors);
+    x.store(result);
   }
 };
 
@@ -109,11 +143,11 @@ extern constexpr OpDef record = {
     .bad = "linalg_solve_factored(zeros(2, 2), zeros(3, 1)) => linalg.solve: sizes do not fit: A is f32[2, 2], B is f32[3, 1]",
     .skip = "second_output: the factors are not differentiated",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
+    .forward = run_by_size<Small, Kernel>,
     .backward = backward,
     .needs = {in(0) | out(0) | out(1) | out(2), in(0) | out(1) | out(2)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
+    .workspace = workspace_by_size<Small, Kernel>,
     .complex_kernel = true,
 };
 
