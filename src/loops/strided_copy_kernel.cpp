@@ -222,13 +222,34 @@ template <int64_t W> void every_second_run(char* dst, const char* src, int64_t n
   for (; i < n; i++) __builtin_memcpy(dst + i * W, src + 2 * i * W, W);
 }
 
+// Steps are values: through a reference they would be read anew after each store.
+template <int64_t W> void gather_run(char* dst, int64_t dst_step, const char* src, int64_t src_step, int64_t n) {
+  for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) __builtin_memcpy(dst, src, W);
+}
+
+// Rows of a few elements: one of each of many rows at a time, so that the inner loop is not the short one.
+template <int64_t W> void gather_few(const StridedPlan& p) {
+  constexpr int64_t kRows = 64;
+  const int64_t n = p.size[0], ds = p.dst_stride[1], ss = p.src_stride[1];
+  parallel_for(rows_from(p, 1), at_least_one(kGrain / W / 2 / n), [&](int64_t begin, int64_t end) {
+    for_rows(p, 1, begin, end, [&](char* dst, const char* src, int64_t count) {
+      for (; count > 0; count -= kRows, dst += kRows * ds, src += kRows * ss) {
+        for (int64_t i = 0; i < n; i++)
+          gather_run<W>(dst + i * p.dst_stride[0], ds, src + i * p.src_stride[0], ss, count < kRows ? count : kRows);
+      }
+    });
+  });
+}
+
 template <int64_t W> void gather(const StridedPlan& p) {
+  constexpr int64_t kFew = 8;
   const int64_t ds = p.dst_stride[0], ss = p.src_stride[0];
+  if (p.ndim > 1 && p.size[0] < kFew && p.size[1] >= kFew) return gather_few<W>(p);
   parallel_for(rows_from(p, 0), kGrain / W / 2, [&](int64_t begin, int64_t end) {
     for_rows(p, 0, begin, end, [&](char* dst, const char* src, int64_t count) {
       if (ds == W && ss == -W) return reverse_run<W>(dst, src, count);
       if (ds == W && ss == 2 * W) return every_second_run<W>(dst, src, count);
-      for (int64_t i = 0; i < count; i++) __builtin_memcpy(dst + i * ds, src + i * ss, W);
+      gather_run<W>(dst, ds, src, ss, count);
     });
   });
 }

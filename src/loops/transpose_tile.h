@@ -73,8 +73,13 @@ template <int64_t W, bool kStream>
 void transpose_tile(char* dst, int64_t dst_step, const char* src, int64_t src_step, int64_t rows, int64_t columns) {
   constexpr int64_t kRows = kLine / W, kColumns = 16 / W;
   auto plain = [&](int64_t i0, int64_t i1, int64_t k0, int64_t k1) {
-    for (int64_t k = k0; k < k1; k++) {
-      for (int64_t i = i0; i < i1; i++) __builtin_memcpy(dst + k * dst_step + i * W, src + i * src_step + k * W, W);
+    auto move = [&](int64_t i, int64_t k) { __builtin_memcpy(dst + k * dst_step + i * W, src + i * src_step + k * W, W); };
+    if (i1 - i0 < k1 - k0) {  // the longer side inside
+      for (int64_t i = i0; i < i1; i++)
+        for (int64_t k = k0; k < k1; k++) move(i, k);
+    } else {
+      for (int64_t k = k0; k < k1; k++)
+        for (int64_t i = i0; i < i1; i++) move(i, k);
     }
   };
   if constexpr (!kStream) {

@@ -145,10 +145,11 @@ template <class W> void reduce_columns(const ReduceShape& s, const ColumnPlan& p
     for (int64_t t = begin; t < end; t++) {
       const int64_t slab = t % p.slabs * p.slab, chunk = t / p.slabs % p.chunks, outer = t / (p.slabs * p.chunks);
       const int64_t first = chunk * p.chunk_rows, width = min_of(p.slab, s.inner - slab);
-      W* out = p.chunks == 1 ? wide : partial + (outer * p.chunks + chunk) * s.inner + slab;
+      const int64_t at = outer * s.inner + slab;
+      W* out = p.chunks == 1 ? steps.place(at, wide) : partial + (outer * p.chunks + chunk) * s.inner + slab;
       steps.slab(outer * s.outer_step() + first * s.inner + slab, s.inner, min_of(p.chunk_rows, s.n - first), width, first,
                  out);
-      if (p.chunks == 1) steps.write(outer * s.inner + slab, width, wide);
+      if (p.chunks == 1) steps.write(at, width, out);
     }
   });
   if (p.chunks == 1) return;

@@ -34,7 +34,8 @@ template <class T> struct Sum : Plain<T, WideSum<T>> {
   DY_INLINE WideSum<T> merge(WideSum<T> a, WideSum<T> b) const { return plus(a, b); }
   void finish(WideSum<T>* values, int64_t n) const {
     if constexpr (std::is_floating_point_v<T>) {
-      for (int64_t i = 0; i < n && divisor != 1; i++) values[i] /= divisor;
+      if (divisor == 1) return;
+      for (int64_t i = 0; i < n; i++) values[i] /= divisor;
     }
   }
 };

@@ -108,6 +108,9 @@ template <class W> struct Steps {
   FunctionRef<void(int64_t at, int64_t row_step, int64_t rows, int64_t width, int64_t first, W* out)> slab;
   FunctionRef<void(W* into, const W* from, int64_t n)> merge;
   FunctionRef<void(int64_t at, int64_t n, W* values)> write;  // results [at, at + n), from combined values
+  W* results = nullptr;                                       // where they leave to, if that is as they are
+
+  DY_INLINE W* place(int64_t at, W* elsewhere) const { return results ? results + at : elsewhere; }
 };
 
 }  // namespace dyadic::DY_ISA

@@ -37,11 +37,12 @@ template <class Op> void reduce_with(const Op& op, const ReduceShape& shape, Sou
   auto merge = [&](W* into, const W* from, int64_t n) {
     for (int64_t i = 0; i < n; i++) into[i] = op.merge(into[i], from[i]);
   };
+  W* results = y.format == &compute_format(kComputeOf<W>) ? static_cast<W*>(y.data) : nullptr;
   auto write = [&](int64_t at, int64_t n, W* values) {
     op.finish(values, n);
-    write_results(y, at, n, values);
+    if (!results || values != results + at) write_results(y, at, n, values);
   };
-  reduce_shape<W>(shape, lane_bytes<T>(), workspace, {chunk, short_rows, slab, merge, write});
+  reduce_shape<W>(shape, lane_bytes<T>(), workspace, {chunk, short_rows, slab, merge, write, results});
 }
 
 // In reduce_extrema_kernel.cpp: max, min, extremes, argmax, argmin.

@@ -70,8 +70,9 @@ template <class W> void reduce_short(const ReduceShape& shape, const Steps<W>& s
     W values[kBatch];
     for (int64_t o = begin; o < end; o += batch) {
       const int64_t count = min_of(batch, end - o);
-      steps.short_rows(o * step, step, count, n, inner, values);
-      steps.write(o * inner, count * inner, values);
+      W* out = steps.place(o * inner, values);
+      steps.short_rows(o * step, step, count, n, inner, out);
+      steps.write(o * inner, count * inner, out);
     }
   });
 }
