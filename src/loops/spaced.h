@@ -1,19 +1,10 @@
 // Runs of elements that are spaced: every k-th, backwards, any stride. Elements need no alignment. Only for files that are
 // compiled per instruction set.
 #pragma once
-#include "base/simd/simd.h"
 #include "loops/strided_few.h"
+#include "loops/widths.h"
 
 namespace dyadic::DY_ISA {
-
-constexpr hn::ScalableTag<uint8_t> kBytes;
-constexpr int64_t kVector = HWY_LANES(uint8_t);
-
-template <int64_t W> struct Unsigned;
-template <> struct Unsigned<1> : hn::ScalableTag<uint8_t> {};
-template <> struct Unsigned<2> : hn::ScalableTag<uint16_t> {};
-template <> struct Unsigned<4> : hn::ScalableTag<uint32_t> {};
-template <> struct Unsigned<8> : hn::ScalableTag<uint64_t> {};
 
 // dst[i] = src[-i].
 template <int64_t W> void take_backwards(char* dst, const char* src, int64_t n) {

@@ -1,12 +1,10 @@
 // Transposes of two, three or four rows or columns: pixels to channels and back. Elements need no alignment. Only for files
 // that are compiled per instruction set.
 #pragma once
-#include "base/simd/simd.h"
 #include "loops/strided_plan.h"
+#include "loops/widths.h"
 
 namespace dyadic::DY_ISA {
-
-namespace hn = hwy::HWY_NAMESPACE;
 
 // dst[k N + i] = src[i, k]: N rows that lie `step` bytes apart, side by side.
 template <int N, class T> void join_rows(T* dst, const char* src, int64_t step, int64_t n) {

@@ -62,7 +62,7 @@ void reduce_slab(const Op& op, const Tiles<typename Op::Lane>& x, int64_t at, in
   using W = typename Op::Wide;
   constexpr int64_t kWidth = kSlabBytes / sizeof(T);
   alignas(64) T sum[kWidth], buffer[4][kWidth];
-  const int64_t ahead = row_step == width ? 0 : 4 * row_step;
+  const int64_t ahead = row_step == width || rows <= 4 ? 0 : 4 * row_step;
   auto add = [&]<int kRows, bool kBegin>(int64_t from) {
     if constexpr (std::is_same_v<T, float>) {
       if (x.halves) {
@@ -86,14 +86,15 @@ void reduce_slab(const Op& op, const Tiles<typename Op::Lane>& x, int64_t at, in
     if (count == 2) return add.template operator()<2, false>(from);
     if (count == 1) add.template operator()<1, false>(from);
   };
-  for (int64_t j = 0; j < width; j++) wide[j] = static_cast<W>(op.identity());
+  for (int64_t j = 0; j < width && rows == 0; j++) wide[j] = static_cast<W>(op.identity());
   for (int64_t block = 0; block < rows; block += kRowBlock) {
     const int64_t end = min_of(rows, block + kRowBlock);
     begin_with(at + block * row_step, end - block);
     int64_t r = block + 4;
     for (; r + 4 <= end; r += 4) add.template operator()<4, false>(at + r * row_step);
     end_with(at + r * row_step, end - r);
-    for (int64_t j = 0; j < width; j++) wide[j] = op.merge(wide[j], static_cast<W>(sum[j]));
+    const auto none = static_cast<W>(op.identity());
+    for (int64_t j = 0; j < width; j++) wide[j] = op.merge(block == 0 ? none : wide[j], static_cast<W>(sum[j]));
   }
 }
 
@@ -144,10 +145,11 @@ template <class W> void reduce_columns(const ReduceShape& s, const ColumnPlan& p
     for (int64_t t = begin; t < end; t++) {
       const int64_t slab = t % p.slabs * p.slab, chunk = t / p.slabs % p.chunks, outer = t / (p.slabs * p.chunks);
       const int64_t first = chunk * p.chunk_rows, width = min_of(p.slab, s.inner - slab);
-      W* out = p.chunks == 1 ? wide : partial + (outer * p.chunks + chunk) * s.inner + slab;
+      const int64_t at = outer * s.inner + slab;
+      W* out = p.chunks == 1 ? steps.place(at, wide) : partial + (outer * p.chunks + chunk) * s.inner + slab;
       steps.slab(outer * s.outer_step() + first * s.inner + slab, s.inner, min_of(p.chunk_rows, s.n - first), width, first,
                  out);
-      if (p.chunks == 1) steps.write(outer * s.inner + slab, width, wide);
+      if (p.chunks == 1) steps.write(at, width, out);
     }
   });
   if (p.chunks == 1) return;

@@ -93,10 +93,10 @@ template <class T> void find_both(const ReduceShape& shape, Source source, Targe
     }
     return best;
   };
-  auto short_rows = [&](int64_t at, int64_t outer, int64_t n, int64_t inner, B* out) {
+  auto short_rows = [&](int64_t at, int64_t step, int64_t outer, int64_t n, int64_t inner, B* out) {
     W lows[kBatch], highs[kBatch];
-    reduce_short_rows(least, x, at, outer, n, inner, lows);
-    reduce_short_rows(most, x, at, outer, n, inner, highs);
+    reduce_short_rows(least, x, at, step, outer, n, inner, lows);
+    reduce_short_rows(most, x, at, step, outer, n, inner, highs);
     for (int64_t r = 0; r < outer * inner; r++) out[r] = {lows[r], highs[r]};
   };
   auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t, B* out) {
@@ -238,18 +238,11 @@ template <class T> void find_all(const Extremum<T>& op, const ReduceShape& shape
   const Tiles<T> x(source);
   using W = Found<T>;
   auto chunk = [&](int64_t at, int64_t n, int64_t first) { return find_chunk(op, x, at, n, first); };
-  auto short_rows = [&](int64_t at, int64_t outer, int64_t n, int64_t inner, W* out) {
-    alignas(64) T buffer[kSumBlock];
-    const T* from = x.read(at, outer * n * inner, buffer);
-    for_short_rows(outer, n, inner, [&](int64_t first, int64_t result) {
-      W best{op.flip(from[first]), 0};
-      for (int64_t i = 1; i < n; i++) {
-        const T value = op.flip(from[first + i * inner]);
-        const bool better = beats(value, best.value);  // selected, not branched on: it is anybody's guess
-        best.value = better ? value : best.value;
-        best.index = better ? i : best.index;
-      }
-      out[result] = best;
+  auto short_rows = [&](int64_t at, int64_t step, int64_t outer, int64_t n, int64_t inner, W* out) {
+    alignas(64) T turned[kSumBlock];
+    turn_rows(x, at, step, outer, n * inner, turned);
+    for_turned(turned, outer, inner, out, [&](const T* column, int64_t apart, W* to) {
+      find_slab(op, Tiles<T>({column, &compute_format(kComputeOf<T>)}), 0, apart, n, outer, 0, to);
     });
   };
   auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t first, W* out) {

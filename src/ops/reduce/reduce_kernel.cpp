@@ -34,6 +34,7 @@ template <class T> struct Sum : Plain<T, WideSum<T>> {
   DY_INLINE WideSum<T> merge(WideSum<T> a, WideSum<T> b) const { return plus(a, b); }
   void finish(WideSum<T>* values, int64_t n) const {
     if constexpr (std::is_floating_point_v<T>) {
+      if (divisor == 1) return;
       for (int64_t i = 0; i < n; i++) values[i] /= divisor;
     }
   }

@@ -23,6 +23,22 @@ template <class D> DY_INLINE hn::Vec<D> load_lanes(D d, const BFloat* x) {
   constexpr hn::RebindToUnsigned<D> wide;
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(wide, hn::LoadU(narrow, reinterpret_cast<const uint16_t*>(x)))));
 }
+// The first n of them, the other lanes zero.
+template <class D> DY_INLINE hn::Vec<D> load_lanes(D d, const hn::TFromD<D>* x, int64_t n) {
+  using T = hn::TFromD<D>;
+  if constexpr (HWY_TARGET <= HWY_AVX3 || (HWY_TARGET <= HWY_AVX2 && sizeof(T) >= 4)) {
+    return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, x);  // masked-off lanes don't fault
+  } else {
+    alignas(64) T first[hn::MaxLanes(D())] = {};
+    for (int64_t i = 0; i < n; i++) first[i] = x[i];
+    return hn::Load(d, first);
+  }
+}
+template <class D> DY_INLINE hn::Vec<D> load_lanes(D d, const BFloat* x, int64_t n) {
+  constexpr hn::Rebind<uint16_t, D> narrow;
+  constexpr hn::RebindToUnsigned<D> wide;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(wide, load_lanes(narrow, reinterpret_cast<const uint16_t*>(x), n))));
+}
 
 template <class T> struct Tiles {
   Source x;
@@ -52,6 +68,13 @@ template <class T> struct Tiles {
     }
     return buffer;
   }
+  // `count` rows of `size` elements that lie `step` apart: in place, or decoded side by side, which makes that the step.
+  DY_INLINE const T* read_rows(int64_t at, int64_t count, int64_t size, int64_t& step, T* buffer) const {
+    if (direct || step == size) return read(at, count * size, buffer);
+    for (int64_t r = 0; r < count; r++) read(at + r * step, size, buffer + r * size);
+    step = size;
+    return buffer;
+  }
   // f(elements) with those from `at` on as they are best read: bf16 as it lies.
   template <class F> DY_INLINE auto with(int64_t at, int64_t n, T* buffer, F&& f) const {
     if constexpr (std::is_same_v<T, float>) {
@@ -69,6 +92,7 @@ struct Tiles<T> {
 
   explicit Tiles(Source source) : x(source) {}
   DY_INLINE const T* read(int64_t at, int64_t, T*) const { return static_cast<const T*>(x.data) + at; }
+  DY_INLINE const T* read_rows(int64_t at, int64_t, int64_t, int64_t&, T*) const { return static_cast<const T*>(x.data) + at; }
   template <class F> DY_INLINE auto with(int64_t at, int64_t n, T* buffer, F&& f) const { return f(read(at, n, buffer)); }
 };
 
@@ -79,11 +103,14 @@ template <class W> void write_results(Target y, int64_t at, int64_t n, const W* 
 
 template <class W> struct Steps {
   FunctionRef<W(int64_t at, int64_t n, int64_t first)> chunk;  // n elements, `first` of them before in their row
-  // `outer` neighbouring [n, inner], n <= kShortRow, kSumBlock elements at most
-  FunctionRef<void(int64_t at, int64_t outer, int64_t n, int64_t inner, W* out)> short_rows;
+  // `outer` of [n, inner] that lie `step` apart, n <= kShortRow, kSumBlock elements at most
+  FunctionRef<void(int64_t at, int64_t step, int64_t outer, int64_t n, int64_t inner, W* out)> short_rows;
   FunctionRef<void(int64_t at, int64_t row_step, int64_t rows, int64_t width, int64_t first, W* out)> slab;
   FunctionRef<void(W* into, const W* from, int64_t n)> merge;
   FunctionRef<void(int64_t at, int64_t n, W* values)> write;  // results [at, at + n), from combined values
+  W* results = nullptr;                                       // where they leave to, if that is as they are
+
+  DY_INLINE W* place(int64_t at, W* elsewhere) const { return results ? results + at : elsewhere; }
 };
 
 }  // namespace dyadic::DY_ISA

@@ -5,10 +5,11 @@
 //   map(d, v)          what elements contribute,
 //   merge(d, a, b)     of two vectors; merge(a, b) of two Wides,
 //   finish(w, n)       turns n combined values into results, in place.
-// Rows (inner = 1) are in reduce_rows.h, columns (inner > 1) in reduce_columns.h. What depends on the operation is a small
-// function each; the cutting and threading is compiled once per Wide.
+// Rows (inner = 1) are in reduce_rows.h, short ones in reduce_short.h, columns (inner > 1) in reduce_columns.h. What depends on
+// the operation is a small function each; the cutting and threading is compiled once per Wide.
 #pragma once
 #include "ops/reduce/reduce_columns.h"
+#include "ops/reduce/reduce_short.h"
 
 namespace dyadic::DY_ISA {
 
@@ -25,8 +26,8 @@ template <class Op> void reduce_with(const Op& op, const ReduceShape& shape, Sou
   using W = typename Op::Wide;
   const Tiles<T> x(source);
   auto chunk = [&](int64_t at, int64_t n, int64_t) { return reduce_chunk(op, x, at, n); };
-  auto short_rows = [&](int64_t at, int64_t outer, int64_t n, int64_t inner, W* out) {
-    reduce_short_rows(op, x, at, outer, n, inner, out);
+  auto short_rows = [&](int64_t at, int64_t step, int64_t outer, int64_t n, int64_t inner, W* out) {
+    reduce_short_rows(op, x, at, step, outer, n, inner, out);
   };
   auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t, W* out) {
     if (step == width && is_narrow<Op>(width)) return reduce_narrow_slab(op, x, at, rows, width, out);
@@ -36,11 +37,12 @@ template <class Op> void reduce_with(const Op& op, const ReduceShape& shape, Sou
   auto merge = [&](W* into, const W* from, int64_t n) {
     for (int64_t i = 0; i < n; i++) into[i] = op.merge(into[i], from[i]);
   };
+  W* results = y.format == &compute_format(kComputeOf<W>) ? static_cast<W*>(y.data) : nullptr;
   auto write = [&](int64_t at, int64_t n, W* values) {
     op.finish(values, n);
-    write_results(y, at, n, values);
+    if (!results || values != results + at) write_results(y, at, n, values);
   };
-  reduce_shape<W>(shape, lane_bytes<T>(), workspace, {chunk, short_rows, slab, merge, write});
+  reduce_shape<W>(shape, lane_bytes<T>(), workspace, {chunk, short_rows, slab, merge, write, results});
 }
 
 // In reduce_extrema_kernel.cpp: max, min, extremes, argmax, argmin.

@@ -1,4 +1,4 @@
-// Reductions over rows: down lanes, Note [Virtual lanes]; short ones element by element, many a tile.
+// Reductions over rows: down lanes, Note [Virtual lanes].
 #pragma once
 #include "ops/reduce/reduce_lanes.h"
 
@@ -6,9 +6,8 @@ namespace dyadic::DY_ISA {
 
 inline constexpr int64_t kRowChunk = 65536;  // elements; a multiple of kSumBlock
 inline constexpr int64_t kMaxChunks = 64;    // of one row
-inline constexpr int64_t kShortRow = 32;     // rows up to here are added one element after the other, many rows a tile
-inline constexpr int64_t kShortInner = 8;    // as many of them side by side at most
 inline constexpr int64_t kManyRows = 32;     // from here on rows alone keep the threads busy
+inline constexpr int64_t kShortPiece = 256;  // pieces up to here are added to each other before they are folded
 
 // The length of the pieces whose results are combined in order: depends on n alone.
 DY_INLINE int64_t row_chunk(int64_t n) {
@@ -40,14 +39,15 @@ template <class Op> struct Lanes {
       for (int64_t j = 0; j < kVectors; j++)
         lane[j] = op.merge(kTag, lane[j], op.map(kTag, load_lanes(kTag, x + i + j * kSize)));
     }
-    if (i == n) return;
-    alignas(64) T rest[kCount];
-    store(rest);
-    constexpr hn::CappedTag<T, 1> one;
-    for (int64_t j = 0; i + j < n; j++) {
-      hn::StoreU(op.merge(one, hn::LoadU(one, rest + j), op.map(one, load_lanes(one, x + i + j))), one, rest + j);
+    for (int64_t j = 0; j < kVectors; j++, i += kSize) {
+      if (i >= n) break;
+      if (i + kSize <= n) {
+        lane[j] = op.merge(kTag, lane[j], op.map(kTag, load_lanes(kTag, x + i)));
+      } else {
+        const auto sum = op.merge(kTag, lane[j], op.map(kTag, load_lanes(kTag, x + i, n - i)));
+        lane[j] = hn::IfThenElse(hn::FirstN(kTag, static_cast<size_t>(n - i)), sum, lane[j]);
+      }
     }
-    for (int64_t j = 0; j < kVectors; j++) lane[j] = hn::Load(kTag, rest + j * kSize);
   }
   DY_INLINE void store(T* to) const {
     for (int64_t j = 0; j < kVectors; j++) hn::Store(lane[j], kTag, to + j * kSize);
@@ -75,53 +75,27 @@ template <class Op> typename Op::Wide reduce_chunk(const Op& op, const Tiles<typ
   return result;
 }
 
-// f(first element, result) for all the rows of `outer` neighbouring [n, inner].
-template <class F> DY_INLINE void for_short_rows(int64_t outer, int64_t n, int64_t inner, F&& f) {
-  for (int64_t o = 0; o < outer; o++)
-    for (int64_t j = 0; j < inner; j++) f(o * n * inner + j, o * inner + j);
-}
-template <class Op>
-void reduce_short_rows(const Op& op, const Tiles<typename Op::Lane>& x, int64_t at, int64_t outer, int64_t n, int64_t inner,
-                       typename Op::Wide* out) {
-  using T = typename Op::Lane;
-  constexpr hn::CappedTag<T, 1> one;
-  alignas(64) T buffer[kSumBlock];
-  const T* from = x.read(at, outer * n * inner, buffer);
-  for_short_rows(outer, n, inner, [&](int64_t first, int64_t result) {
-    auto value = static_cast<typename Op::Wide>(op.identity());
-    for (int64_t i = 0; i < n; i++) {
-      value =
-          op.merge(value, static_cast<typename Op::Wide>(hn::GetLane(op.map(one, hn::LoadU(one, from + first + i * inner)))));
-    }
-    out[result] = value;
-  });
-}
-
 inline constexpr int64_t kBatch = 256;  // results that are written together
-
-// Rows of few elements, `inner` of them side by side.
-template <class W> void reduce_short(const ReduceShape& shape, const Steps<W>& steps) {
-  const int64_t n = shape.n, inner = shape.inner, step = shape.outer_step(), size = n * inner;
-  const int64_t batch = min_of(kBatch / inner, kSumBlock / max_of(size, 1));
-  parallel_for(shape.outer, max_of(1, kRowChunk / max_of(size, 1)), [&](int64_t begin, int64_t end) {
-    W values[kBatch];
-    for (int64_t o = begin; o < end; o += batch) {
-      const int64_t count = min_of(batch, end - o);
-      if (step == size) steps.short_rows(o * size, count, n, inner, values);
-      for (int64_t k = 0; k < count && step != size; k++) steps.short_rows((o + k) * step, 1, n, inner, values + k * inner);
-      steps.write(o * inner, count * inner, values);
-    }
-  });
-}
 
 template <class W> void reduce_rows(const ReduceShape& shape, const Steps<W>& steps) {
   const int64_t n = shape.n, step = shape.outer_step(), chunk = row_chunk(n), chunks = max_of(1, (n + chunk - 1) / chunk);
-  const int64_t all = chunks * shape.pieces, each = (all + kMaxChunks - 1) / kMaxChunks, parts = (all + each - 1) / each;
+  const bool beside = shape.pieces > 1 && n <= kShortPiece;
+  const int64_t all = chunks * shape.pieces;
+  const int64_t each = max_of((all + kMaxChunks - 1) / kMaxChunks, beside ? kSumBlock / n : 1), parts = (all + each - 1) / each;
   auto piece = [&](int64_t row, int64_t c) {
     const int64_t first = c % chunks * chunk;
     return steps.chunk(row * step + c / chunks * shape.outer * n + first, min_of(chunk, n - first), c / chunks * n + first);
   };
   auto run = [&](int64_t row, int64_t begin, int64_t end) {
+    if (beside) {  // what gives an index is never in pieces
+      W values[kShortPiece];
+      steps.slab(row * n + begin * shape.outer * n, shape.outer * n, end - begin, n, 0, values);
+      for (int64_t left = n, half; left > 1; left = half) {
+        half = (left + 1) / 2;
+        steps.merge(values, values + half, left - half);
+      }
+      return values[0];
+    }
     W value = piece(row, begin);
     for (int64_t c = begin + 1; c < end; c++) {
       const W next = piece(row, c);

@@ -17,14 +17,16 @@ void reduce_tiles(const ReduceShape& shape, const Tiles<T>& x, void* workspace, 
     }
     return total;
   };
-  auto short_rows = [&](int64_t at, int64_t outer, int64_t n, int64_t inner, W* out) {
+  auto short_rows = [&](int64_t at, int64_t step, int64_t outer, int64_t n, int64_t inner, W* out) {
     alignas(64) T buffer[kSumBlock];
-    const T* from = x.read(at, outer * n * inner, buffer);
-    for_short_rows(outer, n, inner, [&](int64_t first, int64_t result) {
-      T row[kShortRow];
-      for (int64_t i = 0; i < n && inner > 1; i++) row[i] = from[first + i * inner];
-      out[result] = tile(inner > 1 ? row : from + first, n);
-    });
+    const T* from = x.read_rows(at, outer, n * inner, step, buffer);
+    for (int64_t r = 0; r < outer; r++, from += step) {
+      for (int64_t j = 0; j < inner; j++) {
+        T row[kShortRow];
+        for (int64_t i = 0; i < n && inner > 1; i++) row[i] = from[i * inner + j];
+        out[r * inner + j] = tile(inner > 1 ? row : from, n);
+      }
+    }
   };
   auto columns = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t, W* out) {
     slab(at, step, rows, width, out);
