@@ -81,6 +81,69 @@ def test_reductions(shape, dtype):
             np.testing.assert_array_equal(array(values), a.max(dim))
 
 
+def rows_to_reduce(n, inner, dtype):
+    """[outer, n, inner] in several ways: dense, cut out of wider rows, every second element, on a diagonal; with ties and NaN."""
+    rng = np.random.default_rng(n + inner)
+    for outer in (1, 15, 67, 300):
+        a = rng.integers(0, 100, (outer, n, inner)).astype(np.float64)
+        if n > 1:
+            a[::3, n // 2] = a[::3, 0]
+        if dtype.is_floating_point:
+            a[1::5, n - 1, 0] = a[2::7, 0, inner - 1] = np.nan
+        yield dy.from_numpy(a).to(dtype)
+    yield dy.from_numpy(a).to(dtype)[:, :, : (inner + 1) // 2]
+    yield dy.from_numpy(a).to(dtype)[3::2]
+    yield dy.from_numpy(np.repeat(a, 2, 2)).to(dtype)[..., ::2]
+    yield dy.from_numpy(a).to(dtype).unsqueeze(2).expand(-1, -1, n, -1).diagonal(dim1=1, dim2=2).transpose(1, 2)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("inner", [1, 2, 3, 8, 9, 12, 31])
+def test_reductions_of_every_length(inner, dtype):
+    for n in [*range(1, 10), 15, 16, 17, 31, 32, 33, 63, 64, 70] if inner > 1 else range(1, 71):
+        for x in rows_to_reduce(n, inner, dtype):
+            a = array(x)
+            np.testing.assert_array_equal(array(x.amax(1)), a.max(1))
+            np.testing.assert_array_equal(array(x.amin(1)), a.min(1))
+            np.testing.assert_array_equal(x.argmax(1).numpy(), a.argmax(1))
+            np.testing.assert_array_equal(x.argmin(1).numpy(), a.argmin(1))
+            low, high = x.aminmax(dim=1)
+            np.testing.assert_array_equal(array(low), a.min(1))
+            np.testing.assert_array_equal(array(high), a.max(1))
+            np.testing.assert_array_equal((x > 50).all(1).numpy(), (a > 50).all(1))
+            wide = dy.float64 if dtype == dy.float64 else dy.float32 if dtype.is_floating_point else None
+            np.testing.assert_array_equal(array(x.sum(1, dtype=wide)), a.sum(1))
+            np.testing.assert_array_equal(array(x.sum((0, 2), dtype=wide)), a.sum((0, 2)))
+            if wide == dtype:
+                np.testing.assert_array_equal(array(x.nansum(1)), np.nansum(a, 1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_few_columns(dtype):
+    rng = np.random.default_rng(0)
+    for width, rows in itertools.product([*range(1, 20), 24, 32, 33, 64, 128, 130], [1, 3, 5, 64, 257, 3001]):
+        x = dy.from_numpy(rng.integers(0, 100, (rows, width))).to(dtype)
+        a = array(x)
+        wide = dy.float64 if dtype.is_floating_point else None
+        np.testing.assert_array_equal(array(x.sum(0, dtype=wide)), a.sum(0))
+        np.testing.assert_array_equal(array(x.amax(0)), a.max(0))
+        if dtype == dy.float32:
+            np.testing.assert_array_equal(array(x.sum(0)), a.sum(0))
+
+
+def test_sums_are_the_same_for_any_number_of_threads():
+    threads = dy.get_num_threads()
+    for sizes, dim in [((3000, 17), 1), ((5000, 3), 0), ((700, 30, 3), 1), ((64, 7, 33), (0, 2)), ((9000, 40, 5), (0, 2)), ((8, 3, 9000), 1)]:
+        x = dy.randn(*sizes)
+        seen = []
+        for count in (1, 2, 3):
+            dy.set_num_threads(count)
+            seen.append(x.sum(dim).numpy())
+        dy.set_num_threads(threads)
+        assert all(np.array_equal(seen[0], other) for other in seen)
+        np.testing.assert_allclose(seen[0], x.double().numpy().sum(dim), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("dtype", [dy.float32, dy.float64, dy.bfloat16], ids=str)
 @pytest.mark.parametrize("shape", [*SHAPES, (2, 1100, 9), (1, 40, 1030), (3, 0, 5), (0, 3, 9)], ids=str)
 def test_softmax_along_each_dimension(shape, dtype):

@@ -213,11 +213,12 @@ void find_slab(const Extremum<T>& op, const Tiles<T>& x, int64_t at, int64_t row
   }
 }
 
-// Few neighbouring columns: kAtOnce rows side by side are one, as in reduce_few_columns.
+// Few neighbouring columns: kAtOnce rows side by side are one.
+inline constexpr int64_t kAtOnce = 32, kNarrow = kSlabBytes / 8 / kAtOnce;
 template <class T>
 void find_few_columns(const Extremum<T>& op, const Tiles<T>& x, int64_t at, int64_t rows, int64_t width, int64_t first,
                       Found<T>* out) {
-  Found<T> found[kFewColumns * kAtOnce];
+  Found<T> found[kNarrow * kAtOnce];
   const int64_t whole = rows / kAtOnce, row = width * kAtOnce;
   find_slab(op, x, at, row, whole, row, 0, found);
   for (int64_t j = 0; j < width; j++) {
@@ -246,7 +247,7 @@ template <class T> void find_all(const Extremum<T>& op, const ReduceShape& shape
     });
   };
   auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t first, W* out) {
-    if (step == width && width <= kFewColumns && rows >= kAtOnce) return find_few_columns(op, x, at, rows, width, first, out);
+    if (step == width && width <= kNarrow && rows >= kAtOnce) return find_few_columns(op, x, at, rows, width, first, out);
     find_slab(op, x, at, step, rows, width, first, out);
   };
   auto merge = [](W* into, const W* from, int64_t n) {

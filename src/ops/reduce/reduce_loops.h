@@ -30,8 +30,8 @@ template <class Op> void reduce_with(const Op& op, const ReduceShape& shape, Sou
     reduce_short_rows(op, x, at, step, outer, n, inner, out);
   };
   auto slab = [&](int64_t at, int64_t step, int64_t rows, int64_t width, int64_t, W* out) {
-    if (step == width && is_narrow<Op>(width)) return reduce_narrow_slab(op, x, at, rows, width, out);
-    if (step == width && width <= kFewColumns && rows >= kAtOnce) return reduce_few_columns(op, x, at, rows, width, out);
+    const FewColumns<Op> few(width);
+    if (step == width && few.fits(rows)) return few.reduce(op, x, at, rows, out);
     reduce_slab(op, x, at, step, rows, width, out);
   };
   auto merge = [&](W* into, const W* from, int64_t n) {

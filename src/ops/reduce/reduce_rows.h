@@ -31,11 +31,15 @@ template <class Op> struct Lanes {
   static constexpr int64_t kSize = hn::MaxLanes(kTag), kCount = kSumLanes<T>, kVectors = kCount / kSize;
   hn::Vec<hn::ScalableTag<T>> lane[kVectors];
 
-  // n elements down the lanes.
-  template <class E> DY_INLINE Lanes(const Op& op, const E* x, int64_t n) {
+  // n elements down the lanes, or of each `step` the first kCount; as many are fetched from `ahead` on meanwhile.
+  template <class E> DY_INLINE Lanes(const Op& op, const E* x, int64_t n, int64_t step = kCount, const E* ahead = nullptr) {
     for (auto& v : lane) v = hn::Set(kTag, op.identity());
     int64_t i = 0;
-    for (; i + kCount <= n; i += kCount) {
+    for (; i + kCount <= n; i += step) {
+      if (ahead) {
+        for (int64_t j = 0; j < kCount; j += 64 / sizeof(E)) __builtin_prefetch(ahead + j);
+        ahead += kCount;
+      }
       for (int64_t j = 0; j < kVectors; j++)
         lane[j] = op.merge(kTag, lane[j], op.map(kTag, load_lanes(kTag, x + i + j * kSize)));
     }
