@@ -43,6 +43,7 @@ _device = device
 __version__: str
 _op_names: list[str]
 _dtype_names: list[str]
+_parts: Any  # ops that are parts of others
 
 class OutOfMemoryError(RuntimeError): ...
 class LinAlgError(RuntimeError): ...
@@ -267,17 +268,21 @@ def result_types(records):
             yield f"\nclass {r['name']}(NamedTuple):\n" + "".join(f"    {name}: Tensor\n" for name in r["fields"])
 
 
+def public_module(part):
+    return inspect.ismodule(part) and not part.__name__.endswith("._parts")  # that is for the package itself
+
+
 def write_submodules(module, folder, records):
     """A folder per module inside the extension: what nanobind binds there."""
     for name, part in vars(module).items():
-        if not inspect.ismodule(part):
+        if not public_module(part):
             continue
         (folder / name).mkdir(parents=True, exist_ok=True)
         if name == "return_types":
             text = "".join(result_types(records))
         else:
             head = "import builtins\nimport os\nfrom collections.abc import Callable, Iterable, Iterator, Mapping, Sequence\nfrom typing import Any, overload\n\nimport dyadic\n"
-            inner = "".join(f"from . import {n} as {n}\n" for n, p in vars(part).items() if inspect.ismodule(p))
+            inner = "".join(f"from . import {n} as {n}\n" for n, p in vars(part).items() if public_module(p))
             text = f'"""{part.__doc__}"""\n{package_stubs.UNCHECKED}{head}from dyadic._dyadic import Generator, Module, Tensor, _device, _dtype, device, dtype\nfrom numpy.typing import NDArray\n{inner}\n' + bound_by_nanobind(part)
         (folder / name / "__init__.pyi").write_text(text)
         write_submodules(part, folder / name, records)
@@ -295,7 +300,7 @@ def main():
     parts = [HEAD, *dtype_class(module)]
     parts += [f"{name}: dtype\n" for name in module._dtype_names]
     parts += ["\n", *tensor_class(module, records), "\n", *op_functions(records), "\n", bound_by_nanobind(module)]
-    inside = [name for name, part in vars(module).items() if inspect.ismodule(part)]
+    inside = [name for name, part in vars(module).items() if public_module(part)]
     parts[0] = parts[0].replace("\nNumber", "\n" + "".join(f"from . import {name} as {name}\n" for name in inside) + "\nNumber", 1)
     parts.insert(0, package_stubs.UNCHECKED)
     text = "".join(parts).replace("from typing import Any\n", "from typing import Any, overload\n")

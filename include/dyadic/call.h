@@ -43,16 +43,34 @@ struct Arg {
 
 inline constexpr int kMaxArgs = 10, kMaxOutputs = 4;
 
-// Runs an op. `out` receives its outputs (as many as its signature returns).
-void call_op(Op op, Arg* args, int n, Tensor* out);
-// Writes the result into args[0] (the op's `name_` form).
-void call_op_inplace(Op op, Arg* args, int n);
-// Writes the results into `out`, as many tensors as the signature returns. They get the results' shapes and keep their dtypes;
-// without gradient.
-void call_op_out(Op op, Arg* args, int n, std::span<const Tensor> out);
+// One call: an op, its arguments, and what becomes of its results.
+struct Invocation {
+  enum class Results : uint8_t {
+    fresh,     // new tensors, given to `out` (as many as the signature returns) or, where a list is returned, to `list`
+    in_place,  // written into args[0]: the op's `name_` form
+    into,      // written into the `nout` tensors of `out`, as many as the signature returns: they get the results' shapes and
+               // keep their dtypes; without gradient
+  };
+  Op op;
+  Arg* args;
+  int n;
+  Results results = Results::fresh;
+  Tensor* out = nullptr;
+  int nout = 0;
+  std::vector<Tensor>* list = nullptr;
+};
+void invoke(const Invocation& call);  // the one way in: corridor/invoke.cpp
 
-// Runs an op whatever it returns: its outputs in order, or the members of its Tensor[].
-std::vector<Tensor> call_op_all(Op op, Arg* args, int n);
+void call_op(Op op, Arg* args, int n, Tensor* out);  // the same for fresh results
+inline void call_op_inplace(Op op, Arg* args, int n) { invoke({op, args, n, Invocation::Results::in_place}); }
+inline void call_op_out(Op op, Arg* args, int n, std::span<const Tensor> out) {
+  invoke({op, args, n, Invocation::Results::into, const_cast<Tensor*>(out.data()), int(out.size())});
+}
+inline std::vector<Tensor> call_op_all(Op op, Arg* args, int n) {  // whatever the op returns
+  std::vector<Tensor> all;
+  invoke({op, args, n, Invocation::Results::fresh, nullptr, 0, &all});
+  return all;
+}
 
 template <class... A> inline Tensor call(Op op, const A&... a) {
   Arg args[] = {Arg(a)...};

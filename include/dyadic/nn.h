@@ -109,6 +109,9 @@ class Module : public std::enable_shared_from_this<Module> {
   virtual Tensor forward(const Tensor& x);  // Error unless overridden
   virtual std::string extra_repr() const { return ""; }
   virtual const char* kind() const { return "Module"; }
+  // Whether products or lookups read a parameter of this module itself, if it has two dimensions or more. By its name: a
+  // weight; layers that multiply element by element say no.
+  virtual bool is_matrix(std::string_view parameter) const;
 
   NamedItems<Tensor> named_parameters(const std::string& prefix = "") const;  // a tied tensor once, under its first name
   NamedItems<Tensor> named_buffers(const std::string& prefix = "") const;
@@ -128,8 +131,9 @@ class Module : public std::enable_shared_from_this<Module> {
   // Parameters and persistent buffers, tied ones under every name; they share storage.
   NamedTensors state_dict() const;
   // Copies values by name. strict: any difference in names or shapes is one Error listing missing, unexpected and misshaped
-  // keys.
-  LoadReport load_state_dict(const NamedTensors& state, bool strict = true);
+  // keys. A scaled format (nf4, q8_0 ...) is copied only to the same one: another copy would round, or grow, unseen. assign:
+  // the tensors themselves become the parameters and buffers, in their own dtypes.
+  LoadReport load_state_dict(const NamedTensors& state, bool strict = true, bool assign = false);
   // Replaces a parameter's storage by another dtype's (f32 -> bf16, nf4 ...): what the module computes with from now on.
   void set_parameter(std::string_view name, const Tensor& value);
 
@@ -139,8 +143,10 @@ class Module : public std::enable_shared_from_this<Module> {
   bool is_training() const { return training_; }
   std::string name() const { return name_.empty() ? kind() : name_; }
   void set_training(bool on) { training_ = on; }  // of this module alone
-  Module& to(DType dtype, bool non_blocking = false);
-  Module& to(Device device, bool non_blocking = false);  // where it is already, or an Error
+  // Floating-point parameters and buffers in another float dtype, gradients with them. Of a scaled format: what quantizable()
+  // names, and the rest stays as it is.
+  Module& to(DType dtype, bool /*non_blocking: there is one device*/ = false);
+  Module& to(Device device, bool /*non_blocking: there is one device*/ = false);  // where it is already, or an Error
   Module& to(DeviceType device) { return to(Device(device)); }
   Module& to(Device device, DType dtype) { return to(device).to(dtype); }
   void zero_grad(bool set_to_none = true);
@@ -202,6 +208,7 @@ class Module : public std::enable_shared_from_this<Module> {
 
  private:
   friend class ModuleScope;
+  NamedItems<Tensor*> saved_slots(const std::string& prefix) const;  // what state_dict() has
   uint32_t path_id();
   void name_paths(const std::string& path);
   void forget_paths();
@@ -241,6 +248,10 @@ class ModuleScope {
   ~ModuleScope();
   ModuleScope(const ModuleScope&) = delete;
 };
+
+// The parameters of m that gain from being stored in a scaled format: matrices that products or lookups read (is_matrix) whose
+// rows have a block of it at least, whole blocks where it asks for them. Tied ones once.
+NamedItems<Tensor> quantizable(const Module& m, DType format);
 
 // A fresh trainable tensor, uninitialized; counted as a parameter.
 Tensor make_parameter(IntList sizes, Options options);
@@ -322,6 +333,7 @@ class LayerNorm : public Module {
   Tensor forward(const Tensor& x) override;
   std::string extra_repr() const override;
   const char* kind() const override { return "LayerNorm"; }
+  bool is_matrix(std::string_view) const override { return false; }
 };
 
 // Modules run one after the other.

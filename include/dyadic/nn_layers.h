@@ -1,6 +1,6 @@
 // Layers that are records: a signature, the op that forward calls, and the parameters they begin with. Conv1d-3d and their
 // transposes, pooling, normalizations, activations, dropouts, losses, resizing, recurrent layers, attention and transformer
-// layers (src/nn/layers/*.cpp). The classes here (tools/make_classes.py) and Python's are made from these records.
+// layers (src/nn/layers/*.cpp). The classes here (tools/generate) and Python's are made from these records.
 //
 //   dy::nn::Conv2d conv(1, 32, 3), half(32, 64, 3, {.stride = 2, .padding = 1});
 //   dy::nn::CrossEntropyLoss loss;
@@ -53,6 +53,7 @@ class Layer : public Module {
   std::vector<Tensor> call_args(std::span<const Arg> args);
   std::string extra_repr() const override;
   const char* kind() const override;
+  bool is_matrix(std::string_view parameter) const override;  // not of a normalization
 
   // Arguments by name or position in the signature.
   const LayerDef& def() const { return *def_; }

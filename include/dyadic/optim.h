@@ -5,7 +5,7 @@
 //   dy::optim::Optimizer named("SGD", model.named_parameters(), {{"lr", 0.1}});
 //
 // An optimizer is a record: signature (PyTorch's names and defaults), documentation, one parameter's step. What there is:
-// optimizer_defs(); the classes are made from them (tools/make_classes.py). Every one also takes
+// optimizer_defs(); the classes are made from them (tools/generate). Every one also takes
 //   state                what states are kept in: f32, bf16, f16, an 8-bit float, or 8 or 4 bits in blocks: dynamic8 (256
 //                        elements per scale, Dettmers et al. 2022), i4(group=64), whose states without sign are udynamic8.
 //                        Tensors below 4096 elements and those named in `keep32` keep states of 8 bits in f32; those of f64

@@ -38,6 +38,8 @@ class IntList {
   IntList(std::span<const int64_t> s) : p_(s.data()), n_(s.size()) {}
   IntList(const int64_t* p, size_t n) : p_(p), n_(n) {}
   IntList(const int64_t& one) : p_(&one), n_(1) {}  // zeros(3), sum(-1)
+  IntList(std::nullopt_t) {}                        // where a list may be absent, an empty one is none
+  template <std::same_as<std::optional<IntList>> L> IntList(const L& l) : IntList(l.value_or(IntList())) {}
   template <class T>
     requires(std::is_floating_point_v<T> || std::is_same_v<T, bool>)
   IntList(T) = delete;  // sum(true) is no dimension
@@ -129,9 +131,10 @@ inline bool drop(std::atomic<int32_t>& refs) {
 }
 
 class TensorOptions;
-struct ValuesIndices;
-struct Frexp;
-struct MinMax;
+struct TensorList;
+template <class T>
+concept Text = std::convertible_to<T, std::string_view>;
+#include "dyadic/result_types.inc"  // generated: struct ValuesIndices;
 template <class T, size_t N> class Accessor;
 
 // What a tensor was made by; libtorch writes x.grad_fn()->name().
@@ -309,12 +312,19 @@ class Tensor {
 
 // Results by name, which are std::tuples as well: auto [values, indices] = x.sort(), std::get<1>(x.max(1)),
 // std::tie(v, i) = x.topk(3).
-template <size_t N> struct Results;
-template <> struct Results<2> : std::tuple<Tensor, Tensor> {
-  using tuple::tuple;
+template <class I> struct TensorTuple;
+template <size_t... I> struct TensorTuple<std::index_sequence<I...>> {
+  template <size_t> using One = Tensor;
+  using type = std::tuple<One<I>...>;
 };
-template <> struct Results<3> : std::tuple<Tensor, Tensor, Tensor> {
-  using tuple::tuple;
+template <size_t N> struct Results : TensorTuple<std::make_index_sequence<N>>::type {
+  using Tuple = typename TensorTuple<std::make_index_sequence<N>>::type;
+  using Tuple::Tuple;
+  static constexpr size_t kResults = N;
+  const Tensor& operator[](size_t i) const {
+    return std::apply([i](const auto&... t) -> const Tensor& { return *std::array{&t...}[i]; },
+                      static_cast<const Tuple&>(*this));
+  }
 };
 #define DY_RESULTS2(Name, first, second)                                    \
   struct Name : Results<2> {                                                \
@@ -331,6 +341,15 @@ template <> struct Results<3> : std::tuple<Tensor, Tensor, Tensor> {
     Name(const Name& o) : Results(o) {}                                                            \
     Name(Name&& o) noexcept : Results(std::move(o)) {}                                             \
     Name& operator=(const Name& o) { return Results::operator=(o), *this; }                        \
+  }
+#define DY_RESULTS4(Name, first, second, third, fourth)                                                               \
+  struct Name : Results<4> {                                                                                          \
+    Tensor &first = std::get<0>(*this), &second = std::get<1>(*this), &third = std::get<2>(*this),                    \
+           &fourth = std::get<3>(*this);                                                                              \
+    Name(Tensor a, Tensor b, Tensor c, Tensor d) : Results(std::move(a), std::move(b), std::move(c), std::move(d)) {} \
+    Name(const Name& o) : Results(o) {}                                                                               \
+    Name(Name&& o) noexcept : Results(std::move(o)) {}                                                                \
+    Name& operator=(const Name& o) { return Results::operator=(o), *this; }                                           \
   }
 
 // One entry of an index: a number, a Slice, a tensor of positions (integers) or a mask (bool), a bool, a new axis.
@@ -368,13 +387,10 @@ std::ostream& operator<<(std::ostream& out, Device d);         // cpu
 }  // namespace dyadic::inline v1
 
 template <class T>
-  requires std::derived_from<T, dyadic::Results<2>>
-struct std::tuple_size<T> : std::integral_constant<size_t, 2> {};
-template <class T>
-  requires std::derived_from<T, dyadic::Results<3>>
-struct std::tuple_size<T> : std::integral_constant<size_t, 3> {};
+  requires std::derived_from<T, dyadic::Results<T::kResults>>
+struct std::tuple_size<T> : std::integral_constant<size_t, T::kResults> {};
 template <size_t I, class T>
-  requires(std::derived_from<T, dyadic::Results<2>> || std::derived_from<T, dyadic::Results<3>>)
+  requires std::derived_from<T, dyadic::Results<T::kResults>>
 struct std::tuple_element<I, T> {
   using type = dyadic::Tensor;
 };

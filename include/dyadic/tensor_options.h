@@ -22,13 +22,15 @@ class TensorOptions {
   TensorOptions device(std::optional<Device> device) const {
     return changed([&](TensorOptions& o) { o.device_ = device; });
   }
-  TensorOptions device(DeviceType device, int64_t /*index*/ = 0) const { return this->device(Device(device)); }
+  TensorOptions device(DeviceType device, int64_t /*index: there is one of each*/ = 0) const {
+    return this->device(Device(device));
+  }
   TensorOptions requires_grad(bool on) const {
     return changed([&](TensorOptions& o) { o.requires_grad_ = on; });
   }
-  template <class T> TensorOptions layout(T) const { return *this; }  // all are strided, and contiguous
-  template <class T> TensorOptions memory_format(T) const { return *this; }
-  TensorOptions pinned_memory(bool) const { return *this; }
+  template <class T> TensorOptions layout(T /*layout: every tensor is strided*/) const { return *this; }
+  template <class T> TensorOptions memory_format(T /*memory_format: memory has one layout*/) const { return *this; }
+  TensorOptions pinned_memory(bool /*pinned_memory: there is one device*/) const { return *this; }
   DType dtype() const { return dtype_ ? dtype_ : default_dtype(); }
   Device device() const { return device_.value_or(cpu); }
   bool requires_grad() const { return requires_grad_; }
@@ -97,9 +99,9 @@ inline Tensor normal(const Tensor& mean, double std = 1) { return normal(mean, f
 inline Tensor normal(double mean, const Tensor& std) { return normal(full_like(std, mean), std); }
 
 inline TensorOptions Tensor::options() const { return TensorOptions(dtype()).device(device()); }
-inline Tensor Tensor::to(Device device, DType dtype, bool, bool copy) const { return to(dtype, false, copy).to(device); }
-inline Tensor Tensor::to(DType dtype, bool, bool copy) const { return copy && dtype == this->dtype() ? clone() : to(dtype); }
-inline Tensor Tensor::to(const TensorOptions& o, bool, bool copy) const { return to(o.given_device().value_or(device()), o.dtype_or(dtype()), false, copy); }
+inline Tensor Tensor::to(Device device, DType dtype, bool /*non_blocking: there is one device*/, bool copy) const { return to(dtype, false, copy).to(device); }
+inline Tensor Tensor::to(DType dtype, bool /*non_blocking: there is one device*/, bool copy) const { return copy && dtype == this->dtype() ? clone() : to(dtype); }
+inline Tensor Tensor::to(const TensorOptions& o, bool /*non_blocking: there is one device*/, bool copy) const { return to(o.given_device().value_or(device()), o.dtype_or(dtype()), false, copy); }
 inline Tensor Tensor::to(const Tensor& other) const { return to(other.device(), other.dtype()); }
 inline Tensor Tensor::operator[](const Tensor& i) const { return index({i}); }
 inline Tensor Tensor::index(const std::vector<Index>& indices) const { return dyadic::index(*this, indices); }

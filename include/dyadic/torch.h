@@ -1,7 +1,7 @@
 // namespace torch, so that programs written for libtorch compile as they are: in place of <torch/torch.h>, or by that name with
 // the CMake target dyadic::torch, whose include path has such a header. Ops and tensors are those of namespace dyadic; modules
 // are held (torch::nn::Linear is a shared Linear, TORCH_MODULE makes holders), options are chains (Conv2dOptions(1, 10,
-// 5).stride(2)). Layers, optimizers and functions' options are made from the records (tools/make_torch.py). Parts:
+// 5).stride(2)). Layers, optimizers and functions' options are made from the records (tools/generate). Parts:
 //   torch/names.h       enumerations, checks, strings, devices; at and c10
 //   torch/module.h      holders, Sequential, Functional, ModuleList
 //   torch/layers.h      layers by their libtorch options

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "dyadic/ops.h"
+#include "ignored.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -304,16 +305,16 @@ void ArgumentFrame::read_spread(Reading& r) {
 
 namespace {
 
-// What is no parameter of the record: requires_grad= of what is created, out=, generator=, and PyTorch's words about memory,
-// which has one layout here.
+// What is no parameter of the record: requires_grad= of what is created, out=, generator=, and PyTorch's words about memory.
 enum class Option : uint8_t { none, requires_grad, out, generator, memory };
 Option option_of(const OpInfo& op, PyObject* name) {
   const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
   if (op.requires_grad && is("requires_grad")) return Option::requires_grad;
   if (op.takes_out && is("out")) return Option::out;
   if (op.def->random && is("generator")) return Option::generator;
-  if (is("memory_format") && (op.id == Op::contiguous_ || op.id == Op::clone_)) return Option::memory;
-  if (op.requires_grad && (is("layout") || is("pin_memory") || is("memory_format"))) return Option::memory;
+  if (is(kFormat.name) && (op.id == Op::contiguous_ || op.id == Op::clone_)) return Option::memory;
+  for (const Ignored& i : kMemory)
+    if (op.requires_grad && is(i.name)) return Option::memory;
   return Option::none;
 }
 

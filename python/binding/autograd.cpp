@@ -226,8 +226,11 @@ void add_autograd(nb::module_& m) {
         nb::arg("context"), nb::arg("dirty"), nb::arg("materialize"));
   m.def(
       "_backward",
-      [](nb::object outputs, nb::object gradients, std::optional<bool> retain_graph, bool create_graph, nb::object,
+      [](nb::object outputs, nb::object gradients, std::optional<bool> retain_graph, bool create_graph, nb::object older,
          nb::object inputs) {
+        DY_CHECK(gradients.is_none() || older.is_none(),
+                 "backward: grad_variables is the older name of grad_tensors: both are given");
+        if (gradients.is_none()) gradients = older;
         std::vector<Tensor> out = list_of(outputs, "tensors"), g, in;
         if (!gradients.is_none()) g = list_of(gradients, "grad_tensors");
         if (!inputs.is_none()) in = list_of(inputs, "inputs");

@@ -6,6 +6,7 @@
 
 #include "base/workers.h"
 #include "data.h"
+#include "ignored.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -183,10 +184,12 @@ void add_loader_class(nb::module_& m) {
       nb::dynamic_attr(), collected<PyLoader, PyLoader::visit>())
       .def("__init__", make_loader, nb::arg("dataset"), nb::arg("batch_size") = 1, nb::arg("shuffle") = none,
            nb::arg("sampler") = none, nb::arg("batch_sampler") = none, nb::arg("num_workers") = 0, nb::arg("collate_fn") = none,
-           nb::arg("pin_memory") = false, nb::arg("drop_last") = false, nb::arg("timeout") = 0.0,
-           nb::arg("worker_init_fn") = none, nb::arg("multiprocessing_context") = none, nb::arg("generator") = none,
-           nb::kw_only(), nb::arg("prefetch_factor") = none, nb::arg("persistent_workers") = false,
-           nb::arg("pin_memory_device") = "", nb::arg("in_order") = true)
+           ignored({"utils.data.DataLoader", "pin_memory", "there is one device"}) = false, nb::arg("drop_last") = false,
+           nb::arg("timeout") = 0.0, nb::arg("worker_init_fn") = none,
+           ignored({"utils.data.DataLoader", "multiprocessing_context", "workers are threads"}) = none,
+           nb::arg("generator") = none, nb::kw_only(), nb::arg("prefetch_factor") = none, nb::arg("persistent_workers") = false,
+           ignored({"utils.data.DataLoader", "pin_memory_device", "there is one device"}) = "",
+           ignored({"utils.data.DataLoader", "in_order", "batches always come in their order"}) = true)
       .def("__len__", [](PyLoader& l) { return l.loader->size(); })
       .def("__iter__",
            [](nb::handle self) {
@@ -241,7 +244,9 @@ void add_samplers(nb::module_& m) {
     return batch;
   });
   nb::class_<Sampler>(m, "Sampler", "The indices of an epoch: __iter__, and __len__ where it is known, are yours to define.")
-      .def("__init__", [](Sampler* self, nb::object) { new (self) PlainSampler(); }, nb::arg("data_source") = nb::none());
+      .def(
+          "__init__", [](Sampler* self, nb::object) { new (self) PlainSampler(); },
+          ignored({"utils.data.Sampler", "data_source", "a sampler of your own keeps what it needs"}) = nb::none());
   bind_sampler<SequentialSampler>(m, "SequentialSampler", "Indices in order.")
       .def(
           "__init__",

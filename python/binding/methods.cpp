@@ -9,6 +9,7 @@
 #include "dyadic/autograd.h"
 #include "dyadic/ops.h"
 #include "dyadic/planes.h"
+#include "ignored.h"
 #include "object.h"
 
 namespace dyadic::inline v1::python {
@@ -197,21 +198,26 @@ nb::str format_tensor(nb::handle self, nb::str spec) {
 void add_conversions() {
   auto none = nb::none();
   method("to", to_anything, nb::arg("target") = none, nb::arg("dtype") = none, nb::arg("device") = none,
-         nb::arg("non_blocking") = false, nb::arg("copy") = false, nb::kw_only(), nb::arg("rounding") = "nearest",
-         nb::arg("overflow") = "standard", nb::arg("memory_format") = none,
+         ignored({"Tensor.to", "non_blocking", "there is one device"}) = false, nb::arg("copy") = false, nb::kw_only(),
+         nb::arg("rounding") = "nearest", nb::arg("overflow") = "standard",
+         ignored({"Tensor.to", "memory_format", "memory has one layout"}) = none,
          "The values in another dtype (rounded once: help(dyadic.cast)) or on another device; itself if nothing changes.");
   const std::pair<const char*, DType> casts[] = {{"double", f64}, {"float", f32}, {"half", f16},  {"bfloat16", bf16},
                                                  {"long", i64},   {"int", i32},   {"short", i16}, {"bool", boolean}};
   for (auto& [name, d] : casts)
     method(
-        name, [d = d](const Tensor& t, nb::handle) { return convert(t, d); }, nb::arg("memory_format") = none,
-        "The values in another dtype; itself if it has it. (Memory has one layout: memory_format changes nothing.)");
+        name, [d = d](const Tensor& t, nb::handle) { return convert(t, d); },
+        ignored({"Tensor.double, float, half, bfloat16, long, int, short and bool", "memory_format", "memory has one layout"}) =
+            none,
+        "The values in another dtype; itself if it has it.");
   method("view", view,
          "The same memory under another shape (sizes, one may be -1), or as another dtype: x.view(dyadic.uint8).");
   method("planes", planes_dict,
          "What the storage is made of, by name: codes, scales and the rest, as 1-d tensors over the same memory.");
   method("type_as", [](const Tensor& t, const Tensor& o) { return convert(t, o.dtype()); }, nb::arg("other"));
-  method("cpu", [](const Tensor& t, nb::handle) { return t.to(cpu); }, nb::arg("memory_format") = none);
+  method(
+      "cpu", [](const Tensor& t, nb::handle) { return t.to(cpu); },
+      ignored({"Tensor.cpu", "memory_format", "memory has one layout"}) = none);
   method("numpy", to_numpy, nb::kw_only(), nb::arg("force") = false,
          "A numpy array over the same memory; force: of a tensor that requires grad, too.");
   method("__array__", to_array, nb::arg("dtype") = none, nb::kw_only(), nb::arg("copy") = none);
@@ -281,7 +287,8 @@ void add_autograd() {
   method("zero_", [](nb::handle self) { return changed(self, [](const Tensor& t) { t.zero_(); }); });
   method(
       "copy_", [](nb::handle self, const Tensor& src, bool) { return changed(self, [&](const Tensor& t) { t.copy_(src); }); },
-      nb::arg("src"), nb::arg("non_blocking") = false, "Writes the values of src, broadcast and converted, into self.");
+      nb::arg("src"), ignored({"Tensor.copy_", "non_blocking", "there is one device"}) = false,
+      "Writes the values of src, broadcast and converted, into self.");
 }
 
 Tensor make(nb::object data, nb::object dtype, nb::object device, bool requires_grad) {

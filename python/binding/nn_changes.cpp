@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "ignored.h"
 #include "nn.h"
 
 namespace dyadic::inline v1::python {
@@ -65,11 +66,13 @@ nb::object convert_module(nb::handle self, nb::handle target) {
   return nb::borrow(self);
 }
 
+constexpr Ignored kIgnored[] = {{"nn.Module.to", "non_blocking", "there is one device"},
+                                {"nn.Module.to", "memory_format", "memory has one layout"}};
 // to(dtype), to(device), to(device, dtype), to(tensor), to(dtype=..., device=...).
 nb::object convert_to_all(nb::handle self, nb::args targets, nb::kwargs named) {
   for (auto [key, value] : named) {
     const auto name = nb::cast<std::string>(key);
-    DY_CHECK_AS(TypeError, name == "dtype" || name == "device" || name == "non_blocking",
+    DY_CHECK_AS(TypeError, name == "dtype" || name == "device" || name == kIgnored[0].name || name == kIgnored[1].name,
                 "to: unknown argument {}; it takes dtype and device", name);
   }
   for (nb::handle target : targets) {
@@ -78,8 +81,8 @@ nb::object convert_to_all(nb::handle self, nb::args targets, nb::kwargs named) {
     if (like) convert_module(self, nb::object(target.attr("device")));
     convert_module(self, like ? nb::object(target.attr("dtype")) : nb::borrow(target));
   }
-  for (auto [key, value] : named)
-    if (!value.is_none() && !PyBool_Check(value.ptr())) convert_module(self, value);
+  for (const char* name : {"dtype", "device"})
+    if (named.contains(name) && !nb::handle(named[name]).is_none()) convert_module(self, named[name]);
   return nb::borrow(self);
 }
 
@@ -116,8 +119,9 @@ void add_changes(ModuleClass& c) {
       .def_prop_rw("training", &Module::training, &Module::set_training,
                    "Of this module alone; train() and eval() set the tree's.")
       .def("to", convert_to_all,
-           "Converts the floating-point parameters and buffers to a dtype. A device is checked: modules are made where they "
-           "live.")
+           "Converts the floating-point parameters and buffers to a dtype; to a scaled format (nf4, q8_0 ...) the weights that "
+           "products and lookups read, where a row has a block of it, and nothing else. A device is checked: modules are made "
+           "where they live.")
       .def("double", same([](Module& m) { m.to(f64); }))
       .def("float", same([](Module& m) { m.to(f32); }))
       .def("half", same([](Module& m) { m.to(f16); }))

@@ -43,9 +43,12 @@ void collect(nb::handle self, const std::string& path, nb::list& into, std::set<
   for (auto& [name, child] : nb::cast<Module&>(self).children())
     if (child) collect(child_object(self, nb::str(name.c_str()), child), path.empty() ? name : path + "." + name, into, seen);
 }
-nb::list modules_of(nb::handle self, const std::string& prefix, bool once) {
+// memo: modules to pass by, with those below them.
+nb::list modules_of(nb::handle self, const std::string& prefix, bool once, nb::object memo = nb::none()) {
   nb::list l;
   std::set<PyObject*> seen;
+  if (!memo.is_none())
+    for (nb::handle m : memo) seen.insert(m.ptr());
   collect(self, prefix, l, once ? &seen : nullptr);
   return l;
 }
@@ -90,7 +93,12 @@ void add_tree(ModuleClass& c) {
           nb::arg("prefix") = "", nb::arg("recurse") = true)
       .def(
           "named_modules",
-          [](nb::handle self, nb::object, const std::string& p, bool once) { return each(modules_of(self, p, once)); },
+          [](nb::handle self, nb::object memo, const std::string& p, bool once) {
+            nb::list l = modules_of(self, p, once, memo);
+            if (once && !memo.is_none())
+              for (nb::handle entry : l) memo.attr("add")(entry[1]);
+            return each(l);
+          },
           nb::arg("memo") = nb::none(), nb::arg("prefix") = "", nb::arg("remove_duplicate") = true)
       .def("modules", [](nb::handle self) { return each(modules_of(self, "", true), 1); })
       .def("_module_entries",

@@ -298,6 +298,7 @@ void add_aliases(nb::module_& m, nb::list& names, const OpInfo& op) {
 nb::list describe_records() {
   nb::list all;
   for (const OpInfo& op : g_ops) {
+    if (op.def->internal) continue;
     nb::dict d;
     d["name"] = op.signature->name;
     d["signature"] = op.def->sig;
@@ -330,9 +331,10 @@ void add_ops(nb::module_& m) {
   nb::object name = nb::str("dyadic");
   nb::list names;
   nb::module_ types = m.def_submodule("return_types", "The named tuples of ops with several results.");
+  nb::module_ parts = m.def_submodule("_parts", "Ops that are parts of others: for compositions in Python, and for tests.");
   for (size_t i = 0; i < size_t(kOps); ++i) {
     g_ops[i] = make_info(Op(i));
-    add_result_type(g_ops[i], types);
+    if (!g_ops[i].def->internal) add_result_type(g_ops[i], types);
   }
   link_shared_names();
   for (size_t i = 0; i < size_t(kOps); ++i) {
@@ -348,7 +350,8 @@ void add_ops(nb::module_& m) {
         make_method(op.signature->name, shared ? kEntries[i].shared_function : kEntries[i].function, op.function_doc);
     nb::object function = nb::steal(PyCFunction_NewEx(&functions[i], nullptr, name.ptr()));
     if (!function.is_valid()) throw nb::python_error();
-    m.attr(op.signature->name.c_str()) = function;
+    (op.def->internal ? parts : m).attr(op.signature->name.c_str()) = function;
+    if (op.def->internal) continue;
     names.append(op.signature->name);
     if (!op.method) continue;
     methods[i] = make_method(op.signature->name, shared ? kEntries[i].shared_method : kEntries[i].method, op.method_doc);
@@ -367,7 +370,8 @@ void add_ops(nb::module_& m) {
     if (!in_place_function.is_valid()) throw nb::python_error();
     m.attr(in_place_names[i].c_str()) = in_place_function;
   }
-  for (const OpInfo& op : g_ops) add_aliases(m, names, op);
+  for (const OpInfo& op : g_ops)
+    if (!op.def->internal) add_aliases(m, names, op);
   m.attr("_op_names") = names;
   m.def("_records", describe_records);
 }

@@ -4,6 +4,7 @@ import operator
 from . import _dyadic
 from ._dyadic import Tensor
 from ._size import Size
+from ._ignored import ignored as _ignored
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
@@ -101,6 +102,7 @@ def _typed(kind):
 TYPES = {kind: _typed(kind) for kind in _TYPES}
 
 
+@_ignored("non_blocking", why="there is one device", of="Tensor.type")
 def _type(self, dtype=None, non_blocking=False):
     """The name of the tensor's type; with a dtype (or such a name) the tensor converted to it."""
     if dtype is None:

@@ -5,6 +5,7 @@ from builtins import range as _upto
 from . import _dyadic, linalg
 from ._dyadic import Tensor
 from ._size import Size
+from ._ignored import ignored as _ignored
 
 __all__ = """
 pi e inf nan newaxis strided contiguous_format preserve_format channels_last numel is_floating_point is_complex
@@ -35,12 +36,30 @@ for _name in ("is_cuda", "is_mps", "is_sparse", "is_quantized", "is_nested", "is
 Tensor.ndimension, Tensor.nelement = Tensor.dim, Tensor.numel
 
 
-def _itself(self, *args, **kwargs):
+def _itself(self):
     """self: there is nothing to do here."""
     return self
 
 
-def _never(self, *args):
+@_ignored("device", why="there is one device", of="Tensor.pin_memory")
+def _pin_memory(self, device=None):
+    """self: memory is the CPU's."""
+    return self
+
+
+@_ignored("masked_grad", why="every tensor is dense", of="Tensor.to_dense")
+def _to_dense(self, dtype=None, *, masked_grad=True):
+    """self, in dtype if one is given: every tensor is dense."""
+    return self if dtype is None else self.to(dtype)
+
+
+@_ignored("device", why="there is one device", of="Tensor.is_pinned")
+def _is_pinned(self, device=None):
+    """False: memory is the CPU's."""
+    return False
+
+
+def _never(self):
     """False: no tensor here is that."""
     return False
 
@@ -55,8 +74,9 @@ def _get_device(self):
     return -1
 
 
-Tensor.resolve_conj = Tensor.resolve_neg = Tensor.pin_memory = Tensor.share_memory_ = Tensor.to_dense = _itself
-Tensor.is_conj = Tensor.is_neg = Tensor.is_pinned = Tensor.is_shared = _never
+Tensor.resolve_conj = Tensor.resolve_neg = Tensor.share_memory_ = _itself
+Tensor.pin_memory, Tensor.to_dense, Tensor.is_pinned = _pin_memory, _to_dense, _is_pinned
+Tensor.is_conj = Tensor.is_neg = Tensor.is_shared = _never
 Tensor.is_distributed = Tensor.is_coalesced = _never
 Tensor.is_signed, Tensor.get_device = _is_signed, _get_device
 
@@ -214,6 +234,7 @@ def range(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fal
     return _dyadic.arange(start, start + n * step, step, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@_ignored("mode", "warn_only", why="results are always the same bits for the same inputs")
 def use_deterministic_algorithms(mode, *, warn_only=False):
     """Accepted: results are always the same bits for the same inputs."""
 
@@ -232,6 +253,7 @@ def _namespace(self, /, *, api_version=None):
     return xp
 
 
+@_ignored("stream", why="there is one device", of="Tensor.to_device")
 def _to_device(self, device, /, *, stream=None):
     """The tensor on another device."""
     return self.to(device=device)

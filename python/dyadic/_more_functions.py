@@ -2,6 +2,7 @@
 from . import _dyadic, linalg
 from ._dyadic import Tensor
 from ._size import Size
+from ._ignored import ignored as _ignored
 
 __all__ = """
 as_strided_ detach_ fill_ resize_as_ zero_ fill resolve_conj resolve_neg is_conj is_neg is_signed is_inference get_device
@@ -64,19 +65,32 @@ def fill(input, value):
     return _dyadic.full_like(input, value.item() if isinstance(value, Tensor) else value)
 
 
-def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False, **options):
+@_ignored("layout", "pin_memory", why="memory has one layout")
+def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor of these sizes and strides over memory of its own, not initialized."""
     reach = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else 0
     t = _dyadic.empty([reach], dtype=dtype, device=device).as_strided(list(size), list(stride))
     return t.requires_grad_() if requires_grad else t
 
 
-def _new_empty_strided(self, size, stride, dtype=None, **options):
+@_ignored("layout", "pin_memory", why="memory has one layout", of="Tensor.new_empty_strided")
+def _new_empty_strided(self, size, stride, dtype=None, *, layout=None, device=None, requires_grad=False, pin_memory=False):
     """empty_strided in self's dtype."""
-    return empty_strided(size, stride, dtype=dtype or self.dtype, **options)
+    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
 Tensor.new_empty_strided = _new_empty_strided
+
+
+def into(out, result):
+    """result; where there is an out, a tensor or as many as results, that with result's shape and values."""
+    if out is None:
+        return result
+    for target, values in [(out, result)] if isinstance(out, Tensor) else zip(out, result, strict=True):
+        if target.shape != values.shape:
+            target.resize_(values.shape)
+        target.copy_(values)
+    return out
 
 
 def svd(input, some=True, compute_uv=True, *, out=None):
@@ -84,9 +98,9 @@ def svd(input, some=True, compute_uv=True, *, out=None):
     if not compute_uv:
         m, n = input.shape[-2:]
         s = linalg.svdvals(input)
-        return _SVD((input.new_zeros((*input.shape[:-2], m, m)), s, input.new_zeros((*input.shape[:-2], n, n))))
+        return _SVD(into(out, (input.new_zeros((*input.shape[:-2], m, m)), s, input.new_zeros((*input.shape[:-2], n, n)))))
     u, s, vh = linalg.svd(input, not some)
-    return _SVD((u, s, vh.mH))
+    return _SVD(into(out, (u, s, vh.mH)))
 
 
 class _SVD(tuple):
@@ -101,7 +115,7 @@ class _SVD(tuple):
 def lu(A, pivot=True, get_infos=False, out=None):
     """(LU, pivots), and with get_infos the number of the first zero pivot: linalg.lu_factor_ex."""
     factored, pivots, info = linalg.lu_factor_ex(A, pivot=pivot)
-    return (factored, pivots, info) if get_infos else (factored, pivots)
+    return into(out, (factored, pivots, info) if get_infos else (factored, pivots))
 
 
 Tensor.svd, Tensor.lu = svd, lu
@@ -109,12 +123,12 @@ Tensor.svd, Tensor.lu = svd, lu
 
 def frobenius_norm(input, dim=(), keepdim=False, *, out=None):
     """The root of the sum of squares over dim, all dimensions if it is empty."""
-    return linalg.vector_norm(input, 2, list([dim] if isinstance(dim, int) else dim) or None, keepdim)
+    return into(out, linalg.vector_norm(input, 2, list([dim] if isinstance(dim, int) else dim) or None, keepdim))
 
 
 def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
     """The sum of the singular values of matrices."""
-    return linalg.matrix_norm(input, "nuc", list(dim), keepdim)
+    return into(out, linalg.matrix_norm(input, "nuc", list(dim), keepdim))
 
 
 def pdist(input, p=2.0):

@@ -37,7 +37,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     how often each occurs."""
     if dim is None:
         return _parts(_dyadic.unique(input, sorted, return_inverse, return_counts), return_inverse, return_counts)
-    return _parts(_dyadic.unique_dim(input, dim, False), return_inverse, return_counts)
+    return _parts(_dyadic._parts.unique_dim(input, dim, False), return_inverse, return_counts)
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
@@ -45,7 +45,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     often each occurs in a row."""
     if dim is None:
         return _parts(_dyadic.unique_consecutive(input, return_inverse, return_counts), return_inverse, return_counts)
-    return _parts(_dyadic.unique_dim(input, dim, True), return_inverse, return_counts)
+    return _parts(_dyadic._parts.unique_dim(input, dim, True), return_inverse, return_counts)
 
 
 _dyadic.Tensor.unique, _dyadic.Tensor.unique_consecutive = unique, unique_consecutive

@@ -17,6 +17,7 @@ from ._copying import has_plain_memory
 from ._dyadic import Parameter, Tensor
 from ._size import Size
 from .utils._pytree import tree_map_only
+from ._ignored import ignored as _ignored
 
 _TREE, _METADATA = "python.tree", "python.metadata"
 _VIEWS = "python.views"  # in the metadata, of tensors that share memory: which view of which tensor each one is
@@ -136,10 +137,10 @@ def _read(x, tensors):
     return readers[kind](value)
 
 
-def _save_pickle(obj, f):
-    import pickle
-
-    data = _PICKLE + pickle.dumps(obj)
+def _save_pickle(obj, f, pickle_module):
+    if pickle_module is None:
+        import pickle as pickle_module
+    data = _PICKLE + pickle_module.dumps(obj)
     if hasattr(f, "write"):
         f.write(data)
         return
@@ -149,15 +150,16 @@ def _save_pickle(obj, f):
     os.replace(f"{path}.part", path)
 
 
+@_ignored("pickle_protocol", why="what is pickled is in Python's own default protocol")
 def save(obj, f, metadata=None, *, pickle_module=None, pickle_protocol=2):
     """Writes tensors, numbers, text, and lists, tuples, sets and dicts of them to a path or a file object, whole or not at all. Scaled
     tensors keep their bits. A dict of tensors is a safetensors file under its names; metadata is a dict of text beside it. Whatever
-    holds other objects (a module) is pickled; its state_dict() is the safer thing to save. pickle_module and pickle_protocol are
-    accepted."""
+    holds other objects (a module) is pickled; its state_dict() is the safer thing to save. pickle_module: what
+    pickles it, instead of pickle."""
     try:
         return _save_data(obj, f, metadata)
     except _NoData:
-        return _save_pickle(obj, f)
+        return _save_pickle(obj, f, pickle_module)
 
 
 def _views_by_name(tensors):
@@ -233,13 +235,13 @@ def _plain_reader(f):
     return Reader(f)
 
 
-def _load_pickle(path, name, weights_only):
+def _load_pickle(path, name, weights_only, pickle_module):
     import pickle
 
     with open(path, "rb") as f:
         f.seek(len(_PICKLE))
         if not weights_only:
-            return pickle.load(f)
+            return (pickle_module or pickle).load(f)
         try:
             return _plain_reader(f).load()
         except pickle.UnpicklingError as e:
@@ -259,13 +261,13 @@ def _errors():
     return empty, other
 
 
-def _load(path, name, weights_only):
+def _load(path, name, weights_only, pickle_module):
     if _begins(path, b"PK\x03\x04"):
         from ._torch_file import load_torch_file
 
         return load_torch_file(path, name)
     if _begins(path, _PICKLE):
-        return _load_pickle(path, name, weights_only)
+        return _load_pickle(path, name, weights_only, pickle_module)
     try:
         tensors, metadata = _dyadic._load(path)
     except _dyadic.ArgumentError as e:
@@ -285,11 +287,12 @@ def _load(path, name, weights_only):
     return collections.OrderedDict(tensors) if _ORDERED in metadata else tensors
 
 
+@_ignored("mmap", why="files are read whole; dyadic.memmap maps them")
 def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None):
     """What save has written, from a path or a file object; a plain safetensors file as a dict; a file that PyTorch's torch.save has
     written (its data, never its code). map_location: a device for all tensors; a function of PyTorch's that chooses among GPUs, or a
     dict of devices, is accepted: files are read to the CPU. weights_only=False: what save has pickled too, which may
-    run code. pickle_module and mmap are accepted."""
+    run code. pickle_module: what opens those."""
     if hasattr(f, "read"):
         import shutil
         import tempfile
@@ -298,12 +301,12 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
             path = os.path.join(folder, "tensors")
             with open(path, "wb") as target:
                 shutil.copyfileobj(f, target)
-            loaded = _load(path, "the file object", weights_only)
+            loaded = _load(path, "the file object", weights_only, pickle_module)
     else:
         path = os.fspath(f)
         if not os.path.exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        loaded = _load(path, path, weights_only)
+        loaded = _load(path, path, weights_only, pickle_module)
     device = _target(map_location)
     return loaded if device == "cpu" else tree_map_only(Tensor, lambda t: _moved(t, device), loaded)
 

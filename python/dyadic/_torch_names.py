@@ -4,7 +4,9 @@ from builtins import range as _upto
 from . import _dyadic, autograd, linalg
 from ._dyadic import Tensor
 from ._functions import _no_kind, _Word, contiguous_format, strided
+from ._more_functions import into
 from .nn import functional as F
+from ._ignored import ignored as _ignored
 
 __all__ = """
 SymInt affine_grid_generator alpha_dropout_ channels_last_3d dropout_ empty_permuted feature_alpha_dropout_ feature_dropout
@@ -107,7 +109,7 @@ def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, out=None):
     """(X, A) with A X = b, or A^T X = b: linalg.solve_triangular."""
     matrix, upper = (A.mT, not upper) if transpose else (A, upper)
-    return _Solution((linalg.solve_triangular(matrix, b, upper=upper, unitriangular=unitriangular), A))
+    return _Solution(into(out, (linalg.solve_triangular(matrix, b, upper=upper, unitriangular=unitriangular), A)))
 
 
 class _Solution(tuple):
@@ -162,7 +164,8 @@ def narrow_copy(input, dim, start, length):
     return input.narrow(dim, start, length).clone()
 
 
-def empty_permuted(size, physical_layout, *, dtype=None, device=None, requires_grad=False, **options):
+@_ignored("layout", "pin_memory", why="memory has one layout")
+def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor of these sizes whose dimensions lie in memory in the order of physical_layout, not initialized."""
     order = list(physical_layout)
     t = _dyadic.empty([size[d] for d in order], dtype=dtype, device=device).permute([order.index(d) for d in range(len(order))])
@@ -239,6 +242,7 @@ def is_anomaly_check_nan_enabled():
     return True
 
 
+@_ignored("debug_mode", why="results are always the same bits for the same inputs")
 def set_deterministic_debug_mode(debug_mode):
     """Accepted: results are always the same bits for the same inputs."""
 
@@ -258,6 +262,7 @@ def set_flush_denormal(mode):
     return not mode
 
 
+@_ignored("mode", why="warnings are Python's, whose filters say how often one is shown")
 def set_warn_always(mode):
     """Accepted: warnings are Python's, whose filters say how often one is shown."""
 
@@ -272,6 +277,7 @@ def get_num_interop_threads():
     return 1
 
 
+@_ignored("n", why="ops run one after the other, each on get_num_threads() threads")
 def set_num_interop_threads(n):
     """Accepted: ops run one after the other, each on get_num_threads() threads."""
 

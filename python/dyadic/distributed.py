@@ -31,5 +31,4 @@ broadcast, broadcast_object_list, reduce, gather = map(_refusing, ("broadcast", 
 class ProcessGroup:
     """For annotations and isinstance: there are none."""
 
-    def __init__(self, *args, **kwargs):
-        _refusing("ProcessGroup")()
+    __init__ = _refusing("ProcessGroup")

@@ -7,6 +7,7 @@ import urllib.request
 from urllib.parse import urlparse
 
 from ._serialization import load as _load
+from ._ignored import ignored as _ignored
 
 _folder = None  # set_dir's
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
@@ -24,6 +25,7 @@ def set_dir(d):
     _folder = os.path.expanduser(d)
 
 
+@_ignored("progress", why="nothing is shown")
 def download_url_to_file(url, dst, hash_prefix=None, progress=True):
     """Downloads a file; it appears whole, and only if its SHA-256 begins with hash_prefix. progress is accepted: nothing is shown."""
     digest, folder = hashlib.sha256(), os.path.dirname(os.path.expanduser(dst)) or "."

@@ -101,7 +101,7 @@ class Shaped(metaclass=_Kind):
     """Any dtype."""
 
     @staticmethod
-    def holds(dtype):
+    def holds(_dtype):
         """Whether a dtype is one of these."""
         return True
 

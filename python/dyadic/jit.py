@@ -1,6 +1,8 @@
 """Decorators of code that PyTorch may translate. Nothing is translated here: functions and modules run as the Python that they are."""
+from ._ignored import ignored as _ignored
 
 
+@_ignored("optimize", "example_inputs", why="nothing is translated")
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     """obj itself."""
     return obj
@@ -16,6 +18,7 @@ def export(fn):
     return fn
 
 
+@_ignored("kwargs", why="nothing is translated")
 def ignore(drop=False, **kwargs):
     """A decorator that changes nothing."""
     return drop if callable(drop) else lambda fn: fn
@@ -26,6 +29,7 @@ def unused(fn):
     return fn
 
 
+@_ignored("the_type", why="types are for readers")
 def annotate(the_type, the_value):
     """the_value: types are for readers."""
     return the_value

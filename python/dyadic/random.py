@@ -2,12 +2,14 @@
 from ._dyadic import get_rng_state, initial_seed, seed, set_rng_state
 from ._more_functions import manual_seed
 from .autograd import Scope
+from ._ignored import ignored as _ignored
 
 
 class fork_rng(Scope):
     """What is drawn inside leaves the generator outside as it was."""
 
-    def __init__(self, devices=None, enabled=True, **_):
+    @_ignored("devices", "device_type", why="there is one device")
+    def __init__(self, devices=None, enabled=True, device_type="cuda"):
         self._enabled = enabled
 
     def _again(self):

@@ -6,6 +6,7 @@ from ._construct import as_tensor
 from ._dyadic import Tensor
 from ._functions import unravel_index
 from ._more_functions import isclose
+from ._ignored import ignored as _ignored
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
@@ -25,8 +26,8 @@ def _tolerances(dtypes):
 
 
 class _Comparison:
-    def __init__(self, rtol, atol, equal_nan, checks, msg):
-        self.rtol, self.atol, self.equal_nan, self.checks, self.msg = rtol, atol, equal_nan, checks, msg
+    def __init__(self, rtol, atol, equal_nan, checks, msg, subclasses):
+        self.rtol, self.atol, self.equal_nan, self.checks, self.msg, self.subclasses = rtol, atol, equal_nan, checks, msg, subclasses
 
     def fail(self, text, place):
         text = f"{place}: {text}" if place else text
@@ -47,6 +48,8 @@ class _Comparison:
             if actual is not expected:
                 self.fail(f"{actual}, expected {expected}", place)
         else:
+            if not self.subclasses and type(actual) is not type(expected):
+                raise TypeError(f"assert_close: the types differ, which allow_subclasses=False forbids: {type(actual).__name__}, expected {type(expected).__name__}")
             numbers = not isinstance(actual, Tensor) and not isinstance(expected, Tensor) and not hasattr(actual, "__array__")
             self.tensors(*(x if isinstance(x, Tensor) else as_tensor(x) for x in (actual, expected)), numbers, place)
 
@@ -83,6 +86,7 @@ def _report(a, e, near, rtol, atol):
     return "\n".join(lines)
 
 
+@_ignored("check_layout", why="every tensor is strided")
 def assert_close(
     actual,
     expected,
@@ -104,7 +108,7 @@ def assert_close(
         raise ValueError("assert_close: rtol and atol are given together, or not at all")
     checks = [("device", lambda t: t.device)] * check_device + [("dtype", lambda t: t.dtype)] * check_dtype
     checks += [("stride()", lambda t: t.stride())] * check_stride
-    _Comparison(rtol, atol, equal_nan, checks, msg).compare(actual, expected)
+    _Comparison(rtol, atol, equal_nan, checks, msg, allow_subclasses).compare(actual, expected)
 
 
 def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
@@ -114,6 +118,7 @@ def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=
     )
 
 
+@_ignored("memory_format", why="memory has one layout")
 def make_tensor(
     *shape,
     dtype,

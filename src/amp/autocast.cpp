@@ -37,7 +37,7 @@ struct State {
   int depth = 0;
   bool cache_enabled = true;
   std::unordered_map<TensorImpl*, Cast> cache;
-  std::vector<std::vector<Row>> rows = std::vector<std::vector<Row>>(kOpCount);  // by op
+  std::vector<std::vector<Row>> rows = std::vector<std::vector<Row>>(size_t(kOps));  // by op
   bool low_made = false;  // something in the region has come out in a low precision
   bool warned_model = false, warned_input = false;
   DelayedScaling* scaling = nullptr;
@@ -111,22 +111,23 @@ Tensor to_type(const Tensor& t, DType to, Row& row) {
   return c.result;
 }
 
-void cast_inputs(Op id, Frame& f, DType to, Row& row) {
+void cast_inputs(const Invocation& f, Tensor* held, DType to, Row& row) {
   ModeScope off(0, kAutocast);  // the casts themselves
   for (int i = 0; i < f.n; ++i) {
     if (f.args[i].kind != Arg::Kind::tensor) continue;
     const Tensor& t = *f.args[i].tensor;
     // f64 keeps its precision, as in PyTorch: only f32, f16 and bf16 move. Scaled weights are decoded by the op.
     if (!t.dtype().is_floating_point() || t.dtype() == f64 || (t.impl()->flags & kNumber)) continue;
-    warn_of_half(id, t);
+    warn_of_half(f.op, t);
     if (t.dtype() == to) continue;
-    f.held[i] = to_type(t, to, row);
-    f.args[i].tensor = &f.held[i];
+    held[i] = to_type(t, to, row);
+    f.args[i].tensor = &held[i];
   }
 }
 
-bool intercept(Op id, const OpDef& op, Frame& f, Tensor* out) {
-  if (op.kind == OpKind::view || id == Op::to_) return false;
+bool rewrite(const Invocation& f, const OpDef& op, Tensor* held) {
+  const Op id = f.op;
+  if (op.kind == OpKind::view || id == Op::to_ || is_made(id)) return false;
   Floats floats;
   for_each_tensor(f.args, f.n, [&](const Tensor& t, int) { floats.add(t); });
   if (!floats.first) return false;
@@ -139,23 +140,23 @@ bool intercept(Op id, const OpDef& op, Frame& f, Tensor* out) {
     s.low_made |= is_low(widest);
   } else if (floats.f64_among) {
     row.why = Why::wide;
-    cast_inputs(id, f, op.amp == Amp::lower ? low_of(s.dtype) : f32, row);
+    cast_inputs(f, held, op.amp == Amp::lower ? low_of(s.dtype) : f32, row);
   } else if (op.amp == Amp::f32) {
     row.why = Why::f32;
     row.ran = f32;
-    cast_inputs(id, f, f32, row);
+    cast_inputs(f, held, f32, row);
   } else if (s.dtype == f8e4m3fn && id == Op::linear_ && !floats.first.is_scaled() && !floats.other.is_scaled()) {
     row.why = Why::f8;
     row.ran = s.dtype;
     ModeScope off(0, kAutocast);
-    out[0] = f8_linear(*Autocast::scaling(), *f.args[0].tensor, *f.args[1].tensor,
-                       f.n > 2 && f.args[2].kind == Arg::Kind::tensor ? *f.args[2].tensor : Tensor(), s.cache_enabled);
+    f.out[0] = f8_linear(*Autocast::scaling(), *f.args[0].tensor, *f.args[1].tensor,
+                         f.n > 2 && f.args[2].kind == Arg::Kind::tensor ? *f.args[2].tensor : Tensor(), s.cache_enabled);
     s.low_made = true;
     note(id, row);
     return true;
   } else {
     const DType low = low_of(s.dtype);
-    cast_inputs(id, f, low, row);
+    cast_inputs(f, held, low, row);
     row.why = floats.first == low && !floats.other ? Why::already : Why::lower;
     row.ran = low;
     s.low_made = true;
@@ -164,7 +165,9 @@ bool intercept(Op id, const OpDef& op, Frame& f, Tensor* out) {
   return false;
 }
 
-[[gnu::constructor]] void install() { g_interceptors.autocast = intercept; }
+[[gnu::constructor]] void install() {
+  g_interceptors[int(Stage::autocast)] = {.modes = kAutocast | kAutocastOff, .rewrite = rewrite};
+}
 
 void check_dtype(DType d) {
   DY_CHECK_AS(ValueError, is_low(d) || d == f8e4m3fn, "autocast: the low precision is bf16, f16 or f8e4m3fn, not {}", d.name());

@@ -1,7 +1,6 @@
 // Gradients of pointwise ops, from their lambdas.
 #include "autograd/engine.h"
 #include "dyadic/ops.h"
-#include "loops/pointwise.h"
 #include "ops/tracer.h"
 
 namespace dyadic::inline v1 {
@@ -19,35 +18,22 @@ Compute gradient_type(const OpDef& op, const Grad& g, int k) {
   return wide ? Compute::f64 : Compute::f32;
 }
 
-// The shape of the gradient tile's result: everything broadcast, the output's shape.
-Tensor run_tile(const OpDef& op, const Grad& g, int k) {
+// By the gradient's own op. An input of the output's shape gets its gradient in its own dtype at once; a broadcast one is
+// summed afterwards.
+Tensor run_op(const OpDef& op, const Grad& g, int k) {
   const Pointwise& pw = op.pw;
-  const Compute compute = gradient_type(op, g, k);
-  Tensor output;
-  PointwiseLoop loop;
-  loop.compute = compute;
-  loop.tile = pw.grad[k][int(compute)];
-  if (compute == Compute::f32) loop.bf16_tile = pw.grad_bf16[k];
-  loop.in[0] = &g.g();
-  for (int i = 0; i < pw.inputs; ++i)
-    if (op.needs[k] & in(i)) loop.in[1 + i] = &g.in(i);
-  if (op.needs[k] & out(0)) {
-    output = g.out();
-    loop.in[1 + pw.inputs] = &output;
-  }
-  loop.inputs = pw.inputs + 2;
-  double params[2 * kMaxParams];
-  for (int i = 0; i < pw.params; ++i) {
-    const Scalar s = g.scalar(pw.inputs + i);
-    params[i] = s.real();
-    params[kMaxParams + i] = s.imag();
-  }
-  loop.params = params;
-  const Meta& m = g.out_meta();
-  // An input of the output's shape gets its gradient in its own dtype at once; a broadcast one is summed afterwards.
-  bool same_shape = g.in_meta(k).shape() == m.shape();
-  Tensor result = make_tensor(m.shape(), same_shape ? g.in_meta(k).dtype : DType(&compute_format(compute)), m.device);
-  if (!m.device.is_meta()) loop.run(result);
+  Tensor output, result;
+  Arg args[kMaxArgs];
+  int n = 0;
+  args[n++] = g.g();
+  for (int i = 0; i < pw.inputs; ++i, ++n)
+    if (op.needs[k] & in(i)) args[n] = g.in(i);
+  if (op.needs[k] & out(0)) args[n] = output = g.out();
+  ++n;
+  for (int i = 0; i < pw.params; ++i) args[n++] = g.scalar(pw.inputs + i);
+  const bool same_shape = g.in_meta(k).shape() == g.out_meta().shape();
+  args[n++] = same_shape ? g.in_meta(k).dtype : DType(&compute_format(gradient_type(op, g, k)));
+  call_op(gradient_op(g.node.id, k), args, n, &result);
   return result;
 }
 
@@ -80,8 +66,8 @@ Tensor run_traced(const OpDef& op, const Grad& g, int k) {
 
 void pointwise_backward(const OpDef& op, Grad& g) {
   for (int k = 0; k < op.pw.inputs; ++k)
-    if (g.needs(k) && op.pw.grad[k][0])
-      g.set(k, op.pw.grad_is_g[k] ? g.g() : GradMode::enabled() ? run_traced(op, g, k) : run_tile(op, g, k));
+    if (g.needs(k) && op.pw.has_grad(k))
+      g.set(k, op.pw.grad_is_g[k] ? g.g() : GradMode::enabled() ? run_traced(op, g, k) : run_op(op, g, k));
 }
 
 }  // namespace dyadic::inline v1

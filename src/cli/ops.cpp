@@ -103,7 +103,7 @@ std::string entry_text(const Json& e) {
   if (e["kind"] == "op") {
     for (const Json& r : e["records"]) out += (out.empty() ? "" : "\n") + record_text(r);
     out += row("family", e["family"]) + row("other names", e["other_names"]) + row("C++", e["cpp"]);
-    if (e["internal"]) out += row("internal", "a part of other ops: no public C++ header has it");
+    if (e["internal"]) out += row("internal", "a part of other ops");
     return out;
   }
   if (e.contains("signature")) out = wrapped(e["signature"].get<std::string>(), 4) + "\n\n";

@@ -46,7 +46,7 @@ std::string skipped(const OpDef& op, std::string_view check) {
 
 bool pointwise_grad(const Pointwise& pw, bool twice) {
   for (int k = 0; k < pw.inputs; ++k)
-    if (pw.grad_is_g[k] || (twice ? pw.trace_grad[k] != nullptr : pw.grad[k][0] != nullptr)) return true;
+    if (pw.grad_is_g[k] || (twice ? pw.trace_grad[k] != nullptr : pw.has_grad(k))) return true;
   return false;
 }
 std::string gradient_text(const OpDef& op) {
@@ -79,7 +79,7 @@ const char* autocast_text(const OpDef& op) {
 }
 const char* complex_text(const OpDef& op) {
   if (op.kind == OpKind::composite) return op.complex ? "yes" : "";
-  if (op.kind == OpKind::pointwise && op.pw.forward[int(Compute::c64)]) return "yes";
+  if (op.pw.in(Compute::c64)) return "yes";
   if (op.complex || op.complex_kernel || op.kind == OpKind::view) return "yes";
   return op.kind == OpKind::kernel && !op.flops ? "yes" : "no";
 }
@@ -87,7 +87,7 @@ std::string computes_text(const Pointwise& pw) {
   constexpr const char* kNames[] = {"f32", "f64", "i32", "i64", "u64", "c64", "c128"};
   std::vector<std::string> there;
   for (int c = 0; c < kComputes; ++c)
-    if (pw.forward[c]) there.emplace_back(kNames[c]);
+    if (pw.in(Compute(c))) there.emplace_back(kNames[c]);
   return join(there, " ");
 }
 
@@ -101,7 +101,7 @@ std::vector<std::string> examples(const OpDef& op, const Signature& s, const std
   }
   if (!all.empty()) return all;
   if (op.kind != OpKind::pointwise) return {};
-  const char* tensor = op.pw.forward[int(Compute::f32)] ? "rand(2, 3)" : "indices(8; 2, 3)";
+  const char* tensor = op.pw.in(Compute::f32) ? "rand(2, 3)" : "indices(8; 2, 3)";
   std::vector<std::string> words;
   for (const Parameter& p : s.parameters) {
     if (!p.fallback.empty()) break;
@@ -122,8 +122,8 @@ Json op_record(Op id) {
   if (random || out) words += std::string(words.empty() ? "" : ", ") + (star ? "" : "*, ");
   if (random) words += out ? "generator=None, " : "generator=None";
   if (out) words += "out=None";
-  calls.push_back(fmt::format("dyadic.{}({})", python, words));
-  const bool method = s.method() && s.parameters[0].type == "Tensor" && python.find('.') == python.npos;
+  if (!op.internal) calls.push_back(fmt::format("dyadic.{}({})", python, words));
+  const bool method = !op.internal && s.method() && s.parameters[0].type == "Tensor" && python.find('.') == python.npos;
   if (method) calls.push_back(fmt::format("x.{}({})", python, python_parameters(s, 1)));
   if (method && op.inplace) calls.push_back(fmt::format("x.{}_({})", python, python_parameters(s, 1)));
   Json j = {{"op", op_name(id)},
@@ -142,10 +142,10 @@ Json op_record(Op id) {
     j["flops_per_element"] = op.pw.flops;
     std::vector<int> backward;
     for (int k = 0; k < op.pw.inputs; ++k)
-      if (op.pw.grad[k][0]) backward.push_back(op.pw.grad_flops[k]);
+      if (op.pw.has_grad(k)) backward.push_back(op.pw.grad_flops[k]);
     j["backward_flops_per_element"] = backward;
   }
-  j["examples"] = examples(op, s, python);
+  j["examples"] = op.internal ? std::vector<std::string>() : examples(op, s, python);
   return j;
 }
 
@@ -159,7 +159,7 @@ Json op_entries() {
     std::vector<std::string> cpp, other;
     Json records = Json::array(), calls = Json::array();
     for (Op op : ops) {
-      for (const std::string& d : cpp_declarations(op_name(op)))
+      for (const std::string& d : cpp_declarations(op))
         if (std::find(cpp.begin(), cpp.end(), d) == cpp.end()) cpp.push_back(d);
       for (const std::string& a : aliases(op)) other.push_back(spelling(a, "."));
       records.push_back(op_record(op));
@@ -169,8 +169,7 @@ Json op_entries() {
                    {"family", op_family(ops[0])},
                    {"doc", op_def(ops[0]).doc},
                    {"other_names", other},
-                   // A part of other ops, which no public header offers.
-                   {"internal", cpp.empty()},
+                   {"internal", op_def(ops[0]).internal},
                    {"cpp", cpp},
                    {"records", records}});
   }

@@ -21,8 +21,8 @@ Json reference();
 // The first sentence of a text.
 std::string first_sentence(std::string_view text);
 
-// What the public headers declare for the op `name`, by its own name or as what a declaration calls.
-const std::vector<std::string>& cpp_declarations(std::string_view name);
+// What the public headers declare for an op, by its own name or as what a declaration calls.
+std::vector<std::string> cpp_declarations(Op op);
 // Modules that are classes of their own in the headers: constructors, the first one as Python spells it, and the comment above
 // the class.
 struct CppModule {
@@ -33,6 +33,9 @@ const std::vector<CppModule>& cpp_modules();
 
 // A line of a record's `samples` (tests/op_suite/README.md) as Python.
 std::string python_example(std::string_view sample, const Signature& signature, std::string_view spelling);
+
+// Arguments that are accepted and change nothing: {"name" of the function, "language", "arguments", "why", "warns"}.
+const Json& ignored_arguments();
 
 Json describe_format(DType d);  // cli/formats.cpp
 

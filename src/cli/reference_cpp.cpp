@@ -1,21 +1,20 @@
-// C++ declarations out of the public headers, whose texts are in the program. What is read: `inline Tensor name(...) { return
-// call(Op::name_, ...)` on one line, macros of such lines, and in nn.h classes that derive from Module.
-#if defined(__GNUC__) && !defined(__clang__)  // g++ 12 with sanitizers takes std::regex's states for uninitialized
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <regex>
-
+// C++ declarations: of ops, as tools/generate wrote them down; of modules that are no records, out of nn.h, whose text is in
+// the program.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "cli/reference.h"
-#include "header_texts.h"
+#include "module_header.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
 
-using Declarations = std::map<std::string, std::vector<std::string>, std::less<>>;
+constexpr const char* kDeclarations[] = {
+// by op, one per line
+#include "op_declarations.inc"
+};
+static_assert(std::size(kDeclarations) == size_t(kOps));
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
@@ -23,97 +22,10 @@ std::vector<std::string> lines_of(std::string_view text) {
     const size_t end = std::min(text.find('\n'), text.size());
     std::string line(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (!lines.empty() && lines.back().ends_with('\\'))
-      lines.back().replace(lines.back().size() - 1, 1, line);
-    else
-      lines.push_back(std::move(line));
+    lines.push_back(std::move(line));
   }
   return lines;
 }
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
-}
-
-struct Reader {
-  Declarations found{};
-  std::map<std::string, std::string> macros{};
-  std::string space{};  // "linalg::"
-
-  void add(std::string_view op, std::string declaration) {
-    std::vector<std::string>& list = found[std::string(op)];
-    if (std::find(list.begin(), list.end(), declaration) == list.end()) list.push_back(std::move(declaration));
-  }
-
-  // Of one definition from its `inline` on.
-  void read_function(std::string_view text) {
-    text.remove_prefix(std::string_view("inline ").size());
-    const size_t open = text.find('(');
-    if (open == text.npos) return;
-    const size_t space_before = text.rfind(' ', open);
-    const std::string name(text.substr(space_before + 1, open - space_before - 1));
-    if (name.empty() || text.substr(0, open).find("operator") != text.npos) return;
-    size_t end = open;
-    for (int depth = 0; end < text.size(); ++end) {
-      depth += text[end] == '(';
-      depth -= text[end] == ')';
-      if (depth == 0) break;
-    }
-    const std::string returns(text.substr(0, space_before));
-    const std::string declaration = returns + " " + space + std::string(text.substr(space_before + 1, end - space_before));
-    std::string prefix = space;
-    replace_all(prefix, "::", "_");
-    add(prefix + name, declaration);
-    if (const size_t op = text.find("Op::", end); op != text.npos) {
-      const size_t stop = text.find_first_of(",) ", op);
-      add(text.substr(op + 4, stop - op - 5), declaration);  // Op::exp_ is exp
-    }
-  }
-  // A line of class Tensor.
-  void read_method(const std::string& line) {
-    static const std::regex method(R"(^  ((?:const )?Tensor&?) (\w+?)(_?\(.*\)) const;.*)");
-    std::smatch m;
-    if (std::regex_match(line, m, method)) add(m[2].str(), fmt::format("{} Tensor::{}{}", m[1].str(), m[2].str(), m[3].str()));
-  }
-  void read_functions(std::string_view text) {
-    for (size_t at = text.find("inline "); at != text.npos;) {
-      const size_t next = text.find("inline ", at + 1);
-      read_function(text.substr(at, next == text.npos ? next : next - at));
-      at = next;
-    }
-  }
-  void read_uses(const std::string& line) {  // DY_UNARY(exp) DY_UNARY(log)
-    static const std::regex use(R"((DY_\w+)\((\w+)\))");
-    for (std::sregex_iterator it(line.begin(), line.end(), use), end; it != end; ++it) {
-      auto macro = macros.find((*it)[1]);
-      if (macro == macros.end()) continue;
-      std::string text = macro->second;
-      replace_all(text, "##name##", (*it)[2].str());
-      replace_all(text, "name##", (*it)[2].str());
-      replace_all(text, " name(", " " + (*it)[2].str() + "(");
-      read_functions(text);
-    }
-  }
-  void read(std::string_view header) {
-    static const std::string_view kDefine = "#define ", kSpace = "namespace dyadic::inline v1";
-    bool methods = false;
-    for (const std::string& line : lines_of(header)) {
-      methods = line == "class Tensor {" || (methods && line != "};");
-      if (methods) read_method(line);
-      if (line.starts_with(kDefine)) {
-        const size_t open = line.find('('), close = line.find(')');
-        if (open != line.npos) macros[line.substr(kDefine.size(), open - kDefine.size())] = line.substr(close + 1);
-      } else if (line.starts_with(kSpace)) {
-        const size_t from = line.find("::", kSpace.size());
-        space = from == line.npos ? "" : line.substr(from + 2, line.find(' ', from) - from - 2) + "::";
-      } else if (line.starts_with("inline ")) {
-        read_function(line);
-      } else if (line.starts_with("DY_")) {
-        read_uses(line);
-      }
-    }
-  }
-};
 
 using Members = std::map<std::string, std::string, std::less<>>;  // of structures of options, as arguments
 
@@ -203,30 +115,12 @@ std::vector<CppModule> read_modules(std::string_view header) {
   return all;
 }
 
-const Declarations& declarations() {
-  static const Declarations all = [] {
-    Reader r;
-    for (const char* header : kHeaderTexts) r.read(header);
-    return std::move(r.found);
-  }();
-  return all;
-}
-
 }  // namespace
 
-const std::vector<std::string>& cpp_declarations(std::string_view name) {
-  static const std::vector<std::string> none;
-  auto it = declarations().find(name);
-  return it == declarations().end() ? none : it->second;
-}
+std::vector<std::string> cpp_declarations(Op op) { return lines_of(kDeclarations[int(op)]); }
 
 const std::vector<CppModule>& cpp_modules() {
-  static const std::vector<CppModule> all = [] {
-    std::vector<CppModule> found;
-    for (const char* header : kHeaderTexts)
-      for (CppModule& m : read_modules(header)) found.push_back(std::move(m));
-    return found;
-  }();
+  static const std::vector<CppModule> all = read_modules(kModuleHeader);
   return all;
 }
 

@@ -113,6 +113,18 @@ std::string formats_table(const std::vector<const Json*>& formats) {
   return out + "</table></div>\n";
 }
 
+std::string ignored_table(const std::vector<const Json*>& rows) {
+  std::string out =
+      "<div "
+      "class=\"scroll\"><table>\n<tr><th>language</th><th>function</th><th>arguments</th><th>why</th><th>warns</th></tr>\n";
+  for (const Json* r : rows) {
+    out += fmt::format("<tr data-names=\"{} {}\">", cell((*r)["name"]), cell((*r)["arguments"]));
+    for (const char* key : {"language", "name", "arguments", "why"}) out += fmt::format("<td>{}</td>", cell((*r)[key]));
+    out += fmt::format("<td>{}</td></tr>\n", (*r)["warns"].get<bool>() ? "once" : "");
+  }
+  return out + "</table></div>\n";
+}
+
 std::vector<Section> sections(const Json& all) {
   std::map<std::string, Section> families;
   for (const Json& e : all["ops"]) {
@@ -133,6 +145,13 @@ std::vector<Section> sections(const Json& all) {
       "dyadic.optim. Every one also takes state (the format of its states), stochastic_rounding, seed and compensation.");
   add("schedules", "Schedules", "dyadic.optim.lr_scheduler.");
   add("formats", "Number formats", "Every one is a dtype. Bits per weight: all scales counted, in a [1024, 1024] tensor.");
+  list.push_back(
+      {"ignored",
+       "Arguments that change nothing",
+       "PyTorch's words that are accepted and have no effect on results or gradients, as the sources declare them. Where "
+       "silence would mislead, the first use says so. Everything else works or is an error.",
+       {}});
+  for (const Json& row : ignored_arguments()) list.back().entries.push_back(&row);
   return list;
 }
 
@@ -141,7 +160,7 @@ std::string index(const std::vector<Section>& list) {
   for (const Section& s : list) {
     out += fmt::format("<details><summary><a href=\"#{0}\">{1}</a> <small>{2}</small></summary>\n<ul>", "s-" + s.id,
                        html_escape(s.title), s.entries.size());
-    for (const Json* e : s.entries) {
+    for (const Json* e : s.id == "ignored" ? std::vector<const Json*>() : s.entries) {
       const std::string name = (*e)["name"];
       const bool format = (*e)["family"] == "format";
       out += fmt::format("<li><a href=\"#{0}{1}\">{1}</a></li>", format ? "dtype." : "", html_escape(name));
@@ -175,6 +194,8 @@ std::string reference_html(const Json& all) {
     if (!s.lead.empty()) out += "<p class=\"lead\">" + html_escape(s.lead) + "</p>\n";
     if (s.id == "formats")
       out += formats_table(s.entries);
+    else if (s.id == "ignored")
+      out += ignored_table(s.entries);
     else
       for (const Json* e : s.entries) out += article(*e);
     out += "</section>\n";

@@ -31,19 +31,19 @@ bool good(const Tensor& t) {
 
 }  // namespace
 
-void watch_result(Op id, const OpDef& op, const Arg* args, int n, const Tensor* out, int nout) {
+static void watch_result(const Call& c) {
   State& s = state();
-  if (s.found || op.kind == OpKind::view) return;
+  if (s.found || c.op.kind == OpKind::view) return;
   CategoryScope scope(Category::workspace);
   bool all = true;
-  for (int i = 0; i < nout; ++i) all &= !out[i].defined() || good(out[i]);
+  for (int i = 0; i < c.nout; ++i) all &= !c.out[i].defined() || good(c.out[i]);
   if (all) return;
   s.found = true;
-  s.op = op_name(id);
+  s.op = c.name;
   s.module = module_path(t_module);
   // Inputs that were bad already: parameters or data, not this op. Name what they are all the same.
   bool inputs = true;
-  for_each_tensor(args, n, [&](const Tensor& t, int) { inputs &= good(t); });
+  for_each_tensor(c.args, c.nargs, [&](const Tensor& t, int) { inputs &= good(t); });
   if (!inputs) s.op += s.raise ? " (of inputs that were nan)" : " (of inputs that were not finite)";
 }
 
@@ -52,9 +52,14 @@ void raise_anomaly(const char* node, const Tensor& gradient, int input) {
   if (!s.raise) return;
   CategoryScope scope(Category::workspace);
   if (good(gradient)) return;
+  const bool elsewhere = s.found && s.op != std::string(node) + "_backward";
   const std::string place = s.found ? s.module : module_path(t_module);
-  fail("backward: a gradient is nan: {} gave it to input {}{}{}{}{}", node, input, s.found ? "; the first nan came of " : "",
-       s.op, place.empty() ? "" : " in ", place);
+  fail("backward: a gradient is nan: {} gave it to input {}{}{}{}{}", node, input, elsewhere ? "; the first nan came of " : "",
+       elsewhere ? s.op : "", place.empty() ? "" : " in ", place);
+}
+
+[[gnu::constructor]] static void install() {
+  g_interceptors[int(Stage::anomaly)] = {.modes = kAnomaly, .observe = watch_result};
 }
 
 Anomaly::Anomaly(bool raise) : before_(t_modes), raised_(state().raise) {

@@ -18,8 +18,6 @@ Counts& all_counts() {
   return *t;
 }
 
-}  // namespace
-
 void count_work(const char* name, DType dtype, double flops, double bytes) {
   Counts& t = all_counts();
   std::lock_guard lock(t.mutex);
@@ -31,13 +29,14 @@ void count_work(const char* name, DType dtype, double flops, double bytes) {
   row.bytes += bytes;
 }
 
-void count_call(Op id, const OpDef& op, const Call& call) {
+void count_call(const Call& call) {
+  const OpDef& op = call.op;
   if (op.kind == OpKind::view) return;
   DType seen;
   double bytes = 0;
-  for_each_tensor(call.args, call.nargs, [&](const Tensor& t, int) {
+  for_each_tensor(call.args, call.nargs, [&](const Tensor& t, int k) {
     DType d = t.dtype();
-    bytes += double(t.nbytes());
+    bytes += double(t.nbytes()) * (op.writes & in(std::min(k, 7)) ? 2 : 1);
     if (d.is_scaled()) d = f32;  // what the kernel computes in
     if ((d.is_floating_point() || d.is_complex()) && !(t.impl()->flags & kNumber)) seen = seen ? seen : d;
   });
@@ -46,8 +45,12 @@ void count_call(Op id, const OpDef& op, const Call& call) {
     if (call.out[i].defined()) outputs += double(call.out[i].numel()), bytes += double(call.out[i].nbytes());
   const int each = seen && seen.is_complex() ? op.pw.complex_flops : op.pw.flops;
   double flops = op.kind == OpKind::pointwise ? each * outputs : op.flops ? op.flops(call) : 0;
-  count_work(op_name(id), seen ? seen : call.out[0].dtype(), flops, bytes);
+  count_work(call.name, seen ? seen : call.out[0].dtype(), flops, bytes);
 }
+
+[[gnu::constructor]] void install() { g_interceptors[int(Stage::counting)] = {.modes = kCounting, .observe = count_call}; }
+
+}  // namespace
 
 Counting::Counting() : before_(t_modes) { t_modes |= kCounting; }
 Counting::~Counting() { t_modes = (t_modes & ~kCounting) | (before_ & kCounting); }

@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>
 
+#include "corridor/handles.h"
 #include "formats/format.h"
 #include "loops/tile.h"
 
@@ -30,25 +31,27 @@ enum class Types : uint8_t {
 };
 enum class Amp : uint8_t { promote, lower, f32 };  // under autocast: leave, run in the low type, run in f32
 
-inline constexpr int kMaxInputs = 4;
+inline constexpr int kMaxInputs = kMaxOperands - 2;  // of an op: its gradient's tile reads g and the result too
+// What is known of a pointwise op; its tiles are a Kernel's.
 struct Pointwise {
   int inputs = 0, params = 0;
-  Tile forward[kComputes]{};                             // by Compute; null: not defined there
-  Tile grad[kMaxInputs][kComputes]{};                    // dL/d input k of (g, inputs..., output); null: none
-  Tile forward_bf16 = nullptr, grad_bf16[kMaxInputs]{};  // the f32 ones on bf16 as it is stored; null where they are
-  Tile forward_narrow[kNarrow]{};                        // the i32 one on narrow integers as they are stored
-  bool takes_one = false;                                // the forward ones of f32 and f64 read single elements (loops/tile.h)
+  uint8_t computes = 0;          // bit c: defined in Compute c
+  uint8_t grads = 0;             // bit k: input k has a gradient
+  bool real_of_complex = false;  // of complex inputs the result is real
+  bool bits = false;             // each bit of an integer is computed by itself
+  bool gives_dtype = false;      // the last argument is the result's dtype
+  bool grad_is_g[kMaxInputs]{};  // the gradient is g itself: nothing to compute
   int flops = 0, grad_flops[kMaxInputs]{};
-  int complex_flops = 0;
-  bool real_of_complex = false;                                       // of complex inputs the result is real
-  bool bits = false;                                                  // each bit of an integer is computed by itself
-  bool grad_is_g[kMaxInputs]{};                                       // the gradient is g itself: nothing to compute
+  int complex_flops = 0, complex_grad_flops[kMaxInputs]{};
   Traced (*trace)(const Traced* in, const Traced* params) = nullptr;  // the same lambda on a tracer
   Traced (*trace_grad[kMaxInputs])(const Traced* in, const Traced* params){};
+  bool in(Compute c) const { return computes >> int(c) & 1; }
+  bool has_grad(int k) const { return grads >> k & 1; }
 };
 
 // Bits of OpDef::needs: what the gradient of input i reads.
 constexpr uint16_t in(int i) { return uint16_t(1u << i); }
+constexpr uint16_t in(TensorArg a) { return in(a.tensor); }
 constexpr uint16_t out(int i) { return uint16_t(1u << (8 + i)); }
 
 struct OpDef {
@@ -59,6 +62,7 @@ struct OpDef {
   Types types = Types::custom;
   Amp amp = Amp::promote;
   bool inplace = false;       // also exists as `name_`
+  bool internal = false;      // a part of other ops: in no public header, binding or reference
   double low = -3, high = 3;  // where the op suite samples its inputs
   const char* samples = "";   // further calls for the op suite: lines of its small language (tests/op_suite/README.md)
   const char* bad = "";       // calls that must fail: lines "call => exact text"
@@ -66,7 +70,7 @@ struct OpDef {
 
   Pointwise pw{};
   void (*infer)(Call&) = nullptr;               // dtype and shape rule: sets the outputs' specs
-  void (*forward)(Call&) = nullptr;             // the CPU kernel
+  void (*forward)(Call&) = nullptr;             // of a view: makes it
   void (*backward)(Grad&) = nullptr;            // written in ops
   uint16_t needs[8]{};                          // of backward, per input: in(i) | out(j)
   double (*flops)(const Call&) = nullptr;       // null: moves data only (0)
@@ -77,11 +81,39 @@ struct OpDef {
   // The op that a call stands for, by its arguments: add with an alpha, clamp without a minimum. May rewrite args and drop the
   // last.
   Op (*variant)(Arg* args, int& n) = nullptr;
+  uint16_t writes = 0;           // in(i): inputs that are overwritten, beside giving results
   bool random = false;           // draws from the generator: the call index is part of the result
   bool dense = false;            // the kernel reads contiguous tensors: others are copied, as workspace
   bool complex_kernel = false;   // the kernel computes with complex numbers itself
   bool accepts_blocked = false;  // the kernel reads and writes blocked dtypes itself
   int8_t index = -1;             // the argument that holds positions: int32 ones are taken for int64
+};
+
+// How a backend runs an op. Records say what an op is, once; a column of kernels stands beside them for each backend and, on
+// the CPU, for each instruction set (corridor/registry.cpp).
+struct Kernel {
+  void (*plan)(Call&) = nullptr;  // after the rules, when the results' geometry is known: workspace, parameters, what runs
+  bool dense = false;             // reads contiguous tensors: others are copied, as workspace
+  uint16_t blocked = 0;           // in(i) | out(j): read or written in blocked formats by the kernel itself
+};
+struct Tiles {                     // of a pointwise op
+  Tile forward[kComputes]{};       // by Compute; null: not defined there
+  Tile forward_bf16 = nullptr;     // the f32 one on bf16 as it is stored; null where it is
+  Tile forward_narrow[kNarrow]{};  // the i32 one on narrow integers as they are stored
+  bool takes_one = false;          // those of f32 and f64 read single elements (loops/tile.h)
+};
+struct PointwiseKernel : Kernel {
+  Tiles tiles{};
+  Tiles grad[kMaxInputs]{};  // dL/d input k of (g, inputs..., output)
+};
+// What a pointwise op file makes: in one of the columns with the record, in the others without.
+template <bool kRecord> struct PointwiseRecord;
+template <> struct PointwiseRecord<true> {
+  OpDef def;
+  PointwiseKernel kernel;
+};
+template <> struct PointwiseRecord<false> {
+  PointwiseKernel kernel;
 };
 
 }  // namespace dyadic::inline v1

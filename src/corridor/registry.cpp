@@ -1,20 +1,30 @@
-// The table of records, one column per instruction set; the running machine's is picked before main.
+// Records, once; kernels in columns, one per instruction set, of which the running machine's is picked before main, and the
+// plain ones they are held to. A column is found by the names of files and namespaces (CMakeLists.txt): a pointwise op's tiles,
+// the constants `cpu` and `reference` of any other op's files.
 #include "base/parallel.h"
 #include "corridor/call.h"
 #include "corridor/family.h"
+#include "corridor/made_ops.h"
 #include "op_table.inc"
 
 namespace dyadic::inline v1 {
 namespace {
 
-constinit const OpDef* const* g_table = k_sse4;  // right from the first instruction, if slow; replaced below
+constinit const Kernel* const* const kTables[kColumns] = {k_sse4, k_avx2, k_avx512, k_reference};
+constinit int g_column = 0;  // right from the first instruction, if slow; replaced below
 
-[[gnu::constructor]] void pick() { g_table = isa() == Isa::avx512 ? k_avx512 : isa() == Isa::avx2 ? k_avx2 : k_sse4; }
+[[gnu::constructor]] void pick() { detail::g_kernels = kTables[g_column = int(isa())]; }
 
 }  // namespace
 
-const OpDef& op_def(Op op) { return *g_table[int(op)]; }
-const char* op_name(Op op) { return kNames[int(op)]; }
+constinit const OpDef* const* const detail::g_records = k_records;
+constinit const Kernel* const* detail::g_kernels = k_sse4;
+
+const OpDef& detail::made_def(Op op) { return made_op(op).def; }
+const Kernel* detail::made_kernel(Op op) { return made_op(op).kernel[g_column]; }
+const char* op_name(Op op) { return is_made(op) ? made_op(op).name.c_str() : kNames[int(op)]; }
 const char* op_family(Op op) { return kFamilies[int(op)]; }
+const Kernel* column_kernel(int column, Op op) { return is_made(op) ? made_op(op).kernel[column] : kTables[column][int(op)]; }
+const Kernel* reference_kernel(Op op) { return column_kernel(kReferenceColumn, op); }
 
 }  // namespace dyadic::inline v1

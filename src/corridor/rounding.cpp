@@ -103,6 +103,8 @@ bool make_shadow(Op id, const Arg* args, int n, DType result, Tensor* shadow, bo
     } else if (args[i].kind == Arg::Kind::tensors) {
       for (uint32_t j = 0; j < args[i].n; ++j) lists[i].push_back(take(args[i].tensor[j]));
       wide[i].tensor = lists[i].data();
+    } else if (args[i].kind == Arg::Kind::dtype && op_def(id).pw.gives_dtype && args[i].dtype == result) {
+      wide[i].dtype = wider(result);
     }
   }
   if (id == Op::to_ || id == Op::cast_ || id == Op::copy_) {
@@ -115,21 +117,27 @@ bool make_shadow(Op id, const Arg* args, int n, DType result, Tensor* shadow, bo
 
 }  // namespace
 
-void compare_with_shadow(Op id, const OpDef& op, const Arg* args, int n, const Tensor* out, int nout) {
+static void compare_with_shadow(const Call& c) {
+  const OpDef& op = c.op;
+  const Tensor* out = c.out;
   if (op.kind == OpKind::view || op.random) return;
   DType result = out[0].defined() ? out[0].dtype() : DType();
   if (!result || !result.is_floating_point() || result == f64 || out[0].is_meta() || out[0].numel() == 0) return;
   bool overwritten = false;  // an input by the result
-  for_each_tensor(args, n, [&](const Tensor& t, int) { overwritten |= t.impl()->storage == out[0].impl()->storage; });
-  if (overwritten && id != Op::copy_) return;
+  for_each_tensor(c.args, c.nargs, [&](const Tensor& t, int) { overwritten |= t.impl()->storage == out[0].impl()->storage; });
+  if (overwritten && c.id != Op::copy_) return;
   ModeScope quiet(kNoGrad, kRounding | kCounting | kAutocast | kAutocastOff | kAnomaly);
   CategoryScope scope(Category::workspace);
   Tensor shadow[kMaxOutputs];
   bool fresh = true;
-  if (!make_shadow(id, args, n, result, shadow, fresh)) return;
-  for (int j = 0; j < nout; ++j)
+  if (!make_shadow(c.id, c.args, c.nargs, result, shadow, fresh)) return;
+  for (int j = 0; j < c.nout; ++j)
     if (out[j].defined() && out[j].dtype().is_floating_point() && out[j].dtype() != f64 && shadow[j].sizes() == out[j].sizes())
-      count(op_name(id), out[j], shadow[j], fresh);
+      count(c.name, out[j], shadow[j], fresh);
+}
+
+[[gnu::constructor]] static void install() {
+  g_interceptors[int(Stage::rounding)] = {.modes = kRounding, .observe = compare_with_shadow};
 }
 
 RoundingCounting::RoundingCounting() : before_(t_modes) { t_modes |= kRounding; }

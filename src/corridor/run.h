@@ -1,4 +1,4 @@
-// The steps of a call that writing into given tensors (write.cpp) shares with plain calls (corridor.cpp).
+// The steps of a call, in the order in which invoke.cpp takes them.
 #pragma once
 #include "corridor/call.h"
 
@@ -7,17 +7,23 @@ namespace dyadic::inline v1 {
 bool wants_grad(const Arg* args, int n);
 // Kernels that compute know real numbers only: an op of complex tensors is a composition where it has one.
 bool goes_by_parts(const OpDef& op, const char* name, const Arg* args, int n);
-// The kernel with its workspace, into new outputs or those of `c`, whatever their dtypes.
+void infer(Call& c);  // the rules: dtypes, shapes, devices
+// Plans the call and runs it, into new outputs or those of `c`, whatever their dtypes.
 void execute(Call& c, bool allocate);
-void observe(Op id, const OpDef& op, const Call& c);  // for counters, shadows and anomaly mode
+void observe(const Call& c);
 void compose(Op id, const OpDef& op, const Arg* args, Tensor* out);
+std::vector<Tensor> compose_all(Op id, const OpDef& op, const Arg* args);
 // The arguments with those that C++ left out of the call behind them, in `all`: compositions read them all.
 Arg* with_defaults(Op id, const Arg* args, int& n, Arg* all);
-bool has_narrow_index(const OpDef& op, const Arg* args);
-struct WideIndex {  // the arguments with int64 positions
-  Tensor held;
-  Arg args[kMaxArgs];
-  WideIndex(const OpDef& op, const Arg* given, int n);
-};
+
+// What becomes of the results.
+void call_fresh(const Invocation& v, const OpDef& op);
+void call_in_place(const Invocation& v, const OpDef& op);
+void call_into(const Invocation& v, const OpDef& op);
+
+void plan_pointwise(Call& c);
+// The common small case: a pointwise op on dense floats of one shape, of its own compute type, and numbers. False: not of that
+// kind.
+bool small_pointwise(Op id, const OpDef& op, const Arg* args, int n, Tensor* out);
 
 }  // namespace dyadic::inline v1

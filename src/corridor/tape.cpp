@@ -319,9 +319,7 @@ AutoMeta& auto_meta(TensorImpl& t) {
 }
 
 void record(Op id, const OpDef& op, const Arg* args, int n, Tensor* out, int nout) {
-  bool differentiable = op.backward;
-  for (int k = 0; k < op.pw.inputs; ++k) differentiable |= op.pw.grad[k][0] != nullptr;  // where's first input has none
-  if (!differentiable) return;
+  if (!op.backward && !op.pw.grads) return;
   attach_outputs(make_node(id, op, args, n, out, nout), out, nout);
 }
 

@@ -135,6 +135,19 @@ class Grad {
   bool boolean(int arg) const { return node.args[arg].boolean; }
   IntList ints(int arg) const { return {node.args[arg].ints, node.args[arg].n}; }
   void set(int i, Tensor t) { result[i] = std::move(t); }
+
+  // The same by name; of a tensor there is what was saved, in(arg::self).
+  template <class H>
+    requires(!std::is_same_v<H, TensorArg> && !std::is_same_v<H, LateTensorArg> && !std::is_same_v<H, TensorsArg>)
+  auto operator[](H h) const {
+    return Args(node.args)[h];
+  }
+  const Arg& arg(AnyArg h) const { return node.args[h.at]; }
+  bool has(AnyArg h) const { return has(h.at); }
+  bool needs(TensorArg h) const { return needs(h.tensor); }
+  const Tensor& in(TensorArg h) const { return in(h.tensor); }
+  const Meta& in_meta(TensorArg h) const { return in_meta(h.tensor); }
+  void set(TensorArg h, Tensor t) { set(h.tensor, std::move(t)); }
 };
 
 }  // namespace dyadic::inline v1

@@ -183,12 +183,10 @@ void infer_pointwise(Call& c) {
   if (c.op.types == Types::counted && common == boolean) common = i64;
   if (c.op.types == Types::float_out && rank(*common.format()) < 2) common = default_dtype();
   s.dtype = c.op.types == Types::compare ? boolean : c.op.pw.real_of_complex ? common.to_real() : common;
-  c.scratch[0] = 0;
   Compute compute = compute_type(common);
   if (c.op.types == Types::same && common == boolean) compute = Compute::i32;
-  DY_CHECK_AS(TypeError, c.op.pw.forward[int(compute)], "{}: not defined for {}; convert with .to first", c.name,
-              common.name());
-  c.scratch[0] = double(int(compute));
+  DY_CHECK_AS(TypeError, c.op.pw.in(compute), "{}: not defined for {}; convert with .to first", c.name, common.name());
+  c.compute = compute;
 }
 
 void check_float(const char* who, const Tensor& t, const char* name) {

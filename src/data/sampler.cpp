@@ -16,7 +16,7 @@ BatchSampler::~BatchSampler() = default;
 
 GeneratorState draw_from(const Generators& generator) {
   if (generator) return generator->draw();
-  const ops::Draw d = ops::next_draw();
+  const Draw d = next_draw();
   return {d.seed, d.stream};
 }
 

@@ -11,12 +11,13 @@ namespace {
 constexpr int64_t kPlaneAlignment = 16;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t after(int64_t offset, int64_t bytes) { return offset + divide_up(bytes, kPlaneAlignment) * kPlaneAlignment; }
 
-void add(PlaneList& list, const char* name, const Format& dtype, int64_t bytes) {
+void add(PlaneList& list, const char* name, const Format& dtype, int64_t offset, int64_t bytes) {
   DY_ASSERT(list.count < int(list.plane.size()));
-  list.plane[size_t(list.count++)] = {name, &dtype, list.buffer_bytes, bytes};
+  list.plane[size_t(list.count++)] = {name, &dtype, offset, bytes};
   list.bytes += bytes;
-  list.buffer_bytes += divide_up(bytes, kPlaneAlignment) * kPlaneAlignment;
+  list.buffer_bytes = after(offset, bytes);
 }
 
 ScaleType scale_type(const Format* scale) {
@@ -27,73 +28,76 @@ ScaleType scale_type(const Format* scale) {
   return ScaleType::f32;
 }
 
-}  // namespace
+int64_t code_bytes(const Format& f, const FlatLayout& l) { return divide_up(l.numel * f.def->bits, 8); }
+int64_t nested_bytes(const FlatLayout& l) { return divide_up(l.blocks, kNestedBlock) * 4; }
 
-PlaneList flat_planes(const Format& f, Geometry g) {
-  const int64_t blocks = divide_up(g.numel(), f.params.block);
-  PlaneList list;
-  add(list, "codes", detail::u8, divide_up(g.numel() * f.def->bits, 8));
-  if (!f.params.doubled) {
-    add(list, "absmax", detail::f32, blocks * 4);
-  } else {
-    add(list, "absmax", detail::u8, blocks);
-    add(list, "nested_absmax", detail::f32, divide_up(blocks, kNestedBlock) * 4);
-    add(list, "nested_offset", detail::f32, 4);
-  }
-  return list;
+const Format& scale_format(const Params& p) { return p.scale ? *p.scale : detail::f32; }
+int64_t scale_count(const Params& p, const GroupLayout& l) {
+  if (p.granularity == Granularity::tensor) return 1;
+  return (p.rows == 1 ? l.rows : divide_up(l.rows, p.rows)) * l.groups;
 }
 
+}  // namespace
+
+// Ranges of a few elements ask for their layout again and again, so that it is plain arithmetic and the lists are made from it.
 FlatLayout flat_layout(const Format& f, Geometry g) {
-  const PlaneList list = flat_planes(f, g);
-  const bool doubled = f.params.doubled;
-  return {.numel = g.numel(),
-          .block = f.params.block,
-          .blocks = divide_up(g.numel(), f.params.block),
-          .codes = list.plane[0].offset,
-          .absmax = list.plane[1].offset,
-          .nested = doubled ? list.plane[2].offset : -1,
-          .offset = doubled ? list.plane[3].offset : -1};
+  FlatLayout l{.numel = g.numel(),
+               .block = f.params.block,
+               .blocks = divide_up(g.numel(), f.params.block),
+               .codes = 0,
+               .absmax = 0,
+               .nested = -1,
+               .offset = -1};
+  l.absmax = after(l.codes, code_bytes(f, l));
+  if (!f.params.doubled) return l;
+  l.nested = after(l.absmax, l.blocks);
+  l.offset = after(l.nested, nested_bytes(l));
+  return l;
 }
-
-namespace {
-// Columns that one scale covers.
-int64_t group_width(const Params& p, Geometry g) {
-  const bool cut = p.granularity == Granularity::group || p.granularity == Granularity::tile;
-  return cut ? p.block : std::max<int64_t>(g.cols, 1);
-}
-}  // namespace
-
-PlaneList group_planes(const Format& f, Geometry g) {
-  const Params& p = f.params;
-  const int64_t group = group_width(p, g);
-  const int64_t bands = divide_up(g.rows, p.rows);
-  const int64_t scales = p.granularity == Granularity::tensor ? 1 : bands * divide_up(g.cols, group);
-  const Format& scale = p.scale ? *p.scale : detail::f32;
+PlaneList flat_planes(const Format& f, Geometry g) {
+  const FlatLayout l = flat_layout(f, g);
   PlaneList list;
-  add(list, "codes", f.def->bits == 8 ? detail::i8 : detail::u8, g.rows * divide_up(g.cols * f.def->bits, 8));
-  add(list, "scales", scale, scales * scale.itemsize());
-  if (p.zero) add(list, "zeros", detail::i8, scales);
-  if (scale_type(&scale) == ScaleType::e4m3) add(list, "tensor_scale", detail::f32, 4);
+  add(list, "codes", detail::u8, l.codes, code_bytes(f, l));
+  if (!f.params.doubled) {
+    add(list, "absmax", detail::f32, l.absmax, l.blocks * 4);
+  } else {
+    add(list, "absmax", detail::u8, l.absmax, l.blocks);
+    add(list, "nested_absmax", detail::f32, l.nested, nested_bytes(l));
+    add(list, "nested_offset", detail::f32, l.offset, 4);
+  }
   return list;
 }
 
 GroupLayout group_layout(const Format& f, Geometry g) {
   const Params& p = f.params;
-  const PlaneList list = group_planes(f, g);
+  const bool cut = p.granularity == Granularity::group || p.granularity == Granularity::tile;
   GroupLayout l{};
   l.rows = g.rows;
   l.cols = g.cols;
   l.band = p.rows;
-  l.group = group_width(p, g);
-  l.groups = divide_up(g.cols, l.group);
+  l.group = cut ? p.block : std::max<int64_t>(g.cols, 1);
+  l.groups = cut ? divide_up(g.cols, l.group) : g.cols > 0;
   l.pitch = divide_up(g.cols * f.def->bits, 8);
   l.scales_per_row = p.granularity == Granularity::tensor ? 0 : l.groups;
   l.scale = scale_type(p.scale);
-  l.codes = list.plane[0].offset;
-  l.scales = list.plane[1].offset;
-  l.zeros = p.zero ? list.plane[2].offset : -1;
-  l.tensor_scale = l.scale == ScaleType::e4m3 ? list.plane[size_t(list.count - 1)].offset : -1;
+  const int64_t count = scale_count(p, l);
+  l.codes = 0;
+  l.scales = after(l.codes, l.rows * l.pitch);
+  const int64_t behind = after(l.scales, count * scale_format(p).itemsize());
+  l.zeros = p.zero ? behind : -1;
+  l.tensor_scale = l.scale != ScaleType::e4m3 ? -1 : p.zero ? after(behind, count) : behind;
   return l;
+}
+PlaneList group_planes(const Format& f, Geometry g) {
+  const Params& p = f.params;
+  const GroupLayout l = group_layout(f, g);
+  const int64_t count = scale_count(p, l);
+  PlaneList list;
+  add(list, "codes", f.def->bits == 8 ? detail::i8 : detail::u8, l.codes, l.rows * l.pitch);
+  add(list, "scales", scale_format(p), l.scales, count * scale_format(p).itemsize());
+  if (p.zero) add(list, "zeros", detail::i8, l.zeros, count);
+  if (l.tensor_scale >= 0) add(list, "tensor_scale", detail::f32, l.tensor_scale, 4);
+  return list;
 }
 
 PlaneList ggml_planes(const Format& f, Geometry g) {
@@ -108,7 +112,7 @@ PlaneList ggml_planes(const Format& f, Geometry g) {
                                        : "i4(group=32)");
   }
   PlaneList list;
-  add(list, "blocks", detail::u8, g.numel() / block * f.def->block_bytes);
+  add(list, "blocks", detail::u8, 0, g.numel() / block * f.def->block_bytes);
   return list;
 }
 

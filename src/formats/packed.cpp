@@ -1,30 +1,14 @@
 #include "formats/packed.h"
 
 #include <algorithm>
-#include <type_traits>
 
-#include "base/check.h"
 #include "base/parallel.h"
-#include "formats/bitstream.h"
+#include "formats/packed_kernel.h"
 
 namespace dyadic::inline v1 {
 namespace {
 
 constexpr int64_t kTile = 1024;  // whole bytes of codes of any width
-
-template <class F> void with_bits(int bits, F f) {
-  switch (bits) {
-    case 1:
-      return f(std::integral_constant<int, 1>());
-    case 2:
-      return f(std::integral_constant<int, 2>());
-    case 4:
-      return f(std::integral_constant<int, 4>());
-    default:
-      DY_ASSERT(bits == 6);
-      return f(std::integral_constant<int, 6>());
-  }
-}
 
 }  // namespace
 
@@ -41,10 +25,10 @@ PlaneList planes_of(const Format& f, Geometry g) {
 void decode_elements(const Format& f, const void* storage, Geometry g, int64_t begin, int64_t end, void* out) {
   if (f.is_scaled()) return f.def->decode_range(f, storage, g, begin, end, static_cast<float*>(out));
   const auto* packed = static_cast<const uint8_t*>(storage);
-  uint8_t codes[kTile];
+  uint8_t codes[kTile + kCodeRoom];
   for (int64_t i = begin; i < end; i += kTile) {
     const int64_t n = std::min(kTile, end - i);
-    with_bits(f.def->bits, [&](auto bits) { unpack_bits<bits()>(packed, i, n, codes); });
+    packed_kernel().unpack(f.def->bits, packed, i, n, codes);
     f.def->decode(codes, static_cast<char*>(out) + (i - begin) * compute_size(f.compute()), n);
   }
 }
@@ -58,7 +42,7 @@ void encode_packed(const Format& from, const void* in, const Format& to, void* s
       Round tile = round;
       tile.index += uint64_t(i);
       convert(from, static_cast<const char*>(in) + i * from.itemsize(), to, codes, n, tile);
-      with_bits(bits, [&](auto b) { pack_bits<b()>(codes, n, static_cast<uint8_t*>(storage) + i / 8 * bits); });
+      packed_kernel().pack(bits, codes, n, static_cast<uint8_t*>(storage) + i / 8 * bits);
     }
   });
 }

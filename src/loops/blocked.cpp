@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include "base/check.h"
 #include "base/parallel.h"
 #include "formats/packed.h"
 #include "loops/pointwise.h"
+#include "loops/stored.h"
 #include "loops/stream_kernel.h"
 
 namespace dyadic::inline v1 {
@@ -14,67 +16,99 @@ namespace {
 
 DType compute_of(const Format& f) { return DType(&compute_format(f.compute())); }
 
-bool is_whole(const TensorImpl& t) { return t.contiguous() && t.numel == t.storage->geometry.numel(); }
+bool is_whole(const Operand& o) { return o.dense && o.count == o.geometry.numel(); }
 
-// Elements [low, high) of storage order, in the compute type.
-void decode_into(const TensorImpl& t, int64_t low, int64_t high, char* out) {
-  const Format& f = *t.dtype.format();
-  const int64_t span = high - low, size = compute_size(f.compute());
+// The span of storage order that a view touches.
+std::pair<int64_t, int64_t> span_of(const Operand& o) {
+  int64_t low = o.offset, high = o.offset;
+  for (int d = 0; d < o.ndim; ++d) (o.steps[d] < 0 ? low : high) += o.steps[d] * (o.lengths[d] - 1);
+  return {low, o.count ? high + 1 : low};
+}
+int64_t decoded_bytes(const Format& f, int64_t low, int64_t high) {
+  return ((high - low) * compute_size(f.compute()) + 63) / 64 * 64;
+}
+
+// Elements [low, high) of storage order as values of `to`, a tile of them at a time: decoded, converted, written.
+void decode_into(const Operand& o, const void* storage, int64_t low, int64_t high, const Format& to, char* out,
+                 const Round& round = {}) {
+  const Format &f = *o.format, &computed = compute_format(f.compute());
+  const int64_t span = high - low, size = to.itemsize();
   constexpr int64_t kChunk = 64 << 10, kTile = 512;  // whole blocks of every format
-  auto decode = [&](int64_t from, int64_t to, char* into) {
-    decode_elements(f, t.storage->data, t.storage->geometry, low + from, low + to, into);
+  const auto decode = [&](int64_t from, int64_t last, char* into) {
+    decode_elements(f, storage, o.geometry, low + from, low + last, into);
   };
-  const bool stream = span * size >= stream_bytes();
+  const bool stream = span * size >= stream_bytes(), straight = &to == &computed;
   parallel_for((span + kChunk - 1) / kChunk, 1, [&](int64_t b, int64_t e) {
-    const int64_t from = b * kChunk, to = std::min(span, e * kChunk);
-    if (!stream) return decode(from, to, out + from * size);
-    alignas(64) char tile[kTile * 8];
-    for (int64_t i = from; i < to; i += kTile) {
-      const int64_t n = std::min(kTile, to - i);
+    const int64_t from = b * kChunk, last = std::min(span, e * kChunk);
+    if (!stream && straight) return decode(from, last, out + from * size);
+    alignas(64) char tile[kTile * 8], converted[kTile * 16];
+    for (int64_t i = from; i < last; i += kTile) {
+      const int64_t n = std::min(kTile, last - i);
       decode(i, i + n, tile);
-      stream_kernel().write(out + i * size, tile, n * size);
+      char* values = straight ? tile : stream ? converted : out + i * size;
+      if (!straight) {
+        Round r = round;
+        r.index += uint64_t(i);
+        convert(computed, tile, to, values, n, r);
+      }
+      if (stream) stream_kernel().write(out + i * size, values, n * size);
     }
-    stream_kernel().flush();
+    if (stream) stream_kernel().flush();
   });
 }
-Tensor decode_span(const TensorImpl& t, int64_t low, int64_t high) {
-  Tensor flat = make_tensor({high - low}, compute_of(*t.dtype.format()), t.device());
-  if (!t.device().is_meta()) decode_into(t, low, high, flat.impl()->data());
-  return flat;
-}
-// Where both are dense, of one shape, and dst has the compute type: without a tensor between.
-bool decode_straight(const Tensor& dst, const Tensor& src) {
-  const TensorImpl &d = *dst.impl(), &s = *src.impl();
-  if (d.dtype != compute_of(*s.dtype.format()) || !d.contiguous() || !s.contiguous() || !(dst.sizes() == src.sizes()))
-    return false;
-  decode_into(s, s.offset, s.offset + s.numel, d.data());
-  return true;
+
+// A view of a blocked tensor, decoded: strides are those of the span it touches.
+Operand decoded(const Operand& o) {
+  Operand values = o;
+  values.format = &compute_format(o.format->compute());
+  values.offset = 0, values.geometry = {};
+  return values;
 }
 
-// Into the whole of a blocked tensor. `values` are of a dtype that is not.
-void encode_whole(const TensorImpl& d, const Tensor& values, IntList sizes, const Round& round) {
-  const Format& to = *d.dtype.format();
-  CategoryScope scope(Category::workspace);
-  const DType from = to.is_scaled() ? f32 : values.dtype();
-  Tensor dense = values;
-  if (dense.dtype() != from || !dense.is_contiguous() || !(dense.sizes() == sizes)) {
-    dense = make_tensor(sizes, from, cpu);
-    copy_elements(dense, values);
-  }
-  const char* in = dense.impl()->data();
-  if (to.is_scaled())
-    encode_scaled(to, reinterpret_cast<const float*>(in), d.storage->data, d.storage->geometry, round);
-  else
-    encode_packed(*from.format(), in, to, d.storage->data, d.storage->geometry.numel(), round);
+// Row by row along the dimension in which src's elements lie closest together; along the last one where rounding draws by the
+// element's number.
+void decode_rows(const Array& dst, const Array& src, const Round& round) {
+  if (dst.count == 0) return;
+  int inner = src.ndim - 1;
+  for (int d = 0; d < src.ndim && round.mode == Rounding::nearest; ++d)
+    if (src.lengths[d] > 1 && (src.lengths[inner] == 1 || std::abs(src.steps[d]) < std::abs(src.steps[inner]))) inner = d;
+  const int64_t n = src.ndim ? src.lengths[inner] : 1, step = src.ndim ? src.steps[inner] : 1, rows = src.count / n;
+  const Stored stored{src.format, &compute_format(src.format->compute()), src.geometry};
+  parallel_for(rows, std::max<int64_t>(1, (32 << 10) / n), [&](int64_t begin, int64_t end) {
+    constexpr int64_t kTile = 1024;
+    alignas(64) char tile[kTile * 8];
+    for (int64_t r = begin; r < end; ++r) {
+      int64_t from = src.offset, to = 0, rest = r;
+      for (int d = src.ndim - 1; d >= 0; --d) {
+        if (d == inner) continue;
+        const int64_t i = rest % src.lengths[d];
+        from += i * src.steps[d], to += i * dst.steps[d], rest /= src.lengths[d];
+      }
+      for (int64_t i = 0; i < n; i += kTile) {
+        const int64_t count = std::min(kTile, n - i), sizes[] = {count}, one[] = {1};
+        const int64_t apart[] = {src.ndim ? dst.steps[inner] : 1};
+        read_stored(stored, src.at, from + i * step, step, count, tile);
+        Round drawn = round;
+        drawn.index += uint64_t(r * n + i);
+        const Array values(sizes, DType(stored.as), tile);
+        copy_elements(dst.view(sizes, apart, to + i * apart[0]), values.view(sizes, one), drawn);
+      }
+    }
+  });
 }
 
 }  // namespace
 
+void assign(const Array& dst, const Array& src) {
+  src.format->is_blocked() ? decode_rows(dst, src, {}) : copy_elements(dst, src);
+}
+
 Tensor decode_blocked(const Tensor& t) {
   const TensorImpl& i = *t.impl();
-  int64_t low = i.offset, high = i.offset;  // the span of storage order it touches
-  for (int d = 0; d < i.ndim; ++d) (i.strides[d] < 0 ? low : high) += i.strides[d] * (i.sizes[d] - 1);
-  Tensor flat = decode_span(i, low, i.numel ? high + 1 : low);
+  const Operand o(i);
+  const auto [low, high] = span_of(o);
+  Tensor flat = make_tensor({high - low}, compute_of(*o.format), t.device());
+  if (!t.is_meta()) decode_into(o, i.data(), low, high, *flat.dtype().format(), flat.impl()->data());
   return make_view(flat, i.shape(), {i.strides, i.ndim}, i.offset - low);
 }
 
@@ -84,30 +118,87 @@ void read_values(const Tensor& t, void* out) {
   copy_elements(target, source);
 }
 
+Assignment::Assignment(const Operand& dst, const Operand& src) : to_(dst), from_(src), values_(src) {
+  if (src.format->is_blocked()) {
+    values_ = decoded(src);
+    if (!dst.format->is_blocked() && dst.sizes() == src.sizes()) {
+      way_ = dst.dense && src.dense ? Way::decode : Way::decode_rows;
+      return;
+    }
+    decodes_ = true;
+    std::tie(low_, high_) = span_of(src);
+    workspace = decoded_bytes_ = decoded_bytes(*src.format, low_, high_);
+  }
+  if (dst.format->is_blocked()) plan_encoding();
+}
+
+void Assignment::plan_encoding() {
+  const Format& f = *to_.format;
+  DY_CHECK(!f.is_scaled() || is_whole(to_),
+           "copy_: a part of a scaled tensor is written: {} is {} of the {} elements of its storage; write the whole tensor",
+           to_.dtype().name() + shape_text(to_.sizes()), to_.count, to_.geometry.numel());
+  if (!is_whole(to_)) {
+    way_ = Way::encode_part;
+    const int64_t numel = to_.geometry.numel(), sizes[] = {numel};
+    whole_ = Operand(sizes, compute_of(f));
+    workspace += decoded_bytes(f, 0, numel);
+    return;
+  }
+  if (from_.format == &f && is_whole(from_) && from_.sizes() == to_.sizes() && from_.geometry.cols == to_.geometry.cols) {
+    way_ = Way::codes;  // the same: encoding again need not give them
+    workspace = 0;
+    return;
+  }
+  way_ = Way::encode;
+  const DType wanted = f.is_scaled() ? f32 : values_.dtype();
+  if (values_.dtype() == wanted && values_.dense && values_.sizes() == to_.sizes()) return;
+  whole_ = Operand(to_.sizes(), wanted);
+  workspace += (whole_.count * whole_.itemsize() + 63) / 64 * 64;
+}
+
+void Assignment::encode(const Array& values, void* dst, const Round& round) const {
+  const Format& f = *to_.format;
+  if (f.is_scaled())
+    encode_scaled(f, values.data<float>(), dst, to_.geometry, round);
+  else
+    encode_packed(*values.format, values.at, f, dst, to_.geometry.numel(), round);
+}
+
+void Assignment::run(void* dst, const void* src, void* workspace, const Round& round) const {
+  if (way_ == Way::decode)
+    return decode_into(from_, src, from_.offset, from_.offset + from_.count, *to_.format, static_cast<char*>(dst), round);
+  if (way_ == Way::decode_rows) return decode_rows(Array(to_, dst), Array(from_, src), round);
+  if (way_ == Way::codes) {
+    std::memcpy(dst, src, size_t(planes_of(*to_.format, to_.geometry).buffer_bytes));
+    return;
+  }
+  char* room = static_cast<char*>(workspace);
+  Array values(values_, src);
+  if (decodes_) {
+    decode_into(from_, src, low_, high_, *values_.format, room);
+    values.at = room + (from_.offset - low_) * values.itemsize();
+    room += decoded_bytes_;
+  }
+  if (way_ == Way::copy) return copy_elements(Array(to_, dst), values, round);
+  if (!whole_.defined()) return encode(values, dst, round);
+  const Array whole(whole_, static_cast<void*>(room));
+  if (way_ == Way::encode_part) {
+    decode_into(to_, dst, 0, to_.geometry.numel(), *whole_.format, room);
+    copy_elements(whole.view(to_.sizes(), to_.strides(), to_.offset), values);
+  } else {
+    copy_elements(whole, values);
+  }
+  encode(whole, dst, round);
+}
+
 void assign(const Tensor& dst, const Tensor& src, const Round& round) {
   if (dst.is_meta()) return;
-  const Format &to = *dst.dtype().format(), &from = *src.dtype().format();
-  if (!to.is_blocked()) {
-    if (from.is_blocked() && decode_straight(dst, src)) return;
-    copy_elements(dst, from.is_blocked() ? decode_blocked(src) : src, round);
-    return;
-  }
-  const TensorImpl &d = *dst.impl(), &f = *src.impl();
-  DY_CHECK(!to.is_scaled() || is_whole(d),
-           "copy_: a part of a scaled tensor is written: {} is {} of the {} elements of its storage; write the whole tensor",
-           describe(dst), d.numel, d.storage->geometry.numel());
-  if (&from == &to && is_whole(f) && is_whole(d) && src.sizes() == dst.sizes() &&
-      f.storage->geometry.cols == d.storage->geometry.cols) {  // the same codes: encoding again need not give them
-    std::memcpy(d.storage->data, f.storage->data, size_t(planes_of(to, d.storage->geometry).buffer_bytes));
-    return;
-  }
+  if (!dst.dtype().is_blocked() && !src.dtype().is_blocked()) return copy_elements(dst, src, round);
+  const Assignment plan(Operand(*dst.impl()), Operand(*src.impl()));
   CategoryScope scope(Category::workspace);
-  Tensor values = from.is_blocked() ? decode_blocked(src) : src;
-  if (is_whole(d)) return encode_whole(d, values, dst.sizes(), round);
-  const int64_t numel = d.storage->geometry.numel();
-  Tensor all = decode_span(d, 0, numel);
-  copy_elements(make_view(all, d.shape(), {d.strides, d.ndim}, d.offset), values);
-  encode_whole(d, all, {numel}, round);
+  const int64_t bytes[] = {plan.workspace};
+  Tensor room = plan.workspace ? make_tensor(bytes, u8, cpu) : Tensor();
+  plan.run(dst.impl()->data(), src.impl()->data(), room.defined() ? room.impl()->data() : nullptr, round);
 }
 
 }  // namespace dyadic::inline v1

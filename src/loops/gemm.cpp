@@ -15,7 +15,6 @@ namespace dyadic::inline v1 {
 namespace {
 
 std::atomic<int64_t> calls{0};
-constexpr int64_t kAlign = 128;
 
 // The same product with a result of the compute type: a part of a sum is rounded with the whole.
 const GemmFunctions& partial(const GemmFunctions& f) {
@@ -25,27 +24,23 @@ const GemmFunctions& partial(const GemmFunctions& f) {
 
 // The workspace: slots of the threads, partial sums, the converted bias.
 struct Run {
-  const BatchedGemm& call;
   const GemmPlan& plan;
+  GemmPointers at;
   char *slots, *packed, *parts, *bias_copy;
-  int64_t item, out_item;
 
-  Run(const BatchedGemm& b, const GemmPlan& p, void* workspace) : call(b), plan(p) {
-    slots = (char*)((uintptr_t(workspace) + kAlign - 1) / kAlign * kAlign);
-    packed = slots + size_t(num_threads()) * p.slot_bytes;
+  Run(const GemmPlan& p, const GemmPointers& pointers) : plan(p), at(pointers) {
+    if (p.operands_swapped != p.swapped) std::swap(at.a, at.b);
+    slots = (char*)((uintptr_t(at.workspace) + kGemmAlign - 1) / kGemmAlign * kGemmAlign);
+    packed = slots + size_t(p.threads) * p.slot_bytes;
     parts = packed + p.packed_bytes;
     bias_copy = parts + p.part_bytes;
-    item = b.one.a.dtype.to_real().itemsize();
-    out_item = b.one.c_dtype.to_real().itemsize();
   }
 
   const void* bias() const {
-    const GemmCall& one = call.one;
-    if (!one.bias_dtype) return nullptr;
-    if (plan.bias_bytes == 0) return one.bias;
-    const Format& format = *one.bias_dtype.format();
-    DY_ASSERT(plan.compute_bytes == 4 && format.compute() == Compute::f32);
-    format.def->decode(one.bias, bias_copy, one.n);
+    if (!plan.bias) return nullptr;
+    if (plan.bias_bytes == 0) return at.bias;
+    DY_ASSERT(plan.compute_bytes == 4 && plan.bias->compute() == Compute::f32);
+    plan.bias->def->decode(at.bias, bias_copy, plan.swapped ? plan.m : plan.n);
     return bias_copy;
   }
 
@@ -54,19 +49,37 @@ struct Run {
     GemmTile t = plan.whole;
     const int64_t i = im * plan.tm, j = in * plan.tn, k0 = p * plan.tk;
     t.m = std::min(plan.tm, plan.m - i), t.n = std::min(plan.tn, plan.n - j), t.k = std::min(plan.tk, plan.k - k0);
-    const int64_t a_batch = plan.swapped ? call.b_stride : call.a_stride,
-                  b_batch = plan.swapped ? call.a_stride : call.b_stride;
-    t.a = (const char*)t.a + (b * a_batch + i * t.a_row + k0 * t.a_col) * item;
-    t.b = (const char*)t.b + (b * b_batch + k0 * t.b_row + j * t.b_col) * item;
+    const int64_t a_batch = plan.swapped ? plan.b_step : plan.a_step, b_batch = plan.swapped ? plan.a_step : plan.b_step;
+    t.a = (const char*)at.a + (b * a_batch + i * t.a_row + k0 * t.a_col) * plan.item;
+    const int64_t b_at = b * b_batch + k0 * t.b_row + j * t.b_col;
+    if (plan.is_stored)
+      t.b = at.b, t.stored = &plan.stored, t.b_first = plan.stored.first + at.b_first + b_at;
+    else
+      t.b = (const char*)at.b + b_at * plan.item;
     if (plan.parts > 1) {
       t.c = parts + ((b * plan.parts + p) * plan.m * plan.n + i * plan.n + j) * plan.compute_bytes;
       t.c_row = plan.n, t.c_col = 1, t.accumulate = false;
     } else {
-      t.c = (char*)t.c + (b * call.c_stride + i * t.c_row + j * t.c_col) * out_item;
+      t.c = (char*)at.c + (b * plan.c_step + i * t.c_row + j * t.c_col) * plan.out_item;
     }
     if (plan.packed_bytes) t.packed = packed, t.packed_col = j, t.packed_cols = plan.n;
     t.scratch = slots + size_t(thread_index()) * plan.slot_bytes;
     return t;
+  }
+  // b's part of a tile that oneDNN multiplies, in the scratch behind its own.
+  void load_stored(GemmTile& t) const {
+    const bool rows = t.b_col == 1 && t.n > 1;
+    const int64_t row = t.b_row, col = t.b_col;
+    char* to = static_cast<char*>(t.scratch) + plan.slot_bytes - size_t(plan.tn * plan.tk * plan.item);
+    to = (char*)(uintptr_t(to) / 64 * 64);
+    stored_strides(t, t.k, t.n);
+    if (rows)
+      for (int64_t i = 0; i < t.k; ++i)
+        read_stored(plan.stored, t.b, t.b_first + i * row, 1, t.n, to + i * t.b_row * plan.item);
+    else
+      for (int64_t j = 0; j < t.n; ++j)
+        read_stored(plan.stored, t.b, t.b_first + j * col, row, t.k, to + j * t.b_col * plan.item);
+    t.b = to;
   }
   void run_tile(int64_t index, const void* bias_values) const {
     const int64_t in = index % plan.tiles_n, im = index / plan.tiles_n % plan.tiles_m;
@@ -81,7 +94,8 @@ struct Run {
       case GemmPath::tiny:
         return f.tiny(t, {1, 0, 0, 0});
       case GemmPath::onednn:
-        return onednn_tile(t, {call.one.a.dtype == f32, call.one.c_dtype == bf16 && plan.parts == 1});
+        if (plan.is_stored) load_stored(t);
+        return onednn_tile(t, onednn_types(plan));
       default:
         return f.blocked(t);
     }
@@ -93,7 +107,7 @@ struct Run {
                     .m = plan.m,
                     .n = plan.n,
                     .part = parts + b * plan.parts * plan.m * plan.n * plan.compute_bytes,
-                    .c = (char*)plan.whole.c + b * call.c_stride * out_item,
+                    .c = (char*)at.c + b * plan.c_step * plan.out_item,
                     .c_row = plan.whole.c_row,
                     .c_col = plan.whole.c_col,
                     .bias = bias_values,
@@ -107,13 +121,13 @@ struct Run {
   void run_entries(int64_t begin, int64_t end, const void* bias_values) const {
     GemmTile t = tile(begin, 0, 0, 0);
     t.bias = bias_values;
-    plan.functions->tiny(t, {end - begin, call.a_stride, call.b_stride, call.c_stride});
+    plan.functions->tiny(t, {end - begin, plan.a_step, plan.b_step, plan.c_step});
   }
   void run() const {
     const void* bias_values = bias();
     if (plan.packed_bytes) {
       GemmTile b = plan.whole;
-      b.n = plan.n, b.k = plan.k, b.packed = packed;
+      b.b = at.b, b.n = plan.n, b.k = plan.k, b.packed = packed;
       const int64_t cols = gemm_kernel().cols_f32 * 4 / plan.compute_bytes;
       parallel_for((plan.n + cols - 1) / cols, 1 + (1 << 13) / (plan.k * cols + 1),
                    [&](int64_t begin, int64_t end) { plan.functions->pack(b, begin, end); });
@@ -134,22 +148,11 @@ struct Run {
 
 }  // namespace
 
-size_t gemm_workspace(const BatchedGemm& call) {
-  const GemmPlan plan = plan_gemm(in_parts(call));
-  const size_t bytes = size_t(num_threads()) * plan.slot_bytes + plan.packed_bytes + plan.part_bytes + plan.bias_bytes;
-  return bytes == 0 ? 0 : bytes + kAlign;
-}
-
-void gemm_batched(const BatchedGemm& given, void* workspace) {
+void run_gemm(const GemmPlan& plan, const GemmPointers& at) {
   calls.fetch_add(1, std::memory_order_relaxed);
-  const BatchedGemm call = in_parts(given);
-  const GemmPlan plan = plan_gemm(call);
-  if (plan.path == GemmPath::empty) return;
-  Run(call, plan, workspace).run();
+  if (plan.path != GemmPath::empty) Run(plan, at).run();
 }
 
-size_t gemm_workspace(const GemmCall& call) { return gemm_workspace(BatchedGemm{call, 1, 0, 0, 0}); }
-void gemm(const GemmCall& call, void* workspace) { gemm_batched(BatchedGemm{call, 1, 0, 0, 0}, workspace); }
 int64_t gemm_calls() { return calls.load(std::memory_order_relaxed); }
 
 }  // namespace dyadic::inline v1

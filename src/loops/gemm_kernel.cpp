@@ -114,7 +114,8 @@ template <class S, class T, class O> struct Blocked {
       const int64_t depth = t.k - k0 < at.depth ? t.k - k0 : at.depth;
       if (!t.packed) {
         GemmTile block = t;
-        block.b = (const S*)t.b + k0 * t.b_row, block.k = depth, block.packed = scratch + at.b;
+        block.b = t.stored ? t.b : (const S*)t.b + k0 * t.b_row;
+        block.b_first += k0 * t.b_row, block.k = depth, block.packed = scratch + at.b;
         pack_block_of_b(block);
       }
       for (int64_t i = 0; i < t.m; i += kBlockRows) { row_block(i, rows_at(i), k0, depth); }
@@ -126,11 +127,34 @@ template <class S, class T, class O> struct Blocked {
     int64_t p = 0;
     T* to = scratch + at.b;
     if constexpr (!kParts<S, T>)
+      if (t.stored) return pack_stored(block, to);
+    if constexpr (!kParts<S, T>)
       if (t.b_col == 1) {
         p = t.n / kMicroCols<T>;
         pack_panels((const S*)block.b, t.b_row, block.k, p, to, shared.panel);
       }
     for (; p < shared.panels; ++p) pack_panel<S>(block, 0, block.k, p * kMicroCols<T>, to + p * shared.panel);
+  }
+  // A b that is decoded: along its rows, or column by column, a panel at a time.
+  void pack_stored(const GemmTile& block, T* to) {
+    constexpr int64_t kCols = kMicroCols<T>;
+    S* decoded = (S*)(scratch + at.total);
+    if (t.b_col == 1 && t.n > 1) {
+      for (int64_t i = 0; i < block.k; ++i) {
+        read_stored(*t.stored, t.b, block.b_first + i * t.b_row, 1, t.n, decoded);
+        for (int64_t j = 0; j < t.n; j += kCols) {
+          T* row = to + j / kCols * shared.panel + i * kCols;
+          load_row(decoded + j, row, panel_cols(j));
+          zero_row(row + panel_cols(j), kCols - panel_cols(j));
+        }
+      }
+      return;
+    }
+    for (int64_t j = 0; j < t.n; j += kCols) {
+      for (int64_t q = 0; q < panel_cols(j); ++q)
+        read_stored(*t.stored, t.b, block.b_first + (j + q) * t.b_col, t.b_row, block.k, decoded + q * block.k);
+      pack_block(decoded, int64_t(1), block.k, block.k, panel_cols(j), kCols, to + j / kCols * shared.panel, kCols);
+    }
   }
   const T* panel_of_b(int64_t k0, int64_t j) const {
     if (t.packed) return (const T*)t.packed + shared.at(k0, t.packed_col + j);
@@ -234,6 +258,14 @@ size_t packed_bytes(int64_t n, int64_t k, int64_t compute_bytes) {
   return compute_bytes == 8 ? 8 * Packed<double>(n, k).total(k) : 4 * Packed<float>(n, k).total(k);
 }
 
+template <class T> size_t stored_elements(int64_t k, int64_t n) {
+  const int64_t depth = k < kDepth<T> ? round_up(k, 16) : kDepth<T>, column = depth * kMicroCols<T>;
+  return size_t(n > column ? n : column);
+}
+size_t stored_bytes(int64_t k, int64_t n, int64_t compute_bytes) {
+  return compute_bytes == 8 ? 8 * stored_elements<double>(k, n) : 4 * stored_elements<float>(k, n);
+}
+
 template <class S, class T, class O> constexpr GemmFunctions functions() {
   return {blocked<S, T, O>, few<S, T, O>, pack<S, T>, combine<T, O>, tiny<S, T, O>};
 }
@@ -256,6 +288,7 @@ extern const GemmKernel gemm_kernel = {
     .i64 = integer_functions<uint64_t>(),
     .scratch = scratch_bytes,
     .packed = packed_bytes,
+    .stored = stored_bytes,
     .rows = kMicroRows,
     .cols_f32 = kMicroCols<float>,
 };

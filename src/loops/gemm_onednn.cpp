@@ -132,16 +132,21 @@ bool direct(int64_t row, int64_t col, int64_t rows, int64_t cols) {
 bool onednn_accepts(const GemmPlan& plan) {
   const GemmTile& t = plan.whole;
   return plan.m >= 16 && plan.n >= 16 && plan.k >= 16 && (plan.k % 32 == 0 || bf16_path() != Bf16Path::tiles) &&
-         direct(t.a_row, t.a_col, plan.m, plan.k) && direct(t.b_row, t.b_col, plan.k, plan.n) && t.c_col == 1 &&
-         t.c_row >= plan.n;
+         direct(t.a_row, t.a_col, plan.m, plan.k) && (plan.is_stored || direct(t.b_row, t.b_col, plan.k, plan.n)) &&
+         t.c_col == 1 && t.c_row >= plan.n;
 }
 
-size_t onednn_scratch(const GemmPlan& plan, const GemmCall& call) {
+OnednnTypes onednn_types(const GemmPlan& plan) {
+  return {plan.in == f32.format(), plan.out == bf16.format() && plan.parts == 1};
+}
+
+size_t onednn_scratch(const GemmPlan& plan) {
   size_t most = 0;
   GemmTile t = plan.whole;
-  const OnednnTypes types{call.a.dtype == f32, call.c_dtype == bf16 && plan.parts == 1};
+  const OnednnTypes types = onednn_types(plan);
+
   static const float present = 0;
-  t.bias = call.bias_dtype && plan.parts == 1 ? &present : nullptr;
+  t.bias = plan.bias && plan.parts == 1 ? &present : nullptr;
   if (plan.parts > 1) t.c_row = plan.n, t.accumulate = false;
   for (const bool last_m : {false, true})
     for (const bool last_n : {false, true})
@@ -149,6 +154,7 @@ size_t onednn_scratch(const GemmPlan& plan, const GemmCall& call) {
         t.m = last_m ? plan.m - (plan.tiles_m - 1) * plan.tm : plan.tm;
         t.n = last_n ? plan.n - (plan.tiles_n - 1) * plan.tn : plan.tn;
         t.k = last_k ? plan.k - (plan.parts - 1) * plan.tk : plan.tk;
+        if (plan.is_stored) stored_strides(t, t.k, t.n);
         most = std::max(most, entry(key_of(t, types)).scratch_bytes);
       }
   return most;

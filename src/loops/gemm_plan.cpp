@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "dyadic/parallel.h"
 #include "loops/gemm_bf16.h"
 #include "loops/gemm_onednn.h"
 
@@ -24,7 +25,6 @@ int64_t round_up(int64_t a, int64_t to) { return ceil_div(a, to) * to; }
 const GemmFunctions* functions_of(const GemmCall& call) {
   const GemmKernel& table = gemm_kernel();
   const DType in = call.a.dtype, out = call.c_dtype;
-  DY_ASSERT(call.b.dtype == in);
   if (in == bf16 && out == f32) return &table.bf16_f32;
   if (in == bf16 && out == bf16) return &table.bf16;
   if (in == f16 && out == f32) return &table.f16_f32;
@@ -67,7 +67,7 @@ void cut_few(GemmPlan& plan) {
 
 // Packing b in a step of its own, before all tiles: the second meeting of the threads has to be worth it.
 bool shares_packed(const GemmPlan& plan) {
-  return plan.batch == 1 && plan.n * plan.k <= kMaxPacked && plan.m * plan.n * plan.k >= kSharedWork;
+  return plan.batch == 1 && !plan.is_stored && plan.n * plan.k <= kMaxPacked && plan.m * plan.n * plan.k >= kSharedWork;
 }
 
 // Products so small that the way to a tile of their own takes longer than they do; and many rows times such a b.
@@ -98,7 +98,9 @@ void cut_blocks(GemmPlan& plan) {
     plan.tm = plan.m, plan.tn = plan.n;
     return;
   }
-  int64_t tiles_m = ceil_div(plan.m, kMaxTileRows), tiles_n = ceil_div(plan.n, kMaxTileCols);
+  // A result narrower than its sum waits in the scratch as a whole: beside a decoded b that would be too much.
+  const bool waits = plan.is_stored && plan.out->itemsize() < plan.compute_bytes;
+  int64_t tiles_m = ceil_div(plan.m, kMaxTileRows), tiles_n = ceil_div(plan.n, waits ? kMaxTileCols / 2 : kMaxTileCols);
   const int64_t wanted = plan.batch >= 4 ? 1 : std::clamp<int64_t>(work / kTileWork, 4, 8);
   while (tiles_m * tiles_n < wanted) {
     const int64_t tm = ceil_div(plan.m, tiles_m), tn = ceil_div(plan.n, tiles_n);
@@ -108,6 +110,10 @@ void cut_blocks(GemmPlan& plan) {
       tiles_m *= 2;
     else
       tiles_n *= 2;
+  }
+  if (plan.path == GemmPath::onednn && plan.is_stored) {  // a tile of b is decoded whole: 256 KiB
+    const int64_t most = std::max<int64_t>((128 << 10) / plan.k / 16 * 16, 16);
+    tiles_n = std::max(tiles_n, ceil_div(plan.n, most));
   }
   plan.tm = std::min(plan.m, round_up(ceil_div(plan.m, tiles_m), rows));
   plan.tn = std::min(plan.n, round_up(ceil_div(plan.n, tiles_n), cols));
@@ -133,7 +139,7 @@ void cut_depth(GemmPlan& plan) {
   plan.parts = ceil_div(plan.k, plan.tk);
 }
 
-void count_bytes(GemmPlan& plan, const GemmCall& call, int64_t item) {
+void count_bytes(GemmPlan& plan, const GemmCall& call) {
   const bool narrow = call.c_dtype.itemsize() < plan.compute_bytes && plan.parts == 1;
   // Several rows of tiles would pack the same columns again: 8 % of the time for 768 x 384 x 128 with b transposed.
   const bool floats = call.c_dtype != i32 && call.c_dtype != i64;
@@ -142,12 +148,15 @@ void count_bytes(GemmPlan& plan, const GemmCall& call, int64_t item) {
   switch (plan.path) {
     case GemmPath::blocked:
       plan.slot_bytes = gemm_kernel().scratch(plan.tm, plan.tn, plan.tk, plan.compute_bytes, narrow, plan.packed_bytes == 0);
+      if (plan.is_stored) plan.slot_bytes += gemm_kernel().stored(plan.tk, plan.tn, plan.compute_bytes);
       break;
     case GemmPath::few:
-      plan.slot_bytes = size_t(plan.tm * plan.tk * item);
+      plan.slot_bytes = size_t(plan.tm * plan.tk * plan.item);
+      if (plan.is_stored) plan.slot_bytes += size_t(std::max(kFewCols * plan.tk, kFewRows * kFewStrip) * plan.item) + 64;
       break;
     case GemmPath::onednn:
-      plan.slot_bytes = onednn_scratch(plan, call);
+      plan.slot_bytes = onednn_scratch(plan);
+      if (plan.is_stored) plan.slot_bytes += size_t(plan.tn * plan.tk * plan.item) + 128;
       break;
     case GemmPath::empty:
     case GemmPath::tiny:
@@ -156,11 +165,13 @@ void count_bytes(GemmPlan& plan, const GemmCall& call, int64_t item) {
   plan.slot_bytes = size_t(round_up(int64_t(plan.slot_bytes), 128));
   plan.packed_bytes = size_t(round_up(int64_t(plan.packed_bytes), 128));
   if (plan.parts > 1) plan.part_bytes = size_t(round_up(plan.batch * plan.parts * plan.m * plan.n * plan.compute_bytes, 128));
+  plan.workspace = size_t(plan.threads) * plan.slot_bytes + plan.packed_bytes + plan.part_bytes + plan.bias_bytes;
+  if (plan.workspace) plan.workspace += kGemmAlign;
 }
 
-}  // namespace
-
-BatchedGemm in_parts(const BatchedGemm& batched) {
+// Of complex numbers: the same product over their parts, Note [Complex operands] in gemm_pack.h; a lone column becomes a row,
+// so that vectors run along it. Any other call is left as it is. swapped: a and b have changed places.
+BatchedGemm in_parts(const BatchedGemm& batched, bool& swapped) {
   BatchedGemm r = batched;
   GemmCall& one = r.one;
   if (!one.a.dtype.is_complex()) return r;
@@ -168,6 +179,7 @@ BatchedGemm in_parts(const BatchedGemm& batched) {
     std::swap(one.a, one.b), std::swap(one.m, one.n), std::swap(r.a_stride, r.b_stride);
     std::swap(one.a.row_stride, one.a.col_stride), std::swap(one.b.row_stride, one.b.col_stride);
     one.c_row_stride = one.n;
+    swapped = true;
   }
   if (one.k == 1) one.a.col_stride = 1;
   one.n *= 2, one.k *= 2;
@@ -176,22 +188,36 @@ BatchedGemm in_parts(const BatchedGemm& batched) {
   return r;
 }
 
-GemmPlan plan_gemm(const BatchedGemm& batched) {
+}  // namespace
+
+bool gemm_reads(DType type, DType b) {
+  const Format& f = *b.format();
+  return (type == f32 || type == bf16 || type == f16 || type == f64) && f.def->kind != Kind::complex &&
+         (f.compute() == Compute::f32 || (f.compute() == Compute::f64 && type == f64));
+}
+
+namespace {
+
+// What the product reads and writes, as the tiles see it.
+void describe(GemmPlan& plan, const BatchedGemm& batched) {
   const GemmCall& call = batched.one;
   DY_ASSERT(call.m >= 0 && call.n >= 0 && call.k >= 0 && batched.batch >= 0);
-  GemmPlan plan;
+  plan.in = call.a.dtype.format(), plan.out = call.c_dtype.format(), plan.bias = call.bias_dtype.format();
+  plan.a_step = batched.a_stride, plan.b_step = batched.b_stride, plan.c_step = batched.c_stride;
+  plan.threads = num_threads();
+  plan.is_stored = call.b.dtype != call.a.dtype;
+  if (plan.is_stored) {
+    DY_ASSERT(gemm_reads(call.a.dtype, call.b.dtype));
+    plan.stored = {call.b.dtype.format(), plan.in, call.b.geometry, call.b.first};
+  }
   plan.functions = functions_of(call);
-  const bool complex = call.a.dtype.is_complex();
-  const int64_t item = call.a.dtype.to_real().itemsize();
-  plan.compute_bytes = item == 8 ? 8 : 4;
+  plan.item = call.a.dtype.to_real().itemsize(), plan.out_item = call.c_dtype.to_real().itemsize();
+  plan.compute_bytes = plan.item == 8 ? 8 : 4;
   plan.m = call.m, plan.n = call.n, plan.k = call.k, plan.batch = batched.batch;
-  plan.whole = {.a = call.a.data,
-                .a_row = call.a.row_stride,
+  plan.whole = {.a_row = call.a.row_stride,
                 .a_col = call.a.col_stride,
-                .b = call.b.data,
                 .b_row = call.b.row_stride,
                 .b_col = call.b.col_stride,
-                .c = call.c,
                 .c_row = call.c_row_stride,
                 .c_col = 1,
                 .bias_row = 0,
@@ -199,12 +225,22 @@ GemmPlan plan_gemm(const BatchedGemm& batched) {
                 .accumulate = call.accumulate};
   if (call.bias_dtype && call.bias_dtype.itemsize() != plan.compute_bytes)
     plan.bias_bytes = size_t(round_up(call.n * plan.compute_bytes, 128));
+}
+
+}  // namespace
+
+GemmPlan plan_gemm(const BatchedGemm& given) {
+  GemmPlan plan;
+  const BatchedGemm batched = in_parts(given, plan.operands_swapped);
+  const GemmCall& call = batched.one;
+  describe(plan, batched);
   if (call.m == 0 || call.n == 0 || batched.batch == 0) return plan;
-  const bool tiny = is_tiny(plan);
-  if (!tiny && !complex && call.n <= kGemmFew && call.m > kGemmFew) transpose(plan);
+  const bool complex = call.a.dtype.is_complex();
+  const bool tiny = !plan.is_stored && is_tiny(plan);
+  if (!tiny && !complex && !plan.is_stored && call.n <= kGemmFew && call.m > kGemmFew) transpose(plan);
   if (!complex) normalize(plan);
   const GemmTile& t = plan.whole;
-  const bool few = !tiny && !complex && plan.m <= kGemmFew && (t.b_row == 1 || t.b_col == 1);
+  const bool few = !tiny && !complex && plan.m <= kGemmFew && (t.b_row == 1 || t.b_col == 1 || plan.is_stored);
   if (!few && plan.swapped) transpose(plan), plan.swapped = false;
   plan.path = tiny ? GemmPath::tiny : few ? GemmPath::few : GemmPath::blocked;
   if (plan.path == GemmPath::blocked && ((call.a.dtype == bf16 && bf16_path() != Bf16Path::decode)) && onednn_accepts(plan))
@@ -217,7 +253,7 @@ GemmPlan plan_gemm(const BatchedGemm& batched) {
     cut_blocks(plan);
   plan.tiles_m = ceil_div(plan.m, plan.tm), plan.tiles_n = ceil_div(plan.n, plan.tn);
   cut_depth(plan);
-  count_bytes(plan, call, item);
+  count_bytes(plan, call);
   return plan;
 }
 

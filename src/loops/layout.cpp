@@ -40,7 +40,7 @@ bool is_word(int64_t bytes) { return bytes <= 16 && (bytes & (bytes - 1)) == 0; 
 
 void Layout::plan(const Space& s, const Cut& cut, int operand) {
   constexpr int64_t kRun = 32;  // bytes from which a copy of a run is faster than one of its elements each
-  const Operand& o = s.op[operand];
+  const Place& o = s.op[operand];
   const int last = s.ndim - 1;
   width_ = o.size;
   stride_ = o.stride[last];

@@ -44,10 +44,11 @@ void store(const Format& f, const void* tile, Compute compute, bool mask, char* 
 }
 
 // Runs body(Walk, State) on all tiles, State being a thread's own. stream: they were streamed.
-template <class State, class Body> void for_tiles(const Space& s, const Cut& cut, bool stream, const Body& body) {
+template <class State, class Body>
+void for_tiles(const Space& s, const Cut& cut, char* const* base, bool stream, const Body& body) {
   parallel_for(Walk::tiles(s, cut), std::max<int64_t>(1, kGrain / (cut.rows * cut.inside)), [&](int64_t begin, int64_t end) {
     State state;
-    Walk at(s, cut, begin);
+    Walk at(s, cut, base, begin);
     for (int64_t t = begin;;) {
       body(at, state);
       if (++t == end) break;
@@ -73,63 +74,60 @@ void splat(const Format& f, const char* stored, Compute compute, char* tile, int
 }
 
 // Small results of dense operands of their compute type, and of single elements: one tile, without the search for a way through
-// strides that costs more than it. False: not of that kind.
-bool run_small(const PointwiseLoop& loop, const Tensor& out, bool direct) {
-  constexpr int64_t kSmall = 128;
-  const int64_t n = out.numel();
-  if (n > kSmall || !direct || !out.is_contiguous()) return false;
-  alignas(64) char tiles[PointwiseLoop::kOperands][kSmall * 16];
-  const void* pointers[PointwiseLoop::kOperands];
-  for (int i = 0; i < loop.inputs; ++i) {
-    pointers[i] = nullptr;
-    if (!loop.in[i]) continue;
-    const TensorImpl& t = *loop.in[i]->impl();
-    if (t.numel == n && t.contiguous() && stored_as(*t.dtype.format(), loop.compute)) {
-      pointers[i] = t.data();
-    } else if (t.numel == 1) {
-      splat(*t.dtype.format(), t.data(), loop.compute, tiles[i], n);
-      pointers[i] = tiles[i];
-    } else {
+// strides that costs more than it.
+constexpr int64_t kSmall = 128;
+bool is_small(const PointwisePlan& p, const Form* const* in, const Form& out) {
+  if (p.numel > kSmall || !p.direct || !out.dense) return false;
+  for (int i = 0; i < p.inputs; ++i)
+    if (in[i] && in[i]->numel != 1 && !(in[i]->numel == p.numel && in[i]->dense && stored_as(*in[i]->format, p.compute)))
       return false;
-    }
-  }
-  loop.tile(pointers, out.impl()->data(), loop.params, n, 0);
   return true;
+}
+void run_small(const PointwisePlan& p, char* const* in, void* out) {
+  alignas(64) char tiles[kMaxOperands][kSmall * 16];
+  const void* pointers[kMaxOperands];
+  for (int i = 0; i < p.inputs; ++i) {
+    pointers[i] = in[i];
+    if (!in[i] || !p.formats[i] || (p.numel == 1 && stored_as(*p.formats[i], p.compute)) || !(p.singles >> i & 1)) continue;
+    splat(*p.formats[i], in[i], p.compute, tiles[i], p.numel);
+    pointers[i] = tiles[i];
+  }
+  p.tile(pointers, out, p.params, p.numel, 0);
 }
 
 // Integers of one dtype narrower than the lanes: as words, as they lie. A bool of any byte but 0 counts as 1.
-void run_bits(const PointwiseLoop& loop, const Space& s) {
+void run_bits(const PointwisePlan& p, char* const* base) {
   constexpr int64_t kBytes = 4096;
+  const Space& s = p.space;
   const int64_t bytes = s.size[0] * s.op[0].size;
   const bool truth = s.op[0].format == boolean.format();
   parallel_for((bytes + kBytes - 1) / kBytes, kGrain / kBytes, [&](int64_t begin, int64_t end) {
-    alignas(64) uint8_t buffer[PointwiseLoop::kOperands + 1][kBytes];
-    const void* in[PointwiseLoop::kOperands];
+    alignas(64) uint8_t buffer[kMaxOperands + 1][kBytes];
+    const void* in[kMaxOperands];
     for (int64_t at = begin * kBytes; at < std::min(bytes, end * kBytes); at += kBytes) {
       const int64_t n = std::min(kBytes, bytes - at);
-      for (int k = 0; k < loop.inputs; ++k) {
-        in[k] = s.op[k].base + at;
+      for (int k = 0; k < p.inputs; ++k) {
+        in[k] = base[k] + at;
         if (n == kBytes && !truth) continue;
         in[k] = std::memcpy(buffer[k], in[k], size_t(n));
         if (!truth) continue;
         for (int64_t i = 0; i < kBytes; ++i) buffer[k][i] = buffer[k][i] != 0;
       }
-      char* out = s.op[loop.inputs].base + at;
-      loop.tile(in, n == kBytes ? out : static_cast<void*>(buffer[loop.inputs]), loop.params, (n + 3) / 4, 0);
-      if (n < kBytes) std::memcpy(out, buffer[loop.inputs], size_t(n));
+      char* out = base[p.inputs] + at;
+      p.tile(in, n == kBytes ? out : static_cast<void*>(buffer[p.inputs]), p.params, (n + 3) / 4, 0);
+      if (n < kBytes) std::memcpy(out, buffer[p.inputs], size_t(n));
     }
   });
 }
 
 // How the tiles of one call are read, computed and written.
 struct Run {
-  const PointwiseLoop& loop;
+  const PointwisePlan& p;
   const Space& s;
-  const int o;             // the result among the operands
-  const unsigned singles;  // bit i set: input i is a single element
+  char* const* const base;
+  const int o;  // the result among the operands
   const Format& target;
   const Compute leaves;
-  const bool direct;         // a tile of the compute type writes what is stored
   const Format* const lies;  // the format that `tile` reads and writes as it is stored; null: it is of the compute type
   const Tile tile;
   const int64_t step;  // elements it works on at once
@@ -138,79 +136,72 @@ struct Run {
       in_tile;  // vectors are streamed as they are computed, so that reading, computing and writing overlap; else a tile is
   const int64_t most;  // elements of a tile
   const Cut cut;
-  Layout layouts[PointwiseLoop::kOperands + 1];
-  alignas(64) char constants[PointwiseLoop::kOperands][kTileBytes];  // the single elements, which all tiles share
+  Layout layouts[kMaxOperands + 1];
+  alignas(64) char constants[kMaxOperands][kTileBytes];  // the single elements, which all tiles share
 
-  Run(const PointwiseLoop& l, const Space& space, const Tensor& out, bool is_direct)
-      : loop(l),
-        s(space),
-        o(l.inputs),
-        singles(single_inputs(l)),
-        target(*out.dtype().format()),
-        leaves(l.real_out ? real_of(l.compute) : l.compute),
-        direct(is_direct),
+  Run(const PointwisePlan& plan, char* const* bases)
+      : p(plan),
+        s(plan.space),
+        base(bases),
+        o(plan.inputs),
+        target(*plan.formats[plan.inputs]),
+        leaves(p.real_out ? real_of(p.compute) : p.compute),
         lies(stored_format()),
-        tile(lies ? stored_tile(lies) : l.tile),
+        tile(lies ? stored_tile(lies) : p.tile),
         step(lies == bf16.format() ? kBf16Step : 1),
-        stream(s.streams(o)),
-        in_tile(stream && !l.mask_out && streams_vectors() && reinterpret_cast<uintptr_t>(s.op[o].base) % 64 == 0),
+        stream(s.streams(o, base)),
+        in_tile(stream && !p.mask_out && streams_vectors() && reinterpret_cast<uintptr_t>(base[o]) % 64 == 0),
         most(kTileBytes / widest()),
         cut(s.cut(most)) {
     for (int k = 0; k <= o; ++k)
       if (s.op[k].format && !single(k)) layouts[k].plan(s, cut, k);
-    for (int i = 0; i < loop.inputs; ++i)
-      if (single(i))
-        splat(*s.op[i].format, s.op[i].base, loop.compute, constants[i], takes_one() ? 1 : std::min(most, out.numel()));
+    for (int i = 0; i < p.inputs; ++i)
+      if (single(i)) splat(*p.formats[i], base[i], p.compute, constants[i], takes_one() ? 1 : std::min(most, p.numel));
   }
   bool narrow() const { return lies && lies != bf16.format(); }
-  bool takes_one() const { return narrow() || (!lies && loop.takes_one); }
+  bool takes_one() const { return narrow() || (!lies && p.takes_one); }
   int64_t widest() const {  // bytes of an element in any buffer
     if (narrow()) return lies->itemsize();
-    int64_t bytes = compute_size(loop.compute);
+    int64_t bytes = compute_size(p.compute);
     for (int k = 0; k <= o; ++k)
       if (s.op[k].format && !(k < o && single(k)))
         bytes = std::max({bytes, s.op[k].size, compute_size(s.op[k].format->compute())});
     return bytes;
   }
-  static unsigned single_inputs(const PointwiseLoop& l) {
-    unsigned some = 0;
-    for (int i = 0; i < l.inputs; ++i) some |= unsigned(l.in[i] && l.in[i]->numel() == 1) << i;
-    return some;
-  }
-  bool single(int i) const { return singles >> i & 1; }
+  bool single(int i) const { return p.singles >> i & 1; }
   bool streams_vectors() const {
     if (lies) return lies == bf16.format();
-    return direct && (loop.compute == Compute::f32 || loop.compute == Compute::f64);
+    return p.direct && (p.compute == Compute::f32 || p.compute == Compute::f64);
   }
   Tile stored_tile(const Format* f) const {
-    if (f == bf16.format()) return loop.bf16_tile;
-    if (!loop.narrow_tiles) return nullptr;
-    return f == u8.format()    ? loop.narrow_tiles[kU8]
-           : f == i8.format()  ? loop.narrow_tiles[kI8]
-           : f == i16.format() ? loop.narrow_tiles[kI16]
+    if (f == bf16.format()) return p.bf16_tile;
+    if (!p.narrow_tiles) return nullptr;
+    return f == u8.format()    ? p.narrow_tiles[kU8]
+           : f == i8.format()  ? p.narrow_tiles[kI8]
+           : f == i16.format() ? p.narrow_tiles[kI16]
                                : nullptr;
   }
   // The result's format (a mask's: its inputs'), if there is a tile for it that takes the inputs: bf16 beside anything, narrow
   // integers beside numbers.
   const Format* stored_format() const {
-    const Format* f = loop.mask_out ? nullptr : &target;
+    const Format* f = p.mask_out ? nullptr : &target;
     bool some = false, others = false;
-    for (int i = 0; i < loop.inputs; ++i) {
-      if (!loop.in[i] || single(i)) continue;
-      if (!f) f = s.op[i].format;
-      (s.op[i].format == f ? some : others) = true;
+    for (int i = 0; i < p.inputs; ++i) {
+      if (!p.formats[i] || single(i)) continue;
+      if (!f) f = p.formats[i];
+      (p.formats[i] == f ? some : others) = true;
     }
-    if (!some || !f || !stored_tile(f) || (loop.mask_out && !direct)) return nullptr;
+    if (!some || !f || !stored_tile(f) || (p.mask_out && !p.direct)) return nullptr;
     return others && f != bf16.format() ? nullptr : f;
   }
 
   struct Buffers {
-    alignas(64) char tiles[PointwiseLoop::kOperands][kTileBytes];
+    alignas(64) char tiles[kMaxOperands][kTileBytes];
     alignas(64) char gathered[kTileBytes];
     alignas(64) char result[kTileBytes];
     alignas(64) char other[kTileBytes];
-    const char* from[PointwiseLoop::kOperands] = {};  // what was gathered into `tiles`, and how many elements
-    int64_t n[PointwiseLoop::kOperands];
+    const char* from[kMaxOperands] = {};  // what was gathered into `tiles`, and how many elements
+    int64_t n[kMaxOperands];
 
     // Whether tile i has them from the tile before, as operands that broadcast do; else it is about to.
     bool holds(int i, const char* begin, int64_t count) {
@@ -222,7 +213,7 @@ struct Run {
   // Operand i of a tile as the tile reads it. wide: in the compute type; one: a single element.
   const void* operand(int i, const Walk& at, Buffers& b, bool& wide, bool& one) const {
     wide = true, one = false;
-    if (!loop.in[i]) return nullptr;
+    if (!p.formats[i]) return nullptr;
     const Format& f = *s.op[i].format;
     if (single(i)) {
       one = takes_one();
@@ -232,40 +223,40 @@ struct Run {
     const char* stored = at.base[i];
     if (layout.single()) {
       one = takes_one();
-      if (one && stored_as(f, loop.compute)) return stored;
+      if (one && stored_as(f, p.compute)) return stored;
       const int64_t n = one ? 1 : at.n;
-      if (!b.holds(i, stored, n)) splat(f, stored, loop.compute, b.tiles[i], n);
+      if (!b.holds(i, stored, n)) splat(f, stored, p.compute, b.tiles[i], n);
       return b.tiles[i];
     }
     wide = &f != lies;
     if (!layout.flat()) {
       if (b.holds(i, stored, at.n)) return b.tiles[i];
-      char* row = wide && !stored_as(f, loop.compute) ? b.gathered : b.tiles[i];
+      char* row = wide && !stored_as(f, p.compute) ? b.gathered : b.tiles[i];
       layout.gather(row, stored, at.n);
       stored = row;
     }
-    const void* read = wide ? load(f, stored, loop.compute, b.tiles[i], b.other, at.n) : stored;
+    const void* read = wide ? load(f, stored, p.compute, b.tiles[i], b.other, at.n) : stored;
     if (at.n % step == 0 || read == b.tiles[i]) return read;
-    return std::memcpy(b.tiles[i], read, size_t(at.n * (wide ? compute_size(loop.compute) : f.itemsize())));
+    return std::memcpy(b.tiles[i], read, size_t(at.n * (wide ? compute_size(p.compute) : f.itemsize())));
   }
   void operator()(const Walk& at, Buffers& b) const {
     const int64_t n = at.n;
-    const void* pointers[PointwiseLoop::kOperands];
+    const void* pointers[kMaxOperands];
     unsigned mode = 0;
-    for (int i = 0; i < loop.inputs; ++i) {
+    for (int i = 0; i < p.inputs; ++i) {
       bool wide, one;
       pointers[i] = operand(i, at, b, wide, one);
-      if ((lies ? wide : one) && loop.in[i]) mode |= kWide << i;
+      if ((lies ? wide : one) && p.formats[i]) mode |= kWide << i;
     }
     char* dense = layouts[o].flat() ? at.base[o] : nullptr;
     const bool in_place = dense && n % step == 0 && (!stream || in_tile);
     if (in_place && in_tile) mode |= kStream;
-    char* stored = in_place ? dense : direct || lies ? b.result : b.gathered;
-    if (direct || lies) {
-      tile(pointers, stored, loop.params, (n + step - 1) / step * step, mode);
+    char* stored = in_place ? dense : p.direct || lies ? b.result : b.gathered;
+    if (p.direct || lies) {
+      tile(pointers, stored, p.params, (n + step - 1) / step * step, mode);
     } else {
-      tile(pointers, b.result, loop.params, n, mode);
-      store(target, b.result, leaves, loop.mask_out, stored, b.other, n);
+      tile(pointers, b.result, p.params, n, mode);
+      store(target, b.result, leaves, p.mask_out, stored, b.other, n);
     }
     if (in_place) return;
     if (!dense)
@@ -279,35 +270,63 @@ struct Run {
 
 }  // namespace
 
-void PointwiseLoop::run(const Tensor& out) const {
-  if (out.numel() == 0) return;
-  const Compute leaves = real_out ? real_of(compute) : compute;
-  const bool direct = mask_out ? out.dtype() == boolean : stored_as(*out.dtype().format(), leaves);
-  if (run_small(*this, out, direct)) return;
-  Space s;
-  for (int i = 0; i < inputs; ++i) in[i] ? s.add(*in[i], out) : s.skip();
-  s.add(out, out);
-  s.coalesce(out);
-  if (bits && s.alike()) return run_bits(*this, s);
-  const Run run(*this, s, out, direct);
-  for_tiles<Run::Buffers>(s, run.cut, run.stream, run);
+void PointwisePlan::place(const Form* const* in, int count, const Form& out) {
+  inputs = count;
+  numel = out.numel;
+  direct = mask_out ? out.format == boolean.format() : stored_as(*out.format, real_out ? real_of(compute) : compute);
+  for (int i = 0; i < inputs; ++i) {
+    given[i] = in[i] ? in[i]->format : nullptr;
+    formats[i] = rounded[i] ? rounded[i] : given[i];
+    singles |= uint8_t(in[i] && in[i]->numel == 1) << i;
+  }
+  formats[inputs] = out.format;
+  small = is_small(*this, in, out);
+  if (small || numel == 0) return;
+  for (int i = 0; i < inputs; ++i) {
+    if (!in[i]) {
+      space.skip();
+      continue;
+    }
+    space.add(*in[i], out);
+    if (rounded[i]) space.op[i].format = rounded[i], space.op[i].size = rounded[i]->itemsize();
+  }
+  space.add(out, out);
+  space.coalesce(out);
 }
 
-void copy_elements(const Tensor& dst, const Tensor& src, const Round& round) {
-  if (dst.numel() == 0) return;
+void PointwisePlan::run(const void* const* in, void* out) const {
+  if (numel == 0) return;
+  char* base[kMaxOperands + 1];
+  alignas(16) char numbers[kMaxOperands][16];
+  for (int i = 0; i < inputs; ++i) {
+    base[i] = static_cast<char*>(const_cast<void*>(in[i]));
+    if (!rounded[i]) continue;
+    convert(*given[i], in[i], *rounded[i], numbers[i], 1);
+    base[i] = numbers[i];
+  }
+  base[inputs] = static_cast<char*>(out);
+  if (small) return run_small(*this, base, out);
+  if (bits && space.alike()) return run_bits(*this, base);
+  const Run run(*this, base);
+  for_tiles<Run::Buffers>(space, run.cut, base, run.stream, run);
+}
+
+void copy_elements(const Form& dst, void* to_data, const Form& src, const void* from_data, const Round& round) {
+  if (dst.numel == 0) return;
   Space s;
   s.add(src, dst);
   s.add(dst, dst);
   s.coalesce(dst);
+  char* const base[] = {static_cast<char*>(const_cast<void*>(from_data)), static_cast<char*>(to_data)};
   const Format &from = *s.op[0].format, &to = *s.op[1].format;
   if (&from == &to) {  // moving, not computing: transposes in blocks
     int64_t strides[2][kMaxDims];
     for (int k = 0; k < 2; ++k)
       for (int d = 0; d < s.ndim; ++d) strides[k][d] = s.op[k].stride[d] / s.op[k].size;
-    strided_copy_kernel().copy(s.op[1].base, strides[1], s.op[0].base, strides[0], s.size, s.ndim, s.op[0].size);
+    strided_copy_kernel().copy(base[1], strides[1], base[0], strides[0], s.size, s.ndim, s.op[0].size);
     return;
   }
-  const bool stream = s.streams(1);
+  const bool stream = s.streams(1, base);
   const Cut cut = s.cut(s.tile());
   Layout layouts[2];
   for (int k = 0; k < 2; ++k) layouts[k].plan(s, cut, k);
@@ -315,7 +334,7 @@ void copy_elements(const Tensor& dst, const Tensor& src, const Round& round) {
     alignas(64) char gathered[kTileBytes];
     alignas(64) char result[kTileBytes];
   };
-  for_tiles<Buffers>(s, cut, stream, [&](const Walk& at, Buffers& b) {
+  for_tiles<Buffers>(s, cut, base, stream, [&](const Walk& at, Buffers& b) {
     const int64_t n = at.n;
     const char* stored = at.base[0];
     if (!layouts[0].flat()) layouts[0].gather(b.gathered, stored, n), stored = b.gathered;

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "loops/pointwise.h"
 #include "loops/stream_kernel.h"
+#include "loops/tile.h"
+#include "tensor/operand.h"
 
 namespace dyadic::inline v1::tiles {
 
@@ -12,8 +13,7 @@ inline constexpr int64_t kTileBytes = 8192;  // tiles of all operands stay in L1
 inline constexpr int64_t kLongRow = 256;     // rows at least this long are cut on their own: their operands need no gathering
 inline constexpr int64_t kGathered = 1024;   // elements of a tile of shorter rows
 
-struct Operand {
-  char* base = nullptr;
+struct Place {  // of an operand's elements
   const Format* format = nullptr;
   int64_t size = 0;          // bytes of an element
   int64_t stride[kMaxDims];  // in bytes
@@ -29,23 +29,20 @@ struct Cut {
 struct Space {
   int ndim = 0;
   int64_t size[kMaxDims];
-  Operand op[PointwiseLoop::kOperands + 1];
+  Place op[kMaxOperands + 1];
   int count = 0;
 
-  void add(const Tensor& t, const Tensor& shape) {
-    const TensorImpl &i = *t.impl(), &o = *shape.impl();
-    Operand& x = op[count++];
-    x.base = i.data();
-    x.format = i.dtype.format();
+  void add(const Form& i, const Form& shape) {
+    Place& x = op[count++];
+    x.format = i.format;
     x.size = x.format->itemsize();
-    for (int d = 0; d < o.ndim; ++d) {
-      int k = d - (o.ndim - i.ndim);
+    for (int d = 0; d < shape.ndim; ++d) {
+      int k = d - (shape.ndim - i.ndim);
       x.stride[d] = k < 0 || i.sizes[k] == 1 ? 0 : i.strides[k] * x.size;
     }
   }
   void skip() { op[count++].format = nullptr; }
-  void coalesce(const Tensor& shape) {
-    const TensorImpl& o = *shape.impl();
+  void coalesce(const Form& o) {
     for (int d = 0; d < o.ndim; ++d) {
       if (o.sizes[d] == 1) continue;
       bool merge = ndim > 0;
@@ -63,12 +60,12 @@ struct Space {
     }
   }
   // Whether operand k, the result, is large, dense and none of the inputs.
-  bool streams(int k) const {
+  bool streams(int k, char* const* base) const {
     int64_t bytes = op[k].size;
     for (int d = 0; d < ndim; ++d) bytes *= size[d];
     if (bytes < stream_bytes() || ndim != 1 || op[k].stride[0] != op[k].size) return false;
     for (int i = 0; i < k; ++i)
-      if (op[i].format && op[i].base == op[k].base) return false;
+      if (op[i].format && base[i] == base[k]) return false;
     return true;
   }
   // Whether all operands are dense and of one integer dtype of one or two bytes.
@@ -105,7 +102,7 @@ struct Walk {
   int64_t n;             // elements of the tile
   int64_t outer;         // how often dimension lead has been walked
   int64_t at[kMaxDims];  // in the dimensions before lead
-  char* base[PointwiseLoop::kOperands + 1];
+  char* base[kMaxOperands + 1];
 
   static int64_t per_lead(const Space& s, const Cut& c) { return (s.size[c.lead] + c.rows - 1) / c.rows; }
   static int64_t tiles(const Space& s, const Cut& c) {
@@ -113,12 +110,12 @@ struct Walk {
     for (int d = 0; d < c.lead; ++d) count *= s.size[d];
     return count;
   }
-  Walk(const Space& space, const Cut& c, int64_t tile) : s(space), cut(c) {
+  Walk(const Space& space, const Cut& c, char* const* begin, int64_t tile) : s(space), cut(c) {
     const int64_t per = per_lead(s, cut);
     int64_t rest = outer = tile / per;
     row = (tile - outer * per) * cut.rows;
     for (int k = 0; k < s.count; ++k)
-      if (s.op[k].format) base[k] = s.op[k].base + row * s.op[k].stride[cut.lead];
+      if (s.op[k].format) base[k] = begin[k] + row * s.op[k].stride[cut.lead];
     for (int d = cut.lead - 1; d >= 0; --d) {
       at[d] = d > 0 ? rest % s.size[d] : rest;
       if (d > 0) rest /= s.size[d];

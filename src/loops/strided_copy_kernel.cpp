@@ -1,7 +1,6 @@
 // The loops behind a strided copy: contiguous runs, repeated elements, register-tile transposes, and a gather for the rest.
 #include "loops/strided_copy_kernel.h"
 
-#include "base/simd/simd.h"
 #include "loops/spaced.h"
 #include "loops/stream_kernel.h"
 #include "loops/strided_few.h"
@@ -163,25 +162,28 @@ template <int64_t W, bool kStream> void transpose(const StridedPlan& p) {
   });
 }
 
+// body(dst, src, first, count): pieces of at most `piece` of n entries, which lie in the dimensions before the third.
+template <class Body> void for_pieces(const StridedPlan& p, int64_t n, int64_t piece, Body&& body) {
+  const int64_t pieces = (n + piece - 1) / piece, bytes = p.size[0] * p.size[1] * p.width / pieces;
+  parallel_for(rows_from(p, 2) * pieces, at_least_one(kGrain / bytes), [&](int64_t begin, int64_t end) {
+    if (pieces == 1)
+      return for_rows(p, 2, begin, end, [&](char* dst, const char* src, int64_t rows) {
+        for (int64_t r = 0; r < rows; r++) body(dst + r * p.dst_stride[2], src + r * p.src_stride[2], 0, n);
+      });
+    for (int64_t t = begin; t < end; t++) {
+      const int64_t row = t / pieces, first = t % pieces * piece;
+      for_rows(p, 2, row, row + 1,
+               [&](char* dst, const char* src, int64_t) { body(dst, src, first, n - first < piece ? n - first : piece); });
+    }
+  });
+}
+
 // Large results are written past the caches, where every line of the destination can be written whole: twice the speed at
 // 4096 x 4096 f32. Small ones stay in the cache for whoever reads them next.
 template <int64_t W> void transpose(const StridedPlan& p) {
   if constexpr (W < 16) {
-    const bool few = transpose_few<hn::TFromD<Unsigned<W>>>(p, [&](int64_t n, auto&& body) {
-      const int64_t piece = kPiece / 4 / W, pieces = (n + piece - 1) / piece;
-      const int64_t bytes = p.size[0] * p.size[1] * W / pieces;
-      parallel_for(rows_from(p, 2) * pieces, at_least_one(kGrain / bytes), [&](int64_t begin, int64_t end) {
-        if (pieces == 1)
-          return for_rows(p, 2, begin, end, [&](char* dst, const char* src, int64_t rows) {
-            for (int64_t r = 0; r < rows; r++) body(dst + r * p.dst_stride[2], src + r * p.src_stride[2], 0, n);
-          });
-        for (int64_t t = begin; t < end; t++) {
-          const int64_t row = t / pieces, first = t % pieces * piece;
-          for_rows(p, 2, row, row + 1,
-                   [&](char* dst, const char* src, int64_t) { body(dst, src, first, n - first < piece ? n - first : piece); });
-        }
-      });
-    });
+    const bool few =
+        transpose_few<hn::TFromD<Unsigned<W>>>(p, [&](int64_t n, auto&& body) { for_pieces(p, n, kPiece / 4 / W, body); });
     if (few) return;
   }
   bool lines = reinterpret_cast<uintptr_t>(p.dst) % kLine == 0 && p.size[0] * rows_from(p, 1) * W >= stream_bytes();
@@ -195,17 +197,10 @@ template <int64_t W> void transpose(const StridedPlan& p) {
 
 // Short rows: entry by entry of many of them.
 template <int64_t W> void gather_short(const StridedPlan& p) {
-  constexpr int64_t kRows = 512;
-  const int64_t n = p.size[1], pieces = (n + kRows - 1) / kRows, bytes = (n < kRows ? n : kRows) * p.size[0] * W;
-  parallel_for(rows_from(p, 2) * pieces, at_least_one(kGrain / 2 / bytes), [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; t++) {
-      const int64_t row = t / pieces, first = t % pieces * kRows, count = n - first < kRows ? n - first : kRows;
-      for_rows(p, 2, row, row + 1, [&](char* dst, const char* src, int64_t) {
-        dst += first * p.dst_stride[1], src += first * p.src_stride[1];
-        for (int64_t k = 0; k < p.size[0]; k++)
-          copy_spaced<W>(dst + k * p.dst_stride[0], p.dst_stride[1], src + k * p.src_stride[0], p.src_stride[1], count);
-      });
-    }
+  for_pieces(p, p.size[1], 512, [&](char* dst, const char* src, int64_t first, int64_t count) {
+    dst += first * p.dst_stride[1], src += first * p.src_stride[1];
+    for (int64_t k = 0; k < p.size[0]; k++)
+      copy_spaced<W>(dst + k * p.dst_stride[0], p.dst_stride[1], src + k * p.src_stride[0], p.src_stride[1], count);
   });
 }
 template <int64_t W> void gather(const StridedPlan& p) {

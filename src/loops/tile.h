@@ -9,7 +9,7 @@ namespace dyadic::inline v1 {
 // not read may be null.
 using Tile = void (*)(const void* const* in, void* out, const double* params, int64_t n, unsigned mode);
 
-inline constexpr int kMaxParams = 4;
+inline constexpr int kMaxParams = 4, kMaxOperands = 6;
 
 inline constexpr unsigned kStream = 1;  // the result goes past the caches, to a line's beginning
 

@@ -18,7 +18,7 @@ void fill(const char* who, const Tensor& t, DrawPiece draw, double scale, double
   NoGrad guard;
   const bool direct = t.is_contiguous() && !t.dtype().is_blocked() && !t.dtype().is_complex();
   const Tensor dense = direct ? t.detach() : empty(t.sizes(), f32);
-  const ops::Draw d = ops::next_draw();
+  const Draw d = next_draw();
   const int64_t n = dense.numel();
   const auto factor = float(scale), offset = float(shift);
   parallel_for((n + kPiece - 1) / kPiece, 4, [&](int64_t begin, int64_t end) {

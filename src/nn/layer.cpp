@@ -160,6 +160,9 @@ void Layer::plan() {
 Layer::~Layer() = default;
 
 const char* Layer::kind() const { return parsed(*def_).name.c_str(); }
+bool Layer::is_matrix(std::string_view parameter) const {
+  return !(def_->op && std::string_view(def_->op).ends_with("_norm")) && Module::is_matrix(parameter);
+}
 const Signature& Layer::signature() const { return parsed(*def_); }
 const Arg& Layer::argument(size_t i) const { return state_->held[i].arg; }
 const Arg& Layer::argument(std::string_view name) const {

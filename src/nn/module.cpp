@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "dyadic/nn.h"
 #include "tensor/impl.h"
-#include "tensor/resize.h"
 
 namespace dyadic::inline v1::nn {
 namespace {
@@ -215,34 +214,48 @@ std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) {
 }
 std::ostream& operator<<(std::ostream& out, Module& m) { return out << m.str(); }
 
-NamedTensors Module::state_dict() const {
-  NamedTensors all;
+NamedItems<Tensor*> Module::saved_slots(const std::string& prefix) const {
+  NamedItems<Tensor*> all;
   for (auto& [name, slot] : parameters_)
-    if (slot->defined()) all.emplace_back(name, slot->detach());
+    if (slot->defined()) all.emplace_back(join(prefix, name), slot);
   for (auto& [name, slot] : buffers_)
-    if (slot->defined() && is_persistent(name)) all.emplace_back(name, *slot);
+    if (slot->defined() && is_persistent(name)) all.emplace_back(join(prefix, name), slot);
   for (auto& [name, child] : children_)
     if (child)
-      for (auto& [key, t] : child->state_dict()) all.emplace_back(join(name, key), t);
+      for (auto& entry : child->saved_slots(join(prefix, name))) all.push_back(std::move(entry));
+  return all;
+}
+NamedTensors Module::state_dict() const {
+  NamedTensors all;
+  for (auto& [name, slot] : saved_slots("")) all.emplace_back(name, slot->detach());
   return all;
 }
 
-LoadReport Module::load_state_dict(const NamedTensors& state, bool strict) {
-  const NamedTensors mine = state_dict();
+namespace {
+// Why a value cannot be copied into a tensor of a state; empty where it can.
+std::string misfit(const std::string& name, const Tensor& mine, const Tensor& given, bool assign) {
+  if (!(given.sizes() == mine.sizes())) return fmt::format("{} is {} here and {} there", name, describe(mine), describe(given));
+  if (assign || given.dtype() == mine.dtype() || (!given.dtype().is_scaled() && !mine.dtype().is_scaled())) return "";
+  return fmt::format("{} is {} here and {} there: assign takes it as it is stored, to(dtype) of either makes them the same",
+                     name, describe(mine), describe(given));
+}
+}  // namespace
+
+LoadReport Module::load_state_dict(const NamedTensors& state, bool strict, bool assign) {
+  const NamedItems<Tensor*> mine = saved_slots("");
   const std::map<std::string, Tensor> given(state.begin(), state.end());
   LoadReport report;
-  std::vector<std::string> names, others, problems;
-  for (auto& [name, t] : mine) names.push_back(name);
+  std::vector<std::string> names = mine.keys(), others, problems;
   for (auto& [name, t] : given)
     if (std::find(names.begin(), names.end(), name) == names.end()) others.push_back(name);
-  for (auto& [name, t] : mine) {
+  for (auto& [name, slot] : mine) {
     auto it = given.find(name);
     if (it == given.end()) {
       report.missing.push_back(name);
       const std::string like = others.empty() ? "" : fmt::format("; nearest there: {}", nearest(name, others));
-      if (strict) problems.push_back(fmt::format("missing {} ({}{})", name, describe(t), like));
-    } else if (!(it->second.sizes() == t.sizes())) {
-      problems.push_back(fmt::format("{} is {} here and {} there", name, describe(t), describe(it->second)));
+      if (strict) problems.push_back(fmt::format("missing {} ({}{})", name, describe(*slot), like));
+    } else if (std::string wrong = misfit(name, *slot, it->second, assign); !wrong.empty()) {
+      problems.push_back(std::move(wrong));
     }
   }
   for (const std::string& name : others) {
@@ -251,8 +264,17 @@ LoadReport Module::load_state_dict(const NamedTensors& state, bool strict) {
   }
   DY_CHECK(problems.empty(), "load_state_dict: {} keys do not fit:\n  {}", problems.size(), fmt::join(problems, "\n  "));
   NoGrad guard;
-  for (auto& [name, t] : mine)
-    if (auto it = given.find(name); it != given.end()) t.copy_(it->second);
+  for (auto& [name, slot] : mine) {
+    auto it = given.find(name);
+    if (it == given.end()) continue;
+    if (!assign) {
+      slot->detach().copy_(it->second);
+      continue;
+    }
+    const bool trained = slot->requires_grad() && !it->second.dtype().is_scaled();
+    *slot = it->second.detach();
+    if (trained) slot->requires_grad_();
+  }
   return report;
 }
 
@@ -282,33 +304,10 @@ Module& Module::train(bool on) {
     if (child) child->train(on);
   return *this;
 }
-namespace {
-// The tensor stays, whoever holds it (an optimizer, a tied module); its memory is another.
-void convert(Tensor& t, DType dtype) {
-  CategoryScope scope(Category::parameter);
-  if (dtype.is_scaled()) t.requires_grad_(false);
-  const Tensor gradient = t.grad();
-  t.set_grad({});
-  become_view(t, dyadic::to(t.detach(), dtype));
-  if (gradient.defined() && !dtype.is_scaled()) t.set_grad(dyadic::to(gradient, dtype));
-}
-}  // namespace
 Module& Module::to(Device device, bool) {
   for (const Tensor& t : parameters())
     DY_CHECK(t.device() == device, "{}: it stays where it was made: a parameter is on {}, not {}", kind(), t.device().name(),
              device.name());
-  return *this;
-}
-Module& Module::to(DType dtype, bool) {
-  NoGrad guard;
-  for (auto& [path, module] : named_modules()) {
-    for (auto& [name, slot] : module->parameters_)
-      if (slot->defined() && slot->dtype().is_floating_point() && !(slot->dtype() == dtype)) convert(*slot, dtype);
-    for (auto& [name, slot] : module->buffers_)
-      if (slot->defined() && slot->dtype().is_floating_point()) {
-        if (!(slot->dtype() == dtype)) convert(*slot, dtype);
-      }
-  }
   return *this;
 }
 void Module::zero_grad(bool set_to_none) {

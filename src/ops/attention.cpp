@@ -15,16 +15,24 @@ const AttentionFunctions& functions_of(DType d) {
 bool staged(DType d) { return d != f32 && &functions_of(d) == &attention_kernel().f32; }
 int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-AttentionView view(const Tensor& t) { return {t.impl()->data(), t.stride(0), t.stride(1), t.stride(2)}; }
-AttentionOut target(const Tensor& t) { return {t.impl()->data(), t.stride(0), t.stride(1), t.stride(2)}; }
+AttentionView view(const Array& a) { return {a.at, a.stride(0), a.stride(1), a.stride(2)}; }
+AttentionOut target(const Array& a) { return {a.at, a.stride(0), a.stride(1), a.stride(2)}; }
 
-// A dense f32 tensor in the workspace, with the values of t if `load`.
-Tensor stage(const Tensor& t, char*& workspace, bool load) {
-  Tensor s = make_over(workspace, t.sizes(), f32);
-  workspace += padded(t.numel() * 4);
-  if (load) copy_elements(s, t);
-  return s;
-}
+// Dense f32 arrays in the workspace.
+struct Stage {
+  char* workspace;
+  Array room(const Operand& o) {
+    Array a(o.sizes(), f32, workspace);
+    workspace += padded(o.numel() * 4);
+    return a;
+  }
+  Array load(const Array& from) {
+    const Array a = room(from);
+    copy_elements(a, from);
+    return a;
+  }
+  AttentionInputs<Array> load(const AttentionInputs<Array>& a) { return {load(a.q), load(a.k), load(a.v)}; }
+};
 
 }  // namespace
 
@@ -35,37 +43,34 @@ int64_t attention_workspace(const AttentionShape& s, DType dtype, bool backward)
   return kernel + 64 + (backward ? 4 * queries + 4 * keys : 2 * queries + 2 * keys);
 }
 
-void attention_forward(const AttentionOperands& a, const Tensor& out, const Tensor& lse, void* workspace) {
-  DType d = a.q.dtype();
+void attention_forward(const AttentionShape& shape, const AttentionInputs<Array>& a, const Array& out, void* lse,
+                       void* workspace) {
+  const DType d = a.q.dtype();
   if (staged(d)) {
-    char* w = static_cast<char*>(workspace);
-    AttentionOperands wide{a.shape, stage(a.q, w, true), stage(a.k, w, true), stage(a.v, w, true)};
-    Tensor result = stage(out, w, false);
-    attention_forward(wide, result, lse, w);
-    copy_elements(out, result);
-    return;
+    Stage stage{static_cast<char*>(workspace)};
+    const AttentionInputs<Array> wide = stage.load(a);
+    const Array result = stage.room(out);
+    attention_forward(shape, wide, result, lse, stage.workspace);
+    return copy_elements(out, result);
   }
-  AttentionForward f{a.shape, view(a.q), view(a.k), view(a.v), target(out), lse.impl()->data(), workspace};
-  functions_of(d).forward(f);
+  functions_of(d).forward({shape, view(a.q), view(a.k), view(a.v), target(out), lse, workspace});
 }
 
-void attention_backward(const AttentionOperands& a, const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq,
-                        const Tensor& dk, const Tensor& dv, void* workspace) {
-  DType d = a.q.dtype();
+void attention_backward(const AttentionShape& shape, const AttentionInputs<Array>& a, const Array& out, const void* lse,
+                        const Array& dout, const AttentionInputs<Array>& g, void* workspace) {
+  const DType d = a.q.dtype();
   if (staged(d)) {
-    char* w = static_cast<char*>(workspace);
-    AttentionOperands wide{a.shape, stage(a.q, w, true), stage(a.k, w, true), stage(a.v, w, true)};
-    Tensor o = stage(out, w, true), g = stage(dout, w, true), q = stage(dq, w, false);
-    Tensor k = stage(dk, w, false), v = stage(dv, w, false);
-    attention_backward(wide, o, lse, g, q, k, v, w);
-    copy_elements(dq, q);
-    copy_elements(dk, k);
-    copy_elements(dv, v);
-    return;
+    Stage stage{static_cast<char*>(workspace)};
+    const AttentionInputs<Array> wide = stage.load(a);
+    const Array o = stage.load(out), w = stage.load(dout);
+    const AttentionInputs<Array> results{stage.room(g.q), stage.room(g.k), stage.room(g.v)};
+    attention_backward(shape, wide, o, lse, w, results, stage.workspace);
+    copy_elements(g.q, results.q);
+    copy_elements(g.k, results.k);
+    return copy_elements(g.v, results.v);
   }
-  AttentionBackward b{a.shape,    view(a.q),  view(a.k),  view(a.v), view(out), view(dout), lse.impl()->data(),
-                      target(dq), target(dk), target(dv), workspace};
-  functions_of(d).backward(b);
+  functions_of(d).backward(
+      {shape, view(a.q), view(a.k), view(a.v), view(out), view(dout), lse, target(g.q), target(g.k), target(g.v), workspace});
 }
 
 // Two products forward and five backward, of half the matrix when causal; softmax not counted.
@@ -74,30 +79,24 @@ double attention_flops(const AttentionShape& s, bool backward) {
   return (backward ? 10.0 : 4.0) * double(s.batch * s.heads * s.head_dim) * pairs;
 }
 
-void attention_gradients_in_ops(const AttentionOperands& a, const Tensor& g, Tensor* dq, Tensor* dk, Tensor* dv) {
-  double scale = double(a.shape.scale);
-  Tensor s = mul(matmul(a.q, a.k.transpose(-1, -2)), scale);
-  if (a.shape.causal) s = where(tril(ones({a.shape.tq, a.shape.tk}), a.shape.tk - a.shape.tq), s, scalar_tensor(-INFINITY));
-  Tensor p = softmax(s);
-  *dv = matmul(p.transpose(-1, -2), g);
-  Tensor dp = matmul(g, a.v.transpose(-1, -2));
-  Tensor ds = mul(mul(p, sub(dp, sum(mul(dp, p), {-1}, true))), scale);
-  *dq = matmul(ds, a.k);
-  *dk = matmul(ds.transpose(-1, -2), a.q);
+AttentionInputs<Tensor> attention_gradients(const AttentionShape& shape, const AttentionInputs<Tensor>& a, const Tensor& g) {
+  Tensor s = mul(matmul(a.q, a.k.transpose(-1, -2)), shape.scale);
+  if (shape.causal) s = where(tril(ones({shape.tq, shape.tk}), shape.tk - shape.tq), s, scalar_tensor(-INFINITY));
+  const Tensor p = softmax(s), dp = matmul(g, a.v.transpose(-1, -2));
+  const Tensor ds = mul(mul(p, sub(dp, sum(mul(dp, p), {-1}, true))), shape.scale);
+  return {matmul(ds, a.k), matmul(ds.transpose(-1, -2), a.q), matmul(p.transpose(-1, -2), g)};
 }
 
-AttentionOperands unpack(const Tensor& qkv, bool causal) {
-  const TensorImpl& t = *qkv.impl();
-  int64_t B = t.sizes[0], T = t.sizes[1], H = t.sizes[3], D = t.sizes[4];
-  int64_t sizes[] = {B, H, T, D}, strides[] = {t.strides[0], t.strides[3], t.strides[1], t.strides[4]};
-  auto part = [&](int i) { return make_view(qkv, sizes, strides, t.offset + i * t.strides[2]); };
-  return {{B, H, T, T, D, causal, float(1 / std::sqrt(double(D)))}, part(0), part(1), part(2)};
+AttentionShape packed_shape(IntList qkv, bool causal) {
+  const int64_t T = qkv[1], D = qkv[4];
+  return {qkv[0], qkv[3], T, T, D, causal, float(1 / std::sqrt(double(D)))};
 }
-Tensor heads_first(const Tensor& t) {
-  const TensorImpl& i = *t.impl();
-  int64_t sizes[] = {i.sizes[0], i.sizes[2], i.sizes[1], i.sizes[3]},
-          strides[] = {i.strides[0], i.strides[2], i.strides[1], i.strides[3]};
-  return make_view(t, sizes, strides, i.offset);
+AttentionInputs<Array> unpack(const Array& qkv) {
+  const int64_t sizes[] = {qkv.size(0), qkv.size(3), qkv.size(1), qkv.size(4)};
+  const int64_t strides[] = {qkv.stride(0), qkv.stride(3), qkv.stride(1), qkv.stride(4)};
+  auto part = [&](int64_t i) { return qkv.view(sizes, strides, i * qkv.stride(2)); };
+  return {part(0), part(1), part(2)};
 }
+Array heads_first(const Array& a) { return a.transposed(1, 2); }
 
 }  // namespace dyadic::inline v1::ops

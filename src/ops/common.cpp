@@ -58,6 +58,17 @@ IntList resolve_size(const char* who, IntList size, int64_t numel, int64_t* out)
   return {out, size.size()};
 }
 
+void add_elements(const Array& to, const Array& from) {
+  PointwisePlan p;
+  p.compute = to.format->compute();
+  p.tile = static_cast<const PointwiseKernel*>(op_kernel(Op::add_))->tiles.forward[int(p.compute)];
+  const Form a(to), b(from);
+  const Form* const in[] = {&a, &b};
+  p.place(in, 2, a);
+  const void* const data[] = {to.at, from.at};
+  p.run(data, to.at);
+}
+
 DType dtype_or_default(const Call& c, int arg) { return c.has(arg) ? c.dtype(arg) : default_dtype(); }
 Device device_or_cpu(const Call& c, int arg) { return c.has(arg) ? Device{c.args[arg].device} : cpu; }
 
@@ -124,37 +135,58 @@ Tensor root_of_squares(const Tensor& sum) {
 
 Tensor dense(const Tensor& t) { return (t.dtype().is_scaled() ? dyadic::to(t, f32) : t).contiguous(); }
 
+void encode_number(Scalar value, DType dtype, void* stored) {
+  alignas(16) char number[16];
+  const DType d = write_number(value, number);
+  convert(*d.format(), number, *dtype.format(), stored, 1);
+}
+
+namespace {
+
+struct Filling {
+  Operand out;
+  alignas(16) char value[16];  // an element of it
+};
+void fill_with(const Array& t, const void* value) {
+  if (t.count) strided_copy_kernel().fill(t.at, t.steps, t.lengths, t.ndim, value, t.itemsize());
+}
+void run_fill(const Filling& p, const Pointers& at) { fill_with(at.output(0, p.out), p.value); }
+
+}  // namespace
+
+void fill(const Array& t, Scalar value) {
+  alignas(16) char stored[16];
+  encode_number(value, t.dtype(), stored);
+  fill_with(t, stored);
+}
+
 void fill(const Tensor& t, Scalar value) {
   const TensorImpl& i = *t.impl();
-  const Format& f = *i.dtype.format();
   bool distinct = true;
   for (int d = 0; d < i.ndim; ++d) distinct &= i.sizes[d] <= 1 || i.strides[d] != 0;
   expect_number("fill", value, i.dtype);
   if (t.is_meta() || i.numel == 0) return;
-  if (f.is_blocked() || !distinct) return assign(t, scalar_tensor(value));
-  alignas(16) char number[16], stored[16];
-  const DType d = write_number(value, number);
-  convert(*d.format(), number, f, stored, 1);
-  strided_copy_kernel().fill(i.data(), i.strides, i.sizes, i.ndim, stored, f.itemsize());
+  if (i.dtype.is_blocked() || !distinct) return assign(t, scalar_tensor(value));
+  fill(Array(t), value);
 }
 
-void generate(const Tensor& t, DType from, FunctionRef<void(int64_t begin, int64_t n, void* values)> values) {
+void plan_fill(Call& c, Scalar value) {
+  Filling& p = c.plan.make<run_fill, Filling>();
+  p.out = c.result();
+  encode_number(value, p.out.dtype(), p.value);
+}
+
+void generate(const Array& t, DType from, FunctionRef<void(int64_t begin, int64_t n, void* values)> values) {
   constexpr int64_t kTile = 512;
-  const TensorImpl& i = *t.impl();
-  if (t.is_meta()) return;
-  if (i.dtype.is_blocked()) {
-    Tensor plain = make_tensor(i.shape(), from, cpu);
-    values(0, i.numel, plain.impl()->data());
-    return assign(t, plain);
-  }
-  parallel_for((i.numel + kTile - 1) / kTile, 64, [&](int64_t begin, int64_t end) {
-    alignas(64) char tile[kTile * 8];
-    for (int64_t at = begin * kTile; at < std::min(i.numel, end * kTile); at += kTile) {
-      const int64_t n = std::min(kTile, i.numel - at);
-      char* out = i.data() + at * i.dtype.itemsize();
-      const bool direct = i.dtype == from;
+  const int64_t width = t.itemsize();
+  const bool direct = t.dtype() == from;
+  parallel_for((t.count + kTile - 1) / kTile, 64, [&](int64_t begin, int64_t end) {
+    alignas(64) char tile[kTile * 16];
+    for (int64_t at = begin * kTile; at < std::min(t.count, end * kTile); at += kTile) {
+      const int64_t n = std::min(kTile, t.count - at);
+      char* out = t.at + at * width;
       values(at, n, direct ? out : tile);
-      if (!direct) convert(*from.format(), tile, *i.dtype.format(), out, n);
+      if (!direct) convert(*from.format(), tile, *t.format, out, n);
     }
   });
 }

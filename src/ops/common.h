@@ -5,6 +5,7 @@
 #include "corridor/tape.h"
 #include "dyadic/ops.h"
 #include "loops/blocked.h"
+#include "tensor/operand.h"
 
 namespace dyadic::inline v1::ops {
 
@@ -42,10 +43,14 @@ inline Device device_like(const Tensor& t, const Arg& device) {
 Tensor dense(const Tensor& t);
 // A number as an element of the dtype that is returned; `out` holds 16 bytes.
 DType write_number(Scalar value, void* out);
-// Fills a contiguous or strided plain tensor with a value converted to its dtype.
+// to += from, both in the compute type of one format.
+void add_elements(const Array& to, const Array& from);
+void encode_number(Scalar value, DType dtype, void* stored);  // the same as an element of `dtype`, which is not blocked
+// Fills a contiguous or strided tensor with a value converted to its dtype.
 void fill(const Tensor& t, Scalar value);
-// Fills a new contiguous tensor with computed values: values(begin, n, out) writes n of them in `from` (f64 or i64), tile by
-// tile.
-void generate(const Tensor& t, DType from, FunctionRef<void(int64_t begin, int64_t n, void* values)> values);
+void fill(const Array& t, Scalar value);  // not blocked, its elements apart
+void plan_fill(Call& c, Scalar value);    // of a call that gives this
+// Fills a dense array with computed values: values(begin, n, out) writes n of them in `from`, tile by tile.
+void generate(const Array& t, DType from, FunctionRef<void(int64_t begin, int64_t n, void* values)> values);
 
 }  // namespace dyadic::inline v1::ops

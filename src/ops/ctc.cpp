@@ -14,23 +14,19 @@ double log_sum(double a, double b) {
   return std::isinf(low) && low < 0 ? high : high + std::log1p(std::exp(low - high));
 }
 
-void check_values(const Call& c, int first, const CtcShape& s) {
-  const int64_t *targets = c.tensor(first + 1).data<int64_t>(), *lengths = c.tensor(first + 3).data<int64_t>();
-  auto check = [&](int arg, const char* name, int64_t most) {
-    for (int64_t n = 0; n < s.batch; ++n) {
-      const int64_t length = c.tensor(arg).data<int64_t>()[n];
-      DY_CHECK(length >= 0 && length <= most, "{}: {} is out of range: {} of sequence {}; expected 0 to {}", c.name, name,
-               length, n, most);
-    }
+void check_values(const char* who, const CtcInputs& in, const CtcShape& s) {
+  auto check = [&](const int64_t* lengths, const char* name, int64_t most) {
+    for (int64_t n = 0; n < s.batch; ++n)
+      DY_CHECK(lengths[n] >= 0 && lengths[n] <= most, "{}: {} is out of range: {} of sequence {}; expected 0 to {}", who, name,
+               lengths[n], n, most);
   };
-  check(first + 2, "input_lengths", s.time);
-  check(first + 3, "target_lengths", s.longest);
+  check(in.steps, "input_lengths", s.time);
+  check(in.labels, "target_lengths", s.longest);
   for (int64_t n = 0; n < s.batch; ++n)
-    for (int64_t i = 0; i < lengths[n]; ++i) {
-      const int64_t label = targets[n * s.longest + i];
+    for (int64_t i = 0; i < in.labels[n]; ++i) {
+      const int64_t label = in.targets[n * s.longest + i];
       DY_CHECK_AS(IndexError, label >= 0 && label < s.classes,
-                  "{}: target out of range: target {} of sequence {} is {}; there are {} classes", c.name, i, n, label,
-                  s.classes);
+                  "{}: target out of range: target {} of sequence {} is {}; there are {} classes", who, i, n, label, s.classes);
     }
 }
 

@@ -30,12 +30,11 @@ inline void expect_number(const char* who, Scalar value, DType dtype) {
   DY_CHECK(v < most && (limits.min ? v >= double(limits.min) : v > -most), "{}: {} holds no such number: it is {}", who,
            dtype.name(), v);
 }
-// Numbers of rows, in int64.
-inline void expect_indices(const Call& c, const Tensor& indices, int64_t rows, int64_t ignored = 0) {
-  const int64_t* p = indices.data<int64_t>();
-  for (int64_t i = 0; i < indices.numel(); ++i)
+// Numbers of rows.
+inline void expect_indices(const char* who, const int64_t* p, int64_t n, int64_t rows, int64_t ignored = 0) {
+  for (int64_t i = 0; i < n; ++i)
     DY_CHECK_AS(IndexError, (p[i] >= 0 && p[i] < rows) || p[i] == ignored,
-                "{}: index out of range: index {} at position {}; there are {} rows", c.name, p[i], i, rows);
+                "{}: index out of range: index {} at position {}; there are {} rows", who, p[i], i, rows);
 }
 
 }  // namespace dyadic::inline v1::ops

@@ -1,7 +1,9 @@
 #include "dyadic/generator.h"
 
+#include <cmath>
 #include <mutex>
 
+#include "loops/pointwise.h"
 #include "ops/random/generator.h"
 
 namespace dyadic::inline v1 {
@@ -29,8 +31,6 @@ void set_generator_state(GeneratorState state) {
   default_generator().set_state(state);
 }
 
-namespace ops {
-
 Draw next_draw() {
   std::unique_lock lock(g_mutex, std::defer_lock);
   if (!t_generator) lock.lock();
@@ -38,19 +38,49 @@ Draw next_draw() {
   return {s.seed, s.calls};
 }
 
+namespace ops {
+
 namespace {
-bool draws_direct(DType d) { return d.to_real() == f32 || d.to_real() == f64; }
+
+struct Drawing {
+  const Format* format;  // of real numbers, of which a complex one is two
+  int64_t count;
+  bool normal;
+  double scale;  // 1: none
+};
+template <class T> void draw(const Drawing& p, Draw d, T* out) {
+  if (p.normal)
+    random_normal(d.seed, d.stream, p.count, out);
+  else
+    random_uniform(d.seed, d.stream, p.count, out);
+  if (p.scale == 1) return;
+  parallel_for(p.count, 1 << 14, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] *= T(p.scale);
+  });
+}
+void run_draw(const Drawing& p, const Pointers& at) {
+  if (p.format == f64.format()) return draw(p, at.draw, static_cast<double*>(at.out[0]));
+  if (p.format == f32.format()) return draw(p, at.draw, static_cast<float*>(at.out[0]));
+  draw(p, at.draw, static_cast<float*>(at.workspace));
+  const int64_t sizes[] = {p.count};
+  copy_elements(Array(sizes, DType(p.format), at.out[0]), Array(sizes, f32, at.workspace));
+}
+
 }  // namespace
 
-int64_t draw_workspace(const Call& c) { return draws_direct(c.spec[0].dtype) ? 0 : c.spec[0].numel() * 4; }
+void plan_draw(Call& c, bool normal) {
+  const Operand out = c.result();
+  const DType real = out.dtype().to_real();
+  const bool complex = out.dtype().is_complex();
+  c.plan.draws = true;
+  c.plan.workspace = real == f32 || real == f64 ? 0 : out.count * 4;
+  c.plan.set<run_draw>(Drawing{real.format(), out.count * (complex ? 2 : 1), normal, normal && complex ? std::sqrt(0.5) : 1.0});
+}
 
-void draw(Call& c, void (*fill32)(uint64_t, uint64_t, int64_t, float*), void (*fill64)(uint64_t, uint64_t, int64_t, double*)) {
-  const Tensor out = c.out[0].dtype().is_complex() ? complex_parts(c.out[0]) : c.out[0];
-  Draw d = next_draw();
-  if (out.dtype() == f64) return fill64(d.seed, d.stream, out.numel(), out.data<double>());
-  auto* target = out.dtype() == f32 ? out.data<float>() : static_cast<float*>(c.workspace);
-  fill32(d.seed, d.stream, out.numel(), target);
-  if (out.dtype() != f32) assign(out, make_over(target, out.sizes(), f32));
+void store_integers(const Format* format, int64_t count, const Pointers& at) {
+  if (format == i64.format()) return;
+  const int64_t sizes[] = {count};
+  copy_elements(Array(sizes, DType(format), at.out[0]), Array(sizes, i64, at.workspace));
 }
 
 }  // namespace ops

@@ -246,12 +246,6 @@ void write_offsets(const Call& c, const Tensor& target, std::span<const Tensor> 
   }
 }
 
-void encode_number(Scalar value, DType dtype, void* stored) {
-  alignas(16) char number[16];
-  const DType d = write_number(value, number);
-  convert(*d.format(), number, *dtype.format(), stored, 1);
-}
-
 Tensor pad_to(const Tensor& t, const Meta& meta) {
   std::vector<int64_t> pad;
   bool any = false;

@@ -8,10 +8,17 @@ double lu_flops(const Tensor& a) {
   const double m = double(a.size(-2)), n = double(a.size(-1)), k = std::min(m, n);
   return double(count(batch_of(a))) * (2 * m * n * k - (m + n) * k * k + 2 * k * k * k / 3);
 }
-void check_factors(const char* who, const Tensor& info, const Tensor& a) {
+namespace {
+
+template <class Info, class A> void check_singular(const char* who, const Info& info, const A& a) {
   check_info(who, info, a, "A", "the matrix is singular", "element {} of the diagonal of U is zero",
              "use linalg.pinv or linalg.lstsq");
 }
+
+}  // namespace
+
+void check_factors(const char* who, const Array& info, const Operand& a) { check_singular(who, info, a); }
+void check_factors(const char* who, const Tensor& info, const Tensor& a) { check_singular(who, info, a); }
 
 Tensor unit_lower(const Tensor& lu) {
   const int64_t k = std::min(lu.size(-2), lu.size(-1));
@@ -24,7 +31,7 @@ void check_pivots(const char* who, const Tensor& t, const char* name) {
   DY_CHECK_AS(TypeError, t.dtype() == i32 || t.dtype() == i64, "{}: pivots are int32 numbers: {} is {}", who, name,
               describe(t));
 }
-int64_t pivot_at(const char* who, const Tensor& t, int64_t i, int64_t m) {
+int64_t pivot_at(const char* who, const Array& t, int64_t i, int64_t m) {
   const int64_t p = t.dtype() == i32 ? t.data<int32_t>()[i] : t.data<int64_t>()[i];
   DY_CHECK_AS(IndexError, p >= 1 && p <= m, "{}: a pivot out of range: self is {}, one of them {}; expected 1 to {}", who,
               describe(t), p, m);

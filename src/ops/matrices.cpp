@@ -14,34 +14,19 @@ extern "C" void xerbla_(const char* routine, const int* argument, size_t length)
 namespace ops {
 namespace {
 
-Tensor over_memory(const void* data, IntList sizes, DType compute) {
-  return make_over(const_cast<void*>(data), sizes, compute);
-}
-
-std::vector<int64_t> with_matrix(IntList batch, int64_t rows, int64_t cols) {
-  std::vector<int64_t> sizes = batch.vec();
-  sizes.push_back(rows);
-  sizes.push_back(cols);
-  return sizes;
-}
-
 // t with its batch expanded, its last two dimensions exchanged or not.
-Tensor expanded(const Tensor& t, IntList batch, bool exchanged) {
-  const TensorImpl& i = *t.impl();
-  const int64_t n = int64_t(batch.size()), own = i.ndim - 2;
-  std::vector<int64_t> sizes = with_matrix(batch, i.sizes[own], i.sizes[own + 1]), strides(size_t(n), 0);
+Array expanded(const Array& t, IntList batch, bool exchanged) {
+  const int64_t n = int64_t(batch.size()), own = t.ndim - 2;
+  int64_t sizes[kMaxDims], strides[kMaxDims] = {};
+  std::copy(batch.begin(), batch.end(), sizes);
   for (int64_t d = std::max<int64_t>(n - own, 0); d < n; ++d)
-    if (i.sizes[d - (n - own)] != 1) strides[size_t(d)] = i.strides[d - (n - own)];
-  strides.push_back(i.strides[own]);
-  strides.push_back(i.strides[own + 1]);
-  if (exchanged) {
-    std::swap(sizes[size_t(n)], sizes[size_t(n) + 1]);
-    std::swap(strides[size_t(n)], strides[size_t(n) + 1]);
-  }
-  return make_view(t, sizes, strides, i.offset);
+    if (t.lengths[d - (n - own)] != 1) strides[d] = t.steps[d - (n - own)];
+  for (int64_t k = 0; k < 2; ++k) sizes[n + k] = t.lengths[own + k], strides[n + k] = t.steps[own + k];
+  const Array view = t.view({sizes, size_t(n) + 2}, {strides, size_t(n) + 2});
+  return exchanged ? view.transposed(-2, -1) : view;
 }
-void load(const Tensor& view, void* to, DType compute) {
-  if (view.numel()) copy_elements(over_memory(to, view.sizes(), compute), view);
+void load(const Array& view, void* to, DType compute) {
+  if (view.numel()) copy_elements(Array(view.sizes(), compute, to), view);
 }
 
 }  // namespace
@@ -59,7 +44,6 @@ void check_same_dtype(const char* who, const Tensor& a, const Tensor& b, const c
   DY_CHECK_AS(TypeError, plain(a) == plain(b), "{}: dtypes differ: {} is {}, {} is {}; convert one with .to", who, a_name,
               describe(a), b_name, describe(b));
 }
-IntList batch_of(const Tensor& t) { return {t.sizes().begin(), t.sizes().size() - 2}; }
 std::vector<int64_t> common_batch(const char* who, const Tensor& a, const Tensor& b, const char* a_name, const char* b_name) {
   const IntList x = batch_of(a), y = batch_of(b);
   std::vector<int64_t> out(std::max(x.size(), y.size()));
@@ -89,27 +73,26 @@ void set_spec(Spec& spec, const Tensor& like, DType dtype, IntList batch, std::i
   for (int64_t s : tail) spec.sizes[spec.ndim++] = s;
 }
 
-void load_columns(const Tensor& t, IntList batch, void* to, DType compute) { load(expanded(t, batch, true), to, compute); }
-void load_columns_apart(const Tensor& t, IntList batch, void* to, DType compute, int64_t ld) {
-  const Tensor view = expanded(t, batch, true);
+void load_columns(const Array& t, IntList batch, void* to, DType compute) { load(expanded(t, batch, true), to, compute); }
+void load_columns_apart(const Array& t, IntList batch, void* to, DType compute, int64_t ld) {
+  const Array view = expanded(t, batch, true);
   const int64_t rows = t.size(-2), cols = t.size(-1);
   if (ld <= rows || view.numel() == 0) return load(view, to, compute);
-  std::vector<int64_t> strides(batch.size());
-  int64_t step = ld * cols;
+  int64_t strides[kMaxDims], step = ld * cols;
   for (size_t d = batch.size(); d-- > 0; step *= batch[d]) strides[d] = step;
-  strides.insert(strides.end(), {ld, 1});
-  copy_elements(make_view(over_memory(to, {step}, compute), view.sizes(), strides, 0), view);
+  strides[view.ndim - 2] = ld, strides[view.ndim - 1] = 1;
+  const int64_t all[] = {step};
+  copy_elements(Array(all, compute, to).view(view.sizes(), {strides, size_t(view.ndim)}), view);
 }
-void load_rows(const Tensor& t, IntList batch, void* to, DType compute) { load(expanded(t, batch, false), to, compute); }
-void store_columns(const Tensor& out, const void* from, DType compute, int64_t rows, int64_t step) {
+void load_rows(const Array& t, IntList batch, void* to, DType compute) { load(expanded(t, batch, false), to, compute); }
+void store_columns(const Array& out, const void* from, DType compute, int64_t rows, int64_t step) {
   if (out.numel() == 0) return;
-  const int64_t n = count(batch_of(out)), cols = out.size(-1);
-  const Tensor flat = over_memory(from, {n * step}, compute);
-  const Tensor view = make_view(flat, {n, out.size(-2), cols}, {step, 1, rows}, 0);
-  copy_elements(make_view(out, {n, out.size(-2), cols}, {out.size(-2) * cols, cols, 1}, out.impl()->offset), view);
+  const int64_t n = count(batch_of(out)), m = out.size(-2), cols = out.size(-1);
+  const int64_t all[] = {n * step}, sizes[] = {n, m, cols}, apart[] = {step, 1, rows}, dense[] = {m * cols, cols, 1};
+  copy_elements(out.view(sizes, dense), Array(Operand(all, compute), from).view(sizes, apart));
 }
-void store(const Tensor& out, const void* from, DType compute) {
-  if (out.numel()) copy_elements(out, over_memory(from, out.sizes(), compute));
+void store(const Array& out, const void* from, DType compute) {
+  if (out.numel()) copy_elements(out, Array(Operand(out.sizes(), compute), from));
 }
 
 void for_each_matrix(int64_t batch, FunctionRef<void(int64_t i, int64_t piece)> f) {
@@ -119,20 +102,23 @@ void for_each_matrix(int64_t batch, FunctionRef<void(int64_t i, int64_t piece)> 
   });
 }
 
-void check_info(const char* who, const Tensor& info, const Tensor& a, const char* name, const char* what, const char* detail,
+void check_info(const char* who, const Array& info, const Operand& a, const char* name, const char* what, const char* detail,
                 const char* way_out) {
-  if (info.is_meta() || info.numel() == 0) return;
-  const int* first = info.data<int>();
-  if (info.is_contiguous() && std::all_of(first, first + info.numel(), [](int i) { return i == 0; })) return;
-  const std::vector<double> values = info.to_vector();
-  for (size_t i = 0; i < values.size(); ++i) {
+  const int* values = info.data<int>();
+  for (int64_t i = 0; i < info.numel(); ++i) {
     if (values[i] == 0) continue;
     std::vector<int64_t> at(size_t(info.dim()));
-    for (int64_t d = info.dim(), rest = int64_t(i); d-- > 0; rest /= info.size(d)) at[size_t(d)] = rest % info.size(d);
+    for (int64_t d = info.dim(), rest = i; d-- > 0; rest /= info.size(d)) at[size_t(d)] = rest % info.size(d);
     const std::string where = at.empty() ? std::string() : fmt::format(", batch element {}", shape_text(at));
     fail<LinAlgError>("{}: {}: {} is {}{}: {}; {}", who, what, name, describe(a), where,
-                      fmt::format(fmt::runtime(detail), int64_t(values[i])), way_out);
+                      fmt::format(fmt::runtime(detail), values[i]), way_out);
   }
+}
+void check_info(const char* who, const Tensor& info, const Tensor& a, const char* name, const char* what, const char* detail,
+                const char* way_out) {
+  if (info.is_meta()) return;
+  const Tensor dense = info.contiguous();
+  check_info(who, Array(dense), Operand(*a.impl()), name, what, detail, way_out);
 }
 
 Tensor mH(const Tensor& t) { return conj(t.transpose(-2, -1)); }

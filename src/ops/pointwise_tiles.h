@@ -110,6 +110,10 @@ void tile(const void* const* in, void* out, const double* params, int64_t n, uns
                                     typename MakeIndices<T, P>::type());
 }
 
+#if DY_ISA_reference  // no shorter ways: everything goes by the compute type
+template <class F, int N, int P, unsigned kUsed, bool kShort> inline constexpr Tile bf16_tile = nullptr;
+template <class F, class S, int N, int P, bool kWraps> inline constexpr Tile narrow_tile = nullptr;
+#else
 // The same of bf16 in one loop (loops/tile.h): between tiles of floats that are decoded, computed and encoded one after the
 // other, ports for stores and shuffles are idle in turn (neg of 4 Mi: 1.10 to 0.46 ms).
 // kShort: of inputs that all are bf16 the results are too, and encoding rounds nothing (abs of 4 Mi: 0.20 to 0.12 ms).
@@ -199,6 +203,7 @@ void narrow_tile(const void* const* in, void* out, const double* params, int64_t
   }
   run_narrow_lanes<F, S, Lane<int32_t>, N, P>(in, out, params, n, mode, inputs, numbers);
 }
+#endif
 
 // The same over complex numbers: pairs of T, taken apart into Complex<Vec<T>>. The result is complex, real or a mask.
 template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
@@ -221,14 +226,22 @@ template <class F, class T, int N, int P, unsigned kUsed, int... I, int... J>
         for (int64_t j = 0; j < 2 * L; ++j) tail[j] = j < 2 * m ? from[j] : T(0);
         from = tail;
       }
+#if DY_ISA_reference
+      return C(V(from[0]), V(from[1]));
+#else
       typename V::Raw re, im;
       hn::LoadInterleaved2(d, from, re, im);
       return C(V(re), V(im));
+#endif
     };
     auto r = f(load(std::integral_constant<int, I>())..., c[J]...);
     if constexpr (__is_same(decltype(r), C)) {
       T* to = static_cast<T*>(out) + 2 * i;
+#if DY_ISA_reference
+      r.re.store(to), r.im.store(to + 1);
+#else
       hn::StoreInterleaved2(r.re.v, r.im.v, d, m < L ? tail : to);
+#endif
       if (m < L) __builtin_memcpy(to, tail, size_t(2 * m) * sizeof(T));
     } else if constexpr (__is_same(decltype(r), V)) {
       r.store_n(static_cast<T*>(out) + i, size_t(m));

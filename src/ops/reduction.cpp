@@ -25,47 +25,45 @@ uint32_t reduced_dims(const char* who, IntList sizes, const Arg& dim) {
 
 namespace {
 
-struct Plan {
-  ReduceShape shape;
-  bool copy = false;    // a permuted dense copy is needed first
-  int order[kMaxDims];  // of dimensions in that copy
-};
-
 // Whether the dimensions from `first` on are dense and those before step as one: by shape.step elements.
-bool lies_in_rows(const TensorImpl& t, int first, ReduceShape& shape) {
+bool lies_in_rows(const Operand& t, int first, ReduceShape& shape) {
   int64_t next = 1, step = -1;  // next: the stride that continues what has been seen
   for (int d = t.ndim - 1; d >= 0; --d) {
-    if (t.sizes[d] == 1) continue;
+    if (t.lengths[d] == 1) continue;
     const bool begins = d < first && step < 0;
-    if (begins) step = t.strides[d];
-    if (!begins && t.strides[d] != next) return false;
-    next = t.strides[d] * t.sizes[d];
+    if (begins) step = t.steps[d];
+    if (!begins && t.steps[d] != next) return false;
+    next = t.steps[d] * t.lengths[d];
   }
   shape.step = step;
   return true;
 }
 
 // Whether the dimensions not in the mask are neighbours, with some of it before and after them. Those of size 1 don't count.
-bool lies_between(const TensorImpl& t, uint32_t mask, ReduceShape& shape) {
+bool lies_between(const Operand& t, uint32_t mask, ReduceShape& shape) {
   ReduceShape s;
   int part = 0;  // 0: before them, 1: in them, 2: after them
   for (int d = 0; d < t.ndim; ++d) {
-    if (t.sizes[d] == 1) continue;
+    if (t.lengths[d] == 1) continue;
     const bool goes = mask >> d & 1;
     if (part != 1 && !goes) ++part;
     if (part == 1 && goes) ++part;
     if (part > 2) return false;
-    (part == 0 ? s.pieces : part == 1 ? s.outer : s.n) *= t.sizes[d];
+    (part == 0 ? s.pieces : part == 1 ? s.outer : s.n) *= t.lengths[d];
   }
   if (part != 2) return false;
   shape = s;
   return true;
 }
 
-Plan plan(const Call& c) {
-  const TensorImpl& t = c.impl(0);
-  uint32_t mask = reduced_dims(c.name, t.shape(), c.args[1]);
-  Plan p;
+// How the tensor is read: as it lies, or copied with its dimensions in `order`.
+struct Reading {
+  ReduceShape shape;
+  bool copy = false;
+  int order[kMaxDims];
+};
+Reading plan_reading(const Operand& t, uint32_t mask) {
+  Reading r;
   // Dense and the reduced dimensions adjacent: read in place.
   int first = -1, last = -1;
   bool adjacent = true;
@@ -76,32 +74,66 @@ Plan plan(const Call& c) {
       last = d;
     }
   if (first < 0) first = t.ndim, last = t.ndim - 1;
+  for (int d = 0; d < t.ndim; ++d) r.order[d] = d;
   // Where the reduced dimensions are adjacent a strided tensor is read, or else copied, in its own order: the additions are
   // those of a dense one.
   if (adjacent) {
-    p.copy = !t.contiguous() && !lies_in_rows(t, first, p.shape);
-    for (int d = 0; d < t.ndim; ++d) p.order[d] = d;
-    for (int d = 0; d < t.ndim; ++d) (d < first ? p.shape.outer : d <= last ? p.shape.n : p.shape.inner) *= t.sizes[d];
-    return p;
+    r.copy = !t.dense && !lies_in_rows(t, first, r.shape);
+    for (int d = 0; d < t.ndim; ++d) (d < first ? r.shape.outer : d <= last ? r.shape.n : r.shape.inner) *= t.lengths[d];
+    return r;
   }
   // What is kept lies between what goes, as channels do between images and pixels: rows in pieces.
-  if (t.numel > 0 && lies_between(t, mask, p.shape)) {
-    p.copy = !t.contiguous();
-    for (int d = 0; d < t.ndim; ++d) p.order[d] = d;
-    return p;
+  if (t.count > 0 && lies_between(t, mask, r.shape)) {
+    r.copy = !t.dense;
+    return r;
   }
-  p.copy = true;
+  r.copy = true;
   int k = 0;
   for (int d = 0; d < t.ndim; ++d)
-    if (!(mask >> d & 1)) p.order[k++] = d, p.shape.outer *= t.sizes[d];
+    if (!(mask >> d & 1)) r.order[k++] = d, r.shape.outer *= t.lengths[d];
   for (int d = 0; d < t.ndim; ++d)
-    if (mask >> d & 1) p.order[k++] = d, p.shape.n *= t.sizes[d];
-  return p;
+    if (mask >> d & 1) r.order[k++] = d, r.shape.n *= t.lengths[d];
+  return r;
 }
 
-int64_t copy_bytes(const Call& c) { return (c.tensor(0).numel() * c.tensor(0).dtype().itemsize() + 63) / 64 * 64; }
+struct Reduction {
+  ReduceOp op;
+  ReduceShape shape;
+  const Format *x, *y, *high;  // high: of a second result
+  Operand from, dense;         // of a copy
+  int64_t copied;              // bytes of it; 0: there is none
+};
+
+void run(const Reduction& p, const Pointers& at) {
+  const void* data = at.in[0];
+  char* workspace = static_cast<char*>(at.workspace);
+  if (p.copied) {
+    copy_elements(Array(p.dense, static_cast<void*>(workspace)), at.input(0, p.from));
+    data = workspace;
+    workspace += p.copied;
+  }
+  reduce_kernel().run(p.op, p.shape, {data, p.x}, target(at, 0, p.y), p.high ? target(at, 1, p.high) : Target{}, workspace);
+}
 
 }  // namespace
+
+void plan_reduction(Call& c, ReduceOp op) {
+  const Operand t = c.operand(0);
+  const Reading r = plan_reading(t, reduced_dims(c.name, t.sizes(), c.args[1]));
+  Reduction& p = c.plan.make<run, Reduction>();
+  p.op = op;
+  p.shape = r.shape;
+  p.x = t.format, p.y = result_format(c), p.high = c.nout > 1 ? result_format(c, 1) : nullptr;
+  p.copied = 0;
+  if (r.copy) {
+    int64_t sizes[kMaxDims], strides[kMaxDims];
+    for (int d = 0; d < t.ndim; ++d) sizes[d] = t.lengths[r.order[d]], strides[d] = t.steps[r.order[d]];
+    p.from = Array(t, static_cast<void*>(nullptr)).view({sizes, size_t(t.ndim)}, {strides, size_t(t.ndim)});
+    p.dense = Operand(p.from.sizes(), t.dtype());
+    p.copied = (t.count * t.itemsize() + 63) / 64 * 64;
+  }
+  c.plan.workspace = p.copied + reduce_kernel().workspace(op, p.shape, *p.x);
+}
 
 void infer_reduction(Call& c, int keepdim_arg, DType result) {
   const TensorImpl& t = c.impl(0);
@@ -127,29 +159,6 @@ void check_comparable(const Call& c, bool index) {
     if (named || index) fail<IndexError>("{}", why);
     fail("{}", why);
   }
-}
-
-int64_t reduction_workspace(const Call& c, ReduceOp op) {
-  Plan p = plan(c);
-  return (p.copy ? copy_bytes(c) : 0) + reduce_kernel().workspace(op, p.shape, *c.tensor(0).dtype().format());
-}
-
-void run_reduction(Call& c, ReduceOp op) {
-  Plan p = plan(c);
-  const Tensor& t = c.tensor(0);
-  const TensorImpl& i = *t.impl();
-  char* workspace = static_cast<char*>(c.workspace);
-  const void* data = i.data();
-  if (p.copy) {
-    int64_t sizes[kMaxDims], strides[kMaxDims];
-    for (int d = 0; d < i.ndim; ++d) sizes[d] = i.sizes[p.order[d]], strides[d] = i.strides[p.order[d]];
-    Tensor dense = make_over(workspace, {sizes, i.ndim}, t.dtype());
-    copy_elements(dense, make_view(t, {sizes, i.ndim}, {strides, i.ndim}, i.offset));
-    data = workspace;
-    workspace += copy_bytes(c);
-  }
-  reduce_kernel().run(op, p.shape, {data, t.dtype().format()}, target_of(c), c.nout > 1 ? target_of(c, 1) : Target{},
-                      workspace);
 }
 
 Tensor keep_dims(const Tensor& t, const Meta& input, const Arg& dim) {

@@ -14,26 +14,26 @@ template <class T> Reflections<T>::Reflections(int m, int n, int columns, Scratc
   for (int at = 0; at < std::min(m, n); at += kPanel) {
     const Panel p = panel(at);
     for (const int to : {n - at - p.width, columns - at})
-      for (const GemmCall& call : {inner(p, nullptr, m, to), turn(p, true, to), outer(p, nullptr, m, to)})
-        if (to > 0) bytes = std::max(bytes, int64_t(gemm_workspace(call)));
+      for (const GemmCall& call : {inner(p, m, to), turn(p, true, to), outer(p, m, to)})
+        if (to > 0) bytes = std::max(bytes, int64_t(plan_gemm(call).workspace));
   }
   room_ = s.take<char>(bytes);
 }
 
 // By columns, C is the transpose of a row-major matrix, and so are the products: C^T V, times T or its transpose, then C^T less
 // that times V^T.
-template <class T> GemmCall Reflections<T>::inner(const Panel& p, const T* c, int ldc, int columns) const {
+template <class T> GemmCall Reflections<T>::inner(const Panel& p, int ldc, int columns) const {
   const DType type = dtype_for<T>();
-  return {columns, p.width, p.rows, {c, type, ldc, 1}, {v_, type, 1, p.rows}, product_, type, kPanel};
+  return {columns, p.width, p.rows, {type, ldc, 1}, {type, 1, p.rows}, type, kPanel};
 }
 template <class T> GemmCall Reflections<T>::turn(const Panel& p, bool transposed, int columns) const {
   const DType type = dtype_for<T>();
   const int64_t row = transposed ? 1 : kPanel, column = transposed ? kPanel : 1;
-  return {columns, p.width, p.width, {product_, type, kPanel, 1}, {triangle_, type, row, column}, turned_, type, kPanel};
+  return {columns, p.width, p.width, {type, kPanel, 1}, {type, row, column}, type, kPanel};
 }
-template <class T> GemmCall Reflections<T>::outer(const Panel& p, T* c, int ldc, int columns) const {
+template <class T> GemmCall Reflections<T>::outer(const Panel& p, int ldc, int columns) const {
   const DType type = dtype_for<T>();
-  GemmCall call{columns, p.rows, p.width, {turned_, type, kPanel, 1}, {v_, type, p.rows, 1}, c, type, ldc};
+  GemmCall call{columns, p.rows, p.width, {type, kPanel, 1}, {type, p.rows, 1}, type, ldc};
   call.accumulate = true;
   return call;
 }
@@ -56,9 +56,9 @@ template <class T> void Reflections<T>::open(const Panel& p, const T* a, int lda
 // C [rows, columns] becomes (I - V T V^T) C, or its transpose's.
 template <class T> void Reflections<T>::apply(const Panel& p, bool transposed, T* c, int ldc, int columns) {
   if (columns <= 0) return;
-  gemm(inner(p, c, ldc, columns), room_);
-  gemm(turn(p, transposed, columns), room_);
-  gemm(outer(p, c, ldc, columns), room_);
+  run_gemm(plan_gemm(inner(p, ldc, columns)), {c, v_, product_, nullptr, room_});
+  run_gemm(plan_gemm(turn(p, transposed, columns)), {product_, triangle_, turned_, nullptr, room_});
+  run_gemm(plan_gemm(outer(p, ldc, columns)), {turned_, v_, c, nullptr, room_});
 }
 
 template <class T> void Reflections<T>::factor(T* a, int lda, T* tau) {

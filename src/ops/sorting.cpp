@@ -22,11 +22,11 @@ void pick(const char* x, const int64_t* index, int64_t n, int64_t width, char* o
 }
 
 // Runs body(row number, its elements, `room` bytes of workspace) for every row, rows on several threads unless they are long.
-template <class Body> void for_rows(const Tensor& x, void* workspace, int64_t room, Body&& body) {
-  const Rows rows = rows_of(x);
-  const int64_t bytes = rows.size * x.dtype().itemsize();
+template <class Body> void for_rows(const RowOrder& p, const Pointers& at, int64_t room, Body&& body) {
+  const Rows rows = p.rows;
+  const int64_t bytes = rows.size * p.format->itemsize();
   auto run = [&](int64_t r, int64_t slot) {
-    body(r, x.impl()->data() + r * bytes, static_cast<char*>(workspace) + slot * room);
+    body(r, static_cast<const char*>(at.in[0]) + r * bytes, static_cast<char*>(at.workspace) + slot * room);
   };
   if (rows.size >= kLongRow) {
     for (int64_t r = 0; r < rows.count; ++r) run(r, 0);
@@ -42,20 +42,24 @@ template <class K> int64_t choosing_room(int64_t n) { return 2 * n * int64_t(siz
 
 // Where results go: `columns` values and indices per row.
 struct Results {
-  const Tensor &values, &indices;
+  char* values;
+  int64_t* indices;
   int64_t columns, width;
-  Results(const Tensor& v, const Tensor& i, int64_t columns)
-      : values(v), indices(i), columns(columns), width(v.dtype().itemsize()) {}
-  int64_t* index(int64_t row) const { return indices.data<int64_t>() + row * columns; }
+  Results(const RowOrder& p, const Pointers& at)
+      : values(static_cast<char*>(at.out[0])),
+        indices(static_cast<int64_t*>(at.out[1])),
+        columns(p.columns),
+        width(p.format->itemsize()) {}
+  int64_t* index(int64_t row) const { return indices + row * columns; }
   // A short row's indices and the values that they name.
   void put(int64_t row, const char* x, const int64_t* from) const {
     std::copy_n(from, columns, index(row));
-    pick(x, from, columns, width, values.impl()->data() + row * columns * width);
+    pick(x, from, columns, width, values + row * columns * width);
   }
   // The values that a row's indices name.
   void pick_values(int64_t row, const char* x) const {
     parallel_for(columns, 1 << 15, [&](int64_t begin, int64_t end) {
-      pick(x, index(row) + begin, end - begin, width, values.impl()->data() + (row * columns + begin) * width);
+      pick(x, index(row) + begin, end - begin, width, values + (row * columns + begin) * width);
     });
   }
   template <class P> void write(int64_t row, const char* x, const P* a) const {
@@ -74,14 +78,14 @@ template <class K> auto* sort_row(const Keys& k, const char* x, int64_t n, char*
 }
 
 // Runs body(row number, its elements, their keys) for rows of which many fit into a tile, whose keys are made at once.
-template <class K, class Body> void for_tiled_rows(const Keys& k, const Tensor& x, Body&& body) {
-  const Rows rows = rows_of(x);
+template <class K, class Body> void for_tiled_rows(const Keys& k, const RowOrder& p, const Pointers& at, Body&& body) {
+  const Rows rows = p.rows;
   const int64_t n = rows.size, bytes = n * k.format->itemsize(), group = kTile / n;
   parallel_for((rows.count + group - 1) / group, 4, [&](int64_t begin, int64_t end) {
     K keys[kTile];
     for (int64_t first = begin * group; first < std::min(rows.count, end * group); first += group) {
       const int64_t count = std::min(group, rows.count - first);
-      const char* row = x.impl()->data() + first * bytes;
+      const char* row = static_cast<const char*>(at.in[0]) + first * bytes;
       kernel<K>().make(k, row, n * count, keys);
       for (int64_t r = 0; r < count; ++r) body(first + r, row + r * bytes, keys + r * n);
     }
@@ -89,10 +93,10 @@ template <class K, class Body> void for_tiled_rows(const Keys& k, const Tensor& 
 }
 // Short rows: an element goes where so many others are before it, without a branch that the processor would have to guess.
 // body(row number, its elements, their keys, their indices in order).
-template <class K, class Body> bool short_rows(const Keys& k, const Tensor& x, Body&& body) {
-  const int64_t n = rows_of(x).size;
+template <class K, class Body> bool short_rows(const Keys& k, const RowOrder& p, const Pointers& at, Body&& body) {
+  const int64_t n = p.rows.size;
   if (n > kShortRow) return false;
-  for_tiled_rows<K>(k, x, [&](int64_t r, const char* row, const K* key) {
+  for_tiled_rows<K>(k, p, at, [&](int64_t r, const char* row, const K* key) {
     uint32_t rank[kShortRow];
     int64_t order[kShortRow];
     for (int64_t i = 0; i < n; ++i) {
@@ -108,11 +112,17 @@ template <class K, class Body> bool short_rows(const Keys& k, const Tensor& x, B
   return true;
 }
 
-template <class K> void sort_as(const Tensor& x, bool descending, const Results& out, void* workspace) {
-  const Keys k = keys_of(x.dtype(), !descending);
-  if (short_rows<K>(k, x, [&](int64_t r, const char* row, const K*, const int64_t* order) { out.put(r, row, order); })) return;
-  const int64_t n = rows_of(x).size;
-  for_rows(x, workspace, sorting_room<K>(n),
+// The first of each short row in order.
+template <class K> bool order_short_rows(const Keys& k, const RowOrder& p, const Pointers& at, const Results& out) {
+  return short_rows<K>(k, p, at, [&](int64_t r, const char* row, const K*, const int64_t* order) { out.put(r, row, order); });
+}
+
+template <class K> void sort_as(const RowOrder& p, const Pointers& at) {
+  const Results out(p, at);
+  const Keys k = keys_of(DType(p.format), !p.backwards);
+  if (order_short_rows<K>(k, p, at, out)) return;
+  const int64_t n = p.rows.size;
+  for_rows(p, at, sorting_room<K>(n),
            [&](int64_t r, const char* row, char* memory) { out.write(r, row, sort_row<K>(k, row, n, memory)); });
 }
 
@@ -130,10 +140,10 @@ template <class K> auto* smallest_of_row(const Keys& k, const char* x, int64_t n
   return sort_packed<K>(best, best + wanted, wanted, k.bytes);
 }
 // A few of each row: kept in order while the row is passed over.
-template <class K> bool few_of_rows(const Keys& k, const Tensor& x, const Results& out) {
-  const int64_t n = rows_of(x).size, count = out.columns;
+template <class K> bool few_of_rows(const Keys& k, const RowOrder& p, const Pointers& at, const Results& out) {
+  const int64_t n = p.rows.size, count = out.columns;
   if (count > kFew || n > kTile) return false;
-  for_tiled_rows<K>(k, x, [&](int64_t r, const char* row, const K* key) {
+  for_tiled_rows<K>(k, p, at, [&](int64_t r, const char* row, const K* key) {
     K best[kFew];
     int64_t index[kFew], held = 0;
     for (int64_t i = 0; i < n; ++i) {
@@ -146,12 +156,12 @@ template <class K> bool few_of_rows(const Keys& k, const Tensor& x, const Result
   });
   return true;
 }
-template <class K> void top_as(const Tensor& x, bool largest, const Results& out, void* workspace) {
-  const Keys k = keys_of(x.dtype(), !largest);
-  const int64_t n = rows_of(x).size, count = out.columns;
-  if (count == 0) return;
-  if (few_of_rows<K>(k, x, out)) return;
-  for_rows(x, workspace, sorting_room<K>(n), [&](int64_t r, const char* row, char* memory) {
+template <class K> void top_as(const RowOrder& p, const Pointers& at) {
+  const Results out(p, at);
+  const Keys k = keys_of(DType(p.format), !p.backwards);
+  const int64_t n = p.rows.size, count = out.columns;
+  if (count == 0 || few_of_rows<K>(k, p, at, out) || order_short_rows<K>(k, p, at, out)) return;
+  for_rows(p, at, sorting_room<K>(n), [&](int64_t r, const char* row, char* memory) {
     out.write(r, row, 2 * count + 64 > n ? sort_row<K>(k, row, n, memory) : smallest_of_row<K>(k, row, n, count, memory));
   });
 }
@@ -161,9 +171,11 @@ template <class K> int64_t index_of_rank(const K* keys, int64_t n, int64_t at, K
   const K key = kernel<K>().kth(keys, n, at, spare);
   return kernel<K>().find(keys, n, key, at - kernel<K>().count_below(keys, n, key));
 }
-template <class K> void kth_as(const Tensor& x, int64_t wanted, const Results& out, void* workspace) {
-  const Keys k = keys_of(x.dtype(), true);
-  const int64_t n = rows_of(x).size;
+template <class K> void kth_as(const RowOrder& p, const Pointers& at) {
+  const Results out(p, at);
+  const int64_t wanted = p.wanted;
+  const Keys k = keys_of(DType(p.format), true);
+  const int64_t n = p.rows.size;
   const bool may_be_nan = k.format->def->kind == Kind::floating;
   auto rank = [&](int64_t numbers) {  // of the wanted one, where so many are no NaN
     if (wanted >= 0) return wanted;
@@ -174,8 +186,8 @@ template <class K> void kth_as(const Tensor& x, int64_t wanted, const Results& o
     while (may_be_nan && numbers > 0 && key[order[numbers - 1]] == nan_key<K>(k)) --numbers;
     out.put(r, row, order + rank(numbers));
   };
-  if (short_rows<K>(k, x, of_short)) return;
-  for_rows(x, workspace, choosing_room<K>(n), [&](int64_t r, const char* row, char* memory) {
+  if (short_rows<K>(k, p, at, of_short)) return;
+  for_rows(p, at, choosing_room<K>(n), [&](int64_t r, const char* row, char* memory) {
     K* keys = reinterpret_cast<K*>(memory);
     make_keys(k, row, n, keys);
     const int64_t numbers = wanted < 0 && may_be_nan ? kernel<K>().count_below(keys, n, nan_key<K>(k)) : n;
@@ -183,16 +195,18 @@ template <class K> void kth_as(const Tensor& x, int64_t wanted, const Results& o
     out.pick_values(r, row);
   });
 }
-template <class K> void ranked_as(const Tensor& x, const int64_t* ranks, const Results& out, void* workspace) {
-  const Keys k = keys_of(x.dtype(), true);
-  const int64_t n = rows_of(x).size;
+template <class K> void ranked_as(const RowOrder& p, const Pointers& at) {
+  const Results out(p, at);
+  const auto* ranks = static_cast<const int64_t*>(at.in[1]);
+  const Keys k = keys_of(DType(p.format), true);
+  const int64_t n = p.rows.size;
   auto of_short = [&](int64_t r, const char* row, const K*, const int64_t* order) {
     for (int64_t i = 0; i < out.columns; ++i) out.index(r)[i] = order[ranks[r * out.columns + i]];
     out.pick_values(r, row);
   };
-  if (short_rows<K>(k, x, of_short)) return;
+  if (short_rows<K>(k, p, at, of_short)) return;
   const bool sorted = out.columns > kFewRanks;
-  for_rows(x, workspace, sorted ? sorting_room<K>(n) : choosing_room<K>(n), [&](int64_t r, const char* row, char* memory) {
+  for_rows(p, at, sorted ? sorting_room<K>(n) : choosing_room<K>(n), [&](int64_t r, const char* row, char* memory) {
     const int64_t* rank = ranks + r * out.columns;
     if (sorted) {
       const auto* a = sort_row<K>(k, row, n, memory);
@@ -220,21 +234,22 @@ template <class K, class Key> int64_t most_often(int64_t n, const K* nan, Key&& 
   while (longest == 1 && numbers > 0 && is_nan(numbers - 1)) --numbers;
   return numbers < n ? numbers : best;
 }
-template <class K> void mode_as(const Tensor& x, const Results& out, void* workspace) {
-  const Keys k = keys_of(x.dtype(), true);
-  const int64_t n = rows_of(x).size;
+template <class K> void mode_as(const RowOrder& p, const Pointers& at) {
+  const Results out(p, at);
+  const Keys k = keys_of(DType(p.format), true);
+  const int64_t n = p.rows.size;
   const K most = nan_key<K>(k), *nan = k.format->def->kind == Kind::floating ? &most : nullptr;
   auto of_short = [&](int64_t r, const char* row, const K* key, const int64_t* order) {
     out.put(r, row, order + most_often(n, nan, [&](int64_t j) { return key[order[j]]; }));
   };
-  if (short_rows<K>(k, x, of_short)) return;
-  for_rows(x, workspace, sorting_room<K>(n), [&](int64_t r, const char* row, char* memory) {
+  if (short_rows<K>(k, p, at, of_short)) return;
+  for_rows(p, at, sorting_room<K>(n), [&](int64_t r, const char* row, char* memory) {
     const auto* a = sort_row<K>(k, row, n, memory);
     out.write(r, row, a + most_often(n, nan, [&](int64_t j) { return K(a[j] >> Packed<K>::kShift); }));
   });
 }
 
-bool wide_keys(const Tensor& x) { return keys_of(x.dtype(), true).bytes == 8; }
+bool wide_keys(const Format* f) { return keys_of(DType(f), true).bytes == 8; }
 
 }  // namespace
 
@@ -244,40 +259,44 @@ Rows rows_of(const Tensor& t) {
   for (int64_t d = 0; d + 1 < t.dim(); ++d) count *= t.size(d);
   return {count, n};
 }
-int64_t order_workspace(const Tensor& x) {
-  const Rows r = rows_of(x);
-  return slots(r) * (wide_keys(x) ? sorting_room<uint64_t> : sorting_room<uint32_t>)(r.count ? r.size : 0);
+RowOrder order_rows(const Call& c) {
+  const Tensor& x = c.tensor(0);
+  const Operand values = c.result();
+  return {x.dtype().format(), rows_of(x), values.dim() ? values.size(-1) : 1, 0, false};
 }
-int64_t choose_workspace(const Tensor& x, int64_t ranks) {
-  if (ranks > kFewRanks) return order_workspace(x);
-  const Rows r = rows_of(x);
-  return slots(r) * (wide_keys(x) ? choosing_room<uint64_t> : choosing_room<uint32_t>)(r.count ? r.size : 0);
+int64_t order_workspace(const RowOrder& p) {
+  return slots(p.rows) *
+         (wide_keys(p.format) ? sorting_room<uint64_t> : sorting_room<uint32_t>)(p.rows.count ? p.rows.size : 0);
+}
+int64_t choose_workspace(const RowOrder& p) {
+  if (p.columns > kFewRanks) return order_workspace(p);
+  const int64_t n = p.rows.count ? p.rows.size : 0;
+  return slots(p.rows) * (wide_keys(p.format) ? choosing_room<uint64_t> : choosing_room<uint32_t>)(n);
 }
 void check_order(const Call& c) {
   DY_CHECK(rows_of(c.tensor(0)).size < int64_t{1} << 32, "{}: the dimension is too long: self is {}", c.name,
            describe(c.tensor(0)));
 }
 
-void sort_rows(const Tensor& x, bool descending, const Tensor& values, const Tensor& indices, void* workspace) {
-  if (x.numel() == 0) return;
-  (wide_keys(x) ? sort_as<uint64_t> : sort_as<uint32_t>)(x, descending, {values, indices, rows_of(x).size}, workspace);
+void sort_rows(const RowOrder& p, const Pointers& at) {
+  if (p.nothing()) return;
+  (wide_keys(p.format) ? sort_as<uint64_t> : sort_as<uint32_t>)(p, at);
 }
-void top_rows(const Tensor& x, int64_t k, bool largest, const Tensor& values, const Tensor& indices, void* workspace) {
-  if (x.numel() == 0) return;
-  (wide_keys(x) ? top_as<uint64_t> : top_as<uint32_t>)(x, largest, {values, indices, k}, workspace);
+void top_rows(const RowOrder& p, const Pointers& at) {
+  if (p.nothing()) return;
+  (wide_keys(p.format) ? top_as<uint64_t> : top_as<uint32_t>)(p, at);
 }
-void kth_rows(const Tensor& x, int64_t k, const Tensor& values, const Tensor& indices, void* workspace) {
-  if (x.numel() == 0) return;
-  (wide_keys(x) ? kth_as<uint64_t> : kth_as<uint32_t>)(x, k, {values, indices, 1}, workspace);
+void kth_rows(const RowOrder& p, const Pointers& at) {
+  if (p.nothing()) return;
+  (wide_keys(p.format) ? kth_as<uint64_t> : kth_as<uint32_t>)(p, at);
 }
-void ranked_rows(const Tensor& x, const Tensor& ranks, const Tensor& values, const Tensor& indices, void* workspace) {
-  if (x.numel() == 0 || ranks.numel() == 0) return;
-  (wide_keys(x) ? ranked_as<uint64_t> : ranked_as<uint32_t>)(x, ranks.data<int64_t>(), {values, indices, rows_of(ranks).size},
-                                                             workspace);
+void ranked_rows(const RowOrder& p, const Pointers& at) {
+  if (p.nothing() || p.columns == 0) return;
+  (wide_keys(p.format) ? ranked_as<uint64_t> : ranked_as<uint32_t>)(p, at);
 }
-void mode_rows(const Tensor& x, const Tensor& values, const Tensor& indices, void* workspace) {
-  if (x.numel() == 0) return;
-  (wide_keys(x) ? mode_as<uint64_t> : mode_as<uint32_t>)(x, {values, indices, 1}, workspace);
+void mode_rows(const RowOrder& p, const Pointers& at) {
+  if (p.nothing()) return;
+  (wide_keys(p.format) ? mode_as<uint64_t> : mode_as<uint32_t>)(p, at);
 }
 
 Tensor to_last(const Tensor& t, int64_t dim) { return t.dim() < 2 ? t : movedim(t, {dim}, {-1}); }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "loops/strided_copy_kernel.h"
 #include "ops/resize/unfold.h"
 
 namespace dyadic::inline v1::ops {
@@ -22,17 +23,25 @@ Patches patches(const char* who, IntList image, IntList kernel, IntList dilation
   }
   return p;
 }
-Tensor padded_images(const Patches& p, void* memory, DType dtype) {
-  return make_over(memory, {p.batch, p.channels, p.padded(0), p.padded(1)}, dtype);
+int64_t padded_bytes(const Patches& p, DType dtype) {
+  return p.batch * p.channels * p.padded(0) * p.padded(1) * dtype.itemsize();
 }
-Tensor inner_images(const Patches& p, const Tensor& padded) {
-  return make_view(padded, {p.batch, p.channels, p.size[0], p.size[1]}, padded.strides(),
-                   p.padding[0] * padded.stride(2) + p.padding[1]);
+Array padded_images(const Patches& p, void* memory, DType dtype) {
+  const int64_t sizes[] = {p.batch, p.channels, p.padded(0), p.padded(1)}, zero = 0;
+  const Array images(sizes, dtype, memory);
+  alignas(16) char stored[16];
+  convert(*i64.format(), &zero, *dtype.format(), stored, 1);
+  strided_copy_kernel().fill(memory, images.steps, images.lengths, images.ndim, stored, dtype.itemsize());
+  return images;
 }
-Tensor patch_view(const Patches& p, const Tensor& padded) {
-  const int64_t row = padded.stride(2);
-  return make_view(padded, {p.batch, p.channels, p.kernel[0], p.kernel[1], p.count[0], p.count[1]},
-                   {padded.stride(0), padded.stride(1), p.dilation[0] * row, p.dilation[1], p.stride[0] * row, p.stride[1]}, 0);
+Array inner_images(const Patches& p, const Array& padded) {
+  return padded.narrow(2, p.padding[0], p.size[0]).narrow(3, p.padding[1], p.size[1]);
+}
+Array patch_view(const Patches& p, const Array& padded) {
+  const int64_t row = padded.stride(2), sizes[] = {p.batch, p.channels, p.kernel[0], p.kernel[1], p.count[0], p.count[1]};
+  const int64_t strides[] = {padded.stride(0), padded.stride(1),  p.dilation[0] * row,
+                             p.dilation[1],    p.stride[0] * row, p.stride[1]};
+  return padded.view(sizes, strides);
 }
 
 }  // namespace dyadic::inline v1::ops

@@ -88,7 +88,7 @@ std::vector<OptionDef> read_signature(std::string text) {
   return out;
 }
 
-// What every optimizer takes; tools/make_classes.py reads it here.
+// What every optimizer takes; tools/generate reads it here.
 constexpr const char* kCommonOptions =
     "dtype state=\"f32\", bool stochastic_rounding=False, str? compensation=None, int seed=0";
 

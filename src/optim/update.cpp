@@ -4,23 +4,10 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "corridor/counters.h"
+#include "optim/update_op.h"
 
 namespace dyadic::inline v1::optim {
 namespace {
-
-AdamwState adamw_state(const Tensor& t) {
-  const TensorImpl& i = *t.impl();
-  if (!i.dtype.is_scaled()) return {i.data(), nullptr};
-  PlaneList planes = i.dtype.format()->def->planes(*i.dtype.format(), i.storage->geometry);
-  char* base = static_cast<char*>(i.storage->data);
-  return {base + planes.plane[0].offset, reinterpret_cast<float*>(base + planes.plane[1].offset)};
-}
-Source source_of(const Tensor& t) { return {t.impl()->data(), t.dtype().format()}; }
-Target target_of(const Tensor& t) {
-  check_writable("step", t);
-  return {t.impl()->data(), t.dtype().format()};
-}
 
 void fill_state(const Tensor& t, double value) {
   if (t.is_meta()) return;
@@ -89,26 +76,22 @@ Tensor& Update::own(const char* key, const Tensor& initial) {
 }
 double& Update::remembered(const char* key, double initial) { return state_.numbers.emplace(key, initial).first->second; }
 
-void Update::count(const UpdateCount& c) {
-  group_.updates.nonzero += c.nonzero;
-  group_.updates.lost += c.lost;
-}
-void Update::account(std::initializer_list<StateRef> states) {
-  if (!(t_modes & kCounting)) return;
-  double bytes = double(p.nbytes()) * 2 + double(grad.nbytes());
-  for (const StateRef& s : states) bytes += 2 * double(state(s).nbytes());
-  if (const Tensor* r = rest()) bytes += 2 * double(r->nbytes());
-  std::string kind = optimizer_.def().name();
-  for (char& c : kind) c = char(std::tolower(c));
-  count_work(kind.c_str(), states.size() ? state(*states.begin()).dtype() : p.dtype(),
-             4.0 * double(2 + states.size()) * double(p.numel()), bytes);
-}
-
 Tensor* Update::rest() {
   if (!o.has("compensation") || p.dtype().bits() > 16) return nullptr;
   if (Tensor* t = find("compensation")) return t;
   CategoryScope scope(Category::optimizer);
   return &(state_.tensors["compensation"] = zeros(p.sizes(), o.word("compensation") == "f32" ? f32 : p.dtype(), p.device()));
+}
+
+RuleResult Update::call(const Rule* rule, std::initializer_list<StateRef> states, const UpdateNumbers& numbers) {
+  std::vector<Tensor> tensors;
+  for (const StateRef& s : states) tensors.push_back(state(s));
+  const Tensor* kept = rest();
+  const RuleResult r = run_update(optimizer_.def().name(), rule, {p, grad, kept ? *kept : Tensor(), tensors}, numbers,
+                                  {stochastic_, seed_, stream_});
+  group_.updates.nonzero += r.count.nonzero;
+  group_.updates.lost += r.count.lost;
+  return r;
 }
 
 bool Update::run_adamw(double weight_decay) {
@@ -117,53 +100,23 @@ bool Update::run_adamw(double weight_decay) {
   if (rest()) return false;
   const bool fits = (m.dtype() == f32 && v.dtype() == f32) || (m.dtype() == dynamic8 && v.dtype() == udynamic8);
   if (!fits || (d != f32 && d != bf16 && d != f16)) return false;
-  account({{"exp_avg"}, {"exp_avg_sq", Sign::positive}});
-  if (p.is_meta()) return true;
-  AdamwStep k;
-  k.lr = lr;
-  k.beta1 = beta(0);
-  k.beta2 = beta(1);
-  k.eps = number("eps");
-  k.weight_decay = weight_decay;
-  k.bias1 = bias(0);
-  k.bias2 = bias(1);
-  k.grad_scale = scale;
-  if (stochastic_) k.rounding = {Rounding::stochastic, seed_, stream_, 0};
-  count(adamw_kernel().step({target_of(p), source_of(grad), adamw_state(m), adamw_state(v), p.numel()}, k));
-  bump(p);
+  UpdateNumbers n;
+  n.grad_scale = scale;
+  n.decoupled = weight_decay;
+  for (const double c : {lr, beta(0), beta(1), number("eps"), bias(0), bias(1)}) n.constants[n.count++] = c;
+  call(nullptr, {{"exp_avg"}, {"exp_avg_sq", Sign::positive}}, n);
   return true;
 }
 
 RuleResult Update::run(const Rule& rule, std::initializer_list<StateRef> states, std::initializer_list<double> constants,
                        Decay how) {
   DY_ASSERT(states.size() == size_t(rule.states) && constants.size() <= size_t(kMaxConstants));
-  RuleArrays a;
-  size_t k = 0;
-  for (const StateRef& s : states) {
-    const Tensor& st = state(s);
-    void* data = !st.is_meta() ? st.dtype().is_scaled() ? st.impl()->storage->data : st.impl()->data() : nullptr;
-    a.state[k++] = {data, st.dtype().format(), st.impl()->storage->geometry};
-  }
-  account(states);
-  Tensor* kept = rest();
-  if (p.is_meta()) return {};
-  if (kept) a.rest = target_of(*kept);
-  a.param = target_of(p);
-  a.grad = source_of(grad);
-  a.n = p.numel();
-  RuleStep step;
-  std::copy(constants.begin(), constants.end(), step.constants);
-  step.grad_scale = scale;
-  step.coupled = how == Decay::coupled ? decay : 0;
-  step.decoupled = how == Decay::decoupled ? lr * decay : 0;
-  if (stochastic_) {
-    step.rounding = {Rounding::stochastic, seed_, stream_, 0};
-    step.state_rounding = {Rounding::stochastic, ~seed_, stream_, 0};
-  }
-  const RuleResult r = rule.run(a, step);
-  count(r.count);
-  bump(p);
-  return r;
+  UpdateNumbers n;
+  n.grad_scale = scale;
+  n.coupled = how == Decay::coupled ? decay : 0;
+  n.decoupled = how == Decay::decoupled ? lr * decay : 0;
+  for (const double c : constants) n.constants[n.count++] = c;
+  return call(&rule, states, n);
 }
 
 Tensor Update::gradient() const {

@@ -2,6 +2,7 @@
 #pragma once
 #include "dyadic/optim.h"
 #include "optim/rule.h"
+#include "optim/update_op.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::optim {
@@ -54,8 +55,7 @@ class Update {
   void subtract(const Tensor& step, Decay how = Decay::none);
 
  private:
-  void count(const UpdateCount& c);
-  void account(std::initializer_list<StateRef> states);
+  RuleResult call(const Rule* rule, std::initializer_list<StateRef> states, const UpdateNumbers& numbers);
   Tensor* rest();  // what rounding p leaves, if that is kept
   Optimizer& optimizer_;
   ParamGroup& group_;

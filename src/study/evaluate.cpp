@@ -78,10 +78,12 @@ StoredModel store_weights(const models::Gpt& source, DType format) {
   StoredModel s;
   s.model = std::make_unique<models::Gpt>(source.config, nn::Options{f32, meta});
   int64_t stored_bytes = 0, stored = 0;
+  std::vector<std::string> matrices;
+  if (format.is_scaled()) matrices = nn::quantizable(source, format).keys();
   for (auto& [name, t] : source.named_parameters()) {
     CategoryScope scope(Category::parameter);
     Tensor value = t.detach();
-    if (t.dim() >= 2) {
+    if (format.is_scaled() ? std::find(matrices.begin(), matrices.end(), name) != matrices.end() : t.dim() >= 2) {
       value = value.to(format);
       stored_bytes += value.nbytes();
       stored += value.numel();

@@ -59,11 +59,11 @@ std::vector<std::string> chosen_recipes(const StudyRequest& q) {
   return once;
 }
 
-// Whether the model's weights are whole blocks of d.
+// Whether the model's weights are whole blocks of d, and one of them at least gains from it.
 bool rows_fit(const models::Gpt& model, DType d) {
   for (auto& [name, t] : model.named_parameters())
     if (t.dim() >= 2 && t.size(-1) % d.format()->row_step()) return false;
-  return true;
+  return !nn::quantizable(model, d).empty();
 }
 
 // Weight formats: the floats of at most 32 bits that have negative numbers, and every scaled one that this model's weights can
@@ -84,6 +84,9 @@ std::vector<std::string> chosen_formats(const StudyRequest& q, const models::Gpt
     check_encodes(*d.format());
     for (auto& [name, t] : model.named_parameters())
       if (t.dim() >= 2 && d.is_scaled()) d.format()->def->planes(*d.format(), {t.numel() / t.size(-1), t.size(-1)});
+    DY_CHECK_AS(ValueError, !d.is_scaled() || !nn::quantizable(model, d).empty(),
+                "{}: no weight of this model has rows of its blocks' {} elements; choose smaller blocks or a wider model",
+                d.name(), d.format()->params.block);
     names.push_back(d.name());
   }
   std::vector<std::string> once;

@@ -151,6 +151,24 @@ Tensor make_tensor(IntList sizes, DType dtype, Device device) {
   return Tensor::adopt(t);
 }
 
+Tensor make_like(const TensorImpl& like) {
+  Storage* s = new_storage(like.numel * like.dtype.itemsize(), like.device());
+  TensorImpl* t;
+  try {
+    t = new_impl();
+  } catch (...) {
+    release(s);
+    throw;
+  }
+  t->storage = s;
+  t->dtype = like.dtype;
+  t->ndim = like.ndim;
+  t->numel = like.numel;
+  t->flags = kContiguous;
+  for (int d = 0; d < like.ndim; ++d) t->sizes[d] = like.sizes[d], t->strides[d] = like.strides[d];
+  return Tensor::adopt(t);
+}
+
 namespace {
 
 // Takes over the memory when it returns.

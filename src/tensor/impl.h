@@ -76,6 +76,8 @@ void release(Storage* s) noexcept;
 
 // A new contiguous tensor, uninitialized; charged to t_category.
 Tensor make_tensor(IntList sizes, DType dtype, Device device);
+// One like `t`, which is contiguous and not blocked.
+Tensor make_like(const TensorImpl& t);
 // Another view of the storage of `base`. Throws when it would cut a block of a scaled format.
 Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t offset);
 Tensor complex_parts(const Tensor& t);  // a complex tensor [...] as the real numbers [..., 2] that it is, without history

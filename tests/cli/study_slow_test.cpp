@@ -38,10 +38,8 @@ TEST(Study, EverythingByDefault) {
     EXPECT_GT(r["step_ms"].get<double>(), 0) << name;
     EXPECT_GT(r["flops_per_s"].get<double>(), 0) << name;
     EXPECT_EQ(r["weights_sha256"].get<std::string>().size(), 64u) << name;
-    for (const char* key : {"parameters", "gradients", "optimizer", "activations", "workspace", "peak"}) {
-      const double predicted = r["bytes"][key]["predicted"], measured = r["bytes"][key]["measured"];
-      EXPECT_NEAR(predicted, measured, 0.02 * measured) << name << " " << key;
-    }
+    for (const char* key : {"parameters", "gradients", "optimizer", "activations", "workspace", "peak"})
+      EXPECT_EQ(r["bytes"][key]["predicted"], r["bytes"][key]["measured"]) << name << " " << key;
   }
   EXPECT_EQ(recipes, (std::vector<std::string>{"f32", "bf16", "f16", "pure-bf16", "pure-bf16-sr", "bf16-adam8"}));
   std::set<std::string> formats;
@@ -100,10 +98,10 @@ TEST(Study, TimeIsTurnedIntoStepsOnce) {
   TestFolder f;
   const std::vector<std::string> more = {"--time", "3s", "--recipe", "bf16", "--format", "q4_0", "--json"};
   Program p(study_words(f / "a", more));
+  // The first report is written when f32 has been trained, a second of bf16's training before the end.
   for (int i = 0; i < 6000 && !fs::exists(f / "a/report.json"); ++i) usleep(5'000);
   p.interrupt();
   Outcome o = p.wait();
-  if (o.code == 0) return;  // was faster than the interrupt
   ASSERT_EQ(o.code, 130) << o.err;
   const auto steps = o.json()["model"]["steps"];
   auto again = more;

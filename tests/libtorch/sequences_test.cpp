@@ -108,6 +108,32 @@ TEST(LibtorchSequences, AFunctionWithItsOwnGradient) {
   EXPECT_TRUE(torch::allclose(g, torch::full({4, 3}, 2.0)));
 }
 
+// The largest of each row and where it is; or writes into its input.
+struct Largest : torch::autograd::Function<Largest> {
+  static torch::autograd::tensor_list forward(torch::autograd::AutogradContext* ctx, torch::Tensor x, bool in_place) {
+    if (in_place) ctx->mark_dirty({x});
+    auto values = torch::amax(x, {1}), steps = torch::round(x);
+    ctx->mark_non_differentiable({steps});
+    ctx->save_for_backward({x});
+    return {values, steps};
+  }
+  static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* ctx, torch::autograd::tensor_list grads) {
+    EXPECT_EQ(torch::sum(torch::abs(grads[1])).item<float>(), 0);  // zeros in its shape
+    return {torch::ones_like(ctx->get_saved_variables()[0]) * grads[0].unsqueeze(1), torch::Tensor()};
+  }
+};
+
+TEST(LibtorchSequences, OutputsWithoutGradientsAndInputsWrittenInPlace) {
+  auto x = torch::ones({2, 3}, torch::requires_grad());
+  auto y = Largest::apply(x, false);
+  EXPECT_TRUE(y[0].requires_grad() && !y[1].requires_grad());
+  y[0].sum().backward();
+  EXPECT_EQ(x.grad().sum().item<float>(), 6);
+  EXPECT_THROW(Largest::apply(x, true), dyadic::Error);  // its old history would go on, unseen
+  EXPECT_NO_THROW(Largest::apply(torch::ones({2, 3}), true));
+  EXPECT_THROW(torch::gelu(x, "tangent"), dyadic::Error);
+}
+
 TEST(LibtorchSequences, RecurrentLayersGiveTuples) {
   torch::manual_seed(4);
   torch::nn::LSTM lstm(torch::nn::LSTMOptions(4, 8).num_layers(2).batch_first(true).bidirectional(true));

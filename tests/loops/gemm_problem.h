@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "loops/gemm.h"
+#include "loops/gemm_plan.h"
 
 namespace dyadic::gemm_testing {
 
@@ -97,6 +97,7 @@ struct Problem {
   Strides sa, sb;
   Buffer a, b, out, bias;
   GemmCall call;
+  GemmPointers at{};
   std::vector<uint8_t> before;
   static constexpr int64_t kGap = 5;  // columns between c's rows that must not be touched
 
@@ -115,31 +116,33 @@ struct Problem {
     if (c.bias)
       for (int64_t i = 0; i < x.n; ++i) write(bias.data(), c.bias, i, r.uniform());
     before = out.bytes;
-    const auto at = [&](Buffer& buffer, DType t, int64_t offset) { return buffer.data() + (offset + c.shift) * t.itemsize(); };
+    const auto place = [&](Buffer& buffer, DType t, int64_t offset) {
+      return buffer.data() + (offset + c.shift) * t.itemsize();
+    };
     call = {.m = c.m,
             .n = c.n,
             .k = c.k,
-            .a = {at(a, c.in, sa.offset), c.in, sa.row, sa.col},
-            .b = {at(b, c.in, sb.offset), c.in, sb.row, sb.col},
-            .c = at(out, c.out, 0),
+            .a = {c.in, sa.row, sa.col},
+            .b = {c.in, sb.row, sb.col},
             .c_dtype = c.out,
             .c_row_stride = c.n + kGap,
-            .bias = c.bias ? bias.data() : nullptr,
             .bias_dtype = c.bias,
             .accumulate = c.accumulate};
+    at = {place(a, c.in, sa.offset), place(b, c.in, sb.offset), place(out, c.out, 0), c.bias ? bias.data() : nullptr};
   }
   void run(int64_t workspace_shift = 0) {
     out.bytes = before;
-    const size_t bytes = gemm_workspace(call);
-    Buffer workspace(bytes + size_t(workspace_shift));
-    gemm(call, workspace.data() + workspace_shift);
+    const GemmPlan plan = plan_gemm(call);
+    Buffer workspace(plan.workspace + size_t(workspace_shift));
+    at.workspace = workspace.data() + workspace_shift;
+    run_gemm(plan, at);
     EXPECT_TRUE(workspace.intact()) << "wrote behind the workspace";
     EXPECT_TRUE(out.intact());
   }
-  static std::vector<double> values(const Matrix& m, int64_t rows, int64_t cols) {
+  static std::vector<double> values(const void* data, const Matrix& m, int64_t rows, int64_t cols) {
     std::vector<double> v(size_t(rows * cols));
     for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < cols; ++j) v[size_t(i * cols + j)] = read(m.data, m.dtype, i * m.row_stride + j * m.col_stride);
+      for (int64_t j = 0; j < cols; ++j) v[size_t(i * cols + j)] = read(data, m.dtype, i * m.row_stride + j * m.col_stride);
     return v;
   }
   double old(int64_t i, int64_t j) const { return read(before.data(), c.out, i * (c.n + kGap) + j + c.shift); }
@@ -147,7 +150,7 @@ struct Problem {
   // one rounding to the output's.
   ::testing::AssertionResult check() {
     const double eps = c.in == f64 ? 0x1p-53 : 0x1p-24;
-    const std::vector<double> x = values(call.a, c.m, c.k), y = values({call.b.data, c.in, sb.col, sb.row}, c.n, c.k);
+    const std::vector<double> x = values(at.a, call.a, c.m, c.k), y = values(at.b, {c.in, sb.col, sb.row}, c.n, c.k);
     const int64_t every = c.m * c.n * c.k > 400000 ? 37 : 1;
     for (int64_t i = 0; i < c.m; ++i) {
       for (int64_t j = i * 7 % every; j < c.n; j += every) {
@@ -158,14 +161,14 @@ struct Problem {
         }
         if (c.bias) sum += read(bias.data(), c.bias, j), size += std::fabs(read(bias.data(), c.bias, j));
         if (c.accumulate) sum += old(i, j), size += std::fabs(old(i, j));
-        const double got = read(call.c, c.out, i * (c.n + kGap) + j);
+        const double got = read(at.c, c.out, i * (c.n + kGap) + j);
         const double bound = double((c.in == f64 ? 2 : 1) * c.k + 3) * eps * size + rounding(c.out, sum);
         if (!(std::fabs(got - sum) <= bound))
           return ::testing::AssertionFailure()
                  << name() << ": c[" << i << ", " << j << "] is " << got << ", not " << sum << ", bound " << bound;
       }
       for (int64_t j = c.n; j < c.n + kGap; ++j)
-        if (read(call.c, c.out, i * (c.n + kGap) + j) != old(i, j))
+        if (read(at.c, c.out, i * (c.n + kGap) + j) != old(i, j))
           return ::testing::AssertionFailure() << name() << ": touched column " << j << " of row " << i;
     }
     return ::testing::AssertionSuccess();

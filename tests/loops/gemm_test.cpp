@@ -1,5 +1,5 @@
 // Matrix products against a sum in f64, for all dtypes, layouts and odd shapes; the same bits for any number of threads.
-#include "loops/gemm.h"
+#include "loops/gemm_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -145,9 +145,9 @@ TEST_P(Gemm, NotANumberAndInfinity) {
       p.run();
       const int64_t step = n + Problem::kGap;
       for (int64_t j = 0; j < n; ++j) {
-        EXPECT_TRUE(std::isfinite(read(p.call.c, t.out, j)));
-        EXPECT_TRUE(std::isnan(read(p.call.c, t.out, step + j)));
-        const double x = read(p.call.c, t.out, 2 * step + j);
+        EXPECT_TRUE(std::isfinite(read(p.at.c, t.out, j)));
+        EXPECT_TRUE(std::isnan(read(p.at.c, t.out, step + j)));
+        const double x = read(p.at.c, t.out, 2 * step + j);
         EXPECT_TRUE(j % 3 == 0 ? std::isnan(x) : x == (j % 3 == 1 ? inf : -inf)) << x;
       }
     }
@@ -174,17 +174,11 @@ TEST_P(Gemm, Batched) {
           return b;
         };
         Buffer a = fill(batch * m * k, t.in), b = fill(of_b * k * n, t.in), c = fill(batch * m * n, t.out);
-        const GemmCall one{.m = m,
-                           .n = n,
-                           .k = k,
-                           .a = {a.data(), t.in, k, 1},
-                           .b = {b.data(), t.in, n, 1},
-                           .c = c.data(),
-                           .c_dtype = t.out,
-                           .c_row_stride = n};
+        const GemmCall one{.m = m, .n = n, .k = k, .a = {t.in, k, 1}, .b = {t.in, n, 1}, .c_dtype = t.out, .c_row_stride = n};
         const BatchedGemm call{one, batch, m * k, of_b == 1 ? 0 : k * n, m * n};  // one b is shared
-        Buffer workspace(gemm_workspace(call));
-        gemm_batched(call, workspace.data());
+        const GemmPlan plan = plan_gemm(call);
+        Buffer workspace(plan.workspace);
+        run_gemm(plan, {a.data(), b.data(), c.data(), nullptr, workspace.data()});
         ASSERT_TRUE(workspace.intact() && c.intact());
         const double eps = t.in == f64 ? 0x1p-53 : 0x1p-24;
         for (int64_t i = 0; i < batch * m; ++i)
@@ -230,16 +224,15 @@ template <class T> void integers(DType type) {
       const GemmCall call{.m = m,
                           .n = n,
                           .k = k,
-                          .a = {a.data(), type, k, 1},
-                          .b = {b.data(), type, transposed ? 1 : n, transposed ? k : 1},
-                          .c = c.data(),
+                          .a = {type, k, 1},
+                          .b = {type, transposed ? 1 : n, transposed ? k : 1},
                           .c_dtype = type,
                           .c_row_stride = n,
-                          .bias = bias.data(),
                           .bias_dtype = type,
                           .accumulate = true};
-      Buffer workspace(gemm_workspace(call));
-      gemm(call, workspace.data());
+      const GemmPlan plan = plan_gemm(call);
+      Buffer workspace(plan.workspace);
+      run_gemm(plan, {a.data(), b.data(), c.data(), bias.data(), workspace.data()});
       EXPECT_TRUE(workspace.intact());
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < n; ++j) {

@@ -41,45 +41,96 @@ void check_meta(Op op, DType dtype, Layout) {
     real = predicted = {};
     const Bytes measured = bytes_of([&] { return run(c, inputs); }), foreseen = bytes_of([&] { return run(c, shadows); });
     EXPECT_EQ(foreseen.live, measured.live) << "bytes of the results";
+    compared();
     EXPECT_LE(foreseen.low, measured.high) << "bytes at the worst moment";
     EXPECT_GE(foreseen.high, measured.high) << "bytes at the worst moment";
   }
 }
 
-// An op that computes counts its FLOPs. One whose results are all values of its inputs and numbers, zeros or
-// ones, only moves them.
+struct Count {
+  double flops = 0, bytes = 0;
+};
+// What f() counts.
+template <class F> Count counted(F&& f) {
+  Counting::clear();
+  Count all;
+  {
+    Counting counting;
+    f();
+  }
+  for (const OpCount& count : Counting::counts()) all.flops += count.flops, all.bytes += count.bytes;
+  Counting::clear();
+  return all;
+}
+
+// What only moves gives values that were there: of the call's tensors and numbers, zeros, ones.
+class Known {
+  std::unordered_set<double> values_ = {0, 1, -1};
+
+ public:
+  explicit Known(const Sample& s) {
+    for (const Value& v : s.args) values_.insert(v.real), values_.insert(-v.real);
+  }
+  void add(const Tensor& t) {
+    for (double v : (t.dtype().is_complex() ? view_as_real(t) : t).to_vector()) values_.insert(v), values_.insert(-v);
+  }
+  bool all(const std::vector<Tensor>& tensors) const {
+    bool known = true;
+    for (const Tensor& t : tensors)
+      if (t.defined())
+        for (double v : (t.dtype().is_complex() ? view_as_real(t) : t).to_vector()) known &= values_.count(v) > 0;
+    return known;
+  }
+};
+
+// An op that computes counts its FLOPs, and so does its gradient.
 void check_cost(Op op, DType dtype, Layout) {
   NoGrad guard;
   for (const Case& c : cases(op)) {
     if (c.kind != Case::Kind::plain) continue;
     SCOPED_TRACE(c.sample.line);
-    std::vector<Tensor> inputs = make_inputs(c, dtype);
-    Counting::clear();
+    const std::vector<Tensor> inputs = make_inputs(c, dtype);
     Outcome result;
-    {
-      Counting counting;
-      result = run(c, inputs);
-    }
+    const Count count = counted([&] { result = run(c, inputs); });
     if (result.failed() || inputs.empty()) continue;
-    const double flops = Counting::flops();
-    double bytes = 0;
-    for (const OpCount& count : Counting::counts()) bytes += count.bytes;
-    Counting::clear();
-    std::unordered_set<double> known = {0, 1};
-    for (const Value& v : c.sample.args) known.insert(v.real);
-    for (const Tensor& t : inputs)
-      for (double v : (t.dtype().is_complex() ? view_as_real(t) : t).to_vector()) known.insert(v);
-    bool moved = true;
-    for (const Tensor& t : result.out)
-      if (t.defined())
-        for (double v : t.to_vector()) moved &= known.count(v) > 0;
-    EXPECT_TRUE(moved || flops > 0) << "it computes and counts no FLOPs";
-    EXPECT_TRUE(moved || bytes > 0) << "it counts no bytes";
+    Known known(c.sample);
+    for (const Tensor& t : inputs) known.add(t);
+    const bool moved = known.all(result.out);
+    EXPECT_TRUE(moved || count.flops > 0) << "it computes and counts no FLOPs";
+    EXPECT_TRUE(moved || count.bytes > 0) << "it counts no bytes";
+    compared();
+  }
+}
+void check_backward_cost(Op op, DType dtype, Layout) {
+  for (const Case& c : cases(op)) {
+    if (c.kind != Case::Kind::plain) continue;
+    SCOPED_TRACE(c.sample.line);
+    const std::vector<Tensor> inputs = make_inputs(c, dtype);
+    Outcome result;
+    const Count forward = counted([&] { result = run(c, inputs); });
+    if (result.failed() || inputs.empty() || forward.flops == 0) continue;
+    std::vector<Tensor> found;
+    const Count both = counted([&] { found = gradients(c, inputs); });
+    Known known(c.sample);
+    for (const Tensor& t : inputs) known.add(t);
+    for (size_t j = 0; j < result.out.size(); ++j)
+      if (result.out[j].defined())
+        for (double v : normal_upstream(j, result.out[j].numel())) known.add(full({}, v, f32));
+    if (found.empty() || known.all(found)) continue;
+    EXPECT_GT(both.flops, forward.flops) << "its gradient computes and counts no FLOPs";
+    EXPECT_GT(both.bytes, forward.bytes) << "its gradient counts no bytes";
+    compared();
   }
 }
 
 [[maybe_unused]] const bool kAdded = add_check({"meta", {"f32", "bf16"}, {Layout::contiguous}, always, check_meta, kOnce}) &&
-                                     add_check({"cost", {"f32"}, {Layout::contiguous}, always, check_cost, kOnce});
+                                     add_check({"cost", {"f32"}, {Layout::contiguous}, always, check_cost, kOnce}) &&
+                                     add_check({"backward_cost",
+                                                {"f32"},
+                                                {Layout::contiguous},
+                                                [](Op, const OpDef& def) { return differentiable(def); },
+                                                check_backward_cost,
+                                                kOnce});
 
 }  // namespace
 }  // namespace dyadic::op_suite

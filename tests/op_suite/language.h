@@ -44,6 +44,7 @@ class CallFrame {
   CallFrame(const Sample& sample, const std::vector<Tensor>& tensors);
   std::vector<Tensor> run();  // its outputs; undefined ones stay so
   void run_inplace();         // writes into the first tensor
+  const std::vector<Arg>& arguments() const { return args_; }
 };
 // The tensor values of a sample in order.
 std::vector<const Value*> tensor_values(const Sample& sample);

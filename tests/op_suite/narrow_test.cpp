@@ -16,6 +16,7 @@ void check_narrow(Op op, DType dtype, Layout layout) {
     const Outcome actual = run(c, inputs), expected = run(c, each(inputs, as_f32));
     if (actual.error.find("stride") != std::string::npos) continue;  // as_f32 is dense
     ASSERT_EQ(actual.failed(), expected.failed()) << actual.error << expected.error;
+    compared();
     if (actual.failed() || op_def(op).random) continue;
     for (size_t j = 0; j < actual.out.size(); ++j) {
       if (!expected.out[j].defined()) continue;

@@ -18,6 +18,7 @@ void check_scaled(Op op, DType dtype, Layout) {
       Outcome actual = run(c, coded), expected = run(c, decoded);
       if (actual.error.find("a block would be cut") != std::string::npos) continue;  // a view, in words
       ASSERT_EQ(actual.failed(), expected.failed()) << actual.error << expected.error;
+      compared();
       if (actual.failed() || op_def(op).random) continue;
       for (size_t j = 0; j < actual.out.size(); ++j) {
         if (!expected.out[j].defined()) continue;

@@ -57,6 +57,10 @@ std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs);
 // to it. Integers: e wrapped to a's dtype, exactly; bool: e is not zero.
 ::testing::AssertionResult close(const Tensor& actual, const Tensor& expected, double ulps, double largest = 0);
 
+// Says that a check has held a call to something, as close() and same() do. A check that never does is a skipped test: it would
+// pass whatever the op does.
+void compared();
+
 // Bit for bit; within 8 eps where the record skips layout_bits.
 ::testing::AssertionResult same(Op op, const Tensor& actual, const Tensor& expected);
 

@@ -194,7 +194,13 @@ std::vector<Tensor> widened(const Case& c, const std::vector<Tensor>& inputs) {
   return out;
 }
 
+namespace {
+int64_t g_compared = 0;
+}
+void compared() { ++g_compared; }
+
 ::testing::AssertionResult close(const Tensor& actual, const Tensor& expected, double ulps, double largest) {
+  compared();
   if (!(actual.sizes() == expected.sizes()))
     return ::testing::AssertionFailure() << describe(actual) << " where " << describe(expected) << " was expected";
   if (actual.dtype().is_complex()) return close(view_as_real(actual), view_as_real(expected), ulps, largest);
@@ -239,6 +245,7 @@ double allowance(const OpDef& def, DType d) {
 
 ::testing::AssertionResult same(Op op, const Tensor& actual, const Tensor& expected) {
   if (!skip_reason(op, "layout_bits").empty()) return close(actual, expected, 8);
+  compared();
   if (bits(actual) == bits(expected)) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "the bits differ: " << close(actual, expected, 0).message();
 }
@@ -246,7 +253,7 @@ double allowance(const OpDef& def, DType d) {
 bool differentiable(const OpDef& op) {
   if (op.kind == OpKind::composite) return true;
   for (int k = 0; k < op.pw.inputs; ++k)
-    if (op.pw.grad[k][0]) return true;
+    if (op.pw.has_grad(k)) return true;
   return op.backward != nullptr;
 }
 
@@ -272,7 +279,9 @@ class CheckTest : public ::testing::Test {
       : check_(std::move(check)), op_(op), dtype_(std::move(dtype)), skip_(std::move(skip)), layout_(layout) {}
   void TestBody() override {
     if (!skip_.empty()) GTEST_SKIP() << skip_;
+    g_compared = 0;
     check_.body(op_, DType::parse(dtype_), layout_);
+    if (!g_compared && !HasFailure() && !IsSkipped()) GTEST_SKIP() << "no call of the record reaches this check";
   }
 };
 
@@ -286,7 +295,7 @@ bool lowered() {
 bool add_check(const Check& check) {
   names().emplace_back(check.name);
   if (check.once && lowered()) return true;
-  for (int i = 0; i < kOpCount; ++i) {
+  for (int i = 0; i < kOps; ++i) {
     const Op op = Op(i);
     if (!check.applies(op, op_def(op))) continue;
     const std::string skip = skip_reason(op, check.name);

@@ -30,6 +30,7 @@ void check_threads(Op op, DType dtype, Layout) {
       if (n == 1) forward = f, backward = b;
       EXPECT_TRUE(f == forward) << "the result with " << n << " threads";
       EXPECT_TRUE(b == backward) << "the gradients with " << n << " threads";
+      compared();
     }
   }
 }

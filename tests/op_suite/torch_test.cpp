@@ -192,7 +192,7 @@ bool repeatable_integers(Op op, const OpDef& def) { return repeatable(op, def) &
 class WriteCalls : public ::testing::Test {
   void TestBody() override {
     const std::filesystem::path folder = std::getenv("DYADIC_TORCH_CALLS");
-    for (int i = 0; i < kOpCount; ++i)
+    for (int i = 0; i < kOps; ++i)
       if (repeatable(Op(i), op_def(Op(i)))) write_calls(Op(i), folder / fmt::format("{}.safetensors", op_name(Op(i))));
   }
 };

@@ -45,6 +45,7 @@ void check_values(Op op, DType dtype, Layout) {
     if (dtype.is_integer() && !actual.failed() && expected.type_error)  // an op on whole numbers
       expected = run(c, each(inputs, [](const Tensor& t) { return t.to(i64); }));
     EXPECT_EQ(bits(inputs), before) << "the call wrote to its inputs";
+    compared();
     if (!dtype.is_floating_point() && (actual.type_error || expected.type_error)) continue;
     if (dtype.is_integer() && actual.error.find("ZeroDivisionError") != std::string::npos) continue;  // floats have infinities
     ASSERT_EQ(actual.failed(), expected.failed()) << actual.error << expected.error;
@@ -73,6 +74,7 @@ void check_rounding(Op op, DType dtype, Layout) {
     for (const Tensor& t : inputs) in_f32.push_back(t.dtype() == dtype ? t.to(f32) : t);
     Outcome narrow = run(c, inputs), wide = run(c, in_f32);
     ASSERT_EQ(narrow.failed(), wide.failed()) << narrow.error << wide.error;
+    compared();
     if (narrow.failed()) continue;
     const Tensor &a = narrow.out[0], e = wide.out[0].to(a.dtype());
     EXPECT_TRUE(close(a, e, 0));
@@ -91,6 +93,7 @@ void check_layout(Op op, DType dtype, Layout layout) {
     if (actual.error.find("contiguous") != std::string::npos) continue;
     if (actual.error.find("the strides do not allow it") != std::string::npos) continue;  // view
     ASSERT_EQ(actual.failed(), expected.failed()) << actual.error << expected.error;
+    compared();
     if (expected.failed()) continue;
     for (size_t j = 0; j < actual.out.size(); ++j) {
       if (expected.out[j].defined()) { EXPECT_TRUE(same(op, actual.out[j], expected.out[j])) << "output " << j; }
@@ -98,7 +101,7 @@ void check_layout(Op op, DType dtype, Layout layout) {
   }
 }
 
-bool on_whole_numbers(const OpDef& def) { return !def.pw.forward[int(Compute::f32)]; }
+bool on_whole_numbers(const OpDef& def) { return !def.pw.in(Compute::f32); }
 
 // A call on tensors of several shapes is the call on all of them expanded.
 void check_broadcast(Op op, DType dtype, Layout) {
@@ -108,6 +111,7 @@ void check_broadcast(Op op, DType dtype, Layout) {
     SCOPED_TRACE(c.sample.line);
     std::vector<Tensor> inputs = make_inputs(c, dtype);
     Outcome actual = run(c, inputs);
+    compared();
     if (actual.type_error && (!dtype.is_floating_point() || on_whole_numbers(op_def(op)))) continue;
     ASSERT_FALSE(actual.failed()) << actual.error;
     std::vector<Tensor> expanded;
@@ -133,6 +137,7 @@ void check_inplace(Op op, DType dtype, Layout layout) {
     Outcome expected = run(c, inputs), actual = run_inplace(c, views);
     const bool fits =
         !expected.failed() && expected.out[0].sizes() == inputs[0].sizes() && expected.out[0].dtype() == inputs[0].dtype();
+    compared();
     if (actual.failed()) {
       EXPECT_FALSE(fits) << actual.error;
       EXPECT_EQ(bits(views), before) << "a call that failed wrote";

@@ -139,6 +139,7 @@ TEST(Optimizers, SameBitsForAnyThreads) {
 TEST(Optimizers, ResumeBitForBit) {
   for (const std::string& name : names()) {
     for (DType state : {f32, bf16, dynamic8}) {
+      if (name == "Adafactor" && state != f32) continue;  // refused
       auto make = [&](const Model& m) {
         Options o{{"state", state}};
         if (name == "SGD") o.set("momentum", 0.9);
@@ -292,7 +293,7 @@ TEST(Optimizers, StatesOnMetaAreThoseOnCpu) {
       Tensor p = zeros({100, 60}, f32, device);
       p.requires_grad_();
       p.set_grad(zeros({100, 60}, f32, device));
-      Optimizer optimizer(name, {{"p", p}}, {{"state", dynamic8}});
+      Optimizer optimizer(name, {{"p", p}}, {{"state", name == "Adafactor" ? f32 : dynamic8}});
       optimizer.step();
       std::map<std::string, int64_t> out;
       for (auto& [key, t] : optimizer.state_dict()) out[key] = t.nbytes();

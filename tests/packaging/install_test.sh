@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: install_test.sh CMAKE BUILD_FOLDER COMPILER VERSION
 # Installs BUILD_FOLDER into a temporary prefix, moves that elsewhere (nothing may depend on where it was), builds the program in
-# consumer/ against it, and checks that the installed files are what the documentation promises.
+# consumer/ and the C++ program of README.md against it, and checks that the installed files are what the documentation promises.
 set -euo pipefail
 cmake=$1 build=$2 compiler=$3 version=$4
 here=$(dirname "$(readlink -f "$0")")
@@ -22,8 +22,14 @@ for header in "$folder"/prefix/include/dyadic/*.h; do
 done
 [[ -f $folder/headers/dyadic.cpp ]] || fail "include/dyadic/dyadic.h is not installed"
 
+# The C++ blocks of README.md, a program each.
+mkdir "$folder/readme"
+awk -v folder="$folder/readme" '/^```cpp$/ { file = folder "/block" ++n ".cpp"; next } /^```/ { file = "" } file { print > file }' \
+  "$here/../../README.md"
+[[ -f $folder/readme/block1.cpp ]] || fail "README.md shows no C++"
+
 "$cmake" -S "$here/consumer" -B "$folder/consumer" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" \
-  -DCMAKE_PREFIX_PATH="$folder/prefix" -DHEADER_SOURCES="$folder/headers" -DDYADIC_WANTED="$version" >"$folder/configure.log" ||
+  -DCMAKE_PREFIX_PATH="$folder/prefix" -DHEADER_SOURCES="$folder/headers" -DREADME_SOURCES="$folder/readme" -DDYADIC_WANTED="$version" >"$folder/configure.log" ||
   { cat "$folder/configure.log" && fail "find_package(dyadic)"; }
 "$cmake" --build "$folder/consumer"
 said=$("$folder/consumer/consumer")
@@ -31,6 +37,17 @@ said=$("$folder/consumer/consumer")
 
 said=$("$folder/consumer/for_libtorch")
 [[ $said == 1 ]] || fail "the program written for libtorch printed '$said'"
+
+for block in "$folder/readme"/*.cpp; do
+  name=$(basename "$block" .cpp)
+  "$folder/consumer/$name" >"$folder/$name.out" || fail "$name of README.md ends with $?"
+  [[ -s $folder/$name.out ]] || fail "$name of README.md prints nothing"
+done
+# Its 200 steps learn sin, and its weights become nf4.
+losses=$(awk '/^[0-9]+ [0-9.]+$/ { print $2 }' "$folder/block1.out")
+awk 'NR == 1 { first = $1 } { last = $1 } END { exit !(NR == 4 && last < first / 5) }' <<<"$losses" ||
+  fail "the losses of README.md's program are" $losses
+grep -q nf4 "$folder/block1.out" || fail "README.md's program prints no nf4"
 
 program=$folder/prefix/bin/dyadic
 said=$("$program" --version)

@@ -21,8 +21,6 @@ NUMERIC = WHOLE + REAL + COMPLEX
 @pytest.mark.parametrize("name, signature", SIGNATURES)
 def test_signature(name, signature):
     extension, _, name = name.rpartition(".")
-    if extension:
-        pytest.importorskip(f"dyadic.{extension}")
     function = getattr(getattr(xp, extension) if extension else xp, name)
     assert str(inspect.signature(function)) == "(" + signature
     assert function.__doc__
@@ -97,6 +95,8 @@ def test_binary_with_numbers_and_whole_division():
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_reductions(name, axis, keepdims):
     if isinstance(axis, tuple) and name.startswith("arg"):
+        with pytest.raises(TypeError):
+            getattr(xp, name)(dy.ones(2, 3, 4), axis=axis)
         return
     for dtype in (["float64"] if name in ("mean", "std", "var") else ["int64", "float64"]):
         both(lambda np, x: getattr(np, name)(x, axis=axis, keepdims=keepdims), array((2, 3, 4), dtype), tolerance=64)
@@ -285,12 +285,10 @@ LINALG = [
 
 @pytest.mark.parametrize("i", range(len(LINALG)))
 def test_linalg(i):
-    pytest.importorskip("dyadic.linalg")
     both(LINALG[i], positive(), array((2, 3, 4), "float64"), tolerance=1e5)
 
 
 def test_linalg_factors():
-    pytest.importorskip("dyadic.linalg")
     a, s = dy.tensor(array((2, 4, 3), "float64")), dy.tensor(positive())
     u, e, q = xp.linalg.svd(a, full_matrices=False), xp.linalg.eigh(s), xp.linalg.qr(a)
     assert dy.allclose((u.U * u.S.unsqueeze(-2)) @ u.Vh, a) and dy.allclose(q.Q @ q.R, a)
@@ -301,7 +299,6 @@ def test_linalg_factors():
 
 @pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fftn", "ifftn", "rfftn", "irfftn"])
 def test_fft(name):
-    pytest.importorskip("dyadic.fft")
     x = array((4, 6), "float64" if name in ("rfft", "ihfft", "rfftn") else "complex128")
     several = {"axes": (0,)}, {"s": (3, 4), "axes": (0, 1)}
     for options in ({}, {"norm": "ortho"}, *(several if name.endswith("n") else ({"n": 5}, {"axis": 0}))):
@@ -309,7 +306,6 @@ def test_fft(name):
 
 
 def test_fft_helpers():
-    pytest.importorskip("dyadic.fft")
     with dy.default_dtype("f64"):
         both(lambda np: np.fft.fftfreq(5, d=0.5))
         both(lambda np: np.fft.rfftfreq(6))

@@ -2,12 +2,11 @@
 import subprocess
 import sys
 
+import einops
 import numpy as np
 import pytest
 
 import dyadic as dy
-
-einops = pytest.importorskip("einops")
 
 
 @pytest.mark.parametrize(

@@ -96,8 +96,10 @@ def test_zero_grad_and_closure():
         optimizer.step(lambda: 1 / 0)
 
 
-@pytest.mark.parametrize("name", ["SGD", "NAdam", "ASGD", "ScheduleFreeAdamW", "Adafactor", "RMSprop"])
-@pytest.mark.parametrize("state", ["f32", "dynamic8", "i4(group=64)"])
+_STORED = [(name, state) for name in ["SGD", "NAdam", "ASGD", "ScheduleFreeAdamW", "RMSprop"] for state in ["f32", "dynamic8", "i4(group=64)"]]
+
+
+@pytest.mark.parametrize("name, state", _STORED + [("Adafactor", "f32")])
 def test_saving_goes_on_bit_for_bit(name, state):
     def trained(interrupted):
         dy.manual_seed(0)
@@ -114,6 +116,11 @@ def test_saving_goes_on_bit_for_bit(name, state):
         return p.detach().numpy()
 
     np.testing.assert_array_equal(trained(True), trained(False))
+
+
+def test_adafactor_keeps_its_states_in_f32():
+    with pytest.raises(ValueError, match="Adafactor: its states are a row and a column of each matrix, in f32: state is dynamic8"):
+        optim.Adafactor([nn.Parameter(dy.randn(70, 70))], state="dynamic8")
 
 
 def test_state_dict_carries_options():

@@ -58,14 +58,26 @@ class AutogradContext : public dyadic::FunctionContext {
   template <class F> friend struct Function;
   std::vector<bool> is_tensor_{};  // of forward's arguments, lists of tensors one by one
   variable_list like_{};           // zeros in the shapes of the outputs, of one element in memory
+  variable_list plain_{};          // outputs without a history
   bool materialize_ = true;
+
+  bool is_plain(const Tensor& t) const {
+    for (const Tensor& p : plain_)
+      if (p.is_same(t)) return true;
+    return false;
+  }
 
  public:
   using FunctionContext::FunctionContext;
   std::unordered_map<std::string, IValue> saved_data{};
   const variable_list& get_saved_variables() const { return saved_tensors(); }
-  void mark_dirty(const variable_list&) {}
-  void mark_non_differentiable(const variable_list&) {}
+  // Inputs that forward has written. One with a history would keep its old one, and later gradients through it be wrong.
+  void mark_dirty(const variable_list& inputs) {
+    for (const Tensor& t : inputs)
+      if (t.requires_grad())
+        throw Error("mark_dirty: an input that requires grad was written in place: write into its clone(), and return that");
+  }
+  void mark_non_differentiable(const variable_list& outputs) { plain_ = outputs; }
   void set_materialize_grads(bool on) { materialize_ = on; }
 };
 
@@ -98,7 +110,12 @@ template <class F> struct Function {
       context->like_.push_back(
           zeros({1}, t.dtype(), t.device()).expand({1}).as_strided(t.sizes(), std::vector<int64_t>(size_t(t.dim()), 0)));
     }
+    std::vector<bool> plain;
+    for (const Tensor& t : outputs) plain.push_back(context->is_plain(t));
+    context->plain_.clear();
     outputs = dyadic::detail::record_function("CppNode", inputs, std::move(outputs), context, run_backward);
+    for (size_t i = 0; i < plain.size(); ++i)
+      if (plain[i]) outputs[i] = outputs[i].detach();
     if constexpr (std::is_same_v<decltype(result), Tensor>)
       return outputs[0];
     else

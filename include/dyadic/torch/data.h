@@ -200,10 +200,10 @@ class DataLoaderOptions {
   DataLoaderOptions() = default;
   DataLoaderOptions(size_t batch_size) : batch_size_(batch_size) {}
   TORCH_ARG(size_t, batch_size) = 1;
-  TORCH_ARG(size_t, workers) = 0;  // batches are read one after the other whatever it is
+  TORCH_ARG(size_t, workers) = 0;  // changes nothing: batches are read one after the other
   TORCH_ARG(bool, drop_last) = false;
-  TORCH_ARG(bool, enforce_ordering) = true;
-  TORCH_ARG(optional<size_t>, max_jobs);
+  TORCH_ARG(bool, enforce_ordering) = true;  // changes nothing: batches are read one after the other
+  TORCH_ARG(optional<size_t>, max_jobs);     // changes nothing: batches are read one after the other
 };
 
 template <class Dataset, class Sampler> class StatelessDataLoader {

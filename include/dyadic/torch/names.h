@@ -37,6 +37,7 @@ inline Tensor operator||(const Tensor& a, const Tensor& b) { return logical_or(a
 inline Tensor operator!(const Tensor& a) { return logical_not(a); }
 inline bool operator==(const NodeName& f, std::nullptr_t) { return f.empty(); }
 }  // namespace dyadic::inline v1
+#include "dyadic/torch_aliases.inc"  // the ops' other names
 
 namespace torch {
 
@@ -129,9 +130,10 @@ struct Factor : std::optional<double> {
 };
 
 #include "dyadic/torch_names.inc"  // using dyadic::add; ...
+using namespace dyadic::aliases;   // absolute, subtract ...
 using dyadic::device, dyadic::dtype, dyadic::requires_grad, dyadic::default_dtype, dyadic::set_default_dtype,
     dyadic::scalar_tensor;
-using dyadic::equal, dyadic::allclose, dyadic::tensor, dyadic::from_blob, dyadic::manual_seed, dyadic::values_indices;
+using dyadic::equal, dyadic::allclose, dyadic::tensor, dyadic::from_blob, dyadic::manual_seed;
 namespace fft = dyadic::fft;
 namespace linalg = dyadic::linalg;
 
@@ -169,15 +171,12 @@ template <std::same_as<DType> D> Tensor mean(const Tensor& self, D dtype) {
 }
 inline Tensor clamp(const Tensor& self, nullopt_t, Scalar max) { return dyadic::clamp_max(self, max); }
 inline Tensor clamp(const Tensor& self, Scalar min, nullopt_t) { return dyadic::clamp_min(self, min); }
-inline Tensor gelu(const Tensor& self, std::string_view approximate) {
-  return approximate == "tanh" ? dyadic::gelu_tanh(self) : dyadic::gelu(self);
-}
 inline Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                         const Tensor& running_var, bool training, double momentum, double eps, bool /*cudnn_enabled*/) {
+                         const Tensor& running_var, bool training, double momentum, double eps,
+                         bool /*cudnn_enabled: there is no cuDNN*/) {
   return dyadic::batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps);
 }
 inline Tensor cholesky(const Tensor& self, bool upper = false) { return linalg::cholesky(self, upper); }
-inline Tensor ger(const Tensor& self, const Tensor& vec2) { return dyadic::outer(self, vec2); }
 inline bool is_floating_point(const Tensor& self) { return self.is_floating_point(); }
 inline bool is_complex(const Tensor& self) { return self.is_complex(); }
 inline bool isFloatingType(ScalarType t) { return t.is_floating_point(); }
@@ -191,16 +190,16 @@ namespace cuda {
 inline bool is_available() { return false; }
 inline size_t device_count() { return 0; }
 inline bool cudnn_is_available() { return false; }
-inline void manual_seed(uint64_t) {}
-inline void manual_seed_all(uint64_t) {}
-inline void synchronize(int64_t = -1) {}
+inline void manual_seed(uint64_t /*seed: there is no GPU*/) {}
+inline void manual_seed_all(uint64_t /*seed: there is no GPU*/) {}
+inline void synchronize(int64_t /*device_index: there is no GPU*/ = -1) {}
 }  // namespace cuda
 inline bool hasCUDA() { return false; }
 inline void set_num_threads(int n) { dyadic::set_num_threads(n); }
 inline int get_num_threads() { return dyadic::num_threads(); }
 
 // Pieces of a loop; here all of it at once, since ops use the threads.
-template <class F> void parallel_for(int64_t begin, int64_t end, int64_t /*grain_size*/, const F& f) {
+template <class F> void parallel_for(int64_t begin, int64_t end, int64_t /*grain_size: the pieces are one*/, const F& f) {
   if (begin < end) f(begin, end);
 }
 

@@ -1,8 +1,11 @@
 """PyTorch's place of the compiler's front, of which scripts set options. Nothing is compiled (dyadic.compiler)."""
+from .._ignored import ignored as _ignored
 from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset  # noqa: F401
-from . import config  # noqa: F401
+from ..compiler import compile as _compile
+from . import config, exc  # noqa: F401
 
 
+@_ignored("t", "index", "kwargs", why="nothing is compiled for sizes")
 def mark_dynamic(t, index, **kwargs):
     """Accepted: sizes are those that tensors have."""
 
@@ -10,10 +13,11 @@ def mark_dynamic(t, index, **kwargs):
 mark_static = maybe_mark_dynamic = mark_dynamic
 
 
+@_ignored("msg", why="there are no graphs")
 def graph_break(msg=""):
     """Nothing: there are no graphs."""
 
 
 def optimize(backend=None, **kwargs):
-    """A decorator that changes nothing."""
-    return lambda fn: fn
+    """A decorator that changes nothing: compile(backend=...)."""
+    return _compile(backend=backend, **kwargs)

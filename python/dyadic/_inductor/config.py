@@ -1,5 +1,9 @@
 """Options of a compiler that is not here: they can be set, and change nothing."""
-from ..backends._absent import Switches
+from .._ignored import Switches
 
-coordinate_descent_tuning = epilogue_fusion = freezing = max_autotune = fx_graph_cache = False
-triton, cpp = Switches(unique_kernel_names=False, cudagraphs=False), Switches(threads=-1)
+_WHY = "there is no compiler yet"
+globals().update(
+    vars(Switches(_WHY, coordinate_descent_tuning=False, epilogue_fusion=False, freezing=False, max_autotune=False, fx_graph_cache=False))
+)
+triton = Switches(_WHY, unique_kernel_names=False, cudagraphs=False)
+cpp = Switches(_WHY, threads=-1)

@@ -1,6 +1,7 @@
 """Scaling of the loss in f16 training."""
 from .. import _dyadic
 from .._dyadic import Tensor
+from .._ignored import ignored as _ignored
 
 
 def _named(optimizer):
@@ -18,6 +19,7 @@ class GradScaler(_dyadic.GradScaler):
     is not finite. Works with any object that has param_groups and step().
     """
 
+    @_ignored("device", why="losses are scaled on any device")
     def __init__(
         self, device="cpu", init_scale=65536.0, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True, max_skips=100
     ):

@@ -4,6 +4,7 @@ from collections import namedtuple
 from .. import _dyadic
 from .._dyadic import Tensor
 from ._dtypes import result_type
+from .._ignored import ignored as _ignored
 
 __all__ = """
 argmax argmin argsort count_nonzero nonzero searchsorted sort unique_all unique_counts unique_inverse unique_values where
@@ -27,11 +28,13 @@ def argmin(x, /, *, axis=None, keepdims=False):
     return _arg(_dyadic.argmin, x, axis, keepdims)
 
 
+@_ignored("stable", why="every order is stable")
 def argsort(x, /, *, axis=-1, descending=False, stable=True):
     """The places of the elements in order."""
     return _dyadic.argsort(x, dim=axis, descending=descending)
 
 
+@_ignored("stable", why="every order is stable")
 def sort(x, /, *, axis=-1, descending=False, stable=True):
     """The elements in order."""
     return _dyadic.sort(x, dim=axis, descending=descending).values

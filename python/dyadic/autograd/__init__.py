@@ -8,6 +8,7 @@ from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .grad_mode import Mode, Scope, enable_grad, inference_mode, no_grad, set_grad_enabled
 from .variable import Variable
+from .._ignored import ignored as _ignored
 
 __all__ = [
     "Function",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@_ignored("only_inputs", why="gradients are of the inputs alone", warn=True)
 def grad(
     outputs,
     inputs,

@@ -4,6 +4,7 @@ import threading
 from .._dyadic import GradFn, _SavedHooks
 from .._dyadic import GradFn as Node
 from .._handle import RemovableHandle
+from .._ignored import ignored as _ignored
 
 __all__ = ["Node", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
 
@@ -84,5 +85,6 @@ class saved_tensors_hooks:
 class save_on_cpu(saved_tensors_hooks):
     """Inside, what backward needs is kept on the CPU, and comes back to where it was."""
 
+    @_ignored("pin_memory", "device_type", why="there is one device")
     def __init__(self, pin_memory=False, device_type="cuda"):
         super().__init__(lambda t: (t.device, t.cpu()), lambda kept: kept[1].to(kept[0]))

@@ -9,10 +9,3 @@ def is_available():
 def is_built():
     """False: it is not used here."""
     return False
-
-
-class Switches:
-    """Switches that can be set, and change nothing."""
-
-    def __init__(self, **switches):
-        self.__dict__.update(switches)

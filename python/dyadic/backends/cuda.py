@@ -1,12 +1,21 @@
 """Switches for GPUs, of which there are none. Attention is computed in one way, which no switch changes."""
 import contextlib
 
-from ._absent import Switches, is_available, is_built  # noqa: F401
+from .._ignored import Switches, ignored as _ignored
+from ._absent import is_available, is_built  # noqa: F401
 
-matmul = Switches(allow_tf32=False, allow_fp16_reduced_precision_reduction=False, allow_bf16_reduced_precision_reduction=False, fp32_precision="ieee")
+matmul = Switches(
+    "there is no GPU",
+    allow_tf32=False,
+    allow_fp16_reduced_precision_reduction=False,
+    allow_bf16_reduced_precision_reduction=False,
+    fp32_precision="ieee",
+)
+_WAY = "attention is computed in one way"
 
 
 def _accepted(name):
+    @_ignored("enabled", why=_WAY, of="backends.cuda.enable_*_sdp")
     def enable(enabled):
         """Accepted: attention is computed in one way."""
 
@@ -32,6 +41,7 @@ def math_sdp_enabled():
     return True
 
 
+@_ignored("enable_flash", "enable_math", "enable_mem_efficient", "enable_cudnn", why=_WAY)
 @contextlib.contextmanager
 def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
     """Accepted: attention is computed in one way."""

@@ -1,9 +1,12 @@
 """Switches for cuDNN, which is not used."""
 from ..autograd.grad_mode import Scope
+from .._ignored import Switches, ignored as _ignored
 from ._absent import is_available  # noqa: F401
 
-enabled, benchmark, allow_tf32, benchmark_limit, fp32_precision = False, False, False, None, "ieee"
-deterministic = True
+_WHY = "there is no cuDNN"
+globals().update(
+    vars(Switches(_WHY, enabled=False, benchmark=False, allow_tf32=False, benchmark_limit=None, fp32_precision="ieee", deterministic=True))
+)
 
 
 def version():
@@ -11,6 +14,7 @@ def version():
     return None
 
 
+@_ignored("tensor", why=_WHY)
 def is_acceptable(tensor):
     """False: no tensor is on a GPU."""
     return False
@@ -19,6 +23,7 @@ def is_acceptable(tensor):
 class flags(Scope):
     """Accepted: its switches change nothing."""
 
+    @_ignored("enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32", "fp32_precision", why=_WHY)
     def __init__(self, enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True, fp32_precision="none"):
         pass
 

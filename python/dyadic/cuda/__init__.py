@@ -3,6 +3,7 @@ from .. import _dyadic
 from . import amp, nvtx  # noqa: F401
 from .._no_gpu import device_count, is_available, manual_seed, synchronize  # noqa: F401
 from .._dyadic import OutOfMemoryError, empty_cache, max_memory_allocated, memory_allocated, memory_stats, memory_summary, reset_peak_memory_stats
+from .._ignored import ignored as _ignored
 
 
 def is_initialized():
@@ -10,6 +11,7 @@ def is_initialized():
     return False
 
 
+@_ignored("including_emulation", why="there is no GPU")
 def is_bf16_supported(including_emulation=True):
     """False: there is no GPU."""
     return False
@@ -38,10 +40,5 @@ def _none(*args, **kwargs):
 current_device = get_rng_state = set_rng_state = get_device_name = get_device_properties = get_device_capability = set_device = Stream = Event = _none
 
 
-def _cuda(self, *args, **kwargs):
-    """Raises: there is no GPU."""
-    _none()
-
-
-_dyadic.Tensor.cuda = _cuda
+_dyadic.Tensor.cuda = _none
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -6,6 +6,7 @@ from .. import _dyadic
 from .._dyadic import Tensor, is_grad_enabled
 from ..autograd.grad_mode import enable_grad
 from ..utils._pytree import tree_flatten, tree_map_only, tree_unflatten
+from .._ignored import ignored as _ignored
 
 
 def _tracked(tree, recording):
@@ -140,6 +141,7 @@ def vjp(func, *primals, has_aux=False):
     one for each primal (for a single one itself in a tuple of one)."""
     run = _Recorded(func, primals, {}, range(len(primals)), has_aux, "vjp")
 
+    @_ignored("retain_graph", why="what is recorded stays as long as the function", of="func.vjp's function")
     def pull(cotangents, retain_graph=True, create_graph=None):
         seeds, spec = tree_flatten(cotangents)
         if len(seeds) != len(run.outputs):
@@ -183,6 +185,8 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or len(primals) != len(tangents):
         raise RuntimeError("jvp: primals and tangents are tuples of one length")
     run = _Recorded(func, primals, {}, range(len(primals)), has_aux, "jvp")
+    if strict and not all(y.requires_grad for y in run.outputs):
+        raise RuntimeError("jvp: an output is independent of the inputs, which strict=True forbids")
     products, tracked = _push(run, tangents)
     if not (is_grad_enabled() and (run.keeps or tracked)):
         products = [p.detach() for p in products]
@@ -202,6 +206,7 @@ def linearize(func, *primals):
     return run.value(), push
 
 
+@_ignored("chunk_size", why="there is one backward per element")
 def jacrev(func, argnums=0, has_aux=False, *, chunk_size=None, _preallocate_and_copy=False):
     """The function that returns d func / d argument argnums: tensors [*result, *argument], in the structure of func's result and
     within it of the argument. One backward per element of the result."""
@@ -238,9 +243,12 @@ def _rows(rows, x):
     return _dyadic.stack(rows) if rows else x.new_zeros([0, *x.shape])
 
 
+@_ignored("chunk_size", why="there is one pass per element")
 def jacfwd(func, argnums=0, has_aux=False, *, chunk_size=None, randomness="error"):
     """jacrev's result by one pass per element of the arguments. A pass is a derivative of backward: where the arguments have more elements
-    than the result, or numbers are complex, it is jacrev."""
+    than the result, or numbers are complex, it is jacrev. func runs once: all passes see the same random numbers."""
+    if randomness == "different":
+        raise RuntimeError("jacfwd: randomness='different': func runs once, all passes see the same random numbers; pass 'same'")
 
     @functools.wraps(func)
     def call(*args, **kwargs):

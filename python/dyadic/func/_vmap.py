@@ -4,6 +4,7 @@ import functools
 from .. import _dyadic
 from .._dyadic import Tensor
 from ..utils._pytree import tree_flatten, tree_unflatten
+from .._ignored import ignored as _ignored
 
 
 def _spread(dims, tree, who):
@@ -25,6 +26,7 @@ def _checked(dim, t, who):
     return dim % t.dim()
 
 
+@_ignored("chunk_size", why="func is called once per entry")
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """The function that maps func over dimension in_dims of its arguments and stacks the results along out_dims: func is called once
     per entry. in_dims is a number for all tensors or has the structure of the arguments, None where one is the same for all;

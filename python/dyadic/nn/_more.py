@@ -2,6 +2,7 @@
 from .._dyadic import Module
 from . import functional as F
 from ._layers import bases, classes
+from .._ignored import ignored as _ignored
 
 __all__ = ["CrossMapLRN2d", "DataParallel", "FractionalMaxPool2d", "FractionalMaxPool3d", "NLLLoss2d", "SyncBatchNorm"]
 
@@ -52,6 +53,7 @@ class SyncBatchNorm(bases["_BatchNorm"]):
         raise RuntimeError("SyncBatchNorm: training is in one process here: BatchNorm1d, 2d and 3d see the whole batch")
 
     @classmethod
+    @_ignored("process_group", why="training is in one process")
     def convert_sync_batchnorm(cls, module, process_group=None):
         """module itself: in one process its batch normalization sees the whole batch."""
         return module
@@ -60,6 +62,7 @@ class SyncBatchNorm(bases["_BatchNorm"]):
 class DataParallel(Module):
     """module on the one device there is; its parameters have "module." before their names."""
 
+    @_ignored("device_ids", "output_device", why="there is one device")
     def __init__(self, module, device_ids=None, output_device=None, dim=0):
         super().__init__()
         self.module, self.device_ids, self.dim = module, [], dim

@@ -79,6 +79,9 @@ def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, miss
             error_msgs.append(f"{key} is {_shown(mine)} here and {type(state_dict[key]).__name__} there")
         elif mine.shape != state_dict[key].shape:
             error_msgs.append(f"{key} is {_shown(mine)} here and {_shown(state_dict[key])} there")
+        elif not local_metadata.get("assign_to_params_buffers", False) and _stored_otherwise(mine, state_dict[key]):
+            there = f"{key} is {_shown(mine)} here and {_shown(state_dict[key])} there"
+            error_msgs.append(f"{there}: assign=True takes it as it is stored, .to(dtype) of either makes them the same")
         elif local_metadata.get("assign_to_params_buffers", False):
             _assign(self, name, mine, state_dict[key])
         else:
@@ -98,10 +101,16 @@ def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, miss
                     unexpected_keys.append(key)
 
 
+def _stored_otherwise(mine, given):
+    """Whether a copy would round to a scaled format, or unpack one, unseen."""
+    return mine.dtype != given.dtype and (mine.dtype.is_scaled or given.dtype.is_scaled)
+
+
 def _assign(self, name, mine, given):
     if isinstance(mine, Parameter):
-        given = given if isinstance(given, Parameter) else Parameter(given.detach())
-        given.requires_grad_(mine.requires_grad)
+        trained = mine.requires_grad and not given.dtype.is_scaled
+        given = given if isinstance(given, Parameter) else Parameter(given.detach(), trained)
+        given.requires_grad_(trained)
     setattr(self, name, given)
 
 
@@ -116,8 +125,9 @@ def _by_child(state, prefix):
 
 
 def load_state_dict(self, state_dict, strict=True, assign=False):
-    """Copies values by name; one error lists everything that does not fit. assign: the tensors themselves become the parameters, in their
-    own dtypes and on their devices."""
+    """Copies values by name; one error lists everything that does not fit. A scaled format (nf4, q8_0 ...) is copied only to the same one:
+    another copy would round, or unpack, unseen. assign: the tensors themselves become the parameters, in their own dtypes and on their
+    devices."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"load_state_dict: it takes a dict of tensors, not {type(state_dict).__name__}")
     report, wrong = _IncompatibleKeys([], []), []

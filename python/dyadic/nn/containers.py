@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
 from .._dyadic import Module, ModuleList, Parameter, Sequential, Tensor, _own_dict
+from .._ignored import ignored as _ignored
 
 __all__ = ["Identity", "ModuleDict", "ParameterDict", "ParameterList"]
 
@@ -11,6 +12,7 @@ __all__ = ["Identity", "ModuleDict", "ParameterDict", "ParameterList"]
 class Identity(Module):
     """Gives back its input, whatever it was made with."""
 
+    @_ignored("args", "kwargs", why="it gives back its input, whatever it was made with")
     def __init__(self, *args, **kwargs):
         super().__init__()
 

@@ -1,19 +1,15 @@
 """Embedding and EmbeddingBag with what Python adds: rows of a bounded norm, tables that are there already."""
-import warnings
-
 from .. import _dyadic
 from .._dyadic import Parameter
 from ._layers import classes
 from ._module import reset_by_own
+from .._ignored import ignored as _ignored
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
 def _begin(self, sparse, _weight, _freeze):
     self.sparse = bool(sparse)
-    if sparse:
-        text = f"{type(self).__name__}: sparse=True has no effect: gradients are dense here, with zeros for rows that were not used"
-        warnings.warn(text, stacklevel=3)
     if _weight is not None:
         if list(_weight.shape) != list(self.weight.shape):
             raise ValueError(f"{type(self).__name__}: the sizes do not fit: _weight is {list(_weight.shape)}, {list(self.weight.shape)} is needed")
@@ -31,6 +27,7 @@ class Embedding(_dyadic.Embedding):
     """Rows of weight [num_embeddings, embedding_dim] by index. Rows that are used are first scaled to a norm of at most max_norm, in
     place. Gradients are dense, whatever `sparse` says."""
 
+    @_ignored("sparse", why="gradients are dense, with zeros for rows that were not used", warn=True)
     def __init__(
         self,
         num_embeddings,
@@ -60,6 +57,7 @@ class Embedding(_dyadic.Embedding):
 class EmbeddingBag(classes["EmbeddingBag"]):
     __doc__, __signature__ = classes["EmbeddingBag"].__doc__, None  # that of __init__
 
+    @_ignored("sparse", why="gradients are dense, with zeros for rows that were not used", warn=True)
     def __init__(
         self,
         num_embeddings,

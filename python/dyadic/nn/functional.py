@@ -8,6 +8,7 @@ from .._more_functions import pdist  # noqa: F401
 from . import _reduction
 from ._attention import _in_projection, _in_projection_packed, multi_head_attention_forward  # noqa: F401
 from ._layers import read_padding
+from .._ignored import ignored as _ignored
 
 _OPS = frozenset(_dyadic._op_names)
 
@@ -56,10 +57,11 @@ def linear_cross_entropy(
     return _dyadic.cross_entropy(logits, target, weight, -100 if ignore_index is None else ignore_index, reduction, label_smoothing)
 
 
+@_ignored("sparse", why="gradients are dense, with zeros for rows that were not used", warn=True)
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """Rows of weight [num_embeddings, embedding_dim] by the integers of input; the row padding_idx gets no gradient. max_norm:
     the rows that are read are first scaled down to this norm, in weight itself. scale_grad_by_freq: a row's gradient is divided
-    by how often it is read. sparse: accepted; gradients are dense."""
+    by how often it is read. Gradients are dense, whatever `sparse` says."""
     if max_norm is not None:
         _dyadic.embedding_renorm_(weight, input, max_norm, norm_type)
     if padding_idx is not None and padding_idx < 0:
@@ -67,6 +69,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return _dyadic.embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
 
 
+@_ignored("sparse", why="gradients are dense, with zeros for rows that were not used", warn=True)
 def embedding_bag(
     input,
     weight,
@@ -111,7 +114,7 @@ def _max_pool(n):
         if not return_indices:
             return op(input, kernel_size, stride, padding, dilation, ceil_mode)
         sizes = [_spread(v, n) for v in (kernel_size, kernel_size if stride is None else stride, padding, dilation)]
-        return _dyadic.max_pool(input, *sizes, ceil_mode)
+        return _dyadic._parts.max_pool(input, *sizes, ceil_mode)
 
     max_pool.__name__, max_pool.__doc__ = f"max_pool{n}d", op.__doc__
     return max_pool
@@ -137,7 +140,7 @@ def _adaptive(kind, n):
 
     def pool(input, output_size, return_indices=False):
         size = [s if s is not None else input.size(i - n) for i, s in enumerate(_spread(output_size, n))]
-        return _dyadic.adaptive_max_pool(input, size) if return_indices else op(input, size)
+        return _dyadic._parts.adaptive_max_pool(input, size) if return_indices else op(input, size)
 
     pool.__name__, pool.__doc__ = f"adaptive_{kind}_pool{n}d", op.__doc__
     return pool
@@ -153,6 +156,7 @@ adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d)
 def _fractional(n):
     op = f"fractional_max_pool{n}d_with_indices"
 
+    @_ignored("return_indices", why="it gives the indices anyway", of="nn.functional.fractional_max_pool2d_with_indices")
     def with_indices(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
         if (output_size is None) == (output_ratio is None):
             raise ValueError(f"fractional_max_pool{n}d: one of output_size and output_ratio is needed")
@@ -187,6 +191,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     return _dyadic.col2im(input, output_size, kernel_size, dilation, padding, stride)
 
 
+@_ignored("eps", why="the noise needs none", warn=True)
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     """softmax((logits + Gumbel noise) / tau): a soft choice among dim; hard: one-hot, with the soft one's gradient."""
     soft = _dyadic.softmax((logits - _dyadic.empty_like(logits.detach()).exponential_().log()) / tau, dim)
@@ -213,7 +218,7 @@ def _by_axes(input, factors, mode, align_corners, antialias):
     resized = input if input.dtype in (_dyadic.float32, _dyadic.float64) else input.float()
     for d, factor in enumerate(factors, 2):
         size = int(resized.size(d) * factor)
-        resized = _dyadic.resample(resized, d, size, [_MAPS[mode] + 4 * antialias, int(bool(align_corners))], 1 / factor)
+        resized = _dyadic._parts.resample(resized, d, size, [_MAPS[mode] + 4 * antialias, int(bool(align_corners))], 1 / factor)
     return resized.to(input.dtype)
 
 

@@ -7,6 +7,7 @@ from .._dyadic import Linear, Module, Parameter, Tensor, _layer_records, empty
 from ..autograd import no_grad
 from .._records import ClassSignature
 from ._layers import classes
+from .._ignored import ignored as _ignored
 
 __all__ = ["UninitializedParameter", "UninitializedBuffer"]
 
@@ -54,6 +55,7 @@ class _Lazy:
     def has_uninitialized_params(self):
         return isinstance(self, _Lazy)
 
+    @_ignored("rest", why="the first input says the sizes", of="nn.LazyLinear and the other lazy layers: initialize_parameters")
     def initialize_parameters(self, input, *rest):
         """The layer for inputs like this one."""
         self._become(self._size_of(input))

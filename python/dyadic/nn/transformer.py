@@ -5,6 +5,7 @@ from .. import _dyadic
 from .._dyadic import LayerNorm, Module, ModuleList
 from . import functional, init
 from ._layers import classes
+from .._ignored import ignored as _ignored
 
 __all__ = ["Transformer", "TransformerDecoder", "TransformerEncoder"]
 
@@ -33,8 +34,9 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """num_layers copies of an encoder layer one after the other, then norm. The last two arguments change nothing here."""
+    """num_layers copies of an encoder layer one after the other, then norm."""
 
+    @_ignored("enable_nested_tensor", "mask_check", why="there are no nested tensors")
     def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
         super().__init__(encoder_layer, num_layers, norm)
 

@@ -12,6 +12,7 @@ from .._records import default as _default
 from .._records import signature as _signature
 from ._optimizer import Optimizer
 from ._searches import listed, numbered
+from .._ignored import ignored as _ignored
 
 
 _COMMON = """
@@ -61,9 +62,14 @@ def _make(record):
     signature, options = _signature_of(record), tuple(p[0] for p in record["parameters"])
     shown = _CHOICES.get(name, ("", ""))[0].split()
 
+    @_ignored("foreach", "fused", "capturable", why="one fused pass steps a parameter", of="optim: each optimizer that PyTorch gives it")
     def __init__(self, *args, **kwargs):
         given = dict(signature.bind(*args, **kwargs).arguments)
         params, keep32 = given.pop("params"), list(given.pop("keep32", ()))
+        if given.get("differentiable"):
+            raise RuntimeError(f"{name}: differentiable=True: a step is not recorded here, no gradient would go through it; leave it out")
+        if given.get("fused") and given.get("foreach"):
+            raise RuntimeError(f"{name}: fused and foreach exclude each other: both are True")
         choices = {key: given.get(key, _CHOSEN[key]) for key in shown} | _FIXED.get(name, {})
         if name == "LBFGS" and given.get("max_eval") is None:
             given["max_eval"] = given.get("max_iter", 20) * 5 // 4

@@ -1,7 +1,9 @@
 """Adam and AdamW as functions of lists, PyTorch's: everything that an optimizer keeps is an argument and changed in place."""
 from ..autograd import no_grad
+from .._ignored import ignored as _ignored
 
 
+@_ignored("foreach", "capturable", "fused", "has_complex", why="there is one way", of="optim.adam.adam")
 @no_grad()
 def adam(
     params,
@@ -30,6 +32,8 @@ def adam(
     """One step of Adam; state_steps are tensors of counts. optim.Adam does the same in one pass."""
     if grad_scale is not None or found_inf is not None:
         raise RuntimeError("adam: grad_scale and found_inf belong to fused kernels, which this function has not; unscale the gradients first")
+    if differentiable:
+        raise RuntimeError("adam: differentiable=True: a step is not recorded here, no gradient would go through it; leave it out")
     for i, (p, g, m, v, step) in enumerate(zip(params, grads, exp_avgs, exp_avg_sqs, state_steps)):
         g = -g if maximize else g
         step.add_(1)

@@ -6,6 +6,7 @@ from .._dyadic import _Schedule, _scheduler_records
 from .._numbers import number
 from .._records import ClassSignature
 from .._records import signature as _signature
+from .._ignored import ignored as _ignored
 
 
 class LRScheduler(_Schedule):
@@ -114,6 +115,8 @@ class SequentialLR(LRScheduler):
     _record = "SequentialLR"
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+        if last_epoch != -1:
+            raise ValueError(f"SequentialLR: last_epoch is {last_epoch}: it begins anew; resume with load_state_dict()")
         self.optimizer, self._schedulers = optimizer, list(schedulers)
         self._milestones = list(milestones)
         self._begin()
@@ -137,6 +140,10 @@ class ChainedScheduler(LRScheduler):
 
     def __init__(self, schedulers, optimizer=None):
         self._schedulers = list(schedulers)
+        known = [s for s in self._schedulers if isinstance(s, LRScheduler)]  # what is none is refused below
+        for i, s in enumerate(known):
+            if s.optimizer is not (optimizer or known[0].optimizer):
+                raise ValueError(f"ChainedScheduler: all schedules change one optimizer: that of schedulers[{i}] is another")
         self._begin()
         self.optimizer = self._schedulers[0].optimizer
 
@@ -183,6 +190,7 @@ class ReduceLROnPlateau(LRScheduler):
         options = (self.mode, self.factor, self.patience, self.threshold, self.threshold_mode, self.cooldown)
         self._make_plateau(self.optimizer, *options, floors, self.eps)
 
+    @_ignored("epoch", why="steps are counted", warn=True)
     def step(self, metrics, epoch=None):
         """The next learning rates, after a validation that gave this metric."""
         self._step(number(metrics))

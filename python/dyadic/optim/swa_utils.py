@@ -4,6 +4,7 @@ import copy
 from .._dyadic import Module, int64, lerp, tensor
 from ..autograd import no_grad
 from .lr_scheduler import SWALR
+from .._ignored import ignored as _ignored
 
 __all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn", "update_bn"]
 
@@ -84,6 +85,7 @@ class AveragedModel(Module):
 
 
 @no_grad()
+@_ignored("device", why="there is one device")
 def update_bn(loader, model, device=None):
     """Running means and variances of batch normalization anew, by one pass over the loader's batches."""
     layers = [m for m in model.modules() if getattr(m, "running_mean", None) is not None and hasattr(m, "momentum")]

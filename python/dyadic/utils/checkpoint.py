@@ -2,6 +2,7 @@
 from .. import _dyadic
 from .._dyadic import Tensor
 from ._pytree import tree_flatten, tree_unflatten
+from .._ignored import ignored as _ignored
 
 _TENSOR = object()  # where a tensor was among the leaves of a result
 
@@ -10,6 +11,10 @@ class CheckpointError(RuntimeError):
     """What a function computes in backward is not what it has computed in forward."""
 
 
+@_ignored(
+    *("use_reentrant", "preserve_rng_state", "debug", "early_stop"),
+    why="there is one way, which draws the same random numbers again",
+)
 def checkpoint(
     function,
     *args,
@@ -23,8 +28,7 @@ def checkpoint(
     """function(*args, **kwargs), of which backward keeps the tensors among the arguments alone, also those inside of tuples, lists
     and dicts. Backward runs the function again, with the same random numbers and under the same autocast, and differentiates that; a
     result of other shapes or dtypes than the first time is a CheckpointError (determinism_check="none": is not looked for).
-    Parameters that the function uses get their gradients; other tensors that require grad are given as arguments. PyTorch's words
-    about the way (use_reentrant, early_stop ...) are accepted: there is one."""
+    Parameters that the function uses get their gradients; other tensors that require grad are given as arguments."""
     given, spec = tree_flatten((args, kwargs))
     places = [i for i, a in enumerate(given) if isinstance(a, Tensor)]
     form = []  # of the result: its leaves but for tensors, its spec, what its tensors look like
@@ -52,7 +56,8 @@ def checkpoint(
     return tree_unflatten([next(tensors) if leaf is _TENSOR else leaf for leaf in leaves], its)
 
 
-def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+@_ignored("use_reentrant", "preserve_rng_state", why="there is one way, which draws the same random numbers again")
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, *, preserve_rng_state=True):
     """A Sequential (or list of functions) in `segments` parts, each checkpointed."""
     functions = list(functions)
     size = max(1, len(functions) // segments)

@@ -4,7 +4,9 @@
 #pragma once
 #include "base/simd/arc.h"
 #include "base/simd/bessel.h"
+#if !DY_ISA_reference
 #include "base/simd/bf16.h"
+#endif
 #include "base/simd/complex.h"
 #include "base/simd/divide.h"
 #include "base/simd/erf.h"

@@ -4,7 +4,11 @@
 // Note [Fused multiply-add]: fma(a, b, c) is one rounding where the instruction set has it (AVX2, AVX-512) and two on SSE4, so
 // what relies on it must also be accurate without. Nothing is ever fused behind a source's back (-ffp-contract=off).
 #pragma once
+#if DY_ISA_reference  // one lane: plain C++, which says what the others must give
+#define HWY_COMPILE_ONLY_SCALAR 1
+#else
 #define HWY_COMPILE_ONLY_STATIC 1
+#endif
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
@@ -34,7 +38,25 @@ static_assert(HWY_TARGET == HWY_SSE4);
 
 namespace dyadic::DY_ISA {
 
+#if DY_ISA_reference
+namespace hn {
+using namespace hwy::HWY_NAMESPACE;
+// As the processors' instructions have it, where Highway's one lane has it otherwise: b where either is NaN, or both are equal;
+// halves to even, also where adding a half would round; zeros keep their sign.
+template <class T> DY_INLINE Vec1<T> Max(Vec1<T> a, Vec1<T> b) { return a.raw > b.raw ? a : b; }
+template <class T> DY_INLINE Vec1<T> Min(Vec1<T> a, Vec1<T> b) { return a.raw < b.raw ? a : b; }
+#define DY_ONE_LANE(Name, function)                                                                 \
+  DY_INLINE Vec1<float> Name(Vec1<float> a) { return Vec1<float>(__builtin_##function##f(a.raw)); } \
+  DY_INLINE Vec1<double> Name(Vec1<double> a) { return Vec1<double>(__builtin_##function(a.raw)); }
+DY_ONE_LANE(Round, rint)
+DY_ONE_LANE(Floor, floor)
+DY_ONE_LANE(Ceil, ceil)
+DY_ONE_LANE(Trunc, trunc)
+#undef DY_ONE_LANE
+}  // namespace hn
+#else
 namespace hn = hwy::HWY_NAMESPACE;
+#endif
 
 inline constexpr double kInf = __builtin_huge_val(), kNaN = __builtin_nan("");
 
@@ -209,12 +231,13 @@ template <class T> struct Vec {
     template <class V> static DY_INLINE V combine(V a, V b) { return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b)); }
   };
   template <class Op, class Tag, class V> static DY_INLINE T tree(Tag, V v) {
-    if constexpr (hn::MaxLanes(Tag()) == 1) {
-      return hn::GetLane(v);
-    } else {
+#if !DY_ISA_reference
+    if constexpr (hn::MaxLanes(Tag()) > 1) {
       hn::Half<Tag> half;
       return tree<Op>(half, Op::combine(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
     }
+#endif
+    return hn::GetLane(v);
   }
 };
 
@@ -222,6 +245,13 @@ template <class T> struct Vec {
 struct Wide {
   Vec<double> low, high;
 };
+#if DY_ISA_reference
+DY_INLINE Wide widen(Vec<float> x) {
+  const Vec<double> wide(hn::GetLane(x.v));
+  return {wide, wide};
+}
+DY_INLINE Vec<float> narrow(Vec<double> low, Vec<double>) { return Vec<float>(float(hn::GetLane(low.v))); }
+#else
 DY_INLINE Wide widen(Vec<float> x) {
   constexpr hn::Half<hn::ScalableTag<float>> half;
   constexpr hn::ScalableTag<double> d;
@@ -232,5 +262,6 @@ DY_INLINE Vec<float> narrow(Vec<double> low, Vec<double> high) {
   constexpr hn::Half<hn::ScalableTag<float>> half;
   return hn::Combine(d, hn::DemoteTo(half, high.v), hn::DemoteTo(half, low.v));
 }
+#endif
 
 }  // namespace dyadic::DY_ISA

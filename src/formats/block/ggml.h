@@ -1,8 +1,8 @@
 // What ggml's block formats share. A row is a sequence of blocks of 32 or 256 elements, each block a few scales and packed
 // codes, in one plane that is byte for byte what a GGUF file holds (the block_* structs of ggml-common.h). Encoding computes
-// what ggml-quants.c's quantize_row_*_ref computes on x86-64 without fused operations: every product, sum, quotient and
-// comparison in the same order, so finite input gives the same bytes, also where sums overflow or scales underflow. Where that
-// C code has no defined result, the format's file says what is done here.
+// what ggml's file writer (ggml_quantize_chunk) computes on x86-64 without fused operations and without an importance matrix:
+// every product, sum, quotient and comparison in the same order, so finite input gives the same bytes, also where sums overflow
+// or scales underflow. Where that C code has no defined result, the format's file says what is done here.
 //
 // Blocks that hold a NaN or an infinity never reach that arithmetic: Note [Poisoned blocks]. Formats whose codes have no sign
 // represent the infinities of one sign by a scale of that sign; a block with both decodes to NaN throughout.

@@ -24,9 +24,18 @@ template <int kBits> struct IntGroup {
   static void decode_range(const Format& f, const void* storage, Geometry g, int64_t begin, int64_t end, float* out) {
     const GroupLayout l = group_layout(f, g);
     const uint8_t* base = static_cast<const uint8_t*>(storage);
-    for_runs(l, begin, end, [&](int64_t row, int64_t group, int64_t col, int64_t stop) {
-      decode_run(base + l.codes + row * l.pitch, col, stop, load_step(l, base, scale_at(l, row, group)), out);
-      out += stop - col;
+    for_rows(l, begin, end, [&](int64_t row, int64_t col, int64_t stop) {
+      const uint8_t* codes = base + l.codes + row * l.pitch;
+      uint8_t bytes[kRowChunk + kCodeRoom];
+      if constexpr (kBits < 4) unpack_bits<kBits>(codes, col, stop - col, bytes);
+      for_runs(l, row, col, stop, [&](int64_t scale, int64_t first, int64_t last) {
+        const Step step = load_step(l, base, scale);
+        if constexpr (kBits == 4)
+          decode_pairs(codes, first, last, step, out);
+        else
+          decode_bytes(kBits < 4 ? bytes + (first - col) : codes + first, last - first, step, out);
+        out += last - first;
+      });
     });
   }
 
@@ -63,40 +72,25 @@ template <int kBits> struct IntGroup {
 
  private:
   // Codes [begin, end) of a row.
-  static void decode_run(const uint8_t* codes, int64_t begin, int64_t end, Step step, float* out) {
-    if constexpr (kBits == 8) {
-      const int8_t* c = reinterpret_cast<const int8_t*>(codes);
-      const VF scale = hn::Set(kF32, step.scale);
-      const VI zero = hn::Set(kI32, step.zero);
-      constexpr hn::Rebind<int8_t, I32> bytes{};
-      int64_t i = begin;
-      for (; i + kLanes <= end; i += kLanes, out += kLanes) {
-        const VI code = hn::Sub(hn::PromoteTo(kI32, hn::LoadU(bytes, c + i)), zero);
-        hn::StoreU(hn::Mul(hn::ConvertTo(kF32, code), scale), kF32, out);
-      }
-      for (; i < end; ++i) *out++ = float(c[i] - step.zero) * step.scale;
-    } else if constexpr (kBits == 4) {
-      alignas(64) float table[16];
-      const VF zero = hn::Set(kF32, float(step.zero)), scale = hn::Set(kF32, step.scale);
-      for (int64_t k = 0; k < 16; k += kLanes)
-        hn::Store(hn::Mul(hn::Sub(hn::LoadU(kF32, kCodes + k), zero), scale), kF32, table + k);
-      decode_nibbles<Order::low_first>(codes, begin, end, table, out);
-    } else {
-      const VF scale = hn::Set(kF32, step.scale);
-      const VI zero = hn::Set(kI32, step.zero);
-      constexpr hn::Rebind<uint8_t, I32> bytes{};
-      for (int64_t i = begin; i < end; i += kTile) {
-        const int64_t n = end - i < kTile ? end - i : kTile;
-        uint8_t tile[kTile];
-        unpack_bits<kBits>(codes, i, n, tile);
-        int64_t j = 0;
-        for (; j + kLanes <= n; j += kLanes, out += kLanes) {
-          const VI high = hn::ShiftLeft<32 - kBits>(hn::PromoteTo(kI32, hn::LoadU(bytes, tile + j)));
-          hn::StoreU(hn::Mul(hn::ConvertTo(kF32, hn::Sub(hn::ShiftRight<32 - kBits>(high), zero)), scale), kF32, out);
-        }
-        for (; j < n; ++j) *out++ = float((tile[j] > kHigh ? tile[j] - (1 << kBits) : tile[j]) - step.zero) * step.scale;
-      }
+  static void decode_pairs(const uint8_t* codes, int64_t begin, int64_t end, Step step, float* out) {
+    alignas(64) float table[16];
+    const VF zero = hn::Set(kF32, float(step.zero)), scale = hn::Set(kF32, step.scale);
+    for (int64_t k = 0; k < 16; k += kLanes)
+      hn::Store(hn::Mul(hn::Sub(hn::LoadU(kF32, kCodes + k), zero), scale), kF32, table + k);
+    decode_nibbles<Order::low_first>(codes, begin, end, table, out);
+  }
+  // n codes, a byte each.
+  static void decode_bytes(const uint8_t* codes, int64_t n, Step step, float* out) {
+    const VF scale = hn::Set(kF32, step.scale);
+    const VI zero = hn::Set(kI32, step.zero);
+    constexpr hn::Rebind<int8_t, I32> bytes{};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      VI code = hn::PromoteTo(kI32, hn::LoadU(bytes, reinterpret_cast<const int8_t*>(codes) + i));
+      if constexpr (kBits < 8) code = hn::ShiftRight<32 - kBits>(hn::ShiftLeft<32 - kBits>(code));
+      hn::StoreU(hn::Mul(hn::ConvertTo(kF32, hn::Sub(code, zero)), scale), kF32, out + i);
     }
+    for (; i < n; ++i) out[i] = float((codes[i] > kHigh ? codes[i] - (1 << kBits) : codes[i]) - step.zero) * step.scale;
   }
 
   static Step load_step(const GroupLayout& l, const uint8_t* base, int64_t at) {

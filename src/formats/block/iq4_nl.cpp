@@ -1,6 +1,5 @@
 // iq4_nl: ggml's 4-bit blocks of 32 over uneven values (iq4.h): an f16 scale and 16 bytes of codes, in the halves of q4_0. The
-// codes are those nearest at the scale m / -127, the scale their least-squares fit with weights x^2. A block that counts as
-// zero gets the codes of 0 (ggml leaves the previous block's).
+// codes are those nearest at the scale of the search before it is rounded to f16.
 #include "formats/block/iq4.h"
 
 namespace dyadic::DY_ISA {
@@ -11,11 +10,11 @@ struct Iq4 {
 
   static void decode(const uint8_t* block, float* out) { iq4_decode(block + 2, load_f16(block), out); }
   static void encode(const float* in, int64_t count, const float*, uint8_t* blocks) {
-    float scale[kLanes], inverse[kLanes];
-    iq4_scales(in, count, -1, scale, inverse);
+    float scale[kLanes];
+    iq4_scales(in, count, scale);
     for (int64_t i = 0; i < count; ++i) {
       uint8_t codes[kSize];
-      iq4_codes(in + i * kSize, inverse[i], codes);
+      iq4_codes(in + i * kSize, scale[i], codes);
       store_f16(scale[i], blocks + i * kBytes);
       pack_halves(codes, blocks + i * kBytes + 2);
     }

@@ -1,5 +1,5 @@
 // iq4_xs: ggml's 4-bit super-blocks of 256 over uneven values (iq4.h): 8 blocks of 32 with scales d (sc - 32), 6-bit sc. Bytes:
-// d in f16, 2 of the sc's upper 2 bits, 4 of their low 4, 128 of codes. A block's search tries 16 inverse scales, weights x^2.
+// d in f16, 2 of the sc's upper 2 bits, 4 of their low 4, 128 of codes.
 #include "formats/block/iq4.h"
 
 namespace dyadic::DY_ISA {
@@ -17,8 +17,8 @@ struct Iq4 {
     }
   }
   static void encode(const float* in, int64_t count, const float*, uint8_t* blocks) {
-    float scale[16], first[16];
-    for (int64_t at = 0; at < 8 * count; at += kLanes) iq4_scales(in + 32 * at, 8 * count - at, 7, scale + at, first + at);
+    float scale[16];
+    for (int64_t at = 0; at < 8 * count; at += kLanes) iq4_scales(in + 32 * at, 8 * count - at, scale + at);
     for (int64_t i = 0; i < count; ++i) encode_one(in + i * kSize, scale + 8 * i, blocks + i * kBytes);
   }
   static void poison(const float*, float, uint8_t* block) {  // as iq4_nl
@@ -38,9 +38,8 @@ struct Iq4 {
     int upper = 0;
     for (int j = 0; j < 8; ++j) {
       const int l = clamp(nearest_int(inverse * scale[j]), -32, 31), sc = l + 32;
-      const float step = d * float(l);
       uint8_t codes[32];
-      iq4_codes(in + 32 * j, step != 0 ? 1 / step : 0.0f, codes);
+      iq4_codes(in + 32 * j, d * float(l), codes);
       pack_halves(codes, block + 8 + 16 * j);
       uint8_t& low = block[4 + j / 2];
       low = uint8_t(j % 2 ? low | (sc & 15) << 4 : sc & 15);

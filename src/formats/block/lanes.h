@@ -32,6 +32,10 @@ inline uint32_t absmax_bits(const float* in, int64_t n) {
     a = hn::Max(a, hn::And(mask, hn::BitCast(kI32, hn::LoadU(kF32, in + i))));
     b = hn::Max(b, hn::And(mask, hn::BitCast(kI32, hn::LoadU(kF32, in + i + kLanes))));
   }
+  if (i + kLanes <= n) {
+    a = hn::Max(a, hn::And(mask, hn::BitCast(kI32, hn::LoadU(kF32, in + i))));
+    i += kLanes;
+  }
   uint32_t best = uint32_t(hn::GetLane(hn::MaxOfLanes(kI32, hn::Max(a, b))));
   for (; i < n; ++i) {
     const uint32_t u = float_bits(in[i]) & kAbsMask;

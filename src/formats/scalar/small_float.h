@@ -39,7 +39,7 @@ template <Mini M> struct SmallFloat {
   static constexpr uint32_t kHalf = (1u << (kShift - 1)) - 1 - kRebias;  // just below half a last place, and the new bias
   static_assert(kRebias >> kShift << kShift == kRebias && (kRebias >> kShift) % 2 == 0, "ties go to even codes");
 
-  static float value(uint8_t code) {
+  static constexpr float value(uint8_t code) {
     const uint32_t em = code & kAbs;
     const uint32_t subnormal = float_bits(float(int32_t(em)) * kUnit), normal = (em << kShift) + kRebias;
     uint32_t u = em < (1u << M.mantissa) ? subnormal : normal;
@@ -79,7 +79,22 @@ template <Mini M> struct SmallFloat {
     return finish(u < kMinNormal ? subnormal : normal, x, beyond);
   }
 
+  struct Magnitudes {  // of the codes 0 .. 7, for lookup8
+    float at[16];
+  };
+  static constexpr Magnitudes magnitudes() {
+    Magnitudes m{};
+    for (int i = 0; i < 16; ++i) m.at[i] = value(uint8_t(i % 8));
+    return m;
+  }
   static VF values(VI code) {
+#if !DY_ISA_sse4
+    if constexpr (kBits == 4 && M.special == Special::none) {
+      static constexpr Magnitudes kTable = magnitudes();
+      const VF size = lookup8(kTable.at, code);
+      return hn::Or(size, hn::BitCast(kF32, hn::ShiftLeft<31>(hn::ShiftRight<3>(code))));
+    }
+#endif
     const VI em = hn::And(code, splat(kAbs));
     const VI subnormal = hn::BitCast(kI32, hn::Mul(hn::ConvertTo(kF32, em), hn::Set(kF32, kUnit)));
     const VI normal = hn::Add(hn::ShiftLeft<kShift>(em), splat(kRebias));

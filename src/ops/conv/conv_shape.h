@@ -12,6 +12,11 @@ struct ConvArguments {
   int64_t rank = 0;
   ConvShape shape;
 };
+// Of a plan, which infer begins: its formats, null where there is no bias.
+struct ConvParameters {
+  ConvShape shape;
+  const Format *x, *w, *bias, *y;
+};
 ConvArguments conv_arguments(const char* who, IntList x, IntList w, IntList stride, IntList padding, IntList dilation,
                              int64_t groups);
 // The computing dtype of two operands; TypeError where they do not go together.

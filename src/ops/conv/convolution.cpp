@@ -6,8 +6,13 @@ namespace {
 ConvArguments arguments(const Call& c) {
   return conv_arguments("convolution", c.tensor(0).sizes(), c.tensor(1).sizes(), c.ints(3), c.ints(4), c.ints(5), c.integer(6));
 }
+void run(const ConvParameters& p, const Pointers& at) {
+  conv_kernel().forward(p.shape, source(at, 0, p.x), source(at, 1, p.w), source(at, 2, p.bias), target(at, 0, p.y),
+                        at.workspace);
+}
 void infer(Call& c) {
   const ConvArguments a = arguments(c);
+  c.plan.make<run, ConvParameters>().shape = a.shape;
   Spec& o = c.spec[0];
   o.dtype = conv_type("convolution", c.tensor(0), c.tensor(1));
   o.device = c.tensor(0).device();
@@ -20,11 +25,10 @@ void infer(Call& c) {
   o.shape({c.tensor(0).size(0), filters});
   for (int64_t d = 0; d < a.rank; ++d) o.sizes[o.ndim++] = a.shape.out[3 - a.rank + d];
 }
-int64_t workspace(const Call& c) {
-  return conv_kernel().forward_workspace(arguments(c).shape, source_of(c, 0), source_of(c, 1));
-}
-void forward(Call& c) {
-  conv_kernel().forward(arguments(c).shape, source_of(c, 0), source_of(c, 1), source_of(c, 2), target_of(c), c.workspace);
+void plan(Call& c) {
+  ConvParameters& p = c.plan.parameters<ConvParameters>();
+  p.x = format_of(c, 0), p.w = format_of(c, 1), p.bias = format_of(c, 2), p.y = result_format(c);
+  c.plan.workspace = conv_kernel().forward_workspace(p.shape, {nullptr, p.x}, {nullptr, p.w});
 }
 void backward(Grad& g) {
   const IntList stride = g.ints(3), padding = g.ints(4), dilation = g.ints(5);
@@ -52,6 +56,7 @@ extern constexpr OpDef record = {
         "to three dimensions. padding: one number, one per dimension, or all before and then all behind. f16 and bf16 are "
         "summed in f32 and rounded once.",
     .amp = Amp::lower,
+    .internal = true,
     .samples =
         "convolution(randn(2, 3, 5, 4), randn(2, 3, 3, 2), randn(2), [1], [0], [1], 1)\n"
         "convolution(randn(1, 2, 5), randn(4, 1, 3), None, [2], [1], [1], 2)\n"
@@ -68,12 +73,10 @@ extern constexpr OpDef record = {
         "[1, 2, 3], weight is [4, 2, 5], padding is [0], dilation is [1]; dimension 2 of the padded input has 3 elements, the "
         "kernel spans 5",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(1), in(0), 0},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::convolution_op

@@ -21,8 +21,12 @@ ConvArguments arguments(const Call& c) {
              shape_text({x, size_t(y.dim())}), a.shape.out[3 - a.rank + d], 2 + d, describe(y));
   return a;
 }
+void run(const ConvParameters& p, const Pointers& at) {
+  conv_kernel().input(p.shape, source(at, 0, p.x), source(at, 1, p.w), source(at, 2, p.bias), target(at, 0, p.y), at.workspace);
+}
 void infer(Call& c) {
   const ConvArguments a = arguments(c);
+  c.plan.make<run, ConvParameters>().shape = a.shape;
   Spec& o = c.spec[0];
   o.dtype = conv_type("convolution_transpose", c.tensor(0), c.tensor(1));
   o.device = c.tensor(0).device();
@@ -36,9 +40,10 @@ void infer(Call& c) {
   o.shape({c.tensor(0).size(0), filters});
   for (int64_t size : c.ints(3)) o.sizes[o.ndim++] = size;
 }
-int64_t workspace(const Call& c) { return conv_kernel().input_workspace(arguments(c).shape, source_of(c, 0), source_of(c, 1)); }
-void forward(Call& c) {
-  conv_kernel().input(arguments(c).shape, source_of(c, 0), source_of(c, 1), source_of(c, 2), target_of(c), c.workspace);
+void plan(Call& c) {
+  ConvParameters& p = c.plan.parameters<ConvParameters>();
+  p.x = format_of(c, 0), p.w = format_of(c, 1), p.bias = format_of(c, 2), p.y = result_format(c);
+  c.plan.workspace = conv_kernel().input_workspace(p.shape, {nullptr, p.x}, {nullptr, p.w});
 }
 void backward(Grad& g) {
   const IntList stride = g.ints(4), padding = g.ints(5), dilation = g.ints(6);
@@ -64,6 +69,7 @@ extern constexpr OpDef record = {
         "[C, "
         "filters / groups, sizes ...].",
     .amp = Amp::lower,
+    .internal = true,
     .samples =
         "convolution_transpose(randn(2, 2, 3, 3), randn(2, 3, 3, 2), randn(3), [5, 4], [1], [0], [1], 1)\n"
         "convolution_transpose(randn(1, 4, 3), randn(4, 1, 3), None, [6], [2], [1], [1], 2)\n"
@@ -75,12 +81,10 @@ extern constexpr OpDef record = {
         "not "
         "fit: a convolution of [1, 2, 9] makes 5 elements in dimension 2, input is f32[1, 4, 3]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(1), in(0), 0},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::convolution_transpose_op

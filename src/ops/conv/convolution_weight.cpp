@@ -22,17 +22,22 @@ ConvArguments arguments(const Call& c) {
              describe(x), a.shape.out[3 - a.rank + d], 2 + d, describe(g));
   return a;
 }
+void run(const ConvParameters& p, const Pointers& at) {
+  conv_weight_kernel().run(p.shape, {at.in[0], p.x}, {at.in[1], p.y}, {at.out[0], p.w}, at.workspace);
+}
 void infer(Call& c) {
   const ConvArguments a = arguments(c);
+  c.plan.make<run, ConvParameters>().shape = a.shape;
   Spec& o = c.spec[0];
   o.dtype = conv_type("convolution_weight", c.tensor(0), c.tensor(1));
   o.device = c.tensor(0).device();
   o.shape({c.tensor(1).size(1), a.shape.channels});
   for (int64_t size : c.ints(2)) o.sizes[o.ndim++] = size;
 }
-int64_t workspace(const Call& c) { return conv_weight_kernel().workspace(arguments(c).shape, source_of(c, 0)); }
-void forward(Call& c) {
-  conv_weight_kernel().run(arguments(c).shape, source_of(c, 0), source_of(c, 1), target_of(c), c.workspace);
+void plan(Call& c) {
+  ConvParameters& p = c.plan.parameters<ConvParameters>();
+  p.x = format_of(c, 0), p.y = format_of(c, 1), p.w = result_format(c);
+  c.plan.workspace = conv_weight_kernel().workspace(p.shape, {nullptr, p.x});
 }
 void backward(Grad& g) {
   const IntList stride = g.ints(3), padding = g.ints(4), dilation = g.ints(5);
@@ -52,6 +57,7 @@ extern constexpr OpDef record = {
         "Tensor",
     .doc = "The gradient of convolution for its weight, whose spatial sizes are `size`; images are added up in a fixed order.",
     .amp = Amp::lower,
+    .internal = true,
     .samples =
         "convolution_weight(randn(2, 3, 5, 4), randn(2, 2, 3, 3), [3, 2], [1], [0], [1], 1)\n"
         "convolution_weight(randn(2, 2, 5), randn(2, 4, 3), [3], [2], [1], [1], 2)\n"
@@ -63,12 +69,10 @@ extern constexpr OpDef record = {
         "convolution_weight(zeros(1, 2, 5), zeros(1, 4, 4), [3], [1], [0], [1], 1) => convolution_weight: sizes do not fit: a "
         "convolution of f32[1, 2, 5] makes 3 elements in dimension 2, grad is f32[1, 4, 4]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(1), in(0)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::convolution_weight_op

@@ -33,15 +33,25 @@ void infer(Call& c) {
   }
   if (!c.has(3)) c.spec[0].dtype = real ? default_dtype() : i64;
 }
-void forward(Call& c) {
-  const bool whole = c.out[0].dtype().is_integer() || c.out[0].dtype() == boolean;
-  const Scalar start = c.scalar(0), step = c.scalar(2);
-  generate(c.out[0], whole ? i64 : f64, [&](int64_t begin, int64_t n, void* values) {
-    if (whole)
-      ramp_kernel().whole(start.integer(), step.integer(), begin, n, static_cast<int64_t*>(values));
+struct Ramp {
+  Operand out;
+  bool whole;  // in int64
+  double start, step;
+  int64_t whole_start, whole_step;
+};
+void run(const Ramp& p, const Pointers& at) {
+  generate(at.output(0, p.out), p.whole ? i64 : f64, [&](int64_t begin, int64_t n, void* values) {
+    if (p.whole)
+      ramp_kernel().whole(p.whole_start, p.whole_step, begin, n, static_cast<int64_t*>(values));
     else
-      ramp_kernel().real(start.real(), step.real(), begin, n, static_cast<double*>(values));
+      ramp_kernel().real(p.start, p.step, begin, n, static_cast<double*>(values));
   });
+}
+void plan(Call& c) {
+  const Operand out = c.result();
+  const Scalar start = c.scalar(0), step = c.scalar(2);
+  const bool whole = out.dtype().is_integer() || out.dtype() == boolean;
+  c.plan.set<run>(Ramp{out, whole, start.real(), step.real(), start.integer(), step.integer()});
 }
 
 }  // namespace
@@ -54,7 +64,7 @@ extern constexpr OpDef record = {
         "arange(-9223372036854775807, 9223372036854775807) => arange: too many elements: start -9.223372036854776e+18, end "
         "9.223372036854776e+18, step 1",
     .infer = infer,
-    .forward = forward,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::arange_op

@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops::empty_op {
 namespace {
 
 void infer(Call& c) { infer_creation(c, c.ints(0), 1, 2); }
-void forward(Call& c) { (void)c; }
+void plan(Call&) {}  // nothing to run
 
 }  // namespace
 
@@ -14,8 +14,7 @@ extern constexpr OpDef record = {
     .samples = "empty([2, 3])",
     .skip = "values: whatever was in memory",
     .infer = infer,
-    .forward = forward,
-    .accepts_blocked = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .blocked = out(0)};
 
 }  // namespace dyadic::inline v1::ops::empty_op

@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops::empty_like_op {
 namespace {
 
 void infer(Call& c) { infer_like_other(c, 1, 2); }
-void forward(Call& c) { (void)c; }
+void plan(Call&) {}  // nothing to run
 
 }  // namespace
 
@@ -21,8 +21,7 @@ extern constexpr OpDef record = {
         "torch_integers: whatever was in memory\n"
         "cost: nothing is computed",
     .infer = infer,
-    .forward = forward,
-    .accepts_blocked = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(0) | out(0)};
 
 }  // namespace dyadic::inline v1::ops::empty_like_op

@@ -11,12 +11,13 @@ void infer(Call& c) {
   int64_t size[] = {n, m};
   infer_creation(c, size, 2, 3);
 }
-void forward(Call& c) {
-  fill(c.out[0], 0);
-  const TensorImpl& o = *c.out[0].impl();
-  int64_t n = std::min(o.sizes[0], o.sizes[1]);
-  fill(make_view(c.out[0], {n}, {o.strides[0] + o.strides[1]}, o.offset), 1);
+void run(const Operand& matrix, const Pointers& at) {
+  const Array out = at.output(0, matrix);
+  const int64_t sizes[] = {std::min(out.size(0), out.size(1))}, strides[] = {out.stride(0) + out.stride(1)};
+  fill(out, 0);
+  fill(out.view(sizes, strides), 1);
 }
+void plan(Call& c) { c.plan.set<run>(c.result()); }
 
 }  // namespace
 
@@ -25,7 +26,7 @@ extern constexpr OpDef record = {
     .doc = "Ones on the diagonal of an n x m matrix of zeros.",
     .samples = "eye(3)\neye(2, 4)\neye(3, 1, i64)\neye(0)",
     .infer = infer,
-    .forward = forward,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::eye_op

@@ -1,4 +1,4 @@
-#include "ops/common.h"
+#include "ops/expected.h"
 
 namespace dyadic::inline v1::ops::full_op {
 namespace {
@@ -7,8 +7,9 @@ void infer(Call& c) {
   infer_creation(c, c.ints(0), 2, 3);
   Scalar v = c.scalar(1);
   if (!c.has(2)) c.spec[0].dtype = number_dtype(dtype_of(v.kind()));
+  expect_number("fill", v, c.spec[0].dtype);
 }
-void forward(Call& c) { fill(c.out[0], c.scalar(1)); }
+void plan(Call& c) { plan_fill(c, c.scalar(1)); }
 
 }  // namespace
 
@@ -17,7 +18,7 @@ extern constexpr OpDef record = {
     .doc = "A new tensor filled with one value; its dtype follows the value's kind unless given.",
     .samples = "full([2, 3], 2.5)\nfull([3], 7)\nfull([2], True)\nfull([5], -1, u8)\nfull([2, 64], 0.5, q8_0)",
     .infer = infer,
-    .forward = forward,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::full_op

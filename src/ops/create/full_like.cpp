@@ -1,10 +1,13 @@
-#include "ops/common.h"
+#include "ops/expected.h"
 
 namespace dyadic::inline v1::ops::full_like_op {
 namespace {
 
-void infer(Call& c) { infer_like_other(c, 2, 3); }
-void forward(Call& c) { fill(c.out[0], c.scalar(1)); }
+void infer(Call& c) {
+  infer_like_other(c, 2, 3);
+  expect_number("fill", c.scalar(1), c.spec[0].dtype);
+}
+void plan(Call& c) { plan_fill(c, c.scalar(1)); }
 
 }  // namespace
 
@@ -13,8 +16,7 @@ extern constexpr OpDef record = {
     .doc = "One value in the shape, dtype and device of self.",
     .samples = "full_like(randn(2, 3), 1.5)",
     .infer = infer,
-    .forward = forward,
-    .accepts_blocked = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(0)};
 
 }  // namespace dyadic::inline v1::ops::full_like_op

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <complex>
-#include <vector>
 
 #include "ops/common.h"
 #include "ops/create/ramp_kernel.h"
@@ -17,26 +16,36 @@ void infer(Call& c) {
   DY_CHECK(c.spec[0].dtype.is_complex(), "linspace: an end is complex: dtype is {}; it may be c64 or c128",
            c.spec[0].dtype.name());
 }
-// From both ends, as below.
-void between_complex(Call& c, std::complex<double> a, std::complex<double> b) {
-  const int64_t steps = c.integer(2), half = steps == 1 ? 1 : steps / 2;
-  const auto step = steps > 1 ? (b - a) / double(steps - 1) : 0;
-  generate(c.out[0], c128, [&](int64_t begin, int64_t n, void* values) {
-    auto* out = static_cast<std::complex<double>*>(values);
-    for (int64_t i = begin; i < begin + n; ++i) *out++ = i < half ? a + step * double(i) : b - step * double(steps - 1 - i);
+// From both ends.
+struct Ends {
+  Operand out;
+  bool complex;
+  int64_t steps;
+  double first[2], last[2];  // real and imaginary parts
+};
+void between(const Ends& p, const Array& out) {
+  const double a = p.first[0], b = p.last[0], step = p.steps > 1 ? (b - a) / double(p.steps - 1) : 0;
+  generate(out, f64, [&](int64_t begin, int64_t n, void* values) {
+    auto* to = static_cast<double*>(values);
+    const int64_t half = p.steps == 1 ? 1 : p.steps / 2, rising = std::clamp<int64_t>(half - begin, 0, n);
+    ramp_kernel().real(a, step, begin, rising, to);
+    ramp_kernel().real(b, step, begin + rising - (p.steps - 1), n - rising, to + rising);
   });
 }
-void forward(Call& c) {
-  if (c.scalar(0).imag() != 0 || c.scalar(1).imag() != 0)
-    return between_complex(c, c.scalar(0).to<std::complex<double>>(), c.scalar(1).to<std::complex<double>>());
-  const int64_t steps = c.integer(2);
-  const double a = c.scalar(0).real(), b = c.scalar(1).real(), step = steps > 1 ? (b - a) / double(steps - 1) : 0;
-  generate(c.out[0], f64, [&](int64_t begin, int64_t n, void* values) {
-    auto* out = static_cast<double*>(values);
-    const int64_t half = steps == 1 ? 1 : steps / 2, rising = std::clamp<int64_t>(half - begin, 0, n);
-    ramp_kernel().real(a, step, begin, rising, out);
-    ramp_kernel().real(b, step, begin + rising - (steps - 1), n - rising, out + rising);
+void between_complex(const Ends& p, const Array& out) {
+  const std::complex<double> a(p.first[0], p.first[1]), b(p.last[0], p.last[1]);
+  const int64_t half = p.steps == 1 ? 1 : p.steps / 2;
+  const auto step = p.steps > 1 ? (b - a) / double(p.steps - 1) : 0;
+  generate(out, c128, [&](int64_t begin, int64_t n, void* values) {
+    auto* to = static_cast<std::complex<double>*>(values);
+    for (int64_t i = begin; i < begin + n; ++i) *to++ = i < half ? a + step * double(i) : b - step * double(p.steps - 1 - i);
   });
+}
+void run(const Ends& p, const Pointers& at) { (p.complex ? between_complex : between)(p, at.output(0, p.out)); }
+void plan(Call& c) {
+  const Scalar a = c.scalar(0), b = c.scalar(1);
+  const bool complex = a.imag() != 0 || b.imag() != 0;
+  c.plan.set<run>(Ends{c.result(), complex, c.integer(2), {a.real(), a.imag()}, {b.real(), b.imag()}});
 }
 
 }  // namespace
@@ -48,7 +57,7 @@ extern constexpr OpDef record = {
         "linspace(0, 1, 5)\nlinspace(3, -3, 1000, f64)\nlinspace(2, 5, 1)\nlinspace(0, 10, 4, i64)\nlinspace(0, 1, "
         "0)",
     .infer = infer,
-    .forward = forward,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::linspace_op

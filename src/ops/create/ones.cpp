@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops::ones_op {
 namespace {
 
 void infer(Call& c) { infer_creation(c, c.ints(0), 1, 2); }
-void forward(Call& c) { fill(c.out[0], 1); }
+void plan(Call& c) { plan_fill(c, 1); }
 
 }  // namespace
 
@@ -13,7 +13,7 @@ extern constexpr OpDef record = {
     .doc = "A new tensor of ones.",
     .samples = "ones([2, 3])\nones([3], i64)\nones([], bf16)",
     .infer = infer,
-    .forward = forward,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::ones_op

@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops::ones_like_op {
 namespace {
 
 void infer(Call& c) { infer_like_other(c, 1, 2); }
-void forward(Call& c) { fill(c.out[0], 1); }
+void plan(Call& c) { plan_fill(c, 1); }
 
 }  // namespace
 
@@ -13,8 +13,7 @@ extern constexpr OpDef record = {
     .doc = "Ones in the shape, dtype and device of self.",
     .samples = "ones_like(randn(2, 3))\nones_like(randn(2, 3), i64)",
     .infer = infer,
-    .forward = forward,
-    .accepts_blocked = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(0)};
 
 }  // namespace dyadic::inline v1::ops::ones_like_op

@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops::zeros_op {
 namespace {
 
 void infer(Call& c) { infer_creation(c, c.ints(0), 1, 2); }
-void forward(Call& c) { fill(c.out[0], 0); }
+void plan(Call& c) { plan_fill(c, 0); }
 
 }  // namespace
 
@@ -13,7 +13,7 @@ extern constexpr OpDef record = {
     .doc = "A new tensor of zeros.",
     .samples = "zeros([2, 3])\nzeros([0, 3], f64)\nzeros([2, 64], nf4)",
     .infer = infer,
-    .forward = forward,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::zeros_op

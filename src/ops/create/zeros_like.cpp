@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops::zeros_like_op {
 namespace {
 
 void infer(Call& c) { infer_like_other(c, 1, 2); }
-void forward(Call& c) { fill(c.out[0], 0); }
+void plan(Call& c) { plan_fill(c, 0); }
 
 }  // namespace
 
@@ -13,8 +13,7 @@ extern constexpr OpDef record = {
     .doc = "Zeros in the shape, dtype and device of self.",
     .samples = "zeros_like(randn(2, 3))\nzeros_like(randn(2, 3), bool)",
     .infer = infer,
-    .forward = forward,
-    .accepts_blocked = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(0)};
 
 }  // namespace dyadic::inline v1::ops::zeros_like_op

@@ -17,8 +17,7 @@ struct FftShape {
   int64_t out_size() const { return real_in && !whole ? n / 2 + 1 : n; }
 };
 void infer_fft(Call& c, const char* who, const FftShape& s, int64_t dim);
-int64_t fft_workspace(const Call& c, const FftShape& s);
-void run_fft(Call& c, const FftShape& s, int64_t dim);
+void plan_fft(Call& c, const FftShape& s, int64_t dim);
 double fft_flops(const Call& c, const FftShape& s);
 
 // Compositions. `norm`: none, "backward", "forward" or "ortho".

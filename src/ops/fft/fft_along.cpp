@@ -15,8 +15,7 @@ void infer(Call& c) {
               describe(c.tensor(0)));
   infer_fft(c, kName, shape(c), c.integer(1));
 }
-void forward(Call& c) { run_fft(c, shape(c), c.integer(1)); }
-int64_t workspace(const Call& c) { return fft_workspace(c, shape(c)); }
+void plan(Call& c) { plan_fft(c, shape(c), c.integer(1)); }
 double flops(const Call& c) { return fft_flops(c, shape(c)); }
 void backward(Grad& g) {
   const Tensor r = call(Op::fft_along_, g.g(), g.integer(1), !g.boolean(2), g.real(3));
@@ -32,6 +31,7 @@ extern constexpr OpDef record = {
         "kin "
         "call.",
     .amp = Amp::f32,
+    .internal = true,
     .samples =
         "fft_along(randn(2, 8; complex), -1, False, 1.0)\n"
         "fft_along(randn(6, 3; complex), 0, True, 0.5)\n"
@@ -43,11 +43,10 @@ extern constexpr OpDef record = {
         "fft_along(zeros(), 0, False, 1.0) => fft.along: a 0-d tensor has no dimension to transform: self is f32[]\n"
         "fft_along(randn(0; complex), 0, False, 1.0) => fft.along: the size does not fit: self is c64[0], n is 0",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .flops = flops,
-    .workspace = workspace,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::fft_along_op

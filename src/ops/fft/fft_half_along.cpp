@@ -7,8 +7,7 @@ constexpr const char* kName = "fft.half_along";
 
 FftShape shape(const Call& c) { return {true, false, true, c.integer(2), c.real(3)}; }
 void infer(Call& c) { infer_fft(c, kName, shape(c), c.integer(1)); }
-void forward(Call& c) { run_fft(c, shape(c), c.integer(1)); }
-int64_t workspace(const Call& c) { return fft_workspace(c, shape(c)); }
+void plan(Call& c) { plan_fft(c, shape(c), c.integer(1)); }
 double flops(const Call& c) { return fft_flops(c, shape(c)); }
 
 // The transform of g; what stands for two conjugates, all but k = 0 and n / 2, counts twice.
@@ -30,6 +29,7 @@ extern constexpr OpDef record = {
         "The n real numbers scale * sum_k x_k exp(2 pi i j k / n) along dim, x [..., n / 2 + 1] being half of a Hermitian "
         "spectrum, whose imaginary parts at 0 and n / 2 do not count: what irfft and its kin call.",
     .amp = Amp::f32,
+    .internal = true,
     .samples =
         "fft_half_along(randn(2, 5; complex), -1, 8, 1.0)\n"
         "fft_half_along(randn(3, 3; complex), 0, 5, 0.5)\n"
@@ -37,11 +37,10 @@ extern constexpr OpDef record = {
         "fft_half_along(randn(0, 3; complex), 1, 4, 1.0)",
     .bad = "fft_half_along(randn(4; complex), 0, 4, 1.0) => fft.half_along: the size does not fit: self is c64[4], n is 4",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .flops = flops,
-    .workspace = workspace,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::fft_half_along_op

@@ -13,8 +13,7 @@ void infer(Call& c) {
               describe(c.tensor(0)));
   infer_fft(c, kName, shape(c), c.integer(1));
 }
-void forward(Call& c) { run_fft(c, shape(c), c.integer(1)); }
-int64_t workspace(const Call& c) { return fft_workspace(c, shape(c)); }
+void plan(Call& c) { plan_fft(c, shape(c), c.integer(1)); }
 double flops(const Call& c) { return fft_flops(c, shape(c)); }
 
 // The real part of the inverse transform of the half spectrum, zeros in its other half.
@@ -32,6 +31,7 @@ extern constexpr OpDef record = {
         "scale * sum_j x_j exp(-2 pi i j k / n) along dim of real numbers for k = 0 ... n / 2, the others being their "
         "conjugates: what rfft and its kin call.",
     .amp = Amp::f32,
+    .internal = true,
     .samples =
         "fft_real_along(randn(2, 8), -1, 1.0)\n"
         "fft_real_along(randn(5, 3), 0, 0.5)\n"
@@ -40,10 +40,9 @@ extern constexpr OpDef record = {
         "fft_real_along(randn(0, 4), 1, 1.0)",
     .bad = "fft_real_along(zeros(), 0, 1.0) => fft.real_along: a 0-d tensor has no dimension to transform: self is f32[]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .flops = flops,
-    .workspace = workspace,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::fft_real_along_op

@@ -24,6 +24,7 @@ void backward(Grad& g) {
 extern constexpr OpDef record = {
     .sig = "compress(Tensor self, Tensor mask, int size) -> Tensor",
     .doc = "The `size` elements where mask, of self's shape, is true: masked_select once the size is known.",
+    .internal = true,
     .samples = "compress(randn(0), mask(0), 0)",
     .bad = "compress(zeros(2), mask(3), 1) => compress: the shapes differ: self is f32[2], mask is bool[3]",
     .infer = infer,

@@ -34,6 +34,7 @@ void backward(Grad& g) {
 extern constexpr OpDef record = {
     .sig = "decompress(Tensor self, Tensor mask, Tensor source) -> Tensor",
     .doc = "masked_scatter for a mask of self's shape.",
+    .internal = true,
     .samples = "decompress(randn(2, 3), mask(2, 3), randn(7))",
     .bad = "decompress(zeros(2), mask(3), zeros(3)) => decompress: the shapes differ: self is f32[2], mask is bool[3]",
     .infer = infer,

@@ -58,6 +58,7 @@ extern constexpr OpDef record = {
     .sig = "index_sum(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     .doc = "self with the entries of source added along dim where index says: index_add without a factor.",
     .inplace = true,
+    .internal = true,
     .samples =
         "index_sum(randn(3, 4), 0, indices(3; 5), randn(5, 4))\n"
         "index_sum(randn(2, 3, 20), 1, indices(3; 5), randn(2, 5, 20))\n"

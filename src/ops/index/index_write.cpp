@@ -80,6 +80,7 @@ extern constexpr OpDef record = {
         "self with values (broadcast) written to, or added at, the places that index reads; of several for one place the last "
         "one counts. index_put calls it.",
     .inplace = true,
+    .internal = true,
     .samples =
         "index_write(randn(4, 3), randn(2, 3), [indices(4; 2)])\n"
         "index_write(randn(3, 4), randn(), [indices(3; 2, 1), indices(4; 2)], [0, 1], True)\n"

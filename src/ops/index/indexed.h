@@ -47,7 +47,6 @@ inline constexpr uint16_t kIndices = in(1) | in(2) | in(3) | in(4) | in(5) | in(
 // index_put out of place, with masks among the indices.
 Tensor with_indexed(const Tensor& self, std::span<const Index> key, const Tensor& values, bool accumulate);
 
-void encode_number(Scalar value, DType dtype, void* stored);
 Tensor pad_to(const Tensor& t, const Meta& meta);  // with zeros behind, up to the shape
 Tensor slice_to(const Tensor& t, IntList sizes);   // the first entries of every dimension
 

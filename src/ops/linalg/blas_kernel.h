@@ -1,9 +1,9 @@
 // Products of matrices and vectors stored by columns, on raw pointers, for LAPACK: see blas.cpp.
 #pragma once
-#include <complex>
 #include <cstdint>
 
 #include "base/parallel.h"
+#include "ops/linalg/by_number.h"
 
 namespace dyadic::inline v1 {
 
@@ -37,12 +37,7 @@ template <class T> struct BlasTable {
   // B [n, columns] = A^-1 B for a triangular A [n, n], n <= kBlasSmall.
   void (*solve)(bool lower, bool unit, int64_t n, int64_t columns, MatrixView<const T> a, MatrixView<T> b);
 };
-struct BlasKernel {
-  BlasTable<float> s;
-  BlasTable<double> d;
-  BlasTable<std::complex<float>> c;
-  BlasTable<std::complex<double>> z;
-};
+using BlasKernel = ByNumber<BlasTable>;
 
 }  // namespace dyadic::inline v1
 
@@ -50,12 +45,6 @@ DY_KERNEL(BlasKernel, blas_kernel)
 
 namespace dyadic::inline v1::ops {
 
-template <class T> const BlasTable<T>& blas() {
-  const BlasKernel& k = blas_kernel();
-  if constexpr (std::is_same_v<T, float>) return k.s;
-  if constexpr (std::is_same_v<T, double>) return k.d;
-  if constexpr (std::is_same_v<T, std::complex<float>>) return k.c;
-  if constexpr (std::is_same_v<T, std::complex<double>>) return k.z;
-}
+template <class T> const BlasTable<T>& blas() { return blas_kernel().of<T>(); }
 
 }  // namespace dyadic::inline v1::ops

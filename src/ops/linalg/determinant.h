@@ -10,17 +10,17 @@ namespace dyadic::inline v1::ops {
 
 // Of a batch of square matrices.
 template <class T> struct Determinants {
-  const Call& c;
+  const Matrices& given;
   int64_t batch;
   int n, ld;
   std::optional<SmallInput<T>> small;
   T *lu = nullptr, *diagonals = nullptr;
   int* pivots = nullptr;
 
-  Determinants(const Call& c, Scratch& s)
-      : c(c), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))), ld(column_distance<T>(n)) {
-    if (is_small_lu(c)) {
-      small.emplace(c.tensor(0), batch_of(c.tensor(0)), s);
+  Determinants(const Matrices& given, Scratch& s)
+      : given(given), batch(count(batch_of(given.in[0]))), n(narrow_int(given.in[0].size(-1))), ld(column_distance<T>(n)) {
+    if (is_small_lu(given.in[0])) {
+      small.emplace(given.in[0], batch_of(given.in[0]), s);
       diagonals = s.take<T>(batch * n);
     } else {
       lu = s.take<T>(batch * ld * n);
@@ -35,7 +35,7 @@ template <class T> struct Determinants {
         for (int64_t i = begin; i < end; ++i) result(i, 1, diagonals + i, batch);
       });
     }
-    load_columns_apart(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>(), ld);
+    load_columns_apart(given.in[0], batch_of(given.in[0]), lu, dtype_for<T>(), ld);
     for_each_matrix(batch, [&](int64_t i, int64_t piece) {
       T* m = lu + i * ld * n;
       int* p = pivots + piece * n;

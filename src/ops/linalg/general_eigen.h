@@ -9,7 +9,7 @@ namespace dyadic::inline v1::ops {
 template <class T> struct GeneralEigen {
   using R = lapack::Real<T>;
   using C = std::complex<R>;
-  const Call& c;
+  const Matrices& given;
   const char* job;  // of the right vectors: "V" or "N"
   int64_t batch;
   int n, lwork;
@@ -18,8 +18,8 @@ template <class T> struct GeneralEigen {
   R *wr, *rwork;  // per piece; real matrices: wr and wi
   int* info;
 
-  GeneralEigen(const Call& c, Scratch& room, const char* job)
-      : c(c), job(job), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))), lwork(scratch()) {
+  GeneralEigen(const Matrices& given, Scratch& room, const char* job)
+      : given(given), job(job), batch(count(batch_of(given.in[0]))), n(narrow_int(given.in[0].size(-1))), lwork(scratch()) {
     const int64_t wanted = *job == 'V' ? int64_t(n) * n : 0;
     a = room.take<T>(batch * n * n);
     values = room.take<C>(batch * n);
@@ -31,11 +31,11 @@ template <class T> struct GeneralEigen {
     info = room.take<int>(batch);
   }
   void decompose(const char* who) {
-    load_columns(c.tensor(0), batch_of(c.tensor(0)), a, dtype_for<T>());
+    load_columns(given.in[0], batch_of(given.in[0]), a, dtype_for<T>());
     for_each_matrix(batch, [&](int64_t i, int64_t piece) { one(i, piece); });
     for (int64_t i = 0; i < batch; ++i)
       DY_CHECK_AS(LinAlgError, info[i] == 0, "{}: {}: A is {}, matrix {} of the batch", who,
-                  info[i] == kNotFinite ? "NaN or infinities" : "the algorithm does not converge", describe(c.tensor(0)), i);
+                  info[i] == kNotFinite ? "NaN or infinities" : "the algorithm does not converge", describe(given.in[0]), i);
   }
 
  private:

@@ -9,9 +9,19 @@ inline void check_uplo(const char* who, std::string_view uplo) {
               "{}: unknown triangle: UPLO is \"{}\"; the known ones are L and U", who, uplo);
 }
 
+struct HermitianMatrices : Matrices {
+  bool upper;  // the triangle that is read
+};
+// Of op(A, UPLO).
+template <template <class> class Routine> static void plan_hermitian(Call& c) {
+  HermitianMatrices p;
+  p.upper = c.text(1) == "U" || c.text(1) == "u";
+  plan_matrices<Routine>(c, p);
+}
+
 template <class T> struct Hermitian {
   using R = lapack::Real<T>;
-  const Call& c;
+  const HermitianMatrices& given;
   const char *job, *uplo;
   int64_t batch;
   int n, lwork = 0, real_work = 0, integer_work = 0;
@@ -19,12 +29,12 @@ template <class T> struct Hermitian {
   R *w, *rwork;
   int *iwork, *info;
 
-  Hermitian(const Call& c, Scratch& room, const char* job)
-      : c(c),
+  Hermitian(const HermitianMatrices& given, Scratch& room, const char* job)
+      : given(given),
         job(job),
-        uplo(c.text(1)[0] == 'U' || c.text(1)[0] == 'u' ? "U" : "L"),
-        batch(count(batch_of(c.tensor(0)))),
-        n(narrow_int(c.tensor(0).size(-1))) {
+        uplo(given.upper ? "U" : "L"),
+        batch(count(batch_of(given.in[0]))),
+        n(narrow_int(given.in[0].size(-1))) {
     ask_scratch();
     a = room.take<T>(batch * n * n);
     w = room.take<R>(batch * n);
@@ -34,7 +44,7 @@ template <class T> struct Hermitian {
     info = room.take<int>(batch);
   }
   void decompose(const char* who) {
-    load_columns(c.tensor(0), batch_of(c.tensor(0)), a, dtype_for<T>());
+    load_columns(given.in[0], batch_of(given.in[0]), a, dtype_for<T>());
     for_each_matrix(batch, [&](int64_t i, int64_t piece) {
       const int ld = std::max(n, 1);
       T *m = a + i * n * n, *wk = work + piece * lwork;
@@ -50,7 +60,7 @@ template <class T> struct Hermitian {
       DY_CHECK_AS(LinAlgError, info[i] == 0,
                   "{}: the algorithm does not converge: A is {}, matrix {} of the batch; does it hold "
                   "NaN or infinities?",
-                  who, describe(c.tensor(0)), i);
+                  who, describe(given.in[0]), i);
   }
 
  private:

@@ -13,29 +13,33 @@ void infer(Call& c) {
   c.nout = 2;
 }
 
+struct Parameters : Matrices {
+  bool upper, checked;
+};
 // By rows, the upper triangle of A is the lower one of its transpose, whose factor by rows is U.
-template <class T> struct Kernel {
-  const Call& c;
+template <class T> struct Routine {
+  const Parameters& given;
   int64_t batch;
   int n;
   T* l;
 
-  Kernel(const Call& c, Scratch& s) : c(c), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))) {
+  Routine(const Parameters& given, Scratch& s)
+      : given(given), batch(count(batch_of(given.in[0]))), n(narrow_int(given.in[0].size(-1))) {
     l = s.take<T>(batch * n * n);
   }
   void run() {
-    const bool upper = c.boolean(1);
-    int* info = c.out[1].data<int>();
-    (upper ? load_rows : load_columns)(c.tensor(0), batch_of(c.tensor(0)), l, dtype_for<T>());
+    const bool upper = given.upper;
+    int* info = given.out[1].data<int>();
+    (upper ? load_rows : load_columns)(given.in[0], batch_of(given.in[0]), l, dtype_for<T>());
     const int ld = std::max(n, 1);
     for_each_matrix(batch, [&](int64_t i, int64_t) {
       T* m = l + i * n * n;
       lapack::potrf<T>("L", &n, m, &ld, info + i, 1);
       for (int64_t col = 0; col < n; ++col) std::fill(m + col * n, m + col * n + col, T(0));
     });
-    upper ? store(c.out[0], l, dtype_for<T>()) : store_columns(c.out[0], l, dtype_for<T>(), n, int64_t(n) * n);
-    if (c.boolean(2))
-      check_info(kName, c.out[1], c.tensor(0), "self", "not positive definite", "its leading minor of order {} is not",
+    upper ? store(given.out[0], l, dtype_for<T>()) : store_columns(given.out[0], l, dtype_for<T>(), n, int64_t(n) * n);
+    if (given.checked)
+      check_info(kName, given.out[1], given.in[0], "self", "not positive definite", "its leading minor of order {} is not",
                  "add a little to its diagonal, or use linalg.eigh");
   }
 };
@@ -54,6 +58,12 @@ void backward(Grad& g) {
   const Tensor middle = mul(add(p, mH(p)), 0.5), lh = mH(l);
   const Tensor left = call(Op::linalg_solve_triangular_, lh, middle, true, true, false);
   g.set(0, call(Op::linalg_solve_triangular_, l, left, false, false, false));
+}
+
+void plan(Call& c) {
+  Parameters p;
+  p.upper = c.boolean(1), p.checked = c.boolean(2);
+  plan_matrices<Routine>(c, p);
 }
 
 }  // namespace
@@ -78,12 +88,11 @@ extern constexpr OpDef record = {
         "gradcheck: the gradient is that of Hermitian matrices; tests/ops/linalg_test.cpp checks it\n"
         "double_backward: the same",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .backward = backward,
     .needs = {out(0)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::linalg_cholesky_ex_op

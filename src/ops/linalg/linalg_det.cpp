@@ -9,16 +9,16 @@ void infer(Call& c) {
   set_spec(c.spec[0], a, plain(a), batch_of(a), {});
 }
 
-template <class T> struct Kernel : Determinants<T> {
+template <class T> struct Routine : Determinants<T> {
   T* det;
-  Kernel(const Call& c, Scratch& s) : Determinants<T>(c, s), det(s.take<T>(this->batch)) {}
+  Routine(const Matrices& given, Scratch& s) : Determinants<T>(given, s), det(s.take<T>(this->batch)) {}
   void run() {
     this->factor([&](int64_t i, int sign, const T* diagonal, int64_t step) {
       T d(sign);
       for (int k = 0; k < this->n; ++k) d *= diagonal[k * step];
       det[i] = d;
     });
-    store(this->c.out[0], det, dtype_for<T>());
+    store(this->given.out[0], det, dtype_for<T>());
   }
 };
 
@@ -62,12 +62,11 @@ extern constexpr OpDef record = {
         "linalg_det(zeros(0, 2, 2))",
     .bad = "linalg_det(zeros(2, 3)) => linalg.det: needs square matrices: A is f32[2, 3]",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .backward = backward,
     .needs = {in(0) | out(0)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan_matrices<Routine>};
 
 }  // namespace dyadic::inline v1::ops::linalg_det_op

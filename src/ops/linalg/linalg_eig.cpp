@@ -13,12 +13,12 @@ void infer(Call& c) {
   c.nout = 2;
 }
 
-template <class T> struct Kernel : GeneralEigen<T> {
-  Kernel(const Call& c, Scratch& s) : GeneralEigen<T>(c, s, "V") {}
+template <class T> struct Routine : GeneralEigen<T> {
+  Routine(const Matrices& given, Scratch& s) : GeneralEigen<T>(given, s, "V") {}
   void run() {
     this->decompose(kName);
-    store(this->c.out[0], this->values, dtype_for<T>().to_complex());
-    store_columns(this->c.out[1], this->vectors, dtype_for<T>().to_complex(), this->n, int64_t(this->n) * this->n);
+    store(this->given.out[0], this->values, dtype_for<T>().to_complex());
+    store_columns(this->given.out[1], this->vectors, dtype_for<T>().to_complex(), this->n, int64_t(this->n) * this->n);
   }
 };
 
@@ -65,12 +65,11 @@ extern constexpr OpDef record = {
         "gradcheck: complex results; tests/ops/linalg_test.cpp checks it\n"
         "double_backward: the same",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .backward = backward,
     .needs = {out(0) | out(1)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan_matrices<Routine>};
 
 }  // namespace dyadic::inline v1::ops::linalg_eig_op

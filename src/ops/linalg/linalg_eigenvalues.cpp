@@ -11,11 +11,11 @@ void infer(Call& c) {
   set_spec(c.spec[0], a, complex_for(a), batch_of(a), {a.size(-1)});
 }
 
-template <class T> struct Kernel : GeneralEigen<T> {
-  Kernel(const Call& c, Scratch& s) : GeneralEigen<T>(c, s, "N") {}
+template <class T> struct Routine : GeneralEigen<T> {
+  Routine(const Matrices& given, Scratch& s) : GeneralEigen<T>(given, s, "N") {}
   void run() {
     this->decompose(kName);
-    store(this->c.out[0], this->values, dtype_for<T>().to_complex());
+    store(this->given.out[0], this->values, dtype_for<T>().to_complex());
   }
 };
 
@@ -30,6 +30,7 @@ extern constexpr OpDef record = {
     .sig = "linalg_eigenvalues(Tensor self) -> Tensor",
     .doc = "The complex eigenvalues [..., n] of square matrices, without gradient: linalg.eigvals calls it. LAPACK's geev.",
     .amp = Amp::f32,
+    .internal = true,
     .samples =
         "linalg_eigenvalues(randn(3, 3))\n"
         "linalg_eigenvalues(randn(2, 4, 4))\n"
@@ -37,10 +38,9 @@ extern constexpr OpDef record = {
         "linalg_eigenvalues(zeros(0, 2, 2))",
     .bad = "linalg_eigenvalues(zeros(2, 3)) => linalg.eigvals: needs square matrices: self is f32[2, 3]",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan_matrices<Routine>};
 
 }  // namespace dyadic::inline v1::ops::linalg_eigenvalues_op

@@ -14,12 +14,12 @@ void infer(Call& c) {
   c.nout = 2;
 }
 
-template <class T> struct Kernel : Hermitian<T> {
-  Kernel(const Call& c, Scratch& s) : Hermitian<T>(c, s, "V") {}
+template <class T> struct Routine : Hermitian<T> {
+  Routine(const HermitianMatrices& given, Scratch& s) : Hermitian<T>(given, s, "V") {}
   void run() {
     this->decompose(kName);
-    store(this->c.out[0], this->w, dtype_for<T>().to_real());
-    store_columns(this->c.out[1], this->a, dtype_for<T>(), this->n, int64_t(this->n) * this->n);
+    store(this->given.out[0], this->w, dtype_for<T>().to_real());
+    store_columns(this->given.out[1], this->a, dtype_for<T>(), this->n, int64_t(this->n) * this->n);
   }
 };
 
@@ -58,12 +58,11 @@ extern constexpr OpDef record = {
         "gradcheck: the gradient is that of Hermitian matrices; tests/ops/linalg_test.cpp checks it\n"
         "double_backward: the same",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .backward = backward,
     .needs = {out(0) | out(1)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan_hermitian<Routine>};
 
 }  // namespace dyadic::inline v1::ops::linalg_eigh_op

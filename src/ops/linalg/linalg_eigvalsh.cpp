@@ -12,11 +12,11 @@ void infer(Call& c) {
   set_spec(c.spec[0], a, plain(a).to_real(), batch_of(a), {a.size(-1)});
 }
 
-template <class T> struct Kernel : Hermitian<T> {
-  Kernel(const Call& c, Scratch& s) : Hermitian<T>(c, s, "N") {}
+template <class T> struct Routine : Hermitian<T> {
+  Routine(const HermitianMatrices& given, Scratch& s) : Hermitian<T>(given, s, "N") {}
   void run() {
     this->decompose(kName);
-    store(this->c.out[0], this->w, dtype_for<T>().to_real());
+    store(this->given.out[0], this->w, dtype_for<T>().to_real());
   }
 };
 
@@ -47,12 +47,11 @@ extern constexpr OpDef record = {
         "gradcheck: the gradient is that of Hermitian matrices; tests/ops/linalg_test.cpp checks it\n"
         "double_backward: the same",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .backward = backward,
     .needs = {in(0)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan_hermitian<Routine>};
 
 }  // namespace dyadic::inline v1::ops::linalg_eigvalsh_op

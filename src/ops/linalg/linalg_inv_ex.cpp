@@ -17,22 +17,25 @@ void infer(Call& c) {
   c.nout = 2;
 }
 
-template <class T> struct Kernel {
-  const Call& c;
+struct Parameters : Matrices {
+  bool checked;
+};
+template <class T> struct Routine {
+  const Parameters& given;
   int64_t batch;
   int n, ld;
   T *lu, *inverse;
   int* pivots;
 
-  Kernel(const Call& c, Scratch& s)
-      : c(c), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))), ld(column_distance<T>(n)) {
+  Routine(const Parameters& given, Scratch& s)
+      : given(given), batch(count(batch_of(given.in[0]))), n(narrow_int(given.in[0].size(-1))), ld(column_distance<T>(n)) {
     lu = s.take<T>(batch * ld * n);
     inverse = s.take<T>(batch * ld * n);
     pivots = s.take<int>(pieces(batch) * n);
   }
   void run() {
-    int* info = c.out[1].data<int>();
-    load_columns_apart(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>(), ld);
+    int* info = given.out[1].data<int>();
+    load_columns_apart(given.in[0], batch_of(given.in[0]), lu, dtype_for<T>(), ld);
     const int64_t size = int64_t(ld) * n, next = int64_t(ld) + 1;  // next: from one element of a diagonal to the other
     for_each_matrix(batch, [&](int64_t i, int64_t piece) {
       T *factors = lu + i * size, *to = inverse + i * size;
@@ -47,22 +50,23 @@ template <class T> struct Kernel {
       for (int64_t r = n; r-- > 0;)
         if (p[r] != r + 1) std::swap_ranges(to + r * ld, to + r * ld + n, to + int64_t(p[r] - 1) * ld);
     });
-    store_columns(c.out[0], inverse, dtype_for<T>(), ld, size);
-    if (c.boolean(1)) check_factors(kName, c.out[1], c.tensor(0));
+    store_columns(given.out[0], inverse, dtype_for<T>(), ld, size);
+    if (given.checked) check_factors(kName, given.out[1], given.in[0]);
   }
 };
 
 template <class T> struct Small {
-  const Call& c;
+  const Parameters& given;
   SmallInput<T> a;
   SmallOutput<T> inverse;
 
-  Small(const Call& c, Scratch& s) : c(c), a(c.tensor(0), batch_of(c.tensor(0)), s), inverse(c.spec[0], s) {}
+  Small(const Parameters& given, Scratch& s)
+      : given(given), a(given.in[0], batch_of(given.in[0]), s), inverse(given.out[0], s) {}
   void run() {
-    const Tensor& out = c.out[0];
-    small_lu<T>().invert(count(batch_of(out)), int(out.size(-1)), a.read(), inverse.at(out), c.out[1].data<int>());
-    inverse.store(out);
-    if (c.boolean(1)) check_factors(kName, c.out[1], c.tensor(0));
+    const Array& out = given.out[0];
+    small_lu<T>().invert(count(batch_of(out)), int(out.size(-1)), a.read(), inverse.matrices(), given.out[1].data<int>());
+    inverse.store();
+    if (given.checked) check_factors(kName, given.out[1], given.in[0]);
   }
 };
 
@@ -76,6 +80,12 @@ void backward(Grad& g) {
   if (!g.g().defined()) return;
   const Tensor h = mH(g.out(0));
   g.set(0, neg(matmul(matmul(h, g.g()), h)));
+}
+
+void plan(Call& c) {
+  Parameters p;
+  p.checked = c.boolean(1);
+  plan_by_size<Small, Routine>(c, p);
 }
 
 }  // namespace
@@ -96,12 +106,11 @@ extern constexpr OpDef record = {
         "linalg_inv_ex(zeros(2, 2, 2), True) => linalg.inv_ex: the matrix is singular: A is f32[2, 2, 2], batch element [0]: "
         "element 1 of the diagonal of U is zero; use linalg.pinv or linalg.lstsq",
     .infer = infer,
-    .forward = run_by_size<Small, Kernel>,
     .backward = backward,
     .needs = {out(0)},
     .flops = flops,
-    .workspace = workspace_by_size<Small, Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::linalg_inv_ex_op

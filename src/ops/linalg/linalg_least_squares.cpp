@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "ops/linalg/pseudo.h"
@@ -6,6 +7,8 @@ namespace dyadic::inline v1::ops::linalg_least_squares_op {
 namespace {
 
 constexpr const char* kName = "linalg.lstsq";
+enum class Driver : uint8_t { gels, gelsy, gelsd, gelss };
+constexpr std::string_view kDrivers[] = {"gels", "gelsy", "gelsd", "gelss"};
 
 void infer(Call& c) {
   const Tensor &a = c.tensor(0), &b = c.tensor(1);
@@ -13,7 +16,7 @@ void infer(Call& c) {
   check_matrix(kName, b, "b");
   check_same_dtype(kName, a, b, "self", "b");
   const std::string_view d = c.text(3);
-  DY_CHECK_AS(ValueError, d == "gels" || d == "gelsy" || d == "gelsd" || d == "gelss",
+  DY_CHECK_AS(ValueError, std::find(std::begin(kDrivers), std::end(kDrivers), d) != std::end(kDrivers),
               "{}: unknown driver \"{}\"; the known ones are gels, gelsy, gelsd and gelss", kName, d);
   DY_CHECK(a.size(-2) == b.size(-2), "{}: sizes do not fit: self is {}, b is {}", kName, describe(a), describe(b));
   const std::vector<int64_t> batch = common_batch(kName, a, b, "self", "b");
@@ -23,10 +26,14 @@ void infer(Call& c) {
   c.nout = 3;
 }
 
-template <class T> struct Kernel {
+struct Parameters : Matrices {
+  Driver driver = Driver::gels;
+  double rcond;
+};
+template <class T> struct Routine {
   using R = lapack::Real<T>;
-  const Call& c;
-  std::vector<int64_t> batch;
+  const Parameters& given;
+  IntList batch;
   int64_t n_batch, step, real_work;
   int m, n, columns, k, rows, lwork, integer_work;
   R rcond;
@@ -34,16 +41,16 @@ template <class T> struct Kernel {
   R *s, *rwork;
   int *iwork, *rank, *info;  // LAPACK writes no singular values for gels and gelsy: zeros
 
-  Kernel(const Call& c, Scratch& room)
-      : c(c),
-        batch(c.spec[0].sizes, c.spec[0].sizes + c.spec[0].ndim - 2),
+  Routine(const Parameters& given, Scratch& room)
+      : given(given),
+        batch(batch_of(given.out[0])),
         n_batch(count(batch)),
-        m(narrow_int(c.tensor(0).size(-2))),
-        n(narrow_int(c.tensor(0).size(-1))),
-        columns(narrow_int(c.tensor(1).size(-1))),
+        m(narrow_int(given.in[0].size(-2))),
+        n(narrow_int(given.in[0].size(-1))),
+        columns(narrow_int(given.in[1].size(-1))),
         k(std::min(m, n)),
         rows(std::max({m, n, 1})),
-        rcond(R(c.has(2) ? c.real(2) : default_rtol(c.tensor(0)))) {
+        rcond(R(given.rcond)) {
     ask();
     step = int64_t(rows) * columns;
     a = room.take<T>(n_batch * m * n);
@@ -56,7 +63,7 @@ template <class T> struct Kernel {
     info = room.take<int>(n_batch);
   }
   void run() {
-    load_columns(c.tensor(0), batch, a, dtype_for<T>());
+    load_columns(given.in[0], batch, a, dtype_for<T>());
     load_right();
     for_each_matrix(n_batch, [&](int64_t i, int64_t piece) {
       info[i] = rank[i] = 0;
@@ -68,41 +75,42 @@ template <class T> struct Kernel {
         std::fill(b + i * step, b + (i + 1) * step, T(0));
     });
     for (int64_t i = 0; i < n_batch; ++i)
-      DY_CHECK_AS(LinAlgError, info[i] == 0, "{}: {}: self is {}, matrix {} of the batch", kName,
-                  c.text(3) == "gels" ? "the matrix has not full rank; use another driver" : "the algorithm does not converge",
-                  describe(c.tensor(0)), i);
-    store_columns(c.out[0], b, dtype_for<T>(), rows, step);
-    std::copy_n(rank, n_batch, c.out[1].data<int64_t>());
-    store(c.out[2], s, dtype_for<R>());
+      DY_CHECK_AS(
+          LinAlgError, info[i] == 0, "{}: {}: self is {}, matrix {} of the batch", kName,
+          given.driver == Driver::gels ? "the matrix has not full rank; use another driver" : "the algorithm does not converge",
+          describe(given.in[0]), i);
+    store_columns(given.out[0], b, dtype_for<T>(), rows, step);
+    std::copy_n(rank, n_batch, given.out[1].data<int64_t>());
+    store(given.out[2], s, dtype_for<R>());
   }
 
  private:
   // b [m, columns] in arrays of `rows` rows, where the solution takes its place: loaded densely at the end, then moved apart.
   void load_right() {
     T* tight = b + n_batch * (step - int64_t(m) * columns);
-    load_columns(c.tensor(1), batch, tight, dtype_for<T>());
+    load_columns(given.in[1], batch, tight, dtype_for<T>());
     for (int64_t i = 0; i < n_batch * columns; ++i) std::memmove(b + i * rows, tight + i * m, size_t(m) * sizeof(T));
     for (int64_t i = 0; i < n_batch * columns; ++i) std::fill(b + i * rows + m, b + (i + 1) * rows, T(0));
   }
   void solve(T* x, T* y, R* sv, int* r, T* w, int lw, R* rw, int* iw, int* status) const {
     const int ld = std::max(m, 1);
-    const std::string_view driver = c.text(3);
-    if (driver == "gels") {
+    const Driver driver = given.driver;
+    if (driver == Driver::gels) {
       lapack::gels<T>("N", &m, &n, &columns, x, &ld, y, &rows, w, &lw, status, 1);
     } else if constexpr (lapack::is_complex<T>) {
-      if (driver == "gelsy") {
+      if (driver == Driver::gelsy) {
         if (iw) std::fill(iw, iw + n, 0);
         lapack::gelsy<T>(&m, &n, &columns, x, &ld, y, &rows, iw, &rcond, r, w, &lw, rw, status);
-      } else if (driver == "gelsd") {
+      } else if (driver == Driver::gelsd) {
         lapack::gelsd<T>(&m, &n, &columns, x, &ld, y, &rows, sv, &rcond, r, w, &lw, rw, iw, status);
       } else {
         lapack::gelss<T>(&m, &n, &columns, x, &ld, y, &rows, sv, &rcond, r, w, &lw, rw, status);
       }
     } else {
-      if (driver == "gelsy") {
+      if (driver == Driver::gelsy) {
         if (iw) std::fill(iw, iw + n, 0);
         lapack::gelsy<T>(&m, &n, &columns, x, &ld, y, &rows, iw, &rcond, r, w, &lw, status);
-      } else if (driver == "gelsd") {
+      } else if (driver == Driver::gelsd) {
         lapack::gelsd<T>(&m, &n, &columns, x, &ld, y, &rows, sv, &rcond, r, w, &lw, iw, status);
       } else {
         lapack::gelss<T>(&m, &n, &columns, x, &ld, y, &rows, sv, &rcond, r, w, &lw, status);
@@ -113,10 +121,10 @@ template <class T> struct Kernel {
     T answer(0);
     R reals(0);
     int integers = 0, none = 0;
-    solve(nullptr, nullptr, nullptr, &none, &answer, -1, &reals, c.text(3) == "gelsd" ? &integers : nullptr, &none);
+    solve(nullptr, nullptr, nullptr, &none, &answer, -1, &reals, given.driver == Driver::gelsd ? &integers : nullptr, &none);
     lwork = narrow_int(asked(answer));
-    integer_work = c.text(3) == "gelsy" ? n : std::max(integers, 1);
-    real_work = c.text(3) == "gelsd" ? asked(reals) : 5 * int64_t(std::max(m, n));
+    integer_work = given.driver == Driver::gelsy ? n : std::max(integers, 1);
+    real_work = given.driver == Driver::gelsd ? asked(reals) : 5 * int64_t(std::max(m, n));
   }
 };
 
@@ -133,6 +141,14 @@ void backward(Grad& g) {
   if (g.needs(0)) g.set(0, pseudo_gradient(a, p, matmul(g.g(), mH(g.in(1).contiguous()))));
 }
 
+void plan(Call& c) {
+  Parameters p;
+  for (int d = 0; d < 4; ++d)
+    if (c.text(3) == kDrivers[d]) p.driver = Driver(d);
+  p.rcond = c.has(2) ? c.real(2) : default_rtol(c.tensor(0));
+  plan_matrices<Routine>(c, p);
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -143,6 +159,7 @@ extern constexpr OpDef record = {
         "X of least |self X - b|, of least norm where there are several; linalg.lstsq calls it. Rank and singular values are "
         "meaningful for the drivers that compute them.",
     .amp = Amp::f32,
+    .internal = true,
     .samples =
         "linalg_least_squares(randn(4, 3), randn(4, 2), None, 'gelsd')\n"
         "linalg_least_squares(randn(2, 3, 5), randn(2, 3, 1), None, 'gelsd')\n"
@@ -152,12 +169,11 @@ extern constexpr OpDef record = {
         "gels, gelsy, gelsd and gelss",
     .skip = "second_output: numbers and singular values are not differentiated",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .backward = backward,
     .needs = {in(0) | in(1), in(0)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::linalg_least_squares_op

@@ -17,43 +17,46 @@ void infer(Call& c) {
   c.nout = 3;
 }
 
-template <class T> struct Kernel {
-  const Call& c;
+struct Parameters : Matrices {
+  bool checked;
+};
+template <class T> struct Routine {
+  const Parameters& given;
   int64_t batch;
   int m, n, ld;
   T* lu;
 
-  Kernel(const Call& c, Scratch& s)
-      : c(c),
-        batch(count(batch_of(c.tensor(0)))),
-        m(narrow_int(c.tensor(0).size(-2))),
-        n(narrow_int(c.tensor(0).size(-1))),
+  Routine(const Parameters& given, Scratch& s)
+      : given(given),
+        batch(count(batch_of(given.in[0]))),
+        m(narrow_int(given.in[0].size(-2))),
+        n(narrow_int(given.in[0].size(-1))),
         ld(column_distance<T>(m)) {
     lu = s.take<T>(batch * ld * n);
   }
   void run() {
-    int *pivots = c.out[1].data<int>(), *info = c.out[2].data<int>();
+    int *pivots = given.out[1].data<int>(), *info = given.out[2].data<int>();
     const int64_t step = int64_t(ld) * n;
-    load_columns_apart(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>(), ld);
+    load_columns_apart(given.in[0], batch_of(given.in[0]), lu, dtype_for<T>(), ld);
     for_each_matrix(batch,
                     [&](int64_t i, int64_t) { factor_lu(m, n, lu + i * step, ld, pivots + i * std::min(m, n), info + i); });
-    store_columns(c.out[0], lu, dtype_for<T>(), ld, step);
-    if (c.boolean(2)) check_factors(kName, c.out[2], c.tensor(0));
+    store_columns(given.out[0], lu, dtype_for<T>(), ld, step);
+    if (given.checked) check_factors(kName, given.out[2], given.in[0]);
   }
 };
 
 template <class T> struct Small {
-  const Call& c;
+  const Parameters& given;
   SmallInput<T> a;
   SmallOutput<T> lu;
 
-  Small(const Call& c, Scratch& s) : c(c), a(c.tensor(0), batch_of(c.tensor(0)), s), lu(c.spec[0], s) {}
+  Small(const Parameters& given, Scratch& s) : given(given), a(given.in[0], batch_of(given.in[0]), s), lu(given.out[0], s) {}
   void run() {
-    const Tensor& out = c.out[0];
-    small_lu<T>().factor(count(batch_of(out)), int(out.size(-2)), int(out.size(-1)), a.read(), lu.at(out), c.out[1].data<int>(),
-                         c.out[2].data<int>());
-    lu.store(out);
-    if (c.boolean(2)) check_factors(kName, c.out[2], c.tensor(0));
+    const Array& out = given.out[0];
+    small_lu<T>().factor(count(batch_of(out)), int(out.size(-2)), int(out.size(-1)), a.read(), lu.matrices(),
+                         given.out[1].data<int>(), given.out[2].data<int>());
+    lu.store();
+    if (given.checked) check_factors(kName, given.out[2], given.in[0]);
   }
 };
 
@@ -63,6 +66,12 @@ void backward(Grad& g) {
   g.set(0, lu_gradient(lu, pivots, gl, gu));
 }
 double flops(const Call& c) { return lu_flops(c.tensor(0)); }
+
+void plan(Call& c) {
+  Parameters p;
+  p.checked = c.boolean(2);
+  plan_by_size<Small, Routine>(c, p);
+}
 
 }  // namespace
 
@@ -86,12 +95,11 @@ extern constexpr OpDef record = {
         "1 "
         "of the diagonal of U is zero; use linalg.pinv or linalg.lstsq",
     .infer = infer,
-    .forward = run_by_size<Small, Kernel>,
     .backward = backward,
     .needs = {out(0) | out(1)},
     .flops = flops,
-    .workspace = workspace_by_size<Small, Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::linalg_lu_factor_ex_op

@@ -14,27 +14,27 @@ void infer(Call& c) {
 }
 
 // Scaling and squaring with the diagonal Pade approximant of order 13 (Higham, SIAM J. Matrix Anal. Appl. 26, 2005).
-template <class T> struct Kernel {
+template <class T> struct Routine {
   using R = lapack::Real<T>;
   static constexpr int kArrays = 6;
-  const Call& c;
+  const Matrices& given;
   int64_t batch, size;
   int n, ld;
   T *a, *room;
   int* pivots;
 
-  Kernel(const Call& c, Scratch& s)
-      : c(c), batch(count(batch_of(c.tensor(0)))), n(narrow_int(c.tensor(0).size(-1))), ld(std::max(n, 1)) {
+  Routine(const Matrices& given, Scratch& s)
+      : given(given), batch(count(batch_of(given.in[0]))), n(narrow_int(given.in[0].size(-1))), ld(std::max(n, 1)) {
     size = int64_t(n) * n;
     a = s.take<T>(batch * size);
     room = s.take<T>(pieces(batch) * kArrays * size);
     pivots = s.take<int>(pieces(batch) * n);
   }
   void run() {
-    load_columns(c.tensor(0), batch_of(c.tensor(0)), a, dtype_for<T>());
+    load_columns(given.in[0], batch_of(given.in[0]), a, dtype_for<T>());
     for_each_matrix(batch,
                     [&](int64_t i, int64_t piece) { one(a + i * size, room + piece * kArrays * size, pivots + piece * n); });
-    store_columns(c.out[0], a, dtype_for<T>(), n, size);
+    store_columns(given.out[0], a, dtype_for<T>(), n, size);
   }
 
  private:
@@ -133,12 +133,11 @@ extern constexpr OpDef record = {
         "linalg_matrix_exp(zeros(0, 2, 2))",
     .bad = "linalg_matrix_exp(zeros(2, 3)) => linalg.matrix_exp: needs square matrices: self is f32[2, 3]",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .backward = backward,
     .needs = {in(0)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan_matrices<Routine>};
 
 }  // namespace dyadic::inline v1::ops::linalg_matrix_exp_op

@@ -14,27 +14,31 @@ void infer(Call& c) {
   set_spec(c.spec[0], a, plain(a), batch_of(a), {a.size(-1), a.size(-2)});
 }
 
-template <class T> struct Kernel : Singular<T> {
+struct Parameters : Matrices {
+  double atol, rtol;
+  bool hermitian;
+};
+template <class T> struct Routine : Singular<T> {
   using R = lapack::Real<T>;
+  const Parameters& own;
   T* inverse;
-  Kernel(const Call& c, Scratch& s) : Singular<T>(c, s, "S") { inverse = s.take<T>(this->batch * this->m * this->n); }
+  Routine(const Parameters& given, Scratch& s) : Singular<T>(given, s, "S"), own(given) {
+    inverse = s.take<T>(this->batch * this->m * this->n);
+  }
   void run() {
-    const Call& c = this->c;
-    this->decompose(kName, c.boolean(3));
+    this->decompose(kName, own.hermitian);
     const int m = this->m, n = this->n, k = this->k;
-    const double atol = c.has(1) ? c.real(1) : 0;
-    const double rtol = c.has(2) ? c.real(2) : atol > 0 ? 0 : default_rtol(c.tensor(0));
     for_each_matrix(this->batch, [&](int64_t i, int64_t) {
       const R* s = this->s + i * k;
       T *u = this->u + i * m * k, *vt = this->vt + i * k * n, *to = inverse + i * n * m;
-      const double least = k ? std::max(atol, rtol * double(s[0])) : 0;
+      const double least = k ? std::max(own.atol, own.rtol * double(s[0])) : 0;
       for (int64_t j = 0; j < k; ++j)
         for (int64_t r = 0; r < m; ++r) u[j * m + r] *= double(s[j]) > least ? R(1) / s[j] : R(0);
       const T one(1), zero(0);
       const int ldu = std::max(m, 1), ldv = std::max(k, 1), ldt = std::max(n, 1);
       if (m && n) lapack::gemm<T>("C", "C", &n, &m, &k, &one, vt, &ldv, u, &ldu, &zero, to, &ldt, 1, 1);
     });
-    store_columns(c.out[0], inverse, dtype_for<T>(), n, int64_t(n) * m);
+    store_columns(own.out[0], inverse, dtype_for<T>(), n, int64_t(n) * m);
   }
 };
 
@@ -44,6 +48,14 @@ void backward(Grad& g) {
   g.set(0, pseudo_gradient(g.boolean(3) ? add(tril(a), mH(tril(a, -1))) : a, g.out(0), g.g()));
 }
 double flops(const Call& c) { return singular_flops(c.tensor(0), 18); }
+
+void plan(Call& c) {
+  Parameters p;
+  p.atol = c.has(1) ? c.real(1) : 0;
+  p.rtol = c.has(2) ? c.real(2) : p.atol > 0 ? 0 : default_rtol(c.tensor(0));
+  p.hermitian = c.boolean(3);
+  plan_matrices<Routine>(c, p);
+}
 
 }  // namespace
 
@@ -62,12 +74,11 @@ extern constexpr OpDef record = {
         "linalg_pinv(zeros(0, 2, 3))",
     .bad = "linalg_pinv(zeros(2, 3), None, None, True) => linalg.pinv: needs square matrices: A is f32[2, 3]",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .backward = backward,
     .needs = {in(0) | out(0)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::linalg_pinv_op

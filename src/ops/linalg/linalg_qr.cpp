@@ -19,22 +19,25 @@ void infer(Call& c) {
   c.nout = 2;
 }
 
-template <class T> struct Kernel {
+struct Parameters : Matrices {
+  bool complete, wants_q;
+};
+template <class T> struct Routine {
   using RealType = lapack::Real<T>;
-  const Call& c;
+  const Parameters& given;
   int64_t batch, step;
   int m, n, columns, lwork;  // columns: of Q; A's and Q's share one array
   bool wants_q;
   T *a, *r, *tau, *work;
   std::optional<Reflections<RealType>> large;  // one at a time: products use all threads
 
-  Kernel(const Call& c, Scratch& s)
-      : c(c),
-        batch(count(batch_of(c.tensor(0)))),
-        m(narrow_int(c.tensor(0).size(-2))),
-        n(narrow_int(c.tensor(0).size(-1))),
-        columns(c.text(1) == "complete" ? m : std::min(m, n)),
-        wants_q(c.text(1) != "r") {
+  Routine(const Parameters& given, Scratch& s)
+      : given(given),
+        batch(count(batch_of(given.in[0]))),
+        m(narrow_int(given.in[0].size(-2))),
+        n(narrow_int(given.in[0].size(-1))),
+        columns(given.complete ? m : std::min(m, n)),
+        wants_q(given.wants_q) {
     step = int64_t(m) * std::max(n, columns);
     lwork = scratch();
     a = s.take<T>(batch * step);
@@ -45,14 +48,14 @@ template <class T> struct Kernel {
   }
   void run() {
     const DType type = dtype_for<T>();
-    load_columns(c.tensor(0), batch_of(c.tensor(0)), r, type);
+    load_columns(given.in[0], batch_of(given.in[0]), r, type);
     large ? run_large() : run_small();
     for (int64_t i = 0; i < batch * n; ++i) {
       T* column = r + i * m;
       std::fill(column + std::min(i % n + 1, int64_t(m)), column + m, T(0));
     }
-    if (wants_q) store_columns(c.out[0], a, type, m, step);
-    store_columns(c.out[1], r, type, m, int64_t(m) * n);
+    if (wants_q) store_columns(given.out[0], a, type, m, step);
+    store_columns(given.out[1], r, type, m, int64_t(m) * n);
   }
 
  private:
@@ -128,6 +131,12 @@ void backward(Grad& g) {
   g.set(0, cat(parts, -1));
 }
 
+void plan(Call& c) {
+  Parameters p;
+  p.complete = c.text(1) == "complete", p.wants_q = c.text(1) != "r";
+  plan_matrices<Routine>(c, p);
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -147,12 +156,11 @@ extern constexpr OpDef record = {
         "linalg_qr(zeros(0, 2, 3))",
     .bad = "linalg_qr(zeros(2, 2), 'full') => linalg.qr: unknown mode \"full\"; the known ones are reduced, complete and r",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .backward = backward,
     .needs = {out(0) | out(1)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::linalg_qr_op

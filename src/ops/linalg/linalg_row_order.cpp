@@ -14,13 +14,21 @@ void infer(Call& c) {
            c.integer(1));
   set_spec(c.spec[0], p, i64, {p.sizes().begin(), p.sizes().size() - 1}, {c.integer(1)});
 }
-void forward(Call& c) {
-  const int64_t m = c.integer(1), k = c.tensor(0).size(-1), batch = count({c.spec[0].sizes, size_t(c.spec[0].ndim) - 1});
-  auto* order = c.out[0].data<int64_t>();
-  for (int64_t i = 0; i < batch; ++i, order += m) {
-    std::iota(order, order + m, int64_t(0));
-    for (int64_t r = 0; r < k; ++r) std::swap(order[r], order[pivot_at(kName, c.tensor(0), i * k + r, m) - 1]);
+struct Parameters {
+  Operand pivots;
+  int64_t batch, m;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const Array pivots = at.input(0, p.pivots);
+  const int64_t k = pivots.size(-1);
+  auto* order = static_cast<int64_t*>(at.out[0]);
+  for (int64_t i = 0; i < p.batch; ++i, order += p.m) {
+    std::iota(order, order + p.m, int64_t(0));
+    for (int64_t r = 0; r < k; ++r) std::swap(order[r], order[pivot_at(kName, pivots, i * k + r, p.m) - 1]);
   }
+}
+void plan(Call& c) {
+  c.plan.set<run>(Parameters{c.operand(0), count({c.spec[0].sizes, size_t(c.spec[0].ndim) - 1}), c.integer(1)});
 }
 
 double flops(const Call& c) { return double(c.spec[0].numel()); }
@@ -32,6 +40,7 @@ extern constexpr OpDef record = {
     .doc =
         "The order in which pivots of an LU factorization put the m rows: row i was row order[i]. int32 [..., k] -> int64 "
         "[..., m].",
+    .internal = true,
     .samples =
         "linalg_row_order(indices(4; 3), 3)\n"
         "linalg_row_order(indices(3; 2), 4)\n"
@@ -41,9 +50,8 @@ extern constexpr OpDef record = {
         "1 to 4\n"
         "linalg_row_order(zeros(3), 4) => linalg.row_order: pivots are int32 numbers: self is f32[3]",
     .infer = infer,
-    .forward = forward,
     .flops = flops,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::linalg_row_order_op

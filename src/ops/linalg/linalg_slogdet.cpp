@@ -13,11 +13,12 @@ void infer(Call& c) {
   c.nout = 2;
 }
 
-template <class T> struct Kernel : Determinants<T> {
+template <class T> struct Routine : Determinants<T> {
   using R = lapack::Real<T>;
   T* sign;
   R* log;
-  Kernel(const Call& c, Scratch& s) : Determinants<T>(c, s), sign(s.take<T>(this->batch)), log(s.take<R>(this->batch)) {}
+  Routine(const Matrices& given, Scratch& s)
+      : Determinants<T>(given, s), sign(s.take<T>(this->batch)), log(s.take<R>(this->batch)) {}
   void run() {
     this->factor([&](int64_t i, int odd, const T* diagonal, int64_t step) {
       T turn(odd);
@@ -30,8 +31,8 @@ template <class T> struct Kernel : Determinants<T> {
       sign[i] = turn;
       log[i] = sum;
     });
-    store(this->c.out[0], sign, dtype_for<T>());
-    store(this->c.out[1], log, dtype_for<R>());
+    store(this->given.out[0], sign, dtype_for<T>());
+    store(this->given.out[1], log, dtype_for<R>());
   }
 };
 
@@ -65,12 +66,11 @@ extern constexpr OpDef record = {
         "linalg_slogdet(zeros(0, 2, 2))",
     .bad = "linalg_slogdet(zeros(3)) => linalg.slogdet: needs a matrix, or a batch of them: A is f32[3]",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .backward = backward,
     .needs = {in(0) | out(0)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan_matrices<Routine>};
 
 }  // namespace dyadic::inline v1::ops::linalg_slogdet_op

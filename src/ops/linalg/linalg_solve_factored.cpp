@@ -20,10 +20,8 @@ void infer(Call& c) {
   c.nout = 4;
 }
 
-std::vector<int64_t> batch_of_result(const Call& c) { return {c.spec[0].sizes, c.spec[0].sizes + c.spec[0].ndim - 2}; }
-
 // Which matrix of A the i-th of the result belongs to.
-void place_matrices(const Tensor& a, IntList batch, int* places) {
+void place_matrices(const Operand& a, IntList batch, int* places) {
   const IntList sizes = batch_of(a);
   const size_t ahead = batch.size() - sizes.size();
   for (int64_t i = 0; i < count(batch); ++i) {
@@ -37,33 +35,33 @@ void place_matrices(const Tensor& a, IntList batch, int* places) {
   }
 }
 
-template <class T> struct Kernel {
-  const Call& c;
-  std::vector<int64_t> batch;
+template <class T> struct Routine {
+  const Matrices& given;
+  IntList batch;
   int64_t own, n_batch;  // factored once per matrix of A, solved once per matrix of the result
   int n, columns, ld;
   T *lu, *x;
   int* places;
 
-  Kernel(const Call& c, Scratch& s)
-      : c(c),
-        batch(batch_of_result(c)),
-        own(count(batch_of(c.tensor(0)))),
+  Routine(const Matrices& given, Scratch& s)
+      : given(given),
+        batch(batch_of(given.out[0])),
+        own(count(batch_of(given.in[0]))),
         n_batch(count(batch)),
-        n(narrow_int(c.tensor(0).size(-1))),
-        columns(narrow_int(c.tensor(1).size(-1))),
+        n(narrow_int(given.in[0].size(-1))),
+        columns(narrow_int(given.in[1].size(-1))),
         ld(column_distance<T>(n)) {
     lu = s.take<T>(own * ld * n);
     x = s.take<T>(n_batch * ld * columns);
     places = s.take<int>(n_batch);
   }
   void run() {
-    int *pivots = c.out[2].data<int>(), *info = c.out[3].data<int>();
+    int *pivots = given.out[2].data<int>(), *info = given.out[3].data<int>();
     const int64_t size = int64_t(ld) * n, x_size = int64_t(ld) * columns;
-    load_columns_apart(c.tensor(0), batch_of(c.tensor(0)), lu, dtype_for<T>(), ld);
-    load_columns_apart(c.tensor(1), batch, x, dtype_for<T>(), ld);
+    load_columns_apart(given.in[0], batch_of(given.in[0]), lu, dtype_for<T>(), ld);
+    load_columns_apart(given.in[1], batch, x, dtype_for<T>(), ld);
     for_each_matrix(own, [&](int64_t i, int64_t) { factor_lu(n, n, lu + i * size, ld, pivots + i * n, info + i); });
-    place_matrices(c.tensor(0), batch, places);
+    place_matrices(given.in[0], batch, places);
     for_each_matrix(n_batch, [&](int64_t i, int64_t) {
       const int64_t k = places[i];
       T* to = x + i * x_size;
@@ -71,40 +69,40 @@ template <class T> struct Kernel {
       solve_triangle(false, true, n, columns, lu + k * size, ld, to, ld);
       solve_triangle(true, false, n, columns, lu + k * size, ld, to, ld);
     });
-    store_columns(c.out[0], x, dtype_for<T>(), ld, x_size);
-    store_columns(c.out[1], lu, dtype_for<T>(), ld, size);
+    store_columns(given.out[0], x, dtype_for<T>(), ld, x_size);
+    store_columns(given.out[1], lu, dtype_for<T>(), ld, size);
   }
 };
 
 template <class T> struct Small {
-  const Call& c;
-  const std::vector<int64_t> batch;
+  const Matrices& given;
+  const IntList batch;
   SmallInput<T> a, b;
   SmallOutput<T> x, lu;
   bool one_to_one;
   int* places = nullptr;
 
-  Small(const Call& c, Scratch& s)
-      : c(c),
-        batch(batch_of_result(c)),
-        a(c.tensor(0), batch_of(c.tensor(0)), s),
-        b(c.tensor(1), batch, s),
-        x(c.spec[0], s),
-        lu(c.spec[1], s),
-        one_to_one(count(batch) == count(batch_of(c.tensor(0)))) {
+  Small(const Matrices& given, Scratch& s)
+      : given(given),
+        batch(batch_of(given.out[0])),
+        a(given.in[0], batch_of(given.in[0]), s),
+        b(given.in[1], batch, s),
+        x(given.out[0], s),
+        lu(given.out[1], s),
+        one_to_one(count(batch) == count(batch_of(given.in[0]))) {
     if (!one_to_one) places = s.take<int>(count(batch));
   }
   void run() {
-    const Tensor &result = c.out[0], &factors = c.out[1];
+    const Array &result = given.out[0], &factors = given.out[1];
     const int n = int(factors.size(-1));
-    int* pivots = c.out[2].data<int>();
-    const SmallMatrices<T> f = lu.at(factors);
-    small_lu<T>().factor(count(batch_of(factors)), n, n, a.read(), f, pivots, c.out[3].data<int>());
-    if (places) place_matrices(c.tensor(0), batch, places);
+    int* pivots = given.out[2].data<int>();
+    const SmallMatrices<T> f = lu.matrices();
+    small_lu<T>().factor(count(batch_of(factors)), n, n, a.read(), f, pivots, given.out[3].data<int>());
+    if (places) place_matrices(given.in[0], batch, places);
     small_lu<T>().solve(count(batch), n, result.size(-1), {f.data, f.step, f.row, f.col}, pivots, places, b.read(),
-                        x.at(result));
-    lu.store(factors);
-    x.store(result);
+                        x.matrices());
+    lu.store();
+    x.store();
   }
 };
 
@@ -125,6 +123,8 @@ void backward(Grad& g) {
   g.set(1, gb);
 }
 
+void plan(Call& c) { plan_by_size<Small, Routine>(c, Matrices()); }
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -134,6 +134,7 @@ extern constexpr OpDef record = {
         "info: "
         "0, or the place, from 1, of the first zero on U's diagonal.",
     .amp = Amp::f32,
+    .internal = true,
     .samples =
         "linalg_solve_factored(spd(3, 3), randn(3, 2))\n"
         "linalg_solve_factored(spd(2, 3, 3), randn(3, 1))\n"
@@ -143,12 +144,11 @@ extern constexpr OpDef record = {
     .bad = "linalg_solve_factored(zeros(2, 2), zeros(3, 1)) => linalg.solve: sizes do not fit: A is f32[2, 2], B is f32[3, 1]",
     .skip = "second_output: the factors are not differentiated",
     .infer = infer,
-    .forward = run_by_size<Small, Kernel>,
     .backward = backward,
     .needs = {in(0) | out(0) | out(1) | out(2), in(0) | out(1) | out(2)},
     .flops = flops,
-    .workspace = workspace_by_size<Small, Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::linalg_solve_factored_op

@@ -16,36 +16,39 @@ void infer(Call& c) {
   set_spec(c.spec[0], a, plain(a), common_batch(kName, a, b, "self", "B"), {b.size(-2), b.size(-1)});
 }
 
+struct Parameters : Matrices {
+  bool upper, left, unit;
+};
 // X A = B is A^T X^T = B^T: the same system, everything read and written by rows.
-template <class T> struct Kernel {
-  const Call& c;
-  std::vector<int64_t> batch;
+template <class T> struct Routine {
+  const Parameters& given;
+  IntList batch;
   int64_t n_batch, own;  // matrices of the result, and of self
   bool left, upper;
   int n, columns;
   T *a, *b;
 
-  Kernel(const Call& c, Scratch& s)
-      : c(c),
-        batch(c.spec[0].sizes, c.spec[0].sizes + c.spec[0].ndim - 2),
+  Routine(const Parameters& given, Scratch& s)
+      : given(given),
+        batch(batch_of(given.out[0])),
         n_batch(count(batch)),
-        own(count(batch_of(c.tensor(0)))),
-        left(c.boolean(kLeft)),
-        upper(c.boolean(kUpper) == left),
-        n(narrow_int(c.tensor(0).size(-1))),
-        columns(narrow_int(c.tensor(1).size(left ? -1 : -2))) {
+        own(count(batch_of(given.in[0]))),
+        left(given.left),
+        upper(given.upper == left),
+        n(narrow_int(given.in[0].size(-1))),
+        columns(narrow_int(given.in[1].size(left ? -1 : -2))) {
     a = s.take<T>((own == 1 ? 1 : n_batch) * n * n);  // one matrix serves the whole batch
     b = s.take<T>(n_batch * n * columns);
   }
   void run() {
     const auto load = left ? load_columns : load_rows;
-    load(c.tensor(0), own == 1 ? batch_of(c.tensor(0)) : IntList(batch), a, dtype_for<T>());
-    load(c.tensor(1), batch, b, dtype_for<T>());
+    load(given.in[0], own == 1 ? batch_of(given.in[0]) : batch, a, dtype_for<T>());
+    load(given.in[1], batch, b, dtype_for<T>());
     const int ld = std::max(n, 1);
     for_each_matrix(n_batch, [&](int64_t i, int64_t) {
-      solve_triangle(upper, c.boolean(kUnit), n, columns, a + (own == 1 ? 0 : i) * n * n, ld, b + i * n * columns, ld);
+      solve_triangle(upper, given.unit, n, columns, a + (own == 1 ? 0 : i) * n * n, ld, b + i * n * columns, ld);
     });
-    left ? store_columns(c.out[0], b, dtype_for<T>(), n, int64_t(n) * columns) : store(c.out[0], b, dtype_for<T>());
+    left ? store_columns(given.out[0], b, dtype_for<T>(), n, int64_t(n) * columns) : store(given.out[0], b, dtype_for<T>());
   }
 };
 
@@ -60,6 +63,12 @@ void backward(Grad& g) {
     g.set(0, upper ? triu(full, unit) : tril(full, unit ? -1 : 0));
   }
   g.set(1, gb);
+}
+
+void plan(Call& c) {
+  Parameters p;
+  p.upper = c.boolean(kUpper), p.left = c.boolean(kLeft), p.unit = c.boolean(kUnit);
+  plan_matrices<Routine>(c, p);
 }
 
 }  // namespace
@@ -81,12 +90,11 @@ extern constexpr OpDef record = {
         "linalg_solve_triangular(zeros(2, 2), zeros(3, 1), True) => linalg.solve_triangular: sizes do not fit: self is f32[2, "
         "2], B is f32[3, 1], self X = B",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .backward = backward,
     .needs = {in(0) | out(0), in(0)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::linalg_solve_triangular_op

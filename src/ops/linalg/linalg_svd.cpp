@@ -17,14 +17,17 @@ void infer(Call& c) {
   c.nout = 3;
 }
 
-template <class T> struct Kernel : Singular<T> {
-  Kernel(const Call& c, Scratch& s) : Singular<T>(c, s, c.boolean(1) ? "A" : "S") {}
+struct Parameters : Matrices {
+  bool full;
+};
+template <class T> struct Routine : Singular<T> {
+  Routine(const Parameters& given, Scratch& s) : Singular<T>(given, s, given.full ? "A" : "S") {}
   void run() {
     this->decompose(kName);
     const DType type = dtype_for<T>();
-    store_columns(this->c.out[0], this->u, type, this->m, int64_t(this->m) * this->u_columns);
-    store(this->c.out[1], this->s, type.to_real());
-    store_columns(this->c.out[2], this->vt, type, this->vt_rows, int64_t(this->n) * this->vt_rows);
+    store_columns(this->given.out[0], this->u, type, this->m, int64_t(this->m) * this->u_columns);
+    store(this->given.out[1], this->s, type.to_real());
+    store_columns(this->given.out[2], this->vt, type, this->vt_rows, int64_t(this->n) * this->vt_rows);
   }
 };
 
@@ -75,6 +78,12 @@ void backward(Grad& g) {
 }
 double flops(const Call& c) { return singular_flops(c.tensor(0), 18); }
 
+void plan(Call& c) {
+  Parameters p;
+  p.full = c.boolean(1);
+  plan_matrices<Routine>(c, p);
+}
+
 }  // namespace
 
 extern constexpr OpDef record = {
@@ -97,12 +106,11 @@ extern constexpr OpDef record = {
         "\"gesvda\"; leave it out",
     .skip = "torch: signs of vectors are the library's; tests/ops/linalg_test.cpp puts matrices together again",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .backward = backward,
     .needs = {out(0) | out(1) | out(2)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::linalg_svd_op

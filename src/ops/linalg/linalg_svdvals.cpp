@@ -12,11 +12,11 @@ void infer(Call& c) {
   set_spec(c.spec[0], a, plain(a).to_real(), batch_of(a), {std::min(a.size(-2), a.size(-1))});
 }
 
-template <class T> struct Kernel : Singular<T> {
-  Kernel(const Call& c, Scratch& s) : Singular<T>(c, s, "N") {}
+template <class T> struct Routine : Singular<T> {
+  Routine(const Matrices& given, Scratch& s) : Singular<T>(given, s, "N") {}
   void run() {
     this->decompose(kName);
-    store(this->c.out[0], this->s, dtype_for<T>().to_real());
+    store(this->given.out[0], this->s, dtype_for<T>().to_real());
   }
 };
 
@@ -41,12 +41,11 @@ extern constexpr OpDef record = {
         "linalg_svdvals(zeros(0, 2, 3))",
     .bad = "linalg_svdvals(zeros(3)) => linalg.svdvals: needs a matrix, or a batch of them: A is f32[3]",
     .infer = infer,
-    .forward = run_kernel<Kernel>,
     .backward = backward,
     .needs = {in(0)},
     .flops = flops,
-    .workspace = workspace_of<Kernel>,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan_matrices<Routine>};
 
 }  // namespace dyadic::inline v1::ops::linalg_svdvals_op

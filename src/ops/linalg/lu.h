@@ -6,6 +6,7 @@ namespace dyadic::inline v1::ops {
 
 double lu_flops(const Tensor& a);
 // LinAlgError for a zero on U's diagonal.
+void check_factors(const char* who, const Array& info, const Operand& a);
 void check_factors(const char* who, const Tensor& info, const Tensor& a);
 // The gradient of A from those of L (below its diagonal) and U.
 Tensor lu_gradient(const Tensor& lu, const Tensor& pivots, const Tensor& gl, const Tensor& gu);
@@ -15,7 +16,7 @@ Tensor upper(const Tensor& lu);       // U [..., min(m, n), n]
 Tensor row_order(const Tensor& pivots, int64_t m);
 // Pivots are int32 as LAPACK has them, int64 as well; one of them, checked to be in 1 ... m.
 void check_pivots(const char* who, const Tensor& t, const char* name);
-int64_t pivot_at(const char* who, const Tensor& dense_pivots, int64_t i, int64_t m);
+int64_t pivot_at(const char* who, const Array& dense_pivots, int64_t i, int64_t m);
 Tensor permutation(const Tensor& order, DType dtype);  // P [..., m, m] with A = P (L U)
 // Rows of t [..., m, n] in that order, or put back.
 Tensor permute_rows(const Tensor& t, const Tensor& order);

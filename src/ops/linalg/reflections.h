@@ -1,7 +1,7 @@
 // QR of large real matrices: LAPACK reflects panels of 32 columns, and what they do to the rest are three products (the compact
 // WY form of Schreiber and Van Loan 1989). Columns are stored one after another.
 #pragma once
-#include "loops/gemm.h"
+#include "loops/gemm_plan.h"
 #include "ops/linalg/matrices.h"
 
 namespace dyadic::inline v1::ops {
@@ -29,9 +29,9 @@ template <class T> class Reflections {
   Panel panel(int at) const { return {at, std::min(kPanel, std::min(m_, n_) - at), m_ - at}; }
   void open(const Panel& p, const T* a, int lda, const T* tau);
   void apply(const Panel& p, bool transposed, T* c, int ldc, int columns);
-  GemmCall inner(const Panel& p, const T* c, int ldc, int columns) const;
+  GemmCall inner(const Panel& p, int ldc, int columns) const;
   GemmCall turn(const Panel& p, bool transposed, int columns) const;
-  GemmCall outer(const Panel& p, T* c, int ldc, int columns) const;
+  GemmCall outer(const Panel& p, int ldc, int columns) const;
 };
 
 extern template class Reflections<float>;

@@ -7,7 +7,7 @@ namespace dyadic::inline v1::ops {
 // Per matrix a = u diag(s) vt, columns by columns; job: "A" (square u and vt), "S" (k columns, k rows), "N" (s alone).
 template <class T> struct Singular {
   using R = lapack::Real<T>;
-  const Call& c;
+  const Matrices& given;
   const char* job;
   int64_t batch;
   int m, n, k, u_columns, vt_rows, lwork;
@@ -16,12 +16,12 @@ template <class T> struct Singular {
   R *s, *rwork;
   int *iwork, *info;
 
-  Singular(const Call& c, Scratch& room, const char* job)
-      : c(c),
+  Singular(const Matrices& given, Scratch& room, const char* job)
+      : given(given),
         job(job),
-        batch(count(batch_of(c.tensor(0)))),
-        m(narrow_int(c.tensor(0).size(-2))),
-        n(narrow_int(c.tensor(0).size(-1))),
+        batch(count(batch_of(given.in[0]))),
+        m(narrow_int(given.in[0].size(-2))),
+        n(narrow_int(given.in[0].size(-1))),
         k(std::min(m, n)),
         u_columns(*job == 'A'   ? m
                   : *job == 'S' ? k
@@ -42,7 +42,7 @@ template <class T> struct Singular {
   }
   // hermitian: what stands above the diagonals is not read, but taken from below.
   void decompose(const char* who, bool hermitian = false) {
-    load_columns(c.tensor(0), batch_of(c.tensor(0)), a, dtype_for<T>());
+    load_columns(given.in[0], batch_of(given.in[0]), a, dtype_for<T>());
     if (hermitian) mirror();
     for_each_matrix(batch, [&](int64_t i, int64_t piece) {
       info[i] = 0;
@@ -65,7 +65,7 @@ template <class T> struct Singular {
       DY_CHECK_AS(LinAlgError, info[i] == 0,
                   "{}: the algorithm does not converge: A is {}, matrix {} of the batch; does it hold "
                   "NaN or infinities?",
-                  who, describe(c.tensor(0)), i);
+                  who, describe(given.in[0]), i);
   }
 
  private:

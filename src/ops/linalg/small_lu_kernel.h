@@ -1,11 +1,10 @@
 // LU factors of many small matrices: as many at a time as a vector has elements. A batch of 3 x 3 by calls of LAPACK, one per
 // matrix, takes ten times as long.
 #pragma once
-#include <complex>
 #include <cstdint>
-#include <type_traits>
 
 #include "base/parallel.h"
+#include "ops/linalg/by_number.h"
 
 namespace dyadic::inline v1 {
 
@@ -29,12 +28,7 @@ template <class T> struct SmallLuTable {
   void (*solve)(int64_t batch, int n, int64_t columns, SmallMatrices<const T> lu, const int* pivots, const int* places,
                 SmallMatrices<const T> b, SmallMatrices<T> x);
 };
-struct SmallLuKernel {
-  SmallLuTable<float> s;
-  SmallLuTable<double> d;
-  SmallLuTable<std::complex<float>> c;
-  SmallLuTable<std::complex<double>> z;
-};
+using SmallLuKernel = ByNumber<SmallLuTable>;
 
 }  // namespace dyadic::inline v1
 
@@ -42,12 +36,6 @@ DY_KERNEL(SmallLuKernel, small_lu_kernel)
 
 namespace dyadic::inline v1::ops {
 
-template <class T> const SmallLuTable<T>& small_lu() {
-  const SmallLuKernel& k = small_lu_kernel();
-  if constexpr (std::is_same_v<T, float>) return k.s;
-  if constexpr (std::is_same_v<T, double>) return k.d;
-  if constexpr (std::is_same_v<T, std::complex<float>>) return k.c;
-  if constexpr (std::is_same_v<T, std::complex<double>>) return k.z;
-}
+template <class T> const SmallLuTable<T>& small_lu() { return small_lu_kernel().of<T>(); }
 
 }  // namespace dyadic::inline v1::ops

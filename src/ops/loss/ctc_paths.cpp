@@ -1,5 +1,6 @@
 #include "ops/loss/ctc_paths.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -46,18 +47,21 @@ template <class T> double forward_paths(const CtcSequence<T>& q, int64_t width, 
   return -p;
 }
 
-template <class T> void run(Call& c) {
-  const CtcShape s = ctc_shape(c, kLogProbs, kBlank);
-  T *loss = c.out[0].data<T>(), *alpha = c.out[1].data<T>();
-  fill(c.out[1], kNever);
+template <class T> void run(const CtcShape& s, const Pointers& at) {
+  const CtcInputs in(at.in + kLogProbs);
+  check_values("ctc_paths", in, s);
+  T *loss = static_cast<T*>(at.out[0]), *alpha = static_cast<T*>(at.out[1]);
+  const int64_t all = s.time * s.width();
   parallel_for(s.batch, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t n = begin; n < end; ++n)
-      loss[n] = T(forward_paths(ctc_sequence<T>(c, kLogProbs, s, n), s.width(), alpha + n * s.time * s.width()));
+    for (int64_t n = begin; n < end; ++n) {
+      std::fill_n(alpha + n * all, all, T(kNever));
+      loss[n] = T(forward_paths(ctc_sequence<T>(in, s, n), s.width(), alpha + n * all));
+    }
   });
 }
-void forward(Call& c) {
-  check_values(c, kLogProbs, ctc_shape(c, kLogProbs, kBlank));
-  c.tensor(kLogProbs).dtype() == f64 ? run<double>(c) : run<float>(c);
+void plan(Call& c) {
+  const CtcShape s = ctc_shape(c, kLogProbs, kBlank);
+  c.tensor(kLogProbs).dtype() == f64 ? c.plan.set<run<double>>(s) : c.plan.set<run<float>>(s);
 }
 
 void backward(Grad& g) {
@@ -75,6 +79,7 @@ extern constexpr OpDef record = {
     .doc =
         "Per sequence -log of the probability of its target, in log_probs [time, batch, classes] and targets int64 [batch, "
         "longest], and the log-probabilities of the beginnings of paths [batch, time, 2 longest + 1] (Graves et al. 2006).",
+    .internal = true,
     .samples =
         "ctc_paths(randn(5, 1, 4), indices(4; 1, 2), indices(6; 1), indices(3; 1), 0)\n"
         "ctc_paths(randn(3, 1, 3), indices(3; 1, 1), indices(4; 1), indices(2; 1), 2)",
@@ -90,11 +95,10 @@ extern constexpr OpDef record = {
         "narrow: ctc_loss converts\n"
         "scaled: ctc_loss converts",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(0) | in(1) | in(2) | in(3) | out(0) | out(1)},
     .flops = flops,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::ctc_paths_op

@@ -10,8 +10,18 @@ struct CtcShape {
   int64_t width() const { return 2 * longest + 1; }
 };
 CtcShape ctc_shape(const Call& c, int log_probs, int blank);
-// Of the lengths and the labels, which follow the argument `first`, log_probs.
-void check_values(const Call& c, int first, const CtcShape& s);
+
+// The four tensors that a call begins with, log_probs, targets and lengths; before them another in backward.
+struct CtcInputs {
+  const void* log_probs;
+  const int64_t *targets, *steps, *labels;  // the lengths of inputs and of targets
+  explicit CtcInputs(void* const* in)
+      : log_probs(in[0]),
+        targets(static_cast<const int64_t*>(in[1])),
+        steps(static_cast<const int64_t*>(in[2])),
+        labels(static_cast<const int64_t*>(in[3])) {}
+};
+void check_values(const char* who, const CtcInputs& in, const CtcShape& s);
 
 template <class T> struct CtcSequence {  // one of the batch
   const T* log_probs;                    // of its first step
@@ -23,13 +33,13 @@ template <class T> struct CtcSequence {  // one of the batch
   bool skips(int64_t s) const { return s & 1 && s > 1 && label(s) != label(s - 2); }  // from s - 2, over the blank between
   double emitted(int64_t t, int64_t s) const { return double(log_probs[t * step + label(s)]); }
 };
-template <class T> CtcSequence<T> ctc_sequence(const Call& c, int first, const CtcShape& s, int64_t n) {
-  return {c.tensor(first).data<T>() + n * s.classes,
+template <class T> CtcSequence<T> ctc_sequence(const CtcInputs& in, const CtcShape& s, int64_t n) {
+  return {static_cast<const T*>(in.log_probs) + n * s.classes,
           s.batch * s.classes,
-          c.tensor(first + 1).data<int64_t>() + n * s.longest,
+          in.targets + n * s.longest,
           s.blank,
-          c.tensor(first + 2).data<int64_t>()[n],
-          2 * c.tensor(first + 3).data<int64_t>()[n] + 1};
+          in.steps[n],
+          2 * in.labels[n] + 1};
 }
 
 double log_sum(double a, double b);  // log(exp a + exp b)

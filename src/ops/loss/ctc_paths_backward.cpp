@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -18,7 +19,6 @@ void infer(Call& c) {
   c.spec[0].device = x.device();
   c.spec[0].shape(x.sizes());
 }
-int64_t workspace(const Call& c) { return ctc_shape(c, kLogProbs, kBlank).batch * ctc_shape(c, kLogProbs, kBlank).width() * 8; }
 
 // beta[s], walked backwards in time: the log-probability of what follows position s. A path that stands at s at step t has
 // probability alpha beta / p, and the loss falls by as much per unit of log_probs there.
@@ -38,20 +38,25 @@ void spread(const CtcSequence<T>& q, double g, double loss, const T* alpha, int6
   }
 }
 
-template <class T> void run(Call& c) {
-  const CtcShape s = ctc_shape(c, kLogProbs, kBlank);
-  const T *g = c.tensor(0).data<T>(), *loss = c.tensor(kLoss).data<T>(), *alpha = c.tensor(kAlpha).data<T>();
-  fill(c.out[0], 0);
+template <class T> void run(const CtcShape& s, const Pointers& at) {
+  const CtcInputs in(at.in + kLogProbs);
+  check_values("ctc_paths_backward", in, s);
+  // Tensors count on their own: blank, which stands before the last two, is a number.
+  const T *g = static_cast<const T*>(at.in[0]), *loss = static_cast<const T*>(at.in[kLoss - 1]),
+          *alpha = static_cast<const T*>(at.in[kAlpha - 1]);
+  T* gradient = static_cast<T*>(at.out[0]);
+  std::fill_n(gradient, s.time * s.batch * s.classes, T(0));
   parallel_for(s.batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n)
       if (g[n] != 0)  // a loss that is infinite and was replaced sends none
-        spread(ctc_sequence<T>(c, kLogProbs, s, n), double(g[n]), double(loss[n]), alpha + n * s.time * s.width(), s.width(),
-               static_cast<double*>(c.workspace) + n * s.width(), c.out[0].data<T>() + n * s.classes);
+        spread(ctc_sequence<T>(in, s, n), double(g[n]), double(loss[n]), alpha + n * s.time * s.width(), s.width(),
+               static_cast<double*>(at.workspace) + n * s.width(), gradient + n * s.classes);
   });
 }
-void forward(Call& c) {
-  check_values(c, kLogProbs, ctc_shape(c, kLogProbs, kBlank));
-  c.tensor(kLogProbs).dtype() == f64 ? run<double>(c) : run<float>(c);
+void plan(Call& c) {
+  const CtcShape s = ctc_shape(c, kLogProbs, kBlank);
+  c.plan.workspace = s.batch * s.width() * 8;
+  c.tensor(kLogProbs).dtype() == f64 ? c.plan.set<run<double>>(s) : c.plan.set<run<float>>(s);
 }
 double flops(const Call& c) { return 12.0 * double(c.tensor(kAlpha).numel()); }
 
@@ -64,6 +69,7 @@ extern constexpr OpDef record = {
         "Tensor loss, Tensor log_alpha) -> Tensor",
     .doc =
         "The gradient of ctc_paths for log_probs: -grad times the probability, given the target, of each class at each step.",
+    .internal = true,
     .samples =
         "ctc_paths_backward(randn(1), zeros(2, 1, 2), indices(2; 1, 1), indices(3; 1), indices(2; 1), 0, zeros(1), zeros(1, 2, "
         "3))",
@@ -75,10 +81,8 @@ extern constexpr OpDef record = {
         "narrow: ctc_loss converts\n"
         "scaled: ctc_loss converts",
     .infer = infer,
-    .forward = forward,
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::ctc_paths_backward_op

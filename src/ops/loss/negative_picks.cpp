@@ -20,6 +20,10 @@ void infer(Call& c) {
   c.spec[1].dtype = i64;
   c.spec[1].device = x.device();
 }
+struct Parameters {
+  const Format* format;
+  int64_t n, classes, inner, ignored;
+};
 struct Picks {
   const char* from;
   const int64_t* target;
@@ -53,17 +57,17 @@ int64_t count_known(const Picks& p, int64_t n) {
                 "nll_loss: target out of range: target {} in place {}; there are {} classes", p.target[i], i, p.classes);
   return known;
 }
-void forward(Call& c) {
+void run(const Parameters& parameters, const Pointers& where) {
   constexpr int64_t kTile = 512;
-  const Tensor &x = c.tensor(0), &t = c.tensor(1);
-  const int64_t n = t.numel();
-  const Picks p{x.impl()->data(), t.data<int64_t>(), x.size(1), t.dim() > 1 && n ? n / t.size(0) : 1, c.integer(2)};
-  *c.out[1].data<int64_t>() = count_known(p, n);
-  const Format &f = *x.dtype().format(), &wide = compute_format(f.compute());
+  const int64_t n = parameters.n;
+  const Picks p{static_cast<const char*>(where.in[0]), static_cast<const int64_t*>(where.in[1]), parameters.classes,
+                parameters.inner, parameters.ignored};
+  *static_cast<int64_t*>(where.out[1]) = count_known(p, n);
+  const Format &f = *parameters.format, &wide = compute_format(f.compute());
   const bool as_stored = &f == &wide;  // then tiles lie in the result itself
   const int64_t width = f.itemsize();
   const auto of_width = width == 8 ? pick<uint64_t> : width == 4 ? pick<uint32_t> : width == 2 ? pick<uint16_t> : pick<uint8_t>;
-  char* to = c.out[0].impl()->data();
+  char* to = static_cast<char*>(where.out[0]);
   parallel_for((n + kTile - 1) / kTile, 8, [&](int64_t begin, int64_t end) {
     alignas(64) char picked[kTile * 4], computed[kTile * 4];  // f32 and narrower
     for (int64_t at = begin * kTile; at < std::min(n, end * kTile); at += kTile) {
@@ -79,6 +83,11 @@ void forward(Call& c) {
     }
   });
 }
+void plan(Call& c) {
+  const Tensor &x = c.tensor(0), &t = c.tensor(1);
+  const int64_t n = t.numel(), inner = t.dim() > 1 && n ? n / t.size(0) : 1;
+  c.plan.set<run>(Parameters{x.dtype().format(), n, x.size(1), inner, c.integer(2)});
+}
 void backward(Grad& g) {
   const Meta& m = g.in_meta(0);
   const Tensor ignored = eq(g.in(1), g.integer(2)), known = where(ignored, scalar_tensor(0), g.in(1));
@@ -92,6 +101,7 @@ double flops(const Call& c) { return double(c.tensor(1).numel()); }
 extern constexpr OpDef record = {
     .sig = "negative_picks(Tensor self, Tensor index, int ignore_index=-100) -> (Tensor values, Tensor known)",
     .doc = "-self[n, index[n, ...], ...] of self [N, C, ...], 0 where index is ignore_index; and for how many it is not.",
+    .internal = true,
     .samples =
         "negative_picks(randn(4, 5), indices(5; 4))\n"
         "negative_picks(randn(2, 5, 3), indices(5; 2, 3), 1)",
@@ -101,11 +111,10 @@ extern constexpr OpDef record = {
         "negative_picks(zeros(2, 3), indices(3; 3)) => negative_picks: sizes do not fit: self is f32[2, 3], index is i64[3]\n"
         "negative_picks(zeros(2, 3), zeros(2)) => negative_picks: classes are numbered in int64: index is f32[2]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(1)},
     .flops = flops,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::negative_picks_op

@@ -20,8 +20,18 @@ void infer(Call& c) {
   const int64_t sizes[] = {s.batch, s.n, s.m};
   c.spec[0].shape(sizes);
 }
-int64_t workspace(const Call& c) { return distance_kernel().workspace(shape_of(c), source_of(c, 0)); }
-void forward(Call& c) { distance_kernel().run(shape_of(c), source_of(c, 0), source_of(c, 1), target_of(c), c.workspace); }
+struct Parameters {
+  DistanceShape shape;
+  const Format *x, *y, *out;
+};
+void run(const Parameters& p, const Pointers& at) {
+  distance_kernel().run(p.shape, {at.in[0], p.x}, {at.in[1], p.y}, {at.out[0], p.out}, at.workspace);
+}
+void plan(Call& c) {
+  const Parameters p{shape_of(c), format_of(c, 0), format_of(c, 1), result_format(c)};
+  c.plan.workspace = distance_kernel().workspace(p.shape, {nullptr, p.x});
+  c.plan.set<run>(p);
+}
 // A distance of 0 has no slope: there the gradient is 0.
 void backward(Grad& g) {
   const Tensor apart = sub(unsqueeze(g.in(0), 2), unsqueeze(g.in(1), 1));
@@ -42,6 +52,7 @@ extern constexpr OpDef record = {
     .sig = "euclidean_distances(Tensor x1, Tensor x2) -> Tensor",
     .doc = "The 2-norms of the differences between the rows of x1 [b, n, d] and those of x2 [b, m, d]: [b, n, m].",
     .amp = Amp::f32,
+    .internal = true,
     .samples =
         "euclidean_distances(randn(2, 5, 3), randn(2, 4, 3))\n"
         "euclidean_distances(randn(1, 3, 300), randn(1, 40, 300))\n"
@@ -50,12 +61,10 @@ extern constexpr OpDef record = {
         "euclidean_distances(zeros(1, 2, 3), zeros(1, 2, 2)) => euclidean_distances: needs [b, n, d] and [b, m, d]: x1 is "
         "f32[1, 2, 3], x2 is f32[1, 2, 2]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(0) | in(1) | out(0), in(0) | in(1) | out(0)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::euclidean_distances_op

@@ -1,6 +1,3 @@
-#include <algorithm>
-
-#include "loops/pointwise.h"
 #include "ops/complex_math.h"
 #include "ops/matmul/operand.h"
 
@@ -47,49 +44,17 @@ double flops(const Call& c) {
          (c.has(2) ? double(rows(c.tensor(0)) * c.tensor(1).size(0)) : 0);
 }
 
-struct Product {
-  GemmCall gemm;
-  MatrixOperand x, w, bias;
-};
-Product product(const Call& c) {
+void plan(Call& c) {
+  Product& p = c.plan.make<run_product, Product>();
   const Tensor &x = c.tensor(0), &w = c.tensor(1);
-  Product p;
-  DType type = gemm_type(c.spec[0].dtype);
-  p.x = matrix_operand(x, type, true);
-  p.w = matrix_operand(w, type);
-  int64_t k = w.size(1), n = w.size(0);
-  p.gemm = {rows(x), n, k, {nullptr, type, k, 1}, {}, nullptr, gemm_result(type, c.spec[0].dtype), n};
-  p.gemm.b = p.w.copied ? Matrix{nullptr, type, p.w.dense_stride(*w.impl(), 1), p.w.dense_stride(*w.impl(), 2)}
-                        : Matrix{nullptr, type, w.stride(1), w.stride(0)};
-  if (c.has(2)) {
-    p.bias = matrix_operand(c.tensor(2), p.gemm.c_dtype, true, true);
-    p.gemm.bias_dtype = p.gemm.c_dtype;
-  }
-  return p;
-}
-int64_t result_bytes(const Call& c, const Product& p) {
-  return p.gemm.c_dtype == c.spec[0].dtype ? 0 : (c.spec[0].numel() * p.gemm.c_dtype.itemsize() + 63) / 64 * 64;
-}
-int64_t workspace(const Call& c) {
-  Product p = product(c);
-  return p.x.bytes + p.w.bytes + p.bias.bytes + result_bytes(c, p) + int64_t(gemm_workspace(p.gemm));
-}
-
-void forward(Call& c) {
-  Product p = product(c);
-  char* w = static_cast<char*>(c.workspace);
-  p.gemm.a.data = load_operand(c.tensor(0), p.x, w);
-  w += p.x.bytes;
-  p.gemm.b.data = load_operand(c.tensor(1), p.w, w);
-  w += p.w.bytes;
-  if (c.has(2)) p.gemm.bias = load_operand(c.tensor(2), p.bias, w);
-  w += p.bias.bytes;
-  const Tensor& out = c.out[0];
-  bool direct = p.gemm.c_dtype == out.dtype();
-  p.gemm.c = direct ? out.impl()->data() : w;
-  if (!direct) w += result_bytes(c, p);
-  gemm(p.gemm, w);
-  if (!direct) copy_elements(out, make_over(p.gemm.c, out.sizes(), p.gemm.c_dtype));
+  p.m = rows(x), p.n = w.size(0), p.k = w.size(1);
+  const DType type = gemm_type(c.spec[0].dtype);
+  Operand input = c.operand(0);
+  if (input.dense) input.reshape({p.m, p.k});
+  p.a = {input, type, Side::left, true};
+  p.b = {c.operand(1), type, Side::right};
+  if (c.has(2)) p.bias = {c.operand(2), gemm_result(type, c.spec[0].dtype), Side::bias, true};
+  plan_product(c, p, {p.k, 1, p.b.step(1), p.b.step(2)});
 }
 
 void backward(Grad& g) {
@@ -116,12 +81,11 @@ extern constexpr OpDef record = {
     .skip =
         "layout_bits: the strides of its operands decide which kernel multiplies; each adds in its own order, always the same",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(1), in(0), 0},
     .flops = flops,
-    .workspace = workspace,
     .complex = complex_linear,
 };
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(0) | in(1)};
 
 }  // namespace dyadic::inline v1::ops::linear_op

@@ -1,39 +1,28 @@
 #include <algorithm>
 
-#include "loops/pointwise.h"
 #include "ops/matmul/operand.h"
 
 namespace dyadic::inline v1::ops::matmul_op {
 namespace {
 
-struct Shape {
-  int64_t m, n, k;
-  bool vector_a, vector_b;
-  int batch_dims = 0;
-  int64_t batch_sizes[kMaxDims];
-};
-Shape shape(const Call& c) {
-  const Tensor &a = c.tensor(0), &b = c.tensor(1);
+// Sizes, and the batch that both broadcast to.
+void set_sizes(Product& p, const Tensor& a, const Tensor& b) {
   DY_CHECK(a.dim() > 0 && b.dim() > 0, "matmul: a 0-d tensor is not a matrix: a is {}, b is {}; use mul", describe(a),
            describe(b));
-  Shape s;
-  s.vector_a = a.dim() == 1;
-  s.vector_b = b.dim() == 1;
-  s.m = s.vector_a ? 1 : a.size(-2);
-  s.k = a.size(-1);
-  s.n = s.vector_b ? 1 : b.size(-1);
-  int64_t kb = s.vector_b ? b.size(0) : b.size(-2);
-  DY_CHECK(s.k == kb, "matmul: inner sizes differ: a is {}, b is {}; a.size(-1) = {}, b.size({}) = {}", describe(a),
-           describe(b), s.k, s.vector_b ? -1 : -2, kb);
+  p.m = a.dim() == 1 ? 1 : a.size(-2);
+  p.k = a.size(-1);
+  p.n = b.dim() == 1 ? 1 : b.size(-1);
+  int64_t kb = b.dim() == 1 ? b.size(0) : b.size(-2);
+  DY_CHECK(p.k == kb, "matmul: inner sizes differ: a is {}, b is {}; a.size(-1) = {}, b.size({}) = {}", describe(a),
+           describe(b), p.k, b.dim() == 1 ? -1 : -2, kb);
   int64_t da = std::max<int64_t>(a.dim() - 2, 0), db = std::max<int64_t>(b.dim() - 2, 0);
-  s.batch_dims = int(std::max(da, db));
-  for (int d = 0; d < s.batch_dims; ++d) {
-    int64_t x = d < s.batch_dims - da ? 1 : a.size(d - (s.batch_dims - da)),
-            y = d < s.batch_dims - db ? 1 : b.size(d - (s.batch_dims - db));
+  p.batch_dims = int(std::max(da, db));
+  for (int d = 0; d < p.batch_dims; ++d) {
+    int64_t x = d < p.batch_dims - da ? 1 : a.size(d - (p.batch_dims - da)),
+            y = d < p.batch_dims - db ? 1 : b.size(d - (p.batch_dims - db));
     DY_CHECK(x == y || x == 1 || y == 1, "matmul: batch sizes do not broadcast: a is {}, b is {}", describe(a), describe(b));
-    s.batch_sizes[d] = x == 1 ? y : x;
+    p.batch_sizes[d] = x == 1 ? y : x;
   }
-  return s;
 }
 
 DType common_type(const Call& c) {
@@ -47,90 +36,47 @@ DType common_type(const Call& c) {
 }
 
 void infer(Call& c) {
-  Shape s = shape(c);
+  const Tensor &a = c.tensor(0), &b = c.tensor(1);
+  Product& p = c.plan.make<run_product, Product>();
+  set_sizes(p, a, b);
   Spec& o = c.spec[0];
   o.dtype = common_type(c);
-  o.device = c.tensor(0).device();
-  o.shape({s.batch_sizes, size_t(s.batch_dims)});
-  if (!s.vector_a) o.sizes[o.ndim++] = s.m;
-  if (!s.vector_b) o.sizes[o.ndim++] = s.n;
+  o.device = a.device();
+  o.shape({p.batch_sizes, size_t(p.batch_dims)});
+  if (a.dim() > 1) o.sizes[o.ndim++] = p.m;
+  if (b.dim() > 1) o.sizes[o.ndim++] = p.n;
 }
-
-double flops(const Call& c) {
-  Shape s = shape(c);
-  double batch = 1;
-  for (int d = 0; d < s.batch_dims; ++d) batch *= double(s.batch_sizes[d]);
-  return (c.spec[0].dtype.is_complex() ? 8.0 : 2.0) * batch * double(s.m) * double(s.n) * double(s.k);
-}
-
-// Every operand of the batch as the library wants it. `batch` of them, in the last dimensions, lie one stride apart and are
-// handed on as a whole; there are `outer` such.
-struct Product {
-  Shape s;
-  MatrixOperand a, b;
-  GemmCall gemm;
-  int64_t batch = 1, a_stride = 0, b_stride = 0, outer = 1;
-  BatchedGemm batched() const { return {gemm, batch, a_stride, b_stride, s.m * s.n}; }
-};
-// Merges the batch's dimensions from the last on while both operands step through them as through one.
-void merge_batch(Product& p, const TensorImpl& a, const TensorImpl& b) {
-  bool open = true;
-  for (int d = p.s.batch_dims - 1; d >= 0; --d) {
-    const int64_t size = p.s.batch_sizes[d];
-    if (size == 1) continue;
-    const int back = p.s.batch_dims - d + 2;
-    const int64_t step_a = batch_step(a, p.a, back), step_b = batch_step(b, p.b, back);
-    if (p.batch == 1 && p.outer == 1) {
-      p.batch = size, p.a_stride = step_a, p.b_stride = step_b;
-      continue;
-    }
-    open = open && step_a == p.batch * p.a_stride && step_b == p.batch * p.b_stride;
-    (open ? p.batch : p.outer) *= size;
+void plan(Call& c) {
+  Product& p = c.plan.parameters<Product>();
+  const DType type = gemm_type(c.spec[0].dtype);
+  p.a = {c.operand(0), type, Side::left};
+  p.b = {c.operand(1), type, Side::right};
+  for (int d = 0; d < p.batch_dims; ++d) {
+    p.a_steps[d] = p.a.batch_step(p.batch_dims - d + 2);
+    p.b_steps[d] = p.b.batch_step(p.batch_dims - d + 2);
   }
+  const bool row = p.a.given.ndim == 1, column = p.b.given.ndim == 1;
+  plan_product(c, p, {row ? 0 : p.a.step(2), p.a.step(1), column ? p.b.step(1) : p.b.step(2), column ? 1 : p.b.step(1)});
 }
-Product product(const Call& c) {
-  Product p;
-  p.s = shape(c);
-  DType type = gemm_type(c.spec[0].dtype);
-  p.a = matrix_operand(c.tensor(0), type);
-  p.b = matrix_operand(c.tensor(1), type);
-  const TensorImpl &ta = c.impl(0), &tb = c.impl(1);
-  auto step = [](const TensorImpl& t, const MatrixOperand& m, int back) {
-    return m.copied ? m.dense_stride(t, back) : t.strides[t.ndim - back];
+void plan_plain(Call& c) {
+  if (c.spec[0].dtype.is_complex() || !c.result().dense) return plan(c);
+  const Product sizes = c.plan.parameters<Product>();
+  PlainProduct& p = c.plan.make<run_plain_product, PlainProduct>();
+  p.m = sizes.m, p.n = sizes.n, p.k = sizes.k, p.batch_dims = sizes.batch_dims;
+  p.a = c.operand(0), p.b = c.operand(1), p.out = c.result();
+  const bool row = p.a.ndim == 1, column = p.b.ndim == 1;
+  auto step = [](const Operand& o, int back) {
+    const int64_t d = o.ndim - back;
+    return d < 0 || o.lengths[d] == 1 ? 0 : o.steps[d];
   };
-  p.gemm = {p.s.m, p.s.n, p.s.k, {}, {}, nullptr, gemm_result(type, c.spec[0].dtype), p.s.n};
-  p.gemm.a = {nullptr, type, p.s.vector_a ? 0 : step(ta, p.a, 2), step(ta, p.a, 1)};
-  p.gemm.b = {nullptr, type, p.s.vector_b ? step(tb, p.b, 1) : step(tb, p.b, 2), p.s.vector_b ? 1 : step(tb, p.b, 1)};
-  merge_batch(p, ta, tb);
-  return p;
-}
-
-int64_t workspace(const Call& c) {
-  Product p = product(c);
-  int64_t result = p.gemm.c_dtype == c.spec[0].dtype ? 0 : c.spec[0].numel() * p.gemm.c_dtype.itemsize();
-  return p.a.bytes + p.b.bytes + (result + 63) / 64 * 64 + int64_t(gemm_workspace(p.batched()));
-}
-
-void forward(Call& c) {
-  Product p = product(c);
-  char* w = static_cast<char*>(c.workspace);
-  const char* a = load_operand(c.tensor(0), p.a, w);
-  w += p.a.bytes;
-  const char* b = load_operand(c.tensor(1), p.b, w);
-  w += p.b.bytes;
-  const Tensor& out = c.out[0];
-  bool direct = p.gemm.c_dtype == out.dtype();
-  char* result = direct ? out.impl()->data() : w;
-  int64_t size = p.gemm.a.dtype.itemsize(), out_size = p.gemm.c_dtype.itemsize();
-  if (!direct) w += (out.numel() * out_size + 63) / 64 * 64;
-  const int64_t* sizes = p.s.batch_sizes;
-  for (int64_t i = 0; i < p.outer * p.batch; i += p.batch) {
-    p.gemm.a.data = a + batch_offset(c.impl(0), p.a, sizes, p.s.batch_dims, i) * size;
-    p.gemm.b.data = b + batch_offset(c.impl(1), p.b, sizes, p.s.batch_dims, i) * size;
-    p.gemm.c = result + i * p.s.m * p.s.n * out_size;
-    gemm_batched(p.batched(), w);
+  for (int d = 0; d < p.batch_dims; ++d) {
+    p.batch_sizes[d] = sizes.batch_sizes[d];
+    p.a_steps[d] = step(p.a, p.batch_dims - d + 2), p.b_steps[d] = step(p.b, p.batch_dims - d + 2);
   }
-  if (!direct) copy_elements(out, make_over(result, out.sizes(), p.gemm.c_dtype));
+  p.strides = {row ? 0 : step(p.a, 2), step(p.a, 1), column ? step(p.b, 1) : step(p.b, 2), column ? 0 : step(p.b, 1)};
+}
+double flops(const Call& c) {
+  return (c.spec[0].dtype.is_complex() ? 8.0 : 2.0) * double(c.spec[0].numel()) * double(c.tensor(0).size(-1));
 }
 
 // dA = G B^H, dB = A^H G, batch dimensions that were broadcast are summed by the engine.
@@ -164,7 +110,8 @@ extern constexpr OpDef record = {
     .sig = "matmul(Tensor self, Tensor other) -> Tensor",
     .doc =
         "Matrix product over the last two dimensions, batch dimensions broadcast; vectors are rows on the left and columns on "
-        "the right. f16 and bf16 are summed in f32 and rounded once.",
+        "the right. f16 and bf16 are summed in f32 and rounded once. Stored formats (nf4, q4_K ...) are decoded while they are "
+        "multiplied.",
     .amp = Amp::lower,
     .samples =
         "matmul(randn(2, 3, 4), randn(4, 5))\nmatmul(randn(4), randn(4))\nmatmul(randn(3, 4), randn(4))\nmatmul(randn(4), "
@@ -177,12 +124,12 @@ extern constexpr OpDef record = {
     .skip =
         "layout_bits: the strides of its operands decide which kernel multiplies; each adds in its own order, always the same",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(1), in(0)},
     .flops = flops,
-    .workspace = workspace,
     .complex_kernel = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(0) | in(1)};
+extern constexpr Kernel reference = {.plan = plan_plain, .blocked = in(0) | in(1)};
 
 }  // namespace dyadic::inline v1::ops::matmul_op

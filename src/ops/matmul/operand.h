@@ -1,7 +1,7 @@
-// Operands of matrix products: in place where the library reads their dtype and strides, else copied to workspace and
-// converted.
+// Products of matrices as op files plan them: operands in place where the library reads their format and strides, else copied
+// to workspace and converted; a stored weight is decoded by the product itself, a few rows at a time.
 #pragma once
-#include "loops/gemm.h"
+#include "loops/gemm_plan.h"
 #include "ops/common.h"
 
 namespace dyadic::inline v1::ops {
@@ -12,20 +12,55 @@ DType gemm_type(DType d);
 // What the library writes for inputs of `type` and a wanted result dtype: that one, or what is then rounded to it once.
 DType gemm_result(DType type, DType wanted);
 
+enum class Side : uint8_t { left, right, bias };
+
 struct MatrixOperand {
-  bool copied = false;
-  bool turned = false;  // the copy keeps columns together, as the operand has them
-  bool rounds = true;   // to the precision that f32 products are asked for
+  Operand given{};
   DType type;
-  int64_t bytes = 0;  // of workspace
-  // Stride of the dense copy, `back` dimensions from the end.
-  int64_t dense_stride(const TensorImpl& t, int back) const;
+  bool copied = false;  // to workspace, converted
+  bool turned = false;  // the copy keeps columns together, as the operand has them
+  bool rounds = false;  // to the precision that f32 products are asked for
+  bool bands = false;   // of a blocked left operand: some rows at a time
+  int64_t bytes = 0;    // of workspace
+
+  MatrixOperand() = default;
+  MatrixOperand(const Operand& o, DType type, Side side, bool dense = false);
+  int64_t step(int back) const;        // elements to the next in the dimension `back` from the end, as it is then read
+  int64_t batch_step(int back) const;  // the same; 0 where it is broadcast or absent
+  const char* load(const void* data, char*& workspace) const;
+  Matrix matrix(int64_t row_stride, int64_t col_stride) const;
 };
-MatrixOperand matrix_operand(const Tensor& t, DType type, bool dense = false, bool bias = false);
-const char* load_operand(const Tensor& t, const MatrixOperand& m, char* workspace);
-// Elements from one matrix to the next in the batch dimension `back` from the end; 0 where it is broadcast.
-int64_t batch_step(const TensorImpl& t, const MatrixOperand& m, int back);
-// Elements from the first matrix to number `i` of the broadcast batch.
-int64_t batch_offset(const TensorImpl& t, const MatrixOperand& m, const int64_t* batch_sizes, int batch_dims, int64_t i);
+
+// c = a b (+ bias), for every entry of a batch. The last dimensions of the batch lie one stride apart and are one product;
+// there are `outer` such.
+struct Product {
+  int64_t m, n, k;
+  int batch_dims = 0;
+  int64_t batch_sizes[kMaxDims];
+  MatrixOperand a, b, bias;
+  int64_t a_steps[kMaxDims], b_steps[kMaxDims];  // of the batch's dimensions
+  GemmPlan gemm, last;                           // `last`: of the last band of rows
+  int64_t outer = 1, batch = 1, band = 0;        // band: rows, where the left operand is decoded in bands
+  Operand out, result;                           // result: what the library writes, where it is not `out`
+  bool direct = true;
+
+  int64_t entries() const;
+};
+// Of a product whose sizes, operands and batch are set: everything else, as the call's plan. Strides of a and b in elements.
+struct ProductStrides {
+  int64_t a_row, a_col, b_row, b_col;
+};
+void plan_product(Call& c, Product& p, const ProductStrides& s);
+void run_product(const Product& p, const Pointers& at);
+
+// The same term by term, an oracle: real numbers, out dense.
+struct PlainProduct {
+  int64_t m, n, k;
+  int batch_dims = 0;
+  int64_t batch_sizes[kMaxDims], a_steps[kMaxDims], b_steps[kMaxDims];
+  Operand a, b, bias, out;
+  ProductStrides strides;
+};
+void run_plain_product(const PlainProduct& p, const Pointers& at);
 
 }  // namespace dyadic::inline v1::ops

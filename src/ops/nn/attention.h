@@ -6,21 +6,22 @@
 
 namespace dyadic::inline v1::ops {
 
-struct AttentionOperands {
-  AttentionShape shape;
-  Tensor q, k, v;  // [B, H, T, D]
+// The three operands, or their gradients: [B, H, T, D].
+template <class T> struct AttentionInputs {
+  T q, k, v;
 };
 // The kernel reads f32, f16, bf16 and f64; other dtypes are staged in f32.
 int64_t attention_workspace(const AttentionShape& shape, DType dtype, bool backward);
-void attention_forward(const AttentionOperands& a, const Tensor& out, const Tensor& lse, void* workspace);
-void attention_backward(const AttentionOperands& a, const Tensor& out, const Tensor& lse, const Tensor& dout, const Tensor& dq,
-                        const Tensor& dk, const Tensor& dv, void* workspace);
+void attention_forward(const AttentionShape& s, const AttentionInputs<Array>& a, const Array& out, void* lse, void* workspace);
+void attention_backward(const AttentionShape& s, const AttentionInputs<Array>& a, const Array& out, const void* lse,
+                        const Array& dout, const AttentionInputs<Array>& gradients, void* workspace);
 double attention_flops(const AttentionShape& shape, bool backward);
-// dq, dk, dv by ops, with the T x T matrix.
-void attention_gradients_in_ops(const AttentionOperands& a, const Tensor& dout, Tensor* dq, Tensor* dk, Tensor* dv);
+// By ops, with the T x T matrix.
+AttentionInputs<Tensor> attention_gradients(const AttentionShape& s, const AttentionInputs<Tensor>& a, const Tensor& dout);
 inline DType lse_type(DType d) { return d == f64 ? f64 : f32; }
-// The three [B, H, T, D] views of a packed [B, T, 3, H, D] tensor, and [B, T, H, D] seen as [B, H, T, D].
-AttentionOperands unpack(const Tensor& qkv, bool causal);
-Tensor heads_first(const Tensor& t);
+// Of a packed [B, T, 3, H, D] tensor: its shape, its three [B, H, T, D] views; and [B, T, H, D] seen as [B, H, T, D].
+AttentionShape packed_shape(IntList qkv, bool causal);
+AttentionInputs<Array> unpack(const Array& qkv);
+Array heads_first(const Array& a);
 
 }  // namespace dyadic::inline v1::ops

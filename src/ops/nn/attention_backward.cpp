@@ -4,9 +4,9 @@
 namespace dyadic::inline v1::ops::attention_backward_op {
 namespace {
 
-AttentionOperands operands(const Call& c) {
+AttentionShape shape_of(const Call& c) {
   const Tensor &q = c.tensor(1), &k = c.tensor(2);
-  return {{q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), c.boolean(6), float(c.real(7))}, q, k, c.tensor(3)};
+  return {q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), c.boolean(6), float(c.real(7))};
 }
 void infer(Call& c) {
   const Tensor &q = c.tensor(1), &k = c.tensor(2);
@@ -25,11 +25,21 @@ void infer(Call& c) {
     c.spec[i].shape(c.tensor(i + 1).sizes());
   }
 }
-int64_t workspace(const Call& c) { return attention_workspace(operands(c).shape, c.tensor(1).dtype(), true); }
-void forward(Call& c) {
-  attention_backward(operands(c), c.tensor(4), c.tensor(5), c.tensor(0), c.out[0], c.out[1], c.out[2], c.workspace);
+struct Parameters {
+  AttentionShape shape;
+  Operand dout, q, k, v, out, dq, dk, dv;
+};
+void run(const Parameters& p, const Pointers& at) {
+  attention_backward(p.shape, {at.input(1, p.q), at.input(2, p.k), at.input(3, p.v)}, at.input(4, p.out), at.in[5],
+                     at.input(0, p.dout), {at.output(0, p.dq), at.output(1, p.dk), at.output(2, p.dv)}, at.workspace);
 }
-double flops(const Call& c) { return attention_flops(operands(c).shape, true); }
+void plan(Call& c) {
+  const AttentionShape s = shape_of(c);
+  c.plan.workspace = attention_workspace(s, c.tensor(1).dtype(), true);
+  c.plan.set<run>(Parameters{s, c.operand(0), c.operand(1), c.operand(2), c.operand(3), c.operand(4), c.result(0), c.result(1),
+                             c.result(2)});
+}
+double flops(const Call& c) { return attention_flops(shape_of(c), true); }
 
 }  // namespace
 
@@ -38,14 +48,13 @@ extern constexpr OpDef record = {
         "attention_backward(Tensor grad, Tensor query, Tensor key, Tensor value, Tensor out, Tensor lse, bool is_causal, float "
         "scale) -> (Tensor, Tensor, Tensor)",
     .doc = "The gradients of attention_forward for query, key and value.",
+    .internal = true,
     .samples =
         "attention_backward(randn(2, 2, 3, 4), randn(2, 2, 3, 4), randn(2, 2, 5, 4), randn(2, 2, 5, 4), randn(2, 2, 3, 4), "
         "rand(2, 2, 3; wide), True, 0.5)",
     .infer = infer,
-    .forward = forward,
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::attention_backward_op

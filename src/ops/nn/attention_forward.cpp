@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::attention_forward_op {
 namespace {
 
-AttentionOperands operands(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale) {
-  return {{q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), causal, scale}, q, k, v};
+AttentionShape shape_of(IntList q, IntList k, bool causal, double scale) {
+  return {q[0], q[1], q[2], k[2], q[3], causal, scale};
 }
-AttentionOperands operands(const Call& c) { return operands(c.tensor(0), c.tensor(1), c.tensor(2), c.boolean(3), c.real(4)); }
+AttentionShape shape_of(const Call& c) { return shape_of(c.tensor(0).sizes(), c.tensor(1).sizes(), c.boolean(3), c.real(4)); }
 
 void infer(Call& c) {
   const Tensor &q = c.tensor(0), &k = c.tensor(1), &v = c.tensor(2);
@@ -29,22 +29,34 @@ void infer(Call& c) {
   c.spec[1].dtype = lse_type(plain(q));
   c.spec[1].shape({q.sizes().begin(), 3});
 }
-int64_t workspace(const Call& c) { return attention_workspace(operands(c).shape, c.tensor(0).dtype(), false); }
-void forward(Call& c) { attention_forward(operands(c), c.out[0], c.out[1], c.workspace); }
+struct Parameters {
+  AttentionShape shape;
+  Operand q, k, v, out;
+};
+void run(const Parameters& p, const Pointers& at) {
+  attention_forward(p.shape, {at.input(0, p.q), at.input(1, p.k), at.input(2, p.v)}, at.output(0, p.out), at.out[1],
+                    at.workspace);
+}
+void plan(Call& c) {
+  const AttentionShape s = shape_of(c);
+  c.plan.workspace = attention_workspace(s, c.tensor(0).dtype(), false);
+  c.plan.set<run>(Parameters{s, c.operand(0), c.operand(1), c.operand(2), c.result()});
+}
 void backward(Grad& g) {
+  const Tensor q = g.in(0), k = g.in(1), v = g.in(2);
   if (GradMode::enabled()) {
-    Tensor d[3];
-    attention_gradients_in_ops(operands(g.in(0), g.in(1), g.in(2), g.boolean(3), g.real(4)), g.g(), &d[0], &d[1], &d[2]);
-    for (int i = 0; i < 3; ++i) g.set(i, d[i]);
-    return;
+    const auto d = attention_gradients(shape_of(q.sizes(), k.sizes(), g.boolean(3), g.real(4)), {q, k, v}, g.g());
+    g.set(0, d.q);
+    g.set(1, d.k);
+    return g.set(2, d.v);
   }
-  Tensor dout = g.g().contiguous(), q = g.in(0), k = g.in(1), v = g.in(2), o = g.out(0), lse = g.out(1);
+  Tensor dout = g.g().contiguous(), o = g.out(0), lse = g.out(1);
   Arg args[] = {dout, q, k, v, o, lse, g.boolean(3), g.real(4)};
   Tensor out[3];
   call_op(Op::attention_backward_, args, 8, out);
   for (int i = 0; i < 3; ++i) g.set(i, out[i]);
 }
-double flops(const Call& c) { return attention_flops(operands(c).shape, false); }
+double flops(const Call& c) { return attention_flops(shape_of(c), false); }
 constexpr uint16_t kAll = in(0) | in(1) | in(2) | out(0) | out(1);
 
 }  // namespace
@@ -53,14 +65,14 @@ extern constexpr OpDef record = {
     .sig = "attention_forward(Tensor query, Tensor key, Tensor value, bool is_causal, float scale) -> (Tensor, Tensor)",
     .doc = "scaled_dot_product_attention of [B, H, T, D] tensors, and the log of each query's sum of exponentials.",
     .amp = Amp::lower,
+    .internal = true,
     .samples = "attention_forward(randn(2, 2, 3, 4), randn(2, 2, 5, 4), randn(2, 2, 5, 4), True, 0.5)",
     .skip = "second_output: lse is not differentiated",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {kAll, kAll, kAll},
     .flops = flops,
-    .workspace = workspace,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::attention_forward_op

@@ -6,7 +6,6 @@ namespace {
 
 constexpr int64_t kMeanReduction = 1;  // 0: none, 1: mean, 2: sum
 
-CrossEntropyShape shape(const Call& c) { return {c.tensor(0).size(0), c.tensor(0).size(1), c.integer(3), c.real(4)}; }
 DType lse_type(const Call& c) { return c.tensor(0).dtype() == f64 ? f64 : f32; }
 
 void infer(Call& c) {
@@ -24,23 +23,26 @@ void infer(Call& c) {
   c.spec[1].dtype = lse_type(c);
   c.spec[1].shape({&rows, 1});
 }
-int64_t workspace(const Call& c) { return c.tensor(0).size(0) * 8; }
-void forward(Call& c) {
-  const Tensor &x = c.tensor(0), &t = c.tensor(1);
-  CrossEntropyShape s = shape(c);
-  const int64_t* targets = t.data<int64_t>();
-  int64_t bad = cross_entropy_kernel().forward(s, source_of(x), targets, c.workspace, c.out[1].impl()->data());
+struct Parameters {
+  CrossEntropyShape shape;
+  int64_t reduction;
+  const Format *x, *own, *loss;  // own: of each row's loss
+};
+void run(const Parameters& p, const Pointers& at) {
+  const auto* targets = static_cast<const int64_t*>(at.in[1]);
+  const int64_t bad = cross_entropy_kernel().forward(p.shape, {at.in[0], p.x}, targets, at.workspace, at.out[1]);
   DY_CHECK_AS(IndexError, bad < 0, "cross_entropy: target out of range: target {} in row {}; there are {} classes",
-              targets[bad], bad, s.classes);
-  DType own = lse_type(c);
-  if (c.integer(2) == 0) {
-    convert(*own.format(), c.workspace, *c.out[0].dtype().format(), c.out[0].impl()->data(), s.rows);
-    return;
-  }
+              targets[bad], bad, p.shape.classes);
+  if (p.reduction == 0) return convert(*p.own, at.workspace, *p.loss, at.out[0], p.shape.rows);
   double total = 0;
-  int64_t counted = cross_entropy_kernel().total(s, c.workspace, own == f64 ? Compute::f64 : Compute::f32, targets, &total);
-  if (c.integer(2) == kMeanReduction) total /= double(counted);
-  convert(*f64.format(), &total, *c.out[0].dtype().format(), c.out[0].impl()->data(), 1);
+  const int64_t counted = cross_entropy_kernel().total(p.shape, at.workspace, p.own->compute(), targets, &total);
+  if (p.reduction == kMeanReduction) total /= double(counted);
+  convert(*f64.format(), &total, *p.loss, at.out[0], 1);
+}
+void plan(Call& c) {
+  const CrossEntropyShape s{c.tensor(0).size(0), c.tensor(0).size(1), c.integer(3), c.real(4)};
+  c.plan.workspace = s.rows * 8;
+  c.plan.set<run>(Parameters{s, c.integer(2), format_of(c, 0), lse_type(c).format(), result_format(c)});
 }
 void backward(Grad& g) {
   Tensor x = g.in(0), t = g.in(1), lse = g.out(1);
@@ -67,17 +69,16 @@ extern constexpr OpDef record = {
     .doc =
         "cross_entropy of contiguous logits [rows, classes], and the log of each row's sum of exponentials. reduction: 0 none, "
         "1 mean, 2 sum. label_smoothing: the share of the target that goes to all classes alike.",
+    .internal = true,
     .samples =
         "cross_entropy_loss(randn(4, 5), indices(5; 4), 1, -100)\ncross_entropy_loss(randn(4, 5), indices(5; 4), 0, "
         "2)\ncross_entropy_loss(randn(4, 5), indices(5; 4), 1, 2, 0.2)",
     .skip = "second_output: lse is not differentiated\nautocast: the loss comes out in f32 from logits of any type",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(0) | in(1) | out(1)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::cross_entropy_loss_op

@@ -19,22 +19,31 @@ void infer(Call& c) {
   c.spec[0].device = c.tensor(1).device();
   c.spec[0].shape(c.tensor(1).sizes());
 }
-int64_t workspace(const Call& c) { return c.tensor(0).numel() * 8; }
-void forward(Call& c) {
-  const Tensor &g = c.tensor(0), &x = c.tensor(1), &t = c.tensor(2), &lse = c.tensor(3);
-  CrossEntropyShape s{x.size(0), x.size(1), c.integer(5), c.real(6)};
-  expect_indices(c, t, s.classes, s.ignore_index);
-  const int64_t* targets = t.data<int64_t>();
-  Tensor own = make_over(c.workspace, g.sizes(), lse.dtype());
-  assign(own, g);
+struct Parameters {
+  CrossEntropyShape shape;
+  int64_t reduction, grads;            // how many gradients: one per row, or one
+  const Format *grad, *x, *own, *out;  // own: of lse, and of the gradient in workspace
+};
+void run(const Parameters& p, const Pointers& at) {
+  const CrossEntropyShape& s = p.shape;
+  const auto* targets = static_cast<const int64_t*>(at.in[2]);
+  expect_indices("cross_entropy_loss_backward", targets, s.rows, s.classes, s.ignore_index);
+  convert(*p.grad, at.in[0], *p.own, at.workspace, p.grads);
   double scale = 1;
-  if (c.integer(4) == 1) {
+  if (p.reduction == 1) {
     int64_t counted = 0;
     for (int64_t i = 0; i < s.rows; ++i) counted += targets[i] != s.ignore_index;
     scale = 1 / double(counted);
   }
-  cross_entropy_kernel().backward(s, source_of(x), targets, lse.impl()->data(), c.workspace, c.integer(4) == 0, scale,
-                                  target_of(c));
+  cross_entropy_kernel().backward(s, {at.in[1], p.x}, targets, at.in[3], at.workspace, p.reduction == 0, scale,
+                                  {at.out[0], p.out});
+}
+void plan(Call& c) {
+  const Tensor& x = c.tensor(1);
+  const CrossEntropyShape s{x.size(0), x.size(1), c.integer(5), c.real(6)};
+  const int64_t grads = c.tensor(0).numel();
+  c.plan.workspace = grads * 8;
+  c.plan.set<run>(Parameters{s, c.integer(4), grads, format_of(c, 0), format_of(c, 1), format_of(c, 3), result_format(c)});
 }
 double flops(const Call& c) { return 13.0 * double(c.tensor(1).numel()); }
 
@@ -46,15 +55,14 @@ extern constexpr OpDef record = {
         "float label_smoothing=0.0) -> "
         "Tensor",
     .doc = "(softmax(input) - one_hot(target)) times the gradient, in one pass.",
+    .internal = true,
     .samples =
         "cross_entropy_loss_backward(randn(), randn(4, 5), indices(5; 4), rand(4; wide), 1, "
         "-100)\ncross_entropy_loss_backward(randn(4), randn(4, 5), indices(5; 4), rand(4; wide), 0, "
         "2)\ncross_entropy_loss_backward(randn(), randn(4, 5), indices(5; 4), rand(4; wide), 2, 2, 0.2)",
     .infer = infer,
-    .forward = forward,
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::cross_entropy_loss_backward_op

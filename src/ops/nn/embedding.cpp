@@ -1,5 +1,7 @@
-#include "ops/common.h"
+#include "loops/pointwise.h"
+#include "loops/stored.h"
 #include "ops/nn/embedding_kernel.h"
+#include "ops/operands.h"
 
 namespace dyadic::inline v1::ops::embedding_op {
 namespace {
@@ -14,13 +16,42 @@ void infer(Call& c) {
   c.spec[0].shape(i.sizes());
   c.spec[0].sizes[c.spec[0].ndim++] = w.size(1);
 }
-void forward(Call& c) {
-  const Tensor &w = c.tensor(0), &i = c.tensor(1);
-  EmbeddingShape s{w.size(0), w.size(1), i.numel()};
-  const int64_t* index = i.data<int64_t>();
-  int64_t bad = embedding_kernel().gather(s, w.impl()->data(), w.dtype().itemsize(), index, c.out[0].impl()->data());
+struct Parameters {
+  EmbeddingShape shape;
+  Operand weight, indices;
+  const Format* out;
+};
+// Of a weight that is stored in blocks, or whose rows are spread out, the rows that are asked for are read and no others.
+int64_t read_rows(const Parameters& p, const void* weight, const int64_t* index, void* out) {
+  const EmbeddingShape& s = p.shape;
+  for (int64_t i = 0; i < s.count; ++i)
+    if (uint64_t(index[i]) >= uint64_t(s.rows)) return i;
+  const Stored rows{p.weight.format, p.out, p.weight.geometry};
+  const int64_t bytes = s.dim * p.out->itemsize();
+  parallel_for(s.count, 1 + 4096 / (s.dim + 1), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      read_stored(rows, weight, p.weight.offset + index[i] * p.weight.stride(0), p.weight.stride(1), s.dim,
+                  static_cast<char*>(out) + i * bytes);
+  });
+  return -1;
+}
+void run(const Parameters& p, const Pointers& at) {
+  const auto* index = static_cast<const int64_t*>(at.in[1]);
+  if (!p.indices.dense) {
+    copy_elements(Array(p.indices.sizes(), i64, at.workspace), at.input(1, p.indices));
+    index = static_cast<const int64_t*>(at.workspace);
+  }
+  const bool as_it_lies = p.weight.dense && p.weight.format == p.out;
+  const int64_t bad = as_it_lies ? embedding_kernel().gather(p.shape, at.in[0], p.out->itemsize(), index, at.out[0])
+                                 : read_rows(p, at.in[0], index, at.out[0]);
   DY_CHECK_AS(IndexError, bad < 0, "embedding: index out of range: index {} at position {}; the weight has {} rows", index[bad],
-              bad, s.rows);
+              bad, p.shape.rows);
+}
+void plan(Call& c) {
+  const Parameters p{
+      {c.tensor(0).size(0), c.tensor(0).size(1), c.tensor(1).numel()}, c.operand(0), c.operand(1), result_format(c)};
+  c.plan.workspace = p.indices.dense ? 0 : p.shape.count * 8;
+  c.plan.set<run>(p);
 }
 void backward(Grad& g) {
   g.set(0, call(Op::embedding_backward_, g.g(), g.in(1), g.in_meta(0).sizes[0], g.integer(2), g.boolean(3)));
@@ -32,16 +63,16 @@ extern constexpr OpDef record = {
     .sig = "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor",
     .doc =
         "Rows of weight [rows, dim] by int64 index: the result has the indices' shape with dim behind it. The row "
-        "padding_idx gets no gradient. scale_grad_by_freq: a row's gradient is divided by how often it is read.",
+        "padding_idx gets no gradient. scale_grad_by_freq: a row's gradient is divided by how often it is read. Of a stored "
+        "weight (nf4, q4_K ...) those rows alone are decoded.",
     .samples = "embedding(randn(5, 3), indices(5; 2, 4))",
     .bad =
         "embedding(zeros(2, 3), indices(9; 1)) => embedding: index out of range: index 8 at position 0; the weight has 2 rows",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(1)},
-    .dense = true,
     .index = 1,
 };
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(0)};
 
 }  // namespace dyadic::inline v1::ops::embedding_op

@@ -18,11 +18,21 @@ void infer(Call& c) {
   c.spec[0].device = c.tensor(0).device();
   c.spec[0].shape({s.rows, s.dim});
 }
-int64_t workspace(const Call& c) { return embedding_kernel().scatter_workspace(shape(c)); }
-void forward(Call& c) {
-  expect_indices(c, c.tensor(1), c.integer(2));
-  embedding_kernel().scatter(shape(c), source_of(c, 0), c.tensor(1).data<int64_t>(), c.integer(3), target_of(c), false,
-                             c.boolean(4), c.workspace);
+struct Parameters {
+  EmbeddingShape shape;
+  int64_t skip;
+  bool mean;
+  const Format *grad, *out;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const auto* index = static_cast<const int64_t*>(at.in[1]);
+  expect_indices("embedding_backward", index, p.shape.count, p.shape.rows);
+  embedding_kernel().scatter(p.shape, {at.in[0], p.grad}, index, p.skip, {at.out[0], p.out}, false, p.mean, at.workspace);
+}
+void plan(Call& c) {
+  const Parameters p{shape(c), c.integer(3), c.boolean(4), format_of(c, 0), result_format(c)};
+  c.plan.workspace = embedding_kernel().scatter_workspace(p.shape);
+  c.plan.set<run>(p);
 }
 void backward(Grad& g) {
   Tensor rows = embedding(g.g(), g.in(1));
@@ -46,16 +56,15 @@ extern constexpr OpDef record = {
     .doc =
         "Rows of grad added up by index into [num_weights, dim], in the order of the indices but for those that are "
         "padding_idx: the gradient of embedding. scale_grad_by_freq: a row's sum is divided by how many there are.",
+    .internal = true,
     .samples =
         "embedding_backward(randn(2, 4, 3), indices(5; 2, 4), 5)\nembedding_backward(randn(4, 3), indices(5; 4), 5, 4)\n"
         "embedding_backward(randn(6, 3), indices(3; 6), 4, -1, True)",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(1)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::embedding_backward_op

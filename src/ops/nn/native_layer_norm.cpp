@@ -16,13 +16,22 @@ void infer(Call& c) {
   infer_like_first(c);
   add_statistics(c, rows(c).rows);
 }
-int64_t workspace(const Call& c) { return layer_norm_kernel().forward_workspace(rows(c), source_of(c, 2), source_of(c, 3)); }
-void forward(Call& c) {
-  layer_norm_kernel().forward(rows(c), source_of(c, 0), source_of(c, 2), source_of(c, 3), c.real(4), target_of(c, 0),
-                              c.out[1].impl()->data(), c.out[2].impl()->data(), c.workspace);
+struct Parameters {
+  LayerNormShape shape;
+  double eps;
+  const Format *x, *weight, *bias, *y;
+};
+void run(const Parameters& p, const Pointers& at) {
+  layer_norm_kernel().forward(p.shape, source(at, 0, p.x), source(at, 1, p.weight), source(at, 2, p.bias), p.eps,
+                              target(at, 0, p.y), at.out[1], at.out[2], at.workspace);
+}
+void plan(Call& c) {
+  const Parameters p{rows(c), c.real(4), format_of(c, 0), format_of(c, 2), format_of(c, 3), result_format(c)};
+  c.plan.workspace = layer_norm_kernel().forward_workspace(p.shape, {nullptr, p.weight}, {nullptr, p.bias});
+  c.plan.set<run>(p);
 }
 
-// Tensors count on their own in gradients: the second argument is a number.
+// Tensors count on their own, here and in plans: the second argument is a number.
 constexpr int kWeight = 1, kBias = 2;
 constexpr uint16_t kAll = in(0) | in(kWeight) | out(1) | out(2);
 
@@ -63,18 +72,17 @@ extern constexpr OpDef record = {
     .doc =
         "layer_norm over the last `normalized` elements of a contiguous input, with the mean and 1 / sqrt(variance + eps) of "
         "each row; not centred, rms_norm, whose mean counts as 0.",
+    .internal = true,
     .samples =
         "native_layer_norm(randn(3, 8), 8, randn(8), randn(8), 1e-05)\n"
         "native_layer_norm(randn(3, 8), 8, None, None, 1e-05)\n"
         "native_layer_norm(randn(3, 8), 8, randn(8), None, 1e-05, False)",
     .skip = "second_output: mean and rstd are not differentiated",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {kAll, kAll, kAll},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::native_layer_norm_op

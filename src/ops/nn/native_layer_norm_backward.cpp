@@ -13,10 +13,19 @@ void infer(Call& c) {
   check_rows(c, c.tensor(1), c.integer(5));
   infer_gradients(c, c.integer(5), rows(c).rows);
 }
-int64_t workspace(const Call& c) { return layer_norm_kernel().backward_workspace(rows(c), source_of(c, 1), source_of(c, 2)); }
-void forward(Call& c) {
-  layer_norm_kernel().backward(rows(c), source_of(c, 0), source_of(c, 1), source_of(c, 2), c.tensor(3).impl()->data(),
-                               c.tensor(4).impl()->data(), target_of(c, 0), target_of(c, 1), target_of(c, 2), c.workspace);
+struct Parameters {
+  LayerNormShape shape;
+  const Format *dy, *x, *weight, *dx, *dweight, *dbias;
+};
+void run(const Parameters& p, const Pointers& at) {
+  layer_norm_kernel().backward(p.shape, source(at, 0, p.dy), source(at, 1, p.x), source(at, 2, p.weight), at.in[3], at.in[4],
+                               target(at, 0, p.dx), target(at, 1, p.dweight), target(at, 2, p.dbias), at.workspace);
+}
+void plan(Call& c) {
+  const Parameters p{rows(c),          format_of(c, 0),     format_of(c, 1),    format_of(c, 2),
+                     result_format(c), result_format(c, 1), result_format(c, 2)};
+  c.plan.workspace = layer_norm_kernel().backward_workspace(p.shape, {nullptr, p.x}, {nullptr, p.weight});
+  c.plan.set<run>(p);
 }
 double flops(const Call& c) { return 14.0 * double(c.tensor(0).numel()); }
 
@@ -29,12 +38,11 @@ extern constexpr OpDef record = {
     .doc =
         "The gradients of native_layer_norm for input, weight and bias, in one pass; the rows of the latter two are added in a "
         "fixed order.",
+    .internal = true,
     .samples = "native_layer_norm_backward(randn(3, 8), randn(3, 8), randn(8), randn(3; wide), rand(3; wide), 8, True)",
     .infer = infer,
-    .forward = forward,
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::native_layer_norm_backward_op

@@ -4,10 +4,7 @@
 namespace dyadic::inline v1::ops::packed_attention_backward_op {
 namespace {
 
-AttentionShape shape(const Call& c) {
-  const Tensor& t = c.tensor(1);
-  return {t.size(0), t.size(3), t.size(1), t.size(1), t.size(4), c.boolean(4), 0};
-}
+AttentionShape shape_of(const Call& c) { return packed_shape(c.tensor(1).sizes(), c.boolean(4)); }
 void infer(Call& c) {
   const Tensor& t = c.tensor(1);
   check_float(c.name, t, "qkv");
@@ -18,26 +15,32 @@ void infer(Call& c) {
   c.spec[0].device = c.tensor(1).device();
   c.spec[0].shape(c.tensor(1).sizes());
 }
-int64_t workspace(const Call& c) { return attention_workspace(shape(c), plain(c.tensor(1)), true); }
-void forward(Call& c) {
-  AttentionOperands d = unpack(c.out[0], c.boolean(4));
-  attention_backward(unpack(c.tensor(1), c.boolean(4)), heads_first(c.tensor(2)), c.tensor(3), heads_first(c.tensor(0)), d.q,
-                     d.k, d.v, c.workspace);
+struct Parameters {
+  AttentionShape shape;
+  Operand dout, qkv, out, dqkv;
+};
+void run(const Parameters& p, const Pointers& at) {
+  attention_backward(p.shape, unpack(at.input(1, p.qkv)), heads_first(at.input(2, p.out)), at.in[3],
+                     heads_first(at.input(0, p.dout)), unpack(at.output(0, p.dqkv)), at.workspace);
 }
-double flops(const Call& c) { return attention_flops(shape(c), true); }
+void plan(Call& c) {
+  const AttentionShape s = shape_of(c);
+  c.plan.workspace = attention_workspace(s, c.tensor(1).dtype(), true);
+  c.plan.set<run>(Parameters{s, c.operand(0), c.operand(1), c.operand(2), c.result()});
+}
+double flops(const Call& c) { return attention_flops(shape_of(c), true); }
 
 }  // namespace
 
 extern constexpr OpDef record = {
     .sig = "packed_attention_backward(Tensor grad, Tensor qkv, Tensor out, Tensor lse, bool is_causal) -> Tensor",
     .doc = "The gradient of packed_attention for qkv, recomputing the attention weights block by block.",
+    .internal = true,
     .samples =
         "packed_attention_backward(randn(2, 5, 2, 4), randn(2, 5, 3, 2, 4), randn(2, 5, 2, 4), rand(2, 2, 5; wide), True)",
     .infer = infer,
-    .forward = forward,
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::packed_attention_backward_op

@@ -12,10 +12,17 @@ void infer(Call& c) {
   DY_CHECK(along.inner <= 1 || along.n <= kSoftmaxColumns, "{}: at most {} entries but along the last dimension: self is {}",
            c.name, kSoftmaxColumns, describe(x));
 }
-void forward(Call& c) {
-  const Tensor &x = c.tensor(0), &y = c.out[0];
-  const AlongDim along(c.name, x.sizes(), c.integer(1));
-  softmax_kernel().forward(source_of(x), target_of(y), along.outer, along.n, along.inner, c.boolean(2));
+struct Parameters {
+  const Format *x, *y;
+  int64_t outer, n, inner;
+  bool log;
+};
+void run(const Parameters& p, const Pointers& at) {
+  softmax_kernel().forward({at.in[0], p.x}, {at.out[0], p.y}, p.outer, p.n, p.inner, p.log);
+}
+void plan(Call& c) {
+  const AlongDim along(c.name, c.tensor(0).sizes(), c.integer(1));
+  c.plan.set<run>(Parameters{format_of(c, 0), result_format(c), along.outer, along.n, along.inner, c.boolean(2)});
 }
 void backward(Grad& g) {
   Tensor y = g.out();
@@ -36,15 +43,15 @@ extern constexpr OpDef record = {
     .sig = "softmax_along(Tensor self, int dim, bool log) -> Tensor",
     .doc = "softmax (or its logarithm) along a dimension of a contiguous tensor.",
     .amp = Amp::f32,
+    .internal = true,
     .samples =
         "softmax_along(randn(3, 5), 1, False)\nsoftmax_along(randn(3, 5), 1, True)\nsoftmax_along(randn(2, 3, 9), 1, False)\n"
         "softmax_along(randn(2, 3, 9), 1, True)\nsoftmax_along(randn(40, 21), 0, False)",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {out(0)},
     .flops = flops,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::softmax_along_op

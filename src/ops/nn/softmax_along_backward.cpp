@@ -12,10 +12,18 @@ void infer(Call& c) {
   infer_like_first(c);
   c.spec[0].dtype = plain(c.tensor(1));
 }
-void forward(Call& c) {
-  const Tensor &dy = c.tensor(0), &y = c.tensor(1), &dx = c.out[0];
-  const AlongDim along(c.name, y.sizes(), c.integer(2));
-  softmax_kernel().backward(source_of(y), source_of(dy), target_of(dx), along.outer, along.n, along.inner, c.boolean(3));
+struct Parameters {
+  const Format *dy, *y, *dx;
+  int64_t outer, n, inner;
+  bool log;
+};
+void run(const Parameters& p, const Pointers& at) {
+  softmax_kernel().backward({at.in[1], p.y}, {at.in[0], p.dy}, {at.out[0], p.dx}, p.outer, p.n, p.inner, p.log);
+}
+void plan(Call& c) {
+  const AlongDim along(c.name, c.tensor(1).sizes(), c.integer(2));
+  c.plan.set<run>(
+      Parameters{format_of(c, 0), format_of(c, 1), result_format(c), along.outer, along.n, along.inner, c.boolean(3)});
 }
 double flops(const Call& c) { return 4.0 * double(c.tensor(0).numel()); }
 
@@ -24,13 +32,13 @@ double flops(const Call& c) { return 4.0 * double(c.tensor(0).numel()); }
 extern constexpr OpDef record = {
     .sig = "softmax_along_backward(Tensor grad, Tensor result, int dim, bool log) -> Tensor",
     .doc = "The gradient of softmax_along from its result, in one pass.",
+    .internal = true,
     .samples =
         "softmax_along_backward(randn(3, 5), rand(3, 5), 1, False)\nsoftmax_along_backward(randn(3, 5), rand(3, 5), 1, True)\n"
         "softmax_along_backward(randn(2, 3, 9), rand(2, 3, 9), 1, False)",
     .infer = infer,
-    .forward = forward,
     .flops = flops,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::softmax_along_backward_op

@@ -22,10 +22,19 @@ void infer(Call& c) {
   check_parameters(c, 0, s.channels, {1, 2});
   add_statistics(c, s.classes());
 }
-int64_t workspace(const Call& c) { return channel_norm_kernel().forward_workspace(shape_of(c), source_of(c, 0)); }
-void forward(Call& c) {
-  channel_norm_kernel().forward(shape_of(c), source_of(c, 0), source_of(c, 1), source_of(c, 2), c.real(4), target_of(c, 0),
-                                c.out[1].impl()->data(), c.out[2].impl()->data(), c.workspace);
+struct Parameters {
+  ChannelNormShape shape;
+  double eps;
+  const Format *x, *weight, *bias, *y;
+};
+void run(const Parameters& p, const Pointers& at) {
+  channel_norm_kernel().forward(p.shape, source(at, 0, p.x), source(at, 1, p.weight), source(at, 2, p.bias), p.eps,
+                                target(at, 0, p.y), at.out[1], at.out[2], at.workspace);
+}
+void plan(Call& c) {
+  const Parameters p{shape_of(c), c.real(4), format_of(c, 0), format_of(c, 1), format_of(c, 2), result_format(c)};
+  c.plan.workspace = channel_norm_kernel().forward_workspace(p.shape, {nullptr, p.x});
+  c.plan.set<run>(p);
 }
 
 constexpr int kWeight = 1, kBias = 2;
@@ -68,6 +77,7 @@ extern constexpr OpDef record = {
         "(x - mean) / sqrt(variance + eps) weight + bias of [batch, channels, inner], weight and bias per channel, with the "
         "statistics of each channel over the batch (groups 0: batch_norm) or of each of `groups` groups of a sample's channels "
         "(group_norm); and the mean and 1 / sqrt(variance + eps) of each.",
+    .internal = true,
     .samples =
         "native_channel_norm(randn(2, 4, 3), randn(4), randn(4), 0, 1e-05)\n"
         "native_channel_norm(randn(2, 4, 3), randn(4), None, 2, 1e-05)\n"
@@ -78,12 +88,10 @@ extern constexpr OpDef record = {
         "channels: input is f32[2, 3, 1], groups is 2",
     .skip = "second_output: mean and rstd are not differentiated",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {kAll, kAll, kAll},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::native_channel_norm_op

@@ -17,10 +17,19 @@ void infer(Call& c) {
            "{}: the groups do not divide the channels: input is {}, groups is {}", c.name, describe(x), s.groups);
   infer_gradients(c, s.channels, s.classes());
 }
-int64_t workspace(const Call& c) { return channel_norm_kernel().backward_workspace(shape_of(c), source_of(c, 1)); }
-void forward(Call& c) {
-  channel_norm_kernel().backward(shape_of(c), source_of(c, 0), source_of(c, 1), source_of(c, 2), c.tensor(3).impl()->data(),
-                                 c.tensor(4).impl()->data(), target_of(c, 0), target_of(c, 1), target_of(c, 2), c.workspace);
+struct Parameters {
+  ChannelNormShape shape;
+  const Format *dy, *x, *weight, *dx, *dweight, *dbias;
+};
+void run(const Parameters& p, const Pointers& at) {
+  channel_norm_kernel().backward(p.shape, source(at, 0, p.dy), source(at, 1, p.x), source(at, 2, p.weight), at.in[3], at.in[4],
+                                 target(at, 0, p.dx), target(at, 1, p.dweight), target(at, 2, p.dbias), at.workspace);
+}
+void plan(Call& c) {
+  const Parameters p{shape_of(c),      format_of(c, 0),     format_of(c, 1),    format_of(c, 2),
+                     result_format(c), result_format(c, 1), result_format(c, 2)};
+  c.plan.workspace = channel_norm_kernel().backward_workspace(p.shape, {nullptr, p.x});
+  c.plan.set<run>(p);
 }
 double flops(const Call& c) { return 14.0 * double(c.tensor(0).numel()); }
 
@@ -31,14 +40,13 @@ extern constexpr OpDef record = {
         "native_channel_norm_backward(Tensor grad, Tensor input, Tensor? weight, Tensor mean, Tensor rstd, int groups, bool "
         "with_bias) -> (Tensor, Tensor, Tensor)",
     .doc = "The gradients of native_channel_norm for input, weight and bias; the sums are added in a fixed order.",
+    .internal = true,
     .samples =
         "native_channel_norm_backward(randn(2, 4, 3), randn(2, 4, 3), randn(4), randn(4; wide), rand(4; wide), 0, True)\n"
         "native_channel_norm_backward(randn(2, 4, 3), randn(2, 4, 3), randn(4), randn(4; wide), rand(4; wide), 2, True)",
     .infer = infer,
-    .forward = forward,
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::native_channel_norm_backward_op

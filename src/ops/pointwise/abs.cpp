@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef abs_op = with_complex<1>(
+extern constexpr PointwiseOp abs_op = with_complex<1>(
     pointwise<1, Types::same>(
         {
             .sig = "abs(Tensor self) -> Tensor",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef acos_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp acos_op = pointwise<1, Types::float_out>(
     {
         .sig = "acos(Tensor self) -> Tensor",
         .doc = "The angle in [0, pi] whose cosine is x.",

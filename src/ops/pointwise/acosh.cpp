@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef acosh_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp acosh_op = pointwise<1, Types::float_out>(
     {
         .sig = "acosh(Tensor self) -> Tensor",
         .doc = "The inverse of cosh that is not negative; NaN below 1.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef add_scaled_op = holomorphic<2, Types::same, 1>(
+extern constexpr PointwiseOp add_scaled_op = holomorphic<2, Types::same, 1>(
     {
         .sig = "add_scaled(Tensor self, Tensor other, Scalar alpha) -> Tensor",
         .doc = "self + alpha other: add(self, other, alpha=...).",

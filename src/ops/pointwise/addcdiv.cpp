@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef addcdiv_op = holomorphic<3, Types::float_out, 1>(
+extern constexpr PointwiseOp addcdiv_op = holomorphic<3, Types::float_out, 1>(
     {
         .sig = "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
         .doc = "self + value tensor1 / tensor2.",

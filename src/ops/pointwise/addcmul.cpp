@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef addcmul_op = holomorphic<3, Types::same, 1>(
+extern constexpr PointwiseOp addcmul_op = holomorphic<3, Types::same, 1>(
     {
         .sig = "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
         .doc = "self + value tensor1 tensor2.",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef asin_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp asin_op = pointwise<1, Types::float_out>(
     {
         .sig = "asin(Tensor self) -> Tensor",
         .doc = "The angle in [-pi/2, pi/2] whose sine is x.",

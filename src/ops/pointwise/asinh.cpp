@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef asinh_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp asinh_op = pointwise<1, Types::float_out>(
     {
         .sig = "asinh(Tensor self) -> Tensor",
         .doc = "Inverse of sinh.",

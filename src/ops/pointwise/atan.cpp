@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef atan_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp atan_op = pointwise<1, Types::float_out>(
     {
         .sig = "atan(Tensor self) -> Tensor",
         .doc = "The angle in [-pi/2, pi/2] whose tangent is x.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef atan2_op = pointwise<2, Types::float_out>(
+extern constexpr PointwiseOp atan2_op = pointwise<2, Types::float_out>(
     {
         .sig = "atan2(Tensor self, Tensor other) -> Tensor",
         .doc = "The angle of the point (other, self), in [-pi, pi].",

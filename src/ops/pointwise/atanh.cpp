@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef atanh_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp atanh_op = pointwise<1, Types::float_out>(
     {
         .sig = "atanh(Tensor self) -> Tensor",
         .doc = "Inverse of tanh.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef bessel_j1_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp bessel_j1_op = pointwise<1, Types::float_out>(
     {
         .sig = "bessel_j1(Tensor self) -> Tensor",
         .doc = "Bessel function of the first kind, order 1.",

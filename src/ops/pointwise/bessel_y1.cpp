@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef bessel_y1_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp bessel_y1_op = pointwise<1, Types::float_out>(
     {
         .sig = "bessel_y1(Tensor self) -> Tensor",
         .doc = "Bessel function of the second kind, order 1.",

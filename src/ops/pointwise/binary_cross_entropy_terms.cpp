@@ -2,10 +2,11 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef binary_cross_entropy_terms_op = pointwise<2, Types::float_out>(
+extern constexpr PointwiseOp binary_cross_entropy_terms_op = pointwise<2, Types::float_out>(
     {
         .sig = "binary_cross_entropy_terms(Tensor self, Tensor target) -> Tensor",
         .doc = "-(target log(x) + (1 - target) log(1 - x)), logarithms at least -100.",
+        .internal = true,
         .low = 0.05,
         .high = 0.95,
     },

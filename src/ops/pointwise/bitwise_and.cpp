@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef bitwise_and_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp bitwise_and_op = pointwise<2, Types::same>(
     {
         .sig = "bitwise_and(Tensor self, Tensor other) -> Tensor",
         .doc = "The bits that both have; of bool: logical and.",

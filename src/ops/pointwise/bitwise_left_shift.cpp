@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef bitwise_left_shift_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp bitwise_left_shift_op = pointwise<2, Types::same>(
     {
         .sig = "bitwise_left_shift(Tensor self, Tensor other) -> Tensor",
         .doc = "self times 2^other, wrapped; by the width or more, or a negative number: 0.",

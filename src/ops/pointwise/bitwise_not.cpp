@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef bitwise_not_op = pointwise<1, Types::same>(
+extern constexpr PointwiseOp bitwise_not_op = pointwise<1, Types::same>(
     {
         .sig = "bitwise_not(Tensor self) -> Tensor",
         .doc = "The bits that x does not have; of bool: logical not.",

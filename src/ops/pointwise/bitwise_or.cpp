@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef bitwise_or_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp bitwise_or_op = pointwise<2, Types::same>(
     {
         .sig = "bitwise_or(Tensor self, Tensor other) -> Tensor",
         .doc = "The bits that either has; of bool: logical or.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef bitwise_xor_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp bitwise_xor_op = pointwise<2, Types::same>(
     {
         .sig = "bitwise_xor(Tensor self, Tensor other) -> Tensor",
         .doc = "The bits that one of both has; of bool: logical xor.",

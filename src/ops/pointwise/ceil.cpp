@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef ceil_op = pointwise<1, Types::same>(
+extern constexpr PointwiseOp ceil_op = pointwise<1, Types::same>(
     {
         .sig = "ceil(Tensor self) -> Tensor",
         .doc = "Smallest integer not below x.",

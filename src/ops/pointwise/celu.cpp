@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef celu_op = pointwise<1, Types::float_out, 1>(
+extern constexpr PointwiseOp celu_op = pointwise<1, Types::float_out, 1>(
     {
         .sig = "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
         .doc = "x, or alpha (exp(x / alpha) - 1) below 0. (Barron 2017.)",

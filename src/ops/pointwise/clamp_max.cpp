@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef clamp_max_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp clamp_max_op = pointwise<2, Types::same>(
     {
         .sig = "clamp_max(Tensor self, Tensor max) -> Tensor",
         .doc = "Values not above max; NaN stays. Equal values share the gradient.",

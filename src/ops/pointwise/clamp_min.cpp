@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef clamp_min_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp clamp_min_op = pointwise<2, Types::same>(
     {
         .sig = "clamp_min(Tensor self, Tensor min) -> Tensor",
         .doc = "Values not below min; NaN stays. Equal values share the gradient.",

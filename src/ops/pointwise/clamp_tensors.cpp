@@ -2,11 +2,12 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef clamp_tensors_op = pointwise<3, Types::same>(
+extern constexpr PointwiseOp clamp_tensors_op = pointwise<3, Types::same>(
     {
         .sig = "clamp_tensors(Tensor self, Tensor min, Tensor max) -> Tensor",
         .doc = "clamp of tensors: values held between min and max, max where min is above it; NaN stays.",
         .inplace = true,
+        .internal = true,
         .samples = "clamp_tensors(rand(3, 5), zeros(5), ones(3, 1))",
     },
     [](auto x, auto low, auto high) { return min(max(x, low), high); },

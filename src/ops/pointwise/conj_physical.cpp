@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef conj_physical_op = holomorphic<1, Types::same>(
+extern constexpr PointwiseOp conj_physical_op = holomorphic<1, Types::same>(
     {
         .sig = "conj_physical(Tensor self) -> Tensor",
         .doc = "The complex conjugate as a new tensor.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef copysign_op = pointwise<2, Types::float_out>(
+extern constexpr PointwiseOp copysign_op = pointwise<2, Types::float_out>(
     {
         .sig = "copysign(Tensor self, Tensor other) -> Tensor",
         .doc = "|self| with the sign of other.",

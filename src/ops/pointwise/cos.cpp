@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef cos_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp cos_op = pointwise<1, Types::float_out>(
     {
         .sig = "cos(Tensor self) -> Tensor",
         .doc = "Cosine of x in radians.",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef cosh_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp cosh_op = pointwise<1, Types::float_out>(
     {
         .sig = "cosh(Tensor self) -> Tensor",
         .doc = "Hyperbolic cosine.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef deg2rad_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp deg2rad_op = pointwise<1, Types::float_out>(
     {
         .sig = "deg2rad(Tensor self) -> Tensor",
         .doc = "Degrees as radians.",

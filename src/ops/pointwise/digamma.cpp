@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef digamma_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp digamma_op = pointwise<1, Types::float_out>(
     {
         .sig = "digamma(Tensor self) -> Tensor",
         .doc = "The derivative of lgamma; left of 0 by reflection.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef div_op = holomorphic<2, Types::float_out>(
+extern constexpr PointwiseOp div_op = holomorphic<2, Types::float_out>(
     {
         .sig = "div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor",
         .doc = "a / b; integers become floats. Rounded (rounding_mode 'floor' or 'trunc') it keeps their type.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef elu_op = pointwise<1, Types::float_out, 1>(
+extern constexpr PointwiseOp elu_op = pointwise<1, Types::float_out, 1>(
     {
         .sig = "elu(Tensor self, Scalar alpha=1.0) -> Tensor",
         .doc = "x, or alpha (exp(x) - 1) below 0. (Clevert et al. 2015.)",

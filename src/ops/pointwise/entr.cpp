@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef entr_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp entr_op = pointwise<1, Types::float_out>(
     {
         .sig = "entr(Tensor self) -> Tensor",
         .doc = "-x log x; 0 at 0, -inf below.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef eq_op = holomorphic<2, Types::compare>(
+extern constexpr PointwiseOp eq_op = holomorphic<2, Types::compare>(
     {
         .sig = "eq(Tensor self, Tensor other) -> Tensor",
         .doc = "True where a is equal to b.",

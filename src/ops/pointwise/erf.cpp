@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef erf_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp erf_op = pointwise<1, Types::float_out>(
     {
         .sig = "erf(Tensor self) -> Tensor",
         .doc = "Error function, 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x.",

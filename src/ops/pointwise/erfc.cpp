@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef erfc_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp erfc_op = pointwise<1, Types::float_out>(
     {
         .sig = "erfc(Tensor self) -> Tensor",
         .doc = "1 - erf(x), accurate for large x.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef erfcx_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp erfcx_op = pointwise<1, Types::float_out>(
     {
         .sig = "erfcx(Tensor self) -> Tensor",
         .doc = "exp(x^2) erfc(x), which erfc alone would lose to underflow.",

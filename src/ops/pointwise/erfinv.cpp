@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef erfinv_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp erfinv_op = pointwise<1, Types::float_out>(
     {
         .sig = "erfinv(Tensor self) -> Tensor",
         .doc = "Inverse of erf on (-1, 1).",

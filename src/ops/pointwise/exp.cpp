@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef exp_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp exp_op = pointwise<1, Types::float_out>(
     {
         .sig = "exp(Tensor self) -> Tensor",
         .doc = "e to the power x.",

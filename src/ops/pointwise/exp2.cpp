@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef exp2_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp exp2_op = pointwise<1, Types::float_out>(
     {
         .sig = "exp2(Tensor self) -> Tensor",
         .doc = "2 to the power x.",

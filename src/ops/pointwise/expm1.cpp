@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef expm1_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp expm1_op = pointwise<1, Types::float_out>(
     {
         .sig = "expm1(Tensor self) -> Tensor",
         .doc = "exp(x) - 1, accurate near zero.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef floor_op = pointwise<1, Types::same>(
+extern constexpr PointwiseOp floor_op = pointwise<1, Types::same>(
     {
         .sig = "floor(Tensor self) -> Tensor",
         .doc = "Largest integer not above x.",

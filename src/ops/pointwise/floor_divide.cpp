@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef floor_divide_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp floor_divide_op = pointwise<2, Types::same>(
     {
         .sig = "floor_divide(Tensor self, Tensor other) -> Tensor",
         .doc = "The largest whole number not above self / other. Integers by zero fail.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef fmax_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp fmax_op = pointwise<2, Types::same>(
     {
         .sig = "fmax(Tensor self, Tensor other) -> Tensor",
         .doc = "The larger of self and other; a number beside NaN wins. Equal values share the gradient.",

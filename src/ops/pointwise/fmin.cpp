@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef fmin_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp fmin_op = pointwise<2, Types::same>(
     {
         .sig = "fmin(Tensor self, Tensor other) -> Tensor",
         .doc = "The smaller of self and other; a number beside NaN wins. Equal values share the gradient.",

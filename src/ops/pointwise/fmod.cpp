@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef fmod_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp fmod_op = pointwise<2, Types::same>(
     {
         .sig = "fmod(Tensor self, Tensor other) -> Tensor",
         .doc = "self - trunc(self / other) other: the remainder with the sign of self. Integers by zero fail.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef frac_op = pointwise<1, Types::same>(
+extern constexpr PointwiseOp frac_op = pointwise<1, Types::same>(
     {
         .sig = "frac(Tensor self) -> Tensor",
         .doc = "x - trunc(x): the fraction, with the sign of x.",

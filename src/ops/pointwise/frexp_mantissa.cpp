@@ -2,10 +2,11 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef frexp_mantissa_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp frexp_mantissa_op = pointwise<1, Types::float_out>(
     {
         .sig = "frexp_mantissa(Tensor self) -> Tensor",
         .doc = "self over the power of two that brings it into [0.5, 1).",
+        .internal = true,
         .low = 0.55,
         .high = 0.95,
     },

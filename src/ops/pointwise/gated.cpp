@@ -2,10 +2,11 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef gated_op = pointwise<2, Types::float_out>(
+extern constexpr PointwiseOp gated_op = pointwise<2, Types::float_out>(
     {
         .sig = "gated(Tensor self, Tensor gate) -> Tensor",
         .doc = "self times the sigmoid of gate.",
+        .internal = true,
     },
     [](auto x, auto z) { return x * sigmoid(z); }, [](auto g, auto x, auto z, auto y) { return g * sigmoid(z); },
     [](auto g, auto x, auto z, auto y) {

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef gcd_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp gcd_op = pointwise<2, Types::same>(
     {
         .sig = "gcd(Tensor self, Tensor other) -> Tensor",
         .doc = "Greatest common divisor, not negative.",

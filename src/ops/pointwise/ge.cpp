@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef ge_op = pointwise<2, Types::compare>(
+extern constexpr PointwiseOp ge_op = pointwise<2, Types::compare>(
     {
         .sig = "ge(Tensor self, Tensor other) -> Tensor",
         .doc = "True where a >= b.",

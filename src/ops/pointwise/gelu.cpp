@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef gelu_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp gelu_op = pointwise<1, Types::float_out>(
     {
         .sig = "gelu(Tensor self, *, str approximate='none') -> Tensor",
         .doc = "x times the standard normal distribution function: 0.5 x erfc(-x / sqrt(2)). (Hendrycks and Gimpel 2016.)",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef gelu_tanh_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp gelu_tanh_op = pointwise<1, Types::float_out>(
     {
         .sig = "gelu_tanh(Tensor self) -> Tensor",
         .doc = "The tanh approximation of gelu: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef gt_op = pointwise<2, Types::compare>(
+extern constexpr PointwiseOp gt_op = pointwise<2, Types::compare>(
     {
         .sig = "gt(Tensor self, Tensor other) -> Tensor",
         .doc = "True where a > b.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef hardshrink_op = pointwise<1, Types::float_out, 1>(
+extern constexpr PointwiseOp hardshrink_op = pointwise<1, Types::float_out, 1>(
     {
         .sig = "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
         .doc = "x where |x| is above lambd, else 0.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef hardsigmoid_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp hardsigmoid_op = pointwise<1, Types::float_out>(
     {
         .sig = "hardsigmoid(Tensor self) -> Tensor",
         .doc = "x / 6 + 1/2, held in [0, 1].",

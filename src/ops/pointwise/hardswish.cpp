@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef hardswish_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp hardswish_op = pointwise<1, Types::float_out>(
     {
         .sig = "hardswish(Tensor self) -> Tensor",
         .doc = "x hardsigmoid(x). (Howard et al. 2019.)",

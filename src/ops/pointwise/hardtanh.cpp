@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef hardtanh_op = pointwise<1, Types::same, 2>(
+extern constexpr PointwiseOp hardtanh_op = pointwise<1, Types::same, 2>(
     {
         .sig = "hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor",
         .doc = "x held between min_val and max_val, which lose their fractions beside integers.",

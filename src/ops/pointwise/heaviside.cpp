@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef heaviside_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp heaviside_op = pointwise<2, Types::same>(
     {
         .sig = "heaviside(Tensor self, Tensor values) -> Tensor",
         .doc = "0 below zero, 1 above, values at zero.",

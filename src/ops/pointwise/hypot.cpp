@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef hypot_op = pointwise<2, Types::float_out>(
+extern constexpr PointwiseOp hypot_op = pointwise<2, Types::float_out>(
     {
         .sig = "hypot(Tensor self, Tensor other) -> Tensor",
         .doc = "sqrt(self^2 + other^2), without overflow on the way.",

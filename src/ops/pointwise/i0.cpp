@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef i0_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp i0_op = pointwise<1, Types::float_out>(
     {
         .sig = "i0(Tensor self) -> Tensor",
         .doc = "Modified Bessel function of the first kind, order 0.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef i0e_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp i0e_op = pointwise<1, Types::float_out>(
     {
         .sig = "i0e(Tensor self) -> Tensor",
         .doc = "i0(x) exp(-|x|).",

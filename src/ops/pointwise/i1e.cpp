@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef i1e_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp i1e_op = pointwise<1, Types::float_out>(
     {
         .sig = "i1e(Tensor self) -> Tensor",
         .doc = "i1(x) exp(-|x|).",

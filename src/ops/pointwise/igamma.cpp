@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef igamma_op = pointwise<2, Types::float_out>(
+extern constexpr PointwiseOp igamma_op = pointwise<2, Types::float_out>(
     {
         .sig = "igamma(Tensor self, Tensor other) -> Tensor",
         .doc = "The regularized lower incomplete gamma function: the integral of t^(self - 1) exp(-t) over 0 to other, over "

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef igammac_op = pointwise<2, Types::float_out>(
+extern constexpr PointwiseOp igammac_op = pointwise<2, Types::float_out>(
     {
         .sig = "igammac(Tensor self, Tensor other) -> Tensor",
         .doc = "The regularized upper incomplete gamma function: 1 - igamma(self, other), without its cancellation. Has no "

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef isclose_op = pointwise<2, Types::compare, 3>(
+extern constexpr PointwiseOp isclose_op = pointwise<2, Types::compare, 3>(
     {
         .sig = "isclose(Tensor self, Tensor other, Scalar rtol=1e-05, Scalar atol=1e-08, bool equal_nan=False) -> Tensor",
         .doc = "True where |self - other| is at most atol + rtol |other|.",

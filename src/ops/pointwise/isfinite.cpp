@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef isfinite_op = holomorphic<1, Types::compare>(
+extern constexpr PointwiseOp isfinite_op = holomorphic<1, Types::compare>(
     {
         .sig = "isfinite(Tensor self) -> Tensor",
         .doc = "True where x is neither NaN nor infinite.",

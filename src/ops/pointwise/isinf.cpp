@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef isinf_op = holomorphic<1, Types::compare>(
+extern constexpr PointwiseOp isinf_op = holomorphic<1, Types::compare>(
     {
         .sig = "isinf(Tensor self) -> Tensor",
         .doc = "True where x is plus or minus infinity.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef isnan_op = holomorphic<1, Types::compare>(
+extern constexpr PointwiseOp isnan_op = holomorphic<1, Types::compare>(
     {
         .sig = "isnan(Tensor self) -> Tensor",
         .doc = "True where x is NaN.",

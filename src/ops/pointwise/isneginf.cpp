@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef isneginf_op = pointwise<1, Types::compare>(
+extern constexpr PointwiseOp isneginf_op = pointwise<1, Types::compare>(
     {
         .sig = "isneginf(Tensor self) -> Tensor",
         .doc = "True where x is negative infinity.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef isposinf_op = pointwise<1, Types::compare>(
+extern constexpr PointwiseOp isposinf_op = pointwise<1, Types::compare>(
     {
         .sig = "isposinf(Tensor self) -> Tensor",
         .doc = "True where x is positive infinity.",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef isreal_op = pointwise<1, Types::compare>(
+extern constexpr PointwiseOp isreal_op = pointwise<1, Types::compare>(
     {
         .sig = "isreal(Tensor self) -> Tensor",
         .doc = "True where the imaginary part is zero: everywhere for real dtypes.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef lcm_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp lcm_op = pointwise<2, Types::same>(
     {
         .sig = "lcm(Tensor self, Tensor other) -> Tensor",
         .doc = "Least common multiple, not negative.",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef ldexp_op = pointwise<2, Types::float_out>(
+extern constexpr PointwiseOp ldexp_op = pointwise<2, Types::float_out>(
     {
         .sig = "ldexp(Tensor self, Tensor other) -> Tensor",
         .doc = "self times 2 to the power other.",

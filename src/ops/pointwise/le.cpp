@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef le_op = pointwise<2, Types::compare>(
+extern constexpr PointwiseOp le_op = pointwise<2, Types::compare>(
     {
         .sig = "le(Tensor self, Tensor other) -> Tensor",
         .doc = "True where a <= b.",

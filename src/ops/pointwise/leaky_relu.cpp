@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef leaky_relu_op = pointwise<1, Types::float_out, 1>(
+extern constexpr PointwiseOp leaky_relu_op = pointwise<1, Types::float_out, 1>(
     {
         .sig = "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
         .doc = "x where x > 0, else negative_slope * x.",

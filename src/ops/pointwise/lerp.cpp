@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef lerp_op = holomorphic<2, Types::float_out, 1>(
+extern constexpr PointwiseOp lerp_op = holomorphic<2, Types::float_out, 1>(
     {
         .sig = "lerp(Tensor self, Tensor end, Scalar weight) -> Tensor",
         .doc = "self + weight * (end - self), from the nearer end: exact at weight 0 and 1.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef lgamma_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp lgamma_op = pointwise<1, Types::float_out>(
     {
         .sig = "lgamma(Tensor self) -> Tensor",
         .doc = "log |Gamma(x)|.",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef log_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp log_op = pointwise<1, Types::float_out>(
     {
         .sig = "log(Tensor self) -> Tensor",
         .doc = "Natural logarithm; NaN below zero, -inf at zero.",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef log10_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp log10_op = pointwise<1, Types::float_out>(
     {
         .sig = "log10(Tensor self) -> Tensor",
         .doc = "Logarithm to base 10.",

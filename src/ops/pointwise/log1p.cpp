@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef log1p_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp log1p_op = pointwise<1, Types::float_out>(
     {
         .sig = "log1p(Tensor self) -> Tensor",
         .doc = "log(1 + x), accurate near zero.",

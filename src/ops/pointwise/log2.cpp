@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef log2_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp log2_op = pointwise<1, Types::float_out>(
     {
         .sig = "log2(Tensor self) -> Tensor",
         .doc = "Logarithm to base 2, exact for powers of two.",

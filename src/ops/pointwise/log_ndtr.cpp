@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef log_ndtr_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp log_ndtr_op = pointwise<1, Types::float_out>(
     {
         .sig = "log_ndtr(Tensor self) -> Tensor",
         .doc = "log(ndtr(x)), accurate in both tails.",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef logaddexp_op = pointwise<2, Types::float_out>(
+extern constexpr PointwiseOp logaddexp_op = pointwise<2, Types::float_out>(
     {
         .sig = "logaddexp(Tensor self, Tensor other) -> Tensor",
         .doc = "log(exp(self) + exp(other)), without overflow.",

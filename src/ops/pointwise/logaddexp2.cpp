@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef logaddexp2_op = pointwise<2, Types::float_out>(
+extern constexpr PointwiseOp logaddexp2_op = pointwise<2, Types::float_out>(
     {
         .sig = "logaddexp2(Tensor self, Tensor other) -> Tensor",
         .doc = "log2(2^self + 2^other), without overflow.",

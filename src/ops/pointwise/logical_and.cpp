@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef logical_and_op = pointwise<2, Types::compare>(
+extern constexpr PointwiseOp logical_and_op = pointwise<2, Types::compare>(
     {
         .sig = "logical_and(Tensor self, Tensor other) -> Tensor",
         .doc = "True where both are nonzero.",

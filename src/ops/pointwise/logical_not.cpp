@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef logical_not_op = pointwise<1, Types::compare>(
+extern constexpr PointwiseOp logical_not_op = pointwise<1, Types::compare>(
     {
         .sig = "logical_not(Tensor self) -> Tensor",
         .doc = "True where x is zero.",

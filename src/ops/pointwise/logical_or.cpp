@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef logical_or_op = pointwise<2, Types::compare>(
+extern constexpr PointwiseOp logical_or_op = pointwise<2, Types::compare>(
     {
         .sig = "logical_or(Tensor self, Tensor other) -> Tensor",
         .doc = "True where either is nonzero.",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef logical_xor_op = pointwise<2, Types::compare>(
+extern constexpr PointwiseOp logical_xor_op = pointwise<2, Types::compare>(
     {
         .sig = "logical_xor(Tensor self, Tensor other) -> Tensor",
         .doc = "True where one of both is nonzero.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef logit_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp logit_op = pointwise<1, Types::float_out>(
     {
         .sig = "logit(Tensor self, float? eps=None) -> Tensor",
         .doc = "log(x / (1 - x)). With eps x is first held between eps and 1 - eps.",

@@ -2,11 +2,12 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef logit_clamped_op = pointwise<1, Types::float_out, 1>(
+extern constexpr PointwiseOp logit_clamped_op = pointwise<1, Types::float_out, 1>(
     {
         .sig = "logit_clamped(Tensor self, Scalar eps) -> Tensor",
         .doc = "logit of x held between eps and 1 - eps: logit(x, eps).",
         .inplace = true,
+        .internal = true,
         .low = -0.2,
         .high = 1.2,
         .samples = "logit_clamped(rand(3, 5), 0.1)",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef logsigmoid_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp logsigmoid_op = pointwise<1, Types::float_out>(
     {
         .sig = "logsigmoid(Tensor self) -> Tensor",
         .doc = "log(sigmoid(x)), without underflow.",

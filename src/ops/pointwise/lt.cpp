@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef lt_op = pointwise<2, Types::compare>(
+extern constexpr PointwiseOp lt_op = pointwise<2, Types::compare>(
     {
         .sig = "lt(Tensor self, Tensor other) -> Tensor",
         .doc = "True where a < b.",

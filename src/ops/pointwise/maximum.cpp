@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef maximum_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp maximum_op = pointwise<2, Types::same>(
     {
         .sig = "maximum(Tensor self, Tensor other) -> Tensor",
         .doc = "The larger of a and b; NaN if either is. Equal values share the gradient.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef minimum_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp minimum_op = pointwise<2, Types::same>(
     {
         .sig = "minimum(Tensor self, Tensor other) -> Tensor",
         .doc = "The smaller of a and b; NaN if either is. Equal values share the gradient.",

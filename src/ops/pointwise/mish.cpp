@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef mish_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp mish_op = pointwise<1, Types::float_out>(
     {
         .sig = "mish(Tensor self) -> Tensor",
         .doc = "x tanh(softplus(x)). (Misra 2019.)",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef mul_op = holomorphic<2, Types::same>(
+extern constexpr PointwiseOp mul_op = holomorphic<2, Types::same>(
     {
         .sig = "mul(Tensor self, Tensor other) -> Tensor",
         .doc = "a * b.",

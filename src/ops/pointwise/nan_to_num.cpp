@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef nan_to_num_op = pointwise<1, Types::same, 3>(
+extern constexpr PointwiseOp nan_to_num_op = pointwise<1, Types::same, 3>(
     {
         .sig = "nan_to_num(Tensor self, Scalar nan=0.0, Scalar? posinf=None, Scalar? neginf=None) -> Tensor",
         .doc = "NaN and infinities replaced: posinf and neginf are the largest and smallest numbers of the dtype unless given.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef ndtr_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp ndtr_op = pointwise<1, Types::float_out>(
     {
         .sig = "ndtr(Tensor self) -> Tensor",
         .doc = "The standard normal distribution function, 0.5 erfc(-x / sqrt(2)).",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef ndtri_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp ndtri_op = pointwise<1, Types::float_out>(
     {
         .sig = "ndtri(Tensor self) -> Tensor",
         .doc = "Inverse of ndtr on (0, 1).",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef ne_op = holomorphic<2, Types::compare>(
+extern constexpr PointwiseOp ne_op = holomorphic<2, Types::compare>(
     {
         .sig = "ne(Tensor self, Tensor other) -> Tensor",
         .doc = "True where a is not equal to b.",

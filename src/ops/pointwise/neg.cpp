@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef neg_op = holomorphic<1, Types::same>(
+extern constexpr PointwiseOp neg_op = holomorphic<1, Types::same>(
     {
         .sig = "neg(Tensor self) -> Tensor",
         .doc = "-x; not of bool.",

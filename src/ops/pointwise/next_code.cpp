@@ -4,10 +4,11 @@ namespace dyadic::DY_ISA {
 
 // Codes of one sign are in the order of the floats, so that the next float has the next code. top: the largest code of what is
 // not NaN; low: the code of -0.
-extern constexpr OpDef next_code_op = pointwise<2, Types::same, 2>(
+extern constexpr PointwiseOp next_code_op = pointwise<2, Types::same, 2>(
     {
         .sig = "next_code(Tensor self, Tensor other, Scalar top, Scalar low) -> Tensor",
         .doc = "The code of the float after that of code self in the direction of other.",
+        .internal = true,
         .samples = "next_code(indices(99; 3, 4), indices(99; 4), 70, -9223372036854775808)",
     },
     [](Whole auto a, Whole auto b, Whole auto top, Whole auto low) {

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef pow_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp pow_op = pointwise<2, Types::same>(
     {
         .sig = "pow(Tensor self, Tensor exponent) -> Tensor",
         .doc = "a to the power b. Integers stay integers and wrap; to a negative number they fail, to a negative power in a "

@@ -2,10 +2,11 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef quotient_product_op = pointwise<3, Types::float_out>(
+extern constexpr PointwiseOp quotient_product_op = pointwise<3, Types::float_out>(
     {
         .sig = "quotient_product(Tensor self, Tensor below, Tensor other) -> Tensor",
         .doc = "(self / below) other.",
+        .internal = true,
         .low = 0.5,
         .high = 2,
     },

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef rad2deg_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp rad2deg_op = pointwise<1, Types::float_out>(
     {
         .sig = "rad2deg(Tensor self) -> Tensor",
         .doc = "Radians as degrees.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef reciprocal_op = holomorphic<1, Types::float_out>(
+extern constexpr PointwiseOp reciprocal_op = holomorphic<1, Types::float_out>(
     {
         .sig = "reciprocal(Tensor self) -> Tensor",
         .doc = "1 / x.",

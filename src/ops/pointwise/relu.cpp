@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef relu_op = pointwise<1, Types::same>(
+extern constexpr PointwiseOp relu_op = pointwise<1, Types::same>(
     {
         .sig = "relu(Tensor self) -> Tensor",
         .doc = "max(x, 0); its gradient at 0 is 0.",

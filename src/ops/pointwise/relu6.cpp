@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef relu6_op = pointwise<1, Types::same>(
+extern constexpr PointwiseOp relu6_op = pointwise<1, Types::same>(
     {
         .sig = "relu6(Tensor self) -> Tensor",
         .doc = "x held in [0, 6].",

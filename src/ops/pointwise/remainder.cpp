@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef remainder_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp remainder_op = pointwise<2, Types::same>(
     {
         .sig = "remainder(Tensor self, Tensor other) -> Tensor",
         .doc = "self - floor(self / other) other: the remainder with the sign of other, as in Python. Integers by zero fail.",

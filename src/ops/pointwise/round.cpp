@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef round_op = pointwise<1, Types::same>(
+extern constexpr PointwiseOp round_op = pointwise<1, Types::same>(
     {
         .sig = "round(Tensor self, *, int decimals=0) -> Tensor",
         .doc = "Nearest integer, half to even; with decimals, the nearest number with so many of them.",

@@ -2,11 +2,12 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef round_decimals_op = pointwise<1, Types::float_out, 1>(
+extern constexpr PointwiseOp round_decimals_op = pointwise<1, Types::float_out, 1>(
     {
         .sig = "round_decimals(Tensor self, Scalar decimals) -> Tensor",
         .doc = "Rounded to so many decimals, half to even: round(x, decimals=...).",
         .inplace = true,
+        .internal = true,
         .samples = "round_decimals(rand(3, 5), 2)\nround_decimals(rand(3, 5), -1)",
         .skip = "double_backward: its gradient is constant",
     },

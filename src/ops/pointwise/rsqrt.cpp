@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef rsqrt_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp rsqrt_op = pointwise<1, Types::float_out>(
     {
         .sig = "rsqrt(Tensor self) -> Tensor",
         .doc = "1 / sqrt(x).",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef selu_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp selu_op = pointwise<1, Types::float_out>(
     {
         .sig = "selu(Tensor self) -> Tensor",
         .doc = "1.0507 (x, or 1.6733 (exp(x) - 1) below 0). (Klambauer et al. 2017.)",

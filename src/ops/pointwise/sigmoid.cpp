@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef sigmoid_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp sigmoid_op = pointwise<1, Types::float_out>(
     {
         .sig = "sigmoid(Tensor self) -> Tensor",
         .doc = "1 / (1 + exp(-x)).",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef sign_op = pointwise<1, Types::same>(
+extern constexpr PointwiseOp sign_op = pointwise<1, Types::same>(
     {
         .sig = "sign(Tensor self) -> Tensor",
         .doc = "-1, 0 or 1; 0 for NaN.",

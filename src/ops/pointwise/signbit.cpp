@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef signbit_op = pointwise<1, Types::compare>(
+extern constexpr PointwiseOp signbit_op = pointwise<1, Types::compare>(
     {
         .sig = "signbit(Tensor self) -> Tensor",
         .doc = "True where the sign is minus, of -0.0 and NaN too.",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef silu_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp silu_op = pointwise<1, Types::float_out>(
     {
         .sig = "silu(Tensor self) -> Tensor",
         .doc = "x * sigmoid(x).",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef sin_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp sin_op = pointwise<1, Types::float_out>(
     {
         .sig = "sin(Tensor self) -> Tensor",
         .doc = "Sine of x in radians.",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef sinc_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp sinc_op = pointwise<1, Types::float_out>(
     {
         .sig = "sinc(Tensor self) -> Tensor",
         .doc = "sin(pi x) / (pi x); 1 at 0.",

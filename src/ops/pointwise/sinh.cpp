@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef sinh_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp sinh_op = pointwise<1, Types::float_out>(
     {
         .sig = "sinh(Tensor self) -> Tensor",
         .doc = "Hyperbolic sine.",

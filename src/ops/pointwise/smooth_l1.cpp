@@ -2,10 +2,11 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef smooth_l1_op = pointwise<2, Types::float_out, 1>(
+extern constexpr PointwiseOp smooth_l1_op = pointwise<2, Types::float_out, 1>(
     {
         .sig = "smooth_l1(Tensor self, Tensor other, Scalar beta) -> Tensor",
         .doc = "With d = |self - other| and beta > 0: d^2 / (2 beta) below beta, else d - beta / 2. (Girshick 2015.)",
+        .internal = true,
     },
     [](auto a, auto b, auto beta) {
       auto d = abs(a - b);

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef softplus_op = pointwise<1, Types::float_out, 2>(
+extern constexpr PointwiseOp softplus_op = pointwise<1, Types::float_out, 2>(
     {
         .sig = "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
         .doc = "log(1 + exp(beta x)) / beta; x itself where beta x is above threshold.",

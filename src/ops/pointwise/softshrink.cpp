@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef softshrink_op = pointwise<1, Types::float_out, 1>(
+extern constexpr PointwiseOp softshrink_op = pointwise<1, Types::float_out, 1>(
     {
         .sig = "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
         .doc = "x moved by lambd toward zero, 0 where |x| is at most lambd.",

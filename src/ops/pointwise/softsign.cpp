@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef softsign_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp softsign_op = pointwise<1, Types::float_out>(
     {
         .sig = "softsign(Tensor self) -> Tensor",
         .doc = "x / (1 + |x|).",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef sqrt_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp sqrt_op = pointwise<1, Types::float_out>(
     {
         .sig = "sqrt(Tensor self) -> Tensor",
         .doc = "Square root; NaN below zero.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef square_op = holomorphic<1, Types::counted>(
+extern constexpr PointwiseOp square_op = holomorphic<1, Types::counted>(
     {
         .sig = "square(Tensor self) -> Tensor",
         .doc = "x * x; of bool int64.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef sub_op = holomorphic<2, Types::same>(
+extern constexpr PointwiseOp sub_op = holomorphic<2, Types::same>(
     {
         .sig = "sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
         .doc = "a - b, or a - alpha b; not of bool.",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef tan_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp tan_op = pointwise<1, Types::float_out>(
     {
         .sig = "tan(Tensor self) -> Tensor",
         .doc = "Tangent.",

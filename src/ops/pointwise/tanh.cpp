@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef tanh_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp tanh_op = pointwise<1, Types::float_out>(
     {
         .sig = "tanh(Tensor self) -> Tensor",
         .doc = "Hyperbolic tangent.",

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef tanhshrink_op = pointwise<1, Types::float_out>(
+extern constexpr PointwiseOp tanhshrink_op = pointwise<1, Types::float_out>(
     {
         .sig = "tanhshrink(Tensor self) -> Tensor",
         .doc = "x - tanh(x).",

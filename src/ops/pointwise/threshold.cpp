@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef threshold_op = pointwise<1, Types::same, 2>(
+extern constexpr PointwiseOp threshold_op = pointwise<1, Types::same, 2>(
     {
         .sig = "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
         .doc = "x where it is above threshold, else value; both numbers lose their fractions beside integers.",

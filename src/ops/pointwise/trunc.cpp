@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef trunc_op = pointwise<1, Types::same>(
+extern constexpr PointwiseOp trunc_op = pointwise<1, Types::same>(
     {
         .sig = "trunc(Tensor self) -> Tensor",
         .doc = "Towards zero.",

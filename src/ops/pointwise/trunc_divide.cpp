@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef trunc_divide_op = pointwise<2, Types::same>(
+extern constexpr PointwiseOp trunc_divide_op = pointwise<2, Types::same>(
     {
         .sig = "trunc_divide(Tensor self, Tensor other) -> Tensor",
         .doc = "self / other rounded toward zero: div(self, other, rounding_mode='trunc'). Integers by zero fail.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef where_op = holomorphic<3, Types::same>(
+extern constexpr PointwiseOp where_op = holomorphic<3, Types::same>(
     {
         .sig = "where(Tensor condition, Tensor self, Tensor other) -> Tensor",
         .doc = "self where condition is nonzero, else other.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef xlog1py_op = pointwise<2, Types::float_out>(
+extern constexpr PointwiseOp xlog1py_op = pointwise<2, Types::float_out>(
     {
         .sig = "xlog1py(Tensor self, Tensor other) -> Tensor",
         .doc = "self log(1 + other); 0 where self is 0.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef xlogy_op = pointwise<2, Types::float_out>(
+extern constexpr PointwiseOp xlogy_op = pointwise<2, Types::float_out>(
     {
         .sig = "xlogy(Tensor self, Tensor other) -> Tensor",
         .doc = "self log(other); 0 where self is 0.",

@@ -2,7 +2,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr OpDef zeta_op = pointwise<2, Types::float_out>(
+extern constexpr PointwiseOp zeta_op = pointwise<2, Types::float_out>(
     {
         .sig = "zeta(Tensor self, Tensor other) -> Tensor",
         .doc = "Hurwitz' zeta function: the sum of (other + k)^-self over k >= 0. Has no gradient for self.",

@@ -21,18 +21,12 @@ MaxPoolShape shape(const Call& c) {
     if (s.out[d]) s.taps[d] = std::min(s.in[d], (s.in[d] + s.out[d] - 1) / s.out[d] + 1);
   return s;
 }
-int64_t workspace(const Call& c) {
+void plan(Call& c) {
   const MaxPoolShape s = shape(c);
-  return table_bytes(s) + max_pool_kernel().workspace(s, source_of(c, 0));
-}
-void forward(Call& c) {
-  MaxPoolShape s = shape(c);
-  fill_tables(s, c.workspace, [&](int d, int64_t i, int64_t* begin, int64_t* count) {
+  plan_max_pool(c, s, [&](int d, int64_t i, int64_t* begin, int64_t* count) {
     *begin = i * s.in[d] / s.out[d];
     *count = ((i + 1) * s.in[d] + s.out[d] - 1) / s.out[d] - *begin;
   });
-  max_pool_kernel().forward(s, source_of(c, 0), target_of(c), c.out[1].data<int64_t>(),
-                            static_cast<char*>(c.workspace) + table_bytes(s));
 }
 void backward(Grad& g) { backward_max_pool(g, int64_t(g.ints(1).size())); }
 double flops(const Call& c) { return double(c.tensor(0).numel()); }
@@ -45,6 +39,7 @@ extern constexpr OpDef record = {
         "The largest element of each of output_size parts of the last dimensions, as many as it has entries, and its index "
         "among "
         "them, row-major. Part i of n spans floor(i size / n) to ceil((i + 1) size / n).",
+    .internal = true,
     .samples =
         "adaptive_max_pool(randn(2, 7), [3])\nadaptive_max_pool(randn(2, 5, 6), [3, 4])\nadaptive_max_pool(randn(4, 3, 5), [2, "
         "3, "
@@ -52,12 +47,10 @@ extern constexpr OpDef record = {
     .bad = "adaptive_max_pool(zeros(3), [2, 2]) => adaptive_max_pool: sizes do not fit: input is f32[3], output_size is [2, 2]",
     .skip = "second_output: indices are not differentiated",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {out(1)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::adaptive_max_pool_op

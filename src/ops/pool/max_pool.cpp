@@ -40,14 +40,10 @@ void infer(Call& c) {
   const Windows3 w = windows(c);
   infer_max_pool(c, w.rank, w.out);
 }
-int64_t workspace(const Call& c) {
+void plan(Call& c) {
   const MaxPoolShape s = shape(c);
-  return table_bytes(s) + max_pool_kernel().workspace(s, source_of(c, 0));
-}
-void forward(Call& c) {
-  MaxPoolShape s = shape(c);
   const int64_t missing = 3 - int64_t(c.ints(1).size());
-  fill_tables(s, c.workspace, [&](int d, int64_t i, int64_t* begin, int64_t* count) {
+  plan_max_pool(c, s, [&](int d, int64_t i, int64_t* begin, int64_t* count) {
     *begin = 0, *count = 1;
     if (d < missing) return;
     const auto at = size_t(d - missing);
@@ -60,8 +56,6 @@ void forward(Call& c) {
              "dilation is {}",
              describe(c.tensor(0)), i, d - missing, shape_text(c.ints(1)), shape_text(c.ints(3)), shape_text(c.ints(4)));
   });
-  max_pool_kernel().forward(s, source_of(c, 0), target_of(c), c.out[1].data<int64_t>(),
-                            static_cast<char*>(c.workspace) + table_bytes(s));
 }
 void backward(Grad& g) { backward_max_pool(g, int64_t(g.ints(1).size())); }
 double flops(const Call& c) {
@@ -79,6 +73,7 @@ extern constexpr OpDef record = {
     .doc =
         "The largest element of each window over the last dimensions, as many as kernel_size has entries, and its index among "
         "them, row-major.",
+    .internal = true,
     .samples =
         "max_pool(randn(2, 7), [2], [2], [0], [1], False)\nmax_pool(randn(2, 5, 6), [3, 2], [2, 1], [1, 0], [1, 2], True)\n"
         "max_pool(randn(2, 3, 150), [2, 3], [1, 2], [0, 1], [1, 1], False)\n"
@@ -90,12 +85,10 @@ extern constexpr OpDef record = {
         "dimension 0, kernel_size is [2], padding is [1], dilation is [3]",
     .skip = "second_output: indices are not differentiated",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {out(1)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::max_pool_op

@@ -22,13 +22,16 @@ void infer(Call& c) {
   for (int64_t d = 0; d < rank; ++d) c.spec[0].sizes[c.spec[0].ndim - rank + d] = c.ints(2)[size_t(d)];
   checked_numel("max_pool_backward", c.spec[0].shape());
 }
-int64_t workspace(const Call& c) { return max_pool_kernel().workspace(shape(c), source_of(c, 0)); }
-void forward(Call& c) {
-  const MaxPoolShape s = shape(c);
-  const int64_t* place = c.tensor(1).data<int64_t>();
-  const int64_t bad = max_pool_kernel().backward(s, source_of(c, 0), place, target_of(c), c.workspace);
+void run(const MaxPoolParameters& p, const Pointers& at) {
+  const auto* place = static_cast<const int64_t*>(at.in[1]);
+  const int64_t bad = max_pool_kernel().backward(p.shape, {at.in[0], p.y}, place, {at.out[0], p.x}, at.workspace);
   DY_CHECK_AS(IndexError, bad < 0, "max_pool_backward: index out of range: index {} at position {}; there are {} elements",
-              place[bad], bad, s.elements());
+              place[bad], bad, p.shape.elements());
+}
+void plan(Call& c) {
+  const MaxPoolParameters p{shape(c), result_format(c), format_of(c, 0)};
+  c.plan.workspace = max_pool_kernel().workspace(p.shape, {nullptr, p.y});
+  c.plan.set<run>(p);
 }
 void backward(Grad& g) { g.set(0, call(Op::max_pool_take_, g.g(), g.in(1), int64_t(g.ints(2).size()))); }
 double flops(const Call& c) { return double(c.tensor(0).numel()); }
@@ -41,6 +44,7 @@ extern constexpr OpDef record = {
         "Zeros whose last dimensions are `size`, with grad added at indices, which count them row-major: the gradient of "
         "max_pool, "
         "and max_unpool.",
+    .internal = true,
     .samples =
         "max_pool_backward(randn(2, 3), indices(7; 2, 3), [7])\nmax_pool_backward(randn(2, 2, 3), indices(20; 2, 2, 3), "
         "[4, 5])",
@@ -49,12 +53,10 @@ extern constexpr OpDef record = {
         "there "
         "are 4 elements",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(1)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::max_pool_backward_op

@@ -14,16 +14,24 @@ inline MaxPoolShape max_pool_shape(const Tensor& x, int64_t rank, const int64_t*
   for (int64_t d = 0; d < rank; ++d) s.in[3 - rank + d] = x.size(x.dim() - rank + d), s.out[3 - rank + d] = out[d];
   return s;
 }
-inline int64_t table_bytes(const MaxPoolShape& s) { return ((s.out[0] + s.out[1] + s.out[2]) * 16 + 63) / 64 * 64; }
-// Fills the tables from window(axis, i, &begin, &count).
-template <class F> void fill_tables(MaxPoolShape& s, void* memory, F&& window) {
-  auto* at = static_cast<int64_t*>(memory);
+struct MaxPoolParameters {
+  MaxPoolShape shape;
+  const Format *x, *y;
+};
+inline void run_max_pool(const MaxPoolParameters& p, const Pointers& at) {
+  max_pool_kernel().forward(p.shape, {at.in[0], p.x}, {at.out[0], p.y}, static_cast<int64_t*>(at.out[1]), at.workspace);
+}
+// The plan of a pooling whose tables window(axis, i, &begin, &count) fills.
+template <class F> void plan_max_pool(Call& c, MaxPoolShape s, F&& window) {
+  auto* at = c.plan.list<int64_t>(size_t(2 * (s.out[0] + s.out[1] + s.out[2])));
   for (int d = 0; d < 3; ++d) {
     int64_t *begin = at, *count = at + s.out[d];
     at += 2 * s.out[d];
     s.begin[d] = begin, s.count[d] = count;
     for (int64_t i = 0; i < s.out[d]; ++i) window(d, i, begin + i, count + i);
   }
+  c.plan.workspace = max_pool_kernel().workspace(s, {nullptr, format_of(c, 0)});
+  c.plan.set<run_max_pool>(MaxPoolParameters{s, format_of(c, 0), result_format(c)});
 }
 // Both outputs of a maximum over the last dimensions.
 inline void infer_max_pool(Call& c, int64_t rank, const int64_t* out) {

@@ -25,20 +25,25 @@ void infer(Call& c) {
   c.spec[0].device = x.device();
   c.spec[0].shape(places.sizes());
 }
-void forward(Call& c) {
-  const Planes p = planes(c);
-  const int64_t* place = c.tensor(1).data<int64_t>();
+struct Parameters {
+  Planes planes;
+  int64_t size;  // bytes of an element
+};
+void run(const Parameters& parameters, const Pointers& at) {
+  const Planes p = parameters.planes;
+  const auto* place = static_cast<const int64_t*>(at.in[1]);
   for (int64_t i = 0; i < p.count * p.out; ++i)
     DY_CHECK_AS(IndexError, uint64_t(place[i]) < uint64_t(p.in),
                 "max_pool_take: index out of range: index {} at position {}; there are {} elements", place[i], i, p.in);
-  const char* x = c.tensor(0).impl()->data();
-  char* y = c.out[0].impl()->data();
-  const int64_t size = c.out[0].dtype().itemsize();
+  const char* x = static_cast<const char*>(at.in[0]);
+  char* y = static_cast<char*>(at.out[0]);
+  const int64_t size = parameters.size;
   parallel_for(p.count * p.out, 8192, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       __builtin_memcpy(y + i * size, x + (i / p.out * p.in + place[i]) * size, size_t(size));
   });
 }
+void plan(Call& c) { c.plan.set<run>(Parameters{planes(c), c.result().itemsize()}); }
 void backward(Grad& g) {
   const Meta& m = g.in_meta(0);
   const int64_t rank = g.integer(2);
@@ -50,15 +55,15 @@ void backward(Grad& g) {
 extern constexpr OpDef record = {
     .sig = "max_pool_take(Tensor input, Tensor indices, int rank) -> Tensor",
     .doc = "The elements of input's last `rank` dimensions at indices, which count them row-major.",
+    .internal = true,
     .samples = "max_pool_take(randn(2, 7), indices(7; 2, 3), 1)\nmax_pool_take(randn(2, 4, 5), indices(20; 2, 2, 3), 2)",
     .bad =
         "max_pool_take(zeros(4), indices(9; 1), 1) => max_pool_take: index out of range: index 8 at position 0; there are 4 "
         "elements",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(1)},
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::max_pool_take_op

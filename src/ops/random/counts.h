@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/operands.h"
 #include "ops/random/generator.h"
 
 extern "C" double lgamma_r(double, int*) noexcept;
@@ -45,19 +46,29 @@ template <class F> double by_rejection(Uniforms& u, const Hat& h, F&& log_ratio)
   }
 }
 
-// draw(random numbers, first element, count, values, out) for every tile; values: the op's N dense inputs, in f64.
+// draw(first element, count, values, out) for every tile; values: the op's N dense inputs, in f64.
 inline constexpr int64_t kDrawTile = 256;
-template <int N, class F> void draw_tiles(Call& c, F&& draw) {
-  const Draw d = next_draw();
-  const int64_t n = c.out[0].numel();
+template <int N> struct DrawnTiles {
+  Operand in[N];
+  const Format* out;
+};
+template <int N> DrawnTiles<N> drawn_tiles(Call& c) {
+  DrawnTiles<N> p;
+  for (int k = 0; k < N; ++k) p.in[k] = c.operand(k);
+  p.out = result_format(c);
+  c.plan.draws = true;
+  return p;
+}
+template <int N, class F> void draw_tiles(const DrawnTiles<N>& p, const Pointers& at, F&& draw) {
+  const int64_t n = p.in[0].count;
   parallel_for((n + kDrawTile - 1) / kDrawTile, 1, [&](int64_t begin, int64_t end) {
     double in[N][kDrawTile], out[kDrawTile];
     for (int64_t t = begin; t < end; ++t) {
       const int64_t first = t * kDrawTile, count = std::min(kDrawTile, n - first);
-      auto place = [&](const Tensor& x) { return x.impl()->data() + first * x.dtype().itemsize(); };
-      for (int k = 0; k < N; ++k) convert(*c.tensor(k).dtype().format(), place(c.tensor(k)), *f64.format(), in[k], count);
-      draw(d, first, count, in, out);
-      convert(*f64.format(), out, *c.out[0].dtype().format(), place(c.out[0]), count);
+      auto place = [&](void* data, const Format& f) { return static_cast<char*>(data) + first * f.itemsize(); };
+      for (int k = 0; k < N; ++k) convert(*p.in[k].format, place(at.in[k], *p.in[k].format), *f64.format(), in[k], count);
+      draw(first, count, in, out);
+      convert(*f64.format(), out, *p.out, place(at.out[0], *p.out), count);
     }
   });
 }

@@ -27,20 +27,22 @@ void infer(Call& c) {
   DY_CHECK(count.sizes() == prob.sizes(), "{}: the sizes differ: {}, {}", c.name, describe(count), describe(prob));
   infer_like_first(c);
 }
-void forward(Call& c) {
-  draw_tiles<2>(c, [](Draw d, int64_t first, int64_t count, const double(*v)[kDrawTile], double* out) {
+void run(const DrawnTiles<2>& p, const Pointers& at) {
+  draw_tiles(p, at, [&](int64_t first, int64_t count, const double(*v)[kDrawTile], double* out) {
     for (int64_t i = 0; i < count; ++i) {
-      Uniforms u(d, first + i);
+      Uniforms u(at.draw, first + i);
       out[i] = draw(u, v[0][i], v[1][i]);
     }
   });
 }
+void plan(Call& c) { c.plan.set<run>(drawn_tiles<2>(c)); }
 
 }  // namespace
 
 extern constexpr OpDef record = {
     .sig = "draw_binomial(Tensor count, Tensor prob) -> Tensor",
     .doc = "binomial of one shape, in the dtype of count.",
+    .internal = true,
     .low = 0,
     .high = 1,
     .samples = "draw_binomial(rand(3), rand(3))",
@@ -49,9 +51,8 @@ extern constexpr OpDef record = {
         "gradcheck: a draw has no gradient\n"
         "double_backward: it has no first one",
     .infer = infer,
-    .forward = forward,
     .random = true,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::draw_binomial_op

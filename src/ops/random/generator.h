@@ -6,11 +6,6 @@
 
 namespace dyadic::inline v1::ops {
 
-struct Draw {
-  uint64_t seed, stream;
-};
-Draw next_draw();
-
 inline void check_drawable(const Call& c) {
   const DType d = c.spec[0].dtype;
   DY_CHECK_AS(TypeError, d.is_floating_point() || d.is_complex(), "{}: only floating-point and complex dtypes: dtype is {}",
@@ -25,18 +20,14 @@ inline void check_holds_integers(const Call& c, int64_t low, int64_t high) {
            d.name());
 }
 
-// Fills the output from a source of f32 or f64, through workspace when its dtype is another.
-int64_t draw_workspace(const Call& c);
-void draw(Call& c, void (*fill32)(uint64_t, uint64_t, int64_t, float*), void (*fill64)(uint64_t, uint64_t, int64_t, double*));
-// Fills the output from a source of i64 alike.
-inline int64_t integer_workspace(const Call& c) { return c.spec[0].dtype == i64 ? 0 : c.spec[0].numel() * 8; }
-template <class F> void draw_integers(Call& c, F&& fill) {
-  const Draw d = next_draw();
-  const Tensor& out = c.out[0];
-  if (out.dtype() == i64) return fill(d, out.data<int64_t>());
-  auto* v = static_cast<int64_t*>(c.workspace);
-  fill(d, v);
-  assign(out, make_over(v, out.sizes(), i64));
+// Of an op that gives uniform or normal numbers: drawn in f32, of f64 in f64, and rounded once. A normal complex number has
+// variance 1.
+void plan_draw(Call& c, bool normal);
+// Of one that gives integers, drawn in int64: in the result, or in workspace, from which they are then stored.
+inline int64_t integer_workspace(const Operand& out) { return out.dtype() == i64 ? 0 : out.count * 8; }
+inline int64_t* drawn_integers(const Format* format, const Pointers& at) {
+  return static_cast<int64_t*>(format == i64.format() ? at.out[0] : at.workspace);
 }
+void store_integers(const Format* format, int64_t count, const Pointers& at);
 
 }  // namespace dyadic::inline v1::ops

@@ -22,9 +22,10 @@ void infer(Call& c) {
   check_float("poisson", c.tensor(0), "self");
   infer_like_first(c);
 }
-void forward(Call& c) {
+void run(const DrawnTiles<1>& p, const Pointers& at) {
   std::atomic<bool> refused = false;
-  draw_tiles<1>(c, [&](Draw d, int64_t first, int64_t count, const double(*rates)[kDrawTile], double* out) {
+  const Draw d = at.draw;
+  draw_tiles(p, at, [&](int64_t first, int64_t count, const double(*rates)[kDrawTile], double* out) {
     double uniform[kDrawTile];
     random_kernel().uniform_f64(d.seed, d.stream, uint64_t(first), count, uniform);
     for (int64_t i = 0; i < count; ++i) {
@@ -36,8 +37,9 @@ void forward(Call& c) {
         out[i] = rate < 10 ? draw_small(uniform[i], rate) : draw_large(Uniforms(d, first + i), rate);
     }
   });
-  DY_CHECK(!refused, "poisson: a rate is negative or NaN: self is {}", describe(c.tensor(0)));
+  DY_CHECK(!refused, "poisson: a rate is negative or NaN: self is {}", describe(p.in[0]));
 }
+void plan(Call& c) { c.plan.set<run>(drawn_tiles<1>(c)); }
 
 }  // namespace
 
@@ -53,9 +55,8 @@ extern constexpr OpDef record = {
         "gradcheck: a draw has no gradient\n"
         "double_backward: it has no first one",
     .infer = infer,
-    .forward = forward,
     .random = true,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::poisson_op

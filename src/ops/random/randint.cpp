@@ -9,9 +9,20 @@ void infer(Call& c) {
   if (!c.has(3)) c.spec[0].dtype = i64;
   check_holds_integers(c, c.integer(0), c.integer(1) - 1);
 }
-void forward(Call& c) {
-  const uint64_t range = uint64_t(c.integer(1)) - uint64_t(c.integer(0));
-  draw_integers(c, [&](Draw d, int64_t* v) { random_integers(d.seed, d.stream, c.out[0].numel(), c.integer(0), range, v); });
+struct Range {
+  const Format* format;
+  int64_t count, low;
+  uint64_t size;
+};
+void run(const Range& p, const Pointers& at) {
+  random_integers(at.draw.seed, at.draw.stream, p.count, p.low, p.size, drawn_integers(p.format, at));
+  store_integers(p.format, p.count, at);
+}
+void plan(Call& c) {
+  const Operand out = c.result();
+  c.plan.draws = true;
+  c.plan.workspace = integer_workspace(out);
+  c.plan.set<run>(Range{out.format, out.count, c.integer(0), uint64_t(c.integer(1)) - uint64_t(c.integer(0))});
 }
 
 }  // namespace
@@ -21,9 +32,8 @@ extern constexpr OpDef record = {
     .doc = "Integers in [low, high), all equally likely; int64 unless given.",
     .samples = "randint(-3, 5, [2, 3])\nrandint(0, 2, [5], u8)",
     .infer = infer,
-    .forward = forward,
-    .workspace = integer_workspace,
     .random = true,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::randint_op

@@ -10,8 +10,19 @@ void infer(Call& c) {
   if (!c.has(1)) c.spec[0].dtype = i64;
   check_holds_integers(c, 0, c.integer(0) - 1);
 }
-void forward(Call& c) {
-  draw_integers(c, [&](Draw d, int64_t* v) { random_permutation(d.seed, d.stream, c.integer(0), v); });
+struct Numbers {
+  const Format* format;
+  int64_t count;
+};
+void run(const Numbers& p, const Pointers& at) {
+  random_permutation(at.draw.seed, at.draw.stream, p.count, drawn_integers(p.format, at));
+  store_integers(p.format, p.count, at);
+}
+void plan(Call& c) {
+  const Operand out = c.result();
+  c.plan.draws = true;
+  c.plan.workspace = integer_workspace(out);
+  c.plan.set<run>(Numbers{out.format, c.integer(0)});
 }
 
 }  // namespace
@@ -22,9 +33,8 @@ extern constexpr OpDef record = {
     .samples = "randperm(7)\nrandperm(0)\nrandperm(5, i32)",
     .bad = "randperm(-1) => randperm: n is negative: -1",
     .infer = infer,
-    .forward = forward,
-    .workspace = integer_workspace,
     .random = true,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::randperm_op

@@ -12,16 +12,16 @@ extern constexpr OpDef record = {
     .sig = "abs_sum(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     .doc = "The sum of absolute values over dim (all dimensions if absent) of a floating-point tensor, without them in memory.",
     .amp = Amp::f32,
+    .internal = true,
     .samples =
         "abs_sum(randn(3, 4))\n"
         "abs_sum(randn(3, 4), [0])\n"
         "abs_sum(randn(3, 4), [1], True)",
     .infer = Sum::infer,
-    .forward = Sum::forward,
     .backward = backward,
     .needs = {in(0)},
     .flops = Sum::flops,
-    .workspace = Sum::workspace,
 };
+extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::sum_abs>};
 
 }  // namespace dyadic::inline v1::ops::abs_sum_op

@@ -7,8 +7,6 @@ void infer(Call& c) {
   check_comparable(c);
   infer_reduction(c, 2, c.tensor(0).dtype().is_scaled() ? f32 : c.tensor(0).dtype());
 }
-void forward(Call& c) { run_reduction(c, ReduceOp::max); }
-int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::max); }
 void backward(Grad& g) { g.set(0, share_among(g.in(0), g.out(), g.g(), g.in_meta(0), g.node.args[1])); }
 
 }  // namespace
@@ -23,11 +21,10 @@ extern constexpr OpDef record = {
         "amax(zeros(0)) => amax: nothing to compare: self is f32[0]\namax(zeros(2, 0), [1]) => amax: nothing to compare: self "
         "is f32[2, 0]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(0) | out(0)},
     .flops = reduction_flops,
-    .workspace = workspace,
 };
+extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::max>};
 
 }  // namespace dyadic::inline v1::ops::amax_op

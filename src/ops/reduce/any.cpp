@@ -5,8 +5,6 @@ namespace dyadic::inline v1::ops::any_op {
 namespace {
 
 void infer(Call& c) { infer_reduction(c, 2, c.tensor(0).dtype() == u8 ? u8 : boolean); }
-void forward(Call& c) { run_reduction(c, ReduceOp::any); }
-int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::any); }
 
 }  // namespace
 
@@ -15,10 +13,9 @@ extern constexpr OpDef record = {
     .doc = "Whether any element is nonzero, over dim (all dimensions if absent): bool, of uint8 uint8.",
     .samples = "any(randn(3, 4), [0])",
     .infer = infer,
-    .forward = forward,
     .flops = reduction_flops,
-    .workspace = workspace,
     .complex = complex_any,
 };
+extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::any>};
 
 }  // namespace dyadic::inline v1::ops::any_op

@@ -7,8 +7,6 @@ void infer(Call& c) {
   check_comparable(c, true);
   infer_reduction(c, 2, i64);
 }
-void forward(Call& c) { run_reduction(c, ReduceOp::argmax); }
-int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::argmax); }
 
 }  // namespace
 
@@ -20,9 +18,8 @@ extern constexpr OpDef record = {
     .samples = "argmax(randn(3, 4), 1)",
     .bad = "argmax(zeros(0, 2), 0) => argmax: nothing to compare: self is f32[0, 2]",
     .infer = infer,
-    .forward = forward,
     .flops = reduction_flops,
-    .workspace = workspace,
 };
+extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::argmax>};
 
 }  // namespace dyadic::inline v1::ops::argmax_op

@@ -7,8 +7,6 @@ void infer(Call& c) {
   check_comparable(c, true);
   infer_reduction(c, 2, i64);
 }
-void forward(Call& c) { run_reduction(c, ReduceOp::argmin); }
-int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::argmin); }
 
 }  // namespace
 
@@ -20,9 +18,8 @@ extern constexpr OpDef record = {
     .samples = "argmin(randn(3, 4), 1)",
     .bad = "argmin(zeros(0)) => argmin: nothing to compare: self is f32[0]",
     .infer = infer,
-    .forward = forward,
     .flops = reduction_flops,
-    .workspace = workspace,
 };
+extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::argmin>};
 
 }  // namespace dyadic::inline v1::ops::argmin_op

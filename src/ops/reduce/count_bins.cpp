@@ -12,9 +12,10 @@ void infer(Call& c) {
   c.spec[0].device = t.device();
   c.spec[0].shape({c.integer(3)});
 }
-int64_t workspace(const Call& c) { return counting_workspace(c.tensor(0).numel(), c.integer(3)); }
 
 struct Bins {
+  const Format* format;
+  int64_t numel;
   double low, high, width;
   int64_t count;
   template <class T> void add(const T* x, int64_t n, const Counts& counts) const {
@@ -24,20 +25,24 @@ struct Bins {
     }
   }
 };
-void forward(Call& c) {
+void run(const Bins& p, const Pointers& at) {
   constexpr int64_t kTile = 256;
-  const Tensor& t = c.tensor(0);
-  const Bins bins{c.real(1), c.real(2), c.real(2) - c.real(1), c.integer(3)};
-  count_all(c, t.numel(), bins.count, [&](int64_t begin, int64_t end, const Counts& counts) {
-    if (t.dtype() == f32) return bins.add(t.data<float>() + begin, end - begin, counts);
-    if (t.dtype() == f64) return bins.add(t.data<double>() + begin, end - begin, counts);
+  const char* data = static_cast<const char*>(at.in[0]);
+  count_all(at, p.numel, p.count, [&](int64_t begin, int64_t end, const Counts& counts) {
+    if (p.format == f32.format()) return p.add(reinterpret_cast<const float*>(data) + begin, end - begin, counts);
+    if (p.format == f64.format()) return p.add(reinterpret_cast<const double*>(data) + begin, end - begin, counts);
     double tile[kTile];
-    for (int64_t at = begin; at < end; at += kTile) {
-      const int64_t n = std::min(kTile, end - at);
-      convert(*t.dtype().format(), t.impl()->data() + at * t.dtype().itemsize(), *f64.format(), tile, n);
-      bins.add(tile, n, counts);
+    for (int64_t i = begin; i < end; i += kTile) {
+      const int64_t n = std::min(kTile, end - i);
+      convert(*p.format, data + i * p.format->itemsize(), *f64.format(), tile, n);
+      p.add(tile, n, counts);
     }
   });
+}
+void plan(Call& c) {
+  const int64_t n = c.tensor(0).numel(), bins = c.integer(3);
+  c.plan.workspace = counting_workspace(n, bins);
+  c.plan.set<run>(Bins{c.tensor(0).dtype().format(), n, c.real(1), c.real(2), c.real(2) - c.real(1), bins});
 }
 double flops(const Call& c) { return 3.0 * double(c.tensor(0).numel()); }
 
@@ -46,13 +51,12 @@ double flops(const Call& c) { return 3.0 * double(c.tensor(0).numel()); }
 extern constexpr OpDef record = {
     .sig = "count_bins(Tensor self, float low, float high, int bins) -> Tensor",
     .doc = "How many elements fall into each of so many equal bins from low to high, which the last one includes. int64.",
+    .internal = true,
     .samples = "count_bins(randn(3, 4), -1.0, 2.0, 5)",
     .skip = "gradcheck: a count has none",
     .infer = infer,
-    .forward = forward,
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::count_bins_op

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "ops/operands.h"
 #include "ops/reduce/counting.h"
 
 namespace dyadic::inline v1::ops::count_values_op {
@@ -12,7 +13,6 @@ void infer(Call& c) {
   c.spec[0].device = c.tensor(0).device();
   c.spec[0].shape({c.integer(2)});
 }
-int64_t workspace(const Call& c) { return counting_workspace(c.tensor(0).numel(), c.integer(2)); }
 // False: a number is none of low ... low + size - 1.
 template <class T> bool count_run(const T* x, int64_t n, int64_t low, int64_t size, const Counts& counts) {
   static_assert(kCountWays == 4);
@@ -49,16 +49,23 @@ bool count_stored(const Format& f, const char* x, int64_t n, int64_t low, int64_
   }
   return true;
 }
-void forward(Call& c) {
-  const Tensor& t = c.tensor(0);
-  const Format& f = *t.dtype().format();
-  const int64_t low = c.integer(1), size = c.integer(2);
+struct Range {
+  const char* name;
+  Operand self;
+  int64_t low, size;
+};
+void run(const Range& p, const Pointers& at) {
+  const Array x = at.input(0, p.self);
   std::atomic<bool> inside{true};
-  count_all(c, t.numel(), size, [&](int64_t begin, int64_t end, const Counts& counts) {
-    if (!count_stored(f, t.impl()->data() + begin * f.itemsize(), end - begin, low, size, counts)) inside = false;
+  count_all(at, x.count, p.size, [&](int64_t begin, int64_t end, const Counts& counts) {
+    if (!count_stored(*x.format, x.at + begin * x.itemsize(), end - begin, p.low, p.size, counts)) inside = false;
   });
-  DY_CHECK_AS(IndexError, inside, "{}: a number is out of range: self is {}; expected {} to {}", c.name, describe(t), low,
-              low + size - 1);
+  DY_CHECK_AS(IndexError, inside, "{}: a number is out of range: self is {}; expected {} to {}", p.name, describe(p.self),
+              p.low, p.low + p.size - 1);
+}
+void plan(Call& c) {
+  c.plan.workspace = counting_workspace(c.tensor(0).numel(), c.integer(2));
+  c.plan.set<run>(Range{c.name, c.operand(0), c.integer(1), c.integer(2)});
 }
 
 }  // namespace
@@ -66,13 +73,12 @@ void forward(Call& c) {
 extern constexpr OpDef record = {
     .sig = "count_values(Tensor self, int low, int size) -> Tensor",
     .doc = "How often each of the integers from low to low + size - 1 occurs; there are no others. int64.",
+    .internal = true,
     .samples = "count_values(indices(5; 7), 0, 5)\ncount_values(indices(3; 0), 0, 3)\ncount_values(indices(5; 4), -2, 9)",
     .bad = "count_values(indices(5; 2), 0, 3) => count_values: a number is out of range: self is i64[2]; expected 0 to 2",
     .skip = "cost: counting is no arithmetic\ngradcheck: a count has none",
     .infer = infer,
-    .forward = forward,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::count_values_op

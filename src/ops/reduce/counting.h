@@ -19,11 +19,11 @@ inline int64_t counting_workspace(int64_t n, int64_t size) {
 }
 
 // count(begin, end, counts) adds elements [begin, end) to any of the ways. The op's output and workspace hold the counts.
-template <class F> void count_all(Call& c, int64_t n, int64_t size, F&& count) {
-  auto* total = c.out[0].data<int64_t>();
+template <class F> void count_all(const Pointers& at, int64_t n, int64_t size, F&& count) {
+  auto* total = static_cast<int64_t*>(at.out[0]);
   std::fill_n(total, size, int64_t{0});
   if (!counts_in_pieces(n, size)) return count(int64_t{0}, n, Counts{{total, total, total, total}});
-  auto* own = static_cast<int64_t*>(c.workspace);
+  auto* own = static_cast<int64_t*>(at.workspace);
   const int64_t tables = count_tables(size);
   parallel_for(kCountPieces, 1, [&](int64_t first, int64_t last) {
     for (int64_t p = first; p < last; ++p) {

@@ -9,8 +9,6 @@ void infer(Call& c) {
   c.nout = 2;
   c.spec[1] = c.spec[0];
 }
-void forward(Call& c) { run_reduction(c, ReduceOp::extremes); }
-int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::extremes); }
 void backward(Grad& g) {
   const Tensor x = g.in(0);
   const Arg& dim = g.node.args[1];
@@ -28,16 +26,16 @@ void backward(Grad& g) {
 extern constexpr OpDef record = {
     .sig = "extremes(Tensor self, int[]? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     .doc = "amin and amax in one pass.",
+    .internal = true,
     .samples =
         "extremes(randn(3, 4))\n"
         "extremes(randn(3, 4), [0])\n"
         "extremes(randn(3, 4), [1], True)",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(0) | out(0) | out(1)},
     .flops = [](const Call& c) { return 2 * reduction_flops(c); },
-    .workspace = workspace,
 };
+extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::extremes>};
 
 }  // namespace dyadic::inline v1::ops::extremes_op

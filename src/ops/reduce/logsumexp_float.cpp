@@ -10,8 +10,6 @@ void infer(Call& c) {
   check_float("logsumexp", c.tensor(0), "self");
   infer_reduction(c, 2, plain(c.tensor(0)));
 }
-void forward(Call& c) { run_reduction(c, ReduceOp::logsumexp); }
-int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::logsumexp); }
 // The softmax over the reduced dimensions, which is as exact in narrow types as in wide ones: exp(x - out) is not.
 void backward(Grad& g) {
   const Meta& m = g.in_meta(0);
@@ -36,16 +34,16 @@ extern constexpr OpDef record = {
     .sig = "logsumexp_float(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     .doc = "logsumexp of a floating-point tensor, in one pass.",
     .amp = Amp::f32,
+    .internal = true,
     .samples =
         "logsumexp_float(randn(3, 4), [1])\n"
         "logsumexp_float(randn(3, 4, 2), [0, 2], True)",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(0)},
     .flops = flops,
-    .workspace = workspace,
     .complex = complex_logsumexp,
 };
+extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::logsumexp>};
 
 }  // namespace dyadic::inline v1::ops::logsumexp_float_op

@@ -9,8 +9,6 @@ void infer(Call& c) {
   check_float("mean", c.tensor(0), "self");
   infer_reduction(c, 2, c.tensor(0).dtype().is_scaled() ? f32 : c.tensor(0).dtype());
 }
-void forward(Call& c) { run_reduction(c, ReduceOp::mean); }
-int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::mean); }
 void backward(Grad& g) {
   Tensor scaled = div(keep_dims(g.g(), g.in_meta(0), g.node.args[1]), double(reduced_count(g.in_meta(0), g.node.args[1])));
   g.set(0, scaled.expand(g.in_meta(0).shape()));
@@ -25,12 +23,11 @@ extern constexpr OpDef record = {
         "mean(randn(3, 4), [0])\n"
         "mean(randn(3, 4), [1], False, f64)",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .flops = reduction_flops,
-    .workspace = workspace,
     .complex = complex_mean,
     .variant = mean_variant,
 };
+extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::mean>};
 
 }  // namespace dyadic::inline v1::ops::mean_op

@@ -10,8 +10,6 @@ void infer(Call& c) {
   c.spec[1] = c.spec[0];
   if (c.spec[0].dtype != f64) c.spec[1].dtype = f32;
 }
-void forward(Call& c) { run_reduction(c, ReduceOp::moments); }
-int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::moments); }
 void backward(Grad& g) {
   const Meta& x = g.in_meta(0);
   const Arg& dim = g.node.args[1];
@@ -31,16 +29,16 @@ extern constexpr OpDef record = {
     .doc =
         "The sum of squared distances from the mean over dim (all dimensions if absent), and the mean (at least f32), "
         "in one pass.",
+    .internal = true,
     .samples =
         "moments(randn(3, 4))\n"
         "moments(randn(3, 4), [0])\n"
         "moments(randn(3, 4), [1], True)",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(0) | out(1)},
     .flops = [](const Call& c) { return 5 * reduction_flops(c); },  // the mean; differences, squares and both sums
-    .workspace = workspace,
 };
+extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::moments>};
 
 }  // namespace dyadic::inline v1::ops::moments_op

@@ -15,16 +15,16 @@ extern constexpr OpDef record = {
     .sig = "nan_sum(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     .doc = "nansum of a floating-point tensor, without another one in memory.",
     .amp = Amp::f32,
+    .internal = true,
     .samples =
         "nan_sum(randn(3, 4))\n"
         "nan_sum(randn(3, 4), [0])\n"
         "nan_sum(randn(3, 4), [1], True)",
     .infer = Sum::infer,
-    .forward = Sum::forward,
     .backward = backward,
     .needs = {in(0)},
     .flops = Sum::flops,
-    .workspace = Sum::workspace,
 };
+extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::nan_sum>};
 
 }  // namespace dyadic::inline v1::ops::nan_sum_op

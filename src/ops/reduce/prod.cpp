@@ -11,8 +11,6 @@ void infer(Call& c) {
                   : c.tensor(0).dtype().is_floating_point() ? c.tensor(0).dtype()
                                                             : i64);
 }
-void forward(Call& c) { run_reduction(c, ReduceOp::prod); }
-int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::prod); }
 // What the other elements multiply to: out / x, but where there is a zero only that one has a gradient, the product of the
 // rest.
 void backward(Grad& g) {
@@ -37,13 +35,12 @@ extern constexpr OpDef record = {
         "prod(randn(3, 4), [0])\n"
         "prod(randn(3, 4), [1], False, f64)",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(0)},
     .flops = reduction_flops,
-    .workspace = workspace,
     .complex = complex_prod,
     .variant = prod_variant,
 };
+extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::prod>};
 
 }  // namespace dyadic::inline v1::ops::prod_op

@@ -11,8 +11,8 @@ void infer_reduction(Call& c, int keepdim_arg, DType result);
 // An extreme of no elements does not exist; of no rows there are none. As PyTorch's: an IndexError where a dimension is named
 // or the result is an index.
 void check_comparable(const Call& c, bool index = false);
-int64_t reduction_workspace(const Call& c, ReduceOp op);
-void run_reduction(Call& c, ReduceOp op);
+void plan_reduction(Call& c, ReduceOp op);
+template <ReduceOp kOp> void plan_reduction(Call& c) { plan_reduction(c, kOp); }
 // The gradient (or a result kept without the reduced dimensions) with those dimensions back as size 1.
 Tensor keep_dims(const Tensor& t, const Meta& input, const Arg& dim);
 // The gradient of an extreme `out` of x: equal ones share it.
@@ -26,8 +26,6 @@ template <ReduceOp kOp> struct FloatSum {
     check_float(c.name, c.tensor(0), "self");
     infer_reduction(c, 2, plain(c.tensor(0)));
   }
-  static void forward(Call& c) { run_reduction(c, kOp); }
-  static int64_t workspace(const Call& c) { return reduction_workspace(c, kOp); }
   static double flops(const Call& c) { return 2 * reduction_flops(c); }  // mapped and added
 };
 

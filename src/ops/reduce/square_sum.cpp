@@ -18,17 +18,17 @@ extern constexpr OpDef record = {
         "The sum of squares over dim (all dimensions if absent) of a floating-point tensor, in f32 at least, without the "
         "squares in memory.",
     .amp = Amp::f32,
+    .internal = true,
     .samples =
         "square_sum(randn(3, 4))\n"
         "square_sum(randn(3, 4), [0])\n"
         "square_sum(randn(3, 4), [1], True)",
     .skip = "result_dtype: squares leave the range of 16 bits",
     .infer = infer,
-    .forward = Sum::forward,
     .backward = backward,
     .needs = {in(0)},
     .flops = Sum::flops,
-    .workspace = Sum::workspace,
 };
+extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::sum_squares>};
 
 }  // namespace dyadic::inline v1::ops::square_sum_op

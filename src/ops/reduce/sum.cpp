@@ -11,8 +11,6 @@ void infer(Call& c) {
                   : c.tensor(0).dtype().is_floating_point() ? c.tensor(0).dtype()
                                                             : i64);
 }
-void forward(Call& c) { run_reduction(c, ReduceOp::sum); }
-int64_t workspace(const Call& c) { return reduction_workspace(c, ReduceOp::sum); }
 void backward(Grad& g) { g.set(0, keep_dims(g.g(), g.in_meta(0), g.node.args[1]).expand(g.in_meta(0).shape())); }
 
 }  // namespace
@@ -28,12 +26,11 @@ extern constexpr OpDef record = {
         "sum(randn(3, 4), [0])\n"
         "sum(randn(3, 4), [1], False, f64)",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .flops = reduction_flops,
-    .workspace = workspace,
     .complex = complex_sum,
     .variant = sum_variant,
 };
+extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::sum>};
 
 }  // namespace dyadic::inline v1::ops::sum_op

@@ -11,6 +11,7 @@ extern constexpr OpDef record = {
     .sig = "sum_as(Tensor self, int[]? dim, bool keepdim, ScalarType dtype) -> Tensor",
     .doc = "The sum over dim of self in dtype: sum with a dtype.",
     .kind = OpKind::composite,
+    .internal = true,
     .samples = "sum_as(randn(3, 4), [1], False, f64)\nsum_as(randn(2, 3), None, True, f64)",
     .skip = "result_dtype: it is given",
     .compose = compose,

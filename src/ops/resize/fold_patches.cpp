@@ -20,35 +20,32 @@ Patches arguments(const Call& c) {
            describe(x), p.count[0], p.count[1]);
   return p;
 }
+struct Parameters {
+  Patches patches;
+  DType columns, wide;
+  Operand images;
+};
+void run(const Parameters& p, const Pointers& at) {
+  if (p.images.numel() == 0) return;
+  const Array padded = padded_images(p.patches, at.workspace, p.wide), view = patch_view(p.patches, padded);
+  const Array columns(view.sizes(), p.columns, at.in[0]);
+  for (int64_t i = 0; i < p.patches.kernel[0]; ++i)
+    for (int64_t j = 0; j < p.patches.kernel[1]; ++j)  // one tap's places are distinct
+      add_elements(view.select(2, i).select(2, j), columns.select(2, i).select(2, j));
+  copy_elements(at.output(0, p.images), inner_images(p.patches, padded));
+}
 void infer(Call& c) {
   check_float("fold", c.tensor(0), "input");
   const Patches p = arguments(c);
+  c.plan.make<run, Parameters>().patches = p;
   c.spec[0].dtype = plain(c.tensor(0));
   c.spec[0].device = c.tensor(0).device();
   c.spec[0].shape({p.batch, p.channels, p.size[0], p.size[1]});
 }
-int64_t workspace(const Call& c) {
-  const Patches p = arguments(c);
-  return p.batch * p.channels * p.padded(0) * p.padded(1) * wide(c).itemsize();
-}
-void forward(Call& c) {
-  NoGrad guard;
-  const Patches p = arguments(c);
-  if (c.out[0].numel() == 0) return;
-  Tensor images = padded_images(p, c.workspace, wide(c)), view = patch_view(p, images);
-  Tensor columns = c.tensor(0).view(view.sizes());
-  fill(images, 0);
-  PointwiseLoop loop;
-  loop.compute = compute_type(wide(c));
-  loop.tile = op_def(Op::add_).pw.forward[int(loop.compute)];
-  loop.inputs = 2;
-  for (int64_t i = 0; i < p.kernel[0]; ++i)
-    for (int64_t j = 0; j < p.kernel[1]; ++j) {  // one tap's places are distinct
-      Tensor to = select(select(view, 2, i), 2, j), from = select(select(columns, 2, i), 2, j);
-      loop.in[0] = &to, loop.in[1] = &from;
-      loop.run(to);
-    }
-  copy_elements(c.out[0], inner_images(p, images));
+void plan(Call& c) {
+  Parameters& p = c.plan.parameters<Parameters>();
+  p.columns = c.tensor(0).dtype(), p.wide = wide(c), p.images = c.result();
+  c.plan.workspace = padded_bytes(p.patches, p.wide);
 }
 void backward(Grad& g) { g.set(0, call(Op::unfold_patches_, g.g(), g.ints(2), g.ints(3), g.ints(4), g.ints(5))); }
 double flops(const Call& c) { return double(c.tensor(0).numel()); }
@@ -60,6 +57,7 @@ extern constexpr OpDef record = {
         "fold_patches(Tensor input, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> "
         "Tensor",
     .doc = "Columns [N, C kernel_size, positions] added where im2col takes them from: images [N, C, output_size].",
+    .internal = true,
     .samples =
         "fold_patches(randn(2, 18, 9), [4, 5], [2, 3], [1], [0], [1])\nfold_patches(randn(1, 8, 6), [5, 4], [2], [2], [1], "
         "[2])",
@@ -68,11 +66,9 @@ extern constexpr OpDef record = {
         "there "
         "are 2 x 2",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::fold_patches_op

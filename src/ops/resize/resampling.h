@@ -38,17 +38,20 @@ template <bool kTransposed> struct Resampling {
     infer_like_first(c);
     c.spec[0].sizes[dim(c)] = c.integer(2);
   }
-  static int64_t tables(const ResampleShape& s) { return (window_bytes(s.width, s.out) + 63) / 64 * 64; }
-  static int64_t workspace(const Call& c) {
-    const ResampleShape s = shape(c);
-    return tables(s) + resample_kernel().workspace(s);
+  struct Parameters {
+    ResampleShape shape;
+    const Format *x, *y;
+  };
+  static void run(const Parameters& p, const Pointers& at) {
+    const auto kernel = kTransposed ? resample_kernel().backward : resample_kernel().forward;
+    kernel(p.shape, {at.in[0], p.x}, {at.out[0], p.y}, at.workspace);
   }
-  static void forward(Call& c) {
+  static void plan(Call& c) {
     ResampleShape s = shape(c);
-    const Windows w = make_windows(c.ints(3), s.in, s.out, c.real(4), c.workspace);
+    const Windows w = make_windows(c.ints(3), s.in, s.out, c.real(4), c.plan.list<char>(size_t(window_bytes(s.width, s.out))));
     s.begin = w.begin, s.count = w.count, s.weight = w.weight;
-    const auto run = kTransposed ? resample_kernel().backward : resample_kernel().forward;
-    run(s, source_of(c, 0), target_of(c), static_cast<char*>(c.workspace) + tables(s));
+    c.plan.workspace = resample_kernel().workspace(s);
+    c.plan.set<run>(Parameters{s, format_of(c, 0), result_format(c)});
   }
   static void backward(Grad& g) {
     const Meta& m = g.in_meta(0);

@@ -10,9 +10,10 @@ struct Patches {
 };
 // `args`: kernel_size, dilation, padding, stride.
 Patches patches(const char* who, IntList image, IntList kernel, IntList dilation, IntList padding, IntList stride);
-// The padded images, dense in `memory`, and all their patches as [N, C, kernel, kernel, rows, columns].
-Tensor padded_images(const Patches& p, void* memory, DType dtype);
-Tensor inner_images(const Patches& p, const Tensor& padded);
-Tensor patch_view(const Patches& p, const Tensor& padded);
+// The padded images, zeros, dense in `memory`, and all their patches as [N, C, kernel, kernel, rows, columns].
+int64_t padded_bytes(const Patches& p, DType dtype);
+Array padded_images(const Patches& p, void* memory, DType dtype);
+Array inner_images(const Patches& p, const Array& padded);
+Array patch_view(const Patches& p, const Array& padded);
 
 }  // namespace dyadic::inline v1::ops

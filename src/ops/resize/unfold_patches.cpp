@@ -1,4 +1,5 @@
 #include "loops/pointwise.h"
+#include "ops/operands.h"
 #include "ops/resize/unfold.h"
 
 namespace dyadic::inline v1::ops::unfold_patches_op {
@@ -8,25 +9,28 @@ Patches arguments(const Call& c) {
   DY_CHECK(c.tensor(0).dim() == 4, "im2col: it takes [N, C, H, W]: input is {}", describe(c.tensor(0)));
   return patches("im2col", c.tensor(0).sizes(), c.ints(1), c.ints(2), c.ints(3), c.ints(4));
 }
+struct Parameters {
+  Patches patches;
+  Operand images;
+  const Format* out;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const Array padded = padded_images(p.patches, at.workspace, p.images.dtype()), view = patch_view(p.patches, padded);
+  if (view.numel() == 0) return;
+  copy_elements(inner_images(p.patches, padded), at.input(0, p.images));
+  copy_elements(Array(view.sizes(), DType(p.out), at.out[0]), view);
+}
 void infer(Call& c) {
   const Patches p = arguments(c);
+  c.plan.make<run, Parameters>().patches = p;
   c.spec[0].dtype = plain(c.tensor(0));
   c.spec[0].device = c.tensor(0).device();
   c.spec[0].shape({p.batch, p.channels * p.kernel[0] * p.kernel[1], p.count[0] * p.count[1]});
 }
-int64_t workspace(const Call& c) {
-  const Patches p = arguments(c);
-  return p.batch * p.channels * p.padded(0) * p.padded(1) * c.tensor(0).dtype().itemsize();
-}
-void forward(Call& c) {
-  NoGrad guard;
-  const Patches p = arguments(c);
-  if (c.out[0].numel() == 0) return;
-  Tensor images = padded_images(p, c.workspace, c.tensor(0).dtype());
-  fill(images, 0);
-  copy_elements(inner_images(p, images), c.tensor(0));
-  Tensor view = patch_view(p, images);
-  copy_elements(make_over(c.out[0].impl()->data(), view.sizes(), c.out[0].dtype()), view);
+void plan(Call& c) {
+  Parameters& p = c.plan.parameters<Parameters>();
+  p.images = c.operand(0), p.out = result_format(c);
+  c.plan.workspace = padded_bytes(p.patches, p.images.dtype());
 }
 void backward(Grad& g) {
   const Meta& m = g.in_meta(0);
@@ -38,6 +42,7 @@ void backward(Grad& g) {
 extern constexpr OpDef record = {
     .sig = "unfold_patches(Tensor input, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor",
     .doc = "The patches of [N, C, H, W] as columns: [N, C kernel_size, positions], zeros beyond the borders.",
+    .internal = true,
     .samples =
         "unfold_patches(randn(2, 3, 4, 5), [2, 3], [1], [0], [1])\nunfold_patches(randn(1, 2, 5, 4), [2], [2], [1], [2])",
     .bad =
@@ -45,10 +50,8 @@ extern constexpr OpDef record = {
         "unfold_patches(zeros(1, 1, 2, 2), [3], [1], [0], [1]) => im2col: the patch does not fit: the image is [1, 1, 2, 2], "
         "kernel_size is [3], dilation is [1], padding is [0]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::unfold_patches_op

@@ -17,41 +17,39 @@ void infer(Call& c) {
   set_spec(c.spec[1], c.tensor(0), {s.count, s.rows, 4 * s.hidden});
 }
 GemmCall product_of(const Wide& w, const Steps& s, bool bias) {
-  GemmCall g = product(w.type, s.rows, 3 * s.hidden, s.hidden, nullptr, w.data(1), true, nullptr, false);
-  if (bias) {
-    g.bias = w.data(2);
-    g.bias_dtype = w.type;
-  }
+  GemmCall g = product(w.type, s.rows, 3 * s.hidden, s.hidden, true, false);
+  if (bias) g.bias_dtype = w.type;
   return g;
 }
-// What one step's state adds to the gates' sums.
-struct Sums {
-  char* values;
+struct Parameters {
+  Steps steps;
+  Wide wide;
+  int64_t sums;  // in workspace: what one step's state adds to the gates' sums
   StepProduct recurrent;
-  Sums(Wide& w, const Steps& s, bool bias)
-      : values(w.scratch().take<char>(s.rows * 3 * s.hidden * w.type.itemsize())),
-        recurrent(w.scratch(), product_of(w, s, bias)) {}
 };
-int64_t workspace(const Call& c) {
-  Wide w(c);
-  Sums(w, steps_of(c), c.has(2));
-  return w.scratch().bytes();
-}
-void forward(Call& c) {
-  const Steps s = steps_of(c);
-  if (c.out[1].numel() == 0) return;
-  Wide w(c, c.workspace);
-  w.load();
-  Sums sums(w, s, c.has(2));
-  const Tensor &gates = w.in(0), &output = w.out(0), &kept = w.out(1);
-  const void* h = w.data(3);
+void run(const Parameters& p, const Pointers& at) {
+  const Steps& s = p.steps;
+  const Wide& w = p.wide;
+  if (s.rows * s.hidden == 0) return;
+  w.load(at);
+  char* sums = static_cast<char*>(at.workspace) + p.sums;
+  const WideArray gates = w.in(0, at), weight = w.in(1, at), bias = w.in(2, at), output = w.out(0, at), kept = w.out(1, at);
+  const void* h = w.in(3, at).at;
   for (int64_t i = 0; i < s.count; ++i) {
     const int64_t t = s.step(i);
-    sums.recurrent.run(h, sums.values);
-    rnn_kernel().gru({s.rows, s.hidden, row_of(gates, t), sums.values, h, row_of(kept, t), row_of(output, t)}, w.type == f64);
-    h = row_of(output, t);
+    p.recurrent.run(h, weight.at, sums, at, bias.at);
+    rnn_kernel().gru({s.rows, s.hidden, gates.step(t), sums, h, kept.step(t), output.step(t)}, w.type == f64);
+    h = output.step(t);
   }
-  w.store();
+  w.store(at);
+}
+void plan(Call& c) {
+  const Steps s = steps_of(c);
+  Wide w(c);
+  const int64_t sums = w.take(s.rows * 3 * s.hidden * w.type.itemsize());
+  const StepProduct recurrent(w, product_of(w, s, c.has(2)));
+  c.plan.workspace = w.bytes();
+  c.plan.set<run>(Parameters{s, w, sums, recurrent});
 }
 
 struct StepGradients {
@@ -109,6 +107,7 @@ extern constexpr OpDef record = {
         "[3 H, H] and bias [3 H] are applied to the state, h [N, H] is the first one. Gives the states of all steps, and "
         "[T, N, 4 H]: reset, update, new, and what new had of the state. reverse: from the last step to the first. (Cho et al. "
         "2014.)",
+    .internal = true,
     .samples =
         "gru_scan(randn(3, 2, 15), randn(15, 5), randn(15), randn(2, 5))\n"
         "gru_scan(randn(4, 1, 9), randn(9, 3), None, randn(1, 3), True)\n"
@@ -118,13 +117,11 @@ extern constexpr OpDef record = {
         "5], bias is f32[5]\n"
         "gru_scan(zeros(0, 2, 15), zeros(15, 5), None, zeros(2, 5)) => gru_scan: no time step: gates is f32[0, 2, 15]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(1) | in(3) | out(0) | out(1), in(1) | in(3) | out(0) | out(1), in(1) | in(3) | out(0) | out(1),
               in(1) | in(3) | out(0) | out(1)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::gru_scan_op

@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "ops/expected.h"
 #include "ops/rnn/scan.h"
 
@@ -22,33 +20,36 @@ void infer(Call& c) {
   set_spec(c.spec[1], h, {output.size(0), output.size(1), weight.size(0)});
   set_spec(c.spec[2], h, {h.size(0), h.size(1)});
 }
-StepProduct to_state(Wide& w, const Steps& s) {
-  return {w.scratch(), product(w.type, s.rows, s.hidden, 3 * s.hidden, nullptr, w.data(2), false, nullptr, true)};
-}
-Steps steps_of(const Call& c) { return {c.tensor(4).size(0), c.tensor(4).size(1), c.tensor(4).size(2), c.boolean(6)}; }
-int64_t workspace(const Call& c) {
-  Wide w(c);
-  to_state(w, steps_of(c));
-  return w.scratch().bytes();
-}
-void forward(Call& c) {
-  const Steps s = steps_of(c);
-  if (c.out[2].numel() == 0) return;
-  Wide w(c, c.workspace);
-  w.load();
-  StepProduct state = to_state(w, s);
-  const Tensor &output = w.in(4), &kept = w.in(5), &d_gates = w.out(0), &d_recurrent = w.out(1), &d_h = w.out(2);
-  std::memset(d_h.impl()->data(), 0, size_t(d_h.nbytes()));
-  auto given = [&](int i, int64_t t) { return c.has(i) ? row_of(w.in(i), t) : nullptr; };
+struct Parameters {
+  Steps steps;
+  Wide wide;
+  StepProduct to_state;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const Steps& s = p.steps;
+  const Wide& w = p.wide;
+  if (s.rows * s.hidden == 0) return;
+  w.load(at);
+  const WideArray g_output = w.in(0, at), g_kept = w.in(1, at), weight = w.in(2, at), h = w.in(3, at), output = w.in(4, at),
+                  kept = w.in(5, at), d_gates = w.out(0, at), d_recurrent = w.out(1, at), d_h = w.out(2, at);
+  w.zero(2, at);
   for (int64_t i = s.count - 1; i >= 0; --i) {
     const int64_t t = s.step(i);
-    const void* before = i ? row_of(output, s.step(i - 1)) : w.data(3);
-    rnn_kernel().gru_backward({s.rows, s.hidden, row_of(kept, t), before, given(0, t), given(1, t), d_h.impl()->data(),
-                               row_of(d_gates, t), row_of(d_recurrent, t)},
+    const void* before = i ? output.step(s.step(i - 1)) : h.at;
+    rnn_kernel().gru_backward({s.rows, s.hidden, kept.step(t), before, g_output.step(t), g_kept.step(t), d_h.at,
+                               d_gates.step(t), d_recurrent.step(t)},
                               w.type == f64);
-    state.run(row_of(d_recurrent, t), d_h.impl()->data());
+    p.to_state.run(d_recurrent.step(t), weight.at, d_h.at, at);
   }
-  w.store();
+  w.store(at);
+}
+void plan(Call& c) {
+  const Tensor& output = c.tensor(4);
+  const Steps s{output.size(0), output.size(1), output.size(2), c.boolean(6)};
+  Wide w(c);
+  const StepProduct to_state(w, product(w.type, s.rows, s.hidden, 3 * s.hidden, false, true));
+  c.plan.workspace = w.bytes();
+  c.plan.set<run>(Parameters{s, w, to_state});
 }
 double flops(const Call& c) { return double(c.tensor(4).numel()) * (6.0 * double(c.tensor(2).size(1)) + 30); }
 
@@ -61,14 +62,13 @@ extern constexpr OpDef record = {
     .doc =
         "The gradients of gru_scan's gates, of what weight and bias made of the states, and of the first state, from its "
         "results.",
+    .internal = true,
     .samples =
         "gru_scan_backward(randn(3, 2, 5), None, randn(15, 5), randn(2, 5), randn(3, 2, 5), rand(3, 2, 20))\n"
         "gru_scan_backward(None, randn(4, 1, 12), randn(9, 3), randn(1, 3), randn(4, 1, 3), rand(4, 1, 12), True)",
     .infer = infer,
-    .forward = forward,
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::gru_scan_backward_op

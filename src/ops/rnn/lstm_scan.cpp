@@ -1,5 +1,3 @@
-#include <optional>
-
 #include "ops/rnn/scan.h"
 
 namespace dyadic::inline v1::ops::lstm_scan_op {
@@ -16,43 +14,47 @@ void infer(Call& c) {
   set_spec(c.spec[1], c.tensor(0), {s.count, s.rows, s.hidden});
   set_spec(c.spec[2], c.tensor(0), {s.count, s.rows, 4 * s.hidden});
 }
-struct Operands {
+struct Parameters {
+  Steps steps;
+  Wide wide;
   TransposedProduct recurrent;
-  char* hidden = nullptr;  // one step's, before it is projected
-  std::optional<TransposedProduct> projected;
-  Operands(Wide& w, const Steps& s, bool project) : recurrent(w, s.rows, 4 * s.hidden, s.state, true) {
-    if (!project) return;
-    hidden = w.scratch().take<char>(s.rows * s.hidden * w.type.itemsize());
-    projected.emplace(w, s.rows, s.state, s.hidden, false);
-  }
+  bool projects;
+  int64_t hidden;  // in workspace: one step's, before it is projected
+  TransposedProduct projected;
 };
-int64_t workspace(const Call& c) {
-  Wide w(c);
-  Operands(w, steps_of(c), c.has(4));
-  return w.scratch().bytes();
-}
-void forward(Call& c) {
-  const Steps s = steps_of(c);
-  if (c.out[2].numel() == 0) return;
-  Wide w(c, c.workspace);
-  w.load();
-  Operands operands(w, s, c.has(4));
-  operands.recurrent.load(w.in(1));
-  if (operands.projected) operands.projected->load(w.in(4));
-  const Tensor &output = w.out(0), &cells = w.out(1), &gates = w.out(2);
-  copy_elements(gates, w.in(0));
-  const void *h = w.data(2), *cell = w.data(3);
+void run(const Parameters& p, const Pointers& at) {
+  const Steps& s = p.steps;
+  const Wide& w = p.wide;
+  if (s.rows * s.hidden == 0) return;
+  w.load(at);
+  p.recurrent.load(w.in(1, at), at);
+  if (p.projects) p.projected.load(w.in(4, at), at);
+  w.assign(2, 0, at);
+  char* hidden = static_cast<char*>(at.workspace) + p.hidden;
+  const WideArray output = w.out(0, at), cells = w.out(1, at), gates = w.out(2, at);
+  const void *h = w.in(2, at).at, *cell = w.in(3, at).at;
   for (int64_t i = 0; i < s.count; ++i) {
     const int64_t t = s.step(i);
-    char* state = row_of(output, t);
-    operands.recurrent.run(h, row_of(gates, t));
-    rnn_kernel().lstm({s.rows, s.hidden, row_of(gates, t), cell, row_of(cells, t), operands.hidden ? operands.hidden : state},
-                      w.type == f64);
-    if (operands.projected) operands.projected->run(operands.hidden, state);
+    char* state = output.step(t);
+    p.recurrent.run(h, gates.step(t), at);
+    rnn_kernel().lstm({s.rows, s.hidden, gates.step(t), cell, cells.step(t), p.projects ? hidden : state}, w.type == f64);
+    if (p.projects) p.projected.run(hidden, state, at);
     h = state;
-    cell = row_of(cells, t);
+    cell = cells.step(t);
   }
-  w.store();
+  w.store(at);
+}
+void plan(Call& c) {
+  Parameters& p = c.plan.make<run, Parameters>();
+  const Steps s = p.steps = steps_of(c);
+  Wide& w = p.wide = Wide(c);
+  p.recurrent = {w, s.rows, 4 * s.hidden, s.state, true};
+  p.projects = c.has(4);
+  if (p.projects) {
+    p.hidden = w.take(s.rows * s.hidden * w.type.itemsize());
+    p.projected = {w, s.rows, s.state, s.hidden, false};
+  }
+  c.plan.workspace = w.bytes();
 }
 
 struct StepGradients {
@@ -129,6 +131,7 @@ extern constexpr OpDef record = {
         "and "
         "cells of all steps and the gates' activations. reverse: from the last step to the first. projection [P, H] makes "
         "states of P elements: h is [N, P], weight is [4 H, P]. (Hochreiter and Schmidhuber 1997, Sak et al. 2014.)",
+    .internal = true,
     .samples =
         "lstm_scan(randn(3, 2, 20), randn(20, 5), randn(2, 5), randn(2, 5))\n"
         "lstm_scan(randn(4, 1, 12), randn(12, 3), randn(1, 3), randn(1, 3), None, True)\n"
@@ -143,12 +146,10 @@ extern constexpr OpDef record = {
         "lstm_scan(zeros(3, 2, 20), zeros(20, 3), zeros(2, 3), zeros(2, 5), zeros(5, 3)) => lstm_scan: sizes do not fit: "
         "gates is f32[3, 2, 20], weight is f32[20, 3], projection is f32[5, 3]; they are [T, N, 4 H], [4 H, P] and [P, H]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {kSteps, kSteps | in(2) | out(0), kSteps, kSteps, kSteps},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::lstm_scan_op

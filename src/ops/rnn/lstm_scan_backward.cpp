@@ -1,6 +1,3 @@
-#include <cstring>
-#include <optional>
-
 #include "ops/expected.h"
 #include "ops/rnn/scan.h"
 
@@ -20,49 +17,52 @@ void infer(Call& c) {
   set_spec(c.spec[1], c0, {s.rows, s.state});
   set_spec(c.spec[2], c0, {s.rows, s.hidden});
 }
-struct Operands {
-  StepProduct state;
-  char* d_hidden = nullptr;  // of one step's hidden values before their projection
-  std::optional<StepProduct> hidden;
-  Operands(Wide& w, const Steps& s, bool projected)
-      : state(w.scratch(), product(w.type, s.rows, s.state, 4 * s.hidden, nullptr, w.data(3), false, nullptr, false)) {
-    if (!projected) return;
-    d_hidden = w.scratch().take<char>(s.rows * s.hidden * w.type.itemsize());
-    hidden.emplace(w.scratch(), product(w.type, s.rows, s.hidden, s.state, nullptr, w.data(7), false, nullptr, false));
-  }
+struct Parameters {
+  Steps steps;
+  Wide wide;
+  StepProduct to_state;
+  bool projected;
+  int64_t d_hidden;  // in workspace: of one step's hidden values before their projection
+  StepProduct to_hidden;
 };
-Steps steps_of(const Call& c) {
-  return {c.tensor(5).size(0), c.tensor(5).size(1), c.tensor(5).size(2), c.boolean(8), c.tensor(3).size(1)};
-}
-int64_t workspace(const Call& c) {
-  Wide w(c);
-  Operands(w, steps_of(c), c.has(7));
-  return w.scratch().bytes();
-}
-void forward(Call& c) {
-  const Steps s = steps_of(c);
-  if (c.out[0].numel() == 0) return;
-  Wide w(c, c.workspace);
-  w.load();
-  Operands operands(w, s, c.has(7));
-  const Tensor &cells = w.in(5), &activations = w.in(6), &d_gates = w.out(0), &d_h = w.out(1), &d_c = w.out(2);
-  std::memset(d_h.impl()->data(), 0, size_t(d_h.nbytes()));
-  std::memset(d_c.impl()->data(), 0, size_t(d_c.nbytes()));
-  auto given = [&](int i, int64_t t) { return c.has(i) ? row_of(w.in(i), t) : nullptr; };
+void run(const Parameters& p, const Pointers& at) {
+  const Steps& s = p.steps;
+  const Wide& w = p.wide;
+  if (s.rows * s.hidden == 0) return;
+  w.load(at);
+  const WideArray g_output = w.in(0, at), g_cells = w.in(1, at), g_activations = w.in(2, at), weight = w.in(3, at),
+                  c0 = w.in(4, at), cells = w.in(5, at), activations = w.in(6, at), d_gates = w.out(0, at), d_h = w.out(1, at),
+                  d_c = w.out(2, at);
+  w.zero(1, at);
+  w.zero(2, at);
   for (int64_t i = s.count - 1; i >= 0; --i) {
     const int64_t t = s.step(i);
-    const void *before = i ? row_of(cells, s.step(i - 1)) : w.data(4), *g_out = given(0, t), *d_hidden = d_h.impl()->data();
-    if (operands.hidden) {
-      if (g_out) rnn_kernel().add(s.rows * s.state, g_out, d_h.impl()->data(), w.type == f64);
-      operands.hidden->run(d_h.impl()->data(), operands.d_hidden);
-      g_out = nullptr, d_hidden = operands.d_hidden;
+    const void *before = i ? cells.step(s.step(i - 1)) : c0.at, *g_out = g_output.step(t), *d_hidden = d_h.at;
+    if (p.projected) {
+      char* own = static_cast<char*>(at.workspace) + p.d_hidden;
+      if (g_out) rnn_kernel().add(s.rows * s.state, g_out, d_h.at, w.type == f64);
+      p.to_hidden.run(d_h.at, w.in(7, at).at, own, at);
+      g_out = nullptr, d_hidden = own;
     }
-    rnn_kernel().lstm_backward({s.rows, s.hidden, row_of(activations, t), before, row_of(cells, t), g_out, given(1, t),
-                                given(2, t), d_hidden, d_c.impl()->data(), row_of(d_gates, t)},
+    rnn_kernel().lstm_backward({s.rows, s.hidden, activations.step(t), before, cells.step(t), g_out, g_cells.step(t),
+                                g_activations.step(t), d_hidden, d_c.at, d_gates.step(t)},
                                w.type == f64);
-    operands.state.run(row_of(d_gates, t), d_h.impl()->data());
+    p.to_state.run(d_gates.step(t), weight.at, d_h.at, at);
   }
-  w.store();
+  w.store(at);
+}
+void plan(Call& c) {
+  Parameters& p = c.plan.make<run, Parameters>();
+  const Tensor& cells = c.tensor(5);
+  const Steps s = p.steps = {cells.size(0), cells.size(1), cells.size(2), c.boolean(8), c.tensor(3).size(1)};
+  Wide& w = p.wide = Wide(c);
+  p.to_state = {w, product(w.type, s.rows, s.state, 4 * s.hidden, false, false)};
+  p.projected = c.has(7);
+  if (p.projected) {
+    p.d_hidden = w.take(s.rows * s.hidden * w.type.itemsize());
+    p.to_hidden = {w, product(w.type, s.rows, s.hidden, s.state, false, false)};
+  }
+  c.plan.workspace = w.bytes();
 }
 double flops(const Call& c) {
   const double elements = double(c.tensor(5).numel()), state = double(c.tensor(3).size(1));
@@ -76,6 +76,7 @@ extern constexpr OpDef record = {
         "lstm_scan_backward(Tensor? grad_output, Tensor? grad_cells, Tensor? grad_activations, Tensor weight, Tensor c, Tensor "
         "cells, Tensor activations, Tensor? projection=None, bool reverse=False) -> (Tensor gates, Tensor h, Tensor c)",
     .doc = "The gradients of lstm_scan's gates and first states, from its results.",
+    .internal = true,
     .samples =
         "lstm_scan_backward(randn(3, 2, 5), None, None, randn(20, 5), randn(2, 5), randn(3, 2, 5), rand(3, 2, 20))\n"
         "lstm_scan_backward(None, randn(4, 1, 3), randn(4, 1, 12), randn(12, 3), randn(1, 3), randn(4, 1, 3), rand(4, 1, 12), "
@@ -83,10 +84,8 @@ extern constexpr OpDef record = {
         "lstm_scan_backward(randn(3, 2, 4), None, None, randn(20, 4), randn(2, 5), randn(3, 2, 5), rand(3, 2, 20), "
         "randn(4, 5))",
     .infer = infer,
-    .forward = forward,
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::lstm_scan_backward_op

@@ -10,29 +10,35 @@ void infer(Call& c) {
   const Steps s = steps_of(c);
   set_spec(c.spec[0], c.tensor(0), {s.count, s.rows, s.hidden});
 }
-int64_t workspace(const Call& c) {
-  Wide w(c);
-  const Steps s = steps_of(c);
-  TransposedProduct(w, s.rows, s.hidden, s.hidden, true);
-  return w.scratch().bytes();
-}
-void forward(Call& c) {
-  const Steps s = steps_of(c);
-  if (c.out[0].numel() == 0) return;
-  Wide w(c, c.workspace);
-  w.load();
-  TransposedProduct recurrent(w, s.rows, s.hidden, s.hidden, true);
-  recurrent.load(w.in(1));
-  const Tensor& output = w.out(0);
-  copy_elements(output, w.in(0));
-  const void* h = w.data(2);
+struct Parameters {
+  Steps steps;
+  Wide wide;
+  TransposedProduct recurrent;
+  bool relu;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const Steps& s = p.steps;
+  const Wide& w = p.wide;
+  if (s.rows * s.hidden == 0) return;
+  w.load(at);
+  p.recurrent.load(w.in(1, at), at);
+  w.assign(0, 0, at);
+  const WideArray output = w.out(0, at);
+  const void* h = w.in(2, at).at;
   for (int64_t i = 0; i < s.count; ++i) {
-    char* row = row_of(output, s.step(i));
-    recurrent.run(h, row);
-    rnn_kernel().rnn({s.rows, s.hidden, row, c.boolean(3)}, w.type == f64);
+    char* row = output.step(s.step(i));
+    p.recurrent.run(h, row, at);
+    rnn_kernel().rnn({s.rows, s.hidden, row, p.relu}, w.type == f64);
     h = row;
   }
-  w.store();
+  w.store(at);
+}
+void plan(Call& c) {
+  const Steps s = steps_of(c);
+  Wide w(c);
+  const TransposedProduct recurrent(w, s.rows, s.hidden, s.hidden, true);
+  c.plan.workspace = w.bytes();
+  c.plan.set<run>(Parameters{s, w, recurrent, c.boolean(3)});
 }
 
 struct StepGradients {
@@ -76,6 +82,7 @@ extern constexpr OpDef record = {
         "The steps of one plain recurrent layer in one direction: gates [T, N, H] are what the inputs add to the sums, weight "
         "[H, H] is applied to the state, h [N, H] is the first one; a state is the tanh of its sum, or the relu. Gives the "
         "states of all steps. reverse: from the last step to the first. (Elman 1990.)",
+    .internal = true,
     .low = -1,
     .high = 1,
     .samples =
@@ -89,12 +96,10 @@ extern constexpr OpDef record = {
         "f32 "
         "is needed",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(1) | out(0), in(1) | in(2) | out(0), in(1) | out(0)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::rnn_scan_op

@@ -1,16 +1,19 @@
 // What the recurrent scans share: their shapes, the order of their steps, the products between.
 #pragma once
-#include "loops/gemm.h"
+#include <cstring>
+#include <utility>
+
+#include "loops/gemm_plan.h"
 #include "loops/pointwise.h"
+#include "ops/common.h"
 #include "ops/rnn/rnn_kernel.h"
-#include "ops/scratch.h"
 
 namespace dyadic::inline v1::ops {
 
 // Steps [T, N, ...] in the order they run, from the first or from the last.
 struct Steps {
-  int64_t count, rows, hidden;
-  bool reverse;
+  int64_t count = 0, rows = 0, hidden = 0;
+  bool reverse = false;
   int64_t state = hidden;  // elements of a state: fewer than hidden where it is projected
   int64_t step(int64_t i) const { return reverse ? count - 1 - i : i; }
 };
@@ -52,75 +55,113 @@ inline void set_spec(Spec& spec, const Tensor& like, std::initializer_list<int64
   spec.shape({sizes.begin(), sizes.size()});
 }
 
-inline char* row_of(const Tensor& t, int64_t i) {  // t[i]
-  return t.impl()->data() + i * (t.numel() / std::max<int64_t>(t.size(0), 1)) * t.dtype().itemsize();
-}
+// One of a call's tensors in the type that the recurrence runs in: where it lies, or a copy in workspace.
+struct WideTensor {
+  const Format *given = nullptr, *own = nullptr;  // null: there is none
+  int64_t count = 0, row = 0, room = -1;          // row: bytes of t[i] of [T, ...]; room: of the copy in workspace
+  bool copied() const { return room >= 0; }
+};
+struct WideArray {
+  char* at = nullptr;
+  int64_t row = 0;
+  char* step(int64_t i) const { return at ? at + i * row : nullptr; }  // t[i]
+};
 
-// A call's tensors in the type that the recurrence runs in, f32 or f64: a state that is rounded at every step forgets. Those of
-// another dtype are converted in workspace, results back at the end.
+// A call's tensors in f32 or f64: a state that is rounded at every step forgets. Those of another dtype are converted in
+// workspace, results back at the end.
 class Wide {
-  const Call& c_;
-  Scratch scratch_;
-  Tensor in_[kMaxArgs], out_[kMaxOutputs];
-  Tensor place(const Tensor& t, IntList sizes, DType given) { return given == type ? t : scratch_.tensor(sizes, type); }
+  static constexpr int kInputs = 8;
+  WideTensor in_[kInputs], out_[kMaxOutputs];
+  int ins_ = 0, outs_ = 0;
+  int64_t bytes_ = 0;
+
+  WideTensor place(const Operand& o) {
+    if (!o.defined()) return {};
+    const int64_t rows = o.ndim ? std::max<int64_t>(o.lengths[0], 1) : 1;
+    WideTensor t{o.format, type.format(), o.count, o.count / rows * type.itemsize()};
+    if (o.dtype() != type) t.room = take(o.count * type.itemsize());
+    return t;
+  }
 
  public:
-  const DType type;
-  explicit Wide(const Call& c, void* base = nullptr) : c_(c), scratch_(base), type(c.spec[0].dtype == f64 ? f64 : f32) {
+  DType type;
+  Wide() = default;
+  explicit Wide(const Call& c) : outs_(c.nout), type(c.spec[0].dtype == f64 ? f64 : f32) {
     for (int i = 0; i < c.nargs; ++i)
-      if (c.args[i].kind == Arg::Kind::tensor) in_[i] = place(c.tensor(i), c.tensor(i).sizes(), c.tensor(i).dtype());
-    for (int j = 0; j < c.nout; ++j) out_[j] = place(c.out[j], c.spec[j].shape(), c.spec[j].dtype);
+      if (c.args[i].kind <= Arg::Kind::tensor) in_[ins_++] = place(c.operand(i));
+    for (int j = 0; j < outs_; ++j) out_[j] = place(c.result(j));
   }
-  void load() const {
-    for (int i = 0; i < c_.nargs; ++i)
-      if (in_[i].defined() && !in_[i].is_same(c_.tensor(i))) copy_elements(in_[i], c_.tensor(i));
+  // Workspace behind the copies: where it begins.
+  int64_t take(int64_t bytes) { return std::exchange(bytes_, bytes_ + (bytes + 63) / 64 * 64); }
+  int64_t bytes() const { return bytes_; }
+
+  WideArray in(int i, const Pointers& at) const { return array(in_[i], at.in[i], at); }
+  WideArray out(int j, const Pointers& at) const { return array(out_[j], at.out[j], at); }
+  void load(const Pointers& at) const {
+    for (int i = 0; i < ins_; ++i)
+      if (in_[i].copied()) copy(in_[i].own, in(i, at).at, in_[i].given, at.in[i], in_[i].count);
   }
-  void store() const {
-    for (int j = 0; j < c_.nout; ++j)
-      if (!out_[j].is_same(c_.out[j])) copy_elements(c_.out[j], out_[j]);
+  void store(const Pointers& at) const {
+    for (int j = 0; j < outs_; ++j)
+      if (out_[j].copied()) copy(out_[j].given, at.out[j], out_[j].own, out(j, at).at, out_[j].count);
   }
-  const Tensor& in(int i) const { return in_[i]; }
-  const Tensor& out(int j) const { return out_[j]; }
-  const void* data(int i) const { return in_[i].defined() ? in_[i].impl()->data() : nullptr; }
-  Scratch& scratch() { return scratch_; }
+  // Result j becomes argument i, converted already.
+  void assign(int j, int i, const Pointers& at) const {
+    copy(out_[j].own, out(j, at).at, in_[i].own, in(i, at).at, in_[i].count);
+  }
+  void zero(int j, const Pointers& at) const { std::memset(out(j, at).at, 0, size_t(out_[j].count * type.itemsize())); }
+
+ private:
+  static WideArray array(const WideTensor& t, void* given, const Pointers& at) {
+    if (!t.given) return {};
+    return {t.copied() ? static_cast<char*>(at.workspace) + t.room : static_cast<char*>(given), t.row};
+  }
+  static void copy(const Format* to, void* to_data, const Format* from, const void* from_data, int64_t n) {
+    const int64_t sizes[] = {n};
+    copy_elements(Array(sizes, DType(to), to_data), Array(Operand(sizes, DType(from)), from_data));
+  }
 };
 
 // c [rows, n] (+)= a [rows, k] times weight, which is [n, k] or, not `transposed`, [k, n]; all of type d.
-inline GemmCall product(DType d, int64_t rows, int64_t n, int64_t k, const void* a, const void* weight, bool transposed,
-                        void* c, bool accumulate) {
-  const Matrix b = transposed ? Matrix{weight, d, 1, k} : Matrix{weight, d, n, 1};
-  return {rows, n, k, {a, d, k, 1}, b, c, d, n, nullptr, DType(), accumulate};
+inline GemmCall product(DType d, int64_t rows, int64_t n, int64_t k, bool transposed, bool accumulate) {
+  return {rows, n, k, {d, k, 1}, transposed ? Matrix{d, 1, k} : Matrix{d, n, 1}, d, n, DType(), accumulate};
 }
 
-// The product that every step makes, of operands that move, and its workspace.
+// The product that every step makes with one weight (and bias), of other operands that move, and its workspace.
 class StepProduct {
-  GemmCall call_;
-  char* packed_;
+  GemmPlan plan_;
+  int64_t packed_ = 0;
 
  public:
-  StepProduct(Scratch& s, const GemmCall& call) : call_(call), packed_(s.take<char>(int64_t(gemm_workspace(call)))) {}
-  void run(const void* a, void* c) {
-    call_.a.data = a;
-    call_.c = c;
-    gemm(call_, packed_);
+  StepProduct() = default;
+  StepProduct(Wide& w, const GemmCall& call) : plan_(plan_gemm(call)), packed_(w.take(int64_t(plan_.workspace))) {}
+  void run(const void* a, const void* weight, void* c, const Pointers& at, const void* bias = nullptr) const {
+    run_gemm(plan_, {a, weight, c, bias, static_cast<char*>(at.workspace) + packed_});
   }
 };
 
 // The product that every step makes with a weight [n, k] transposed once for all: c [rows, n] (+)= a [rows, k] weight^T.
 class TransposedProduct {
-  int64_t sizes_[2];
+  int64_t n_ = 0, k_ = 0, weight_ = 0;
   DType type_;
-  char* weight_;
   StepProduct step_;
 
  public:
+  TransposedProduct() = default;
   TransposedProduct(Wide& w, int64_t rows, int64_t n, int64_t k, bool accumulate)
-      : sizes_{k, n},
+      : n_(n),
+        k_(k),
+        weight_(w.take(n * k * w.type.itemsize())),
         type_(w.type),
-        weight_(w.scratch().take<char>(n * k * w.type.itemsize())),
-        step_(w.scratch(), product(w.type, rows, n, k, nullptr, weight_, false, nullptr, accumulate)) {}
-  void load(const Tensor& weight) const { copy_elements(make_over(weight_, sizes_, type_), weight.t()); }
-  void run(const void* a, void* c) { step_.run(a, c); }
+        step_(w, product(w.type, rows, n, k, false, accumulate)) {}
+  void load(const WideArray& weight, const Pointers& at) const {
+    const int64_t given[] = {n_, k_}, turned[] = {k_, n_};
+    copy_elements(Array(turned, type_, static_cast<char*>(at.workspace) + weight_),
+                  Array(given, type_, weight.at).transposed(0, 1));
+  }
+  void run(const void* a, void* c, const Pointers& at) const {
+    step_.run(a, static_cast<char*>(at.workspace) + weight_, c, at);
+  }
 };
 
 // Of a gradient that may be undefined.

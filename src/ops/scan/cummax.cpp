@@ -13,11 +13,10 @@ extern constexpr OpDef record = {
         "cummax(randn(), 0)\n"
         "cummax(randn(0, 2), 0)",
     .infer = Running::infer,
-    .forward = Running::forward,
     .backward = Running::backward,
     .needs = {out(1)},
     .flops = reduction_flops,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = Running::plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::cummax_op

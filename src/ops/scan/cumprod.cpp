@@ -5,8 +5,6 @@ namespace dyadic::inline v1::ops::cumprod_op {
 namespace {
 
 void infer(Call& c) { infer_scan(c, 2); }
-void forward(Call& c) { run_scan(c, ScanOp::prod); }
-int64_t workspace(const Call& c) { return scan_workspace(c, ScanOp::prod); }
 
 // Before the first zero: the sum of what follows, divided by the entry. At it: with 1 in its place. Behind it: nothing.
 void backward(Grad& g) {
@@ -46,13 +44,11 @@ extern constexpr OpDef record = {
         "cumprod(randn(0, 2), 0)\n"
         "cumprod(randn(2, 5; complex), 1)",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(0) | out(0)},
     .flops = reduction_flops,
-    .workspace = workspace,
     .complex = complex_products,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan_scan<ScanOp::prod>, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::cumprod_op

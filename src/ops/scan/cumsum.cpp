@@ -6,8 +6,6 @@ namespace dyadic::inline v1::ops::cumsum_op {
 namespace {
 
 void infer(Call& c) { infer_scan(c, 2); }
-void forward(Call& c) { run_scan(c, ScanOp::sum); }
-int64_t workspace(const Call& c) { return scan_workspace(c, ScanOp::sum); }
 
 Tensor complex_parts(const Arg* a) {
   const Arg parts[] = {a[0], a[1], Arg()};
@@ -35,12 +33,10 @@ extern constexpr OpDef record = {
         "cumsum(randn(2, 301), 1)",
     .bad = "cumsum(zeros(2), 1) => cumsum: dimension out of range: dim is 1; expected -1 to 0",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .flops = reduction_flops,
-    .workspace = workspace,
     .complex = complex_parts,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan_scan<ScanOp::sum>, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::cumsum_op

@@ -10,8 +10,6 @@ void infer(Call& c) {
   check_float("logcumsumexp", c.tensor(0), "self");
   infer_scan(c, -1);
 }
-void forward(Call& c) { run_scan(c, ScanOp::logsumexp); }
-int64_t workspace(const Call& c) { return scan_workspace(c, ScanOp::logsumexp); }
 double flops(const Call& c) { return 22 * double(c.tensor(0).numel()); }
 // d out_j / d x_i = exp(x_i - out_j) for j >= i; positive and negative gradients apart, in logarithms, as sums of exponentials.
 void backward(Grad& g) {
@@ -40,12 +38,10 @@ extern constexpr OpDef record = {
         "logcumsumexp(randn(0, 2), 0)",
     .skip = "double_backward: where no gradient flows it is log(0) - log(0)",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {in(0) | out(0)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan_scan<ScanOp::logsumexp>, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::logcumsumexp_op

@@ -21,9 +21,22 @@ inline void infer_scan(Call& c, int dtype_arg) {
   DY_CHECK_AS(TypeError, !c.spec[0].dtype.is_scaled(), "{}: the result's dtype has scales: dtype is {}", c.name,
               c.spec[0].dtype.name());
 }
-inline int64_t scan_workspace(const Call& c, ScanOp op) { return scan_kernel().workspace(op, scan_shape(c)); }
-inline void run_scan(Call& c, ScanOp op) {
-  scan_kernel().run(op, scan_shape(c), source_of(c.tensor(0)), target_of(c.out[0]), c.workspace);
+struct Scan {
+  ScanOp op;
+  ScanShape shape;
+  const Format *x, *y;
+};
+inline Scan scan_of(const Call& c, ScanOp op) { return {op, scan_shape(c), format_of(c, 0), result_format(c)}; }
+inline void run_scan(const Scan& p, const Pointers& at) {
+  scan_kernel().run(p.op, p.shape, source(at, 0, p.x), target(at, 0, p.y), at.workspace);
+}
+inline void run_extremes(const Scan& p, const Pointers& at) {
+  scan_kernel().extremes(p.op, p.shape, source(at, 0, p.x), target(at, 0, p.y), static_cast<int64_t*>(at.out[1]));
+}
+template <ScanOp op> void plan_scan(Call& c) {
+  const Scan p = scan_of(c, op);
+  c.plan.workspace = scan_kernel().workspace(op, p.shape);
+  c.plan.set<run_scan>(p);
 }
 
 // cummax and cummin: values and where they are.
@@ -35,9 +48,7 @@ template <ScanOp op> struct RunningExtreme {
     c.spec[1].dtype = i64;
     c.nout = 2;
   }
-  static void forward(Call& c) {
-    scan_kernel().extremes(op, scan_shape(c), source_of(c.tensor(0)), target_of(c.out[0]), c.out[1].data<int64_t>());
-  }
+  static void plan(Call& c) { c.plan.set<run_extremes>(scan_of(c, op)); }
   static void backward(Grad& g) {
     const Meta& m = g.in_meta(0);
     g.set(0, scatter_add(zeros(m.shape(), g.g().dtype(), m.device), g.integer(1), g.out(1), g.g()));

@@ -168,6 +168,7 @@ void backward(Grad& g) {
 extern constexpr OpDef record = {
     .sig = "pad_edges(Tensor self, int[] pad, str mode) -> Tensor",
     .doc = "pad in mode reflect, replicate or circular, by numbers of at least 0.",
+    .internal = true,
     .samples =
         "pad_edges(randn(1, 2, 4), [2, 1], 'reflect')\n"
         "pad_edges(randn(2, 3, 4), [3, 2, 1, 2], 'reflect')\n"

@@ -30,6 +30,7 @@ void backward(Grad& g) { g.set(0, g.g()); }  // straight through, as a conversio
 extern constexpr OpDef record = {
     .sig = "round_tf32(Tensor self) -> Tensor",
     .doc = "The values rounded to tf32: f32's range with 10 bits of fraction. round_to(x, \"tf32\") calls it.",
+    .internal = true,
     .samples = "round_tf32(randn(3, 4))",
     .skip = "cost: rounding counts as bytes\ngradcheck: a step function; the gradient goes straight through",
     .infer = infer,

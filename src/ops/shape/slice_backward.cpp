@@ -28,6 +28,7 @@ void backward(Grad& g) {
 extern constexpr OpDef record = {
     .sig = "slice_backward(Tensor self, int[] size, int dim, int? start, int? end, int step) -> Tensor",
     .doc = "Zeros of the given size with self written where slice would read: the gradient of slice.",
+    .internal = true,
     .samples = "slice_backward(randn(2, 2), [2, 5], 1, 1, 4, 2)",
     .infer = infer,
     .forward = forward,

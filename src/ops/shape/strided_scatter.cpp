@@ -33,6 +33,7 @@ extern constexpr OpDef record = {
     .doc =
         "self, dense, with src in the place of a region of it: sizes, strides and the first element's place count elements of "
         "self in row-major order. What a tensor is after a view of it was written to.",
+    .internal = true,
     .samples = "strided_scatter(randn(3, 4), randn(2, 2), [2, 2], [4, 2], 5)",
     .bad =
         "strided_scatter(zeros(3), zeros(2), [1], [1], 0) => strided_scatter: the sizes do not fit: src is f32[2], size is [1]",

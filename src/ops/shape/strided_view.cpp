@@ -69,6 +69,7 @@ extern constexpr OpDef record = {
         "strided_view(Tensor self, int[] size, int[] stride, int storage_offset, int[] self_stride, int self_offset) -> Tensor",
     .doc = "as_strided, with the strides and the offset that self has, which its gradient needs.",
     .kind = OpKind::view,
+    .internal = true,
     .samples = "strided_view(randn(2, 3), [3, 2], [1, 3], 0, [3, 1], 0)",
     .skip =
         "layout: it shows the storage, not the tensor\n"

@@ -35,6 +35,7 @@ void backward(Grad& g) { g.set(0, call(Op::triangle_, g.g(), g.integer(1), g.boo
 extern constexpr OpDef record = {
     .sig = "triangle(Tensor self, int diagonal, bool lower) -> Tensor",
     .doc = "tril (lower) or triu: the entries on one side of a diagonal of the last two dimensions, zeros elsewhere.",
+    .internal = true,
     .samples =
         "triangle(randn(3, 4), 1, True)\n"
         "triangle(randn(2, 4, 3), -1, False)\n"

@@ -15,8 +15,12 @@ void infer(Call& c) {
   c.spec[1].dtype = i64;
   c.nout = 2;
 }
-int64_t workspace(const Call& c) { return choose_workspace(c.tensor(0), 1); }
-void forward(Call& c) { kth_rows(c.tensor(0), c.integer(1), c.out[0], c.out[1], c.workspace); }
+void plan(Call& c) {
+  RowOrder p = order_rows(c);
+  p.wanted = c.integer(1);
+  c.plan.workspace = choose_workspace(p);
+  c.plan.set<kth_rows>(p);
+}
 double flops(const Call& c) { return double(c.tensor(0).numel()); }
 void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0), -1)); }
 
@@ -25,6 +29,7 @@ void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0),
 extern constexpr OpDef record = {
     .sig = "kth_rows(Tensor self, int k) -> (Tensor values, Tensor indices)",
     .doc = "The k-th smallest of the last dimension, counted from 0; -1: the median, -2: the median of what is not NaN.",
+    .internal = true,
     .samples =
         "kth_rows(randn(3, 7), 2)\n"
         "kth_rows(randn(2, 300), 199)\n"
@@ -33,12 +38,10 @@ extern constexpr OpDef record = {
         "kth_rows(randn(), 0)",
     .bad = "kth_rows(zeros(3), 3) => kth_rows: k is out of range: k is 3, the dimension has 3 entries",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {out(1)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::kth_rows_op

@@ -14,8 +14,11 @@ void infer(Call& c) {
   c.spec[1].dtype = i64;
   c.nout = 2;
 }
-int64_t workspace(const Call& c) { return order_workspace(c.tensor(0)); }
-void forward(Call& c) { mode_rows(c.tensor(0), c.out[0], c.out[1], c.workspace); }
+void plan(Call& c) {
+  RowOrder p = order_rows(c);
+  c.plan.workspace = order_workspace(p);
+  c.plan.set<mode_rows>(p);
+}
 double flops(const Call& c) { return double(c.tensor(0).numel()); }
 void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0), -1)); }
 
@@ -24,16 +27,15 @@ void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0),
 extern constexpr OpDef record = {
     .sig = "mode_rows(Tensor self) -> (Tensor values, Tensor indices)",
     .doc = "The most frequent value of the last dimension, the smallest of several, and where it stands last.",
+    .internal = true,
     .samples =
         "mode_rows(randn(3, 7))\n"
         "mode_rows(randn())",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {out(1)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::mode_rows_op

@@ -17,14 +17,17 @@ void infer(Call& c) {
   c.spec[1].dtype = i64;
   c.nout = 2;
 }
-int64_t workspace(const Call& c) { return choose_workspace(c.tensor(0), rows_of(c.tensor(1)).size); }
-void forward(Call& c) {
-  const Tensor& ranks = c.tensor(1);
-  const int64_t n = rows_of(c.tensor(0)).size;
-  for (int64_t i = 0; i < ranks.numel(); ++i)
-    DY_CHECK_AS(IndexError, uint64_t(ranks.data<int64_t>()[i]) < uint64_t(n),
-                "ranked_rows: a rank is out of range: {} of {} entries", ranks.data<int64_t>()[i], n);
-  ranked_rows(c.tensor(0), ranks, c.out[0], c.out[1], c.workspace);
+void run(const RowOrder& p, const Pointers& at) {
+  const auto* rank = static_cast<const int64_t*>(at.in[1]);
+  for (int64_t i = 0; i < p.rows.count * p.columns; ++i)
+    DY_CHECK_AS(IndexError, uint64_t(rank[i]) < uint64_t(p.rows.size), "ranked_rows: a rank is out of range: {} of {} entries",
+                rank[i], p.rows.size);
+  ranked_rows(p, at);
+}
+void plan(Call& c) {
+  const RowOrder p = order_rows(c);
+  c.plan.workspace = choose_workspace(p);
+  c.plan.set<run>(p);
 }
 double flops(const Call& c) { return double(c.tensor(0).numel()); }
 void backward(Grad& g) {
@@ -40,6 +43,7 @@ extern constexpr OpDef record = {
         "The elements of the last dimension that would be at `ranks` (int64, for each row its own) if it were sorted, and "
         "where "
         "they are: quantile calls it.",
+    .internal = true,
     .samples =
         "ranked_rows(randn(3, 7), indices(7; 3, 2))\n"
         "ranked_rows(steps(2, 300), indices(300; 2, 3))\n"
@@ -49,12 +53,10 @@ extern constexpr OpDef record = {
         "ranked_rows(zeros(3), indices(4; 2)) => ranked_rows: a rank is out of range: 3 of 3 entries\n"
         "ranked_rows(zeros(2, 3), indices(3; 2)) => ranked_rows: the sizes do not fit: self is f32[2, 3], ranks is i64[2]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {out(1)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::ranked_rows_op

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "ops/common.h"
 
@@ -22,20 +23,19 @@ void infer(Call& c) {
   c.spec[0].device = sequence.device();
   c.spec[0].shape(values.sizes());
 }
-DType computed(const Call& c) { return compute_dtype(c.tensor(0).dtype()); }
-int64_t bytes_of(const Call& c, int i) {
-  return computed(c) == c.tensor(i).dtype() ? 0 : (c.tensor(i).numel() * computed(c).itemsize() + 63) / 64 * 64;
-}
-int64_t workspace(const Call& c) { return bytes_of(c, 0) + bytes_of(c, 1); }
+struct Search {
+  Operand sequence, values, wide_sequence, wide_values;  // wide: in the compute type
+  bool widens, right, narrow;                            // narrow: results are int32
+  int64_t n, width;                                      // of a sequence, values that search the same one
+};
 // PyTorch's comparisons: no number comes before a NaN, wherever it is.
 template <class T> bool before(T x, T v, bool right) { return right ? !(x > v) : !(x >= v); }
-template <class T, class I> void search(const Call& c, const T* sequence, const T* values, I* out) {
-  const int64_t n = c.tensor(0).size(-1), count = c.tensor(1).numel();
-  const int64_t width = c.tensor(0).dim() == 1 ? std::max<int64_t>(count, 1) : std::max<int64_t>(c.tensor(1).size(-1), 1);
-  const bool right = c.boolean(2);
-  parallel_for(count, 4096, [&](int64_t begin, int64_t end) {
+template <class T, class I> void search(const Search& p, const T* sequence, const T* values, I* out) {
+  const int64_t n = p.n;
+  const bool right = p.right;
+  parallel_for(p.values.count, 4096, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const T *low = sequence + i / width * n, *start = low;
+      const T *low = sequence + i / p.width * n, *start = low;
       for (int64_t left = n; left > 1;) {  // without a branch that depends on values
         const int64_t half = left / 2;
         low += before(low[half - 1], values[i], right) ? half : 0;
@@ -46,35 +46,51 @@ template <class T, class I> void search(const Call& c, const T* sequence, const 
     }
   });
 }
-template <class T> void search_as(Call& c, const Tensor& sequence, const Tensor& values) {
-  if (c.boolean(3))
-    search(c, sequence.data<T>(), values.data<T>(), c.out[0].data<int32_t>());
+template <class T> void search_as(const Search& p, const Array& sequence, const Array& values, void* out) {
+  if (p.narrow)
+    search(p, sequence.data<T>(), values.data<T>(), static_cast<int32_t*>(out));
   else
-    search(c, sequence.data<T>(), values.data<T>(), c.out[0].data<int64_t>());
+    search(p, sequence.data<T>(), values.data<T>(), static_cast<int64_t*>(out));
 }
-void forward(Call& c) {
-  Tensor sequence = c.tensor(0), values = c.tensor(1);
-  if (values.numel() == 0) return;
-  if (sequence.numel() == 0) return fill(c.out[0], 0);
-  if (sequence.dtype() != computed(c)) {
-    char* at = static_cast<char*>(c.workspace);
-    sequence = make_over(at, sequence.sizes(), computed(c));
-    values = make_over(at + bytes_of(c, 0), values.sizes(), computed(c));
-    assign(sequence, c.tensor(0));
-    assign(values, c.tensor(1));
+int64_t room(const Operand& o) { return (o.count * o.itemsize() + 63) / 64 * 64; }
+void run(const Search& p, const Pointers& at) {
+  Array sequence = at.input(0, p.sequence), values = at.input(1, p.values);
+  if (values.count == 0) return;
+  if (sequence.count == 0) {
+    std::memset(at.out[0], 0, size_t(values.count * (p.narrow ? 4 : 8)));
+    return;
   }
-  switch (compute_type(computed(c))) {
+  if (p.widens) {
+    char* to = static_cast<char*>(at.workspace);
+    const Array s(p.wide_sequence, static_cast<void*>(to)), v(p.wide_values, static_cast<void*>(to + room(p.wide_sequence)));
+    assign(s, sequence), assign(v, values);
+    sequence = s, values = v;
+  }
+  switch (sequence.format->compute()) {
     case Compute::f32:
-      return search_as<float>(c, sequence, values);
+      return search_as<float>(p, sequence, values, at.out[0]);
     case Compute::f64:
-      return search_as<double>(c, sequence, values);
+      return search_as<double>(p, sequence, values, at.out[0]);
     case Compute::i32:
-      return search_as<int32_t>(c, sequence, values);
+      return search_as<int32_t>(p, sequence, values, at.out[0]);
     case Compute::u64:
-      return search_as<uint64_t>(c, sequence, values);
+      return search_as<uint64_t>(p, sequence, values, at.out[0]);
     default:
-      return search_as<int64_t>(c, sequence, values);
+      return search_as<int64_t>(p, sequence, values, at.out[0]);
   }
+}
+void plan(Call& c) {
+  Search& p = c.plan.make<run, Search>();
+  p.sequence = c.operand(0), p.values = c.operand(1);
+  p.right = c.boolean(2), p.narrow = c.boolean(3);
+  const Operand &s = p.sequence, &v = p.values;
+  p.n = s.size(-1);
+  p.width = std::max<int64_t>(s.dim() == 1 ? v.count : v.size(-1), 1);
+  const DType wide = compute_dtype(s.dtype());
+  p.widens = s.dtype() != wide;
+  if (!p.widens) return;
+  p.wide_sequence = Operand(s.sizes(), wide), p.wide_values = Operand(v.sizes(), wide);
+  c.plan.workspace = room(p.wide_sequence) + room(p.wide_values);
 }
 
 }  // namespace
@@ -82,6 +98,7 @@ void forward(Call& c) {
 extern constexpr OpDef record = {
     .sig = "search_rows(Tensor sorted_sequence, Tensor self, bool right, bool out_int32) -> Tensor",
     .doc = "searchsorted once dtypes agree.",
+    .internal = true,
     .samples =
         "search_rows(zeros(5), randn(3, 4), False, False)\n"
         "search_rows(zeros(5), randn(), True, True)\n"
@@ -91,9 +108,7 @@ extern constexpr OpDef record = {
         "sizes of the values: sorted_sequence is f32[2, 3], the values are f32[3, 3]",
     .skip = "cost: indices are not arithmetic",
     .infer = infer,
-    .forward = forward,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::search_rows_op

@@ -11,18 +11,27 @@ struct Rows {  // dense, along the last dimension; 0-d counts as a row of one
 };
 Rows rows_of(const Tensor& t);
 
-// values and indices (int64) have `k` columns (sort_rows: all of them).
-void sort_rows(const Tensor& x, bool descending, const Tensor& values, const Tensor& indices, void* workspace);
-void top_rows(const Tensor& x, int64_t k, bool largest, const Tensor& values, const Tensor& indices, void* workspace);
+// The plans of these ops: values and indices (int64) have `columns` columns.
+struct RowOrder {
+  const Format* format;
+  Rows rows;
+  int64_t columns;
+  int64_t wanted;  // of kth_rows
+  bool backwards;  // the largest first
+  bool nothing() const { return rows.count * rows.size == 0; }
+};
+RowOrder order_rows(const Call& c);
+void sort_rows(const RowOrder& p, const Pointers& at);
+void top_rows(const RowOrder& p, const Pointers& at);
 // The k-th smallest, counted from 0; kMedian: the lower median, NaN if there is one; kNanMedian: that of the others.
 inline constexpr int64_t kMedian = -1, kNanMedian = -2;
-void kth_rows(const Tensor& x, int64_t k, const Tensor& values, const Tensor& indices, void* workspace);
+void kth_rows(const RowOrder& p, const Pointers& at);
 // For every row those of its elements that have the ranks (int64, in range) in its sorted order.
-void ranked_rows(const Tensor& x, const Tensor& ranks, const Tensor& values, const Tensor& indices, void* workspace);
-void mode_rows(const Tensor& x, const Tensor& values, const Tensor& indices, void* workspace);
-int64_t order_workspace(const Tensor& x);
-int64_t choose_workspace(const Tensor& x, int64_t ranks);  // of kth_rows (one rank) and ranked_rows
-void check_order(const Call& c);                           // rows of fewer than 2^32 entries
+void ranked_rows(const RowOrder& p, const Pointers& at);
+void mode_rows(const RowOrder& p, const Pointers& at);
+int64_t order_workspace(const RowOrder& p);
+int64_t choose_workspace(const RowOrder& p);  // of kth_rows and ranked_rows
+void check_order(const Call& c);              // rows of fewer than 2^32 entries
 
 // For compositions over any dimension: self with dim last, and a result with its last dimension back at dim.
 Tensor to_last(const Tensor& t, int64_t dim);

@@ -15,8 +15,12 @@ void infer(Call& c) {
   c.spec[1].dtype = i64;
   c.nout = 2;
 }
-int64_t workspace(const Call& c) { return order_workspace(c.tensor(0)); }
-void forward(Call& c) { top_rows(c.tensor(0), c.integer(1), c.boolean(2), c.out[0], c.out[1], c.workspace); }
+void plan(Call& c) {
+  RowOrder p = order_rows(c);
+  p.backwards = c.boolean(2);
+  c.plan.workspace = order_workspace(p);
+  c.plan.set<top_rows>(p);
+}
 double flops(const Call& c) { return double(c.tensor(0).numel()); }
 void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0), -1)); }
 
@@ -25,6 +29,7 @@ void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0),
 extern constexpr OpDef record = {
     .sig = "top_rows(Tensor self, int k, bool largest) -> (Tensor values, Tensor indices)",
     .doc = "The k largest (or smallest) of the last dimension in order: topk calls it.",
+    .internal = true,
     .samples =
         "top_rows(randn(3, 7), 2, True)\n"
         "top_rows(steps(2, 300), 5, False)\n"
@@ -32,12 +37,10 @@ extern constexpr OpDef record = {
         "top_rows(randn(), 1, True)",
     .bad = "top_rows(zeros(3), 4, True) => topk: k is out of range: k is 4, the dimension has 3 entries",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {out(1)},
     .flops = flops,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::top_rows_op

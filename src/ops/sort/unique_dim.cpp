@@ -48,6 +48,7 @@ extern constexpr OpDef record = {
         "The different slices along dim, in order (consecutive: those that differ from the one before), for each slice which "
         "of them it is, and how often each occurs.",
     .kind = OpKind::composite,
+    .internal = true,
     .samples =
         "unique_dim(steps(5, 2), 0)\n"
         "unique_dim(steps(2, 7), 1, True)",

@@ -8,7 +8,11 @@
 namespace dyadic::inline v1::optim {
 namespace {
 
-double norm_of(const Tensor& x) { return std::sqrt(sum(square(x.to(f64))).item()); }
+// On meta it allocates what it does elsewhere, so that a dry run predicts the step's bytes.
+double norm_of(const Tensor& x) {
+  const Tensor squares = sum(square(x.to(f64)));
+  return x.is_meta() ? 1 : std::sqrt(squares.item());
+}
 Tensor mean_square(const Tensor& g, int64_t dim) { return mean(square(g), {dim}, true); }
 
 // The running mean of g^2, of matrices as the product of its rows' and columns' means.
@@ -29,7 +33,6 @@ void adafactor(Update& u) {
   double eps = u.number("eps", 0);
   if (std::isnan(eps)) eps = u.p.dtype().format()->def->eps;
   const Tensor variance = adafactor_variance(u, g, std::pow(t, u.number("beta2_decay")), eps);
-  if (u.p.is_meta()) return;
   const double alpha = std::max(u.number("eps", 1), norm_of(u.p.detach()) / size) * std::min(u.lr, 1 / std::sqrt(t));
   const Tensor update = mul(rsqrt(clamp_min(variance, eps * eps)), g);
   u.subtract(update * (alpha / std::max(1.0, norm_of(update) / (size * u.number("d")))), Decay::decoupled);
@@ -43,7 +46,7 @@ Tensor orthogonalized(const Tensor& g, const Update& u) {
   const double a = u.number("ns_coefficients", 0), b = u.number("ns_coefficients", 1), c = u.number("ns_coefficients", 2);
   const bool tall = g.size(0) > g.size(1);
   Tensor x = rounded(tall ? g.t().contiguous() : g);
-  x = rounded(x / rounded(scalar_tensor(std::max(norm_of(x), u.number("eps")))));
+  x = rounded(x / rounded(full({}, std::max(norm_of(x), u.number("eps")), f32, x.device())));
   for (int i = 0; i < int(u.number("ns_steps")); ++i) {
     const Tensor gram = rounded(matmul(x, x.t()));
     const Tensor odd = rounded(add(gram * b, matmul(gram, gram) * c));
@@ -55,7 +58,6 @@ Tensor orthogonalized(const Tensor& g, const Update& u) {
 void muon(Update& u) {
   const double momentum = u.number("momentum"), rows = double(u.p.size(0)), columns = double(u.p.size(1));
   const Tensor& kept = u.state({"momentum_buffer"});
-  if (u.p.is_meta()) return;
   const Tensor g = u.gradient(), buffer = lerp(kept.to(g.dtype()).view(g.sizes()), g, 1 - momentum);
   kept.copy_(buffer.view(kept.sizes()).to(kept.dtype()));
   const Tensor direction = orthogonalized(u.flag("nesterov") ? lerp(g, buffer, momentum) : buffer, u);
@@ -72,7 +74,19 @@ void check_muon(const char* who, const Options& o, const Tensor& p) {
               "{}: unknown adjust_lr_fn \"{}\"; the known ones are original, match_rms_adamw and spectral_unclamped", who, how);
 }
 
+void check_state(const char* who, const Options& o, const char* kept) {
+  DY_CHECK_AS(ValueError, DType::parse(o.word("state")) == f32, "{}: {}: state is {}; leave it out", who, kept,
+              o.word("state"));
+}
+void check_adafactor(const char* who, const Options& o, const Tensor&) {
+  check_state(who, o, "its states are a row and a column of each matrix, in f32");
+}
+
 void check_lbfgs(const char* who, const Options& o, const Tensor&) {
+  check_state(who, o, "its states are past steps and gradients, in the parameters' dtype");
+  DY_CHECK_AS(ValueError, !o.flag("stochastic_rounding") && !o.has("compensation"),
+              "{}: it moves all parameters at once, rounded to the nearest: leave stochastic_rounding and compensation out",
+              who);
   const std::string& how = o.word("line_search_fn");
   DY_CHECK_AS(ValueError, how.empty() || how == "strong_wolfe",
               "{}: unknown line_search_fn \"{}\"; the known one is strong_wolfe", who, how);
@@ -83,7 +97,7 @@ constexpr OptimizerDef kDefs[] = {
      "maximize=False)",
      "AdamW's step without momentum, with the second moment of a matrix kept as one row and one column. (Shazeer and Stern "
      "2018.)",
-     adafactor},
+     adafactor, check_adafactor},
     {"Muon(float lr=1e-3, float weight_decay=0.1, float momentum=0.95, bool nesterov=True, *, float[] ns_coefficients=(3.4445, "
      "-4.775, 2.0315), float eps=1e-7, int ns_steps=5, str? adjust_lr_fn=None)",
      "The momentum of a matrix, orthogonalized by Newton-Schulz steps in bf16. (Jordan et al. 2024.)", muon, check_muon, "",

@@ -1,14 +1,17 @@
-"""Writes ggml_hashes.txt: SHA-256 of what ggml's reference encoders and decoders make of generated input (inputs: ggml_test.cpp).
+"""Writes ggml_hashes.txt: SHA-256 of what ggml's file writer (ggml_quantize_chunk, without an importance matrix) and its decoders
+make of generated input (inputs: ggml_test.cpp).
 
-    echo "int ggml_abort, ggml_row_size, ggml_type_name, ggml_type_size;" > unused.c
-    gcc -O2 -ffp-contract=off -DNDEBUG -fPIC -shared -I include -I src -I src/ggml-cpu src/ggml-quants.c unused.c -lm -o reference.so
+    touch ggml-version.h
+    echo "int ggml_backend_buffer_get_usage, ggml_backend_tensor_memset, ggml_backend_tensor_set;" > unused.c
+    gcc -O2 -ffp-contract=off -DNDEBUG -D_GNU_SOURCE '-DGGML_VERSION=""' '-DGGML_COMMIT=""' -fPIC -shared -I . -I include -I src \
+        -I src/ggml-cpu src/ggml.c src/ggml-quants.c src/ggml-threading.cpp unused.c -lm -lstdc++ -o reference.so
     python make_ggml_hashes.py reference.so
 
 in ggml's folder (here that of llama-cpp-python 0.3.36): plain x86-64 without fused operations, so that each operation is the C code's.
 
-Lines: `encode <format> <kind of input> <hash of the blocks>`, `decode <format> random <hash of the f32 values>`. Three things are
-not ggml's: an iq4_nl block that counts as zero gets the codes of 0, where ggml leaves what was in memory; mxfp4 is not given
-blocks of less than 2^-125, whose scale C leaves undefined; nor scales of 255, which are OCP's NaN.
+Lines: `encode <format> <kind of input> <hash of the blocks>`, `decode <format> random <hash of the f32 values>`. q8_K, which no file
+holds, is its reference function's. mxfp4 is not given blocks of less than 2^-125, whose scale C leaves undefined, nor scales of 255,
+which are OCP's NaN.
 """
 import ctypes
 import hashlib
@@ -66,14 +69,24 @@ def inputs():
     return {k: np.ascontiguousarray(v, dtype="<f4") for k, v in kinds.items()}
 
 
+WRITER = {  # ggml's numbers of the types that files hold
+    "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "q2_K": 10, "q3_K": 11, "q4_K": 12, "q5_K": 13, "q6_K": 14, "iq4_nl": 20,
+    "iq4_xs": 23, "tq1_0": 34, "tq2_0": 35, "mxfp4": 39,
+}
+ROWS = 4
+
+
 def encode(lib, name, x):
     size, width = SIZE[name]
     out = np.zeros(x.size // size * width, np.uint8)
-    getattr(lib, f"quantize_row_{name}_ref")(x.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p),
-                                             ctypes.c_int64(x.size))
-    if name == "iq4_nl":
-        nothing = np.abs(x).reshape(-1, 32).max(1) < np.float32(1e-15)
-        out.reshape(-1, width)[nothing, 2:] = 0x88
+    source, target = x.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p)
+    if name not in WRITER:
+        getattr(lib, f"quantize_row_{name}_ref")(source, target, ctypes.c_int64(x.size))
+        return out
+    lib.ggml_quantize_chunk.restype = ctypes.c_size_t
+    got = lib.ggml_quantize_chunk(WRITER[name], source, target, ctypes.c_int64(0), ctypes.c_int64(ROWS),
+                                  ctypes.c_int64(x.size // ROWS), None)
+    assert got == out.size
     return out
 
 

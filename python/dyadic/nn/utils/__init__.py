@@ -9,6 +9,7 @@ from ...autograd import no_grad
 from . import fusion, parametrizations, parametrize, prune, rnn, stateless
 from .fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights
 from ._older_norms import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
+from ..._ignored import ignored as _ignored
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_", "convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format", "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights", "fusion", "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize", "prune", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init", "spectral_norm", "stateless", "vector_to_parameters", "weight_norm"]
 
@@ -23,6 +24,7 @@ def _dtype_of(gradients):
     return common.to_real()
 
 
+@_ignored("foreach", why="there is one way")
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """The norm of all elements together; for a norm_type that is not positive the norm of the tensors' norms."""
     tensors, norm_type = _list(tensors), float(norm_type)
@@ -36,6 +38,7 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     return norm
 
 
+@_ignored("foreach", why="there is one way")
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scales the gradients in place so that their common norm is at most max_norm; returns the norm they had. Without a pass
     over memory of its own: optimizer.step(grad_scale=clip_factor(grad_norm(parameters), max_norm)).
@@ -56,6 +59,7 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
+@_ignored("foreach", why="there is one way")
 def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     """Scales the gradients in place by max_norm / total_norm where that is below 1: clip_grad_norm_ with a norm that is known."""
     factor = min(float(max_norm) / (float(total_norm) + 1e-6), 1.0)
@@ -64,6 +68,7 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
             p.grad.mul_(factor)
 
 
+@_ignored("foreach", why="there is one way")
 def clip_grad_value_(parameters, clip_value, foreach=None):
     """Bounds every element of the gradients by clip_value, in place."""
     _clip_grad_value_(_list(parameters), float(clip_value))
@@ -92,6 +97,7 @@ def skip_init(module_cls, *args, **kwargs):
     return module_cls(*args, **{**kwargs, "device": "meta"}).to_empty(device=kwargs.get("device") or "cpu")
 
 
+@_ignored("memory_format", why="memory has one layout")
 def convert_conv2d_weight_memory_format(module, memory_format):
     """The module as it is: there is one layout."""
     return module

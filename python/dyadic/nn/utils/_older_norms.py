@@ -65,7 +65,7 @@ class WeightNorm(_Norm):
         setattr(module, self.name + "_v", Parameter(weight.detach()))
         _own_dict(module)[self.name] = self.compute_weight(module)
 
-    def compute_weight(self, module, training=True):
+    def compute_weight(self, module, _training=True):
         g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
         return v * (g / _norm_except(v, self.dim))
 

@@ -4,6 +4,7 @@ import time
 import timeit
 
 from ..._dyadic import get_num_threads, set_num_threads
+from ..._ignored import ignored as _ignored
 
 
 class Measurement:
@@ -71,6 +72,7 @@ class Timer:
         self._blocks(max(number // 100, 1), lambda times: True)  # to warm up
         return self._blocks(number, lambda times: True)
 
+    @_ignored("callback", why="nobody is told of blocks", warn=True)
     def blocked_autorange(self, callback=None, min_run_time=0.2):
         """Blocks of at least a hundredth of min_run_time (at most 2 ms), as many as it takes."""
         number, least = 1, min(2e-3, min_run_time / 100)
@@ -78,6 +80,7 @@ class Timer:
             number *= 10
         return self._blocks(number, lambda times: sum(times) >= min_run_time)
 
+    @_ignored("callback", why="nobody is told of blocks", warn=True)
     def adaptive_autorange(self, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0, callback=None):
         """Blocks until the middle half of them lies within threshold of the median, at most max_run_time seconds."""
         number = self.blocked_autorange(min_run_time=min_run_time).number_per_run

@@ -1,8 +1,7 @@
-// Calls that write into tensors that are there: name_ forms, and results given with out=.
+// What becomes of a call's results: new tensors, the first argument overwritten (name_ forms), tensors given with out=.
 #include <algorithm>
 #include <optional>
 
-#include "corridor/counters.h"
 #include "corridor/run.h"
 #include "corridor/signature.h"
 #include "corridor/tape.h"
@@ -59,8 +58,6 @@ bool keeps_kind(DType from_dtype, DType to_dtype) {
          !(to.def->kind == Kind::boolean && &from != &to);
 }
 
-void infer(Call& c) { c.op.kind == OpKind::pointwise ? infer_pointwise(c) : c.op.infer(c); }
-
 // Whether the gradient reads the old values of args[0].
 bool reads_overwritten(const OpDef& op, const Arg* args, int n) {
   uint16_t read = 0;
@@ -101,42 +98,22 @@ struct ReadFirst {  // the arguments, with copies of such operands
   }
 };
 
-void write_inplace(Op id, const OpDef& op, Arg* args, int n) {
-  const Tensor& self = *args[0].tensor;
-  check_writable(op_name(id), self);
-  check_follows_base(op_name(id), self);
-  if (op.kind == OpKind::composite) return compose_inplace(id, op, args, n);
-  if (goes_by_parts(op, op_name(id), args, n)) {
-    self.copy_(op.complex(Kept(args, n).args));
-    return;
-  }
-  Tensor out[kMaxOutputs] = {self};
-  std::optional<ReadFirst> first;
-  for (int i = 1; i < n && op.kind == OpKind::kernel && !first; ++i)
-    if (reads_written(id, args[i], self)) first.emplace(id, args, n);
-  Call c(op, op_name(id), first ? first->args : args, n, out);
-  check_same_device(c.name, args, n);
-  infer(c);
+void check_overwrites(const Call& c, const Tensor& self) {
   DY_CHECK(c.spec[0].shape() == self.sizes(),
            "{}_: the result does not fit: self is {}, the result {}; use the out-of-place form", c.name, describe(self),
            shape_text(c.spec[0].shape()));
   DY_CHECK(keeps_kind(c.spec[0].dtype, self.dtype()),
            "{}_: the result would lose its kind: self is {}, the result {}; use the out-of-place form", c.name, describe(self),
            c.spec[0].dtype.name());
-  DY_CHECK_AS(TypeError, !self.dtype().is_scaled() || op.kind == OpKind::kernel,
+  DY_CHECK_AS(TypeError, !self.dtype().is_scaled() || c.op.kind == OpKind::kernel,
               "{}_: self is {}: scaled tensors are written whole; use copy_", c.name, describe(self));
-  bool grad = !(t_modes & kNoGrad) && wants_grad(args, n);
-  if (grad) check_recordable(c.name, self);
-  const Tensor before = grad && reads_overwritten(op, args, n) ? copy_with_history(self) : self;
-  execute(c, false);
-  bump(self);
-  if (t_modes & (kCounting | kRounding | kAnomaly)) [[unlikely]]
-    observe(id, op, c);
-  if (!grad) return;
-  Arg recorded[kMaxArgs];
-  std::copy(args, args + n, recorded);
-  recorded[0].tensor = &before;
-  record_inplace(id, op, recorded, n, self);
+}
+
+// The inputs that the op overwrites.
+template <class F> void for_written(const Call& c, F&& f) {
+  for_each_tensor(c.args, c.nargs, [&](const Tensor& t, int k) {
+    if (c.op.writes & in(std::min(k, 7))) f(t);
+  });
 }
 
 // What a result must be to be written into `t`.
@@ -166,52 +143,26 @@ bool writes_direct(const Call& c, int k, const Tensor& t) {
   return apart;
 }
 
-void write_results(Op id, const OpDef& op, Arg* args, int n, std::span<const Tensor> out) {
-  const char* who = op_name(id);
-  Tensor results[kMaxOutputs];
-  if (op.kind == OpKind::composite || goes_by_parts(op, who, args, n)) {
-    Arg all[kMaxArgs];
-    if (op.kind == OpKind::composite)
-      compose(id, op, with_defaults(id, args, n, all), results);
-    else
-      results[0] = op.complex(args);
-    for (size_t k = 0; k < out.size(); ++k) check_result(who, out[k], results[k].dtype(), results[k].device());
-  } else {
-    Call c(op, who, args, n, results);
-    check_same_device(who, args, n);
-    infer(c);
-    bool direct = true;
-    for (size_t k = 0; k < out.size(); ++k) {
-      check_result(who, out[k], c.spec[k].dtype, c.spec[k].device);
-      const bool fits = out[k].sizes() == c.spec[k].shape();
-      if (!fits && is_read(c, out[k])) {  // it gets the result's shape when its old values have been read
-        direct = false;
-        continue;
-      }
-      if (!fits) resize_result(who, out[k], c.spec[k].shape());
-      direct &= writes_direct(c, int(k), out[k]);
-    }
-    if (direct) std::copy(out.begin(), out.end(), results);
-    execute(c, !direct);
-    if (t_modes & (kCounting | kRounding | kAnomaly)) [[unlikely]]
-      observe(id, op, c);
-    if (direct) {
-      for (const Tensor& t : out) bump(t);
-      return;
-    }
-  }
+// Into `out` or, where a kernel cannot write there, into new tensors. True: into `out`.
+bool write_results(const Invocation& v, const OpDef& op, Tensor* results) {
+  const std::span<const Tensor> out(v.out, size_t(v.nout));
+  Call c(v.op, op, v.args, v.n, results);
+  infer(c);
+  bool direct = true;
   for (size_t k = 0; k < out.size(); ++k) {
-    resize_result(who, out[k], results[k].sizes());
-    Arg copy[] = {Arg(out[k]), Arg(results[k])};
-    call_op_inplace(Op::copy_, copy, 2);
+    check_result(c.name, out[k], c.spec[k].dtype, c.spec[k].device);
+    const bool fits = out[k].sizes() == c.spec[k].shape();
+    if (!fits && is_read(c, out[k])) {  // it gets the result's shape when its old values have been read
+      direct = false;
+      continue;
+    }
+    if (!fits) resize_result(c.name, out[k], c.spec[k].shape());
+    direct &= writes_direct(c, int(k), out[k]);
   }
-}
-
-// The op that a call stands for; its arguments go to `copy`.
-Op known(Op id, const Arg* args, int& n, Arg* copy) {
-  std::copy(args, args + n, copy);
-  const OpDef& op = op_def(id);
-  return op.variant ? op.variant(copy, n) : id;
+  if (direct) std::copy(out.begin(), out.end(), results);
+  execute(c, !direct);
+  observe(c);
+  return direct;
 }
 
 }  // namespace
@@ -225,32 +176,81 @@ void check_follows_base(const char* who, const Tensor& self) {
       who, describe(self), describe(borrow(t.base)));
 }
 
-void call_op_inplace(Op id, Arg* args, int n) {
-  const OpDef& op = op_def(id);
-  if (has_narrow_index(op, args)) return call_op_inplace(id, WideIndex(op, args, n).args, n);
-  if (!op.variant) return write_inplace(id, op, args, n);
-  Arg copy[kMaxArgs];
-  const Op variant = known(id, args, n, copy);
-  write_inplace(variant, op_def(variant), copy, n);
+void call_fresh(const Invocation& v, const OpDef& op) {
+  if (goes_by_parts(op, op_name(v.op), v.args, v.n)) [[unlikely]] {
+    v.out[0] = op.complex(v.args);
+    return;
+  }
+  Call c(v.op, op, v.args, v.n, v.out);
+  infer(c);
+  if (op.writes) for_written(c, [&](const Tensor& t) { check_writable(c.name, t); });
+  execute(c, true);
+  if (op.writes) for_written(c, [](const Tensor& t) { bump(t); });
+  if (t_modes) observe(c);
+  if (t_modes & kNoGrad) {  // a recorded write into such a view would pass its base by: call_in_place refuses it
+    if (op.kind == OpKind::view && v.args[0].tensor->requires_grad()) {
+      set_base(*v.out[0].impl(), *v.args[0].tensor->impl());
+      v.out[0].impl()->flags &= uint8_t(~kView);
+    }
+    return;
+  }
+  const bool grad = wants_grad(v.args, v.n);
+  if (op.kind == OpKind::view) set_base(*v.out[0].impl(), *v.args[0].tensor->impl());
+  if (grad) record(v.op, op, v.args, v.n, v.out, c.nout);
 }
 
-void call_op_out(Op id, Arg* args, int n, std::span<const Tensor> out) {
-  const OpDef& op = op_def(id);
-  if (has_narrow_index(op, args)) return call_op_out(id, WideIndex(op, args, n).args, n, out);
-  const Signature& s = signature(id);
-  DY_CHECK_AS(TypeError, op.kind != OpKind::view && !s.returns_list(), "{}: it makes {}; it takes no out", s.name,
-              s.returns_list() ? "a list" : "a view");
-  DY_CHECK_AS(TypeError, out.size() == s.returns.size(), "{}: {} results, {} tensors in out", s.name, s.returns.size(),
-              out.size());
-  bool grad = wants_grad(args, n);
-  for (const Tensor& t : out) grad |= t.requires_grad();
-  DY_CHECK(!grad || (t_modes & kNoGrad),
-           "{}: a result given with out= has no gradient, but a tensor here requires one; leave out= away, or use no_grad",
-           s.name);
+void call_in_place(const Invocation& v, const OpDef& op) {
+  const Tensor& self = *v.args[0].tensor;
+  const char* name = op_name(v.op);
+  check_writable(name, self);
+  check_follows_base(name, self);
+  if (op.kind == OpKind::composite) return compose_inplace(v.op, op, v.args, v.n);
+  if (goes_by_parts(op, name, v.args, v.n)) {
+    self.copy_(op.complex(Kept(v.args, v.n).args));
+    return;
+  }
+  Tensor out[kMaxOutputs] = {self};
+  std::optional<ReadFirst> first;
+  for (int i = 1; i < v.n && op.kind == OpKind::kernel && !first; ++i)
+    if (reads_written(v.op, v.args[i], self)) first.emplace(v.op, v.args, v.n);
+  Call c(v.op, op, first ? first->args : v.args, v.n, out);
+  infer(c);
+  check_overwrites(c, self);
+  const bool grad = !(t_modes & kNoGrad) && wants_grad(v.args, v.n);
+  if (grad) check_recordable(name, self);
+  const Tensor before = grad && reads_overwritten(op, v.args, v.n) ? copy_with_history(self) : self;
+  execute(c, false);
+  bump(self);
+  if (t_modes) observe(c);
+  if (!grad) return;
+  Arg recorded[kMaxArgs];
+  std::copy(v.args, v.args + v.n, recorded);
+  recorded[0].tensor = &before;
+  record_inplace(v.op, op, recorded, v.n, self);
+}
+
+void call_into(const Invocation& v, const OpDef& op) {
   const NoGrad guard;
-  Arg copy[kMaxArgs];
-  const Op variant = known(id, args, n, copy);
-  write_results(variant, op_def(variant), copy, n, out);
+  const char* name = op_name(v.op);
+  Tensor results[kMaxOutputs];
+  const bool composite = op.kind == OpKind::composite;
+  if (composite || goes_by_parts(op, name, v.args, v.n)) {
+    Arg all[kMaxArgs];
+    int n = v.n;
+    if (composite)
+      compose(v.op, op, with_defaults(v.op, v.args, n, all), results);
+    else
+      results[0] = op.complex(v.args);
+    for (int k = 0; k < v.nout; ++k) check_result(name, v.out[k], results[k].dtype(), results[k].device());
+  } else if (write_results(v, op, results)) {
+    for (int k = 0; k < v.nout; ++k) bump(v.out[k]);
+    return;
+  }
+  for (int k = 0; k < v.nout; ++k) {
+    resize_result(name, v.out[k], results[k].sizes());
+    Arg copy[] = {Arg(v.out[k]), Arg(results[k])};
+    call_op_inplace(Op::copy_, copy, 2);
+  }
 }
 
 }  // namespace dyadic::inline v1

@@ -1,23 +1,15 @@
-#!/usr/bin/env python3
-"""What namespace torch (include/dyadic/torch.h) has by name, from the records and the public headers: usage: make_torch.py ROOT OUT_FOLDER
+"""What namespace torch (include/dyadic/torch.h) has by name.
 
 torch_layers.inc      Conv2dOptions(1, 10, 5).stride(2), Conv2dImpl and its holder Conv2d, of each layer's record
 torch_optim.inc       SGDOptions(0.1).momentum(0.9) and SGD; StepLR(optimizer, 30, 0.1)
 torch_functional.inc  functional::max_pool2d(x, MaxPool2dFuncOptions(2).stride(1)), of each function with defaults
 torch_names.inc       using dyadic::add; ... of each function
+torch_aliases.inc     PyTorch's other names of ops
 """
-import re
-import sys
-from pathlib import Path
+from classes import value_of
+from records import Parameter, class_records, parameters
 
-from make_classes import Parameter, read, signatures
-from make_methods import split
-
-HEADERS = ("ops", "ops_more", "ops_nn", "tensor_options")
-FUNCTION = re.compile(r"^inline (Tensor|std::vector<Tensor>|\w+|bool) (\w+)\((.*?)\) \{", re.M)
-MACRO = re.compile(r"\bDY_(?:UNARY|BINARY|LIKE)\((\w+)\)")
-NOT_OPS = {"name", "values_indices", "list_or_none"}
-OWN = {"bucketize", "searchsorted"}  # whose arguments stand in another order: torch.h
+OWN = {"bucketize", "searchsorted"}  # whose arguments stand in another order: torch/names.h
 ACRONYMS = {"nll", "mse", "elu", "gelu", "selu", "celu", "glu", "kl", "ctc", "bce", "l1", "lp", "prelu", "rrelu", "relu", "relu6"}
 CAMEL = {"prelu": "PReLU", "rrelu": "RReLU", "leaky": "Leaky", "relu": "ReLU", "relu6": "ReLU6", "logsigmoid": "LogSigmoid", "multilabel": "Multilabel",
          "softmax": "Softmax", "l1": "L1", "kl": "KL", "lp": "LP"}
@@ -47,7 +39,7 @@ def held(p):
 
 
 def initial(p):
-    value = p.value().removeprefix(" = ")
+    value = getattr(p, "initial", value_of(p).removeprefix(" = "))
     if p.kind == "float[]" and not p.default.startswith("("):
         return "{}"
     return value if value.startswith("{") else "{" + ("" if value == "std::nullopt" else value) + "}"
@@ -126,7 +118,7 @@ def optimizer(name, parameters):
 def scheduler(name, parameters):
     if any(p.kind not in ("int", "float", "bool") for p in parameters):
         return ""
-    declared = "".join(f", {held(p)} {p.name}{p.value()}" for p in parameters)
+    declared = "".join(f", {held(p)} {p.name}{value_of(p)}" for p in parameters)
     given = ", ".join(f".{p.name} = {p.name}" for p in parameters)
     return (f"struct {name} : dyadic::optim::{name} {{\n  explicit {name}(Optimizer& optimizer{declared})\n"
             f"      : dyadic::optim::{name}(optimizer, {{{given}}}) {{}}\n}};\n")
@@ -139,61 +131,67 @@ def camel(name):
 CPP = {"int64_t": "int", "double": "float", "bool": "bool", "IntList": "int[]", "std::string_view": "str", "const Tensor&": "Tensor", "Scalar": "Scalar", "DType": "dtype"}
 
 
-def functional(name, parameters):
-    """With options, of a function that has defaults; nothing where that is of no use."""
-    inputs, named = [], []
-    for text in parameters:
-        declared, _, default = text.partition(" = ")
-        kind, parameter = declared.rsplit(" ", 1)
-        optional = kind.startswith("std::optional<")
-        kind = CPP.get(kind.removeprefix("std::optional<").removesuffix(">") if optional else kind)
-        if kind is None:
-            return ""
-        if kind == "Tensor" and not default:
-            inputs.append(parameter)
-            continue
-        p = Parameter(f"{kind} {parameter}")
-        p.optional, p.default = optional, default
-        p.value = lambda d=default: f" = {d}" if d else ""
-        named.append(p)
-    if not inputs or not named:
+def option(taken):
+    """A parameter of a function as an option; None where that is of no use."""
+    optional = taken.type.startswith("std::optional<")
+    kind = CPP.get(taken.type.removeprefix("std::optional<").removesuffix(">") if optional else taken.type)
+    if not kind:
+        return None
+    p = Parameter(f"{kind}{'?' * optional} {taken.name}={taken.default}")
+    p.initial = taken.default
+    return p
+
+
+def functional(f):
+    """With options, of a function that has defaults."""
+    options = {p.name: option(p) for p in f.parameters}
+    inputs = [p.name for p in f.parameters if p.type == "const Tensor&" and not p.default]
+    named = [o for name, o in options.items() if name not in inputs]
+    if not inputs or not named or None in named:
         return ""
-    options = camel(name) + "FuncOptions"
-    arguments = []
-    for text in parameters:
-        parameter = text.partition(" = ")[0].rsplit(" ", 1)[1]
-        arguments.append(parameter if parameter in inputs else f"o.{parameter}()")
+    name = camel(f.name) + "FuncOptions"
+    arguments = ", ".join(p.name if p.name in inputs else f"o.{p.name}()" for p in f.parameters)
     declared = ", ".join(f"const Tensor& {i}" for i in inputs)
-    return option_class(options, named) + f"inline Tensor {name}({declared}, const {options}& o) {{ return dyadic::{name}({', '.join(arguments)}); }}\n"
+    return option_class(name, named) + f"inline Tensor {f.name}({declared}, const {name}& o) {{ return dyadic::{f.name}({arguments}); }}\n"
 
 
-def main():
-    root, out = Path(sys.argv[1]), Path(sys.argv[2])
-    header = {h: (root / f"include/dyadic/{h}.h").read_text() for h in HEADERS}
-    functions = [m for h in HEADERS for m in FUNCTION.finditer(header[h])]
-    names = {m[2] for m in functions} | {n for h in HEADERS for n in MACRO.findall(header[h])}
-    names |= set(re.findall(r"inline const Tensor& (\w+_out)\(", "".join((out / f"{h}_methods.inc").read_text() for h in ("ops", "ops_more"))))
-    names = {n for n in names if not n.startswith("operator") and "#" not in n} - NOT_OPS - OWN
-    linalg = {m[2] for m in FUNCTION.finditer((root / "include/dyadic/linalg.h").read_text())}
-    linalg |= set(re.findall(r"^inline \w+ (\w+)\(", (root / "include/dyadic/linalg.h").read_text(), re.M))
-    written = {"torch_names.inc": "".join(f"using dyadic::{n};\n" for n in sorted(names))}
-    written["torch_names.inc"] += "".join(f"inline constexpr auto linalg_{n} = [](const auto&... a) {{ return dyadic::linalg::{n}(a...); }};\n" for n in sorted(linalg))
-    layers = [(name, read(text)) for name, (text, _) in BY_HAND.items()]
-    layers += [(name, p) for name, p in signatures(root, "src/nn/layers") if not any(q.kind == "Layer" for q in p)]
-    written["torch_layers.inc"] = "\n".join(layer(*l) for l in layers)
-    optimizers = "\n".join(optimizer(*o) for o in signatures(root, "src/optim/optimizers"))
-    written["torch_optim.inc"] = optimizers + "\n".join(scheduler(*s) for s in signatures(root, "src/optim/schedules"))
-    once, text = set(), ""
-    for m in functions:
-        if m[1] == "Tensor" and m[2] not in once and (made := functional(m[2], split(m[3]))):
-            once.add(m[2])
-            text += made
-    written["torch_functional.inc"] = text
-    for file, text in written.items():
-        text = "// Generated by tools/make_torch.py.\n" + text
-        if not (out / file).exists() or (out / file).read_text() != text:
-            (out / file).write_text(text)
+def functionals(functions):
+    made = {}
+    for f in functions:
+        if f.returns == "Tensor" and not f.space and f.name not in made and (text := functional(f)):
+            made[f.name] = text
+    return "".join(made.values())
 
 
-if __name__ == "__main__":
-    main()
+def names(functions, generated):
+    here = {f.name for f in functions if not f.space} | {f.name + "_out" for f in functions if f in generated and not f.space}
+    linalg = sorted({f.name for f in functions if f.space == "linalg"})
+    text = "".join(f"using dyadic::{n};\n" for n in sorted(here - OWN))
+    return text + "".join(f"inline constexpr auto linalg_{n} = [](const auto&... a) {{ return dyadic::linalg::{n}(a...); }};\n" for n in linalg)
+
+
+def aliases(records, functions):
+    """The functions of an op again, by each of its other names."""
+    text = ""
+    for r in records:
+        for f in functions:
+            if r.internal or (f.space, f.name) != (r.space, r.name):
+                continue
+            head, given = ", ".join(p.declared() for p in f.parameters), ", ".join(p.name for p in f.parameters)
+            text += "".join(f"inline {f.returns} {a}({head}) {{ return dyadic::{f.space + '::' if f.space else ''}{f.name}({given}); }}\n" for a in r.aliases)
+    return f"namespace dyadic::inline v1::aliases {{\n{text}}}\n"
+
+
+def files(root, records, functions):
+    layers = [(name, parameters(text)) for name, (text, _) in BY_HAND.items()]
+    layers += [(name, p) for name, p in class_records(root, "src/nn/layers") if not any(q.kind == "Layer" for q in p)]
+    optimizers = "\n".join(optimizer(*o) for o in class_records(root, "src/optim/optimizers"))
+    all = functions.hand + functions.generated()
+    made = {
+        "names": names(all + functions.options, functions.outs(all)),
+        "aliases": aliases(records, all),
+        "layers": "\n".join(layer(*l) for l in layers),
+        "optim": optimizers + "\n".join(scheduler(*s) for s in class_records(root, "src/optim/schedules")),
+        "functional": functionals(all + functions.options),
+    }
+    return {f"dyadic/torch_{name}.inc": "// Made by tools/generate.\n" + text for name, text in made.items()}

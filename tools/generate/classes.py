@@ -1,72 +1,49 @@
-#!/usr/bin/env python3
-"""The C++ classes of layers, optimizers and schedules, from their records: usage: make_classes.py ROOT OUT_FOLDER
+"""The C++ classes of layers, optimizers and schedules.
 
 "Conv2d(int in_channels, ..., int[] stride=1)" gives nn::Conv2d, whose constructor has these parameters, those with a default by
-position or by name: conv(1, 32, 3, {.stride = 2}); "SGD(float lr=1e-3, ...)" gives optim::SGD(params, {.lr = 0.1}); "StepLR(int step_size, ...)" optim::StepLR(optimizer, {.step_size = 30}). Classes that the
-headers define by hand stay. Writes OUT_FOLDER/layer_classes.inc, optimizer_classes.inc and scheduler_classes.inc.
+position or by name: conv(1, 32, 3, {.stride = 2}); "SGD(float lr=1e-3, ...)" gives optim::SGD(params, {.lr = 0.1}); "StepLR(int step_size, ...)"
+optim::StepLR(optimizer, {.step_size = 30}). Classes that the headers define by hand stay.
 """
 import re
-import sys
-from pathlib import Path
 
-RECORD = re.compile(r'\{\s*((?:"(?:[^"\\]|\\.)*"\s*)+),')  # the first member of an aggregate: its signature
-SIGNATURE = re.compile(r"([A-Z]\w*)\((.*)\)")
+from records import LITERAL, class_records, joined, parameters
+
 TYPES = {"int": "int64_t", "float": "double", "bool": "bool", "dtype": "DType", "int[]": "IntList", "float[]": "std::vector<double>"}
+INFINITY, NAN = "std::numeric_limits<double>::infinity()", "std::numeric_limits<double>::quiet_NaN()"
 
 
-class Parameter:
-    def __init__(self, text):
-        declared, _, self.default = text.partition("=")
-        self.kind, self.name = declared.split()
-        self.optional = self.kind.endswith("?")
-        self.kind = self.kind.removesuffix("?")
-
-    def type(self, text):
-        """In C++; text: what a str is. An absent int[] is empty, an absent Tensor undefined."""
-        plain = {**TYPES, "str": text, "Tensor": "const Tensor&"}[self.kind]
-        return f"std::optional<{plain}>" if self.optional and self.kind not in ("int[]", "Tensor") else plain
-
-    def value(self):
-        """The default in C++, with its " = "; nothing where there is none."""
-        if not self.default:
-            return ""
-        words = {"None": "std::nullopt" if "optional" in self.type("") else "{}", "True": "true", "False": "false", "inf": "std::numeric_limits<double>::infinity()"}
-        if self.kind == "dtype":
-            return " = " + self.default.strip("\"'")
-        if self.default[0] == "(":
-            members = (("std::numeric_limits<double>::quiet_NaN()" if n == "None" else n) for n in self.default.strip("()").split(", "))
-            return f" = {{{', '.join(members)}}}"
-        return " = " + words.get(self.default, self.default.replace("'", '"'))
+def type_of(p, text):
+    """In C++; text: what a str is. An absent int[] is empty, an absent Tensor undefined."""
+    plain = {**TYPES, "str": text, "Tensor": "const Tensor&"}[p.kind]
+    return f"std::optional<{plain}>" if p.optional and p.kind not in ("int[]", "Tensor") else plain
 
 
-def read(text):
-    return [Parameter(p) for p in re.split(r", (?![^(]*\))", text) if p and p != "*"]
+def value_of(p):
+    """The default in C++, with its " = "; nothing where there is none."""
+    if not p.default:
+        return ""
+    if p.kind == "dtype":
+        return " = " + p.default.strip("\"'")
+    if p.default[0] == "(":
+        return f" = {{{', '.join(NAN if n == 'None' else n for n in p.default.strip('()').split(', '))}}}"
+    words = {"None": "std::nullopt" if p.optional and p.kind not in ("int[]", "Tensor") else "{}", "True": "true", "False": "false", "inf": INFINITY}
+    return " = " + words.get(p.default, p.default.replace("'", '"'))
 
 
 def common_options(root):
     """Of every optimizer."""
-    text = re.search(r'kCommonOptions =\s*"((?:[^"\\]|\\.)*)"', (root / "src/optim/options.cpp").read_text())[1]
-    return read(text.replace('\\"', '"'))
-
-
-def signatures(root, folder):
-    """(name, parameters) of the records in a folder's sources."""
-    for file in sorted((root / folder).glob("*.cpp")):
-        for literals in RECORD.findall(file.read_text()):
-            text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)).replace('\\"', '"')
-            if m := SIGNATURE.fullmatch(text):
-                yield m[1], read(m[2])
+    return parameters(joined(re.search(rf"kCommonOptions =\s*({LITERAL})", (root / "src/optim/options.cpp").read_text())[1]))
 
 
 def layer(name, parameters):
     def declared(p):
-        return p.type("std::string_view") + " " + p.name
+        return type_of(p, "std::string_view") + " " + p.name
 
     needed, named = [p for p in parameters if not p.default], [p for p in parameters if p.default]
     # Where an int[] could be given in place of options, it cannot be in braces: g++ 12 takes {.stride = 2} for a list of one.
     braces = bool(named) and named[0].kind == "int[]"
     start = "  template <std::convertible_to<IntList> Ints>\n" if braces else ""
-    positional = [declared(p) + p.value() for p in parameters] + ["Options options = {}"]
+    positional = [declared(p) + value_of(p) for p in parameters] + ["Options options = {}"]
     if braces:
         positional[len(needed)] = f"Ints {named[0].name}"
     arguments = [f"Arg(IntList({p.name}))" if p.kind == "int[]" else f"Arg({p.name})" for p in parameters]
@@ -81,11 +58,11 @@ def layer(name, parameters):
     if not named:
         return f"struct {name} : Layer {{\n{constructors}}};\n"
     # An int[] points to numbers that live as long as the call: absent, it is empty, and the default is made in the constructor.
-    members = "".join(f"  {declared(p).replace('const Tensor&', 'Tensor')}{' = {}' if p.kind == 'int[]' else p.value()};\n" for p in named)
+    members = "".join(f"  {declared(p).replace('const Tensor&', 'Tensor')}{' = {}' if p.kind == 'int[]' else value_of(p)};\n" for p in named)
     passed = [f"options.{p.name}" if p.default else p.name for p in parameters]
     for i, p in enumerate(parameters):
         if p.default and p.kind == "int[]":
-            passed[i] = f"{passed[i]}.empty() ? IntList{{{p.value()[3:].strip('{}')}}} : {passed[i]}"
+            passed[i] = f"{passed[i]}.empty() ? IntList{{{value_of(p)[3:].strip('{}')}}} : {passed[i]}"
     taken = [declared(p) for p in needed] + [f"const {name}Options& options{' = {}' if braces else ''}"]
     return (f"struct {name}Options {{\n  ByName by_name = {{}};\n{members}  DType dtype = {{}};\n  Device device = cpu;\n}};\n"
             f"struct {name} : Layer {{\n{constructors}"
@@ -95,7 +72,7 @@ def layer(name, parameters):
 
 def options(name, parameters):
     """The structure of a class's options."""
-    members = "".join(f"  {p.type('std::string')} {p.name}{p.value()};\n" for p in parameters)
+    members = "".join(f"  {type_of(p, 'std::string')} {p.name}{value_of(p)};\n" for p in parameters)
     pairs = ", ".join(f'{{"{p.name}", {p.name}}}' for p in parameters)
     return f"struct {name}Options {{\n{members}  operator Options() const {{ return {{{pairs}}}; }}\n}};\n"
 
@@ -122,23 +99,16 @@ def scheduler(name, parameters):
                                  f'      : LRScheduler("{name}", optimizer, options{passed}) {{}}\n}};\n')
 
 
-def main():
-    root, out = Path(sys.argv[1]), Path(sys.argv[2])
+def files(root):
     headers = "".join((root / "include/dyadic" / h).read_text() for h in ("nn.h", "nn_layers.h", "optim.h", "lr_scheduler.h"))
     by_hand = set(re.findall(r"^(?:template <.*> )?(?:class|struct) (\w+)", headers, re.M))
     common = common_options(root)
+    made = {}
     for file, space, folder, make in (
         ("layer_classes.inc", "nn", "src/nn/layers", layer),
-        ("optimizer_classes.inc", "optim", "src/optim/optimizers", lambda name, parameters: optimizer(name, parameters, common)),
+        ("optimizer_classes.inc", "optim", "src/optim/optimizers", lambda name, own: optimizer(name, own, common)),
         ("scheduler_classes.inc", "optim", "src/optim/schedules", scheduler),
     ):
-        classes = [make(name, parameters) for name, parameters in signatures(root, folder) if name not in by_hand]
-        if not classes:
-            sys.exit(f"make_classes: no records in {folder}")
-        text = f"// Generated from the records in {folder}.\nnamespace dyadic::inline v1::{space} {{\n\n" + "\n".join(classes) + "\n}\n"
-        if not (out / file).exists() or (out / file).read_text() != text:
-            (out / file).write_text(text)
-
-
-if __name__ == "__main__":
-    main()
+        classes = [make(name, own) for name, own in class_records(root, folder) if name not in by_hand]
+        made["dyadic/" + file] = f"// Made from the records in {folder}.\nnamespace dyadic::inline v1::{space} {{\n\n" + "\n".join(classes) + "\n}\n"
+    return made

@@ -1,0 +1,179 @@
+// From rules to results: memory, what a kernel cannot read as it lies, the kernel's plan, its workspace, the kernel.
+#include <algorithm>
+#include <vector>
+
+#include "corridor/run.h"
+#include "loops/blocked.h"
+#include "loops/pointwise.h"
+
+namespace dyadic::inline v1 {
+namespace {
+
+// Scratch of one call, charged as workspace, gone when the call is.
+struct Workspace {
+  Device device;
+  int64_t bytes = 0;
+  void* p = nullptr;
+  Workspace(Device d, int64_t wanted) : device(d) {
+    if (wanted <= 0) return;
+    const DeviceMemory& memory = device_memory(d);
+    bytes = memory.rounded(wanted);
+    ledger_add(d, Category::workspace, t_module, bytes);
+    try {
+      p = memory.allocate(bytes);
+    } catch (...) {
+      ledger_remove(d, Category::workspace, t_module, bytes);
+      throw;
+    }
+  }
+  ~Workspace() {
+    if (!bytes) return;
+    device_memory(device).release(p, bytes);
+    ledger_remove(device, Category::workspace, t_module, bytes);
+  }
+  Workspace(const Workspace&) = delete;
+};
+
+// What a kernel asks of its operands; number k of several, lists flattened, the last bit standing for all from there on.
+struct Wishes {
+  bool dense;
+  uint16_t blocked;
+  explicit Wishes(const Call& c)
+      : dense(c.op.dense || (c.kernel && c.kernel->dense)),
+        blocked(c.op.accepts_blocked ? 0xffff
+                : c.kernel           ? c.kernel->blocked
+                                     : uint16_t(0)) {}
+  bool reads(const Tensor& t, int k) const {
+    const TensorImpl& i = *t.impl();
+    const bool readable = !i.dtype.format()->is_blocked() || (blocked & in(std::min(k, 7)));
+    return readable && (!dense || i.contiguous());
+  }
+  bool writes_blocked(int j) const { return blocked & out(j); }
+};
+
+bool all_readable(const Call& c, const Wishes& w) {
+  bool all = true;
+  for_each_tensor(c.args, c.nargs, [&](const Tensor& t, int k) { all &= w.reads(t, k); });
+  return all;
+}
+
+// Blocked inputs of a kernel that does not read them are decoded to their compute type, strided ones of a kernel that wants
+// dense memory copied: as workspace, for the length of the call.
+struct Readable {
+  Arg args[kMaxArgs];
+  Tensor held[kMaxArgs];
+  Readable(const Call& c, const Wishes& w) {
+    CategoryScope scope(Category::workspace);
+    std::copy(c.args, c.args + c.nargs, args);
+    int k = 0;
+    for (int i = 0; i < c.nargs; ++i) {
+      const int first = k;
+      k += args[i].kind == Arg::Kind::tensors ? int(args[i].n) : args[i].kind <= Arg::Kind::tensor ? 1 : 0;
+      if (args[i].kind != Arg::Kind::tensor || w.reads(*args[i].tensor, first)) continue;
+      const bool decode = args[i].tensor->dtype().is_blocked() && !(w.blocked & in(std::min(first, 7)));
+      held[i] = decode ? decode_blocked(*args[i].tensor) : *args[i].tensor;
+      if (w.dense && !held[i].is_contiguous()) {
+        Tensor dense = make_tensor(held[i].sizes(), held[i].dtype(), held[i].device());
+        if (!dense.is_meta()) assign(dense, held[i]);
+        held[i] = dense;
+      }
+      args[i].tensor = &held[i];
+    }
+  }
+};
+
+// A kernel writes packed results in their compute type, unless it says otherwise; the tensors they go to are kept meanwhile.
+struct Packed {
+  Tensor results[kMaxOutputs];
+  bool any = false;
+  Packed(Call& c, const Wishes& w) {
+    for (int j = 0; j < c.nout; ++j) {
+      if (!c.spec[j].dtype || !c.out[j].dtype().is_blocked() || w.writes_blocked(j)) continue;
+      CategoryScope scope(Category::workspace);
+      results[j] = c.out[j];
+      c.spec[j].dtype = compute_dtype(c.out[j].dtype());
+      c.out[j] = make_tensor(c.spec[j].shape(), c.spec[j].dtype, c.spec[j].device);
+      any = true;
+    }
+  }
+  void store(Call& c) {
+    for (int j = 0; j < c.nout && any; ++j)
+      if (results[j].defined()) {
+        assign(results[j], c.out[j]);
+        c.out[j] = results[j];
+      }
+  }
+};
+
+// Where the call's tensors lie.
+class Places {
+  static constexpr int kFew = 16;
+  void *few_[kFew], *out_[kMaxOutputs];
+  std::vector<void*> many_;
+
+ public:
+  Pointers at;
+  explicit Places(const Call& c) {
+    const int n = for_each_tensor(c.args, c.nargs, [&](const Tensor& t, int k) {
+      if (k < kFew) few_[k] = t.impl()->data();
+    });
+    at.in = few_;
+    at.out = out_;
+    if (n > kFew) {
+      many_.resize(size_t(n));
+      at.in = many_.data();
+    }
+    void** in = n > kFew ? many_.data() : few_;
+    int k = 0;
+    for (int i = 0; i < c.nargs; ++i) {
+      if (c.args[i].kind == Arg::Kind::none) in[k++] = nullptr;
+      if (c.args[i].kind == Arg::Kind::tensor) in[k++] = c.args[i].tensor->impl()->data();
+      for (uint32_t j = 0; c.args[i].kind == Arg::Kind::tensors && j < c.args[i].n; ++j)
+        in[k++] = c.args[i].tensor[j].impl()->data();
+    }
+    for (int j = 0; j < c.nout; ++j) out_[j] = c.out[j].defined() ? c.out[j].impl()->data() : nullptr;
+  }
+};
+
+void run_kernel(Call& c, bool on_meta) {
+  if (!c.kernel || !c.kernel->plan) {  // an op that has no plan yet
+    Workspace workspace(c.spec[0].device, c.op.workspace ? c.op.workspace(c) : 0);
+    c.workspace = workspace.p;
+    if (!on_meta) c.op.forward(c);
+    return;
+  }
+  c.kernel->plan(c);
+  Workspace workspace(c.spec[0].device, c.plan.workspace);
+  if (on_meta || !c.plan.runs()) return;
+  Places places(c);
+  places.at.workspace = workspace.p;
+  if (c.plan.draws) places.at.draw = next_draw();
+  c.plan.run(places.at);
+}
+
+}  // namespace
+
+void execute(Call& c, bool allocate) {
+  if (c.op.kind == OpKind::view) return c.op.forward(c);
+  const Wishes wishes(c);
+  const bool readable = all_readable(c, wishes);
+  if (!readable) [[unlikely]]  // a rule that says "as the input" means what the input is decoded to
+    for (int j = 0; j < c.nout; ++j)
+      if (c.spec[j].dtype && c.spec[j].dtype.is_scaled() && !wishes.writes_blocked(j)) c.spec[j].dtype = f32;
+  if (allocate)
+    for (int j = 0; j < c.nout; ++j)
+      if (c.spec[j].dtype) c.out[j] = make_tensor(c.spec[j].shape(), c.spec[j].dtype, c.spec[j].device);
+  const bool on_meta = c.spec[0].device.is_meta();
+  Packed packed(c, wishes);
+  if (readable) {
+    run_kernel(c, on_meta);
+  } else {
+    const Readable inputs(c, wishes);
+    Arg* const given = std::exchange(c.args, const_cast<Arg*>(inputs.args));
+    run_kernel(c, on_meta);
+    c.args = given;
+  }
+  packed.store(c);
+}
+
+}  // namespace dyadic::inline v1

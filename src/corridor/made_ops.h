@@ -1,0 +1,22 @@
+// Ops without a file of their own: their records are made at run time, of other records (gradients of pointwise ops) or by
+// layers above (what an optimizer does to a parameter). They are called, counted and observed like any other, and are internal.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "corridor/call.h"
+
+namespace dyadic::inline v1 {
+
+inline constexpr int kColumns = 4, kReferenceColumn = 3;  // of kernels: instruction sets, and the plain one
+const Kernel* column_kernel(int column, Op op);           // null where there is none
+
+struct MadeOp {
+  std::string name, sig, doc;
+  OpDef def{};  // without texts: they are those above
+  const Kernel* kernel[kColumns]{};
+};
+Op add_op(std::unique_ptr<MadeOp> op);  // for good
+const MadeOp& made_op(Op op);
+
+}  // namespace dyadic::inline v1

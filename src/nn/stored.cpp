@@ -1,0 +1,80 @@
+// Which parameters scaled formats are for, and a module's dtypes.
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "dyadic/nn.h"
+#include "formats/format.h"
+#include "tensor/impl.h"
+#include "tensor/resize.h"
+
+namespace dyadic::inline v1::nn {
+namespace {
+
+// Elements that follow each other before the next row's begin: of the last dimension, or, for formats whose blocks run on
+// through storage order, of all dimensions but the first (a filter of a convolution).
+int64_t row_of(const Tensor& t, const Format& f) {
+  if (f.params.granularity != Granularity::flat) return t.size(-1);
+  return t.size(0) ? t.numel() / t.size(0) : 0;
+}
+bool gains(const Tensor& t, DType format) {
+  const Format& f = *format.format();
+  return t.dim() >= 2 && (t.dtype().is_floating_point() || t.dtype().is_scaled()) &&
+         row_of(t, f) >= std::max(f.params.block, 1) && t.size(-1) % f.row_step() == 0;
+}
+void collect(const Module& m, const std::string& prefix, DType format, std::set<TensorImpl*>& seen, NamedItems<Tensor>& all) {
+  for (auto& [name, slot] : m.own_parameters())
+    if (slot->defined() && m.is_matrix(name) && gains(*slot, format) && seen.insert(slot->impl()).second)
+      all.emplace_back(prefix + name, *slot);
+  for (auto& [name, child] : m.children())
+    if (child) collect(*child, prefix + name + ".", format, seen, all);
+}
+
+// The tensor stays, whoever holds it (an optimizer, a tied module); its memory is another.
+void convert(Tensor t, DType dtype) {
+  if (t.dtype() == dtype) return;
+  CategoryScope scope(Category::parameter);
+  if (dtype.is_scaled()) t.requires_grad_(false);
+  const Tensor gradient = t.grad();
+  t.set_grad({});
+  become_view(t, dyadic::to(t.detach(), dtype));
+  if (gradient.defined() && !dtype.is_scaled()) t.set_grad(dyadic::to(gradient, dtype));
+}
+
+}  // namespace
+
+bool Module::is_matrix(std::string_view parameter) const { return parameter.find("weight") != parameter.npos; }
+
+NamedItems<Tensor> quantizable(const Module& m, DType format) {
+  DY_CHECK_AS(TypeError, format.is_scaled(), "quantizable: {} has no scales: any parameter can be stored in it", format.name());
+  NamedItems<Tensor> all;
+  std::set<TensorImpl*> seen;
+  collect(m, "", format, seen, all);
+  return all;
+}
+
+Module& Module::to(DType dtype, bool) {
+  NoGrad guard;
+  if (dtype.is_scaled()) {
+    const NamedItems<Tensor> stored = quantizable(*this, dtype);
+    const NamedItems<Tensor> mine = named_parameters();
+    DY_CHECK_AS(
+        ValueError, !stored.empty() || mine.empty(),
+        "{}: nothing here gains from {}: it is for weights that products or lookups read, of rows with at least {} elements "
+        "and a multiple of {}; {} is {}",
+        kind(), dtype.name(), std::max(dtype.format()->params.block, 1), dtype.format()->row_step(), mine[0].first,
+        describe(mine[0].second));
+    for (auto& [name, t] : stored) convert(t, dtype);
+    return *this;
+  }
+  DY_CHECK_AS(TypeError, dtype.is_floating_point() || dtype.is_complex(),
+              "{}: to: parameters are floating-point or complex numbers, or in a scaled format: dtype is {}", kind(),
+              dtype.name());
+  for (auto& [path, module] : named_modules())
+    for (auto* list : {&module->parameters_, &module->buffers_})
+      for (auto& [name, slot] : *list)
+        if (slot->defined() && (slot->dtype().is_floating_point() || slot->dtype().is_scaled())) convert(*slot, dtype);
+  return *this;
+}
+
+}  // namespace dyadic::inline v1::nn

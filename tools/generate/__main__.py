@@ -1,0 +1,33 @@
+"""What is made of records: python3 tools/generate ROOT OUT COLUMN_OF_KERNELS...
+
+tables.py     the ops by number: dyadic/op_ids.h, op_table.inc
+functions.py  free functions, methods of Tensor, name_ and name_out: dyadic/functions.inc, ops_nn.h, linalg.h, fft.h; the reference's declarations
+handles.py    typed names of every op's arguments: op_args.inc
+classes.py    layers, optimizers and schedules
+compat.py     namespace torch
+"""
+import sys
+from pathlib import Path
+
+import classes
+import compat
+import handles
+import tables
+from functions import Functions
+from records import op_records
+
+
+def main():
+    root, out = Path(sys.argv[1]), Path(sys.argv[2])
+    records = op_records(root)
+    functions = Functions(root, records)
+    files = functions.files() | {"op_args.inc": handles.text(records), "op_declarations.inc": functions.declarations()}
+    files |= tables.files(records, sys.argv[3:]) | classes.files(root) | compat.files(root, records, functions)
+    for name, text in files.items():  # what did not change keeps its time, and what includes it is not compiled again
+        file = out / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists() or file.read_text() != text:
+            file.write_text(text)
+
+
+main()
