@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/check.h"
 #include "base/parallel.h"
 #include "dyadic/io.h"
+#include "io/bad_file.h"
 
 namespace dyadic::inline v1::io {
 
@@ -23,19 +23,6 @@ inline constexpr int kFormatVersion = 1;
 inline constexpr char kFormatKey[] = "dyadic.format", kScaledKey[] = "dyadic.scaled", kSealKey[] = "dyadic.sha256";
 inline constexpr std::string_view kReserved = "dyadic.";
 inline constexpr size_t kSealDigits = 64;
-
-// Something in a file that is not as it must be. what() is "<file>: <reason>".
-class BadFile : public ValueError {
- public:
-  std::string reason;
-  BadFile(const std::string& file, const std::string& why) : ValueError(file + ": " + why), reason(why) {}
-};
-template <class... A> [[noreturn, gnu::cold]] void bad(const std::string& file, fmt::format_string<A...> text, A&&... args) {
-  throw BadFile(file, fmt::format(text, std::forward<A>(args)...));
-}
-std::string read_text(const std::string& path);  // a whole small file
-// A name out of a file, fit for a terminal: quoted, control characters escaped, long ones cut.
-std::string quote_name(std::string_view name);
 
 // One array of a file.
 struct Entry {

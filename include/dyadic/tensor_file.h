@@ -1,0 +1,46 @@
+// Files of tensors, whatever their kind: names, dtypes and shapes at once, each tensor when it is asked for.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dyadic/tensor.h"
+
+namespace dyadic::inline v1::io {
+
+struct TensorInfo {
+  std::string name;
+  DType dtype;         // of the tensor that get() gives; undefined: no dtype here holds it, and get() says so
+  std::string stored;  // the file's own word: "BF16", "Q4_K", "torch.FloatStorage", "<f4"
+  std::vector<int64_t> shape;
+  uint64_t bytes = 0;  // in the file
+};
+
+class TensorFile {
+  std::string path_;
+
+ public:
+  explicit TensorFile(std::string path) : path_(std::move(path)) {}
+  virtual ~TensorFile() = default;
+  TensorFile(const TensorFile&) = delete;
+  TensorFile& operator=(const TensorFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  virtual std::string_view kind() const = 0;                   // "safetensors", "gguf", "torch", "npz", "npy"
+  virtual const std::vector<TensorInfo>& tensors() const = 0;  // in the file's order
+  virtual std::string metadata() const { return "{}"; }        // what else the file says: a JSON object
+  // Number i of tensors(). Where the file holds the elements as memory does, they are mapped: read when touched, and not to be
+  // written; else they are read. ValueError "<path>: tensor "x": ..." where the file is not as it must be.
+  virtual Tensor get(size_t i) const = 0;
+
+  Tensor get(std::string_view name) const;  // ValueError naming the nearest names there are
+  bool has(std::string_view name) const;
+};
+
+// By what is in the file, not by its name. A folder is the model in it: its index, or its files of tensors. ValueError
+// "<path>: ..." for what is none of the kinds known; Error with the system's reason where it cannot be opened.
+std::shared_ptr<TensorFile> open(const std::string& path);
+
+}  // namespace dyadic::inline v1::io

@@ -1,0 +1,38 @@
+#include "dyadic/tensor_file.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "io/bad_file.h"
+#include "io/file_kinds.h"
+
+namespace dyadic::inline v1::io {
+
+bool TensorFile::has(std::string_view name) const {
+  return std::ranges::any_of(tensors(), [&](const TensorInfo& t) { return t.name == name; });
+}
+
+Tensor TensorFile::get(std::string_view name) const {
+  const std::vector<TensorInfo>& all = tensors();
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i].name == name) return get(i);
+  std::vector<std::string> names;
+  for (const TensorInfo& t : all) names.push_back(t.name);
+  fail<ValueError>("{}: no tensor {}{}", path_, quote_name(name),
+                   names.empty() ? "" : "; nearest there: " + nearest(name, names));
+}
+
+// In the order in which they are asked: those with a signature first.
+static const std::initializer_list<const FileKind*> kKinds = {};
+
+std::shared_ptr<TensorFile> open(const std::string& path) {
+  std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+  std::string known;
+  for (const FileKind* kind : kKinds) {
+    if (kind->matches(*file)) return kind->open(std::move(file));
+    known += (known.empty() ? "" : ", ") + std::string(kind->name);
+  }
+  bad(path, "not a file of tensors of a known kind ({})", known);
+}
+
+}  // namespace dyadic::inline v1::io
