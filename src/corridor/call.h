@@ -55,7 +55,6 @@ class Call {
   Spec spec[kMaxOutputs];
   int nout = 1;
   Tensor* out;
-  void* workspace = nullptr;
   Compute compute = Compute::f32;  // of a pointwise call: what it is computed in
   Plan plan;
 

@@ -38,11 +38,7 @@ struct Workspace {
 struct Wishes {
   bool dense;
   uint16_t blocked;
-  explicit Wishes(const Call& c)
-      : dense(c.op.dense || (c.kernel && c.kernel->dense)),
-        blocked(c.op.accepts_blocked ? 0xffff
-                : c.kernel           ? c.kernel->blocked
-                                     : uint16_t(0)) {}
+  explicit Wishes(const Call& c) : dense(c.kernel->dense), blocked(c.kernel->blocked) {}
   bool reads(const Tensor& t, int k) const {
     const TensorImpl& i = *t.impl();
     const bool readable = !i.dtype.format()->is_blocked() || (blocked & in(std::min(k, 7)));
@@ -136,12 +132,6 @@ class Places {
 };
 
 void run_kernel(Call& c, bool on_meta) {
-  if (!c.kernel || !c.kernel->plan) {  // an op that has no plan yet
-    Workspace workspace(c.spec[0].device, c.op.workspace ? c.op.workspace(c) : 0);
-    c.workspace = workspace.p;
-    if (!on_meta) c.op.forward(c);
-    return;
-  }
   c.kernel->plan(c);
   Workspace workspace(c.spec[0].device, c.plan.workspace);
   if (on_meta || !c.plan.runs()) return;
@@ -154,7 +144,8 @@ void run_kernel(Call& c, bool on_meta) {
 }  // namespace
 
 void execute(Call& c, bool allocate) {
-  if (c.op.kind == OpKind::view) return c.op.forward(c);
+  if (c.op.kind == OpKind::view) return c.op.view(c);
+  DY_CHECK(c.kernel, "{}: no kernel for device {}", c.name, c.spec[0].device.name());
   const Wishes wishes(c);
   const bool readable = all_readable(c, wishes);
   if (!readable) [[unlikely]]  // a rule that says "as the input" means what the input is decoded to

@@ -11,15 +11,16 @@ namespace dyadic::inline v1 {
 
 class Call;  // corridor/call.h
 class Grad;  // corridor/tape.h
+class Args;  // corridor/args.h
 class Tensor;
 struct Arg;
 struct Traced;
 enum class Op : uint16_t;
 
 enum class OpKind : uint8_t {
-  kernel,     // infer, then forward fills the outputs the corridor allocated
-  pointwise,  // tiles; infer, forward and backward are the generic ones
-  view,       // forward makes a view of args[0]; no memory, no arithmetic
+  kernel,     // infer, then a backend's kernel fills the outputs the corridor allocated
+  pointwise,  // tiles; infer, plan and backward are the generic ones
+  view,       // view() makes one of args[0]; no memory, no arithmetic
   composite,  // compose() calls other ops; never reaches the corridor itself
 };
 enum class Types : uint8_t {
@@ -53,6 +54,7 @@ struct Pointwise {
 constexpr uint16_t in(int i) { return uint16_t(1u << i); }
 constexpr uint16_t in(TensorArg a) { return in(a.tensor); }
 constexpr uint16_t out(int i) { return uint16_t(1u << (8 + i)); }
+inline constexpr uint16_t kAllInputs = 0xff;
 
 struct OpDef {
   const char* sig;           // PyTorch's notation: "add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
@@ -69,24 +71,21 @@ struct OpDef {
   const char* skip = "";      // reasons why a check of the suite does not apply: lines "check: reason"
 
   Pointwise pw{};
-  void (*infer)(Call&) = nullptr;               // dtype and shape rule: sets the outputs' specs
-  void (*forward)(Call&) = nullptr;             // of a view: makes it
-  void (*backward)(Grad&) = nullptr;            // written in ops
-  uint16_t needs[8]{};                          // of backward, per input: in(i) | out(j)
-  double (*flops)(const Call&) = nullptr;       // null: moves data only (0)
-  int64_t (*workspace)(const Call&) = nullptr;  // bytes of scratch the kernel wants
-  Tensor (*compose)(const Arg* args) = nullptr;
-  std::vector<Tensor> (*compose_all)(const Arg* args) = nullptr;  // of a composite with several results, or Tensor[]
-  Tensor (*complex)(const Arg* args) = nullptr;  // what it is of complex tensors, in other ops; null: like any other dtype
+  void (*infer)(Call&) = nullptr;          // dtype and shape rule: sets the outputs' specs
+  void (*view)(Call&) = nullptr;           // of a view: makes it
+  void (*backward)(Grad&) = nullptr;       // written in ops
+  uint16_t needs[8]{};                     // of backward, per input: in(i) | out(j)
+  double (*flops)(const Call&) = nullptr;  // null: moves data only (0)
+  Tensor (*compose)(Args args) = nullptr;
+  std::vector<Tensor> (*compose_all)(Args args) = nullptr;  // of a composite with several results, or Tensor[]
+  Tensor (*complex)(Args args) = nullptr;  // what it is of complex tensors, in other ops; null: like any other dtype
   // The op that a call stands for, by its arguments: add with an alpha, clamp without a minimum. May rewrite args and drop the
   // last.
   Op (*variant)(Arg* args, int& n) = nullptr;
-  uint16_t writes = 0;           // in(i): inputs that are overwritten, beside giving results
-  bool random = false;           // draws from the generator: the call index is part of the result
-  bool dense = false;            // the kernel reads contiguous tensors: others are copied, as workspace
-  bool complex_kernel = false;   // the kernel computes with complex numbers itself
-  bool accepts_blocked = false;  // the kernel reads and writes blocked dtypes itself
-  int8_t index = -1;             // the argument that holds positions: int32 ones are taken for int64
+  uint16_t writes = 0;          // in(i): inputs that are overwritten, beside giving results
+  bool random = false;          // draws from the generator: the call index is part of the result
+  bool complex_kernel = false;  // the kernel computes with complex numbers itself
+  int8_t index = -1;            // the argument that holds positions: int32 ones are taken for int64
 };
 
 // How a backend runs an op. Records say what an op is, once; a column of kernels stands beside them for each backend and, on

@@ -13,7 +13,6 @@ namespace dyadic::inline v1::ops {
 inline DType plain(const Tensor& t) { return t.dtype().is_scaled() ? f32 : t.dtype(); }
 // Arguments of a composition.
 inline IntList ints_of(const Arg& a) { return {a.ints, a.kind == Arg::Kind::ints ? a.n : 0}; }
-inline std::span<const Tensor> tensors_of(const Arg& a) { return {a.tensor, a.n}; }
 // For what depends on values: ValueError on meta.
 void check_has_values(const char* who, const Tensor& t);
 // Views that one function made: none of them is written while gradients are recorded, as nothing says what becomes of the

@@ -17,7 +17,8 @@ struct Reduced {
   const Tensor& t;
   uint32_t mask;
   std::vector<int64_t> dims;  // those, ascending
-  Reduced(const char* who, const Arg* a) : t(*a[0].tensor), mask(ops::reduced_dims(who, t.sizes(), a[1])) {
+  Reduced(const char* who, Args a)
+      : t(a[ops::sum_op::arg::self]), mask(ops::reduced_dims(who, t.sizes(), a.arg(ops::sum_op::arg::dim))) {
     for (int64_t d = 0; d < t.dim(); ++d)
       if (mask >> d & 1) dims.push_back(d);
   }
@@ -50,18 +51,18 @@ Tensor multiply_last(Tensor t) {
 
 }  // namespace
 
-Tensor complex_sum(const Arg* a) { return sum_of({"sum", a}, a[2].boolean); }
-Tensor complex_mean(const Arg* a) {
+Tensor complex_sum(Args a) { return sum_of({"sum", a}, a[ops::sum_op::arg::keepdim]); }
+Tensor complex_mean(Args a) {
   const Reduced r("mean", a);
-  return div(sum_of(r, a[2].boolean), double(r.count()));
+  return div(sum_of(r, a[ops::mean_op::arg::keepdim]), double(r.count()));
 }
-Tensor complex_prod(const Arg* a) {
+Tensor complex_prod(Args a) {
   const Reduced r("prod", a);
   std::vector<int64_t> order, kept;
   for (int64_t d = 0; d < r.t.dim(); ++d) {
     const bool gone = r.mask >> d & 1;
     if (!gone) order.push_back(d);
-    if (!gone || a[2].boolean) kept.push_back(gone ? 1 : r.t.size(d));
+    if (!gone || a[ops::prod_op::arg::keepdim]) kept.push_back(gone ? 1 : r.t.size(d));
   }
   std::vector<int64_t> rows;
   for (int64_t d : order) rows.push_back(r.t.size(d));
@@ -69,24 +70,24 @@ Tensor complex_prod(const Arg* a) {
   rows.push_back(r.count());
   return multiply_last(r.t.permute(order).reshape(rows)).reshape(kept);
 }
-Tensor complex_any(const Arg* a) {
-  Tensor t = ne(*a[0].tensor, 0);
-  Arg args[] = {Arg(t), a[1], a[2]};
+Tensor complex_any(Args a) {
+  Tensor t = ne(a[ops::any_op::arg::self], 0);
+  Arg args[] = {Arg(t), a.arg(ops::any_op::arg::dim), a.arg(ops::any_op::arg::keepdim)};
   Tensor out;
   call_op(Op::any_, args, 3, &out);
   return out;
 }
-Tensor complex_all(const Arg* a) {
-  Tensor t = ne(*a[0].tensor, 0);
-  Arg args[] = {Arg(t), a[1], a[2]};
+Tensor complex_all(Args a) {
+  Tensor t = ne(a[ops::all_op::arg::self], 0);
+  Arg args[] = {Arg(t), a.arg(ops::all_op::arg::dim), a.arg(ops::all_op::arg::keepdim)};
   Tensor out;
   call_op(Op::all_, args, 3, &out);
   return out;
 }
 
-Tensor complex_linear(const Arg* a) {
-  Tensor y = matmul(*a[0].tensor, a[1].tensor->t());
-  return a[2].kind == Arg::Kind::tensor ? add(y, *a[2].tensor) : y;
+Tensor complex_linear(Args a) {
+  Tensor y = matmul(a[ops::linear_op::arg::input], a[ops::linear_op::arg::weight].t());
+  return a.has(ops::linear_op::arg::bias) ? add(y, a[ops::linear_op::arg::bias]) : y;
 }
 
 // size sin(y), which is 0 where y is, whatever the size.
@@ -95,8 +96,8 @@ static Tensor times_sin(const Tensor& size, const Tensor& y) {
   return mul(where(lost, copysign(ones_like(size), size), size), sin(y));
 }
 
-Tensor complex_exp(const Arg* a) {
-  const Tensor x = real(*a[0].tensor), y = imag(*a[0].tensor), size = exp(x);
+Tensor complex_exp(Args a) {
+  const Tensor x = real(a[ops::exp_op::arg::self]), y = imag(a[ops::exp_op::arg::self]), size = exp(x);
   // Of a size of 0 or infinity the direction may be none.
   const Tensor lost = logical_not(isfinite(y)), none = logical_and(lost, eq(size, 0)), all = logical_and(lost, eq(x, HUGE_VAL));
   return complex(where(logical_or(none, all), size, mul(size, cos(y))), where(none, size, times_sin(size, y)));
@@ -140,18 +141,18 @@ Tensor root(const Tensor& z) {
 
 }  // namespace
 
-Tensor complex_sqrt(const Arg* a) {
-  return by_slope("sqrt", *a[0].tensor, root, [](const Tensor& z) { return div(0.5, sqrt(z)); });
+Tensor complex_sqrt(Args a) {
+  return by_slope("sqrt", a[ops::sqrt_op::arg::self], root, [](const Tensor& z) { return div(0.5, sqrt(z)); });
 }
-Tensor complex_rsqrt(const Arg* a) { return reciprocal(sqrt(*a[0].tensor)); }
-Tensor complex_logical_not(const Arg* a) { return eq(*a[0].tensor, 0); }
+Tensor complex_rsqrt(Args a) { return reciprocal(sqrt(a[ops::rsqrt_op::arg::self])); }
+Tensor complex_logical_not(Args a) { return eq(a[ops::logical_not_op::arg::self], 0); }
 
 namespace {
 
 struct Parts {
   const Tensor& z;
   Tensor x, y;
-  explicit Parts(const Arg* a) : z(*a[0].tensor), x(real(z)), y(imag(z)) {}
+  explicit Parts(Args a) : z(a[ops::exp_op::arg::self]), x(real(z)), y(imag(z)) {}
   // A zero y keeps its sign, which says on which side of a branch cut z lies; that of 1 - z as a difference would lose it.
   Tensor one_plus() const { return complex(add(x, 1), y); }
   Tensor one_minus() const { return complex(sub(1, x), neg(y)); }
@@ -162,12 +163,12 @@ Tensor over_i(const Tensor& z) { return complex(imag(z), neg(real(z))); }
 
 }  // namespace
 
-Tensor complex_log(const Arg* a) {
+Tensor complex_log(Args a) {
   const Parts p(a);
   return complex(log(abs(p.z)), atan2(p.y, p.x));
 }
 // Near 0 by the square of the absolute value, which elsewhere would cancel.
-Tensor complex_log1p(const Arg* a) {
+Tensor complex_log1p(Args a) {
   const Parts p(a);
   const Tensor u = add(p.x, 1), size = abs(complex(u, p.y));
   const Tensor near = mul(log1p(add(mul(p.x, add(p.x, 2)), square(p.y))), 0.5);
@@ -175,9 +176,9 @@ Tensor complex_log1p(const Arg* a) {
 }
 // By parts: infinity times the 0 of a real factor would be NaN.
 static Tensor scaled(const Tensor& z, double factor) { return complex(mul(real(z), factor), mul(imag(z), factor)); }
-Tensor complex_log2(const Arg* a) { return scaled(log(*a[0].tensor), 1.4426950408889634); }
-Tensor complex_log10(const Arg* a) { return scaled(log(*a[0].tensor), 0.4342944819032518); }
-Tensor complex_expm1(const Arg* a) {
+Tensor complex_log2(Args a) { return scaled(log(a[ops::log2_op::arg::self]), 1.4426950408889634); }
+Tensor complex_log10(Args a) { return scaled(log(a[ops::log10_op::arg::self]), 0.4342944819032518); }
+Tensor complex_expm1(Args a) {
   const Parts p(a);
   return complex(sub(mul(expm1(p.x), cos(p.y)), mul(square(sin(mul(p.y, 0.5))), 2)), mul(exp(p.x), sin(p.y)));
 }
@@ -197,25 +198,25 @@ Tensor cosh_of(const Tensor& x, const Tensor& y) {
 
 }  // namespace
 
-Tensor complex_sin(const Arg* a) {
+Tensor complex_sin(Args a) {
   const Parts p(a);
   return over_i(sinh_of(neg(p.y), p.x));
 }
-Tensor complex_cos(const Arg* a) {
+Tensor complex_cos(Args a) {
   const Parts p(a);
   return cosh_of(neg(p.y), p.x);
 }
-Tensor complex_sinh(const Arg* a) {
+Tensor complex_sinh(Args a) {
   const Parts p(a);
   return sinh_of(p.x, p.y);
 }
-Tensor complex_cosh(const Arg* a) {
+Tensor complex_cosh(Args a) {
   const Parts p(a);
   return cosh_of(p.x, p.y);
 }
-Tensor complex_tan(const Arg* a) { return over_i(tanh(times_i(*a[0].tensor))); }
+Tensor complex_tan(Args a) { return over_i(tanh(times_i(a[ops::tan_op::arg::self]))); }
 // Kahan, "Branch cuts for complex elementary functions" (1987), as are the inverse functions. Beyond 22 tanh is 1 in f64.
-Tensor complex_tanh(const Arg* a) {
+Tensor complex_tanh(Args a) {
   const Parts p(a);
   const Tensor t = tan(p.y), s = sinh(clamp(p.x, -22, 22)), beta = add(square(t), 1), square_s = square(s);
   const Tensor below = add(mul(beta, square_s), 1), lost = logical_not(isfinite(p.y)), end = isinf(p.x);
@@ -232,14 +233,14 @@ Tensor infinity_like(const Tensor& sign) { return copysign(full_like(sign, HUGE_
 
 }  // namespace
 
-Tensor complex_asin(const Arg* a) {
+Tensor complex_asin(Args a) {
   const Parts p(a);
   const Tensor minus = sqrt(p.one_minus()), plus = sqrt(p.one_plus());
   const Tensor end = infinite(p), known = logical_and(eq(p.x, 0), isnan(p.y));
   const Tensor re = where(known, p.x, atan2(p.x, real(mul(minus, plus))));
   return complex(where(end, atan2(p.x, abs(p.y)), re), where(end, infinity_like(p.y), asinh(imag(mul(conj(minus), plus)))));
 }
-Tensor complex_acos(const Arg* a) {
+Tensor complex_acos(Args a) {
   const Parts p(a);
   const Tensor minus = sqrt(p.one_minus()), plus = sqrt(p.one_plus());
   const Tensor end = infinite(p), known = logical_and(eq(p.x, 0), isnan(p.y));
@@ -247,7 +248,7 @@ Tensor complex_acos(const Arg* a) {
   return complex(where(end, atan2(abs(p.y), p.x), re),
                  where(end, neg(infinity_like(p.y)), asinh(imag(mul(conj(plus), minus)))));
 }
-Tensor complex_acosh(const Arg* a) {
+Tensor complex_acosh(Args a) {
   const Parts p(a);
   const Tensor minus = sqrt(p.minus_one()), plus = sqrt(p.one_plus());
   const Tensor end = infinite(p), known = logical_and(eq(p.x, 0), isnan(p.y));
@@ -263,58 +264,70 @@ static Tensor area_tangent(const Tensor& z) {
   const Tensor im = mul(atan2(mul(p.y, 2), sub(mul(sub(1, x), add(x, 1)), square(p.y))), 0.5);
   return complex(copysign(where(known, zeros_like(x), mul(log1p(div(mul(x, 4), below)), 0.25)), p.x), where(end, quarter, im));
 }
-Tensor complex_atanh(const Arg* a) {
-  return by_slope("atanh", *a[0].tensor, area_tangent, [](const Tensor& z) { return reciprocal(sub(1, square(z))); });
+Tensor complex_atanh(Args a) {
+  return by_slope("atanh", a[ops::atanh_op::arg::self], area_tangent,
+                  [](const Tensor& z) { return reciprocal(sub(1, square(z))); });
 }
-Tensor complex_asinh(const Arg* a) { return over_i(asin(times_i(*a[0].tensor))); }
-Tensor complex_atan(const Arg* a) { return over_i(atanh(times_i(*a[0].tensor))); }
-Tensor complex_sigmoid(const Arg* a) { return reciprocal(add(exp(neg(*a[0].tensor)), 1)); }
-Tensor complex_sign(const Arg* a) {
-  const Tensor& z = *a[0].tensor;
+Tensor complex_asinh(Args a) { return over_i(asin(times_i(a[ops::asinh_op::arg::self]))); }
+Tensor complex_atan(Args a) { return over_i(atanh(times_i(a[ops::atan_op::arg::self]))); }
+Tensor complex_sigmoid(Args a) { return reciprocal(add(exp(neg(a[ops::sigmoid_op::arg::self])), 1)); }
+Tensor complex_sign(Args a) {
+  const Tensor& z = a[ops::sign_op::arg::self];
   return where(eq(z, 0), z, div(z, abs(z)));
 }
 
-Tensor complex_exp2(const Arg* a) { return exp(scaled(*a[0].tensor, 0.6931471805599453)); }
-Tensor complex_ldexp(const Arg* a) { return mul(*a[0].tensor, exp2(*a[1].tensor)); }
-Tensor complex_silu(const Arg* a) { return mul(*a[0].tensor, sigmoid(*a[0].tensor)); }
-Tensor complex_softsign(const Arg* a) { return div(*a[0].tensor, add(abs(*a[0].tensor), 1)); }
-Tensor complex_tanhshrink(const Arg* a) { return sub(*a[0].tensor, tanh(*a[0].tensor)); }
-Tensor complex_sinc(const Arg* a) {
-  const Tensor &z = *a[0].tensor, zero = eq(z, 0), turn = mul(where(zero, ones_like(z), z), M_PI);
+Tensor complex_exp2(Args a) { return exp(scaled(a[ops::exp2_op::arg::self], 0.6931471805599453)); }
+Tensor complex_ldexp(Args a) { return mul(a[ops::ldexp_op::arg::self], exp2(a[ops::ldexp_op::arg::other])); }
+Tensor complex_silu(Args a) { return mul(a[ops::silu_op::arg::self], sigmoid(a[ops::silu_op::arg::self])); }
+Tensor complex_softsign(Args a) { return div(a[ops::softsign_op::arg::self], add(abs(a[ops::softsign_op::arg::self]), 1)); }
+Tensor complex_tanhshrink(Args a) { return sub(a[ops::tanhshrink_op::arg::self], tanh(a[ops::tanhshrink_op::arg::self])); }
+Tensor complex_sinc(Args a) {
+  const Tensor &z = a[ops::sinc_op::arg::self], zero = eq(z, 0), turn = mul(where(zero, ones_like(z), z), M_PI);
   return where(zero, ones_like(z), div(sin(turn), turn));
 }
-Tensor complex_isreal(const Arg* a) { return eq(imag(*a[0].tensor), 0); }
-Tensor complex_logical_and(const Arg* a) { return logical_and(ne(*a[0].tensor, 0), ne(*a[1].tensor, 0)); }
-Tensor complex_logical_or(const Arg* a) { return logical_or(ne(*a[0].tensor, 0), ne(*a[1].tensor, 0)); }
-Tensor complex_logical_xor(const Arg* a) { return ne(ne(*a[0].tensor, 0), ne(*a[1].tensor, 0)); }
+Tensor complex_isreal(Args a) { return eq(imag(a[ops::isreal_op::arg::self]), 0); }
+Tensor complex_logical_and(Args a) {
+  return logical_and(ne(a[ops::logical_and_op::arg::self], 0), ne(a[ops::logical_and_op::arg::other], 0));
+}
+Tensor complex_logical_or(Args a) {
+  return logical_or(ne(a[ops::logical_or_op::arg::self], 0), ne(a[ops::logical_or_op::arg::other], 0));
+}
+Tensor complex_logical_xor(Args a) {
+  return ne(ne(a[ops::logical_xor_op::arg::self], 0), ne(a[ops::logical_xor_op::arg::other], 0));
+}
 
 // The parts by themselves; nothing flows to a number that was replaced.
-Tensor complex_nan_to_num(const Arg* a) {
-  const Tensor& z = *a[0].tensor;
-  const auto number = [&](const Tensor& part) { return nan_to_num(part, a[1].scalar, a[2].scalar, a[3].scalar); };
+Tensor complex_nan_to_num(Args a) {
+  const Tensor& z = a[ops::nan_to_num_op::arg::self];
+  const auto number = [&](const Tensor& part) {
+    return nan_to_num(part, a[ops::nan_to_num_op::arg::nan], a[ops::nan_to_num_op::arg::posinf],
+                      a[ops::nan_to_num_op::arg::neginf]);
+  };
   return where(isfinite(z), z, complex(number(real(z).detach()), number(imag(z).detach())));
 }
 
 // log(exp(a) + exp(b)) from the one with the larger real part; two infinities that are equal have no difference.
-Tensor complex_logaddexp(const Arg* args) {
+Tensor complex_logaddexp(Args args) {
   const DType common = result_type(args, 2);
-  const std::vector<Tensor> both = broadcast_tensors(std::vector{to(*args[0].tensor, common), to(*args[1].tensor, common)});
+  const std::vector<Tensor> both = broadcast_tensors(
+      std::vector{to(args[ops::logaddexp_op::arg::self], common), to(args[ops::logaddexp_op::arg::other], common)});
   const Tensor &a = both[0], &b = both[1], first = ge(real(a), real(b));
   const Tensor large = where(first, a, b), less = sub(where(first, b, a), large);
   const Tensor endless = logical_and(eq(a, b), isinf(a));
   return where(endless, a, add(large, log1p(exp(where(endless, zeros_like(a), less)))));
 }
-Tensor complex_logsumexp(const Arg* a) {
+Tensor complex_logsumexp(Args a) {
   const Reduced r("logsumexp", a);
-  if (r.count() == 0) return log(sum_of(r, a[2].boolean));
+  if (r.count() == 0) return log(sum_of(r, a[ops::logsumexp_op::arg::keepdim]));
   const Tensor largest = r.dims.empty() ? real(r.t).detach() : amax(real(r.t).detach(), r.dims, true);
   const Tensor base = where(isfinite(largest), largest, zeros_like(largest)), powers = exp(sub(r.t, base));
-  const Tensor total = log(sum_of({"logsumexp", std::array{Arg(powers), a[1]}.data()}, a[2].boolean));
+  const Tensor total = log(sum_of({"logsumexp", std::array{Arg(powers), a.arg(ops::logsumexp_op::arg::dim)}.data()},
+                                  a[ops::logsumexp_op::arg::keepdim]));
   return add(total, base.reshape(total.sizes()));
 }
 
-Tensor complex_pow(const Arg* a) {
-  const Tensor &z = *a[0].tensor, &w = *a[1].tensor;
+Tensor complex_pow(Args a) {
+  const Tensor &z = a[ops::pow_op::arg::self], &w = a[ops::pow_op::arg::exponent];
   if (w.impl()->flags & kNumber) {  // the powers people write
     const Scalar n = w.item_scalar();
     if (n.imag() == 0 && n.real() == 1) return z.clone();

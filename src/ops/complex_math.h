@@ -5,53 +5,53 @@
 namespace dyadic::inline v1 {
 
 class Tensor;
-struct Arg;
+class Args;
 
 // (self, dim, keepdim) and its like.
-Tensor complex_sum(const Arg*);
-Tensor complex_mean(const Arg*);
-Tensor complex_prod(const Arg*);
-Tensor complex_logsumexp(const Arg*);
-Tensor complex_any(const Arg*);
-Tensor complex_all(const Arg*);
+Tensor complex_sum(Args);
+Tensor complex_mean(Args);
+Tensor complex_prod(Args);
+Tensor complex_logsumexp(Args);
+Tensor complex_any(Args);
+Tensor complex_all(Args);
 // (self, other); (input, weight, bias).
-Tensor complex_linear(const Arg*);
-Tensor complex_pow(const Arg*);
-Tensor complex_ldexp(const Arg*);
-Tensor complex_logaddexp(const Arg*);
-Tensor complex_logical_and(const Arg*);
-Tensor complex_logical_or(const Arg*);
-Tensor complex_logical_xor(const Arg*);
-Tensor complex_nan_to_num(const Arg*);  // (self, nan, posinf, neginf)
+Tensor complex_linear(Args);
+Tensor complex_pow(Args);
+Tensor complex_ldexp(Args);
+Tensor complex_logaddexp(Args);
+Tensor complex_logical_and(Args);
+Tensor complex_logical_or(Args);
+Tensor complex_logical_xor(Args);
+Tensor complex_nan_to_num(Args);  // (self, nan, posinf, neginf)
 // (self).
-Tensor complex_exp(const Arg*);
-Tensor complex_exp2(const Arg*);
-Tensor complex_isreal(const Arg*);
-Tensor complex_silu(const Arg*);
-Tensor complex_sinc(const Arg*);
-Tensor complex_softsign(const Arg*);
-Tensor complex_tanhshrink(const Arg*);
-Tensor complex_sqrt(const Arg*);
-Tensor complex_rsqrt(const Arg*);
-Tensor complex_logical_not(const Arg*);
-Tensor complex_log(const Arg*);
-Tensor complex_log1p(const Arg*);
-Tensor complex_log2(const Arg*);
-Tensor complex_log10(const Arg*);
-Tensor complex_expm1(const Arg*);
-Tensor complex_sin(const Arg*);
-Tensor complex_cos(const Arg*);
-Tensor complex_tan(const Arg*);
-Tensor complex_sinh(const Arg*);
-Tensor complex_cosh(const Arg*);
-Tensor complex_tanh(const Arg*);
-Tensor complex_asin(const Arg*);
-Tensor complex_acos(const Arg*);
-Tensor complex_atan(const Arg*);
-Tensor complex_asinh(const Arg*);
-Tensor complex_acosh(const Arg*);
-Tensor complex_atanh(const Arg*);
-Tensor complex_sigmoid(const Arg*);
-Tensor complex_sign(const Arg*);
+Tensor complex_exp(Args);
+Tensor complex_exp2(Args);
+Tensor complex_isreal(Args);
+Tensor complex_silu(Args);
+Tensor complex_sinc(Args);
+Tensor complex_softsign(Args);
+Tensor complex_tanhshrink(Args);
+Tensor complex_sqrt(Args);
+Tensor complex_rsqrt(Args);
+Tensor complex_logical_not(Args);
+Tensor complex_log(Args);
+Tensor complex_log1p(Args);
+Tensor complex_log2(Args);
+Tensor complex_log10(Args);
+Tensor complex_expm1(Args);
+Tensor complex_sin(Args);
+Tensor complex_cos(Args);
+Tensor complex_tan(Args);
+Tensor complex_sinh(Args);
+Tensor complex_cosh(Args);
+Tensor complex_tanh(Args);
+Tensor complex_asin(Args);
+Tensor complex_acos(Args);
+Tensor complex_atan(Args);
+Tensor complex_asinh(Args);
+Tensor complex_acosh(Args);
+Tensor complex_atanh(Args);
+Tensor complex_sigmoid(Args);
+Tensor complex_sign(Args);
 
 }  // namespace dyadic::inline v1

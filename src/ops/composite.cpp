@@ -31,16 +31,17 @@ Tensor reduced(const char* who, const Tensor& loss, std::string_view reduction) 
 Tensor at_least_zero(const Tensor& x) { return relu(x); }
 Tensor softplus_of(const Tensor& x) { return softplus(x, 1.0, HUGE_VAL); }
 
-Tensor trapezoids(const char* who, const Arg* a, int64_t& dim) {
-  const Tensor& t = *a[0].tensor;
-  dim = wrap_dim(who, a[3].integer, t.dim());
+Tensor trapezoids(const char* who, Args a, int64_t& dim) {
+  namespace arg = trapezoid_op::arg;
+  const Tensor& t = a[arg::y];
+  dim = wrap_dim(who, a[arg::dim], t.dim());
   DY_CHECK(t.dim() > 0, "{}: a 0-d tensor has no neighbours", who);
   const int64_t n = t.size(dim);
   const Tensor y = t.dtype() == boolean ? to(t, i64) : t;
   if (n < 2) return mul(slice(y, dim, 0, 0), 1.0);
   const Tensor pairs = mul(add(narrow(y, dim, 1, n - 1), narrow(y, dim, 0, n - 1)), 0.5);
-  if (a[1].kind == Arg::Kind::none) return mul(pairs, a[2].scalar);
-  Tensor x = *a[1].tensor;
+  if (!a.has(arg::x)) return mul(pairs, a[arg::dx]);
+  Tensor x = a[arg::x];
   const int64_t at = x.dim() == 1 ? 0 : dim - t.dim() + x.dim();
   DY_CHECK(x.dim() > 0 && at >= 0 && x.size(at) == n, "{}: one place per sample is needed: y is {}, x is {}", who, describe(t),
            describe(x));

@@ -4,19 +4,6 @@
 
 namespace dyadic::inline v1::ops {
 
-struct Frame {
-  const Arg* a;
-  Frame(const Arg* args) : a(args) {}
-  const Tensor& tensor(int i) const { return *a[i].tensor; }
-  bool has(int i) const { return a[i].kind != Arg::Kind::none; }
-  Tensor optional(int i) const { return a[i].kind == Arg::Kind::tensor ? *a[i].tensor : Tensor(); }
-  int64_t integer(int i) const { return a[i].integer; }
-  double real(int i) const { return a[i].real; }
-  bool boolean(int i) const { return a[i].boolean; }
-  std::string_view text(int i) const { return {a[i].text, a[i].n}; }
-  IntList ints(int i) const { return {a[i].ints, a[i].n}; }
-};
-
 // A parameter with a value per dimension: one entry serves all. `out` holds n values.
 void spread(const char* who, const char* name, IntList values, int64_t n, int64_t* out);
 
@@ -27,7 +14,7 @@ Tensor reduced(const char* who, const Tensor& loss, std::string_view reduction);
 Tensor at_least_zero(const Tensor& x);  // max(x, 0)
 Tensor softplus_of(const Tensor& x);    // log(1 + exp(x)) without overflow
 // Areas between neighbours along dim, of a call (y, x or None, dx, dim); `dim` is wrapped.
-Tensor trapezoids(const char* who, const Arg* a, int64_t& dim);
+Tensor trapezoids(const char* who, Args a, int64_t& dim);
 // values[i] of a vector by class number, as large as indices.
 Tensor lookup(const Tensor& values, const Tensor& indices);
 

@@ -1,4 +1,4 @@
-// The arguments and results of a call as kernels take them.
+// The arguments and results of a call as raw kernels take them: memory and format.
 #pragma once
 #include "loops/operand.h"
 #include "ops/common.h"
@@ -11,14 +11,9 @@ inline std::string describe(const Operand& o) { return o.dtype().name() + shape_
 
 namespace dyadic::inline v1::ops {
 
-inline Source source_of(const Tensor& t) { return {t.impl()->data(), t.dtype().format()}; }
-inline Target target_of(const Tensor& t) { return {t.impl()->data(), t.dtype().format()}; }
-// Empty for an argument that is not given and a result that is not wanted.
-inline Source source_of(const Call& c, int i) { return c.has(i) ? source_of(c.tensor(i)) : Source{}; }
-inline Target target_of(const Call& c, int i = 0) { return c.out[i].defined() ? target_of(c.out[i]) : Target{}; }
-
-// The same for plans, which keep formats alone, null where there is nothing, and meet memory when they run.
+// Plans keep formats alone, null where there is nothing, and meet memory when they run.
 inline const Format* format_of(const Call& c, int i) { return c.has(i) ? c.tensor(i).dtype().format() : nullptr; }
+inline const Format* format_of(const Call& c, AnyArg h) { return format_of(c, h.at); }
 inline const Format* result_format(const Call& c, int j = 0) {
   return c.out[j].defined() ? c.out[j].dtype().format() : nullptr;
 }

@@ -35,7 +35,7 @@ struct OpInfo {
   const char* bad = "";
   const char* skip = "";
   bool bits = false;
-  Tensor (*complex)(const Arg* args) = nullptr;
+  Tensor (*complex)(Args args) = nullptr;
   Op (*variant)(Arg* args, int& n) = nullptr;
 };
 struct NoGradient {};

@@ -1,4 +1,4 @@
-// A call's workspace, handed out piece by piece; without memory it only counts, for the record's `workspace`.
+// A call's workspace, handed out piece by piece; without memory it only counts, for a plan's workspace.
 #pragma once
 #include "ops/common.h"
 
@@ -15,12 +15,6 @@ class Scratch {
     const int64_t at = used_;
     used_ += (n * int64_t(sizeof(T)) + 63) / 64 * 64;
     return base_ ? reinterpret_cast<T*>(base_ + at) : nullptr;
-  }
-  Tensor tensor(IntList sizes, DType dtype) {  // undefined while counting
-    int64_t bytes = dtype.itemsize();
-    for (int64_t s : sizes) bytes *= s;
-    char* at = take<char>(bytes);
-    return at ? make_over(at, sizes, dtype) : Tensor();
   }
   int64_t bytes() const { return used_; }
 };

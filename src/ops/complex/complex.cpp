@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::complex_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &re = *a[0].tensor, &im = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &re = a[arg::real], &im = a[arg::imag];
   for (const Tensor* part : {&re, &im})
     DY_CHECK_AS(TypeError, part->dtype() == re.dtype() && part->dtype().to_complex().to_real() == part->dtype(),
                 "complex: needs two f32 or two f64 tensors: real is {}, imag {}", describe(re), describe(im));

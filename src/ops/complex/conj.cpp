@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::conj_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   return t.dtype().is_complex() ? conj_physical(t) : t;
 }
 

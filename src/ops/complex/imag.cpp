@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::imag_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   DY_CHECK_AS(TypeError, t.dtype().is_complex(), "imag: needs a complex tensor: self is {}", describe(t));
   return select(view_as_real(t), -1, 1);
 }

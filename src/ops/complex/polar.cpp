@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::polar_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &size = *a[0].tensor, &angle = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &size = a[arg::abs], &angle = a[arg::angle];
   return complex(mul(size, cos(angle)), mul(size, sin(angle)));
 }
 

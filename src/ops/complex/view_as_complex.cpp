@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::view_as_complex_op {
 namespace {
 
-void forward(Call& c) {
-  const Tensor& t = c.tensor(0);
+void view(Call& c) {
+  const Tensor& t = c[arg::self];
   const TensorImpl& i = *t.impl();
   DY_CHECK_AS(TypeError, i.dtype == f32 || i.dtype == f64, "view_as_complex: needs f32 or f64: self is {}", describe(t));
   const int last = i.ndim - 1;
@@ -17,7 +17,7 @@ void forward(Call& c) {
   c.out[0] = make_view(t, {i.sizes, size_t(last)}, {strides, size_t(last)}, i.offset / 2);
   c.out[0].impl()->dtype = i.dtype.to_complex();
 }
-void backward(Grad& g) { g.set(0, view_as_real(g.g().contiguous())); }
+void backward(Grad& g) { g.set(arg::self, view_as_real(g.g().contiguous())); }
 
 }  // namespace
 
@@ -28,7 +28,7 @@ extern constexpr OpDef record = {
     .samples = "view_as_complex(randn(3, 2; wide))",
     .bad = "view_as_complex(zeros(3)) => view_as_complex: the last dimension is not a pair: self is f32[3]",
     .infer = infer_nothing,
-    .forward = forward,
+    .view = view,
     .backward = backward,
 };
 

@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::float_power_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const bool complex = plain(*a[0].tensor).is_complex() || plain(*a[1].tensor).is_complex();
+Tensor compose(Args a) {
+  const bool complex = plain(a[arg::self]).is_complex() || plain(a[arg::exponent]).is_complex();
   const DType wide = complex ? c128 : f64;
-  return pow(to(*a[0].tensor, wide), to(*a[1].tensor, wide));
+  return pow(to(a[arg::self], wide), to(a[arg::exponent], wide));
 }
 
 }  // namespace

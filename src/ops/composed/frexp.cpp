@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::frexp_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& x = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& x = a[arg::self];
   DY_CHECK(plain(x).is_floating_point(), "frexp: only floating-point dtypes: self is {}", describe(x));
   return {call(Op::frexp_mantissa_, x), to(call(Op::frexp_exponent_, x), i32)};
 }

@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::glu_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& x = *a[0].tensor;
-  const int64_t dim = wrap_dim("glu", a[1].integer, x.dim()), n = x.dim() ? x.size(dim) : 1;
-  DY_CHECK(n % 2 == 0, "glu: the size of dim is odd: self is {}, dim is {}", describe(x), a[1].integer);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::self];
+  const int64_t dim = wrap_dim("glu", a[arg::dim], x.dim()), n = x.dim() ? x.size(dim) : 1;
+  DY_CHECK(n % 2 == 0, "glu: the size of dim is odd: self is {}, dim is {}", describe(x), a[arg::dim]);
   return call(Op::gated_, narrow(x, dim, 0, n / 2), narrow(x, dim, n / 2, n / 2));
 }
 

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::multigammaln_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& x = *a[0].tensor;
-  const int64_t p = a[1].integer;
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::self];
+  const int64_t p = a[arg::p];
   DY_CHECK_AS(ValueError, p >= 1, "multigammaln: p is {}; it is 1 or more", p);
   const Tensor real = x.dtype().is_integer() ? to(x, default_dtype()) : x;
   const Tensor halves = to(mul(arange(0, p, 1, f64, x.device()), 0.5), plain(real));

@@ -4,9 +4,9 @@
 namespace dyadic::inline v1::ops::nextafter_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const NoGrad guard;
-  const Tensor &x0 = *a[0].tensor, &y0 = *a[1].tensor;
+  const Tensor &x0 = a[arg::self], &y0 = a[arg::other];
   const DType d = promote_types(plain(x0), plain(y0));
   DY_CHECK_AS(TypeError, d.is_floating_point() && !d.is_blocked(),
               "nextafter: only floating-point dtypes: self is {}, other is {}", describe(x0), describe(y0));

@@ -5,9 +5,9 @@
 namespace dyadic::inline v1::ops::polygamma_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const int64_t n = a[0].integer;
-  const Tensor& x = *a[1].tensor;
+Tensor compose(Args a) {
+  const int64_t n = a[arg::n];
+  const Tensor& x = a[arg::self];
   DY_CHECK_AS(ValueError, n >= 0, "polygamma: n is {}; it is 0 or more", n);
   if (n == 0) return digamma(x);
   double factor = n % 2 ? 1 : -1;

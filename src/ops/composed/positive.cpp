@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::positive_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  DY_CHECK_AS(TypeError, a[0].tensor->dtype() != boolean, "positive: bool has no sign: self is {}", describe(*a[0].tensor));
-  return *a[0].tensor;
+Tensor compose(Args a) {
+  DY_CHECK_AS(TypeError, a[arg::self].dtype() != boolean, "positive: bool has no sign: self is {}", describe(a[arg::self]));
+  return a[arg::self];
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 namespace dyadic::inline v1::ops::prelu_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &weight = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::self], &weight = a[arg::weight];
   const int64_t channels = x.dim() > 1 ? x.size(1) : 1;
   DY_CHECK(weight.dim() <= 1 && (weight.numel() == 1 || weight.numel() == channels),
            "prelu: the weights do not fit: self is {}, weight is {}; it holds 1 or {}", describe(x), describe(weight),

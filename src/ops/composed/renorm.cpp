@@ -3,13 +3,13 @@
 namespace dyadic::inline v1::ops::renorm_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& x = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::self];
   if (!x.dtype().is_complex()) check_float("renorm", x, "self");
-  const double p = a[1].scalar.real(), most = a[3].scalar.real();
+  const double p = a[arg::p].real(), most = a[arg::maxnorm].real();
   DY_CHECK(p > 0 && most >= 0, "renorm: p is positive and maxnorm not negative: p is {}, maxnorm is {}", p, most);
   DY_CHECK(x.dim() > 1, "renorm: needs at least two dimensions: self is {}", describe(x));
-  const int64_t dim = wrap_dim("renorm", a[2].integer, x.dim());
+  const int64_t dim = wrap_dim("renorm", a[arg::dim], x.dim());
   std::vector<int64_t> others;
   for (int64_t d = 0; d < x.dim(); ++d)
     if (d != dim) others.push_back(d);

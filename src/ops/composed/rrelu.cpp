@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::rrelu_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& x = *a[0].tensor;
-  const double lower = a[1].real, upper = a[2].real;
-  if (!a[3].boolean) return leaky_relu(x, (lower + upper) / 2);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::self];
+  const double lower = a[arg::lower], upper = a[arg::upper];
+  if (!a[arg::training]) return leaky_relu(x, (lower + upper) / 2);
   Tensor slope = add(mul(rand(x.sizes(), x.dtype(), x.device()), upper - lower), lower);
   return where(gt(x, 0), x, mul(x, slope));
 }

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::conv1d_op {
 namespace {
 
-Tensor compose(const Arg* args) { return conv_nd("conv1d", 1, args); }
+Tensor compose(Args args) { return conv_nd("conv1d", 1, args); }
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::conv3d_op {
 namespace {
 
-Tensor compose(const Arg* args) { return conv_nd("conv3d", 3, args); }
+Tensor compose(Args args) { return conv_nd("conv3d", 3, args); }
 
 }  // namespace
 

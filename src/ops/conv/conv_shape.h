@@ -24,7 +24,7 @@ DType conv_type(const char* who, const Tensor& x, const Tensor& w);
 double conv_flops(const ConvShape& s);
 
 // conv1d-3d and conv_transpose1d-3d from their arguments.
-Tensor conv_nd(const char* who, int64_t rank, const Arg* args);
-Tensor conv_transpose_nd(const char* who, int64_t rank, const Arg* args);
+Tensor conv_nd(const char* who, int64_t rank, Args args);
+Tensor conv_transpose_nd(const char* who, int64_t rank, Args args);
 
 }  // namespace dyadic::inline v1::ops

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::conv_transpose1d_op {
 namespace {
 
-Tensor compose(const Arg* args) { return conv_transpose_nd("conv_transpose1d", 1, args); }
+Tensor compose(Args args) { return conv_transpose_nd("conv_transpose1d", 1, args); }
 
 }  // namespace
 

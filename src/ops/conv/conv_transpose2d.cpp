@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::conv_transpose2d_op {
 namespace {
 
-Tensor compose(const Arg* args) { return conv_transpose_nd("conv_transpose2d", 2, args); }
+Tensor compose(Args args) { return conv_transpose_nd("conv_transpose2d", 2, args); }
 
 }  // namespace
 

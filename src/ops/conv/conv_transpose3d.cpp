@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::conv_transpose3d_op {
 namespace {
 
-Tensor compose(const Arg* args) { return conv_transpose_nd("conv_transpose3d", 3, args); }
+Tensor compose(Args args) { return conv_transpose_nd("conv_transpose3d", 3, args); }
 
 }  // namespace
 

@@ -4,7 +4,8 @@ namespace dyadic::inline v1::ops::convolution_op {
 namespace {
 
 ConvArguments arguments(const Call& c) {
-  return conv_arguments("convolution", c.tensor(0).sizes(), c.tensor(1).sizes(), c.ints(3), c.ints(4), c.ints(5), c.integer(6));
+  return conv_arguments("convolution", c[arg::input].sizes(), c[arg::weight].sizes(), c[arg::stride], c[arg::padding],
+                        c[arg::dilation], c[arg::groups]);
 }
 void run(const ConvParameters& p, const Pointers& at) {
   conv_kernel().forward(p.shape, source(at, 0, p.x), source(at, 1, p.w), source(at, 2, p.bias), target(at, 0, p.y),
@@ -14,35 +15,38 @@ void infer(Call& c) {
   const ConvArguments a = arguments(c);
   c.plan.make<run, ConvParameters>().shape = a.shape;
   Spec& o = c.spec[0];
-  o.dtype = conv_type("convolution", c.tensor(0), c.tensor(1));
-  o.device = c.tensor(0).device();
-  const int64_t filters = c.tensor(1).size(0);
-  if (c.has(2)) {
-    DY_CHECK(c.tensor(2).dim() == 1 && c.tensor(2).size(0) == filters,
-             "convolution: the bias does not fit: weight is {}, bias is {}", describe(c.tensor(1)), describe(c.tensor(2)));
-    conv_type("convolution", c.tensor(1), c.tensor(2));
+  o.dtype = conv_type("convolution", c[arg::input], c[arg::weight]);
+  o.device = c[arg::input].device();
+  const int64_t filters = c[arg::weight].size(0);
+  if (c.has(arg::bias)) {
+    DY_CHECK(c[arg::bias].dim() == 1 && c[arg::bias].size(0) == filters,
+             "convolution: the bias does not fit: weight is {}, bias is {}", describe(c[arg::weight]), describe(c[arg::bias]));
+    conv_type("convolution", c[arg::weight], c[arg::bias]);
   }
-  o.shape({c.tensor(0).size(0), filters});
+  o.shape({c[arg::input].size(0), filters});
   for (int64_t d = 0; d < a.rank; ++d) o.sizes[o.ndim++] = a.shape.out[3 - a.rank + d];
 }
 void plan(Call& c) {
   ConvParameters& p = c.plan.parameters<ConvParameters>();
-  p.x = format_of(c, 0), p.w = format_of(c, 1), p.bias = format_of(c, 2), p.y = result_format(c);
+  p.x = format_of(c, arg::input), p.w = format_of(c, arg::weight), p.bias = format_of(c, arg::bias), p.y = result_format(c);
   c.plan.workspace = conv_kernel().forward_workspace(p.shape, {nullptr, p.x}, {nullptr, p.w});
 }
 void backward(Grad& g) {
-  const IntList stride = g.ints(3), padding = g.ints(4), dilation = g.ints(5);
-  const Meta &x = g.in_meta(0), &w = g.in_meta(1);
+  const IntList stride = g[arg::stride], padding = g[arg::padding], dilation = g[arg::dilation];
+  const Meta &x = g.in_meta(arg::input), &w = g.in_meta(arg::weight);
   const IntList size(x.sizes + 2, size_t(x.ndim - 2)), kernel(w.sizes + 2, size_t(w.ndim - 2));
-  if (g.needs(0))
-    g.set(0, call(Op::convolution_transpose_, g.g(), g.in(1), Tensor(), size, stride, padding, dilation, g.integer(6)));
-  if (g.needs(1)) g.set(1, call(Op::convolution_weight_, g.in(0), g.g(), kernel, stride, padding, dilation, g.integer(6)));
-  if (g.has(2) && g.needs(2)) {
+  if (g.needs(arg::input))
+    g.set(arg::input, call(Op::convolution_transpose_, g.g(), g.in(arg::weight), Tensor(), size, stride, padding, dilation,
+                           g[arg::groups]));
+  if (g.needs(arg::weight))
+    g.set(arg::weight,
+          call(Op::convolution_weight_, g.in(arg::input), g.g(), kernel, stride, padding, dilation, g[arg::groups]));
+  if (g.has(arg::bias) && g.needs(arg::bias)) {
     const int64_t dims[] = {0, 2, 3, 4};
-    g.set(2, sum(g.g(), {dims, size_t(x.ndim - 1)}));
+    g.set(arg::bias, sum(g.g(), {dims, size_t(x.ndim - 1)}));
   }
 }
-double flops(const Call& c) { return conv_flops(arguments(c).shape) + (c.has(2) ? double(c.spec[0].numel()) : 0); }
+double flops(const Call& c) { return conv_flops(arguments(c).shape) + (c.has(arg::bias) ? double(c.spec[0].numel()) : 0); }
 
 }  // namespace
 
@@ -74,7 +78,7 @@ extern constexpr OpDef record = {
         "kernel spans 5",
     .infer = infer,
     .backward = backward,
-    .needs = {in(1), in(0), 0},
+    .needs = {in(arg::weight), in(arg::input), 0},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};

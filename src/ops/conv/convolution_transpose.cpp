@@ -5,16 +5,16 @@ namespace {
 
 // The convolution whose input is this op's result.
 ConvArguments arguments(const Call& c) {
-  const Tensor &y = c.tensor(0), &w = c.tensor(1);
-  const IntList size = c.ints(3);
-  DY_CHECK(y.dim() >= 3 && y.dim() <= 5 && w.dim() == y.dim() && int64_t(size.size()) == y.dim() - 2 && c.integer(7) > 0 &&
+  const Tensor &y = c[arg::input], &w = c[arg::weight];
+  const IntList size = c[arg::size];
+  DY_CHECK(y.dim() >= 3 && y.dim() <= 5 && w.dim() == y.dim() && int64_t(size.size()) == y.dim() - 2 && c[arg::groups] > 0 &&
                y.size(1) == w.size(0),
            "convolution_transpose: sizes do not fit: input is {}, weight is {}, size is {}", describe(y), describe(w),
            shape_text(size));
-  int64_t x[5] = {y.size(0), w.size(1) * c.integer(7)};
+  int64_t x[5] = {y.size(0), w.size(1) * c[arg::groups]};
   for (size_t d = 0; d < size.size(); ++d) x[2 + d] = size[d];
-  ConvArguments a =
-      conv_arguments("convolution_transpose", {x, size_t(y.dim())}, w.sizes(), c.ints(4), c.ints(5), c.ints(6), c.integer(7));
+  ConvArguments a = conv_arguments("convolution_transpose", {x, size_t(y.dim())}, w.sizes(), c[arg::stride], c[arg::padding],
+                                   c[arg::dilation], c[arg::groups]);
   for (int64_t d = 0; d < a.rank; ++d)
     DY_CHECK(a.shape.out[3 - a.rank + d] == y.size(2 + d),
              "convolution_transpose: sizes do not fit: a convolution of {} makes {} elements in dimension {}, input is {}",
@@ -28,35 +28,38 @@ void infer(Call& c) {
   const ConvArguments a = arguments(c);
   c.plan.make<run, ConvParameters>().shape = a.shape;
   Spec& o = c.spec[0];
-  o.dtype = conv_type("convolution_transpose", c.tensor(0), c.tensor(1));
-  o.device = c.tensor(0).device();
+  o.dtype = conv_type("convolution_transpose", c[arg::input], c[arg::weight]);
+  o.device = c[arg::input].device();
   const int64_t filters = a.shape.channels * a.shape.groups;
-  if (c.has(2)) {
-    DY_CHECK(c.tensor(2).dim() == 1 && c.tensor(2).size(0) == filters,
-             "convolution_transpose: the bias does not fit: weight is {}, groups is {}, bias is {}", describe(c.tensor(1)),
-             c.integer(7), describe(c.tensor(2)));
-    conv_type("convolution_transpose", c.tensor(1), c.tensor(2));
+  if (c.has(arg::bias)) {
+    DY_CHECK(c[arg::bias].dim() == 1 && c[arg::bias].size(0) == filters,
+             "convolution_transpose: the bias does not fit: weight is {}, groups is {}, bias is {}", describe(c[arg::weight]),
+             c[arg::groups], describe(c[arg::bias]));
+    conv_type("convolution_transpose", c[arg::weight], c[arg::bias]);
   }
-  o.shape({c.tensor(0).size(0), filters});
-  for (int64_t size : c.ints(3)) o.sizes[o.ndim++] = size;
+  o.shape({c[arg::input].size(0), filters});
+  for (int64_t size : c[arg::size]) o.sizes[o.ndim++] = size;
 }
 void plan(Call& c) {
   ConvParameters& p = c.plan.parameters<ConvParameters>();
-  p.x = format_of(c, 0), p.w = format_of(c, 1), p.bias = format_of(c, 2), p.y = result_format(c);
+  p.x = format_of(c, arg::input), p.w = format_of(c, arg::weight), p.bias = format_of(c, arg::bias), p.y = result_format(c);
   c.plan.workspace = conv_kernel().input_workspace(p.shape, {nullptr, p.x}, {nullptr, p.w});
 }
 void backward(Grad& g) {
-  const IntList stride = g.ints(4), padding = g.ints(5), dilation = g.ints(6);
-  const Meta& w = g.in_meta(1);
+  const IntList stride = g[arg::stride], padding = g[arg::padding], dilation = g[arg::dilation];
+  const Meta& w = g.in_meta(arg::weight);
   const IntList kernel(w.sizes + 2, size_t(w.ndim - 2));
-  if (g.needs(0)) g.set(0, call(Op::convolution_, g.g(), g.in(1), Tensor(), stride, padding, dilation, g.integer(7)));
-  if (g.needs(1)) g.set(1, call(Op::convolution_weight_, g.g(), g.in(0), kernel, stride, padding, dilation, g.integer(7)));
-  if (g.has(2) && g.needs(2)) {
+  if (g.needs(arg::input))
+    g.set(arg::input, call(Op::convolution_, g.g(), g.in(arg::weight), Tensor(), stride, padding, dilation, g[arg::groups]));
+  if (g.needs(arg::weight))
+    g.set(arg::weight,
+          call(Op::convolution_weight_, g.g(), g.in(arg::input), kernel, stride, padding, dilation, g[arg::groups]));
+  if (g.has(arg::bias) && g.needs(arg::bias)) {
     const int64_t dims[] = {0, 2, 3, 4};
-    g.set(2, sum(g.g(), {dims, size_t(w.ndim - 1)}));
+    g.set(arg::bias, sum(g.g(), {dims, size_t(w.ndim - 1)}));
   }
 }
-double flops(const Call& c) { return conv_flops(arguments(c).shape) + (c.has(2) ? double(c.spec[0].numel()) : 0); }
+double flops(const Call& c) { return conv_flops(arguments(c).shape) + (c.has(arg::bias) ? double(c.spec[0].numel()) : 0); }
 
 }  // namespace
 
@@ -82,7 +85,7 @@ extern constexpr OpDef record = {
         "fit: a convolution of [1, 2, 9] makes 5 elements in dimension 2, input is f32[1, 4, 3]",
     .infer = infer,
     .backward = backward,
-    .needs = {in(1), in(0), 0},
+    .needs = {in(arg::weight), in(arg::input), 0},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};

@@ -6,16 +6,16 @@ namespace dyadic::inline v1::ops::convolution_weight_op {
 namespace {
 
 ConvArguments arguments(const Call& c) {
-  const Tensor &x = c.tensor(0), &g = c.tensor(1);
-  const IntList size = c.ints(2);
-  DY_CHECK(x.dim() >= 3 && x.dim() <= 5 && g.dim() == x.dim() && int64_t(size.size()) == x.dim() - 2 && c.integer(6) > 0 &&
+  const Tensor &x = c[arg::input], &g = c[arg::grad];
+  const IntList size = c[arg::size];
+  DY_CHECK(x.dim() >= 3 && x.dim() <= 5 && g.dim() == x.dim() && int64_t(size.size()) == x.dim() - 2 && c[arg::groups] > 0 &&
                g.size(0) == x.size(0),
            "convolution_weight: sizes do not fit: input is {}, grad is {}, size is {}", describe(x), describe(g),
            shape_text(size));
-  int64_t w[5] = {g.size(1), x.size(1) / c.integer(6)};
+  int64_t w[5] = {g.size(1), x.size(1) / c[arg::groups]};
   std::copy(size.begin(), size.end(), w + 2);
-  ConvArguments a =
-      conv_arguments("convolution_weight", x.sizes(), {w, size_t(x.dim())}, c.ints(3), c.ints(4), c.ints(5), c.integer(6));
+  ConvArguments a = conv_arguments("convolution_weight", x.sizes(), {w, size_t(x.dim())}, c[arg::stride], c[arg::padding],
+                                   c[arg::dilation], c[arg::groups]);
   for (int64_t d = 0; d < a.rank; ++d)
     DY_CHECK(a.shape.out[3 - a.rank + d] == g.size(2 + d),
              "convolution_weight: sizes do not fit: a convolution of {} makes {} elements in dimension {}, grad is {}",
@@ -29,23 +29,25 @@ void infer(Call& c) {
   const ConvArguments a = arguments(c);
   c.plan.make<run, ConvParameters>().shape = a.shape;
   Spec& o = c.spec[0];
-  o.dtype = conv_type("convolution_weight", c.tensor(0), c.tensor(1));
-  o.device = c.tensor(0).device();
-  o.shape({c.tensor(1).size(1), a.shape.channels});
-  for (int64_t size : c.ints(2)) o.sizes[o.ndim++] = size;
+  o.dtype = conv_type("convolution_weight", c[arg::input], c[arg::grad]);
+  o.device = c[arg::input].device();
+  o.shape({c[arg::grad].size(1), a.shape.channels});
+  for (int64_t size : c[arg::size]) o.sizes[o.ndim++] = size;
 }
 void plan(Call& c) {
   ConvParameters& p = c.plan.parameters<ConvParameters>();
-  p.x = format_of(c, 0), p.y = format_of(c, 1), p.w = result_format(c);
+  p.x = format_of(c, arg::input), p.y = format_of(c, arg::grad), p.w = result_format(c);
   c.plan.workspace = conv_weight_kernel().workspace(p.shape, {nullptr, p.x});
 }
 void backward(Grad& g) {
-  const IntList stride = g.ints(3), padding = g.ints(4), dilation = g.ints(5);
-  const Meta& x = g.in_meta(0);
+  const IntList stride = g[arg::stride], padding = g[arg::padding], dilation = g[arg::dilation];
+  const Meta& x = g.in_meta(arg::input);
   const IntList size(x.sizes + 2, size_t(x.ndim - 2));
-  if (g.needs(0))
-    g.set(0, call(Op::convolution_transpose_, g.in(1), g.g(), Tensor(), size, stride, padding, dilation, g.integer(6)));
-  if (g.needs(1)) g.set(1, call(Op::convolution_, g.in(0), g.g(), Tensor(), stride, padding, dilation, g.integer(6)));
+  if (g.needs(arg::input))
+    g.set(arg::input,
+          call(Op::convolution_transpose_, g.in(arg::grad), g.g(), Tensor(), size, stride, padding, dilation, g[arg::groups]));
+  if (g.needs(arg::grad))
+    g.set(arg::grad, call(Op::convolution_, g.in(arg::input), g.g(), Tensor(), stride, padding, dilation, g[arg::groups]));
 }
 double flops(const Call& c) { return conv_flops(arguments(c).shape); }
 
@@ -70,7 +72,7 @@ extern constexpr OpDef record = {
         "convolution of f32[1, 2, 5] makes 3 elements in dimension 2, grad is f32[1, 4, 4]",
     .infer = infer,
     .backward = backward,
-    .needs = {in(1), in(0)},
+    .needs = {in(arg::grad), in(arg::input)},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};

@@ -8,7 +8,7 @@ namespace dyadic::inline v1::ops::arange_op {
 namespace {
 
 int64_t count(const Call& c) {
-  double start = c.scalar(0).real(), end = c.scalar(1).real(), step = c.scalar(2).real();
+  double start = c[arg::start].real(), end = c[arg::end].real(), step = c[arg::step].real();
   DY_CHECK(step != 0 && std::isfinite(start) && std::isfinite(end) && std::isfinite(step) && (end - start) / step > -1e-300,
            "arange: the step does not lead from start to end: start {}, end {}, step {}", start, end, step);
   bool whole = true;
@@ -18,7 +18,7 @@ int64_t count(const Call& c) {
     DY_CHECK_AS(ValueError, n < 0x1p59, "arange: too many elements: start {}, end {}, step {}", start, end, step);
     return int64_t(n);
   }
-  const __int128 way = __int128(c.scalar(1).integer()) - c.scalar(0).integer(), each = c.scalar(2).integer();
+  const __int128 way = __int128(c[arg::end].integer()) - c[arg::start].integer(), each = c[arg::step].integer();
   const __int128 n = (way + each + (each > 0 ? -1 : 1)) / each;  // beyond 2^53 doubles would miss some
   DY_CHECK_AS(ValueError, n < int64_t(1) << 59, "arange: too many elements: start {}, end {}, step {}", start, end, step);
   return int64_t(n);
@@ -31,7 +31,7 @@ void infer(Call& c) {
     DY_CHECK_AS(TypeError, c.scalar(i).kind() != Scalar::Kind::complex, "arange: complex numbers have no order");
     real |= c.scalar(i).kind() == Scalar::Kind::real;
   }
-  if (!c.has(3)) c.spec[0].dtype = real ? default_dtype() : i64;
+  if (!c.has(arg::dtype)) c.spec[0].dtype = real ? default_dtype() : i64;
 }
 struct Ramp {
   Operand out;
@@ -49,7 +49,7 @@ void run(const Ramp& p, const Pointers& at) {
 }
 void plan(Call& c) {
   const Operand out = c.result();
-  const Scalar start = c.scalar(0), step = c.scalar(2);
+  const Scalar start = c[arg::start], step = c[arg::step];
   const bool whole = out.dtype().is_integer() || out.dtype() == boolean;
   c.plan.set<run>(Ramp{out, whole, start.real(), step.real(), start.integer(), step.integer()});
 }

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::empty_op {
 namespace {
 
-void infer(Call& c) { infer_creation(c, c.ints(0), 1, 2); }
+void infer(Call& c) { infer_creation(c, c[arg::size], 1, 2); }
 void plan(Call&) {}  // nothing to run
 
 }  // namespace

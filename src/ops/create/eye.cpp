@@ -6,7 +6,7 @@ namespace dyadic::inline v1::ops::eye_op {
 namespace {
 
 void infer(Call& c) {
-  int64_t n = c.integer(0), m = c.has(1) ? c.integer(1) : n;
+  int64_t n = c[arg::n], m = c.has(arg::m) ? c[arg::m] : n;
   DY_CHECK(n >= 0 && m >= 0, "eye: negative size: n is {}, m is {}", n, m);
   int64_t size[] = {n, m};
   infer_creation(c, size, 2, 3);

@@ -4,12 +4,12 @@ namespace dyadic::inline v1::ops::full_op {
 namespace {
 
 void infer(Call& c) {
-  infer_creation(c, c.ints(0), 2, 3);
-  Scalar v = c.scalar(1);
-  if (!c.has(2)) c.spec[0].dtype = number_dtype(dtype_of(v.kind()));
+  infer_creation(c, c[arg::size], 2, 3);
+  Scalar v = c[arg::fill_value];
+  if (!c.has(arg::dtype)) c.spec[0].dtype = number_dtype(dtype_of(v.kind()));
   expect_number("fill", v, c.spec[0].dtype);
 }
-void plan(Call& c) { plan_fill(c, c.scalar(1)); }
+void plan(Call& c) { plan_fill(c, c[arg::fill_value]); }
 
 }  // namespace
 

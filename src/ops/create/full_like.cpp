@@ -5,9 +5,9 @@ namespace {
 
 void infer(Call& c) {
   infer_like_other(c, 2, 3);
-  expect_number("fill", c.scalar(1), c.spec[0].dtype);
+  expect_number("fill", c[arg::fill_value], c.spec[0].dtype);
 }
-void plan(Call& c) { plan_fill(c, c.scalar(1)); }
+void plan(Call& c) { plan_fill(c, c[arg::fill_value]); }
 
 }  // namespace
 

@@ -8,11 +8,11 @@ namespace dyadic::inline v1::ops::linspace_op {
 namespace {
 
 void infer(Call& c) {
-  DY_CHECK(c.integer(2) >= 0, "linspace: the number of steps is negative: steps is {}", c.integer(2));
-  int64_t n[] = {c.integer(2)};
+  DY_CHECK(c[arg::steps] >= 0, "linspace: the number of steps is negative: steps is {}", c[arg::steps]);
+  int64_t n[] = {c[arg::steps]};
   infer_creation(c, n, 3, 4);
-  if (c.scalar(0).kind() != Scalar::Kind::complex && c.scalar(1).kind() != Scalar::Kind::complex) return;
-  if (!c.has(3)) c.spec[0].dtype = default_dtype().to_complex();
+  if (c[arg::start].kind() != Scalar::Kind::complex && c[arg::end].kind() != Scalar::Kind::complex) return;
+  if (!c.has(arg::dtype)) c.spec[0].dtype = default_dtype().to_complex();
   DY_CHECK(c.spec[0].dtype.is_complex(), "linspace: an end is complex: dtype is {}; it may be c64 or c128",
            c.spec[0].dtype.name());
 }
@@ -43,9 +43,9 @@ void between_complex(const Ends& p, const Array& out) {
 }
 void run(const Ends& p, const Pointers& at) { (p.complex ? between_complex : between)(p, at.output(0, p.out)); }
 void plan(Call& c) {
-  const Scalar a = c.scalar(0), b = c.scalar(1);
+  const Scalar a = c[arg::start], b = c[arg::end];
   const bool complex = a.imag() != 0 || b.imag() != 0;
-  c.plan.set<run>(Ends{c.result(), complex, c.integer(2), {a.real(), a.imag()}, {b.real(), b.imag()}});
+  c.plan.set<run>(Ends{c.result(), complex, c[arg::steps], {a.real(), a.imag()}, {b.real(), b.imag()}});
 }
 
 }  // namespace

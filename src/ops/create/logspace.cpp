@@ -3,13 +3,13 @@
 namespace dyadic::inline v1::ops::logspace_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const bool pairs = a[0].scalar.kind() == Scalar::Kind::complex || a[1].scalar.kind() == Scalar::Kind::complex;
+Tensor compose(Args a) {
+  const bool pairs = a[arg::start].kind() == Scalar::Kind::complex || a[arg::end].kind() == Scalar::Kind::complex;
   const DType most = pairs ? default_dtype().to_complex() : default_dtype();
-  const DType wanted = a[4].kind == Arg::Kind::dtype ? a[4].dtype : most;
+  const DType wanted = a.arg(arg::dtype).kind == Arg::Kind::dtype ? a[arg::dtype] : most;
   DY_CHECK(!pairs || wanted.is_complex(), "logspace: an end is complex: dtype is {}; it may be c64 or c128", wanted.name());
-  const Device device = a[5].kind == Arg::Kind::device ? Device{a[5].device} : cpu;
-  return to(pow(Scalar(a[3].real), linspace(a[0].scalar, a[1].scalar, a[2].integer, pairs ? c128 : f64, device)), wanted);
+  const Device device = a.arg(arg::device).kind == Arg::Kind::device ? Device{a[arg::device]} : cpu;
+  return to(pow(Scalar(a[arg::base]), linspace(a[arg::start], a[arg::end], a[arg::steps], pairs ? c128 : f64, device)), wanted);
 }
 
 }  // namespace

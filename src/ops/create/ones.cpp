@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::ones_op {
 namespace {
 
-void infer(Call& c) { infer_creation(c, c.ints(0), 1, 2); }
+void infer(Call& c) { infer_creation(c, c[arg::size], 1, 2); }
 void plan(Call& c) { plan_fill(c, 1); }
 
 }  // namespace

@@ -5,6 +5,6 @@
 namespace dyadic::inline v1::ops {
 
 // Of a call (row, col, offset, dtype, device): the places on one side of a diagonal, [2, n], row by row.
-Tensor triangle_indices(const char* who, const Arg* a, bool lower);
+Tensor triangle_indices(const char* who, Args a, bool lower);
 
 }  // namespace dyadic::inline v1::ops

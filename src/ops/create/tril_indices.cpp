@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::tril_indices_op {
 namespace {
 
-Tensor compose(const Arg* a) { return triangle_indices("tril_indices", a, true); }
+Tensor compose(Args a) { return triangle_indices("tril_indices", a, true); }
 
 }  // namespace
 

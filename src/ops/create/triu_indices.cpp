@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::triu_indices_op {
 namespace {
 
-Tensor compose(const Arg* a) { return triangle_indices("triu_indices", a, false); }
+Tensor compose(Args a) { return triangle_indices("triu_indices", a, false); }
 
 }  // namespace
 

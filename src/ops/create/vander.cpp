@@ -3,11 +3,11 @@
 namespace dyadic::inline v1::ops::vander_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::x];
 
   DY_CHECK(t.dim() == 1, "vander: needs a 1-d tensor: x is {}", describe(t));
-  const int64_t n = a[1].kind == Arg::Kind::none ? t.numel() : a[1].integer;
+  const int64_t n = !a.has(arg::N) ? t.numel() : a[arg::N];
   DY_CHECK(n >= 0, "vander: negative N: N is {}", n);
   const DType d = plain(t).is_floating_point() || plain(t).is_complex() ? plain(t) : i64;
   if (n == 0) return empty({t.numel(), 0}, d, t.device());
@@ -15,7 +15,7 @@ Tensor compose(const Arg* a) {
   std::vector<Tensor> columns = {ones_like(x.detach())};
   if (n > 1) columns.push_back(cumprod(expand(x, {t.numel(), n - 1}), 1));
   const Tensor rising = cat(columns, 1);
-  return a[2].boolean ? rising : flip(rising, {1});
+  return a[arg::increasing] ? rising : flip(rising, {1});
 }
 
 }  // namespace

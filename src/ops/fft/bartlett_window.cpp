@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::bartlett_window_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const WindowCall w("bartlett_window", a, 2);
   return w.made([&](const Tensor& x) { return sub(1, abs(sub(mul(x, 2), 1))); });
 }

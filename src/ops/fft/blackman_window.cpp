@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::blackman_window_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const WindowCall w("blackman_window", a, 2);
   return w.made([&](const Tensor& x) {
     return add(sub(0.42, mul(cos(mul(x, 2 * std::numbers::pi)), 0.5)), mul(cos(mul(x, 4 * std::numbers::pi)), 0.08));

@@ -37,9 +37,9 @@ struct FftAxes {
   // half: the last size is that of the real side, 2 (m - 1) if not given.
   FftAxes(const char* who, const Tensor& t, const Arg& s, const Arg& dim, bool half);
 };
-Tensor transform_all(const char* who, const Arg* a, Direction direction);
-Tensor transform_all_real(const char* who, const Arg* a, Direction direction);
-Tensor transform_all_half(const char* who, const Arg* a, Direction direction);
+Tensor transform_all(const char* who, Args a, Direction direction);
+Tensor transform_all_real(const char* who, Args a, Direction direction);
+Tensor transform_all_half(const char* who, Args a, Direction direction);
 std::vector<int64_t> shift_dims(const char* who, const Tensor& t, const Arg& dim);
 
 }  // namespace dyadic::inline v1::ops

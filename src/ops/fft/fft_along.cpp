@@ -6,20 +6,20 @@ namespace {
 constexpr const char* kName = "fft.along";
 
 FftShape shape(const Call& c) {
-  const Tensor& t = c.tensor(0);
+  const Tensor& t = c[arg::self];
   const bool real = !t.dtype().is_complex();
-  return {c.boolean(2), real, false, t.size(wrap_dim(kName, c.integer(1), t.dim())), c.real(3), real};
+  return {c[arg::inverse], real, false, t.size(wrap_dim(kName, c[arg::dim], t.dim())), c[arg::scale], real};
 }
 void infer(Call& c) {
-  DY_CHECK_AS(IndexError, c.tensor(0).dim() > 0, "{}: a 0-d tensor has no dimension to transform: self is {}", kName,
-              describe(c.tensor(0)));
-  infer_fft(c, kName, shape(c), c.integer(1));
+  DY_CHECK_AS(IndexError, c[arg::self].dim() > 0, "{}: a 0-d tensor has no dimension to transform: self is {}", kName,
+              describe(c[arg::self]));
+  infer_fft(c, kName, shape(c), c[arg::dim]);
 }
-void plan(Call& c) { plan_fft(c, shape(c), c.integer(1)); }
+void plan(Call& c) { plan_fft(c, shape(c), c[arg::dim]); }
 double flops(const Call& c) { return fft_flops(c, shape(c)); }
 void backward(Grad& g) {
-  const Tensor r = call(Op::fft_along_, g.g(), g.integer(1), !g.boolean(2), g.real(3));
-  g.set(0, g.in_meta(0).dtype.is_complex() ? r : real(r));
+  const Tensor r = call(Op::fft_along_, g.g(), g[arg::dim], !g[arg::inverse], g[arg::scale]);
+  g.set(arg::self, g.in_meta(arg::self).dtype.is_complex() ? r : real(r));
 }
 
 }  // namespace

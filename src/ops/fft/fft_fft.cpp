@@ -3,7 +3,9 @@
 namespace dyadic::inline v1::ops::fft_fft_op {
 namespace {
 
-Tensor compose(const Arg* a) { return transform("fft.fft", *a[0].tensor, a[1], a[2].integer, a[3], Direction::forward); }
+Tensor compose(Args a) {
+  return transform("fft.fft", a[arg::self], a.arg(arg::n), a[arg::dim], a.arg(arg::norm), Direction::forward);
+}
 
 }  // namespace
 

@@ -3,14 +3,14 @@
 namespace dyadic::inline v1::ops::fft_fftfreq_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const int64_t n = a[0].integer;
+Tensor compose(Args a) {
+  const int64_t n = a[arg::n];
   DY_CHECK(n >= 1, "fft.fftfreq: a transform has at least one element: n is {}", n);
-  const DType d = a[2].kind == Arg::Kind::none ? default_dtype() : a[2].dtype;
-  const Device device = a[3].kind == Arg::Kind::none ? cpu : Device{a[3].device};
+  const DType d = !a.has(arg::dtype) ? default_dtype() : a[arg::dtype];
+  const Device device = !a.has(arg::device) ? cpu : Device{a[arg::device]};
   const Tensor parts[] = {arange(0, (n - 1) / 2 + 1, 1, i64, device), arange(-(n / 2), 0, 1, i64, device)};
   const Tensor k = cat(parts, 0);
-  return to(mul(to(k, f64), 1 / (double(n) * a[1].real)), d);
+  return to(mul(to(k, f64), 1 / (double(n) * a[arg::d])), d);
 }
 
 }  // namespace

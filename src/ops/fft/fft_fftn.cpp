@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::fft_fftn_op {
 namespace {
 
-Tensor compose(const Arg* a) { return transform_all("fft.fftn", a, Direction::forward); }
+Tensor compose(Args a) { return transform_all("fft.fftn", a, Direction::forward); }
 
 }  // namespace
 

@@ -5,20 +5,20 @@ namespace {
 
 constexpr const char* kName = "fft.half_along";
 
-FftShape shape(const Call& c) { return {true, false, true, c.integer(2), c.real(3)}; }
-void infer(Call& c) { infer_fft(c, kName, shape(c), c.integer(1)); }
-void plan(Call& c) { plan_fft(c, shape(c), c.integer(1)); }
+FftShape shape(const Call& c) { return {true, false, true, c[arg::n], c[arg::scale]}; }
+void infer(Call& c) { infer_fft(c, kName, shape(c), c[arg::dim]); }
+void plan(Call& c) { plan_fft(c, shape(c), c[arg::dim]); }
 double flops(const Call& c) { return fft_flops(c, shape(c)); }
 
 // The transform of g; what stands for two conjugates, all but k = 0 and n / 2, counts twice.
 void backward(Grad& g) {
-  const int64_t dim = wrap_dim(kName, g.integer(1), g.in_meta(0).ndim), n = g.integer(2);
-  const Tensor r = call(Op::fft_real_along_, g.g(), dim, g.real(3));
+  const int64_t dim = wrap_dim(kName, g[arg::dim], g.in_meta(arg::self).ndim), n = g[arg::n];
+  const Tensor r = call(Op::fft_real_along_, g.g(), dim, g[arg::scale]);
   std::vector<int64_t> sizes(size_t(r.dim()), 1);
   sizes[size_t(dim)] = n / 2 + 1;
   const Tensor k = arange(0, n / 2 + 1, 1, i64, r.device());
   const Tensor both = to(logical_and(gt(k, 0), lt(mul(k, 2), n)), r.dtype().to_real());
-  g.set(0, mul(r, add(both, 1.0).reshape(sizes)));
+  g.set(arg::self, mul(r, add(both, 1.0).reshape(sizes)));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::fft_ifftn_op {
 namespace {
 
-Tensor compose(const Arg* a) { return transform_all("fft.ifftn", a, Direction::inverse); }
+Tensor compose(Args a) { return transform_all("fft.ifftn", a, Direction::inverse); }
 
 }  // namespace
 

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::fft_ifftshift_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  const std::vector<int64_t> dims = shift_dims("fft.ifftshift", t, a[1]);
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  const std::vector<int64_t> dims = shift_dims("fft.ifftshift", t, a.arg(arg::dim));
   std::vector<int64_t> shifts;
   for (int64_t d : dims) shifts.push_back((t.size(d) + 1) / 2);
   return dims.empty() ? t.clone() : roll(t, shifts, dims);

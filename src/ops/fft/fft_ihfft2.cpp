@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::fft_ihfft2_op {
 namespace {
 
-Tensor compose(const Arg* a) { return transform_all_real("fft.ihfft2", a, Direction::inverse); }
+Tensor compose(Args a) { return transform_all_real("fft.ihfft2", a, Direction::inverse); }
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::fft_irfftn_op {
 namespace {
 
-Tensor compose(const Arg* a) { return transform_all_half("fft.irfftn", a, Direction::inverse); }
+Tensor compose(Args a) { return transform_all_half("fft.irfftn", a, Direction::inverse); }
 
 }  // namespace
 

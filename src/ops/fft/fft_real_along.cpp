@@ -6,21 +6,21 @@ namespace {
 constexpr const char* kName = "fft.real_along";
 
 FftShape shape(const Call& c) {
-  return {false, true, false, c.tensor(0).size(wrap_dim(kName, c.integer(1), c.tensor(0).dim())), c.real(2)};
+  return {false, true, false, c[arg::self].size(wrap_dim(kName, c[arg::dim], c[arg::self].dim())), c[arg::scale]};
 }
 void infer(Call& c) {
-  DY_CHECK_AS(IndexError, c.tensor(0).dim() > 0, "{}: a 0-d tensor has no dimension to transform: self is {}", kName,
-              describe(c.tensor(0)));
-  infer_fft(c, kName, shape(c), c.integer(1));
+  DY_CHECK_AS(IndexError, c[arg::self].dim() > 0, "{}: a 0-d tensor has no dimension to transform: self is {}", kName,
+              describe(c[arg::self]));
+  infer_fft(c, kName, shape(c), c[arg::dim]);
 }
-void plan(Call& c) { plan_fft(c, shape(c), c.integer(1)); }
+void plan(Call& c) { plan_fft(c, shape(c), c[arg::dim]); }
 double flops(const Call& c) { return fft_flops(c, shape(c)); }
 
 // The real part of the inverse transform of the half spectrum, zeros in its other half.
 void backward(Grad& g) {
-  const Meta& m = g.in_meta(0);
-  const int64_t dim = wrap_dim(kName, g.integer(1), m.ndim);
-  g.set(0, real(call(Op::fft_along_, resized(kName, g.g(), dim, m.sizes[dim]), dim, true, g.real(2))));
+  const Meta& m = g.in_meta(arg::self);
+  const int64_t dim = wrap_dim(kName, g[arg::dim], m.ndim);
+  g.set(arg::self, real(call(Op::fft_along_, resized(kName, g.g(), dim, m.sizes[dim]), dim, true, g[arg::scale])));
 }
 
 }  // namespace

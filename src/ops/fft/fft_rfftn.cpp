@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::fft_rfftn_op {
 namespace {
 
-Tensor compose(const Arg* a) { return transform_all_real("fft.rfftn", a, Direction::forward); }
+Tensor compose(Args a) { return transform_all_real("fft.rfftn", a, Direction::forward); }
 
 }  // namespace
 

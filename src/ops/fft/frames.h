@@ -9,7 +9,7 @@ struct Frames {
   Tensor window;  // [n_fft], zeros around a shorter one; undefined: ones
 
   // (self, n_fft, hop_length, win_length, window, ...)
-  Frames(const char* who, const Arg* a);
+  Frames(const char* who, Args a);
 };
 
 }  // namespace dyadic::inline v1::ops

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::hamming_window_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const WindowCall w("hamming_window", a, 4);
-  return w.made([&](const Tensor& x) { return sub(a[2].real, mul(cos(mul(x, 2 * std::numbers::pi)), a[3].real)); });
+  return w.made([&](const Tensor& x) { return sub(a[arg::alpha], mul(cos(mul(x, 2 * std::numbers::pi)), a[arg::beta])); });
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::hann_window_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const WindowCall w("hann_window", a, 2);
   return w.made([&](const Tensor& x) { return sub(0.5, mul(cos(mul(x, 2 * std::numbers::pi)), 0.5)); });
 }

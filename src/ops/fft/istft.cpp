@@ -14,32 +14,32 @@ Tensor overlap_add(const Tensor& frames, int64_t hop) {
   return frames.dtype().is_complex() ? complex(place(real(frames)), place(imag(frames))) : place(frames);
 }
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const char* who = "istft";
-  const Tensor& t = *a[0].tensor;
+  const Tensor& t = a[arg::self];
   DY_CHECK_AS(TypeError, t.dtype().is_complex(), "{}: needs complex numbers: self is {}", who, describe(t));
   DY_CHECK(t.dim() == 2 || t.dim() == 3, "{}: needs [frequencies, frames] or a batch of them: self is {}", who, describe(t));
   const Frames f(who, a);
-  const bool center = a[5].boolean, complex_out = a[9].boolean;
-  const bool onesided = a[7].kind == Arg::Kind::none ? t.size(-2) != f.size : a[7].boolean;
+  const bool center = a[arg::center], complex_out = a[arg::return_complex];
+  const bool onesided = !a.has(arg::onesided) ? t.size(-2) != f.size : a[arg::onesided];
   DY_CHECK(t.size(-2) == (onesided ? f.size / 2 + 1 : f.size) && !(onesided && complex_out),
            "{}: the frequencies do not fit: self is {}, n_fft is {}, onesided is {}, return_complex is {}", who, describe(t),
            f.size, onesided, complex_out);
   Tensor x = (t.dim() == 2 ? unsqueeze(t, 0) : t).transpose(1, 2);
-  const std::string_view scale = a[6].boolean ? "ortho" : "backward";
+  const std::string_view scale = a[arg::normalized] ? "ortho" : "backward";
   x = onesided ? transform_half(who, x, f.size, -1, scale, Direction::inverse)
                : transform(who, x, Arg(), -1, scale, Direction::inverse);
   if (!onesided && !complex_out) x = real(x);
   const Tensor window = f.window.defined() ? f.window : ones({f.size}, x.dtype().to_real(), x.device());
   const int64_t frames = x.size(1), all = f.size + f.hop * (frames - 1), from = center ? f.size / 2 : 0;
-  const bool given = a[8].kind != Arg::Kind::none;
-  const int64_t to = std::min(all, given ? from + a[8].integer : center ? all - f.size / 2 : all);
+  const bool given = a.has(arg::length);
+  const int64_t to = std::min(all, given ? from + a[arg::length] : center ? all - f.size / 2 : all);
   DY_CHECK(to > from, "{}: nothing is left: self is {}, n_fft is {}", who, describe(t), f.size);
   const Tensor weights = narrow(overlap_add(expand(square(window), {1, frames, f.size}), f.hop), 1, from, to - from);
   DY_CHECK(t.is_meta() || amin(abs(weights.detach())).item() > 1e-11,
            "{}: the windows leave gaps: hop_length is {}, n_fft is {}", who, f.hop, f.size);
   Tensor y = div(narrow(overlap_add(mul(x, window), f.hop), 1, from, to - from), weights);
-  if (given && y.size(1) < a[8].integer) y = resized(who, y, 1, a[8].integer);
+  if (given && y.size(1) < a[arg::length]) y = resized(who, y, 1, a[arg::length]);
   return t.dim() == 2 ? squeeze(y, 0) : y;
 }
 

@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::kaiser_window_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const WindowCall w("kaiser_window", a, 3);
   return w.made([&](const Tensor& x) {
-    return div(i0(mul(sqrt(sub(1, square(sub(mul(x, 2), 1)))), a[2].real)), i0(full({}, a[2].real, f64, x.device())));
+    return div(i0(mul(sqrt(sub(1, square(sub(mul(x, 2), 1)))), a[arg::beta])), i0(full({}, a[arg::beta], f64, x.device())));
   });
 }
 

@@ -5,26 +5,27 @@
 namespace dyadic::inline v1::ops::stft_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const char* who = "stft";
-  const Tensor& t = *a[0].tensor;
+  const Tensor& t = a[arg::self];
   DY_CHECK(t.dim() == 1 || t.dim() == 2, "{}: needs one signal or a batch of them: self is {}", who, describe(t));
   const Frames f(who, a);
   const bool complex_in = t.dtype().is_complex() || (f.window.defined() && f.window.dtype().is_complex());
-  const bool onesided = a[8].kind == Arg::Kind::none ? !complex_in : a[8].boolean;
+  const bool onesided = !a.has(arg::onesided) ? !complex_in : a[arg::onesided];
   DY_CHECK(!(onesided && complex_in), "{}: half of the spectrum of complex numbers is not all: self is {}; use onesided=False",
            who, describe(t));
   Tensor x = floating(t.dim() == 1 ? unsqueeze(t, 0) : t);
-  if (a[5].boolean) x = squeeze(pad(unsqueeze(x, 0), {f.size / 2, f.size / 2}, {a[6].text, a[6].n}), 0);
+  if (a[arg::center])
+    x = squeeze(pad(unsqueeze(x, 0), {f.size / 2, f.size / 2}, {a.arg(arg::pad_mode).text, a.arg(arg::pad_mode).n}), 0);
   DY_CHECK(x.size(1) >= f.size, "{}: the signal is shorter than a frame: self is {}, n_fft is {}", who, describe(t), f.size);
   x = unfold(x, 1, f.size, f.hop);  // [B, frames, n_fft]
   if (f.window.defined()) x = mul(x, f.window);
-  const std::string_view scale = a[7].boolean ? "ortho" : "backward";
+  const std::string_view scale = a[arg::normalized] ? "ortho" : "backward";
   x = onesided ? transform_real(who, x, Arg(), -1, scale, Direction::forward)
                : transform(who, x, Arg(), -1, scale, Direction::forward);
   x = x.transpose(1, 2);
   if (t.dim() == 1) x = squeeze(x, 0);
-  return a[9].kind == Arg::Kind::none || a[9].boolean ? x : view_as_real(x.contiguous());
+  return !a.has(arg::return_complex) || a[arg::return_complex] ? x : view_as_real(x.contiguous());
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ struct WindowCall {
   Device device;
 
   // (window_length, periodic, ..., dtype, device): dtype is argument `at`.
-  WindowCall(const char* who, const Arg* a, int at)
+  WindowCall(const char* who, Args a, int at)
       : length(a[0].integer),
         periodic(a[1].boolean),
         dtype(a[at].kind == Arg::Kind::none ? default_dtype() : a[at].dtype),

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::argwhere_op {
 namespace {
 
-Tensor compose(const Arg* a) { return nonzero(*a[0].tensor); }
+Tensor compose(Args a) { return nonzero(a[arg::self]); }
 
 }  // namespace
 

@@ -5,18 +5,24 @@ namespace dyadic::inline v1::ops::compress_op {
 namespace {
 
 void infer(Call& c) {
-  DY_CHECK(c.tensor(0).sizes() == c.tensor(1).sizes(), "compress: the shapes differ: self is {}, mask is {}",
-           describe(c.tensor(0)), describe(c.tensor(1)));
+  DY_CHECK(c[arg::self].sizes() == c[arg::mask].sizes(), "compress: the shapes differ: self is {}, mask is {}",
+           describe(c[arg::self]), describe(c[arg::mask]));
   infer_like_first(c);
-  c.spec[0].shape({c.integer(2)});
+  c.spec[0].shape({c[arg::size]});
 }
-void forward(Call& c) {
-  const Tensor &self = c.tensor(0), &mask = c.tensor(1);
-  DY_CHECK(count_true(mask) == c.integer(2), "compress: the mask has {} true entries, not {}", count_true(mask), c.integer(2));
-  move_masked(mask, self.dtype().itemsize(), c.out[0].impl()->data(), self.impl()->data(), true);
+struct Parameters {
+  int64_t n, size, width;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const void* mask = at.in[arg::mask.tensor];
+  const int64_t count = count_true(mask, p.n);
+  DY_CHECK(count == p.size, "compress: the mask has {} true entries, not {}", count, p.size);
+  move_masked(mask, p.n, p.width, at.out[0], at.in[0], true);
 }
+void plan(Call& c) { c.plan.set<run>(Parameters{c[arg::mask].numel(), c[arg::size], c.operand(arg::self).itemsize()}); }
 void backward(Grad& g) {
-  g.set(0, call(Op::masked_scatter_, zeros(g.in_meta(0).shape(), g.g().dtype(), g.in_meta(0).device), g.in(1), g.g()));
+  g.set(arg::self, call(Op::masked_scatter_, zeros(g.in_meta(arg::self).shape(), g.g().dtype(), g.in_meta(arg::self).device),
+                        g.in(arg::mask), g.g()));
 }
 
 }  // namespace
@@ -28,10 +34,9 @@ extern constexpr OpDef record = {
     .samples = "compress(randn(0), mask(0), 0)",
     .bad = "compress(zeros(2), mask(3), 1) => compress: the shapes differ: self is f32[2], mask is bool[3]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .needs = {in(1)},
-    .dense = true,
+    .needs = {in(arg::mask)},
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::compress_op

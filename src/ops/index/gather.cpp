@@ -5,23 +5,31 @@ namespace dyadic::inline v1::ops::gather_op {
 namespace {
 
 void infer(Call& c) {
-  const Tensor& index = c.tensor(2);
-  const int64_t dim = wrap_dim("gather", c.integer(1), c.tensor(0).dim());
-  check_index_shape(c, index, c.tensor(0), "self", dim);
+  const Tensor& index = c[arg::index];
+  const int64_t dim = wrap_dim("gather", c[arg::dim], c[arg::self].dim());
+  check_index_shape(c, index, c[arg::self], "self", dim);
   infer_like_first(c);
   c.spec[0].shape(index.sizes());
 }
-void forward(Call& c) {
-  const Tensor &self = c.tensor(0), &index = c.tensor(2);
-  const int64_t dim = wrap_dim("gather", c.integer(1), self.dim());
-  const int64_t size = self.dim() ? self.size(dim) : 1;
-  if (!indexed_kernel().read(loop_along(self, c.out[0], index, dim), self.impl()->data(), c.out[0].impl()->data(),
-                             self.dtype().itemsize(), size))
-    check_positions(c, index, size, dim, true);  // says which
+struct Parameters {
+  IndexedLoop loop;
+  Positions positions;
+  int64_t width;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const void* index = at.in[arg::index.tensor];
+  if (!indexed_kernel().read(at_positions(p.loop, index), at.in[0], at.out[0], p.width, p.positions.size))
+    p.positions.check(index);  // says which
+}
+void plan(Call& c) {
+  const int64_t dim = wrap_dim("gather", c[arg::dim], c[arg::self].dim());
+  const Operand self = c.operand(arg::self);
+  c.plan.set<run>(Parameters{loop_along(self, c.result(), c.operand(arg::index), dim),
+                             positions_along(c, c[arg::index], dim, true), self.itemsize()});
 }
 void backward(Grad& g) {
-  const Tensor sum = zeros(g.in_meta(0).shape(), g.g().dtype(), g.in_meta(0).device);
-  g.set(0, call_inplace(Op::scatter_add_, sum, g.integer(1), g.in(1), g.g()));
+  const Tensor sum = zeros(g.in_meta(arg::self).shape(), g.g().dtype(), g.in_meta(arg::self).device);
+  g.set(arg::self, call_inplace(Op::scatter_add_, sum, g[arg::dim], g.in(arg::index), g.g()));
 }
 
 }  // namespace
@@ -44,11 +52,10 @@ extern constexpr OpDef record = {
         "but that of dimension 0 are no larger\n"
         "gather(zeros(2), 0, zeros(2)) => gather: the index is int64: index is f32[2]; convert with .to(i64)",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .needs = {in(1)},
-    .dense = true,
-    .index = 2,
+    .needs = {in(arg::index)},
+    .index = arg::index.at,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::gather_op

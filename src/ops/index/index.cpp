@@ -5,35 +5,42 @@ namespace dyadic::inline v1::ops::index_op {
 namespace {
 
 void infer(Call& c) {
-  const IndexedDims d = indexed_dims(c, c.tensors(1), c.args[2]);
+  const IndexedDims d = indexed_dims(c, c[arg::indices], c.arg(arg::dims));
   infer_like_first(c);
-  c.spec[0].shape(d.result_shape(c.tensor(0)));
+  c.spec[0].shape(d.result_shape(c[arg::self]));
 }
-int64_t workspace(const Call& c) { return indexed_dims(c, c.tensors(1), c.args[2]).count() * 8; }
-void forward(Call& c) {
-  const Tensor& self = c.tensor(0);
-  const IndexedDims d = indexed_dims(c, c.tensors(1), c.args[2]);
-  if (c.out[0].numel() == 0) return;
-  auto read = [&](const int64_t* positions, int64_t stride, int64_t size) {
-    IndexedLoop loop = loop_at_offsets(self, d.mask, c.out[0], d.place, d.ndim, positions);
+struct Parameters {
+  IndexedLoop loop;
+  Offsets offsets;
+  int64_t width;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const auto read = [&](const void* positions, int64_t stride, int64_t size) {
+    IndexedLoop loop = at_positions(p.loop, positions);
     loop.indexed.place = stride;
-    return indexed_kernel().read(loop, self.impl()->data(), c.out[0].impl()->data(), self.dtype().itemsize(), size);
+    return indexed_kernel().read(loop, at.in[0], at.out[0], p.width, size);
   };
-  const Tensor& first = c.tensors(1)[0];
-  const int64_t dim = d.dim[0];
-  if (c.tensors(1).size() == 1 && first.is_contiguous() &&
-      read(first.data<int64_t>(), self.impl()->strides[dim], self.size(dim)))
+  const Offsets::Index& first = p.offsets.index[0];
+  if (p.offsets.indices == 1 && first.dense && read(at.in[1], first.stride, first.size))
     return;  // one index without negative entries needs no offsets
-  int64_t* offsets = static_cast<int64_t*>(c.workspace);
-  write_offsets(c, self, c.tensors(1), d, offsets);
+  auto* offsets = static_cast<int64_t*>(at.workspace);
+  p.offsets.write(at, offsets);
   read(offsets, 1, kAnyPosition);
+}
+void plan(Call& c) {
+  const Operand self = c.operand(arg::self), out = c.result();
+  const IndexedDims d = indexed_dims(c, c[arg::indices], c.arg(arg::dims));
+  c.plan.workspace = d.count() * 8;
+  if (out.numel() == 0) return;
+  c.plan.set<run>(Parameters{loop_at_offsets(self, d.mask, out, d.place, d.ndim), plan_offsets(c, c[arg::indices], d, self, 1),
+                             self.itemsize()});
 }
 void backward(Grad& g) {
   std::vector<Tensor> indices;
-  for (int i = 0; i < int(g.node.args[1].n); ++i) indices.push_back(g.in(1 + i));
-  const Meta& m = g.in_meta(0);
-  g.set(0, call(Op::index_write_, zeros(m.shape(), g.g().dtype(), m.device), g.g(), std::span<const Tensor>(indices),
-                g.node.args[2], true));
+  for (int i = 0; i < int(g.arg(arg::indices).n); ++i) indices.push_back(g.in(1 + i));
+  const Meta& m = g.in_meta(arg::self);
+  g.set(arg::self, call(Op::index_write_, zeros(m.shape(), g.g().dtype(), m.device), g.g(), std::span<const Tensor>(indices),
+                        g.arg(arg::dims), true));
 }
 
 }  // namespace
@@ -55,10 +62,9 @@ extern constexpr OpDef record = {
         "index(zeros(2), [indices(2; 2), indices(2; 2)]) => index: too many indices: 2 for f32[2]\n"
         "index(zeros(2), [zeros(2)]) => index: the index is int64: index is f32[2]; convert with .to(i64)",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
     .needs = {kIndices},
-    .workspace = workspace,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::index_op

@@ -3,11 +3,11 @@
 namespace dyadic::inline v1::ops::index_add_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const bool one = a[4].scalar.kind() == Scalar::Kind::real ? a[4].scalar.real() == 1 : a[4].scalar.integer() == 1;
-  const Tensor& source = *a[3].tensor;
-  const Tensor terms = one ? source : to(mul(source, a[4].scalar), plain(source));
-  return call(Op::index_sum_, *a[0].tensor, a[1].integer, *a[2].tensor, terms);
+Tensor compose(Args a) {
+  const bool one = a[arg::alpha].kind() == Scalar::Kind::real ? a[arg::alpha].real() == 1 : a[arg::alpha].integer() == 1;
+  const Tensor& source = a[arg::source];
+  const Tensor terms = one ? source : to(mul(source, a[arg::alpha]), plain(source));
+  return call(Op::index_sum_, a[arg::self], a[arg::dim], a[arg::index], terms);
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ extern constexpr OpDef record = {
         "index_add(zeros(2, 3), 0, indices(2; 2), zeros(2, 2)) => index_add: the sizes do not fit: source is f32[2, 2] for 2 "
         "places along dimension 0 of f32[2, 3]",
     .compose = compose,
-    .index = 2,
+    .index = arg::index.at,
 };
 
 }  // namespace dyadic::inline v1::ops::index_add_op

@@ -4,16 +4,25 @@
 namespace dyadic::inline v1::ops::index_copy_op {
 namespace {
 
-void forward(Call& c) {
-  IndexedSource::check(c);
-  start_from_self(c);
-  const Tensor &out = c.out[0], &source = c.tensor(3);
-  indexed_kernel().write(loop_along_1d(out, source, c.tensor(2), IndexedSource::dim(c)), out.impl()->data(),
-                         source.impl()->data(), out.dtype().itemsize());
+struct Parameters {
+  IndexedLoop loop;
+  Positions positions;
+  Operand out, self;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const void* index = at.in[arg::index.tensor];
+  p.positions.check(index);
+  start_from_self(at, p.out, p.self);
+  indexed_kernel().write(at_positions(p.loop, index), at.out[0], at.in[arg::source.tensor], p.out.itemsize());
+}
+void plan(Call& c) {
+  const Operand out = c.result();
+  c.plan.set<run>(Parameters{loop_along_1d(out, c.operand(arg::source), c[arg::index].numel(), IndexedSource::dim(c)),
+                             IndexedSource::positions(c), out, c.operand(arg::self)});
 }
 void backward(Grad& g) {
-  if (g.needs(0)) g.set(0, index_fill(g.g(), g.integer(1), g.in(1), 0));
-  if (g.needs(2)) g.set(2, index_select(g.g(), g.integer(1), g.in(1)));
+  if (g.needs(arg::self)) g.set(arg::self, index_fill(g.g(), g[arg::dim], g.in(arg::index), 0));
+  if (g.needs(arg::source)) g.set(arg::source, index_select(g.g(), g[arg::dim], g.in(arg::index)));
 }
 
 }  // namespace
@@ -32,11 +41,10 @@ extern constexpr OpDef record = {
         "index_copy(zeros(2), 0, indices(5; 2), zeros(2)) => index_copy: index out of range: index 4 at position 0; dimension "
         "0 has 2 entries",
     .infer = IndexedSource::infer,
-    .forward = forward,
     .backward = backward,
-    .needs = {in(1), 0, in(1)},
-    .dense = true,
-    .index = 2,
+    .needs = {in(arg::index), 0, in(arg::index)},
+    .index = arg::index.at,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::index_copy_op

@@ -4,10 +4,10 @@
 namespace dyadic::inline v1::ops::index_put_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& self = *a[0].tensor;
-  const std::vector<Index> key(a[1].tensor, a[1].tensor + a[1].n);
-  return with_indexed(self, key, *a[2].tensor, a[3].boolean);
+Tensor compose(Args a) {
+  const Tensor& self = a[arg::self];
+  const std::vector<Index> key(a.arg(arg::indices).tensor, a.arg(arg::indices).tensor + a.arg(arg::indices).n);
+  return with_indexed(self, key, a[arg::values], a[arg::accumulate]);
 }
 
 }  // namespace

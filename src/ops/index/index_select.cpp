@@ -4,30 +4,41 @@
 namespace dyadic::inline v1::ops::index_select_op {
 namespace {
 
-int64_t dim_of(const Call& c) { return wrap_dim(c.name, c.integer(1), c.tensor(0).dim()); }
-int64_t size_of(const Call& c) { return c.tensor(0).dim() ? c.tensor(0).size(dim_of(c)) : 1; }
+int64_t dim_of(const Call& c) { return wrap_dim(c.name, c[arg::dim], c[arg::self].dim()); }
 void infer(Call& c) {
-  const Tensor &self = c.tensor(0), &index = c.tensor(2);
+  const Tensor& index = c[arg::index];
   dim_of(c);
   check_index_type(c, index);
   DY_CHECK_AS(IndexError, index.dim() <= 1, "{}: the index has one dimension: index is {}", c.name, describe(index));
-  (void)self;
   infer_like_first(c);
   if (c.spec[0].ndim) c.spec[0].sizes[dim_of(c)] = index.numel();
   DY_CHECK(c.spec[0].ndim || index.numel() == 1, "index_select: of a 0-d tensor one entry can be selected: index is {}",
            describe(index));
 }
-void forward(Call& c) {
-  const Tensor &self = c.tensor(0), &index = c.tensor(2),
-               indices = index.is_contiguous() ? index : make_over(c.workspace, index.sizes(), i64);
-  if (!index.is_contiguous()) assign(indices, index);
-  check_positions(c, indices, size_of(c), dim_of(c));
-  indexed_kernel().read(loop_along_1d(self, c.out[0], indices, dim_of(c)), self.impl()->data(), c.out[0].impl()->data(),
-                        self.dtype().itemsize(), kAnyPosition);
+struct Parameters {
+  IndexedLoop loop;
+  Positions positions;
+  Operand index;
+  int64_t width;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const void* index = at.in[arg::index.tensor];
+  if (!p.index.is_contiguous()) {
+    assign(Array(p.index.sizes(), i64, at.workspace), at.input(arg::index, p.index));
+    index = at.workspace;
+  }
+  p.positions.check(index);
+  indexed_kernel().read(at_positions(p.loop, index), at.in[0], at.out[0], p.width, kAnyPosition);
 }
-int64_t workspace(const Call& c) { return c.tensor(2).is_contiguous() ? 0 : c.tensor(2).numel() * 8; }
+void plan(Call& c) {
+  const Operand self = c.operand(arg::self), index = c.operand(arg::index);
+  c.plan.workspace = index.is_contiguous() ? 0 : index.numel() * 8;
+  c.plan.set<run>(Parameters{loop_along_1d(self, c.result(), index.numel(), dim_of(c)),
+                             positions_along(c, c[arg::index], dim_of(c)), index, self.itemsize()});
+}
 void backward(Grad& g) {
-  g.set(0, index_add(zeros(g.in_meta(0).shape(), g.g().dtype(), g.in_meta(0).device), g.integer(1), g.in(1), g.g()));
+  g.set(arg::self, index_add(zeros(g.in_meta(arg::self).shape(), g.g().dtype(), g.in_meta(arg::self).device), g[arg::dim],
+                             g.in(arg::index), g.g()));
 }
 
 }  // namespace
@@ -46,11 +57,10 @@ extern constexpr OpDef record = {
         "has 2 entries\n"
         "index_select(zeros(2, 3), 0, indices(2; 2, 2)) => index_select: the index has one dimension: index is i64[2, 2]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .needs = {in(1)},
-    .workspace = workspace,
-    .index = 2,
+    .needs = {in(arg::index)},
+    .index = arg::index.at,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::index_select_op

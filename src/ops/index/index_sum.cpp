@@ -7,49 +7,66 @@
 namespace dyadic::inline v1::ops::index_sum_op {
 namespace {
 
-// Rows long enough to be worth it are done by target: each is read, added to and written once.
-bool by_targets(const Call& c, CombineTargets& t) {
-  const Tensor& self = c.tensor(0);
-  if (self.dim() == 0 || !c.out[0].is_contiguous()) return false;
-  const int64_t dim = IndexedSource::dim(c);
-  t = {.count = 1, .targets = self.size(dim), .places = c.tensor(2).numel(), .lanes = 1};
-  for (int64_t d = 0; d < self.dim(); ++d)
-    if (d != dim) (d < dim ? t.count : t.lanes) *= self.size(d);
-  return t.lanes >= 16;
-}
-int64_t workspace(const Call& c) {
-  CombineTargets t;
-  return by_targets(c, t) ? (t.targets + 1 + t.places) * 8 : combine_scratch(c, c.tensor(3));
-}
-double flops(const Call& c) { return double(c.tensor(3).numel()); }
+double flops(const Call& c) { return double(c[arg::source].numel()); }
 
 void infer(Call& c) {
   c.name = "index_add";
   IndexedSource::infer(c);
 }
-void forward(Call& c) {
-  IndexedSource::check(c);
+struct Targets {
+  CombineTargets targets;
+  Positions positions;
+  const Format *self, *source, *out;
+};
+void run_targets(const Targets& p, const Pointers& at) {
+  const auto* index = static_cast<const int64_t*>(at.in[arg::index.tensor]);
+  p.positions.check(index);
+  CombineTargets t = p.targets;
+  auto *start = static_cast<int64_t*>(at.workspace), *order = start + t.targets + 1;
+  std::fill_n(start, t.targets + 1, 0);
+  for (int64_t j = 0; j < t.places; ++j) ++start[index[j] + 1];
+  for (int64_t k = 0; k < t.targets; ++k) start[k + 1] += start[k];
+  for (int64_t j = 0; j < t.places; ++j) order[start[index[j]]++] = j;
+  std::copy_backward(start, start + t.targets, start + t.targets + 1);  // each has moved on to where the next began
+  start[0] = 0;
+  t.start = start, t.order = order;
+  combine_kernel().add_targets(t, source(at, 0, p.self), source(at, arg::source.tensor, p.source), target(at, 0, p.out));
+}
+// Rows long enough to be worth it are done by target: each is read, added to and written once.
+bool by_targets(const Call& c, CombineTargets& t) {
+  const Tensor& self = c[arg::self];
+  if (self.dim() == 0 || !c.result().is_contiguous()) return false;
+  const int64_t dim = IndexedSource::dim(c);
+  t = {.count = 1, .targets = self.size(dim), .places = c[arg::index].numel(), .lanes = 1};
+  for (int64_t d = 0; d < self.dim(); ++d)
+    if (d != dim) (d < dim ? t.count : t.lanes) *= self.size(d);
+  return t.lanes >= 16;
+}
+struct Elements {
+  Combination combine;
+  Positions positions;
+};
+void run_elements(const Elements& p, const Pointers& at) {
+  const void* index = at.in[arg::index.tensor];
+  p.positions.check(index);
+  p.combine.run(at, index, arg::source.tensor);
+}
+void plan(Call& c) {
+  const Positions positions = IndexedSource::positions(c);
   CombineTargets t;
   if (by_targets(c, t)) {
-    const int64_t* index = c.tensor(2).data<int64_t>();
-    auto *start = static_cast<int64_t*>(c.workspace), *order = start + t.targets + 1;
-    std::fill_n(start, t.targets + 1, 0);
-    for (int64_t j = 0; j < t.places; ++j) ++start[index[j] + 1];
-    for (int64_t k = 0; k < t.targets; ++k) start[k + 1] += start[k];
-    for (int64_t j = 0; j < t.places; ++j) order[start[index[j]]++] = j;
-    std::copy_backward(start, start + t.targets, start + t.targets + 1);  // each has moved on to where the next began
-    start[0] = 0;
-    t.start = start, t.order = order;
-    return combine_kernel().add_targets(t, source_of(c, 0), source_of(c, 3), target_of(c));
+    c.plan.workspace = (t.targets + 1 + t.places) * 8;
+    return c.plan.set<run_targets>(Targets{t, positions, format_of(c, arg::self), format_of(c, arg::source), result_format(c)});
   }
-  combine_at(c, IndexedOp::add, c.tensor(3), [&](const Tensor& out, const Tensor& source) {
-    return loop_along_1d(out, source, c.tensor(2), IndexedSource::dim(c));
-  });
+  const auto loop = [&](const Operand& sum, const Operand& source) {
+    return loop_along_1d(sum, source, c[arg::index].numel(), IndexedSource::dim(c));
+  };
+  c.plan.set<run_elements>(Elements{plan_combination(c, IndexedOp::add, c.operand(arg::source), loop), positions});
 }
-Tensor complex_parts(const Arg* a) { return by_parts(Op::index_sum_, a, 4); }
+Tensor complex_parts(Args a) { return by_parts(Op::index_sum_, a, 4); }
 void backward(Grad& g) {
-  g.set(0, g.g());
-  if (g.needs(2)) g.set(2, index_select(g.g(), g.integer(1), g.in(1)));
+  g.set(arg::self, g.g());
+  if (g.needs(arg::source)) g.set(arg::source, index_select(g.g(), g[arg::dim], g.in(arg::index)));
 }
 
 }  // namespace
@@ -69,13 +86,11 @@ extern constexpr OpDef record = {
         "index_sum(zeros(2), 0, indices(5; 2), zeros(2)) => index_add: index out of range: index 4 at position 0; dimension 0 "
         "has 2 entries",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .needs = {0, 0, in(1)},
+    .needs = {0, 0, in(arg::index)},
     .flops = flops,
-    .workspace = workspace,
     .complex = complex_parts,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::index_sum_op

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/common.h"
 #include "ops/index/indexed.h"
 
@@ -5,71 +7,91 @@ namespace dyadic::inline v1::ops::index_write_op {
 namespace {
 
 void infer(Call& c) {
-  const IndexedDims d = indexed_dims(c, c.tensors(2), c.args[3]);
-  check_same_type(c, c.tensor(0), c.tensor(1), "values");
-  const std::vector<int64_t> places = d.result_shape(c.tensor(0));
-  const Tensor& values = c.tensor(1);
+  const IndexedDims d = indexed_dims(c, c[arg::indices], c.arg(arg::dims));
+  check_same_type(c, c[arg::self], c[arg::values], "values");
+  const std::vector<int64_t> places = d.result_shape(c[arg::self]);
+  const Tensor& values = c[arg::values];
   bool fits = size_t(values.dim()) <= places.size();
   for (int64_t k = 1; fits && k <= values.dim(); ++k)
     fits = values.size(-k) == 1 || values.size(-k) == places[places.size() - size_t(k)];
   DY_CHECK(fits, "index_put: the values do not fit: values is {}, the places are {}", describe(values), shape_text(places));
   infer_like_first(c);
 }
-struct Held {
-  int64_t* offsets;
-  Tensor values, sum;
+double flops(const Call& c) { return c[arg::accumulate] ? double(c[arg::values].numel()) : 0; }
+
+struct Parameters {
+  IndexedLoop loop;
+  Offsets offsets;
+  Operand out, self, values;  // values: broadcast to the places
+  Operand held, sum;          // values in the compute type, or dense; self in it; undefined where they are used as they lie
+  int64_t held_at, sum_at;    // in the workspace
+  bool any, accumulate;
 };
-Held take(const Call& c, const IndexedDims& d, Scratch& scratch) {
-  const Tensor& values = c.tensor(1);
-  const std::vector<int64_t> shape = d.result_shape(c.tensor(0));
-  const DType stored = c.out[0].dtype(), compute = c.boolean(4) ? compute_dtype(stored) : stored;
-  Held h;
-  h.offsets = scratch.take<int64_t>(d.count());
-  const bool spread = values.numel() == 1, dense = values.is_contiguous() && values.sizes() == IntList(shape);
-  if (values.dtype() != compute || !(spread || dense)) h.values = scratch.tensor(spread ? IntList() : IntList(shape), compute);
-  if (stored != compute) h.sum = scratch.tensor(c.tensor(0).sizes(), compute);
-  return h;
-}
-int64_t workspace(const Call& c) {
-  Scratch scratch;
-  take(c, indexed_dims(c, c.tensors(2), c.args[3]), scratch);
-  return scratch.bytes();
-}
-double flops(const Call& c) { return c.boolean(4) ? double(c.tensor(1).numel()) : 0; }
-void forward(Call& c) {
-  NoGrad guard;
-  const Tensor& out = c.out[0];
-  const IndexedDims d = indexed_dims(c, c.tensors(2), c.args[3]);
-  const std::vector<int64_t> shape = d.result_shape(c.tensor(0));
-  Scratch scratch(c.workspace);
-  const Held h = take(c, d, scratch);
-  const Tensor target = h.sum.defined() ? h.sum : out;
-  if (d.count()) write_offsets(c, target, c.tensors(2), d, h.offsets);
-  h.sum.defined() ? assign(h.sum, c.tensor(0)) : start_from_self(c);
-  int64_t n = 1;
-  for (int64_t s : shape) n *= s;
-  if (n && target.numel()) {
-    Tensor values = c.tensor(1).detach();
-    if (values.numel() == 1) values = values.reshape({});
-    if (h.values.defined()) assign(h.values, values), values = h.values;
-    const Tensor all = expand(values, shape);
-    const IndexedLoop loop = loop_at_offsets(target, d.mask, all, d.place, d.ndim, h.offsets);
-    if (c.boolean(4))
-      indexed_kernel().combine(loop, IndexedOp::add, compute_type(target.dtype()), target.impl()->data(), all.impl()->data());
-    else
-      indexed_kernel().write(loop, target.impl()->data(), all.impl()->data(), target.dtype().itemsize());
+void run(const Parameters& p, const Pointers& at) {
+  char* scratch = static_cast<char*>(at.workspace);
+  auto* offsets = reinterpret_cast<int64_t*>(scratch);
+  if (p.offsets.count) p.offsets.write(at, offsets);
+  const Array out = at.output(0, p.out), target = p.sum.defined() ? Array(p.sum, scratch + p.sum_at) : out;
+  p.sum.defined() ? assign(target, at.input(0, p.self)) : start_from_self(at, p.out, p.self);
+  if (p.any) {
+    const Array given = at.input(arg::values, p.values), held(p.held, scratch + p.held_at);
+    if (p.held.defined()) assign(held, given);
+    const char* values = p.held.defined() ? held.at : given.at;
+    const IndexedLoop loop = at_positions(p.loop, offsets);
+    p.accumulate ? indexed_kernel().combine(loop, IndexedOp::add, compute_type(target.dtype()), target.at, values)
+                 : indexed_kernel().write(loop, target.at, values, target.itemsize());
   }
-  if (h.sum.defined()) assign(out, h.sum);
+  if (p.sum.defined()) assign(out, target);
 }
-Tensor complex_parts(const Arg* a) { return by_parts(Op::index_write_, a, 5); }
+// t as one of `shape`, with steps of 0 where it is broadcast.
+Operand expanded(const Operand& t, IntList shape) {
+  Array a(t, static_cast<void*>(nullptr));
+  int64_t steps[kMaxDims] = {};
+  const auto n = int64_t(shape.size());
+  for (int64_t k = 1; k <= std::min(n, t.dim()); ++k) steps[n - k] = t.size(-k) == 1 ? 0 : t.stride(-k);
+  return a.view(shape, {steps, shape.size()});
+}
+void plan(Call& c) {
+  const IndexedDims d = indexed_dims(c, c[arg::indices], c.arg(arg::dims));
+  const std::vector<int64_t> shape = d.result_shape(c[arg::self]);
+  const Operand out = c.result(), values = c.operand(arg::values);
+  const bool accumulate = c[arg::accumulate];
+  const DType stored = out.dtype(), compute = accumulate ? compute_dtype(stored) : stored;
+  Parameters& p = c.plan.make<run, Parameters>();
+  p.out = out, p.self = c.operand(arg::self);
+  p.held = p.sum = Operand();
+  p.accumulate = accumulate;
+  Scratch scratch;
+  scratch.take<int64_t>(d.count());
+  const bool one = values.numel() == 1, dense = values.is_contiguous() && values.sizes() == IntList(shape);
+  const Operand from = one ? Operand(IntList(), values.dtype()) : values;
+  p.held_at = scratch.bytes();
+  if (values.dtype() != compute || !(one || dense)) {
+    p.held = Operand(one ? IntList() : IntList(shape), compute);
+    scratch.take<char>(p.held.numel() * compute.itemsize());
+  }
+  p.sum_at = scratch.bytes();
+  if (stored != compute) {
+    p.sum = Operand(p.self.sizes(), compute);
+    scratch.take<char>(p.sum.numel() * compute.itemsize());
+  }
+  c.plan.workspace = scratch.bytes();
+  const Operand& target = p.sum.defined() ? p.sum : out;
+  p.values = p.held.defined() ? expanded(from, p.held.sizes()) : from;
+  const Operand all = expanded(p.held.defined() ? p.held : from, shape);
+  p.any = all.numel() && target.numel();
+  p.offsets = plan_offsets(c, c[arg::indices], d, target, 2);
+  if (p.any) p.loop = loop_at_offsets(target, d.mask, all, d.place, d.ndim);
+}
+Tensor complex_parts(Args a) { return by_parts(Op::index_write_, a, 5); }
 void backward(Grad& g) {
   std::vector<Tensor> indices;
-  for (int i = 0; i < int(g.node.args[2].n); ++i) indices.push_back(g.in(2 + i));
+  for (int i = 0; i < int(g.arg(arg::indices).n); ++i) indices.push_back(g.in(2 + i));
   const std::span<const Tensor> all(indices);
-  if (g.needs(0) && g.boolean(4)) g.set(0, g.g());
-  if (g.needs(0) && !g.boolean(4))
-    g.set(0, call(Op::index_write_, g.g(), zeros({}, g.g().dtype(), g.g().device()), all, g.node.args[3], false));
-  if (g.needs(1)) g.set(1, call(Op::index_, g.g(), all, g.node.args[3]));
+  if (g.needs(arg::self) && g[arg::accumulate]) g.set(arg::self, g.g());
+  if (g.needs(arg::self) && !g[arg::accumulate])
+    g.set(arg::self, call(Op::index_write_, g.g(), zeros({}, g.g().dtype(), g.g().device()), all, g.arg(arg::dims), false));
+  if (g.needs(arg::values)) g.set(arg::values, call(Op::index_, g.g(), all, g.arg(arg::dims)));
 }
 
 }  // namespace
@@ -91,12 +113,11 @@ extern constexpr OpDef record = {
         "index_write(zeros(2), zeros(3), [indices(2; 2)]) => index_put: the values do not fit: values is f32[3], the places "
         "are [2]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .needs = {kIndices & ~in(1), kIndices & ~in(1)},
+    .needs = {kIndices & ~in(arg::values), kIndices & ~in(arg::values)},
     .flops = flops,
-    .workspace = workspace,
     .complex = complex_parts,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::index_write_op

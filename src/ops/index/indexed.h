@@ -10,24 +10,35 @@ namespace dyadic::inline v1::ops {
 // gather and scatter: index has the operand's number of dimensions (0-d counts as 1-d) and, but along dim, no larger sizes.
 void check_index_shape(const Call& c, const Tensor& index, const Tensor& operand, const char* operand_name, int64_t dim);
 void check_index_type(const Call& c, const Tensor& index);  // int64
-// All in [0, size). Of slices outside is an IndexError, of elements (gather, scatter) an Error: PyTorch has it so.
-void check_positions(const Call& c, const Tensor& index, int64_t size, int64_t dim, bool elements = false);
+// What positions must be: all in [0, size). Of slices outside is an IndexError, of elements (gather, scatter) an Error: PyTorch
+// has it so.
+struct Positions {
+  const char* name;
+  int64_t count, size, dim;
+  bool elements;
+  void check(const void* index) const;
+};
+Positions positions_along(const Call& c, const Tensor& index, int64_t dim, bool elements = false);
 void check_same_type(const Call& c, const Tensor& a, const Tensor& b, const char* name);  // of self and the source
 
 // op(self, dim, index, source) with an index of one dimension whose entries stand for those of source along dim.
 struct IndexedSource {
-  static int64_t dim(const Call& c) { return wrap_dim(c.name, c.integer(1), c.tensor(0).dim()); }
+  static int64_t dim(const Call& c) { return wrap_dim(c.name, c[index_add_op::arg::dim], c[index_add_op::arg::self].dim()); }
   static void infer(Call& c);
-  static void check(const Call& c);  // the index's values
+  static Positions positions(const Call& c) { return positions_along(c, c[index_add_op::arg::index], dim(c)); }
 };
 
-// The loop over all elements of `index`; plain may be undefined (a number, stride 0).
-IndexedLoop loop_along(const Tensor& indexed, const Tensor& plain, const Tensor& index, int64_t dim);
-// The same for an index of one dimension, which serves for all entries of the others.
-IndexedLoop loop_along_1d(const Tensor& indexed, const Tensor& plain, const Tensor& index, int64_t dim);
-// plain has `before` + places + the rest dimensions; indexed the same without those of places, whose offsets are given.
-IndexedLoop loop_at_offsets(const Tensor& indexed, uint32_t indexed_dims, const Tensor& plain, int64_t places_at,
-                            int64_t places_ndim, const int64_t* offsets);
+// The loop over all elements of `index`; plain may be undefined (a number, stride 0). Positions are set when it runs.
+IndexedLoop loop_along(const Operand& indexed, const Operand& plain, const Operand& index, int64_t dim);
+// The same for an index of one dimension with so many places, which serves for all entries of the others.
+IndexedLoop loop_along_1d(const Operand& indexed, const Operand& plain, int64_t places, int64_t dim);
+// plain has `before` + places + the rest dimensions; indexed the same without those of places, whose offsets are its positions.
+IndexedLoop loop_at_offsets(const Operand& indexed, uint32_t indexed_dims, const Operand& plain, int64_t places_at,
+                            int64_t places_ndim);
+inline IndexedLoop at_positions(IndexedLoop loop, const void* positions) {
+  loop.positions = static_cast<const int64_t*>(positions);
+  return loop;
+}
 
 // Which dimensions advanced indices stand for, and where their places go in the result.
 struct IndexedDims {
@@ -39,9 +50,22 @@ struct IndexedDims {
   std::vector<int64_t> result_shape(const Tensor& self) const;
 };
 IndexedDims indexed_dims(const Call& c, std::span<const Tensor> indices, const Arg& dims);
-// For every place the element of `target` it is, relative to the first. Throws before it writes where an index is out of range.
-void write_offsets(const Call& c, const Tensor& target, std::span<const Tensor> indices, const IndexedDims& d,
-                   int64_t* offsets);
+// For every place the element of a target it is, relative to the first.
+struct Offsets {
+  struct Index {
+    bool dense;                        // and not broadcast
+    int64_t numel, size, stride, dim;  // size, stride: of the target
+    int64_t steps[kMaxDims];           // of the index, as broadcast to the places
+  };
+  const char* name;
+  IndexedDims dims;
+  int64_t count, indices;
+  int first;     // which of the call's tensors is the first index
+  Index* index;  // `indices` of them
+  // Throws before it writes where an index is out of range.
+  void write(const Pointers& at, int64_t* offsets) const;
+};
+Offsets plan_offsets(Call& c, std::span<const Tensor> indices, const IndexedDims& d, const Operand& target, int first);
 inline constexpr uint16_t kIndices = in(1) | in(2) | in(3) | in(4) | in(5) | in(6) | in(7);  // what a gradient saves
 
 // index_put out of place, with masks among the indices.
@@ -51,36 +75,47 @@ Tensor pad_to(const Tensor& t, const Meta& meta);  // with zeros behind, up to t
 Tensor slice_to(const Tensor& t, IntList sizes);   // the first entries of every dimension
 
 // Dense masks (bool).
-int64_t count_true(const Tensor& mask);
+int64_t count_true(const void* mask, int64_t n);
+inline int64_t count_true(const Tensor& mask) { return count_true(mask.impl()->data(), mask.numel()); }
 // The elements where the mask is true, in order: out of `all` into `some`, or back.
-void move_masked(const Tensor& mask, int64_t width, void* to, const void* from, bool out_of_all);
-int64_t write_nonzero(const Tensor& mask, int64_t limit, int64_t* out);  // how many rows of indices were written
+void move_masked(const void* mask, int64_t n, int64_t width, void* to, const void* from, bool out_of_all);
+// How many rows of indices were written.
+int64_t write_nonzero(const void* mask, IntList sizes, int64_t limit, int64_t* out);
 
 // Of complex numbers: what only adds and moves is done to real and imaginary parts apart.
 Tensor by_parts(Op op, const Arg* args, int n);
 
 // out = self, unless the call is in place.
-void start_from_self(Call& c);
+void start_from_self(const Pointers& at, const Operand& out, const Operand& self);
+
 // op(self, dim, index, source): whether source goes to places along the last dimension in all rows of a dense self, which are
 // not too long for the caches; the rows without their index.
 bool combines_rows(const Call& c, int64_t dim, CombineRows& rows);
-// out = self with values combined at indexed places, in the compute type: scratch holds what is stored in another one.
-int64_t combine_scratch(const Call& c, const Tensor& source);
-template <class MakeLoop> void combine_at(Call& c, IndexedOp op, const Tensor& source, MakeLoop&& loop) {
-  const Tensor &out = c.out[0], &self = c.tensor(0);
-  const DType compute = compute_dtype(out.dtype());
-  Scratch scratch(c.workspace);
-  if (out.dtype() == compute) {
-    start_from_self(c);
-    indexed_kernel().combine(loop(out, source), op, compute_type(compute), out.impl()->data(), source.impl()->data());
-    return;
+
+// out = self with values combined at indexed places, in the compute type: workspace holds what is stored in another one.
+struct Combination {
+  IndexedLoop loop;
+  IndexedOp op;
+  Operand out, self, source, sum, terms;  // sum, terms: in the compute type; undefined where that is what is stored
+  Compute compute;
+  int64_t terms_at;  // in the workspace
+  void run(const Pointers& at, const void* positions, int source) const;
+};
+// loop(indexed, plain): of these operands.
+template <class MakeLoop> Combination plan_combination(Call& c, IndexedOp op, const Operand& source, MakeLoop&& loop) {
+  const Operand out = c.result();
+  const DType stored = out.dtype(), compute = compute_dtype(stored);
+  Combination p{{}, op, out, c.operand(0), source, {}, {}, compute_type(compute), 0};
+  if (stored != compute) {
+    p.sum = Operand(p.self.sizes(), compute), p.terms = Operand(source.sizes(), compute);
+    Scratch scratch;
+    scratch.take<char>(p.sum.numel() * compute.itemsize());
+    p.terms_at = scratch.bytes();
+    scratch.take<char>(p.terms.numel() * compute.itemsize());
+    c.plan.workspace = scratch.bytes();
   }
-  if (self.numel() == 0) return;
-  const Tensor sum = scratch.tensor(self.sizes(), compute), terms = scratch.tensor(source.sizes(), compute);
-  assign(sum, self);
-  assign(terms, source);
-  indexed_kernel().combine(loop(sum, terms), op, compute_type(compute), sum.impl()->data(), terms.impl()->data());
-  assign(out, sum);
+  p.loop = stored == compute ? loop(out, source) : loop(p.sum, p.terms);
+  return p;
 }
 
 }  // namespace dyadic::inline v1::ops

@@ -3,11 +3,11 @@
 namespace dyadic::inline v1::ops::masked_fill_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &self = *a[0].tensor, &mask = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &self = a[arg::self], &mask = a[arg::mask];
   DY_CHECK_AS(TypeError, mask.dtype() == boolean, "masked_fill: the mask is bool: mask is {}", describe(mask));
-  expect_number("masked_fill", a[2].scalar, plain(self));
-  const Tensor number = to(scalar_tensor(a[2].scalar), plain(self)).to(self.device());
+  expect_number("masked_fill", a[arg::value], plain(self));
+  const Tensor number = to(scalar_tensor(a[arg::value]), plain(self)).to(self.device());
   return where(mask, number, self);
 }
 

@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::masked_fill_tensor_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &self = *a[0].tensor, &mask = *a[1].tensor, &value = *a[2].tensor;
+Tensor compose(Args a) {
+  const Tensor &self = a[arg::self], &mask = a[arg::mask], &value = a[arg::value];
   DY_CHECK_AS(TypeError, mask.dtype() == boolean, "masked_fill: the mask is bool: mask is {}", describe(mask));
   DY_CHECK(value.dim() == 0, "masked_fill: the value is a number or a 0-d tensor: value is {}", describe(value));
   return where(mask, to(value, plain(self)), self);

@@ -3,13 +3,13 @@
 namespace dyadic::inline v1::ops::masked_scatter_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &self = *a[0].tensor, &mask = *a[1].tensor, &source = *a[2].tensor;
+Tensor compose(Args a) {
+  const Tensor &self = a[arg::self], &mask = a[arg::mask], &source = a[arg::source];
   DY_CHECK_AS(TypeError, mask.dtype() == boolean, "masked_scatter: the mask is bool: mask is {}", describe(mask));
   DY_CHECK_AS(TypeError, plain(self) == plain(source), "masked_scatter: the dtypes differ: self is {}, source is {}",
               describe(self), describe(source));
   Spec common;
-  const Arg both[] = {a[0], a[1]};
+  const Arg both[] = {a.arg(arg::self), a.arg(arg::mask)};
   broadcast_shapes("masked_scatter", common, both, 2);
   return call(Op::decompress_, expand(self, common.shape()), contiguous(expand(mask, common.shape())), source);
 }

@@ -4,12 +4,12 @@
 namespace dyadic::inline v1::ops::masked_select_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &self = *a[0].tensor, &mask = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &self = a[arg::self], &mask = a[arg::mask];
   DY_CHECK_AS(TypeError, mask.dtype() == boolean, "masked_select: the mask is bool: mask is {}", describe(mask));
   check_has_values("masked_select", mask);
   Spec common;
-  const Arg both[] = {a[0], a[1]};
+  const Arg both[] = {a.arg(arg::self), a.arg(arg::mask)};
   broadcast_shapes("masked_select", common, both, 2);
   const Tensor wide = contiguous(expand(mask, common.shape()));
   return call(Op::compress_, expand(self, common.shape()), wide, count_true(wide));

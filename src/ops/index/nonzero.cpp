@@ -4,8 +4,8 @@
 namespace dyadic::inline v1::ops::nonzero_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   check_has_values("nonzero", t);
   NoGrad guard;
   const Tensor mask = contiguous(t.dtype() == boolean ? t : ne(t, 0));

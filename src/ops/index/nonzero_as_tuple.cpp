@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::nonzero_as_tuple_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor rows = nonzero(*a[0].tensor);
-  if (!a[1].boolean) return {rows};
-  if (a[0].tensor->dim() == 0) return {reshape(constant_pad_nd(reshape(rows, {rows.size(0), 0}), {0, 1}), {-1})};
+std::vector<Tensor> compose(Args a) {
+  const Tensor rows = nonzero(a[arg::self]);
+  if (!a[arg::as_tuple]) return {rows};
+  if (a[arg::self].dim() == 0) return {reshape(constant_pad_nd(reshape(rows, {rows.size(0), 0}), {0, 1}), {-1})};
   return unbind(rows, 1);
 }
 

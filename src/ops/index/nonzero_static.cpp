@@ -7,22 +7,28 @@ namespace dyadic::inline v1::ops::nonzero_static_op {
 namespace {
 
 void infer(Call& c) {
-  DY_CHECK(c.integer(1) >= 0, "nonzero_static: negative size: size is {}", c.integer(1));
+  DY_CHECK(c[arg::size] >= 0, "nonzero_static: negative size: size is {}", c[arg::size]);
   c.spec[0].dtype = i64;
-  c.spec[0].device = c.tensor(0).device();
-  c.spec[0].shape({c.integer(1), c.tensor(0).dim()});
+  c.spec[0].device = c[arg::self].device();
+  c.spec[0].shape({c[arg::size], c[arg::self].dim()});
 }
-int64_t workspace(const Call& c) { return c.tensor(0).dtype() == boolean ? 0 : c.tensor(0).numel(); }
-void forward(Call& c) {
-  const Tensor& self = c.tensor(0);
-  Tensor mask = self;
-  if (self.dtype() != boolean && self.numel()) {
-    mask = make_over(c.workspace, self.sizes(), boolean);
-    assign(mask, self);
+struct Parameters {
+  Operand self;
+  int64_t size, fill;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const void* mask = at.in[0];
+  if (p.self.dtype() != boolean && p.self.numel()) {
+    mask = at.workspace;
+    assign(Array(p.self.sizes(), boolean, at.workspace), at.input(0, p.self));
   }
-  int64_t* out = c.out[0].data<int64_t>();
-  const int64_t found = write_nonzero(mask, c.integer(1), out);
-  std::fill(out + found * self.dim(), out + c.integer(1) * self.dim(), c.integer(2));
+  auto* out = static_cast<int64_t*>(at.out[0]);
+  const int64_t found = write_nonzero(mask, p.self.sizes(), p.size, out);
+  std::fill(out + found * p.self.dim(), out + p.size * p.self.dim(), p.fill);
+}
+void plan(Call& c) {
+  c.plan.workspace = c[arg::self].dtype() == boolean ? 0 : c[arg::self].numel();
+  c.plan.set<run>(Parameters{c.operand(arg::self), c[arg::size], c[arg::fill_value]});
 }
 
 }  // namespace
@@ -41,9 +47,7 @@ extern constexpr OpDef record = {
     .bad = "nonzero_static(zeros(2), -1) => nonzero_static: negative size: size is -1",
     .skip = "cost: indices are not arithmetic",
     .infer = infer,
-    .forward = forward,
-    .workspace = workspace,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::nonzero_static_op

@@ -3,13 +3,13 @@
 namespace dyadic::inline v1::ops::put_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &self = *a[0].tensor, &index = *a[1].tensor, &source = *a[2].tensor;
+Tensor compose(Args a) {
+  const Tensor &self = a[arg::self], &index = a[arg::index], &source = a[arg::source];
   DY_CHECK_AS(IndexError, index.numel() == source.numel(), "put: index and source differ in size: index is {}, source is {}",
               describe(index), describe(source));
   DY_CHECK_AS(TypeError, index.dtype() == i64, "put: the index is int64: index is {}; convert with .to(i64)", describe(index));
   return reshape(call(Op::index_write_, reshape(self, {-1}), reshape(source, index.sizes()), std::span<const Tensor>(&index, 1),
-                      Arg(), a[3].boolean),
+                      Arg(), a[arg::accumulate]),
                  self.sizes());
 }
 

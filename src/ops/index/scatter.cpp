@@ -6,29 +6,33 @@ namespace dyadic::inline v1::ops::scatter_op {
 namespace {
 
 void infer(Call& c) {
-  const Tensor &self = c.tensor(0), &index = c.tensor(2);
-  const int64_t dim = wrap_dim(c.name, c.integer(1), self.dim());
+  const Tensor &self = c[arg::self], &index = c[arg::index];
+  const int64_t dim = wrap_dim(c.name, c[arg::dim], self.dim());
   check_index_shape(c, index, self, "self", dim);
-  check_same_type(c, self, c.tensor(3), "src");
-  check_index_shape(c, index, c.tensor(3), "src", -1);
+  check_same_type(c, self, c[arg::src], "src");
+  check_index_shape(c, index, c[arg::src], "src", -1);
   infer_like_first(c);
 }
-void check(const Call& c, int64_t dim) {
-  const Tensor& self = c.tensor(0);
-  check_positions(c, c.tensor(2), self.dim() ? self.size(dim) : 1, dim, true);
+struct Parameters {
+  IndexedLoop loop;
+  Positions positions;
+  Operand out, self;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const void* index = at.in[arg::index.tensor];
+  p.positions.check(index);
+  start_from_self(at, p.out, p.self);
+  indexed_kernel().write(at_positions(p.loop, index), at.out[0], at.in[arg::src.tensor], p.out.itemsize());
 }
-
-void forward(Call& c) {
-  const Tensor &self = c.tensor(0), &out = c.out[0];
-  const int64_t dim = wrap_dim(c.name, c.integer(1), self.dim());
-  check(c, dim);
-  start_from_self(c);
-  indexed_kernel().write(loop_along(out, c.tensor(3), c.tensor(2), dim), out.impl()->data(), c.tensor(3).impl()->data(),
-                         out.dtype().itemsize());
+void plan(Call& c) {
+  const int64_t dim = wrap_dim(c.name, c[arg::dim], c[arg::self].dim());
+  const Operand out = c.result();
+  c.plan.set<run>(Parameters{loop_along(out, c.operand(arg::src), c.operand(arg::index), dim),
+                             positions_along(c, c[arg::index], dim, true), out, c.operand(arg::self)});
 }
 void backward(Grad& g) {
-  if (g.needs(0)) g.set(0, scatter_value(g.g(), g.integer(1), g.in(1), 0));
-  if (g.needs(2)) g.set(2, pad_to(gather(g.g(), g.integer(1), g.in(1)), g.in_meta(2)));
+  if (g.needs(arg::self)) g.set(arg::self, scatter_value(g.g(), g[arg::dim], g.in(arg::index), 0));
+  if (g.needs(arg::src)) g.set(arg::src, pad_to(gather(g.g(), g[arg::dim], g.in(arg::index)), g.in_meta(arg::src)));
 }
 
 }  // namespace
@@ -51,12 +55,11 @@ extern constexpr OpDef record = {
         "scatter(zeros(2), 0, indices(2; 3), zeros(2)) => scatter: the index does not fit: index is i64[3], src is f32[2]; "
         "sizes but that of dimension -1 are no larger",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .needs = {in(1), 0, in(1)},
+    .needs = {in(arg::index), 0, in(arg::index)},
     .variant = scatter_variant,
-    .dense = true,
-    .index = 2,
+    .index = arg::index.at,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::scatter_op

@@ -6,41 +6,52 @@ namespace dyadic::inline v1::ops::scatter_add_op {
 namespace {
 
 void infer(Call& c) {
-  const Tensor &self = c.tensor(0), &index = c.tensor(2);
-  const int64_t dim = wrap_dim(c.name, c.integer(1), self.dim());
+  const Tensor &self = c[arg::self], &index = c[arg::index];
+  const int64_t dim = wrap_dim(c.name, c[arg::dim], self.dim());
   check_index_shape(c, index, self, "self", dim);
-  check_same_type(c, self, c.tensor(3), "src");
-  check_index_shape(c, index, c.tensor(3), "src", -1);
+  check_same_type(c, self, c[arg::src], "src");
+  check_index_shape(c, index, c[arg::src], "src", -1);
   infer_like_first(c);
 }
-void check(const Call& c, int64_t dim) {
-  const Tensor& self = c.tensor(0);
-  check_positions(c, c.tensor(2), self.dim() ? self.size(dim) : 1, dim, true);
-}
+double flops(const Call& c) { return double(c[arg::index].numel()); }
 
-int64_t dim_of(const Call& c) { return wrap_dim(c.name, c.integer(1), c.tensor(0).dim()); }
-int64_t workspace(const Call& c) {
+struct Rows {
   CombineRows rows;
-  return combines_rows(c, dim_of(c), rows) ? combine_kernel().workspace(rows, source_of(c, 0))
-                                           : combine_scratch(c, c.tensor(3));
+  Positions positions;
+  const Format *self, *src, *out;
+};
+void run_rows(const Rows& p, const Pointers& at) {
+  const void* index = at.in[arg::index.tensor];
+  p.positions.check(index);
+  CombineRows rows = p.rows;
+  rows.index = static_cast<const int64_t*>(index);
+  combine_kernel().rows(rows, IndexedOp::add, source(at, 0, p.self), source(at, arg::src.tensor, p.src), target(at, 0, p.out),
+                        nullptr, at.workspace);
 }
-double flops(const Call& c) { return double(c.tensor(2).numel()); }
-
-void forward(Call& c) {
-  const int64_t dim = dim_of(c);
-  check(c, dim);
+struct Elements {
+  Combination combine;
+  Positions positions;
+};
+void run_elements(const Elements& p, const Pointers& at) {
+  const void* index = at.in[arg::index.tensor];
+  p.positions.check(index);
+  p.combine.run(at, index, arg::src.tensor);
+}
+void plan(Call& c) {
+  const int64_t dim = wrap_dim(c.name, c[arg::dim], c[arg::self].dim());
+  const Positions positions = positions_along(c, c[arg::index], dim, true);
   CombineRows rows;
   if (combines_rows(c, dim, rows)) {
-    rows.index = c.tensor(2).data<int64_t>();
-    return combine_kernel().rows(rows, IndexedOp::add, source_of(c, 0), source_of(c, 3), target_of(c), nullptr, c.workspace);
+    c.plan.workspace = combine_kernel().workspace(rows, {nullptr, format_of(c, arg::self)});
+    return c.plan.set<run_rows>(Rows{rows, positions, format_of(c, arg::self), format_of(c, arg::src), result_format(c)});
   }
-  combine_at(c, IndexedOp::add, c.tensor(3),
-             [&](const Tensor& out, const Tensor& src) { return loop_along(out, src, c.tensor(2), dim); });
+  const auto loop = [&](const Operand& sum, const Operand& src) { return loop_along(sum, src, c.operand(arg::index), dim); };
+  c.plan.set<run_elements>(Elements{plan_combination(c, IndexedOp::add, c.operand(arg::src), loop), positions});
 }
-Tensor complex_parts(const Arg* a) { return by_parts(Op::scatter_add_, a, 4); }
+Tensor complex_parts(Args a) { return by_parts(Op::scatter_add_, a, 4); }
 void backward(Grad& g) {
-  g.set(0, g.g());
-  if (g.needs(2)) g.set(2, pad_to(gather(g.g(), g.integer(1), g.in(1)), g.in_meta(2)));
+  g.set(arg::self, g.g());
+  if (g.needs(arg::src)) g.set(arg::src, pad_to(gather(g.g(), g[arg::dim], g.in(arg::index)), g.in_meta(arg::src)));
 }
 
 }  // namespace
@@ -60,14 +71,12 @@ extern constexpr OpDef record = {
         "scatter_add(zeros(2), 0, indices(5; 2), zeros(2)) => scatter_add: index out of range: index 4 at position 0; "
         "dimension 0 has 2 entries",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .needs = {0, 0, in(1)},
+    .needs = {0, 0, in(arg::index)},
     .flops = flops,
-    .workspace = workspace,
     .complex = complex_parts,
-    .dense = true,
-    .index = 2,
+    .index = arg::index.at,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::scatter_add_op

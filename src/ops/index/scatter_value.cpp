@@ -6,27 +6,36 @@ namespace {
 
 void infer(Call& c) {
   c.name = "scatter";
-  const Tensor &self = c.tensor(0), &index = c.tensor(2);
-  const int64_t dim = wrap_dim(c.name, c.integer(1), self.dim());
+  const Tensor &self = c[arg::self], &index = c[arg::index];
+  const int64_t dim = wrap_dim(c.name, c[arg::dim], self.dim());
   check_index_shape(c, index, self, "self", dim);
-  expect_number(c.name, c.scalar(3), plain(self));
+  expect_number(c.name, c[arg::value], plain(self));
   infer_like_first(c);
 }
-void check(const Call& c, int64_t dim) {
-  const Tensor& self = c.tensor(0);
-  check_positions(c, c.tensor(2), self.dim() ? self.size(dim) : 1, dim, true);
+struct Parameters {
+  IndexedLoop loop;
+  Positions positions;
+  Operand out, self;
+  alignas(16) char value[16];
+};
+void run(const Parameters& p, const Pointers& at) {
+  const void* index = at.in[arg::index.tensor];
+  p.positions.check(index);
+  start_from_self(at, p.out, p.self);
+  indexed_kernel().write(at_positions(p.loop, index), at.out[0], p.value, p.out.itemsize());
 }
-
-void forward(Call& c) {
-  const Tensor &self = c.tensor(0), &out = c.out[0];
-  const int64_t dim = wrap_dim(c.name, c.integer(1), self.dim());
-  check(c, dim);
-  start_from_self(c);
-  alignas(16) char stored[16];
-  encode_number(c.scalar(3), out.dtype(), stored);
-  indexed_kernel().write(loop_along(out, Tensor(), c.tensor(2), dim), out.impl()->data(), stored, out.dtype().itemsize());
+void plan(Call& c) {
+  const int64_t dim = wrap_dim(c.name, c[arg::dim], c[arg::self].dim());
+  const Operand out = c.result();
+  Parameters p{loop_along(out, {}, c.operand(arg::index), dim),
+               positions_along(c, c[arg::index], dim, true),
+               out,
+               c.operand(arg::self),
+               {}};
+  encode_number(c[arg::value], out.dtype(), p.value);
+  c.plan.set<run>(p);
 }
-void backward(Grad& g) { g.set(0, scatter_value(g.g(), g.integer(1), g.in(1), 0)); }
+void backward(Grad& g) { g.set(arg::self, scatter_value(g.g(), g[arg::dim], g.in(arg::index), 0)); }
 
 }  // namespace
 
@@ -41,11 +50,10 @@ extern constexpr OpDef record = {
         "scatter_value(zeros(2), 0, indices(5; 2), 1) => scatter: index out of range: index 4 at position 0; dimension 0 "
         "has 2 entries",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .needs = {in(1)},
-    .dense = true,
-    .index = 2,
+    .needs = {in(arg::index)},
+    .index = arg::index.at,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::scatter_value_op

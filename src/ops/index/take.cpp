@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::take_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& index = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor& index = a[arg::index];
   DY_CHECK_AS(TypeError, index.dtype() == i64, "take: the index is int64: index is {}; convert with .to(i64)", describe(index));
-  return call(Op::index_, reshape(*a[0].tensor, {-1}), std::span<const Tensor>(&index, 1), Arg());
+  return call(Op::index_, reshape(a[arg::self], {-1}), std::span<const Tensor>(&index, 1), Arg());
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ extern constexpr OpDef record = {
         "take(zeros(2), indices(5; 2)) => take: index: index out of range: index 4 at position 0; dimension 0 has 2 entries\n"
         "take(zeros(2), zeros(2)) => take: the index is int64: index is f32[2]; convert with .to(i64)",
     .compose = compose,
-    .index = 1,
+    .index = arg::index.at,
 };
 
 }  // namespace dyadic::inline v1::ops::take_op

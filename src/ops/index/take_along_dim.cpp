@@ -3,14 +3,14 @@
 namespace dyadic::inline v1::ops::take_along_dim_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &self = *a[0].tensor, &index = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &self = a[arg::self], &index = a[arg::indices];
   DY_CHECK_AS(TypeError, index.dtype() == i64, "take_along_dim: the index is int64: indices is {}; convert with .to(i64)",
               describe(index));
-  if (a[2].kind == Arg::Kind::none) return take(self, reshape(index, {-1}));
+  if (!a.has(arg::dim)) return take(self, reshape(index, {-1}));
   DY_CHECK(self.dim() == index.dim() && self.dim() > 0,
            "take_along_dim: as many dimensions are needed: self is {}, indices is {}", describe(self), describe(index));
-  const int64_t dim = wrap_dim("take_along_dim", a[2].integer, self.dim()), n = self.size(dim);
+  const int64_t dim = wrap_dim("take_along_dim", a[arg::dim], self.dim()), n = self.size(dim);
   std::vector<int64_t> from = self.sizes().vec(), at = index.sizes().vec();
   for (size_t d = 0; d < from.size(); ++d) {
     if (int64_t(d) == dim) continue;

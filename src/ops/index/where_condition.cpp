@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::where_condition_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) { return call_all(Op::nonzero_as_tuple_, *a[0].tensor, true); }
+std::vector<Tensor> compose(Args a) { return call_all(Op::nonzero_as_tuple_, a[arg::condition], true); }
 
 }  // namespace
 

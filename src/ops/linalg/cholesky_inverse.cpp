@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::cholesky_inverse_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& f = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& f = a[arg::self];
   check_square("cholesky_inverse", f, "self");
-  return like(call(Op::cholesky_solve_, eye_like(widened(f), f.size(-1)), widened(f), a[1].boolean), f);
+  return like(call(Op::cholesky_solve_, eye_like(widened(f), f.size(-1)), widened(f), a[arg::upper]), f);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::cholesky_solve_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &b = *a[0].tensor, f = widened(*a[1].tensor), l = a[2].boolean ? mH(f) : f;
+Tensor compose(Args a) {
+  const Tensor &b = a[arg::self], f = widened(a[arg::input2]), l = a[arg::upper] ? mH(f) : f;
   const Tensor y = call(Op::linalg_solve_triangular_, l, widened(b), false, true, false);
   return like(call(Op::linalg_solve_triangular_, mH(l), y, true, true, false), b);
 }

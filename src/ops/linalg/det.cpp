@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::det_op {
 namespace {
 
-Tensor compose(const Arg* a) { return call(Op::linalg_det_, *a[0].tensor); }
+Tensor compose(Args a) { return call(Op::linalg_det_, a[arg::self]); }
 
 }  // namespace
 

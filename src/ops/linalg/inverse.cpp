@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::inverse_op {
 namespace {
 
-Tensor compose(const Arg* a) { return call(Op::linalg_inv_, *a[0].tensor); }
+Tensor compose(Args a) { return call(Op::linalg_inv_, a[arg::self]); }
 
 }  // namespace
 

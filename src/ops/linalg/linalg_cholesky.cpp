@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::linalg_cholesky_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &t = *a[0].tensor, x = widened(t);
+Tensor compose(Args a) {
+  const Tensor &t = a[arg::self], x = widened(t);
   check_square("linalg.cholesky", t, "self");
-  const std::vector<Tensor> r = call_all(Op::linalg_cholesky_ex_, x, a[1].boolean, false);
+  const std::vector<Tensor> r = call_all(Op::linalg_cholesky_ex_, x, a[arg::upper], false);
   check_info("linalg.cholesky", r[1], t, "self", "not positive definite", "its leading minor of order {} is not",
              "add a little to its diagonal, or use linalg.eigh");
   return like(r[0], t);

@@ -6,7 +6,7 @@ namespace {
 constexpr const char* kName = "linalg.cholesky_ex";
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::self];
   check_square(kName, a, "self");
   set_spec(c.spec[0], a, plain(a), batch_of(a), {a.size(-2), a.size(-1)});
   set_spec(c.spec[1], a, i32, batch_of(a), {});
@@ -45,24 +45,24 @@ template <class T> struct Routine {
 };
 
 double flops(const Call& c) {
-  const double n = double(c.tensor(0).size(-1));
-  return double(count(batch_of(c.tensor(0)))) * n * n * n / 3;
+  const double n = double(c[arg::self].size(-1));
+  return double(count(batch_of(c[arg::self]))) * n * n * n / 3;
 }
 
 // L^-H (P + P^H) / 2 L^-1, P the lower triangle of L^H gL with half of its diagonal (Murray 2016, arXiv:1602.07527).
 void backward(Grad& g) {
   if (!g.g().defined()) return;
-  const bool upper = g.boolean(1);
+  const bool upper = g[arg::upper];
   const Tensor l = upper ? mH(g.out(0)) : g.out(0), gl = upper ? mH(g.g()) : g.g();
   const Tensor p = halved_diagonal(tril(matmul(mH(l), gl)));
   const Tensor middle = mul(add(p, mH(p)), 0.5), lh = mH(l);
   const Tensor left = call(Op::linalg_solve_triangular_, lh, middle, true, true, false);
-  g.set(0, call(Op::linalg_solve_triangular_, l, left, false, false, false));
+  g.set(arg::self, call(Op::linalg_solve_triangular_, l, left, false, false, false));
 }
 
 void plan(Call& c) {
   Parameters p;
-  p.upper = c.boolean(1), p.checked = c.boolean(2);
+  p.upper = c[arg::upper], p.checked = c[arg::check_errors];
   plan_matrices<Routine>(c, p);
 }
 

@@ -5,11 +5,11 @@
 namespace dyadic::inline v1::ops::linalg_cond_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const char* who = "linalg.cond";
-  const Tensor &t = *a[0].tensor, x = widened(t);
+  const Tensor &t = a[arg::self], x = widened(t);
   check_matrix(who, t, "A");
-  const double p = a[1].kind == Arg::Kind::none ? 2 : a[1].scalar.real();
+  const double p = !a.has(arg::p) ? 2 : a[arg::p].real();
   if (std::abs(p) == 2) {
     const Tensor s = call(Op::linalg_svdvals_, x, Arg());
     if (s.size(-1) == 0) return zeros(batch_of(t), plain(t).to_real(), t.device());

@@ -5,10 +5,10 @@
 namespace dyadic::inline v1::ops::linalg_cond_p_str_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const char* who = "linalg.cond";
-  const Tensor &t = *a[0].tensor, x = widened(t);
-  const std::string_view p(a[1].text, a[1].n);
+  const Tensor &t = a[arg::self], x = widened(t);
+  const std::string_view p(a.arg(arg::p).text, a.arg(arg::p).n);
   check_square(who, t, "A");
   const std::vector<Tensor> r = call_all(Op::linalg_inv_ex_, x, false);
   const Tensor found = mul(matrix_norm(who, x, p, {-2, -1}, false), matrix_norm(who, r[0], p, {-2, -1}, false));

@@ -3,11 +3,11 @@
 namespace dyadic::inline v1::ops::linalg_cross_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::self], &y = a[arg::other];
   DY_CHECK(x.dim() == y.dim(), "linalg.cross: the numbers of dimensions differ: self is {}, other is {}", describe(x),
            describe(y));
-  return call(Op::cross_, x, y, a[2].integer);
+  return call(Op::cross_, x, y, a[arg::dim]);
 }
 
 }  // namespace

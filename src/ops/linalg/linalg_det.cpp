@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops::linalg_det_op {
 namespace {
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::A];
   check_square("linalg.det", a, "A");
   set_spec(c.spec[0], a, plain(a), batch_of(a), {});
 }
@@ -35,18 +35,18 @@ Tensor products_of_others(const Tensor& s) {
 // d det = det tr(A^-1 dA); for singular matrices by singular values, A = U S Vh: det(U) det(Vh) sum_i (U^H dA V)_ii
 // prod_{j != i} s_j.
 void backward(Grad& g) {
-  const Tensor a = g.in(0), det = g.out(0), scale = unsqueeze(unsqueeze(g.g(), -1), -1);
+  const Tensor a = g.in(arg::A), det = g.out(0), scale = unsqueeze(unsqueeze(g.g(), -1), -1);
   const bool regular = a.is_meta() || a.numel() == 0 || all(ne(det.detach(), 0)).item<bool>();
   if (regular) {
     const Tensor inverse = call_all(Op::linalg_inv_ex_, a, false)[0];
-    return g.set(0, mul(mul(scale, conj(unsqueeze(unsqueeze(det, -1), -1))), mH(inverse)));
+    return g.set(arg::A, mul(mul(scale, conj(unsqueeze(unsqueeze(det, -1), -1))), mH(inverse)));
   }
   const std::vector<Tensor> r = call_all(Op::linalg_svd_, a, true, Arg());
   const Tensor u = r[0], vh = r[2], others = to(products_of_others(r[1]), a.dtype());
   const Tensor turn = conj(mul(call(Op::linalg_det_, u), call(Op::linalg_det_, vh)));
-  g.set(0, mul(mul(scale, unsqueeze(unsqueeze(turn, -1), -1)), matmul(mul(u, unsqueeze(others, -2)), vh)));
+  g.set(arg::A, mul(mul(scale, unsqueeze(unsqueeze(turn, -1), -1)), matmul(mul(u, unsqueeze(others, -2)), vh)));
 }
-double flops(const Call& c) { return lu_flops(c.tensor(0)); }
+double flops(const Call& c) { return lu_flops(c[arg::A]); }
 
 }  // namespace
 
@@ -63,7 +63,7 @@ extern constexpr OpDef record = {
     .bad = "linalg_det(zeros(2, 3)) => linalg.det: needs square matrices: A is f32[2, 3]",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0) | out(0)},
+    .needs = {in(arg::A) | out(0)},
     .flops = flops,
     .complex_kernel = true,
 };

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::linalg_diagonal_op {
 namespace {
 
-Tensor compose(const Arg* a) { return diagonal(*a[0].tensor, a[1].integer, a[2].integer, a[3].integer); }
+Tensor compose(Args a) { return diagonal(a[arg::A], a[arg::offset], a[arg::dim1], a[arg::dim2]); }
 
 }  // namespace
 

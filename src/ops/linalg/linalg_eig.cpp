@@ -6,7 +6,7 @@ namespace {
 constexpr const char* kName = "linalg.eig";
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::self];
   check_square(kName, a, "self");
   set_spec(c.spec[0], a, complex_for(a), batch_of(a), {a.size(-1)});
   set_spec(c.spec[1], a, complex_for(a), batch_of(a), {a.size(-2), a.size(-1)});
@@ -37,11 +37,11 @@ void backward(Grad& g) {
     middle = mul(vh, unsqueeze(g.g(0), -1));
   }
   const Tensor r = call_all(Op::linalg_solve_factored_, vh, middle)[0];
-  g.set(0, g.in_meta(0).dtype.is_complex() ? r : real(r));
+  g.set(arg::self, g.in_meta(arg::self).dtype.is_complex() ? r : real(r));
 }
 double flops(const Call& c) {
-  const double n = double(c.tensor(0).size(-1));
-  return double(count(batch_of(c.tensor(0)))) * 25 * n * n * n;
+  const double n = double(c[arg::self].size(-1));
+  return double(count(batch_of(c[arg::self]))) * 25 * n * n * n;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace {
 constexpr const char* kName = "linalg.eigvals";
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::self];
   check_square(kName, a, "self");
   set_spec(c.spec[0], a, complex_for(a), batch_of(a), {a.size(-1)});
 }
@@ -20,8 +20,8 @@ template <class T> struct Routine : GeneralEigen<T> {
 };
 
 double flops(const Call& c) {
-  const double n = double(c.tensor(0).size(-1));
-  return double(count(batch_of(c.tensor(0)))) * 10 * n * n * n;
+  const double n = double(c[arg::self].size(-1));
+  return double(count(batch_of(c[arg::self]))) * 10 * n * n * n;
 }
 
 }  // namespace

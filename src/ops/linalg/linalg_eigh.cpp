@@ -6,9 +6,9 @@ namespace {
 constexpr const char* kName = "linalg.eigh";
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::A];
   check_square(kName, a, "A");
-  check_uplo(kName, c.text(1));
+  check_uplo(kName, c[arg::UPLO]);
   set_spec(c.spec[0], a, plain(a).to_real(), batch_of(a), {a.size(-1)});
   set_spec(c.spec[1], a, plain(a), batch_of(a), {a.size(-2), a.size(-1)});
   c.nout = 2;
@@ -27,14 +27,14 @@ template <class T> struct Routine : Hermitian<T> {
 void backward(Grad& g) {
   if (!g.g(0).defined() && !g.g(1).defined()) return;
   const Tensor l = g.out(0), v = g.out(1);
-  if (!g.g(1).defined()) return g.set(0, matmul(mul(v, unsqueeze(g.g(0), -2)), mH(v)));
+  if (!g.g(1).defined()) return g.set(arg::A, matmul(mul(v, unsqueeze(g.g(0), -2)), mH(v)));
   const Tensor apart = add(sub(unsqueeze(l, -2), unsqueeze(l, -1)), eye_like(l, l.size(-1)));
   Tensor middle = div(matmul(mH(v), g.g(1)), apart);
   const Tensor on = g.g(0).defined() ? to(g.g(0), v.dtype()) : zeros(l.sizes(), v.dtype(), v.device());
   middle = diagonal_scatter(middle, on, 0, -2, -1);
-  g.set(0, matmul(matmul(v, middle), mH(v)));
+  g.set(arg::A, matmul(matmul(v, middle), mH(v)));
 }
-double flops(const Call& c) { return hermitian_flops(c.tensor(0), 9); }
+double flops(const Call& c) { return hermitian_flops(c[arg::A], 9); }
 
 }  // namespace
 

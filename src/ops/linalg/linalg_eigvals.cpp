@@ -4,8 +4,8 @@ namespace dyadic::inline v1::ops::linalg_eigvals_op {
 namespace {
 
 // Without vectors the eigenvalues may come in another order: a gradient needs those of its vectors.
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   if (t.requires_grad() && GradMode::enabled()) return call_all(Op::linalg_eig_, t)[0];
   return call(Op::linalg_eigenvalues_, t);
 }

@@ -6,9 +6,9 @@ namespace {
 constexpr const char* kName = "linalg.eigvalsh";
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::A];
   check_square(kName, a, "A");
-  check_uplo(kName, c.text(1));
+  check_uplo(kName, c[arg::UPLO]);
   set_spec(c.spec[0], a, plain(a).to_real(), batch_of(a), {a.size(-1)});
 }
 
@@ -22,11 +22,11 @@ template <class T> struct Routine : Hermitian<T> {
 
 // The vectors are computed for the gradient alone: V diag(g) V^H.
 void backward(Grad& g) {
-  const std::string_view uplo(g.node.args[1].text, g.node.args[1].n);
-  const Tensor v = call_all(Op::linalg_eigh_, g.in(0), uplo)[1];
-  g.set(0, matmul(mul(v, unsqueeze(g.g(), -2)), mH(v)));
+  const std::string_view uplo = g[arg::UPLO];
+  const Tensor v = call_all(Op::linalg_eigh_, g.in(arg::A), uplo)[1];
+  g.set(arg::A, matmul(mul(v, unsqueeze(g.g(), -2)), mH(v)));
 }
-double flops(const Call& c) { return hermitian_flops(c.tensor(0), 4.0 / 3); }
+double flops(const Call& c) { return hermitian_flops(c[arg::A], 4.0 / 3); }
 
 }  // namespace
 
@@ -48,7 +48,7 @@ extern constexpr OpDef record = {
         "double_backward: the same",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0)},
+    .needs = {in(arg::A)},
     .flops = flops,
     .complex_kernel = true,
 };

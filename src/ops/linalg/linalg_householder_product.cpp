@@ -4,9 +4,9 @@ namespace dyadic::inline v1::ops::linalg_householder_product_op {
 namespace {
 
 // The first n columns of H_1 H_2 ... H_k, H_i = I - tau_i v_i v_i^H, from the last reflection to the first.
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const char* who = "linalg.householder_product";
-  const Tensor &t = *a[0].tensor, &tau = *a[1].tensor, x = widened(t), scale = widened(tau);
+  const Tensor &t = a[arg::A], &tau = a[arg::tau], x = widened(t), scale = widened(tau);
   check_matrix(who, t, "A");
   check_same_dtype(who, t, tau, "A", "tau");
   const int64_t m = t.size(-2), n = t.size(-1), k = tau.dim() ? tau.size(-1) : -1;

@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::linalg_inv_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &t = *a[0].tensor, x = widened(t);
+Tensor compose(Args a) {
+  const Tensor &t = a[arg::A], x = widened(t);
   check_square("linalg.inv", t, "A");
   const std::vector<Tensor> r = call_all(Op::linalg_inv_ex_, x, false);
   check_factors("linalg.inv", r[1], t);

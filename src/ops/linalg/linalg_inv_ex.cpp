@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kName = "linalg.inv_ex";
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::A];
   check_square(kName, a, "A");
   set_spec(c.spec[0], a, plain(a), batch_of(a), {a.size(-2), a.size(-1)});
   set_spec(c.spec[1], a, i32, batch_of(a), {});
@@ -71,20 +71,20 @@ template <class T> struct Small {
 };
 
 double flops(const Call& c) {
-  const double n = double(c.tensor(0).size(-1));
-  return double(count(batch_of(c.tensor(0)))) * 2 * n * n * n;
+  const double n = double(c[arg::A].size(-1));
+  return double(count(batch_of(c[arg::A]))) * 2 * n * n * n;
 }
 
 // -A^-H g A^-H.
 void backward(Grad& g) {
   if (!g.g().defined()) return;
   const Tensor h = mH(g.out(0));
-  g.set(0, neg(matmul(matmul(h, g.g()), h)));
+  g.set(arg::A, neg(matmul(matmul(h, g.g()), h)));
 }
 
 void plan(Call& c) {
   Parameters p;
-  p.checked = c.boolean(1);
+  p.checked = c[arg::check_errors];
   plan_by_size<Small, Routine>(c, p);
 }
 

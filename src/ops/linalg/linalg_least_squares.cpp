@@ -11,11 +11,11 @@ enum class Driver : uint8_t { gels, gelsy, gelsd, gelss };
 constexpr std::string_view kDrivers[] = {"gels", "gelsy", "gelsd", "gelss"};
 
 void infer(Call& c) {
-  const Tensor &a = c.tensor(0), &b = c.tensor(1);
+  const Tensor &a = c[arg::self], &b = c[arg::b];
   check_matrix(kName, a, "self");
   check_matrix(kName, b, "b");
   check_same_dtype(kName, a, b, "self", "b");
-  const std::string_view d = c.text(3);
+  const std::string_view d = c[arg::driver];
   DY_CHECK_AS(ValueError, std::find(std::begin(kDrivers), std::end(kDrivers), d) != std::end(kDrivers),
               "{}: unknown driver \"{}\"; the known ones are gels, gelsy, gelsd and gelss", kName, d);
   DY_CHECK(a.size(-2) == b.size(-2), "{}: sizes do not fit: self is {}, b is {}", kName, describe(a), describe(b));
@@ -129,23 +129,23 @@ template <class T> struct Routine {
 };
 
 double flops(const Call& c) {
-  const double m = double(c.tensor(0).size(-2)), n = double(c.tensor(0).size(-1)), k = std::min(m, n);
-  return 2 * double(count({c.spec[0].sizes, size_t(c.spec[0].ndim) - 2})) * m * n * (k + double(c.tensor(1).size(-1)));
+  const double m = double(c[arg::self].size(-2)), n = double(c[arg::self].size(-1)), k = std::min(m, n);
+  return 2 * double(count({c.spec[0].sizes, size_t(c.spec[0].ndim) - 2})) * m * n * (k + double(c[arg::b].size(-1)));
 }
 
 // X = pinv(A) B.
 void backward(Grad& g) {
   if (!g.g().defined()) return;
-  const Tensor a = g.in(0).contiguous(), p = call(Op::linalg_pinv_, a, Arg(), Arg(), false);
-  if (g.needs(1)) g.set(1, matmul(mH(p), g.g()));
-  if (g.needs(0)) g.set(0, pseudo_gradient(a, p, matmul(g.g(), mH(g.in(1).contiguous()))));
+  const Tensor a = g.in(arg::self).contiguous(), p = call(Op::linalg_pinv_, a, Arg(), Arg(), false);
+  if (g.needs(arg::b)) g.set(arg::b, matmul(mH(p), g.g()));
+  if (g.needs(arg::self)) g.set(arg::self, pseudo_gradient(a, p, matmul(g.g(), mH(g.in(arg::b).contiguous()))));
 }
 
 void plan(Call& c) {
   Parameters p;
   for (int d = 0; d < 4; ++d)
-    if (c.text(3) == kDrivers[d]) p.driver = Driver(d);
-  p.rcond = c.has(2) ? c.real(2) : default_rtol(c.tensor(0));
+    if (c[arg::driver] == kDrivers[d]) p.driver = Driver(d);
+  p.rcond = c.has(arg::rcond) ? c[arg::rcond] : default_rtol(c[arg::self]);
   plan_matrices<Routine>(c, p);
 }
 
@@ -170,7 +170,7 @@ extern constexpr OpDef record = {
     .skip = "second_output: numbers and singular values are not differentiated",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0) | in(1), in(0)},
+    .needs = {in(arg::self) | in(arg::b), in(arg::self)},
     .flops = flops,
     .complex_kernel = true,
 };

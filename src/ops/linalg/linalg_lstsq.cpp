@@ -6,15 +6,16 @@ namespace {
 // Where the rank is computed, residuals are those of full rank: known on cpu alone.
 bool full_rank(const Tensor& rank, int64_t n) { return rank.is_meta() || rank.numel() == 0 || all(eq(rank, n)).item<bool>(); }
 
-std::vector<Tensor> compose(const Arg* a) {
+std::vector<Tensor> compose(Args a) {
   const char* who = "linalg.lstsq";
-  const Tensor &t = *a[0].tensor, &given = *a[1].tensor;
-  const std::string_view driver = a[3].kind == Arg::Kind::none ? "gelsy" : std::string_view(a[3].text, a[3].n);
+  const Tensor &t = a[arg::self], &given = a[arg::b];
+  const std::string_view driver =
+      !a.has(arg::driver) ? "gelsy" : std::string_view(a.arg(arg::driver).text, a.arg(arg::driver).n);
   check_matrix(who, t, "self");
   const bool vector =
       given.dim() == 1 || (given.dim() == t.dim() - 1 && given.sizes() == IntList(t.sizes().begin(), t.sizes().size() - 1));
   const Tensor x = widened(t), b = widened(vector ? unsqueeze(given, -1) : given);
-  const std::vector<Tensor> r = call_all(Op::linalg_least_squares_, x, b, a[2], driver);
+  const std::vector<Tensor> r = call_all(Op::linalg_least_squares_, x, b, a.arg(arg::rcond), driver);
   const DType real_type = x.dtype().to_real();
   Tensor residuals = empty({0}, real_type, t.device()), rank = empty({0}, i64, t.device()),
          values = empty({0}, real_type, t.device());

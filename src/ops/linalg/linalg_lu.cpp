@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::linalg_lu_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor &t = *a[0].tensor, x = widened(t);
+std::vector<Tensor> compose(Args a) {
+  const Tensor &t = a[arg::A], x = widened(t);
   check_matrix("linalg.lu", t, "A");
-  const std::vector<Tensor> r = call_all(Op::linalg_lu_factor_ex_, x, a[1].boolean, false);
+  const std::vector<Tensor> r = call_all(Op::linalg_lu_factor_ex_, x, a[arg::pivot], false);
   const Tensor p = permutation(row_order(r[1], x.size(-2)), x.dtype());
   return {like(p, t), like(unit_lower(r[0]), t), like(upper(r[0]), t)};
 }

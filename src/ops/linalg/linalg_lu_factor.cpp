@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::linalg_lu_factor_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor &t = *a[0].tensor, x = widened(t);
-  const std::vector<Tensor> r = call_all(Op::linalg_lu_factor_ex_, x, a[1].boolean, false);
+std::vector<Tensor> compose(Args a) {
+  const Tensor &t = a[arg::A], x = widened(t);
+  const std::vector<Tensor> r = call_all(Op::linalg_lu_factor_ex_, x, a[arg::pivot], false);
   check_factors("linalg.lu_factor", r[2], t);
   return {like(r[0], t), r[1]};
 }

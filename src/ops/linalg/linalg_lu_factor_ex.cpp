@@ -8,9 +8,9 @@ namespace {
 constexpr const char* kName = "linalg.lu_factor_ex";
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::A];
   check_matrix(kName, a, "A");
-  DY_CHECK(c.boolean(1), "{}: factors without pivots are not computed: pivot is False", kName);
+  DY_CHECK(c[arg::pivot], "{}: factors without pivots are not computed: pivot is False", kName);
   set_spec(c.spec[0], a, plain(a), batch_of(a), {a.size(-2), a.size(-1)});
   set_spec(c.spec[1], a, i32, batch_of(a), {std::min(a.size(-2), a.size(-1))});
   set_spec(c.spec[2], a, i32, batch_of(a), {});
@@ -63,13 +63,13 @@ template <class T> struct Small {
 void backward(Grad& g) {
   if (!g.g().defined()) return;
   const Tensor lu = g.out(0), pivots = g.out(1), gl = tril(g.g(), -1), gu = triu(g.g());
-  g.set(0, lu_gradient(lu, pivots, gl, gu));
+  g.set(arg::A, lu_gradient(lu, pivots, gl, gu));
 }
-double flops(const Call& c) { return lu_flops(c.tensor(0)); }
+double flops(const Call& c) { return lu_flops(c[arg::A]); }
 
 void plan(Call& c) {
   Parameters p;
-  p.checked = c.boolean(2);
+  p.checked = c[arg::check_errors];
   plan_by_size<Small, Routine>(c, p);
 }
 

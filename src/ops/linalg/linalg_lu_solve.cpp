@@ -6,9 +6,9 @@ namespace {
 constexpr const char* kName = "linalg.lu_solve";
 
 // X A = B is A^H X^H = B^H. A = P^T L U: two triangular systems, so that gradients follow from theirs.
-Tensor compose(const Arg* a) {
-  const Tensor &lu = *a[0].tensor, &pivots = *a[1].tensor, &b = *a[2].tensor;
-  const bool left = a[3].boolean, adjoint = a[4].boolean;
+Tensor compose(Args a) {
+  const Tensor &lu = a[arg::LU], &pivots = a[arg::pivots], &b = a[arg::B];
+  const bool left = a[arg::left], adjoint = a[arg::adjoint];
   check_square(kName, lu, "LU");
   check_matrix(kName, b, "B");
   check_same_dtype(kName, lu, b, "LU", "B");

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::linalg_matmul_op {
 namespace {
 
-Tensor compose(const Arg* a) { return matmul(*a[0].tensor, *a[1].tensor); }
+Tensor compose(Args a) { return matmul(a[arg::self], a[arg::other]); }
 
 }  // namespace
 

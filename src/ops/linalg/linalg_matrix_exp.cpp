@@ -8,7 +8,7 @@ namespace {
 constexpr const char* kName = "linalg.matrix_exp";
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::self];
   check_square(kName, a, "self");
   set_spec(c.spec[0], a, plain(a), batch_of(a), {a.size(-2), a.size(-1)});
 }
@@ -107,14 +107,14 @@ template <class T> struct Routine {
 
 // The upper right block of exp([[A^H, g], [0, A^H]]) (Al-Mohy and Higham 2009).
 void backward(Grad& g) {
-  const Tensor h = mH(g.in(0)), top[] = {h, g.g()}, bottom[] = {zeros_like(h.detach()), h};
+  const Tensor h = mH(g.in(arg::self)), top[] = {h, g.g()}, bottom[] = {zeros_like(h.detach()), h};
   const Tensor rows[] = {cat(top, -1), cat(bottom, -1)};
   const int64_t n = h.size(-1);
-  g.set(0, narrow(narrow(call(Op::linalg_matrix_exp_, cat(rows, -2)), -2, 0, n), -1, n, n));
+  g.set(arg::self, narrow(narrow(call(Op::linalg_matrix_exp_, cat(rows, -2)), -2, 0, n), -1, n, n));
 }
 double flops(const Call& c) {
-  const double n = double(c.tensor(0).size(-1));
-  return double(count(batch_of(c.tensor(0)))) * 15 * n * n * n;
+  const double n = double(c[arg::self].size(-1));
+  return double(count(batch_of(c[arg::self]))) * 15 * n * n * n;
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ extern constexpr OpDef record = {
     .bad = "linalg_matrix_exp(zeros(2, 3)) => linalg.matrix_exp: needs square matrices: self is f32[2, 3]",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0)},
+    .needs = {in(arg::self)},
     .flops = flops,
     .complex_kernel = true,
 };

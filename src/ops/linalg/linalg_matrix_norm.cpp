@@ -3,8 +3,9 @@
 namespace dyadic::inline v1::ops::linalg_matrix_norm_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  return matrix_norm("linalg.matrix_norm", in_dtype(*a[0].tensor, a[4]), a[1].scalar.real(), ints_of(a[2]), a[3].boolean);
+Tensor compose(Args a) {
+  return matrix_norm("linalg.matrix_norm", in_dtype(a[arg::self], a.arg(arg::dtype)), a[arg::ord].real(),
+                     ints_of(a.arg(arg::dim)), a[arg::keepdim]);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::linalg_matrix_norm_str_ord_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  return matrix_norm("linalg.matrix_norm", in_dtype(*a[0].tensor, a[4]), std::string_view(a[1].text, a[1].n), ints_of(a[2]),
-                     a[3].boolean);
+Tensor compose(Args a) {
+  return matrix_norm("linalg.matrix_norm", in_dtype(a[arg::self], a.arg(arg::dtype)),
+                     std::string_view(a.arg(arg::ord).text, a.arg(arg::ord).n), ints_of(a.arg(arg::dim)), a[arg::keepdim]);
 }
 
 }  // namespace

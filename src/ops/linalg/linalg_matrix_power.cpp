@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::linalg_matrix_power_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  int64_t n = a[1].integer;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::A];
+  int64_t n = a[arg::n];
   check_square("linalg.matrix_power", t, "A");
   if (n == 0) return expand(eye_like(t, t.size(-1)), t.sizes()).clone();
   Tensor square = widened(t), result;

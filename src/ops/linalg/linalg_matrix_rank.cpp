@@ -3,14 +3,14 @@
 namespace dyadic::inline v1::ops::linalg_matrix_rank_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const char* who = "linalg.matrix_rank";
-  const Tensor t = a[0].tensor->detach(), x = widened(t);
-  a[3].boolean ? check_square(who, t, "A") : check_matrix(who, t, "A");
-  const double atol = a[1].kind == Arg::Kind::none ? 0 : a[1].real;
-  const double rtol = a[2].kind != Arg::Kind::none ? a[2].real : atol > 0 ? 0 : default_rtol(t);
+  const Tensor t = a[arg::A].detach(), x = widened(t);
+  a[arg::hermitian] ? check_square(who, t, "A") : check_matrix(who, t, "A");
+  const double atol = !a.has(arg::atol) ? 0 : a[arg::atol];
+  const double rtol = a.has(arg::rtol) ? a[arg::rtol] : atol > 0 ? 0 : default_rtol(t);
   const std::string_view lower = "L";
-  const Tensor s = a[3].boolean ? abs(call(Op::linalg_eigvalsh_, x, lower)) : call(Op::linalg_svdvals_, x, Arg());
+  const Tensor s = a[arg::hermitian] ? abs(call(Op::linalg_eigvalsh_, x, lower)) : call(Op::linalg_svdvals_, x, Arg());
   if (s.size(-1) == 0) return zeros(batch_of(t), i64, t.device());
   const Tensor least = clamp_min(mul(amax(s, {-1}, true), rtol), atol);
   return sum(to(gt(s, least), i64), {-1});

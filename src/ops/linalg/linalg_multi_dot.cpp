@@ -33,8 +33,8 @@ struct Chain {
   }
 };
 
-Tensor compose(const Arg* a) {
-  const std::span<const Tensor> given = tensors_of(a[0]);
+Tensor compose(Args a) {
+  const std::span<const Tensor> given = a[arg::tensors];
   const char* who = "linalg.multi_dot";
   DY_CHECK(given.size() >= 2, "{}: needs at least two tensors: it got {}", who, given.size());
   std::vector<Tensor> factors(given.begin(), given.end());

@@ -3,15 +3,15 @@
 namespace dyadic::inline v1::ops::linalg_norm_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const char* who = "linalg.norm";
-  const Tensor t = in_dtype(*a[0].tensor, a[4]);
-  const IntList dim = ints_of(a[2]);
-  const bool keep = a[3].boolean;
-  if (a[1].kind == Arg::Kind::none) return vector_norm(t, 2, dim, keep);
-  DY_CHECK(a[1].scalar.imag() == 0, "{}: the order is complex: it is {}+{}j", who, a[1].scalar.real(), a[1].scalar.imag());
-  const double ord = a[1].scalar.real();
-  if (a[2].kind == Arg::Kind::none) {
+  const Tensor t = in_dtype(a[arg::self], a.arg(arg::dtype));
+  const IntList dim = ints_of(a.arg(arg::dim));
+  const bool keep = a[arg::keepdim];
+  if (!a.has(arg::ord)) return vector_norm(t, 2, dim, keep);
+  DY_CHECK(a[arg::ord].imag() == 0, "{}: the order is complex: it is {}+{}j", who, a[arg::ord].real(), a[arg::ord].imag());
+  const double ord = a[arg::ord].real();
+  if (!a.has(arg::dim)) {
     DY_CHECK(t.dim() == 1 || t.dim() == 2, "{}: an order without dim needs a vector or a matrix: self is {}", who, describe(t));
     return t.dim() == 1 ? vector_norm(t, ord, {}, keep) : matrix_norm(who, t, ord, {0, 1}, keep);
   }

@@ -5,12 +5,13 @@ namespace {
 
 constexpr int64_t kBoth[] = {0, 1};
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const char* who = "linalg.norm";
-  const Tensor t = in_dtype(*a[0].tensor, a[4]);
-  const bool all = a[2].kind == Arg::Kind::none;
+  const Tensor t = in_dtype(a[arg::self], a.arg(arg::dtype));
+  const bool all = !a.has(arg::dim);
   DY_CHECK(!all || t.dim() == 2, "{}: an order without dim needs a vector or a matrix: self is {}", who, describe(t));
-  return matrix_norm(who, t, std::string_view(a[1].text, a[1].n), all ? IntList(kBoth) : ints_of(a[2]), a[3].boolean);
+  return matrix_norm(who, t, std::string_view(a.arg(arg::ord).text, a.arg(arg::ord).n),
+                     all ? IntList(kBoth) : ints_of(a.arg(arg::dim)), a[arg::keepdim]);
 }
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace {
 constexpr const char* kName = "linalg.pinv";
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
-  c.boolean(3) ? check_square(kName, a, "A") : check_matrix(kName, a, "A");
+  const Tensor& a = c[arg::A];
+  c[arg::hermitian] ? check_square(kName, a, "A") : check_matrix(kName, a, "A");
   set_spec(c.spec[0], a, plain(a), batch_of(a), {a.size(-1), a.size(-2)});
 }
 
@@ -44,16 +44,16 @@ template <class T> struct Routine : Singular<T> {
 
 // Of Hermitian matrices it is that of the whole matrix, as PyTorch's.
 void backward(Grad& g) {
-  const Tensor a = g.in(0).contiguous();
-  g.set(0, pseudo_gradient(g.boolean(3) ? add(tril(a), mH(tril(a, -1))) : a, g.out(0), g.g()));
+  const Tensor a = g.in(arg::A).contiguous();
+  g.set(arg::A, pseudo_gradient(g[arg::hermitian] ? add(tril(a), mH(tril(a, -1))) : a, g.out(0), g.g()));
 }
-double flops(const Call& c) { return singular_flops(c.tensor(0), 18); }
+double flops(const Call& c) { return singular_flops(c[arg::A], 18); }
 
 void plan(Call& c) {
   Parameters p;
-  p.atol = c.has(1) ? c.real(1) : 0;
-  p.rtol = c.has(2) ? c.real(2) : p.atol > 0 ? 0 : default_rtol(c.tensor(0));
-  p.hermitian = c.boolean(3);
+  p.atol = c.has(arg::atol) ? c[arg::atol] : 0;
+  p.rtol = c.has(arg::rtol) ? c[arg::rtol] : p.atol > 0 ? 0 : default_rtol(c[arg::A]);
+  p.hermitian = c[arg::hermitian];
   plan_matrices<Routine>(c, p);
 }
 
@@ -75,7 +75,7 @@ extern constexpr OpDef record = {
     .bad = "linalg_pinv(zeros(2, 3), None, None, True) => linalg.pinv: needs square matrices: A is f32[2, 3]",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0) | out(0)},
+    .needs = {in(arg::A) | out(0)},
     .flops = flops,
     .complex_kernel = true,
 };

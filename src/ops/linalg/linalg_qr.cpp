@@ -8,9 +8,9 @@ namespace {
 constexpr const char* kName = "linalg.qr";
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::A];
   check_matrix(kName, a, "A");
-  const std::string_view mode = c.text(1);
+  const std::string_view mode = c[arg::mode];
   DY_CHECK_AS(ValueError, mode == "reduced" || mode == "complete" || mode == "r",
               "{}: unknown mode \"{}\"; the known ones are reduced, complete and r", kName, mode);
   const int64_t m = a.size(-2), n = a.size(-1), k = mode == "complete" ? m : std::min(m, n);
@@ -90,10 +90,10 @@ template <class T> struct Routine {
 };
 
 double flops(const Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::A];
   const double m = double(a.size(-2)), n = double(a.size(-1)), k = std::min(m, n);
   const double factor = 2 * m * n * k - (m + n) * k * k + 2 * k * k * k / 3;
-  return double(count(batch_of(a))) * (c.text(1) == "r" ? 1 : 2) * std::max(factor, 1.0);
+  return double(count(batch_of(a))) * (c[arg::mode] == "r" ? 1 : 2) * std::max(factor, 1.0);
 }
 
 // A = Q R with m >= n: (gQ + Q S) R^-H, S = U + U^H + Re diag, U the part above the diagonal of gR R^H - Q^H gQ.
@@ -107,15 +107,15 @@ Tensor tall_gradient(const Tensor& q, const Tensor& r, const Tensor& gq, const T
 }
 
 void backward(Grad& g) {
-  const Meta& shape = g.in_meta(0);
+  const Meta& shape = g.in_meta(arg::A);
   const int64_t m = shape.sizes[shape.ndim - 2], n = shape.sizes[shape.ndim - 1];
-  const std::string_view mode(g.node.args[1].text, g.node.args[1].n);
+  const std::string_view mode = g[arg::mode];
   DY_CHECK(mode != "r", "{}: mode \"r\" has no gradient: Q is not kept; use mode \"reduced\"", kName);
   DY_CHECK(mode == "reduced" || m <= n,
            "{}: mode \"complete\" has no gradient for more rows than columns; use mode \"reduced\"", kName);
   if (!g.g(0).defined() && !g.g(1).defined()) return;
   const Tensor q = g.out(0), r = g.out(1);
-  if (m >= n) return g.set(0, tall_gradient(q, r, g.g(0), g.g(1)));
+  if (m >= n) return g.set(arg::A, tall_gradient(q, r, g.g(0), g.g(1)));
   // The first m columns X = Q U, the others Y = Q V.
   Tensor gq = g.g(0), gu, gy;
   if (g.g(1).defined()) {
@@ -128,12 +128,12 @@ void backward(Grad& g) {
   std::vector<int64_t> sizes(shape.sizes, shape.sizes + shape.ndim - 1);
   sizes.push_back(n - m);
   const Tensor parts[] = {gx, gy.defined() ? gy : zeros(sizes, gx.dtype(), gx.device())};
-  g.set(0, cat(parts, -1));
+  g.set(arg::A, cat(parts, -1));
 }
 
 void plan(Call& c) {
   Parameters p;
-  p.complete = c.text(1) == "complete", p.wants_q = c.text(1) != "r";
+  p.complete = c[arg::mode] == "complete", p.wants_q = c[arg::mode] != "r";
   plan_matrices<Routine>(c, p);
 }
 

@@ -8,11 +8,11 @@ namespace {
 constexpr const char* kName = "linalg.row_order";
 
 void infer(Call& c) {
-  const Tensor& p = c.tensor(0);
+  const Tensor& p = c[arg::self];
   check_pivots(kName, p, "self");
-  DY_CHECK(p.dim() >= 1 && c.integer(1) >= p.size(-1), "{}: fewer rows than pivots: self is {}, m is {}", kName, describe(p),
-           c.integer(1));
-  set_spec(c.spec[0], p, i64, {p.sizes().begin(), p.sizes().size() - 1}, {c.integer(1)});
+  DY_CHECK(p.dim() >= 1 && c[arg::m] >= p.size(-1), "{}: fewer rows than pivots: self is {}, m is {}", kName, describe(p),
+           c[arg::m]);
+  set_spec(c.spec[0], p, i64, {p.sizes().begin(), p.sizes().size() - 1}, {c[arg::m]});
 }
 struct Parameters {
   Operand pivots;
@@ -28,7 +28,7 @@ void run(const Parameters& p, const Pointers& at) {
   }
 }
 void plan(Call& c) {
-  c.plan.set<run>(Parameters{c.operand(0), count({c.spec[0].sizes, size_t(c.spec[0].ndim) - 1}), c.integer(1)});
+  c.plan.set<run>(Parameters{c.operand(arg::self), count({c.spec[0].sizes, size_t(c.spec[0].ndim) - 1}), c[arg::m]});
 }
 
 double flops(const Call& c) { return double(c.spec[0].numel()); }

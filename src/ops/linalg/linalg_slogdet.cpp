@@ -6,7 +6,7 @@ namespace dyadic::inline v1::ops::linalg_slogdet_op {
 namespace {
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::A];
   check_square("linalg.slogdet", a, "A");
   set_spec(c.spec[0], a, plain(a), batch_of(a), {});
   set_spec(c.spec[1], a, plain(a).to_real(), batch_of(a), {});
@@ -38,7 +38,7 @@ template <class T> struct Routine : Determinants<T> {
 
 // With t = tr(A^-1 dA): d logabsdet = Re t, d sign = i sign Im t.
 void backward(Grad& g) {
-  const Tensor a = g.in(0), sign = g.out(0);
+  const Tensor a = g.in(arg::A), sign = g.out(0);
   Tensor c = g.g(1);
   if (a.dtype().is_complex()) {
     const Tensor none = zeros(sign.sizes(), a.dtype().to_real(), a.device());
@@ -46,9 +46,9 @@ void backward(Grad& g) {
     c = complex(c.defined() ? c : none, neg(turn));
   }
   if (!c.defined()) return;
-  g.set(0, mul(unsqueeze(unsqueeze(c, -1), -1), mH(call_all(Op::linalg_inv_ex_, a, false)[0])));
+  g.set(arg::A, mul(unsqueeze(unsqueeze(c, -1), -1), mH(call_all(Op::linalg_inv_ex_, a, false)[0])));
 }
-double flops(const Call& c) { return lu_flops(c.tensor(0)) + 10 * double(c.spec[0].numel()) * double(c.tensor(0).size(-1)); }
+double flops(const Call& c) { return lu_flops(c[arg::A]) + 10 * double(c.spec[0].numel()) * double(c[arg::A].size(-1)); }
 
 }  // namespace
 
@@ -67,7 +67,7 @@ extern constexpr OpDef record = {
     .bad = "linalg_slogdet(zeros(3)) => linalg.slogdet: needs a matrix, or a batch of them: A is f32[3]",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0) | out(0)},
+    .needs = {in(arg::A) | out(0)},
     .flops = flops,
     .complex_kernel = true,
 };

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::linalg_solve_op {
 namespace {
 
-Tensor compose(const Arg* a) { return call_all(Op::linalg_solve_ex_, *a[0].tensor, *a[1].tensor, a[2].boolean, true)[0]; }
+Tensor compose(Args a) { return call_all(Op::linalg_solve_ex_, a[arg::A], a[arg::B], a[arg::left], true)[0]; }
 
 }  // namespace
 

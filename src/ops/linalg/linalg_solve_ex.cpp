@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::linalg_solve_ex_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor &m = *a[0].tensor, &b = *a[1].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor &m = a[arg::A], &b = a[arg::B];
   const char* who = "linalg.solve";
-  const bool left = a[2].boolean;
+  const bool left = a[arg::left];
   check_square(who, m, "A");
   // A vector per matrix: B lacks exactly A's last dimension.
   const bool vector = b.dim() == 1 || (b.dim() == m.dim() - 1 && b.sizes() == IntList(m.sizes().begin(), m.sizes().size() - 1));
@@ -14,7 +14,7 @@ std::vector<Tensor> compose(const Arg* a) {
   const Tensor x = widened(m), y = widened(vector ? unsqueeze(b, -1) : b);
   const Tensor lhs = left ? x : mH(x), rhs = left ? y : mH(y);
   std::vector<Tensor> r = call_all(Op::linalg_solve_factored_, lhs, rhs);
-  if (a[3].boolean) check_factors(who, r[3], m);
+  if (a[arg::check_errors]) check_factors(who, r[3], m);
   const Tensor found = left ? r[0] : mH(r[0]);
   return {like(vector ? squeeze(found, -1) : found, m), r[3]};
 }

@@ -8,7 +8,7 @@ namespace {
 constexpr const char* kName = "linalg.solve";
 
 void infer(Call& c) {
-  const Tensor &a = c.tensor(0), &b = c.tensor(1);
+  const Tensor &a = c[arg::A], &b = c[arg::B];
   check_square(kName, a, "A");
   check_matrix(kName, b, "B");
   check_same_dtype(kName, a, b, "A", "B");
@@ -106,21 +106,21 @@ template <class T> struct Small {
   }
 };
 
-double flops(const Call& c) { return lu_flops(c.tensor(0)) + 2 * double(c.spec[0].numel()) * double(c.tensor(0).size(-1)); }
+double flops(const Call& c) { return lu_flops(c[arg::A]) + 2 * double(c.spec[0].numel()) * double(c[arg::A].size(-1)); }
 
 // gB = A^-H g, gA = -gB X^H.
 void backward(Grad& g) {
   if (!g.g().defined()) return;
   Tensor gb;
   if (GradMode::enabled()) {
-    const Tensor ah = mH(g.in(0));
+    const Tensor ah = mH(g.in(arg::A));
     gb = call_all(Op::linalg_solve_factored_, ah, g.g())[0];
   } else {
     const Tensor lu = g.out(1), pivots = g.out(2);
     gb = call(Op::linalg_lu_solve_, lu, pivots, g.g(), true, true);
   }
-  if (g.needs(0)) g.set(0, neg(matmul(gb, mH(g.out(0)))));
-  g.set(1, gb);
+  if (g.needs(arg::A)) g.set(arg::A, neg(matmul(gb, mH(g.out(0)))));
+  g.set(arg::B, gb);
 }
 
 void plan(Call& c) { plan_by_size<Small, Routine>(c, Matrices()); }
@@ -145,7 +145,7 @@ extern constexpr OpDef record = {
     .skip = "second_output: the factors are not differentiated",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0) | out(0) | out(1) | out(2), in(0) | out(1) | out(2)},
+    .needs = {in(arg::A) | out(0) | out(1) | out(2), in(arg::A) | out(1) | out(2)},
     .flops = flops,
     .complex_kernel = true,
 };

@@ -7,7 +7,7 @@ constexpr const char* kName = "linalg.solve_triangular";
 enum { kUpper = 2, kLeft, kUnit };  // arguments
 
 void infer(Call& c) {
-  const Tensor &a = c.tensor(0), &b = c.tensor(1);
+  const Tensor &a = c[arg::self], &b = c[arg::B];
   check_square(kName, a, "self");
   check_matrix(kName, b, "B");
   check_same_dtype(kName, a, b, "self", "B");
@@ -52,17 +52,17 @@ template <class T> struct Routine {
   }
 };
 
-double flops(const Call& c) { return double(c.spec[0].numel()) * double(c.tensor(0).size(-1)); }
+double flops(const Call& c) { return double(c.spec[0].numel()) * double(c[arg::self].size(-1)); }
 
 // A X = B: gB = A^-H g, gA = -gB X^H, of which A's triangle counts.
 void backward(Grad& g) {
   const bool upper = g.boolean(kUpper), left = g.boolean(kLeft), unit = g.boolean(kUnit);
-  const Tensor ah = mH(g.in(0)), gb = call(Op::linalg_solve_triangular_, ah, g.g(), !upper, left, unit);
-  if (g.needs(0)) {
+  const Tensor ah = mH(g.in(arg::self)), gb = call(Op::linalg_solve_triangular_, ah, g.g(), !upper, left, unit);
+  if (g.needs(arg::self)) {
     const Tensor xh = mH(g.out(0)), full = neg(left ? matmul(gb, xh) : matmul(xh, gb));
-    g.set(0, upper ? triu(full, unit) : tril(full, unit ? -1 : 0));
+    g.set(arg::self, upper ? triu(full, unit) : tril(full, unit ? -1 : 0));
   }
-  g.set(1, gb);
+  g.set(arg::B, gb);
 }
 
 void plan(Call& c) {
@@ -91,7 +91,7 @@ extern constexpr OpDef record = {
         "2], B is f32[3, 1], self X = B",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0) | out(0), in(0)},
+    .needs = {in(arg::self) | out(0), in(arg::self)},
     .flops = flops,
     .complex_kernel = true,
 };

@@ -6,11 +6,12 @@ namespace {
 constexpr const char* kName = "linalg.svd";
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::A];
   check_matrix(kName, a, "A");
-  DY_CHECK(!c.has(2), "{}: drivers are cuSOLVER's, on cpu there is one: driver is \"{}\"; leave it out", kName, c.text(2));
+  DY_CHECK(!c.has(arg::driver), "{}: drivers are cuSOLVER's, on cpu there is one: driver is \"{}\"; leave it out", kName,
+           c[arg::driver]);
   const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
-  const bool full = c.boolean(1);
+  const bool full = c[arg::full_matrices];
   set_spec(c.spec[0], a, plain(a), batch_of(a), {m, full ? m : k});
   set_spec(c.spec[1], a, plain(a).to_real(), batch_of(a), {k});
   set_spec(c.spec[2], a, plain(a), batch_of(a), {full ? n : k, n});
@@ -74,13 +75,13 @@ void backward(Grad& g) {
   DY_CHECK(u.size(-1) == vh.size(-2) || !(g.g(0).defined() || g.g(2).defined()),
            "{}: vectors beyond the singular values have no gradient: U is {}, Vh is {}; use full_matrices=False", kName,
            describe(u), describe(vh));
-  g.set(0, gradient(first(u, -1), s, first(vh, -2), first(g.g(0), -1), g.g(1), first(g.g(2), -2)));
+  g.set(arg::A, gradient(first(u, -1), s, first(vh, -2), first(g.g(0), -1), g.g(1), first(g.g(2), -2)));
 }
-double flops(const Call& c) { return singular_flops(c.tensor(0), 18); }
+double flops(const Call& c) { return singular_flops(c[arg::A], 18); }
 
 void plan(Call& c) {
   Parameters p;
-  p.full = c.boolean(1);
+  p.full = c[arg::full_matrices];
   plan_matrices<Routine>(c, p);
 }
 

@@ -6,9 +6,10 @@ namespace {
 constexpr const char* kName = "linalg.svdvals";
 
 void infer(Call& c) {
-  const Tensor& a = c.tensor(0);
+  const Tensor& a = c[arg::A];
   check_matrix(kName, a, "A");
-  DY_CHECK(!c.has(1), "{}: drivers are cuSOLVER's, on cpu there is one: driver is \"{}\"; leave it out", kName, c.text(1));
+  DY_CHECK(!c.has(arg::driver), "{}: drivers are cuSOLVER's, on cpu there is one: driver is \"{}\"; leave it out", kName,
+           c[arg::driver]);
   set_spec(c.spec[0], a, plain(a).to_real(), batch_of(a), {std::min(a.size(-2), a.size(-1))});
 }
 
@@ -22,10 +23,10 @@ template <class T> struct Routine : Singular<T> {
 
 // The vectors are computed for the gradient alone: U diag(g) Vh.
 void backward(Grad& g) {
-  const std::vector<Tensor> r = call_all(Op::linalg_svd_, g.in(0), false, Arg());
-  g.set(0, matmul(mul(r[0], unsqueeze(g.g(), -2)), r[2]));
+  const std::vector<Tensor> r = call_all(Op::linalg_svd_, g.in(arg::A), false, Arg());
+  g.set(arg::A, matmul(mul(r[0], unsqueeze(g.g(), -2)), r[2]));
 }
-double flops(const Call& c) { return singular_flops(c.tensor(0), 0); }
+double flops(const Call& c) { return singular_flops(c[arg::A], 0); }
 
 }  // namespace
 
@@ -42,7 +43,7 @@ extern constexpr OpDef record = {
     .bad = "linalg_svdvals(zeros(3)) => linalg.svdvals: needs a matrix, or a batch of them: A is f32[3]",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0)},
+    .needs = {in(arg::A)},
     .flops = flops,
     .complex_kernel = true,
 };

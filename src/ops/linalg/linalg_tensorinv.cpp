@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::linalg_tensorinv_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  const int64_t ind = a[1].integer;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::A];
+  const int64_t ind = a[arg::ind];
   const char* who = "linalg.tensorinv";
   DY_CHECK(ind > 0, "{}: ind must be positive: ind is {}", who, ind);
   std::vector<int64_t> rows, cols;

@@ -3,18 +3,18 @@
 namespace dyadic::inline v1::ops::linalg_tensorsolve_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const char* who = "linalg.tensorsolve";
-  Tensor t = *a[0].tensor;
-  const Tensor& b = *a[1].tensor;
-  if (a[2].kind != Arg::Kind::none) {
+  Tensor t = a[arg::self];
+  const Tensor& b = a[arg::other];
+  if (a.has(arg::dims)) {
     std::vector<int64_t> to;
-    for (int64_t k = 0; k < int64_t(a[2].n); ++k) to.push_back(t.dim() - int64_t(a[2].n) + k);
-    t = movedim(t, ints_of(a[2]), to);
+    for (int64_t k = 0; k < int64_t(a.arg(arg::dims).n); ++k) to.push_back(t.dim() - int64_t(a.arg(arg::dims).n) + k);
+    t = movedim(t, ints_of(a.arg(arg::dims)), to);
   }
   std::vector<int64_t> sizes(t.sizes().begin() + std::min(b.dim(), t.dim()), t.sizes().end());
   DY_CHECK(count(sizes) == b.numel() && t.numel() == b.numel() * b.numel(),
-           "{}: sizes do not fit: A is {}, B is {}; A's are B's and others of the same product", who, describe(*a[0].tensor),
+           "{}: sizes do not fit: A is {}, B is {}; A's are B's and others of the same product", who, describe(a[arg::self]),
            describe(b));
   return call(Op::linalg_solve_, t.reshape({b.numel(), b.numel()}), b.reshape({b.numel()}), true).reshape(sizes);
 }

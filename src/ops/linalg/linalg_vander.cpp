@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::linalg_vander_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::x];
   DY_CHECK(t.dim() >= 1, "linalg.vander: needs at least one dimension: x is {}", describe(t));
-  const int64_t n = a[1].kind == Arg::Kind::none ? t.size(-1) : a[1].integer;
+  const int64_t n = !a.has(arg::N) ? t.size(-1) : a[arg::N];
   DY_CHECK(n >= 1, "linalg.vander: no columns: N is {}", n);
   std::vector<int64_t> sizes = t.sizes().vec();
   sizes.push_back(n - 1);

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::linalg_vecdot_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
-  const int64_t dim = a[2].integer;
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::x], &y = a[arg::y];
+  const int64_t dim = a[arg::dim];
   return like(sum(mul(conj(widened(x)), widened(y)), {dim}), x);
 }
 

@@ -3,7 +3,9 @@
 namespace dyadic::inline v1::ops::linalg_vector_norm_op {
 namespace {
 
-Tensor compose(const Arg* a) { return call(Op::vector_norm_, *a[0].tensor, a[1], a[2], a[3], a[4]); }
+Tensor compose(Args a) {
+  return call(Op::vector_norm_, a[arg::self], a.arg(arg::ord), a.arg(arg::dim), a.arg(arg::keepdim), a.arg(arg::dtype));
+}
 
 }  // namespace
 

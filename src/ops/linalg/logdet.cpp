@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::logdet_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const std::vector<Tensor> r = call_all(Op::linalg_slogdet_, *a[0].tensor);
+Tensor compose(Args a) {
+  const std::vector<Tensor> r = call_all(Op::linalg_slogdet_, a[arg::self]);
   return add(log(r[0]), where(eq(r[0], 0), zeros_like(r[1].detach()), r[1]));
 }
 

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::lu_solve_op {
 namespace {
 
-Tensor compose(const Arg* a) { return call(Op::linalg_lu_solve_, *a[1].tensor, *a[2].tensor, *a[0].tensor, true, false); }
+Tensor compose(Args a) { return call(Op::linalg_lu_solve_, a[arg::LU_data], a[arg::LU_pivots], a[arg::self], true, false); }
 
 }  // namespace
 

@@ -3,14 +3,14 @@
 namespace dyadic::inline v1::ops::lu_unpack_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
+std::vector<Tensor> compose(Args a) {
   const char* who = "lu_unpack";
-  const Tensor &t = *a[0].tensor, &pivots = *a[1].tensor;
+  const Tensor &t = a[arg::LU_data], &pivots = a[arg::LU_pivots];
   check_matrix(who, t, "LU_data");
   check_pivots(who, pivots, "LU_pivots");
   auto nothing = [&] { return empty({0}, plain(t), t.device()); };
-  const Tensor p = a[3].boolean ? permutation(row_order(pivots, t.size(-2)), plain(t)) : nothing();
-  if (!a[2].boolean) return {p, nothing(), nothing()};
+  const Tensor p = a[arg::unpack_pivots] ? permutation(row_order(pivots, t.size(-2)), plain(t)) : nothing();
+  if (!a[arg::unpack_data]) return {p, nothing(), nothing()};
   return {p, unit_lower(t), upper(t)};
 }
 

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::matrix_exp_op {
 namespace {
 
-Tensor compose(const Arg* a) { return call(Op::linalg_matrix_exp_, *a[0].tensor); }
+Tensor compose(Args a) { return call(Op::linalg_matrix_exp_, a[arg::self]); }
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::matrix_power_op {
 namespace {
 
-Tensor compose(const Arg* a) { return call(Op::linalg_matrix_power_, *a[0].tensor, a[1].integer); }
+Tensor compose(Args a) { return call(Op::linalg_matrix_power_, a[arg::self], a[arg::n]); }
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::pinverse_op {
 namespace {
 
-Tensor compose(const Arg* a) { return call(Op::linalg_pinv_, *a[0].tensor, Arg(), a[1].real, false); }
+Tensor compose(Args a) { return call(Op::linalg_pinv_, a[arg::self], Arg(), a[arg::rcond], false); }
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::slogdet_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) { return call_all(Op::linalg_slogdet_, *a[0].tensor); }
+std::vector<Tensor> compose(Args a) { return call_all(Op::linalg_slogdet_, a[arg::self]); }
 
 }  // namespace
 

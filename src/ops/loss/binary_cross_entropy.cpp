@@ -12,14 +12,14 @@ void check_probabilities(const Tensor& t, const char* name) {
            high);
 }
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  DY_CHECK_AS(ValueError, a.tensor(0).sizes() == a.tensor(1).sizes(),
-              "binary_cross_entropy: sizes differ: input is {}, target is {}", describe(a.tensor(0)), describe(a.tensor(1)));
-  check_probabilities(a.tensor(0), "input");
-  check_probabilities(a.tensor(1), "target");
-  Tensor r = call(Op::binary_cross_entropy_terms_, a.tensor(0), a.tensor(1));
-  return reduced("binary_cross_entropy", a.has(2) ? mul(r, a.tensor(2)) : r, a.text(3));
+Tensor compose(Args a) {
+  DY_CHECK_AS(ValueError, a[arg::input].sizes() == a[arg::target].sizes(),
+              "binary_cross_entropy: sizes differ: input is {}, target is {}", describe(a[arg::input]),
+              describe(a[arg::target]));
+  check_probabilities(a[arg::input], "input");
+  check_probabilities(a[arg::target], "target");
+  Tensor r = call(Op::binary_cross_entropy_terms_, a[arg::input], a[arg::target]);
+  return reduced("binary_cross_entropy", a.has(arg::weight) ? mul(r, a[arg::weight]) : r, a[arg::reduction]);
 }
 
 }  // namespace

@@ -3,21 +3,20 @@
 namespace dyadic::inline v1::ops::binary_cross_entropy_with_logits_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  DY_CHECK_AS(ValueError, a.tensor(0).sizes() == a.tensor(1).sizes(),
-              "binary_cross_entropy_with_logits: sizes differ: input is {}, target is {}", describe(a.tensor(0)),
-              describe(a.tensor(1)));
-  check_float("binary_cross_entropy_with_logits", a.tensor(0), "input");
-  const Tensor &x = a.tensor(0), &t = a.tensor(1);
+Tensor compose(Args a) {
+  DY_CHECK_AS(ValueError, a[arg::input].sizes() == a[arg::target].sizes(),
+              "binary_cross_entropy_with_logits: sizes differ: input is {}, target is {}", describe(a[arg::input]),
+              describe(a[arg::target]));
+  check_float("binary_cross_entropy_with_logits", a[arg::input], "input");
+  const Tensor &x = a[arg::input], &t = a[arg::target];
   Tensor r;
-  if (a.has(4)) {
-    Tensor weight = add(mul(sub(a.tensor(4), 1.0), t), 1.0);
+  if (a.has(arg::pos_weight)) {
+    Tensor weight = add(mul(sub(a[arg::pos_weight], 1.0), t), 1.0);
     r = add(mul(sub(1.0, t), x), mul(softplus_of(neg(x)), weight));
   } else {
     r = call(Op::logit_cross_entropy_terms_, x, t);
   }
-  return reduced("binary_cross_entropy_with_logits", a.has(2) ? mul(r, a.tensor(2)) : r, a.text(3));
+  return reduced("binary_cross_entropy_with_logits", a.has(arg::weight) ? mul(r, a[arg::weight]) : r, a[arg::reduction]);
 }
 
 }  // namespace

@@ -3,9 +3,8 @@
 namespace dyadic::inline v1::ops::cosine_embedding_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor &x = a.tensor(0), &y = a.tensor(1), &t = a.tensor(2), none = scalar_tensor(0.0);
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::input1], &y = a[arg::input2], &t = a[arg::target], none = scalar_tensor(0.0);
   DY_CHECK(x.dim() == t.dim() + 1 && y.dim() == x.dim(),
            "cosine_embedding_loss: sizes do not fit: input1 is {}, input2 is {}, target is {}", describe(x), describe(y),
            describe(t));
@@ -13,8 +12,8 @@ Tensor compose(const Arg* args) {
   auto length = [&](const Tensor& v) { return add(sum(square(v), last), 1e-12); };
   Tensor cosine = div(sum(mul(x, y), last), sqrt(mul(length(x), length(y))));
   Tensor near = where(eq(t, 1.0), sub(1.0, cosine), none);
-  Tensor far = where(eq(t, -1.0), at_least_zero(sub(cosine, a.real(3))), none);
-  return reduced("cosine_embedding_loss", add(near, far), a.text(4));
+  Tensor far = where(eq(t, -1.0), at_least_zero(sub(cosine, a[arg::margin])), none);
+  return reduced("cosine_embedding_loss", add(near, far), a[arg::reduction]);
 }
 
 }  // namespace

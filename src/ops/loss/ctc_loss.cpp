@@ -16,9 +16,8 @@ Tensor in_rows(const Tensor& targets, const Tensor& lengths) {
   return total ? lookup(targets, where(known, place, scalar_tensor(0))) : zeros(place.sizes(), i64, targets.device());
 }
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  Tensor x = a.tensor(0), targets = a.tensor(1);
+Tensor compose(Args a) {
+  Tensor x = a[arg::log_probs], targets = a[arg::targets];
   check_float("ctc_loss", x, "log_probs");
   DY_CHECK_AS(TypeError, targets.dtype().is_integer(), "ctc_loss: targets are class numbers: targets is {}", describe(targets));
   DY_CHECK(x.dim() == 2 || x.dim() == 3, "ctc_loss: log_probs is [time, batch, classes] or [time, classes]: it is {}",
@@ -26,18 +25,19 @@ Tensor compose(const Arg* args) {
   const bool single = x.dim() == 2;
   if (single) x = unsqueeze(x, 1), targets = targets.reshape({1, targets.numel()});
   targets = to(targets, i64);
-  const Tensor input_lengths = reshape(to(a.tensor(2), i64), {-1}), target_lengths = reshape(to(a.tensor(3), i64), {-1});
+  const Tensor input_lengths = reshape(to(a[arg::input_lengths], i64), {-1}),
+               target_lengths = reshape(to(a[arg::target_lengths], i64), {-1});
   if (targets.dim() == 1) targets = in_rows(targets, target_lengths);
   const DType given = plain(x);
   x = to(x, given == f64 ? f64 : f32);
   Tensor out[2];
-  Arg call_args[] = {x, targets, input_lengths, target_lengths, a.integer(4)};
+  Arg call_args[] = {x, targets, input_lengths, target_lengths, a[arg::blank]};
   call_op(Op::ctc_paths_, call_args, 5, out);
   Tensor loss = out[0];
-  if (a.boolean(6)) loss = where(isinf(loss), scalar_tensor(0.0), loss);
-  if (a.text(5) == "mean") loss = div(loss, to(maximum(target_lengths, scalar_tensor(1)), x.dtype()));
+  if (a[arg::zero_infinity]) loss = where(isinf(loss), scalar_tensor(0.0), loss);
+  if (a[arg::reduction] == "mean") loss = div(loss, to(maximum(target_lengths, scalar_tensor(1)), x.dtype()));
   if (single) loss = squeeze(loss, 0);
-  return to(reduced("ctc_loss", loss, a.text(5)), given);
+  return to(reduced("ctc_loss", loss, a[arg::reduction]), given);
 }
 
 }  // namespace

@@ -65,8 +65,8 @@ void plan(Call& c) {
 }
 
 void backward(Grad& g) {
-  g.set(0, call(Op::ctc_paths_backward_, contiguous(g.g()), g.in(0), g.in(1), g.in(kInputLengths), g.in(kTargetLengths),
-                g.integer(kBlank), g.out(0), g.out(1)));
+  g.set(arg::log_probs, call(Op::ctc_paths_backward_, contiguous(g.g()), g.in(arg::log_probs), g.in(arg::targets),
+                             g.in(kInputLengths), g.in(kTargetLengths), g.integer(kBlank), g.out(0), g.out(1)));
 }
 double flops(const Call& c) { return 8.0 * double(c.spec[1].numel()); }
 
@@ -96,7 +96,7 @@ extern constexpr OpDef record = {
         "scaled: ctc_loss converts",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0) | in(1) | in(2) | in(3) | out(0) | out(1)},
+    .needs = {in(arg::log_probs) | in(arg::targets) | in(arg::input_lengths) | in(arg::target_lengths) | out(0) | out(1)},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};

@@ -3,17 +3,16 @@
 namespace dyadic::inline v1::ops::gaussian_nll_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor &x = a.tensor(0), &t = a.tensor(1);
-  Tensor var = a.tensor(2);
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::input], &t = a[arg::target];
+  Tensor var = a[arg::var];
   if (!(var.sizes() == x.sizes()) && var.dim() == x.dim() - 1) var = unsqueeze(var, -1);
-  DY_CHECK_AS(ValueError, a.real(4) > 0, "gaussian_nll_loss: eps is not positive: eps is {}", a.real(4));
-  Tensor lifted = maximum(var.detach(), a.real(4));
+  DY_CHECK_AS(ValueError, a[arg::eps] > 0, "gaussian_nll_loss: eps is not positive: eps is {}", a[arg::eps]);
+  Tensor lifted = maximum(var.detach(), a[arg::eps]);
   var = add(var, sub(lifted, var.detach()));
   Tensor r = mul(add(log(var), div(square(sub(x, t)), var)), 0.5);
-  if (a.boolean(3)) r = add(r, 0.9189385332046727);
-  return reduced("gaussian_nll_loss", r, a.text(5));
+  if (a[arg::full]) r = add(r, 0.9189385332046727);
+  return reduced("gaussian_nll_loss", r, a[arg::reduction]);
 }
 
 }  // namespace

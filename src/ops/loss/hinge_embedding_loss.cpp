@@ -3,11 +3,10 @@
 namespace dyadic::inline v1::ops::hinge_embedding_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor &x = a.tensor(0), &t = a.tensor(1), none = scalar_tensor(0.0);
-  Tensor far = where(ne(t, 1.0), at_least_zero(sub(a.real(2), x)), none);
-  return reduced("hinge_embedding_loss", add(far, where(ne(t, -1.0), x, none)), a.text(3));
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::input], &t = a[arg::target], none = scalar_tensor(0.0);
+  Tensor far = where(ne(t, 1.0), at_least_zero(sub(a[arg::margin], x)), none);
+  return reduced("hinge_embedding_loss", add(far, where(ne(t, -1.0), x, none)), a[arg::reduction]);
 }
 
 }  // namespace

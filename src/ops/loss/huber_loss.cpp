@@ -3,16 +3,15 @@
 namespace dyadic::inline v1::ops::huber_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const double delta = a.real(3);
+Tensor compose(Args a) {
+  const double delta = a[arg::delta];
   DY_CHECK_AS(ValueError, delta > 0, "huber_loss: delta is not positive: delta is {}", delta);
-  warn_of_broadcast("huber_loss", a.tensor(0), a.tensor(1));
-  Tensor d = call(Op::smooth_l1_, a.tensor(0), a.tensor(1), Scalar(delta));
+  warn_of_broadcast("huber_loss", a[arg::input], a[arg::target]);
+  Tensor d = call(Op::smooth_l1_, a[arg::input], a[arg::target], Scalar(delta));
   if (delta != 1) d = mul(d, delta);
-  if (!a.has(4)) return reduced("huber_loss", d, a.text(2));
-  Tensor r = reduced("huber_loss", mul(d, a.tensor(4)), a.text(2) == "mean" ? "sum" : a.text(2));
-  return a.text(2) == "mean" ? div(r, sum(a.tensor(4).expand(d.sizes()))) : r;
+  if (!a.has(arg::weight)) return reduced("huber_loss", d, a[arg::reduction]);
+  Tensor r = reduced("huber_loss", mul(d, a[arg::weight]), a[arg::reduction] == "mean" ? "sum" : a[arg::reduction]);
+  return a[arg::reduction] == "mean" ? div(r, sum(a[arg::weight].expand(d.sizes()))) : r;
 }
 
 }  // namespace

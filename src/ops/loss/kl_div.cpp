@@ -3,13 +3,12 @@
 namespace dyadic::inline v1::ops::kl_div_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor &x = a.tensor(0), &t = a.tensor(1);
-  check_float("kl_div", a.tensor(0), "input");
-  Tensor safe = a.boolean(3) ? Tensor() : where(gt(t, 0.0), t, scalar_tensor(1.0));
-  Tensor r = a.boolean(3) ? mul(exp(t), sub(t, x)) : sub(mul(safe, log(safe)), mul(t, x));
-  if (a.text(2) != "batchmean") return reduced("kl_div", r, a.text(2));
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::input], &t = a[arg::target];
+  check_float("kl_div", a[arg::input], "input");
+  Tensor safe = a[arg::log_target] ? Tensor() : where(gt(t, 0.0), t, scalar_tensor(1.0));
+  Tensor r = a[arg::log_target] ? mul(exp(t), sub(t, x)) : sub(mul(safe, log(safe)), mul(t, x));
+  if (a[arg::reduction] != "batchmean") return reduced("kl_div", r, a[arg::reduction]);
   return x.dim() ? div(sum(r), double(x.size(0))) : sum(r);
 }
 

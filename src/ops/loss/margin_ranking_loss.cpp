@@ -3,11 +3,10 @@
 namespace dyadic::inline v1::ops::margin_ranking_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  check_float("margin_ranking_loss", a.tensor(0), "input1");
-  Tensor d = mul(a.tensor(2), sub(a.tensor(0), a.tensor(1)));
-  return reduced("margin_ranking_loss", at_least_zero(sub(a.real(3), d)), a.text(4));
+Tensor compose(Args a) {
+  check_float("margin_ranking_loss", a[arg::input1], "input1");
+  Tensor d = mul(a[arg::target], sub(a[arg::input1], a[arg::input2]));
+  return reduced("margin_ranking_loss", at_least_zero(sub(a[arg::margin], d)), a[arg::reduction]);
 }
 
 }  // namespace

@@ -3,13 +3,12 @@
 namespace dyadic::inline v1::ops::mse_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  warn_of_broadcast("mse_loss", a.tensor(0), a.tensor(1));
-  Tensor d = call(Op::squared_difference_, a.tensor(0), a.tensor(1));
-  if (!a.has(3)) return reduced("mse_loss", d, a.text(2));
-  Tensor r = reduced("mse_loss", mul(d, a.tensor(3)), a.text(2) == "mean" ? "sum" : a.text(2));
-  return a.text(2) == "mean" ? div(r, sum(a.tensor(3).expand(d.sizes()))) : r;
+Tensor compose(Args a) {
+  warn_of_broadcast("mse_loss", a[arg::input], a[arg::target]);
+  Tensor d = call(Op::squared_difference_, a[arg::input], a[arg::target]);
+  if (!a.has(arg::weight)) return reduced("mse_loss", d, a[arg::reduction]);
+  Tensor r = reduced("mse_loss", mul(d, a[arg::weight]), a[arg::reduction] == "mean" ? "sum" : a[arg::reduction]);
+  return a[arg::reduction] == "mean" ? div(r, sum(a[arg::weight].expand(d.sizes()))) : r;
 }
 
 }  // namespace

@@ -3,25 +3,24 @@
 namespace dyadic::inline v1::ops::multi_margin_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  Tensor x = a.tensor(0), t = a.tensor(1);
-  check_float("multi_margin_loss", a.tensor(0), "input");
-  DY_CHECK_AS(ValueError, a.integer(2) == 1 || a.integer(2) == 2, "multi_margin_loss: p is 1 or 2: p is {}", a.integer(2));
+Tensor compose(Args a) {
+  Tensor x = a[arg::input], t = a[arg::target];
+  check_float("multi_margin_loss", a[arg::input], "input");
+  DY_CHECK_AS(ValueError, a[arg::p] == 1 || a[arg::p] == 2, "multi_margin_loss: p is 1 or 2: p is {}", a[arg::p]);
   DY_CHECK_AS(TypeError, t.dtype() == i64, "multi_margin_loss: targets are class numbers in int64: target is {}", describe(t));
   const bool single = x.dim() == 1;
   if (single) x = unsqueeze(x, 0), t = t.reshape({1});
   DY_CHECK(x.dim() == 2 && t.dim() == 1 && x.size(0) == t.size(0),
-           "multi_margin_loss: sizes do not fit: input is {}, target is {}", describe(a.tensor(0)), describe(a.tensor(1)));
+           "multi_margin_loss: sizes do not fit: input is {}, target is {}", describe(a[arg::input]), describe(a[arg::target]));
   const int64_t n = x.size(0), classes = x.size(1), rows[] = {1};
   x = dense(x);
-  Tensor w = lookup(a.has(4) ? a.tensor(4) : ones({classes}, x.dtype(), x.device()), t);
+  Tensor w = lookup(a.has(arg::weight) ? a[arg::weight] : ones({classes}, x.dtype(), x.device()), t);
   Tensor own = lookup(x.reshape({n * classes}), add(mul(arange(0, n, 1, i64, x.device()), classes), t));
-  Tensor d = at_least_zero(add(sub(x, unsqueeze(own, 1)), a.real(3)));
-  if (a.integer(2) == 2) d = square(d);
+  Tensor d = at_least_zero(add(sub(x, unsqueeze(own, 1)), a[arg::margin]));
+  if (a[arg::p] == 2) d = square(d);
   d = where(eq(arange(0, classes, 1, i64, x.device()), unsqueeze(t, 1)), scalar_tensor(0.0), d);
   Tensor r = div(mul(sum(d, rows), w), double(classes));
-  return reduced("multi_margin_loss", single && a.text(5) == "none" ? squeeze(r, 0) : r, a.text(5));
+  return reduced("multi_margin_loss", single && a[arg::reduction] == "none" ? squeeze(r, 0) : r, a[arg::reduction]);
 }
 
 }  // namespace

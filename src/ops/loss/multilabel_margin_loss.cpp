@@ -3,9 +3,8 @@
 namespace dyadic::inline v1::ops::multilabel_margin_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  Tensor x = a.tensor(0), t = a.tensor(1);
+Tensor compose(Args a) {
+  Tensor x = a[arg::input], t = a[arg::target];
   DY_CHECK_AS(TypeError, t.dtype() == i64, "multilabel_margin_loss: targets are class numbers in int64: target is {}",
               describe(t));
   DY_CHECK(x.sizes() == t.sizes() && (x.dim() == 1 || x.dim() == 2),
@@ -22,7 +21,7 @@ Tensor compose(const Arg* args) {
   Tensor d = at_least_zero(add(sub(unsqueeze(x, 1), unsqueeze(own, 2)), 1.0));
   Tensor counts = logical_and(unsqueeze(valid, 2), logical_not(unsqueeze(any(hot, labels), 1)));
   Tensor r = div(sum(where(counts, d, scalar_tensor(0.0)), inner), double(classes));
-  return reduced("multilabel_margin_loss", single && a.text(2) == "none" ? squeeze(r, 0) : r, a.text(2));
+  return reduced("multilabel_margin_loss", single && a[arg::reduction] == "none" ? squeeze(r, 0) : r, a[arg::reduction]);
 }
 
 }  // namespace

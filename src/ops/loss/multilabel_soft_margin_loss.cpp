@@ -3,13 +3,12 @@
 namespace dyadic::inline v1::ops::multilabel_soft_margin_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor &x = a.tensor(0), &t = a.tensor(1);
-  check_float("multilabel_soft_margin_loss", a.tensor(0), "input");
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::input], &t = a[arg::target];
+  check_float("multilabel_soft_margin_loss", a[arg::input], "input");
   Tensor r = add(mul(t, softplus_of(neg(x))), mul(sub(1.0, t), softplus_of(x)));
   const int64_t last[] = {-1};
-  return reduced("multilabel_soft_margin_loss", mean(a.has(2) ? mul(r, a.tensor(2)) : r, last), a.text(3));
+  return reduced("multilabel_soft_margin_loss", mean(a.has(arg::weight) ? mul(r, a[arg::weight]) : r, last), a[arg::reduction]);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace dyadic::inline v1::ops::negative_picks_op {
 namespace {
 
 void infer(Call& c) {
-  const Tensor &x = c.tensor(0), &t = c.tensor(1);
+  const Tensor &x = c[arg::self], &t = c[arg::index];
   check_float("negative_picks", x, "self");
   DY_CHECK_AS(TypeError, t.dtype() == i64, "negative_picks: classes are numbered in int64: index is {}", describe(t));
   bool fits = x.dim() >= 2 && t.dim() == x.dim() - 1;
@@ -84,17 +84,17 @@ void run(const Parameters& parameters, const Pointers& where) {
   });
 }
 void plan(Call& c) {
-  const Tensor &x = c.tensor(0), &t = c.tensor(1);
+  const Tensor &x = c[arg::self], &t = c[arg::index];
   const int64_t n = t.numel(), inner = t.dim() > 1 && n ? n / t.size(0) : 1;
-  c.plan.set<run>(Parameters{x.dtype().format(), n, x.size(1), inner, c.integer(2)});
+  c.plan.set<run>(Parameters{x.dtype().format(), n, x.size(1), inner, c[arg::ignore_index]});
 }
 void backward(Grad& g) {
-  const Meta& m = g.in_meta(0);
-  const Tensor ignored = eq(g.in(1), g.integer(2)), known = where(ignored, scalar_tensor(0), g.in(1));
+  const Meta& m = g.in_meta(arg::self);
+  const Tensor ignored = eq(g.in(arg::index), g[arg::ignore_index]), known = where(ignored, scalar_tensor(0), g.in(arg::index));
   const Tensor slope = where(ignored, scalar_tensor(0.0), neg(g.g()));
-  g.set(0, scatter(zeros(m.shape(), slope.dtype(), m.device), 1, unsqueeze(known, 1), unsqueeze(slope, 1)));
+  g.set(arg::self, scatter(zeros(m.shape(), slope.dtype(), m.device), 1, unsqueeze(known, 1), unsqueeze(slope, 1)));
 }
-double flops(const Call& c) { return double(c.tensor(1).numel()); }
+double flops(const Call& c) { return double(c[arg::index].numel()); }
 
 }  // namespace
 
@@ -112,7 +112,7 @@ extern constexpr OpDef record = {
         "negative_picks(zeros(2, 3), zeros(2)) => negative_picks: classes are numbered in int64: index is f32[2]",
     .infer = infer,
     .backward = backward,
-    .needs = {in(1)},
+    .needs = {in(arg::index)},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};

@@ -3,30 +3,30 @@
 namespace dyadic::inline v1::ops::nll_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  Tensor x = a.tensor(0), t = a.tensor(1);
+Tensor compose(Args a) {
+  Tensor x = a[arg::input], t = a[arg::target];
   DY_CHECK_AS(TypeError, t.dtype() == i64, "nll_loss: targets are class numbers in int64: target is {}", describe(t));
   check_float("nll_loss", x, "input");
   if (x.dim() == 1 && t.dim() == 0) x = unsqueeze(x, 0);
   DY_CHECK(x.dim() >= 1 && (x.dim() == t.dim() + 1 || x.dim() == 2),
            "nll_loss: sizes do not fit: input is {}, target is {}; input is [N, C] or [N, C, ...], target [N, ...]",
-           describe(a.tensor(0)), describe(t));
+           describe(a[arg::input]), describe(t));
   const Tensor index = x.dim() == 2 ? t.reshape({t.numel()}) : t;
   for (int64_t d = 0; d < index.dim(); ++d)
     DY_CHECK_AS(ValueError, index.size(d) == x.size(d ? d + 1 : 0), "nll_loss: sizes do not fit: input is {}, target is {}",
-                describe(a.tensor(0)), describe(t));
-  const std::vector<Tensor> picked = call_all(Op::negative_picks_, x, index, a.integer(3));  // and how many are not ignored
+                describe(a[arg::input]), describe(t));
+  const std::vector<Tensor> picked =
+      call_all(Op::negative_picks_, x, index, a[arg::ignore_index]);  // and how many are not ignored
   Tensor w, r = picked[0];
-  if (a.has(2)) {
-    DY_CHECK(a.tensor(2).dim() == 1 && a.tensor(2).size(0) == x.size(x.dim() > 1 ? 1 : 0),
-             "nll_loss: weight has one entry per class: weight is {}, input is {}", describe(a.tensor(2)), describe(x));
-    const Tensor ignored = eq(index, a.integer(3));
-    w = where(ignored, scalar_tensor(0.0), lookup(a.tensor(2), where(ignored, scalar_tensor(0), index)));
+  if (a.has(arg::weight)) {
+    DY_CHECK(a[arg::weight].dim() == 1 && a[arg::weight].size(0) == x.size(x.dim() > 1 ? 1 : 0),
+             "nll_loss: weight has one entry per class: weight is {}, input is {}", describe(a[arg::weight]), describe(x));
+    const Tensor ignored = eq(index, a[arg::ignore_index]);
+    w = where(ignored, scalar_tensor(0.0), lookup(a[arg::weight], where(ignored, scalar_tensor(0), index)));
     r = mul(r, w);
   }
-  if (a.text(4) == "mean") return div(sum(r), w.defined() ? sum(w) : picked[1]);
-  return reduced("nll_loss", a.text(4) == "none" ? r.view(t.sizes()) : r, a.text(4));
+  if (a[arg::reduction] == "mean") return div(sum(r), w.defined() ? sum(w) : picked[1]);
+  return reduced("nll_loss", a[arg::reduction] == "none" ? r.view(t.sizes()) : r, a[arg::reduction]);
 }
 
 }  // namespace

@@ -3,16 +3,15 @@
 namespace dyadic::inline v1::ops::poisson_nll_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor &x = a.tensor(0), &t = a.tensor(1);
-  Tensor r = a.boolean(2) ? sub(exp(x), mul(t, x)) : sub(x, mul(t, log(add(x, a.real(4)))));
-  if (a.boolean(3)) {
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::input], &t = a[arg::target];
+  Tensor r = a[arg::log_input] ? sub(exp(x), mul(t, x)) : sub(x, mul(t, log(add(x, a[arg::eps]))));
+  if (a[arg::full]) {
     Tensor large = gt(t, 1.0), s = where(large, t, scalar_tensor(2.0));
     Tensor stirling = add(sub(mul(s, log(s)), s), mul(log(mul(s, 6.283185307179586)), 0.5));
     r = add(r, where(large, stirling, scalar_tensor(0.0)));
   }
-  return reduced("poisson_nll_loss", r, a.text(5));
+  return reduced("poisson_nll_loss", r, a[arg::reduction]);
 }
 
 }  // namespace

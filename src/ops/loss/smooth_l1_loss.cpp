@@ -3,13 +3,12 @@
 namespace dyadic::inline v1::ops::smooth_l1_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const double beta = a.real(3);
+Tensor compose(Args a) {
+  const double beta = a[arg::beta];
   DY_CHECK_AS(ValueError, beta >= 0, "smooth_l1_loss: beta is negative: beta is {}", beta);
-  const Tensor &x = a.tensor(0), &y = a.tensor(1);
-  warn_of_broadcast("smooth_l1_loss", a.tensor(0), a.tensor(1));
-  return reduced("smooth_l1_loss", beta > 0 ? call(Op::smooth_l1_, x, y, Scalar(beta)) : abs(sub(x, y)), a.text(2));
+  const Tensor &x = a[arg::input], &y = a[arg::target];
+  warn_of_broadcast("smooth_l1_loss", a[arg::input], a[arg::target]);
+  return reduced("smooth_l1_loss", beta > 0 ? call(Op::smooth_l1_, x, y, Scalar(beta)) : abs(sub(x, y)), a[arg::reduction]);
 }
 
 }  // namespace

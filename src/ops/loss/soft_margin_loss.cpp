@@ -3,10 +3,9 @@
 namespace dyadic::inline v1::ops::soft_margin_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  check_float("soft_margin_loss", a.tensor(0), "input");
-  return reduced("soft_margin_loss", softplus_of(neg(mul(a.tensor(1), a.tensor(0)))), a.text(2));
+Tensor compose(Args a) {
+  check_float("soft_margin_loss", a[arg::input], "input");
+  return reduced("soft_margin_loss", softplus_of(neg(mul(a[arg::target], a[arg::input]))), a[arg::reduction]);
 }
 
 }  // namespace

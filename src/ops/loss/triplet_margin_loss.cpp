@@ -3,15 +3,15 @@
 namespace dyadic::inline v1::ops::triplet_margin_loss_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  check_float("triplet_margin_loss", a.tensor(0), "anchor");
-  auto distance = [&](int i, int j) {
-    return call(Op::pairwise_distance_, a.tensor(i), a.tensor(j), a.real(4), a.real(5), false);
+Tensor compose(Args a) {
+  check_float("triplet_margin_loss", a[arg::anchor], "anchor");
+  auto distance = [&](TensorArg x, TensorArg y) {
+    return call(Op::pairwise_distance_, a[x], a[y], a[arg::p], a[arg::eps], false);
   };
-  Tensor far = distance(0, 2);
-  if (a.boolean(6)) far = minimum(far, distance(1, 2));
-  return reduced("triplet_margin_loss", at_least_zero(add(sub(distance(0, 1), far), a.real(3))), a.text(7));
+  Tensor far = distance(arg::anchor, arg::negative);
+  if (a[arg::swap]) far = minimum(far, distance(arg::positive, arg::negative));
+  return reduced("triplet_margin_loss", at_least_zero(add(sub(distance(arg::anchor, arg::positive), far), a[arg::margin])),
+                 a[arg::reduction]);
 }
 
 }  // namespace

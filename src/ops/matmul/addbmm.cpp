@@ -3,13 +3,13 @@
 namespace dyadic::inline v1::ops::addbmm_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[1].tensor, &y = *a[2].tensor;
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::batch1], &y = a[arg::batch2];
   DY_CHECK(x.dim() == 3 && y.dim() == 3 && x.size(0) == y.size(0) && x.size(2) == y.size(1),
            "addbmm: needs [b, n, m] and [b, m, p]: batch1 is {}, batch2 is {}", describe(x), describe(y));
   const int64_t k = x.size(0) * x.size(2);  // one product over batches and columns together
   const Tensor product = matmul(permute(x, {1, 0, 2}).reshape({x.size(1), k}), y.reshape({k, y.size(2)}));
-  return add_weighted(*a[0].tensor, product, a[3].scalar, a[4].scalar);
+  return add_weighted(a[arg::self], product, a[arg::beta], a[arg::alpha]);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::addmm_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor product = mm(*a[1].tensor, *a[2].tensor);
-  return add_weighted(*a[0].tensor, product, a[3].scalar, a[4].scalar);
+Tensor compose(Args a) {
+  const Tensor product = mm(a[arg::mat1], a[arg::mat2]);
+  return add_weighted(a[arg::self], product, a[arg::beta], a[arg::alpha]);
 }
 
 }  // namespace

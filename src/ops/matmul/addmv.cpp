@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::addmv_op {
 namespace {
 
-Tensor compose(const Arg* a) { return add_weighted(*a[0].tensor, mv(*a[1].tensor, *a[2].tensor), a[3].scalar, a[4].scalar); }
+Tensor compose(Args a) { return add_weighted(a[arg::self], mv(a[arg::mat], a[arg::vec]), a[arg::beta], a[arg::alpha]); }
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::addr_op {
 namespace {
 
-Tensor compose(const Arg* a) { return add_weighted(*a[0].tensor, outer(*a[1].tensor, *a[2].tensor), a[3].scalar, a[4].scalar); }
+Tensor compose(Args a) { return add_weighted(a[arg::self], outer(a[arg::vec1], a[arg::vec2]), a[arg::beta], a[arg::alpha]); }
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::baddbmm_op {
 namespace {
 
-Tensor compose(const Arg* a) { return add_weighted(*a[0].tensor, bmm(*a[1].tensor, *a[2].tensor), a[3].scalar, a[4].scalar); }
+Tensor compose(Args a) { return add_weighted(a[arg::self], bmm(a[arg::batch1], a[arg::batch2]), a[arg::beta], a[arg::alpha]); }
 
 }  // namespace
 

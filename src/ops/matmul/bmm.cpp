@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::bmm_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::self], &y = a[arg::mat2];
   DY_CHECK(x.dim() == 3 && y.dim() == 3, "bmm: needs 3-d and 3-d tensors: self is {}, mat2 is {}", describe(x), describe(y));
   DY_CHECK(x.size(0) == y.size(0), "bmm: the batches differ: self is {}, mat2 is {}", describe(x), describe(y));
   return matmul(x, y);

@@ -17,19 +17,19 @@ Tensor euclidean(const Tensor& x, const Tensor& y) {
   return call(Op::euclidean_distances_, flat(x), flat(y)).view(with_batch(x.size(-2), y.size(-2)));
 }
 
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::x1], &y = a[arg::x2];
   DY_CHECK(x.dim() >= 2 && y.dim() >= 2 && x.size(-1) == y.size(-1), "cdist: needs rows of one length: x1 is {}, x2 is {}",
            describe(x), describe(y));
-  DY_CHECK(a[2].real >= 0, "cdist: negative p: p is {}", a[2].real);
-  const std::string_view mode(a[3].text, a[3].n);
+  DY_CHECK(a[arg::p] >= 0, "cdist: negative p: p is {}", a[arg::p]);
+  const std::string_view mode(a.arg(arg::compute_mode).text, a.arg(arg::compute_mode).n);
   const bool direct = mode == "donot_use_mm_for_euclid_dist";
   DY_CHECK_AS(ValueError, direct || mode == "use_mm_for_euclid_dist" || mode == "use_mm_for_euclid_dist_if_necessary",
               "cdist: unknown compute_mode \"{}\"; the known ones are use_mm_for_euclid_dist_if_necessary, "
               "use_mm_for_euclid_dist and donot_use_mm_for_euclid_dist",
               mode);
-  if (!direct && a[2].real == 2 && plain(x) == plain(y) && plain(x).is_floating_point()) return euclidean(x, y);
-  return vector_norm(sub(unsqueeze(x, -2), unsqueeze(y, -3)), a[2].real, {-1});
+  if (!direct && a[arg::p] == 2 && plain(x) == plain(y) && plain(x).is_floating_point()) return euclidean(x, y);
+  return vector_norm(sub(unsqueeze(x, -2), unsqueeze(y, -3)), a[arg::p], {-1});
 }
 
 }  // namespace

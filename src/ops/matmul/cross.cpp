@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::cross_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
-  const int64_t d = wrap_dim("cross", a[2].integer, std::max(x.dim(), y.dim())) - std::max(x.dim(), y.dim());
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::self], &y = a[arg::other];
+  const int64_t d = wrap_dim("cross", a[arg::dim], std::max(x.dim(), y.dim())) - std::max(x.dim(), y.dim());
   DY_CHECK(x.dim() && y.dim() && x.size(d) == 3 && y.size(d) == 3,
            "cross: the dimension has not 3 elements: self is {}, other is {}", describe(x), describe(y));
   // Each of the three parts is read twice: they are made dense first.

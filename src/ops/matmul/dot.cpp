@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::dot_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::self], &y = a[arg::tensor];
   DY_CHECK(x.dim() == 1 && y.dim() == 1, "dot: needs 1-d and 1-d tensors: self is {}, tensor is {}", describe(x), describe(y));
   return matmul(x, y);
 }

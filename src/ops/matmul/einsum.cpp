@@ -229,9 +229,9 @@ class Contraction {
   }
 };
 
-Tensor compose(const Arg* a) {
-  const Equation e({a[0].text, a[0].n});
-  return Contraction(e, tensors_of(a[1])).run();
+Tensor compose(Args a) {
+  const Equation e({a.arg(arg::equation).text, a.arg(arg::equation).n});
+  return Contraction(e, a[arg::operands]).run();
 }
 
 }  // namespace

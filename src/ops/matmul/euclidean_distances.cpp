@@ -5,11 +5,11 @@ namespace dyadic::inline v1::ops::euclidean_distances_op {
 namespace {
 
 DistanceShape shape_of(const Call& c) {
-  const Tensor &x = c.tensor(0), &y = c.tensor(1);
+  const Tensor &x = c[arg::x1], &y = c[arg::x2];
   return {x.size(0), x.size(1), y.size(1), x.size(2)};
 }
 void infer(Call& c) {
-  const Tensor &x = c.tensor(0), &y = c.tensor(1);
+  const Tensor &x = c[arg::x1], &y = c[arg::x2];
   DY_CHECK(x.dim() == 3 && y.dim() == 3 && x.size(0) == y.size(0) && x.size(2) == y.size(2),
            "euclidean_distances: needs [b, n, d] and [b, m, d]: x1 is {}, x2 is {}", describe(x), describe(y));
   check_float("euclidean_distances", x, "x1");
@@ -28,18 +28,18 @@ void run(const Parameters& p, const Pointers& at) {
   distance_kernel().run(p.shape, {at.in[0], p.x}, {at.in[1], p.y}, {at.out[0], p.out}, at.workspace);
 }
 void plan(Call& c) {
-  const Parameters p{shape_of(c), format_of(c, 0), format_of(c, 1), result_format(c)};
+  const Parameters p{shape_of(c), format_of(c, arg::x1), format_of(c, arg::x2), result_format(c)};
   c.plan.workspace = distance_kernel().workspace(p.shape, {nullptr, p.x});
   c.plan.set<run>(p);
 }
 // A distance of 0 has no slope: there the gradient is 0.
 void backward(Grad& g) {
-  const Tensor apart = sub(unsqueeze(g.in(0), 2), unsqueeze(g.in(1), 1));
+  const Tensor apart = sub(unsqueeze(g.in(arg::x1), 2), unsqueeze(g.in(arg::x2), 1));
   const Tensor distance = g.out(0), none = eq(distance.detach(), 0);
   const Tensor each =
       mul(unsqueeze(where(none, scalar_tensor(0), div(g.g(), where(none, scalar_tensor(1), distance))), -1), apart);
-  if (g.needs(0)) g.set(0, sum(each, {2}));
-  if (g.needs(1)) g.set(1, neg(sum(each, {1})));
+  if (g.needs(arg::x1)) g.set(arg::x1, sum(each, {2}));
+  if (g.needs(arg::x2)) g.set(arg::x2, neg(sum(each, {1})));
 }
 double flops(const Call& c) {
   const DistanceShape s = shape_of(c);
@@ -62,7 +62,7 @@ extern constexpr OpDef record = {
         "f32[1, 2, 3], x2 is f32[1, 2, 2]",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0) | in(1) | out(0), in(0) | in(1) | out(0)},
+    .needs = {in(arg::x1) | in(arg::x2) | out(0), in(arg::x1) | in(arg::x2) | out(0)},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};

@@ -8,8 +8,8 @@ Tensor rows_of(const Tensor& t) {  // [..., m] as [rows, m], of which either may
   for (int64_t d = 0; d + 1 < t.dim(); ++d) rows *= t.size(d);
   return t.reshape({rows, t.size(-1)});
 }
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::self], &y = a[arg::other];
   if (x.dim() == 0 || y.dim() == 0) return mul(x, y);
   DY_CHECK(x.size(-1) == y.size(-1), "inner: the last sizes differ: self is {}, other is {}", describe(x), describe(y));
   std::vector<int64_t> sizes(x.sizes().begin(), x.sizes().end() - 1);

@@ -10,8 +10,8 @@ Tensor spread_rows(const Tensor& t, int64_t m, int64_t k) {
   sizes.end()[-1] = k;
   return flatten(expand(t, sizes), -2, -1);
 }
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::self], &y = a[arg::other];
   const int64_t n = std::max(x.dim(), y.dim());
   Tensor p = x, q = y;
   while (p.dim() < n) p = unsqueeze(p, 0);

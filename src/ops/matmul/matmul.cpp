@@ -26,17 +26,17 @@ void set_sizes(Product& p, const Tensor& a, const Tensor& b) {
 }
 
 DType common_type(const Call& c) {
-  DType a = c.tensor(0).dtype(), b = c.tensor(1).dtype();
+  DType a = c[arg::self].dtype(), b = c[arg::other].dtype();
   if (a.is_complex() || b.is_complex()) return promote_types(a, b);
   if (a.is_scaled() || b.is_scaled())
     return a.is_scaled() ? (b.is_floating_point() ? b : f32) : (a.is_floating_point() ? a : f32);
-  DY_CHECK_AS(TypeError, a == b, "matmul: dtypes differ: a is {}, b is {}; convert one with .to", describe(c.tensor(0)),
-              describe(c.tensor(1)));
+  DY_CHECK_AS(TypeError, a == b, "matmul: dtypes differ: a is {}, b is {}; convert one with .to", describe(c[arg::self]),
+              describe(c[arg::other]));
   return a;
 }
 
 void infer(Call& c) {
-  const Tensor &a = c.tensor(0), &b = c.tensor(1);
+  const Tensor &a = c[arg::self], &b = c[arg::other];
   Product& p = c.plan.make<run_product, Product>();
   set_sizes(p, a, b);
   Spec& o = c.spec[0];
@@ -49,8 +49,8 @@ void infer(Call& c) {
 void plan(Call& c) {
   Product& p = c.plan.parameters<Product>();
   const DType type = gemm_type(c.spec[0].dtype);
-  p.a = {c.operand(0), type, Side::left};
-  p.b = {c.operand(1), type, Side::right};
+  p.a = {c.operand(arg::self), type, Side::left};
+  p.b = {c.operand(arg::other), type, Side::right};
   for (int d = 0; d < p.batch_dims; ++d) {
     p.a_steps[d] = p.a.batch_step(p.batch_dims - d + 2);
     p.b_steps[d] = p.b.batch_step(p.batch_dims - d + 2);
@@ -63,7 +63,7 @@ void plan_plain(Call& c) {
   const Product sizes = c.plan.parameters<Product>();
   PlainProduct& p = c.plan.make<run_plain_product, PlainProduct>();
   p.m = sizes.m, p.n = sizes.n, p.k = sizes.k, p.batch_dims = sizes.batch_dims;
-  p.a = c.operand(0), p.b = c.operand(1), p.out = c.result();
+  p.a = c.operand(arg::self), p.b = c.operand(arg::other), p.out = c.result();
   const bool row = p.a.ndim == 1, column = p.b.ndim == 1;
   auto step = [](const Operand& o, int back) {
     const int64_t d = o.ndim - back;
@@ -76,26 +76,26 @@ void plan_plain(Call& c) {
   p.strides = {row ? 0 : step(p.a, 2), step(p.a, 1), column ? step(p.b, 1) : step(p.b, 2), column ? 0 : step(p.b, 1)};
 }
 double flops(const Call& c) {
-  return (c.spec[0].dtype.is_complex() ? 8.0 : 2.0) * double(c.spec[0].numel()) * double(c.tensor(0).size(-1));
+  return (c.spec[0].dtype.is_complex() ? 8.0 : 2.0) * double(c.spec[0].numel()) * double(c[arg::self].size(-1));
 }
 
 // dA = G B^H, dB = A^H G, batch dimensions that were broadcast are summed by the engine.
 void backward(Grad& g) {
-  bool va = g.in_meta(0).ndim == 1, vb = g.in_meta(1).ndim == 1;
+  bool va = g.in_meta(arg::self).ndim == 1, vb = g.in_meta(arg::other).ndim == 1;
   auto set = [&](int i, const Tensor& r) {
     g.set(i, r.dtype().is_complex() && !g.in_meta(i).dtype.is_complex() ? real(r) : r);
   };
   Tensor d = g.g();
   if (va) d = unsqueeze(d, vb ? -1 : -2);
   if (vb) d = unsqueeze(d, -1);
-  if (g.needs(0)) {
-    Tensor b = vb ? unsqueeze(g.in(1), 1) : g.in(1);
+  if (g.needs(arg::self)) {
+    Tensor b = vb ? unsqueeze(g.in(arg::other), 1) : g.in(arg::other);
     Tensor r = matmul(d, adjoint(b));
     set(0, va ? squeeze(r, -2) : r);
   }
-  if (g.needs(1)) {
-    Tensor a = va ? unsqueeze(g.in(0), 0) : g.in(0);
-    if (!vb && !va && g.in_meta(1).ndim == 2 && g.in_meta(0).ndim > 2) {  // one product over all batches
+  if (g.needs(arg::other)) {
+    Tensor a = va ? unsqueeze(g.in(arg::self), 0) : g.in(arg::self);
+    if (!vb && !va && g.in_meta(arg::other).ndim == 2 && g.in_meta(arg::self).ndim > 2) {  // one product over all batches
       int64_t k = a.size(-1), n = d.size(-1);
       return set(1, matmul(adjoint(a.reshape({-1, k})), d.reshape({-1, n})));
     }
@@ -125,11 +125,11 @@ extern constexpr OpDef record = {
         "layout_bits: the strides of its operands decide which kernel multiplies; each adds in its own order, always the same",
     .infer = infer,
     .backward = backward,
-    .needs = {in(1), in(0)},
+    .needs = {in(arg::other), in(arg::self)},
     .flops = flops,
     .complex_kernel = true,
 };
-extern constexpr Kernel cpu = {.plan = plan, .blocked = in(0) | in(1)};
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(arg::self) | in(arg::other)};
 extern constexpr Kernel reference = {.plan = plan_plain, .blocked = in(0) | in(1)};
 
 }  // namespace dyadic::inline v1::ops::matmul_op

@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::mm_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::self], &y = a[arg::mat2];
   DY_CHECK(x.dim() == 2 && y.dim() == 2, "mm: needs 2-d and 2-d tensors: self is {}, mat2 is {}", describe(x), describe(y));
   return matmul(x, y);
 }

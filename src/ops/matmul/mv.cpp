@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::mv_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::self], &y = a[arg::vec];
   DY_CHECK(x.dim() == 2 && y.dim() == 1, "mv: needs 2-d and 1-d tensors: self is {}, vec is {}", describe(x), describe(y));
   return matmul(x, y);
 }

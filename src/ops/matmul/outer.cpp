@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::outer_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::self], &y = a[arg::vec2];
   DY_CHECK(x.dim() == 1 && y.dim() == 1, "outer: needs 1-d and 1-d tensors: self is {}, vec2 is {}", describe(x), describe(y));
   return mul(unsqueeze(x, 1), y);
 }

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::tensordot_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
-  const IntList da = ints_of(a[2]), db = ints_of(a[3]);
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::a], &y = a[arg::b];
+  const IntList da = ints_of(a.arg(arg::dims_a)), db = ints_of(a.arg(arg::dims_b));
   DY_CHECK(da.size() == db.size(), "tensordot: the lists differ in length: {} and {}", shape_text(da), shape_text(db));
   std::vector<bool> in_a(size_t(x.dim())), in_b(size_t(y.dim()));
   std::vector<int64_t> first, last, sizes;

@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::vdot_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &x = *a[0].tensor, &y = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::self], &y = a[arg::other];
   DY_CHECK(x.dim() == 1 && y.dim() == 1, "vdot: needs 1-d and 1-d tensors: self is {}, other is {}", describe(x), describe(y));
   return matmul(conj(x), y);
 }

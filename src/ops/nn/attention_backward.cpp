@@ -5,11 +5,11 @@ namespace dyadic::inline v1::ops::attention_backward_op {
 namespace {
 
 AttentionShape shape_of(const Call& c) {
-  const Tensor &q = c.tensor(1), &k = c.tensor(2);
-  return {q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), c.boolean(6), float(c.real(7))};
+  const Tensor &q = c[arg::query], &k = c[arg::key];
+  return {q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), c[arg::is_causal], float(c[arg::scale])};
 }
 void infer(Call& c) {
-  const Tensor &q = c.tensor(1), &k = c.tensor(2);
+  const Tensor &q = c[arg::query], &k = c[arg::key];
   check_float(c.name, q, "query");
   DY_CHECK(q.dim() == 4 && k.dim() == 4, "{}: needs [B, H, T, D]: query is {}, key is {}", c.name, describe(q), describe(k));
   expect_operand(c, 0, "grad", q.sizes(), plain(q));
@@ -35,9 +35,9 @@ void run(const Parameters& p, const Pointers& at) {
 }
 void plan(Call& c) {
   const AttentionShape s = shape_of(c);
-  c.plan.workspace = attention_workspace(s, c.tensor(1).dtype(), true);
-  c.plan.set<run>(Parameters{s, c.operand(0), c.operand(1), c.operand(2), c.operand(3), c.operand(4), c.result(0), c.result(1),
-                             c.result(2)});
+  c.plan.workspace = attention_workspace(s, c[arg::query].dtype(), true);
+  c.plan.set<run>(Parameters{s, c.operand(arg::grad), c.operand(arg::query), c.operand(arg::key), c.operand(arg::value),
+                             c.operand(arg::out), c.result(0), c.result(1), c.result(2)});
 }
 double flops(const Call& c) { return attention_flops(shape_of(c), true); }
 

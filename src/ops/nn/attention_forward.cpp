@@ -6,10 +6,12 @@ namespace {
 AttentionShape shape_of(IntList q, IntList k, bool causal, double scale) {
   return {q[0], q[1], q[2], k[2], q[3], causal, scale};
 }
-AttentionShape shape_of(const Call& c) { return shape_of(c.tensor(0).sizes(), c.tensor(1).sizes(), c.boolean(3), c.real(4)); }
+AttentionShape shape_of(const Call& c) {
+  return shape_of(c[arg::query].sizes(), c[arg::key].sizes(), c[arg::is_causal], c[arg::scale]);
+}
 
 void infer(Call& c) {
-  const Tensor &q = c.tensor(0), &k = c.tensor(1), &v = c.tensor(2);
+  const Tensor &q = c[arg::query], &k = c[arg::key], &v = c[arg::value];
   check_float("scaled_dot_product_attention", q, "query");
   bool fits = q.dim() == 4 && k.dim() == 4 && v.sizes() == k.sizes() && q.size(0) == k.size(0) && q.size(1) == k.size(1) &&
               q.size(3) == k.size(3);
@@ -39,19 +41,19 @@ void run(const Parameters& p, const Pointers& at) {
 }
 void plan(Call& c) {
   const AttentionShape s = shape_of(c);
-  c.plan.workspace = attention_workspace(s, c.tensor(0).dtype(), false);
-  c.plan.set<run>(Parameters{s, c.operand(0), c.operand(1), c.operand(2), c.result()});
+  c.plan.workspace = attention_workspace(s, c[arg::query].dtype(), false);
+  c.plan.set<run>(Parameters{s, c.operand(arg::query), c.operand(arg::key), c.operand(arg::value), c.result()});
 }
 void backward(Grad& g) {
-  const Tensor q = g.in(0), k = g.in(1), v = g.in(2);
+  const Tensor q = g.in(arg::query), k = g.in(arg::key), v = g.in(arg::value);
   if (GradMode::enabled()) {
-    const auto d = attention_gradients(shape_of(q.sizes(), k.sizes(), g.boolean(3), g.real(4)), {q, k, v}, g.g());
-    g.set(0, d.q);
-    g.set(1, d.k);
-    return g.set(2, d.v);
+    const auto d = attention_gradients(shape_of(q.sizes(), k.sizes(), g[arg::is_causal], g[arg::scale]), {q, k, v}, g.g());
+    g.set(arg::query, d.q);
+    g.set(arg::key, d.k);
+    return g.set(arg::value, d.v);
   }
   Tensor dout = g.g().contiguous(), o = g.out(0), lse = g.out(1);
-  Arg args[] = {dout, q, k, v, o, lse, g.boolean(3), g.real(4)};
+  Arg args[] = {dout, q, k, v, o, lse, g[arg::is_causal], g[arg::scale]};
   Tensor out[3];
   call_op(Op::attention_backward_, args, 8, out);
   for (int i = 0; i < 3; ++i) g.set(i, out[i]);

@@ -15,17 +15,16 @@ Tensor hidden(const Tensor& q, const Tensor& k, const Tensor& mask, bool causal)
   return logical_not(tril(ones({queries, keys}, boolean, q.device()), keys - queries));
 }
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor &q = a.tensor(0), &k = a.tensor(1), mask = a.has(2) ? a.tensor(2) : Tensor();
-  const bool causal = args[3].boolean;
+Tensor compose(Args a) {
+  const Tensor &q = a[arg::query], &k = a[arg::key], mask = a.has(arg::attn_mask) ? a[arg::attn_mask] : Tensor();
+  const bool causal = a[arg::is_causal];
   check_float("attention_weights", q, "query");
   DY_CHECK(q.dim() >= 2 && k.dim() >= 2 && q.size(-1) == k.size(-1),
            "attention_weights: sizes do not fit: query is {}, key is {}; [..., T, D] with one D", describe(q), describe(k));
   DY_CHECK(!mask.defined() || !causal,
            "attention_weights: a mask and is_causal exclude each other: attn_mask is {}; add the causal mask to it",
            describe(mask));
-  const double scale = a.has(4) ? args[4].real : 1 / std::sqrt(double(std::max<int64_t>(q.size(-1), 1)));
+  const double scale = a.has(arg::scale) ? a[arg::scale] : 1 / std::sqrt(double(std::max<int64_t>(q.size(-1), 1)));
   Tensor scores = matmul(mul(q, scale), k.transpose(-2, -1));
   if (!mask.defined() && !causal) return softmax(scores, -1);
   const Tensor hide = hidden(q, k, mask, causal);

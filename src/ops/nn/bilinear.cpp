@@ -3,10 +3,9 @@
 namespace dyadic::inline v1::ops::bilinear_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor &x = a.tensor(0), &y = a.tensor(1), &w = a.tensor(2);
-  check_float("bilinear", a.tensor(0), "input1");
+Tensor compose(Args a) {
+  const Tensor &x = a[arg::input1], &y = a[arg::input2], &w = a[arg::weight];
+  check_float("bilinear", a[arg::input1], "input1");
   DY_CHECK(w.dim() == 3 && x.dim() >= 1 && y.dim() == x.dim() && x.size(-1) == w.size(1) && y.size(-1) == w.size(2),
            "bilinear: sizes do not fit: input1 is {}, input2 is {}, weight is {}", describe(x), describe(y), describe(w));
   const int64_t out = w.size(0), m = w.size(1), n = w.size(2), last[] = {-1};
@@ -14,7 +13,7 @@ Tensor compose(const Arg* args) {
   for (int64_t d = 0; d + 1 < x.dim(); ++d) rows *= x.size(d);
   Tensor part = matmul(x.reshape({rows, m}), w.permute({1, 0, 2}).reshape({m, out * n})).reshape({rows, out, n});
   Tensor r = sum(mul(part, y.reshape({rows, 1, n})), last);
-  if (a.has(3)) r = add(r, a.tensor(3));
+  if (a.has(arg::bias)) r = add(r, a[arg::bias]);
   std::vector<int64_t> shape = x.sizes().vec();
   shape.back() = out;
   return r.reshape(shape);

@@ -8,33 +8,33 @@ Tensor classes_last(Tensor x) {
   for (int64_t d = 2; d < x.dim(); ++d) x = x.transpose(d - 1, d);
   return x;
 }
-void check_shapes(const Frame& a, bool fits) {
+void check_shapes(Args a, bool fits) {
   DY_CHECK_AS(
       ValueError, fits,
       "cross_entropy: sizes do not fit: input is {}, target is {}; input is [N, C] or [N, C, ...], target [N, ...] or, for "
       "probabilities, as input",
-      describe(a.tensor(0)), describe(a.tensor(1)));
+      describe(a[arg::input]), describe(a[arg::target]));
 }
 
 // Targets are class numbers, classes weigh the same: one pass.
-Tensor from_classes(const Frame& a, Tensor x, Tensor t, int64_t reduction) {
+Tensor from_classes(Args a, Tensor x, Tensor t, int64_t reduction) {
   std::vector<int64_t> shape = t.sizes().vec();
   x = dense(classes_last(x));
   Tensor rows = x.view({t.numel(), x.size(-1)}), flat = t.contiguous().view({-1});
-  Arg args[] = {rows, flat, reduction, a.integer(3), a.real(5)};
+  Arg args[] = {rows, flat, reduction, a[arg::ignore_index], a[arg::label_smoothing]};
   Tensor out[2];
   call_op(Op::cross_entropy_loss_, args, 5, out);
   return reduction ? out[0] : out[0].view(shape);
 }
 
 // Weighted classes: (1 - s) times nll_loss, s / C times the weighted sum over all classes.
-Tensor from_weighted(const Frame& a, const Tensor& x, const Tensor& t) {
-  const std::string_view reduction = a.text(4);
-  const double s = a.real(5);
-  Tensor logs = log_softmax(classes_last(x), -1), weight = a.tensor(2);
+Tensor from_weighted(Args a, const Tensor& x, const Tensor& t) {
+  const std::string_view reduction = a[arg::reduction];
+  const double s = a[arg::label_smoothing];
+  Tensor logs = log_softmax(classes_last(x), -1), weight = a[arg::weight];
   Tensor rows = logs.reshape({t.numel(), logs.size(-1)}), flat = t.contiguous().view({-1});
-  Tensor loss = call(Op::nll_loss_, rows, flat, weight, a.integer(3), std::string_view("none"));
-  Tensor ignored = eq(flat, a.integer(3));
+  Tensor loss = call(Op::nll_loss_, rows, flat, weight, a[arg::ignore_index], std::string_view("none"));
+  Tensor ignored = eq(flat, a[arg::ignore_index]);
   if (s > 0) {
     const int64_t last[] = {1};
     Tensor all = where(ignored, scalar_tensor(0.0), neg(sum(mul(rows, weight), last)));
@@ -47,36 +47,37 @@ Tensor from_weighted(const Frame& a, const Tensor& x, const Tensor& t) {
   return reduction == "sum" ? sum(loss) : loss.view(t.sizes());
 }
 
-Tensor from_probabilities(const Frame& a, const Tensor& x, Tensor t) {
-  const double s = a.real(5), classes = double(x.size(1));
+Tensor from_probabilities(Args a, const Tensor& x, Tensor t) {
+  const double s = a[arg::label_smoothing], classes = double(x.size(1));
   if (s > 0) t = add(mul(t, 1 - s), s / classes);
   Tensor terms = mul(log_softmax(classes_last(x), -1), classes_last(t));
-  if (a.has(2)) terms = mul(terms, a.tensor(2));
+  if (a.has(arg::weight)) terms = mul(terms, a[arg::weight]);
   const int64_t last[] = {-1};
-  if (a.text(4) == "none") return neg(sum(terms, last));
+  if (a[arg::reduction] == "none") return neg(sum(terms, last));
   Tensor total = neg(sum(terms));
-  return a.text(4) == "mean" ? div(total, double(x.numel()) / classes) : total;
+  return a[arg::reduction] == "mean" ? div(total, double(x.numel()) / classes) : total;
 }
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  Tensor x = a.tensor(0), t = a.tensor(1);
-  const std::string_view how = a.text(4);
+Tensor compose(Args a) {
+  Tensor x = a[arg::input], t = a[arg::target];
+  const std::string_view how = a[arg::reduction];
   const int64_t reduction = how == "none" ? 0 : how == "mean" ? 1 : how == "sum" ? 2 : -1;
   DY_CHECK_AS(ValueError, reduction >= 0, "cross_entropy: unknown reduction \"{}\"; the known ones are none, mean and sum",
               how);
-  DY_CHECK_AS(ValueError, a.real(5) >= 0 && a.real(5) <= 1, "cross_entropy: label_smoothing is not in [0, 1]: it is {}",
-              a.real(5));
+  DY_CHECK_AS(ValueError, a[arg::label_smoothing] >= 0 && a[arg::label_smoothing] <= 1,
+              "cross_entropy: label_smoothing is not in [0, 1]: it is {}", a[arg::label_smoothing]);
   check_float("cross_entropy", x, "input");
   const bool probabilities = (t.dtype().is_floating_point() || t.dtype().is_scaled()) && x.sizes() == t.sizes();
   const bool single = x.dim() == 1 && t.dim() == (probabilities ? 1 : 0);
   if (single) x = unsqueeze(x, 0), t = unsqueeze(t, 0);
   check_shapes(a, x.dim() >= 2 && (probabilities || x.dim() == t.dim() + 1));
   for (int64_t d = 0; !probabilities && d < t.dim(); ++d) check_shapes(a, t.size(d) == x.size(d ? d + 1 : 0));
-  DY_CHECK(!a.has(2) || (a.tensor(2).dim() == 1 && a.tensor(2).size(0) == x.size(1)),
-           "cross_entropy: weight has one value per class: input is {}, weight is {}", describe(a.tensor(0)),
-           a.has(2) ? describe(a.tensor(2)) : "");
-  Tensor r = probabilities ? from_probabilities(a, x, t) : a.has(2) ? from_weighted(a, x, t) : from_classes(a, x, t, reduction);
+  DY_CHECK(!a.has(arg::weight) || (a[arg::weight].dim() == 1 && a[arg::weight].size(0) == x.size(1)),
+           "cross_entropy: weight has one value per class: input is {}, weight is {}", describe(a[arg::input]),
+           a.has(arg::weight) ? describe(a[arg::weight]) : "");
+  Tensor r = probabilities        ? from_probabilities(a, x, t)
+             : a.has(arg::weight) ? from_weighted(a, x, t)
+                                  : from_classes(a, x, t, reduction);
   return single && reduction == 0 ? squeeze(r, 0) : r;
 }
 

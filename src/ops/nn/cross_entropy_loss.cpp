@@ -6,10 +6,10 @@ namespace {
 
 constexpr int64_t kMeanReduction = 1;  // 0: none, 1: mean, 2: sum
 
-DType lse_type(const Call& c) { return c.tensor(0).dtype() == f64 ? f64 : f32; }
+DType lse_type(const Call& c) { return c[arg::input].dtype() == f64 ? f64 : f32; }
 
 void infer(Call& c) {
-  const Tensor &x = c.tensor(0), &t = c.tensor(1);
+  const Tensor &x = c[arg::input], &t = c[arg::target];
   check_float("cross_entropy", x, "input");
   DY_CHECK_AS(TypeError, t.dtype() == i64, "cross_entropy: targets are class numbers in int64: target is {}", describe(t));
   DY_CHECK(x.dim() == 2 && t.dim() == 1 && x.size(0) == t.size(0), "cross_entropy: sizes do not fit: input is {}, target is {}",
@@ -19,7 +19,7 @@ void infer(Call& c) {
   bool cast = t_modes & kAutocast;  // the loss comes out in f32, as if the logits had been cast; they need not be
   c.spec[0].dtype = x.dtype().is_scaled() || (cast && x.dtype() != f64) ? f32 : x.dtype();
   c.spec[0].device = c.spec[1].device = x.device();
-  if (c.integer(2) == 0) c.spec[0].shape({&rows, 1});
+  if (c[arg::reduction] == 0) c.spec[0].shape({&rows, 1});
   c.spec[1].dtype = lse_type(c);
   c.spec[1].shape({&rows, 1});
 }
@@ -40,25 +40,26 @@ void run(const Parameters& p, const Pointers& at) {
   convert(*f64.format(), &total, *p.loss, at.out[0], 1);
 }
 void plan(Call& c) {
-  const CrossEntropyShape s{c.tensor(0).size(0), c.tensor(0).size(1), c.integer(3), c.real(4)};
+  const CrossEntropyShape s{c[arg::input].size(0), c[arg::input].size(1), c[arg::ignore_index], c[arg::label_smoothing]};
   c.plan.workspace = s.rows * 8;
-  c.plan.set<run>(Parameters{s, c.integer(2), format_of(c, 0), lse_type(c).format(), result_format(c)});
+  c.plan.set<run>(Parameters{s, c[arg::reduction], format_of(c, arg::input), lse_type(c).format(), result_format(c)});
 }
 void backward(Grad& g) {
-  Tensor x = g.in(0), t = g.in(1), lse = g.out(1);
+  Tensor x = g.in(arg::input), t = g.in(arg::target), lse = g.out(1);
   if (!GradMode::enabled()) {
-    g.set(0, call(Op::cross_entropy_loss_backward_, g.g(), x, t, lse, g.integer(2), g.integer(3), g.real(4)));
+    g.set(arg::input, call(Op::cross_entropy_loss_backward_, g.g(), x, t, lse, g[arg::reduction], g[arg::ignore_index],
+                           g[arg::label_smoothing]));
     return;
   }
   int64_t rows = x.size(0), classes = x.size(1);
   Tensor column = t.view({rows, 1}), hot = eq(arange(0, classes, 1, i64, x.device()), column).to(x.dtype()),
-         keep = ne(column, g.integer(3)).to(x.dtype());
-  if (const double s = g.real(4); s > 0) hot = add(mul(hot, 1 - s), s / double(classes));
-  Tensor scale = g.integer(2) == 0 ? mul(g.g().reshape({rows, 1}), keep) : mul(keep, g.g());
-  if (g.integer(2) == kMeanReduction) scale = div(scale, sum(keep));
-  g.set(0, mul(sub(softmax(x, 1), hot), scale));
+         keep = ne(column, g[arg::ignore_index]).to(x.dtype());
+  if (const double s = g[arg::label_smoothing]; s > 0) hot = add(mul(hot, 1 - s), s / double(classes));
+  Tensor scale = g[arg::reduction] == 0 ? mul(g.g().reshape({rows, 1}), keep) : mul(keep, g.g());
+  if (g[arg::reduction] == kMeanReduction) scale = div(scale, sum(keep));
+  g.set(arg::input, mul(sub(softmax(x, 1), hot), scale));
 }
-double flops(const Call& c) { return 12.0 * double(c.tensor(0).numel()); }
+double flops(const Call& c) { return 12.0 * double(c[arg::input].numel()); }
 
 }  // namespace
 
@@ -76,7 +77,7 @@ extern constexpr OpDef record = {
     .skip = "second_output: lse is not differentiated\nautocast: the loss comes out in f32 from logits of any type",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0) | in(1) | out(1)},
+    .needs = {in(arg::input) | in(arg::target) | out(1)},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};

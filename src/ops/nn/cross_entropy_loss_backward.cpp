@@ -6,18 +6,18 @@ namespace dyadic::inline v1::ops::cross_entropy_loss_backward_op {
 namespace {
 
 void infer(Call& c) {
-  check_float("cross_entropy_loss_backward", c.tensor(1), "input");
-  const Tensor& x = c.tensor(1);
+  check_float("cross_entropy_loss_backward", c[arg::input], "input");
+  const Tensor& x = c[arg::input];
   DY_CHECK(x.dim() == 2, "{}: the input is [rows, classes]: input is {}", c.name, describe(x));
-  if (c.integer(4) == 0)
+  if (c[arg::reduction] == 0)
     expect_operand(c, 0, "grad", {x.size(0)});
   else
     expect_operand(c, 0, "grad", {});
   expect_operand(c, 2, "target", {x.size(0)}, i64);
   expect_operand(c, 3, "lse", {x.size(0)}, x.dtype() == f64 ? f64 : f32);
-  c.spec[0].dtype = plain(c.tensor(1));
-  c.spec[0].device = c.tensor(1).device();
-  c.spec[0].shape(c.tensor(1).sizes());
+  c.spec[0].dtype = plain(c[arg::input]);
+  c.spec[0].device = c[arg::input].device();
+  c.spec[0].shape(c[arg::input].sizes());
 }
 struct Parameters {
   CrossEntropyShape shape;
@@ -39,13 +39,14 @@ void run(const Parameters& p, const Pointers& at) {
                                   {at.out[0], p.out});
 }
 void plan(Call& c) {
-  const Tensor& x = c.tensor(1);
-  const CrossEntropyShape s{x.size(0), x.size(1), c.integer(5), c.real(6)};
-  const int64_t grads = c.tensor(0).numel();
+  const Tensor& x = c[arg::input];
+  const CrossEntropyShape s{x.size(0), x.size(1), c[arg::ignore_index], c[arg::label_smoothing]};
+  const int64_t grads = c[arg::grad].numel();
   c.plan.workspace = grads * 8;
-  c.plan.set<run>(Parameters{s, c.integer(4), grads, format_of(c, 0), format_of(c, 1), format_of(c, 3), result_format(c)});
+  c.plan.set<run>(Parameters{s, c[arg::reduction], grads, format_of(c, arg::grad), format_of(c, arg::input),
+                             format_of(c, arg::lse), result_format(c)});
 }
-double flops(const Call& c) { return 13.0 * double(c.tensor(1).numel()); }
+double flops(const Call& c) { return 13.0 * double(c[arg::input].numel()); }
 
 }  // namespace
 

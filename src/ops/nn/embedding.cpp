@@ -7,7 +7,7 @@ namespace dyadic::inline v1::ops::embedding_op {
 namespace {
 
 void infer(Call& c) {
-  const Tensor &w = c.tensor(0), &i = c.tensor(1);
+  const Tensor &w = c[arg::weight], &i = c[arg::indices];
   DY_CHECK(w.dim() == 2, "embedding: the weight is not a matrix: weight is {}", describe(w));
   DY_CHECK_AS(TypeError, i.dtype() == i64, "embedding: indices are int64: indices is {}; convert with .to(i64)", describe(i));
   DY_CHECK(i.dim() < kMaxDims, "embedding: too many dimensions: indices is {}", describe(i));
@@ -48,13 +48,16 @@ void run(const Parameters& p, const Pointers& at) {
               bad, p.shape.rows);
 }
 void plan(Call& c) {
-  const Parameters p{
-      {c.tensor(0).size(0), c.tensor(0).size(1), c.tensor(1).numel()}, c.operand(0), c.operand(1), result_format(c)};
+  const Parameters p{{c[arg::weight].size(0), c[arg::weight].size(1), c[arg::indices].numel()},
+                     c.operand(arg::weight),
+                     c.operand(arg::indices),
+                     result_format(c)};
   c.plan.workspace = p.indices.dense ? 0 : p.shape.count * 8;
   c.plan.set<run>(p);
 }
 void backward(Grad& g) {
-  g.set(0, call(Op::embedding_backward_, g.g(), g.in(1), g.in_meta(0).sizes[0], g.integer(2), g.boolean(3)));
+  g.set(arg::weight, call(Op::embedding_backward_, g.g(), g.in(arg::indices), g.in_meta(arg::weight).sizes[0],
+                          g[arg::padding_idx], g[arg::scale_grad_by_freq]));
 }
 
 }  // namespace
@@ -70,8 +73,8 @@ extern constexpr OpDef record = {
         "embedding(zeros(2, 3), indices(9; 1)) => embedding: index out of range: index 8 at position 0; the weight has 2 rows",
     .infer = infer,
     .backward = backward,
-    .needs = {in(1)},
-    .index = 1,
+    .needs = {in(arg::indices)},
+    .index = arg::indices.at,
 };
 extern constexpr Kernel cpu = {.plan = plan, .blocked = in(0)};
 

@@ -5,17 +5,17 @@
 namespace dyadic::inline v1::ops::embedding_backward_op {
 namespace {
 
-EmbeddingShape shape(const Call& c) { return {c.integer(2), c.tensor(0).size(-1), c.tensor(1).numel()}; }
+EmbeddingShape shape(const Call& c) { return {c[arg::num_weights], c[arg::grad].size(-1), c[arg::indices].numel()}; }
 void infer(Call& c) {
-  check_float("embedding_backward", c.tensor(0), "grad");
-  const Tensor &grad = c.tensor(0), &indices = c.tensor(1);
+  check_float("embedding_backward", c[arg::grad], "grad");
+  const Tensor &grad = c[arg::grad], &indices = c[arg::indices];
   DY_CHECK(grad.dim() == indices.dim() + 1, "{}: the sizes do not fit: grad is {}, indices is {}", c.name, describe(grad),
            describe(indices));
   expect_operand(c, 1, "indices", {grad.sizes().begin(), grad.sizes().size() - 1}, i64);
-  DY_CHECK(c.integer(2) >= 0, "{}: num_weights is {}; it is not negative", c.name, c.integer(2));
+  DY_CHECK(c[arg::num_weights] >= 0, "{}: num_weights is {}; it is not negative", c.name, c[arg::num_weights]);
   EmbeddingShape s = shape(c);
-  c.spec[0].dtype = c.tensor(0).dtype().is_scaled() ? f32 : c.tensor(0).dtype();
-  c.spec[0].device = c.tensor(0).device();
+  c.spec[0].dtype = c[arg::grad].dtype().is_scaled() ? f32 : c[arg::grad].dtype();
+  c.spec[0].device = c[arg::grad].device();
   c.spec[0].shape({s.rows, s.dim});
 }
 struct Parameters {
@@ -30,21 +30,22 @@ void run(const Parameters& p, const Pointers& at) {
   embedding_kernel().scatter(p.shape, {at.in[0], p.grad}, index, p.skip, {at.out[0], p.out}, false, p.mean, at.workspace);
 }
 void plan(Call& c) {
-  const Parameters p{shape(c), c.integer(3), c.boolean(4), format_of(c, 0), result_format(c)};
+  const Parameters p{shape(c), c[arg::padding_idx], c[arg::scale_grad_by_freq], format_of(c, arg::grad), result_format(c)};
   c.plan.workspace = embedding_kernel().scatter_workspace(p.shape);
   c.plan.set<run>(p);
 }
 void backward(Grad& g) {
-  Tensor rows = embedding(g.g(), g.in(1));
-  if (g.boolean(4)) {
-    const Tensor ones = full({g.in(1).numel(), 1}, 1.0, f32, rows.device());
-    const Tensor counts = call(Op::embedding_backward_, ones, g.in(1).reshape({-1}), g.integer(2), int64_t(-1), false);
-    rows = div(rows, embedding(counts, g.in(1)).to(rows.dtype()));
+  Tensor rows = embedding(g.g(), g.in(arg::indices));
+  if (g[arg::scale_grad_by_freq]) {
+    const Tensor ones = full({g.in(arg::indices).numel(), 1}, 1.0, f32, rows.device());
+    const Tensor counts =
+        call(Op::embedding_backward_, ones, g.in(arg::indices).reshape({-1}), g[arg::num_weights], int64_t(-1), false);
+    rows = div(rows, embedding(counts, g.in(arg::indices)).to(rows.dtype()));
   }
-  if (g.integer(3) >= 0) rows = mul(rows, unsqueeze(ne(g.in(1), g.integer(3)), -1).to(rows.dtype()));
-  g.set(0, rows);
+  if (g[arg::padding_idx] >= 0) rows = mul(rows, unsqueeze(ne(g.in(arg::indices), g[arg::padding_idx]), -1).to(rows.dtype()));
+  g.set(arg::grad, rows);
 }
-double flops(const Call& c) { return double(c.tensor(0).numel()); }
+double flops(const Call& c) { return double(c[arg::grad].numel()); }
 
 }  // namespace
 
@@ -62,7 +63,7 @@ extern constexpr OpDef record = {
         "embedding_backward(randn(6, 3), indices(3; 6), 4, -1, True)",
     .infer = infer,
     .backward = backward,
-    .needs = {in(1)},
+    .needs = {in(arg::indices)},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};

@@ -7,15 +7,15 @@ namespace dyadic::inline v1::ops::embedding_bag_op {
 namespace {
 
 // Where each bag begins, and where the last one ends.
-std::vector<int64_t> bag_starts(const Frame& a) {
-  const Tensor& indices = a.tensor(0);
+std::vector<int64_t> bag_starts(Args a) {
+  const Tensor& indices = a[arg::input];
   std::vector<int64_t> starts;
-  if (!a.has(2)) {
+  if (!a.has(arg::offsets)) {
     for (int64_t i = 0; i <= indices.size(0); ++i) starts.push_back(i * indices.size(1));
     return starts;
   }
-  for (double v : a.tensor(2).to_vector()) starts.push_back(int64_t(v));
-  if (!a.boolean(5)) starts.push_back(indices.numel());
+  for (double v : a[arg::offsets].to_vector()) starts.push_back(int64_t(v));
+  if (!a[arg::include_last_offset]) starts.push_back(indices.numel());
   bool ordered = starts.size() > 1 && starts.front() == 0 && starts.back() <= indices.numel();
   for (size_t i = 1; i < starts.size(); ++i) ordered &= starts[i] >= starts[i - 1];
   DY_CHECK(ordered, "embedding_bag: offsets are not in order from 0 to {}", indices.numel());
@@ -40,26 +40,26 @@ Tensor largest_rows(const Tensor& rows, const Tensor& counts, const std::vector<
   return stack(largest);
 }
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor &indices = a.tensor(0), &w = a.tensor(1);
-  const std::string_view mode = a.text(3);
+Tensor compose(Args a) {
+  const Tensor &indices = a[arg::input], &w = a[arg::weight];
+  const std::string_view mode = a[arg::mode];
   DY_CHECK_AS(ValueError, mode == "mean" || mode == "sum" || mode == "max",
               "embedding_bag: unknown mode \"{}\"; the known ones are mean, sum and max", mode);
-  DY_CHECK(indices.dim() == (a.has(2) ? 1 : 2), "embedding_bag: input is a matrix, or a vector with offsets: input is {}",
-           describe(indices));
-  DY_CHECK_AS(ValueError, !a.has(4) || (mode == "sum" && a.tensor(4).sizes() == indices.sizes()),
+  DY_CHECK(indices.dim() == (a.has(arg::offsets) ? 1 : 2),
+           "embedding_bag: input is a matrix, or a vector with offsets: input is {}", describe(indices));
+  DY_CHECK_AS(ValueError,
+              !a.has(arg::per_sample_weights) || (mode == "sum" && a[arg::per_sample_weights].sizes() == indices.sizes()),
               "embedding_bag: per_sample_weights go with sum and have the sizes of input: mode is {}, input is {}", mode,
               describe(indices));
   const std::vector<int64_t> starts = bag_starts(a);
   const auto bags = int64_t(starts.size()) - 1, n = indices.numel();
-  int64_t skip = a.has(6) ? a.integer(6) : -1;
-  if (a.has(6) && skip < 0) skip += w.size(0);
-  Tensor flat = indices.contiguous().view({n}), rows = embedding(w, flat, skip, a.boolean(7));
+  int64_t skip = a.has(arg::padding_idx) ? a[arg::padding_idx] : -1;
+  if (a.has(arg::padding_idx) && skip < 0) skip += w.size(0);
+  Tensor flat = indices.contiguous().view({n}), rows = embedding(w, flat, skip, a[arg::scale_grad_by_freq]);
   Tensor counts = ne(flat, skip).to(plain(w));  // 0 for padding
   if (mode == "max") return largest_rows(rows, counts, starts);
   Tensor number = bag_numbers(starts, n, w.device());
-  Tensor factor = a.has(4) ? mul(counts, a.tensor(4).reshape({n})) : counts;
+  Tensor factor = a.has(arg::per_sample_weights) ? mul(counts, a[arg::per_sample_weights].reshape({n})) : counts;
   Tensor total = call(Op::embedding_backward_, mul(rows, unsqueeze(factor, 1)), number, bags, int64_t(-1), false);
   if (mode == "sum") return total;
   Tensor sizes = call(Op::embedding_backward_, unsqueeze(counts, 1), number, bags, int64_t(-1), false);

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::layer_norm_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& x = *a[0].tensor;
-  IntList shape(a[1].ints, a[1].n);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::input];
+  IntList shape(a.arg(arg::normalized_shape).ints, a.arg(arg::normalized_shape).n);
   bool fits = int64_t(shape.size()) <= x.dim() && shape.size() > 0;
   int64_t n = 1;
   for (size_t i = 0; fits && i < shape.size(); ++i) {
@@ -18,9 +18,9 @@ Tensor compose(const Arg* a) {
     if (a[k].kind == Arg::Kind::tensor)
       DY_CHECK(a[k].tensor->sizes() == shape, "layer_norm: {} does not fit: it is {}, normalized_shape is {}",
                k == 2 ? "weight" : "bias", describe(*a[k].tensor), shape_text(shape));
-  Tensor held[] = {dense(x), a[2].kind == Arg::Kind::tensor ? dense(*a[2].tensor) : Tensor(),
-                   a[3].kind == Arg::Kind::tensor ? dense(*a[3].tensor) : Tensor()};
-  Arg args[] = {held[0], n, held[1], held[2], a[4], true};
+  Tensor held[] = {dense(x), a.has(arg::weight) ? dense(a[arg::weight]) : Tensor(),
+                   a.has(arg::bias) ? dense(a[arg::bias]) : Tensor()};
+  Arg args[] = {held[0], n, held[1], held[2], a.arg(arg::eps), true};
   Tensor out[3];
   call_op(Op::native_layer_norm_, args, 6, out);
   return out[0];

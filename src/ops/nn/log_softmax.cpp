@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::log_softmax_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor t = a[2].kind == Arg::Kind::dtype ? to(*a[0].tensor, a[2].dtype) : *a[0].tensor;
-  return softmax_of("log_softmax", t, a[1].integer, true);
+Tensor compose(Args a) {
+  const Tensor t = a.arg(arg::dtype).kind == Arg::Kind::dtype ? to(a[arg::self], a[arg::dtype]) : a[arg::self];
+  return softmax_of("log_softmax", t, a[arg::dim], true);
 }
 
 }  // namespace

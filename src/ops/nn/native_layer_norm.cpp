@@ -5,14 +5,14 @@ namespace dyadic::inline v1::ops::native_layer_norm_op {
 namespace {
 
 LayerNormShape rows(const Call& c) {
-  int64_t n = c.integer(1);
-  return {n ? c.tensor(0).numel() / n : 0, n, c.boolean(5)};
+  int64_t n = c[arg::normalized];
+  return {n ? c[arg::input].numel() / n : 0, n, c[arg::centred]};
 }
 
 void infer(Call& c) {
-  check_float("layer_norm", c.tensor(0), "input");
-  check_rows(c, c.tensor(0), c.integer(1));
-  check_parameters(c, 0, c.integer(1), {2, 3});
+  check_float("layer_norm", c[arg::input], "input");
+  check_rows(c, c[arg::input], c[arg::normalized]);
+  check_parameters(c, 0, c[arg::normalized], {2, 3});
   infer_like_first(c);
   add_statistics(c, rows(c).rows);
 }
@@ -26,7 +26,8 @@ void run(const Parameters& p, const Pointers& at) {
                               target(at, 0, p.y), at.out[1], at.out[2], at.workspace);
 }
 void plan(Call& c) {
-  const Parameters p{rows(c), c.real(4), format_of(c, 0), format_of(c, 2), format_of(c, 3), result_format(c)};
+  const Parameters p{rows(c),         c[arg::eps], format_of(c, arg::input), format_of(c, arg::weight), format_of(c, arg::bias),
+                     result_format(c)};
   c.plan.workspace = layer_norm_kernel().forward_workspace(p.shape, {nullptr, p.weight}, {nullptr, p.bias});
   c.plan.set<run>(p);
 }
@@ -37,31 +38,32 @@ constexpr uint16_t kAll = in(0) | in(kWeight) | out(1) | out(2);
 
 // In ops, for gradients of gradients.
 void backward_in_ops(Grad& g) {
-  int64_t n = g.integer(1), r = n ? g.g().numel() / n : 0;
-  Tensor x = g.in(0).reshape({r, n}), dy = g.g().reshape({r, n});
-  const bool centred = g.boolean(5);
+  int64_t n = g[arg::normalized], r = n ? g.g().numel() / n : 0;
+  Tensor x = g.in(arg::input).reshape({r, n}), dy = g.g().reshape({r, n});
+  const bool centred = g[arg::centred];
   Tensor d = centred ? sub(x, mean(x, {1}, true)) : x;
-  Tensor rstd = rsqrt(add(mean(square(d), {1}, true), g.real(4))), hat = mul(d, rstd);
-  if (g.needs(0)) {
-    Tensor w = g.has(2) ? mul(dy, g.in(kWeight).reshape({n})) : dy;
+  Tensor rstd = rsqrt(add(mean(square(d), {1}, true), g[arg::eps])), hat = mul(d, rstd);
+  if (g.needs(arg::input)) {
+    Tensor w = g.has(arg::weight) ? mul(dy, g.in(kWeight).reshape({n})) : dy;
     Tensor dx = sub(w, mul(hat, mean(mul(w, hat), {1}, true)));
     dx = mul(rstd, centred ? sub(dx, mean(w, {1}, true)) : dx);
-    g.set(0, dx.reshape(g.in_meta(0).shape()));
+    g.set(arg::input, dx.reshape(g.in_meta(arg::input).shape()));
   }
   if (g.needs(kWeight)) g.set(kWeight, sum(mul(dy, hat), {0}).reshape(g.in_meta(kWeight).shape()));
   if (g.needs(kBias)) g.set(kBias, sum(dy, {0}).reshape(g.in_meta(kBias).shape()));
 }
 void backward(Grad& g) {
   if (GradMode::enabled()) return backward_in_ops(g);
-  Tensor dy = g.g().contiguous(), x = g.in(0), weight = g.has(2) ? g.in(kWeight) : Tensor(), mean = g.out(1), rstd = g.out(2);
-  Arg args[] = {dy, x, weight, mean, rstd, g.integer(1), g.needs(kBias), g.boolean(5)};
+  Tensor dy = g.g().contiguous(), x = g.in(arg::input), weight = g.has(arg::weight) ? g.in(kWeight) : Tensor(), mean = g.out(1),
+         rstd = g.out(2);
+  Arg args[] = {dy, x, weight, mean, rstd, g[arg::normalized], g.needs(kBias), g[arg::centred]};
   Tensor out[3];
   call_op(Op::native_layer_norm_backward_, args, 8, out);
-  g.set(0, out[0]);
+  g.set(arg::input, out[0]);
   if (g.needs(kWeight)) g.set(kWeight, out[1]);
   if (g.needs(kBias)) g.set(kBias, out[2]);
 }
-double flops(const Call& c) { return 8.0 * double(c.tensor(0).numel()); }
+double flops(const Call& c) { return 8.0 * double(c[arg::input].numel()); }
 
 }  // namespace
 

@@ -5,13 +5,13 @@ namespace dyadic::inline v1::ops::native_layer_norm_backward_op {
 namespace {
 
 LayerNormShape rows(const Call& c) {
-  int64_t n = c.integer(5);
-  return {n ? c.tensor(1).numel() / n : 0, n, c.boolean(7)};
+  int64_t n = c[arg::normalized];
+  return {n ? c[arg::input].numel() / n : 0, n, c[arg::centred]};
 }
 void infer(Call& c) {
-  check_float(c.name, c.tensor(1), "input");
-  check_rows(c, c.tensor(1), c.integer(5));
-  infer_gradients(c, c.integer(5), rows(c).rows);
+  check_float(c.name, c[arg::input], "input");
+  check_rows(c, c[arg::input], c[arg::normalized]);
+  infer_gradients(c, c[arg::normalized], rows(c).rows);
 }
 struct Parameters {
   LayerNormShape shape;
@@ -22,12 +22,12 @@ void run(const Parameters& p, const Pointers& at) {
                                target(at, 0, p.dx), target(at, 1, p.dweight), target(at, 2, p.dbias), at.workspace);
 }
 void plan(Call& c) {
-  const Parameters p{rows(c),          format_of(c, 0),     format_of(c, 1),    format_of(c, 2),
-                     result_format(c), result_format(c, 1), result_format(c, 2)};
+  const Parameters p{rows(c),          format_of(c, arg::grad), format_of(c, arg::input), format_of(c, arg::weight),
+                     result_format(c), result_format(c, 1),     result_format(c, 2)};
   c.plan.workspace = layer_norm_kernel().backward_workspace(p.shape, {nullptr, p.x}, {nullptr, p.weight});
   c.plan.set<run>(p);
 }
-double flops(const Call& c) { return 14.0 * double(c.tensor(0).numel()); }
+double flops(const Call& c) { return 14.0 * double(c[arg::grad].numel()); }
 
 }  // namespace
 

@@ -3,11 +3,10 @@
 namespace dyadic::inline v1::ops::one_hot_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::self];
   DY_CHECK_AS(TypeError, x.dtype() == i64, "one_hot: class numbers are int64: self is {}; convert with .to(i64)", describe(x));
-  int64_t classes = a.integer(1);
+  int64_t classes = a[arg::num_classes];
   DY_CHECK(x.numel() > 0 || classes > 0, "one_hot: no classes: self is {}; give num_classes", describe(x));
   if (!x.is_meta() && x.numel()) {
     NoGrad guard;

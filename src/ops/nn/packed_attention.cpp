@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::packed_attention_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  Arg args[] = {*a[0].tensor, a[1].boolean};
+Tensor compose(Args a) {
+  Arg args[] = {a[arg::qkv], a[arg::is_causal]};
   Tensor out[2];
   call_op(Op::packed_attention_forward_, args, 2, out);
   return out[0];

@@ -4,16 +4,16 @@
 namespace dyadic::inline v1::ops::packed_attention_backward_op {
 namespace {
 
-AttentionShape shape_of(const Call& c) { return packed_shape(c.tensor(1).sizes(), c.boolean(4)); }
+AttentionShape shape_of(const Call& c) { return packed_shape(c[arg::qkv].sizes(), c[arg::is_causal]); }
 void infer(Call& c) {
-  const Tensor& t = c.tensor(1);
+  const Tensor& t = c[arg::qkv];
   check_float(c.name, t, "qkv");
   DY_CHECK(t.dim() == 5 && t.size(2) == 3, "{}: qkv must be [B, T, 3, H, D]: qkv is {}", c.name, describe(t));
   for (int i : {0, 2}) expect_operand(c, i, i ? "out" : "grad", {t.size(0), t.size(1), t.size(3), t.size(4)}, plain(t));
   expect_operand(c, 3, "lse", {t.size(0), t.size(3), t.size(1)}, lse_type(plain(t)));
-  c.spec[0].dtype = plain(c.tensor(1));
-  c.spec[0].device = c.tensor(1).device();
-  c.spec[0].shape(c.tensor(1).sizes());
+  c.spec[0].dtype = plain(c[arg::qkv]);
+  c.spec[0].device = c[arg::qkv].device();
+  c.spec[0].shape(c[arg::qkv].sizes());
 }
 struct Parameters {
   AttentionShape shape;
@@ -25,8 +25,8 @@ void run(const Parameters& p, const Pointers& at) {
 }
 void plan(Call& c) {
   const AttentionShape s = shape_of(c);
-  c.plan.workspace = attention_workspace(s, c.tensor(1).dtype(), true);
-  c.plan.set<run>(Parameters{s, c.operand(0), c.operand(1), c.operand(2), c.result()});
+  c.plan.workspace = attention_workspace(s, c[arg::qkv].dtype(), true);
+  c.plan.set<run>(Parameters{s, c.operand(arg::grad), c.operand(arg::qkv), c.operand(arg::out), c.result()});
 }
 double flops(const Call& c) { return attention_flops(shape_of(c), true); }
 

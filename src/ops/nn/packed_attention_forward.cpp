@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::packed_attention_forward_op {
 namespace {
 
-AttentionShape shape_of(const Call& c) { return packed_shape(c.tensor(0).sizes(), c.boolean(1)); }
+AttentionShape shape_of(const Call& c) { return packed_shape(c[arg::qkv].sizes(), c[arg::is_causal]); }
 void infer(Call& c) {
-  const Tensor& t = c.tensor(0);
+  const Tensor& t = c[arg::qkv];
   check_float("packed_attention", t, "qkv");
   DY_CHECK(t.dim() == 5 && t.size(2) == 3, "packed_attention: qkv must be [B, T, 3, H, D]: qkv is {}", describe(t));
   c.nout = 2;
@@ -25,19 +25,20 @@ void run(const Parameters& p, const Pointers& at) {
 }
 void plan(Call& c) {
   const AttentionShape s = shape_of(c);
-  c.plan.workspace = attention_workspace(s, c.tensor(0).dtype(), false);
-  c.plan.set<run>(Parameters{s, c.operand(0), c.result()});
+  c.plan.workspace = attention_workspace(s, c[arg::qkv].dtype(), false);
+  c.plan.set<run>(Parameters{s, c.operand(arg::qkv), c.result()});
 }
 void backward(Grad& g) {
   if (!GradMode::enabled()) {
-    g.set(0, call(Op::packed_attention_backward_, g.g().contiguous(), g.in(0), g.out(0), g.out(1), g.boolean(1)));
+    g.set(arg::qkv,
+          call(Op::packed_attention_backward_, g.g().contiguous(), g.in(arg::qkv), g.out(0), g.out(1), g[arg::is_causal]));
     return;
   }
-  const Tensor packed = g.in(0).permute({2, 0, 3, 1, 4});
-  const AttentionShape s = packed_shape(g.in(0).sizes(), g.boolean(1));
+  const Tensor packed = g.in(arg::qkv).permute({2, 0, 3, 1, 4});
+  const AttentionShape s = packed_shape(g.in(arg::qkv).sizes(), g[arg::is_causal]);
   const auto d = attention_gradients(s, {packed[0], packed[1], packed[2]}, g.g().transpose(1, 2));
   const Tensor all[] = {d.q, d.k, d.v};
-  g.set(0, stack(all, 0).permute({1, 3, 0, 2, 4}));
+  g.set(arg::qkv, stack(all, 0).permute({1, 3, 0, 2, 4}));
 }
 double flops(const Call& c) { return attention_flops(shape_of(c), false); }
 
@@ -52,7 +53,7 @@ extern constexpr OpDef record = {
     .skip = "second_output: lse is not differentiated",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0) | out(0) | out(1)},
+    .needs = {in(arg::qkv) | out(0) | out(1)},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};

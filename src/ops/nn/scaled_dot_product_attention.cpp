@@ -18,16 +18,16 @@ bool is_general(const Tensor& q, const Tensor& k, const Tensor& v) {
   return q.dim() > 4 || v.size(-1) != k.size(-1) || !(leads(q) == leads(k)) || !(leads(q) == leads(v));
 }
 
-Tensor compose(const Arg* a) {
-  const Tensor& q = *a[0].tensor;
-  Tensor k = *a[1].tensor, v = *a[2].tensor, mask = a[3].kind == Arg::Kind::tensor ? *a[3].tensor : Tensor();
+Tensor compose(Args a) {
+  const Tensor& q = a[arg::query];
+  Tensor k = a[arg::key], v = a[arg::value], mask = a.has(arg::attn_mask) ? a[arg::attn_mask] : Tensor();
   for (const Tensor* t : {&q, static_cast<const Tensor*>(&k), static_cast<const Tensor*>(&v)})
     DY_CHECK(t->dim() >= 2, "scaled_dot_product_attention: operands are [..., T, D]: {} is {}",
              t == &q   ? "query"
              : t == &k ? "key"
                        : "value",
              describe(*t));
-  bool causal = a[5].boolean;
+  bool causal = a[arg::is_causal];
   const int64_t queries = q.size(-2), keys = k.size(-2);
   if (causal && !mask.defined() && queries != keys && v.size(-2) == keys) {  // query i sees keys up to i, whatever their number
     if (queries < keys) {
@@ -38,11 +38,12 @@ Tensor compose(const Arg* a) {
       causal = false;
     }
   }
-  if (mask.defined() || a[4].real > 0 || is_general(q, k, v)) {
-    Tensor weights = call(Op::attention_weights_, q, k, mask, causal, a[6]);
-    return matmul(dropout(weights, a[4].real), v);
+  if (mask.defined() || a[arg::dropout_p] > 0 || is_general(q, k, v)) {
+    Tensor weights = call(Op::attention_weights_, q, k, mask, causal, a.arg(arg::scale));
+    return matmul(dropout(weights, a[arg::dropout_p]), v);
   }
-  double scale = a[6].kind == Arg::Kind::real ? a[6].real : 1 / std::sqrt(double(std::max<int64_t>(q.size(-1), 1)));
+  double scale =
+      a.arg(arg::scale).kind == Arg::Kind::real ? a[arg::scale] : 1 / std::sqrt(double(std::max<int64_t>(q.size(-1), 1)));
   Tensor fq = four(q), fk = four(k), fv = four(v);
   Arg args[] = {fq, fk, fv, causal, scale};
   Tensor out[2];

@@ -5,10 +5,10 @@ namespace dyadic::inline v1::ops::softmax_along_op {
 namespace {
 
 void infer(Call& c) {
-  const Tensor& x = c.tensor(0);
-  check_float(c.boolean(2) ? "log_softmax" : "softmax", x, "self");
+  const Tensor& x = c[arg::self];
+  check_float(c[arg::log] ? "log_softmax" : "softmax", x, "self");
   infer_like_first(c);
-  const AlongDim along(c.name, x.sizes(), c.integer(1));
+  const AlongDim along(c.name, x.sizes(), c[arg::dim]);
   DY_CHECK(along.inner <= 1 || along.n <= kSoftmaxColumns, "{}: at most {} entries but along the last dimension: self is {}",
            c.name, kSoftmaxColumns, describe(x));
 }
@@ -21,21 +21,21 @@ void run(const Parameters& p, const Pointers& at) {
   softmax_kernel().forward({at.in[0], p.x}, {at.out[0], p.y}, p.outer, p.n, p.inner, p.log);
 }
 void plan(Call& c) {
-  const AlongDim along(c.name, c.tensor(0).sizes(), c.integer(1));
-  c.plan.set<run>(Parameters{format_of(c, 0), result_format(c), along.outer, along.n, along.inner, c.boolean(2)});
+  const AlongDim along(c.name, c[arg::self].sizes(), c[arg::dim]);
+  c.plan.set<run>(Parameters{format_of(c, arg::self), result_format(c), along.outer, along.n, along.inner, c[arg::log]});
 }
 void backward(Grad& g) {
   Tensor y = g.out();
-  const int64_t dim = g.integer(1);
+  const int64_t dim = g[arg::dim];
   if (!GradMode::enabled()) {
-    g.set(0, call(Op::softmax_along_backward_, g.g().contiguous(), y, dim, g.boolean(2)));
-  } else if (g.boolean(2)) {
-    g.set(0, sub(g.g(), mul(exp(y), sum(g.g(), {dim}, true))));
+    g.set(arg::self, call(Op::softmax_along_backward_, g.g().contiguous(), y, dim, g[arg::log]));
+  } else if (g[arg::log]) {
+    g.set(arg::self, sub(g.g(), mul(exp(y), sum(g.g(), {dim}, true))));
   } else {
-    g.set(0, mul(y, sub(g.g(), sum(mul(g.g(), y), {dim}, true))));
+    g.set(arg::self, mul(y, sub(g.g(), sum(mul(g.g(), y), {dim}, true))));
   }
 }
-double flops(const Call& c) { return 13.0 * double(c.tensor(0).numel()); }
+double flops(const Call& c) { return 13.0 * double(c[arg::self].numel()); }
 
 }  // namespace
 

@@ -6,11 +6,11 @@ namespace dyadic::inline v1::ops::softmax_along_backward_op {
 namespace {
 
 void infer(Call& c) {
-  check_float("softmax_along_backward", c.tensor(1), "result");
-  DY_CHECK(c.tensor(1).dim() > 0, "{}: no rows: result is {}", c.name, describe(c.tensor(1)));
-  expect_operand(c, 0, "grad", c.tensor(1).sizes());
+  check_float("softmax_along_backward", c[arg::result], "result");
+  DY_CHECK(c[arg::result].dim() > 0, "{}: no rows: result is {}", c.name, describe(c[arg::result]));
+  expect_operand(c, 0, "grad", c[arg::result].sizes());
   infer_like_first(c);
-  c.spec[0].dtype = plain(c.tensor(1));
+  c.spec[0].dtype = plain(c[arg::result]);
 }
 struct Parameters {
   const Format *dy, *y, *dx;
@@ -21,11 +21,11 @@ void run(const Parameters& p, const Pointers& at) {
   softmax_kernel().backward({at.in[1], p.y}, {at.in[0], p.dy}, {at.out[0], p.dx}, p.outer, p.n, p.inner, p.log);
 }
 void plan(Call& c) {
-  const AlongDim along(c.name, c.tensor(1).sizes(), c.integer(2));
-  c.plan.set<run>(
-      Parameters{format_of(c, 0), format_of(c, 1), result_format(c), along.outer, along.n, along.inner, c.boolean(3)});
+  const AlongDim along(c.name, c[arg::result].sizes(), c[arg::dim]);
+  c.plan.set<run>(Parameters{format_of(c, arg::grad), format_of(c, arg::result), result_format(c), along.outer, along.n,
+                             along.inner, c[arg::log]});
 }
-double flops(const Call& c) { return 4.0 * double(c.tensor(0).numel()); }
+double flops(const Call& c) { return 4.0 * double(c[arg::grad].numel()); }
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::softmin_op {
 namespace {
 
-Tensor compose(const Arg* a) { return softmax(neg(*a[0].tensor), a[1].integer); }
+Tensor compose(Args a) { return softmax(neg(a[arg::self]), a[arg::dim]); }
 
 }  // namespace
 

@@ -5,32 +5,36 @@
 namespace dyadic::inline v1::ops::batch_norm_op {
 namespace {
 
-constexpr const char* kNames[] = {"input", "running_mean", "running_var", "weight", "bias"};
-
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::input];
   check_float("batch_norm", x, "input");
   DY_CHECK(x.dim() >= 2, "batch_norm: the input has no channels: input is {}", describe(x));
   const int64_t channels = x.size(1), n = x.numel() / std::max<int64_t>(channels, 1);
-  for (int i = 1; i < 5; ++i)
-    DY_CHECK(!a.has(i) || (a.tensor(i).dim() == 1 && a.tensor(i).size(0) == channels),
-             "batch_norm: {} does not fit: input is {}, it is {}", kNames[i], describe(x), describe(a.tensor(i)));
-  if (!a.boolean(5)) {
-    DY_CHECK(a.has(1) && a.has(2), "batch_norm: statistics are missing: evaluation takes running_mean and running_var");
-    Tensor rstd = rsqrt(add(a.tensor(2), a.real(7)));
-    Tensor scale = a.has(3) ? mul(rstd, a.tensor(3)) : rstd, shift = neg(mul(a.tensor(1), scale));
-    if (a.has(4)) shift = add(shift, a.tensor(4));
+  const auto check = [&](TensorArg h, const char* name) {
+    DY_CHECK(!a.has(h) || (a[h].dim() == 1 && a[h].size(0) == channels), "batch_norm: {} does not fit: input is {}, it is {}",
+             name, describe(x), describe(a[h]));
+  };
+  check(arg::running_mean, "running_mean");
+  check(arg::running_var, "running_var");
+  check(arg::weight, "weight");
+  check(arg::bias, "bias");
+  if (!a[arg::training]) {
+    DY_CHECK(a.has(arg::running_mean) && a.has(arg::running_var),
+             "batch_norm: statistics are missing: evaluation takes running_mean and running_var");
+    Tensor rstd = rsqrt(add(a[arg::running_var], a[arg::eps]));
+    Tensor scale = a.has(arg::weight) ? mul(rstd, a[arg::weight]) : rstd, shift = neg(mul(a[arg::running_mean], scale));
+    if (a.has(arg::bias)) shift = add(shift, a[arg::bias]);
     return add(mul(x, per_channel(scale, x.dim())), per_channel(shift, x.dim())).to(plain(x));
   }
   DY_CHECK_AS(ValueError, n > 1, "batch_norm: one value per channel has no variance in training: input is {}", describe(x));
   Tensor statistics[2];
-  const Tensor y = normalized_channels("batch_norm", x, 0, a.optional(3), a.optional(4), a.real(7), statistics);
-  if (a.has(1) && a.has(2)) {
+  const Tensor y =
+      normalized_channels("batch_norm", x, 0, a.optional(arg::weight), a.optional(arg::bias), a[arg::eps], statistics);
+  if (a.has(arg::running_mean) && a.has(arg::running_var)) {
     NoGrad guard;
-    move_towards(a.tensor(1), statistics[0], a.real(6));
-    const Tensor variance = sub(reciprocal(square(statistics[1])), a.real(7));
-    move_towards(a.tensor(2), mul(variance, double(n) / double(n - 1)), a.real(6));
+    move_towards(a[arg::running_mean], statistics[0], a[arg::momentum]);
+    const Tensor variance = sub(reciprocal(square(statistics[1])), a[arg::eps]);
+    move_towards(a[arg::running_var], mul(variance, double(n) / double(n - 1)), a[arg::momentum]);
   }
   return y;
 }

@@ -5,13 +5,12 @@
 namespace dyadic::inline v1::ops::cosine_similarity_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  check_float("cosine_similarity", a.tensor(0), "x1");
-  check_float("cosine_similarity", a.tensor(1), "x2");
-  auto size = [&](const Tensor& t, int64_t dim) { return maximum(vector_norm(t, 2, {dim}, true), a.real(3)); };
-  Tensor x = a.tensor(0), y = a.tensor(1);
-  const int64_t dims = std::max(x.dim(), y.dim()), back = wrap_dim("cosine_similarity", a.integer(2), dims) - dims;
+Tensor compose(Args a) {
+  check_float("cosine_similarity", a[arg::x1], "x1");
+  check_float("cosine_similarity", a[arg::x2], "x2");
+  auto size = [&](const Tensor& t, int64_t dim) { return maximum(vector_norm(t, 2, {dim}, true), a[arg::eps]); };
+  Tensor x = a[arg::x1], y = a[arg::x2];
+  const int64_t dims = std::max(x.dim(), y.dim()), back = wrap_dim("cosine_similarity", a[arg::dim], dims) - dims;
   const int64_t along[] = {back};
   if (x.dim() < -back || y.dim() < -back || x.size(back) != y.size(back)) {  // what broadcasts counts as often in its norm
     const std::vector<Tensor> both = broadcast_tensors(std::vector<Tensor>{x, y});

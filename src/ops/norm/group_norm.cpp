@@ -3,14 +3,13 @@
 namespace dyadic::inline v1::ops::group_norm_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
-  const int64_t groups = a.integer(1);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::input];
+  const int64_t groups = a[arg::num_groups];
   check_float("group_norm", x, "input");
   DY_CHECK(x.dim() >= 2 && groups > 0 && x.size(1) % groups == 0,
            "group_norm: the groups do not divide the channels: input is {}, num_groups is {}", describe(x), groups);
-  return normalized_channels("group_norm", x, groups, a.optional(2), a.optional(3), a.real(4));
+  return normalized_channels("group_norm", x, groups, a.optional(arg::weight), a.optional(arg::bias), a[arg::eps]);
 }
 
 }  // namespace

@@ -5,27 +5,27 @@
 namespace dyadic::inline v1::ops::instance_norm_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::input];
   check_float("instance_norm", x, "input");
   DY_CHECK(x.dim() >= 2, "instance_norm: the input has no channels: input is {}", describe(x));
-  if (!a.boolean(5)) {
-    DY_CHECK(a.has(1) && a.has(2),
+  if (!a[arg::use_input_stats]) {
+    DY_CHECK(a.has(arg::running_mean) && a.has(arg::running_var),
              "instance_norm: statistics are missing: without use_input_stats it takes running_mean and running_var");
-    return call(Op::batch_norm_, x, a.tensor(1), a.tensor(2), a.optional(3), a.optional(4), false, a.real(6), a.real(7));
+    return call(Op::batch_norm_, x, a[arg::running_mean], a[arg::running_var], a.optional(arg::weight), a.optional(arg::bias),
+                false, a[arg::momentum], a[arg::eps]);
   }
   const int64_t images = x.size(0), channels = x.size(1), n = x.numel() / std::max<int64_t>(images * channels, 1);
   DY_CHECK_AS(ValueError, n > 1 || x.numel() == 0, "instance_norm: one value per channel has no variance: input is {}",
               describe(x));
-  if (a.has(1) && a.has(2)) {
+  if (a.has(arg::running_mean) && a.has(arg::running_var)) {
     NoGrad guard;
     Tensor rows = x.detach().reshape({images, channels, n});
     const int64_t last[] = {2}, first[] = {0};
-    move_towards(a.tensor(1), mean(mean(rows, last), first), a.real(6));
-    move_towards(a.tensor(2), mean(var(rows, last, 1), first), a.real(6));
+    move_towards(a[arg::running_mean], mean(mean(rows, last), first), a[arg::momentum]);
+    move_towards(a[arg::running_var], mean(var(rows, last, 1), first), a[arg::momentum]);
   }
-  return normalized_channels("instance_norm", x, channels, a.optional(3), a.optional(4), a.real(7));
+  return normalized_channels("instance_norm", x, channels, a.optional(arg::weight), a.optional(arg::bias), a[arg::eps]);
 }
 
 }  // namespace

@@ -3,16 +3,15 @@
 namespace dyadic::inline v1::ops::local_response_norm_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
-  const int64_t size = a.integer(1);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::input];
+  const int64_t size = a[arg::size];
   check_float("local_response_norm", x, "input");
   DY_CHECK(x.dim() >= 3 && size > 0,
            "local_response_norm: it takes [N, C, sizes ...] and a positive size: input is {}, size is {}", describe(x), size);
   const int64_t map[] = {kAverage, size, 1, size / 2, (size - 1) / 2, 1};
   Tensor around = call(Op::resample_, square(x), int64_t(1), x.size(1), IntList(map), 0.0);
-  return div(x, pow(add(mul(around, a.real(2)), a.real(4)), a.real(3)));
+  return div(x, pow(add(mul(around, a[arg::alpha]), a[arg::k]), a[arg::beta]));
 }
 
 }  // namespace

@@ -5,12 +5,12 @@ namespace dyadic::inline v1::ops::native_channel_norm_op {
 namespace {
 
 ChannelNormShape shape_of(const Call& c) {
-  const Tensor& x = c.tensor(0);
-  return {x.size(0), x.size(1), x.size(2), c.integer(3)};
+  const Tensor& x = c[arg::input];
+  return {x.size(0), x.size(1), x.size(2), c[arg::groups]};
 }
 
 void infer(Call& c) {
-  const Tensor& x = c.tensor(0);
+  const Tensor& x = c[arg::input];
   check_float(c.name, x, "input");
   DY_CHECK(x.dim() == 3, "{}: the input is [batch, channels, inner]: input is {}", c.name, describe(x));
   infer_like_first(c);
@@ -32,7 +32,8 @@ void run(const Parameters& p, const Pointers& at) {
                                 target(at, 0, p.y), at.out[1], at.out[2], at.workspace);
 }
 void plan(Call& c) {
-  const Parameters p{shape_of(c), c.real(4), format_of(c, 0), format_of(c, 1), format_of(c, 2), result_format(c)};
+  const Parameters p{shape_of(c),     c[arg::eps], format_of(c, arg::input), format_of(c, arg::weight), format_of(c, arg::bias),
+                     result_format(c)};
   c.plan.workspace = channel_norm_kernel().forward_workspace(p.shape, {nullptr, p.x});
   c.plan.set<run>(p);
 }
@@ -42,32 +43,33 @@ constexpr uint16_t kAll = in(0) | in(kWeight) | out(1) | out(2);
 
 // In ops, for gradients of gradients. Statistics are over dimensions `over` of a view [batch, groups, channels of one, inner].
 void backward_in_ops(Grad& g) {
-  const Meta& m = g.in_meta(0);
-  const int64_t groups = g.integer(3), parts = groups ? groups : m.sizes[1];
+  const Meta& m = g.in_meta(arg::input);
+  const int64_t groups = g[arg::groups], parts = groups ? groups : m.sizes[1];
   const int64_t seen[] = {m.sizes[0], parts, m.sizes[1] / std::max<int64_t>(parts, 1), m.sizes[2]},
                 channels[] = {1, parts, seen[2], 1};
   const std::vector<int64_t> over = groups ? std::vector<int64_t>{2, 3} : std::vector<int64_t>{0, 3};
-  const Tensor x = g.in(0).reshape(seen), dy = g.g().reshape(seen);
-  const Tensor d = sub(x, mean(x, over, true)), rstd = rsqrt(add(mean(square(d), over, true), g.real(4))), hat = mul(d, rstd);
-  if (g.needs(0)) {
-    const Tensor w = g.has(1) ? mul(dy, g.in(kWeight).reshape(channels)) : dy;
+  const Tensor x = g.in(arg::input).reshape(seen), dy = g.g().reshape(seen);
+  const Tensor d = sub(x, mean(x, over, true)), rstd = rsqrt(add(mean(square(d), over, true), g[arg::eps])), hat = mul(d, rstd);
+  if (g.needs(arg::input)) {
+    const Tensor w = g.has(arg::weight) ? mul(dy, g.in(kWeight).reshape(channels)) : dy;
     const Tensor dx = mul(rstd, sub(sub(w, mean(w, over, true)), mul(hat, mean(mul(w, hat), over, true))));
-    g.set(0, dx.reshape(m.shape()));
+    g.set(arg::input, dx.reshape(m.shape()));
   }
   if (g.needs(kWeight)) g.set(kWeight, sum(mul(dy, hat), {0, 3}).reshape(g.in_meta(kWeight).shape()));
   if (g.needs(kBias)) g.set(kBias, sum(dy, {0, 3}).reshape(g.in_meta(kBias).shape()));
 }
 void backward(Grad& g) {
   if (GradMode::enabled()) return backward_in_ops(g);
-  const Tensor dy = g.g().contiguous(), weight = g.has(1) ? g.in(kWeight) : Tensor(), mean = g.out(1), rstd = g.out(2);
-  Arg args[] = {dy, g.in(0), weight, mean, rstd, g.integer(3), g.needs(kBias)};
+  const Tensor dy = g.g().contiguous(), weight = g.has(arg::weight) ? g.in(kWeight) : Tensor(), mean = g.out(1),
+               rstd = g.out(2);
+  Arg args[] = {dy, g.in(arg::input), weight, mean, rstd, g[arg::groups], g.needs(kBias)};
   Tensor out[3];
   call_op(Op::native_channel_norm_backward_, args, 7, out);
-  g.set(0, out[0]);
+  g.set(arg::input, out[0]);
   if (g.needs(kWeight)) g.set(kWeight, out[1]);
   if (g.needs(kBias)) g.set(kBias, out[2]);
 }
-double flops(const Call& c) { return 8.0 * double(c.tensor(0).numel()); }
+double flops(const Call& c) { return 8.0 * double(c[arg::input].numel()); }
 
 }  // namespace
 

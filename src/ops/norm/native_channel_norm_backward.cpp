@@ -5,11 +5,11 @@ namespace dyadic::inline v1::ops::native_channel_norm_backward_op {
 namespace {
 
 ChannelNormShape shape_of(const Call& c) {
-  const Tensor& x = c.tensor(1);
-  return {x.size(0), x.size(1), x.size(2), c.integer(5)};
+  const Tensor& x = c[arg::input];
+  return {x.size(0), x.size(1), x.size(2), c[arg::groups]};
 }
 void infer(Call& c) {
-  const Tensor& x = c.tensor(1);
+  const Tensor& x = c[arg::input];
   check_float(c.name, x, "input");
   DY_CHECK(x.dim() == 3, "{}: the input is [batch, channels, inner]: input is {}", c.name, describe(x));
   const ChannelNormShape s = shape_of(c);
@@ -26,12 +26,12 @@ void run(const Parameters& p, const Pointers& at) {
                                  target(at, 0, p.dx), target(at, 1, p.dweight), target(at, 2, p.dbias), at.workspace);
 }
 void plan(Call& c) {
-  const Parameters p{shape_of(c),      format_of(c, 0),     format_of(c, 1),    format_of(c, 2),
-                     result_format(c), result_format(c, 1), result_format(c, 2)};
+  const Parameters p{shape_of(c),      format_of(c, arg::grad), format_of(c, arg::input), format_of(c, arg::weight),
+                     result_format(c), result_format(c, 1),     result_format(c, 2)};
   c.plan.workspace = channel_norm_kernel().backward_workspace(p.shape, {nullptr, p.x});
   c.plan.set<run>(p);
 }
-double flops(const Call& c) { return 14.0 * double(c.tensor(0).numel()); }
+double flops(const Call& c) { return 14.0 * double(c[arg::grad].numel()); }
 
 }  // namespace
 

@@ -3,11 +3,10 @@
 namespace dyadic::inline v1::ops::normalize_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::input];
   if (!x.dtype().is_complex()) check_float("normalize", x, "input");
-  return div(x, maximum(vector_norm(x, a.real(1), {wrap_dim("normalize", a.integer(2), x.dim())}, true), a.real(3)));
+  return div(x, maximum(vector_norm(x, a[arg::p], {wrap_dim("normalize", a[arg::dim], x.dim())}, true), a[arg::eps]));
 }
 
 }  // namespace

@@ -3,10 +3,9 @@
 namespace dyadic::inline v1::ops::pairwise_distance_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  Tensor d = add(sub(a.tensor(0), a.tensor(1)), a.real(3));
-  return vector_norm(d, a.real(2), {-1}, a.boolean(4));
+Tensor compose(Args a) {
+  Tensor d = add(sub(a[arg::x1], a[arg::x2]), a[arg::eps]);
+  return vector_norm(d, a[arg::p], {-1}, a[arg::keepdim]);
 }
 
 }  // namespace

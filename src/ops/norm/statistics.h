@@ -34,15 +34,20 @@ inline void add_statistics(Call& c, int64_t rows) {
 // Of op(grad, input, weight?, mean, rstd, int, with_bias): gradients of the input and, as wanted, of weight [n] and bias [n].
 // mean and rstd are those of `rows` rows.
 inline void infer_gradients(Call& c, int64_t n, int64_t rows) {
-  expect_operand(c, 0, "grad", c.tensor(1).sizes());
+  expect_operand(c, 0, "grad", c[native_layer_norm_backward_op::arg::input].sizes());
   check_parameters(c, 1, n, {2});
-  for (int i : {3, 4}) expect_operand(c, i, i == 3 ? "mean" : "rstd", {rows}, plain(c.tensor(1)) == f64 ? f64 : f32);
+  for (int i : {3, 4})
+    expect_operand(c, i, i == 3 ? "mean" : "rstd", {rows},
+                   plain(c[native_layer_norm_backward_op::arg::input]) == f64 ? f64 : f32);
   infer_like_first(c);
-  c.spec[0].dtype = plain(c.tensor(1));
+  c.spec[0].dtype = plain(c[native_layer_norm_backward_op::arg::input]);
   c.nout = 3;
   for (int i = 1; i < 3; ++i) {
-    const bool wanted = i == 1 ? c.has(2) : c.boolean(6);
-    c.spec[i].dtype = !wanted ? DType() : c.has(2) ? plain(c.tensor(2)) : c.spec[0].dtype;
+    const bool wanted =
+        i == 1 ? c.has(native_layer_norm_backward_op::arg::weight) : c[native_layer_norm_backward_op::arg::with_bias];
+    c.spec[i].dtype = !wanted                                             ? DType()
+                      : c.has(native_layer_norm_backward_op::arg::weight) ? plain(c[native_layer_norm_backward_op::arg::weight])
+                                                                          : c.spec[0].dtype;
     c.spec[i].device = c.spec[0].device;
     c.spec[i].shape({&n, 1});
   }

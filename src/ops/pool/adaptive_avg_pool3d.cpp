@@ -3,10 +3,7 @@
 namespace dyadic::inline v1::ops::adaptive_avg_pool3d_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  return adaptive_mean("adaptive_avg_pool3d", 3, a);
-}
+Tensor compose(Args a) { return adaptive_mean("adaptive_avg_pool3d", 3, a); }
 
 }  // namespace
 

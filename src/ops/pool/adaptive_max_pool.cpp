@@ -5,10 +5,10 @@
 namespace dyadic::inline v1::ops::adaptive_max_pool_op {
 namespace {
 
-int64_t rank(const Call& c) { return int64_t(c.ints(1).size()); }
+int64_t rank(const Call& c) { return int64_t(c[arg::output_size].size()); }
 void infer(Call& c) {
-  const Tensor& x = c.tensor(0);
-  const IntList size = c.ints(1);
+  const Tensor& x = c[arg::input];
+  const IntList size = c[arg::output_size];
   check_float("adaptive_max_pool", x, "input");
   bool fits = rank(c) >= 1 && rank(c) <= 3 && x.dim() >= rank(c);
   for (int64_t d = 0; fits && d < rank(c); ++d) fits = size[size_t(d)] >= 0 && x.size(x.dim() - rank(c) + d) > 0;
@@ -16,7 +16,7 @@ void infer(Call& c) {
   infer_max_pool(c, rank(c), size.begin());
 }
 MaxPoolShape shape(const Call& c) {
-  MaxPoolShape s = max_pool_shape(c.tensor(0), rank(c), c.ints(1).begin());
+  MaxPoolShape s = max_pool_shape(c[arg::input], rank(c), c[arg::output_size].begin());
   for (int d = 0; d < 3; ++d)
     if (s.out[d]) s.taps[d] = std::min(s.in[d], (s.in[d] + s.out[d] - 1) / s.out[d] + 1);
   return s;
@@ -28,8 +28,8 @@ void plan(Call& c) {
     *count = ((i + 1) * s.in[d] + s.out[d] - 1) / s.out[d] - *begin;
   });
 }
-void backward(Grad& g) { backward_max_pool(g, int64_t(g.ints(1).size())); }
-double flops(const Call& c) { return double(c.tensor(0).numel()); }
+void backward(Grad& g) { backward_max_pool(g, int64_t(g[arg::output_size].size())); }
+double flops(const Call& c) { return double(c[arg::input].numel()); }
 
 }  // namespace
 

@@ -3,10 +3,7 @@
 namespace dyadic::inline v1::ops::adaptive_max_pool2d_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  return adaptive_max("adaptive_max_pool2d", 2, a);
-}
+Tensor compose(Args a) { return adaptive_max("adaptive_max_pool2d", 2, a); }
 
 }  // namespace
 

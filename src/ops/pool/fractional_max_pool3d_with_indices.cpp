@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::fractional_max_pool3d_with_indices_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* args) { return fractional_max("fractional_max_pool3d", 3, Frame(args)); }
+std::vector<Tensor> compose(Args args) { return fractional_max("fractional_max_pool3d", 3, args); }
 
 }  // namespace
 

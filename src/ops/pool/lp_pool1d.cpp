@@ -3,10 +3,7 @@
 namespace dyadic::inline v1::ops::lp_pool1d_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  return pooled_power("lp_pool1d", 1, a);
-}
+Tensor compose(Args a) { return pooled_power("lp_pool1d", 1, a); }
 
 }  // namespace
 

@@ -9,58 +9,60 @@ struct Windows3 {
   int64_t rank, out[3];
 };
 Windows3 windows(const Call& c) {
-  const Tensor& x = c.tensor(0);
-  Windows3 w{int64_t(c.ints(1).size()), {}};
+  const Tensor& x = c[arg::input];
+  Windows3 w{int64_t(c[arg::kernel_size].size()), {}};
   bool fits = w.rank >= 1 && w.rank <= 3 && x.dim() >= w.rank;
   for (int i = 2; i < 5; ++i) fits &= int64_t(c.ints(i).size()) == w.rank;
   DY_CHECK(fits, "max_pool: dimensions do not fit: input is {}, kernel_size is {}; stride, padding and dilation have as many",
-           describe(x), shape_text(c.ints(1)));
+           describe(x), shape_text(c[arg::kernel_size]));
   for (int64_t d = 0; d < w.rank; ++d) {
     const auto at = size_t(d);
-    DY_CHECK(c.ints(1)[at] > 0 && c.ints(2)[at] > 0 && c.ints(4)[at] > 0,
-             "max_pool: a window is not positive: kernel_size is {}, stride is {}, dilation is {}", shape_text(c.ints(1)),
-             shape_text(c.ints(2)), shape_text(c.ints(4)));
-    w.out[d] = pooled_size("max_pool", x.size(x.dim() - w.rank + d), c.ints(1)[at], c.ints(2)[at], c.ints(3)[at], c.ints(4)[at],
-                           c.boolean(5));
+    DY_CHECK(c[arg::kernel_size][at] > 0 && c[arg::stride][at] > 0 && c[arg::dilation][at] > 0,
+             "max_pool: a window is not positive: kernel_size is {}, stride is {}, dilation is {}",
+             shape_text(c[arg::kernel_size]), shape_text(c[arg::stride]), shape_text(c[arg::dilation]));
+    w.out[d] = pooled_size("max_pool", x.size(x.dim() - w.rank + d), c[arg::kernel_size][at], c[arg::stride][at],
+                           c[arg::padding][at], c[arg::dilation][at], c[arg::ceil_mode]);
   }
   return w;
 }
 MaxPoolShape shape(const Call& c) {
   const Windows3 w = windows(c);
-  MaxPoolShape s = max_pool_shape(c.tensor(0), w.rank, w.out);
+  MaxPoolShape s = max_pool_shape(c[arg::input], w.rank, w.out);
   for (int64_t d = 0; d < w.rank; ++d) {
     const auto at = size_t(d), axis = size_t(3 - w.rank + d);
-    s.step[axis] = c.ints(4)[at];
-    s.taps[axis] = std::min(c.ints(1)[at], s.in[axis]);
+    s.step[axis] = c[arg::dilation][at];
+    s.taps[axis] = std::min(c[arg::kernel_size][at], s.in[axis]);
   }
   return s;
 }
 void infer(Call& c) {
-  check_float("max_pool", c.tensor(0), "input");
+  check_float("max_pool", c[arg::input], "input");
   const Windows3 w = windows(c);
   infer_max_pool(c, w.rank, w.out);
 }
 void plan(Call& c) {
   const MaxPoolShape s = shape(c);
-  const int64_t missing = 3 - int64_t(c.ints(1).size());
+  const int64_t missing = 3 - int64_t(c[arg::kernel_size].size());
   plan_max_pool(c, s, [&](int d, int64_t i, int64_t* begin, int64_t* count) {
     *begin = 0, *count = 1;
     if (d < missing) return;
     const auto at = size_t(d - missing);
-    const int64_t kernel = c.ints(1)[at], step = c.ints(4)[at], first = i * c.ints(2)[at] - c.ints(3)[at];
+    const int64_t kernel = c[arg::kernel_size][at], step = c[arg::dilation][at],
+                  first = i * c[arg::stride][at] - c[arg::padding][at];
     const int64_t skipped = first < 0 ? (-first + step - 1) / step : 0;
     *begin = first + skipped * step;
     *count = std::max<int64_t>(0, std::min(kernel - skipped, (s.in[d] - *begin + step - 1) / step));
     DY_CHECK(*count > 0,
              "max_pool: a window has no elements: input is {}, window {} of dimension {}, kernel_size is {}, padding is {}, "
              "dilation is {}",
-             describe(c.tensor(0)), i, d - missing, shape_text(c.ints(1)), shape_text(c.ints(3)), shape_text(c.ints(4)));
+             describe(c[arg::input]), i, d - missing, shape_text(c[arg::kernel_size]), shape_text(c[arg::padding]),
+             shape_text(c[arg::dilation]));
   });
 }
-void backward(Grad& g) { backward_max_pool(g, int64_t(g.ints(1).size())); }
+void backward(Grad& g) { backward_max_pool(g, int64_t(g[arg::kernel_size].size())); }
 double flops(const Call& c) {
   double n = double(c.spec[0].numel());
-  for (int64_t k : c.ints(1)) n *= double(k);
+  for (int64_t k : c[arg::kernel_size]) n *= double(k);
   return n;
 }
 

@@ -3,10 +3,7 @@
 namespace dyadic::inline v1::ops::max_pool3d_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  return pooled_max("max_pool3d", 3, a);
-}
+Tensor compose(Args a) { return pooled_max("max_pool3d", 3, a); }
 
 }  // namespace
 

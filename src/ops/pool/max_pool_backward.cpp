@@ -4,22 +4,22 @@ namespace dyadic::inline v1::ops::max_pool_backward_op {
 namespace {
 
 MaxPoolShape shape(const Call& c) {
-  const Tensor& g = c.tensor(0);
-  const auto rank = int64_t(c.ints(2).size());
-  MaxPoolShape s = max_pool_shape(g, rank, c.ints(2).begin());
+  const Tensor& g = c[arg::grad];
+  const auto rank = int64_t(c[arg::size].size());
+  MaxPoolShape s = max_pool_shape(g, rank, c[arg::size].begin());
   for (int d = 0; d < 3; ++d) std::swap(s.in[d], s.out[d]);
   return s;
 }
 void infer(Call& c) {
-  const Tensor &g = c.tensor(0), &places = c.tensor(1);
-  const auto rank = int64_t(c.ints(2).size());
+  const Tensor &g = c[arg::grad], &places = c[arg::indices];
+  const auto rank = int64_t(c[arg::size].size());
   check_float("max_pool_backward", g, "grad");
   DY_CHECK_AS(TypeError, places.dtype() == i64, "max_pool_backward: indices are int64: indices is {}", describe(places));
   DY_CHECK(g.sizes() == places.sizes() && rank >= 1 && rank <= 3 && g.dim() >= rank,
            "max_pool_backward: sizes do not fit: grad is {}, indices is {}, size is {}", describe(g), describe(places),
-           shape_text(c.ints(2)));
+           shape_text(c[arg::size]));
   infer_like_first(c);
-  for (int64_t d = 0; d < rank; ++d) c.spec[0].sizes[c.spec[0].ndim - rank + d] = c.ints(2)[size_t(d)];
+  for (int64_t d = 0; d < rank; ++d) c.spec[0].sizes[c.spec[0].ndim - rank + d] = c[arg::size][size_t(d)];
   checked_numel("max_pool_backward", c.spec[0].shape());
 }
 void run(const MaxPoolParameters& p, const Pointers& at) {
@@ -29,12 +29,12 @@ void run(const MaxPoolParameters& p, const Pointers& at) {
               place[bad], bad, p.shape.elements());
 }
 void plan(Call& c) {
-  const MaxPoolParameters p{shape(c), result_format(c), format_of(c, 0)};
+  const MaxPoolParameters p{shape(c), result_format(c), format_of(c, arg::grad)};
   c.plan.workspace = max_pool_kernel().workspace(p.shape, {nullptr, p.y});
   c.plan.set<run>(p);
 }
-void backward(Grad& g) { g.set(0, call(Op::max_pool_take_, g.g(), g.in(1), int64_t(g.ints(2).size()))); }
-double flops(const Call& c) { return double(c.tensor(0).numel()); }
+void backward(Grad& g) { g.set(arg::grad, call(Op::max_pool_take_, g.g(), g.in(arg::indices), int64_t(g[arg::size].size()))); }
+double flops(const Call& c) { return double(c[arg::grad].numel()); }
 
 }  // namespace
 
@@ -54,7 +54,7 @@ extern constexpr OpDef record = {
         "are 4 elements",
     .infer = infer,
     .backward = backward,
-    .needs = {in(1)},
+    .needs = {in(arg::indices)},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};

@@ -7,16 +7,16 @@ struct Planes {
   int64_t count = 1, in = 1, out = 1;
 };
 Planes planes(const Call& c) {
-  const Tensor &x = c.tensor(0), &places = c.tensor(1);
-  const int64_t rank = c.integer(2);
+  const Tensor &x = c[arg::input], &places = c[arg::indices];
+  const int64_t rank = c[arg::rank];
   Planes p;
   for (int64_t d = 0; d < x.dim(); ++d) (d < x.dim() - rank ? p.count : p.in) *= x.size(d);
   for (int64_t d = x.dim() - rank; d < x.dim(); ++d) p.out *= places.size(d);
   return p;
 }
 void infer(Call& c) {
-  const Tensor &x = c.tensor(0), &places = c.tensor(1);
-  const int64_t rank = c.integer(2);
+  const Tensor &x = c[arg::input], &places = c[arg::indices];
+  const int64_t rank = c[arg::rank];
   DY_CHECK_AS(TypeError, places.dtype() == i64, "max_pool_take: indices are int64: indices is {}", describe(places));
   bool fits = rank >= 1 && x.dim() >= rank && places.dim() == x.dim();
   for (int64_t d = 0; fits && d < x.dim() - rank; ++d) fits = x.size(d) == places.size(d);
@@ -45,9 +45,9 @@ void run(const Parameters& parameters, const Pointers& at) {
 }
 void plan(Call& c) { c.plan.set<run>(Parameters{planes(c), c.result().itemsize()}); }
 void backward(Grad& g) {
-  const Meta& m = g.in_meta(0);
-  const int64_t rank = g.integer(2);
-  g.set(0, call(Op::max_pool_backward_, g.g(), g.in(1), IntList(m.sizes + m.ndim - rank, size_t(rank))));
+  const Meta& m = g.in_meta(arg::input);
+  const int64_t rank = g[arg::rank];
+  g.set(arg::input, call(Op::max_pool_backward_, g.g(), g.in(arg::indices), IntList(m.sizes + m.ndim - rank, size_t(rank))));
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ extern constexpr OpDef record = {
         "elements",
     .infer = infer,
     .backward = backward,
-    .needs = {in(1)},
+    .needs = {in(arg::indices)},
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 

@@ -3,10 +3,7 @@
 namespace dyadic::inline v1::ops::max_unpool1d_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  return unpooled("max_unpool1d", 1, a);
-}
+Tensor compose(Args a) { return unpooled("max_unpool1d", 1, a); }
 
 }  // namespace
 

@@ -3,10 +3,7 @@
 namespace dyadic::inline v1::ops::max_unpool3d_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  return unpooled("max_unpool3d", 3, a);
-}
+Tensor compose(Args a) { return unpooled("max_unpool3d", 3, a); }
 
 }  // namespace
 

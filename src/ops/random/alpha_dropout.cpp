@@ -3,13 +3,12 @@
 namespace dyadic::inline v1::ops::alpha_dropout_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
-  const double p = a.real(1);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::input];
+  const double p = a[arg::p];
   DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "alpha_dropout: p is not a probability: p is {}", p);
   check_float("alpha_dropout", x, "input");
-  return a.boolean(2) ? alpha_masked(x, p, x.dim()) : x;
+  return a[arg::training] ? alpha_masked(x, p, x.dim()) : x;
 }
 
 }  // namespace

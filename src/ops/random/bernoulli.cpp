@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::bernoulli_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& p = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& p = a[arg::self];
   check_float("bernoulli", p, "self");
   const NoGrad guard;
   DY_CHECK(p.is_meta() || all(logical_and(ge(p, 0), le(p, 1))).item_scalar().integer(),

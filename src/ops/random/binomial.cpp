@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::binomial_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &count = *a[0].tensor, &prob = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &count = a[arg::count], &prob = a[arg::prob];
   check_float("binomial", count, "count");
   check_float("binomial", prob, "prob");
   const std::vector<Tensor> both = broadcast_tensors(std::vector<Tensor>{count.detach(), prob.detach()});

@@ -22,7 +22,7 @@ double draw(Uniforms& u, double n, double p) {
 }
 
 void infer(Call& c) {
-  const Tensor &count = c.tensor(0), &prob = c.tensor(1);
+  const Tensor &count = c[arg::count], &prob = c[arg::prob];
   check_float(c.name, count, "count");
   DY_CHECK(count.sizes() == prob.sizes(), "{}: the sizes differ: {}, {}", c.name, describe(count), describe(prob));
   infer_like_first(c);

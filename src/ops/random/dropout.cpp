@@ -3,12 +3,12 @@
 namespace dyadic::inline v1::ops::dropout_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& x = *a[0].tensor;
-  double p = a[1].real;
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::self];
+  double p = a[arg::p];
   DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "dropout: p is not a probability: p is {}", p);
   check_float("dropout", x, "self");
-  if (!a[2].boolean || p == 0) return x;
+  if (!a[arg::training] || p == 0) return x;
   if (p == 1) return mul(x, scalar_tensor(0.0));
   Tensor keep = ge(rand(x.sizes(), f32, x.device()), scalar_tensor(p));
   return mul(mul(x, keep.to(x.dtype().is_scaled() ? f32 : x.dtype())), scalar_tensor(1 / (1 - p)));

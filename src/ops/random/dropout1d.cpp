@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::dropout1d_op {
 namespace {
 
-Tensor compose(const Arg* args) { return channel_dropout("dropout1d", 1, args); }
+Tensor compose(Args args) { return channel_dropout("dropout1d", 1, args); }
 
 }  // namespace
 

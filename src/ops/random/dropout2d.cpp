@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::dropout2d_op {
 namespace {
 
-Tensor compose(const Arg* args) { return channel_dropout("dropout2d", 2, args); }
+Tensor compose(Args args) { return channel_dropout("dropout2d", 2, args); }
 
 }  // namespace
 

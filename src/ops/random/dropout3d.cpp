@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::dropout3d_op {
 namespace {
 
-Tensor compose(const Arg* args) { return channel_dropout("dropout3d", 3, args); }
+Tensor compose(Args args) { return channel_dropout("dropout3d", 3, args); }
 
 }  // namespace
 

@@ -3,14 +3,13 @@
 namespace dyadic::inline v1::ops::feature_alpha_dropout_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
-  const double p = a.real(1);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::input];
+  const double p = a[arg::p];
   DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "feature_alpha_dropout: p is not a probability: p is {}", p);
   check_float("feature_alpha_dropout", x, "input");
   DY_CHECK(x.dim() >= 2, "feature_alpha_dropout: the input has no channels: input is {}", describe(x));
-  return a.boolean(2) ? alpha_masked(x, p, 2) : x;
+  return a[arg::training] ? alpha_masked(x, p, 2) : x;
 }
 
 }  // namespace

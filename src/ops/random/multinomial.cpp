@@ -18,12 +18,12 @@ void check_weights(const Tensor& p, int64_t n, bool replacement) {
 }
 
 // Without replacement: the k that come first of exponential clocks with these rates (Efraimidis and Spirakis 2006).
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   const NoGrad guard;
-  const Tensor p = to(*a[0].tensor, a[0].tensor->dtype() == f64 ? f64 : f32);
-  const int64_t n = a[1].integer;
-  check_weights(p, n, a[2].boolean);
-  if (!a[2].boolean) {
+  const Tensor p = to(a[arg::self], a[arg::self].dtype() == f64 ? f64 : f32);
+  const int64_t n = a[arg::num_samples];
+  check_weights(p, n, a[arg::replacement]);
+  if (!a[arg::replacement]) {
     const Tensor clocks = div(neg(log1p(neg(rand(p.sizes(), f64, p.device())))), to(p, f64));
     return topk(clocks, n, -1, false).indices;
   }

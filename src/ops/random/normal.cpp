@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::normal_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor &mean = *a[0].tensor, &std = *a[1].tensor;
+Tensor compose(Args a) {
+  const Tensor &mean = a[arg::mean], &std = a[arg::std];
   const std::vector<Tensor> both = broadcast_tensors(std::vector<Tensor>{mean.detach(), std.detach()});
   const DType d = promote_types(plain(mean), plain(std));
   DY_CHECK_AS(TypeError, d.is_floating_point(), "normal: only floating-point dtypes: mean is {}, std is {}", describe(mean),

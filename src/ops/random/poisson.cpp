@@ -19,7 +19,7 @@ double draw_large(Uniforms u, double rate) {
 }
 
 void infer(Call& c) {
-  check_float("poisson", c.tensor(0), "self");
+  check_float("poisson", c[arg::self], "self");
   infer_like_first(c);
 }
 void run(const DrawnTiles<1>& p, const Pointers& at) {

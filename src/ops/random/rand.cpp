@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops::rand_op {
 namespace {
 
 void infer(Call& c) {
-  infer_creation(c, c.ints(0), 1, 2);
+  infer_creation(c, c[arg::size], 1, 2);
   check_drawable(c);
 }
 void plan(Call& c) { plan_draw(c, false); }

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::rand_like_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  return rand(t.sizes(), dtype_like(t, a[1]), device_like(t, a[2]));
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  return rand(t.sizes(), dtype_like(t, a.arg(arg::dtype)), device_like(t, a.arg(arg::device)));
 }
 
 }  // namespace

@@ -4,10 +4,10 @@ namespace dyadic::inline v1::ops::randint_op {
 namespace {
 
 void infer(Call& c) {
-  DY_CHECK(c.integer(0) < c.integer(1), "randint: the range is empty: low is {}, high is {}", c.integer(0), c.integer(1));
-  infer_creation(c, c.ints(2), 3, 4);
-  if (!c.has(3)) c.spec[0].dtype = i64;
-  check_holds_integers(c, c.integer(0), c.integer(1) - 1);
+  DY_CHECK(c[arg::low] < c[arg::high], "randint: the range is empty: low is {}, high is {}", c[arg::low], c[arg::high]);
+  infer_creation(c, c[arg::size], 3, 4);
+  if (!c.has(arg::dtype)) c.spec[0].dtype = i64;
+  check_holds_integers(c, c[arg::low], c[arg::high] - 1);
 }
 struct Range {
   const Format* format;
@@ -22,7 +22,7 @@ void plan(Call& c) {
   const Operand out = c.result();
   c.plan.draws = true;
   c.plan.workspace = integer_workspace(out);
-  c.plan.set<run>(Range{out.format, out.count, c.integer(0), uint64_t(c.integer(1)) - uint64_t(c.integer(0))});
+  c.plan.set<run>(Range{out.format, out.count, c[arg::low], uint64_t(c[arg::high]) - uint64_t(c[arg::low])});
 }
 
 }  // namespace

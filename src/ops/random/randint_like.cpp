@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::randint_like_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  return randint(a[1].integer, a[2].integer, t.sizes(), dtype_like(t, a[3]), device_like(t, a[4]));
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  return randint(a[arg::low], a[arg::high], t.sizes(), dtype_like(t, a.arg(arg::dtype)), device_like(t, a.arg(arg::device)));
 }
 
 }  // namespace

@@ -4,11 +4,11 @@ namespace dyadic::inline v1::ops::randperm_op {
 namespace {
 
 void infer(Call& c) {
-  DY_CHECK(c.integer(0) >= 0, "randperm: n is negative: {}", c.integer(0));
-  const int64_t size[] = {c.integer(0)};
+  DY_CHECK(c[arg::n] >= 0, "randperm: n is negative: {}", c[arg::n]);
+  const int64_t size[] = {c[arg::n]};
   infer_creation(c, size, 1, 2);
-  if (!c.has(1)) c.spec[0].dtype = i64;
-  check_holds_integers(c, 0, c.integer(0) - 1);
+  if (!c.has(arg::dtype)) c.spec[0].dtype = i64;
+  check_holds_integers(c, 0, c[arg::n] - 1);
 }
 struct Numbers {
   const Format* format;
@@ -22,7 +22,7 @@ void plan(Call& c) {
   const Operand out = c.result();
   c.plan.draws = true;
   c.plan.workspace = integer_workspace(out);
-  c.plan.set<run>(Numbers{out.format, c.integer(0)});
+  c.plan.set<run>(Numbers{out.format, c[arg::n]});
 }
 
 }  // namespace

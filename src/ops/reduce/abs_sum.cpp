@@ -4,7 +4,9 @@ namespace dyadic::inline v1::ops::abs_sum_op {
 namespace {
 
 using Sum = FloatSum<ReduceOp::sum_abs>;
-void backward(Grad& g) { g.set(0, mul(keep_dims(g.g(), g.in_meta(0), g.node.args[1]), sign(g.in(0)))); }
+void backward(Grad& g) {
+  g.set(arg::self, mul(keep_dims(g.g(), g.in_meta(arg::self), g.arg(arg::dim)), sign(g.in(arg::self))));
+}
 
 }  // namespace
 
@@ -19,7 +21,7 @@ extern constexpr OpDef record = {
         "abs_sum(randn(3, 4), [1], True)",
     .infer = Sum::infer,
     .backward = backward,
-    .needs = {in(0)},
+    .needs = {in(arg::self)},
     .flops = Sum::flops,
 };
 extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::sum_abs>};

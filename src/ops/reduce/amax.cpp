@@ -5,9 +5,11 @@ namespace {
 
 void infer(Call& c) {
   check_comparable(c);
-  infer_reduction(c, 2, c.tensor(0).dtype().is_scaled() ? f32 : c.tensor(0).dtype());
+  infer_reduction(c, 2, c[arg::self].dtype().is_scaled() ? f32 : c[arg::self].dtype());
 }
-void backward(Grad& g) { g.set(0, share_among(g.in(0), g.out(), g.g(), g.in_meta(0), g.node.args[1])); }
+void backward(Grad& g) {
+  g.set(arg::self, share_among(g.in(arg::self), g.out(), g.g(), g.in_meta(arg::self), g.arg(arg::dim)));
+}
 
 }  // namespace
 
@@ -22,7 +24,7 @@ extern constexpr OpDef record = {
         "is f32[2, 0]",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0) | out(0)},
+    .needs = {in(arg::self) | out(0)},
     .flops = reduction_flops,
 };
 extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::max>};

@@ -3,12 +3,12 @@
 namespace dyadic::inline v1::ops::aminmax_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const int64_t dim = a[1].kind == Arg::Kind::none ? 0 : a[1].integer;
-  const IntList dims = a[1].kind == Arg::Kind::none ? IntList() : IntList(&dim, 1);
-  Arg args[] = {t, dims, a[2].boolean};
+  const int64_t dim = !a.has(arg::dim) ? 0 : a[arg::dim];
+  const IntList dims = !a.has(arg::dim) ? IntList() : IntList(&dim, 1);
+  Arg args[] = {t, dims, a[arg::keepdim]};
   Tensor out[2];
   call_op(Op::extremes_, args, 3, out);
   return {out[0], out[1]};

@@ -4,7 +4,7 @@
 namespace dyadic::inline v1::ops::any_op {
 namespace {
 
-void infer(Call& c) { infer_reduction(c, 2, c.tensor(0).dtype() == u8 ? u8 : boolean); }
+void infer(Call& c) { infer_reduction(c, 2, c[arg::self].dtype() == u8 ? u8 : boolean); }
 
 }  // namespace
 

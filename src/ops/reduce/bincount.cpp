@@ -20,18 +20,18 @@ Tensor count_narrow(const Tensor& t, int64_t size) {
   narrow(out, 0, 0, held).copy_(narrow(counts, 0, -low, held));
   return out;
 }
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   DY_CHECK_AS(TypeError, t.dtype().is_integer(), "bincount: self is integers: self is {}", describe(t));
   DY_CHECK(t.dim() == 1, "bincount: needs a 1-d tensor: self is {}", describe(t));
-  DY_CHECK(a[2].integer >= 0, "bincount: negative minlength: minlength is {}", a[2].integer);
+  DY_CHECK(a[arg::minlength] >= 0, "bincount: negative minlength: minlength is {}", a[arg::minlength]);
   check_has_values("bincount", t);
   NoGrad guard;
-  const bool weighted = a[1].kind == Arg::Kind::tensor;
-  DY_CHECK(!weighted || a[1].tensor->sizes() == t.sizes(),
+  const bool weighted = a.has(arg::weights);
+  DY_CHECK(!weighted || a[arg::weights].sizes() == t.sizes(),
            "bincount: one weight per element is needed: self is {}, weights is {}", describe(t),
-           weighted ? describe(*a[1].tensor) : "");
-  int64_t size = a[2].integer;
+           weighted ? describe(a[arg::weights]) : "");
+  int64_t size = a[arg::minlength];
   if (!weighted && (t.dtype() == u8 || t.dtype() == i8)) return count_narrow(t, size);
   if (t.numel()) {
     Arg all[] = {t, IntList(), false};
@@ -41,11 +41,11 @@ Tensor compose(const Arg* a) {
     DY_CHECK(least >= 0, "bincount: a number is negative: {}", least);
     size = std::max(size, ends[1].item<int64_t>() + 1);
   }
-  const DType d = !weighted ? i64 : a[1].tensor->dtype() == f32 ? f32 : f64;
+  const DType d = !weighted ? i64 : a[arg::weights].dtype() == f32 ? f32 : f64;
   if (t.numel() == 0) return zeros({size}, d);
   if (!weighted) return call(Op::count_values_, t, int64_t(0), size);
   const Tensor index = to(t, i64);
-  return call(Op::index_write_, zeros({size}, d), to(*a[1].tensor, d), std::span<const Tensor>(&index, 1), Arg(), true);
+  return call(Op::index_write_, zeros({size}, d), to(a[arg::weights], d), std::span<const Tensor>(&index, 1), Arg(), true);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::corrcoef_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor c = cov(*a[0].tensor);
+Tensor compose(Args a) {
+  const Tensor c = cov(a[arg::self]);
   if (c.dim() == 0) return div(c, c);
   const Tensor d = sqrt(real(call(Op::diagonal_, c, int64_t(0), int64_t(0), int64_t(1))));
   return div(div(c, unsqueeze(d, 1)), unsqueeze(d, 0));

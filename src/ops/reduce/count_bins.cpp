@@ -6,11 +6,11 @@ namespace dyadic::inline v1::ops::count_bins_op {
 namespace {
 
 void infer(Call& c) {
-  const Tensor& t = c.tensor(0);
+  const Tensor& t = c[arg::self];
   check_float(c.name, t, "self");
   c.spec[0].dtype = i64;
   c.spec[0].device = t.device();
-  c.spec[0].shape({c.integer(3)});
+  c.spec[0].shape({c[arg::bins]});
 }
 
 struct Bins {
@@ -40,11 +40,11 @@ void run(const Bins& p, const Pointers& at) {
   });
 }
 void plan(Call& c) {
-  const int64_t n = c.tensor(0).numel(), bins = c.integer(3);
+  const int64_t n = c[arg::self].numel(), bins = c[arg::bins];
   c.plan.workspace = counting_workspace(n, bins);
-  c.plan.set<run>(Bins{c.tensor(0).dtype().format(), n, c.real(1), c.real(2), c.real(2) - c.real(1), bins});
+  c.plan.set<run>(Bins{c[arg::self].dtype().format(), n, c[arg::low], c[arg::high], c[arg::high] - c[arg::low], bins});
 }
-double flops(const Call& c) { return 3.0 * double(c.tensor(0).numel()); }
+double flops(const Call& c) { return 3.0 * double(c[arg::self].numel()); }
 
 }  // namespace
 

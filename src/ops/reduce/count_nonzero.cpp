@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::count_nonzero_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  return sum(t.dtype() == boolean ? t : ne(t.detach(), 0), ints_of(a[1]));
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  return sum(t.dtype() == boolean ? t : ne(t.detach(), 0), ints_of(a.arg(arg::dim)));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops::count_numbers_op {
 namespace {
 
 void infer(Call& c) {
-  check_float("count_numbers", c.tensor(0), "self");
+  check_float("count_numbers", c[arg::self], "self");
   infer_reduction(c, 2, i64);
 }
 

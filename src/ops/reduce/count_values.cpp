@@ -8,10 +8,10 @@ namespace dyadic::inline v1::ops::count_values_op {
 namespace {
 
 void infer(Call& c) {
-  DY_CHECK_AS(TypeError, c.tensor(0).dtype().is_integer(), "{}: self is integers: it is {}", c.name, describe(c.tensor(0)));
+  DY_CHECK_AS(TypeError, c[arg::self].dtype().is_integer(), "{}: self is integers: it is {}", c.name, describe(c[arg::self]));
   c.spec[0].dtype = i64;
-  c.spec[0].device = c.tensor(0).device();
-  c.spec[0].shape({c.integer(2)});
+  c.spec[0].device = c[arg::self].device();
+  c.spec[0].shape({c[arg::size]});
 }
 // False: a number is none of low ... low + size - 1.
 template <class T> bool count_run(const T* x, int64_t n, int64_t low, int64_t size, const Counts& counts) {
@@ -64,8 +64,8 @@ void run(const Range& p, const Pointers& at) {
               p.low, p.low + p.size - 1);
 }
 void plan(Call& c) {
-  c.plan.workspace = counting_workspace(c.tensor(0).numel(), c.integer(2));
-  c.plan.set<run>(Range{c.name, c.operand(0), c.integer(1), c.integer(2)});
+  c.plan.workspace = counting_workspace(c[arg::self].numel(), c[arg::size]);
+  c.plan.set<run>(Range{c.name, c.operand(arg::self), c[arg::low], c[arg::size]});
 }
 
 }  // namespace

@@ -4,8 +4,8 @@ namespace dyadic::inline v1::ops::cov_op {
 namespace {
 
 // Weights multiply and are whole (how often) or real (how much an observation counts).
-Tensor compose(const Arg* a) {
-  const Tensor& x0 = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& x0 = a[arg::self];
   DY_CHECK(x0.dim() <= 2, "cov: variables in rows: self has at most two dimensions, it is {}", describe(x0));
   const Tensor x = x0.dim() == 2 ? x0 : reshape(x0, {1, -1});
   Tensor w;
@@ -16,7 +16,7 @@ Tensor compose(const Arg* a) {
                describe(x0), i == 2 ? "fweights" : "aweights", describe(given));
       w = w.defined() ? mul(w, given) : given;
     }
-  const double correction = double(a[1].integer);
+  const double correction = double(a[arg::correction]);
   const Tensor real = x.dtype().is_floating_point() || x.dtype().is_complex() ? x : to(x, default_dtype());
   const Tensor total = w.defined() ? sum(w) : Tensor();
   const Tensor mean_of = w.defined() ? div(sum(mul(real, w), {1}, true), total) : mean(real, {1}, true);
@@ -24,8 +24,8 @@ Tensor compose(const Arg* a) {
   Tensor norm;
   if (!w.defined())
     norm = full({}, std::max(double(x.size(1)) - correction, 0.0), plain(real), real.device());
-  else if (a[3].kind == Arg::Kind::tensor && correction != 0)
-    norm = clamp_min(sub(total, div(mul(sum(mul(w, *a[3].tensor)), Scalar(correction)), total)), Scalar(0.0));
+  else if (a.has(arg::aweights) && correction != 0)
+    norm = clamp_min(sub(total, div(mul(sum(mul(w, a[arg::aweights])), Scalar(correction)), total)), Scalar(0.0));
   else
     norm = clamp_min(sub(total, Scalar(correction)), Scalar(0.0));
   const Tensor weighted = w.defined() ? mul(centered, w) : centered;

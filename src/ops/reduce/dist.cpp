@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::dist_op {
 namespace {
 
-Tensor compose(const Arg* a) { return vector_norm(sub(*a[0].tensor, *a[1].tensor), a[2].scalar); }
+Tensor compose(Args a) { return vector_norm(sub(a[arg::self], a[arg::other]), a[arg::p]); }
 
 }  // namespace
 

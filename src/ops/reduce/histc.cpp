@@ -5,14 +5,14 @@
 namespace dyadic::inline v1::ops::histc_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   check_float("histc", t, "self");
-  const int64_t bins = a[1].integer;
+  const int64_t bins = a[arg::bins];
   DY_CHECK(bins > 0, "histc: the number of bins is not positive: bins is {}", bins);
   check_has_values("histc", t);
   NoGrad guard;
-  double low = a[2].scalar.real(), high = a[3].scalar.real();
+  double low = a[arg::min].real(), high = a[arg::max].real();
   if (low == high && t.numel()) low = amin(t).item(), high = amax(t).item();
   if (low == high) low -= 1, high += 1;
   DY_CHECK(std::isfinite(low) && std::isfinite(high), "histc: the range is not finite: [{}, {}]", low, high);

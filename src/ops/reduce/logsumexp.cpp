@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::logsumexp_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const bool whole = a[0].tensor->dtype().is_integer() || a[0].tensor->dtype() == boolean;
-  const Tensor t = whole ? to(*a[0].tensor, default_dtype()) : *a[0].tensor;
-  return call(Op::logsumexp_float_, t, IntList(a[1].ints, a[1].n), a[2].boolean);
+Tensor compose(Args a) {
+  const bool whole = a[arg::self].dtype().is_integer() || a[arg::self].dtype() == boolean;
+  const Tensor t = whole ? to(a[arg::self], default_dtype()) : a[arg::self];
+  return call(Op::logsumexp_float_, t, IntList(a.arg(arg::dim).ints, a.arg(arg::dim).n), a[arg::keepdim]);
 }
 
 }  // namespace

@@ -3,14 +3,14 @@
 namespace dyadic::inline v1::ops::max_dim_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const Tensor at = argmax(t.detach(), a[1].integer, true);
+  const Tensor at = argmax(t.detach(), a[arg::dim], true);
   if (t.dim() == 0) return {clone(t), at};
-  const Tensor values = gather(t, a[1].integer, at);
-  if (a[2].boolean) return {values, at};
-  return {squeeze(values, a[1].integer), squeeze(at, a[1].integer)};
+  const Tensor values = gather(t, a[arg::dim], at);
+  if (a[arg::keepdim]) return {values, at};
+  return {squeeze(values, a[arg::dim]), squeeze(at, a[arg::dim])};
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::max_other_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  return maximum(t, *a[1].tensor);
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  return maximum(t, a[arg::other]);
 }
 
 }  // namespace

@@ -6,12 +6,13 @@ namespace dyadic::inline v1::ops::mean_op {
 namespace {
 
 void infer(Call& c) {
-  check_float("mean", c.tensor(0), "self");
-  infer_reduction(c, 2, c.tensor(0).dtype().is_scaled() ? f32 : c.tensor(0).dtype());
+  check_float("mean", c[arg::self], "self");
+  infer_reduction(c, 2, c[arg::self].dtype().is_scaled() ? f32 : c[arg::self].dtype());
 }
 void backward(Grad& g) {
-  Tensor scaled = div(keep_dims(g.g(), g.in_meta(0), g.node.args[1]), double(reduced_count(g.in_meta(0), g.node.args[1])));
-  g.set(0, scaled.expand(g.in_meta(0).shape()));
+  Tensor scaled = div(keep_dims(g.g(), g.in_meta(arg::self), g.arg(arg::dim)),
+                      double(reduced_count(g.in_meta(arg::self), g.arg(arg::dim))));
+  g.set(arg::self, scaled.expand(g.in_meta(arg::self).shape()));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::mean_as_op {
 namespace {
 
-Tensor compose(const Arg* a) { return mean(to(*a[0].tensor, a[3].dtype), ints_of(a[1]), a[2].boolean); }
+Tensor compose(Args a) { return mean(to(a[arg::self], a[arg::dtype]), ints_of(a.arg(arg::dim)), a[arg::keepdim]); }
 
 }  // namespace
 

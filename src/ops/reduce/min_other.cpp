@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::min_other_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  return minimum(t, *a[1].tensor);
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  return minimum(t, a[arg::other]);
 }
 
 }  // namespace

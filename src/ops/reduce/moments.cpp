@@ -4,22 +4,22 @@ namespace dyadic::inline v1::ops::moments_op {
 namespace {
 
 void infer(Call& c) {
-  check_float(c.name, c.tensor(0), "self");
-  infer_reduction(c, 2, plain(c.tensor(0)));
+  check_float(c.name, c[arg::self], "self");
+  infer_reduction(c, 2, plain(c[arg::self]));
   c.nout = 2;
   c.spec[1] = c.spec[0];
   if (c.spec[0].dtype != f64) c.spec[1].dtype = f32;
 }
 void backward(Grad& g) {
-  const Meta& x = g.in_meta(0);
-  const Arg& dim = g.node.args[1];
+  const Meta& x = g.in_meta(arg::self);
+  const Arg& dim = g.arg(arg::dim);
   Tensor sum;  // in the mean's dtype
-  if (g.g(0).defined()) sum = mul(sub(g.in(0), keep_dims(g.out(1), x, dim)), mul(keep_dims(g.g(0), x, dim), 2));
+  if (g.g(0).defined()) sum = mul(sub(g.in(arg::self), keep_dims(g.out(1), x, dim)), mul(keep_dims(g.g(0), x, dim), 2));
   if (g.g(1).defined()) {
     const Tensor share = div(keep_dims(g.g(1), x, dim), double(reduced_count(x, dim))).expand(x.shape());
     sum = sum.defined() ? add(sum, share) : share;
   }
-  g.set(0, to(sum, x.dtype));
+  g.set(arg::self, to(sum, x.dtype));
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ extern constexpr OpDef record = {
         "moments(randn(3, 4), [1], True)",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0) | out(1)},
+    .needs = {in(arg::self) | out(1)},
     .flops = [](const Call& c) { return 5 * reduction_flops(c); },  // the mean; differences, squares and both sums
 };
 extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::moments>};

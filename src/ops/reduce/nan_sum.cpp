@@ -5,8 +5,8 @@ namespace {
 
 using Sum = FloatSum<ReduceOp::nan_sum>;
 void backward(Grad& g) {
-  const Tensor grad = keep_dims(g.g(), g.in_meta(0), g.node.args[1]);
-  g.set(0, where(isnan(g.in(0).detach()), scalar_tensor(0.0), grad));
+  const Tensor grad = keep_dims(g.g(), g.in_meta(arg::self), g.arg(arg::dim));
+  g.set(arg::self, where(isnan(g.in(arg::self).detach()), scalar_tensor(0.0), grad));
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ extern constexpr OpDef record = {
         "nan_sum(randn(3, 4), [1], True)",
     .infer = Sum::infer,
     .backward = backward,
-    .needs = {in(0)},
+    .needs = {in(arg::self)},
     .flops = Sum::flops,
 };
 extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::nan_sum>};

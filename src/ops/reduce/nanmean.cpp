@@ -3,13 +3,13 @@
 namespace dyadic::inline v1::ops::nanmean_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
   check_float("nanmean", t, "self");
-  const Tensor x = a[3].kind == Arg::Kind::none ? t : to(t, a[3].dtype);
-  const Tensor count = call(Op::count_numbers_, x.detach(), ints_of(a[1]), a[2].boolean);
-  return div(call(Op::nan_sum_, x, ints_of(a[1]), a[2].boolean), to(count, plain(x)));
+  const Tensor x = !a.has(arg::dtype) ? t : to(t, a[arg::dtype]);
+  const Tensor count = call(Op::count_numbers_, x.detach(), ints_of(a.arg(arg::dim)), a[arg::keepdim]);
+  return div(call(Op::nan_sum_, x, ints_of(a.arg(arg::dim)), a[arg::keepdim]), to(count, plain(x)));
 }
 
 }  // namespace

@@ -3,12 +3,13 @@
 namespace dyadic::inline v1::ops::nansum_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const Tensor x = a[3].kind == Arg::Kind::none ? t : to(t, a[3].dtype);
+  const Tensor x = !a.has(arg::dtype) ? t : to(t, a[arg::dtype]);
   const bool real = x.dtype().is_floating_point() || x.dtype().is_scaled();
-  return real ? call(Op::nan_sum_, x, ints_of(a[1]), a[2].boolean) : sum(x, ints_of(a[1]), a[2].boolean);
+  return real ? call(Op::nan_sum_, x, ints_of(a.arg(arg::dim)), a[arg::keepdim])
+              : sum(x, ints_of(a.arg(arg::dim)), a[arg::keepdim]);
 }
 
 }  // namespace

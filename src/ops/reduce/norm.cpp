@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::norm_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  return call(Op::vector_norm_, t, a[1], a[2], a[3], a[4]);
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  return call(Op::vector_norm_, t, a.arg(arg::p), a.arg(arg::dim), a.arg(arg::keepdim), a.arg(arg::dtype));
 }
 
 }  // namespace

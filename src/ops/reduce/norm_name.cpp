@@ -3,18 +3,18 @@
 namespace dyadic::inline v1::ops::norm_name_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const std::string_view name(a[1].text, a[1].n);
+  const std::string_view name(a.arg(arg::p).text, a.arg(arg::p).n);
   if (name == "nuc") {
-    const Tensor x = a[4].kind == Arg::Kind::none ? t : to(t, a[4].dtype);
+    const Tensor x = !a.has(arg::dtype) ? t : to(t, a[arg::dtype]);
     const int64_t last[] = {-2, -1};
-    const IntList dim = a[2].kind == Arg::Kind::ints && a[2].n ? ints_of(a[2]) : IntList(last);
-    return call(Op::linalg_matrix_norm_str_ord_, x, name, dim, a[3].boolean);
+    const IntList dim = a.arg(arg::dim).kind == Arg::Kind::ints && a.arg(arg::dim).n ? ints_of(a.arg(arg::dim)) : IntList(last);
+    return call(Op::linalg_matrix_norm_str_ord_, x, name, dim, a[arg::keepdim]);
   }
   DY_CHECK_AS(ValueError, name == "fro", "norm: unknown norm \"{}\"; the known ones are fro, nuc and numbers", name);
-  return call(Op::vector_norm_, t, Scalar(2), a[2], a[3], a[4]);
+  return call(Op::vector_norm_, t, Scalar(2), a.arg(arg::dim), a.arg(arg::keepdim), a.arg(arg::dtype));
 }
 
 }  // namespace

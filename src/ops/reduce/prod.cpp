@@ -7,19 +7,19 @@ namespace {
 
 void infer(Call& c) {
   infer_reduction(c, 2,
-                  c.tensor(0).dtype().is_scaled()           ? f32
-                  : c.tensor(0).dtype().is_floating_point() ? c.tensor(0).dtype()
-                                                            : i64);
+                  c[arg::self].dtype().is_scaled()           ? f32
+                  : c[arg::self].dtype().is_floating_point() ? c[arg::self].dtype()
+                                                             : i64);
 }
 // What the other elements multiply to: out / x, but where there is a zero only that one has a gradient, the product of the
 // rest.
 void backward(Grad& g) {
-  const Meta& m = g.in_meta(0);
-  const Arg& dim = g.node.args[1];
-  const Tensor x = g.in(0), zero = eq(x.detach(), 0), none = scalar_tensor(0), rest = where(zero, scalar_tensor(1), x);
+  const Meta& m = g.in_meta(arg::self);
+  const Arg& dim = g.arg(arg::dim);
+  const Tensor x = g.in(arg::self), zero = eq(x.detach(), 0), none = scalar_tensor(0), rest = where(zero, scalar_tensor(1), x);
   const Tensor many = keep_dims(call(Op::sum_, zero, dim, false, Arg()), m, dim);
   const Tensor product = mul(keep_dims(g.g(), m, dim), keep_dims(call(Op::prod_, rest, dim, false, Arg()), m, dim));
-  g.set(0, call(Op::div_or_, where(eq(many, 0), product, none), x, where(eq(many, 1), product, none)));
+  g.set(arg::self, call(Op::div_or_, where(eq(many, 0), product, none), x, where(eq(many, 1), product, none)));
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ extern constexpr OpDef record = {
         "prod(randn(3, 4), [1], False, f64)",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0)},
+    .needs = {in(arg::self)},
     .flops = reduction_flops,
     .complex = complex_prod,
     .variant = prod_variant,

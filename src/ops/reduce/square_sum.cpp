@@ -5,10 +5,12 @@ namespace {
 
 using Sum = FloatSum<ReduceOp::sum_squares>;
 void infer(Call& c) {
-  check_float(c.name, c.tensor(0), "self");
-  infer_reduction(c, 2, compute_dtype(plain(c.tensor(0))));
+  check_float(c.name, c[arg::self], "self");
+  infer_reduction(c, 2, compute_dtype(plain(c[arg::self])));
 }
-void backward(Grad& g) { g.set(0, mul(mul(keep_dims(g.g(), g.in_meta(0), g.node.args[1]), 2), g.in(0))); }
+void backward(Grad& g) {
+  g.set(arg::self, mul(mul(keep_dims(g.g(), g.in_meta(arg::self), g.arg(arg::dim)), 2), g.in(arg::self)));
+}
 
 }  // namespace
 
@@ -26,7 +28,7 @@ extern constexpr OpDef record = {
     .skip = "result_dtype: squares leave the range of 16 bits",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0)},
+    .needs = {in(arg::self)},
     .flops = Sum::flops,
 };
 extern constexpr Kernel cpu = {.plan = plan_reduction<ReduceOp::sum_squares>};

@@ -3,7 +3,9 @@
 namespace dyadic::inline v1::ops::std_op {
 namespace {
 
-Tensor compose(const Arg* a) { return root_of_squares(var(*a[0].tensor, ints_of(a[1]), a[2].integer, a[3].boolean)); }
+Tensor compose(Args a) {
+  return root_of_squares(var(a[arg::self], ints_of(a.arg(arg::dim)), a[arg::correction], a[arg::keepdim]));
+}
 
 }  // namespace
 

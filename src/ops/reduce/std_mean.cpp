@@ -4,8 +4,8 @@
 namespace dyadic::inline v1::ops::std_mean_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  std::vector<Tensor> r = var_mean(*a[0].tensor, ints_of(a[1]), a[2].integer, a[3].boolean);
+std::vector<Tensor> compose(Args a) {
+  std::vector<Tensor> r = var_mean(a[arg::self], ints_of(a.arg(arg::dim)), a[arg::correction], a[arg::keepdim]);
   return {root_of_squares(r[0]), r[1]};
 }
 

@@ -7,11 +7,13 @@ namespace {
 
 void infer(Call& c) {
   infer_reduction(c, 2,
-                  c.tensor(0).dtype().is_scaled()           ? f32
-                  : c.tensor(0).dtype().is_floating_point() ? c.tensor(0).dtype()
-                                                            : i64);
+                  c[arg::self].dtype().is_scaled()           ? f32
+                  : c[arg::self].dtype().is_floating_point() ? c[arg::self].dtype()
+                                                             : i64);
 }
-void backward(Grad& g) { g.set(0, keep_dims(g.g(), g.in_meta(0), g.node.args[1]).expand(g.in_meta(0).shape())); }
+void backward(Grad& g) {
+  g.set(arg::self, keep_dims(g.g(), g.in_meta(arg::self), g.arg(arg::dim)).expand(g.in_meta(arg::self).shape()));
+}
 
 }  // namespace
 

@@ -3,7 +3,9 @@
 namespace dyadic::inline v1::ops::sum_as_op {
 namespace {
 
-Tensor compose(const Arg* a) { return to(sum(to(*a[0].tensor, a[3].dtype), ints_of(a[1]), a[2].boolean), a[3].dtype); }
+Tensor compose(Args a) {
+  return to(sum(to(a[arg::self], a[arg::dtype]), ints_of(a.arg(arg::dim)), a[arg::keepdim]), a[arg::dtype]);
+}
 
 }  // namespace
 

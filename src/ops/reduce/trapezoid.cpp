@@ -4,13 +4,13 @@ namespace dyadic::inline v1::ops::trapezoid_op {
 namespace {
 
 // Samples at equal distances count once, the outer two half.
-Tensor compose(const Arg* a) {
-  const Tensor y = a[0].tensor->dtype() == boolean ? to(*a[0].tensor, i64) : *a[0].tensor;
-  int64_t dim = wrap_dim("trapezoid", a[3].integer, y.dim());
+Tensor compose(Args a) {
+  const Tensor y = a[arg::y].dtype() == boolean ? to(a[arg::y], i64) : a[arg::y];
+  int64_t dim = wrap_dim("trapezoid", a[arg::dim], y.dim());
   const int64_t n = y.dim() ? y.size(dim) : 0;
-  if (a[1].kind != Arg::Kind::none || n < 2) return sum(trapezoids("trapezoid", a, dim), {dim});
+  if (a.has(arg::x) || n < 2) return sum(trapezoids("trapezoid", a, dim), {dim});
   const Tensor ends = add(select(y, dim, 0), select(y, dim, n - 1));
-  return mul(add(sum(narrow(y, dim, 1, n - 2), {dim}), mul(ends, 0.5)), a[2].scalar);
+  return mul(add(sum(narrow(y, dim, 1, n - 2), {dim}), mul(ends, 0.5)), a[arg::dx]);
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 namespace dyadic::inline v1::ops::var_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const IntList dim(a[1].ints, a[1].kind == Arg::Kind::ints ? a[1].n : 0);
-  return var_mean(*a[0].tensor, dim, a[2].integer, a[3].boolean)[0];
+Tensor compose(Args a) {
+  const IntList dim(a.arg(arg::dim).ints, a.arg(arg::dim).kind == Arg::Kind::ints ? a.arg(arg::dim).n : 0);
+  return var_mean(a[arg::self], dim, a[arg::correction], a[arg::keepdim])[0];
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 namespace dyadic::inline v1::ops::var_mean_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  const IntList dim = ints_of(a[1]);
-  const bool keep = a[3].boolean, complex = t.dtype().is_complex();
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
+  const IntList dim = ints_of(a.arg(arg::dim));
+  const bool keep = a[arg::keepdim], complex = t.dtype().is_complex();
   if (!complex) check_float("var", t, "self");
   std::vector<Tensor> r;  // squared distances, mean
   if (complex) {
@@ -18,7 +18,7 @@ std::vector<Tensor> compose(const Arg* a) {
     r = call_all(Op::moments_, t, dim, keep);
     r[1] = to(r[1], r[0].dtype());
   }
-  const double n = double(t.numel()) / double(std::max<int64_t>(r[0].numel(), 1)) - double(a[2].integer);
+  const double n = double(t.numel()) / double(std::max<int64_t>(r[0].numel(), 1)) - double(a[arg::correction]);
   return {div(r[0], n > 0 ? n : 0.0), r[1]};
 }
 

@@ -15,16 +15,15 @@ Tensor norm_of(const Tensor& x, double p, IntList dim, bool keep) {
   const Tensor total = sum(pow(abs(x), p), dim, keep), none = eq(total, 0.0), one = ones_like(total.detach());
   return where(none, p < 0 ? pow(total.detach(), 1 / p) : zeros_like(one), pow(where(none, one, total), 1 / p));
 }
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  const Tensor given = a[4].kind == Arg::Kind::none ? t : to(t, a[4].dtype),
-               x = given.dtype().is_complex() ? abs(given) : given;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  const Tensor given = !a.has(arg::dtype) ? t : to(t, a[arg::dtype]), x = given.dtype().is_complex() ? abs(given) : given;
   check_float("vector_norm", x, "self");
-  DY_CHECK(a[1].scalar.imag() == 0, "vector_norm: the order is complex: it is {}+{}j", a[1].scalar.real(), a[1].scalar.imag());
-  const double p = a[1].scalar.real();
+  DY_CHECK(a[arg::ord].imag() == 0, "vector_norm: the order is complex: it is {}+{}j", a[arg::ord].real(), a[arg::ord].imag());
+  const double p = a[arg::ord].real();
   // The sum of powers leaves the range of 16 bits long before its root does.
   const bool narrow = compute_type(plain(x)) == Compute::f32 && plain(x) != f32 && std::isfinite(p) && p != 0 && p != 1;
-  const Tensor norm = norm_of(narrow && p != 2 ? to(x, f32) : x, p, ints_of(a[2]), a[3].boolean);
+  const Tensor norm = norm_of(narrow && p != 2 ? to(x, f32) : x, p, ints_of(a.arg(arg::dim)), a[arg::keepdim]);
   return narrow ? to(norm, plain(x)) : norm;
 }
 

@@ -10,11 +10,10 @@ Tensor positions(int64_t n, bool align, const Tensor& like) {
   return to(linspace(-reach, reach, n, f64, like.device()), like.dtype());
 }
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& theta = a.tensor(0);
+Tensor compose(Args a) {
+  const Tensor& theta = a[arg::theta];
   check_float("affine_grid", theta, "theta");
-  const IntList size = a.ints(1);
+  const IntList size = a[arg::size];
   const int64_t rank = int64_t(size.size()) - 2;
   DY_CHECK((rank == 2 || rank == 3) && theta.dim() == 3 && theta.size(0) == size[0] && theta.size(1) == rank &&
                theta.size(2) == rank + 1,
@@ -22,7 +21,7 @@ Tensor compose(const Arg* args) {
            "C, D, H, W]",
            describe(theta), shape_text(size));
   for (int64_t n : size) DY_CHECK_AS(ValueError, n > 0, "affine_grid: a size is not positive: size is {}", shape_text(size));
-  const bool align = a.has(2) && a.boolean(2);
+  const bool align = a.has(arg::align_corners) && a[arg::align_corners];
   const bool narrow = compute_type(plain(theta)) == Compute::f32;  // rounded once
   const Tensor t = narrow ? to(theta, f32) : theta;
   std::vector<int64_t> places(size.begin() + 2, size.end()), shape = {size[0]};

@@ -3,10 +3,9 @@
 namespace dyadic::inline v1::ops::channel_shuffle_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
-  const int64_t g = a.integer(1);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::input];
+  const int64_t g = a[arg::groups];
   DY_CHECK(x.dim() >= 3 && g > 0 && x.size(1) % g == 0,
            "channel_shuffle: the groups do not divide the channels: input is {}, groups is {}", describe(x), g);
   std::vector<int64_t> split = x.sizes().vec();

@@ -3,12 +3,12 @@
 namespace dyadic::inline v1::ops::col2im_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::input];
   DY_CHECK(x.dim() == 2 || x.dim() == 3, "col2im: it takes [N, C kernel_size, positions]: input is {}, kernel_size is {}",
-           describe(x), shape_text(a.ints(2)));
-  Tensor r = call(Op::fold_patches_, x.dim() == 2 ? unsqueeze(x, 0) : x, a.ints(1), a.ints(2), a.ints(3), a.ints(4), a.ints(5));
+           describe(x), shape_text(a[arg::kernel_size]));
+  Tensor r = call(Op::fold_patches_, x.dim() == 2 ? unsqueeze(x, 0) : x, a[arg::output_size], a[arg::kernel_size],
+                  a[arg::dilation], a[arg::padding], a[arg::stride]);
   return x.dim() == 2 ? squeeze(r, 0) : r;
 }
 

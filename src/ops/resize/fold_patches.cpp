@@ -5,17 +5,18 @@ namespace dyadic::inline v1::ops::fold_patches_op {
 namespace {
 
 // Summed in f64 for f64, else in f32.
-DType wide(const Call& c) { return c.tensor(0).dtype() == f64 ? f64 : f32; }
+DType wide(const Call& c) { return c[arg::input].dtype() == f64 ? f64 : f32; }
 Patches arguments(const Call& c) {
-  const Tensor& x = c.tensor(0);
+  const Tensor& x = c[arg::input];
   int64_t kernel[2], size[2];
-  spread("col2im", "kernel_size", c.ints(2), 2, kernel);
-  spread("col2im", "output_size", c.ints(1), 2, size);
+  spread("col2im", "kernel_size", c[arg::kernel_size], 2, kernel);
+  spread("col2im", "output_size", c[arg::output_size], 2, size);
   const int64_t taps = kernel[0] * kernel[1];
   DY_CHECK(x.dim() == 3 && taps > 0 && x.size(1) % taps == 0,
            "col2im: it takes [N, C kernel_size, positions]: input is {}, kernel_size is {}", describe(x),
-           shape_text(c.ints(2)));
-  Patches p = patches("col2im", {x.size(0), x.size(1) / taps, size[0], size[1]}, c.ints(2), c.ints(3), c.ints(4), c.ints(5));
+           shape_text(c[arg::kernel_size]));
+  Patches p = patches("col2im", {x.size(0), x.size(1) / taps, size[0], size[1]}, c[arg::kernel_size], c[arg::dilation],
+                      c[arg::padding], c[arg::stride]);
   DY_CHECK(x.size(2) == p.count[0] * p.count[1], "col2im: the positions do not fit: input is {}; there are {} x {}",
            describe(x), p.count[0], p.count[1]);
   return p;
@@ -35,20 +36,22 @@ void run(const Parameters& p, const Pointers& at) {
   copy_elements(at.output(0, p.images), inner_images(p.patches, padded));
 }
 void infer(Call& c) {
-  check_float("fold", c.tensor(0), "input");
+  check_float("fold", c[arg::input], "input");
   const Patches p = arguments(c);
   c.plan.make<run, Parameters>().patches = p;
-  c.spec[0].dtype = plain(c.tensor(0));
-  c.spec[0].device = c.tensor(0).device();
+  c.spec[0].dtype = plain(c[arg::input]);
+  c.spec[0].device = c[arg::input].device();
   c.spec[0].shape({p.batch, p.channels, p.size[0], p.size[1]});
 }
 void plan(Call& c) {
   Parameters& p = c.plan.parameters<Parameters>();
-  p.columns = c.tensor(0).dtype(), p.wide = wide(c), p.images = c.result();
+  p.columns = c[arg::input].dtype(), p.wide = wide(c), p.images = c.result();
   c.plan.workspace = padded_bytes(p.patches, p.wide);
 }
-void backward(Grad& g) { g.set(0, call(Op::unfold_patches_, g.g(), g.ints(2), g.ints(3), g.ints(4), g.ints(5))); }
-double flops(const Call& c) { return double(c.tensor(0).numel()); }
+void backward(Grad& g) {
+  g.set(arg::input, call(Op::unfold_patches_, g.g(), g[arg::kernel_size], g[arg::dilation], g[arg::padding], g[arg::stride]));
+}
+double flops(const Call& c) { return double(c[arg::input].numel()); }
 
 }  // namespace
 

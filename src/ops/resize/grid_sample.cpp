@@ -40,11 +40,10 @@ class Sum {
   }
 };
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Between between = read_mode(kName, a.text(2));
-  const Outside outside = read_padding(kName, a.text(3));
-  const Tensor &input = a.tensor(0), &grid = a.tensor(1);
+Tensor compose(Args a) {
+  const Between between = read_mode(kName, a[arg::mode]);
+  const Outside outside = read_padding(kName, a[arg::padding_mode]);
+  const Tensor &input = a[arg::input], &grid = a[arg::grid];
   check_float(kName, input, "input");
   check_float(kName, grid, "grid");
   const int64_t rank = input.dim() - 2;
@@ -65,7 +64,8 @@ Tensor compose(const Arg* args) {
   int64_t stride = 1;
   for (int64_t axis = 0; axis < rank; ++axis) {
     const int64_t size = input.size(-1 - axis);
-    sum.add_axis(taps_along(select(at, -1, axis), size, between, outside, a.has(4) && a.boolean(4)), stride);
+    sum.add_axis(taps_along(select(at, -1, axis), size, between, outside, a.has(arg::align_corners) && a[arg::align_corners]),
+                 stride);
     stride *= size;
   }
   return to(sum.run(), plain(input)).reshape(sizes);

@@ -3,11 +3,11 @@
 namespace dyadic::inline v1::ops::im2col_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::input];
   DY_CHECK(x.dim() == 3 || x.dim() == 4, "im2col: it takes [N, C, H, W] or [C, H, W]: input is {}", describe(x));
-  Tensor r = call(Op::unfold_patches_, x.dim() == 3 ? unsqueeze(x, 0) : x, a.ints(1), a.ints(2), a.ints(3), a.ints(4));
+  Tensor r = call(Op::unfold_patches_, x.dim() == 3 ? unsqueeze(x, 0) : x, a[arg::kernel_size], a[arg::dilation],
+                  a[arg::padding], a[arg::stride]);
   return x.dim() == 3 ? squeeze(r, 0) : r;
 }
 

@@ -3,10 +3,7 @@
 namespace dyadic::inline v1::ops::interpolate_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  return interpolated(a);
-}
+Tensor compose(Args a) { return interpolated(a); }
 
 }  // namespace
 

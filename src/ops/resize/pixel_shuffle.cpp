@@ -3,10 +3,9 @@
 namespace dyadic::inline v1::ops::pixel_shuffle_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
-  const int64_t r = a.integer(1), n = x.dim();
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::input];
+  const int64_t r = a[arg::upscale_factor], n = x.dim();
   DY_CHECK(n >= 3 && r > 0 && r <= std::max<int64_t>(x.size(-3), 1) && x.size(-3) % (r * r) == 0,
            "pixel_shuffle: the channels are not a multiple of upscale_factor^2: input is {}, upscale_factor is {}", describe(x),
            r);

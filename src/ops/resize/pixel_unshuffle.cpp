@@ -3,10 +3,9 @@
 namespace dyadic::inline v1::ops::pixel_unshuffle_op {
 namespace {
 
-Tensor compose(const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
-  const int64_t r = a.integer(1), n = x.dim();
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::input];
+  const int64_t r = a[arg::downscale_factor], n = x.dim();
   DY_CHECK(n >= 3 && r > 0 && x.size(-2) % r == 0 && x.size(-1) % r == 0,
            "pixel_unshuffle: the sizes are not multiples of downscale_factor: input is {}, downscale_factor is {}", describe(x),
            r);

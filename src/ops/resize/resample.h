@@ -33,6 +33,6 @@ Windows make_windows(IntList map, int64_t in, int64_t out, double scale, void* m
 int64_t pooled_size(const char* who, int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                     bool ceil_mode);
 
-Tensor interpolated(const Frame& a);
+Tensor interpolated(Args a);
 
 }  // namespace dyadic::inline v1::ops

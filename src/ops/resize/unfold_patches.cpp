@@ -6,8 +6,8 @@ namespace dyadic::inline v1::ops::unfold_patches_op {
 namespace {
 
 Patches arguments(const Call& c) {
-  DY_CHECK(c.tensor(0).dim() == 4, "im2col: it takes [N, C, H, W]: input is {}", describe(c.tensor(0)));
-  return patches("im2col", c.tensor(0).sizes(), c.ints(1), c.ints(2), c.ints(3), c.ints(4));
+  DY_CHECK(c[arg::input].dim() == 4, "im2col: it takes [N, C, H, W]: input is {}", describe(c[arg::input]));
+  return patches("im2col", c[arg::input].sizes(), c[arg::kernel_size], c[arg::dilation], c[arg::padding], c[arg::stride]);
 }
 struct Parameters {
   Patches patches;
@@ -23,18 +23,19 @@ void run(const Parameters& p, const Pointers& at) {
 void infer(Call& c) {
   const Patches p = arguments(c);
   c.plan.make<run, Parameters>().patches = p;
-  c.spec[0].dtype = plain(c.tensor(0));
-  c.spec[0].device = c.tensor(0).device();
+  c.spec[0].dtype = plain(c[arg::input]);
+  c.spec[0].device = c[arg::input].device();
   c.spec[0].shape({p.batch, p.channels * p.kernel[0] * p.kernel[1], p.count[0] * p.count[1]});
 }
 void plan(Call& c) {
   Parameters& p = c.plan.parameters<Parameters>();
-  p.images = c.operand(0), p.out = result_format(c);
+  p.images = c.operand(arg::input), p.out = result_format(c);
   c.plan.workspace = padded_bytes(p.patches, p.images.dtype());
 }
 void backward(Grad& g) {
-  const Meta& m = g.in_meta(0);
-  g.set(0, call(Op::fold_patches_, g.g(), IntList(m.sizes + 2, 2), g.ints(1), g.ints(2), g.ints(3), g.ints(4)));
+  const Meta& m = g.in_meta(arg::input);
+  g.set(arg::input, call(Op::fold_patches_, g.g(), IntList(m.sizes + 2, 2), g[arg::kernel_size], g[arg::dilation],
+                         g[arg::padding], g[arg::stride]));
 }
 
 }  // namespace

@@ -4,17 +4,17 @@ namespace dyadic::inline v1::ops::gru_scan_op {
 namespace {
 
 Steps steps_of(const Call& c) {
-  const Steps s = check_scan<3>("gru_scan", c.tensor(0), c.tensor(1), &c.tensor(3), nullptr, c.boolean(4));
-  DY_CHECK(
-      !c.has(2) || (c.tensor(2).dim() == 1 && c.tensor(2).size(0) == 3 * s.hidden && plain(c.tensor(2)) == plain(c.tensor(0))),
-      "gru_scan: the bias does not fit: weight is {}, bias is {}", describe(c.tensor(1)), describe(c.tensor(2)));
+  const Steps s = check_scan<3>("gru_scan", c[arg::gates], c[arg::weight], &c[arg::h], nullptr, c[arg::reverse]);
+  DY_CHECK(!c.has(arg::bias) ||
+               (c[arg::bias].dim() == 1 && c[arg::bias].size(0) == 3 * s.hidden && plain(c[arg::bias]) == plain(c[arg::gates])),
+           "gru_scan: the bias does not fit: weight is {}, bias is {}", describe(c[arg::weight]), describe(c[arg::bias]));
   return s;
 }
 void infer(Call& c) {
   const Steps s = steps_of(c);
   c.nout = 2;
-  set_spec(c.spec[0], c.tensor(0), {s.count, s.rows, s.hidden});
-  set_spec(c.spec[1], c.tensor(0), {s.count, s.rows, 4 * s.hidden});
+  set_spec(c.spec[0], c[arg::gates], {s.count, s.rows, s.hidden});
+  set_spec(c.spec[1], c[arg::gates], {s.count, s.rows, 4 * s.hidden});
 }
 GemmCall product_of(const Wide& w, const Steps& s, bool bias) {
   GemmCall g = product(w.type, s.rows, 3 * s.hidden, s.hidden, true, false);
@@ -47,7 +47,7 @@ void plan(Call& c) {
   const Steps s = steps_of(c);
   Wide w(c);
   const int64_t sums = w.take(s.rows * 3 * s.hidden * w.type.itemsize());
-  const StepProduct recurrent(w, product_of(w, s, c.has(2)));
+  const StepProduct recurrent(w, product_of(w, s, c.has(arg::bias)));
   c.plan.workspace = w.bytes();
   c.plan.set<run>(Parameters{s, w, sums, recurrent});
 }
@@ -58,8 +58,8 @@ struct StepGradients {
 };
 // The same as gru_scan_backward, in ops.
 StepGradients recorded(const Grad& g, const Tensor& h0) {
-  const Tensor output = g.out(0), kept = g.out(1), weight = g.in(1);
-  const Steps s{output.size(0), output.size(1), output.size(2), g.boolean(4)};
+  const Tensor output = g.out(0), kept = g.out(1), weight = g.in(arg::weight);
+  const Steps s{output.size(0), output.size(1), output.size(2), g[arg::reverse]};
   StepGradients r{std::vector<Tensor>(size_t(s.count)), std::vector<Tensor>(size_t(s.count)), zeros_like(h0.detach())};
   for (int64_t k = s.count - 1; k >= 0; --k) {
     const int64_t t = s.step(k);
@@ -78,22 +78,23 @@ StepGradients recorded(const Grad& g, const Tensor& h0) {
 }
 
 void backward(Grad& g) {
-  const Tensor h0 = g.in(3);
+  const Tensor h0 = g.in(arg::h);
   Tensor d_gates, d_recurrent, d_h;
   if (GradMode::enabled()) {
     StepGradients r = recorded(g, h0);
     d_gates = stack(r.gates), d_recurrent = stack(r.recurrent), d_h = r.h;
   } else {
     const std::vector<Tensor> r =
-        call_all(Op::gru_scan_backward_, g.g(0), g.g(1), g.in(1), h0, g.out(0), g.out(1), g.boolean(4));
+        call_all(Op::gru_scan_backward_, g.g(0), g.g(1), g.in(arg::weight), h0, g.out(0), g.out(1), g[arg::reverse]);
     d_gates = r[0], d_recurrent = r[1], d_h = r[2];
   }
-  if (g.needs(0)) g.set(0, d_gates);
-  if (g.needs(1)) g.set(1, matmul(rows_of(d_recurrent).t(), rows_of(states_before(h0, g.out(0), g.boolean(4)))));
-  if (g.has(2) && g.needs(2)) g.set(2, sum(d_recurrent, {0, 1}));
-  if (g.needs(3)) g.set(3, d_h);
+  if (g.needs(arg::gates)) g.set(arg::gates, d_gates);
+  if (g.needs(arg::weight))
+    g.set(arg::weight, matmul(rows_of(d_recurrent).t(), rows_of(states_before(h0, g.out(0), g[arg::reverse]))));
+  if (g.has(arg::bias) && g.needs(arg::bias)) g.set(arg::bias, sum(d_recurrent, {0, 1}));
+  if (g.needs(arg::h)) g.set(arg::h, d_h);
 }
-double flops(const Call& c) { return double(c.out[0].numel()) * (6.0 * double(c.tensor(1).size(1)) + 40); }
+double flops(const Call& c) { return double(c.out[0].numel()) * (6.0 * double(c[arg::weight].size(1)) + 40); }
 
 }  // namespace
 
@@ -118,8 +119,8 @@ extern constexpr OpDef record = {
         "gru_scan(zeros(0, 2, 15), zeros(15, 5), None, zeros(2, 5)) => gru_scan: no time step: gates is f32[0, 2, 15]",
     .infer = infer,
     .backward = backward,
-    .needs = {in(1) | in(3) | out(0) | out(1), in(1) | in(3) | out(0) | out(1), in(1) | in(3) | out(0) | out(1),
-              in(1) | in(3) | out(0) | out(1)},
+    .needs = {in(arg::weight) | in(arg::h) | out(0) | out(1), in(arg::weight) | in(arg::h) | out(0) | out(1),
+              in(arg::weight) | in(arg::h) | out(0) | out(1), in(arg::weight) | in(arg::h) | out(0) | out(1)},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};

@@ -5,7 +5,7 @@ namespace dyadic::inline v1::ops::gru_scan_backward_op {
 namespace {
 
 void infer(Call& c) {
-  const Tensor &weight = c.tensor(2), &h = c.tensor(3), &output = c.tensor(4);
+  const Tensor &weight = c[arg::weight], &h = c[arg::h], &output = c[arg::output];
   check_float("gru_scan_backward", h, "h");
   DY_CHECK(output.dim() == 3 && output.size(0) > 0, "{}: no steps: output is {}; it is [T, N, H]", c.name, describe(output));
   const int64_t steps = output.size(0), rows = output.size(1), hidden = output.size(2);
@@ -44,14 +44,14 @@ void run(const Parameters& p, const Pointers& at) {
   w.store(at);
 }
 void plan(Call& c) {
-  const Tensor& output = c.tensor(4);
-  const Steps s{output.size(0), output.size(1), output.size(2), c.boolean(6)};
+  const Tensor& output = c[arg::output];
+  const Steps s{output.size(0), output.size(1), output.size(2), c[arg::reverse]};
   Wide w(c);
   const StepProduct to_state(w, product(w.type, s.rows, s.hidden, 3 * s.hidden, false, true));
   c.plan.workspace = w.bytes();
   c.plan.set<run>(Parameters{s, w, to_state});
 }
-double flops(const Call& c) { return double(c.tensor(4).numel()) * (6.0 * double(c.tensor(2).size(1)) + 30); }
+double flops(const Call& c) { return double(c[arg::output].numel()) * (6.0 * double(c[arg::weight].size(1)) + 30); }
 
 }  // namespace
 

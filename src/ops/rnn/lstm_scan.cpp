@@ -4,15 +4,15 @@ namespace dyadic::inline v1::ops::lstm_scan_op {
 namespace {
 
 Steps steps_of(const Call& c) {
-  return check_scan<4>("lstm_scan", c.tensor(0), c.tensor(1), &c.tensor(2), &c.tensor(3), c.boolean(5),
-                       c.has(4) ? &c.tensor(4) : nullptr);
+  return check_scan<4>("lstm_scan", c[arg::gates], c[arg::weight], &c[arg::h], &c[arg::c], c[arg::reverse],
+                       c.has(arg::projection) ? &c[arg::projection] : nullptr);
 }
 void infer(Call& c) {
   const Steps s = steps_of(c);
   c.nout = 3;
-  set_spec(c.spec[0], c.tensor(0), {s.count, s.rows, s.state});
-  set_spec(c.spec[1], c.tensor(0), {s.count, s.rows, s.hidden});
-  set_spec(c.spec[2], c.tensor(0), {s.count, s.rows, 4 * s.hidden});
+  set_spec(c.spec[0], c[arg::gates], {s.count, s.rows, s.state});
+  set_spec(c.spec[1], c[arg::gates], {s.count, s.rows, s.hidden});
+  set_spec(c.spec[2], c[arg::gates], {s.count, s.rows, 4 * s.hidden});
 }
 struct Parameters {
   Steps steps;
@@ -49,7 +49,7 @@ void plan(Call& c) {
   const Steps s = p.steps = steps_of(c);
   Wide& w = p.wide = Wide(c);
   p.recurrent = {w, s.rows, 4 * s.hidden, s.state, true};
-  p.projects = c.has(4);
+  p.projects = c.has(arg::projection);
   if (p.projects) {
     p.hidden = w.take(s.rows * s.hidden * w.type.itemsize());
     p.projected = {w, s.rows, s.state, s.hidden, false};
@@ -63,8 +63,8 @@ struct StepGradients {
 };
 // The same as lstm_scan_backward, in ops.
 StepGradients recorded(const Grad& g, const Tensor& c0) {
-  const Tensor cells = g.out(1), activations = g.out(2), weight = g.in(1);
-  const Steps s{cells.size(0), cells.size(1), cells.size(2), g.boolean(5), weight.size(1)};
+  const Tensor cells = g.out(1), activations = g.out(2), weight = g.in(arg::weight);
+  const Steps s{cells.size(0), cells.size(1), cells.size(2), g[arg::reverse], weight.size(1)};
   auto nothing = [&](int64_t width) { return zeros({s.rows, width}, cells.dtype(), cells.device()); };
   StepGradients r{std::vector<Tensor>(size_t(s.count)), nothing(s.state), nothing(s.hidden)};
   for (int64_t k = s.count - 1; k >= 0; --k) {
@@ -72,7 +72,7 @@ StepGradients recorded(const Grad& g, const Tensor& c0) {
     auto gate = [&](const Tensor& all, int64_t i) { return gate_of(all, t, i, s.hidden); };
     const Tensor i = gate(activations, 0), f = gate(activations, 1), c = gate(activations, 2), o = gate(activations, 3);
     const Tensor before = before_step(cells, c0, s, k), level = tanh(at_step(cells, t)), state = plus(r.h, at_step(g.g(0), t));
-    const Tensor dh = g.has(4) ? matmul(state, g.in(4)) : state;
+    const Tensor dh = g.has(arg::projection) ? matmul(state, g.in(arg::projection)) : state;
     const Tensor dc = add(plus(r.c, at_step(g.g(1), t)), mul(mul(dh, o), sub(1, square(level))));
     auto through = [&](const Tensor& d, int64_t gate_at, const Tensor& y) {
       return mul(plus(d, gate(g.g(2), gate_at)), mul(y, sub(1, y)));
@@ -89,32 +89,34 @@ StepGradients recorded(const Grad& g, const Tensor& c0) {
 Tensor projection_gradient(const Grad& g, const Tensor& d_gates) {
   const Tensor activations = g.out(2);
   const int64_t hidden = activations.size(2) / 4;
-  const Tensor sent = matmul(d_gates, g.in(1).contiguous()), last = zeros_like(select(sent, 0, 0).detach());
-  const Tensor d_states = plus(states_before(last, sent, !g.boolean(5)), g.g(0));
+  const Tensor sent = matmul(d_gates, g.in(arg::weight).contiguous()), last = zeros_like(select(sent, 0, 0).detach());
+  const Tensor d_states = plus(states_before(last, sent, !g[arg::reverse]), g.g(0));
   const Tensor values = mul(narrow(activations, -1, 3 * hidden, hidden), tanh(g.out(1)));
   return matmul(rows_of(d_states).t(), rows_of(values));
 }
 
 void backward(Grad& g) {
-  const Tensor c0 = g.in(3);
+  const Tensor c0 = g.in(arg::c);
   Tensor d_gates, d_h, d_c;
   if (GradMode::enabled()) {
     StepGradients r = recorded(g, c0);
     d_gates = stack(r.gates), d_h = r.h, d_c = r.c;
   } else {
-    const std::vector<Tensor> r = call_all(Op::lstm_scan_backward_, g.g(0), g.g(1), g.g(2), g.in(1), c0, g.out(1), g.out(2),
-                                           g.has(4) ? g.in(4) : Tensor(), g.boolean(5));
+    const std::vector<Tensor> r =
+        call_all(Op::lstm_scan_backward_, g.g(0), g.g(1), g.g(2), g.in(arg::weight), c0, g.out(1), g.out(2),
+                 g.has(arg::projection) ? g.in(arg::projection) : Tensor(), g[arg::reverse]);
     d_gates = r[0], d_h = r[1], d_c = r[2];
   }
-  if (g.needs(0)) g.set(0, d_gates);
-  if (g.needs(1)) g.set(1, matmul(rows_of(d_gates).t(), rows_of(states_before(g.in(2), g.out(0), g.boolean(5)))));
-  if (g.needs(2)) g.set(2, d_h);
-  if (g.needs(3)) g.set(3, d_c);
-  if (g.has(4) && g.needs(4)) g.set(4, projection_gradient(g, d_gates));
+  if (g.needs(arg::gates)) g.set(arg::gates, d_gates);
+  if (g.needs(arg::weight))
+    g.set(arg::weight, matmul(rows_of(d_gates).t(), rows_of(states_before(g.in(arg::h), g.out(0), g[arg::reverse]))));
+  if (g.needs(arg::h)) g.set(arg::h, d_h);
+  if (g.needs(arg::c)) g.set(arg::c, d_c);
+  if (g.has(arg::projection) && g.needs(arg::projection)) g.set(arg::projection, projection_gradient(g, d_gates));
 }
 double flops(const Call& c) {
-  const double elements = double(c.out[1].numel()), state = double(c.tensor(1).size(1));
-  return elements * ((c.has(4) ? 10.0 : 8.0) * state + 54);
+  const double elements = double(c.out[1].numel()), state = double(c[arg::weight].size(1));
+  return elements * ((c.has(arg::projection) ? 10.0 : 8.0) * state + 54);
 }
 
 constexpr uint16_t kSteps = in(1) | in(3) | in(4) | out(1) | out(2);  // what going back through the steps reads
@@ -147,7 +149,7 @@ extern constexpr OpDef record = {
         "gates is f32[3, 2, 20], weight is f32[20, 3], projection is f32[5, 3]; they are [T, N, 4 H], [4 H, P] and [P, H]",
     .infer = infer,
     .backward = backward,
-    .needs = {kSteps, kSteps | in(2) | out(0), kSteps, kSteps, kSteps},
+    .needs = {kSteps, kSteps | in(arg::h) | out(0), kSteps, kSteps, kSteps},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};

@@ -4,10 +4,11 @@
 namespace dyadic::inline v1::ops::lstm_scan_backward_op {
 namespace {
 
-const Tensor* projection(const Call& c) { return c.has(7) ? &c.tensor(7) : nullptr; }
+const Tensor* projection(const Call& c) { return c.has(arg::projection) ? &c[arg::projection] : nullptr; }
 void infer(Call& c) {
-  const Tensor &weight = c.tensor(3), &c0 = c.tensor(4);
-  const Steps s = check_scan<4>("lstm_scan_backward", c.tensor(6), weight, nullptr, &c0, c.boolean(8), projection(c));
+  const Tensor &weight = c[arg::weight], &c0 = c[arg::c];
+  const Steps s =
+      check_scan<4>("lstm_scan_backward", c[arg::activations], weight, nullptr, &c0, c[arg::reverse], projection(c));
   expect_operand(c, 0, "grad_output", {s.count, s.rows, s.state}, plain(c0));
   expect_operand(c, 1, "grad_cells", {s.count, s.rows, s.hidden}, plain(c0));
   expect_operand(c, 2, "grad_activations", {s.count, s.rows, 4 * s.hidden}, plain(c0));
@@ -53,11 +54,11 @@ void run(const Parameters& p, const Pointers& at) {
 }
 void plan(Call& c) {
   Parameters& p = c.plan.make<run, Parameters>();
-  const Tensor& cells = c.tensor(5);
-  const Steps s = p.steps = {cells.size(0), cells.size(1), cells.size(2), c.boolean(8), c.tensor(3).size(1)};
+  const Tensor& cells = c[arg::cells];
+  const Steps s = p.steps = {cells.size(0), cells.size(1), cells.size(2), c[arg::reverse], c[arg::weight].size(1)};
   Wide& w = p.wide = Wide(c);
   p.to_state = {w, product(w.type, s.rows, s.state, 4 * s.hidden, false, false)};
-  p.projected = c.has(7);
+  p.projected = c.has(arg::projection);
   if (p.projected) {
     p.d_hidden = w.take(s.rows * s.hidden * w.type.itemsize());
     p.to_hidden = {w, product(w.type, s.rows, s.hidden, s.state, false, false)};
@@ -65,8 +66,8 @@ void plan(Call& c) {
   c.plan.workspace = w.bytes();
 }
 double flops(const Call& c) {
-  const double elements = double(c.tensor(5).numel()), state = double(c.tensor(3).size(1));
-  return elements * ((c.has(7) ? 10.0 : 8.0) * state + 40);
+  const double elements = double(c[arg::cells].numel()), state = double(c[arg::weight].size(1));
+  return elements * ((c.has(arg::projection) ? 10.0 : 8.0) * state + 40);
 }
 
 }  // namespace

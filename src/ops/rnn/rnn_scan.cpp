@@ -4,11 +4,11 @@ namespace dyadic::inline v1::ops::rnn_scan_op {
 namespace {
 
 Steps steps_of(const Call& c) {
-  return check_scan<1>("rnn_scan", c.tensor(0), c.tensor(1), &c.tensor(2), nullptr, c.boolean(4));
+  return check_scan<1>("rnn_scan", c[arg::gates], c[arg::weight], &c[arg::h], nullptr, c[arg::reverse]);
 }
 void infer(Call& c) {
   const Steps s = steps_of(c);
-  set_spec(c.spec[0], c.tensor(0), {s.count, s.rows, s.hidden});
+  set_spec(c.spec[0], c[arg::gates], {s.count, s.rows, s.hidden});
 }
 struct Parameters {
   Steps steps;
@@ -38,7 +38,7 @@ void plan(Call& c) {
   Wide w(c);
   const TransposedProduct recurrent(w, s.rows, s.hidden, s.hidden, true);
   c.plan.workspace = w.bytes();
-  c.plan.set<run>(Parameters{s, w, recurrent, c.boolean(3)});
+  c.plan.set<run>(Parameters{s, w, recurrent, c[arg::relu]});
 }
 
 struct StepGradients {
@@ -47,32 +47,33 @@ struct StepGradients {
 };
 // The same as rnn_scan_backward, in ops.
 StepGradients recorded(const Grad& g, const Tensor& output, const Tensor& weight) {
-  const Steps s{output.size(0), output.size(1), output.size(2), g.boolean(4)};
+  const Steps s{output.size(0), output.size(1), output.size(2), g[arg::reverse]};
   StepGradients r{std::vector<Tensor>(size_t(s.count)), zeros_like(select(output, 0, 0).detach())};
   for (int64_t k = s.count - 1; k >= 0; --k) {
     const int64_t t = s.step(k);
     const Tensor y = at_step(output, t), d = add(r.h, at_step(g.g(), t));
-    r.gates[size_t(t)] = g.boolean(3) ? mul(d, gt(y, 0.0).to(y.dtype())) : mul(d, sub(1, square(y)));
+    r.gates[size_t(t)] = g[arg::relu] ? mul(d, gt(y, 0.0).to(y.dtype())) : mul(d, sub(1, square(y)));
     r.h = matmul(r.gates[size_t(t)], weight);
   }
   return r;
 }
 
 void backward(Grad& g) {
-  const Tensor output = g.out(0), weight = g.in(1);
+  const Tensor output = g.out(0), weight = g.in(arg::weight);
   Tensor d_gates, d_h;
   if (GradMode::enabled()) {
     StepGradients r = recorded(g, output, weight);
     d_gates = stack(r.gates), d_h = r.h;
   } else {
-    const std::vector<Tensor> r = call_all(Op::rnn_scan_backward_, g.g(), weight, output, g.boolean(3), g.boolean(4));
+    const std::vector<Tensor> r = call_all(Op::rnn_scan_backward_, g.g(), weight, output, g[arg::relu], g[arg::reverse]);
     d_gates = r[0], d_h = r[1];
   }
-  if (g.needs(0)) g.set(0, d_gates);
-  if (g.needs(1)) g.set(1, matmul(rows_of(d_gates).t(), rows_of(states_before(g.in(2), output, g.boolean(4)))));
-  if (g.needs(2)) g.set(2, d_h);
+  if (g.needs(arg::gates)) g.set(arg::gates, d_gates);
+  if (g.needs(arg::weight))
+    g.set(arg::weight, matmul(rows_of(d_gates).t(), rows_of(states_before(g.in(arg::h), output, g[arg::reverse]))));
+  if (g.needs(arg::h)) g.set(arg::h, d_h);
 }
-double flops(const Call& c) { return double(c.out[0].numel()) * (2.0 * double(c.tensor(1).size(1)) + 20); }
+double flops(const Call& c) { return double(c.out[0].numel()) * (2.0 * double(c[arg::weight].size(1)) + 20); }
 
 }  // namespace
 
@@ -97,7 +98,7 @@ extern constexpr OpDef record = {
         "is needed",
     .infer = infer,
     .backward = backward,
-    .needs = {in(1) | out(0), in(1) | in(2) | out(0), in(1) | out(0)},
+    .needs = {in(arg::weight) | out(0), in(arg::weight) | in(arg::h) | out(0), in(arg::weight) | out(0)},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan, .dense = true};

@@ -5,7 +5,7 @@ namespace dyadic::inline v1::ops::rnn_scan_backward_op {
 namespace {
 
 void infer(Call& c) {
-  const Tensor &weight = c.tensor(1), &output = c.tensor(2);
+  const Tensor &weight = c[arg::weight], &output = c[arg::output];
   check_float("rnn_scan_backward", output, "output");
   DY_CHECK(output.dim() == 3 && output.size(0) > 0, "{}: no steps: output is {}; it is [T, N, H]", c.name, describe(output));
   expect_operand(c, 0, "grad", output.sizes(), plain(output));
@@ -35,14 +35,14 @@ void run(const Parameters& p, const Pointers& at) {
   w.store(at);
 }
 void plan(Call& c) {
-  const Tensor& output = c.tensor(2);
-  const Steps s{output.size(0), output.size(1), output.size(2), c.boolean(4)};
+  const Tensor& output = c[arg::output];
+  const Steps s{output.size(0), output.size(1), output.size(2), c[arg::reverse]};
   Wide w(c);
   const StepProduct to_state(w, product(w.type, s.rows, s.hidden, s.hidden, false, false));
   c.plan.workspace = w.bytes();
-  c.plan.set<run>(Parameters{s, w, to_state, c.boolean(3)});
+  c.plan.set<run>(Parameters{s, w, to_state, c[arg::relu]});
 }
-double flops(const Call& c) { return double(c.tensor(2).numel()) * (2.0 * double(c.tensor(1).size(1)) + 4); }
+double flops(const Call& c) { return double(c[arg::output].numel()) * (2.0 * double(c[arg::weight].size(1)) + 4); }
 
 }  // namespace
 

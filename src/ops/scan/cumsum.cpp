@@ -7,14 +7,14 @@ namespace {
 
 void infer(Call& c) { infer_scan(c, 2); }
 
-Tensor complex_parts(const Arg* a) {
-  const Arg parts[] = {a[0], a[1], Arg()};
+Tensor complex_parts(Args a) {
+  const Arg parts[] = {a.arg(arg::self), a.arg(arg::dim), Arg()};
   return by_parts(Op::cumsum_, parts, 3);
 }
 void backward(Grad& g) {
-  if (g.in_meta(0).ndim == 0) return g.set(0, g.g());
-  const int64_t dim = g.integer(1);
-  g.set(0, flip(cumsum(flip(g.g(), {dim}), dim), {dim}));
+  if (g.in_meta(arg::self).ndim == 0) return g.set(arg::self, g.g());
+  const int64_t dim = g[arg::dim];
+  g.set(arg::self, flip(cumsum(flip(g.g(), {dim}), dim), {dim}));
 }
 
 }  // namespace

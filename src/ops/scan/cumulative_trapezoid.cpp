@@ -3,7 +3,7 @@
 namespace dyadic::inline v1::ops::cumulative_trapezoid_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   int64_t dim;
   const Tensor areas = trapezoids("cumulative_trapezoid", a, dim);
   return cumsum(areas, dim);

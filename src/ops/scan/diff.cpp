@@ -3,16 +3,16 @@
 namespace dyadic::inline v1::ops::diff_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const int64_t n = a[1].integer, dim = wrap_dim("diff", a[2].integer, t.dim());
+  const int64_t n = a[arg::n], dim = wrap_dim("diff", a[arg::dim], t.dim());
   DY_CHECK(t.dim() > 0, "diff: a 0-d tensor has no neighbours");
   DY_CHECK(n >= 0, "diff: negative n: n is {}", n);
   std::vector<Tensor> parts;
-  if (a[3].kind == Arg::Kind::tensor) parts.push_back(*a[3].tensor);
+  if (a.has(arg::prepend)) parts.push_back(a[arg::prepend]);
   parts.push_back(t);
-  if (a[4].kind == Arg::Kind::tensor) parts.push_back(*a[4].tensor);
+  if (a.has(arg::append)) parts.push_back(a[arg::append]);
   Tensor r = parts.size() > 1 ? cat(parts, dim) : t;
   for (int64_t i = 0; i < n && r.size(dim) > 0; ++i) {
     const int64_t rest = r.size(dim) - 1;

@@ -7,22 +7,22 @@ namespace dyadic::inline v1::ops::logcumsumexp_op {
 namespace {
 
 void infer(Call& c) {
-  check_float("logcumsumexp", c.tensor(0), "self");
+  check_float("logcumsumexp", c[arg::self], "self");
   infer_scan(c, -1);
 }
-double flops(const Call& c) { return 22 * double(c.tensor(0).numel()); }
+double flops(const Call& c) { return 22 * double(c[arg::self].numel()); }
 // d out_j / d x_i = exp(x_i - out_j) for j >= i; positive and negative gradients apart, in logarithms, as sums of exponentials.
 void backward(Grad& g) {
-  if (g.in_meta(0).ndim == 0) return g.set(0, g.g());
-  const int64_t dim = g.integer(1);
-  const Tensor x = g.in(0), out = g.out();
+  if (g.in_meta(arg::self).ndim == 0) return g.set(arg::self, g.g());
+  const int64_t dim = g[arg::dim];
+  const Tensor x = g.in(arg::self), out = g.out();
   auto part = [&](const Tensor& gradient) {
     const Tensor positive = gt(gradient, 0.0);
     const Tensor size = log(where(positive, gradient, ones_like(gradient.detach())));
     const Tensor terms = where(positive, sub(size, out), scalar_tensor(-HUGE_VAL));
     return exp(add(flip(logcumsumexp(flip(terms, {dim}), dim), {dim}), x));
   };
-  g.set(0, sub(part(g.g()), part(neg(g.g()))));
+  g.set(arg::self, sub(part(g.g()), part(neg(g.g()))));
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ extern constexpr OpDef record = {
     .skip = "double_backward: where no gradient flows it is log(0) - log(0)",
     .infer = infer,
     .backward = backward,
-    .needs = {in(0) | out(0)},
+    .needs = {in(arg::self) | out(0)},
     .flops = flops,
 };
 extern constexpr Kernel cpu = {.plan = plan_scan<ScanOp::logsumexp>, .dense = true};

@@ -9,7 +9,7 @@ namespace dyadic::inline v1::ops {
 
 // Of op(self, dim, ...): [outer, n, inner] around dim.
 inline ScanShape scan_shape(const Call& c) {
-  const AlongDim along(c.name, c.impl(0).shape(), c.integer(1));
+  const AlongDim along(c.name, c.impl(cumsum_op::arg::self).shape(), c[cumsum_op::arg::dim]);
   return {along.outer, along.n, along.inner};
 }
 // dtype_arg: where a dtype may be given; integers become int64 without one. -1: the input's.
@@ -43,15 +43,16 @@ template <ScanOp op> void plan_scan(Call& c) {
 template <ScanOp op> struct RunningExtreme {
   static void infer(Call& c) {
     infer_scan(c, -1);
-    c.spec[0].dtype = plain(c.tensor(0));
+    c.spec[0].dtype = plain(c[cumsum_op::arg::self]);
     c.spec[1] = c.spec[0];
     c.spec[1].dtype = i64;
     c.nout = 2;
   }
   static void plan(Call& c) { c.plan.set<run_extremes>(scan_of(c, op)); }
   static void backward(Grad& g) {
-    const Meta& m = g.in_meta(0);
-    g.set(0, scatter_add(zeros(m.shape(), g.g().dtype(), m.device), g.integer(1), g.out(1), g.g()));
+    const Meta& m = g.in_meta(cumsum_op::arg::self);
+    g.set(cumsum_op::arg::self,
+          scatter_add(zeros(m.shape(), g.g().dtype(), m.device), g[cumsum_op::arg::dim], g.out(1), g.g()));
   }
 };
 

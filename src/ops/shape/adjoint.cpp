@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::adjoint_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
   DY_CHECK(t.dim() >= 2, "adjoint: needs a matrix: self is {}", describe(t));
   return conj(transpose(t, -2, -1));

@@ -3,12 +3,14 @@
 namespace dyadic::inline v1::ops::as_strided_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  for (int64_t s : ints_of(a[2]))
-    DY_CHECK(s >= 0, "as_strided: negative stride: stride is {}; slice with a negative step", shape_text(ints_of(a[2])));
-  const int64_t offset = a[3].kind == Arg::Kind::none ? t.storage_offset() : a[3].integer;
-  return call(Op::strided_view_, t, ints_of(a[1]), ints_of(a[2]), offset, t.strides(), t.storage_offset());
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  for (int64_t s : ints_of(a.arg(arg::stride)))
+    DY_CHECK(s >= 0, "as_strided: negative stride: stride is {}; slice with a negative step",
+             shape_text(ints_of(a.arg(arg::stride))));
+  const int64_t offset = !a.has(arg::storage_offset) ? t.storage_offset() : a[arg::storage_offset];
+  return call(Op::strided_view_, t, ints_of(a.arg(arg::size)), ints_of(a.arg(arg::stride)), offset, t.strides(),
+              t.storage_offset());
 }
 
 }  // namespace

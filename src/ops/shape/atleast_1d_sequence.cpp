@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::atleast_1d_sequence_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
+std::vector<Tensor> compose(Args a) {
   std::vector<Tensor> out;
-  for (const Tensor& t : tensors_of(a[0])) out.push_back(atleast_1d(t));
+  for (const Tensor& t : a[arg::tensors]) out.push_back(atleast_1d(t));
   return out;
 }
 

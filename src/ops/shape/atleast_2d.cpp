@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::atleast_2d_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   return t.dim() > 1 ? t : t.dim() ? unsqueeze(t, 0) : view(t, {1, 1});
 }
 

@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::atleast_3d_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   return t.dim() > 2 ? t : t.dim() == 2 ? unsqueeze(t, 2) : t.dim() ? unsqueeze(unsqueeze(t, 0), 2) : view(t, {1, 1, 1});
 }
 

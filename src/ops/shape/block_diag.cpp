@@ -3,15 +3,15 @@
 namespace dyadic::inline v1::ops::block_diag_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   std::vector<Tensor> rows;
   int64_t width = 0, at = 0;
-  for (const Tensor& t : tensors_of(a[0])) {
+  for (const Tensor& t : a[arg::tensors]) {
     DY_CHECK(t.dim() <= 2, "block_diag: needs matrices: one is {}", describe(t));
     width += t.dim() ? t.size(-1) : 1;
   }
-  DY_CHECK(a[0].n > 0, "block_diag: an empty list of tensors");
-  for (const Tensor& given : tensors_of(a[0])) {
+  DY_CHECK(a.arg(arg::tensors).n > 0, "block_diag: an empty list of tensors");
+  for (const Tensor& given : a[arg::tensors]) {
     const Tensor t = atleast_2d(given);
     rows.push_back(constant_pad_nd(t, {at, width - at - t.size(1)}));
     at += t.size(1);

@@ -3,11 +3,11 @@
 namespace dyadic::inline v1::ops::broadcast_tensors_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
+std::vector<Tensor> compose(Args a) {
   Spec common;
   broadcast_shapes("broadcast_tensors", common, a, 1);
   std::vector<Tensor> out;
-  for (const Tensor& t : tensors_of(a[0])) out.push_back(expand(t, common.shape()));
+  for (const Tensor& t : a[arg::tensors]) out.push_back(expand(t, common.shape()));
   return out;
 }
 

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::broadcast_to_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  return expand(t, ints_of(a[1]));
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  return expand(t, ints_of(a.arg(arg::size)));
 }
 
 }  // namespace

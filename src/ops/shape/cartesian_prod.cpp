@@ -3,12 +3,12 @@
 namespace dyadic::inline v1::ops::cartesian_prod_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  DY_CHECK(a[0].n > 0, "cartesian_prod: an empty list of tensors");
-  for (const Tensor& t : tensors_of(a[0])) DY_CHECK(t.dim() == 1, "cartesian_prod: needs 1-d tensors: one is {}", describe(t));
-  if (a[0].n == 1) return a[0].tensor[0];
+Tensor compose(Args a) {
+  DY_CHECK(a.arg(arg::tensors).n > 0, "cartesian_prod: an empty list of tensors");
+  for (const Tensor& t : a[arg::tensors]) DY_CHECK(t.dim() == 1, "cartesian_prod: needs 1-d tensors: one is {}", describe(t));
+  if (a.arg(arg::tensors).n == 1) return a.arg(arg::tensors).tensor[0];
   std::vector<Tensor> columns;
-  for (const Tensor& t : meshgrid(tensors_of(a[0]))) columns.push_back(reshape(t, {-1}));
+  for (const Tensor& t : meshgrid(a[arg::tensors])) columns.push_back(reshape(t, {-1}));
   return stack(columns, 1);
 }
 

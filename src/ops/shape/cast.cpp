@@ -1,5 +1,4 @@
-#include "ops/common.h"
-#include "ops/random/generator.h"
+#include "ops/shape/assigning.h"
 
 namespace dyadic::inline v1::ops::cast_op {
 namespace {
@@ -18,24 +17,17 @@ Overflow overflow_of(std::string_view text) {
 
 void infer(Call& c) {
   infer_like_first(c);
-  const DType to = c.dtype(1);
-  const bool plain = rounding_of(c.text(2)) == Rounding::nearest && overflow_of(c.text(3)) == Overflow::standard;
+  const DType to = c[arg::dtype];
+  const bool plain = rounding_of(c[arg::rounding]) == Rounding::nearest && overflow_of(c[arg::overflow]) == Overflow::standard;
   DY_CHECK_AS(ValueError, plain || !to.is_scaled(),
               "cast: {} has scales: it rounds to nearest and never overflows; leave rounding and overflow out", to.name());
   check_encodes(*to.format());
   c.spec[0].dtype = to;
 }
-void forward(Call& c) {
-  Round round;
-  round.mode = rounding_of(c.text(2));
-  round.overflow = overflow_of(c.text(3));
-  if (round.mode == Rounding::stochastic) {
-    const Draw draw = next_draw();
-    round.seed = draw.seed, round.stream = draw.stream;
-  }
-  assign(c.out[0], c.tensor(0), round);
+void plan(Call& c) {
+  plan_assigning(c, arg::self, {.mode = rounding_of(c[arg::rounding]), .overflow = overflow_of(c[arg::overflow])});
 }
-void backward(Grad& g) { g.set(0, g.g()); }  // the engine casts to the input's dtype
+void backward(Grad& g) { g.set(arg::self, g.g()); }  // the engine casts to the input's dtype
 
 }  // namespace
 
@@ -56,9 +48,8 @@ extern constexpr OpDef record = {
         "leave rounding and overflow out",
     .skip = "cost: a conversion counts as bytes",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .accepts_blocked = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(arg::self) | out(0)};
 
 }  // namespace dyadic::inline v1::ops::cast_op

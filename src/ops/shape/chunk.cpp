@@ -3,13 +3,13 @@
 namespace dyadic::inline v1::ops::chunk_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const int64_t chunks = a[1].integer;
+  const int64_t chunks = a[arg::chunks];
   DY_CHECK(chunks > 0, "chunk: the number of chunks is not positive: chunks is {}", chunks);
   DY_CHECK(t.dim() > 0, "chunk: a 0-d tensor cannot be split");
-  const int64_t dim = wrap_dim("chunk", a[2].integer, t.dim()), n = t.size(dim);
+  const int64_t dim = wrap_dim("chunk", a[arg::dim], t.dim()), n = t.size(dim);
   if (n == 0) return std::vector<Tensor>(size_t(chunks), t);
   return split(t, (n + chunks - 1) / chunks, dim);
 }

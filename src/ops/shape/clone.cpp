@@ -1,14 +1,14 @@
-#include "ops/common.h"
+#include "ops/shape/assigning.h"
 
 namespace dyadic::inline v1::ops::clone_op {
 namespace {
 
 void infer(Call& c) {
   infer_like_first(c);
-  c.spec[0].dtype = c.tensor(0).dtype();
+  c.spec[0].dtype = c[arg::self].dtype();
 }
-void forward(Call& c) { assign(c.out[0], c.tensor(0)); }
-void backward(Grad& g) { g.set(0, g.g()); }
+void plan(Call& c) { plan_assigning(c, arg::self); }
+void backward(Grad& g) { g.set(arg::self, g.g()); }
 
 }  // namespace
 
@@ -17,9 +17,8 @@ extern constexpr OpDef record = {
     .doc = "A dense copy. Scaled tensors keep their codes; a permuted one is decoded and encoded again in its new order.",
     .samples = "clone(randn(2, 3))\nclone(randn(2, 3, 64))",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .accepts_blocked = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(arg::self) | out(0)};
 
 }  // namespace dyadic::inline v1::ops::clone_op

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::column_stack_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   std::vector<Tensor> parts;
-  for (const Tensor& t : tensors_of(a[0])) parts.push_back(t.dim() < 2 ? reshape(t, {t.numel(), 1}) : t);
+  for (const Tensor& t : a[arg::tensors]) parts.push_back(t.dim() < 2 ? reshape(t, {t.numel(), 1}) : t);
   DY_CHECK(!parts.empty(), "column_stack: an empty list of tensors");
   return cat(parts, 1);
 }

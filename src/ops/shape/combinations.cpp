@@ -14,18 +14,18 @@ int64_t choices(int64_t n, int64_t r, bool again, int64_t limit) {
   return int64_t(std::min<__int128>(count, limit));
 }
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const int64_t n = t.numel(), r = a[1].integer;
+  const int64_t n = t.numel(), r = a[arg::r];
   DY_CHECK(t.dim() == 1, "combinations: needs a 1-d tensor: self is {}", describe(t));
   DY_CHECK(r >= 0, "combinations: negative r: r is {}", r);
   if (r == 0) return empty({0}, plain(t), t.device());
   constexpr int64_t kMost = int64_t(1) << 50;
-  const int64_t rows = r < kMost ? choices(n, r, a[2].boolean, kMost) : kMost;
+  const int64_t rows = r < kMost ? choices(n, r, a[arg::with_replacement], kMost) : kMost;
   DY_CHECK_AS(ValueError, rows < kMost / r, "combinations: too large: the choices of {} among {} elements are more than fit", r,
               n);
-  const int64_t step = a[2].boolean ? 0 : 1;
+  const int64_t step = a[arg::with_replacement] ? 0 : 1;
   const Tensor index = empty({rows * r}, i64);
   int64_t* out = index.data<int64_t>();
   std::vector<int64_t> at(rows ? size_t(r) : 0, 0);

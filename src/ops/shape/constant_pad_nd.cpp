@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "ops/common.h"
+#include "ops/shape/parts.h"
 
 namespace dyadic::inline v1::ops::constant_pad_nd_op {
 namespace {
@@ -23,28 +23,39 @@ Tensor inside(Tensor t, IntList pad, int64_t sign) {
 }
 void infer(Call& c) {
   infer_like_first(c);
-  const IntList pad = c.ints(1);
-  const int64_t n = c.tensor(0).dim();
+  const IntList pad = c[arg::pad];
+  const int64_t n = c[arg::self].dim();
   DY_CHECK(pad.size() % 2 == 0 && int64_t(pad.size()) <= 2 * n,
            "constant_pad_nd: pad has two numbers per dimension, the last dimension first: self is {}, pad is {}",
-           describe(c.tensor(0)), shape_text(pad));
+           describe(c[arg::self]), shape_text(pad));
   for (int64_t d = 0; d < n; ++d) {
     const Sides s = sides(pad, n, d);
     c.spec[0].sizes[d] += s.before + s.after;
-    const int64_t size = c.tensor(0).size(d);
+    const int64_t size = c[arg::self].size(d);
     DY_CHECK(c.spec[0].sizes[d] >= 0 && std::min<int64_t>(s.before, 0) + std::min<int64_t>(s.after, 0) + size >= 0,
-             "constant_pad_nd: more is cut off than there is: self is {}, pad is {}", describe(c.tensor(0)), shape_text(pad));
+             "constant_pad_nd: more is cut off than there is: self is {}, pad is {}", describe(c[arg::self]), shape_text(pad));
   }
 }
-void forward(Call& c) {
-  NoGrad guard;
-  fill(c.out[0], c.scalar(2));
-  assign(inside(c.out[0], c.ints(1), 1), inside(c.tensor(0).detach(), c.ints(1), -1));
+struct Parameters {
+  Operand out, self;
+  Part to, from;
+  Scalar value = 0;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const Array out = at.output(0, p.out);
+  fill(out, p.value);
+  assign(p.to.in(out), p.from.in(at.input(0, p.self)));
+}
+void plan(Call& c) {
+  const Operand out = c.result(), self = c.operand(arg::self);
+  const IntList pad = c[arg::pad];
+  c.plan.set<run>(Parameters{out, self, part_of(out, [&](const Tensor& t) { return inside(t, pad, 1); }),
+                             part_of(self, [&](const Tensor& t) { return inside(t, pad, -1); }), c[arg::value]});
 }
 void backward(Grad& g) {
-  std::vector<int64_t> back = g.ints(1).vec();
+  std::vector<int64_t> back = g[arg::pad].vec();
   for (int64_t& p : back) p = -p;
-  g.set(0, constant_pad_nd(g.g(), back));
+  g.set(arg::self, constant_pad_nd(g.g(), back));
 }
 
 }  // namespace
@@ -64,8 +75,8 @@ extern constexpr OpDef record = {
         "is f32[2], pad is [1]\n"
         "constant_pad_nd(zeros(2), [-3, 1]) => constant_pad_nd: more is cut off than there is: self is f32[2], pad is [-3, 1]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::constant_pad_nd_op

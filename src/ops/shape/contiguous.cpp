@@ -2,7 +2,7 @@
 
 namespace dyadic::inline v1::ops::contiguous_op {
 namespace {
-Tensor compose(const Arg* a) { return a[0].tensor->is_contiguous() ? *a[0].tensor : clone(*a[0].tensor); }
+Tensor compose(Args a) { return a[arg::self].is_contiguous() ? a[arg::self] : clone(a[arg::self]); }
 }  // namespace
 
 extern constexpr OpDef record = {

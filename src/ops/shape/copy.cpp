@@ -1,18 +1,18 @@
-#include "ops/common.h"
+#include "ops/shape/assigning.h"
 
 namespace dyadic::inline v1::ops::copy_op {
 namespace {
 
 void infer(Call& c) {
-  const Tensor &self = c.tensor(0), &src = c.tensor(1);
+  const Tensor &self = c[arg::self], &src = c[arg::src];
   bool fits = src.dim() <= self.dim();
   for (int64_t d = 1; fits && d <= src.dim(); ++d) fits = src.size(-d) == 1 || src.size(-d) == self.size(-d);
   DY_CHECK(fits, "copy: the sizes do not fit: self is {}, src is {}", describe(self), describe(src));
   infer_like_first(c);
-  c.spec[0].dtype = c.tensor(0).dtype();
+  c.spec[0].dtype = c[arg::self].dtype();
 }
-void forward(Call& c) { assign(c.out[0], c.tensor(1)); }
-void backward(Grad& g) { g.set(1, g.g()); }  // self was overwritten: nothing flows to it
+void plan(Call& c) { plan_assigning(c, arg::src); }
+void backward(Grad& g) { g.set(arg::src, g.g()); }  // self was overwritten: nothing flows to it
 
 }  // namespace
 
@@ -22,9 +22,8 @@ extern constexpr OpDef record = {
     .inplace = true,
     .samples = "copy(zeros(2, 3), randn(3))",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .accepts_blocked = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(arg::self) | in(arg::src) | out(0)};
 
 }  // namespace dyadic::inline v1::ops::copy_op

@@ -2,9 +2,9 @@
 
 namespace dyadic::inline v1::ops::detach_op {
 namespace {
-Tensor compose(const Arg* a) {
-  const TensorImpl& i = *a[0].tensor->impl();
-  return make_view(*a[0].tensor, i.shape(), {i.strides, i.ndim}, i.offset);
+Tensor compose(Args a) {
+  const TensorImpl& i = *a[arg::self].impl();
+  return make_view(a[arg::self], i.shape(), {i.strides, i.ndim}, i.offset);
 }
 }  // namespace
 

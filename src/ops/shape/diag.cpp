@@ -3,11 +3,11 @@
 namespace dyadic::inline v1::ops::diag_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
   DY_CHECK(t.dim() == 1 || t.dim() == 2, "diag: needs a vector or a matrix: self is {}", describe(t));
-  return t.dim() == 1 ? diag_embed(t, a[1].integer) : clone(diagonal(t, a[1].integer));
+  return t.dim() == 1 ? diag_embed(t, a[arg::diagonal]) : clone(diagonal(t, a[arg::diagonal]));
 }
 
 }  // namespace

@@ -5,13 +5,13 @@
 namespace dyadic::inline v1::ops::diag_embed_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
   DY_CHECK_AS(IndexError, t.dim() > 0, "diag_embed: a 0-d tensor has no dimension");
-  const int64_t n = t.dim() + 1, offset = a[1].integer, d1 = wrap_dim("diag_embed", a[2].integer, n),
-                d2 = wrap_dim("diag_embed", a[3].integer, n);
-  DY_CHECK(d1 != d2, "diag_embed: a dimension is named twice: dim1 is {}, dim2 is {}", a[2].integer, a[3].integer);
+  const int64_t n = t.dim() + 1, offset = a[arg::offset], d1 = wrap_dim("diag_embed", a[arg::dim1], n),
+                d2 = wrap_dim("diag_embed", a[arg::dim2], n);
+  DY_CHECK(d1 != d2, "diag_embed: a dimension is named twice: dim1 is {}, dim2 is {}", a[arg::dim1], a[arg::dim2]);
   const int64_t side = t.size(-1) + (offset < 0 ? -offset : offset);
   std::vector<int64_t> sizes = t.sizes().vec();
   sizes.pop_back();

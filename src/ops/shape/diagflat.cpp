@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::diagflat_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  return diag_embed(reshape(t, {-1}), a[1].integer);
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  return diag_embed(reshape(t, {-1}), a[arg::offset]);
 }
 
 }  // namespace

@@ -5,12 +5,12 @@
 namespace dyadic::inline v1::ops::diagonal_op {
 namespace {
 
-void forward(Call& c) {
-  const TensorImpl& i = c.impl(0);
-  const int64_t n = i.ndim, offset = c.integer(1), d1 = wrap_dim("diagonal", c.integer(2), n),
-                d2 = wrap_dim("diagonal", c.integer(3), n);
+void view(Call& c) {
+  const TensorImpl& i = c.impl(arg::self);
+  const int64_t n = i.ndim, offset = c[arg::offset], d1 = wrap_dim("diagonal", c[arg::dim1], n),
+                d2 = wrap_dim("diagonal", c[arg::dim2], n);
   DY_CHECK(n >= 2 && d1 != d2, "diagonal: two different dimensions are needed: self is {}, dim1 is {}, dim2 is {}",
-           describe(c.tensor(0)), c.integer(2), c.integer(3));
+           describe(c[arg::self]), c[arg::dim1], c[arg::dim2]);
   int64_t sizes[kMaxDims], strides[kMaxDims];
   size_t k = 0;
   for (int64_t d = 0; d < n; ++d)
@@ -19,11 +19,12 @@ void forward(Call& c) {
   sizes[k] = std::max<int64_t>(std::min(i.sizes[d1] - down, i.sizes[d2] - right), 0);
   strides[k] = i.strides[d1] + i.strides[d2];
   const int64_t from = sizes[k] ? down * i.strides[d1] + right * i.strides[d2] : 0;
-  c.out[0] = make_view(c.tensor(0), {sizes, k + 1}, {strides, k + 1}, i.offset + from);
+  c.out[0] = make_view(c[arg::self], {sizes, k + 1}, {strides, k + 1}, i.offset + from);
 }
 void backward(Grad& g) {
-  const Meta& m = g.in_meta(0);
-  g.set(0, diagonal_scatter(zeros(m.shape(), g.g().dtype(), m.device), g.g(), g.integer(1), g.integer(2), g.integer(3)));
+  const Meta& m = g.in_meta(arg::self);
+  g.set(arg::self,
+        diagonal_scatter(zeros(m.shape(), g.g().dtype(), m.device), g.g(), g[arg::offset], g[arg::dim1], g[arg::dim2]));
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ extern constexpr OpDef record = {
         "diagonal(zeros(2, 2), 0, 1, 1) => diagonal: two different dimensions are needed: self is f32[2, 2], dim1 is 1, dim2 "
         "is 1",
     .infer = infer_nothing,
-    .forward = forward,
+    .view = view,
     .backward = backward,
 };
 

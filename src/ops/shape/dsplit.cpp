@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::dsplit_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
   DY_CHECK(t.dim() >= 3, "dsplit: needs at least 3 dimensions: self is {}", describe(t));
-  const int64_t dim = 2, parts = a[1].integer;
+  const int64_t dim = 2, parts = a[arg::sections];
   DY_CHECK(parts > 0 && t.size(dim) % parts == 0,
            "dsplit: the sections do not come out even: {} sections of dimension {} of {}", parts, dim, describe(t));
   return tensor_split(t, parts, dim);

@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::dsplit_indices_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
   DY_CHECK(t.dim() >= 3, "dsplit: needs at least 3 dimensions: self is {}", describe(t));
-  return tensor_split(t, ints_of(a[1]), 2);
+  return tensor_split(t, ints_of(a.arg(arg::indices)), 2);
 }
 
 }  // namespace

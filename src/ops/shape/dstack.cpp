@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::dstack_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   std::vector<Tensor> parts;
-  for (const Tensor& t : tensors_of(a[0])) parts.push_back(atleast_3d(t));
+  for (const Tensor& t : a[arg::tensors]) parts.push_back(atleast_3d(t));
   DY_CHECK(!parts.empty(), "dstack: an empty list of tensors");
   return cat(parts, 2);
 }

@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::expand_op {
 namespace {
 
-void forward(Call& c) {
-  const Tensor& t = c.tensor(0);
+void view(Call& c) {
+  const Tensor& t = c[arg::self];
   const TensorImpl& i = *t.impl();
-  IntList size = c.ints(1);
+  IntList size = c[arg::size];
   DY_CHECK(size.size() >= i.ndim && size.size() <= kMaxDims, "expand: the size has fewer dimensions: self is {}, the size {}",
            describe(t), shape_text(size));
   int64_t sizes[kMaxDims], strides[kMaxDims];
@@ -25,7 +25,7 @@ void forward(Call& c) {
   c.out[0] = make_view(t, {sizes, size.size()}, {strides, size.size()}, i.offset);
 }
 
-void backward(Grad& g) { g.set(0, g.g()); }  // the engine sums over what was broadcast
+void backward(Grad& g) { g.set(arg::self, g.g()); }  // the engine sums over what was broadcast
 
 }  // namespace
 
@@ -42,7 +42,7 @@ extern constexpr OpDef record = {
         "expand(zeros(1), [1099511627776, 1099511627776]) => expand: too large: [1099511627776, 1099511627776] has more "
         "elements than fit",
     .infer = infer_nothing,
-    .forward = forward,
+    .view = view,
     .backward = backward,
 };
 

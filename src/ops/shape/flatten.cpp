@@ -3,10 +3,11 @@
 namespace dyadic::inline v1::ops::flatten_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  int64_t n = t.dim(), from = wrap_dim("flatten", a[1].integer, n), to = wrap_dim("flatten", a[2].integer, n);
-  DY_CHECK(from <= to, "flatten: start_dim comes after end_dim: {} and {} of {}", a[1].integer, a[2].integer, describe(t));
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  int64_t n = t.dim(), from = wrap_dim("flatten", a[arg::start_dim], n), to = wrap_dim("flatten", a[arg::end_dim], n);
+  DY_CHECK(from <= to, "flatten: start_dim comes after end_dim: {} and {} of {}", a[arg::start_dim], a[arg::end_dim],
+           describe(t));
   int64_t sizes[kMaxDims];
   size_t count = 0;
   for (int64_t d = 0; d < n; ++d) {

@@ -6,9 +6,9 @@ namespace {
 
 uint32_t flipped(const Call& c) {
   uint32_t mask = 0;
-  for (int64_t d : c.ints(1)) {
-    const uint32_t bit = 1u << wrap_dim("flip", d, c.tensor(0).dim());
-    DY_CHECK(!(mask & bit), "flip: a dimension is named twice: dims is {}", shape_text(c.ints(1)));
+  for (int64_t d : c[arg::dims]) {
+    const uint32_t bit = 1u << wrap_dim("flip", d, c[arg::self].dim());
+    DY_CHECK(!(mask & bit), "flip: a dimension is named twice: dims is {}", shape_text(c[arg::dims]));
     mask |= bit;
   }
   return mask;
@@ -17,21 +17,27 @@ void infer(Call& c) {
   infer_like_first(c);
   flipped(c);
 }
-void forward(Call& c) {
-  const TensorImpl &i = c.impl(0), &o = *c.out[0].impl();
-  const uint32_t mask = flipped(c);
-  if (i.numel == 0) return;
-  const int64_t width = i.dtype.itemsize();
-  const char* from = i.data();
-  int64_t strides[kMaxDims];
-  for (int d = 0; d < i.ndim; ++d) {
-    const bool back = mask >> d & 1;
-    strides[d] = back ? -i.strides[d] : i.strides[d];
-    if (back) from += (i.sizes[d] - 1) * i.strides[d] * width;
-  }
-  strided_copy_kernel().copy(o.data(), o.strides, from, strides, i.sizes, i.ndim, width);
+struct Parameters {
+  Operand out, back;  // back: self with the steps of what is flipped turned round
+  int64_t first;      // bytes to its first element
+};
+void run(const Parameters& p, const Pointers& at) {
+  if (p.out.numel() == 0) return;
+  strided_copy_kernel().copy(static_cast<char*>(at.out[0]), p.out.steps, static_cast<char*>(at.in[0]) + p.first, p.back.steps,
+                             p.back.lengths, p.back.ndim, p.out.itemsize());
 }
-void backward(Grad& g) { g.set(0, flip(g.g(), g.ints(1))); }
+void plan(Call& c) {
+  Operand back = c.operand(arg::self);
+  const uint32_t mask = flipped(c);
+  int64_t first = 0;
+  for (int d = 0; d < back.ndim; ++d) {
+    if (!(mask >> d & 1)) continue;
+    first += (back.lengths[d] - 1) * back.steps[d] * back.itemsize();
+    back.steps[d] = -back.steps[d];
+  }
+  c.plan.set<run>(Parameters{c.result(), back, first});
+}
+void backward(Grad& g) { g.set(arg::self, flip(g.g(), g[arg::dims])); }
 
 }  // namespace
 
@@ -46,8 +52,8 @@ extern constexpr OpDef record = {
         "flip(randn(), [0])",
     .bad = "flip(zeros(2, 3), [0, 0]) => flip: a dimension is named twice: dims is [0, 0]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::flip_op

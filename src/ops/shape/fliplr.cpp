@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::fliplr_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   DY_CHECK(t.dim() >= 2, "fliplr: needs at least 2 dimensions: self is {}", describe(t));
   return flip(t, {1});
 }

@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::hsplit_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
   DY_CHECK(t.dim() >= 1, "hsplit: needs at least 1 dimension: self is {}", describe(t));
-  const int64_t dim = t.dim() == 1 ? 0 : 1, parts = a[1].integer;
+  const int64_t dim = t.dim() == 1 ? 0 : 1, parts = a[arg::sections];
   DY_CHECK(parts > 0 && t.size(dim) % parts == 0,
            "hsplit: the sections do not come out even: {} sections of dimension {} of {}", parts, dim, describe(t));
   return tensor_split(t, parts, dim);

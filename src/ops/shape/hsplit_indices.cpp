@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::hsplit_indices_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
   DY_CHECK(t.dim() >= 1, "hsplit: needs at least 1 dimension: self is {}", describe(t));
-  return tensor_split(t, ints_of(a[1]), t.dim() == 1 ? 0 : 1);
+  return tensor_split(t, ints_of(a.arg(arg::indices)), t.dim() == 1 ? 0 : 1);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::hstack_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   std::vector<Tensor> parts;
-  for (const Tensor& t : tensors_of(a[0])) parts.push_back(atleast_1d(t));
+  for (const Tensor& t : a[arg::tensors]) parts.push_back(atleast_1d(t));
   DY_CHECK(!parts.empty(), "hstack: an empty list of tensors");
   return cat(parts, parts[0].dim() == 1 ? 0 : 1);
 }

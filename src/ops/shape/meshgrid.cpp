@@ -5,9 +5,9 @@
 namespace dyadic::inline v1::ops::meshgrid_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const auto given = tensors_of(a[0]);
-  const std::string_view indexing(a[1].text, a[1].n);
+std::vector<Tensor> compose(Args a) {
+  const auto given = a[arg::tensors];
+  const std::string_view indexing(a.arg(arg::indexing).text, a.arg(arg::indexing).n);
   DY_CHECK(!given.empty(), "meshgrid: an empty list of tensors");
   DY_CHECK_AS(ValueError, indexing == "ij" || indexing == "xy", "meshgrid: unknown indexing \"{}\"; the known ones are ij, xy",
               indexing);

@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::movedim_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const IntList from = ints_of(a[1]), to = ints_of(a[2]);
+  const IntList from = ints_of(a.arg(arg::source)), to = ints_of(a.arg(arg::destination));
   const int64_t n = t.dim();
   DY_CHECK(from.size() == to.size(), "movedim: source and destination differ in length: {} and {}", shape_text(from),
            shape_text(to));

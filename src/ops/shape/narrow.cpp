@@ -3,15 +3,15 @@
 namespace dyadic::inline v1::ops::narrow_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  int64_t dim = wrap_dim("narrow", a[1].integer, t.dim()), n = t.dim() ? t.size(dim) : 0, start = a[2].integer,
-          length = a[3].integer;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  int64_t dim = wrap_dim("narrow", a[arg::dim], t.dim()), n = t.dim() ? t.size(dim) : 0, start = a[arg::start],
+          length = a[arg::length];
   if (start < 0) start += n;
   DY_CHECK_AS(IndexError, t.dim() > 0 && start >= 0 && start <= n,
-              "narrow: start is out of bounds: {} of dimension {} with size {}", a[2].integer, dim, n);
+              "narrow: start is out of bounds: {} of dimension {} with size {}", a[arg::start], dim, n);
   DY_CHECK(length >= 0 && length <= n - start, "narrow: out of bounds: {} entries from {} of dimension {} with size {}", length,
-           a[2].integer, dim, n);
+           a[arg::start], dim, n);
   return slice(t, dim, start, start + length);
 }
 

@@ -6,12 +6,12 @@
 namespace dyadic::inline v1::ops::pad_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  const IntList pad = ints_of(a[1]);
-  const std::string_view mode(a[2].text, a[2].n);
-  if (mode == "constant") return constant_pad_nd(t, pad, a[3].kind == Arg::Kind::none ? 0.0 : a[3].real);
-  DY_CHECK(a[3].kind == Arg::Kind::none || a[3].real == 0, "pad: a value is of use in mode constant only: mode is {}", mode);
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  const IntList pad = ints_of(a.arg(arg::pad));
+  const std::string_view mode(a.arg(arg::mode).text, a.arg(arg::mode).n);
+  if (mode == "constant") return constant_pad_nd(t, pad, !a.has(arg::value) ? 0.0 : a[arg::value]);
+  DY_CHECK(!a.has(arg::value) || a[arg::value] == 0, "pad: a value is of use in mode constant only: mode is {}", mode);
   std::vector<int64_t> more = pad.vec(), less = pad.vec();  // what is cut off is cut off what has been padded
   for (size_t k = 0; k < pad.size(); ++k) {
     more[k] = std::max<int64_t>(pad[k], 0);

@@ -29,9 +29,9 @@ void edges(std::string_view mode, int64_t n, int64_t before, int64_t after, Edge
 
 void infer(Call& c) {
   infer_like_first(c);
-  const Tensor& t = c.tensor(0);
-  const IntList pad = c.ints(1);
-  const std::string_view mode = c.text(2);
+  const Tensor& t = c[arg::self];
+  const IntList pad = c[arg::pad];
+  const std::string_view mode = c[arg::mode];
   DY_CHECK_AS(ValueError, mode == "reflect" || mode == "replicate" || mode == "circular",
               "pad: unknown mode \"{}\"; the known ones are constant, reflect, replicate, circular", mode);
   DY_CHECK(pad.size() % 2 == 0 && int64_t(pad.size()) <= 2 * t.dim(),
@@ -45,10 +45,13 @@ void infer(Call& c) {
     c.spec[0].sizes[dim] += pad[k] + pad[k + 1];
   }
 }
-int64_t padded(IntList pad, int ndim, int d, bool after = false) {
-  const auto k = size_t(2 * (ndim - 1 - d));
-  return k < pad.size() ? pad[k + after] : 0;
-}
+struct Parameters {
+  Operand x, out;
+  const char* mode;            // reflect, replicate or circular
+  int64_t pad[kMaxDims][2]{};  // before and after, by dimension
+  int64_t before(int d) const { return pad[d][0]; }
+  int64_t after(int d) const { return pad[d][1]; }
+};
 // A row of n elements of W bytes with both edges.
 template <int64_t W> void pad_row(const char* from, char* to, int64_t n, int64_t before, const Edge (&both)[2]) {
   std::memcpy(to + before * W, from, size_t(n * W));
@@ -57,12 +60,12 @@ template <int64_t W> void pad_row(const char* from, char* to, int64_t n, int64_t
 }
 // The rows of one entry, n dimensions from `lead` on: into their places, with the edges of the last dimension. `to`: the first
 // row's.
-void pad_rows(const Call& c, int lead, const char* from, char* to) {
-  const TensorImpl &x = c.impl(0), &o = *c.out[0].impl();
+void pad_rows(const Parameters& p, int lead, const char* from, char* to) {
+  const Operand &x = p.x, &o = p.out;
   const int last = o.ndim - 1;
-  const int64_t width = o.dtype.itemsize(), before = padded(c.ints(1), o.ndim, last);
+  const int64_t width = o.itemsize(), before = p.before(last);
   Edge both[2];
-  edges(c.text(2), x.sizes[last], before, padded(c.ints(1), o.ndim, last, true), both);
+  edges(p.mode, x.lengths[last], before, p.after(last), both);
   const auto row = width == 1   ? pad_row<1>
                    : width == 2 ? pad_row<2>
                    : width == 4 ? pad_row<4>
@@ -70,12 +73,12 @@ void pad_rows(const Call& c, int lead, const char* from, char* to) {
                                 : pad_row<16>;
   int64_t at[kMaxDims] = {};
   for (;;) {
-    row(from, to, x.sizes[last], before, both);
+    row(from, to, x.lengths[last], before, both);
     int d = last - 1;
     for (; d >= lead; --d) {
-      from += x.strides[d] * width, to += o.strides[d] * width;
-      if (++at[d] < x.sizes[d]) break;
-      from -= at[d] * x.strides[d] * width, to -= at[d] * o.strides[d] * width;
+      from += x.steps[d] * width, to += o.steps[d] * width;
+      if (++at[d] < x.lengths[d]) break;
+      from -= at[d] * x.steps[d] * width, to -= at[d] * o.steps[d] * width;
       at[d] = 0;
     }
     if (d < lead) return;
@@ -83,55 +86,55 @@ void pad_rows(const Call& c, int lead, const char* from, char* to) {
 }
 // One entry of the dimensions before `lead`: what is there, then the edges, those of the last dimension first: each further one
 // repeats what is padded already.
-void pad_entry(const Call& c, int lead, const char* from, char* to) {
-  const TensorImpl &x = c.impl(0), &o = *c.out[0].impl();
+void pad_entry(const Parameters& p, int lead, const char* from, char* to) {
+  const Operand &x = p.x, &o = p.out;
   const int n = o.ndim - lead;
-  const int64_t width = o.dtype.itemsize(), *steps = o.strides + lead;
+  const int64_t width = o.itemsize(), *steps = o.steps + lead;
   int64_t sizes[kMaxDims], strides[kMaxDims];
   for (int d = 0; d < n; ++d) {
-    sizes[d] = x.sizes[lead + d];
+    sizes[d] = x.lengths[lead + d];
     strides[d] = steps[d];
-    to += padded(c.ints(1), o.ndim, lead + d) * steps[d] * width;
+    to += p.before(lead + d) * steps[d] * width;
   }
-  const bool rows = n > 0 && x.strides[o.ndim - 1] == 1 && x.numel > 0;
+  const bool rows = n > 0 && x.steps[o.ndim - 1] == 1 && x.numel() > 0;
   if (rows)
-    pad_rows(c, lead, from, to - padded(c.ints(1), o.ndim, o.ndim - 1) * width);
+    pad_rows(p, lead, from, to - p.before(o.ndim - 1) * width);
   else
-    strided_copy_kernel().copy(to, steps, from, x.strides + lead, sizes, n, width);
+    strided_copy_kernel().copy(to, steps, from, x.steps + lead, sizes, n, width);
   for (int d = n - 1; d >= 0; --d) {
-    const int64_t before = padded(c.ints(1), o.ndim, lead + d), after = padded(c.ints(1), o.ndim, lead + d, true);
+    const int64_t before = p.before(lead + d), after = p.after(lead + d);
     const int64_t step = steps[d] * width;
     to -= before * step;
     Edge both[2];
-    sizes[d] = o.sizes[lead + d];
+    sizes[d] = o.lengths[lead + d];
     if (d == n - 1 && rows) continue;
-    edges(c.text(2), x.sizes[lead + d], before, after, both);
+    edges(p.mode, x.lengths[lead + d], before, after, both);
     for (const Edge& e : both) {
       sizes[d] = e.count;
       strides[d] = e.step * steps[d];
       strided_copy_kernel().copy(to + e.to * step, steps, to + e.from * step, strides, sizes, n, width);
     }
-    sizes[d] = o.sizes[lead + d];
+    sizes[d] = o.lengths[lead + d];
     strides[d] = steps[d];
   }
 }
 // Small entries (images) are padded one after the other, while they lie in the cache: in one pass over memory.
-void forward(Call& c) {
+void run(const Parameters& p, const Pointers& at) {
   constexpr int64_t kLarge = 1 << 20, kGrain = 128 << 10;  // bytes
-  const TensorImpl &x = c.impl(0), &o = *c.out[0].impl();
+  const Operand &x = p.x, &o = p.out;
   int lead = 0;
-  int64_t count = 1, bytes = o.dtype.itemsize();
-  while (lead < o.ndim && o.sizes[lead] == x.sizes[lead]) count *= x.sizes[lead++];
-  for (int d = lead; d < o.ndim; ++d) bytes *= o.sizes[d];
+  int64_t count = 1, bytes = o.itemsize();
+  while (lead < o.ndim && o.lengths[lead] == x.lengths[lead]) count *= x.lengths[lead++];
+  for (int d = lead; d < o.ndim; ++d) bytes *= o.lengths[d];
   auto entries = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const char* from = x.data();
+      const char* from = static_cast<char*>(at.in[0]);
       int64_t rest = i;
       for (int d = lead - 1; d >= 0; --d) {
-        from += rest % x.sizes[d] * x.strides[d] * o.dtype.itemsize();
-        rest /= x.sizes[d];
+        from += rest % x.lengths[d] * x.steps[d] * o.itemsize();
+        rest /= x.lengths[d];
       }
-      pad_entry(c, lead, from, o.data() + i * bytes);
+      pad_entry(p, lead, from, static_cast<char*>(at.out[0]) + i * bytes);
     }
   };
   if (bytes == 0) return;
@@ -140,15 +143,22 @@ void forward(Call& c) {
   else
     entries(0, count);
 }
+void plan(Call& c) {
+  const IntList pad = c[arg::pad];
+  const std::string_view mode = c[arg::mode];
+  Parameters p{c.operand(arg::self), c.result(), mode == "reflect" ? "reflect" : mode == "circular" ? "circular" : "replicate"};
+  for (size_t k = 0; k < pad.size(); ++k) p.pad[p.x.ndim - 1 - int(k / 2)][k % 2] = pad[k];
+  c.plan.set<run>(p);
+}
 // The padding's gradients join those of the entries it repeats, the dimension that was padded last first.
 void backward(Grad& g) {
-  const IntList pad = g.ints(1);
-  const Arg& mode = g.node.args[2];
+  const IntList pad = g[arg::pad];
+  const std::string_view mode = g[arg::mode];
   Tensor t = g.g();
   for (size_t k = pad.size(); k > 0; k -= 2) {
     const int64_t before = pad[k - 2], after = pad[k - 1], dim = t.dim() - int64_t(k / 2), n = t.size(dim) - before - after;
     Edge both[2];
-    edges({mode.text, mode.n}, n, before, after, both);
+    edges(mode, n, before, after, both);
     Tensor inside = narrow(t, dim, before, n);
     for (const Edge& e : both) {
       if (e.count == 0) continue;
@@ -160,7 +170,7 @@ void backward(Grad& g) {
     }
     t = inside;
   }
-  g.set(0, t);
+  g.set(arg::self, t);
 }
 
 }  // namespace
@@ -178,8 +188,8 @@ extern constexpr OpDef record = {
         "pad_edges(zeros(2, 3), [1, -1], 'reflect') => pad: too much for mode reflect: pad is [1, -1], dimension 1 of f32[2, "
         "3] is 3",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::pad_edges_op

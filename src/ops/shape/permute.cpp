@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::permute_op {
 namespace {
 
-void forward(Call& c) {
-  const Tensor& t = c.tensor(0);
+void view(Call& c) {
+  const Tensor& t = c[arg::self];
   const TensorImpl& i = *t.impl();
-  IntList dims = c.ints(1);
+  IntList dims = c[arg::dims];
   DY_CHECK(dims.size() == i.ndim, "permute: one entry per dimension is needed: self is {}, dims is {}", describe(t),
            shape_text(dims));
   int64_t sizes[kMaxDims], strides[kMaxDims];
@@ -22,10 +22,10 @@ void forward(Call& c) {
 }
 
 void backward(Grad& g) {
-  IntList dims = g.ints(1);
+  IntList dims = g[arg::dims];
   int64_t inverse[kMaxDims];
   for (size_t d = 0; d < dims.size(); ++d) inverse[wrap_dim("permute", dims[d], int64_t(dims.size()))] = int64_t(d);
-  g.set(0, permute(g.g(), {inverse, dims.size()}));
+  g.set(arg::self, permute(g.g(), {inverse, dims.size()}));
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ extern constexpr OpDef record = {
     .samples = "permute(randn(2, 3, 4), [2, 0, 1])\npermute(randn(3, 64), [-1, 0])\npermute(randn(), [])",
     .bad = "permute(zeros(2, 3), [0, 0]) => permute: a dimension is named twice: dims is [0, 0]",
     .infer = infer_nothing,
-    .forward = forward,
+    .view = view,
     .backward = backward,
 };
 

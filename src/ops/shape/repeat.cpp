@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::repeat_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const IntList repeats = ints_of(a[1]);
+  const IntList repeats = ints_of(a.arg(arg::repeats));
   const size_t n = repeats.size(), have = size_t(t.dim());
   DY_CHECK(n >= have && n <= kMaxDims / 2, "repeat: one number per dimension is needed: self is {}, repeats is {}", describe(t),
            shape_text(repeats));

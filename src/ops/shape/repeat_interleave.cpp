@@ -3,13 +3,13 @@
 namespace dyadic::inline v1::ops::repeat_interleave_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const int64_t repeats = a[1].integer;
+  const int64_t repeats = a[arg::repeats];
   DY_CHECK(repeats >= 0, "repeat_interleave: negative repeats: repeats is {}", repeats);
-  const Tensor flat = a[2].kind == Arg::Kind::none ? reshape(t, {-1}) : t.dim() ? t : view(t, {1});
-  const int64_t dim = a[2].kind == Arg::Kind::none ? 0 : wrap_dim("repeat_interleave", a[2].integer, flat.dim());
+  const Tensor flat = !a.has(arg::dim) ? reshape(t, {-1}) : t.dim() ? t : view(t, {1});
+  const int64_t dim = !a.has(arg::dim) ? 0 : wrap_dim("repeat_interleave", a[arg::dim], flat.dim());
   std::vector<int64_t> sizes = flat.sizes().vec(), wide = sizes;
   wide.insert(wide.begin() + dim + 1, repeats);
   sizes[size_t(dim)] *= repeats;

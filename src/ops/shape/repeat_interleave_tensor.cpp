@@ -5,13 +5,12 @@
 namespace dyadic::inline v1::ops::repeat_interleave_tensor_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const Tensor flat = a[2].kind == Arg::Kind::none ? reshape(t, {-1}) : t.dim() ? t : view(t, {1});
-  const int64_t dim = a[2].kind == Arg::Kind::none ? 0 : wrap_dim("repeat_interleave", a[2].integer, flat.dim()),
-                n = flat.size(dim);
-  Tensor repeats = *a[1].tensor;
+  const Tensor flat = !a.has(arg::dim) ? reshape(t, {-1}) : t.dim() ? t : view(t, {1});
+  const int64_t dim = !a.has(arg::dim) ? 0 : wrap_dim("repeat_interleave", a[arg::dim], flat.dim()), n = flat.size(dim);
+  Tensor repeats = a[arg::repeats];
   DY_CHECK_AS(TypeError, repeats.dtype().is_integer(), "repeat_interleave: repeats are integers: repeats is {}",
               describe(repeats));
   DY_CHECK(repeats.dim() <= 1 && (repeats.numel() == 1 || repeats.numel() == n),
@@ -24,8 +23,8 @@ Tensor compose(const Arg* a) {
     DY_CHECK(count[i] >= 0, "repeat_interleave: negative repeats: {} at position {}", count[i], i);
     total += count[i];
   }
-  DY_CHECK(a[3].kind == Arg::Kind::none || a[3].integer == total,
-           "repeat_interleave: output_size is {}, but the repeats sum to {}", a[3].integer, total);
+  DY_CHECK(!a.has(arg::output_size) || a[arg::output_size] == total,
+           "repeat_interleave: output_size is {}, but the repeats sum to {}", a[arg::output_size], total);
   Tensor index = empty({total}, i64);
   int64_t* at = index.data<int64_t>();
   for (int64_t i = 0; i < n; ++i) at = std::fill_n(at, count[i], i);

@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::reshape_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   int64_t sizes[kMaxDims];
-  IntList size = resolve_size("reshape", {a[1].ints, a[1].n}, t.numel(), sizes);
+  IntList size = resolve_size("reshape", {a.arg(arg::shape).ints, a.arg(arg::shape).n}, t.numel(), sizes);
   return view(can_view(t, size) ? t : clone(t), size);
 }
 

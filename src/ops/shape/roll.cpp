@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::roll_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const IntList shifts = ints_of(a[1]), dims = ints_of(a[2]);
+  const IntList shifts = ints_of(a.arg(arg::shifts)), dims = ints_of(a.arg(arg::dims));
   if (dims.empty()) {
     DY_CHECK(shifts.size() == 1, "roll: one shift per dimension is needed: shifts is {}, dims is empty", shape_text(shifts));
     return reshape(roll(reshape(t, {-1}), shifts, {0}), t.sizes());

@@ -3,16 +3,16 @@
 namespace dyadic::inline v1::ops::rot90_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
   const int64_t plane[2] = {0, 1};
-  const IntList dims = a[2].kind == Arg::Kind::none ? IntList(plane) : ints_of(a[2]);
+  const IntList dims = !a.has(arg::dims) ? IntList(plane) : ints_of(a.arg(arg::dims));
   DY_CHECK(dims.size() == 2 && t.dim() >= 2, "rot90: two dimensions make the plane: self is {}, dims is {}", describe(t),
            shape_text(dims));
   const int64_t x = wrap_dim("rot90", dims[0], t.dim()), y = wrap_dim("rot90", dims[1], t.dim());
   DY_CHECK(x != y, "rot90: a dimension is named twice: dims is {}", shape_text(dims));
-  switch ((a[1].integer % 4 + 4) % 4) {
+  switch ((a[arg::k] % 4 + 4) % 4) {
     case 1:
       return transpose(flip(t, {y}), x, y);
     case 2:

@@ -6,12 +6,15 @@ namespace dyadic::inline v1::ops::round_tf32_op {
 namespace {
 
 void infer(Call& c) {
-  check_float("round_tf32", c.tensor(0), "self");
+  check_float("round_tf32", c[arg::self], "self");
   infer_like_first(c);
 }
-void forward(Call& c) {
-  const Tensor& out = c.out[0];
-  assign(out, c.tensor(0));
+struct Parameters {
+  Operand out, self;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const Array out = at.output(0, p.out);
+  assign(out, at.input(0, p.self));
   if (out.dtype() == f32) round_floats(out.data<float>(), out.numel(), FewerBits::tf32);
   if (out.dtype() != f64) return;  // narrower floats are tf32 already
   double* x = out.data<double>();
@@ -23,7 +26,8 @@ void forward(Call& c) {
     }
   });
 }
-void backward(Grad& g) { g.set(0, g.g()); }  // straight through, as a conversion there and back
+void plan(Call& c) { c.plan.set<run>(Parameters{c.result(), c.operand(arg::self)}); }
+void backward(Grad& g) { g.set(arg::self, g.g()); }  // straight through, as a conversion there and back
 
 }  // namespace
 
@@ -34,8 +38,8 @@ extern constexpr OpDef record = {
     .samples = "round_tf32(randn(3, 4))",
     .skip = "cost: rounding counts as bytes\ngradcheck: a step function; the gradient goes straight through",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::round_tf32_op

@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::round_to_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& x = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& x = a[arg::self];
   check_float("round_to", x, "self");
-  const std::string_view precision{a[1].text, a[1].n};
+  const std::string_view precision{a.arg(arg::precision).text, a.arg(arg::precision).n};
   if (precision == "tf32") return call(Op::round_tf32_, x);
   const DType d = DType::parse(precision);
   DY_CHECK_AS(ValueError, d.is_floating_point() || d.is_scaled(),

@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::select_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   DY_CHECK_AS(IndexError, t.dim() > 0, "select: a 0-d tensor cannot be indexed; use item()");
-  int64_t dim = wrap_dim("select", a[1].integer, t.dim()), n = t.size(dim), i = a[2].integer;
+  int64_t dim = wrap_dim("select", a[arg::dim], t.dim()), n = t.size(dim), i = a[arg::index];
   DY_CHECK_AS(IndexError, i >= -n && i < n, "select: index {} is out of bounds for dimension {} with size {}", i, dim, n);
   if (i < 0) i += n;
   return squeeze(slice(t, dim, i, i + 1), dim);

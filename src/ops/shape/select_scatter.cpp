@@ -1,25 +1,23 @@
-#include "ops/common.h"
+#include "ops/shape/parts.h"
 
 namespace dyadic::inline v1::ops::select_scatter_op {
 namespace {
 
-Tensor part_of(const Tensor& t, const Arg* a) { return select(t, a[2].integer, a[3].integer); }
+Tensor part_of(const Tensor& t, Args a) { return select(t, a[arg::dim], a[arg::index]); }
 void infer(Call& c) {
   infer_like_first(c);
-  const Tensor part = part_of(c.tensor(0).detach(), c.args);
-  DY_CHECK(part.sizes() == c.tensor(1).sizes(), "{}: the sizes do not fit: src is {}, the part {}", c.name,
-           describe(c.tensor(1)), shape_text(part.sizes()));
+  const Tensor part = part_of(c[arg::self].detach(), c.args);
+  DY_CHECK(part.sizes() == c[arg::src].sizes(), "{}: the sizes do not fit: src is {}, the part {}", c.name,
+           describe(c[arg::src]), shape_text(part.sizes()));
 }
-void forward(Call& c) {
-  NoGrad guard;
-  if (!c.out[0].is_same(c.tensor(0))) assign(c.out[0], c.tensor(0));
-  assign(part_of(c.out[0], c.args), c.tensor(1));
+void plan(Call& c) {
+  plan_part_written(c, [&](const Tensor& t) { return part_of(t, c.args); });
 }
 void backward(Grad& g) {
-  if (g.needs(0))
-    g.set(0,
-          select_scatter(g.g(), zeros(g.in_meta(1).shape(), g.g().dtype(), g.in_meta(1).device), g.integer(2), g.integer(3)));
-  if (g.needs(1)) g.set(1, part_of(g.g(), g.node.args));
+  if (g.needs(arg::self))
+    g.set(arg::self, select_scatter(g.g(), zeros(g.in_meta(arg::src).shape(), g.g().dtype(), g.in_meta(arg::src).device),
+                                    g[arg::dim], g[arg::index]));
+  if (g.needs(arg::src)) g.set(arg::src, part_of(g.g(), g.node.args));
 }
 
 }  // namespace
@@ -32,8 +30,8 @@ extern constexpr OpDef record = {
         "select_scatter(randn(2), randn(), 0, 1)",
     .bad = "select_scatter(zeros(3, 3), zeros(2), 0, 0) => select_scatter: the sizes do not fit: src is f32[2], the part [3]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::select_scatter_op

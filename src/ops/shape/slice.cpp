@@ -20,10 +20,10 @@ Range resolve(IntList sizes, int64_t dim, bool has_start, int64_t start, bool ha
   return {dim, from, way > 0 ? (way - 1) / stride + 1 : 0, step};
 }
 
-void forward(Call& c) {
-  const Tensor& t = c.tensor(0);
+void view(Call& c) {
+  const Tensor& t = c[arg::self];
   const TensorImpl& i = *t.impl();
-  Range r = resolve(t.sizes(), c.integer(1), c.has(2), c.integer(2), c.has(3), c.integer(3), c.integer(4));
+  Range r = resolve(t.sizes(), c[arg::dim], c.has(arg::start), c[arg::start], c.has(arg::end), c[arg::end], c[arg::step]);
   int64_t sizes[kMaxDims], strides[kMaxDims];
   std::copy(i.sizes, i.sizes + i.ndim, sizes);
   std::copy(i.strides, i.strides + i.ndim, strides);
@@ -34,12 +34,13 @@ void forward(Call& c) {
 }
 
 void backward(Grad& g) {
-  const Meta& m = g.in_meta(0);
-  if (g.has(2) || g.has(3) || g.integer(4) != 1) {
-    g.set(0, call(Op::slice_backward_, g.g(), m.shape(), g.integer(1), g.has(2) ? std::optional(g.integer(2)) : std::nullopt,
-                  g.has(3) ? std::optional(g.integer(3)) : std::nullopt, g.integer(4)));
+  const Meta& m = g.in_meta(arg::self);
+  if (g.has(arg::start) || g.has(arg::end) || g[arg::step] != 1) {
+    g.set(arg::self, call(Op::slice_backward_, g.g(), m.shape(), g[arg::dim],
+                          g.has(arg::start) ? std::optional(g[arg::start]) : std::nullopt,
+                          g.has(arg::end) ? std::optional(g[arg::end]) : std::nullopt, g[arg::step]));
   } else {
-    g.set(0, g.g());
+    g.set(arg::self, g.g());
   }
 }
 
@@ -56,7 +57,7 @@ extern constexpr OpDef record = {
         "slice(randn(5, 2), 0, None, None, -1)\nslice(randn(2, 7), 1, -2, 0, -3)",
     .bad = "slice(zeros(3), 0, 0, 2, 0) => slice: the step is zero",
     .infer = infer_nothing,
-    .forward = forward,
+    .view = view,
     .backward = backward,
 };
 

@@ -1,26 +1,34 @@
-#include "loops/pointwise.h"
-#include "ops/common.h"
+#include "ops/shape/parts.h"
 
 namespace dyadic::inline v1::ops::slice_backward_op {
 namespace {
 
 void infer(Call& c) {
-  c.spec[0].dtype = c.tensor(0).dtype();
-  c.spec[0].device = c.tensor(0).device();
-  c.spec[0].shape(c.ints(1));
+  c.spec[0].dtype = c[arg::self].dtype();
+  c.spec[0].device = c[arg::self].device();
+  c.spec[0].shape(c[arg::size]);
 }
-void forward(Call& c) {
-  NoGrad guard;
-  auto bound = [&](int i) { return c.has(i) ? std::optional(c.integer(i)) : std::nullopt; };
-  Tensor part = slice(c.out[0], c.integer(2), bound(3), bound(4), c.integer(5));
-  DY_CHECK(part.sizes() == c.tensor(0).sizes(), "slice_backward: sizes do not fit: self is {}, the slice {}",
-           describe(c.tensor(0)), describe(part));
-  fill(c.out[0], 0);
-  copy_elements(part, c.tensor(0));
+struct Parameters {
+  Operand out, self;
+  Part part;
+};
+void run(const Parameters& p, const Pointers& at) {
+  const Array out = at.output(0, p.out);
+  fill(out, 0);
+  assign(p.part.in(out), at.input(0, p.self));
+}
+void plan(Call& c) {
+  const auto bound = [&](AnyArg h) { return c.has(h) ? std::optional(c.arg(h).integer) : std::nullopt; };
+  const Operand out = c.result(), self = c.operand(arg::self);
+  const Part part =
+      part_of(out, [&](const Tensor& t) { return slice(t, c[arg::dim], bound(arg::start), bound(arg::end), c[arg::step]); });
+  DY_CHECK(part.operand.sizes() == self.sizes(), "slice_backward: sizes do not fit: self is {}, the slice {}",
+           describe(c[arg::self]), shape_text(part.operand.sizes()));
+  c.plan.set<run>(Parameters{out, self, part});
 }
 void backward(Grad& g) {
-  auto bound = [&](int i) { return g.has(i) ? std::optional(g.integer(i)) : std::nullopt; };
-  g.set(0, slice(g.g(), g.integer(2), bound(3), bound(4), g.integer(5)));
+  const auto bound = [&](AnyArg h) { return g.has(h) ? std::optional(g.arg(h).integer) : std::nullopt; };
+  g.set(arg::self, slice(g.g(), g[arg::dim], bound(arg::start), bound(arg::end), g[arg::step]));
 }
 
 }  // namespace
@@ -31,8 +39,8 @@ extern constexpr OpDef record = {
     .internal = true,
     .samples = "slice_backward(randn(2, 2), [2, 5], 1, 1, 4, 2)",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::slice_backward_op

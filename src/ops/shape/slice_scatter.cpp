@@ -1,28 +1,27 @@
-#include "ops/common.h"
+#include "ops/shape/parts.h"
 
 namespace dyadic::inline v1::ops::slice_scatter_op {
 namespace {
 
-Tensor part_of(const Tensor& t, const Arg* a) {
+Tensor part_of(const Tensor& t, Args a) {
   auto bound = [](const Arg& x) { return x.kind == Arg::Kind::none ? std::nullopt : std::optional(x.integer); };
-  return slice(t, a[2].integer, bound(a[3]), bound(a[4]), a[5].integer);
+  return slice(t, a[arg::dim], bound(a.arg(arg::start)), bound(a.arg(arg::end)), a[arg::step]);
 }
 void infer(Call& c) {
   infer_like_first(c);
-  const Tensor part = part_of(c.tensor(0).detach(), c.args);
-  DY_CHECK(part.sizes() == c.tensor(1).sizes(), "{}: the sizes do not fit: src is {}, the part {}", c.name,
-           describe(c.tensor(1)), shape_text(part.sizes()));
+  const Tensor part = part_of(c[arg::self].detach(), c.args);
+  DY_CHECK(part.sizes() == c[arg::src].sizes(), "{}: the sizes do not fit: src is {}, the part {}", c.name,
+           describe(c[arg::src]), shape_text(part.sizes()));
 }
-void forward(Call& c) {
-  NoGrad guard;
-  if (!c.out[0].is_same(c.tensor(0))) assign(c.out[0], c.tensor(0));
-  assign(part_of(c.out[0], c.args), c.tensor(1));
+void plan(Call& c) {
+  plan_part_written(c, [&](const Tensor& t) { return part_of(t, c.args); });
 }
 void backward(Grad& g) {
-  if (g.needs(0))
-    g.set(0, call(Op::slice_scatter_, g.g(), zeros(g.in_meta(1).shape(), g.g().dtype(), g.in_meta(1).device), g.node.args[2],
-                  g.node.args[3], g.node.args[4], g.node.args[5]));
-  if (g.needs(1)) g.set(1, part_of(g.g(), g.node.args));
+  if (g.needs(arg::self))
+    g.set(arg::self,
+          call(Op::slice_scatter_, g.g(), zeros(g.in_meta(arg::src).shape(), g.g().dtype(), g.in_meta(arg::src).device),
+               g.arg(arg::dim), g.arg(arg::start), g.arg(arg::end), g.arg(arg::step)));
+  if (g.needs(arg::src)) g.set(arg::src, part_of(g.g(), g.node.args));
 }
 
 }  // namespace
@@ -35,8 +34,8 @@ extern constexpr OpDef record = {
         "slice_scatter(randn(2, 3), randn(2, 2), -1, 1)",
     .bad = "slice_scatter(zeros(3), zeros(2), 0, 0, 1) => slice_scatter: the sizes do not fit: src is f32[2], the part [1]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
 };
+extern constexpr Kernel cpu = {.plan = plan};
 
 }  // namespace dyadic::inline v1::ops::slice_scatter_op

@@ -5,10 +5,10 @@
 namespace dyadic::inline v1::ops::split_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const int64_t size = a[1].integer, dim = wrap_dim("split", a[2].integer, t.dim());
+  const int64_t size = a[arg::split_size], dim = wrap_dim("split", a[arg::dim], t.dim());
   DY_CHECK(t.dim() > 0, "split: a 0-d tensor cannot be split");
   const int64_t n = t.size(dim);
   DY_CHECK(size > 0 || (size == 0 && n == 0), "split: the size of a part is not positive: split_size is {}", size);

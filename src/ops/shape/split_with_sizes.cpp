@@ -3,11 +3,11 @@
 namespace dyadic::inline v1::ops::split_with_sizes_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const IntList sizes = ints_of(a[1]);
-  const int64_t dim = wrap_dim("split", a[2].integer, t.dim());
+  const IntList sizes = ints_of(a.arg(arg::split_sizes));
+  const int64_t dim = wrap_dim("split", a[arg::dim], t.dim());
   DY_CHECK(t.dim() > 0, "split: a 0-d tensor cannot be split");
   int64_t total = 0;
   for (int64_t n : sizes) {

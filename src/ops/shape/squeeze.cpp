@@ -3,21 +3,21 @@
 namespace dyadic::inline v1::ops::squeeze_op {
 namespace {
 
-void forward(Call& c) {
-  const TensorImpl& i = c.impl(0);
-  uint32_t wanted = c.has(1) ? 0 : ~0u;
-  for (int64_t d : c.has(1) ? c.ints(1) : IntList()) {
+void view(Call& c) {
+  const TensorImpl& i = c.impl(arg::self);
+  uint32_t wanted = c.has(arg::dim) ? 0 : ~0u;
+  for (int64_t d : c.has(arg::dim) ? c[arg::dim] : IntList()) {
     const uint32_t bit = 1u << wrap_dim("squeeze", d, i.ndim);
-    DY_CHECK(!(wanted & bit), "squeeze: a dimension is named twice: dim is {}", shape_text(c.ints(1)));
+    DY_CHECK(!(wanted & bit), "squeeze: a dimension is named twice: dim is {}", shape_text(c[arg::dim]));
     wanted |= bit;
   }
   int64_t sizes[kMaxDims], strides[kMaxDims];
   size_t n = 0;
   for (int d = 0; d < i.ndim; ++d)
     if (i.sizes[d] != 1 || !(wanted >> d & 1)) sizes[n] = i.sizes[d], strides[n++] = i.strides[d];
-  c.out[0] = make_view(c.tensor(0), {sizes, n}, {strides, n}, i.offset);
+  c.out[0] = make_view(c[arg::self], {sizes, n}, {strides, n}, i.offset);
 }
-void backward(Grad& g) { g.set(0, g.g().reshape(g.in_meta(0).shape())); }
+void backward(Grad& g) { g.set(arg::self, g.g().reshape(g.in_meta(arg::self).shape())); }
 
 }  // namespace
 
@@ -30,7 +30,7 @@ extern constexpr OpDef record = {
         "1])\nsqueeze(randn())",
     .bad = "squeeze(zeros(1, 1), [0, -2]) => squeeze: a dimension is named twice: dim is [0, -2]",
     .infer = infer_nothing,
-    .forward = forward,
+    .view = view,
     .backward = backward,
 };
 

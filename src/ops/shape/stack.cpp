@@ -5,16 +5,16 @@
 namespace dyadic::inline v1::ops::stack_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  std::span<const Tensor> list{a[0].tensor, a[0].n};
+Tensor compose(Args a) {
+  std::span<const Tensor> list{a.arg(arg::tensors).tensor, a.arg(arg::tensors).n};
   DY_CHECK(!list.empty(), "stack: an empty list of tensors");
   std::vector<Tensor> up;
   for (size_t k = 0; k < list.size(); ++k) {
     DY_CHECK(list[k].sizes() == list[0].sizes(), "stack: shapes differ: tensor 0 is {}, tensor {} is {}", describe(list[0]), k,
              describe(list[k]));
-    up.push_back(unsqueeze(list[k], a[1].integer));
+    up.push_back(unsqueeze(list[k], a[arg::dim]));
   }
-  return cat(up, a[1].integer);
+  return cat(up, a[arg::dim]);
 }
 
 }  // namespace

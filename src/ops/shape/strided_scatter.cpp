@@ -1,29 +1,28 @@
-#include "ops/common.h"
+#include "ops/shape/parts.h"
 
 namespace dyadic::inline v1::ops::strided_scatter_op {
 namespace {
 
-Tensor region(const Tensor& t, const Arg* a) {
-  return call(Op::strided_view_, t, ints_of(a[2]), ints_of(a[3]), a[4].integer + t.storage_offset(), t.strides(),
-              t.storage_offset());
+Tensor region(const Tensor& t, Args a) {
+  return call(Op::strided_view_, t, ints_of(a.arg(arg::size)), ints_of(a.arg(arg::stride)), a[arg::offset] + t.storage_offset(),
+              t.strides(), t.storage_offset());
 }
 void infer(Call& c) {
   infer_like_first(c);
-  c.spec[0].dtype = c.tensor(0).dtype();
-  DY_CHECK(c.tensor(1).sizes() == c.ints(2), "{}: the sizes do not fit: src is {}, size is {}", c.name, describe(c.tensor(1)),
-           shape_text(c.ints(2)));
+  c.spec[0].dtype = c[arg::self].dtype();
+  DY_CHECK(c[arg::src].sizes() == c[arg::size], "{}: the sizes do not fit: src is {}, size is {}", c.name,
+           describe(c[arg::src]), shape_text(c[arg::size]));
 }
-void forward(Call& c) {
-  NoGrad guard;
-  assign(c.out[0], c.tensor(0));
-  assign(region(c.out[0], c.args), c.tensor(1));
+void plan(Call& c) {
+  plan_part_written(c, [&](const Tensor& t) { return region(t, c.args); });
 }
 void backward(Grad& g) {
-  const Arg* a = g.node.args;
-  if (g.needs(0))
-    g.set(0, call(Op::strided_scatter_, g.g(), zeros(g.in_meta(1).shape(), g.g().dtype(), g.in_meta(1).device), g.ints(2),
-                  g.ints(3), g.integer(4)));
-  if (g.needs(1)) g.set(1, region(contiguous(g.g()), a));
+  Args a = g.node.args;
+  if (g.needs(arg::self))
+    g.set(arg::self,
+          call(Op::strided_scatter_, g.g(), zeros(g.in_meta(arg::src).shape(), g.g().dtype(), g.in_meta(arg::src).device),
+               g[arg::size], g[arg::stride], g[arg::offset]));
+  if (g.needs(arg::src)) g.set(arg::src, region(contiguous(g.g()), a));
 }
 
 }  // namespace
@@ -38,9 +37,8 @@ extern constexpr OpDef record = {
     .bad =
         "strided_scatter(zeros(3), zeros(2), [1], [1], 0) => strided_scatter: the sizes do not fit: src is f32[2], size is [1]",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .dense = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .dense = true};
 
 }  // namespace dyadic::inline v1::ops::strided_scatter_op

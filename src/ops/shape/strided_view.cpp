@@ -5,14 +5,14 @@
 namespace dyadic::inline v1::ops::strided_view_op {
 namespace {
 
-void forward(Call& c) {
-  const Tensor& t = c.tensor(0);
-  const IntList size = c.ints(1), stride = c.ints(2);
+void view(Call& c) {
+  const Tensor& t = c[arg::self];
+  const IntList size = c[arg::size], stride = c[arg::stride];
   DY_CHECK(size.size() == stride.size() && size.size() <= kMaxDims, "as_strided: size and stride differ in length: {} and {}",
            shape_text(size), shape_text(stride));
   DY_CHECK_AS(TypeError, !t.dtype().is_blocked(), "as_strided: {} has no strides over bytes; convert with .to first",
               describe(t));
-  int64_t first = c.integer(3), last = first, way = 0;
+  int64_t first = c[arg::storage_offset], last = first, way = 0;
   const bool empty = checked_numel("as_strided", size) == 0;
   bool fits = first >= 0;
   for (size_t d = 0; d < size.size() && fits && !empty; ++d) {
@@ -23,8 +23,8 @@ void forward(Call& c) {
   DY_CHECK(fits && (empty || (first >= 0 && last < room)),
            "as_strided: it reaches outside of the storage: size is {}, stride is {}, storage_offset is {}, the storage has {} "
            "elements",
-           shape_text(size), shape_text(stride), c.integer(3), room);
-  c.out[0] = make_view(t, size, stride, c.integer(3));
+           shape_text(size), shape_text(stride), c[arg::storage_offset], room);
+  c.out[0] = make_view(t, size, stride, c[arg::storage_offset]);
 }
 // Where in the storage each element lies, as an int64 tensor.
 Tensor places(IntList size, IntList stride, int64_t offset, Device device) {
@@ -48,18 +48,20 @@ bool row_major(IntList size, IntList stride) {
 }
 // Elements of the result go back to the element of self at their place; those that self does not show have none.
 void backward(Grad& g) {
-  if (row_major(g.in_meta(0).shape(), g.ints(4)) && apart(g.ints(1), g.ints(2)))
-    return g.set(0, call(Op::strided_scatter_, zeros(g.in_meta(0).shape(), g.g().dtype(), g.in_meta(0).device), g.g(),
-                         g.ints(1), g.ints(2), g.integer(3) - g.integer(5)));
-  const Meta& m = g.in_meta(0);
-  const IntList size = g.ints(1), stride = g.ints(2), own = g.ints(4);
+  if (row_major(g.in_meta(arg::self).shape(), g[arg::self_stride]) && apart(g[arg::size], g[arg::stride]))
+    return g.set(arg::self,
+                 call(Op::strided_scatter_, zeros(g.in_meta(arg::self).shape(), g.g().dtype(), g.in_meta(arg::self).device),
+                      g.g(), g[arg::size], g[arg::stride], g[arg::storage_offset] - g[arg::self_offset]));
+  const Meta& m = g.in_meta(arg::self);
+  const IntList size = g[arg::size], stride = g[arg::stride], own = g[arg::self_stride];
   int64_t n = 1;
   for (int64_t s : m.shape()) n *= s;
-  const int64_t room = std::max(end_of(size, stride, g.integer(3)), end_of(m.shape(), own, g.integer(5)));
-  const Tensor owner = scatter(full({room}, n, i64, m.device), 0, places(m.shape(), own, g.integer(5), m.device),
+  const int64_t room = std::max(end_of(size, stride, g[arg::storage_offset]), end_of(m.shape(), own, g[arg::self_offset]));
+  const Tensor owner = scatter(full({room}, n, i64, m.device), 0, places(m.shape(), own, g[arg::self_offset], m.device),
                                arange(0, n, 1, i64, m.device));
-  const Tensor to = index_select(owner, 0, places(size, stride, g.integer(3), m.device));
-  g.set(0, narrow(index_add(zeros({n + 1}, g.g().dtype(), m.device), 0, to, reshape(g.g(), {-1})), 0, 0, n).reshape(m.shape()));
+  const Tensor to = index_select(owner, 0, places(size, stride, g[arg::storage_offset], m.device));
+  g.set(arg::self,
+        narrow(index_add(zeros({n + 1}, g.g().dtype(), m.device), 0, to, reshape(g.g(), {-1})), 0, 0, n).reshape(m.shape()));
 }
 
 }  // namespace
@@ -77,7 +79,7 @@ extern constexpr OpDef record = {
         "narrow: it shows the storage, not the tensor\n"
         "scaled: it shows the storage, not the tensor",
     .infer = infer_nothing,
-    .forward = forward,
+    .view = view,
     .backward = backward,
 };
 

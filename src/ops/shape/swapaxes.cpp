@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::swapaxes_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  return transpose(t, a[1].integer, a[2].integer);
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  return transpose(t, a[arg::axis0], a[arg::axis1]);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::t_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
   DY_CHECK(t.dim() <= 2, "t: needs a matrix: self is {}; use transpose or permute", describe(t));
   return t.dim() < 2 ? view(t, t.sizes()) : transpose(t, 0, 1);

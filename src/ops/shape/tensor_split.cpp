@@ -3,13 +3,13 @@
 namespace dyadic::inline v1::ops::tensor_split_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const int64_t parts = a[1].integer;
+  const int64_t parts = a[arg::sections];
   DY_CHECK(t.dim() > 0, "tensor_split: a 0-d tensor cannot be split");
   DY_CHECK(parts > 0, "tensor_split: the number of sections is not positive: sections is {}", parts);
-  const int64_t dim = wrap_dim("tensor_split", a[2].integer, t.dim()), n = t.size(dim);
+  const int64_t dim = wrap_dim("tensor_split", a[arg::dim], t.dim()), n = t.size(dim);
   std::vector<Tensor> out;
   for (int64_t i = 0, at = 0; i < parts; ++i) {
     const int64_t size = n / parts + (i < n % parts);

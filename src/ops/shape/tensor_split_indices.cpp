@@ -3,17 +3,17 @@
 namespace dyadic::inline v1::ops::tensor_split_indices_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
 
   DY_CHECK(t.dim() > 0, "tensor_split: a 0-d tensor cannot be split");
   std::vector<Tensor> out;
   std::optional<int64_t> from;
-  for (int64_t cut : ints_of(a[1])) {
-    out.push_back(slice(t, a[2].integer, from, cut));
+  for (int64_t cut : ints_of(a.arg(arg::indices))) {
+    out.push_back(slice(t, a[arg::dim], from, cut));
     from = cut;
   }
-  out.push_back(slice(t, a[2].integer, from));
+  out.push_back(slice(t, a[arg::dim], from));
   return out;
 }
 

@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::tile_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  std::vector<int64_t> repeats = ints_of(a[1]).vec();
+  std::vector<int64_t> repeats = ints_of(a.arg(arg::dims)).vec();
   while (int64_t(repeats.size()) < t.dim()) repeats.insert(repeats.begin(), 1);
   return repeat(t, repeats);
 }

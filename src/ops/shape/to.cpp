@@ -1,15 +1,15 @@
-#include "ops/common.h"
+#include "ops/shape/assigning.h"
 
 namespace dyadic::inline v1::ops::to_op {
 namespace {
 
 void infer(Call& c) {
   infer_like_first(c);
-  if (c.tensor(0).dtype() != c.dtype(1)) check_encodes(*c.dtype(1).format());
-  c.spec[0].dtype = c.dtype(1);
+  if (c[arg::self].dtype() != c[arg::dtype]) check_encodes(*c[arg::dtype].format());
+  c.spec[0].dtype = c[arg::dtype];
 }
-void forward(Call& c) { assign(c.out[0], c.tensor(0)); }
-void backward(Grad& g) { g.set(0, g.g()); }  // the engine casts to the input's dtype
+void plan(Call& c) { plan_assigning(c, arg::self); }
+void backward(Grad& g) { g.set(arg::self, g.g()); }  // the engine casts to the input's dtype
 
 }  // namespace
 
@@ -21,9 +21,8 @@ extern constexpr OpDef record = {
     .samples = "to(randn(3, 4), bf16)\nto(randn(3, 4), f64)",
     .skip = "cost: a conversion counts as bytes",
     .infer = infer,
-    .forward = forward,
     .backward = backward,
-    .accepts_blocked = true,
 };
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(arg::self) | out(0)};
 
 }  // namespace dyadic::inline v1::ops::to_op

@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::trace_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
   DY_CHECK(t.dim() == 2, "trace: needs a matrix: self is {}", describe(t));
   return sum(diagonal(t));

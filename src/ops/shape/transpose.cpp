@@ -5,9 +5,9 @@
 namespace dyadic::inline v1::ops::transpose_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  int64_t n = t.dim(), d0 = wrap_dim("transpose", a[1].integer, n), d1 = wrap_dim("transpose", a[2].integer, n);
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  int64_t n = t.dim(), d0 = wrap_dim("transpose", a[arg::dim0], n), d1 = wrap_dim("transpose", a[arg::dim1], n);
   if (n == 0) return t;
   int64_t dims[kMaxDims];
   for (int64_t d = 0; d < n; ++d) dims[d] = d;

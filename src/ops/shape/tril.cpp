@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::tril_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   DY_CHECK(t.dim() >= 2, "tril: needs a matrix: self is {}", describe(t));
-  return call(Op::triangle_, t, a[1], true);
+  return call(Op::triangle_, t, a.arg(arg::diagonal), true);
 }
 
 }  // namespace

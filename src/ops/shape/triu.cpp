@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::triu_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   DY_CHECK(t.dim() >= 2, "triu: needs a matrix: self is {}", describe(t));
-  return call(Op::triangle_, t, a[1], false);
+  return call(Op::triangle_, t, a.arg(arg::diagonal), false);
 }
 
 }  // namespace

@@ -3,11 +3,11 @@
 namespace dyadic::inline v1::ops::unbind_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
 
   DY_CHECK_AS(IndexError, t.dim() > 0, "unbind: a 0-d tensor has no dimension");
-  const int64_t dim = wrap_dim("unbind", a[1].integer, t.dim());
+  const int64_t dim = wrap_dim("unbind", a[arg::dim], t.dim());
   std::vector<Tensor> out;
   for (int64_t i = 0; i < t.size(dim); ++i) out.push_back(select(t, dim, i));
   return one_of_many(std::move(out));

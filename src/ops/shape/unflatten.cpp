@@ -3,13 +3,13 @@
 namespace dyadic::inline v1::ops::unflatten_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const int64_t dim = wrap_dim("unflatten", a[1].integer, t.dim());
+  const int64_t dim = wrap_dim("unflatten", a[arg::dim], t.dim());
   DY_CHECK_AS(IndexError, t.dim() > 0, "unflatten: a 0-d tensor has no dimension");
   int64_t part[kMaxDims];
-  const IntList inner = resolve_size("unflatten", ints_of(a[2]), t.size(dim), part);
+  const IntList inner = resolve_size("unflatten", ints_of(a.arg(arg::sizes)), t.size(dim), part);
   std::vector<int64_t> sizes = t.sizes().vec();
   sizes.erase(sizes.begin() + dim);
   sizes.insert(sizes.begin() + dim, inner.begin(), inner.end());

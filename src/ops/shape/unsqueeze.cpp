@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::unsqueeze_op {
 namespace {
 
-void forward(Call& c) {
-  const TensorImpl& i = c.impl(0);
+void view(Call& c) {
+  const TensorImpl& i = c.impl(arg::self);
   DY_CHECK(i.ndim < kMaxDims, "unsqueeze: too many dimensions: self has {}; at most {}", i.ndim, kMaxDims);
-  int64_t at = wrap_dim("unsqueeze", c.integer(1), i.ndim + 1);
+  int64_t at = wrap_dim("unsqueeze", c[arg::dim], i.ndim + 1);
   int64_t sizes[kMaxDims], strides[kMaxDims];
   for (int d = 0, from = 0; d <= i.ndim; ++d) {
     if (d == at) {
@@ -18,9 +18,9 @@ void forward(Call& c) {
     }
   }
   size_t n = size_t(i.ndim) + 1;
-  c.out[0] = make_view(c.tensor(0), {sizes, n}, {strides, n}, i.offset);
+  c.out[0] = make_view(c[arg::self], {sizes, n}, {strides, n}, i.offset);
 }
-void backward(Grad& g) { g.set(0, squeeze(g.g(), g.integer(1))); }
+void backward(Grad& g) { g.set(arg::self, squeeze(g.g(), g[arg::dim])); }
 
 }  // namespace
 
@@ -30,7 +30,7 @@ extern constexpr OpDef record = {
     .kind = OpKind::view,
     .samples = "unsqueeze(randn(2, 3), 1)\nunsqueeze(randn(64), -1)\nunsqueeze(randn(), 0)",
     .infer = infer_nothing,
-    .forward = forward,
+    .view = view,
     .backward = backward,
 };
 

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::view_as_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  return view(t, a[1].tensor->sizes());
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  return view(t, a[arg::other].sizes());
 }
 
 }  // namespace

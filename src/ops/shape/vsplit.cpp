@@ -3,10 +3,10 @@
 namespace dyadic::inline v1::ops::vsplit_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
   DY_CHECK(t.dim() >= 2, "vsplit: needs at least 2 dimensions: self is {}", describe(t));
-  const int64_t dim = 0, parts = a[1].integer;
+  const int64_t dim = 0, parts = a[arg::sections];
   DY_CHECK(parts > 0 && t.size(dim) % parts == 0,
            "vsplit: the sections do not come out even: {} sections of dimension {} of {}", parts, dim, describe(t));
   return tensor_split(t, parts, dim);

@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::vstack_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   std::vector<Tensor> parts;
-  for (const Tensor& t : tensors_of(a[0])) parts.push_back(atleast_2d(t));
+  for (const Tensor& t : a[arg::tensors]) parts.push_back(atleast_2d(t));
   DY_CHECK(!parts.empty(), "vstack: an empty list of tensors");
   return cat(parts, 0);
 }

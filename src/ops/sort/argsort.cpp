@@ -3,9 +3,9 @@
 namespace dyadic::inline v1::ops::argsort_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
-  return sort(t.detach(), a[1].integer, a[2].boolean).indices;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
+  return sort(t.detach(), a[arg::dim], a[arg::descending]).indices;
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::bucketize_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  return call(Op::searchsorted_, *a[1].tensor, *a[0].tensor, a[2].boolean, a[3].boolean, Arg(), Arg());
+Tensor compose(Args a) {
+  return call(Op::searchsorted_, a[arg::boundaries], a[arg::self], a[arg::out_int32], a[arg::right], Arg(), Arg());
 }
 
 }  // namespace

@@ -3,15 +3,15 @@
 namespace dyadic::inline v1::ops::isin_op {
 namespace {
 
-Tensor compose(const Arg* a) {
+Tensor compose(Args a) {
   NoGrad guard;
   const DType common = result_type(a, 2);
-  const Tensor x = to(*a[0].tensor, common), tests = reshape(to(*a[1].tensor, common), {-1});
-  if (tests.numel() == 0) return full(x.sizes(), a[3].boolean, boolean, x.device());
+  const Tensor x = to(a[arg::elements], common), tests = reshape(to(a[arg::test_elements], common), {-1});
+  if (tests.numel() == 0) return full(x.sizes(), a[arg::invert], boolean, x.device());
   const Tensor order = sort(tests, 0).values;
   const Tensor at = clamp(searchsorted(order, x), 0, tests.numel() - 1);
   const Tensor found = eq(take(order, at), x);
-  return a[3].boolean ? logical_not(found) : found;
+  return a[arg::invert] ? logical_not(found) : found;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace {
 
 void infer(Call& c) {
   check_order(c);
-  const int64_t n = rows_of(c.tensor(0)).size, k = c.integer(1);
+  const int64_t n = rows_of(c[arg::self]).size, k = c[arg::k];
   DY_CHECK(k >= kNanMedian && k < n, "kth_rows: k is out of range: k is {}, the dimension has {} entries", k, n);
   infer_like_first(c);
   c.spec[1] = c.spec[0];
@@ -17,12 +17,12 @@ void infer(Call& c) {
 }
 void plan(Call& c) {
   RowOrder p = order_rows(c);
-  p.wanted = c.integer(1);
+  p.wanted = c[arg::k];
   c.plan.workspace = choose_workspace(p);
   c.plan.set<kth_rows>(p);
 }
-double flops(const Call& c) { return double(c.tensor(0).numel()); }
-void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0), -1)); }
+double flops(const Call& c) { return double(c[arg::self].numel()); }
+void backward(Grad& g) { g.set(arg::self, picked_gradient(g.g(), g.out(1), g.in_meta(arg::self), -1)); }
 
 }  // namespace
 

@@ -4,16 +4,16 @@
 namespace dyadic::inline v1::ops::kthvalue_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const int64_t dim = wrap_dim("kthvalue", a[2].integer, t.dim());
-  const int64_t n = t.dim() ? t.size(dim) : 1, k = a[1].integer;
+  const int64_t dim = wrap_dim("kthvalue", a[arg::dim], t.dim());
+  const int64_t n = t.dim() ? t.size(dim) : 1, k = a[arg::k];
   DY_CHECK_AS(IndexError, n > 0, "kthvalue: nothing to choose from: self is {}", describe(t));
   DY_CHECK(k > 0 && k <= n, "kthvalue: k is out of range: k is {}, the dimension has {} entries", k, n);
-  std::vector<Tensor> r = call_all(Op::kth_rows_, to_last(t, dim), a[1].integer - 1);
+  std::vector<Tensor> r = call_all(Op::kth_rows_, to_last(t, dim), a[arg::k] - 1);
   if (t.dim() == 0) return r;
-  for (Tensor& part : r) part = a[3].boolean ? from_last(part, dim) : squeeze(part, -1);
+  for (Tensor& part : r) part = a[arg::keepdim] ? from_last(part, dim) : squeeze(part, -1);
   return r;
 }
 

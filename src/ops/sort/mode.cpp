@@ -4,14 +4,14 @@
 namespace dyadic::inline v1::ops::mode_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const int64_t dim = wrap_dim("mode", a[1].integer, t.dim());
+  const int64_t dim = wrap_dim("mode", a[arg::dim], t.dim());
   DY_CHECK_AS(IndexError, t.dim() == 0 || t.size(dim) > 0, "mode: nothing to choose from: self is {}", describe(t));
   std::vector<Tensor> r = call_all(Op::mode_rows_, to_last(t, dim));
   if (t.dim() == 0) return r;
-  for (Tensor& part : r) part = a[2].boolean ? from_last(part, dim) : squeeze(part, -1);
+  for (Tensor& part : r) part = a[arg::keepdim] ? from_last(part, dim) : squeeze(part, -1);
   return r;
 }
 

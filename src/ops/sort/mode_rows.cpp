@@ -6,7 +6,7 @@ namespace {
 
 void infer(Call& c) {
   check_order(c);
-  DY_CHECK_AS(IndexError, rows_of(c.tensor(0)).size > 0, "mode: nothing to choose from: self is {}", describe(c.tensor(0)));
+  DY_CHECK_AS(IndexError, rows_of(c[arg::self]).size > 0, "mode: nothing to choose from: self is {}", describe(c[arg::self]));
   infer_like_first(c);
   c.spec[1] = c.spec[0];
   for (int j = 0; j < 2; ++j)
@@ -19,8 +19,8 @@ void plan(Call& c) {
   c.plan.workspace = order_workspace(p);
   c.plan.set<mode_rows>(p);
 }
-double flops(const Call& c) { return double(c.tensor(0).numel()); }
-void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0), -1)); }
+double flops(const Call& c) { return double(c[arg::self].numel()); }
+void backward(Grad& g) { g.set(arg::self, picked_gradient(g.g(), g.out(1), g.in_meta(arg::self), -1)); }
 
 }  // namespace
 

@@ -3,8 +3,8 @@
 namespace dyadic::inline v1::ops::msort_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
   return sort(t, 0).values;
 }
 

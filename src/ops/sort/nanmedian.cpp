@@ -6,8 +6,8 @@
 namespace dyadic::inline v1::ops::nanmedian_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+Tensor compose(Args a) {
+  const Tensor& t = a[arg::self];
 
   if (t.numel() == 0) return to(full({}, NAN, f64, t.device()), plain(t));
   return shared_by_ties(t, reshape(call_all(Op::kth_rows_, reshape(t.detach(), {-1}), int64_t(-2))[0], {}));

@@ -4,8 +4,9 @@
 namespace dyadic::inline v1::ops::nanquantile_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  return quantile_of("nanquantile", *a[0].tensor, *a[1].tensor, a[2], a[3].boolean, {a[4].text, a[4].n}, true);
+Tensor compose(Args a) {
+  return quantile_of("nanquantile", a[arg::self], a[arg::q], a.arg(arg::dim), a[arg::keepdim],
+                     {a.arg(arg::interpolation).text, a.arg(arg::interpolation).n}, true);
 }
 
 }  // namespace

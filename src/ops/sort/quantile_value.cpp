@@ -4,9 +4,9 @@
 namespace dyadic::inline v1::ops::quantile_value_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  return quantile_of("quantile", *a[0].tensor, full({}, a[1].real, plain(*a[0].tensor), a[0].tensor->device()), a[2],
-                     a[3].boolean, {a[4].text, a[4].n}, false);
+Tensor compose(Args a) {
+  return quantile_of("quantile", a[arg::self], full({}, a[arg::q], plain(a[arg::self]), a[arg::self].device()), a.arg(arg::dim),
+                     a[arg::keepdim], {a.arg(arg::interpolation).text, a.arg(arg::interpolation).n}, false);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace {
 
 void infer(Call& c) {
   check_order(c);
-  const Tensor &self = c.tensor(0), &ranks = c.tensor(1);
+  const Tensor &self = c[arg::self], &ranks = c[arg::ranks];
   DY_CHECK_AS(TypeError, ranks.dtype() == i64, "ranked_rows: ranks are int64: ranks is {}", describe(ranks));
   bool fits = ranks.dim() == self.dim();
   for (int64_t d = 0; fits && d + 1 < self.dim(); ++d) fits = ranks.size(d) == self.size(d);
@@ -29,10 +29,10 @@ void plan(Call& c) {
   c.plan.workspace = choose_workspace(p);
   c.plan.set<run>(p);
 }
-double flops(const Call& c) { return double(c.tensor(0).numel()); }
+double flops(const Call& c) { return double(c[arg::self].numel()); }
 void backward(Grad& g) {
-  const Meta& m = g.in_meta(0);
-  g.set(0, scatter_add(zeros(m.shape(), g.g().dtype(), m.device), -1, g.out(1), g.g()));
+  const Meta& m = g.in_meta(arg::self);
+  g.set(arg::self, scatter_add(zeros(m.shape(), g.g().dtype(), m.device), -1, g.out(1), g.g()));
 }
 
 }  // namespace

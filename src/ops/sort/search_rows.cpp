@@ -7,7 +7,7 @@ namespace dyadic::inline v1::ops::search_rows_op {
 namespace {
 
 void infer(Call& c) {
-  const Tensor &sequence = c.tensor(0), &values = c.tensor(1);
+  const Tensor &sequence = c[arg::sorted_sequence], &values = c[arg::self];
   bool fits = sequence.dim() == 1 || (sequence.dim() > 0 && sequence.dim() == values.dim());
   for (int64_t d = 0; fits && sequence.dim() > 1 && d + 1 < sequence.dim(); ++d) fits = sequence.size(d) == values.size(d);
   DY_CHECK(fits,
@@ -19,7 +19,7 @@ void infer(Call& c) {
   DY_CHECK_AS(TypeError, plain(sequence) == plain(values),
               "searchsorted: dtypes differ: sorted_sequence is {}, the values are {}; convert one with .to", describe(sequence),
               describe(values));
-  c.spec[0].dtype = c.boolean(3) ? i32 : i64;
+  c.spec[0].dtype = c[arg::out_int32] ? i32 : i64;
   c.spec[0].device = sequence.device();
   c.spec[0].shape(values.sizes());
 }
@@ -81,8 +81,8 @@ void run(const Search& p, const Pointers& at) {
 }
 void plan(Call& c) {
   Search& p = c.plan.make<run, Search>();
-  p.sequence = c.operand(0), p.values = c.operand(1);
-  p.right = c.boolean(2), p.narrow = c.boolean(3);
+  p.sequence = c.operand(arg::sorted_sequence), p.values = c.operand(arg::self);
+  p.right = c[arg::right], p.narrow = c[arg::out_int32];
   const Operand &s = p.sequence, &v = p.values;
   p.n = s.size(-1);
   p.width = std::max<int64_t>(s.dim() == 1 ? v.count : v.size(-1), 1);

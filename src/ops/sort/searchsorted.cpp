@@ -3,21 +3,21 @@
 namespace dyadic::inline v1::ops::searchsorted_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  Tensor sequence = *a[0].tensor, values = *a[1].tensor;
-  bool right = a[3].boolean;
-  if (a[4].kind == Arg::Kind::text) {
-    const std::string_view side(a[4].text, a[4].n);
+Tensor compose(Args a) {
+  Tensor sequence = a[arg::sorted_sequence], values = a[arg::self];
+  bool right = a[arg::right];
+  if (a.arg(arg::side).kind == Arg::Kind::text) {
+    const std::string_view side(a.arg(arg::side).text, a.arg(arg::side).n);
     DY_CHECK_AS(ValueError, side == "left" || side == "right",
                 "searchsorted: unknown side \"{}\"; the known ones are left, right", side);
     DY_CHECK(side == "right" || !right, "searchsorted: side is left, but right is True");
     right = side == "right";
   }
   NoGrad guard;
-  if (a[5].kind == Arg::Kind::tensor) sequence = gather(sequence, -1, *a[5].tensor);
+  if (a.has(arg::sorter)) sequence = gather(sequence, -1, a[arg::sorter]);
   const Arg both[] = {Arg(sequence), Arg(values)};
   const DType common = result_type(both, 2);
-  return call(Op::search_rows_, to(sequence, common), to(values, common), right, a[2].boolean);
+  return call(Op::search_rows_, to(sequence, common), to(values, common), right, a[arg::out_int32]);
 }
 
 }  // namespace

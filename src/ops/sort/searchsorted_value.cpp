@@ -3,11 +3,12 @@
 namespace dyadic::inline v1::ops::searchsorted_value_op {
 namespace {
 
-Tensor compose(const Arg* a) {
-  const DType d = plain(*a[0].tensor);
-  const bool fits = d.is_floating_point() || a[1].scalar.kind() != Scalar::Kind::real;  // 0.5 among integers stays what it is
-  const Tensor value = to(scalar_tensor(a[1].scalar), fits ? d : f64).to(a[0].tensor->device());
-  return call(Op::searchsorted_, *a[0].tensor, value, a[2].boolean, a[3].boolean, a[4], a[5]);
+Tensor compose(Args a) {
+  const DType d = plain(a[arg::sorted_sequence]);
+  const bool fits = d.is_floating_point() || a[arg::self].kind() != Scalar::Kind::real;  // 0.5 among integers stays what it is
+  const Tensor value = to(scalar_tensor(a[arg::self]), fits ? d : f64).to(a[arg::sorted_sequence].device());
+  return call(Op::searchsorted_, a[arg::sorted_sequence], value, a[arg::out_int32], a[arg::right], a.arg(arg::side),
+              a.arg(arg::sorter));
 }
 
 }  // namespace

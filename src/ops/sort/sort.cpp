@@ -4,11 +4,11 @@
 namespace dyadic::inline v1::ops::sort_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const int64_t dim = wrap_dim("sort", a[1].integer, t.dim());
-  std::vector<Tensor> r = call_all(Op::sort_rows_, to_last(t, dim), a[2].boolean);
+  const int64_t dim = wrap_dim("sort", a[arg::dim], t.dim());
+  std::vector<Tensor> r = call_all(Op::sort_rows_, to_last(t, dim), a[arg::descending]);
   for (Tensor& part : r) part = from_last(part, dim);
   return r;
 }

@@ -13,12 +13,12 @@ void infer(Call& c) {
 }
 void plan(Call& c) {
   RowOrder p = order_rows(c);
-  p.backwards = c.boolean(1);
+  p.backwards = c[arg::descending];
   c.plan.workspace = order_workspace(p);
   c.plan.set<sort_rows>(p);
 }
-double flops(const Call& c) { return double(c.tensor(0).numel()); }
-void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0), -1)); }
+double flops(const Call& c) { return double(c[arg::self].numel()); }
+void backward(Grad& g) { g.set(arg::self, picked_gradient(g.g(), g.out(1), g.in_meta(arg::self), -1)); }
 
 }  // namespace
 

@@ -6,23 +6,23 @@ namespace {
 
 void infer(Call& c) {
   check_order(c);
-  const int64_t n = rows_of(c.tensor(0)).size, k = c.integer(1);
+  const int64_t n = rows_of(c[arg::self]).size, k = c[arg::k];
   DY_CHECK(k >= 0 && k <= n, "topk: k is out of range: k is {}, the dimension has {} entries", k, n);
   infer_like_first(c);
   c.spec[1] = c.spec[0];
   for (int j = 0; j < 2; ++j)
-    if (c.spec[j].ndim) c.spec[j].sizes[c.spec[j].ndim - 1] = c.integer(1);
+    if (c.spec[j].ndim) c.spec[j].sizes[c.spec[j].ndim - 1] = c[arg::k];
   c.spec[1].dtype = i64;
   c.nout = 2;
 }
 void plan(Call& c) {
   RowOrder p = order_rows(c);
-  p.backwards = c.boolean(2);
+  p.backwards = c[arg::largest];
   c.plan.workspace = order_workspace(p);
   c.plan.set<top_rows>(p);
 }
-double flops(const Call& c) { return double(c.tensor(0).numel()); }
-void backward(Grad& g) { g.set(0, picked_gradient(g.g(), g.out(1), g.in_meta(0), -1)); }
+double flops(const Call& c) { return double(c[arg::self].numel()); }
+void backward(Grad& g) { g.set(arg::self, picked_gradient(g.g(), g.out(1), g.in_meta(arg::self), -1)); }
 
 }  // namespace
 

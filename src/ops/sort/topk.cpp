@@ -6,12 +6,12 @@
 namespace dyadic::inline v1::ops::topk_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
 
-  const int64_t dim = wrap_dim("topk", a[2].integer, t.dim());
-  const int64_t k = t.dim() ? a[1].integer : std::max<int64_t>(a[1].integer, 1);  // a number is there or it is not
-  std::vector<Tensor> r = call_all(Op::top_rows_, to_last(t, dim), k, a[3].boolean);
+  const int64_t dim = wrap_dim("topk", a[arg::dim], t.dim());
+  const int64_t k = t.dim() ? a[arg::k] : std::max<int64_t>(a[arg::k], 1);  // a number is there or it is not
+  std::vector<Tensor> r = call_all(Op::top_rows_, to_last(t, dim), k, a[arg::largest]);
   for (Tensor& part : r) part = from_last(part, dim);
   return r;
 }

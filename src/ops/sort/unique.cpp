@@ -13,11 +13,11 @@ bool by_counting(const Tensor& flat, int64_t& low, int64_t& range) {
   range = int64_t(width + 1);
   return width < uint64_t(std::max<int64_t>(flat.numel(), 1024));
 }
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
   check_has_values("unique", t);
   NoGrad guard;
-  const bool inverse = a[2].boolean, counts = a[3].boolean;
+  const bool inverse = a[arg::return_inverse], counts = a[arg::return_counts];
   const Tensor flat = reshape(t, {-1}), none = empty({0}, i64);
   int64_t low, range;
   if (by_counting(flat, low, range)) {

@@ -3,13 +3,13 @@
 namespace dyadic::inline v1::ops::unique_consecutive_op {
 namespace {
 
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
   check_has_values("unique_consecutive", t);
   NoGrad guard;
   const Tensor flat = reshape(t, {-1});
   const int64_t n = flat.numel();
-  const bool inverse = a[1].boolean, counts = a[2].boolean;
+  const bool inverse = a[arg::return_inverse], counts = a[arg::return_counts];
   const Tensor none = empty({0}, i64);
   if (n == 0) return {flat, inverse ? empty(t.sizes(), i64) : none, none};
   const Tensor changes[] = {ones({1}, boolean), ne(narrow(flat, 0, 1, n - 1), narrow(flat, 0, 0, n - 1))};

@@ -19,17 +19,17 @@ std::vector<int64_t> order_of(const T* rows, int64_t n, int64_t width, bool keep
     starts.push_back(k == 0 || !std::equal(row(order[k]), row(order[k]) + width, row(order[k - 1])));
   return order;
 }
-std::vector<Tensor> compose(const Arg* a) {
-  const Tensor& t = *a[0].tensor;
+std::vector<Tensor> compose(Args a) {
+  const Tensor& t = a[arg::self];
   DY_CHECK(t.dim() > 0, "unique_dim: a 0-d tensor has no slices");
   check_has_values("unique_dim", t);
   NoGrad guard;
-  const int64_t dim = wrap_dim("unique_dim", a[1].integer, t.dim()), n = t.size(dim), width = n ? t.numel() / n : 0;
+  const int64_t dim = wrap_dim("unique_dim", a[arg::dim], t.dim()), n = t.size(dim), width = n ? t.numel() / n : 0;
   const bool real = plain(t).is_floating_point();
   const Tensor rows = contiguous(to(movedim(t, {dim}, {0}), real ? f64 : i64));
   std::vector<bool> starts;
-  const std::vector<int64_t> order = real ? order_of(rows.data<double>(), n, width, a[2].boolean, starts)
-                                          : order_of(rows.data<int64_t>(), n, width, a[2].boolean, starts);
+  const std::vector<int64_t> order = real ? order_of(rows.data<double>(), n, width, a[arg::consecutive], starts)
+                                          : order_of(rows.data<int64_t>(), n, width, a[arg::consecutive], starts);
   std::vector<int64_t> first, inverse(order.size()), counts;
   for (size_t k = 0; k < order.size(); ++k) {
     if (starts[k]) first.push_back(order[k]), counts.push_back(0);

@@ -119,7 +119,7 @@ void run(const Reduction& p, const Pointers& at) {
 
 void plan_reduction(Call& c, ReduceOp op) {
   const Operand t = c.operand(0);
-  const Reading r = plan_reading(t, reduced_dims(c.name, t.sizes(), c.args[1]));
+  const Reading r = plan_reading(t, reduced_dims(c.name, t.sizes(), c.arg(sum_op::arg::dim)));
   Reduction& p = c.plan.make<run, Reduction>();
   p.op = op;
   p.shape = r.shape;
@@ -137,7 +137,7 @@ void plan_reduction(Call& c, ReduceOp op) {
 
 void infer_reduction(Call& c, int keepdim_arg, DType result) {
   const TensorImpl& t = c.impl(0);
-  uint32_t mask = reduced_dims(c.name, t.shape(), c.args[1]);
+  uint32_t mask = reduced_dims(c.name, t.shape(), c.arg(sum_op::arg::dim));
   Spec& s = c.spec[0];
   s.dtype = result;
   s.device = t.device();
@@ -151,8 +151,9 @@ void infer_reduction(Call& c, int keepdim_arg, DType result) {
 
 void check_comparable(const Call& c, bool index) {
   const TensorImpl& t = c.impl(0);
-  uint32_t mask = reduced_dims(c.name, t.shape(), c.args[1]);
-  const bool named = c.args[1].kind == Arg::Kind::integer || (c.args[1].kind == Arg::Kind::ints && c.args[1].n);
+  uint32_t mask = reduced_dims(c.name, t.shape(), c.arg(sum_op::arg::dim));
+  const bool named = c.arg(sum_op::arg::dim).kind == Arg::Kind::integer ||
+                     (c.arg(sum_op::arg::dim).kind == Arg::Kind::ints && c.arg(sum_op::arg::dim).n);
   for (int d = 0; d < t.ndim; ++d) {
     if (!(mask >> d & 1) || t.sizes[d] > 0) continue;
     const std::string why = fmt::format("{}: nothing to compare: self is {}", c.name, describe(c.tensor(0)));

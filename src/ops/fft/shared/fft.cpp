@@ -84,26 +84,31 @@ FftAxes::FftAxes(const char* who, const Tensor& t, const Arg& s, const Arg& dim,
 }
 
 // The last dimension first, as PyTorch does.
-Tensor transform_all(const char* who, const Arg* a, Direction direction) {
-  const FftAxes axes(who, *a[0].tensor, a[1], a[2], false);
-  if (axes.dims.empty()) return to_complex(*a[0].tensor);
-  Tensor t = *a[0].tensor;
-  for (size_t i = axes.dims.size(); i-- > 0;) t = transform(who, t, axes.sizes[i], axes.dims[i], a[3], direction);
+Tensor transform_all(const char* who, Args a, Direction direction) {
+  namespace arg = fft_fftn_op::arg;
+  const FftAxes axes(who, a[arg::self], a.arg(arg::s), a.arg(arg::dim), false);
+  if (axes.dims.empty()) return to_complex(a[arg::self]);
+  Tensor t = a[arg::self];
+  for (size_t i = axes.dims.size(); i-- > 0;) t = transform(who, t, axes.sizes[i], axes.dims[i], a.arg(arg::norm), direction);
   return t;
 }
-Tensor transform_all_real(const char* who, const Arg* a, Direction direction) {
-  check_numbers(who, *a[0].tensor, true);
-  const FftAxes axes(who, *a[0].tensor, a[1], a[2], false);
-  DY_CHECK(!axes.dims.empty(), "{}: no dimension to transform: self is {}", who, describe(*a[0].tensor));
-  Tensor t = transform_real(who, *a[0].tensor, axes.sizes.back(), axes.dims.back(), a[3], direction);
-  for (size_t i = axes.dims.size() - 1; i-- > 0;) t = transform(who, t, axes.sizes[i], axes.dims[i], a[3], direction);
+Tensor transform_all_real(const char* who, Args a, Direction direction) {
+  namespace arg = fft_fftn_op::arg;
+  check_numbers(who, a[arg::self], true);
+  const FftAxes axes(who, a[arg::self], a.arg(arg::s), a.arg(arg::dim), false);
+  DY_CHECK(!axes.dims.empty(), "{}: no dimension to transform: self is {}", who, describe(a[arg::self]));
+  Tensor t = transform_real(who, a[arg::self], axes.sizes.back(), axes.dims.back(), a.arg(arg::norm), direction);
+  for (size_t i = axes.dims.size() - 1; i-- > 0;)
+    t = transform(who, t, axes.sizes[i], axes.dims[i], a.arg(arg::norm), direction);
   return t;
 }
-Tensor transform_all_half(const char* who, const Arg* a, Direction direction) {
-  const FftAxes axes(who, *a[0].tensor, a[1], a[2], true);
-  Tensor t = to_complex(*a[0].tensor);
-  for (size_t i = 0; i + 1 < axes.dims.size(); ++i) t = transform(who, t, axes.sizes[i], axes.dims[i], a[3], direction);
-  return transform_half(who, t, axes.sizes.back(), axes.dims.back(), a[3], direction);
+Tensor transform_all_half(const char* who, Args a, Direction direction) {
+  namespace arg = fft_fftn_op::arg;
+  const FftAxes axes(who, a[arg::self], a.arg(arg::s), a.arg(arg::dim), true);
+  Tensor t = to_complex(a[arg::self]);
+  for (size_t i = 0; i + 1 < axes.dims.size(); ++i)
+    t = transform(who, t, axes.sizes[i], axes.dims[i], a.arg(arg::norm), direction);
+  return transform_half(who, t, axes.sizes.back(), axes.dims.back(), a.arg(arg::norm), direction);
 }
 std::vector<int64_t> shift_dims(const char* who, const Tensor& t, const Arg& dim) {
   std::vector<int64_t> dims;

@@ -19,16 +19,16 @@ Tensor masked_channels(const Tensor& x, double p, int64_t dims) {
   return mul(x, mul(kept(x, p, dims).to(plain(x)), 1 / (1 - p)));
 }
 
-Tensor channel_dropout(const char* who, int64_t rank, const Arg* args) {
-  const Frame a(args);
-  const Tensor& x = a.tensor(0);
-  const double p = a.real(1);
+Tensor channel_dropout(const char* who, int64_t rank, Args a) {
+  namespace arg = dropout2d_op::arg;
+  const Tensor& x = a[arg::input];
+  const double p = a[arg::p];
   DY_CHECK_AS(ValueError, p >= 0 && p <= 1, "{}: p is not a probability: p is {}", who, p);
   check_float(who, x, "input");
   const bool flat = rank > 1 && x.dim() == 2;  // [N, C], as PyTorch takes it
   DY_CHECK(flat || x.dim() == rank + 1 || x.dim() == rank + 2, "{}: the input has {} or {} dimensions: input is {}", who,
            rank + 1, rank + 2, describe(x));
-  return a.boolean(2) ? masked_channels(x, p, flat ? 2 : x.dim() - rank) : x;
+  return a[arg::training] ? masked_channels(x, p, flat ? 2 : x.dim() - rank) : x;
 }
 
 Tensor alpha_masked(const Tensor& x, double p, int64_t dims) {

@@ -53,79 +53,85 @@ Tensor averages(const char* who, const Tensor& x, int64_t rank, const Pool& p, b
 
 }  // namespace
 
-Tensor pooled_max(const char* who, int64_t rank, const Frame& a) {
-  const bool whole = a.tensor(0).dtype().is_integer();  // compared as f64, which holds them up to 2^53
-  const Tensor x = whole ? to(a.tensor(0), f64) : a.tensor(0);
+Tensor pooled_max(const char* who, int64_t rank, Args a) {
+  namespace arg = max_pool2d_op::arg;
+  const bool whole = a[arg::input].dtype().is_integer();  // compared as f64, which holds them up to 2^53
+  const Tensor x = whole ? to(a[arg::input], f64) : a[arg::input];
   check_rank(who, x, rank);
-  const IntList padding = a.ints(3);
-  const Pool p = pool(who, rank, a.ints(1), a.a[2], &padding);
+  const IntList padding = a[arg::padding];
+  const Pool p = pool(who, rank, a[arg::kernel_size], a.arg(arg::stride), &padding);
   int64_t dilation[3];
-  spread(who, "dilation", a.ints(4), rank, dilation);
+  spread(who, "dilation", a[arg::dilation], rank, dilation);
   const auto n = size_t(rank);
-  Arg args[] = {x, IntList(p.kernel, n), IntList(p.stride, n), IntList(p.padding, n), IntList(dilation, n), a.boolean(5)};
+  Arg args[] = {x, IntList(p.kernel, n), IntList(p.stride, n), IntList(p.padding, n), IntList(dilation, n), a[arg::ceil_mode]};
   Tensor out[2];
   call_op(Op::max_pool_, args, 6, out);
-  return whole ? to(out[0], a.tensor(0).dtype()) : out[0];
+  return whole ? to(out[0], a[arg::input].dtype()) : out[0];
 }
 
-Tensor pooled_mean(const char* who, int64_t rank, const Frame& a) {
-  const Tensor& x = a.tensor(0);
+Tensor pooled_mean(const char* who, int64_t rank, Args a) {
+  namespace arg = avg_pool2d_op::arg;
+  const Tensor& x = a[arg::input];
   check_rank(who, x, rank);
   check_float(who, x, "input");
-  const IntList padding = a.ints(3);
-  const Pool p = pool(who, rank, a.ints(1), a.a[2], &padding);
-  const bool divided = rank > 1 && a.has(6);
-  DY_CHECK_AS(ValueError, !divided || a.integer(6) != 0, "{}: divisor_override is 0", who);
-  Tensor y = averages(who, x, rank, p, a.boolean(4), divided ? 2 : a.boolean(5) ? 1 : 0);
-  return divided ? div(y, double(a.integer(6))) : y;
+  const IntList padding = a[arg::padding];
+  const Pool p = pool(who, rank, a[arg::kernel_size], a.arg(arg::stride), &padding);
+  const bool divided = rank > 1 && a.has(arg::divisor_override);
+  DY_CHECK_AS(ValueError, !divided || a[arg::divisor_override] != 0, "{}: divisor_override is 0", who);
+  Tensor y = averages(who, x, rank, p, a[arg::ceil_mode], divided ? 2 : a[arg::count_include_pad] ? 1 : 0);
+  return divided ? div(y, double(a[arg::divisor_override])) : y;
 }
 
-Tensor pooled_power(const char* who, int64_t rank, const Frame& a) {
-  const Tensor& x = a.tensor(0);
+Tensor pooled_power(const char* who, int64_t rank, Args a) {
+  namespace arg = lp_pool2d_op::arg;
+  const Tensor& x = a[arg::input];
   check_rank(who, x, rank);
   check_float(who, x, "input");
-  const Pool p = pool(who, rank, a.ints(2), a.a[3], nullptr);
+  const Pool p = pool(who, rank, a[arg::kernel_size], a.arg(arg::stride), nullptr);
   double size = 1;
   for (int64_t d = 0; d < rank; ++d) size *= double(p.kernel[d]);
-  Tensor means = averages(who, pow(x, a.real(1)), rank, p, a.boolean(4), 1);
-  return pow(mul(means, size), 1 / a.real(1));
+  Tensor means = averages(who, pow(x, a[arg::norm_type]), rank, p, a[arg::ceil_mode], 1);
+  return pow(mul(means, size), 1 / a[arg::norm_type]);
 }
 
-Tensor adaptive_mean(const char* who, int64_t rank, const Frame& a) {
-  const Tensor& x = a.tensor(0);
+Tensor adaptive_mean(const char* who, int64_t rank, Args a) {
+  namespace arg = adaptive_avg_pool2d_op::arg;
+  const Tensor& x = a[arg::input];
   check_rank(who, x, rank);
   check_float(who, x, "input");
   int64_t size[3];
-  spread(who, "output_size", a.ints(1), rank, size);
+  spread(who, "output_size", a[arg::output_size], rank, size);
   return each_axis(x, rank, [&](const Tensor& y, int64_t d, int64_t dim) {
     DY_CHECK(size[d] >= 0 && x.size(dim) > 0, "{}: sizes do not fit: input is {}, output_size is {}", who, describe(x),
-             shape_text(a.ints(1)));
+             shape_text(a[arg::output_size]));
     const int64_t map[] = {kAdaptive};
     return call(Op::resample_, y, dim, size[d], IntList(map), 0.0);
   });
 }
 
-Tensor adaptive_max(const char* who, int64_t rank, const Frame& a) {
-  const Tensor& x = a.tensor(0);
+Tensor adaptive_max(const char* who, int64_t rank, Args a) {
+  namespace arg = adaptive_max_pool2d_op::arg;
+  const Tensor& x = a[arg::input];
   check_rank(who, x, rank);
   int64_t size[3];
-  spread(who, "output_size", a.ints(1), rank, size);
+  spread(who, "output_size", a[arg::output_size], rank, size);
   Arg args[] = {x, IntList(size, size_t(rank))};
   Tensor out[2];
   call_op(Op::adaptive_max_pool_, args, 2, out);
   return out[0];
 }
 
-Tensor unpooled(const char* who, int64_t rank, const Frame& a) {
-  const Tensor &x = a.tensor(0), &indices = a.tensor(1);
+Tensor unpooled(const char* who, int64_t rank, Args a) {
+  namespace arg = max_unpool2d_op::arg;
+  const Tensor &x = a[arg::input], &indices = a[arg::indices];
   check_rank(who, x, rank);
   DY_CHECK(x.sizes() == indices.sizes(), "{}: sizes differ: input is {}, indices is {}", who, describe(x), describe(indices));
-  const IntList padding = a.ints(4);
-  const Pool p = pool(who, rank, a.ints(2), a.a[3], &padding);
+  const IntList padding = a[arg::padding];
+  const Pool p = pool(who, rank, a[arg::kernel_size], a.arg(arg::stride), &padding);
   int64_t size[3];
   for (int64_t d = 0; d < rank; ++d) size[d] = (x.size(x.dim() - rank + d) - 1) * p.stride[d] - 2 * p.padding[d] + p.kernel[d];
-  if (a.has(5)) {
-    const IntList given = a.ints(5);
+  if (a.has(arg::output_size)) {
+    const IntList given = a[arg::output_size];
     DY_CHECK(int64_t(given.size()) >= rank, "{}: output_size has a value per dimension: output_size is {}", who,
              shape_text(given));
     std::copy(given.end() - rank, given.end(), size);  // all sizes may be given, or the last ones

@@ -24,19 +24,20 @@ struct Triangle {
 
 }  // namespace
 
-Tensor triangle_indices(const char* who, const Arg* a, bool lower) {
-  const Triangle t{a[0].integer, a[1].integer, a[2].integer, lower};
-  DY_CHECK(t.rows >= 0 && t.cols >= 0, "{}: negative size: {} x {}", who, a[0].integer, a[1].integer);
+Tensor triangle_indices(const char* who, Args a, bool lower) {
+  namespace arg = tril_indices_op::arg;
+  const Triangle t{a[arg::row], a[arg::col], a[arg::offset], lower};
+  DY_CHECK(t.rows >= 0 && t.cols >= 0, "{}: negative size: {} x {}", who, a[arg::row], a[arg::col]);
   const Wide n = t.count();
-  DY_CHECK(n < Wide(1) << 58, "{}: too many: {} x {} with offset {}", who, a[0].integer, a[1].integer, a[2].integer);
-  const Device device = a[4].kind == Arg::Kind::none ? cpu : Device{a[4].device};
+  DY_CHECK(n < Wide(1) << 58, "{}: too many: {} x {} with offset {}", who, a[arg::row], a[arg::col], a[arg::offset]);
+  const Device device = !a.has(arg::device) ? cpu : Device{a[arg::device]};
   const Tensor both = empty({2, int64_t(n)}, i64, device);
   if (!both.is_meta() && n) {
     int64_t *row = both.data<int64_t>(), *col = row + n;
     for (Wide i = 0; i < t.rows; ++i)
       for (Wide j = t.begin(i); j < t.end(i); ++j) *row++ = int64_t(i), *col++ = int64_t(j);
   }
-  return a[3].kind == Arg::Kind::none ? both : to(both, a[3].dtype);
+  return !a.has(arg::dtype) ? both : to(both, a[arg::dtype]);
 }
 
 }  // namespace dyadic::inline v1::ops

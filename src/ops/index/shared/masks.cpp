@@ -69,21 +69,21 @@ template <class T> void move_as(const uint8_t* m, const Cut& c, void* to, const 
 
 // The coordinates of elements in row-major order, asked for in rising order.
 class Coordinates {
-  const Tensor& t_;
+  IntList sizes_;
   int64_t row_ = 0, width_, at_[kMaxDims] = {};
 
  public:
-  Coordinates(const Tensor& t, int64_t start) : t_(t), width_(t.dim() ? t.size(-1) : 1) {
+  Coordinates(IntList sizes, int64_t start) : sizes_(sizes), width_(sizes.empty() ? 1 : sizes[sizes.size() - 1]) {
     int64_t rest = start / std::max<int64_t>(width_, 1);
     row_ = rest * width_;
-    for (int64_t d = t.dim() - 2; d >= 0; --d) at_[d] = rest % t.size(d), rest /= t.size(d);
+    for (auto d = int64_t(sizes.size()) - 2; d >= 0; --d) at_[d] = rest % sizes[size_t(d)], rest /= sizes[size_t(d)];
   }
   void write(int64_t i, int64_t* out) {
     while (i >= row_ + width_) {
       row_ += width_;
-      for (int64_t d = t_.dim() - 2; d >= 0 && ++at_[d] == t_.size(d); --d) at_[d] = 0;
+      for (auto d = int64_t(sizes_.size()) - 2; d >= 0 && ++at_[d] == sizes_[size_t(d)]; --d) at_[d] = 0;
     }
-    const int64_t n = t_.dim();
+    const auto n = int64_t(sizes_.size());
     for (int64_t d = 0; d + 1 < n; ++d) out[d] = at_[d];
     if (n) out[n - 1] = i - row_;
   }
@@ -91,16 +91,16 @@ class Coordinates {
 
 }  // namespace
 
-int64_t count_true(const Tensor& mask) {
-  if (mask.numel() == 0) return 0;
-  const Cut c = cut(mask.data<uint8_t>(), mask.numel());
+int64_t count_true(const void* mask, int64_t n) {
+  if (n == 0) return 0;
+  const Cut c = cut(static_cast<const uint8_t*>(mask), n);
   return c.before[c.pieces];
 }
 
-void move_masked(const Tensor& mask, int64_t width, void* to, const void* from, bool out_of_all) {
-  if (mask.numel() == 0) return;
-  const auto* m = mask.data<uint8_t>();
-  const Cut c = cut(m, mask.numel());
+void move_masked(const void* mask, int64_t n, int64_t width, void* to, const void* from, bool out_of_all) {
+  if (n == 0) return;
+  const auto* m = static_cast<const uint8_t*>(mask);
+  const Cut c = cut(m, n);
   struct Wide {
     uint64_t part[2];
   };
@@ -118,14 +118,16 @@ void move_masked(const Tensor& mask, int64_t width, void* to, const void* from, 
   }
 }
 
-int64_t write_nonzero(const Tensor& mask, int64_t limit, int64_t* out) {
-  if (mask.numel() == 0) return 0;
-  const auto* m = mask.data<uint8_t>();
-  const Cut c = cut(m, mask.numel());
-  const int64_t n = mask.dim();
+int64_t write_nonzero(const void* mask, IntList sizes, int64_t limit, int64_t* out) {
+  int64_t all = 1;
+  for (int64_t s : sizes) all *= s;
+  if (all == 0) return 0;
+  const auto* m = static_cast<const uint8_t*>(mask);
+  const Cut c = cut(m, all);
+  const auto n = int64_t(sizes.size());
   parallel_for(c.pieces, 1, [&](int64_t first, int64_t last) {
     for (int64_t k = first; k < last; ++k) {
-      Coordinates where(mask, c.begin(k));
+      Coordinates where(sizes, c.begin(k));
       int64_t row = c.before[k];
       for_true(m, c.begin(k), c.begin(k + 1), [&](int64_t i) {
         if (row < limit) where.write(i, out + row * n);

@@ -15,16 +15,18 @@ Tensor beginnings(const Tensor& sample, int64_t n, int64_t kernel, int64_t count
 
 }  // namespace
 
-std::vector<Tensor> fractional_max(const char* who, int64_t rank, const Frame& a) {
-  const Tensor& input = a.tensor(0);
+std::vector<Tensor> fractional_max(const char* who, int64_t rank, Args a) {
+  namespace arg = fractional_max_pool2d_with_indices_op::arg;
+  const Tensor& input = a[arg::input];
   check_float(who, input, "input");
   DY_CHECK(input.dim() == rank + 1 || input.dim() == rank + 2, "{}: the input has {} or {} dimensions: input is {}", who,
            rank + 1, rank + 2, describe(input));
   const Tensor x = input.dim() == rank + 1 ? unsqueeze(input, 0) : input;
   int64_t kernel[3], count[3];
-  spread(who, "kernel_size", a.ints(1), rank, kernel);
-  spread(who, "output_size", a.ints(2), rank, count);
-  const Tensor drawn = a.has(3) ? a.tensor(3) : rand({x.size(0), x.size(1), rank}, plain(x), x.device());
+  spread(who, "kernel_size", a[arg::kernel_size], rank, kernel);
+  spread(who, "output_size", a[arg::output_size], rank, count);
+  const Tensor drawn =
+      a.has(arg::_random_samples) ? a[arg::_random_samples] : rand({x.size(0), x.size(1), rank}, plain(x), x.device());
   DY_CHECK(drawn.dim() == 3 && drawn.size(0) == x.size(0) && drawn.size(1) == x.size(1) && drawn.size(2) == rank,
            "{}: a number in [0, 1) for each channel and dimension is needed: input is {}, _random_samples is {}", who,
            describe(input), describe(drawn));

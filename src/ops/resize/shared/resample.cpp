@@ -135,7 +135,8 @@ int64_t pooled_size(const char* who, int64_t in, int64_t kernel, int64_t stride,
   return out;
 }
 
-Tensor interpolated(const Frame& a) {
+Tensor interpolated(Args a) {
+  namespace arg = interpolate_op::arg;
   struct Mode {
     std::string_view name;
     int64_t rank, kind;  // rank 0: any
@@ -143,36 +144,36 @@ Tensor interpolated(const Frame& a) {
   constexpr Mode kModes[] = {{"nearest", 0, kNearest}, {"nearest-exact", 0, kNearestExact}, {"linear", 1, kLinear},
                              {"bilinear", 2, kLinear}, {"trilinear", 3, kLinear},           {"bicubic", 2, kCubic},
                              {"area", 0, kAdaptive}};
-  const Tensor& x = a.tensor(0);
+  const Tensor& x = a[arg::input];
   const int64_t rank = x.dim() - 2;
-  const auto* mode = std::find_if(std::begin(kModes), std::end(kModes), [&](const Mode& m) { return m.name == a.text(3); });
+  const auto* mode = std::find_if(std::begin(kModes), std::end(kModes), [&](const Mode& m) { return m.name == a[arg::mode]; });
   DY_CHECK_AS(
       ValueError, mode != std::end(kModes),
       "interpolate: unknown mode \"{}\"; the known ones are nearest, nearest-exact, linear, bilinear, trilinear, bicubic "
       "and area",
-      a.text(3));
+      a[arg::mode]);
   check_float("interpolate", x, "input");
   DY_CHECK(rank >= 1 && rank <= 3 && (mode->rank == 0 || mode->rank == rank),
            "interpolate: {} does not go with the input: input is {}", mode->name, describe(x));
-  DY_CHECK_AS(ValueError, a.has(1) != a.has(2), "interpolate: one of size and scale_factor is needed{}",
-              a.has(1) ? ", not both" : "");
-  DY_CHECK_AS(ValueError, !a.has(4) || mode->kind == kLinear || mode->kind == kCubic,
+  DY_CHECK_AS(ValueError, a.has(arg::size) != a.has(arg::scale_factor), "interpolate: one of size and scale_factor is needed{}",
+              a.has(arg::size) ? ", not both" : "");
+  DY_CHECK_AS(ValueError, !a.has(arg::align_corners) || mode->kind == kLinear || mode->kind == kCubic,
               "interpolate: align_corners does not go with {}", mode->name);
-  const bool antialias = a.boolean(5);
+  const bool antialias = a[arg::antialias];
   DY_CHECK_AS(ValueError, !antialias || mode->name == "bilinear" || mode->name == "bicubic",
               "interpolate: antialias does not go with {}; it is for bilinear and bicubic", mode->name);
   const int64_t kind = !antialias ? mode->kind : mode->kind == kLinear ? kSmoothLinear : kSmoothCubic;
   int64_t size[3];
-  if (a.has(1)) spread("interpolate", "size", a.ints(1), rank, size);
-  const bool align = a.has(4) && a.boolean(4);
+  if (a.has(arg::size)) spread("interpolate", "size", a[arg::size], rank, size);
+  const bool align = a.has(arg::align_corners) && a[arg::align_corners];
   const bool narrow = rank > 1 && compute_type(plain(x)) == Compute::f32;
   Tensor y = narrow ? dyadic::to(x, f32) : x;
   for (int64_t d = 0; d < rank; ++d) {
-    if (a.has(2)) size[d] = int64_t(double(x.size(2 + d)) * a.real(2));
+    if (a.has(arg::scale_factor)) size[d] = int64_t(double(x.size(2 + d)) * a[arg::scale_factor]);
     DY_CHECK(size[d] > 0 && x.size(2 + d) > 0, "interpolate: nothing is left: input is {}, dimension {} would have {} elements",
              describe(x), 2 + d, size[d]);
     const int64_t map[] = {kind, align};
-    y = call(Op::resample_, y, 2 + d, size[d], IntList(map), a.has(2) ? 1 / a.real(2) : 0.0);
+    y = call(Op::resample_, y, 2 + d, size[d], IntList(map), a.has(arg::scale_factor) ? 1 / a[arg::scale_factor] : 0.0);
   }
   return narrow ? dyadic::to(y, plain(x)) : y;
 }

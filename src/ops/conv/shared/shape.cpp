@@ -78,54 +78,62 @@ Tensor batched(const char* who, const Tensor& x, int64_t rank) {
   return x.dim() == rank + 1 ? unsqueeze(x, 0) : x;
 }
 Tensor optional(const Arg& a) { return a.kind == Arg::Kind::tensor ? *a.tensor : Tensor(); }
-IntList list(const Arg& a) { return {a.ints, a.n}; }
 void check_padding(const char* who, IntList padding) {
   for (int64_t p : padding) DY_CHECK(p >= 0, "{}: negative padding: padding is {}", who, shape_text(padding));
 }
 
 }  // namespace
 
-Tensor conv_nd(const char* who, int64_t rank, const Arg* a) {
-  const Tensor& x = *a[0].tensor;
-  check_padding(who, list(a[4]));
-  Tensor r = call(Op::convolution_, batched(who, x, rank), *a[1].tensor, optional(a[2]), list(a[3]), list(a[4]), list(a[5]),
-                  a[6].integer);
+Tensor conv_nd(const char* who, int64_t rank, Args a) {
+  namespace arg = conv2d_op::arg;
+  const Tensor& x = a[arg::input];
+  check_padding(who, a[arg::padding]);
+  Tensor r = call(Op::convolution_, batched(who, x, rank), a[arg::weight], optional(a.arg(arg::bias)), a[arg::stride],
+                  a[arg::padding], a[arg::dilation], a[arg::groups]);
   return x.dim() == rank + 1 ? squeeze(r, 0) : r;
 }
 
-Tensor conv_transpose_nd(const char* who, int64_t rank, const Arg* a) {
-  Tensor x = batched(who, *a[0].tensor, rank);
-  const Tensor& w = *a[1].tensor;
-  check_padding(who, list(a[4]));
+Tensor conv_transpose_nd(const char* who, int64_t rank, Args a) {
+  namespace arg = conv_transpose2d_op::arg;
+  Tensor x = batched(who, a[arg::input], rank);
+  const Tensor& w = a[arg::weight];
+  check_padding(who, a[arg::padding]);
   DY_CHECK(
-      w.dim() == rank + 2 && a[6].integer > 0 && x.size(1) == w.size(0) && w.size(0) % a[6].integer == 0,
+      w.dim() == rank + 2 && a[arg::groups] > 0 && x.size(1) == w.size(0) && w.size(0) % a[arg::groups] == 0,
       "{}: channels do not fit: input is {}, weight is {}, groups is {}; weight is [C, filters / groups, sizes ...] with C = "
       "input.size({})",
-      who, describe(*a[0].tensor), describe(w), a[6].integer, a[0].tensor->dim() - rank - 1);
+      who, describe(a[arg::input]), describe(w), a[arg::groups], a[arg::input].dim() - rank - 1);
   int64_t stride[3], padding[6], more[3], dilation[3], size[3];
-  spread(who, "stride", list(a[3]), rank, stride);
-  spread(who, "padding", list(a[4]), rank, padding);
-  spread(who, "output_padding", list(a[5]), rank, more);
-  spread(who, "dilation", list(a[7]), rank, dilation);
+  spread(who, "stride", a[arg::stride], rank, stride);
+  spread(who, "padding", a[arg::padding], rank, padding);
+  spread(who, "output_padding", a[arg::output_padding], rank, more);
+  spread(who, "dilation", a[arg::dilation], rank, dilation);
   check_positive(who, "stride", stride, rank);
   check_positive(who, "dilation", dilation, rank);
   for (int64_t d = 0; d < rank; ++d) {
     DY_CHECK(
         more[d] >= 0 && more[d] < std::max(stride[d], dilation[d]),
         "{}: output_padding is smaller than the stride or the dilation: output_padding is {}, stride is {}, dilation is {}",
-        who, shape_text(list(a[5])), shape_text(list(a[3])), shape_text(list(a[7])));
+        who, shape_text(a[arg::output_padding]), shape_text(a[arg::stride]), shape_text(a[arg::dilation]));
     size[d] = (x.size(2 + d) - 1) * stride[d] - 2 * padding[d] + dilation[d] * (w.size(2 + d) - 1) + more[d] + 1;
     DY_CHECK(size[d] > 0,
              "{}: nothing is left: input is {}, weight is {}, padding is {}; dimension {} of the result would have {}"
              " elements",
-             who, describe(*a[0].tensor), describe(w), shape_text(list(a[4])), 2 + d, size[d]);
+             who, describe(a[arg::input]), describe(w), shape_text(a[arg::padding]), 2 + d, size[d]);
     padding[rank + d] = padding[d] - more[d];
   }
   const auto n = size_t(rank);
-  Arg args[] = {x, w, a[2], IntList(size, n), IntList(stride, n), IntList(padding, 2 * n), IntList(dilation, n), a[6].integer};
+  Arg args[] = {x,
+                w,
+                a.arg(arg::bias),
+                IntList(size, n),
+                IntList(stride, n),
+                IntList(padding, 2 * n),
+                IntList(dilation, n),
+                a[arg::groups]};
   Tensor r;
   call_op(Op::convolution_transpose_, args, 8, &r);
-  return a[0].tensor->dim() == rank + 1 ? squeeze(r, 0) : r;
+  return a[arg::input].dim() == rank + 1 ? squeeze(r, 0) : r;
 }
 
 }  // namespace dyadic::inline v1::ops

@@ -25,9 +25,8 @@ void merge(std::vector<Dim>& dims) {
   dims = std::move(out);
 }
 
-IndexedLoop make_loop(std::vector<Dim> before, Dim places, std::vector<Dim> after, const int64_t* positions) {
+IndexedLoop make_loop(std::vector<Dim> before, Dim places, std::vector<Dim> after) {
   IndexedLoop l;
-  l.positions = positions;
   l.places = places.size;
   l.indexed.place = places.indexed;
   l.plain.place = places.plain;
@@ -54,17 +53,17 @@ IndexedLoop make_loop(std::vector<Dim> before, Dim places, std::vector<Dim> afte
   return l;
 }
 
-int64_t stride_of(const Tensor& t, int64_t d) { return t.defined() && d < t.dim() ? t.impl()->strides[d] : 0; }
+int64_t stride_of(const Operand& t, int64_t d) { return t.defined() && d < t.dim() ? t.stride(d) : 0; }
 
 }  // namespace
 
 void IndexedSource::infer(Call& c) {
-  const Tensor &self = c.tensor(0), &index = c.tensor(2);
+  const Tensor &self = c[index_add_op::arg::self], &index = c[index_add_op::arg::index];
   const int64_t along = dim(c);
   check_index_type(c, index);
   DY_CHECK_AS(IndexError, index.dim() <= 1, "{}: the index has one dimension: index is {}", c.name, describe(index));
-  check_same_type(c, self, c.tensor(3), "source");
-  const Tensor& source = c.tensor(3);
+  check_same_type(c, self, c[index_add_op::arg::source], "source");
+  const Tensor& source = c[index_add_op::arg::source];
   bool fits = source.dim() == self.dim();
   for (int64_t d = 0; fits && d < self.dim(); ++d) fits = source.size(d) == (d == along ? index.numel() : self.size(d));
   DY_CHECK(fits && (self.dim() || index.numel() == 1),
@@ -72,11 +71,6 @@ void IndexedSource::infer(Call& c) {
            index.numel(), along, describe(self));
   infer_like_first(c);
 }
-void IndexedSource::check(const Call& c) {
-  const Tensor& self = c.tensor(0);
-  check_positions(c, c.tensor(2), self.dim() ? self.size(dim(c)) : 1, dim(c));
-}
-
 void check_index_type(const Call& c, const Tensor& index) {
   DY_CHECK_AS(TypeError, index.dtype() == i64, "{}: the index is int64: index is {}; convert with .to(i64)", c.name,
               describe(index));
@@ -90,20 +84,25 @@ void check_index_shape(const Call& c, const Tensor& index, const Tensor& operand
   DY_CHECK(fits, "{}: the index does not fit: index is {}, {} is {}; sizes but that of dimension {} are no larger", c.name,
            describe(index), operand_name, describe(operand), dim);
 }
-void check_positions(const Call& c, const Tensor& index, int64_t size, int64_t dim, bool elements) {
-  const int64_t bad = indexed_kernel().first_outside(index.data<int64_t>(), index.numel(), 0, size);
+void Positions::check(const void* index) const {
+  const auto* p = static_cast<const int64_t*>(index);
+  const int64_t bad = indexed_kernel().first_outside(p, count, 0, size);
   if (bad < 0) return;
-  const std::string why = fmt::format("{}: index out of range: index {} at position {}; dimension {} has {} entries", c.name,
-                                      index.data<int64_t>()[bad], bad, dim, size);
+  const std::string why =
+      fmt::format("{}: index out of range: index {} at position {}; dimension {} has {} entries", name, p[bad], bad, dim, size);
   if (elements) fail("{}", why);
   fail<IndexError>("{}", why);
+}
+Positions positions_along(const Call& c, const Tensor& index, int64_t dim, bool elements) {
+  const Tensor& self = c.tensor(0);
+  return {c.name, index.numel(), self.dim() ? self.size(dim) : 1, dim, elements};
 }
 void check_same_type(const Call& c, const Tensor& a, const Tensor& b, const char* name) {
   DY_CHECK_AS(TypeError, plain(a) == plain(b), "{}: the dtypes differ: self is {}, {} is {}; convert with .to", c.name,
               describe(a), name, describe(b));
 }
 
-IndexedLoop loop_along(const Tensor& indexed, const Tensor& plain, const Tensor& index, int64_t dim) {
+IndexedLoop loop_along(const Operand& indexed, const Operand& plain, const Operand& index, int64_t dim) {
   std::vector<Dim> before, after;
   Dim places{1, 0, 0, 0};
   for (int64_t d = 0; d < std::max<int64_t>(index.dim(), 1); ++d) {
@@ -114,19 +113,19 @@ IndexedLoop loop_along(const Tensor& indexed, const Tensor& plain, const Tensor&
       (d < dim ? before : after).push_back(one);
   }
   if (places.indexed == 0) places.indexed = 1;  // 0-d: the only entry
-  return make_loop(before, places, after, index.data<int64_t>());
+  return make_loop(before, places, after);
 }
 
-IndexedLoop loop_along_1d(const Tensor& indexed, const Tensor& plain, const Tensor& index, int64_t dim) {
+IndexedLoop loop_along_1d(const Operand& indexed, const Operand& plain, int64_t n, int64_t dim) {
   std::vector<Dim> before, after;
-  Dim places{index.numel(), indexed.dim() ? stride_of(indexed, dim) : 1, stride_of(plain, dim), 1};
+  Dim places{n, indexed.dim() ? stride_of(indexed, dim) : 1, stride_of(plain, dim), 1};
   for (int64_t d = 0; d < indexed.dim(); ++d)
     if (d != dim) (d < dim ? before : after).push_back({indexed.size(d), stride_of(indexed, d), stride_of(plain, d), 0});
-  return make_loop(before, places, after, index.data<int64_t>());
+  return make_loop(before, places, after);
 }
 
-IndexedLoop loop_at_offsets(const Tensor& indexed, uint32_t indexed_dims, const Tensor& plain, int64_t places_at,
-                            int64_t places_ndim, const int64_t* offsets) {
+IndexedLoop loop_at_offsets(const Operand& indexed, uint32_t indexed_dims, const Operand& plain, int64_t places_at,
+                            int64_t places_ndim) {
   std::vector<Dim> before, after, inner;
   int64_t at = 0;  // dimension of plain
   for (int64_t d = 0; d < indexed.dim(); ++d) {
@@ -149,7 +148,7 @@ IndexedLoop loop_at_offsets(const Tensor& indexed, uint32_t indexed_dims, const 
   places.pop_back();
   last.indexed = 1;
   before.insert(before.begin(), places.begin(), places.end());
-  return make_loop(before, last, after, offsets);
+  return make_loop(before, last, after);
 }
 
 int64_t IndexedDims::count() const {
@@ -197,21 +196,16 @@ IndexedDims indexed_dims(const Call& c, std::span<const Tensor> indices, const A
 
 namespace {
 
-// f(place, element of t) with t broadcast to the shape of d.
-template <class F> void for_broadcast(const Tensor& t, const IndexedDims& d, F&& f) {
-  const TensorImpl& i = *t.impl();
-  const int64_t n = d.count(), *data = t.data<int64_t>();
-  int64_t strides[kMaxDims] = {};
-  bool dense = i.contiguous() && i.numel == n;
-  for (int64_t k = 1; k <= i.ndim; ++k) strides[d.ndim - k] = i.sizes[i.ndim - k] == 1 ? 0 : i.strides[i.ndim - k];
-  parallel_for(n, 1 << 14, [&](int64_t begin, int64_t end) {
-    if (dense) {
+// f(place, element of an index) with the index broadcast to all places.
+template <class F> void for_places(const Offsets& o, const Offsets::Index& i, const int64_t* data, F&& f) {
+  parallel_for(o.count, 1 << 14, [&](int64_t begin, int64_t end) {
+    if (i.dense) {
       for (int64_t p = begin; p < end; ++p) f(p, data[p]);
       return;
     }
     for (int64_t p = begin; p < end; ++p) {
       int64_t rest = p, at = 0;
-      for (int64_t k = d.ndim - 1; k >= 0; --k) at += rest % d.sizes[k] * strides[k], rest /= d.sizes[k];
+      for (int64_t k = o.dims.ndim - 1; k >= 0; --k) at += rest % o.dims.sizes[k] * i.steps[k], rest /= o.dims.sizes[k];
       f(p, data[at]);
     }
   });
@@ -219,29 +213,41 @@ template <class F> void for_broadcast(const Tensor& t, const IndexedDims& d, F&&
 
 }  // namespace
 
-void write_offsets(const Call& c, const Tensor& target, std::span<const Tensor> indices, const IndexedDims& d,
-                   int64_t* offsets) {
+Offsets plan_offsets(Call& c, std::span<const Tensor> indices, const IndexedDims& d, const Operand& target, int first) {
+  Offsets o{c.name, d, d.count(), int64_t(indices.size()), first, c.plan.list<Offsets::Index>(indices.size())};
   for (size_t k = 0; k < indices.size(); ++k) {
-    const int64_t size = target.size(d.dim[k]);
-    const Tensor& index = indices[k];
+    const TensorImpl& t = *indices[k].impl();
+    Offsets::Index& i = o.index[k];
+    i = {t.contiguous(), t.numel, target.size(d.dim[k]), target.stride(d.dim[k]), d.dim[k], {}};
+    for (int64_t n = 1; n <= t.ndim; ++n) i.steps[d.ndim - n] = t.sizes[t.ndim - n] == 1 ? 0 : t.strides[t.ndim - n];
+  }
+  return o;
+}
+
+void Offsets::write(const Pointers& at, int64_t* offsets) const {
+  for (int64_t k = 0; k < indices; ++k) {
+    const Index& i = index[k];
+    const auto* data = static_cast<const int64_t*>(at.in[first + k]);
     std::atomic<int64_t> bad = -1;
-    if (index.is_contiguous()) {
-      bad = indexed_kernel().first_outside(index.data<int64_t>(), index.numel(), -size, size);
-      DY_CHECK_AS(IndexError, bad < 0, "{}: index out of range: index {} at position {}; dimension {} has {} entries", c.name,
-                  index.data<int64_t>()[bad], bad.load(), d.dim[k], size);
+    if (i.dense) {
+      bad = indexed_kernel().first_outside(data, i.numel, -i.size, i.size);
+      DY_CHECK_AS(IndexError, bad < 0, "{}: index out of range: index {} at position {}; dimension {} has {} entries", name,
+                  data[bad], bad.load(), i.dim, i.size);
     } else {
-      for_broadcast(index, d, [&](int64_t p, int64_t i) {
-        if (i < -size || i >= size) bad = p;
+      for_places(*this, i, data, [&](int64_t p, int64_t n) {
+        if (n < -i.size || n >= i.size) bad = p;
       });
       DY_CHECK_AS(IndexError, bad < 0, "{}: index out of range: place {} is outside of dimension {}, which has {} entries",
-                  c.name, bad.load(), d.dim[k], size);
+                  name, bad.load(), i.dim, i.size);
     }
   }
-  for (size_t k = 0; k < indices.size(); ++k) {
-    const int64_t size = target.size(d.dim[k]), stride = target.impl()->strides[d.dim[k]];
-    for_broadcast(indices[k], d, [&](int64_t p, int64_t i) {
-      const int64_t at = (i + (i < 0 ? size : 0)) * stride;
-      offsets[p] = k ? offsets[p] + at : at;
+  for (int64_t k = 0; k < indices; ++k) {
+    const Index& i = index[k];
+    Index broadcast = i;
+    broadcast.dense = i.dense && i.numel == count;
+    for_places(*this, broadcast, static_cast<const int64_t*>(at.in[first + k]), [&](int64_t p, int64_t n) {
+      const int64_t to = (n + (n < 0 ? i.size : 0)) * i.stride;
+      offsets[p] = k ? offsets[p] + to : to;
     });
   }
 }
@@ -280,16 +286,14 @@ Tensor by_parts(Op op, const Arg* args, int n) {
   return complex(parts[0], parts[1]);
 }
 
-void start_from_self(Call& c) {
-  const TensorImpl &o = *c.out[0].impl(), &s = c.impl(0);
-  if (o.storage == s.storage && o.offset == s.offset) return;
-  assign(c.out[0], c.tensor(0));
+void start_from_self(const Pointers& at, const Operand& out, const Operand& self) {
+  if (at.in[0] != at.out[0]) assign(at.output(0, out), at.input(0, self));
 }
 
 bool combines_rows(const Call& c, int64_t dim, CombineRows& rows) {
   const Tensor &self = c.tensor(0), &index = c.tensor(2), &source = c.tensor(3);
   const int64_t ndim = self.dim();
-  if (!c.out[0].is_contiguous() || ndim == 0 || dim != ndim - 1 || index.dim() != ndim || source.dim() != ndim) return false;
+  if (!c.result().is_contiguous() || ndim == 0 || dim != ndim - 1 || index.dim() != ndim || source.dim() != ndim) return false;
   rows = {.count = 1, .size = self.size(dim), .places = index.size(dim), .plain_stride = source.size(dim)};
   for (int64_t d = 0; d < dim; ++d) {
     if (self.size(d) != index.size(d) || self.size(d) != source.size(d)) return false;
@@ -298,11 +302,18 @@ bool combines_rows(const Call& c, int64_t dim, CombineRows& rows) {
   return rows.size + rows.places <= 1 << 16;
 }
 
-int64_t combine_scratch(const Call& c, const Tensor& source) {
-  const DType stored = c.out[0].dtype(), compute = compute_dtype(stored);
-  Scratch scratch;
-  if (stored != compute) scratch.tensor(c.tensor(0).sizes(), compute), scratch.tensor(source.sizes(), compute);
-  return scratch.bytes();
+void Combination::run(const Pointers& at, const void* positions, int from) const {
+  const IndexedLoop l = at_positions(loop, positions);
+  if (!sum.defined()) {
+    start_from_self(at, out, self);
+    return indexed_kernel().combine(l, op, compute, at.out[0], at.in[from]);
+  }
+  if (self.numel() == 0) return;
+  const Array total(sum, at.workspace), each(terms, static_cast<char*>(at.workspace) + terms_at);
+  assign(total, at.input(0, self));
+  assign(each, at.input(from, source));
+  indexed_kernel().combine(l, op, compute, total.at, each.at);
+  assign(at.output(0, out), total);
 }
 
 }  // namespace dyadic::inline v1::ops
