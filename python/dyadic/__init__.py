@@ -25,6 +25,7 @@ from ._overloads import (
     repeat_interleave,
     std,
     std_mean,
+    tensor_split,
     tensordot,
     unique,
     unique_consecutive,

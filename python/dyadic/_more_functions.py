@@ -61,8 +61,12 @@ Tensor.dim_order, Tensor.new = _dim_order, _new
 
 
 def fill(input, value):
-    """A tensor like input, full of a number."""
-    return _dyadic.full_like(input, value.item() if isinstance(value, Tensor) else value)
+    """A tensor like input, full of a number. The gradient is 0 for input, and the sum for a value that is a tensor."""
+    if not isinstance(value, Tensor):
+        full = _dyadic.full_like(input, value)
+    else:
+        full = value.to(input.dtype).expand(input.shape).clone()
+    return _dyadic.where(_dyadic.ones((), dtype=_dyadic.bool), full, input) if input.requires_grad else full
 
 
 @_ignored("layout", "pin_memory", why="memory has one layout")

@@ -63,6 +63,15 @@ def einsum(equation, *operands):
     return _dyadic.einsum(equation, list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands)
 
 
+def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sections=None, tensor_indices_or_sections=None):
+    """Views along dim: so many (the first ones larger by one where it does not come out even), or cut before the given indices. A
+    tensor is read as the number, or the list, that it holds."""
+    given = [x for x in (indices_or_sections, indices, sections, tensor_indices_or_sections) if x is not None]
+    if len(given) != 1:
+        raise TypeError("tensor_split: one of indices_or_sections, indices and sections is needed")
+    return _dyadic.tensor_split(input, given[0].tolist() if isinstance(given[0], _dyadic.Tensor) else given[0], dim)
+
+
 def tensordot(a, b, dims=2, dims_b=None):
     """Sums of products over the last dimensions of a and the first of b, `dims` of them, or over the pairs of two lists: dims is both, or
     a's beside dims_b."""
@@ -108,7 +117,7 @@ def _map(self, tensor, callable):
 
 
 _dyadic.Tensor.nonzero, _dyadic.Tensor.where, _dyadic.Tensor.sum_to_size = nonzero, _where, _sum_to_size
-_dyadic.Tensor.apply_, _dyadic.Tensor.map_ = _apply, _map
+_dyadic.Tensor.apply_, _dyadic.Tensor.map_, _dyadic.Tensor.tensor_split = _apply, _map, tensor_split
 
 
 def _spread(name):

@@ -75,7 +75,6 @@ class Call {
   const TensorImpl& impl(int i) const { return *args[i].tensor->impl(); }
   std::span<const Tensor> tensors(int i) const { return {args[i].tensor, args[i].n}; }
   int64_t integer(int i) const { return args[i].integer; }
-  double real(int i) const { return args[i].kind == Arg::Kind::scalar ? args[i].scalar.real() : args[i].real; }
   bool boolean(int i) const { return args[i].boolean; }
   IntList ints(int i) const { return {args[i].ints, args[i].n}; }
   Scalar scalar(int i) const { return args[i].scalar; }

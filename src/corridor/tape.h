@@ -126,14 +126,10 @@ class Grad {
   const Meta& out_meta(int i = 0) const { return node.meta[node.nin + i]; }
   bool has(int arg) const { return node.args[arg].kind != Arg::Kind::none; }
   int64_t integer(int arg) const { return node.args[arg].integer; }
-  double real(int arg) const {
-    return node.args[arg].kind == Arg::Kind::scalar ? node.args[arg].scalar.real() : node.args[arg].real;
-  }
   Scalar scalar(int arg) const {
     return node.args[arg].kind == Arg::Kind::scalar ? node.args[arg].scalar : Scalar(node.args[arg].real);
   }
   bool boolean(int arg) const { return node.args[arg].boolean; }
-  IntList ints(int arg) const { return {node.args[arg].ints, node.args[arg].n}; }
   void set(int i, Tensor t) { result[i] = std::move(t); }
 
   // The same by name; of a tensor there is what was saved, in(arg::self).

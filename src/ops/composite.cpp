@@ -28,6 +28,10 @@ Tensor reduced(const char* who, const Tensor& loss, std::string_view reduction) 
               reduction);
   return loss;
 }
+Tensor constant_in(const Tensor& value, const Tensor& x) {
+  if (!GradMode::enabled() || !x.requires_grad()) return value;
+  return where(ones({}, boolean, x.device()), value, to(x, value.dtype()));
+}
 Tensor at_least_zero(const Tensor& x) { return relu(x); }
 Tensor softplus_of(const Tensor& x) { return softplus(x, 1.0, HUGE_VAL); }
 

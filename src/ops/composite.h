@@ -11,6 +11,8 @@ void spread(const char* who, const char* name, IntList values, int64_t n, int64_
 void warn_of_broadcast(const char* who, const Tensor& input, const Tensor& target);
 // mean, sum or none of a loss per element.
 Tensor reduced(const char* who, const Tensor& loss, std::string_view reduction);
+// value, whose gradient for the x it was made of is 0.
+Tensor constant_in(const Tensor& value, const Tensor& x);
 Tensor at_least_zero(const Tensor& x);  // max(x, 0)
 Tensor softplus_of(const Tensor& x);    // log(1 + exp(x)) without overflow
 // Areas between neighbours along dim, of a call (y, x or None, dx, dim); `dim` is wrapped.

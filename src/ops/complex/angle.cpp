@@ -1,4 +1,4 @@
-#include "ops/common.h"
+#include "ops/composite.h"
 
 namespace dyadic::inline v1::ops::angle_op {
 namespace {
@@ -7,7 +7,7 @@ Tensor compose(Args a) {
   const Tensor& t = a[arg::self];
   if (t.dtype().is_complex()) return atan2(imag(t), real(t));
   const Tensor x = t.dtype().is_floating_point() ? t.detach() : t.to(default_dtype());
-  return where(isnan(x), x, where(lt(x, 0), full_like(x, 3.14159265358979323846), zeros_like(x)));
+  return constant_in(where(isnan(x), x, where(lt(x, 0), full_like(x, 3.14159265358979323846), zeros_like(x))), t);
 }
 
 }  // namespace

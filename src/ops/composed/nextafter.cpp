@@ -1,12 +1,11 @@
 #include "dyadic/planes.h"
-#include "ops/common.h"
+#include "ops/composite.h"
 
 namespace dyadic::inline v1::ops::nextafter_op {
 namespace {
 
-Tensor compose(Args a) {
+Tensor next_of(const Tensor& x0, const Tensor& y0) {
   const NoGrad guard;
-  const Tensor &x0 = a[arg::self], &y0 = a[arg::other];
   const DType d = promote_types(plain(x0), plain(y0));
   DY_CHECK_AS(TypeError, d.is_floating_point() && !d.is_blocked(),
               "nextafter: only floating-point dtypes: self is {}, other is {}", describe(x0), describe(y0));
@@ -21,20 +20,21 @@ Tensor compose(Args a) {
   const Tensor zero = full({}, 0, d, x.device());
   return where(logical_or(isnan(x), isnan(y)), add(x, y), where(isnan(next), zero, next));
 }
+Tensor compose(Args a) { return constant_in(constant_in(next_of(a[arg::self], a[arg::other]), a[arg::self]), a[arg::other]); }
 
 }  // namespace
 
 extern constexpr OpDef record = {
     .sig = "nextafter(Tensor self, Tensor other) -> Tensor",
-    .doc = "The next value of the dtype behind self in the direction of other. No gradient.",
+    .doc = "The next value of the dtype behind self in the direction of other. Its gradient is 0.",
     .kind = OpKind::composite,
     .samples = "nextafter(randn(3), randn(3))\nnextafter(randn(2, 1), randn(3))\nnextafter(zeros(2), randn(2))",
     .bad = "nextafter(indices(3; 2), indices(3; 2)) => nextafter: only floating-point dtypes: self is i64[2], other is i64[2]",
     .skip =
         "values: the next value is that of the dtype\n"
         "narrow: the next value is that of the dtype\n"
-        "gradcheck: no gradient\n"
-        "double_backward: no gradient\n"
+        "gradcheck: it is a step function\n"
+        "double_backward: its gradient is constant\n"
         "cost: it works on codes",
     .compose = compose,
 };

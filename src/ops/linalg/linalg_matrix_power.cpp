@@ -6,16 +6,18 @@ namespace {
 Tensor compose(Args a) {
   const Tensor& t = a[arg::A];
   int64_t n = a[arg::n];
-  check_square("linalg.matrix_power", t, "A");
+  const bool whole = t.dtype().is_integer() && n >= 0;
+  if (!whole) check_square("linalg.matrix_power", t, "A");
+  DY_CHECK(t.dim() >= 2 && t.size(-1) == t.size(-2), "linalg.matrix_power: needs square matrices: A is {}", describe(t));
   if (n == 0) return expand(eye_like(t, t.size(-1)), t.sizes()).clone();
-  Tensor square = widened(t), result;
+  Tensor square = whole ? t : widened(t), result;
   if (n < 0) square = call(Op::linalg_inv_, square);
   for (uint64_t left = n < 0 ? -uint64_t(n) : uint64_t(n);;) {
     if (left & 1) result = result.defined() ? matmul(result, square) : square;
     if (!(left >>= 1)) break;
     square = matmul(square, square);
   }
-  return like(result, t);
+  return whole ? (result.is_same(t) ? t.clone() : result) : like(result, t);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@ namespace dyadic::inline v1::ops::margin_ranking_loss_op {
 namespace {
 
 Tensor compose(Args a) {
-  check_float("margin_ranking_loss", a[arg::input1], "input1");
   Tensor d = mul(a[arg::target], sub(a[arg::input1], a[arg::input2]));
   return reduced("margin_ranking_loss", at_least_zero(sub(a[arg::margin], d)), a[arg::reduction]);
 }

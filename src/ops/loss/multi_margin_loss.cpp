@@ -8,7 +8,8 @@ Tensor compose(Args a) {
   check_float("multi_margin_loss", a[arg::input], "input");
   DY_CHECK_AS(ValueError, a[arg::p] == 1 || a[arg::p] == 2, "multi_margin_loss: p is 1 or 2: p is {}", a[arg::p]);
   DY_CHECK_AS(TypeError, t.dtype() == i64, "multi_margin_loss: targets are class numbers in int64: target is {}", describe(t));
-  const bool single = x.dim() == 1;
+  const bool single = x.dim() <= 1;
+  if (x.dim() == 0) x = unsqueeze(x, 0);
   if (single) x = unsqueeze(x, 0), t = t.reshape({1});
   DY_CHECK(x.dim() == 2 && t.dim() == 1 && x.size(0) == t.size(0),
            "multi_margin_loss: sizes do not fit: input is {}, target is {}", describe(a[arg::input]), describe(a[arg::target]));

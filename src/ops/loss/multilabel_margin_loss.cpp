@@ -7,9 +7,10 @@ Tensor compose(Args a) {
   Tensor x = a[arg::input], t = a[arg::target];
   DY_CHECK_AS(TypeError, t.dtype() == i64, "multilabel_margin_loss: targets are class numbers in int64: target is {}",
               describe(t));
-  DY_CHECK(x.sizes() == t.sizes() && (x.dim() == 1 || x.dim() == 2),
-           "multilabel_margin_loss: sizes do not fit: input is {}, target is {}", describe(x), describe(t));
-  const bool single = x.dim() == 1;
+  DY_CHECK(x.sizes() == t.sizes() && x.dim() <= 2, "multilabel_margin_loss: sizes do not fit: input is {}, target is {}",
+           describe(x), describe(t));
+  const bool single = x.dim() <= 1;
+  if (x.dim() == 0) x = unsqueeze(x, 0), t = unsqueeze(t, 0);
   if (single) x = unsqueeze(x, 0), t = unsqueeze(t, 0);
   const int64_t n = x.size(0), classes = x.size(1), inner[] = {1, 2}, labels[] = {1};
   x = dense(x);

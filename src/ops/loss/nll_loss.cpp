@@ -5,6 +5,7 @@ namespace {
 
 Tensor compose(Args a) {
   Tensor x = a[arg::input], t = a[arg::target];
+  if (t.dtype() == u8) t = to(t, i64);
   DY_CHECK_AS(TypeError, t.dtype() == i64, "nll_loss: targets are class numbers in int64: target is {}", describe(t));
   check_float("nll_loss", x, "input");
   if (x.dim() == 1 && t.dim() == 0) x = unsqueeze(x, 0);

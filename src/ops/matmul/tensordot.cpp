@@ -4,7 +4,7 @@ namespace dyadic::inline v1::ops::tensordot_op {
 namespace {
 
 Tensor compose(Args a) {
-  const Tensor &x = a[arg::a], &y = a[arg::b];
+  Tensor x = a[arg::a], y = a[arg::b];
   const IntList da = ints_of(a.arg(arg::dims_a)), db = ints_of(a.arg(arg::dims_b));
   DY_CHECK(da.size() == db.size(), "tensordot: the lists differ in length: {} and {}", shape_text(da), shape_text(db));
   std::vector<bool> in_a(size_t(x.dim())), in_b(size_t(y.dim()));
@@ -12,6 +12,8 @@ Tensor compose(Args a) {
   int64_t k = 1;
   for (size_t i = 0; i < da.size(); ++i) {
     const int64_t p = wrap_dim("tensordot", da[i], x.dim()), q = wrap_dim("tensordot", db[i], y.dim());
+    if (x.size(p) == 1 && y.size(q) != 1) y = sum(y, {q}, true);  // one entry meets all of the other's
+    if (y.size(q) == 1 && x.size(p) != 1) x = sum(x, {p}, true);
     DY_CHECK(x.size(p) == y.size(q), "tensordot: sizes differ: dimension {} of {} and {} of {}", p, describe(x), q,
              describe(y));
     in_a[size_t(p)] = in_b[size_t(q)] = true;

@@ -60,6 +60,7 @@ Tensor from_probabilities(Args a, const Tensor& x, Tensor t) {
 
 Tensor compose(Args a) {
   Tensor x = a[arg::input], t = a[arg::target];
+  if (t.dtype() == u8) t = to(t, i64);
   const std::string_view how = a[arg::reduction];
   const int64_t reduction = how == "none" ? 0 : how == "mean" ? 1 : how == "sum" ? 2 : -1;
   DY_CHECK_AS(ValueError, reduction >= 0, "cross_entropy: unknown reduction \"{}\"; the known ones are none, mean and sum",

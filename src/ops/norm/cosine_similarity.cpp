@@ -10,6 +10,8 @@ Tensor compose(Args a) {
   check_float("cosine_similarity", a[arg::x2], "x2");
   auto size = [&](const Tensor& t, int64_t dim) { return maximum(vector_norm(t, 2, {dim}, true), a[arg::eps]); };
   Tensor x = a[arg::x1], y = a[arg::x2];
+  if (x.dim() == 0 && y.dim() == 0)  // vectors of one
+    return call(Op::cosine_similarity_, unsqueeze(x, 0), unsqueeze(y, 0), a[arg::dim], a[arg::eps]);
   const int64_t dims = std::max(x.dim(), y.dim()), back = wrap_dim("cosine_similarity", a[arg::dim], dims) - dims;
   const int64_t along[] = {back};
   if (x.dim() < -back || y.dim() < -back || x.size(back) != y.size(back)) {  // what broadcasts counts as often in its norm

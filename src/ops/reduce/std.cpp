@@ -10,7 +10,7 @@ Tensor compose(Args a) {
 }  // namespace
 
 extern constexpr OpDef record = {
-    .sig = "std(Tensor self, int[]? dim=None, int correction=1, bool keepdim=False) -> Tensor",
+    .sig = "std(Tensor self, int[]? dim=None, float correction=1, bool keepdim=False) -> Tensor",
     .doc = "Standard deviation over dim: the square root of var.",
     .kind = OpKind::composite,
     .samples = "std(randn(3, 4), [1])",

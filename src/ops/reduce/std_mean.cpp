@@ -12,7 +12,7 @@ std::vector<Tensor> compose(Args a) {
 }  // namespace
 
 extern constexpr OpDef record = {
-    .sig = "std_mean(Tensor self, int[]? dim=None, int correction=1, bool keepdim=False) -> (Tensor, Tensor)",
+    .sig = "std_mean(Tensor self, int[]? dim=None, float correction=1, bool keepdim=False) -> (Tensor, Tensor)",
     .doc = "std and mean over dim.",
     .kind = OpKind::composite,
     .samples = "std_mean(randn(3, 4), [1])",

@@ -12,7 +12,7 @@ Tensor compose(Args a) {
 }  // namespace
 
 extern constexpr OpDef record = {
-    .sig = "var(Tensor self, int[]? dim=None, int correction=1, bool keepdim=False) -> Tensor",
+    .sig = "var(Tensor self, int[]? dim=None, float correction=1, bool keepdim=False) -> Tensor",
     .doc = "Variance over dim: squared distances from the mean, divided by their number less `correction`.",
     .kind = OpKind::composite,
     .samples = "var(randn(3, 4), [1])",

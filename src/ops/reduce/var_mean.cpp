@@ -18,14 +18,14 @@ std::vector<Tensor> compose(Args a) {
     r = call_all(Op::moments_, t, dim, keep);
     r[1] = to(r[1], r[0].dtype());
   }
-  const double n = double(t.numel()) / double(std::max<int64_t>(r[0].numel(), 1)) - double(a[arg::correction]);
+  const double n = double(t.numel()) / double(std::max<int64_t>(r[0].numel(), 1)) - a[arg::correction];
   return {div(r[0], n > 0 ? n : 0.0), r[1]};
 }
 
 }  // namespace
 
 extern constexpr OpDef record = {
-    .sig = "var_mean(Tensor self, int[]? dim=None, int correction=1, bool keepdim=False) -> (Tensor, Tensor)",
+    .sig = "var_mean(Tensor self, int[]? dim=None, float correction=1, bool keepdim=False) -> (Tensor, Tensor)",
     .doc = "var and mean over dim.",
     .kind = OpKind::composite,
     .samples = "var_mean(randn(3, 4), [1])",

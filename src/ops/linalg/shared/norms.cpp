@@ -23,6 +23,11 @@ Tensor with_dims(const Tensor& t, const Axes& at, bool keepdim) {
   if (!keepdim) return t;
   return unsqueeze(unsqueeze(t, std::min(at.rows, at.cols)), std::max(at.rows, at.cols));
 }
+// The largest, 0 of nothing, or the smallest.
+Tensor extreme(const Tensor& t, bool largest, int64_t dim, bool keepdim) {
+  if (!largest) return amin(t, {dim}, keepdim);
+  return t.size(dim) == 0 ? sum(t, {dim}, keepdim) : amax(t, {dim}, keepdim);
+}
 Tensor singular_values(const Tensor& t, const Axes& at) {
   return call(Op::linalg_svdvals_, movedim(t, {at.rows, at.cols}, {-2, -1}), Arg());
 }
@@ -37,10 +42,10 @@ Tensor matrix_norm(const char* who, const Tensor& t, double ord, IntList dim, bo
            "{}: matrices have no such norm: ord is {}; the known ones are fro, nuc, 1, 2 and inf, and -1, -2, -inf", who, ord);
   if (size == 2) {
     const Tensor s = singular_values(widened(t), at);
-    return like(with_dims(ord > 0 ? amax(s, {-1}) : amin(s, {-1}), at, keepdim), t);
+    return like(with_dims(extreme(s, ord > 0, -1, false), at, keepdim), t);
   }
   const int64_t gone = size == 1 ? at.rows : at.cols, left = size == 1 ? at.cols : at.rows;
-  const Tensor sums = sum(abs(widened(t)), {gone}, true), r = ord > 0 ? amax(sums, {left}, true) : amin(sums, {left}, true);
+  const Tensor sums = sum(abs(widened(t)), {gone}, true), r = extreme(sums, ord > 0, left, true);
   return like(keepdim ? r : squeeze(r, IntList({at.rows, at.cols})), t);
 }
 Tensor matrix_norm(const char* who, const Tensor& t, std::string_view ord, IntList dim, bool keepdim) {
