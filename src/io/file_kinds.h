@@ -12,5 +12,10 @@ struct FileKind {
   bool (*matches)(const MappedFile&);  // from a look at its first bytes, or its last
   std::shared_ptr<TensorFile> (*open)(std::shared_ptr<const MappedFile>);
 };
+extern const FileKind safetensors_kind, index_kind;
+
+// The model in a folder: model.safetensors or its index; else pytorch_model.bin or its index; else all that is there of one
+// kind.
+std::shared_ptr<TensorFile> open_folder(const std::string& path);
 
 }  // namespace dyadic::inline v1::io
