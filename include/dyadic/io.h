@@ -26,8 +26,8 @@ struct SafeTensors {
   NamedTensors tensors;  // in the order of the header
   Metadata metadata;     // without ours
 };
-// All of a file, read into memory that may be written to (io::open maps it instead). Trusts nothing in the file: ValueError
-// "<path>: tensor "x": ..." for whatever is not as the format says.
+// Trusts nothing in the file: ValueError "<path>: tensor "x": ..." for whatever is not as the format says. Dtypes: F64 F32 F16
+// BF16 I64 I32 I16 I8 U8 BOOL.
 SafeTensors load_safetensors(const std::string& path);
 
 // The file of a checkpoint: tensors in named groups and a JSON document. Which tensors and what the document says is the affair
