@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <tuple>
 #include <unordered_set>
 
@@ -16,10 +15,28 @@ struct Word {
   const char* name;
   DType dtype;
 };
-constexpr Word kWords[] = {{"F64", f64},        {"F32", f32},          {"F16", f16}, {"BF16", bf16}, {"I64", i64},
-                           {"I32", i32},        {"I16", i16},          {"I8", i8},   {"U8", u8},     {"BOOL", boolean},
-                           {"U16", u16},        {"U32", u32},          {"U64", u64}, {"C64", c64},   {"F8_E4M3", f8e4m3fn},
-                           {"F8_E5M2", f8e5m2}, {"F8_E8M0", f8e8m0fnu}};
+constexpr Word kWords[] = {{"F64", f64},
+                           {"F32", f32},
+                           {"F16", f16},
+                           {"BF16", bf16},
+                           {"I64", i64},
+                           {"I32", i32},
+                           {"I16", i16},
+                           {"I8", i8},
+                           {"U8", u8},
+                           {"BOOL", boolean},
+                           {"U16", u16},
+                           {"U32", u32},
+                           {"U64", u64},
+                           {"C64", c64},
+                           {"F8_E4M3", f8e4m3fn},
+                           {"F8_E5M2", f8e5m2},
+                           {"F8_E8M0", f8e8m0fnu},
+                           {"F8_E4M3FNUZ", f8e4m3fnuz},
+                           {"F8_E5M2FNUZ", f8e5m2fnuz},
+                           {"F6_E2M3", f6e2m3fn},
+                           {"F6_E3M2", f6e3m2fn},
+                           {"F4", f4e2m1fn}};
 
 std::string known_words() {
   std::string all;
@@ -164,7 +181,11 @@ uint64_t bytes_of(const Entry& e, const std::string& file) {
     if (__builtin_mul_overflow(extent, std::max<int64_t>(s, 1), &extent) || extent > int64_t(1) << 56)
       bad(file, "tensor {}: shape: too large, [{}]", quote_name(e.name), fmt::join(e.shape, ", "));
   }
-  return empty ? 0 : uint64_t(extent) * uint64_t(dtype_of_file(e.dtype).itemsize());
+  const DType d = dtype_of_file(e.dtype);
+  const uint64_t bits = empty ? 0 : uint64_t(extent) * uint64_t(d.is_blocked() ? int64_t(d.bits()) : 8 * d.itemsize());
+  if (bits % 8)
+    bad(file, "tensor {}: {} [{}] is {} bits, no whole bytes", quote_name(e.name), e.dtype, fmt::join(e.shape, ", "), bits);
+  return bits / 8;
 }
 
 void check_offsets(const Header& h, uint64_t data_bytes, const std::string& file) {
@@ -219,7 +240,18 @@ DType dtype_of_file(std::string_view name) {
     if (w.name == name) return w.dtype;
   return {};
 }
-int64_t entry_numel(const Entry& e) { return std::accumulate(e.shape.begin(), e.shape.end(), int64_t(1), std::multiplies<>()); }
+
+uint64_t header_length(const unsigned char (&prefix)[8], uint64_t size, const std::string& file) {
+  if (prefix[0] == 'P' && prefix[1] == 'K')
+    bad(file,
+        "a zip archive, as PyTorch's torch.save writes; this reads safetensors: convert it in Python, "
+        "dyadic.save(dyadic.load(path), path)");
+  uint64_t length = 0;
+  for (int i = 7; i >= 0; --i) length = length << 8 | prefix[i];
+  if (length > kMaxHeader) bad(file, "header: {} bytes long; the limit is {}", length, kMaxHeader);
+  if (length > size - 8) bad(file, "header: {} bytes long, the file has {} behind its length", length, size - 8);
+  return length;
+}
 
 Header parse_header(std::string_view text, uint64_t data_bytes, const std::string& file) {
   if (text.empty() || text[0] != '{') bad(file, "header: it does not begin with an opening brace");

@@ -1,6 +1,7 @@
 #include "dyadic/tensor_file.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/text.h"
 #include "io/bad_file.h"
@@ -23,9 +24,10 @@ Tensor TensorFile::get(std::string_view name) const {
 }
 
 // In the order in which they are asked: those with a signature first.
-static const std::initializer_list<const FileKind*> kKinds = {};
+static const std::initializer_list<const FileKind*> kKinds = {&index_kind, &safetensors_kind};
 
 std::shared_ptr<TensorFile> open(const std::string& path) {
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) return open_folder(path);
   std::shared_ptr<const MappedFile> file = MappedFile::open(path);
   std::string known;
   for (const FileKind* kind : kKinds) {

@@ -55,11 +55,11 @@ TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
 
 TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
   auto said = [](std::vector<std::string> words) { return complaint(run(std::move(words)), 2); };
-  EXPECT_EQ(
-      said({"formt"}),
-      "unknown subcommand \"formt\"; did you mean formats? the known ones are study, train, generate, formats, ops, bench");
-  EXPECT_EQ(said({"bench", "x"}),
-            "bench: unknown subcommand \"x\"; the known ones are train, gpt, ops, overhead, optim, convert");
+  EXPECT_EQ(said({"formt"}),
+            "unknown subcommand \"formt\"; did you mean formats? the known ones are study, train, generate, inspect, convert, "
+            "diff, formats, ops, bench");
+  EXPECT_EQ(said({"bench", "nothing"}),
+            "bench: unknown subcommand \"nothing\"; the known ones are train, gpt, ops, overhead, optim, convert, io");
   EXPECT_EQ(
       said({"formats", "--jsn"}),
       "formats: unknown option \"--jsn\"; did you mean --json? the known ones are --help, --value, --bits, --error, --size, "

@@ -1,12 +1,12 @@
-// libFuzzer: whatever the bytes are, reading them as safetensors gives tensors or a ValueError.
+// Safetensors read into memory and mapped: tensors or a ValueError.
 #include <cstring>
 
 #include "io/safetensors.h"
+#include "tests/fuzz/fuzz.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  auto read = [&](void* target, uint64_t offset, size_t n) { std::memcpy(target, data + offset, n); };
+DY_FUZZ(safetensors, "io/data/safetensors") {
+  const auto read = [&](void* target, uint64_t offset, size_t n) { std::memcpy(target, data + offset, n); };
   for (auto seal : {dyadic::io::Seal::none, dyadic::io::Seal::sha256}) try {
       dyadic::io::read_safetensors({"input", size, read}, seal);
     } catch (const dyadic::ValueError&) {}
-  return 0;
 }

@@ -55,7 +55,7 @@ TEST(HostileSafetensors, Structure) {
   EXPECT_EQ(reason(R"({"x":{"dtype":"F9_E4M4"}})"),
             "m: tensor \"x\": dtype \"F9_E4M4\" is not one this version reads: F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL U16 U32 "
             "U64 C64 "
-            "F8_E4M3 F8_E5M2 F8_E8M0");
+            "F8_E4M3 F8_E5M2 F8_E8M0 F8_E4M3FNUZ F8_E5M2FNUZ F6_E2M3 F6_E3M2 F4");
   EXPECT_EQ(reason(R"({"x":{"shape":{}}})"), "m: tensor \"x\": shape is an object");
   EXPECT_EQ(reason(R"({"x":{"shape":[-1]}})"), "m: tensor \"x\": shape is a negative number");
   EXPECT_EQ(reason(R"({"x":{"shape":[1.5]}})"), "m: tensor \"x\": shape is not a whole number");

@@ -5,6 +5,7 @@
 readonly packages=(g++ cmake ninja-build ccache libdnnl-dev ocl-icd-opencl-dev libhwy-dev libfmt-dev libcli11-dev
   nlohmann-json3-dev liblapack-dev libmd-dev zlib1g-dev libjpeg-dev libpng-dev libgtest-dev python3 python3-dev
   python3-venv)
+readonly fuzz_packages=(clang-19 libclang-rt-19-dev)  # only for ./dev test --fuzz
 
 say() { printf 'dev: %s\n' "$*" >&2; }
 die() { say "$@" && exit 1; }
@@ -20,8 +21,8 @@ quietly() {
 
 missing_packages() {
   local name installed
-  installed=" $(dpkg-query -W -f '${db:Status-Status}:${Package} ' "${packages[@]}" 2>/dev/null || true)"
-  for name in "${packages[@]}"; do
+  installed=" $(dpkg-query -W -f '${db:Status-Status}:${Package} ' "$@" 2>/dev/null || true)"
+  for name in "$@"; do
     [[ $installed == *" installed:$name "* ]] || printf '%s\n' "$name"
   done
 }
@@ -43,6 +44,7 @@ install_packages() {
   quietly apt.log "${as_root[@]}" install -y --no-install-recommends "$@"
 }
 
+# set_up [PACKAGE...]: what every verb needs, and these.
 set_up() {
   local missing
   if ! command -v apt-get dpkg-query >/dev/null; then
@@ -50,7 +52,7 @@ set_up() {
       "CLI11, nlohmann-json, LAPACK, libmd, GoogleTest and Python headers that are installed"
     return
   fi
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_packages "${packages[@]}" "$@")
   ((${#missing[@]} == 0)) || install_packages "${missing[@]}"
 }
 

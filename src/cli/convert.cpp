@@ -1,0 +1,103 @@
+// dyadic convert: a file of tensors into another kind or other formats.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/files.h"
+#include "io/bad_file.h"
+
+namespace dyadic::inline v1::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ConvertCommandOptions {
+  std::string in, out, format, max_shard_size;
+  std::vector<std::string> map;
+};
+
+std::pair<std::string, std::string> parse_rule(const std::string& text) {
+  const size_t at = text.rfind('=');
+  // A dtype has "=" only within its parentheses: w*=nf4(block=64).
+  const size_t open = text.find('(');
+  const size_t cut = open == text.npos ? at : text.rfind('=', open);
+  DY_CHECK_AS(ValueError, cut != text.npos && cut > 0,
+              "{} is no rule; write 'NAME=FORMAT', '*.norm.weight=f32' or 'lm_head.*=keep'", text);
+  std::pair<std::string, std::string> rule{text.substr(0, cut), text.substr(cut + 1)};
+  if (rule.second != "keep") DType::parse(rule.second);
+  return rule;
+}
+
+Json number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
+
+int convert(const ConvertCommandOptions& o, const Common& common) {
+  install_interrupt_handler();
+  const auto source = io::open(o.in);
+  Steps steps("convert", source->tensors().size());
+  io::ConvertOptions options;
+  if (!o.format.empty()) options.format = DType::parse(o.format);
+  for (const std::string& rule : o.map) options.map.push_back(parse_rule(rule));
+  if (!o.max_shard_size.empty()) options.save.max_shard_size = uint64_t(byte_count(o.max_shard_size));
+  options.context = &steps;
+  options.progress = [](void* context, size_t, size_t) { static_cast<Steps*>(context)->step(); };
+  std::vector<io::Converted> tensors;
+  try {
+    tensors = io::convert(*source, o.out, options);
+  } catch (const Stopped&) { return kInterrupted; }
+  Json out = {{"in", o.in}, {"out", o.out}, {"tensors", Json::array()}};
+  Table table({"tensor", "from", "to", "max. error", "rms error"},
+              {Align::left, Align::left, Align::left, Align::right, Align::right});
+  std::string notes;
+  size_t exact = 0;
+  for (const io::Converted& t : tensors) {
+    Json row = {{"name", t.name},
+                {"from", t.from.name()},
+                {"to", t.to.name()},
+                {"exact", t.difference.exact},
+                {"max_abs", number(t.difference.max_abs)},
+                {"rmse", number(t.difference.rmse)}};
+    if (!t.kept.empty()) row["kept"] = t.kept;
+    out["tensors"].push_back(std::move(row));
+    exact += t.difference.exact;
+    std::string name = io::quote_name(t.name);
+    name = name.substr(1, name.size() - 2);
+    if (!t.kept.empty()) notes += fmt::format("{} stays {}: {}\n", name, t.to.name(), t.kept);
+    if (!t.difference.exact)
+      table.row({name, t.from.name(), t.to.name(), fmt::format("{:.4g}", t.difference.max_abs),
+                 fmt::format("{:.4g}", t.difference.rmse)});
+  }
+  if (common.json)
+    print(out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  else
+    print((table.size() ? table.str() + "\n" : "") + notes +
+          fmt::format("{}: {} tensors, {} of them exact\n", o.out, tensors.size(), exact));
+  return kDone;
+}
+
+Run setup(Options& options) {
+  auto o = std::make_shared<ConvertCommandOptions>();
+  options.required("in", o->in, "IN", "a file of tensors, an index.json, or a model's folder")
+      .required("out", o->out, "OUT", "the file to write, its kind by its ending; a folder gets model.safetensors")
+      .value("--format", o->format, "FORMAT",
+             "of floating-point tensors: bf16, q4_K, nf4(block=64) ...; what has scales only of those with two dimensions and "
+             "more (default: as they are)",
+             [](const std::string& text) { DType::parse(text); })
+      .value("--map", o->map, "NAME=FORMAT ...", "the format of tensors by name, with * and ?; keep: as it is; before --format",
+             [](const std::string& text) { parse_rule(text); })
+      .value("--max-shard-size", o->max_shard_size, "BYTES",
+             "several files and an index, none larger: 500M, 5G (default: one file)",
+             [](const std::string& text) { byte_count(text); });
+  return [o](const Common& common) { return convert(*o, common); };
+}
+
+}  // namespace
+
+extern const Command convert_command;
+const Command convert_command = {"convert", "write a file of tensors as another kind, or in other formats",
+                                 "dyadic convert model.safetensors small.safetensors --format q8_0 --map 'lm_head.*=keep'",
+                                 setup};
+
+}  // namespace dyadic::inline v1::cli

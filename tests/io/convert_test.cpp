@@ -1,0 +1,104 @@
+// io::convert, and the comparing that it reports by.
+#include "dyadic/convert.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "formats/format.h"
+#include "tests/io/helpers.h"
+
+namespace dyadic {
+namespace {
+
+using testing::content;
+using testing::error_of;
+using testing::Folder;
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+TEST(Convert, ComparesValues) {
+  const Tensor a = tensor({1.0, 2.0, NAN, kInf}, f32);
+  EXPECT_TRUE(io::compare(a, a.to(f64)).exact);
+  const io::Difference d = io::compare(a, tensor({1.0, 2.5, NAN, kInf}, f32));
+  EXPECT_FALSE(d.exact);
+  EXPECT_EQ(d.different, 1);
+  EXPECT_EQ(d.max_abs, 0.5);
+  EXPECT_EQ(d.rmse, 0.25);
+  EXPECT_EQ(io::compare(a, tensor({1.0, 2.0, 3.0, kInf}, f32)).max_abs, kInf);
+  EXPECT_EQ(io::compare(a, tensor({1.0, 2.0, NAN, -kInf}, f32)).max_abs, kInf);
+  EXPECT_TRUE(io::compare(zeros({0, 3}), zeros({0, 3})).exact);
+  EXPECT_NE(error_of([&] { io::compare(a, zeros({2, 2})); }), "no error");
+  manual_seed(1);
+  const Tensor x = randn({700, 700}), y = x.to(bf16);  // more than one piece
+  const double rms = std::sqrt(mean(square(x.to(f64) - y.to(f64))).item());
+  EXPECT_NEAR(io::compare(x, y).rmse, rms, 1e-12);
+  EXPECT_EQ(io::compare(x, y).max_abs, max(abs(x.to(f64) - y.to(f64))).item());
+}
+
+TEST(Convert, CountsWhatAValueIs) {
+  const io::Statistics s = io::statistics(tensor({-2.0, 0.0, 2.0, 2.0, NAN, kInf, -kInf}, f32));
+  EXPECT_EQ(s.min, -2);
+  EXPECT_EQ(s.max, 2);
+  EXPECT_EQ(s.mean, 0.5);
+  EXPECT_NEAR(s.std, std::sqrt((6.25 + 0.25 + 2.25 + 2.25) / 4), 1e-15);
+  EXPECT_EQ(s.nans, 1);
+  EXPECT_EQ(s.infinities, 2);
+  ASSERT_EQ(s.histogram.size(), 16u);
+  EXPECT_EQ(s.histogram[0], 1);
+  EXPECT_EQ(s.histogram[8], 1);
+  EXPECT_EQ(s.histogram[15], 2);
+  EXPECT_TRUE(std::isnan(io::statistics(zeros({0})).mean));
+  EXPECT_EQ(io::statistics(tensor({-1.7e308, 1.7e308}, f64)).histogram[15], 1);
+  EXPECT_EQ(io::statistics(full({5}, 3.0)).histogram[0], 5);
+}
+
+TEST(Convert, FormatsByRuleAndWhatStays) {
+  Folder folder;
+  manual_seed(2);
+  const Tensor w = randn({4, 256}).to(bf16);
+  const io::NamedTensors all = {
+      {"w", w}, {"tied", w}, {"odd", randn({4, 33})}, {"norm", ones({256})}, {"ids", arange(5)}, {"head.w", randn({4, 256})}};
+  io::save(folder / "a.safetensors", all, {.metadata = {{"note", "kept"}}});
+  const auto source = io::open(folder / "a.safetensors");
+  const auto report = io::convert(*source, folder / "b.safetensors", {.format = q8_0, .map = {{"head.*", "f16"}}});
+  const auto back = io::open(folder / "b.safetensors");
+  EXPECT_EQ(back->metadata(), R"({"format":"pt","note":"kept"})");
+  ASSERT_EQ(report.size(), all.size());
+  const auto of = [&](const std::string& name) {
+    for (const io::Converted& c : report)
+      if (c.name == name) return c;
+    return io::Converted{};
+  };
+  EXPECT_EQ(of("w").to, q8_0);
+  EXPECT_EQ(of("tied").to, q8_0);
+  EXPECT_EQ(back->same_as(5), 0u);
+  EXPECT_EQ(content(back->get("w")), content(w.to(q8_0)));
+  EXPECT_EQ(of("w").difference.max_abs, io::compare(w, w.to(q8_0)).max_abs);
+  EXPECT_GT(of("w").difference.max_abs, 0);
+  EXPECT_EQ(of("odd").to, f32);
+  EXPECT_NE(of("odd").kept, "");
+  EXPECT_EQ(of("norm").to, f32);
+  EXPECT_TRUE(of("norm").difference.exact);
+  EXPECT_EQ(of("ids").to, i64);
+  EXPECT_EQ(of("head.w").to, f16);
+}
+
+TEST(Convert, ThereAndBackIsExactWhereTheFormatsAllowIt) {
+  Folder folder;
+  manual_seed(3);
+  io::save(folder / "a.safetensors",
+           {{"a", randn({8, 64}).to(bf16)}, {"b", randn({8, 64}).to(nf4)}, {"c", randn({3}).to(f16)}});
+  for (const io::Converted& c : io::convert(*io::open(folder / "a.safetensors"), folder / "b.safetensors", {.format = f32}))
+    EXPECT_TRUE(c.difference.exact) << c.name;
+  EXPECT_EQ(io::open(folder / "b.safetensors")->get("b").dtype(), f32);
+  io::convert(*io::open(folder / "b.safetensors"), folder / "c.safetensors", {.map = {{"a", "bf16"}, {"?", "f16"}}});
+  const auto a = io::open(folder / "a.safetensors"), c = io::open(folder / "c.safetensors");
+  EXPECT_EQ(content(a->get("a")), content(c->get("a")));
+  EXPECT_EQ(content(a->get("c")), content(c->get("c")));
+  EXPECT_NE(error_of([&] { io::convert(*a, folder / "d.safetensors", {.map = {{"zzz", "f99"}}}); }), "no error");
+  EXPECT_FALSE(std::filesystem::exists(folder / "d.safetensors"));
+}
+
+}  // namespace
+}  // namespace dyadic
