@@ -12,5 +12,6 @@ struct FileKind {
   bool (*matches)(const MappedFile&);  // from a look at its first bytes, or its last
   std::shared_ptr<TensorFile> (*open)(std::shared_ptr<const MappedFile>);
 };
+extern const FileKind gguf_files;
 
 }  // namespace dyadic::inline v1::io

@@ -23,7 +23,7 @@ Tensor TensorFile::get(std::string_view name) const {
 }
 
 // In the order in which they are asked: those with a signature first.
-static const std::initializer_list<const FileKind*> kKinds = {};
+static const std::initializer_list<const FileKind*> kKinds = {&gguf_files};
 
 std::shared_ptr<TensorFile> open(const std::string& path) {
   std::shared_ptr<const MappedFile> file = MappedFile::open(path);
