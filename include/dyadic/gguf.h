@@ -23,7 +23,8 @@ using GgufArray = std::variant<std::vector<uint8_t>, std::vector<int8_t>, std::v
                                std::vector<std::string>, std::vector<uint64_t>, std::vector<int64_t>, std::vector<double>>;
 using GgufValue = std::variant<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, float, bool, std::string, uint64_t,
                                int64_t, double, GgufArray, std::vector<GgufArray>>;
-using GgufMetadata = std::vector<std::pair<std::string, GgufValue>>;  // in the file's order
+// In the file's order. Arrays of arrays are read by the Python package gguf, not by llama.cpp.
+using GgufMetadata = std::vector<std::pair<std::string, GgufValue>>;
 
 struct GgufKey {
   std::string name;
@@ -51,17 +52,19 @@ class GgufFile final : public TensorFile {
   const std::vector<TensorInfo>& tensors() const override;
   std::string metadata() const override;  // of long arrays the type and the count alone: {"type": "string", "count": 151936}
   using TensorFile::get;
-  Tensor get(size_t i) const override;  // NVFP4 is read and converted, exactly; all else is mapped
+  // NVFP4 is read and converted, exactly, to an nvfp4 whose scale of the tensor is 1: llama.cpp keeps that in a tensor of its
+  // own ("x.scale" beside "x.weight"). All else is mapped.
+  Tensor get(size_t i) const override;
 
   uint32_t version() const;
   uint64_t alignment() const;
   const std::vector<GgufKey>& keys() const;
   bool has_key(std::string_view key) const;
   GgufValue value(std::string_view key) const;
-  GgufMetadata values() const;                                        // all of them
-  int64_t integer(std::string_view key) const;                        // of any integer type
-  double number(std::string_view key) const;                          // of any type of numbers
-  std::string text(std::string_view key) const;                       //
+  GgufMetadata values() const;
+  int64_t integer(std::string_view key) const;  // of any integer type
+  double number(std::string_view key) const;    // of any type of numbers
+  std::string text(std::string_view key) const;
   Tensor numbers(std::string_view key) const;                         // an array as a 1-d tensor, mapped where it lies aligned
   std::vector<std::string_view> strings(std::string_view key) const;  // an array's, in the file: they live as long as it
 };

@@ -266,6 +266,28 @@ TEST(Gguf, TensorsAreAskedForOneByOne) {
   EXPECT_TRUE(read_bytes(folder / "y.gguf") == read_bytes(file->path()));
 }
 
+// A part that cannot be written: no part is there.
+TEST(Gguf, PartsAppearTogether) {
+  Folder folder;
+  GgufOptions options;
+  options.max_bytes = 32;
+  fs::create_directory(folder / "x-00003-of-00003.gguf");
+  const NamedTensors tensors = {{"a", zeros({8})}, {"b", zeros({8})}, {"c", zeros({8})}};
+  EXPECT_EQ(error_of([&] { save_gguf(folder / "x.gguf", tensors, {}, options); }),
+            "save_gguf: cannot write " + folder / "x-00003-of-00003.gguf" +
+                ": Is a directory; make room or choose another path, nothing was overwritten");
+  EXPECT_EQ(folder.files(), 1u);
+  fs::remove(folder / "x-00003-of-00003.gguf");
+  const std::string first = save_gguf(folder / "x.gguf", tensors, {}, options);
+  EXPECT_EQ(folder.files(), 3u);
+  const std::shared_ptr<GgufFile> file = GgufFile::open(first);
+  ASSERT_EQ(file->tensors().size(), 3u);
+  EXPECT_EQ(file->tensors()[2].name, "c");
+  // What it says of its parts is not taken over.
+  save_gguf(folder / "one.gguf", file->tensors(), [&](size_t i) { return file->get(i); }, file->values());
+  EXPECT_EQ(GgufFile::open(folder / "one.gguf")->keys().size(), 0u);
+}
+
 TEST(Gguf, WhatHasNoTypeIsRefusedByName) {
   Folder folder;
   const auto refusal = [&](const NamedTensors& tensors, const GgufMetadata& metadata = {}) {
