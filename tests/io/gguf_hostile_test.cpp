@@ -170,6 +170,25 @@ TEST(HostileGguf, UnknownTypes) {
   EXPECT_EQ(error_of([&] { file->get("c"); }), folder / "x.gguf" + ": tensor \"c\": ggml's Q4_0_4_4 is no dtype here");
 }
 
+// Scales of NVFP4 have no sign and no NaN: ggml reads 127 as 0 and passes over the highest bit.
+TEST(HostileGguf, Nvfp4Scales) {
+  Folder folder;
+  const auto of = [&](std::array<int, 4> scales) {
+    File f(1, 0);
+    f.tensor("x", {64}, io::kNvfp4, 0).data(36);
+    for (size_t i = 0; i < 36; ++i) f.bytes[f.bytes.size() - 36 + i] = i < 4 ? char(scales[i]) : '\x72';  // e2m1: 1 and 6
+    write_bytes(folder / "x.gguf", f.bytes);
+    return GgufFile::open(folder / "x.gguf");
+  };
+  const auto file = of({0x38, 0x7f, 0xb8, 0x7e});  // 1, none, 1, 448
+  const Tensor got = file->get(0).to(f32);
+  const float* y = static_cast<const float*>(got.data_ptr());
+  const float scale[] = {1, 0, 1, 448};
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(y[i], scale[i / 16] * (i % 16 < 8 ? 1.0f : 6.0f)) << i;
+  EXPECT_EQ(error_of([&] { of({0, 0, 255, 0})->get(0); }),
+            folder / "x.gguf" + ": tensor \"x\": scale 2 is byte 255, which no writer makes of a number");
+}
+
 TEST(HostileGguf, SplitsThatLie) {
   Folder folder;
   const auto of = [&](auto count, uint32_t type) {
