@@ -164,6 +164,7 @@ class Writer {
   Entry entry(const TensorInfo& t) const {
     if (t.name.empty() || t.name.size() > kMaxTensorName)
       refuse(t.name, "a name of {} bytes; llama.cpp reads 1 to {}: rename it", t.name.size(), kMaxTensorName);
+    if (!t.dtype) refuse(t.name, "no dtype here holds its {}; leave it out", t.stored.empty() ? "elements" : t.stored);
     const GgmlType* type = find_ggml_type(t.dtype);
     if (!type) refuse(t.name, "ggml has no type for {}; {}", t.dtype.name(), remedy(t.dtype));
     if (t.shape.size() > kMaxTensorDims)

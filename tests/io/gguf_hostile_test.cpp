@@ -168,6 +168,9 @@ TEST(HostileGguf, UnknownTypes) {
   EXPECT_EQ(error_of([&] { file->get("a"); }), folder / "x.gguf" + ": tensor \"a\": ggml's Q8_1 is no dtype here");
   EXPECT_EQ(error_of([&] { file->get("b"); }), folder / "x.gguf" + ": tensor \"b\": ggml's type 77 is no dtype here");
   EXPECT_EQ(error_of([&] { file->get("c"); }), folder / "x.gguf" + ": tensor \"c\": ggml's Q4_0_4_4 is no dtype here");
+  const auto get = [&](size_t i) { return file->get(i); };
+  EXPECT_EQ(error_of([&] { io::save_gguf(folder / "y.gguf", file->tensors(), get); }),
+            "save_gguf: tensor \"a\": no dtype here holds its Q8_1; leave it out");
 }
 
 // Scales of NVFP4 have no sign and no NaN: ggml reads 127 as 0 and passes over the highest bit.
