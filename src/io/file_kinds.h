@@ -30,5 +30,6 @@ std::shared_ptr<TensorFile> in_memory(const NamedTensors& tensors);
 // The model in a folder: model.safetensors or its index; else pytorch_model.bin or its index; else all that is there of one
 // kind.
 std::shared_ptr<TensorFile> open_folder(const std::string& path);
+extern const FileKind gguf_files;
 
 }  // namespace dyadic::inline v1::io

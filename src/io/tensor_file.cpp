@@ -24,7 +24,7 @@ Tensor TensorFile::get(std::string_view name) const {
 }
 
 // In the order in which they are asked: those with a signature first.
-static const std::initializer_list<const FileKind*> kKinds = {&index_kind, &safetensors_kind};
+static const std::initializer_list<const FileKind*> kKinds = {&gguf_files, &index_kind, &safetensors_kind};
 
 std::shared_ptr<TensorFile> open(const std::string& path) {
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) return open_folder(path);

@@ -144,9 +144,9 @@ TEST(Ggml, RoundTripError) {
 
 // What is already a value of the format comes back as it is: each code of a block whose largest element fixes the scale.
 TEST(Ggml, CodesRoundTrip) {
-  const std::pair<const char*, std::pair<int, int>> codes[] = {{"q4_0", {-8, 7}},     {"q5_0", {-16, 15}},
-                                                               {"q8_0", {-127, 127}}, {"q8_K", {-127, 127}},
-                                                               {"tq1_0", {-1, 1}},    {"tq2_0", {-1, 1}}};
+  const std::pair<const char*, std::pair<int, int>> codes[] = {
+      {"q4_0", {-8, 7}},  {"q5_0", {-16, 15}}, {"q8_0", {-127, 127}}, {"q8_K", {-127, 127}},
+      {"tq1_0", {-1, 1}}, {"tq2_0", {-1, 1}},  {"q2_0", {-1, 1}}};
   for (auto [name, range] : codes) {
     std::vector<float> x(256 * 16);
     for (size_t i = 0; i < x.size(); ++i) {

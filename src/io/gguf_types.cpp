@@ -1,0 +1,67 @@
+// The types of ggml that files name by number, and which dtype each is. Numbers and sizes are ggml's (ggml.h, ggml-common.h).
+#include "io/gguf.h"
+
+namespace dyadic::inline v1::io {
+namespace {
+
+DType dtype(const char* name) { return DType::parse(name); }
+
+const std::vector<GgmlType>& types() {
+  static const std::vector<GgmlType> all = {
+      {0, "F32", 1, 4, f32},
+      {1, "F16", 1, 2, f16},
+      {2, "Q4_0", 32, 18, q4_0},
+      {3, "Q4_1", 32, 20, q4_1},
+      {4, "Q4_2", 0, 0, {}},
+      {5, "Q4_3", 0, 0, {}},
+      {6, "Q5_0", 32, 22, q5_0},
+      {7, "Q5_1", 32, 24, q5_1},
+      {8, "Q8_0", 32, 34, q8_0},
+      {9, "Q8_1", 32, 36, {}},
+      {10, "Q2_K", 256, 84, q2_K},
+      {11, "Q3_K", 256, 110, q3_K},
+      {12, "Q4_K", 256, 144, q4_K},
+      {13, "Q5_K", 256, 176, q5_K},
+      {14, "Q6_K", 256, 210, q6_K},
+      {15, "Q8_K", 256, 292, q8_K},
+      {16, "IQ2_XXS", 256, 66, iq2_xxs},
+      {17, "IQ2_XS", 256, 74, iq2_xs},
+      {18, "IQ3_XXS", 256, 98, iq3_xxs},
+      {19, "IQ1_S", 256, 50, iq1_s},
+      {20, "IQ4_NL", 32, 18, iq4_nl},
+      {21, "IQ3_S", 256, 110, iq3_s},
+      {22, "IQ2_S", 256, 82, iq2_s},
+      {23, "IQ4_XS", 256, 136, iq4_xs},
+      {24, "I8", 1, 1, i8},
+      {25, "I16", 1, 2, i16},
+      {26, "I32", 1, 4, i32},
+      {27, "I64", 1, 8, i64},
+      {28, "F64", 1, 8, f64},
+      {29, "IQ1_M", 256, 56, iq1_m},
+      {30, "BF16", 1, 2, bf16},
+      {31, "Q4_0_4_4", 0, 0, {}},
+      {32, "Q4_0_4_8", 0, 0, {}},
+      {33, "Q4_0_8_8", 0, 0, {}},
+      {34, "TQ1_0", 256, 54, tq1_0},
+      {35, "TQ2_0", 256, 66, tq2_0},
+      {36, "IQ4_NL_4_4", 0, 0, {}},
+      {37, "IQ4_NL_4_8", 0, 0, {}},
+      {38, "IQ4_NL_8_8", 0, 0, {}},
+      {39, "MXFP4", 32, 17, mxfp4},
+      {kNvfp4, "NVFP4", 64, 36, nvfp4},
+      {41, "Q1_0", 128, 18, dtype("q1_0")},
+      {42, "Q2_0", 64, 18, dtype("q2_0")},
+  };
+  return all;
+}
+
+}  // namespace
+
+const GgmlType* find_ggml_type(uint32_t number) { return number < types().size() ? &types()[number] : nullptr; }
+const GgmlType* find_ggml_type(DType dtype) {
+  for (const GgmlType& t : types())
+    if (t.dtype && t.dtype == dtype) return &t;
+  return nullptr;
+}
+
+}  // namespace dyadic::inline v1::io
