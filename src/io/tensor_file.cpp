@@ -22,8 +22,10 @@ Tensor TensorFile::get(std::string_view name) const {
                    names.empty() ? "" : "; nearest there: " + nearest(name, names));
 }
 
+extern const FileKind npy_files, npz_files, torch_older_files, torch_zip_files;
+
 // In the order in which they are asked: those with a signature first.
-static const std::initializer_list<const FileKind*> kKinds = {};
+static const std::initializer_list<const FileKind*> kKinds = {&npy_files, &torch_zip_files, &npz_files, &torch_older_files};
 
 std::shared_ptr<TensorFile> open(const std::string& path) {
   std::shared_ptr<const MappedFile> file = MappedFile::open(path);
