@@ -60,8 +60,10 @@ class Pickle {
   void build(const Value& to, Value state);
   Value call(const Value& what, const Value& args, bool raw = false);
   Value known(const std::string& name, const Value& args);
+  Value known_to_numpy(const std::string& name, const Value::List& args);
   bool step(uint8_t op);
-  bool step_values(uint8_t op);
+  bool step_numbers(uint8_t op);
+  bool step_texts(uint8_t op);
   bool step_memory(uint8_t op);
   bool step_containers(uint8_t op);
   bool step_objects(uint8_t op);

@@ -1,9 +1,6 @@
 // What the opcodes of a pickle do (Python's pickletools.py describes them). What it builds is no deeper than kMostDepth and
 // holds itself nowhere, and no bytes are copied that are not paid for by the pickle's own length.
 #include <algorithm>
-#include <bit>
-#include <charconv>
-#include <cstring>
 
 #include "io/bad_file.h"
 #include "io/pickle.h"
@@ -76,80 +73,6 @@ Value Pickle::container(Kind kind, std::vector<Value> items) {
   return Value(std::move(n));
 }
 
-static bool is_utf8(std::string_view s) {
-  for (size_t i = 0; i < s.size();) {
-    const auto c = uint8_t(s[i]);
-    const size_t n = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-    if (n == 0 || n > s.size() - i) return false;
-    for (size_t k = 1; k < n; ++k)
-      if ((uint8_t(s[i + k]) & 0xc0) != 0x80) return false;
-    if (n == 3 && c == 0xe0 && uint8_t(s[i + 1]) < 0xa0) return false;
-    if (n == 4 && ((c == 0xf0 && uint8_t(s[i + 1]) < 0x90) || (c == 0xf4 && uint8_t(s[i + 1]) > 0x8f))) return false;
-    i += n;
-  }
-  return true;
-}
-
-// Python 2's strings are texts if they are UTF-8, else bytes. Halves of surrogate pairs are let through: Python writes them.
-void Pickle::push_text(std::string_view text, bool may_be_bytes) {
-  const bool valid = is_utf8(text);
-  if (!valid && !may_be_bytes) wrong("a text is not UTF-8");
-  Value v{std::string(text)};
-  if (!valid) v.node()->kind = Kind::bytes;
-  stack_.push_back(std::move(v));
-}
-
-void Pickle::push_integer(std::string_view b) {
-  while (b.size() > 8 && ((b.back() == '\0' && b[b.size() - 2] >= 0) || (b.back() == '\xff' && b[b.size() - 2] < 0)))
-    b.remove_suffix(1);
-  if (b.size() > 8) {
-    Value v{std::string(b)};
-    v.node()->kind = Kind::big;
-    stack_.push_back(std::move(v));
-    return;
-  }
-  uint64_t n = !b.empty() && b.back() < 0 ? ~uint64_t(0) : 0;
-  for (size_t i = b.size(); i-- > 0;) n = n << 8 | uint8_t(b[i]);
-  stack_.emplace_back(int64_t(n));
-}
-
-// Digits beyond 64 bits, as bytes from the lowest on, two's complement.
-static std::string big_number(std::string_view digits, bool negative) {
-  std::string out(1, '\0');
-  for (const char digit : digits) {
-    int carry = digit - '0';
-    for (char& c : out) {
-      carry += uint8_t(c) * 10;
-      c = char(carry & 255);
-      carry >>= 8;
-    }
-    if (carry) out += char(carry);
-  }
-  out += '\0';  // the sign
-  int carry = 1;
-  for (size_t i = 0; negative && i < out.size(); ++i) {
-    carry += uint8_t(~out[i]);
-    out[i] = char(carry & 255);
-    carry >>= 8;
-  }
-  return out;
-}
-
-void Pickle::push_decimal(std::string_view text) {
-  if (text.ends_with('L')) text.remove_suffix(1);
-  int64_t n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (end != text.data() + text.size() || error == std::errc::invalid_argument)
-    wrong(fmt::format("{} is no integer", quote_name(text)));
-  if (error == std::errc()) {
-    stack_.emplace_back(n);
-    return;
-  }
-  if (text.size() > 1000) wrong("an integer of more than 1000 digits");
-  const bool negative = text.starts_with('-');
-  push_integer(big_number(text.substr(negative ? 1 : 0), negative));
-}
-
 void Pickle::put(uint64_t index) { memo_[index] = top(); }
 void Pickle::get(uint64_t index) {
   const auto it = memo_.find(index);
@@ -183,108 +106,8 @@ Value Pickle::run() {
   return root;
 }
 
-bool Pickle::step(uint8_t op) { return step_values(op) || step_memory(op) || step_containers(op) || step_objects(op); }
-
-static double big_endian_double(std::string_view b) {
-  uint64_t n = 0;
-  for (const char c : b) n = n << 8 | uint8_t(c);
-  return std::bit_cast<double>(n);
-}
-
-bool Pickle::step_values(uint8_t op) {
-  const auto bytes = [&](std::string_view b) {
-    push_text({}, true);
-    top().node()->kind = Kind::bytes;
-    top().node()->text = b;
-  };
-  switch (op) {
-    case 'N':
-      stack_.emplace_back();
-      return true;
-    case 0x88:
-      stack_.emplace_back(true);
-      return true;
-    case 0x89:
-      stack_.emplace_back(false);
-      return true;
-    case 'J':
-      stack_.emplace_back(int64_t(int32_t(number(4))));
-      return true;
-    case 'K':
-      stack_.emplace_back(int64_t(number(1)));
-      return true;
-    case 'M':
-      stack_.emplace_back(int64_t(number(2)));
-      return true;
-    case 'L':
-      push_decimal(line());
-      return true;
-    case 'I': {
-      const std::string_view text = line();
-      if (text == "00" || text == "01")
-        stack_.emplace_back(text == "01");
-      else
-        push_decimal(text);
-      return true;
-    }
-    case 0x8a:
-      push_integer(take(number(1)));
-      return true;
-    case 0x8b:
-      push_integer(take(number(4)));
-      return true;
-    case 'G':
-      stack_.emplace_back(big_endian_double(take(8)));
-      return true;
-    case 'F': {
-      const std::string_view text = line();
-      double x = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), x);
-      if (error == std::errc::invalid_argument || end != text.data() + text.size())
-        wrong(fmt::format("{} is no number", quote_name(text)));
-      stack_.emplace_back(x);
-      return true;
-    }
-    case 'S': {  // as Python shows it; what needs more than quotes is rare enough to be refused
-      const std::string_view text = line();
-      if (text.size() < 2 || text.front() != text.back() || text.find('\\') != text.npos) wrong("a text in quotes is wanted");
-      push_text(text.substr(1, text.size() - 2), true);
-      return true;
-    }
-    case 'V': {
-      const std::string_view text = line();
-      if (text.find('\\') != text.npos) wrong("a text with escapes: save it with a protocol of 1 or more");
-      push_text(text, true);
-      return true;
-    }
-    case 'T':
-      push_text(take(number(4)), true);
-      return true;
-    case 'U':
-      push_text(take(number(1)), true);
-      return true;
-    case 'X':
-      push_text(take(number(4)), false);
-      return true;
-    case 0x8c:
-      push_text(take(number(1)), false);
-      return true;
-    case 0x8d:
-      push_text(take(number(8)), false);
-      return true;
-    case 'B':
-      bytes(take(number(4)));
-      return true;
-    case 'C':
-      bytes(take(number(1)));
-      return true;
-    case 0x8e:
-    case 0x96:
-      bytes(take(number(8)));
-      return true;
-    default:
-      return false;
-  }
+bool Pickle::step(uint8_t op) {
+  return step_numbers(op) || step_texts(op) || step_memory(op) || step_containers(op) || step_objects(op);
 }
 
 bool Pickle::step_memory(uint8_t op) {
@@ -299,11 +122,9 @@ bool Pickle::step_memory(uint8_t op) {
       if (const uint64_t protocol = number(1); protocol > 5) wrong(fmt::format("protocol {}; 0 to 5 are known", protocol));
       return true;
     case 0x95:
-      (void)number(8);
-      return true;  // a frame's length: a hint for those who read from a pipe
+      return (void)number(8), true;  // a frame's length: a hint for those who read from a pipe
     case '(':
-      marks_.push_back(stack_.size());
-      return true;
+      return marks_.push_back(stack_.size()), true;
     case '0':
       if (!marks_.empty() && marks_.back() == stack_.size())
         marks_.pop_back();
@@ -311,11 +132,9 @@ bool Pickle::step_memory(uint8_t op) {
         pop();
       return true;
     case '1':
-      pop_mark();
-      return true;
+      return pop_mark(), true;
     case '2':
-      stack_.push_back(top());
-      return true;
+      return stack_.push_back(top()), true;
     case 'p': {
       marks_.push_back(stack_.size());  // the number is not to be taken for the value
       const uint64_t index = decimal();
@@ -324,23 +143,17 @@ bool Pickle::step_memory(uint8_t op) {
       return true;
     }
     case 'q':
-      put(number(1));
-      return true;
+      return put(number(1)), true;
     case 'r':
-      put(number(4));
-      return true;
+      return put(number(4)), true;
     case 0x94:
-      put(memo_.size());
-      return true;
+      return put(memo_.size()), true;
     case 'g':
-      get(decimal());
-      return true;
+      return get(decimal()), true;
     case 'h':
-      get(number(1));
-      return true;
+      return get(number(1)), true;
     case 'j':
-      get(number(4));
-      return true;
+      return get(number(4)), true;
     default:
       return false;
   }
@@ -355,32 +168,23 @@ bool Pickle::step_containers(uint8_t op) {
   };
   switch (op) {
     case ']':
-      stack_.push_back(container(Kind::list));
-      return true;
+      return stack_.push_back(container(Kind::list)), true;
     case '}':
-      stack_.push_back(container(Kind::dict));
-      return true;
+      return stack_.push_back(container(Kind::dict)), true;
     case ')':
-      tuple(0);
-      return true;
+      return tuple(0), true;
     case 0x8f:
-      stack_.push_back(container(Kind::set));
-      return true;
+      return stack_.push_back(container(Kind::set)), true;
     case 0x85:
-      tuple(1);
-      return true;
+      return tuple(1), true;
     case 0x86:
-      tuple(2);
-      return true;
+      return tuple(2), true;
     case 0x87:
-      tuple(3);
-      return true;
+      return tuple(3), true;
     case 't':
-      stack_.push_back(container(Kind::tuple, pop_mark()));
-      return true;
+      return stack_.push_back(container(Kind::tuple, pop_mark())), true;
     case 'l':
-      stack_.push_back(container(Kind::list, pop_mark()));
-      return true;
+      return stack_.push_back(container(Kind::list, pop_mark())), true;
     case 'd': {
       std::vector<Value> pairs = pop_mark();
       stack_.push_back(container(Kind::dict));

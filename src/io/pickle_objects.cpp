@@ -119,6 +119,19 @@ Value Pickle::call(const Value& what, const Value& args, bool raw) {
   return made;
 }
 
+Value Pickle::known_to_numpy(const std::string& name, const Value::List& a) {
+  if (name == "numpy.dtype") {
+    if (a.empty() || a[0].kind() != Kind::text) return {};
+    Value made = node(Kind::dtype, "");
+    made.node()->dtype = dtype_of_numpy(a[0].text());
+    if (!made.node()->dtype) wrong(fmt::format("numpy's dtype {} is none of plain numbers", quote_name(a[0].text())));
+    return made;
+  }
+  if (a.size() != 2 || a[0].kind() != Kind::dtype || a[1].kind() != Kind::bytes) return {};
+  const std::string& bytes = a[1].node()->text;
+  return int64_t(bytes.size()) == a[0].node()->dtype.itemsize() ? number_of(*a[0].node(), bytes) : Value();
+}
+
 // None: not with these arguments, or not here.
 Value Pickle::known(const std::string& name, const Value& args) {
   const Value::List& a = args.items();
@@ -168,15 +181,8 @@ Value Pickle::known(const std::string& name, const Value& args) {
     if (!is(0, Kind::text)) return {};
     spend(a[0].text().size());
     made = node(Kind::device, a[0].text() + (is(1, Kind::integer) ? fmt::format(":{}", a[1].integer()) : ""));
-  } else if (name == "numpy.dtype") {
-    if (!is(0, Kind::text)) return {};
-    made = node(Kind::dtype, "");
-    made.node()->dtype = dtype_of_numpy(a[0].text());
-    if (!made.node()->dtype) wrong(fmt::format("numpy's dtype {} is none of plain numbers", quote_name(a[0].text())));
-  } else if (name.ends_with(".scalar") && a.size() == 2) {
-    if (!is(0, Kind::dtype) || !is(1, Kind::bytes) || int64_t(a[1].node()->text.size()) != a[0].node()->dtype.itemsize())
-      return {};
-    made = number_of(*a[0].node(), a[1].node()->text);
+  } else if (name.starts_with("numpy.")) {
+    return known_to_numpy(name, a);
   }
   return made;
 }
@@ -217,14 +223,11 @@ bool Pickle::step_objects(uint8_t op) {
       return true;
     }
     case 'R':
-      two(false, false);
-      return true;
+      return two(false, false), true;
     case 0x81:
-      two(false, true);
-      return true;
+      return two(false, true), true;
     case 0x92:
-      two(true, true);
-      return true;
+      return two(true, true), true;
     case 'b': {
       Value state = pop();
       build(top(), std::move(state));
