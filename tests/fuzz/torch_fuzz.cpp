@@ -2,8 +2,8 @@
 // neither of its forms is read as the pickle in a zip: a fuzzer does not find checksums and offsets by itself.
 #include "dyadic/tensor_file.h"
 #include "dyadic/torch_file.h"
-#include "io/torch_reader.h"
 #include "fuzz_file.h"
+#include "io/torch_reader.h"
 
 namespace {
 
