@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "data.h"
+#include "dyadic/numpy_file.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -35,6 +36,28 @@ void add_readers(nb::module_& m) {
   m.def("read_idx", reader(read_idx), nb::arg("path"), "An array in IDX format (MNIST and its family), plain or gzip.");
   m.def("load_npy", reader(load_npy), nb::arg("path"), "An array that numpy.save wrote.");
   m.def("save_npy", [](const Path& path, const Tensor& t) { save_npy(path.native(), t); }, nb::arg("path"), nb::arg("tensor"));
+  m.def(
+      "load_npz",
+      [](const Path& path) {
+        io::NamedTensors all;
+        {
+          Unlocked unlocked;
+          all = io::load_npz(path.native());
+        }
+        nb::dict out;
+        for (auto& [name, t] : all) out[nb::str(name.c_str(), name.size())] = t;
+        return out;
+      },
+      nb::arg("path"), "The arrays that numpy.savez or savez_compressed wrote, by name.");
+  m.def(
+      "save_npz",
+      [](const Path& path, nb::dict tensors, bool compressed) {
+        io::NamedTensors all;
+        for (auto [name, t] : tensors) all.emplace_back(nb::cast<std::string>(name), nb::cast<Tensor>(t));
+        Unlocked unlocked;
+        io::save_npz(path.native(), all, {.compressed = compressed});
+      },
+      nb::arg("path"), nb::arg("tensors"), nb::arg("compressed") = false, "Writes tensors by name as numpy.load reads them.");
   m.def(
       "read_text",
       [](const Path& path) {

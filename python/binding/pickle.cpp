@@ -38,7 +38,10 @@ Tensor tensor_from_bytes(nb::bytes bytes, const std::vector<int64_t>& sizes, DTy
 
 }  // namespace
 
+void add_torch_files(nb::module_& m);  // torch_files.cpp
+
 void add_pickle(nb::module_& m) {
+  add_torch_files(m);
   m.def("_tensor_bytes", tensor_bytes);
   m.def("_tensor_from_bytes", tensor_from_bytes);
 }

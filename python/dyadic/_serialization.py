@@ -151,15 +151,40 @@ def _save_pickle(obj, f, pickle_module):
 
 
 @_ignored("pickle_protocol", why="what is pickled is in Python's own default protocol")
-def save(obj, f, metadata=None, *, pickle_module=None, pickle_protocol=2):
+def save(obj, f, metadata=None, *, format=None, pickle_module=None, pickle_protocol=2):
     """Writes tensors, numbers, text, and lists, tuples, sets and dicts of them to a path or a file object, whole or not at all. Scaled
     tensors keep their bits. A dict of tensors is a safetensors file under its names; metadata is a dict of text beside it. Whatever
     holds other objects (a module) is pickled; its state_dict() is the safer thing to save. pickle_module: what
-    pickles it, instead of pickle."""
+    pickles it, instead of pickle. format="torch": a file that PyTorch's torch.load opens, of tensors and plain data alone; None or
+    "safetensors": as above, whatever the file is called."""
+    if format == "torch":
+        return _save_torch(obj, f, metadata)
+    if format not in (None, "safetensors"):
+        raise ValueError(f'save: an unknown format: "{format}"; the known ones are safetensors and torch')
     try:
         return _save_data(obj, f, metadata)
     except _NoData:
         return _save_pickle(obj, f, pickle_module)
+
+
+def _save_torch(obj, f, metadata):
+    if metadata:
+        raise ValueError("save: files of PyTorch's have no metadata; make it a part of what is saved")
+    _to_path(f, "archive.pt", lambda path: _dyadic._save_torch(obj, path))
+
+
+def _to_path(f, name, write):
+    """Calls write with a path; a file object gets what it wrote there."""
+    if not hasattr(f, "write"):
+        return write(os.fspath(f))
+    import shutil
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, name)
+        write(path)
+        with open(path, "rb") as source:
+            shutil.copyfileobj(source, f)
 
 
 def _views_by_name(tensors):
@@ -194,24 +219,15 @@ def _save_data(obj, f, metadata):
         views, tensors = writer.join(), writer.tensors
     if views:
         metadata[_VIEWS] = json.dumps(views)
-    if not hasattr(f, "write"):
-        return _dyadic._save(tensors, os.fspath(f), metadata)
-    import shutil
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "tensors")
-        _dyadic._save(tensors, path, metadata)
-        with open(path, "rb") as source:
-            shutil.copyfileobj(source, f)
+    return _to_path(f, "tensors", lambda path: _dyadic._save(tensors, path, metadata))
 
 
-def _begins(path, text):
+def _head(path):
     try:
         with open(path, "rb") as f:
-            return f.read(len(text)) == text
+            return f.read(48)
     except OSError:
-        return False  # _dyadic._load says why
+        return b""  # _dyadic._load says why
 
 
 def _plain_reader(f):
@@ -262,11 +278,12 @@ def _errors():
 
 
 def _load(path, name, weights_only, pickle_module):
-    if _begins(path, b"PK\x03\x04"):
-        from ._torch_file import load_torch_file
+    from ._torch_file import is_torch_file, load_torch_file
 
+    head = _head(path)
+    if is_torch_file(head):
         return load_torch_file(path, name)
-    if _begins(path, _PICKLE):
+    if head.startswith(_PICKLE):
         return _load_pickle(path, name, weights_only, pickle_module)
     try:
         tensors, metadata = _dyadic._load(path)

@@ -1,103 +1,49 @@
-"""Files of torch.save: a zip of a pickle and the memory of its tensors. The pickle is read by rules: it may build tensors, dicts and
-numbers; whatever else it asks for is refused by name, and nothing in it is run."""
-import collections
-import pickle
-import struct
-import zipfile
-import zlib
-
+"""Files of torch.save. They are read in C++, by rules: a file may build tensors, dicts and numbers; whatever else it asks for is
+refused by name unless serialization.add_safe_globals allows it, and made here."""
 from . import _dyadic
-from ._size import Size
-from ._storage import frombuffer
 
-_STORAGES = {
-    "DoubleStorage": "float64",
-    "FloatStorage": "float32",
-    "HalfStorage": "float16",
-    "BFloat16Storage": "bfloat16",
-    "LongStorage": "int64",
-    "IntStorage": "int32",
-    "ShortStorage": "int16",
-    "CharStorage": "int8",
-    "ByteStorage": "uint8",
-    "BoolStorage": "bool",
-    "ComplexFloatStorage": "complex64",
-    "ComplexDoubleStorage": "complex128",
-}
+_OLDER = (b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19", b"L119547037146038801333356L")  # how files before PyTorch 1.6 begin
 
 
-def _tensor(storage, offset, size, stride, requires_grad=False, *_):
-    if not isinstance(storage, _dyadic.Tensor):
-        raise ValueError("a tensor without its memory")
-    size, stride = [int(n) for n in size], [int(n) for n in stride]
-    last = offset + sum((n - 1) * s for n, s in zip(size, stride))
-    if len(size) != len(stride) or min([*size, *stride, offset], default=0) < 0 or (0 not in size and last >= storage.numel()):
-        raise ValueError("a tensor reaches beyond its memory")
-    t = storage.as_strided(size, stride, offset)
-    return t.requires_grad_() if requires_grad else t
+def is_torch_file(head):
+    """Whether a file that begins so is one."""
+    return head.startswith(b"PK\x03\x04") or any(magic in head for magic in _OLDER)
 
 
-def _parameter(data, requires_grad=True, *_):
-    return _dyadic.Parameter(data, bool(requires_grad))
-
-
-def _reader(archive, prefix):
+def _make(name, raw, args, items, entries, state):
+    """An object of a class that the user has allowed; the class itself without args."""
     from .serialization import _find
 
-    rules = {
-        ("collections", "OrderedDict"): collections.OrderedDict,
-        ("collections", "Counter"): collections.Counter,
-        ("torch._utils", "_rebuild_tensor_v2"): _tensor,
-        ("torch._utils", "_rebuild_parameter"): _parameter,
-        ("torch", "Size"): Size,
-        ("torch", "device"): lambda kind, *_: _dyadic.device("cpu"),
-        ("builtins", "set"): set,
-        ("builtins", "complex"): complex,
-    }
-    for name, dtype in _STORAGES.items():
-        rules["torch", name] = getattr(_dyadic, dtype)
-    for name in _dyadic._dtype_names:
-        rules["torch", name] = getattr(_dyadic, name)
-    memory = {}
-
-    class Reader(pickle.Unpickler):
-        def find_class(self, module, name):
-            found = rules.get((module, name)) or _find(module, name)
-            if found is None:
-                raise ValueError(f"it asks for {module}.{name}, which is no data; save the model's state_dict() instead, or allow it: serialization.add_safe_globals")
-            return found
-
-        def persistent_load(self, pid):
-            kind, dtype, key, _, numel = pid
-            if kind != "storage" or not isinstance(dtype, _dyadic.dtype):
-                raise ValueError(f"an unknown kind of memory: {kind}")
-            if key not in memory:
-                data = bytearray(archive.read(f"{prefix}data/{key}"))
-                if len(data) != numel * dtype.itemsize:
-                    raise ValueError(f"memory {key} has {len(data)} bytes, not {numel * dtype.itemsize}")
-                memory[key] = frombuffer(data, dtype=dtype)
-            return memory[key]
-
-    return Reader
-
-
-_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, EOFError, OSError, RuntimeError, ArithmeticError, MemoryError)
-_DAMAGE += (pickle.UnpicklingError, zipfile.BadZipFile, zlib.error, struct.error)
+    found = _find(*name.rsplit(".", 1))
+    if found is None:
+        raise ValueError(f"it asks for {name} in a way that is not allowed")
+    if args is None:
+        return found
+    made = found.__new__(found, *args) if raw else found(*args)
+    if items:
+        made.extend(items)
+    for key, value in entries:
+        made[key] = value
+    if state is not None and hasattr(made, "__setstate__"):
+        made.__setstate__(state)
+    elif state is not None:
+        state, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+        made.__dict__.update(state or {})
+        for key, value in (slots or {}).items():
+            setattr(made, key, value)
+    return made
 
 
 def load_torch_file(path, name):
+    from .serialization import _names
+
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = [n for n in archive.namelist() if n.endswith("/data.pkl")]
-            if len(names) != 1:
-                raise ValueError("a zip without data.pkl")
-            prefix = names[0][: -len("data.pkl")]
-            order = f"{prefix}byteorder"
-            if order in archive.namelist() and archive.read(order) != b"little":
-                raise ValueError("its numbers are big-endian")
-            with archive.open(names[0]) as f:
-                return _reader(archive, prefix)(f).load()
-    except _DAMAGE as e:
+        return _dyadic._load_torch(path, _names(), _make)
+    except MemoryError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as e:
         from ._serialization import _errors
 
-        raise _errors()[1](f"load: {name}: not a file of torch.save that can be read: {e}") from None
+        reason = str(e).removeprefix(f"{path}: ").replace("which is no data and is not run; save the model's state_dict() instead",
+                                                          "which is no data; save the model's state_dict() instead, or allow it: serialization.add_safe_globals")
+        raise _errors()[1](f"load: {name}: not a file of torch.save that can be read: {reason}") from None

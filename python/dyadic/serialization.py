@@ -49,6 +49,11 @@ class safe_globals:
         _safe.update(self._before)
 
 
+def _names():
+    """Of all that was added, with dots."""
+    return [f"{module}.{name}" for module, name in _safe]
+
+
 def _find(module, name):
     """What was added by this name, or None."""
     return _safe.get((module, name))

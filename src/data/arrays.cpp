@@ -1,12 +1,11 @@
 // Arrays in binary files: IDX (LeCun, Cortes, Burges: the MNIST database), and numpy's npy read whole.
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "base/check.h"
 #include "data/file.h"
 #include "dyadic/data_files.h"
-#include "io/atomic_file.h"
+#include "dyadic/numpy_file.h"
 #include "io/npy.h"
 #include "tensor/impl.h"
 
@@ -14,12 +13,6 @@ namespace dyadic::inline v1::data {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
-
-void swap_bytes(void* data, int64_t n, int64_t item) {
-  auto* p = static_cast<char*>(data);
-  if (item > 1)
-    for (int64_t i = 0; i < n; ++i) std::reverse(p + i * item, p + (i + 1) * item);
-}
 
 // may_go_on: bytes behind the elements are nobody's affair, as to numpy and to memmap.
 Tensor array(const InputFile& file, std::string_view data, const std::vector<int64_t>& sizes, DType dtype, bool may_go_on) {
@@ -57,7 +50,7 @@ Tensor read_idx(const std::string& path) {
     sizes.push_back(int64_t(n[0]) << 24 | n[1] << 16 | n[2] << 8 | n[3]);
   }
   Tensor t = array(file, file.rest(), sizes, dtype, false);
-  if (t.numel()) swap_bytes(t.data_ptr(), t.numel(), dtype.itemsize());
+  if (t.numel()) io::swap_bytes(t.data_ptr(), t.numel(), dtype);
   return t;
 }
 
@@ -67,16 +60,10 @@ Tensor load_npy(const std::string& path) {
   io::NpyHeader h = io::parse_npy_header(path, bytes);
   if (h.fortran_order) std::reverse(h.shape.begin(), h.shape.end());
   const Tensor t = array(file, std::string_view(bytes).substr(size_t(h.size)), h.shape, h.dtype, true);
+  if (h.big_endian && t.numel()) io::swap_bytes(t.data_ptr(), t.numel(), h.dtype);
   return turned(t, h.fortran_order).contiguous();
 }
 
-void save_npy(const std::string& path, const Tensor& t) {
-  const std::string header = io::npy_header(t.dtype(), t.sizes());
-  const Tensor dense = t.detach().contiguous();
-  io::AtomicFile out("save_npy", path);
-  out.write(header.data(), header.size());
-  if (t.numel()) out.write(dense.data_ptr(), size_t(dense.nbytes()));
-  out.commit();
-}
+void save_npy(const std::string& path, const Tensor& t) { io::save_npy(path, t); }
 
 }  // namespace dyadic::inline v1::data

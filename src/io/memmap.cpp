@@ -108,6 +108,7 @@ Tensor create(const std::string& path, bool npy, const MemmapOptions& o) {
 Tensor map_npy(const std::string& path, Mode mode, const MemmapOptions& o) {
   const File file(path, mode);
   const io::NpyHeader h = io::parse_npy_header(path, file.begin(1 << 17));
+  DY_CHECK_AS(ValueError, !h.big_endian, "{}: its numbers are big-endian, and are not mapped; load_npy reads them", path);
   DY_CHECK_AS(ValueError, !o.dtype || o.dtype == h.dtype, "{}: its dtype is {}, not {}", path, h.dtype.name(), o.dtype.name());
   DY_CHECK_AS(ValueError, !o.shape || IntList(*o.shape) == IntList(h.shape), "{}: its shape is {}, not {}", path,
               shape_text(h.shape), shape_text(*o.shape));

@@ -1,5 +1,6 @@
 #include "io/npy.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -33,7 +34,7 @@ class Parser {
       const int k = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : -1;
       if (k < 0 || seen[size_t(k)]) wrong("its keys are not descr, fortran_order and shape");
       seen[size_t(k)] = true;
-      if (k == 0) h.dtype = dtype();
+      if (k == 0) h.dtype = dtype(h.big_endian);
       if (k == 1) h.fortran_order = boolean_word();
       if (k == 2) h.shape = shape();
       if (!take_if(',') && peek() != '}') wrong("its keys are not separated by commas");
@@ -70,16 +71,14 @@ class Parser {
       if (c < ' ' || c > '~') c = '?';
     return out;
   }
-  DType dtype() {
+  DType dtype(bool& big_endian) {
     if (peek() != '\'' && peek() != '"') wrong("descr is a structure; only plain numbers are read");
     const std::string_view name = text();
-    for (auto& [known, d] : kTypes)
-      if (known == name ||
-          (name.size() == known.size() && name[0] == '=' && known[0] == '<' && name.substr(1) == known.substr(1)))
-        return d;
-    for (auto& [known, d] : kTypes)
-      if (name.size() == known.size() && name[0] == '>' && name.substr(1) == known.substr(1))
-        fail<ValueError>("{}: its numbers are big-endian: descr is '{}'; save it as '<{}'", path_, name, name.substr(1));
+    const DType d =
+        name.size() > 1 && std::string_view("<>=|").find(name[0]) != name.npos ? dtype_of_numpy(name.substr(1)) : DType();
+    big_endian = d && name[0] == '>' && d.itemsize() > 1;
+    if (d) return d;
+    if (name.ends_with('O')) wrong("descr is Python's objects, which are pickled; only plain numbers are read");
     wrong(fmt::format("descr '{}' is no dtype of Dyadic", printable(name.substr(0, 32))));
   }
   bool boolean_word() {
@@ -108,6 +107,19 @@ class Parser {
 };
 
 }  // namespace
+
+DType dtype_of_numpy(std::string_view code) {
+  for (auto& [name, d] : kTypes)
+    if (name.substr(1) == code) return d;
+  return {};
+}
+
+void swap_bytes(void* data, int64_t n, DType dtype) {
+  const int64_t item = dtype.is_complex() ? dtype.itemsize() / 2 : dtype.itemsize();
+  auto* p = static_cast<char*>(data);
+  if (item > 1)
+    for (int64_t i = 0; i < n * dtype.itemsize(); i += item) std::reverse(p + i, p + i + item);
+}
 
 NpyHeader parse_npy_header(const std::string& path, std::string_view bytes) {
   const auto* p = reinterpret_cast<const unsigned char*>(bytes.data());

@@ -11,12 +11,15 @@ namespace dyadic::inline v1::io {
 struct NpyHeader {
   DType dtype;
   bool fortran_order = false;
+  bool big_endian = false;
   std::vector<int64_t> shape;
   int64_t size = 0;  // bytes before the first element
 };
 // From the first bytes of a file. Trusts nothing: ValueError "<path>: ..." for what is no such header, and for dtypes that are
-// none of ours (structures, objects, big-endian numbers).
+// none of ours (structures, objects).
 NpyHeader parse_npy_header(const std::string& path, std::string_view bytes);
-std::string npy_header(DType dtype, IntList shape);  // a multiple of 64 bytes
+std::string npy_header(DType dtype, IntList shape);   // a multiple of 64 bytes
+DType dtype_of_numpy(std::string_view code);          // "f8", without a byte order; undefined: none of ours
+void swap_bytes(void* data, int64_t n, DType dtype);  // of n elements; complex numbers part by part
 
 }  // namespace dyadic::inline v1::io

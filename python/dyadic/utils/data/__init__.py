@@ -29,12 +29,14 @@ from ..._dyadic._data import (
     default_convert,
     get_worker_info,
     load_npy,
+    load_npz,
     random_split,
     read_csv,
     read_idx,
     read_image,
     read_text,
     save_npy,
+    save_npz,
     write_png,
 )
 from ._stack import StackDataset
