@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dyadic/io.h"
 #include "dyadic/tensor.h"
 
 namespace dyadic::inline v1::io {
@@ -34,6 +35,8 @@ class TensorFile {
   // Number i of tensors(). Where the file holds the elements as memory does, they are mapped: read when touched, and not to be
   // written; else they are read. ValueError "<path>: tensor "x": ..." where the file is not as it must be.
   virtual Tensor get(size_t i) const = 0;
+  // The first of the tensors that are number i under other names: weights that are tied. i where there is none before it.
+  virtual size_t same_as(size_t i) const { return i; }
 
   Tensor get(std::string_view name) const;  // ValueError naming the nearest names there are
   bool has(std::string_view name) const;
@@ -42,5 +45,17 @@ class TensorFile {
 // By what is in the file, not by its name. A folder is the model in it: its index, or its files of tensors. ValueError
 // "<path>: ..." for what is none of the kinds known; Error with the system's reason where it cannot be opened.
 std::shared_ptr<TensorFile> open(const std::string& path);
+
+struct SaveOptions {
+  std::string kind = {};        // "safetensors" ...; empty: by the ending of the path
+  Metadata metadata = {};       // what the kind has a place for
+  uint64_t max_shard_size = 0;  // bytes of tensors in one file, unless one tensor has more; 0: all in one
+};
+// Writes the tensors, one at a time: at most one of a lazy source is in memory. Tied ones are written once and tied again when
+// read. A folder gets the file that open() looks for first. In several files: <name>-00001-of-00003<ending> ... and last
+// <name><ending>.index.json, as Hugging Face's tools read and write them; what an earlier save left there goes then. Each file
+// appears whole or not at all. Returns what open() takes.
+std::string save(const std::string& path, const TensorFile& source, const SaveOptions& options = {});
+std::string save(const std::string& path, const NamedTensors& tensors, const SaveOptions& options = {});
 
 }  // namespace dyadic::inline v1::io

@@ -14,6 +14,19 @@ struct FileKind {
 };
 extern const FileKind safetensors_kind, index_kind;
 
+struct FileWriter {
+  const char* name;
+  const char* endings;    // of names: ".pt .pth"
+  const char* in_folder;  // the name that a model has in a folder
+  std::string (*save)(const std::string& path, const TensorFile& source, const SaveOptions& options);
+};
+extern const FileWriter safetensors_writer;
+// The one meant by SaveOptions::kind, or by the path's ending; ValueError naming those there are.
+const FileWriter& writer_of(const std::string& path, const std::string& kind);
+
+// Tensors in memory as a source.
+std::shared_ptr<TensorFile> in_memory(const NamedTensors& tensors);
+
 // The model in a folder: model.safetensors or its index; else pytorch_model.bin or its index; else all that is there of one
 // kind.
 std::shared_ptr<TensorFile> open_folder(const std::string& path);

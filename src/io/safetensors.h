@@ -9,12 +9,14 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/parallel.h"
 #include "dyadic/io.h"
+#include "dyadic/tensor_file.h"
 #include "formats/format.h"
 #include "io/bad_file.h"
 
@@ -85,5 +87,10 @@ Metadata read_metadata(const std::string& path);  // all of it; the data may be 
 // Returns the seal.
 std::string write_safetensors_file(const char* who, const std::string& path, const NamedTensors& tensors,
                                    const Metadata& metadata, Seal seal);
+// Those of the source's tensors, streamed, as one file. Second names of the same are left out and listed in "dyadic.tied".
+// The names of its arrays are appended to `arrays`.
+void write_safetensors_part(const std::string& path, const TensorFile& source, std::span<const size_t> which,
+                            const Metadata& metadata, std::vector<std::string>* arrays);
+uint64_t stored_bytes(const TensorInfo& t);  // of a tensor's arrays
 
 }  // namespace dyadic::inline v1::io

@@ -47,7 +47,7 @@ class SafetensorsFile final : public TensorFile {
   }
   Tensor get(size_t i) const override {
     DY_CHECK_AS(IndexError, i < tensors_.size(), "{}: tensor {} of {}", path(), i, tensors_.size());
-    const Item& item = layout_.items[i < layout_.items.size() ? i : layout_.ties[i - layout_.items.size()].item];
+    const Item& item = layout_.items[same_as(i)];
     const Entry& first = header_.entries[item.entries[0]];
     if (!item.scaled) {
       if (first.dtype == "BOOL") check_bool(item.name, bytes_of(first), path());
@@ -66,6 +66,7 @@ class SafetensorsFile final : public TensorFile {
     }
     return seen_as_saved(s, t);
   }
+  size_t same_as(size_t i) const override { return i < layout_.items.size() ? i : layout_.ties[i - layout_.items.size()].item; }
 
  private:
   std::string_view bytes_of(const Entry& e) const { return file_->bytes().substr(data_ + e.begin, e.end - e.begin); }

@@ -31,7 +31,11 @@ class Reader {
 
   Layout read() {
     Layout out;
-    if (!header_.metadata.contains(kFormatKey)) return plain(std::move(out));
+    if (!header_.metadata.contains(kFormatKey)) {
+      out = plain(std::move(out));
+      others_ties(out);
+      return out;
+    }
     if (auto it = header_.metadata.find(kScaledKey); it != header_.metadata.end())
       for (const json all = object(it->second, kScaledKey); auto& [name, what] : all.items()) scaled(name, what);
     out = plain(std::move(out));
@@ -72,6 +76,16 @@ class Reader {
       auto it = kept.is_string() ? items.find(kept.get_ref<const std::string&>()) : items.end();
       if (it == items.end()) wrong(name, fmt::format("what {} says it is tied to is not there", kTiedKey));
       out.ties.push_back({name, it->second});
+    }
+  }
+
+  // safetensors.torch.save_model leaves the second name out and says {"head.weight": "embed.weight"} among other metadata.
+  void others_ties(Layout& out) const {
+    std::unordered_map<std::string_view, size_t> items;
+    for (size_t i = 0; i < out.items.size(); ++i) items[out.items[i].name] = i;
+    for (auto& [name, kept] : header_.metadata) {
+      auto it = items.find(kept);
+      if (it != items.end() && name.find('.') != name.npos && !items.contains(name)) out.ties.push_back({name, it->second});
     }
   }
 

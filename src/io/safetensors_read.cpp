@@ -23,7 +23,7 @@ class File {
  public:
   uint64_t size = 0;
   explicit File(const std::string& path) : path_(path) {
-    fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not hang here
+    fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not hang here
     struct stat s;
     if (fd_ < 0 || fstat(fd_, &s) != 0) {
       int error = errno;

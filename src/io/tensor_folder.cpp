@@ -27,6 +27,7 @@ class TensorFiles final : public TensorFile {
   mutable std::vector<std::shared_ptr<TensorFile>> opened_;
   mutable std::vector<TensorInfo> tensors_;
   mutable std::vector<std::pair<size_t, size_t>> where_;  // file, number in it
+  mutable std::vector<size_t> same_;
 
  public:
   TensorFiles(std::string path, std::string metadata, std::vector<std::string> files,
@@ -52,29 +53,55 @@ class TensorFiles final : public TensorFile {
     DY_CHECK_AS(IndexError, i < where_.size(), "{}: tensor {} of {}", path(), i, where_.size());
     return opened_[where_[i].first]->get(where_[i].second);
   }
+  size_t same_as(size_t i) const override {
+    open_all();
+    return same_.at(i);
+  }
 
  private:
   void open_all() const {
     std::call_once(once_, [&] {
-      opened_.clear(), tensors_.clear(), where_.clear();  // of an attempt that failed
+      opened_.clear(), tensors_.clear(), where_.clear(), same_.clear();  // of an attempt that failed
       std::unordered_map<std::string, size_t> seen;
       for (size_t f = 0; f < files_.size(); ++f) {
         opened_.push_back(open(files_[f]));
         if (dynamic_cast<TensorFiles*>(opened_[f].get())) bad(path(), "{} is an index too, no file of tensors", short_name(f));
-        const std::vector<TensorInfo>& there = opened_[f]->tensors();
-        for (size_t i = 0; i < there.size(); ++i) {
-          auto listed = index_.find(there[i].name);
-          if (listed != index_.end() && listed->second != f) continue;
-          if (auto [it, fresh] = seen.emplace(there[i].name, f); !fresh)
-            bad(path(), "tensor {}: it is in {} and in {}", quote_name(there[i].name), short_name(it->second), short_name(f));
-          tensors_.push_back(there[i]);
-          where_.emplace_back(f, i);
-        }
+        add_tensors(f, seen);
       }
       for (auto& [name, f] : index_)
         if (!seen.contains(name) && !is_plane(name, seen))
           bad(path(), "tensor {}: it is not in {}, where the index says it is", quote_name(name), short_name(f));
+      add_ties(seen);
     });
+  }
+  void add_tensors(size_t f, std::unordered_map<std::string, size_t>& seen) const {
+    const std::vector<TensorInfo>& there = opened_[f]->tensors();
+    std::vector<size_t> numbers(there.size());
+    for (size_t i = 0; i < there.size(); ++i) {
+      const size_t own = numbers[i] = tensors_.size();
+      auto listed = index_.find(there[i].name);
+      if (listed != index_.end() && listed->second != f) continue;
+      if (auto [it, fresh] = seen.emplace(there[i].name, own); !fresh)
+        bad(path(), "tensor {}: it is in {} and in {}", quote_name(there[i].name), short_name(where_[it->second].first),
+            short_name(f));
+      const size_t first = numbers[opened_[f]->same_as(i)];
+      same_.push_back(first < own && tensors_[first].name == there[opened_[f]->same_as(i)].name ? first : own);
+      tensors_.push_back(there[i]);
+      where_.emplace_back(f, i);
+    }
+  }
+  // As Hugging Face's tools leave them out: the index's metadata says {"lm_head.weight": "embed.weight"}.
+  void add_ties(const std::unordered_map<std::string, size_t>& seen) const {
+    const json all = json::parse(metadata_);
+    for (auto& [name, kept] : all.items()) {
+      auto it = kept.is_string() && !seen.contains(name) ? seen.find(kept.get_ref<const std::string&>()) : seen.end();
+      if (it == seen.end()) continue;
+      tensors_.push_back(tensors_[it->second]);
+      tensors_.back().name = name;
+      tensors_.back().bytes = 0;
+      where_.push_back(where_[it->second]);
+      same_.push_back(same_[it->second]);
+    }
   }
   std::string short_name(size_t f) const { return quote_name(fs::path(files_[f]).filename().native()); }
   // The index lists the arrays of a scaled tensor w: w.codes, w.scales.
@@ -82,8 +109,7 @@ class TensorFiles final : public TensorFile {
     const size_t dot = name.rfind('.');
     auto it = dot == name.npos ? seen.end() : seen.find(name.substr(0, dot));
     if (it == seen.end()) return false;
-    const auto& there = opened_[it->second]->tensors();
-    return std::ranges::any_of(there, [&](const TensorInfo& t) { return t.name == it->first && t.dtype.is_blocked(); });
+    return tensors_[it->second].dtype.is_blocked();
   }
 };
 

@@ -1,0 +1,111 @@
+// Safetensors as a kind that io::save writes: in one file, or in several with an index.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "io/atomic_file.h"
+#include "io/checkpoint_files.h"
+#include "io/file_kinds.h"
+#include "io/safetensors.h"
+
+namespace dyadic::inline v1::io {
+namespace {
+
+namespace fs = std::filesystem;
+using Parts = std::vector<std::vector<size_t>>;
+
+// In the source's order, as many to a file as fit; a second name of a tensor goes where the first is.
+Parts cut(const TensorFile& source, uint64_t most) {
+  const std::vector<TensorInfo>& all = source.tensors();
+  Parts parts(1);
+  std::vector<size_t> part_of(all.size());
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (source.same_as(i) != i) continue;
+    const uint64_t more = stored_bytes(all[i]);
+    if (most && bytes > 0 && more > most - std::min(bytes, most)) {
+      parts.emplace_back();
+      bytes = 0;
+    }
+    bytes += more;
+    part_of[i] = parts.size() - 1;
+    parts.back().push_back(i);
+  }
+  for (size_t i = 0; i < all.size(); ++i)
+    if (const size_t kept = source.same_as(i); kept != i) parts[part_of[kept]].push_back(i);
+  return parts;
+}
+
+// The parts that an index lists: those of its own name, beside it.
+std::set<std::string> parts_of(const std::string& path) {
+  std::set<std::string> parts;
+  const std::string name = fs::path(path).filename().native(), stem = name.substr(0, name.size() - kExtension.size());
+  std::error_code ignored;
+  if (!path.ends_with(kExtension) || !fs::is_regular_file(path + kIndexExtension, ignored)) return parts;
+  const auto index = nlohmann::json::parse(read_text(path + kIndexExtension), nullptr, false);
+  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) return parts;
+  for (auto& [tensor, file] : index["weight_map"].items()) {
+    if (!file.is_string()) continue;
+    const std::string& part = file.get_ref<const std::string&>();
+    const bool own = part.starts_with(stem + "-") && part.find("-of-") != part.npos && part.ends_with(kExtension);
+    if (own && part.find('/') == part.npos) parts.insert((fs::path(path).parent_path() / part).native());
+  }
+  return parts;
+}
+
+void remove_all(const std::set<std::string>& files) {
+  std::error_code ignored;
+  for (const std::string& file : files) fs::remove(file, ignored);
+}
+
+std::string save_parts(const std::string& path, const TensorFile& source, const Parts& parts, const Metadata& metadata) {
+  const std::vector<std::string> files = shard_paths(path, parts.size());
+  nlohmann::json index = {{"metadata", {{"total_size", 0}}}, {"weight_map", nlohmann::json::object()}};
+  uint64_t total = 0;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    std::vector<std::string> arrays;
+    write_safetensors_part(files[p], source, parts[p], metadata, &arrays);
+    for (const std::string& name : arrays) index["weight_map"][name] = fs::path(files[p]).filename().native();
+    for (size_t i : parts[p]) {
+      const TensorInfo& t = source.tensors()[i];
+      if (const size_t kept = source.same_as(i); kept != i)
+        index["metadata"][t.name] = source.tensors()[kept].name;
+      else
+        total += stored_bytes(t);
+    }
+  }
+  index["metadata"]["total_size"] = total;
+  const std::string text = index.dump(2) + "\n";
+  AtomicFile file("save", path + kIndexExtension);
+  file.write(text.data(), text.size());
+  file.commit();
+  return path + kIndexExtension;
+}
+
+std::string save_safetensors_files(const std::string& path, const TensorFile& source, const SaveOptions& options) {
+  Metadata metadata = options.metadata;
+  for (auto& [key, value] : metadata)
+    DY_CHECK_AS(ValueError, !key.starts_with(kReserved),
+                "save: a reserved key: the metadata has {}; keys that begin with \"{}\" are ours", quote_name(key), kReserved);
+  metadata.emplace("format", "pt");  // Hugging Face's loaders refuse a file that does not say
+  const Parts parts = cut(source, options.max_shard_size);
+  std::set<std::string> old = parts_of(path);
+  if (parts.size() == 1) {
+    write_safetensors_part(path, source, parts[0], metadata, nullptr);
+    if (!old.empty()) old.insert(path + kIndexExtension);
+    remove_all(old);
+    return path;
+  }
+  const std::string written = save_parts(path, source, parts, metadata);
+  for (const std::string& file : parts_of(path)) old.erase(file);
+  old.insert(path);  // open() would take it for the model
+  remove_all(old);
+  return written;
+}
+
+}  // namespace
+
+const FileWriter safetensors_writer = {"safetensors", ".safetensors", "model.safetensors", save_safetensors_files};
+
+}  // namespace dyadic::inline v1::io
