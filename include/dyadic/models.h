@@ -84,8 +84,8 @@ class CausalLM : public nn::Module {
   Tensor loss(const Tensor& ids, const Tensor& labels);
   // ids with what the model makes of them. Rows that are finished go on with pad_token_id; ends when all are.
   Tensor generate(const Tensor& ids, const GenerateOptions& options = {});
-  // config.json and model.safetensors in a folder, which is made if need be.
-  void save_pretrained(const std::string& folder);
+  // config.json and model.safetensors, or several files and their index, in a folder, which is made if need be.
+  void save_pretrained(const std::string& folder, uint64_t max_shard_size = 50'000'000'000);
 
  protected:
   // Texts longer than this are computed anew from their beginning; 0: there is no such length.

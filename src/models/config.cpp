@@ -17,7 +17,7 @@ template <class T> T given(const char* key, const std::optional<T>& otherwise) {
 
 }  // namespace
 
-Config::Config(const std::string& text) {
+Config::Config(const std::string& text, uint64_t most) : most_(most) {
   try {
     all_ = json::parse(text, [](int depth, json::parse_event_t, json&) {
       if (depth > 32) throw ValueError("too deep");
@@ -33,6 +33,11 @@ Config::Config(const std::string& text) {
   }
   type_ = word("model_type", "");
   DY_CHECK_AS(ValueError, !type_.empty(), "config.json: model_type is missing");
+}
+
+void Config::check_modules(int64_t layers, int64_t each, const char* what) const {
+  DY_CHECK_AS(ValueError, uint64_t(layers) <= most_ && uint64_t(each) <= most_ && uint64_t(layers) * uint64_t(each) <= most_,
+              "config.json: {} layers of {} {}, and there are {} tensors of weights", layers, each, what, most_);
 }
 
 int64_t Config::integer(const char* key, std::optional<int64_t> otherwise) const {

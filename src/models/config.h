@@ -14,7 +14,10 @@ class Config {
   json all_, text_;  // the whole, and the part that describes the text tower
 
  public:
-  explicit Config(const std::string& text);
+  // most: tensors in the file of weights. A configuration that asks for more modules than that is refused before any is made.
+  explicit Config(const std::string& text, uint64_t most = 1 << 20);
+  // ValueError unless layers x each are no more than that.
+  void check_modules(int64_t layers, int64_t each, const char* what) const;
   const json& whole() const { return all_; }
   const std::string& model_type() const { return type_; }
 
@@ -34,6 +37,7 @@ class Config {
 
  private:
   std::string type_;
+  uint64_t most_;
 };
 
 // Of an object in the configuration.

@@ -100,7 +100,7 @@ class Decoder : public CausalLM {
 Plan common_plan(const Config& c, int64_t head_dim) {
   Plan p;
   p.vocab = c.size("vocab_size"), p.layers = c.integer("num_hidden_layers"), p.hidden = c.size("intermediate_size");
-  DY_CHECK_AS(ValueError, p.layers <= 4096, "config.json: num_hidden_layers is {}, above 4096", p.layers);
+  c.check_modules(p.layers, 1, "attention");
   p.longest = c.size("max_position_embeddings", 2048);
   AttentionShape& a = p.attention;
   a.width = c.size("hidden_size"), a.heads = c.size("num_attention_heads");

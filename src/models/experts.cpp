@@ -10,6 +10,12 @@ void check(const Routing& r) {
               r.chosen, r.experts);
 }
 
+// An expert's matrix, for products with x: narrow floats are decoded, scaled formats by the product itself.
+Tensor matrix_of(const Tensor& all, int64_t e, const Tensor& x) {
+  const Tensor m = select(all, 0, e);
+  return m.dtype().is_scaled() ? m : m.to(x.dtype());
+}
+
 }  // namespace
 
 Experts::Experts(int64_t width, int64_t hidden, int64_t shared_hidden, const std::string& activation, const Routing& routing,
@@ -48,10 +54,10 @@ InterleavedExperts::InterleavedExperts(int64_t width, int64_t hidden, const Rout
 
 Tensor InterleavedExperts::expert(const Tensor& x, int64_t e) {
   const Tensor both =
-      (matmul(x, select(experts_.gate_up, 0, e)) + select(experts_.gate_up_bias, 0, e)).view({x.size(0), -1, 2});
+      (matmul(x, matrix_of(experts_.gate_up, e, x)) + select(experts_.gate_up_bias, 0, e)).view({x.size(0), -1, 2});
   const Tensor gate = clamp_max(select(both, -1, 0), limit_), up = clamp(select(both, -1, 1), -limit_, limit_);
   const Tensor inner = (up + 1) * (gate * sigmoid(gate * slope_));
-  return matmul(inner, select(experts_.down, 0, e)) + select(experts_.down_bias, 0, e);
+  return matmul(inner, matrix_of(experts_.down, e, inner)) + select(experts_.down_bias, 0, e);
 }
 
 Tensor InterleavedExperts::forward(const Tensor& input) {

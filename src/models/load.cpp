@@ -126,8 +126,7 @@ std::vector<std::string> families() {
   return all;
 }
 
-std::shared_ptr<CausalLM> make(const std::string& text, nn::Options options) {
-  const Config c(text);
+static std::shared_ptr<CausalLM> make_of(const std::string& text, const Config& c, nn::Options options) {
   for (const Family* f : kFamilies)
     if (c.model_type() == f->type) {
       auto m = f->make(text, c, options);
@@ -137,8 +136,11 @@ std::shared_ptr<CausalLM> make(const std::string& text, nn::Options options) {
   throw ValueError(fmt::format("config.json: model_type \"{}\" is none of {}", c.model_type(), fmt::join(families(), ", ")));
 }
 
+std::shared_ptr<CausalLM> make(const std::string& text, nn::Options options) { return make_of(text, Config(text), options); }
+
 std::shared_ptr<CausalLM> from_file(const std::string& text, const io::TensorFile& file, const LoadOptions& o) {
-  auto model = make(text, {o.dtype && !o.dtype.is_scaled() && !o.dtype.is_blocked() ? o.dtype : f32, meta});
+  auto model = make_of(text, Config(text, file.tensors().size()),
+                       {o.dtype && !o.dtype.is_scaled() && !o.dtype.is_blocked() ? o.dtype : f32, meta});
   Loading(*model, file, o.dtype).run();
   if (o.device != cpu) model->to(o.device);
   return model;
@@ -149,13 +151,13 @@ Model load(const std::string& folder, const LoadOptions& options) {
   return from_file(text, *io::open(folder), options);
 }
 
-void CausalLM::save_pretrained(const std::string& folder) {
+void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_size) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   DY_CHECK(!error, "{}: cannot be made: {}", folder, error.message());
   io::NamedTensors weights;
   for (auto& [name, t] : named_parameters()) weights.emplace_back(name, t.detach());
-  io::save_safetensors(folder + "/model.safetensors", weights, {{"format", "pt"}});
+  io::save(folder + "/model.safetensors", weights, {.metadata = {{"format", "pt"}}, .max_shard_size = max_shard_size});
   json c = json::parse(config);
   // Other readers take this for the dtype of all; of a scaled one they know nothing.
   DType widest;

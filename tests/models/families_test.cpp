@@ -117,18 +117,24 @@ TEST_P(Families, OtherDialectsOfTheConfigurationSayTheSame) {
 }
 
 TEST_P(Families, NarrowFormatsAreForTheWeightsThatProductsRead) {
-  Model m = models::load(folder(GetParam()), {.dtype = DType::parse("i8(group=4)")});
-  int64_t stored = 0;
-  for (auto& [name, t] : m->named_parameters()) {
-    stored += t.dtype().is_scaled();
-    EXPECT_TRUE(t.dim() > 1 || t.dtype() == f32) << name;
-  }
-  EXPECT_GT(stored, 8);
   auto want = expected(GetParam());
   NoGrad guard;
-  const double off = apart(m(want["ids"]), want["logits"]);
-  EXPECT_LT(off, 0.3);
-  EXPECT_GT(off, 1e-5);
+  for (const char* format : {"i8(group=4)", "nf4(block=4)", "f8e4m3fn", "bf16"}) {
+    const DType dtype = DType::parse(format);
+    Model m = models::load(folder(GetParam()), {.dtype = dtype});
+    int64_t stored = 0;
+    for (auto& [name, t] : m->named_parameters()) {
+      stored += t.dtype() == dtype;
+      EXPECT_TRUE(t.dim() > 1 || t.dtype() == (dtype == bf16 ? bf16 : f32)) << name;
+    }
+    EXPECT_GT(stored, 8) << format;
+    const Tensor got = m(want["ids"]);
+    EXPECT_EQ(got.dtype(), dtype == bf16 ? bf16 : f32) << format;
+    EXPECT_TRUE(std::isfinite(double(amax(abs(got)).item())));
+    const double off = apart(got.to(f32), want["logits"]);
+    EXPECT_GT(off, 1e-5) << format;
+    if (std::string_view(format) == "i8(group=4)") { EXPECT_LT(off, 0.3); }
+  }
 }
 
 // What a family differs in, left out: the stored logits notice.

@@ -125,7 +125,7 @@ std::shared_ptr<CausalLM> make_gpt2(const std::string& config, const Config& c, 
           .activation = c.word("activation_function", "gelu_new")};
   s.hidden = c.size("n_inner", 4 * s.width);
   check_activation(s.activation);
-  DY_CHECK_AS(ValueError, s.layers <= 4096, "config.json: n_layer is {}, above 4096", s.layers);
+  c.check_modules(s.layers, 1, "attention");
   DY_CHECK_AS(ValueError, s.width % s.heads == 0, "config.json: n_embd {} is no multiple of n_head {}", s.width, s.heads);
   if (c.flag("scale_attn_weights", true)) s.scale = 1 / std::sqrt(double(s.width / s.heads));
   return std::make_shared<Gpt2>(config, s, options);

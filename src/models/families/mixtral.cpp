@@ -10,6 +10,7 @@ Plan mixtral_plan(const Config& c) {
   p.attention.bias = p.attention.out_bias = false;
   set_windows(p, c, c.integer("sliding_window", 0), [](int64_t) { return true; });
   const Routing routing{c.size("num_local_experts", 8), c.size("num_experts_per_tok", 2), true};
+  c.check_modules(p.layers, routing.experts, "experts");
   p.feed_name = "block_sparse_moe";
   p.feed = [=, width = p.attention.width, hidden = p.hidden, act = p.activation](int64_t, nn::Options o) {
     return std::make_shared<Experts>(width, hidden, 0, act, routing, o, MlpNames{"w1", "w3", "w2"});

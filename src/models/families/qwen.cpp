@@ -11,6 +11,7 @@ namespace {
 void set_experts(Plan& p, const Config& c, int64_t shared_hidden, bool normed) {
   const char* count = c.has("num_experts") ? "num_experts" : "num_local_experts";
   const Routing routing{c.size(count), c.size("num_experts_per_tok"), c.flag("norm_topk_prob", normed)};
+  c.check_modules(p.layers, routing.experts, "experts");
   const std::vector<int64_t> plain = c.integers("mlp_only_layers");
   const int64_t step = c.size("decoder_sparse_step", 1), expert_hidden = c.size("moe_intermediate_size");
   p.feed = [=, width = p.attention.width, hidden = p.hidden, act = p.activation](int64_t layer,
