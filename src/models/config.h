@@ -29,6 +29,11 @@ class Config {
   bool flag(const char* key, bool otherwise) const;
   std::string word(const char* key, const std::string& otherwise) const;
   std::vector<int64_t> integers(const char* key) const;  // a list or one; empty without
+  // What a key that is missing stands for: files of some families leave out what is usual there.
+  Config& usually(const char* key, int64_t value) {
+    if (!has(key)) text_[key] = value;
+    return *this;
+  }
   // "layer_types" with one entry for each layer, or empty.
   std::vector<std::string> layer_types(int64_t layers) const;
   // Where rotary positions stand in either dialect, of a type of layer where there are several: an object with rope_type and

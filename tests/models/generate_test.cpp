@@ -154,6 +154,20 @@ TEST(CausalLM, TrainsThroughEveryWeight) {
   }
 }
 
+// The configuration of google/gemma-3-4b-it says no more of its text part than this.
+TEST(Load, WhatGemma3LeavesOutIsUsual) {
+  auto m = make(R"({"model_type": "gemma3", "text_config": {"hidden_size": 2560, "intermediate_size": 10240,
+      "model_type": "gemma3_text", "num_hidden_layers": 34, "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
+      "sliding_window": 1024}})",
+                {bf16, meta});
+  auto p = m->named_parameters();
+  const auto shape = [&](const char* name) { return p[name].sizes(); };
+  EXPECT_EQ(shape("model.embed_tokens.weight"), (IntList{262208, 2560}));
+  EXPECT_EQ(shape("model.layers.33.self_attn.q_proj.weight"), (IntList{2048, 2560}));
+  EXPECT_EQ(shape("model.layers.33.self_attn.k_proj.weight"), (IntList{1024, 2560}));
+  EXPECT_EQ(p.size(), 1u + 34 * 13 + 1);
+}
+
 TEST(Load, SaysWhatIsWrong) {
   const auto message = [](auto f) -> std::string {
     try {

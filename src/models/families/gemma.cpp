@@ -30,7 +30,10 @@ Plan gemma2_plan(const Config& c) {
   return p;
 }
 
-Plan gemma3_plan(const Config& c) {
+Plan gemma3_plan(const Config& given) {
+  Config c = given;
+  c.usually("vocab_size", 262208).usually("num_attention_heads", 8).usually("num_key_value_heads", 4);
+  c.usually("max_position_embeddings", 131072);
   Plan p = gemma2_plan(c);
   DY_CHECK_AS(ValueError, !c.flag("use_bidirectional_attention", false),
               "config.json: use_bidirectional_attention: a model that sees what comes after is none that generates");
