@@ -6,6 +6,7 @@
 #include "corridor/signature.h"
 #include "dyadic/nn.h"
 #include "dyadic/version.h"
+#include "models.h"
 #include "object.h"
 
 namespace dyadic::inline v1::python {
@@ -93,6 +94,7 @@ NB_MODULE(_dyadic, m) {
   add_optimizers(m);
   add_data(m);
   add_train(m);
+  add_models(m);
   open_metaclass(nb::type<dyadic::nn::Module>().type());
   add_public_names(m);
 }

@@ -1,0 +1,131 @@
+// Language models as Hugging Face's folders hold them: a config.json, files of weights. Modules have the names of those
+// weights.
+//
+//   auto m = dy::models::load("path/to/Qwen3-0.6B", {.dtype = dy::bf16});
+//   dy::Tensor logits = m(ids);                               // i64 [B, T] -> [B, T, vocab]
+//   dy::Tensor all = m.generate(ids, {.max_new_tokens = 64});  // [B, T + 64], the first T as they were
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dyadic/nn.h"
+#include "dyadic/tensor_file.h"
+
+namespace dyadic::inline v1::models {
+
+// Keys and values of the tokens that a model has seen, so that a forward computes the new ones alone. Layers with a window
+// keep what their window still shows. Not for training: nothing here is recorded.
+class Cache {
+  struct Held {
+    Tensor keys, values;  // [B, heads, room, D], of which begin ... end are in use
+    int64_t begin = 0, end = 0;
+  };
+  std::vector<Held> layers_;
+  int64_t reserve_, length_ = 0, expected_ = 0;
+
+ public:
+  explicit Cache(int64_t reserve = 0) : reserve_(reserve) {}  // room for so many tokens at once; more is found when needed
+  int64_t length() const { return length_; }                  // tokens seen
+  int64_t nbytes() const;
+  void clear() { layers_.clear(), length_ = expected_ = 0; }
+  // So many tokens come in the end. Some models turn positions otherwise in long texts: of one that is given in pieces all
+  // pieces are to be taken as parts of it.
+  void expect(int64_t tokens) { expected_ = tokens; }
+  int64_t expected() const { return expected_; }
+
+  struct Seen {
+    Tensor keys, values;  // [B, heads, S, D]; views of the cache until the next append
+    int64_t first = 0;    // the position of the first of them
+  };
+  // New keys and values of layer i, [B, heads, T, D], after what is kept of those before: all, or with a window above 0 as many
+  // as the first new token sees.
+  Seen append(size_t layer, const Tensor& keys, const Tensor& values, int64_t window);
+  void advance(int64_t tokens) { length_ += tokens; }  // once all layers have appended
+};
+
+class Streamer {  // is told of tokens as they are made
+ public:
+  virtual ~Streamer();
+  virtual bool put(std::span<const int64_t> tokens) = 0;  // one for each row; false: that is enough
+};
+
+struct GenerateOptions {
+  nn::ByName by_name = {};
+  int64_t max_new_tokens = 20;
+  // False: always the likeliest token. Else one drawn from what is left of the distribution after these, in this order.
+  bool do_sample = false;
+  double repetition_penalty = 1;  // also of the greedy choice: logits of tokens seen are divided (positive) or multiplied by it
+  double temperature = 1;
+  int64_t top_k = 0;                                      // the likeliest so many; 0: all
+  double top_p = 1;                                       // the likeliest that together have this probability
+  double min_p = 0;                                       // those with this share of the likeliest one's probability
+  std::optional<std::vector<int64_t>> eos_token_id = {};  // unset: the configuration's; empty: none
+  std::optional<int64_t> pad_token_id = {};               // what follows a row's end; unset: the configuration's, or its end
+  Tensor attention_mask = {};                             // [B, T], zeros first where a shorter row is padded on its left
+  uint64_t seed = 0;                                      // the same seed makes the same choices, whatever else is drawn
+  int64_t prompt_chunk = 512;                             // tokens of the prompt per forward
+  Streamer* streamer = nullptr;
+};
+
+class CausalLM : public nn::Module {
+ public:
+  const std::string config;  // config.json as it was read
+  explicit CausalLM(std::string config_json) : config(std::move(config_json)) {}
+
+  using Module::operator();
+  // The logits of tokens that follow those in the cache, which then has these as well. pad: i64 [B], how many tokens each row
+  // begins with that are none, counted from the cache's first.
+  Tensor operator()(const Tensor& ids, Cache& cache, const Tensor& pad = {});
+  Tensor forward(const Tensor& ids) override { return logits(ids, nullptr, {}, false); }
+  // Mean cross entropy of each token's successor, in nats. Labels of -100 are passed over.
+  Tensor loss(const Tensor& ids, const Tensor& labels);
+  // ids with what the model makes of them. Rows that are finished go on with pad_token_id; ends when all are.
+  Tensor generate(const Tensor& ids, const GenerateOptions& options = {});
+  // config.json and model.safetensors, or several files and their index, in a folder, which is made if need be.
+  void save_pretrained(const std::string& folder, uint64_t max_shard_size = 50'000'000'000);
+
+ protected:
+  // Texts longer than this are computed anew from their beginning; 0: there is no such length.
+  virtual int64_t turning_point() const { return 0; }
+  // last: of each row's last token alone, [B, 1, vocab].
+  virtual Tensor logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) = 0;
+};
+
+// A model that is held: what load gives.
+class Model {
+  std::shared_ptr<CausalLM> module_;
+
+ public:
+  Model(std::shared_ptr<CausalLM> module) : module_(std::move(module)) {}
+  Tensor operator()(const Tensor& ids) const { return (*module_)(ids); }
+  Tensor operator()(const Tensor& ids, Cache& cache) const { return (*module_)(ids, cache); }
+  Tensor generate(const Tensor& ids, const GenerateOptions& options = {}) const { return module_->generate(ids, options); }
+  CausalLM& operator*() const { return *module_; }
+  CausalLM* operator->() const { return module_.get(); }
+  const std::shared_ptr<CausalLM>& ptr() const { return module_; }
+};
+
+struct LoadOptions {
+  nn::ByName by_name = {};
+  // Any format. Empty: as the file has it. Floats of 16 bits and more: of all parameters. Narrower and scaled ones: of the
+  // weights that products or lookups read (nn::quantizable); the others are float32.
+  DType dtype = {};
+  Device device = cpu;
+};
+
+// The architecture that a config.json names, its weights uninitialized: ValueError where it is none of families().
+std::shared_ptr<CausalLM> make(const std::string& config_json, nn::Options options = {});
+std::vector<std::string> families();  // values of "model_type"
+
+// With the weights of a file by their names in Hugging Face's files, each read and converted in turn. ValueError naming what is
+// missing, or has another shape. Tensors that the architecture has no place for (a vision tower, predictors of several tokens)
+// are logged in a line and passed by.
+std::shared_ptr<CausalLM> from_file(const std::string& config_json, const io::TensorFile& file,
+                                    const LoadOptions& options = {});
+// A folder with config.json and model.safetensors, or the shards that model.safetensors.index.json names.
+Model load(const std::string& folder, const LoadOptions& options = {});
+
+}  // namespace dyadic::inline v1::models

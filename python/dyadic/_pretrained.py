@@ -1,0 +1,103 @@
+"""from_pretrained: language models of Hugging Face's folders."""
+import json
+import os
+
+from . import _dyadic
+from ._dyadic import _CausalLM, _KeyValueCache, _load_pretrained, Tensor
+from .nn import functional as F
+
+__all__ = ["from_pretrained"]
+
+
+class PretrainedConfig:
+    """What a model's config.json says, as attributes; to_dict() gives all of it."""
+
+    def __init__(self, values):
+        self.__dict__.update(values)
+
+    def to_dict(self):
+        return dict(self.__dict__)
+
+    def __repr__(self):
+        return f"PretrainedConfig({json.dumps(self.__dict__, indent=2)})"
+
+
+class CausalLMOutput:
+    """What a model says of tokens: logits, and loss where there are labels. Indexed by name or, as a tuple of what there is, by number."""
+
+    def __init__(self, logits, loss=None):
+        self.logits, self.loss = logits, loss
+
+    def to_tuple(self):
+        return (self.logits,) if self.loss is None else (self.loss, self.logits)
+
+    def __getitem__(self, key):
+        if isinstance(key, str):
+            return {"logits": self.logits, "loss": self.loss}[key]
+        return self.to_tuple()[key]
+
+    def __iter__(self):
+        return iter(self.to_tuple())
+
+
+def _ids(ids):
+    """i64 [B, T] of a tensor or lists."""
+    if not isinstance(ids, Tensor):
+        ids = _dyadic.tensor(ids)
+    ids = ids.to(_dyadic.int64)
+    return ids.unsqueeze(0) if ids.dim() == 1 else ids
+
+
+def _forward(self, input_ids, labels=None, cache=None):
+    """Logits of tokens i64 [B, T]; with labels the mean cross entropy of each token's successor too, -100 passed over. cache: of
+    new_cache(): the tokens follow those in it, and it has these as well then."""
+    ids = _ids(input_ids)
+    logits = self._logits(ids, cache)
+    if labels is None:
+        return CausalLMOutput(logits)
+    labels = _ids(labels)
+    loss = F.cross_entropy(logits[:, :-1].reshape(-1, logits.size(2)), labels[:, 1:].reshape(-1))
+    return CausalLMOutput(logits, loss)
+
+
+def _generate(self, input_ids, max_new_tokens=20, do_sample=False, temperature=1.0, top_k=0, top_p=1.0, min_p=0.0,
+              repetition_penalty=1.0, eos_token_id=None, pad_token_id=None, attention_mask=None, streamer=None, seed=None):
+    """The tokens i64 [B, T] with at most max_new_tokens that follow them.
+
+    do_sample draws from what repetition_penalty, temperature, top_k, top_p and min_p leave, in this order; else the likeliest token
+    is taken. eos_token_id: one or several, [] for none, None for the configuration's. attention_mask: zeros first in rows that are
+    padded on their left. streamer: called with a list, one token of each row, as they are made (or its put is); False ends it. The
+    same seed makes the same choices; None draws one.
+    """
+    if eos_token_id is not None and not isinstance(eos_token_id, (list, tuple)):
+        eos_token_id = [eos_token_id]
+    if seed is None:
+        seed = int(_dyadic.randint(0, 2**62, (1,)).item()) if do_sample else 0
+    mask = None if attention_mask is None else _ids(attention_mask)
+    put = getattr(streamer, "put", streamer)
+    return self._generate(_ids(input_ids), max_new_tokens, do_sample, repetition_penalty, temperature, top_k, top_p, min_p,
+                          None if eos_token_id is None else list(eos_token_id), pad_token_id, mask, seed, put)
+
+
+def _save_pretrained(self, folder, max_shard_size=50_000_000_000):
+    """config.json and model.safetensors, or several files and their index, as Hugging Face's tools read them."""
+    self._save_pretrained(os.fspath(folder), max_shard_size)
+
+
+_CausalLM.forward = _forward
+_CausalLM.generate = _generate
+_CausalLM.save_pretrained = _save_pretrained
+_CausalLM.new_cache = lambda self, reserve=0: _KeyValueCache(reserve)
+_CausalLM.config = property(lambda self: PretrainedConfig(json.loads(self._config_json)))
+
+
+def from_pretrained(path, dtype=None, device_map=None):
+    """The language model in a folder: config.json and model.safetensors, or several files and their index.
+
+    dtype: any format, or its name; None and "auto": as the files have it. Floats of 16 bits and more are for all parameters, other
+    formats for the weights that products and lookups read. The module has config, generate and save_pretrained; its call gives
+    logits, and with labels the loss.
+    """
+    if isinstance(dtype, str):
+        dtype = None if dtype == "auto" else _dyadic.dtype(dtype)
+    return _load_pretrained(os.fspath(path), dtype, None if device_map == "auto" else device_map)

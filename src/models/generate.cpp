@@ -1,0 +1,135 @@
+// Generation: the prompt in pieces, then token by token.
+#include <algorithm>
+
+#include "base/interrupt.h"
+#include "base/random.h"
+#include "dyadic/numbers.h"
+#include "models/config.h"
+#include "models/sampling.h"
+#include "tensor/impl.h"
+
+namespace dyadic::inline v1::models {
+namespace {
+
+constexpr uint64_t kStream = 0x67656e6d;  // of the choices; element step * B + row
+
+// How many zeros each row of the mask begins with; ValueError for zeros elsewhere.
+std::vector<int64_t> padding_of(const Tensor& mask, const Tensor& ids) {
+  DY_CHECK_AS(ValueError, mask.sizes() == ids.sizes(), "generate: attention_mask is {}, ids are {}", describe(mask),
+              describe(ids));
+  const Tensor m = ne(mask, 0).to(i64).contiguous();
+  const int64_t B = ids.size(0), T = ids.size(1);
+  std::vector<int64_t> pad(size_t(B), 0);
+  for (int64_t b = 0; b < B; ++b) {
+    const int64_t* row = m.data<int64_t>() + b * T;
+    const int64_t* first = std::find(row, row + T, 1);
+    pad[size_t(b)] = first - row;
+    DY_CHECK_AS(ValueError, first != row + T && std::find(first, row + T, 0) == row + T,
+                "generate: attention_mask: row {} is to be zeros and then ones: shorter rows are padded on their left", b);
+  }
+  return pad;
+}
+
+class Rows {  // of a batch, as they grow
+  int64_t length_;
+  std::vector<std::vector<int64_t>> all_;
+  std::vector<int64_t> pad_;
+  std::vector<bool> done_;
+  std::vector<int64_t> ends_;
+  int64_t filler_;
+
+ public:
+  Rows(const Tensor& ids, std::vector<int64_t> pad, std::vector<int64_t> ends, int64_t filler)
+      : length_(ids.size(1)), pad_(std::move(pad)), done_(size_t(ids.size(0))), ends_(std::move(ends)), filler_(filler) {
+    const Tensor host = ids.contiguous();
+    for (int64_t b = 0; b < ids.size(0); ++b) {
+      const int64_t* row = host.data<int64_t>() + b * length_;
+      all_.emplace_back(row, row + length_);
+    }
+  }
+  size_t size() const { return all_.size(); }
+  std::span<const int64_t> seen(size_t b) const { return std::span(all_[b]).subspan(size_t(pad_.empty() ? 0 : pad_[b])); }
+  bool done(size_t b) const { return done_[b]; }
+  bool all_done() const {
+    return std::ranges::all_of(done_, [](bool d) { return d; });
+  }
+  int64_t append(size_t b, int64_t token) {  // what it became
+    if (done_[b]) token = filler_;
+    all_[b].push_back(token);
+    if (std::ranges::find(ends_, token) != ends_.end()) done_[b] = true;
+    return token;
+  }
+  Tensor tensor() const {
+    std::vector<int64_t> flat;
+    for (auto& row : all_) flat.insert(flat.end(), row.begin(), row.end());
+    return from_data(flat.data(), {int64_t(all_.size()), int64_t(all_[0].size())}, i64);
+  }
+};
+
+}  // namespace
+
+Streamer::~Streamer() = default;
+
+Tensor CausalLM::operator()(const Tensor& ids, Cache& cache, const Tensor& pad) {
+  const nn::ModuleScope scope(*this);
+  return logits(ids, &cache, pad, false);
+}
+
+Tensor CausalLM::generate(const Tensor& prompt, const GenerateOptions& o) {
+  const NoGrad guard;
+  check(o);
+  const nn::ModuleScope scope(*this);
+  DY_CHECK_AS(ValueError, prompt.dtype() == i64 && prompt.dim() == 2 && prompt.numel() > 0,
+              "generate: ids are i64 [B, T], at least one each: they are {}", describe(prompt));
+  const Config c(config);
+  const std::vector<int64_t> ends = o.eos_token_id ? *o.eos_token_id : c.integers("eos_token_id");
+  const std::vector<int64_t> fillers = c.integers("pad_token_id");
+  const int64_t filler = o.pad_token_id ? *o.pad_token_id : !fillers.empty() ? fillers[0] : ends.empty() ? 0 : ends[0];
+  std::vector<int64_t> padding;
+  Tensor pad;
+  if (o.attention_mask.defined()) {
+    padding = padding_of(o.attention_mask, prompt);
+    pad = from_data(padding.data(), {int64_t(padding.size())}, i64);
+  }
+  Rows rows(prompt, padding, ends, filler);
+  const int64_t B = prompt.size(0), T = prompt.size(1);
+  if (o.max_new_tokens == 0) return rows.tensor();
+  Cache cache(std::min<int64_t>(T + o.max_new_tokens, 4096));
+  const auto read = [&](const Tensor& ids) {
+    Tensor last;
+    cache.clear(), cache.expect(ids.size(1));
+    for (int64_t at = 0; at < ids.size(1); at += o.prompt_chunk)
+      last = logits(narrow(ids, 1, at, std::min(o.prompt_chunk, ids.size(1) - at)), &cache, pad, true);
+    return last;
+  };
+  const int64_t turning = turning_point(), shift = padding.empty() ? 0 : std::ranges::min(padding);
+  Tensor next = read(prompt);
+  for (int64_t step = 0; !interrupted(); ++step) {
+    const Tensor host = next.to(f32).contiguous();
+    const int64_t vocab = host.size(2);
+    std::vector<int64_t> made;
+    for (int64_t b = 0; b < B; ++b) {
+      double uniform = 0;
+      if (o.do_sample) random_kernel().uniform_f64(o.seed, kStream, uint64_t(step * B + b), 1, &uniform);
+      const std::span row(host.data<float>() + b * vocab, size_t(vocab));
+      const auto row_of = size_t(b);
+      made.push_back(rows.append(row_of, rows.done(row_of) ? filler : choose(row, rows.seen(row_of), o, uniform)));
+    }
+    if (o.streamer && !o.streamer->put(made)) break;
+    if (step + 1 == o.max_new_tokens || rows.all_done()) break;
+    const bool turns = turning > 0 && T + step - shift == turning;  // with this token it is longer
+    next = turns ? read(rows.tensor()) : logits(from_data(made.data(), {B, 1}, i64), &cache, pad, true);
+  }
+  return rows.tensor();
+}
+
+Tensor CausalLM::loss(const Tensor& ids, const Tensor& labels) {
+  const nn::ModuleScope scope(*this);
+  DY_CHECK_AS(ValueError, labels.sizes() == ids.sizes() && ids.size(1) >= 2,
+              "loss: labels are as ids, two or more in a row: labels are {}, ids are {}", describe(labels), describe(ids));
+  const Tensor all = forward(ids);
+  const int64_t n = ids.size(1) - 1;
+  return cross_entropy(narrow(all, 1, 0, n).reshape({-1, all.size(2)}), narrow(labels, 1, 1, n).reshape({-1}));
+}
+
+}  // namespace dyadic::inline v1::models

@@ -1,0 +1,174 @@
+// Models from files, and back. Weights go one by one from the file into the module, which has none before: nothing but the
+// model and the tensor that is converted is in memory.
+#include "dyadic/models.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/log.h"
+#include "dyadic/io.h"
+#include "formats/format.h"
+#include "io/atomic_file.h"
+#include "io/bad_file.h"
+#include "models/families/families.h"
+
+namespace dyadic::inline v1::models {
+namespace {
+
+const Family* const kFamilies[] = {&llama,     &mistral, &ministral3, &smollm3, &qwen2,       &qwen2_moe, &qwen3,
+                                   &qwen3_moe, &gemma,   &gemma2,     &gemma3,  &gemma3_text, &phi3,      &mixtral,
+                                   &gpt_oss,   &olmo2,   &olmo3,      &granite, &gpt2};
+
+// A parameter's name in files of the same model in other clothes: its body alone, or the text part of a larger one.
+std::optional<size_t> place_of(const std::map<std::string, size_t>& names, const std::string& name) {
+  std::vector<std::string> forms{name, "language_model." + name};
+  for (std::string_view body : {"model.", "transformer."})
+    if (name.starts_with(body)) {
+      const std::string rest = name.substr(body.size());
+      forms.insert(forms.end(), {rest, "model.language_model." + rest});
+    }
+  for (const std::string& form : forms)
+    if (auto it = names.find(form); it != names.end()) return it->second;
+  return {};
+}
+
+// Tensors that files have besides weights: masks and positions that older versions saved.
+bool is_made_anew(std::string_view name) {
+  return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
+}
+
+std::string shape_text(IntList sizes) { return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ", ")); }
+
+class Loading {
+  CausalLM& model_;
+  const io::TensorFile& file_;
+  const DType dtype_;
+  std::map<std::string, size_t> names_;
+  std::set<size_t> used_;
+
+ public:
+  Loading(CausalLM& model, const io::TensorFile& file, DType dtype) : model_(model), file_(file), dtype_(dtype) {
+    const auto& all = file.tensors();
+    for (size_t i = 0; i < all.size(); ++i) names_[all[i].name] = i;
+  }
+  void run() {
+    std::vector<std::pair<std::string, size_t>> found;
+    std::vector<std::string> missing;
+    const nn::NamedItems<Tensor> parameters = model_.named_parameters();
+    for (auto& [name, slot] : parameters) {
+      const std::optional<size_t> i = place_of(names_, name);
+      if (!i) {
+        missing.push_back(name);
+        continue;
+      }
+      const std::vector<int64_t>& shape = file_.tensors()[*i].shape;
+      if (!(slot.sizes() == IntList(shape)))
+        io::bad(file_.path(), "tensor {}: expected {} by config.json, and it is {}", io::quote_name(name),
+                shape_text(slot.sizes()), shape_text(shape));
+      found.emplace_back(name, *i), used_.insert(*i);
+    }
+    if (!missing.empty())
+      io::bad(file_.path(), "{} of the model's {} weights are missing: {}{}", missing.size(), parameters.size(),
+              io::quote_name(missing[0]), missing.size() > 1 ? ", ..." : "");
+    const std::set<std::string> stored = narrow_ones();
+    nn::NamedTensors state;
+    for (auto& [name, i] : found) state.emplace_back(name, converted(file_.get(i), name, stored));
+    model_.load_state_dict(state, true, true);
+    report();
+  }
+
+ private:
+  // The weights that a narrow or scaled dtype is for.
+  std::set<std::string> narrow_ones() const {
+    std::set<std::string> all;
+    if (!dtype_) return all;
+    if (dtype_.is_scaled()) {
+      for (auto& [name, t] : nn::quantizable(model_, dtype_)) all.insert(name);
+      DY_CHECK_AS(ValueError, !all.empty(), "load: nothing in {} gains from {}", file_.path(), dtype_.name());
+      return all;
+    }
+    for (auto& [path, module] : model_.named_modules())
+      for (auto& [name, slot] : module->own_parameters())
+        if (slot->defined() && slot->dim() >= 2 && module->is_matrix(name)) all.insert(path.empty() ? name : path + "." + name);
+    return all;
+  }
+  Tensor converted(const Tensor& t, const std::string& name, const std::set<std::string>& stored) const {
+    const NoGrad guard;
+    const CategoryScope scope(Category::parameter);
+    const bool whole = dtype_ && dtype_.is_floating_point() && !dtype_.is_blocked() && dtype_.itemsize() >= 2;
+    DType to = t.dtype();
+    if (whole || (dtype_ && stored.contains(name))) {
+      to = dtype_;
+    } else if (dtype_) {
+      to = f32;
+    }
+    Tensor made = to == t.dtype() ? t.clone() : t.to(to);  // the file may be mapped, and parameters are written
+    if (made.dtype().is_floating_point() && !made.dtype().is_scaled()) made.requires_grad_(true);
+    return made;
+  }
+  void report() const {
+    size_t others = 0;
+    std::string first;
+    for (auto& [name, i] : names_)
+      if (!used_.contains(i) && !is_made_anew(name) && name != "lm_head.weight" && others++ == 0) first = name;
+    if (others)
+      warn(fmt::format("{}: {} tensors are no part of the text model and were passed by: {}{}", file_.path(), others,
+                       io::quote_name(first), others > 1 ? ", ..." : ""));
+  }
+};
+
+}  // namespace
+
+std::vector<std::string> families() {
+  std::vector<std::string> all;
+  for (const Family* f : kFamilies) all.push_back(f->type);
+  return all;
+}
+
+static std::shared_ptr<CausalLM> make_of(const std::string& text, const Config& c, nn::Options options) {
+  for (const Family* f : kFamilies)
+    if (c.model_type() == f->type) {
+      auto m = f->make(text, c, options);
+      m->eval();
+      return m;
+    }
+  throw ValueError(fmt::format("config.json: model_type \"{}\" is none of {}", c.model_type(), fmt::join(families(), ", ")));
+}
+
+std::shared_ptr<CausalLM> make(const std::string& text, nn::Options options) { return make_of(text, Config(text), options); }
+
+std::shared_ptr<CausalLM> from_file(const std::string& text, const io::TensorFile& file, const LoadOptions& o) {
+  auto model = make_of(text, Config(text, file.tensors().size()),
+                       {o.dtype && !o.dtype.is_scaled() && !o.dtype.is_blocked() ? o.dtype : f32, meta});
+  Loading(*model, file, o.dtype).run();
+  if (o.device != cpu) model->to(o.device);
+  return model;
+}
+
+Model load(const std::string& folder, const LoadOptions& options) {
+  const std::string text = io::read_text(folder + "/config.json");
+  return from_file(text, *io::open(folder), options);
+}
+
+void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_size) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  DY_CHECK(!error, "{}: cannot be made: {}", folder, error.message());
+  io::NamedTensors weights;
+  for (auto& [name, t] : named_parameters()) weights.emplace_back(name, t.detach());
+  io::save(folder + "/model.safetensors", weights, {.metadata = {{"format", "pt"}}, .max_shard_size = max_shard_size});
+  json c = json::parse(config);
+  // Other readers take this for the dtype of all; of a scaled one they know nothing.
+  DType widest;
+  for (auto& [name, t] : weights)
+    if (!t.dtype().is_blocked() && (!widest || t.dtype().itemsize() > widest.itemsize())) widest = t.dtype();
+  json& words = c.contains("text_config") && c["text_config"].is_object() ? c["text_config"] : c;
+  if (widest) words[words.contains("torch_dtype") ? "torch_dtype" : "dtype"] = widest.long_name();
+  const std::string out = c.dump(2) + "\n";
+  io::AtomicFile file("save_pretrained", folder + "/config.json");
+  file.write(out.data(), out.size());
+  file.commit();
+}
+
+}  // namespace dyadic::inline v1::models

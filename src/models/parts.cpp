@@ -1,0 +1,155 @@
+#include "models/parts.h"
+
+#include <cmath>
+
+#include "base/check.h"
+#include "dyadic/ops_nn.h"
+
+namespace dyadic::inline v1::models {
+namespace {
+
+struct Activation {
+  const char* name;
+  Tensor (*run)(const Tensor&);
+};
+const Activation kActivations[] = {
+    {"silu", [](const Tensor& x) { return silu(x); }},
+    {"swish", [](const Tensor& x) { return silu(x); }},
+    {"gelu", [](const Tensor& x) { return gelu(x); }},
+    {"gelu_new", [](const Tensor& x) { return gelu_tanh(x); }},
+    {"gelu_pytorch_tanh", [](const Tensor& x) { return gelu_tanh(x); }},
+    {"relu", [](const Tensor& x) { return relu(x); }},
+};
+const Activation& activation(const std::string& name) {
+  std::string known;
+  for (const Activation& a : kActivations) {
+    if (name == a.name) return a;
+    known += (known.empty() ? "" : ", ") + std::string(a.name);
+  }
+  throw ValueError(fmt::format("config.json: activation \"{}\" is none of {}", name, known));
+}
+
+// Each head `times` in a row.
+Tensor repeat_heads(const Tensor& x, int64_t times) {
+  const int64_t B = x.size(0), H = x.size(1), T = x.size(2), D = x.size(3);
+  return times == 1 ? x : unsqueeze(x, 2).expand({B, H, times, T, D}).reshape({B, H * times, T, D});
+}
+
+}  // namespace
+
+Tensor activate(const std::string& function, const Tensor& x) { return activation(function).run(x); }
+void check_activation(const std::string& function) { activation(function); }
+
+RmsNorm::RmsNorm(int64_t width, double eps, bool from_one, nn::Options options)
+    : weight(nn::make_parameter({width}, options)), eps_(eps), from_one_(from_one) {
+  add_parameter("weight", weight);
+  nn::init::constant_(weight, from_one ? 0 : 1);
+}
+Tensor RmsNorm::forward(const Tensor& x) { return rms_norm(x, {weight.size(0)}, from_one_ ? weight + 1 : weight, eps_); }
+
+Tensor split_heads(const Tensor& x, int64_t heads) {
+  return x.view({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
+}
+
+Attention::Attention(const AttentionShape& s, nn::Options options)
+    : shape_(s), o_(s.heads * s.head_dim, s.width, s.out_bias, options) {
+  DY_CHECK_AS(ValueError, s.heads % s.kv_heads == 0,
+              "config.json: num_attention_heads {} is no multiple of num_key_value_heads {}", s.heads, s.kv_heads);
+  const int64_t asked = s.heads * s.head_dim, held = s.kv_heads * s.head_dim;
+  const auto projection = [&](const char* name, std::unique_ptr<nn::Linear>& to, int64_t size) {
+    to = std::make_unique<nn::Linear>(s.width, size, s.bias, options);
+    add(name, *to);
+  };
+  if (s.fused) {
+    projection("qkv_proj", qkv_, asked + 2 * held);
+  } else {
+    projection("q_proj", q_, asked), projection("k_proj", k_, held), projection("v_proj", v_, held);
+  }
+  add("o_proj", o_);
+  if (s.norm != QueryNorm::none) {
+    const bool whole = s.norm == QueryNorm::whole;
+    q_norm_ = std::make_unique<RmsNorm>(whole ? asked : s.head_dim, s.eps, s.norm_from_one, options);
+    k_norm_ = std::make_unique<RmsNorm>(whole ? held : s.head_dim, s.eps, s.norm_from_one, options);
+    add("q_norm", *q_norm_), add("k_norm", *k_norm_);
+  }
+  if (s.sinks) add_parameter("sinks", sinks_ = nn::make_parameter({s.heads}, options));
+}
+
+Attention::Heads Attention::project(const Tensor& x) {
+  const AttentionShape& s = shape_;
+  Tensor q, k, v;
+  if (s.fused) {
+    const Tensor all = (*qkv_)(x);
+    const int64_t asked = s.heads * s.head_dim, held = s.kv_heads * s.head_dim;
+    q = narrow(all, -1, 0, asked), k = narrow(all, -1, asked, held), v = narrow(all, -1, asked + held, held);
+  } else {
+    q = (*q_)(x), k = (*k_)(x), v = (*v_)(x);
+  }
+  if (s.norm == QueryNorm::whole) q = (*q_norm_)(q), k = (*k_norm_)(k);
+  Heads h{split_heads(q, s.heads), split_heads(k, s.kv_heads), split_heads(v, s.kv_heads)};
+  if (s.norm == QueryNorm::head) h.q = (*q_norm_)(h.q), h.k = (*k_norm_)(h.k);
+  return h;
+}
+
+Tensor Attention::run(const Tensor& x, Pass& pass, size_t layer) {
+  const nn::ModuleScope scope(*this);
+  Heads h = project(x);
+  const Rope* rope = shape_.rope.get();
+  if (rope) h.q = pass.turned(h.q, *rope, pass.past);
+  if (rope && !rope->changes()) h.k = pass.turned(h.k, *rope, pass.past);
+  if (shape_.beta != 0) {
+    const Tensor at = pass.positions(pass.past, pass.tokens).to(f32) / double(shape_.original);
+    const Tensor scale = (log(floor(at) + 1) * shape_.beta + 1).to(h.q.dtype());
+    h.q = h.q * unsqueeze(scale.dim() == 2 ? unsqueeze(scale, 1) : scale, -1);
+  }
+  Cache::Seen seen{h.k, h.v, 0};
+  if (pass.cache) seen = pass.cache->append(layer, h.k, h.v, shape_.window);
+  if (rope && rope->changes()) seen.keys = pass.turned(seen.keys, *rope, seen.first);
+  const Tensor mixed = attend(h.q, seen, pass, shape_.scale, shape_.window, shape_.softcap, sinks_);
+  return o_(mixed.transpose(1, 2).reshape({x.size(0), x.size(1), shape_.heads * shape_.head_dim}));
+}
+
+Tensor attend(const Tensor& q, const Cache::Seen& seen, Pass& pass, double scale, int64_t window, double softcap,
+              const Tensor& sinks) {
+  const int64_t B = q.size(0), H = q.size(1), T = q.size(2), D = q.size(3), held = seen.keys.size(1), times = H / held;
+  const bool plain = softcap == 0 && !sinks.defined();
+  if (plain && pass.is_causal(window) && T > 1)
+    return scaled_dot_product_attention(q, repeat_heads(seen.keys, times), repeat_heads(seen.values, times), {}, 0, true,
+                                        scale);
+  const Tensor mask = pass.mask(window, seen.first, seen.keys.size(2));
+  if (plain && T == 1)  // the queries of a group of heads are rows over the same keys
+    return scaled_dot_product_attention(q.reshape({B, held, times, D}), seen.keys, seen.values, mask, 0, false, scale)
+        .reshape({B, H, 1, seen.values.size(3)});
+  const Tensor keys = repeat_heads(seen.keys, times), values = repeat_heads(seen.values, times);
+  if (plain) return scaled_dot_product_attention(q, keys, values, mask, 0, false, scale);
+  Tensor scores = matmul(q, keys.transpose(2, 3)) * scale;
+  if (scores.dtype() != f64) scores = scores.to(f32);
+  if (softcap != 0) scores = tanh(scores / softcap) * softcap;
+  if (mask.defined()) scores = masked_fill(scores, logical_not(mask), -INFINITY);
+  if (!sinks.defined()) return matmul(softmax(scores, -1).to(q.dtype()), values);
+  const Tensor sink = sinks.to(scores.dtype()).view({1, H, 1, 1}).expand({B, H, T, 1});
+  const Tensor shares = softmax(cat(std::vector{scores, sink}, -1), -1);
+  return matmul(narrow(shares, -1, 0, scores.size(-1)).to(q.dtype()), values);
+}
+
+GatedMlp::GatedMlp(int64_t width, int64_t hidden, std::string activation, bool bias, nn::Options options, const MlpNames& names)
+    : gate_(width, hidden, bias, options),
+      up_(width, hidden, bias, options),
+      down_(hidden, width, bias, options),
+      activation_(std::move(activation)) {
+  check_activation(activation_);
+  add(names.gate, gate_), add(names.up, up_), add(names.down, down_);
+}
+
+FusedMlp::FusedMlp(int64_t width, int64_t hidden, std::string activation, nn::Options options)
+    : gate_up_(width, 2 * hidden, false, options), down_(hidden, width, false, options), activation_(std::move(activation)) {
+  check_activation(activation_);
+  add("gate_up_proj", gate_up_), add("down_proj", down_);
+}
+Tensor FusedMlp::forward(const Tensor& x) {
+  const Tensor both = gate_up_(x);
+  const int64_t hidden = both.size(-1) / 2;
+  return down_(activate(activation_, narrow(both, -1, 0, hidden)) * narrow(both, -1, hidden, hidden));
+}
+
+}  // namespace dyadic::inline v1::models

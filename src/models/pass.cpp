@@ -1,0 +1,65 @@
+#include "models/pass.h"
+
+#include "base/check.h"
+#include "dyadic/numbers.h"
+
+namespace dyadic::inline v1::models {
+
+Pass::Pass(const Tensor& ids, Cache* cache, const Tensor& pad, DType dtype)
+    : tokens(ids.size(1)),
+      past(cache ? cache->length() : 0),
+      cache(cache),
+      length_(std::max(past + tokens, cache ? cache->expected() : 0)),
+      dtype_(dtype),
+      device_(ids.device()) {
+  if (!pad.defined()) return;
+  DY_CHECK_AS(ValueError, pad.dtype() == i64 && pad.dim() == 1 && pad.size(0) == ids.size(0),
+              "{}: padding is i64 [B], a number for each row of ids", "CausalLM");
+  const auto least = int64_t(amin(pad).item()), most = int64_t(amax(pad).item());
+  DY_CHECK_AS(ValueError, least >= 0, "CausalLM: padding is {}, below 0", least);
+  if (most == 0) return;
+  pad_ = unsqueeze(pad, 1);
+  length_ = std::max<int64_t>(length_ - least, 1);
+}
+
+Tensor Pass::positions(int64_t first, int64_t count) const {
+  const Tensor all = arange(first, first + count, int64_t(1), i64, device_);
+  return pad_.defined() ? clamp_min(all - pad_, 0) : all;
+}
+
+const std::pair<Tensor, Tensor>& Pass::angles(const Rope& rope, int64_t first, int64_t count) {
+  const NoGrad constant;
+  auto& found = turns_[{&rope, first, count}];
+  if (found.first.defined()) return found;
+  const std::vector<float> speeds = rope.speeds(length_);
+  const Tensor speed = from_data(speeds.data(), {int64_t(speeds.size())}, f32).to(device_);
+  Tensor angle = unsqueeze(positions(first, count).to(f32), -1) * speed;
+  if (angle.dim() == 3) angle = unsqueeze(angle, 1);  // for all heads
+  return found = {(cos(angle) * rope.factor()).to(dtype_), (sin(angle) * rope.factor()).to(dtype_)};
+}
+
+Tensor Pass::turned(const Tensor& x, const Rope& rope, int64_t first) {
+  const auto& [cosine, sine] = angles(rope, first, x.size(2));
+  return turn(x, cosine, sine);
+}
+
+Tensor Pass::mask(int64_t window, int64_t first, int64_t count) {
+  const bool all_seen = tokens == 1 && !pad_.defined() && (window == 0 || count <= window);
+  if (all_seen) return {};
+  Tensor& m = masks_[{window, first, count}];
+  if (!m.defined()) m = make_mask(window, first, count);
+  return m;
+}
+
+Tensor Pass::make_mask(int64_t window, int64_t first, int64_t count) const {
+  const Tensor queries = unsqueeze(arange(past, past + tokens, int64_t(1), i64, device_), 1);
+  const Tensor keys = arange(first, first + count, int64_t(1), i64, device_);
+  Tensor seen = le(keys, queries);
+  if (window > 0) seen = logical_and(seen, gt(keys, queries - window));
+  if (!pad_.defined()) return seen;
+  // What stands in for no token sees itself alone: a row that sees nothing would be NaN, and what is not seen would be 0 x NaN.
+  const Tensor real = unsqueeze(unsqueeze(ge(keys, pad_), 1), 1);
+  return logical_or(logical_and(real, seen), eq(keys, queries));
+}
+
+}  // namespace dyadic::inline v1::models

@@ -1,0 +1,38 @@
+// One forward of a model: what its layers share.
+#pragma once
+#include <map>
+#include <tuple>
+
+#include "dyadic/models.h"
+#include "models/rope.h"
+
+namespace dyadic::inline v1::models {
+
+class Pass {
+ public:
+  Pass(const Tensor& ids, Cache* cache, const Tensor& pad, DType dtype);
+  const int64_t tokens, past;  // new ones, and those before them
+  Cache* const cache;
+
+  // i64 [count] or [B, count], of tokens first ... first + count - 1; 0 where a row is padded.
+  Tensor positions(int64_t first, int64_t count) const;
+  // x [B, heads, T, D], tokens first ... first + T - 1, turned by their positions.
+  Tensor turned(const Tensor& x, const Rope& rope, int64_t first);
+  // Which of the keys first ... first + count - 1 the new tokens see: bool [T, count] or [B, 1, T, count]. window: how many
+  // back, with the token itself; 0: all. Undefined where each new token sees every key.
+  Tensor mask(int64_t window, int64_t first, int64_t count);
+  // Whether mask() would say what "causal" says.
+  bool is_causal(int64_t window) const { return past == 0 && !pad_.defined() && (window == 0 || tokens <= window); }
+
+ private:
+  const std::pair<Tensor, Tensor>& angles(const Rope& rope, int64_t first, int64_t count);
+  Tensor make_mask(int64_t window, int64_t first, int64_t count) const;
+  Tensor pad_;      // i64 [B, 1]; undefined where no row is padded
+  int64_t length_;  // the longest row's, without padding
+  DType dtype_;
+  Device device_;
+  std::map<std::tuple<const Rope*, int64_t, int64_t>, std::pair<Tensor, Tensor>> turns_;
+  std::map<std::tuple<int64_t, int64_t, int64_t>, Tensor> masks_;
+};
+
+}  // namespace dyadic::inline v1::models

@@ -1,0 +1,284 @@
+// Choosing tokens: the order of what narrows a distribution, against transformers' own processors (data/make_sampling.py), and
+// the ends of generation.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "dyadic/dyadic.h"
+#include "dyadic/io.h"
+#include "dyadic/models.h"
+#include "models/sampling.h"
+#include "tests/test_data.h"
+
+namespace dyadic::testing {
+namespace {
+
+using nlohmann::json;
+using namespace models;
+
+std::string folder(const std::string& family) { return test_data("models/data/" + family); }
+const std::vector<int64_t> kNone;
+
+TEST(Sampling, WhatIsLeftIsWhatTransformersLeaves) {
+  std::ifstream in(test_data("models/data/sampling.json"));
+  const json all = json::parse(in);
+  const auto logits = all["logits"].get<std::vector<float>>();
+  const auto seen = all["seen"].get<std::vector<int64_t>>();
+  for (const json& c : all["cases"]) {
+    const json& w = c["with"];
+    GenerateOptions o{.do_sample = true,
+                      .repetition_penalty = w.value("repetition_penalty", 1.0),
+                      .temperature = w.value("temperature", 1.0),
+                      .top_k = w.value("top_k", int64_t(0)),
+                      .top_p = w.value("top_p", 1.0),
+                      .min_p = w.value("min_p", 0.0)};
+    const std::vector<Candidate> got = candidates(logits, seen, o);
+    const auto want = c["probabilities"].get<std::vector<double>>();
+    double sum = 0;
+    size_t kept = 0;
+    for (double p : want) kept += p > 0;
+    EXPECT_EQ(got.size(), kept) << w.dump();
+    for (const Candidate& x : got) {
+      EXPECT_NEAR(x.p, want[size_t(x.id)], 1e-6) << w.dump() << " token " << x.id;
+      sum += x.p;
+    }
+    EXPECT_NEAR(sum, 1, 1e-12);
+  }
+  EXPECT_GE(all["cases"].size(), 10u);
+}
+
+TEST(Sampling, TokensComeAsOftenAsTheirShare) {
+  const std::vector<float> logits{0, std::log(2.f), -INFINITY, std::log(5.f)};
+  const GenerateOptions o{.do_sample = true};
+  int64_t counts[4] = {};
+  for (int i = 0; i < 8000; ++i) ++counts[choose(logits, {}, o, (double(i) + 0.5) / 8000)];
+  const int64_t shares[4] = {1000, 2000, 0, 5000};
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(counts[i], shares[i]) << i;
+  const std::vector<float> broken{NAN, INFINITY};
+  EXPECT_THROW(choose(broken, {}, o, 0), ValueError);
+  EXPECT_THROW(choose(broken, {}, {}, 0), ValueError);
+}
+
+TEST(Generation, TheSameSeedMakesTheSameChoices) {
+  Model m = models::load(folder("llama"), {.dtype = f32});
+  const Tensor ids = full({3, 4}, 7, i64);
+  const auto with = [&](uint64_t seed) {
+    return m.generate(ids, {.max_new_tokens = 12, .do_sample = true, .temperature = 2, .eos_token_id = kNone, .seed = seed});
+  };
+  const Tensor a = with(1);
+  rand({5});  // other draws change nothing
+  EXPECT_TRUE(equal(a, with(1)));
+  EXPECT_FALSE(equal(a, with(2)));
+  EXPECT_FALSE(equal(a[0], a[1]));  // rows draw their own
+}
+
+TEST(Generation, EndsAndFillsRows) {
+  Model m = models::load(folder("llama"), {.dtype = f32});
+  const Tensor ids = cat(std::vector{full({1, 4}, 7, i64), full({1, 4}, 9, i64)}, 0);
+  const Tensor all = m.generate(ids, {.max_new_tokens = 8, .eos_token_id = kNone});
+  const auto third = int64_t(all[0][6].item());
+  GenerateOptions o{.max_new_tokens = 8, .eos_token_id = std::vector<int64_t>{third}, .pad_token_id = 63};
+  const Tensor ended = m.generate(ids, o);
+  for (int64_t b = 0; b < 2; ++b) {
+    bool done = false;
+    for (int64_t i = 4; i < ended.size(1); ++i) {
+      EXPECT_EQ(ended[b][i].item(), done ? 63 : all[b][i].item()) << b << " " << i;
+      done = done || all[b][i].item() == third;
+    }
+  }
+  int64_t first = 4;
+  while (all[0][first].item() != double(third)) ++first;
+  EXPECT_EQ(m.generate(narrow(ids, 0, 0, 1), o).size(1), first + 1);  // it ends with its only row
+  EXPECT_TRUE(equal(m.generate(ids, {.max_new_tokens = 0}), ids));
+}
+
+TEST(Generation, TellsWhoListensAndStopsForThem) {
+  struct Two : Streamer {
+    std::vector<std::vector<int64_t>> told;
+    bool put(std::span<const int64_t> tokens) override {
+      told.emplace_back(tokens.begin(), tokens.end());
+      return told.size() < 2;
+    }
+  } two;
+  Model m = models::load(folder("gpt2"), {.dtype = f32});
+  const Tensor all = m.generate(full({2, 3}, 5, i64), {.max_new_tokens = 9, .eos_token_id = kNone, .streamer = &two});
+  ASSERT_EQ(all.size(1), 5);
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t b = 0; b < 2; ++b) EXPECT_EQ(all[b][3 + i].item(), two.told[size_t(i)][size_t(b)]);
+}
+
+TEST(Generation, RefusesWhatIsOutOfRange) {
+  Model m = models::load(folder("llama"), {.dtype = f32});
+  const Tensor ids = full({2, 4}, 7, i64);
+  const auto message = [&](const Tensor& prompt, const GenerateOptions& o) -> std::string {
+    try {
+      m.generate(prompt, o);
+    } catch (const ValueError& e) { return e.what(); }
+    return "";
+  };
+  EXPECT_EQ(message(ids, {.do_sample = true, .top_p = 1.5}), "generate: top_p is 1.5, not in (0, 1]");
+  EXPECT_EQ(message(ids, {.do_sample = true, .temperature = 0}),
+            "generate: temperature is 0, not above 0; do_sample=False takes the likeliest token");
+  EXPECT_EQ(message(ids, {.repetition_penalty = -1}), "generate: repetition_penalty is -1, not above 0");
+  EXPECT_EQ(message(ids.to(f32), {}), "generate: ids are i64 [B, T], at least one each: they are f32[2, 4]");
+  EXPECT_EQ(message(ids, {.attention_mask = tensor({{1, 1, 1, 0}, {1, 1, 1, 1}})}),
+            "generate: attention_mask: row 0 is to be zeros and then ones: shorter rows are padded on their left");
+}
+
+TEST(CausalLM, LossIsTheMeanOverSuccessors) {
+  Model m = models::load(folder("qwen2"), {.dtype = f32});
+  manual_seed(1);
+  const Tensor ids = randint(3, 64, {2, 9});
+  Tensor labels = ids.clone();
+  labels[0][3].fill_(-100);
+  const Tensor all = log_softmax(m(ids), -1);
+  double sum = 0;
+  for (int64_t b = 0; b < 2; ++b)
+    for (int64_t t = 1; t < 9; ++t)
+      if (b != 0 || t != 3) sum -= double(all[b][t - 1][int64_t(ids[b][t].item())].item());
+  EXPECT_NEAR(m->loss(ids, labels).item(), sum / 15, 1e-5);
+}
+
+TEST(CausalLM, TrainsThroughEveryWeight) {
+  for (const char* family : {"gemma3", "qwen2_moe", "gpt_oss", "gpt2"}) {
+    Model m = models::load(folder(family), {.dtype = f32});
+    manual_seed(1);
+    const Tensor ids = randint(3, 64, {4, 16});
+    m->loss(ids, ids).backward();
+    for (auto& [name, t] : m->named_parameters()) {
+      ASSERT_TRUE(t.grad().defined()) << family << " " << name;
+      EXPECT_GT(amax(abs(t.grad())).item(), 0) << family << " " << name;
+    }
+  }
+}
+
+// The configuration of google/gemma-3-4b-it says no more of its text part than this.
+TEST(Load, WhatGemma3LeavesOutIsUsual) {
+  auto m = make(R"({"model_type": "gemma3", "text_config": {"hidden_size": 2560, "intermediate_size": 10240,
+      "model_type": "gemma3_text", "num_hidden_layers": 34, "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
+      "sliding_window": 1024}})",
+                {bf16, meta});
+  auto p = m->named_parameters();
+  const auto shape = [&](const char* name) { return p[name].sizes(); };
+  EXPECT_EQ(shape("model.embed_tokens.weight"), (IntList{262208, 2560}));
+  EXPECT_EQ(shape("model.layers.33.self_attn.q_proj.weight"), (IntList{2048, 2560}));
+  EXPECT_EQ(shape("model.layers.33.self_attn.k_proj.weight"), (IntList{1024, 2560}));
+  EXPECT_EQ(p.size(), 1u + 34 * 13 + 1);
+}
+
+TEST(Load, SaysWhatIsWrong) {
+  const auto message = [](auto f) -> std::string {
+    try {
+      f();
+    } catch (const Error& e) { return e.what(); }
+    return "";
+  };
+  EXPECT_EQ(message([] { make("{}"); }), "config.json: model_type is missing");
+  EXPECT_EQ(message([] { make("nothing"); }), "config.json: not JSON of the expected form");
+  EXPECT_TRUE(
+      message([] { make(R"({"model_type": "rwkv"})"); }).starts_with("config.json: model_type \"rwkv\" is none of llama, "));
+  EXPECT_EQ(message([] { make(R"({"model_type": "llama", "vocab_size": -3})"); }),
+            "config.json: vocab_size: expected a number of things, and it is -3");
+  EXPECT_EQ(message([] { make(R"({"model_type": "llama", "vocab_size": 8})"); }), "config.json: num_hidden_layers is missing");
+  std::ifstream in(folder("llama") + "/config.json");
+  json c = json::parse(in);
+  auto file = io::open(folder("llama") + "/model.safetensors");
+  const auto with = [&](const char* change) {
+    json d = c;
+    d.merge_patch(json::parse(change));
+    return message([&] { from_file(d.dump(), *file); });
+  };
+  EXPECT_TRUE(
+      with(R"({"vocab_size": 65})")
+          .ends_with(
+              "model.safetensors: tensor \"model.embed_tokens.weight\": expected [65, 32] by config.json, and it is [64, 32]"));
+  EXPECT_TRUE(with(R"({"num_hidden_layers": 3})")
+                  .ends_with("9 of the model's 30 weights are missing: \"model.layers.2.input_layernorm.weight\", ..."));
+  EXPECT_EQ(with(R"({"rope_parameters": {"rope_type": "spiral"}})"),
+            "config.json: rope_type \"spiral\" is none of default, linear, dynamic, llama3, yarn, longrope");
+  EXPECT_EQ(with(R"({"num_key_value_heads": 3})"),
+            "config.json: num_attention_heads 4 is no multiple of num_key_value_heads 3");
+  EXPECT_EQ(with(R"({"hidden_act": "mish"})"),
+            "config.json: activation \"mish\" is none of silu, swish, gelu, gelu_new, gelu_pytorch_tanh, relu");
+}
+
+// A configuration is no reason to build or to allocate what the file of weights does not have.
+TEST(Load, RefusesSizesThatTheFileDoesNotHave) {
+  const auto with = [](const char* family, const char* change) -> std::string {
+    std::ifstream in(folder(family) + "/config.json");
+    json c = json::parse(in);
+    c.merge_patch(json::parse(change));
+    try {
+      from_file(c.dump(), *io::open(folder(family) + "/model.safetensors"));
+    } catch (const Error& e) { return e.what(); }
+    return "";
+  };
+  EXPECT_EQ(with("llama", R"({"num_hidden_layers": 1000000000})"),
+            "config.json: 1000000000 layers of 1 attention, and there are 21 tensors of weights");
+  EXPECT_EQ(with("gpt2", R"({"n_layer": 1000000000})"),
+            "config.json: 1000000000 layers of 1 attention, and there are 28 tensors of weights");
+  EXPECT_EQ(with("mixtral", R"({"num_local_experts": 2000000000})"),
+            "config.json: 2 layers of 2000000000 experts, and there are 41 tensors of weights");
+  EXPECT_EQ(with("qwen2_moe", R"({"num_experts": 2000000000})").substr(0, 43), "config.json: 2 layers of 2000000000 experts");
+  for (const char* huge : {R"({"hidden_size": 2147483648, "head_dim": 2147483648, "num_attention_heads": 2147483648})",
+                           R"({"vocab_size": 2147483648, "hidden_size": 2147483648})", R"({"intermediate_size": 2147483648})"})
+    EXPECT_NE(with("llama", huge), "") << huge;
+}
+
+// Beside the model there is one tensor at a time.
+TEST(Load, HoldsTheModelAlone) {
+  for (DType dtype : {f32, DType(), DType::parse("i8(group=4)")}) {
+    reset_peak_memory_stats();
+    Model m = models::load(folder("qwen2_moe"), {.dtype = dtype});
+    const int64_t largest = 64 * 32 * 4;  // the embedding
+    const MemoryStats after = memory_stats();
+    EXPECT_LE(after.total_peak - after.total, largest) << (dtype ? dtype.name() : "as the file has it");
+  }
+}
+
+TEST(Load, InSeveralFiles) {
+  const std::string there = ::testing::TempDir() + "models_shards";
+  Model m = models::load(folder("mixtral"));
+  m->save_pretrained(there, 8000);
+  EXPECT_TRUE(std::ifstream(there + "/model.safetensors.index.json").good());
+  EXPECT_FALSE(std::ifstream(there + "/model.safetensors").good());
+  Model again = models::load(there);
+  for (auto& [name, t] : m->named_parameters()) EXPECT_TRUE(equal(again->named_parameters()[name], t)) << name;
+}
+
+// Files of the text part of a larger model, or of a body alone.
+TEST(Load, NamesInOtherClothes) {
+  NoGrad guard;
+  const Tensor ids = full({1, 5}, 7, i64);
+  for (const char* family : {"gemma3", "gpt2"}) {
+    Model m = models::load(folder(family), {.dtype = f32});
+    const std::string body = std::string_view(family) == "gpt2" ? "transformer." : "model.";
+    for (const char* prefix : {"", "language_model.model.", "model.language_model."}) {
+      if (body == "transformer." && *prefix) continue;
+      io::NamedTensors others{{"vision_tower.x", ones({2})}};
+      for (auto& [name, t] : m->named_parameters()) others.emplace_back(prefix + name.substr(body.size()), t.detach());
+      const std::string path = ::testing::TempDir() + "models_clothes.safetensors";
+      io::save_safetensors(path, others);
+      EXPECT_TRUE(equal((*from_file(m->config, *io::open(path)))(ids), m(ids))) << family << " " << prefix;
+    }
+  }
+}
+
+TEST(Load, AWindowsCacheStaysSmall) {
+  Model m = models::load(folder("mistral"), {.dtype = f32});  // two layers with a window of 5
+  NoGrad guard;
+  Cache cache;
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < 200; ++i) {
+    m(full({1, 1}, 5, i64), cache);
+    if (i == 50) bytes = cache.nbytes();
+  }
+  EXPECT_EQ(cache.length(), 200);
+  EXPECT_EQ(cache.nbytes(), bytes);
+  EXPECT_LE(bytes, 2 * 2 * 32 * 2 * 12 * 4);  // keys and values, 32 places of 2 heads of 12 in each layer
+}
+
+}  // namespace
+}  // namespace dyadic::testing

@@ -1,0 +1,93 @@
+"""from_pretrained: the small models of tests/models/data, against what transformers computed with them."""
+from pathlib import Path
+
+import pytest
+
+import dyadic as torch
+
+DATA = Path(__file__).parent.parent / "models" / "data"
+FAMILIES = sorted(p.parent.name for p in DATA.glob("*/model.safetensors"))
+
+
+@pytest.fixture(scope="module")
+def expected():
+    def read(family):
+        kept = torch.load(DATA / family / "expected.safetensors")
+        return kept
+
+    return read
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_logits_and_generation_are_transformers(family, expected):
+    want = expected(family)
+    m = torch.from_pretrained(DATA / family, dtype=torch.float32)
+    with torch.no_grad():
+        got = m(want["ids"]).logits
+    assert (got - want["logits"]).abs().max() < 1e-4 * want["logits"].abs().max()
+    assert torch.equal(m.generate(want["ids"], max_new_tokens=10, eos_token_id=[]), want["greedy"])
+
+
+def test_the_module_is_one_like_others(expected):
+    m = torch.from_pretrained(str(DATA / "qwen2"), dtype="float32")
+    assert isinstance(m, torch.nn.Module) and m.config.model_type == "qwen2" and m.config.to_dict()["vocab_size"] == 64
+    names = dict(m.named_parameters())
+    assert "model.layers.0.self_attn.q_proj.weight" in names and "lm_head.weight" not in names  # it is tied
+    ids = expected("qwen2")["ids"]
+    out = m(ids, labels=ids)
+    want = torch.nn.functional.cross_entropy(out.logits[:, :-1].reshape(-1, 64), ids[:, 1:].reshape(-1))
+    assert out.loss.item() == pytest.approx(want.item()) and out["loss"] is out.loss and out[1] is out.logits
+    optimizer = torch.optim.AdamW(m.parameters(), lr=1e-2)
+    for _ in range(10):
+        optimizer.zero_grad()
+        loss = m(ids, labels=ids).loss
+        loss.backward()
+        optimizer.step()
+    assert loss < 0.7 * out.loss
+
+
+def test_formats_of_weights(expected):
+    want = expected("llama")
+    m = torch.from_pretrained(DATA / "llama", dtype="i8(group=8)")
+    assert dict(m.named_parameters())["model.layers.0.self_attn.q_proj.weight"].dtype != torch.float32
+    assert m.model.norm.weight.dtype == torch.float32
+    with torch.no_grad():
+        off = (m(want["ids"]).logits - want["logits"]).abs().max() / want["logits"].abs().max()
+    assert 1e-4 < off < 0.1
+    assert torch.from_pretrained(DATA / "llama", dtype="auto").lm_head.weight.dtype == torch.bfloat16
+
+
+def test_saved_and_loaded_again(tmp_path):
+    m = torch.from_pretrained(DATA / "gemma2")
+    m.save_pretrained(tmp_path / "there", max_shard_size=9000)
+    assert (tmp_path / "there" / "model.safetensors.index.json").exists()
+    again = torch.from_pretrained(tmp_path / "there").state_dict()
+    assert list(again) == list(m.state_dict())
+    assert all(torch.equal(again[k], v) for k, v in m.state_dict().items())
+
+
+def test_a_cache_and_a_streamer(expected):
+    m = torch.from_pretrained(DATA / "mistral", dtype=torch.float32)
+    ids = expected("mistral")["ids"]
+    cache = m.new_cache()
+    with torch.no_grad():
+        parts = [m(ids[:, i : i + 1], cache=cache).logits for i in range(14)]
+        assert (torch.cat(parts, 1) - m(ids).logits).abs().max() < 1e-4
+    assert len(cache) == 14
+    told = []
+    all_ids = m.generate(ids, max_new_tokens=6, eos_token_id=[], streamer=lambda tokens: told.append(tokens) or len(told) < 4)
+    assert all_ids[:, 14:].tolist() == [list(row) for row in zip(*told)] and len(told) == 4
+
+
+def test_seeds_and_refusals():
+    m = torch.from_pretrained(DATA / "llama")
+    draw = lambda seed: m.generate([[5, 6, 7]], max_new_tokens=12, do_sample=True, temperature=2.0, eos_token_id=[], seed=seed)
+    assert torch.equal(draw(1), draw(1)) and not torch.equal(draw(1), draw(2))
+    torch.manual_seed(0)
+    a = draw(None)
+    torch.manual_seed(0)
+    assert torch.equal(a, draw(None))
+    with pytest.raises(ValueError, match=r"generate: top_p is 2"):
+        m.generate([[5]], do_sample=True, top_p=2.0)
+    with pytest.raises(RuntimeError, match="config.json"):
+        torch.from_pretrained(DATA)
