@@ -26,7 +26,8 @@ Tensor TensorFile::get(std::string_view name) const {
 extern const FileKind npy_files, npz_files, torch_older_files, torch_zip_files;
 
 // In the order in which they are asked: those with a signature first.
-static const std::initializer_list<const FileKind*> kKinds = {&npy_files, &torch_zip_files, &npz_files, &torch_older_files, &gguf_files, &index_kind, &safetensors_kind};
+static const std::initializer_list<const FileKind*> kKinds = {
+    &npy_files, &torch_zip_files, &npz_files, &torch_older_files, &gguf_files, &index_kind, &safetensors_kind};
 
 std::shared_ptr<TensorFile> open(const std::string& path) {
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) return open_folder(path);

@@ -1,9 +1,9 @@
-// libFuzzer: whatever the bytes are, reading them as a file of torch.save gives values and tensors, or a ValueError. What is
+// Files of torch.save: values and tensors, or a ValueError. What is
 // neither of its forms is read as the pickle in a zip: a fuzzer does not find checksums and offsets by itself.
 #include "dyadic/tensor_file.h"
 #include "dyadic/torch_file.h"
-#include "fuzz_file.h"
 #include "io/torch_reader.h"
+#include "tests/fuzz/fuzz.h"
 
 namespace {
 
@@ -24,16 +24,12 @@ void read(const std::string& path) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const FuzzFile file(data, size);
-  const auto mapped = io::MappedFile::open(file.path);
-  if (io::ZipFile::begins(mapped->bytes()) || io::TorchReader::is_older(*mapped)) {
-    read(file.path);
-    return 0;
-  }
+DY_FUZZ(torch, "io/data") {
+  const dyadic::testing::MemoryFile file(data, size);
+  const auto mapped = io::MappedFile::open(file.path());
+  if (io::ZipFile::begins(mapped->bytes()) || io::TorchReader::is_older(*mapped)) return read(file.path());
   const io::Pickle::Host host;
   try {
     io::Pickle("input", mapped->bytes(), host).run();
   } catch (const ValueError&) {}
-  return 0;
 }
