@@ -24,6 +24,7 @@ void check(const char* name, const char* hash) {
 }
 TEST(every_character, gpt2) { check("gpt2", "9e737e9064617198af944d1cc7eea51541d9c2fd78b3f836efc282d86cb8e22f"); }
 TEST(every_character, llama3) { check("llama3", "339fd5adbd07a75ff0faed8447a98f562152ce0a3139b096a07d8e293fa9bb0a"); }
+TEST(every_character, o200k) { check("o200k", "4191d8f9799d6641a035e3294c64ddbb3debddcbb85f73626e8c0fdc8a26fd73"); }
 
 }  // namespace
 }  // namespace dyadic
