@@ -10,6 +10,7 @@
 #include "object.h"
 
 namespace dyadic::inline v1::python {
+void add_tokenizer(nb::module_& m);  // tokenizer.cpp
 namespace {
 
 PyObject* add_error(nb::module_& m, const char* name, const char* doc, PyObject* bases) {
@@ -95,6 +96,7 @@ NB_MODULE(_dyadic, m) {
   add_data(m);
   add_train(m);
   add_models(m);
+  add_tokenizer(m);
   open_metaclass(nb::type<dyadic::nn::Module>().type());
   add_public_names(m);
 }

@@ -1,0 +1,82 @@
+// dyadic.Tokenizer.
+#include "dyadic/tokenizer.h"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "data.h"
+#include "text/unicode.h"
+
+namespace dyadic::inline v1::python {
+namespace {
+
+using Path = std::filesystem::path;
+
+std::string as_json(nb::handle value) { return nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(value)); }
+ChatOptions chat_options(nb::handle tools, bool add_generation_prompt, const nb::kwargs& variables) {
+  ChatOptions o;
+  if (!tools.is_none()) o.tools = as_json(tools);
+  o.add_generation_prompt = add_generation_prompt;
+  if (variables.size()) o.variables = as_json(variables);
+  return o;
+}
+
+}  // namespace
+
+void add_tokenizer(nb::module_& m) {
+  nb::class_<Tokenizer>(m, "Tokenizer",
+                        "Text to token ids and back: Tokenizer.load(PATH) of a tokenizer.json or a model's folder.")
+      .def_static(
+          "load",
+          [](const Path& path) {
+            Unlocked unlocked;
+            return Tokenizer::load(path.native());
+          },
+          nb::arg("path"), "A tokenizer.json, or a folder with one and perhaps tokenizer_config.json, chat_template.jinja.")
+      .def_static(
+          "train_bpe",
+          [](const std::vector<std::string>& texts, int64_t vocab_size, int64_t min_frequency,
+             const std::vector<std::string>& special_tokens) {
+            Unlocked unlocked;
+            return Tokenizer::train_bpe(texts, {vocab_size, min_frequency, special_tokens, {}});
+          },
+          nb::arg("texts"), nb::arg("vocab_size") = 8192, nb::arg("min_frequency") = 2,
+          nb::arg("special_tokens") = std::vector<std::string>(), "A byte-level BPE learned from texts.")
+      .def(
+          "save", [](const Tokenizer& t, const Path& path) { t.save(path.native()); }, nb::arg("path"),
+          "Writes a tokenizer.json.")
+      .def(
+          "encode",
+          [](const Tokenizer& t, const std::string& text, bool add_special_tokens) {
+            Unlocked unlocked;
+            return t.encode(text, add_special_tokens);
+          },
+          nb::arg("text"), nb::arg("add_special_tokens") = true, "The ids of a text.")
+      .def(
+          "decode",
+          [](const Tokenizer& t, const std::vector<int64_t>& ids, bool skip_special_tokens) {
+            return text::valid_utf8(t.decode(ids, skip_special_tokens));
+          },
+          nb::arg("ids"), nb::arg("skip_special_tokens") = false, "The text of ids; bytes that are no UTF-8 become U+FFFD.")
+      .def(
+          "apply_chat_template",
+          [](const Tokenizer& t, nb::object messages, nb::object tools, bool add_generation_prompt, bool tokenize,
+             const nb::kwargs& variables) -> nb::object {
+            const ChatOptions o = chat_options(tools, add_generation_prompt, variables);
+            const std::string json = as_json(messages);
+            if (tokenize) return nb::cast(t.encode_chat(json, o));
+            return nb::cast(text::valid_utf8(t.apply_chat_template(json, o)));
+          },
+          nb::arg("messages"), nb::arg("tools") = nb::none(), nb::arg("add_generation_prompt") = false,
+          nb::arg("tokenize") = false, nb::arg("variables"),
+          "A chat as text by the model's template, or with tokenize=True as ids.")
+      .def("token_to_id", &Tokenizer::token_to_id, nb::arg("token"))
+      .def("id_to_token", &Tokenizer::id_to_token, nb::arg("id"))
+      .def_prop_ro("vocab_size", &Tokenizer::vocab_size)
+      .def_prop_ro("bos_token_id", &Tokenizer::bos_id)
+      .def_prop_ro("eos_token_id", &Tokenizer::eos_id);
+}
+
+}  // namespace dyadic::inline v1::python

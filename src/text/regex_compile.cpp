@@ -1,0 +1,337 @@
+// Reading a regular expression. The syntax is Oniguruma's and Rust's as far as they agree.
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "text/regex_program.h"
+
+namespace dyadic::inline v1::text {
+namespace {
+
+constexpr int kDeepest = 40;
+constexpr size_t kLongest = 100000;  // instructions; a counted repeat writes its body so many times
+constexpr std::string_view kCategoryNames = "LuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCoCn";
+
+class Compiler {
+  std::string_view pattern_;
+  size_t at_ = 0;
+  int depth_ = 0, alternatives_ = 0;
+  bool fold_ = false;
+  Regex::Program p_;
+  using Code_ = std::vector<Instruction>;  // jumps are relative to their own place until the end
+
+  template <class... A> [[noreturn]] void wrong(fmt::format_string<A...> text, A&&... args) const {
+    fail<ValueError>("regular expression \"{}\": at {}: {}", valid_utf8(pattern_.substr(0, 200)), at_,
+                     fmt::format(text, std::forward<A>(args)...));
+  }
+  bool more() const { return at_ < pattern_.size(); }
+  bool take(std::string_view s) {
+    if (!pattern_.substr(at_).starts_with(s)) return false;
+    at_ += s.size();
+    return true;
+  }
+  char32_t next() {
+    if (!more()) wrong("it ends too early");
+    const Char c = decode_utf8(pattern_, at_);
+    at_ += c.size;
+    return c.code;
+  }
+
+  static Code_ one(Instruction i) { return {i}; }
+  static void append(Code_& a, const Code_& b) { a.insert(a.end(), b.begin(), b.end()); }
+  Code_ set_code(CharSet s) {
+    s.fold = fold_;
+    s.finish();
+    p_.sets.push_back(std::move(s));
+    return one({Code::set, uint32_t(p_.sets.size() - 1)});
+  }
+  Code_ literal(char32_t c) const { return one(fold_ ? Instruction{Code::folded, lower(c)} : Instruction{Code::character, c}); }
+
+  void property(CharSet& s, bool negated) {
+    std::string name;
+    if (take("{")) {
+      if (take("^")) negated = !negated;
+      while (!take("}")) append_utf8(name, next());
+    } else {
+      append_utf8(name, next());
+    }
+    CharSet p;
+    const std::string_view n = name.starts_with("Script=") ? std::string_view(name).substr(7) : name;
+    for (size_t i = 0; i < kCategoryNames.size(); i += 2)
+      if (kCategoryNames.substr(i, 2) == n || (n.size() == 1 && n[0] == kCategoryNames[i])) p.categories |= 1u << (i / 2);
+    if (n == "Alphabetic" || n == "Alpha") p.categories |= 0x1f | 1u << unsigned(Category::Nl);
+    if (!p.categories) {
+      const int number = script(n);
+      if (number < 0) wrong("\\p{{{}}} is not supported", valid_utf8(name));
+      p.scripts.push_back(number);
+    }
+    p.negated = negated;
+    if (negated)
+      s.inner.push_back(p);
+    else
+      s.categories |= p.categories, s.scripts.insert(s.scripts.end(), p.scripts.begin(), p.scripts.end());
+  }
+  char32_t hex(size_t digits) {
+    const bool braces = take("{");
+    char32_t c = 0;
+    for (size_t i = 0; braces ? !take("}") : i < digits; ++i) {
+      const char32_t d = next();
+      const char32_t l = d | 32;
+      if (i == 8 || !(d - '0' < 10 || l - 'a' < 6)) wrong("not a hexadecimal number");
+      c = c * 16 + (d - '0' < 10 ? d - '0' : l - 'a' + 10);
+    }
+    return c;
+  }
+  // Behind a backslash: a set (true), or a character.
+  bool escape(CharSet& s, char32_t& c) {
+    c = next();
+    switch (c) {
+      case 'p':
+      case 'P':
+        return property(s, c == 'P'), true;
+      case 's':
+        return s.space = true;
+      case 'S':
+        return s.not_space = true;
+      case 'w':
+        return s.word = true;
+      case 'W':
+        return s.not_word = true;
+      case 'd':
+        s.categories |= 1u << unsigned(Category::Nd);
+        return true;
+      case 'D': {
+        CharSet d;
+        d.categories = 1u << unsigned(Category::Nd);
+        d.negated = true;
+        s.inner.push_back(d);
+        return true;
+      }
+      case 'n':
+      case 'r':
+      case 't':
+      case 'f':
+      case 'v':
+        c = c == 'n' ? '\n' : c == 'r' ? '\r' : c == 't' ? '\t' : c == 'f' ? '\f' : '\v';
+        return false;
+      case 'x':
+        return c = hex(2), false;
+      case 'u':
+        return c = hex(4), false;
+      default:
+        if (is_letter(c) || is_number(c)) {
+          std::string name;
+          append_utf8(name, c);
+          wrong("\\{} is not supported", valid_utf8(name));
+        }
+        return false;
+    }
+  }
+  CharSet char_class() {
+    if (++depth_ > kDeepest) wrong("nested too deep");
+    CharSet s;
+    s.negated = take("^");
+    for (bool first = true; first || !take("]"); first = false) {
+      if (take("&&")) wrong("&& is not supported");
+      if (take("[:")) wrong("[: is not supported");
+      if (take("[")) {
+        s.inner.push_back(char_class());
+        continue;
+      }
+      char32_t low = next();
+      if (low == '\\' && escape(s, low)) continue;
+      char32_t high = low;
+      if (pattern_.substr(at_).starts_with("-") && !pattern_.substr(at_).starts_with("-]")) {
+        ++at_;
+        CharSet none;
+        high = next();
+        if (high == '\\' && escape(none, high)) wrong("a range that ends in a class");
+        if (high < low) wrong("a range that ends before it begins");
+      }
+      s.ranges.emplace_back(low, high);
+    }
+    --depth_;
+    return s;
+  }
+
+  Code_ group() {
+    if (++depth_ > kDeepest) wrong("nested too deep");
+    const bool outer = fold_;
+    Code_ out;
+    if (take("?=") || take("?!") || take("?>")) {
+      const char kind = pattern_[at_ - 1];
+      Code_ body = alternatives();
+      out = one({kind == '>' ? Code::atomic : Code::look, uint32_t(body.size() + 2), kind == '!'});
+      append(out, body);
+      out.push_back({Code::done});
+    } else if (take("?<") || take("?P")) {
+      wrong("look-behind and named groups are not supported");
+    } else {
+      if (take("?")) {
+        for (bool on = true; !take(":");) {
+          if (take(")")) return --depth_, Code_{};  // (?i) holds to the end of what is around it
+          const char32_t c = next();
+          if (c == '-')
+            on = false;
+          else if (c == 'i')
+            fold_ = on;
+          else if (c != 'u' && c != 'm')
+            wrong("only the flag i is supported");
+        }
+      }
+      out = alternatives();
+    }
+    if (!take(")")) wrong("a group that does not end");
+    fold_ = outer;
+    --depth_;
+    return out;
+  }
+  Code_ atom() {
+    const char32_t c = next();
+    switch (c) {
+      case '(':
+        return group();
+      case '[':
+        return set_code(char_class());
+      case '.':
+        return one({Code::any});
+      case '^':
+        return one({Code::line_begin});
+      case '$':
+        return one({Code::line_end});
+      case '\\': {
+        if (take("b")) return one({Code::word_edge});
+        if (take("B")) return one({Code::not_word_edge});
+        if (take("A")) return one({Code::text_begin});
+        if (take("z")) return one({Code::text_end});
+        CharSet s;
+        char32_t code = 0;
+        if (escape(s, code)) return set_code(s);
+        return literal(code);
+      }
+      case '*':
+      case '+':
+      case '?':
+        --at_;
+        wrong("nothing to repeat");
+      default:
+        return literal(c);
+    }
+  }
+
+  bool counts(uint32_t& low, uint32_t& high) {
+    constexpr uint32_t kMany = 1000;
+    if (take("*")) return low = 0, high = uint32_t(-1), true;
+    if (take("+")) return low = 1, high = uint32_t(-1), true;
+    if (take("?")) return low = 0, high = 1, true;
+    if (!pattern_.substr(at_).starts_with("{")) return false;
+    const size_t begin = at_++;
+    const auto number = [&](uint32_t& n) {
+      const size_t from = at_;
+      for (n = 0; more() && pattern_[at_] >= '0' && pattern_[at_] <= '9'; ++at_)
+        n = std::min(kMany + 1, n * 10 + uint32_t(pattern_[at_] - '0'));
+      return at_ > from;
+    };
+    const bool has_low = number(low);
+    high = low;
+    if (take(",") && !number(high)) high = uint32_t(-1);
+    if (!take("}") || (!has_low && high == uint32_t(-1))) return at_ = begin, false;
+    if (low > kMany || (high != uint32_t(-1) && (high > kMany || high < low))) wrong("a repeat of {} to {}", low, high);
+    return true;
+  }
+  // x? and x*, greedy or lazy; the body of x* must take something each time.
+  Code_ optional(const Code_& body, bool lazy, bool loop) {
+    Code_ inner;
+    if (loop) inner.push_back({Code::mark, p_.registers});
+    append(inner, body);
+    if (loop) inner.push_back({Code::empty_check, p_.registers++});
+    const uint32_t past = uint32_t(inner.size()) + (loop ? 2 : 1);
+    Code_ out = one(lazy ? Instruction{Code::split, past, 1} : Instruction{Code::split, 1, past});
+    append(out, inner);
+    if (loop) out.push_back({Code::jump, uint32_t(-int32_t(inner.size()) - 1)});
+    return out;
+  }
+  Code_ repeated(const Code_& body, uint32_t low, uint32_t high, bool lazy, bool possessive) {
+    const bool endless = high == uint32_t(-1);
+    if (endless && !lazy && body.size() == 1 && (body[0].code == Code::set || body[0].code == Code::character)) {
+      uint32_t number = body[0].x;
+      if (body[0].code == Code::character) {
+        CharSet s;
+        s.ranges = {{number, number}};
+        s.finish();
+        p_.sets.push_back(s);
+        number = uint32_t(p_.sets.size() - 1);
+      }
+      return one({Code::repeat, number, low, possessive});
+    }
+    if ((uint64_t(endless ? low + 1 : high)) * (body.size() + 1) > kLongest) wrong("it becomes too long");
+    Code_ out;
+    for (uint32_t i = 0; i < low; ++i) append(out, body);
+    if (endless) {
+      append(out, optional(body, lazy, true));
+    } else {
+      Code_ rest;  // x{0,3} is (x(xx?)?)?
+      for (uint32_t i = low; i < high; ++i) {
+        Code_ inner = body;
+        append(inner, rest);
+        rest = optional(inner, lazy, false);
+      }
+      append(out, rest);
+    }
+    if (!possessive) return out;
+    Code_ whole = one({Code::atomic, uint32_t(out.size() + 2), 0});
+    append(whole, out);
+    whole.push_back({Code::done});
+    return whole;
+  }
+  Code_ sequence() {
+    Code_ out;
+    while (more() && pattern_[at_] != '|' && pattern_[at_] != ')') {
+      Code_ piece = atom();
+      for (uint32_t low = 0, high = 0; counts(low, high);) {
+        const bool lazy = take("?");
+        // In Oniguruma x{2,3}+ repeats x{2,3}; only a possessive + behind *, + and ? is one.
+        const bool possessive = !lazy && pattern_[at_ - 1] != '}' && take("+");
+        piece = repeated(piece, low, high, lazy, possessive);
+      }
+      append(out, piece);
+      if (out.size() > kLongest) wrong("it becomes too long");
+    }
+    return out;
+  }
+  Code_ alternatives() {
+    Code_ out = sequence();
+    if (!take("|")) return out;
+    if (++alternatives_ > 2000) wrong("too many alternatives");
+    const Code_ rest = alternatives();
+    --alternatives_;
+    Code_ both = one({Code::split, 1, uint32_t(out.size() + 2)});
+    append(both, out);
+    both.push_back({Code::jump, uint32_t(rest.size() + 1)});
+    append(both, rest);
+    return both;
+  }
+
+ public:
+  explicit Compiler(std::string_view pattern) : pattern_(pattern) {}
+  std::shared_ptr<const Regex::Program> compile() {
+    p_.code = alternatives();
+    if (more()) wrong("a parenthesis that nothing opened");
+    p_.code.push_back({Code::done});
+    for (uint32_t i = 0; i < p_.code.size(); ++i) {
+      Instruction& c = p_.code[i];
+      if (c.code == Code::split || c.code == Code::jump || c.code == Code::look || c.code == Code::atomic) c.x += i;
+      if (c.code == Code::split) c.y += i;
+    }
+    return std::make_shared<const Regex::Program>(std::move(p_));
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const Regex::Program> compile_regex(std::string_view pattern) {
+  DY_CHECK_AS(ValueError, pattern.size() <= 20000, "regular expression: {} bytes are too long", pattern.size());
+  return Compiler(pattern).compile();
+}
+
+}  // namespace dyadic::inline v1::text

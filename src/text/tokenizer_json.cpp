@@ -1,0 +1,175 @@
+// Reading tokenizer.json and tokenizer_config.json.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "io/bad_file.h"
+#include "text/jinja.h"
+#include "text/tokenizer_state.h"
+#include "text/unicode.h"
+
+namespace dyadic::inline v1 {
+namespace text {
+namespace {
+
+Json parse_json(std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& e) { fail<ValueError>("not JSON at byte {}", e.byte); } catch (const Json::exception&) {
+    fail<ValueError>("not JSON: a number out of range");
+  }
+}
+
+void read_added(const Json& j, TokenizerState& s) {
+  auto list = j.find("added_tokens");
+  if (list == j.end()) return;
+  DY_CHECK_AS(ValueError, list->is_array(), "added_tokens is not a list");
+  const uint64_t limit = (s.model->vocabulary().size() + list->size()) * 4 + 4096;
+  for (const Json& e : *list) {
+    AddedToken t;
+    t.content = text_field(e, "content");
+    const Json& id = member(e, "id");
+    DY_CHECK_AS(ValueError, id.is_number_unsigned() && id.get<uint64_t>() < limit,
+                "added token \"{}\": its id is no number below {}", valid_utf8(t.content), limit);
+    t.id = id.get<int64_t>();
+    t.special = flag(e, "special", false);
+    t.normalized = flag(e, "normalized", !t.special);
+    t.left = flag(e, "lstrip", false);
+    t.right = flag(e, "rstrip", false);
+    t.word = flag(e, "single_word", false);
+    s.add(std::move(t));
+  }
+}
+
+Ids ids_of_special(const Json& processor, const std::string& name) {
+  const Json& ids = member(member(member(processor, "special_tokens"), name.c_str()), "ids");
+  Ids out;
+  for (const Json& id : ids) {
+    DY_CHECK_AS(ValueError, id.is_number_unsigned(), "post_processor: special token \"{}\": an id is no number",
+                valid_utf8(name));
+    out.push_back(id.get<int64_t>());
+  }
+  return out;
+}
+Frame template_frame(const Json& j) {
+  Frame f;
+  bool after = false;
+  const Json& single = member(j, "single");
+  DY_CHECK_AS(ValueError, single.is_array(), "post_processor: single is not a list");
+  for (const Json& part : single) {
+    if (part.is_object() && part.contains("Sequence")) {
+      DY_CHECK_AS(ValueError, !after, "post_processor: single has the text twice");
+      after = true;
+      continue;
+    }
+    const Ids ids = ids_of_special(j, text_field(member(part, "SpecialToken"), "id"));
+    Ids& to = after ? f.after : f.before;
+    to.insert(to.end(), ids.begin(), ids.end());
+  }
+  DY_CHECK_AS(ValueError, after, "post_processor: single does not have the text");
+  return f;
+}
+int64_t id_of_pair(const Json& j, const char* name) {
+  const Json& pair = member(j, name);
+  DY_CHECK_AS(ValueError, pair.is_array() && pair.size() == 2 && pair[1].is_number_unsigned(),
+              "post_processor: {} is not a token and its id", name);
+  return pair[1].get<int64_t>();
+}
+
+}  // namespace
+
+Frame make_frame(const Json& j, int depth) {
+  if (j.is_null()) return {};
+  DY_CHECK_AS(ValueError, depth < kDeepestStage, "post_processor: sequences nested more than {} deep", kDeepestStage);
+  const std::string type = type_of_stage(j, "post_processor");
+  if (type == "ByteLevel") return {};
+  if (type == "TemplateProcessing") return template_frame(j);
+  if (type == "BertProcessing" || type == "RobertaProcessing") return {{id_of_pair(j, "cls")}, {id_of_pair(j, "sep")}};
+  if (type == "Sequence") {
+    Frame f;
+    for (const Json& part : member(j, "processors")) {
+      const Frame inner = make_frame(part, depth + 1);
+      f.before.insert(f.before.begin(), inner.before.begin(), inner.before.end());
+      f.after.insert(f.after.end(), inner.after.begin(), inner.after.end());
+    }
+    return f;
+  }
+  fail<ValueError>("post_processor {} is not supported", valid_utf8(type));
+}
+
+std::shared_ptr<TokenizerState> read_tokenizer(std::string_view text) {
+  const Json j = parse_json(text);
+  DY_CHECK_AS(ValueError, j.is_object(), "it is not an object");
+  const Json none;
+  const auto stage = [&](const char* name) -> const Json& {
+    auto at = j.find(name);
+    return at == j.end() ? none : *at;
+  };
+  auto s = std::make_shared<TokenizerState>();
+  s->normalizer = make_normalizer(stage("normalizer"));
+  s->pre_tokenizer = make_pre_tokenizer(stage("pre_tokenizer"));
+  s->model = make_model(stage("model"));
+  s->decoder = make_decoder(stage("decoder"));
+  s->frame = make_frame(stage("post_processor"));
+  read_added(j, *s);
+  for (const Ids* ids : {&s->frame.before, &s->frame.after})
+    for (int64_t id : *ids) DY_CHECK_AS(ValueError, s->token(id), "post_processor: {} is the id of no token", id);
+  s->json = text;
+  return s;
+}
+
+void read_config(TokenizerState& s, std::string_view config, std::string_view chat_template) {
+  std::string source(chat_template);
+  if (!config.empty()) {
+    const Json j = parse_json(config);
+    DY_CHECK_AS(ValueError, j.is_object(), "it is not an object");
+    for (const char* name : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
+      auto at = j.find(name);
+      if (at == j.end()) continue;
+      if (at->is_string()) s.special_texts[name] = at->get<std::string>();
+      if (at->is_object()) s.special_texts[name] = text_field(*at, "content");
+    }
+    auto at = j.find("chat_template");
+    if (source.empty() && at != j.end()) {
+      if (at->is_string()) source = at->get<std::string>();
+      if (at->is_array())  // several by name
+        for (const Json& e : *at)
+          if (source.empty() || text_field(e, "name") == "default") source = text_field(e, "template");
+    }
+  }
+  if (!source.empty()) s.chat_template = std::make_shared<const jinja::Template>(source);
+}
+
+}  // namespace text
+
+Tokenizer Tokenizer::from_json(std::string_view tokenizer, std::string_view config, std::string_view chat_template) {
+  auto state = text::read_tokenizer(tokenizer);
+  text::read_config(*state, config, chat_template);
+  return Tokenizer(std::move(state));
+}
+
+Tokenizer Tokenizer::load(const std::string& path) {
+  struct stat info{};
+  const bool folder = ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  const std::string file = folder ? path + "/tokenizer.json" : path;
+  std::string at = file;  // what an error is about
+  const auto read = [&](const std::string& name) {
+    if (!folder || ::access((path + "/" + name).c_str(), F_OK) != 0) return std::string();
+    at = path + "/" + name;
+    return io::read_text(at);
+  };
+  try {
+    const std::string text = io::read_text(file);
+    auto state = text::read_tokenizer(text);
+    const std::string jinja = read("chat_template.jinja"), config = read("tokenizer_config.json");
+    text::read_config(*state, config, jinja);
+    return Tokenizer(std::move(state));
+  } catch (const io::BadFile&) { throw; } catch (const ValueError& e) {
+    io::bad(at, "{}", e.what());
+  }
+}
+
+}  // namespace dyadic::inline v1

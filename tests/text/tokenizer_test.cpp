@@ -1,0 +1,234 @@
+// Tokenizers against stored results of Hugging Face's tokenizers and of SentencePiece (data/make_tokenizers.py made both).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "dyadic/error.h"
+#include "dyadic/tokenizer.h"
+#include "tests/test_data.h"
+#include "text/regex.h"
+#include "text/split_matchers.h"
+#include "text/unicode.h"
+
+namespace dyadic {
+namespace {
+
+using nlohmann::json;
+
+std::string read(const std::string& path) {
+  std::ifstream f(test_data("text/data/" + path), std::ios::binary);
+  std::stringstream s;
+  s << f.rdbuf();
+  return s.str();
+}
+Tokenizer tokenizer(const std::string& name) { return Tokenizer::load(test_data("text/data/" + name + ".json")); }
+
+TEST(tokenizer, same_ids_and_text_as_hugging_face) {
+  const json expected = json::parse(read("expected.json"));
+  const auto& texts = expected["texts"];
+  ASSERT_GE(texts.size(), 100u);
+  ASSERT_EQ(expected["tokenizers"].size(), 16u);
+  for (const auto& [name, results] : expected["tokenizers"].items()) {
+    const Tokenizer t = tokenizer(name);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const std::string text = texts[i].get<std::string>();
+      const auto ids = t.encode(text);
+      EXPECT_EQ(json(ids), results[i][0]) << name << ": " << text;
+      EXPECT_EQ(text::valid_utf8(t.decode(ids, true)), results[i][1].get<std::string>()) << name << ": " << text;
+    }
+  }
+}
+
+TEST(tokenizer, bytes_come_back) {
+  const std::string bad = "a\xff\xfe z\xe4\xb8 \xc0\x80\xed\xa0\x80 \xf4\x90\x80\x80 e";
+  for (const char* name : {"gpt2", "llama3", "o200k", "deepseek", "starcoder", "llama2", "mistral"}) {
+    const Tokenizer t = tokenizer(name);
+    EXPECT_EQ(t.decode(t.encode(bad, false), true), bad) << name;
+  }
+  std::string every;
+  for (int i = 0; i < 256; ++i) every += char(i);
+  const Tokenizer t = tokenizer("gpt2");
+  EXPECT_EQ(t.decode(t.encode(every)), every);
+}
+
+TEST(tokenizer, batch_long_runs_and_special_tokens) {
+  const Tokenizer t = tokenizer("llama3");
+  const std::string run(200'000, 'a');
+  const std::vector<std::string> texts = {run, "", "x <|eot|>", std::string(100'000, ' ') + "y"};
+  const auto all = t.encode_batch(texts);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(all[i], t.encode(texts[i]));
+    EXPECT_EQ(all[i][0], 0);
+    EXPECT_EQ(t.decode(t.encode(texts[i], false)), texts[i]);
+  }
+  EXPECT_EQ(t.decode(all[2], true), "x ");
+  const auto eot = t.token_to_id("<|eot|>");
+  ASSERT_TRUE(eot);
+  EXPECT_TRUE(t.is_special(*eot));
+  EXPECT_EQ(t.id_to_token(*eot), "<|eot|>");
+  EXPECT_EQ(t.vocab_size(), *eot + 1);
+  EXPECT_THROW(t.decode({t.vocab_size()}), ValueError);
+  EXPECT_THROW(t.decode({-1}), ValueError);
+}
+
+TEST(tokenizer, a_stream_never_cuts_a_character) {
+  const std::string text = "caf\xc3\xa9 \xf0\x9f\x98\x80\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd \xe4\xb8\xad\xe6\x96\x87 end";
+  for (const char* name : {"gpt2", "llama2", "gemma"}) {
+    const Tokenizer t = tokenizer(name);
+    TokenStream stream(t);
+    std::string all;
+    for (int round = 0; round < 20; ++round)
+      for (int64_t id : t.encode(round ? "\n" + text : text, false)) {
+        const std::string part = stream.push(id);
+        EXPECT_EQ(text::valid_utf8(part), part) << name;
+        all += part;
+      }
+    all += stream.finish();
+    EXPECT_NE(all.find(text), all.npos) << name;
+    EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 19) << name;
+  }
+}
+
+TEST(tokenizer, sentencepiece_vocabularies) {
+  const json data = json::parse(read("sentencepiece.json"));
+  for (const char* kind : {"spm", "ugm"}) {
+    const json& d = data[kind];
+    StoredVocabulary v;
+    v.model = std::string(kind) == "spm" ? "llama" : "t5";
+    v.tokens = d["tokens"].get<std::vector<std::string>>();
+    v.scores = d["scores"].get<std::vector<float>>();
+    v.types = d["types"].get<std::vector<int32_t>>();
+    v.unknown = 0;
+    v.bos = 1;
+    v.eos = 2;
+    if (d.contains("charsmap")) {
+      const std::string hex = d["charsmap"].get<std::string>();
+      for (size_t i = 0; i < hex.size(); i += 2) v.precompiled_charsmap += char(std::stoi(hex.substr(i, 2), nullptr, 16));
+      v.remove_extra_whitespaces = d["remove_extra"].get<bool>();
+    }
+    const Tokenizer t = Tokenizer::from_vocabulary(v);
+    for (size_t i = 0; i < data["texts"].size(); ++i) {
+      const std::string text = data["texts"][i].get<std::string>();
+      EXPECT_EQ(json(t.encode(text, false)), d["ids"][i]) << kind << ": " << text;
+    }
+    EXPECT_EQ(t.bos_id(), 1);
+    EXPECT_EQ(t.encode("a").front() == 1, v.model == "llama");
+  }
+}
+
+TEST(tokenizer, gguf_bpe_is_the_same_tokenizer) {
+  const std::pair<const char*, const char*> kKinds[] = {
+      {"gpt2", "gpt-2"}, {"llama3", "llama-bpe"}, {"deepseek", "deepseek-v3"}, {"o200k", "gpt-4o"}, {"starcoder", "starcoder"}};
+  for (auto [name, pre] : kKinds) {
+    const json j = json::parse(read(std::string(name) + ".json"));
+    StoredVocabulary v;
+    v.model = "gpt2";
+    v.pre = pre;
+    v.tokens.resize(j["model"]["vocab"].size());
+    for (const auto& [token, id] : j["model"]["vocab"].items()) v.tokens[id.get<size_t>()] = token;
+    for (const auto& m : j["model"]["merges"]) v.merges.push_back(m[0].get<std::string>() + " " + m[1].get<std::string>());
+    v.types.assign(v.tokens.size(), 1);
+    v.types[0] = v.types[1] = 3;
+    const Tokenizer a = tokenizer(name), b = Tokenizer::from_vocabulary(v);
+    const json expected = json::parse(read("expected.json"));
+    for (const auto& text : expected["texts"]) {
+      const std::string s = text.get<std::string>();
+      EXPECT_EQ(a.encode(s, false), b.encode(s, false)) << name << ": " << s;
+    }
+  }
+  StoredVocabulary v;
+  v.model = "gpt2";
+  v.pre = "martian";
+  v.tokens = {"a"};
+  EXPECT_THROW(Tokenizer::from_vocabulary(v), ValueError);
+}
+
+TEST(tokenizer, trains_bpe) {
+  const Tokenizer t = Tokenizer::train_bpe({"low low low lower lower newest newest newest widest", "low"},
+                                           {.vocab_size = 300, .special_tokens = {"<end>"}});
+  EXPECT_EQ(t.token_to_id("<end>"), 0);
+  EXPECT_TRUE(t.token_to_id("low"));
+  const std::string text = "lowest <end>\xff new";
+  EXPECT_EQ(t.decode(t.encode(text)), text);
+  EXPECT_EQ(t.encode("low<end>"), (std::vector<int64_t>{*t.token_to_id("low"), 0}));
+  EXPECT_THROW(Tokenizer::train_bpe({}, {.vocab_size = 10}), ValueError);
+  const Tokenizer again = Tokenizer::train_bpe({"low low low lower lower newest newest newest widest", "low"},
+                                               {.vocab_size = 300, .special_tokens = {"<end>"}});
+  EXPECT_EQ(t.encode("the lowest and newest"), again.encode("the lowest and newest"));
+}
+
+TEST(tokenizer, refuses_by_name) {
+  const auto error = [](const std::string& s) -> std::string {
+    try {
+      Tokenizer::from_json(s);
+    } catch (const ValueError& e) { return e.what(); }
+    return "";
+  };
+  EXPECT_EQ(error("[]"), "it is not an object");
+  EXPECT_EQ(error("{"), "not JSON at byte 2");
+  EXPECT_EQ(error(R"({"model": {"type": "Magic"}})"), "model Magic is not supported");
+  EXPECT_EQ(error(R"({"model": {"type": "BPE", "vocab": {"a": 99999999999}, "merges": []}})"),
+            "model: token \"a\": its id 99999999999 is no number below 4100");
+  EXPECT_EQ(error(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "b"]]}})"),
+            "model: merge 0 of \"a\" and \"b\": \"b\" is not in the vocabulary");
+  EXPECT_EQ(error(R"({"normalizer": {"type": "Shout"}, "model": {"type": "BPE", "vocab": {}, "merges": []}})"),
+            "normalizer Shout is not supported");
+  EXPECT_EQ(error(R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated"}, "model": {}})"),
+            "regular expression \"(a\": at 2: a group that does not end");
+  std::string deep = "{\"type\":\"NFC\"}";
+  for (int i = 0; i < 30; ++i) deep = "{\"type\":\"Sequence\",\"normalizers\":[" + deep + "]}";
+  EXPECT_EQ(error("{\"normalizer\":" + deep + "}"), "normalizer: sequences nested more than 16 deep");
+  EXPECT_THROW(Tokenizer::load("/nowhere/tokenizer.json"), Error);
+}
+
+TEST(regex, matches_and_bounds) {
+  const auto find = [](const char* pattern, std::string_view s) {
+    auto m = text::Regex(pattern).find(s, 0);
+    return m ? std::string(s.substr(m->begin, m->end - m->begin)) : "nothing";
+  };
+  EXPECT_EQ(find("a+?b", "xaab"), "aab");
+  EXPECT_EQ(find("a++a", "aaa"), "nothing");
+  EXPECT_EQ(find("(?>a|ab)c", "abc"), "nothing");
+  EXPECT_EQ(find("(?:a|ab)(?:c|bcd)$", "abcd"), "abcd");
+  EXPECT_EQ(find("[^a-c\\s]{2,3}", "ab defg"), "def");
+  EXPECT_EQ(find("(?i:STRASSE)", "strasse"), "strasse");
+  EXPECT_EQ(find("\\p{Han}+", "x\xe4\xb8\xad\xe6\x96\x87y"), "\xe4\xb8\xad\xe6\x96\x87");
+  EXPECT_EQ(find("(?:)*x", "x"), "x");
+  EXPECT_EQ(find("\\bfoo\\b", "afoo foo"), "foo");
+  EXPECT_THROW(find("(?:a+)+b", std::string(3000, 'a')), Error);  // bounded, not endless
+  EXPECT_THROW(text::Regex("(?<=a)b"), ValueError);
+  EXPECT_THROW(text::Regex("a{1,9999}"), ValueError);
+  EXPECT_THROW(text::Regex(std::string(1000, '(')), ValueError);
+}
+
+// The hand-written matchers against the expression itself.
+TEST(regex, known_matchers_are_their_patterns) {
+  const std::string cl100k =
+      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+  const char32_t kSome[] = {' ',  ' ',   '\n',  '\r',   '\t', '\'',    's',
+                            'L',  'l',   'e',   '1',    '2',  '.',     '!',
+                            0xa0, 0x17f, 0x301, 0x4e2d, 0xbd, 0x1f600, text::kBadByte + 0xff};
+  uint32_t state = 1;
+  for (const std::string& pattern : {cl100k, std::string(text::kGpt2Pattern)}) {
+    const text::Match known = text::known_matcher(pattern);
+    ASSERT_TRUE(known);
+    const text::Regex regex(pattern);
+    for (int round = 0; round < 5000; ++round) {
+      std::string s;
+      for (int i = 0; i < 12; ++i)
+        text::append_utf8(s, kSome[((state = state * 1664525 + 1013904223) >> 16) % std::size(kSome)]);
+      for (size_t at = 0; at < s.size();) {
+        const auto want = regex.match(s, at);
+        ASSERT_TRUE(want);
+        ASSERT_EQ(known(s, at), *want) << s << " at " << at;
+        at = *want;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dyadic
