@@ -212,7 +212,8 @@ def test_scaled_formats_are_dtypes():
             continue
         q = w.to(d)
         assert q.dtype is d and q.nbytes < w.nbytes / 2 and q.shape == w.shape
-        assert (q.float() - w).abs().amax().item() < (0.26 if d.bits > 3 else 0.51)
+        # Of one bit there is a sign and the mean of 128 sizes: of numbers in [0, 1) between 0.4 and 0.6.
+        assert (q.float() - w).abs().amax().item() < (0.26 if d.bits > 3 else 0.51 if d.bits > 1 else 0.61)
         assert (q.T.float() == q.float().T).all()
         with pytest.raises(RuntimeError, match="QAT"):
             q.requires_grad_()
