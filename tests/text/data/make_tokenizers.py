@@ -2,7 +2,7 @@
 """Trains small tokenizers of each kind and stores what tokenizers 0.23.3 and sentencepiece 0.2.3 make of nasty texts.
 
 Needs tokenizers, sentencepiece, protobuf, and the licenses of a Debian system as text to train on. Usage: make_tokenizers.py
-writes the .json files beside it. The hashes of every_character_slow_test.cpp: see every_character() below.
+writes the .json files beside it. The trainers break ties as their hash tables fall, so a second run makes other vocabularies. The hashes of every_character_slow_test.cpp: see every_character() below.
 """
 import hashlib
 import os
