@@ -32,6 +32,7 @@ class TensorFile {
   virtual std::string_view kind() const = 0;                   // "safetensors", "gguf", "torch", "npz", "npy"
   virtual const std::vector<TensorInfo>& tensors() const = 0;  // in the file's order
   virtual std::string metadata() const { return "{}"; }        // what else the file says: a JSON object
+  virtual const TensorFile& origin() const { return *this; }   // what a converted one is made of
   // Number i of tensors(). Where the file holds the elements as memory does, they are mapped: read when touched, and not to be
   // written; else they are read. ValueError "<path>: tensor "x": ..." where the file is not as it must be.
   virtual Tensor get(size_t i) const = 0;

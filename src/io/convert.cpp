@@ -85,6 +85,7 @@ class ConvertedFile final : public TensorFile {
       report[i].to = tensors_[i].dtype = tensors_[source.same_as(i)].dtype;
   }
   std::string_view kind() const override { return "converted"; }
+  const TensorFile& origin() const override { return source_.origin(); }
   const std::vector<TensorInfo>& tensors() const override { return tensors_; }
   size_t same_as(size_t i) const override { return source_.same_as(i); }
   Tensor get(size_t i) const override {

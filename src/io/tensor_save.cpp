@@ -10,7 +10,7 @@
 namespace dyadic::inline v1::io {
 namespace {
 
-constexpr const FileWriter* kWriters[] = {&safetensors_writer};
+constexpr const FileWriter* kWriters[] = {&safetensors_writer, &gguf_writer, &torch_writer, &npz_writer};
 
 class InMemory final : public TensorFile {
   const NamedTensors& named_;

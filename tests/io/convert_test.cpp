@@ -5,9 +5,11 @@
 
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "formats/format.h"
 #include "tests/io/helpers.h"
+#include "tests/test_data.h"
 
 namespace dyadic {
 namespace {
@@ -82,6 +84,32 @@ TEST(Convert, FormatsByRuleAndWhatStays) {
   EXPECT_TRUE(of("norm").difference.exact);
   EXPECT_EQ(of("ids").to, i64);
   EXPECT_EQ(of("head.w").to, f16);
+}
+
+TEST(Convert, FromKindToKind) {
+  Folder folder;
+  manual_seed(4);
+  const io::NamedTensors all = {{"w", randn({4, 64})}, {"h", randn({3}).to(f16)}, {"n", arange(5)}, {"x", zeros({0, 2})}};
+  io::save(folder / "a.safetensors", all);
+  std::string last = folder / "a.safetensors";
+  for (const char* name : {"b.npz", "c.pt", "d.gguf", "e.safetensors"}) {
+    for (const io::Converted& c : io::convert(*io::open(last), folder / name, {})) EXPECT_TRUE(c.difference.exact) << name;
+    last = folder / name;
+    const auto file = io::open(last);
+    for (const auto& [key, t] : all) EXPECT_EQ(content(file->get(key)), content(t)) << name << " " << key;
+  }
+  io::convert(*io::open(last), folder / "q.gguf", {.format = q8_0});
+  EXPECT_EQ(content(io::open(folder / "q.gguf")->get("w")), content(all[0].second.to(q8_0)));
+  EXPECT_NE(error_of([&] { io::save(folder / "p.npz", all, {.max_shard_size = 10}); }), "no error");
+}
+
+TEST(Convert, GgufKeepsItsKeys) {
+  Folder folder;
+  const auto source = io::open(test_data("io/data/metadata.gguf"));
+  io::convert(*source, folder / "m.gguf", {});
+  const auto before = nlohmann::json::parse(source->metadata()),
+             after = nlohmann::json::parse(io::open(folder / "m.gguf")->metadata());
+  EXPECT_EQ(after, before);
 }
 
 TEST(Convert, ThereAndBackIsExactWhereTheFormatsAllowIt) {

@@ -1,0 +1,56 @@
+// The kinds besides safetensors that save() writes: GGUF, PyTorch's and numpy's files.
+#include <algorithm>
+
+#include "dyadic/gguf.h"
+#include "dyadic/numpy_file.h"
+#include "dyadic/torch_file.h"
+#include "io/bad_file.h"
+#include "io/file_kinds.h"
+
+namespace dyadic::inline v1::io {
+namespace {
+
+void refuse_parts(const char* kind, const SaveOptions& o) {
+  DY_CHECK_AS(ValueError, o.max_shard_size == 0, "save: files of {} are whole: max_shard_size is {}; leave it out, or write {}",
+              kind, o.max_shard_size, "safetensors or GGUF");
+}
+
+// A source that is GGUF keeps its keys: architecture, vocabulary and all.
+std::string save_as_gguf(const std::string& path, const TensorFile& source, const SaveOptions& o) {
+  GgufMetadata keys;
+  if (const auto* gguf = dynamic_cast<const GgufFile*>(&source.origin())) keys = gguf->values();
+  const auto is_there = [&](const std::string& key) {
+    return std::ranges::any_of(keys, [&](const auto& k) { return k.first == key; });
+  };
+  for (const auto& [key, value] : o.metadata)
+    if (!is_there(key)) keys.emplace_back(key, value);
+  const auto get = [&](size_t i) { return source.get(i); };
+  return save_gguf(path, source.tensors(), get, keys, {.max_bytes = int64_t(o.max_shard_size)});
+}
+
+NamedTensors all_of(const TensorFile& source) {
+  NamedTensors all;
+  for (size_t i = 0; i < source.tensors().size(); ++i) all.emplace_back(source.tensors()[i].name, source.get(i));
+  return all;
+}
+// A dict of tensors. PyTorch's file has no place for metadata.
+std::string save_as_torch(const std::string& path, const TensorFile& source, const SaveOptions& o) {
+  refuse_parts("PyTorch", o);
+  Value::Entries entries;
+  for (auto& [name, t] : all_of(source)) entries.emplace_back(Value(name), Value(t));
+  save_torch(path, Value::dict(std::move(entries)));
+  return path;
+}
+std::string save_as_npz(const std::string& path, const TensorFile& source, const SaveOptions& o) {
+  refuse_parts("numpy", o);
+  save_npz(path, all_of(source));
+  return path;
+}
+
+}  // namespace
+
+const FileWriter gguf_writer = {"gguf", ".gguf", "model.gguf", save_as_gguf};
+const FileWriter torch_writer = {"torch", ".pt .pth .bin", "pytorch_model.bin", save_as_torch};
+const FileWriter npz_writer = {"npz", ".npz", "model.npz", save_as_npz};
+
+}  // namespace dyadic::inline v1::io
