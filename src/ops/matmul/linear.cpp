@@ -24,9 +24,19 @@ DType common_type(const Call& c) {
   return x;
 }
 
+// A weight of one dimension gives one number for each row, which has no dimension in the result.
+int64_t numbers(IntList weight) { return weight.size() == 1 ? 1 : weight[0]; }
+Operand as_matrix(Operand w) {
+  if (w.ndim == 2) return w;
+  w.ndim = 2;
+  w.lengths[1] = w.lengths[0], w.steps[1] = w.steps[0];
+  w.lengths[0] = 1, w.steps[0] = w.lengths[1];
+  return w;
+}
+
 void infer(Call& c) {
   const Tensor &x = c[arg::input], &w = c[arg::weight];
-  DY_CHECK(x.dim() >= 1 && w.dim() == 2 && x.size(-1) == w.size(1),
+  DY_CHECK(x.dim() >= 1 && (w.dim() == 2 || (w.dim() == 1 && !c.has(arg::bias))) && x.size(-1) == w.size(-1),
            "linear: sizes do not fit: input is {}, weight is {}; input.size(-1) must be weight.size(1)", describe(x),
            describe(w));
   if (c.has(arg::bias))
@@ -36,34 +46,39 @@ void infer(Call& c) {
   o.dtype = common_type(c);
   o.device = x.device();
   o.shape(x.sizes());
-  o.sizes[o.ndim - 1] = w.size(0);
+  if (w.dim() == 1)
+    --o.ndim;
+  else
+    o.sizes[o.ndim - 1] = w.size(0);
 }
 
 double flops(const Call& c) {
-  return 2.0 * double(c[arg::input].numel()) * double(c[arg::weight].size(0)) +
+  return 2.0 * double(c[arg::input].numel()) * double(numbers(c[arg::weight].sizes())) +
          (c.has(arg::bias) ? double(rows(c[arg::input]) * c[arg::weight].size(0)) : 0);
 }
 
 void plan(Call& c) {
   Product& p = c.plan.make<run_product, Product>();
   const Tensor &x = c[arg::input], &w = c[arg::weight];
-  p.m = rows(x), p.n = w.size(0), p.k = w.size(1);
+  p.m = rows(x), p.n = numbers(w.sizes()), p.k = w.size(-1);
   const DType type = gemm_type(c.spec[0].dtype);
   Operand input = c.operand(arg::input);
   if (input.dense) input.reshape({p.m, p.k});
   p.a = {input, type, Side::left, true};
-  p.b = {c.operand(arg::weight), type, Side::right};
+  p.b = {as_matrix(c.operand(arg::weight)), type, Side::right};
   if (c.has(arg::bias)) p.bias = {c.operand(arg::bias), gemm_result(type, c.spec[0].dtype), Side::bias, true};
   plan_product(c, p, {p.k, 1, p.b.step(1), p.b.step(2)});
 }
 
 void backward(Grad& g) {
-  const Tensor& d = g.g();
-  int64_t n = g.in_meta(arg::weight).sizes[0], k = g.in_meta(arg::weight).sizes[1];
-  if (g.needs(arg::input))
-    g.set(arg::input, matmul(d.reshape({rows(d), n}), g.in(arg::weight)).reshape(g.in_meta(arg::input).shape()));
-  if (g.needs(arg::weight)) g.set(arg::weight, matmul(d.reshape({rows(d), n}).t(), g.in(arg::input).reshape({rows(d), k})));
-  if (g.has(arg::bias) && g.needs(arg::bias)) g.set(arg::bias, sum(d.reshape({rows(d), n}), {0}));
+  const Meta &x = g.in_meta(arg::input), &w = g.in_meta(arg::weight);
+  const int64_t n = numbers(w.shape()), k = w.sizes[w.ndim - 1];
+  int64_t m = 1;
+  for (int d = 0; d + 1 < x.ndim; ++d) m *= x.sizes[d];
+  const Tensor d = g.g().reshape({m, n});
+  if (g.needs(arg::input)) g.set(arg::input, matmul(d, g.in(arg::weight).reshape({n, k})).reshape(x.shape()));
+  if (g.needs(arg::weight)) g.set(arg::weight, matmul(d.t(), g.in(arg::input).reshape({m, k})).reshape(w.shape()));
+  if (g.has(arg::bias) && g.needs(arg::bias)) g.set(arg::bias, sum(d, {0}));
 }
 
 }  // namespace
@@ -71,7 +86,8 @@ void backward(Grad& g) {
 extern constexpr OpDef record = {
     .sig = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     .doc =
-        "input W^T + bias over the last dimension: weight is [out, in], bias [out]. Stored weights are decoded where it reads "
+        "input W^T + bias over the last dimension: weight is [out, in], bias [out]; a weight [in] gives a number for each row. "
+        "Stored weights are decoded where it reads "
         "them.",
     .amp = Amp::lower,
     .samples =
