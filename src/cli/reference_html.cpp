@@ -9,7 +9,7 @@
 namespace dyadic::inline v1::cli {
 namespace {
 
-using study::html_escape;
+using study::html_text;
 
 struct Section {
   std::string id, title, lead;
@@ -20,7 +20,7 @@ struct Section {
 std::string prose(std::string_view text) {
   std::string out = "<p>";
   bool code = false;
-  const std::string escaped = html_escape(text);
+  const std::string escaped = html_text(text);
   for (size_t i = 0; i < escaped.size(); ++i) {
     if (escaped[i] == '`')
       out += (code = !code) ? "<code>" : "</code>";
@@ -35,13 +35,13 @@ std::string prose(std::string_view text) {
 // Lines of code with the language in front.
 std::string code_block(const char* language, const Json& lines) {
   std::string out;
-  for (const Json& line : lines) out += "<div>" + html_escape(line.get<std::string>()) + "</div>";
+  for (const Json& line : lines) out += "<div>" + html_text(line.get<std::string>()) + "</div>";
   return out.empty() ? "" : fmt::format("<div class=\"code\"><span>{}</span><samp>{}</samp></div>\n", language, out);
 }
 
 std::string fact(const char* title, const Json& value) {
   std::string text = value.is_string() ? value.get<std::string>() : value.is_boolean() && value.get<bool>() ? "yes" : "";
-  return text.empty() ? "" : fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", title, html_escape(text));
+  return text.empty() ? "" : fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", title, html_text(text));
 }
 
 std::string facts(const Json& r) {
@@ -62,8 +62,8 @@ std::string article(const Json& e) {
   std::vector<std::string> other;
   for (const Json& n : e.value("other_names", Json::array())) other.push_back(n.get<std::string>());
   std::string out = fmt::format("<article id=\"{0}\" data-names=\"{0} {1}\">\n<h3><a href=\"#{0}\">{0}</a>{2}</h3>\n",
-                                html_escape(name), html_escape(join(other, " ")),
-                                other.empty() ? "" : fmt::format(" <small>also {}</small>", html_escape(join(other, ", "))));
+                                html_text(name), html_text(join(other, " ")),
+                                other.empty() ? "" : fmt::format(" <small>also {}</small>", html_text(join(other, ", "))));
   if (!e.contains("records")) {
     out += prose(e["doc"].get<std::string>()) + code_block("Python", e["python"]) + code_block("C++", e["cpp"]);
     if (e.contains("forward")) out += code_block("forward", Json::array({e["forward"]}));
@@ -84,7 +84,7 @@ std::string cell(const Json& j) {
   if (j.is_null()) return "";
   if (j.is_boolean()) return j.get<bool>() ? "yes" : "no";
   if (j.is_number_float()) return fmt::format("{:.4g}", j.get<double>());
-  return j.is_string() ? html_escape(j.get<std::string>()) : j.dump();
+  return j.is_string() ? html_text(j.get<std::string>()) : j.dump();
 }
 
 std::string formats_table(const std::vector<const Json*>& formats) {
@@ -105,8 +105,8 @@ std::string formats_table(const std::vector<const Json*>& formats) {
   out += "</tr>\n";
   for (const Json* f : formats) {
     const std::string name = (*f)["name"];
-    out += fmt::format("<tr id=\"dtype.{0}\" data-names=\"{0} {1}\" title=\"{2}\">", html_escape(name),
-                       html_escape((*f)["long_name"].get<std::string>()), html_escape((*f)["doc"].get<std::string>()));
+    out += fmt::format("<tr id=\"dtype.{0}\" data-names=\"{0} {1}\" title=\"{2}\">", html_text(name),
+                       html_text((*f)["long_name"].get<std::string>()), html_text((*f)["doc"].get<std::string>()));
     for (auto& [title, key] : kColumns) out += fmt::format("<td>{}</td>", cell((*f)[key]));
     out += "</tr>\n";
   }
@@ -159,11 +159,11 @@ std::string index(const std::vector<Section>& list) {
   std::string out;
   for (const Section& s : list) {
     out += fmt::format("<details><summary><a href=\"#{0}\">{1}</a> <small>{2}</small></summary>\n<ul>", "s-" + s.id,
-                       html_escape(s.title), s.entries.size());
+                       html_text(s.title), s.entries.size());
     for (const Json* e : s.id == "ignored" ? std::vector<const Json*>() : s.entries) {
       const std::string name = (*e)["name"];
       const bool format = (*e)["family"] == "format";
-      out += fmt::format("<li><a href=\"#{0}{1}\">{1}</a></li>", format ? "dtype." : "", html_escape(name));
+      out += fmt::format("<li><a href=\"#{0}{1}\">{1}</a></li>", format ? "dtype." : "", html_text(name));
     }
     out += "</ul></details>\n";
   }
@@ -190,8 +190,8 @@ std::string reference_html(const Json& all) {
       "record in the library says. In Python <code>import dyadic</code>, in C++ <code>namespace dyadic</code>.</p>\n",
       ops, all["modules"].size(), all["optimizers"].size(), all["schedules"].size(), all["formats"].size());
   for (const Section& s : list) {
-    out += fmt::format("<section id=\"s-{}\">\n<h2>{}</h2>\n", s.id, html_escape(s.title));
-    if (!s.lead.empty()) out += "<p class=\"lead\">" + html_escape(s.lead) + "</p>\n";
+    out += fmt::format("<section id=\"s-{}\">\n<h2>{}</h2>\n", s.id, html_text(s.title));
+    if (!s.lead.empty()) out += "<p class=\"lead\">" + html_text(s.lead) + "</p>\n";
     if (s.id == "formats")
       out += formats_table(s.entries);
     else if (s.id == "ignored")

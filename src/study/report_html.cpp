@@ -30,8 +30,8 @@ struct Page {
     out += "<figure>\n<div class=\"wide\">" + wide + "</div>\n<div class=\"narrow\">" + chart(s, 360) + "</div>\n</figure>\n";
   }
   void heading(std::string_view title, std::string_view lead) {
-    put("<h2>{}</h2>\n", html_escape(title));
-    if (!lead.empty()) put("<p class=\"lead\">{}</p>\n", html_escape(lead));
+    put("<h2>{}</h2>\n", html_text(title));
+    if (!lead.empty()) put("<p class=\"lead\">{}</p>\n", html_text(lead));
   }
 
   void head();
@@ -53,12 +53,12 @@ void Page::head() {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
       "<meta name=\"generator\" content=\"dyadic {}\">\n<title>Precision study: {}, {} "
       "steps</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n",
-      html_escape(s.version), html_escape(s.model.preset), count_text(s.options.steps), kReportStyle);
+      html_text(s.version), html_text(s.model.preset), count_text(s.options.steps), kReportStyle);
 }
 
 // The name stands out where the sentence first uses it.
 std::string emphasize(std::string html, const std::string& name) {
-  const std::string escaped = html_escape(name);
+  const std::string escaped = html_text(name);
   if (escaped.empty()) return html;
   for (const char* before : {"Train with ", "Train in ", "weights as ", "weights in "}) {
     const size_t at = html.find(before + escaped);
@@ -71,10 +71,10 @@ std::string emphasize(std::string html, const std::string& name) {
 
 void Page::answer() {
   const ModelInfo& m = s.model;
-  put("<header>\n<p class=\"over\"><b>Precision study</b> of {} ({} parameters), {} steps on {}</p>\n", html_escape(m.preset),
-      count_text(m.parameters), count_text(s.options.steps), html_escape(s.machine.cpu));
+  put("<header>\n<p class=\"over\"><b>Precision study</b> of {} ({} parameters), {} steps on {}</p>\n", html_text(m.preset),
+      count_text(m.parameters), count_text(s.options.steps), html_text(s.machine.cpu));
   put("<h1>{}</h1>\n</header>\n",
-      emphasize(emphasize(html_escape(headline(s)), s.recommendation.recipe), s.recommendation.format));
+      emphasize(emphasize(html_text(headline(s)), s.recommendation.recipe), s.recommendation.format));
 }
 
 void Page::tile(std::string_view label, const std::string& value, const std::string& aside, double share) {
@@ -87,8 +87,8 @@ void Page::tile(std::string_view label, const std::string& value, const std::str
 std::string value_and_unit(const std::string& text) {
   const size_t space = text.find(' ');
   return space == std::string::npos
-             ? html_escape(text)
-             : fmt::format("{} <small>{}</small>", html_escape(text.substr(0, space)), html_escape(text.substr(space + 1)));
+             ? html_text(text)
+             : fmt::format("{} <small>{}</small>", html_text(text.substr(0, space)), html_text(text.substr(space + 1)));
 }
 
 void Page::tiles() {
@@ -142,8 +142,8 @@ void Page::notices() {
     if (r.nan) {
       put("<p class=\"notice\">{} stopped at step {}: the loss was not finite. The first op to produce such a value was "
           "<b>{}</b> in <b>{}</b>.</p>\n",
-          html_escape(r.name), count_text(r.nan->step), html_escape(r.nan->op),
-          html_escape(r.nan->module.empty() ? "the model" : r.nan->module));
+          html_text(r.name), count_text(r.nan->step), html_text(r.nan->op),
+          html_text(r.nan->module.empty() ? "the model" : r.nan->module));
     }
   }
   put("<div class=\"why\">\n");
@@ -151,7 +151,7 @@ void Page::notices() {
   while (!why.empty()) {
     const std::string_view line = why.substr(0, why.find('\n'));
     why.remove_prefix(std::min(line.size() + 1, why.size()));
-    put("<p>{}</p>\n", with_options(html_escape(line)));
+    put("<p>{}</p>\n", with_options(html_text(line)));
   }
   put("</div>\n");
 }
@@ -194,7 +194,7 @@ void Page::memory() {
   heading("Where the bytes go",
           "Each category's own peak. They peak at different moments, so the whole (the dark tick) can be less than their sum.");
   put("<ul class=\"legend\">\n");
-  for (size_t k = 0; k < categories.size(); ++k) put("<li><i class=\"m{}\"></i>{}</li>\n", k, html_escape(categories[k].name));
+  for (size_t k = 0; k < categories.size(); ++k) put("<li><i class=\"m{}\"></i>{}</li>\n", k, html_text(categories[k].name));
   put("<li><i class=\"m0 half\"></i>pale: predicted before the run</li><li><i class=\"tick\"></i>peak of the "
       "whole</li>\n</ul>\n");
   figure(bytes_chart, 1000);
@@ -228,7 +228,7 @@ void Page::conditions() {
       "\u201cWithin the tolerance\u201d means that the one-sided 95 % bound of the difference is.</p>\n");
   put("<p>The same figures, and more, stand in report.json beside this file. Made by dyadic "
       "{}.</p>\n</footer>\n</main>\n</body>\n</html>\n",
-      html_escape(s.version));
+      html_text(s.version));
 }
 }  // namespace
 

@@ -19,14 +19,14 @@ struct Html {
   std::string out;
   void head(std::initializer_list<std::string> titles) {
     out += "<div class=\"scroll\"><table>\n<thead><tr>";
-    for (const std::string& t : titles) out += "<th>" + html_escape(t) + "</th>";
+    for (const std::string& t : titles) out += "<th>" + html_text(t) + "</th>";
     out += "</tr></thead>\n<tbody>\n";
   }
   void row(bool picked) { out += picked ? "<tr class=\"picked\">" : "<tr>"; }
   void cell(std::string_view text, std::string_view small = {}, std::string_view cls = {}) {
     out += cls.empty() ? "<td>" : fmt::format("<td class=\"{}\">", cls);
-    out += html_escape(text);
-    if (!small.empty()) out += "<small>" + html_escape(small) + "</small>";
+    out += html_text(text);
+    if (!small.empty()) out += "<small>" + html_text(small) + "</small>";
     out += "</td>";
   }
   void end_row() { out += "</tr>\n"; }
@@ -139,10 +139,10 @@ namespace {
 struct List {
   std::string out = "<dl>\n";
   void item(std::string_view name, std::string_view text) {
-    if (!text.empty()) out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_escape(name), html_escape(text));
+    if (!text.empty()) out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_text(name), html_text(text));
   }
   void code(std::string_view name, std::string_view text) {
-    if (!text.empty()) out += fmt::format("<dt>{}</dt><dd><code>{}</code></dd>\n", html_escape(name), html_escape(text));
+    if (!text.empty()) out += fmt::format("<dt>{}</dt><dd><code>{}</code></dd>\n", html_text(name), html_text(text));
   }
 };
 
@@ -152,7 +152,7 @@ std::string files_list(const StudyResult& s) {
   if (c.files.size() > 1) {
     out += fmt::format("<details><summary>{} files</summary><dl>\n", count_text(int64_t(c.files.size())));
     for (const CorpusFile& f : c.files)
-      out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", bytes_text(double(f.bytes)), html_escape(f.path));
+      out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", bytes_text(double(f.bytes)), html_text(f.path));
     out += "</dl></details>\n";
   }
   return out;
@@ -190,8 +190,8 @@ std::string conditions_list(const StudyResult& s) {
   std::string out =
       l.out + "</dl>\n" + files_list(s) + "<details><summary>Weights and arithmetic of each recipe</summary><dl>\n";
   for (const RecipeResult& r : s.recipes) {
-    out += fmt::format("<dt>{}</dt><dd>{}<br><code>{}</code></dd>\n", html_escape(r.name), html_escape(joined(r.dtype_calls)),
-                       r.weights_sha256.empty() ? kDash : html_escape(r.weights_sha256));
+    out += fmt::format("<dt>{}</dt><dd>{}<br><code>{}</code></dd>\n", html_text(r.name), html_text(joined(r.dtype_calls)),
+                       r.weights_sha256.empty() ? kDash : html_text(r.weights_sha256));
   }
   return out + "</dl></details>\n";
 }

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "base/text.h"
 #include "study/corpus_files.h"
 
 namespace dyadic::inline v1::study {
@@ -25,31 +26,7 @@ template <class... A> void add(std::string& to, fmt::format_string<A...> text, A
 }
 }  // namespace
 
-std::string html_escape(std::string_view text) {
-  std::string out;
-  for (char c : printable(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
+std::string html_text(std::string_view text) { return html_escape(printable(text)); }
 
 std::string Ticks::label(double v) const {
   if (std::fabs(v) < 1e-12) v = 0;
@@ -119,11 +96,11 @@ std::vector<double> spread(const std::vector<double>& wanted, double gap, double
 
 Svg::Svg(double width, double height, std::string_view kind, std::string_view title) {
   add(body_, "<svg class=\"{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n", kind, px(width), px(height),
-      html_escape(title));
+      html_text(title));
 }
 
 void Svg::tip(std::string_view text) {
-  if (!text.empty()) add(body_, "<title>{}</title>", html_escape(text));
+  if (!text.empty()) add(body_, "<title>{}</title>", html_text(text));
 }
 
 void Svg::line(double x1, double y1, double x2, double y2, std::string_view cls) {
@@ -158,12 +135,12 @@ void Svg::text(double x, double y, std::string_view text, std::string_view cls, 
   const char* where = anchor == Anchor::middle ? " text-anchor=\"middle\""
                       : anchor == Anchor::end  ? " text-anchor=\"end\""
                                                : "";
-  add(body_, "<text class=\"{}\" x=\"{}\" y=\"{}\"{}>{}</text>\n", cls, px(x), px(y), where, html_escape(text));
+  add(body_, "<text class=\"{}\" x=\"{}\" y=\"{}\"{}>{}</text>\n", cls, px(x), px(y), where, html_text(text));
 }
 
 void Svg::vertical_text(double x, double y, std::string_view text, std::string_view cls) {
   add(body_, "<text class=\"{}\" transform=\"translate({} {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n", cls, px(x),
-      px(y), html_escape(text));
+      px(y), html_text(text));
 }
 
 void Svg::marker(double x, double y, int shape, double r, std::string_view cls, std::string_view text) {

@@ -7,7 +7,7 @@
 
 namespace dyadic::inline v1::study {
 
-std::string html_escape(std::string_view text);  // & < > " ', and broken UTF-8 and control characters as U+FFFD
+std::string html_text(std::string_view text);  // escaped; broken UTF-8 and control characters as U+FFFD
 
 struct Point {
   double x = 0, y = 0;

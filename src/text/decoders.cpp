@@ -77,16 +77,7 @@ void ctc(Tokens& t, const std::string& pad, const std::string& word, bool clean)
   std::erase(t, "");
 }
 void replace_each(Tokens& t, const Splitter& at, const std::string& content) {
-  for (auto& s : t) {
-    std::string out;
-    size_t last = 0;
-    for (auto m = at.find(s, 0); m; m = at.find(s, m->end)) {
-      out.append(s, last, m->begin - last);
-      out += content;
-      last = m->end;
-    }
-    if (last) s = out.append(s, last);
-  }
+  for (auto& s : t) at.replace(s, content);
 }
 
 }  // namespace

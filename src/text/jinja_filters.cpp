@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text.h"
 #include "text/jinja_interpreter.h"
 #include "text/unicode.h"
 
@@ -58,31 +59,6 @@ Value json(const Value& v, const Args& args) {
   style.sorted |= on(3, "sort_keys");
   return to_json(v, style);
 }
-std::string escaped(std::string_view s) {
-  std::string out;
-  for (char c : s) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&#34;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 // Filters of a text.
 std::optional<Value> text_filter(Interpreter& in, const std::string& name, const Value& input, const Args& args) {
@@ -97,7 +73,7 @@ std::optional<Value> text_filter(Interpreter& in, const std::string& name, const
   if (name == "title") return title_case(text());
   if (name == "capitalize") return capitalized(text());
   if (name == "string" || name == "safe") return text();
-  if (name == "escape" || name == "e") return escaped(text());
+  if (name == "escape" || name == "e") return html_escape(text());
   if (name == "replace") {
     Args same = args;
     for (Value& v : same.list)

@@ -91,17 +91,6 @@ void nmt(std::string& s) {
     blank ? out += ' ' : (append_utf8(out, c), out);
   });
 }
-void replace(std::string& s, const Splitter& at, const std::string& content) {
-  std::string out;
-  size_t last = 0;
-  for (auto m = at.find(s, 0); m; m = at.find(s, m->end)) {
-    out.append(s, last, m->begin - last);
-    out += content;
-    last = m->end;
-  }
-  if (last == 0) return;
-  s = out.append(s, last);
-}
 
 std::unique_ptr<Normalizer> sequence(const Json& j, int depth) {
   std::vector<std::shared_ptr<Normalizer>> parts;
@@ -152,7 +141,7 @@ std::unique_ptr<Normalizer> make_normalizer(const Json& j, int depth) {
     });
   if (type == "Replace")
     return function(
-        [at = Splitter::from_json(member(j, "pattern")), c = text_field(j, "content")](std::string& s) { replace(s, at, c); });
+        [at = Splitter::from_json(member(j, "pattern")), c = text_field(j, "content")](std::string& s) { at.replace(s, c); });
   if (type == "ByteLevel") return function([](std::string& s) { s = bytes_to_characters(s); });
   if (type == "Precompiled") {
     const Json& map = member(j, "precompiled_charsmap");

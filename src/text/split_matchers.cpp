@@ -168,6 +168,16 @@ std::optional<Regex::Span> Splitter::find(std::string_view text, size_t from) co
   const size_t at = literal_.empty() ? text.npos : text.find(literal_, from);
   return at == text.npos ? std::nullopt : std::optional(Regex::Span{at, at + literal_.size()});
 }
+void Splitter::replace(std::string& text, std::string_view content) const {
+  std::string out;
+  size_t last = 0;
+  for (auto m = find(text, 0); m; m = find(text, m->end)) {
+    out.append(text, last, m->begin - last);
+    out += content;
+    last = m->end;
+  }
+  if (last) text = out.append(text, last);
+}
 
 Behavior parse_behavior(std::string_view name) {
   constexpr std::pair<std::string_view, Behavior> kNames[] = {{"Removed", Behavior::removed},

@@ -25,6 +25,7 @@ class Splitter {
   static Splitter from_json(const Json& pattern);  // {"String": ...} or {"Regex": ...}
   // The next match at or after `from` that is not empty.
   std::optional<Regex::Span> find(std::string_view text, size_t from) const;
+  void replace(std::string& text, std::string_view content) const;  // every match
 };
 
 enum class Behavior : uint8_t { removed, isolated, merged_with_previous, merged_with_next, contiguous };

@@ -86,7 +86,7 @@ TEST(ReportHtml, HostileTextIsEscaped) {
   s.recipes[2].rounding = {{evil, evil, evil, 1, 1}};
   const std::string html = report_html(s);
   expect_sound(html);
-  EXPECT_TRUE(has(html, "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;\uFFFD[31m\uFFFD"));
+  EXPECT_TRUE(has(html, "&lt;script&gt;alert(&#34;1&#34;)&lt;/script&gt;&amp;&#39;\uFFFD[31m\uFFFD"));
   EXPECT_FALSE(has(html, "\x1b"));
 }
 

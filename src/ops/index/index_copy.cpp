@@ -4,21 +4,11 @@
 namespace dyadic::inline v1::ops::index_copy_op {
 namespace {
 
-struct Parameters {
-  IndexedLoop loop;
-  Positions positions;
-  Operand out, self;
-};
-void run(const Parameters& p, const Pointers& at) {
-  const void* index = at.in[arg::index.tensor];
-  p.positions.check(index);
-  start_from_self(at, p.out, p.self);
-  indexed_kernel().write(at_positions(p.loop, index), at.out[0], at.in[arg::source.tensor], p.out.itemsize());
-}
 void plan(Call& c) {
   const Operand out = c.result();
-  c.plan.set<run>(Parameters{loop_along_1d(out, c.operand(arg::source), c[arg::index].numel(), IndexedSource::dim(c)),
-                             IndexedSource::positions(c), out, c.operand(arg::self)});
+  c.plan.set<run_indexed_write>(
+      IndexedWrite{loop_along_1d(out, c.operand(arg::source), c[arg::index].numel(), IndexedSource::dim(c)),
+                   IndexedSource::positions(c), out, c.operand(arg::self), arg::index.tensor, arg::source.tensor});
 }
 void backward(Grad& g) {
   if (g.needs(arg::self)) g.set(arg::self, index_fill(g.g(), g[arg::dim], g.in(arg::index), 0));

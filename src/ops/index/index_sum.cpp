@@ -42,15 +42,6 @@ bool by_targets(const Call& c, CombineTargets& t) {
     if (d != dim) (d < dim ? t.count : t.lanes) *= self.size(d);
   return t.lanes >= 16;
 }
-struct Elements {
-  Combination combine;
-  Positions positions;
-};
-void run_elements(const Elements& p, const Pointers& at) {
-  const void* index = at.in[arg::index.tensor];
-  p.positions.check(index);
-  p.combine.run(at, index, arg::source.tensor);
-}
 void plan(Call& c) {
   const Positions positions = IndexedSource::positions(c);
   CombineTargets t;
@@ -61,7 +52,8 @@ void plan(Call& c) {
   const auto loop = [&](const Operand& sum, const Operand& source) {
     return loop_along_1d(sum, source, c[arg::index].numel(), IndexedSource::dim(c));
   };
-  c.plan.set<run_elements>(Elements{plan_combination(c, IndexedOp::add, c.operand(arg::source), loop), positions});
+  c.plan.set<run_indexed_combination>(IndexedCombination{plan_combination(c, IndexedOp::add, c.operand(arg::source), loop),
+                                                         positions, arg::index.tensor, arg::source.tensor});
 }
 Tensor complex_parts(Args a) { return by_parts(Op::index_sum_, a, 4); }
 void backward(Grad& g) {

@@ -118,4 +118,20 @@ template <class MakeLoop> Combination plan_combination(Call& c, IndexedOp op, co
   return p;
 }
 
+// self with a source written, or combined with it, where an index says: what index_copy and scatter, index_add and scatter_add
+// are, once the loop is known. `index`, `source`: which of the call's tensors.
+struct IndexedWrite {
+  IndexedLoop loop;
+  Positions positions;
+  Operand out, self;
+  int index, source;
+};
+void run_indexed_write(const IndexedWrite& p, const Pointers& at);
+struct IndexedCombination {
+  Combination combine;
+  Positions positions;
+  int index, source;
+};
+void run_indexed_combination(const IndexedCombination& p, const Pointers& at);
+
 }  // namespace dyadic::inline v1::ops

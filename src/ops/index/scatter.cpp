@@ -13,22 +13,12 @@ void infer(Call& c) {
   check_index_shape(c, index, c[arg::src], "src", -1);
   infer_like_first(c);
 }
-struct Parameters {
-  IndexedLoop loop;
-  Positions positions;
-  Operand out, self;
-};
-void run(const Parameters& p, const Pointers& at) {
-  const void* index = at.in[arg::index.tensor];
-  p.positions.check(index);
-  start_from_self(at, p.out, p.self);
-  indexed_kernel().write(at_positions(p.loop, index), at.out[0], at.in[arg::src.tensor], p.out.itemsize());
-}
 void plan(Call& c) {
   const int64_t dim = wrap_dim(c.name, c[arg::dim], c[arg::self].dim());
   const Operand out = c.result();
-  c.plan.set<run>(Parameters{loop_along(out, c.operand(arg::src), c.operand(arg::index), dim),
-                             positions_along(c, c[arg::index], dim, true), out, c.operand(arg::self)});
+  c.plan.set<run_indexed_write>(IndexedWrite{loop_along(out, c.operand(arg::src), c.operand(arg::index), dim),
+                                             positions_along(c, c[arg::index], dim, true), out, c.operand(arg::self),
+                                             arg::index.tensor, arg::src.tensor});
 }
 void backward(Grad& g) {
   if (g.needs(arg::self)) g.set(arg::self, scatter_value(g.g(), g[arg::dim], g.in(arg::index), 0));

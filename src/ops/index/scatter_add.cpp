@@ -28,15 +28,6 @@ void run_rows(const Rows& p, const Pointers& at) {
   combine_kernel().rows(rows, IndexedOp::add, source(at, 0, p.self), source(at, arg::src.tensor, p.src), target(at, 0, p.out),
                         nullptr, at.workspace);
 }
-struct Elements {
-  Combination combine;
-  Positions positions;
-};
-void run_elements(const Elements& p, const Pointers& at) {
-  const void* index = at.in[arg::index.tensor];
-  p.positions.check(index);
-  p.combine.run(at, index, arg::src.tensor);
-}
 void plan(Call& c) {
   const int64_t dim = wrap_dim(c.name, c[arg::dim], c[arg::self].dim());
   const Positions positions = positions_along(c, c[arg::index], dim, true);
@@ -46,7 +37,8 @@ void plan(Call& c) {
     return c.plan.set<run_rows>(Rows{rows, positions, format_of(c, arg::self), format_of(c, arg::src), result_format(c)});
   }
   const auto loop = [&](const Operand& sum, const Operand& src) { return loop_along(sum, src, c.operand(arg::index), dim); };
-  c.plan.set<run_elements>(Elements{plan_combination(c, IndexedOp::add, c.operand(arg::src), loop), positions});
+  c.plan.set<run_indexed_combination>(IndexedCombination{plan_combination(c, IndexedOp::add, c.operand(arg::src), loop),
+                                                         positions, arg::index.tensor, arg::src.tensor});
 }
 Tensor complex_parts(Args a) { return by_parts(Op::scatter_add_, a, 4); }
 void backward(Grad& g) {

@@ -316,4 +316,14 @@ void Combination::run(const Pointers& at, const void* positions, int from) const
   assign(at.output(0, out), total);
 }
 
+void run_indexed_write(const IndexedWrite& p, const Pointers& at) {
+  p.positions.check(at.in[p.index]);
+  start_from_self(at, p.out, p.self);
+  indexed_kernel().write(at_positions(p.loop, at.in[p.index]), at.out[0], at.in[p.source], p.out.itemsize());
+}
+void run_indexed_combination(const IndexedCombination& p, const Pointers& at) {
+  p.positions.check(at.in[p.index]);
+  p.combine.run(at, at.in[p.index], p.source);
+}
+
 }  // namespace dyadic::inline v1::ops
