@@ -5,7 +5,8 @@
 # LINKS names the layers whose headers may be included. What lies in ISA_BATCHED folders is compiled a last time as `reference`:
 # one lane, plain C++, which the others are held to.
 set(DY_ISAS sse4 avx2 avx512)
-set(DY_COLUMNS ${DY_ISAS} reference)
+set(DY_OTHER_COLUMNS reference)
+set(DY_COLUMNS ${DY_ISAS} ${DY_OTHER_COLUMNS})
 set(DY_FLAGS_reference -march=x86-64-v2 -maes -mpclmul -mno-mmx)
 set(DY_FLAGS_sse4 -march=x86-64-v2 -maes -mpclmul -mno-mmx)  # tools/check_isa_symbols.py says why not
 set(DY_FLAGS_avx2 -march=x86-64-v3 -maes -mpclmul)
@@ -74,6 +75,7 @@ function(dy_layer name)
   foreach(folder IN LISTS arg_BATCHED arg_ISA_BATCHED)
     file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
     list(REMOVE_ITEM files ${isa_files})
+    list(FILTER files EXCLUDE REGEX "[.][a-z0-9]+[.]cpp$")  # another column's; its names are those of the op's own file
     list(REMOVE_ITEM all ${files})
     dy_batches(batches ${name}/${folder} ${files})
     if(folder IN_LIST arg_ISA_BATCHED)

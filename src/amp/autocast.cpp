@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "corridor/call.h"
+#include "corridor/run.h"
 #include "dyadic/ops.h"
 
 namespace dyadic::inline v1 {
@@ -165,9 +166,7 @@ bool rewrite(const Invocation& f, const OpDef& op, Tensor* held) {
   return false;
 }
 
-[[gnu::constructor]] void install() {
-  g_interceptors[int(Stage::autocast)] = {.modes = kAutocast | kAutocastOff, .rewrite = rewrite};
-}
+[[gnu::constructor]] void install() { g_interceptors[int(Stage::autocast)] = {.modes = kRewriting, .rewrite = rewrite}; }
 
 void check_dtype(DType d) {
   DY_CHECK_AS(ValueError, is_low(d) || d == f8e4m3fn, "autocast: the low precision is bf16, f16 or f8e4m3fn, not {}", d.name());

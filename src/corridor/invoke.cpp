@@ -149,7 +149,7 @@ void call_known(const Invocation& v, const OpDef& op) {
   check_defined(v.op, v.args, v.n);
   if (v.results == Invocation::Results::in_place) return call_in_place(v, op);
   if (v.results == Invocation::Results::into) return call_into(v, op);
-  const bool rewritten = t_modes & (kAutocast | kAutocastOff);
+  const bool rewritten = t_modes & kRewriting;
   if (op.kind != OpKind::composite) return rewritten ? call_as_modes_say(v, op) : make_results(v, op);
   Arg all[kMaxArgs];
   Invocation whole = v;

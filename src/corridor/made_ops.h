@@ -5,11 +5,11 @@
 #include <string>
 
 #include "corridor/call.h"
+#include "op_columns.h"
 
 namespace dyadic::inline v1 {
 
-inline constexpr int kColumns = 4, kReferenceColumn = 3;  // of kernels: instruction sets, and the plain one
-const Kernel* column_kernel(int column, Op op);           // null where there is none
+const Kernel* column_kernel(int column, Op op);  // null where there is none
 
 struct MadeOp {
   std::string name, sig, doc;

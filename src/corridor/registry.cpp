@@ -1,6 +1,5 @@
 // Records, once; kernels in columns, one per instruction set, of which the running machine's is picked before main, and the
-// plain ones they are held to. A column is found by the names of files and namespaces (CMakeLists.txt): a pointwise op's tiles,
-// the constants `cpu` and `reference` of any other op's files.
+// plain ones they are held to. A column is found by the names of files (tools/generate/tables.py).
 #include "base/parallel.h"
 #include "corridor/call.h"
 #include "corridor/family.h"
@@ -10,7 +9,6 @@
 namespace dyadic::inline v1 {
 namespace {
 
-constinit const Kernel* const* const kTables[kColumns] = {k_sse4, k_avx2, k_avx512, k_reference};
 constinit int g_column = 0;  // right from the first instruction, if slow; replaced below
 
 [[gnu::constructor]] void pick() { detail::g_kernels = kTables[g_column = int(isa())]; }
@@ -25,6 +23,6 @@ const Kernel* detail::made_kernel(Op op) { return made_op(op).kernel[g_column]; 
 const char* op_name(Op op) { return is_made(op) ? made_op(op).name.c_str() : kNames[int(op)]; }
 const char* op_family(Op op) { return kFamilies[int(op)]; }
 const Kernel* column_kernel(int column, Op op) { return is_made(op) ? made_op(op).kernel[column] : kTables[column][int(op)]; }
-const Kernel* reference_kernel(Op op) { return column_kernel(kReferenceColumn, op); }
+const Kernel* reference_kernel(Op op) { return column_kernel(int(Column::reference), op); }
 
 }  // namespace dyadic::inline v1

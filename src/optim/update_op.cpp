@@ -112,7 +112,7 @@ Op make_op(std::string name) {
   op->def.infer = infer;
   op->def.flops = flops;
   op->def.writes = uint16_t(~(in(kGrad) | in(kNumbers)));
-  std::fill_n(op->kernel, kReferenceColumn, &kernel);  // the instruction sets'
+  std::fill_n(op->kernel, int(Column::reference), &kernel);  // the instruction sets'
   return add_op(std::move(op));
 }
 Op op_of(const std::string& optimizer) {

@@ -1,6 +1,6 @@
-"""What is made of records: python3 tools/generate ROOT OUT COLUMN_OF_KERNELS...
+"""What is made of records: python3 tools/generate ROOT OUT ISA... -- COLUMN...
 
-tables.py     the ops by number: dyadic/op_ids.h, op_table.inc
+tables.py     the ops by number: dyadic/op_ids.h, op_columns.h, op_table.inc
 functions.py  free functions, methods of Tensor, name_ and name_out: dyadic/functions.inc, ops_nn.h, linalg.h, fft.h; the reference's declarations
 handles.py    typed names of every op's arguments: op_args.inc
 classes.py    layers, optimizers and schedules
@@ -22,7 +22,9 @@ def main():
     records = op_records(root)
     functions = Functions(root, records)
     files = functions.files() | {"op_args.inc": handles.text(records), "op_declarations.inc": functions.declarations()}
-    files |= tables.files(records, sys.argv[3:]) | classes.files(root) | compat.files(root, records, functions)
+    columns = sys.argv[3:]  # of kernels: the CPU's, one per instruction set, and the others
+    isas, others = columns[: columns.index("--")], columns[columns.index("--") + 1 :]
+    files |= tables.files(records, isas, others) | classes.files(root) | compat.files(root, records, functions)
     for name, text in files.items():  # what did not change keeps its time, and what includes it is not compiled again
         file = out / name
         file.parent.mkdir(parents=True, exist_ok=True)

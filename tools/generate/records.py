@@ -43,7 +43,7 @@ class OpRecord:
     """One op file. `name` is what it is called, with those of its overloads; `space` the namespace that it is in."""
 
     def __init__(self, file, text):
-        self.op, self.family = file.stem, file.parent.name
+        self.file, self.op, self.family = file, file.stem, file.parent.name
         self.signature = self.field(text, "sig")
         m = re.fullmatch(r"(\w+)(?:\.(\w+))?\((.*)\) -> (.*)", self.signature)
         if not m or "_".join(filter(None, m.groups()[:2])) != self.op:
@@ -56,6 +56,7 @@ class OpRecord:
         self.results = [r.partition(" ")[2] for r in split(returns.strip("()"))]  # their names
         self.aliases = self.field(text, "aliases").split()
         self.kind = "pointwise" if re.search(r"\bPointwiseOp\b", text) else (re.search(r"\.kind = OpKind::(\w+)", text) or ("", "kernel"))[1]
+        self.has_kernel = bool(re.search(r"\bKernel cpu =", text))
         self.inplace, self.internal = (bool(re.search(rf"\.{flag} = true\b", text)) for flag in ("inplace", "internal"))
         # Of a pointwise op: how many numbers its formula takes. Other parameters choose another op.
         formula = re.search(r"\b(?:pointwise|holomorphic)\w*<\s*\d+,\s*Types::\w+(?:,\s*(\d+))?\s*>", text)

@@ -1,12 +1,14 @@
 """The ops by number: enum class Op, and tables of their records and kernels in its order.
 
-All of it comes from the op files' names: ops/<family>/<op>.cpp holds the record of <op>, ops::<op>_op::record, and, where it has one, its
-kernel, ops::<op>_op::cpu, and a plain one, ::reference; a pointwise one <op>_op of every column. A missing record is a link error.
+All of it comes from the op files' names. ops/<family>/<op>.cpp holds the record of <op>, ops::<op>_op::record, and, where it has one, the
+kernel of the CPU's columns, ops::<op>_op::cpu; <op>.<column>.cpp that of another column, ops::<op>_op::<column>. A pointwise op is compiled
+for every column as <op>_op.
 """
 
 
 def table(type, name, entries):
-    return f"constinit const {type}* const {name}[] = {{\n{''.join(f'    &{e},{chr(10)}' for e in entries)}}};\n"
+    lines = "".join(f"    {'&' + e if e else 'nullptr'},\n" for e in entries)
+    return f"constinit const {type}* const {name}[] = {{\n{lines}}};\n"
 
 
 def ids(records):
@@ -18,22 +20,38 @@ def texts(name, values):
     return f"constexpr const char* {name}[] = {{\n{''.join(f'    {chr(34)}{v}{chr(34)},{chr(10)}' for v in values)}}};\n"
 
 
-def tables(records, columns):
-    """A column per instruction set, and that of plain kernels; the first one's files carry the records."""
+def column_enum(columns):
+    return ("// The columns of kernels.\n#pragma once\nnamespace dyadic::inline v1 {\nenum class Column { " + ", ".join(columns)
+            + f" }};\ninline constexpr int kColumns = {len(columns)};\n}}\n")
+
+
+def kernel_name(record, column, isas):
+    """Of an op that is not pointwise; None where the column has none."""
+    own = "cpu" if column in isas else column
+    there = record.has_kernel if column in isas else record.file.with_name(f"{record.op}.{column}.cpp").exists()
+    return f"ops::{record.op}_op::{own}" if there else None
+
+
+def tables(records, isas, others):
+    """A column per instruction set, then the others; the first one's files carry the pointwise ops' records."""
+    columns = isas + others
     pointwise = [r for r in records if r.family == "pointwise"]
     text = ""
     for column in columns:
         declared = "".join(f"extern const PointwiseRecord<kRecords> {r.op}_op;\n" for r in pointwise)
         text += f"namespace dyadic::{column} {{\ninline constexpr bool kRecords = {str(column == columns[0]).lower()};\n{declared}}}\n"
     text += "namespace dyadic::inline v1 {\nnamespace ops {\n"
-    text += "".join(f"namespace {r.op}_op {{ extern const OpDef record; [[gnu::weak]] extern const Kernel cpu, reference; }}\n" for r in records if r not in pointwise)
+    for r in records:
+        if r not in pointwise:
+            kernels = "".join(f"extern const Kernel {name.rsplit('::', 1)[1]}; " for name in dict.fromkeys(kernel_name(r, c, isas) for c in columns) if name)
+            text += f"namespace {r.op}_op {{ extern const OpDef record; {kernels}}}\n"
     text += "}\nnamespace {\n"
     text += table("OpDef", "k_records", [f"dyadic::{columns[0]}::{r.op}_op.def" if r in pointwise else f"ops::{r.op}_op::record" for r in records])
     for column in columns:
-        own = "reference" if column == "reference" else "cpu"
-        text += table("Kernel", f"k_{column}", [f"dyadic::{column}::{r.op}_op.kernel" if r in pointwise else f"ops::{r.op}_op::{own}" for r in records])
+        text += table("Kernel", f"k_{column}", [f"dyadic::{column}::{r.op}_op.kernel" if r in pointwise else kernel_name(r, column, isas) for r in records])
+    text += "constinit const Kernel* const* const kTables[] = {" + ", ".join(f"k_{c}" for c in columns) + "};\n"
     return text + texts("kNames", [r.op for r in records]) + texts("kFamilies", [r.family for r in records]) + "}\n}\n"
 
 
-def files(records, columns):
-    return {"dyadic/op_ids.h": ids(records), "op_table.inc": tables(records, columns)}
+def files(records, isas, others):
+    return {"dyadic/op_ids.h": ids(records), "op_columns.h": column_enum(isas + others), "op_table.inc": tables(records, isas, others)}

@@ -58,23 +58,6 @@ void plan(Call& c) {
   const bool row = p.a.given.ndim == 1, column = p.b.given.ndim == 1;
   plan_product(c, p, {row ? 0 : p.a.step(2), p.a.step(1), column ? p.b.step(1) : p.b.step(2), column ? 1 : p.b.step(1)});
 }
-void plan_plain(Call& c) {
-  if (c.spec[0].dtype.is_complex() || !c.result().dense) return plan(c);
-  const Product sizes = c.plan.parameters<Product>();
-  PlainProduct& p = c.plan.make<run_plain_product, PlainProduct>();
-  p.m = sizes.m, p.n = sizes.n, p.k = sizes.k, p.batch_dims = sizes.batch_dims;
-  p.a = c.operand(arg::self), p.b = c.operand(arg::other), p.out = c.result();
-  const bool row = p.a.ndim == 1, column = p.b.ndim == 1;
-  auto step = [](const Operand& o, int back) {
-    const int64_t d = o.ndim - back;
-    return d < 0 || o.lengths[d] == 1 ? 0 : o.steps[d];
-  };
-  for (int d = 0; d < p.batch_dims; ++d) {
-    p.batch_sizes[d] = sizes.batch_sizes[d];
-    p.a_steps[d] = step(p.a, p.batch_dims - d + 2), p.b_steps[d] = step(p.b, p.batch_dims - d + 2);
-  }
-  p.strides = {row ? 0 : step(p.a, 2), step(p.a, 1), column ? step(p.b, 1) : step(p.b, 2), column ? 0 : step(p.b, 1)};
-}
 double flops(const Call& c) {
   return (c.spec[0].dtype.is_complex() ? 8.0 : 2.0) * double(c.spec[0].numel()) * double(c[arg::self].size(-1));
 }
@@ -130,6 +113,5 @@ extern constexpr OpDef record = {
     .complex_kernel = true,
 };
 extern constexpr Kernel cpu = {.plan = plan, .blocked = in(arg::self) | in(arg::other)};
-extern constexpr Kernel reference = {.plan = plan_plain, .blocked = in(0) | in(1)};
 
 }  // namespace dyadic::inline v1::ops::matmul_op

@@ -53,14 +53,4 @@ struct ProductStrides {
 void plan_product(Call& c, Product& p, const ProductStrides& s);
 void run_product(const Product& p, const Pointers& at);
 
-// The same term by term, an oracle: real numbers, out dense.
-struct PlainProduct {
-  int64_t m, n, k;
-  int batch_dims = 0;
-  int64_t batch_sizes[kMaxDims], a_steps[kMaxDims], b_steps[kMaxDims];
-  Operand a, b, bias, out;
-  ProductStrides strides;
-};
-void run_plain_product(const PlainProduct& p, const Pointers& at);
-
 }  // namespace dyadic::inline v1::ops

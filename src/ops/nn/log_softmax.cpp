@@ -3,19 +3,30 @@
 namespace dyadic::inline v1::ops::log_softmax_op {
 namespace {
 
-Tensor compose(Args a) {
-  const Tensor t = a.arg(arg::dtype).kind == Arg::Kind::dtype ? to(a[arg::self], a[arg::dtype]) : a[arg::self];
-  return softmax_of("log_softmax", t, a[arg::dim], true);
-}
+void infer(Call& c) { infer_softmax(c, c[arg::self], c[arg::dim], c.arg(arg::dtype)); }
+void plan(Call& c) { plan_softmax(c, c[arg::dim], true); }
+void backward(Grad& g) { softmax_gradient(g, g[arg::dim], true); }
+double flops(const Call& c) { return 13.0 * double(c[arg::self].numel()); }
 
 }  // namespace
 
 extern constexpr OpDef record = {
     .sig = "log_softmax(Tensor self, int dim=-1, *, ScalarType? dtype=None) -> Tensor",
     .doc = "The logarithm of softmax along dim, without overflow, of x in dtype.",
-    .kind = OpKind::composite,
-    .samples = "log_softmax(randn(3, 4), 0)\nlog_softmax(randn(2, 3, 4), -1)\nlog_softmax(randn(2, 3), 1, f64)",
-    .compose = compose,
+    .amp = Amp::f32,
+    .samples =
+        "log_softmax(randn(3, 4), 0)\n"
+        "log_softmax(randn(2, 3, 4), -1)\n"
+        "log_softmax(randn(2, 3), 1, f64)\n"
+        "log_softmax(randn(2, 3, 9), 1)\n"
+        "log_softmax(randn(40, 21), 0)\n"
+        "log_softmax(randn(3, 5), 1)\n"
+        "log_softmax(randn(2, 5, 3), 1)",
+    .infer = infer,
+    .backward = backward,
+    .needs = {out(0)},
+    .flops = flops,
 };
+extern constexpr Kernel cpu = {.plan = plan, .blocked = in(arg::self)};
 
 }  // namespace dyadic::inline v1::ops::log_softmax_op
