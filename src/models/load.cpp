@@ -138,9 +138,23 @@ static std::shared_ptr<CausalLM> make_of(const std::string& text, const Config& 
 
 std::shared_ptr<CausalLM> make(const std::string& text, nn::Options options) { return make_of(text, Config(text), options); }
 
+// Codes of some kinds (fp8, bitsandbytes' 8-bit) have their weight's name and shape: taken as they stand, without the scales
+// beside them, they make a model that runs and is wrong.
+static void check_plain(const Config& c, const std::string& path) {
+  const char* const key = "quantization_config";
+  if (!c.has(key) && (!c.whole().contains(key) || c.whole()[key].is_null())) return;
+  const json& q = c.has(key) ? c.at(key) : c.whole()[key];
+  std::string kind;
+  for (const char* name : {"quant_method", "quant_algo"})
+    if (kind.empty() && q.is_object() && q.contains(name) && q[name].is_string()) kind = q[name].get<std::string>();
+  throw ValueError(fmt::format("{}: config.json says that the weights are quantized by {}; expected plain weights", path,
+                               kind.empty() ? "a method without a name" : io::quote_name(kind)));
+}
+
 std::shared_ptr<CausalLM> from_file(const std::string& text, const io::TensorFile& file, const LoadOptions& o) {
-  auto model = make_of(text, Config(text, file.tensors().size()),
-                       {o.dtype && !o.dtype.is_scaled() && !o.dtype.is_blocked() ? o.dtype : f32, meta});
+  const Config config(text, file.tensors().size());
+  check_plain(config, file.path());
+  auto model = make_of(text, config, {o.dtype && !o.dtype.is_scaled() && !o.dtype.is_blocked() ? o.dtype : f32, meta});
   Loading(*model, file, o.dtype).run();
   if (o.device != cpu) model->to(o.device);
   return model;

@@ -200,6 +200,33 @@ TEST(LeftOut, WeightsOfEveryKindAreRead) {
   }
 }
 
+// With the names and shapes of plain weights too: the codes of fp8 and of bitsandbytes' 8-bit have them.
+TEST(Load, WeightsThatAreQuantizedAreRefusedByName) {
+  const auto said = [](const json& quantization, bool in_text = false) {
+    json c = json::parse(text_of(folder("llama") + "/config.json"));
+    if (in_text) {
+      json text = c;
+      text["quantization_config"] = quantization, c["text_config"] = text;
+    } else {
+      c["quantization_config"] = quantization;
+    }
+    try {
+      with_config("llama", c);
+    } catch (const ValueError& e) { return std::string(e.what()); }
+    return std::string();
+  };
+  for (const char* kind : {"gptq", "awq", "bitsandbytes", "fp8", "mxfp4", "compressed-tensors", "quip"}) {
+    const std::string words = "quantized by \"" + std::string(kind) + "\"";
+    EXPECT_NE(said({{"quant_method", kind}}).find(words), std::string::npos) << said({{"quant_method", kind}});
+    EXPECT_NE(said({{"quant_method", kind}}, true).find(words), std::string::npos) << said({{"quant_method", kind}}, true);
+  }
+  EXPECT_NE(said({{"quant_algo", "NVFP4"}}).find("quantized by \"NVFP4\""), std::string::npos);
+  EXPECT_NE(said({{"quant_method", "a\x1b[2J"}}).find("a\\"), std::string::npos) << said({{"quant_method", "a\x1b[2J"}});
+  const json unnamed[] = {json::object(), 4, "gptq", {{"quant_method", 4}}, {{"quant_method", nullptr}}, json::array({"gptq"})};
+  for (const json& q : unnamed) EXPECT_NE(said(q).find("a method without a name"), std::string::npos) << q << said(q);
+  EXPECT_EQ(said(nullptr), "");
+}
+
 TEST(Rope, EachScalingIsTransformers) {
   NoGrad guard;
   int64_t n = 0;
