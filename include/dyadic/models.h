@@ -14,6 +14,9 @@
 #include "dyadic/nn.h"
 #include "dyadic/tensor_file.h"
 
+namespace dyadic::inline v1 {
+class Tokenizer;
+}
 namespace dyadic::inline v1::models {
 
 // Keys and values of the tokens that a model has seen, so that a forward computes the new ones alone. Layers with a window
@@ -62,17 +65,22 @@ struct GenerateOptions {
   int64_t top_k = 0;                                      // the likeliest so many; 0: all
   double top_p = 1;                                       // the likeliest that together have this probability
   double min_p = 0;                                       // those with this share of the likeliest one's probability
-  std::optional<std::vector<int64_t>> eos_token_id = {};  // unset: the configuration's; empty: none
+  std::optional<std::vector<int64_t>> eos_token_id = {};  // unset: CausalLM::eos_token_ids(); empty: none
   std::optional<int64_t> pad_token_id = {};               // what follows a row's end; unset: the configuration's, or its end
   Tensor attention_mask = {};                             // [B, T], zeros first where a shorter row is padded on its left
   uint64_t seed = 0;                                      // the same seed makes the same choices, whatever else is drawn
   int64_t prompt_chunk = 512;                             // tokens of the prompt per forward
+  std::vector<std::string> stop_strings = {};             // a row ends with the token that completes one; needs the tokenizer
+  const Tokenizer* tokenizer = nullptr;
+  // What it holds are the first tokens of ids, which are not read again; then of what is returned all but the last.
+  Cache* cache = nullptr;
   Streamer* streamer = nullptr;
 };
 
 class CausalLM : public nn::Module {
  public:
-  const std::string config;  // config.json as it was read
+  const std::string config;       // config.json as it was read
+  std::string generation_config;  // generation_config.json, or empty
   explicit CausalLM(std::string config_json) : config(std::move(config_json)) {}
 
   using Module::operator();
@@ -80,11 +88,18 @@ class CausalLM : public nn::Module {
   // begins with that are none, counted from the cache's first.
   Tensor operator()(const Tensor& ids, Cache& cache, const Tensor& pad = {});
   Tensor forward(const Tensor& ids) override { return logits(ids, nullptr, {}, false); }
+  // Reads tokens into the cache; the logits of what follows each row's last alone, [B, 1, vocab].
+  Tensor read(const Tensor& ids, Cache& cache, const Tensor& pad = {});
+  // What ends a text: as generation_config says, else config.
+  std::vector<int64_t> eos_token_ids() const;
+  virtual int64_t most_tokens() const { return 0; }  // a text has no more; 0: there is no such limit
   // Mean cross entropy of each token's successor, in nats. Labels of -100 are passed over.
   Tensor loss(const Tensor& ids, const Tensor& labels);
-  // ids with what the model makes of them. Rows that are finished go on with pad_token_id; ends when all are.
+  // ids with what the model makes of them. Rows that are finished go on with pad_token_id; ends when all are, or the text is as
+  // long as the model can read.
   Tensor generate(const Tensor& ids, const GenerateOptions& options = {});
-  // config.json and model.safetensors, or several files and their index, in a folder, which is made if need be.
+  // config.json, generation_config.json where there is one, and model.safetensors, or several files and their index, in a
+  // folder, which is made if need be.
   void save_pretrained(const std::string& folder, uint64_t max_shard_size = 50'000'000'000);
 
  protected:

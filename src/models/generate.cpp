@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "dyadic/numbers.h"
+#include "dyadic/tokenizer.h"
 #include "models/config.h"
 #include "models/sampling.h"
 #include "tensor/impl.h"
@@ -37,14 +38,26 @@ class Rows {  // of a batch, as they grow
   std::vector<bool> done_;
   std::vector<int64_t> ends_;
   int64_t filler_;
+  struct Tail {  // of a row's text: as much as a stop string may begin in
+    TokenStream stream;
+    std::string text;
+  };
+  std::vector<Tail> tails_;  // none without stop strings
+  std::span<const std::string> stops_;
 
  public:
-  Rows(const Tensor& ids, std::vector<int64_t> pad, std::vector<int64_t> ends, int64_t filler)
-      : length_(ids.size(1)), pad_(std::move(pad)), done_(size_t(ids.size(0))), ends_(std::move(ends)), filler_(filler) {
+  Rows(const Tensor& ids, std::vector<int64_t> pad, std::vector<int64_t> ends, int64_t filler, const GenerateOptions& o)
+      : length_(ids.size(1)),
+        pad_(std::move(pad)),
+        done_(size_t(ids.size(0))),
+        ends_(std::move(ends)),
+        filler_(filler),
+        stops_(o.stop_strings) {
     const Tensor host = ids.contiguous();
     for (int64_t b = 0; b < ids.size(0); ++b) {
       const int64_t* row = host.data<int64_t>() + b * length_;
       all_.emplace_back(row, row + length_);
+      if (!stops_.empty()) tails_.push_back({TokenStream(*o.tokenizer, false), ""});
     }
   }
   size_t size() const { return all_.size(); }
@@ -56,7 +69,7 @@ class Rows {  // of a batch, as they grow
   int64_t append(size_t b, int64_t token) {  // what it became
     if (done_[b]) token = filler_;
     all_[b].push_back(token);
-    if (std::ranges::find(ends_, token) != ends_.end()) done_[b] = true;
+    if (std::ranges::find(ends_, token) != ends_.end() || (!done_[b] && completes_stop(b, token))) done_[b] = true;
     return token;
   }
   Tensor tensor() const {
@@ -64,7 +77,28 @@ class Rows {  // of a batch, as they grow
     for (auto& row : all_) flat.insert(flat.end(), row.begin(), row.end());
     return from_data(flat.data(), {int64_t(all_.size()), int64_t(all_[0].size())}, i64);
   }
+
+ private:
+  bool completes_stop(size_t b, int64_t token) {
+    if (tails_.empty()) return false;
+    Tail& t = tails_[b];
+    t.text += t.stream.push(token);
+    size_t longest = 0;
+    for (const std::string& s : stops_) {
+      if (t.text.find(s) != t.text.npos) return true;
+      longest = std::max(longest, s.size());
+    }
+    if (t.text.size() >= longest) t.text.erase(0, t.text.size() - (longest - 1));
+    return false;
+  }
 };
+
+// Whether what the cache holds serves a prompt: where a text's length decides how positions turn, all of it is read anew.
+bool serves(const Cache& cache, int64_t tokens, int64_t turning) {
+  DY_CHECK_AS(ValueError, cache.length() < tokens, "generate: the cache holds {} tokens, and ids are {}: one more at least",
+              cache.length(), tokens);
+  return turning == 0 || (std::max(cache.length(), cache.expected()) > turning) == (tokens > turning);
+}
 
 }  // namespace
 
@@ -75,6 +109,18 @@ Tensor CausalLM::operator()(const Tensor& ids, Cache& cache, const Tensor& pad) 
   return logits(ids, &cache, pad, false);
 }
 
+Tensor CausalLM::read(const Tensor& ids, Cache& cache, const Tensor& pad) {
+  const NoGrad guard;
+  const nn::ModuleScope scope(*this);
+  return logits(ids, &cache, pad, true);
+}
+
+std::vector<int64_t> CausalLM::eos_token_ids() const {
+  const json own = json::parse(generation_config, nullptr, false);
+  if (!own.is_object() || !own.contains("eos_token_id")) return Config(config).integers("eos_token_id");
+  return Config(json{{"model_type", "generation"}, {"eos_token_id", own["eos_token_id"]}}.dump()).integers("eos_token_id");
+}
+
 Tensor CausalLM::generate(const Tensor& prompt, const GenerateOptions& o) {
   const NoGrad guard;
   check(o);
@@ -82,7 +128,7 @@ Tensor CausalLM::generate(const Tensor& prompt, const GenerateOptions& o) {
   DY_CHECK_AS(ValueError, prompt.dtype() == i64 && prompt.dim() == 2 && prompt.numel() > 0,
               "generate: ids are i64 [B, T], at least one each: they are {}", describe(prompt));
   const Config c(config);
-  const std::vector<int64_t> ends = o.eos_token_id ? *o.eos_token_id : c.integers("eos_token_id");
+  const std::vector<int64_t> ends = o.eos_token_id ? *o.eos_token_id : eos_token_ids();
   const std::vector<int64_t> fillers = c.integers("pad_token_id");
   const int64_t filler = o.pad_token_id ? *o.pad_token_id : !fillers.empty() ? fillers[0] : ends.empty() ? 0 : ends[0];
   std::vector<int64_t> padding;
@@ -91,19 +137,21 @@ Tensor CausalLM::generate(const Tensor& prompt, const GenerateOptions& o) {
     padding = padding_of(o.attention_mask, prompt);
     pad = from_data(padding.data(), {int64_t(padding.size())}, i64);
   }
-  Rows rows(prompt, padding, ends, filler);
+  Rows rows(prompt, padding, ends, filler, o);
   const int64_t B = prompt.size(0), T = prompt.size(1);
   if (o.max_new_tokens == 0) return rows.tensor();
-  Cache cache(std::min<int64_t>(T + o.max_new_tokens, 4096));
-  const auto read = [&](const Tensor& ids) {
+  Cache own(std::min<int64_t>(T + o.max_new_tokens, 4096)), &cache = o.cache ? *o.cache : own;
+  const auto read_from = [&](const Tensor& ids, int64_t first) {
     Tensor last;
-    cache.clear(), cache.expect(ids.size(1));
-    for (int64_t at = 0; at < ids.size(1); at += o.prompt_chunk)
+    if (first == 0) cache.clear();
+    cache.expect(ids.size(1));
+    for (int64_t at = first; at < ids.size(1); at += o.prompt_chunk)
       last = logits(narrow(ids, 1, at, std::min(o.prompt_chunk, ids.size(1) - at)), &cache, pad, true);
     return last;
   };
   const int64_t turning = turning_point(), shift = padding.empty() ? 0 : std::ranges::min(padding);
-  Tensor next = read(prompt);
+  const int64_t most = most_tokens() > 0 ? most_tokens() - T + shift : o.max_new_tokens;
+  Tensor next = read_from(prompt, serves(cache, T, turning) ? cache.length() : 0);
   for (int64_t step = 0; !interrupted(); ++step) {
     const Tensor host = next.to(f32).contiguous();
     const int64_t vocab = host.size(2);
@@ -116,9 +164,9 @@ Tensor CausalLM::generate(const Tensor& prompt, const GenerateOptions& o) {
       made.push_back(rows.append(row_of, rows.done(row_of) ? filler : choose(row, rows.seen(row_of), o, uniform)));
     }
     if (o.streamer && !o.streamer->put(made)) break;
-    if (step + 1 == o.max_new_tokens || rows.all_done()) break;
+    if (step + 1 >= o.max_new_tokens || step >= most || rows.all_done()) break;
     const bool turns = turning > 0 && T + step - shift == turning;  // with this token it is longer
-    next = turns ? read(rows.tensor()) : logits(from_data(made.data(), {B, 1}, i64), &cache, pad, true);
+    next = turns ? read_from(rows.tensor(), 0) : logits(from_data(made.data(), {B, 1}, i64), &cache, pad, true);
   }
   return rows.tensor();
 }

@@ -162,7 +162,16 @@ std::shared_ptr<CausalLM> from_file(const std::string& text, const io::TensorFil
 
 Model load(const std::string& folder, const LoadOptions& options) {
   const std::string text = io::read_text(folder + "/config.json");
-  return from_file(text, *io::open(folder), options);
+  auto model = from_file(text, *io::open(folder), options);
+  if (const std::string more = folder + "/generation_config.json"; std::filesystem::exists(more))
+    model->generation_config = io::read_text(more);
+  return model;
+}
+
+static void write_text(const std::string& path, const std::string& text) {
+  io::AtomicFile file("save_pretrained", path);
+  file.write(text.data(), text.size());
+  file.commit();
 }
 
 void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_size) {
@@ -179,10 +188,8 @@ void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_siz
     if (!t.dtype().is_blocked() && (!widest || t.dtype().itemsize() > widest.itemsize())) widest = t.dtype();
   json& words = c.contains("text_config") && c["text_config"].is_object() ? c["text_config"] : c;
   if (widest) words[words.contains("torch_dtype") ? "torch_dtype" : "dtype"] = widest.long_name();
-  const std::string out = c.dump(2) + "\n";
-  io::AtomicFile file("save_pretrained", folder + "/config.json");
-  file.write(out.data(), out.size());
-  file.commit();
+  if (!generation_config.empty()) write_text(folder + "/generation_config.json", generation_config);
+  write_text(folder + "/config.json", c.dump(2) + "\n");
 }
 
 }  // namespace dyadic::inline v1::models

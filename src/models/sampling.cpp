@@ -15,6 +15,9 @@ void check(const GenerateOptions& o) {
               "generate: temperature is {}, not above 0; do_sample=False takes the likeliest token", o.temperature);
   DY_CHECK_AS(ValueError, o.top_k >= 0, "generate: top_k is {}, below 0", o.top_k);
   DY_CHECK_AS(ValueError, o.top_p > 0 && o.top_p <= 1, "generate: top_p is {}, not in (0, 1]", o.top_p);
+  DY_CHECK_AS(ValueError, o.stop_strings.empty() || o.tokenizer, "generate: stop_strings need the tokenizer");
+  for (const std::string& s : o.stop_strings)
+    DY_CHECK_AS(ValueError, !s.empty(), "generate: a stop string is empty; leave it out");
   DY_CHECK_AS(ValueError, o.min_p >= 0 && o.min_p <= 1, "generate: min_p is {}, not in [0, 1]", o.min_p);
 }
 

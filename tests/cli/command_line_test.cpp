@@ -33,6 +33,7 @@ TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
   for (std::vector<std::string> words : std::vector<std::vector<std::string>>{{"study"},
                                                                               {"train"},
                                                                               {"generate"},
+                                                                              {"eval"},
                                                                               {"formats"},
                                                                               {"ops"},
                                                                               {"bench", "train"},
@@ -56,8 +57,8 @@ TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
 TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
   auto said = [](std::vector<std::string> words) { return complaint(run(std::move(words)), 2); };
   EXPECT_EQ(said({"formt"}),
-            "unknown subcommand \"formt\"; did you mean formats? the known ones are study, train, generate, inspect, convert, "
-            "diff, formats, ops, bench");
+            "unknown subcommand \"formt\"; did you mean formats? the known ones are study, train, generate, eval, inspect, "
+            "convert, diff, formats, ops, bench");
   EXPECT_EQ(said({"bench", "nothing"}),
             "bench: unknown subcommand \"nothing\"; the known ones are train, gpt, ops, overhead, optim, convert, io");
   EXPECT_EQ(
@@ -86,7 +87,7 @@ TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
             "train: --memory-limit: much is not a number of bytes; write 500M or 2G");
   EXPECT_EQ(said({"formats", "bf16", "--value", "1e400"}),
             "formats: --value: 1e400 is beyond float64, in which values are read: 1.8e308 is its largest");
-  EXPECT_EQ(said({"generate"}), "generate: --model is required");
+  EXPECT_EQ(said({"generate"}), "generate: of which model? dyadic generate MODEL -p TEXT");
   EXPECT_EQ(said({"train", "--time", "soon"}), "train: --time: soon is not a duration; write 90s, 2m or 1h");
   EXPECT_EQ(said({"formats", "--threads", "0"}), "formats: --threads: 0 is not between 1 and 4096");
   EXPECT_EQ(said({"bench", "gpt", "--precision", "f8"}),

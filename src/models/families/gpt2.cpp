@@ -92,6 +92,7 @@ class Gpt2 : public CausalLM {
     add("transformer", body_);
   }
   const char* kind() const override { return "Gpt2"; }
+  int64_t most_tokens() const override { return longest_; }
 
  protected:
   Tensor logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) override {

@@ -1,0 +1,191 @@
+// dyadic generate with language models: one prompt, a file of them, or a chat.
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "base/interrupt.h"
+#include "cli/generate.h"
+#include "dyadic/text_generation.h"
+#include "io/bad_file.h"
+
+namespace dyadic::inline v1::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using models::GeneratedText;
+constexpr size_t kRows = 8;  // of a batch that are computed together
+
+std::string dumped(const Json& j) { return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+int64_t token_of(const Tokenizer& t, const std::string& word) {
+  if (const auto id = t.token_to_id(word)) return *id;
+  int64_t id = -1;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+  const bool number = error == std::errc() && end == word.data() + word.size() && id >= 0 && id < t.vocab_size();
+  if (!number) throw UsageError(fmt::format("generate: --eos: the tokenizer has no token {}", io::quote_name(word)));
+  return id;
+}
+
+models::TextOptions text_options(const GenerateCommand& o, const models::CausalLM& m, const Tokenizer& t) {
+  models::GenerateOptions g = models::advised_options(m, {.do_sample = true});
+  if (o.temperature) g.do_sample = *o.temperature > 0, g.temperature = *o.temperature;
+  if (!g.do_sample) g.temperature = 1;
+  g.top_k = o.top_k.value_or(g.top_k), g.top_p = o.top_p.value_or(g.top_p), g.min_p = o.min_p.value_or(g.min_p);
+  g.repetition_penalty = o.repetition_penalty.value_or(g.repetition_penalty);
+  g.max_new_tokens = o.tokens, g.seed = o.seed, g.stop_strings = o.stop;
+  if (o.eos == std::vector<std::string>{"none"}) {
+    g.eos_token_id.emplace();
+  } else if (!o.eos.empty()) {
+    g.eos_token_id.emplace();
+    for (const std::string& word : o.eos) g.eos_token_id->push_back(token_of(t, word));
+  }
+  return {.generate = std::move(g)};
+}
+
+Json row_of(const GeneratedText& r) {
+  return {{"text", r.text},
+          {"tokens", r.tokens},
+          {"finish_reason", r.finish_reason},
+          {"prompt_tokens", r.prompt_tokens},
+          {"tokens_per_s", r.tokens_per_s}};
+}
+
+bool show(void*, size_t, std::string_view text) {
+  print(text);
+  return true;
+}
+// For whoever watches: how fast it was, and why it ended. Not among the results.
+void remark(const GeneratedText& r) {
+  if (!isatty(STDERR_FILENO)) return;
+  std::fprintf(stderr, "[%zu tokens, %.1f tokens/s, %s]\n", r.tokens.size(), r.tokens_per_s, r.finish_reason.c_str());
+}
+
+class Session {
+  const GenerateCommand& o_;
+  const Common& common_;
+  const Tokenizer tokenizer_;
+  models::Model model_;
+  models::TextOptions options_;
+
+ public:
+  Session(const GenerateCommand& o, const Common& common)
+      : o_(o),
+        common_(common),
+        tokenizer_(Tokenizer::load(o.model)),
+        model_(models::load(o.model, {.dtype = o.format.empty() ? DType() : DType::parse(o.format)})),
+        options_(text_options(o, *model_, tokenizer_)) {
+    if (!common.json) options_.on_text = show;
+  }
+
+  int one() {
+    std::vector<int64_t> ids = tokenizer_.encode(o_.prompt);
+    if (ids.empty()) ids = beginning();
+    if (!common_.json) print(o_.prompt);
+    const GeneratedText r = models::generate_text(*model_, tokenizer_, std::vector<std::vector<int64_t>>{ids}, options_)[0];
+    if (common_.json) {
+      Json j = {{"model", o_.model}, {"prompt", o_.prompt}};
+      j.update(row_of(r)), j["seed"] = o_.seed;
+      print(dumped(j));
+    } else {
+      print("\n");
+      remark(r);
+    }
+    return interrupted() ? kInterrupted : kDone;
+  }
+
+  int batch() {
+    std::vector<std::vector<int64_t>> prompts;
+    const std::vector<Json> lines = batch_lines();
+    for (const Json& line : lines) {
+      prompts.push_back(line.contains("messages")
+                            ? tokenizer_.encode_chat(line["messages"].dump(), {.add_generation_prompt = true})
+                            : tokenizer_.encode(line["prompt"].get<std::string>()));
+      if (prompts.back().empty()) prompts.back() = beginning();
+    }
+    options_.on_text = nullptr;
+    Json rows = Json::array();
+    for (size_t at = 0; at < prompts.size() && !interrupted(); at += kRows) {
+      const std::vector some(prompts.begin() + std::ptrdiff_t(at),
+                             prompts.begin() + std::ptrdiff_t(std::min(prompts.size(), at + kRows)));
+      for (const GeneratedText& r : models::generate_text(*model_, tokenizer_, some, options_)) {
+        Json row = lines[rows.size()];
+        row.update(row_of(r));
+        if (!common_.json) print(row.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+        rows.push_back(std::move(row));
+      }
+    }
+    if (common_.json) print(dumped({{"model", o_.model}, {"seed", o_.seed}, {"results", rows}}));
+    return interrupted() ? kInterrupted : kDone;
+  }
+
+  int chat() {
+    models::Chat chat(*model_, tokenizer_, options_, o_.system);
+    Json turns = Json::array();
+    const bool asks = o_.prompt.empty() && isatty(STDIN_FILENO);
+    if (asks && !common_.json) std::fprintf(stderr, "A message a line; Ctrl-C stops an answer, Ctrl-D ends the chat.\n");
+    std::string line = o_.prompt;
+    while (!o_.prompt.empty() ? turns.empty() : next_line(asks, line)) {
+      if (line.empty()) continue;
+      const GeneratedText r = chat.say(line);
+      Json row = {{"message", line}};
+      row.update(row_of(r));
+      turns.push_back(std::move(row));
+      if (!common_.json) print("\n"), remark(r);
+      if (interrupted() && !asks) break;
+      clear_interrupt();
+    }
+    if (common_.json) print(dumped({{"model", o_.model}, {"seed", o_.seed}, {"turns", turns}}));
+    return interrupted() ? kInterrupted : kDone;
+  }
+
+ private:
+  bool next_line(bool asks, std::string& line) {
+    if (asks) std::fprintf(stderr, "> ");
+    if (std::getline(std::cin, line)) return true;
+    if (asks) std::fprintf(stderr, "\n");
+    return false;
+  }
+  // Of a prompt of nothing: what texts begin with, or the token that ends them.
+  std::vector<int64_t> beginning() const {
+    if (const auto bos = tokenizer_.bos_id()) return {*bos};
+    if (const auto eos = tokenizer_.eos_id()) return {*eos};
+    throw UsageError("generate: the tokenizer has no token that texts begin with; give a --prompt");
+  }
+  std::vector<Json> batch_lines() const {
+    const std::string text = io::read_text(o_.batch);
+    std::vector<Json> lines;
+    for (size_t at = 0, number = 1; at < text.size(); ++number) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      const std::string line = text.substr(at, end - at);
+      at = end + 1;
+      if (line.empty()) continue;
+      Json j = o_.batch.ends_with(".jsonl") ? Json::parse(line, nullptr, false) : Json{{"prompt", line}};
+      const bool fits = j.is_object() &&
+                        (j.contains("messages") ? j["messages"].is_array() : j.contains("prompt") && j["prompt"].is_string());
+      if (!fits) io::bad(o_.batch, "line {}: expected {{\"prompt\": TEXT}} or {{\"messages\": [...]}}", number);
+      lines.push_back(std::move(j));
+    }
+    return lines;
+  }
+};
+
+}  // namespace
+
+bool is_language_model(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(fs::path(path) / "config.json", ignored);
+}
+
+int generate_language_model(const GenerateCommand& o, const Common& common) {
+  install_interrupt_handler();
+  Session session(o, common);
+  return o.chat ? session.chat() : !o.batch.empty() ? session.batch() : session.one();
+}
+
+}  // namespace dyadic::inline v1::cli

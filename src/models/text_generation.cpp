@@ -1,0 +1,158 @@
+// Text around generation: rows of prompts, text as it comes, and why it ended.
+#include "dyadic/text_generation.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "models/config.h"
+#include "tensor/impl.h"
+
+namespace dyadic::inline v1::models {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A row's text as its tokens come.
+class RowText {
+  TokenStream stream_;
+  const std::vector<std::string>& stops_;
+  size_t given_ = 0;
+
+ public:
+  GeneratedText made;
+  RowText(const Tokenizer& t, const std::vector<std::string>& stops) : stream_(t), stops_(stops) {}
+  bool done() const { return !made.finish_reason.empty(); }
+  // What is new and certain.
+  std::string_view push(int64_t token) {
+    made.tokens.push_back(token);
+    return add(stream_.push(token));
+  }
+  std::string_view finish(const char* reason) {
+    if (!done()) {
+      made.text += stream_.finish();
+      cut();
+      if (!done()) made.finish_reason = reason;
+    }
+    return give(made.text.size());
+  }
+
+ private:
+  std::string_view add(const std::string& text) {
+    made.text += text;
+    cut();
+    return give(done() ? made.text.size() : made.text.size() - beginning());
+  }
+  void cut() {
+    size_t first = made.text.npos;
+    for (const std::string& s : stops_) first = std::min(first, made.text.find(s));
+    if (first == made.text.npos) return;
+    made.text.resize(first);
+    made.finish_reason = "stop";
+  }
+  // The longest end of the text that a stop string begins with.
+  size_t beginning() const {
+    size_t most = 0;
+    for (const std::string& s : stops_)
+      for (size_t n = std::min(s.size() - 1, made.text.size()); n > most; --n)
+        if (made.text.ends_with(std::string_view(s).substr(0, n))) most = n;
+    return most;
+  }
+  std::string_view give(size_t end) {
+    const size_t from = std::min(given_, end);
+    given_ = std::max(given_, end);
+    return std::string_view(made.text).substr(from, end - from);
+  }
+};
+
+class Rows : public Streamer {
+  const TextOptions& o_;
+  std::vector<int64_t> ends_;
+  Clock::time_point first_, last_;
+  int64_t steps_ = 0;
+  bool enough_ = false;
+
+ public:
+  std::vector<RowText> rows;
+  Rows(size_t n, const Tokenizer& t, const TextOptions& o, std::vector<int64_t> ends) : o_(o), ends_(std::move(ends)) {
+    for (size_t i = 0; i < n; ++i) rows.emplace_back(t, o.generate.stop_strings);
+  }
+  bool put(std::span<const int64_t> tokens) override {
+    last_ = Clock::now();
+    if (steps_++ == 0) first_ = last_;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].done()) continue;
+      tell(i, rows[i].push(tokens[i]));
+      if (std::ranges::find(ends_, tokens[i]) != ends_.end()) tell(i, rows[i].finish("stop"));
+    }
+    return !enough_ && !std::ranges::all_of(rows, [](const RowText& r) { return r.done(); });
+  }
+  std::vector<GeneratedText> finish(Clock::time_point begin, int64_t most) {
+    std::vector<GeneratedText> all;
+    const double seconds = std::chrono::duration<double>(last_ - (steps_ > 1 ? first_ : begin)).count();
+    const auto counted = double((steps_ > 1 ? steps_ - 1 : steps_) * int64_t(rows.size()));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      tell(i, rows[i].finish(steps_ >= most ? "length" : "interrupted"));
+      rows[i].made.tokens_per_s = seconds > 0 ? counted / seconds : 0;
+      all.push_back(std::move(rows[i].made));
+    }
+    return all;
+  }
+
+ private:
+  void tell(size_t row, std::string_view text) {
+    if (!text.empty() && o_.on_text && !enough_) enough_ = !o_.on_text(o_.context, row, text);
+  }
+};
+
+}  // namespace
+
+std::vector<GeneratedText> generate_text(CausalLM& m, const Tokenizer& tokenizer,
+                                         const std::vector<std::vector<int64_t>>& prompts, const TextOptions& options) {
+  if (prompts.empty()) return {};
+  GenerateOptions o = options.generate;
+  if (!o.eos_token_id) {
+    o.eos_token_id = m.eos_token_ids();
+    if (const auto end = tokenizer.eos_id(); end && std::ranges::find(*o.eos_token_id, *end) == o.eos_token_id->end())
+      o.eos_token_id->push_back(*end);
+  }
+  size_t longest = 0;
+  for (const auto& p : prompts) {
+    DY_CHECK_AS(ValueError, !p.empty(), "generate: a prompt has no token: there is no beginning to go on from");
+    longest = std::max(longest, p.size());
+  }
+  std::vector<int64_t> ids, mask;
+  for (const auto& p : prompts) {
+    ids.insert(ids.end(), longest - p.size(), p[0]);
+    ids.insert(ids.end(), p.begin(), p.end());
+    mask.insert(mask.end(), longest - p.size(), 0);
+    mask.insert(mask.end(), p.size(), 1);
+  }
+  const std::vector<int64_t> shape{int64_t(prompts.size()), int64_t(longest)};
+  if (std::ranges::find(mask, 0) != mask.end()) o.attention_mask = from_data(mask.data(), shape, i64);
+  Rows rows(prompts.size(), tokenizer, options, *o.eos_token_id);
+  o.streamer = &rows, o.tokenizer = &tokenizer;
+  const auto begin = Clock::now();
+  m.generate(from_data(ids.data(), shape, i64), o);
+  const int64_t most = m.most_tokens() > 0 ? std::max<int64_t>(m.most_tokens() - int64_t(longest) + 1, 0) : o.max_new_tokens;
+  std::vector<GeneratedText> all = rows.finish(begin, std::min(o.max_new_tokens, most));
+  for (size_t i = 0; i < all.size(); ++i) all[i].prompt_tokens = int64_t(prompts[i].size());
+  return all;
+}
+
+GeneratedText generate_text(CausalLM& m, const Tokenizer& tokenizer, std::string_view prompt, const TextOptions& options) {
+  return generate_text(m, tokenizer, std::vector<std::vector<int64_t>>{tokenizer.encode(prompt)}, options)[0];
+}
+
+GenerateOptions advised_options(const CausalLM& m, GenerateOptions o) {
+  const json c = json::parse(m.generation_config, nullptr, false);
+  if (!c.is_object()) return o;
+  const auto number = [&](const char* key, auto& to) {
+    if (c.contains(key) && c[key].is_number()) to = c[key].get<std::decay_t<decltype(to)>>();
+  };
+  if (c.contains("do_sample") && c["do_sample"].is_boolean()) o.do_sample = c["do_sample"].get<bool>();
+  number("temperature", o.temperature), number("top_k", o.top_k), number("top_p", o.top_p), number("min_p", o.min_p);
+  number("repetition_penalty", o.repetition_penalty);
+  return o;
+}
+
+}  // namespace dyadic::inline v1::models

@@ -1,0 +1,86 @@
+// dyadic generate and dyadic eval with a language model's folder.
+#include "dyadic/eval.h"
+#include "dyadic/text_generation.h"
+#include "tests/cli/program.h"
+#include "tests/models/small_model.h"
+
+namespace dyadic::testing {
+namespace {
+
+using namespace models;
+
+TEST(GenerateText, IsTheLibrarys) {
+  const Tokenizer t = Tokenizer::load(small_model());
+  const Model m = models::load(small_model());
+  const GeneratedText want = generate_text(*m, t, "Once upon", {.generate = {.max_new_tokens = 12}});
+  const auto j = run({"generate", small_model(), "-p", "Once upon", "--tokens", "12", "--temperature", "0", "--json"}).json();
+  EXPECT_EQ(j["tokens"], nlohmann::json(want.tokens));
+  EXPECT_EQ(j["finish_reason"], want.finish_reason);
+  EXPECT_EQ(j["prompt_tokens"], want.prompt_tokens);
+  EXPECT_GT(j["tokens_per_s"], 0);
+  const Outcome o = run({"generate", "--model", small_model(), "--prompt", "Once upon", "--tokens", "12", "--top-k", "1"});
+  EXPECT_EQ(o.out, "Once upon" + want.text + "\n");
+  EXPECT_EQ(o.err, "");
+  const auto drawn = [](const char* seed) {
+    return run({"generate", small_model(), "-p", "A", "--temperature", "2", "--tokens", "9", "--eos", "none", "--seed", seed,
+                "--json"})
+        .json()["tokens"];
+  };
+  EXPECT_EQ(drawn("1").size(), 9u);
+  EXPECT_EQ(drawn("1"), drawn("1"));
+  EXPECT_NE(drawn("1"), drawn("2"));
+  EXPECT_EQ(run({"generate", small_model(), "--tokens", "3", "--json"}).code, 0);  // of no prompt
+}
+
+TEST(GenerateText, BatchesAndChats) {
+  const TestFolder f;
+  write_file(f / "p.txt", "Once\nUpon a time\n\nThe 3\n");
+  const auto j = run({"generate", small_model(), "--batch", f / "p.txt", "--tokens", "5", "--json"}).json();
+  ASSERT_EQ(j["results"].size(), 3u);
+  EXPECT_EQ(j["results"][1]["prompt"], "Upon a time");
+  write_file(f / "p.jsonl", R"({"id": 7, "messages": [{"role": "user", "content": "Hi"}]})");
+  const Outcome lines = run({"generate", small_model(), "--batch", f / "p.jsonl", "--tokens", "5"});
+  EXPECT_EQ(nlohmann::json::parse(lines.out)["id"], 7);
+  write_file(f / "bad.jsonl", "{}\n");
+  EXPECT_EQ(complaint(run({"generate", small_model(), "--batch", f / "bad.jsonl"}), 1),
+            f / "bad.jsonl" + ": line 1: expected {\"prompt\": TEXT} or {\"messages\": [...]}");
+  const auto chat =
+      run({"generate", small_model(), "--chat", "-p", "Hi", "--temperature", "0", "--tokens", "6", "--json"}).json();
+  Model m = models::load(small_model());
+  Chat want(*m, Tokenizer::load(small_model()), {.generate = {.max_new_tokens = 6}});
+  ASSERT_EQ(chat["turns"].size(), 1u);
+  EXPECT_EQ(chat["turns"][0]["tokens"], nlohmann::json(want.say("Hi").tokens));
+  EXPECT_EQ(run({"generate", small_model(), "--chat", "--json"}).json()["turns"].size(), 0u);  // no line of input
+  EXPECT_NE(complaint(run({"generate", small_model(), "--system", "x"}), 2).find("add --chat"), std::string::npos);
+  EXPECT_NE(complaint(run({"generate", small_model(), "--eos", "<none>"}), 2).find("no token"), std::string::npos);
+}
+
+TEST(EvalCommand, IsTheLibrarys) {
+  const TestFolder f;
+  std::string text;
+  for (int i = 0; i < 90; ++i) text += "word " + std::to_string(i * i % 997) + "\n";
+  write_file(f / "t", text);
+  const auto j = run({"eval", small_model(), "--data", f / "t", "--window", "64", "--format", "f32", "--json"}).json();
+  const Model m = models::load(small_model(), {.dtype = f32});
+  text.pop_back();
+  const Perplexity want = perplexity(*m, Tokenizer::load(small_model()), text, {.window = 64});
+  EXPECT_NEAR(j["perplexity"].get<double>(), want.perplexity, 1e-5 * want.perplexity);
+  EXPECT_EQ(j["tokens"], want.tokens);
+  EXPECT_EQ(j["stride"], 0);
+  EXPECT_FALSE(j.contains("kl_mean"));
+  const auto k = run({"eval", small_model(), "--data", f / "t", "--window", "64", "--stride", "32", "--format", "i4(group=32)",
+                      "--base", small_model(), "--json"})
+                     .json();
+  EXPECT_GT(k["kl_p99"], k["kl_mean"]);
+  EXPECT_GT(k["rms_dp"], 0);
+  EXPECT_LE(k["same_top"], 1);
+  EXPECT_NE(complaint(run({"eval", small_model(), "--data", f / "t", "--window", "511"}), 1).find("need 1022 at least"),
+            std::string::npos);
+  write_file(f / "q.jsonl", R"({"context": "Once", "choices": ["upon", "no"], "answer": 0})");
+  EXPECT_EQ(run({"eval", small_model(), "--task", f / "q.jsonl", "--json"}).json()["log_probabilities"][0].size(), 2u);
+  EXPECT_NE(run({"eval", small_model(), "--task", f / "q.jsonl"}).out.find("acc_norm"), std::string::npos);
+  complaint(run({"eval", small_model()}), 2);
+}
+
+}  // namespace
+}  // namespace dyadic::testing
