@@ -22,7 +22,7 @@ inline std::string text_of_file(const std::string& path) {
 }
 inline void put_file(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
-// Weights of N(0, scale^2) / sqrt(columns), norms about 1, in bf16. The same numbers come from small_model.py.
+// Weights of N(0, scale^2) / sqrt(columns), norms about 1, in bf16.
 inline void write_small_model(const std::string& folder, const nlohmann::json& config, double scale = 2) {
   std::filesystem::create_directories(folder);
   auto m = models::make(config.dump(), {f32, cpu});
