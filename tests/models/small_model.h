@@ -75,17 +75,18 @@ inline nlohmann::json small_llama_config(int64_t vocab = 704) {
           {"tie_word_embeddings", false}};
 }
 
-// The whole of it, at its path.
+// The whole of it, at its path, for as long as the program runs.
 inline const std::string& small_model() {
-  static const std::string folder = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "dyadic_model_XXXXXX").native();
-    if (!mkdtemp(name.data())) std::abort();
-    write_small_model(name, small_llama_config());
-    write_small_tokenizer(name);
-    std::atexit([] { std::filesystem::remove_all(small_model()); });
-    return name;
-  }();
-  return folder;
+  static const struct Folder {
+    std::string path = (std::filesystem::temp_directory_path() / "dyadic_model_XXXXXX").native();
+    Folder() {
+      if (!mkdtemp(path.data())) std::abort();
+      write_small_model(path, small_llama_config());
+      write_small_tokenizer(path);
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+  } folder;
+  return folder.path;
 }
 
 }  // namespace dyadic::testing

@@ -1,4 +1,4 @@
-"""What is made of records: python3 tools/generate ROOT OUT ISA... -- COLUMN...
+"""What is made of records, and `made`, the list of it: python3 tools/generate ROOT OUT ISA... -- COLUMN...
 
 tables.py     the ops by number: dyadic/op_ids.h, op_columns.h, op_table.inc
 functions.py  free functions, methods of Tensor, name_ and name_out: dyadic/functions.inc, ops_nn.h, linalg.h, fft.h; the reference's declarations
@@ -30,6 +30,7 @@ def main():
         file.parent.mkdir(parents=True, exist_ok=True)
         if not file.exists() or file.read_text() != text:
             file.write_text(text)
+    (out / "made").write_text("".join(f"{out / name}\n" for name in files))
 
 
 main()
