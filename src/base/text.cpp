@@ -177,6 +177,15 @@ std::string Table::str(std::string_view indent) const {
   return out;
 }
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    lines.push_back(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
+  }
+  return lines;
+}
+
 std::string html_escape(std::string_view text) {
   std::string out;
   for (char c : text) {

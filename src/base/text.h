@@ -21,7 +21,8 @@ double edit_distance(std::string_view a, std::string_view b);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::string join(std::span<const std::string_view> parts, std::string_view separator);
 
-std::string html_escape(std::string_view text);  // & < > " '
+std::vector<std::string_view> lines_of(std::string_view text);  // without the breaks; one at the end begins no further line
+std::string html_escape(std::string_view text);                 // & < > " '
 
 // Columns a terminal needs: of UTF-8 text, combining marks counted as none and East Asian wide characters as two.
 int display_width(std::string_view utf8);

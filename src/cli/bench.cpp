@@ -4,18 +4,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "account/machine.h"
 #include "base/check.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "cli/json.h"
 #include "dyadic/device.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr const Command* kParts[] = {&bench_train_command, &bench_gpt_command,     &bench_ops_command, &bench_overhead_command,
                                      &bench_optim_command, &bench_convert_command, &bench_io_command};
 
@@ -94,7 +93,7 @@ int bench(const Common& common, const std::function<std::vector<Row>()>& rows_of
   p.flops_f32 = std::max(p.flops_f32, after.flops_f32);
   p.flops_bf16 = std::max(p.flops_bf16, after.flops_bf16);
   p.bytes_per_s = std::max(p.bytes_per_s, after.bytes_per_s);
-  print(common.json ? document(rows, p).dump(1) + "\n" : table(rows, p));
+  print(common.json ? json_text(document(rows, p)) : table(rows, p));
   return kDone;
 }
 

@@ -1,18 +1,15 @@
 // dyadic convert: a file of tensors into another kind or other formats.
-#include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/files.h"
+#include "cli/json.h"
 #include "io/bad_file.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct ConvertCommandOptions {
   std::string in, out, format, max_shard_size;
@@ -30,8 +27,6 @@ std::pair<std::string, std::string> parse_rule(const std::string& text) {
   if (rule.second != "keep") DType::parse(rule.second);
   return rule;
 }
-
-Json number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
 
 int convert(const ConvertCommandOptions& o, const Common& common) {
   install_interrupt_handler();
@@ -70,7 +65,7 @@ int convert(const ConvertCommandOptions& o, const Common& common) {
                  fmt::format("{:.4g}", t.difference.rmse)});
   }
   if (common.json)
-    print(out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    print(json_text(out));
   else
     print((table.size() ? table.str() + "\n" : "") + notes +
           fmt::format("{}: {} tensors, {} of them exact\n", o.out, tensors.size(), exact));

@@ -1,6 +1,4 @@
 // dyadic diff: which tensors two files do not have in common.
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "base/check.h"
@@ -8,12 +6,11 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/files.h"
+#include "cli/json.h"
 #include "io/bad_file.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct DiffOptions {
   std::string a, b;
@@ -41,7 +38,6 @@ std::string text_of(const Json& j) {
 }
 
 Json compare_files(const io::TensorFile& a, const io::TensorFile& b) {
-  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
   Json out = {{"missing", Json::array()}, {"extra", Json::array()}, {"reshaped", Json::array()}, {"changed", Json::array()}};
   std::unordered_map<std::string_view, size_t> there;
   for (size_t i = 0; i < b.tensors().size(); ++i) there[b.tensors()[i].name] = i;
@@ -85,7 +81,7 @@ int diff(const DiffOptions& o, const Common& common) {
   try {
     out = compare_files(*a, *b);
   } catch (const Stopped&) { return kInterrupted; }
-  print(common.json ? out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n" : text_of(out));
+  print(common.json ? json_text(out) : text_of(out));
   const bool equal = out["missing"].empty() && out["extra"].empty() && out["reshaped"].empty() && out["changed"].empty();
   return equal ? kDone : kFailed;
 }

@@ -1,19 +1,16 @@
 // dyadic eval: how well a language model predicts a text, or answers questions.
-#include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "dyadic/eval.h"
 #include "base/check.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/files.h"
-#include "dyadic/eval.h"
+#include "cli/json.h"
 #include "io/bad_file.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct EvalOptions {
   std::string model, data, task, base, format;
@@ -32,13 +29,9 @@ struct Watch {
   }
 };
 
-Json number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
-
 models::Model load(const std::string& path, const EvalOptions& o) {
   return models::load(path, {.dtype = o.format.empty() ? DType() : DType::parse(o.format)});
 }
-
-void print_json(const Json& j) { print(j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"); }
 
 int eval_text(const EvalOptions& o, const Common& common) {
   std::string text = io::read_text(o.data);
@@ -66,7 +59,7 @@ int eval_text(const EvalOptions& o, const Common& common) {
       j["base"] = o.base, j["kl_mean"] = number(p.divergence->kl_mean), j["kl_p99"] = number(p.divergence->kl_p99);
       j["same_top"] = number(p.divergence->same_top), j["rms_dp"] = number(p.divergence->rms_dp);
     }
-    print_json(j);
+    print(json_text(j));
     return kDone;
   }
   std::string out = fmt::format("perplexity     {:.4f} ± {:.4f}\nnll            {:.5f} ± {:.5f}\ntokens         {}\n",
@@ -89,14 +82,14 @@ int eval_task(const EvalOptions& o, const Common& common) {
   const models::TaskScore s = models::multiple_choice(*m, tokenizer, questions, Watch::step, &watch);
   watch.steps.reset();
   if (common.json)
-    print_json({{"model", o.model},
-                {"task", o.task},
-                {"acc", s.acc},
-                {"acc_stderr", s.acc_stderr},
-                {"acc_norm", s.acc_norm},
-                {"acc_norm_stderr", s.acc_norm_stderr},
-                {"questions", s.questions},
-                {"log_probabilities", s.log_probabilities}});
+    print(json_text({{"model", o.model},
+                     {"task", o.task},
+                     {"acc", s.acc},
+                     {"acc_stderr", s.acc_stderr},
+                     {"acc_norm", s.acc_norm},
+                     {"acc_norm_stderr", s.acc_norm_stderr},
+                     {"questions", s.questions},
+                     {"log_probabilities", s.log_probabilities}}));
   else
     print(fmt::format("acc            {:.4f} ± {:.4f}\nacc_norm       {:.4f} ± {:.4f}\nquestions      {}\n", s.acc,
                       s.acc_stderr, s.acc_norm, s.acc_norm_stderr, s.questions));

@@ -52,7 +52,7 @@ int show_table(bool json) {
   Json rows = Json::array();
   for (DType d : registered_dtypes()) rows.push_back(describe_format(d));
   if (json) {
-    print(Json{{"formats", rows}}.dump(1) + "\n");
+    print(json_text(Json{{"formats", rows}}));
     return kDone;
   }
   constexpr std::pair<const char*, const char*> kColumns[] = {{"format", "name"},
@@ -96,7 +96,7 @@ int show(const FormatsOptions& o, const Common& common) {
   if (!o.error.empty()) return show_errors(format, o.error, o.size, common.json);
   if (!o.svg.empty()) return draw_number_line(format, o.svg, common.json);
   if (!format) return show_table(common.json);
-  print(common.json ? describe_format(format).dump(1) + "\n" : describe_text(describe_format(format)));
+  print(common.json ? json_text(describe_format(format)) : describe_text(describe_format(format)));
   return kDone;
 }
 

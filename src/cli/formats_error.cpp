@@ -1,18 +1,17 @@
 // dyadic formats --error: what storing random numbers in each format does to them.
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/text.h"
 #include "cli/formats.h"
+#include "cli/json.h"
 #include "dyadic/dyadic.h"
 #include "formats/format.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr int64_t kCols = 1024;  // whole blocks of every format
 
 struct Distribution {
@@ -65,7 +64,6 @@ int show_errors(DType format, const std::string& distribution, int64_t size, boo
   // A format that makes NaN of numbers comes last.
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Errors& a, const Errors& b) { return std::isnan(b.mse) ? !std::isnan(a.mse) : a.mse < b.mse; });
-  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
   if (json) {
     Json out = {{"distribution", distribution}, {"size", x.numel()}, {"rows", Json::array()}};
     for (const Errors& e : rows)
@@ -75,7 +73,7 @@ int show_errors(DType format, const std::string& distribution, int64_t size, boo
                              {"mse", number(e.mse)},
                              {"snr_db", number(e.snr_db)},
                              {"snr_db_per_bit", number(e.snr_db / e.bits)}});
-    print(out.dump(1) + "\n");
+    print(json_text(out));
     return kDone;
   }
   Table t({"format", "bits/weight", "mean abs. error", "mean sq. error", "signal to noise", "per bit"},

@@ -2,17 +2,15 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/text.h"
 #include "cli/formats.h"
+#include "cli/json.h"
 #include "formats/format.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // All digits of a double: it is a fraction of a power of two, so they end.
 std::string decimal(double x) {
@@ -44,7 +42,7 @@ Json row(DType d, uint64_t code, double wanted) {
   Json j = {{"name", d.name()},
             {"bits", bits_text(*f.def, code)},
             {"hex", fmt::format("0x{:0{}x}", code, (f.def->bits + 3) / 4)},
-            {"stored", std::isfinite(stored) ? Json(stored) : Json(nullptr)},
+            {"stored", number(stored)},
             {"decimal", decimal(stored)}};
   const double error = std::fabs(stored - wanted) / std::fabs(wanted);
   j["relative_error"] = std::isfinite(error) ? Json(error) : stored == wanted ? Json(0.0) : Json(nullptr);
@@ -97,7 +95,7 @@ int show_value(DType format, const std::string& number, bool json) {
   for (DType d : format ? std::vector<DType>{format} : registered_dtypes())
     if (d.format()->def->encode1 && !d.is_scaled()) rows.push_back(row(d, d.format()->def->encode1(*d.format(), x), x));
   if (json)
-    print(Json{{"value", std::isfinite(x) ? Json(x) : Json(nullptr)}, {"decimal", decimal(x)}, {"rows", rows}}.dump(1) + "\n");
+    print(json_text(Json{{"value", cli::number(x)}, {"decimal", decimal(x)}, {"rows", rows}}));
   else
     print_rows(rows, true);
   return kDone;
@@ -116,7 +114,7 @@ int show_bits(DType format, const std::string& text, bool json) {
               bits);
   const Json r = row(format, code, format.format()->def->decode1(*format.format(), code));
   if (json)
-    print(r.dump(1) + "\n");
+    print(json_text(r));
   else
     print_rows({r}, false);
   return kDone;

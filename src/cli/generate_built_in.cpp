@@ -1,10 +1,10 @@
 // dyadic generate with the text models of dyadic train and dyadic study.
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "cli/generate.h"
+#include "cli/json.h"
 #include "cli/sampler.h"
 #include "study/model_file.h"
 
@@ -55,14 +55,14 @@ int generate_built_in(const GenerateCommand& o, const Common& common) {
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (common.json) {
     std::vector<int64_t> fresh(ids.begin() + int64_t(given), ids.end());
-    nlohmann::ordered_json j = {{"model", trained.path},
-                                {"prompt", o.prompt},
-                                {"text", trained.vocabulary.decode(fresh)},
-                                {"tokens", fresh},
-                                {"finish_reason", interrupted() ? "interrupted" : "length"},
-                                {"seed", o.seed},
-                                {"tokens_per_s", double(fresh.size()) / seconds}};
-    print(j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    Json j = {{"model", trained.path},
+              {"prompt", o.prompt},
+              {"text", trained.vocabulary.decode(fresh)},
+              {"tokens", fresh},
+              {"finish_reason", interrupted() ? "interrupted" : "length"},
+              {"seed", o.seed},
+              {"tokens_per_s", double(fresh.size()) / seconds}};
+    print(json_text(j));
   } else {
     print("\n");
   }

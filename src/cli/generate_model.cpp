@@ -5,23 +5,22 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/interrupt.h"
+#include "base/text.h"
 #include "cli/generate.h"
+#include "cli/json.h"
 #include "dyadic/text_generation.h"
 #include "io/bad_file.h"
+#include "io/json_text.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 using models::GeneratedText;
 constexpr size_t kRows = 8;  // of a batch that are computed together
-
-std::string dumped(const Json& j) { return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 int64_t token_of(const Tokenizer& t, const std::string& word) {
   if (const auto id = t.token_to_id(word)) return *id;
@@ -91,7 +90,7 @@ class Session {
     if (common_.json) {
       Json j = {{"model", o_.model}, {"prompt", o_.prompt}};
       j.update(row_of(r)), j["seed"] = o_.seed;
-      print(dumped(j));
+      print(json_text(j));
     } else {
       print("\n");
       remark(r);
@@ -116,11 +115,11 @@ class Session {
       for (const GeneratedText& r : models::generate_text(*model_, tokenizer_, some, options_)) {
         Json row = lines[rows.size()];
         row.update(row_of(r));
-        if (!common_.json) print(row.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+        if (!common_.json) print(json_text(row, -1));
         rows.push_back(std::move(row));
       }
     }
-    if (common_.json) print(dumped({{"model", o_.model}, {"seed", o_.seed}, {"results", rows}}));
+    if (common_.json) print(json_text({{"model", o_.model}, {"seed", o_.seed}, {"results", rows}}));
     return interrupted() ? kInterrupted : kDone;
   }
 
@@ -140,7 +139,7 @@ class Session {
       if (interrupted() && !asks) break;
       clear_interrupt();
     }
-    if (common_.json) print(dumped({{"model", o_.model}, {"seed", o_.seed}, {"turns", turns}}));
+    if (common_.json) print(json_text({{"model", o_.model}, {"seed", o_.seed}, {"turns", turns}}));
     return interrupted() ? kInterrupted : kDone;
   }
 
@@ -160,12 +159,11 @@ class Session {
   std::vector<Json> batch_lines() const {
     const std::string text = io::read_text(o_.batch);
     std::vector<Json> lines;
-    for (size_t at = 0, number = 1; at < text.size(); ++number) {
-      const size_t end = std::min(text.find('\n', at), text.size());
-      const std::string line = text.substr(at, end - at);
-      at = end + 1;
+    int64_t number = 0;
+    for (const std::string_view line : lines_of(text)) {
+      ++number;
       if (line.empty()) continue;
-      Json j = o_.batch.ends_with(".jsonl") ? Json::parse(line, nullptr, false) : Json{{"prompt", line}};
+      Json j = o_.batch.ends_with(".jsonl") ? io::bounded_json<Json>(line, 100) : Json{{"prompt", line}};
       const bool fits = j.is_object() &&
                         (j.contains("messages") ? j["messages"].is_array() : j.contains("prompt") && j["prompt"].is_string());
       if (!fits) io::bad(o_.batch, "line {}: expected {{\"prompt\": TEXT}} or {{\"messages\": [...]}}", number);

@@ -2,20 +2,21 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/files.h"
+#include "cli/json.h"
 #include "io/bad_file.h"
+#include "io/json_text.h"
+#include "models/config.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct InspectOptions {
   std::string path;
@@ -32,12 +33,9 @@ Json beside(const std::string& path, const char* name) {
   std::error_code ignored;
   const fs::path file = folder_of(path) / name;
   if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) > kMost) return nullptr;
-  const auto shallow = [](int depth, Json::parse_event_t, Json&) {
-    DY_CHECK(depth < 64, "too deep");
-    return true;
-  };
   try {
-    return Json::parse(io::read_text(file.native()), shallow);
+    const Json j = io::bounded_json<Json>(io::read_text(file.native()), 63);
+    return j.is_discarded() ? Json(nullptr) : j;
   } catch (const std::exception&) { return nullptr; }
 }
 
@@ -57,7 +55,10 @@ Json architecture(const Json& config, const Json& metadata) {
 Json quantization(const Json& config, const io::TensorFile& file) {
   if (config.is_object() && config.contains("quantization_config")) {
     const Json& q = config["quantization_config"];
-    if (q.is_object()) return first_text({q.value("quant_method", Json()), q.value("quant_algo", Json())});
+    if (q.is_object()) {
+      const std::string method = models::quantization_method(q);
+      return method.empty() ? Json() : Json(method);
+    }
   }
   std::map<std::string, uint64_t> formats;
   for (const io::TensorInfo& t : file.tensors())
@@ -72,8 +73,6 @@ Json tokenizer(const std::string& path, const Json& metadata) {
     if (std::error_code ignored; fs::is_regular_file(folder_of(path) / name, ignored)) return name;
   return metadata.value("tokenizer.ggml.model", Json());
 }
-
-Json number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
 
 Json tensor_row(const io::TensorFile& file, size_t i, bool stats) {
   const io::TensorInfo& t = file.tensors()[i];
@@ -178,7 +177,7 @@ int inspect(const InspectOptions& o, const Common& common) {
     }
   } catch (const Stopped&) { return kInterrupted; }
   if (common.json)
-    print(out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    print(json_text(out));
   else
     print(summary(out) + (o.tensors || o.stats ? "\n" + tensor_table(out["tensors"], o.stats) : ""));
   return kDone;

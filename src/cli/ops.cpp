@@ -73,11 +73,8 @@ std::string row(std::string_view title, const Json& value) {
     for (const Json& v : value) text += (text.empty() ? "" : "\n") + (v.is_string() ? v.get<std::string>() : v.dump());
   }
   std::string out;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  for (const std::string_view line : lines_of(text))
     out += fmt::format("{:<14} {}\n", out.empty() ? title : "", wrapped(line, 15));
-  }
   return out;
 }
 
@@ -160,10 +157,10 @@ int show(const OpsOptions& o, const Common& common) {
   }
   if (!o.name.empty()) {
     const Json& e = find(all, o.name);
-    print(common.json ? e.dump(1) + "\n" : entry_text(e));
+    print(common.json ? json_text(e) : entry_text(e));
     return kDone;
   }
-  print(common.json ? all.dump(1) + "\n" : list_text(all, o.all));
+  print(common.json ? json_text(all) : list_text(all, o.all));
   return kDone;
 }
 

@@ -34,13 +34,9 @@ bool takes_out(const OpDef& op, const Signature& s) {
 
 // The reason that a record gives for leaving out a check of the op suite.
 std::string skipped(const OpDef& op, std::string_view check) {
-  std::string_view rest = op.skip;
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  for (const std::string_view line : lines_of(op.skip))
     if (line.starts_with(check) && line.substr(check.size()).starts_with(": "))
       return std::string(line.substr(check.size() + 2));
-  }
   return "";
 }
 
@@ -93,12 +89,8 @@ std::string computes_text(const Pointwise& pw) {
 
 std::vector<std::string> examples(const OpDef& op, const Signature& s, const std::string& python) {
   std::vector<std::string> all;
-  std::string_view rest = op.samples;
-  while (!rest.empty() && all.size() < 2) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    all.push_back(python_example(line, s, python));
-  }
+  for (const std::string_view line : lines_of(op.samples))
+    if (all.size() < 2) all.push_back(python_example(line, s, python));
   if (!all.empty()) return all;
   if (op.kind != OpKind::pointwise) return {};
   const char* tensor = op.pw.in(Compute::f32) ? "rand(2, 3)" : "indices(8; 2, 3)";

@@ -2,17 +2,15 @@
 // ops` shows it as text, as JSON and as a page.
 #pragma once
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/json.h"
 #include "corridor/signature.h"
 #include "dyadic/dtype.h"
 
 namespace dyadic::inline v1::cli {
-
-using Json = nlohmann::ordered_json;
 
 // {"ops": [...], "modules": [...], "optimizers": [...], "schedules": [...], "formats": [...]}. Every entry has name, kind,
 // family, doc, python and cpp (lists of declarations), examples; an op has a record per signature that its name stands for.

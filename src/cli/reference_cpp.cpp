@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "cli/reference.h"
 #include "module_header.h"
 
@@ -15,17 +16,6 @@ constexpr const char* kDeclarations[] = {
 #include "op_declarations.inc"
 };
 static_assert(std::size(kDeclarations) == size_t(kOps));
-
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string line(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    lines.push_back(std::move(line));
-  }
-  return lines;
-}
 
 using Members = std::map<std::string, std::string, std::less<>>;  // of structures of options, as arguments
 
@@ -76,7 +66,8 @@ std::vector<CppModule> read_modules(std::string_view header) {
   std::string comment, pending, structure;
   Members options;
   bool inside = false;
-  for (const std::string& line : lines_of(header)) {
+  for (const std::string_view text : lines_of(header)) {
+    const std::string line(text);
     static const std::string_view kBase = " : public Module {";
     if (line.starts_with("// ")) {
       comment += (comment.empty() ? "" : " ") + line.substr(3);
@@ -117,7 +108,10 @@ std::vector<CppModule> read_modules(std::string_view header) {
 
 }  // namespace
 
-std::vector<std::string> cpp_declarations(Op op) { return lines_of(kDeclarations[int(op)]); }
+std::vector<std::string> cpp_declarations(Op op) {
+  const auto lines = lines_of(kDeclarations[int(op)]);
+  return {lines.begin(), lines.end()};
+}
 
 const std::vector<CppModule>& cpp_modules() {
   static const std::vector<CppModule> all = read_modules(kModuleHeader);

@@ -7,13 +7,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/json.h"
 #include "dyadic/progress.h"
 #include "study/evaluate.h"
 #include "study/model_file.h"
@@ -24,7 +24,6 @@ namespace dyadic::inline v1::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 struct TrainOptions {
@@ -74,7 +73,7 @@ class Training {
       study::Evaluation e = study::evaluate(trainer_->model(), corpus_, 4 * setup_.batch);
       if (!interrupted()) val_loss_ = e.mean();
     }
-    print(common.json ? document().dump(1) + "\n" : text());
+    print(common.json ? json_text(document()) : text());
     if (!interrupted() && whole) return kDone;
     if (!whole)
       fmt::print(stderr, "{} after step {}: the checkpoint is {}; go on with the same command and --resume{}\n",

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "io/json_text.h"
+
 namespace dyadic::inline v1::models {
 namespace {
 
@@ -18,12 +20,8 @@ template <class T> T given(const char* key, const std::optional<T>& otherwise) {
 }  // namespace
 
 Config::Config(const std::string& text, uint64_t most) : most_(most) {
-  try {
-    all_ = json::parse(text, [](int depth, json::parse_event_t, json&) {
-      if (depth > 32) throw ValueError("too deep");
-      return true;
-    });
-  } catch (const std::exception&) { throw ValueError("config.json: not JSON of the expected form"); }
+  all_ = io::bounded_json(text);
+  DY_CHECK_AS(ValueError, !all_.is_discarded(), "config.json: not JSON of the expected form");
   DY_CHECK_AS(ValueError, all_.is_object(), "config.json: not an object");
   text_ = all_;
   if (all_.contains("text_config") && all_["text_config"].is_object()) {
@@ -62,16 +60,7 @@ std::string Config::word(const char* key, const std::string& otherwise) const {
   if (!at(key).is_string()) wrong(key, "a text", at(key));
   return at(key).get<std::string>();
 }
-std::vector<int64_t> Config::integers(const char* key) const {
-  if (!has(key)) return {};
-  std::vector<int64_t> all;
-  const json one = json::array({at(key)}), &list = at(key).is_array() ? at(key) : one;
-  for (const json& v : list) {
-    if (!v.is_number_integer() || v < 0 || v > (int64_t(1) << 40)) wrong(key, "whole numbers", at(key));
-    all.push_back(v.get<int64_t>());
-  }
-  return all;
-}
+std::vector<int64_t> Config::integers(const char* key) const { return integers_of(text_, key); }
 std::vector<std::string> Config::layer_types(int64_t layers) const {
   if (!has("layer_types")) return {};
   const json& list = at("layer_types");
@@ -103,6 +92,17 @@ json Config::rope(const char* layer_type, const char* theta_key, double theta) c
   if (!r.contains("original_max_position_embeddings") && has("original_max_position_embeddings"))
     r["original_max_position_embeddings"] = at("original_max_position_embeddings");
   return r;
+}
+
+std::vector<int64_t> integers_of(const json& o, const char* key) {
+  if (!o.contains(key) || o[key].is_null()) return {};
+  std::vector<int64_t> all;
+  const json one = json::array({o[key]}), &list = o[key].is_array() ? o[key] : one;
+  for (const json& v : list) {
+    if (!v.is_number_integer() || v < 0 || v > (int64_t(1) << 40)) wrong(key, "whole numbers", o[key]);
+    all.push_back(v.get<int64_t>());
+  }
+  return all;
 }
 
 double real_of(const json& o, const char* key, std::optional<double> otherwise) {

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "dyadic/numbers.h"
 #include "dyadic/tokenizer.h"
+#include "io/json_text.h"
 #include "models/config.h"
 #include "models/sampling.h"
 #include "tensor/impl.h"
@@ -116,9 +117,9 @@ Tensor CausalLM::read(const Tensor& ids, Cache& cache, const Tensor& pad) {
 }
 
 std::vector<int64_t> CausalLM::eos_token_ids() const {
-  const json own = json::parse(generation_config, nullptr, false);
-  if (!own.is_object() || !own.contains("eos_token_id")) return Config(config).integers("eos_token_id");
-  return Config(json{{"model_type", "generation"}, {"eos_token_id", own["eos_token_id"]}}.dump()).integers("eos_token_id");
+  const json own = io::bounded_json(generation_config);
+  return own.is_object() && own.contains("eos_token_id") ? integers_of(own, "eos_token_id")
+                                                         : Config(config).integers("eos_token_id");
 }
 
 Tensor CausalLM::generate(const Tensor& prompt, const GenerateOptions& o) {

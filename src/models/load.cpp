@@ -144,9 +144,7 @@ static void check_plain(const Config& c, const std::string& path) {
   const char* const key = "quantization_config";
   if (!c.has(key) && (!c.whole().contains(key) || c.whole()[key].is_null())) return;
   const json& q = c.has(key) ? c.at(key) : c.whole()[key];
-  std::string kind;
-  for (const char* name : {"quant_method", "quant_algo"})
-    if (kind.empty() && q.is_object() && q.contains(name) && q[name].is_string()) kind = q[name].get<std::string>();
+  const std::string kind = q.is_object() ? quantization_method(q) : "";
   throw ValueError(fmt::format("{}: config.json says that the weights are quantized by {}; expected plain weights", path,
                                kind.empty() ? "a method without a name" : io::quote_name(kind)));
 }

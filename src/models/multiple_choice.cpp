@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "dyadic/eval.h"
 #include "io/bad_file.h"
+#include "io/json_text.h"
 #include "models/config.h"
 #include "models/scores.h"
 
@@ -47,12 +49,11 @@ double standard_error(double share, int64_t n) { return n > 1 ? std::sqrt(share 
 
 std::vector<Question> read_questions(std::string_view text, const std::string& name) {
   std::vector<Question> all;
-  for (size_t at = 0, number = 1; at < text.size(); ++number) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
-    at = end + 1;
+  int64_t number = 0;
+  for (const std::string_view line : lines_of(text)) {
+    ++number;
     if (line.find_first_not_of(" \r\t") == line.npos) continue;
-    const json j = json::parse(line, nullptr, false);
+    const json j = io::bounded_json(line);
     const auto refuse = [&](const char* why) { io::bad(name, "line {}: {}", number, why); };
     if (!j.is_object() || !j.contains("context") || !j["context"].is_string() || !j.contains("choices") ||
         !j["choices"].is_array() || !j.contains("answer") || !j["answer"].is_number_integer())

@@ -10,9 +10,7 @@ namespace dyadic::inline v1::study {
 
 std::string wrap_text(std::string_view text, int width, std::string_view indent) {
   std::string out;
-  while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  for (std::string_view line : lines_of(text)) {
     int used = width;
     bool first = true;
     while (!line.empty()) {

@@ -41,9 +41,12 @@ TEST(GenerateText, BatchesAndChats) {
   write_file(f / "p.jsonl", R"({"id": 7, "messages": [{"role": "user", "content": "Hi"}]})");
   const Outcome lines = run({"generate", small_model(), "--batch", f / "p.jsonl", "--tokens", "5"});
   EXPECT_EQ(nlohmann::json::parse(lines.out)["id"], 7);
-  write_file(f / "bad.jsonl", "{}\n");
-  EXPECT_EQ(complaint(run({"generate", small_model(), "--batch", f / "bad.jsonl"}), 1),
-            f / "bad.jsonl" + ": line 1: expected {\"prompt\": TEXT} or {\"messages\": [...]}");
+  for (const std::string& line :
+       {std::string("{}"), "{\"messages\": " + std::string(200'000, '[') + std::string(200'000, ']') + "}"}) {
+    write_file(f / "bad.jsonl", line + "\n");
+    EXPECT_EQ(complaint(run({"generate", small_model(), "--batch", f / "bad.jsonl"}), 1),
+              f / "bad.jsonl" + ": line 1: expected {\"prompt\": TEXT} or {\"messages\": [...]}");
+  }
   const auto chat =
       run({"generate", small_model(), "--chat", "-p", "Hi", "--temperature", "0", "--tokens", "6", "--json"}).json();
   Model m = models::load(small_model());

@@ -83,6 +83,11 @@ TEST_F(TextGeneration, TokensThatEndIt) {
   EXPECT_TRUE(advised.do_sample);
   EXPECT_EQ(advised.temperature, 0.6);
   EXPECT_EQ(advised.top_k, 20);
+  // Nesting that would take the stack is no advice.
+  const std::string deep(200'000, '['), end(200'000, ']');
+  m->generation_config = R"({"temperature": 0.6, "eos_token_id": )" + deep + end + "}";
+  EXPECT_EQ(m->eos_token_ids(), std::vector<int64_t>({1}));
+  EXPECT_EQ(advised_options(*m).temperature, 1);
 }
 
 TEST_F(TextGeneration, RowsOfOneBatchAreWhatEachIsAlone) {
