@@ -19,7 +19,7 @@ struct Parameters {
   Wide wide;
   TransposedProduct recurrent;
   bool projects;
-  int64_t hidden;  // in workspace: one step's, before it is projected
+  int64_t hidden = 0;  // in workspace: one step's, before it is projected
   TransposedProduct projected;
 };
 void run(const Parameters& p, const Pointers& at) {

@@ -23,7 +23,7 @@ struct Parameters {
   Wide wide;
   StepProduct to_state;
   bool projected;
-  int64_t d_hidden;  // in workspace: of one step's hidden values before their projection
+  int64_t d_hidden = 0;  // in workspace: of one step's hidden values before their projection
   StepProduct to_hidden;
 };
 void run(const Parameters& p, const Pointers& at) {
