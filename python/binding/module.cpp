@@ -11,6 +11,7 @@
 
 namespace dyadic::inline v1::python {
 void add_tokenizer(nb::module_& m);  // tokenizer.cpp
+void add_quant(nb::module_& m);      // quant.cpp
 namespace {
 
 PyObject* add_error(nb::module_& m, const char* name, const char* doc, PyObject* bases) {
@@ -97,6 +98,7 @@ NB_MODULE(_dyadic, m) {
   add_train(m);
   add_models(m);
   add_tokenizer(m);
+  add_quant(m);
   open_metaclass(nb::type<dyadic::nn::Module>().type());
   add_public_names(m);
 }

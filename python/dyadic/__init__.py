@@ -57,7 +57,7 @@ _other_names.register()
 globals().update(_TYPES)
 
 _LATER = """
-__config__ _dynamo _inductor _utils accelerator array_api distributed distributions functional hub jit mps multiprocessing overrides serialization
+__config__ _dynamo _inductor _utils accelerator array_api distributed distributions functional hub jit mps multiprocessing overrides quant serialization
 signal storage testing types xpu
 """.split()  # modules that are imported when they are asked for
 

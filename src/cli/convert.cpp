@@ -16,18 +16,6 @@ struct ConvertCommandOptions {
   std::vector<std::string> map;
 };
 
-std::pair<std::string, std::string> parse_rule(const std::string& text) {
-  const size_t at = text.rfind('=');
-  // A dtype has "=" only within its parentheses: w*=nf4(block=64).
-  const size_t open = text.find('(');
-  const size_t cut = open == text.npos ? at : text.rfind('=', open);
-  DY_CHECK_AS(ValueError, cut != text.npos && cut > 0,
-              "{} is no rule; write 'NAME=FORMAT', '*.norm.weight=f32' or 'lm_head.*=keep'", text);
-  std::pair<std::string, std::string> rule{text.substr(0, cut), text.substr(cut + 1)};
-  if (rule.second != "keep") DType::parse(rule.second);
-  return rule;
-}
-
 int convert(const ConvertCommandOptions& o, const Common& common) {
   install_interrupt_handler();
   const auto source = io::open(o.in);

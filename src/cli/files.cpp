@@ -1,5 +1,6 @@
 #include "cli/files.h"
 
+#include "base/check.h"
 #include "base/interrupt.h"
 
 namespace dyadic::inline v1::cli {
@@ -25,6 +26,18 @@ int64_t elements(const io::TensorInfo& t) {
   for (int64_t size : t.shape)
     if (__builtin_mul_overflow(n, size, &n)) return 0;  // of a dtype that nothing here holds
   return n;
+}
+
+std::pair<std::string, std::string> parse_rule(const std::string& text) {
+  const size_t at = text.rfind('=');
+  // A dtype has "=" only within its parentheses: w*=nf4(block=64).
+  const size_t open = text.find('(');
+  const size_t cut = open == text.npos ? at : text.rfind('=', open);
+  DY_CHECK_AS(ValueError, cut != text.npos && cut > 0,
+              "{} is no rule; write 'NAME=FORMAT', '*.norm.weight=f32' or 'lm_head.*=keep'", text);
+  std::pair<std::string, std::string> rule{text.substr(0, cut), text.substr(cut + 1)};
+  if (rule.second != "keep") DType::parse(rule.second);
+  return rule;
 }
 
 }  // namespace dyadic::inline v1::cli

@@ -26,4 +26,7 @@ struct Stopped {};
 std::string dtype_text(const io::TensorInfo& t);  // "bf16"; the file's word for what is no dtype here
 int64_t elements(const io::TensorInfo& t);
 
+// "NAME=FORMAT", a name with * and ? and the text of a dtype or "keep"; ValueError.
+std::pair<std::string, std::string> parse_rule(const std::string& text);
+
 }  // namespace dyadic::inline v1::cli

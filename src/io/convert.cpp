@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/pattern.h"
 #include "dyadic/ops.h"
 #include "dyadic/planes.h"
 #include "io/bad_file.h"
@@ -14,24 +15,6 @@
 
 namespace dyadic::inline v1::io {
 namespace {
-
-bool fits(std::string_view pattern, std::string_view name) {
-  size_t p = 0, n = 0, star = pattern.npos, from = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && (pattern[p] == '?' || (pattern[p] != '*' && pattern[p] == name[n]))) {
-      ++p, ++n;
-    } else if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      from = n;
-    } else if (star != pattern.npos) {
-      p = star + 1;
-      n = ++from;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == pattern.npos;
-}
 
 // A number that other bytes, or the same in another order, hardly have.
 uint64_t fingerprint(const char* data, size_t bytes, uint64_t seed) {
@@ -106,7 +89,7 @@ class ConvertedFile final : public TensorFile {
  private:
   DType target(const TensorInfo& t) const {
     for (const auto& [pattern, format] : o_.map)
-      if (fits(pattern, t.name)) return format == "keep" ? DType() : DType::parse(format);
+      if (matches(pattern, t.name)) return format == "keep" ? DType() : DType::parse(format);
     if (!o_.format || !t.dtype) return {};
     const bool number = t.dtype.is_scaled() || t.dtype.format()->def->kind == Kind::floating;
     return number && (!o_.format.is_scaled() || t.shape.size() >= 2) ? o_.format : DType();

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "dyadic/nn.h"
 #include "formats/format.h"
+#include "nn/stored.h"
 #include "tensor/impl.h"
 #include "tensor/resize.h"
 
@@ -30,18 +31,21 @@ void collect(const Module& m, const std::string& prefix, DType format, std::set<
     if (child) collect(*child, prefix + name + ".", format, seen, all);
 }
 
-// The tensor stays, whoever holds it (an optimizer, a tied module); its memory is another.
-void convert(Tensor t, DType dtype) {
+void convert(const Tensor& t, DType dtype) {
   if (t.dtype() == dtype) return;
   CategoryScope scope(Category::parameter);
-  if (dtype.is_scaled()) t.requires_grad_(false);
-  const Tensor gradient = t.grad();
-  t.set_grad({});
-  become_view(t, dyadic::to(t.detach(), dtype));
-  if (gradient.defined() && !dtype.is_scaled()) t.set_grad(dyadic::to(gradient, dtype));
+  store(t, dyadic::to(t.detach(), dtype));
 }
 
 }  // namespace
+
+void store(Tensor t, const Tensor& value) {
+  if (value.dtype().is_scaled()) t.requires_grad_(false);
+  const Tensor gradient = t.grad();
+  t.set_grad({});
+  become_view(t, value);
+  if (gradient.defined() && !value.dtype().is_scaled()) t.set_grad(dyadic::to(gradient, value.dtype()));
+}
 
 bool Module::is_matrix(std::string_view parameter) const { return parameter.find("weight") != parameter.npos; }
 

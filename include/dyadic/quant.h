@@ -1,0 +1,163 @@
+// Quantization: which codes the weights of a model get. Formats are dtypes; a method chooses their codes and scales, and brings
+// no tensor or layer of its own: a quantized Linear is a Linear whose weight has that dtype, and is saved, loaded and run as
+// such.
+//
+//   dy::quant::quantize(model, {.weights = "i4(group=128)"});                       // round to nearest
+//   dy::quant::Batches data(batches);                                              // what a method learns from
+//   auto report = dy::quant::quantize(model, {.weights = "q4_0", .method = "gptq", .calibration = &data});
+//   Tensor w = dy::quant::gptq(weight, inputs, dy::DType::parse("i4(group=32)"));  // one matrix, without a model
+//
+// A method is a record (src/quant/methods/*.cpp): signature with its options' defaults, documentation, source, what it needs.
+// The functions at the end are made from the records (tools/generate).
+#pragma once
+#include "dyadic/optim.h"
+
+namespace dyadic::inline v1::quant {
+
+using optim::Option;
+using optim::OptionDef;
+using optim::Options;
+
+// What a matrix [out, in] multiplies: sums over rows x [in] of its inputs, as many as are added.
+class Inputs {
+  Tensor products_, magnitudes_, largest_;
+  int64_t rows_ = 0;
+
+ public:
+  Inputs() = default;
+  explicit Inputs(const Tensor& x) { add(x); }  // [..., in]
+  void add(const Tensor& x);                    // ValueError where it has NaN or infinities, or another width
+  int64_t rows() const { return rows_; }
+  const Tensor& products() const { return products_; }  // f32 [in, in], the sum of x x^T
+  Tensor mean_magnitude() const;                        // f32 [in], the mean of |x|
+  const Tensor& largest() const { return largest_; }    // f32 [in], the largest |x|
+  Inputs divided_by(const Tensor& scale) const;         // of x / scale
+};
+
+// What a method makes of a matrix.
+struct Result {
+  Tensor weight;         // of the format
+  std::string fallback;  // why it is not the method's but what rounding to nearest gives; empty where it is
+};
+struct Scaled {
+  Tensor weight, input_scale;  // for x / input_scale, f32 [in]
+};
+
+struct Task {  // of a method: one matrix
+  std::string name;
+  Tensor weight;         // f32 [out, in]
+  const Inputs* inputs;  // null: nothing is known of them
+  DType format;
+  const Options& options;  // the method's, complete
+};
+struct Method {
+  const char* sig;     // "gptq(float damping=0.01, ...)": name and options
+  const char* doc;     // what it does, in a few lines
+  const char* source;  // where it comes from
+  bool needs_inputs = false;
+  // Empty where the method serves the format, else why not.
+  std::string (*refuses)(DType format);
+  Result (*run)(const Task& task);
+  // Where a method also scales the inputs: f32 [in]. `run` then sees the weight times it, and inputs divided by it.
+  Tensor (*input_scale)(const Task& task) = nullptr;
+  std::string name() const { return std::string(sig).substr(0, std::string_view(sig).find('(')); }
+};
+const std::vector<const Method*>& methods();
+const Method& method(std::string_view name);  // ValueError with the nearest name
+const std::vector<OptionDef>& option_defs(const Method& m);
+std::vector<DType> formats_served(const Method& m);  // of registered_dtypes()
+// `given` with the defaults of what it lacks; ValueError for what is no option.
+Options complete(const Method& m, const Options& given);
+
+// One matrix by a method: weight [out, in], inputs [..., in] or undefined where the method needs none. ValueError where method
+// and format do not go together, or inputs are missing, of another width or not finite.
+Result quantize_matrix(const Method& m, const Tensor& weight, const Tensor& inputs, DType format, const Options& options = {});
+Scaled quantize_scaled(const Method& m, const Tensor& weight, const Tensor& inputs, DType format, const Options& options = {});
+
+// The relative error of x W^T: |x W^T - x Q^T| / |x W^T| over all rows of the inputs; without any, |W - Q| / |W|.
+double output_error(const Tensor& weight, const Tensor& quantized, const Inputs* inputs);
+
+// Runs a model over data, as often as it is asked to.
+class Calibration {
+ public:
+  virtual ~Calibration();
+  virtual void run(nn::Module& model) = 0;  // over all of it, unrecorded
+  // The model's results for the first few of the data, for comparisons.
+  virtual Tensor sample(nn::Module& model) = 0;
+  // Whether results are logits, as those of a model that reads integers.
+  virtual bool gives_logits() const = 0;
+  // How far results are from what they were: of logits the mean Kullback-Leibler divergence in nats, else the squared error's
+  // share of the squares.
+  double distance(const Tensor& before, const Tensor& after) const;
+  // Hooks stand around a module until they are taken off.
+  virtual void watch(nn::Module& m, std::shared_ptr<nn::Hook> hook);
+  virtual void unwatch(nn::Module& m, const nn::Hook* hook);
+};
+class Batches : public Calibration {  // of a model that is called with one tensor
+  std::vector<Tensor> batches_;
+
+ public:
+  explicit Batches(std::vector<Tensor> batches);  // ValueError where there is none
+  void run(nn::Module& model) override;
+  Tensor sample(nn::Module& model) override;
+  bool gives_logits() const override { return batches_[0].dtype().is_integer(); }
+};
+
+struct QuantizeOptions {
+  nn::ByName by_name = {};
+  DType weights = {};  // a scaled format, of all that `map` does not name
+  // Formats by patterns of names, with * and ?; the first that fits counts. An undefined one: it stays as it is.
+  std::vector<std::pair<std::string, DType>> map = {};
+  std::string method = "rtn";
+  Options options = {};  // of the method
+  Calibration* calibration = nullptr;
+  // Patterns of parameters' names, with * and ?. Of those that products and lookups read (nn::quantizable) the ones that an
+  // `include` fits (none: all) and no `exclude`.
+  std::vector<std::string> include = {}, exclude = {};
+  void (*progress)(void* context, size_t done, size_t total, const std::string& name) = nullptr;  // before each weight
+  void* context = nullptr;
+};
+struct LayerReport {
+  std::string name;
+  DType format;
+  double error = 0, error_rtn = 0;  // output_error() over the calibration data, of what was chosen and of rounding to nearest
+  double seconds = 0;
+  std::string fallback;  // why the method did not choose these codes; empty where it did
+  std::string note;      // what of the method was left out
+};
+struct Report {
+  std::vector<LayerReport> layers;
+  int64_t bytes_before = 0, bytes_after = 0;  // of the model's parameters and buffers
+};
+// Changes a model's weights in place. ValueError before anything is changed: nothing fits the patterns, the method does not
+// serve the format, it needs calibration and there is none.
+Report quantize(nn::Module& model, const QuantizeOptions& options);
+
+// Mixed bits under a budget: a format for each weight, so that all parameters and buffers take at most so many bytes and the
+// model's results, as far as rounding one weight at a time to nearest tells, move least.
+struct BudgetOptions {
+  nn::ByName by_name = {};
+  int64_t bytes = 0;
+  std::vector<DType> formats = {};     // to choose from
+  Calibration* calibration = nullptr;  // none: the weights' own relative squared errors are what moves
+  std::vector<std::string> include = {}, exclude = {};
+  void (*progress)(void* context, size_t done, size_t total, const std::string& name) = nullptr;  // before each weight
+  void* context = nullptr;
+};
+struct BudgetPoint {
+  int64_t bytes;    // of the whole model
+  double distance;  // the sum over its weights
+};
+struct BudgetPlan {
+  std::vector<std::pair<std::string, DType>> map;  // for QuantizeOptions
+  std::vector<BudgetPoint> curve;                  // from the smallest to the one chosen
+};
+// ValueError where the formats do not reach down to `bytes`.
+BudgetPlan fit_budget(nn::Module& model, const BudgetOptions& options);
+
+// What the model's parameters and buffers will take, without doing anything.
+int64_t predicted_bytes(nn::Module& model, const QuantizeOptions& options);
+
+}  // namespace dyadic::inline v1::quant
+
+#include "dyadic/quant_methods.inc"

@@ -1,0 +1,130 @@
+// What dyadic.quant is made of: methods as records, one matrix, a whole model. python/dyadic/quant/ has the rest.
+#include "dyadic/quant.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "nn.h"
+
+namespace dyadic::inline v1::python {
+namespace {
+
+using namespace quant;
+
+// A Python object with run(), sample() and gives_logits; hooks are Python's, so that they stand whoever calls the module.
+class PythonCalibration : public Calibration {
+  nb::object data_;
+
+ public:
+  explicit PythonCalibration(nb::object data) : data_(std::move(data)) {}
+  void run(nn::Module&) override { data_.attr("run")(); }
+  Tensor sample(nn::Module&) override { return nb::cast<Tensor>(data_.attr("sample")()); }
+  bool gives_logits() const override { return nb::cast<bool>(data_.attr("gives_logits")); }
+  void watch(nn::Module& m, std::shared_ptr<nn::Hook> hook) override {
+    const nb::handle o = nb::find(&m);
+    if (!o) return Calibration::watch(m, std::move(hook));  // no Python code can call it
+    data_.attr("watch")(o, reinterpret_cast<uintptr_t>(hook.get()),
+                        nb::cpp_function([&m, hook](std::vector<Tensor> inputs) { hook->before(m, inputs); }),
+                        nb::cpp_function([&m, hook](const std::vector<Tensor>& inputs, std::vector<Tensor> results) {
+                          hook->after(m, inputs, results);
+                        }));
+  }
+  void unwatch(nn::Module& m, const nn::Hook* hook) override {
+    if (const nb::handle o = nb::find(&m))
+      data_.attr("unwatch")(o, reinterpret_cast<uintptr_t>(hook));
+    else
+      Calibration::unwatch(m, hook);
+  }
+};
+
+quant::Option option_of(nb::handle value) {
+  if (value.is_none()) return {};
+  if (PyBool_Check(value.ptr())) return nb::cast<bool>(value);
+  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+  return nb::cast<double>(value);
+}
+quant::Options options_of(nb::dict given) {
+  quant::Options all;
+  for (auto [name, value] : given) all.set(nb::cast<std::string>(name), option_of(value));
+  return all;
+}
+
+nb::dict record(const Method& m) {
+  nb::dict d;
+  d["name"] = m.name(), d["signature"] = m.sig, d["doc"] = m.doc, d["source"] = m.source;
+  d["needs_calibration"] = m.needs_inputs, d["adjusts_other_layers"] = m.input_scale != nullptr;
+  nb::list formats;
+  for (DType f : formats_served(m)) formats.append(f.name());
+  d["formats"] = formats;
+  return d;
+}
+
+nb::tuple layer_tuple(const LayerReport& l) {
+  return nb::make_tuple(l.name, l.format.name(), l.error, l.error_rtn, l.seconds, l.fallback, l.note);
+}
+
+using Map = std::vector<std::pair<std::string, std::optional<std::string>>>;
+DType format_of(const std::optional<std::string>& text) { return text ? DType::parse(*text) : DType(); }
+
+nb::tuple quantize_model(nn::Module& model, std::optional<std::string> weights, const Map& map, const std::string& name,
+                         nb::dict options, nb::object calibration, std::vector<std::string> include,
+                         std::vector<std::string> exclude) {
+  std::optional<PythonCalibration> data;
+  if (!calibration.is_none()) data.emplace(calibration);
+  QuantizeOptions o{.weights = format_of(weights),
+                    .method = name,
+                    .options = options_of(options),
+                    .calibration = data ? &*data : nullptr,
+                    .include = std::move(include),
+                    .exclude = std::move(exclude)};
+  for (auto& [pattern, format] : map) o.map.emplace_back(pattern, format_of(format));
+  const Report r = quantize(model, o);
+  nb::list layers;
+  for (const LayerReport& l : r.layers) layers.append(layer_tuple(l));
+  return nb::make_tuple(layers, r.bytes_before, r.bytes_after);
+}
+
+nb::tuple budget(nn::Module& model, int64_t bytes, const std::vector<std::string>& formats, nb::object calibration,
+                 std::vector<std::string> include, std::vector<std::string> exclude) {
+  std::optional<PythonCalibration> data;
+  if (!calibration.is_none()) data.emplace(calibration);
+  BudgetOptions o{
+      .bytes = bytes, .calibration = data ? &*data : nullptr, .include = std::move(include), .exclude = std::move(exclude)};
+  for (const std::string& f : formats) o.formats.push_back(DType::parse(f));
+  const BudgetPlan plan = fit_budget(model, o);
+  nb::dict map;
+  for (auto& [pattern, format] : plan.map)
+    map[pattern.c_str()] = format ? nb::object(nb::str(format.name().c_str())) : nb::none();
+  nb::list curve;
+  for (const BudgetPoint& p : plan.curve) curve.append(nb::make_tuple(p.bytes, p.distance));
+  return nb::make_tuple(map, curve);
+}
+
+}  // namespace
+
+void add_quant(nb::module_& m) {
+  nb::module_ q = m.def_submodule("_quant");
+  q.def("methods", [] {
+    nb::list all;
+    for (const Method* method : quant::methods()) all.append(record(*method));
+    return all;
+  });
+  q.def(
+      "matrix",
+      [](const std::string& name, const Tensor& weight, std::optional<Tensor> inputs, DType format, nb::dict options) {
+        const Method& method = quant::method(name);
+        const Tensor x = inputs ? *inputs : Tensor();
+        if (!method.input_scale) return nb::cast(quantize_matrix(method, weight, x, format, options_of(options)).weight);
+        const Scaled s = quantize_scaled(method, weight, x, format, options_of(options));
+        return nb::object(nb::make_tuple(s.weight, s.input_scale));
+      },
+      nb::arg("method"), nb::arg("weight"), nb::arg("inputs").none(), nb::arg("format"), nb::arg("options"));
+  q.def("quantize", quantize_model, nb::arg("model"), nb::arg("weights").none(), nb::arg("map"), nb::arg("method"),
+        nb::arg("options"), nb::arg("calibration").none(), nb::arg("include"), nb::arg("exclude"));
+  q.def("fit_budget", budget, nb::arg("model"), nb::arg("bytes"), nb::arg("formats"), nb::arg("calibration").none(),
+        nb::arg("include"), nb::arg("exclude"));
+}
+
+}  // namespace dyadic::inline v1::python

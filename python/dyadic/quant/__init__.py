@@ -1,0 +1,125 @@
+"""Quantization: which codes the weights of a model get. Formats are dtypes; a quantized Linear is a Linear whose weight has that dtype.
+
+    report = dyadic.quant.quantize(model, "i4(group=128)")                                        # round to nearest
+    report = dyadic.quant.quantize(model, "q4_0", method="gptq", calibration=batches, exclude=["lm_head.*"])
+    w = dyadic.quant.gptq(weight, inputs, "i4(group=32)", damping=0.05)                             # one matrix, without a model
+
+methods() lists what there is; each method is a function here as well, made from its record.
+"""
+from typing import Any, NamedTuple
+
+from .. import _dyadic
+from .._dyadic import Tensor, _quant
+from ._calibration import Calibration as _Calibration
+
+__all__ = ["LayerReport", "Method", "Report", "Scaled", "fit_budget", "methods", "quantize"]
+
+
+class Method(NamedTuple):
+    """A method's record."""
+
+    name: str
+    signature: str
+    doc: str
+    source: str
+    needs_calibration: bool
+    adjusts_other_layers: bool
+    formats: list[str]  # those with default parameters that it serves
+
+
+class LayerReport(NamedTuple):
+    """What became of one weight: relative errors of its layer's output over the calibration data, of what was chosen and of rounding to nearest."""
+
+    name: str
+    format: str
+    error: float
+    error_rtn: float
+    seconds: float
+    fallback: str  # why the method did not choose the codes; empty where it did
+    note: str  # what of the method was left out, or where its scales went
+
+
+class Report(NamedTuple):
+    """What quantize() did: the layers, and the bytes of parameters and buffers."""
+
+    layers: list[LayerReport]
+    bytes_before: int
+    bytes_after: int
+
+
+class Scaled(NamedTuple):
+    """A matrix for inputs that are divided by input_scale, [in]."""
+
+    weight: Tensor
+    input_scale: Tensor
+
+
+def methods() -> list[Method]:
+    """The methods' records."""
+    return [Method(**m) for m in _quant.methods()]
+
+
+def _text(format):
+    return None if format is None else _dyadic.dtype(format).name if isinstance(format, str) else format.name
+
+
+def _names(patterns):
+    return [patterns] if isinstance(patterns, str) else list(patterns)
+
+
+def _data(model, calibration):
+    return None if calibration is None else _Calibration(model, calibration)
+
+
+def quantize(model, weights=None, *, method="rtn", calibration=None, include=(), exclude=(), map={}, **options) -> Report:
+    """Changes a model's weights in place, to codes that a method chooses.
+
+    weights: a scaled format, "i4(group=128)", "q4_K", dyadic.nf4 ... Of the weights that products and lookups read, those that a pattern
+    of `include` fits (none: all) and none of `exclude`; with * and ?. map: formats by patterns of names, before `weights`; None: it
+    stays. calibration: batches that the model is called with (a tensor, a tuple of arguments or a dict of them each), or a function that is
+    called with the model. options: the method's. Scaled formats take no gradient.
+
+    ValueError before anything is changed: a pattern that fits nothing, a format that the method does not serve, calibration that is
+    needed and not given.
+    """
+    kept = list(model.modules())  # noqa: F841  their Python faces, on which hooks stand
+    formats = [(pattern, _text(format)) for pattern, format in map.items()]
+    layers, before, after = _quant.quantize(model, _text(weights), formats, method, options, _data(model, calibration), _names(include),
+                                            _names(exclude))
+    return Report([LayerReport(*layer) for layer in layers], before, after)
+
+
+def fit_budget(model, bytes, formats, *, calibration=None, include=(), exclude=()) -> tuple[dict[str, str | None], list[tuple[int, float]]]:
+    """Mixed bits under a budget: a format for each weight, for quantize(map=...), so that the model's parameters and buffers take at most
+    `bytes`, and the curve of (bytes, distance) that leads there. Each weight is rounded to each format by itself; what that does to the
+    model's results over the calibration data is the distance: of logits the mean Kullback-Leibler divergence in nats, else the squared
+    error's share. Without data it is the weight's own.
+    """
+    kept = list(model.modules())  # noqa: F841
+    return _quant.fit_budget(model, bytes, [_text(f) for f in formats], _data(model, calibration), _names(include), _names(exclude))
+
+
+def _function(record):
+    def run(weight, inputs=None, format=None, **options):
+        if format is None and not isinstance(inputs, Tensor):  # rtn(weight, "nf4")
+            inputs, format = None, inputs
+        made = _quant.matrix(record.name, weight, inputs, _dyadic.dtype(format) if isinstance(format, str) else format, options)
+        return Scaled(*made) if record.adjusts_other_layers else made
+
+    run.__name__ = run.__qualname__ = record.name
+    run.__module__ = __name__
+    result = "Scaled" if record.adjusts_other_layers else "Tensor"
+    run.__doc__ = f"""{record.doc}
+
+    weight: floats [out, in]; inputs: [..., in]{'' if record.needs_calibration else ' or None'}; format: a scaled dtype. {record.source}
+
+    {record.signature} -> {result}"""
+    return run
+
+
+def _made() -> dict[str, Any]:
+    return {m.name: _function(m) for m in methods()}
+
+
+globals().update(_made())
+__all__ += sorted(_made())

@@ -1,0 +1,245 @@
+// dyadic quantize: a language model's weights in fewer bits, by any method.
+#include <filesystem>
+
+#include "base/check.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/files.h"
+#include "cli/json.h"
+#include "dyadic/device.h"
+#include "dyadic/eval.h"
+#include "dyadic/quant.h"
+#include "io/bad_file.h"
+
+namespace dyadic::inline v1::cli {
+namespace {
+
+struct QuantizeCommand {
+  std::string model, method = "rtn", format, calibration, size, out;
+  std::vector<std::string> options, map, include, exclude, formats;
+  int64_t window = 512, samples = 32;
+  bool list = false;
+};
+
+// What --size chooses from unless --formats says otherwise.
+constexpr const char* kSizes[] = {"i2(group=32,scale=f16)", "i3(group=32,scale=f16)", "i4(group=64,scale=f16)",
+                                  "i4(group=32,scale=f16)", "i8(group=64,scale=f16)"};
+
+std::string needs_text(const quant::Method& m) { return m.needs_inputs ? "yes" : "no"; }
+
+int list_methods(const Common& common) {
+  Json all = Json::array();
+  Table table({"method", "calibration", "other layers", "formats"}, {Align::left, Align::left, Align::left, Align::left});
+  for (const quant::Method* m : quant::methods()) {
+    std::vector<std::string> formats;
+    for (DType d : quant::formats_served(*m)) formats.push_back(d.name());
+    Json options = Json::object();
+    for (const auto& def : quant::option_defs(*m)) options[def.name] = def.fallback_text;
+    all.push_back({{"name", m->name()},
+                   {"signature", m->sig},
+                   {"doc", m->doc},
+                   {"source", m->source},
+                   {"needs_calibration", m->needs_inputs},
+                   {"adjusts_other_layers", m->input_scale != nullptr},
+                   {"options", options},
+                   {"formats", formats}});
+    table.row({m->sig, needs_text(*m), m->input_scale ? "yes" : "no",
+               formats.size() > 8 ? fmt::format("{} of those with scales", formats.size()) : join(formats, " ")});
+  }
+  print(common.json ? json_text({{"methods", all}}) : table.str());
+  return kDone;
+}
+
+// "name=value", the value as the method's signature has it.
+quant::Options method_options(const std::vector<std::string>& words) {
+  quant::Options options;
+  for (const std::string& word : words) {
+    const size_t at = word.find('=');
+    if (at == word.npos || at == 0 || at + 1 == word.size())
+      throw UsageError(fmt::format("quantize: --option: {} is no NAME=VALUE", word));
+    const std::string value = word.substr(at + 1);
+    char* end = nullptr;
+    const double number = std::strtod(value.c_str(), &end);
+    const bool truth = value == "true" || value == "True", falsity = value == "false" || value == "False";
+    options.set(word.substr(0, at), truth || falsity ? quant::Option(truth)
+                                    : *end == 0      ? quant::Option(number)
+                                                     : quant::Option(value));
+  }
+  return options;
+}
+
+// Windows of a text's tokens, i64 [1, window] each.
+std::vector<Tensor> windows_of(const QuantizeCommand& o) {
+  const std::vector<int64_t> ids = Tokenizer::load(o.model).encode(io::read_text(o.calibration));
+  const int64_t whole = int64_t(ids.size()) / o.window;
+  DY_CHECK_AS(ValueError, int64_t(ids.size()) >= std::min<int64_t>(o.window, 16),
+              "{}: {} tokens are too few to calibrate with; give a longer text", o.calibration, ids.size());
+  std::vector<Tensor> all;
+  if (whole == 0) return {from_data(ids.data(), {1, int64_t(ids.size())}, i64)};
+  // Evenly over the text: its beginning alone may be a title page.
+  const int64_t count = std::min(whole, o.samples);
+  for (int64_t i = 0; i < count; ++i) all.push_back(from_data(ids.data() + i * whole / count * o.window, {1, o.window}, i64));
+  return all;
+}
+
+// "600M", "1.5G" are bytes; "4.5bpw" bits for each parameter.
+int64_t budget_bytes(const std::string& text, nn::Module& model) {
+  if (!text.ends_with("bpw")) return byte_count(text.ends_with("B") ? text.substr(0, text.size() - 1) : text);
+  char* end = nullptr;
+  const double bits = std::strtod(text.c_str(), &end);
+  DY_CHECK_AS(ValueError, std::string_view(end) == "bpw" && bits > 0 && bits < 1000,
+              "--size: {} is no size; write 4.5bpw or 600M", text);
+  return int64_t(bits / 8 * double(model.num_parameters()));
+}
+
+// On the terminal, at each weight.
+struct Watch {
+  const char* name;
+  std::unique_ptr<Steps> steps = nullptr;
+  static void step(void* self, size_t done, size_t total, const std::string&) {
+    auto& w = *static_cast<Watch*>(self);
+    if (done == 0) w.steps = std::make_unique<Steps>(w.name, total);
+    w.steps->step();
+  }
+};
+
+std::vector<std::pair<std::string, DType>> budget_map(const QuantizeCommand& o, nn::Module& model, quant::Calibration* data,
+                                                      Json& out, std::string& text) {
+  quant::BudgetOptions b{.bytes = budget_bytes(o.size, model), .calibration = data, .include = o.include, .exclude = o.exclude};
+  if (o.formats.empty())
+    for (const char* f : kSizes) b.formats.push_back(DType::parse(f));
+  for (const std::string& f : o.formats) b.formats.push_back(DType::parse(f));
+  Watch watch{"sensitivity"};
+  b.progress = Watch::step, b.context = &watch;
+  const quant::BudgetPlan plan = quant::fit_budget(model, b);
+  Table table({"bytes", "bits/weight", "distance"});
+  out["curve"] = Json::array();
+  const size_t every = std::max<size_t>(plan.curve.size() / 12, 1);
+  for (size_t i = 0; i < plan.curve.size(); ++i) {
+    const auto& p = plan.curve[i];
+    const double bits = 8 * double(p.bytes) / double(model.num_parameters());
+    out["curve"].push_back({{"bytes", p.bytes}, {"bits_per_weight", bits}, {"distance", number(p.distance)}});
+    if (i % every == 0 || i + 1 == plan.curve.size())
+      table.row({human_bytes(p.bytes), fmt::format("{:.2f}", bits), fmt::format("{:.4g}", p.distance)});
+  }
+  text += table.str() + "\n";
+  return plan.map;
+}
+
+std::string report_text(const quant::Report& r, nn::Module& model) {
+  Table table({"weight", "format", "error", "rtn", "seconds"},
+              {Align::left, Align::left, Align::right, Align::right, Align::right});
+  std::string notes;
+  for (const auto& l : r.layers) {
+    table.row({l.name, l.format.name(), fmt::format("{:.4f}", l.error), fmt::format("{:.4f}", l.error_rtn),
+               fmt::format("{:.2f}", l.seconds)});
+    if (!l.fallback.empty()) notes += fmt::format("{} is rounded to nearest: {}\n", l.name, l.fallback);
+    if (!l.note.empty()) notes += fmt::format("{}: {}\n", l.name, l.note);
+  }
+  return table.str() + "\n" + notes +
+         fmt::format("{} -> {}, {:.2f} bits a parameter\n", human_bytes(r.bytes_before), human_bytes(r.bytes_after),
+                     8 * double(r.bytes_after) / double(model.num_parameters()));
+}
+
+void copy_tokenizer(const std::string& from, const std::string& to) {
+  namespace fs = std::filesystem;
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja",
+                           "vocab.json", "merges.txt", "tokenizer.model"})
+    if (const fs::path file = fs::path(from) / name; fs::exists(file))
+      fs::copy_file(file, fs::path(to) / name, fs::copy_options::overwrite_existing);
+}
+
+Json report_json(const quant::Report& r) {
+  Json layers = Json::array();
+  for (const auto& l : r.layers)
+    layers.push_back({{"name", l.name},
+                      {"format", l.format.name()},
+                      {"error", number(l.error)},
+                      {"error_rtn", number(l.error_rtn)},
+                      {"seconds", l.seconds},
+                      {"fallback", l.fallback},
+                      {"note", l.note}});
+  return layers;
+}
+
+int run_quantize(const QuantizeCommand& o, const Common& common) {
+  const models::Model model = models::load(o.model);
+  std::optional<quant::Batches> data;
+  if (!o.calibration.empty()) data.emplace(windows_of(o));
+  Json out = {{"model", o.model}, {"method", o.method}};
+  std::string text;
+  quant::QuantizeOptions q{.method = o.method,
+                           .options = method_options(o.options),
+                           .calibration = data ? &*data : nullptr,
+                           .include = o.include,
+                           .exclude = o.exclude};
+  if (!o.format.empty()) q.weights = DType::parse(o.format);
+  for (const std::string& rule : o.map) {
+    auto [pattern, format] = parse_rule(rule);
+    q.map.emplace_back(pattern, format == "keep" ? DType() : DType::parse(format));
+  }
+  if (!o.size.empty())
+    for (auto& entry : budget_map(o, *model, q.calibration, out, text)) q.map.push_back(entry);
+  const int64_t bytes = quant::predicted_bytes(*model, q);
+  if (!common.json)
+    print(text + fmt::format("{} will take {} instead of {}\n", o.model, human_bytes(bytes), human_bytes(model->nbytes())));
+  Watch watch{"quantize"};
+  q.progress = Watch::step, q.context = &watch;
+  const quant::Report r = quant::quantize(*model, q);
+  watch.steps.reset();
+  if (!o.out.empty()) {
+    model->save_pretrained(o.out);
+    copy_tokenizer(o.model, o.out);
+    out["out"] = o.out;
+  }
+  out["layers"] = report_json(r);
+  out["bytes_before"] = r.bytes_before, out["bytes_after"] = r.bytes_after;
+  out["bits_per_weight"] = 8 * double(r.bytes_after) / double(model->num_parameters());
+  out["peak_bytes"] = memory_stats().total_peak;
+  print(common.json ? json_text(out) : "\n" + report_text(r, *model));
+  return kDone;
+}
+
+int quantize(const QuantizeCommand& o, const Common& common) {
+  if (o.list) return list_methods(common);
+  if (o.model.empty()) throw UsageError("quantize: of which model? Give its folder, or --list for the methods");
+  if (o.format.empty() == o.size.empty())
+    throw UsageError("quantize: to what? --format FORMAT for all weights, or --size for a choice of formats");
+  if (o.size.empty() && !o.formats.empty()) throw UsageError("quantize: --formats is what --size chooses from: give --size");
+  install_interrupt_handler();
+  try {
+    return run_quantize(o, common);
+  } catch (const Stopped&) { return kInterrupted; }
+}
+
+Run setup(Options& options) {
+  auto o = std::make_shared<QuantizeCommand>();
+  const auto is_format = [](const std::string& text) { DType::parse(text); };
+  options.value("model", o->model, "MODEL", "a language model's folder: config.json, weights, tokenizer.json")
+      .value("--method", o->method, "NAME", "rtn, gptq, awq ...: --list shows them (default: rtn)",
+             [](const std::string& text) { quant::method(text); })
+      .value("--format", o->format, "FORMAT", "of the weights: i4(group=128), q4_K, nf4 ...", is_format)
+      .value("--map", o->map, "NAME=FORMAT ...", "the format of weights by name, with * and ?; keep: as it is; before --format",
+             [](const std::string& text) { parse_rule(text); })
+      .value("--size", o->size, "SIZE", "of the whole model, 4.5bpw or 600M: each weight's format is chosen by what it costs")
+      .value("--formats", o->formats, "FORMAT ...", "what --size chooses from (default: i2 to i8 in groups)", is_format)
+      .value("--calibration", o->calibration, "FILE", "a text like what the model will read")
+      .value("--window", o->window, "N", "tokens of the text that are seen at once (default: 512)", at_least(2))
+      .value("--samples", o->samples, "N", "windows, spread over the text (default: 32)", at_least(1))
+      .value("--option", o->options, "NAME=VALUE ...", "of the method: damping=0.05")
+      .value("--include", o->include, "NAME ...", "only weights with these names, with * and ?")
+      .value("--exclude", o->exclude, "NAME ...", "but these: lm_head.weight")
+      .value("--out", o->out, "DIR", "a folder for the result, which loads like any other model")
+      .flag("--list", o->list, "the methods: formats, whether they need calibration, whether they adjust other layers");
+  return [o](const Common& common) { return quantize(*o, common); };
+}
+
+}  // namespace
+
+extern const Command quantize_command;
+const Command quantize_command = {
+    "quantize", "a language model's weights in fewer bits",
+    "dyadic quantize models/Qwen3-0.6B --method gptq --format \"i4(group=128)\" --calibration wiki.txt --out small", setup};
+
+}  // namespace dyadic::inline v1::cli

@@ -1,0 +1,180 @@
+// A model's weights, one after the other: the inputs that a method needs are caught a stage at a time, so that each layer is
+// fitted to what the layers before it, quantized already, give.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/check.h"
+#include "dyadic/autograd.h"
+#include "nn/stored.h"
+#include "quant/methods.h"
+#include "quant/targets.h"
+#include "tensor/impl.h"
+
+namespace dyadic::inline v1::quant {
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+class Catcher : public nn::Hook {
+  Inputs& inputs_;
+  const std::string& name_;
+
+ public:
+  Catcher(Inputs& inputs, const std::string& name) : inputs_(inputs), name_(name) {}
+  void before(nn::Module&, std::vector<Tensor>& inputs) override {
+    try {
+      if (!inputs.empty()) inputs_.add(inputs[0]);
+    } catch (const ValueError& e) { fail<ValueError>("quantize: {}: {}", name_, e.what()); }
+  }
+};
+
+// Modules neither drop out nor count statistics meanwhile.
+class Evaluating {
+  std::vector<nn::Module*> training_;
+
+ public:
+  explicit Evaluating(nn::Module& model) {
+    for (auto& [name, m] : model.named_modules())
+      if (m->training()) training_.push_back(m), m->set_training(false);
+  }
+  ~Evaluating() {
+    for (nn::Module* m : training_) m->set_training(true);
+  }
+  Evaluating(const Evaluating&) = delete;
+};
+
+class Run {
+  nn::Module& model_;
+  const QuantizeOptions& o_;
+  const Method& method_;
+  const Options options_;
+  std::vector<Target> targets_;
+  std::vector<Call> calls_;
+  Tensor expected_;
+  size_t done_ = 0;
+  Report report_;
+
+ public:
+  Run(nn::Module& model, const QuantizeOptions& o)
+      : model_(model), o_(o), method_(method(o.method)), options_(complete(method_, o.options)) {
+    if (o.weights || o.map.empty()) check_format(o.weights);
+    for (auto& [pattern, format] : o.map)
+      if (format) check_format(format);
+    DY_CHECK_AS(ValueError, o.calibration || !method_.needs_inputs,
+                "quantize: {} needs calibration data: give some, or use rtn, hqq or another that needs none", o.method);
+    targets_ = find_targets(model, o);
+    for (const Target& t : targets_)
+      DY_CHECK_AS(ValueError, !t.weight.is_meta() && all(isfinite(t.weight.detach().to(f32))).item<bool>(),
+                  "quantize: {} has no finite values: it is {}", t.name, describe(t.weight));
+  }
+
+  Report run() {
+    const NoGrad guard;
+    const Evaluating evaluating(model_);
+    report_.bytes_before = model_.nbytes();
+    if (o_.calibration) in_order_of_calls();
+    for (size_t begin = 0; begin < targets_.size();) {
+      size_t end = begin + 1;
+      while (end < targets_.size() && targets_[end].stage == targets_[begin].stage) ++end;
+      run_stage({targets_.begin() + int64_t(begin), targets_.begin() + int64_t(end)});
+      begin = end;
+    }
+    report_.bytes_after = model_.nbytes();
+    return std::move(report_);
+  }
+
+ private:
+  void check_format(DType format) const {
+    DY_CHECK_AS(TypeError, format.is_scaled(),
+                "quantize: weights is {}: a scaled format is needed, such as i4(group=128); to() converts to the others",
+                format.name());
+    const std::string refusal = method_.refuses(format);
+    DY_CHECK_AS(ValueError, refusal.empty(), "quantize: {} does not serve {}: {}", o_.method, format.name(), refusal);
+  }
+  void in_order_of_calls() {
+    calls_ = trace(model_, *o_.calibration, expected_);
+    if (!method_.input_scale) expected_ = {};
+    const auto place = [&](const Target& t) {
+      const auto it = std::find_if(calls_.begin(), calls_.end(), [&](auto& c) { return c.module == t.linear; });
+      return it - calls_.begin();
+    };
+    std::map<std::string, int64_t> first;  // of a stage
+    for (const Target& t : targets_) {
+      const auto [it, is_new] = first.try_emplace(t.stage, place(t));
+      it->second = std::min<int64_t>(it->second, place(t));
+    }
+    std::stable_sort(targets_.begin(), targets_.end(), [&](auto& a, auto& b) { return first[a.stage] < first[b.stage]; });
+  }
+
+  void run_stage(std::span<Target> stage) {
+    std::map<const Target*, Inputs> inputs;
+    if (o_.calibration) {
+      std::vector<std::unique_ptr<Watching>> watching;
+      for (Target& t : stage)
+        if (t.why_no_inputs.empty())
+          watching.push_back(
+              std::make_unique<Watching>(*o_.calibration, *t.linear, std::make_shared<Catcher>(inputs[&t], t.name)));
+      if (!watching.empty()) o_.calibration->run(model_);
+    }
+    std::map<const Target*, LayerReport> reports;
+    if (method_.input_scale) scale_inputs(stage, inputs, reports);
+    for (Target& t : stage) quantize_one(t, inputs[&t], reports[&t]);
+  }
+
+  // Weights that multiply the same tensor share their scales.
+  void scale_inputs(std::span<Target> stage, std::map<const Target*, Inputs>& inputs,
+                    std::map<const Target*, LayerReport>& reports) {
+    std::map<std::pair<TensorImpl*, const Format*>, std::vector<Target*>> groups;
+    for (Target& t : stage) {
+      const auto call = std::find_if(calls_.begin(), calls_.end(), [&](auto& c) { return c.module == t.linear; });
+      if (t.why_no_inputs.empty() && call != calls_.end() && inputs[&t].rows() > 0)
+        groups[{call->input.impl(), t.format.format()}].push_back(&t);
+    }
+    for (auto& [shared_input, group] : groups) {
+      const double begin = now();
+      std::vector<Tensor> weights;
+      for (const Target* t : group) weights.push_back(t->weight.detach().to(f32));
+      const Inputs& shared = inputs[group[0]];
+      const Tensor scale = method_.input_scale({group[0]->name, cat(weights, 0), &shared, group[0]->format, options_});
+      for (size_t i = 0; i < group.size(); ++i)
+        reports[group[i]].error_rtn = output_error(weights[i], to_nearest(weights[i], group[i]->format), &shared);
+      const std::string taken = fold(model_, *o_.calibration, calls_, expected_, group, scale);
+      for (const Target* t : group) {
+        reports[t].note =
+            taken.empty() ? "its inputs are not scaled: nothing before it takes the scales" : "scales are in " + taken;
+        if (!taken.empty()) inputs[t] = inputs[t].divided_by(scale);
+        reports[t].seconds = (now() - begin) / double(group.size());
+      }
+    }
+  }
+
+  void quantize_one(Target& t, const Inputs& caught, LayerReport report) {
+    if (o_.progress) o_.progress(o_.context, done_, targets_.size(), t.name);
+    ++done_;
+    const double begin = now();
+    const Tensor w = t.weight.detach().to(f32).contiguous();
+    const Inputs* inputs = caught.rows() > 0 ? &caught : nullptr;
+    Result r;
+    if (!t.why_no_inputs.empty() && method_.needs_inputs)
+      r = {to_nearest(w, t.format), t.why_no_inputs};
+    else if (w.dim() != 2)
+      r = {to_nearest(w, t.format), o_.method == "rtn" ? "" : fmt::format("it is no matrix: {}", describe(w))};
+    else if (!inputs && method_.needs_inputs)
+      r = {to_nearest(w, t.format), "no row of the calibration data reached it"};
+    else
+      r = method_.run({t.name, w, inputs, t.format, options_});
+    report.name = t.name, report.format = t.format, report.fallback = r.fallback;
+    report.error = output_error(w, r.weight, inputs);
+    if (report.error_rtn == 0) report.error_rtn = output_error(w, to_nearest(w, t.format), inputs);
+    nn::store(t.weight, r.weight);
+    report.seconds += now() - begin;
+    report_.layers.push_back(std::move(report));
+  }
+};
+
+}  // namespace
+
+Report quantize(nn::Module& model, const QuantizeOptions& options) { return Run(model, options).run(); }
+
+}  // namespace dyadic::inline v1::quant

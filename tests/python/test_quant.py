@@ -1,0 +1,112 @@
+"""dyadic.quant: the methods, whole models, calibration through Python's modules."""
+import pytest
+
+import dyadic as dy
+from dyadic import nn, quant
+
+
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(64)
+        self.up, self.gate, self.down = nn.Linear(64, 96), nn.Linear(64, 96), nn.Linear(96, 32)
+
+    def forward(self, x):
+        n = self.norm(x)
+        return self.down(nn.functional.silu(self.gate(n)) * self.up(n))
+
+
+def inputs(rows):
+    x = dy.randn(rows, 24) @ dy.randn(24, 64) + 0.3 * dy.randn(rows, 64)
+    x[:, 5::20] *= 15
+    return x
+
+
+def test_methods_are_functions():
+    by_name = {m.name: m for m in quant.methods()}
+    assert set(by_name) == {"awq", "gptq", "hqq", "imatrix", "rtn", "smoothquant"}
+    assert by_name["gptq"].needs_calibration and not by_name["gptq"].adjusts_other_layers
+    assert by_name["awq"].adjusts_other_layers and "q4_0" in by_name["awq"].formats
+    for name in by_name:
+        assert callable(getattr(quant, name)) and by_name[name].source in getattr(quant, name).__doc__
+
+
+def test_matrix():
+    dy.manual_seed(1)
+    w, x = dy.randn(48, 64), inputs(512)
+    seen, held_out = x[:256], x[256:]
+
+    def error(q):
+        return (held_out @ (q.to(dy.float32) - w).T).square().mean().item()
+
+    q = quant.gptq(w, seen, "i4(group=32)", damping=0.05)
+    assert q.dtype == dy.dtype("i4(group=32)")
+    assert error(q) < 0.5 * error(quant.rtn(w, "i4(group=32)"))
+    s = quant.awq(w, seen, "i4(group=32)")
+    assert s.input_scale.shape == (64,)
+    assert error(s.weight.to(dy.float32) / s.input_scale) < error(w.to(dy.dtype("i4(group=32)")))
+    assert quant.hqq(w, "q4_1").dtype == dy.q4_1
+    with pytest.raises(ValueError, match="gptq: it needs inputs"):
+        quant.gptq(w, None, "i4(group=32)")
+    with pytest.raises(ValueError, match="did you mean damping"):
+        quant.gptq(w, seen, "i4(group=32)", dampin=0.05)
+
+
+@pytest.mark.parametrize("method", ["gptq", "awq", "imatrix"])
+def test_model(method):
+    dy.manual_seed(2)
+    model, x = Mlp(), inputs(512)
+    state, test = {k: v.clone() for k, v in model.state_dict().items()}, inputs(256)
+    expected = model(test).detach()
+
+    def loss():
+        return (model(test) - expected).square().mean().item()
+
+    quant.quantize(model, "i4(group=32)")
+    rounded = loss()
+    model.load_state_dict(state, assign=True)
+    report = quant.quantize(model, "i4(group=32)", method=method, calibration=list(x.split(128)))
+    assert loss() < 0.8 * rounded
+    assert [layer.name for layer in report.layers] == ["up.weight", "gate.weight", "down.weight"]
+    assert all(layer.fallback == "" and layer.error < layer.error_rtn for layer in report.layers)
+    assert report.bytes_after < report.bytes_before
+    assert type(model.up) is nn.Linear and model.up.weight.dtype == dy.dtype("i4(group=32)")
+    if method == "awq":
+        assert report.layers[0].note == "scales are in norm"
+
+
+def test_calibration_by_tuples_dicts_and_a_function():
+    dy.manual_seed(3)
+    x = inputs(128)
+    made = []
+    for data in ([(x,)], [{"x": x}], x, lambda model: model(x)):
+        dy.manual_seed(4)
+        model = Mlp()
+        quant.quantize(model, "q8_0", method="gptq", calibration=data)
+        made.append(model.up.weight.to(dy.float32))
+    assert all((m == made[0]).all() for m in made)
+    with pytest.raises(ValueError, match="calibration is empty"):
+        quant.quantize(Mlp(), "q8_0", method="gptq", calibration=[])
+
+
+def test_patterns_and_budget():
+    dy.manual_seed(5)
+    model, x = Mlp(), inputs(64)
+    formats = ["i2(group=32)", "i4(group=32)", "i8(group=32)"]
+    plan, curve = quant.fit_budget(model, 9000, formats, calibration=[x])
+    assert set(plan) == {"up.weight", "gate.weight", "down.weight"} and curve[-1][0] <= 9000
+    report = quant.quantize(model, map=plan)
+    assert report.bytes_after == curve[-1][0]
+    model = Mlp()
+    report = quant.quantize(model, "i4(group=32)", exclude="down.*", map={"gate.*": None})
+    assert [layer.name for layer in report.layers] == ["up.weight"]
+    with pytest.raises(ValueError, match='no parameter fits "x"'):
+        quant.quantize(model, "i4(group=32)", include=["x"])
+
+
+def test_gradients_flow_through_a_quantized_layer():
+    model = Mlp()
+    quant.quantize(model, "i4(group=32)")
+    x = inputs(4).requires_grad_()
+    model(x).sum().backward()
+    assert x.grad.abs().sum() > 0 and model.up.weight.grad is None and model.up.bias.grad is not None
