@@ -6,6 +6,7 @@
 #include "dyadic/autograd.h"
 #include "dyadic/averaged_model.h"
 #include "dyadic/checkpoint.h"
+#include "dyadic/compile.h"
 #include "dyadic/counters.h"
 #include "dyadic/data.h"
 #include "dyadic/data_files.h"

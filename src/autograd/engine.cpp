@@ -151,9 +151,8 @@ class Run {
       return;
     }
     TensorImpl& s = *sum.impl();
-    bool own = !create_ && s.refs.load() == 1 && s.storage->refs.load() == 1 && s.contiguous() && sum.dtype() == g.dtype() &&
-               sum.sizes() == g.sizes();
-    if (own)
+    const bool own = !create_ && is_sole(s) && s.contiguous() && sum.dtype() == g.dtype() && sum.sizes() == g.sizes();
+    if (own && !s.storage->deferred)
       sum.add_(g);
     else
       sum = add(sum, g);

@@ -22,7 +22,7 @@ struct AfterAccumulation {
 void put(AutoMeta& m, Tensor g, bool create) {
   if (!m.grad.defined()) {
     TensorImpl& i = *g.impl();
-    bool own = i.refs.load() == 1 && i.storage->refs.load() == 1 && i.contiguous();
+    bool own = is_sole(i) && i.contiguous();
     if (!own && !create) {
       CategoryScope scope(Category::gradient);
       g = g.clone();

@@ -16,7 +16,7 @@ namespace dyadic::inline v1::cli {
 namespace {
 
 constexpr const Command* kParts[] = {&bench_train_command, &bench_gpt_command,     &bench_ops_command, &bench_overhead_command,
-                                     &bench_optim_command, &bench_convert_command, &bench_io_command};
+                                     &bench_optim_command, &bench_convert_command, &bench_io_command,  &bench_compile_command};
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 

@@ -27,7 +27,8 @@ enum Mode : uint32_t {
   kAnomaly = 16,
   kForget = 32,       // nodes save nothing
   kAutocastOff = 64,  // a region inside of autocast where it is off: its calls are reported
-  kReference = 128    // plain kernels where there are some
+  kReference = 128,   // plain kernels where there are some
+  kDeferring = 256    // a compiled function runs (graph/)
 };
 extern constinit thread_local uint32_t t_modes;
 

@@ -205,10 +205,16 @@ void invoke(const Invocation& v) {
   if (v.results == Invocation::Results::fresh && !v.list) return call_op(v.op, v.args, v.n, v.out);
   invoke_any(v, op_def(v.op));
 }
+static bool is_seldom_deferred(const Arg& a) {
+  return a.kind == Arg::Kind::tensor && a.tensor->defined() && a.tensor->numel() < 4 * g_least_deferred;
+}
 // The commonest kind, in registers: a tenth of what a small call takes is writing and reading an Invocation.
 void call_op(Op id, Arg* args, int n, Tensor* out) {
   const OpDef& op = op_def(id);
-  if (op.kind == OpKind::pointwise && !(t_modes & ~kNoGrad) && small_pointwise(id, op, args, n, out)) return;
+  if (op.kind == OpKind::pointwise) {
+    const uint32_t modes = t_modes & ~kNoGrad;
+    if ((!modes || (modes == kDeferring && is_seldom_deferred(args[0]))) && small_pointwise(id, op, args, n, out)) return;
+  }
   invoke_any({id, args, n, Invocation::Results::fresh, out}, op);
 }
 

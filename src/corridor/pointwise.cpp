@@ -99,6 +99,7 @@ template <class T>
 
 }  // namespace
 
+// (Only what lies on the cpu and has been computed has data.)
 bool small_pointwise(Op id, const OpDef& op, const Arg* args, int given, Tensor* results) {
   const int n = op.pw.inputs;
   const bool gradient = op.pw.gives_dtype;
@@ -107,7 +108,7 @@ bool small_pointwise(Op id, const OpDef& op, const Arg* args, int given, Tensor*
   if (!first) return false;
   const TensorImpl& a = *first;
   if ((a.flags & (kContiguous | kNumber)) != kContiguous || (a.dtype != f32 && a.dtype != f64) || a.numel > 4096 ||
-      op.types == Types::compare || !a.device().is_cpu() || (gradient && args[n].dtype != a.dtype))
+      op.types == Types::compare || !a.storage->data || (gradient && args[n].dtype != a.dtype))
     return false;
   const int64_t size = a.dtype == f32 ? 4 : 8;
   auto data = [size](const TensorImpl& t) { return static_cast<const char*>(t.storage->data) + t.offset * size; };
@@ -129,7 +130,7 @@ bool small_pointwise(Op id, const OpDef& op, const Arg* args, int given, Tensor*
       numbers |= 1u << i;
       continue;
     }
-    if (!(b.flags & kContiguous) || b.dtype != a.dtype || b.ndim != a.ndim || !b.device().is_cpu()) return false;
+    if (!(b.flags & kContiguous) || b.dtype != a.dtype || b.ndim != a.ndim || !b.storage->data) return false;
     for (int d = 0; d < a.ndim; ++d)
       if (a.sizes[d] != b.sizes[d]) return false;
   }

@@ -9,6 +9,11 @@
 #include "tensor/resize.h"
 
 namespace dyadic::inline v1 {
+
+bool (*g_defer)(const Invocation&, const OpDef&) = nullptr;
+bool (*g_defer_in_place)(const Invocation&, const OpDef&) = nullptr;
+int64_t g_least_deferred = 1024;
+
 namespace {
 
 // The values and the history of what is about to be written.
@@ -98,6 +103,8 @@ struct ReadFirst {  // the arguments, with copies of such operands
   }
 };
 
+}  // namespace
+
 void check_overwrites(const Call& c, const Tensor& self) {
   DY_CHECK(c.spec[0].shape() == self.sizes(),
            "{}_: the result does not fit: self is {}, the result {}; use the out-of-place form", c.name, describe(self),
@@ -108,6 +115,8 @@ void check_overwrites(const Call& c, const Tensor& self) {
   DY_CHECK_AS(TypeError, !self.dtype().is_scaled() || c.op.kind == OpKind::kernel,
               "{}_: self is {}: scaled tensors are written whole; use copy_", c.name, describe(self));
 }
+
+namespace {
 
 // The inputs that the op overwrites.
 template <class F> void for_written(const Call& c, F&& f) {
@@ -176,17 +185,28 @@ void check_follows_base(const char* who, const Tensor& self) {
       who, describe(self), describe(borrow(t.base)));
 }
 
-void call_fresh(const Invocation& v, const OpDef& op) {
-  if (goes_by_parts(op, op_name(v.op), v.args, v.n)) [[unlikely]] {
-    v.out[0] = op.complex(v.args);
-    return;
-  }
+namespace {
+
+// How many results there are.
+int make_fresh(const Invocation& v, const OpDef& op) {
+  if ((t_modes & kDeferring) && g_defer(v, op)) return 1;
   Call c(v.op, op, v.args, v.n, v.out);
   infer(c);
   if (op.writes) for_written(c, [&](const Tensor& t) { check_writable(c.name, t); });
   execute(c, true);
   if (op.writes) for_written(c, [](const Tensor& t) { bump(t); });
   if (t_modes) observe(c);
+  return c.nout;
+}
+
+}  // namespace
+
+void call_fresh(const Invocation& v, const OpDef& op) {
+  if (goes_by_parts(op, op_name(v.op), v.args, v.n)) [[unlikely]] {
+    v.out[0] = op.complex(v.args);
+    return;
+  }
+  const int count = make_fresh(v, op);
   if (t_modes & kNoGrad) {  // a recorded write into such a view would pass its base by: call_in_place refuses it
     if (op.kind == OpKind::view && v.args[0].tensor->requires_grad()) {
       set_base(*v.out[0].impl(), *v.args[0].tensor->impl());
@@ -196,10 +216,11 @@ void call_fresh(const Invocation& v, const OpDef& op) {
   }
   const bool grad = wants_grad(v.args, v.n);
   if (op.kind == OpKind::view) set_base(*v.out[0].impl(), *v.args[0].tensor->impl());
-  if (grad) record(v.op, op, v.args, v.n, v.out, c.nout);
+  if (grad) record(v.op, op, v.args, v.n, v.out, count);
 }
 
 void call_in_place(const Invocation& v, const OpDef& op) {
+  if ((t_modes & kDeferring) && g_defer_in_place(v, op)) return;
   const Tensor& self = *v.args[0].tensor;
   const char* name = op_name(v.op);
   check_writable(name, self);

@@ -19,10 +19,17 @@ std::vector<Tensor> compose_all(Op id, const OpDef& op, const Arg* args);
 // The arguments with those that C++ left out of the call behind them, in `all`: compositions read them all.
 Arg* with_defaults(Op id, const Arg* args, int& n, Arg* all);
 
+// A compiled function's (graph/), in mode kDeferring. True: the call is put off, its result is there without data.
+extern bool (*g_defer)(const Invocation& v, const OpDef& op);
+extern bool (*g_defer_in_place)(const Invocation& v, const OpDef& op);  // what args[0] holds
+// Elements: a smaller result is there sooner than it is put off (four times as many by the short way below). Tests put off all.
+extern int64_t g_least_deferred;
+
 // What becomes of the results.
 void call_fresh(const Invocation& v, const OpDef& op);
 void call_in_place(const Invocation& v, const OpDef& op);
 void call_into(const Invocation& v, const OpDef& op);
+void check_overwrites(const Call& c, const Tensor& self);  // that the result of a call in place fits into self
 
 void plan_pointwise(Call& c);
 // The common small case: a pointwise op on dense floats of one shape, of its own compute type, and numbers. False: not of that

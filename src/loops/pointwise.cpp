@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "loops/elements.h"
 #include "loops/layout.h"
 #include "loops/stream_kernel.h"
 #include "loops/strided_copy_kernel.h"
@@ -15,33 +16,6 @@ using namespace tiles;
 namespace {
 
 constexpr int64_t kGrain = 32 << 10;  // elements a thread takes at least
-
-bool stored_as(const Format& f, Compute c) { return &f == &compute_format(c); }
-
-const void* load(const Format& f, const char* stored, Compute compute, char* tile, char* other, int64_t n) {
-  if (stored_as(f, compute)) return stored;
-  if (f.compute() == compute) {
-    f.def->decode(stored, tile, n);
-    return tile;
-  }
-  const void* own = stored;
-  if (!stored_as(f, f.compute())) f.def->decode(stored, other, n), own = other;
-  convert_compute(f.compute(), own, compute, tile, n);
-  return tile;
-}
-
-void store(const Format& f, const void* tile, Compute compute, bool mask, char* stored, char* other, int64_t n) {
-  if (mask) {
-    convert(*boolean.format(), tile, f, stored, n);
-    return;
-  }
-  if (f.compute() != compute) {
-    bool narrow = f.compute() == Compute::f32 && f.def->bits < 32;
-    convert_compute(compute, tile, f.compute(), other, n, narrow);
-    tile = other;
-  }
-  f.def->encode(tile, stored, n, Round{});
-}
 
 // Runs body(Walk, State) on all tiles, State being a thread's own. stream: they were streamed.
 template <class State, class Body>
@@ -56,21 +30,6 @@ void for_tiles(const Space& s, const Cut& cut, char* const* base, bool stream, c
     }
     if (stream) stream_kernel().flush();
   });
-}
-
-// n copies of one stored element, in the compute type.
-void splat(const Format& f, const char* stored, Compute compute, char* tile, int64_t n) {
-  if (compute == Compute::f32 && stored_as(f, Compute::f64)) {  // a number
-    const float value = float(*reinterpret_cast<const double*>(stored));
-    if (n <= 16)
-      std::fill_n(reinterpret_cast<float*>(tile), n, value);
-    else
-      strided_copy_kernel().splat(tile, reinterpret_cast<const char*>(&value), n, sizeof(float));
-    return;
-  }
-  alignas(16) char one[16], other[16];
-  const void* value = load(f, stored, compute, one, other, 1);
-  strided_copy_kernel().splat(tile, static_cast<const char*>(value), n, compute_size(compute));
 }
 
 // Small results of dense operands of their compute type, and of single elements: one tile, without the search for a way through
@@ -146,8 +105,8 @@ struct Run {
         o(plan.inputs),
         target(*plan.formats[plan.inputs]),
         leaves(p.real_out ? real_of(p.compute) : p.compute),
-        lies(stored_format()),
-        tile(lies ? stored_tile(lies) : p.tile),
+        lies(stored_format(p, p.direct, p.formats, p.singles, p.inputs)),
+        tile(lies ? stored_tile(p, lies) : p.tile),
         step(lies == bf16.format() ? kBf16Step : 1),
         stream(s.streams(o, base)),
         in_tile(stream && !p.mask_out && streams_vectors() && reinterpret_cast<uintptr_t>(base[o]) % 64 == 0),
@@ -173,28 +132,6 @@ struct Run {
     if (lies) return lies == bf16.format();
     return p.direct && (p.compute == Compute::f32 || p.compute == Compute::f64);
   }
-  Tile stored_tile(const Format* f) const {
-    if (f == bf16.format()) return p.bf16_tile;
-    if (!p.narrow_tiles) return nullptr;
-    return f == u8.format()    ? p.narrow_tiles[kU8]
-           : f == i8.format()  ? p.narrow_tiles[kI8]
-           : f == i16.format() ? p.narrow_tiles[kI16]
-                               : nullptr;
-  }
-  // The result's format (a mask's: its inputs'), if there is a tile for it that takes the inputs: bf16 beside anything, narrow
-  // integers beside numbers.
-  const Format* stored_format() const {
-    const Format* f = p.mask_out ? nullptr : &target;
-    bool some = false, others = false;
-    for (int i = 0; i < p.inputs; ++i) {
-      if (!p.formats[i] || single(i)) continue;
-      if (!f) f = p.formats[i];
-      (p.formats[i] == f ? some : others) = true;
-    }
-    if (!some || !f || !stored_tile(f) || (p.mask_out && !p.direct)) return nullptr;
-    return others && f != bf16.format() ? nullptr : f;
-  }
-
   struct Buffers {
     alignas(64) char tiles[kMaxOperands][kTileBytes];
     alignas(64) char gathered[kTileBytes];

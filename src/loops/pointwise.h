@@ -6,8 +6,8 @@
 
 namespace dyadic::inline v1 {
 
-struct PointwisePlan {
-  // What is done to each element.
+// What is done to each element.
+struct Elementwise {
   Compute compute = Compute::f32;
   Tile tile = nullptr;
   Tile bf16_tile = nullptr;            // the same on bf16, if there is one
@@ -17,7 +17,9 @@ struct PointwisePlan {
   bool real_out = false;               // of complex numbers the tile writes real ones
   bool bits = false;                   // each bit of an integer is computed by itself
   double params[2 * kMaxParams];       // loops/tile.h
+};
 
+struct PointwisePlan : Elementwise {
   // Where the elements lie: laid out by place().
   bool small = false;   // one tile, without the search for a way through strides
   bool direct = false;  // a tile of the compute type writes what is stored

@@ -70,7 +70,9 @@ class Printer {
         options_(o),
         cut_(t.numel > o.threshold),
         style_(o, format().def->kind >= Kind::floating, format().def->kind == Kind::boolean),
-        imaginary_(o, true, false) {}
+        imaginary_(o, true, false) {
+    settle(*t.storage);
+  }
 
   std::string str(size_t indent) {
     Values v;

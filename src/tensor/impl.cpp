@@ -18,11 +18,12 @@ void destroy_tape(TensorImpl& t) noexcept;  // corridor/tape.cpp: drops the node
 
 namespace {
 
+constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
+
 Storage* new_storage(int64_t bytes, Device device) {
   const DeviceMemory& memory = device_memory(device);
   int64_t charged = memory.rounded(bytes);
   ledger_add(device, t_category, t_module, charged);
-  constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
   bool with_data = device.is_cpu() && charged <= kSmallLimit - kHeader;
   Storage* s = nullptr;
   try {
@@ -45,15 +46,37 @@ Storage* new_storage(int64_t bytes, Device device) {
 
 TensorImpl* new_impl() { return new (pool_allocate(sizeof(TensorImpl))) TensorImpl; }
 
+// Takes over the storage.
+[[gnu::always_inline]] inline Tensor dense_tensor(Storage* s, IntList sizes, DType dtype, int64_t numel) {
+  TensorImpl* t;
+  try {
+    t = new_impl();
+  } catch (...) {
+    release(s);
+    throw;
+  }
+  t->storage = s;
+  t->dtype = dtype;
+  t->ndim = uint8_t(sizes.size());
+  t->numel = numel;
+  t->flags = kContiguous;
+  int64_t stride = 1;
+  for (int d = t->ndim - 1; d >= 0; --d) {
+    t->sizes[d] = sizes[size_t(d)];
+    t->strides[d] = stride;
+    stride *= sizes[size_t(d)] > 0 ? sizes[size_t(d)] : 1;
+  }
+  return Tensor::adopt(t);
+}
+
 }  // namespace
 
 void release(Storage* s) noexcept {
   if (!drop(s->refs)) return;
-  constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
   ledger_remove(s->device, s->category, s->module, s->charged);
   if (s->free_foreign)
     s->free_foreign(s->foreign);
-  else if (!s->inline_data)
+  else if (!s->inline_data && !s->deferred)
     device_memory(s->device).release(s->data, s->charged);
   int64_t size = s->inline_data ? kHeader + s->charged : kHeader;
   s->~Storage();
@@ -130,25 +153,51 @@ Tensor make_tensor(IntList sizes, DType dtype, Device device) {
   Storage* s = new_storage(wanted, device);
   s->bytes = bytes;
   s->geometry = g;
-  TensorImpl* t;
+  return dense_tensor(s, sizes, dtype, n);
+}
+
+Tensor make_deferred(IntList sizes, DType dtype) {
+  const int64_t n = checked_numel("empty", sizes);
+  auto* s = new (pool_allocate(size_t(kHeader))) Storage;
+  s->deferred = true;
+  s->inference = t_inference;
+  s->category = t_category;
+  s->module = t_module;
+  s->device = cpu;
+  s->bytes = n * dtype.itemsize();
+  return dense_tensor(s, sizes, dtype, n);
+}
+void* allocate_deferred(Storage& s) {
+  const DeviceMemory& memory = device_memory(s.device);
+  const int64_t charged = memory.rounded(s.bytes);
+  ledger_add(s.device, s.category, s.module, charged);
   try {
-    t = new_impl();
+    return memory.allocate(charged);
   } catch (...) {
-    release(s);
+    ledger_remove(s.device, s.category, s.module, charged);
     throw;
   }
-  t->storage = s;
-  t->dtype = dtype;
-  t->ndim = uint8_t(sizes.size());
-  t->numel = n;
-  t->flags = kContiguous;
-  int64_t stride = 1;
-  for (int d = t->ndim - 1; d >= 0; --d) {
-    t->sizes[d] = sizes[size_t(d)];
-    t->strides[d] = stride;
-    stride *= sizes[size_t(d)] > 0 ? sizes[size_t(d)] : 1;
-  }
-  return Tensor::adopt(t);
+}
+void give_deferred(Storage& s, void* data) noexcept {
+  s.charged = device_memory(s.device).rounded(s.bytes);
+  s.deferred = false;
+  s.foreign = nullptr;
+  s.data = data;
+}
+void release_deferred(Storage& s, void* data) noexcept {
+  const int64_t charged = device_memory(s.device).rounded(s.bytes);
+  device_memory(s.device).release(data, charged);
+  ledger_remove(s.device, s.category, s.module, charged);
+}
+
+void (*g_settle)() = nullptr;
+void settle(const Storage& s) {
+  if (!s.deferred) return;
+  g_settle();
+  DY_CHECK(!s.deferred, "compile: a value has not been computed: the thread that put it off ended without memory for it");
+}
+void settle_all() {
+  if (g_settle) g_settle();
 }
 
 Tensor make_like(const TensorImpl& like) {
@@ -174,7 +223,6 @@ namespace {
 // Takes over the memory when it returns.
 Tensor over_memory(void* data, IntList sizes, DType dtype, int64_t charged, Category category, void (*free)(void*),
                    void* context) {
-  constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
   const int64_t n = checked_numel("from_buffer", sizes);
   auto* s = new (pool_allocate(size_t(kHeader))) Storage;
   TensorImpl* t = nullptr;
@@ -308,6 +356,7 @@ void set_category(const Tensor& t, Category c) {
 }
 
 void check_memory_writable(const char* who, const Tensor& t) {
+  settle_all();
   DY_CHECK_AS(ValueError, !t.impl()->storage->read_only,
               "{}: the memory is a file that is mapped to be read: self is {}; clone() it, or map the file with mode r+ or c",
               who, describe(t));

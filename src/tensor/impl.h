@@ -26,13 +26,15 @@ struct Storage {
   bool inline_data = false;  // bytes follow this header
   bool read_only = false;    // a file mapped to be read
   bool inference = false;    // made in inference mode: not for backward, not written outside
+  bool deferred = false;     // Note [Deferred values]: there is no data yet
+  bool lent = false;         // others than ops may write it at any time: NumPy shares it
   uint32_t module = 0;
   int64_t bytes = 0;    // the truth about the elements
   int64_t charged = 0;  // what the ledger counts
   void* data = nullptr;
   Geometry geometry{};                            // blocked formats only
   void (*free_foreign)(void* context) = nullptr;  // memory that is someone else's (numpy)
-  void* foreign = nullptr;
+  void* foreign = nullptr;                        // of deferred values: graph's
 };
 
 // kNumber: a plain number made into a 0-d tensor; kParameter: shown to Python as nn.Parameter; kView: has a base; kUncounted:
@@ -41,6 +43,13 @@ struct Storage {
 inline constexpr uint8_t kRequiresGrad = 1, kContiguous = 2, kNumber = 4, kParameter = 8, kView = 16, kUncounted = 32,
                          kOwnsFace = 64, kOneOfMany = 128;
 extern constinit thread_local bool t_inference;  // inference mode: of storages that are made
+
+// Note [Deferred values]: a compiled function (graph/) puts calls off. Their results are tensors like any other, but the
+// storage has no data before somebody asks for it: whoever takes a pointer settles the storage. What the calls read must not
+// change meanwhile: whoever writes, or lends memory to somebody who may, settles all that has been put off.
+void settle(const Storage& s);
+void settle_all();
+extern void (*g_settle)();  // graph's
 
 struct TensorImpl {
   std::atomic<int32_t> refs{1};
@@ -60,6 +69,8 @@ struct TensorImpl {
   Device device() const { return storage->device; }
   // The first element. Blocked tensors: the storage's start (their offset counts in storage order).
   char* data() const {
+    if (!storage->data) [[unlikely]]
+      settle(*storage);
     return static_cast<char*>(storage->data) + (dtype.format()->is_blocked() ? 0 : offset * dtype.format()->itemsize());
   }
   IntList shape() const { return {sizes, size_t(ndim)}; }
@@ -71,8 +82,18 @@ inline Tensor borrow(TensorImpl* p) {  // a new reference
   p->refs.fetch_add(1, std::memory_order_relaxed);
   return Tensor::adopt(p);
 }
+// Whether nobody else sees the elements.
+inline bool is_sole(const TensorImpl& t) {
+  return t.refs.load() == 1 && t.storage->refs.load() == (t.storage->deferred ? 2 : 1);
+}
 inline void retain(Storage* s) { s->refs.fetch_add(1, std::memory_order_relaxed); }
 void release(Storage* s) noexcept;
+
+// One without data, Note [Deferred values]; not blocked, on the cpu. Who puts it off keeps a reference to the storage.
+Tensor make_deferred(IntList sizes, DType dtype);
+void* allocate_deferred(Storage& s);                     // memory for its data, charged; OutOfMemoryError
+void give_deferred(Storage& s, void* data) noexcept;     // it has its data now
+void release_deferred(Storage& s, void* data) noexcept;  // or memory goes back, and it stays as it was
 
 // A new contiguous tensor, uninitialized; charged to t_category.
 Tensor make_tensor(IntList sizes, DType dtype, Device device);

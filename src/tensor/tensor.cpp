@@ -75,6 +75,7 @@ int64_t Tensor::nbytes() const {
 void* Tensor::data_ptr() const {
   const TensorImpl& t = get(p_);
   DY_CHECK_AS(ValueError, !t.device().is_meta(), "data_ptr: a meta tensor has a shape but no data; run on cpu to read values");
+  settle_all();  // who gets it may write
   return t.data();
 }
 

@@ -40,7 +40,8 @@ TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
                                                                               {"bench", "gpt"},
                                                                               {"bench", "ops"},
                                                                               {"bench", "overhead"},
-                                                                              {"bench", "optim"}}) {
+                                                                              {"bench", "optim"},
+                                                                              {"bench", "compile"}}) {
     std::string name = "dyadic " + words[0] + (words.size() > 1 ? " " + words[1] : "");
     words.push_back("--help");
     Outcome o = run(words);
@@ -60,7 +61,7 @@ TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
             "unknown subcommand \"formt\"; did you mean formats? the known ones are study, train, generate, eval, inspect, "
             "convert, diff, formats, ops, bench");
   EXPECT_EQ(said({"bench", "nothing"}),
-            "bench: unknown subcommand \"nothing\"; the known ones are train, gpt, ops, overhead, optim, convert, io");
+            "bench: unknown subcommand \"nothing\"; the known ones are train, gpt, ops, overhead, optim, convert, io, compile");
   EXPECT_EQ(
       said({"formats", "--jsn"}),
       "formats: unknown option \"--jsn\"; did you mean --json? the known ones are --help, --value, --bits, --error, --size, "

@@ -1,0 +1,87 @@
+// From recorded calls to a program: what nobody holds and nobody reads is left out, what only calls read stays in tiles.
+#include <algorithm>
+
+#include "base/text.h"
+#include "graph/recording.h"
+
+namespace dyadic::inline v1::graph {
+namespace {
+
+uint64_t needed(std::span<Recorded* const> calls, uint64_t held) {
+  for (size_t k = calls.size(); k-- > 0;) {
+    if (!(held >> k & 1)) continue;
+    for (int i = 0; i < calls[k]->tensors; ++i)
+      if (const int source = calls[k]->in[i].source; source >= 0 && source < kMostCalls) held |= uint64_t(1) << source;
+  }
+  return held;
+}
+
+}  // namespace
+
+Program& Recording::program(Recorded& last, std::span<Recorded* const> calls, int outside, uint64_t held) {
+  for (const std::unique_ptr<Program>& p : last.programs)
+    if (p->held == held && p->calls == int(calls.size())) return *p;
+  auto p = std::make_unique<Program>();
+  p->held = held;
+  p->calls = int(calls.size());
+  p->outside = outside;
+  const uint64_t runs = needed(calls, held);
+  std::vector<FusedValue> values(size_t(kMostCalls + outside));
+  std::vector<FusedStep> steps;
+  for (size_t k = 0; k < calls.size(); ++k) {
+    const Recorded& r = *calls[k];
+    p->eager_passes += 1;
+    for (int i = 0; i < r.tensors; ++i) p->eager_passes += r.in[i].source >= 0 && r.in[i].numel > 1;
+    if (!(runs >> k & 1)) continue;
+    FusedStep s;
+    s.converts = r.converts;
+    s.what = r.what;
+    s.inputs = r.tensors;
+    s.out = int(k);
+    for (int i = 0; i < r.tensors; ++i) {
+      s.in[i] = r.in[i].source;
+      if (s.in[i] < kMostCalls) continue;
+      FusedValue& v = values[size_t(s.in[i])];
+      p->passes += !v.format && r.in[i].numel > 1;
+      v.format = r.in[i].format, v.lies = r.in[i].lies, v.repeat = r.in[i].repeat, v.period = r.in[i].period;
+    }
+    const bool kept = held >> k & 1;
+    values[k].format = r.dtype.format();
+    values[k].lies = kept ? FusedValue::Lies::dense : FusedValue::Lies::tile;
+    p->passes += kept;
+    if (kept) p->bytes += r.numel * r.dtype.itemsize();
+    p->text += fmt::format("{}{}{}", p->text.empty() ? "" : " ", op_name(r.op), r.in_place ? "_" : "");
+    steps.push_back(s);
+  }
+  const Recorded& r = *calls[0];
+  p->text += " of " + r.dtype.name() + shape_text({r.sizes, size_t(r.ndim)});
+  p->plan = std::make_unique<FusedPlan>(r.numel, std::move(values), std::move(steps));
+  return *last.programs.emplace_back(std::move(p));
+}
+
+namespace {
+
+void collect(const Recorded& r, std::vector<const Program*>& all) {
+  for (const auto& p : r.programs) all.push_back(p.get());
+  for (const auto& n : r.next) collect(*n, all);
+}
+
+}  // namespace
+
+std::string Recording::explain() const {
+  std::vector<const Program*> all;
+  collect(root, all);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Program* a, const Program* b) { return a->runs * a->bytes > b->runs * b->bytes; });
+  std::string text = fmt::format("{} runs: {} calls matched what was recorded, {} were recorded\n", runs, matched, recorded);
+  Table t({"one pass", "calls", "runs", "passes over memory", "eagerly", "tiles", "results"});
+  for (const Program* p : all)
+    t.row({p->text, std::to_string(p->calls), std::to_string(p->runs), std::to_string(p->passes),
+           std::to_string(p->eager_passes), std::to_string(p->plan->tiles()), human_bytes(p->bytes)});
+  if (!all.empty()) text += t.str();
+  if (!eager.empty()) text += "run as they came:\n";
+  for (const auto& [what, count] : eager) text += fmt::format("  {} ({})\n", what, count);
+  return text;
+}
+
+}  // namespace dyadic::inline v1::graph

@@ -1,0 +1,96 @@
+// What a compiled function remembers: sequences of pointwise calls between two points where values were needed, as a tree, and
+// for each end of such a sequence the program that computes what was still held there.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "corridor/call.h"
+#include "loops/fused.h"
+
+namespace dyadic::inline v1::graph {
+
+inline constexpr int kMostCalls = kMostSteps;  // that are put off at once
+inline constexpr int kMostOutside = 48;        // tensors that they read
+inline constexpr int kMostRecorded = 2048;     // calls of one function; beyond them it begins anew
+
+// The calls that can be put off: pointwise ones, and conversions to another dtype. Their arguments are tensors, then numbers,
+// then, of some, the dtype of the result.
+struct Kind {
+  bool deferrable = false, converts = false, asks_dtype = false, in_place = false;
+  int tensors = 0, numbers = 0;
+  Kind(Op id, const OpDef& op, bool in_place) : in_place(in_place) {
+    converts = id == Op::to_;
+    deferrable = converts || op.kind == OpKind::pointwise;
+    tensors = converts ? 1 : op.pw.inputs;
+    numbers = op.pw.params;
+    asks_dtype = converts || op.pw.gives_dtype;
+  }
+};
+
+// What a call reads: the result of call `source`, or from kMostCalls on a tensor from outside; -1: nothing.
+struct Input {
+  int source = -1;
+  const TensorImpl* tensor = nullptr;
+};
+
+// A program and how it fared.
+struct Program {
+  uint64_t held = 0;  // bit k: the result of call k was
+  int calls = 0, outside = 0, passes = 0, eager_passes = 0;
+  int64_t runs = 0, bytes = 0;  // bytes: of its results
+  std::string text;
+  std::unique_ptr<FusedPlan> plan;
+};
+
+// One call, as far as its result depends on it.
+struct Recorded {
+  struct Operand {
+    int source = -1, ndim = 0;
+    const Format* format = nullptr;
+    bool number = false;
+    FusedValue::Lies lies = FusedValue::Lies::dense;
+    int64_t repeat = 1, period = 1, numel = 0;
+    int64_t sizes[kMaxDims];
+  };
+  Op op{};
+  bool converts = false, in_place = false;
+  int tensors = 0, numbers = 0;
+  DType default_dtype, asked;
+  Operand in[kMaxOperands];
+  std::vector<Scalar> scalars;
+  Elementwise what;
+  DType dtype;
+  int ndim = 0;
+  int64_t numel = 0, sizes[kMaxDims];
+
+  std::vector<std::unique_ptr<Recorded>> next;
+  std::vector<std::unique_ptr<Program>> programs;  // that end here
+};
+
+class Recording {
+ public:
+  Recorded root;
+  std::atomic<bool> running{false};  // one run at a time; others meanwhile run eagerly
+  int64_t runs = 0, matched = 0, recorded = 0;
+  std::map<std::string, int64_t> eager;  // why calls were not put off
+
+  // The call after `at` that is this one; null: there is none yet.
+  Recorded* match(Recorded& at, const Invocation& v, const Kind& kind, const Input* in) const;
+  // A new one. Null: it cannot be put off, a reason is counted; or it is of another size than those before it, and may be
+  // the first of others.
+  Recorded* record(Recorded& at, const Invocation& v, const Kind& kind, const Input* in, bool& other_size);
+  Program& program(Recorded& last, std::span<Recorded* const> calls, int outside, uint64_t held);
+  void not_deferred(const char* op, const char* why) { ++eager[std::string(op) + ": " + why]; }
+  bool full() const { return recorded_now_ >= kMostRecorded; }
+  void clear();
+  std::string explain() const;
+
+ private:
+  int recorded_now_ = 0;
+};
+
+}  // namespace dyadic::inline v1::graph

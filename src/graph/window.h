@@ -1,0 +1,53 @@
+// The calls that a thread has put off and not computed yet.
+#pragma once
+#include <atomic>
+
+#include "graph/recording.h"
+
+namespace dyadic::inline v1::graph {
+
+class Window {
+ public:
+  ~Window();
+  // Begins and ends a run of a compiled function. False: this one runs eagerly.
+  bool open(const std::shared_ptr<Recording>& recording);
+  void close();
+  bool is_open() const { return recording_ != nullptr; }
+  bool defer(const Invocation& v, const OpDef& op);
+  bool defer_in_place(const Invocation& v, const OpDef& op);
+  void settle();  // computes what is held; OutOfMemoryError, and all stays as it was
+
+ private:
+  struct Outside {
+    Storage* storage;  // strong up to outside_; null: a number, which is `number`
+    char* at;
+    alignas(16) char number[16];
+    int64_t offset, numel;
+    const Format* format;
+    int ndim;
+    int64_t sizes[kMaxDims];
+  };
+  const char* read(const Invocation& v, const Kind& kind, Input* in);
+  int find(const TensorImpl& t);
+  bool put_off(const Invocation& v, const Kind& kind, Tensor* result);
+  bool reads_parts_of(const TensorImpl& t) const;
+  void commit(Recorded& call, Storage* s, char* written);
+  void commit_fresh(Recorded& call, Tensor& result);
+  void commit_in_place(Recorded& call, Storage* s);
+  void let_pass();
+  void run();
+  void compute(uint64_t held);
+
+  std::mutex mutex_;
+  std::shared_ptr<Recording> recording_;
+  Recorded* at_ = nullptr;
+  int count_ = 0, outside_ = 0, seen_ = 0;  // seen_: with those of the call that is looked at
+  Recorded* calls_[kMostCalls];
+  Storage* results_[kMostCalls];  // strong: who else holds one wants it; null: written over
+  char* written_[kMostCalls];     // where results go that are written in place
+  Outside outsides_[kMostOutside];
+};
+
+Window& window();  // this thread's
+
+}  // namespace dyadic::inline v1::graph

@@ -1,0 +1,445 @@
+// Compiled functions: the bits of eager ones, whatever the program does on the way; and what they save.
+#include "dyadic/compile.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "corridor/run.h"
+#include "dyadic/autograd.h"
+#include "dyadic/generator.h"
+#include "dyadic/ops.h"
+#include "dyadic/optim.h"
+#include "dyadic/parallel.h"
+#include "dyadic/planes.h"
+
+namespace dyadic::inline v1 {
+namespace {
+
+std::string bits(const Tensor& t) {
+  const Tensor c = t.detach().contiguous();
+  return c.dtype().name() + shape_text(c.sizes()) +
+         std::string(static_cast<const char*>(c.data_ptr()), size_t(c.numel() * c.dtype().itemsize()));
+}
+std::string bits(const std::vector<Tensor>& all) {
+  std::string s;
+  for (const Tensor& t : all) s += bits(t);
+  return s;
+}
+
+// f(), then three runs of its compiled form.
+template <class F> void expect_same(F f) {
+  manual_seed(5);
+  const std::string eager = bits(f());
+  const std::string state = bits(randn({8}));
+  auto compiled = compile(f);
+  for (int run = 0; run < 3; ++run) {
+    manual_seed(5);
+    EXPECT_TRUE(bits(compiled()) == eager) << "run " << run << "\n" << compiled.explain();
+    EXPECT_TRUE(bits(randn({8})) == state) << "the generator, run " << run;
+  }
+}
+
+Tensor chain(const Tensor& x, const Tensor& y) {
+  Tensor t = x * y;
+  t = t + x;
+  t = t * 0.5;
+  t = t - y;
+  t = relu(t);
+  t = t * t;
+  return t + x;
+}
+
+struct PutOffAll {
+  int64_t before = std::exchange(g_least_deferred, 1);
+  ~PutOffAll() { g_least_deferred = before; }
+};
+
+TEST(compile, chain_of_seven_in_one_pass) {
+  const PutOffAll all;
+  manual_seed(1);
+  for (const DType d : {f32, f64, bf16, f16, i64, u8})
+    for (const int64_t n : {1, 7, 33, 1024, 1025, 5000, 70001}) {
+      SCOPED_TRACE(d.name() + " " + std::to_string(n));
+      const Tensor x = (randn({n}) * 3).to(d), y = (randn({n}) * 3).to(d);
+      expect_same([&] { return std::vector<Tensor>{chain(x, y)}; });
+    }
+}
+
+TEST(compile, explains_passes_over_memory) {
+  const Tensor x = randn({64, 64}), y = randn({64, 64});
+  auto f = compile([&] { return chain(x, y); });
+  for (int k = 0; k < 4; ++k) f();
+  const std::string text = f.explain();
+  EXPECT_NE(text.find("4 runs: 21 calls matched what was recorded, 7 were recorded"), std::string::npos) << text;
+  EXPECT_NE(text.find("mul add mul sub relu mul add of f32[64, 64]"), std::string::npos) << text;
+}
+
+TEST(compile, operands_that_repeat) {
+  const Tensor x = randn({6, 40, 50}), bias = randn({50}), scale = randn({6, 40, 1}), middle = randn({6, 1, 50}),
+               one = randn({1, 1, 1}), channel = randn({40, 1});
+  expect_same([&] { return std::vector<Tensor>{gelu(x + bias) * scale + one, (x - channel) * 2 + middle * x}; });
+}
+
+TEST(compile, dtypes_that_mix) {
+  const Tensor x = randn({6000}), h = randn({6000}).to(bf16), i = randint(0, 9, {6000}), b = x > 0;
+  expect_same([&] {
+    const Tensor low = h * 1.5 + h, both = low + x, whole = i * 2 + b, real = whole / 3 + h;
+    return std::vector<Tensor>{low, both, whole, real, where(both > 0.25, low, h), exp(h.to(f16) * 0.1)};
+  });
+}
+
+TEST(compile, results_that_are_held_are_there) {
+  const Tensor x = randn({5000}), y = randn({5000});
+  expect_same([&] {
+    std::vector<Tensor> held;
+    Tensor t = x;
+    for (int k = 0; k < 100; ++k) {  // more than are put off at once
+      t = t * 0.99 + y;
+      if (k % 7 == 0) held.push_back(t);
+    }
+    held.push_back(t);
+    return held;
+  });
+}
+
+TEST(compile, writes_come_after_what_was_read_before) {
+  expect_same([] {
+    Tensor x = randn({5000}), y = randn({5000});
+    const Tensor before = x * 2 + y;
+    x.add_(1);
+    const Tensor between = x * y;
+    y.copy_(x);
+    y[0] = 5;
+    const Tensor after = between + y;
+    x.fill_(3);
+    Tensor z = x - after;
+    z.mul_(before);
+    z.relu_();
+    float* memory = x.data_ptr<float>();
+    const Tensor last = x + z;
+    x.data_ptr<float>()[0] = 100;
+    return std::vector<Tensor>{before, between, after, x, y, z, last, x + memory[1]};
+  });
+}
+
+TEST(compile, views_of_what_is_not_there_yet) {
+  const Tensor x = randn({64, 96});
+  expect_same([&] {
+    const Tensor t = x * 2 + 1;
+    const Tensor turned = t.t() + x.t(), flat = t.view({-1}) * 3, part = t.narrow(0, 8, 40) - x.narrow(0, 0, 40);
+    return std::vector<Tensor>{turned, flat.view({96, 64}) + 1, part, t[3] * 2, matmul(t + 1, x.t()), view_as(t * 3, i32)};
+  });
+}
+
+TEST(compile, branches_on_values) {
+  for (const double shift : {-10.0, 10.0}) {
+    const Tensor x = randn({6000}) + shift;
+    expect_same([&] {
+      Tensor t = x * 2;
+      for (int k = 0; k < 3; ++k)
+        if ((t + k).sum().item() > 0)
+          t = t * 0.5 - 4;
+        else
+          t = exp(t * 0.1) + x;
+      return std::vector<Tensor>{t, t.max()};
+    });
+  }
+}
+
+TEST(compile, an_optimizer_written_in_calls) {
+  const NoGrad guard;
+  expect_same([] {
+    Tensor p = randn({60, 70}), m = zeros({60, 70}), v = zeros({60, 70}), low = zeros({60, 70}, bf16);
+    std::vector<Tensor> kept;
+    for (int k = 0; k < 5; ++k) {
+      const Tensor g = randn({60, 70}), flat = m.view({-1});
+      m.mul_(0.9).add_(g, 0.1);
+      v.mul_(0.99).addcmul_(g, g, 0.01);
+      p.addcdiv_(m, v.sqrt() + 1e-8, -0.1);
+      low.add_(p);  // rounded to what it is
+      kept.push_back(flat * 2);
+      kept.push_back(p[0] + low);
+    }
+    kept.insert(kept.end(), {p, m, v, low});
+    return kept;
+  });
+  Tensor p = randn({60, 70});
+  const uint32_t version = p.version();
+  auto f = compile([&] { p.mul_(0.5).add_(1).clamp_(0, 1); });
+  f();
+  EXPECT_EQ(p.version(), version + 3);
+  EXPECT_NE(f.explain().find("mul_ add_ clamp_between_ of f32[60, 70]      3     1                   2        6"),
+            std::string::npos)
+      << f.explain();
+  Tensor whole = randint(0, 9, {5000});
+  auto wrong = compile([&] { whole.add_(0.5); });
+  EXPECT_THROW(wrong(), Error);
+  auto gone = compile([] { randn({5000}).mul_(2).add_(1); });
+  const int64_t before = memory_allocated();
+  gone();
+  EXPECT_EQ(memory_allocated(), before);
+}
+
+struct Model : nn::Module {
+  nn::Linear first{32, 64}, second{64, 10};
+  nn::LayerNorm norm{{64}};
+  Model() {
+    add("first", first);
+    add("second", second);
+    add("norm", norm);
+  }
+  Tensor loss(const Tensor& x, const Tensor& targets) {
+    nn::ModuleScope scope(*this);
+    Tensor h = norm(first(x));
+    h = dropout(gelu(h) + h * sigmoid(h), 0.25, true);
+    return cross_entropy(second(tanh(h) * 1.5), targets) + 0.01 * (h * h).mean();
+  }
+};
+std::string train(bool compiled, DType low, int threads) {
+  const int before = num_threads();
+  set_num_threads(threads);
+  manual_seed(1);
+  Model model;
+  optim::Optimizer optimizer("AdamW", model.named_parameters(), {{"lr", 1e-2}});
+  std::string seen;
+  auto step = [&](const Tensor& x, const Tensor& targets) {
+    optimizer.zero_grad();
+    Tensor loss;
+    {
+      std::optional<Autocast> cast;
+      if (low) cast.emplace(low);
+      loss = model.loss(x, targets);
+    }
+    loss.backward();
+    for (auto& [name, p] : model.named_parameters()) seen += bits(p.grad());
+    optimizer.step();
+    return loss;
+  };
+  auto fast = compile(step);
+  for (int k = 0; k < 20; ++k) {
+    const Tensor x = randn({80, 32}), targets = randint(0, 10, {80});
+    seen += bits(compiled ? fast(x, targets) : step(x, targets));
+  }
+  for (auto& [name, p] : model.named_parameters()) seen += bits(p);
+  set_num_threads(before);
+  return seen + bits(randn({4}));
+}
+TEST(compile, twenty_steps_of_training) {
+  for (const DType low : {DType(), bf16}) {
+    const std::string eager = train(false, low, 1);
+    for (const int threads : {1, 2, 3, 7}) EXPECT_TRUE(train(true, low, threads) == eager) << threads << " threads";
+  }
+}
+
+TEST(compile, gradients_and_second_gradients) {
+  const Tensor x = randn({5000}).requires_grad_(), y = randn({5000}).requires_grad_();
+  expect_same([&] {
+    const Tensor t = (sin(x) * y + x * x).sum();
+    const std::vector<Tensor> first = grad({t}, {x, y}, {}, true, true);
+    const Tensor z = (first[0] * first[1]).sum();
+    std::vector<Tensor> all = grad({z}, {x, y});
+    all.insert(all.end(), first.begin(), first.end());
+    return all;
+  });
+}
+
+// What is written at each of random places of a program: calls, views, writes, reads, things that are held or let go.
+struct Program {
+  uint64_t state;
+  uint64_t next(uint64_t n) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % n;
+  }
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) {
+    std::vector<Tensor> live;
+    for (const Tensor& t : inputs) live.push_back(t.clone());
+    auto any = [&]() -> Tensor& { return live[next(live.size())]; };
+    for (int k = 0; k < 40; ++k) {
+      Tensor a = any(), b = any();
+      Tensor r;
+      switch (next(21)) {
+        case 0:
+          r = a + b;
+          break;
+        case 1:
+          r = a * b;
+          break;
+        case 2:
+          r = a - b * 0.5;
+          break;
+        case 3:
+          r = tanh(a);
+          break;
+        case 4:
+          r = where(a > b, a, b);
+          break;
+        case 5:
+          r = maximum(a, b) + 1;
+          break;
+        case 6:
+          r = a.t().contiguous().view(a.sizes());
+          break;
+        case 7:
+          r = sigmoid(a.to(next(2) ? bf16 : f32));
+          break;
+        case 8:
+          r = a * a.narrow(0, int64_t(next(uint64_t(a.size(0)))), 1);
+          break;
+        case 9:
+          r = a + b.mean({1}, true);
+          break;
+        case 10:
+          a.mul_(0.5);
+          continue;
+        case 11:
+          a.narrow(1, 0, 3).copy_(b.narrow(1, 0, 3));
+          continue;
+        case 12:
+          r = a.view({-1}).view(b.sizes()) - b;
+          break;
+        case 13:
+          live.erase(live.begin() + int64_t(next(live.size())));
+          if (live.size() < 2) live.push_back(b.clone());
+          continue;
+        case 14:
+          if (a.sum().item() > 0)
+            r = gelu(b);
+          else
+            r = b.abs();
+          break;
+        case 15:
+          a.add_(b);
+          continue;
+        case 16:
+          a.sub_(a.narrow(0, 3, 1));
+          continue;
+        case 17:
+          r = a + b[2];
+          b.add_(1);
+          break;
+        case 18: {
+          const Tensor row = a.narrow(0, 1, 1);
+          a.mul_(0.9);
+          r = a - row;
+          break;
+        }
+        case 19:
+          a.view({-1}).relu_();
+          continue;
+        default:
+          r = dropout(a, 0.5, true) + b;
+          break;
+      }
+      live.push_back(r);
+      if (live.size() > 6) live.erase(live.begin());
+    }
+    return live;
+  }
+};
+TEST(compile, random_programs) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    manual_seed(seed);
+    const std::vector<Tensor> inputs = {randn({64, 65}), randn({64, 65}), randn({64, 65}).to(bf16)};
+    expect_same([&] { return Program{seed}.run(inputs); });
+    if (HasFailure()) break;
+  }
+}
+
+TEST(compile, memory_that_others_write) {
+  std::vector<float> memory(5000, 1);
+  const Tensor shared = make_foreign(memory.data(), {5000}, f32, [](void*) {}, nullptr);
+  auto f = compile([&] {
+    const Tensor t = shared * 2;
+    memory[0] = 7;
+    return t + 1;
+  });
+  EXPECT_EQ(f().to_vector()[0], 3);
+  EXPECT_NE(f.explain().find("mul: memory that others may write"), std::string::npos) << f.explain();
+}
+
+TEST(compile, other_threads_read_and_write) {
+  Tensor x = randn({5000}), y = randn({5000});
+  const std::string expected = bits({x * 2 + y, x * 3});
+  auto f = compile([&] {
+    const Tensor t = x * 2 + y;
+    std::string seen;
+    std::thread([&] { seen = bits(t + 0); }).join();
+    EXPECT_TRUE(seen == bits(x * 2 + y));
+    const Tensor u = x * 3;
+    std::thread([&] { x.fill_(1); }).join();
+    return std::vector<Tensor>{t, u};
+  });
+  EXPECT_TRUE(bits(f()) == expected);
+}
+
+TEST(compile, many_threads_run_it_at_once) {
+  const Tensor x = randn({5000}), y = randn({5000});
+  const std::string expected = bits(chain(x, y));
+  auto f = compile([&] { return chain(x, y); });
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int k = 0; k < 4; ++k)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) wrong += bits(f()) != expected;
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(compile, an_error_leaves_what_came_before) {
+  const Tensor x = randn({5000});
+  Tensor held;
+  auto f = compile([&] {
+    held = x * 2 + 1;
+    return matmul(x, randn({3, 4}));
+  });
+  EXPECT_THROW(f(), Error);
+  EXPECT_TRUE(bits(held) == bits(x * 2 + 1));
+}
+
+TEST(compile, want_of_memory_is_heard_of_and_passes) {
+  const Tensor x = randn({1 << 20});
+  const std::string expected = bits(x * 2 + 1);
+  const int64_t before = memory_allocated();
+  Tensor held;
+  auto f = compile([&] {
+    held = x * 2 + 1;
+    set_memory_limit(before + (1 << 20));
+    return held;
+  });
+  EXPECT_THROW(f(), OutOfMemoryError);
+  EXPECT_THROW(held.sum(), OutOfMemoryError);
+  set_memory_limit(0);
+  EXPECT_TRUE(bits(held) == expected);
+  held = Tensor();
+  EXPECT_EQ(memory_allocated(), before);
+}
+
+TEST(compile, memory_is_no_more_than_eager) {
+  const Tensor x = randn({1 << 18}), y = randn({1 << 18});
+  auto peak = [&](auto f) {
+    f();
+    reset_peak_memory_stats();
+    const int64_t before = memory_allocated();
+    f();
+    return max_memory_allocated() - before;
+  };
+  auto program = [&] { return matmul(chain(x, y).view({512, 512}), chain(y, x).view({512, 512})).sum().item(); };
+  EXPECT_LE(peak(compile(program)), peak(program));
+  EXPECT_EQ(peak(compile([&] { return chain(x, y); })), 1 << 20);
+}
+
+TEST(compile, a_thousand_shapes_keep_memory_flat) {
+  auto f = compile([](const Tensor& x) { return chain(x, x + 1); });
+  for (int64_t n = 1024; n < 2024; ++n) {
+    const Tensor x = full({n}, 0.5);
+    ASSERT_EQ(f(x).sum().item(), chain(x, x + 1).sum().item());
+  }
+  EXPECT_NE(f.explain().find("1000 runs"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dyadic::inline v1

@@ -1,0 +1,72 @@
+// Calls inside of a compiled function, where all that can be put off is, whatever its size: the bits of eager calls, forward
+// and backward, when they are recorded and when they match what was recorded.
+#include "corridor/run.h"
+#include "dyadic/compile.h"
+#include "dyadic/generator.h"
+#include "tests/op_suite/suite.h"
+
+namespace dyadic::op_suite {
+namespace {
+
+struct PutOffAll {
+  int64_t before = std::exchange(g_least_deferred, 1);
+  ~PutOffAll() { g_least_deferred = before; }
+};
+
+struct Result {
+  std::string error, out, gradients, generator;
+  bool operator==(const Result&) const = default;
+};
+// Packed results may have bytes between their planes that nobody writes.
+std::string values(const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> all = tensors;
+  for (Tensor& t : all)
+    if (t.defined() && t.dtype().is_blocked() && !t.is_meta()) t = t.to(f32);
+  return bits(all);
+}
+Result call(Op op, const Case& c, const std::vector<Tensor>& inputs, bool compiled) {
+  manual_seed(3);
+  Result r;
+  Outcome o;
+  std::vector<Tensor> g;
+  auto body = [&] {
+    o = run(c, inputs);
+    if (!o.failed() && differentiable(op_def(op))) g = gradients(c, inputs);
+  };
+  try {
+    compiled ? dyadic::compile(body)() : body();
+  } catch (const Error& e) { r.error = e.what(); }
+  r.out = o.failed() ? o.error : values(o.out);
+  r.gradients = bits(g);
+  r.generator = bits({randn({4})});
+  return r;
+}
+
+void check_compiled(Op op, DType dtype, Layout layout) {
+  const PutOffAll all;
+  for (const Case& c : cases(op)) {
+    SCOPED_TRACE(c.sample.line);
+    const std::vector<Tensor> inputs = laid_out(make_inputs(c, dtype), layout);
+    const Result eager = call(op, c, inputs, false);
+    compared();
+    // Twice by one function: recorded, then matched.
+    manual_seed(3);
+    Outcome o;
+    auto f = dyadic::compile([&] { o = run(c, inputs); });
+    for (int k = 0; k < 2; ++k) {
+      manual_seed(3);
+      f();
+      EXPECT_TRUE((o.failed() ? o.error : values(o.out)) == eager.out) << (k ? "matched" : "recorded");
+    }
+    EXPECT_TRUE(call(op, c, inputs, true) == eager) << "with gradients";
+  }
+}
+
+bool has_values(Op op, const OpDef&) { return op != Op::empty_ && op != Op::empty_like_; }
+[[maybe_unused]] const bool kAdded =
+    add_check({"compiled", {"f32", "bf16", "f64", "i64"}, {Layout::contiguous}, has_values, check_compiled});
+[[maybe_unused]] const bool kStrided =
+    add_check({"compiled", {"f32", "f16"}, {Layout::strided, Layout::expanded}, has_values, check_compiled});
+
+}  // namespace
+}  // namespace dyadic::op_suite
