@@ -16,9 +16,10 @@ std::string some_text(const TestFolder& f) {
 TEST(QuantizeCommand, WritesAModelThatLoads) {
   const TestFolder f;
   const std::string text = some_text(f), out = f / "small";
-  const auto j = run({"quantize", small_model(), "--method", "gptq", "--format", "i4(group=32)", "--calibration", text, "--window",
-                      "64", "--samples", "8", "--option", "damping=0.05", "--exclude", "lm_head.*", "--out", out, "--json"})
-                     .json();
+  const auto j =
+      run({"quantize", small_model(), "--method", "gptq", "--format", "i4(group=32)", "--calibration", text, "--window", "64",
+           "--samples", "8", "--option", "damping=0.05", "--exclude", "lm_head.*", "--out", out, "--json"})
+          .json();
   EXPECT_EQ(j["method"], "gptq");
   size_t chosen = 0;
   double error = 0, error_rtn = 0;
@@ -72,7 +73,8 @@ TEST(QuantizeCommand, Refuses) {
   EXPECT_NE(words({"--format", "i4(row)", "--method", "gptq"}, 1).find("needs calibration data"), std::string::npos);
   EXPECT_NE(words({"--format", "i4(row)", "--option", "damping"}, 2).find("no NAME=VALUE"), std::string::npos);
   EXPECT_NE(words({"--format", "f16"}, 1).find("a scaled format is needed"), std::string::npos);
-  EXPECT_NE(words({"--format", "i4(row)", "--calibration", f / "short"}, 1).find("too few to calibrate with"), std::string::npos);
+  EXPECT_NE(words({"--format", "i4(row)", "--calibration", f / "short"}, 1).find("too few to calibrate with"),
+            std::string::npos);
   EXPECT_NE(complaint(run({"quantize", "--format", "i4(row)"}), 2).find("of which model?"), std::string::npos);
 }
 

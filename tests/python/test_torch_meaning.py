@@ -1,4 +1,5 @@
-"""What PyTorch's own calls mean at their edges: corrections that are no integers, gradients of steps, empty matrices, vectors as weights."""
+"""What PyTorch's own calls mean at their edges: corrections that are no integers, gradients of steps, empty matrices, vectors as
+weights, integers."""
 import numpy as np
 import pytest
 
@@ -83,3 +84,75 @@ def test_integers_where_pytorch_takes_them():
     assert dy.linalg.matrix_power(dy.tensor([[1, 1], [1, 0]]), 5).tolist() == [[8, 5], [5, 3]]
     logits = dy.randn(3, 4)
     close(F.cross_entropy(logits, dy.tensor([0, 1, 2], dtype=dy.uint8)), F.cross_entropy(logits, dy.tensor([0, 1, 2])).numpy())
+
+
+def some(*shape, dtype=dy.int64):
+    return (dy.arange(int(np.prod(shape))).reshape(shape) * 5 % 7 - 3).to(dtype)
+
+
+CONVOLUTIONS = [(1, 4, 2, dict()), (2, 4, 2, dict(stride=2, padding=1, dilation=2)), (2, 4, 4, dict(stride=(1, 2), padding=(2, 0), groups=2)),
+                (3, 2, 2, dict(padding=1, groups=2))]
+
+
+@pytest.mark.parametrize("dtype", [dy.int64, dy.int32, dy.int8])
+@pytest.mark.parametrize("rank, channels, filters, options", CONVOLUTIONS)
+def test_convolutions_of_integers(rank, channels, filters, options, dtype):
+    """The sums are small: in f64 they are exact."""
+    size = (6, 7, 5)[:rank]
+    x, bias = some(2, channels, *size, dtype=dtype), some(filters, dtype=dtype)
+    for name, shape in (f"conv{rank}d", (filters, channels // options.get("groups", 1))), (
+            f"conv_transpose{rank}d", (channels, filters // options.get("groups", 1))):
+        conv, w = getattr(F, name), some(*shape, *(3, 2, 2)[:rank], dtype=dtype)
+        for batch in x, x[0]:
+            y = conv(batch, w, bias, **options)
+            assert y.dtype == dtype and y.shape == conv(batch.double(), w.double(), bias.double(), **options).shape
+            assert (y == conv(batch.double(), w.double(), bias.double(), **options).to(dtype)).all()
+
+
+def test_convolutions_of_integers_wrap_around_and_refuse_others():
+    big = dy.full((1, 1, 3), 2 ** 62)
+    assert F.conv1d(big, dy.tensor([[[2, 2, 1]]])).tolist() == [[[2 ** 62]]]
+    with pytest.raises(TypeError, match="conv1d: dtypes differ: input is i64.*weight is i32"):
+        F.conv1d(big, dy.ones(1, 1, 3, dtype=dy.int32))
+
+
+@pytest.mark.parametrize("dtype", [dy.int64, dy.int16, dy.uint8])
+def test_linear_maps_of_integers(dtype):
+    """What PyTorch 2.15 gives for these numbers."""
+    i = lambda *s: (dy.arange(int(np.prod(s))).reshape(s) % 7 - 3).to(dtype)
+    y = F.linear(i(2, 3), i(4, 3), i(4))
+    assert y.dtype == dtype and (y.flatten() == dy.tensor([11, -6, -2, 2, -7, 3, -8, 2]).to(dtype)).all()
+    y = F.bilinear(i(2, 3), i(2, 4), i(5, 3, 4), i(5))
+    assert y.dtype == dtype and (y.flatten()[:8] == dy.tensor([-33, 22, -7, -8, -2, 6, -18, 35]).to(dtype)).all()
+
+
+def test_means_of_integers():
+    """What PyTorch 2.15 gives for these numbers."""
+    x = dy.arange(25).reshape(1, 1, 5, 5) - 9
+    assert F.avg_pool2d(x, 2, 2, 1, ceil_mode=True).flatten().tolist() == [-2, -3, -2, 0, 0, 2, 4, 10, 12]
+    assert F.avg_pool2d(x, 2, 2, 1, ceil_mode=True, count_include_pad=False).flatten().tolist() == [-9, -7, -5, -1, 0, 2, 8, 10, 12]
+    assert F.avg_pool2d(x, 2, divisor_override=3).flatten().tolist() == [-8, -5, 5, 8]
+
+
+def test_powers_of_integers():
+    """The norms of the windows; PyTorch cuts off the mean of the powers on the way, and gives 3.46 for the first."""
+    x = dy.arange(48).reshape(2, 3, 8) % 7 - 3
+    close(F.lp_pool1d(x, 2, 3).flatten()[:2], [14 ** .5, 5 ** .5])
+
+
+def test_numbers_beside_integers_are_cut_off():
+    """As PyTorch 2.15 does."""
+    assert dy.linspace(0.5, 10.7, 5, dtype=dy.int64).tolist() == [0, 2, 5, 7, 10]
+    assert dy.linspace(10.7, 0, 7, dtype=dy.int32).tolist() == [10, 8, 6, 5, 3, 1, 0]
+    one = lambda *values: dy.tensor([values])
+    assert dy.addmm(one(5, 7), one(3), one(4, 5), alpha=2.5).tolist() == [[29, 37]]
+    assert dy.addmm(one(5, 7), one(3), one(4, 5), alpha=-1.5, beta=.9).tolist() == [[-12, -15]]
+    assert dy.baddbmm(one([5]), one([3]), one([4]), alpha=2.5).tolist() == [[[29]]]
+
+
+def test_the_next_number_moves_with_its_neighbour():
+    a, b = dy.tensor([1.0, 2.0], requires_grad=True), dy.tensor([2.0, 1.0], requires_grad=True)
+    y = dy.nextafter(a, b)
+    y.sum().backward()
+    assert y.tolist() == [np.nextafter(np.float32(1), np.float32(2)), np.nextafter(np.float32(2), np.float32(1))]
+    assert a.grad.tolist() == [1, 1] and b.grad.tolist() == [0, 0]

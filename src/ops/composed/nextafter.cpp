@@ -20,13 +20,20 @@ Tensor next_of(const Tensor& x0, const Tensor& y0) {
   const Tensor zero = full({}, 0, d, x.device());
   return where(logical_or(isnan(x), isnan(y)), add(x, y), where(isnan(next), zero, next));
 }
-Tensor compose(Args a) { return constant_in(constant_in(next_of(a[arg::self], a[arg::other]), a[arg::self]), a[arg::other]); }
+// Values whose gradient for x is their own.
+Tensor passed_on(const Tensor& value, const Tensor& x) {
+  if (!GradMode::enabled() || !x.requires_grad()) return value;
+  Tensor y = to(x, value.dtype()).expand(value.sizes()).clone();
+  const NoGrad guard;
+  return y.copy_(value);
+}
+Tensor compose(Args a) { return constant_in(passed_on(next_of(a[arg::self], a[arg::other]), a[arg::self]), a[arg::other]); }
 
 }  // namespace
 
 extern constexpr OpDef record = {
     .sig = "nextafter(Tensor self, Tensor other) -> Tensor",
-    .doc = "The next value of the dtype behind self in the direction of other. Its gradient is 0.",
+    .doc = "The next value of the dtype behind self in the direction of other. Its gradient is that of self.",
     .kind = OpKind::composite,
     .samples = "nextafter(randn(3), randn(3))\nnextafter(randn(2, 1), randn(3))\nnextafter(zeros(2), randn(2))",
     .bad = "nextafter(indices(3; 2), indices(3; 2)) => nextafter: only floating-point dtypes: self is i64[2], other is i64[2]",

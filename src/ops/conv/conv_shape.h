@@ -23,6 +23,10 @@ ConvArguments conv_arguments(const char* who, IntList x, IntList w, IntList stri
 DType conv_type(const char* who, const Tensor& x, const Tensor& w);
 double conv_flops(const ConvShape& s);
 
+// Of integers, x [N, C, sizes ...]; of the transposed one `a` is of the convolution that maps its result to x.
+Tensor integer_conv(const char* who, const Tensor& x, const Tensor& w, const Tensor& bias, const ConvArguments& a);
+Tensor integer_conv_transpose(const char* who, const Tensor& x, const Tensor& w, const Tensor& bias, const ConvArguments& a);
+
 // conv1d-3d and conv_transpose1d-3d from their arguments.
 Tensor conv_nd(const char* who, int64_t rank, Args args);
 Tensor conv_transpose_nd(const char* who, int64_t rank, Args args);

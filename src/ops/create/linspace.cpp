@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <complex>
 
 #include "ops/common.h"
@@ -16,7 +17,7 @@ void infer(Call& c) {
   DY_CHECK(c.spec[0].dtype.is_complex(), "linspace: an end is complex: dtype is {}; it may be c64 or c128",
            c.spec[0].dtype.name());
 }
-// From both ends.
+// From both ends, which of integers are whole.
 struct Ends {
   Operand out;
   bool complex;
@@ -45,7 +46,8 @@ void run(const Ends& p, const Pointers& at) { (p.complex ? between_complex : bet
 void plan(Call& c) {
   const Scalar a = c[arg::start], b = c[arg::end];
   const bool complex = a.imag() != 0 || b.imag() != 0;
-  c.plan.set<run>(Ends{c.result(), complex, c[arg::steps], {a.real(), a.imag()}, {b.real(), b.imag()}});
+  const auto end = [&](double x) { return c.spec[0].dtype.is_integer() ? std::trunc(x) : x; };
+  c.plan.set<run>(Ends{c.result(), complex, c[arg::steps], {end(a.real()), a.imag()}, {end(b.real()), b.imag()}});
 }
 
 }  // namespace

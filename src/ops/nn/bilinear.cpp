@@ -5,14 +5,13 @@ namespace {
 
 Tensor compose(Args a) {
   const Tensor &x = a[arg::input1], &y = a[arg::input2], &w = a[arg::weight];
-  check_float("bilinear", a[arg::input1], "input1");
   DY_CHECK(w.dim() == 3 && x.dim() >= 1 && y.dim() == x.dim() && x.size(-1) == w.size(1) && y.size(-1) == w.size(2),
            "bilinear: sizes do not fit: input1 is {}, input2 is {}, weight is {}", describe(x), describe(y), describe(w));
   const int64_t out = w.size(0), m = w.size(1), n = w.size(2), last[] = {-1};
   int64_t rows = 1;
   for (int64_t d = 0; d + 1 < x.dim(); ++d) rows *= x.size(d);
   Tensor part = matmul(x.reshape({rows, m}), w.permute({1, 0, 2}).reshape({m, out * n})).reshape({rows, out, n});
-  Tensor r = sum(mul(part, y.reshape({rows, 1, n})), last);
+  Tensor r = sum(mul(part, y.reshape({rows, 1, n})), last, false, part.dtype());
   if (a.has(arg::bias)) r = add(r, a[arg::bias]);
   std::vector<int64_t> shape = x.sizes().vec();
   shape.back() = out;

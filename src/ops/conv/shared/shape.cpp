@@ -86,11 +86,15 @@ void check_padding(const char* who, IntList padding) {
 
 Tensor conv_nd(const char* who, int64_t rank, Args a) {
   namespace arg = conv2d_op::arg;
-  const Tensor& x = a[arg::input];
   check_padding(who, a[arg::padding]);
-  Tensor r = call(Op::convolution_, batched(who, x, rank), a[arg::weight], optional(a.arg(arg::bias)), a[arg::stride],
-                  a[arg::padding], a[arg::dilation], a[arg::groups]);
-  return x.dim() == rank + 1 ? squeeze(r, 0) : r;
+  const Tensor x = batched(who, a[arg::input], rank), &w = a[arg::weight], bias = optional(a.arg(arg::bias));
+  const IntList stride = a[arg::stride], padding = a[arg::padding], dilation = a[arg::dilation];
+  const int64_t groups = a[arg::groups];
+  const Tensor r =
+      x.dtype().is_integer()
+          ? integer_conv(who, x, w, bias, conv_arguments(who, x.sizes(), w.sizes(), stride, padding, dilation, groups))
+          : call(Op::convolution_, x, w, bias, stride, padding, dilation, groups);
+  return a[arg::input].dim() == rank + 1 ? squeeze(r, 0) : r;
 }
 
 Tensor conv_transpose_nd(const char* who, int64_t rank, Args a) {
@@ -132,7 +136,15 @@ Tensor conv_transpose_nd(const char* who, int64_t rank, Args a) {
                 IntList(dilation, n),
                 a[arg::groups]};
   Tensor r;
-  call_op(Op::convolution_transpose_, args, 8, &r);
+  if (x.dtype().is_integer()) {
+    std::vector<int64_t> result{x.size(0), w.size(1) * a[arg::groups]};
+    result.insert(result.end(), size, size + rank);
+    r = integer_conv_transpose(
+        who, x, w, optional(a.arg(arg::bias)),
+        conv_arguments(who, result, w.sizes(), {stride, n}, {padding, 2 * n}, {dilation, n}, a[arg::groups]));
+  } else {
+    call_op(Op::convolution_transpose_, args, 8, &r);
+  }
   return a[arg::input].dim() == rank + 1 ? squeeze(r, 0) : r;
 }
 

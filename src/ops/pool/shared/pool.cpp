@@ -43,12 +43,21 @@ template <class F> Tensor each_axis(const Tensor& x, int64_t rank, F&& f) {
   for (int64_t d = 0; d < rank; ++d) y = f(y, d, x.dim() - rank + d);
   return narrow ? dyadic::to(y, plain(x)) : y;
 }
+enum : int64_t { kElements, kPadding, kOne };  // what divides a window's sum: its elements, those and padding, one
 Tensor averages(const char* who, const Tensor& x, int64_t rank, const Pool& p, bool ceil_mode, int64_t divisor) {
   return each_axis(x, rank, [&](const Tensor& y, int64_t d, int64_t dim) {
     const int64_t map[] = {kAverage, p.kernel[d], p.stride[d], p.padding[d], p.padding[d], divisor};
     const int64_t n = pooled_size(who, x.size(dim), p.kernel[d], p.stride[d], p.padding[d], 1, ceil_mode);
     return call(Op::resample_, y, dim, n, IntList(map), 0.0);
   });
+}
+// Of integers: sums in f64, which holds them up to 2^53, divided by a whole number and cut off.
+Tensor whole_mean(const char* who, const Tensor& x, int64_t rank, const Pool& p, bool ceil_mode, int64_t divisor, int64_t by) {
+  const auto pooled = [&](const Tensor& y, int64_t divisor) { return averages(who, y, rank, p, ceil_mode, divisor); };
+  const Tensor sums = pooled(to(x, f64), kOne);
+  if (divisor == kOne) return to(div(sums, by, "trunc"), x.dtype());
+  const Tensor each = ones_like(x, f64);
+  return to(div(sums, round(div(pooled(each, kOne), pooled(each, divisor))), "trunc"), x.dtype());
 }
 
 }  // namespace
@@ -73,24 +82,27 @@ Tensor pooled_mean(const char* who, int64_t rank, Args a) {
   namespace arg = avg_pool2d_op::arg;
   const Tensor& x = a[arg::input];
   check_rank(who, x, rank);
-  check_float(who, x, "input");
+  const bool whole = x.dtype().is_integer();
+  if (!whole) check_float(who, x, "input");
   const IntList padding = a[arg::padding];
   const Pool p = pool(who, rank, a[arg::kernel_size], a.arg(arg::stride), &padding);
   const bool divided = rank > 1 && a.has(arg::divisor_override);
   DY_CHECK_AS(ValueError, !divided || a[arg::divisor_override] != 0, "{}: divisor_override is 0", who);
-  Tensor y = averages(who, x, rank, p, a[arg::ceil_mode], divided ? 2 : a[arg::count_include_pad] ? 1 : 0);
+  const int64_t divisor = divided ? kOne : a[arg::count_include_pad] ? kPadding : kElements;
+  if (whole) return whole_mean(who, x, rank, p, a[arg::ceil_mode], divisor, divided ? a[arg::divisor_override] : 1);
+  Tensor y = averages(who, x, rank, p, a[arg::ceil_mode], divisor);
   return divided ? div(y, double(a[arg::divisor_override])) : y;
 }
 
 Tensor pooled_power(const char* who, int64_t rank, Args a) {
   namespace arg = lp_pool2d_op::arg;
-  const Tensor& x = a[arg::input];
-  check_rank(who, x, rank);
-  check_float(who, x, "input");
+  const Tensor& given = a[arg::input];
+  check_rank(who, given, rank);
+  const Tensor x = plain(given).is_floating_point() ? given : to(given, default_dtype());
   const Pool p = pool(who, rank, a[arg::kernel_size], a.arg(arg::stride), nullptr);
   double size = 1;
   for (int64_t d = 0; d < rank; ++d) size *= double(p.kernel[d]);
-  Tensor means = averages(who, pow(x, a[arg::norm_type]), rank, p, a[arg::ceil_mode], 1);
+  Tensor means = averages(who, pow(x, a[arg::norm_type]), rank, p, a[arg::ceil_mode], kPadding);
   return pow(mul(means, size), 1 / a[arg::norm_type]);
 }
 
