@@ -13,8 +13,7 @@ int64_t rows(const Tensor& x) {
 
 DType common_type(const Call& c) {
   DType x = c[arg::input].dtype(), w = c[arg::weight].dtype();
-  DY_CHECK_AS(TypeError, x.is_floating_point() || x.is_scaled() || x.is_integer(), "linear: no dtype for sums: input is {}",
-              describe(c[arg::input]));
+  if (!x.is_integer()) check_float("linear", c[arg::input], "input");
   // A weight stored in 16 bits or fewer, fewer than the input's, is decoded; the arithmetic is the input's. f64 beside f32 is a
   // mistake: NumPy's numbers in a model of f32 would compute all of it in f64.
   if (w.is_scaled() || x.is_scaled()) return !x.is_scaled() ? x : !w.is_scaled() ? w : f32;

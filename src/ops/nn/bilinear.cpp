@@ -5,6 +5,7 @@ namespace {
 
 Tensor compose(Args a) {
   const Tensor &x = a[arg::input1], &y = a[arg::input2], &w = a[arg::weight];
+  if (!x.dtype().is_integer()) check_float("bilinear", x, "input1");
   DY_CHECK(w.dim() == 3 && x.dim() >= 1 && y.dim() == x.dim() && x.size(-1) == w.size(1) && y.size(-1) == w.size(2),
            "bilinear: sizes do not fit: input1 is {}, input2 is {}, weight is {}", describe(x), describe(y), describe(w));
   const int64_t out = w.size(0), m = w.size(1), n = w.size(2), last[] = {-1};

@@ -21,6 +21,7 @@ extern constexpr OpDef record = {
         "avg_pool2d(randn(1, 1, 5, 6), [3], [2], [1], False, False)\n"
         "avg_pool2d(randn(1, 1, 5, 6), [2], None, [0], False, True, 3)",
     .bad = "avg_pool2d(zeros(3), [2]) => avg_pool2d: the input has 3 or 4 dimensions: input is f32[3]",
+    .skip = "integer_values: the exact mean is cut off, that of floats may be a rounding below it",
     .compose = compose,
 };
 

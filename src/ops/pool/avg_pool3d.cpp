@@ -21,6 +21,7 @@ extern constexpr OpDef record = {
         "avg_pool3d(randn(1, 1, 4, 3, 5), [3], [2], [1], False, False)\n"
         "avg_pool3d(randn(1, 1, 4, 3, 5), [2], None, [0], False, True, 3)",
     .bad = "avg_pool3d(zeros(3), [2]) => avg_pool3d: the input has 4 or 5 dimensions: input is f32[3]",
+    .skip = "integer_values: the exact mean is cut off, that of floats may be a rounding below it",
     .compose = compose,
 };
 
