@@ -103,6 +103,37 @@ class Batches : public Calibration {  // of a model that is called with one tens
   bool gives_logits() const override { return batches_[0].dtype().is_integer(); }
 };
 
+struct LayerReport {
+  std::string name;
+  DType format;
+  double error = 0, error_rtn = 0;  // output_error() over the calibration data, of what was chosen and of rounding to nearest
+  double seconds = 0;
+  std::string fallback;  // why the method did not choose these codes; empty where it did
+  std::string note;      // what of the method was left out
+};
+
+// What is finished of a run, kept so that one that was interrupted goes on. Weights are finished a stage at a time, in an order
+// that model, options and data decide; a stage is called by its first weight.
+class Journal {
+ public:
+  virtual ~Journal();
+  // False where the stage is not finished.
+  virtual bool read(const std::string& stage, nn::NamedTensors& parameters, std::vector<LayerReport>& layers) = 0;
+  virtual void write(const std::string& stage, const nn::NamedTensors& parameters, const std::vector<LayerReport>& layers) = 0;
+};
+// In files of a folder. `key` says which run it is: what another left is an Error. resume: what is there counts; else it is
+// removed.
+class FolderJournal : public Journal {
+  std::string folder_, key_;
+  std::string path_of(const std::string& stage) const;
+
+ public:
+  FolderJournal(std::string folder, std::string key, bool resume);
+  bool read(const std::string& stage, nn::NamedTensors& parameters, std::vector<LayerReport>& layers) override;
+  void write(const std::string& stage, const nn::NamedTensors& parameters, const std::vector<LayerReport>& layers) override;
+  void remove();  // the folder, once the result is where it belongs
+};
+
 struct QuantizeOptions {
   nn::ByName by_name = {};
   DType weights = {};  // a scaled format, of all that `map` does not name
@@ -116,14 +147,7 @@ struct QuantizeOptions {
   std::vector<std::string> include = {}, exclude = {};
   void (*progress)(void* context, size_t done, size_t total, const std::string& name) = nullptr;  // before each weight
   void* context = nullptr;
-};
-struct LayerReport {
-  std::string name;
-  DType format;
-  double error = 0, error_rtn = 0;  // output_error() over the calibration data, of what was chosen and of rounding to nearest
-  double seconds = 0;
-  std::string fallback;  // why the method did not choose these codes; empty where it did
-  std::string note;      // what of the method was left out
+  Journal* journal = nullptr;
 };
 struct Report {
   std::vector<LayerReport> layers;

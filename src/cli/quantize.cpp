@@ -19,7 +19,7 @@ struct QuantizeCommand {
   std::string model, method = "rtn", format, calibration, size, out;
   std::vector<std::string> options, map, include, exclude, formats;
   int64_t window = 512, samples = 32;
-  bool list = false;
+  bool list = false, resume = false;
 };
 
 // What --size chooses from unless --formats says otherwise.
@@ -163,6 +163,14 @@ Json report_json(const quant::Report& r) {
   return layers;
 }
 
+// What makes two runs the same one.
+std::string key_of(const QuantizeCommand& o) {
+  std::string key =
+      fmt::format("{} {} {} {} {} {} {}", o.model, o.method, o.format, o.size, o.calibration, o.window, o.samples);
+  for (const auto* words : {&o.options, &o.map, &o.include, &o.exclude, &o.formats}) key += " [" + join(*words, " ") + "]";
+  return key;
+}
+
 int run_quantize(const QuantizeCommand& o, const Common& common) {
   const models::Model model = models::load(o.model);
   std::optional<quant::Batches> data;
@@ -186,11 +194,14 @@ int run_quantize(const QuantizeCommand& o, const Common& common) {
     print(text + fmt::format("{} will take {} instead of {}\n", o.model, human_bytes(bytes), human_bytes(model->nbytes())));
   Watch watch{"quantize"};
   q.progress = Watch::step, q.context = &watch;
+  std::optional<quant::FolderJournal> journal;
+  if (!o.out.empty()) q.journal = &journal.emplace(o.out + "/unfinished", key_of(o), o.resume);
   const quant::Report r = quant::quantize(*model, q);
   watch.steps.reset();
   if (!o.out.empty()) {
     model->save_pretrained(o.out);
     copy_tokenizer(o.model, o.out);
+    journal->remove();
     out["out"] = o.out;
   }
   out["layers"] = report_json(r);
@@ -206,6 +217,7 @@ int quantize(const QuantizeCommand& o, const Common& common) {
   if (o.model.empty()) throw UsageError("quantize: of which model? Give its folder, or --list for the methods");
   if (o.format.empty() == o.size.empty())
     throw UsageError("quantize: to what? --format FORMAT for all weights, or --size for a choice of formats");
+  if (o.resume && o.out.empty()) throw UsageError("quantize: --resume goes on with what --out DIR holds: give it");
   if (o.size.empty() && !o.formats.empty()) throw UsageError("quantize: --formats is what --size chooses from: give --size");
   install_interrupt_handler();
   try {
@@ -231,6 +243,7 @@ Run setup(Options& options) {
       .value("--include", o->include, "NAME ...", "only weights with these names, with * and ?")
       .value("--exclude", o->exclude, "NAME ...", "but these: lm_head.weight")
       .value("--out", o->out, "DIR", "a folder for the result, which loads like any other model")
+      .flag("--resume", o->resume, "go on with what an interrupted run left in --out DIR")
       .flag("--list", o->list, "the methods: formats, whether they need calibration, whether they adjust other layers");
   return [o](const Common& common) { return quantize(*o, common); };
 }

@@ -61,8 +61,7 @@ std::vector<nn::Module*> candidates(const std::vector<Call>& calls, nn::Module* 
   std::vector<nn::Module*> all;
   if (at == calls.size()) return all;
   for (size_t i = at; i-- > 0;)  // what made the very tensor
-    if (calls[i].output.is_same(calls[at].input))
-      return can_divide(*calls[i].module, width) ? std::vector{calls[i].module} : all;
+    if (calls[i].output == calls[at].input) return can_divide(*calls[i].module, width) ? std::vector{calls[i].module} : all;
   for (size_t i = at; i-- > 0 && all.size() < kMostTries;)  // or what may have, by way of something between
     if (calls[i].module->as<nn::Linear>() && can_divide(*calls[i].module, width)) all.push_back(calls[i].module);
   return all;

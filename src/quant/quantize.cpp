@@ -51,7 +51,7 @@ class Run {
   const Options options_;
   std::vector<Target> targets_;
   std::vector<Call> calls_;
-  Tensor expected_;
+  std::vector<std::string> changed_;  // modules that took scales in this stage
   size_t done_ = 0;
   Report report_;
 
@@ -77,7 +77,11 @@ class Run {
     for (size_t begin = 0; begin < targets_.size();) {
       size_t end = begin + 1;
       while (end < targets_.size() && targets_[end].stage == targets_[begin].stage) ++end;
-      run_stage({targets_.begin() + int64_t(begin), targets_.begin() + int64_t(end)});
+      const std::span<Target> stage(targets_.begin() + int64_t(begin), targets_.begin() + int64_t(end));
+      if (!restored(stage)) {
+        run_stage(stage);
+        keep(stage);
+      }
       begin = end;
     }
     report_.bytes_after = model_.nbytes();
@@ -92,9 +96,36 @@ class Run {
     const std::string refusal = method_.refuses(format);
     DY_CHECK_AS(ValueError, refusal.empty(), "quantize: {} does not serve {}: {}", o_.method, format.name(), refusal);
   }
+  bool restored(std::span<Target> stage) {
+    if (!o_.journal) return false;
+    nn::NamedTensors parameters;
+    std::vector<LayerReport> layers;
+    if (!o_.journal->read(stage[0].name, parameters, layers)) return false;
+    const nn::NamedItems<Tensor> own = model_.named_parameters();
+    for (auto& [name, value] : parameters) {
+      const Tensor* t = own.find(name);
+      DY_CHECK_AS(ValueError, t && t->sizes() == value.sizes(), "quantize: what was kept of {} is not this model's: {} is {}",
+                  stage[0].name, name, describe(value));
+      nn::store(*t, value);
+    }
+    report_.layers.insert(report_.layers.end(), layers.begin(), layers.end());
+    done_ += stage.size();
+    return true;
+  }
+  // What a stage has changed: its weights, and the modules that took scales.
+  void keep(std::span<Target> stage) {
+    if (o_.journal) {
+      nn::NamedTensors parameters;
+      for (const Target& t : stage) parameters.emplace_back(t.name, t.weight.detach());
+      for (auto& [name, t] : model_.named_parameters())
+        for (const std::string& module : changed_)
+          if (name.starts_with(module + ".") && !t.dtype().is_scaled()) parameters.emplace_back(name, t.detach());
+      o_.journal->write(stage[0].name, parameters, {report_.layers.end() - int64_t(stage.size()), report_.layers.end()});
+    }
+    changed_.clear();
+  }
   void in_order_of_calls() {
-    calls_ = trace(model_, *o_.calibration, expected_);
-    if (!method_.input_scale) expected_ = {};
+    calls_ = trace(model_, *o_.calibration);
     const auto place = [&](const Target& t) {
       const auto it = std::find_if(calls_.begin(), calls_.end(), [&](auto& c) { return c.module == t.linear; });
       return it - calls_.begin();
@@ -104,7 +135,8 @@ class Run {
       const auto [it, is_new] = first.try_emplace(t.stage, place(t));
       it->second = std::min<int64_t>(it->second, place(t));
     }
-    std::stable_sort(targets_.begin(), targets_.end(), [&](auto& a, auto& b) { return first[a.stage] < first[b.stage]; });
+    std::stable_sort(targets_.begin(), targets_.end(),
+                     [&](auto& a, auto& b) { return std::pair(first[a.stage], a.stage) < std::pair(first[b.stage], b.stage); });
   }
 
   void run_stage(std::span<Target> stage) {
@@ -125,12 +157,14 @@ class Run {
   // Weights that multiply the same tensor share their scales.
   void scale_inputs(std::span<Target> stage, std::map<const Target*, Inputs>& inputs,
                     std::map<const Target*, LayerReport>& reports) {
-    std::map<std::pair<TensorImpl*, const Format*>, std::vector<Target*>> groups;
+    std::map<std::pair<size_t, const Format*>, std::vector<Target*>> groups;
     for (Target& t : stage) {
       const auto call = std::find_if(calls_.begin(), calls_.end(), [&](auto& c) { return c.module == t.linear; });
       if (t.why_no_inputs.empty() && call != calls_.end() && inputs[&t].rows() > 0)
-        groups[{call->input.impl(), t.format.format()}].push_back(&t);
+        groups[{call->input, t.format.format()}].push_back(&t);
     }
+    // What the model gives now, its earlier stages quantized: folding does not change it.
+    const Tensor expected = groups.empty() ? Tensor() : o_.calibration->sample(model_);
     for (auto& [shared_input, group] : groups) {
       const double begin = now();
       std::vector<Tensor> weights;
@@ -139,7 +173,8 @@ class Run {
       const Tensor scale = method_.input_scale({group[0]->name, cat(weights, 0), &shared, group[0]->format, options_});
       for (size_t i = 0; i < group.size(); ++i)
         reports[group[i]].error_rtn = output_error(weights[i], to_nearest(weights[i], group[i]->format), &shared);
-      const std::string taken = fold(model_, *o_.calibration, calls_, expected_, group, scale);
+      const std::string taken = fold(model_, *o_.calibration, calls_, expected, group, scale);
+      if (!taken.empty()) changed_.push_back(taken);
       for (const Target* t : group) {
         reports[t].note =
             taken.empty() ? "its inputs are not scaled: nothing before it takes the scales" : "scales are in " + taken;

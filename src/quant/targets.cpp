@@ -50,13 +50,19 @@ std::pair<DType, std::string> format_of(const QuantizeOptions& o, const std::str
 }
 
 class Recorder : public nn::Hook {
-  std::vector<Call>& calls_;
-
  public:
-  explicit Recorder(std::vector<Call>& calls) : calls_(calls) {}
+  std::vector<Call> calls;
   void after(nn::Module& m, const std::vector<Tensor>& inputs, std::vector<Tensor>& results) override {
-    if (!inputs.empty() && !results.empty()) calls_.push_back({&m, inputs[0], results[0]});
+    if (!inputs.empty() && !results.empty()) calls.push_back({&m, number(inputs[0]), number(results[0])});
   }
+
+ private:
+  size_t number(const Tensor& t) {
+    const auto it = std::find_if(seen_.begin(), seen_.end(), [&](auto& s) { return s.is_same(t); });
+    if (it == seen_.end()) return seen_.push_back(t), seen_.size() - 1;
+    return size_t(it - seen_.begin());
+  }
+  std::vector<Tensor> seen_;  // held, so that no two have one address
 };
 
 }  // namespace
@@ -114,15 +120,14 @@ int64_t predicted_bytes(nn::Module& model, const QuantizeOptions& o) {
   return bytes;
 }
 
-std::vector<Call> trace(nn::Module& model, Calibration& data, Tensor& result) {
+std::vector<Call> trace(nn::Module& model, Calibration& data) {
   const NoGrad guard;
-  std::vector<Call> calls;
-  const auto hook = std::make_shared<Recorder>(calls);
+  const auto recorder = std::make_shared<Recorder>();
   std::vector<std::unique_ptr<Watching>> watching;
   for (auto& [name, m] : model.named_modules())
-    if (m != &model) watching.push_back(std::make_unique<Watching>(data, *m, hook));
-  result = data.sample(model);
-  return calls;
+    if (m != &model) watching.push_back(std::make_unique<Watching>(data, *m, recorder));
+  data.sample(model);
+  return std::move(recorder->calls);
 }
 
 }  // namespace dyadic::inline v1::quant

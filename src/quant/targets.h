@@ -23,9 +23,9 @@ int64_t bytes_in(const Tensor& weight, DType format);
 // One run over the calibration's sample: which modules were called, in order, with what.
 struct Call {
   nn::Module* module;
-  Tensor input, output;  // held, so that no two have one address
+  size_t input, output;  // tensors by number: the same one has the same
 };
-std::vector<Call> trace(nn::Module& model, Calibration& data, Tensor& result);
+std::vector<Call> trace(nn::Module& model, Calibration& data);
 
 // Puts a hook on a module while it lives.
 class Watching {

@@ -75,6 +75,7 @@ TEST(QuantizeCommand, Refuses) {
   EXPECT_NE(words({"--format", "f16"}, 1).find("a scaled format is needed"), std::string::npos);
   EXPECT_NE(words({"--format", "i4(row)", "--calibration", f / "short"}, 1).find("too few to calibrate with"),
             std::string::npos);
+  EXPECT_NE(words({"--format", "i4(row)", "--resume"}, 2).find("give it"), std::string::npos);
   EXPECT_NE(complaint(run({"quantize", "--format", "i4(row)"}), 2).find("of which model?"), std::string::npos);
 }
 

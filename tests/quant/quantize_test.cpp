@@ -121,6 +121,51 @@ TEST(Quantize, ByPatterns) {
   EXPECT_TRUE(all(isfinite(m.forward(ids[0]))).item<bool>());
 }
 
+// Interrupted between two blocks and resumed: the same bits, nothing computed twice.
+TEST(Quantize, GoesOnWhereItWasInterrupted) {
+  const std::string folder = ::testing::TempDir() + "dyadic_quant_journal";
+  const Tensor ids = randint(0, 65, {4, 32});
+  struct Stop {};
+  struct Count {
+    int allowed, begun = 0;
+    static void step(void* self, size_t, size_t, const std::string&) {
+      auto& c = *static_cast<Count*>(self);
+      if (c.begun++ == c.allowed) throw Stop{};
+    }
+  };
+  for (const char* name : {"gptq", "awq"}) {
+    const auto run = [&](Journal* journal, Count count) {
+      manual_seed(7);
+      models::Gpt m({.vocab = 65, .block = 32, .layers = 3, .heads = 2, .width = 64});
+      Batches data({ids});
+      const Report r = quantize(m, {.weights = kFormat,
+                                    .method = name,
+                                    .calibration = &data,
+                                    .progress = Count::step,
+                                    .context = &count,
+                                    .journal = journal});
+      return std::tuple(m.forward(ids), r, count.begun);
+    };
+    const auto [whole, report, all] = run(nullptr, {100});
+    FolderJournal first(folder, name, false);
+    EXPECT_THROW(run(&first, {6}), Stop);  // in the second block
+    FolderJournal second(folder, name, true);
+    const auto [resumed, same, rest] = run(&second, {100});
+    EXPECT_TRUE(equal(resumed, whole)) << name;
+    EXPECT_EQ(rest, all - 4) << name;
+    ASSERT_EQ(same.layers.size(), report.layers.size());
+    for (size_t i = 0; i < same.layers.size(); ++i) {
+      EXPECT_EQ(same.layers[i].name, report.layers[i].name);
+      EXPECT_EQ(same.layers[i].error, report.layers[i].error);
+      EXPECT_EQ(same.layers[i].note, report.layers[i].note);
+    }
+    EXPECT_EQ(same.bytes_before, report.bytes_before);
+    FolderJournal other(folder, "another", true);
+    EXPECT_NE(error_of([&] { run(&other, {100}); }).find("it is of another run"), std::string::npos);
+    second.remove();
+  }
+}
+
 TEST(Quantize, BadInput) {
   manual_seed(5);
   Mlp m;
