@@ -100,6 +100,23 @@ PlaneList group_planes(const Format& f, Geometry g) {
   return list;
 }
 
+MoreLayout more_layout(const Format& f, Geometry g) {
+  const PlaneList list = group_planes(f, g);
+  return {group_layout(f, g), list.buffer_bytes};
+}
+PlaneList offset_planes(const Format& f, Geometry g) {
+  PlaneList list = group_planes(f, g);
+  list.plane[0].dtype = &detail::u8;
+  const Plane scales = list.plane[1];
+  add(list, "offsets", *scales.dtype, list.buffer_bytes, scales.bytes);
+  return list;
+}
+PlaneList ordered_planes(const Format& f, Geometry g) {
+  PlaneList list = group_planes(f, g);
+  add(list, "g_idx", detail::i32, list.buffer_bytes, 4 * g.cols);
+  return list;
+}
+
 PlaneList ggml_planes(const Format& f, Geometry g) {
   const int64_t block = f.row_step();
   if (g.cols % block) {

@@ -6,9 +6,11 @@
 namespace dyadic::inline v1 {
 
 // FormatDef::planes of the block formats.
-PlaneList flat_planes(const Format&, Geometry);   // codes, absmax; doubled: codes, absmax, nested_absmax, nested_offset
-PlaneList group_planes(const Format&, Geometry);  // codes, scales; with zero points: zeros; e4m3 scales: tensor_scale
-PlaneList ggml_planes(const Format&, Geometry);   // blocks; ValueError unless cols is a multiple of Format::row_step()
+PlaneList flat_planes(const Format&, Geometry);     // codes, absmax; doubled: codes, absmax, nested_absmax, nested_offset
+PlaneList group_planes(const Format&, Geometry);    // codes, scales; with zero points: zeros; e4m3 scales: tensor_scale
+PlaneList offset_planes(const Format&, Geometry);   // codes, scales, offsets of the scales' type
+PlaneList ordered_planes(const Format&, Geometry);  // those of group_planes, and g_idx: the group of each column
+PlaneList ggml_planes(const Format&, Geometry);     // blocks; ValueError unless cols is a multiple of Format::row_step()
 
 // The same as plain numbers (byte offsets in the buffer) for the kernels.
 struct FlatLayout {
@@ -29,6 +31,10 @@ struct GroupLayout {
   ScaleType scale;
 };
 GroupLayout group_layout(const Format&, Geometry);
+struct MoreLayout : GroupLayout {
+  int64_t more;  // what stands behind the planes of a group_layout: the offsets, or g_idx
+};
+MoreLayout more_layout(const Format&, Geometry);
 
 inline constexpr int64_t kNestedBlock = 256;  // scales that share a second scale: bitsandbytes' double quantization
 inline constexpr int64_t kGgmlBlock = 32;     // elements of ggml's simple blocks

@@ -31,6 +31,7 @@ std::string option_names(uint32_t options) {
   std::string all;
   for (const auto& n : kNames)
     if (options & n.bit) all += (all.empty() ? "" : ", ") + std::string(n.text);
+  if (options & kTiled) all += "|f8e8m0fnu";
   return all.empty() ? "none" : all;
 }
 
@@ -99,6 +100,7 @@ struct Parser {
       note(kScale, o);
       params.scale = find_scalar(value);
       if (params.scale == &detail::f32 || params.scale == &detail::f16 || params.scale == &detail::bf16) return;
+      if ((def.options & kTiled) && params.scale == &detail::f8e8m0fnu) return;  // of the formats that round to powers of two
     }
     refuse(fmt::format("\"{}\" is not understood", o));
   }
