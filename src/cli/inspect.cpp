@@ -11,7 +11,7 @@
 #include "cli/json.h"
 #include "io/bad_file.h"
 #include "io/json_text.h"
-#include "models/config.h"
+#include "io/quantized/packing.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
@@ -56,7 +56,7 @@ Json quantization(const Json& config, const io::TensorFile& file) {
   if (config.is_object() && config.contains("quantization_config")) {
     const Json& q = config["quantization_config"];
     if (q.is_object()) {
-      const std::string method = models::quantization_method(q);
+      const std::string method = io::quantization_method(q);
       return method.empty() ? Json() : Json(method);
     }
   }

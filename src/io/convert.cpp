@@ -11,6 +11,7 @@
 #include "dyadic/planes.h"
 #include "io/bad_file.h"
 #include "io/file_kinds.h"
+#include "io/quantized/rearranged.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::io {
@@ -80,7 +81,8 @@ class ConvertedFile final : public TensorFile {
       return before;
     }
     NoGrad guard;
-    const Tensor after = before.dtype().is_blocked() && to.is_blocked() ? before.to(f32).to(to) : before.to(to);
+    Tensor after = before.dtype().is_blocked() ? rearranged(before, to) : Tensor();
+    if (!after.defined()) after = before.dtype().is_blocked() && to.is_blocked() ? before.to(f32).to(to) : before.to(to);
     report[i].difference = compare(before, after);
     prints[i] = fingerprint(after);
     return after;

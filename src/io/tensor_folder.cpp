@@ -7,9 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "io/bad_file.h"
 #include "io/file_kinds.h"
+#include "io/json_text.h"
+#include "io/quantized/packing.h"
 
 namespace dyadic::inline v1::io {
 namespace {
@@ -155,11 +158,7 @@ std::shared_ptr<TensorFile> open_index(std::shared_ptr<const MappedFile> file) {
 // JSON begins so; the eighth byte of a safetensors file is 0: its header has less than 2^56 bytes.
 bool matches_index(const MappedFile& file) { return file.size() > 8 && file.bytes()[0] == '{' && file.bytes()[7] != 0; }
 
-}  // namespace
-
-const FileKind index_kind = {"index.json", matches_index, open_index};
-
-std::shared_ptr<TensorFile> open_folder(const std::string& path) {
+std::shared_ptr<TensorFile> open_files(const std::string& path) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error))
@@ -184,6 +183,28 @@ std::shared_ptr<TensorFile> open_folder(const std::string& path) {
           quote_name(fs::path(found[0]).filename().native()), quote_name(fs::path(found[1]).filename().native()));
   }
   bad(path, "there is no file of tensors in this folder");
+}
+
+json config_of(const std::string& folder) {  // null where there is none
+  constexpr uintmax_t kMost = 1 << 20;
+  const fs::path file = fs::path(folder) / "config.json";
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) > kMost) return nullptr;
+  return bounded_json(read_text(file.native()));
+}
+
+}  // namespace
+
+const FileKind index_kind = {"index.json", matches_index, open_index};
+
+std::shared_ptr<TensorFile> open_folder(const std::string& path) {
+  std::shared_ptr<TensorFile> file = open_files(path);
+  const json quantization = quantization_of(config_of(path));
+  if (quantization.is_null()) return file;
+  try {
+    if (auto weights = unpacked(file, quantization)) return weights;
+  } catch (const ValueError& e) { warn(fmt::format("{}; its tensors are shown as they are stored", e.what())); }
+  return file;
 }
 
 }  // namespace dyadic::inline v1::io

@@ -47,13 +47,6 @@ class Config {
 
 // Of an object in the configuration, or of generation_config.json.
 std::vector<int64_t> integers_of(const json& o, const char* key);
-// The method that "quantization_config" names, its old key or its new one; empty without.
-template <class Json> std::string quantization_method(const Json& quantization_config) {
-  for (const char* key : {"quant_method", "quant_algo"})
-    if (const auto at = quantization_config.find(key); at != quantization_config.end() && at->is_string())
-      if (std::string name = at->template get<std::string>(); !name.empty()) return name;
-  return "";
-}
 double real_of(const json& o, const char* key, std::optional<double> otherwise = {});
 
 }  // namespace dyadic::inline v1::models

@@ -11,7 +11,10 @@
 #include "formats/format.h"
 #include "io/atomic_file.h"
 #include "io/bad_file.h"
+#include "io/file_kinds.h"
+#include "io/quantized/packing.h"
 #include "models/families/families.h"
+#include "tensor/impl.h"
 
 namespace dyadic::inline v1::models {
 namespace {
@@ -37,8 +40,6 @@ std::optional<size_t> place_of(const std::map<std::string, size_t>& names, const
 bool is_made_anew(std::string_view name) {
   return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
 }
-
-std::string shape_text(IntList sizes) { return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ", ")); }
 
 class Loading {
   CausalLM& model_;
@@ -103,7 +104,9 @@ class Loading {
     } else if (dtype_) {
       to = f32;
     }
-    Tensor made = to == t.dtype() ? t.clone() : t.to(to);  // the file may be mapped, and parameters are written
+    // Parameters are written, which a file that is mapped cannot be.
+    Tensor made = to != t.dtype() ? t.to(to) : t.impl()->storage->read_only ? t.clone() : t;
+    set_category(made, Category::parameter);
     if (made.dtype().is_floating_point() && !made.dtype().is_scaled()) made.requires_grad_(true);
     return made;
   }
@@ -138,22 +141,17 @@ static std::shared_ptr<CausalLM> make_of(const std::string& text, const Config& 
 
 std::shared_ptr<CausalLM> make(const std::string& text, nn::Options options) { return make_of(text, Config(text), options); }
 
-// Codes of some kinds (fp8, bitsandbytes' 8-bit) have their weight's name and shape: taken as they stand, without the scales
-// beside them, they make a model that runs and is wrong.
-static void check_plain(const Config& c, const std::string& path) {
-  const char* const key = "quantization_config";
-  if (!c.has(key) && (!c.whole().contains(key) || c.whole()[key].is_null())) return;
-  const json& q = c.has(key) ? c.at(key) : c.whole()[key];
-  const std::string kind = q.is_object() ? quantization_method(q) : "";
-  throw ValueError(fmt::format("{}: config.json says that the weights are quantized by {}; expected plain weights", path,
-                               kind.empty() ? "a method without a name" : io::quote_name(kind)));
+// The weights that a file holds in pieces, as config.json says.
+static std::shared_ptr<io::TensorFile> weights_of(const Config& c, const io::TensorFile& file) {
+  const json q = io::quantization_of(c.whole());
+  return q.is_null() ? nullptr : io::unpacked({std::shared_ptr<void>(), &file}, q);
 }
 
 std::shared_ptr<CausalLM> from_file(const std::string& text, const io::TensorFile& file, const LoadOptions& o) {
   const Config config(text, file.tensors().size());
-  check_plain(config, file.path());
+  const std::shared_ptr<io::TensorFile> weights = weights_of(config, file);
   auto model = make_of(text, config, {o.dtype && !o.dtype.is_scaled() && !o.dtype.is_blocked() ? o.dtype : f32, meta});
-  Loading(*model, file, o.dtype).run();
+  Loading(*model, weights ? *weights : file, o.dtype).run();
   if (o.device != cpu) model->to(o.device);
   return model;
 }
@@ -178,13 +176,19 @@ void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_siz
   DY_CHECK(!error, "{}: cannot be made: {}", folder, error.message());
   io::NamedTensors weights;
   for (auto& [name, t] : named_parameters()) weights.emplace_back(name, t.detach());
-  io::save(folder + "/model.safetensors", weights, {.metadata = {{"format", "pt"}}, .max_shard_size = max_shard_size});
   json c = json::parse(config);
+  // In the packing that they came in, where it has a place for what they are now.
+  const std::shared_ptr<io::TensorFile> plain = io::in_memory(weights), packed = io::packed(plain, io::quantization_of(c));
+  io::save(folder + "/model.safetensors", packed ? *packed : *plain,
+           {.metadata = {{"format", "pt"}}, .max_shard_size = max_shard_size});
   // Other readers take this for the dtype of all; of a scaled one they know nothing.
   DType widest;
   for (auto& [name, t] : weights)
     if (!t.dtype().is_blocked() && (!widest || t.dtype().itemsize() > widest.itemsize())) widest = t.dtype();
   json& words = c.contains("text_config") && c["text_config"].is_object() ? c["text_config"] : c;
+  for (json* all : {&c, &words})
+    for (const char* key : {"quantization_config", "quantization"})
+      if (!packed) all->erase(key);
   if (widest) words[words.contains("torch_dtype") ? "torch_dtype" : "dtype"] = widest.long_name();
   if (!generation_config.empty()) write_text(folder + "/generation_config.json", generation_config);
   write_text(folder + "/config.json", c.dump(2) + "\n");
