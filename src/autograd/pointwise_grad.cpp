@@ -47,7 +47,7 @@ Tensor run_traced(const OpDef& op, const Grad& g, int k) {
   if (op.pw.real_of_complex && g.in_meta(k).dtype.is_complex()) return run_of_complex(g);
   const Pointwise& pw = op.pw;
   const DefaultDType exact(real_of(gradient_type(op, g, k)) == Compute::f64 ? f64 : f32);  // of what numbers alone make
-  Tracer tracer;
+  TensorTracer tracer;
   Traced in[kMaxInputs + 2], params[kMaxParams];
   const bool pairs = any_complex(op, g);  // traced as a holomorphic function
   in[0] = tracer.enter(pairs ? conj(g.g()) : g.g());

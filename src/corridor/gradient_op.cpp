@@ -42,6 +42,7 @@ Op make(Op op, int k) {
   g->def.pw.inputs = of.pw.inputs + 2;
   g->def.pw.params = of.pw.params;
   g->def.pw.gives_dtype = true;
+  g->def.pw.trace = of.pw.trace_grad[k];
   g->def.pw.flops = of.pw.grad_flops[k];
   g->def.pw.complex_flops = of.pw.complex_grad_flops[k];
   for (int column = 0; column < kColumns; ++column) {

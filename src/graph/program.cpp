@@ -36,6 +36,7 @@ Program& Recording::program(Recorded& last, std::span<Recorded* const> calls, in
     FusedStep s;
     s.converts = r.converts;
     s.what = r.what;
+    s.expression = r.expression;
     s.inputs = r.tensors;
     s.out = int(k);
     for (int i = 0; i < r.tensors; ++i) {
@@ -74,10 +75,11 @@ std::string Recording::explain() const {
   std::stable_sort(all.begin(), all.end(),
                    [](const Program* a, const Program* b) { return a->runs * a->bytes > b->runs * b->bytes; });
   std::string text = fmt::format("{} runs: {} calls matched what was recorded, {} were recorded\n", runs, matched, recorded);
-  Table t({"one pass", "calls", "runs", "passes over memory", "eagerly", "tiles", "results"});
+  Table t({"one pass", "calls", "runs", "passes over memory", "eagerly", "through", "results"});
   for (const Program* p : all)
     t.row({p->text, std::to_string(p->calls), std::to_string(p->runs), std::to_string(p->passes),
-           std::to_string(p->eager_passes), std::to_string(p->plan->tiles()), human_bytes(p->bytes)});
+           std::to_string(p->eager_passes), p->plan->threaded() ? "registers" : fmt::format("{} tiles", p->plan->tiles()),
+           human_bytes(p->bytes)});
   if (!all.empty()) text += t.str();
   if (!eager.empty()) text += "run as they came:\n";
   for (const auto& [what, count] : eager) text += fmt::format("  {} ({})\n", what, count);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "corridor/run.h"
+#include "graph/expression.h"
 
 namespace dyadic::inline v1::graph {
 namespace {
@@ -19,7 +20,8 @@ bool same(const Recorded::Operand& o, const Input& in) {
   if (o.source != in.source) return false;
   if (in.source < 0) return true;
   const TensorImpl& t = *in.tensor;
-  if (o.format != t.dtype.format() || o.numel != t.numel || o.ndim != t.ndim || o.number != bool(t.flags & kNumber))
+  if (o.format != t.dtype.format() || o.numel != in.numel || o.repeated != in.repeated || o.ndim != t.ndim ||
+      o.number != bool(t.flags & kNumber))
     return false;
   for (int d = 0; d < o.ndim; ++d)
     if (o.sizes[d] != t.sizes[d]) return false;
@@ -34,7 +36,7 @@ bool place(Recorded::Operand& o, const Recorded& call) {
   if (o.numel == call.numel) return o.lies = Lies::dense, true;
   if (o.numel == 1) return o.lies = Lies::single, true;
   const int lead = call.ndim - o.ndim;
-  auto has = [&](int d) { return d >= lead && o.sizes[d - lead] != 1; };
+  auto has = [&](int d) { return d >= lead && o.sizes[d - lead] != 1 && !(o.repeated >> (d - lead) & 1); };
   int first = 0, last = call.ndim - 1;
   while (!has(first)) ++first;
   while (!has(last)) o.repeat *= call.sizes[last--];
@@ -99,7 +101,8 @@ Recorded* Recording::record(Recorded& at, const Invocation& v, const Kind& kind,
     o.format = t.dtype.format();
     o.number = t.flags & kNumber;
     o.ndim = t.ndim;
-    o.numel = t.numel;
+    o.numel = in[i].numel;
+    o.repeated = in[i].repeated;
     std::copy_n(t.sizes, t.ndim, o.sizes);
     if (!place(o, *r)) return eagerly("an operand that is broadcast in the middle");
   }
@@ -111,6 +114,7 @@ Recorded* Recording::record(Recorded& at, const Invocation& v, const Kind& kind,
     for (int i = 0; i < r->tensors; ++i)
       if (p.rounded[i]) return eagerly("a number that is rounded first");
     r->what = p;
+    if (r->what.compute == Compute::f32) r->expression = expression_of(c.op.pw, r->scalars);
   }
   ++recorded;
   ++recorded_now_;

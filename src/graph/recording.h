@@ -35,6 +35,8 @@ struct Kind {
 struct Input {
   int source = -1;
   const TensorImpl* tensor = nullptr;
+  uint32_t repeated = 0;  // bit d: dimension d repeats what is there once, by a stride of 0
+  int64_t numel = 0;      // elements that are there
 };
 
 // A program and how it fared.
@@ -52,6 +54,7 @@ struct Recorded {
     int source = -1, ndim = 0;
     const Format* format = nullptr;
     bool number = false;
+    uint32_t repeated = 0;
     FusedValue::Lies lies = FusedValue::Lies::dense;
     int64_t repeat = 1, period = 1, numel = 0;
     int64_t sizes[kMaxDims];
@@ -63,6 +66,7 @@ struct Recorded {
   Operand in[kMaxOperands];
   std::vector<Scalar> scalars;
   Elementwise what;
+  std::shared_ptr<const Expression> expression;
   DType dtype;
   int ndim = 0;
   int64_t numel = 0, sizes[kMaxDims];

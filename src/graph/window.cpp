@@ -88,8 +88,26 @@ static bool is_whole(const TensorImpl& t) {
   return t.contiguous() && t.offset == 0 && t.numel * t.dtype.itemsize() == t.storage->bytes;
 }
 
+// What is contiguous but for dimensions that repeat, as expand() makes them.
+static bool is_dense_but_repeated(const TensorImpl& t, Input& in) {
+  int64_t expected = 1;
+  for (int d = t.ndim - 1; d >= 0; --d) {
+    if (t.sizes[d] == 1) continue;
+    if (t.strides[d] == 0) {
+      in.repeated |= 1u << d;
+    } else if (t.strides[d] == expected) {
+      expected *= t.sizes[d];
+    } else {
+      return false;
+    }
+  }
+  in.numel = expected;
+  return true;
+}
+
 // The number of a tensor from outside.
-int Window::find(const TensorImpl& t) {
+int Window::find(const Input& in) {
+  const TensorImpl& t = *in.tensor;
   if (t.flags & kNumber) {
     outsides_[seen_].storage = nullptr;
     std::memcpy(outsides_[seen_].number, t.data(), size_t(t.dtype.itemsize()));
@@ -97,8 +115,8 @@ int Window::find(const TensorImpl& t) {
   }
   for (int k = 0; k < seen_; ++k) {
     const Outside& o = outsides_[k];
-    if (o.storage == t.storage && o.offset == t.offset && o.format == t.dtype.format() && o.ndim == t.ndim &&
-        std::equal(t.sizes, t.sizes + t.ndim, o.sizes))
+    if (o.storage == t.storage && o.offset == t.offset && o.format == t.dtype.format() && o.repeated == in.repeated &&
+        o.ndim == t.ndim && std::equal(t.sizes, t.sizes + t.ndim, o.sizes))
       return kMostCalls + k;
   }
   Outside& o = outsides_[seen_];
@@ -107,7 +125,8 @@ int Window::find(const TensorImpl& t) {
   o.offset = t.offset;
   o.format = t.dtype.format();
   o.ndim = t.ndim;
-  o.numel = t.numel;
+  o.numel = in.numel;
+  o.repeated = in.repeated;
   std::copy_n(t.sizes, t.ndim, o.sizes);
   return kMostCalls + seen_++;
 }
@@ -122,7 +141,9 @@ const char* Window::read(const Invocation& v, const Kind& kind, Input* in) {
     const TensorImpl& t = *a.tensor->impl();
     const Storage& s = *t.storage;
     in[i].tensor = &t;
-    if (!t.contiguous()) return s.deferred ? kOtherForm : "an operand that is strided";
+    in[i].numel = t.numel;
+    if (!t.contiguous() && !(is_dense_but_repeated(t, in[i]) && !s.deferred))
+      return s.deferred ? kOtherForm : "an operand that is strided";
     if (s.deferred) {
       const auto* result = static_cast<Storage**>(s.foreign);
       if (result < results_ || result >= results_ + count_) return kOtherForm;  // another thread's
@@ -136,7 +157,7 @@ const char* Window::read(const Invocation& v, const Kind& kind, Input* in) {
     if (s.lent || (s.free_foreign && !s.read_only)) return "memory that others may write";
     if (kind.in_place && i > 0 && &s == v.args[0].tensor->impl()->storage && !is_whole(t))
       return "it reads a part of what it writes";
-    in[i].source = find(t);
+    in[i].source = find(in[i]);
   }
   return nullptr;
 }

@@ -23,12 +23,13 @@ class Window {
     char* at;
     alignas(16) char number[16];
     int64_t offset, numel;
+    uint32_t repeated;
     const Format* format;
     int ndim;
     int64_t sizes[kMaxDims];
   };
   const char* read(const Invocation& v, const Kind& kind, Input* in);
-  int find(const TensorImpl& t);
+  int find(const Input& in);
   bool put_off(const Invocation& v, const Kind& kind, Tensor* result);
   bool reads_parts_of(const TensorImpl& t) const;
   void commit(Recorded& call, Storage* s, char* written);

@@ -30,11 +30,12 @@ FusedPlan::FusedPlan(int64_t numel, std::vector<FusedValue> values, std::vector<
     if (v.format) widest = std::max({widest, v.format->itemsize(), compute_size(v.format->compute())});
   for (const FusedStep& s : steps_)
     if (!s.converts) widest = std::max(widest, compute_size(s.what.compute));
-  DY_ASSERT(steps_.size() <= kMostSteps);
+  DY_ASSERT(steps_.size() <= kMostSteps && values_.size() <= kMostValues);
   each_ = kFusedBytes / widest;
   static_assert(kFusedBytes / 16 % kBf16Step == 0);
   plan_tiles();
   for (const FusedStep& s : steps_) plan_step(s);
+  threaded_ = ThreadedProgram::make(values_, steps_);
 }
 
 void FusedPlan::plan_step(const FusedStep& s) {
@@ -237,9 +238,10 @@ class FusedPlan::Worker {
   Worker(const FusedPlan& p, char* const* memory, const char* constants) : p_(p), memory_(memory), constants_(constants) {
     for (size_t k = 0; k < p.steps_.size(); ++k) prepare(p.steps_[k], p.ways_[k], direct_[k]);
   }
-  void run(int64_t tile) {
-    begin_ = tile * p_.each_;
-    n_ = std::min(p_.each_, p_.numel_ - begin_);
+  // Elements [begin, begin + n), at most a tile.
+  void run(int64_t begin, int64_t n) {
+    begin_ = begin;
+    n_ = n;
     for (size_t k = 0; k < p_.steps_.size(); ++k) {
       const FusedStep& s = p_.steps_[k];
       const Way& w = p_.ways_[k];
@@ -255,20 +257,36 @@ class FusedPlan::Worker {
   }
 };
 
+// Whole blocks from `begin` on; where they end.
+int64_t FusedPlan::run_threaded(char* const* memory, int64_t begin, int64_t end) const {
+  ThreadedProgram::Ready ready;
+  bool streams[kMostValues] = {};
+  for (const FusedStep& s : steps_) streams[s.out] = streamed(s.out, memory[s.out]) && !values_[size_t(s.out)].read_later;
+  threaded_->place(ready, values_, memory, streams);
+  const int64_t whole = begin + (end - begin) / threaded_kernel().block * threaded_kernel().block;
+  threaded_kernel().run(ready.steps, begin, whole);
+  return whole;
+}
+
 void FusedPlan::run(char* const* memory) const {
   if (numel_ == 0) return;
-  alignas(64) char few[4096];
+  alignas(64) char few[4096];  // of the constants
   std::unique_ptr<char[]> many;
   char* constants = few;
   if (constant_bytes_ > int64_t(sizeof few)) {
     many = std::make_unique_for_overwrite<char[]>(size_t(constant_bytes_ + 64));
     constants = many.get() + 64 - reinterpret_cast<uintptr_t>(many.get()) % 64;
   }
-  fill_constants(constants, memory);
+  if (!threaded_ || numel_ % threaded_kernel().block) fill_constants(constants, memory);
   const int64_t grain = kWork / (each_ * int64_t(steps_.size()));
   parallel_for((numel_ + each_ - 1) / each_, std::max<int64_t>(grain, 1), [&](int64_t begin, int64_t end) {
-    Worker worker(*this, memory, constants);
-    for (int64_t t = begin; t < end; ++t) worker.run(t);
+    end = std::min(end * each_, numel_);
+    begin *= each_;
+    if (threaded_) begin = run_threaded(memory, begin, end);
+    if (begin < end) {
+      Worker worker(*this, memory, constants);
+      for (; begin < end; begin += each_) worker.run(begin, std::min(each_, end - begin));
+    }
     stream_kernel().flush();
   });
 }

@@ -3,13 +3,15 @@
 // that it has, so that every bit is that of the calls one by one. (One tile of 4 KB against whole vectors: 3 to 5 times at a
 // million elements, docs/compile.md.)
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "loops/pointwise.h"
+#include "loops/threaded.h"
 
 namespace dyadic::inline v1 {
 
-inline constexpr int kMostSteps = 32;
+inline constexpr int kMostSteps = 32, kMostValues = 128;
 
 struct FusedValue {
   enum class Lies : uint8_t {
@@ -27,6 +29,7 @@ struct FusedValue {
 struct FusedStep {
   bool converts = false;  // the input to the dtype of the result; else:
   Elementwise what;
+  std::shared_ptr<const Expression> expression;  // the same; null: it is more than arithmetic
   int inputs = 0;
   int in[kMaxOperands];  // values; -1: what the tile does not read
   int out = 0;           // a value
@@ -43,6 +46,7 @@ class FusedPlan {
   const std::vector<FusedStep>& steps() const { return steps_; }
   int64_t numel() const { return numel_; }
   int tiles() const { return tiles_; }
+  bool threaded() const { return threaded_.has_value(); }
 
  private:
   struct Way {           // how a step's tile reads and writes
@@ -58,6 +62,7 @@ class FusedPlan {
   void plan_tiles();
   void fill_constants(char* constants, char* const* memory) const;
   bool streamed(int value, const char* at) const;
+  int64_t run_threaded(char* const* memory, int64_t begin, int64_t end) const;
 
   int64_t numel_, each_;  // elements of a tile
   std::vector<FusedValue> values_;
@@ -66,6 +71,7 @@ class FusedPlan {
   std::vector<int> buffer_;  // of a value, where its tile lies; -1: in memory
   int tiles_ = 0;
   int64_t constant_bytes_ = 0;
+  std::optional<ThreadedProgram> threaded_;  // what whole blocks go through instead
 };
 
 }  // namespace dyadic::inline v1

@@ -13,6 +13,7 @@
 #include "dyadic/optim.h"
 #include "dyadic/parallel.h"
 #include "dyadic/planes.h"
+#include "graph/expression.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -67,6 +68,54 @@ TEST(compile, chain_of_seven_in_one_pass) {
     }
 }
 
+// Every op, and every gradient, that is arithmetic alone: what goes through registers has the bits of the op's own tile.
+TEST(compile, arithmetic_in_registers) {
+  const PutOffAll all;
+  const NoGrad guard;
+  std::vector<float> special = {0.0f, -0.0f, 1e-40f, -1e-40f, 3e38f, -3e38f, INFINITY, -INFINITY, NAN, 1, -1, 0.5f, 1e-20f};
+  const int64_t n = 1000;
+  std::vector<Tensor> inputs;
+  for (int k = 0; k < kMaxOperands; ++k) {
+    Tensor t = randn({n});
+    float* x = t.data_ptr<float>();
+    for (int64_t i = 0; i < 700; ++i) x[i] = special[size_t(i / (k < 2 ? 1 + 12 * k : 5 + k)) % special.size()];
+    inputs.push_back(t);
+  }
+  int checked = 0;
+  auto check = [&](Op op, int tensors, std::vector<Scalar> numbers, bool asks) {
+    if (!graph::expression_of(op_def(op).pw, numbers)) return;
+    std::vector<Arg> args(inputs.begin(), inputs.begin() + tensors);
+    args.insert(args.end(), numbers.begin(), numbers.end());
+    if (asks) args.push_back(f32);
+    Tensor eager, compiled;
+    std::vector<Arg> copy = args;
+    call_op(op, copy.data(), int(copy.size()), &eager);
+    auto f = compile([&] { call_op(op, args.data(), int(args.size()), &compiled); });
+    f();
+    EXPECT_TRUE(bits(compiled) == bits(eager)) << op_name(op);
+    checked += f.explain().find("registers") != std::string::npos;
+  };
+  for (int id = 0; id < kOps; ++id) {
+    const OpDef& op = op_def(Op(id));
+    if (op.kind != OpKind::pointwise || !op.pw.in(Compute::f32)) continue;
+    const std::vector<Scalar> numbers(size_t(op.pw.params), 0.7);
+    if (!op.variant || op.pw.params == 0) check(Op(id), op.pw.inputs, numbers, false);
+    for (int k = 0; k < op.pw.inputs; ++k)
+      if (op.pw.has_grad(k) && !op.pw.grad_is_g[k]) check(gradient_op(Op(id), k), op.pw.inputs + 2, numbers, true);
+  }
+  EXPECT_GT(checked, 40);
+}
+
+TEST(compile, values_that_are_read_again_and_again) {
+  const Tensor x = randn({10000}), y = randn({10000});
+  expect_same([&] {
+    std::vector<Tensor> t = {x, y};
+    for (int k = 0; k < 24; ++k) t.push_back((k % 3 ? t[size_t(k) / 2] : t.back()) * t[size_t(k)] - t[size_t(k) / 3]);
+    const Tensor a = t[20] - t[5], b = a * a + t[7] / (a - t[9]);
+    return std::vector<Tensor>{b, t[11], minimum(b, -a) * 2};
+  });
+}
+
 TEST(compile, explains_passes_over_memory) {
   const Tensor x = randn({64, 64}), y = randn({64, 64});
   auto f = compile([&] { return chain(x, y); });
@@ -80,6 +129,11 @@ TEST(compile, operands_that_repeat) {
   const Tensor x = randn({6, 40, 50}), bias = randn({50}), scale = randn({6, 40, 1}), middle = randn({6, 1, 50}),
                one = randn({1, 1, 1}), channel = randn({40, 1});
   expect_same([&] { return std::vector<Tensor>{gelu(x + bias) * scale + one, (x - channel) * 2 + middle * x}; });
+  // Written down as strides of 0.
+  const Tensor wide = bias.expand({6, 40, 50}), rows = scale.expand({6, 40, 50}), all = one.expand({6, 40, 50});
+  auto f = compile([&] { return (x + wide) * rows - all * x + bias.expand({40, 50}); });
+  for (int k = 0; k < 2; ++k) EXPECT_TRUE(bits(f()) == bits((x + wide) * rows - all * x + bias.expand({40, 50})));
+  EXPECT_EQ(f.explain().find("strided"), std::string::npos) << f.explain();
 }
 
 TEST(compile, dtypes_that_mix) {
