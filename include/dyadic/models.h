@@ -19,12 +19,20 @@ class Tokenizer;
 }
 namespace dyadic::inline v1::models {
 
-// Keys and values of the tokens that a model has seen, so that a forward computes the new ones alone. Layers with a window
-// keep what their window still shows. Not for training: nothing here is recorded.
+// What is kept of the tokens that a model has seen, so that a forward computes the new ones alone: keys and values, in layers
+// with a window as many as it still shows; in recurrent layers a state of one size. Not for training: nothing here is recorded.
 class Cache {
+ public:
+  struct Recurrent {
+    Tensor recent;  // [B, so many, channels]: what a short convolution still reaches
+    Tensor memory;  // [B, heads, keys, values]
+  };
+
+ private:
   struct Held {
     Tensor keys, values;  // [B, heads, room, D], of which begin ... end are in use
     int64_t begin = 0, end = 0;
+    Recurrent recurrent;
   };
   std::vector<Held> layers_;
   int64_t reserve_, length_ = 0, expected_ = 0;
@@ -46,6 +54,8 @@ class Cache {
   // New keys and values of layer i, [B, heads, T, D], after what is kept of those before: all, or with a window above 0 as many
   // as the first new token sees.
   Seen append(size_t layer, const Tensor& keys, const Tensor& values, int64_t window);
+  // The state of layer i, of a recurrent kind: undefined tensors at first, which the layer sets.
+  Recurrent& recurrent(size_t layer, int64_t batch);
   void advance(int64_t tokens) { length_ += tokens; }  // once all layers have appended
 };
 

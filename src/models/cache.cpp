@@ -9,7 +9,7 @@ namespace dyadic::inline v1::models {
 int64_t Cache::nbytes() const {
   int64_t bytes = 0;
   for (const Held& h : layers_)
-    for (const Tensor* t : {&h.keys, &h.values})
+    for (const Tensor* t : {&h.keys, &h.values, &h.recurrent.recent, &h.recurrent.memory})
       if (t->defined()) bytes += t->numel() * int64_t(t->dtype().itemsize());
   return bytes;
 }
@@ -42,6 +42,14 @@ Cache::Seen Cache::append(size_t layer, const Tensor& keys, const Tensor& values
   narrow(h.values, 2, h.end, fresh).copy_(values.detach());
   h.end += fresh;
   return {narrow(h.keys, 2, h.begin, needed), narrow(h.values, 2, h.begin, needed), length_ - kept};
+}
+
+Cache::Recurrent& Cache::recurrent(size_t layer, int64_t batch) {
+  if (layers_.size() <= layer) layers_.resize(layer + 1);
+  Recurrent& r = layers_[layer].recurrent;
+  DY_CHECK_AS(ValueError, !r.memory.defined() || r.memory.size(0) == batch,
+              "Cache: it holds another batch: a state of {} rows, now {}", r.memory.size(0), batch);
+  return r;
 }
 
 }  // namespace dyadic::inline v1::models

@@ -26,7 +26,7 @@ Config::Config(const std::string& text, uint64_t most) : most_(most) {
   text_ = all_;
   if (all_.contains("text_config") && all_["text_config"].is_object()) {
     text_ = all_["text_config"];
-    for (const char* key : {"tie_word_embeddings", "eos_token_id", "pad_token_id", "bos_token_id"})
+    for (const char* key : {"model_type", "tie_word_embeddings", "eos_token_id", "pad_token_id", "bos_token_id"})
       if (!text_.contains(key) && all_.contains(key)) text_[key] = all_[key];
   }
   type_ = word("model_type", "");
@@ -46,7 +46,7 @@ int64_t Config::integer(const char* key, std::optional<int64_t> otherwise) const
 }
 int64_t Config::size(const char* key, std::optional<int64_t> otherwise) const {
   const int64_t v = integer(key, otherwise);
-  if (v < 1 || v > (int64_t(1) << 31)) wrong(key, "a size", v);
+  if (v < 1 || v > (int64_t(1) << 30)) wrong(key, "a size", v);
   return v;
 }
 double Config::real(const char* key, std::optional<double> otherwise) const { return real_of(text_, key, otherwise); }
@@ -61,13 +61,13 @@ std::string Config::word(const char* key, const std::string& otherwise) const {
   return at(key).get<std::string>();
 }
 std::vector<int64_t> Config::integers(const char* key) const { return integers_of(text_, key); }
-std::vector<std::string> Config::layer_types(int64_t layers) const {
+std::vector<std::string> Config::layer_types(int64_t layers, const char* other) const {
   if (!has("layer_types")) return {};
   const json& list = at("layer_types");
   if (!list.is_array() || int64_t(list.size()) != layers) wrong("layer_types", "one for each layer", list);
   std::vector<std::string> all;
   for (const json& v : list) {
-    if (v != "full_attention" && v != "sliding_attention") wrong("layer_types", "full_attention or sliding_attention", v);
+    if (v != "full_attention" && v != other) wrong("layer_types", ("full_attention or " + std::string(other)).c_str(), v);
     all.push_back(v.get<std::string>());
   }
   return all;

@@ -24,18 +24,18 @@ class Config {
   bool has(const char* key) const { return text_.contains(key) && !text_[key].is_null(); }
   const json& at(const char* key) const { return text_[key]; }
   int64_t integer(const char* key, std::optional<int64_t> otherwise = {}) const;  // in 0 ... 2^40
-  int64_t size(const char* key, std::optional<int64_t> otherwise = {}) const;     // at least 1
+  int64_t size(const char* key, std::optional<int64_t> otherwise = {}) const;  // in 1 ... 2^30: products of two stay in range
   double real(const char* key, std::optional<double> otherwise = {}) const;
   bool flag(const char* key, bool otherwise) const;
   std::string word(const char* key, const std::string& otherwise) const;
   std::vector<int64_t> integers(const char* key) const;  // a list or one; empty without
   // What a key that is missing stands for: files of some families leave out what is usual there.
-  Config& usually(const char* key, int64_t value) {
+  Config& usually(const char* key, const json& value) {
     if (!has(key)) text_[key] = value;
     return *this;
   }
-  // "layer_types" with one entry for each layer, or empty.
-  std::vector<std::string> layer_types(int64_t layers) const;
+  // "layer_types" with one entry for each layer, full_attention or `other`; or empty.
+  std::vector<std::string> layer_types(int64_t layers, const char* other = "sliding_attention") const;
   // Where rotary positions stand in either dialect, of a type of layer where there are several: an object with rope_type and
   // rope_theta. theta_key: what old files call that type's base.
   json rope(const char* layer_type = "full_attention", const char* theta_key = "rope_theta", double theta = 10000) const;

@@ -5,19 +5,21 @@
 namespace dyadic::inline v1::models {
 namespace {
 
-class Block : public nn::Module {
+class Block : public DecoderLayer {
  public:
   Block(const Plan& p, int64_t layer, nn::Options options) : residual_scale_(p.residual_scale) {
     AttentionShape shape = p.attention;
     shape.window = p.windows[size_t(layer)], shape.rope = p.ropes[size_t(layer)];
-    attention_ = std::make_unique<Attention>(shape, options);
+    if (p.mixer) mixer_ = p.mixer(layer, options);
+    const char* mixer_name = mixer_ ? p.mixer_name : "self_attn";
+    if (!mixer_) mixer_ = std::make_shared<Attention>(shape, options);
     feed_ = p.feed ? p.feed(layer, options) : std::make_shared<GatedMlp>(shape.width, p.hidden, p.activation, false, options);
     const auto norm = [&](const char* name, std::unique_ptr<RmsNorm>& to) {
       to = std::make_unique<RmsNorm>(shape.width, p.eps, p.norm_from_one, options);
       add(name, *to);
     };
     if (p.norms != Norms::after) norm("input_layernorm", before_attention_);
-    add("self_attn", *attention_);
+    add(mixer_name, mixer_);
     if (p.norms == Norms::before) {
       norm("post_attention_layernorm", before_feed_);  // so it is called, and stands before the gated layer
     } else {
@@ -27,9 +29,9 @@ class Block : public nn::Module {
     }
     add(p.feed_name, feed_);
   }
-  Tensor run(const Tensor& x, Pass& pass, size_t layer) {
+  Tensor run(const Tensor& x, Pass& pass, size_t layer) override {
     const nn::ModuleScope scope(*this);
-    Tensor y = attention_->run(before_attention_ ? (*before_attention_)(x) : x, pass, layer);
+    Tensor y = mixer_->run(before_attention_ ? (*before_attention_)(x) : x, pass, layer);
     if (after_attention_) y = (*after_attention_)(y);
     const Tensor z = added(x, y);
     y = (*feed_)(before_feed_ ? (*before_feed_)(z) : z);
@@ -40,62 +42,49 @@ class Block : public nn::Module {
  private:
   Tensor added(const Tensor& x, const Tensor& y) const { return residual_scale_ == 1 ? x + y : x + y * residual_scale_; }
   double residual_scale_;
-  std::unique_ptr<Attention> attention_;
+  std::shared_ptr<Mixer> mixer_;
   std::shared_ptr<nn::Module> feed_;
   std::unique_ptr<RmsNorm> before_attention_, after_attention_, before_feed_, after_feed_;
 };
 
-class Decoder : public CausalLM {
-  struct Body : nn::Module {
-    nn::Embedding embed;
-    nn::ModuleList<Block> layers;
-    RmsNorm norm;
-    Body(const Plan& p, nn::Options o)
-        : embed(p.vocab, p.attention.width, o), norm(p.attention.width, p.eps, p.norm_from_one, o) {
-      add("embed_tokens", embed), add("layers", layers), add("norm", norm);
-      for (int64_t i = 0; i < p.layers; ++i) layers.append(std::make_shared<Block>(p, i, o));
-    }
-    const char* kind() const override { return "DecoderBody"; }
-  };
-
- public:
-  Decoder(const std::string& config, Plan plan, nn::Options options)
-      : CausalLM(config), plan_(std::move(plan)), body_(plan_, options) {
-    add("model", body_);
-    if (!plan_.tied)
-      head_ = std::make_unique<nn::Linear>(plan_.attention.width, plan_.vocab, false, options), add("lm_head", *head_);
-  }
-  const char* kind() const override { return "Decoder"; }
-
- protected:
-  int64_t turning_point() const override {
-    for (auto& rope : plan_.ropes)
-      if (rope && rope->turning_point()) return rope->turning_point();
-    return 0;
-  }
-  Tensor logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) override {
-    // Narrow formats of an embedding are for its storage alone.
-    const DType dtype = body_.norm.weight.dtype();
-    Tensor x = body_.embed(ids).to(dtype);
-    if (plan_.embed_scale != 1) x = x * plan_.embed_scale;
-    Pass pass(ids, cache, pad, dtype);
-    size_t layer = 0;
-    for (Block* block : body_.layers) x = block->run(x, pass, layer++);
-    if (cache) cache->advance(pass.tokens);
-    if (last) x = narrow(x, 1, pass.tokens - 1, 1);
-    x = body_.norm(x);
-    x = head_ ? (*head_)(x) : linear(x, body_.embed.weight);
-    if (plan_.logit_divisor != 1) x = x / plan_.logit_divisor;
-    return plan_.logit_softcap != 0 ? tanh(x / plan_.logit_softcap) * plan_.logit_softcap : x;
-  }
-
- private:
-  Plan plan_;
-  Body body_;
-  std::unique_ptr<nn::Linear> head_;  // none: the embedding's weight
-};
-
 }  // namespace
+
+Decoder::Body::Body(const Plan& p, nn::Options o)
+    : embed(p.vocab, p.attention.width, o), norm(p.attention.width, p.eps, p.norm_from_one, o) {
+  add("embed_tokens", embed), add("layers", layers), add("norm", norm);
+  for (int64_t i = 0; i < p.layers; ++i) layers.append(p.layer ? p.layer(i, o) : std::make_shared<Block>(p, i, o));
+}
+
+Decoder::Decoder(const std::string& config, Plan plan, nn::Options options)
+    : CausalLM(config), plan_(std::move(plan)), body_(plan_, options) {
+  add("model", body_);
+  if (plan_.tied) return;
+  head_ = std::make_unique<nn::Linear>(plan_.attention.width, plan_.vocab, false, options);
+  add("lm_head", *head_);
+}
+
+int64_t Decoder::turning_point() const {
+  for (auto& rope : plan_.ropes)
+    if (rope && rope->turning_point()) return rope->turning_point();
+  return 0;
+}
+
+Tensor Decoder::logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) {
+  // Narrow formats of an embedding are for its storage alone.
+  const DType dtype = body_.norm.weight.dtype();
+  Tensor x = body_.embed(ids).to(dtype);
+  if (plan_.embed_scale != 1) x = x * plan_.embed_scale;
+  Pass pass(ids, cache, pad, dtype);
+  begin(ids, x, pass);
+  size_t layer = 0;
+  for (DecoderLayer* one : body_.layers) x = one->run(x, pass, layer++);
+  if (cache) cache->advance(pass.tokens);
+  if (last) x = narrow(x, 1, pass.tokens - 1, 1);
+  x = body_.norm(x);
+  x = head_ ? (*head_)(x) : linear(x, body_.embed.weight);
+  if (plan_.logit_divisor != 1) x = x / plan_.logit_divisor;
+  return plan_.logit_softcap != 0 ? tanh(x / plan_.logit_softcap) * plan_.logit_softcap : x;
+}
 
 Plan common_plan(const Config& c, int64_t head_dim) {
   Plan p;
@@ -119,10 +108,6 @@ Plan common_plan(const Config& c, int64_t head_dim) {
   p.windows.assign(size_t(p.layers), 0);
   p.ropes.assign(size_t(p.layers), std::make_shared<Rope>(c.rope(), a.head_dim, p.longest));
   return p;
-}
-
-std::shared_ptr<CausalLM> make_decoder(const std::string& config, Plan plan, nn::Options options) {
-  return std::make_shared<Decoder>(config, std::move(plan), options);
 }
 
 }  // namespace dyadic::inline v1::models

@@ -9,6 +9,11 @@ namespace dyadic::inline v1::models {
 
 enum class Norms { before, after, around };  // of each part: its input, its result (before it is added), or both
 
+class DecoderLayer : public nn::Module {
+ public:
+  virtual Tensor run(const Tensor& x, Pass& pass, size_t layer) = 0;  // [B, T, width] -> the same
+};
+
 struct Plan {
   int64_t vocab = 0, layers = 0, hidden = 0, longest = 0;
   AttentionShape attention;                        // window and rope are each layer's own
@@ -19,14 +24,40 @@ struct Plan {
   bool norm_from_one = false, tied = false;
   std::string activation;
   double embed_scale = 1, residual_scale = 1, logit_divisor = 1, logit_softcap = 0;
-  const char* feed_name = "mlp";
-  std::function<std::shared_ptr<nn::Module>(int64_t layer, nn::Options)> feed;  // empty: a GatedMlp
+  const char *mixer_name = "self_attn", *feed_name = "mlp";
+  std::function<std::shared_ptr<Mixer>(int64_t layer, nn::Options)> mixer;         // empty, or null of a layer: an Attention
+  std::function<std::shared_ptr<nn::Module>(int64_t layer, nn::Options)> feed;     // empty: a GatedMlp
+  std::function<std::shared_ptr<DecoderLayer>(int64_t layer, nn::Options)> layer;  // empty: of the parts above
+};
+
+class Decoder : public CausalLM {
+ public:
+  Decoder(const std::string& config, Plan plan, nn::Options options);
+  const char* kind() const override { return "Decoder"; }
+
+ protected:
+  int64_t turning_point() const override;
+  Tensor logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) override;
+  // Before the layers run. x: the tokens' embeddings [B, T, width].
+  virtual void begin(const Tensor& /*ids*/, const Tensor& /*x*/, Pass& /*pass*/) {}
+  nn::Module& body() { return body_; }
+
+ private:
+  struct Body : nn::Module {
+    nn::Embedding embed;
+    nn::ModuleList<DecoderLayer> layers;
+    RmsNorm norm;
+    Body(const Plan& p, nn::Options o);
+    const char* kind() const override { return "DecoderBody"; }
+  };
+  Plan plan_;
+  Body body_;
+  std::unique_ptr<nn::Linear> head_;  // none: the embedding's weight
 };
 
 // What all of them say in the same words. Families change it from there.
 // head_dim: 0 is hidden_size / num_attention_heads; a config.json's own is taken first.
 Plan common_plan(const Config& c, int64_t head_dim = 0);
-std::shared_ptr<CausalLM> make_decoder(const std::string& config, Plan plan, nn::Options options);
 
 // A family of models: its file's words for itself, and its module.
 struct Family {
@@ -35,7 +66,7 @@ struct Family {
 };
 template <Plan (*plan)(const Config&)>
 std::shared_ptr<CausalLM> make_with(const std::string& config, const Config& c, nn::Options options) {
-  return make_decoder(config, plan(c), options);
+  return std::make_shared<Decoder>(config, plan(c), options);
 }
 
 }  // namespace dyadic::inline v1::models

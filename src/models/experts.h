@@ -9,21 +9,57 @@ struct Routing {
   bool normed = false;  // the chosen ones' shares sum to 1
 };
 
-// Mixtral's, Qwen's: "gate" routes, "experts" are gated layers, and there may be a "shared_expert" that all tokens go through,
-// times the sigmoid of "shared_expert_gate".
-class Experts : public nn::Module {
+// gate_ routes each token to its experts, and there may be a "shared_expert" that all tokens go through, times the sigmoid of
+// "shared_expert_gate".
+class MixedExperts : public nn::Module {
+ public:
+  Tensor forward(const Tensor& x) override;
+
+ protected:
+  MixedExperts(int64_t width, const std::string& activation, const Routing& routing, nn::Options options);
+  void add_shared(int64_t hidden, nn::Options options);
+  virtual Tensor expert(const Tensor& rows, int64_t e) = 0;
+  // Of x [N, width] each token's shares [N, chosen] and the numbers of its experts, i64.
+  virtual std::pair<Tensor, Tensor> route(const Tensor& x);
+  const Routing routing_;
+  const std::string activation_;
+  const int64_t width_;
+  nn::Linear gate_;
+
+ private:
+  std::unique_ptr<GatedMlp> shared_;
+  std::unique_ptr<nn::Linear> shared_gate_;
+};
+
+// Mixtral's, Qwen's: "gate" routes, "experts" are gated layers.
+class Experts : public MixedExperts {
  public:
   Experts(int64_t width, int64_t hidden, int64_t shared_hidden, const std::string& activation, const Routing& routing,
           nn::Options options, const MlpNames& names = {});
-  Tensor forward(const Tensor& x) override;
   const char* kind() const override { return "Experts"; }
 
  private:
-  Routing routing_;
-  nn::Linear gate_;
+  Tensor expert(const Tensor& rows, int64_t e) override { return experts_[size_t(e)](rows); }
   nn::ModuleList<GatedMlp> experts_;
-  std::unique_ptr<GatedMlp> shared_;
-  std::unique_ptr<nn::Linear> shared_gate_;
+};
+
+// What expert e makes of rows: all experts' matrices in one tensor each, [experts, 2 hidden, width], gate above up, and
+// [experts, width, hidden].
+Tensor stacked_expert(const Tensor& rows, const Tensor& gate_up, const Tensor& down, int64_t e, const std::string& activation);
+
+// Granite's: "router" routes, and experts' matrices are stacked.
+class StackedExperts : public MixedExperts {
+ public:
+  StackedExperts(int64_t width, int64_t hidden, const std::string& activation, const Routing& routing, nn::Options options);
+  const char* kind() const override { return "StackedExperts"; }
+
+ private:
+  struct Holder : nn::Module {  // of a weight that all experts share, or of a router
+    Tensor weight;
+    const char* kind() const override { return "Holder"; }
+  };
+  Tensor expert(const Tensor& rows, int64_t e) override;
+  Holder router_, input_, output_;
 };
 
 // gpt-oss's: all experts' matrices in one tensor each, [experts, in, out], gate and up interleaved, with biases and limits.

@@ -17,11 +17,9 @@
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::models {
-namespace {
+#include "model_families.inc"
 
-const Family* const kFamilies[] = {&llama,     &mistral, &ministral3, &smollm3, &qwen2,       &qwen2_moe, &qwen3,
-                                   &qwen3_moe, &gemma,   &gemma2,     &gemma3,  &gemma3_text, &phi3,      &mixtral,
-                                   &gpt_oss,   &olmo2,   &olmo3,      &granite, &gpt2};
+namespace {
 
 // A parameter's name in files of the same model in other clothes: its body alone, or the text part of a larger one.
 std::optional<size_t> place_of(const std::map<std::string, size_t>& names, const std::string& name) {
@@ -31,9 +29,43 @@ std::optional<size_t> place_of(const std::map<std::string, size_t>& names, const
       const std::string rest = name.substr(body.size());
       forms.insert(forms.end(), {rest, "model.language_model." + rest});
     }
+  // BERT's, in files of its time, and where a body is stored with a head that is not asked for.
+  forms.push_back("bert." + name);
+  for (size_t i = 0, n = forms.size(); i < n; ++i)
+    for (auto [now, then] :
+         {std::pair(".LayerNorm.weight", ".LayerNorm.gamma"), std::pair(".LayerNorm.bias", ".LayerNorm.beta")})
+      if (forms[i].ends_with(now)) forms.push_back(forms[i].substr(0, forms[i].size() - std::string_view(now).size()) + then);
   for (const std::string& form : forms)
     if (auto it = names.find(form); it != names.end()) return it->second;
   return {};
+}
+
+// Where a parameter comes from: a whole tensor of the file, or in a stack of all experts' matrices one expert's.
+struct Source {
+  size_t tensor;
+  int64_t expert = -1, half = -1;  // half: gate is above up in one matrix
+  std::vector<int64_t> shape(const std::vector<int64_t>& whole) const {
+    if (expert < 0) return whole;
+    if (whole.size() != 3 || expert >= whole[0]) return {0};
+    return {half < 0 ? whole[1] : whole[1] / 2, whole[2]};
+  }
+  Tensor part(const Tensor& whole) const {
+    if (expert < 0) return whole;
+    const Tensor own = select(whole, 0, expert);
+    return (half < 0 ? own : narrow(own, 0, half * (own.size(0) / 2), own.size(0) / 2)).clone();  // without the others' memory
+  }
+};
+std::optional<Source> source_of(const std::map<std::string, size_t>& names, const std::string& name) {
+  if (const auto whole = place_of(names, name)) return Source{*whole};
+  static constexpr std::string_view kExperts = ".experts.";
+  const size_t at = name.find(kExperts), number = at + kExperts.size(), dot = name.find('.', number);
+  if (at == name.npos || dot == name.npos || dot - number > 9) return {};
+  const std::string_view matrix = std::string_view(name).substr(dot + 1);
+  const bool down = matrix == "down_proj.weight", gate = matrix == "gate_proj.weight";
+  if (!down && !gate && matrix != "up_proj.weight") return {};
+  const auto stack = place_of(names, name.substr(0, number) + (down ? "down_proj" : "gate_up_proj"));
+  if (!stack) return {};
+  return Source{*stack, std::stoll(name.substr(number, dot - number)), down ? -1 : int64_t(!gate)};
 }
 
 // Tensors that files have besides weights: masks and positions that older versions saved.
@@ -54,27 +86,27 @@ class Loading {
     for (size_t i = 0; i < all.size(); ++i) names_[all[i].name] = i;
   }
   void run() {
-    std::vector<std::pair<std::string, size_t>> found;
+    std::vector<std::pair<std::string, Source>> found;
     std::vector<std::string> missing;
     const nn::NamedItems<Tensor> parameters = model_.named_parameters();
     for (auto& [name, slot] : parameters) {
-      const std::optional<size_t> i = place_of(names_, name);
-      if (!i) {
+      const std::optional<Source> from = source_of(names_, name);
+      if (!from) {
         missing.push_back(name);
         continue;
       }
-      const std::vector<int64_t>& shape = file_.tensors()[*i].shape;
+      const std::vector<int64_t> shape = from->shape(file_.tensors()[from->tensor].shape);
       if (!(slot.sizes() == IntList(shape)))
         io::bad(file_.path(), "tensor {}: expected {} by config.json, and it is {}", io::quote_name(name),
                 shape_text(slot.sizes()), shape_text(shape));
-      found.emplace_back(name, *i), used_.insert(*i);
+      found.emplace_back(name, *from), used_.insert(from->tensor);
     }
     if (!missing.empty())
       io::bad(file_.path(), "{} of the model's {} weights are missing: {}{}", missing.size(), parameters.size(),
               io::quote_name(missing[0]), missing.size() > 1 ? ", ..." : "");
     const std::set<std::string> stored = narrow_ones();
     nn::NamedTensors state;
-    for (auto& [name, i] : found) state.emplace_back(name, converted(file_.get(i), name, stored));
+    for (auto& [name, from] : found) state.emplace_back(name, converted(from.part(file_.get(from.tensor)), name, stored));
     model_.load_state_dict(state, true, true);
     report();
   }

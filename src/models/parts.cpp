@@ -29,12 +29,6 @@ const Activation& activation(const std::string& name) {
   throw ValueError(fmt::format("config.json: activation \"{}\" is none of {}", name, known));
 }
 
-// Each head `times` in a row.
-Tensor repeat_heads(const Tensor& x, int64_t times) {
-  const int64_t B = x.size(0), H = x.size(1), T = x.size(2), D = x.size(3);
-  return times == 1 ? x : unsqueeze(x, 2).expand({B, H, times, T, D}).reshape({B, H * times, T, D});
-}
-
 }  // namespace
 
 Tensor activate(const std::string& function, const Tensor& x) { return activation(function).run(x); }
@@ -50,6 +44,10 @@ Tensor RmsNorm::forward(const Tensor& x) { return rms_norm(x, {weight.size(0)}, 
 Tensor split_heads(const Tensor& x, int64_t heads) {
   return x.view({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
 }
+Tensor repeat_heads(const Tensor& x, int64_t times) {
+  const int64_t B = x.size(0), H = x.size(1), T = x.size(2), D = x.size(3);
+  return times == 1 ? x : unsqueeze(x, 2).expand({B, H, times, T, D}).reshape({B, H * times, T, D});
+}
 
 Attention::Attention(const AttentionShape& s, nn::Options options)
     : shape_(s), o_(s.heads * s.head_dim, s.width, s.out_bias, options) {
@@ -63,50 +61,74 @@ Attention::Attention(const AttentionShape& s, nn::Options options)
   if (s.fused) {
     projection("qkv_proj", qkv_, asked + 2 * held);
   } else {
-    projection("q_proj", q_, asked), projection("k_proj", k_, held), projection("v_proj", v_, held);
+    projection("q_proj", q_, s.gated ? 2 * asked : asked);
+    if (!s.borrows) projection("k_proj", k_, held);
+    if (!s.borrows && !s.one_key_value) projection("v_proj", v_, held);
   }
   add("o_proj", o_);
   if (s.norm != QueryNorm::none) {
     const bool whole = s.norm == QueryNorm::whole;
-    q_norm_ = std::make_unique<RmsNorm>(whole ? asked : s.head_dim, s.eps, s.norm_from_one, options);
-    k_norm_ = std::make_unique<RmsNorm>(whole ? held : s.head_dim, s.eps, s.norm_from_one, options);
-    add("q_norm", *q_norm_), add("k_norm", *k_norm_);
+    const auto norm = [&](const char* name, std::unique_ptr<RmsNorm>& to, int64_t size) {
+      to = std::make_unique<RmsNorm>(whole ? size : s.head_dim, s.eps, s.norm_from_one, options);
+      add(name, *to);
+    };
+    norm("q_norm", q_norm_, asked);
+    if (!s.borrows) norm("k_norm", k_norm_, held);
   }
   if (s.sinks) add_parameter("sinks", sinks_ = nn::make_parameter({s.heads}, options));
 }
 
 Attention::Heads Attention::project(const Tensor& x) {
   const AttentionShape& s = shape_;
+  const bool whole = s.norm == QueryNorm::whole, head = s.norm == QueryNorm::head;
+  const int64_t asked = s.heads * s.head_dim, held = s.kv_heads * s.head_dim;
   Tensor q, k, v;
+  Heads h;
   if (s.fused) {
     const Tensor all = (*qkv_)(x);
-    const int64_t asked = s.heads * s.head_dim, held = s.kv_heads * s.head_dim;
     q = narrow(all, -1, 0, asked), k = narrow(all, -1, asked, held), v = narrow(all, -1, asked + held, held);
   } else {
-    q = (*q_)(x), k = (*k_)(x), v = (*v_)(x);
+    q = (*q_)(x);
+    if (k_) k = (*k_)(x), v = v_ ? (*v_)(x) : k;
   }
-  if (s.norm == QueryNorm::whole) q = (*q_norm_)(q), k = (*k_norm_)(k);
-  Heads h{split_heads(q, s.heads), split_heads(k, s.kv_heads), split_heads(v, s.kv_heads)};
-  if (s.norm == QueryNorm::head) h.q = (*q_norm_)(h.q), h.k = (*k_norm_)(h.k);
+  if (s.gated) {
+    const Tensor both = q.view({x.size(0), x.size(1), s.heads, 2 * s.head_dim});
+    const std::vector<int64_t> flat{x.size(0), x.size(1), asked};
+    q = narrow(both, -1, 0, s.head_dim).reshape(flat), h.gate = narrow(both, -1, s.head_dim, s.head_dim).reshape(flat);
+  }
+  h.q = split_heads(whole ? (*q_norm_)(q) : q, s.heads);
+  if (head) h.q = (*q_norm_)(h.q);
+  if (s.borrows) return h;
+  h.k = split_heads(whole ? (*k_norm_)(k) : k, s.kv_heads), h.v = split_heads(v, s.kv_heads);
+  if (head) h.k = (*k_norm_)(h.k);
+  if (s.value_norm) h.v = rms_norm(h.v, {s.head_dim}, {}, s.eps);
   return h;
+}
+
+// The new keys and values after those before them.
+Cache::Seen Attention::keep(const Heads& h, Pass& pass, size_t layer) {
+  if (shape_.borrows) return pass.lent.at(shape_.window);
+  const Rope* rope = shape_.rope.get();
+  Cache::Seen seen{rope && !rope->changes() ? pass.turned(h.k, *rope, pass.past) : h.k, h.v, 0};
+  if (pass.cache) seen = pass.cache->append(layer, seen.keys, seen.values, shape_.window);
+  if (rope && rope->changes()) seen.keys = pass.turned(seen.keys, *rope, seen.first);
+  if (shape_.lends) pass.lent[shape_.window] = seen;
+  return seen;
 }
 
 Tensor Attention::run(const Tensor& x, Pass& pass, size_t layer) {
   const nn::ModuleScope scope(*this);
   Heads h = project(x);
-  const Rope* rope = shape_.rope.get();
-  if (rope) h.q = pass.turned(h.q, *rope, pass.past);
-  if (rope && !rope->changes()) h.k = pass.turned(h.k, *rope, pass.past);
+  if (shape_.rope) h.q = pass.turned(h.q, *shape_.rope, pass.past);
   if (shape_.beta != 0) {
     const Tensor at = pass.positions(pass.past, pass.tokens).to(f32) / double(shape_.original);
     const Tensor scale = (log(floor(at) + 1) * shape_.beta + 1).to(h.q.dtype());
     h.q = h.q * unsqueeze(scale.dim() == 2 ? unsqueeze(scale, 1) : scale, -1);
   }
-  Cache::Seen seen{h.k, h.v, 0};
-  if (pass.cache) seen = pass.cache->append(layer, h.k, h.v, shape_.window);
-  if (rope && rope->changes()) seen.keys = pass.turned(seen.keys, *rope, seen.first);
-  const Tensor mixed = attend(h.q, seen, pass, shape_.scale, shape_.window, shape_.softcap, sinks_);
-  return o_(mixed.transpose(1, 2).reshape({x.size(0), x.size(1), shape_.heads * shape_.head_dim}));
+  const Cache::Seen seen = keep(h, pass, layer);
+  Tensor mixed = attend(h.q, seen, pass, shape_.scale, shape_.window, shape_.softcap, sinks_);
+  mixed = mixed.transpose(1, 2).reshape({x.size(0), x.size(1), shape_.heads * shape_.head_dim});
+  return o_(shape_.gated ? mixed * sigmoid(h.gate) : mixed);
 }
 
 Tensor attend(const Tensor& q, const Cache::Seen& seen, Pass& pass, double scale, int64_t window, double softcap,

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "dyadic/ops_nn.h"
 #include "models/pass.h"
 
 namespace dyadic::inline v1::models {
@@ -23,6 +24,23 @@ class RmsNorm : public nn::Module {
   bool from_one_;
 };
 
+// What lets tokens see those before them: attention, or what stands in its place.
+class Mixer : public nn::Module {
+ public:
+  virtual Tensor run(const Tensor& x, Pass& pass, size_t layer) = 0;  // [B, T, width] -> the same
+};
+
+class TurnedLinear : public nn::Module {  // weight [in, out]
+ public:
+  Tensor weight, bias;
+  TurnedLinear(int64_t in, int64_t out, nn::Options o)
+      : weight(nn::make_parameter({in, out}, o)), bias(nn::make_parameter({out}, o)) {
+    add_parameter("weight", weight), add_parameter("bias", bias);
+  }
+  Tensor forward(const Tensor& x) override { return linear(x, weight.transpose(0, 1), bias); }
+  const char* kind() const override { return "TurnedLinear"; }
+};
+
 enum class QueryNorm { none, head, whole };  // of queries and keys: each head's, or all heads' together
 
 struct AttentionShape {
@@ -31,6 +49,11 @@ struct AttentionShape {
   QueryNorm norm = QueryNorm::none;
   double eps = 0;
   bool norm_from_one = false, sinks = false;
+  bool value_norm = false;        // values are divided by their head's rms
+  bool one_key_value = false;     // values are what k_proj gives, before its norm and positions
+  bool lends = false;             // layers after it see its keys and values, in place of such of their own:
+  bool borrows = false;           // those of the last layer that lends of the same window
+  bool gated = false;             // q_proj gives each head's query and a gate: what the head sees is multiplied by its sigmoid
   double scale = 0, softcap = 0;  // of scores; 0: no cap
   // Queries times 1 + beta ln(1 + floor(position / original)).
   double beta = 0;
@@ -39,17 +62,19 @@ struct AttentionShape {
   std::shared_ptr<const Rope> rope;  // null: positions are not told
 };
 
-class Attention : public nn::Module {
+class Attention : public Mixer {
  public:
   Attention(const AttentionShape& shape, nn::Options options);
-  Tensor run(const Tensor& x, Pass& pass, size_t layer);  // [B, T, width] -> the same
+  Tensor run(const Tensor& x, Pass& pass, size_t layer) override;
   const char* kind() const override { return "Attention"; }
 
  private:
   struct Heads {
     Tensor q, k, v;  // [B, heads, T, D]
+    Tensor gate;     // [B, T, heads * D], or undefined
   };
   Heads project(const Tensor& x);
+  Cache::Seen keep(const Heads& h, Pass& pass, size_t layer);
   AttentionShape shape_;
   std::unique_ptr<nn::Linear> qkv_, q_, k_, v_;
   nn::Linear o_;
@@ -60,7 +85,8 @@ class Attention : public nn::Module {
 // What is seen, by what is asked: q [B, H, T, D], keys and values of as many heads or a divisor of it. sinks: [H] or undefined.
 Tensor attend(const Tensor& q, const Cache::Seen& seen, Pass& pass, double scale, int64_t window, double softcap = 0,
               const Tensor& sinks = {});
-Tensor split_heads(const Tensor& x, int64_t heads);  // [B, T, H * D] -> [B, H, T, D]
+Tensor split_heads(const Tensor& x, int64_t heads);   // [B, T, H * D] -> [B, H, T, D]
+Tensor repeat_heads(const Tensor& x, int64_t times);  // [B, H, T, D] -> [B, H * times, T, D], each head `times` in a row
 
 struct MlpNames {
   const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";

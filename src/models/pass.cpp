@@ -27,6 +27,12 @@ Tensor Pass::positions(int64_t first, int64_t count) const {
   return pad_.defined() ? clamp_min(all - pad_, 0) : all;
 }
 
+Tensor Pass::without_padding(const Tensor& x) const {
+  if (!pad_.defined()) return x;
+  const Tensor padded = lt(arange(past, past + tokens, int64_t(1), i64, device_), pad_);
+  return masked_fill(x, unsqueeze(padded, -1), 0);
+}
+
 const std::pair<Tensor, Tensor>& Pass::angles(const Rope& rope, int64_t first, int64_t count) {
   const NoGrad constant;
   auto& found = turns_[{&rope, first, count}];

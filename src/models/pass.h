@@ -13,11 +13,15 @@ class Pass {
   Pass(const Tensor& ids, Cache* cache, const Tensor& pad, DType dtype);
   const int64_t tokens, past;  // new ones, and those before them
   Cache* const cache;
+  std::map<int64_t, Cache::Seen> lent;  // by windows: keys and values that several layers see
+  Tensor by_layer;                      // [B, T, layers, width]: what each layer is told of the tokens besides, or undefined
 
   // i64 [count] or [B, count], of tokens first ... first + count - 1; 0 where a row is padded.
   Tensor positions(int64_t first, int64_t count) const;
   // x [B, heads, T, D], tokens first ... first + T - 1, turned by their positions.
   Tensor turned(const Tensor& x, const Rope& rope, int64_t first);
+  // x [B, T, ...] of the new tokens, zero where a row is padded.
+  Tensor without_padding(const Tensor& x) const;
   // Which of the keys first ... first + count - 1 the new tokens see: bool [T, count] or [B, 1, T, count]. window: how many
   // back, with the token itself; 0: all. Undefined where each new token sees every key.
   Tensor mask(int64_t window, int64_t first, int64_t count);

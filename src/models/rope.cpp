@@ -1,5 +1,6 @@
 #include "models/rope.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -37,13 +38,14 @@ Rope::Rope(const json& parameters, int64_t head_dim, int64_t longest)
   pairs_ = turned / 2;
   DY_CHECK_AS(ValueError, turned >= 2 && turned % 2 == 0,
               "config.json: rotary positions need pairs: {} of {} values are turned", turned, head_dim);
+  if (type_ == "proportional") turning_ = pairs_, pairs_ = head_dim / 2;  // a part of all pairs, at the speeds of all
   DY_CHECK_AS(ValueError, base_ > 0, "config.json: rope_theta is {}, not above 0", base_);
   if (type_ == "mrope") type_ = "default";
-  const bool known = type_ == "default" || type_ == "linear" || type_ == "dynamic" || type_ == "llama3" || type_ == "yarn" ||
-                     type_ == "longrope";
-  DY_CHECK_AS(ValueError, known, "config.json: rope_type \"{}\" is none of default, linear, dynamic, llama3, yarn, longrope",
-              type_);
+  static constexpr std::string_view kTypes[] = {"default", "linear", "proportional", "dynamic", "llama3", "yarn", "longrope"};
+  DY_CHECK_AS(ValueError, std::ranges::find(kTypes, type_) != std::end(kTypes), "config.json: rope_type \"{}\" is none of {}",
+              type_, fmt::join(kTypes, ", "));
   if (type_ == "default") return;
+  if (type_ == "proportional" && !p_.contains("factor")) p_["factor"] = 1;
   original_ = real_of(p_, "original_max_position_embeddings", double(longest));
   DY_CHECK_AS(ValueError, original_ >= 1, "config.json: original_max_position_embeddings is {}, not above 0", original_);
   if (type_ == "longrope") long_ = factors(p_, "long_factor", pairs_), short_ = factors(p_, "short_factor", pairs_);
@@ -102,13 +104,14 @@ std::vector<float> Rope::speeds(int64_t length) const {
   if (type_ == "llama3") return llama3();
   if (type_ == "yarn") return yarn();
   double base = base_, divisor = 1;
-  if (type_ == "linear") divisor = real_of(p_, "factor");
+  if (type_ == "linear" || type_ == "proportional") divisor = real_of(p_, "factor");
   if (type_ == "dynamic" && pairs_ > 1) {  // the base grows so that the slowest pair is stretched as much as the text is
     const double stretch = real_of(p_, "factor"), n = double(std::max(length, longest_));
     base *= std::pow(stretch * n / double(longest_) - (stretch - 1), double(pairs_) / double(pairs_ - 1));
   }
   std::vector<float> all;
   for (double s : plain(base)) all.push_back(float(s / divisor));
+  if (type_ == "proportional") std::fill(all.begin() + turning_, all.end(), 0.0f);
   if (type_ == "longrope") {
     const auto& f = double(length) > original_ ? long_ : short_;
     for (size_t i = 0; i < all.size(); ++i) all[i] = float(double(all[i]) / f[i]);

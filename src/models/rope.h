@@ -30,6 +30,7 @@ class Rope {
   std::string type_;
   double base_, amplitude_ = 1;
   int64_t pairs_, longest_;
+  int64_t turning_ = 0;  // of "proportional": so many pairs, the others stand
   double original_ = 0;  // positions in training, before stretching
   std::vector<double> long_, short_;
 };

@@ -25,7 +25,8 @@ def test_logits_and_generation_are_transformers(family, expected):
     with torch.no_grad():
         got = m(want["ids"]).logits
     assert (got - want["logits"]).abs().max() < 1e-4 * want["logits"].abs().max()
-    assert torch.equal(m.generate(want["ids"], max_new_tokens=10, eos_token_id=[]), want["greedy"])
+    if "greedy" in want:  # an encoder does not go on with a text
+        assert torch.equal(m.generate(want["ids"], max_new_tokens=10, eos_token_id=[]), want["greedy"])
 
 
 def test_the_module_is_one_like_others(expected):

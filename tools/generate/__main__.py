@@ -5,6 +5,7 @@ functions.py  free functions, methods of Tensor, name_ and name_out: dyadic/func
 handles.py    typed names of every op's arguments: op_args.inc
 classes.py    layers, optimizers and schedules
 compat.py     namespace torch
+families.py   the families of models by their files: model_families.inc
 quant.py      methods of quantization as functions
 """
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import classes
 import compat
+import families
 import handles
 import quant
 import tables
@@ -26,7 +28,8 @@ def main():
     files = functions.files() | {"op_args.inc": handles.text(records), "op_declarations.inc": functions.declarations()}
     columns = sys.argv[3:]  # of kernels: the CPU's, one per instruction set, and the others
     isas, others = columns[: columns.index("--")], columns[columns.index("--") + 1 :]
-    files |= tables.files(records, isas, others) | classes.files(root) | compat.files(root, records, functions) | quant.files(root)
+    files |= tables.files(records, isas, others) | classes.files(root) | families.files(root) | compat.files(root, records, functions)
+    files |= quant.files(root)
     for name, text in files.items():  # what did not change keeps its time, and what includes it is not compiled again
         file = out / name
         file.parent.mkdir(parents=True, exist_ok=True)

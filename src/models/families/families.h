@@ -1,11 +1,9 @@
-// The families of models there are. Each file here is one or a few near relatives.
+// What the files of families have in common. Each file here is one or a few near relatives, and every `extern const Family` is
+// a family that load knows (tools/generate/families.py).
 #pragma once
 #include "models/decoder.h"
 
 namespace dyadic::inline v1::models {
-
-extern const Family llama, mistral, ministral3, smollm3, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2, gemma3, gemma3_text,
-    phi3, mixtral, gpt_oss, olmo2, olmo3, granite, gpt2;
 
 // Windows by "layer_types", or where the configuration has none by each layer's number.
 template <class F> void set_windows(Plan& p, const Config& c, int64_t window, F slides) {

@@ -50,9 +50,9 @@ Plan gemma3_plan(const Config& given) {
 
 }  // namespace
 
-const Family gemma{"gemma", make_with<gemma_plan>};
-const Family gemma2{"gemma2", make_with<gemma2_plan>};
-const Family gemma3{"gemma3", make_with<gemma3_plan>};
-const Family gemma3_text{"gemma3_text", make_with<gemma3_plan>};
+extern const Family gemma{"gemma", make_with<gemma_plan>};
+extern const Family gemma2{"gemma2", make_with<gemma2_plan>};
+extern const Family gemma3{"gemma3", make_with<gemma3_plan>};
+extern const Family gemma3_text{"gemma3_text", make_with<gemma3_plan>};
 
 }  // namespace dyadic::inline v1::models

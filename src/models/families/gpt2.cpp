@@ -6,17 +6,6 @@
 namespace dyadic::inline v1::models {
 namespace {
 
-class TurnedLinear : public nn::Module {  // weight [in, out]
- public:
-  Tensor weight, bias;
-  TurnedLinear(int64_t in, int64_t out, nn::Options o)
-      : weight(nn::make_parameter({in, out}, o)), bias(nn::make_parameter({out}, o)) {
-    add_parameter("weight", weight), add_parameter("bias", bias);
-  }
-  Tensor forward(const Tensor& x) override { return linear(x, weight.transpose(0, 1), bias); }
-  const char* kind() const override { return "TurnedLinear"; }
-};
-
 struct Shape {
   int64_t vocab, width, heads, layers, hidden, longest;
   double eps, scale;
@@ -134,6 +123,6 @@ std::shared_ptr<CausalLM> make_gpt2(const std::string& config, const Config& c, 
 
 }  // namespace
 
-const Family gpt2{"gpt2", make_gpt2};
+extern const Family gpt2{"gpt2", make_gpt2};
 
 }  // namespace dyadic::inline v1::models

@@ -48,9 +48,9 @@ Plan smollm3_plan(const Config& c) {
 
 }  // namespace
 
-const Family llama{"llama", make_with<llama_plan>};
-const Family mistral{"mistral", make_with<mistral_plan>};
-const Family ministral3{"ministral3", make_with<ministral3_plan>};
-const Family smollm3{"smollm3", make_with<smollm3_plan>};
+extern const Family llama{"llama", make_with<llama_plan>};
+extern const Family mistral{"mistral", make_with<mistral_plan>};
+extern const Family ministral3{"ministral3", make_with<ministral3_plan>};
+extern const Family smollm3{"smollm3", make_with<smollm3_plan>};
 
 }  // namespace dyadic::inline v1::models

@@ -33,7 +33,7 @@ Plan gpt_oss_plan(const Config& c) {
 
 }  // namespace
 
-const Family mixtral{"mixtral", make_with<mixtral_plan>};
-const Family gpt_oss{"gpt_oss", make_with<gpt_oss_plan>};
+extern const Family mixtral{"mixtral", make_with<mixtral_plan>};
+extern const Family gpt_oss{"gpt_oss", make_with<gpt_oss_plan>};
 
 }  // namespace dyadic::inline v1::models

@@ -1,5 +1,5 @@
 // OLMo 2 and 3: no norms before, but after each part; a norm of all queries together and of all keys. 3: three windows to one
-// layer that sees all, and positions are stretched in the latter alone. Granite: four multipliers.
+// layer that sees all, and positions are stretched in the latter alone. Granite: four multipliers; with experts as well.
 #include "models/families/families.h"
 
 namespace dyadic::inline v1::models {
@@ -36,10 +36,22 @@ Plan granite_plan(const Config& c) {
   return p;
 }
 
+Plan granitemoe_plan(const Config& c) {
+  Plan p = granite_plan(c);
+  const Routing routing{c.size("num_local_experts", 8), c.size("num_experts_per_tok", 2), true};
+  c.check_modules(p.layers, 1, "experts");
+  p.feed_name = "block_sparse_moe";
+  p.feed = [=, width = p.attention.width, hidden = p.hidden, act = p.activation](int64_t, nn::Options o) {
+    return std::make_shared<StackedExperts>(width, hidden, act, routing, o);
+  };
+  return p;
+}
+
 }  // namespace
 
-const Family olmo2{"olmo2", make_with<olmo2_plan>};
-const Family olmo3{"olmo3", make_with<olmo3_plan>};
-const Family granite{"granite", make_with<granite_plan>};
+extern const Family olmo2{"olmo2", make_with<olmo2_plan>};
+extern const Family olmo3{"olmo3", make_with<olmo3_plan>};
+extern const Family granite{"granite", make_with<granite_plan>};
+extern const Family granitemoe{"granitemoe", make_with<granitemoe_plan>};
 
 }  // namespace dyadic::inline v1::models

@@ -18,6 +18,6 @@ Plan phi3_plan(const Config& c) {
 
 }  // namespace
 
-const Family phi3{"phi3", make_with<phi3_plan>};
+extern const Family phi3{"phi3", make_with<phi3_plan>};
 
 }  // namespace dyadic::inline v1::models

@@ -57,9 +57,9 @@ Plan qwen3_moe_plan(const Config& c) {
 
 }  // namespace
 
-const Family qwen2{"qwen2", make_with<qwen2_plan>};
-const Family qwen2_moe{"qwen2_moe", make_with<qwen2_moe_plan>};
-const Family qwen3{"qwen3", make_with<qwen3_plan>};
-const Family qwen3_moe{"qwen3_moe", make_with<qwen3_moe_plan>};
+extern const Family qwen2{"qwen2", make_with<qwen2_plan>};
+extern const Family qwen2_moe{"qwen2_moe", make_with<qwen2_moe_plan>};
+extern const Family qwen3{"qwen3", make_with<qwen3_plan>};
+extern const Family qwen3_moe{"qwen3_moe", make_with<qwen3_moe_plan>};
 
 }  // namespace dyadic::inline v1::models

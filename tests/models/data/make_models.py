@@ -48,6 +48,8 @@ MODELS = {
     "olmo2": ("Olmo2", dict(rope_parameters=rope())),
     "granite": ("Granite", dict(rope_parameters=rope(), embedding_multiplier=3.0, attention_multiplier=0.2, residual_multiplier=0.4,
                                 logits_scaling=2.0)),
+    "granitemoe": ("GraniteMoe", dict(rope_parameters=rope(), intermediate_size=12, num_local_experts=4, num_experts_per_tok=2,
+                                      embedding_multiplier=3.0, attention_multiplier=0.2, residual_multiplier=0.4, logits_scaling=2.0)),
     "mixtral": ("Mixtral", dict(rope_parameters=rope(), intermediate_size=12, num_local_experts=4, num_experts_per_tok=2)),
     "qwen2_moe": ("Qwen2Moe", dict(rope_parameters=rope(), moe_intermediate_size=12, shared_expert_intermediate_size=12, num_experts=4,
                                    num_experts_per_tok=2)),
@@ -66,6 +68,27 @@ MODELS = {
                                                                     original_max_position_embeddings=16),
                                              "sliding_attention": rope()})),
 }
+# Three layers of a recurrent state to one of attention, as in the released ones.
+DELTA = dict(linear_conv_kernel_dim=4, linear_key_head_dim=6, linear_value_head_dim=8, linear_num_key_heads=2, linear_num_value_heads=4,
+             num_hidden_layers=3, layer_types=["linear_attention", "full_attention", "linear_attention"], head_dim=16,
+             rope_parameters=rope(partial_rotary_factor=0.25, mrope_section=[1, 1, 0], mrope_interleaved=True))
+MODELS["qwen3_5"] = ("Qwen3_5Text", dict(DELTA))
+MODELS["qwen3_5_moe"] = ("Qwen3_5MoeText", dict(DELTA, moe_intermediate_size=12, shared_expert_intermediate_size=12, num_experts=4,
+                                                num_experts_per_tok=2, intermediate_size=12))
+MODELS["deepseek_v3"] = ("DeepseekV3", dict(
+    num_hidden_layers=3, moe_intermediate_size=12, n_routed_experts=6, n_group=3, topk_group=2, num_experts_per_tok=3, first_k_dense_replace=1,
+    q_lora_rank=20, kv_lora_rank=16, qk_nope_head_dim=10, qk_rope_head_dim=8, v_head_dim=12, num_key_value_heads=4, num_mtp_layers=0,
+    rope_parameters=rope(rope_type="yarn", factor=4.0, beta_fast=4.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=1.0,
+                         original_max_position_embeddings=16)))
+GEMMA4 = dict(head_dim=8, global_head_dim=16, sliding_window=5, final_logit_softcapping=3.0, tie_word_embeddings=True,
+              rope_parameters={"full_attention": rope(rope_type="proportional", partial_rotary_factor=0.5),
+                               "sliding_attention": {"rope_theta": 10.0, "rope_type": "default"}})
+MODELS["gemma4"] = ("Gemma4Text", dict(GEMMA4, num_hidden_layers=5, layer_types=[*SLIDE, *SLIDE, "full_attention"], num_kv_shared_layers=3,
+                                       use_double_wide_mlp=True, hidden_size_per_layer_input=6, vocab_size_per_layer_input=64))
+MODELS["gemma4_moe"] = ("Gemma4Text", dict(GEMMA4, layer_types=SLIDE, attention_k_eq_v=True, num_global_key_value_heads=1,
+                                           hidden_size_per_layer_input=0, enable_moe_block=True, num_experts=4, top_k_experts=2,
+                                           moe_intermediate_size=12))
+MODELS["bert"] = ("Bert", dict(type_vocab_size=2))
 # Other config.json files for the same weights.
 VARIANTS = {
     "llama": {
@@ -92,7 +115,7 @@ def config_of(name, more=None):
 
 def model_class(name):
     kind = MODELS[name][0].replace("Text", "")
-    return getattr(transformers, kind + ("LMHeadModel" if name == "gpt2" else "ForCausalLM"))
+    return getattr(transformers, kind + {"gpt2": "LMHeadModel", "bert": "ForMaskedLM"}.get(name, "ForCausalLM"))
 
 
 @torch.no_grad()
@@ -109,15 +132,19 @@ def make(name):
         elif "experts" in key or "router" in key or ".gate.weight" in key:
             p.copy_(0.4 * torch.randn_like(p))
         p.copy_(p.bfloat16().float())
+    for key, b in model.named_buffers():
+        if key.endswith(("correction_bias", "layer_scalar")):
+            b.add_(0.3 * torch.randn_like(b)).copy_(b.bfloat16())
     folder = HERE / name
     folder.mkdir(exist_ok=True)
     ids = torch.randint(3, 64, (2, 14))
     padded, mask = ids.clone(), torch.ones_like(ids)
     padded[1, :5], mask[1, :5] = 0, 0
     more = dict(max_new_tokens=10, do_sample=False, eos_token_id=None, pad_token_id=0)
-    out = {"ids": ids, "logits": model(ids).logits, "padded": padded,
-           "greedy": model.generate(ids, attention_mask=torch.ones_like(ids), **more),
-           "padded_greedy": model.generate(padded, attention_mask=mask, **more)}
+    out = {"ids": ids, "logits": model(ids).logits}
+    if name != "bert":  # it does not go on with a text
+        out |= {"padded": padded, "greedy": model.generate(ids, attention_mask=torch.ones_like(ids), **more),
+                "padded_greedy": model.generate(padded, attention_mask=mask, **more)}
     variants = {}
     for variant, changes in VARIANTS.get(name, {}).items():
         other = model_class(name)(config_of(name, changes)).eval()
