@@ -87,10 +87,13 @@ struct GenerateOptions {
   Streamer* streamer = nullptr;
 };
 
+class Adapter;
+
 class CausalLM : public nn::Module {
  public:
-  const std::string config;       // config.json as it was read
-  std::string generation_config;  // generation_config.json, or empty
+  const std::string config;          // config.json as it was read
+  std::string generation_config;     // generation_config.json, or empty
+  std::shared_ptr<Adapter> adapter;  // of load_adapter and add_adapter (adapters.h); null: none
   explicit CausalLM(std::string config_json) : config(std::move(config_json)) {}
 
   using Module::operator();
@@ -109,7 +112,7 @@ class CausalLM : public nn::Module {
   // long as the model can read.
   Tensor generate(const Tensor& ids, const GenerateOptions& options = {});
   // config.json, generation_config.json where there is one, and model.safetensors, or several files and their index, in a
-  // folder, which is made if need be.
+  // folder, which is made if need be. With an adapter that alone is saved, as transformers does.
   void save_pretrained(const std::string& folder, uint64_t max_shard_size = 50'000'000'000);
 
  protected:

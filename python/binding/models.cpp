@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "dyadic/adapters.h"
 #include "dyadic/models.h"
 
 namespace dyadic::inline v1::python {
@@ -45,6 +46,20 @@ Tensor generate(CausalLM& m, const Tensor& ids, int64_t max_new_tokens, bool do_
                           .streamer = streamer.is_none() ? nullptr : &told});
 }
 
+models::Adapter& adapter_of(CausalLM& m) {
+  if (!m.adapter) throw ValueError("the model has no adapter: load_adapter() or add_adapter() first");
+  return *m.adapter;
+}
+void add_adapter(CausalLM& m, int64_t r, double lora_alpha, std::vector<std::string> target_modules, double lora_dropout,
+                 bool use_rslora, bool use_dora) {
+  models::add_adapter(m, {.r = r,
+                          .lora_alpha = lora_alpha,
+                          .target_modules = std::move(target_modules),
+                          .lora_dropout = lora_dropout,
+                          .use_rslora = use_rslora,
+                          .use_dora = use_dora});
+}
+
 }  // namespace
 
 void add_models(nb::module_& m) {
@@ -60,6 +75,18 @@ void add_models(nb::module_& m) {
           "_logits", [](CausalLM& c, const Tensor& ids, Cache* cache) { return cache ? c(ids, *cache) : c.forward(ids); },
           nb::arg("ids"), nb::arg("cache").none())
       .def("_save_pretrained", &CausalLM::save_pretrained, nb::arg("folder"), nb::arg("max_shard_size"))
+      .def(
+          "_load_adapter",
+          [](CausalLM& m, const std::string& folder, bool trainable) {
+            models::load_adapter(m, folder, {.is_trainable = trainable});
+          },
+          nb::arg("folder"), nb::arg("is_trainable"))
+      .def("_add_adapter", add_adapter, nb::arg("r"), nb::arg("lora_alpha"), nb::arg("target_modules"), nb::arg("lora_dropout"),
+           nb::arg("use_rslora"), nb::arg("use_dora"))
+      .def("_merge_adapter", [](CausalLM& m) { adapter_of(m).merge(); })
+      .def("_unload_adapter", [](CausalLM& m) { adapter_of(m).unload(); })
+      .def(
+          "_enable_adapter", [](CausalLM& m, bool on) { adapter_of(m).set_enabled(on); }, nb::arg("on"))
       .def("_generate", generate, nb::arg("ids"), nb::arg("max_new_tokens"), nb::arg("do_sample"),
            nb::arg("repetition_penalty"), nb::arg("temperature"), nb::arg("top_k"), nb::arg("top_p"), nb::arg("min_p"),
            nb::arg("eos_token_id").none(), nb::arg("pad_token_id").none(), nb::arg("attention_mask").none(), nb::arg("seed"),

@@ -36,7 +36,7 @@ from ._overloads import all_ as all
 from ._overloads import any_ as any
 from ._random import bernoulli, normal, poisson, randint_like
 from ._seed import seed_everything
-from ._pretrained import from_pretrained
+from ._pretrained import LoraConfig, from_pretrained
 from ._serialization import load, save
 from ._torch_names import *  # noqa: F401,F403
 from ._storage import TypedStorage, UntypedStorage, frombuffer, is_storage, memmap

@@ -1,12 +1,26 @@
 """from_pretrained: language models of Hugging Face's folders."""
 import json
 import os
+from dataclasses import dataclass
 
 from . import _dyadic
 from ._dyadic import _CausalLM, _KeyValueCache, _load_pretrained, Tensor
 from .nn import functional as F
 
-__all__ = ["from_pretrained"]
+__all__ = ["LoraConfig", "from_pretrained"]
+
+
+@dataclass
+class LoraConfig:
+    """What add_adapter adds, in PEFT's words. target_modules: names of modules or their last parts, or "all-linear": every layer
+    that is a product, but for the output head."""
+
+    r: int = 8
+    lora_alpha: float = 8
+    target_modules: "str | list[str]" = "all-linear"
+    lora_dropout: float = 0.0
+    use_rslora: bool = False
+    use_dora: bool = False
 
 
 class PretrainedConfig:
@@ -80,11 +94,44 @@ def _generate(self, input_ids, max_new_tokens=20, do_sample=False, temperature=1
 
 
 def _save_pretrained(self, folder, max_shard_size=50_000_000_000):
-    """config.json and model.safetensors, or several files and their index, as Hugging Face's tools read them."""
+    """config.json and model.safetensors, or several files and their index, as Hugging Face's tools read them. Of a model with an
+    adapter that alone, as transformers does: adapter_config.json and adapter_model.safetensors."""
     self._save_pretrained(os.fspath(folder), max_shard_size)
 
 
+def _load_adapter(self, peft_model_id, is_trainable=False):
+    """Adds what PEFT saved in a folder, adapter_config.json and adapter_model.safetensors: LoRA (rsLoRA, DoRA) of linear layers and
+    embeddings, and whole tensors (modules_to_save, bias). The model's own parameters require no gradients from then on, and the
+    adapter's where is_trainable says so."""
+    self._load_adapter(os.fspath(peft_model_id), is_trainable)
+
+
+def _add_adapter(self, adapter_config):
+    """Adds a new adapter, to be trained: it changes nothing at first. adapter_config: a LoraConfig."""
+    c = adapter_config
+    targets = [c.target_modules] if isinstance(c.target_modules, str) else list(c.target_modules)
+    self._add_adapter(c.r, c.lora_alpha, targets, c.lora_dropout, c.use_rslora, c.use_dora)
+
+
+def _merge_and_unload(self):
+    """Adds the adapter to the model's weights, in their own dtypes, and removes it. Returns the model."""
+    self._merge_adapter()
+    return self
+
+
+def _unload(self):
+    """Removes the adapter: the model is as it was. Returns the model."""
+    self._unload_adapter()
+    return self
+
+
 _CausalLM.forward = _forward
+_CausalLM.load_adapter = _load_adapter
+_CausalLM.add_adapter = _add_adapter
+_CausalLM.merge_and_unload = _merge_and_unload
+_CausalLM.unload = _unload
+_CausalLM.enable_adapters = lambda self: self._enable_adapter(True)
+_CausalLM.disable_adapters = lambda self: self._enable_adapter(False)
 _CausalLM.generate = _generate
 _CausalLM.save_pretrained = _save_pretrained
 _CausalLM.new_cache = lambda self, reserve=0: _KeyValueCache(reserve)

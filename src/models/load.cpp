@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "dyadic/adapters.h"
 #include "dyadic/io.h"
 #include "formats/format.h"
 #include "io/atomic_file.h"
@@ -203,6 +204,7 @@ static void write_text(const std::string& path, const std::string& text) {
 }
 
 void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_size) {
+  if (adapter) return adapter->save(folder);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   DY_CHECK(!error, "{}: cannot be made: {}", folder, error.message());

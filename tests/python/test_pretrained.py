@@ -1,4 +1,5 @@
 """from_pretrained: the small models of tests/models/data, against what transformers computed with them."""
+import json
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,47 @@ def test_seeds_and_refusals():
         m.generate([[5]], do_sample=True, top_p=2.0)
     with pytest.raises(RuntimeError, match="config.json"):
         torch.from_pretrained(DATA)
+
+
+def test_adapters_are_pefts(expected, tmp_path):
+    for name in ("plain", "patterns", "turned", "dora"):
+        folder = DATA / "adapters" / name
+        family = json.loads((folder / "adapter_config.json").read_text())["base_model_name_or_path"]
+        m = torch.from_pretrained(DATA / family, dtype="float32")
+        ids, want = expected(family)["ids"], torch.load(folder / "expected.safetensors")["logits"]
+        with torch.no_grad():
+            plain = m(ids).logits
+            m.load_adapter(folder)
+            assert (m(ids).logits - want).abs().max() < 1e-4 * want.abs().max()
+            m.disable_adapters()
+            assert torch.equal(m(ids).logits, plain)
+            m.enable_adapters()
+            m.save_pretrained(tmp_path / name)
+            again = torch.from_pretrained(DATA / family, dtype="float32")
+            again.load_adapter(tmp_path / name)
+            assert torch.equal(again(ids).logits, m(ids).logits)
+            assert m.merge_and_unload() is m
+            assert (m(ids).logits - want).abs().max() < 1e-4 * want.abs().max()
+            assert torch.equal(again.unload()(ids).logits, plain)
+
+
+def test_an_adapter_is_trained_alone(expected, tmp_path):
+    m = torch.from_pretrained(DATA / "llama", dtype="nf4(block=8)")
+    ids = expected("llama")["ids"]
+    m.add_adapter(torch.LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"]))
+    trained = [name for name, p in m.named_parameters() if p.requires_grad]
+    assert len(trained) == 8 and all("lora_" in name for name in trained)
+    optimizer = torch.optim.AdamW([p for p in m.parameters() if p.requires_grad], lr=2e-2)
+    first = m(ids, labels=ids).loss.item()
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = m(ids, labels=ids).loss
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.9 * first
+    m.save_pretrained(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["adapter_config.json", "adapter_model.safetensors"]
+    with pytest.raises(ValueError, match="one"):
+        m.load_adapter(tmp_path)
+    with pytest.raises(ValueError, match="no adapter"):
+        m.unload().disable_adapters()

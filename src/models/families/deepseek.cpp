@@ -4,11 +4,10 @@
 
 #include "dyadic/ops_nn.h"
 #include "models/families/families.h"
+#include "models/lora.h"
 
 namespace dyadic::inline v1::models {
 namespace {
-
-Tensor dense(const Tensor& weight, DType dtype) { return (weight.dtype().is_scaled() ? weight.to(f32) : weight).to(dtype); }
 
 struct LatentShape {
   int64_t width, heads, query_rank, rank;    // query_rank 0: queries come from the input at once
@@ -54,7 +53,7 @@ class LatentAttention : public Mixer {
     if (pass.cache) seen = pass.cache->append(layer, latent, key, 0);
     if (rope.changes()) seen.values = pass.turned(seen.values, rope, seen.first);
 
-    const Tensor by_head = dense(up_.weight, x.dtype()).view({s.heads, s.plain_dim + s.value_dim, s.rank});
+    const Tensor by_head = weight_of(up_, x.dtype()).view({s.heads, s.plain_dim + s.value_dim, s.rank});
     const Tensor query = matmul(narrow(q, -1, 0, s.plain_dim), narrow(by_head, 1, 0, s.plain_dim));
     const Cache::Seen one{cat(std::vector{seen.keys, seen.values}, -1), seen.keys, seen.first};
     const Tensor mixed = attend(cat(std::vector{query, turned_query}, -1), one, pass, s.scale, 0);
@@ -99,7 +98,7 @@ class GroupedExperts : public Experts {
   // A group counts as much as its best two.
   std::pair<Tensor, Tensor> route(const Tensor& x) override {
     const DType wide = x.dtype() == f64 ? f64 : f32;
-    const Tensor scores = sigmoid(linear(x.to(wide), dense(gate_.weight, wide)));
+    const Tensor scores = sigmoid(linear(x.to(wide), weight_of(gate_, wide)));
     Tensor choice = scores.detach() + bias_.detach().to(wide);
     if (groups_.kept < groups_.count) {
       const Tensor grouped = choice.view({x.size(0), groups_.count, -1});
