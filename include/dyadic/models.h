@@ -112,8 +112,12 @@ class CausalLM : public nn::Module {
   // long as the model can read.
   Tensor generate(const Tensor& ids, const GenerateOptions& options = {});
   // config.json, generation_config.json where there is one, and model.safetensors, or several files and their index, in a
-  // folder, which is made if need be. With an adapter that alone is saved, as transformers does.
-  void save_pretrained(const std::string& folder, uint64_t max_shard_size = 50'000'000'000);
+  // folder, which is made if need be. With an adapter that alone is saved, as transformers does. packing: how weights with
+  // scales are written, in the words of config.json's quant_method: "gptq", "awq", "bitsandbytes", "compressed-tensors" or
+  // "fp8", so that the tools of that name read them; the embedding and the head, which those leave alone, are then written
+  // decoded. Empty: as they came where they still are what they were, else plane by plane. ValueError for weights that the
+  // packing has no place for.
+  void save_pretrained(const std::string& folder, uint64_t max_shard_size = 50'000'000'000, const std::string& packing = "");
 
  protected:
   // Texts longer than this are computed anew from their beginning; 0: there is no such length.

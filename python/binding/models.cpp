@@ -74,7 +74,7 @@ void add_models(nb::module_& m) {
       .def(
           "_logits", [](CausalLM& c, const Tensor& ids, Cache* cache) { return cache ? c(ids, *cache) : c.forward(ids); },
           nb::arg("ids"), nb::arg("cache").none())
-      .def("_save_pretrained", &CausalLM::save_pretrained, nb::arg("folder"), nb::arg("max_shard_size"))
+      .def("_save_pretrained", &CausalLM::save_pretrained, nb::arg("folder"), nb::arg("max_shard_size"), nb::arg("packing"))
       .def(
           "_load_adapter",
           [](CausalLM& m, const std::string& folder, bool trainable) {

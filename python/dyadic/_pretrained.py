@@ -93,10 +93,15 @@ def _generate(self, input_ids, max_new_tokens=20, do_sample=False, temperature=1
                           None if eos_token_id is None else list(eos_token_id), pad_token_id, mask, seed, put)
 
 
-def _save_pretrained(self, folder, max_shard_size=50_000_000_000):
+def _save_pretrained(self, folder, max_shard_size=50_000_000_000, packing=None):
     """config.json and model.safetensors, or several files and their index, as Hugging Face's tools read them. Of a model with an
-    adapter that alone, as transformers does: adapter_config.json and adapter_model.safetensors."""
-    self._save_pretrained(os.fspath(folder), max_shard_size)
+    adapter that alone, as transformers does: adapter_config.json and adapter_model.safetensors.
+
+    packing: how weights with scales are written, so that the tools of that name read them: "gptq", "awq", "bitsandbytes",
+    "compressed-tensors" or "fp8"; the embedding and the head are then decoded. None: as they came where they still are what they
+    were, else as only dyadic reads them.
+    """
+    self._save_pretrained(os.fspath(folder), max_shard_size, packing or "")
 
 
 def _load_adapter(self, peft_model_id, is_trainable=False):

@@ -16,7 +16,7 @@ namespace dyadic::inline v1::cli {
 namespace {
 
 struct QuantizeCommand {
-  std::string model, method = "rtn", format, calibration, size, out;
+  std::string model, method = "rtn", format, calibration, size, out, packing;
   std::vector<std::string> options, map, include, exclude, formats;
   int64_t window = 512, samples = 32;
   bool list = false, resume = false;
@@ -199,7 +199,7 @@ int run_quantize(const QuantizeCommand& o, const Common& common) {
   const quant::Report r = quant::quantize(*model, q);
   watch.steps.reset();
   if (!o.out.empty()) {
-    model->save_pretrained(o.out);
+    model->save_pretrained(o.out, 50'000'000'000, o.packing);
     copy_tokenizer(o.model, o.out);
     journal->remove();
     out["out"] = o.out;
@@ -218,6 +218,7 @@ int quantize(const QuantizeCommand& o, const Common& common) {
   if (o.format.empty() == o.size.empty())
     throw UsageError("quantize: to what? --format FORMAT for all weights, or --size for a choice of formats");
   if (o.resume && o.out.empty()) throw UsageError("quantize: --resume goes on with what --out DIR holds: give it");
+  if (!o.packing.empty() && o.out.empty()) throw UsageError("quantize: --packing says how --out is written: give --out");
   if (o.size.empty() && !o.formats.empty()) throw UsageError("quantize: --formats is what --size chooses from: give --size");
   install_interrupt_handler();
   try {
@@ -244,6 +245,8 @@ Run setup(Options& options) {
       .value("--exclude", o->exclude, "NAME ...", "but these: lm_head.weight")
       .value("--out", o->out, "DIR", "a folder for the result, which loads like any other model")
       .flag("--resume", o->resume, "go on with what an interrupted run left in --out DIR")
+      .value("--packing", o->packing, "NAME",
+             "how DIR has the weights, for other tools: gptq, awq, bitsandbytes, compressed-tensors or fp8 (default: dyadic's)")
       .flag("--list", o->list, "the methods: formats, whether they need calibration, whether they adjust other layers");
   return [o](const Common& common) { return quantize(*o, common); };
 }

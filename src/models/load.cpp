@@ -14,6 +14,7 @@
 #include "io/bad_file.h"
 #include "io/file_kinds.h"
 #include "io/quantized/packing.h"
+#include "io/quantized/rearranged.h"
 #include "models/families/families.h"
 #include "tensor/impl.h"
 
@@ -203,16 +204,36 @@ static void write_text(const std::string& path, const std::string& text) {
   file.commit();
 }
 
-void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_size) {
+// For other tools: they pack the matrices of linear layers but the head, and know ggml's simple blocks as integers.
+static io::NamedTensors for_packing(CausalLM& model, const io::NamedTensors& weights) {
+  const DType i4s = DType::parse("i4(group=32,scale=f16)"), i8s = DType::parse("i8(group=32,scale=f16)");
+  std::set<std::string> linears;
+  for (auto& [path, module] : model.named_modules())
+    if (module->kind() == std::string_view("Linear") && path != "lm_head") linears.insert(path + ".weight");
+  io::NamedTensors all;
+  for (auto& [name, t] : weights) {
+    Tensor made = t.dtype().is_scaled() && !linears.contains(name) ? t.to(f32) : t;
+    if (made.dtype() == q4_0 || made.dtype() == q8_0) made = io::rearranged(made, made.dtype() == q4_0 ? i4s : i8s);
+    all.emplace_back(name, made);
+  }
+  return all;
+}
+
+void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_size, const std::string& packing) {
   if (adapter) return adapter->save(folder);
+  const NoGrad guard;
+  io::NamedTensors weights;
+  for (auto& [name, t] : named_parameters()) weights.emplace_back(name, t.detach());
+  json c = json::parse(config), quantization = io::quantization_of(c);
+  if (!packing.empty()) {
+    weights = for_packing(*this, weights);
+    quantization = io::quantization_for(packing, weights);
+  }
+  const std::shared_ptr<io::TensorFile> plain = io::in_memory(weights), packed = io::packed(plain, quantization);
+  DY_CHECK_AS(ValueError, packing.empty() || packed, "save_pretrained: {} has no place for all of these weights", packing);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   DY_CHECK(!error, "{}: cannot be made: {}", folder, error.message());
-  io::NamedTensors weights;
-  for (auto& [name, t] : named_parameters()) weights.emplace_back(name, t.detach());
-  json c = json::parse(config);
-  // In the packing that they came in, where it has a place for what they are now.
-  const std::shared_ptr<io::TensorFile> plain = io::in_memory(weights), packed = io::packed(plain, io::quantization_of(c));
   io::save(folder + "/model.safetensors", packed ? *packed : *plain,
            {.metadata = {{"format", "pt"}}, .max_shard_size = max_shard_size});
   // Other readers take this for the dtype of all; of a scaled one they know nothing.
@@ -220,9 +241,10 @@ void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_siz
   for (auto& [name, t] : weights)
     if (!t.dtype().is_blocked() && (!widest || t.dtype().itemsize() > widest.itemsize())) widest = t.dtype();
   json& words = c.contains("text_config") && c["text_config"].is_object() ? c["text_config"] : c;
-  for (json* all : {&c, &words})
-    for (const char* key : {"quantization_config", "quantization"})
-      if (!packed) all->erase(key);
+  if (!packed || !packing.empty())
+    for (json* all : {&c, &words})
+      for (const char* key : {"quantization_config", "quantization"}) all->erase(key);
+  if (!packing.empty()) c["quantization_config"] = quantization;
   if (widest) words[words.contains("torch_dtype") ? "torch_dtype" : "dtype"] = widest.long_name();
   if (!generation_config.empty()) write_text(folder + "/generation_config.json", generation_config);
   write_text(folder + "/config.json", c.dump(2) + "\n");

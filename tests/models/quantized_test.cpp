@@ -133,6 +133,64 @@ TEST_P(Quantized, SavedAgainItIsTheSame) {
   EXPECT_EQ(ours->tensors().size(), theirs->tensors().size());
 }
 
+// A model quantized here, written for other tools: linear layers to the bit, the embedding and the head decoded.
+TEST(QuantizedSaving, InAPackingThatIsAskedFor) {
+  const struct {
+    const char *packing, *dtype;
+  } cases[] = {{"gptq", "i4(group=32,scale=f16)"},
+               {"gptq", "i8(group=32,zero,scale=f16)"},
+               {"awq", "i4(group=32,zero,scale=f16)"},
+               {"bitsandbytes", "nf4(block=64,double)"},
+               {"bitsandbytes", "fp4(block=64)"},
+               {"bitsandbytes", "i8(row)"},
+               {"fp8", "f8e4m3fn(tile=64x64)"},
+               {"fp8", "mxfp8_e4m3"},
+               {"compressed-tensors", "nvfp4"},
+               {"compressed-tensors", "i4(group=32,zero,scale=bf16)"},
+               {"compressed-tensors", "f8e4m3fn(row)"},
+               {"gptq", "q4_0"},
+               {"gptq", "q8_0"}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(std::string(c.packing) + " " + c.dtype);
+    const Folder there;
+    const DType dtype = DType::parse(c.dtype);
+    models::Model m = models::load(small_model(), {.dtype = dtype});
+    m->save_pretrained(there / "out", 50'000'000'000, c.packing);
+    EXPECT_EQ(json::parse(text_of_file(there / "out/config.json"))["quantization_config"]["quant_method"], c.packing);
+    models::Model again = models::load(there / "out");
+    auto want = m->named_parameters(), got = again->named_parameters();
+    for (auto& [key, t] : want) {
+      if (key.ends_with("_proj.weight"))
+        EXPECT_EQ(got[key].dtype(), dtype == q4_0   ? DType::parse("i4(group=32,scale=f16)")
+                                    : dtype == q8_0 ? DType::parse("i8(group=32,scale=f16)")
+                                                    : dtype)
+            << key;
+      else
+        EXPECT_FALSE(got[key].dtype().is_scaled()) << key;
+      const Tensor is = got[key].to(f32), was = t.to(f32);
+      if (dtype == nvfp4) {
+        EXPECT_LE(apart(is, was), 2e-7) << key;  // its whole scale is kept as the inverse
+      } else {
+        EXPECT_TRUE(equal(is, was)) << key;
+      }
+    }
+  }
+}
+TEST(QuantizedSaving, SaysWhatHasNoPlace) {
+  const Folder there;
+  const auto said = [&](const char* packing, const char* dtype) -> std::string {
+    try {
+      models::load(small_model(), {.dtype = DType::parse(dtype)})->save_pretrained(there / "out", 1 << 30, packing);
+    } catch (const ValueError& e) { return e.what(); }
+    return "";
+  };
+  EXPECT_EQ(said("gptq", "q4_1"), "packing gptq: it has no place for q4_1");
+  EXPECT_EQ(said("awq", "i8(group=32)"), "packing awq: it has no place for i8(group=32)");
+  EXPECT_EQ(said("gptq", "f32"), "packing gptq: no weight has scales; quantize the model first");
+  EXPECT_EQ(said("mlx", "i4(group=32)"), "packing \"mlx\" is none of bitsandbytes, gptq, awq, fp8, compressed-tensors");
+  EXPECT_FALSE(std::filesystem::exists(there / "out"));
+}
+
 // The tensors of a stored model, changed, and what becomes of opening them.
 struct Changed {
   std::map<std::string, Tensor> tensors;
@@ -254,6 +312,46 @@ TEST(QuantizedConversion, Mxfp4IsGgufsOwn) {
   EXPECT_EQ(content(io::open(there / "m.gguf")->get(want.name)), content(io::open(folder("ct_mxfp4"))->get(want.name)));
 }
 
+TEST(QuantizedErrors, OfTheOthers) {
+  const auto with = [](const char* name, auto change) {
+    Changed c(name);
+    change(c);
+    return c.error();
+  };
+  const std::string weight = "weight \"" + kStem + "\": ";
+  EXPECT_EQ(with("fp8", [](Changed& c) { c.tensors.erase(kWeight + "_scale_inv"); }),
+            "tensor \"" + kWeight + "\": config.json says that it is quantized by fp8, and its scales are not there");
+  EXPECT_EQ(with("fp8", [](Changed& c) { c.tensors[kWeight + "_scale_inv"] = ones({2, 5}); }),
+            "weight \"" + kWeight + "\": scales [2, 5] do not fit [32, 144] in blocks of 128 x 128");
+  EXPECT_NE(with("fp8", [](Changed& c) { c.config["quantization_config"]["weight_block_size"] = {0, 128}; }), "");
+  EXPECT_EQ(with("ct_int4", [](Changed& c) { c.tensors[kWeight + "_shape"] = full({2}, int64_t(1) << 60, i64); }),
+            weight + "its weight_shape is [1152921504606846976, 1152921504606846976]");
+  EXPECT_EQ(with("ct_int4", [](Changed& c) { c.tensors[kWeight + "_scale"] = ones({32, 63}, f16); }),
+            weight + "63 groups do not make 64 columns");
+  EXPECT_EQ(with("ct_nvfp4", [](Changed& c) { c.tensors.erase(kWeight + "_global_scale"); }),
+            weight + "\"" + kWeight + "_global_scale\" is missing");
+  EXPECT_EQ(with("mlx_4", [](Changed& c) { c.tensors[kStem + ".biases"] = ones({32, 3}, f16); }),
+            weight + "\"" + kStem + ".biases\": expected [32, 2], and it is [32, 3]");
+  EXPECT_EQ(with("mlx_4", [](Changed& c) { c.config["quantization_config"]["bits"] = 5; }),
+            "weight \"model.embed_tokens\": 8 words a row do not hold codes of 5 bits");
+  EXPECT_EQ(with("bitnet", [](Changed& c) { c.tensors[kWeight + "_scale"] = ones({3}); }),
+            weight + "\"" + kWeight + "_scale\": expected 1 elements, and it is [3]");
+  const std::string experts = "model.layers.0.mlp.experts.down_proj";
+  EXPECT_EQ(with("mxfp4", [&](Changed& c) { c.tensors[experts + "_scales"] = zeros({4, 32, 2}, u8); }),
+            "weight \"" + experts + "\": \"" + experts + "_scales\": expected [4, 32, 1], and it is [4, 32, 2]");
+}
+
+TEST(Quantized, AutoRoundIsGptqOrAwq) {
+  for (const auto& [name, format] : {std::pair("gptq_asym3", "auto_round:auto_gptq"), {"awq", "auto_round:auto_awq"}}) {
+    Changed c(name);
+    c.config["quantization_config"]["quant_method"] = "auto-round";
+    c.config["quantization_config"]["packing_format"] = format;
+    EXPECT_EQ(c.error(), "");
+    c.config["quantization_config"]["packing_format"] = "auto_round:other";
+    EXPECT_EQ(c.error(), "packing_format \"auto_round:other\" is neither GPTQ's nor AWQ's");
+  }
+}
+
 std::string g_said;
 
 // Labels lie: zero points that are all the middle of the codes are version 2's whatever the label says.
@@ -266,6 +364,13 @@ TEST(Quantized, ZeroPointsOfTheOtherVersionAreRecognized) {
   EXPECT_EQ(c.error(), "");
   set_warning_handler(nullptr);
   EXPECT_TRUE(g_said.ends_with(": config.json says version 1, and zero points are those of version 2\n")) << g_said;
+  c.config["quantization_config"]["sym"] = false;  // then the label counts
+  g_said.clear();
+  set_warning_handler([](std::string_view text) { g_said += std::string(text) + "\n"; });
+  EXPECT_EQ(c.error(), "");
+  set_warning_handler(nullptr);
+  EXPECT_EQ(g_said, "");
+  c.config["quantization_config"]["sym"] = true;
   const Folder there;
   io::save_safetensors(there / "model.safetensors", {c.tensors.begin(), c.tensors.end()});
   std::ofstream(there / "config.json") << c.config.dump();

@@ -82,8 +82,15 @@ NamedTensors pack(const std::string& name, const Tensor& w, const json& config) 
   return {{beside(name, "qweight"), words}, {beside(name, "qzeros"), zero_words}, {beside(name, "scales"), turned}};
 }
 
+json describe(DType dtype) {
+  const IntegerKind k = integer_kind(dtype, -1);
+  if (k.bits != 4 || k.ordered) return nullptr;
+  return {
+      {"bits", 4}, {"group_size", k.group}, {"version", "gemm"}, {"zero_point", true}, {"modules_to_not_convert", {"lm_head"}}};
+}
+
 }  // namespace
 
-extern constexpr Packing awq_packing = {"awq", find, pack};
+extern constexpr Packing awq_packing = {"awq", find, pack, describe};
 
 }  // namespace dyadic::inline v1::io

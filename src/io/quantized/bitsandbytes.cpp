@@ -184,8 +184,23 @@ NamedTensors pack(const std::string& name, const Tensor& w, const json& config) 
   return eight && w.dtype() == i8_row && w.dim() == 2 ? pack_eight_bits(name, w) : NamedTensors();
 }
 
+json describe(DType dtype) {
+  const Format& f = *dtype.format();
+  const std::string type = f.def->name;
+  const bool four = type == "nf4" || type == "fp4";
+  if (!four && dtype != i8_row) return nullptr;
+  return {{"load_in_4bit", four},
+          {"load_in_8bit", !four},
+          {"bnb_4bit_quant_type", four ? type : "fp4"},
+          {"bnb_4bit_use_double_quant", f.params.doubled},
+          {"bnb_4bit_compute_dtype", "float32"},
+          {"bnb_4bit_quant_storage", "uint8"},
+          {"llm_int8_threshold", 6.0},
+          {"llm_int8_skip_modules", {"lm_head"}}};
+}
+
 }  // namespace
 
-extern constexpr Packing bitsandbytes_packing = {"bitsandbytes", find, pack};
+extern constexpr Packing bitsandbytes_packing = {"bitsandbytes", find, pack, describe};
 
 }  // namespace dyadic::inline v1::io

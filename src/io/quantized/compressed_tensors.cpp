@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/parallel.h"
 #include "dyadic/numbers.h"
 #include "dyadic/ops.h"
 #include "dyadic/planes.h"
@@ -39,11 +40,13 @@ void unpack_zeros(const Tensor& words, int64_t rows, int64_t groups, int bits, i
 void unpack_rows(const Tensor& words, int64_t rows, int64_t bytes, int bits, uint8_t* to) {
   const std::array<uint32_t, 3> top = top_bits(bits);
   const int64_t width = words.size(1);
-  std::vector<uint32_t> line(static_cast<size_t>(width));
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t i = 0; i < width; ++i) line[size_t(i)] = elements_of<uint32_t>(words)[r * width + i] ^ top[size_t(i % 3)];
-    std::memcpy(to + r * bytes, line.data(), size_t(bytes));
-  }
+  parallel_for(rows, 16384 / (width + 1) + 1, [&](int64_t begin, int64_t end) {
+    std::vector<uint32_t> line(static_cast<size_t>(width));
+    for (int64_t r = begin; r < end; ++r) {
+      for (int64_t i = 0; i < width; ++i) line[size_t(i)] = elements_of<uint32_t>(words)[r * width + i] ^ top[size_t(i % 3)];
+      std::memcpy(to + r * bytes, line.data(), size_t(bytes));
+    }
+  });
 }
 
 PackedWeight packed_integers(const Names& names, const std::string& stem, const json& config) {
@@ -183,8 +186,33 @@ NamedTensors pack(const std::string& name, const Tensor& w, const json& config) 
   return {};
 }
 
+json describe(DType dtype) {
+  const Params& params = dtype.format()->params;
+  const IntegerKind k = integer_kind(dtype, -1);
+  const bool rows = params.granularity == Granularity::row, nv = dtype == nvfp4;
+  const bool floats = std::string_view(dtype.format()->def->name) == "f8e4m3fn" && rows;
+  if (!k.bits && !floats && !nv) return nullptr;
+  json weights = {{"num_bits", k.bits ? k.bits
+                               : nv   ? 4
+                                      : 8},
+                  {"type", k.bits ? "int" : "float"},
+                  {"symmetric", !k.zero},
+                  {"strategy", nv     ? "tensor_group"
+                               : rows ? "channel"
+                                      : "group"},
+                  {"dynamic", false}};
+  if (!rows) weights["group_size"] = params.block;
+  if (k.ordered) weights["actorder"] = "group";
+  return {{"config_groups", {{"group_0", {{"targets", {"Linear"}}, {"weights", weights}}}}},
+          {"format", k.bits ? "pack-quantized"
+                     : nv   ? "nvfp4-pack-quantized"
+                            : "float-quantized"},
+          {"quantization_status", "compressed"},
+          {"ignore", {"lm_head"}}};
+}
+
 }  // namespace
 
-extern constexpr Packing compressed_tensors_packing = {"compressed-tensors", find, pack};
+extern constexpr Packing compressed_tensors_packing = {"compressed-tensors", find, pack, describe};
 
 }  // namespace dyadic::inline v1::io

@@ -30,14 +30,15 @@ DType dtype_of(const Pieces& p, DType code, DType scale, int64_t rows, int64_t c
   const bool matrix = s.size() >= 2;
   const int64_t down = matrix ? count / std::max<int64_t>(s.back(), 1) : 0, across = matrix ? s.back() : 0;
   const bool powers = scale == f8e8m0fnu || scale == u8;
+  const bool whole = count == rows || count == 1;  // a scale for each row, or for all
   const auto fits = [&] { return b.rows && down == divide_up(rows, b.rows) && across == divide_up(cols, b.cols); };
-  if (matrix && !fits() && down && across && rows % down == 0 && cols % across == 0) b = {rows / down, cols / across};
-  if (matrix && fits() && (powers || (count != rows && count != 1))) {
+  if (matrix && !fits() && (powers || !whole) && down && across && rows % down == 0 && cols % across == 0)
+    b = {rows / down, cols / across};
+  if (matrix && fits()) {
     if (b.rows == 1 && b.cols == 32 && powers) return code == f8e4m3fn ? mxfp8_e4m3 : mxfp8_e5m2;
     return DType::parse(fmt::format("{}(tile={}x{},scale={})", type, b.rows, b.cols, powers ? "f8e8m0fnu" : scale.name()));
   }
-  if (!powers && count == rows) return DType::parse(fmt::format("{}(row,scale={})", type, scale.name()));
-  if (!powers && count == 1) return DType::parse(fmt::format("{}(tensor,scale={})", type, scale.name()));
+  if (whole && !powers) return DType::parse(fmt::format("{}({},scale={})", type, count == 1 ? "tensor" : "row", scale.name()));
   p.refuse("scales {} do not fit [{}, {}] in blocks of {} x {}", shape_text(s), rows, cols, b.rows, b.cols);
 }
 
@@ -61,6 +62,16 @@ NamedTensors pack(const std::string& name, const Tensor& w, const json& config) 
   shape.end()[-2] = divide_up(shape.end()[-2], block.rows), shape.end()[-1] = divide_up(shape.end()[-1], block.cols);
   return {{name, view_as(view_as(plane_of(w, "codes"), u8), code).view(w.sizes())},
           {name + "_scale_inv", plane_of(w, "scales").view(shape)}};
+}
+
+json describe(DType dtype) {
+  const Format& f = *dtype.format();
+  const std::string_view type = f.def->name;
+  const bool tiles = f.params.granularity == Granularity::tile && type == "f8e4m3fn";
+  if (!tiles && dtype != mxfp8_e4m3) return nullptr;
+  return {{"activation_scheme", "dynamic"},
+          {"weight_block_size", {tiles ? f.params.rows : 1, f.params.block}},
+          {"modules_to_not_convert", {"lm_head"}}};
 }
 
 }  // namespace
@@ -95,7 +106,7 @@ std::vector<PackedWeight> float8_weights(const Names& names, const Block& block)
   return all;
 }
 
-extern constexpr Packing fp8_packing = {"fp8", find, pack};
+extern constexpr Packing fp8_packing = {"fp8", find, pack, describe};
 extern constexpr Packing fbgemm_fp8_packing = {"fbgemm_fp8", find};
 
 }  // namespace dyadic::inline v1::io

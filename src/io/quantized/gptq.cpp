@@ -100,8 +100,9 @@ PackedWeight weight(const Names& names, const std::string& stem, const json& con
   const Shape& s = w.s;
   w.version = word_of(config, "checkpoint_format", "gptq") == "gptq_v2" ? 2 : 1;
   const Zeros zeros = look_at_zeros(p.get(w.zeros), s.bits);
-  w.symmetric = zeros != Zeros::some;
-  if (const int is = zeros == Zeros::middle ? 2 : 1; w.symmetric && is != w.version)
+  const int is = zeros == Zeros::middle ? 2 : 1;
+  w.symmetric = zeros != Zeros::some && (is == w.version || flag_of(config, "sym", true));
+  if (w.symmetric && is != w.version)
     lie = fmt::format("config.json says version {}, and zero points are those of version {}", w.version, is);
   Tensor order;
   if (p.has(".g_idx")) {
@@ -166,8 +167,20 @@ NamedTensors pack(const std::string& name, const Tensor& w, const json& config) 
           {beside(name, "g_idx"), order}};
 }
 
+// Version 1 has no zero points of 0.
+json describe(DType dtype) {
+  const IntegerKind k = integer_kind(dtype, -1);
+  if (!k.bits) return nullptr;
+  return {{"bits", k.bits},
+          {"group_size", k.group},
+          {"sym", !k.zero},
+          {"desc_act", k.ordered},
+          {"checkpoint_format", k.zero ? "gptq_v2" : "gptq"},
+          {"lm_head", false}};
+}
+
 }  // namespace
 
-extern constexpr Packing gptq_packing = {"gptq", find, pack};
+extern constexpr Packing gptq_packing = {"gptq", find, pack, describe};
 
 }  // namespace dyadic::inline v1::io

@@ -6,6 +6,7 @@
 //   auto-round   GPTQ's or AWQ's, as "packing_format" says
 #include <cstring>
 
+#include "base/parallel.h"
 #include "io/quantized/floats.h"
 #include "io/quantized/integers.h"
 #include "tensor/impl.h"
@@ -39,13 +40,15 @@ PackedWeight ternary(const Names& names, const std::string& stem, bool multiplie
     auto* to = fill.at<uint8_t>("codes");
     const int64_t pitch = (cols + 3) / 4;
     std::memset(to, 0, size_t(4 * quarter * pitch));
-    for (int64_t r = 0; r < 4 * quarter; ++r) {
-      const uint8_t* row = elements_of<uint8_t>(from) + r % quarter * cols;
-      for (int64_t c = 0; c < cols; ++c) {
-        const int code = (row[c] >> r / quarter * 2 & 3) - 1;  // -1 ... 1; 3 is what no file has, and reads as 2 - 4
-        to[r * pitch + c / 4] |= uint8_t((code & 3) << c % 4 * 2);
+    parallel_for(4 * quarter, 16384 / cols + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const uint8_t* row = elements_of<uint8_t>(from) + r % quarter * cols;
+        for (int64_t c = 0; c < cols; ++c) {
+          const int code = (row[c] >> r / quarter * 2 & 3) - 1;  // -1 ... 1; 3 is what no file has, and reads as 2 - 4
+          to[r * pitch + c / 4] |= uint8_t((code & 3) << c % 4 * 2);
+        }
       }
-    }
+    });
     const float s = *elements_of<float>(p.get(scale).to(f32));
     *fill.at<float>("scales") = multiplied ? s : 1 / s;
     return fill.tensor;

@@ -164,6 +164,25 @@ std::shared_ptr<TensorFile> packed(std::shared_ptr<const TensorFile> weights, co
   return made->any && made->whole ? made : nullptr;
 }
 
+json quantization_for(const std::string& method, const NamedTensors& weights) {
+  std::vector<std::string> known;
+  for (const Packing* p : kPackings)
+    if (p->describe) known.push_back(p->method);
+  DY_CHECK_AS(ValueError, std::ranges::count(known, method), "packing {} is none of {}", quote_name(method),
+              fmt::join(known, ", "));
+  DType dtype;
+  for (auto& [name, t] : weights) {
+    if (!t.dtype().is_scaled()) continue;
+    DY_CHECK_AS(ValueError, !dtype || dtype == t.dtype(), "packing {}: weights are of {} and of {}; it has one for all", method,
+                dtype.name(), t.dtype().name());
+    dtype = t.dtype();
+  }
+  DY_CHECK_AS(ValueError, dtype, "packing {}: no weight has scales; quantize the model first", method);
+  json made = packing_of({{"quant_method", method}})->describe(dtype);
+  DY_CHECK_AS(ValueError, !made.is_null(), "packing {}: it has no place for {}", method, dtype.name());
+  made["quant_method"] = method;
+  return made;
+}
 json quantization_of(const json& config) {
   if (!config.is_object()) return nullptr;
   for (const char* key : {"quantization_config", "quantization"})

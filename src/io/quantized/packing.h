@@ -47,6 +47,9 @@ struct Packing {
   // The tensors that a weight with scales is written as; none where the packing, as `config` has it, has no place for it. It is
   // the whole of its storage, but may be a transposed view. Null: the packing is only read.
   NamedTensors (*pack)(const std::string& name, const Tensor& weight, const json& config) = nullptr;
+  // The quantization_config of weights of one dtype, without its quant_method; null where there is none. Null: no model is
+  // made so.
+  json (*describe)(DType dtype) = nullptr;
 };
 
 // The weights of a model's file for what config.json says of it; null where none is packed, or all have been unpacked.
@@ -63,6 +66,9 @@ template <class Json> std::string quantization_method(const Json& config) {
 // Weights as a file of that packing holds them, each made when it is asked for; null where it has no place for one of those
 // with scales.
 std::shared_ptr<TensorFile> packed(std::shared_ptr<const TensorFile> weights, const json& quantization_config);
+// The quantization_config for a file in that packing of weights of which those with scales have one dtype. ValueError where the
+// packing is unknown or has no such weights.
+json quantization_for(const std::string& packing, const NamedTensors& weights);
 // What a config.json says of how weights are packed; null where it says nothing.
 json quantization_of(const json& config);
 
