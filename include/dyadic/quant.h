@@ -103,6 +103,13 @@ class Batches : public Calibration {  // of a model that is called with one tens
   bool gives_logits() const override { return batches_[0].dtype().is_integer(); }
 };
 
+// Inputs as a layer with rounded inputs sees them: x in `format` and back, in x's dtype. With a threshold, features (of the
+// last dimension) that reach it somewhere in x are left as they are and the others rounded without them: LLM.int8's
+// decomposition (Dettmers, Lewis, Belkada, Zettlemoyer 2022, arXiv:2208.07339, section 3), which keeps outliers in 16 bits.
+Tensor round_inputs(const Tensor& x, DType format, double threshold = 0);
+// Rounds a module's inputs from now on, before each forward. What gives its hook back takes it off.
+std::shared_ptr<nn::Hook> round_inputs_of(nn::Module& m, DType format, double threshold = 0);
+
 struct LayerReport {
   std::string name;
   DType format;
@@ -137,6 +144,10 @@ class FolderJournal : public Journal {
 struct QuantizeOptions {
   nn::ByName by_name = {};
   DType weights = {};  // a scaled format, of all that `map` does not name
+  // Where defined, of the inputs of linear layers that are quantized: rounded anew in each forward (round_inputs), which is no
+  // part of what is saved. i8(row) has a scale for each token, i8(tensor) one for all.
+  DType activations = {};
+  double threshold = 0;  // of outliers among them; 6 is LLM.int8's
   // Formats by patterns of names, with * and ?; the first that fits counts. An undefined one: it stays as it is.
   std::vector<std::pair<std::string, DType>> map = {};
   std::string method = "rtn";
@@ -179,7 +190,7 @@ struct BudgetPlan {
 // ValueError where the formats do not reach down to `bytes`.
 BudgetPlan fit_budget(nn::Module& model, const BudgetOptions& options);
 
-// What the model's parameters and buffers will take, without doing anything.
+// What the model's parameters and buffers will take. Changes nothing, and complains of what quantize() complains of.
 int64_t predicted_bytes(nn::Module& model, const QuantizeOptions& options);
 
 }  // namespace dyadic::inline v1::quant

@@ -121,6 +121,9 @@ void add_quant(nb::module_& m) {
         return nb::object(nb::make_tuple(s.weight, s.input_scale));
       },
       nb::arg("method"), nb::arg("weight"), nb::arg("inputs").none(), nb::arg("format"), nb::arg("options"));
+  q.def(
+      "round_inputs", [](const Tensor& x, DType format, double threshold) { return round_inputs(x, format, threshold); },
+      nb::arg("x"), nb::arg("format"), nb::arg("threshold") = 0);
   q.def("quantize", quantize_model, nb::arg("model"), nb::arg("weights").none(), nb::arg("map"), nb::arg("method"),
         nb::arg("options"), nb::arg("calibration").none(), nb::arg("include"), nb::arg("exclude"));
   q.def("fit_budget", budget, nb::arg("model"), nb::arg("bytes"), nb::arg("formats"), nb::arg("calibration").none(),

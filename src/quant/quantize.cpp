@@ -63,10 +63,17 @@ class Run {
       if (format) check_format(format);
     DY_CHECK_AS(ValueError, o.calibration || !method_.needs_inputs,
                 "quantize: {} needs calibration data: give some, or use rtn, hqq or another that needs none", o.method);
+    if (o.activations) round_inputs(ones({1, 1}), o.activations, o.threshold);  // says what is wrong with them, before any work
     targets_ = find_targets(model, o);
     for (const Target& t : targets_)
       DY_CHECK_AS(ValueError, !t.weight.is_meta() && all(isfinite(t.weight.detach().to(f32))).item<bool>(),
                   "quantize: {} has no finite values: it is {}", t.name, describe(t.weight));
+  }
+
+  int64_t predicted_bytes() const {
+    int64_t bytes = model_.nbytes();
+    for (const Target& t : targets_) bytes += bytes_in(t.weight, t.format) - t.weight.nbytes();
+    return bytes;
   }
 
   Report run() {
@@ -84,6 +91,9 @@ class Run {
       }
       begin = end;
     }
+    if (o_.activations)
+      for (const Target& t : targets_)
+        if (t.linear) round_inputs_of(*t.linear, o_.activations, o_.threshold);
     report_.bytes_after = model_.nbytes();
     return std::move(report_);
   }
@@ -211,5 +221,6 @@ class Run {
 }  // namespace
 
 Report quantize(nn::Module& model, const QuantizeOptions& options) { return Run(model, options).run(); }
+int64_t predicted_bytes(nn::Module& model, const QuantizeOptions& options) { return Run(model, options).predicted_bytes(); }
 
 }  // namespace dyadic::inline v1::quant

@@ -114,12 +114,6 @@ int64_t bytes_in(const Tensor& weight, DType format) {
   const int64_t cols = weight.size(-1);
   return planes_of(*format.format(), {cols ? weight.numel() / cols : 0, cols}).bytes;
 }
-int64_t predicted_bytes(nn::Module& model, const QuantizeOptions& o) {
-  int64_t bytes = model.nbytes();
-  for (const Target& t : find_targets(model, o)) bytes += bytes_in(t.weight, t.format) - t.weight.nbytes();
-  return bytes;
-}
-
 std::vector<Call> trace(nn::Module& model, Calibration& data) {
   const NoGrad guard;
   const auto recorder = std::make_shared<Recorder>();

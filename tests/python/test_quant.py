@@ -55,8 +55,9 @@ def test_matrix():
 @pytest.mark.parametrize("method", ["gptq", "awq", "imatrix"])
 def test_model(method):
     dy.manual_seed(2)
-    model, x = Mlp(), inputs(512)
-    state, test = {k: v.clone() for k, v in model.state_dict().items()}, inputs(256)
+    model, x = Mlp(), inputs(768)
+    x, test = x[:512], x[512:]  # of one distribution
+    state = {k: v.clone() for k, v in model.state_dict().items()}
     expected = model(test).detach()
 
     def loss():
@@ -102,6 +103,22 @@ def test_patterns_and_budget():
     assert [layer.name for layer in report.layers] == ["up.weight"]
     with pytest.raises(ValueError, match='no parameter fits "x"'):
         quant.quantize(model, "i4(group=32)", include=["x"])
+
+
+def test_inputs_in_8_bits():
+    dy.manual_seed(6)
+    x = dy.randn(32, 64)
+    x[:, 9] = 50.0
+    assert (quant.round_inputs(x, "i8(row)") == x.to(dy.dtype("i8(row)")).to(dy.float32)).all()
+    assert (quant.round_inputs(x, "i8(row)", 6)[:, 9] == 50).all()
+    model = Mlp()
+    weights = quant.quantize(model, "i8(row)", activations="i8(row)", exclude="gate.*")
+    rounded = model.up.weight.to(dy.float32)
+    assert len(weights.layers) == 2
+    assert dy.allclose(model.up(x), quant.round_inputs(x, "i8(row)") @ rounded.T + model.up.bias, atol=1e-4)
+    assert dy.allclose(model.gate(x), x @ model.gate.weight.T + model.gate.bias, atol=1e-4)
+    with pytest.raises(ValueError, match="inputs cannot be float16|inputs cannot be f16"):
+        quant.quantize(Mlp(), "i8(row)", activations="f16")
 
 
 def test_gradients_flow_through_a_quantized_layer():

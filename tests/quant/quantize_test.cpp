@@ -103,6 +103,48 @@ TEST(Quantize, ScalesAreNotPutWhereTheyWouldChangeTheModel) {
   EXPECT_TRUE(equal(m.norm.weight, before));
 }
 
+// Eight bits for weights and inputs where a few features are large: plain rounding loses much, what moves or spares the
+// outliers hardly anything.
+TEST(Quantize, OutliersAmongInputs) {
+  manual_seed(8);
+  const auto outliers = [](int64_t rows) {
+    const Tensor x = randn({rows, 64});
+    for (int64_t i : {7, 30}) select(x, 1, i).mul_(60);
+    return x;
+  };
+  struct One : nn::Module {
+    nn::LayerNorm norm{{64}};
+    nn::Linear out{64, 64};
+    One() { add("norm", norm), add("out", out); }
+    Tensor forward(const Tensor& x) override { return out(norm(x)); }
+  };
+  One whole;
+  for (int64_t i : {7, 30}) select(whole.norm.weight.detach(), 0, i).fill_(40);  // as norms before outlier features have them
+  nn::NamedTensors state;
+  for (auto& [name, t] : whole.state_dict()) state.emplace_back(name, t.clone());
+  const Tensor seen = randn({256, 64}), x = randn({256, 64}), y = whole(x).detach();
+  const auto error = [&](QuantizeOptions o) {
+    One m;
+    m.load_state_dict(state);
+    Batches data({seen});
+    o.weights = i8_row, o.activations = o.activations ? o.activations : i8_row, o.calibration = &data;
+    quantize(m, o);
+    return mean(abs(m(x) - y)).item();
+  };
+  const double plain = error({.activations = DType::parse("i8(tensor)")}), by_token = error({});
+  const double smooth = error({.method = "smoothquant"}), spared = error({.threshold = 6});
+  EXPECT_GT(plain, 5 * smooth);
+  EXPECT_GT(plain, 5 * spared);
+  EXPECT_GT(by_token, 3 * smooth);
+  EXPECT_GT(by_token, 3 * spared);
+  const Tensor r = outliers(5), rounded = round_inputs(r, i8_row, 6);
+  EXPECT_TRUE(equal(select(rounded, 1, 7), select(r, 1, 7)));
+  EXPECT_FALSE(equal(select(rounded, 1, 8), select(r, 1, 8)));
+  EXPECT_TRUE(equal(round_inputs(r, i8_row), r.to(i8_row).to(f32)));
+  EXPECT_EQ(error_of([&] { round_inputs(r, f16); }), "round_inputs: inputs cannot be f16: f16 has no scales; use to()");
+  EXPECT_EQ(error_of([&] { round_inputs(r, i8_row, -1); }), "round_inputs: threshold is -1, below 0");
+}
+
 TEST(Quantize, ByPatterns) {
   manual_seed(4);
   models::Gpt m({.vocab = 65, .block = 32, .layers = 2, .heads = 2, .width = 64});

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from .. import _dyadic
 from .._dyadic import Tensor, _quant
+from ..nn import Linear
 from ._calibration import Calibration as _Calibration
 
-__all__ = ["LayerReport", "Method", "Report", "Scaled", "fit_budget", "methods", "quantize"]
+__all__ = ["LayerReport", "Method", "Report", "Scaled", "fit_budget", "methods", "quantize", "round_inputs"]
 
 
 class Method(NamedTuple):
@@ -71,22 +72,41 @@ def _data(model, calibration):
     return None if calibration is None else _Calibration(model, calibration)
 
 
-def quantize(model, weights=None, *, method="rtn", calibration=None, include=(), exclude=(), map={}, **options) -> Report:
+def round_inputs(x, format, threshold=0.0) -> Tensor:
+    """x in a scaled format and back, in its dtype: what a layer with quantized inputs sees. Features (of the last dimension) that reach a
+    threshold somewhere in x are left as they are and the others rounded without them (LLM.int8, arXiv:2208.07339; its threshold is 6).
+    """
+    return _quant.round_inputs(x, _dyadic.dtype(format) if isinstance(format, str) else format, threshold)
+
+
+def _round_inputs_of(module, format, threshold):
+    module.register_forward_pre_hook(lambda _, args: (round_inputs(args[0], format, threshold), *args[1:]))
+
+
+def quantize(model, weights=None, *, activations=None, threshold=0.0, method="rtn", calibration=None, include=(), exclude=(), map={},
+             **options) -> Report:
     """Changes a model's weights in place, to codes that a method chooses.
 
     weights: a scaled format, "i4(group=128)", "q4_K", dyadic.nf4 ... Of the weights that products and lookups read, those that a pattern
     of `include` fits (none: all) and none of `exclude`; with * and ?. map: formats by patterns of names, before `weights`; None: it
     stays. calibration: batches that the model is called with (a tensor, a tuple of arguments or a dict of them each), or a function that is
-    called with the model. options: the method's. Scaled formats take no gradient.
+    called with the model. activations: a format that the inputs of the quantized linear layers are rounded to in each forward, i8(row) with a
+    scale for each token; no part of what is saved; threshold: of outliers among them (round_inputs). options: the method's. Scaled formats take no gradient.
 
     ValueError before anything is changed: a pattern that fits nothing, a format that the method does not serve, calibration that is
     needed and not given.
     """
-    kept = list(model.modules())  # noqa: F841  their Python faces, on which hooks stand
+    kept = dict(model.named_modules())  # their Python faces, on which hooks stand
+    if activations is not None:
+        round_inputs(_dyadic.ones(1, 1), activations, threshold)  # says what is wrong with them, before any work
     formats = [(pattern, _text(format)) for pattern, format in map.items()]
     layers, before, after = _quant.quantize(model, _text(weights), formats, method, options, _data(model, calibration), _names(include),
                                             _names(exclude))
-    return Report([LayerReport(*layer) for layer in layers], before, after)
+    report = Report([LayerReport(*layer) for layer in layers], before, after)
+    for layer in report.layers if activations is not None else ():
+        if isinstance(module := kept[layer.name.rpartition(".")[0]], Linear):
+            _round_inputs_of(module, activations, threshold)
+    return report
 
 
 def fit_budget(model, bytes, formats, *, calibration=None, include=(), exclude=()) -> tuple[dict[str, str | None], list[tuple[int, float]]]:
