@@ -43,7 +43,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
       dims[i.ndim + d] = Py_ssize_t(i.strides[d]) * size;
     }
     *view = Py_buffer{};
-    view->buf = i.data();
+    view->buf = t.data_ptr();
+    i.storage->lent = true;
     view->obj = Py_NewRef(self);
     view->len = Py_ssize_t(i.numel) * size;
     view->itemsize = size;
@@ -83,6 +84,7 @@ Tensor share_buffer(PyObject* object) {
   int64_t flat[] = {extent};
   Tensor memory = make_foreign(b.buf, flat, dtype, drop_buffer, view.get());
   memory.impl()->storage->read_only = b.readonly;
+  memory.impl()->storage->lent = true;
   held.release();
   view.release();
   return make_view(memory, {sizes, size_t(b.ndim)}, {strides, size_t(b.ndim)}, 0);

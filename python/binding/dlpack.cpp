@@ -37,7 +37,8 @@ nb::object export_capsule(nb::handle self, nb::kwargs options) {
     if (p.ours == i.dtype) {
       size_t sizes[kMaxDims];
       for (int d = 0; d < i.ndim; ++d) sizes[d] = size_t(i.sizes[d]);
-      Foreign a(i.data(), i.ndim, sizes, self, i.strides, p.theirs);
+      i.storage->lent = true;
+      Foreign a(t.data_ptr(), i.ndim, sizes, self, i.strides, p.theirs);
       return nb::cast(a);
     }
   fail<TypeError>("__dlpack__: DLPack has no such dtype: self is {}; convert it first", describe(t));

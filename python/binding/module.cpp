@@ -97,6 +97,7 @@ NB_MODULE(_dyadic, m) {
   add_data(m);
   add_train(m);
   add_models(m);
+  add_compile(m);
   add_tokenizer(m);
   add_quant(m);
   open_metaclass(nb::type<dyadic::nn::Module>().type());

@@ -1,11 +1,14 @@
-"""torch.compile and what belongs to it. Nothing is compiled: functions and modules run as the Python that they are, so results are those of
-eager code, and nothing is faster."""
+"""torch.compile and what belongs to it. Functions and modules run as the Python that they are, so results are those of eager code, bit for
+bit; what they call is remembered, and pointwise calls that follow one another run as one pass over memory (docs/compile.md)."""
 import contextlib
+import functools
 
+from ._dyadic import Module as _Module
+from ._dyadic import _own_dict, _Recording
 from ._ignored import ignored as _ignored
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling", "is_dynamo_compiling"]
-__all__ += ["is_exporting", "list_backends", "reset", "set_stance"]
+__all__ += ["explain", "is_exporting", "list_backends", "reset", "set_stance"]
 
 _BACKENDS = """
 aot_eager aot_eager_decomp_partition aot_eager_default_partitioner aot_ts cudagraphs eager eager_debug eager_noexcept inductor onnxrt openxla
@@ -28,10 +31,9 @@ def _check(backend, mode, options):
 
 @_ignored(
     *("fullgraph", "dynamic", "backend", "mode", "options", "name", "recompile_limit", "isolate_recompiles", "dynamic_shapes"),
-    why="there is no compiler yet, code runs as it is",
+    why="there is one way of compiling, and code that it does not reach runs as it is",
     warn=True,
 )
-@_ignored("disable", why="there is no compiler yet, code runs as it is")
 def compile(
     model=None,
     *,
@@ -46,19 +48,55 @@ def compile(
     isolate_recompiles=False,
     dynamic_shapes=None,
 ):
-    """model itself, a function or a module; without one a decorator that changes nothing. There is no compiler here yet: the keywords are
-    PyTorch's, the first use of each says that it changes nothing, and a backend or mode that PyTorch does not know is its error."""
+    """model compiled: of a function another one, of a module itself, whose calls from Python are compiled from now on; without one a
+    decorator. What became of it says compiler.explain(). disable: model itself. The other keywords are PyTorch's, the first use of each says
+    that it changes nothing, and a backend or mode that PyTorch does not know is its error."""
     _check(backend, mode, options)
-    return _unchanged if model is None else model
+    if disable:
+        return _unchanged if model is None else model
+    return _compiled if model is None else _compiled(model)
+
+
+def _compiled(model):
+    if isinstance(model, _Module):
+        from .nn import _hooks
+
+        _hooks.record(model)
+        return model
+    recording = _Recording()
+
+    @functools.wraps(model)
+    def run(*args, **kwargs):
+        return recording.call(model, args, kwargs)
+
+    run._recording = recording
+    return run
+
+
+def _compile_module(self, *args, **kwargs):
+    """torch.compile(self), with its arguments."""
+    compile(self, *args, **kwargs)
+
+
+_Module.compile = _compile_module
+
+
+def explain(compiled):
+    """What became of a compiled function or module, as text: how many calls matched what was recorded, which of them run as one pass over
+    memory and how often, and which run as they come, with the reason."""
+    recording = _own_dict(compiled).get("_recording") if isinstance(compiled, _Module) else getattr(compiled, "_recording", None)
+    if recording is None:
+        raise ValueError(f"explain: it is not compiled: {compiled!r}; give what torch.compile() gave")
+    return recording.explain()
 
 
 def _unchanged(model):
     return model
 
 
-@_ignored("recursive", "reason", why="nothing is compiled")
+@_ignored("recursive", "reason", why="what a compiled function calls needs no exception")
 def disable(fn=None, recursive=True, *, reason=None):
-    """fn itself, or a decorator that changes nothing: nothing is compiled."""
+    """fn itself, or a decorator that changes nothing: what runs as it is within a compiled function is right already."""
     return _unchanged if fn is None else fn
 
 
@@ -71,9 +109,9 @@ assume_constant_result = allow_in_graph
 
 
 class set_stance(contextlib.ContextDecorator):
-    """Accepted, as a call, a context and a decorator: code runs as it is."""
+    """Accepted, as a call, a context and a decorator: results are those of eager code anyway."""
 
-    @_ignored("skip_guard_eval_unsafe", "force_backend", why="nothing is compiled")
+    @_ignored("skip_guard_eval_unsafe", "force_backend", why="compiled functions run their program anyway")
     def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
         self.stance = stance
 
@@ -85,21 +123,21 @@ class set_stance(contextlib.ContextDecorator):
 
 
 def is_compiling():
-    """False: Python runs."""
+    """False: the program itself runs, never a copy of it."""
     return False
 
 
 is_dynamo_compiling = is_exporting = is_compiling
 
 
-@_ignored("exclude_tags", why="there is no compiler yet")
+@_ignored("exclude_tags", why="there is one way of compiling")
 def list_backends(exclude_tags=("debug", "experimental")):
-    """[]: there is no compiler."""
+    """[]: there is one way of compiling, without a name."""
     return []
 
 
 def reset():
-    """Nothing has been compiled."""
+    """Nothing: what is recorded belongs to each compiled function, and is never wrong."""
 
 
 def cudagraph_mark_step_begin():

@@ -1,6 +1,7 @@
 """Hooks of modules: functions that run before and after forward, whoever calls the module."""
 import threading
 
+from .. import _dyadic
 from .._dyadic import Module, Tensor, _own_dict
 from .._handle import RemovableHandle
 from ..autograd import Function, is_grad_enabled
@@ -155,8 +156,26 @@ def after(module, args, kwargs, output):
     return output if _running.has(module) else _after(module, args, kwargs, output)
 
 
+class _Recording(_dyadic._Recording):
+    """What a compiled module remembers. A copy of the module begins anew."""
+
+    def __reduce_ex__(self, protocol):
+        return _Recording, ()
+
+
+def record(module):
+    """Makes the module a compiled one (compiler.py)."""
+    _watch(module)
+    _own_dict(module)["_recording"] = _Recording()
+
+
 def call(module, args, kwargs):
     """Where Python calls the module."""
+    recording = _own_dict(module).get("_recording")
+    return recording.call(_call, (module, args, kwargs), {}) if recording else _call(module, args, kwargs)
+
+
+def _call(module, args, kwargs):
     calls = _own_dict(module).get("_calls", [])
     waiting = len(calls)
     try:

@@ -64,6 +64,7 @@ class Namespace(MutableMapping):
         else:
             _own_dict(m)[name] = value
             if name == "_forward_hooks":
+                _begin_module(m)
                 m._watch()
 
     def __delitem__(self, name):
