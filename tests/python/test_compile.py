@@ -142,3 +142,62 @@ def test_errors_and_threads():
         t.join()
     assert not wrong
     gc.collect()
+
+
+class Image(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.Dropout(0.2))
+        self.head = nn.Linear(8 * 8 * 8, 10)
+
+    def forward(self, x):
+        return self.head((self.body(x) * 1.5 + 0.1).flatten(1))
+
+
+class Sequence(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.head = nn.LSTM(16, 32, num_layers=2, batch_first=True), nn.Linear(32, 10)
+
+    def forward(self, x):
+        return self.head(torch.tanh(self.inner(x)[0] * 0.5).mean(1))
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.1, activation="gelu", batch_first=True)
+        self.body, self.head = nn.TransformerEncoder(layer, 2), nn.Linear(32, 10)
+
+    def forward(self, x):
+        return self.head(nn.functional.silu(self.body(x)).amax(1))
+
+
+@pytest.mark.parametrize("kind, shape", [(Image, (24, 1, 16, 16)), (Sequence, (16, 12, 16)), (Attention, (16, 20, 32))])
+@pytest.mark.parametrize("low", [False, True])
+def test_models(kind, shape, low):
+    def run(compiled):
+        torch.manual_seed(2)
+        model = kind()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, nesterov=True)
+        average = [p.detach().clone() for p in model.parameters()]
+
+        def step(x, y):
+            optimizer.zero_grad()
+            with torch.autocast("cpu", torch.bfloat16, enabled=low):
+                loss = nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+            optimizer.step()
+            with torch.no_grad():
+                for a, p in zip(average, model.parameters()):
+                    a.mul_(0.9).add_(p, alpha=0.1)
+            return loss
+
+        one = torch.compile(step) if compiled else step
+        losses = [one(torch.randn(shape), torch.randint(0, 10, shape[:1])).item() for _ in range(5)]
+        return losses, [p.detach() for p in model.parameters()] + [*model.buffers()] + average
+
+    losses, state = run(False)
+    got = run(True)
+    assert got[0] == losses and all(map(same, got[1], state))
