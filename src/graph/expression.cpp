@@ -64,6 +64,7 @@ std::shared_ptr<const Expression> expression_of(const Pointwise& op, std::span<c
   Traced in[kMaxOperands], params[kMaxParams];
   for (int i = 0; i < op.inputs; ++i) in[i] = tracer.input(i);
   for (size_t i = 0; i < numbers.size(); ++i) params[i] = tracer.constant(numbers[i].real());
+  tracer.expression.given = int(numbers.size());
   const Traced r = op.trace(in, params);
   if (!tracer.fits || !tracer.ends_with(r)) return nullptr;
   return std::make_shared<const Expression>(std::move(tracer.expression));

@@ -257,15 +257,24 @@ class FusedPlan::Worker {
   }
 };
 
-// Whole blocks from `begin` on; where they end.
-int64_t FusedPlan::run_threaded(char* const* memory, int64_t begin, int64_t end) const {
+// Whole blocks from `begin` on, those with NaNs by tiles; where they end.
+int64_t FusedPlan::run_threaded(char* const* memory, const char* constants, int64_t begin, int64_t end) const {
   ThreadedProgram::Ready ready;
   bool streams[kMostValues] = {};
   for (const FusedStep& s : steps_) streams[s.out] = streamed(s.out, memory[s.out]) && !values_[size_t(s.out)].read_later;
   threaded_->place(ready, values_, memory, streams);
-  const int64_t whole = begin + (end - begin) / threaded_kernel().block * threaded_kernel().block;
-  threaded_kernel().run(ready.steps, begin, whole);
+  const int64_t block = threaded_kernel().block;
+  const int64_t whole = begin + (end - begin) / block * block;
+  while ((begin = threaded_kernel().run(ready.steps, begin, whole, ready.found_nan)) < whole) {
+    run_tiles(memory, constants, begin, begin + block);
+    begin += block;
+  }
   return whole;
+}
+
+void FusedPlan::run_tiles(char* const* memory, const char* constants, int64_t begin, int64_t end) const {
+  Worker worker(*this, memory, constants);
+  for (; begin < end; begin += each_) worker.run(begin, std::min(each_, end - begin));
 }
 
 void FusedPlan::run(char* const* memory) const {
@@ -277,16 +286,14 @@ void FusedPlan::run(char* const* memory) const {
     many = std::make_unique_for_overwrite<char[]>(size_t(constant_bytes_ + 64));
     constants = many.get() + 64 - reinterpret_cast<uintptr_t>(many.get()) % 64;
   }
-  if (!threaded_ || numel_ % threaded_kernel().block) fill_constants(constants, memory);
+  fill_constants(constants, memory);
+  const bool threaded = threaded_ && threaded_->can_repeat(values_, steps_, memory);
   const int64_t grain = kWork / (each_ * int64_t(steps_.size()));
   parallel_for((numel_ + each_ - 1) / each_, std::max<int64_t>(grain, 1), [&](int64_t begin, int64_t end) {
     end = std::min(end * each_, numel_);
     begin *= each_;
-    if (threaded_) begin = run_threaded(memory, begin, end);
-    if (begin < end) {
-      Worker worker(*this, memory, constants);
-      for (; begin < end; begin += each_) worker.run(begin, std::min(each_, end - begin));
-    }
+    if (threaded) begin = run_threaded(memory, constants, begin, end);
+    if (begin < end) run_tiles(memory, constants, begin, end);
     stream_kernel().flush();
   });
 }

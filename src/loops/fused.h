@@ -62,7 +62,8 @@ class FusedPlan {
   void plan_tiles();
   void fill_constants(char* constants, char* const* memory) const;
   bool streamed(int value, const char* at) const;
-  int64_t run_threaded(char* const* memory, int64_t begin, int64_t end) const;
+  int64_t run_threaded(char* const* memory, const char* constants, int64_t begin, int64_t end) const;
+  void run_tiles(char* const* memory, const char* constants, int64_t begin, int64_t end) const;
 
   int64_t numel_, each_;  // elements of a tile
   std::vector<FusedValue> values_;

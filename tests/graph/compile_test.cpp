@@ -73,20 +73,22 @@ TEST(compile, arithmetic_in_registers) {
   const PutOffAll all;
   const NoGrad guard;
   std::vector<float> special = {0.0f, -0.0f, 1e-40f, -1e-40f, 3e38f, -3e38f, INFINITY, -INFINITY, NAN, 1, -1, 0.5f, 1e-20f};
-  const int64_t n = 1000;
-  std::vector<Tensor> inputs;
+  const int64_t n = 2000;
+  std::vector<Tensor> given;
   for (int k = 0; k < kMaxOperands; ++k) {
     Tensor t = randn({n});
     float* x = t.data_ptr<float>();
     for (int64_t i = 0; i < 700; ++i) x[i] = special[size_t(i / (k < 2 ? 1 + 12 * k : 5 + k)) % special.size()];
-    inputs.push_back(t);
+    given.push_back(t);
   }
+  std::vector<Tensor> inputs;
+  DType asked;
   int checked = 0;
   auto check = [&](Op op, int tensors, std::vector<Scalar> numbers, bool asks) {
     if (!graph::expression_of(op_def(op).pw, numbers)) return;
     std::vector<Arg> args(inputs.begin(), inputs.begin() + tensors);
     args.insert(args.end(), numbers.begin(), numbers.end());
-    if (asks) args.push_back(f32);
+    if (asks) args.push_back(asked);
     Tensor eager, compiled;
     std::vector<Arg> copy = args;
     call_op(op, copy.data(), int(copy.size()), &eager);
@@ -95,25 +97,59 @@ TEST(compile, arithmetic_in_registers) {
     EXPECT_TRUE(bits(compiled) == bits(eager)) << op_name(op);
     checked += f.explain().find("registers") != std::string::npos;
   };
-  for (int id = 0; id < kOps; ++id) {
+  auto check_all = [&](int id) {
     const OpDef& op = op_def(Op(id));
-    if (op.kind != OpKind::pointwise || !op.pw.in(Compute::f32)) continue;
+    if (op.kind != OpKind::pointwise || !op.pw.in(Compute::f32)) return;
     const std::vector<Scalar> numbers(size_t(op.pw.params), 0.7);
     if (!op.variant || op.pw.params == 0) check(Op(id), op.pw.inputs, numbers, false);
     for (int k = 0; k < op.pw.inputs; ++k)
       if (op.pw.has_grad(k) && !op.pw.grad_is_g[k]) check(gradient_op(Op(id), k), op.pw.inputs + 2, numbers, true);
-  }
-  EXPECT_GT(checked, 40);
+  };
+  for (const bool mixed : {false, true})
+    for (const DType d : {f32, bf16}) {
+      asked = d;
+      inputs = given;
+      for (size_t k = mixed; k < inputs.size(); k += 1 + mixed) inputs[k] = inputs[k].to(d);
+      for (size_t k = 0; k < inputs.size(); ++k) {  // NaNs that signal
+        const bool low = inputs[k].dtype() == bf16;
+        for (int i = 0; i < 40; ++i)
+          if (low)
+            static_cast<uint16_t*>(inputs[k].data_ptr())[100 + i * 7 * (int(k) + 1)] = 0x7f81;
+          else
+            static_cast<uint32_t*>(inputs[k].data_ptr())[100 + i * 7 * (int(k) + 1)] = 0x7f800001;
+      }
+      for (int id = 0; id < kOps; ++id) check_all(id);
+    }
+  EXPECT_GT(checked, 200);
+}
+
+TEST(compile, nans_keep_their_bits) {
+  const NoGrad guard;
+  const Tensor x = randn({20000}), y = randn({20000});
+  const uint32_t nans[] = {0x7fc00000, 0xffc00000, 0x7f800001, 0xffc01234, 0x7fffffff};
+  for (int k = 0; k < 2; ++k)
+    for (int64_t i = 0; i < 300; ++i)
+      static_cast<uint32_t*>((k ? y : x).data_ptr())[(i * i * 3 + i % (2 + k)) % 20000] = nans[i % 5];
+  for (const DType d : {f32, bf16})
+    expect_same([&] {
+      Tensor p = x.clone().to(d), q = y.clone().to(d);
+      const Tensor t = p * q + p, u = q + p * 0.5, v = maximum(t, u) - (q - t);
+      p.add_(t).mul_(u);
+      q.sub_(p);
+      return std::vector<Tensor>{t, u, v, p, q, minimum(v, -p)};
+    });
 }
 
 TEST(compile, values_that_are_read_again_and_again) {
-  const Tensor x = randn({10000}), y = randn({10000});
-  expect_same([&] {
-    std::vector<Tensor> t = {x, y};
-    for (int k = 0; k < 24; ++k) t.push_back((k % 3 ? t[size_t(k) / 2] : t.back()) * t[size_t(k)] - t[size_t(k) / 3]);
-    const Tensor a = t[20] - t[5], b = a * a + t[7] / (a - t[9]);
-    return std::vector<Tensor>{b, t[11], minimum(b, -a) * 2};
-  });
+  const Tensor a1 = randn({10000}), a2 = randn({10000});
+  for (const DType d : {f32, bf16})
+    expect_same([&] {
+      const Tensor x = a1.to(d), y = a2.to(bf16);
+      std::vector<Tensor> t = {x, y};
+      for (int k = 0; k < 24; ++k) t.push_back((k % 3 ? t[size_t(k) / 2] : t.back()) * t[size_t(k)] - t[size_t(k) / 3]);
+      const Tensor a = t[20] - t[5], b = a * a + t[7] / (a - t[9]);
+      return std::vector<Tensor>{b, t[11], minimum(b, -a) * 2};
+    });
 }
 
 TEST(compile, explains_passes_over_memory) {
