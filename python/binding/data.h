@@ -34,6 +34,7 @@ std::shared_ptr<data::Dataset> read_dataset(nb::handle o);
 std::shared_ptr<data::Sampler> read_sampler(nb::handle o);
 std::shared_ptr<data::BatchSampler> read_batch_sampler(nb::handle o);
 data::Generators read_generator(nb::handle o);
+data::DataLoader* read_loader(nb::handle o);  // borrowed; null where it is none
 // What Python gave.
 nb::object dataset_object(const std::shared_ptr<data::Dataset>& d);
 nb::object sampler_object(const std::shared_ptr<data::Sampler>& s);

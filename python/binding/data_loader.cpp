@@ -268,6 +268,10 @@ void add_samplers(nb::module_& m) {
       .def_prop_ro("drop_last", &BatchSampler::drop_last);
 }
 
+data::DataLoader* read_loader(nb::handle o) {
+  return nb::isinstance<PyLoader>(o) ? nb::cast<PyLoader&>(o).loader.get() : nullptr;
+}
+
 void add_loader(nb::module_& m) {
   add_loader_class(m);
   nb::class_<WorkerInfo>(m, "WorkerInfo")

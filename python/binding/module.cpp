@@ -10,6 +10,7 @@
 #include "object.h"
 
 namespace dyadic::inline v1::python {
+void add_study(nb::module_& m);      // dyadic.study
 void add_tokenizer(nb::module_& m);  // tokenizer.cpp
 void add_quant(nb::module_& m);      // quant.cpp
 namespace {
@@ -96,6 +97,7 @@ NB_MODULE(_dyadic, m) {
   add_optimizers(m);
   add_data(m);
   add_train(m);
+  add_study(m);
   add_models(m);
   add_compile(m);
   add_tokenizer(m);

@@ -58,7 +58,7 @@ globals().update(_TYPES)
 
 _LATER = """
 __config__ _dynamo _inductor _utils accelerator array_api distributed distributions functional hub jit mps multiprocessing overrides quant serialization
-signal storage testing types xpu
+signal storage study testing types xpu
 """.split()  # modules that are imported when they are asked for
 
 

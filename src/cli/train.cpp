@@ -16,7 +16,6 @@
 #include "cli/json.h"
 #include "dyadic/progress.h"
 #include "study/evaluate.h"
-#include "study/model_file.h"
 #include "study/preset.h"
 #include "study/run.h"
 
@@ -39,6 +38,7 @@ class Training {
   study::Recipe recipe_;
   study::Corpus corpus_;
   study::TrainSetup setup_;
+  std::unique_ptr<study::TextSubject> subject_;
   std::unique_ptr<study::Trainer> trainer_;
   study::Bytes bytes_;
   double started_ = now();
@@ -52,17 +52,18 @@ class Training {
 
  public:
   explicit Training(const TrainOptions& o) : o_(o), recipe_(study::recipe(o.recipe)), setup_(o.setup) {
-    if (!o.state.empty()) recipe_.state = DType::parse(o.state);
+    if (!o.state.empty()) recipe_.states = DType::parse(o.state);
     corpus_ = study::Corpus::load(o.data, study::parse_token_kind(o.tokens));
     setup_.model.vocab = std::max(setup_.model.vocab, corpus_.vocabulary().size());
     corpus_.require(setup_.model.block, setup_.batch);
+    subject_ = std::make_unique<study::TextSubject>(setup_, corpus_, o_.preset);
     check_folder();
   }
 
   int run(const Common& common) {
-    bytes_ = study::predict(setup_, recipe_);
+    bytes_ = study::predict(*subject_, recipe_, setup_.plan()).bytes;
     MemoryStats before = memory_stats();
-    trainer_ = std::make_unique<study::Trainer>(setup_, recipe_);
+    trainer_ = std::make_unique<study::Trainer>(*subject_, recipe_, setup_.plan());
     finished_ = o_.resume && take_over();
     reset_peak_memory_stats();
     bool whole = finished_ || train();
@@ -70,7 +71,7 @@ class Training {
     if (whole && !finished_) save_model();
     if (whole) {
       // In the weights' own dtype, whatever the recipe computes in, so that losses of recipes compare.
-      study::Evaluation e = study::evaluate(trainer_->model(), corpus_, 4 * setup_.batch);
+      study::Evaluation e = study::evaluate(*subject_, trainer_->model(), 4);
       if (!interrupted()) val_loss_ = e.mean();
     }
     print(common.json ? json_text(document()) : text());
@@ -87,7 +88,7 @@ class Training {
   std::string fingerprint() const {
     std::string text =
         fmt::format("preset {}, recipe {}, state {}, seed {}, tokens {}, corpus {}, vocabulary {}", o_.preset, o_.recipe,
-                    recipe_.state.name(), setup_.seed, o_.tokens, corpus_.info().sha256, setup_.model.vocab);
+                    recipe_.states.name(), setup_.seed, o_.tokens, corpus_.info().sha256, setup_.model.vocab);
     study::TrainSetup setup = setup_;
     for (const study::Setting& s : study::settings(setup)) text += fmt::format(", {} {}", s.name, s.text());
     return text;
@@ -148,7 +149,6 @@ class Training {
 
   // False: interrupted, with a checkpoint.
   bool train() {
-    study::Batches batches(corpus_, setup_.model.block, setup_.batch, setup_.seed);
     train::Progress progress;
     progress.plan(setup_.steps - trainer_->steps_done());
     progress.begin(recipe_.name, setup_.steps, trainer_->steps_done());
@@ -160,7 +160,7 @@ class Training {
         return false;
       }
       double begin = now();
-      train_loss_ = trainer_->step(batches);
+      train_loss_ = trainer_->step();
       if (auto& nan = trainer_->nan())
         fail("train: the loss is not finite at step {}: the first NaN or infinity came from {} in {}; try another recipe",
              nan->step, nan->op.empty() ? "an unknown op" : nan->op, nan->module.empty() ? "the model" : nan->module);
@@ -175,7 +175,7 @@ class Training {
   }
 
   void save_model() {
-    io::Metadata metadata = study::model_metadata(setup_.model, o_.preset, corpus_.vocabulary());
+    io::Metadata metadata = subject_->metadata();
     metadata["run"] = fingerprint();
     metadata["train_loss"] = fmt::format("{}", train_loss_);
     io::save_safetensors(model_path(), trainer_->model().state_dict(), metadata);
@@ -193,7 +193,7 @@ class Training {
 
   // As --config reads it: the same run again.
   Json config() const {
-    Json j = {{"preset", o_.preset}, {"recipe", o_.recipe}, {"state", recipe_.state.name()},
+    Json j = {{"preset", o_.preset}, {"recipe", o_.recipe}, {"state", recipe_.states.name()},
               {"data", o_.data},     {"tokens", o_.tokens}, {"seed", setup_.seed}};
     study::TrainSetup setup = setup_;
     for (const study::Setting& s : study::settings(setup))

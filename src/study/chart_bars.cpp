@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "study/charts.h"
+#include "study/measure.h"
 #include "study/numbers.h"
 #include "study/svg.h"
 
@@ -131,7 +132,8 @@ std::string speed_chart(const StudyResult& s, double width) {
   rows.pitch = rows.wide ? 32 : 48;
   if (rows.wide) rows.right = width - 190;
   const Scale x{0, most, rows.left, rows.right};
-  Svg svg(width, rows.bar(s.recipes.size()) - (rows.wide ? 4 : 20), "bars", "Training tokens per second for every recipe");
+  Svg svg(width, rows.bar(s.recipes.size()) - (rows.wide ? 4 : 20), "bars",
+          "Training " + s.measure.item + "s per second for every recipe");
   for (size_t i = 0; i < s.recipes.size(); ++i) {
     const RecipeResult& r = s.recipes[i];
     rows.name(svg, i, r, s);
@@ -142,8 +144,7 @@ std::string speed_chart(const StudyResult& s, double width) {
              fmt::format("{}: {} ms per step, {}FLOP/s", r.name, milliseconds_text(r.step_ms), quantity_text(r.flops_per_s)),
              2);
     svg.close();
-    rows.value(svg, i, x(rate),
-               std::isfinite(r.tokens_per_s) ? fmt::format("{} tokens/s{}", quantity_text(r.tokens_per_s), share) : kDash);
+    rows.value(svg, i, x(rate), std::isfinite(r.tokens_per_s) ? rate_text(s, r.tokens_per_s) + share : kDash);
   }
   return svg.str();
 }

@@ -171,6 +171,11 @@ double quantile(std::vector<double> values, double q) {
 }
 }  // namespace
 
+static std::string loss_title(const StudyResult& s) {
+  const Measure& m = s.measure;
+  return m.unit.empty() ? "loss" : "loss, " + m.unit + " per " + m.item;
+}
+
 std::string curves_chart(const StudyResult& s, double width) {
   std::vector<Line> lines;
   std::vector<double> all;
@@ -193,12 +198,12 @@ std::string curves_chart(const StudyResult& s, double width) {
   const double least = quantile(all, 0), most = quantile(all, 1);
   if (lines.empty() || !std::isfinite(least)) return "";
   Frame f;
-  f.kind = "curves", f.title = "Loss by training step, for every recipe", f.y_title = "loss, nats per token";
+  f.kind = "curves", f.title = "Loss by training step, for every recipe", f.y_title = loss_title(s);
   f.x_hi = steps;
   // The fall from the first steps' loss would take most of the height: the frame begins at what single bytes' frequencies
   // reach.
   double ceiling = s.corpus.unigram_token_nats * 1.06;
-  if (!(ceiling > least)) ceiling = std::max(quantile(all, 0.9), least * 1.3);
+  if (!(ceiling > least)) ceiling = std::max(quantile(all, 0.9), least + 0.3 * std::fabs(least));
   f.y_hi = std::min(most, ceiling);
   f.y_lo = least - (f.y_hi - least) * 0.04;
   if (!(f.y_hi > f.y_lo)) f.y_hi = f.y_lo + 1;
@@ -230,9 +235,10 @@ std::string gap_chart(const StudyResult& s, double width) {
     if (!line.strong.empty()) lines.push_back(std::move(line));
   }
   if (lines.empty()) return "";
-  const double allowed = s.options.tolerance * f32->val_loss;
+  const double allowed = s.options.tolerance * std::fabs(f32->val_loss);
   Frame f;
-  f.kind = "gap", f.title = "Validation loss minus that of f32, by training step", f.y_title = "nats above f32";
+  f.kind = "gap", f.title = "Validation loss minus that of f32, by training step",
+  f.y_title = (s.measure.unit.empty() ? "loss" : s.measure.unit) + " above f32";
   f.x_hi = double(reference.rbegin()->first);
   // Early on the gaps are large and settle: the frame is made for where they end, and not for a recipe that diverged.
   std::vector<double> last;

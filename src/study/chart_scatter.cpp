@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "study/charts.h"
+#include "study/measure.h"
 #include "study/numbers.h"
 #include "study/recommend.h"
 #include "study/svg.h"
@@ -214,29 +215,39 @@ struct Scatter {
 
 double half_interval(const LossDelta& d) { return std::isfinite(d.se) ? 1.96 * d.se : 0; }
 
-std::string tip(const std::string& name, const std::string& cost, double loss, const LossDelta& d) {
-  return fmt::format("{}: {}, loss {}, {} \u00b1 {} to f32", name, cost, loss_text(loss), delta_text(d.delta),
-                     error_text(d.se));
+std::string tip(const StudyResult& s, const std::string& name, const std::string& cost, double value, const LossDelta& d) {
+  return fmt::format("{}: {}, {} {}, {} \u00b1 {} to f32", name, cost, judged_name(s), loss_text(value),
+                     change_text(s, d.delta), error_text(d.se));
+}
+
+// What is lost, upwards: "nats above f32", "accuracy below f32".
+std::string lost_title(const StudyResult& s) {
+  const Measure& m = s.measure;
+  return fmt::format("{} {} f32",
+                     !m.metric.empty() ? m.metric
+                     : m.unit.empty()  ? "loss"
+                                       : m.unit,
+                     !m.metric.empty() && m.larger ? "below" : "above");
 }
 }  // namespace
 
 std::string recipes_chart(const StudyResult& s, double width) {
   const RecipeResult* f32 = s.recipe("f32");
-  if (!f32 || !std::isfinite(f32->val_loss)) return "";
+  if (!f32 || !std::isfinite(f32_value(s))) return "";
   const bool time = s.options.minimize == Minimize::time;
   Field f;
   f.kind = "scatter", f.axis = time ? XAxis::linear : XAxis::bytes;
   f.title = time ? "What each recipe loses against the time of a step" : "What each recipe loses against the memory it takes";
-  f.x_title = time ? "ms per step" : "peak memory of training", f.y_title = "nats above f32";
-  f.band = s.options.tolerance * f32->val_loss;
+  f.x_title = time ? "ms per step" : "peak memory of training", f.y_title = lost_title(s);
+  f.band = allowed(s);
   f.band_label = fmt::format("within {}", tolerance_text(s.options.tolerance));
   for (const RecipeResult& r : s.recipes) {
     const double cost = time ? r.step_ms : r.bytes.peak.measured ? double(*r.bytes.peak.measured) : kUnknown;
-    if (!std::isfinite(cost) || !std::isfinite(r.vs_f32.delta)) continue;
+    const LossDelta& d = judged(s, r);
+    if (!std::isfinite(cost) || !std::isfinite(d.delta)) continue;
     const std::string words = time ? milliseconds_text(cost) + " ms per step" : bytes_text(cost);
-    f.dots.push_back({r.name, tip(r.name, words, r.val_loss, r.vs_f32), series_class(s, r.name), cost, r.vs_f32.delta,
-                      half_interval(r.vs_f32), series_index(s, r.name),
-                      &r == f32 || within_tolerance(r.vs_f32, f32->val_loss, s.options.tolerance),
+    f.dots.push_back({r.name, tip(s, r.name, words, judged_value(s, r), d), series_class(s, r.name), cost, d.delta,
+                      half_interval(d), series_index(s, r.name), &r == f32 || within_tolerance(s, d),
                       r.name == s.recommendation.recipe});
   }
   return f.dots.empty() ? "" : Scatter(f, width).draw();
@@ -244,19 +255,26 @@ std::string recipes_chart(const StudyResult& s, double width) {
 
 std::string formats_chart(const StudyResult& s, double width) {
   const FormatResult* f32 = s.format("f32");
-  if (!f32 || !std::isfinite(f32->val_loss)) return "";
+  if (!f32 || !std::isfinite(judged_value(s, *f32))) return "";
+  const bool metric = !s.measure.metric.empty();
   Field f;
   f.kind = "scatter", f.axis = XAxis::log2;
-  f.title = "Validation loss against bits per weight, for every format";
-  f.x_title = "bits per weight, scales counted", f.y_title = "validation loss, nats per token";
-  f.zero = f32->val_loss, f.band = s.options.tolerance * f32->val_loss;
+  f.title = fmt::format("{} against bits per weight, for every format",
+                        metric ? "What is lost in " + s.measure.metric : "Validation loss");
+  f.x_title = "bits per weight, scales counted";
+  f.y_title = metric                   ? lost_title(s)
+              : s.measure.unit.empty() ? "validation loss"
+                                       : fmt::format("validation loss, {} per {}", s.measure.unit, s.measure.item);
+  f.zero = metric ? 0 : f32->val_loss, f.band = allowed(s);
   f.band_label = fmt::format("within {}", tolerance_text(s.options.tolerance));
   for (const FormatResult& r : s.formats) {
-    if (!(r.bits_per_weight > 0) || !std::isfinite(r.val_loss)) continue;
-    const bool near = &r == f32 || within_tolerance(r.vs_f32, f32->val_loss, s.options.tolerance);
+    const LossDelta& d = judged(s, r);
+    if (!(r.bits_per_weight > 0) || !std::isfinite(judged_value(s, r)) || !std::isfinite(d.delta)) continue;
+    const bool near = &r == f32 || within_tolerance(s, d);
     f.dots.push_back({r.name.substr(0, r.name.find('(')),
-                      tip(r.name, fmt::format("{:.2f} bits", r.bits_per_weight), r.val_loss, r.vs_f32), near ? "in" : "out",
-                      r.bits_per_weight, r.val_loss, half_interval(r.vs_f32), 0, near, r.name == s.recommendation.format});
+                      tip(s, r.name, fmt::format("{:.2f} bits", r.bits_per_weight), judged_value(s, r), d), near ? "in" : "out",
+                      r.bits_per_weight, metric ? d.delta : r.val_loss, half_interval(d), 0, near,
+                      r.name == s.recommendation.format});
   }
   // Short names (without parameters) unless two formats share one.
   for (Dot& d : f.dots) {

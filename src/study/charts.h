@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "study/result.h"
+#include "dyadic/study_result.h"
 
 namespace dyadic::inline v1::study {
 
@@ -14,6 +14,7 @@ std::string bytes_chart(const StudyResult& s, double width);    // stacked categ
 std::string recipes_chart(const StudyResult& s, double width);  // loss against peak memory, or time
 std::string formats_chart(const StudyResult& s, double width);  // loss against bits per weight
 std::string speed_chart(const StudyResult& s, double width);    // tokens per second, with the share of the peak
+std::string layers_chart(const StudyResult& s, double width);   // what each module loses in the format, worst first
 
 // Memory categories in the order of the stack: name and CSS class "m0" ...; those that a result holds.
 struct MemoryCategory {

@@ -21,26 +21,27 @@ std::string config_of(const std::string& fingerprint) {
   return config.dump();
 }
 
-void describe_run(train::Checkpoint& c, models::Gpt& model, optim::AdamW& optimizer, optim::GradScaler& scaler,
-                  const std::string& fingerprint) {
-  c.add("model", model).add("optimizer", optimizer).add("scaler", scaler).config(config_of(fingerprint));
-}
-
 std::string setting(const std::string& name, const std::string& value) {
   return value.empty() ? "nothing" : name + " " + nlohmann::json::parse(value).get<std::string>();
 }
 
 }  // namespace
 
+void Trainer::describe(train::Checkpoint& c, const std::string& fingerprint) {
+  c.add("model", *model_).add("optimizer", *optimizer_).add("scaler", scaler_).add("schedule", *schedule_);
+  stream_->add_to(c);
+  c.config(config_of(fingerprint));
+}
+
 void Trainer::save(const std::string& path, const std::string& fingerprint) const {
   train::Checkpoint c("");
-  describe_run(c, *model_, *optimizer_, const_cast<optim::GradScaler&>(scaler_), fingerprint);  // which is only read
+  const_cast<Trainer*>(this)->describe(c, fingerprint);  // saving only reads
   c.save_file(path, done_);
 }
 
 void Trainer::load(const std::string& path, const std::string& fingerprint) try {
   train::Checkpoint c("");
-  describe_run(c, *model_, *optimizer_, scaler_, fingerprint);
+  describe(c, fingerprint);
   done_ = c.load(path).step;
 } catch (const train::DifferentRun& e) {
   for (const train::Difference& d : e.differences)

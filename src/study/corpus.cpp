@@ -131,17 +131,17 @@ void Corpus::require(int64_t block, int64_t batch) const {
       info_.source, train_, batch, block, wanted);
 }
 
-Batches::Batches(const Corpus& corpus, int64_t block, int64_t batch, uint64_t seed)
+TextBatches::TextBatches(const Corpus& corpus, int64_t block, int64_t batch, uint64_t seed)
     : corpus_(&corpus), block_(block), batch_(batch), seed_(seed) {
   corpus.require(block, batch);
 }
 
-int64_t Batches::start(int64_t step, int64_t i) const {
+int64_t TextBatches::start(int64_t step, int64_t i) const {
   constexpr uint64_t kStream = uint64_t{0x64617461} << 32;  // far from the streams that weights and dropout count up from 0
   return int64_t(random_below(seed_, kStream, uint64_t(step * batch_ + i), uint64_t(corpus_->train_size() - block_)));
 }
 
-void Batches::fill(int64_t step, int64_t* inputs, int64_t* targets) const {
+void TextBatches::fill(int64_t step, int64_t* inputs, int64_t* targets) const {
   for (int64_t i = 0; i < batch_; ++i) {
     const int64_t at = start(step, i);
     corpus_->copy(at, block_, inputs + i * block_);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/result.h"
+#include "dyadic/study_result.h"
 #include "study/vocabulary.h"
 
 namespace dyadic::inline v1::study {
@@ -45,9 +45,10 @@ class Corpus {
 // Batches of random windows of the training part. The windows of a step depend on (seed, step) alone, so that the position in
 // the data is the step number: window i of step s starts where random_below gives it for element s * batch + i of a stream of
 // its own.
-class Batches {
+class TextBatches {
  public:
-  Batches(const Corpus& corpus, int64_t block, int64_t batch, uint64_t seed);  // borrows the corpus; checks as require() does
+  TextBatches(const Corpus& corpus, int64_t block, int64_t batch,
+              uint64_t seed);  // borrows the corpus; checks as require() does
   int64_t start(int64_t step, int64_t i) const;
   // inputs and targets (inputs shifted by one), batch x block each, row after row.
   void fill(int64_t step, int64_t* inputs, int64_t* targets) const;

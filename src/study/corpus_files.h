@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "study/result.h"
+#include "dyadic/study_result.h"
 
 namespace dyadic::inline v1::study {
 

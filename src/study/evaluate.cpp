@@ -6,46 +6,37 @@
 
 #include "base/check.h"
 #include "base/interrupt.h"
-#include "base/parallel.h"
 #include "dyadic/ops.h"
 #include "study/statistics.h"
+#include "study/stored.h"
 
 namespace dyadic::inline v1::study {
 namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-struct Batch {
-  Tensor x, y;
-  int64_t first = 0;  // number of its first target
-};
-// Batches of equally long windows; a shorter last window is a batch of its own.
-std::vector<Batch> batches(const Corpus& corpus, int64_t block, int64_t batch) {
-  std::vector<Window> windows = validation_windows(corpus, block);
-  std::vector<Batch> out;
-  int64_t done = 0;
-  CategoryScope scope(Category::data);
-  for (size_t at = 0; at < windows.size();) {
-    size_t n = 1;
-    while (n < size_t(batch) && at + n < windows.size() && windows[at + n].length == windows[at].length) ++n;
-    int64_t T = windows[at].length;
-    Batch b{empty({int64_t(n), T}, i64), empty({int64_t(n), T}, i64), done};
-    for (size_t i = 0; i < n; ++i) {
-      corpus.copy(windows[at + i].begin, T, b.x.data<int64_t>() + int64_t(i) * T);
-      corpus.copy(windows[at + i].begin + 1, T, b.y.data<int64_t>() + int64_t(i) * T);
-    }
-    done += int64_t(n) * T;
-    out.push_back(std::move(b));
-    at += n;
-  }
-  return out;
-}
+// Modules as they were, each for itself: some are in evaluation while others are trained.
+class InEvaluation {
+  std::vector<std::pair<nn::Module*, bool>> before_;
 
-Tensor run(models::Gpt& model, const Tensor& x, DType compute) {
-  nn::ModuleScope scope(model);
-  if (!compute) return model.forward(x);
-  Autocast low(compute);
-  return model.forward(x);
+ public:
+  explicit InEvaluation(nn::Module& model) {
+    for (auto& [name, module] : model.named_modules()) before_.emplace_back(module, module->training());
+    model.eval();
+  }
+  ~InEvaluation() {
+    for (auto& [module, training] : before_) module->set_training(training);
+  }
+  InEvaluation(const InEvaluation&) = delete;
+};
+
+void take(Subject& subject, nn::Module& model, const data::Value& batch, Tensor* logits, Evaluation& e) {
+  const double begin = now();
+  const Tensor l = subject.losses(model, batch, logits);
+  e.seconds += now() - begin;
+  e.losses.insert(e.losses.end(), l.data<float>(), l.data<float>() + l.numel());
+  if (const Tensor m = subject.metric(model, batch); m.defined())
+    e.values.insert(e.values.end(), m.data<double>(), m.data<double>() + m.numel());
 }
 
 }  // namespace
@@ -56,88 +47,115 @@ double Evaluation::mean() const {
   return losses.empty() ? kUnknown : sum / double(losses.size());
 }
 
-Evaluation evaluate(models::Gpt& model, const Corpus& corpus, int64_t batch, DType compute,
-                    const std::function<void(const Tensor&, int64_t)>& each) {
+Evaluation evaluate(Subject& subject, nn::Module& model, int64_t size, DType compute, const EachBatch& each) {
   NoGrad guard;
+  InEvaluation evaluating(model);
   Evaluation e;
-  for (const Batch& b : batches(corpus, model.config.block, batch)) {
-    if (interrupted()) break;
-    double t = now();
-    Tensor logits = run(model, b.x, compute).view({-1, model.config.vocab}).to(f32);
-    e.seconds += now() - t;
-    Tensor l = cross_entropy(logits, b.y.view({-1}), "none");
-    const float* p = l.data<float>();
-    e.losses.insert(e.losses.end(), p, p + l.numel());
-    if (each) each(logits, b.first);
-  }
+  subject.evaluation(size, [&](const data::Value& batch) {
+    if (interrupted()) return false;
+    Tensor logits;
+    if (compute) {
+      Autocast low(compute);
+      take(subject, model, batch, each ? &logits : nullptr, e);
+    } else {
+      take(subject, model, batch, each ? &logits : nullptr, e);
+    }
+    if (each) each(batch, logits);
+    return true;
+  });
   return e;
 }
 
-StoredModel store_weights(const models::Gpt& source, DType format) {
-  NoGrad guard;
-  StoredModel s;
-  s.model = std::make_unique<models::Gpt>(source.config, nn::Options{f32, meta});
-  int64_t stored_bytes = 0, stored = 0;
-  std::vector<std::string> matrices;
-  if (format.is_scaled()) matrices = nn::quantizable(source, format).keys();
-  for (auto& [name, t] : source.named_parameters()) {
-    CategoryScope scope(Category::parameter);
-    Tensor value = t.detach();
-    if (format.is_scaled() ? std::find(matrices.begin(), matrices.end(), name) != matrices.end() : t.dim() >= 2) {
-      value = value.to(format);
-      stored_bytes += value.nbytes();
-      stored += value.numel();
-    }
-    s.model->set_parameter(name, value);
-  }
-  s.bits_per_weight = stored ? 8.0 * double(stored_bytes) / double(stored) : kUnknown;
-  s.bytes = s.model->nbytes();
-  return s;
+// The root of a mean: what one value changes of it, about it (the delta method), so that their mean is the root and their
+// spread its error.
+static std::vector<float> contributions(const std::vector<double>& values, const Measure& m) {
+  const double mean = mean_se(values).mean, root = std::sqrt(mean), sign = m.larger ? -1 : 1;
+  std::vector<float> all;
+  for (double v : values) all.push_back(float(sign * (m.root ? root > 0 ? v / (2 * root) + root / 2 : 0 : v)));
+  return all;
 }
 
-Reference evaluate_reference(models::Gpt& f32_model, const Corpus& corpus, int64_t batch) {
+double metric_of(const std::vector<double>& values, const Measure& m) {
+  const double mean = mean_se(values).mean;
+  return m.root ? std::sqrt(mean) : mean;
+}
+
+LossDelta compare_metric(std::span<const Evaluation> f32, std::span<const Evaluation> other, const Measure& m, int64_t window) {
+  std::vector<std::vector<float>> all;
+  std::vector<PairedLosses> pairs;
+  for (size_t k = 0; k < other.size(); ++k) {
+    if (f32[k].values.empty() || other[k].values.empty()) return {};
+    all.push_back(contributions(f32[k].values, m));
+    all.push_back(contributions(other[k].values, m));
+  }
+  for (size_t k = 0; k < all.size(); k += 2) pairs.push_back({all[k], all[k + 1]});
+  const bool each_item = f32[0].values.size() == f32[0].losses.size();
+  return compare(pairs, each_item ? window : 1);
+}
+
+LossDelta judge(Subject& subject, const Measure& m, const Evaluation& from, const Evaluation& to) {
+  if (m.metric.empty()) return compare(from.losses, to.losses, subject.window());
+  return compare_metric({&from, 1}, {&to, 1}, m, subject.window());
+}
+double judged_mean(const Measure& m, const Evaluation& e) { return m.metric.empty() ? e.mean() : metric_of(e.values, m); }
+
+Reference evaluate_reference(Subject& subject, nn::Module& f32_model, int64_t size, const Measure& measure) {
   constexpr int64_t kMostBytes = 256 << 20;
-  Reference r{f32_model, {}, {}};
-  const bool keep = corpus.val_size() <= kMostBytes / 4 / f32_model.config.vocab;
-  r.evaluation = evaluate(f32_model, corpus, batch, {}, [&](const Tensor& logits, int64_t) {
-    if (keep) r.logits.push_back(logits);
+  Reference r{subject, f32_model, size, measure, {}, {}};
+  int64_t bytes = 0;
+  r.evaluation = evaluate(subject, f32_model, size, {}, [&](const data::Value&, const Tensor& logits) {
+    if (logits.defined()) bytes += logits.nbytes();
+    if (logits.defined() && bytes <= kMostBytes) r.logits.push_back(logits);
   });
+  if (bytes > kMostBytes) r.logits.clear();
   return r;
 }
 
-FormatResult evaluate_format(const Reference& reference, DType format, const Corpus& corpus, int64_t batch) {
-  models::Gpt& f32_model = reference.model;
+FormatResult evaluate_format(const Reference& reference, DType format) {
+  nn::Module& model = reference.model;
   const std::vector<float>& f32_losses = reference.evaluation.losses;
   FormatResult r;
   r.name = format.name();
   r.status = Status::running;
-  StoredModel stored = store_weights(f32_model, format);
-  r.bits_per_weight = stored.bits_per_weight;
-  r.bytes = stored.bytes;
-  std::vector<double> kl(f32_losses.size(), 0.0);
-  std::vector<uint8_t> same(f32_losses.size(), 0);
-  int64_t vocab = f32_model.config.vocab;
-  std::vector<Batch> all = batches(corpus, f32_model.config.block, batch);
+  StoredWeights stored(stored_in(model, format), format);
+  r.bits_per_weight = stored.bits_per_weight();
+  r.bytes = model.nbytes();
+  std::vector<double> kl;
+  int64_t agreed = 0;
   size_t next = 0;
   reset_peak_memory_stats();
   int64_t workspace_before = memory_stats().live[size_t(Category::workspace)], workspace_peak = 0;
-  Evaluation e = evaluate(*stored.model, corpus, batch, {}, [&](const Tensor& q, int64_t first) {
+  Evaluation e = evaluate(reference.subject, model, reference.size, {}, [&](const data::Value& batch, const Tensor& q) {
     workspace_peak = std::max(workspace_peak, memory_stats().peak[size_t(Category::workspace)] - workspace_before);
-    const size_t at = next++;
-    Tensor p = reference.logits.empty() ? run(f32_model, all[at].x, {}).view({-1, vocab}) : reference.logits[at];
-    const Tensor divergence = kl_divergence(p, q);
-    const Tensor agree = logical_and(eq(argmax(p, -1), argmax(q, -1)), logical_not(isnan(divergence)));
-    std::copy_n(divergence.data<double>(), p.size(0), kl.begin() + first);
-    std::copy_n(agree.data<uint8_t>(), p.size(0), same.begin() + first);
+    if (q.defined()) {
+      Tensor p;
+      if (reference.logits.empty()) {
+        stored.out();
+        reference.subject.losses(model, batch, &p);
+        stored.in();
+      } else {
+        p = reference.logits[next++];
+      }
+      const Tensor divergence = kl_divergence(p, q);
+      const Tensor agree = logical_and(eq(argmax(p, -1), argmax(q, -1)), logical_not(isnan(divergence)));
+      kl.insert(kl.end(), divergence.data<double>(), divergence.data<double>() + p.size(0));
+      agreed += std::count(agree.data<uint8_t>(), agree.data<uint8_t>() + p.size(0), 1);
+    }
     reset_peak_memory_stats();
   });
   if (e.losses.size() != f32_losses.size()) return r;  // interrupted
   r.val_loss = e.mean();
-  r.vs_f32 = compare(f32_losses, e.losses, f32_model.config.block);
-  Mean divergence = mean_se(kl);
-  r.kl = divergence.mean;
-  r.kl_se = divergence.se;
-  r.top1_agreement = double(std::count(same.begin(), same.end(), 1)) / double(same.size());
+  r.vs_f32 = compare(f32_losses, e.losses, reference.subject.window());
+  if (!e.values.empty()) {
+    r.metric = metric_of(e.values, reference.measure);
+    r.metric_vs_f32 = compare_metric({&reference.evaluation, 1}, {&e, 1}, reference.measure, reference.subject.window());
+  }
+  if (!kl.empty()) {
+    Mean divergence = mean_se(kl);
+    r.kl = divergence.mean;
+    r.kl_se = divergence.se;
+    r.top1_agreement = double(agreed) / double(kl.size());
+  }
   r.tokens_per_s = double(e.losses.size()) / e.seconds;
   r.workspace = workspace_peak;
   r.status = Status::done;

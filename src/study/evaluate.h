@@ -1,6 +1,7 @@
-// Validation: the whole validation text in non-overlapping windows, one loss per token.
+// Evaluation: all of the subject's evaluation batches, one loss per item.
 #pragma once
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "dyadic/amp.h"
@@ -9,34 +10,39 @@
 namespace dyadic::inline v1::study {
 
 struct Evaluation {
-  std::vector<float> losses;  // nats, one per target, in the text's order
-  double seconds = 0;         // of the model alone
+  std::vector<float> losses;   // one per item, in the batches' order
+  std::vector<double> values;  // of the metric, where there is one
+  double seconds = 0;          // of model and loss alone
   double mean() const;
 };
-// Windows are taken `batch` at a time; `compute`: autocast's type, none for the model's own. `each` (optional) sees the logits
-// of every batch, f32 [rows, vocab], and the position of its first target. Stops early, with what it has, when Ctrl-C was
-// pressed.
-Evaluation evaluate(models::Gpt& model, const Corpus& corpus, int64_t batch, DType compute = {},
-                    const std::function<void(const Tensor& logits, int64_t first)>& each = {});
+// Batches are `size` times those of training; `compute`: autocast's type, none for the model's own. `each` (optional) sees the
+// logits of every batch, f32 [items, classes], undefined where the subject has none. Modules are in evaluation meanwhile. Stops
+// early, with what it has, when Ctrl-C was pressed.
+using EachBatch = std::function<void(const data::Value& batch, const Tensor& logits)>;
+Evaluation evaluate(Subject& subject, nn::Module& model, int64_t size = 1, DType compute = {}, const EachBatch& each = {});
 
-// The f32 model's 2-D weights stored in `format`: a model that computes in f32 and reads them from there.
-struct StoredModel {
-  std::unique_ptr<models::Gpt> model;
-  double bits_per_weight = 0;  // over the stored tensors, scales counted
-  int64_t bytes = 0;           // of the whole model, tied weights once
-};
-StoredModel store_weights(const models::Gpt& f32_model, DType format);
+// The mean of the values, or its root; and beside f32's, one evaluation of each per seed: what is lost. NaN without values.
+double metric_of(const std::vector<double>& values, const Measure& measure);
+LossDelta compare_metric(std::span<const Evaluation> f32, std::span<const Evaluation> other, const Measure& measure,
+                         int64_t window);
+
+// What is judged, of one evaluation beside another: the loss, or the metric where there is one.
+LossDelta judge(Subject& subject, const Measure& measure, const Evaluation& from, const Evaluation& to);
+double judged_mean(const Measure& measure, const Evaluation& e);
 
 // What formats are compared with: the f32 model, its losses, and its logits for each batch where all of them take at most 256
 // MiB (else every format computes them again).
 struct Reference {
-  models::Gpt& model;
+  Subject& subject;
+  nn::Module& model;
+  int64_t size;
+  Measure measure;
   Evaluation evaluation;
   std::vector<Tensor> logits;
 };
-Reference evaluate_reference(models::Gpt& f32_model, const Corpus& corpus, int64_t batch);
+Reference evaluate_reference(Subject& subject, nn::Module& f32_model, int64_t size, const Measure& measure);
 
-// Beside f32: loss, divergence, agreement, speed.
-FormatResult evaluate_format(const Reference& reference, DType format, const Corpus& corpus, int64_t batch);
+// Beside f32: loss, divergence, agreement, speed. The model computes in f32 and reads its weights from the format.
+FormatResult evaluate_format(const Reference& reference, DType format);
 
 }  // namespace dyadic::inline v1::study

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "study/trainer.h"
+#include "study/text_subject.h"
 #include "study/vocabulary.h"
 
 namespace dyadic::inline v1::study {

@@ -1,6 +1,5 @@
-#include "study/recipe.h"
-
 #include "base/check.h"
+#include "dyadic/study.h"
 
 namespace dyadic::inline v1::study {
 
@@ -15,11 +14,11 @@ const std::vector<Recipe>& recipes() {
       {.name = "pure-bf16-sr",
        .doc = "pure-bf16 with stochastic rounding of the weight update: small steps are lost one by one, not on average",
        .parameters = bf16,
-       .stochastic_rounding = true},
+       .rounding = "stochastic"},
       {.name = "bf16-adam8",
        .doc = "autocast to bf16 over f32 weights, 8-bit AdamW states",
        .compute = bf16,
-       .state = dynamic8},
+       .states = dynamic8},
   };
   return all;
 }

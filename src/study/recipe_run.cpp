@@ -21,12 +21,10 @@ double median(std::vector<double> v) {
   return *mid;
 }
 
-// Steps after which the validation text is evaluated: up to three, evenly spaced, so that evaluation stays a small part of the
-// run.
-bool evaluation_due(int64_t done, const TrainSetup& s, const Corpus& corpus) {
-  int64_t batches = corpus.val_size() / (s.batch * s.model.block) + 1;
-  int64_t points = std::clamp<int64_t>(s.steps * 3 / (2 * batches), 1, 3);
-  return done > 0 && done < s.steps && done * points / s.steps != (done - 1) * points / s.steps;
+// Steps after which it is evaluated: up to three, evenly spaced, so that evaluation stays a small part of the run.
+bool evaluation_due(int64_t done, int64_t steps, const Subject& subject) {
+  int64_t points = std::clamp<int64_t>(steps * 3 / (2 * subject.evaluation_steps()), 1, 3);
+  return done > 0 && done < steps && done * points / steps != (done - 1) * points / steps;
 }
 
 void add_counts(RecipeResult& r) {
@@ -56,18 +54,18 @@ void add_counts(RecipeResult& r) {
 }  // namespace
 
 bool RecipeRun::sampled(int64_t step) const {
-  return measure && (step == 0 || step == setup.steps / 2 || step == setup.steps - 1);
+  return measure && (step == 0 || step == plan.steps / 2 || step == plan.steps - 1);
 }
 
 // Shadows cost time and memory: the step is left out of both.
-void RecipeRun::sampled_step(const Batches& batches, RecipeResult& r, double* loss) {
+void RecipeRun::sampled_step(RecipeResult& r, double* loss) {
   pause_measuring();
   Counting::clear();
   RoundingCounting::clear();
   {
     Counting counting;
     RoundingCounting rounding;
-    *loss = trainer->step(batches);
+    *loss = trainer->step();
   }
   flops_per_step_ = Counting::flops();
   add_counts(r);
@@ -99,15 +97,14 @@ bool RecipeRun::run(RecipeResult& r) {
   before_ = memory_stats();
   peaks_ = {};
   if (measure && account::reset_resident_high_water()) resident_before_ = account::resident_bytes();
-  trainer = std::make_unique<Trainer>(setup, recipe);
+  trainer = std::make_unique<Trainer>(subject, recipe, plan);
   std::vector<double> times;
   if (std::filesystem::exists(checkpoint)) trainer->load(checkpoint, fingerprint);
   r.status = Status::running;
-  Batches batches(corpus, setup.model.block, setup.batch, setup.seed);
-  progress.begin(recipe.name, setup.steps, trainer->steps_done());
-  int64_t tokens = setup.batch * setup.model.block, every = std::max<int64_t>(setup.steps / 500, 1);
+  progress.begin(recipe.name, plan.steps, trainer->steps_done());
+  int64_t items = subject.items(), every = std::max<int64_t>(plan.steps / 500, 1);
   begin_measuring();
-  while (trainer->steps_done() < setup.steps) {
+  while (trainer->steps_done() < plan.steps) {
     if (interrupted()) {
       trainer->save(checkpoint, fingerprint);
       finish_measuring(r);
@@ -117,16 +114,18 @@ bool RecipeRun::run(RecipeResult& r) {
     double loss, t = now();
     bool count = sampled(step);
     if (count)
-      sampled_step(batches, r, &loss);
+      sampled_step(r, &loss);
     else
-      loss = trainer->step(batches);
+      loss = trainer->step();
     double took = now() - t;
     if (trainer->nan()) break;
     if (!count) times.push_back(took);
-    if (measure && (step % every == 0 || step == setup.steps - 1)) r.curve.push_back({step + 1, loss, kUnknown});
-    progress.step(step + 1, loss, double(tokens) / took);
-    if (measure && evaluation_due(step + 1, setup, corpus)) {
-      Evaluation e = evaluate(trainer->model(), corpus, setup.batch, recipe.compute);
+    if (measure && (step % every == 0 || step == plan.steps - 1)) r.curve.push_back({step + 1, loss, kUnknown});
+    progress.step(step + 1, loss, double(items) / took);
+    if (measure && evaluation_due(step + 1, plan.steps, subject)) {
+      pause_measuring();  // its batches may be larger
+      Evaluation e = evaluate(subject, trainer->model(), 1, recipe.compute);
+      begin_measuring();
       if (!interrupted()) {
         if (r.curve.empty() || r.curve.back().step != step + 1) r.curve.push_back({step + 1, loss, kUnknown});
         r.curve.back().val_loss = e.mean();
@@ -139,7 +138,7 @@ bool RecipeRun::run(RecipeResult& r) {
     finish_measuring(r);
     if (times.size() > 4) times.erase(times.begin(), times.begin() + 2);
     r.step_ms = median(times) * 1e3;
-    r.tokens_per_s = double(tokens) / r.step_ms * 1e3;
+    r.tokens_per_s = double(items) / r.step_ms * 1e3;
     r.flops_per_s = flops_per_step_ / r.step_ms * 1e3;
     r.mfu = r.flops_per_s / r.flops_peak;
     r.skipped_steps = trainer->scaler().skipped();
@@ -150,7 +149,7 @@ bool RecipeRun::run(RecipeResult& r) {
     r.status = Status::stopped;
     return true;
   }
-  losses = evaluate(trainer->model(), corpus, setup.batch, recipe.compute);
+  losses = evaluate(subject, trainer->model(), 1, recipe.compute);
   if (interrupted()) {
     trainer->save(checkpoint, fingerprint);
     return false;

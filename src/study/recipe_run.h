@@ -7,33 +7,33 @@ namespace dyadic::inline v1::study {
 
 class RecipeRun {
  public:
+  Subject& subject;
   const Recipe& recipe;
-  TrainSetup setup;
-  const Corpus& corpus;
+  Plan plan;
   std::string checkpoint;   // file; gone when the recipe is done
   std::string fingerprint;  // of the study: a checkpoint of another one is refused
   train::Progress& progress;
   bool measure = true;  // timing, bytes, rounding: the first seed only
 
-  RecipeRun(const Recipe& recipe, const TrainSetup& setup, const Corpus& corpus, std::string checkpoint,
-            std::string fingerprint, train::Progress& progress, bool measure)
-      : recipe(recipe),
-        setup(setup),
-        corpus(corpus),
+  RecipeRun(Subject& subject, const Recipe& recipe, const Plan& plan, std::string checkpoint, std::string fingerprint,
+            train::Progress& progress, bool measure)
+      : subject(subject),
+        recipe(recipe),
+        plan(plan),
         checkpoint(std::move(checkpoint)),
         fingerprint(std::move(fingerprint)),
         progress(progress),
         measure(measure) {}
 
   // Trains to the end (from the checkpoint if there is one), fills `r`; false: interrupted, the checkpoint holds the state.
-  // The trained model stays in `trainer`, its per-token validation losses in `losses`.
+  // The trained model stays in `trainer`, its losses in the evaluation in `losses`.
   bool run(RecipeResult& r);
   std::unique_ptr<Trainer> trainer;
   Evaluation losses;
 
  private:
   bool sampled(int64_t step) const;
-  void sampled_step(const Batches& batches, RecipeResult& r, double* loss);
+  void sampled_step(RecipeResult& r, double* loss);
   void begin_measuring();
   void pause_measuring();
   void finish_measuring(RecipeResult& r);

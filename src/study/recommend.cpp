@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "study/measure.h"
 #include "study/numbers.h"
 
 namespace dyadic::inline v1::study {
@@ -18,23 +19,22 @@ struct Candidate {
   bool near = false;  // within the tolerance
 };
 
-Candidate candidate(const RecipeResult& r, Minimize minimize) {
-  const double cost = minimize == Minimize::time ? r.step_ms / 1e3
-                      : r.bytes.peak.measured    ? double(*r.bytes.peak.measured)
-                                                 : kUnknown;
-  return {r.name, cost, r.vs_f32.delta, r.vs_f32.se, r.vs_f32.upper};
+double cost_of(const RecipeResult& r, Minimize minimize) {
+  if (minimize == Minimize::time) return r.step_ms / 1e3;
+  return r.bytes.peak.measured ? double(*r.bytes.peak.measured) : kUnknown;
 }
-Candidate candidate(const FormatResult& f, Minimize minimize) {
-  const double cost = minimize == Minimize::time ? 1 / f.tokens_per_s : f.bytes ? double(*f.bytes) : kUnknown;
-  return {f.name, cost, f.vs_f32.delta, f.vs_f32.se, f.vs_f32.upper};
+double cost_of(const FormatResult& f, Minimize minimize) {
+  if (minimize == Minimize::time) return 1 / f.tokens_per_s;
+  return f.bytes ? double(*f.bytes) : kUnknown;
 }
 
-template <class T> std::vector<Candidate> candidates(const std::vector<T>& results, const StudyResult& study, double f32_loss) {
+template <class T> std::vector<Candidate> candidates(const std::vector<T>& results, const StudyResult& study) {
   std::vector<Candidate> list;
   for (const T& r : results) {
     if (r.status != Status::done) continue;
-    Candidate c = candidate(r, study.options.minimize);
-    c.near = r.name == "f32" || within_tolerance(r.vs_f32, f32_loss, study.options.tolerance);
+    const LossDelta& d = judged(study, r);
+    Candidate c{r.name, cost_of(r, study.options.minimize), d.delta, d.se, d.upper};
+    c.near = r.name == "f32" || within_tolerance(study, d);
     list.push_back(c);
   }
   return list;
@@ -56,11 +56,13 @@ int choose(const std::vector<Candidate>& list, Minimize minimize) {
 
 struct Words {
   const char *thing, *plural;
-  Minimize minimize;
+  const StudyResult& study;
   bool format;
+  Minimize minimize = study.options.minimize;
+  std::string tolerance = tolerance_text(study.options.tolerance), name = judged_name(study);
   std::string cost(double c) const {
     if (minimize == Minimize::memory) return bytes_text(c);
-    return format ? quantity_text(1 / c) + " tokens/s" : milliseconds_text(c * 1e3) + " ms per step";
+    return format ? rate_text(study, 1 / c) : milliseconds_text(c * 1e3) + " ms per step";
   }
   std::string saving(double f32, double cost) const {
     if (minimize == Minimize::time) return fmt::format("{} the speed", ratio_text(f32 / cost));
@@ -72,64 +74,64 @@ struct Words {
   }
 };
 
-std::string why_winner(const std::vector<Candidate>& list, const Candidate& best, const Candidate& f32, double allowed,
-                       double tolerance, const Words& w) {
+std::string why_winner(const std::vector<Candidate>& list, const Candidate& best, const Candidate& f32, const Words& w) {
   const auto near = std::count_if(list.begin(), list.end(), [](const Candidate& c) { return c.near; });
-  std::string text =
-      near == 1 ? fmt::format("{} is the only {} within {} of f32's loss", best.name, w.thing, tolerance_text(tolerance))
-                : fmt::format("{} {} of the {} {} within {} of f32's loss", best.name, w.least(), near, w.plural,
-                              tolerance_text(tolerance));
+  std::string text = near == 1 ? fmt::format("{} is the only {} within {} of f32's {}", best.name, w.thing, w.tolerance, w.name)
+                               : fmt::format("{} {} of the {} {} within {} of f32's {}", best.name, w.least(), near, w.plural,
+                                             w.tolerance, w.name);
   text += fmt::format(": {}", w.cost(best.cost));
   if (best.name == "f32") return text + ".";
   if (f32.cost > 0) text += fmt::format(" against {} for f32 ({})", w.cost(f32.cost), w.saving(f32.cost, best.cost));
-  text += fmt::format(". It changes the validation loss by {} \u00b1 {} nats; with 95 % confidence ", delta_text(best.delta),
-                      error_text(best.se));
-  text += best.upper > 0 ? fmt::format("it loses less than {}, and {} is allowed.", loss_text(best.upper), loss_text(allowed))
-                         : fmt::format("it loses nothing, and {} would be allowed.", loss_text(allowed));
+  text += fmt::format(". It changes the {} by {} \u00b1 {}{}; with 95 % confidence ", full_name(w.study),
+                      change_text(w.study, best.delta), error_text(best.se), unit_text(w.study));
+  const std::string most = loss_text(allowed(w.study));
+  text += best.upper > 0 ? fmt::format("it loses less than {}, and {} is allowed.", loss_text(best.upper), most)
+                         : fmt::format("it loses nothing, and {} would be allowed.", most);
   return text;
 }
 
 // The cheaper ones that lost, with the reason: the near misses are what a reader asks about next.
-std::string why_not(const std::vector<Candidate>& list, const Candidate& best, double allowed, const Words& w) {
+std::string why_not(const std::vector<Candidate>& list, const Candidate& best, const Words& w) {
   std::string lossy, unsure, unknown;
   const auto add = [](std::string& to, const std::string& text) { to += (to.empty() ? "" : ", ") + text; };
   for (const Candidate& c : list) {
     if (c.near || !(c.cost < best.cost)) continue;
     const std::string figures =
-        fmt::format("{} ({}, {} \u00b1 {})", c.name, w.cost(c.cost), delta_text(c.delta), error_text(c.se));
-    add(!std::isfinite(c.upper) ? unknown : c.delta <= allowed ? unsure : lossy, std::isfinite(c.upper) ? figures : c.name);
+        fmt::format("{} ({}, {} \u00b1 {})", c.name, w.cost(c.cost), change_text(w.study, c.delta), error_text(c.se));
+    add(!std::isfinite(c.upper)       ? unknown
+        : c.delta <= allowed(w.study) ? unsure
+                                      : lossy,
+        std::isfinite(c.upper) ? figures : c.name);
   }
   std::string text;
   if (!lossy.empty()) text += fmt::format(" Cheaper, but beyond the tolerance: {}.", lossy);
   if (!unsure.empty()) text += fmt::format(" Cheaper and perhaps within it, but measured too coarsely to say so: {}.", unsure);
-  if (!unknown.empty()) text += fmt::format(" Cheaper, but of unknown loss: {}.", unknown);
+  if (!unknown.empty()) text += fmt::format(" Cheaper, but of unknown {}: {}.", w.name, unknown);
   return text;
 }
 
-template <class T>
-std::string decide(const std::vector<T>& results, const StudyResult& study, double f32_loss, const Words& words,
-                   std::string& why) {
+template <class T> std::string decide(const std::vector<T>& results, const Words& words, std::string& why) {
   if (results.empty()) return "";
-  const double tolerance = study.options.tolerance, allowed = tolerance * f32_loss;
-  const std::vector<Candidate> list = candidates(results, study, f32_loss);
+  const StudyResult& study = words.study;
+  const std::vector<Candidate> list = candidates(results, study);
   const auto reference = std::find_if(list.begin(), list.end(), [](const Candidate& c) { return c.name == "f32"; });
   const Candidate f32 = reference == list.end() ? Candidate{"f32"} : *reference;
   const int best = choose(list, study.options.minimize);
   if (!why.empty()) why += "\n";
   if (best < 0) {
     why +=
-        fmt::format("No {} within {} of f32's loss has a measured cost, so f32 stays.", words.thing, tolerance_text(tolerance));
+        fmt::format("No {} within {} of f32's {} has a measured cost, so f32 stays.", words.thing, words.tolerance, words.name);
     return "f32";
   }
   const Candidate& winner = list[size_t(best)];
   const bool others_near = std::any_of(list.begin(), list.end(), [](const Candidate& c) { return c.near && c.name != "f32"; });
   if (winner.name == "f32" && !others_near && list.size() > 1) {
-    why += fmt::format("Stay with f32: no other {} is, with 95 % confidence, within {} of its loss ({} nats).", words.thing,
-                       tolerance_text(tolerance), loss_text(allowed));
+    why += fmt::format("Stay with f32: no other {} is, with 95 % confidence, within {} of its {} ({}{}).", words.thing,
+                       words.tolerance, words.name, loss_text(allowed(study)), unit_text(study));
   } else {
-    why += why_winner(list, winner, f32, allowed, tolerance, words);
+    why += why_winner(list, winner, f32, words);
   }
-  why += why_not(list, winner, allowed, words);
+  why += why_not(list, winner, words);
   for (const T& r : results) {
     if (r.status == Status::stopped) why += fmt::format(" {} was stopped: its loss was not finite.", r.name);
   }
@@ -137,29 +139,48 @@ std::string decide(const std::vector<T>& results, const StudyResult& study, doub
 }
 }  // namespace
 
-bool within_tolerance(const LossDelta& d, double f32_loss, double tolerance) {
-  return std::isfinite(d.upper) && d.upper <= tolerance * f32_loss;
+bool within_tolerance(const StudyResult& study, const LossDelta& d) {
+  return std::isfinite(d.upper) && d.upper <= allowed(study);
+}
+
+// Which modules stay in more bits, what that costs, what it saves.
+static std::string mixed_words(const StudyResult& s) {
+  if (!s.layers || !s.layers->bytes) return "";
+  const Layers& l = *s.layers;
+  const FormatResult* keep = s.format(l.keep);
+  std::string names;
+  for (const ModuleLoss& m : l.modules)
+    if (m.kept) names += (names.empty() ? "" : ", ") + m.module;
+  std::string text = fmt::format("\nMixed: {} with {} kept in {}", l.format, names, l.keep);
+  if (keep && keep->bytes && *keep->bytes > 0)
+    text += fmt::format(" takes {} against {} for {} alone ({:.0f} % less)", bytes_text(l.bytes), bytes_text(keep->bytes),
+                        l.keep, 100 - 100 * double(*l.bytes) / double(*keep->bytes));
+  return text + fmt::format(". It changes the {} by {} \u00b1 {}{}, which is within {}.", full_name(s),
+                            change_text(s, l.vs_f32.delta), error_text(l.vs_f32.se), unit_text(s),
+                            tolerance_text(s.options.tolerance));
 }
 
 Recommendation recommend(const StudyResult& study) {
   Recommendation r;
   const RecipeResult* f32 = study.recipe("f32");
-  if (!f32 || f32->status != Status::done || !std::isfinite(f32->val_loss)) {
+  const bool known = f32 ? f32->status == Status::done : study.recipes.empty();
+  if (!known || !std::isfinite(f32_value(study))) {
     r.why = f32 && f32->status == Status::stopped ? "No recommendation: f32, the reference, did not keep a finite loss."
                                                   : "No recommendation yet: f32, the reference, is not done.";
     return r;
   }
-  const Minimize m = study.options.minimize;
-  r.recipe = decide(study.recipes, study, f32->val_loss, {"recipe", "recipes", m, false}, r.why);
-  r.format = decide(study.formats, study, f32->val_loss, {"format", "formats", m, true}, r.why);
+  r.recipe = decide(study.recipes, {"recipe", "recipes", study, false}, r.why);
+  r.format = decide(study.formats, {"format", "formats", study, true}, r.why);
+  r.why += mixed_words(study);
   std::string limits;
   const auto add = [&](const char* text) { limits += (limits.empty() ? "\n" : " ") + std::string(text); };
-  if (!r.format.empty() && r.format != "f32" && r.recipe != "f32")
+  if (!r.format.empty() && r.format != "f32" && f32 && r.recipe != "f32")
     add("Formats were measured on the weights that the f32 recipe trained.");
-  if (study.options.seeds < 2) {
-    add("One seed: the errors cover the choice of validation text, not the chance of initial weights and batches; --seeds 3 "
-        "measures "
-        "that too.");
+  if (f32 && study.options.seeds < 2) {
+    add(is_text(study) ? "One seed: the errors cover the choice of validation text, not the chance of initial weights and "
+                         "batches; --seeds 3 measures that too."
+                       : "One seed: the errors cover the choice of samples, not the chance of initial weights and batches; "
+                         "three seeds measure that too.");
   }
   if (!study.complete) add("The study was interrupted: only what was done by then is compared.");
   r.why += limits;
@@ -167,9 +188,10 @@ Recommendation recommend(const StudyResult& study) {
 }
 
 namespace {
-std::string loss_words(const LossDelta& d, double f32_loss) {
-  if (d.delta <= 0) return "at no loss";
-  return fmt::format("for {} nats ({}) more loss", loss_text(d.delta), percent_text(d.delta / f32_loss));
+std::string loss_words(const StudyResult& s, const LossDelta& d) {
+  if (d.delta <= 0) return s.measure.metric.empty() ? "at no loss" : "at no loss of " + s.measure.metric;
+  return fmt::format("for {}{} ({}) {} {}", loss_text(d.delta), unit_text(s), percent_text(d.delta / std::fabs(f32_value(s))),
+                     !s.measure.metric.empty() && s.measure.larger ? "less" : "more", judged_name(s));
 }
 
 std::string saved(double f32, double other, const char* less, const char* more) {
@@ -196,22 +218,30 @@ std::string headline(const StudyResult& study) {
   const Recommendation& why = study.recommendation;
   const RecipeResult *f32 = study.recipe("f32"), *recipe = study.recipe(why.recipe);
   const FormatResult *plain = study.format("f32"), *format = study.format(why.format);
-  if (!recipe || !f32) return "There is no recommendation yet.";
+  if (!recipe && !study.recipes.empty()) return "There is no recommendation yet.";
   std::string text;
-  if (recipe == f32) {
-    text = fmt::format("Train in f32: no recipe that takes less {} stays within {} of its loss",
-                       minimize_name(study.options.minimize), tolerance_text(study.options.tolerance));
-  } else {
+  if (recipe && recipe == f32) {
+    text = fmt::format("Train in f32: no recipe that takes less {} stays within {} of its {}",
+                       minimize_name(study.options.minimize), tolerance_text(study.options.tolerance), judged_name(study));
+  } else if (recipe && f32) {
     text = fmt::format("Train with {}: {} {}", recipe->name, recipe_words(*recipe, *f32),
-                       loss_words(recipe->vs_f32, f32->val_loss));
+                       loss_words(study, judged(study, *recipe)));
   }
-  if (!format) return text + ".";
-  if (format->name == "f32" || !plain) return text + ". Keep the weights in f32.";
-  text += fmt::format(". Store the weights as {}: ", format->name);
+  if (!text.empty()) text += format ? ". " : ".";
+  if (!format) return text.empty() ? "There is no recommendation yet." : text;
+  if (study.layers && study.layers->bytes && plain && plain->bytes) {
+    const Layers& l = *study.layers;
+    const auto kept = std::count_if(l.modules.begin(), l.modules.end(), [](const ModuleLoss& m) { return m.kept; });
+    return text + fmt::format("Store the weights as {}, {} of {} modules as {}: {} smaller {}.", l.format, kept,
+                              l.modules.size(), l.keep, ratio_text(double(*plain->bytes) / double(*l.bytes)),
+                              loss_words(study, l.vs_f32));
+  }
+  if (format->name == "f32" || !plain) return text + "Keep the weights in f32.";
+  text += fmt::format("Store the weights as {}: ", format->name);
   if (format->bytes && plain->bytes && *format->bytes > 0) {
     text += fmt::format("{} smaller ", ratio_text(double(*plain->bytes) / double(*format->bytes)));
   }
-  return text + loss_words(format->vs_f32, f32->val_loss) + ".";
+  return text + loss_words(study, judged(study, *format)) + ".";
 }
 
 }  // namespace dyadic::inline v1::study

@@ -1,16 +1,17 @@
 // The answer of a study: the recipe and the format that cost least among those whose loss is close enough to f32's.
 #pragma once
-#include "study/result.h"
+#include "dyadic/study_result.h"
 
 namespace dyadic::inline v1::study {
 
-// A candidate is close enough when the 95 % upper bound of its loss difference (LossDelta::upper) is at most
-// options.tolerance times f32's validation loss. Cost is the measured peak (recipes) and the bytes of the model (formats), or
-// the time of a step and of a token. Costs within 0.1 % (memory) or 2 % (time, which is noisy) of the least are a tie: the
-// smaller loss wins, then the order of the list. Recipes that are not done do not take part. Nothing qualifies: f32, and why.
+// A candidate is close enough when the 95 % upper bound of what it loses (LossDelta::upper; of the loss, or of the metric where
+// there is one) is at most options.tolerance times f32's. Cost is the measured peak (recipes) and the bytes of the model
+// (formats), or the time of a step and of a token. Costs within 0.1 % (memory) or 2 % (time, which is noisy) of the least are a
+// tie: the smaller loss wins, then the order of the list. Recipes that are not done do not take part. Nothing qualifies: f32,
+// and why.
 Recommendation recommend(const StudyResult& result);
 
-bool within_tolerance(const LossDelta& d, double f32_loss, double tolerance);
+bool within_tolerance(const StudyResult& study, const LossDelta& d);
 
 // In one sentence: which precision, for this model, on this machine, and what is lost. Both reports open or close with it.
 std::string headline(const StudyResult& result);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "study/charts.h"
+#include "study/measure.h"
 #include "study/numbers.h"
 #include "study/recommend.h"
 #include "study/report_style.h"
@@ -34,12 +35,14 @@ struct Page {
     if (!lead.empty()) put("<p class=\"lead\">{}</p>\n", html_text(lead));
   }
 
+  std::string steps_words() const { return s.recipes.empty() ? "" : ", " + count_text(s.options.steps) + " steps"; }
   void head();
   void answer();
   void tiles();
   void tile(std::string_view label, const std::string& value, const std::string& aside, double share);
   void notices();
   void trade_offs();
+  void layers();
   void curves();
   void memory();
   void speed();
@@ -51,9 +54,9 @@ void Page::head() {
   put("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-      "<meta name=\"generator\" content=\"dyadic {}\">\n<title>Precision study: {}, {} "
-      "steps</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n",
-      html_text(s.version), html_text(s.model.preset), count_text(s.options.steps), kReportStyle);
+      "<meta name=\"generator\" content=\"dyadic {}\">\n<title>Precision study: {}{}"
+      "</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n",
+      html_text(s.version), html_text(s.model.preset), steps_words(), kReportStyle);
 }
 
 // The name stands out where the sentence first uses it.
@@ -71,8 +74,8 @@ std::string emphasize(std::string html, const std::string& name) {
 
 void Page::answer() {
   const ModelInfo& m = s.model;
-  put("<header>\n<p class=\"over\"><b>Precision study</b> of {} ({} parameters), {} steps on {}</p>\n", html_text(m.preset),
-      count_text(m.parameters), count_text(s.options.steps), html_text(s.machine.cpu));
+  put("<header>\n<p class=\"over\"><b>Precision study</b> of {} ({} parameters){} on {}</p>\n", html_text(m.preset),
+      count_text(m.parameters), steps_words(), html_text(s.machine.cpu));
   put("<h1>{}</h1>\n</header>\n",
       emphasize(emphasize(html_text(headline(s)), s.recommendation.recipe), s.recommendation.format));
 }
@@ -105,20 +108,23 @@ void Page::tiles() {
     tile("Time of a step", value_and_unit(milliseconds_text(r->step_ms) + " ms"),
          fmt::format("f32: {} ms", milliseconds_text(f32->step_ms)), r->step_ms / f32->step_ms);
   }
-  if (std::isfinite(r->vs_f32.delta)) {
-    const double allowed = s.options.tolerance * f32->val_loss;
-    tile("Loss of the recipe", value_and_unit(loss_text(r->val_loss) + " nats"),
+  if (const LossDelta& d = judged(s, *r); std::isfinite(d.delta)) {
+    const std::string name = s.measure.metric.empty() ? "Loss" : s.measure.metric;
+    tile(name + " of the recipe", value_and_unit(loss_text(judged_value(s, *r)) + unit_text(s)),
          r == f32 ? "the reference"
-                  : fmt::format("{} \u00b1 {} to f32; {} ({}) is allowed", delta_text(r->vs_f32.delta),
-                                error_text(r->vs_f32.se), loss_text(allowed), tolerance_text(s.options.tolerance)),
-         r == f32 ? 0 : r->vs_f32.delta / allowed);
+                  : fmt::format("{} \u00b1 {} to f32; {} ({}) is allowed", change_text(s, d.delta), error_text(d.se),
+                                loss_text(allowed(s)), tolerance_text(s.options.tolerance)),
+         r == f32 ? 0 : d.delta / allowed(s));
   }
   if (f && plain && f->bytes && plain->bytes) {
-    tile("Weights stored", value_and_unit(bytes_text(f->bytes)),
-         f == plain ? "in f32"
-                    : fmt::format("f32: {}; loss {} \u00b1 {}", bytes_text(plain->bytes), delta_text(f->vs_f32.delta),
-                                  error_text(f->vs_f32.se)),
-         double(*f->bytes) / double(*plain->bytes));
+    const bool mixed = s.layers && s.layers->bytes;
+    const Count bytes = mixed ? s.layers->bytes : f->bytes;
+    const LossDelta& d = mixed ? s.layers->vs_f32 : judged(s, *f);
+    tile("Weights stored", value_and_unit(bytes_text(bytes)),
+         f == plain && !mixed ? "in f32"
+                              : fmt::format("f32: {}; {} {} \u00b1 {}", bytes_text(plain->bytes), judged_name(s),
+                                            change_text(s, d.delta), error_text(d.se)),
+         double(*bytes) / double(*plain->bytes));
   }
   put("</div>\n");
 }
@@ -160,12 +166,17 @@ void Page::trade_offs() {
   const bool any = !recipes_chart(s, 480).empty() || !formats_chart(s, 480).empty();
   if (!any) return;
   put("<section class=\"pair\">\n<div>\n");
-  heading("What each recipe loses", s.options.minimize == Minimize::time
-                                        ? "Loss against the time of a step. Down and left is better."
-                                        : "Loss against the memory of training. Down and left is better.");
-  figure(recipes_chart, 478);
-  put("</div>\n<div>\n");
-  if (!s.formats.empty()) heading("What each format loses", "The weights that f32 trained, stored in fewer bits.");
+  const std::string name = s.measure.metric.empty() ? "Loss" : "Lost " + s.measure.metric;
+  if (!s.recipes.empty()) {
+    heading("What each recipe loses",
+            name + (s.options.minimize == Minimize::time ? " against the time of a step. Down and left is better."
+                                                         : " against the memory of training. Down and left is better."));
+    figure(recipes_chart, 478);
+    put("</div>\n<div>\n");
+  }
+  if (!s.formats.empty())
+    heading("What each format loses",
+            s.recipes.empty() ? "The weights stored in fewer bits." : "The weights that f32 trained, stored in fewer bits.");
   figure(formats_chart, 478);
   put("</div>\n</section>\n<p class=\"lead after\">Filled marks are, with 95 % confidence, within the tolerance (the shaded "
       "band); "
@@ -174,7 +185,20 @@ void Page::trade_offs() {
       "directions are named, the rest under the pointer.</p>\n");
 }
 
+void Page::layers() {
+  if (!s.layers || s.layers->modules.empty()) return;
+  put("<section>\n");
+  heading(
+      fmt::format("Where {} loses", s.layers->format),
+      "Each module's weights stored alone, all others in f32: what is lost, the worst first. Bars show 95 % intervals. Hollow "
+      "marks: all but this module stored, and what that spares." +
+          std::string(s.layers->bytes ? " Green: kept in more bits by the recommendation." : ""));
+  figure(layers_chart, 1000);
+  put("</section>\n");
+}
+
 void Page::curves() {
+  if (s.recipes.empty()) return;
   put("<section>\n");
   heading("Training", "Validation loss (points) over the smoothed loss of the training batches (faint).");
   figure(curves_chart, 1000);
@@ -212,7 +236,7 @@ void Page::speed() {
 void Page::tables() {
   put("<section>\n");
   heading("All figures", "");
-  out += recipes_table(s) + formats_table(s) + rounding_table(s);
+  out += recipes_table(s) + formats_table(s) + layers_table(s) + rounding_table(s);
   put("</section>\n");
 }
 
@@ -221,11 +245,15 @@ void Page::conditions() {
   heading("How it was measured", "");
   out += conditions_list(s);
   put("</section>\n<footer>\n");
-  put("<p>The standard error of a difference is that of paired per-token differences on the whole validation text; windows of "
-      "text count as "
-      "clusters, since their tokens are correlated, and with several seeds the spread over seeds is measured too. The largest "
-      "of these is shown. "
-      "\u201cWithin the tolerance\u201d means that the one-sided 95 % bound of the difference is.</p>\n");
+  if (is_text(s))
+    put("<p>The standard error of a difference is that of paired per-token differences on the whole validation text; windows "
+        "of text count as clusters, since their tokens are correlated, and with several seeds the spread over seeds is "
+        "measured too. The largest of these is shown. "
+        "\u201cWithin the tolerance\u201d means that the one-sided 95 % bound of the difference is.</p>\n");
+  else
+    put("<p>The standard error of a difference is that of paired differences, sample by sample, on all samples of the "
+        "evaluation, and with several seeds the spread over seeds is measured too. The largest is shown. "
+        "\u201cWithin the tolerance\u201d means that the one-sided 95 % bound of the difference is.</p>\n");
   put("<p>The same figures, and more, stand in report.json beside this file. Made by dyadic "
       "{}.</p>\n</footer>\n</main>\n</body>\n</html>\n",
       html_text(s.version));
@@ -239,6 +267,7 @@ std::string report_html(const StudyResult& result) {
   page.tiles();
   page.notices();
   page.trade_offs();
+  page.layers();
   page.curves();
   page.memory();
   page.speed();

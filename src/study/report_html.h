@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "study/result.h"
+#include "dyadic/study_result.h"
 
 namespace dyadic::inline v1::study {
 

@@ -16,12 +16,19 @@ Json count(const Count& n) { return n ? Json(*n) : Json(nullptr); }
 Json text_or_null(const std::string& s) { return s.empty() ? Json(nullptr) : Json(s); }
 Json amount(const Amount& a) { return {{"predicted", count(a.predicted)}, {"measured", count(a.measured)}}; }
 
-void add_delta(Json& j, const LossDelta& d) {
-  j["val_loss_delta"] = number(d.delta);
-  j["val_loss_delta_se"] = number(d.se);
-  j["val_loss_delta_se_kind"] = text_or_null(d.se_kind);
-  j["val_loss_delta_upper95"] = number(d.upper);
-  j["val_loss_delta_se_parts"] = {{"token", number(d.se_token)}, {"window", number(d.se_window)}, {"seed", number(d.se_seed)}};
+void add_delta(Json& j, const LossDelta& d, const std::string& name = "val_loss_delta") {
+  j[name] = number(d.delta);
+  j[name + "_se"] = number(d.se);
+  j[name + "_se_kind"] = text_or_null(d.se_kind);
+  j[name + "_upper95"] = number(d.upper);
+  j[name + "_se_parts"] = {{"token", number(d.se_token)}, {"window", number(d.se_window)}, {"seed", number(d.se_seed)}};
+}
+
+// Only where there is one. Of the difference, what is lost is above zero.
+void add_metric(Json& j, double value, const LossDelta& d) {
+  if (!std::isfinite(value)) return;
+  j["metric"] = number(value);
+  add_delta(j, d, "metric_lost");
 }
 
 Json curve_json(const std::vector<CurvePoint>& curve) {
@@ -57,6 +64,7 @@ Json recipe_json(const RecipeResult& r) {
   j["val_loss"] = number(r.val_loss);
   j["val_loss_se"] = number(r.val_loss_se);
   add_delta(j, r.vs_f32);
+  add_metric(j, r.metric, r.metric_vs_f32);
   j["seed_val_losses"] = Json::array();
   for (double loss : r.seed_val_losses) j["seed_val_losses"].push_back(number(loss));
   j["step_ms"] = number(r.step_ms);
@@ -89,12 +97,28 @@ Json format_json(const FormatResult& f) {
   j["bytes"] = count(f.bytes);
   j["val_loss"] = number(f.val_loss);
   add_delta(j, f.vs_f32);
+  add_metric(j, f.metric, f.metric_vs_f32);
   j["kl"] = number(f.kl);
   j["kl_se"] = number(f.kl_se);
   j["top1_agreement"] = number(f.top1_agreement);
   j["tokens_per_s"] = number(f.tokens_per_s);
   j["workspace"] = count(f.workspace);
   return j;
+}
+
+// Where a format's loss comes from; of the differences, what is lost is above zero.
+Json layers_json(const Layers& l) {
+  Json modules = Json::array();
+  for (const ModuleLoss& m : l.modules) {
+    Json j = {{"module", m.module}, {"bytes", m.bytes}, {"stored_bytes", m.stored_bytes}};
+    add_delta(j, m.alone, "alone");
+    add_delta(j, m.spared, "spared");
+    j["kept"] = m.kept;
+    modules.push_back(std::move(j));
+  }
+  Json mixed = {{"bytes", count(l.bytes)}, {"value", number(l.value)}};
+  add_delta(mixed, l.vs_f32, "lost");
+  return {{"format", l.format}, {"keep", l.keep}, {"modules", std::move(modules)}, {"mixed", std::move(mixed)}};
 }
 
 Json machine_json(const Machine& m) {
@@ -132,6 +156,21 @@ Json model_json(const ModelInfo& m) {
           {"vocabulary", m.vocabulary}, {"parameters", m.parameters}, {"flops_per_step", number(m.flops_per_step)}};
 }
 
+Json own_model_json(const StudyResult& s) {
+  const Measure& m = s.measure;
+  return {{"name", s.model.preset},
+          {"kind", s.model.kind},
+          {"parameters", s.model.parameters},
+          {"batch", s.model.batch},
+          {"flops_per_step", number(s.model.flops_per_step)},
+          {"training", s.training},
+          {"item", m.item},
+          {"metric", text_or_null(m.metric)},
+          {"metric_larger_is_better", m.larger},
+          {"metric_is_root_of_mean", m.root},
+          {"notes", s.notes}};
+}
+
 Json options_json(const Options& o) {
   return {{"recipes", o.recipes},
           {"formats", o.formats},
@@ -152,13 +191,14 @@ std::string report_json(const StudyResult& result) {
   j["complete"] = result.complete;
   j["seconds"] = number(result.seconds);
   j["machine"] = machine_json(result.machine);
-  j["corpus"] = corpus_json(result.corpus);
-  j["model"] = model_json(result.model);
+  if (result.model.kind.empty()) j["corpus"] = corpus_json(result.corpus);
+  j["model"] = result.model.kind.empty() ? model_json(result.model) : own_model_json(result);
   j["options"] = options_json(result.options);
   j["recipes"] = Json::array();
   for (const RecipeResult& r : result.recipes) j["recipes"].push_back(recipe_json(r));
   j["formats"] = Json::array();
   for (const FormatResult& f : result.formats) j["formats"].push_back(format_json(f));
+  if (result.layers) j["layers"] = layers_json(*result.layers);
   const Recommendation& why = result.recommendation;
   j["recommendation"] = {{"recipe", text_or_null(why.recipe)}, {"format", text_or_null(why.format)}, {"why", why.why}};
   return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -84,12 +84,12 @@ void read(const Reader& r, const char* key, Amount& out) {
   });
 }
 
-void read(const Reader& r, LossDelta& d) {
-  r.get("val_loss_delta", d.delta);
-  r.get("val_loss_delta_se", d.se);
-  r.get("val_loss_delta_se_kind", d.se_kind);
-  r.get("val_loss_delta_upper95", d.upper);
-  r.object("val_loss_delta_se_parts", [&](const Reader& p) {
+void read(const Reader& r, LossDelta& d, const std::string& name = "val_loss_delta") {
+  r.get(name.c_str(), d.delta);
+  r.get((name + "_se").c_str(), d.se);
+  r.get((name + "_se_kind").c_str(), d.se_kind);
+  r.get((name + "_upper95").c_str(), d.upper);
+  r.object((name + "_se_parts").c_str(), [&](const Reader& p) {
     p.get("token", d.se_token);
     p.get("window", d.se_window);
     p.get("seed", d.se_seed);
@@ -139,6 +139,7 @@ RecipeResult read_recipe(const Reader& r) {
   r.get("name", out.name), r.get("doc", out.doc), read(r, out.status);
   r.get("weights_sha256", out.weights_sha256), r.get("steps", out.steps);
   r.get("val_loss", out.val_loss), r.get("val_loss_se", out.val_loss_se), read(r, out.vs_f32);
+  r.get("metric", out.metric), read(r, out.metric_vs_f32, "metric_lost");
   r.each("seed_val_losses",
          [&](const Json& e, const std::string&) { out.seed_val_losses.push_back(e.is_number() ? e.get<double>() : kUnknown); });
   r.get("step_ms", out.step_ms), r.get("tokens_per_s", out.tokens_per_s), r.get("flops_per_s", out.flops_per_s);
@@ -164,7 +165,24 @@ FormatResult read_format(const Reader& r) {
   FormatResult out;
   r.get("name", out.name), read(r, out.status), r.get("bits_per_weight", out.bits_per_weight), r.get("bytes", out.bytes);
   r.get("val_loss", out.val_loss), read(r, out.vs_f32), r.get("kl", out.kl), r.get("kl_se", out.kl_se);
+  r.get("metric", out.metric), read(r, out.metric_vs_f32, "metric_lost");
   r.get("top1_agreement", out.top1_agreement), r.get("tokens_per_s", out.tokens_per_s), r.get("workspace", out.workspace);
+  return out;
+}
+
+Layers read_layers(const Reader& r) {
+  Layers out;
+  r.get("format", out.format), r.get("keep", out.keep);
+  r.each("modules", [&](const Json& e, const std::string& at) {
+    const Reader m(e, at);
+    ModuleLoss& to = out.modules.emplace_back();
+    m.get("module", to.module), m.get("bytes", to.bytes), m.get("stored_bytes", to.stored_bytes), m.get("kept", to.kept);
+    read(m, to.alone, "alone"), read(m, to.spared, "spared");
+  });
+  r.object("mixed", [&](const Reader& m) {
+    m.get("bytes", out.bytes), m.get("value", out.value);
+    read(m, out.vs_f32, "lost");
+  });
   return out;
 }
 
@@ -192,6 +210,12 @@ void read_context(const Reader& r, StudyResult& out) {
     m.get("preset", to.preset), m.get("layers", to.layers), m.get("heads", to.heads), m.get("width", to.width);
     m.get("block", to.block), m.get("batch", to.batch), m.get("vocabulary", to.vocabulary);
     m.get("parameters", to.parameters), m.get("flops_per_step", to.flops_per_step);
+    m.get("name", to.preset), m.get("kind", to.kind), m.get("training", out.training), m.get("notes", out.notes);
+    if (to.kind.empty()) return;
+    Measure& measure = out.measure;
+    measure.unit.clear();
+    m.get("item", measure.item), m.get("metric", measure.metric);
+    m.get("metric_larger_is_better", measure.larger), m.get("metric_is_root_of_mean", measure.root);
   });
   r.object("options", [&](const Reader& o) {
     Options& to = out.options;
@@ -220,6 +244,7 @@ StudyResult parse_report(std::string_view text) {
   read_context(r, out);
   r.each("recipes", [&](const Json& e, const std::string& at) { out.recipes.push_back(read_recipe(Reader(e, at))); });
   r.each("formats", [&](const Json& e, const std::string& at) { out.formats.push_back(read_format(Reader(e, at))); });
+  r.object("layers", [&](const Reader& l) { out.layers = read_layers(l); });
   r.object("recommendation", [&](const Reader& w) {
     w.get("recipe", out.recommendation.recipe), w.get("format", out.recommendation.format),
         w.get("why", out.recommendation.why);

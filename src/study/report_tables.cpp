@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "study/charts.h"
+#include "study/measure.h"
 #include "study/numbers.h"
 #include "study/recommend.h"
 #include "study/svg.h"
@@ -17,7 +18,7 @@ namespace dyadic::inline v1::study {
 namespace {
 struct Html {
   std::string out;
-  void head(std::initializer_list<std::string> titles) {
+  void head(const std::vector<std::string>& titles) {
     out += "<div class=\"scroll\"><table>\n<thead><tr>";
     for (const std::string& t : titles) out += "<th>" + html_text(t) + "</th>";
     out += "</tr></thead>\n<tbody>\n";
@@ -33,17 +34,24 @@ struct Html {
   std::string end() { return std::move(out += "</tbody></table></div>\n"); }
 };
 
+// The figures of a model: its loss, its metric where there is one, and that one's difference to f32.
+std::vector<std::string> judged_titles(const StudyResult& s) {
+  std::vector<std::string> titles = {"validation loss"};
+  if (!s.measure.metric.empty()) titles.push_back(s.measure.metric);
+  titles.insert(titles.end(), {"to f32", "within " + tolerance_text(s.options.tolerance)});
+  return titles;
+}
+
 void delta_cells(Html& h, const StudyResult& s, const std::string& name, const LossDelta& d) {
-  const RecipeResult* f32 = s.recipe("f32");
-  if (name == "f32" || !f32 || !std::isfinite(d.delta)) {
+  if (name == "f32" || !std::isfinite(d.delta)) {
     h.cell(kDash);
     h.cell(kDash);
     return;
   }
-  h.cell(fmt::format("{} \u00b1 {}", delta_text(d.delta), error_text(d.se)),
+  h.cell(fmt::format("{} \u00b1 {}", change_text(s, d.delta), error_text(d.se)),
          d.se_kind.empty() ? "" : "error over " + d.se_kind + "s");
-  const bool near = within_tolerance(d, f32->val_loss, s.options.tolerance);
-  h.cell(near ? "yes" : "no", fmt::format("< {}", delta_text(d.upper)), near ? "yes" : "no");
+  const bool near = within_tolerance(s, d), falls = !s.measure.metric.empty() && s.measure.larger;
+  h.cell(near ? "yes" : "no", fmt::format("{} {}", falls ? ">" : "<", change_text(s, d.upper)), near ? "yes" : "no");
 }
 
 std::string state(Status status) {
@@ -62,19 +70,23 @@ std::string joined(const std::vector<DtypeCalls>& calls) {
 }  // namespace
 
 std::string recipes_table(const StudyResult& s) {
+  if (s.recipes.empty()) return "";
   Html h;
   h.out += "<h3>Recipes</h3>\n";
-  h.head({"recipe", "validation loss", "to f32", "within " + tolerance_text(s.options.tolerance), "step", "FLOP/s",
-          "peak memory", "resident", "lost updates", "overflows"});
+  std::vector<std::string> titles = judged_titles(s);
+  titles.insert(titles.begin(), "recipe");
+  for (const char* title : {"step", "FLOP/s", "peak memory", "resident", "lost updates", "overflows"}) titles.push_back(title);
+  h.head(titles);
   for (const RecipeResult& r : s.recipes) {
     const std::string status = state(r.status);
     h.row(r.name == s.recommendation.recipe);
     h.cell(r.name, status.empty() ? r.doc : status);
     h.cell(loss_text(r.val_loss), std::isfinite(r.val_loss_se) ? "\u00b1 " + error_text(r.val_loss_se) : "");
-    delta_cells(h, s, r.name, r.vs_f32);
+    if (!s.measure.metric.empty()) h.cell(loss_text(r.metric));
+    delta_cells(h, s, r.name, judged(s, r));
     const auto under = [](const std::string& text, const char* unit) { return text == kDash ? std::string() : text + unit; };
     h.cell(std::isfinite(r.step_ms) ? milliseconds_text(r.step_ms) + " ms" : kDash,
-           under(quantity_text(r.tokens_per_s), " tokens/s"));
+           under(quantity_text(r.tokens_per_s), (" " + s.measure.item + "s/s").c_str()));
     h.cell(quantity_text(r.flops_per_s), under(percent_text(r.mfu), " of peak"));
     h.cell(bytes_text(r.bytes.peak.measured), r.bytes.peak.predicted ? "predicted " + bytes_text(r.bytes.peak.predicted) : "");
     h.cell(bytes_text(r.resident_peak));
@@ -90,18 +102,46 @@ std::string formats_table(const StudyResult& s) {
   if (s.formats.empty()) return "";
   Html h;
   h.out += "<h3>Formats</h3>\n";
-  h.head({"format", "bits per weight", "bytes", "validation loss", "to f32", "within " + tolerance_text(s.options.tolerance),
-          "KL", "top-1", "tokens/s"});
+  const bool compared = compares_logits(s);
+  std::vector<std::string> titles = judged_titles(s);
+  titles.insert(titles.begin(), {"format", "bits per weight", "bytes"});
+  if (compared) titles.insert(titles.end(), {"KL", "top-1"});
+  titles.push_back(s.measure.item + "s/s");
+  h.head(titles);
   for (const FormatResult& f : s.formats) {
     h.row(f.name == s.recommendation.format);
     h.cell(f.name, state(f.status));
     h.cell(std::isfinite(f.bits_per_weight) ? fmt::format("{:.3f}", f.bits_per_weight) : kDash);
     h.cell(bytes_text(f.bytes), f.bytes ? count_text(f.bytes) : "");
     h.cell(loss_text(f.val_loss));
-    delta_cells(h, s, f.name, f.vs_f32);
-    h.cell(small_text(f.kl), std::isfinite(f.kl_se) && f.kl > 0 ? "\u00b1 " + small_text(f.kl_se) : "");
-    h.cell(percent_text(f.top1_agreement));
+    if (!s.measure.metric.empty()) h.cell(loss_text(f.metric));
+    delta_cells(h, s, f.name, judged(s, f));
+    if (compared) {
+      h.cell(small_text(f.kl), std::isfinite(f.kl_se) && f.kl > 0 ? "\u00b1 " + small_text(f.kl_se) : "");
+      h.cell(percent_text(f.top1_agreement));
+    }
     h.cell(quantity_text(f.tokens_per_s));
+    h.end_row();
+  }
+  return h.end();
+}
+
+std::string layers_table(const StudyResult& s) {
+  if (!s.layers) return "";
+  const auto cell = [&](Html& h, const LossDelta& d) {
+    h.cell(std::isfinite(d.delta) ? fmt::format("{} \u00b1 {}", change_text(s, d.delta), error_text(d.se)) : kDash);
+  };
+  Html h;
+  h.out += fmt::format("<h3>Modules in {}</h3>\n", html_text(s.layers->format));
+  h.head({"module", "bytes in f32", "stored", "it alone, to f32", "all but it, to all", "mixed recommendation"});
+  for (const ModuleLoss& m : s.layers->modules) {
+    h.row(m.kept);
+    h.cell(m.module);
+    h.cell(bytes_text(Count(m.bytes)));
+    h.cell(bytes_text(Count(m.stored_bytes)));
+    cell(h, m.alone);
+    cell(h, m.spared);
+    h.cell(!s.layers->bytes ? kDash : m.kept ? "kept in " + s.layers->keep : "stored");
     h.end_row();
   }
   return h.end();
@@ -146,6 +186,23 @@ struct List {
   }
 };
 
+void text_items(List& l, const StudyResult& s) {
+  const CorpusInfo& c = s.corpus;
+  const ModelInfo& g = s.model;
+  l.item("Model",
+         fmt::format("{}: GPT of {} layers, {} heads, {} wide, block {}, batch {}, vocabulary {}; {} parameters", g.preset,
+                     g.layers, g.heads, g.width, g.block, g.batch, count_text(g.vocabulary), count_text(g.parameters)));
+  l.item("Corpus",
+         fmt::format("{}: {} bytes as {} tokens ({} of them), {} to train, {} to validate", c.source, count_text(c.bytes),
+                     c.tokens == "chars" ? "character" : "byte", count_text(c.train_tokens + c.val_tokens),
+                     count_text(c.train_tokens), count_text(c.val_tokens)));
+  l.code("Its SHA-256", c.sha256);
+  l.item("Entropy of single bytes",
+         fmt::format("{} nats in the validation text: what knowing only their frequencies would reach",
+                     loss_text(c.unigram_nats)));
+  for (const std::string& note : c.notes) l.item("Note", note);
+}
+
 std::string files_list(const StudyResult& s) {
   const CorpusInfo& c = s.corpus;
   std::string out;
@@ -161,7 +218,6 @@ std::string files_list(const StudyResult& s) {
 
 std::string conditions_list(const StudyResult& s) {
   const Machine& m = s.machine;
-  const CorpusInfo& c = s.corpus;
   const ModelInfo& g = s.model;
   const Options& o = s.options;
   List l;
@@ -171,24 +227,23 @@ std::string conditions_list(const StudyResult& s) {
   const auto rate = [](double x, const char* unit) { return std::isfinite(x) ? quantity_text(x) + unit : std::string(kDash); };
   l.item("Its peak, probed", fmt::format("{} in f32, {} in bf16, {}", rate(m.flops_peak, "FLOP/s"),
                                          rate(m.flops_peak_bf16, "FLOP/s"), rate(m.bytes_per_s_peak, "B/s")));
-  l.item("Model",
-         fmt::format("{}: GPT of {} layers, {} heads, {} wide, block {}, batch {}, vocabulary {}; {} parameters", g.preset,
-                     g.layers, g.heads, g.width, g.block, g.batch, count_text(g.vocabulary), count_text(g.parameters)));
-  l.item("Corpus",
-         fmt::format("{}: {} bytes as {} tokens ({} of them), {} to train, {} to validate", c.source, count_text(c.bytes),
-                     c.tokens == "chars" ? "character" : "byte", count_text(c.train_tokens + c.val_tokens),
-                     count_text(c.train_tokens), count_text(c.val_tokens)));
-  l.code("Its SHA-256", c.sha256);
-  l.item("Entropy of single bytes",
-         fmt::format("{} nats in the validation text: what knowing only their frequencies would reach",
-                     loss_text(c.unigram_nats)));
-  for (const std::string& note : c.notes) l.item("Note", note);
-  l.item("Run", fmt::format("{} steps per recipe{}, {} seed{} beginning with {}, tolerance {}, least {}; {} in all",
-                            count_text(o.steps), o.time_s ? fmt::format(" (chosen for {})", elapsed_text(*o.time_s)) : "",
-                            o.seeds, o.seeds == 1 ? "" : "s", o.seed, tolerance_text(o.tolerance), minimize_name(o.minimize),
-                            elapsed_text(s.seconds)));
-  std::string out =
-      l.out + "</dl>\n" + files_list(s) + "<details><summary>Weights and arithmetic of each recipe</summary><dl>\n";
+  if (is_text(s)) {
+    text_items(l, s);
+  } else {
+    l.item("Model", fmt::format("{}: {} parameters; batches of {} samples", g.kind, count_text(g.parameters), g.batch));
+    l.item("Training", s.training);
+  }
+  for (const std::string& note : s.notes) l.item("Note", note);
+  const std::string trained = s.recipes.empty()
+                                  ? "no training"
+                                  : fmt::format("{} steps per recipe{}, {} seed{} beginning with {}", count_text(o.steps),
+                                                o.time_s ? fmt::format(" (chosen for {})", elapsed_text(*o.time_s)) : "",
+                                                o.seeds, o.seeds == 1 ? "" : "s", o.seed);
+  l.item("Run", fmt::format("{}, tolerance {}, least {}; {} in all", trained, tolerance_text(o.tolerance),
+                            minimize_name(o.minimize), elapsed_text(s.seconds)));
+  std::string out = l.out + "</dl>\n" + files_list(s);
+  if (s.recipes.empty()) return out;
+  out += "<details><summary>Weights and arithmetic of each recipe</summary><dl>\n";
   for (const RecipeResult& r : s.recipes) {
     out += fmt::format("<dt>{}</dt><dd>{}<br><code>{}</code></dd>\n", html_text(r.name), html_text(joined(r.dtype_calls)),
                        r.weights_sha256.empty() ? kDash : html_text(r.weights_sha256));

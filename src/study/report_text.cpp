@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "study/corpus_files.h"
+#include "study/measure.h"
 #include "study/numbers.h"
 #include "study/recommend.h"
 #include "study/text_table.h"
@@ -32,9 +33,8 @@ struct Report {
   }
   void table(const TextTable& t) { out += t.text(o.width, o.color); }
   std::string verdict(const std::string& name, const LossDelta& d) const {
-    const RecipeResult* f32 = s.recipe("f32");
-    if (name == "f32" || !f32 || !std::isfinite(d.upper)) return kDash;
-    return within_tolerance(d, f32->val_loss, s.options.tolerance) ? "yes" : "no";
+    if (name == "f32" || !std::isfinite(d.upper)) return kDash;
+    return within_tolerance(s, d) ? "yes" : "no";
   }
   std::string style(bool picked, Status status) const { return picked ? kPicked : status == Status::done ? "" : kDim; }
   std::string within() const { return fmt::format("in {}", tolerance_text(s.options.tolerance)); }
@@ -45,12 +45,13 @@ struct Report {
   void rounding();
   void troubles();
   void formats();
+  void layers();
   void answer();
 };
 
-std::string delta_and_error(const LossDelta& d) {
+std::string delta_and_error(const StudyResult& s, const LossDelta& d) {
   if (!std::isfinite(d.delta)) return kDash;
-  return d.delta == 0 && d.se == 0 ? "0" : fmt::format("{} \u00b1 {}", delta_text(d.delta), error_text(d.se));
+  return d.delta == 0 && d.se == 0 ? "0" : fmt::format("{} \u00b1 {}", change_text(s, d.delta), error_text(d.se));
 }
 
 std::string rate(double x, const char* unit) { return std::isfinite(x) ? fmt::format("{}{}", quantity_text(x), unit) : kDash; }
@@ -71,34 +72,53 @@ void Report::head() {
   if (std::isfinite(m.flops_peak_bf16)) peaks += fmt::format(", {} bf16", rate(m.flops_peak_bf16, "FLOP/s"));
   field("machine", fmt::format("{}, {} thread{}, {}; peak {}, {}; {}", printable(m.cpu), m.threads, m.threads == 1 ? "" : "s",
                                m.isa, peaks, rate(m.bytes_per_s_peak, "B/s"), bytes_text(m.memory)));
-  field("corpus", fmt::format("{}: {} bytes, sha256 {}; {} {} tokens to train, {} to validate; single bytes there: {} nats",
-                              printable(c.source), count_text(c.bytes), c.sha256.substr(0, 12), count_text(c.train_tokens),
-                              c.tokens == "chars" ? "character" : "byte", count_text(c.val_tokens), loss_text(c.unigram_nats)));
-  field("model", fmt::format("{}: {} layers, {} heads, {} wide, block {}, batch {}, vocabulary {}; {} parameters", g.preset,
-                             g.layers, g.heads, g.width, g.block, g.batch, count_text(g.vocabulary), count_text(g.parameters)));
-  field("run", fmt::format("{} steps per recipe, seed {}{}; {}{}", count_text(s.options.steps), s.options.seed,
-                           s.options.seeds > 1 ? fmt::format(", {} seeds", s.options.seeds) : "", elapsed_text(s.seconds),
-                           s.complete ? "" : "; interrupted, the report so far"));
+  if (is_text(s)) {
+    field("corpus",
+          fmt::format("{}: {} bytes, sha256 {}; {} {} tokens to train, {} to validate; single bytes there: {} nats",
+                      printable(c.source), count_text(c.bytes), c.sha256.substr(0, 12), count_text(c.train_tokens),
+                      c.tokens == "chars" ? "character" : "byte", count_text(c.val_tokens), loss_text(c.unigram_nats)));
+    field("model",
+          fmt::format("{}: {} layers, {} heads, {} wide, block {}, batch {}, vocabulary {}; {} parameters", g.preset, g.layers,
+                      g.heads, g.width, g.block, g.batch, count_text(g.vocabulary), count_text(g.parameters)));
+  } else {
+    field("model", fmt::format("{}: {} parameters, batches of {} samples", g.preset, count_text(g.parameters), g.batch));
+    field("training", s.training);
+  }
+  const std::string trained = s.recipes.empty()
+                                  ? "no training"
+                                  : fmt::format("{} steps per recipe, seed {}{}", count_text(s.options.steps), s.options.seed,
+                                                s.options.seeds > 1 ? fmt::format(", {} seeds", s.options.seeds) : "");
+  field("run", fmt::format("{}; {}{}", trained, elapsed_text(s.seconds), s.complete ? "" : "; interrupted, the report so far"));
   for (const std::string& note : c.notes) field("note", printable(note));
+  for (const std::string& note : s.notes) field("note", printable(note));
 }
 
 void Report::recipes() {
-  heading("Training", "loss in nats per token; \u0394: difference from f32 \u00b1 its standard error");
+  if (s.recipes.empty()) return;
+  const bool metric = !s.measure.metric.empty();
+  heading("Training",
+          fmt::format("{}\u0394: difference from f32{} \u00b1 its standard error",
+                      s.measure.unit.empty() ? "" : fmt::format("loss in {} per {}; ", s.measure.unit, s.measure.item),
+                      metric ? " in " + s.measure.metric : ""));
   TextTable t;
   t.columns = {{"  recipe", true, 0}, {"val loss", false, 0}, {"\u0394 to f32", false, 0},
-               {within(), false, 0},  {"ms/step", false, 0},  {"tokens/s", false, 1},
+               {within(), false, 0},  {"ms/step", false, 0},  {s.measure.item + "s/s", false, 1},
                {"FLOP/s", false, 3},  {"of peak", false, 2},  {"peak mem", false, 0}};
+  if (metric) t.columns.insert(t.columns.begin() + 2, {s.measure.metric, false, 0});
   for (const RecipeResult& r : s.recipes) {
     const bool picked = r.name == s.recommendation.recipe;
-    t.rows.push_back({format_name(shown_status(r.status, r.name), picked), loss_text(r.val_loss), delta_and_error(r.vs_f32),
-                      verdict(r.name, r.vs_f32), milliseconds_text(r.step_ms), quantity_text(r.tokens_per_s),
-                      quantity_text(r.flops_per_s), percent_text(r.mfu), bytes_text(r.bytes.peak.measured)});
+    t.rows.push_back({format_name(shown_status(r.status, r.name), picked), loss_text(r.val_loss),
+                      delta_and_error(s, judged(s, r)), verdict(r.name, judged(s, r)), milliseconds_text(r.step_ms),
+                      quantity_text(r.tokens_per_s), quantity_text(r.flops_per_s), percent_text(r.mfu),
+                      bytes_text(r.bytes.peak.measured)});
+    if (metric) t.rows.back().insert(t.rows.back().begin() + 2, loss_text(r.metric));
     t.styles.push_back(style(picked, r.status));
   }
   table(t);
 }
 
 void Report::memory() {
+  if (s.recipes.empty()) return;
   heading("Training memory", "each category's own peak; the whole also as predicted");
   TextTable t;
   t.columns = {{"  recipe", true, 0}, {"params", false, 0},    {"grads", false, 0}, {"states", false, 0},
@@ -118,6 +138,7 @@ void Report::memory() {
 }
 
 void Report::rounding() {
+  if (s.recipes.empty()) return;
   size_t sampled = 0;
   for (const RecipeResult& r : s.recipes) sampled = std::max(sampled, r.sampled_steps.size());
   heading("Rounding",
@@ -150,18 +171,41 @@ void Report::troubles() {
 
 void Report::formats() {
   if (s.formats.empty()) return;
-  heading("Weights stored in fewer bits", "what f32 trained, evaluated from storage");
+  const bool metric = !s.measure.metric.empty();
+  heading("Weights stored in fewer bits",
+          s.recipes.empty() ? "evaluated from storage" : "what f32 trained, evaluated from storage");
   TextTable t;
   t.columns = {{"  format", true, 0},  {"bits", false, 0},          {"bytes", false, 0},
                {"val loss", false, 1}, {"\u0394 to f32", false, 0}, {within(), false, 0},
-               {"KL", false, 3},       {"top-1", false, 2},         {"tokens/s", false, 4}};
+               {"KL", false, 3},       {"top-1", false, 2},         {s.measure.item + "s/s", false, 4}};
+  if (!compares_logits(s)) t.columns.erase(t.columns.begin() + 6, t.columns.begin() + 8);
+  if (metric) t.columns.insert(t.columns.begin() + 4, {s.measure.metric, false, 0});
   for (const FormatResult& f : s.formats) {
     const bool picked = f.name == s.recommendation.format;
     t.rows.push_back({format_name(shown_status(f.status, f.name), picked),
                       std::isfinite(f.bits_per_weight) ? fmt::format("{:.2f}", f.bits_per_weight) : kDash, bytes_text(f.bytes),
-                      loss_text(f.val_loss), delta_and_error(f.vs_f32), verdict(f.name, f.vs_f32), small_text(f.kl),
+                      loss_text(f.val_loss), delta_and_error(s, judged(s, f)), verdict(f.name, judged(s, f)), small_text(f.kl),
                       percent_text(f.top1_agreement), quantity_text(f.tokens_per_s)});
+    auto& row = t.rows.back();
+    if (!compares_logits(s)) row.erase(row.begin() + 6, row.begin() + 8);
+    if (metric) row.insert(row.begin() + 4, loss_text(f.metric));
     t.styles.push_back(style(picked, f.status));
+  }
+  table(t);
+}
+
+void Report::layers() {
+  constexpr size_t kRows = 12;
+  if (!s.layers) return;
+  heading(fmt::format("Where {} loses", s.layers->format), "each module stored alone, and all but it; the worst first");
+  TextTable t;
+  t.columns = {
+      {"  module", true, 0}, {"bytes", false, 1}, {"alone, \u0394 to f32", false, 0}, {"spared, \u0394 to all", false, 0}};
+  for (size_t i = 0; i < std::min(kRows, s.layers->modules.size()); ++i) {
+    const ModuleLoss& m = s.layers->modules[i];
+    t.rows.push_back({format_name(m.module + (m.kept ? " (kept in " + s.layers->keep + ")" : ""), m.kept),
+                      bytes_text(Count(m.stored_bytes)), delta_and_error(s, m.alone), delta_and_error(s, m.spared)});
+    t.styles.push_back(style(m.kept, Status::done));
   }
   table(t);
 }
@@ -182,6 +226,7 @@ std::string report_text(const StudyResult& result, const TextOptions& options) {
   r.memory();
   r.rounding();
   r.formats();
+  r.layers();
   r.answer();
   return std::move(r.out);
 }

@@ -7,22 +7,20 @@
 #include <fstream>
 #include <set>
 
-#include "account/machine.h"
 #include "base/check.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "dyadic/finfo.h"
 #include "dyadic/io.h"
 #include "dyadic/version.h"
-#include "formats/format.h"
-#include "io/atomic_file.h"
-#include "study/model_file.h"
-#include "study/preset.h"
+#include "study/layers.h"
+#include "study/measure.h"
+#include "study/recipe_apply.h"
 #include "study/recipe_run.h"
 #include "study/recommend.h"
-#include "study/report_html.h"
 #include "study/report_json.h"
+#include "study/save_report.h"
 #include "study/statistics.h"
+#include "study/stored.h"
 
 namespace dyadic::inline v1::study {
 namespace {
@@ -30,79 +28,24 @@ namespace {
 namespace fs = std::filesystem;
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-void write_file(const std::string& path, const std::string& text) {
-  io::AtomicFile file("study", path);
-  file.write(text.data(), text.size());
-  file.commit();
-}
-
-Machine machine() {
-  account::MachineInfo m = account::machine_info();
-  account::Peaks p = account::measure_peaks();
-  empty_cache();
-  Machine r;
-  r.cpu = m.cpu, r.os = m.os, r.isa = m.isa, r.compiler = m.compiler;
-  r.cores = m.cores, r.threads = m.threads;
-  if (m.memory) r.memory = m.memory;
-  r.flops_peak = p.flops_f32, r.flops_peak_bf16 = p.flops_bf16, r.bytes_per_s_peak = p.bytes_per_s;
-  return r;
-}
-
-std::vector<std::string> chosen_recipes(const StudyRequest& q) {
-  std::vector<std::string> names{"f32"};  // always, as the reference
-  if (q.recipes.empty())
-    for (const Recipe& r : recipes()) names.push_back(r.name);
-  for (const std::string& name : q.recipes) names.push_back(recipe(name).name);
-  std::vector<std::string> once;
-  for (const std::string& n : names)
-    if (std::find(once.begin(), once.end(), n) == once.end()) once.push_back(n);
-  return once;
-}
-
-// Whether the model's weights are whole blocks of d, and one of them at least gains from it.
-bool rows_fit(const models::Gpt& model, DType d) {
-  for (auto& [name, t] : model.named_parameters())
-    if (t.dim() >= 2 && t.size(-1) % d.format()->row_step()) return false;
-  return !nn::quantizable(model, d).empty();
-}
-
-// Weight formats: the floats of at most 32 bits that have negative numbers, and every scaled one that this model's weights can
-// be encoded in, but the optimizer states' codebooks. What was asked for by name is refused if they cannot.
-std::vector<std::string> chosen_formats(const StudyRequest& q, const models::Gpt& model) {
-  std::vector<std::string> names{"f32"};
-  if (q.formats.empty())
-    for (DType d : registered_dtypes())
-      if ((d.is_floating_point() && d.bits() < 32 && finfo(d).min < 0) ||
-          (d.is_scaled() && d != dynamic8 && d != udynamic8 && d.format()->can_encode() && rows_fit(model, d)))
-        names.push_back(d.name());
-  for (const std::string& text : q.formats) {
-    DType d = DType::parse(text);
-    DY_CHECK_AS(ValueError, d.is_scaled() || (d.is_floating_point() && d.bits() <= 32),
-                "unknown weight format \"{}\": weights are stored in floats of at most 32 bits or scaled formats; dyadic "
-                "formats lists them",
-                text);
-    check_encodes(*d.format());
-    for (auto& [name, t] : model.named_parameters())
-      if (t.dim() >= 2 && d.is_scaled()) d.format()->def->planes(*d.format(), {t.numel() / t.size(-1), t.size(-1)});
-    DY_CHECK_AS(ValueError, !d.is_scaled() || !nn::quantizable(model, d).empty(),
-                "{}: no weight of this model has rows of its blocks' {} elements; choose smaller blocks or a wider model",
-                d.name(), d.format()->params.block);
-    names.push_back(d.name());
+std::vector<Recipe> chosen_recipes(const StudyRequest& q) {
+  std::vector<Recipe> chosen{recipe("f32")};  // always, as the reference
+  for (Recipe r : q.recipes.empty() ? recipes() : q.recipes) {
+    check_recipe(r);
+    r.name = recipe_name(r);
+    if (std::none_of(chosen.begin(), chosen.end(), [&](const Recipe& c) { return c.name == r.name; })) chosen.push_back(r);
   }
-  std::vector<std::string> once;
-  for (const std::string& n : names)
-    if (std::find(once.begin(), once.end(), n) == once.end()) once.push_back(n);
-  return once;
+  return chosen;
 }
 
-class Study {
+class Work {
+  Subject& subject_;
   const StudyRequest& q_;
   train::Progress& progress_;
-  Corpus corpus_;
-  TrainSetup setup_;
-  StudyOutcome o_;
-  std::vector<std::vector<float>> f32_losses_;  // per seed
-  std::unique_ptr<models::Gpt> f32_model_;
+  Plan plan_;
+  std::vector<Recipe> recipes_;
+  Study o_;
+  std::vector<Evaluation> f32_losses_;  // per seed
   double started_ = now(), earlier_ = 0;
 
   StudyResult& s() { return o_.result; }
@@ -115,9 +58,10 @@ class Study {
   }
 
  public:
-  Study(const StudyRequest& q, train::Progress& progress) : q_(q), progress_(progress) {}
+  Work(Subject& subject, const StudyRequest& q, train::Progress& progress)
+      : subject_(subject), q_(q), progress_(progress), plan_(q.plan) {}
 
-  StudyOutcome run() {
+  Study run() {
     prepare();
     bool whole = train_all() && store_all();
     s().complete = whole;
@@ -127,56 +71,53 @@ class Study {
   }
 
  private:
+  // What the caller calls an option.
+  std::string option(const char* name) const { return (q_.command.empty() ? "" : "--") + std::string(name); }
+
+  const Recipe& chosen(const std::string& name) const {
+    return *std::find_if(recipes_.begin(), recipes_.end(), [&](const Recipe& r) { return r.name == name; });
+  }
+
   // What makes two runs the same study.
   std::string fingerprint() {
-    const ModelInfo& m = s().model;
-    return fmt::format(
-        "preset {}, layers {}, heads {}, width {}, block {}, batch {}, vocabulary {}, tokens {}, corpus {}, steps {}, seeds "
-        "{}, seed {}",
-        m.preset, m.layers, m.heads, m.width, m.block, m.batch, m.vocabulary, s().corpus.tokens, s().corpus.sha256,
-        s().options.steps, s().options.seeds, s().options.seed);
+    return fmt::format("{}, steps {}, seeds {}, seed {}", subject_.fingerprint(s()), s().options.steps, s().options.seeds,
+                       s().options.seed);
+  }
+
+  void check() const {
+    DY_CHECK_AS(ValueError, q_.seeds >= 1 && q_.seeds <= 100, "study: {} is {}; from 1 to 100", option("seeds"), q_.seeds);
+    DY_CHECK_AS(ValueError, q_.tolerance >= 0 && std::isfinite(q_.tolerance), "study: {} is {}; a share such as 1% or 0.01",
+                option("tolerance"), q_.tolerance);
+    DY_CHECK_AS(ValueError, q_.steps.value_or(1) >= 1, "study: {} is {}; at least 1", option("steps"), q_.steps.value_or(0));
   }
 
   void prepare() {
-    const Preset& preset = study::preset(q_.preset);
-    auto recipe_names = chosen_recipes(q_);
-    DY_CHECK_AS(ValueError, q_.seeds >= 1 && q_.seeds <= 100, "study: --seeds is {}; from 1 to 100", q_.seeds);
-    DY_CHECK_AS(ValueError, q_.tolerance >= 0 && std::isfinite(q_.tolerance),
-                "study: --tolerance is {}; a share such as 1% or 0.01", q_.tolerance);
-    DY_CHECK_AS(ValueError, !q_.steps || *q_.steps >= 1, "study: --steps is {}; at least 1", q_.steps.value_or(0));
-    corpus_ = Corpus::load(q_.data, q_.tokens.value_or(preset.tokens));
-    setup_ = preset.setup;
-    setup_.model.vocab = std::max(setup_.model.vocab, corpus_.vocabulary().size());
-    setup_.seed = q_.seed;
-    corpus_.require(setup_.model.block, setup_.batch);
-    models::Gpt shape(setup_.model, {f32, meta});
-    auto format_names = chosen_formats(q_, shape);
-    o_.folder = q_.out.empty() ? run_folder("study-" + q_.preset, q_.resume) : q_.out;
+    recipes_ = chosen_recipes(q_);
+    check();
+    auto format_names = weight_formats(*subject_.make(recipe("f32"), meta), q_.formats, subject_.stores_every_matrix());
+    o_.folder = q_.out.empty() ? run_folder("study-" + q_.name, q_.resume) : q_.out;
     make_folder();
     s().version = DYADIC_VERSION;
     s().command = q_.command;
-    s().corpus = corpus_.info();
-    s().model = {preset.name,        setup_.model.layers,    setup_.model.heads,
-                 setup_.model.width, setup_.model.block,     setup_.batch,
-                 setup_.model.vocab, shape.num_parameters(), kUnknown};
-    s().options.recipes = recipe_names;
+    subject_.describe(s());
+    for (const Recipe& r : recipes_) s().options.recipes.push_back(r.name);
     s().options.formats = format_names;
     s().options.seeds = q_.seeds;
-    s().options.seed = q_.seed;
+    s().options.seed = plan_.seed;
     s().options.tolerance = q_.tolerance;
     s().options.minimize = q_.minimize;
     s().options.time_s = q_.time_s;
-    s().machine = machine();
-    s().options.steps = q_.steps.value_or(setup_.steps);
+    s().machine = this_machine();
+    s().options.steps = q_.steps.value_or(plan_.steps);
     bool resumed = q_.resume && fs::exists(path("report.json"));
     if (resumed) take_over();
     if (!resumed && q_.time_s) s().options.steps = steps_for(*q_.time_s);
-    setup_.steps = s().options.steps;
+    plan_.steps = s().options.steps;
     if (resumed) return;
-    for (const std::string& name : recipe_names) {
+    for (const Recipe& chosen : recipes_) {
       RecipeResult r;
-      r.name = name;
-      r.doc = recipe(name).doc;
+      r.name = chosen.name;
+      r.doc = chosen.doc;
       s().recipes.push_back(std::move(r));
     }
     for (const std::string& name : format_names) {
@@ -188,23 +129,19 @@ class Study {
 
   void make_folder() {
     bool used = fs::exists(path("report.json"));
-    DY_CHECK_AS(ValueError, q_.resume || !used,
-                "study: {} already holds a report; pass --resume to go on with it, or another --out", o_.folder);
+    DY_CHECK_AS(ValueError, q_.resume || !used, "study: {} already holds a report; pass {} to go on with it, or another {}",
+                o_.folder, option("resume"), option("out"));
     std::error_code error;
     if (q_.resume) {
       DY_CHECK_AS(ValueError, fs::exists(o_.folder),
-                  "study: --resume: there is no study in {}: there is no such folder; leave --resume out to begin one",
+                  "study: {0}: there is no study in {1}: there is no such folder; leave {0} out to begin one", option("resume"),
                   o_.folder);
       if (!used && (!fs::exists(path("checkpoints")) || fs::is_empty(path("checkpoints"), error)))
-        warn(fmt::format("study: --resume: {} has no report and no checkpoint yet; the study begins anew", o_.folder));
+        warn(fmt::format("study: {}: {} has no report and no checkpoint yet; the study begins anew", option("resume"),
+                         o_.folder));
     }
-    fs::create_directories(path("checkpoints"), error);
-    std::string probe = path(".writable");
-    std::ofstream out(probe);
-    out << "x";
-    out.close();
-    DY_CHECK(!error && out, "study: the folder {} cannot be written; pass another --out", o_.folder);
-    fs::remove(probe, error);
+    check_writable(o_.folder, option("out"));
+    fs::create_directories(path("checkpoints"));
   }
 
   // An earlier run's results, if it was the same study.
@@ -217,12 +154,11 @@ class Study {
     StudyResult now = std::move(s());
     s() = std::move(old);
     std::string theirs = fingerprint();
-    DY_CHECK_AS(ValueError, mine == theirs, "study: {} holds another study: there {}; here {}; pass another --out", o_.folder,
-                theirs, mine);
-    DY_CHECK_AS(
-        ValueError, now.options.recipes == s().options.recipes && now.options.formats == s().options.formats,
-        "study: {} holds a study of other recipes or formats; repeat the options it was begun with, or pass another --out",
-        o_.folder);
+    DY_CHECK_AS(ValueError, mine == theirs, "study: {} holds another study: there {}; here {}; pass another {}", o_.folder,
+                theirs, mine, option("out"));
+    DY_CHECK_AS(ValueError, now.options.recipes == s().options.recipes && now.options.formats == s().options.formats,
+                "study: {} holds a study of other recipes or formats; repeat the options it was begun with, or pass another {}",
+                o_.folder, option("out"));
     s().machine = now.machine;
     s().version = now.version;
     s().options.tolerance = now.options.tolerance;
@@ -233,21 +169,20 @@ class Study {
   // One step count for all recipes that fills about `seconds`, from a few steps of each.
   int64_t steps_for(double seconds) {
     double step_s = 0;
-    TrainSetup probe = setup_;
+    Plan probe = plan_;
     probe.steps = 1000;
-    Batches batches(corpus_, setup_.model.block, setup_.batch, setup_.seed);
-    for (const std::string& name : s().options.recipes) {
-      Trainer t(probe, recipe(name));
+    for (const Recipe& r : recipes_) {
+      Trainer t(subject_, r, probe);
       double best = 1e30;
       for (int i = 0; i < 5; ++i) {
         double begin = now();
-        t.step(batches);
+        t.step();
         best = std::min(best, now() - begin);
       }
       step_s += best * q_.seeds;
     }
     // A tenth goes to the start, the sampled steps and reports; evaluating costs about a third of a step per batch of text.
-    double evaluation = double(corpus_.val_size()) / double(setup_.batch * setup_.model.block) * step_s / 3 * 2;
+    double evaluation = double(subject_.evaluation_steps()) * step_s / 3 * 2;
     double rest = seconds * 0.9 - evaluation - (now() - started_);
     return std::max<int64_t>(int64_t(rest / (step_s * 1.15)), 20);
   }
@@ -255,39 +190,56 @@ class Study {
   void write_report() {
     s().seconds = earlier_ + now() - started_;
     s().recommendation = recommend(s());
-    write_file(path("report.json"), report_json(s()));
-    write_file(path("report.html"), report_html(s()));
+    save_report(s(), o_.folder);
   }
 
-  std::vector<float> load_losses(const std::string& file) {
-    io::SafeTensors f = io::load_safetensors(file);
-    const Tensor& t = f.tensors.at(0).second;
-    DY_CHECK(t.dtype() == f32 && t.numel() == corpus_.val_size() - 1, "{}: not this study's losses; delete it and resume again",
-             file);
-    const float* p = t.data<float>();
-    return {p, p + t.numel()};
+  Evaluation load_losses(const std::string& file) {
+    Evaluation e;
+    for (auto& [name, t] : io::load_safetensors(file).tensors) {
+      if (name == "losses" && t.dtype() == f32) e.losses.assign(t.data<float>(), t.data<float>() + t.numel());
+      if (name == "metric" && t.dtype() == f64) e.values.assign(t.data<double>(), t.data<double>() + t.numel());
+    }
+    DY_CHECK(!e.losses.empty() && e.values.empty() == s().measure.metric.empty() &&
+                 (f32_losses_.empty() || e.losses.size() == f32_losses_[0].losses.size()),
+             "{}: not this study's losses; delete it and resume again", file);
+    return e;
+  }
+
+  void save_losses(const std::string& file, const Evaluation& e) {
+    nn::NamedTensors tensors = {{"losses", from_data(e.losses.data(), {int64_t(e.losses.size())}, f32)}};
+    if (!e.values.empty()) tensors.emplace_back("metric", from_data(e.values.data(), {int64_t(e.values.size())}, f64));
+    io::save_safetensors(file, tensors);
   }
 
   bool train_all() {
     int64_t total = 0;
     for (RecipeResult& r : s().recipes)
-      if (r.status == Status::pending || r.status == Status::running) total += setup_.steps * q_.seeds;
+      if (r.status == Status::pending || r.status == Status::running) total += plan_.steps * q_.seeds;
     progress_.plan(total);
     for (RecipeResult& r : s().recipes) {
       if (r.bytes.peak.predicted) continue;
-      r.bytes = predict(setup_, recipe(r.name));
+      predict(r);
     }
     for (RecipeResult& r : s().recipes)
       if (!train(r)) return false;
     return true;
   }
 
+  // A model of one's own may ask for values, which a dry run has not.
+  void predict(RecipeResult& r) try {
+    r.bytes = study::predict(subject_, chosen(r.name), plan_).bytes;
+  } catch (const std::exception& e) {
+    if (is_text(s())) throw;
+    const std::string note = fmt::format("The memory of training could not be predicted: {}", e.what());
+    if (s().notes.empty() || s().notes.back() != note) s().notes.push_back(note);
+  }
+
   // All seeds of a recipe; false: interrupted.
   bool train(RecipeResult& r) {
-    const Recipe& recipe_ = recipe(r.name);
+    const Recipe& recipe_ = chosen(r.name);
     bool bf16_arithmetic = recipe_.compute == bf16 || recipe_.parameters == bf16;
     r.flops_peak = bf16_arithmetic ? s().machine.flops_peak_bf16 : s().machine.flops_peak;
-    std::vector<std::vector<float>> losses;
+    std::vector<Evaluation> losses;
     if (r.status == Status::stopped) return true;
     for (int k = 0; k < q_.seeds; ++k) {
       std::string file = losses_file(r.name, k);
@@ -295,10 +247,10 @@ class Study {
         losses.push_back(load_losses(file));
         continue;
       }
-      TrainSetup setup = setup_;
-      setup.seed += uint64_t(k);
+      Plan plan = plan_;
+      plan.seed += uint64_t(k);
       RecipeRun run{
-          recipe_,   setup, corpus_, checkpoint(r.name, k), fingerprint() + fmt::format(", recipe {}, run {}", r.name, k),
+          subject_,  recipe_, plan, checkpoint(r.name, k), fingerprint() + fmt::format(", recipe {}, run {}", r.name, k),
           progress_, k == 0};
       if (!run.run(r)) return false;
       if (r.status == Status::stopped) {
@@ -308,10 +260,9 @@ class Study {
         return true;
       }
       if (r.name == "f32" && k == 0)
-        io::save_safetensors(path("model.safetensors"), run.trainer->model().state_dict(),
-                             model_metadata(setup_.model, q_.preset, corpus_.vocabulary()));
-      losses.push_back(run.losses.losses);
-      io::save_safetensors(file, {{"losses", from_data(losses.back().data(), {int64_t(losses.back().size())}, f32)}});
+        io::save_safetensors(path("model.safetensors"), run.trainer->model().state_dict(), subject_.metadata());
+      losses.push_back(run.losses);
+      save_losses(file, run.losses);
       std::error_code ignored;
       fs::remove(checkpoint(r.name, k), ignored);
       progress_.end(fmt::format("{:<14} validation loss {:.4f}{}", r.name, run.losses.mean(),
@@ -322,24 +273,26 @@ class Study {
     return true;
   }
 
-  void finish(RecipeResult& r, const std::vector<std::vector<float>>& losses) {
-    std::vector<double> means;
-    for (auto& l : losses) {
-      double sum = 0;
-      for (float x : l) sum += double(x);
-      means.push_back(sum / double(l.size()));
+  void finish(RecipeResult& r, const std::vector<Evaluation>& losses) {
+    std::vector<double> means, metrics;
+    for (const Evaluation& e : losses) {
+      means.push_back(e.mean());
+      if (!e.values.empty()) metrics.push_back(metric_of(e.values, s().measure));
     }
     r.seed_val_losses = means;
     r.val_loss = mean_se(means).mean;
-    std::vector<double> first(losses[0].begin(), losses[0].end());
-    r.val_loss_se = losses.size() > 1 ? mean_se(means).se : mean_se_clustered(first, setup_.model.block).se;
+    r.metric = mean_se(metrics).mean;
+    std::vector<double> first(losses[0].losses.begin(), losses[0].losses.end());
+    r.val_loss_se = losses.size() > 1 ? mean_se(means).se : mean_se_clustered(first, subject_.window()).se;
     if (r.name == "f32") {
       f32_losses_ = losses;
       r.vs_f32 = no_difference();
+      if (!metrics.empty()) r.metric_vs_f32 = no_difference();
     } else if (!f32_losses_.empty()) {
       std::vector<PairedLosses> pairs;
-      for (size_t k = 0; k < losses.size(); ++k) pairs.push_back({f32_losses_[k], losses[k]});
-      r.vs_f32 = compare(pairs, setup_.model.block);
+      for (size_t k = 0; k < losses.size(); ++k) pairs.push_back({f32_losses_[k].losses, losses[k].losses});
+      r.vs_f32 = compare(pairs, subject_.window());
+      if (!metrics.empty()) r.metric_vs_f32 = compare_metric(f32_losses_, losses, s().measure, subject_.window());
     }
     r.status = Status::done;
     if (std::isfinite(r.flops_per_s)) s().model.flops_per_step = r.flops_per_s * r.step_ms / 1e3;
@@ -349,26 +302,30 @@ class Study {
     if (f32_losses_.empty()) return true;  // f32 itself has no finite loss: nothing to compare with
     bool pending =
         std::any_of(s().formats.begin(), s().formats.end(), [](const FormatResult& f) { return f.status != Status::done; });
-    if (!pending) return true;
-    models::Gpt model(setup_.model, {f32, cpu});
-    model.load_state_dict(io::load_safetensors(path("model.safetensors")).tensors);
+    if (!pending && (!q_.per_layer || s().layers)) return true;
+    const std::shared_ptr<nn::Module> model = subject_.make(recipe("f32"), cpu);
+    model->load_state_dict(io::load_safetensors(path("model.safetensors")).tensors);
     int64_t done = 0;
     progress_.plan(0);
     progress_.begin("formats", int64_t(s().formats.size()));
-    const int64_t batch = 4 * setup_.batch;  // quicker; what memory this takes is compared with no prediction
-    const Reference reference = evaluate_reference(model, corpus_, batch);
+    constexpr int64_t kSize = 4;  // quicker; what memory this takes is compared with no prediction
+    const Reference reference = evaluate_reference(subject_, *model, kSize, s().measure);
     if (interrupted()) return false;
     for (FormatResult& f : s().formats) {
       if (f.status != Status::done) {
-        f = evaluate_format(reference, DType::parse(f.name), corpus_, batch);
+        f = evaluate_format(reference, DType::parse(f.name));
         if (f.status != Status::done) return false;
-        if (f.name == "f32") f.vs_f32 = no_difference();
+        if (f.name == "f32")
+          f.vs_f32 = no_difference(), f.metric_vs_f32 = std::isfinite(f.metric) ? no_difference() : LossDelta();
       }
       progress_.step(++done, f.val_loss);
       write_report();
     }
     progress_.end();
-    return true;
+    if (!q_.per_layer) return true;
+    s().recommendation = recommend(s());
+    s().layers = study_layers(reference, s(), progress_);
+    return !interrupted();
   }
 };
 
@@ -380,6 +337,8 @@ std::string run_folder(const std::string& base, bool resume) {
   return name;
 }
 
-StudyOutcome run_study(const StudyRequest& request, train::Progress& progress) { return Study(request, progress).run(); }
+Study run_study(Subject& subject, const StudyRequest& request, train::Progress& progress) {
+  return Work(subject, request, progress).run();
+}
 
 }  // namespace dyadic::inline v1::study

@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "dyadic/study_result.h"
 #include "dyadic/tensor.h"
-#include "study/result.h"
 
 namespace dyadic::inline v1::study {
 

@@ -1,65 +1,44 @@
 #include "study/trainer.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
 #include "base/sha256.h"
 #include "dyadic/amp.h"
 #include "dyadic/anomaly.h"
+#include "dyadic/counters.h"
 #include "dyadic/ops.h"
 
 namespace dyadic::inline v1::study {
-namespace {
 
-// Matrices decay, vectors (biases, norms) do not: nanoGPT's rule.
-std::vector<optim::ParamGroup> groups(const models::Gpt& model, const Recipe& r, const TrainSetup& s) {
-  optim::AdamWOptions o;
-  o.lr = s.lr;
-  o.betas = {s.beta1, s.beta2};
-  o.weight_decay = s.weight_decay;
-  o.state = r.state;
-  o.stochastic_rounding = r.stochastic_rounding;
-  o.seed = s.seed ^ 0x5eed;
-  optim::ParamGroup matrices{{}, o}, vectors{{}, o};
-  vectors.options.set("weight_decay", 0.0);
-  for (auto& entry : model.named_parameters()) (entry.second.dim() >= 2 ? matrices : vectors).params.push_back(entry);
-  return {matrices, vectors};
+Subject::~Subject() = default;
+Tensor Subject::metric(nn::Module&, const data::Value&) { return {}; }
+
+Trainer::Trainer(Subject& subject, const Recipe& recipe, const Plan& plan, Device device)
+    : subject_(subject), recipe_(recipe), plan_(plan), device_(device), scaler_(65536, recipe.scaler) {
+  manual_seed(plan.seed);
+  model_ = subject.make(recipe, device);
+  optimizer_ = subject.optimizer(*model_, recipe, plan);
+  schedule_ = subject.schedule(*optimizer_, plan);
+  if (!device.is_meta()) stream_ = subject.stream(plan);
 }
 
-}  // namespace
-
-std::pair<Tensor, Tensor> batch_tensors(const Batches& batches, int64_t step, int64_t batch, int64_t block) {
-  CategoryScope scope(Category::data);
-  Tensor x = empty({batch, block}, i64), y = empty({batch, block}, i64);
-  batches.fill(step, x.data<int64_t>(), y.data<int64_t>());
-  return {x, y};
-}
-
-Trainer::Trainer(const TrainSetup& setup, const Recipe& recipe, Device device)
-    : setup_(setup), recipe_(recipe), device_(device), scaler_(65536, recipe.scaler) {
-  manual_seed(setup.seed);
-  model_ = std::make_unique<models::Gpt>(setup.model, nn::Options{recipe.parameters, device});
-  optimizer_ = std::make_unique<optim::AdamW>(groups(*model_, recipe, setup), optim::AdamWOptions{},
-                                              std::vector<std::string>{"tok.weight", "pos.weight"});
-  schedule_ = {setup.lr, setup.min_lr.value_or(setup.lr / 10), setup.warmup.value_or(std::min<int64_t>(100, setup.steps / 10)),
-               setup.steps};
-}
-
-Tensor Trainer::loss(const Tensor& tokens, const Tensor& targets) {
-  if (!recipe_.compute) return model_->loss(tokens, targets);
+Tensor Trainer::loss(const data::Value& batch) {
+  if (!recipe_.compute) return subject_.mean_loss(*model_, batch);
   Autocast low(recipe_.compute);
-  return model_->loss(tokens, targets);
+  return subject_.mean_loss(*model_, batch);
 }
 
-double Trainer::step(const Tensor& tokens, const Tensor& targets) {
+double Trainer::step() { return step(device_.is_meta() ? subject_.blank() : stream_->next(done_)); }
+
+double Trainer::step(const data::Value& batch) {
   optimizer_->zero_grad();
   double value;
   {
-    Tensor l = loss(tokens, targets);
+    Tensor l = loss(batch);
     value = device_.is_meta() ? 0 : l.item();
     if (!std::isfinite(value)) {
-      find_first_nan(tokens, targets);
+      find_first_nan(batch);
       return value;
     }
     scaler_.scale(l).backward();
@@ -69,26 +48,21 @@ double Trainer::step(const Tensor& tokens, const Tensor& targets) {
   for (auto& g : optimizer_->groups()) norm += std::pow(optim::grad_norm(g.params), 2);
   norm = std::sqrt(norm);
   if (!std::isfinite(norm) && !recipe_.scaler) {
-    find_first_nan(tokens, targets);
+    find_first_nan(batch);
     return value;
   }
-  optimizer_->set_lr(schedule_(done_));
-  scaler_.step(*optimizer_, optim::clip_factor(norm, setup_.clip));
+  scaler_.step(*optimizer_, optim::clip_factor(norm, plan_.clip));
   scaler_.update();
+  schedule_->step();
   ++done_;
   return value;
 }
 
-double Trainer::step(const Batches& batches) {
-  auto [x, y] = batch_tensors(batches, done_, setup_.batch, setup_.model.block);
-  return step(x, y);
-}
-
 // Runs the step again, watching every result.
-void Trainer::find_first_nan(const Tensor& tokens, const Tensor& targets) {
+void Trainer::find_first_nan(const data::Value& batch) {
   optimizer_->zero_grad();
   Anomaly watch;
-  Tensor l = loss(tokens, targets);
+  Tensor l = loss(batch);
   if (!watch.found()) scaler_.scale(l).backward();
   nan_ = FirstNaN{"", "", done_};
   if (watch.found()) {
@@ -120,26 +94,23 @@ void fill_bytes(Bytes& b, const MemoryStats& s, const MemoryStats& before, Count
   b.peak.*side = s.total_peak - before.total;
 }
 
-Bytes predict(const TrainSetup& setup, const Recipe& recipe) {
+DryRun predict(Subject& subject, const Recipe& recipe, const Plan& plan) {
   MemoryStats before = memory_stats(meta);
   GeneratorState random = generator_state();
-  Bytes b;
+  DryRun d;
   {
-    Trainer t(setup, recipe, meta);
+    Trainer t(subject, recipe, plan, meta);
     reset_peak_memory_stats(meta);
-    for (int i = 0; i < 2; ++i) {  // the second holds the optimizer's states from its beginning
-      Tensor x, y;
-      {
-        CategoryScope scope(Category::data);
-        x = empty({setup.batch, setup.model.block}, i64, meta);
-        y = empty({setup.batch, setup.model.block}, i64, meta);
-      }
-      t.step(x, y);
-    }
-    fill_bytes(b, memory_stats(meta), before, &Amount::predicted);
+    t.step();
+    Counting::clear();
+    Counting counting;
+    t.step();  // this one holds the optimizer's states from its beginning
+    d.flops = Counting::flops();
+    if (const data::Value last = subject.short_blank(); last.kind() != data::Value::Kind::none) t.step(last);
+    fill_bytes(d.bytes, memory_stats(meta), before, &Amount::predicted);
   }
   set_generator_state(random);
-  return b;
+  return d;
 }
 
 }  // namespace dyadic::inline v1::study

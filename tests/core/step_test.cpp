@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "dyadic/counters.h"
 #include "study/evaluate.h"
+#include "study/text_subject.h"
 #include "study/trainer.h"
 
 namespace dyadic::inline v1::study {
@@ -30,12 +31,12 @@ TEST_P(EachRecipe, PredictedBytesAreTheMeasuredOnes) {
   TrainSetup s = small();
   Corpus corpus = text();
   s.model.vocab = corpus.vocabulary().size();
-  Bytes b = predict(s, study::recipe(GetParam()));
+  TextSubject subject(s, corpus);
+  Bytes b = predict(subject, study::recipe(GetParam()), s.plan()).bytes;
   MemoryStats before = memory_stats();
-  Trainer t(s, study::recipe(GetParam()));
+  Trainer t(subject, study::recipe(GetParam()), s.plan());
   reset_peak_memory_stats();
-  Batches batches(corpus, s.model.block, s.batch, 1);
-  for (int i = 0; i < 4; ++i) t.step(batches);
+  for (int i = 0; i < 4; ++i) t.step();
   fill_bytes(b, memory_stats(), before, &Amount::measured);
   for (auto& [what, amount] : {std::pair{"parameters", b.parameters},
                                {"gradients", b.gradients},
@@ -58,9 +59,9 @@ TEST_P(EachRecipe, TheSameBitsForAnyNumberOfThreads) {
   std::string first;
   for (int threads : {1, 2, 3, 7}) {
     set_num_threads(threads);
-    Trainer t(s, study::recipe(GetParam()));
-    Batches batches(corpus, s.model.block, s.batch, 1);
-    for (int i = 0; i < 5; ++i) t.step(batches);
+    TextSubject subject(s, corpus);
+    Trainer t(subject, study::recipe(GetParam()), s.plan());
+    for (int i = 0; i < 5; ++i) t.step();
     std::string hash = t.weights_sha256();
     if (first.empty()) first = hash;
     EXPECT_EQ(hash, first) << threads << " threads";
@@ -74,13 +75,13 @@ TEST_P(EachRecipe, LearnsAndMultipliesInItsDtype) {
   s.lr = 1e-2;
   Corpus corpus = text();
   s.model.vocab = corpus.vocabulary().size();
-  Trainer t(s, study::recipe(GetParam()));
-  Batches batches(corpus, s.model.block, s.batch, 1);
+  TextSubject subject(s, corpus);
+  Trainer t(subject, study::recipe(GetParam()), s.plan());
   Counting::clear();
   double first, last = 0;
   {
     Counting counting;
-    first = t.step(batches);
+    first = t.step();
   }
   const Recipe& r = study::recipe(GetParam());
   std::string expected = (r.compute ? r.compute : r.parameters).name();
@@ -91,7 +92,7 @@ TEST_P(EachRecipe, LearnsAndMultipliesInItsDtype) {
       products += c.calls;
     }
   EXPECT_GT(products, 0);
-  for (int i = 1; i < 60; ++i) last = t.step(batches);
+  for (int i = 1; i < 60; ++i) last = t.step();
   EXPECT_LT(last, first - 1.0);
 }
 
@@ -122,12 +123,12 @@ TEST(NotFinite, NamesTheFirstOpAndModule) {
   TrainSetup s = small();
   Corpus corpus = text();
   s.model.vocab = corpus.vocabulary().size();
-  Trainer t(s, study::recipe("f32"));
-  Batches batches(corpus, s.model.block, s.batch, 1);
-  t.step(batches);
+  TextSubject subject(s, corpus);
+  Trainer t(subject, study::recipe("f32"), s.plan());
+  t.step();
   NoGrad guard;
-  t.model().blocks[1].fc.weight.fill_(3e38);
-  t.step(batches);
+  static_cast<models::Gpt&>(t.model()).blocks[1].fc.weight.fill_(3e38);
+  t.step();
   ASSERT_TRUE(t.nan().has_value());
   EXPECT_EQ(t.nan()->op, "linear");
   EXPECT_EQ(t.nan()->module, "blocks.1.fc");

@@ -54,6 +54,13 @@ def test_llama():
     assert re.search(r"0.175 billion parameters(.*\n)+measured peak .*, [+-]0\.00", printed)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["digits", "lstm", "outliers", "frozen"])
+def test_studies(name, tmp_path):
+    printed = run(f"study_{name}.py", "--steps", "60", "--out", tmp_path / name)
+    assert "Recommendation" in printed and (tmp_path / name / "report.html").exists()
+
+
 def test_examples_are_short():
     for path in EXAMPLES.glob("*.*"):
         if path.suffix in (".py", ".cpp", ".h"):

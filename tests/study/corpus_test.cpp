@@ -159,7 +159,7 @@ TEST(Corpus, TooShort) {
                  "more text or a smaller preset");
   }
   EXPECT_THROW(Corpus::from_text("x", TokenKind::bytes).require(1, 1), ValueError);
-  EXPECT_THROW(Batches(c, 64, 12, 0), ValueError);
+  EXPECT_THROW(TextBatches(c, 64, 12, 0), ValueError);
 }
 
 TEST(Corpus, Builtin) {
@@ -181,7 +181,7 @@ Corpus counting(int64_t n) {
 
 TEST(Batches, DependOnSeedAndStepAlone) {
   const Corpus c = counting(10'000);
-  const Batches a(c, 32, 7, 5), b(c, 32, 7, 5), other(c, 32, 7, 6);
+  const TextBatches a(c, 32, 7, 5), b(c, 32, 7, 5), other(c, 32, 7, 6);
   b.start(123, 3);
   std::set<int64_t> starts;
   int equal = 0;
@@ -198,7 +198,7 @@ TEST(Batches, DependOnSeedAndStepAlone) {
 
 TEST(Batches, StayInTrainingAndCoverIt) {
   const Corpus c = counting(1000);  // 900 to train
-  const Batches b(c, 32, 4, 1);
+  const TextBatches b(c, 32, 4, 1);
   int64_t lo = 900, hi = 0;
   double sum = 0;
   for (int64_t step = 0; step < 5000; ++step) {
@@ -215,7 +215,7 @@ TEST(Batches, StayInTrainingAndCoverIt) {
 
 TEST(Batches, TargetsAreInputsShifted) {
   const Corpus c = counting(5000);
-  const Batches b(c, 16, 3, 9);
+  const TextBatches b(c, 16, 3, 9);
   std::vector<int64_t> inputs(48), targets(48);
   b.fill(17, inputs.data(), targets.data());
   for (int row = 0; row < 3; ++row) {
@@ -226,7 +226,7 @@ TEST(Batches, TargetsAreInputsShifted) {
 
 TEST(Batches, OneWindowOnly) {
   const Corpus c = counting(100);  // 90 to train: block 89 fits once
-  const Batches b(c, 89, 1, 0);
+  const TextBatches b(c, 89, 1, 0);
   for (int64_t step = 0; step < 20; ++step) EXPECT_EQ(b.start(step, 0), 0);
 }
 

@@ -83,7 +83,7 @@ inline StudyResult sample_result(int steps = 1000) {
               3.214,
               {{"built-in", 812'345}},
               {}};
-  s.model = {"char", 4, 4, 128, 64, 12, 256, 842'240, 4.02e9};
+  s.model = {"char", "", 4, 4, 128, 64, 12, 256, 842'240, 4.02e9};
   s.options.steps = steps;
   constexpr int64_t mb = 1 << 20;
   const SampleRecipe recipes[] = {

@@ -20,19 +20,19 @@ Result train(const char* name, DType state = f32) {
   const Preset& p = preset("nanogpt-cpu");
   Corpus corpus = Corpus::load({}, p.tokens);
   Recipe r = recipe(name);
-  if (state != f32) r.state = state;
+  if (state != f32) r.states = state;
   TrainSetup setup = p.setup;
   setup.model.vocab = corpus.vocabulary().size();
   setup.seed = 1;
-  Trainer trainer(setup, r);
-  Batches batches(corpus, setup.model.block, setup.batch, setup.seed);
-  for (int i = 0; i < 200; ++i) trainer.step(batches);
+  TextSubject subject(setup, corpus);
+  Trainer trainer(subject, r, setup.plan());
+  for (int i = 0; i < 200; ++i) trainer.step();
   double loss = 0;
-  Batches others(corpus, setup.model.block, 4 * setup.batch, setup.seed + 1);
+  TextBatches others(corpus, setup.model.block, 4 * setup.batch, setup.seed + 1);
   for (int64_t i = 0; i < 20; ++i) {
     auto [x, y] = batch_tensors(others, i, 4 * setup.batch, setup.model.block);
     NoGrad guard;
-    loss += trainer.model().loss(x, y).item() / 20;
+    loss += subject.mean_loss(trainer.model(), data::Value::List{x, y}).item() / 20;
   }
   return {loss, trainer.optimizer().updates().share(), trainer.weights_sha256()};
 }

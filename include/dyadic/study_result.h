@@ -1,7 +1,8 @@
 // What a precision study found: plain data, one struct per object of report.json, written by the trainer and read by the three
 // reports, by the recommendation and by --resume. Nothing here knows a tensor. A figure that is not known (yet) is NaN or an
 // empty optional and becomes null in report.json.
-// Units as the names say: sizes in bytes, step_ms in milliseconds, other times in seconds, losses in nats per token.
+// Units as the names say: sizes in bytes, step_ms in milliseconds, other times in seconds, losses in nats per token or, of a
+// model of one's own, in what its loss function gives. "Tokens" are the items that have a loss of their own: Measure::item.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -46,9 +47,9 @@ struct FirstNaN {  // the first op and module that produced a NaN or an infinity
   int64_t step = 0;
 };
 
-// A loss beside f32's on the same tokens. Filled by compare() in statistics.h.
+// A loss beside f32's on the same tokens, or a metric. Filled by compare() in statistics.h.
 struct LossDelta {
-  double delta = kUnknown;  // mean of loss - f32's loss; negative: better than f32
+  double delta = kUnknown;  // mean of loss - f32's loss (of a metric, of what is lost); negative: better than f32
   double se = kUnknown;     // its standard error: the largest of the three below
   std::string se_kind;      // "token", "window" or "seed"
   double upper = kUnknown;  // with 95 % confidence (one-sided) the true difference is below this
@@ -66,6 +67,8 @@ struct RecipeResult {
   double val_loss_se = kUnknown;
   LossDelta vs_f32;
   std::vector<double> seed_val_losses;  // one per seed
+  double metric = kUnknown;             // mean over seeds
+  LossDelta metric_vs_f32;
   double step_ms = kUnknown, tokens_per_s = kUnknown, flops_per_s = kUnknown, mfu = kUnknown;
   double flops_peak = kUnknown;  // what mfu divides by: the machine's peak in the dtype this recipe multiplies in
   Bytes bytes;
@@ -88,11 +91,32 @@ struct FormatResult {
   Count bytes;                        // of the whole model, tied weights once
   double val_loss = kUnknown;
   LossDelta vs_f32;
+  double metric = kUnknown;
+  LossDelta metric_vs_f32;
   double kl = kUnknown;  // mean KL(f32 || format) per token, nats
   double kl_se = kUnknown;
   double top1_agreement = kUnknown;  // share of tokens where both put the same token first, 0 .. 1
   double tokens_per_s = kUnknown;
   Count workspace;  // peak bytes of decoded matrices while evaluating
+};
+
+// A module's part of what a format loses. Of the differences, what is lost is above zero.
+struct ModuleLoss {
+  std::string module;        // its path
+  int64_t bytes = 0;         // of its weights in f32
+  int64_t stored_bytes = 0;  // and in the format
+  LossDelta alone;           // it alone is stored, beside f32
+  LossDelta spared;          // all but it are stored, beside all of them
+  bool kept = false;         // in more bits, by the mixed recommendation
+};
+
+// Where the loss of one format comes from, and the mixture that avoids it.
+struct Layers {
+  std::string format, keep;         // what modules are stored in, and those that are kept in more bits
+  std::vector<ModuleLoss> modules;  // worst first
+  Count bytes;                      // of the whole model as mixed; none: no mixture is both near enough and smaller
+  double value = kUnknown;          // its loss or metric
+  LossDelta vs_f32;
 };
 
 struct Machine {
@@ -119,10 +143,19 @@ struct CorpusInfo {
 };
 
 struct ModelInfo {
-  std::string preset;
+  std::string preset;  // or the name of a model of one's own
+  std::string kind;    // the class of a model of one's own; empty: the built-in GPT
   int64_t layers = 0, heads = 0, width = 0, block = 0, batch = 0, vocabulary = 0;
   int64_t parameters = 0;            // tied weights once
   double flops_per_step = kUnknown;  // forward and backward, as the corridor counts
+};
+
+struct Measure {               // what the study is about
+  std::string item = "token";  // what has a loss of its own: "token" or "sample"
+  std::string unit = "nats";   // of the loss; may be empty
+  std::string metric;          // judged instead of the loss; empty: there is none
+  bool larger = false;         // is better
+  bool root = false;           // of the mean
 };
 
 enum class Minimize : uint8_t { memory, time };
@@ -150,9 +183,13 @@ struct StudyResult {
   Machine machine;
   CorpusInfo corpus;
   ModelInfo model;
+  Measure measure;
+  std::string training;            // of a model of one's own, in words: "SGD, lr 0.1"
+  std::vector<std::string> notes;  // what else a reader should know
   Options options;
   std::vector<RecipeResult> recipes;  // f32 first
   std::vector<FormatResult> formats;  // f32 first
+  std::optional<Layers> layers;       // where that was asked for
   Recommendation recommendation;
 
   const RecipeResult* recipe(const std::string& name) const {

@@ -1,0 +1,267 @@
+// What dyadic.study is made of. python/dyadic/study.py has the rest.
+#include "dyadic/study.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "base/interrupt.h"
+#include "data.h"
+#include "nn.h"
+#include "options.h"
+#include "study/source.h"
+
+namespace dyadic::inline v1::python {
+namespace {
+
+using study::Recipe;
+using study::Study;
+using Function = std::shared_ptr<Held>;
+
+Function held(nb::handle o) { return std::make_shared<Held>(nb::borrow(o)); }
+
+// Any object with __iter__: gone through again and again. A run that goes on passes by what it has had.
+class Iterable : public study::Source {
+  Function object_;
+
+  class Steps : public study::Stream {
+    nb::handle object_;
+    nb::object iterator_;
+    int64_t position_ = 0;
+
+   public:
+    explicit Steps(nb::handle object) : object_(object) {}
+    ~Steps() override {
+      nb::gil_scoped_acquire gil;
+      iterator_.reset();
+    }
+    data::Value next(int64_t step) override {
+      return calling_python([&] {
+        nb::object batch;
+        while (position_ <= step) batch = advance(), ++position_;
+        return foreign_value(batch);
+      });
+    }
+
+   private:
+    nb::object advance() {
+      for (int pass = 0; pass < 2; ++pass) {
+        if (!iterator_.is_valid()) iterator_ = nb::iter(object_);
+        nb::object batch = nb::steal(PyIter_Next(iterator_.ptr()));
+        if (batch.is_valid()) return batch;
+        if (PyErr_Occurred()) nb::raise_python_error();
+        iterator_.reset();
+      }
+      fail<ValueError>("study: batches: there is none in the {}", Py_TYPE(object_.ptr())->tp_name);
+    }
+  };
+
+ public:
+  explicit Iterable(nb::handle o) : object_(held(o)) {}
+  std::unique_ptr<study::Stream> stream() override { return std::make_unique<Steps>(object_->get()); }
+  void each(FunctionRef<bool(const data::Value&)> body) override {
+    calling_python([&] {
+      for (nb::handle batch : nb::borrow(object_->get())) {
+        const data::Value value = foreign_value(nb::borrow(batch));
+        nb::gil_scoped_release released;
+        if (!body(value)) break;
+      }
+    });
+  }
+  int64_t size() override {
+    return calling_python([&] {
+      const Py_ssize_t n = PyObject_LengthHint(object_->get().ptr(), 0);
+      if (n < 0) PyErr_Clear();
+      return std::max<int64_t>(n, 0);
+    });
+  }
+  std::pair<std::shared_ptr<study::Source>, std::shared_ptr<study::Source>> split() override {
+    fail<ValueError>("study: no part of this iterable can be held back to evaluate; pass evaluation: other batches");
+  }
+};
+
+study::Batches read_batches(nb::handle o) {
+  if (o.is_none()) return {};
+  if (data::DataLoader* loader = read_loader(o)) return *loader;
+  if (nb::isinstance<nb::list>(o) || nb::isinstance<nb::tuple>(o)) {
+    std::vector<data::Value> all;
+    for (nb::handle batch : o) all.push_back(foreign_value(nb::borrow(batch)));
+    return all;
+  }
+  if (nb::hasattr(o, "__iter__")) return study::Batches(std::make_shared<Iterable>(o));
+  DY_CHECK_AS(TypeError, PyCallable_Check(o.ptr()),
+              "study: batches are a DataLoader, a list, another iterable or a function of the step, not a {}",
+              Py_TYPE(o.ptr())->tp_name);
+  return [f = held(o)](int64_t step) { return calling_python([&] { return foreign_value(f->get()(step)); }); };
+}
+
+// f(model, batch) -> tensor
+study::Loss read_loss(nb::handle o) {
+  if (o.is_none()) return {};
+  return [f = held(o)](Module& model, const data::Value& batch) {
+    return calling_python([&] {
+      nb::object result = f->get()(nb::cast(&model, nb::rv_policy::reference), to_object(batch, false));
+      DY_CHECK_AS(TypeError, is_tensor(result.ptr()), "study: {} gave a {}, not a tensor", nb::repr(f->get()).c_str(),
+                  Py_TYPE(result.ptr())->tp_name);
+      return tensor_of(result.ptr());
+    });
+  };
+}
+
+// f("cpu") or f("meta") -> module
+study::MakeModel read_make(nb::handle o) {
+  return [f = held(o)](nn::Options options) {
+    return calling_python([&] {
+      nb::object model = f->get()(options.device.name());
+      DY_CHECK_AS(TypeError, is_module(model), "study: make_model gave a {}, not a Module", Py_TYPE(model.ptr())->tp_name);
+      return nb::cast<std::shared_ptr<Module>>(model);
+    });
+  };
+}
+
+template <class T> void take(nb::dict given, const char* name, T& out) {
+  if (given.contains(name) && !given[name].is_none()) out = nb::cast<T>(given[name]);
+}
+
+study::StudyOptions read_study_options(nb::dict given) {
+  study::StudyOptions o;
+  o.evaluation = read_batches(given.get("evaluation", nb::none()));
+  if (nb::object metric = given.get("metric", nb::none()); !metric.is_none()) {
+    o.metric.name = nb::cast<std::string>(metric.attr("name"));
+    o.metric.function = read_loss(metric.attr("function"));
+    o.metric.larger_is_better = nb::cast<bool>(metric.attr("larger_is_better"));
+    o.metric.root = nb::cast<bool>(metric.attr("root"));
+  }
+  take(given, "tolerance", o.tolerance);
+  o.minimize = nb::cast<std::string>(given["minimize"]) == "time" ? study::Minimize::time : study::Minimize::memory;
+  if (!given["steps"].is_none()) o.steps = nb::cast<int64_t>(given["steps"]);
+  if (!given["time"].is_none()) o.time_s = nb::cast<double>(given["time"]);
+  take(given, "optimizer", o.optimizer);
+  o.optimizer_options = read_options(o.optimizer, nb::cast<nb::dict>(given["optimizer_options"]));
+  take(given, "schedule", o.schedule);
+  o.schedule_options = read_options(o.schedule, nb::cast<nb::dict>(given["schedule_options"]));
+  take(given, "clip", o.clip);
+  take(given, "seeds", o.seeds);
+  take(given, "seed", o.seed);
+  take(given, "recipes", o.recipes);
+  take(given, "formats", o.formats);
+  take(given, "per_layer", o.per_layer);
+  take(given, "name", o.name);
+  take(given, "out", o.out);
+  take(given, "resume", o.resume);
+  take(given, "progress", o.progress);
+  return o;
+}
+
+// Ctrl-C sets a flag that long work looks at; Python's own handler comes back.
+struct Interruptible {
+  Interruptible() {
+    clear_interrupt();
+    install_interrupt_handler();
+  }
+  ~Interruptible() {
+    remove_interrupt_handler();
+    clear_interrupt();
+  }
+};
+
+Study run(nb::handle make_model, nb::handle batches, nb::handle loss, nb::dict given) {
+  const study::StudyOptions o = read_study_options(given);
+  const study::Batches b = read_batches(batches);
+  const study::MakeModel make = read_make(make_model);
+  const study::Loss l = read_loss(loss);
+  const Interruptible scope;
+  nb::gil_scoped_release released;
+  return study::study(make, b, l, o);
+}
+
+Study run_formats(nb::handle model, nb::handle evaluate, std::vector<std::string> formats, std::string metric,
+                  bool larger_is_better, double tolerance, std::string name, std::string out) {
+  const study::FormatsOptions o{.formats = std::move(formats),
+                                .metric = std::move(metric),
+                                .larger_is_better = larger_is_better,
+                                .tolerance = tolerance,
+                                .name = std::move(name),
+                                .out = std::move(out)};
+  const study::Evaluate call = [&](Module&) { return calling_python([&] { return tensor_of(evaluate(model).ptr()); }); };
+  Module& m = nb::cast<Module&>(model);
+  const Interruptible scope;
+  nb::gil_scoped_release released;
+  return study::formats(m, call, o);
+}
+
+nb::tuple run_predict(nb::handle make_model, nb::object batch, nb::handle loss, std::vector<Recipe> recipes,
+                      std::string optimizer, nb::dict optimizer_options) {
+  study::PredictOptions o{.loss = read_loss(loss), .recipes = std::move(recipes), .optimizer = std::move(optimizer)};
+  o.optimizer_options = read_options(o.optimizer, optimizer_options);
+  const study::MakeModel make = read_make(make_model);
+  const data::Value value = foreign_value(batch);
+  std::vector<study::Prediction> found;
+  {
+    nb::gil_scoped_release released;
+    found = study::predict(make, value, o);
+  }
+  nb::list rows;
+  for (const study::Prediction& p : found) {
+    const study::Bytes& b = p.bytes;
+    nb::dict row;
+    row["recipe"] = p.recipe;
+    for (auto& [key, amount] : {std::pair{"parameters", b.parameters},
+                                {"gradients", b.gradients},
+                                {"optimizer", b.optimizer},
+                                {"activations", b.activations},
+                                {"workspace", b.workspace},
+                                {"peak", b.peak}})
+      row[key] = *amount.predicted;
+    row["flops_per_step"] = p.flops_per_step;
+    row["fits"] = p.fits;
+    rows.append(row);
+  }
+  return nb::make_tuple(rows, study::text(found));
+}
+
+using Modules = std::vector<std::pair<std::string, DType>>;
+
+void add_recipe(nb::module_& t) {
+  nb::class_<Recipe>(t, "Recipe", "The part of dyadic.study.Recipe that is C++'s.")
+      .def(
+          "__init__",
+          [](Recipe* self, DType parameters, std::optional<DType> compute, DType states, std::string rounding, bool scaler,
+             Modules modules, std::string name, std::string doc) {
+            new (self) Recipe{std::move(name), std::move(doc),      parameters, compute.value_or(DType()),
+                              scaler,          std::move(rounding), states,     std::move(modules)};
+          },
+          nb::arg("parameters"), nb::arg("compute").none(), nb::arg("states"), nb::arg("rounding"), nb::arg("scaler"),
+          nb::arg("modules"), nb::arg("name"), nb::arg("doc"))
+      .def_ro("name", &Recipe::name)
+      .def_ro("doc", &Recipe::doc)
+      .def_ro("parameters", &Recipe::parameters)
+      .def_prop_ro("compute", [](const Recipe& r) { return r.compute ? std::optional(r.compute) : std::nullopt; })
+      .def_ro("states", &Recipe::states)
+      .def_ro("rounding", &Recipe::rounding)
+      .def_ro("scaler", &Recipe::scaler)
+      .def_ro("modules", &Recipe::modules);
+  t.def("recipes", [] { return study::recipes(); });
+  t.def("recipe", [](const std::string& name) { return study::recipe(name); }, nb::arg("name"));
+}
+
+}  // namespace
+
+void add_study(nb::module_& m) {
+  nb::module_ t = m.def_submodule("_study", "What dyadic.study is made of.");
+  add_recipe(t);
+  nb::class_<Study>(t, "Study", "The part of dyadic.study.Study that is C++'s.")
+      .def("text", &Study::text, nb::arg("width") = 100, nb::arg("color") = false, "The tables as text.")
+      .def("html", &Study::html, "The page of report.html.")
+      .def("json", &Study::json, "report.json as text.")
+      .def_ro("folder", &Study::folder)
+      .def_ro("interrupted", &Study::interrupted);
+  t.def("run", run, nb::arg("make_model"), nb::arg("batches"), nb::arg("loss"), nb::arg("options"));
+  t.def("formats", run_formats, nb::arg("model"), nb::arg("evaluate"), nb::arg("formats"), nb::arg("metric"),
+        nb::arg("larger_is_better"), nb::arg("tolerance"), nb::arg("name"), nb::arg("out"));
+  t.def("predict", run_predict, nb::arg("make_model"), nb::arg("batch"), nb::arg("loss").none(), nb::arg("recipes"),
+        nb::arg("optimizer"), nb::arg("optimizer_options"));
+}
+
+}  // namespace dyadic::inline v1::python

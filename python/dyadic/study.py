@@ -1,0 +1,328 @@
+"""Which precision for a model of one's own, on this machine, and what is lost: the study.
+
+    from dyadic import study
+
+    result = study.study(Net, loader, lambda model, batch: F.cross_entropy(model(batch[0]), batch[1], reduction="none"),
+                         metric=study.accuracy, steps=500)
+    print(result)
+
+The command `dyadic study` is the same with a built-in model that reads text. docs/study.md has what the figures mean.
+"""
+from __future__ import annotations
+
+import html as _html
+import json as _json
+import os
+import shutil
+import sys
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
+
+from . import _dyadic
+from ._dyadic import Tensor, device
+from .nn import Module
+
+__all__ = ["Metric", "Predictions", "Recipe", "Study", "accuracy", "formats", "predict", "recipe", "recipes", "rmse", "study"]
+
+_study = _dyadic._study
+
+
+class Recipe(_study.Recipe):
+    """A way to train one model.
+
+    parameters   what weights are stored in: float32, bfloat16 or float16
+    compute      autocast's low precision (bfloat16, float16, float8_e4m3fn); None: as the parameters
+    states       what the optimizer's states are kept in: "f32", "dynamic8", "bf16" ...
+    rounding     of the parameter update: "nearest" or "stochastic"
+    scaler       whether the loss is scaled, as gradients of float16 need it
+    modules      modules by name whose weights are stored, and which compute, in a dtype of their own: {"lm_head": "f32"}. * is any
+                 text; what is inside of such a module belongs to it. The last that fits counts.
+    name, doc    as reports call it; without a name it is made of what differs from f32
+    """
+
+    def __init__(
+        self,
+        parameters: Any = "f32",
+        compute: Any = None,
+        states: Any = "f32",
+        rounding: str = "nearest",
+        scaler: bool = False,
+        modules: Mapping[str, Any] | None = None,
+        name: str = "",
+        doc: str = "",
+    ):
+        super().__init__(parameters, compute, states, rounding, bool(scaler), list((modules or {}).items()), name, doc)
+
+    def __repr__(self) -> str:
+        return f"Recipe({self.name!r})" if self.name else f"Recipe(parameters={self.parameters}, compute={self.compute})"
+
+
+def recipes() -> list[Recipe]:
+    """The built-in ones, f32 first."""
+    return _study.recipes()
+
+
+def recipe(name: str) -> Recipe:
+    """A built-in one by its name; ValueError listing those there are."""
+    return _study.recipe(name)
+
+
+class Metric(NamedTuple):
+    """What models are judged by beside the loss: the mean of function(model, batch), a tensor with a number for each sample, or the
+    root of that mean."""
+
+    name: str
+    function: Callable[[Module, Any], Tensor]
+    larger_is_better: bool = False
+    root: bool = False
+
+
+def _correct(model: Module, batch: Any) -> Tensor:
+    return model(batch[0]).argmax(-1) == batch[1]
+
+
+def _squared_errors(model: Module, batch: Any) -> Tensor:
+    outputs, wanted = model(batch[0]), batch[1]
+    if outputs.shape != wanted.shape:
+        raise ValueError(f"rmse: outputs and targets differ: {list(outputs.shape)} and {list(wanted.shape)}")
+    return (outputs.double() - wanted.double()).square().reshape(len(outputs), -1).mean(-1)
+
+
+accuracy = Metric("accuracy", _correct, larger_is_better=True)
+rmse = Metric("RMSE", _squared_errors, root=True)
+
+
+class Study:
+    """All that a study found: str() has the tables, a notebook shows the page. folder holds report.html, report.json and
+    model.safetensors, the weights that f32 trained."""
+
+    def __init__(self, part: _study.Study):
+        self._part = part
+
+    @property
+    def folder(self) -> str:
+        return self._part.folder
+
+    @property
+    def complete(self) -> bool:
+        return not self._part.interrupted
+
+    @property
+    def recommendation(self) -> dict[str, str]:
+        """"recipe", "format" and "why"; a name is None where nothing can be said."""
+        return self.to_dict()["recommendation"]
+
+    @property
+    def recipes(self) -> list[dict]:
+        """The figures of each recipe, f32's first."""
+        return self.to_dict()["recipes"]
+
+    @property
+    def formats(self) -> list[dict]:
+        """The figures of each weight format, f32's first."""
+        return self.to_dict()["formats"]
+
+    def to_dict(self) -> dict:
+        """report.json."""
+        return _json.loads(self._part.json())
+
+    def to_html(self) -> str:
+        """report.html."""
+        return self._part.html()
+
+    def __str__(self) -> str:
+        return self._part.text(shutil.get_terminal_size((100, 24)).columns)
+
+    def __repr__(self) -> str:
+        return f"<Study in {self.folder!r}>" if self.folder else "<Study>"
+
+    def _repr_html_(self) -> str:
+        page = _html.escape(self.to_html(), quote=True)
+        return f'<iframe srcdoc="{page}" style="width:100%;height:900px;border:0" title="precision study"></iframe>'
+
+
+def _on_meta(function: Callable[[Module, Any], Any]) -> Callable[[Module, Any], Any]:
+    """The function in a dry run: what it makes without saying where has no memory either."""
+
+    def call(model: Module, batch: Any) -> Any:
+        first = next(iter(model.parameters()), None)
+        if first is None or first.device.type != "meta":
+            return function(model, batch)
+        with device("meta"):
+            return function(model, batch)
+
+    return call
+
+
+def _maker(make_model: Callable[[], Module]) -> Callable[[str], Module]:
+    def make(where: str) -> Module:
+        with device(where):
+            model = make_model()
+        if not isinstance(model, Module):
+            raise TypeError(f"study: make_model gave a {type(model).__name__}, not a Module")
+        return model
+
+    return make
+
+
+def _recipes(chosen: Iterable[str | Recipe] | None) -> list:
+    return _study.recipes() if chosen is None else [recipe(r) if isinstance(r, str) else r for r in chosen]
+
+
+def _formats(chosen: Iterable[Any] | None) -> list[str]:
+    return [f if isinstance(f, str) else f.name for f in chosen or ()]
+
+
+def _name(thing: Any) -> Any:
+    return getattr(thing, "__name__", thing)
+
+
+def study(
+    make_model: Callable[[], Module],
+    batches: Any,
+    loss: Callable[[Module, Any], Tensor],
+    *,
+    evaluation: Any = None,
+    metric: Metric | None = None,
+    tolerance: float = 0.01,
+    minimize: str = "memory",
+    steps: int | None = None,
+    time: float | None = None,
+    optimizer: str | type = "AdamW",
+    optimizer_options: Mapping[str, Any] | None = None,
+    schedule: str | type | None = None,
+    schedule_options: Mapping[str, Any] | None = None,
+    clip: float = 1.0,
+    seeds: int = 1,
+    seed: int = 0,
+    recipes: Sequence[str | Recipe] | None = None,
+    formats: Sequence[Any] | None = None,
+    per_layer: bool = False,
+    name: str | None = None,
+    out: str | os.PathLike | None = None,
+    resume: bool = False,
+    progress: bool = True,
+) -> Study:
+    """Trains a model under every recipe, stores what f32 trained in every format, and says what each costs and loses.
+
+    make_model         makes the module; called once for each run, when the default generator has been seeded: the same weights for
+                       every recipe
+    batches            a DataLoader, a list of batches, another iterable (gone through again and again) or a function of the step
+    loss               loss(model, batch): a tensor with a number for each sample [N], or each token of each sample [N, ...], to be
+                       made small. Training takes their mean.
+    evaluation         batches that training does not see. None: a tenth is held back, the last samples of a loader's dataset or the
+                       last batches of a list.
+    metric             what is judged instead of the loss: accuracy, rmse, or a Metric of one's own
+    tolerance          what may be lost of f32's loss or metric, as a share of it
+    minimize           what the recommendation saves: "memory" or "time"
+    steps, time        training steps of each run (1000), or seconds that all of them take together
+    optimizer          a class of dyadic.optim or its name, and optimizer_options by name: {"lr": 0.1}
+    schedule           a class of dyadic.optim.lr_scheduler or its name, and schedule_options; None: a warm-up, then a cosine to a tenth
+    clip               largest norm of all gradients
+    seeds, seed        each recipe is trained so often, from different weights, beginning with this seed
+    recipes, formats   names or Recipes, names or dtypes; None: all. f32, the reference, always runs.
+    per_layer          also where a format's loss comes from, module by module, and the mixture of formats that avoids it
+    name, out, resume  of the model in reports; the report's folder (study-NAME, or the next free number); whether to go on with the
+                       study in that folder, to the same bits as an unbroken one
+    progress           a bar or lines on standard error
+
+    What can be refused is refused before training starts. Ctrl-C ends with the report so far, and then raises KeyboardInterrupt."""
+    if minimize not in ("memory", "time"):
+        raise ValueError(f"study: minimize is {minimize!r}: it is memory or time")
+    options = {
+        "evaluation": evaluation,
+        "metric": metric and metric._replace(function=_on_meta(metric.function)),
+        "tolerance": tolerance,
+        "minimize": minimize,
+        "steps": steps,
+        "time": time,
+        "optimizer": _name(optimizer),
+        "optimizer_options": dict(optimizer_options or {}),
+        "schedule": _name(schedule),
+        "schedule_options": dict(schedule_options or {}),
+        "clip": clip,
+        "seeds": seeds,
+        "seed": seed,
+        "recipes": _recipes(recipes),
+        "formats": _formats(formats),
+        "per_layer": per_layer,
+        "name": name,
+        "out": out and os.fspath(out),
+        "resume": resume,
+        "progress": progress,
+    }
+    found = Study(_study.run(_maker(make_model), batches, _on_meta(loss), options))
+    if not found.complete:
+        print(f"interrupted: the report so far is in {found.folder}; go on with the same call, out and resume=True", file=sys.stderr)
+        raise KeyboardInterrupt
+    return found
+
+
+def formats(
+    model: Module,
+    evaluate: Callable[[Module], Any],
+    *,
+    formats: Sequence[Any] | None = None,
+    metric: str | None = None,
+    larger_is_better: bool = False,
+    tolerance: float = 0.01,
+    name: str | None = None,
+    out: str | os.PathLike | None = None,
+) -> Study:
+    """No training: a trained module with its weights stored in every format, judged by evaluate(model): a tensor of numbers, one for each
+    sample, which are compared in pairs, or a single number. The module is as it was afterwards.
+
+    formats            names or dtypes; None: all that fit the model's weights
+    metric             what the numbers are ("accuracy"); None: a loss
+    larger_is_better   of a metric
+    tolerance          what may be lost, as a share of f32's
+    name, out          of the model; a folder for report.html and report.json (None: none is written)"""
+
+    def values(model: Module) -> Tensor:
+        found = evaluate(model)
+        return found if isinstance(found, Tensor) else _dyadic.tensor(float(found), dtype=_dyadic.float64)
+
+    found = Study(
+        _study.formats(
+            model, values, _formats(formats), metric or "", larger_is_better, tolerance, name or "", "" if out is None else os.fspath(out)
+        )
+    )
+    if not found.complete:
+        raise KeyboardInterrupt
+    return found
+
+
+class Predictions(list):
+    """A dict for each recipe: "recipe", bytes at the peak of "parameters", "gradients", "optimizer", "activations", "workspace" and of
+    all, "peak", "flops_per_step", and "fits": whether this machine's memory holds it. str() is a table."""
+
+    def __init__(self, rows: Iterable[dict], table: str):
+        super().__init__(rows)
+        self._table = table
+
+    def __str__(self) -> str:
+        return self._table
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{_html.escape(self._table)}</pre>"
+
+
+def predict(
+    make_model: Callable[[], Module],
+    batch: Any,
+    loss: Callable[[Module, Any], Tensor] | None = None,
+    *,
+    recipes: Sequence[str | Recipe] | None = None,
+    optimizer: str | type = "AdamW",
+    optimizer_options: Mapping[str, Any] | None = None,
+) -> Predictions:
+    """What training on such batches would take under each recipe, from a dry run without memory: the model is made on the device meta,
+    and nothing is computed. What values decide cannot be predicted, and is the model's error there.
+
+    loss   as in study(); None: the mean of what the model makes of the batch, or of its first part"""
+
+    def outputs(model: Module, batch: Any) -> Tensor:
+        return model(batch if isinstance(batch, Tensor) else batch[0]).float().mean()
+
+    return Predictions(
+        *_study.predict(_maker(make_model), batch, _on_meta(loss or outputs), _recipes(recipes), _name(optimizer), dict(optimizer_options or {}))
+    )

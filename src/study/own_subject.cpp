@@ -1,0 +1,176 @@
+#include "study/own_subject.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "base/sha256.h"
+#include "dyadic/ops.h"
+#include "study/recipe_apply.h"
+#include "study/warmup.h"
+#include "tensor/impl.h"
+#include "tensor/resize.h"
+
+namespace dyadic::inline v1::study {
+namespace {
+
+// The same module without memory: a dry run allocates nothing.
+void to_meta(nn::Module& model) {
+  NoGrad guard;
+  std::set<TensorImpl*> seen;
+  for (auto& [path, module] : model.named_modules())
+    for (auto* slots : {&module->own_parameters(), &module->own_buffers()})
+      for (auto& [name, slot] : *slots) {
+        if (!slot->defined() || !seen.insert(slot->impl()).second) continue;
+        CategoryScope scope(slot->impl()->storage->category);
+        const bool trained = slot->requires_grad();
+        slot->requires_grad_(false);
+        become_view(*slot, make_tensor(slot->sizes(), slot->dtype(), meta));
+        if (trained) slot->requires_grad_();
+      }
+}
+
+// A batch without memory; `rows`, where it is not 0, stands in the place of the first size that its first tensor has.
+class OnMeta {
+  int64_t rows_, first_ = -1;
+
+ public:
+  explicit OnMeta(int64_t rows) : rows_(rows) {}
+  data::Value operator()(const data::Value& v) {
+    using Kind = data::Value::Kind;
+    if (v.kind() == Kind::tensor) return blank(v.tensor());
+    if (v.kind() == Kind::list) {
+      data::Value::List all;
+      for (const data::Value& each : v.list()) all.push_back((*this)(each));
+      return all;
+    }
+    if (v.kind() == Kind::named) {
+      data::Value::Named all;
+      for (auto& [name, each] : v.named()) all.emplace_back(name, (*this)(each));
+      return all;
+    }
+    if (v.kind() != Kind::foreign) return v;
+    data::Value one[] = {v};
+    v.foreign()->unfold(one);
+    return one[0].kind() == Kind::foreign ? v : (*this)(one[0]);
+  }
+
+ private:
+  Tensor blank(const Tensor& t) {
+    std::vector<int64_t> sizes = t.sizes().vec();
+    if (first_ < 0 && !sizes.empty()) first_ = sizes[0];
+    if (rows_ && !sizes.empty() && sizes[0] == first_) sizes[0] = rows_;
+    return empty(sizes, t.dtype(), meta);
+  }
+};
+
+// Steps of matrices are what 8-bit states are for; rows of a table are hit too seldom.
+std::vector<std::string> tables(nn::Module& model) {
+  std::vector<std::string> names;
+  for (auto& [path, module] : model.named_modules())
+    if (std::string_view(module->kind()) == "Embedding") names.push_back(path.empty() ? "weight" : path + ".weight");
+  return names;
+}
+
+}  // namespace
+
+OwnSubject::OwnSubject(MakeModel make, const Batches& batches, Loss loss, const StudyOptions& options)
+    : make_(std::move(make)), loss_(std::move(loss)), options_(options) {
+  DY_CHECK_AS(ValueError, batches, "study: there are no batches");
+  if (options.evaluation) {
+    training_ = batches.source();
+    evaluation_ = options.evaluation.source();
+  } else {
+    std::tie(training_, evaluation_) = batches.source()->split();
+  }
+  NoGrad guard;
+  manual_seed(options.seed);
+  const std::shared_ptr<nn::Module> model = this->make(recipe("f32"), cpu);
+  kind_ = model->kind();
+  parameters_ = model->num_parameters();
+  example_ = training_->stream()->next(0);
+  model->eval();
+  const Tensor l = losses(*model, example_, nullptr);
+  items_ = l.numel();
+  window_ = l.numel() / l.size(0);
+}
+
+std::shared_ptr<nn::Module> OwnSubject::make(const Recipe& recipe, Device device) {
+  std::shared_ptr<nn::Module> model = make_({f32, device});
+  DY_CHECK_AS(TypeError, model, "study: make_model gave no module");
+  if (device.is_meta()) to_meta(*model);
+  store_parameters(*model, recipe);
+  return model;
+}
+
+std::unique_ptr<optim::Optimizer> OwnSubject::optimizer(const nn::Module& model, const Recipe& r, const Plan& plan) {
+  optim::Options o = options_.optimizer_options;
+  o.set("state", r.states);
+  o.set("stochastic_rounding", r.rounding == "stochastic");
+  o.set("seed", double(plan.seed ^ 0x5eed));
+  nn::NamedTensors trained;
+  for (auto& entry : model.named_parameters())
+    if (entry.second.requires_grad()) trained.push_back(entry);
+  DY_CHECK_AS(ValueError, !trained.empty(), "study: nothing of {} is trained: no parameter requires a gradient", kind_);
+  return std::make_unique<optim::Optimizer>(options_.optimizer, std::move(trained), std::move(o),
+                                            tables(const_cast<nn::Module&>(model)));
+}
+
+std::unique_ptr<optim::Schedule> OwnSubject::schedule(optim::Optimizer& optimizer, const Plan& plan) {
+  if (!options_.schedule.empty())
+    return std::make_unique<optim::LRScheduler>(options_.schedule, optimizer, options_.schedule_options);
+  return std::make_unique<Warmup>(optimizer, warmup_cosine(optimizer.groups()[0].options.number("lr"), {}, {}, plan.steps));
+}
+
+data::Value OwnSubject::blank() {
+  CategoryScope scope(Category::data);
+  return OnMeta(0)(example_);
+}
+data::Value OwnSubject::short_blank() {
+  CategoryScope scope(Category::data);
+  const int64_t rows = training_ ? training_->last_rows() : 0;
+  return rows ? OnMeta(rows)(example_) : data::Value();
+}
+
+Tensor OwnSubject::mean_loss(nn::Module& model, const data::Value& batch) { return mean(loss_(model, batch)); }
+
+Tensor OwnSubject::losses(nn::Module& model, const data::Value& batch, Tensor*) {
+  const Tensor l = loss_(model, batch);
+  DY_CHECK_AS(ValueError, l.defined() && l.dtype().is_floating_point() && l.dim() >= 1 && l.numel() > 0,
+              "study: the loss is no number for each sample: it is {}; leave its mean to the study (reduction=\"none\")",
+              l.defined() ? dyadic::v1::describe(l) : "nothing");
+  DY_CHECK_AS(ValueError, window_ == 1 || l.numel() == window_ * l.size(0),
+              "study: the loss has {} numbers for each of {} samples, where others had {}; let it give one for each sample",
+              l.numel() / l.size(0), l.size(0), window_);
+  return l.detach().to(f32).contiguous();
+}
+
+Tensor OwnSubject::metric(nn::Module& model, const data::Value& batch) {
+  if (!options_.metric.function) return {};
+  const Tensor m = options_.metric.function(model, batch);
+  DY_CHECK_AS(ValueError, m.defined() && m.dim() >= 1 && m.numel() > 0,
+              "study: the metric {} is no number for each sample: it is {}", options_.metric.name,
+              m.defined() ? dyadic::v1::describe(m) : "nothing");
+  return m.detach().to(f64).contiguous();
+}
+
+void OwnSubject::describe(StudyResult& s) const {
+  s.model.preset = options_.name.empty() ? kind_ : options_.name;
+  s.model.kind = kind_;
+  s.model.parameters = parameters_;
+  s.model.batch = items_ / window_;
+  const Metric& m = options_.metric;
+  s.measure = {window_ > 1 ? "token" : "sample", "", m.name, m.larger_is_better, m.root};
+  s.training = options_.optimizer;
+  for (auto& [name, value] : options_.optimizer_options)
+    s.training +=
+        fmt::format(", {} {}", name, value.word.empty() ? fmt::format("{}", fmt::join(value.numbers, " ")) : value.word);
+  s.training += options_.schedule.empty() ? "; a warm-up, then a cosine" : "; " + options_.schedule;
+}
+
+std::string OwnSubject::fingerprint(const StudyResult& s) const {
+  return fmt::format("model {}, parameters {}, batch {}, training {}, clip {}", s.model.kind, s.model.parameters, s.model.batch,
+                     s.training, options_.clip);
+}
+
+}  // namespace dyadic::inline v1::study

@@ -1,0 +1,46 @@
+// A module, batches and a loss of one's own as the subject of a study.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "study/subject.h"
+
+namespace dyadic::inline v1::study {
+
+class OwnSubject : public Subject {
+ public:
+  // Makes the model once and takes one batch, to find out what the loss gives; ValueError where it is no number per sample.
+  OwnSubject(MakeModel make, const Batches& batches, Loss loss, const StudyOptions& options);
+  // For dry runs alone, on batches like this one.
+  OwnSubject(MakeModel make, data::Value example, Loss loss, const StudyOptions& options)
+      : make_(std::move(make)), loss_(std::move(loss)), options_(options), example_(std::move(example)) {}
+
+  std::shared_ptr<nn::Module> make(const Recipe& recipe, Device device) override;
+  std::unique_ptr<optim::Optimizer> optimizer(const nn::Module& model, const Recipe& recipe, const Plan& plan) override;
+  std::unique_ptr<optim::Schedule> schedule(optim::Optimizer& optimizer, const Plan& plan) override;
+  std::unique_ptr<Stream> stream(const Plan&) override { return training_->stream(); }
+  data::Value blank() override;
+  data::Value short_blank() override;
+  Tensor mean_loss(nn::Module& model, const data::Value& batch) override;
+  int64_t items() const override { return items_; }
+  void evaluation(int64_t, FunctionRef<bool(const data::Value&)> each) override { evaluation_->each(each); }
+  int64_t evaluation_steps() const override { return std::max<int64_t>(evaluation_->size(), 1); }
+  Tensor losses(nn::Module& model, const data::Value& batch, Tensor* logits) override;
+  Tensor metric(nn::Module& model, const data::Value& batch) override;
+  int64_t window() const override { return window_; }
+  void describe(StudyResult& result) const override;
+  std::string fingerprint(const StudyResult& result) const override;
+  io::Metadata metadata() const override { return {}; }
+  const std::string& kind() const { return kind_; }
+
+ private:
+  MakeModel make_;
+  Loss loss_;
+  const StudyOptions& options_;
+  std::shared_ptr<Source> training_, evaluation_;
+  data::Value example_;
+  std::string kind_;
+  int64_t parameters_ = 0, items_ = 1, window_ = 1;
+};
+
+}  // namespace dyadic::inline v1::study

@@ -1,0 +1,51 @@
+// What a study needs of the thing it studies: how the model is made and trained, where its batches come from, what its loss is.
+// The built-in text model is one subject (text_subject.h), a module and data of one's own are another (own_subject.h); trainer,
+// evaluation and study know no third thing.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "base/parallel.h"
+#include "dyadic/io.h"
+#include "dyadic/lr_scheduler.h"
+#include "dyadic/study.h"
+#include "study/source.h"
+
+namespace dyadic::inline v1::study {
+
+struct Plan {  // of one run of training
+  int64_t steps = 1000;
+  uint64_t seed = 0;  // of the initial weights and the batches
+  double clip = 1;    // largest norm of all gradients; longer ones are shortened to it
+};
+
+class Subject {
+ public:
+  virtual ~Subject();
+  // Training. `make` is called when the default generator has been seeded with the plan's seed; weights are stored as the
+  // recipe says.
+  virtual std::shared_ptr<nn::Module> make(const Recipe& recipe, Device device) = 0;
+  virtual std::unique_ptr<optim::Optimizer> optimizer(const nn::Module& model, const Recipe& recipe, const Plan& plan) = 0;
+  virtual std::unique_ptr<optim::Schedule> schedule(optim::Optimizer& optimizer, const Plan& plan) = 0;
+  virtual std::unique_ptr<Stream> stream(const Plan& plan) = 0;
+  virtual data::Value blank() = 0;                  // a batch on meta, for the dry run
+  virtual data::Value short_blank() { return {}; }  // the shorter last one of an epoch, which may take more workspace
+  virtual Tensor mean_loss(nn::Module& model, const data::Value& batch) = 0;
+  virtual int64_t items() const = 0;  // of a batch: what has a loss of its own
+
+  // Evaluation. Batches are `size` times those of training where that can be chosen; false ends them.
+  virtual void evaluation(int64_t size, FunctionRef<bool(const data::Value&)> each) = 0;
+  virtual int64_t evaluation_steps() const = 0;  // as many batches of training hold as much
+  // f32, one per item; items of one sample follow each other. logits: where the model gives such, [items, classes] in f32.
+  virtual Tensor losses(nn::Module& model, const data::Value& batch, Tensor* logits) = 0;
+  virtual Tensor metric(nn::Module& model, const data::Value& batch);  // f64, one per sample; undefined: there is none
+  virtual bool stores_every_matrix() const { return false; }           // or a format is left out; else those that gain from it
+  virtual int64_t window() const = 0;                                  // items of one sample; their losses are correlated
+
+  // Reports. The fingerprint says what makes two studies the same, beside steps and seeds.
+  virtual void describe(StudyResult& result) const = 0;
+  virtual std::string fingerprint(const StudyResult& result) const = 0;
+  virtual io::Metadata metadata() const = 0;  // of the file with the trained weights
+};
+
+}  // namespace dyadic::inline v1::study

@@ -1,0 +1,119 @@
+#include "study/text_subject.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "dyadic/ops.h"
+#include "study/model_file.h"
+#include "study/warmup.h"
+
+namespace dyadic::inline v1::study {
+namespace {
+
+class TextStream : public Stream {
+  TextBatches batches_;
+  int64_t batch_, block_;
+
+ public:
+  TextStream(const Corpus& corpus, int64_t block, int64_t batch, uint64_t seed)
+      : batches_(corpus, block, batch, seed), batch_(batch), block_(block) {}
+  data::Value next(int64_t step) override {
+    auto [x, y] = batch_tensors(batches_, step, batch_, block_);
+    return data::Value::List{x, y};
+  }
+};
+
+// Batches of equally long windows; a shorter last window is a batch of its own.
+std::vector<data::Value> validation_batches(const Corpus& corpus, int64_t block, int64_t batch) {
+  std::vector<Window> windows = validation_windows(corpus, block);
+  std::vector<data::Value> out;
+  CategoryScope scope(Category::data);
+  for (size_t at = 0; at < windows.size();) {
+    size_t n = 1;
+    while (n < size_t(batch) && at + n < windows.size() && windows[at + n].length == windows[at].length) ++n;
+    int64_t T = windows[at].length;
+    Tensor x = empty({int64_t(n), T}, i64), y = empty({int64_t(n), T}, i64);
+    for (size_t i = 0; i < n; ++i) {
+      corpus.copy(windows[at + i].begin, T, x.data<int64_t>() + int64_t(i) * T);
+      corpus.copy(windows[at + i].begin + 1, T, y.data<int64_t>() + int64_t(i) * T);
+    }
+    out.push_back(data::Value::List{x, y});
+    at += n;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::pair<Tensor, Tensor> batch_tensors(const TextBatches& batches, int64_t step, int64_t batch, int64_t block) {
+  CategoryScope scope(Category::data);
+  Tensor x = empty({batch, block}, i64), y = empty({batch, block}, i64);
+  batches.fill(step, x.data<int64_t>(), y.data<int64_t>());
+  return {x, y};
+}
+
+std::shared_ptr<nn::Module> TextSubject::make(const Recipe& recipe, Device device) {
+  return std::make_shared<models::Gpt>(setup_.model, nn::Options{recipe.parameters, device});
+}
+
+// Matrices decay, vectors (biases, norms) do not: nanoGPT's rule.
+std::unique_ptr<optim::Optimizer> TextSubject::optimizer(const nn::Module& model, const Recipe& r, const Plan& plan) {
+  optim::AdamWOptions o;
+  o.lr = setup_.lr;
+  o.betas = {setup_.beta1, setup_.beta2};
+  o.weight_decay = setup_.weight_decay;
+  o.state = r.states;
+  o.stochastic_rounding = r.rounding == "stochastic";
+  o.seed = plan.seed ^ 0x5eed;
+  optim::ParamGroup matrices{{}, o}, vectors{{}, o};
+  vectors.options.set("weight_decay", 0.0);
+  for (auto& entry : model.named_parameters()) (entry.second.dim() >= 2 ? matrices : vectors).params.push_back(entry);
+  return std::make_unique<optim::AdamW>(std::vector<optim::ParamGroup>{matrices, vectors}, optim::AdamWOptions{},
+                                        std::vector<std::string>{"tok.weight", "pos.weight"});
+}
+
+std::unique_ptr<optim::Schedule> TextSubject::schedule(optim::Optimizer& optimizer, const Plan& plan) {
+  return std::make_unique<Warmup>(optimizer, warmup_cosine(setup_.lr, setup_.min_lr, setup_.warmup, plan.steps));
+}
+
+std::unique_ptr<Stream> TextSubject::stream(const Plan& plan) {
+  return std::make_unique<TextStream>(corpus_, setup_.model.block, setup_.batch, plan.seed);
+}
+
+data::Value TextSubject::blank() {
+  CategoryScope scope(Category::data);
+  return data::Value::List{empty({setup_.batch, setup_.model.block}, i64, meta),
+                           empty({setup_.batch, setup_.model.block}, i64, meta)};
+}
+
+Tensor TextSubject::mean_loss(nn::Module& model, const data::Value& batch) {
+  return static_cast<models::Gpt&>(model).loss(batch[0], batch[1]);
+}
+
+void TextSubject::evaluation(int64_t size, FunctionRef<bool(const data::Value&)> each) {
+  for (const data::Value& batch : validation_batches(corpus_, setup_.model.block, size * setup_.batch))
+    if (!each(batch)) return;
+}
+
+Tensor TextSubject::losses(nn::Module& model, const data::Value& batch, Tensor* logits) {
+  const Tensor rows = model(batch[0]).view({-1, setup_.model.vocab}).to(f32);
+  if (logits) *logits = rows;
+  return cross_entropy(rows, batch[1].tensor().view({-1}), "none");
+}
+
+void TextSubject::describe(StudyResult& s) const {
+  const models::GptConfig& m = setup_.model;
+  const models::Gpt shape(m, {f32, meta});
+  s.corpus = corpus_.info();
+  s.model = {preset_, "", m.layers, m.heads, m.width, m.block, setup_.batch, m.vocab, shape.num_parameters(), kUnknown};
+}
+
+std::string TextSubject::fingerprint(const StudyResult& s) const {
+  const ModelInfo& m = s.model;
+  return fmt::format("preset {}, layers {}, heads {}, width {}, block {}, batch {}, vocabulary {}, tokens {}, corpus {}",
+                     m.preset, m.layers, m.heads, m.width, m.block, m.batch, m.vocabulary, s.corpus.tokens, s.corpus.sha256);
+}
+
+io::Metadata TextSubject::metadata() const { return model_metadata(setup_.model, preset_, corpus_.vocabulary()); }
+
+}  // namespace dyadic::inline v1::study

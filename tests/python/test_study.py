@@ -1,0 +1,164 @@
+"""dyadic.study: a model, batches and a loss written in Python."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import dyadic as dy
+from dyadic import nn, study
+from dyadic.nn import functional as F
+from dyadic.utils.data import DataLoader, TensorDataset
+
+
+class Double(dy.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+class Net(nn.Module):
+    """With control flow, a function of its own and a tensor that says nothing of its device."""
+
+    def __init__(self):
+        super().__init__()
+        self.up, self.norm, self.drop, self.down = nn.Linear(8, 64), nn.BatchNorm1d(64), nn.Dropout(0.1), nn.Linear(64, 3)
+
+    def forward(self, x):
+        h = self.norm(self.up(x))
+        for _ in range(2):
+            h = F.relu(h)
+        return self.down(Double.apply(self.drop(h))) + dy.zeros(3)
+
+
+def points():
+    source = dy.Generator().manual_seed(3)
+    y = dy.randint(0, 3, (200,), generator=source)
+    return TensorDataset(dy.randn(3, 8, generator=source)[y] * 2 + dy.randn(200, 8, generator=source), y)
+
+
+def losses(model, batch):
+    x, y = batch
+    return F.cross_entropy(model(x), y, reduction="none")
+
+
+def small(out, **more):
+    options = dict(metric=study.accuracy, steps=40, recipes=["bf16", "bf16-adam8"], formats=["bf16", dy.nf4], out=out, progress=False)
+    return options | more
+
+
+def weights(found):
+    return {r["name"]: r["weights_sha256"] for r in found.recipes}
+
+
+def test_a_model_written_in_python(tmp_path):
+    loader = DataLoader(points(), batch_size=20, shuffle=True)
+    found = study.study(Net, loader, losses, **small(tmp_path / "a"))
+    assert [r["name"] for r in found.recipes] == ["f32", "bf16", "bf16-adam8"]
+    assert found.to_dict() == json.loads((tmp_path / "a/report.json").read_text())
+    assert found.to_html() == (tmp_path / "a/report.html").read_text()
+    for r in found.recipes:
+        assert r["metric"] > 0.8
+        for category in ("parameters", "gradients", "optimizer", "activations", "peak"):
+            assert r["bytes"][category]["predicted"] == r["bytes"][category]["measured"], (r["name"], category)
+    assert found.to_dict()["model"]["kind"] == "Net"
+    assert found.recommendation["format"] in ("bf16", "nf4(block=64)", "f32", "nf4(block=64,double)")
+    assert "accuracy" in str(found)
+    assert "<iframe" in found._repr_html_()
+    again = study.study(Net, loader, losses, **small(tmp_path / "b"))
+    assert weights(again) == weights(found)
+    # Workers make the same batches.
+    with_workers = study.study(Net, DataLoader(points(), batch_size=20, shuffle=True, num_workers=2), losses, **small(tmp_path / "c"))
+    assert weights(with_workers) == weights(found)
+
+
+def test_every_kind_of_batches(tmp_path):
+    batches = list(DataLoader(points(), batch_size=20))
+
+    class Again:
+        def __iter__(self):
+            return iter(batches[:-1])
+
+    options = dict(recipes=["f32"], formats=["bf16"], steps=20, progress=False)
+    of_list = study.study(Net, batches, losses, out=tmp_path / "list", **options)
+    of_iterable = study.study(Net, Again(), losses, evaluation=batches[-1:], out=tmp_path / "iterable", **options)
+    of_function = study.study(Net, lambda step: batches[step % 9], losses, evaluation=batches[-1:], out=tmp_path / "function", **options)
+    assert weights(of_list) == weights(of_iterable) == weights(of_function)
+    assert of_list.recipes[0]["val_loss"] == of_iterable.recipes[0]["val_loss"]
+
+
+def test_recipes_of_ones_own(tmp_path):
+    mine = study.Recipe(parameters="bf16", states="dynamic8", rounding="stochastic", modules={"down": "f32"}, name="mine")
+    assert (mine.name, mine.parameters, mine.rounding, mine.compute) == ("mine", dy.bfloat16, "stochastic", None)
+    found = study.study(Net, DataLoader(points(), batch_size=20), losses, **small(tmp_path / "a", recipes=[mine], optimizer=dy.optim.SGD,
+                                                                                 optimizer_options={"lr": 0.1, "momentum": 0.9}))
+    assert [r["name"] for r in found.recipes] == ["f32", "mine"]
+    assert found.recipes[1]["bytes"]["parameters"]["measured"] < found.recipes[0]["bytes"]["parameters"]["measured"]
+    with pytest.raises(ValueError, match="did you mean down"):
+        study.study(Net, DataLoader(points()), losses, **small(tmp_path / "b", recipes=[study.Recipe(modules={"dwon": "f32"})]))
+    assert study.recipe("bf16-adam8").compute == dy.bfloat16
+    assert [r.name for r in study.recipes()][0] == "f32"
+
+
+def test_what_is_refused(tmp_path):
+    loader = DataLoader(points(), batch_size=20)
+    with pytest.raises(ValueError, match='reduction="none"'):
+        study.study(Net, loader, lambda model, b: F.cross_entropy(model(b[0]), b[1]), **small(tmp_path / "a"))
+    with pytest.raises(ValueError, match="minimize"):
+        study.study(Net, loader, losses, minimize="bytes")
+    with pytest.raises(ValueError, match="unknown recipe"):
+        study.study(Net, loader, losses, recipes=["bf17"])
+    with pytest.raises(TypeError, match="make_model gave a int, not a Module"):
+        study.study(lambda: 3, loader, losses, **small(tmp_path / "a"))
+    with pytest.raises(ZeroDivisionError):
+        study.study(Net, loader, lambda model, b: 1 / 0, **small(tmp_path / "a"))
+    assert not (tmp_path / "a").exists()
+
+
+def test_formats_and_predictions():
+    dy.manual_seed(0)
+    net = Net().eval()
+    x = points().tensors[0]
+    wanted = net(x).argmax(1)
+    before = {name: p.clone() for name, p in net.named_parameters()}
+    found = study.formats(net, lambda m: (m(x).argmax(1) == wanted).float(), metric="agreement", larger_is_better=True, tolerance=0.05)
+    by_name = {f["name"]: f for f in found.formats}
+    assert by_name["f32"]["metric"] == 1.0 and by_name["bf16"]["metric"] > 0.95
+    assert all(dy.equal(p, before[name]) for name, p in net.named_parameters())
+    number = study.formats(net, lambda m: float((m(x).argmax(1) == wanted).float().mean()), metric="agreement", larger_is_better=True,
+                           formats=["bf16"])
+    assert number.formats[1]["metric"] == pytest.approx(by_name["bf16"]["metric"])
+
+    rows = study.predict(Net, next(iter(DataLoader(points(), batch_size=20))), losses)
+    assert [r["recipe"] for r in rows] == [r.name for r in study.recipes()]
+    assert rows[0]["parameters"] == sum(p.numel() * 4 for p in net.parameters()) + 64 * 8 + 8
+    assert rows[0]["fits"] and rows[0]["flops_per_step"] > 2 * 20 * 8 * 64
+    assert "pure-bf16" in str(rows)
+
+
+def test_ctrl_c_leaves_a_report_and_resume_goes_on(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent(
+            f"""
+            import sys
+            sys.path.insert(0, {os.path.dirname(__file__)!r})
+            from test_study import *
+            study.study(Net, DataLoader(points(), batch_size=20), losses, **small({str(tmp_path / "a")!r}, steps=4000, resume="resume" in sys.argv))
+            """
+        )
+    )
+    run = subprocess.Popen([sys.executable, program], stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "a/checkpoints").exists():
+        assert run.poll() is None
+    run.send_signal(signal.SIGINT)
+    error = run.communicate()[1]
+    assert run.returncode in (1, -signal.SIGINT, 130) and "resume=True" in error and "KeyboardInterrupt" in error
+    assert json.loads((tmp_path / "a/report.json").read_text())["complete"] is False

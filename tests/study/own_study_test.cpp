@@ -1,0 +1,322 @@
+// The study of a model, batches and a loss that are none of the library's.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/interrupt.h"
+#include "dyadic/amp.h"
+#include "dyadic/nn_layers.h"
+#include "dyadic/study.h"
+#include "study/recipe_apply.h"
+#include "study/report_json.h"
+
+namespace dyadic::inline v1::study {
+namespace {
+
+namespace fs = std::filesystem;
+using data::Value;
+using nlohmann::json;
+
+struct Folder {
+  std::string path;
+  Folder() {
+    path = (fs::temp_directory_path() / "dyadic_study_XXXXXX").native();
+    if (!mkdtemp(path.data())) std::abort();
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const char* name) const { return path + "/" + name; }
+};
+
+struct Net : nn::Module {
+  nn::Linear in{16, 64}, middle{64, 64}, out{64, 4};
+  nn::BatchNorm1d norm{64};
+  explicit Net(nn::Options o = {})
+      : in(16, 64, true, o), middle(64, 64, true, o), out(64, 4, true, o), norm(64, {.dtype = o.dtype, .device = o.device}) {
+    add("in", in), add("norm", norm), add("middle", middle), add("out", out);
+  }
+  Tensor forward(const Tensor& x) override { return out(relu(middle(relu(norm(in(x)))))); }
+  const char* kind() const override { return "Net"; }
+};
+
+// Four classes of points, each about a corner of its own.
+std::shared_ptr<data::TensorDataset> points() {
+  Generator g(3);
+  const Tensor y = randint(0, 4, {400}, g, i64), corners = randn({4, 16}, g);
+  return std::make_shared<data::TensorDataset>(std::vector{index_select(corners, 0, y) + randn({400, 16}, g) * 0.5, y});
+}
+Tensor losses(nn::Module& model, const Value& batch) { return cross_entropy(model(batch[0]), batch[1], "none"); }
+std::shared_ptr<nn::Module> make() { return std::make_shared<Net>(); }
+
+StudyOptions small(const std::string& out) {
+  return {.metric = accuracy(),
+          .tolerance = 0.05,
+          .steps = 60,
+          .recipes = {recipe("bf16"), recipe("f16"), recipe("pure-bf16-sr")},
+          .formats = {"bf16", "q8_0", "nf4"},
+          .out = out,
+          .progress = false};
+}
+
+struct Loader {
+  data::DataLoader loader{points(), {.batch_size = 32, .shuffle = true}};
+};
+
+TEST(OwnStudy, TrainsStoresAndRecommends) {
+  Folder f;
+  Loader l;
+  const Study found = study(make, l.loader, losses, small(f / "a"));
+  const StudyResult& s = found.result;
+  EXPECT_TRUE(s.complete);
+  EXPECT_EQ(s.model.kind, "Net");
+  EXPECT_EQ(s.model.batch, 32);
+  EXPECT_EQ(s.measure.metric, "accuracy");
+  ASSERT_EQ(s.recipes.size(), 4u);
+  for (const RecipeResult& r : s.recipes) {
+    EXPECT_EQ(r.status, Status::done) << r.name;
+    EXPECT_GT(r.metric, 0.9) << r.name;
+    EXPECT_LT(r.val_loss, 0.5) << r.name;
+    for (auto amount : {&Bytes::parameters, &Bytes::gradients, &Bytes::optimizer, &Bytes::activations, &Bytes::workspace})
+      EXPECT_EQ((r.bytes.*amount).predicted, (r.bytes.*amount).measured) << r.name;
+    EXPECT_GT(*r.bytes.optimizer.measured, 0);
+  }
+  EXPECT_EQ(s.recipe("f32")->metric_vs_f32.delta, 0);
+  // Of 40 samples the accuracy is a count.
+  EXPECT_NEAR(s.recipe("bf16")->metric * 40, std::round(s.recipe("bf16")->metric * 40), 1e-9);
+  EXPECT_LT(*s.format(nf4.name())->bytes, *s.format("q8_0")->bytes);
+  EXPECT_FALSE(s.recommendation.recipe.empty());
+  EXPECT_NE(s.recommendation.why.find("accuracy"), std::string::npos) << s.recommendation.why;
+  EXPECT_EQ(s.recommendation.why.find("nats"), std::string::npos) << s.recommendation.why;
+  EXPECT_EQ(found.text().find("nats"), std::string::npos) << found.text();
+  EXPECT_NE(found.html().find("accuracy below f32"), std::string::npos);
+  // What is written is what was found, and reads back.
+  std::ifstream in(f / "a/report.json");
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_EQ(text, found.json());
+  EXPECT_EQ(report_json(parse_report(text)), text);
+  EXPECT_TRUE(fs::exists(f / "a/model.safetensors"));
+}
+
+json without_times(const Study& s) {
+  json j = json::parse(s.json());
+  j.erase("seconds"), j.erase("machine"), j.erase("recommendation");
+  j["model"].erase("flops_per_step");
+  for (const char* list : {"recipes", "formats"})
+    for (json& r : j[list])
+      for (const char* key : {"step_ms", "tokens_per_s", "flops_per_s", "mfu", "flops_peak", "resident_peak"}) r.erase(key);
+  return j;
+}
+
+TEST(OwnStudy, TheSameSeedGivesTheSameReport) {
+  Folder f;
+  Loader l;
+  const Study a = study(make, l.loader, losses, small(f / "a"));
+  const Study b = study(make, l.loader, losses, small(f / "b"));  // the loader has been used by then
+  EXPECT_EQ(without_times(a), without_times(b));
+}
+
+TEST(OwnStudy, InterruptedAndResumedItIsTheSame) {
+  Folder f;
+  Loader l;
+  const Study whole = study(make, l.loader, losses, small(f / "whole"));
+  int64_t calls = 0;
+  const Loss counted = [&](nn::Module& model, const Value& batch) {
+    if (++calls == 150) request_interrupt();  // in the second recipe
+    return losses(model, batch);
+  };
+  const Study part = study(make, l.loader, counted, small(f / "a"));
+  clear_interrupt();
+  EXPECT_TRUE(part.interrupted);
+  EXPECT_FALSE(part.result.complete);
+  StudyOptions again = small(f / "a");
+  EXPECT_THROW(study(make, l.loader, losses, again), ValueError);
+  again.resume = true;
+  const Study rest = study(make, l.loader, losses, again);
+  EXPECT_TRUE(rest.result.complete);
+  for (const RecipeResult& r : whole.result.recipes) {
+    EXPECT_EQ(r.weights_sha256, rest.result.recipe(r.name)->weights_sha256) << r.name;
+    EXPECT_EQ(r.val_loss, rest.result.recipe(r.name)->val_loss) << r.name;
+    EXPECT_EQ(r.metric, rest.result.recipe(r.name)->metric) << r.name;
+  }
+  again.steps = 61;
+  EXPECT_THROW(study(make, l.loader, losses, again), ValueError);
+}
+
+TEST(OwnStudy, RegressionByItsRootMeanSquare) {
+  Folder f;
+  Generator g(5);
+  std::vector<Value> batches;
+  const Tensor w = randn({8, 1}, g);
+  for (int i = 0; i < 30; ++i) {
+    const Tensor x = randn({16, 8}, g);
+    batches.push_back(Value::List{x, matmul(x, w) + randn({16, 1}, g) * 0.1});
+  }
+  const Study found = study([](nn::Options o) { return std::make_shared<nn::Linear>(8, 1, true, o); }, batches,
+                            [](nn::Module& m, const Value& b) { return square(m(b[0]) - b[1].tensor()); },
+                            {.metric = rmse(),
+                             .steps = 200,
+                             .optimizer = "SGD",
+                             .optimizer_options = {{"lr", 0.05}, {"momentum", 0.9}},
+                             .recipes = {recipe("bf16")},
+                             .formats = {"bf16"},
+                             .name = "line",
+                             .out = f / "a",
+                             .progress = false});
+  const RecipeResult& f32_run = found.result.recipes[0];
+  EXPECT_NEAR(f32_run.metric, 0.1, 0.02);  // the noise
+  EXPECT_NEAR(f32_run.metric, std::sqrt(f32_run.val_loss), 1e-6);
+  EXPECT_NEAR(found.result.recipes[1].metric_vs_f32.delta, found.result.recipes[1].metric - f32_run.metric, 1e-6);
+  EXPECT_EQ(found.result.measure.item, "sample");
+  EXPECT_EQ(found.result.model.preset, "line");
+  EXPECT_EQ(found.result.training.find("SGD, lr 0.05, momentum 0.9"), 0u) << found.result.training;
+}
+
+TEST(OwnStudy, RefusesBeforeTraining) {
+  Loader l;
+  const auto said = [&](const Batches& batches, const Loss& loss, StudyOptions o) -> std::string {
+    o.out = "/proc/nowhere", o.progress = false;  // nothing may come so far
+    try {
+      study(make, batches, loss, o);
+    } catch (const Error& e) { return e.what(); }
+    return "";
+  };
+  const Loss mean_loss = [](nn::Module& m, const Value& b) { return cross_entropy(m(b[0]), b[1]); };
+  EXPECT_EQ(said(l.loader, mean_loss, {}).find("study: the loss is no number for each sample: it is f32[]"), 0u);
+  EXPECT_NE(said([](int64_t) { return Value(); }, losses, {}).find("pass evaluation"), std::string::npos);
+  EXPECT_NE(said({}, losses, {}).find("there are no batches"), std::string::npos);
+  EXPECT_NE(said(l.loader, losses, {.seeds = 0}).find("seeds is 0; from 1 to 100"), std::string::npos);
+  EXPECT_NE(said(l.loader, losses, {.recipes = {{.compute = i8}}}).find("autocast's precisions"), std::string::npos);
+  EXPECT_NE(said(l.loader, losses, {.recipes = {{.rounding = "up"}}}).find("nearest or stochastic"), std::string::npos);
+  EXPECT_NE(said(l.loader, losses, {.formats = {"q4_K"}}).find("256"), std::string::npos);
+  EXPECT_NE(said(l.loader, losses, {.steps = 5, .time_s = 3}).find("exclude each other"), std::string::npos);
+}
+
+TEST(OwnStudy, RecipesByModule) {
+  Net net;
+  store_parameters(net, {.parameters = bf16, .modules = {{"norm", f32}, {"o*", f16}}});
+  EXPECT_EQ(net.in.weight.dtype(), bf16);
+  EXPECT_EQ(net.norm.named_parameters()["weight"].dtype(), f32);
+  EXPECT_EQ(net.out.weight.dtype(), f16);
+  try {
+    store_parameters(net, {.modules = {{"midle", f32}}});
+    FAIL();
+  } catch (const ValueError& e) { EXPECT_STREQ(e.what(), "recipe midle-f32: no module is called midle; did you mean middle?"); }
+  // Its products are not autocast, those of the others are.
+  Net other;
+  store_parameters(other, {.compute = bf16, .modules = {{"out", f32}}});
+  other.eval();
+  Autocast low(bf16);
+  const Tensor x = randn({2, 16});
+  EXPECT_EQ(other(x).dtype(), f32);
+  EXPECT_EQ(other.in(x).dtype(), bf16);
+  EXPECT_TRUE(Autocast::enabled());
+  EXPECT_EQ(recipe_name({.parameters = bf16, .compute = f8e4m3fn, .rounding = "stochastic", .states = dynamic8}),
+            "pure-bf16-f8e4m3fn-sr-states-dynamic8");
+}
+
+TEST(OwnStudy, FormatsOfATrainedModule) {
+  manual_seed(1);
+  Net net;
+  net.eval();
+  const auto data = points();
+  const Tensor x = data->tensors()[0], y = argmax(net(x), 1), before = net.middle.weight.detach().clone();
+  const Study found = formats(net, [&](nn::Module& m) { return eq(argmax(m(x), 1), y).to(f32); },
+                              {.metric = "agreement", .larger_is_better = true, .tolerance = 0.01});
+  EXPECT_EQ(found.result.format("f32")->metric, 1);
+  EXPECT_LT(found.result.format("f8e5m2")->metric, 1);
+  EXPECT_GT(found.result.format("f8e5m2")->metric_vs_f32.delta, 0);  // lost
+  EXPECT_TRUE(equal(net.middle.weight, before));
+  EXPECT_TRUE(net.middle.weight.requires_grad());
+  EXPECT_EQ(net.middle.weight.dtype(), f32);
+  EXPECT_FALSE(found.result.recommendation.format.empty());
+  EXPECT_TRUE(found.folder.empty());
+  EXPECT_EQ(found.text().find("step"), std::string::npos) << found.text();
+  // A single number is taken as it is.
+  const Study one = formats(net, [&](nn::Module& m) { return mean(eq(argmax(m(x), 1), y).to(f32)); },
+                            {.formats = {"bf16"}, .metric = "agreement", .larger_is_better = true});
+  EXPECT_NEAR(one.result.format("bf16")->metric_vs_f32.delta, 1 - one.result.format("bf16")->metric, 1e-12);
+  EXPECT_EQ(one.result.notes.size(), 1u);
+}
+
+TEST(OwnStudy, PredictionsAllocateNothing) {
+  const int64_t before = memory_stats().total;
+  const Value batch = Value::List{empty({32, 16}, f32, meta), empty({32}, i64, meta)};
+  const auto all = predict([](nn::Options o) { return std::make_shared<Net>(o); }, batch, {.loss = losses});
+  ASSERT_EQ(all.size(), recipes().size());
+  EXPECT_EQ(memory_stats().total, before);
+  EXPECT_EQ(all[0].recipe, "f32");
+  EXPECT_EQ(*all[0].bytes.parameters.predicted, Net().num_parameters() * 4 + 48);  // the last bias' 16 bytes take 64
+  // Products: three layers, forward once and backward twice but for the first one's input.
+  const double products = 2.0 * 32 * (16 * 64 * 2 + 64 * 64 * 3 + 64 * 4 * 3);
+  EXPECT_GT(all[0].flops_per_step, products);
+  EXPECT_LT(all[0].flops_per_step, 1.5 * products);
+  EXPECT_TRUE(all[0].fits);
+  EXPECT_LT(*all[3].bytes.parameters.predicted, *all[0].bytes.parameters.predicted);
+  EXPECT_NE(text(all).find("pure-bf16"), std::string::npos);
+}
+
+// A layer whose weights have an outlier in each row: blocks of few bits lose the rest.
+struct Outliers : Net {
+  explicit Outliers() {
+    NoGrad guard;
+    const Tensor spike = zeros({64, 64});
+    narrow(spike, 1, 0, 1).fill_(40.0);
+    middle.weight.copy_(middle.weight + spike);
+  }
+  Tensor forward(const Tensor& x) override {
+    Tensor h = relu(norm(in(x)));
+    return out(relu(middle(h) - narrow(h, 1, 0, 1) * 40.0));
+  }
+  const char* kind() const override { return "Outliers"; }
+};
+
+TEST(OwnStudy, PerLayerNamesTheOutlierAndKeepsItInMoreBits) {
+  Folder f;
+  Loader l;
+  StudyOptions o = small(f / "a");
+  o.metric = {};
+  o.tolerance = 0.1;
+  o.steps = 100;
+  o.recipes = {recipe("f32")};
+  o.formats = {"bf16", "i4(group=64)"};
+  o.per_layer = true;
+  const Study found = study([] { return std::make_shared<Outliers>(); }, l.loader, losses, o);
+  ASSERT_TRUE(found.result.layers.has_value());
+  const Layers& layers = *found.result.layers;
+  EXPECT_EQ(layers.format, "i4(group=64)");
+  ASSERT_FALSE(layers.modules.empty());
+  EXPECT_EQ(layers.modules[0].module, "middle");
+  EXPECT_GT(layers.modules[0].alone.delta, 10 * layers.modules[1].alone.delta);
+  EXPECT_LT(layers.modules[0].spared.delta, 0);
+  ASSERT_TRUE(layers.bytes.has_value()) << found.text();
+  EXPECT_TRUE(layers.modules[0].kept);
+  EXPECT_FALSE(layers.modules[1].kept);
+  EXPECT_LT(*layers.bytes, *found.result.format("bf16")->bytes);
+  EXPECT_LE(layers.vs_f32.upper, 0.1 * found.result.recipes[0].val_loss);
+  EXPECT_NE(found.text().find("Where i4(group=64) loses"), std::string::npos);
+  EXPECT_EQ(report_json(parse_report(found.json())), found.json());
+}
+
+TEST(OwnStudy, ALossThatIsNotFiniteNamesItsOrigin) {
+  Folder f;
+  Loader l;
+  StudyOptions o = small(f / "a");
+  o.recipes = {{.compute = f16}, recipe("bf16")};
+  // The square of what is above 256 is none of f16's numbers.
+  const Loss large = [](nn::Module& m, const Value& b) {
+    const Tensor h = matmul(m(b[0]) * 0 + 300.0, full({4, 4}, 300.0));
+    return losses(m, b) + sum(h, {-1}) * 0;
+  };
+  const Study found = study(make, l.loader, large, o);
+  const RecipeResult* r = found.result.recipe("f16");
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->status, Status::stopped);
+  ASSERT_TRUE(r->nan.has_value());
+  EXPECT_EQ(r->nan->op, "matmul");
+  EXPECT_EQ(found.result.recipe("bf16")->status, Status::done);
+}
+
+}  // namespace
+}  // namespace dyadic::inline v1::study
