@@ -117,9 +117,9 @@ FormatResult evaluate_format(const Reference& reference, DType format) {
   FormatResult r;
   r.name = format.name();
   r.status = Status::running;
-  StoredWeights stored(stored_in(model, format), format);
+  StoredWeights stored(stored_in(model, format), format, reference.subject.all_stored());
   r.bits_per_weight = stored.bits_per_weight();
-  r.bytes = model.nbytes();
+  r.bytes = model.nbytes() - stored.surplus();
   std::vector<double> kl;
   int64_t agreed = 0;
   size_t next = 0;

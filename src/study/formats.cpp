@@ -44,9 +44,9 @@ FormatResult judge(nn::Module& model, const std::string& format, const Evaluate&
   FormatResult r;
   r.name = format;
   const DType dtype = DType::parse(format);
-  const StoredWeights stored(stored_in(model, dtype), dtype);
+  const StoredWeights stored(stored_in(model, dtype), dtype, false);
   r.bits_per_weight = stored.bits_per_weight();
-  r.bytes = model.nbytes();
+  r.bytes = model.nbytes() - stored.surplus();
   const double begin = now();
   const std::vector<double> values = numbers(model, evaluate);
   DY_CHECK_AS(ValueError, values.size() == plain.size(), "formats: evaluate gave {} numbers, and {} for f32", values.size(),

@@ -57,8 +57,9 @@ class Mixtures {
       nn::NamedTensors& to = in[i] ? low : high;
       for (auto& entry : in[i] ? groups_[i].low : groups_[i].high) to.push_back(entry);
     }
-    const StoredWeights a(low, low_), b(keep ? high : nn::NamedTensors(), high_);
-    return {evaluate(ref_.subject, ref_.model, ref_.size), ref_.model.nbytes()};
+    const bool direct = ref_.subject.all_stored();
+    const StoredWeights a(low, low_, direct), b(keep ? high : nn::NamedTensors(), high_, direct);
+    return {evaluate(ref_.subject, ref_.model, ref_.size), ref_.model.nbytes() - a.surplus() - b.surplus()};
   }
   int64_t bytes(const Group& g, DType format) const {
     int64_t n = 0;

@@ -94,7 +94,7 @@ class Work {
   void prepare() {
     recipes_ = chosen_recipes(q_);
     check();
-    auto format_names = weight_formats(*subject_.make(recipe("f32"), meta), q_.formats, subject_.stores_every_matrix());
+    auto format_names = weight_formats(*subject_.make(recipe("f32"), meta), q_.formats, subject_.all_stored());
     o_.folder = q_.out.empty() ? run_folder("study-" + q_.name, q_.resume) : q_.out;
     make_folder();
     s().version = DYADIC_VERSION;

@@ -62,21 +62,19 @@ std::vector<std::string> weight_formats(const nn::Module& model, const std::vect
   return names;
 }
 
-StoredWeights::StoredWeights(const nn::NamedTensors& weights, DType format) {
+StoredWeights::StoredWeights(const nn::NamedTensors& weights, DType format, bool direct) {
   NoGrad guard;
   CategoryScope scope(Category::parameter);
   for (auto& [name, t] : weights) {
-    const Tensor plain = t.detach();
-    weights_.push_back({t, plain, plain.to(format), t.requires_grad()});
+    const Tensor plain = t.detach(), stored = plain.to(format);
+    bytes_ += stored.nbytes(), elements_ += stored.numel();
+    weights_.push_back({t, plain, direct || format.is_blocked() ? stored : stored.to(plain.dtype()), t.requires_grad()});
+    held_ += weights_.back().stored.nbytes();
   }
   in();
 }
 
-double StoredWeights::bits_per_weight() const {
-  int64_t bytes = 0, elements = 0;
-  for (const Weight& w : weights_) bytes += w.stored.nbytes(), elements += w.stored.numel();
-  return elements ? 8.0 * double(bytes) / double(elements) : kUnknown;
-}
+double StoredWeights::bits_per_weight() const { return elements_ ? 8.0 * double(bytes_) / double(elements_) : kUnknown; }
 
 void StoredWeights::put(Tensor Weight::* which) {
   NoGrad guard;

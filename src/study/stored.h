@@ -17,19 +17,23 @@ nn::NamedTensors stored_in(const nn::Module& model, DType format);
 // asked for is a ValueError if they cannot.
 std::vector<std::string> weight_formats(const nn::Module& model, const std::vector<std::string>& asked, bool every = false);
 
+// Scaled and packed formats are decoded where they are read. Not every op takes a weight of f16 beside f32: unless `direct`,
+// the values of such plain floats are held in f32, and counted as what they are.
 class StoredWeights {
   struct Weight {
     Tensor place, plain, stored;  // the parameter itself; its values as they were, and as the format has them
     bool trained;
   };
   std::vector<Weight> weights_;
+  int64_t bytes_ = 0, elements_ = 0, held_ = 0;  // in the format; in memory
 
  public:
-  StoredWeights(const nn::NamedTensors& weights, DType format);
+  StoredWeights(const nn::NamedTensors& weights, DType format, bool direct);
   ~StoredWeights() { put(&Weight::plain); }
   StoredWeights(const StoredWeights&) = delete;
-  double bits_per_weight() const;      // over the stored tensors, scales counted; NaN without any
-  void out() { put(&Weight::plain); }  // for a while the model is what it was
+  double bits_per_weight() const;                     // over the stored tensors, scales counted; NaN without any
+  int64_t surplus() const { return held_ - bytes_; }  // held above what the format takes
+  void out() { put(&Weight::plain); }                 // for a while the model is what it was
   void in() { put(&Weight::stored); }
 
  private:

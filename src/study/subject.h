@@ -39,8 +39,8 @@ class Subject {
   // f32, one per item; items of one sample follow each other. logits: where the model gives such, [items, classes] in f32.
   virtual Tensor losses(nn::Module& model, const data::Value& batch, Tensor* logits) = 0;
   virtual Tensor metric(nn::Module& model, const data::Value& batch);  // f64, one per sample; undefined: there is none
-  virtual bool stores_every_matrix() const { return false; }           // or a format is left out; else those that gain from it
-  virtual int64_t window() const = 0;                                  // items of one sample; their losses are correlated
+  virtual bool all_stored() const { return false; }  // all matrices or none, and products read them in any format
+  virtual int64_t window() const = 0;                // items of one sample; their losses are correlated
 
   // Reports. The fingerprint says what makes two studies the same, beside steps and seeds.
   virtual void describe(StudyResult& result) const = 0;

@@ -40,7 +40,7 @@ class TextSubject : public Subject {
   void evaluation(int64_t size, FunctionRef<bool(const data::Value&)> each) override;
   int64_t evaluation_steps() const override { return corpus_.val_size() / items() + 1; }
   Tensor losses(nn::Module& model, const data::Value& batch, Tensor* logits) override;
-  bool stores_every_matrix() const override { return true; }
+  bool all_stored() const override { return true; }
   int64_t window() const override { return setup_.model.block; }
   void describe(StudyResult& result) const override;
   std::string fingerprint(const StudyResult& result) const override;

@@ -213,7 +213,7 @@ TEST(OwnStudy, RecipesByModule) {
   EXPECT_EQ(other.in(x).dtype(), bf16);
   EXPECT_TRUE(Autocast::enabled());
   EXPECT_EQ(recipe_name({.parameters = bf16, .compute = f8e4m3fn, .rounding = "stochastic", .states = dynamic8}),
-            "pure-bf16-f8e4m3fn-sr-states-dynamic8");
+            "pure-bf16-f8e4m3fn-sr-states-dynamic8(block=256)");
 }
 
 TEST(OwnStudy, FormatsOfATrainedModule) {
@@ -255,6 +255,25 @@ TEST(OwnStudy, PredictionsAllocateNothing) {
   EXPECT_TRUE(all[0].fits);
   EXPECT_LT(*all[3].bytes.parameters.predicted, *all[0].bytes.parameters.predicted);
   EXPECT_NE(text(all).find("pure-bf16"), std::string::npos);
+}
+
+// A convolution takes no weight of f16 beside its bias in f32: the values are f16's all the same, and so are the bytes.
+TEST(OwnStudy, FormatsOfAConvolution) {
+  manual_seed(2);
+  nn::Conv2d conv(3, 8, 3);
+  const Tensor weight = conv.named_parameters()["weight"], plain = weight.detach().clone();
+  const Tensor x = randn({4, 3, 6, 6}), before = conv(x).detach();
+  double rounded = 0;
+  const Study found = formats(conv,
+                              [&](nn::Module& m) {
+                                rounded = amax(abs(weight.detach() - plain)).item<double>();
+                                return amax(abs(m(x) - before), {1, 2, 3});
+                              },
+                              {.formats = {"f16"}, .tolerance = 1});
+  EXPECT_GT(rounded, 0);
+  EXPECT_LT(rounded, 1.0 / 2048);
+  EXPECT_EQ(*found.result.format("f16")->bytes, 8 * 3 * 9 * 2 + 8 * 4);
+  EXPECT_EQ(found.result.format("f16")->bits_per_weight, 16);
 }
 
 // A layer whose weights have an outlier in each row: blocks of few bits lose the rest.
