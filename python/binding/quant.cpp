@@ -70,7 +70,7 @@ DType format_of(const std::optional<std::string>& text) { return text ? DType::p
 
 nb::tuple quantize_model(nn::Module& model, std::optional<std::string> weights, const Map& map, const std::string& name,
                          nb::dict options, nb::object calibration, std::vector<std::string> include,
-                         std::vector<std::string> exclude) {
+                         std::vector<std::string> exclude, const std::string& journal, const std::string& key, bool resume) {
   std::optional<PythonCalibration> data;
   if (!calibration.is_none()) data.emplace(calibration);
   QuantizeOptions o{.weights = format_of(weights),
@@ -80,6 +80,8 @@ nb::tuple quantize_model(nn::Module& model, std::optional<std::string> weights, 
                     .include = std::move(include),
                     .exclude = std::move(exclude)};
   for (auto& [pattern, format] : map) o.map.emplace_back(pattern, format_of(format));
+  std::optional<FolderJournal> kept;
+  if (!journal.empty()) o.journal = &kept.emplace(journal, key, resume);
   const Report r = quantize(model, o);
   nb::list layers;
   for (const LayerReport& l : r.layers) layers.append(layer_tuple(l));
@@ -125,7 +127,8 @@ void add_quant(nb::module_& m) {
       "round_inputs", [](const Tensor& x, DType format, double threshold) { return round_inputs(x, format, threshold); },
       nb::arg("x"), nb::arg("format"), nb::arg("threshold") = 0);
   q.def("quantize", quantize_model, nb::arg("model"), nb::arg("weights").none(), nb::arg("map"), nb::arg("method"),
-        nb::arg("options"), nb::arg("calibration").none(), nb::arg("include"), nb::arg("exclude"));
+        nb::arg("options"), nb::arg("calibration").none(), nb::arg("include"), nb::arg("exclude"), nb::arg("journal"),
+        nb::arg("key"), nb::arg("resume"));
   q.def("fit_budget", budget, nb::arg("model"), nb::arg("bytes"), nb::arg("formats"), nb::arg("calibration").none(),
         nb::arg("include"), nb::arg("exclude"));
 }

@@ -7,7 +7,12 @@ namespace dyadic::inline v1::quant {
 std::string refuses_unencodable(DType format);  // anything with scales that can be encoded is served
 std::string refuses_without_codes(DType format);
 Tensor to_nearest(const Tensor& weight, DType format);  // rounding to nearest
-// The weight's share of task.options, by name.
+// f32 [in]: how much a column's errors count, by its inputs' mean square. A column whose input is always zero in the data may
+// be used all the same: it counts as the others do on average.
+Tensor importance_of(const Inputs& inputs);
+// Under scales that are searched for the least squared error, the columns' counted by `importance`, f32 [in] (imatrix.cpp).
+// Where groups are not independent, rounding to nearest.
+Tensor with_searched_scales(const Tensor& weight, const Tensor& importance, DType format);
 inline double number(const Task& t, std::string_view name) { return t.options.number(name); }
 
 }  // namespace dyadic::inline v1::quant

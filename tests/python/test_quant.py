@@ -105,6 +105,34 @@ def test_patterns_and_budget():
         quant.quantize(model, "i4(group=32)", include=["x"])
 
 
+def test_resumes(tmp_path):
+    dy.manual_seed(7)
+    x, calls = inputs(64), []
+
+    def data(model):
+        calls.append(1)
+        if len(calls) == 5:  # the first run: one for the order of calls, one for each block
+            raise KeyboardInterrupt
+        return model(x)
+
+    def blocks():
+        dy.manual_seed(8)
+        return nn.Sequential(*[nn.Linear(64, 64) for _ in range(4)])
+
+    def run(model, resume):
+        return quant.quantize(model, "q4_0", method="gptq", calibration=data, journal=tmp_path / "j", resume=resume)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(blocks(), False)
+    model, whole = blocks(), blocks()
+    run(model, True)
+    assert len(calls) == 7  # the order, and the last block
+    quant.quantize(whole, "q4_0", method="gptq", calibration=[x])
+    assert (model(x) == whole(x)).all()
+    with pytest.raises(RuntimeError, match="it is of another run"):
+        quant.quantize(blocks(), "q8_0", method="gptq", calibration=[x], journal=tmp_path / "j", resume=True)
+
+
 def test_inputs_in_8_bits():
     dy.manual_seed(6)
     x = dy.randn(32, 64)

@@ -6,6 +6,7 @@
 
 methods() lists what there is; each method is a function here as well, made from its record.
 """
+import os
 from typing import Any, NamedTuple
 
 from .. import _dyadic
@@ -84,14 +85,16 @@ def _round_inputs_of(module, format, threshold):
 
 
 def quantize(model, weights=None, *, activations=None, threshold=0.0, method="rtn", calibration=None, include=(), exclude=(), map={},
-             **options) -> Report:
+             journal=None, resume=False, **options) -> Report:
     """Changes a model's weights in place, to codes that a method chooses.
 
     weights: a scaled format, "i4(group=128)", "q4_K", dyadic.nf4 ... Of the weights that products and lookups read, those that a pattern
     of `include` fits (none: all) and none of `exclude`; with * and ?. map: formats by patterns of names, before `weights`; None: it
     stays. calibration: batches that the model is called with (a tensor, a tuple of arguments or a dict of them each), or a function that is
     called with the model. activations: a format that the inputs of the quantized linear layers are rounded to in each forward, i8(row) with a
-    scale for each token; no part of what is saved; threshold: of outliers among them (round_inputs). options: the method's. Scaled formats take no gradient.
+    scale for each token; no part of what is saved; threshold: of outliers among them (round_inputs). journal: a folder where finished blocks
+    are kept; with resume a run that was interrupted goes on behind them, to the same bits. options: the method's. Scaled formats take no
+    gradient.
 
     ValueError before anything is changed: a pattern that fits nothing, a format that the method does not serve, calibration that is
     needed and not given.
@@ -100,8 +103,9 @@ def quantize(model, weights=None, *, activations=None, threshold=0.0, method="rt
     if activations is not None:
         round_inputs(_dyadic.ones(1, 1), activations, threshold)  # says what is wrong with them, before any work
     formats = [(pattern, _text(format)) for pattern, format in map.items()]
+    key = repr((_text(weights), formats, method, options, include, exclude))
     layers, before, after = _quant.quantize(model, _text(weights), formats, method, options, _data(model, calibration), _names(include),
-                                            _names(exclude))
+                                            _names(exclude), os.fspath(journal or ""), key, resume)
     report = Report([LayerReport(*layer) for layer in layers], before, after)
     for layer in report.layers if activations is not None else ():
         if isinstance(module := kept[layer.name.rpartition(".")[0]], Linear):

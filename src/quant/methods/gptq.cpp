@@ -58,9 +58,16 @@ Tensor round_block(const Tensor& w, int64_t first, const Affine& a, const CodeMa
   return block;
 }
 
+// The columns [first, first + width) under the scales that they are to have.
+Tensor with_scales(const Task& t, const Tensor& w, int64_t first, int64_t width) {
+  const Tensor part = narrow(w, 1, first, width).contiguous();
+  if (!t.options.flag("search")) return to_nearest(part, t.format);
+  return with_searched_scales(part, narrow(importance_of(*t.inputs), 0, first, width).contiguous(), t.format);
+}
+
 // Scales of the weights as they were; columns in any order.
 Tensor with_given_scales(const Task& t, const CodeMap& map, bool by_activity) {
-  const Tensor stored = to_nearest(t.weight, t.format);
+  const Tensor stored = with_scales(t, t.weight, 0, t.weight.size(1));
   Affine a = affine_of(stored);
   Tensor w = t.weight.clone(), products = t.inputs->products(), back;
   if (by_activity) {
@@ -91,7 +98,7 @@ Tensor with_late_scales(const Task& t, const CodeMap& map, int64_t width) {
   const Tensor w = t.weight.clone();
   std::vector<Tensor> pieces;
   for (int64_t first = 0; first < w.size(1); first += width) {
-    const Tensor piece = to_nearest(narrow(w, 1, first, width).contiguous(), t.format);
+    const Tensor piece = with_scales(t, w, first, width);
     choose_codes(piece, round_block(w, first, affine_of(piece), map, factor));
     pieces.push_back(piece);
   }
@@ -115,13 +122,13 @@ Result run(const Task& t) {
 
 extern const Method gptq_method;
 const Method gptq_method = {
-    .sig = "gptq(float damping=0.01, bool act_order=False, bool static_groups=False)",
+    .sig = "gptq(float damping=0.01, bool act_order=False, bool static_groups=False, bool search=True)",
     .doc =
         "Rounds column by column; what that does to the layer's output is made good in the columns that follow.\n"
         "damping: added to the diagonal of the inputs' products, a share of its mean. act_order: columns with the largest "
-        "inputs "
-        "first, under scales of the original weights. static_groups: such scales in the usual order too. Otherwise a group's "
-        "scales are made of its weights when its turn comes, where the format's groups are independent.",
+        "inputs first, under scales of the original weights. static_groups: such scales in the usual order too. Otherwise "
+        "a group's scales are made of its weights when its turn comes, where the format's groups are independent. search: "
+        "scales are those that imatrix finds, not the encoder's.",
     .source = "Frantar et al. 2022, arXiv:2210.17323",
     .needs_inputs = true,
     .refuses = refuses_without_codes,

@@ -50,17 +50,27 @@ class Search {
 };
 
 Result run(const Task& t) {
-  const int64_t cols = t.weight.size(1), width = own_columns(t.format, t.weight.size(0), cols);
-  if (width == 0) return {to_nearest(t.weight, t.format), "groups of " + t.format.name() + " are not independent here"};
-  const Tensor importance =
-      t.inputs ? diagonal(t.inputs->products()).contiguous() / double(t.inputs->rows()) : ones({cols}, f32);
-  Search search(t.weight, importance, t.format, width);
-  for (double f = kFirst; f <= kLast; f += kStep) search.attempt(search.ones_like_factor() * f);
-  for (int i = 0; i < kRefinements; ++i) search.refine();
-  return {search.best(), ""};
+  const int64_t cols = t.weight.size(1);
+  if (own_columns(t.format, t.weight.size(0), cols) == 0)
+    return {to_nearest(t.weight, t.format), "groups of " + t.format.name() + " are not independent here"};
+  return {with_searched_scales(t.weight, t.inputs ? importance_of(*t.inputs) : ones({cols}, f32), t.format), ""};
 }
 
 }  // namespace
+
+Tensor importance_of(const Inputs& inputs) {
+  const Tensor squares = diagonal(inputs.products()) / double(inputs.rows());
+  return where(gt(squares, 0), squares, mean(squares));
+}
+
+Tensor with_searched_scales(const Tensor& weight, const Tensor& importance, DType format) {
+  const int64_t width = own_columns(format, weight.size(0), weight.size(1));
+  if (width == 0) return to_nearest(weight, format);
+  Search search(weight, importance, format, width);
+  for (double f = kFirst; f <= kLast; f += kStep) search.attempt(search.ones_like_factor() * f);
+  for (int i = 0; i < kRefinements; ++i) search.refine();
+  return search.best();
+}
 
 extern const Method imatrix_method;
 const Method imatrix_method = {
