@@ -47,6 +47,8 @@ class GgufFile final : public TensorFile {
  public:
   ~GgufFile() override;
   static std::shared_ptr<GgufFile> open(const std::string& path);
+  // The file of that path, or the one in a folder that has no other kind of tensors; null where there is none.
+  static std::shared_ptr<GgufFile> find(const std::string& path);
 
   std::string_view kind() const override { return "gguf"; }
   const std::vector<TensorInfo>& tensors() const override;

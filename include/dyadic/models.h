@@ -106,6 +106,7 @@ class CausalLM : public nn::Module {
   // What ends a text: as generation_config says, else config.
   std::vector<int64_t> eos_token_ids() const;
   virtual int64_t most_tokens() const { return 0; }  // a text has no more; 0: there is no such limit
+  virtual int64_t vocab_size() const { return 0; }   // tokens that have an embedding; 0: not known
   // Mean cross entropy of each token's successor, in nats. Labels of -100 are passed over.
   Tensor loss(const Tensor& ids, const Tensor& labels);
   // ids with what the model makes of them. Rows that are finished go on with pad_token_id; ends when all are, or the text is as
@@ -146,6 +147,10 @@ struct LoadOptions {
   // weights that products or lookups read (nn::quantizable); the others are float32.
   DType dtype = {};
   Device device = cpu;
+  // A scaled format for the weights of linear layers alone, but of those whose path has one of the names in `skip`; dtype is
+  // then that of the others. bitsandbytes' way.
+  DType linear = {};
+  std::vector<std::string> skip = {"lm_head"};
 };
 
 // The architecture that a config.json names, its weights uninitialized: ValueError where it is none of families().
@@ -157,7 +162,10 @@ std::vector<std::string> families();  // values of "model_type"
 // are logged in a line and passed by.
 std::shared_ptr<CausalLM> from_file(const std::string& config_json, const io::TensorFile& file,
                                     const LoadOptions& options = {});
-// A folder with config.json and model.safetensors, or the shards that model.safetensors.index.json names.
-Model load(const std::string& folder, const LoadOptions& options = {});
+// A folder with config.json and model.safetensors, or the shards that model.safetensors.index.json names; or a GGUF file, or a
+// folder with one: its configuration is its own config.json where it carries one, else what its keys say, and its weights stay
+// in the formats they have there.
+Model load(const std::string& path, const LoadOptions& options = {});
+std::string config_json(const std::string& path);  // of what load takes
 
 }  // namespace dyadic::inline v1::models

@@ -49,8 +49,9 @@ class Tokenizer {
   explicit Tokenizer(std::shared_ptr<const text::TokenizerState> s) : state_(std::move(s)) {}
 
  public:
-  // A tokenizer.json, or a folder with one and perhaps tokenizer_config.json, chat_template.jinja. ValueError "<file>: ..." for
-  // what is not as it must be or not supported.
+  // A tokenizer.json, or a folder with one and perhaps tokenizer_config.json, chat_template.jinja; a GGUF file, or a folder
+  // with one: its "tokenizer.huggingface.json" where it has that, else its vocabulary. ValueError "<file>: ..." for what is not
+  // as it must be or not supported.
   static Tokenizer load(const std::string& path);
   static Tokenizer from_json(std::string_view tokenizer, std::string_view config = {}, std::string_view chat_template = {});
   static Tokenizer from_vocabulary(StoredVocabulary vocabulary);
@@ -58,6 +59,10 @@ class Tokenizer {
   // threads.
   static Tokenizer train_bpe(const std::vector<std::string>& texts, const TrainBpeOptions& options = {});
   void save(const std::string& path) const;  // as tokenizer.json; ValueError for a GGUF file's vocabulary
+  // A tokenizer.json as GGUF files keep it, of `size` tokens or, at 0, of vocab_size(): what is beyond that is never made.
+  // Byte-level BPE, and BPE that falls back to bytes; ValueError for others, for a way of cutting text that GGUF has no name
+  // for, and where the tokenizer has more tokens than that.
+  StoredVocabulary stored_vocabulary(int64_t size = 0) const;
 
   // Any bytes: those that are no UTF-8 come back from decode where the vocabulary has bytes.
   std::vector<int64_t> encode(std::string_view text, bool add_special_tokens = true) const;

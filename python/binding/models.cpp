@@ -1,4 +1,4 @@
-// Language models of Hugging Face's folders. python/dyadic/_pretrained.py has the rest.
+// Language models: their part that is C++'s. python/dyadic/_pretrained.py has the rest.
 #include "models.h"
 
 #include <nanobind/stl/optional.h>
@@ -6,13 +6,16 @@
 #include <nanobind/stl/vector.h>
 
 #include "dyadic/adapters.h"
-#include "dyadic/models.h"
+#include "dyadic/eval.h"
+#include "dyadic/text_generation.h"
+#include "text/unicode.h"
 
 namespace dyadic::inline v1::python {
 namespace {
 
 using models::Cache;
 using models::CausalLM;
+using models::GenerateOptions;
 
 // Calls a Python function; what it returns is whether to go on, None too.
 class PythonStreamer : public models::Streamer {
@@ -27,23 +30,67 @@ class PythonStreamer : public models::Streamer {
     return goes_on.is_none() || nb::cast<bool>(goes_on);
   }
 };
+bool tell(void* context, size_t, std::string_view text) {
+  nb::object goes_on = (*static_cast<nb::object*>(context))(text::valid_utf8(text));
+  return goes_on.is_none() || nb::cast<bool>(goes_on);
+}
 
-Tensor generate(CausalLM& m, const Tensor& ids, int64_t max_new_tokens, bool do_sample, double repetition_penalty,
-                double temperature, int64_t top_k, double top_p, double min_p, std::optional<std::vector<int64_t>> eos_token_id,
-                std::optional<int64_t> pad_token_id, std::optional<Tensor> attention_mask, uint64_t seed, nb::object streamer) {
+// By their names in GenerateOptions; _pretrained.py gives all of them.
+GenerateOptions options_of(const nb::dict& given) {
+  GenerateOptions o;
+  const auto read = [&](const char* name, auto& to) { to = nb::cast<std::decay_t<decltype(to)>>(given[name]); };
+  read("max_new_tokens", o.max_new_tokens), read("do_sample", o.do_sample), read("temperature", o.temperature);
+  read("top_k", o.top_k), read("top_p", o.top_p), read("min_p", o.min_p);
+  read("repetition_penalty", o.repetition_penalty), read("seed", o.seed), read("stop_strings", o.stop_strings);
+  read("eos_token_id", o.eos_token_id), read("pad_token_id", o.pad_token_id);
+  return o;
+}
+
+Tensor generate(CausalLM& m, const Tensor& ids, const nb::dict& options, std::optional<Tensor> mask, const Tokenizer* tokenizer,
+                nb::object streamer) {
   PythonStreamer told(streamer);
-  return m.generate(ids, {.max_new_tokens = max_new_tokens,
-                          .do_sample = do_sample,
-                          .repetition_penalty = repetition_penalty,
-                          .temperature = temperature,
-                          .top_k = top_k,
-                          .top_p = top_p,
-                          .min_p = min_p,
-                          .eos_token_id = std::move(eos_token_id),
-                          .pad_token_id = pad_token_id,
-                          .attention_mask = attention_mask ? *attention_mask : Tensor(),
-                          .seed = seed,
-                          .streamer = streamer.is_none() ? nullptr : &told});
+  GenerateOptions o = options_of(options);
+  if (mask) o.attention_mask = *mask;
+  o.tokenizer = tokenizer;
+  if (!streamer.is_none()) o.streamer = &told;
+  return m.generate(ids, o);
+}
+
+std::vector<std::string> generate_text(CausalLM& m, const Tokenizer& tokenizer, const std::vector<std::string>& prompts,
+                                       const nb::dict& options, nb::object streamer) {
+  models::TextOptions o{.generate = options_of(options)};
+  if (!streamer.is_none()) o.on_text = tell, o.context = &streamer;
+  std::vector<std::vector<int64_t>> ids;
+  for (const std::string& p : prompts) ids.push_back(tokenizer.encode(p));
+  std::vector<std::string> texts;
+  for (const models::GeneratedText& r : models::generate_text(m, tokenizer, ids, o)) texts.push_back(text::valid_utf8(r.text));
+  return texts;
+}
+
+nb::dict perplexity(CausalLM& m, const Tokenizer* tokenizer, nb::object data, int64_t window, int64_t stride,
+                    std::optional<int64_t> bos, CausalLM* base) {
+  models::PerplexityOptions o{.window = window, .stride = stride, .bos = bos, .base = base};
+  const models::Perplexity p = tokenizer ? models::perplexity(m, *tokenizer, nb::cast<std::string>(data), o)
+                                         : models::perplexity(m, nb::cast<std::vector<int64_t>>(data), o);
+  nb::dict d;
+  d["perplexity"] = p.perplexity, d["perplexity_stderr"] = p.perplexity_stderr, d["nll"] = p.nll,
+  d["nll_stderr"] = p.nll_stderr;
+  d["tokens"] = p.tokens, d["window"] = p.window, d["stride"] = p.stride;
+  if (const auto& v = p.divergence)
+    d["kl_mean"] = v->kl_mean, d["kl_p99"] = v->kl_p99, d["same_top"] = v->same_top, d["rms_dp"] = v->rms_dp;
+  return d;
+}
+
+nb::dict multiple_choice(CausalLM& m, const Tokenizer& tokenizer, nb::list questions) {
+  std::vector<models::Question> all;
+  for (nb::handle q : questions)
+    all.push_back({nb::cast<std::string>(q["context"]), nb::cast<std::vector<std::string>>(q["choices"]),
+                   nb::cast<int64_t>(q["answer"])});
+  const models::TaskScore s = models::multiple_choice(m, tokenizer, all);
+  nb::dict d;
+  d["acc"] = s.acc, d["acc_stderr"] = s.acc_stderr, d["acc_norm"] = s.acc_norm, d["acc_norm_stderr"] = s.acc_norm_stderr;
+  d["questions"] = s.questions, d["log_probabilities"] = s.log_probabilities;
+  return d;
 }
 
 models::Adapter& adapter_of(CausalLM& m) {
@@ -87,17 +134,24 @@ void add_models(nb::module_& m) {
       .def("_unload_adapter", [](CausalLM& m) { adapter_of(m).unload(); })
       .def(
           "_enable_adapter", [](CausalLM& m, bool on) { adapter_of(m).set_enabled(on); }, nb::arg("on"))
-      .def("_generate", generate, nb::arg("ids"), nb::arg("max_new_tokens"), nb::arg("do_sample"),
-           nb::arg("repetition_penalty"), nb::arg("temperature"), nb::arg("top_k"), nb::arg("top_p"), nb::arg("min_p"),
-           nb::arg("eos_token_id").none(), nb::arg("pad_token_id").none(), nb::arg("attention_mask").none(), nb::arg("seed"),
-           nb::arg("streamer").none());
+      .def("_generate", generate, nb::arg("ids"), nb::arg("options"), nb::arg("mask").none(), nb::arg("tokenizer").none(),
+           nb::arg("streamer").none())
+      .def("_generate_text", generate_text, nb::arg("tokenizer"), nb::arg("prompts"), nb::arg("options"),
+           nb::arg("streamer").none())
+      .def("_perplexity", perplexity, nb::arg("tokenizer").none(), nb::arg("data"), nb::arg("window"), nb::arg("stride"),
+           nb::arg("bos").none(), nb::arg("base").none())
+      .def("_multiple_choice", multiple_choice, nb::arg("tokenizer"), nb::arg("questions"));
+  m.def("_config_json", &models::config_json, nb::arg("path"));
   m.def(
       "_load_pretrained",
-      [](const std::string& folder, nb::object dtype, nb::object device) {
+      [](const std::string& path, nb::object dtype, nb::object device, std::optional<DType> linear,
+         const std::vector<std::string>& skip) {
         const nn::Options o = read_options(dtype, device);
-        return std::static_pointer_cast<CausalLM>(models::load(folder, {.dtype = o.dtype, .device = o.device}).ptr());
+        models::LoadOptions options{.dtype = o.dtype, .device = o.device, .skip = skip};
+        if (linear) options.linear = *linear;
+        return std::static_pointer_cast<CausalLM>(models::load(path, options).ptr());
       },
-      nb::arg("folder"), nb::arg("dtype").none(), nb::arg("device").none());
+      nb::arg("path"), nb::arg("dtype").none(), nb::arg("device").none(), nb::arg("linear").none(), nb::arg("skip"));
 }
 
 }  // namespace dyadic::inline v1::python

@@ -57,8 +57,8 @@ _other_names.register()
 globals().update(_TYPES)
 
 _LATER = """
-__config__ _dynamo _inductor _utils accelerator array_api distributed distributions functional hub jit mps multiprocessing overrides quant serialization
-signal storage study testing types xpu
+__config__ _dynamo _inductor _utils accelerator array_api distributed distributions evaluate functional hub jit mps multiprocessing overrides quant
+serialization signal storage study testing transformers types xpu
 """.split()  # modules that are imported when they are asked for
 
 

@@ -1,10 +1,10 @@
-"""from_pretrained: language models of Hugging Face's folders."""
+"""from_pretrained: language models of Hugging Face's folders and of GGUF files."""
 import json
 import os
 from dataclasses import dataclass
 
 from . import _dyadic
-from ._dyadic import _CausalLM, _KeyValueCache, _load_pretrained, Tensor
+from ._dyadic import _CausalLM, _config_json, _KeyValueCache, _load_pretrained, Tensor, Tokenizer
 from .nn import functional as F
 
 __all__ = ["LoraConfig", "from_pretrained"]
@@ -31,6 +31,11 @@ class PretrainedConfig:
 
     def to_dict(self):
         return dict(self.__dict__)
+
+    @classmethod
+    def from_pretrained(cls, path, gguf_file=None):
+        """That of a model's folder, or what a GGUF file's keys say."""
+        return cls(json.loads(_config_json(_model_path(path, gguf_file))))
 
     def __repr__(self):
         return f"PretrainedConfig({json.dumps(self.__dict__, indent=2)})"
@@ -75,22 +80,39 @@ def _forward(self, input_ids, labels=None, cache=None):
 
 
 def _generate(self, input_ids, max_new_tokens=20, do_sample=False, temperature=1.0, top_k=0, top_p=1.0, min_p=0.0,
-              repetition_penalty=1.0, eos_token_id=None, pad_token_id=None, attention_mask=None, streamer=None, seed=None):
-    """The tokens i64 [B, T] with at most max_new_tokens that follow them.
+              repetition_penalty=1.0, stop_strings=(), eos_token_id=None, pad_token_id=None, attention_mask=None, streamer=None, seed=None):
+    """What follows: of tokens i64 [B, T] these with at most max_new_tokens more; of a text the text that follows it, of a list of
+    texts a list.
 
     do_sample draws from what repetition_penalty, temperature, top_k, top_p and min_p leave, in this order; else the likeliest token
-    is taken. eos_token_id: one or several, [] for none, None for the configuration's. attention_mask: zeros first in rows that are
-    padded on their left. streamer: called with a list, one token of each row, as they are made (or its put is); False ends it. The
-    same seed makes the same choices; None draws one.
+    is taken. stop_strings: a row ends where one is complete; a text ends before it. eos_token_id: one or several, [] for none, None
+    for the configuration's. attention_mask: zeros first in rows that are padded on their left. streamer: called with a list, one
+    token of each row, as they are made (or its put is), of a text with pieces of text; False ends it. The same seed makes the same
+    choices; None draws one. Texts and stop_strings need the tokenizer.
     """
     if eos_token_id is not None and not isinstance(eos_token_id, (list, tuple)):
         eos_token_id = [eos_token_id]
     if seed is None:
         seed = int(_dyadic.randint(0, 2**62, (1,)).item()) if do_sample else 0
-    mask = None if attention_mask is None else _ids(attention_mask)
+    stops = [stop_strings] if isinstance(stop_strings, str) else list(stop_strings or ())
+    options = dict(max_new_tokens=max_new_tokens, do_sample=bool(do_sample), temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p,
+                   repetition_penalty=repetition_penalty, stop_strings=stops, pad_token_id=pad_token_id, seed=seed,
+                   eos_token_id=None if eos_token_id is None else list(eos_token_id))
     put = getattr(streamer, "put", streamer)
-    return self._generate(_ids(input_ids), max_new_tokens, do_sample, repetition_penalty, temperature, top_k, top_p, min_p,
-                          None if eos_token_id is None else list(eos_token_id), pad_token_id, mask, seed, put)
+    several = isinstance(input_ids, (list, tuple)) and input_ids and all(isinstance(text, str) for text in input_ids)
+    if isinstance(input_ids, str) or several:
+        if several and put is not None:
+            raise ValueError("generate: a streamer is told of one text: give the prompts one by one")
+        texts = self._generate_text(_tokenizer_of(self), list(input_ids) if several else [input_ids], options, put)
+        return texts if several else texts[0]
+    mask = None if attention_mask is None else _ids(attention_mask)
+    return self._generate(_ids(input_ids), options, mask, _tokenizer_of(self) if stops else None, put)
+
+
+def _tokenizer_of(model):
+    if model.tokenizer is None:
+        raise ValueError("generate: the model came without a tokenizer; set its attribute tokenizer, or give ids")
+    return model.tokenizer
 
 
 def _save_pretrained(self, folder, max_shard_size=50_000_000_000, packing=None):
@@ -141,15 +163,51 @@ _CausalLM.generate = _generate
 _CausalLM.save_pretrained = _save_pretrained
 _CausalLM.new_cache = lambda self, reserve=0: _KeyValueCache(reserve)
 _CausalLM.config = property(lambda self: PretrainedConfig(json.loads(self._config_json)))
+_CausalLM.tokenizer = None
 
 
-def from_pretrained(path, dtype=None, device_map=None):
-    """The language model in a folder: config.json and model.safetensors, or several files and their index.
+def _model_path(path, gguf_file):
+    path = os.fspath(path)
+    return os.path.join(path, os.fspath(gguf_file)) if gguf_file else path
+
+
+def _linear_format(config):
+    """The format of linear layers, and the names of those that are left out, that a BitsAndBytesConfig or its dict asks for."""
+    given = config if isinstance(config, dict) else config.to_dict()
+    method = given.get("quant_method", "bitsandbytes")
+    if method != "bitsandbytes":
+        raise ValueError(f"from_pretrained: quantization_config: {method!r}: only bitsandbytes' ways are made here while loading; give a dtype")
+    skip = given.get("llm_int8_skip_modules")
+    skip = ["lm_head"] if skip is None else list(skip)
+    if given.get("load_in_4bit"):
+        kind = given.get("bnb_4bit_quant_type") or "fp4"
+        if kind not in ("fp4", "nf4"):
+            raise ValueError(f"from_pretrained: bnb_4bit_quant_type is {kind!r}, neither 'fp4' nor 'nf4'")
+        double = ",double" if given.get("bnb_4bit_use_double_quant") else ""
+        return _dyadic.dtype(f"{kind}(block=64{double})"), skip
+    if given.get("load_in_8bit"):
+        return _dyadic.dtype("i8(row)"), skip
+    return None, skip
+
+
+def from_pretrained(path, dtype=None, quantization_config=None, gguf_file=None, device_map=None):
+    """The language model in a folder (config.json and model.safetensors, or several files and their index) or in a GGUF file, which
+    gguf_file names in a folder that has several.
 
     dtype: any format, or its name; None and "auto": as the files have it. Floats of 16 bits and more are for all parameters, other
-    formats for the weights that products and lookups read. The module has config, generate and save_pretrained; its call gives
-    logits, and with labels the loss.
+    formats for the weights that products and lookups read. quantization_config: a transformers.BitsAndBytesConfig: the weights of
+    linear layers become fp4, nf4 or i8, one after another while they are read. The module has config, tokenizer (None where there is
+    none beside it), generate and save_pretrained; its call gives logits, and with labels the loss.
     """
     if isinstance(dtype, str):
         dtype = None if dtype == "auto" else _dyadic.dtype(dtype)
-    return _load_pretrained(os.fspath(path), dtype, None if device_map == "auto" else device_map)
+    path = _model_path(path, gguf_file)
+    linear, skip = (None, []) if quantization_config is None else _linear_format(quantization_config)
+    model = _load_pretrained(path, dtype, None if device_map == "auto" else device_map, linear, skip)
+    if not os.path.isdir(path) or os.path.exists(os.path.join(path, "tokenizer.json")) or not os.path.exists(os.path.join(path, "config.json")):
+        try:
+            model.tokenizer = Tokenizer.load(path)
+        except ValueError as error:
+            if "it has no tokenizer" not in str(error):
+                raise
+    return model

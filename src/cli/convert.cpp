@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/json.h"
+#include "dyadic/model_files.h"
 #include "io/bad_file.h"
 
 namespace dyadic::inline v1::cli {
@@ -18,17 +19,20 @@ struct ConvertCommandOptions {
 
 int convert(const ConvertCommandOptions& o, const Common& common) {
   install_interrupt_handler();
-  const auto source = io::open(o.in);
-  Steps steps("convert", source->tensors().size());
+  std::unique_ptr<Steps> steps;  // made at the first, when their number is known
   io::ConvertOptions options;
   if (!o.format.empty()) options.format = DType::parse(o.format);
   for (const std::string& rule : o.map) options.map.push_back(parse_rule(rule));
   if (!o.max_shard_size.empty()) options.save.max_shard_size = uint64_t(byte_count(o.max_shard_size));
   options.context = &steps;
-  options.progress = [](void* context, size_t, size_t) { static_cast<Steps*>(context)->step(); };
+  options.progress = [](void* context, size_t, size_t all) {
+    auto& made = *static_cast<std::unique_ptr<Steps>*>(context);
+    if (!made) made = std::make_unique<Steps>("convert", all);
+    made->step();
+  };
   std::vector<io::Converted> tensors;
   try {
-    tensors = io::convert(*source, o.out, options);
+    tensors = models::convert(o.in, o.out, options);
   } catch (const Stopped&) { return kInterrupted; }
   Json out = {{"in", o.in}, {"out", o.out}, {"tensors", Json::array()}};
   Table table({"tensor", "from", "to", "max. error", "rms error"},
@@ -62,8 +66,11 @@ int convert(const ConvertCommandOptions& o, const Common& common) {
 
 Run setup(Options& options) {
   auto o = std::make_shared<ConvertCommandOptions>();
-  options.required("in", o->in, "IN", "a file of tensors, an index.json, or a model's folder")
-      .required("out", o->out, "OUT", "the file to write, its kind by its ending; a folder gets model.safetensors")
+  options
+      .required("in", o->in, "IN",
+                "a file of tensors, an index.json, or a model's folder; a model becomes GGUF or a folder with all it needs")
+      .required("out", o->out, "OUT",
+                "the file to write, its kind by its ending; a folder gets model.safetensors and what else a model's folder has")
       .value("--format", o->format, "FORMAT",
              "of floating-point tensors: bf16, q4_K, nf4(block=64) ...; what has scales only of those with two dimensions and "
              "more (default: as they are)",

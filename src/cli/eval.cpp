@@ -108,7 +108,8 @@ int eval(const EvalOptions& o, const Common& common) {
 
 Run setup(Options& options) {
   auto o = std::make_shared<EvalOptions>();
-  options.required("model", o->model, "MODEL", "a language model's folder: config.json, weights, tokenizer.json")
+  options
+      .required("model", o->model, "MODEL", "a language model: its folder (config.json, weights, tokenizer.json) or GGUF file")
       .value("--data", o->data, "FILE", "a text: how surprised the model is by it, by llama-perplexity's rule")
       .value("--window", o->window, "N", "tokens that are seen at once (default: 512)", at_least(4))
       .value("--stride", o->stride, "N",

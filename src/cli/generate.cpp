@@ -19,9 +19,10 @@ int generate(const GenerateCommand& o, const Common& common) {
 Run setup(Options& options) {
   auto o = std::make_shared<GenerateCommand>();
   options
-      .value("--model,model", o->model, "MODEL",
-             "a language model's folder (config.json, weights, tokenizer.json), or what dyadic train or study has written: "
-             "model.safetensors, or the folder that holds it")
+      .value(
+          "--model,model", o->model, "MODEL",
+          "a language model: its folder (config.json, weights, tokenizer.json) or GGUF file; or what dyadic train or study has "
+          "written: model.safetensors, or the folder that holds it")
       .value("-p,--prompt", o->prompt, "TEXT", "what the text begins with; with --chat: the one message (default: nothing)")
       .flag("--chat", o->chat,
             "a conversation by the model's template: on a terminal, or else of standard input, where each line is a message")

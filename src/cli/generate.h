@@ -19,7 +19,7 @@ struct GenerateCommand {
   std::string format;
 };
 
-bool is_language_model(const std::string& path);                        // a folder with config.json
+bool is_language_model(const std::string& path);                        // models::is_model
 int generate_built_in(const GenerateCommand& o, const Common& common);  // of dyadic train or study
 int generate_language_model(const GenerateCommand& o, const Common& common);
 

@@ -3,7 +3,6 @@
 
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 
 #include "base/check.h"
@@ -11,6 +10,7 @@
 #include "base/text.h"
 #include "cli/generate.h"
 #include "cli/json.h"
+#include "dyadic/model_files.h"
 #include "dyadic/text_generation.h"
 #include "io/bad_file.h"
 #include "io/json_text.h"
@@ -18,7 +18,6 @@
 namespace dyadic::inline v1::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using models::GeneratedText;
 constexpr size_t kRows = 8;  // of a batch that are computed together
 
@@ -175,10 +174,7 @@ class Session {
 
 }  // namespace
 
-bool is_language_model(const std::string& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(fs::path(path) / "config.json", ignored);
-}
+bool is_language_model(const std::string& path) { return models::is_model(path); }
 
 int generate_language_model(const GenerateCommand& o, const Common& common) {
   install_interrupt_handler();

@@ -98,6 +98,13 @@ template <class F> decltype(auto) with_gguf_type(GgufType type, F f) {
       return f(std::type_identity<std::string>());
   }
 }
+// A source of tensors that knows a GGUF file's keys: what is written of it has them.
+class GgufSource {
+ public:
+  virtual ~GgufSource() = default;
+  virtual GgufMetadata values() const = 0;
+};
+
 const char* gguf_type_name(GgufType type);  // "uint8", "string" ...
 uint64_t gguf_least_bytes(GgufType type);   // of one value: a string's length, an array's type and count
 GgufValue read_gguf_value(GgufCursor& at, const GgufKey& key);

@@ -1,5 +1,7 @@
 // GGUF files as files of tensors: one file or the parts of a split one, whose first part has the metadata.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -112,6 +114,21 @@ GgufFile::GgufFile(std::string path, std::unique_ptr<const State> state)
     : TensorFile(std::move(path)), state_(std::move(state)) {}
 GgufFile::~GgufFile() = default;
 std::shared_ptr<GgufFile> GgufFile::open(const std::string& path) { return GgufOpener::all(MappedFile::open(path)); }
+
+std::shared_ptr<GgufFile> GgufFile::find(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  bool there = false;
+  if (fs::is_directory(path, error)) {
+    for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error))
+      there = there || it->path().extension() == ".gguf";
+  } else {
+    char magic[4] = {};
+    std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
+    there = std::string_view(magic, sizeof magic) == "GGUF";
+  }
+  return there ? std::dynamic_pointer_cast<GgufFile>(io::open(path)) : nullptr;
+}
 
 const std::vector<TensorInfo>& GgufFile::tensors() const { return state_->tensors; }
 uint32_t GgufFile::version() const { return state_->parts[0].header.version; }

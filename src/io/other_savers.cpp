@@ -6,6 +6,7 @@
 #include "dyadic/torch_file.h"
 #include "io/bad_file.h"
 #include "io/file_kinds.h"
+#include "io/gguf.h"
 
 namespace dyadic::inline v1::io {
 namespace {
@@ -15,10 +16,11 @@ void refuse_parts(const char* kind, const SaveOptions& o) {
               kind, o.max_shard_size, "safetensors or GGUF");
 }
 
-// A source that is GGUF keeps its keys: architecture, vocabulary and all.
+// A source that is GGUF keeps its keys: architecture, vocabulary and all; a model that is made into one has its own.
 std::string save_as_gguf(const std::string& path, const TensorFile& source, const SaveOptions& o) {
   GgufMetadata keys;
   if (const auto* gguf = dynamic_cast<const GgufFile*>(&source.origin())) keys = gguf->values();
+  if (const auto* made = dynamic_cast<const GgufSource*>(&source.origin())) keys = made->values();
   const auto is_there = [&](const std::string& key) {
     return std::ranges::any_of(keys, [&](const auto& k) { return k.first == key; });
   };

@@ -34,6 +34,7 @@ class Decoder : public CausalLM {
  public:
   Decoder(const std::string& config, Plan plan, nn::Options options);
   const char* kind() const override { return "Decoder"; }
+  int64_t vocab_size() const override { return plan_.vocab; }
 
  protected:
   int64_t turning_point() const override;

@@ -4,9 +4,9 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "dyadic/numbers.h"
-#include "dyadic/tokenizer.h"
 #include "io/json_text.h"
 #include "models/config.h"
+#include "models/row_text.h"
 #include "models/sampling.h"
 #include "tensor/impl.h"
 
@@ -39,26 +39,16 @@ class Rows {  // of a batch, as they grow
   std::vector<bool> done_;
   std::vector<int64_t> ends_;
   int64_t filler_;
-  struct Tail {  // of a row's text: as much as a stop string may begin in
-    TokenStream stream;
-    std::string text;
-  };
-  std::vector<Tail> tails_;  // none without stop strings
-  std::span<const std::string> stops_;
+  std::vector<RowText> texts_;  // none without stop strings
 
  public:
   Rows(const Tensor& ids, std::vector<int64_t> pad, std::vector<int64_t> ends, int64_t filler, const GenerateOptions& o)
-      : length_(ids.size(1)),
-        pad_(std::move(pad)),
-        done_(size_t(ids.size(0))),
-        ends_(std::move(ends)),
-        filler_(filler),
-        stops_(o.stop_strings) {
+      : length_(ids.size(1)), pad_(std::move(pad)), done_(size_t(ids.size(0))), ends_(std::move(ends)), filler_(filler) {
     const Tensor host = ids.contiguous();
     for (int64_t b = 0; b < ids.size(0); ++b) {
       const int64_t* row = host.data<int64_t>() + b * length_;
       all_.emplace_back(row, row + length_);
-      if (!stops_.empty()) tails_.push_back({TokenStream(*o.tokenizer, false), ""});
+      if (!o.stop_strings.empty()) texts_.emplace_back(*o.tokenizer, o.stop_strings);
     }
   }
   size_t size() const { return all_.size(); }
@@ -81,16 +71,9 @@ class Rows {  // of a batch, as they grow
 
  private:
   bool completes_stop(size_t b, int64_t token) {
-    if (tails_.empty()) return false;
-    Tail& t = tails_[b];
-    t.text += t.stream.push(token);
-    size_t longest = 0;
-    for (const std::string& s : stops_) {
-      if (t.text.find(s) != t.text.npos) return true;
-      longest = std::max(longest, s.size());
-    }
-    if (t.text.size() >= longest) t.text.erase(0, t.text.size() - (longest - 1));
-    return false;
+    if (texts_.empty()) return false;
+    texts_[b].push(token);
+    return texts_[b].stopped();
   }
 };
 

@@ -16,6 +16,7 @@
 #include "io/quantized/packing.h"
 #include "io/quantized/rearranged.h"
 #include "models/families/families.h"
+#include "models/gguf/files.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::models {
@@ -78,12 +79,13 @@ bool is_made_anew(std::string_view name) {
 class Loading {
   CausalLM& model_;
   const io::TensorFile& file_;
-  const DType dtype_;
+  const LoadOptions& o_;
+  const DType dtype_ = o_.dtype;
   std::map<std::string, size_t> names_;
   std::set<size_t> used_;
 
  public:
-  Loading(CausalLM& model, const io::TensorFile& file, DType dtype) : model_(model), file_(file), dtype_(dtype) {
+  Loading(CausalLM& model, const io::TensorFile& file, const LoadOptions& o) : model_(model), file_(file), o_(o) {
     const auto& all = file.tensors();
     for (size_t i = 0; i < all.size(); ++i) names_[all[i].name] = i;
   }
@@ -106,9 +108,12 @@ class Loading {
     if (!missing.empty())
       io::bad(file_.path(), "{} of the model's {} weights are missing: {}{}", missing.size(), parameters.size(),
               io::quote_name(missing[0]), missing.size() > 1 ? ", ..." : "");
-    const std::set<std::string> stored = narrow_ones();
+    const std::set<std::string> stored = narrow_ones(), linear = linear_ones();
     nn::NamedTensors state;
-    for (auto& [name, from] : found) state.emplace_back(name, converted(from.part(file_.get(from.tensor)), name, stored));
+    for (auto& [name, from] : found) {
+      const Tensor t = from.part(file_.get(from.tensor));
+      state.emplace_back(name, made(t, linear.contains(name) ? o_.linear : dtype_for(t.dtype(), stored.contains(name))));
+    }
     model_.load_state_dict(state, true, true);
     report();
   }
@@ -128,18 +133,34 @@ class Loading {
         if (slot->defined() && slot->dim() >= 2 && module->is_matrix(name)) all.insert(path.empty() ? name : path + "." + name);
     return all;
   }
-  Tensor converted(const Tensor& t, const std::string& name, const std::set<std::string>& stored) const {
+  std::set<std::string> linear_ones() const {
+    std::set<std::string> all;
+    if (!o_.linear) return all;
+    DY_CHECK_AS(ValueError, o_.linear.is_scaled(), "load: linear is {}, which has no scales; give it as dtype",
+                o_.linear.name());
+    std::set<std::string> fit;
+    for (auto& [name, t] : nn::quantizable(model_, o_.linear)) fit.insert(name);
+    for (auto& [path, module] : model_.named_modules()) {
+      const auto skipped = [&](const std::string& name) { return path.find(name) != path.npos; };
+      if (dynamic_cast<const nn::Linear*>(&*module) && fit.contains(path + ".weight") && std::ranges::none_of(o_.skip, skipped))
+        all.insert(path + ".weight");
+    }
+    DY_CHECK_AS(ValueError, !all.empty(), "load: nothing in {} gains from {}", file_.path(), o_.linear.name());
+    return all;
+  }
+  DType dtype_for(DType is, bool narrow) const {
+    const bool whole = dtype_ && dtype_.is_floating_point() && !dtype_.is_blocked() && dtype_.itemsize() >= 2;
+    return whole || narrow ? dtype_ : dtype_ ? f32 : is;
+  }
+  static Tensor made(const Tensor& t, DType to) {
     const NoGrad guard;
     const CategoryScope scope(Category::parameter);
-    const bool whole = dtype_ && dtype_.is_floating_point() && !dtype_.is_blocked() && dtype_.itemsize() >= 2;
-    DType to = t.dtype();
-    if (whole || (dtype_ && stored.contains(name))) {
-      to = dtype_;
-    } else if (dtype_) {
-      to = f32;
-    }
     // Parameters are written, which a file that is mapped cannot be.
-    Tensor made = to != t.dtype() ? t.to(to) : t.impl()->storage->read_only ? t.clone() : t;
+    Tensor made = t;
+    if (to != t.dtype())
+      made = t.dtype().is_blocked() && to.is_blocked() ? t.to(f32).to(to) : t.to(to);
+    else if (t.impl()->storage->read_only)
+      made = t.clone();
     set_category(made, Category::parameter);
     if (made.dtype().is_floating_point() && !made.dtype().is_scaled()) made.requires_grad_(true);
     return made;
@@ -185,12 +206,30 @@ std::shared_ptr<CausalLM> from_file(const std::string& text, const io::TensorFil
   const Config config(text, file.tensors().size());
   const std::shared_ptr<io::TensorFile> weights = weights_of(config, file);
   auto model = make_of(text, config, {o.dtype && !o.dtype.is_scaled() && !o.dtype.is_blocked() ? o.dtype : f32, meta});
-  Loading(*model, weights ? *weights : file, o.dtype).run();
+  Loading(*model, weights ? *weights : file, o).run();
   if (o.device != cpu) model->to(o.device);
   return model;
 }
 
+// Null for a folder that has a config.json of its own.
+static std::shared_ptr<io::GgufFile> gguf_of_model(const std::string& path) {
+  return std::filesystem::exists(path + "/config.json") ? nullptr : io::GgufFile::find(path);
+}
+
+static std::shared_ptr<CausalLM> from_gguf(const std::shared_ptr<io::GgufFile>& file, const LoadOptions& options) {
+  const std::string text = config_of(*file), advice = std::string(kFileKey) + "generation_config.json";
+  auto model = from_file(text, *weights_of(file, text), options);
+  if (file->has_key(advice)) model->generation_config = file->text(advice);
+  return model;
+}
+
+std::string config_json(const std::string& path) {
+  const auto gguf = gguf_of_model(path);
+  return gguf ? config_of(*gguf) : io::read_text(path + "/config.json");
+}
+
 Model load(const std::string& folder, const LoadOptions& options) {
+  if (const auto gguf = gguf_of_model(folder)) return from_gguf(gguf, options);
   const std::string text = io::read_text(folder + "/config.json");
   auto model = from_file(text, *io::open(folder), options);
   if (const std::string more = folder + "/generation_config.json"; std::filesystem::exists(more))

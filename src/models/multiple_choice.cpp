@@ -9,6 +9,7 @@
 #include "io/json_text.h"
 #include "models/config.h"
 #include "models/scores.h"
+#include "models/vocabulary.h"
 
 namespace dyadic::inline v1::models {
 namespace {
@@ -35,6 +36,7 @@ double score(CausalLM& m, const Tokenizer& t, std::string context, std::string c
   DY_CHECK_AS(ValueError, over < from, "multiple_choice: a choice of {} tokens, and the model reads {}",
               int64_t(ids.size()) - from, most);
   ids.erase(ids.begin(), ids.begin() + over), from -= over;
+  check_ids("multiple_choice", m, t, ids);
   double sum = 0;
   for_scores(m, ids, from, [&](const Tensor& rows, int64_t first) {
     const Tensor at = values_at(rows, std::span(ids).subspan(size_t(first), size_t(rows.size(0)))).contiguous();

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "dyadic/eval.h"
 #include "models/scores.h"
+#include "models/vocabulary.h"
 
 namespace dyadic::inline v1::models {
 namespace {
@@ -115,6 +116,7 @@ Perplexity perplexity(CausalLM& m, const Tokenizer& tokenizer, std::string_view 
   if (!o.bos && !frame.empty() && frame[0] == tokenizer.bos_id()) o.bos = frame[0];
   std::vector<int64_t> ids = tokenizer.encode(text, false);
   if (o.bos) ids.insert(ids.begin(), *o.bos);
+  check_ids("perplexity", m, tokenizer, ids);
   return perplexity(m, ids, o);
 }
 

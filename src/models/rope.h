@@ -17,9 +17,9 @@ class Rope {
   // Angles per position, one for each pair, in a text of `length` tokens.
   std::vector<float> speeds(int64_t length) const;
   // Whether speeds depend on the length: then keys are kept as they are before turning.
-  bool changes() const { return type_ == "dynamic" || type_ == "longrope"; }
+  bool changes() const { return type_ == "dynamic" || long_ != short_; }
   // Longer texts than this have other speeds than shorter ones, from their first token on; 0: there is no such length.
-  int64_t turning_point() const { return type_ == "longrope" ? int64_t(original_) : 0; }
+  int64_t turning_point() const { return long_ != short_ ? int64_t(original_) : 0; }
   double factor() const { return amplitude_; }  // of cosines and sines
 
  private:

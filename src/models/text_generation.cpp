@@ -6,6 +6,9 @@
 
 #include "io/json_text.h"
 #include "models/config.h"
+#include "models/row_text.h"
+#include "models/sampling.h"
+#include "models/vocabulary.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::models {
@@ -13,93 +16,46 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A row's text as its tokens come.
-class RowText {
-  TokenStream stream_;
-  const std::vector<std::string>& stops_;
-  size_t given_ = 0;
-
- public:
-  GeneratedText made;
-  RowText(const Tokenizer& t, const std::vector<std::string>& stops) : stream_(t), stops_(stops) {}
-  bool done() const { return !made.finish_reason.empty(); }
-  // What is new and certain.
-  std::string_view push(int64_t token) {
-    made.tokens.push_back(token);
-    return add(stream_.push(token));
-  }
-  std::string_view finish(const char* reason) {
-    if (!done()) {
-      made.text += stream_.finish();
-      cut();
-      if (!done()) made.finish_reason = reason;
-    }
-    return give(made.text.size());
-  }
-
- private:
-  std::string_view add(const std::string& text) {
-    made.text += text;
-    cut();
-    return give(done() ? made.text.size() : made.text.size() - beginning());
-  }
-  void cut() {
-    size_t first = made.text.npos;
-    for (const std::string& s : stops_) first = std::min(first, made.text.find(s));
-    if (first == made.text.npos) return;
-    made.text.resize(first);
-    made.finish_reason = "stop";
-  }
-  // The longest end of the text that a stop string begins with.
-  size_t beginning() const {
-    size_t most = 0;
-    for (const std::string& s : stops_)
-      for (size_t n = std::min(s.size() - 1, made.text.size()); n > most; --n)
-        if (made.text.ends_with(std::string_view(s).substr(0, n))) most = n;
-    return most;
-  }
-  std::string_view give(size_t end) {
-    const size_t from = std::min(given_, end);
-    given_ = std::max(given_, end);
-    return std::string_view(made.text).substr(from, end - from);
-  }
-};
-
 class Rows : public Streamer {
   const TextOptions& o_;
   std::vector<int64_t> ends_;
   Clock::time_point first_, last_;
   int64_t steps_ = 0;
   bool enough_ = false;
+  std::vector<GeneratedText> made_;
+  std::vector<RowText> texts_;
 
  public:
-  std::vector<RowText> rows;
-  Rows(size_t n, const Tokenizer& t, const TextOptions& o, std::vector<int64_t> ends) : o_(o), ends_(std::move(ends)) {
-    for (size_t i = 0; i < n; ++i) rows.emplace_back(t, o.generate.stop_strings);
-  }
+  Rows(size_t n, const Tokenizer& t, const TextOptions& o, std::vector<int64_t> ends)
+      : o_(o), ends_(std::move(ends)), made_(n), texts_(n, RowText(t, o.generate.stop_strings)) {}
   bool put(std::span<const int64_t> tokens) override {
     last_ = Clock::now();
     if (steps_++ == 0) first_ = last_;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].done()) continue;
-      tell(i, rows[i].push(tokens[i]));
-      if (std::ranges::find(ends_, tokens[i]) != ends_.end()) tell(i, rows[i].finish("stop"));
+    for (size_t i = 0; i < made_.size(); ++i) {
+      if (done(i)) continue;
+      made_[i].tokens.push_back(tokens[i]);
+      tell(i, texts_[i].push(tokens[i]));
+      if (texts_[i].stopped() || std::ranges::find(ends_, tokens[i]) != ends_.end()) end(i, "stop");
     }
-    return !enough_ && !std::ranges::all_of(rows, [](const RowText& r) { return r.done(); });
+    return !enough_ && !std::ranges::all_of(made_, [](const GeneratedText& r) { return !r.finish_reason.empty(); });
   }
   std::vector<GeneratedText> finish(Clock::time_point begin, int64_t most) {
-    std::vector<GeneratedText> all;
     const double seconds = std::chrono::duration<double>(last_ - (steps_ > 1 ? first_ : begin)).count();
-    const auto counted = double((steps_ > 1 ? steps_ - 1 : steps_) * int64_t(rows.size()));
-    for (size_t i = 0; i < rows.size(); ++i) {
-      tell(i, rows[i].finish(steps_ >= most ? "length" : "interrupted"));
-      rows[i].made.tokens_per_s = seconds > 0 ? counted / seconds : 0;
-      all.push_back(std::move(rows[i].made));
+    const auto counted = double((steps_ > 1 ? steps_ - 1 : steps_) * int64_t(made_.size()));
+    for (size_t i = 0; i < made_.size(); ++i) {
+      if (!done(i)) end(i, steps_ >= most ? "length" : "interrupted");
+      made_[i].text = texts_[i].text;
+      made_[i].tokens_per_s = seconds > 0 ? counted / seconds : 0;
     }
-    return all;
+    return std::move(made_);
   }
 
  private:
+  bool done(size_t row) const { return !made_[row].finish_reason.empty(); }
+  void end(size_t row, const char* reason) {
+    tell(row, texts_[row].finish());
+    made_[row].finish_reason = texts_[row].stopped() ? "stop" : reason;
+  }
   void tell(size_t row, std::string_view text) {
     if (!text.empty() && o_.on_text && !enough_) enough_ = !o_.on_text(o_.context, row, text);
   }
@@ -119,6 +75,7 @@ std::vector<GeneratedText> generate_text(CausalLM& m, const Tokenizer& tokenizer
   size_t longest = 0;
   for (const auto& p : prompts) {
     DY_CHECK_AS(ValueError, !p.empty(), "generate: a prompt has no token: there is no beginning to go on from");
+    check_ids("generate", m, tokenizer, p);
     longest = std::max(longest, p.size());
   }
   std::vector<int64_t> ids, mask;
@@ -132,6 +89,8 @@ std::vector<GeneratedText> generate_text(CausalLM& m, const Tokenizer& tokenizer
   if (std::ranges::find(mask, 0) != mask.end()) o.attention_mask = from_data(mask.data(), shape, i64);
   Rows rows(prompts.size(), tokenizer, options, *o.eos_token_id);
   o.streamer = &rows, o.tokenizer = &tokenizer;
+  check(o);
+  o.stop_strings.clear();  // the rows find them
   const auto begin = Clock::now();
   m.generate(from_data(ids.data(), shape, i64), o);
   const int64_t most = m.most_tokens() > 0 ? std::max<int64_t>(m.most_tokens() - int64_t(longest) + 1, 0) : o.max_new_tokens;

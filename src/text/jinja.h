@@ -19,9 +19,11 @@ struct Limits {
 
 class Template {
   std::shared_ptr<const Body> body_;
+  std::string source_;
 
  public:
   explicit Template(std::string_view source);  // ValueError "chat template, line 3: ..."
+  const std::string& source() const { return source_; }
   // What the template writes, given these names. `now`: seconds since 1970 for strftime_now, in UTC; -1: the clock, local time.
   std::string render(const std::vector<std::pair<std::string, Value>>& names, int64_t now = -1,
                      const Limits& limits = {}) const;

@@ -295,7 +295,7 @@ Args Interpreter::arguments(const Expr& e) {
   return a;
 }
 
-Template::Template(std::string_view source) : body_(parse(source)) {}
+Template::Template(std::string_view source) : body_(parse(source)), source_(source) {}
 std::string Template::render(const std::vector<std::pair<std::string, Value>>& names, int64_t now, const Limits& limits) const {
   return Interpreter(names, now, limits).render(*body_);
 }

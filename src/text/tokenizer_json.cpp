@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "dyadic/gguf.h"
 #include "io/bad_file.h"
 #include "text/jinja.h"
 #include "text/tokenizer_state.h"
@@ -156,12 +157,18 @@ Tokenizer Tokenizer::load(const std::string& path) {
   const bool folder = ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
   const std::string file = folder ? path + "/tokenizer.json" : path;
   std::string at = file;  // what an error is about
-  const auto read = [&](const std::string& name) {
-    if (!folder || ::access((path + "/" + name).c_str(), F_OK) != 0) return std::string();
+  const auto there = [&](const char* name) { return ::access((path + "/" + name).c_str(), F_OK) == 0; };
+  const auto read = [&](const char* name) {
+    if (!folder || !there(name)) return std::string();
     at = path + "/" + name;
     return io::read_text(at);
   };
   try {
+    if (!folder || !there("tokenizer.json"))
+      if (const auto gguf = io::GgufFile::find(path)) {
+        at = gguf->path();
+        return text::read_gguf(*gguf);
+      }
     const std::string text = io::read_text(file);
     auto state = text::read_tokenizer(text);
     const std::string jinja = read("chat_template.jinja"), config = read("tokenizer_config.json");

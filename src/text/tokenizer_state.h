@@ -7,6 +7,9 @@
 #include "text/stages.h"
 #include "text/word_cache.h"
 
+namespace dyadic::inline v1::io {
+class GgufFile;
+}
 namespace dyadic::inline v1::text {
 
 namespace jinja {
@@ -36,5 +39,7 @@ struct TokenizerState {
 
 std::shared_ptr<TokenizerState> read_tokenizer(std::string_view json);
 void read_config(TokenizerState& state, std::string_view config, std::string_view chat_template);
+Tokenizer read_gguf(const io::GgufFile& file);
+StoredVocabulary to_vocabulary(const TokenizerState& state, size_t size);
 
 }  // namespace dyadic::inline v1::text

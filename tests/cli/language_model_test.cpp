@@ -32,6 +32,26 @@ TEST(GenerateText, IsTheLibrarys) {
   EXPECT_EQ(run({"generate", small_model(), "--tokens", "3", "--json"}).code, 0);  // of no prompt
 }
 
+TEST(GenerateText, OfAGgufFile) {
+  const TestFolder f;
+  const std::string file = f / "small.gguf";
+  const auto converted = run({"convert", small_model(), file, "--json"}).json();
+  EXPECT_EQ(converted["tensors"].size(), 21u);
+  for (const auto& t : converted["tensors"]) EXPECT_EQ(t["exact"], true) << t["name"];
+  const auto said = [](const std::string& model) {
+    return run({"generate", model, "-p", "Once upon", "--tokens", "12", "--temperature", "0", "--format", "f32", "--json"})
+        .json()["text"];
+  };
+  EXPECT_EQ(said(file), said(small_model()));
+  write_file(f / "text.txt", text_of_file(test_data("models/data/gguf.txt")));
+  const auto measured = [&](const std::string& model) {
+    return run({"eval", model, "--data", f / "text.txt", "--window", "64", "--format", "f32", "--json"}).json()["perplexity"];
+  };
+  EXPECT_EQ(measured(file), measured(small_model()));
+  EXPECT_EQ(run({"convert", file, f / "back"}).code, 0);
+  EXPECT_EQ(said(f / "back"), said(small_model()));
+}
+
 TEST(GenerateText, BatchesAndChats) {
   const TestFolder f;
   write_file(f / "p.txt", "Once\nUpon a time\n\nThe 3\n");

@@ -1,6 +1,10 @@
-// GGUF files, parsed and opened: keys and tensors or a ValueError, and so for all in them.
+// GGUF files, parsed and opened: keys and tensors or a ValueError, and so for all in them, and for the model and the tokenizer
+// that they may be.
+#include "dyadic/models.h"
 #include "dyadic/ops.h"
+#include "dyadic/tokenizer.h"
 #include "io/gguf.h"
+#include "models/gguf/files.h"
 #include "tests/fuzz/fuzz.h"
 
 template <class F> static void tolerate(F f) {
@@ -23,5 +27,11 @@ DY_FUZZ(gguf, "io/data") {
       tolerate([&] { file->numbers(k.name); });
     }
     for (size_t i = 0; i < file->tensors().size(); ++i) tolerate([&] { file->get(i).to(dyadic::f32); });
+    tolerate([&] {
+      const auto model = dyadic::models::weights_of(file, dyadic::models::config_of(*file));
+      for (size_t i = 0; i < model->tensors().size(); ++i) tolerate([&] { model->get(i).to(dyadic::f32); });
+    });
+    tolerate([&] { dyadic::models::load(memory.path()); });
+    tolerate([&] { dyadic::Tokenizer::load(memory.path()).encode("Once upon a time"); });
   });
 }

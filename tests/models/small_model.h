@@ -75,6 +75,13 @@ inline nlohmann::json small_llama_config(int64_t vocab = 704) {
           {"tie_word_embeddings", false}};
 }
 
+// Rows of 256, so that every format of GGUF fits.
+inline nlohmann::json perplexity_config() {
+  nlohmann::json c = small_llama_config();
+  c["hidden_size"] = c["intermediate_size"] = 256;
+  return c;
+}
+
 // The whole of it, at its path, for as long as the program runs.
 inline const std::string& small_model() {
   static const struct Folder {

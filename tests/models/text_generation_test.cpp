@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/row_text.h"
 #include "tests/models/small_model.h"
 
 namespace dyadic::testing {
@@ -65,6 +66,48 @@ TEST_F(TextGeneration, StopStringsEndItAndAreNotShown) {
   GenerateOptions o = greedy;
   o.stop_strings = {""};
   EXPECT_THROW(generate_text(*m, t, "x", {.generate = o}), ValueError);
+}
+
+TEST_F(TextGeneration, StopStringsAreFoundInSpecialTokensWhichAreNotShown) {
+  const std::vector<int64_t> a = t.encode("Once up", false), b = t.encode("on a time", false);
+  const auto said = [&](const std::vector<std::string>& stops, bool& stopped) {
+    RowText r(t, stops);
+    std::string told;
+    for (int64_t id : a) told += r.push(id);
+    told += r.push(1);  // <|end|>
+    for (int64_t id : b) told += r.push(id);
+    told += r.finish();
+    stopped = r.stopped();
+    EXPECT_EQ(told, r.text);
+    return r.text;
+  };
+  bool stopped = false;
+  EXPECT_EQ(said({}, stopped), "Once upon a time");
+  EXPECT_FALSE(stopped);
+  EXPECT_EQ(said({"<|end|>"}, stopped), "Once up");
+  EXPECT_TRUE(stopped);
+  EXPECT_EQ(said({"up<|end|>on"}, stopped), "Once ");
+  EXPECT_EQ(said({"|>on a"}, stopped), "Once up");
+  EXPECT_EQ(said({"a t"}, stopped), "Once upon ");
+  EXPECT_EQ(said({"upon"}, stopped), "Once upon a time");  // the special token stands between
+  EXPECT_FALSE(stopped);
+  // What generate gives ends with the same token as what generate_text gives.
+  GenerateOptions o = greedy;
+  o.stop_strings = {generate_text(*m, t, "Once upon", {.generate = greedy}).text.substr(7, 5)}, o.tokenizer = &t;
+  const std::vector<int64_t> prompt = t.encode("Once upon");
+  const Tensor all = m.generate(from_data(prompt.data(), {1, int64_t(prompt.size())}, i64), o);
+  EXPECT_EQ(all.size(1), int64_t(prompt.size() + generate_text(*m, t, "Once upon", {.generate = o}).tokens.size()));
+}
+
+TEST_F(TextGeneration, ATokenizerLargerThanTheVocabularyIsNamed) {
+  const Model small = models::load(test_data("models/data/llama"));
+  try {
+    generate_text(*small, t, "Once upon", {.generate = greedy});
+    FAIL();
+  } catch (const ValueError& e) {
+    EXPECT_NE(std::string(e.what()).find("the tokenizer has 701 tokens and the model's vocabulary 64"), std::string::npos)
+        << e.what();
+  }
 }
 
 TEST_F(TextGeneration, TokensThatEndIt) {

@@ -5,6 +5,8 @@
 
 namespace dyadic::inline v1::models {
 
+Config with_gemma3s_usual(Config c);  // what files of Gemma 3 leave out
+
 // Windows by "layer_types", or where the configuration has none by each layer's number.
 template <class F> void set_windows(Plan& p, const Config& c, int64_t window, F slides) {
   const std::vector<std::string> types = c.layer_types(p.layers);

@@ -31,9 +31,7 @@ Plan gemma2_plan(const Config& c) {
 }
 
 Plan gemma3_plan(const Config& given) {
-  Config c = given;
-  c.usually("vocab_size", 262208).usually("num_attention_heads", 8).usually("num_key_value_heads", 4);
-  c.usually("max_position_embeddings", 131072);
+  const Config c = with_gemma3s_usual(given);
   Plan p = gemma2_plan(c);
   DY_CHECK_AS(ValueError, !c.flag("use_bidirectional_attention", false),
               "config.json: use_bidirectional_attention: a model that sees what comes after is none that generates");
@@ -49,6 +47,11 @@ Plan gemma3_plan(const Config& given) {
 }
 
 }  // namespace
+
+Config with_gemma3s_usual(Config c) {
+  c.usually("vocab_size", 262208).usually("num_attention_heads", 8).usually("num_key_value_heads", 4);
+  return c.usually("max_position_embeddings", 131072);
+}
 
 extern const Family gemma{"gemma", make_with<gemma_plan>};
 extern const Family gemma2{"gemma2", make_with<gemma2_plan>};

@@ -82,6 +82,7 @@ class Gpt2 : public CausalLM {
   }
   const char* kind() const override { return "Gpt2"; }
   int64_t most_tokens() const override { return longest_; }
+  int64_t vocab_size() const override { return body_.tokens.weight.size(0); }
 
  protected:
   Tensor logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) override {

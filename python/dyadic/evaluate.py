@@ -1,0 +1,32 @@
+"""How well a language model predicts text: perplexity, its distance from another model, and questions with choices."""
+from types import SimpleNamespace
+
+__all__ = ["multiple_choice", "perplexity"]
+
+
+def perplexity(model, data, tokenizer=None, window=512, stride=0, bos_token_id=None, base=None):
+    """How surprised a model is by a text (or by ids, a list), in nats and as exp of that.
+
+    By llama-perplexity's rule: windows of `window` tokens follow one another, the tokenizer's BOS takes the place of each one's first
+    token, and its second half is scored; ValueError for fewer than two windows. With a stride windows begin so far apart, and each
+    token but the first is scored once. tokenizer: of texts; None: the model's. bos_token_id: of ids, where a window is to begin with
+    one. base: another model of the same vocabulary. Attributes of the result: perplexity, perplexity_stderr, nll, nll_stderr, tokens
+    (that were scored), window, stride; with base kl_mean, kl_p99, same_top, rms_dp.
+    """
+    if isinstance(data, str):
+        tokenizer = tokenizer or model.tokenizer
+        if tokenizer is None:
+            raise ValueError("perplexity: the model came without a tokenizer; give one, or ids")
+    else:
+        tokenizer, data = None, [int(i) for i in (data.tolist() if hasattr(data, "tolist") else data)]
+    return SimpleNamespace(**model._perplexity(tokenizer, data, window, stride, bos_token_id, base))
+
+
+def multiple_choice(model, questions, tokenizer=None):
+    """Questions {"context": text, "choices": [text, ...], "answer": number}: how often the choice with the largest summed
+    log-probability is the answer (acc), the same divided by the choice's characters (acc_norm), with their standard errors, and each
+    choice's log_probabilities."""
+    tokenizer = tokenizer or model.tokenizer
+    if tokenizer is None:
+        raise ValueError("multiple_choice: the model came without a tokenizer; give one")
+    return SimpleNamespace(**model._multiple_choice(tokenizer, list(questions)))

@@ -1,0 +1,101 @@
+// Models from one kind of file to another. What the kinds have otherwise than each other is models/gguf's affair.
+#include <filesystem>
+
+#include "dyadic/call.h"
+#include "dyadic/model_files.h"
+#include "io/bad_file.h"
+#include "models/gguf/files.h"
+#include "models/gguf/tokenizer_keys.h"
+
+namespace dyadic::inline v1::models {
+namespace {
+
+namespace fs = std::filesystem;
+using Converted = std::vector<io::Converted>;
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return path.ends_with('/') || fs::is_directory(path, ignored);
+}
+std::string config_beside(const std::string& path) {
+  std::error_code ignored;
+  const std::string config = path + "/config.json";
+  return fs::is_regular_file(config, ignored) ? config : "";
+}
+bool has_ending(const std::string& path) { return fs::path(path).has_extension(); }
+
+// What llama.cpp reads in one dtype alone stays in it.
+io::ConvertOptions kept(io::ConvertOptions o) {
+  for (const char* name : {"*_norm.weight", "*.bias", "*ffn_gate_inp*", "*attn_sinks.weight", "rope_*", "position_embd.weight"})
+    o.map.emplace_back(name, "keep");
+  return o;
+}
+
+Converted to_gguf(const std::string& folder, const std::string& config_path, const std::string& out,
+                  const io::ConvertOptions& options) {
+  const std::string config = io::read_text(config_path);
+  const Config c(config);
+  io::GgufMetadata keys = keys_of(config);
+  put_folder(keys, folder, c.size("vocab_size"));
+  keys.emplace_back("general.quantization_version", uint32_t(2));
+  return io::convert(*gguf_of(io::open(folder), config, std::move(keys)), out, kept(options));
+}
+
+// Tensors that only GGUF has as f32, by name, with the model's dtype.
+void add_own_dtypes(io::ConvertOptions& o, const io::TensorFile& weights, const Config& c) {
+  const std::string name = c.word("dtype", c.word("torch_dtype", ""));
+  if (o.format || (name != "bfloat16" && name != "float16")) return;
+  const DType dtype = name == "float16" ? f16 : bf16;
+  const NoGrad guard;
+  for (size_t i = 0; i < weights.tensors().size(); ++i) {
+    const io::TensorInfo& t = weights.tensors()[i];
+    if (t.dtype != f32) continue;
+    const Tensor values = weights.get(i);
+    if (io::compare(values, values.to(dtype)).exact) o.map.emplace_back(t.name, dtype.name());
+  }
+}
+
+Converted from_gguf(const std::shared_ptr<io::GgufFile>& file, const std::string& folder, io::ConvertOptions options) {
+  const std::string config = config_of(*file);
+  const std::shared_ptr<io::TensorFile> weights = weights_of(file, config);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  DY_CHECK(!error, "{}: cannot be made: {}", folder, error.message());
+  add_own_dtypes(options, *weights, Config(config));
+  options.save.metadata.emplace("format", "pt");
+  Converted all = io::convert(*weights, folder + "/model.safetensors", options);
+  write_folder(*file, folder);
+  return all;
+}
+
+}  // namespace
+
+bool is_model(const std::string& path) {
+  if (!config_beside(path).empty()) return true;
+  const auto file = io::GgufFile::find(path);
+  return file && file->has_key("general.architecture");
+}
+
+Converted convert(const std::string& in, const std::string& out, const io::ConvertOptions& options) {
+  const bool gguf_out = options.save.kind.empty() ? out.ends_with(".gguf") : options.save.kind == "gguf";
+  const bool folder_out = !gguf_out && (is_folder(out) || (options.save.kind.empty() && !has_ending(out)));
+  if (const std::string config = config_beside(in); !config.empty()) {
+    if (gguf_out) return to_gguf(in, config, out, options);
+    if (!folder_out) return io::convert(*io::open(in), out, options);
+    std::error_code error;
+    fs::create_directories(out, error);
+    DY_CHECK(!error, "{}: cannot be made: {}", out, error.message());
+    Converted all = io::convert(*io::open(in), out, options);
+    copy_small_files(in, out);
+    return all;
+  }
+  const std::shared_ptr<io::TensorFile> source = io::open(in);
+  const auto gguf = std::dynamic_pointer_cast<io::GgufFile>(source);
+  if (gguf && gguf->has_key("general.architecture")) {
+    if (folder_out) return from_gguf(gguf, out, options);
+    if (gguf_out) return io::convert(*source, out, kept(options));
+  }
+  return io::convert(*source, out, options);
+}
+
+}  // namespace dyadic::inline v1::models

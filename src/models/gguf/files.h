@@ -1,0 +1,28 @@
+// Language models in GGUF files: as a module's configuration and weights, and made of these.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "dyadic/gguf.h"
+#include "models/config.h"
+#include "models/gguf/architectures.h"
+
+namespace dyadic::inline v1::models {
+
+// Small files of a model's folder that a GGUF file carries under keys of this beginning, as they were.
+inline constexpr char kFileKey[] = "dyadic.file.", kTokenizerJson[] = "tokenizer.huggingface.json";
+
+const Architecture& architecture_of(const io::GgufFile& file);  // ValueError where it names none that is known
+
+// config.json: the file's own where it carries one, else what its keys and tensors say.
+std::string config_of(const io::GgufFile& file);
+// Its tensors under the module's names, as the module has them: scaled formats stay what they are.
+std::shared_ptr<io::TensorFile> weights_of(std::shared_ptr<const io::GgufFile> file, const std::string& config);
+
+// The other way: keys, and tensors under GGUF's names in the form that llama.cpp reads. The file's keys() are the model's.
+// ValueError where GGUF has no architecture for the family.
+io::GgufMetadata keys_of(const std::string& config);
+std::shared_ptr<io::TensorFile> gguf_of(std::shared_ptr<const io::TensorFile> weights, const std::string& config,
+                                        io::GgufMetadata keys);
+
+}  // namespace dyadic::inline v1::models

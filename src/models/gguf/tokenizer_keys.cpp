@@ -1,0 +1,91 @@
+#include "models/gguf/tokenizer_keys.h"
+
+#include <filesystem>
+
+#include "base/log.h"
+#include "dyadic/tokenizer.h"
+#include "io/atomic_file.h"
+#include "io/bad_file.h"
+#include "models/gguf/files.h"
+
+namespace dyadic::inline v1::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Names are these alone: none comes from a file.
+const char* const kCarried[] = {"config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json",
+                                "chat_template.jinja"};
+const char* const kCopied[] = {"generation_config.json",
+                               "tokenizer.json",
+                               "tokenizer_config.json",
+                               "special_tokens_map.json",
+                               "added_tokens.json",
+                               "chat_template.jinja",
+                               "vocab.json",
+                               "merges.txt",
+                               "tokenizer.model",
+                               "config.json"};
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+void write_file(const std::string& path, const std::string& text) {
+  io::AtomicFile file("convert", path);
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
+void put_vocabulary(io::GgufMetadata& keys, StoredVocabulary v) {
+  const auto put = [&](const char* name, io::GgufValue value) {
+    keys.emplace_back(std::string("tokenizer.ggml.") + name, std::move(value));
+  };
+  put("model", v.model), put("pre", v.pre);
+  put("tokens", io::GgufArray(std::move(v.tokens)));
+  if (!v.scores.empty()) put("scores", io::GgufArray(std::move(v.scores)));
+  put("token_type", io::GgufArray(std::move(v.types)));
+  if (!v.merges.empty()) put("merges", io::GgufArray(std::move(v.merges)));
+  const std::pair<const char*, int64_t> ids[] = {
+      {"bos_token_id", v.bos}, {"eos_token_id", v.eos}, {"unknown_token_id", v.unknown}, {"padding_token_id", v.padding}};
+  for (auto [name, id] : ids)
+    if (id >= 0) put(name, uint32_t(id));
+  if (v.add_bos) put("add_bos_token", *v.add_bos);
+  if (v.add_eos) put("add_eos_token", *v.add_eos);
+  if (v.add_space_prefix) put("add_space_prefix", *v.add_space_prefix);
+  if (!v.chat_template.empty()) keys.emplace_back("tokenizer.chat_template", std::move(v.chat_template));
+}
+
+}  // namespace
+
+void put_folder(io::GgufMetadata& keys, const std::string& folder, int64_t vocab) {
+  if (is_file(folder + "/tokenizer.json")) {
+    try {
+      put_vocabulary(keys, Tokenizer::load(folder).stored_vocabulary(vocab));
+    } catch (const ValueError& e) { warn(fmt::format("{}: llama.cpp will not read its tokenizer: {}", folder, e.what())); }
+    keys.emplace_back(kTokenizerJson, io::read_text(folder + "/tokenizer.json"));
+  } else {
+    keys.emplace_back("tokenizer.ggml.model", std::string("none"));
+  }
+  for (const char* name : kCarried)
+    if (const std::string path = folder + "/" + name; is_file(path))
+      keys.emplace_back(kFileKey + std::string(name), io::read_text(path));
+}
+
+void write_folder(const io::GgufFile& file, const std::string& folder) {
+  for (const char* name : kCarried)
+    if (const std::string key = kFileKey + std::string(name); file.has_key(key))
+      write_file(folder + "/" + name, file.text(key));
+  if (!file.has_key(kFileKey + std::string("config.json"))) write_file(folder + "/config.json", config_of(file) + "\n");
+  if (file.has_key(kTokenizerJson))
+    write_file(folder + "/tokenizer.json", file.text(kTokenizerJson));
+  else if (file.has_key("tokenizer.ggml.tokens"))
+    warn(fmt::format("{}: there is no tokenizer.json in it: {} has no tokenizer", file.path(), folder));
+}
+
+void copy_small_files(const std::string& from, const std::string& to) {
+  for (const char* name : kCopied)
+    if (const std::string path = from + "/" + name; is_file(path)) write_file(to + "/" + name, io::read_text(path));
+}
+
+}  // namespace dyadic::inline v1::models

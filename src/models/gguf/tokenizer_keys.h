@@ -1,0 +1,14 @@
+// A tokenizer and the small files of a model's folder among a GGUF file's keys.
+#pragma once
+#include "dyadic/gguf.h"
+
+namespace dyadic::inline v1::models {
+
+// Of the folder's tokenizer and small files, for a model whose vocabulary has so many tokens. Where GGUF has no form for the
+// tokenizer, that is said in a warning, and Hugging Face's own is carried all the same.
+void put_folder(io::GgufMetadata& keys, const std::string& folder, int64_t vocab);
+// The files that a GGUF file carries, into a folder.
+void write_folder(const io::GgufFile& file, const std::string& folder);
+void copy_small_files(const std::string& from, const std::string& to);
+
+}  // namespace dyadic::inline v1::models

@@ -1,0 +1,144 @@
+// A tokenizer.json as the vocabulary of a GGUF file: byte-level BPE, and BPE over characters with bytes to fall back to, which
+// GGUF keeps as SentencePiece does: pieces with scores, of which the higher is merged first.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "text/jinja.h"
+#include "text/pre_types.h"
+#include "text/split_matchers.h"
+#include "text/tokenizer_state.h"
+#include "text/unicode.h"
+
+namespace dyadic::inline v1 {
+namespace text {
+namespace {
+
+constexpr int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;
+
+bool is(const Json* stage, const char* type) { return stage->value("type", "") == type; }
+
+// What a sequence of stages is made of; the reader has bounded its depth.
+void flatten(const Json& stage, const char* members, std::vector<const Json*>& all) {
+  if (stage.is_object() && stage.contains(members)) {
+    for (const Json& s : stage[members]) flatten(s, members, all);
+  } else if (stage.is_object()) {
+    all.push_back(&stage);
+  }
+}
+std::vector<const Json*> stages(const Json& j, const char* name, const char* members) {
+  std::vector<const Json*> all;
+  if (j.contains(name)) flatten(j[name], members, all);
+  return all;
+}
+
+// The patterns by which byte-level text is cut; nothing where it is cut otherwise.
+std::optional<std::vector<std::string>> patterns_of(const std::vector<const Json*>& pre) {
+  std::vector<std::string> patterns;
+  for (const Json* stage : pre) {
+    const bool regex = is(stage, "Split") && stage->contains("pattern") && (*stage)["pattern"].contains("Regex");
+    if (is(stage, "ByteLevel")) {
+      if (flag(*stage, "use_regex", true)) patterns.push_back(kGpt2Pattern);
+    } else if (is(stage, "Digits") && flag(*stage, "individual_digits", false)) {
+      patterns.push_back(R"(\p{N})");
+    } else if (regex && stage->value("behavior", "") == "Isolated" && !flag(*stage, "invert", false)) {
+      patterns.push_back((*stage)["pattern"]["Regex"].get<std::string>());
+    } else {
+      return {};
+    }
+  }
+  return patterns;
+}
+std::string name_of_pattern(const std::vector<const Json*>& pre, bool ignore_merges) {
+  if (const auto patterns = patterns_of(pre))
+    for (const PreType& t : pre_types())
+      if (t.patterns == *patterns && t.ignore_merges == ignore_merges)
+        return std::string(t.names.substr(1, t.names.find(' ', 1) - 1));
+  fail<ValueError>("vocabulary: GGUF has no name for the way this tokenizer cuts text");
+}
+
+std::vector<std::pair<std::string, std::string>> merges_of(const Json& model) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const Json& m : model["merges"]) {
+    if (m.is_array()) {
+      all.emplace_back(m[0].get<std::string>(), m[1].get<std::string>());
+    } else {
+      const std::string s = m.get<std::string>();
+      all.emplace_back(s.substr(0, s.find(' ')), s.substr(s.find(' ') + 1));
+    }
+  }
+  return all;
+}
+
+// Every id has a token: those without one are named after themselves, and are never made.
+void fill_tokens(const TokenizerState& s, size_t size, StoredVocabulary& v) {
+  for (size_t i = 0; i < size; ++i) {
+    const auto token = s.token(int64_t(i));
+    v.tokens.push_back(token ? *token : fmt::format("[PAD{}]", i));
+    v.types.push_back(token ? kNormal : kUnused);
+  }
+  for (const AddedToken& t : s.added) v.types[size_t(t.id)] = t.special ? kControl : kUserDefined;
+}
+
+void fill_bytes(const Json& j, const std::vector<const Json*>& pre, StoredVocabulary& v) {
+  v.model = "gpt2";
+  v.pre = name_of_pattern(pre, flag(j["model"], "ignore_merges", false));
+  for (const Json* stage : pre)
+    if (is(stage, "ByteLevel") && flag(*stage, "add_prefix_space", true)) v.add_space_prefix = true;
+  for (auto& [left, right] : merges_of(j["model"])) v.merges.push_back(left + " " + right);
+}
+
+void fill_pieces(const TokenizerState& s, const Json& j, const std::vector<const Json*>& pre, StoredVocabulary& v) {
+  v.model = "llama", v.pre = "default";
+  v.add_space_prefix = false;
+  for (const Json* stage : stages(j, "normalizer", "normalizers"))
+    if (is(stage, "Prepend")) v.add_space_prefix = true;
+  for (const Json* stage : pre)
+    if (is(stage, "Metaspace"))
+      v.add_space_prefix =
+          stage->contains("prepend_scheme") ? (*stage)["prepend_scheme"] != "never" : flag(*stage, "add_prefix_space", true);
+  // A piece that no merge makes is found whole or not at all.
+  v.scores.assign(v.tokens.size(), -1e6f);
+  float rank = 0;
+  for (auto& [left, right] : merges_of(j["model"])) {
+    --rank;
+    if (const auto id = s.model->vocabulary().find(left + right)) v.scores[size_t(*id)] = std::max(v.scores[size_t(*id)], rank);
+  }
+  for (size_t i = 0; i < v.tokens.size(); ++i)
+    if (v.types[i] == kNormal && parse_byte_token(v.tokens[i]) >= 0) v.types[i] = kByte;
+  if (v.unknown >= 0) v.types[size_t(v.unknown)] = kUnknown;
+}
+
+}  // namespace
+
+StoredVocabulary to_vocabulary(const TokenizerState& s, size_t size) {
+  DY_CHECK_AS(ValueError, !s.json.empty(), "vocabulary: a GGUF file's is kept in its keys");
+  const Json j = Json::parse(s.json);
+  const bool bpe = j["model"].contains("merges");
+  const std::vector<const Json*> pre = stages(j, "pre_tokenizer", "pretokenizers");
+  const bool bytes = std::ranges::any_of(pre, [](const Json* stage) { return is(stage, "ByteLevel"); });
+  DY_CHECK_AS(ValueError, bpe && (bytes || flag(j["model"], "byte_fallback", false)),
+              "vocabulary: only byte-level BPE and BPE that falls back to bytes are written to GGUF");
+  StoredVocabulary v;
+  fill_tokens(s, size, v);
+  const auto id = [&](const char* name) { return s.special(name).value_or(-1); };
+  v.bos = id("bos_token"), v.eos = id("eos_token"), v.unknown = id("unk_token"), v.padding = id("pad_token");
+  if (v.unknown < 0 && j["model"].value("unk_token", Json()).is_string())
+    v.unknown = s.find(j["model"]["unk_token"].get<std::string>()).value_or(-1);
+  bytes ? fill_bytes(j, pre, v) : fill_pieces(s, j, pre, v);
+  const auto frames = [](const Ids& ids, int64_t id) { return std::ranges::find(ids, id) != ids.end(); };
+  if (v.bos >= 0) v.add_bos = frames(s.frame.before, v.bos);
+  if (v.eos >= 0) v.add_eos = frames(s.frame.after, v.eos);
+  if (s.chat_template) v.chat_template = s.chat_template->source();
+  return v;
+}
+
+}  // namespace text
+
+StoredVocabulary Tokenizer::stored_vocabulary(int64_t size) const {
+  const int64_t own = vocab_size();
+  DY_CHECK_AS(ValueError, size == 0 || size >= own, "vocabulary: the tokenizer has {} tokens, more than {}", own, size);
+  return text::to_vocabulary(*state_, size_t(std::max(size, own)));
+}
+
+}  // namespace dyadic::inline v1

@@ -1,0 +1,282 @@
+// Language models in GGUF: what is written there is what llama.cpp's own converter writes (data/gguf.json, of
+// data/make_gguf.py), what is read computes the same, and the way back gives the same bytes.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/sha256.h"
+#include "dyadic/eval.h"
+#include "dyadic/gguf.h"
+#include "dyadic/model_files.h"
+#include "dyadic/planes.h"
+#include "dyadic/text_generation.h"
+#include "tensor/impl.h"
+#include "tests/models/small_model.h"
+
+namespace dyadic::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using namespace models;
+
+class Folder {  // gone at the end of the test
+  std::string path_ = (fs::temp_directory_path() / "dyadic_gguf_XXXXXX").native();
+
+ public:
+  Folder() {
+    if (!mkdtemp(path_.data())) std::abort();
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+};
+
+// What GGUF has no keys for, put away, so that a configuration that is made of keys says all.
+struct Case {
+  const char *family, *change = "{}";  // a JSON merge patch
+};
+const Case kCases[] = {{"llama"},
+                       {"mistral", R"({"sliding_window": null})"},
+                       {"ministral3"},
+                       {"mixtral"},
+                       {"smollm3", R"({"no_rope_layers": [1, 1]})"},
+                       {"granite"},
+                       {"qwen2", R"({"use_sliding_window": false})"},
+                       {"qwen2_moe"},
+                       {"qwen3"},
+                       {"qwen3_moe"},
+                       {"gemma"},
+                       {"gemma2", R"({"query_pre_attn_scalar": 12})"},
+                       {"gemma3", R"({"query_pre_attn_scalar": 12})"},
+                       {"phi3", R"({"sliding_window": null})"},
+                       {"gpt_oss", R"({"swiglu_limit": 7.0})"},
+                       {"olmo2"},
+                       {"olmo3"},
+                       {"gpt2"}};
+
+std::string folder_of(const std::string& family) { return test_data("models/data/" + family); }
+Tensor ids_of(const std::string& family) {
+  for (auto& [name, t] : io::load_safetensors(folder_of(family) + "/expected.safetensors").tensors)
+    if (name == "ids") return t;
+  return {};
+}
+double apart(const Tensor& a, const Tensor& b) { return double(amax(abs(a - b)).item()) / double(amax(abs(b)).item()); }
+
+// A copy without the small files that it carries: what llama.cpp's converter leaves of a model.
+void strip(const std::string& from, const std::string& to) {
+  const auto file = io::GgufFile::open(from);
+  io::GgufMetadata keys;
+  for (auto& [key, value] : file->values())
+    if (!key.starts_with("dyadic.") && key != "tokenizer.huggingface.json") keys.emplace_back(key, value);
+  io::save_gguf(to, file->tensors(), [&](size_t i) { return file->get(i); }, keys);
+}
+
+class Gguf : public ::testing::TestWithParam<Case> {
+ protected:
+  Folder folder;
+  const std::string family = GetParam().family;
+  std::string model = folder / "model", file = folder / "model.gguf";
+  void SetUp() override {
+    fs::create_directories(model);
+    fs::copy_file(folder_of(family) + "/model.safetensors", model + "/model.safetensors");
+    json c = json::parse(text_of_file(folder_of(family) + "/config.json"));
+    c.merge_patch(json::parse(GetParam().change));
+    put_file(model + "/config.json", c.dump(2));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(All, Gguf, ::testing::ValuesIn(kCases), [](auto& info) { return std::string(info.param.family); });
+
+TEST_P(Gguf, ComputesTheSame) {
+  NoGrad guard;
+  const Tensor ids = ids_of(family), want = models::load(model, {.dtype = f32})(ids);
+  for (const io::Converted& t : convert(model, file)) EXPECT_TRUE(t.difference.exact) << t.name;
+  EXPECT_LT(apart(models::load(file, {.dtype = f32})(ids), want), 1e-6);
+  strip(file, folder / "stripped.gguf");
+  Model m = models::load(folder / "stripped.gguf", {.dtype = f32});
+  EXPECT_LT(apart(m(ids), want), 2e-5);  // the norms' epsilon and the positions' base are f32 there
+  EXPECT_EQ(json::parse(m->config)["model_type"], family == "gemma3" ? "gemma3_text" : family == "mistral" ? "llama" : family);
+  // As it is stored: matrices in bf16, norms in f32.
+  EXPECT_LT(apart(models::load(file)(ids).to(f32), want), 2e-2);
+}
+
+TEST_P(Gguf, TheWayBackGivesTheSameBytes) {
+  convert(model, file);
+  convert(file, folder / "back");
+  EXPECT_TRUE(text_of_file(folder / "back/model.safetensors") == text_of_file(model + "/model.safetensors"));
+  EXPECT_EQ(text_of_file(folder / "back/config.json"), text_of_file(model + "/config.json"));
+}
+
+// Names, types, shapes and bytes of all tensors, and the values of all keys that are llama.cpp's.
+TEST_P(Gguf, IsWhatLlamaCppsConverterWrites) {
+  const json all = json::parse(text_of_file(test_data("models/data/gguf.json")));
+  if (family == "qwen3_moe") GTEST_SKIP() << "one of its layers has no experts, which llama.cpp does not know";
+  ASSERT_TRUE(all["converted"].contains(family));
+  const json& want = all["converted"][family];
+  convert(model, file);
+  const auto got = io::GgufFile::open(file);
+  EXPECT_EQ(got->tensors().size(), want["tensors"].size());
+  for (size_t i = 0; i < got->tensors().size(); ++i) {
+    const io::TensorInfo& t = got->tensors()[i];
+    ASSERT_TRUE(want["tensors"].contains(t.name)) << t.name;
+    const json& w = want["tensors"][t.name];
+    EXPECT_EQ(t.stored, w[0]) << t.name;
+    EXPECT_EQ(json(t.shape), w[1]) << t.name;
+    const Tensor values = got->get(i).contiguous();
+    Sha256 sum;
+    sum.update(values.impl()->data(), size_t(values.nbytes()));
+    EXPECT_EQ(sum.hex().substr(0, 16), w[2]) << t.name;
+  }
+  const json keys = json::parse(got->metadata());
+  for (auto& [key, value] : want["keys"].items()) {
+    ASSERT_TRUE(keys.contains(key)) << key;
+    if (value.is_number_float())
+      EXPECT_EQ(keys[key].get<float>(), value.get<float>()) << key;
+    else
+      EXPECT_EQ(keys[key], value) << key;
+  }
+}
+
+// What llama.cpp says of the files we write of one model: its perplexity, of its own ids.
+TEST(GgufPerplexity, IsLlamaCpps) {
+  const json want = json::parse(text_of_file(test_data("models/data/gguf.json")))["perplexity"];
+  Folder folder;
+  write_small_model(folder / "model", perplexity_config());
+  write_small_tokenizer(folder / "model");
+  const std::string text = text_of_file(test_data("models/data/gguf.txt"));
+  for (auto& [format, stored] : want["perplexities"].items()) {
+    const std::string file = folder / (format + ".gguf");
+    convert(folder / "model", file, {.format = DType::parse(format)});
+    const Model m = models::load(file);
+    EXPECT_EQ(m->named_parameters()["model.layers.0.mlp.up_proj.weight"].dtype(), DType::parse(format));
+    const Tokenizer t = Tokenizer::load(file);
+    EXPECT_EQ(json(t.encode(text, false)), want["ids"]);
+    const Perplexity p = perplexity(*m, t, text, {.window = want["window"].get<int64_t>()});
+    EXPECT_EQ(p.tokens, want["tokens"]);
+    const double share = DType::parse(format).is_scaled() ? 2e-3 : 2e-4;
+    EXPECT_NEAR(p.perplexity / stored.get<double>(), 1, share) << format;
+  }
+}
+
+TEST(GgufModel, HasItsTokenizerAndItsFiles) {
+  Folder folder;
+  const std::string file = folder / "small.gguf";
+  convert(small_model(), file);
+  const Tokenizer own = Tokenizer::load(small_model()), there = Tokenizer::load(file);
+  strip(file, folder / "stripped.gguf");
+  const Tokenizer made = Tokenizer::load(folder / "stripped.gguf");
+  const std::string chat = R"([{"role":"user","content":"Hi, 123 of\n\n  \t\u00fc\ud83d\ude00"}])";
+  for (const Tokenizer& t : {there, made}) {
+    EXPECT_EQ(t.encode("Once upon a 1234 time <|end|> x"), own.encode("Once upon a 1234 time <|end|> x"));
+    EXPECT_EQ(t.encode_chat(chat, {.add_generation_prompt = true}), own.encode_chat(chat, {.add_generation_prompt = true}));
+    EXPECT_EQ(t.bos_id(), own.bos_id());
+    EXPECT_EQ(t.eos_id(), own.eos_id());
+  }
+  EXPECT_EQ(config_json(file), text_of_file(small_model() + "/config.json"));
+  convert(file, folder / "back");
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"})
+    EXPECT_TRUE(text_of_file(folder / ("back/" + std::string(name))) == text_of_file(small_model() + "/" + name)) << name;
+  // A folder with nothing but the file is the model in it; generation is the same.
+  fs::create_directories(folder / "one");
+  fs::rename(file, folder / "one/small.gguf");
+  const Model m = models::load(folder / "one"), want = models::load(small_model());
+  const TextOptions o{.generate = {.max_new_tokens = 8}};
+  EXPECT_EQ(generate_text(*m, Tokenizer::load(folder / "one"), "Once", o).text, generate_text(*want, own, "Once", o).text);
+}
+
+TEST(GgufModel, ScaledRowsAreMovedNotDecoded) {
+  Folder folder;
+  write_small_model(folder / "model", perplexity_config());
+  NoGrad guard;
+  const Tensor ids = arange(0, 40, i64).reshape({1, 40});
+  for (const char* format : {"q4_0", "q8_0", "q4_K", "mxfp4"}) {
+    const std::string file = folder / (std::string(format) + ".gguf");
+    convert(folder / "model", file, {.format = DType::parse(format)});
+    const Model m = models::load(file), decoded = models::load(file, {.dtype = f32});
+    auto parameters = m->named_parameters();
+    for (auto& [name, t] : decoded->named_parameters()) {
+      const bool matrix = t.dim() == 2;
+      ASSERT_EQ(parameters[name].dtype(), matrix ? DType::parse(format) : f32) << name;
+      EXPECT_TRUE(equal(parameters[name].to(f32), t)) << name;
+    }
+    EXPECT_LT(apart(m(ids), decoded(ids)), 1e-4) << format;
+    // And back into a folder, as it is.
+    convert(file, folder / (std::string(format) + ".back"));
+    const Model back = models::load(folder / (std::string(format) + ".back"));
+    for (auto& [name, t] : back->named_parameters()) EXPECT_TRUE(equal(t.to(f32), parameters[name].to(f32))) << name;
+  }
+}
+
+TEST(GgufModel, SaysWhatIsWrong) {
+  Folder folder;
+  const std::string file = folder / "a.gguf";
+  convert(folder_of("llama"), file);
+  const auto whole = io::GgufFile::open(file);
+  const auto said = [&](const std::function<void(io::GgufMetadata&, std::vector<io::TensorInfo>&)>& change) {
+    io::GgufMetadata keys;
+    for (auto& [key, value] : whole->values())
+      if (!key.starts_with("dyadic.")) keys.emplace_back(key, value);
+    std::vector<io::TensorInfo> tensors = whole->tensors();
+    std::vector<size_t> numbers(tensors.size());
+    change(keys, tensors);
+    io::save_gguf(folder / "b.gguf", tensors, [&](size_t i) { return whole->get(tensors[i].name); }, keys);
+    try {
+      models::load(folder / "b.gguf");
+    } catch (const Error& e) { return std::string(e.what()); }
+    return std::string("no error");
+  };
+  const auto set = [](io::GgufMetadata& keys, const std::string& key, io::GgufValue value) {
+    for (auto& [name, v] : keys)
+      if (name == key) v = value;
+  };
+  EXPECT_EQ(said([](auto&, auto&) {}), "no error");
+  EXPECT_NE(
+      said([&](auto& keys, auto&) { set(keys, "general.architecture", std::string("mamba\x1b")); }).find("is none of llama"),
+      std::string::npos);
+  EXPECT_NE(
+      said([&](auto& keys, auto&) { set(keys, "llama.block_count", uint32_t(4000000000)); }).find("layers, and there are"),
+      std::string::npos);
+  EXPECT_NE(said([&](auto& keys, auto&) { set(keys, "llama.block_count", std::string("2")); }).find("not an integer"),
+            std::string::npos);
+  EXPECT_NE(said([&](auto& keys, auto&) { set(keys, "llama.attention.head_count", uint32_t(5)); }), "no error");
+  EXPECT_NE(said([&](auto& keys, auto&) { set(keys, "llama.attention.head_count", uint32_t(0)); }), "no error");
+  EXPECT_NE(said([&](auto& keys, auto&) { set(keys, "llama.attention.key_length", uint32_t(0)); }), "no error");
+  EXPECT_NE(said([&](auto&, auto& tensors) { tensors.pop_back(); }), "no error");
+  EXPECT_NE(said([&](auto&, auto& tensors) {
+              std::erase_if(tensors, [](auto& t) { return t.name == "blk.1.attn_q.weight"; });
+            }).find("model.layers.1.self_attn.q_proj.weight"),
+            std::string::npos);
+  EXPECT_THROW(convert(folder / "b.gguf", folder / "b.gguf.gguf", {.format = DType::parse("nf4")}), ValueError);
+}
+
+// Every tokenizer whose form GGUF has, through its vocabulary and back.
+TEST(GgufVocabulary, GivesTheSameIds) {
+  const json expected = json::parse(text_of_file(test_data("text/data/expected.json")));
+  int64_t compared = 0;
+  for (const char* name : {"llama3", "llama2", "gemma", "gpt2", "qwen2", "o200k", "starcoder", "deepseek", "mistral"}) {
+    const std::string source = text_of_file(test_data(std::string("text/data/") + name + ".json"));
+    const Tokenizer own = Tokenizer::from_json(source, R"({"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"})");
+    const StoredVocabulary v = own.stored_vocabulary(own.vocab_size() + 3);
+    EXPECT_EQ(v.tokens.size(), size_t(own.vocab_size() + 3));
+    const Tokenizer t = Tokenizer::from_vocabulary(v);
+    for (const auto& text : expected["texts"]) {
+      const auto s = text.get<std::string>();
+      EXPECT_EQ(t.encode(s, false), own.encode(s, false)) << name << ": " << s;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 100);
+  const auto refused = [](const char* name) {
+    try {
+      Tokenizer::load(test_data(std::string("text/data/") + name + ".json")).stored_vocabulary();
+    } catch (const ValueError& e) { return std::string(e.what()); }
+    return std::string();
+  };
+  EXPECT_NE(refused("clip").find("vocabulary:"), std::string::npos);
+  EXPECT_NE(refused("bert").find("vocabulary:"), std::string::npos);
+  EXPECT_NE(refused("t5").find("vocabulary:"), std::string::npos);
+  EXPECT_THROW(Tokenizer::load(test_data("text/data/gpt2.json")).stored_vocabulary(10), ValueError);
+}
+
+}  // namespace
+}  // namespace dyadic::testing
