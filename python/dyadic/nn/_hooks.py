@@ -124,9 +124,10 @@ def _before(module, args, kwargs):
 
 
 def _after(module, args, kwargs, output):
-    if module._calls:
+    calls = _own_dict(module).get("_calls")  # none where C++ alone watches the module
+    if calls:
         several = isinstance(output, tuple)
-        output = _through(_Outputs, module._calls.pop(), output if several else (output,))
+        output = _through(_Outputs, calls.pop(), output if several else (output,))
         output = output if several else output[0]
     for hook, with_kwargs, _ in _hooks(module, "_forward_hooks"):
         new = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
