@@ -8,6 +8,7 @@ from ._dyadic import __version__
 from . import _signatures  # noqa: F401
 from ._size import Size
 from . import amp, autograd, backends, compiler, cpu, cuda, einops, fft, func, linalg, nn, optim, random, special, train, utils, version
+from ._checks import *  # noqa: F401,F403
 from ._construct import TYPES as _TYPES
 from ._construct import as_tensor, asarray, scalar_tensor
 from ._default_dtype import default_dtype
@@ -36,6 +37,7 @@ from ._overloads import all_ as all
 from ._overloads import any_ as any
 from ._random import bernoulli, normal, poisson, randint_like
 from ._seed import seed_everything
+from ._ops import ops
 from ._pretrained import LoraConfig, from_pretrained
 from ._serialization import load, save
 from ._torch_names import *  # noqa: F401,F403
@@ -45,28 +47,45 @@ from .amp.switches import *  # noqa: F401,F403
 from .compiler import compile
 from .func import vmap
 from .nn.functional import conv1d, conv2d, conv3d
+from .nn.functional import grouped_mm as _grouped_mm
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_inference_mode_enabled
 from . import _copying  # noqa: F401
-from . import _foreach
+from . import _absent, _foreach
 from . import _einops as _einops_backend
 from . import _other_names
 
 _einops_backend.register()
 _other_names.register()
+_absent.register()
 globals().update(_TYPES)
 
+TensorType = Tensor  # for annotations
 _LATER = """
-__config__ _dynamo _inductor _utils accelerator array_api distributed distributions evaluate functional hub jit mps multiprocessing overrides quant
-serialization signal storage study testing transformers types xpu
+_C __config__ _dynamo _higher_order_ops _inductor _jit_internal _prims_common _utils accelerator array_api distributed distributions evaluate
+functional futures fx hub jit library mps multiprocessing overrides profiler quant serialization signal storage study testing torch_version
+transformers types xpu
 """.split()  # modules that are imported when they are asked for
 
 
+def as_torch():
+    """From now on `import torch` is this package, in all that runs in this process: python -m dyadic script.py begins so."""
+    from ._as_torch import as_torch
+
+    return as_torch()
+
+
 def __getattr__(name):
-    if name in _LATER:
+    if name in _LATER or name in _absent._PLACES:
         import importlib
 
-        return importlib.import_module("." + name, __name__)
+        return importlib.import_module("." + name, __package__)
     if name.startswith(_foreach.PREFIX):
         return _foreach.foreach(name)
-    raise AttributeError(f"module 'dyadic' has no attribute '{name}'")
+    if name in ("cond", "while_loop"):
+        from . import _higher_order_ops
+
+        return getattr(_higher_order_ops, name)
+    if (absent := _absent.placeholder("", name)) is not None:
+        return absent
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

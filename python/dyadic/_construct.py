@@ -79,7 +79,7 @@ _TYPES = {
     "ByteTensor": "uint8",
     "BoolTensor": "bool",
 }
-_NAMES = {getattr(_dyadic, name): f"dyadic.{kind}" for kind, name in _TYPES.items()}
+_NAMES = {getattr(_dyadic, name): kind for kind, name in _TYPES.items()}
 
 
 class _Typed(type):
@@ -106,7 +106,7 @@ TYPES = {kind: _typed(kind) for kind in _TYPES}
 def _type(self, dtype=None, non_blocking=False):
     """The name of the tensor's type; with a dtype (or such a name) the tensor converted to it."""
     if dtype is None:
-        return _NAMES.get(self.dtype, f"dyadic.{self.dtype.name}")
+        return f"{Tensor.__module__}.{_NAMES.get(self.dtype, self.dtype.name)}"
     if isinstance(dtype, _Typed):
         dtype = dtype.dtype
     if isinstance(dtype, str) and dtype.rpartition(".")[2] in _TYPES:

@@ -52,3 +52,4 @@ def _shallow(self):
 
 Tensor.__copy__, Tensor.__deepcopy__ = _shallow, _deepcopy
 copyreg.pickle(_dyadic.device, lambda d: (_dyadic.device, (str(d),)))
+copyreg.pickle(type(_dyadic.manual_seed), lambda function: function.__qualname__)  # functions of C++ are pickled by name, as Python's are

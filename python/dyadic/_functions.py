@@ -20,9 +20,12 @@ class _Word:
     """A name that PyTorch has for one of several ways; here there is one."""
 
     def __init__(self, name):
-        self._name = f"dyadic.{name}"
+        self._name, self.__module__ = name, __package__
 
     def __repr__(self):
+        return f"dyadic.{self._name}"
+
+    def __reduce__(self):
         return self._name
 
 

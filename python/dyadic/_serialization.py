@@ -230,6 +230,22 @@ def _head(path):
         return b""  # _dyadic._load says why
 
 
+def _own_module(module):
+    """dyadic.nn of torch.nn: what was saved while this package was torch (as_torch) is found under either name."""
+    return __package__ + module.removeprefix("torch") if module.partition(".")[0] == "torch" else module
+
+
+def _reader(f):
+    """An unpickler of whatever save has pickled."""
+    import pickle
+
+    class Reader(pickle.Unpickler):
+        def find_class(self, module, name):
+            return super().find_class(_own_module(module), name)
+
+    return Reader(f)
+
+
 def _plain_reader(f):
     """An unpickler of plain data and of what serialization.add_safe_globals allows."""
     import pickle
@@ -239,11 +255,11 @@ def _plain_reader(f):
 
     containers = (collections.OrderedDict, collections.defaultdict, collections.Counter, set)
     plain = (_make_tensor, Size, Parameter, _dyadic.dtype, _dyadic.device, complex, *containers)
-    rules = {(t.__module__, t.__name__): t for t in plain}
+    rules = {(_own_module(t.__module__), t.__name__): t for t in plain}
 
     class Reader(pickle.Unpickler):
         def find_class(self, module, name):
-            found = rules.get((module, name)) or _find(module, name)
+            found = rules.get((_own_module(module), name)) or _find(module, name)
             if found is None:
                 raise pickle.UnpicklingError(f"{module}.{name}")
             return found
@@ -257,7 +273,7 @@ def _load_pickle(path, name, weights_only, pickle_module):
     with open(path, "rb") as f:
         f.seek(len(_PICKLE))
         if not weights_only:
-            return (pickle_module or pickle).load(f)
+            return pickle_module.load(f) if pickle_module else _reader(f).load()
         try:
             return _plain_reader(f).load()
         except pickle.UnpicklingError as e:

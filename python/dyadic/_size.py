@@ -14,7 +14,7 @@ class Size(tuple):
         return math.prod(self)
 
     def __repr__(self):
-        return f"dyadic.Size({list(self)})"
+        return f"{Size.__module__}.Size({list(self)})"
 
     def __getitem__(self, i):
         part = tuple.__getitem__(self, i)

@@ -39,12 +39,31 @@ class _Storage:
     def __iter__(self):
         return iter(self.tolist())
 
+    @property
+    def _untyped(self):
+        """The same memory as bytes."""
+        return self.untyped()
+
+    def untyped(self):
+        """The same memory as bytes: self."""
+        return self
+
 
 class UntypedStorage(_Storage):
     """The bytes of a tensor's memory, which its views share."""
 
     def __init__(self, tensor):
         super().__init__(tensor, _dyadic.uint8)
+
+    @classmethod
+    def from_file(cls, filename, shared=False, nbytes=0):
+        """The first nbytes of a file. shared: what is written changes the file, which is made, or made longer, where it is too short; else
+        writes stay in memory."""
+        path = os.fspath(filename)
+        if shared and (not os.path.exists(path) or os.path.getsize(path) < nbytes):
+            with open(path, "ab") as f:
+                f.truncate(nbytes)
+        return cls(_dyadic._memmap(path, _dyadic.uint8, [nbytes], "r+" if shared else "c", 0))
 
     def __eq__(self, other):
         return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr() and self.nbytes() == other.nbytes()
@@ -72,7 +91,7 @@ class TypedStorage(_Storage):
         self._row[i] = value
 
     def __repr__(self):
-        return f"{self.tolist()}\n[dyadic.TypedStorage of {self.size()} {self.dtype}]"
+        return f"{self.tolist()}\n[{Tensor.__module__}.TypedStorage of {self.size()} {self.dtype}]"
 
 
 def is_storage(obj):

@@ -9,14 +9,44 @@ from urllib.parse import urlparse
 from ._serialization import load as _load
 from ._ignored import ignored as _ignored
 
+try:
+    from tqdm import tqdm  # what other libraries show progress with
+except ImportError:
+
+    class tqdm:
+        """Shows nothing: the package tqdm is not installed."""
+
+        @_ignored("options", why="nothing is shown")
+        def __init__(self, iterable=(), **options):
+            self._iterable, self.n = iterable, 0
+
+        def __iter__(self):
+            return iter(self._iterable)
+
+        def update(self, n=1):
+            """Counts."""
+            self.n += n
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *exc):
+            """Nothing was shown."""
+
+
 _folder = None  # set_dir's
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 
 
-def get_dir():
-    """Where files are kept: set_dir's folder, $TORCH_HOME/hub, else ~/.cache/torch/hub."""
+def _get_torch_home():
+    """$TORCH_HOME, else ~/.cache/torch."""
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
-    return _folder or os.path.expanduser(os.path.join(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")), "hub"))
+    return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
+
+
+def get_dir():
+    """Where files are kept: set_dir's folder, else hub in _get_torch_home()."""
+    return _folder or os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d):

@@ -105,7 +105,7 @@ def test_processes(tmp_path):
         p.join(60)
     assert started.join() and len(started.pids()) == 2  # what has ended before is not waited for
     assert [(tmp_path / str(i)).read_text() for i in range(2)] == ["1.0", "2.0"]
-    with pytest.raises(mp.ProcessExitedException, match="process 0 ended with exit code 1"):
+    with pytest.raises(mp.ProcessRaisedException, match="Process 0 terminated with the following error:[^~]*ValueError: as told"):
         mp.spawn(greet, (tmp_path, True))
 
 
@@ -128,7 +128,7 @@ def test_several_processes_are_refused_when_used():
     model = nn.Sequential(nn.BatchNorm1d(2))
     assert nn.SyncBatchNorm.convert_sync_batchnorm(model) is model
     for call in (torch.distributed.get_rank, torch.distributed.barrier, torch.distributed.ProcessGroup):
-        with pytest.raises(ValueError, match="one process"):
+        with pytest.raises((ValueError, NotImplementedError), match="one process"):
             call()
     with pytest.raises(RuntimeError, match="no GPU"):
         torch.cuda.nvtx.range_push("step")

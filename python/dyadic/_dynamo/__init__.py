@@ -2,6 +2,7 @@
 from .._ignored import ignored as _ignored
 from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset  # noqa: F401
 from ..compiler import compile as _compile
+from .._absent import refusal
 from . import config, exc  # noqa: F401
 
 
@@ -21,3 +22,13 @@ def graph_break(msg=""):
 def optimize(backend=None, **kwargs):
     """A decorator that changes nothing: compile(backend=...)."""
     return _compile(backend=backend, **kwargs)
+
+
+class OptimizedModule:
+    """For isinstance: no module is one, as compile() gives back what it is given."""
+
+    def __init__(self, *args, **kwargs):
+        raise refusal("_dynamo.OptimizedModule", "there is no compiler")
+
+
+from . import eval_frame, utils  # noqa: E402,F401  of the class above

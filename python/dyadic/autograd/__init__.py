@@ -58,3 +58,11 @@ def grad(
         return gradients
     inputs = [inputs] if isinstance(inputs, _dyadic.Tensor) else inputs
     return tuple(_dyadic.zeros_like(x) if g is None else g for x, g in zip(inputs, gradients))
+
+
+def __getattr__(name):
+    if name == "profiler":  # imported when it is asked for
+        import importlib
+
+        return importlib.import_module("." + name, __package__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

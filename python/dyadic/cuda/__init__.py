@@ -37,7 +37,59 @@ def _none(*args, **kwargs):
     raise RuntimeError("cuda: this build has no GPU; use device \"cpu\", and ask is_available() first")
 
 
-current_device = get_rng_state = set_rng_state = get_device_name = get_device_properties = get_device_capability = set_device = Stream = Event = _none
+current_device = get_rng_state = set_rng_state = get_device_name = get_device_properties = get_device_capability = set_device = _none
+mem_get_info = current_stream = default_stream = stream = graph = _none
+
+
+class _NoGpu:
+    def __init__(self, *args, **kwargs):
+        _none()
+
+
+class Stream(_NoGpu):
+    """For annotations and isinstance: there is no GPU."""
+
+
+class ExternalStream(Stream):
+    """For annotations and isinstance: there is no GPU."""
+
+
+class StreamContext(_NoGpu):
+    """A scope of a stream, of which there is none."""
+
+
+class Event(_NoGpu):
+    """For annotations and isinstance: there is no GPU."""
+
+
+class CUDAGraph(_NoGpu):
+    """For annotations and isinstance: there is no GPU."""
+
+
+class device(_NoGpu):
+    """A scope of a GPU, of which there is none."""
+
+
+class device_of(_NoGpu):
+    """A scope of a tensor's GPU, of which there is none."""
+
+
+def is_current_stream_capturing():
+    """False: there is no GPU."""
+    return False
+
+
+def get_arch_list():
+    """[]: there is no GPU."""
+    return []
+
+
+def ipc_collect():
+    """No GPU's memory is shared."""
+
+
+def init():
+    """Nothing is to be begun: there is no GPU."""
 
 
 _dyadic.Tensor.cuda = _none

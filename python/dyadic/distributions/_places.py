@@ -16,5 +16,6 @@ for _module in (composed, continuous, discrete, gammas, matrices, more):
                 continue
             _place = types.ModuleType(f"{__package__}.{_short}", f"PyTorch's place of {_name}.")
             setattr(_place, _name, _class)
+            _class.__module__ = _place.__name__
             setattr(_package, _short, _place)
             sys.modules[_place.__name__] = _place

@@ -56,6 +56,16 @@ def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplica
             yield f"{path}.{name}" if path else name, member
 
 
+def _named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    """(name, buffer) of the tree, or of this module alone; one that several names have once, unless remove_duplicate is False."""
+    return self._named_members(lambda m: [(name, b) for name, b, _ in m._own_buffers()], prefix, recurse, remove_duplicate)
+
+
+def _buffers(self, recurse=True):
+    """All buffers of the tree, one that several names have once."""
+    return (b for _, b in self.named_buffers(recurse=recurse))
+
+
 _called = Module.__call__
 
 
@@ -65,4 +75,5 @@ def _call_impl(self, *args, **kwargs):
 
 
 Module._apply, Module._named_members = _apply, _named_members
+Module.named_buffers, Module.buffers = _named_buffers, _buffers
 Module._call_impl = Module._wrapped_call_impl = _call_impl

@@ -7,6 +7,7 @@ from .. import _dyadic
 from .._more_functions import pdist  # noqa: F401
 from . import _reduction
 from ._attention import _in_projection, _in_projection_packed, multi_head_attention_forward  # noqa: F401
+from ._grouped import grouped_mm  # noqa: F401
 from ._layers import read_padding
 from .._ignored import ignored as _ignored
 
@@ -16,7 +17,7 @@ _OPS = frozenset(_dyadic._op_names)
 def __getattr__(name):
     if name in _OPS or name.removesuffix("_") in _OPS and hasattr(_dyadic, name):  # relu, relu_
         return getattr(_dyadic, name)
-    raise AttributeError(f"module 'dyadic.nn.functional' has no attribute '{name}'")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__():

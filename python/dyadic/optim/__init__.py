@@ -104,6 +104,7 @@ for _name in ("Adadelta Adafactor Adagrad Adam Adamax AdamW ASGD LBFGS NAdam RAd
         _file = "sparse_adam" if _name == "SparseAdam" else _name.lower()
         _module = types.ModuleType(f"{__name__}.{_file}", f"PyTorch's place of {_name}.")
         _module.__dict__[_name] = _classes[_name]
+        _classes[_name].__module__ = _module.__name__
         globals()[_file] = sys.modules[_module.__name__] = _module
 adam.adam, adamw.adamw = _functional.adam, _functional.adamw  # noqa: F821  modules of the line before
 

@@ -7,6 +7,7 @@ from .._dyadic import Tensor
 from ..autograd import set_grad_enabled
 from ._optimizer import Optimizer  # noqa: F401
 
+Optimizer.__module__ = __name__
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]  # what an optimizer is made for
 
 StateDict = dict[str, Any]

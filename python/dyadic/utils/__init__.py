@@ -5,8 +5,8 @@ __all__ = ["checkpoint", "data", "dlpack", "hooks"]
 
 
 def __getattr__(name):
-    if name in ("benchmark", "model_zoo"):  # imported when it is asked for
+    if name in ("benchmark", "cpp_extension", "flop_counter", "model_zoo"):  # imported when it is asked for
         import importlib
 
-        return importlib.import_module("." + name, __name__)
-    raise AttributeError(f"module 'dyadic.utils' has no attribute '{name}'")
+        return importlib.import_module("." + name, __package__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

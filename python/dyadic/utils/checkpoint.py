@@ -72,3 +72,21 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, *, pre
 
         input = checkpoint(run, input) if k + 1 < len(starts) else run(input)
     return input
+
+
+@_ignored("args", why="no GPU has a generator")
+def get_device_states(*args):
+    """([], []): no GPU has a generator. The CPU's is part of checkpoint."""
+    return [], []
+
+
+@_ignored("device_type", why="no GPU has a generator")
+def set_device_states(devices, states, *, device_type=None):
+    """Takes the states of no GPU."""
+    if len(devices) or len(states):
+        raise RuntimeError(f"set_device_states: there is no GPU whose state could be set: devices is {list(devices)}")
+
+
+def detach_variable(inputs):
+    """The tensors among inputs out of their history, requiring grad as before."""
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)

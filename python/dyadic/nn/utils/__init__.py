@@ -8,7 +8,8 @@ from ..._dyadic import Tensor, _clip_grad_norm_, _clip_grad_value_, _total_norm,
 from ...autograd import no_grad
 from . import fusion, parametrizations, parametrize, prune, rnn, stateless
 from .fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights
-from ._older_norms import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
+from .spectral_norm import remove_spectral_norm, spectral_norm
+from .weight_norm import remove_weight_norm, weight_norm
 from ..._ignored import ignored as _ignored
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_", "convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format", "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights", "fusion", "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize", "prune", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init", "spectral_norm", "stateless", "vector_to_parameters", "weight_norm"]

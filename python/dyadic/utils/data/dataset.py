@@ -9,3 +9,7 @@ from . import (
     TensorDataset,
     random_split,
 )
+
+for _name in list(globals()):
+    if isinstance(globals()[_name], type):
+        globals()[_name].__module__ = __name__

@@ -1,4 +1,5 @@
 """Whether several processes can train together: not here. Scripts ask first, and what they may ask for then says so."""
+from .._absent import names_of
 
 
 def is_available():
@@ -28,7 +29,11 @@ all_reduce, all_gather, all_gather_object = map(_refusing, ("all_reduce", "all_g
 broadcast, broadcast_object_list, reduce, gather = map(_refusing, ("broadcast", "broadcast_object_list", "reduce", "gather"))
 
 
-class ProcessGroup:
-    """For annotations and isinstance: there are none."""
+class group:
+    """PyTorch's place of the group of all processes."""
 
-    __init__ = _refusing("ProcessGroup")
+    WORLD = None
+
+
+GroupMember = group
+__getattr__ = names_of(__name__)

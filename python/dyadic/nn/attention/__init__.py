@@ -1,7 +1,7 @@
 """Which kernel computes scaled_dot_product_attention: there is one, which these names leave as it is."""
 import contextlib
 import enum
-from .._ignored import ignored as _ignored
+from ..._ignored import ignored as _ignored
 
 
 class SDPBackend(enum.Enum):

@@ -1,8 +1,5 @@
-"""PyTorch's place of models on several devices and in several processes; here there is one of each."""
-from .._dyadic import Module
-from ._more import DataParallel  # noqa: F401
-
-__all__ = ["DataParallel", "DistributedDataParallel"]
+"""PyTorch's place of DistributedDataParallel."""
+from ..._dyadic import Module
 
 
 class DistributedDataParallel(Module):

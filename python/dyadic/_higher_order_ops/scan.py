@@ -1,0 +1,2 @@
+"""PyTorch's place of scan."""
+from .control_flow import scan  # noqa: F401
