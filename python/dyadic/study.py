@@ -15,7 +15,8 @@ import json as _json
 import os
 import shutil
 import sys
-from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from . import _dyadic
 from ._dyadic import Tensor, device
@@ -95,15 +96,17 @@ class Study:
     """All that a study found: str() has the tables, a notebook shows the page. folder holds report.html, report.json and
     model.safetensors, the weights that f32 trained."""
 
-    def __init__(self, part: _study.Study):
+    def __init__(self, part: Any):
         self._part = part
 
     @property
     def folder(self) -> str:
+        """Where the report is; empty: nowhere."""
         return self._part.folder
 
     @property
     def complete(self) -> bool:
+        """False where it was interrupted and has a report of what was done."""
         return not self._part.interrupted
 
     @property

@@ -84,7 +84,7 @@ def commands(text):
     """(program, subcommand, options) in a document: ./dev and dyadic."""
     for span in spans(text):
         for program, verb, rest in re.findall(r"(?:^|[\s(])(\./dev|(?:build/release/bin/)?dyadic) ([a-z]+)\b([^#;|]*)", span):
-            if verb == "as":  # import dyadic as torch
+            if verb in ("as", "import"):  # import dyadic as torch, from dyadic import study
                 continue
             yield "./dev" if program == "./dev" else "dyadic", verb, re.findall(r"--[a-z][\w-]*", rest)
         if re.fullmatch(r"(\./dev|dyadic) [a-z]+", span) is None and span.startswith("--"):

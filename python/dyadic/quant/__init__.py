@@ -6,6 +6,8 @@
 
 methods() lists what there is; each method is a function here as well, made from its record.
 """
+from __future__ import annotations
+
 import os
 from typing import Any, NamedTuple
 

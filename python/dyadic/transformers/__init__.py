@@ -7,6 +7,7 @@
     ids = model.generate(**tokenizer("Once upon", return_tensors="pt"), max_new_tokens=20)
     print(tokenizer.decode(ids[0], skip_special_tokens=True))
 """
+from .._ignored import ignored
 from .._pretrained import PretrainedConfig, _model_path, from_pretrained
 from ._config import BitsAndBytesConfig
 from ._tokenizer import BatchEncoding, PreTrainedTokenizer
@@ -25,6 +26,8 @@ class AutoModelForCausalLM:
     """from_pretrained gives dyadic.from_pretrained's module."""
 
     @staticmethod
+    @ignored("low_cpu_mem_usage", "attn_implementation", "local_files_only", "use_safetensors", of="AutoModelForCausalLM.from_pretrained",
+             why="weights are read one at a time from local files, and there is one implementation of attention")
     def from_pretrained(path, dtype=None, torch_dtype=None, quantization_config=None, gguf_file=None, device_map=None, trust_remote_code=False,
                         low_cpu_mem_usage=None, attn_implementation=None, local_files_only=True, use_safetensors=None):
         """A folder or a file, never a name on the hub. torch_dtype is dtype's old name; what low_cpu_mem_usage, attn_implementation,
