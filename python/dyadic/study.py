@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from . import _dyadic
 from ._dyadic import Tensor, device
+from .amp.switches import is_autocast_enabled
 from .nn import Module
 
 __all__ = ["Metric", "Predictions", "Recipe", "Study", "accuracy", "formats", "predict", "recipe", "recipes", "rmse", "study"]
@@ -156,12 +157,25 @@ def _on_meta(function: Callable[[Module, Any], Any]) -> Callable[[Module, Any], 
     return call
 
 
+_WEIGHTS = (_dyadic.float32, _dyadic.bfloat16, _dyadic.float16)  # what a recipe stores weights in
+
+
+def _own_inputs(module: Module, args: tuple) -> tuple | None:
+    """What a module is given has the dtype of its weights, as products ask for. Under autocast that is seen to."""
+    weight = next((p for p in module.parameters(recurse=False) if p.dtype in _WEIGHTS), None)
+    if weight is None or is_autocast_enabled():
+        return None
+    return tuple(a.to(weight.dtype) if isinstance(a, Tensor) and a.dtype in _WEIGHTS else a for a in args)
+
+
 def _maker(make_model: Callable[[], Module]) -> Callable[[str], Module]:
     def make(where: str) -> Module:
         with device(where):
             model = make_model()
         if not isinstance(model, Module):
             raise TypeError(f"study: make_model gave a {type(model).__name__}, not a Module")
+        for module in model.modules():
+            module.register_forward_pre_hook(_own_inputs)
         return model
 
     return make

@@ -68,7 +68,7 @@ StoredWeights::StoredWeights(const nn::NamedTensors& weights, DType format, bool
   for (auto& [name, t] : weights) {
     const Tensor plain = t.detach(), stored = plain.to(format);
     bytes_ += stored.nbytes(), elements_ += stored.numel();
-    weights_.push_back({t, plain, direct || format.is_blocked() ? stored : stored.to(plain.dtype()), t.requires_grad()});
+    weights_.push_back({t, plain, direct || format.is_scaled() ? stored : stored.to(plain.dtype()), t.requires_grad()});
     held_ += weights_.back().stored.nbytes();
   }
   in();

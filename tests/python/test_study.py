@@ -41,7 +41,7 @@ class Net(nn.Module):
 def points():
     source = dy.Generator().manual_seed(3)
     y = dy.randint(0, 3, (200,), generator=source)
-    return TensorDataset(dy.randn(3, 8, generator=source)[y] * 2 + dy.randn(200, 8, generator=source), y)
+    return TensorDataset(dy.randn(3, 8, generator=source)[y] * 4 + dy.randn(200, 8, generator=source), y)
 
 
 def losses(model, batch):
@@ -102,7 +102,7 @@ def test_recipes_of_ones_own(tmp_path):
     assert [r["name"] for r in found.recipes] == ["f32", "mine"]
     assert found.recipes[1]["bytes"]["parameters"]["measured"] < found.recipes[0]["bytes"]["parameters"]["measured"]
     with pytest.raises(ValueError, match="did you mean down"):
-        study.study(Net, DataLoader(points()), losses, **small(tmp_path / "b", recipes=[study.Recipe(modules={"dwon": "f32"})]))
+        study.study(Net, DataLoader(points(), batch_size=20), losses, **small(tmp_path / "b", recipes=[study.Recipe(modules={"dwon": "f32"})]))
     assert study.recipe("bf16-adam8").compute == dy.bfloat16
     assert [r.name for r in study.recipes()][0] == "f32"
 
@@ -138,7 +138,7 @@ def test_formats_and_predictions():
 
     rows = study.predict(Net, next(iter(DataLoader(points(), batch_size=20))), losses)
     assert [r["recipe"] for r in rows] == [r.name for r in study.recipes()]
-    assert rows[0]["parameters"] == sum(p.numel() * 4 for p in net.parameters()) + 64 * 8 + 8
+    assert rows[0]["parameters"] == sum(p.numel() * 4 for p in net.parameters()) + 52  # the last bias' 12 bytes take 64
     assert rows[0]["fits"] and rows[0]["flops_per_step"] > 2 * 20 * 8 * 64
     assert "pure-bf16" in str(rows)
 

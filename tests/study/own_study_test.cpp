@@ -269,7 +269,7 @@ TEST(OwnStudy, FormatsOfAConvolution) {
                                 rounded = amax(abs(weight.detach() - plain)).item<double>();
                                 return amax(abs(m(x) - before), {1, 2, 3});
                               },
-                              {.formats = {"f16"}, .tolerance = 1});
+                              {.formats = {"f6e2m3fn", "f16"}, .tolerance = 1});
   EXPECT_GT(rounded, 0);
   EXPECT_LT(rounded, 1.0 / 2048);
   EXPECT_EQ(*found.result.format("f16")->bytes, 8 * 3 * 9 * 2 + 8 * 4);
