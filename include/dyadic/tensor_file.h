@@ -17,6 +17,8 @@ struct TensorInfo {
   std::string stored;  // the file's own word: "BF16", "Q4_K", "torch.FloatStorage", "<f4"
   std::vector<int64_t> shape;
   uint64_t bytes = 0;  // in the file
+  // Of a dtype in blocks whose rows run along another dimension than the last: the dimensions in the order of its storage.
+  std::vector<int64_t> order = {};
 };
 
 class TensorFile {

@@ -35,7 +35,9 @@ uint64_t fingerprint(const Tensor& t) {
     return fingerprint(dense.impl()->data(), size_t(dense.nbytes()), 0);
   }
   uint64_t h = 0;
-  for (const auto& [name, plane] : planes(t)) h = fingerprint(plane.impl()->data(), size_t(plane.nbytes()), h);
+  const std::vector<int64_t> order = storage_order(t.sizes(), t.strides());
+  for (const auto& [name, plane] : planes(order.empty() ? t : t.permute(order)))
+    h = fingerprint(plane.impl()->data(), size_t(plane.nbytes()), h);
   return h;
 }
 
@@ -62,7 +64,7 @@ class ConvertedFile final : public TensorFile {
       }
       tensors_.push_back(t);
       tensors_.back().dtype = c.to;
-      if (c.to != t.dtype) tensors_.back().stored = c.to.name();
+      if (c.to != t.dtype) tensors_.back().stored = c.to.name(), tensors_.back().order = {};
       report.push_back(std::move(c));
     }
     for (size_t i = 0; i < tensors_.size(); ++i)  // one storage has one dtype, under the first of its names

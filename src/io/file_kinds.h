@@ -24,6 +24,8 @@ extern const FileWriter safetensors_writer, gguf_writer, torch_writer, npz_write
 // The one meant by SaveOptions::kind, or by the path's ending; ValueError naming those there are.
 const FileWriter& writer_of(const std::string& path, const std::string& kind);
 
+// TensorInfo::order of a tensor: its dimensions by falling strides, those of size 1 where they are; empty for the usual order.
+std::vector<int64_t> storage_order(IntList sizes, IntList strides);
 // Tensors in memory as a source.
 std::shared_ptr<TensorFile> in_memory(const NamedTensors& tensors);
 

@@ -77,6 +77,7 @@ class SafetensorsFile final : public TensorFile {
     t.dtype = item.scaled ? item.scaled->dtype : dtype_of_file(first.dtype);
     t.stored = item.scaled ? t.dtype.name() : first.dtype;
     t.shape = item.scaled ? item.scaled->shape : first.shape;
+    if (item.scaled && item.scaled->permuted) t.order = storage_order(item.scaled->shape, item.scaled->strides);
     return t;
   }
 };

@@ -7,6 +7,7 @@
 #include "dyadic/ops.h"
 #include "formats/packed.h"
 #include "io/atomic_file.h"
+#include "io/file_kinds.h"
 #include "io/safetensors.h"
 #include "tensor/impl.h"
 
@@ -38,8 +39,13 @@ struct Whole {
   bool permuted = false;
 };
 
-Geometry rows_of(const TensorInfo& t) {
-  const int64_t n = checked_numel("save", t.shape), cols = t.shape.empty() ? 1 : t.shape.back();
+std::vector<int64_t> stored_shape(const TensorInfo& t) {  // in storage order
+  std::vector<int64_t> shape;
+  for (int64_t d : t.order) shape.push_back(t.shape[size_t(d)]);
+  return shape.empty() ? t.shape : shape;
+}
+Geometry rows_of(const std::vector<int64_t>& shape) {
+  const int64_t n = checked_numel("save", shape), cols = shape.empty() ? 1 : shape.back();
   return {cols ? n / cols : 0, cols};
 }
 
@@ -70,7 +76,9 @@ class Writer {
   // Of a tensor that is not there yet: it will be the whole of its storage.
   void add(const TensorInfo& t) {
     if (!t.dtype) refuse(t.name, "no dtype here holds it: it is {}; leave it out", t.stored);
-    add({t.name, t.dtype, t.shape, rows_of(t)}, {t.shape, {}, false});
+    Whole w{stored_shape(t), std::vector<int64_t>(t.order.size()), !t.order.empty()};
+    for (size_t k = 0; k < t.order.size(); ++k) w.permute[size_t(t.order[k])] = int64_t(k);
+    add({t.name, t.dtype, t.shape, rows_of(w.shape)}, w);
   }
   void tie(const std::string& name, const std::string& kept) { tied_[name] = kept; }
   void names(std::vector<std::string>& out) const {
@@ -178,13 +186,8 @@ class Writer {
 
   Whole whole(const std::string& name, const Tensor& t) const {
     const TensorImpl& i = *t.impl();
-    std::vector<int64_t> order, moved;  // dimensions of size 1 stay where they are
-    for (int64_t d = 0; d < i.ndim; ++d)
-      if (i.sizes[d] != 1) moved.push_back(d);
-    std::sort(moved.begin(), moved.end(),
-              [&](int64_t a, int64_t b) { return std::pair(i.strides[b], a) < std::pair(i.strides[a], b); });
-    auto next = moved.begin();
-    for (int64_t d = 0; d < i.ndim; ++d) order.push_back(i.sizes[d] == 1 ? d : *next++);
+    std::vector<int64_t> order = storage_order(t.sizes(), t.strides());
+    for (int64_t d = 0; order.size() < i.ndim; ++d) order.push_back(d);
     Whole w;
     w.permute.resize(i.ndim);
     int64_t expected = 1;
@@ -274,7 +277,8 @@ void write_safetensors_part(const std::string& path, const TensorFile& source, s
 uint64_t stored_bytes(const TensorInfo& t) {
   const int64_t n = checked_numel("save", t.shape);
   if (!t.dtype) return 0;
-  return t.dtype.is_blocked() ? uint64_t(planes_of(*t.dtype.format(), rows_of(t)).bytes) : uint64_t(n * t.dtype.itemsize());
+  return t.dtype.is_blocked() ? uint64_t(planes_of(*t.dtype.format(), rows_of(stored_shape(t))).bytes)
+                              : uint64_t(n * t.dtype.itemsize());
 }
 
 void save_safetensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {

@@ -1,6 +1,10 @@
 // io::save: which writer is meant, and tensors in memory as what it reads from.
+#include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <map>
+#include <numeric>
 
 #include "base/text.h"
 #include "io/bad_file.h"
@@ -27,6 +31,7 @@ class InMemory final : public TensorFile {
       DY_CHECK_AS(ValueError, !t.is_meta(), "save: tensor {}: a meta tensor has no values: it is {}; leave it out",
                   quote_name(name), describe(t));
       tensors_.push_back({name, t.dtype(), t.dtype().name(), t.sizes().vec(), uint64_t(t.nbytes())});
+      if (t.dtype().is_blocked()) tensors_.back().order = storage_order(t.sizes(), t.strides());
       same_.push_back(i);
       if (t.numel() == 0) continue;
       const Place place{t.impl()->data(), t.dtype().format(), t.sizes().vec(), t.strides().vec()};
@@ -52,6 +57,16 @@ bool has_ending(const std::string& path, const char* endings) {
 
 }  // namespace
 
+std::vector<int64_t> storage_order(IntList sizes, IntList strides) {
+  std::vector<int64_t> order(sizes.size()), moved;
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::copy_if(order, std::back_inserter(moved), [&](int64_t d) { return sizes[size_t(d)] != 1; });
+  std::ranges::stable_sort(moved, std::greater(), [&](int64_t d) { return strides[size_t(d)]; });
+  auto next = moved.begin();
+  for (int64_t& d : order)
+    if (sizes[size_t(d)] != 1) d = *next++;
+  return std::ranges::is_sorted(order) ? std::vector<int64_t>() : order;
+}
 std::shared_ptr<TensorFile> in_memory(const NamedTensors& tensors) { return std::make_shared<InMemory>(tensors); }
 
 const FileWriter& writer_of(const std::string& path, const std::string& kind) {

@@ -352,6 +352,19 @@ TEST(Quantized, AutoRoundIsGptqOrAwq) {
   }
 }
 
+TEST(QuantizedConversion, TransposedWeightsAreCopied) {
+  const Folder there;
+  for (const io::Converted& t : io::convert(*io::open(folder("mxfp4")), there / "m.safetensors"))
+    EXPECT_TRUE(t.difference.exact) << t.name;
+  const std::string name = expected("mxfp4").name;
+  EXPECT_EQ(content(io::open(there / "m.safetensors")->get(name)), content(io::open(folder("mxfp4"))->get(name)));
+  io::convert(*io::open(there / "m.safetensors"), there / "again.safetensors");
+  EXPECT_EQ(content(io::open(there / "again.safetensors")->get(name)), content(io::open(folder("mxfp4"))->get(name)));
+  for (const io::Converted& t :
+       io::convert(*io::open(folder("mxfp4")), there / "q.safetensors", {.map = {{"*experts*proj", "q8_0"}}}))
+    EXPECT_EQ(t.to, t.name.find("experts") != t.name.npos && !t.name.ends_with("bias") ? q8_0 : f32) << t.name;
+}
+
 std::string g_said;
 
 // Labels lie: zero points that are all the middle of the codes are version 2's whatever the label says.

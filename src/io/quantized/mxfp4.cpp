@@ -20,8 +20,11 @@ PackedWeight weight(const Names& names, const std::string& stem) {
   const std::vector<int64_t>& s = p.info(blocks).shape;
   const int64_t experts = s[0], out = s[1], groups = s[2];
   p.check_shape(scales, {experts, out, groups});
-  return p.weight("", mxfp4, {experts, groups * kBlock, out},
-                  [=] { return mxfp4_of(p.get(blocks), p.get(scales), {experts, out, groups * kBlock}).transpose(1, 2); });
+  PackedWeight w = p.weight("", mxfp4, {experts, groups * kBlock, out}, [=] {
+    return mxfp4_of(p.get(blocks), p.get(scales), {experts, out, groups * kBlock}).transpose(1, 2);
+  });
+  w.info.order = {0, 2, 1};
+  return w;
 }
 
 std::vector<PackedWeight> find(const Names& names, const json&) {
