@@ -4,6 +4,7 @@
 #include "dyadic/call.h"
 #include "dyadic/model_files.h"
 #include "io/bad_file.h"
+#include "io/file_kinds.h"
 #include "models/gguf/files.h"
 #include "models/gguf/tokenizer_keys.h"
 
@@ -22,7 +23,13 @@ std::string config_beside(const std::string& path) {
   const std::string config = path + "/config.json";
   return fs::is_regular_file(config, ignored) ? config : "";
 }
-bool has_ending(const std::string& path) { return fs::path(path).has_extension(); }
+// Whether the name says a kind of file; "Qwen3-0.6B" is a folder's.
+bool names_a_file(const std::string& path) {
+  try {
+    io::writer_of(path, "");
+    return true;
+  } catch (const ValueError&) { return false; }
+}
 
 // What llama.cpp reads in one dtype alone stays in it.
 io::ConvertOptions kept(io::ConvertOptions o) {
@@ -78,7 +85,7 @@ bool is_model(const std::string& path) {
 
 Converted convert(const std::string& in, const std::string& out, const io::ConvertOptions& options) {
   const bool gguf_out = options.save.kind.empty() ? out.ends_with(".gguf") : options.save.kind == "gguf";
-  const bool folder_out = !gguf_out && (is_folder(out) || (options.save.kind.empty() && !has_ending(out)));
+  const bool folder_out = !gguf_out && (is_folder(out) || (options.save.kind.empty() && !names_a_file(out)));
   if (const std::string config = config_beside(in); !config.empty()) {
     if (gguf_out) return to_gguf(in, config, out, options);
     if (!folder_out) return io::convert(*io::open(in), out, options);

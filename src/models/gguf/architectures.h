@@ -14,7 +14,7 @@ enum class Stored {
   key_rows,
   shifted,   // 1 + weight, which the module adds itself
   turned,    // the last two dimensions the other way round
-  row,       // [width] for the module's [1, width]
+  row,       // [width], or [1, width] as the module has it
   experts,   // one tensor of all experts, whose number stands for the * in the module's name
   even_odd,  // of two tensors rows in turns, then turned; the other one is `pair`
 };

@@ -60,7 +60,7 @@ class OwnNames final : public io::TensorFile {
       case Stored::turned:
         return t.transpose(-1, -2);
       case Stored::row:
-        return unsqueeze(t, 0);
+        return t.reshape({1, -1});
       case Stored::experts:
         return select(t, 0, m.expert);
       case Stored::even_odd: {
@@ -101,8 +101,8 @@ class OwnNames final : public io::TensorFile {
         std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
         break;
       case Stored::row:
-        if (shape.size() != 1) wrong(t, "expected one dimension");
-        shape.insert(shape.begin(), 1);
+        if (shape.size() == 1) shape.insert(shape.begin(), 1);
+        if (shape.size() != 2 || shape[0] != 1) wrong(t, "expected one row");
         break;
       case Stored::even_odd:
         add_pair(m, n, numbers);

@@ -104,8 +104,6 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
         return t.to(f32) + 1;
       case Stored::turned:
         return t.transpose(-1, -2).contiguous();
-      case Stored::row:
-        return t.reshape({-1});
       case Stored::experts: {
         std::vector<Tensor> all;
         for (size_t i : m.from) all.push_back(file_->get(i));
@@ -113,6 +111,7 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
       }
       case Stored::even_odd:
         return every_second(t.dim() > 2 ? t.transpose(1, 2).contiguous() : t, 1, m.second);
+      case Stored::row:
       case Stored::plain:
         break;
     }
@@ -135,10 +134,6 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
         }
         if (t.shape.size() < 2) wrong(t, "expected a matrix");
         std::swap(t.shape[t.shape.size() - 1], t.shape[t.shape.size() - 2]);
-        break;
-      case Stored::row:
-        if (t.shape.size() != 2 || t.shape[0] != 1) wrong(t, "expected [1, width]");
-        t.shape.erase(t.shape.begin());
         break;
       case Stored::query_rows:
       case Stored::key_rows:
