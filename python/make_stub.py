@@ -235,8 +235,14 @@ def bound_by_nanobind(module):
     """nanobind's stub, without what it takes for imports from the package and without our dtypes."""
     from nanobind.stubgen import StubGen
 
+    # Layers say that they are of nn.modules, as PyTorch's do; they are written here.
+    places = {c: c.__module__ for c in vars(module).values() if isinstance(c, type) and c.__module__.startswith("dyadic.nn.modules.")}
+    for c in places:
+        c.__module__ = module.__name__
     generator = StubGen(module, include_private=True)
     generator.put(module)
+    for c, place in places.items():
+        c.__module__ = place
     text = generator.get()
     begin = re.search(r"^(class|def|@overload) ?", text, re.MULTILINE)
     text = text[begin.start() :] if begin else ""

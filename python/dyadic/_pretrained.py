@@ -30,6 +30,7 @@ class PretrainedConfig:
         self.__dict__.update(values)
 
     def to_dict(self):
+        """All of it."""
         return dict(self.__dict__)
 
     @classmethod

@@ -15,6 +15,7 @@ import json as _json
 import os
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -170,7 +171,9 @@ def _own_inputs(module: Module, args: tuple) -> tuple | None:
 
 def _maker(make_model: Callable[[], Module]) -> Callable[[str], Module]:
     def make(where: str) -> Module:
-        with device(where):
+        with device(where), warnings.catch_warnings():
+            if where == "meta":  # weights that it loads have no values there
+                warnings.filterwarnings("ignore", "load_state_dict: .* is on meta here")
             model = make_model()
         if not isinstance(model, Module):
             raise TypeError(f"study: make_model gave a {type(model).__name__}, not a Module")

@@ -138,8 +138,8 @@ def test_names_in_python_exist(document):
 
 
 @pytest.mark.parametrize("i", range(len(blocks("README.md", "python"))))
-def test_python_of_the_readme_runs(i):
-    done = subprocess.run([sys.executable, "-c", blocks("README.md", "python")[i]], capture_output=True, text=True)
+def test_python_of_the_readme_runs(i, tmp_path):
+    done = subprocess.run([sys.executable, "-c", blocks("README.md", "python")[i]], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout and not done.stderr
 

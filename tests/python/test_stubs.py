@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import dyadic as dy
+from dyadic._absent_names import ABSENT
 
 PROGRAM = Path(dy.__file__).parents[2] / "bin" / "dyadic"
 
@@ -51,7 +52,8 @@ def names_in(path):
 @pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
 def test_a_stub_names_all_that_is_public(module):
     there = names_in(Path(module.__file__).with_suffix(".pyi"))
-    wanted = {n for n in public_names(module) if ours(getattr(module, n)) or isinstance(getattr(module, n), (dy.dtype, dy.Tensor))}
+    absent = set(ABSENT.get(module.__name__.partition(".")[2], ("", ""))[1].split())  # names that raise: type checkers say so too
+    wanted = {n for n in public_names(module) - absent if ours(getattr(module, n)) or isinstance(getattr(module, n), (dy.dtype, dy.Tensor))}
     assert not wanted - there
 
 

@@ -1,6 +1,7 @@
 """Tensors as Python objects: construction, properties, numpy and DLPack without copies, conversions, printing, identity."""
 import array
 import gc
+import re
 import sys
 import weakref
 
@@ -206,7 +207,7 @@ def test_scaled_formats_are_dtypes():
     for d in dy.registered_dtypes():
         if not d.is_scaled:
             continue
-        if d.name.startswith(("iq1", "iq2", "iq3")):
+        if d.name.startswith(("iq1", "iq2", "iq3")) or d.name.endswith("_ordered") or re.match(r"u\d+(_|\()", d.name):
             with pytest.raises(ValueError, match="cannot be encoded here: its codes come from files; use"):
                 w.to(d)
             continue

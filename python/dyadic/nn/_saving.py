@@ -1,5 +1,6 @@
 """state_dict and load_state_dict: each module saves and loads its own tensors by methods that may be overridden, with hooks around
 them. What is saved knows the version of each module's class (_metadata)."""
+import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
 
@@ -84,6 +85,8 @@ def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, miss
             error_msgs.append(f"{there}: assign=True takes it as it is stored, .to(dtype) of either makes them the same")
         elif local_metadata.get("assign_to_params_buffers", False):
             _assign(self, name, mine, state_dict[key])
+        elif mine.device.type == "meta" and state_dict[key].device.type != "meta":
+            warnings.warn(f"load_state_dict: {key} is on meta here and takes no values; assign=True puts the tensor there in its place", stacklevel=2)
         else:
             with no_grad():
                 mine.detach().copy_(state_dict[key])

@@ -41,6 +41,7 @@ class AutoConfig:
 
     @staticmethod
     def from_pretrained(path, gguf_file=None, trust_remote_code=False):
+        """A PretrainedConfig of a folder or a file."""
         _refuse_remote_code(trust_remote_code)
         return PretrainedConfig.from_pretrained(path, gguf_file)
 
@@ -49,6 +50,8 @@ class AutoTokenizer:
     """from_pretrained gives a PreTrainedTokenizer of tokenizer.json or of a GGUF file."""
 
     @staticmethod
+    @ignored("use_fast", of="AutoTokenizer.from_pretrained", why="there is one implementation")
     def from_pretrained(path, gguf_file=None, use_fast=True, padding_side="left", trust_remote_code=False):
+        """A PreTrainedTokenizer of a folder or a file. padding_side: where shorter rows of a batch are filled."""
         _refuse_remote_code(trust_remote_code)
         return PreTrainedTokenizer.from_pretrained(_model_path(path, gguf_file), padding_side=padding_side)

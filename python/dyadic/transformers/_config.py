@@ -18,6 +18,7 @@ class BitsAndBytesConfig:
         self.bnb_4bit_quant_type, self.bnb_4bit_use_double_quant = bnb_4bit_quant_type, bnb_4bit_use_double_quant
 
     def to_dict(self):
+        """As config.json has it under quantization_config."""
         return {"quant_method": self.quant_method, **self.__dict__}
 
     def __repr__(self):

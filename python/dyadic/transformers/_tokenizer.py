@@ -14,6 +14,7 @@ class BatchEncoding(dict):
             raise AttributeError(name) from None
 
     def to(self, device):
+        """Its tensors on that device."""
         return BatchEncoding({k: v.to(device) if isinstance(v, Tensor) else v for k, v in self.items()})
 
 
@@ -27,6 +28,7 @@ class PreTrainedTokenizer:
 
     @classmethod
     def from_pretrained(cls, path, padding_side="left"):
+        """That of a model's folder, a tokenizer.json or a GGUF file."""
         return cls(Tokenizer.load(os.fspath(path)), padding_side)
 
     def save_pretrained(self, folder):
@@ -34,11 +36,11 @@ class PreTrainedTokenizer:
         os.makedirs(folder, exist_ok=True)
         self.tokenizer.save(os.path.join(folder, "tokenizer.json"))
 
-    vocab_size = property(lambda self: self.tokenizer.vocab_size)
-    bos_token_id = property(lambda self: self.tokenizer.bos_token_id)
-    eos_token_id = property(lambda self: self.tokenizer.eos_token_id)
-    bos_token = property(lambda self: self._text(self.bos_token_id))
-    eos_token = property(lambda self: self._text(self.eos_token_id))
+    vocab_size = property(lambda self: self.tokenizer.vocab_size, doc="How many tokens there are.")
+    bos_token_id = property(lambda self: self.tokenizer.bos_token_id, doc="The token that begins a text, or None.")
+    eos_token_id = property(lambda self: self.tokenizer.eos_token_id, doc="The token that ends a text, or None.")
+    bos_token = property(lambda self: self._text(self.bos_token_id), doc="The text of bos_token_id, or None.")
+    eos_token = property(lambda self: self._text(self.eos_token_id), doc="The text of eos_token_id, or None.")
 
     def _text(self, token_id):
         return None if token_id is None else self.tokenizer.id_to_token(token_id)
@@ -47,6 +49,7 @@ class PreTrainedTokenizer:
         return self.vocab_size
 
     def encode(self, text, add_special_tokens=True, return_tensors=None):
+        """The ids of a text: a list, or with return_tensors="pt" i64 [1, T]."""
         ids = self.tokenizer.encode(text, add_special_tokens)
         return ids if _plain(return_tensors) else _dyadic.tensor([ids])
 
@@ -76,16 +79,20 @@ class PreTrainedTokenizer:
         return more + row if self.padding_side == "left" else row + more
 
     def decode(self, token_ids, skip_special_tokens=False):
+        """The text of ids: a list, a tensor or one id."""
         ids = token_ids.tolist() if isinstance(token_ids, Tensor) else token_ids
         return self.tokenizer.decode([ids] if isinstance(ids, int) else list(ids), skip_special_tokens)
 
     def batch_decode(self, sequences, skip_special_tokens=False):
+        """The text of each row."""
         return [self.decode(row, skip_special_tokens) for row in sequences]
 
     def convert_tokens_to_ids(self, tokens):
+        """The id of a token, or a list of them."""
         return self.tokenizer.token_to_id(tokens) if isinstance(tokens, str) else [self.tokenizer.token_to_id(t) for t in tokens]
 
     def convert_ids_to_tokens(self, ids):
+        """The token of an id, or a list of them."""
         return self.tokenizer.id_to_token(ids) if isinstance(ids, int) else [self.tokenizer.id_to_token(i) for i in ids]
 
     def apply_chat_template(self, conversation, tools=None, add_generation_prompt=False, tokenize=True, return_tensors=None, return_dict=False,

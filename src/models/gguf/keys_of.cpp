@@ -93,6 +93,7 @@ io::GgufMetadata keys_of(const std::string& config) {
   const Architecture* a = find_architecture_of(c.model_type());
   DY_CHECK_AS(ValueError, a, "GGUF has no architecture here for model_type \"{}\"", c.model_type());
   if (std::string_view(a->name) == "gemma3") c = with_gemma3s_usual(c);
+  if (c.has("num_local_experts")) c.usually("num_experts", c.integer("num_local_experts"));  // Qwen's files say either
   Writer w(a->name);
   w.keys.emplace_back("general.architecture", std::string(a->name));
   for (const KeyName& k : a->keys) {

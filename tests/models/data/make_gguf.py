@@ -40,7 +40,7 @@ WINDOW = 128
 
 def converted(source, family):
     import gguf
-    from conversion import ModelBase, get_model_class
+    from conversion import get_model_class
 
     with tempfile.TemporaryDirectory() as t:
         folder = Path(t) / "model"

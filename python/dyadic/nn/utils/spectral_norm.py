@@ -19,12 +19,14 @@ class SpectralNorm(OlderNorm):
         return weight.movedim(self.dim, 0).flatten(1)
 
     def begin(self, module, weight):
+        """Puts in the weight's place what it is made of."""
         setattr(module, self.name + "_orig", weight)
         for part, n in zip("uv", self._matrix(weight).shape):
             module.register_buffer(f"{self.name}_{part}", F.normalize(randn(n, dtype=weight.dtype), dim=0, eps=self.eps))
         _own_dict(module)[self.name] = weight.detach()
 
     def compute_weight(self, module, training):
+        """The weight, of what it is made of."""
         weight, u, v = (getattr(module, f"{self.name}_{part}") for part in self.parts)
         matrix = self._matrix(weight)
         if training:

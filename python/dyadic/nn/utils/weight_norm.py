@@ -13,11 +13,13 @@ class WeightNorm(OlderNorm):
         self.name, self.dim = name, dim
 
     def begin(self, module, weight):
+        """Puts in the weight's place what it is made of."""
         setattr(module, self.name + "_g", Parameter(_norm_except(weight.detach(), self.dim)))
         setattr(module, self.name + "_v", Parameter(weight.detach()))
         _own_dict(module)[self.name] = self.compute_weight(module)
 
     def compute_weight(self, module, _training=True):
+        """The weight, of what it is made of."""
         g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
         return v * (g / _norm_except(v, self.dim))
 
