@@ -2,6 +2,7 @@
 imported, where type checkers and editors do not look. Signatures and annotations are those that inspect sees; what has none is Any.
 """
 import ast
+import enum
 import functools
 import importlib
 import inspect
@@ -209,7 +210,7 @@ class Stub:
             else:  # only `name as name` passes a name on
                 self.imports.add(f"import {place[0]}\n")
                 self.lines.append(f"{name} = {'.'.join(place)}\n")
-        elif isinstance(value, type) and "__getitem__" in vars(type(value)):  # Float[Tensor, "batch width"] is a Tensor
+        elif isinstance(value, type) and "__getitem__" in vars(type(value)) and not issubclass(value, enum.Enum):  # Float[Tensor, "batch width"] is a Tensor
             self.imports.add(f"from typing import Annotated as {name}\n")
         elif isinstance(value, type):
             self.define_class(name, value)

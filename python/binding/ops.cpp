@@ -223,8 +223,9 @@ OpInfo make_info(Op id) {
 // A named tuple prints a result per line, as PyTorch's.
 PyObject* print_results(PyObject* self) {
   return guarded([&] {
-    std::string text = std::string(Py_TYPE(self)->tp_name) + "(";
-    const nb::object fields = nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__"));
+    const nb::handle type(reinterpret_cast<PyObject*>(Py_TYPE(self)));
+    std::string text = nb::cast<std::string>(type.attr("__module__")) + "." + nb::cast<std::string>(type.attr("__name__")) + "(";
+    const nb::object fields = type.attr("__match_args__");
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i)
       text += std::string(i ? ",\n" : "\n") + nb::cast<std::string>(fields[size_t(i)]) + "=" +
               nb::repr(nb::handle(PyTuple_GET_ITEM(self, i))).c_str();

@@ -1,6 +1,7 @@
 """`import torch` means this package: after as_torch(), in this process and in those that multiprocessing starts from it, the name
 and all names below it are PyTorch's, what asks for the version or for the installed distribution is told of PyTorch's, and
 classes, dtypes and modules say that they are torch's."""
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.metadata
@@ -23,6 +24,14 @@ def as_torch():
         raise RuntimeError(f"as_torch: another torch is imported already, from {found.__file__}; call as_torch() before anything imports it")
     sys.modules["torch"] = own.torch = own  # torch.torch: a name that its own imports have left there, which programs use
     own.__version__ = own.version.__version__ = TorchVersion(f"{TORCH}+{_OWN}")
+    for place in ("dataloader", "dataset", "distributed", "sampler"):  # where PyTorch's loader says it is
+        module = importlib.import_module(f"{_OWN}.utils.data.{place}")
+        for value in vars(module).values():
+            if isinstance(value, type) and value.__module__.startswith(_OWN):
+                value.__module__ = module.__name__
+    for value in vars(own.return_types).values():
+        if isinstance(value, type):
+            value.__module__ = "torch.return_types"
     for name, module in list(sys.modules.items()):
         if module is not None and name.startswith(f"{_OWN}."):
             _rename(module, name)

@@ -22,10 +22,11 @@ Counts& all_counts() {
 
 DType wider(DType d) { return d == f64 ? DType() : d == f32 ? f64 : f32; }
 
-// Operands narrower than `to` become that; statistics in f32 beside bf16 numbers stay, as their kernels expect it.
+// Operands narrower than `to`, and stored ones, become that; statistics in f32 beside bf16 numbers stay, as their kernels expect it.
 Tensor widen(const Tensor& t, DType to) {
   const DType d = t.dtype();
-  if (!d.is_floating_point() || t.impl()->flags & kNumber || d == f64 || d == to || (d == f32 && to != f64)) return t;
+  const bool real = d.is_floating_point() || d.is_scaled();
+  if (!real || t.impl()->flags & kNumber || d == f64 || d == to || (d == f32 && to != f64)) return t;
   Arg args[] = {Arg(t), Arg(to)};
   Tensor out;
   call_op(Op::to_, args, 2, &out);

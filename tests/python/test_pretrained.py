@@ -106,7 +106,8 @@ def test_adapters_are_pefts(expected, tmp_path):
             m.load_adapter(folder)
             assert (m(ids).logits - want).abs().max() < 1e-4 * want.abs().max()
             m.disable_adapters()
-            assert torch.equal(m(ids).logits, plain)
+            # Whole tensors that an adapter brings, biases here, stay.
+            assert torch.equal(m(ids).logits, plain) == (name != "patterns")
             m.enable_adapters()
             m.save_pretrained(tmp_path / name)
             again = torch.from_pretrained(DATA / family, dtype="float32")

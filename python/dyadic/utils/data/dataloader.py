@@ -3,5 +3,3 @@ from ..._dyadic._data import _Epoch as _BaseDataLoaderIter
 
 _SingleProcessDataLoaderIter = _MultiProcessingDataLoaderIter = _BaseDataLoaderIter  # there is one kind: workers are threads
 from . import DataLoader, default_collate, default_convert
-
-DataLoader.__module__ = __name__

@@ -9,7 +9,3 @@ from . import (
     TensorDataset,
     random_split,
 )
-
-for _name in list(globals()):
-    if isinstance(globals()[_name], type):
-        globals()[_name].__module__ = __name__

@@ -7,7 +7,3 @@ from . import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
-
-for _name in list(globals()):
-    if isinstance(globals()[_name], type):
-        globals()[_name].__module__ = __name__
