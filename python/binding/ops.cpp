@@ -224,7 +224,8 @@ OpInfo make_info(Op id) {
 PyObject* print_results(PyObject* self) {
   return guarded([&] {
     const nb::handle type(reinterpret_cast<PyObject*>(Py_TYPE(self)));
-    std::string text = nb::cast<std::string>(type.attr("__module__")) + "." + nb::cast<std::string>(type.attr("__name__")) + "(";
+    std::string text =
+        nb::cast<std::string>(type.attr("__module__")) + "." + nb::cast<std::string>(type.attr("__name__")) + "(";
     const nb::object fields = type.attr("__match_args__");
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i)
       text += std::string(i ? ",\n" : "\n") + nb::cast<std::string>(fields[size_t(i)]) + "=" +

@@ -22,7 +22,8 @@ Counts& all_counts() {
 
 DType wider(DType d) { return d == f64 ? DType() : d == f32 ? f64 : f32; }
 
-// Operands narrower than `to`, and stored ones, become that; statistics in f32 beside bf16 numbers stay, as their kernels expect it.
+// Operands narrower than `to`, and stored ones, become that; statistics in f32 beside bf16 numbers stay, as their kernels
+// expect it.
 Tensor widen(const Tensor& t, DType to) {
   const DType d = t.dtype();
   const bool real = d.is_floating_point() || d.is_scaled();
