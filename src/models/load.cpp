@@ -249,9 +249,11 @@ static io::NamedTensors for_packing(CausalLM& model, const io::NamedTensors& wei
   std::set<std::string> linears;
   for (auto& [path, module] : model.named_modules())
     if (module->kind() == std::string_view("Linear") && path != "lm_head") linears.insert(path + ".weight");
+  const auto plain = std::ranges::find_if(weights, [](auto& w) { return w.second.dtype().is_floating_point(); });
+  const DType dtype = plain == weights.end() ? f32 : plain->second.dtype();  // what the model computes in
   io::NamedTensors all;
   for (auto& [name, t] : weights) {
-    Tensor made = t.dtype().is_scaled() && !linears.contains(name) ? t.to(f32) : t;
+    Tensor made = t.dtype().is_scaled() && !linears.contains(name) ? t.to(dtype) : t;
     if (made.dtype() == q4_0 || made.dtype() == q8_0) made = io::rearranged(made, made.dtype() == q4_0 ? i4s : i8s);
     all.emplace_back(name, made);
   }

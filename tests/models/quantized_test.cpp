@@ -133,6 +133,19 @@ TEST_P(Quantized, SavedAgainItIsTheSame) {
   EXPECT_EQ(ours->tensors().size(), theirs->tensors().size());
 }
 
+// What is decoded has the dtype of what was never quantized: the model runs.
+TEST(QuantizedSaving, DecodesToTheModelsOwnDtype) {
+  const NoGrad guard;
+  const Folder there;
+  models::Model m = models::load(small_model(), {.dtype = bf16});
+  m->to(q4_0);
+  m->save_pretrained(there / "out", 50'000'000'000, "gptq");
+  models::Model again = models::load(there / "out");
+  EXPECT_EQ(again->named_parameters()["model.embed_tokens.weight"].dtype(), bf16);
+  const Tensor ids = arange(1, 9, 1, i64).view({1, 8});
+  EXPECT_LE(apart(again(ids).to(f32), m(ids).to(f32)), 0.05);
+}
+
 // A model quantized here, written for other tools: linear layers to the bit, the embedding and the head decoded.
 TEST(QuantizedSaving, InAPackingThatIsAskedFor) {
   const struct {
