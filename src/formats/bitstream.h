@@ -137,6 +137,15 @@ template <int kBits> class BitStream {
 template <int kBits> void unpack_bits(const uint8_t* packed, int64_t begin, int64_t n, uint8_t* codes) {
   BitStream<kBits>::unpack(packed, begin, n, codes);
 }
+// The same where they lie, if each has a byte; else in `bytes`.
+template <int kBits> const uint8_t* code_bytes(const uint8_t* packed, int64_t begin, int64_t n, uint8_t* bytes) {
+  if constexpr (kBits == 8) {
+    return packed + begin;
+  } else {
+    unpack_bits<kBits>(packed, begin, n, bytes);
+    return bytes;
+  }
+}
 template <int kBits> void pack_bits(const uint8_t* codes, int64_t n, uint8_t* packed) {
   BitStream<kBits>::pack(codes, n, packed);
 }

@@ -55,8 +55,7 @@ Lora::Lora(nn::Module& target, const LoraShape& shape, Kind kind) : target_(targ
 }
 
 void Lora::detach() {
-  const auto self = std::make_shared<const std::vector<std::pair<std::string, Tensor*>>>(tensors_);
-  for (auto& [name, slot] : *self)
+  for (auto& [name, slot] : tensors_)
     if (name.find('.') == name.npos) target_.remove(name);
   if (a_) target_.remove("lora_A"), target_.remove("lora_B");
   target_.remove_hook(this);

@@ -46,8 +46,8 @@ Storage* new_storage(int64_t bytes, Device device) {
 
 TensorImpl* new_impl() { return new (pool_allocate(sizeof(TensorImpl))) TensorImpl; }
 
-// Takes over the storage.
-[[gnu::always_inline]] inline Tensor dense_tensor(Storage* s, IntList sizes, DType dtype, int64_t numel) {
+// Of `numel` elements that lie without gaps, its sizes and strides not set yet. Takes over the storage.
+[[gnu::always_inline]] inline TensorImpl* new_dense(Storage* s, DType dtype, int ndim, int64_t numel) {
   TensorImpl* t;
   try {
     t = new_impl();
@@ -57,9 +57,13 @@ TensorImpl* new_impl() { return new (pool_allocate(sizeof(TensorImpl))) TensorIm
   }
   t->storage = s;
   t->dtype = dtype;
-  t->ndim = uint8_t(sizes.size());
+  t->ndim = uint8_t(ndim);
   t->numel = numel;
   t->flags = kContiguous;
+  return t;
+}
+[[gnu::always_inline]] inline Tensor dense_tensor(Storage* s, IntList sizes, DType dtype, int64_t numel) {
+  TensorImpl* t = new_dense(s, dtype, int(sizes.size()), numel);
   int64_t stride = 1;
   for (int d = t->ndim - 1; d >= 0; --d) {
     t->sizes[d] = sizes[size_t(d)];
@@ -202,18 +206,7 @@ void settle_all() {
 
 Tensor make_like(const TensorImpl& like) {
   Storage* s = new_storage(like.numel * like.dtype.itemsize(), like.device());
-  TensorImpl* t;
-  try {
-    t = new_impl();
-  } catch (...) {
-    release(s);
-    throw;
-  }
-  t->storage = s;
-  t->dtype = like.dtype;
-  t->ndim = like.ndim;
-  t->numel = like.numel;
-  t->flags = kContiguous;
+  TensorImpl* t = new_dense(s, like.dtype, like.ndim, like.numel);
   for (int d = 0; d < like.ndim; ++d) t->sizes[d] = like.sizes[d], t->strides[d] = like.strides[d];
   return Tensor::adopt(t);
 }

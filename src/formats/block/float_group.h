@@ -27,13 +27,12 @@ template <class E> struct FloatGroup {
     const uint8_t* base = static_cast<const uint8_t*>(storage);
     const float whole = tensor_scale(l, base);
     for_rows(l, begin, end, [&](int64_t row, int64_t col, int64_t stop) {
-      const uint8_t* codes = base + l.codes + row * l.pitch;
       uint8_t bytes[kRowChunk + kCodeRoom];
-      if constexpr (E::kBits < 8) unpack_bits<E::kBits>(codes, col, stop - col, bytes);
+      const uint8_t* codes = code_bytes<E::kBits>(base + l.codes + row * l.pitch, col, stop - col, bytes);
       float scales[kRowChunk + kLanes];
       const int64_t first_scale = load_scales(l, base, row, col, stop, whole, scales);
       for_runs(l, row, col, stop, [&](int64_t at, int64_t first, int64_t last) {
-        decode_codes(E::kBits < 8 ? bytes + (first - col) : codes + first, last - first, scales[at - first_scale], out);
+        decode_codes(codes + (first - col), last - first, scales[at - first_scale], out);
         out += last - first;
       });
     });

@@ -14,12 +14,10 @@ template <int kBits> struct OffsetGroup {
     GroupLayout offsets = l;
     offsets.scales = l.more;
     for_rows(l, begin, end, [&](int64_t row, int64_t col, int64_t stop) {
-      const uint8_t* codes = base + l.codes + row * l.pitch;
       uint8_t bytes[kRowChunk + kCodeRoom];
-      if constexpr (kBits < 8) unpack_bits<kBits>(codes, col, stop - col, bytes);
+      const uint8_t* codes = code_bytes<kBits>(base + l.codes + row * l.pitch, col, stop - col, bytes);
       for_runs(l, row, col, stop, [&](int64_t at, int64_t first, int64_t last) {
-        decode_run(kBits < 8 ? bytes + (first - col) : codes + first, last - first, load_scale(l, base, at),
-                   load_scale(offsets, base, at), out);
+        decode_run(codes + (first - col), last - first, load_scale(l, base, at), load_scale(offsets, base, at), out);
         out += last - first;
       });
     });

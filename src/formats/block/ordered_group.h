@@ -14,13 +14,11 @@ template <int kBits> struct OrderedGroup {
     const auto* group = reinterpret_cast<const int32_t*>(base + l.more);
     const auto* zeros = l.zeros < 0 ? nullptr : reinterpret_cast<const int8_t*>(base + l.zeros);
     for_rows(l, begin, end, [&](int64_t row, int64_t col, int64_t stop) {
-      const uint8_t* codes = base + l.codes + row * l.pitch;
       uint8_t bytes[kRowChunk + kCodeRoom];
-      if constexpr (kBits < 8) unpack_bits<kBits>(codes, col, stop - col, bytes);
-      const uint8_t* at = kBits < 8 ? bytes : codes + col;
+      const uint8_t* codes = code_bytes<kBits>(base + l.codes + row * l.pitch, col, stop - col, bytes);
       for (int64_t i = 0; i < stop - col; ++i) {
         const int64_t scale = row * l.groups + (uint32_t(group[col + i]) < l.groups ? group[col + i] : 0);  // a file may lie
-        *out++ = float(value(at[i]) - (zeros ? zeros[scale] : 0)) * load_scale(l, base, scale);
+        *out++ = float(value(codes[i]) - (zeros ? zeros[scale] : 0)) * load_scale(l, base, scale);
       }
     });
   }
