@@ -8,6 +8,7 @@
 
 #include "dyadic/dyadic.h"
 #include "dyadic/io.h"
+#include "tests/models/apart.h"
 #include "tests/models/small_model.h"
 
 namespace dyadic::testing {
@@ -35,7 +36,6 @@ std::string base_of(const std::string& name) {
   return data(json::parse(text_of_file(folder(name) + "/adapter_config.json"))["base_model_name_or_path"].get<std::string>());
 }
 Tensor ids_of(const std::string& name) { return tensors_of(base_of(name) + "/expected.safetensors")["ids"]; }
-double apart(const Tensor& a, const Tensor& b) { return double(amax(abs(a - b)).item()) / double(amax(abs(b)).item()); }
 std::string new_folder(const std::string& name) {
   const std::string path = ::testing::TempDir() + "adapters_" + name;
   std::filesystem::remove_all(path);

@@ -12,6 +12,7 @@
 #include "dyadic/dyadic.h"
 #include "dyadic/io.h"
 #include "dyadic/models.h"
+#include "tests/models/apart.h"
 #include "tests/test_data.h"
 
 namespace dyadic::testing {
@@ -45,7 +46,6 @@ std::shared_ptr<CausalLM> with_config(const std::string& family, const json& con
   return from_file(config.dump(), *io::open(folder(family) + "/model.safetensors"), {.dtype = f32});
 }
 // The largest difference, as a share of the largest.
-double apart(const Tensor& a, const Tensor& b) { return double(amax(abs(a - b)).item()) / double(amax(abs(b)).item()); }
 int64_t differences(const Tensor& a, const Tensor& b) { return int64_t(sum(ne(a, b).to(i64)).item()); }
 
 class Families : public ::testing::TestWithParam<std::string> {};

@@ -13,6 +13,7 @@
 #include "dyadic/planes.h"
 #include "dyadic/text_generation.h"
 #include "tensor/impl.h"
+#include "tests/models/apart.h"
 #include "tests/models/small_model.h"
 
 namespace dyadic::testing {
@@ -62,7 +63,6 @@ Tensor ids_of(const std::string& family) {
     if (name == "ids") return t;
   return {};
 }
-double apart(const Tensor& a, const Tensor& b) { return double(amax(abs(a - b)).item()) / double(amax(abs(b)).item()); }
 
 // A copy without the small files that it carries: what llama.cpp's converter leaves of a model.
 void strip(const std::string& from, const std::string& to) {
