@@ -20,7 +20,12 @@ template <class F>
   return reinterpret_cast<Handler>(s[1].run)(s + 1, at, a, b, c, d, e, f, g, h);
 }
 DY_INLINE uint16_t* bf16_place(const ThreadedStep* s, int64_t at) { return reinterpret_cast<uint16_t*>(s->memory + at / 2); }
-DY_INLINE V bf16_vector(const uint16_t* p) { return load_bf16(p).low; }
+DY_INLINE V bf16_vector(const uint16_t* p) {  // one of load_bf16's two, without a look past it
+  constexpr hn::ScalableTag<float> d;
+  constexpr hn::RebindToUnsigned<decltype(d)> words;
+  constexpr hn::Rebind<uint16_t, decltype(d)> half;
+  return V(hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(words, hn::LoadU(half, p)))));
+}
 DY_INLINE float* place(const ThreadedStep* s, int64_t at) { return reinterpret_cast<float*>(s->memory + (at & s->moves)); }
 
 DY_INLINE bool has_nan(R a, R b, R c, R d, R e, R f, R g, R h) {
