@@ -38,6 +38,9 @@ struct RoundingCount {
   int64_t flushed = 0;    // nonzero in the shadow, zero in the result
   int64_t saturated = 0;  // beyond the dtype's largest number in the shadow, that number in the result
   int64_t nans = 0;       // NaN in the shadow too, though no input of the call was
+  // Sums of squares over elements that are finite in the shadow: of the shadow, and of what the result differs from it (what
+  // is not finite in the result differs by the whole).
+  double squared = 0, squared_difference = 0;
   bool any() const { return overflows || flushed || saturated || nans; }
 };
 // While it lives, every floating result of this thread is compared with a shadow: the same call on wider inputs (f8, f16 and

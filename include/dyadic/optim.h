@@ -106,6 +106,7 @@ struct ParamState {
   std::map<std::string, Tensor, std::less<>> tensors;
   std::map<std::string, double, std::less<>> numbers;
   int64_t steps = 0;
+  UpdateMeter updates{};  // of this parameter, since it was made
 };
 
 // Parameters without a gradient are left alone. Every step of an elementwise optimizer is one pass over memory, whatever the

@@ -109,6 +109,7 @@ struct StudyOptions {
   std::vector<Recipe> recipes = study::recipes();  // f32, the reference, always runs
   std::vector<std::string> formats = {};           // empty: all that fit the model's weights
   bool per_layer = false;  // where a format's loss comes from, module by module, and the mixture that avoids it
+  bool shadow = false;  // which modules round, overflow, flush and lose updates: 16 sampled steps beside wider results, not 3
   // Where the report goes.
   std::string name = {};  // of the model; empty: its class
   std::string out = {};   // a folder; empty: the first free of study-<name>, study-<name>-2 ...

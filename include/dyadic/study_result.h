@@ -4,6 +4,7 @@
 // Units as the names say: sizes in bytes, step_ms in milliseconds, other times in seconds, losses in nats per token or, of a
 // model of one's own, in what its loss function gives. "Tokens" are the items that have a loss of their own: Measure::item.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -42,6 +43,15 @@ struct RoundingEvents {  // on the sampled steps, per op, module and dtype
   int64_t overflows = 0, flushed = 0;
 };
 
+// A module's results beside wider ones, on the sampled steps.
+struct ModuleRounding {
+  std::string module;  // its path; what modules inside of it computed is theirs
+  int64_t elements = 0, overflows = 0, flushed = 0;
+  double squared = 0, squared_difference = 0;  // sums over elements: of the wider results, and of what these differ from them
+  int64_t updates = 0, lost_updates = 0;       // nonzero updates of its own parameters' elements; those that changed nothing
+  double error() const { return squared > 0 ? std::sqrt(squared_difference / squared) : kUnknown; }  // relative
+};
+
 struct FirstNaN {  // the first op and module that produced a NaN or an infinity
   std::string op, module;
   int64_t step = 0;
@@ -69,6 +79,10 @@ struct RecipeResult {
   std::vector<double> seed_val_losses;  // one per seed
   double metric = kUnknown;             // mean over seeds
   LossDelta metric_vs_f32;
+  // The median over turns, short runs in which all recipes alternate; where training was too short for them (0), of its steps.
+  int turns = 0;
+  double step_spread = kUnknown;  // largest less smallest of the turns, as a share of step_ms
+  double sampling = kUnknown;     // what the sampled steps took beyond others, as a share of the time of training
   double step_ms = kUnknown, tokens_per_s = kUnknown, flops_per_s = kUnknown, mfu = kUnknown;
   double flops_peak = kUnknown;  // what mfu divides by: the machine's peak in the dtype this recipe multiplies in
   Bytes bytes;
@@ -78,6 +92,7 @@ struct RecipeResult {
   Count overflows, flushed;        // on the sampled steps
   std::vector<int64_t> sampled_steps;
   std::vector<RoundingEvents> rounding;
+  std::vector<ModuleRounding> modules;  // where that was asked for
   std::vector<DtypeCalls> dtype_calls;
   std::optional<FirstNaN> nan;
   int64_t steps = 0;  // done

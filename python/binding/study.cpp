@@ -147,6 +147,7 @@ study::StudyOptions read_study_options(nb::dict given) {
   take(given, "recipes", o.recipes);
   take(given, "formats", o.formats);
   take(given, "per_layer", o.per_layer);
+  take(given, "shadow", o.shadow);
   take(given, "name", o.name);
   take(given, "out", o.out);
   take(given, "resume", o.resume);

@@ -217,6 +217,7 @@ def study(
     recipes: Sequence[str | Recipe] | None = None,
     formats: Sequence[Any] | None = None,
     per_layer: bool = False,
+    shadow: bool = False,
     name: str | None = None,
     out: str | os.PathLike | None = None,
     resume: bool = False,
@@ -241,6 +242,8 @@ def study(
     seeds, seed        each recipe is trained so often, from different weights, beginning with this seed
     recipes, formats   names or Recipes, names or dtypes; None: all. f32, the reference, always runs.
     per_layer          also where a format's loss comes from, module by module, and the mixture of formats that avoids it
+    shadow             also which modules round, overflow, flush to zero and lose updates: 16 sampled steps of each recipe are compared
+                       with wider results, not 3
     name, out, resume  of the model in reports; the report's folder (study-NAME, or the next free number); whether to go on with the
                        study in that folder, to the same bits as an unbroken one
     progress           a bar or lines on standard error
@@ -265,6 +268,7 @@ def study(
         "recipes": _recipes(recipes),
         "formats": _formats(formats),
         "per_layer": per_layer,
+        "shadow": shadow,
         "name": name,
         "out": out and os.fspath(out),
         "resume": resume,

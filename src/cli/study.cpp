@@ -104,6 +104,7 @@ Run setup(Options& o) {
           [](const std::string& t) { one_of(t, "memory", "time"); });
   o.flag("--per-layer", q.per_layer,
          "also store one module at a time: where a format's loss comes from, and which modules to spare");
+  o.flag("--shadow", q.shadow, "also which modules round, overflow and lose updates: 16 sampled steps beside wider results");
   o.value("--out", q.out, "DIR", "folder of the report (default: study-PRESET, or the next free number)");
   o.flag("--resume", q.resume, "go on with an interrupted study, to the same bits as an unbroken one");
   o.value("--seed", g->seed, "N", "of the first run's weights and batches (default: 0)");

@@ -68,6 +68,10 @@ void count(const char* op, const Tensor& result, const Tensor& shadow, bool fres
     add.flushed += x == 0 && y != 0;
     add.saturated += std::abs(x) == largest && std::abs(y) >= beyond;
     add.nans += fresh && x != x && y != y;
+    if (!std::isfinite(y)) continue;
+    const double off = std::isfinite(x) ? x - y : y;
+    add.squared += y * y;
+    add.squared_difference += off * off;
   }
   Counts& t = all_counts();
   std::lock_guard lock(t.mutex);
@@ -82,6 +86,8 @@ void count(const char* op, const Tensor& result, const Tensor& shadow, bool fres
   row.flushed += add.flushed;
   row.saturated += add.saturated;
   row.nans += add.nans;
+  row.squared += add.squared;
+  row.squared_difference += add.squared_difference;
 }
 
 // What the call computes of inputs wider than its result: a conversion what it was given, undefined where that is not known.

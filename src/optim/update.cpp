@@ -89,8 +89,7 @@ RuleResult Update::call(const Rule* rule, std::initializer_list<StateRef> states
   const Tensor* kept = rest();
   const RuleResult r = run_update(optimizer_.def().name(), rule, {p, grad, kept ? *kept : Tensor(), tensors}, numbers,
                                   {stochastic_, seed_, stream_});
-  group_.updates.nonzero += r.count.nonzero;
-  group_.updates.lost += r.count.lost;
+  for (UpdateMeter* m : {&group_.updates, &state_.updates}) m->nonzero += r.count.nonzero, m->lost += r.count.lost;
   return r;
 }
 

@@ -8,18 +8,13 @@
 #include "account/machine.h"
 #include "base/interrupt.h"
 #include "dyadic/counters.h"
+#include "study/rounding.h"
+#include "study/step_times.h"
 
 namespace dyadic::inline v1::study {
 namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double median(std::vector<double> v) {
-  if (v.empty()) return kUnknown;
-  auto mid = v.begin() + int64_t(v.size() / 2);
-  std::nth_element(v.begin(), mid, v.end());
-  return *mid;
-}
 
 // Steps after which it is evaluated: up to three, evenly spaced, so that evaluation stays a small part of the run.
 bool evaluation_due(int64_t done, int64_t steps, const Subject& subject) {
@@ -38,23 +33,16 @@ void add_counts(RecipeResult& r) {
       else
         same->calls += c.calls;
     }
-  for (const RoundingCount& c : RoundingCounting::counts()) {
-    r.overflows = r.overflows.value_or(0) + c.overflows;
-    r.flushed = r.flushed.value_or(0) + c.flushed;
-    if (!c.overflows && !c.flushed) continue;
-    auto same = std::find_if(r.rounding.begin(), r.rounding.end(), [&](const RoundingEvents& e) {
-      return e.op == c.op && e.module == c.module && e.dtype == c.dtype.name();
-    });
-    if (same == r.rounding.end()) same = r.rounding.insert(same, {c.op, c.module, c.dtype.name(), 0, 0});
-    same->overflows += c.overflows;
-    same->flushed += c.flushed;
-  }
 }
 
 }  // namespace
 
+// Evenly spaced, the first and the last among them.
 bool RecipeRun::sampled(int64_t step) const {
-  return measure && (step == 0 || step == plan.steps / 2 || step == plan.steps - 1);
+  const int64_t last = plan.steps - 1, gaps = std::min<int64_t>(shadow ? 15 : 2, last);
+  if (!measure || gaps <= 0) return measure;
+  const int64_t k = (step * gaps + last / 2) / last;
+  return step == (k * last + gaps / 2) / gaps;
 }
 
 // Shadows cost time and memory: the step is left out of both.
@@ -62,6 +50,7 @@ void RecipeRun::sampled_step(RecipeResult& r, double* loss) {
   pause_measuring();
   Counting::clear();
   RoundingCounting::clear();
+  const UpdatesBefore before(trainer->optimizer());
   {
     Counting counting;
     RoundingCounting rounding;
@@ -69,6 +58,8 @@ void RecipeRun::sampled_step(RecipeResult& r, double* loss) {
   }
   flops_per_step_ = Counting::flops();
   add_counts(r);
+  add_rounding(r, shadow);
+  if (shadow) before.add(r);
   r.sampled_steps.push_back(trainer->steps_done() - 1);
   begin_measuring();
 }
@@ -119,7 +110,7 @@ bool RecipeRun::run(RecipeResult& r) {
       loss = trainer->step();
     double took = now() - t;
     if (trainer->nan()) break;
-    if (!count) times.push_back(took);
+    count ? void(sampling_s_ += took) : times.push_back(took);
     if (measure && (step % every == 0 || step == plan.steps - 1)) r.curve.push_back({step + 1, loss, kUnknown});
     progress.step(step + 1, loss, double(items) / took);
     if (measure && evaluation_due(step + 1, plan.steps, subject)) {
@@ -137,10 +128,9 @@ bool RecipeRun::run(RecipeResult& r) {
   if (measure) {
     finish_measuring(r);
     if (times.size() > 4) times.erase(times.begin(), times.begin() + 2);
-    r.step_ms = median(times) * 1e3;
-    r.tokens_per_s = double(items) / r.step_ms * 1e3;
-    r.flops_per_s = flops_per_step_ / r.step_ms * 1e3;
-    r.mfu = r.flops_per_s / r.flops_peak;
+    const double step_s = median(times);
+    set_step_time(r, step_s, items, flops_per_step_);
+    r.sampling = std::max(sampling_s_ / (step_s * double(r.steps)) - double(r.sampled_steps.size()) / double(r.steps), 0.0);
     r.skipped_steps = trainer->scaler().skipped();
     r.lost_updates = trainer->optimizer().updates().share();
   }

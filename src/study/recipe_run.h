@@ -14,16 +14,18 @@ class RecipeRun {
   std::string fingerprint;  // of the study: a checkpoint of another one is refused
   train::Progress& progress;
   bool measure = true;  // timing, bytes, rounding: the first seed only
+  bool shadow = false;  // rounding by module too
 
   RecipeRun(Subject& subject, const Recipe& recipe, const Plan& plan, std::string checkpoint, std::string fingerprint,
-            train::Progress& progress, bool measure)
+            train::Progress& progress, bool measure, bool shadow)
       : subject(subject),
         recipe(recipe),
         plan(plan),
         checkpoint(std::move(checkpoint)),
         fingerprint(std::move(fingerprint)),
         progress(progress),
-        measure(measure) {}
+        measure(measure),
+        shadow(shadow) {}
 
   // Trains to the end (from the checkpoint if there is one), fills `r`; false: interrupted, the checkpoint holds the state.
   // The trained model stays in `trainer`, its losses in the evaluation in `losses`.
@@ -39,6 +41,7 @@ class RecipeRun {
   void finish_measuring(RecipeResult& r);
   MemoryStats before_, peaks_;
   int64_t resident_before_ = -1, resident_peak_ = -1;
+  double sampling_s_ = 0;
   double flops_per_step_ = 0;
 };
 

@@ -43,6 +43,7 @@ struct Page {
   void notices();
   void trade_offs();
   void layers();
+  void modules();
   void curves();
   void memory();
   void speed();
@@ -197,6 +198,18 @@ void Page::layers() {
   put("</section>\n");
 }
 
+void Page::modules() {
+  const std::string table = modules_table(s);
+  if (table.empty()) return;
+  put("<section>\n");
+  heading("Which modules round",
+          "Results of the sampled steps, forward and backward, beside wider ones: the relative error of each module, what is "
+          "inside of it included, the worst first. Darker is worse by powers of ten. Beneath: values that overflowed or became "
+          "zero, and updates of weights that rounded to nothing.");
+  out += table;
+  put("</section>\n");
+}
+
 void Page::curves() {
   if (s.recipes.empty()) return;
   put("<section>\n");
@@ -268,6 +281,7 @@ std::string report_html(const StudyResult& result) {
   page.notices();
   page.trade_offs();
   page.layers();
+  page.modules();
   page.curves();
   page.memory();
   page.speed();

@@ -54,6 +54,22 @@ Json calls_json(const std::vector<DtypeCalls>& calls) {
   return object;
 }
 
+// The error follows from the sums, which a study that goes on adds to.
+Json modules_json(const std::vector<ModuleRounding>& modules) {
+  Json all = Json::array();
+  for (const ModuleRounding& m : modules)
+    all.push_back({{"module", m.module},
+                   {"error", number(m.error())},
+                   {"elements", m.elements},
+                   {"overflows", m.overflows},
+                   {"flushed", m.flushed},
+                   {"squared", number(m.squared)},
+                   {"squared_difference", number(m.squared_difference)},
+                   {"updates", m.updates},
+                   {"lost_updates", m.lost_updates}});
+  return all;
+}
+
 Json recipe_json(const RecipeResult& r) {
   Json j;
   j["name"] = r.name;
@@ -68,6 +84,9 @@ Json recipe_json(const RecipeResult& r) {
   j["seed_val_losses"] = Json::array();
   for (double loss : r.seed_val_losses) j["seed_val_losses"].push_back(number(loss));
   j["step_ms"] = number(r.step_ms);
+  j["step_spread"] = number(r.step_spread);
+  j["turns"] = r.turns;
+  j["sampling"] = number(r.sampling);
   j["tokens_per_s"] = number(r.tokens_per_s);
   j["flops_per_s"] = number(r.flops_per_s);
   j["mfu"] = number(r.mfu);
@@ -83,6 +102,7 @@ Json recipe_json(const RecipeResult& r) {
   j["flushed"] = count(r.flushed);
   j["sampled_steps"] = r.sampled_steps;
   j["rounding"] = rounding_json(r.rounding);
+  j["modules"] = modules_json(r.modules);
   j["dtype_calls"] = calls_json(r.dtype_calls);
   j["nan"] = r.nan ? Json{{"op", r.nan->op}, {"module", r.nan->module}, {"step", r.nan->step}} : Json(nullptr);
   j["curve"] = curve_json(r.curve);

@@ -119,6 +119,13 @@ void read_events(const Reader& r, RecipeResult& out) {
     v.get("op", events.op), v.get("module", events.module), v.get("dtype", events.dtype);
     v.get("overflows", events.overflows), v.get("flushed", events.flushed);
   });
+  r.each("modules", [&](const Json& e, const std::string& at) {
+    const Reader v(e, at);
+    ModuleRounding& m = out.modules.emplace_back();
+    v.get("module", m.module), v.get("elements", m.elements), v.get("overflows", m.overflows), v.get("flushed", m.flushed);
+    v.get("squared", m.squared), v.get("squared_difference", m.squared_difference);
+    v.get("updates", m.updates), v.get("lost_updates", m.lost_updates);
+  });
   r.object("dtype_calls", [&](const Reader& ops) {
     for (const auto& [op, dtypes] : ops.j.items()) {
       const Reader calls(dtypes, ops.where + "." + op);
@@ -142,6 +149,7 @@ RecipeResult read_recipe(const Reader& r) {
   r.get("metric", out.metric), read(r, out.metric_vs_f32, "metric_lost");
   r.each("seed_val_losses",
          [&](const Json& e, const std::string&) { out.seed_val_losses.push_back(e.is_number() ? e.get<double>() : kUnknown); });
+  r.get("step_spread", out.step_spread), r.get("turns", out.turns), r.get("sampling", out.sampling);
   r.get("step_ms", out.step_ms), r.get("tokens_per_s", out.tokens_per_s), r.get("flops_per_s", out.flops_per_s);
   r.get("mfu", out.mfu), r.get("flops_peak", out.flops_peak);
   r.object("bytes", [&](const Reader& b) {

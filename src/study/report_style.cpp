@@ -89,6 +89,12 @@ td:first-child small { white-space: normal; max-width: 15em; min-width: 9em; }
 td small { display: block; font-weight: 400; color: var(--soft); font-size: 12.5px; }
 tr.picked td:first-child { color: var(--accent); }
 .yes { color: var(--accent); } .no { color: var(--warn); }
+td:first-child[class^=at] { font-weight: 400; } td.at0:first-child { font-weight: 600; }
+td.at1:first-child { padding-left: 14px; } td.at2:first-child { padding-left: 28px; } td.at3:first-child { padding-left: 42px; }
+td.at4:first-child { padding-left: 56px; } td.at5:first-child { padding-left: 70px; } td.at6:first-child { padding-left: 84px; }
+.heat1, .heat2, .heat3, .heat4, .heat5, .heat6 { --h: 6%; padding-right: 8px; background: color-mix(in srgb, var(--warn) var(--h), var(--page)); }
+.heat0 { padding-right: 8px; } .heat2 { --h: 12%; } .heat3 { --h: 22%; } .heat4 { --h: 34%; } .heat5 { --h: 48%; } .heat6 { --h: 64%; }
+td[class^=heat] small { color: inherit; }
 td.text { text-align: left; white-space: normal; font-weight: 400; color: var(--soft); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 6px 24px; margin: 14px 0 0; font-size: 14px; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }

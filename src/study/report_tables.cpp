@@ -11,6 +11,8 @@
 #include "study/measure.h"
 #include "study/numbers.h"
 #include "study/recommend.h"
+#include "study/rounding.h"
+#include "study/step_times.h"
 #include "study/svg.h"
 
 namespace dyadic::inline v1::study {
@@ -61,6 +63,20 @@ std::string state(Status status) {
                                      : "not begun";
 }
 
+// Of a relative error: 0 below a millionth, 6 from a tenth.
+int heat(double error) { return error > 0 ? std::clamp(int(std::floor(std::log10(error))) + 7, 0, 6) : 0; }
+
+std::string events_text(const ModuleRounding& m) {
+  std::string text = m.overflows ? count_text(m.overflows) + " over" : "";
+  const auto add = [&](int64_t n, int64_t of, const char* what) {  // what is rarer than one in ten thousand is in report.json
+    const double share = double(n) / double(std::max<int64_t>(of, 1));
+    if (share >= 1e-4) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", percent_text(share), what);
+  };
+  add(m.flushed, m.elements, "zero");
+  add(m.lost_updates, m.updates, "lost");
+  return text;
+}
+
 std::string joined(const std::vector<DtypeCalls>& calls) {
   std::string text;
   for (const DtypeCalls& c : calls)
@@ -86,7 +102,8 @@ std::string recipes_table(const StudyResult& s) {
     delta_cells(h, s, r.name, judged(s, r));
     const auto under = [](const std::string& text, const char* unit) { return text == kDash ? std::string() : text + unit; };
     h.cell(std::isfinite(r.step_ms) ? milliseconds_text(r.step_ms) + " ms" : kDash,
-           under(quantity_text(r.tokens_per_s), (" " + s.measure.item + "s/s").c_str()));
+           r.step_spread > kSpreadWorthSaying ? "spreads by " + percent_text(r.step_spread)
+                                              : under(quantity_text(r.tokens_per_s), (" " + s.measure.item + "s/s").c_str()));
     h.cell(quantity_text(r.flops_per_s), under(percent_text(r.mfu), " of peak"));
     h.cell(bytes_text(r.bytes.peak.measured), r.bytes.peak.predicted ? "predicted " + bytes_text(r.bytes.peak.predicted) : "");
     h.cell(bytes_text(r.resident_peak));
@@ -145,6 +162,27 @@ std::string layers_table(const StudyResult& s) {
     h.end_row();
   }
   return h.end();
+}
+
+std::string modules_table(const StudyResult& s) {
+  constexpr size_t kRows = 60;
+  const std::vector<ModuleRow> rows = module_rows(s);
+  if (rows.empty()) return "";
+  Html h;
+  std::vector<std::string> titles = {"module"};
+  for (const RecipeResult& r : s.recipes)
+    if (!r.modules.empty()) titles.push_back(r.name);
+  h.head(titles);
+  for (size_t i = 0; i < std::min(kRows, rows.size()); ++i) {
+    h.row(false);
+    h.cell(rows[i].name, {}, fmt::format("at{}", std::min(rows[i].depth, 6)));
+    for (const ModuleRounding& m : rows[i].recipes)
+      h.cell(small_text(m.error()), events_text(m), fmt::format("heat{}", heat(m.error())));
+    h.end_row();
+  }
+  std::string out = h.end();
+  if (rows.size() > kRows) out += fmt::format("<p class=\"after\">{} more modules in report.json.</p>\n", rows.size() - kRows);
+  return out;
 }
 
 std::string rounding_table(const StudyResult& s) {
@@ -234,6 +272,11 @@ std::string conditions_list(const StudyResult& s) {
     l.item("Training", s.training);
   }
   for (const std::string& note : s.notes) l.item("Note", note);
+  double sampling = kUnknown;
+  for (const RecipeResult& r : s.recipes) sampling = std::fmax(sampling, r.sampling);
+  if (std::isfinite(sampling))
+    l.item("The study's own time", fmt::format("steps that are compared with wider ones add at most {} to a recipe's training",
+                                               percent_text(sampling)));
   const std::string trained = s.recipes.empty()
                                   ? "no training"
                                   : fmt::format("{} steps per recipe{}, {} seed{} beginning with {}", count_text(o.steps),

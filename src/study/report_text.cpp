@@ -10,6 +10,8 @@
 #include "study/measure.h"
 #include "study/numbers.h"
 #include "study/recommend.h"
+#include "study/rounding.h"
+#include "study/step_times.h"
 #include "study/text_table.h"
 
 namespace dyadic::inline v1::study {
@@ -46,6 +48,7 @@ struct Report {
   void troubles();
   void formats();
   void layers();
+  void modules();
   void answer();
 };
 
@@ -159,6 +162,7 @@ void Report::rounding() {
 }
 
 void Report::troubles() {
+  std::string busy;
   for (const RecipeResult& r : s.recipes) {
     if (r.nan) {
       out += wrap_text(
@@ -166,7 +170,11 @@ void Report::troubles() {
                       r.name, r.nan->step, r.nan->op, r.nan->module.empty() ? "the model" : r.nan->module),
           o.width, "  ");
     }
+    if (r.step_spread > kSpreadWorthSaying)
+      busy += fmt::format("{}{} by {}", busy.empty() ? "" : ", ", r.name, percent_text(r.step_spread));
   }
+  if (!busy.empty())
+    out += wrap_text(fmt::format("Step times are medians of turns that spread: {}; something else ran.", busy), o.width, "  ");
 }
 
 void Report::formats() {
@@ -210,6 +218,23 @@ void Report::layers() {
   table(t);
 }
 
+void Report::modules() {
+  constexpr size_t kRows = 12;
+  const std::vector<ModuleRow> rows = module_rows(s);
+  if (rows.empty()) return;
+  heading("Which modules round", "relative error of results beside wider ones, what is inside included; the worst first");
+  TextTable t;
+  t.columns = {{"  module", true, 0}};
+  for (const RecipeResult& r : s.recipes)
+    if (!r.modules.empty()) t.columns.push_back({r.name, false, 0});
+  for (size_t i = 0; i < std::min(kRows, rows.size()); ++i) {
+    t.rows.push_back({format_name(std::string(size_t(2 * rows[i].depth), ' ') + rows[i].name, false)});
+    for (const ModuleRounding& m : rows[i].recipes) t.rows.back().push_back(small_text(m.error()));
+    t.styles.push_back("");
+  }
+  table(t);
+}
+
 void Report::answer() {
   heading("Recommendation");
   const std::string answer = wrap_text(headline(s), o.width, "  ");
@@ -227,6 +252,7 @@ std::string report_text(const StudyResult& result, const TextOptions& options) {
   r.rounding();
   r.formats();
   r.layers();
+  r.modules();
   r.answer();
   return std::move(r.out);
 }

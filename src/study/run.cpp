@@ -20,6 +20,7 @@
 #include "study/report_json.h"
 #include "study/save_report.h"
 #include "study/statistics.h"
+#include "study/step_times.h"
 #include "study/stored.h"
 
 namespace dyadic::inline v1::study {
@@ -181,10 +182,11 @@ class Work {
       }
       step_s += best * q_.seeds;
     }
-    // A tenth goes to the start, the sampled steps and reports; evaluating costs about a third of a step per batch of text.
+    // A tenth goes to the start, the sampled steps and reports, a twentieth of the steps to their times; evaluating costs about
+    // a third of a step per batch of text.
     double evaluation = double(subject_.evaluation_steps()) * step_s / 3 * 2;
     double rest = seconds * 0.9 - evaluation - (now() - started_);
-    return std::max<int64_t>(int64_t(rest / (step_s * 1.15)), 20);
+    return std::max<int64_t>(int64_t(rest / (step_s * 1.2)), 20);
   }
 
   void write_report() {
@@ -222,6 +224,8 @@ class Work {
     }
     for (RecipeResult& r : s().recipes)
       if (!train(r)) return false;
+    if (!time_in_turns(subject_, recipes_, plan_, s(), progress_)) return false;
+    write_report();
     return true;
   }
 
@@ -250,8 +254,8 @@ class Work {
       Plan plan = plan_;
       plan.seed += uint64_t(k);
       RecipeRun run{
-          subject_,  recipe_, plan, checkpoint(r.name, k), fingerprint() + fmt::format(", recipe {}, run {}", r.name, k),
-          progress_, k == 0};
+          subject_,  recipe_, plan,     checkpoint(r.name, k), fingerprint() + fmt::format(", recipe {}, run {}", r.name, k),
+          progress_, k == 0,  q_.shadow};
       if (!run.run(r)) return false;
       if (r.status == Status::stopped) {
         progress_.end(fmt::format("{}: stopped at step {}: {} in {} gave the first NaN or infinity", r.name, r.nan->step,

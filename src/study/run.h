@@ -18,6 +18,7 @@ struct StudyRequest {
   double tolerance = 0.01;
   Minimize minimize = Minimize::memory;
   bool per_layer = false;      // where the loss of a format comes from
+  bool shadow = false;         // more sampled steps, and their rounding by module
   std::string name = "model";  // of what is studied
   std::string out;             // the folder; empty: the first free of study-<name>, study-<name>-2 ...
   bool resume = false;

@@ -58,6 +58,7 @@ Study study(const MakeModel& make_model, const Batches& batches, const Loss& los
   q.tolerance = o.tolerance;
   q.minimize = o.minimize;
   q.per_layer = o.per_layer;
+  q.shadow = o.shadow;
   q.name = o.name.empty() ? subject.kind() : o.name;
   q.out = o.out;
   q.resume = o.resume;

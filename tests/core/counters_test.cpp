@@ -40,6 +40,7 @@ TEST(RoundingCounting, TellsFourThingsApart) {
   EXPECT_EQ(std::tuple(log.overflows, log.nans), std::tuple(0, 1));
   EXPECT_EQ(std::tuple(copy.overflows, copy.flushed), std::tuple(1, 1));
   EXPECT_EQ(mul.calls, 1);
+  EXPECT_EQ(std::tuple(mul.squared, mul.squared_difference), std::tuple(9e4 * 9e4 + 17, 9e4 * 9e4));
   EXPECT_EQ(to.dtype.name(), "f16");
   EXPECT_EQ(std::tuple(to.calls, to.overflows, to.flushed), std::tuple(2, 2, 1));
 }

@@ -12,6 +12,7 @@
 #include "dyadic/study.h"
 #include "study/recipe_apply.h"
 #include "study/report_json.h"
+#include "study/rounding.h"
 
 namespace dyadic::inline v1::study {
 namespace {
@@ -105,7 +106,9 @@ json without_times(const Study& s) {
   j["model"].erase("flops_per_step");
   for (const char* list : {"recipes", "formats"})
     for (json& r : j[list])
-      for (const char* key : {"step_ms", "tokens_per_s", "flops_per_s", "mfu", "flops_peak", "resident_peak"}) r.erase(key);
+      for (const char* key :
+           {"step_ms", "tokens_per_s", "flops_per_s", "mfu", "flops_peak", "resident_peak", "step_spread", "sampling"})
+        r.erase(key);
   return j;
 }
 
@@ -315,6 +318,43 @@ TEST(OwnStudy, PerLayerNamesTheOutlierAndKeepsItInMoreBits) {
   EXPECT_LT(*layers.bytes, *found.result.format("bf16")->bytes);
   EXPECT_LE(layers.vs_f32.upper, 0.1 * found.result.recipes[0].val_loss);
   EXPECT_NE(found.text().find("Where i4(group=64) loses"), std::string::npos);
+  EXPECT_EQ(report_json(parse_report(found.json())), found.json());
+}
+
+TEST(OwnStudy, AShadowTellsWhichModulesRound) {
+  Folder f;
+  Loader l;
+  StudyOptions o = small(f / "a");
+  o.recipes = {recipe("bf16"), {.name = "stored", .parameters = bf16}};
+  o.shadow = true;
+  const Study found = study(make, l.loader, losses, o);
+  const StudyResult& s = found.result;
+  ASSERT_EQ(s.recipes.size(), 3u);
+  for (const RecipeResult& r : s.recipes) {
+    EXPECT_EQ(r.sampled_steps.size(), 16u);
+    EXPECT_EQ(std::pair(r.sampled_steps.front(), r.sampled_steps.back()), std::pair(int64_t{0}, int64_t{59}));
+    EXPECT_EQ(r.turns, 1);  // of 60 steps
+    EXPECT_GT(r.step_ms, 0);
+    EXPECT_GT(r.sampling, 0);
+  }
+  const std::vector<ModuleRow> rows = module_rows(s);
+  ASSERT_EQ(rows.size(), 5u);  // the model, in, norm, middle, out
+  EXPECT_EQ(std::pair(rows[0].depth, rows[0].name), std::pair(0, std::string("the whole model")));
+  for (size_t i = 2; i < rows.size(); ++i) EXPECT_GE(rows[i - 1].worst, rows[i].worst);
+  int64_t updates = 0, lost = 0, elements = 0;
+  for (const ModuleRounding& m : s.recipes[2].modules) updates += m.updates, lost += m.lost_updates, elements += m.elements;
+  EXPECT_EQ(rows[0].recipes[2].updates, updates);
+  EXPECT_EQ(rows[0].recipes[2].elements, elements);
+  // f32 beside f64, and bf16 beside f32: about half a unit of the last of 24 and of 8 bits.
+  EXPECT_LT(rows[0].recipes[0].error(), 1e-6);
+  for (int k : {1, 2}) {
+    EXPECT_GT(rows[0].recipes[size_t(k)].error(), 2e-4);
+    EXPECT_LT(rows[0].recipes[size_t(k)].error(), 1e-2);
+  }
+  EXPECT_LT(rows[0].recipes[0].lost_updates, updates / 1000);
+  EXPECT_GT(lost, updates / 10);
+  EXPECT_NE(found.text().find("Which modules round"), std::string::npos);
+  EXPECT_NE(found.html().find("Which modules round"), std::string::npos);
   EXPECT_EQ(report_json(parse_report(found.json())), found.json());
 }
 

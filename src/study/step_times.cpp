@@ -1,0 +1,81 @@
+#include "study/step_times.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/interrupt.h"
+#include "study/trainer.h"
+
+namespace dyadic::inline v1::study {
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// Seconds of a step: the median of `steps` after a first one, which allocates.
+double time_steps(Subject& subject, const Recipe& recipe, const Plan& plan, int64_t steps) {
+  Trainer trainer(subject, recipe, plan);
+  trainer.step();
+  std::vector<double> times;
+  for (int64_t k = 0; k < steps && !interrupted(); ++k) {
+    const double begin = now();
+    trainer.step();
+    times.push_back(now() - begin);
+  }
+  return median(std::move(times));
+}
+
+}  // namespace
+
+double median(std::vector<double> v) {
+  if (v.empty()) return kUnknown;
+  const auto mid = v.begin() + int64_t(v.size() / 2);
+  std::nth_element(v.begin(), mid, v.end());
+  return *mid;
+}
+
+void set_step_time(RecipeResult& r, double step_s, int64_t items, double flops_per_step) {
+  r.step_ms = step_s * 1e3;
+  r.tokens_per_s = double(items) / step_s;
+  r.flops_per_s = flops_per_step / step_s;
+  r.mfu = r.flops_per_s / r.flops_peak;
+}
+
+bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, const Plan& plan, StudyResult& study,
+                   train::Progress& progress) {
+  constexpr int64_t kTurns = 5, kMostSteps = 50;
+  constexpr double kTurn_s = 0.05;  // or longer: of short trainings up to a fifth
+  const int64_t turns = std::min(plan.steps / 40, kTurns);
+  const bool pending = std::any_of(study.recipes.begin(), study.recipes.end(),
+                                   [](const RecipeResult& r) { return r.status == Status::done && r.turns == 0; });
+  if (turns == 0 || !pending) return true;
+  const GeneratorState random = generator_state();
+  std::vector<std::vector<double>> times(recipes.size());
+  progress.plan(0);
+  progress.begin("step times", turns);
+  for (int64_t turn = 0; turn < turns; ++turn) {
+    for (size_t i = 0; i < recipes.size(); ++i) {
+      const RecipeResult& r = study.recipes[i];
+      const int64_t short_ones = std::min(int64_t(kTurn_s * 1e3 / r.step_ms) + 1, plan.steps / 25);
+      const int64_t steps = std::clamp<int64_t>(std::max(plan.steps / 100 - 1, short_ones), 1, kMostSteps);
+      if (r.status == Status::done) times[i].push_back(time_steps(subject, recipes[i], plan, steps));
+    }
+    if (interrupted()) break;
+    progress.step(turn + 1);
+  }
+  set_generator_state(random);
+  if (interrupted()) return false;
+  for (size_t i = 0; i < recipes.size(); ++i) {
+    RecipeResult& r = study.recipes[i];
+    if (r.status != Status::done) continue;
+    const auto [least, most] = std::minmax_element(times[i].begin(), times[i].end());
+    const double spread = *most - *least, flops = r.flops_per_s * r.step_ms / 1e3;
+    const int64_t items = subject.items();
+    r.turns = int(turns);
+    set_step_time(r, median(times[i]), items, flops);
+    r.step_spread = turns > 1 ? spread * 1e3 / r.step_ms : kUnknown;
+  }
+  progress.end();
+  return true;
+}
+
+}  // namespace dyadic::inline v1::study

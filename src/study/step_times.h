@@ -1,0 +1,20 @@
+// What a step takes under each recipe, compared in the same minutes: another program's busy one must not choose.
+#pragma once
+#include "dyadic/progress.h"
+#include "study/subject.h"
+
+namespace dyadic::inline v1::study {
+
+double median(std::vector<double> values);  // kUnknown of none
+
+// The time and the speeds that follow from it. `items`: of a batch.
+void set_step_time(RecipeResult& r, double step_s, int64_t items, double flops_per_step);
+
+inline constexpr double kSpreadWorthSaying = 0.15;
+
+// After training: short runs from the beginning, in which all recipes alternate, a twentieth of the steps of training and up to
+// a fifth where steps are short. Changes nothing but times. false: interrupted.
+bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, const Plan& plan, StudyResult& study,
+                   train::Progress& progress);
+
+}  // namespace dyadic::inline v1::study
