@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "commands_list.h"
 #include "dyadic/device.h"
+#include "dyadic/distributed.h"
 #include "dyadic/version.h"
 
 namespace dyadic::inline v1::cli {
@@ -31,7 +32,8 @@ constexpr const Command* kCommands[] = {DY_COMMANDS(DY_ADDRESS)};
 int complain(int code, std::string text) {
   for (char& c : text)
     if (c == '\n') c = ' ';  // one line, whatever it quotes
-  std::fprintf(stderr, "dyadic: %s\n", text.c_str());
+  const std::string rank = distributed::launched() > 1 ? fmt::format("rank {}: ", distributed::launched_rank()) : "";
+  std::fprintf(stderr, "dyadic: %s%s\n", rank.c_str(), text.c_str());
   return code;
 }
 
@@ -123,13 +125,23 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv) {
 
 }  // namespace
 
-int run(int argc, const char* const* argv) {
+namespace {
+
+int run_alone(int argc, const char* const* argv) {
   try {
     CLI::App app{"Tensors, training and quantization in which every precision's cost is seen.", "dyadic"};
     return parse_and_run(app, argc, argv);
   } catch (const UsageError& e) { return complain(kUsage, e.what()); } catch (const std::bad_alloc&) {
     return complain(kFailed, "out of memory");
   } catch (const std::exception& e) { return complain(kFailed, e.what()); }
+}
+
+}  // namespace
+
+int run(int argc, const char* const* argv) {
+  const int status = run_alone(argc, argv);
+  distributed::finish(status == kInterrupted ? kDone : status);
+  return status;
 }
 
 }  // namespace dyadic::inline v1::cli

@@ -14,7 +14,9 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/json.h"
+#include "dyadic/distributed.h"
 #include "dyadic/progress.h"
+#include "dyadic/version.h"
 #include "study/evaluate.h"
 #include "study/preset.h"
 #include "study/run.h"
@@ -23,6 +25,7 @@ namespace dyadic::inline v1::cli {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr int64_t kShards = 8;  // of a batch on several ranks
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 struct TrainOptions {
@@ -34,6 +37,7 @@ struct TrainOptions {
 };
 
 class Training {
+  distributed::Group& group_ = distributed::world();
   const TrainOptions& o_;
   study::Recipe recipe_;
   study::Corpus corpus_;
@@ -43,10 +47,12 @@ class Training {
   study::Bytes bytes_;
   double started_ = now();
   std::vector<double> times_;  // seconds per step, of this process
+  int64_t sent_ = 0;           // bytes to other ranks, in steps
   double train_loss_ = study::kUnknown, val_loss_ = study::kUnknown;
   bool finished_ = false;  // by an earlier process
   bool late_ = false;      // --time is up
 
+  bool first() const { return group_.rank() == 0; }
   std::string model_path() const { return (fs::path(o_.out) / "model.safetensors").native(); }
   std::string checkpoint_path() const { return (fs::path(o_.out) / "checkpoint.safetensors").native(); }
 
@@ -56,8 +62,13 @@ class Training {
     corpus_ = study::Corpus::load(o.data, study::parse_token_kind(o.tokens));
     setup_.model.vocab = std::max(setup_.model.vocab, corpus_.vocabulary().size());
     corpus_.require(setup_.model.block, setup_.batch);
+    if (!setup_.shards && group_.size() > 1) setup_.shards = std::min(kShards, setup_.batch);
+    DY_CHECK_AS(ValueError, setup_.shards <= setup_.batch, "train: --shards: a batch of {} has fewer samples than {} shards",
+                setup_.batch, setup_.shards);
     subject_ = std::make_unique<study::TextSubject>(setup_, corpus_, o_.preset);
-    check_folder();
+    group_.require_equal("the program", DYADIC_VERSION);
+    group_.require_equal("the run", fingerprint());
+    group_.on_first([&] { check_folder(); });
   }
 
   int run(const Common& common) {
@@ -68,15 +79,16 @@ class Training {
     reset_peak_memory_stats();
     bool whole = finished_ || train();
     if (!finished_) study::fill_bytes(bytes_, memory_stats(), before, &study::Amount::measured);
-    if (whole && !finished_) save_model();
-    if (whole) {
+    if (whole && !finished_) group_.on_first([&] { save_model(); });
+    if (whole && first()) {
       // In the weights' own dtype, whatever the recipe computes in, so that losses of recipes compare.
       study::Evaluation e = study::evaluate(*subject_, trainer_->model(), 4);
       if (!interrupted()) val_loss_ = e.mean();
     }
-    print(common.json ? json_text(document()) : text());
+    group_.barrier();  // whoever is done waits here without using a processor
+    if (first()) print(common.json ? json_text(document()) : text());
     if (!interrupted() && whole) return kDone;
-    if (!whole)
+    if (!whole && first())
       fmt::print(stderr, "{} after step {}: the checkpoint is {}; go on with the same command and --resume{}\n",
                  late_ ? "time is up" : "interrupted", trainer_->steps_done(), checkpoint_path(),
                  fs::path(o_.out).filename() == "train-" + o_.preset ? "" : " --out " + o_.out);
@@ -89,6 +101,7 @@ class Training {
     std::string text =
         fmt::format("preset {}, recipe {}, state {}, seed {}, tokens {}, corpus {}, vocabulary {}", o_.preset, o_.recipe,
                     recipe_.states.name(), setup_.seed, o_.tokens, corpus_.info().sha256, setup_.model.vocab);
+    if (setup_.shards) text += fmt::format(", shards {}", setup_.shards);
     study::TrainSetup setup = setup_;
     for (const study::Setting& s : study::settings(setup)) text += fmt::format(", {} {}", s.name, s.text());
     return text;
@@ -149,14 +162,14 @@ class Training {
 
   // False: interrupted, with a checkpoint.
   bool train() {
-    train::Progress progress;
+    train::Progress progress(first() ? train::Progress::standard_error() : train::Progress::silent());
     progress.plan(setup_.steps - trainer_->steps_done());
     progress.begin(recipe_.name, setup_.steps, trainer_->steps_done());
     const double end = o_.time.empty() ? HUGE_VAL : started_ + duration(o_.time);
+    const int64_t sent = group_.bytes_sent();
     while (trainer_->steps_done() < setup_.steps) {
-      late_ = now() >= end;
-      if (interrupted() || late_) {
-        trainer_->save(checkpoint_path(), fingerprint());
+      if (stops(end)) {
+        save_checkpoint();
         return false;
       }
       double begin = now();
@@ -168,10 +181,24 @@ class Training {
       int64_t done = trainer_->steps_done();
       progress.step(done, train_loss_, double(tokens()) / times_.back());
       // Not after the last step: the model itself follows.
-      if (o_.checkpoint_every && done % o_.checkpoint_every == 0 && done < setup_.steps)
-        trainer_->save(checkpoint_path(), fingerprint());
+      if (o_.checkpoint_every && done % o_.checkpoint_every == 0 && done < setup_.steps) save_checkpoint();
+      sent_ = group_.bytes_sent() - sent;
     }
     return true;
+  }
+
+  // Ctrl-C, or the end of --time. Of several ranks all stop after the same step: the one that follows the wish.
+  bool stops(double end) {
+    late_ = now() >= end;
+    const bool wish = interrupted() || late_;
+    distributed::DataParallel* parallel = trainer_->parallel();
+    if (!parallel) return wish;
+    if (wish) parallel->ask();
+    return parallel->asked();
+  }
+
+  void save_checkpoint() {
+    group_.on_first([&] { trainer_->save(checkpoint_path(), fingerprint()); });
   }
 
   void save_model() {
@@ -195,6 +222,7 @@ class Training {
   Json config() const {
     Json j = {{"preset", o_.preset}, {"recipe", o_.recipe}, {"state", recipe_.states.name()},
               {"data", o_.data},     {"tokens", o_.tokens}, {"seed", setup_.seed}};
+    if (setup_.shards) j["shards"] = setup_.shards;
     study::TrainSetup setup = setup_;
     for (const study::Setting& s : study::settings(setup))
       if (s.text() != "default") j[s.name] = Json::parse(s.text());
@@ -211,6 +239,9 @@ class Training {
             {"val_loss", val_loss_},
             {"seconds", now() - started_},
             {"ms_per_step", step_seconds() * 1e3},
+            {"ranks", group_.size()},
+            {"shards", setup_.shards},
+            {"bytes_sent_per_step", times_.empty() ? Json(nullptr) : Json(sent_ / int64_t(times_.size()))},
             {"tokens_per_s", double(tokens()) / step_seconds()},
             {"bytes",
              {{"parameters", amount(bytes_.parameters)},
@@ -250,7 +281,7 @@ int train(TrainOptions& o, Options& options, const std::string& config, const Co
   install_interrupt_handler();
   if (!config.empty()) options.take("train: --config " + config, read_text(config));
   options.take("train: preset " + o.preset, study::preset(o.preset).document);
-  if (o.out.empty()) o.out = study::run_folder("train-" + o.preset, o.resume);
+  if (o.out.empty()) o.out = distributed::world().broadcast(study::run_folder("train-" + o.preset, o.resume));
   return Training(o).run(common);
 }
 
@@ -288,6 +319,11 @@ Run setup(Options& options) {
       .value("--data", o.data, "FILE|DIR", "text files and folders (default: a text built into the program)")
       .value("--tokens", o.tokens, "KIND", "what a token is: bytes or chars (default: the preset's, else bytes)",
              [](const std::string& text) { study::parse_token_kind(text); })
+      .value(
+          "--shards", o.setup.shards, "N",
+          "cut each batch into N parts whose gradients are added in one order: the same bits on any number of ranks (default: "
+          "8 or the batch under mpirun, else none)",
+          at_least(1))
       .value("--seed", o.setup.seed, "N", "of the initial weights and the batches (default: 0)")
       .value("--out", o.out, "DIR",
              "folder of model.safetensors and the checkpoint (default: train-PRESET, or the next free number)")

@@ -21,6 +21,7 @@ Trainer::Trainer(Subject& subject, const Recipe& recipe, const Plan& plan, Devic
   optimizer_ = subject.optimizer(*model_, recipe, plan);
   schedule_ = subject.schedule(*optimizer_, plan);
   if (!device.is_meta()) stream_ = subject.stream(plan);
+  if (plan.shards) parallel_ = std::make_unique<distributed::DataParallel>(*model_, distributed::world(), plan.shards);
 }
 
 Tensor Trainer::loss(const data::Value& batch) {
@@ -29,19 +30,24 @@ Tensor Trainer::loss(const data::Value& batch) {
   return subject_.mean_loss(*model_, batch);
 }
 
+// The mean loss; where it is not finite there may be none.
+double Trainer::gradients(const data::Value& batch) {
+  if (parallel_)
+    return parallel_->backward(batch, [this](const data::Value& shard) { return loss(shard); }, scaler_.get_scale());
+  const Tensor l = loss(batch);
+  const double value = device_.is_meta() ? 0 : l.item();
+  if (std::isfinite(value)) scaler_.scale(l).backward();
+  return value;
+}
+
 double Trainer::step() { return step(device_.is_meta() ? subject_.blank() : stream_->next(done_)); }
 
 double Trainer::step(const data::Value& batch) {
   optimizer_->zero_grad();
-  double value;
-  {
-    Tensor l = loss(batch);
-    value = device_.is_meta() ? 0 : l.item();
-    if (!std::isfinite(value)) {
-      find_first_nan(batch);
-      return value;
-    }
-    scaler_.scale(l).backward();
+  const double value = gradients(batch);
+  if (!std::isfinite(value)) {
+    find_first_nan(batch);
+    return value;
   }
   scaler_.unscale_(*optimizer_);
   double norm = 0;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "dyadic/data_parallel.h"
 #include "study/subject.h"
 
 namespace dyadic::inline v1::study {
@@ -22,6 +23,7 @@ class Trainer {
   optim::Optimizer& optimizer() { return *optimizer_; }
   const optim::GradScaler& scaler() const { return scaler_; }
   const std::optional<FirstNaN>& nan() const { return nan_; }
+  distributed::DataParallel* parallel() { return parallel_.get(); }  // null: batches stay whole
 
   std::string weights_sha256() const;                                        // over names, dtypes, shapes and bytes
   void save(const std::string& path, const std::string& fingerprint) const;  // a checkpoint, written atomically
@@ -29,6 +31,7 @@ class Trainer {
 
  private:
   Tensor loss(const data::Value& batch);
+  double gradients(const data::Value& batch);
   void find_first_nan(const data::Value& batch);
   void describe(train::Checkpoint& run, const std::string& fingerprint);
   Subject& subject_;
@@ -40,6 +43,7 @@ class Trainer {
   optim::GradScaler scaler_;
   std::unique_ptr<optim::Schedule> schedule_;
   std::unique_ptr<Stream> stream_;
+  std::unique_ptr<distributed::DataParallel> parallel_;
   std::optional<FirstNaN> nan_;
   int64_t done_ = 0;
 };

@@ -37,6 +37,12 @@ configure_sanitized() {
   esac
 }
 
+# has_target NAME: after CMake has looked again, where it did not know the target: packages may be new here.
+has_target() {
+  [[ $(ninja -C "$release" -t targets all) == *$'\n'$1:* ]] || quietly cmake.log cmake "$release"
+  [[ $(ninja -C "$release" -t targets all) == *$'\n'$1:* ]]
+}
+
 # Ninja's output boiled down: all of the compiler's messages, but one line per tenth of the work (a counter on a terminal).
 show_progress() {
   local line tenth last=0

@@ -5,6 +5,7 @@
 readonly packages=(g++ cmake ninja-build ccache libdnnl-dev ocl-icd-opencl-dev libhwy-dev libfmt-dev libcli11-dev
   nlohmann-json3-dev liblapack-dev libmd-dev zlib1g-dev libjpeg-dev libpng-dev libgtest-dev python3 python3-dev
   python3-venv)
+readonly mpi_packages=(libopenmpi-dev openmpi-bin)  # for ./dev build --mpi and the slow tests
 readonly fuzz_packages=(clang-19 libclang-rt-19-dev)  # only for ./dev test --fuzz
 
 say() { printf 'dev: %s\n' "$*" >&2; }

@@ -1,0 +1,44 @@
+// Training in which a batch is cut into shards whose gradients are added in one order, whoever computes them: the same bits on
+// one process and on any number of them.
+//
+//   dy::distributed::DataParallel parallel(model);
+//   double loss = parallel.backward(batch, [&](const Value& shard) { return cross_entropy((*model)(shard[0]), shard[1]); });
+//   optimizer.step();
+#pragma once
+#include "dyadic/data.h"
+#include "dyadic/distributed.h"
+#include "dyadic/nn.h"
+
+namespace dyadic::inline v1::distributed {
+
+class DataParallel {
+ public:
+  // Every rank has the whole model, with equal weights: rank 0's, which the others get here. ValueError where there are more
+  // ranks than shards.
+  explicit DataParallel(nn::Module& model, Group& group = world(), int64_t shards = 8);
+
+  // The mean loss of the batch, whose gradients (times `scale`) lie in the parameters afterwards, on every rank. `loss_of`
+  // gives the mean loss of a shard: as many samples of the batch's first dimension, as evenly as they go. Floating buffers
+  // (running statistics) become the mean of what the shards make of them, random numbers are counted by shard. On meta the loss
+  // is 0.
+  double backward(const data::Value& batch, const data::Callback<Tensor(const data::Value&)>& loss_of, double scale = 1);
+
+  // Something that any rank may ask for, such as to stop: says whether one had when the last backward() ran.
+  void ask() { asking_ = true; }
+  bool asked() const { return asked_; }
+
+  Group& group() const { return group_; }
+  int64_t shards() const { return shards_; }
+
+ private:
+  nn::Module& model_;
+  Group& group_;
+  int64_t shards_;
+  bool asking_ = false, asked_ = false;
+};
+
+// Samples [begin, end) of a batch: of tensors in lists and named values, along their first dimension.
+data::Value samples(const data::Value& batch, int64_t begin, int64_t end);
+int64_t sample_count(const data::Value& batch);  // of the first tensor; ValueError where there is none
+
+}  // namespace dyadic::inline v1::distributed

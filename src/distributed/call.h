@@ -1,0 +1,43 @@
+// One call of a group: every rank tells the others what it calls, before anything is moved, and waits for them no longer than
+// the timeout.
+#pragma once
+#include <algorithm>
+
+#include "distributed/engine.h"
+#include "dyadic/distributed.h"
+
+namespace dyadic::inline v1::distributed {
+
+class Call {
+  Group& group_;
+  std::string what_;
+
+ public:
+  // Error on every rank where another one calls something else. With `told` false nothing is said: of two ranks' own.
+  Call(Group& group, std::string what, bool told = true);
+  Engine& engine() const { return *group_.engine_; }
+  int rank() const { return group_.rank(); }
+  int size() const { return group_.size(); }
+  // Until `requests` are done, one for each rank or (of == -1) one of all together.
+  void wait(std::vector<void*> requests) const;
+  void wait(void* request) const { wait(std::vector{request}); }
+  void sent(int64_t bytes) const { group_.bytes_sent_ += bytes; }
+};
+
+// Bytes that one request may move.
+inline constexpr int64_t kMostBytes = int64_t{1} << 30;
+
+// Whole elements, as evenly as they go: the first of rank r's. r == size: where the last ends.
+inline int64_t even_begin(int64_t n, int rank, int size) { return n / size * rank + std::min<int64_t>(rank, n % size); }
+
+// Moves ranges of flat buffers: rank r is sent `sent[r]` of `from`, and what it sends lands in `received[r]` of `to`, in pieces
+// of at most `most_bytes`. `longest`: of all ranges of all ranks.
+struct Range {
+  int64_t begin = 0, end = 0;  // elements
+};
+void exchange(const Call& call, const char* from, const std::vector<Range>& sent, char* to, const std::vector<Range>& received,
+              int64_t longest, int64_t itemsize, int64_t most_bytes = kMostBytes);
+// Every rank's own range of `data` becomes everyone's.
+void gather(const Call& call, char* data, const std::vector<Range>& ranges, int64_t longest, int64_t itemsize);
+
+}  // namespace dyadic::inline v1::distributed

@@ -1,0 +1,105 @@
+// Ranks that are threads of this process, for tests: an engine over shared memory.
+#pragma once
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "distributed/engine.h"
+#include "dyadic/data_parallel.h"
+
+namespace dyadic::inline v1::distributed {
+
+// Messages between the ranks, by sender, receiver and tag.
+class Mail {
+  std::mutex mutex_;
+  std::map<std::tuple<int, int, int>, std::deque<std::string>> boxes_;
+
+ public:
+  void put(int from, int to, int tag, const void* data, int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    boxes_[{from, to, tag}].emplace_back(static_cast<const char*>(data), size_t(bytes));
+  }
+  bool take(int from, int to, int tag, void* data) {
+    const std::lock_guard lock(mutex_);
+    auto& box = boxes_[{from, to, tag}];
+    if (box.empty()) return false;
+    if (!box.front().empty()) std::memcpy(data, box.front().data(), box.front().size());
+    box.pop_front();
+    return true;
+  }
+};
+
+class LocalEngine : public Engine {
+  static constexpr int kCollective = 1 << 20;
+  struct Wanted {
+    int from, tag;
+    void* to;
+  };
+  struct Request {
+    std::deque<Wanted> wanted;
+  };
+  Mail& mail_;
+  int rank_, size_;
+
+ public:
+  LocalEngine(Mail& mail, int rank, int size) : mail_(mail), rank_(rank), size_(size) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void* broadcast(void* data, int64_t bytes, int root) override {
+    auto* r = new Request;
+    if (rank_ != root) r->wanted.push_back({root, kCollective, data});
+    for (int to = 0; rank_ == root && to < size_; ++to)
+      if (to != root) mail_.put(root, to, kCollective, data, bytes);
+    return r;
+  }
+  void* all_gather(const void* mine, int64_t bytes, void* all, const Part* parts) override {
+    const std::vector<Part> sent(size_t(size_) + 0, Part{0, bytes});
+    return all_to_all(mine, sent.data(), all, parts);
+  }
+  void* all_to_all(const void* from, const Part* sent, void* to, const Part* received) override {
+    auto* r = new Request;
+    for (int k = 0; k < size_; ++k) {
+      mail_.put(rank_, k, kCollective, static_cast<const char*>(from) + sent[k].at, sent[k].bytes);
+      r->wanted.push_back({k, kCollective, static_cast<char*>(to) + received[k].at});
+    }
+    return r;
+  }
+  void* send(const void* data, int64_t bytes, int to, int tag) override {
+    mail_.put(rank_, to, tag, data, bytes);
+    return new Request;
+  }
+  void* receive(void* data, int64_t, int from, int tag) override { return new Request{{{from, tag, data}}}; }
+  bool done(void* request) override {
+    auto* r = static_cast<Request*>(request);
+    while (!r->wanted.empty() && mail_.take(r->wanted.front().from, rank_, r->wanted.front().tag, r->wanted.front().to))
+      r->wanted.pop_front();
+    if (!r->wanted.empty()) return false;
+    delete r;
+    return true;
+  }
+  void finish() override {}
+  void abort(int) override {}
+};
+
+// Runs f(group) on so many ranks at once; what the ranks' calls threw, "" where nothing.
+template <class F> std::vector<std::string> on_ranks(int size, const F& f) {
+  Mail mail;
+  std::vector<std::string> errors(static_cast<size_t>(size));
+  std::vector<std::thread> threads;
+  for (int r = 0; r < size; ++r)
+    threads.emplace_back([&, r] {
+      LocalEngine engine(mail, r, size);
+      Group group(size > 1 ? &engine : nullptr);
+      try {
+        f(group);
+      } catch (const std::exception& e) { errors[size_t(r)] = e.what(); }
+    });
+  for (std::thread& t : threads) t.join();
+  return errors;
+}
+
+}  // namespace dyadic::inline v1::distributed

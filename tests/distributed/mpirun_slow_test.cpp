@@ -1,0 +1,120 @@
+// Processes under mpirun: equal weights on any number of them, killed and resumed on another one.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "tests/cli/program.h"
+
+namespace dyadic {
+namespace {
+
+using testing::complaint;
+using testing::Outcome;
+using testing::Program;
+using testing::read_file;
+using testing::TestFolder;
+using testing::text_file;
+
+std::string program() { return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "dyadic").native(); }
+
+std::vector<std::string> training(int ranks, const std::string& out, std::vector<std::string> more) {
+  std::vector<std::string> args = {"launch", "-n",     std::to_string(ranks), "--",    program(), "train", "--preset",
+                                   "nano",   "--data", text_file(),           "--out", out,       "--json"};
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+TEST(MpiRun, EqualWeightsOnAnyNumberOfRanks) {
+  for (const char* recipe : {"f32", "pure-bf16-sr", "bf16-adam8", "f16"}) {
+    nlohmann::json alone;
+    for (const int ranks : {1, 2, 3, 4}) {
+      TestFolder folder;
+      const Outcome o = testing::run(training(ranks, folder / "run", {"--recipe", recipe, "--steps", "50", "--shards", "4"}));
+      ASSERT_EQ(o.code, 0) << o.err;
+      const auto found = o.json();
+      if (ranks == 1) alone = found;
+      EXPECT_EQ(found["weights_sha256"], alone["weights_sha256"]) << recipe << " on " << ranks << " ranks";
+      EXPECT_EQ(found["val_loss"], alone["val_loss"]);
+      EXPECT_EQ(found["ranks"], ranks);
+      EXPECT_EQ(found["bytes"]["peak"]["predicted"], found["bytes"]["peak"]["measured"])
+          << recipe << " on " << ranks << " ranks";
+    }
+  }
+}
+
+// Process ids of the ranks of a run, by its folder on their command lines.
+std::vector<pid_t> ranks_of(const std::string& folder) {
+  std::vector<pid_t> out;
+  for (auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != name.npos) continue;
+    const std::string line = read_file(entry.path() / "cmdline");
+    if (line.starts_with(program() + '\0' + "train") && line.find(folder) != line.npos) out.push_back(std::stoi(name));
+  }
+  return out;
+}
+
+TEST(MpiRun, ARankIsKilledAndTheRunGoesOnOnFewer) {
+  TestFolder folder;
+  const std::vector<std::string> options = {"--steps", "400", "--shards", "4", "--checkpoint-every", "5"};
+  const Outcome whole = testing::run(training(1, folder / "whole", options));
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  std::mt19937 random(7);
+  std::vector<std::string> again = options;
+  again.emplace_back("--resume");
+  std::filesystem::create_directories(folder / "killed");
+  int killed = 0, ranks = 4;
+  for (int round = 0; round < 4; ++round, ranks = ranks == 4 ? 2 : 4) {
+    Program p(training(ranks, folder / "killed", again));
+    std::vector<pid_t> all;
+    for (int wait = 0; wait < 500 && int(all.size()) < ranks; ++wait) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      all = ranks_of(folder / "killed");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 1500));
+    const auto begin = std::chrono::steady_clock::now();
+    if (int(all.size()) == ranks) kill(all[random() % all.size()], SIGKILL);
+    const Outcome o = p.wait();
+    if (o.code == 0) break;  // it was faster
+    ++killed;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+    EXPECT_NE(o.err.find("signal 9"), o.err.npos) << o.err;  // mpirun names the rank and the signal
+    EXPECT_NE(o.err.find("rank"), o.err.npos) << o.err;
+    EXPECT_TRUE(ranks_of(folder / "killed").empty());
+  }
+  EXPECT_GT(killed, 0);
+  if (!std::filesystem::exists(folder / "killed/model.safetensors")) {
+    const Outcome rest = testing::run(training(3, folder / "killed", again));
+    ASSERT_EQ(rest.code, 0) << rest.err;
+  }
+  EXPECT_EQ(read_file(folder / "killed/model.safetensors"), read_file(folder / "whole/model.safetensors"));
+}
+
+TEST(MpiRun, WhatRanksDoNotAgreeOn) {
+  TestFolder folder;
+  std::vector<std::string> args = training(1, folder / "run", {"--steps", "5", "--shards", "2", ":", "-n", "1"});
+  const std::vector<std::string> other = training(1, folder / "run", {"--steps", "6", "--shards", "2"});
+  args.insert(args.end(), other.begin() + 4, other.end());
+  const Outcome o = testing::run(args);
+  EXPECT_EQ(o.code, 1);
+  EXPECT_NE(o.err.find("rank 1: distributed: ranks do not agree on the run: rank 0 has steps 5, rank 1 steps 6"), o.err.npos)
+      << o.err;
+}
+
+TEST(MpiRun, WithoutThePlugin) {
+  TestFolder folder;
+  setenv("DYADIC_MPI", "/nowhere/libdyadic_mpi.so", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  const Outcome o = testing::run({"train", "--preset", "nano", "--out", folder / "run"});
+  unsetenv("OMPI_COMM_WORLD_SIZE");
+  unsetenv("DYADIC_MPI");
+  const std::string line = complaint(o, 1);
+  EXPECT_NE(line.find("2 processes were started together, but the plug-in that joins them is missing"), line.npos) << line;
+  EXPECT_NE(line.find("./dev build --mpi"), line.npos);
+}
+
+}  // namespace
+}  // namespace dyadic
