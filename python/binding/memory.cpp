@@ -5,6 +5,7 @@
 #include "corridor/tape.h"
 #include "dyadic/checkpoint.h"
 #include "dyadic/memmap.h"
+#include "io/shared_memory.h"
 #include "object.h"
 #include "tensor/resize.h"
 
@@ -25,7 +26,10 @@ nb::object resized(nb::handle self, nb::args sizes) {
   std::vector<int64_t> list;
   const bool one = sizes.size() == 1 && PySequence_Check(sizes[0].ptr());
   for (nb::handle h : one ? nb::handle(sizes[0]) : nb::handle(sizes)) list.push_back(nb::cast<int64_t>(h));
-  resize("resize_", tensor_of(self.ptr()), list);
+  const Tensor& t = tensor_of(self.ptr());
+  DY_CHECK(!io::is_shared(t) || t.sizes() == IntList(list), "resize_: memory that processes share keeps its size: self is {}",
+           describe(t));
+  resize("resize_", t, list);
   return nb::borrow(self);
 }
 
@@ -89,6 +93,16 @@ void add_memory(nb::module_& m) {
   m.def("_memmap", map_file, nb::arg("path"), nb::arg("dtype").none(), nb::arg("shape").none(), nb::arg("mode"),
         nb::arg("offset"));
   m.def("_checkpoint", checkpointed);
+  m.def("_share_memory", io::share_memory);
+  m.def("_is_shared", io::is_shared);
+  m.def("_shared_part", [](const Tensor& t) {
+    const io::FilePart p = io::shared_part(t);
+    return nb::make_tuple(p.file, p.offset, p.bytes);
+  });
+  m.def("_map_shared", [](int file, int64_t offset, int64_t bytes) {
+    const int64_t shape[] = {bytes};
+    return io::map_shared(file, "shared memory", shape, u8, offset);
+  });
 }
 
 }  // namespace dyadic::inline v1::python

@@ -41,7 +41,7 @@ from ._ops import ops
 from ._pretrained import LoraConfig, from_pretrained
 from ._serialization import load, save
 from ._torch_names import *  # noqa: F401,F403
-from ._storage import TypedStorage, UntypedStorage, frombuffer, is_storage, memmap
+from ._storage import TypedStorage, UntypedStorage, from_file, frombuffer, is_storage, memmap
 from .amp import GradScaler, autocast, is_autocast_available
 from .amp.switches import *  # noqa: F401,F403
 from .compiler import compile
@@ -50,7 +50,7 @@ from .nn.functional import conv1d, conv2d, conv3d
 from .nn.functional import grouped_mm as _grouped_mm
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_inference_mode_enabled
-from . import _copying  # noqa: F401
+from . import _copying, _shared  # noqa: F401
 from . import _absent, _foreach
 from . import _einops as _einops_backend
 from . import _other_names

@@ -77,9 +77,9 @@ def _get_device(self):
     return -1
 
 
-Tensor.resolve_conj = Tensor.resolve_neg = Tensor.share_memory_ = _itself
+Tensor.resolve_conj = Tensor.resolve_neg = _itself
 Tensor.pin_memory, Tensor.to_dense, Tensor.is_pinned = _pin_memory, _to_dense, _is_pinned
-Tensor.is_conj = Tensor.is_neg = Tensor.is_shared = _never
+Tensor.is_conj = Tensor.is_neg = _never
 Tensor.is_distributed = Tensor.is_coalesced = _never
 Tensor.is_signed, Tensor.get_device = _is_signed, _get_device
 

@@ -48,6 +48,15 @@ class _Storage:
         """The same memory as bytes: self."""
         return self
 
+    def share_memory_(self):
+        """self, whose memory processes that are forked from now on share."""
+        self._row.share_memory_()
+        return self
+
+    def is_shared(self):
+        """Whether other processes may share the memory."""
+        return self._row.is_shared()
+
 
 class UntypedStorage(_Storage):
     """The bytes of a tensor's memory, which its views share."""
@@ -187,6 +196,14 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     if t.data_ptr() % dtype.itemsize:
         raise ValueError(f"frombuffer: the memory is not aligned to {dtype.name}: byte {offset}; copy it")
     t = t.view(dtype)
+    return t.requires_grad_() if requires_grad else t
+
+
+def from_file(filename, shared=False, size=0, *, dtype=None, requires_grad=False):
+    """The first `size` elements of a file, [size] in dtype (the default one). shared: what is written changes the file, which is made, or made
+    longer, where it is too short; else writes stay in memory."""
+    dtype = _dyadic.dtype(dtype or _dyadic.get_default_dtype())
+    t = _dyadic.empty(0, dtype=dtype).set_(UntypedStorage.from_file(filename, bool(shared), size * dtype.itemsize), 0, [size])
     return t.requires_grad_() if requires_grad else t
 
 

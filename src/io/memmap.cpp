@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "io/npy.h"
+#include "io/shared_memory.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1 {
@@ -45,6 +46,11 @@ class File {
   ~File() { close(fd_); }
   File(const File&) = delete;
   int fd() const { return fd_; }
+  int duplicate() const {
+    const int other = fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+    if (other < 0) failed();
+    return other;
+  }
   [[noreturn]] void failed() const {
     const int error = errno;
     fail("{}: cannot be mapped: {}", path_, std::strerror(error));
@@ -73,6 +79,7 @@ Tensor map(const File& file, const std::string& path, Mode mode, DType dtype, In
               "{}: the offset is not a multiple of the element: {} bytes, {} has {}", path, offset, dtype.name(),
               dtype.itemsize());
   if (bytes == 0) return make_tensor(shape, dtype, cpu);
+  if (mode == Mode::write || mode == Mode::create) return io::map_shared(file.duplicate(), path, shape, dtype, offset);
   const int64_t page = sysconf(_SC_PAGESIZE), begin = offset / page * page;
   const int how = mode == Mode::read ? PROT_READ : PROT_READ | PROT_WRITE;
   const auto size = size_t(offset - begin + bytes);

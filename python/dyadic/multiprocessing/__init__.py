@@ -1,7 +1,9 @@
-"""Python's multiprocessing. Tensors travel between processes as copies."""
+"""Python's multiprocessing. Tensors that are sent to another process are shared with it, once this module is imported: what one writes the
+other sees. Those of packed and scaled formats are sent as copies."""
 from multiprocessing import *  # noqa: F401,F403
 from multiprocessing import get_context
 
+from .. import _shared
 from .spawn import ProcessContext, ProcessExitedException, ProcessRaisedException, spawn, start_processes
 
 __all__ = ["ProcessContext", "ProcessExitedException", "ProcessRaisedException", "get_all_sharing_strategies", "get_context", "get_sharing_strategy"]
@@ -19,10 +21,12 @@ def get_sharing_strategy():
 
 
 def set_sharing_strategy(new_strategy):
-    """Accepted: tensors travel between processes as copies, so that nothing is left open or in the file system."""
+    """Accepted: shared memory is a file without a name, so that nothing is left in the file system."""
     if new_strategy not in get_all_sharing_strategies():
         raise ValueError(f"set_sharing_strategy: it is one of {sorted(get_all_sharing_strategies())}, not {new_strategy!r}")
 
+
+_shared.register()
 
 _OWN = __package__.partition(".")[0]
 

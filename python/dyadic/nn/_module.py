@@ -116,14 +116,6 @@ def _register_module(self, name, module):
 Module.register_module = _register_module
 
 
-def _share_memory(self):
-    """self: nothing is to be done between threads."""
-    return self
-
-
-Module.share_memory = _share_memory
-
-
 def _reset_parameters(self):
     """Fresh values, as a new layer has them."""
     made = _library_class(type(self))
