@@ -32,6 +32,12 @@ std::string signature_text(const OpInfo& op) { return op.def->sig; }
                   p.optional ? " or None" : "");
 }
 
+// torch.div(7, 2, rounding_mode="floor"): PyTorch computes these of numbers, as of tensors with one element.
+bool takes_numbers_alone(const OpInfo& op) {
+  constexpr std::string_view kNames[] = {"add", "sub", "mul", "div", "floor_divide"};
+  return std::ranges::find(kNames, std::string_view(op.signature->name)) != std::end(kNames);
+}
+
 int find_keyword(const OpInfo& op, PyObject* name) {
   for (size_t i = 0; i < op.parameters.size(); ++i)
     if (op.parameters[i].name == name) return int(i);
@@ -393,7 +399,7 @@ void ArgumentFrame::read(const OpInfo& op, PyObject* self, PyObject* const* give
   if (op.numbers) [[likely]] {
     for (int i = 0; i < n; ++i)
       if (args[i].kind == Arg::Kind::tensor && args[i].tensor != &held_[i]) return;
-    wrong_type(op, 0, r.slots[0] ? r.slots[0] : Py_None);
+    if (!takes_numbers_alone(op)) wrong_type(op, 0, r.slots[0] ? r.slots[0] : Py_None);
   }
 }
 

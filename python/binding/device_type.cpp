@@ -101,7 +101,9 @@ void add_device_type(nb::module_& m) {
           nb::arg("index") = nb::none())
       .def_prop_ro("type", [](const Place& p) { return p.type; })
       .def_prop_ro("index", [](const Place& p) { return p.index < 0 ? std::nullopt : std::optional(p.index); })
-      .def("__eq__", [](const Place& a, nb::handle b) { return nb::isinstance<Place>(b) && nb::cast<Place>(b) == a; })
+      .def(
+          "__eq__", [](const Place& a, nb::handle b) { return nb::isinstance<Place>(b) && nb::cast<Place>(b) == a; },
+          nb::arg("other").none())
       .def("__hash__", [](const Place& p) { return std::hash<std::string>()(p.text()); })
       .def("__enter__",
            [](nb::handle self) {

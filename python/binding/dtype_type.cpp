@@ -38,8 +38,9 @@ std::string attribute_name(DType d) {
 PyObject* repr(PyObject* self) {
   return guarded([&] {
     DType d = dtype_of(self);
-    std::string s = is_registered(d) ? "dyadic." + attribute_name(d) : "dyadic.dtype(\"" + d.name() + "\")";
-    return PyUnicode_FromString(s.c_str());
+    const auto package = nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(dtype_type)).attr("__module__"));
+    std::string s = is_registered(d) ? "." + attribute_name(d) : ".dtype(\"" + d.name() + "\")";
+    return PyUnicode_FromString((package + s).c_str());
   });
 }
 PyObject* new_dtype(PyTypeObject*, PyObject* args, PyObject* kwargs) {

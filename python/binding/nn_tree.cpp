@@ -76,9 +76,6 @@ void add_tree(ModuleClass& c) {
     if (recurse) all.clear(), collect_parameters(m, prefix, all);
     return pairs(all, parameter_object);
   };
-  auto buffers = [](Module& m, const std::string& prefix, bool recurse) {
-    return pairs(recurse ? m.named_buffers(prefix) : own(m.own_buffers(), prefix), [](const Tensor& t) { return t; });
-  };
   c.def(
        "parameters", [=](Module& m, bool recurse) { return each(parameters(m, "", recurse, true), 1); },
        nb::arg("recurse") = true, "All parameters of the tree, a tied one once.")
@@ -86,11 +83,6 @@ void add_tree(ModuleClass& c) {
           "named_parameters",
           [=](Module& m, const std::string& p, bool recurse, bool once) { return each(parameters(m, p, recurse, once)); },
           nb::arg("prefix") = "", nb::arg("recurse") = true, nb::arg("remove_duplicate") = true)
-      .def(
-          "buffers", [=](Module& m, bool recurse) { return each(buffers(m, "", recurse), 1); }, nb::arg("recurse") = true)
-      .def(
-          "named_buffers", [=](Module& m, const std::string& p, bool recurse) { return each(buffers(m, p, recurse)); },
-          nb::arg("prefix") = "", nb::arg("recurse") = true)
       .def(
           "named_modules",
           [](nb::handle self, nb::object memo, const std::string& p, bool once) {

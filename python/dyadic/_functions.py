@@ -23,7 +23,7 @@ class _Word:
         self._name, self.__module__ = name, __package__
 
     def __repr__(self):
-        return f"dyadic.{self._name}"
+        return f"{Tensor.__module__}.{self._name}"
 
     def __reduce__(self):
         return self._name

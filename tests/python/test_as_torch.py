@@ -38,7 +38,7 @@ def test_names_are_pytorch_s(tmp_path):
         from torch.utils.data import DataLoader, Dataset
         x = torch.arange(4.0)
         print(torch.__name__, torch.__version__, importlib.metadata.version("torch"), importlib.util.find_spec("torch") is not None)
-        print(x.type(), torch.typename(x), type(x), x.long().type())
+        print(torch.float32, [torch.bfloat16], x.type(), torch.typename(x), type(x), x.long().type(), torch.channels_last, x.layout)
         print(x.shape, nn.functional.__name__, F is nn.functional, torch.nn.__name__)
         print(nn.Linear, nn.Module, nn.Parameter, nn.Conv2d, nn.CrossEntropyLoss, torch.Size, torch.device, torch.dtype)
         print(torch.optim.AdamW, torch.optim.Optimizer, torch.optim.lr_scheduler.StepLR, DataLoader, Dataset)
@@ -49,7 +49,7 @@ def test_names_are_pytorch_s(tmp_path):
     )
     assert lines == [
         "torch 2.15.0+dyadic 2.15.0+dyadic True",
-        "torch.FloatTensor torch.FloatTensor <class 'torch.Tensor'> torch.LongTensor",
+        "torch.float32 [torch.bfloat16] torch.FloatTensor torch.FloatTensor <class 'torch.Tensor'> torch.LongTensor torch.channels_last torch.strided",
         "torch.Size([4]) torch.nn.functional True torch.nn",
         "<class 'torch.nn.modules.linear.Linear'> <class 'torch.nn.modules.module.Module'> <class 'torch.nn.parameter.Parameter'> "
         "<class 'torch.nn.modules.conv.Conv2d'> <class 'torch.nn.modules.loss.CrossEntropyLoss'> <class 'torch.Size'> <class 'torch.device'> "
@@ -148,7 +148,7 @@ def test_processes_of_multiprocessing_mean_it_too(tmp_path):
                 self.inner = nn.Linear(2, 2)
 
         def work(i, net, queue):
-            queue.put((i, torch.__version__, type(net).__module__, net.inner.weight.dtype.name))
+            queue.put((i, torch.__version__, type(net).__module__, str(net.inner.weight.dtype)))
 
         if __name__ == "__main__":
             for method in ("spawn", "fork"):
@@ -160,7 +160,7 @@ def test_processes_of_multiprocessing_mean_it_too(tmp_path):
                 process.join()
         """,
     )
-    assert lines == ["1 2.15.0+dyadic __mp_main__ f32", "1 2.15.0+dyadic __main__ f32"]
+    assert lines == ["1 2.15.0+dyadic __mp_main__ torch.float32", "1 2.15.0+dyadic __main__ torch.float32"]
 
 
 def test_pickles_serve_both_names(tmp_path):
