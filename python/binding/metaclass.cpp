@@ -1,4 +1,5 @@
-// The metaclass of nanobind's classes, as Python code needs it: beside ABCMeta, and with several bases that are ours.
+// nanobind's own types, as Python code needs them: its metaclass beside ABCMeta and with several bases that are ours, its
+// functions with what inspect.signature asks for.
 #include "object.h"
 
 namespace dyadic::inline v1::python {
@@ -72,21 +73,41 @@ int set(PyObject* type, PyObject* name, PyObject* value) {  // __init_subclass__
   return admit(reinterpret_cast<PyTypeObject*>(type)) < 0 ? -1 : nanobind_set(type, name, value);
 }
 
+// nanobind makes types that cannot be changed, out of caution: while this lives one can.
+class Opened {
+  PyTypeObject* type_;
+
+ public:
+  explicit Opened(nb::handle type) : type_(reinterpret_cast<PyTypeObject*>(type.ptr())) {
+    type_->tp_flags &= ~Py_TPFLAGS_IMMUTABLETYPE;
+  }
+  ~Opened() {
+    type_->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
+    PyType_Modified(type_);
+  }
+  Opened(const Opened&) = delete;
+  PyTypeObject* operator->() const { return type_; }
+};
+
 }  // namespace
 
-// class Model(nn.Module, abc.ABC): a class has one metaclass, so ours become kinds of ABCMeta; isinstance() stays type's.
-// (nanobind makes metaclasses that cannot be changed, out of caution: their memory is laid out as type's and ABCMeta's are.)
-// One that derives from type alone, class Model(nn.Module, metaclass=Meta), stays refused by Python: such a class has no room
-// for what nanobind keeps in every class.
+// class Model(nn.Module, abc.ABC): a class has one metaclass, so ours become kinds of ABCMeta; isinstance() stays type's. (The
+// memory of both is laid out as type's.) One that derives from type alone, class Model(nn.Module, metaclass=Meta), stays refused
+// by Python: nanobind knows a class as its own by its metaclass, which is this one and none derived from it.
 void open_metaclass(nb::handle metaclass) {
-  auto* type = reinterpret_cast<PyTypeObject*>(metaclass.ptr());
-  type->tp_flags &= ~Py_TPFLAGS_IMMUTABLETYPE;
+  const Opened type(metaclass);
   metaclass.attr("__bases__") = nb::make_tuple(nb::module_::import_("abc").attr("ABCMeta"));
   const nb::handle plain(reinterpret_cast<PyObject*>(&PyType_Type));
   for (const char* name : {"__instancecheck__", "__subclasscheck__"}) metaclass.attr(name) = plain.attr(name);
   nanobind_init = std::exchange(type->tp_init, init);
   nanobind_set = std::exchange(type->tp_setattro, set);
-  type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
+}
+
+void add_signatures(nb::module_& m) {
+  m.def("_give_type", [](nb::handle type, const char* name, nb::handle value) {
+    const Opened open(type);
+    nb::setattr(type, name, value);
+  });
 }
 
 }  // namespace dyadic::inline v1::python

@@ -10,9 +10,11 @@
 #include "object.h"
 
 namespace dyadic::inline v1::python {
-void add_study(nb::module_& m);      // dyadic.study
-void add_tokenizer(nb::module_& m);  // tokenizer.cpp
-void add_quant(nb::module_& m);      // quant.cpp
+void add_study(nb::module_& m);            // dyadic.study
+void add_tokenizer(nb::module_& m);        // tokenizer.cpp
+void add_quant(nb::module_& m);            // quant.cpp
+void add_signatures(nb::module_& m);       // metaclass.cpp
+void shorten_call_errors(nb::module_& m);  // call_errors.cpp, after all functions
 namespace {
 
 PyObject* add_error(nb::module_& m, const char* name, const char* doc, PyObject* bases) {
@@ -102,6 +104,8 @@ NB_MODULE(_dyadic, m) {
   add_compile(m);
   add_tokenizer(m);
   add_quant(m);
+  add_signatures(m);
+  shorten_call_errors(m);
   open_metaclass(nb::type<dyadic::nn::Module>().type());
   add_public_names(m);
 }

@@ -96,6 +96,30 @@ class Squares(Dataset):
         return i * i
 
 
+def test_signatures_of_bound_methods():
+    optimizer, layer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0), nn.Linear(2, 2)
+    assert "set_to_none" in inspect.signature(optimizer.zero_grad).parameters
+    assert list(inspect.signature(layer.forward).parameters) == ["input"]
+    assert list(inspect.signature(layer.requires_grad_).parameters)[0] != "self" and "self" in inspect.signature(nn.Module.requires_grad_).parameters
+    assert list(inspect.signature(torch.get_rng_state).parameters) == []
+    with pytest.raises(TypeError):
+        inspect.signature(layer.forward).bind(1, 2)
+
+
+def test_calls_that_do_not_fit_say_so_in_a_line():
+    x = torch.ones(2)
+    for call, text in [
+        (lambda: x.stride("a", 2), "stride: the arguments do not fit: given (str, int), taken (dim: int | None = None)"),
+        (lambda: torch.set_memory_limit("much"), "set_memory_limit: the arguments do not fit: given (str), taken (bytes: int, device: object = 'cpu')"),
+        (lambda: torch.Generator().manual_seed("x"), "manual_seed: the arguments do not fit: given (str), taken (seed: int)"),
+        (lambda: nn.Linear(2).weight, "Linear: the arguments do not fit: given (int), taken (in_features: int, out_features: int, bias: bool = True, "),
+        (lambda: RandomSampler(), "RandomSampler: the arguments do not fit: given (), taken (data_source: object, "),
+    ]:
+        with pytest.raises(TypeError) as raised:
+            call()
+        assert str(raised.value).startswith(text) and "\n" not in str(raised.value)
+
+
 def test_places_of_functions():
     from dyadic.nn.utils.spectral_norm import SpectralNorm
     from dyadic.nn.utils.weight_norm import WeightNorm, weight_norm
