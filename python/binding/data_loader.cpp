@@ -32,8 +32,20 @@ template <class S> int visit_members(const S& s, visitproc visit, void* arg) {
 }
 int visit_sampler(const BatchSampler& s, visitproc visit, void* arg) { return visit_sole_owner(s.sampler(), visit, arg); }
 
-template <class S> auto bind_sampler(nb::module_& m, const char* name, const char* doc) {
-  return nb::class_<S, Sampler>(m, name, doc, collected<S, visit_members<S>>())
+// Samplers that Python made remember what it asks them for.
+struct GivenRandomSampler : RandomSampler {
+  bool replacement;
+  std::optional<int64_t> num_samples;
+  GivenRandomSampler(std::shared_ptr<data::Dataset> d, bool r, std::optional<int64_t> n, Generators g)
+      : RandomSampler(std::move(d), r, n, std::move(g)), replacement(r), num_samples(n) {}
+};
+struct GivenSequentialSampler : SequentialSampler {
+  std::shared_ptr<data::Dataset> source;
+  explicit GivenSequentialSampler(nb::handle o) : SequentialSampler(int64_t(nb::len(o))), source(read_dataset(o)) {}
+};
+
+template <class S, class... As> auto bind_sampler(nb::module_& m, const char* name, const char* doc) {
+  return nb::class_<S, Sampler, As...>(m, name, doc, collected<S, visit_members<S>>())
       .def("__len__", [](S& s) { return s.size(); })
       .def("__iter__", [](S& s) { return std::make_unique<Indices>(Indices{s.iter()}); })
       .def_prop_ro("generator", [](S& s) { return s.generator(); });
@@ -45,13 +57,18 @@ std::vector<double> read_weights(nb::handle weights) {
 
 void add_random_samplers(nb::module_& m) {
   const auto none = nb::none();
-  bind_sampler<RandomSampler>(m, "RandomSampler", "Indices in random order, a new one each epoch.")
+  const auto given = [](RandomSampler& s) { return dynamic_cast<GivenRandomSampler*>(&s); };
+  bind_sampler<RandomSampler, GivenRandomSampler>(m, "RandomSampler", "Indices in random order, a new one each epoch.")
       .def(
           "__init__",
           [](RandomSampler* self, nb::handle source, bool replacement, std::optional<int64_t> n, nb::object g) {
-            new (self) RandomSampler(read_dataset(source), replacement, n, read_generator(g));
+            new (self) GivenRandomSampler(read_dataset(source), replacement, n, read_generator(g));
           },
           nb::arg("data_source"), nb::arg("replacement") = false, nb::arg("num_samples") = none, nb::arg("generator") = none)
+      .def_prop_ro("data_source", [](RandomSampler& s) { return dataset_object(s.dataset()); })
+      .def_prop_ro("replacement", [=](RandomSampler& s) { return given(s) && given(s)->replacement; })
+      .def_prop_ro("_num_samples",
+                   [=](RandomSampler& s) { return given(s) ? given(s)->num_samples : std::optional<int64_t>(); })
       .def_prop_ro("num_samples", &RandomSampler::size);
   bind_sampler<SubsetRandomSampler>(m, "SubsetRandomSampler", "Given indices in random order.")
       .def(
@@ -247,11 +264,14 @@ void add_samplers(nb::module_& m) {
       .def(
           "__init__", [](Sampler* self, nb::object) { new (self) PlainSampler(); },
           ignored({"utils.data.Sampler", "data_source", "a sampler of your own keeps what it needs"}) = nb::none());
-  bind_sampler<SequentialSampler>(m, "SequentialSampler", "Indices in order.")
+  bind_sampler<SequentialSampler, GivenSequentialSampler>(m, "SequentialSampler", "Indices in order.")
       .def(
-          "__init__",
-          [](SequentialSampler* self, nb::handle source) { new (self) SequentialSampler(int64_t(nb::len(source))); },
-          nb::arg("data_source"));
+          "__init__", [](SequentialSampler* self, nb::handle source) { new (self) GivenSequentialSampler(source); },
+          nb::arg("data_source"))
+      .def_prop_ro("data_source", [](SequentialSampler& s) {
+        auto* given = dynamic_cast<GivenSequentialSampler*>(&s);
+        return given ? dataset_object(given->source) : nb::none();
+      });
   add_random_samplers(m);
   nb::class_<BatchSampler>(m, "BatchSampler", "Runs of batch_size indices of a sampler.",
                            collected<BatchSampler, visit_sampler>())

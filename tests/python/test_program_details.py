@@ -96,6 +96,43 @@ class Squares(Dataset):
         return i * i
 
 
+class Numbers(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter([1, 2])
+
+
+def test_functions_and_datasets_are_pickled():
+    for value in (torch.manual_seed, torch.utils.data.default_collate, torch.relu, nn.functional.gelu, torch.nn.init.zeros_, Squares):
+        assert pickle.loads(pickle.dumps(value)) is value and copy.deepcopy(value) is value
+    again = pickle.loads(pickle.dumps(Squares(3)))
+    assert [again[i] for i in range(len(again))] == [0, 1, 4]
+    whole = TensorDataset(torch.arange(4.0), torch.arange(4))
+    parts = [whole, torch.utils.data.Subset(whole, [3, 1]), torch.utils.data.ConcatDataset([whole, Squares(2)])]
+    for data in parts:
+        for made in (copy.deepcopy(data), pickle.loads(pickle.dumps(data))):
+            assert type(made) is type(data) and len(made) == len(data) and str(made[1]) == str(data[1])
+    sampler = pickle.loads(pickle.dumps(BatchSampler(RandomSampler(Squares(3), True, 4), 2, True)))
+    assert sampler.batch_size == 2 and sampler.sampler.replacement and len(sampler) == 2
+    assert list(pickle.loads(pickle.dumps(Numbers()))) == [1, 2]
+    assert list(pickle.loads(pickle.dumps(SequentialSampler(Squares(3))))) == [0, 1, 2]
+    with pytest.raises(TypeError, match="a WeightedRandomSampler is not pickled"):
+        pickle.dumps(torch.utils.data.WeightedRandomSampler([1.0], 1))
+    for word in (torch.strided, torch.channels_last, torch.channels_last_3d, torch.contiguous_format):
+        assert copy.deepcopy(word) is word and pickle.loads(pickle.dumps(word)) is word
+
+
+def test_samplers_say_what_they_were_given():
+    data = Squares(5)
+    sampler = RandomSampler(data, replacement=True, num_samples=7)
+    assert sampler.data_source is data and sampler.replacement and sampler.num_samples == 7 and sampler._num_samples == 7
+    plain = RandomSampler(data)
+    assert plain.data_source is data and not plain.replacement and plain.num_samples == 5 and plain._num_samples is None
+    loader = DataLoader(TensorDataset(torch.ones(4)), shuffle=True)
+    assert isinstance(loader.sampler, RandomSampler) and not loader.sampler.replacement and len(loader.sampler.data_source) == 4
+    assert SequentialSampler(data).data_source is data and SequentialSampler(range(3)).data_source == range(3)
+    assert list(BatchSampler(SequentialSampler(data), 2, False)) == [[0, 1], [2, 3], [4]]
+
+
 def test_signatures_of_bound_methods():
     optimizer, layer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0), nn.Linear(2, 2)
     assert "set_to_none" in inspect.signature(optimizer.zero_grad).parameters

@@ -40,4 +40,4 @@ from ..._dyadic._data import (
     write_png,
 )
 from ._stack import StackDataset
-from . import _utils, dataloader, dataset, distributed, sampler, transforms  # noqa: E402  of the names above
+from . import _pickling, _utils, dataloader, dataset, distributed, sampler, transforms  # noqa: E402  of the names above
