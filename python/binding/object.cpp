@@ -16,7 +16,7 @@ PyObject* wrap(Tensor t) {
     auto* o = static_cast<PyTensor*>(impl->face);
     if (!(impl->flags & kOwnsFace)) return Py_NewRef(reinterpret_cast<PyObject*>(o));
     impl->flags &= uint8_t(~kOwnsFace);
-    o->tensor = std::move(t);
+    new (&o->tensor) Tensor(std::move(t));  // the name becomes a reference
     return reinterpret_cast<PyObject*>(o);
   }
   PyTypeObject* type = impl->flags & kParameter ? parameter_type : tensor_type;

@@ -20,6 +20,13 @@ int visit_owned(const TensorImpl& t, visitproc visit, void* arg) {
 namespace life {
 namespace {
 
+// The tensor that the object owns. One that owns the object is named by it too, for weak references, but it is not the
+// object's.
+TensorImpl* owned_by(const PyTensor* o) {
+  TensorImpl* impl = o->tensor.impl();
+  return impl && impl->flags & kOwnsFace ? nullptr : impl;
+}
+
 void forget_hooks(std::vector<Hook>& hooks, Owned& owned) {
   const std::vector<Hook> last = std::move(hooks);  // what goes with them may come back here
   const Owned objects = std::move(owned);
@@ -37,7 +44,7 @@ void dealloc(PyObject* self) {
       (type == tensor_type || type == parameter_type)) {
     Py_SET_REFCNT(self, 1);
     impl->flags |= kOwnsFace;
-    const Tensor last = std::move(o->tensor);
+    const Tensor last = Tensor::adopt(impl);  // the object's reference to it, not its name
     return;
   }
   PyObject_GC_UnTrack(self);
@@ -51,7 +58,7 @@ void dealloc(PyObject* self) {
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   auto* o = reinterpret_cast<PyTensor*>(self);
-  const TensorImpl* impl = o->tensor.impl();
+  const TensorImpl* impl = owned_by(o);
   if (impl && impl->refs.load() > 1) return 0;  // C++ has the tensor too: its attributes stay
   Py_VISIT(o->attributes);
   return impl ? visit_owned(*impl, visit, arg) : 0;
@@ -59,7 +66,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 int clear(PyObject* self) {
   auto* o = reinterpret_cast<PyTensor*>(self);
   Py_CLEAR(o->attributes);
-  TensorImpl* impl = o->tensor.impl();
+  TensorImpl* impl = owned_by(o);
   if (!impl || impl->refs.load() != 1) return 0;
   if (impl->meta) forget_hooks(impl->meta->hooks, impl->meta->owned);
   if (impl->node && impl->node->refs.load() == 1 && impl->node->extra) delete std::exchange(impl->node->extra, nullptr);
@@ -83,7 +90,15 @@ int set_dict(PyObject* self, PyObject* value, void* context) {
 void release_face(void* face) noexcept {
   if (!Py_IsInitialized()) return;
   const PyGILState_STATE state = PyGILState_Ensure();
-  Py_DECREF(static_cast<PyObject*>(face));
+  auto* o = static_cast<PyTensor*>(face);
+  if (TensorImpl* impl = o->tensor.impl();
+      Py_REFCNT(o) > 1) {  // by a weak reference somebody has it: the name becomes a reference
+    impl->flags &= uint8_t(~kOwnsFace);
+    impl->refs.store(1);
+  } else {
+    new (&o->tensor) Tensor;
+  }
+  Py_DECREF(reinterpret_cast<PyObject*>(o));
   PyGILState_Release(state);
 }
 

@@ -103,7 +103,10 @@ void (*g_release_face)(void* face) noexcept = nullptr;
 constinit thread_local bool t_inference = false;
 
 void Tensor::destroy(TensorImpl* p) noexcept {
-  if (p->flags & kOwnsFace) g_release_face(p->face);
+  if (p->flags & kOwnsFace) {
+    g_release_face(p->face);
+    if (p->refs.load()) return;  // somebody holds the object: it keeps the tensor
+  }
   if (p->node || p->meta) destroy_tape(*p);
   if (p->base) drop_base(*p);
   release(p->storage);

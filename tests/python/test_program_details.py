@@ -157,6 +157,40 @@ def test_calls_that_do_not_fit_say_so_in_a_line():
         assert str(raised.value).startswith(text) and "\n" not in str(raised.value)
 
 
+def test_weak_references_to_parameters():
+    layer = nn.Linear(2, 2)
+    refs = [weakref.ref(p) for p in layer.parameters()]
+    with torch.no_grad():
+        for ref in refs:
+            ref().sub_(ref() * 0.5)
+    weight = layer.weight
+    assert refs[0]() is weight and refs[0]().shape == (2, 2)
+    x = torch.ones(2)
+    x.note = "kept"
+    held, ref = [x], weakref.ref(x)
+    holder = nn.Module()
+    holder.register_buffer("x", x)
+    del x
+    held.clear()
+    assert ref().note == "kept" and ref().sum() == 2 and holder.x.note == "kept"
+    weak = refs[0]
+    del layer, weight, refs, holder
+    assert weak() is None and ref() is None
+
+
+def test_weak_references_hand_out_what_goes_on_living():
+    layer = nn.Linear(2, 2)
+    ref = weakref.ref(layer.weight)
+    weight = ref()
+    values = weight.tolist()
+    del layer
+    assert ref() is weight and weight.tolist() == values and weight.requires_grad
+    weight.sum().backward()
+    assert weight.grad.sum() == 4
+    del weight
+    assert ref() is None
+
+
 def test_places_of_functions():
     from dyadic.nn.utils.spectral_norm import SpectralNorm
     from dyadic.nn.utils.weight_norm import WeightNorm, weight_norm
