@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """usage: make_ignored.py SOURCE_FOLDER HEADER
 
-Writes the arguments that are accepted and change nothing, as the sources declare them, into a header for the reference:
+Writes what differs from PyTorch, as the sources declare it, into a header for the reference. Names that are not here, by place:
+  python/dyadic/_absent_names.py
+and arguments that are accepted and change nothing:
   python/dyadic: @_ignored("name", why=...) above a function, Switches(why, name=...) (python/dyadic/_ignored.py)
   python/binding: {"function", "name", "why"} in ignored.h and in files that include it
   include: a parameter that is a comment, /*name: why*/, and options with "// changes nothing: why"
@@ -9,6 +11,7 @@ Writes the arguments that are accepted and change nothing, as the sources declar
 import ast
 import json
 import re
+import runpy
 import sys
 from pathlib import Path
 
@@ -110,6 +113,12 @@ def merged(rows):
     return [(where, names, why, warns) for (where, why, warns), names in found.items()]
 
 
+def absent_rows(file):
+    """(place, names, why) of each entry of the list; names of modules of which nothing is here are their own."""
+    for place, (why, names) in runpy.run_path(str(file))["ABSENT"].items():
+        yield place, " ".join(sorted(names.split(), key=lambda n: n.lower())), why
+
+
 def main():
     source, header = Path(sys.argv[1]), Path(sys.argv[2])
     rows = [("Python", *row) for row in merged([*python_rows(source / "python/dyadic"), *binding_rows(source / "python/binding")])]
@@ -119,7 +128,12 @@ def main():
         f"    {{{quote(language)}, {quote(where)}, {quote(', '.join(names))}, {quote(why)}, {str(warns).lower()}}},"
         for language, where, names, why, warns in sorted(rows, key=lambda r: (r[0] != "Python", r[1].lower(), r[2]))
     ]
-    made = "\n".join(["// From the declarations in the sources (tools/make_ignored.py).", "#pragma once", "constexpr IgnoredArgument kIgnoredArguments[] = {", *lines, "};", ""])
+    absent = [f"    {{{quote(place)}, {quote(names)}, {quote(why)}}}," for place, names, why in sorted(absent_rows(source / "python/dyadic/_absent_names.py"))]
+    made = "\n".join([
+        "// From the declarations in the sources (tools/make_ignored.py).", "#pragma once",
+        "constexpr IgnoredArgument kIgnoredArguments[] = {", *lines, "};",
+        "constexpr AbsentNames kAbsentNames[] = {", *absent, "};", "",
+    ])  # fmt: skip
     if not header.exists() or header.read_text() != made:
         header.parent.mkdir(parents=True, exist_ok=True)
         header.write_text(made)

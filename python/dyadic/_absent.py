@@ -1,5 +1,6 @@
 """Names of PyTorch that programs import and that are not here. They exist, so that imports, annotations, isinstance and classes derived
-from them work; whoever calls one gets one line that says which it is and why. _absent_names.py is the list."""
+from them work; whoever calls one gets one line that says which it is and why. _absent_names.py is the list, from which the
+reference's "Differences from PyTorch" is made, too."""
 import importlib.abc
 import importlib.machinery
 import sys

@@ -34,6 +34,8 @@ std::string python_example(std::string_view sample, const Signature& signature, 
 
 // Arguments that are accepted and change nothing: {"name" of the function, "language", "arguments", "why", "warns"}.
 const Json& ignored_arguments();
+// Names of PyTorch's in Python that exist and raise: {"name" of the module, "names", "why"}.
+const Json& absent_names();
 
 Json describe_format(DType d);  // cli/formats.cpp
 

@@ -125,6 +125,18 @@ std::string ignored_table(const std::vector<const Json*>& rows) {
   return out + "</table></div>\n";
 }
 
+std::string absent_table(const std::vector<const Json*>& rows) {
+  std::string out = "<div class=\"scroll\"><table>\n<tr><th>module</th><th>names</th><th>why</th></tr>\n";
+  for (const Json* r : rows) {
+    out += fmt::format("<tr data-names=\"{} {}\">", cell((*r)["name"]), cell((*r)["names"]));
+    for (const char* key : {"name", "names", "why"}) out += fmt::format("<td>{}</td>", cell((*r)[key]));
+    out += "</tr>\n";
+  }
+  return out + "</table></div>\n";
+}
+
+bool is_table(const Section& s) { return s.id == "ignored" || s.id == "differences"; }
+
 std::vector<Section> sections(const Json& all) {
   std::map<std::string, Section> families;
   for (const Json& e : all["ops"]) {
@@ -146,6 +158,13 @@ std::vector<Section> sections(const Json& all) {
   add("schedules", "Schedules", "dyadic.optim.lr_scheduler.");
   add("formats", "Number formats", "Every one is a dtype. Bits per weight: all scales counted, in a [1024, 1024] tensor.");
   list.push_back(
+      {"differences",
+       "Differences from PyTorch",
+       "Names of PyTorch's in Python that programs import and that are not here. They exist, for imports, annotations, "
+       "isinstance and derived classes; calling one raises NotImplementedError, which names it.",
+       {}});
+  for (const Json& row : absent_names()) list.back().entries.push_back(&row);
+  list.push_back(
       {"ignored",
        "Arguments that change nothing",
        "PyTorch's words that are accepted and have no effect on results or gradients, as the sources declare them. Where "
@@ -160,7 +179,7 @@ std::string index(const std::vector<Section>& list) {
   for (const Section& s : list) {
     out += fmt::format("<details><summary><a href=\"#{0}\">{1}</a> <small>{2}</small></summary>\n<ul>", "s-" + s.id,
                        html_text(s.title), s.entries.size());
-    for (const Json* e : s.id == "ignored" ? std::vector<const Json*>() : s.entries) {
+    for (const Json* e : is_table(s) ? std::vector<const Json*>() : s.entries) {
       const std::string name = (*e)["name"];
       const bool format = (*e)["family"] == "format";
       out += fmt::format("<li><a href=\"#{0}{1}\">{1}</a></li>", format ? "dtype." : "", html_text(name));
@@ -194,6 +213,8 @@ std::string reference_html(const Json& all) {
     if (!s.lead.empty()) out += "<p class=\"lead\">" + html_text(s.lead) + "</p>\n";
     if (s.id == "formats")
       out += formats_table(s.entries);
+    else if (s.id == "differences")
+      out += absent_table(s.entries);
     else if (s.id == "ignored")
       out += ignored_table(s.entries);
     else

@@ -1,5 +1,5 @@
-// The table of arguments that are accepted and change nothing, made of their declarations in the sources
-// (tools/make_ignored.py).
+// What differs from PyTorch: names that are not here, and arguments that are accepted and change nothing, as the sources
+// declare them (tools/make_ignored.py).
 #include "cli/reference.h"
 
 namespace dyadic::inline v1::cli {
@@ -8,6 +8,9 @@ namespace {
 struct IgnoredArgument {
   const char *language, *function, *names, *why;
   bool warns;
+};
+struct AbsentNames {
+  const char *place, *names, *why;
 };
 #include "ignored_arguments.h"
 
@@ -19,6 +22,15 @@ const Json& ignored_arguments() {
     for (const IgnoredArgument& a : kIgnoredArguments)
       rows.push_back(
           {{"name", a.function}, {"language", a.language}, {"arguments", a.names}, {"why", a.why}, {"warns", a.warns}});
+    return rows;
+  }();
+  return all;
+}
+
+const Json& absent_names() {
+  static const Json all = [] {
+    Json rows = Json::array();
+    for (const AbsentNames& a : kAbsentNames) rows.push_back({{"name", a.place}, {"names", a.names}, {"why", a.why}});
     return rows;
   }();
   return all;
