@@ -326,6 +326,7 @@ void add_modules(nb::module_& m) {
   add_setters(c);
   add_tree(c);
   add_changes(c);
+  add_hooks(c);
   m.def("_own_dict", own_dict, nb::arg("module"));
   add_begin(m);
   add_direct(m);

@@ -30,6 +30,7 @@ template <class B> class Derived : public B {
 using ModuleClass = nb::class_<Module, Derived<Module>>;
 void add_tree(ModuleClass& c);                   // nn_tree.cpp
 void add_changes(ModuleClass& c);                // nn_changes.cpp
+void add_hooks(ModuleClass& c);                  // nn_hooks.cpp
 void add_begin(nb::module_& m);                  // nn_begin.cpp
 void add_direct(nb::module_& m);                 // nn_direct.cpp
 nb::object other_conv_forward(nb::handle self);  // a _conv_forward that somebody has written; else invalid

@@ -1,4 +1,4 @@
-// What changes a tree of modules: modes, dtypes, entries by name, hooks, parametrized entries.
+// What changes a tree of modules: modes, dtypes, entries by name, parametrized entries.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -10,30 +10,6 @@
 
 namespace dyadic::inline v1::python {
 namespace {
-
-// Runs a Python module's hooks where C++ calls it: those that its __dict__ holds, where the garbage collector sees them.
-struct PythonHooks : nn::Hook {
-  static nb::tuple convert(const std::vector<Tensor>& tensors) {
-    nb::list l;
-    for (const Tensor& t : tensors) l.append(t);
-    return nb::tuple(l);
-  }
-  static Tensor one(nb::handle o) { return o.is_none() ? Tensor() : nb::cast<Tensor>(o); }
-  static void read(nb::handle from, std::vector<Tensor>& into) {
-    into.clear();
-    if (!nb::isinstance<nb::tuple>(from)) return into.push_back(one(from));
-    for (nb::handle o : nb::borrow<nb::tuple>(from)) into.push_back(one(o));
-  }
-  void before(Module& m, std::vector<Tensor>& inputs) override {
-    nb::gil_scoped_acquire gil;
-    read(nb::module_::import_("dyadic.nn._hooks").attr("before")(nb::find(&m), convert(inputs), nb::dict())[0], inputs);
-  }
-  void after(Module& m, const std::vector<Tensor>& inputs, std::vector<Tensor>& results) override {
-    nb::gil_scoped_acquire gil;
-    const nb::object out = results.size() == 1 ? nb::cast(results[0]) : nb::object(convert(results));
-    read(nb::module_::import_("dyadic.nn._hooks").attr("after")(nb::find(&m), convert(inputs), nb::dict(), out), results);
-  }
-};
 
 // What a registration by name refuses, as attributes cannot get it wrong.
 void check_name(nb::handle self, const char* who, nb::str name) {
@@ -162,7 +138,6 @@ void add_changes(ModuleClass& c) {
           },
           nb::arg("name"), nb::arg("tensor").none(), nb::arg("persistent") = true,
           "A tensor that is not trained, and saved with the module if it is persistent.")
-      .def("_watch", [](Module& m) { m.add_hook(std::make_shared<PythonHooks>()); })
       .def("_own_parameters",
            [](Module& m) {
              nb::list l;

@@ -118,6 +118,41 @@ def test_adapters_are_pefts(expected, tmp_path):
             assert torch.equal(again.unload()(ids).logits, plain)
 
 
+def test_an_adapter_s_share_is_there_whoever_calls_the_module():
+    """LoRA (Hu et al. 2021, section 4.1): W x + (alpha / r) B A x."""
+    m = torch.from_pretrained(DATA / "llama", dtype="f32")
+    m.add_adapter(torch.LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj"]))
+    layer = next(x for name, x in m.named_modules() if name.endswith("q_proj"))
+    a, b = layer.lora_A.weight, layer.lora_B.weight
+    with torch.no_grad():
+        b.copy_(torch.randn_like(b))
+    x = torch.randn(3, layer.in_features)
+    want = torch.nn.functional.linear(x, layer.weight + 2 * b @ a, layer.bias)
+
+    class Parent(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = layer
+
+        def forward(self, x):
+            return self.inner(input=x)
+
+    parent = Parent()
+    for call in (layer, parent, torch.nn.Sequential(layer)):
+        assert torch.allclose(call(x), want, rtol=1e-5, atol=1e-5)
+    assert torch.allclose(layer.forward(x), torch.nn.functional.linear(x, layer.weight, layer.bias))  # as PyTorch's: no hooks
+    seen = []
+    handle = layer.register_forward_hook(lambda module, args, output: seen.append(output) or output * 2)
+    for call in (layer, parent, torch.nn.Sequential(layer)):
+        assert torch.allclose(call(x), 2 * want, rtol=1e-5, atol=1e-5)
+    assert len(seen) == 3 and all(torch.allclose(y, want, rtol=1e-5, atol=1e-5) for y in seen)
+    handle.remove()
+    parent(x).sum().backward()
+    assert a.grad is not None and b.grad.abs().sum() > 0 and layer.weight.grad is None
+    m.disable_adapters()
+    assert torch.equal(parent(x), layer.forward(x))
+
+
 def test_an_adapter_is_trained_alone(expected, tmp_path):
     m = torch.from_pretrained(DATA / "llama", dtype="nf4(block=8)")
     ids = expected("llama")["ids"]

@@ -1,6 +1,4 @@
 """Hooks of modules: functions that run before and after forward, whoever calls the module."""
-import threading
-
 from .. import _dyadic
 from .._dyadic import Module, Tensor, _own_dict
 from .._handle import RemovableHandle
@@ -108,7 +106,8 @@ def _through(function, call, values):
     return tuple(next(passed) if isinstance(v, Tensor) else v for v in values)
 
 
-def _before(module, args, kwargs):
+def before(module, args, kwargs):
+    """What forward is called with: C++ asks, where it calls the module."""
     for hook, with_kwargs in _hooks(module, "_forward_pre_hooks"):
         new = hook(module, args, kwargs) if with_kwargs else hook(module, args)
         if new is None:
@@ -123,7 +122,8 @@ def _before(module, args, kwargs):
     return args, kwargs
 
 
-def _after(module, args, kwargs, output):
+def after(module, args, kwargs, output):
+    """What the module gives."""
     calls = _own_dict(module).get("_calls")  # none where C++ alone watches the module
     if calls:
         several = isinstance(output, tuple)
@@ -133,28 +133,6 @@ def _after(module, args, kwargs, output):
         new = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
         output = output if new is None else new
     return output
-
-
-class _Running(threading.local):
-    """The modules whose forward runs, with the hooks around it run in Python."""
-
-    def __init__(self):
-        self.modules = []
-
-    def has(self, module):
-        return bool(self.modules) and self.modules[-1] is module
-
-
-_running = _Running()
-
-
-def before(module, args, kwargs):
-    """Where C++ calls the module: unless that is the forward inside call()."""
-    return (args, kwargs) if _running.has(module) else _before(module, args, kwargs)
-
-
-def after(module, args, kwargs, output):
-    return output if _running.has(module) else _after(module, args, kwargs, output)
 
 
 class _Recording(_dyadic._Recording):
@@ -180,19 +158,15 @@ def _call(module, args, kwargs):
     calls = _own_dict(module).get("_calls", [])
     waiting = len(calls)
     try:
-        args, kwargs = _before(module, args, kwargs)
-        _running.modules.append(module)
-        try:
-            output = module.forward(*args, **kwargs)
-        finally:
-            _running.modules.pop()
+        args, kwargs = before(module, args, kwargs)
+        output = module._forward_in_hooks(tuple(args), kwargs)
     except Exception:
         del calls[waiting:]  # a forward that failed has no backward
         for hook, with_kwargs, always in _hooks(module, "_forward_hooks"):
             if always:
                 hook(module, args, kwargs, None) if with_kwargs else hook(module, args, None)
         raise
-    return _after(module, args, kwargs, output)
+    return after(module, args, kwargs, output)
 
 
 _native_call = Module.__call__
