@@ -10,6 +10,7 @@
 #include "data.h"
 #include "nn.h"
 #include "options.h"
+#include "study/recipe_apply.h"
 #include "study/source.h"
 
 namespace dyadic::inline v1::python {
@@ -230,8 +231,10 @@ void add_recipe(nb::module_& t) {
           "__init__",
           [](Recipe* self, DType parameters, std::optional<DType> compute, DType states, std::string rounding, bool scaler,
              Modules modules, std::string name, std::string doc) {
-            new (self) Recipe{std::move(name), std::move(doc),      parameters, compute.value_or(DType()),
-                              scaler,          std::move(rounding), states,     std::move(modules)};
+            Recipe r{std::move(name), std::move(doc),      parameters, compute.value_or(DType()),
+                     scaler,          std::move(rounding), states,     std::move(modules)};
+            study::check_recipe(r);
+            new (self) Recipe(std::move(r));
           },
           nb::arg("parameters"), nb::arg("compute").none(), nb::arg("states"), nb::arg("rounding"), nb::arg("scaler"),
           nb::arg("modules"), nb::arg("name"), nb::arg("doc"))

@@ -58,6 +58,8 @@ def compile(
 
 
 def _compiled(model):
+    if not callable(model):
+        raise TypeError(f"compile: it takes a function or a module: model is {type(model).__name__}")
     if isinstance(model, _Module):
         from .nn import _hooks
 

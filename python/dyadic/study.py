@@ -274,9 +274,7 @@ def study(
         "resume": resume,
         "progress": progress,
     }
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*most updates of group .* are too small")  # the report counts them
-        found = Study(_study.run(_maker(make_model), batches, _on_meta(loss), options))
+    found = Study(_study.run(_maker(make_model), batches, _on_meta(loss), options))
     if not found.complete:
         print(f"interrupted: the report so far is in {found.folder}; go on with the same call, out and resume=True", file=sys.stderr)
         raise KeyboardInterrupt

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "optim/lost_updates.h"
 #include "optim/optimizers/optimizers.h"
 #include "optim/update.h"
 
@@ -164,6 +165,8 @@ void Optimizer::step(double grad_scale) {
   check_updates();
 }
 
+thread_local bool t_reports_updates = false;
+
 UpdateMeter Optimizer::updates() const {
   UpdateMeter all;
   for (const ParamGroup& g : groups_) all.nonzero += g.updates.nonzero, all.lost += g.updates.lost;
@@ -175,7 +178,7 @@ void Optimizer::clear_updates() {
 // Half of the steps lost: training stands still where nobody looks.
 void Optimizer::check_updates() {
   constexpr int64_t kSteps = 10;
-  if (step_ < kSteps) return;
+  if (step_ < kSteps || t_reports_updates) return;
   for (size_t i = 0; i < groups_.size(); ++i)
     if (const ParamGroup& g = groups_[i]; g.updates.share() > 0.5) {
       warn_once(fmt::format(

@@ -96,6 +96,7 @@ class Work {
     recipes_ = chosen_recipes(q_);
     check();
     auto format_names = weight_formats(*subject_.make(recipe("f32"), meta), q_.formats, subject_.all_stored());
+    for (const Recipe& r : recipes_) subject_.optimizer(*subject_.make(r, meta), r, plan_);  // refuses what cannot be trained
     o_.folder = q_.out.empty() ? run_folder("study-" + q_.name, q_.resume) : q_.out;
     make_folder();
     s().version = DYADIC_VERSION;

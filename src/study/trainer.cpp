@@ -8,6 +8,7 @@
 #include "dyadic/anomaly.h"
 #include "dyadic/counters.h"
 #include "dyadic/ops.h"
+#include "optim/lost_updates.h"
 
 namespace dyadic::inline v1::study {
 
@@ -57,6 +58,7 @@ double Trainer::step(const data::Value& batch) {
     find_first_nan(batch);
     return value;
   }
+  const optim::ReportsUpdates reported;  // as the recipe's lost updates
   scaler_.step(*optimizer_, optim::clip_factor(norm, plan_.clip));
   scaler_.update();
   schedule_->step();

@@ -35,6 +35,12 @@ def test_compile_takes_what_pytorch_takes():
         torch.compile(model, speed="high")
 
 
+def test_what_is_no_function_is_refused():
+    for compile in (torch.compile, torch.compile(fullgraph=True)):
+        with pytest.raises(TypeError, match="compile: it takes a function or a module: model is int$"):
+            compile(3)
+
+
 def test_options_of_the_compiler_can_be_set():
     import dyadic._dynamo as dynamo
     import dyadic._inductor.config as config

@@ -107,6 +107,25 @@ def test_recipes_of_ones_own(tmp_path):
     assert [r.name for r in study.recipes()][0] == "f32"
 
 
+def test_modules_of_a_recipe_compute_in_their_own_dtype_whoever_calls_them(tmp_path):
+    seen = set()
+
+    class Watched(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up, self.down = nn.Linear(8, 64), nn.Linear(64, 3)
+
+        def forward(self, x):
+            h = self.up(x)
+            y = self.down(h)
+            seen.add((h.dtype, y.dtype))
+            return y
+
+    mine = study.Recipe(compute="bf16", modules={"down": "f32"})
+    study.study(Watched, DataLoader(points(), batch_size=20), losses, **small(tmp_path / "a", recipes=[mine], steps=3))
+    assert seen == {(dy.float32, dy.float32), (dy.bfloat16, dy.float32)}
+
+
 def test_what_is_refused(tmp_path):
     loader = DataLoader(points(), batch_size=20)
     with pytest.raises(ValueError, match='reduction="none"'):
@@ -119,7 +138,39 @@ def test_what_is_refused(tmp_path):
         study.study(lambda: 3, loader, losses, **small(tmp_path / "a"))
     with pytest.raises(ZeroDivisionError):
         study.study(Net, loader, lambda model, b: 1 / 0, **small(tmp_path / "a"))
-    assert not (tmp_path / "a").exists()
+    with pytest.raises(ValueError, match="recipe dwon-bf16: no module is called dwon; did you mean down"):
+        study.study(Net, loader, losses, **small(tmp_path / "a", recipes=["bf16", study.Recipe(modules={"dwon": "bf16"})]))
+    with pytest.raises(ValueError, match="state"):
+        study.study(Net, loader, losses, **small(tmp_path / "a", recipes=[study.Recipe(states="i4")]))
+    assert not (tmp_path / "a").exists()  # nothing was trained
+    for wrong, text in [
+        ({"parameters": "nf4"}, "recipe pure-nf4.*: parameters is nf4.*: weights are trained in f32, bf16 or f16"),
+        ({"compute": "f64"}, "recipe f64: compute is f64: autocast's precisions are bf16, f16 and f8e4m3fn"),
+        ({"modules": {"down": "i8"}}, "recipe down-i8: modules: down is i8"),
+        ({"rounding": "up"}, "rounding is \"up\": it is nearest or stochastic"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            study.Recipe(**wrong)
+
+
+def test_a_later_warning_of_lost_updates_is_not_lost(tmp_path):
+    code = """
+        import sys
+        import dyadic as dy
+        from dyadic import nn, study
+        loss = lambda model, batch: (model(batch).float() - 1).square().mean(-1)
+        options = dict(optimizer="SGD", optimizer_options={"lr": 1e-7}, formats=["bf16"], steps=15, progress=False, out=sys.argv[1])
+        study.study(lambda: nn.Linear(4, 4), [dy.randn(8, 4) for _ in range(10)], loss, recipes=[study.Recipe("bf16")], **options)
+        print("study", file=sys.stderr)
+        p = nn.Parameter(dy.ones(10, dtype="bf16"))
+        o = dy.optim.SGD([p], lr=1e-4)
+        for step in range(12):
+            p.grad = dy.ones(10, dtype="bf16")
+            o.step()
+    """
+    said = subprocess.run([sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "a")], capture_output=True, text=True, check=True).stderr
+    during, _, later = said.partition("study\n")
+    assert "most updates" not in during and later.count("UserWarning: SGD.step(): most updates of group 0") == 1
 
 
 def test_formats_and_predictions():
