@@ -37,6 +37,21 @@ class DataParallel {
   bool asking_ = false, asked_ = false;
 };
 
+// Every rank's parameters and buffers become rank 0's.
+void begin_equal(nn::Module& model, Group& group = world());
+
+// What each rank computes on a batch of its own: when a backward() has left gradients in any of the parameters, they become
+// their mean over all ranks, as PyTorch's DistributedDataParallel has it. With `on` false they stay this rank's.
+class GradientMean {
+  struct State;
+  std::shared_ptr<State> state_;
+
+ public:
+  explicit GradientMean(std::vector<Tensor> params, Group& group = world());
+  void set(bool on);
+  bool on() const;
+};
+
 // Samples [begin, end) of a batch: of tensors in lists and named values, along their first dimension.
 data::Value samples(const data::Value& batch, int64_t begin, int64_t end);
 int64_t sample_count(const data::Value& batch);  // of the first tensor; ValueError where there is none

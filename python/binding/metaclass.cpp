@@ -92,8 +92,8 @@ class Opened {
 }  // namespace
 
 // class Model(nn.Module, abc.ABC): a class has one metaclass, so ours become kinds of ABCMeta; isinstance() stays type's. (The
-// memory of both is laid out as type's.) One that derives from type alone, class Model(nn.Module, metaclass=Meta), stays refused
-// by Python: nanobind knows a class as its own by its metaclass, which is this one and none derived from it.
+// memory of both is laid out as type's.) One that derives from type alone, class Model(nn.Module, metaclass=Meta), stays
+// refused by Python: nanobind knows a class as its own by its metaclass, which is this one and none derived from it.
 void open_metaclass(nb::handle metaclass) {
   const Opened type(metaclass);
   metaclass.attr("__bases__") = nb::make_tuple(nb::module_::import_("abc").attr("ABCMeta"));

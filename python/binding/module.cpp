@@ -102,6 +102,7 @@ NB_MODULE(_dyadic, m) {
   add_study(m);
   add_models(m);
   add_compile(m);
+  add_distributed(m);
   add_tokenizer(m);
   add_quant(m);
   add_signatures(m);

@@ -108,6 +108,7 @@ void add_methods(nb::module_& m);
 void add_dlpack(nb::module_& m);
 void add_modes(nb::module_& m);
 void add_compile(nb::module_& m);
+void add_distributed(nb::module_& m);
 void add_amp(nb::module_& m);
 void add_autograd(nb::module_& m);
 void add_einops(nb::module_& m);

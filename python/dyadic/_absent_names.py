@@ -1,7 +1,7 @@
 """The list of names that PyTorch has and that are not here: by place, why, and which."""
 
 _GRAPHS = "programs are not translated into graphs: code runs as the Python that it is"
-_ONE = "training is in one process"
+_ONE = "every process has the whole model, in one group (docs/distributed.md)"
 _EXPORT = "models are not exported to ONNX"
 _QUANTIZED = "dtypes are quantized here: tensor.to(\"nf4\"), docs/formats.md"
 _GPU = "there is no GPU"
@@ -60,10 +60,8 @@ ABSENT = {
     "quantization.quantize_fx": (_QUANTIZED, "convert_fx fuse_fx prepare_fx prepare_qat_fx"),
     "distributed": (
         _ONE,
-        "Backend DistBackendError FileStore GradBucket HashStore P2POp PrefixStore ProcessGroup ReduceOp Store TCPStore Work "
-        "all_gather_coalesced all_gather_into_tensor all_reduce_coalesced all_to_all all_to_all_single batch_isend_irecv "
-        "gather_object get_global_rank get_group_rank get_process_group_ranks init_device_mesh irecv isend monitored_barrier "
-        "new_subgroups recv reduce_scatter reduce_scatter_tensor scatter scatter_object_list send DeviceMesh",
+        "Backend DistBackendError FileStore GradBucket HashStore P2POp PrefixStore ProcessGroup Store TCPStore all_gather_coalesced "
+        "all_reduce_coalesced batch_isend_irecv get_group_rank init_device_mesh irecv isend new_subgroups DeviceMesh",
     ),
     "distributed._composable": (_ONE, "checkpoint fully_shard replicate"),
     "distributed._composable.fsdp": (_ONE, "CPUOffloadPolicy FSDPModule MixedPrecisionPolicy OffloadPolicy fully_shard register_fsdp_forward_method"),
@@ -102,7 +100,7 @@ ABSENT = {
     "distributed.checkpoint.stateful": (_ONE, "Stateful"),
     "distributed.constants": (_ONE, ""),
     "distributed.device_mesh": (_ONE, "DeviceMesh _mesh_resources init_device_mesh"),
-    "distributed.distributed_c10d": (_ONE, "ProcessGroup ReduceOp Store Work _get_default_group _get_default_store is_xccl_available default_pg_timeout"),
+    "distributed.distributed_c10d": (_ONE, "ProcessGroup Store _get_default_group _get_default_store"),
     "distributed.elastic.multiprocessing.errors": (_ONE, "ChildFailedError ErrorHandler"),
     "distributed.fsdp": (
         _ONE,

@@ -10,6 +10,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "autograd/callbacks.h"
 #include "autograd/leaf.h"
 #include "autograd/reach.h"
 #include "base/log.h"
@@ -127,7 +128,9 @@ class Run {
     }
     for (size_t i = 0; i < outputs.size(); ++i)
       deliver(edge_of(outputs[i]), root_gradient(outputs[i], i < grad_outputs.size() ? grad_outputs[i] : Tensor()));
+    const BackwardRuns runs;
     run();
+    runs.end();
     return results;
   }
 

@@ -55,7 +55,11 @@ class SyncBatchNorm(bases["_BatchNorm"]):
     @classmethod
     @_ignored("process_group", why="training is in one process")
     def convert_sync_batchnorm(cls, module, process_group=None):
-        """module itself: in one process its batch normalization sees the whole batch."""
+        """module itself: in one process its batch normalization sees the whole batch. ValueError in one of several."""
+        from ..distributed import is_available
+
+        if is_available():
+            raise ValueError("SyncBatchNorm: batch statistics over several processes are not here; GroupNorm and LayerNorm need none")
         return module
 
 

@@ -1,9 +1,63 @@
 """PyTorch's place of DistributedDataParallel."""
+from contextlib import contextmanager
+
+from ... import _dyadic
+from ..._ignored import ignored
 from ..._dyadic import Module
 
 
 class DistributedDataParallel(Module):
-    """For isinstance: no module is one. Training is in one process."""
+    """A module whose gradients become their mean over all ranks when a backward() has ended, each rank on a batch of its own.
 
-    def __init__(self, module, *args, **kwargs):
-        raise RuntimeError("DistributedDataParallel: training is in one process here; ask distributed.is_available() first")
+    The sum is one fixed tree over the ranks: the same bits in every run on as many ranks. For the same bits on any number of ranks see
+    distributed.DataParallel. Parameters that a backward() does not reach stay out on ranks where none reaches them.
+
+    module              the model, at .module; every rank's parameters and buffers become rank 0's
+    broadcast_buffers   buffers become rank 0's before each forward in training"""
+
+    @ignored(
+        "output_device", "dim", "process_group", "bucket_cap_mb", "find_unused_parameters", "check_reduction", "gradient_as_bucket_view", "static_graph",
+        why="gradients are added whole when backward has ended, those of one process beside those of another",
+    )
+    def __init__(
+        self,
+        module,
+        device_ids=None,
+        output_device=None,
+        dim=0,
+        broadcast_buffers=True,
+        init_sync=True,
+        process_group=None,
+        bucket_cap_mb=None,
+        find_unused_parameters=False,
+        check_reduction=False,
+        gradient_as_bucket_view=False,
+        static_graph=False,
+    ):
+        super().__init__()
+        from ...distributed import is_initialized
+
+        if not is_initialized():
+            raise ValueError("DistributedDataParallel: there is no process group; call distributed.init_process_group() first")
+        if device_ids:
+            raise ValueError(f"DistributedDataParallel: device_ids is {device_ids}; there are no GPUs")
+        self.module = module
+        self.broadcast_buffers = broadcast_buffers
+        if init_sync:
+            _dyadic._distributed.begin_equal(module)
+        self._mean = _dyadic._distributed.GradientMean([p for p in module.parameters() if p.requires_grad])
+
+    def forward(self, *args, **kwargs):
+        if self.broadcast_buffers and self.training and self._mean.on:
+            for buffer in self.module.buffers():
+                _dyadic._distributed.broadcast(buffer, 0)
+        return self.module(*args, **kwargs)
+
+    @contextmanager
+    def no_sync(self):
+        """Inside, gradients stay this rank's and add up."""
+        before, self._mean.on = self._mean.on, False
+        try:
+            yield
+        finally:
+            self._mean.on = before

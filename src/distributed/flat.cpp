@@ -1,0 +1,62 @@
+#include "distributed/flat.h"
+
+#include "base/check.h"
+#include "dyadic/ops.h"
+
+namespace dyadic::inline v1::distributed {
+
+void Flat::add(const Tensor& t, std::vector<Tensor>& list) {
+  DY_CHECK_AS(TypeError, t.dtype().is_floating_point() && !t.dtype().is_scaled(),
+              "distributed: gradients of {} parameters are not added; keep them frozen, or in floats", t.dtype().name());
+  if (t.dtype() == f64) dtype_ = f64;
+  device_ = t.device();
+  n_ += t.numel();
+  list.push_back(t);
+}
+
+Flat::Flat(const std::vector<Tensor>& params, const std::vector<Tensor>& buffers) {
+  for (const Tensor& p : params)
+    if (p.requires_grad()) add(p, params_);
+  for (const Tensor& b : buffers)
+    if (b.dtype().is_floating_point() && !b.dtype().is_scaled()) add(b, buffers_);
+}
+
+Tensor Flat::take(double weight, const double (&numbers)[kNumbers]) const {
+  const CategoryScope scope(Category::gradient);
+  NoGrad guard;
+  const Tensor flat = empty({size()}, dtype_, device_);
+  int64_t at = 0, flag = n_;
+  for (const Tensor& p : params_) {
+    const Tensor place = flat.narrow(0, at, p.numel()), g = p.grad();
+    g.defined() ? place.copy_(g.contiguous().view({-1})) : place.zero_();
+    flat.narrow(0, flag++, 1).fill_(g.defined());
+    p.set_grad({});
+    at += p.numel();
+  }
+  for (const Tensor& b : buffers_) {
+    flat.narrow(0, at, b.numel()).copy_(b.contiguous().view({-1})).mul_(weight);
+    at += b.numel();
+  }
+  for (const double x : numbers) flat.narrow(0, flag++, 1).fill_(x);
+  return flat;
+}
+
+void Flat::give(const Tensor& flat, double (&numbers)[kNumbers]) const {
+  const CategoryScope scope(Category::gradient);
+  NoGrad guard;
+  const Tensor rest = flat.narrow(0, n_, size() - n_).to(f64);
+  const double* flags = device_.is_meta() ? nullptr : rest.data<double>();
+  int64_t at = 0;
+  for (size_t i = 0; i < params_.size(); ++i) {
+    const Tensor& p = params_[i];
+    if (!flags || flags[i] > 0) p.set_grad(flat.narrow(0, at, p.numel()).view(p.sizes()).to(p.dtype()));
+    at += p.numel();
+  }
+  for (const Tensor& b : buffers_) {
+    b.copy_(flat.narrow(0, at, b.numel()).view(b.sizes()));
+    at += b.numel();
+  }
+  for (int64_t k = 0; k < kNumbers; ++k) numbers[k] = flags ? flags[int64_t(params_.size()) + k] : 0;
+}
+
+}  // namespace dyadic::inline v1::distributed

@@ -1,0 +1,30 @@
+// What ranks add, side by side in one tensor: gradients, floating buffers, whether there was a gradient, and a few numbers.
+#pragma once
+#include <vector>
+
+#include "dyadic/tensor.h"
+
+namespace dyadic::inline v1::distributed {
+
+class Flat {
+  std::vector<Tensor> params_, buffers_;
+  int64_t n_ = 0;
+  DType dtype_ = f32;
+  Device device_ = cpu;
+  void add(const Tensor& t, std::vector<Tensor>& list);
+
+ public:
+  // Of those parameters that require grad, and of those buffers that are floats.
+  Flat(const std::vector<Tensor>& params, const std::vector<Tensor>& buffers);
+  static constexpr int64_t kNumbers = 2;
+  int64_t size() const { return n_ + int64_t(params_.size()) + kNumbers; }
+  DType dtype() const { return dtype_; }  // f32, or f64 where there is one
+  Device device() const { return device_; }
+
+  // Gradients go from the parameters into it; buffers are weighed.
+  Tensor take(double weight, const double (&numbers)[kNumbers]) const;
+  // The other way: a gradient where any rank had one. On meta the numbers are 0.
+  void give(const Tensor& flat, double (&numbers)[kNumbers]) const;
+};
+
+}  // namespace dyadic::inline v1::distributed
