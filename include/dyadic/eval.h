@@ -22,8 +22,9 @@ struct PerplexityOptions {
   // says little: ValueError. Else windows begin `stride` tokens apart, and each token but the first is scored once, in the
   // first window that has it.
   int64_t stride = 0;
-  std::optional<int64_t> bos = {};  // nothing: the first token stays
-  CausalLM* base = nullptr;         // what the model is compared with, token by token; of the same vocabulary
+  std::optional<int64_t> bos = {};   // nothing: the first token stays
+  std::optional<KvFormats> kv = {};  // of the keys and values that the model keeps (not its base); unset: CausalLM::kv
+  CausalLM* base = nullptr;          // what the model is compared with, token by token; of the same vocabulary
   bool (*progress)(void* context, int64_t done, int64_t windows) = nullptr;  // before each window; false: that is enough
   void* context = nullptr;
 };

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dyadic/nn.h"
@@ -18,6 +19,22 @@ namespace dyadic::inline v1 {
 class Tokenizer;
 }
 namespace dyadic::inline v1::models {
+
+// Formats in which keys and values are kept, each head's row of a token by itself. An undefined one: as the model computes
+// them.
+struct KvFormats {
+  nn::ByName by_name = {};
+  DType keys = {}, values = {};  // a scaled format, or a float of 8 bits or more
+  // Keys, and queries with them, are rotated by a Hadamard matrix: what stands in few of their numbers is spread over all, and
+  // scores stay. Unset: where the keys have scales, which their neighbours share.
+  std::optional<bool> rotate_keys = {};
+
+  static KvFormats parse(std::string_view text);  // "q8_0", or "q8_0:q4_0" for keys and values
+  bool rotates() const;
+  void check() const;  // ValueError for formats that keys and values cannot be kept in
+  // ValueError where rows of `width` numbers are no whole blocks.
+  static void check_width(const char* what, DType format, int64_t width);
+};
 
 // What is kept of the tokens that a model has seen, so that a forward computes the new ones alone: keys and values, in layers
 // with a window as many as it still shows; in recurrent layers a state of one size. Not for training: nothing here is recorded.
@@ -35,12 +52,15 @@ class Cache {
     Recurrent recurrent;
   };
   std::vector<Held> layers_;
+  KvFormats kv_;
   int64_t reserve_, length_ = 0, expected_ = 0;
 
  public:
-  explicit Cache(int64_t reserve = 0) : reserve_(reserve) {}  // room for so many tokens at once; more is found when needed
-  int64_t length() const { return length_; }                  // tokens seen
-  int64_t nbytes() const;
+  // reserve: room for so many tokens at once; more is found when needed.
+  explicit Cache(int64_t reserve = 0, const KvFormats& kv = {}) : kv_(kv), reserve_(reserve) { kv.check(); }
+  int64_t length() const { return length_; }  // tokens seen
+  const KvFormats& formats() const { return kv_; }
+  int64_t nbytes() const;  // of what it has room for
   void clear() { layers_.clear(), length_ = expected_ = 0; }
   // So many tokens come in the end. Some models turn positions otherwise in long texts: of one that is given in pieces all
   // pieces are to be taken as parts of it.
@@ -48,8 +68,10 @@ class Cache {
   int64_t expected() const { return expected_; }
 
   struct Seen {
-    Tensor keys, values;  // [B, heads, S, D]; views of the cache until the next append
-    int64_t first = 0;    // the position of the first of them
+    Tensor keys, values;   // [B, heads, S, D], in the formats they are kept in; views of the cache until the next append
+    int64_t first = 0;     // the position of the first of them
+    bool rotated = false;  // keys are, so queries must be
+    Seen plain(DType dtype) const;  // the same in a plain dtype, keys as they were
   };
   // New keys and values of layer i, [B, heads, T, D], after what is kept of those before: all, or with a window above 0 as many
   // as the first new token sees.
@@ -84,6 +106,7 @@ struct GenerateOptions {
   const Tokenizer* tokenizer = nullptr;
   // What it holds are the first tokens of ids, which are not read again; then of what is returned all but the last.
   Cache* cache = nullptr;
+  std::optional<KvFormats> kv = {};  // of the cache that is made where none is given; unset: CausalLM::kv
   Streamer* streamer = nullptr;
 };
 
@@ -93,6 +116,7 @@ class CausalLM : public nn::Module {
  public:
   const std::string config;          // config.json as it was read
   std::string generation_config;     // generation_config.json, or empty
+  KvFormats kv;                      // of caches that generate() and perplexity() make
   std::shared_ptr<Adapter> adapter;  // of load_adapter and add_adapter (adapters.h); null: none
   explicit CausalLM(std::string config_json) : config(std::move(config_json)) {}
 

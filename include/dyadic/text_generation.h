@@ -33,6 +33,7 @@ struct GeneratedText {
   std::string finish_reason;
   int64_t prompt_tokens = 0;
   double tokens_per_s = 0;  // of all rows together, from the first token on
+  int64_t cache_bytes = 0;  // what keys and values of all rows together had room in
 };
 
 // Rows of several prompts are computed together, the shorter ones padded on their left. ValueError for a prompt of no token.

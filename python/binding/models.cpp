@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "dyadic/adapters.h"
@@ -35,6 +36,14 @@ bool tell(void* context, size_t, std::string_view text) {
   return goes_on.is_none() || nb::cast<bool>(goes_on);
 }
 
+// None, or (keys, values, rotate_keys) of which each may be None; _pretrained.py makes them.
+std::optional<models::KvFormats> kv_of(nb::handle given) {
+  if (given.is_none()) return {};
+  const auto [keys, values, rotate] =
+      nb::cast<std::tuple<std::optional<DType>, std::optional<DType>, std::optional<bool>>>(given);
+  return models::KvFormats{.keys = keys.value_or(DType()), .values = values.value_or(DType()), .rotate_keys = rotate};
+}
+
 // By their names in GenerateOptions; _pretrained.py gives all of them.
 GenerateOptions options_of(const nb::dict& given) {
   GenerateOptions o;
@@ -42,6 +51,7 @@ GenerateOptions options_of(const nb::dict& given) {
   read("max_new_tokens", o.max_new_tokens), read("do_sample", o.do_sample), read("temperature", o.temperature);
   read("top_k", o.top_k), read("top_p", o.top_p), read("min_p", o.min_p);
   read("repetition_penalty", o.repetition_penalty), read("seed", o.seed), read("stop_strings", o.stop_strings);
+  o.kv = kv_of(given["kv"]);
   read("eos_token_id", o.eos_token_id), read("pad_token_id", o.pad_token_id);
   return o;
 }
@@ -68,8 +78,8 @@ std::vector<std::string> generate_text(CausalLM& m, const Tokenizer& tokenizer, 
 }
 
 nb::dict perplexity(CausalLM& m, const Tokenizer* tokenizer, nb::object data, int64_t window, int64_t stride,
-                    std::optional<int64_t> bos, CausalLM* base) {
-  models::PerplexityOptions o{.window = window, .stride = stride, .bos = bos, .base = base};
+                    std::optional<int64_t> bos, CausalLM* base, nb::object kv) {
+  models::PerplexityOptions o{.window = window, .stride = stride, .bos = bos, .kv = kv_of(kv), .base = base};
   const models::Perplexity p = tokenizer ? models::perplexity(m, *tokenizer, nb::cast<std::string>(data), o)
                                          : models::perplexity(m, nb::cast<std::vector<int64_t>>(data), o);
   nb::dict d;
@@ -111,12 +121,29 @@ void add_adapter(CausalLM& m, int64_t r, double lora_alpha, std::vector<std::str
 
 void add_models(nb::module_& m) {
   nb::class_<Cache>(m, "_KeyValueCache", "Keys and values of the tokens that a model has seen.")
-      .def(nb::init<int64_t>(), nb::arg("reserve") = 0)
+      .def(
+          "__init__",
+          [](Cache* self, int64_t reserve, nb::object kv) {
+            new (self) Cache(reserve, kv_of(kv).value_or(models::KvFormats{}));
+          },
+          nb::arg("reserve") = 0, nb::arg("kv").none() = nb::none())
       .def("__len__", &Cache::length)
       .def("nbytes", &Cache::nbytes)
       .def("clear", &Cache::clear);
   nb::class_<CausalLM, Module>(m, "_CausalLM", nb::dynamic_attr(), nb::type_slots(module_slots),
                                "A language model: the part of it that is C++'s.")
+      .def_prop_rw(
+          "_kv",
+          [](CausalLM& c) {
+            const auto given = [](DType d) { return d ? std::optional(d) : std::nullopt; };
+            return std::tuple(given(c.kv.keys), given(c.kv.values), c.kv.rotate_keys);
+          },
+          [](CausalLM& c, nb::object kv) {
+            models::KvFormats formats = kv_of(kv).value_or(models::KvFormats{});
+            formats.check();
+            c.kv = formats;
+          },
+          nb::arg("kv").none())
       .def_prop_ro("_config_json", [](CausalLM& c) { return c.config; })
       .def(
           "_logits", [](CausalLM& c, const Tensor& ids, Cache* cache) { return cache ? c(ids, *cache) : c.forward(ids); },
@@ -139,7 +166,7 @@ void add_models(nb::module_& m) {
       .def("_generate_text", generate_text, nb::arg("tokenizer"), nb::arg("prompts"), nb::arg("options"),
            nb::arg("streamer").none())
       .def("_perplexity", perplexity, nb::arg("tokenizer").none(), nb::arg("data"), nb::arg("window"), nb::arg("stride"),
-           nb::arg("bos").none(), nb::arg("base").none())
+           nb::arg("bos").none(), nb::arg("base").none(), nb::arg("kv").none())
       .def("_multiple_choice", multiple_choice, nb::arg("tokenizer"), nb::arg("questions"));
   m.def("_config_json", &models::config_json, nb::arg("path"));
   m.def(

@@ -38,7 +38,7 @@ from ._overloads import any_ as any
 from ._random import bernoulli, normal, poisson, randint_like
 from ._seed import seed_everything
 from ._ops import ops
-from ._pretrained import LoraConfig, from_pretrained
+from ._pretrained import KVFormats, LoraConfig, from_pretrained
 from ._serialization import load, save
 from ._torch_names import *  # noqa: F401,F403
 from ._storage import TypedStorage, UntypedStorage, from_file, frombuffer, is_storage, memmap

@@ -2,12 +2,13 @@
 import json
 import os
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import _dyadic
 from ._dyadic import _CausalLM, _config_json, _KeyValueCache, _load_pretrained, Tensor, Tokenizer
 from .nn import functional as F
 
-__all__ = ["LoraConfig", "from_pretrained"]
+__all__ = ["KVFormats", "LoraConfig", "from_pretrained"]
 
 
 @dataclass
@@ -21,6 +22,26 @@ class LoraConfig:
     lora_dropout: float = 0.0
     use_rslora: bool = False
     use_dora: bool = False
+
+
+class KVFormats(NamedTuple):
+    """Formats in which keys and values are kept; None: as the model computes them. rotate_keys: keys, and queries with them, are
+    rotated by a Hadamard matrix, which spreads what stands in a few of their numbers; None: where the keys' format has scales."""
+
+    keys: "object | None" = None
+    values: "object | None" = None
+    rotate_keys: "bool | None" = None
+
+
+def _kv(kv):
+    """KVFormats of dtypes, from one format for both, "KEYS:VALUES", a pair or KVFormats."""
+    if kv is None:
+        return None
+    if isinstance(kv, str) and ":" in kv:
+        kv = kv.split(":", 1)
+    given = KVFormats(*kv) if isinstance(kv, (tuple, list)) else KVFormats(kv, kv)
+    as_dtype = lambda f: _dyadic.dtype(f) if isinstance(f, str) else f  # noqa: E731
+    return KVFormats(as_dtype(given.keys), as_dtype(given.values), given.rotate_keys)
 
 
 class PretrainedConfig:
@@ -81,7 +102,8 @@ def _forward(self, input_ids, labels=None, cache=None):
 
 
 def _generate(self, input_ids, max_new_tokens=20, do_sample=False, temperature=1.0, top_k=0, top_p=1.0, min_p=0.0,
-              repetition_penalty=1.0, stop_strings=(), eos_token_id=None, pad_token_id=None, attention_mask=None, streamer=None, seed=None):
+              repetition_penalty=1.0, stop_strings=(), eos_token_id=None, pad_token_id=None, attention_mask=None, streamer=None, seed=None,
+              kv=None):
     """What follows: of tokens i64 [B, T] these with at most max_new_tokens more; of a text the text that follows it, of a list of
     texts a list.
 
@@ -89,7 +111,8 @@ def _generate(self, input_ids, max_new_tokens=20, do_sample=False, temperature=1
     is taken. stop_strings: a row ends where one is complete; a text ends before it. eos_token_id: one or several, [] for none, None
     for the configuration's. attention_mask: zeros first in rows that are padded on their left. streamer: called with a list, one
     token of each row, as they are made (or its put is), of a text with pieces of text; False ends it. The same seed makes the same
-    choices; None draws one. Texts and stop_strings need the tokenizer.
+    choices; None draws one. Texts and stop_strings need the tokenizer. kv: the format of the keys and values that are kept
+    meanwhile, "q8_0", "i4(group=32)", "f8e4m3fn" ..., a pair of them or KVFormats; None: the model's kv.
     """
     if eos_token_id is not None and not isinstance(eos_token_id, (list, tuple)):
         eos_token_id = [eos_token_id]
@@ -97,7 +120,7 @@ def _generate(self, input_ids, max_new_tokens=20, do_sample=False, temperature=1
         seed = int(_dyadic.randint(0, 2**62, (1,)).item()) if do_sample else 0
     stops = [stop_strings] if isinstance(stop_strings, str) else list(stop_strings or ())
     options = dict(max_new_tokens=max_new_tokens, do_sample=bool(do_sample), temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p,
-                   repetition_penalty=repetition_penalty, stop_strings=stops, pad_token_id=pad_token_id, seed=seed,
+                   repetition_penalty=repetition_penalty, stop_strings=stops, pad_token_id=pad_token_id, seed=seed, kv=_kv(kv),
                    eos_token_id=None if eos_token_id is None else list(eos_token_id))
     put = getattr(streamer, "put", streamer)
     several = isinstance(input_ids, (list, tuple)) and input_ids and all(isinstance(text, str) for text in input_ids)
@@ -162,7 +185,9 @@ _CausalLM.enable_adapters = lambda self: self._enable_adapter(True)
 _CausalLM.disable_adapters = lambda self: self._enable_adapter(False)
 _CausalLM.generate = _generate
 _CausalLM.save_pretrained = _save_pretrained
-_CausalLM.new_cache = lambda self, reserve=0: _KeyValueCache(reserve)
+_CausalLM.new_cache = lambda self, reserve=0, kv=None: _KeyValueCache(reserve, self._kv if kv is None else _kv(kv))
+_CausalLM.kv = property(lambda self: KVFormats(*self._kv), lambda self, kv: setattr(self, "_kv", _kv(kv)),
+                        doc="The formats of the keys and values that generate() and perplexity() keep.")
 _CausalLM.config = property(lambda self: PretrainedConfig(json.loads(self._config_json)))
 _CausalLM.tokenizer = None
 
@@ -191,20 +216,22 @@ def _linear_format(config):
     return None, skip
 
 
-def from_pretrained(path, dtype=None, quantization_config=None, gguf_file=None, device_map=None):
+def from_pretrained(path, dtype=None, quantization_config=None, gguf_file=None, device_map=None, kv=None):
     """The language model in a folder (config.json and model.safetensors, or several files and their index) or in a GGUF file, which
     gguf_file names in a folder that has several.
 
     dtype: any format, or its name; None and "auto": as the files have it. Floats of 16 bits and more are for all parameters, other
     formats for the weights that products and lookups read. quantization_config: a transformers.BitsAndBytesConfig: the weights of
-    linear layers become fp4, nf4 or i8, one after another while they are read. The module has config, tokenizer (None where there is
-    none beside it), generate and save_pretrained; its call gives logits, and with labels the loss.
+    linear layers become fp4, nf4 or i8, one after another while they are read. kv: the format of the keys and values that
+    generate() keeps, as in its own kv. The module has config, tokenizer (None where there is none beside it), generate and
+    save_pretrained; its call gives logits, and with labels the loss.
     """
     if isinstance(dtype, str):
         dtype = None if dtype == "auto" else _dyadic.dtype(dtype)
     path = _model_path(path, gguf_file)
     linear, skip = (None, []) if quantization_config is None else _linear_format(quantization_config)
     model = _load_pretrained(path, dtype, None if device_map == "auto" else device_map, linear, skip)
+    model.kv = kv
     if not os.path.isdir(path) or os.path.exists(os.path.join(path, "tokenizer.json")) or not os.path.exists(os.path.join(path, "config.json")):
         try:
             model.tokenizer = Tokenizer.load(path)

@@ -7,13 +7,14 @@
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/json.h"
+#include "cli/kv.h"
 #include "io/bad_file.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
 
 struct EvalOptions {
-  std::string model, data, task, base, format;
+  std::string model, data, task, base, format, kv;
   int64_t window = 512, stride = 0;
 };
 
@@ -30,7 +31,9 @@ struct Watch {
 };
 
 models::Model load(const std::string& path, const EvalOptions& o) {
-  return models::load(path, {.dtype = o.format.empty() ? DType() : DType::parse(o.format)});
+  models::Model m = models::load(path, {.dtype = o.format.empty() ? DType() : DType::parse(o.format)});
+  if (!o.kv.empty()) m->kv = models::KvFormats::parse(o.kv);
+  return m;
 }
 
 int eval_text(const EvalOptions& o, const Common& common) {
@@ -120,7 +123,8 @@ Run setup(Options& options) {
       .value("--task", o->task, "FILE.jsonl",
              "questions: a line {\"context\": TEXT, \"choices\": [TEXT, ...], \"answer\": NUMBER} each")
       .value("--format", o->format, "FORMAT", "of the weights: bf16, q8_0, nf4 ... (default: as they are)",
-             [](const std::string& text) { DType::parse(text); });
+             [](const std::string& text) { DType::parse(text); })
+      .value("--kv", o->kv, "FORMAT", kKvHelp, check_kv);
   return [o](const Common& common) { return eval(*o, common); };
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cli/kv.h"
 #include "dyadic/dtype.h"
 
 namespace dyadic::inline v1::cli {
@@ -45,6 +46,7 @@ Run setup(Options& options) {
       .value("--eos", o->eos, "TOKEN", "tokens that end it, by name or number (default: the model's; none: nothing does)")
       .value("--format", o->format, "FORMAT", "of the weights: bf16, q8_0, nf4 ... (default: as they are)",
              [](const std::string& text) { DType::parse(text); })
+      .value("--kv", o->kv, "FORMAT", kKvHelp, check_kv)
       .value("--seed", o->seed, "N", "of the choices: the same seed gives the same text (default: 0)");
   return [o](const Common& common) { return generate(*o, common); };
 }

@@ -16,7 +16,7 @@ struct GenerateCommand {
   std::optional<double> temperature, top_p, min_p, repetition_penalty;  // what is not given the model's makers may advise
   std::optional<int64_t> top_k;
   std::vector<std::string> stop, eos;
-  std::string format;
+  std::string format, kv;
 };
 
 bool is_language_model(const std::string& path);                        // models::is_model

@@ -31,7 +31,8 @@ std::vector<int64_t> first_tokens(const study::Vocabulary& v, const std::string&
 }  // namespace
 
 int generate_built_in(const GenerateCommand& o, const Common& common) {
-  const bool others = o.chat || !o.batch.empty() || o.min_p || o.repetition_penalty || !o.stop.empty() || !o.eos.empty();
+  const bool others =
+      o.chat || !o.batch.empty() || o.min_p || o.repetition_penalty || !o.stop.empty() || !o.eos.empty() || !o.kv.empty();
   install_interrupt_handler();
   NoGrad guard;
   study::TrainedModel trained = study::load_model(o.model);

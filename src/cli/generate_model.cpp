@@ -36,6 +36,7 @@ models::TextOptions text_options(const GenerateCommand& o, const models::CausalL
   if (!g.do_sample) g.temperature = 1;
   g.top_k = o.top_k.value_or(g.top_k), g.top_p = o.top_p.value_or(g.top_p), g.min_p = o.min_p.value_or(g.min_p);
   g.repetition_penalty = o.repetition_penalty.value_or(g.repetition_penalty);
+  if (!o.kv.empty()) g.kv = models::KvFormats::parse(o.kv);
   g.max_new_tokens = o.tokens, g.seed = o.seed, g.stop_strings = o.stop;
   if (o.eos == std::vector<std::string>{"none"}) {
     g.eos_token_id.emplace();
@@ -51,7 +52,8 @@ Json row_of(const GeneratedText& r) {
           {"tokens", r.tokens},
           {"finish_reason", r.finish_reason},
           {"prompt_tokens", r.prompt_tokens},
-          {"tokens_per_s", r.tokens_per_s}};
+          {"tokens_per_s", r.tokens_per_s},
+          {"kv_cache_bytes", r.cache_bytes}};
 }
 
 bool show(void*, size_t, std::string_view text) {
@@ -61,7 +63,8 @@ bool show(void*, size_t, std::string_view text) {
 // For whoever watches: how fast it was, and why it ended. Not among the results.
 void remark(const GeneratedText& r) {
   if (!isatty(STDERR_FILENO)) return;
-  std::fprintf(stderr, "[%zu tokens, %.1f tokens/s, %s]\n", r.tokens.size(), r.tokens_per_s, r.finish_reason.c_str());
+  std::fprintf(stderr, "[%zu tokens, %.1f tokens/s, %s; KV cache: %s]\n", r.tokens.size(), r.tokens_per_s,
+               r.finish_reason.c_str(), human_bytes(r.cache_bytes).c_str());
 }
 
 class Session {

@@ -13,7 +13,11 @@ std::string text_of(const json& j) { return j.dump(-1, ' ', false, json::error_h
 }  // namespace
 
 Chat::Chat(CausalLM& m, Tokenizer tokenizer, TextOptions options, const std::string& system)
-    : model_(m), tokenizer_(std::move(tokenizer)), options_(std::move(options)) {
+    : model_(m),
+      tokenizer_(std::move(tokenizer)),
+      options_(std::move(options)),
+      cache_(0, options_.generate.kv.value_or(m.kv)) {
+  options_.generate.kv.reset();
   DY_CHECK_AS(ValueError, tokenizer_.has_chat_template(), "chat: the tokenizer has no chat template; give the model a prompt");
   json all = json::array();
   if (!system.empty()) all.push_back(message("system", system));

@@ -6,6 +6,7 @@
 #include "dyadic/numbers.h"
 #include "io/json_text.h"
 #include "models/config.h"
+#include "models/generation.h"
 #include "models/row_text.h"
 #include "models/sampling.h"
 #include "tensor/impl.h"
@@ -86,6 +87,10 @@ bool serves(const Cache& cache, int64_t tokens, int64_t turning) {
 
 }  // namespace
 
+Cache make_cache(const CausalLM& m, int64_t prompt_tokens, const GenerateOptions& o) {
+  return Cache(std::min<int64_t>(prompt_tokens + o.max_new_tokens, 4096), o.kv.value_or(m.kv));
+}
+
 Streamer::~Streamer() = default;
 
 Tensor CausalLM::operator()(const Tensor& ids, Cache& cache, const Tensor& pad) {
@@ -124,7 +129,8 @@ Tensor CausalLM::generate(const Tensor& prompt, const GenerateOptions& o) {
   Rows rows(prompt, padding, ends, filler, o);
   const int64_t B = prompt.size(0), T = prompt.size(1);
   if (o.max_new_tokens == 0) return rows.tensor();
-  Cache own(std::min<int64_t>(T + o.max_new_tokens, 4096)), &cache = o.cache ? *o.cache : own;
+  std::optional<Cache> own;
+  Cache& cache = o.cache ? *o.cache : own.emplace(make_cache(*this, T, o));
   const auto read_from = [&](const Tensor& ids, int64_t first) {
     Tensor last;
     if (first == 0) cache.clear();

@@ -38,7 +38,7 @@ double score(CausalLM& m, const Tokenizer& t, std::string context, std::string c
   ids.erase(ids.begin(), ids.begin() + over), from -= over;
   check_ids("multiple_choice", m, t, ids);
   double sum = 0;
-  for_scores(m, ids, from, [&](const Tensor& rows, int64_t first) {
+  for_scores(m, m.kv, ids, from, [&](const Tensor& rows, int64_t first) {
     const Tensor at = values_at(rows, std::span(ids).subspan(size_t(first), size_t(rows.size(0)))).contiguous();
     for (int64_t i = 0; i < at.numel(); ++i) sum += double(at.data<float>()[i]);
   });

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "dyadic/ops_nn.h"
+#include "models/rotation.h"
 
 namespace dyadic::inline v1::models {
 namespace {
@@ -111,7 +112,10 @@ Cache::Seen Attention::keep(const Heads& h, Pass& pass, size_t layer) {
   const Rope* rope = shape_.rope.get();
   Cache::Seen seen{rope && !rope->changes() ? pass.turned(h.k, *rope, pass.past) : h.k, h.v, 0};
   if (pass.cache) seen = pass.cache->append(layer, seen.keys, seen.values, shape_.window);
-  if (rope && rope->changes()) seen.keys = pass.turned(seen.keys, *rope, seen.first);
+  if (rope && rope->changes()) {
+    seen = seen.plain(h.k.dtype());
+    seen.keys = pass.turned(seen.keys, *rope, seen.first);
+  }
   if (shape_.lends) pass.lent[shape_.window] = seen;
   return seen;
 }
@@ -131,17 +135,26 @@ Tensor Attention::run(const Tensor& x, Pass& pass, size_t layer) {
   return o_(shape_.gated ? mixed * sigmoid(h.gate) : mixed);
 }
 
-Tensor attend(const Tensor& q, const Cache::Seen& seen, Pass& pass, double scale, int64_t window, double softcap,
+Tensor attend(const Tensor& asked, const Cache::Seen& kept, Pass& pass, double scale, int64_t window, double softcap,
               const Tensor& sinks) {
-  const int64_t B = q.size(0), H = q.size(1), T = q.size(2), D = q.size(3), held = seen.keys.size(1), times = H / held;
+  const int64_t B = asked.size(0), H = asked.size(1), T = asked.size(2), D = asked.size(3), held = kept.keys.size(1),
+                times = H / held;
   const bool plain = softcap == 0 && !sinks.defined();
+  // One token's products decode what is stored as they go, into f32; others read it decoded.
+  const bool stored =
+      plain && T == 1 && asked.dtype() != f64 && (kept.keys.dtype().is_scaled() || kept.values.dtype().is_scaled());
+  const DType dtype = stored ? f32 : asked.dtype();
+  const auto readable = [&](const Tensor& t) { return stored && t.dtype().is_scaled() ? t : t.to(dtype); };
+  const Tensor q = (kept.rotated ? rotated(asked) : asked).to(dtype);
+  const Cache::Seen seen{readable(kept.keys), readable(kept.values), kept.first};
   if (plain && pass.is_causal(window) && T > 1)
     return scaled_dot_product_attention(q, repeat_heads(seen.keys, times), repeat_heads(seen.values, times), {}, 0, true,
                                         scale);
   const Tensor mask = pass.mask(window, seen.first, seen.keys.size(2));
   if (plain && T == 1)  // the queries of a group of heads are rows over the same keys
     return scaled_dot_product_attention(q.reshape({B, held, times, D}), seen.keys, seen.values, mask, 0, false, scale)
-        .reshape({B, H, 1, seen.values.size(3)});
+        .reshape({B, H, 1, seen.values.size(3)})
+        .to(asked.dtype());
   const Tensor keys = repeat_heads(seen.keys, times), values = repeat_heads(seen.values, times);
   if (plain) return scaled_dot_product_attention(q, keys, values, mask, 0, false, scale);
   Tensor scores = matmul(q, keys.transpose(2, 3)) * scale;

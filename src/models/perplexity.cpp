@@ -95,13 +95,13 @@ Perplexity perplexity(CausalLM& m, const std::vector<int64_t>& ids, const Perple
     const auto piece = [&](const Tensor& rows, int64_t first) {
       return std::span(tokens).subspan(size_t(first), size_t(rows.size(0)));
     };
-    for_scores(m, tokens, w.from, [&](const Tensor& rows, int64_t first) {
+    for_scores(m, o.kv.value_or(m.kv), tokens, w.from, [&](const Tensor& rows, int64_t first) {
       sums.add(rows, piece(rows, first));
       if (o.base) kept.push_back(rows);
     });
     if (!o.base) continue;
     size_t next = 0;
-    for_scores(*o.base, tokens, w.from, [&](const Tensor& rows, int64_t first) {
+    for_scores(*o.base, o.base->kv, tokens, w.from, [&](const Tensor& rows, int64_t first) {
       const bool fits = next < kept.size() && kept[next].sizes() == rows.sizes();
       DY_CHECK_AS(ValueError, fits, "perplexity: the base has a vocabulary of {}, and the model one of {}", rows.size(1),
                   kept[0].size(1));

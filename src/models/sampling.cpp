@@ -18,6 +18,7 @@ void check(const GenerateOptions& o) {
   DY_CHECK_AS(ValueError, o.stop_strings.empty() || o.tokenizer, "generate: stop_strings need the tokenizer");
   for (const std::string& s : o.stop_strings)
     DY_CHECK_AS(ValueError, !s.empty(), "generate: a stop string is empty; leave it out");
+  DY_CHECK_AS(ValueError, !o.cache || !o.kv, "generate: kv is for a cache that is made here; the one given has its formats");
   DY_CHECK_AS(ValueError, o.min_p >= 0 && o.min_p <= 1, "generate: min_p is {}, not in [0, 1]", o.min_p);
 }
 

@@ -7,13 +7,13 @@
 namespace dyadic::inline v1::models {
 
 // Calls f(log-probabilities f32 [n, vocab], first) for the tokens number first ... first + n - 1 of ids, given those before
-// each, piece by piece from number `from`, at least 1, to the last.
-template <class F> void for_scores(CausalLM& m, std::span<const int64_t> ids, int64_t from, F f) {
+// each, piece by piece from number `from`, at least 1, to the last. kv: formats of what is kept of them meanwhile.
+template <class F> void for_scores(CausalLM& m, const KvFormats& kv, std::span<const int64_t> ids, int64_t from, F f) {
   constexpr int64_t kRead = 512, kMostBytes = 64 << 20;  // of a piece's logits
   const NoGrad guard;
   const auto n = int64_t(ids.size());
   const Tensor all = from_data(ids.data(), {1, n}, i64);
-  Cache cache(n);
+  Cache cache(n, kv);
   cache.expect(n);
   for (int64_t at = 0; at < from - 1; at += kRead) m.read(narrow(all, 1, at, std::min(kRead, from - 1 - at)), cache);
   int64_t piece = 16;

@@ -6,6 +6,7 @@
 
 #include "io/json_text.h"
 #include "models/config.h"
+#include "models/generation.h"
 #include "models/row_text.h"
 #include "models/sampling.h"
 #include "models/vocabulary.h"
@@ -91,11 +92,14 @@ std::vector<GeneratedText> generate_text(CausalLM& m, const Tokenizer& tokenizer
   o.streamer = &rows, o.tokenizer = &tokenizer;
   check(o);
   o.stop_strings.clear();  // the rows find them
+  std::optional<Cache> own;
+  if (!o.cache) o.cache = &own.emplace(make_cache(m, int64_t(longest), o)), o.kv.reset();
   const auto begin = Clock::now();
   m.generate(from_data(ids.data(), shape, i64), o);
   const int64_t most = m.most_tokens() > 0 ? std::max<int64_t>(m.most_tokens() - int64_t(longest) + 1, 0) : o.max_new_tokens;
   std::vector<GeneratedText> all = rows.finish(begin, std::min(o.max_new_tokens, most));
-  for (size_t i = 0; i < all.size(); ++i) all[i].prompt_tokens = int64_t(prompts[i].size());
+  for (size_t i = 0; i < all.size(); ++i)
+    all[i].prompt_tokens = int64_t(prompts[i].size()), all[i].cache_bytes = o.cache->nbytes();
   return all;
 }
 

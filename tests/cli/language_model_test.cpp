@@ -97,6 +97,16 @@ TEST(EvalCommand, IsTheLibrarys) {
   EXPECT_GT(k["kl_p99"], k["kl_mean"]);
   EXPECT_GT(k["rms_dp"], 0);
   EXPECT_LE(k["same_top"], 1);
+  const auto kept = run({"eval", small_model(), "--data", f / "t", "--window", "64", "--format", "f32", "--kv",
+                         "i4(group=16):q8_0", "--base", small_model(), "--json"});
+  EXPECT_NE(complaint(kept, 1).find("values of 16 numbers a head do not fit q8_0"), std::string::npos);
+  const auto narrow = run({"eval", small_model(), "--data", f / "t", "--window", "64", "--format", "f32", "--kv",
+                           "i4(group=16):i8(row)", "--base", small_model(), "--json"})
+                          .json();
+  EXPECT_GT(narrow["kl_mean"], 1e-6);  // the weights are the same
+  EXPECT_LT(narrow["kl_mean"], .5);
+  EXPECT_NE(complaint(run({"eval", small_model(), "--data", f / "t", "--kv", "i8"}), 2).find("it has no scales"),
+            std::string::npos);
   EXPECT_NE(complaint(run({"eval", small_model(), "--data", f / "t", "--window", "511"}), 1).find("need 1022 at least"),
             std::string::npos);
   write_file(f / "q.jsonl", R"({"context": "Once", "choices": ["upon", "no"], "answer": 0})");

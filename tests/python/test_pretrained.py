@@ -173,3 +173,28 @@ def test_an_adapter_is_trained_alone(expected, tmp_path):
         m.load_adapter(tmp_path)
     with pytest.raises(ValueError, match="no adapter"):
         m.unload().disable_adapters()
+
+
+def test_keys_and_values_in_formats():
+    m = torch.from_pretrained(DATA / "llama", dtype="float32", kv="i8(row)")
+    assert m.kv == torch.KVFormats(torch.dtype("i8(row)"), torch.dtype("i8(row)"), None)
+    ids = [[5, 6, 7, 8] * 8]
+    sizes = {}
+    for kv in (None, "i8(row)", ("i4(row)", None), "i4(row):i8(row)", torch.KVFormats("i4(row)", "i2(row)", rotate_keys=False)):
+        cache = m.new_cache(64, kv=kv)
+        with torch.no_grad():
+            m(ids, cache=cache)
+        sizes[str(kv)] = cache.nbytes()
+    assert sizes["None"] == sizes["i8(row)"]  # the model's own
+    m.kv = None
+    with torch.no_grad():
+        plain, narrow = m(ids, cache=m.new_cache()).logits, m(ids, cache=m.new_cache(kv="i8(row)")).logits
+    assert 0 < (plain - narrow).abs().max() < 0.1 * plain.abs().max()
+    assert torch.equal(m.generate(ids, max_new_tokens=8, eos_token_id=[]), m.generate(ids, max_new_tokens=8, eos_token_id=[], kv="f32"))
+    text = torch.tensor([(3 + i * i) % 60 for i in range(96)])
+    eight, two = (torch.evaluate.perplexity(m, text, window=32, base=m, kv=kv).kl_mean for kv in ("i8(row)", "i2(row)"))
+    assert 0 < eight < two
+    with pytest.raises(ValueError, match="KV cache: keys cannot be kept in i8: it has no scales"):
+        m.kv = "i8"
+    with pytest.raises(ValueError, match="do not fit q4_K"):
+        m.generate(ids, kv="q4_K")

@@ -50,7 +50,7 @@ class LatentAttention : public Mixer {
     const Tensor turned_query = pass.turned(paired(narrow(q, -1, s.plain_dim, s.turned_dim)), rope, pass.past);
     if (!rope.changes()) key = pass.turned(key, rope, pass.past);
     Cache::Seen seen{latent, key, 0};
-    if (pass.cache) seen = pass.cache->append(layer, latent, key, 0);
+    if (pass.cache) seen = pass.cache->append(layer, latent, key, 0).plain(x.dtype());
     if (rope.changes()) seen.values = pass.turned(seen.values, rope, seen.first);
 
     const Tensor by_head = weight_of(up_, x.dtype()).view({s.heads, s.plain_dim + s.value_dim, s.rank});
