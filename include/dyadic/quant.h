@@ -5,6 +5,7 @@
 //   dy::quant::quantize(model, {.weights = "i4(group=128)"});                       // round to nearest
 //   dy::quant::Batches data(batches);                                              // what a method learns from
 //   auto report = dy::quant::quantize(model, {.weights = "q4_0", .method = "gptq", .calibration = &data});
+//   dy::quant::quantize(model, {.weights = "i4(row)", .trainable = true}); ...train... dy::quant::freeze(model);
 //   Tensor w = dy::quant::gptq(weight, inputs, dy::DType::parse("i4(group=32)"));  // one matrix, without a model
 //
 // A method is a record (src/quant/methods/*.cpp): signature with its options' defaults, documentation, source, what it needs.
@@ -107,6 +108,9 @@ class Batches : public Calibration {  // of a model that is called with one tens
 // last dimension) that reach it somewhere in x are left as they are and the others rounded without them: LLM.int8's
 // decomposition (Dettmers, Lewis, Belkada, Zettlemoyer 2022, arXiv:2208.07339, section 3), which keeps outliers in 16 bits.
 Tensor round_inputs(const Tensor& x, DType format, double threshold = 0);
+// x in a scaled format and back, in its dtype; its gradient is as if it were x (straight-through; Bengio, Leonard, Courville
+// 2013, arXiv:1308.3432).
+Tensor fake_quantize(const Tensor& x, DType format);
 // Rounds a module's inputs from now on, before each forward. What gives its hook back takes it off.
 std::shared_ptr<nn::Hook> round_inputs_of(nn::Module& m, DType format, double threshold = 0);
 
@@ -159,14 +163,47 @@ struct QuantizeOptions {
   void (*progress)(void* context, size_t done, size_t total, const std::string& name) = nullptr;  // before each weight
   void* context = nullptr;
   Journal* journal = nullptr;
+  // Nothing is stored yet: weights stay what they are and are trained, and each forward of their layer sees them (and its
+  // inputs, of every layer but embeddings, where activations are given) rounded as they will be, while gradients pass the
+  // rounding by. The layer has a child "quantizer" with the scales of inputs. What reads a weight without calling its layer
+  // sees it as it is.
+  bool trainable = false;
+  // Scales of integer formats are parameters: quantizer.weight_scale, and quantizer.input_scale of i8(tensor) inputs (Esser et
+  // al. 2020, arXiv:1902.08153).
+  bool learned_scales = false;
 };
 struct Report {
   std::vector<LayerReport> layers;
-  int64_t bytes_before = 0, bytes_after = 0;  // of the model's parameters and buffers
+  int64_t bytes_before = 0, bytes_after = 0;  // of the model's parameters and buffers; trainable: after freeze() of the weights
 };
 // Changes a model's weights in place. ValueError before anything is changed: nothing fits the patterns, the method does not
 // serve the format, it needs calibration and there is none.
 Report quantize(nn::Module& model, const QuantizeOptions& options);
+
+// Between quantize() with trainable and freeze(): static scales for inputs whose format has one scale for all, i8(tensor) or
+// i8(tensor,zero), from ranges that are observed while the model runs over data in evaluation. Before it, and of rows, each
+// input has its own scale.
+struct CalibrateOptions {
+  nn::ByName by_name = {};
+  // "minmax": of all; "moving_average": of batches; or what keeps most of the values seen (histograms of 4096 bins):
+  // "percentile" of magnitudes, "mse": the least squared error, "entropy": the least Kullback-Leibler divergence (Migacz 2017).
+  std::string observer = "minmax";
+  double momentum = 0.1;      // of moving_average: what a batch counts
+  double percentile = 99.99;  // that are kept
+};
+std::vector<std::string> observers();  // their names
+struct RangeReport {
+  std::string name;  // of the layer
+  DType format;
+  int64_t batches = 0;  // that reached it; of none: it has no static scale
+  double low = 0, high = 0, scale = 0;
+  int64_t zero = 0;
+};
+// ValueError where no layer takes a static scale, for NaN among the inputs, and for an unknown observer.
+std::vector<RangeReport> calibrate(nn::Module& model, Calibration& data, const CalibrateOptions& options = {});
+// Stores what quantize() with trainable has prepared: weights have their formats from now on and take no gradient; inputs are
+// rounded on. ValueError where there is nothing of that kind.
+Report freeze(nn::Module& model);
 
 // Mixed bits under a budget: a format for each weight, so that all parameters and buffers take at most so many bytes and the
 // model's results, as far as rounding one weight at a time to nearest tells, move least.

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "nn.h"
+#include "quant/trainable.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -65,12 +66,19 @@ nb::tuple layer_tuple(const LayerReport& l) {
   return nb::make_tuple(l.name, l.format.name(), l.error, l.error_rtn, l.seconds, l.fallback, l.note);
 }
 
+nb::tuple report_tuple(const Report& r) {
+  nb::list layers;
+  for (const LayerReport& l : r.layers) layers.append(layer_tuple(l));
+  return nb::make_tuple(layers, r.bytes_before, r.bytes_after);
+}
+
 using Map = std::vector<std::pair<std::string, std::optional<std::string>>>;
 DType format_of(const std::optional<std::string>& text) { return text ? DType::parse(*text) : DType(); }
 
 nb::tuple quantize_model(nn::Module& model, std::optional<std::string> weights, const Map& map, const std::string& name,
                          nb::dict options, nb::object calibration, std::vector<std::string> include,
-                         std::vector<std::string> exclude, const std::string& journal, const std::string& key, bool resume) {
+                         std::vector<std::string> exclude, const std::string& journal, const std::string& key, bool resume,
+                         nb::handle trained) {
   std::optional<PythonCalibration> data;
   if (!calibration.is_none()) data.emplace(calibration);
   QuantizeOptions o{.weights = format_of(weights),
@@ -80,12 +88,23 @@ nb::tuple quantize_model(nn::Module& model, std::optional<std::string> weights, 
                     .include = std::move(include),
                     .exclude = std::move(exclude)};
   for (auto& [pattern, format] : map) o.map.emplace_back(pattern, format_of(format));
+  if (!trained.is_none()) {  // (activations, learned_scales): Python's hooks call the quantizers, whoever calls the layers
+    const auto [activations, learned] = nb::cast<std::pair<std::optional<DType>, bool>>(trained);
+    o.activations = activations.value_or(DType()), o.trainable = true, o.learned_scales = learned;
+    return report_tuple(begin_training(model, o, false));
+  }
   std::optional<FolderJournal> kept;
   if (!journal.empty()) o.journal = &kept.emplace(journal, key, resume);
-  const Report r = quantize(model, o);
-  nb::list layers;
-  for (const LayerReport& l : r.layers) layers.append(layer_tuple(l));
-  return nb::make_tuple(layers, r.bytes_before, r.bytes_after);
+  return report_tuple(quantize(model, o));
+}
+
+nb::list calibrate_model(nn::Module& model, nb::object data, const std::string& observer, double momentum, double percentile) {
+  PythonCalibration calibration(data);
+  nb::list all;
+  for (const RangeReport& r :
+       calibrate(model, calibration, {.observer = observer, .momentum = momentum, .percentile = percentile}))
+    all.append(nb::make_tuple(r.name, r.format.name(), r.batches, r.low, r.high, r.scale, r.zero));
+  return all;
 }
 
 nb::tuple budget(nn::Module& model, int64_t bytes, const std::vector<std::string>& formats, nb::object calibration,
@@ -128,7 +147,28 @@ void add_quant(nb::module_& m) {
       nb::arg("x"), nb::arg("format"), nb::arg("threshold") = 0);
   q.def("quantize", quantize_model, nb::arg("model"), nb::arg("weights").none(), nb::arg("map"), nb::arg("method"),
         nb::arg("options"), nb::arg("calibration").none(), nb::arg("include"), nb::arg("exclude"), nb::arg("journal"),
-        nb::arg("key"), nb::arg("resume"));
+        nb::arg("key"), nb::arg("resume"), nb::arg("trained").none());
+  nb::class_<Quantizer, nn::Module>(q, "Quantizer", nb::dynamic_attr(), nb::type_slots(module_slots),
+                                    "The scales of a layer that is trained as it will be stored.")
+      .def(
+          "_enter",
+          [](Quantizer& q, nn::Module& m, std::optional<Tensor> x) {
+            const Tensor y = q.enter(m, x ? *x : Tensor());
+            return y.defined() ? nb::cast(y) : nb::none();
+          },
+          nb::arg("module"), nb::arg("x").none())
+      .def("_leave", &Quantizer::leave, nb::arg("module"))
+      .def("_watch", [](Quantizer& q, nn::Module& m) { q.watch(m); }, nb::arg("module"));
+  q.def(
+      "round_inputs_of", [](nn::Module& m, DType format, double threshold) { round_inputs_of(m, format, threshold); },
+      nb::arg("module"), nb::arg("format"), nb::arg("threshold"));
+  q.def("calibrate", calibrate_model, nb::arg("model"), nb::arg("data"), nb::arg("observer"), nb::arg("momentum"),
+        nb::arg("percentile"));
+  q.def("observers", observers);
+  q.def("freeze", [](nn::Module& model) { return report_tuple(freeze(model)); }, nb::arg("model"));
+  q.def(
+      "fake_quantize", [](const Tensor& w, DType format) { return fake_quantize(w, format); }, nb::arg("weight"),
+      nb::arg("format"));
   q.def("fit_budget", budget, nb::arg("model"), nb::arg("bytes"), nb::arg("formats"), nb::arg("calibration").none(),
         nb::arg("include"), nb::arg("exclude"));
 }

@@ -141,6 +141,19 @@ void run_kernel(Call& c, bool on_meta) {
   c.plan.run(places.at);
 }
 
+// A scaled result of the same sizes as the scaled tensor it is made of has its rows: those of a convolution are whole filters,
+// wider than the last dimension.
+Tensor scaled_result(const Call& c, int j) {
+  const Spec& s = c.spec[j];
+  const Tensor* like = c.nargs > 0 && c.args[0].kind == Arg::Kind::tensor ? c.args[0].tensor : nullptr;
+  if (!like || like->dtype() != s.dtype || !(like->sizes() == s.shape()) || !like->is_contiguous())
+    return make_tensor(s.shape(), s.dtype, s.device);
+  const Geometry g = like->impl()->storage->geometry;
+  if (g.numel() != like->numel() || like->dim() == 0 || g.cols == like->size(-1))
+    return make_tensor(s.shape(), s.dtype, s.device);
+  return make_view(make_tensor({g.rows, g.cols}, s.dtype, s.device), s.shape(), like->strides(), 0);
+}
+
 }  // namespace
 
 void execute(Call& c, bool allocate) {
@@ -153,7 +166,9 @@ void execute(Call& c, bool allocate) {
       if (c.spec[j].dtype && c.spec[j].dtype.is_scaled() && !wishes.writes_blocked(j)) c.spec[j].dtype = f32;
   if (allocate)
     for (int j = 0; j < c.nout; ++j)
-      if (c.spec[j].dtype) c.out[j] = make_tensor(c.spec[j].shape(), c.spec[j].dtype, c.spec[j].device);
+      if (c.spec[j].dtype)
+        c.out[j] = c.spec[j].dtype.is_scaled() ? scaled_result(c, j)
+                                               : make_tensor(c.spec[j].shape(), c.spec[j].dtype, c.spec[j].device);
   const bool on_meta = c.spec[0].device.is_meta();
   Packed packed(c, wishes);
   if (readable) {

@@ -12,32 +12,53 @@
 namespace dyadic::inline v1::nn {
 namespace {
 
-// Elements that follow each other before the next row's begin: of the last dimension, or, for formats whose blocks run on
-// through storage order, of all dimensions but the first (a filter of a convolution).
-int64_t row_of(const Tensor& t, const Format& f) {
-  if (f.params.granularity != Granularity::flat) return t.size(-1);
+struct Stored {
+  std::string name;
+  Tensor weight;
+  bool filters;
+};
+
+// Elements that share no scale with those before and behind them: of the last dimension, or of all dimensions but the first,
+// for filters and for formats whose blocks run on through storage order.
+int64_t row_of(const Tensor& t, const Format& f, bool filters) {
+  if (f.params.granularity != Granularity::flat && !filters) return t.size(-1);
   return t.size(0) ? t.numel() / t.size(0) : 0;
 }
-bool gains(const Tensor& t, DType format) {
+bool gains(const Tensor& t, DType format, bool filters) {
   const Format& f = *format.format();
   return t.dim() >= 2 && (t.dtype().is_floating_point() || t.dtype().is_scaled()) &&
-         row_of(t, f) >= std::max(f.params.block, 1) && t.size(-1) % f.row_step() == 0;
+         row_of(t, f, filters) >= std::max(f.params.block, 1) && row_of(t, f, filters) % f.row_step() == 0;
 }
-void collect(const Module& m, const std::string& prefix, DType format, std::set<TensorImpl*>& seen, NamedItems<Tensor>& all) {
+void collect(const Module& m, const std::string& prefix, DType format, std::set<TensorImpl*>& seen, std::vector<Stored>& all) {
+  const bool filters = rows_are_filters(m);
   for (auto& [name, slot] : m.own_parameters())
-    if (slot->defined() && m.is_matrix(name) && gains(*slot, format) && seen.insert(slot->impl()).second)
-      all.emplace_back(prefix + name, *slot);
+    if (slot->defined() && m.is_matrix(name) && gains(*slot, format, filters) && seen.insert(slot->impl()).second)
+      all.push_back({prefix + name, *slot, filters});
   for (auto& [name, child] : m.children())
     if (child) collect(*child, prefix + name + ".", format, seen, all);
 }
 
-void convert(const Tensor& t, DType dtype) {
+void convert(const Tensor& t, DType dtype, bool filters = false) {
   if (t.dtype() == dtype) return;
   CategoryScope scope(Category::parameter);
-  store(t, dyadic::to(t.detach(), dtype));
+  store(t, in_format(t.detach(), dtype, filters));
+}
+
+std::vector<Stored> collect(const Module& m, DType format) {
+  DY_CHECK_AS(TypeError, format.is_scaled(), "quantizable: {} has no scales: any parameter can be stored in it", format.name());
+  std::vector<Stored> all;
+  std::set<TensorImpl*> seen;
+  collect(m, "", format, seen, all);
+  return all;
 }
 
 }  // namespace
+
+bool rows_are_filters(const Module& m) { return std::string_view(m.kind()).starts_with("Conv"); }
+Tensor in_format(const Tensor& weight, DType format, bool filters) {
+  if (!filters || weight.dim() <= 2 || !format.is_scaled()) return dyadic::to(weight, format);
+  return dyadic::to(weight.reshape({weight.size(0), -1}), format).view(weight.sizes());
+}
 
 void store(Tensor t, const Tensor& value) {
   if (value.dtype().is_scaled()) t.requires_grad_(false);
@@ -50,17 +71,15 @@ void store(Tensor t, const Tensor& value) {
 bool Module::is_matrix(std::string_view parameter) const { return parameter.find("weight") != parameter.npos; }
 
 NamedItems<Tensor> quantizable(const Module& m, DType format) {
-  DY_CHECK_AS(TypeError, format.is_scaled(), "quantizable: {} has no scales: any parameter can be stored in it", format.name());
   NamedItems<Tensor> all;
-  std::set<TensorImpl*> seen;
-  collect(m, "", format, seen, all);
+  for (Stored& s : collect(m, format)) all.emplace_back(std::move(s.name), s.weight);
   return all;
 }
 
 Module& Module::to(DType dtype, bool) {
   NoGrad guard;
   if (dtype.is_scaled()) {
-    const NamedItems<Tensor> stored = quantizable(*this, dtype);
+    const std::vector<Stored> stored = collect(*this, dtype);
     const NamedItems<Tensor> mine = named_parameters();
     DY_CHECK_AS(
         ValueError, !stored.empty() || mine.empty(),
@@ -68,7 +87,7 @@ Module& Module::to(DType dtype, bool) {
         "and a multiple of {}; {} is {}",
         kind(), dtype.name(), std::max(dtype.format()->params.block, 1), dtype.format()->row_step(), mine[0].first,
         describe(mine[0].second));
-    for (auto& [name, t] : stored) convert(t, dtype);
+    for (const Stored& s : stored) convert(s.weight, dtype, s.filters);
     return *this;
   }
   DY_CHECK_AS(TypeError, dtype.is_floating_point() || dtype.is_complex(),

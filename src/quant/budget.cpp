@@ -24,6 +24,7 @@ struct Choice {
 struct Weight {
   std::string name;
   Tensor tensor;
+  bool filters;
   std::vector<Choice> choices;  // on the hull: bytes rise, distances fall, ever more slowly
   size_t taken = 0;
 };
@@ -55,8 +56,8 @@ class Budget {
     for (DType f : o.formats)
       for (const Target& t : find_targets(model, {.weights = f, .include = o.include, .exclude = o.exclude})) {
         const auto [it, is_new] = places.try_emplace(t.name, weights_.size());
-        if (is_new) weights_.push_back({t.name, t.weight, {{{}, t.weight.nbytes(), 0}}});
-        weights_[it->second].choices.push_back({f, bytes_in(t.weight, f), 0});
+        if (is_new) weights_.push_back({t.name, t.weight, t.filters, {{{}, t.weight.nbytes(), 0}}});
+        weights_[it->second].choices.push_back({f, bytes_in(t.weight, f, t.filters), 0});
       }
   }
 
@@ -77,7 +78,7 @@ class Budget {
     const double squares = sum(square(whole.to(f32))).item();
     for (Choice& c : w.choices) {
       if (!c.format) continue;
-      const Tensor rounded = to_nearest(whole.to(f32), c.format);
+      const Tensor rounded = nn::in_format(whole.to(f32), c.format, w.filters);
       if (o_.calibration) {
         w.tensor.detach().copy_(rounded.to(f32));
         c.distance = o_.calibration->distance(before_, o_.calibration->sample(model_));

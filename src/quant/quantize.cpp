@@ -9,6 +9,7 @@
 #include "nn/stored.h"
 #include "quant/methods.h"
 #include "quant/targets.h"
+#include "quant/trainable.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::quant {
@@ -27,21 +28,6 @@ class Catcher : public nn::Hook {
       if (!inputs.empty()) inputs_.add(inputs[0]);
     } catch (const ValueError& e) { fail<ValueError>("quantize: {}: {}", name_, e.what()); }
   }
-};
-
-// Modules neither drop out nor count statistics meanwhile.
-class Evaluating {
-  std::vector<nn::Module*> training_;
-
- public:
-  explicit Evaluating(nn::Module& model) {
-    for (auto& [name, m] : model.named_modules())
-      if (m->training()) training_.push_back(m), m->set_training(false);
-  }
-  ~Evaluating() {
-    for (nn::Module* m : training_) m->set_training(true);
-  }
-  Evaluating(const Evaluating&) = delete;
 };
 
 class Run {
@@ -72,7 +58,7 @@ class Run {
 
   int64_t predicted_bytes() const {
     int64_t bytes = model_.nbytes();
-    for (const Target& t : targets_) bytes += bytes_in(t.weight, t.format) - t.weight.nbytes();
+    for (const Target& t : targets_) bytes += bytes_in(t.weight, t.format, t.filters) - t.weight.nbytes();
     return bytes;
   }
 
@@ -198,7 +184,8 @@ class Run {
     if (o_.progress) o_.progress(o_.context, done_, targets_.size(), t.name);
     ++done_;
     const double begin = now();
-    const Tensor w = t.weight.detach().to(f32).contiguous();
+    Tensor w = t.weight.detach().to(f32).contiguous();
+    if (t.filters) w = w.view({w.size(0), -1});
     const Inputs* inputs = caught.rows() > 0 ? &caught : nullptr;
     Result r;
     if (!t.why_no_inputs.empty() && method_.needs_inputs)
@@ -212,7 +199,7 @@ class Run {
     report.name = t.name, report.format = t.format, report.fallback = r.fallback;
     report.error = output_error(w, r.weight, inputs);
     if (report.error_rtn == 0) report.error_rtn = output_error(w, to_nearest(w, t.format), inputs);
-    nn::store(t.weight, r.weight);
+    nn::store(t.weight, r.weight.view(t.weight.sizes()));
     report.seconds += now() - begin;
     report_.layers.push_back(std::move(report));
   }
@@ -220,7 +207,9 @@ class Run {
 
 }  // namespace
 
-Report quantize(nn::Module& model, const QuantizeOptions& options) { return Run(model, options).run(); }
+Report quantize(nn::Module& model, const QuantizeOptions& options) {
+  return options.trainable ? begin_training(model, options, true) : Run(model, options).run();
+}
 int64_t predicted_bytes(nn::Module& model, const QuantizeOptions& options) { return Run(model, options).predicted_bytes(); }
 
 }  // namespace dyadic::inline v1::quant

@@ -7,6 +7,7 @@
 #include "base/pattern.h"
 #include "dyadic/autograd.h"
 #include "formats/packed.h"
+#include "nn/stored.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::quant {
@@ -97,7 +98,7 @@ std::vector<Target> find_targets(nn::Module& model, const QuantizeOptions& o) {
       why = "its rows are looked up, not multiplied";
     else if (!linear || t.dim() != 2)
       why = fmt::format("inputs of {} are not seen", owner->kind());
-    all.push_back({name, t, format, linear, why, stage_of(name)});
+    all.push_back({name, t, format, linear, nn::rows_are_filters(*owner), why, stage_of(name)});
   }
   for (auto& [pattern, format] : o.map)
     if (format && !used.contains(pattern)) refuse_pattern(model, pattern, format);
@@ -110,8 +111,16 @@ std::vector<Target> find_targets(nn::Module& model, const QuantizeOptions& o) {
   return all;
 }
 
-int64_t bytes_in(const Tensor& weight, DType format) {
-  const int64_t cols = weight.size(-1);
+Evaluating::Evaluating(nn::Module& model) {
+  for (auto& [name, m] : model.named_modules())
+    if (m->training()) training_.push_back(m), m->set_training(false);
+}
+Evaluating::~Evaluating() {
+  for (nn::Module* m : training_) m->set_training(true);
+}
+
+int64_t bytes_in(const Tensor& weight, DType format, bool filters) {
+  const int64_t cols = filters && weight.size(0) ? weight.numel() / weight.size(0) : weight.size(-1);
   return planes_of(*format.format(), {cols ? weight.numel() / cols : 0, cols}).bytes;
 }
 std::vector<Call> trace(nn::Module& model, Calibration& data) {

@@ -11,6 +11,7 @@ struct Target {
   Tensor weight;              // the parameter itself
   DType format;               // that it will have
   nn::Linear* linear;         // null: another module's
+  bool filters;               // its rows are the filters of a convolution
   std::string why_no_inputs;  // where its inputs cannot be caught
   std::string stage;          // weights that are calibrated in one run of the model
 };
@@ -18,7 +19,7 @@ struct Target {
 std::vector<Target> find_targets(nn::Module& model, const QuantizeOptions& o);
 
 // Of a matrix or more, in a format.
-int64_t bytes_in(const Tensor& weight, DType format);
+int64_t bytes_in(const Tensor& weight, DType format, bool filters);
 
 // One run over the calibration's sample: which modules were called, in order, with what.
 struct Call {
@@ -26,6 +27,16 @@ struct Call {
   size_t input, output;  // tensors by number: the same one has the same
 };
 std::vector<Call> trace(nn::Module& model, Calibration& data);
+
+// Modules neither drop out nor count statistics while it lives.
+class Evaluating {
+  std::vector<nn::Module*> training_;
+
+ public:
+  explicit Evaluating(nn::Module& model);
+  ~Evaluating();
+  Evaluating(const Evaluating&) = delete;
+};
 
 // Puts a hook on a module while it lives.
 class Watching {

@@ -2,6 +2,7 @@
 
     report = dyadic.quant.quantize(model, "i4(group=128)")                                        # round to nearest
     report = dyadic.quant.quantize(model, "q4_0", method="gptq", calibration=batches, exclude=["lm_head.*"])
+    dyadic.quant.quantize(model, "i4(row)", activations="i8(tensor)", trainable=True)               # then calibrate(), train, freeze()
     w = dyadic.quant.gptq(weight, inputs, "i4(group=32)", damping=0.05)                             # one matrix, without a model
 
 methods() lists what there is; each method is a function here as well, made from its record.
@@ -14,9 +15,11 @@ from typing import Any, NamedTuple
 from .. import _dyadic
 from .._dyadic import Tensor, _quant
 from ..nn import Linear
+from . import _trainable
 from ._calibration import Calibration as _Calibration
 
-__all__ = ["LayerReport", "Method", "Report", "Scaled", "fit_budget", "methods", "quantize", "round_inputs"]
+__all__ = ["InputRange", "LayerReport", "Method", "Report", "Scaled", "calibrate", "fake_quantize", "fit_budget", "freeze", "methods",
+           "observers", "quantize", "round_inputs"]
 
 
 class Method(NamedTuple):
@@ -51,6 +54,18 @@ class Report(NamedTuple):
     bytes_after: int
 
 
+class InputRange(NamedTuple):
+    """A layer's static scale for its inputs, and the range it is of."""
+
+    name: str
+    format: str
+    batches: int  # that reached the layer; of none it has no static scale
+    low: float
+    high: float
+    scale: float
+    zero: int  # the code of 0, of formats with zero points
+
+
 class Scaled(NamedTuple):
     """A matrix for inputs that are divided by input_scale, [in]."""
 
@@ -82,12 +97,20 @@ def round_inputs(x, format, threshold=0.0) -> Tensor:
     return _quant.round_inputs(x, _dyadic.dtype(format) if isinstance(format, str) else format, threshold)
 
 
-def _round_inputs_of(module, format, threshold):
-    module.register_forward_pre_hook(lambda _, args: (round_inputs(args[0], format, threshold), *args[1:]))
+def fake_quantize(x, format) -> Tensor:
+    """x in a scaled format and back, in its dtype; its gradient is as if it were x (straight-through, arXiv:1308.3432)."""
+    return _quant.fake_quantize(x, _dyadic.dtype(format) if isinstance(format, str) else format)
+
+
+def _round_inputs_of(module, lasts, format, threshold):
+    if lasts:
+        module.register_forward_pre_hook(lambda _, args: (round_inputs(args[0], format, threshold), *args[1:]))
+    else:
+        _quant.round_inputs_of(module, _dyadic.dtype(_text(format)), threshold)
 
 
 def quantize(model, weights=None, *, activations=None, threshold=0.0, method="rtn", calibration=None, include=(), exclude=(), map={},
-             journal=None, resume=False, **options) -> Report:
+             journal=None, resume=False, trainable=False, learned_scales=False, **options) -> Report:
     """Changes a model's weights in place, to codes that a method chooses.
 
     weights: a scaled format, "i4(group=128)", "q4_K", dyadic.nf4 ... Of the weights that products and lookups read, those that a pattern
@@ -98,21 +121,61 @@ def quantize(model, weights=None, *, activations=None, threshold=0.0, method="rt
     are kept; with resume a run that was interrupted goes on behind them, to the same bits. options: the method's. Scaled formats take no
     gradient.
 
+    trainable: nothing is stored yet. Weights of Linear, convolutions, Embedding and others stay what they are and are trained; each forward of
+    their layer sees them, and with activations its inputs, rounded as they will be, and gradients pass the rounding by (quantization-aware
+    training). calibrate() gives inputs in i8(tensor) static scales, freeze() stores the weights. learned_scales: scales of integer formats are
+    parameters of the layer's child "quantizer" (LSQ, arXiv:1902.08153); make the optimizer after this and after calibrate().
+
     ValueError before anything is changed: a pattern that fits nothing, a format that the method does not serve, calibration that is
     needed and not given.
     """
-    kept = dict(model.named_modules())  # their Python faces, on which hooks stand
+    kept = dict(model.named_modules())  # their Python objects, on which hooks stand
     if activations is not None:
         round_inputs(_dyadic.ones(1, 1), activations, threshold)  # says what is wrong with them, before any work
     formats = [(pattern, _text(format)) for pattern, format in map.items()]
+    if learned_scales and not trainable:
+        raise ValueError("quantize: learned_scales are for trainable=True")
+    trained = None
+    if trainable:
+        if journal is not None or threshold != 0:
+            raise ValueError("quantize: trainable weights are rounded in each forward: leave out journal and threshold")
+        trained = (None if activations is None else _dyadic.dtype(_text(activations)), learned_scales)
     key = repr((_text(weights), formats, method, options, include, exclude))
     layers, before, after = _quant.quantize(model, _text(weights), formats, method, options, _data(model, calibration), _names(include),
-                                            _names(exclude), os.fspath(journal or ""), key, resume)
+                                            _names(exclude), os.fspath(journal or ""), key, resume, trained)
+    if trainable:
+        _trainable.watch(model)
+        return Report([LayerReport(*layer) for layer in layers], before, after)
     report = Report([LayerReport(*layer) for layer in layers], before, after)
-    for layer in report.layers if activations is not None else ():
-        if isinstance(module := kept[layer.name.rpartition(".")[0]], Linear):
-            _round_inputs_of(module, activations, threshold)
+    if activations is not None:
+        quantized = [kept[layer.name.rpartition(".")[0]] for layer in report.layers]
+        for module, lasts in _trainable.layers(model):
+            if isinstance(module, Linear) and any(module is q for q in quantized):
+                _round_inputs_of(module, lasts, activations, threshold)
     return report
+
+
+def observers() -> list[str]:
+    """What calibrate() can make of the inputs it sees."""
+    return _quant.observers()
+
+
+def calibrate(model, data, observer="minmax", momentum=0.1, percentile=99.99) -> list[InputRange]:
+    """After quantize(..., activations="i8(tensor)", trainable=True): a static scale for the inputs of each layer, from the range that is seen
+    while the model runs over data, as quantize() takes calibration. Before it each input has its own scale; so has what no data reached.
+
+    observer: "minmax" of all inputs; "moving_average" of batches, each counting `momentum`; or the range that keeps most of what was seen:
+    "percentile" of magnitudes, "mse" the least squared error, "entropy" the least Kullback-Leibler divergence. ValueError where no layer takes
+    a static scale, and for NaN among the inputs.
+    """
+    return [InputRange(*r) for r in _quant.calibrate(model, _Calibration(model, data), observer, momentum, percentile)]
+
+
+def freeze(model) -> Report:
+    """After quantize(..., trainable=True): weights are stored in their formats from now on and take no gradient; inputs are rounded on."""
+    layers, before, after = _quant.freeze(model)
+    _trainable.unwatch(model)
+    return Report([LayerReport(*layer) for layer in layers], before, after)
 
 
 def fit_budget(model, bytes, formats, *, calibration=None, include=(), exclude=()) -> tuple[dict[str, str | None], list[tuple[int, float]]]:
