@@ -114,6 +114,13 @@ Tensor fake_quantize(const Tensor& x, DType format);
 // Rounds a module's inputs from now on, before each forward. What gives its hook back takes it off.
 std::shared_ptr<nn::Hook> round_inputs_of(nn::Module& m, DType format, double threshold = 0);
 
+// Puts a language model's residual stream into a randomized Hadamard basis, and values within heads into a Hadamard basis, by
+// its weights alone: norms' factors go into what reads them, and results stay what they were but for rounding. Outliers of a
+// few channels are spread over all, which serves any format and method afterwards (Ashkboos et al. 2024, "QuaRot",
+// arXiv:2404.00456). For decoders of norms before attention and gated layers, whose head is not their embedding: Llama's,
+// Mistral's, Qwen's ...; ValueError for others, and for weights that are quantized.
+void rotate(nn::Module& model, uint64_t seed = 0);
+
 struct LayerReport {
   std::string name;
   DType format;
@@ -171,6 +178,7 @@ struct QuantizeOptions {
   // Scales of integer formats are parameters: quantizer.weight_scale, and quantizer.input_scale of i8(tensor) inputs (Esser et
   // al. 2020, arXiv:1902.08153).
   bool learned_scales = false;
+  bool rotate = false;  // the model first: rotate()
 };
 struct Report {
   std::vector<LayerReport> layers;

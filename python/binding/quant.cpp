@@ -78,7 +78,7 @@ DType format_of(const std::optional<std::string>& text) { return text ? DType::p
 nb::tuple quantize_model(nn::Module& model, std::optional<std::string> weights, const Map& map, const std::string& name,
                          nb::dict options, nb::object calibration, std::vector<std::string> include,
                          std::vector<std::string> exclude, const std::string& journal, const std::string& key, bool resume,
-                         nb::handle trained) {
+                         nb::handle trained, bool rotated) {
   std::optional<PythonCalibration> data;
   if (!calibration.is_none()) data.emplace(calibration);
   QuantizeOptions o{.weights = format_of(weights),
@@ -88,6 +88,7 @@ nb::tuple quantize_model(nn::Module& model, std::optional<std::string> weights, 
                     .include = std::move(include),
                     .exclude = std::move(exclude)};
   for (auto& [pattern, format] : map) o.map.emplace_back(pattern, format_of(format));
+  o.rotate = rotated;
   if (!trained.is_none()) {  // (activations, learned_scales): Python's hooks call the quantizers, whoever calls the layers
     const auto [activations, learned] = nb::cast<std::pair<std::optional<DType>, bool>>(trained);
     o.activations = activations.value_or(DType()), o.trainable = true, o.learned_scales = learned;
@@ -147,7 +148,7 @@ void add_quant(nb::module_& m) {
       nb::arg("x"), nb::arg("format"), nb::arg("threshold") = 0);
   q.def("quantize", quantize_model, nb::arg("model"), nb::arg("weights").none(), nb::arg("map"), nb::arg("method"),
         nb::arg("options"), nb::arg("calibration").none(), nb::arg("include"), nb::arg("exclude"), nb::arg("journal"),
-        nb::arg("key"), nb::arg("resume"), nb::arg("trained").none());
+        nb::arg("key"), nb::arg("resume"), nb::arg("trained").none(), nb::arg("rotate"));
   nb::class_<Quantizer, nn::Module>(q, "Quantizer", nb::dynamic_attr(), nb::type_slots(module_slots),
                                     "The scales of a layer that is trained as it will be stored.")
       .def(
@@ -165,6 +166,7 @@ void add_quant(nb::module_& m) {
   q.def("calibrate", calibrate_model, nb::arg("model"), nb::arg("data"), nb::arg("observer"), nb::arg("momentum"),
         nb::arg("percentile"));
   q.def("observers", observers);
+  q.def("rotate", rotate, nb::arg("model"), nb::arg("seed"));
   q.def("freeze", [](nn::Module& model) { return report_tuple(freeze(model)); }, nb::arg("model"));
   q.def(
       "fake_quantize", [](const Tensor& w, DType format) { return fake_quantize(w, format); }, nb::arg("weight"),

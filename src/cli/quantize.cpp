@@ -19,7 +19,7 @@ struct QuantizeCommand {
   std::string model, method = "rtn", format, calibration, size, out, packing;
   std::vector<std::string> options, map, include, exclude, formats;
   int64_t window = 512, samples = 32;
-  bool list = false, resume = false;
+  bool list = false, resume = false, rotate = false;
 };
 
 // What --size chooses from unless --formats says otherwise.
@@ -167,12 +167,14 @@ Json report_json(const quant::Report& r) {
 std::string key_of(const QuantizeCommand& o) {
   std::string key =
       fmt::format("{} {} {} {} {} {} {}", o.model, o.method, o.format, o.size, o.calibration, o.window, o.samples);
+  if (o.rotate) key += " rotated";
   for (const auto* words : {&o.options, &o.map, &o.include, &o.exclude, &o.formats}) key += " [" + join(*words, " ") + "]";
   return key;
 }
 
 int run_quantize(const QuantizeCommand& o, const Common& common) {
   const models::Model model = models::load(o.model);
+  if (o.rotate) quant::rotate(*model);
   std::optional<quant::Batches> data;
   if (!o.calibration.empty()) data.emplace(windows_of(o));
   Json out = {{"model", o.model}, {"method", o.method}};
@@ -243,6 +245,7 @@ Run setup(Options& options) {
       .value("--option", o->options, "NAME=VALUE ...", "of the method: damping=0.05")
       .value("--include", o->include, "NAME ...", "only weights with these names, with * and ?")
       .value("--exclude", o->exclude, "NAME ...", "but these: lm_head.weight")
+      .flag("--rotate", o->rotate, "the model's residual stream into another basis first, which spreads outliers (QuaRot)")
       .value("--out", o->out, "DIR", "a folder for the result, which loads like any other model")
       .flag("--resume", o->resume, "go on with what an interrupted run left in --out DIR")
       .value("--packing", o->packing, "NAME",

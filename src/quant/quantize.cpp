@@ -208,7 +208,10 @@ class Run {
 }  // namespace
 
 Report quantize(nn::Module& model, const QuantizeOptions& options) {
-  return options.trainable ? begin_training(model, options, true) : Run(model, options).run();
+  if (options.trainable) return begin_training(model, options, true);
+  Run run(model, options);  // which complains before anything is changed
+  if (options.rotate) rotate(model);
+  return run.run();
 }
 int64_t predicted_bytes(nn::Module& model, const QuantizeOptions& options) { return Run(model, options).predicted_bytes(); }
 

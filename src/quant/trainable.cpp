@@ -31,6 +31,7 @@ Report begin_training(nn::Module& model, const QuantizeOptions& o, bool hooks) {
   Report report{.bytes_before = model.nbytes(), .bytes_after = predicted_bytes(model, o)};  // which checks the options first
   const std::vector<Target> targets = find_targets(model, o);
   check(o, targets);
+  if (o.rotate) rotate(model);
   const nn::NamedItems<nn::Module*> modules = model.named_modules();
   for (auto& [path, m] : modules)
     DY_CHECK_AS(ValueError, !quantizer_of(*m), "quantize: {} is trainable already; freeze() it first", path);

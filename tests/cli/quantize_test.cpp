@@ -39,6 +39,18 @@ TEST(QuantizeCommand, WritesAModelThatLoads) {
   EXPECT_EQ(run({"generate", out, "-p", "Once", "--tokens", "3"}).code, 0);
 }
 
+TEST(QuantizeCommand, RotatesFirst) {
+  const TestFolder f;
+  const std::string text = some_text(f), out = f / "rotated";
+  EXPECT_EQ(run({"quantize", small_model(), "--rotate", "--format", "i8(row)", "--out", out}).code, 0);
+  const auto kl = [&](const std::string& model) {
+    return run({"eval", model, "--data", text, "--window", "64", "--base", small_model(), "--json"}).json()["kl_mean"];
+  };
+  EXPECT_LT(kl(out), 0.01);
+  EXPECT_NE(models::load(out)->named_parameters()["model.norm.weight"].to(f32)[0].item(),
+            models::load(small_model())->named_parameters()["model.norm.weight"].to(f32)[0].item());
+}
+
 TEST(QuantizeCommand, FitsABudget) {
   const TestFolder f;
   const std::string text = some_text(f);

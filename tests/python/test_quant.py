@@ -1,4 +1,6 @@
 """dyadic.quant: the methods, whole models, calibration through Python's modules."""
+from pathlib import Path
+
 import pytest
 
 import dyadic as dy
@@ -74,6 +76,22 @@ def test_model(method):
     assert type(model.up) is nn.Linear and model.up.weight.dtype == dy.dtype("i4(group=32)")
     if method == "awq":
         assert report.layers[0].note == "scales are in norm"
+
+
+def test_rotations_leave_results():
+    m = dy.from_pretrained(Path(__file__).parents[1] / "models" / "data" / "llama", dtype="float32")
+    ids = dy.tensor([[5, 6, 7, 8, 9, 10]])
+    with dy.no_grad():
+        before = m(ids).logits
+        quant.rotate(m, seed=3)
+        after = m(ids).logits
+    assert 0 < (after - before).abs().max() < 1e-4 * before.abs().max()
+    assert (m.model.norm.weight == 1).all()
+    quant.quantize(m, "i8(row)", rotate=True)
+    with dy.no_grad():
+        assert (m(ids).logits - before).abs().max() < 0.1 * before.abs().max()
+    with pytest.raises(ValueError, match="rotate: the model is"):
+        quant.quantize(Mlp(), "i8(row)", rotate=True)
 
 
 def test_calibration_by_tuples_dicts_and_a_function():

@@ -19,7 +19,7 @@ from . import _trainable
 from ._calibration import Calibration as _Calibration
 
 __all__ = ["InputRange", "LayerReport", "Method", "Report", "Scaled", "calibrate", "fake_quantize", "fit_budget", "freeze", "methods",
-           "observers", "quantize", "round_inputs"]
+           "observers", "quantize", "rotate", "round_inputs"]
 
 
 class Method(NamedTuple):
@@ -110,7 +110,7 @@ def _round_inputs_of(module, lasts, format, threshold):
 
 
 def quantize(model, weights=None, *, activations=None, threshold=0.0, method="rtn", calibration=None, include=(), exclude=(), map={},
-             journal=None, resume=False, trainable=False, learned_scales=False, **options) -> Report:
+             journal=None, resume=False, trainable=False, learned_scales=False, rotate=False, **options) -> Report:
     """Changes a model's weights in place, to codes that a method chooses.
 
     weights: a scaled format, "i4(group=128)", "q4_K", dyadic.nf4 ... Of the weights that products and lookups read, those that a pattern
@@ -120,6 +120,8 @@ def quantize(model, weights=None, *, activations=None, threshold=0.0, method="rt
     scale for each token; no part of what is saved; threshold: of outliers among them (round_inputs). journal: a folder where finished blocks
     are kept; with resume a run that was interrupted goes on behind them, to the same bits. options: the method's. Scaled formats take no
     gradient.
+
+    rotate: rotate() the model first.
 
     trainable: nothing is stored yet. Weights of Linear, convolutions, Embedding and others stay what they are and are trained; each forward of
     their layer sees them, and with activations its inputs, rounded as they will be, and gradients pass the rounding by (quantization-aware
@@ -140,9 +142,9 @@ def quantize(model, weights=None, *, activations=None, threshold=0.0, method="rt
         if journal is not None or threshold != 0:
             raise ValueError("quantize: trainable weights are rounded in each forward: leave out journal and threshold")
         trained = (None if activations is None else _dyadic.dtype(_text(activations)), learned_scales)
-    key = repr((_text(weights), formats, method, options, include, exclude))
+    key = repr((_text(weights), formats, method, options, include, exclude, *(["rotated"] if rotate else [])))
     layers, before, after = _quant.quantize(model, _text(weights), formats, method, options, _data(model, calibration), _names(include),
-                                            _names(exclude), os.fspath(journal or ""), key, resume, trained)
+                                            _names(exclude), os.fspath(journal or ""), key, resume, trained, rotate)
     if trainable:
         _trainable.watch(model)
         return Report([LayerReport(*layer) for layer in layers], before, after)
@@ -153,6 +155,14 @@ def quantize(model, weights=None, *, activations=None, threshold=0.0, method="rt
             if isinstance(module, Linear) and any(module is q for q in quantized):
                 _round_inputs_of(module, lasts, activations, threshold)
     return report
+
+
+def rotate(model, seed=0) -> None:
+    """Puts a language model's residual stream into a randomized Hadamard basis, by its weights alone: results stay what they were, and
+    outliers of a few channels are spread over all, which serves any format afterwards (QuaRot, arXiv:2404.00456). For decoders of norms
+    before attention and gated layers whose head is not their embedding, before they are quantized; ValueError for others.
+    """
+    _quant.rotate(model, seed)
 
 
 def observers() -> list[str]:
