@@ -63,8 +63,9 @@ struct LoraConfig {
   // Names of modules or their last parts; "all-linear": every layer that is a product, but for the output head.
   std::vector<std::string> target_modules = {"all-linear"};
   double lora_dropout = 0;
-  bool use_rslora = false;  // by lora_alpha / sqrt(r) (Kalajdzievski 2023)
-  bool use_dora = false;    // weights' lengths and directions apart (Liu et al. 2024)
+  bool use_rslora = false;                   // by lora_alpha / sqrt(r) (Kalajdzievski 2023)
+  bool use_dora = false;                     // weights' lengths and directions apart (Liu et al. 2024)
+  std::string base_model_name_or_path = {};  // that the file names; empty: none
 };
 // A new one, to be trained: it changes nothing at first.
 void add_adapter(CausalLM& model, const LoraConfig& config);

@@ -18,4 +18,8 @@ bool is_model(const std::string& path);
 // ValueError where GGUF has no architecture for the model.
 std::vector<io::Converted> convert(const std::string& in, const std::string& out, const io::ConvertOptions& options = {});
 
+// The files of a folder's tokenizer (tokenizer.json, tokenizer_config.json, chat_template.jinja ...) into another that is
+// there; those that are missing, and all where `from` is a GGUF file, are passed by.
+void copy_tokenizer(const std::string& from, const std::string& to);
+
 }  // namespace dyadic::inline v1::models

@@ -121,6 +121,10 @@ class CausalLM : public nn::Module {
   explicit CausalLM(std::string config_json) : config(std::move(config_json)) {}
 
   using Module::operator();
+  // The logits of rows that hold several texts one after another: starts i64 [B, T], the place in the row where each token's
+  // text begins. No token sees another text, and positions count from the text's first. ValueError where a layer is recurrent,
+  // and so sees all that came before.
+  Tensor forward_packed(const Tensor& ids, const Tensor& starts);
   // The logits of tokens that follow those in the cache, which then has these as well. pad: i64 [B], how many tokens each row
   // begins with that are none, counted from the cache's first.
   Tensor operator()(const Tensor& ids, Cache& cache, const Tensor& pad = {});

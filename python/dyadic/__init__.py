@@ -38,6 +38,7 @@ from ._overloads import any_ as any
 from ._random import bernoulli, normal, poisson, randint_like
 from ._seed import seed_everything
 from ._ops import ops
+from ._finetune import finetune
 from ._pretrained import KVFormats, LoraConfig, from_pretrained
 from ._serialization import load, save
 from ._torch_names import *  # noqa: F401,F403

@@ -1,6 +1,4 @@
 // dyadic quantize: a language model's weights in fewer bits, by any method.
-#include <filesystem>
-
 #include "base/check.h"
 #include "base/interrupt.h"
 #include "base/text.h"
@@ -9,6 +7,7 @@
 #include "cli/json.h"
 #include "dyadic/device.h"
 #include "dyadic/eval.h"
+#include "dyadic/model_files.h"
 #include "dyadic/quant.h"
 #include "io/bad_file.h"
 
@@ -142,14 +141,6 @@ std::string report_text(const quant::Report& r, nn::Module& model) {
                      8 * double(r.bytes_after) / double(model.num_parameters()));
 }
 
-void copy_tokenizer(const std::string& from, const std::string& to) {
-  namespace fs = std::filesystem;
-  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja",
-                           "vocab.json", "merges.txt", "tokenizer.model"})
-    if (const fs::path file = fs::path(from) / name; fs::exists(file))
-      fs::copy_file(file, fs::path(to) / name, fs::copy_options::overwrite_existing);
-}
-
 Json report_json(const quant::Report& r) {
   Json layers = Json::array();
   for (const auto& l : r.layers)
@@ -202,7 +193,7 @@ int run_quantize(const QuantizeCommand& o, const Common& common) {
   watch.steps.reset();
   if (!o.out.empty()) {
     model->save_pretrained(o.out, 50'000'000'000, o.packing);
-    copy_tokenizer(o.model, o.out);
+    models::copy_tokenizer(o.model, o.out);
     journal->remove();
     out["out"] = o.out;
   }

@@ -276,7 +276,7 @@ void add_adapter(CausalLM& model, const LoraConfig& o) {
   const bool turned = std::ranges::any_of(targets, [](auto& t) { return t.second->template as<TurnedLinear>() != nullptr; });
   const json config{{"peft_type", "LORA"},
                     {"task_type", "CAUSAL_LM"},
-                    {"base_model_name_or_path", nullptr},
+                    {"base_model_name_or_path", o.base_model_name_or_path.empty() ? json() : json(o.base_model_name_or_path)},
                     {"r", o.r},
                     {"lora_alpha", o.lora_alpha},
                     {"lora_dropout", o.lora_dropout},

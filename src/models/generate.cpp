@@ -93,6 +93,13 @@ Cache make_cache(const CausalLM& m, int64_t prompt_tokens, const GenerateOptions
 
 Streamer::~Streamer() = default;
 
+Tensor CausalLM::forward_packed(const Tensor& ids, const Tensor& starts) {
+  DY_CHECK_AS(ValueError, starts.defined() && starts.sizes() == ids.sizes() && ids.dim() == 2,
+              "forward_packed: starts is {}, and ids {}: a number for each token is needed", describe(starts), describe(ids));
+  const nn::ModuleScope scope(*this);
+  return logits(ids, nullptr, starts, false);
+}
+
 Tensor CausalLM::operator()(const Tensor& ids, Cache& cache, const Tensor& pad) {
   const nn::ModuleScope scope(*this);
   return logits(ids, &cache, pad, false);

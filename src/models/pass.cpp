@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "dyadic/numbers.h"
+#include "tensor/impl.h"
 
 namespace dyadic::inline v1::models {
 
@@ -13,6 +14,10 @@ Pass::Pass(const Tensor& ids, Cache* cache, const Tensor& pad, DType dtype)
       dtype_(dtype),
       device_(ids.device()) {
   if (!pad.defined()) return;
+  if (pad.dim() == 2) {
+    begin_texts(pad);
+    return;
+  }
   DY_CHECK_AS(ValueError, pad.dtype() == i64 && pad.dim() == 1 && pad.size(0) == ids.size(0),
               "{}: padding is i64 [B], a number for each row of ids", "CausalLM");
   const auto least = int64_t(amin(pad).item()), most = int64_t(amax(pad).item());
@@ -22,6 +27,18 @@ Pass::Pass(const Tensor& ids, Cache* cache, const Tensor& pad, DType dtype)
   length_ = std::max<int64_t>(length_ - least, 1);
 }
 
+void Pass::begin_texts(const Tensor& starts) {
+  DY_CHECK_AS(ValueError, !cache && starts.dtype() == i64 && starts.size(1) == tokens,
+              "CausalLM: starts of texts are i64 [B, T], as ids, and go with no cache: starts is {}, T is {}", describe(starts),
+              tokens);
+  pad_ = starts;
+  if (starts.is_meta()) return;
+  const Tensor places = arange(int64_t(0), tokens, int64_t(1), i64, device_) - starts;
+  DY_CHECK_AS(ValueError, amin(places).item<int64_t>() >= 0 && amin(starts).item<int64_t>() >= 0,
+              "CausalLM: a text begins after its token, or before 0, in starts {}", describe(starts));
+  length_ = amax(places).item<int64_t>() + 1;
+}
+
 Tensor Pass::positions(int64_t first, int64_t count) const {
   const Tensor all = arange(first, first + count, int64_t(1), i64, device_);
   return pad_.defined() ? clamp_min(all - pad_, 0) : all;
@@ -29,6 +46,8 @@ Tensor Pass::positions(int64_t first, int64_t count) const {
 
 Tensor Pass::without_padding(const Tensor& x) const {
   if (!pad_.defined()) return x;
+  DY_CHECK_AS(ValueError, pad_.size(1) == 1 || tokens == 1,
+              "CausalLM: a recurrent layer cannot keep several texts of a row apart: give each a row of its own (no packing)");
   const Tensor padded = lt(arange(past, past + tokens, int64_t(1), i64, device_), pad_);
   return masked_fill(x, unsqueeze(padded, -1), 0);
 }
@@ -64,7 +83,7 @@ Tensor Pass::make_mask(int64_t window, int64_t first, int64_t count) const {
   if (window > 0) seen = logical_and(seen, gt(keys, queries - window));
   if (!pad_.defined()) return seen;
   // What stands in for no token sees itself alone: a row that sees nothing would be NaN, and what is not seen would be 0 x NaN.
-  const Tensor real = unsqueeze(unsqueeze(ge(keys, pad_), 1), 1);
+  const Tensor real = unsqueeze(ge(keys, unsqueeze(pad_, -1)), 1);  // [B, 1, 1 or T, keys]
   return logical_or(logical_and(real, seen), eq(keys, queries));
 }
 

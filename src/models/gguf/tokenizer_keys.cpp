@@ -1,8 +1,10 @@
 #include "models/gguf/tokenizer_keys.h"
 
 #include <filesystem>
+#include <span>
 
 #include "base/log.h"
+#include "dyadic/model_files.h"
 #include "dyadic/tokenizer.h"
 #include "io/atomic_file.h"
 #include "io/bad_file.h"
@@ -16,16 +18,10 @@ namespace fs = std::filesystem;
 // Names are these alone: none comes from a file.
 const char* const kCarried[] = {"config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json",
                                 "chat_template.jinja"};
-const char* const kCopied[] = {"generation_config.json",
-                               "tokenizer.json",
-                               "tokenizer_config.json",
-                               "special_tokens_map.json",
-                               "added_tokens.json",
-                               "chat_template.jinja",
-                               "vocab.json",
-                               "merges.txt",
-                               "tokenizer.model",
-                               "config.json"};
+const char* const kTokenizerFiles[] = {"tokenizer.json",    "tokenizer_config.json", "special_tokens_map.json",
+                                       "added_tokens.json", "chat_template.jinja",   "vocab.json",
+                                       "merges.txt",        "tokenizer.model"};
+const char* const kConfigFiles[] = {"config.json", "generation_config.json"};
 
 bool is_file(const std::string& path) {
   std::error_code ignored;
@@ -83,9 +79,14 @@ void write_folder(const io::GgufFile& file, const std::string& folder) {
     warn(fmt::format("{}: there is no tokenizer.json in it: {} has no tokenizer", file.path(), folder));
 }
 
-void copy_small_files(const std::string& from, const std::string& to) {
-  for (const char* name : kCopied)
+static void copy_files(const std::string& from, const std::string& to, std::span<const char* const> names) {
+  for (const char* name : names)
     if (const std::string path = from + "/" + name; is_file(path)) write_file(to + "/" + name, io::read_text(path));
+}
+void copy_tokenizer(const std::string& from, const std::string& to) { copy_files(from, to, kTokenizerFiles); }
+void copy_small_files(const std::string& from, const std::string& to) {
+  copy_tokenizer(from, to);
+  copy_files(from, to, kConfigFiles);
 }
 
 }  // namespace dyadic::inline v1::models

@@ -9,6 +9,7 @@ namespace dyadic::inline v1::models {
 void put_folder(io::GgufMetadata& keys, const std::string& folder, int64_t vocab);
 // The files that a GGUF file carries, into a folder.
 void write_folder(const io::GgufFile& file, const std::string& folder);
+// The tokenizer's files, config.json and generation_config.json.
 void copy_small_files(const std::string& from, const std::string& to);
 
 }  // namespace dyadic::inline v1::models

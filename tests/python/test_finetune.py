@@ -1,0 +1,83 @@
+"""dyadic.finetune: a thin face of dy::tune::finetune (tests/tune)."""
+import json
+import os
+
+import pytest
+
+import dyadic as torch
+
+DATA = os.path.join(os.path.dirname(__file__), "..")
+
+
+CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 704, "hidden_size": 64, "intermediate_size": 96,
+          "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 4, "max_position_embeddings": 256, "tie_word_embeddings": False}
+CHAT = ("{% for m in messages %}{{ m['role'] + ': ' + m['content'] + eos_token }}{% endfor %}"
+        "{% if add_generation_prompt %}{{ 'assistant: ' }}{% endif %}")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A llama of one layer with a tokenizer and a chat template."""
+    path = tmp_path / "model"
+    path.mkdir()
+    torch.manual_seed(0)
+    shapes = {"embed_tokens": (704, 64), **{f"layers.0.self_attn.{n}_proj": (64, 64) for n in "qkvo"}, "layers.0.mlp.gate_proj": (96, 64),
+              "layers.0.mlp.up_proj": (96, 64), "layers.0.mlp.down_proj": (64, 96)}
+    weights = {f"model.{name}.weight": torch.randn(shape) * shape[1] ** -0.5 for name, shape in shapes.items()}
+    weights |= {f"model.{name}.weight": torch.ones(64) for name in ("norm", "layers.0.input_layernorm", "layers.0.post_attention_layernorm")}
+    torch.save(weights | {"lm_head.weight": torch.randn(704, 64) / 8}, str(path / "model.safetensors"))
+    (path / "config.json").write_text(json.dumps(CONFIG))
+    with open(os.path.join(DATA, "text/data/llama3.json")) as f:
+        (path / "tokenizer.json").write_text(f.read())
+    (path / "tokenizer_config.json").write_text(json.dumps({"bos_token": "<|begin|>", "eos_token": "<|end|>", "chat_template": CHAT}))
+    return path
+
+
+def chats():
+    return [{"messages": [{"role": "user", "content": ask + who}, {"role": "assistant", "content": "Rome"}]}
+            for who in ("Ada", "Ben", "Cleo") for ask in ("Where is ", "Find ")]
+
+
+def test_an_adapter_on_four_bits(folder, tmp_path):
+    steps = []
+    report = torch.finetune(folder, chats(), lora="rank=4", base="nf4", context=64, steps=8, batch=2, lr=1e-2, eval=chats()[:2], out=tmp_path / "out",
+                            merge="best", on_step=lambda step, steps_, loss, lr, speed, evaluated: steps.append((step, loss, evaluated)))
+    assert report.finished and report.steps == len(steps) == 8
+    assert report.eval_loss < report.eval_loss_before and steps[-1][2] == report.eval_loss
+    assert steps[-1][1] == report.train_loss
+    assert [m.into for m in report.merges] == ["dequantized", "original", "requantized"] and sum(m.chosen for m in report.merges) == 1
+    assert report.predicted["peak"] > report.predicted["parameters"]
+    merged = torch.from_pretrained(tmp_path / "out" / "merged")
+    ids = torch.tensor([[3, 1, 4]])
+    with torch.no_grad():
+        assert torch.allclose(merged(ids).logits.float(), report.model(ids).logits.float(), atol=1e-2)
+
+
+def test_stopped_and_resumed(folder, tmp_path):
+    def run(out, stop=100, resume=False):
+        return torch.finetune(folder, chats(), lora=torch.LoraConfig(r=2, lora_dropout=0.1), context=64, steps=6, batch=2, out=tmp_path / out,
+                              resume=resume, on_step=lambda step, *rest: step < stop)
+
+    whole = run("whole")
+    assert not run("broken", stop=3).finished
+    resumed = run("broken", resume=True)
+    assert resumed.train_loss == whole.train_loss
+    name = "adapter_model.safetensors"
+    assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "broken" / name).read_bytes()
+
+
+def test_all_weights_of_a_model(folder):
+    model = torch.from_pretrained(folder, dtype=torch.bfloat16)
+    before = model.model.norm.weight.detach().clone()
+    report = torch.finetune(model, [{"text": "Once upon a time there was"}] * 4, steps=3, lr=1e-2, context=32)
+    assert report.model is model and report.trained == sum(p.numel() for p in model.parameters())
+    assert not torch.equal(before, model.model.norm.weight)
+
+
+def test_refusals(folder):
+    with pytest.raises(ValueError, match="data: line 2: there is no answer in the chat"):
+        torch.finetune(folder, chats()[:1] + [{"messages": [{"role": "user", "content": "Hi"}]}])
+    with pytest.raises(ValueError, match="give the path"):
+        torch.finetune(torch.from_pretrained(folder), chats(), base="nf4")
+    with pytest.raises(ValueError, match="takes no gradients: give lora"):
+        torch.finetune(torch.from_pretrained(folder, dtype="q8_0"), chats())
