@@ -92,6 +92,7 @@ struct FinetuneOptions {
   double eval_split = 0;         // else this share of the samples, drawn by the seed, is held back
   int64_t eval_every = 0;        // steps; 0: before the first and after the last
   int64_t checkpoint_every = 0;  // steps; 0: only when it is interrupted
+  bool keep_zeros = false;       // weights that are zero stay so, in merging too: of a pruned model (prune::Masks)
   uint64_t seed = 0;
   // A folder for the adapter in PEFT's files or the whole model, history.csv, checkpoints (removed at the end) and merged/.
   // Empty: nothing is written. ValueError where a run's files are there already, unless `resume`, which goes on with that run.

@@ -21,7 +21,8 @@ FinetuneOptions options_of(const nb::dict& given) {
   read("batch", o.batch), read("accumulate", o.accumulate), read("lr", o.lr), read("warmup", o.warmup);
   read("weight_decay", o.weight_decay), read("clip", o.clip), read("optimizer", o.optimizer);
   read("eval_split", o.eval_split), read("eval_every", o.eval_every), read("checkpoint_every", o.checkpoint_every);
-  read("seed", o.seed), read("out", o.out), read("resume", o.resume), read("model_path", o.model_path);
+  read("seed", o.seed), read("out", o.out), read("resume", o.resume), read("keep_zeros", o.keep_zeros),
+      read("model_path", o.model_path);
   read("progress", o.progress);
   o.too_long = parse_too_long(text("too_long")), o.merge = parse_merge(text("merge"));
   if (!given["state"].is_none()) o.state = nb::cast<DType>(given["state"]);

@@ -13,6 +13,7 @@ namespace dyadic::inline v1::python {
 void add_study(nb::module_& m);            // dyadic.study
 void add_tokenizer(nb::module_& m);        // tokenizer.cpp
 void add_finetune(nb::module_& m);         // finetune.cpp
+void add_prune(nb::module_& m);            // prune.cpp
 void add_quant(nb::module_& m);            // quant.cpp
 void add_signatures(nb::module_& m);       // metaclass.cpp
 void shorten_call_errors(nb::module_& m);  // call_errors.cpp, after all functions
@@ -106,6 +107,7 @@ NB_MODULE(_dyadic, m) {
   add_distributed(m);
   add_tokenizer(m);
   add_quant(m);
+  add_prune(m);
   add_finetune(m);
   add_signatures(m);
   shorten_call_errors(m);

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "calibration.h"
 #include "nn.h"
 #include "quant/trainable.h"
 
@@ -13,32 +14,6 @@ namespace dyadic::inline v1::python {
 namespace {
 
 using namespace quant;
-
-// A Python object with run(), sample() and gives_logits; hooks are Python's, so that they stand whoever calls the module.
-class PythonCalibration : public Calibration {
-  nb::object data_;
-
- public:
-  explicit PythonCalibration(nb::object data) : data_(std::move(data)) {}
-  void run(nn::Module&) override { data_.attr("run")(); }
-  Tensor sample(nn::Module&) override { return nb::cast<Tensor>(data_.attr("sample")()); }
-  bool gives_logits() const override { return nb::cast<bool>(data_.attr("gives_logits")); }
-  void watch(nn::Module& m, std::shared_ptr<nn::Hook> hook) override {
-    const nb::handle o = nb::find(&m);
-    if (!o) return Calibration::watch(m, std::move(hook));  // no Python code can call it
-    data_.attr("watch")(o, reinterpret_cast<uintptr_t>(hook.get()),
-                        nb::cpp_function([&m, hook](std::vector<Tensor> inputs) { hook->before(m, inputs); }),
-                        nb::cpp_function([&m, hook](const std::vector<Tensor>& inputs, std::vector<Tensor> results) {
-                          hook->after(m, inputs, results);
-                        }));
-  }
-  void unwatch(nn::Module& m, const nn::Hook* hook) override {
-    if (const nb::handle o = nb::find(&m))
-      data_.attr("unwatch")(o, reinterpret_cast<uintptr_t>(hook));
-    else
-      Calibration::unwatch(m, hook);
-  }
-};
 
 quant::Option option_of(nb::handle value) {
   if (value.is_none()) return {};

@@ -72,7 +72,7 @@ def _load(path, base):
 
 def finetune(model, data, *, tokenizer=None, lora: "str | LoraConfig | None" = None, base=None, context=512, too_long="cut", packing=True,
              steps=None, epochs=1.0, batch=4, accumulate=1, lr=None, warmup=0.03, weight_decay=0.0, clip=1.0, optimizer="AdamW", state=None,
-             compute=None, eval=None, eval_split=0.0, eval_every=0, checkpoint_every=0, seed=0, out=None, resume=False, merge=None,
+             compute=None, eval=None, eval_split=0.0, eval_every=0, checkpoint_every=0, keep_zeros=False, seed=0, out=None, resume=False, merge=None,
              model_path=None, progress=False, on_step=None) -> FinetuneReport:
     """Trains a language model further, on what is answered in chats, on completions or on texts.
 
@@ -85,7 +85,7 @@ def finetune(model, data, *, tokenizer=None, lora: "str | LoraConfig | None" = N
     format; None: all weights are, which must be floats of 16 bits at least. steps: of the optimizer, each of `accumulate` batches of
     `batch` rows; None: as many as `epochs` take. lr: 2e-4 of an adapter, 2e-5 of all weights; it rises for `warmup` of the steps and
     falls to a tenth. state: the format of the optimizer's states (dynamic8). compute: bf16 or f16 by autocast. eval: data to evaluate
-    on; or eval_split, a share of the samples that is held back. on_step(step, steps, loss, lr, tokens_per_s, eval_loss) is called after
+    on; or eval_split, a share of the samples that is held back. keep_zeros: weights that are zero (dyadic.prune) stay so. on_step(step, steps, loss, lr, tokens_per_s, eval_loss) is called after
     each step, and ends the run by returning False.
 
     out: a folder for the adapter in PEFT's files, or the whole model, and history.csv; with resume an interrupted run goes on from its
@@ -106,7 +106,7 @@ def finetune(model, data, *, tokenizer=None, lora: "str | LoraConfig | None" = N
         raise ValueError("finetune: the model came without a tokenizer; give one")
     options = dict(lora=_lora_text(lora), context=context, too_long=too_long, packing=packing, steps=steps, epochs=float(epochs), batch=batch,
                    accumulate=accumulate, lr=lr, warmup=warmup, weight_decay=weight_decay, clip=clip, optimizer=optimizer, state=_format(state),
-                   compute=_format(compute), eval_split=eval_split, eval_every=eval_every, checkpoint_every=checkpoint_every, seed=seed,
+                   compute=_format(compute), eval_split=eval_split, eval_every=eval_every, checkpoint_every=checkpoint_every, keep_zeros=keep_zeros, seed=seed,
                    out="" if out is None else os.fspath(out), resume=resume, merge=merge or "none", progress=progress,
                    model_path="" if model_path is None else os.fspath(model_path))
     jsonl, name = _jsonl(data)

@@ -141,6 +141,7 @@ Run setup(Options& options) {
       .value("--eval-every", o.eval_every, "N", "steps between evaluations (default: before and after)", at_least(1))
       .value("--checkpoint-every", o.checkpoint_every, "N", "write a checkpoint after every N steps (Ctrl-C always does)",
              at_least(1))
+      .flag("--keep-zeros", o.keep_zeros, "weights that are zero stay so: of a pruned model")
       .value("--seed", o.seed, "N", "of the adapter and the order of the data (default: 0)")
       .value("--out", o.out, "DIR", "a folder for the adapter (or the model), history.csv, and the merged model")
       .value("--merge", f->merge, "INTO",

@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "cli/calibration.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/json.h"
@@ -68,20 +69,6 @@ quant::Options method_options(const std::vector<std::string>& words) {
   return options;
 }
 
-// Windows of a text's tokens, i64 [1, window] each.
-std::vector<Tensor> windows_of(const QuantizeCommand& o) {
-  const std::vector<int64_t> ids = Tokenizer::load(o.model).encode(io::read_text(o.calibration));
-  const int64_t whole = int64_t(ids.size()) / o.window;
-  DY_CHECK_AS(ValueError, int64_t(ids.size()) >= std::min<int64_t>(o.window, 16),
-              "{}: {} tokens are too few to calibrate with; give a longer text", o.calibration, ids.size());
-  std::vector<Tensor> all;
-  if (whole == 0) return {from_data(ids.data(), {1, int64_t(ids.size())}, i64)};
-  // Evenly over the text: its beginning alone may be a title page.
-  const int64_t count = std::min(whole, o.samples);
-  for (int64_t i = 0; i < count; ++i) all.push_back(from_data(ids.data() + i * whole / count * o.window, {1, o.window}, i64));
-  return all;
-}
-
 // "600M", "1.5G" are bytes; "4.5bpw" bits for each parameter.
 int64_t budget_bytes(const std::string& text, nn::Module& model) {
   if (!text.ends_with("bpw")) return byte_count(text.ends_with("B") ? text.substr(0, text.size() - 1) : text);
@@ -92,25 +79,14 @@ int64_t budget_bytes(const std::string& text, nn::Module& model) {
   return int64_t(bits / 8 * double(model.num_parameters()));
 }
 
-// On the terminal, at each weight.
-struct Watch {
-  const char* name;
-  std::unique_ptr<Steps> steps = nullptr;
-  static void step(void* self, size_t done, size_t total, const std::string&) {
-    auto& w = *static_cast<Watch*>(self);
-    if (done == 0) w.steps = std::make_unique<Steps>(w.name, total);
-    w.steps->step();
-  }
-};
-
 std::vector<std::pair<std::string, DType>> budget_map(const QuantizeCommand& o, nn::Module& model, quant::Calibration* data,
                                                       Json& out, std::string& text) {
   quant::BudgetOptions b{.bytes = budget_bytes(o.size, model), .calibration = data, .include = o.include, .exclude = o.exclude};
   if (o.formats.empty())
     for (const char* f : kSizes) b.formats.push_back(DType::parse(f));
   for (const std::string& f : o.formats) b.formats.push_back(DType::parse(f));
-  Watch watch{"sensitivity"};
-  b.progress = Watch::step, b.context = &watch;
+  WatchWeights watch{"sensitivity"};
+  b.progress = WatchWeights::step, b.context = &watch;
   const quant::BudgetPlan plan = quant::fit_budget(model, b);
   Table table({"bytes", "bits/weight", "distance"});
   out["curve"] = Json::array();
@@ -167,7 +143,7 @@ int run_quantize(const QuantizeCommand& o, const Common& common) {
   const models::Model model = models::load(o.model);
   if (o.rotate) quant::rotate(*model);
   std::optional<quant::Batches> data;
-  if (!o.calibration.empty()) data.emplace(windows_of(o));
+  if (!o.calibration.empty()) data.emplace(calibration_windows(o.model, o.calibration, o.window, o.samples));
   Json out = {{"model", o.model}, {"method", o.method}};
   std::string text;
   quant::QuantizeOptions q{.method = o.method,
@@ -185,8 +161,8 @@ int run_quantize(const QuantizeCommand& o, const Common& common) {
   const int64_t bytes = quant::predicted_bytes(*model, q);
   if (!common.json)
     print(text + fmt::format("{} will take {} instead of {}\n", o.model, human_bytes(bytes), human_bytes(model->nbytes())));
-  Watch watch{"quantize"};
-  q.progress = Watch::step, q.context = &watch;
+  WatchWeights watch{"quantize"};
+  q.progress = WatchWeights::step, q.context = &watch;
   std::optional<quant::FolderJournal> journal;
   if (!o.out.empty()) q.journal = &journal.emplace(o.out + "/unfinished", key_of(o), o.resume);
   const quant::Report r = quant::quantize(*model, q);

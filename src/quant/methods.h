@@ -13,6 +13,9 @@ Tensor importance_of(const Inputs& inputs);
 // Under scales that are searched for the least squared error, the columns' counted by `importance`, f32 [in] (imatrix.cpp).
 // Where groups are not independent, rounding to nearest.
 Tensor with_searched_scales(const Tensor& weight, const Tensor& importance, DType format);
+// f32 [in, in], U with (sum of x x^T)^-1 = U^T U, upper triangular, of products damped by this share of their mean square, or
+// by more where that gives no Cholesky factor; undefined where none does. gptq.cpp.
+Tensor inverse_factor(const Tensor& products, double damping);
 inline double number(const Task& t, std::string_view name) { return t.options.number(name); }
 
 }  // namespace dyadic::inline v1::quant

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "dyadic/autograd.h"
 #include "nn/stored.h"
+#include "quant/catching.h"
 #include "quant/methods.h"
 #include "quant/targets.h"
 #include "quant/trainable.h"
@@ -16,19 +17,6 @@ namespace dyadic::inline v1::quant {
 namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-class Catcher : public nn::Hook {
-  Inputs& inputs_;
-  const std::string& name_;
-
- public:
-  Catcher(Inputs& inputs, const std::string& name) : inputs_(inputs), name_(name) {}
-  void before(nn::Module&, std::vector<Tensor>& inputs) override {
-    try {
-      if (!inputs.empty()) inputs_.add(inputs[0]);
-    } catch (const ValueError& e) { fail<ValueError>("quantize: {}: {}", name_, e.what()); }
-  }
-};
 
 class Run {
   nn::Module& model_;
@@ -141,8 +129,8 @@ class Run {
       std::vector<std::unique_ptr<Watching>> watching;
       for (Target& t : stage)
         if (t.why_no_inputs.empty())
-          watching.push_back(
-              std::make_unique<Watching>(*o_.calibration, *t.linear, std::make_shared<Catcher>(inputs[&t], t.name)));
+          watching.push_back(std::make_unique<Watching>(*o_.calibration, *t.linear,
+                                                        std::make_shared<Catcher>("quantize", inputs[&t], t.name)));
       if (!watching.empty()) o_.calibration->run(model_);
     }
     std::map<const Target*, LayerReport> reports;

@@ -17,18 +17,6 @@ bool fits_any(const std::vector<std::string>& patterns, std::string_view name) {
   return std::any_of(patterns.begin(), patterns.end(), [&](auto& p) { return matches(p, name); });
 }
 
-// "model.layers.3.mlp.up_proj.weight" is of the stage "model.layers.3"; what is in no list is of its module's parent.
-std::string stage_of(const std::string& name) {
-  for (size_t at = 0; at < name.size();) {
-    const size_t end = std::min(name.find('.', at), name.size());
-    if (std::all_of(name.begin() + int64_t(at), name.begin() + int64_t(end), [](char c) { return c >= '0' && c <= '9'; }))
-      return name.substr(0, end);
-    at = end + 1;
-  }
-  const size_t module = name.rfind('.'), parent = module == name.npos ? module : name.rfind('.', module - 1);
-  return parent == name.npos ? "" : name.substr(0, parent);
-}
-
 [[noreturn]] void refuse_pattern(const nn::Module& model, const std::string& pattern, DType format) {
   for (auto& [name, t] : model.named_parameters())
     if (matches(pattern, name)) {
@@ -67,6 +55,17 @@ class Recorder : public nn::Hook {
 };
 
 }  // namespace
+
+std::string stage_of(const std::string& name) {
+  for (size_t at = 0; at < name.size();) {
+    const size_t end = std::min(name.find('.', at), name.size());
+    if (std::all_of(name.begin() + int64_t(at), name.begin() + int64_t(end), [](char c) { return c >= '0' && c <= '9'; }))
+      return name.substr(0, end);
+    at = end + 1;
+  }
+  const size_t module = name.rfind('.'), parent = module == name.npos ? module : name.rfind('.', module - 1);
+  return parent == name.npos ? "" : name.substr(0, parent);
+}
 
 std::vector<Target> find_targets(nn::Module& model, const QuantizeOptions& o) {
   std::map<std::string, nn::Module*> owners;

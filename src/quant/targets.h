@@ -18,6 +18,9 @@ struct Target {
 // In the order of registration. ValueError where nothing fits, or a pattern fits only what the format is not for.
 std::vector<Target> find_targets(nn::Module& model, const QuantizeOptions& o);
 
+// "model.layers.3.mlp.up_proj.weight" is of the stage "model.layers.3"; what is in no list is of its module's parent.
+std::string stage_of(const std::string& name);
+
 // Of a matrix or more, in a format.
 int64_t bytes_in(const Tensor& weight, DType format, bool filters);
 

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/sha256.h"
 #include "dyadic/model_files.h"
+#include "dyadic/prune.h"
 #include "models/vocabulary.h"
 #include "tune/answers.h"
 #include "tune/merge.h"
@@ -18,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-void check(const models::CausalLM& model, const FinetuneOptions& o) {
+void check(models::CausalLM& model, const FinetuneOptions& o) {
   const auto positive = [](const char* name, double v) {
     DY_CHECK_AS(ValueError, v > 0, "finetune: {} is {}, not above 0", name, v);
   };
@@ -32,6 +33,9 @@ void check(const models::CausalLM& model, const FinetuneOptions& o) {
   DY_CHECK_AS(ValueError, o.merge == Merge::none || !o.out.empty(),
               "finetune: merge writes a model: give out, a folder for it");
   DY_CHECK_AS(ValueError, !o.resume || !o.out.empty(), "finetune: resume goes on with what out, a folder, holds: give it");
+  if (o.keep_zeros)
+    DY_CHECK_AS(ValueError, prune::Masks(model).size() > 0,
+                "finetune: keep_zeros is for a pruned model, and no float weight of this one is zero: prune it first");
   if (o.lora || model.adapter) return;
   DY_CHECK_AS(ValueError, o.merge == Merge::none, "finetune: merge is for an adapter: give lora");
   for (auto& [name, p] : model.named_parameters())
@@ -133,7 +137,8 @@ class Run {
     LoopOptions l{.steps = steps(), .batch = o_.batch, .accumulate = o_.accumulate, .eval_every = o_.eval_every};
     l.step = {o_.optimizer, o_.lr.value_or(model_.adapter ? 2e-4 : 2e-5), o_.weight_decay, o_.clip, o_.state, o_.compute};
     l.checkpoint_every = o_.checkpoint_every, l.warmup = o_.warmup, l.seed = o_.seed;
-    l.name = "finetune", l.folder = o_.out, l.resume = o_.resume, l.progress = o_.progress;
+    l.name = "finetune", l.folder = o_.out, l.resume = o_.resume, l.progress = o_.progress,
+    l.keep_zeros = o_.keep_zeros && !model_.adapter;
     l.on_step = o_.on_step, l.caller = o_.caller;
     l.config = json{
         {"data", sha256_hex(data_.jsonl)},
@@ -151,6 +156,7 @@ class Run {
         {"warmup", o_.warmup},
         {"weight_decay", o_.weight_decay},
         {"clip", o_.clip},
+        {"keep_zeros", o_.keep_zeros},
         {"optimizer", o_.optimizer},
         {"compute", o_.compute ? o_.compute.name() : ""},
         {"seed",
@@ -170,7 +176,7 @@ class Run {
     if (!o_.model_path.empty()) models::copy_tokenizer(o_.model_path, o_.out);
     remove_checkpoints(o_.out);
     if (o_.merge == Merge::none) return;
-    r_.merges = merge({model_, o_.out, o_.model_path, o_.merge, probe()});
+    r_.merges = merge({model_, o_.out, o_.model_path, o_.merge, probe(), o_.keep_zeros});
     const std::string folder = o_.out + "/merged";
     model_.save_pretrained(folder);
     if (!o_.model_path.empty()) models::copy_tokenizer(o_.model_path, folder);

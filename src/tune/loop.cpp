@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "dyadic/autograd.h"
 #include "dyadic/progress.h"
+#include "dyadic/prune.h"
 
 namespace dyadic::inline v1::tune {
 namespace {
@@ -55,6 +56,7 @@ class Loop {
   optim::WarmupCosine rate_;
   LoopResult r_;
   std::optional<double> before_;
+  std::optional<prune::Masks> masks_;
 
  public:
   Loop(nn::Module& model, Lesson& lesson, const Rows& training, const Rows& evaluation, const LoopOptions& o)
@@ -72,6 +74,7 @@ class Loop {
     if (evaluation.dataset)
       evaluation_ = std::make_unique<data::DataLoader>(
           evaluation.dataset, data::DataLoaderOptions{.batch_size = o.batch, .collate_fn = evaluation.collate});
+    if (o.keep_zeros) masks_.emplace(model);
     model.train();
     if (!o.folder.empty()) open_folder();
   }
@@ -133,6 +136,7 @@ class Loop {
     const double lr = rate_(r_.steps);
     stepper_.optimizer().set_lr(lr);
     r_.loss = stepper_.step(window);
+    if (masks_) masks_->apply();
     ++r_.steps;
     Step s{r_.steps, o_.steps, r_.loss, lr, double(tokens_of(window)) / (now() - begin), {}};
     if (r_.steps == o_.steps || (o_.eval_every && r_.steps % o_.eval_every == 0)) s.eval_loss = r_.eval_after = evaluated();

@@ -48,7 +48,7 @@ struct LoopOptions {
   uint64_t seed = 0;
   std::string name, folder;   // of history.csv and checkpoints; empty: there are none
   std::string config = "{}";  // what a run that goes on must agree with
-  bool resume = false, progress = false;
+  bool resume = false, progress = false, keep_zeros = false;
   bool (*on_step)(void* caller, const Step& step) = nullptr;
   void* caller = nullptr;
 };

@@ -68,10 +68,17 @@ class Merging {
       model_.set_parameter(name, (own ? own->detach() : w).to(f32));
     }
     model_.adapter->merge();
+    if (t_.keep_zeros) restore_zeros();
     if (into == Merge::requantized) return;
     for (auto& [name, w] : before_)
       if (const DType dense = dense_of(name); w.dtype().is_scaled() && dense != f32)
         model_.set_parameter(name, model_.named_parameters()[name].detach().to(dense));
+  }
+  void restore_zeros() {
+    const nn::NamedItems<Tensor> merged = model_.named_parameters();
+    for (auto& [name, w] : before_)
+      if (w.dim() >= 2 && !w.dtype().is_scaled())
+        if (const Tensor* t = merged.find(name)) t->detach().mul_(ne(w, 0).to(t->dtype()));
   }
   void restore() {
     for (auto& [name, w] : before_) model_.set_parameter(name, w);

@@ -11,6 +11,7 @@ struct MergeTask {
   std::string original;     // the folder of the weights as they came; empty: there is none
   Merge into = Merge::best;
   std::vector<data::Value> probe;  // batches
+  bool keep_zeros = false;         // where the weights were zero the merged ones are
 };
 // Tries what `into` allows and leaves the model as the best of it. ValueError where "original" is asked for without them.
 std::vector<MergeChoice> merge(const MergeTask& task);

@@ -15,11 +15,6 @@
 #include "quant/methods.h"
 
 namespace dyadic::inline v1::quant {
-namespace {
-
-constexpr int64_t kFewestRows = 16;  // fewer inputs say nothing of a layer
-
-// f32 [in, in], or undefined where even the strongest damping gives no factor.
 Tensor inverse_factor(const Tensor& products, double damping) {
   Tensor h = products.to(f64);
   Tensor diagonal_of = diagonal(h);
@@ -37,6 +32,10 @@ Tensor inverse_factor(const Tensor& products, double damping) {
   }
   return {};
 }
+
+namespace {
+
+constexpr int64_t kFewestRows = 16;  // fewer inputs say nothing of a layer
 
 // Rounds the columns [first, first + width) of w under the scales a, with what that costs made good in those that follow; gives
 // what they became. w: f32 [out, in], contiguous.
