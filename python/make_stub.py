@@ -252,8 +252,7 @@ def bound_by_nanobind(module):
     text = re.sub(r"^( +)__setattr__: types\..*\n", r"\1def __setattr__(self, name: str, value: Any, /) -> None: ...\n", text, flags=re.MULTILINE)
     text = re.sub(r"^ +__delattr__: types\..*\n\n?", "", text, flags=re.MULTILINE)
     text = re.sub(r"^ +__signature__: .*\n", "", text, flags=re.MULTILINE)
-    text = re.sub(r"^ +@property\n(?! +def)", "", text, flags=re.MULTILINE)  # properties that Python made, of which it writes no more
-    text = re.sub(r"^ +@_\w+\.setter\n(?! +def)", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^ +@(property|\w+\.setter)\n(?! +def)", "", text, flags=re.MULTILINE)  # those that Python made: it writes no more
     lines = []
     for line in text.splitlines():
         if line.lstrip().startswith("def "):

@@ -8,6 +8,7 @@
 #include "dyadic/data.h"
 #include "dyadic/distributed.h"
 #include "dyadic/nn.h"
+#include "dyadic/optim.h"
 
 namespace dyadic::inline v1::distributed {
 
@@ -15,7 +16,9 @@ class DataParallel {
  public:
   // Every rank has the whole model, with equal weights: rank 0's, which the others get here. ValueError where there are more
   // ranks than shards.
-  explicit DataParallel(nn::Module& model, Group& group = world(), int64_t shards = 8);
+  // `spread`: each rank steps some of the parameters alone, so that an optimizer keeps their states only; after backward()
+  // those have gradients, and after the step share() brings the rest of the model. The same bits.
+  explicit DataParallel(nn::Module& model, Group& group = world(), int64_t shards = 8, bool spread = false);
 
   // The mean loss of the batch, whose gradients (times `scale`) lie in the parameters afterwards, on every rank. `loss_of`
   // gives the mean loss of a shard: as many samples of the batch's first dimension, as evenly as they go. Floating buffers
@@ -23,17 +26,26 @@ class DataParallel {
   // is 0.
   double backward(const data::Value& batch, const data::Callback<Tensor(const data::Value&)>& loss_of, double scale = 1);
 
+  // The 2-norm of these parameters' gradients, of all ranks: grad_norm()'s, to the bit.
+  double grad_norm(const nn::NamedTensors& params);
+  void share();  // every rank's parameters become those of the rank that steps them
+  // Of states: `optimizer` keeps those of the parameters that this rank steps, or the first rank has all (for a checkpoint).
+  void keep_own(optim::Optimizer& optimizer);
+  void collect(optim::Optimizer& optimizer);
+
   // Something that any rank may ask for, such as to stop: says whether one had when the last backward() ran.
   void ask() { asking_ = true; }
   bool asked() const { return asked_; }
 
   Group& group() const { return group_; }
   int64_t shards() const { return shards_; }
+  bool spread() const { return spread_; }
 
  private:
   nn::Module& model_;
   Group& group_;
   int64_t shards_;
+  bool spread_;
   bool asking_ = false, asked_ = false;
 };
 

@@ -231,6 +231,7 @@ class GradScaler {
   // The same for whatever has parameters and a step of its own, known by its address.
   void unscale_(const void* optimizer, const nn::NamedTensors& params);
   bool may_step(const void* optimizer, const nn::NamedTensors& params);  // and counts as the step
+  void skip(Optimizer& optimizer);  // its step, as if a gradient were not finite: another process has seen that
 
  private:
   struct Seen {  // of an optimizer, since the last update

@@ -198,7 +198,9 @@ class Training {
   }
 
   void save_checkpoint() {
+    trainer_->collect();
     group_.on_first([&] { trainer_->save(checkpoint_path(), fingerprint()); });
+    trainer_->keep_own();
   }
 
   void save_model() {
@@ -324,6 +326,8 @@ Run setup(Options& options) {
           "cut each batch into N parts whose gradients are added in one order: the same bits on any number of ranks (default: "
           "8 or the batch under mpirun, else none)",
           at_least(1))
+      .flag("--spread", o.setup.spread,
+            "each rank keeps the optimizer's states of some parameters and steps those: the same bits")
       .value("--seed", o.setup.seed, "N", "of the initial weights and the batches (default: 0)")
       .value("--out", o.out, "DIR",
              "folder of model.safetensors and the checkpoint (default: train-PRESET, or the next free number)")

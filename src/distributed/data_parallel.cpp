@@ -56,7 +56,8 @@ void begin_equal(nn::Module& model, Group& group) {
       if (!t.is_meta()) group.broadcast(t);
 }
 
-DataParallel::DataParallel(nn::Module& model, Group& group, int64_t shards) : model_(model), group_(group), shards_(shards) {
+DataParallel::DataParallel(nn::Module& model, Group& group, int64_t shards, bool spread)
+    : model_(model), group_(group), shards_(shards), spread_(spread && group.size() > 1) {
   DY_CHECK_AS(ValueError, shards >= 1, "DataParallel: {} shards; at least one", shards);
   DY_CHECK_AS(ValueError, shards >= group.size(),
               "DataParallel: {} ranks share {} shards; start at most as many, or cut batches "
@@ -96,7 +97,18 @@ double DataParallel::backward(const Value& batch, const data::Callback<Tensor(co
   asking_ = false;
   NoGrad guard;
   double numbers[Flat::kNumbers];
-  layout.give(sum.sum(), numbers);
+  if (spread_) {
+    const std::vector<Range> slices = layout.spread(group_.size());
+    const Tensor flat = sum.scattered(slices);
+    std::vector<Range> tail(slices.size(), Range{layout.tail().begin, layout.tail().begin});
+    tail.back() = layout.tail();
+    if (group_.size() > 1 && !layout.device().is_meta())
+      gather(Call(group_, "the end of a sum"), static_cast<char*>(flat.data_ptr()), tail, tail.back().end - tail.back().begin,
+             layout.dtype().itemsize());
+    layout.give(flat, numbers, slices[size_t(group_.rank())]);
+  } else {
+    layout.give(sum.sum(), numbers);
+  }
   asked_ = numbers[1] > 0;
   return numbers[0];
 }

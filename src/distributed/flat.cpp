@@ -1,5 +1,7 @@
 #include "distributed/flat.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "dyadic/ops.h"
 
@@ -17,6 +19,7 @@ void Flat::add(const Tensor& t, std::vector<Tensor>& list) {
 Flat::Flat(const std::vector<Tensor>& params, const std::vector<Tensor>& buffers) {
   for (const Tensor& p : params)
     if (p.requires_grad()) add(p, params_);
+  parameter_end_ = n_;
   for (const Tensor& b : buffers)
     if (b.dtype().is_floating_point() && !b.dtype().is_scaled()) add(b, buffers_);
 }
@@ -41,16 +44,40 @@ Tensor Flat::take(double weight, const double (&numbers)[kNumbers]) const {
   return flat;
 }
 
-void Flat::give(const Tensor& flat, double (&numbers)[kNumbers]) const {
+std::vector<Range> Flat::spread(int ranks) const {
+  std::vector<Range> out(size_t(ranks), Range{parameter_end_, parameter_end_});
+  int64_t at = 0;
+  for (const Tensor& p : params_) {
+    const int64_t n = p.numel(),
+                  rank = std::min<int64_t>((at + n / 2) * ranks / std::max<int64_t>(parameter_end_, 1), ranks - 1);
+    Range& r = out[size_t(rank)];
+    if (r.begin == parameter_end_) r.begin = at;
+    r.end = at += n;
+  }
+  int64_t end = parameter_end_;  // of what nobody has, an empty range that follows the one before
+  for (size_t r = out.size(); r-- > 0;) {
+    if (out[r].begin == parameter_end_) out[r] = {end, end};
+    end = out[r].begin;
+  }
+  out.back().end = size();
+  return out;
+}
+
+void Flat::give(const Tensor& flat, double (&numbers)[kNumbers]) const { give(flat, numbers, {0, size()}); }
+
+void Flat::give(const Tensor& flat, double (&numbers)[kNumbers], const Range& mine) const {
   const CategoryScope scope(Category::gradient);
   NoGrad guard;
   const Tensor rest = flat.narrow(0, n_, size() - n_).to(f64);
   const double* flags = device_.is_meta() ? nullptr : rest.data<double>();
+  const bool whole = mine.begin == 0 && mine.end == size();
+  const int64_t end = std::min(mine.end, parameter_end_), begin = std::min(mine.begin, end);
+  const Tensor kept = whole ? flat : flat.narrow(0, begin, end - begin).clone();
   int64_t at = 0;
-  for (size_t i = 0; i < params_.size(); ++i) {
+  for (size_t i = 0; i < params_.size(); at += params_[i++].numel()) {
     const Tensor& p = params_[i];
-    if (!flags || flags[i] > 0) p.set_grad(flat.narrow(0, at, p.numel()).view(p.sizes()).to(p.dtype()));
-    at += p.numel();
+    if (at < begin || at + p.numel() > end || (flags && flags[i] == 0)) continue;
+    p.set_grad(kept.narrow(0, whole ? at : at - begin, p.numel()).view(p.sizes()).to(p.dtype()));
   }
   for (const Tensor& b : buffers_) {
     b.copy_(flat.narrow(0, at, b.numel()).view(b.sizes()));

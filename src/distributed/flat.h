@@ -2,13 +2,13 @@
 #pragma once
 #include <vector>
 
-#include "dyadic/tensor.h"
+#include "distributed/call.h"
 
 namespace dyadic::inline v1::distributed {
 
 class Flat {
   std::vector<Tensor> params_, buffers_;
-  int64_t n_ = 0;
+  int64_t n_ = 0, parameter_end_ = 0;
   DType dtype_ = f32;
   Device device_ = cpu;
   void add(const Tensor& t, std::vector<Tensor>& list);
@@ -23,8 +23,15 @@ class Flat {
 
   // Gradients go from the parameters into it; buffers are weighed.
   Tensor take(double weight, const double (&numbers)[kNumbers]) const;
-  // The other way: a gradient where any rank had one. On meta the numbers are 0.
+  // The other way: a gradient where any rank had one. On meta the numbers are 0. With parameters spread over ranks only
+  // gradients of `mine` are given, and the rest of `flat` is let go.
   void give(const Tensor& flat, double (&numbers)[kNumbers]) const;
+  void give(const Tensor& flat, double (&numbers)[kNumbers], const Range& mine) const;
+
+  // Whole parameters for each rank, of about as many elements; the last rank has all that follows them.
+  std::vector<Range> spread(int ranks) const;
+  Range tail() const { return {parameter_end_, size()}; }
+  const std::vector<Tensor>& params() const { return params_; }
 };
 
 }  // namespace dyadic::inline v1::distributed

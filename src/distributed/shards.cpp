@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "base/check.h"
-#include "distributed/call.h"
 #include "dyadic/ops.h"
 
 namespace dyadic::inline v1::distributed {
@@ -44,16 +43,26 @@ void ShardSum::add(Tensor leaf) {
 }
 
 Tensor ShardSum::sum() {
+  std::vector<Range> slices;
+  for (int r = 0; r < group_.size(); ++r)
+    slices.push_back({even_begin(n_, r, group_.size()), even_begin(n_, r + 1, group_.size())});
+  const Tensor result = scattered(slices);
+  if (group_.size() > 1 && !device_.is_meta())
+    gather(Call(group_, "gathering of a sum"), static_cast<char*>(result.data_ptr()), slices, slices[0].end, dtype_.itemsize());
+  return result;
+}
+
+Tensor ShardSum::scattered(const std::vector<Range>& slices) {
   NoGrad guard;
   const int ranks = group_.size(), me = group_.rank();
   if (ranks == 1) return made_[0].second;
   const bool real = !device_.is_meta();  // else all is as it would be, but for what is said
   std::optional<Call> call;
   if (real) call.emplace(group_, fmt::format("sum of {} {} over {} shards", n_, dtype_.name(), tree_.end));
-  std::vector<Range> slices;
-  for (int r = 0; r < ranks; ++r) slices.push_back({even_begin(n_, r, ranks), even_begin(n_, r + 1, ranks)});
   const Range mine = slices[size_t(me)];
   const int64_t n = mine.end - mine.begin;
+  int64_t longest = 0;
+  for (const Range& s : slices) longest = std::max(longest, s.end - s.begin);
   // Which nodes every rank has. In each round every rank sends one of them, as long as it has any.
   std::vector<std::vector<Node>> nodes(slices.size());
   size_t rounds = 0;
@@ -73,7 +82,7 @@ Tensor ShardSum::sum() {
     }
     if (!real) continue;
     const char* from = k < made_.size() ? static_cast<const char*>(made_[k].second.data_ptr()) : nullptr;
-    exchange(*call, from, sent, static_cast<char*>(rows.data_ptr()), received, slices[0].end, dtype_.itemsize());
+    exchange(*call, from, sent, static_cast<char*>(rows.data_ptr()), received, longest, dtype_.itemsize());
   }
   const Tensor result = made_[0].second;
   if (n) {
@@ -87,7 +96,6 @@ Tensor ShardSum::sum() {
     };
     result.narrow(0, mine.begin, n).copy_(total(total, tree_));
   }
-  if (real) gather(*call, static_cast<char*>(result.data_ptr()), slices, slices[0].end, dtype_.itemsize());
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Sums over the shards of a batch, in one tree whatever the number of ranks: each rank adds what the tree has of its own
 // shards, then ranks exchange what is left and add that in the tree's order.
 #pragma once
+#include "distributed/call.h"
 #include "distributed/tree.h"
 #include "dyadic/distributed.h"
 
@@ -14,6 +15,8 @@ class ShardSum {
   int64_t last() const { return last_; }
   void add(Tensor leaf);  // shard first(), then the next one ...; keeps it and writes over it
   Tensor sum();           // of all shards, on every rank
+  // The same, but of the result only this rank's slice is right; slices are one for each rank, side by side.
+  Tensor scattered(const std::vector<Range>& slices);
 
  private:
   Group& group_;

@@ -2,18 +2,12 @@
 
 #include "base/check.h"
 #include "dyadic/optim.h"
-#include "optim/adamw_kernel.h"
+#include "optim/grad_ops.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::optim {
 namespace {
 
-double sum_squares(const Tensor& t) {
-  const Tensor dense = t.contiguous();
-  const DType d = t.dtype();
-  if (d == f32 || d == bf16 || d == f16) return adamw_kernel().sum_squares({dense.impl()->data(), d.format()}, t.numel());
-  return sum(square(dense.to(f64))).item();
-}
 std::vector<Tensor> gradients(const nn::NamedTensors& params) {
   std::vector<Tensor> out;
   for (auto& [name, p] : params)
@@ -28,9 +22,11 @@ double total_norm(std::span<const Tensor> tensors, double norm_type) {
   NoGrad guard;
   double total = 0;
   for (const Tensor& t : tensors) {
-    if (t.is_meta() || t.numel() == 0) continue;
+    if (t.numel() == 0) continue;
     if (norm_type == 2) {
-      total += sum_squares(t);
+      total += grad_squares(t);
+    } else if (t.is_meta()) {
+      continue;
     } else if (norm_type == 0) {
       total += amax(abs(t)).item() != 0;
     } else if (std::isinf(norm_type)) {

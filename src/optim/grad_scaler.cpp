@@ -3,24 +3,12 @@
 
 #include "base/check.h"
 #include "dyadic/optim.h"
-#include "optim/adamw_kernel.h"
+#include "optim/grad_ops.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::optim {
 
 namespace {
-
-// In place; whether all are finite.
-bool unscale(const Tensor& grad, double factor) {
-  NoGrad guard;
-  const DType d = grad.dtype();
-  if (grad.is_contiguous() && (d == f32 || d == bf16 || d == f16)) {
-    bump(grad);
-    return adamw_kernel().unscale({grad.impl()->data(), d.format()}, grad.numel(), factor);
-  }
-  grad.mul_(factor);
-  return all(isfinite(grad)).item<bool>();
-}
 
 // A gradient was made where its parameter is used: the path is a name for parameters that were given without one.
 std::string name_of(const std::string& name, const Tensor& grad) {
@@ -66,8 +54,8 @@ void GradScaler::unscale_(const void* optimizer, const nn::NamedTensors& params)
       "GradScaler: unscale_() a second time: this optimizer's gradients are unscaled already; update() ends the iteration");
   seen.unscaled = true;
   for (auto& [name, p] : params)
-    if (Tensor d = p.grad(); d.defined() && !d.is_meta())
-      if (!unscale(d, 1 / scale_) && !std::exchange(seen.found_inf, true)) first_bad_ = name_of(name, d);
+    if (Tensor d = p.grad(); d.defined())
+      if (!grad_unscale(d, 1 / scale_) && !std::exchange(seen.found_inf, true)) first_bad_ = name_of(name, d);
 }
 
 bool GradScaler::may_step(const void* optimizer, const nn::NamedTensors& params) {
@@ -85,6 +73,10 @@ bool GradScaler::step(Optimizer& optimizer, double grad_scale) {
   if (!may_step(&optimizer, params_of(optimizer))) return false;
   optimizer.step(grad_scale);
   return true;
+}
+
+void GradScaler::skip(Optimizer& optimizer) {
+  if (Seen& seen = seen_[&optimizer]; enabled_ && !std::exchange(seen.found_inf, true)) first_bad_ = "another process";
 }
 
 void GradScaler::update() {

@@ -39,10 +39,18 @@ void Trainer::save(const std::string& path, const std::string& fingerprint) cons
   c.save_file(path, done_);
 }
 
+void Trainer::collect() {
+  if (parallel_) parallel_->collect(*optimizer_);
+}
+void Trainer::keep_own() {
+  if (parallel_) parallel_->keep_own(*optimizer_);
+}
+
 void Trainer::load(const std::string& path, const std::string& fingerprint) try {
   train::Checkpoint c("");
   describe(c, fingerprint);
   done_ = c.load(path).step;
+  keep_own();
 } catch (const train::DifferentRun& e) {
   for (const train::Difference& d : e.differences)
     if (d.part == "config")

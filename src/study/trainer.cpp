@@ -22,7 +22,8 @@ Trainer::Trainer(Subject& subject, const Recipe& recipe, const Plan& plan, Devic
   optimizer_ = subject.optimizer(*model_, recipe, plan);
   schedule_ = subject.schedule(*optimizer_, plan);
   if (!device.is_meta()) stream_ = subject.stream(plan);
-  if (plan.shards) parallel_ = std::make_unique<distributed::DataParallel>(*model_, distributed::world(), plan.shards);
+  if (plan.shards)
+    parallel_ = std::make_unique<distributed::DataParallel>(*model_, distributed::world(), plan.shards, plan.spread);
 }
 
 Tensor Trainer::loss(const data::Value& batch) {
@@ -52,14 +53,17 @@ double Trainer::step(const data::Value& batch) {
   }
   scaler_.unscale_(*optimizer_);
   double norm = 0;
-  for (auto& g : optimizer_->groups()) norm += std::pow(optim::grad_norm(g.params), 2);
+  for (auto& g : optimizer_->groups())
+    norm += std::pow(parallel_ ? parallel_->grad_norm(g.params) : optim::grad_norm(g.params), 2);
   norm = std::sqrt(norm);
+  if (parallel_ && parallel_->spread() && !std::isfinite(norm)) scaler_.skip(*optimizer_);
   if (!std::isfinite(norm) && !recipe_.scaler) {
     find_first_nan(batch);
     return value;
   }
   const optim::ReportsUpdates reported;  // as the recipe's lost updates
   scaler_.step(*optimizer_, optim::clip_factor(norm, plan_.clip));
+  if (parallel_) parallel_->share();
   scaler_.update();
   schedule_->step();
   ++done_;

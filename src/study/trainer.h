@@ -27,7 +27,10 @@ class Trainer {
 
   std::string weights_sha256() const;                                        // over names, dtypes, shapes and bytes
   void save(const std::string& path, const std::string& fingerprint) const;  // a checkpoint, written atomically
-  void load(const std::string& path, const std::string& fingerprint);        // Error if it belongs to another run or is damaged
+  // Around save() on the first rank alone: it has all states, then its own again. On every rank.
+  void collect();
+  void keep_own();
+  void load(const std::string& path, const std::string& fingerprint);  // Error if it belongs to another run or is damaged
 
  private:
   Tensor loss(const data::Value& batch);

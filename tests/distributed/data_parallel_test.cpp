@@ -1,6 +1,7 @@
 // One model on several ranks: equal bits, whatever their number.
 #include <gtest/gtest.h>
 
+#include "distributed/flat.h"
 #include "distributed/shards.h"
 #include "dyadic/dyadic.h"
 #include "tests/distributed/local_ranks.h"
@@ -48,12 +49,12 @@ std::string bits(const Tensor& t) {
 }
 
 // All bits of a training of ten steps.
-std::string train(Group& group, int64_t batch, int64_t shards, DType dtype, const char* state) {
+std::string train(Group& group, int64_t batch, int64_t shards, DType dtype, const char* state, bool spread = false) {
   Generator random(5);
   const GeneratorScope own(random);
   auto model = std::make_shared<Net>();
   model->to(dtype);
-  DataParallel parallel(*model, group, shards);
+  DataParallel parallel(*model, group, shards, spread);
   optim::Optimizer optimizer("AdamW", model->named_parameters(), {{"lr", 1e-2}, {"state", state}});
   Generator data(9);
   std::string seen;
@@ -61,7 +62,10 @@ std::string train(Group& group, int64_t batch, int64_t shards, DType dtype, cons
     const Value x = Value::List{randn({batch, 8}, data).to(dtype), randint(0, 4, {batch}, data, i64)};
     optimizer.zero_grad();
     const double loss = parallel.backward(x, [&](const Value& shard) { return cross_entropy((*model)(shard[0]), shard[1]); });
-    optimizer.step(optim::clip_factor(optim::grad_norm(model->named_parameters()), 1));
+    optimizer.step(optim::clip_factor(parallel.grad_norm(model->named_parameters()), 1));
+    parallel.share();
+    if (step == 5) parallel.collect(optimizer), parallel.keep_own(optimizer);  // as a checkpoint does
+    if (spread && group.size() > 1) { EXPECT_LT(optimizer.states().size(), model->parameters().size()); }
     seen += std::to_string(loss) + " ";
   }
   for (auto& [name, t] : model->state_dict()) seen += bits(t);
@@ -81,10 +85,38 @@ TEST(DataParallel, EqualBitsOnAnyNumberOfRanks) {
         const std::string mine = train(g, c.batch, c.shards, c.dtype, c.state);
         if (ranks == 1) alone = mine;
         EXPECT_TRUE(mine == alone) << ranks << " ranks, rank " << g.rank() << ", " << c.dtype.name();
+        const std::string spread = train(g, c.batch, c.shards, c.dtype, c.state, true);
+        EXPECT_TRUE(spread == alone) << ranks << " ranks, spread, rank " << g.rank() << ", " << c.dtype.name();
       });
       for (const std::string& e : errors) EXPECT_EQ(e, "");
     }
   }
+}
+
+// Every parameter has one rank, all ranks about as much, also where there are few.
+TEST(DataParallel, WholeParametersForEachRank) {
+  for (const std::vector<int64_t>& sizes :
+       {std::vector<int64_t>{}, {5}, {1000, 1, 1, 1}, {1, 1, 1, 1000}, {10, 20, 30, 40, 50, 60}})
+    for (const int ranks : {1, 2, 3, 4, 7}) {
+      std::vector<Tensor> params;
+      int64_t all = 0;
+      for (const int64_t n : sizes) params.push_back(ones({n}).requires_grad_()), all += n;
+      const Flat layout(params, {});
+      const std::vector<Range> slices = layout.spread(ranks);
+      int64_t at = 0;
+      for (const Range& s : slices) {
+        EXPECT_EQ(s.begin, at);
+        EXPECT_GE(s.end, s.begin);
+        at = s.end;
+      }
+      EXPECT_EQ(at, layout.size());
+      at = 0;
+      for (const int64_t n : sizes) {
+        const auto holds = [&](const Range& s) { return s.begin <= at && at + n <= s.end; };
+        EXPECT_EQ(std::count_if(slices.begin(), slices.end(), holds), 1) << at << " of " << all << ", " << ranks << " ranks";
+        at += n;
+      }
+    }
 }
 
 // Shards of a batch without dropout and statistics make its gradient.

@@ -39,6 +39,15 @@ TEST(MpiRun, EqualWeightsOnAnyNumberOfRanks) {
       EXPECT_EQ(found["weights_sha256"], alone["weights_sha256"]) << recipe << " on " << ranks << " ranks";
       EXPECT_EQ(found["val_loss"], alone["val_loss"]);
       EXPECT_EQ(found["ranks"], ranks);
+      const Outcome spread =
+          testing::run(training(ranks, folder / "spread", {"--recipe", recipe, "--steps", "50", "--shards", "4", "--spread"}));
+      ASSERT_EQ(spread.code, 0) << spread.err;
+      const auto states = spread.json();
+      EXPECT_EQ(states["weights_sha256"], alone["weights_sha256"]) << recipe << " on " << ranks << " ranks, spread";
+      EXPECT_EQ(states["bytes"]["peak"]["predicted"], states["bytes"]["peak"]["measured"])
+          << recipe << " on " << ranks << " ranks";
+      const double share = double(states["bytes"]["optimizer"]["measured"]) / double(alone["bytes"]["optimizer"]["measured"]);
+      EXPECT_LT(share, ranks == 1 ? 1.01 : 1.6 / ranks) << recipe << " on " << ranks << " ranks";
       EXPECT_EQ(found["bytes"]["peak"]["predicted"], found["bytes"]["peak"]["measured"])
           << recipe << " on " << ranks << " ranks";
     }
@@ -59,7 +68,7 @@ std::vector<pid_t> ranks_of(const std::string& folder) {
 
 TEST(MpiRun, ARankIsKilledAndTheRunGoesOnOnFewer) {
   TestFolder folder;
-  const std::vector<std::string> options = {"--steps", "400", "--shards", "4", "--checkpoint-every", "5"};
+  const std::vector<std::string> options = {"--steps", "400", "--shards", "4", "--spread", "--checkpoint-every", "5"};
   const Outcome whole = testing::run(training(1, folder / "whole", options));
   ASSERT_EQ(whole.code, 0) << whole.err;
   std::mt19937 random(7);

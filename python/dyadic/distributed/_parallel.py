@@ -20,6 +20,7 @@ class DataParallel:
 
     @property
     def shards(self):
+        """How many parts each batch is cut into."""
         return self._steps.shards
 
     def backward(self, batch, loss, scale=1.0):

@@ -14,7 +14,7 @@ def enter(module, args):
     return None if first is None else (x, *args[1:])
 
 
-def leave(module, args, output):
+def leave(module, *_):
     if (q := _quantizer(module)) is not None:
         q._leave(module)
 

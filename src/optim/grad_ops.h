@@ -1,0 +1,11 @@
+// What is done to gradients between backward and a step, as ops: counted and observed like any other.
+#pragma once
+#include "dyadic/tensor.h"
+
+namespace dyadic::inline v1::optim {
+
+double grad_squares(const Tensor& grad);  // the sum of its elements' squares; 0 on meta
+// In place, a factor for every element; whether all are finite then (on meta: yes).
+bool grad_unscale(const Tensor& grad, double factor);
+
+}  // namespace dyadic::inline v1::optim
