@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/check.h"
 #include "object.h"
 
 namespace dyadic::inline v1::python {
@@ -50,7 +51,11 @@ void shorten(PyObject* self) {
   if (!PyErr_ExceptionMatches(PyExc_TypeError)) return;
   nb::python_error error;  // takes it
   const nb::str text(error.value());
-  const std::string line = in_a_line(text.c_str(), self ? Py_TYPE(self)->tp_name : "");
+  const char* type = self ? Py_TYPE(self)->tp_name : "";
+  std::string line = in_a_line(text.c_str(), type);
+  const bool made = std::string_view(text.c_str()).starts_with("__init__(");
+  if (!line.empty() && !made && self && nb::inst_check(self) && !nb::inst_ready(self))
+    line = fmt::format("{}: __init__ has not run: call super().__init__() first", type);
   if (line.empty()) return error.restore();
   PyErr_SetString(PyExc_TypeError, line.c_str());
 }

@@ -66,6 +66,13 @@ void add_random_samplers(nb::module_& m) {
           },
           nb::arg("data_source"), nb::arg("replacement") = false, nb::arg("num_samples") = none, nb::arg("generator") = none)
       .def_prop_ro("data_source", [](RandomSampler& s) { return dataset_object(s.dataset()); })
+      .def_prop_rw(
+          "generator", [](RandomSampler& s) { return s.generator(); },
+          [=](RandomSampler& s, nb::object g) {
+            const auto n = given(s) ? given(s)->num_samples : std::optional<int64_t>(s.size());
+            s = RandomSampler(s.dataset(), given(s) && given(s)->replacement, n, read_generator(g));
+          },
+          nb::arg("value").none())
       .def_prop_ro("replacement", [=](RandomSampler& s) { return given(s) && given(s)->replacement; })
       .def_prop_ro("_num_samples",
                    [=](RandomSampler& s) { return given(s) ? given(s)->num_samples : std::optional<int64_t>(); })
@@ -283,9 +290,13 @@ void add_samplers(nb::module_& m) {
           nb::arg("sampler"), nb::arg("batch_size"), nb::arg("drop_last"))
       .def("__len__", [](BatchSampler& s) { return s.size(); })
       .def("__iter__", [](BatchSampler& s) { return std::make_unique<Batches>(Batches{s.iter()}); })
-      .def_prop_ro("sampler", [](BatchSampler& s) { return sampler_object(s.sampler()); })
-      .def_prop_ro("batch_size", &BatchSampler::batch_size)
-      .def_prop_ro("drop_last", &BatchSampler::drop_last);
+      .def_prop_rw(
+          "sampler", [](BatchSampler& s) { return sampler_object(s.sampler()); },
+          [](BatchSampler& s, nb::handle o) { s = BatchSampler(read_sampler(o), s.batch_size(), s.drop_last()); })
+      .def_prop_rw("batch_size", &BatchSampler::batch_size,
+                   [](BatchSampler& s, int64_t n) { s = BatchSampler(s.sampler(), n, s.drop_last()); })
+      .def_prop_rw("drop_last", &BatchSampler::drop_last,
+                   [](BatchSampler& s, bool on) { s = BatchSampler(s.sampler(), s.batch_size(), on); });
 }
 
 data::DataLoader* read_loader(nb::handle o) {

@@ -100,7 +100,7 @@ nb::dict planes_dict(const Tensor& t) {
 
 nb::object to_numpy(nb::handle self, bool force) {
   const Tensor& t = tensor_of(self.ptr());
-  if (force && t.requires_grad()) return to_numpy(nb::steal(wrap(t.detach())), false);
+  if (t.requires_grad() && (force || !GradMode::enabled())) return to_numpy(nb::steal(wrap(t.detach())), false);
   DY_CHECK(!t.requires_grad(), "numpy: the tensor requires grad; use .detach().numpy(): self is {}", describe(t));
   DY_CHECK_AS(TypeError, buffer_format(t.dtype()),
               "numpy: numpy has no such dtype: self is {}; convert it first, as in "

@@ -15,7 +15,7 @@ void add_tokenizer(nb::module_& m);        // tokenizer.cpp
 void add_finetune(nb::module_& m);         // finetune.cpp
 void add_prune(nb::module_& m);            // prune.cpp
 void add_quant(nb::module_& m);            // quant.cpp
-void add_signatures(nb::module_& m);       // metaclass.cpp
+void add_type_changes(nb::module_& m);     // metaclass.cpp
 void shorten_call_errors(nb::module_& m);  // call_errors.cpp, after all functions
 namespace {
 
@@ -109,7 +109,7 @@ NB_MODULE(_dyadic, m) {
   add_quant(m);
   add_prune(m);
   add_finetune(m);
-  add_signatures(m);
+  add_type_changes(m);
   shorten_call_errors(m);
   open_metaclass(nb::type<dyadic::nn::Module>().type());
   add_public_names(m);

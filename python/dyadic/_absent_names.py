@@ -13,8 +13,8 @@ _SHARDED = "tensors lie in one process's memory, whole"
 
 ABSENT = {
     "": (
-        "sparse tensors, quantized ones, streams of accelerators and scripts are not here",
-        "Event PyTorchFileReader PyTorchFileWriter ScriptFunction ScriptModule ScriptObject Stream fork hspmm choose_qparams_optimized dequantize fake_quantize_per_channel_affine "
+        "sparse tensors, quantized ones, complex halves, streams of accelerators and scripts are not here",
+        "chalf complex32 qint32 qint8 quint2x4 quint4x2 quint8 Event PyTorchFileReader PyTorchFileWriter ScriptFunction ScriptModule ScriptObject Stream fork hspmm choose_qparams_optimized dequantize fake_quantize_per_channel_affine "
         "fake_quantize_per_tensor_affine quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic saddmm smm spmm sspaddmm "
         "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor wait",
     ),

@@ -37,9 +37,12 @@ def as_torch():
             _rename(module, name)
     _rename(own, _OWN)
     sys.meta_path.insert(0, _Later)
-    from . import multiprocessing
+    from . import _metaclasses, multiprocessing
 
+    for name in ("get_memory_footprint", "nbytes", "num_parameters", "summary"):  # ours alone: they hide those of a program's own mixins
+        delattr(own.nn.Module, name)
     multiprocessing.start_as_torch()
+    _metaclasses.register()
     return own
 
 

@@ -200,3 +200,112 @@ def test_modules_that_are_imported_later(tmp_path):
         "torch.library <class 'torch.profiler.profiler.profile'> <class 'torch.fx.Tracer'> <class 'torch.distributed.fsdp.FullyShardedDataParallel'>",
         "True <class 'torch.futures.Future'>",
     ]
+
+
+def test_metaclasses_beside_ours(tmp_path):
+    lines = output(
+        tmp_path,
+        """
+        import pickle
+        from abc import ABC, ABCMeta
+        import torch
+        from torch import nn
+
+        class After(type):  # as kornia's
+            def __call__(cls, *args, **kwargs):
+                made = super().__call__(*args, **kwargs)
+                made.after = cls.__name__
+                return made
+
+        class Mixed(type):  # as Pyro's
+            def __getitem__(cls, other):
+                class Both(other, cls):
+                    pass
+                return Both
+
+        class Registered(ABCMeta):
+            names = []
+            def __init__(cls, *args, **kwargs):
+                super().__init__(*args, **kwargs)
+                Registered.names.append(cls.__name__)
+
+        class Net(nn.Module, metaclass=After):
+            def __init__(self, n=2):
+                super().__init__()
+                self.inner = nn.Linear(n, n)
+
+            def forward(self, x):
+                return self.inner(x)
+
+        class Wider(Net):
+            pass
+
+        class Base(nn.Module, metaclass=Mixed):
+            pass
+
+        class Listed(Net, Base, metaclass=Registered):
+            pass
+
+        class Other(type(Net), type(ABC)):
+            pass
+
+        class Last(Net, ABC, metaclass=Other):
+            pass
+
+        class Plain(metaclass=After):
+            pass
+
+        net = Wider(3)
+        print(isinstance(Net, After), type(Plain) is After, net.after, Plain().after, net(torch.ones(1, 3)).shape, len(list(net.parameters())))
+        linear = Base[nn.Linear](2, 3)
+        print(linear(torch.ones(1, 2)).shape, isinstance(linear, Base), Registered.names, Listed().after, Last()(torch.ones(1, 2)).shape)
+        print(type(pickle.loads(pickle.dumps(net))).__name__, issubclass(Wider, nn.Module), Net.__class__.__mro__[1] is After)
+        try:
+            class Asked(nn.Module, metaclass=type("Meta", (type,), {"__iter__": lambda cls: iter(())})):
+                pass
+        except TypeError as e:
+            print(e)
+        """,
+    )
+    assert lines == [
+        "True True Wider Plain torch.Size([1, 3]) 2",
+        "torch.Size([1, 3]) True ['Listed'] Listed torch.Size([1, 2])",
+        "Wider True True",
+        "Asked: its metaclass Meta has __iter__, which is not asked of a module's class; leave it out",
+    ]
+
+
+def test_names_of_ours_hide_none_of_a_program_s(tmp_path):
+    lines = output(
+        tmp_path,
+        """
+        import torch
+        from torch import nn
+
+        class Mixin:
+            def num_parameters(self, only_trainable=False):
+                return sum(p.numel() for p in self.parameters() if p.requires_grad or not only_trainable)
+
+        class Net(nn.Module, Mixin):
+            def __init__(self):
+                super().__init__()
+                self.inner, self._computed = nn.Linear(2, 2), torch.ones(1)
+
+            def __getattr__(self, name):
+                try:
+                    return super().__getattr__(name)
+                except AttributeError:
+                    return getattr(self.inner, name)
+
+        net = Net()
+        net.inner.requires_grad_(False)
+        print(net.num_parameters(only_trainable=True), net.in_features, net.__getattr__("inner") is net.inner)
+        again = Net()
+        again.__dict__.update(net.__dict__)
+        print(again._computed.tolist(), torch.is_autocast_enabled("mps"), torch.float32 == torch.complex32)
+        from torch.distributions.multivariate_normal import Distribution, MultivariateNormal
+        from torch.distributions.utils import _standard_normal, _sum_rightmost
+        print(_sum_rightmost(torch.ones(2, 3, 4), 2).tolist(), _standard_normal((2,), torch.float64, "cpu").dtype)
+        """,
+    )
+    assert lines == ["0 2 True", "[1.0] False False", "[12.0, 12.0] torch.float64"]

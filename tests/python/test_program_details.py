@@ -34,6 +34,15 @@ def test_numbers_alone_are_added_and_divided():
             call()
 
 
+def test_numpy_takes_parameters_where_nothing_is_recorded():
+    p = nn.Parameter(torch.ones(2))
+    with torch.no_grad():
+        p.numpy()[0] = 3
+    assert p.tolist() == [3, 1]
+    with pytest.raises(RuntimeError, match="numpy: the tensor requires grad"):
+        p.numpy()
+
+
 def test_named_buffers_that_are_shared():
     class Both(nn.Module):
         def __init__(self):
@@ -130,7 +139,12 @@ def test_samplers_say_what_they_were_given():
     loader = DataLoader(TensorDataset(torch.ones(4)), shuffle=True)
     assert isinstance(loader.sampler, RandomSampler) and not loader.sampler.replacement and len(loader.sampler.data_source) == 4
     assert SequentialSampler(data).data_source is data and SequentialSampler(range(3)).data_source == range(3)
-    assert list(BatchSampler(SequentialSampler(data), 2, False)) == [[0, 1], [2, 3], [4]]
+    batches = BatchSampler(SequentialSampler(data), 2, False)
+    assert list(batches) == [[0, 1], [2, 3], [4]]
+    batches.sampler, batches.drop_last = SequentialSampler(range(3)), True
+    assert list(batches) == [[0, 1]] and batches.batch_size == 2
+    plain.generator = torch.Generator().manual_seed(1)
+    assert list(plain) == list(RandomSampler(data, generator=torch.Generator().manual_seed(1))) and plain._num_samples is None
 
 
 def test_signatures_of_bound_methods():
@@ -155,6 +169,8 @@ def test_calls_that_do_not_fit_say_so_in_a_line():
         with pytest.raises(TypeError) as raised:
             call()
         assert str(raised.value).startswith(text) and "\n" not in str(raised.value)
+    with pytest.raises(TypeError, match=r"Linear: __init__ has not run: call super\(\).__init__\(\) first$"):
+        nn.Module.nbytes(nn.Linear.__new__(nn.Linear))
 
 
 def test_weak_references_to_parameters():

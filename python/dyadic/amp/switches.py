@@ -21,6 +21,7 @@ __all__ = [
     "set_autocast_gpu_dtype",
 ]
 DEVICES = ("cpu", "cuda", "meta")
+_ELSEWHERE = ("hpu", "ipu", "maia", "mps", "mtia", "privateuseone", "xla", "xpu")  # PyTorch's that no machine has for us
 _gpu_dtype = float16
 
 
@@ -34,6 +35,8 @@ def device_name(device_type, who):
 
 def is_autocast_enabled(device_type=None):
     """Whether ops of this thread run by autocast's policies."""
+    if device_type in _ELSEWHERE:
+        return False
     if device_type is not None:
         device_name(device_type, "is_autocast_enabled")
     return _dyadic._autocast_enabled()

@@ -3,7 +3,7 @@ import re
 import sys
 import types
 
-from . import composed, continuous, discrete, gammas, matrices, more
+from . import composed, constraints, continuous, discrete, gammas, matrices, more
 from .distribution import Distribution
 
 _package = sys.modules[__package__]
@@ -16,6 +16,7 @@ for _module in (composed, continuous, discrete, gammas, matrices, more):
                 continue
             _place = types.ModuleType(f"{__package__}.{_short}", f"PyTorch's place of {_name}.")
             setattr(_place, _name, _class)
+            _place.Distribution, _place.constraints = Distribution, constraints  # which PyTorch's imports leave there
             _class.__module__ = _place.__name__
             setattr(_package, _short, _place)
             sys.modules[_place.__name__] = _place

@@ -8,7 +8,7 @@ from ..autograd.grad_mode import no_grad
 from . import constraints
 from .continuous import Exponential, Normal
 from .distribution import LOG_2PI, Distribution, broadcast_all
-from .transform import sum_rightmost
+from .utils import sum_rightmost
 from .transforms import AffineTransform, ComposeTransform, ExpTransform, PowerTransform, StickBreakingTransform, Transform
 
 
@@ -250,45 +250,45 @@ class MultivariateNormal(Distribution):
         kinds = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
         self._printed = ("loc", *(name for name, m in kinds.items() if m is not None))
         if scale_tril is not None:
-            self.scale_tril = self._factor = matrix
+            self.scale_tril = self._unbroadcasted_scale_tril = matrix
         elif covariance_matrix is not None:
             self.covariance_matrix = matrix
         else:
             self.precision_matrix = matrix
         super().__init__(batch, (n,), validate_args)
         if covariance_matrix is not None:
-            self._factor = linalg.cholesky(matrix)
+            self._unbroadcasted_scale_tril = linalg.cholesky(matrix)
         elif precision_matrix is not None:
             flipped = linalg.cholesky(matrix.flip([-2, -1])).flip([-2, -1]).mT
-            self._factor = linalg.solve_triangular(flipped, _dyadic.eye(n, dtype=matrix.dtype), upper=False)
-        self.__dict__.setdefault("scale_tril", self._factor)
+            self._unbroadcasted_scale_tril = linalg.solve_triangular(flipped, _dyadic.eye(n, dtype=matrix.dtype), upper=False)
+        self.__dict__.setdefault("scale_tril", self._unbroadcasted_scale_tril)
 
     def __getattr__(self, name):
         if name == "covariance_matrix":
-            return self._factor @ self._factor.mT
+            return self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT
         if name == "precision_matrix":
-            return _dyadic.cholesky_inverse(self._factor)
+            return _dyadic.cholesky_inverse(self._unbroadcasted_scale_tril)
         raise AttributeError(f"'MultivariateNormal' object has no attribute '{name}'")
 
     def expand(self, batch_shape, _instance=None):
         n = self.event_shape[0]
-        return MultivariateNormal(self.loc.expand([*batch_shape, n]), scale_tril=self._factor.expand([*batch_shape, n, n]), validate_args=False)
+        return MultivariateNormal(self.loc.expand([*batch_shape, n]), scale_tril=self._unbroadcasted_scale_tril.expand([*batch_shape, n, n]), validate_args=False)
 
     mean = property(lambda self: self.loc)
     mode = property(lambda self: self.loc)
-    variance = property(lambda self: (self._factor**2).sum(-1))
+    variance = property(lambda self: (self._unbroadcasted_scale_tril**2).sum(-1))
 
     def rsample(self, sample_shape=()):
         z = _dyadic.randn(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
-        return self.loc + (self._factor @ z.unsqueeze(-1)).squeeze(-1)
+        return self.loc + (self._unbroadcasted_scale_tril @ z.unsqueeze(-1)).squeeze(-1)
 
     def _half_log_det(self):
-        return self._factor.diagonal(0, -2, -1).log().sum(-1)
+        return self._unbroadcasted_scale_tril.diagonal(0, -2, -1).log().sum(-1)
 
     def log_prob(self, value):
         self._check(value)
         gap = (value - self.loc).unsqueeze(-1)
-        factor = self._factor.expand([*gap.shape[:-2], *self._factor.shape[-2:]])
+        factor = self._unbroadcasted_scale_tril.expand([*gap.shape[:-2], *self._unbroadcasted_scale_tril.shape[-2:]])
         square = (linalg.solve_triangular(factor, gap, upper=False) ** 2).sum([-2, -1])
         return -0.5 * (self.event_shape[0] * LOG_2PI + square) - self._half_log_det()
 

@@ -7,7 +7,7 @@ from .composed import Independent, LogNormal, MultivariateNormal, Pareto, Transf
 from .continuous import Cauchy, Exponential, Gumbel, HalfCauchy, HalfNormal, Laplace, Normal, Uniform
 from .discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
 from .distribution import Distribution
-from .transform import sum_rightmost
+from .utils import sum_rightmost
 from .gammas import Beta, Dirichlet, Gamma, InverseGamma
 from .more import ContinuousBernoulli, LowRankMultivariateNormal
 

@@ -5,11 +5,7 @@ import math
 from .. import _dyadic
 from .._construct import as_tensor
 from . import constraints
-
-
-def sum_rightmost(value, n):
-    """Summed over the last n dimensions."""
-    return value.flatten(-n).sum(-1) if n else value
+from .utils import sum_rightmost
 
 
 def _over(constraint, n):

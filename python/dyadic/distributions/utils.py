@@ -61,3 +61,16 @@ def tril_matrix_to_vec(mat, diag=0):
         raise ValueError(f"tril_matrix_to_vec: diag is {diag}; of {n} rows it is between {-n} and {n - 1}")
     row, column = _dyadic.tril_indices(n, n, diag)
     return mat[..., row, column]
+
+
+def sum_rightmost(value, n):
+    """Summed over the last n dimensions."""
+    return value.flatten(-n).sum(-1) if n else value
+
+
+def _standard_normal(shape, dtype, device):
+    """Numbers of N(0, 1)."""
+    return _dyadic.randn(shape, dtype=dtype, device=device)
+
+
+_sum_rightmost = sum_rightmost  # PyTorch's name

@@ -21,7 +21,7 @@ globals().update(_classes)
 from . import modules, parameter  # noqa: E402
 from .embedding import EmbeddingBag  # noqa: E402
 from .lazy import *  # noqa: E402,F403
-from . import _attributes, _conv, _inner, _repr, _transformer_layers, attention, common_types, grad, parallel  # noqa: E402
+from . import _attributes, _conv, _getattr, _inner, _repr, _transformer_layers, attention, common_types, grad, parallel  # noqa: E402
 from .parameter import Buffer  # noqa: E402
 from .modules import RNNBase, RNNCellBase  # noqa: E402
 

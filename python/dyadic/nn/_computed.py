@@ -2,24 +2,26 @@
 from .. import _dyadic
 from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, _Layer, _own_dict
 
+COMPUTED = "_computed_parameters"  # in a module's own dict; programs have a _computed of theirs
+
 
 def begin(module, name, entry):
     """module.<name> is entry.read(module, name) from now on, and assignments are entry.write(module, name, value)."""
     if name not in dict(module._own_parameters()):
         setattr(module, name, Parameter(_dyadic.zeros(0)))
     module._begin_computed(name)
-    _own_dict(module).setdefault("_computed", {})[name] = entry
+    _own_dict(module).setdefault(COMPUTED, {})[name] = entry
 
 
 def end(module, name, parameter):
     """module.<name> is a parameter again."""
-    del _own_dict(module)["_computed"][name]
+    del _own_dict(module)[COMPUTED][name]
     module._end_computed(name, parameter)
 
 
 def entries(module):
     """What stands in the place of parameters, by name."""
-    return _own_dict(module).get("_computed", {})
+    return _own_dict(module).get(COMPUTED, {})
 
 
 def _is_layer(module):

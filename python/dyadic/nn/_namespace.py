@@ -3,7 +3,7 @@ given back to it, by copy, pickle or by hand, is the whole module."""
 from collections.abc import MutableMapping
 
 from .._dyadic import Module, _begin_module, _has_begun, _Layer, _own_dict
-from ._computed import begin
+from ._computed import COMPUTED, begin
 
 _PARTS = ("training", "_parameters", "_buffers", "_non_persistent_buffers_set", "_modules")
 _ARGUMENTS = "_layer_arguments"  # of a layer that is a record: all of them in order
@@ -58,7 +58,7 @@ class Namespace(MutableMapping):
         if name in _names(m):
             _begin_module(m)
             _write(m, name, value)
-        elif name == "_computed":
+        elif name == COMPUTED:
             for parameter, entry in value.items():
                 begin(m, parameter, entry)
         else:
@@ -89,7 +89,7 @@ class Namespace(MutableMapping):
         given = dict(*(a.copy() if isinstance(a, Namespace) else a for a in args), **kwargs)
         if _ARGUMENTS in given:  # all are in it
             given = {_ARGUMENTS: given[_ARGUMENTS], **{k: v for k, v in given.items() if k not in self._module._argument_names}}
-        for name in sorted(given, key=lambda name: _PARTS.index(name) if name in _PARTS else len(_PARTS) if name == "_computed" else -1):
+        for name in sorted(given, key=lambda name: _PARTS.index(name) if name in _PARTS else len(_PARTS) if name == COMPUTED else -1):
             self[name] = given[name]
 
     def replace(self, values):
