@@ -16,6 +16,7 @@ void add_finetune(nb::module_& m);         // finetune.cpp
 void add_prune(nb::module_& m);            // prune.cpp
 void add_quant(nb::module_& m);            // quant.cpp
 void add_type_changes(nb::module_& m);     // metaclass.cpp
+void add_overrides(nb::module_& m);        // overrides.cpp
 void shorten_call_errors(nb::module_& m);  // call_errors.cpp, after all functions
 namespace {
 
@@ -110,6 +111,7 @@ NB_MODULE(_dyadic, m) {
   add_prune(m);
   add_finetune(m);
   add_type_changes(m);
+  add_overrides(m);
   shorten_call_errors(m);
   open_metaclass(nb::type<dyadic::nn::Module>().type());
   add_public_names(m);

@@ -8,11 +8,13 @@
 #include <utility>
 
 #include "arguments.h"
+#include "overrides.h"
 
 namespace dyadic::inline v1::python {
 namespace {
 
 std::array<OpInfo, size_t(kOps)> g_ops;
+std::array<PyObject*, size_t(kOps)> g_functions, g_in_place_functions;  // as Python sees them
 
 // Several results: a tuple, a named one where the signature names them (values, indices), as torch.return_types.
 PyObject* results(const OpInfo& op, Tensor* out) {
@@ -83,6 +85,8 @@ inline PyObject* call_tensors(const OpInfo& op, PyObject* self, PyObject* const*
 
 [[gnu::noinline]] PyObject* call_record(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t n,
                                         PyObject* keywords) {
+  if (!self && may_override()) [[unlikely]]
+    if (PyObject* r = overridden(g_functions[size_t(op.id)], given, n, keywords); r || PyErr_Occurred()) return r;
   if (n + (self ? 1 : 0) == op.tensors_only && !keywords) {
     PyObject* r = call_tensors(op, self, given, n);
     if (r || PyErr_Occurred()) return r;
@@ -119,6 +123,8 @@ PyObject* call_shared(const OpInfo& first, PyObject* self, PyObject* const* give
 }
 [[gnu::noinline]] PyObject* call_one_of(const OpInfo& first, PyObject* self, PyObject* const* given, Py_ssize_t n,
                                         PyObject* keywords) {
+  if (!self && may_override()) [[unlikely]]
+    if (PyObject* r = overridden(g_functions[size_t(first.id)], given, n, keywords); r || PyErr_Occurred()) return r;
   return call_shared(first, self, given, n, keywords, run);
 }
 // The tensor that was written: of the method self, of the function its first argument, named input or by position.
@@ -129,6 +135,8 @@ void check_target(const OpInfo& op, PyObject* self, const ArgumentFrame& frame) 
 }
 [[gnu::noinline]] PyObject* write_into(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t n,
                                        PyObject* keywords) {
+  if (!self && may_override()) [[unlikely]]
+    if (PyObject* r = overridden(g_in_place_functions[size_t(op.id)], given, n, keywords); r || PyErr_Occurred()) return r;
   return guarded([&] {
     ArgumentFrame frame;
     frame.read(op, self, given, n, keywords);
@@ -139,6 +147,8 @@ void check_target(const OpInfo& op, PyObject* self, const ArgumentFrame& frame) 
 }
 [[gnu::noinline]] PyObject* write_one_of(const OpInfo& first, PyObject* self, PyObject* const* given, Py_ssize_t n,
                                          PyObject* keywords) {
+  if (!self && may_override()) [[unlikely]]
+    if (PyObject* r = overridden(g_in_place_functions[size_t(first.id)], given, n, keywords); r || PyErr_Occurred()) return r;
   return call_shared(first, self, given, n, keywords, [&](const OpInfo& op, ArgumentFrame& frame) {
     DY_CHECK_AS(TypeError, op.def->inplace, "{}_: this form of it does not write in place: {}", first.signature->name,
                 op.def->sig);
@@ -353,6 +363,7 @@ void add_ops(nb::module_& m) {
     nb::object function = nb::steal(PyCFunction_NewEx(&functions[i], nullptr, name.ptr()));
     if (!function.is_valid()) throw nb::python_error();
     (op.def->internal ? parts : m).attr(op.signature->name.c_str()) = function;
+    g_functions[i] = function.ptr();
     if (op.def->internal) continue;
     names.append(op.signature->name);
     if (!op.method) continue;
@@ -371,6 +382,7 @@ void add_ops(nb::module_& m) {
     nb::object in_place_function = nb::steal(PyCFunction_NewEx(&in_place_functions[i], nullptr, name.ptr()));
     if (!in_place_function.is_valid()) throw nb::python_error();
     m.attr(in_place_names[i].c_str()) = in_place_function;
+    g_in_place_functions[i] = in_place_function.ptr();
   }
   for (const OpInfo& op : g_ops)
     if (!op.def->internal) add_aliases(m, names, op);

@@ -51,7 +51,7 @@ from .nn.functional import conv1d, conv2d, conv3d
 from .nn.functional import grouped_mm as _grouped_mm
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_inference_mode_enabled
-from . import _copying, _shared  # noqa: F401
+from . import _copying, _own_classes, _shared  # noqa: F401
 from . import _absent, _foreach
 from . import _einops as _einops_backend
 from . import _other_names

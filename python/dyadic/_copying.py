@@ -4,6 +4,7 @@ import copyreg
 
 from . import _dyadic
 from ._dyadic import Parameter, Tensor
+from ._own_classes import DisableTorchFunctionSubclass, is_of_own_class
 
 
 def has_plain_memory(t):
@@ -22,6 +23,7 @@ def _copied_memory(t, memo):
     return whole.as_strided(list(t.shape), list(t.stride()), t.storage_offset())
 
 
+@DisableTorchFunctionSubclass()
 def _deepcopy(self, memo):
     """A copy with its own memory and gradient."""
     if id(self) in memo:
@@ -38,13 +40,24 @@ def _deepcopy(self, memo):
         made.requires_grad_()
     if self.grad is not None:
         made.grad = copy.deepcopy(self.grad, memo)
+    if is_of_own_class(self):
+        made = _of_class(made, self, copy.deepcopy(self.__dict__, memo))
     memo[id(self)] = made
     return made
 
 
+def _of_class(plain, original, attributes):
+    made = type(original)._make_subclass(type(original), plain, plain.requires_grad)
+    made.__dict__.update(attributes)
+    return made
+
+
+@DisableTorchFunctionSubclass()
 def _shallow(self):
     """The same memory as a leaf of its own."""
     made = self.detach()
+    if is_of_own_class(self):
+        return _of_class(made.requires_grad_(self.requires_grad), self, self.__dict__)
     if isinstance(self, Parameter):
         return type(self)(made, self.requires_grad)
     return made.requires_grad_() if self.requires_grad else made

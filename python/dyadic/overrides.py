@@ -1,24 +1,22 @@
-"""Whether an argument takes calls over by __torch_function__: that is not asked here, so none does."""
+"""Whether an argument takes calls over by __torch_function__ (_own_classes.py)."""
+from . import _dyadic
 from ._dyadic import Tensor
-from ._ignored import ignored as _ignored
+from ._own_classes import call, is_of_own_class
 
 
-@_ignored("relevant_args", why="no argument takes calls over")
 def has_torch_function(relevant_args):
-    """False: calls are not taken over."""
-    return False
+    """Whether one of them is of a class of its own that derives from Tensor, and takes calls over."""
+    return _dyadic._overrides() and any(map(is_of_own_class, relevant_args))
 
 
-@_ignored("obj", why="no argument takes calls over")
 def has_torch_function_unary(obj):
-    """False: calls are not taken over."""
-    return False
+    """Whether it takes calls over."""
+    return has_torch_function((obj,))
 
 
-@_ignored("objs", why="no argument takes calls over")
 def has_torch_function_variadic(*objs):
-    """False: calls are not taken over."""
-    return False
+    """Whether one of them takes calls over."""
+    return has_torch_function(objs)
 
 
 def is_tensor_like(inp):
@@ -27,8 +25,11 @@ def is_tensor_like(inp):
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
-    """Raises: there is nothing to hand a call to."""
-    raise TypeError(f"handle_torch_function: no argument of {getattr(public_api, '__name__', public_api)} takes calls over; ask has_torch_function() first")
+    """What the classes of relevant_args make of the call."""
+    if not has_torch_function(relevant_args):
+        name = getattr(public_api, "__name__", public_api)
+        raise TypeError(f"handle_torch_function: no argument of {name} takes calls over; ask has_torch_function() first")
+    return call(public_api, args, kwargs, relevant_args)
 
 
 class TorchFunctionMode:
@@ -48,5 +49,5 @@ class TorchFunctionMode:
 
 
 def get_default_nowrap_functions():
-    """Those whose results stay plain tensors: all, as no class of one's own is kept."""
+    """Those whose results the default __torch_function__ leaves as they are: none, as gradients and bases are read without it."""
     return set()

@@ -6,6 +6,7 @@ from .._absent import names_of
 from .._dyadic import Generator, Tensor as TensorBase, device, dtype  # noqa: F401
 from .._ignored import ignored as _ignored
 from .._size import Size  # noqa: F401
+from .._own_classes import DisableTorchFunctionSubclass
 from . import _functorch, _nn  # noqa: F401
 
 _TensorBase, _TensorMeta = TensorBase, type(TensorBase)
@@ -22,8 +23,14 @@ def _get_tracing_state():
 
 
 def _is_torch_function_enabled():
-    """False: calls are not handed over."""
-    return False
+    """Whether calls are handed to classes that derive from Tensor."""
+    return _dyadic._overrides()
+
+
+def _disabled_torch_function_impl(cls, func, types, args=(), kwargs=None):
+    """func's result as it is: of a class that takes nothing over."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
 
 
 def _get_privateuse1_backend_name():
@@ -34,16 +41,6 @@ def _get_privateuse1_backend_name():
 def _get_accelerator(check=None):
     """The CPU: there is no other device."""
     return device("cpu")
-
-
-class DisableTorchFunctionSubclass(contextlib.ContextDecorator):
-    """Accepted: calls are not handed over in any case."""
-
-    def __enter__(self):
-        """Nothing changes."""
-
-    def __exit__(self, *exc):
-        """Nothing was changed."""
 
 
 DisableTorchFunction = DisableTorchFunctionSubclass
