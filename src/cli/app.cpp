@@ -41,7 +41,12 @@ struct Parsed {
   Common common;
   int threads = 0;
   std::string memory_limit;
-  std::vector<std::pair<CLI::App*, Run>> runs;
+  struct Found {
+    CLI::App* app;
+    Run run;
+    bool ranks;
+  };
+  std::vector<Found> runs;
 };
 
 void add(CLI::App& parent, std::span<const Command* const> list, Parsed& p) {
@@ -59,7 +64,7 @@ void add(CLI::App& parent, std::span<const Command* const> list, Parsed& p) {
                   "end with an error before tensors take more than this: 500M, 2G (default: no limit)",
                   [](const std::string& text) { byte_count(text); });
     options.flag("--json", p.common.json, "one JSON document on standard output, progress on standard error");
-    p.runs.emplace_back(sub, std::move(run));
+    p.runs.push_back({sub, std::move(run), c->ranks});
   }
 }
 
@@ -113,8 +118,11 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv) {
     return kDone;
   } catch (const CLI::ParseError& e) { return complain(kUsage, usage_text(app, e)); }
   CLI::App* named = chosen(&app);
-  for (auto& [sub, run] : parsed.runs)
+  for (auto& [sub, run, ranks] : parsed.runs)
     if (sub == named) {
+      if (distributed::launched() > 1 && !ranks)
+        throw UsageError(fmt::format("{}: it runs as one process, not as {} that were started together", sub->get_name(),
+                                     distributed::launched()));
       if (parsed.threads) set_num_threads(parsed.threads);
       if (!parsed.memory_limit.empty()) set_memory_limit(byte_count(parsed.memory_limit));
       return run(parsed.common);

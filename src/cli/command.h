@@ -25,6 +25,7 @@ struct Command {
   const char* example;     // command lines for --help
   Run (*setup)(Options&);  // declares its options; what they are stored in must live in the Run that it returns
   std::span<const Command* const> parts{};  // `dyadic bench gpt`: then setup is null
+  bool ranks = false;                       // whether several processes run it together
 };
 
 // A mistake on the command line that only shows once options are put together: exit code 2.

@@ -348,6 +348,8 @@ Run setup(Options& options) {
 extern const Command train_command;
 const Command train_command = {"train", "train one model under one recipe",
                                "dyadic train --preset nanogpt-cpu --recipe bf16 --data notes/ --steps 2000 --out runs/notes",
-                               setup};
+                               setup,
+                               {},
+                               true};
 
 }  // namespace dyadic::inline v1::cli

@@ -113,6 +113,13 @@ TEST(MpiRun, WhatRanksDoNotAgreeOn) {
       << o.err;
 }
 
+TEST(MpiRun, WhatRunsAsOneProcess) {
+  setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  const Outcome o = testing::run({"study", "--preset", "nano"});
+  unsetenv("OMPI_COMM_WORLD_SIZE");
+  EXPECT_EQ(complaint(o, 2), "rank 0: study: it runs as one process, not as 2 that were started together");
+}
+
 TEST(MpiRun, WithoutThePlugin) {
   TestFolder folder;
   setenv("DYADIC_MPI", "/nowhere/libdyadic_mpi.so", 1);
