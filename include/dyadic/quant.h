@@ -13,6 +13,9 @@
 #pragma once
 #include "dyadic/optim.h"
 
+namespace dyadic::inline v1::models {
+class CausalLM;
+}
 namespace dyadic::inline v1::quant {
 
 using optim::Option;
@@ -27,7 +30,9 @@ class Inputs {
  public:
   Inputs() = default;
   explicit Inputs(const Tensor& x) { add(x); }  // [..., in]
-  void add(const Tensor& x);                    // ValueError where it has NaN or infinities, or another width
+  // Of which the sums of squares [in] alone are known, over so many rows: columns that vary each by itself.
+  static Inputs of_squares(const Tensor& squares, int64_t rows);
+  void add(const Tensor& x);  // ValueError where it has NaN or infinities, or another width
   int64_t rows() const { return rows_; }
   const Tensor& products() const { return products_; }  // f32 [in, in], the sum of x x^T
   Tensor mean_magnitude() const;                        // f32 [in], the mean of |x|
@@ -101,6 +106,7 @@ class Batches : public Calibration {  // of a model that is called with one tens
   explicit Batches(std::vector<Tensor> batches);  // ValueError where there is none
   void run(nn::Module& model) override;
   Tensor sample(nn::Module& model) override;
+  int64_t size() const { return int64_t(batches_.size()); }
   bool gives_logits() const override { return batches_[0].dtype().is_integer(); }
 };
 
@@ -152,6 +158,22 @@ class FolderJournal : public Journal {
   void remove();  // the folder, once the result is where it belongs
 };
 
+// An importance matrix: of each weight, by its name in the model, what its columns have multiplied.
+struct Importance {
+  struct Entry {
+    Tensor squares;   // f32 [in], summed
+    double rows = 0;  // so many inputs
+  };
+  std::map<std::string, Entry> entries;
+  std::vector<std::string> datasets;  // what a file says of its data: names, pieces and their tokens
+  int64_t chunks = 0, chunk_size = 0;
+};
+Importance measure_importance(nn::Module& model, Calibration& data);  // of its linear layers, in one run over the data
+// The GGUF files of llama.cpp's imatrix tools. ValueError for models that GGUF has no names for, and "<path>: ..." for files
+// that are none, or another model's. What has no place in such a file is left out.
+void save_importance(const std::string& path, const Importance& importance, const models::CausalLM& m);
+Importance load_importance(const std::string& path, models::CausalLM& m);
+
 struct QuantizeOptions {
   nn::ByName by_name = {};
   DType weights = {};  // a scaled format, of all that `map` does not name
@@ -164,6 +186,7 @@ struct QuantizeOptions {
   std::string method = "rtn";
   Options options = {};  // of the method
   Calibration* calibration = nullptr;
+  const Importance* importance = nullptr;  // for imatrix: what it would learn from calibration
   // Patterns of parameters' names, with * and ?. Of those that products and lookups read (nn::quantizable) the ones that an
   // `include` fits (none: all) and no `exclude`.
   std::vector<std::string> include = {}, exclude = {};

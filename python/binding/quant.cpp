@@ -1,6 +1,8 @@
 // What dyadic.quant is made of: methods as records, one matrix, a whole model. python/dyadic/quant/ has the rest.
 #include "dyadic/quant.h"
 
+#include "dyadic/models.h"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -50,10 +52,17 @@ nb::tuple report_tuple(const Report& r) {
 using Map = std::vector<std::pair<std::string, std::optional<std::string>>>;
 DType format_of(const std::optional<std::string>& text) { return text ? DType::parse(*text) : DType(); }
 
+models::CausalLM& language_model(nn::Module& model) {
+  auto* m = model.as<models::CausalLM>();
+  if (!m)
+    throw ValueError(std::string("importance: GGUF's names are those of language models, and the model is ") + model.kind());
+  return *m;
+}
+
 nb::tuple quantize_model(nn::Module& model, std::optional<std::string> weights, const Map& map, const std::string& name,
                          nb::dict options, nb::object calibration, std::vector<std::string> include,
                          std::vector<std::string> exclude, const std::string& journal, const std::string& key, bool resume,
-                         nb::handle trained, bool rotated) {
+                         nb::handle trained, bool rotated, const std::string& importance) {
   std::optional<PythonCalibration> data;
   if (!calibration.is_none()) data.emplace(calibration);
   QuantizeOptions o{.weights = format_of(weights),
@@ -64,6 +73,8 @@ nb::tuple quantize_model(nn::Module& model, std::optional<std::string> weights, 
                     .exclude = std::move(exclude)};
   for (auto& [pattern, format] : map) o.map.emplace_back(pattern, format_of(format));
   o.rotate = rotated;
+  std::optional<Importance> known;
+  if (!importance.empty()) o.importance = &known.emplace(load_importance(importance, language_model(model)));
   if (!trained.is_none()) {  // (activations, learned_scales): Python's hooks call the quantizers, whoever calls the layers
     const auto [activations, learned] = nb::cast<std::pair<std::optional<DType>, bool>>(trained);
     o.activations = activations.value_or(DType()), o.trainable = true, o.learned_scales = learned;
@@ -123,7 +134,7 @@ void add_quant(nb::module_& m) {
       nb::arg("x"), nb::arg("format"), nb::arg("threshold") = 0);
   q.def("quantize", quantize_model, nb::arg("model"), nb::arg("weights").none(), nb::arg("map"), nb::arg("method"),
         nb::arg("options"), nb::arg("calibration").none(), nb::arg("include"), nb::arg("exclude"), nb::arg("journal"),
-        nb::arg("key"), nb::arg("resume"), nb::arg("trained").none(), nb::arg("rotate"));
+        nb::arg("key"), nb::arg("resume"), nb::arg("trained").none(), nb::arg("rotate"), nb::arg("importance"));
   nb::class_<Quantizer, nn::Module>(q, "Quantizer", nb::dynamic_attr(), nb::type_slots(module_slots),
                                     "The scales of a layer that is trained as it will be stored.")
       .def(
@@ -141,6 +152,16 @@ void add_quant(nb::module_& m) {
   q.def("calibrate", calibrate_model, nb::arg("model"), nb::arg("data"), nb::arg("observer"), nb::arg("momentum"),
         nb::arg("percentile"));
   q.def("observers", observers);
+  q.def(
+      "save_importance",
+      [](nn::Module& model, nb::object data, const std::string& path, std::vector<std::string> datasets, int64_t chunks) {
+        PythonCalibration calibration(data);
+        const models::CausalLM& m = language_model(model);
+        Importance all = measure_importance(model, calibration);
+        all.datasets = std::move(datasets), all.chunks = chunks;
+        save_importance(path, all, m);
+      },
+      nb::arg("model"), nb::arg("data"), nb::arg("path"), nb::arg("datasets"), nb::arg("chunks"));
   q.def("rotate", rotate, nb::arg("model"), nb::arg("seed"));
   q.def("freeze", [](nn::Module& model) { return report_tuple(freeze(model)); }, nb::arg("model"));
   q.def(

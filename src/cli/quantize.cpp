@@ -16,7 +16,7 @@ namespace dyadic::inline v1::cli {
 namespace {
 
 struct QuantizeCommand {
-  std::string model, method = "rtn", format, calibration, size, out, packing;
+  std::string model, method = "rtn", format, calibration, size, out, packing, imatrix, save_imatrix;
   std::vector<std::string> options, map, include, exclude, formats;
   int64_t window = 512, samples = 32;
   bool list = false, resume = false, rotate = false;
@@ -135,8 +135,15 @@ std::string key_of(const QuantizeCommand& o) {
   std::string key =
       fmt::format("{} {} {} {} {} {} {}", o.model, o.method, o.format, o.size, o.calibration, o.window, o.samples);
   if (o.rotate) key += " rotated";
+  if (!o.imatrix.empty()) key += " " + o.imatrix;
   for (const auto* words : {&o.options, &o.map, &o.include, &o.exclude, &o.formats}) key += " [" + join(*words, " ") + "]";
   return key;
+}
+
+void save_importance(const QuantizeCommand& o, models::CausalLM& model, quant::Batches& data) {
+  quant::Importance all = quant::measure_importance(model, data);
+  all.datasets = {o.calibration}, all.chunks = data.size(), all.chunk_size = o.window;
+  quant::save_importance(o.save_imatrix, all, model);
 }
 
 int run_quantize(const QuantizeCommand& o, const Common& common) {
@@ -151,6 +158,14 @@ int run_quantize(const QuantizeCommand& o, const Common& common) {
                            .calibration = data ? &*data : nullptr,
                            .include = o.include,
                            .exclude = o.exclude};
+  if (!o.save_imatrix.empty()) {
+    save_importance(o, *model, *data);
+    out["imatrix"] = o.save_imatrix;
+    if (o.format.empty() && o.size.empty()) return print(common.json ? json_text(out) : o.save_imatrix + "\n"), kDone;
+  }
+  std::optional<quant::Importance> importance;
+  if (!o.imatrix.empty())
+    q.importance = &importance.emplace(quant::load_importance(o.imatrix, *model)), q.calibration = nullptr;
   if (!o.format.empty()) q.weights = DType::parse(o.format);
   for (const std::string& rule : o.map) {
     auto [pattern, format] = parse_rule(rule);
@@ -184,7 +199,10 @@ int run_quantize(const QuantizeCommand& o, const Common& common) {
 int quantize(const QuantizeCommand& o, const Common& common) {
   if (o.list) return list_methods(common);
   if (o.model.empty()) throw UsageError("quantize: of which model? Give its folder, or --list for the methods");
-  if (o.format.empty() == o.size.empty())
+  const bool measures = !o.save_imatrix.empty();
+  if (measures && o.calibration.empty())
+    throw UsageError("quantize: --save-imatrix writes what a text teaches: give --calibration");
+  if (o.format.empty() == o.size.empty() && !(measures && o.format.empty()))
     throw UsageError("quantize: to what? --format FORMAT for all weights, or --size for a choice of formats");
   if (o.resume && o.out.empty()) throw UsageError("quantize: --resume goes on with what --out DIR holds: give it");
   if (!o.packing.empty() && o.out.empty()) throw UsageError("quantize: --packing says how --out is written: give --out");
@@ -214,6 +232,11 @@ Run setup(Options& options) {
       .value("--exclude", o->exclude, "NAME ...", "but these: lm_head.weight")
       .flag("--rotate", o->rotate, "the model's residual stream into another basis first, which spreads outliers (QuaRot)")
       .value("--out", o->out, "DIR", "a folder for the result, which loads like any other model")
+      .value("--imatrix", o->imatrix, "FILE",
+             "for --method imatrix: llama.cpp's importance matrix of the model, in the place of "
+             "--calibration")
+      .value("--save-imatrix", o->save_imatrix, "FILE",
+             "writes the model's importance matrix by --calibration, as llama.cpp reads it")
       .flag("--resume", o->resume, "go on with what an interrupted run left in --out DIR")
       .value("--packing", o->packing, "NAME",
              "how DIR has the weights, for other tools: gptq, awq, bitsandbytes, compressed-tensors or fp8 (default: dyadic's)")

@@ -27,6 +27,12 @@ void Inputs::add(const Tensor& given) {
   }
   rows_ += x.size(0);
 }
+Inputs Inputs::of_squares(const Tensor& squares, int64_t rows) {
+  Inputs i;
+  i.rows_ = rows;
+  i.products_ = diag(squares), i.largest_ = sqrt(squares), i.magnitudes_ = sqrt(squares / double(rows)) * double(rows);
+  return i;
+}
 Tensor Inputs::mean_magnitude() const { return magnitudes_ / double(rows_); }
 Inputs Inputs::divided_by(const Tensor& scale) const {
   Inputs i;

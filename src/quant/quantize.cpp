@@ -37,6 +37,8 @@ class Run {
       if (format) check_format(format);
     DY_CHECK_AS(ValueError, o.calibration || !method_.needs_inputs,
                 "quantize: {} needs calibration data: give some, or use rtn, hqq or another that needs none", o.method);
+    DY_CHECK_AS(ValueError, !o.importance || (o.method == "imatrix" && !o.calibration),
+                "quantize: an importance matrix is for imatrix, in the place of calibration data: method is {}", o.method);
     if (o.activations) round_inputs(ones({1, 1}), o.activations, o.threshold);  // says what is wrong with them, before any work
     targets_ = find_targets(model, o);
     for (const Target& t : targets_)
@@ -133,6 +135,10 @@ class Run {
                                                         std::make_shared<Catcher>("quantize", inputs[&t], t.name)));
       if (!watching.empty()) o_.calibration->run(model_);
     }
+    if (o_.importance)
+      for (Target& t : stage)
+        if (const auto known = o_.importance->entries.find(t.name); known != o_.importance->entries.end())
+          inputs[&t] = Inputs::of_squares(known->second.squares, int64_t(known->second.rows));
     std::map<const Target*, LayerReport> reports;
     if (method_.input_scale) scale_inputs(stage, inputs, reports);
     for (Target& t : stage) quantize_one(t, inputs[&t], reports[&t]);

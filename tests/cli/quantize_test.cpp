@@ -39,6 +39,21 @@ TEST(QuantizeCommand, WritesAModelThatLoads) {
   EXPECT_EQ(run({"generate", out, "-p", "Once", "--tokens", "3"}).code, 0);
 }
 
+TEST(QuantizeCommand, WritesAndReadsImportance) {
+  const TestFolder f;
+  const std::string text = some_text(f), file = f / "imatrix.gguf";
+  EXPECT_EQ(
+      run({"quantize", small_model(), "--calibration", text, "--window", "64", "--samples", "4", "--save-imatrix", file}).out,
+      file + "\n");
+  const auto j =
+      run({"quantize", small_model(), "--method", "imatrix", "--imatrix", file, "--format", "q4_0", "--json"}).json();
+  for (auto& l : j["layers"]) EXPECT_LE(l["error"].get<double>(), l["error_rtn"].get<double>()) << l["name"];
+  EXPECT_NE(complaint(run({"quantize", small_model(), "--save-imatrix", file}), 2).find("give --calibration"),
+            std::string::npos);
+  EXPECT_NE(complaint(run({"quantize", small_model(), "--format", "q4_0", "--imatrix", file}), 1).find("is for imatrix"),
+            std::string::npos);
+}
+
 TEST(QuantizeCommand, RotatesFirst) {
   const TestFolder f;
   const std::string text = some_text(f), out = f / "rotated";

@@ -78,6 +78,19 @@ def test_model(method):
         assert report.layers[0].note == "scales are in norm"
 
 
+def test_importance_matrices(tmp_path):
+    folder = Path(__file__).parents[1] / "models" / "data" / "llama"
+    ids = [dy.randint(3, 64, (2, 32)) for _ in range(2)]
+    m = dy.from_pretrained(folder, dtype="float32")
+    quant.save_importance(m, ids, tmp_path / "i.gguf", datasets="words")
+    report = quant.quantize(m, "i4(group=8)", method="imatrix", importance=tmp_path / "i.gguf", include=["*_proj.weight"])
+    assert len(report.layers) == 14 and all(layer.error < layer.error_rtn and not layer.fallback for layer in report.layers)
+    with pytest.raises(ValueError, match="importance: GGUF's names"):
+        quant.quantize(Mlp(), "i4(group=8)", method="imatrix", importance=tmp_path / "i.gguf")
+    with pytest.raises(ValueError, match="an importance matrix is for imatrix"):
+        quant.quantize(dy.from_pretrained(folder, dtype="float32"), "i4(group=8)", importance=tmp_path / "i.gguf")
+
+
 def test_rotations_leave_results():
     m = dy.from_pretrained(Path(__file__).parents[1] / "models" / "data" / "llama", dtype="float32")
     ids = dy.tensor([[5, 6, 7, 8, 9, 10]])

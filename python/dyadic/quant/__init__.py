@@ -19,7 +19,7 @@ from . import _trainable
 from ._calibration import Calibration as _Calibration
 
 __all__ = ["InputRange", "LayerReport", "Method", "Report", "Scaled", "calibrate", "fake_quantize", "fit_budget", "freeze", "methods",
-           "observers", "quantize", "rotate", "round_inputs"]
+           "observers", "quantize", "rotate", "round_inputs", "save_importance"]
 
 
 class Method(NamedTuple):
@@ -110,7 +110,8 @@ def _round_inputs_of(module, lasts, format, threshold):
 
 
 def quantize(model, weights=None, *, activations=None, threshold=0.0, method="rtn", calibration=None, include=(), exclude=(), map={},
-             journal=None, resume=False, trainable=False, learned_scales=False, rotate=False, **options) -> Report:
+             journal=None, resume=False, trainable=False, learned_scales=False, rotate=False, importance=None,
+             **options) -> Report:
     """Changes a model's weights in place, to codes that a method chooses.
 
     weights: a scaled format, "i4(group=128)", "q4_K", dyadic.nf4 ... Of the weights that products and lookups read, those that a pattern
@@ -121,7 +122,8 @@ def quantize(model, weights=None, *, activations=None, threshold=0.0, method="rt
     are kept; with resume a run that was interrupted goes on behind them, to the same bits. options: the method's. Scaled formats take no
     gradient.
 
-    rotate: rotate() the model first.
+    rotate: rotate() the model first. importance: for method="imatrix", a language model's importance matrix in llama.cpp's GGUF form, in
+    the place of calibration (save_importance()).
 
     trainable: nothing is stored yet. Weights of Linear, convolutions, Embedding and others stay what they are and are trained; each forward of
     their layer sees them, and with activations its inputs, rounded as they will be, and gradients pass the rounding by (quantization-aware
@@ -144,7 +146,8 @@ def quantize(model, weights=None, *, activations=None, threshold=0.0, method="rt
         trained = (None if activations is None else _dyadic.dtype(_text(activations)), learned_scales)
     key = repr((_text(weights), formats, method, options, include, exclude, *(["rotated"] if rotate else [])))
     layers, before, after = _quant.quantize(model, _text(weights), formats, method, options, _data(model, calibration), _names(include),
-                                            _names(exclude), os.fspath(journal or ""), key, resume, trained, rotate)
+                                            _names(exclude), os.fspath(journal or ""), key, resume, trained, rotate,
+                                             os.fspath(importance or ""))
     if trainable:
         _trainable.watch(model)
         return Report([LayerReport(*layer) for layer in layers], before, after)
@@ -163,6 +166,14 @@ def rotate(model, seed=0) -> None:
     before attention and gated layers whose head is not their embedding, before they are quantized; ValueError for others.
     """
     _quant.rotate(model, seed)
+
+
+def save_importance(model, data, path, datasets=()) -> None:
+    """Runs a language model over data, as quantize() takes calibration, and writes the sums of squares of its linear layers' inputs as
+    llama.cpp's tools read them, a GGUF file. datasets: what it says of the data.
+    """
+    data = _Calibration(model, data)
+    _quant.save_importance(model, data, os.fspath(path), _names(datasets), len(data._batches))
 
 
 def observers() -> list[str]:
