@@ -64,8 +64,9 @@ class GradientMean {
   bool on() const;
 };
 
-// Samples [begin, end) of a batch: of tensors in lists and named values, along their first dimension.
+// The size along which a batch is cut: the first of its first tensor, 0 where there is none.
+int64_t sample_count(const data::Value& batch);
+// Samples [begin, end) of it, as views; what has another first size than the batch stays whole.
 data::Value samples(const data::Value& batch, int64_t begin, int64_t end);
-int64_t sample_count(const data::Value& batch);  // of the first tensor; ValueError where there is none
 
 }  // namespace dyadic::inline v1::distributed

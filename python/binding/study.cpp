@@ -8,6 +8,7 @@
 
 #include "base/interrupt.h"
 #include "data.h"
+#include "dyadic/plan.h"
 #include "nn.h"
 #include "options.h"
 #include "study/recipe_apply.h"
@@ -223,6 +224,56 @@ nb::tuple run_predict(nb::handle make_model, nb::object batch, nb::handle loss, 
   return nb::make_tuple(rows, study::text(found));
 }
 
+MemoryPlan run_plan(nb::handle make_model, nb::object batch, nb::handle loss, Recipe recipe, std::string optimizer,
+                    nb::dict optimizer_options, int64_t memory_limit, std::vector<std::string> allow) {
+  PlanOptions o{.loss = read_loss(loss),
+                .recipe = std::move(recipe),
+                .optimizer = std::move(optimizer),
+                .memory_limit = memory_limit,
+                .allow = std::move(allow)};
+  o.optimizer_options = read_options(o.optimizer, optimizer_options);
+  const study::MakeModel make = read_make(make_model);
+  const data::Value value = foreign_value(batch);
+  nb::gil_scoped_release released;
+  return plan(make, value, o);
+}
+
+void add_plan(nb::module_& t) {
+  nb::class_<PlanCandidate>(t, "Candidate", "One way to train: what it changes, what it takes.")
+      .def_ro("name", &PlanCandidate::name, "What it does, in words.")
+      .def_ro("repeated_calls", &PlanCandidate::again, "Calls of forward that backward makes again.")
+      .def_ro("accumulate", &PlanCandidate::accumulate, "Equal pieces of a batch whose gradients are added.")
+      .def_ro("states", &PlanCandidate::states, "The dtype of the optimizer's states.")
+      .def_ro("exact", &PlanCandidate::exact, "Whether the bits are those of training without a plan.")
+      .def_ro("allowed", &PlanCandidate::allowed, "Whether it is exact, or what it changes was asked for.")
+      .def_ro("fits", &PlanCandidate::fits, "Whether its peak is within the limit.")
+      .def_ro("seconds", &PlanCandidate::seconds, "Predicted, of a step.")
+      .def_prop_ro("peak", &PlanCandidate::peak, "Bytes, predicted, of all tensors at once.")
+      .def_prop_ro(
+          "bytes",
+          [](const PlanCandidate& c) {
+            nb::dict row;
+            for (auto& [key, amount] : {std::pair{"parameters", c.bytes.parameters},
+                                        {"gradients", c.bytes.gradients},
+                                        {"optimizer", c.bytes.optimizer},
+                                        {"activations", c.bytes.activations},
+                                        {"workspace", c.bytes.workspace}})
+              row[key] = *amount.predicted;
+            return row;
+          },
+          "Predicted peaks by category.");
+  nb::class_<MemoryPlan>(t, "MemoryPlan", "The part of a plan that is C++'s.")
+      .def_ro("limit", &MemoryPlan::limit)
+      .def_ro("candidates", &MemoryPlan::candidates)
+      .def("fits", &MemoryPlan::fits)
+      .def("chosen", [](const MemoryPlan& p) { return p.chosen(); })
+      .def("least", &MemoryPlan::least, nb::arg("allowed") = true)
+      .def("text", &MemoryPlan::text, nb::arg("width") = 100, nb::arg("color") = false);
+  nb::class_<Recomputing>(t, "Recomputing", "A forward by a plan, while it lives.").def(nb::init<const PlanCandidate&>());
+  t.def("plan", run_plan, nb::arg("make_model"), nb::arg("batch"), nb::arg("loss").none(), nb::arg("recipe"),
+        nb::arg("optimizer"), nb::arg("optimizer_options"), nb::arg("memory_limit"), nb::arg("allow"));
+}
+
 using Modules = std::vector<std::pair<std::string, DType>>;
 
 void add_recipe(nb::module_& t) {
@@ -255,6 +306,7 @@ void add_recipe(nb::module_& t) {
 void add_study(nb::module_& m) {
   nb::module_ t = m.def_submodule("_study", "What dyadic.study is made of.");
   add_recipe(t);
+  add_plan(t);
   nb::class_<Study>(t, "Study", "The part of dyadic.study.Study that is C++'s.")
       .def("text", &Study::text, nb::arg("width") = 100, nb::arg("color") = false, "The tables as text.")
       .def("html", &Study::html, "The page of report.html.")

@@ -45,6 +45,7 @@ from ._torch_names import *  # noqa: F401,F403
 from ._storage import TypedStorage, UntypedStorage, from_file, frombuffer, is_storage, memmap
 from .amp import GradScaler, autocast, is_autocast_available
 from .amp.switches import *  # noqa: F401,F403
+from ._plan import plan
 from .compiler import compile
 from .func import vmap
 from .nn.functional import conv1d, conv2d, conv3d

@@ -315,6 +315,10 @@ def formats(
     return found
 
 
+def _mean_output(model: Module, batch: Any) -> Tensor:
+    return model(batch if isinstance(batch, Tensor) else batch[0]).float().mean()
+
+
 class Predictions(list):
     """A dict for each recipe: "recipe", bytes at the peak of "parameters", "gradients", "optimizer", "activations", "workspace" and of
     all, "peak", "flops_per_step", and "fits": whether this machine's memory holds it. str() is a table."""
@@ -344,9 +348,6 @@ def predict(
 
     loss   as in study(); None: the mean of what the model makes of the batch, or of its first part"""
 
-    def outputs(model: Module, batch: Any) -> Tensor:
-        return model(batch if isinstance(batch, Tensor) else batch[0]).float().mean()
-
     return Predictions(
-        *_study.predict(_maker(make_model), batch, _on_meta(loss or outputs), _recipes(recipes), _name(optimizer), dict(optimizer_options or {}))
+        *_study.predict(_maker(make_model), batch, _on_meta(loss or _mean_output), _recipes(recipes), _name(optimizer), dict(optimizer_options or {}))
     )

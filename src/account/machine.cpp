@@ -65,14 +65,14 @@ MachineInfo machine_info() {
   return m;
 }
 
-Peaks measure_peaks() {
+Peaks measure_peaks(double seconds) {
   NoGrad guard;
   Peaks p;
   constexpr int64_t n = 1024, kRounds = 20'000;  // rounds: about 0.1 ms
   const int pieces = num_threads();
   float sink[3] = {0.5f, 0.25f, 0};
   const double work = pieces * peak_kernel().multiply_add(kRounds, sink);
-  p.flops_f32 = best_rate(work, 0.1, [&] {
+  p.flops_f32 = best_rate(work, 0.25 * seconds, [&] {
     parallel_each(pieces, [](int64_t) {
       float own[3] = {0.5f, 0.25f, 0};
       peak_kernel().multiply_add(kRounds, own);
@@ -81,11 +81,11 @@ Peaks measure_peaks() {
   Tensor a = ones({n, n}), b = ones({n, n});
   a = a.to(bf16);
   b = b.to(bf16);
-  p.flops_bf16 = best_rate(2.0 * n * n * n, 0.15, [&] { matmul(a, b); });
+  p.flops_bf16 = best_rate(2.0 * n * n * n, 0.375 * seconds, [&] { matmul(a, b); });
   constexpr int64_t kBytes = 64 << 20;
   Tensor from = zeros({kBytes}, u8), to = zeros({kBytes}, u8);
   char *s = from.data<char>(), *d = to.data<char>();
-  p.bytes_per_s = best_rate(2.0 * kBytes, 0.15, [&] {
+  p.bytes_per_s = best_rate(2.0 * kBytes, 0.375 * seconds, [&] {
     parallel_for(kBytes / 4096, 64,
                  [&](int64_t x, int64_t y) { std::memcpy(d + x * 4096, s + x * 4096, size_t(y - x) * 4096); });
   });

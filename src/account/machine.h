@@ -12,12 +12,12 @@ struct MachineInfo {
 };
 MachineInfo machine_info();
 
-struct Peaks {             // measured with the present number of threads, about half a second; per second, best of several
+struct Peaks {             // measured with the present number of threads; per second, best of several
   double flops_f32 = 0;    // multiply-adds on registers: the processor's limit
   double flops_bf16 = 0;   // a 1024^3 matrix product
   double bytes_per_s = 0;  // read plus written, of a copy of 64 MiB
 };
-Peaks measure_peaks();
+Peaks measure_peaks(double seconds = 0.4);  // about so long, and as long again to begin
 
 // Resident size of this process now, and its high-water mark since the last reset; -1 where /proc does not tell.
 int64_t resident_bytes();

@@ -1,11 +1,16 @@
-// dyadic bench compile: a chain of seven pointwise calls, one by one and as one pass of a compiled function, and a training
-// step of a small network.
+// dyadic bench compile: a chain of seven pointwise calls, one by one and as one pass of a compiled function, a training step of
+// a small network, and how long planning takes beside the step that is planned.
+#include <algorithm>
+
 #include "cli/bench.h"
 #include "dyadic/autograd.h"
 #include "dyadic/compile.h"
 #include "dyadic/nn.h"
 #include "dyadic/ops_nn.h"
 #include "dyadic/optim.h"
+#include "study/memory_plan.h"
+#include "study/preset.h"
+#include "study/trainer.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
@@ -50,11 +55,28 @@ void step_rows(std::vector<Row>& rows) {
   rows.push_back(ns_row("step of an MLP, compiled", "f32", time_runs(2, kRuns, compile(step)), 1));
 }
 
+void plan_rows(std::vector<Row>& rows) {
+  std::string text;
+  while (text.size() < 10'000) text += "a text of any kind\n";
+  const study::Corpus corpus = study::Corpus::from_text(text, study::TokenKind::bytes);
+  for (const char* name : {"char", "gpt2s"}) {
+    study::TrainSetup setup = study::preset(name).setup;
+    setup.model.vocab = std::max(setup.model.vocab, corpus.vocabulary().size());
+    study::TextSubject subject(setup, corpus, name);
+    const study::Recipe& recipe = study::recipe("f32");
+    auto plan = [&] { study::plan_training(subject, recipe, setup.plan(), 0, {}); };
+    rows.push_back(ns_row(std::string("planning ") + name, "f32", time_runs(1, kRuns, plan), 1));
+    study::Trainer trainer(subject, recipe, setup.plan());
+    rows.push_back(ns_row(std::string("step of ") + name, "f32", time_runs(1, 3, [&] { trainer.step(); }), 1));
+  }
+}
+
 std::vector<Row> measure() {
   std::vector<Row> rows;
   for (const DType d : {f32, bf16})
     for (const int64_t n : {4 << 10, 64 << 10, 1 << 20, 8 << 20}) chain_rows(rows, d, n);
   step_rows(rows);
+  plan_rows(rows);
   return rows;
 }
 
@@ -64,7 +86,8 @@ Run setup(Options&) {
 
 }  // namespace
 
-const Command bench_compile_command = {"compile", "chains of pointwise calls and a training step, eager and compiled",
+const Command bench_compile_command = {"compile",
+                                       "chains of pointwise calls and a training step, eager and compiled; planning a step",
                                        "dyadic bench compile --json", setup};
 
 }  // namespace dyadic::inline v1::cli

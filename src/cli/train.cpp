@@ -14,11 +14,13 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/json.h"
+#include "cli/training_options.h"
+#include "device/limit.h"
 #include "dyadic/distributed.h"
 #include "dyadic/progress.h"
 #include "dyadic/version.h"
 #include "study/evaluate.h"
-#include "study/preset.h"
+#include "study/memory_plan.h"
 #include "study/run.h"
 
 namespace dyadic::inline v1::cli {
@@ -30,7 +32,7 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 struct TrainOptions {
   std::string preset = "char", recipe = "f32", state, tokens = "bytes", out, time;
-  std::vector<std::string> data;
+  std::vector<std::string> data, allow;
   study::TrainSetup setup;
   int64_t checkpoint_every = 0;
   bool resume = false;
@@ -42,6 +44,7 @@ class Training {
   study::Recipe recipe_;
   study::Corpus corpus_;
   study::TrainSetup setup_;
+  study::Plan plan_;
   std::unique_ptr<study::TextSubject> subject_;
   std::unique_ptr<study::Trainer> trainer_;
   study::Bytes bytes_;
@@ -66,15 +69,25 @@ class Training {
     DY_CHECK_AS(ValueError, setup_.shards <= setup_.batch, "train: --shards: a batch of {} has fewer samples than {} shards",
                 setup_.batch, setup_.shards);
     subject_ = std::make_unique<study::TextSubject>(setup_, corpus_, o_.preset);
+    plan_ = setup_.plan();
+    if (memory_limit() && !plan_.shards) fit(memory_limit());
     group_.require_equal("the program", DYADIC_VERSION);
     group_.require_equal("the run", fingerprint());
     group_.on_first([&] { check_folder(); });
   }
 
-  int run(const Common& common) {
-    bytes_ = study::predict(*subject_, recipe_, setup_.plan()).bytes;
+  int run(const Common& common) try { return run_all(common); } catch (const OutOfMemoryError& e) {
+    if (memory_limit()) throw;
+    const int64_t had = memory_stats().total_peak;  // there was so much
+    trainer_.reset();
+    fail<OutOfMemoryError>("{}; {}", e.what(), would_fit(had, common.line));
+  }
+
+ private:
+  int run_all(const Common& common) {
+    bytes_ = study::predict(*subject_, recipe_, plan_).bytes;
     MemoryStats before = memory_stats();
-    trainer_ = std::make_unique<study::Trainer>(*subject_, recipe_, setup_.plan());
+    trainer_ = std::make_unique<study::Trainer>(*subject_, recipe_, plan_);
     finished_ = o_.resume && take_over();
     reset_peak_memory_stats();
     bool whole = finished_ || train();
@@ -82,7 +95,8 @@ class Training {
     if (whole && !finished_) group_.on_first([&] { save_model(); });
     if (whole && first()) {
       // In the weights' own dtype, whatever the recipe computes in, so that losses of recipes compare.
-      study::Evaluation e = study::evaluate(*subject_, trainer_->model(), 4);
+      trainer_->optimizer().zero_grad();
+      study::Evaluation e = study::evaluate(*subject_, trainer_->model(), memory_limit() ? 1 : 4);
       if (!interrupted()) val_loss_ = e.mean();
     }
     group_.barrier();  // whoever is done waits here without using a processor
@@ -95,7 +109,24 @@ class Training {
     return kInterrupted;
   }
 
- private:
+  std::string would_fit(int64_t limit, const std::string& command) {
+    const MemoryPlan p = study::plan_training(*subject_, recipe_, setup_.plan(), limit, study::Allowed::parse(o_.allow));
+    if (!p.fits())
+      return fmt::format("the least that it can be trained in is {} bytes: take a smaller batch or model", p.least());
+    return fmt::format("it fits into that: {} --memory-limit {}", command, limit);
+  }
+
+  // Before anything is allocated: what the limit takes, or an error that says what would fit.
+  void fit(int64_t limit) {
+    const MemoryPlan p =
+        study::plan_training(*subject_, recipe_, plan_, limit - memory_stats().total, study::Allowed::parse(o_.allow));
+    const PlanCandidate& c = p.chosen();
+    if (c.choice || !c.exact)
+      fmt::print(stderr, "to fit into {}: {} ({} at the peak, predicted)\n", human_bytes(limit), c.name, human_bytes(c.peak()));
+    plan_ = study::planned(plan_, c);
+    recipe_.states = c.states;
+  }
+
   // What makes two runs the same.
   std::string fingerprint() const {
     std::string text =
@@ -104,6 +135,7 @@ class Training {
     if (setup_.shards) text += fmt::format(", shards {}", setup_.shards);
     study::TrainSetup setup = setup_;
     for (const study::Setting& s : study::settings(setup)) text += fmt::format(", {} {}", s.name, s.text());
+    if (plan_.accumulate > 1) text += fmt::format(", pieces {}", plan_.accumulate);
     return text;
   }
 
@@ -287,21 +319,6 @@ int train(TrainOptions& o, Options& options, const std::string& config, const Co
   return Training(o).run(common);
 }
 
-void setting(Options& options, const study::Setting& s) {
-  std::visit(
-      [&](auto* field) {
-        using T = std::decay_t<decltype(*field)>;
-        Check check = between(s.least, s.most);
-        if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, std::optional<int64_t>>)
-          check = [low = int64_t(s.least), high = s.most](const std::string& text) {
-            at_least(low)(text);
-            between(double(low), high)(text);
-          };
-        options.value((std::string("--") + s.name).c_str(), *field, s.shown, s.doc, std::is_same_v<T, bool> ? Check() : check);
-      },
-      s.field);
-}
-
 Run setup(Options& options) {
   struct Given {
     TrainOptions o;
@@ -333,9 +350,10 @@ Run setup(Options& options) {
              "folder of model.safetensors and the checkpoint (default: train-PRESET, or the next free number)")
       .value("--checkpoint-every", o.checkpoint_every, "N", "write a checkpoint after every N steps (Ctrl-C always does)",
              at_least(1))
+      .value("--allow", o.allow, "WHAT", kAllowDoc, check_allowed)
       .value("--time", o.time, "T", "stop after this time, with a checkpoint: 90s, 2m, 1h",
              [](const std::string& text) { duration(text); });
-  for (const study::Setting& s : study::settings(o.setup)) setting(list, s);
+  for (const study::Setting& s : study::settings(o.setup)) add_setting(list, s);
   options
       .value("--config", g->config, "FILE",
              "JSON or TOML of these options, e.g. {\"preset\": \"baby\", \"steps\": 500} or lines such as steps = 500")

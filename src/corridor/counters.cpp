@@ -30,8 +30,17 @@ void count_work(const char* name, DType dtype, double flops, double bytes) {
 }
 
 void count_call(const Call& call) {
+  if (call.op.kind == OpKind::view) return;
+  const Work w = work_of(call);
+  count_work(call.name, w.dtype, w.flops, w.bytes);
+}
+
+[[gnu::constructor]] void install() { g_interceptors[int(Stage::counting)] = {.modes = kCounting, .observe = count_call}; }
+
+}  // namespace
+
+Work work_of(const Call& call) {
   const OpDef& op = call.op;
-  if (op.kind == OpKind::view) return;
   DType seen;
   double bytes = 0;
   for_each_tensor(call.args, call.nargs, [&](const Tensor& t, int k) {
@@ -44,13 +53,9 @@ void count_call(const Call& call) {
   for (int i = 0; i < call.nout; ++i)
     if (call.out[i].defined()) outputs += double(call.out[i].numel()), bytes += double(call.out[i].nbytes());
   const int each = seen && seen.is_complex() ? op.pw.complex_flops : op.pw.flops;
-  double flops = op.kind == OpKind::pointwise ? each * outputs : op.flops ? op.flops(call) : 0;
-  count_work(call.name, seen ? seen : call.out[0].dtype(), flops, bytes);
+  const double flops = op.kind == OpKind::pointwise ? each * outputs : op.flops ? op.flops(call) : 0;
+  return {seen ? seen : call.out[0].dtype(), flops, bytes};
 }
-
-[[gnu::constructor]] void install() { g_interceptors[int(Stage::counting)] = {.modes = kCounting, .observe = count_call}; }
-
-}  // namespace
 
 Counting::Counting() : before_(t_modes) { t_modes |= kCounting; }
 Counting::~Counting() { t_modes = (t_modes & ~kCounting) | (before_ & kCounting); }

@@ -10,6 +10,7 @@
 // Whatever can fail fails before the kernel runs, but for what depends on values.
 #include <algorithm>
 
+#include "corridor/observer.h"
 #include "corridor/run.h"
 #include "corridor/signature.h"
 #include "corridor/tape.h"
@@ -38,6 +39,15 @@ void infer(Call& c) {
 void observe(const Call& c) {
   for (const Interceptor& i : g_interceptors)
     if ((t_modes & i.modes) && i.observe) i.observe(c);
+  if (t_modes & kObserving)
+    for (Observer* o = t_observer; o; o = o->before()) o->called(c);
+}
+
+constinit thread_local Observer* t_observer = nullptr;
+Observer::Observer() : before_(std::exchange(t_observer, this)), modes_(t_modes) { t_modes |= kObserving; }
+Observer::~Observer() {
+  t_observer = before_;
+  t_modes = (t_modes & ~kObserving) | (modes_ & kObserving);
 }
 
 bool goes_by_parts(const OpDef& op, const char* name, const Arg* args, int n) {

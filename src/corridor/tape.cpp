@@ -91,8 +91,10 @@ Tensor without_base(const Tensor& view) {
   return t;
 }
 
+}  // namespace
+
 // Counts a save on the storage: the first turns a temporary into an activation.
-void save(Saved& s, const Tensor& t) {
+void tape::save(Saved& s, const Tensor& t) {
   if (t_modes & kForget) return;
   Storage& st = *t.impl()->storage;
   DY_CHECK(!st.inference || (t.impl()->flags & kNumber),
@@ -105,6 +107,8 @@ void save(Saved& s, const Tensor& t) {
   if (st.saves.fetch_add(1, std::memory_order_relaxed) == 0 && category_of(st) == Category::temporary)
     set_category(t, Category::activation);
 }
+
+namespace {
 
 struct Release {
   void operator()(Node* n) const { release(n); }

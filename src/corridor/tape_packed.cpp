@@ -18,6 +18,7 @@ constinit thread_local const Pack* t_pack = nullptr;
     Saved& s = n.saved[i];
     if (!s.tensor.defined() || (s.tensor.impl()->flags & kNumber)) continue;
     Unpack unpack = pack(alias(s.tensor));
+    if (!unpack) continue;
     drop_saved(s);
     node_extra(n).packed.emplace_back(uint16_t(i), std::move(unpack));
   }

@@ -12,6 +12,7 @@
 #include "device/allocator.h"
 #include "device/failure.h"
 #include "device/heap.h"
+#include "device/limit.h"
 
 namespace dyadic::inline v1 {
 
@@ -187,6 +188,7 @@ void set_memory_limit(int64_t bytes, Device d) {
   DY_CHECK_AS(ValueError, bytes >= 0, "set_memory_limit: the limit is a number of bytes or 0 for none, not {}", bytes);
   ledger(d).limit = bytes;
 }
+int64_t memory_limit(Device d) { return ledger(d).limit; }
 void empty_cache() { heap_trim(); }
 
 std::string memory_summary(Device d) {

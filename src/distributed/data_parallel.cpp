@@ -7,48 +7,7 @@
 #include "dyadic/ops.h"
 
 namespace dyadic::inline v1::distributed {
-namespace {
-
 using data::Value;
-
-const Tensor* first_tensor(const Value& v) {
-  if (v.kind() == Value::Kind::tensor) return &v.tensor();
-  if (v.kind() == Value::Kind::list) {
-    for (const Value& inside : v.list())
-      if (const Tensor* t = first_tensor(inside)) return t;
-  } else if (v.kind() == Value::Kind::named) {
-    for (auto& [name, inside] : v.named())
-      if (const Tensor* t = first_tensor(inside)) return t;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
-Value samples(const Value& batch, int64_t begin, int64_t end) {
-  switch (batch.kind()) {
-    case Value::Kind::tensor:
-      return batch.tensor().dim() ? batch.tensor().narrow(0, begin, end - begin) : batch.tensor();
-    case Value::Kind::list: {
-      Value::List out;
-      for (const Value& v : batch.list()) out.push_back(samples(v, begin, end));
-      return out;
-    }
-    case Value::Kind::named: {
-      Value::Named out;
-      for (auto& [name, v] : batch.named()) out.emplace_back(name, samples(v, begin, end));
-      return out;
-    }
-    default:
-      return batch;
-  }
-}
-
-int64_t sample_count(const Value& batch) {
-  const Tensor* t = first_tensor(batch);
-  DY_CHECK_AS(ValueError, t && t->dim() > 0, "DataParallel: the batch {} has no tensor of samples", batch.str());
-  return t->size(0);
-}
 
 void begin_equal(nn::Module& model, Group& group) {
   for (const std::vector<Tensor>& list : {model.parameters(), model.buffers()})
@@ -69,6 +28,7 @@ DataParallel::DataParallel(nn::Module& model, Group& group, int64_t shards, bool
 double DataParallel::backward(const Value& batch, const data::Callback<Tensor(const Value&)>& loss_of, double scale) {
   constexpr uint64_t kDraws = 1 << 20;  // of random numbers, that a shard may use
   const int64_t n = sample_count(batch);
+  DY_CHECK_AS(ValueError, n > 0, "DataParallel: the batch {} has no tensor of samples", batch.str());
   DY_CHECK_AS(ValueError, n >= shards_,
               "DataParallel: rank {}: a batch of {} samples is cut into {} shards; make it larger, or "
               "pass fewer shards",

@@ -9,6 +9,7 @@
 #include "dyadic/io.h"
 #include "dyadic/lr_scheduler.h"
 #include "dyadic/study.h"
+#include "plan/recording.h"
 #include "study/source.h"
 
 namespace dyadic::inline v1::study {
@@ -19,6 +20,9 @@ struct Plan {  // of one run of training
   double clip = 1;      // largest norm of all gradients; longer ones are shortened to it
   int64_t shards = 0;   // that each batch is cut into, over all ranks; 0: it stays whole, on one
   bool spread = false;  // each rank keeps the optimizer's states of some parameters
+  // How it fits into memory.
+  std::shared_ptr<const planning::Choice> again;  // calls of forward that backward makes again; null: none
+  int64_t accumulate = 1;                         // pieces of a batch, one after the other, whose gradients are added
 };
 
 class Subject {

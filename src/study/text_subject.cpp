@@ -23,24 +23,16 @@ class TextStream : public Stream {
   }
 };
 
-// Batches of equally long windows; a shorter last window is a batch of its own.
-std::vector<data::Value> validation_batches(const Corpus& corpus, int64_t block, int64_t batch) {
-  std::vector<Window> windows = validation_windows(corpus, block);
-  std::vector<data::Value> out;
-  CategoryScope scope(Category::data);
-  for (size_t at = 0; at < windows.size();) {
-    size_t n = 1;
-    while (n < size_t(batch) && at + n < windows.size() && windows[at + n].length == windows[at].length) ++n;
-    int64_t T = windows[at].length;
-    Tensor x = empty({int64_t(n), T}, i64), y = empty({int64_t(n), T}, i64);
-    for (size_t i = 0; i < n; ++i) {
-      corpus.copy(windows[at + i].begin, T, x.data<int64_t>() + int64_t(i) * T);
-      corpus.copy(windows[at + i].begin + 1, T, y.data<int64_t>() + int64_t(i) * T);
-    }
-    out.push_back(data::Value::List{x, y});
-    at += n;
+// Windows of one length; a shorter last one is a batch of its own.
+data::Value batch_of(const Corpus& corpus, std::span<const Window> windows) {
+  const CategoryScope scope(Category::data);
+  const int64_t n = int64_t(windows.size()), T = windows[0].length;
+  const Tensor x = empty({n, T}, i64), y = empty({n, T}, i64);
+  for (int64_t i = 0; i < n; ++i) {
+    corpus.copy(windows[size_t(i)].begin, T, x.data<int64_t>() + i * T);
+    corpus.copy(windows[size_t(i)].begin + 1, T, y.data<int64_t>() + i * T);
   }
-  return out;
+  return data::Value::List{x, y};
 }
 
 }  // namespace
@@ -91,8 +83,13 @@ Tensor TextSubject::mean_loss(nn::Module& model, const data::Value& batch) {
 }
 
 void TextSubject::evaluation(int64_t size, FunctionRef<bool(const data::Value&)> each) {
-  for (const data::Value& batch : validation_batches(corpus_, setup_.model.block, size * setup_.batch))
-    if (!each(batch)) return;
+  const std::vector<Window> windows = validation_windows(corpus_, setup_.model.block);
+  for (size_t at = 0; at < windows.size();) {
+    size_t n = 1;
+    while (n < size_t(size * setup_.batch) && at + n < windows.size() && windows[at + n].length == windows[at].length) ++n;
+    if (!each(batch_of(corpus_, {windows.data() + at, n}))) return;
+    at += n;
+  }
 }
 
 Tensor TextSubject::losses(nn::Module& model, const data::Value& batch, Tensor* logits) {

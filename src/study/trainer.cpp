@@ -9,6 +9,7 @@
 #include "dyadic/counters.h"
 #include "dyadic/ops.h"
 #include "optim/lost_updates.h"
+#include "plan/forward.h"
 
 namespace dyadic::inline v1::study {
 
@@ -27,26 +28,56 @@ Trainer::Trainer(Subject& subject, const Recipe& recipe, const Plan& plan, Devic
 }
 
 Tensor Trainer::loss(const data::Value& batch) {
+  std::optional<planning::Forward> planned;
+  if (recording_)
+    planned.emplace(*recording_);
+  else if (plan_.again)
+    planned.emplace(*plan_.again);
   if (!recipe_.compute) return subject_.mean_loss(*model_, batch);
   Autocast low(recipe_.compute);
   return subject_.mean_loss(*model_, batch);
 }
 
-// The mean loss; where it is not finite there may be none.
-double Trainer::gradients(const data::Value& batch) {
-  if (parallel_)
-    return parallel_->backward(batch, [this](const data::Value& shard) { return loss(shard); }, scaler_.get_scale());
-  const Tensor l = loss(batch);
-  const double value = device_.is_meta() ? 0 : l.item();
-  if (std::isfinite(value)) scaler_.scale(l).backward();
-  return value;
+void Trainer::use(std::shared_ptr<const planning::Choice> again, int64_t accumulate) {
+  plan_.again = std::move(again);
+  plan_.accumulate = accumulate;
+}
+
+planning::Recording Trainer::record() {
+  planning::Recording recording;
+  recording_ = &recording;
+  step();
+  recording_ = nullptr;
+  return recording;
 }
 
 double Trainer::step() { return step(device_.is_meta() ? subject_.blank() : stream_->next(done_)); }
 
+static data::Value piece(const data::Value& batch, int64_t i, int64_t count) {
+  const int64_t n = distributed::sample_count(batch), each = n / count;
+  DY_CHECK_AS(ValueError, n && n % count == 0, "accumulate: a batch of {} cannot be cut into {} equal pieces", n, count);
+  return distributed::samples(batch, i * each, (i + 1) * each);
+}
+
+// Returns the mean loss of the batch, not finite where backward was left out.
+double Trainer::forward_and_backward(const data::Value& batch) {
+  if (parallel_)
+    return parallel_->backward(batch, [this](const data::Value& shard) { return loss(shard); }, scaler_.get_scale());
+  double sum = 0;
+  for (int64_t i = 0; i < plan_.accumulate; ++i) {
+    Tensor l = loss(plan_.accumulate > 1 ? piece(batch, i, plan_.accumulate) : batch);
+    if (plan_.accumulate > 1) l = l / double(plan_.accumulate);
+    const double value = device_.is_meta() ? 0 : l.item();
+    sum += value;
+    if (!std::isfinite(value)) break;
+    scaler_.scale(l).backward();
+  }
+  return sum;
+}
+
 double Trainer::step(const data::Value& batch) {
   optimizer_->zero_grad();
-  const double value = gradients(batch);
+  const double value = forward_and_backward(batch);
   if (!std::isfinite(value)) {
     find_first_nan(batch);
     return value;

@@ -18,6 +18,10 @@ class Trainer {
   double step();
   double step(const data::Value& batch);
 
+  // How it fits into memory, from the next step on; what the plan says otherwise.
+  void use(std::shared_ptr<const planning::Choice> again, int64_t accumulate);
+  planning::Recording record();  // a step that writes its forward down
+
   int64_t steps_done() const { return done_; }
   nn::Module& model() { return *model_; }
   optim::Optimizer& optimizer() { return *optimizer_; }
@@ -34,7 +38,7 @@ class Trainer {
 
  private:
   Tensor loss(const data::Value& batch);
-  double gradients(const data::Value& batch);
+  double forward_and_backward(const data::Value& batch);
   void find_first_nan(const data::Value& batch);
   void describe(train::Checkpoint& run, const std::string& fingerprint);
   Subject& subject_;
@@ -48,6 +52,7 @@ class Trainer {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<distributed::DataParallel> parallel_;
   std::optional<FirstNaN> nan_;
+  planning::Recording* recording_ = nullptr;
   int64_t done_ = 0;
 };
 

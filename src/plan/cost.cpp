@@ -1,0 +1,33 @@
+#include "plan/cost.h"
+
+#include <algorithm>
+
+#include "corridor/counters.h"
+#include "device/limit.h"
+
+namespace dyadic::inline v1::planning {
+
+constexpr double kCall = 1e-6;
+
+const account::Peaks& peaks() {
+  static const account::Peaks p = [] {
+    const WithoutLimit scratch;
+    const ModeScope plain(0, ~0u);  // an Observer would ask for what is being measured
+    const account::Peaks measured = account::measure_peaks(0.1);
+    empty_cache();
+    return measured;
+  }();
+  return p;
+}
+
+double seconds_of(const Call& c) {
+  if (c.op.kind == OpKind::view) return 0;
+  const Work w = work_of(c);
+  const account::Peaks& p = peaks();
+  const double rate = w.dtype && w.dtype.is_floating_point() && w.dtype.itemsize() == 2 ? p.flops_bf16 : p.flops_f32;
+  return std::max(w.flops / rate, w.bytes / p.bytes_per_s) + kCall;
+}
+
+void Stopwatch::called(const Call& c) { seconds_ += seconds_of(c); }
+
+}  // namespace dyadic::inline v1::planning

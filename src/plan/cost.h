@@ -1,0 +1,24 @@
+// What calls take, by what the machine has been measured to do.
+#pragma once
+#include "account/machine.h"
+#include "corridor/observer.h"
+
+namespace dyadic::inline v1::planning {
+
+// Measured once, by the first to ask: about 0.1 s and 128 MiB, which are given back.
+const account::Peaks& peaks();
+
+// The longer of computing at the peak of the call's dtype and of moving its bytes at the bandwidth of a copy; and a
+// microsecond.
+double seconds_of(const Call& c);
+
+// Of all calls of this thread while it lives.
+class Stopwatch : Observer {
+  double seconds_ = 0;
+  void called(const Call& c) override;
+
+ public:
+  double seconds() const { return seconds_; }
+};
+
+}  // namespace dyadic::inline v1::planning

@@ -1,0 +1,205 @@
+#include "study/memory_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/check.h"
+#include "corridor/call.h"
+#include "plan/cost.h"
+#include "plan/cut.h"
+#include "plan/forward.h"
+#include "dyadic/data_parallel.h"
+#include "study/trainer.h"
+
+namespace dyadic::inline v1::study {
+namespace {
+
+using planning::Choice;
+constexpr int kCuts = 10, kBetween = 3;
+
+// "61 calls again (linear 25, gelu 12, add 12 ...)": the three commonest.
+std::string name_of(const Choice& choice) {
+  std::map<std::string, int> count;
+  int calls = 0;
+  for (size_t i = 0; i < choice.again.size(); ++i)
+    if (choice.again[i]) ++count[op_name(choice.ops[i])], ++calls;
+  std::vector<std::pair<int, std::string>> most;
+  for (auto& [op, n] : count) most.emplace_back(-n, op);
+  std::sort(most.begin(), most.end());
+  std::string text;
+  for (size_t i = 0; i < std::min<size_t>(most.size(), 3); ++i)
+    text += fmt::format("{}{} {}", i ? ", " : "", most[i].second, -most[i].first);
+  return fmt::format("{} calls again ({}{})", calls, text, most.size() > 3 ? " ..." : "");
+}
+
+// The first calls as in b, the others as in a: what is made again early in forward is read late in backward, when others have
+// let go of their memory.
+Choice mixed(const Choice& a, const Choice& b, size_t from) {
+  Choice c = a;
+  std::copy(b.again.begin(), b.again.begin() + int64_t(from), c.again.begin());
+  return c;
+}
+
+// Dry runs of one recipe.
+class DryRuns {
+  Subject& subject_;
+  const MemoryStats before_ = memory_stats(meta);
+  Recipe recipe_;
+  std::unique_ptr<Trainer> trainer_;
+
+ public:
+  DryRuns(Subject& subject, Recipe recipe, const Plan& plan) : subject_(subject), recipe_(std::move(recipe)) {
+    trainer_ = std::make_unique<Trainer>(subject, recipe_, plan, meta);
+    trainer_->step();  // makes the optimizer's states
+  }
+  planning::Recording record() { return trainer_->record(); }
+  PlanCandidate run(std::shared_ptr<const Choice> choice, int64_t accumulate) {
+    trainer_->use(choice, accumulate);
+    reset_peak_memory_stats(meta);
+    PlanCandidate c;
+    {
+      planning::Stopwatch watch;
+      trainer_->step();
+      c.seconds = watch.seconds();
+    }
+    if (const data::Value last = subject_.short_blank(); last.kind() != data::Value::Kind::none && accumulate == 1)
+      trainer_->step(last);
+    fill_bytes(c.bytes, memory_stats(meta), before_, &Amount::predicted);
+    if (choice) c.again = std::count(choice->again.begin(), choice->again.end(), true);
+    c.accumulate = accumulate;
+    c.states = recipe_.states;
+    c.choice = std::move(choice);
+    return c;
+  }
+};
+
+using Choices = std::vector<std::shared_ptr<const Choice>>;  // null: nothing is made again
+
+// The cheapest cuts; `fine`: and what lies between two of them.
+Choices choices(const planning::Recording& recording, bool fine) {
+  Choices all{nullptr};
+  const std::vector<planning::Cut> cuts = planning::cheapest_at_all_prices(recording, kCuts);
+  for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+    const Choice &a = cuts[i].choice, &b = cuts[i + 1].choice;
+    for (int k = 1; k < kBetween && fine; ++k)
+      all.push_back(std::make_shared<Choice>(mixed(a, b, b.again.size() * size_t(k) / kBetween)));
+    if (b.any()) all.push_back(std::make_shared<Choice>(b));
+  }
+  return all;
+}
+
+class Planner {
+  Subject& subject_;
+  const Recipe& recipe_;
+  const Plan& plan_;
+  const Allowed allowed_;
+  std::vector<PlanCandidate> all_;
+  std::shared_ptr<const Choice> smallest_;  // of the recipe as it is
+
+ public:
+  Planner(Subject& subject, const Recipe& recipe, const Plan& plan, Allowed allowed)
+      : subject_(subject), recipe_(recipe), plan_(plan), allowed_(allowed) {}
+
+  std::vector<PlanCandidate> candidates() {
+    add(recipe_, allowed_.accumulation);
+    if (Recipe r = recipe_; dynamic8.format()->def->bits < r.states.format()->def->bits) {
+      r.states = dynamic8;
+      add(r, allowed_.states && allowed_.accumulation);
+    }
+    return best();
+  }
+
+ private:
+  enum Change { kPieces = 1, kStates = 2 };
+  int changes(const PlanCandidate& c) const {
+    return (c.accumulate > 1 ? kPieces : 0) | (c.states != recipe_.states ? kStates : 0);
+  }
+  bool allowed(int change) const {
+    return (!(change & kPieces) || allowed_.accumulation) && (!(change & kStates) || allowed_.states);
+  }
+
+  // What is only offered is looked at in its fastest and in its smallest form.
+  void add(const Recipe& r, bool pieces_allowed) {
+    DryRuns dry(subject_, r, plan_);
+    const bool given = r.states == recipe_.states;
+    const planning::Recording recording = dry.record();
+    Choices again = choices(recording, given);
+    const Choices coarse = given ? choices(recording, false) : again;
+    if (!given && !allowed_.states) again = {nullptr, smallest_};
+    int64_t least = INT64_MAX;
+    for (const auto& choice : again) {
+      keep(dry.run(choice, 1));
+      if (given && all_.back().peak() < least) least = all_.back().peak(), smallest_ = choice;
+    }
+    const int64_t n = distributed::sample_count(subject_.blank());
+    for (int64_t pieces = 2; pieces <= n; pieces *= 2)
+      if (n % pieces == 0)
+        for (const auto& choice : pieces_allowed ? coarse : Choices{nullptr, smallest_}) keep(dry.run(choice, pieces));
+  }
+
+  void keep(PlanCandidate c) {
+    const int change = changes(c);
+    c.exact = !change;
+    c.allowed = allowed(change);
+    std::vector<std::string> parts;
+    if (change & kPieces) parts.push_back(fmt::format("{} pieces", c.accumulate));
+    if (change & kStates) parts.push_back(c.states.name() + " states");
+    if (c.choice) parts.push_back(name_of(*c.choice));
+    c.name = parts.empty() ? "as it is" : fmt::format("{}", fmt::join(parts, ", "));
+    all_.push_back(std::move(c));
+  }
+
+  // What nothing beats in both that changes no more.
+  std::vector<PlanCandidate> best() {
+    std::stable_sort(all_.begin(), all_.end(), [&](const PlanCandidate& a, const PlanCandidate& b) {
+      return std::tuple(a.seconds, a.peak(), changes(a)) < std::tuple(b.seconds, b.peak(), changes(b));
+    });
+    std::vector<PlanCandidate> kept;
+    int64_t least[4] = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};  // so far, of those that change no more than this
+    for (PlanCandidate& c : all_) {
+      const int change = changes(c);
+      if (c.peak() >= least[change]) continue;
+      for (int more = 0; more < 4; ++more)
+        if ((more & change) == change) least[more] = std::min(least[more], c.peak());
+      kept.push_back(std::move(c));
+    }
+    return kept;
+  }
+};
+
+}  // namespace
+
+Allowed Allowed::parse(const std::vector<std::string>& names) {
+  Allowed a;
+  for (const std::string& name : names) {
+    DY_CHECK_AS(ValueError, name == "accumulation" || name == "states",
+                "plan: \"{}\" is nothing that can be allowed: it is accumulation or states", name);
+    (name == "states" ? a.states : a.accumulation) = true;
+  }
+  return a;
+}
+
+MemoryPlan plan_training(Subject& subject, const Recipe& recipe, const Plan& plan, int64_t limit, Allowed allowed) {
+  planning::peaks();
+  const GeneratorState random = generator_state();
+  MemoryPlan p;
+  p.limit = limit;
+  p.states = recipe.states;
+  p.candidates = Planner(subject, recipe, plan, allowed).candidates();
+  set_generator_state(random);
+  for (size_t i = 0; i < p.candidates.size(); ++i) {
+    PlanCandidate& c = p.candidates[i];
+    c.fits = !limit || c.peak() <= limit;
+    if (p.chosen_index < 0 && c.fits && c.allowed) p.chosen_index = int(i);
+  }
+  return p;
+}
+
+Plan planned(Plan plan, const PlanCandidate& c) {
+  plan.again = c.choice;
+  plan.accumulate = c.accumulate;
+  return plan;
+}
+
+}  // namespace dyadic::inline v1::study

@@ -1,0 +1,75 @@
+// dyadic plan, and dyadic train --memory-limit, which does what it says.
+#include "tests/cli/program.h"
+
+namespace dyadic::testing {
+namespace {
+
+std::vector<std::string> words(const char* command, std::vector<std::string> more) {
+  std::vector<std::string> all = {command, "--preset", "nano", "--data", text_file()};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+TEST(PlanCommand, OffersWaysInTheOrderOfTheTimeTheyTake) {
+  const auto j = run(words("plan", {"--json"})).json();
+  EXPECT_EQ(j["memory_limit"], nullptr);
+  EXPECT_EQ(j["chosen"]["name"], "as it is");
+  double before = 0;
+  int exact = 0, offered = 0;
+  for (const auto& c : j["candidates"]) {
+    EXPECT_GE(c["ms_per_step"].get<double>(), before);
+    before = c["ms_per_step"];
+    exact += c["exact"].get<bool>();
+    offered += !c["allowed"].get<bool>();
+    EXPECT_GE(c["bytes"]["peak"].get<int64_t>(), j["least_if_all_is_allowed"].get<int64_t>());
+  }
+  EXPECT_GT(exact, 3);
+  EXPECT_GT(offered, 1);
+  EXPECT_LT(j["least"].get<int64_t>(), j["chosen"]["bytes"]["peak"].get<int64_t>() * 9 / 10);
+}
+
+TEST(PlanCommand, LongerContextsAndLargerBatchesTakeMore) {
+  auto peak = [](std::vector<std::string> more) {
+    more.push_back("--json");
+    return run(words("plan", more)).json()["chosen"]["bytes"]["peak"].get<int64_t>();
+  };
+  const int64_t plain = peak({});
+  EXPECT_GT(peak({"--context", "64"}), plain);
+  EXPECT_GT(peak({"--batch", "8"}), plain);
+  EXPECT_EQ(peak({"--context", "64"}), peak({"--block", "64"}));
+}
+
+TEST(PlanCommand, TheLeastLimitTrainsToTheSameBitsAndOneByteLessFailsAtOnce) {
+  TestFolder f;
+  const int64_t least = run(words("plan", {"--json"})).json()["least"];
+  auto train = [&](const char* out, std::vector<std::string> more) {
+    more.insert(more.end(), {"--steps", "6", "--json", "--out", f / out});
+    return run(words("train", more));
+  };
+  const auto free = train("free", {}).json();
+  const Outcome o = train("limited", {"--memory-limit", std::to_string(least)});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(o.err.find("calls again"), std::string::npos) << o.err;
+  const auto limited = o.json();
+  EXPECT_EQ(limited["weights_sha256"], free["weights_sha256"]);
+  EXPECT_EQ(limited["bytes"]["peak"]["measured"], least);
+  EXPECT_EQ(limited["bytes"]["peak"]["predicted"], least);
+  EXPECT_GT(free["bytes"]["peak"]["measured"].get<int64_t>(), least * 11 / 10);
+  const std::string words = complaint(train("less", {"--memory-limit", std::to_string(least - 1)}), 1);
+  EXPECT_NE(words.find("the least that training takes is " + std::to_string(least) + " bytes"), std::string::npos) << words;
+  EXPECT_FALSE(fs::exists(f / "less"));
+  const Outcome allowed = train("allowed", {"--memory-limit", std::to_string(least - 1), "--allow", "accumulation"});
+  ASSERT_EQ(allowed.code, 0) << allowed.err;
+  EXPECT_NE(allowed.err.find("pieces"), std::string::npos) << allowed.err;
+  EXPECT_EQ(allowed.json()["bytes"]["peak"]["predicted"], allowed.json()["bytes"]["peak"]["measured"]);
+}
+
+TEST(PlanCommand, ALimitThatNothingFitsIsNoSuccess) {
+  const Outcome o = run(words("plan", {"--memory-limit", "100K"}));
+  EXPECT_EQ(o.code, 1);
+  EXPECT_NE(o.out.find("Nothing fits into 100 KiB: the least is "), std::string::npos) << o.out;
+  EXPECT_NE(complaint(run(words("plan", {"--allow", "magic"})), 2).find("accumulation or states"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dyadic::testing
