@@ -38,10 +38,10 @@ def _deepcopy(self, memo):
         made = type(self)(made, self.requires_grad)
     elif self.requires_grad:
         made.requires_grad_()
-    if self.grad is not None:
-        made.grad = copy.deepcopy(self.grad, memo)
     if is_of_own_class(self):
         made = _of_class(made, self, copy.deepcopy(self.__dict__, memo))
+    if self.grad is not None:
+        made.grad = copy.deepcopy(self.grad, memo)
     memo[id(self)] = made
     return made
 

@@ -17,13 +17,19 @@ _VIEWS = ("T", "mT", "H", "mH", "real", "imag")
 class DisableTorchFunctionSubclass(contextlib.ContextDecorator):
     """Calls inside take subclasses for the plain tensors that they are."""
 
+    def __init__(self):
+        self._before = []
+
+    def _recreate_cm(self):  # a decorated function may call itself
+        return type(self)()
+
     def __enter__(self):
         """From here on."""
-        self._before = _dyadic._set_overrides(False)
+        self._before.append(_dyadic._set_overrides(False))
 
     def __exit__(self, *exc):
         """As it was before."""
-        _dyadic._set_overrides(self._before)
+        _dyadic._set_overrides(self._before.pop())
 
 
 def is_of_own_class(value):

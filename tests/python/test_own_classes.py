@@ -78,7 +78,11 @@ def test_gradients_copies_and_parameters():
     assert w.grad.tolist() == [2, 2]
     for again in (copy.copy(leaf), copy.deepcopy(leaf)):
         assert type(again) is Named and again.requires_grad and again.note == [1] and torch.equal(again, leaf)
-    assert copy.deepcopy(leaf).note is not leaf.note
+    assert copy.deepcopy(leaf).note is not leaf.note and copy.deepcopy(leaf).grad.tolist() == [3, 3]
+    disabled = torch._C.DisableTorchFunctionSubclass()
+    with disabled, disabled:
+        assert type(leaf * 2) is torch.Tensor
+    assert type(leaf * 2) is Named
 
     class Own(nn.Parameter):
         pass
