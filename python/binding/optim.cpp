@@ -83,13 +83,8 @@ nb::list names_of(PyOptimizer& o) {
 }
 
 void add_optimizer(nb::module_& m) {
-  nb::class_<PyOptimizer>(m, "Optimizer", "Base of the optimizers, each made from a record.")
-      .def(
-          "__init__",
-          [](nb::pointer_and_handle<PyOptimizer> self, const std::string& name) {
-            new (self.p) PyOptimizer(self.h.ptr(), name);
-          },
-          nb::arg("name"))
+  nb::class_<PyOptimizer>(m, "_Optimizer", "The part of an optimizer that is C++'s; its owner has groups and states.")
+      .def(nb::init<nb::handle, const std::string&>(), nb::arg("owner"), nb::arg("name"))
       .def("step", &PyOptimizer::step, nb::arg("closure") = nb::none(), nb::kw_only(), nb::arg("grad_scale") = 1.0,
            "Moves every parameter that has a gradient; grad_scale multiplies the gradients on the way. A closure computes the "
            "loss "
@@ -109,7 +104,7 @@ void add_optimizer(nb::module_& m) {
             o.push();
           },
           nb::arg("lr"))
-      .def("_count_step",
+      .def("count_step",
            [](PyOptimizer& o) {
              o.pull();
              o.count_step();
@@ -135,15 +130,14 @@ void add_optimizer(nb::module_& m) {
           nb::arg("mode") = true,
           "Of schedule-free optimizers: parameters are where gradients are taken; train(False) or eval() makes them the "
           "average.")
-      .def("eval", [](nb::handle o) { o.attr("train")(false); })
-      .def("_names", names_of)
+      .def("names", names_of)
       .def(
-          "_pull", [](PyOptimizer& o, bool states) { o.pull(states); }, nb::arg("states") = false)
+          "pull", [](PyOptimizer& o, bool states) { o.pull(states); }, nb::arg("states") = false)
       .def(
-          "_push", [](PyOptimizer& o, bool states) { o.push(states); }, nb::arg("states") = false)
-      .def("_keep32", [](PyOptimizer& o, std::vector<std::string> names) { o.keep32(std::move(names)); })
-      .def("_set_steps", &PyOptimizer::set_steps, nb::arg("steps"))
-      .def("_load_flat_state", &PyOptimizer::load_flat_state, nb::arg("state_dict"));
+          "push", [](PyOptimizer& o, bool states) { o.push(states); }, nb::arg("states") = false)
+      .def("keep32", [](PyOptimizer& o, std::vector<std::string> names) { o.keep32(std::move(names)); })
+      .def("set_steps", &PyOptimizer::set_steps, nb::arg("steps"))
+      .def("load_flat_state", &PyOptimizer::load_flat_state, nb::arg("state_dict"));
   m.def("_optimizer_records", records);
 }
 

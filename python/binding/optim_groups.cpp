@@ -134,9 +134,17 @@ nn::NamedTensors read_params(const std::string& who, nb::handle params, size_t& 
   return out;
 }
 
-PyOptimizer::PyOptimizer(PyObject* self, const std::string& name)
-    : Optimizer(name, std::vector<ParamGroup>()), self_(self), written_(name == "Optimizer") {
+PyOptimizer::PyOptimizer(nb::handle owner, const std::string& name)
+    : Optimizer(name, std::vector<ParamGroup>()),
+      owner_(nb::steal(PyWeakref_NewRef(owner.ptr(), nullptr))),
+      written_(name == "Optimizer") {
   for (const OptionDef& d : optim::option_defs(def())) keys_.push_back(nb::steal(PyUnicode_InternFromString(d.name.c_str())));
+}
+
+nb::object PyOptimizer::self() const {
+  nb::object owner = owner_();
+  DY_CHECK(!owner.is_none(), "{}: the optimizer is gone: something that needs it outlived it", def().name());
+  return owner;
 }
 
 void PyOptimizer::replace(nb::list from) {
@@ -221,7 +229,7 @@ void PyOptimizer::pull_written(size_t index, nb::dict from) {
 
 void PyOptimizer::pull(bool states) {
   nb::gil_scoped_acquire gil;
-  const nb::object groups = groups_of(self_);
+  const nb::object groups = groups_of(self().ptr());
   if (groups.is_none()) return;  // of a class that has none
   DY_CHECK_AS(TypeError, PyList_Check(groups.ptr()), "{}: param_groups is {}; it is a list of dicts", def().name(),
               Py_TYPE(groups.ptr())->tp_name);
@@ -259,7 +267,7 @@ void PyOptimizer::push_options(size_t index, nb::dict to) {
 
 void PyOptimizer::push(bool states) {
   nb::gil_scoped_acquire gil;
-  const nb::object groups = groups_of(self_);
+  const nb::object groups = groups_of(self().ptr());
   if (groups.is_none()) return;
   const nb::list all = nb::cast<nb::list>(groups);
   for (size_t i = 0; i < std::min(all.size(), this->groups().size()); ++i) push_options(i, nb::cast<nb::dict>(all[i]));

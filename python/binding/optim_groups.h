@@ -31,7 +31,7 @@ struct SeenState {
 // The Python object's param_groups and state are what counts: whoever reads groups and states here pulls them before, whoever
 // changes them pushes them after. A pull compares; only what has changed is read.
 class PyOptimizer final : public optim::Optimizer {
-  PyObject* self_;
+  nb::object owner_;                    // a weak reference to Python's object
   std::vector<nb::object> keys_;        // the options' names
   std::vector<SeenGroup> seen_;         // by group
   std::vector<SeenState> seen_states_;  // by parameter, in the groups' order
@@ -42,6 +42,7 @@ class PyOptimizer final : public optim::Optimizer {
   void pull_written(size_t group, nb::dict from);
   void push_options(size_t group, nb::dict to);
   void remember(size_t group, nb::dict dict);
+  nb::object self() const;
   nb::object states_dict() const;
   void pull_states(PyObject* states, bool every);  // of all, or of those that a step moves
   void push_states(PyObject* states, bool every);
@@ -51,7 +52,7 @@ class PyOptimizer final : public optim::Optimizer {
   void push_searches(PyObject* states);
 
  public:
-  PyOptimizer(PyObject* self, const std::string& name);
+  PyOptimizer(nb::handle owner, const std::string& name);
   void pull(bool states = false) override;
   void push(bool states = false) override;
   nb::object step(nb::object closure, double grad_scale);

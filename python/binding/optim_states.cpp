@@ -205,7 +205,7 @@ void PyOptimizer::pull_searches(PyObject* states) {
   PyObject* kept = PyDict_GetItem(states, first.ptr());
   ParamState& s = this->states()[nullptr] = {};
   if (!kept || !PyDict_Check(kept) || !PyDict_GET_SIZE(kept)) return;
-  for (auto [key, value] : nb::cast<nb::dict>(nb::handle(self_).attr("_numbered")(nb::handle(kept)))) {
+  for (auto [key, value] : nb::cast<nb::dict>(self().attr("_numbered")(nb::handle(kept)))) {
     const std::string name = nb::cast<std::string>(key);
     if (name == "n_iter")
       s.steps = int64_t(number_of(value.ptr()));
@@ -223,12 +223,12 @@ void PyOptimizer::push_searches(PyObject* states) {
   for (auto& [key, t] : s.tensors) numbered[key.c_str()] = nb::cast(t);
   numbered["n_iter"] = s.steps;
   const nb::object first = nb::steal(wrap(groups().at(0).params.at(0).second));
-  nb::handle(states)[first].attr("update")(nb::handle(self_).attr("_listed")(numbered));
+  nb::handle(states)[first].attr("update")(self().attr("_listed")(numbered));
 }
 
 nb::object PyOptimizer::states_dict() const {
   static PyObject* const key = PyUnicode_InternFromString("state");
-  nb::object states = nb::getattr(nb::handle(self_), nb::handle(key));
+  nb::object states = nb::getattr(self(), nb::handle(key));
   DY_CHECK_AS(TypeError, PyDict_Check(states.ptr()), "{}: state is {}; it is a dict by parameter", def().name(),
               Py_TYPE(states.ptr())->tp_name);
   return states;

@@ -194,3 +194,29 @@ def test_another_schedule_is_a_difference(tmp_path):
         with pytest.raises(ValueError, match="schedule: the schedule is one of .*base_lrs.*step_size there and one of .* here"):
             checkpoint.resume()
         assert len(checkpoint.resume(strict=False).differences) == 1 and s.last_epoch == 0
+
+
+def test_a_plain_object_becomes_an_optimizer():
+    """As Lightning's: it takes over what an optimizer has, and its class derives from both."""
+
+    class Counting:
+        def __init__(self, optimizer):
+            self.__dict__ = {key: value for key, value in optimizer.__dict__.items() if key != "step"}
+            self.__class__ = type("Counting" + type(optimizer).__name__, (type(self), type(optimizer)), {})
+            self.optimizer, self.count = optimizer, 0
+
+        def step(self, closure=None):
+            self.count += 1
+            return self.optimizer.step(closure)
+
+    p = nn.Parameter(dy.ones(2))
+    wrapped = Counting(optim.SGD([p], lr=0.5, momentum=0.9))
+    schedule = optim.lr_scheduler.StepLR(wrapped, 1)
+    for _ in range(2):
+        wrapped.zero_grad()
+        p.sum().backward()
+        wrapped.step()
+        schedule.step()
+    assert isinstance(wrapped, optim.Optimizer) and isinstance(wrapped, optim.SGD) and wrapped.count == 2
+    assert np.allclose(p.detach().numpy(), 1 - 0.5 - 0.05 * 1.9) and abs(wrapped.param_groups[0]["lr"] - 0.005) < 1e-12
+    assert wrapped.state_dict()["state"][0]["momentum_buffer"].tolist() == pytest.approx([1.9, 1.9])

@@ -25,7 +25,7 @@ def _hooked(step):
                 args, kwargs = hook(self, args, kwargs) or (args, kwargs)
             result = step(self, *args, **kwargs)
             if self._record is None:
-                self._count_step()
+                self._part.count_step()
             hooks = self._hooks
             for hook in list(hooks.get("step_post", {}).values()) if hooks else ():
                 hook(self, args, kwargs)
@@ -101,7 +101,13 @@ def _parameters_of(who, group):
     return [p for _, p in once], [name for name, _ in once] if pairs is params else None
 
 
-class Optimizer(_dyadic.Optimizer):
+def _native_step(self, closure=None, *, grad_scale=1.0):
+    """One step of all parameters that have gradients, which grad_scale multiplies. closure: computes the loss and its gradients anew and
+    returns the loss."""
+    return self._part.step(closure, grad_scale=grad_scale)
+
+
+class Optimizer:
     """Base of the optimizers. One of your own calls super().__init__(params, defaults) and writes step(), which finds its parameters and
     options in param_groups and keeps what it likes in state[parameter].
 
@@ -114,7 +120,7 @@ class Optimizer(_dyadic.Optimizer):
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
-        _dyadic.Optimizer.__init__(self, cls._record or "Optimizer")
+        self._part = _dyadic._Optimizer(self, cls._record or "Optimizer")  # what C++ has of it
         _alive.add(self)
         return self
 
@@ -136,7 +142,7 @@ class Optimizer(_dyadic.Optimizer):
 
     def _keep(self, keep32):
         self._kept32 = keep32
-        self._keep32(keep32)
+        self._part.keep32(keep32)
 
     def add_param_group(self, param_group):
         """One more group of parameters, with options of its own."""
@@ -177,7 +183,39 @@ class Optimizer(_dyadic.Optimizer):
                 means = f"did you mean {meant}?" if meant else f"there are {', '.join(self._options)}"
                 raise ValueError(f"{self._record}: an unknown option: {key}; {means}")
 
-    step = _hooked(_dyadic.Optimizer.step)
+    step = _hooked(_native_step)
+
+    def zero_grad(self, set_to_none=True):
+        """The parameters' gradients become None, or zeros."""
+        self._part.zero_grad(set_to_none)
+
+    def set_lr(self, lr):
+        """The learning rate of all groups."""
+        self._part.set_lr(lr)
+
+    @property
+    def steps(self) -> int:
+        """How many were taken."""
+        return self._part.steps
+
+    def lost_updates(self, group=None) -> float:
+        """The share of nonzero steps that rounded to nothing since clear_updates(), of all groups or of one."""
+        return self._part.lost_updates(group)
+
+    def clear_updates(self):
+        """lost_updates() counts from here on."""
+        self._part.clear_updates()
+
+    def train(self, mode=True):
+        """Of schedule-free optimizers: parameters are where gradients are taken; train(False) or eval() makes them the average."""
+        self._part.train(mode)
+
+    def eval(self):
+        """train(False)."""
+        self.train(False)
+
+    def _pull(self, states=False):
+        self._part.pull(states)
 
     def _hooks_of(self, name):
         if self._hooks is None:
@@ -258,9 +296,9 @@ class Optimizer(_dyadic.Optimizer):
             group.update({key: v for key, v in saved.items() if key not in ("params", "param_names", "names", "steps")})
         if self._record:
             taken = [int(s[key]) for s in state.values() if isinstance(s, dict) for key in ("step", "n_iter") if key in s]
-            self._set_steps(groups[0].get("steps", max(taken, default=int(bool(state)))))
+            self._part.set_steps(groups[0].get("steps", max(taken, default=int(bool(state)))))
             self._pull(True)
-            self._push(True)
+            self._part.push(True)
 
     def _places(self, groups):
         """The parameters by the numbers of saved groups: by names where both have them, else in order."""
@@ -284,10 +322,10 @@ class Optimizer(_dyadic.Optimizer):
 
     def _load_flat(self, state_dict):
         groups = state_dict.get("param_groups", ())
-        there, here = ({n for names in all_ for n in names} for all_ in ([g.get("names", ()) for g in groups], self._names()))
+        there, here = ({n for names in all_ for n in names} for all_ in ([g.get("names", ()) for g in groups], self._part.names()))
         if all("names" in g for g in groups) and groups and there != here:
             self._refuse(there, here)
-        self._load_flat_state(state_dict)
+        self._part.load_flat_state(state_dict)
         for group, saved in zip(self.param_groups, groups if len(groups) == len(self.param_groups) else ()):
             group.update({key: v for key, v in saved.items() if key not in ("params", "names")})
 
@@ -295,11 +333,11 @@ class Optimizer(_dyadic.Optimizer):
         """Nothing: a class's step has its hooks from the beginning. PyTorch's __setstate__ calls it, and others' do."""
 
     def __getstate__(self):
-        return {**{key: v for key, v in self.__dict__.items() if key not in ("_inside", "_hooks")}, "_steps": self.steps}
+        return {**{key: v for key, v in self.__dict__.items() if key not in ("_inside", "_hooks", "_part")}, "_steps": self.steps}
 
     def __setstate__(self, state):
         state = dict(state)
-        self._set_steps(state.pop("_steps", self.steps))
+        self._part.set_steps(state.pop("_steps", self.steps))
         self.__dict__.update(state)
         self._keep(self.__dict__.get("_kept32", []))
 

@@ -29,7 +29,7 @@ class LRScheduler(_Schedule):
         """Makes what C++ has of it."""
         self._began = False
         me, groups = weakref.ref(self), len(self.optimizer.param_groups)
-        self._make("FunctionLR", self.optimizer, {"last_epoch": last_epoch}, [lambda _, i=i: me()._rate(i) for i in range(groups)])
+        self._make("FunctionLR", self.optimizer._part, {"last_epoch": last_epoch}, [lambda _, i=i: me()._rate(i) for i in range(groups)])
         self._began = True
 
     def __getstate__(self):
@@ -122,7 +122,7 @@ class SequentialLR(LRScheduler):
         self._begin()
 
     def _begin(self):
-        self._make_sequence(self.optimizer, self._schedulers, self._milestones)
+        self._make_sequence(self.optimizer._part, self._schedulers, self._milestones)
 
     def state_dict(self):
         """PyTorch's: the states of all schedules."""
@@ -188,7 +188,7 @@ class ReduceLROnPlateau(LRScheduler):
     def _begin(self):
         floors = [float(v) for v in self.min_lrs]
         options = (self.mode, self.factor, self.patience, self.threshold, self.threshold_mode, self.cooldown)
-        self._make_plateau(self.optimizer, *options, floors, self.eps)
+        self._make_plateau(self.optimizer._part, *options, floors, self.eps)
 
     @_ignored("epoch", why="steps are counted", warn=True)
     def step(self, metrics, epoch=None):
@@ -309,12 +309,12 @@ def _make(record):
             if p == "lr_lambda":
                 one = len(self._functions) == 1
                 self.lr_lambdas = self._functions * len(self.optimizer.param_groups) if one else self._functions
-        self._make(name, self.optimizer, given, self._functions)
+        self._make(name, self.optimizer._part, given, self._functions)
         bound.apply_defaults()
         self._options = {p: bound.arguments[p] for p in options}
 
     def _begin(self):
-        self._make(name, self.optimizer, {p: v for p, v in self._options.items() if v is not None}, self._functions)
+        self._make(name, self.optimizer._part, {p: v for p, v in self._options.items() if v is not None}, self._functions)
 
     def _shown(self, native):
         known = {p: self._options[p] for p in options}

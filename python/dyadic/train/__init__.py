@@ -112,7 +112,8 @@ class Checkpoint(_train.Checkpoint):
             )
         saves = getattr(type(part), "state_dict", None)
         by_itself = saves is Module.state_dict and overrides(part, "_save_to_state_dict")
-        self._add(name, part, saves in (Module.state_dict, Optimizer.state_dict) and not by_itself)
+        native = saves in (Module.state_dict, Optimizer.state_dict) and not by_itself
+        self._add(name, part._part if native and isinstance(part, Optimizer) else part, native)
         self._parts[name] = part
         if saves is Module.state_dict and not by_itself and overrides(part, "get_extra_state"):
             self.add(name + "_extra_state", ExtraState(part))

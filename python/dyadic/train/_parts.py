@@ -33,8 +33,8 @@ class WrittenOptimizer:
 
     def _groups(self):
         """[(group, {name: parameter})]"""
-        names = self._checkpoint()._names_of(self._optimizer)
-        groups = zip(self._optimizer.param_groups, self._optimizer._names())
+        names = self._checkpoint()._names_of(self._optimizer._part)
+        groups = zip(self._optimizer.param_groups, self._optimizer._part.names())
         return [(group, {names[n]: p for n, p in zip(own, group["params"])}) for group, own in groups]
 
     def state_dict(self):
