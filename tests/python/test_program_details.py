@@ -273,3 +273,10 @@ def test_products_of_groups():
         nn.functional.grouped_mm(a, b, offs=torch.tensor([5, 2]))
     with pytest.raises(ValueError, match="offs say where groups end"):
         nn.functional.grouped_mm(a, b)
+
+
+def test_dicts_are_made_like_a_module_s_entries():
+    layer = nn.Linear(2, 3)
+    made = type(layer._parameters)({name: p.detach() * 0 for name, p in layer._parameters.items()})
+    assert type(made) is dict and list(made) == ["weight", "bias"] and not made["weight"].any()
+    assert DataLoader(TensorDataset(torch.ones(4))).multiprocessing_context is None

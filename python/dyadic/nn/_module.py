@@ -158,7 +158,11 @@ class _Keys(KeysView):
 
 
 class _Entries(MutableMapping):
-    """A module's own parts of one kind by name: what PyTorch keeps in dicts, which people read and write."""
+    """A module's own parts of one kind by name: what PyTorch keeps in dicts, which people read and write. type(entries)(others), by which
+    they make a dict like another one, is a plain dict."""
+
+    def __new__(cls, module, read=None, write=None):
+        return dict(module) if read is None else super().__new__(cls)
 
     def __init__(self, module, read, write):
         self._module, self._read, self._write = module, read, write
