@@ -8,11 +8,15 @@ namespace dyadic::inline v1::planning {
 // Measured once, by the first to ask: about 0.1 s and 128 MiB, which are given back.
 const account::Peaks& peaks();
 
+// By which results are weighed against one another, wherever: what can be chosen, and so the least memory that training takes,
+// is the same in each run. Per second, of two cores.
+inline constexpr account::Peaks kTypical{2e11, 5e11, 2e10};
+
 // The longer of computing at the peak of the call's dtype and of moving its bytes at the bandwidth of a copy; and a
 // microsecond.
-double seconds_of(const Call& c);
+double seconds_of(const Call& c, const account::Peaks& p);
 
-// Of all calls of this thread while it lives.
+// Of all calls of this thread while it lives, on this machine.
 class Stopwatch : Observer {
   double seconds_ = 0;
   void called(const Call& c) override;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "plan/cost.h"
+
 namespace dyadic::inline v1::planning {
 namespace {
 
@@ -63,7 +65,7 @@ void Forward::made(const Call& c) {
 
 void Forward::record(const Call& c, int first) {
   const int id = int(recording_->calls.size());
-  RecordedCall call{c.id, seconds_of(c), {}, first, c.nout, !c.op.writes};
+  RecordedCall call{c.id, seconds_of(c, kTypical), {}, first, c.nout, !c.op.writes};
   for_each_tensor(c.args, c.nargs, [&](const Tensor& t, int) {
     const Storage& s = *t.impl()->storage;
     const int v = number(s);

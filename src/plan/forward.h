@@ -13,8 +13,6 @@
 
 namespace dyadic::inline v1::planning {
 
-double seconds_of(const Call& c);  // cost.cpp
-
 // The calls of this thread belong to one forward while it lives; it ends before backward begins.
 class Forward : Observer {
  public:

@@ -11,7 +11,7 @@ namespace dyadic::inline v1::planning {
 // Values are numbered as calls have made them; a call's are neighbours. A value is memory of its own, not a view.
 struct RecordedCall {
   Op op{};
-  double seconds = 0;  // predicted
+  double seconds = 0;  // on a typical machine
   std::vector<int> reads;
   int first = 0, count = 0;
   bool repeatable = true;  // the same call later would give the same
