@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/interrupt.h"
+#include "device/limit.h"
 #include "dyadic/ops.h"
 #include "study/statistics.h"
 #include "study/stored.h"
@@ -100,14 +101,14 @@ LossDelta judge(Subject& subject, const Measure& m, const Evaluation& from, cons
 double judged_mean(const Measure& m, const Evaluation& e) { return m.metric.empty() ? e.mean() : metric_of(e.values, m); }
 
 Reference evaluate_reference(Subject& subject, nn::Module& f32_model, int64_t size, const Measure& measure) {
-  constexpr int64_t kMostBytes = 256 << 20;
+  const int64_t most = memory_limit() ? 0 : 256 << 20;
   Reference r{subject, f32_model, size, measure, {}, {}};
   int64_t bytes = 0;
   r.evaluation = evaluate(subject, f32_model, size, {}, [&](const data::Value&, const Tensor& logits) {
     if (logits.defined()) bytes += logits.nbytes();
-    if (logits.defined() && bytes <= kMostBytes) r.logits.push_back(logits);
+    if (logits.defined() && bytes <= most) r.logits.push_back(logits);
   });
-  if (bytes > kMostBytes) r.logits.clear();
+  if (bytes > most) r.logits.clear();
   return r;
 }
 

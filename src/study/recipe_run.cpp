@@ -7,6 +7,7 @@
 
 #include "account/machine.h"
 #include "base/interrupt.h"
+#include "device/limit.h"
 #include "dyadic/counters.h"
 #include "study/rounding.h"
 #include "study/step_times.h"
@@ -53,7 +54,8 @@ void RecipeRun::sampled_step(RecipeResult& r, double* loss) {
   const UpdatesBefore before(trainer->optimizer());
   {
     Counting counting;
-    RoundingCounting rounding;
+    std::optional<RoundingCounting> rounding;
+    if (!memory_limit()) rounding.emplace();  // no plan has memory for shadows
     *loss = trainer->step();
   }
   flops_per_step_ = Counting::flops();
@@ -115,6 +117,7 @@ bool RecipeRun::run(RecipeResult& r) {
     progress.step(step + 1, loss, double(items) / took);
     if (measure && evaluation_due(step + 1, plan.steps, subject)) {
       pause_measuring();  // its batches may be larger
+      trainer->optimizer().zero_grad();
       Evaluation e = evaluate(subject, trainer->model(), 1, recipe.compute);
       begin_measuring();
       if (!interrupted()) {
@@ -139,6 +142,7 @@ bool RecipeRun::run(RecipeResult& r) {
     r.status = Status::stopped;
     return true;
   }
+  trainer->optimizer().zero_grad();
   losses = evaluate(subject, trainer->model(), 1, recipe.compute);
   if (interrupted()) {
     trainer->save(checkpoint, fingerprint);

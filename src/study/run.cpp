@@ -5,15 +5,18 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "base/check.h"
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "device/limit.h"
 #include "dyadic/io.h"
 #include "dyadic/version.h"
 #include "study/layers.h"
 #include "study/measure.h"
+#include "study/memory_plan.h"
 #include "study/recipe_apply.h"
 #include "study/recipe_run.h"
 #include "study/recommend.h"
@@ -45,6 +48,7 @@ class Work {
   train::Progress& progress_;
   Plan plan_;
   std::vector<Recipe> recipes_;
+  std::map<std::string, Plan> fitted_;  // into the memory limit, by recipe; none without a limit
   Study o_;
   std::vector<Evaluation> f32_losses_;  // per seed
   double started_ = now(), earlier_ = 0;
@@ -92,9 +96,25 @@ class Work {
     DY_CHECK_AS(ValueError, q_.steps.value_or(1) >= 1, "study: {} is {}; at least 1", option("steps"), q_.steps.value_or(0));
   }
 
+  // Under a limit: how each recipe fits into it, to the same bits. OutOfMemoryError that names the least where one does not.
+  void fit() {
+    const int64_t limit = memory_limit() - memory_stats().total;
+    if (!memory_limit()) return;
+    for (const Recipe& r : recipes_) try {
+        fitted_[r.name] = planned(plan_, plan_training(subject_, r, plan_, limit, {}).chosen());
+      } catch (const OutOfMemoryError& e) { fail<OutOfMemoryError>("study: {} does not fit: {}", r.name, e.what()); }
+  }
+  // Of a run of the recipe.
+  Plan plan_of(const std::string& recipe) const {
+    Plan plan = plan_;
+    if (auto fitted = fitted_.find(recipe); fitted != fitted_.end()) plan.again = fitted->second.again;
+    return plan;
+  }
+
   void prepare() {
     recipes_ = chosen_recipes(q_);
     check();
+    fit();
     auto format_names = weight_formats(*subject_.make(recipe("f32"), meta), q_.formats, subject_.all_stored());
     for (const Recipe& r : recipes_) subject_.optimizer(*subject_.make(r, meta), r, plan_);  // refuses what cannot be trained
     o_.folder = q_.out.empty() ? run_folder("study-" + q_.name, q_.resume) : q_.out;
@@ -109,7 +129,11 @@ class Work {
     s().options.tolerance = q_.tolerance;
     s().options.minimize = q_.minimize;
     s().options.time_s = q_.time_s;
-    s().machine = this_machine();
+    {
+      const WithoutLimit measuring;
+      s().machine = this_machine();
+      empty_cache();
+    }
     s().options.steps = q_.steps.value_or(plan_.steps);
     bool resumed = q_.resume && fs::exists(path("report.json"));
     if (resumed) take_over();
@@ -171,9 +195,9 @@ class Work {
   // One step count for all recipes that fills about `seconds`, from a few steps of each.
   int64_t steps_for(double seconds) {
     double step_s = 0;
-    Plan probe = plan_;
-    probe.steps = 1000;
     for (const Recipe& r : recipes_) {
+      Plan probe = plan_of(r.name);
+      probe.steps = 1000;
       Trainer t(subject_, r, probe);
       double best = 1e30;
       for (int i = 0; i < 5; ++i) {
@@ -232,7 +256,7 @@ class Work {
 
   // A model of one's own may ask for values, which a dry run has not.
   void predict(RecipeResult& r) try {
-    r.bytes = study::predict(subject_, chosen(r.name), plan_).bytes;
+    r.bytes = study::predict(subject_, chosen(r.name), plan_of(r.name)).bytes;
   } catch (const std::exception& e) {
     if (is_text(s())) throw;
     const std::string note = fmt::format("The memory of training could not be predicted: {}", e.what());
@@ -252,7 +276,7 @@ class Work {
         losses.push_back(load_losses(file));
         continue;
       }
-      Plan plan = plan_;
+      Plan plan = plan_of(r.name);
       plan.seed += uint64_t(k);
       RecipeRun run{
           subject_,  recipe_, plan,     checkpoint(r.name, k), fingerprint() + fmt::format(", recipe {}, run {}", r.name, k),
@@ -313,8 +337,8 @@ class Work {
     int64_t done = 0;
     progress_.plan(0);
     progress_.begin("formats", int64_t(s().formats.size()));
-    constexpr int64_t kSize = 4;  // quicker; what memory this takes is compared with no prediction
-    const Reference reference = evaluate_reference(subject_, *model, kSize, s().measure);
+    const int64_t size = memory_limit() ? 0 : 4;  // 4: quicker; 0: a sample at a time, as logits are there several times
+    const Reference reference = evaluate_reference(subject_, *model, size, s().measure);
     if (interrupted()) return false;
     for (FormatResult& f : s().formats) {
       if (f.status != Status::done) {

@@ -85,7 +85,7 @@ Tensor TextSubject::mean_loss(nn::Module& model, const data::Value& batch) {
 void TextSubject::evaluation(int64_t size, FunctionRef<bool(const data::Value&)> each) {
   const std::vector<Window> windows = validation_windows(corpus_, setup_.model.block);
   for (size_t at = 0; at < windows.size();) {
-    size_t n = 1;
+    size_t n = 1;  // also of size 0
     while (n < size_t(size * setup_.batch) && at + n < windows.size() && windows[at + n].length == windows[at].length) ++n;
     if (!each(batch_of(corpus_, {windows.data() + at, n}))) return;
     at += n;

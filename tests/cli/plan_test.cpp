@@ -1,4 +1,6 @@
 // dyadic plan, and dyadic train --memory-limit, which does what it says.
+#include <algorithm>
+
 #include "tests/cli/program.h"
 
 namespace dyadic::testing {
@@ -62,6 +64,32 @@ TEST(PlanCommand, TheLeastLimitTrainsToTheSameBitsAndOneByteLessFailsAtOnce) {
   ASSERT_EQ(allowed.code, 0) << allowed.err;
   EXPECT_NE(allowed.err.find("pieces"), std::string::npos) << allowed.err;
   EXPECT_EQ(allowed.json()["bytes"]["peak"]["predicted"], allowed.json()["bytes"]["peak"]["measured"]);
+}
+
+TEST(PlanCommand, AStudyFitsIntoItsLimitToTheSameBits) {
+  TestFolder f;
+  auto least_of = [](const char* recipe) -> int64_t {
+    return run(words("plan", {"--recipe", recipe, "--json"})).json()["least"];
+  };
+  const int64_t f32 = least_of("f32"), limit = std::max(f32, least_of("bf16"));
+  auto study = [&](const char* out, std::vector<std::string> more) {
+    more.insert(more.end(), {"--steps", "6", "--recipe", "bf16", "--format", "nf4", "--json", "--out", f / out});
+    return run(words("study", more));
+  };
+  const Outcome o = study("limited", {"--memory-limit", std::to_string(limit)});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const auto limited = o.json(), free = study("free", {}).json();
+  for (int i = 0; i < 2; ++i) {
+    const auto &a = limited["recipes"][i], &b = free["recipes"][i];
+    EXPECT_EQ(a["weights_sha256"], b["weights_sha256"]) << a["name"];
+    EXPECT_EQ(a["val_loss"], b["val_loss"]) << a["name"];
+    EXPECT_EQ(a["bytes"]["peak"]["predicted"], a["bytes"]["peak"]["measured"]) << a["name"];
+    EXPECT_LE(a["bytes"]["peak"]["measured"].get<int64_t>(), limit);
+    EXPECT_LT(a["bytes"]["peak"]["measured"].get<int64_t>(), b["bytes"]["peak"]["measured"].get<int64_t>());
+  }
+  const std::string words = complaint(study("less", {"--memory-limit", std::to_string(f32 - 1)}), 1);
+  EXPECT_NE(words.find("study: f32 does not fit"), std::string::npos) << words;
+  EXPECT_FALSE(fs::exists(f / "less"));
 }
 
 TEST(PlanCommand, ALimitThatNothingFitsIsNoSuccess) {
