@@ -1,6 +1,9 @@
 // dyadic plan, and dyadic train --memory-limit, which does what it says.
 #include <algorithm>
+#include <iterator>
 
+#include "cli/command.h"
+#include "device/failure.h"
 #include "tests/cli/program.h"
 
 namespace dyadic::testing {
@@ -90,6 +93,22 @@ TEST(PlanCommand, AStudyFitsIntoItsLimitToTheSameBits) {
   const std::string words = complaint(study("less", {"--memory-limit", std::to_string(f32 - 1)}), 1);
   EXPECT_NE(words.find("study: f32 does not fit"), std::string::npos) << words;
   EXPECT_FALSE(fs::exists(f / "less"));
+}
+
+// In this process, whose allocations can be refused.
+TEST(PlanCommand, OutOfMemoryDuringARunNamesTheCommandThatFits) {
+  TestFolder f;
+  const std::string out = f / "a", data = text_file();
+  const char* line[] = {"dyadic", "train", "--preset", "nano", "--steps", "400", "--data", data.c_str(), "--out", out.c_str()};
+  fail_allocation(20'000);  // when tens of steps have been taken
+  ::testing::internal::CaptureStderr();
+  const int code = cli::run(int(std::size(line)), line);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  fail_allocation(0);
+  EXPECT_EQ(code, 1);
+  EXPECT_NE(said.find("out of memory: "), std::string::npos) << said;
+  EXPECT_NE(said.find("it fits into that: dyadic train --preset nano --steps 400"), std::string::npos) << said;
+  EXPECT_NE(said.find(" --memory-limit "), std::string::npos) << said;
 }
 
 TEST(PlanCommand, ALimitThatNothingFitsIsNoSuccess) {
