@@ -1,7 +1,8 @@
-// Fine-tuning: what dyadic.finetune is made of. python/dyadic/_finetune.py has the rest.
-#include "dyadic/finetune.h"
+// Fine-tuning and distillation: what dyadic.finetune and dyadic.distill are made of. _finetune.py and distill.py have the rest.
+#include "dyadic/distill.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -61,6 +62,27 @@ bool tell(void* function, const Step& s) {
   return goes_on.is_none() || nb::cast<bool>(goes_on);
 }
 
+// The same for both: what a run has beside its model, options and loss.
+struct Given {
+  FinetuneOptions options;
+  Data data;
+  Given(const nb::dict& o, const std::string& jsonl, const std::string& name, const std::optional<std::string>& eval,
+        nb::object& on_step)
+      : options(options_of(o)), data{jsonl, name} {
+    if (eval) options.eval = Data{*eval, "eval"};
+    if (!on_step.is_none()) options.on_step = tell, options.caller = &on_step;
+  }
+};
+
+DistillOptions distill_options_of(const nb::dict& given) {
+  DistillOptions o;
+  const auto read = [&](const char* name, auto& to) { to = nb::cast<std::decay_t<decltype(to)>>(given[name]); };
+  read("temperature", o.temperature), read("share", o.share), read("hidden", o.hidden), read("relations", o.relations);
+  read("hidden_weight", o.hidden_weight), read("relation_weight", o.relation_weight), read("heads", o.heads);
+  read("cache", o.cache), read("top_k", o.top_k);
+  return o;
+}
+
 }  // namespace
 
 void add_finetune(nb::module_& m) {
@@ -68,13 +90,29 @@ void add_finetune(nb::module_& m) {
       "_finetune",
       [](models::CausalLM& model, const Tokenizer& tokenizer, const std::string& jsonl, const std::string& name,
          const nb::dict& options, const std::optional<std::string>& eval, nb::object on_step) {
-        FinetuneOptions o = options_of(options);
-        if (eval) o.eval = Data{*eval, "eval"};
-        if (!on_step.is_none()) o.on_step = tell, o.caller = &on_step;
-        return dict_of(finetune(model, tokenizer, {jsonl, name}, o));
+        const Given given(options, jsonl, name, eval, on_step);
+        return dict_of(finetune(model, tokenizer, given.data, given.options));
       },
       nb::arg("model"), nb::arg("tokenizer"), nb::arg("jsonl"), nb::arg("name"), nb::arg("options"), nb::arg("eval").none(),
       nb::arg("on_step").none());
+  m.def(
+      "_distill",
+      [](models::CausalLM& model, const Tokenizer& tokenizer, const std::string& jsonl, const std::string& name,
+         const nb::dict& options, const std::optional<std::string>& eval, nb::object on_step, models::CausalLM* teacher,
+         const nb::dict& distillation) {
+        const Given given(options, jsonl, name, eval, on_step);
+        return dict_of(distill(model, teacher, tokenizer, given.data, distill_options_of(distillation), given.options));
+      },
+      nb::arg("model"), nb::arg("tokenizer"), nb::arg("jsonl"), nb::arg("name"), nb::arg("options"), nb::arg("eval").none(),
+      nb::arg("on_step").none(), nb::arg("teacher").none(), nb::arg("distillation"));
+  m.def("_distillation_loss", distillation_loss, nb::arg("student"), nb::arg("teacher"), nb::arg("temperature"));
+  m.def("_hidden_loss", hidden_loss, nb::arg("student"), nb::arg("teacher"));
+  m.def(
+      "_relation_loss",
+      [](const Tensor& student, const Tensor& teacher, int64_t heads, std::optional<Tensor> mask) {
+        return relation_loss(student, teacher, heads, mask ? *mask : Tensor());
+      },
+      nb::arg("student"), nb::arg("teacher"), nb::arg("heads"), nb::arg("mask").none());
   m.def(
       "_finetune_memory",
       [](models::CausalLM& model, const nb::dict& options) { return dict_of(predict(model, options_of(options))); },

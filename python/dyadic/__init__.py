@@ -64,7 +64,7 @@ globals().update(_TYPES)
 
 TensorType = Tensor  # for annotations
 _LATER = """
-_C __config__ _dynamo _higher_order_ops _inductor _jit_internal _prims_common _utils accelerator array_api distributed distributions evaluate
+_C __config__ _dynamo _higher_order_ops _inductor _jit_internal _prims_common _utils accelerator array_api distill distributed distributions evaluate
 functional futures fx hub jit library mps multiprocessing overrides profiler prune quant serialization signal storage study testing torch_version
 transformers types xpu
 """.split()  # modules that are imported when they are asked for

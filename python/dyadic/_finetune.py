@@ -70,6 +70,29 @@ def _load(path, base):
     return _dyadic._load_pretrained(path, None, None, base, ["lm_head"]) if base is not None and base.is_scaled else from_pretrained(path, base)
 
 
+def _train(run, lesson, model, data, tokenizer, base, eval, on_step, options):
+    """Calls the library's `run` with what `lesson` adds."""
+    options = dict(options)
+    if isinstance(model, (str, os.PathLike)):
+        options["model_path"] = path = os.fspath(model)
+        tokenizer = tokenizer or _dyadic.Tokenizer.load(path)
+        model = _load(path, base)
+        model.tokenizer = tokenizer
+    elif base is not None:
+        raise ValueError("finetune: base says how a model is read from its path: give the path, or load it in that format")
+    tokenizer = tokenizer or model.tokenizer
+    if tokenizer is None:
+        raise ValueError("finetune: the model came without a tokenizer; give one")
+    for name in ("out", "model_path"):
+        options[name] = "" if options[name] is None else os.fspath(options[name])
+    options |= dict(lora=_lora_text(options["lora"]), epochs=float(options["epochs"]), state=_format(options["state"]),
+                    compute=_format(options["compute"]), merge=options["merge"] or "none")
+    jsonl, name = _jsonl(data)
+    report = run(model, tokenizer, jsonl, name, options, None if eval is None else _jsonl(eval)[0], on_step, *lesson)
+    merges = [MergeChoice(**m) for m in report.pop("merges")]
+    return FinetuneReport(model, merges=merges, **report)
+
+
 def finetune(model, data, *, tokenizer=None, lora: "str | LoraConfig | None" = None, base=None, context=512, too_long="cut", packing=True,
              steps=None, epochs=1.0, batch=4, accumulate=1, lr=None, warmup=0.03, weight_decay=0.0, clip=1.0, optimizer="AdamW", state=None,
              compute=None, eval=None, eval_split=0.0, eval_every=0, checkpoint_every=0, keep_zeros=False, seed=0, out=None, resume=False, merge=None,
@@ -94,22 +117,8 @@ def finetune(model, data, *, tokenizer=None, lora: "str | LoraConfig | None" = N
 
     ValueError before any work for data that is not as it must be, with the line's number.
     """
-    if isinstance(model, (str, os.PathLike)):
-        model_path = os.fspath(model)
-        tokenizer = tokenizer or _dyadic.Tokenizer.load(model_path)
-        model = _load(model_path, base)
-        model.tokenizer = tokenizer
-    elif base is not None:
-        raise ValueError("finetune: base says how a model is read from its path: give the path, or load it in that format")
-    tokenizer = tokenizer or model.tokenizer
-    if tokenizer is None:
-        raise ValueError("finetune: the model came without a tokenizer; give one")
-    options = dict(lora=_lora_text(lora), context=context, too_long=too_long, packing=packing, steps=steps, epochs=float(epochs), batch=batch,
-                   accumulate=accumulate, lr=lr, warmup=warmup, weight_decay=weight_decay, clip=clip, optimizer=optimizer, state=_format(state),
-                   compute=_format(compute), eval_split=eval_split, eval_every=eval_every, checkpoint_every=checkpoint_every, keep_zeros=keep_zeros, seed=seed,
-                   out="" if out is None else os.fspath(out), resume=resume, merge=merge or "none", progress=progress,
-                   model_path="" if model_path is None else os.fspath(model_path))
-    jsonl, name = _jsonl(data)
-    report = _dyadic._finetune(model, tokenizer, jsonl, name, options, None if eval is None else _jsonl(eval)[0], on_step)
-    merges = [MergeChoice(**m) for m in report.pop("merges")]
-    return FinetuneReport(model, merges=merges, **report)
+    options = dict(lora=lora, context=context, too_long=too_long, packing=packing, steps=steps, epochs=epochs, batch=batch, accumulate=accumulate,
+                   lr=lr, warmup=warmup, weight_decay=weight_decay, clip=clip, optimizer=optimizer, state=state, compute=compute,
+                   eval_split=eval_split, eval_every=eval_every, checkpoint_every=checkpoint_every, keep_zeros=keep_zeros, seed=seed, out=out,
+                   resume=resume, merge=merge, model_path=model_path, progress=progress)
+    return _train(_dyadic._finetune, (), model, data, tokenizer, base, eval, on_step, options)

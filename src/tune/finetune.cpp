@@ -12,6 +12,7 @@
 #include "models/vocabulary.h"
 #include "tune/answers.h"
 #include "tune/merge.h"
+#include "tune/run.h"
 
 namespace dyadic::inline v1::tune {
 namespace {
@@ -95,7 +96,9 @@ class Run {
     r_.tokens = training_.tokens(), r_.learned = training_.learned();
   }
 
-  FinetuneReport run() {
+  std::shared_ptr<RowDataset> training() const { return rows(training_); }
+
+  FinetuneReport run(const MakeLesson& make_lesson, const std::string& settings) {
     r_.predicted = predict(model_, o_);
     if (o_.lora) {
       Generator noise(o_.seed);
@@ -108,8 +111,8 @@ class Run {
       if (p.requires_grad()) r_.trained += p.numel();
     const auto training = rows(training_), evaluation = rows(evaluation_);
     r_.rows = training->size();
-    Answers answers(model_);
-    const LoopResult result = run_loop(model_, answers, sources(training), sources(evaluation), loop_options());
+    const std::shared_ptr<Lesson> lesson = make_lesson(*training);
+    const LoopResult result = run_loop(model_, *lesson, sources(training), sources(evaluation), loop_options(settings));
     r_.finished = result.finished, r_.steps = result.steps, r_.train_loss = result.loss, r_.seconds = result.seconds;
     r_.eval_loss_before = result.eval_before, r_.eval_loss = result.eval_after;
     if (r_.finished && !o_.out.empty()) save();
@@ -133,7 +136,7 @@ class Run {
     const int64_t batches = (r_.rows + o_.batch - 1) / o_.batch, an_epoch = (batches + o_.accumulate - 1) / o_.accumulate;
     return o_.steps.value_or(std::max<int64_t>(std::llround(o_.epochs * double(an_epoch)), 1));
   }
-  LoopOptions loop_options() const {
+  LoopOptions loop_options(const std::string& settings) const {
     LoopOptions l{.steps = steps(), .batch = o_.batch, .accumulate = o_.accumulate, .eval_every = o_.eval_every};
     l.step = {o_.optimizer, o_.lr.value_or(model_.adapter ? 2e-4 : 2e-5), o_.weight_decay, o_.clip, o_.state, o_.compute};
     l.checkpoint_every = o_.checkpoint_every, l.warmup = o_.warmup, l.seed = o_.seed;
@@ -157,6 +160,7 @@ class Run {
         {"weight_decay", o_.weight_decay},
         {"clip", o_.clip},
         {"keep_zeros", o_.keep_zeros},
+        {"settings", json::parse(settings)},
         {"optimizer", o_.optimizer},
         {"compute", o_.compute ? o_.compute.name() : ""},
         {"seed",
@@ -194,13 +198,23 @@ class Run {
 
 }  // namespace
 
-FinetuneReport finetune(models::CausalLM& model, const Tokenizer& tokenizer, const Data& data,
-                        const FinetuneOptions& options) try {
-  return Run(model, tokenizer, data, options).run();
+FinetuneReport run_lesson(models::CausalLM& model, const Tokenizer& tokenizer, const Data& data, const FinetuneOptions& options,
+                          const MakeLesson& make_lesson, const std::string& settings) try {
+  return Run(model, tokenizer, data, options).run(make_lesson, settings);
 } catch (const train::DifferentRun& e) {
   throw ValueError(
       fmt::format("finetune: {} holds another run: {}; give the options that it was begun with, or take another folder",
                   options.out, e.differences.empty() ? e.what() : e.differences[0].str()));
+}
+
+std::shared_ptr<RowDataset> training_rows(models::CausalLM& model, const Tokenizer& tokenizer, const Data& data,
+                                          const FinetuneOptions& options) {
+  return Run(model, tokenizer, data, options).training();
+}
+
+FinetuneReport finetune(models::CausalLM& model, const Tokenizer& tokenizer, const Data& data, const FinetuneOptions& options) {
+  return run_lesson(model, tokenizer, data, options,
+                    [&](const RowDataset&) -> std::shared_ptr<Lesson> { return std::make_shared<Answers>(model); });
 }
 
 }  // namespace dyadic::inline v1::tune

@@ -73,8 +73,14 @@ data::Value blank_batch(int64_t rows, int64_t context, bool several) {
 
 data::Value RowDataset::collate(const std::vector<data::Value>& samples) const {
   std::vector<const Row*> rows;
-  for (const data::Value& s : samples) rows.push_back(&rows_[size_t(s.number().to<int64_t>())]);
-  return batch_of(rows, several_);
+  std::vector<int64_t> numbers;
+  for (const data::Value& s : samples) {
+    numbers.push_back(s.number().to<int64_t>());
+    rows.push_back(&row(numbers.back()));
+  }
+  data::Value::Named named = batch_of(rows, several_).named();
+  named.emplace_back("rows", from_data(numbers.data(), {int64_t(numbers.size())}, i64));
+  return named;
 }
 
 }  // namespace dyadic::inline v1::tune

@@ -28,7 +28,9 @@ class RowDataset : public data::Dataset {  // samples are rows' numbers: collate
   RowDataset(std::vector<Row> rows, bool several) : rows_(std::move(rows)), several_(several) {}
   int64_t size() override { return int64_t(rows_.size()); }
   data::Value get(int64_t index) override { return Scalar(index); }
-  data::Value collate(const std::vector<data::Value>& samples) const;
+  int64_t count() const { return int64_t(rows_.size()); }
+  const Row& row(int64_t i) const { return rows_[size_t(i)]; }
+  data::Value collate(const std::vector<data::Value>& samples) const;  // batch_of, and "rows": their numbers, i64 [B]
 };
 
 }  // namespace dyadic::inline v1::tune

@@ -81,3 +81,27 @@ def test_refusals(folder):
         torch.finetune(torch.from_pretrained(folder), chats(), base="nf4")
     with pytest.raises(ValueError, match="takes no gradients: give lora"):
         torch.finetune(torch.from_pretrained(folder, dtype="q8_0"), chats())
+
+
+def test_a_student_with_and_without_its_teacher(folder, tmp_path):
+    teacher = torch.from_pretrained(folder)
+    run = dict(steps=3, batch=2, context=64, lr=1e-3)
+    live = torch.distill.distill(folder, chats(), teacher, relations=[("model.layers.0.self_attn.k_proj",) * 2], heads=2, **run)
+    cache = tmp_path / "logits.safetensors"
+    first = torch.distill.distill(folder, chats(), folder, teacher_format="nf4", cache=cache, top_k=16, **run)
+    again = torch.distill.distill(folder, chats(), cache=cache, top_k=16, **run)
+    assert live.finished and first.train_loss == again.train_loss
+    with pytest.raises(ValueError, match="a teacher is needed"):
+        torch.distill.distill(folder, chats(), **run)
+    with pytest.raises(TypeError, match="no argument 'step'"):
+        torch.distill.distill(folder, chats(), teacher, step=3)
+
+
+def test_losses_of_distillation():
+    torch.manual_seed(0)
+    s, t = torch.randn(6, 9, requires_grad=True), torch.randn(6, 9)
+    kl = torch.nn.functional.kl_div((s / 3).log_softmax(1), (t / 3).log_softmax(1), reduction="batchmean", log_target=True) * 9
+    assert torch.allclose(torch.distill.distillation_loss(s, t, 3.0), kl)
+    torch.distill.distillation_loss(s, t).backward()
+    assert s.grad.abs().sum() > 0
+    assert torch.distill.hidden_loss(t, t) == 0 and torch.distill.relation_loss(t[None], t[None], heads=3) < 1e-6
