@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "calibration.h"
+#include "dyadic/narrow.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -52,6 +53,14 @@ void add_prune(nb::module_& m) {
       nb::arg("method"), nb::arg("weight"), nb::arg("inputs").none(), nb::arg("sparsity"), nb::arg("scope").none());
   p.def("prune", prune_model, nb::arg("model"), nb::arg("sparsity"), nb::arg("method"), nb::arg("scope").none(),
         nb::arg("calibration").none(), nb::arg("include"), nb::arg("exclude"));
+  p.def(
+      "narrowed",
+      [](models::CausalLM& model, double channels, double heads, nb::object calibration) {
+        std::optional<PythonCalibration> data;
+        if (!calibration.is_none()) data.emplace(calibration);
+        return narrowed(model, {.channels = channels, .heads = heads, .calibration = data ? &*data : nullptr}).ptr();
+      },
+      nb::arg("model"), nb::arg("channels"), nb::arg("heads"), nb::arg("calibration").none());
   nb::class_<Masks>(p, "Masks",
                     "Which weights of a module are zero, a bit each, so that they stay so while the others are trained.")
       .def(nb::init<nn::Module&>(), nb::arg("model"), "Of parameters of two dimensions or more, some of which are zero.")

@@ -16,7 +16,7 @@ from ._dyadic import Tensor, _prune
 from ._dyadic._prune import Masks
 from .quant import _data, _names
 
-__all__ = ["LayerReport", "Masks", "Method", "Report", "magnitude", "methods", "prune", "sparsegpt", "wanda"]
+__all__ = ["LayerReport", "Masks", "Method", "Report", "magnitude", "methods", "narrowed", "prune", "sparsegpt", "wanda"]
 
 
 class Method(NamedTuple):
@@ -84,3 +84,15 @@ def prune(model, sparsity=0.5, *, method="magnitude", scope=None, calibration=No
     """
     layers, parameters, zeros, nbytes = _prune.prune(model, str(sparsity), method, scope, _data(model, calibration), _names(include), _names(exclude))
     return Report([LayerReport(*layer) for layer in layers], parameters, zeros, nbytes)
+
+
+def narrowed(model, channels=0.0, heads=0.0, *, calibration=None):
+    """A smaller language model: without a share of the channels of each gated layer, and of the heads of keys and values with their queries.
+
+    calibration: batches of ids, or a function that is called with the model: what a channel or head adds to its layer's results counts, and
+    what stays makes good what goes; None: the weights alone. Of models whose layers have the names of llama's. ValueError for others,
+    for weights in a scaled format, and where nothing would go.
+    """
+    small = _prune.narrowed(model, channels, heads, _data(model, calibration))
+    small.tokenizer = model.tokenizer
+    return small

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/json.h"
 #include "dyadic/model_files.h"
-#include "dyadic/models.h"
+#include "dyadic/narrow.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
@@ -16,6 +16,7 @@ namespace {
 struct PruneCommand {
   std::string model, method = "magnitude", sparsity = "0.5", scope, calibration, out;
   std::vector<std::string> include, exclude = {"lm_head.*"};
+  double channels = 0, heads = 0;
   int64_t window = 512, samples = 32;
   bool list = false;
 };
@@ -61,6 +62,28 @@ std::string report_text(const prune::Report& r) {
                      100 * double(r.zeros) / double(r.parameters), human_count(double(r.parameters)), human_bytes(r.bytes));
 }
 
+void save(models::CausalLM& model, const PruneCommand& o) {
+  if (o.out.empty()) return;
+  model.save_pretrained(o.out);
+  models::copy_tokenizer(o.model, o.out);
+}
+
+int narrow_model(models::CausalLM& model, const PruneCommand& o, quant::Calibration* data, const Common& common) {
+  const models::Model small = prune::narrowed(model, {.channels = o.channels, .heads = o.heads, .calibration = data});
+  save(*small, o);
+  const Json j = {{"model", o.model},
+                  {"parameters_before", model.num_parameters()},
+                  {"parameters", small->num_parameters()},
+                  {"bytes_before", model.nbytes()},
+                  {"bytes", small->nbytes()},
+                  {"out", o.out.empty() ? Json(nullptr) : Json(o.out)}};
+  print(common.json ? json_text(j)
+                    : fmt::format("{} parameters -> {}, {} -> {}\n", human_count(double(model.num_parameters())),
+                                  human_count(double(small->num_parameters())), human_bytes(model.nbytes()),
+                                  human_bytes(small->nbytes())));
+  return kDone;
+}
+
 int prune_model(const PruneCommand& o, const Common& common) {
   if (o.list) return list_methods(common);
   if (o.model.empty()) throw UsageError("prune: of which model? Give its folder, or --list for the methods");
@@ -69,6 +92,7 @@ int prune_model(const PruneCommand& o, const Common& common) {
     const models::Model model = models::load(o.model);
     std::optional<quant::Batches> data;
     if (!o.calibration.empty()) data.emplace(calibration_windows(o.model, o.calibration, o.window, o.samples));
+    if (o.channels > 0 || o.heads > 0) return narrow_model(*model, o, data ? &*data : nullptr, common);
     WatchWeights watch{"prune"};
     prune::PruneOptions p{.sparsity = prune::parse_sparsity(o.sparsity),
                           .method = o.method,
@@ -80,10 +104,7 @@ int prune_model(const PruneCommand& o, const Common& common) {
     if (!o.scope.empty()) p.scope = prune::parse_scope(o.scope);
     const prune::Report r = prune::prune(*model, p);
     watch.steps.reset();
-    if (!o.out.empty()) {
-      model->save_pretrained(o.out);
-      models::copy_tokenizer(o.model, o.out);
-    }
+    save(*model, o);
     print(common.json ? json_text(document(o, r)) : report_text(r));
     return kDone;
   } catch (const Stopped&) { return kInterrupted; }
@@ -101,6 +122,9 @@ Run setup(Options& options) {
           "--scope", o->scope, "WHERE",
           "the smallest are looked for in a matrix, each row, or global: all of them; rows: whole rows (default: the method's)",
           [](const std::string& text) { prune::parse_scope(text); })
+      .value("--channels", o->channels, "X", "take out this share of the channels of gated layers instead: a smaller model",
+             between(0, 0.99))
+      .value("--heads", o->heads, "X", "and this share of the heads of keys and values, with their queries", between(0, 0.99))
       .value("--calibration", o->calibration, "FILE", "a text like what the model will read")
       .value("--window", o->window, "N", "tokens of the text that are seen at once (default: 512)", at_least(2))
       .value("--samples", o->samples, "N", "windows, spread over the text (default: 32)", at_least(1))

@@ -46,6 +46,15 @@ TEST(PruneCommand, SaysThatZerosSaveNothing) {
   EXPECT_NE(run({"prune", "--list"}).out.find("arXiv:2306.11695"), std::string::npos);
 }
 
+TEST(PruneCommand, TakesOutChannelsAndHeads) {
+  const TestFolder f;
+  const auto j = run({"prune", small_model(), "--channels", "0.34", "--heads", "0.5", "--out", f / "narrow", "--json"}).json();
+  EXPECT_LT(j["bytes"], j["bytes_before"]);
+  EXPECT_EQ(models::load(f / "narrow")->nbytes(), j["bytes"]);
+  EXPECT_EQ(run({"generate", f / "narrow", "-p", "Once", "--tokens", "3"}).code, 0);
+  EXPECT_NE(complaint(run({"prune", small_model(), "--channels", "0.01"}), 1).find("nothing would go"), std::string::npos);
+}
+
 TEST(PruneCommand, Refuses) {
   const auto words = [](std::vector<std::string> more, int code) {
     more.insert(more.begin(), {"prune", small_model()});

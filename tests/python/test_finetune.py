@@ -105,3 +105,11 @@ def test_losses_of_distillation():
     torch.distill.distillation_loss(s, t).backward()
     assert s.grad.abs().sum() > 0
     assert torch.distill.hidden_loss(t, t) == 0 and torch.distill.relation_loss(t[None], t[None], heads=3) < 1e-6
+
+
+def test_a_narrower_model_is_trained_further(folder):
+    model = torch.from_pretrained(folder, dtype="float32")
+    small = torch.prune.narrowed(model, channels=0.34, heads=0.5, calibration=[torch.randint(0, 704, (4, 32))])
+    assert small.nbytes() < model.nbytes() and small.config.intermediate_size == 64 and small.config.num_key_value_heads == 2
+    report = torch.finetune(small, chats(), steps=4, batch=2, lr=1e-3, context=64, eval=chats()[:2])
+    assert report.eval_loss < report.eval_loss_before
