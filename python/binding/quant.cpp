@@ -3,9 +3,12 @@
 
 #include "dyadic/models.h"
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "calibration.h"
@@ -145,7 +148,27 @@ void add_quant(nb::module_& m) {
           },
           nb::arg("module"), nb::arg("x").none())
       .def("_leave", &Quantizer::leave, nb::arg("module"))
+      .def("_made_of",
+           [](const Quantizer& q) {
+             nb::list parts;
+             for (auto& part : q.parts()) parts.append(nb::make_tuple(part->name, part->format, part->filters));
+             return nb::make_tuple(q.activations() ? nb::cast(q.activations()) : nb::none(), q.learned(), parts);
+           })
       .def("_watch", [](Quantizer& q, nn::Module& m) { q.watch(m); }, nb::arg("module"));
+  q.def(
+      "remade",  // of what _made_of says, and of its state
+      [](std::optional<DType> activations, bool learned, nb::list parts, const std::map<std::string, Tensor>& state) {
+        auto q = std::make_shared<Quantizer>(activations.value_or(DType()), learned);
+        for (nb::handle one : parts) {
+          const auto [name, format, filters] = nb::cast<std::tuple<std::string, DType, bool>>(one);
+          const Tensor scale = learned ? state.at(name + "_scale").detach().clone().requires_grad_() : Tensor();
+          q->add_weight(name, Tensor(), format, filters, &scale);
+        }
+        if (parts.size() == 0) q->freeze();
+        q->load_state_dict({state.begin(), state.end()});
+        return q;
+      },
+      nb::arg("activations"), nb::arg("learned"), nb::arg("parts"), nb::arg("state"));
   q.def(
       "round_inputs_of", [](nn::Module& m, DType format, double threshold) { round_inputs_of(m, format, threshold); },
       nb::arg("module"), nb::arg("format"), nb::arg("threshold"));

@@ -29,13 +29,14 @@ bool gains(const Tensor& t, DType format, bool filters) {
   return t.dim() >= 2 && (t.dtype().is_floating_point() || t.dtype().is_scaled()) &&
          row_of(t, f, filters) >= std::max(f.params.block, 1) && row_of(t, f, filters) % f.row_step() == 0;
 }
-void collect(const Module& m, const std::string& prefix, DType format, std::set<TensorImpl*>& seen, std::vector<Stored>& all) {
-  const bool filters = rows_are_filters(m);
+void collect(const Module& m, const std::string& prefix, DType format, bool whole_filters, std::set<TensorImpl*>& seen,
+             std::vector<Stored>& all) {
+  const bool filters = whole_filters && rows_are_filters(m);
   for (auto& [name, slot] : m.own_parameters())
     if (slot->defined() && m.is_matrix(name) && gains(*slot, format, filters) && seen.insert(slot->impl()).second)
       all.push_back({prefix + name, *slot, filters});
   for (auto& [name, child] : m.children())
-    if (child) collect(*child, prefix + name + ".", format, seen, all);
+    if (child) collect(*child, prefix + name + ".", format, whole_filters, seen, all);
 }
 
 void convert(const Tensor& t, DType dtype, bool filters = false) {
@@ -44,11 +45,11 @@ void convert(const Tensor& t, DType dtype, bool filters = false) {
   store(t, in_format(t.detach(), dtype, filters));
 }
 
-std::vector<Stored> collect(const Module& m, DType format) {
+std::vector<Stored> collect(const Module& m, DType format, bool whole_filters) {
   DY_CHECK_AS(TypeError, format.is_scaled(), "quantizable: {} has no scales: any parameter can be stored in it", format.name());
   std::vector<Stored> all;
   std::set<TensorImpl*> seen;
-  collect(m, "", format, seen, all);
+  collect(m, "", format, whole_filters, seen, all);
   return all;
 }
 
@@ -70,16 +71,23 @@ void store(Tensor t, const Tensor& value) {
 
 bool Module::is_matrix(std::string_view parameter) const { return parameter.find("weight") != parameter.npos; }
 
-NamedItems<Tensor> quantizable(const Module& m, DType format) {
+namespace {
+
+NamedItems<Tensor> named(std::vector<Stored> stored) {
   NamedItems<Tensor> all;
-  for (Stored& s : collect(m, format)) all.emplace_back(std::move(s.name), s.weight);
+  for (Stored& s : stored) all.emplace_back(std::move(s.name), s.weight);
   return all;
 }
+
+}  // namespace
+
+NamedItems<Tensor> quantizable(const Module& m, DType format) { return named(collect(m, format, false)); }
+NamedItems<Tensor> storable(const Module& m, DType format) { return named(collect(m, format, true)); }
 
 Module& Module::to(DType dtype, bool) {
   NoGrad guard;
   if (dtype.is_scaled()) {
-    const std::vector<Stored> stored = collect(*this, dtype);
+    const std::vector<Stored> stored = collect(*this, dtype, true);
     const NamedItems<Tensor> mine = named_parameters();
     DY_CHECK_AS(
         ValueError, !stored.empty() || mine.empty(),

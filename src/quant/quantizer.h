@@ -22,6 +22,7 @@ class Quantizer : public nn::Module {
   void leave(nn::Module& m);
 
   DType activations() const { return activations_; }
+  bool learned() const { return learned_; }
   bool can_be_static() const;
   void begin_observing(const CalibrateOptions& o) { observed_ = std::make_unique<Observed>(), calibration_ = o; }
   std::unique_ptr<Observed> end_observing() { return std::move(observed_); }

@@ -75,7 +75,7 @@ std::vector<Target> find_targets(nn::Module& model, const QuantizeOptions& o) {
   const auto can_be = [&](const std::string& name, DType format) {
     const auto [it, is_new] = possible.try_emplace(format.format());
     if (is_new)
-      for (auto& [n, t] : nn::quantizable(model, format)) it->second.insert(n);
+      for (auto& [n, t] : nn::storable(model, format)) it->second.insert(n);
     return it->second.contains(name);
   };
   std::vector<Target> all;

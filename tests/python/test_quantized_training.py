@@ -1,5 +1,7 @@
 """Quantization-aware training: quantize(trainable=True), calibrate(), freeze()."""
+import copy
 import importlib.util
+import pickle
 from pathlib import Path
 
 import pytest
@@ -106,8 +108,6 @@ def test_layers_called_from_anywhere():
 
 
 def test_states_and_copies(tmp_path):
-    import copy
-
     dy.manual_seed(2)
     ids = dy.randint(0, 16, (2, 8))
     a, b = Model(), Model()
@@ -119,9 +119,13 @@ def test_states_and_copies(tmp_path):
     dy.save(a.state_dict(), tmp_path / "m.safetensors")
     b.load_state_dict(dy.load(tmp_path / "m.safetensors"))
     assert dy.equal(a(ids), b(ids))
-    quant.freeze(a)
-    quant.freeze(b)
-    assert dy.equal(a(ids), b(ids))
+    c, d = copy.deepcopy(a), pickle.loads(pickle.dumps(a))
+    assert dy.equal(c(ids), a(ids)) and dy.equal(d(ids), a(ids)) and repr(c) == repr(a)
+    c.out.quantizer.weight_scale.data.mul_(2)
+    assert not dy.equal(c(ids), a(ids))  # its own
+    for m in (a, b, d):
+        quant.freeze(m)
+    assert dy.equal(a(ids), b(ids)) and dy.equal(a(ids), d(ids)) and dy.equal(copy.deepcopy(a)(ids), a(ids))
     with pytest.raises(ValueError, match="freeze: no layer here is trainable"):
         quant.freeze(Model())
     with pytest.raises(ValueError, match="learned_scales are for trainable"):

@@ -2,6 +2,14 @@
 from .._dyadic import Tensor, _own_dict, _quant
 
 
+# Copied and pickled by what it is made of: its C++ object has more than its entries.
+_quant.Quantizer.__reduce_ex__ = lambda self, protocol: (_remade, (*self._made_of(), {name: t.detach() for name, t in self.state_dict().items()}))
+
+
+def _remade(activations, learned, parts, state):
+    return _quant.remade(activations, learned, list(parts), dict(state))
+
+
 def _quantizer(module):
     return next((child for name, child in module._own_children() if name == "quantizer" and isinstance(child, _quant.Quantizer)), None)
 
