@@ -3,9 +3,11 @@
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <new>
 #include <set>
 
 #include "base/check.h"
@@ -32,9 +34,15 @@ class Heap {
   std::map<char*, int64_t> free_;                // by address, for coalescing
   std::set<std::pair<int64_t, char*>> by_size_;  // by size, then address: deterministic best fit
 
+  // Both or, where the lists themselves find no memory (std::bad_alloc), neither.
   void insert(char* p, int64_t n) {
-    free_.emplace(p, n);
-    by_size_.emplace(n, p);
+    const auto at = free_.emplace(p, n).first;
+    try {
+      by_size_.emplace(n, p);
+    } catch (...) {
+      free_.erase(at);
+      throw;
+    }
   }
   void erase(std::map<char*, int64_t>::iterator it) {
     by_size_.erase({it->second, it->first});
@@ -43,12 +51,14 @@ class Heap {
   void reserve(int64_t bytes) {
     check_machine_has(bytes);
     int64_t n = (std::max(bytes, kRegion) + kHuge - 1) / kHuge * kHuge;
-    void* p = MAP_FAILED;
-    for (int64_t want = n; p == MAP_FAILED && want >= bytes + kHuge; want /= 2, n = want)
-      p = mmap(nullptr, size_t(want + kHuge), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED)
-      p = mmap(nullptr, size_t((n = bytes) + kHuge), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-               0);
+    const auto map = [&n] {
+      return mmap(nullptr, size_t(n + kHuge), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    };
+    void* p = map();
+    while (p == MAP_FAILED && n > bytes) {  // less than a region, at last what is asked for alone
+      n = std::max(n / 2, bytes);
+      p = map();
+    }
     DY_CHECK_AS(OutOfMemoryError, p != MAP_FAILED, "out of memory: the system refused {} bytes", bytes);
     char* start = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(p) + kHuge - 1) & ~uintptr_t(kHuge - 1));
     n = n / kHeapGrain * kHeapGrain;
@@ -85,7 +95,9 @@ class Heap {
         erase(before);
       }
     }
-    insert(p, bytes);
+    try {
+      insert(p, bytes);
+    } catch (const std::bad_alloc&) { madvise(p, size_t(bytes), MADV_DONTNEED); }  // nobody can be told: the address is lost
   }
   void trim() {
     std::lock_guard lock(mutex_);

@@ -2,9 +2,15 @@
 // step works.
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <cstring>
+#include <fstream>
 
 #include "device/failure.h"
+#include "device/heap.h"
 #include "dyadic/autograd.h"
 #include "dyadic/ops.h"
 #include "dyadic/optim.h"
@@ -83,6 +89,31 @@ TEST(out_of_memory, the_optimizer_s_first_step) {
     return;
   }
 }
+
+#if !DY_ASAN  // which has address space of its own, and a heap
+// Address space is reserved by the gigabyte; where there is less, what is asked for is found in whatever there is.
+TEST(OutOfMemory, LittleAddressSpace) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  constexpr int64_t kBytes = 24 << 20;
+  for (const int64_t room : {27, 35, 48, 70, 200}) {
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlimit little{rlim_t(pages * sysconf(_SC_PAGESIZE) + (room << 20)), before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+    std::vector<void*> all;
+    bool refused = false;
+    try {
+      while (all.size() < 1000) all.push_back(heap_allocate(kBytes));
+    } catch (const OutOfMemoryError&) { refused = true; }
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+    EXPECT_TRUE(refused);
+    EXPECT_GE(all.size(), 1u) << room;
+    for (void* p : all) std::memset(p, 1, size_t(kBytes));
+    for (void* p : all) heap_release(p, kBytes);
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace dyadic::inline v1
