@@ -364,7 +364,8 @@ Run setup(Options& options) {
 }  // namespace
 
 extern const Command train_command;
-const Command train_command = {"train", "train one model under one recipe",
+const Command train_command = {"train",
+                               "train one model under one recipe",
                                "dyadic train --preset nanogpt-cpu --recipe bf16 --data notes/ --steps 2000 --out runs/notes",
                                setup,
                                {},

@@ -6,10 +6,10 @@
 
 #include "base/check.h"
 #include "corridor/call.h"
+#include "dyadic/data_parallel.h"
 #include "plan/cost.h"
 #include "plan/cut.h"
 #include "plan/forward.h"
-#include "dyadic/data_parallel.h"
 #include "study/trainer.h"
 
 namespace dyadic::inline v1::study {

@@ -57,9 +57,10 @@ TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
 
 TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
   auto said = [](std::vector<std::string> words) { return complaint(run(std::move(words)), 2); };
-  EXPECT_EQ(said({"formt"}),
-            "unknown subcommand \"formt\"; did you mean formats? the known ones are study, train, finetune, distill, launch, plan, "
-            "generate, eval, quantize, prune, inspect, convert, diff, formats, ops, bench");
+  EXPECT_EQ(
+      said({"formt"}),
+      "unknown subcommand \"formt\"; did you mean formats? the known ones are study, train, finetune, distill, launch, plan, "
+      "generate, eval, quantize, prune, inspect, convert, diff, formats, ops, bench");
   EXPECT_EQ(said({"bench", "nothing"}),
             "bench: unknown subcommand \"nothing\"; the known ones are train, gpt, ops, overhead, optim, convert, io, compile");
   EXPECT_EQ(
