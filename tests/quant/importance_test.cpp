@@ -44,9 +44,9 @@ TEST(ImportanceFile, HasLlamasNamesAndComesBack) {
     EXPECT_EQ(gguf->get("blk.0.attn_q.weight.counts").reshape({-1})[0].item(), 160);
     EXPECT_TRUE(equal(squares.reshape({-1}), all.entries.at("model.layers.0.self_attn.q_proj.weight").squares));
     if (family == std::string("qwen3_moe")) {
-      const auto experts = gguf->get("blk.0.ffn_up_exps.weight.in_sum2").sizes();
-      EXPECT_GT(experts[0], 1);
-      EXPECT_EQ(gguf->get("blk.0.ffn_up_exps.weight.counts").sizes()[0], experts[0]);
+      const Tensor experts = gguf->get("blk.0.ffn_up_exps.weight.in_sum2");
+      EXPECT_GT(experts.size(0), 1);
+      EXPECT_EQ(gguf->get("blk.0.ffn_up_exps.weight.counts").size(0), experts.size(0));
     }
     const Importance again = quant::load_importance(path, *m);
     EXPECT_EQ(again.datasets, all.datasets);
