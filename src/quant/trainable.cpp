@@ -92,11 +92,15 @@ Report freeze(nn::Module& model) {
   const NoGrad guard;
   Report report{.bytes_before = model.nbytes()};
   std::set<const TensorImpl*> stored;
-  bool any = false;
-  for (auto& [path, m] : model.named_modules()) {
-    Quantizer* q = quantizer_of(*m);
-    if (!q) continue;
-    any = true;
+  struct Layer {
+    std::string path;
+    nn::Module* module;
+    Quantizer* quantizer;
+  };
+  std::vector<Layer> layers;  // found before any is changed: quantizers are modules, too, and go
+  for (auto& [path, m] : model.named_modules())
+    if (Quantizer* q = quantizer_of(*m)) layers.push_back({path, m, q});
+  for (auto& [path, m, q] : layers) {
     for (auto& part : q->parts())
       for (auto& [name, slot] : m->own_parameters()) {
         if (name != part->name || !stored.insert(slot->impl()).second) continue;
@@ -113,7 +117,7 @@ Report freeze(nn::Module& model) {
     q->unwatch(*m);
     m->remove(kQuantizer);
   }
-  DY_CHECK_AS(ValueError, any, "freeze: no layer here is trainable in a format: quantize(..., trainable=True) first");
+  DY_CHECK_AS(ValueError, !layers.empty(), "freeze: no layer here is trainable in a format: quantize(..., trainable=True) first");
   report.bytes_after = model.nbytes();
   return report;
 }
