@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
 
 #include "tests/test_data.h"
 
@@ -30,6 +33,21 @@ class FailuresOnly : public ::testing::EmptyTestEventListener {
   }
 };
 
+// TempDir() is this process's: the tests run once for each instruction set, side by side.
+class OwnTempDir {
+  std::string path_ = ::testing::TempDir() + "dyadic_tests_XXXXXX";
+
+ public:
+  OwnTempDir() {
+    if (!mkdtemp(path_.data())) std::abort();
+    setenv("TEST_TMPDIR", path_.c_str(), 1);
+  }
+  ~OwnTempDir() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -39,5 +57,6 @@ int main(int argc, char** argv) {
     delete listeners.Release(listeners.default_result_printer());
     listeners.Append(new FailuresOnly);
   }
+  const OwnTempDir own;
   return RUN_ALL_TESTS();
 }

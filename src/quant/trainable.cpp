@@ -117,7 +117,8 @@ Report freeze(nn::Module& model) {
     q->unwatch(*m);
     m->remove(kQuantizer);
   }
-  DY_CHECK_AS(ValueError, !layers.empty(), "freeze: no layer here is trainable in a format: quantize(..., trainable=True) first");
+  DY_CHECK_AS(ValueError, !layers.empty(),
+              "freeze: no layer here is trainable in a format: quantize(..., trainable=True) first");
   report.bytes_after = model.nbytes();
   return report;
 }

@@ -56,7 +56,8 @@ class Merging {
   }
   // What dense weights are stored in: as the original ones, else f32.
   DType dense_of(const std::string& name) const {
-    const Tensor* own = original_ ? original_->named_parameters().find(name) : nullptr;
+    const nn::NamedItems<Tensor> originals = original_ ? original_->named_parameters() : nn::NamedItems<Tensor>();
+    const Tensor* own = originals.find(name);
     return own && !own->dtype().is_scaled() ? own->dtype() : f32;
   }
   void apply(Merge into) {
