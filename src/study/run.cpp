@@ -1,7 +1,6 @@
 #include "study/run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +8,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "device/limit.h"
@@ -30,7 +30,6 @@ namespace dyadic::inline v1::study {
 namespace {
 
 namespace fs = std::filesystem;
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::vector<Recipe> chosen_recipes(const StudyRequest& q) {
   std::vector<Recipe> chosen{recipe("f32")};  // always, as the reference
@@ -51,7 +50,7 @@ class Work {
   std::map<std::string, Plan> fitted_;  // into the memory limit, by recipe; none without a limit
   Study o_;
   std::vector<Evaluation> f32_losses_;  // per seed
-  double started_ = now(), earlier_ = 0;
+  double started_ = seconds_now(), earlier_ = 0;
 
   StudyResult& s() { return o_.result; }
   std::string path(const std::string& name) const { return o_.folder + "/" + name; }
@@ -93,6 +92,9 @@ class Work {
     DY_CHECK_AS(ValueError, q_.seeds >= 1 && q_.seeds <= 100, "study: {} is {}; from 1 to 100", option("seeds"), q_.seeds);
     DY_CHECK_AS(ValueError, q_.tolerance >= 0 && std::isfinite(q_.tolerance), "study: {} is {}; a share such as 1% or 0.01",
                 option("tolerance"), q_.tolerance);
+    DY_CHECK_AS(ValueError, !q_.shadow || !memory_limit(),
+                "study: {} compares with wider results, for which no memory is planned; leave it or the memory limit out",
+                option("shadow"));
     DY_CHECK_AS(ValueError, q_.steps.value_or(1) >= 1, "study: {} is {}; at least 1", option("steps"), q_.steps.value_or(0));
   }
 
@@ -201,21 +203,21 @@ class Work {
       Trainer t(subject_, r, probe);
       double best = 1e30;
       for (int i = 0; i < 5; ++i) {
-        double begin = now();
+        double begin = seconds_now();
         t.step();
-        best = std::min(best, now() - begin);
+        best = std::min(best, seconds_now() - begin);
       }
       step_s += best * q_.seeds;
     }
     // A tenth goes to the start, the sampled steps and reports, a twentieth of the steps to their times; evaluating costs about
     // a third of a step per batch of text.
     double evaluation = double(subject_.evaluation_steps()) * step_s / 3 * 2;
-    double rest = seconds * 0.9 - evaluation - (now() - started_);
+    double rest = seconds * 0.9 - evaluation - (seconds_now() - started_);
     return std::max<int64_t>(int64_t(rest / (step_s * 1.2)), 20);
   }
 
   void write_report() {
-    s().seconds = earlier_ + now() - started_;
+    s().seconds = earlier_ + seconds_now() - started_;
     s().recommendation = recommend(s());
     save_report(s(), o_.folder);
   }
@@ -249,7 +251,8 @@ class Work {
     }
     for (RecipeResult& r : s().recipes)
       if (!train(r)) return false;
-    if (!time_in_turns(subject_, recipes_, plan_, s(), progress_)) return false;
+    const auto plans = [&](const std::string& recipe) { return plan_of(recipe); };
+    if (!time_in_turns(subject_, recipes_, plans, s(), progress_)) return false;
     write_report();
     return true;
   }

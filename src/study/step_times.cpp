@@ -1,15 +1,13 @@
 #include "study/step_times.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "study/trainer.h"
 
 namespace dyadic::inline v1::study {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Seconds of a step: the median of `steps` after a first one, which allocates.
 double time_steps(Subject& subject, const Recipe& recipe, const Plan& plan, int64_t steps) {
@@ -17,9 +15,9 @@ double time_steps(Subject& subject, const Recipe& recipe, const Plan& plan, int6
   trainer.step();
   std::vector<double> times;
   for (int64_t k = 0; k < steps && !interrupted(); ++k) {
-    const double begin = now();
+    const double begin = seconds_now();
     trainer.step();
-    times.push_back(now() - begin);
+    times.push_back(seconds_now() - begin);
   }
   return median(std::move(times));
 }
@@ -40,11 +38,11 @@ void set_step_time(RecipeResult& r, double step_s, int64_t items, double flops_p
   r.mfu = r.flops_per_s / r.flops_peak;
 }
 
-bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, const Plan& plan, StudyResult& study,
-                   train::Progress& progress) {
+bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, FunctionRef<Plan(const std::string& recipe)> plan_of,
+                   StudyResult& study, train::Progress& progress) {
   constexpr int64_t kTurns = 5, kMostSteps = 50;
   constexpr double kTurn_s = 0.05;  // or longer: of short trainings up to a fifth
-  const int64_t turns = std::min(plan.steps / 40, kTurns);
+  const int64_t trained = study.options.steps, turns = std::min(trained / 40, kTurns);
   const bool pending = std::any_of(study.recipes.begin(), study.recipes.end(),
                                    [](const RecipeResult& r) { return r.status == Status::done && r.turns == 0; });
   if (turns == 0 || !pending) return true;
@@ -55,9 +53,9 @@ bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, const P
   for (int64_t turn = 0; turn < turns; ++turn) {
     for (size_t i = 0; i < recipes.size(); ++i) {
       const RecipeResult& r = study.recipes[i];
-      const int64_t short_ones = std::min(int64_t(kTurn_s * 1e3 / r.step_ms) + 1, plan.steps / 25);
-      const int64_t steps = std::clamp<int64_t>(std::max(plan.steps / 100 - 1, short_ones), 1, kMostSteps);
-      if (r.status == Status::done) times[i].push_back(time_steps(subject, recipes[i], plan, steps));
+      const int64_t short_ones = std::min(int64_t(kTurn_s * 1e3 / r.step_ms) + 1, trained / 25);
+      const int64_t steps = std::clamp<int64_t>(std::max(trained / 100 - 1, short_ones), 1, kMostSteps);
+      if (r.status == Status::done) times[i].push_back(time_steps(subject, recipes[i], plan_of(r.name), steps));
     }
     if (interrupted()) break;
     progress.step(turn + 1);

@@ -14,7 +14,7 @@ inline constexpr double kSpreadWorthSaying = 0.15;
 
 // After training: short runs from the beginning, in which all recipes alternate, a twentieth of the steps of training and up to
 // a fifth where steps are short. Changes nothing but times. false: interrupted.
-bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, const Plan& plan, StudyResult& study,
-                   train::Progress& progress);
+bool time_in_turns(Subject& subject, const std::vector<Recipe>& recipes, FunctionRef<Plan(const std::string& recipe)> plan_of,
+                   StudyResult& study, train::Progress& progress);
 
 }  // namespace dyadic::inline v1::study

@@ -76,7 +76,7 @@ TEST(PlanCommand, AStudyFitsIntoItsLimitToTheSameBits) {
   };
   const int64_t f32 = least_of("f32"), limit = std::max(f32, least_of("bf16"));
   auto study = [&](const char* out, std::vector<std::string> more) {
-    more.insert(more.end(), {"--steps", "6", "--recipe", "bf16", "--format", "nf4", "--json", "--out", f / out});
+    more.insert(more.end(), {"--steps", "60", "--recipe", "bf16", "--format", "nf4", "--json", "--out", f / out});
     return run(words("study", more));
   };
   const Outcome o = study("limited", {"--memory-limit", std::to_string(limit)});
@@ -93,6 +93,8 @@ TEST(PlanCommand, AStudyFitsIntoItsLimitToTheSameBits) {
   const std::string words = complaint(study("less", {"--memory-limit", std::to_string(f32 - 1)}), 1);
   EXPECT_NE(words.find("study: f32 does not fit"), std::string::npos) << words;
   EXPECT_FALSE(fs::exists(f / "less"));
+  const std::string shadow = complaint(study("shadow", {"--shadow", "--memory-limit", std::to_string(limit)}), 1);
+  EXPECT_NE(shadow.find("study: --shadow compares with wider results"), std::string::npos) << shadow;
 }
 
 // In this process, whose allocations can be refused.
