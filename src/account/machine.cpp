@@ -4,18 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <fstream>
 
 #include "account/peak_kernel.h"
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "dyadic/ops.h"
 
 namespace dyadic::inline v1::account {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // The value of `key:` in a file of /proc, trimmed; empty if it is not there.
 std::string proc_value(const char* file, std::string_view key) {
@@ -38,10 +36,10 @@ int64_t kilobytes(const char* file, std::string_view key) {
 template <class F> double best_rate(double work, double seconds, F&& f) {
   f();
   double best = 1e30;
-  for (double begin = now(); now() - begin < seconds;) {
-    double t = now();
+  for (double begin = seconds_now(); seconds_now() - begin < seconds;) {
+    double t = seconds_now();
     f();
-    best = std::min(best, now() - t);
+    best = std::min(best, seconds_now() - t);
   }
   return work / best;
 }

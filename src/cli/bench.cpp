@@ -2,11 +2,11 @@
 #include "cli/bench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "account/machine.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/json.h"
@@ -17,8 +17,6 @@ namespace {
 
 constexpr const Command* kParts[] = {&bench_train_command, &bench_gpt_command,     &bench_ops_command, &bench_overhead_command,
                                      &bench_optim_command, &bench_convert_command, &bench_io_command,  &bench_compile_command};
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 double share(const Row& r, const account::Peaks& p) {
   switch (r.peak) {
@@ -101,9 +99,9 @@ Time time_runs(int warm, int runs, FunctionRef<void()> f) {
   std::vector<double> times;
   for (int i = -warm; i < runs; ++i) {
     if (interrupted()) throw Interrupted{};
-    double begin = now();
+    double begin = seconds_now();
     f();
-    if (i >= 0) times.push_back(now() - begin);
+    if (i >= 0) times.push_back(seconds_now() - begin);
   }
   std::sort(times.begin(), times.end());
   return {times.front(), times[times.size() / 2]};

@@ -1,11 +1,11 @@
 // dyadic bench train: steps of GPTs and of a convolutional network as a run takes them, batches from a loader with workers; how
 // long a step waits for its batch.
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <numeric>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "cli/bench_gpt.h"
 #include "dyadic/amp.h"
 #include "dyadic/data.h"
@@ -18,8 +18,6 @@ struct TrainCases {
   std::vector<std::string> cases{"char", "baby", "gpt2s", "digits"}, precisions{"f32", "bf16"};
   int steps = 0, workers = 1;
 };
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Windows of a text of random tokens: inputs, and targets one later.
 class Windows : public data::Dataset {
@@ -49,13 +47,13 @@ class Feed {
                                      .persistent_workers = workers > 0}),
         epoch_(loader_.iter()) {}
   data::Value next() {
-    const double begin = now();
+    const double begin = seconds_now();
     std::optional<data::Value> batch = epoch_->next();
     if (!batch) {
       epoch_ = loader_.iter();
       batch = epoch_->next();
     }
-    waits_.push_back(now() - begin);
+    waits_.push_back(seconds_now() - begin);
     return *batch;
   }
   void clear() { waits_.clear(); }

@@ -23,12 +23,6 @@ std::pair<std::string, std::string> parse_pair(const std::string& text) {
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-models::Model load_teacher(const DistillCommand& c) {
-  const DType format = c.teacher_format.empty() ? DType() : DType::parse(c.teacher_format);
-  return models::load(
-      c.teacher, format && format.is_scaled() ? models::LoadOptions{.linear = format} : models::LoadOptions{.dtype = format});
-}
-
 int distill(DistillCommand& c, const Common& common) {
   for (const std::string& text : c.hidden) c.o.hidden.push_back(parse_pair(text));
   for (const std::string& text : c.relations) c.o.relations.push_back(parse_pair(text));
@@ -38,9 +32,9 @@ int distill(DistillCommand& c, const Common& common) {
     throw UsageError("distill: from which model? Give --teacher, or a --cache that has its logits");
   return run_tuning(c.run, common, [&](models::CausalLM& student, const Tokenizer& tokenizer, const tune::Data& data) {
     std::optional<models::Model> teacher;
-    if (features || !cached) teacher = load_teacher(c);
-    if (teacher && !features &&
-        !c.o.cache.empty()) {  // its logits are all that is needed: its memory is free while the student learns
+    if (features || !cached) teacher = load_stored(c.teacher, c.teacher_format);
+    // Where its logits are all that is needed, its memory is free while the student learns.
+    if (teacher && !features && !c.o.cache.empty()) {
       tune::cache_logits(**teacher, tokenizer, data, c.o, c.run.o);
       teacher.reset();
     }

@@ -2,13 +2,13 @@
 // from --config, then from the preset.
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -28,7 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr int64_t kShards = 8;  // of a batch on several ranks
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 struct TrainOptions {
   std::string preset = "char", recipe = "f32", state, tokens = "bytes", out, time;
@@ -48,7 +47,7 @@ class Training {
   std::unique_ptr<study::TextSubject> subject_;
   std::unique_ptr<study::Trainer> trainer_;
   study::Bytes bytes_;
-  double started_ = now();
+  double started_ = seconds_now();
   std::vector<double> times_;  // seconds per step, of this process
   int64_t sent_ = 0;           // bytes to other ranks, in steps
   double train_loss_ = study::kUnknown, val_loss_ = study::kUnknown;
@@ -204,12 +203,12 @@ class Training {
         save_checkpoint();
         return false;
       }
-      double begin = now();
+      double begin = seconds_now();
       train_loss_ = trainer_->step();
       if (auto& nan = trainer_->nan())
         fail("train: the loss is not finite at step {}: the first NaN or infinity came from {} in {}; try another recipe",
              nan->step, nan->op.empty() ? "an unknown op" : nan->op, nan->module.empty() ? "the model" : nan->module);
-      times_.push_back(now() - begin);
+      times_.push_back(seconds_now() - begin);
       int64_t done = trainer_->steps_done();
       progress.step(done, train_loss_, double(tokens()) / times_.back());
       // Not after the last step: the model itself follows.
@@ -221,7 +220,7 @@ class Training {
 
   // Ctrl-C, or the end of --time. Of several ranks all stop after the same step: the one that follows the wish.
   bool stops(double end) {
-    late_ = now() >= end;
+    late_ = seconds_now() >= end;
     const bool wish = interrupted() || late_;
     distributed::DataParallel* parallel = trainer_->parallel();
     if (!parallel) return wish;
@@ -271,7 +270,7 @@ class Training {
     return {{"steps", steps_done()},
             {"train_loss", train_loss_},
             {"val_loss", val_loss_},
-            {"seconds", now() - started_},
+            {"seconds", seconds_now() - started_},
             {"ms_per_step", step_seconds() * 1e3},
             {"ranks", group_.size()},
             {"shards", setup_.shards},

@@ -11,13 +11,6 @@ namespace {
 
 std::string loss_text(const std::optional<double>& loss) { return loss ? fmt::format("{:.4f}", *loss) : "not evaluated"; }
 
-// Scaled formats are for linear layers, as bitsandbytes does it; floats for all.
-models::Model load(const Tuning& f) {
-  const DType base = f.base.empty() ? DType() : DType::parse(f.base);
-  return models::load(f.model,
-                      base && base.is_scaled() ? models::LoadOptions{.linear = base} : models::LoadOptions{.dtype = base});
-}
-
 std::string memory_text(const tune::MemoryUse& m) {
   return fmt::format("{} at the peak: weights {}, gradients {}, optimizer {}, activations {}", human_bytes(m.peak),
                      human_bytes(m.parameters), human_bytes(m.gradients), human_bytes(m.optimizer), human_bytes(m.activations));
@@ -82,6 +75,12 @@ std::string report_text(const Tuning& f, const tune::FinetuneReport& r) {
 
 }  // namespace
 
+models::Model load_stored(const std::string& path, const std::string& format) {
+  const DType stored = format.empty() ? DType() : DType::parse(format);
+  return models::load(
+      path, stored && stored.is_scaled() ? models::LoadOptions{.linear = stored} : models::LoadOptions{.dtype = stored});
+}
+
 int run_tuning(Tuning& t, const Common& common, const TuneModel& run) {
   install_interrupt_handler();
   if (!t.lora.empty()) t.o.lora = tune::parse_lora(t.lora);
@@ -93,7 +92,7 @@ int run_tuning(Tuning& t, const Common& common, const TuneModel& run) {
   if (!t.eval_data.empty()) t.o.eval = tune::read_data(t.eval_data);
   const tune::Data data = tune::read_data(t.data);
   const Tokenizer tokenizer = Tokenizer::load(t.model);
-  const models::Model model = load(t);
+  const models::Model model = load_stored(t.model, t.base);
   if (!common.json) print("it will take " + memory_text(tune::predict(*model, t.o)) + "\n");
   const tune::FinetuneReport r = run(*model, tokenizer, data);
   print(common.json ? json_text(document(t, r)) : report_text(t, r));

@@ -12,6 +12,9 @@ struct Tuning {
 };
 void declare_tuning(Options& options, Tuning& t);  // in a shared_ptr that outlives them
 
+// A model in a format, empty: as it is. Scaled ones are for linear layers, as bitsandbytes does it; floats for all.
+models::Model load_stored(const std::string& path, const std::string& format);
+
 // Reads what the options name, says what it will take, runs, and prints the report.
 using TuneModel = std::function<tune::FinetuneReport(models::CausalLM&, const Tokenizer&, const tune::Data&)>;
 int run_tuning(Tuning& t, const Common& common, const TuneModel& run);

@@ -145,13 +145,15 @@ void gather(const Call& call, char* data, const std::vector<Range>& ranges, int6
   const Range own = ranges[size_t(call.rank())];
   call.sent((own.end - own.begin) * itemsize * (n - 1));
   const int64_t each = std::max<int64_t>(kMostBytes / n / itemsize, 1);
+  const auto copy_of = [&](const Range& r) {
+    return std::string(data + r.begin * itemsize, size_t((r.end - r.begin) * itemsize));
+  };
+  if (longest <= each && extent(ranges) * itemsize <= kMostBytes) {
+    const std::string sent = copy_of(own);
+    return call.wait(call.engine().all_gather(sent.data(), int64_t(sent.size()), data, parts_of(ranges, itemsize).data()));
+  }
   for (int64_t at = 0; at < longest; at += each) {
-    const Range mine = piece(own, at, each);
-    const std::string sent(data + mine.begin * itemsize, size_t((mine.end - mine.begin) * itemsize));
-    if (longest <= each && extent(ranges) * itemsize <= kMostBytes) {
-      call.wait(call.engine().all_gather(sent.data(), int64_t(sent.size()), data, parts_of(ranges, itemsize).data()));
-      return;
-    }
+    const std::string sent = copy_of(piece(own, at, each));
     const Staged coming(ranges, at, each, itemsize);
     call.wait(call.engine().all_gather(sent.data(), int64_t(sent.size()), coming.data(), coming.parts()));
     coming.give(data);

@@ -18,7 +18,7 @@ class Call {
   Engine& engine() const { return *group_.engine_; }
   int rank() const { return group_.rank(); }
   int size() const { return group_.size(); }
-  // Until `requests` are done, one for each rank or (of == -1) one of all together.
+  // Until `requests` are done: one for each rank, or a single one of all together.
   void wait(std::vector<void*> requests) const;
   void wait(void* request) const { wait(std::vector{request}); }
   void sent(int64_t bytes) const { group_.bytes_sent_ += bytes; }

@@ -1,9 +1,9 @@
 // A model's weights, a block after the other.
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/pattern.h"
 #include "dyadic/autograd.h"
 #include "dyadic/nn_layers.h"
@@ -15,8 +15,6 @@
 namespace dyadic::inline v1::prune {
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 struct Target {
   std::string name;
   Tensor weight, bias;  // bias may be undefined
@@ -24,10 +22,6 @@ struct Target {
   bool linear;
   std::string stage;
 };
-
-bool fits_any(const std::vector<std::string>& patterns, const std::string& name) {
-  return std::ranges::any_of(patterns, [&](auto& p) { return matches(p, name); });
-}
 
 Tensor matrix_of(const Tensor& weight) { return weight.detach().flatten(1).to(f32).contiguous(); }
 
@@ -89,7 +83,7 @@ class Run {
       if (!weight.defined() || weight.dim() < 2 || !seen.insert(weight.impl()).second) continue;
       for (auto& p : o_.include)
         if (matches(p, name)) used.insert(p);
-      if ((!o_.include.empty() && !fits_any(o_.include, name)) || fits_any(o_.exclude, name)) continue;
+      if (!quant::takes(o_.include, o_.exclude, name)) continue;
       targets_.push_back({name, weight, bias, &*m, m->as<nn::Linear>() != nullptr, quant::stage_of(name)});
     }
     for (auto& p : o_.include)
@@ -114,7 +108,7 @@ class Run {
   void one(size_t i, const quant::Inputs& caught) {
     const Target& t = targets_[i];
     if (o_.progress) o_.progress(o_.context, i, targets_.size(), t.name);
-    const double start = now();
+    const double start = seconds_now();
     const quant::Inputs* inputs = caught.rows() > 0 ? &caught : nullptr;
     const Tensor w = matrix_of(t.weight);
     std::string fallback;
@@ -127,12 +121,12 @@ class Run {
     const Tensor plain = &m == &method("magnitude") ? made : pruned(method("magnitude"), task);
     store(t, made);
     report_.layers.push_back({t.name, zeros_in(made), quant::output_error(w, made, inputs),
-                              quant::output_error(w, plain, inputs), now() - start, fallback});
+                              quant::output_error(w, plain, inputs), seconds_now() - start, fallback});
   }
 
   // The smallest of all matrices together.
   void all_together() {
-    const double start = now();
+    const double start = seconds_now();
     std::vector<Tensor> flat;
     for (const Target& t : targets_) flat.push_back(method_.scores(matrix_of(t.weight), nullptr).reshape({-1}));
     const Tensor stays = mask_of(cat(flat, 0).reshape({1, -1}), o_.sparsity, Scope::matrix).reshape({-1});
@@ -142,7 +136,7 @@ class Run {
       at += w.numel();
       store(t, made);
       const double error = quant::output_error(w, made, nullptr);
-      report_.layers.push_back({t.name, zeros_in(made), error, error, (now() - start) / double(targets_.size()), ""});
+      report_.layers.push_back({t.name, zeros_in(made), error, error, (seconds_now() - start) / double(targets_.size()), ""});
     }
   }
 

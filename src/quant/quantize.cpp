@@ -1,10 +1,10 @@
 // A model's weights, one after the other: the inputs that a method needs are caught a stage at a time, so that each layer is
 // fitted to what the layers before it, quantized already, give.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "dyadic/autograd.h"
 #include "nn/stored.h"
 #include "quant/catching.h"
@@ -15,8 +15,6 @@
 
 namespace dyadic::inline v1::quant {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 class Run {
   nn::Module& model_;
@@ -156,7 +154,7 @@ class Run {
     // What the model gives now, its earlier stages quantized: folding does not change it.
     const Tensor expected = groups.empty() ? Tensor() : o_.calibration->sample(model_);
     for (auto& [shared_input, group] : groups) {
-      const double begin = now();
+      const double begin = seconds_now();
       std::vector<Tensor> weights;
       for (const Target* t : group) weights.push_back(t->weight.detach().to(f32));
       const Inputs& shared = inputs[group[0]];
@@ -169,7 +167,7 @@ class Run {
         reports[t].note =
             taken.empty() ? "its inputs are not scaled: nothing before it takes the scales" : "scales are in " + taken;
         if (!taken.empty()) inputs[t] = inputs[t].divided_by(scale);
-        reports[t].seconds = (now() - begin) / double(group.size());
+        reports[t].seconds = (seconds_now() - begin) / double(group.size());
       }
     }
   }
@@ -177,7 +175,7 @@ class Run {
   void quantize_one(Target& t, const Inputs& caught, LayerReport report) {
     if (o_.progress) o_.progress(o_.context, done_, targets_.size(), t.name);
     ++done_;
-    const double begin = now();
+    const double begin = seconds_now();
     Tensor w = t.weight.detach().to(f32).contiguous();
     if (t.filters) w = w.view({w.size(0), -1});
     const Inputs* inputs = caught.rows() > 0 ? &caught : nullptr;
@@ -194,7 +192,7 @@ class Run {
     report.error = output_error(w, r.weight, inputs);
     if (report.error_rtn == 0) report.error_rtn = output_error(w, to_nearest(w, t.format), inputs);
     nn::store(t.weight, r.weight.view(t.weight.sizes()));
-    report.seconds += now() - begin;
+    report.seconds += seconds_now() - begin;
     report_.layers.push_back(std::move(report));
   }
 };

@@ -34,7 +34,7 @@ bool fits_any(const std::vector<std::string>& patterns, std::string_view name) {
 std::pair<DType, std::string> format_of(const QuantizeOptions& o, const std::string& name) {
   for (auto& [pattern, format] : o.map)
     if (matches(pattern, name)) return {format, pattern};
-  if ((!o.include.empty() && !fits_any(o.include, name)) || fits_any(o.exclude, name)) return {};
+  if (!takes(o.include, o.exclude, name)) return {};
   return {o.weights, ""};
 }
 
@@ -55,6 +55,10 @@ class Recorder : public nn::Hook {
 };
 
 }  // namespace
+
+bool takes(const std::vector<std::string>& include, const std::vector<std::string>& exclude, std::string_view name) {
+  return (include.empty() || fits_any(include, name)) && !fits_any(exclude, name);
+}
 
 std::string stage_of(const std::string& name) {
   for (size_t at = 0; at < name.size();) {

@@ -18,6 +18,9 @@ struct Target {
 // In the order of registration. ValueError where nothing fits, or a pattern fits only what the format is not for.
 std::vector<Target> find_targets(nn::Module& model, const QuantizeOptions& o);
 
+// Whether patterns take a parameter: one of `include`, or all where that is empty, and none of `exclude`.
+bool takes(const std::vector<std::string>& include, const std::vector<std::string>& exclude, std::string_view name);
+
 // "model.layers.3.mlp.up_proj.weight" is of the stage "model.layers.3"; what is in no list is of its module's parent.
 std::string stage_of(const std::string& name);
 

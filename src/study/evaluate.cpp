@@ -1,10 +1,10 @@
 #include "study/evaluate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "device/limit.h"
 #include "dyadic/ops.h"
@@ -13,8 +13,6 @@
 
 namespace dyadic::inline v1::study {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Modules as they were, each for itself: some are in evaluation while others are trained.
 class InEvaluation {
@@ -32,9 +30,9 @@ class InEvaluation {
 };
 
 void take(Subject& subject, nn::Module& model, const data::Value& batch, Tensor* logits, Evaluation& e) {
-  const double begin = now();
+  const double begin = seconds_now();
   const Tensor l = subject.losses(model, batch, logits);
-  e.seconds += now() - begin;
+  e.seconds += seconds_now() - begin;
   e.losses.insert(e.losses.end(), l.data<float>(), l.data<float>() + l.numel());
   if (const Tensor m = subject.metric(model, batch); m.defined())
     e.values.insert(e.values.end(), m.data<double>(), m.data<double>() + m.numel());

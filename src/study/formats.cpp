@@ -1,8 +1,8 @@
 // A trained module in every weight format, judged by its owner's evaluation.
-#include <chrono>
 #include <cmath>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "dyadic/autograd.h"
 #include "dyadic/ops.h"
@@ -17,8 +17,6 @@
 
 namespace dyadic::inline v1::study {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::vector<double> numbers(nn::Module& model, const Evaluate& evaluate) {
   const Tensor t = evaluate(model);
@@ -47,11 +45,11 @@ FormatResult judge(nn::Module& model, const std::string& format, const Evaluate&
   const StoredWeights stored(stored_in(model, dtype), dtype, false);
   r.bits_per_weight = stored.bits_per_weight();
   r.bytes = model.nbytes() - stored.surplus();
-  const double begin = now();
+  const double begin = seconds_now();
   const std::vector<double> values = numbers(model, evaluate);
   DY_CHECK_AS(ValueError, values.size() == plain.size(), "formats: evaluate gave {} numbers, and {} for f32", values.size(),
               plain.size());
-  r.tokens_per_s = double(values.size()) / (now() - begin);
+  r.tokens_per_s = double(values.size()) / (seconds_now() - begin);
   const LossDelta d = format == "f32" ? no_difference() : difference(m, plain, values);
   (m.metric.empty() ? r.val_loss : r.metric) = mean_se(values).mean;
   (m.metric.empty() ? r.vs_f32 : r.metric_vs_f32) = d;
@@ -66,7 +64,7 @@ Study formats(nn::Module& model, const Evaluate& evaluate, const FormatsOptions&
               "formats: larger is better of a metric; give it a name: metric = \"accuracy\"");
   if (!o.out.empty()) check_writable(o.out, "out");
   NoGrad guard;
-  const double begin = now();
+  const double begin = seconds_now();
   Study found;
   StudyResult& s = found.result;
   s.version = DYADIC_VERSION;
@@ -88,7 +86,7 @@ Study formats(nn::Module& model, const Evaluate& evaluate, const FormatsOptions&
     s.formats.push_back(judge(model, format, evaluate, s.measure, plain));
   }
   s.complete = !found.interrupted;
-  s.seconds = now() - begin;
+  s.seconds = seconds_now() - begin;
   s.recommendation = recommend(s);
   if (!o.out.empty()) save_report(s, o.out);
   return found;

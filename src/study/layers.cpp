@@ -6,6 +6,7 @@
 
 #include "base/interrupt.h"
 #include "study/measure.h"
+#include "study/paths.h"
 #include "study/recommend.h"
 #include "study/stored.h"
 
@@ -18,8 +19,8 @@ struct Group {  // a module's own weights that the format is for
 };
 
 std::string module_of(const std::string& parameter) {
-  const size_t dot = parameter.rfind('.');
-  return dot == parameter.npos ? "(the model itself)" : parameter.substr(0, dot);
+  const std::string path = parent_of(parameter);
+  return path.empty() ? "(the model itself)" : path;
 }
 
 class Mixtures {

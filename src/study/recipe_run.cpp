@@ -1,11 +1,11 @@
 #include "study/recipe_run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 
 #include "account/machine.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "device/limit.h"
 #include "dyadic/counters.h"
@@ -14,8 +14,6 @@
 
 namespace dyadic::inline v1::study {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Steps after which it is evaluated: up to three, evenly spaced, so that evaluation stays a small part of the run.
 bool evaluation_due(int64_t done, int64_t steps, const Subject& subject) {
@@ -104,13 +102,13 @@ bool RecipeRun::run(RecipeResult& r) {
       return false;
     }
     int64_t step = trainer->steps_done();
-    double loss, t = now();
+    double loss, t = seconds_now();
     bool count = sampled(step);
     if (count)
       sampled_step(r, &loss);
     else
       loss = trainer->step();
-    double took = now() - t;
+    double took = seconds_now() - t;
     if (trainer->nan()) break;
     count ? void(sampling_s_ += took) : times.push_back(took);
     if (measure && (step % every == 0 || step == plan.steps - 1)) r.curve.push_back({step + 1, loss, kUnknown});

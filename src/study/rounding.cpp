@@ -4,6 +4,7 @@
 #include <map>
 
 #include "dyadic/counters.h"
+#include "study/paths.h"
 
 namespace dyadic::inline v1::study {
 namespace {
@@ -21,12 +22,6 @@ void add(ModuleRounding& to, const ModuleRounding& m) {
   to.elements += m.elements, to.overflows += m.overflows, to.flushed += m.flushed;
   to.squared += m.squared, to.squared_difference += m.squared_difference;
   to.updates += m.updates, to.lost_updates += m.lost_updates;
-}
-
-// The path of the module that holds it; of the model itself "".
-std::string parent(const std::string& path) {
-  const size_t dot = path.rfind('.');
-  return dot == path.npos ? "" : path.substr(0, dot);
 }
 
 class Tree {
@@ -50,7 +45,7 @@ class Tree {
 
  public:
   void add_module(const ModuleRounding& m, size_t recipe, size_t recipes) {
-    for (std::string path = m.module;; path = parent(path)) {
+    for (std::string path = m.module;; path = parent_of(path)) {
       add(row(path, recipes).recipes[recipe], m);
       if (path.empty()) return;
     }
@@ -62,7 +57,7 @@ class Tree {
       r.name = path.empty() ? "the whole model" : path.substr(path.rfind('.') + 1);
       for (const ModuleRounding& m : r.recipes)
         if (m.squared > 0) r.worst = std::max(r.worst, m.error());
-      if (!path.empty()) children_[parent(path)].push_back(&r);
+      if (!path.empty()) children_[parent_of(path)].push_back(&r);
     }
     if (!rows_.empty()) out.push_back(rows_[""]);
     put("", 1, out);
@@ -100,7 +95,7 @@ void UpdatesBefore::add(RecipeResult& r) const {
       const auto state = optimizer_.states().find(p.impl());
       if (state == optimizer_.states().end()) continue;
       const optim::UpdateMeter &now = state->second.updates, at = before_.contains(p.impl()) ? before_.at(p.impl()) : now;
-      ModuleRounding& m = of_module(r, parent(name));
+      ModuleRounding& m = of_module(r, parent_of(name));
       m.updates += now.nonzero - at.nonzero;
       m.lost_updates += now.lost - at.lost;
     }

@@ -1,10 +1,10 @@
 #include "tune/loop.h"
 
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "dyadic/autograd.h"
 #include "dyadic/progress.h"
@@ -15,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 std::string checkpoints_in(const std::string& folder) { return folder + "/checkpoints"; }
 
 // What is trained, without what it stands on.
@@ -80,7 +79,7 @@ class Loop {
   }
 
   LoopResult run() {
-    const double begin = now();
+    const double begin = seconds_now();
     if (!checkpoint_ || !resumed()) r_.eval_before = evaluated();
     progress_.plan(o_.steps - r_.steps), progress_.begin(o_.name, o_.steps, r_.steps);
     while (r_.steps < o_.steps) {
@@ -91,7 +90,7 @@ class Loop {
       }
     }
     r_.finished = r_.steps >= o_.steps;
-    r_.seconds = now() - begin;
+    r_.seconds = seconds_now() - begin;
     progress_.end();
     return r_;
   }
@@ -132,13 +131,13 @@ class Loop {
     return true;
   }
   bool one(const train::Window& window) {
-    const double begin = now();
+    const double begin = seconds_now();
     const double lr = rate_(r_.steps);
     stepper_.optimizer().set_lr(lr);
     r_.loss = stepper_.step(window);
     if (masks_) masks_->apply();
     ++r_.steps;
-    Step s{r_.steps, o_.steps, r_.loss, lr, double(tokens_of(window)) / (now() - begin), {}};
+    Step s{r_.steps, o_.steps, r_.loss, lr, double(tokens_of(window)) / (seconds_now() - begin), {}};
     if (r_.steps == o_.steps || (o_.eval_every && r_.steps % o_.eval_every == 0)) s.eval_loss = r_.eval_after = evaluated();
     log(s);
     if (o_.on_step && !o_.on_step(o_.caller, s)) return r_.steps >= o_.steps;
