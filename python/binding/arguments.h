@@ -41,6 +41,8 @@ struct OpInfo {
   std::string function_doc, method_doc;
 };
 
+// Puts a call in PyTorch's older order into today's, with a warning; false: it is not such a call.
+bool read_older(const OpInfo& op, PyObject** slots, int at, PyObject* const* given, Py_ssize_t count);
 // Whether the number, names and kinds of a call's arguments could be this op's: where not, ArgumentFrame::read would throw,
 // which takes microseconds.
 bool may_fit(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywords);

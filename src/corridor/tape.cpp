@@ -259,12 +259,6 @@ void attach_outputs(Node* node, const Tensor* out, int nout) {
   if (!held) release(node);
 }
 
-[[gnu::noinline, gnu::cold]] void overwritten(const Node& n, const char* what, int i) {
-  fail(
-      "{}: a tensor needed for backward was overwritten: {} {} was written in place after the forward; clone it before writing",
-      node_name(n), what, i);
-}
-
 }  // namespace
 
 const char* node_name(const Node& n) { return n.extra && !n.extra->name.empty() ? n.extra->name.c_str() : op_name(n.id); }
@@ -387,25 +381,6 @@ void renew_history(TensorImpl& t) {
   const Arg args[] = {base, region.sizes(), region.strides(), region.storage_offset(), base.strides(), base.storage_offset()};
   attach(make_node(Op::strided_view_, op_def(Op::strided_view_), args, 6, &region, 1), region, 0);
   if (pairs) recorded(Op::view_as_complex_, region, view);
-}
-
-const Tensor& Grad::in(int i) const {
-  const Saved& s = node.saved[i];
-  DY_ASSERT(s.tensor.defined());
-  if (s.tensor.version() != s.version) overwritten(node, "input", i);
-  return s.tensor;
-}
-
-Tensor Grad::out(int i) const {
-  const Saved& s = node.saved[node.nin + i];
-  DY_ASSERT(s.tensor.defined());
-  if (s.tensor.version() != s.version) overwritten(node, "output", i);
-  Tensor t = alias(s.tensor);
-  if (GradMode::enabled() && (t.dtype().is_floating_point() || t.dtype().is_complex())) {  // positions have no gradient
-    node.refs.fetch_add(1, std::memory_order_relaxed);
-    attach(&node, t, i);
-  }
-  return t;
 }
 
 }  // namespace dyadic::inline v1

@@ -177,3 +177,9 @@ def test_the_readmes_figures():
     kinds -= {distributions.Distribution, distributions.ExponentialFamily}
     assert f"{len(kinds)} distributions" in text
     assert "eighteen optimizers" in text and len(everything["optimizers"]) == 18
+
+
+def test_the_readme_names_every_subcommand():
+    listed = re.search(r"foreach\(command ([^)]*)\)", (ROOT / "src/cli/CMakeLists.txt").read_text())[1].split()
+    text = (ROOT / "README.md").read_text()
+    assert [name for name in listed if f"`{name}`" not in text and f"dyadic {name}" not in text] == []
