@@ -5,7 +5,9 @@
 #include <deque>
 #include <exception>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "distributed/engine.h"
@@ -44,41 +46,44 @@ class LocalEngine : public Engine {
   };
   Mail& mail_;
   int rank_, size_;
+  std::set<std::unique_ptr<Request>> requests_;  // Those a stalled call leaves, too.
+
+  void* ask(std::deque<Wanted> wanted) {
+    return requests_.insert(std::make_unique<Request>(std::move(wanted))).first->get();
+  }
 
  public:
   LocalEngine(Mail& mail, int rank, int size) : mail_(mail), rank_(rank), size_(size) {}
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   void* broadcast(void* data, int64_t bytes, int root) override {
-    auto* r = new Request;
-    if (rank_ != root) r->wanted.push_back({root, kCollective, data});
     for (int to = 0; rank_ == root && to < size_; ++to)
       if (to != root) mail_.put(root, to, kCollective, data, bytes);
-    return r;
+    return rank_ == root ? ask({}) : ask({{root, kCollective, data}});
   }
   void* all_gather(const void* mine, int64_t bytes, void* all, const Part* parts) override {
     const std::vector<Part> sent(size_t(size_) + 0, Part{0, bytes});
     return all_to_all(mine, sent.data(), all, parts);
   }
   void* all_to_all(const void* from, const Part* sent, void* to, const Part* received) override {
-    auto* r = new Request;
+    std::deque<Wanted> wanted;
     for (int k = 0; k < size_; ++k) {
       mail_.put(rank_, k, kCollective, static_cast<const char*>(from) + sent[k].at, sent[k].bytes);
-      r->wanted.push_back({k, kCollective, static_cast<char*>(to) + received[k].at});
+      wanted.push_back({k, kCollective, static_cast<char*>(to) + received[k].at});
     }
-    return r;
+    return ask(std::move(wanted));
   }
   void* send(const void* data, int64_t bytes, int to, int tag) override {
     mail_.put(rank_, to, tag, data, bytes);
-    return new Request;
+    return ask({});
   }
-  void* receive(void* data, int64_t, int from, int tag) override { return new Request{{{from, tag, data}}}; }
+  void* receive(void* data, int64_t, int from, int tag) override { return ask({{from, tag, data}}); }
   bool done(void* request) override {
     auto* r = static_cast<Request*>(request);
     while (!r->wanted.empty() && mail_.take(r->wanted.front().from, rank_, r->wanted.front().tag, r->wanted.front().to))
       r->wanted.pop_front();
     if (!r->wanted.empty()) return false;
-    delete r;
+    requests_.erase(requests_.find(r));
     return true;
   }
   void finish() override {}

@@ -119,10 +119,11 @@ def test_errors_and_threads():
 
     @torch.compile
     def fails(n):
-        kept.append(x * 2 + n)
+        y = x * 2 + n
+        kept.append(y)
         if n == 1:
             raise KeyError("one")
-        return kept[-1] * 2
+        return y * 2
 
     kept = []
     with pytest.raises(KeyError):
