@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <thread>
 
 #include "distributed/engine.h"
@@ -46,10 +45,13 @@ class LocalEngine : public Engine {
   };
   Mail& mail_;
   int rank_, size_;
-  std::set<std::unique_ptr<Request>> requests_;  // Those a stalled call leaves, too.
+  std::map<const void*, std::unique_ptr<Request>> requests_;  // Those a stalled call leaves, too.
 
   void* ask(std::deque<Wanted> wanted) {
-    return requests_.insert(std::make_unique<Request>(std::move(wanted))).first->get();
+    auto r = std::make_unique<Request>(std::move(wanted));
+    void* const id = r.get();
+    requests_.emplace(id, std::move(r));
+    return id;
   }
 
  public:
@@ -83,7 +85,7 @@ class LocalEngine : public Engine {
     while (!r->wanted.empty() && mail_.take(r->wanted.front().from, rank_, r->wanted.front().tag, r->wanted.front().to))
       r->wanted.pop_front();
     if (!r->wanted.empty()) return false;
-    requests_.erase(requests_.find(r));
+    requests_.erase(request);
     return true;
   }
   void finish() override {}
