@@ -147,7 +147,7 @@ TEST(Blocks, NanAndInfinityDoNotHide) {
       const bool one_scale = f.params.granularity == Granularity::tensor;
       auto starts = [&](const char* text) { return f.text.rfind(text, 0) == 0; };
       const bool blank =
-          starts("iq4") || starts("mxfp4") || starts("q1_0") ||
+          starts("iq4") || starts("mxfp4") || starts("q1_0") || starts("e8p") ||
           (f.params.scale && !f.params.scale->def->has_inf);  // no infinity, or none beside NaN: the whole block is NaN
       const bool one_sided = starts("q2_K") || starts("q4_1") || starts("q4_K") || starts("q5_1") || starts("q5_K");
       std::vector<float> x = clean;
