@@ -5,8 +5,15 @@
 
 #include "cli/kv.h"
 #include "dyadic/dtype.h"
+#include "study/model_file.h"
 
 namespace dyadic::inline v1::cli {
+
+bool asks_more(const GenerateCommand& o) {
+  return o.chat || !o.batch.empty() || o.min_p || o.repetition_penalty || !o.stop.empty() || !o.eos.empty() || !o.kv.empty() ||
+         !o.format.empty();
+}
+
 namespace {
 
 int generate(const GenerateCommand& o, const Common& common) {
@@ -14,7 +21,9 @@ int generate(const GenerateCommand& o, const Common& common) {
   if (!o.batch.empty() && (!o.prompt.empty() || o.chat))
     throw UsageError("generate: --batch has the prompts; leave out --prompt and --chat");
   if (!o.system.empty() && !o.chat) throw UsageError("generate: --system begins a chat; add --chat");
-  return is_language_model(o.model) ? generate_language_model(o, common) : generate_built_in(o, common);
+  const bool whole = is_language_model(o.model);  // with all that a model's folder has
+  return whole && (asks_more(o) || !study::is_trained(o.model)) ? generate_language_model(o, common)
+                                                                : generate_built_in(o, common);
 }
 
 Run setup(Options& options) {

@@ -19,6 +19,8 @@ struct GenerateCommand {
   std::string format, kv;
 };
 
+// More than a text model of dyadic train does by itself, which reads the last of a text of any length.
+bool asks_more(const GenerateCommand& o);
 bool is_language_model(const std::string& path);                        // models::is_model
 int generate_built_in(const GenerateCommand& o, const Common& common);  // of dyadic train or study
 int generate_language_model(const GenerateCommand& o, const Common& common);

@@ -31,15 +31,13 @@ std::vector<int64_t> first_tokens(const study::Vocabulary& v, const std::string&
 }  // namespace
 
 int generate_built_in(const GenerateCommand& o, const Common& common) {
-  const bool others =
-      o.chat || !o.batch.empty() || o.min_p || o.repetition_penalty || !o.stop.empty() || !o.eos.empty() || !o.kv.empty();
   install_interrupt_handler();
   NoGrad guard;
   study::TrainedModel trained = study::load_model(o.model);
-  if (others || !o.format.empty())
-    throw UsageError(
-        "generate: " + trained.path +
-        " is a model of dyadic train: of it --prompt, --tokens, --temperature, --top-k, --top-p and --seed can be said");
+  if (asks_more(o))
+    throw UsageError("generate: of " + trained.path +
+                     " alone --prompt, --tokens, --temperature, --top-k, --top-p and --seed can be said; name its folder, with "
+                     "config.json and tokenizer.json");
   const Sampling sampling{o.temperature.value_or(1), o.top_k.value_or(0), o.top_p.value_or(1)};
   std::vector<int64_t> ids = first_tokens(trained.vocabulary, o.prompt);
   const size_t given = ids.size();

@@ -21,6 +21,7 @@
 #include "dyadic/version.h"
 #include "study/evaluate.h"
 #include "study/memory_plan.h"
+#include "study/model_file.h"
 #include "study/run.h"
 
 namespace dyadic::inline v1::cli {
@@ -186,7 +187,7 @@ class Training {
           "train: {} is of another run: there {}; here {}; repeat the options it was begun with, or pass another --out",
           model_path(), there.empty() ? "nothing is said" : there, here);
     }
-    trainer_->model().load_state_dict(model.tensors);
+    trainer_->model().load_state_dict(study::weights_of(trainer_->model(), model, model_path()));
     train_loss_ = std::strtod(model.metadata["train_loss"].c_str(), nullptr);
     return true;
   }
@@ -235,10 +236,7 @@ class Training {
   }
 
   void save_model() {
-    io::Metadata metadata = subject_->metadata();
-    metadata["run"] = fingerprint();
-    metadata["train_loss"] = fmt::format("{}", train_loss_);
-    io::save_safetensors(model_path(), trainer_->model().state_dict(), metadata);
+    subject_->save(trainer_->model(), o_.out, {{"run", fingerprint()}, {"train_loss", fmt::format("{}", train_loss_)}});
   }
 
   int64_t tokens() const { return setup_.batch * setup_.model.block; }

@@ -5,9 +5,16 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "dyadic/ops.h"
+#include "dyadic/tensor_file.h"
+#include "io/atomic_file.h"
+#include "study/paths.h"
+#include "text/stages.h"
 
 namespace dyadic::inline v1::study {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 models::GptConfig parse_config(const std::string& path, const std::string& text) {
   auto j = nlohmann::json::parse(text, nullptr, false);
@@ -28,20 +35,127 @@ models::GptConfig parse_config(const std::string& path, const std::string& text)
   return c;
 }
 
+// GPT-2's names for the parameters of models::Gpt.
+std::string gpt2_name(const std::string& name) {
+  static const std::map<std::string, std::string> parts = {
+      {"tok", "wte"},  {"pos", "wpe"},          {"ln", "ln_f"},     {"ln1", "ln_1"},      {"qkv", "attn.c_attn"},
+      {"ln2", "ln_2"}, {"proj", "attn.c_proj"}, {"fc", "mlp.c_fc"}, {"out", "mlp.c_proj"}};
+  const std::string module = parent_of(name), last = module.substr(module.rfind('.') + 1);
+  std::string block;
+  if (module != last) block = "h." + parent_of(module).substr(std::string_view("blocks.").size()) + ".";
+  return "transformer." + block + parts.at(last) + name.substr(module.size());
+}
+bool is_norm(const std::string& name) { return parent_of(name).substr(parent_of(name).rfind('.') + 1).starts_with("ln"); }
+// Its matrices of linear layers are [in, out].
+bool is_turned(const std::string& name) { return name.starts_with("blocks.") && name.ends_with(".weight") && !is_norm(name); }
+
+// A model without biases has zeros for them.
+io::NamedTensors gpt2_weights(const models::Gpt& model) {
+  const NoGrad guard;
+  io::NamedTensors out;
+  for (auto& [name, p] : model.named_parameters()) {
+    const Tensor w = p.detach();
+    out.emplace_back(gpt2_name(name), is_turned(name) ? w.t().contiguous() : w);
+    if (!model.config.bias && (is_norm(name) || is_turned(name)))
+      out.emplace_back(gpt2_name(parent_of(name) + ".bias"), zeros({w.size(0)}, w.dtype()));
+  }
+  return out;
+}
+
+std::string gpt2_config(const models::GptConfig& c, DType dtype) {
+  return Json{{"architectures", {"GPT2LMHeadModel"}},
+              {"model_type", "gpt2"},
+              {"vocab_size", c.vocab},
+              {"n_positions", c.block},
+              {"n_ctx", c.block},
+              {"n_embd", c.width},
+              {"n_layer", c.layers},
+              {"n_head", c.heads},
+              {"activation_function", "gelu"},
+              {"layer_norm_epsilon", 1e-5},
+              {"tie_word_embeddings", true},
+              {"bos_token_id", nullptr},
+              {"eos_token_id", nullptr},
+              {"torch_dtype", dtype.long_name()}}
+             .dump(2) +
+         "\n";
+}
+
+// BPE of single bytes or characters, that merges nothing.
+std::string tokenizer_json(const Vocabulary& vocabulary) {
+  Json words = Json::object();
+  const bool bytes = vocabulary.kind() == TokenKind::bytes;
+  for (int64_t id = 0; id < vocabulary.size(); ++id)
+    words[bytes ? text::byte_characters()[size_t(id)] : vocabulary.decode({&id, 1})] = id;
+  const Json by_bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
+  return Json{{"version", "1.0"},
+              {"truncation", nullptr},
+              {"padding", nullptr},
+              {"added_tokens", Json::array()},
+              {"normalizer", nullptr},
+              {"pre_tokenizer", bytes ? by_bytes : Json(nullptr)},
+              {"post_processor", nullptr},
+              {"decoder", bytes ? by_bytes : Json{{"type", "Fuse"}}},
+              {"model",
+               {{"type", "BPE"},
+                {"dropout", nullptr},
+                {"unk_token", nullptr},
+                {"continuing_subword_prefix", nullptr},
+                {"end_of_word_suffix", nullptr},
+                {"fuse_unk", false},
+                {"byte_fallback", false},
+                {"vocab", words},
+                {"merges", Json::array()}}}}
+             .dump(1) +
+         "\n";
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  io::AtomicFile file("model", path);
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
 }  // namespace
 
-io::Metadata model_metadata(const models::GptConfig& c, const std::string& preset, const Vocabulary& vocabulary) {
-  return {{"model", fmt::format(R"({{"vocab":{},"block":{},"layers":{},"heads":{},"width":{},"bias":{}}})", c.vocab, c.block,
-                                c.layers, c.heads, c.width, c.bias)},
-          {"preset", preset},
-          {"vocabulary", vocabulary.save()}};
+void save_model(const std::string& folder, const models::Gpt& model, const Vocabulary& vocabulary, const io::Metadata& more) {
+  const models::GptConfig& c = model.config;
+  io::Metadata metadata = more;
+  metadata["format"] = "pt";
+  metadata["model"] = Json{{"vocab", c.vocab}, {"block", c.block}, {"layers", c.layers},
+                           {"heads", c.heads}, {"width", c.width}, {"bias", c.bias}}
+                          .dump();
+  metadata["vocabulary"] = vocabulary.save();
+  write_text(folder + "/config.json", gpt2_config(c, model.tok.weight.dtype()));
+  write_text(folder + "/tokenizer.json", tokenizer_json(vocabulary));
+  io::save_safetensors(folder + "/model.safetensors", gpt2_weights(model), metadata);
 }
+
+io::NamedTensors weights_of(const nn::Module& model, const io::SafeTensors& file, const std::string& path) {
+  const std::map<std::string, Tensor> there(file.tensors.begin(), file.tensors.end());
+  const NoGrad guard;
+  io::NamedTensors out;
+  for (auto& [name, p] : model.named_parameters()) {
+    const auto it = there.find(gpt2_name(name));
+    DY_CHECK_AS(ValueError, it != there.end(), "model {}: tensor \"{}\" is missing", path, gpt2_name(name));
+    out.emplace_back(name, is_turned(name) ? it->second.t().contiguous() : it->second);
+  }
+  return out;
+}
+
+static std::string file_of(const std::string& given) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(given, ignored) ? (std::filesystem::path(given) / "model.safetensors").native() : given;
+}
+
+bool is_trained(const std::string& path) try {
+  const Json metadata = Json::parse(io::open(file_of(path))->metadata());
+  return metadata.contains("model") && metadata.contains("vocabulary");
+} catch (const std::exception&) { return false; }  // what it is instead, its reader says
 
 TrainedModel load_model(const std::string& given) {
   TrainedModel t;
-  std::error_code ignored;
-  t.path =
-      std::filesystem::is_directory(given, ignored) ? (std::filesystem::path(given) / "model.safetensors").native() : given;
+  t.path = file_of(given);
   CategoryScope scope(Category::parameter);
   io::SafeTensors file = io::load_safetensors(t.path);
   for (const char* key : {"model", "vocabulary"})
@@ -53,12 +167,7 @@ TrainedModel load_model(const std::string& given) {
   DY_CHECK_AS(ValueError, t.vocabulary.size() <= config.vocab, "model {}: its vocabulary has {} tokens, its embedding {} rows",
               t.path, t.vocabulary.size(), config.vocab);
   t.model = std::make_unique<models::Gpt>(config, nn::Options{f32, meta});
-  std::map<std::string, Tensor> given_tensors(file.tensors.begin(), file.tensors.end());
-  for (auto& [name, p] : t.model->named_parameters()) {
-    auto it = given_tensors.find(name);
-    DY_CHECK_AS(ValueError, it != given_tensors.end(), "model {}: tensor \"{}\" is missing", t.path, name);
-    t.model->set_parameter(name, it->second);
-  }
+  for (auto& [name, weight] : weights_of(*t.model, file, t.path)) t.model->set_parameter(name, weight);
   t.model->eval();
   return t;
 }

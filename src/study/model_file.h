@@ -1,4 +1,5 @@
-// Trained models as files: a safetensors file of the weights, whose metadata says what model they belong to:
+// Trained models as folders in Hugging Face's form for GPT-2, which whatever opens such folders opens: model.safetensors,
+// config.json, tokenizer.json. The metadata of the first has beside it what this program asks for:
 //   "model": {"vocab", "block", "layers", "heads", "width", "bias"} as JSON, "preset": its name, "vocabulary":
 //   Vocabulary::save().
 #pragma once
@@ -11,8 +12,12 @@
 
 namespace dyadic::inline v1::study {
 
-io::Metadata model_metadata(const models::GptConfig& config, const std::string& preset, const Vocabulary& vocabulary);
+// Each file whole or not at all, the weights last. `more`: further metadata.
+void save_model(const std::string& folder, const models::Gpt& model, const Vocabulary& vocabulary, const io::Metadata& more);
+// What a file of save_model() has for a model, by the names of the model's own parameters. ValueError names what is missing.
+io::NamedTensors weights_of(const nn::Module& model, const io::SafeTensors& file, const std::string& path);
 
+bool is_trained(const std::string& path);  // a file of save_model(), or its folder
 struct TrainedModel {
   std::unique_ptr<models::Gpt> model;  // weights in the dtypes of the file
   Vocabulary vocabulary;

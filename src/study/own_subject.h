@@ -30,7 +30,6 @@ class OwnSubject : public Subject {
   int64_t window() const override { return window_; }
   void describe(StudyResult& result) const override;
   std::string fingerprint(const StudyResult& result) const override;
-  io::Metadata metadata() const override { return {}; }
   const std::string& kind() const { return kind_; }
 
  private:

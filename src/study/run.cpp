@@ -291,8 +291,7 @@ class Work {
         write_report();
         return true;
       }
-      if (r.name == "f32" && k == 0)
-        io::save_safetensors(path("model.safetensors"), run.trainer->model().state_dict(), subject_.metadata());
+      if (r.name == "f32" && k == 0) subject_.save(run.trainer->model(), o_.folder, {});
       losses.push_back(run.losses);
       save_losses(file, run.losses);
       std::error_code ignored;
@@ -336,7 +335,7 @@ class Work {
         std::any_of(s().formats.begin(), s().formats.end(), [](const FormatResult& f) { return f.status != Status::done; });
     if (!pending && (!q_.per_layer || s().layers)) return true;
     const std::shared_ptr<nn::Module> model = subject_.make(recipe("f32"), cpu);
-    model->load_state_dict(io::load_safetensors(path("model.safetensors")).tensors);
+    subject_.load(*model, o_.folder);
     int64_t done = 0;
     progress_.plan(0);
     progress_.begin("formats", int64_t(s().formats.size()));

@@ -51,7 +51,9 @@ class Subject {
   // Reports. The fingerprint says what makes two studies the same, beside steps and seeds.
   virtual void describe(StudyResult& result) const = 0;
   virtual std::string fingerprint(const StudyResult& result) const = 0;
-  virtual io::Metadata metadata() const = 0;  // of the file with the trained weights
+  // The trained model into a folder, as model.safetensors and what else belongs to it.
+  virtual void save(const nn::Module& model, const std::string& folder, const io::Metadata& metadata) const;
+  virtual void load(nn::Module& model, const std::string& folder) const;
 };
 
 }  // namespace dyadic::inline v1::study

@@ -111,6 +111,14 @@ std::string TextSubject::fingerprint(const StudyResult& s) const {
                      m.preset, m.layers, m.heads, m.width, m.block, m.batch, m.vocabulary, s.corpus.tokens, s.corpus.sha256);
 }
 
-io::Metadata TextSubject::metadata() const { return model_metadata(setup_.model, preset_, corpus_.vocabulary()); }
+void TextSubject::save(const nn::Module& model, const std::string& folder, const io::Metadata& metadata) const {
+  io::Metadata all = metadata;
+  all["preset"] = preset_;
+  save_model(folder, dynamic_cast<const models::Gpt&>(model), corpus_.vocabulary(), all);
+}
+void TextSubject::load(nn::Module& model, const std::string& folder) const {
+  const std::string path = folder + "/model.safetensors";
+  model.load_state_dict(weights_of(model, io::load_safetensors(path), path));
+}
 
 }  // namespace dyadic::inline v1::study

@@ -46,7 +46,8 @@ class TextSubject : public Subject {
   int64_t window() const override { return setup_.model.block; }
   void describe(StudyResult& result) const override;
   std::string fingerprint(const StudyResult& result) const override;
-  io::Metadata metadata() const override;
+  void save(const nn::Module& model, const std::string& folder, const io::Metadata& metadata) const override;
+  void load(nn::Module& model, const std::string& folder) const override;
 
  private:
   TrainSetup setup_;

@@ -15,6 +15,12 @@ namespace dyadic::inline v1::study {
 
 Subject::~Subject() = default;
 Tensor Subject::metric(nn::Module&, const data::Value&) { return {}; }
+void Subject::save(const nn::Module& model, const std::string& folder, const io::Metadata& metadata) const {
+  io::save_safetensors(folder + "/model.safetensors", model.state_dict(), metadata);
+}
+void Subject::load(nn::Module& model, const std::string& folder) const {
+  model.load_state_dict(io::load_safetensors(folder + "/model.safetensors").tensors);
+}
 
 Trainer::Trainer(Subject& subject, const Recipe& recipe, const Plan& plan, Device device)
     : subject_(subject), recipe_(recipe), plan_(plan), device_(device), scaler_(65536, recipe.scaler) {

@@ -247,6 +247,22 @@ TEST_F(Generate, GoesOnWithWhatItLearned) {
   EXPECT_EQ(write({"--prompt", "abc", "--tokens", "60", "--top-k", "1", "--seed", "9"}).out, o.out);
 }
 
+// What dyadic train leaves, all other commands take.
+TEST_F(Generate, AndEverythingElseReadsTheFolder) {
+  const std::string model = *folder_ / "m", small = *folder_ / "small", text = *folder_ / "text";
+  EXPECT_EQ(run({"inspect", model, "--json"}).json()["architecture"], "GPT2LMHeadModel");
+  EXPECT_EQ(run({"quantize", model, "--format", "i8(row)", "--out", small}).code, 0);
+  const auto nll = [&](const std::string& m) {
+    const Outcome o = run({"eval", m, "--data", text, "--window", "32", "--json"});
+    EXPECT_EQ(o.code, 0) << o.err;
+    return o.json()["nll"].get<double>();
+  };
+  EXPECT_LT(nll(model), 0.5);
+  EXPECT_NEAR(nll(small), nll(model), 0.05);
+  EXPECT_EQ(run({"generate", small, "-p", "abc", "--tokens", "9", "--temperature", "0"}).out, "abcdefgh\nabc\n");
+  EXPECT_EQ(write({"-p", "abc", "--tokens", "9", "--temperature", "0", "--stop", "f"}).out, "abcde\n");
+}
+
 TEST_F(Generate, TheSeedDecides) {
   auto text = [](const char* seed) {
     Outcome o = write({"--tokens", "80", "--temperature", "5", "--seed", seed, "--json"});
