@@ -144,6 +144,26 @@ struct FormatsOptions {
 };
 Study formats(nn::Module& model, const Evaluate& evaluate, const FormatsOptions& options = {});
 
+// No training either: a language model as dyadic::models::load reads it, from a folder of Hugging Face's form or a GGUF file,
+// its weights in f32 and in every format, judged by the loss of each token of a text.
+struct LanguageModelOptions {
+  nn::ByName by_name = {};
+  std::vector<std::string> data = {};     // text files and folders; empty: the text built into the library
+  std::vector<std::string> formats = {};  // empty: all that fit the model's weights
+  std::vector<std::string> methods = {};  // of quantization: each stores the formats that it serves too; not for all formats
+  int64_t window = 256;                   // tokens that are seen at once
+  int64_t samples = 64;                   // windows that are judged at most, from the end of the text
+  int64_t calibration = 64;               // windows from before those that methods learn from at most
+  double tolerance = 0.01;                // what may be lost, as a share of f32's loss
+  Minimize minimize = Minimize::memory;
+  bool per_layer = false;           // as in StudyOptions
+  std::string name = {}, out = {};  // of the model, empty: its file's; a folder, empty: the first free of study-<name> ...
+  bool resume = false;              // go on with the study in that folder
+  bool progress = true;
+  std::string command = {};  // for the report: how it was called
+};
+Study language_model(const std::string& path, const LanguageModelOptions& options = {});
+
 // No run at all: what training on such batches would take, from a dry run without memory.
 struct Prediction {
   std::string recipe;

@@ -126,6 +126,10 @@ template <class T> void take(nb::dict given, const char* name, T& out) {
   if (given.contains(name) && !given[name].is_none()) out = nb::cast<T>(given[name]);
 }
 
+study::Minimize minimized(nb::dict given) {
+  return nb::cast<std::string>(given["minimize"]) == "time" ? study::Minimize::time : study::Minimize::memory;
+}
+
 study::StudyOptions read_study_options(nb::dict given) {
   study::StudyOptions o;
   o.evaluation = read_batches(given.get("evaluation", nb::none()));
@@ -136,7 +140,7 @@ study::StudyOptions read_study_options(nb::dict given) {
     o.metric.root = nb::cast<bool>(metric.attr("root"));
   }
   take(given, "tolerance", o.tolerance);
-  o.minimize = nb::cast<std::string>(given["minimize"]) == "time" ? study::Minimize::time : study::Minimize::memory;
+  o.minimize = minimized(given);
   if (!given["steps"].is_none()) o.steps = nb::cast<int64_t>(given["steps"]);
   if (!given["time"].is_none()) o.time_s = nb::cast<double>(given["time"]);
   take(given, "optimizer", o.optimizer);
@@ -192,6 +196,26 @@ Study run_formats(nb::handle model, nb::handle evaluate, std::vector<std::string
   const Interruptible scope;
   nb::gil_scoped_release released;
   return study::formats(m, call, o);
+}
+
+Study run_language_model(const std::string& path, nb::dict given) {
+  study::LanguageModelOptions o;
+  take(given, "data", o.data);
+  take(given, "formats", o.formats);
+  take(given, "methods", o.methods);
+  take(given, "window", o.window);
+  take(given, "samples", o.samples);
+  take(given, "calibration", o.calibration);
+  take(given, "tolerance", o.tolerance);
+  o.minimize = minimized(given);
+  take(given, "per_layer", o.per_layer);
+  take(given, "name", o.name);
+  take(given, "out", o.out);
+  take(given, "resume", o.resume);
+  take(given, "progress", o.progress);
+  const Interruptible scope;
+  nb::gil_scoped_release released;
+  return study::language_model(path, o);
 }
 
 nb::tuple run_predict(nb::handle make_model, nb::object batch, nb::handle loss, std::vector<Recipe> recipes,
@@ -316,6 +340,7 @@ void add_study(nb::module_& m) {
   t.def("run", run, nb::arg("make_model"), nb::arg("batches"), nb::arg("loss"), nb::arg("options"));
   t.def("formats", run_formats, nb::arg("model"), nb::arg("evaluate"), nb::arg("formats"), nb::arg("metric"),
         nb::arg("larger_is_better"), nb::arg("tolerance"), nb::arg("name"), nb::arg("out"));
+  t.def("language_model", run_language_model, nb::arg("path"), nb::arg("options"));
   t.def("predict", run_predict, nb::arg("make_model"), nb::arg("batch"), nb::arg("loss").none(), nb::arg("recipes"),
         nb::arg("optimizer"), nb::arg("optimizer_options"));
 }

@@ -24,7 +24,7 @@ from ._dyadic import Tensor, device
 from .amp.switches import is_autocast_enabled
 from .nn import Module
 
-__all__ = ["Metric", "Predictions", "Recipe", "Study", "accuracy", "formats", "predict", "recipe", "recipes", "rmse", "study"]
+__all__ = ["Metric", "Predictions", "Recipe", "Study", "accuracy", "formats", "language_model", "predict", "recipe", "recipes", "rmse", "study"]
 
 _study = _dyadic._study
 
@@ -188,6 +188,18 @@ def _recipes(chosen: Iterable[str | Recipe] | None) -> list:
     return _study.recipes() if chosen is None else [recipe(r) if isinstance(r, str) else r for r in chosen]
 
 
+def _check_minimize(minimize: str) -> None:
+    if minimize not in ("memory", "time"):
+        raise ValueError(f"study: minimize is {minimize!r}: it is memory or time")
+
+
+def _finished(found: Study) -> Study:
+    if not found.complete:
+        print(f"interrupted: the report so far is in {found.folder}; go on with the same call, out and resume=True", file=sys.stderr)
+        raise KeyboardInterrupt
+    return found
+
+
 def _formats(chosen: Iterable[Any] | None) -> list[str]:
     return [f if isinstance(f, str) else f.name for f in chosen or ()]
 
@@ -249,8 +261,7 @@ def study(
     progress           a bar or lines on standard error
 
     What can be refused is refused before training starts. Ctrl-C ends with the report so far, and then raises KeyboardInterrupt."""
-    if minimize not in ("memory", "time"):
-        raise ValueError(f"study: minimize is {minimize!r}: it is memory or time")
+    _check_minimize(minimize)
     options = {
         "evaluation": evaluation,
         "metric": metric and metric._replace(function=_on_meta(metric.function)),
@@ -274,11 +285,7 @@ def study(
         "resume": resume,
         "progress": progress,
     }
-    found = Study(_study.run(_maker(make_model), batches, _on_meta(loss), options))
-    if not found.complete:
-        print(f"interrupted: the report so far is in {found.folder}; go on with the same call, out and resume=True", file=sys.stderr)
-        raise KeyboardInterrupt
-    return found
+    return _finished(Study(_study.run(_maker(make_model), batches, _on_meta(loss), options)))
 
 
 def formats(
@@ -313,6 +320,59 @@ def formats(
     if not found.complete:
         raise KeyboardInterrupt
     return found
+
+
+def language_model(
+    path: str | os.PathLike,
+    *,
+    data: Sequence[str | os.PathLike] | str | os.PathLike = (),
+    formats: Sequence[Any] | None = None,
+    methods: Sequence[str] = (),
+    window: int = 256,
+    samples: int = 64,
+    calibration: int = 64,
+    tolerance: float = 0.01,
+    minimize: str = "memory",
+    per_layer: bool = False,
+    name: str | None = None,
+    out: str | os.PathLike | None = None,
+    resume: bool = False,
+    progress: bool = True,
+) -> Study:
+    """No training either: a language model as from_pretrained reads it, its weights in f32 and in every format, judged by the loss of each
+    token of a text, given those before it in its window.
+
+    data          text files and folders; none: the text built into the library
+    formats       names or dtypes; None: all that fit the model's weights
+    methods       of quantization ("gptq", "awq" ...): each stores the formats that it serves too; not for all formats
+    window        tokens that are seen at once
+    samples       windows that are judged at most, from the end of the text
+    calibration   windows from before those that methods learn from at most
+    tolerance     what may be lost, as a share of f32's loss
+    minimize      "memory" or "time"
+    per_layer     also where a format's loss comes from, module by module, and the mixture of formats that avoids it
+    name, out     of the model; a folder for the report (None: the first free of study-<name>, study-<name>-2 ...)
+    resume        go on with the study in that folder
+    progress      a bar or lines on standard error"""
+
+    _check_minimize(minimize)
+    texts = [data] if isinstance(data, (str, os.PathLike)) else data
+    options = {
+        "data": [os.fspath(p) for p in texts],
+        "formats": _formats(formats),
+        "methods": list(methods),
+        "window": window,
+        "samples": samples,
+        "calibration": calibration,
+        "tolerance": tolerance,
+        "minimize": minimize,
+        "per_layer": per_layer,
+        "name": name or "",
+        "out": "" if out is None else os.fspath(out),
+        "resume": resume,
+        "progress": progress,
+    }
+    return _finished(Study(_study.language_model(os.fspath(path), options)))
 
 
 def _mean_output(model: Module, batch: Any) -> Tensor:

@@ -179,6 +179,7 @@ DY_OPTION(double)
 DY_OPTION(std::string)
 DY_OPTION(std::vector<std::string>)
 DY_OPTION(std::optional<int64_t>)
+DY_OPTION(std::optional<uint64_t>)
 DY_OPTION(std::optional<double>)
 #undef DY_OPTION
 

@@ -23,6 +23,7 @@
 #include "study/memory_plan.h"
 #include "study/model_file.h"
 #include "study/run.h"
+#include "study/trainer.h"
 
 namespace dyadic::inline v1::cli {
 namespace {

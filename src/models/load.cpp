@@ -93,13 +93,16 @@ class Loading {
     std::vector<std::pair<std::string, Source>> found;
     std::vector<std::string> missing;
     const nn::NamedItems<Tensor> parameters = model_.named_parameters();
+    const std::set<std::string> turned = turned_weights(model_);
     for (auto& [name, slot] : parameters) {
       const std::optional<Source> from = source_of(names_, name);
       if (!from) {
         missing.push_back(name);
         continue;
       }
-      const std::vector<int64_t> shape = from->shape(file_.tensors()[from->tensor].shape);
+      std::vector<int64_t> shape = from->shape(file_.tensors()[from->tensor].shape);
+      const bool as_is = slot.sizes() == IntList(shape) && file_.tensors()[from->tensor].dtype.is_scaled();
+      if (turned.contains(name) && !as_is) std::ranges::reverse(shape);
       if (!(slot.sizes() == IntList(shape)))
         io::bad(file_.path(), "tensor {}: expected {} by config.json, and it is {}", io::quote_name(name),
                 shape_text(slot.sizes()), shape_text(shape));
@@ -111,7 +114,8 @@ class Loading {
     const std::set<std::string> stored = narrow_ones(), linear = linear_ones();
     nn::NamedTensors state;
     for (auto& [name, from] : found) {
-      const Tensor t = from.part(file_.get(from.tensor));
+      Tensor t = from.part(file_.get(from.tensor));
+      if (turned.contains(name) && !(t.dtype().is_scaled() && t.is_contiguous())) t = t.t().contiguous();
       state.emplace_back(name, made(t, linear.contains(name) ? o_.linear : dtype_for(t.dtype(), stored.contains(name))));
     }
     model_.load_state_dict(state, true, true);
@@ -264,7 +268,9 @@ void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_siz
   if (adapter) return adapter->save(folder);
   const NoGrad guard;
   io::NamedTensors weights;
-  for (auto& [name, t] : named_parameters()) weights.emplace_back(name, t.detach());
+  const std::set<std::string> turned = turned_weights(*this);
+  for (auto& [name, t] : named_parameters())
+    weights.emplace_back(name, turned.contains(name) && !t.dtype().is_scaled() ? t.detach().t().contiguous() : t.detach());
   json c = json::parse(config), quantization = io::quantization_of(c);
   if (!packing.empty()) {
     weights = for_packing(*this, weights);

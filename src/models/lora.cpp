@@ -19,12 +19,12 @@ struct LoraFactor : nn::Linear {
   LoraFactor(const Lora& owner, int64_t in, int64_t out, nn::Options o) : Linear(in, out, false, o), owner(owner) {}
 };
 
-bool Lora::fits(nn::Module& m) { return m.as<nn::Linear>() || m.as<TurnedLinear>() || m.as<nn::Embedding>(); }
+bool Lora::fits(nn::Module& m) { return m.as<nn::Linear>() || m.as<nn::Embedding>(); }
 
 std::shared_ptr<Lora> Lora::attach(nn::Module& target, const LoraShape& shape) {
   DY_CHECK_AS(ValueError, fits(target), "adapter: it is for linear layers and embeddings, not for a {}", target.kind());
   DY_CHECK_AS(ValueError, shape.rank >= 1, "adapter: its rank is {}, below 1", shape.rank);
-  const Kind kind = target.as<nn::Embedding>() ? Kind::embedding : target.as<nn::Linear>() ? Kind::linear : Kind::turned;
+  const Kind kind = target.as<nn::Embedding>() ? Kind::embedding : Kind::linear;
   DY_CHECK_AS(ValueError, kind != Kind::embedding || (!shape.magnitude && !shape.bias),
               "adapter: of an embedding it has two factors alone, no {}", shape.magnitude ? "magnitude (use_dora)" : "bias");
   const std::shared_ptr<Lora> lora(new Lora(target, shape, kind));
@@ -34,7 +34,6 @@ std::shared_ptr<Lora> Lora::attach(nn::Module& target, const LoraShape& shape) {
 
 Lora::Lora(nn::Module& target, const LoraShape& shape, Kind kind) : target_(target), shape_(shape), kind_(kind) {
   if (auto* linear = target.as<nn::Linear>()) weight_ = &linear->weight, bias_ = &linear->bias;
-  if (auto* turned = target.as<TurnedLinear>()) weight_ = &turned->weight, bias_ = &turned->bias;
   if (auto* embedding = target.as<nn::Embedding>()) weight_ = &embedding->weight, bias_ = nullptr;
   const Tensor& weight = *weight_;
   const nn::Options o{wide_of(weight), weight.device()};

@@ -11,7 +11,7 @@ struct LoraShape {
   bool magnitude = false;  // DoRA: each output's weights have a length that is a parameter of its own
 };
 
-// Of a Linear, a TurnedLinear or an Embedding. Its tensors are parameters of that module, under the names that PEFT's files
+// Of a Linear or an Embedding. Its tensors are parameters of that module, under the names that PEFT's files
 // have: lora_A.weight [rank, in], lora_B.weight [out, rank], lora_B.bias [out], lora_magnitude_vector [out]; of an embedding
 // lora_embedding_A [rank, rows], lora_embedding_B [width, rank]. In float32, of float64 modules in float64.
 class Lora : public nn::Hook {
@@ -31,7 +31,7 @@ class Lora : public nn::Hook {
   void after(nn::Module& m, const std::vector<Tensor>& inputs, std::vector<Tensor>& results) override;
 
  private:
-  enum class Kind { linear, turned, embedding };
+  enum class Kind { linear, embedding };
   Lora(nn::Module& target, const LoraShape& shape, Kind kind);
   Tensor whole(DType dtype) const;  // weight + scale B A, [out, in]
   Tensor ratio() const;             // what outputs are multiplied by, [out]

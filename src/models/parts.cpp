@@ -32,6 +32,13 @@ const Activation& activation(const std::string& name) {
 
 }  // namespace
 
+std::set<std::string> turned_weights(nn::Module& model) {
+  std::set<std::string> all;
+  for (auto& [path, module] : model.named_modules())
+    if (module->as<TurnedLinear>()) all.insert(path + ".weight");
+  return all;
+}
+
 Tensor activate(const std::string& function, const Tensor& x) { return activation(function).run(x); }
 void check_activation(const std::string& function) { activation(function); }
 

@@ -1,6 +1,8 @@
 // What families of models are made of: norms, attention, gated layers.
 #pragma once
 #include <memory>
+#include <set>
+#include <string>
 
 #include "dyadic/ops_nn.h"
 #include "models/pass.h"
@@ -30,16 +32,13 @@ class Mixer : public nn::Module {
   virtual Tensor run(const Tensor& x, Pass& pass, size_t layer) = 0;  // [B, T, width] -> the same
 };
 
-class TurnedLinear : public nn::Module {  // weight [in, out]
+// A Linear whose weight stands in files as [in, out] (GPT-2's "Conv1D"), but where it has scales, which belong to its rows.
+class TurnedLinear : public nn::Linear {
  public:
-  Tensor weight, bias;
-  TurnedLinear(int64_t in, int64_t out, nn::Options o)
-      : weight(nn::make_parameter({in, out}, o)), bias(nn::make_parameter({out}, o)) {
-    add_parameter("weight", weight), add_parameter("bias", bias);
-  }
-  Tensor forward(const Tensor& x) override { return linear(x, weight.transpose(0, 1), bias); }
-  const char* kind() const override { return "TurnedLinear"; }
+  TurnedLinear(int64_t in, int64_t out, nn::Options o) : Linear(in, out, true, o) {}
 };
+// Paths of the weights of such layers.
+std::set<std::string> turned_weights(nn::Module& model);
 
 enum class QueryNorm { none, head, whole };  // of queries and keys: each head's, or all heads' together
 

@@ -29,7 +29,7 @@ class InEvaluation {
   InEvaluation(const InEvaluation&) = delete;
 };
 
-void take(Subject& subject, nn::Module& model, const data::Value& batch, Tensor* logits, Evaluation& e) {
+void take(Judged& subject, nn::Module& model, const data::Value& batch, Tensor* logits, Evaluation& e) {
   const double begin = seconds_now();
   const Tensor l = subject.losses(model, batch, logits);
   e.seconds += seconds_now() - begin;
@@ -40,13 +40,16 @@ void take(Subject& subject, nn::Module& model, const data::Value& batch, Tensor*
 
 }  // namespace
 
+Judged::~Judged() = default;
+Tensor Judged::metric(nn::Module&, const data::Value&) { return {}; }
+
 double Evaluation::mean() const {
   double sum = 0;
   for (float l : losses) sum += double(l);
   return losses.empty() ? kUnknown : sum / double(losses.size());
 }
 
-Evaluation evaluate(Subject& subject, nn::Module& model, int64_t size, DType compute, const EachBatch& each) {
+Evaluation evaluate(Judged& subject, nn::Module& model, int64_t size, DType compute, const EachBatch& each) {
   NoGrad guard;
   InEvaluation evaluating(model);
   Evaluation e;
@@ -92,13 +95,13 @@ LossDelta compare_metric(std::span<const Evaluation> f32, std::span<const Evalua
   return compare(pairs, each_item ? window : 1);
 }
 
-LossDelta judge(Subject& subject, const Measure& m, const Evaluation& from, const Evaluation& to) {
+LossDelta judge(Judged& subject, const Measure& m, const Evaluation& from, const Evaluation& to) {
   if (m.metric.empty()) return compare(from.losses, to.losses, subject.window());
   return compare_metric({&from, 1}, {&to, 1}, m, subject.window());
 }
 double judged_mean(const Measure& m, const Evaluation& e) { return m.metric.empty() ? e.mean() : metric_of(e.values, m); }
 
-Reference evaluate_reference(Subject& subject, nn::Module& f32_model, int64_t size, const Measure& measure) {
+Reference evaluate_reference(Judged& subject, nn::Module& f32_model, int64_t size, const Measure& measure) {
   const int64_t most = memory_limit() ? 0 : 256 << 20;
   Reference r{subject, f32_model, size, measure, {}, {}};
   int64_t bytes = 0;
@@ -110,15 +113,10 @@ Reference evaluate_reference(Subject& subject, nn::Module& f32_model, int64_t si
   return r;
 }
 
-FormatResult evaluate_format(const Reference& reference, DType format) {
-  nn::Module& model = reference.model;
+// stored: what puts the format into the reference's own model; null for another model.
+static FormatResult beside(const Reference& reference, nn::Module& model, StoredWeights* stored, FormatResult r) {
   const std::vector<float>& f32_losses = reference.evaluation.losses;
-  FormatResult r;
-  r.name = format.name();
   r.status = Status::running;
-  StoredWeights stored(stored_in(model, format), format, reference.subject.all_stored());
-  r.bits_per_weight = stored.bits_per_weight();
-  r.bytes = model.nbytes() - stored.surplus();
   std::vector<double> kl;
   int64_t agreed = 0;
   size_t next = 0;
@@ -129,9 +127,9 @@ FormatResult evaluate_format(const Reference& reference, DType format) {
     if (q.defined()) {
       Tensor p;
       if (reference.logits.empty()) {
-        stored.out();
-        reference.subject.losses(model, batch, &p);
-        stored.in();
+        if (stored) stored->out();
+        reference.subject.losses(reference.model, batch, &p);
+        if (stored) stored->in();
       } else {
         p = reference.logits[next++];
       }
@@ -159,6 +157,26 @@ FormatResult evaluate_format(const Reference& reference, DType format) {
   r.workspace = workspace_peak;
   r.status = Status::done;
   return r;
+}
+
+FormatResult evaluate_format(const Reference& reference, DType format) {
+  StoredWeights stored(stored_in(reference.model, format), format, reference.subject.all_stored());
+  FormatResult r;
+  r.name = format.name();
+  r.bits_per_weight = stored.bits_per_weight();
+  r.bytes = reference.model.nbytes() - stored.surplus();
+  return beside(reference, reference.model, &stored, std::move(r));
+}
+
+FormatResult evaluate_stored(const Reference& reference, nn::Module& model, const std::string& name) {
+  FormatResult r;
+  r.name = name;
+  r.bytes = model.nbytes();
+  int64_t bytes = 0, elements = 0;
+  for (auto& [path, t] : model.named_parameters())
+    if (t.dtype().is_scaled()) bytes += t.nbytes(), elements += t.numel();
+  if (elements) r.bits_per_weight = 8.0 * double(bytes) / double(elements);
+  return beside(reference, model, nullptr, std::move(r));
 }
 
 }  // namespace dyadic::inline v1::study

@@ -69,6 +69,12 @@ class Mixtures {
   }
 };
 
+// Of what a method has made too ("q4_0, gptq"): modules are rounded to nearest here.
+DType dtype_of(const FormatResult& f) {
+  const size_t method = f.name.find(", ");
+  return DType::parse(f.name.substr(0, method));
+}
+
 // The one to look into; null: there is none.
 const FormatResult* nearest_miss(const StudyResult& s, const FormatResult& chosen) {
   const FormatResult* best = nullptr;
@@ -125,9 +131,9 @@ std::optional<Layers> study_layers(const Reference& ref, const StudyResult& s, t
   const FormatResult* miss = nearest_miss(s, *chosen);
   if (!miss && chosen->name == "f32") return {};
   Layers l;
-  l.format = miss ? miss->name : chosen->name;
-  l.keep = miss ? chosen->name : "f32";
-  const DType low = DType::parse(l.format);
+  const DType low = dtype_of(miss ? *miss : *chosen);
+  l.format = low.name();
+  l.keep = miss ? dtype_of(*chosen).name() : "f32";
   const Mixtures mixtures(ref, low, DType::parse(l.keep));
   const size_t n = mixtures.groups().size();
   const Mixtures::Outcome all = mixtures.run(std::vector<bool>(n, true), false);

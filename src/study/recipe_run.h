@@ -2,6 +2,7 @@
 #pragma once
 #include "dyadic/progress.h"
 #include "study/evaluate.h"
+#include "study/trainer.h"
 
 namespace dyadic::inline v1::study {
 

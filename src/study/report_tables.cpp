@@ -268,8 +268,9 @@ std::string conditions_list(const StudyResult& s) {
   if (is_text(s)) {
     text_items(l, s);
   } else {
-    l.item("Model", fmt::format("{}: {} parameters; batches of {} samples", g.kind, count_text(g.parameters), g.batch));
-    l.item("Training", s.training);
+    l.item("Model", fmt::format("{}: {} parameters{}", g.kind, count_text(g.parameters),
+                                g.batch ? fmt::format("; batches of {} samples", g.batch) : ""));
+    if (!s.training.empty()) l.item("Training", s.training);
   }
   for (const std::string& note : s.notes) l.item("Note", note);
   double sampling = kUnknown;

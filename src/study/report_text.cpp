@@ -84,8 +84,9 @@ void Report::head() {
           fmt::format("{}: {} layers, {} heads, {} wide, block {}, batch {}, vocabulary {}; {} parameters", g.preset, g.layers,
                       g.heads, g.width, g.block, g.batch, count_text(g.vocabulary), count_text(g.parameters)));
   } else {
-    field("model", fmt::format("{}: {} parameters, batches of {} samples", g.preset, count_text(g.parameters), g.batch));
-    field("training", s.training);
+    field("model", fmt::format("{}: {} parameters{}", g.preset, count_text(g.parameters),
+                               g.batch ? fmt::format(", batches of {} samples", g.batch) : ""));
+    if (!s.training.empty()) field("training", s.training);
   }
   const std::string trained = s.recipes.empty()
                                   ? "no training"

@@ -10,6 +10,7 @@
 #include "dyadic/lr_scheduler.h"
 #include "dyadic/study.h"
 #include "plan/recording.h"
+#include "study/judged.h"
 #include "study/source.h"
 
 namespace dyadic::inline v1::study {
@@ -25,9 +26,8 @@ struct Plan {  // of one run of training
   int64_t accumulate = 1;                         // pieces of a batch, one after the other, whose gradients are added
 };
 
-class Subject {
+class Subject : public Judged {
  public:
-  virtual ~Subject();
   // Training. `make` is called when the default generator has been seeded with the plan's seed; weights are stored as the
   // recipe says.
   virtual std::shared_ptr<nn::Module> make(const Recipe& recipe, Device device) = 0;
@@ -37,16 +37,8 @@ class Subject {
   virtual data::Value blank() = 0;                  // a batch on meta, for the dry run
   virtual data::Value short_blank() { return {}; }  // the shorter last one of an epoch, which may take more workspace
   virtual Tensor mean_loss(nn::Module& model, const data::Value& batch) = 0;
-  virtual int64_t items() const = 0;  // of a batch: what has a loss of its own
-
-  // Evaluation. Batches are `size` times those of training where that can be chosen; false ends them.
-  virtual void evaluation(int64_t size, FunctionRef<bool(const data::Value&)> each) = 0;
-  virtual int64_t evaluation_steps() const = 0;  // as many batches of training hold as much
-  // f32, one per item; items of one sample follow each other. logits: where the model gives such, [items, classes] in f32.
-  virtual Tensor losses(nn::Module& model, const data::Value& batch, Tensor* logits) = 0;
-  virtual Tensor metric(nn::Module& model, const data::Value& batch);  // f64, one per sample; undefined: there is none
-  virtual bool all_stored() const { return false; }  // all matrices or none, and products read them in any format
-  virtual int64_t window() const = 0;                // items of one sample; their losses are correlated
+  virtual int64_t items() const = 0;             // of a batch: what has a loss of its own
+  virtual int64_t evaluation_steps() const = 0;  // as many batches of training hold as much as the evaluation
 
   // Reports. The fingerprint says what makes two studies the same, beside steps and seeds.
   virtual void describe(StudyResult& result) const = 0;

@@ -13,8 +13,6 @@
 
 namespace dyadic::inline v1::study {
 
-Subject::~Subject() = default;
-Tensor Subject::metric(nn::Module&, const data::Value&) { return {}; }
 void Subject::save(const nn::Module& model, const std::string& folder, const io::Metadata& metadata) const {
   io::save_safetensors(folder + "/model.safetensors", model.state_dict(), metadata);
 }

@@ -115,5 +115,55 @@ TEST(EvalCommand, IsTheLibrarys) {
   complaint(run({"eval", small_model()}), 2);
 }
 
+TEST(StudyOfAModel, ComparesFormatsAndMethods) {
+  TestFolder f;
+  const auto words = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = {"study", small_model(), "--window", "16", "--samples", "6", "--out", f / "s", "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  const std::vector<std::string> what = {"--format", "q8_0", "--format", "i4(row)", "--method", "gptq", "--per-layer"};
+  const Outcome o = words(what);
+  ASSERT_EQ(o.code, 0) << o.err;
+  const auto j = o.json();
+  EXPECT_EQ(j["model"]["item"], "token");
+  EXPECT_EQ(j["formats"].size(), 5u);
+  for (const char* name : {"f32", "q8_0", "i4(row)", "q8_0, gptq", "i4(row), gptq"})
+    EXPECT_EQ(std::count_if(j["formats"].begin(), j["formats"].end(), [&](auto& r) { return r["name"] == name; }), 1) << name;
+  for (auto& r : j["formats"]) {
+    EXPECT_EQ(r["status"], "done");
+    EXPECT_LE(r["kl"].template get<double>(), r["bits_per_weight"].template get<double>() > 8 ? 1e-2 : 10.0) << r.dump();
+  }
+  EXPECT_TRUE(std::filesystem::exists(f / "s/report.html"));
+  const auto same = [](nlohmann::json a) {
+    for (auto& r : a["formats"]) r.erase("tokens_per_s");
+    return a["formats"];
+  };
+  std::vector<std::string> again = what;
+  EXPECT_NE(complaint(words(what), 1).find("already holds a report"), std::string::npos);
+  again.push_back("--resume");
+  const Outcome resumed = words(again);  // all is there
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(same(resumed.json()), same(j));
+  EXPECT_NE(complaint(words({"--format", "q8_0", "--resume"}), 1).find("another model, text or formats"), std::string::npos);
+}
+
+TEST(StudyOfAModel, RefusesBeforeItBegins) {
+  TestFolder f;
+  const auto said = [&](std::vector<std::string> more, int code) {
+    std::vector<std::string> all = {"study", small_model(), "--out", f / "s"};
+    all.insert(all.end(), more.begin(), more.end());
+    return complaint(run(all), code);
+  };
+  EXPECT_NE(said({"--preset", "nano"}, 2).find("is not trained"), std::string::npos);
+  EXPECT_NE(said({"--seeds", "3"}, 2).find("is not trained"), std::string::npos);
+  EXPECT_NE(said({"--method", "gptq"}, 1).find("name the formats too"), std::string::npos);
+  EXPECT_NE(said({"--method", "ldlq", "--format", "q4_0"}, 1).find("serves none of the formats"), std::string::npos);
+  write_file(f / "short.txt", "few words");
+  EXPECT_NE(said({"--data", f / "short.txt"}, 1).find("tokens; two windows of 256"), std::string::npos);
+  EXPECT_NE(complaint(run({"study", "--method", "gptq"}), 2).find("dyadic study MODEL"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(f / "s"));
+}
+
 }  // namespace
 }  // namespace dyadic::testing

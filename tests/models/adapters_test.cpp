@@ -71,7 +71,8 @@ TEST_P(Adapters, MergedWeightsArePefts) {
   load_adapter(*m, folder(name));
   m->adapter->merge();
   EXPECT_EQ(m->adapter, nullptr);
-  EXPECT_LT(apart(m->named_parameters()[merged], want["merged"]), 1e-6);
+  const Tensor w = m->named_parameters()[merged];
+  EXPECT_LT(apart(std::string_view(name) == "turned" ? w.t() : w, want["merged"]), 1e-6);
   EXPECT_LT(apart(m(ids_of(name)), want["logits"]), 1e-4);
   for (auto& [key, t] : m->named_parameters()) EXPECT_TRUE(key.find("lora_") == key.npos && t.requires_grad()) << key;
 }

@@ -255,15 +255,37 @@ TEST(Load, NamesInOtherClothes) {
   for (const char* family : {"gemma3", "gpt2", "qwen3_5", "deepseek_v3"}) {
     Model m = models::load(folder(family), {.dtype = f32});
     const std::string body = std::string_view(family) == "gpt2" ? "transformer." : "model.";
+    const std::string saved = ::testing::TempDir() + "models_saved";
+    m->save_pretrained(saved);
+    const io::SafeTensors file = io::load_safetensors(saved + "/model.safetensors");
     for (const char* prefix : {"", "language_model.model.", "model.language_model."}) {
       if (body == "transformer." && *prefix) continue;
       io::NamedTensors others{{"vision_tower.x", ones({2})}};
-      for (auto& [name, t] : m->named_parameters())
-        others.emplace_back(name.starts_with(body) ? prefix + name.substr(body.size()) : name, t.detach());
+      for (auto& [name, t] : file.tensors)
+        others.emplace_back(name.starts_with(body) ? prefix + name.substr(body.size()) : name, t);
       const std::string path = ::testing::TempDir() + "models_clothes.safetensors";
       io::save_safetensors(path, others);
       EXPECT_TRUE(equal((*from_file(m->config, *io::open(path)))(ids), m(ids))) << family << " " << prefix;
     }
+  }
+}
+
+// GPT-2's matrices stand turned in files; in memory they are a Linear's, so that scales belong to what each output reads. What
+// has scales is saved as it is.
+TEST(Load, TurnedMatricesAreALinears) {
+  const NoGrad guard;
+  const Tensor ids = full({1, 5}, 7, i64);
+  const Model plain = models::load(folder("gpt2"), {.dtype = f32});
+  const std::string name = "transformer.h.0.attn.c_attn.weight", saved = ::testing::TempDir() + "models_turned";
+  const Tensor w = plain->named_parameters()[name];
+  EXPECT_EQ(w.size(0), 3 * w.size(1));
+  plain->save_pretrained(saved);
+  for (auto& [key, t] : io::load_safetensors(saved + "/model.safetensors").tensors) EXPECT_TRUE(key != name || equal(t, w.t()));
+  for (const char* format : {"i4(row)", "q4_0", "i8(row)"}) {
+    const Model small = models::load(folder("gpt2"), {.dtype = DType::parse(format)});
+    EXPECT_TRUE(equal(small->named_parameters()[name].to(f32), w.to(DType::parse(format)).to(f32))) << format;
+    small->save_pretrained(saved);
+    EXPECT_TRUE(equal(models::load(saved)(ids), small(ids))) << format;
   }
 }
 

@@ -1,10 +1,12 @@
 """dyadic.study: a model, batches and a loss written in Python."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -213,3 +215,20 @@ def test_ctrl_c_leaves_a_report_and_resume_goes_on(tmp_path):
     error = run.communicate()[1]
     assert run.returncode in (1, -signal.SIGINT, 130) and "resume=True" in error and "KeyboardInterrupt" in error
     assert json.loads((tmp_path / "a/report.json").read_text())["complete"] is False
+
+
+def test_a_language_model_that_is_there(tmp_path):
+    model, text = tmp_path / "model", tmp_path / "text"
+    shutil.copytree(Path(__file__).parent.parent / "models" / "data" / "gpt2", model)
+    words = {"type": "BPE", "vocab": {c: i for i, c in enumerate("Once upatimrwsbu.")}, "merges": []}
+    (model / "tokenizer.json").write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": words}))
+    text.write_text("Once upon a time there was a number. " * 400)
+    options = {"data": text, "window": 8, "samples": 6, "progress": False}
+    found = study.language_model(model, formats=["q8_0", dy.i4_group32], methods=["gptq"], out=tmp_path / "s", **options)
+    assert [f["name"] for f in found.formats] == ["f32", "q8_0", "i4(group=32)", "q8_0, gptq", "i4(group=32), gptq"]
+    assert found.formats[1]["kl"] < found.formats[2]["kl"] and found.to_dict()["model"]["kind"] == "Gpt2"
+    assert (tmp_path / "s" / "report.html").exists()
+    with pytest.raises(ValueError, match="name the formats too"):
+        study.language_model(model, methods=["gptq"], out=tmp_path / "t", **options)
+    with pytest.raises(ValueError, match="minimize is 'luck'"):
+        study.language_model(model, minimize="luck")

@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "study/evaluate.h"
 #include "study/preset.h"
+#include "study/trainer.h"
 
 namespace dyadic::testing {
 namespace {
