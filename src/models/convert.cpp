@@ -33,7 +33,9 @@ bool names_a_file(const std::string& path) {
 
 // What llama.cpp reads in one dtype alone stays in it.
 io::ConvertOptions kept(io::ConvertOptions o) {
-  for (const char* name : {"*_norm.weight", "*.bias", "*ffn_gate_inp*", "*attn_sinks.weight", "rope_*", "position_embd.weight"})
+  for (const char* name :
+       {"*_norm.weight", "*.bias", "*.scale", "*ffn_gate_inp*", "*attn_sinks.weight", "*ssm_a", "*ssm_conv1d.weight",
+        "*layer_output_scale.weight", "rope_*", "position_embd.weight", "token_types.weight"})
     o.map.emplace_back(name, "keep");
   return o;
 }
@@ -41,11 +43,11 @@ io::ConvertOptions kept(io::ConvertOptions o) {
 Converted to_gguf(const std::string& folder, const std::string& config_path, const std::string& out,
                   const io::ConvertOptions& options) {
   const std::string config = io::read_text(config_path);
-  const Config c(config);
+  const std::shared_ptr<io::TensorFile> weights = io::open(folder);
   io::GgufMetadata keys = keys_of(config);
-  put_folder(keys, folder, c.size("vocab_size"));
+  put_folder(keys, folder, config_in_gguf(config), vocabulary_of(*weights, config));
   keys.emplace_back("general.quantization_version", uint32_t(2));
-  return io::convert(*gguf_of(io::open(folder), config, std::move(keys)), out, kept(options));
+  return io::convert(*gguf_of(weights, config, std::move(keys)), out, kept(options));
 }
 
 // Tensors that only GGUF has as f32, by name, with the model's dtype.

@@ -112,12 +112,18 @@ class Loading {
       io::bad(file_.path(), "{} of the model's {} weights are missing: {}{}", missing.size(), parameters.size(),
               io::quote_name(missing[0]), missing.size() > 1 ? ", ..." : "");
     const std::set<std::string> stored = narrow_ones(), linear = linear_ones();
+    // In the order of the file's tensors: what is made of several is made once, and let go before the next.
+    std::ranges::stable_sort(found, {}, [](auto& f) { return f.second.tensor; });
     nn::NamedTensors state;
+    Tensor whole;
+    size_t held = SIZE_MAX;
     for (auto& [name, from] : found) {
-      Tensor t = from.part(file_.get(from.tensor));
+      if (from.tensor != held) whole = Tensor(), whole = file_.get(held = from.tensor);
+      Tensor t = from.part(whole);
       if (turned.contains(name) && !(t.dtype().is_scaled() && t.is_contiguous())) t = t.t().contiguous();
       state.emplace_back(name, made(t, linear.contains(name) ? o_.linear : dtype_for(t.dtype(), stored.contains(name))));
     }
+    whole = Tensor();
     model_.load_state_dict(state, true, true);
     report();
   }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/sha256.h"
@@ -44,18 +45,25 @@ const Case kCases[] = {{"llama"},
                        {"mixtral"},
                        {"smollm3", R"({"no_rope_layers": [1, 1]})"},
                        {"granite"},
+                       {"granitemoe"},
                        {"qwen2", R"({"use_sliding_window": false})"},
                        {"qwen2_moe"},
                        {"qwen3"},
                        {"qwen3_moe"},
+                       {"qwen3_5"},
+                       {"qwen3_5_moe"},
                        {"gemma"},
                        {"gemma2", R"({"query_pre_attn_scalar": 12})"},
                        {"gemma3", R"({"query_pre_attn_scalar": 12})"},
+                       {"gemma4"},
+                       {"gemma4_moe"},
                        {"phi3", R"({"sliding_window": null})"},
                        {"gpt_oss", R"({"swiglu_limit": 7.0})"},
                        {"olmo2"},
                        {"olmo3"},
-                       {"gpt2"}};
+                       {"deepseek_v3"},
+                       {"gpt2"},
+                       {"bert", R"({"architectures": ["BertModel"]})"}};
 
 std::string folder_of(const std::string& family) { return test_data("models/data/" + family); }
 Tensor ids_of(const std::string& family) {
@@ -80,7 +88,14 @@ class Gguf : public ::testing::TestWithParam<Case> {
   std::string model = folder / "model", file = folder / "model.gguf";
   void SetUp() override {
     fs::create_directories(model);
-    fs::copy_file(folder_of(family) + "/model.safetensors", model + "/model.safetensors");
+    if (family == "bert") {  // without its head, for which GGUF has no place
+      io::NamedTensors body;
+      for (auto& [name, t] : io::load_safetensors(folder_of(family) + "/model.safetensors").tensors)
+        if (name.starts_with("bert.")) body.emplace_back(name.substr(5), t);
+      io::save(model + "/model.safetensors", body);
+    } else {
+      fs::copy_file(folder_of(family) + "/model.safetensors", model + "/model.safetensors");
+    }
     json c = json::parse(text_of_file(folder_of(family) + "/config.json"));
     c.merge_patch(json::parse(GetParam().change));
     put_file(model + "/config.json", c.dump(2));
@@ -96,7 +111,8 @@ TEST_P(Gguf, ComputesTheSame) {
   strip(file, folder / "stripped.gguf");
   Model m = models::load(folder / "stripped.gguf", {.dtype = f32});
   EXPECT_LT(apart(m(ids), want), 2e-5);  // the norms' epsilon and the positions' base are f32 there
-  EXPECT_EQ(json::parse(m->config)["model_type"], family == "gemma3" ? "gemma3_text" : family == "mistral" ? "llama" : family);
+  const json own = json::parse(text_of_file(model + "/config.json"));
+  EXPECT_EQ(json::parse(m->config)["model_type"], family == "mistral" ? json("llama") : own["model_type"]);
   // As it is stored: matrices in bf16, norms in f32.
   EXPECT_LT(apart(models::load(file)(ids).to(f32), want), 2e-2);
 }
@@ -238,6 +254,117 @@ TEST(GgufModel, ScaledRowsAreMovedNotDecoded) {
     const Model back = models::load(folder / (std::string(format) + ".back"));
     for (auto& [name, t] : back->named_parameters()) EXPECT_TRUE(equal(t.to(f32), parameters[name].to(f32))) << name;
   }
+}
+
+// A test model with its tensors changed, in a folder.
+void write_changed(const std::string& family, const std::string& folder, const std::function<void(io::NamedTensors&)>& change) {
+  fs::create_directories(folder);
+  io::NamedTensors all = io::load_safetensors(folder_of(family) + "/model.safetensors").tensors;
+  change(all);
+  io::save(folder + "/model.safetensors", all);
+  fs::copy_file(folder_of(family) + "/config.json", folder + "/config.json");
+}
+void expect_same_weights(const std::string& a, const std::string& b) {
+  const auto want = io::open(a), got = io::open(b);
+  ASSERT_EQ(got->tensors().size(), want->tensors().size());
+  for (size_t i = 0; i < want->tensors().size(); ++i) {
+    ASSERT_EQ(got->tensors()[i].name, want->tensors()[i].name);
+    ASSERT_EQ(got->tensors()[i].dtype, want->tensors()[i].dtype) << want->tensors()[i].name;
+    EXPECT_TRUE(equal(got->get(i), want->get(i))) << want->tensors()[i].name;
+  }
+}
+
+// Where columns are moved, or one tensor becomes two whose blocks lie in different directions.
+TEST(GgufModel, WhatBlocksCannotFollowIsDecoded) {
+  Folder folder;
+  NoGrad guard;
+  for (const char* family : {"qwen3_5", "qwen3_5_moe", "deepseek_v3", "granitemoe", "gemma4_moe", "mixtral"}) {
+    const std::string file = folder / (std::string(family) + ".gguf"), back = folder / family;
+    convert(folder_of(family), file, {.format = q8_0});
+    const Tensor ids = ids_of(family), want = models::load(file, {.dtype = f32})(ids);
+    EXPECT_LT(apart(models::load(file)(ids).to(f32), want), 1e-3) << family;
+    const Model read = models::load(file, {.dtype = f32}), own = models::load(folder_of(family), {.dtype = f32});
+    auto weights = read->named_parameters();
+    for (auto& [name, t] : own->named_parameters()) EXPECT_LT(apart(weights[name], t), 0.005) << family << " " << name;
+    convert(file, back);
+    EXPECT_LT(apart(models::load(back, {.dtype = f32})(ids), want), 1e-6) << family;
+  }
+}
+
+TEST(GgufModel, StackedExpertsComeBackStacked) {
+  Folder folder;
+  write_changed("qwen3_5_moe", folder / "model", [](io::NamedTensors& all) {
+    std::map<std::string, std::array<std::vector<Tensor>, 3>> experts;
+    std::erase_if(all, [&](auto& item) {
+      const size_t at = item.first.find(".experts.");
+      if (at == item.first.npos) return false;
+      const char kind = item.first[item.first.rfind("_proj") - 1];  // dow_n_, gat_e_, u_p_
+      experts[item.first.substr(0, at)][kind == 'n' ? 0 : kind == 'e' ? 1 : 2].push_back(item.second);
+      return true;
+    });
+    for (auto& [name, e] : experts) {
+      all.emplace_back(name + ".experts.down_proj", stack(e[0], 0));
+      all.emplace_back(name + ".experts.gate_up_proj", cat(std::vector{stack(e[1], 0), stack(e[2], 0)}, 1));
+    }
+    std::ranges::sort(all, {}, [](auto& item) { return item.first; });
+  });
+  convert(folder / "model", folder / "model.gguf"), convert(folder / "model.gguf", folder / "back");
+  expect_same_weights(folder / "model", folder / "back");
+  convert(folder_of("qwen3_5_moe"), folder / "single.gguf");
+  const auto a = io::open(folder / "model.gguf"), b = io::open(folder / "single.gguf");
+  ASSERT_EQ(a->tensors().size(), b->tensors().size());
+  for (const io::TensorInfo& t : a->tensors()) EXPECT_TRUE(equal(a->get(t.name), b->get(t.name))) << t.name;
+  const Tensor ids = ids_of("qwen3_5_moe");
+  NoGrad guard;
+  EXPECT_TRUE(equal(models::load(folder / "model.gguf")(ids), models::load(folder / "single.gguf")(ids)));
+}
+
+// 1 + w and -exp(w) do not give w again to the last bit; what llama.cpp's converter would write is there all the same.
+TEST(GgufModel, ComputedValuesComeBackExactly) {
+  Folder folder;
+  for (const char* family : {"gemma3", "qwen3_5"}) {
+    const std::string model = folder / (std::string(family) + ".model"), file = folder / (std::string(family) + ".gguf");
+    int64_t changed = 0;
+    write_changed(family, model, [&](io::NamedTensors& all) {
+      for (auto& [name, t] : all)
+        if (name.ends_with("norm.weight") || name.ends_with("A_log")) t = (hashed(name, t.sizes()) * 1e-3).to(f32), ++changed;
+    });
+    EXPECT_GT(changed, 4);
+    convert(model, file), convert(file, model + ".back");
+    expect_same_weights(model, model + ".back");
+    // Another tool's change counts more than what the file carries.
+    const auto whole = io::GgufFile::open(file);
+    io::save_gguf(
+        folder / "changed.gguf", whole->tensors(),
+        [&](size_t i) {
+          const Tensor t = whole->get(i);
+          return whole->tensors()[i].name == "output_norm.weight" ? t + 1 : t;
+        },
+        whole->values());
+    const Model own = models::load(file), other = models::load(folder / "changed.gguf");
+    auto theirs = other->named_parameters();
+    for (auto& [name, t] : own->named_parameters()) EXPECT_EQ(equal(t, theirs[name]), name != "model.norm.weight") << name;
+  }
+}
+
+TEST(GgufModel, LayersThatGuessAheadAreLeftBehind) {
+  Folder folder;
+  write_changed("deepseek_v3", folder / "model", [](io::NamedTensors& all) {
+    for (const char* name : {"input_layernorm.weight", "mlp.experts.5.up_proj.weight"})
+      all.emplace_back(std::string("model.layers.3.") + name, all.back().second.clone());
+    all.emplace_back("model.layers.3.eh_proj.weight", all.back().second.clone());
+  });
+  convert(folder / "model", folder / "model.gguf"), convert(folder_of("deepseek_v3"), folder / "own.gguf");
+  EXPECT_EQ(io::open(folder / "model.gguf")->tensors().size(), io::open(folder / "own.gguf")->tensors().size());
+}
+
+TEST(GgufModel, AHeadOfBertsIsLeftBehind) {
+  Folder folder;
+  NoGrad guard;
+  convert(folder_of("bert"), folder / "bert.gguf"), convert(folder / "bert.gguf", folder / "back");
+  const Tensor ids = ids_of("bert"), y = models::load(folder / "bert.gguf", {.dtype = f32})(ids);
+  EXPECT_EQ(y.size(2), 32);
+  EXPECT_TRUE(equal(models::load(folder / "back", {.dtype = f32})(ids), y));
 }
 
 TEST(GgufModel, SaysWhatIsWrong) {

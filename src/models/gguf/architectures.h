@@ -6,25 +6,18 @@
 #include <string_view>
 #include <vector>
 
-namespace dyadic::inline v1::models {
+#include "dyadic/io.h"
+#include "models/gguf/forms.h"
 
-enum class Stored {
-  plain,
-  query_rows,  // of each head the two halves that turn together are interleaved, row by row
-  key_rows,
-  shifted,   // 1 + weight, which the module adds itself
-  turned,    // the last two dimensions the other way round
-  row,       // [width], or [1, width] as the module has it
-  experts,   // one tensor of all experts, whose number stands for the * in the module's name
-  even_odd,  // of two tensors rows in turns, then turned; the other one is `pair`
-};
+namespace dyadic::inline v1::models {
 
 struct TensorName {
   const char* gguf;  // without "blk.N." and its ending, .weight or .bias
-  const char* own;   // the module's, without "model.layers.N." and its ending
-  Stored stored = Stored::plain;
+  const char* own;   // the module's, without "model.layers.N." and its ending; a * stands for an expert's number
+  const Form* form = nullptr;
+  const char* pair = nullptr;                       // of a form of two tensors the second one's
   const char *weight = ".weight", *bias = ".bias";  // the module's endings
-  const char* pair = nullptr;
+  bool complete = false;                            // both names have their ending in them
 };
 
 enum class KeyType : uint8_t { whole, real };
@@ -38,17 +31,27 @@ struct FamilyName {
   const char *type, *architecture;  // config.json's model_type, architectures[0]
 };
 
+class KeyReader;
+class KeyWriter;
+
 struct Architecture {
   const char* name;
   std::vector<FamilyName> families;  // that are stored so
   const char* layers;                // the module's prefix of a layer, before its number
   std::vector<TensorName> whole, layer;
   std::vector<KeyName> keys;
-  double eps = 1e-6;      // of norms, where a config.json leaves it out
-  int64_t head_dim = 0;   // the same; 0: hidden_size / num_attention_heads
-  int64_t every = 0;      // every so many layers one sees all, the others a window; 0: all alike
-  bool own_rope = false;  // windows turn positions by a base of their own, unstretched
-  bool tied = false;      // the head is the embedding, whatever the file has
+  double eps = 1e-6;            // of norms, where a config.json leaves it out
+  int64_t head_dim = 0;         // the same; 0: hidden_size / num_attention_heads
+  int64_t every = 0;            // every so many layers one sees all, the others a window; 0: all alike
+  bool own_rope = false;        // windows turn positions by a base of their own, unstretched
+  bool tied = false;            // the head is the embedding, whatever the file has
+  const char* body = "model.";  // what names may leave out; a name of the tables begins with it, if of a body at all
+  bool decoder = true;          // with the keys that decoders share
+  bool headless = false;        // a file has the body alone
+  // What else its files say, and what they say otherwise: after all of the above.
+  void (*put)(KeyWriter& w, const Config& c) = nullptr;
+  void (*take)(json& c, const KeyReader& r) = nullptr;
+  io::NamedTensors (*made)(const Config& c) = nullptr;  // tensors that the configuration becomes
 };
 std::span<const Architecture> architectures();
 const Architecture* find_architecture(std::string_view name);             // general.architecture

@@ -1,65 +1,15 @@
 // config.json from a GGUF file's keys.
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 
-#include "dyadic/ops.h"
 #include "io/bad_file.h"
 #include "models/gguf/files.h"
+#include "models/gguf/keys.h"
 
 namespace dyadic::inline v1::models {
 namespace {
 
 using io::GgufFile;
-
-// The number that was meant: of the shortest text that is this float.
-double meant(double v) { return std::isfinite(v) ? std::strtod(fmt::format("{}", float(v)).c_str(), nullptr) : v; }
-
-class Reader {
-  const GgufFile& file_;
-  std::string prefix_;
-
- public:
-  Reader(const GgufFile& file, const char* architecture) : file_(file), prefix_(std::string(architecture) + ".") {}
-  const GgufFile& file() const { return file_; }
-  bool has(const char* key) const { return file_.has_key(prefix_ + key); }
-  int64_t whole(const char* key) const { return file_.integer(prefix_ + key); }
-  int64_t whole(const char* key, int64_t otherwise) const { return has(key) ? whole(key) : otherwise; }
-  double real(const char* key) const { return meant(file_.number(prefix_ + key)); }
-  double real(const char* key, double otherwise) const { return has(key) ? real(key) : otherwise; }
-  std::string text(const char* key) const { return has(key) ? file_.text(prefix_ + key) : ""; }
-  bool has_tensor(const std::string& name) const { return file_.has(name); }
-  const io::TensorInfo& tensor(const std::string& name) const {
-    for (const io::TensorInfo& t : file_.tensors())
-      if (t.name == name) return t;
-    io::bad(file_.path(), "tensor {} is missing", io::quote_name(name));
-  }
-  // Which layers have a window, where the file says so: a bool for each, or how many of them follow one that sees all.
-  std::optional<std::vector<bool>> windows(int64_t layers, int64_t every) const {
-    const std::string key = prefix_ + "attention.sliding_window_pattern";
-    std::vector<bool> all(static_cast<size_t>(layers));
-    if (file_.has_key(key)) {
-      const io::GgufValue value = file_.value(key);
-      if (std::holds_alternative<io::GgufArray>(value)) {
-        const Tensor list = file_.numbers(key).to(i64);
-        if (list.numel() < layers) io::bad(file_.path(), "key \"{}\": {} values of {} layers", key, list.numel(), layers);
-        for (int64_t i = 0; i < layers; ++i) all[size_t(i)] = list[i].item<int64_t>() != 0;
-        return all;
-      }
-      every = file_.integer(key);
-    }
-    if (every == 0) return {};
-    for (int64_t i = 0; i < layers; ++i) all[size_t(i)] = (i + 1) % every != 0;
-    return all;
-  }
-};
-
-json factors_of(const Reader& r, const std::string& name) {
-  const Tensor t = r.file().get(name).to(f64).contiguous();
-  json all = json::array();
-  for (int64_t i = 0; i < t.numel(); ++i) all.push_back(meant(t.reshape({-1})[i].item<double>()));
-  return all;
-}
+using Reader = KeyReader;
 
 void set_yarn(json& p, const Reader& r, const std::string& family) {
   p["beta_fast"] = r.real("rope.scaling.yarn_beta_fast", 32), p["beta_slow"] = r.real("rope.scaling.yarn_beta_slow", 1);
@@ -77,12 +27,12 @@ json rope_of(const Reader& r, const std::string& family) {
     p["original_max_position_embeddings"] = r.whole("rope.scaling.original_context_length");
   if (r.has_tensor("rope_factors_long.weight")) {
     p["rope_type"] = "longrope";
-    p["long_factor"] = factors_of(r, "rope_factors_long.weight"),
-    p["short_factor"] = factors_of(r, "rope_factors_short.weight");
+    p["long_factor"] = r.numbers_of_tensor("rope_factors_long.weight"),
+    p["short_factor"] = r.numbers_of_tensor("rope_factors_short.weight");
     if (r.has("rope.scaling.attn_factor")) p["attention_factor"] = r.real("rope.scaling.attn_factor");
   } else if (r.has_tensor("rope_freqs.weight")) {  // one divisor for each pair, in short texts and long ones
     p["rope_type"] = "longrope";
-    p["long_factor"] = p["short_factor"] = factors_of(r, "rope_freqs.weight");
+    p["long_factor"] = p["short_factor"] = r.numbers_of_tensor("rope_freqs.weight");
     p["factor"] = p["attention_factor"] = 1.0;
   } else if ((type == "linear" || type == "yarn") && factor != 0) {
     p["rope_type"] = type, p["factor"] = factor;
@@ -139,13 +89,13 @@ void set_layers(json& c, const Architecture& a, const Reader& r, int64_t layers)
 }
 
 void set_decoder(json& c, const Architecture& a, const Reader& r, const std::string& family) {
-  const int64_t layers = r.whole("block_count"), heads = std::max<int64_t>(r.whole("attention.head_count"), 1);
+  const int64_t layers = r.layers(), heads = std::max<int64_t>(r.whole("attention.head_count"), 1);
   // Each has tensors of its own; a count that is none is refused before anything is made of it.
   if (uint64_t(layers) > r.file().tensors().size())
     io::bad(r.file().path(), "key \"{}.block_count\": {} layers, and there are {} tensors", a.name, layers,
             r.file().tensors().size());
   const int64_t head_dim = r.whole("attention.key_length", r.whole("embedding_length") / heads);
-  c["head_dim"] = head_dim;
+  c["head_dim"] = head_dim, c["num_hidden_layers"] = layers;
   json rope = rope_of(r, family);
   if (const int64_t turned = r.whole("rope.dimension_count", head_dim); turned != head_dim && head_dim > 0)
     rope["partial_rotary_factor"] = double(turned) / double(head_dim);
@@ -180,11 +130,13 @@ std::string config_of(const GgufFile& file) {
   const FamilyName& family = family_of(a, r);
   json c = {{"model_type", family.type}, {"architectures", json::array({family.architecture})}};
   for (const KeyName& k : a.keys)
-    if (r.has(k.gguf)) c[k.own] = k.type == KeyType::whole ? json(r.whole(k.gguf)) : json(r.real(k.gguf));
+    if (r.has(k.gguf) && !r.has_list(k.gguf))
+      c[k.own] = k.type == KeyType::whole ? json(r.whole(k.gguf)) : json(r.real(k.gguf));
   const std::vector<int64_t>& embedding = r.tensor("token_embd.weight").shape;
   c["vocab_size"] = embedding.empty() ? 0 : embedding[0];
   set_special_tokens(c, file);
-  if (std::string_view(a.name) != "gpt2") set_decoder(c, a, r, family.type);
+  if (a.decoder) set_decoder(c, a, r, family.type);
+  if (a.take) a.take(c, r);
   return c.dump(2);
 }
 

@@ -11,6 +11,9 @@ namespace dyadic::inline v1::models {
 
 // Small files of a model's folder that a GGUF file carries under keys of this beginning, as they were.
 inline constexpr char kFileKey[] = "dyadic.file.", kTokenizerJson[] = "tokenizer.huggingface.json";
+// Keys that the way back needs: values of a tensor that is stored as another one, which does not give them again to the last
+// bit; and that tensors which have two names have the second one.
+inline constexpr char kExactKey[] = "dyadic.exact.", kOtherNames[] = "dyadic.other_names";
 
 const Architecture& architecture_of(const io::GgufFile& file);  // ValueError where it names none that is known
 
@@ -22,6 +25,8 @@ std::shared_ptr<io::TensorFile> weights_of(std::shared_ptr<const io::GgufFile> f
 // The other way: keys, and tensors under GGUF's names in the form that llama.cpp reads. The file's keys() are the model's.
 // ValueError where GGUF has no architecture for the family.
 io::GgufMetadata keys_of(const std::string& config);
+int64_t vocabulary_of(const io::TensorFile& weights, const std::string& config);  // how many tokens have an embedding
+std::string config_in_gguf(const std::string& config);                            // without the head that is left behind
 std::shared_ptr<io::TensorFile> gguf_of(std::shared_ptr<const io::TensorFile> weights, const std::string& config,
                                         io::GgufMetadata keys);
 

@@ -15,29 +15,30 @@ using io::TensorInfo;
 class OwnNames final : public io::TensorFile {
   struct Made {
     TensorInfo info;
-    Stored stored;
-    size_t from, pair;  // numbers in the file; pair: of even_odd
+    const Form* form;
+    size_t from, pair;  // numbers in the file; pair: of a form of two tensors
     int64_t expert = -1;
   };
   std::shared_ptr<const io::GgufFile> file_;
-  int64_t heads_ = 1, kv_heads_ = 1;
+  Dims dims_;
   std::vector<Made> made_;
   std::vector<TensorInfo> tensors_;
 
  public:
-  OwnNames(std::shared_ptr<const io::GgufFile> file, const Config& c) : TensorFile(file->path()), file_(std::move(file)) {
+  OwnNames(std::shared_ptr<const io::GgufFile> file, const Config& c)
+      : TensorFile(file->path()), file_(std::move(file)), dims_(c) {
     const Architecture& a = architecture_of(*file_);
-    const bool gpt2 = std::string_view(a.name) == "gpt2";
-    if (!gpt2) heads_ = c.size("num_attention_heads"), kv_heads_ = c.size("num_key_value_heads", heads_);
+    const bool last = file_->has_key(kOtherNames);
+    const int64_t layers = c.integer("num_hidden_layers", INT64_MAX);
     std::map<std::string, size_t> numbers;
     const auto& all = file_->tensors();
     for (size_t i = 0; i < all.size(); ++i) numbers[all[i].name] = i;
     for (size_t i = 0; i < all.size(); ++i) {
-      const auto n = of_gguf(a, all[i].name);
+      const auto n = of_gguf(a, all[i].name, last);
       if (!n) {
-        if (!all[i].name.starts_with("rope_")) add({all[i], Stored::plain, i, i});
-      } else if (!n->second) {
-        add_known(*n, i, numbers);
+        if (!all[i].name.starts_with("rope_")) made_.push_back({all[i], nullptr, i, i});
+      } else if (!n->second && n->layer < layers) {
+        add(*n, i, numbers);
       }
     }
     // As Hugging Face's tools order a file.
@@ -50,84 +51,52 @@ class OwnNames final : public io::TensorFile {
     const NoGrad guard;
     const Made& m = made_.at(i);
     const Tensor t = file_->get(m.from);
-    switch (m.stored) {
-      case Stored::query_rows:
-        return part_halves(t, heads_);
-      case Stored::key_rows:
-        return part_halves(t, kv_heads_);
-      case Stored::shifted:
-        return t.to(f32) - 1;
-      case Stored::turned:
-        return t.transpose(-1, -2);
-      case Stored::row:
-        return t.reshape({1, -1});
-      case Stored::experts:
-        return select(t, 0, m.expert);
-      case Stored::even_odd: {
-        const Tensor both = in_turns(t, file_->get(m.pair), 1);
-        return both.dim() > 2 ? both.transpose(1, 2) : both;
-      }
-      case Stored::plain:
-        break;
+    if (m.expert >= 0) {
+      const Tensor own = select(t, 0, m.expert);
+      return own.dtype().is_blocked() ? own.clone() : own;  // whoever reads codes and scales reads whole storages
     }
-    return t;
+    if (!m.form) return t;
+    const Tensor first = m.form->ready(t);
+    if (m.form->take_both) return m.form->take_both(first, m.form->ready(file_->get(m.pair)), dims_);
+    const Tensor exact = m.form->blocks == Form::computed ? remembered(m, first) : Tensor();
+    return exact.defined() ? exact : m.form->take(first, dims_);
   }
 
  private:
-  void add(Made m) { made_.push_back(std::move(m)); }
   [[noreturn]] void wrong(const TensorInfo& t, const char* why) const {
     io::bad(path(), "tensor {}: {}", io::quote_name(t.name), why);
   }
-  void add_known(const Named& n, size_t i, const std::map<std::string, size_t>& numbers) {
-    const TensorInfo& t = file_->tensors()[i];
-    Made m{t, n.entry->stored, i, i};
-    std::vector<int64_t>& shape = m.info.shape;
-    m.info.name = n.own;
-    switch (m.stored) {
-      case Stored::query_rows:
-      case Stored::key_rows:
-        if (shape.empty() || shape[0] % (2 * (m.stored == Stored::query_rows ? heads_ : kv_heads_)))
-          wrong(t, "its rows are no multiple of the heads' halves");
-        break;
-      case Stored::shifted:
-        m.info.dtype = f32;
-        break;
-      case Stored::turned:
-        if (n.gguf.ends_with(".bias")) {
-          m.stored = Stored::plain;
-          break;
-        }
-        if (shape.size() < 2) wrong(t, "expected a matrix");
-        std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-        break;
-      case Stored::row:
-        if (shape.size() == 1) shape.insert(shape.begin(), 1);
-        if (shape.size() != 2 || shape[0] != 1) wrong(t, "expected one row");
-        break;
-      case Stored::even_odd:
-        add_pair(m, n, numbers);
-        break;
-      case Stored::experts:
-        if (shape.size() != 3) wrong(t, "expected [experts, out, in]");
-        return add_experts(m, n.own);
-      case Stored::plain:
-        break;
-    }
-    add(std::move(m));
+  // The values that the tensor was made of, if it is still what was made of them.
+  Tensor remembered(const Made& m, const Tensor& stored) const {
+    const std::string key = kExactKey + m.info.name;
+    if (!file_->has_key(key)) return {};
+    const Tensor own = file_->numbers(key);
+    if (own.dtype() != f32 || own.numel() != stored.numel()) return {};
+    const Tensor shaped = own.reshape(m.info.shape);
+    return equal(m.form->put(shaped, dims_), stored) ? shaped : Tensor();
   }
-  void add_pair(Made& m, const Named& n, const std::map<std::string, size_t>& numbers) const {
-    const std::string other = n.gguf.substr(0, n.gguf.find(n.entry->gguf)) + n.entry->pair +
-                              n.gguf.substr(n.gguf.find(n.entry->gguf) + std::string_view(n.entry->gguf).size());
-    const TensorInfo& t = file_->tensors()[m.from];
-    auto at = numbers.find(other);
-    if (at == numbers.end()) io::bad(path(), "tensor {} is missing", io::quote_name(other));
-    const TensorInfo& pair = file_->tensors()[at->second];
-    if (pair.shape != t.shape || pair.dtype != t.dtype || t.shape.size() < 2) wrong(t, "it and its pair are not of one kind");
-    m.pair = at->second;
-    m.info.shape[1] *= 2;
-    if (m.info.shape.size() == 3) std::swap(m.info.shape[1], m.info.shape[2]);
+  void add(const Named& n, size_t i, const std::map<std::string, size_t>& numbers) {
+    Made m{file_->tensors()[i], n.form, i, i};
+    m.info.name = n.own;
+    if (n.own.find('*') != n.own.npos) return add_experts(std::move(m), n.own);
+    if (!n.pair.empty()) {
+      const auto at = numbers.find(n.pair);
+      if (at == numbers.end()) io::bad(path(), "tensor {} is missing", io::quote_name(n.pair));
+      m.pair = at->second;
+      if (!file_->tensors()[m.pair].dtype) wrong(file_->tensors()[m.pair], "of a type that is no dtype here");
+    }
+    if (n.form) {
+      const TensorInfo &first = file_->tensors()[m.from], &second = file_->tensors()[m.pair];
+      m.info.shape = shape_in_form(path(), first, [&](const Tensor& x) {
+        return n.form->take_both ? n.form->take_both(x, zeros(second.shape, f32, meta), dims_) : n.form->take(x, dims_);
+      });
+      if (m.info.dtype) m.info.dtype = n.form->dtype(m.info.dtype);
+      if (n.form->take_both && n.form->dtype(second.dtype) != m.info.dtype) wrong(first, "it and its pair are not of one kind");
+    }
+    made_.push_back(std::move(m));
   }
   void add_experts(Made m, const std::string& pattern) {
+    if (m.info.shape.size() != 3) wrong(file_->tensors()[m.from], "expected [experts, out, in]");
     const int64_t experts = m.info.shape[0];
     m.info.shape.erase(m.info.shape.begin());
     if (experts > 65536) wrong(file_->tensors()[m.from], "more than 65536 experts");
@@ -136,7 +105,7 @@ class OwnNames final : public io::TensorFile {
     for (int64_t e = 0; e < experts; ++e) {
       m.expert = e;
       m.info.name = fmt::format("{}{}{}", pattern.substr(0, star), e, pattern.substr(star + 1));
-      add(m);
+      made_.push_back(m);
     }
   }
 };

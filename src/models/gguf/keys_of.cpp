@@ -3,26 +3,13 @@
 #include "io/bad_file.h"
 #include "models/families/families.h"
 #include "models/gguf/files.h"
+#include "models/gguf/keys.h"
 #include "models/rope.h"
 
 namespace dyadic::inline v1::models {
 namespace {
 
-class Writer {
-  std::string prefix_;
-
- public:
-  io::GgufMetadata keys;
-  explicit Writer(const char* architecture) : prefix_(std::string(architecture) + ".") {}
-  void whole(const char* key, int64_t v) { put(key, uint32_t(v)); }
-  void real(const char* key, double v) { put(key, float(v)); }
-  void text(const char* key, std::string v) { put(key, std::move(v)); }
-  void put(const char* key, io::GgufValue v) {
-    for (auto& [name, value] : keys)
-      if (name == prefix_ + key) return void(value = std::move(v));
-    keys.emplace_back(prefix_ + key, std::move(v));
-  }
-};
+using Writer = KeyWriter;
 
 void put_rope(Writer& w, const Config& c, const json& rope, int64_t head_dim) {
   w.whole("rope.dimension_count", int64_t(double(head_dim) * real_of(rope, "partial_rotary_factor", 1)));
@@ -97,21 +84,26 @@ io::GgufMetadata keys_of(const std::string& config) {
   Writer w(a->name);
   w.keys.emplace_back("general.architecture", std::string(a->name));
   for (const KeyName& k : a->keys) {
-    if (!c.has(k.own)) continue;
+    if (!c.has(k.own) || c.at(k.own).is_array()) continue;
     if (k.type == KeyType::whole)
       w.whole(k.gguf, c.integer(k.own));
     else
       w.real(k.gguf, c.real(k.own));
   }
-  if (c.model_type() == "gpt2") {
-    w.whole("context_length", c.size("n_positions", 1024));
-    w.whole("feed_forward_length", c.size("n_inner", 4 * c.size("n_embd")));
-    w.real("attention.layer_norm_epsilon", c.real("layer_norm_epsilon", a->eps));
-  } else {
-    put_decoder(w, *a, c);
-  }
+  if (a->decoder) put_decoder(w, *a, c);
+  if (a->put) a->put(w, c);
   warn_of_losses(c);
   return std::move(w.keys);
+}
+
+std::string config_in_gguf(const std::string& config) {
+  const Architecture* a = find_architecture_of(Config(config).model_type());
+  if (!a || !a->headless) return config;
+  json c = json::parse(config);
+  const json own = json::array({a->families[0].architecture});
+  if (c.contains("architectures") && c["architectures"] == own) return config;
+  c["architectures"] = own;
+  return c.dump(2) + "\n";
 }
 
 }  // namespace dyadic::inline v1::models

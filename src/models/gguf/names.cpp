@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <set>
 
 namespace dyadic::inline v1::models {
 namespace {
@@ -35,57 +36,78 @@ std::optional<int64_t> fits(std::string_view pattern, std::string_view name) {
 struct Ending {
   const char *gguf, *own;
 };
-std::array<Ending, 2> endings(const TensorName& n) { return {{{".weight", n.weight}, {".bias", n.bias}}}; }
+std::array<Ending, 2> endings(const TensorName& n) {
+  if (n.complete) return {{{"", ""}, {"", nullptr}}};
+  return {{{".weight", n.weight}, {".bias", n.bias}}};
+}
+const Form* form_of(const TensorName& n, const Ending& e) {
+  return n.form && n.form->weight_only && std::string_view(e.gguf) == ".bias" ? nullptr : n.form;
+}
 
 std::optional<Named> find_own(const Architecture& a, std::string_view name) {
   std::string_view rest = name;
   std::string before_own, before_gguf;
+  int64_t number = -1;
   const std::vector<TensorName>* list = &a.whole;
   if (take(rest, a.layers)) {
     const auto layer = take_number(rest, ".");
     if (!layer) return {};
     list = &a.layer;
+    number = *layer;
     before_own = fmt::format("{}{}.", a.layers, *layer), before_gguf = fmt::format("blk.{}.", *layer);
   }
+  std::set<std::string> seen;
   for (const TensorName& n : *list)
     for (const Ending& e : endings(n)) {
       if (!e.own) continue;
+      const std::string stored = before_gguf + n.gguf + e.gguf;
+      const bool last = !seen.insert(stored).second;
       if (const auto expert = fits(std::string(n.own) + e.own, rest))
-        return Named{&n, before_own + n.own + e.own, before_gguf + n.gguf + e.gguf, *expert};
+        return Named{form_of(n, e), before_own + n.own + e.own,
+                     stored,        n.pair ? before_gguf + n.pair + e.gguf : "",
+                     number,        *expert,
+                     false,         last};
     }
   return {};
 }
 
 }  // namespace
 
-std::optional<Named> of_gguf(const Architecture& a, std::string_view name) {
+std::optional<Named> of_gguf(const Architecture& a, std::string_view name, bool last) {
   std::string_view rest = name;
-  std::string before;
+  std::string before, block;
+  int64_t number = -1;
   const std::vector<TensorName>* list = &a.whole;
   if (take(rest, "blk.")) {
     const auto layer = take_number(rest, ".");
     if (!layer) return {};
     list = &a.layer;
-    before = fmt::format("{}{}.", a.layers, *layer);
+    number = *layer;
+    before = fmt::format("{}{}.", a.layers, *layer), block = fmt::format("blk.{}.", *layer);
   }
+  std::optional<Named> found;
   for (const TensorName& n : *list)
     for (const Ending& e : endings(n)) {
-      if (!e.own) continue;
+      if (!e.own || (found && !last)) continue;
       const bool second = n.pair && rest == std::string(n.pair) + e.gguf;
       if (second || rest == std::string(n.gguf) + e.gguf)
-        return Named{&n, before + n.own + e.own, std::string(name), -1, second};
+        found =
+            Named{form_of(n, e), before + n.own + e.own, std::string(name), n.pair ? block + n.pair + e.gguf : "", number, -1,
+                  second,        found.has_value()};
     }
-  return {};
+  return found;
 }
 
 std::optional<Named> of_own(const Architecture& a, std::string_view name) {
-  const std::string body(a.layers, std::string_view(a.layers).find('.') + 1);  // "model."
-  std::string_view rest = name;
   std::string plain(name);
+  for (auto [then, now] : {std::pair(".gamma", ".weight"), std::pair(".beta", ".bias")})  // BERT's, in files of its time
+    if (plain.ends_with(then)) plain.replace(plain.size() - std::string_view(then).size(), plain.npos, now);
+  std::string_view rest = plain;
+  const std::string body = a.body;
   if (take(rest, "model.language_model."))
     plain = body + std::string(rest);
-  else if (take(rest, "language_model."))
-    plain = rest;
+  else if (take(rest, "language_model.") || take(rest, "bert."))
+    plain = std::string(rest);
   if (auto found = find_own(a, plain)) return found;
   return find_own(a, body + plain);
 }

@@ -12,8 +12,9 @@ struct RowPlane {
   bool by_rows;  // else one number of the whole tensor
 };
 std::vector<RowPlane> row_planes(const Tensor& t) {
+  const bool whole = t.is_contiguous() && t.impl()->numel == t.impl()->storage->geometry.numel();
   std::vector<RowPlane> all;
-  for (auto& [name, plane] : planes(t)) all.push_back({view_as(plane, u8), name != "tensor_scale"});
+  for (auto& [name, plane] : planes(whole ? t : t.clone())) all.push_back({view_as(plane, u8), name != "tensor_scale"});
   return all;
 }
 std::vector<int64_t> with_last(IntList sizes, int64_t last) {
@@ -36,10 +37,9 @@ Tensor move_halves(const Tensor& t, int64_t heads, bool back) {
 Tensor rows_of(const Tensor& t) {
   if (!t.dtype().is_blocked()) return t;
   DY_CHECK_AS(ValueError, t.numel() > 0, "{}: it has no elements", describe(t));
-  const Tensor whole = t.is_contiguous() && t.impl()->numel == t.impl()->storage->geometry.numel() ? t : t.clone();
   const int64_t rows = t.numel() / t.size(-1);
   std::vector<Tensor> parts;
-  for (const RowPlane& p : row_planes(whole))
+  for (const RowPlane& p : row_planes(t))
     if (p.by_rows) parts.push_back(p.bytes.reshape(with_last(t.sizes(), p.bytes.numel() / rows)));
   return parts.size() == 1 ? parts[0] : cat(parts, -1);
 }

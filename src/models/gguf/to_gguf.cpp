@@ -19,7 +19,6 @@ using io::TensorInfo;
 
 // Tensors that the configuration's ways of stretching positions become: divisors, one for each pair that is turned.
 io::NamedTensors rope_tensors(const Config& c, const Architecture& a) {
-  if (std::string_view(a.name) == "gpt2") return {};
   const json rope = c.rope();
   const int64_t width = c.size("hidden_size"), heads = c.size("num_attention_heads");
   const int64_t head_dim = c.size("head_dim", a.head_dim ? a.head_dim : std::max<int64_t>(width / heads, 1));
@@ -39,44 +38,53 @@ io::NamedTensors rope_tensors(const Config& c, const Architecture& a) {
           {"rope_factors_short.weight", tensor(rope["short_factor"].get<std::vector<float>>())}};
 }
 
+// What llama.cpp reads as f32 alone: all of one dimension, biases, what chooses experts, and small tables.
+bool is_wide(const TensorInfo& t) {
+  const std::string_view name = t.name;
+  return t.shape.size() < 2 || name.ends_with(".bias") || name.ends_with("_norm.weight") || name == "position_embd.weight" ||
+         name == "token_types.weight" || name.ends_with("ssm_conv1d.weight") || name.find("ffn_gate_inp") != name.npos;
+}
+
 class GgufNames final : public io::TensorFile, public io::GgufSource {
   struct Made {
-    Stored stored;
-    std::vector<size_t> from;
+    const Form* form;
+    std::vector<size_t> from;  // several: experts
     bool second = false;
-    Tensor ready;  // of the configuration's
+    Tensor ready = {};  // of the configuration's
   };
   std::shared_ptr<const io::TensorFile> file_;
   io::GgufMetadata keys_;
-  int64_t heads_ = 1, kv_heads_ = 1;
+  Dims dims_;
   std::vector<Made> made_;
   std::vector<TensorInfo> tensors_;
 
  public:
   GgufNames(std::shared_ptr<const io::TensorFile> file, const Config& c, io::GgufMetadata keys)
-      : TensorFile(file->path()), file_(std::move(file)), keys_(std::move(keys)) {
+      : TensorFile(file->path()), file_(std::move(file)), keys_(std::move(keys)), dims_(c) {
     const Architecture& a = *find_architecture_of(c.model_type());
-    if (std::string_view(a.name) != "gpt2")
-      heads_ = c.size("num_attention_heads"), kv_heads_ = c.size("num_key_value_heads", heads_);
     const bool tied = c.flag("tie_word_embeddings", a.tied);
+    const int64_t layers = c.integer("num_hidden_layers", INT64_MAX);
     std::map<std::string, size_t> experts;
     size_t others = 0;
+    bool last = false;
     std::string first;
     const auto& all = file_->tensors();
     for (size_t i = 0; i < all.size(); ++i) {
       const auto n = of_own(a, all[i].name);
-      if (!n) {
+      if (!n || n->layer >= layers) {  // the latter guess several tokens ahead
         if (others++ == 0) first = all[i].name;
       } else if (file_->same_as(i) == i && !(tied && n->own == "lm_head.weight")) {
+        last |= n->last;
         add(*n, i, experts);
       }
     }
+    if (last) keys_.emplace_back(kOtherNames, true);
     if (others)
       warn(fmt::format("{}: {} tensors are no part of the text model and were passed by: {}{}", path(), others,
                        io::quote_name(first), others > 1 ? ", ..." : ""));
     check_experts(experts);
-    for (auto& [name, t] : rope_tensors(c, a)) {
-      made_.push_back({Stored::plain, {}, false, t});
+    for (auto& [name, t] : a.made ? a.made(c) : a.decoder ? rope_tensors(c, a) : io::NamedTensors()) {
+      made_.push_back({nullptr, {}, false, t});
       tensors_.push_back({name, f32, "F32", t.sizes().vec(), uint64_t(t.nbytes())});
     }
   }
@@ -94,75 +102,41 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
 
  private:
   Tensor stored(const Made& m) const {
-    const Tensor t = file_->get(m.from[0]);
-    switch (m.stored) {
-      case Stored::query_rows:
-        return interleave_halves(t, heads_);
-      case Stored::key_rows:
-        return interleave_halves(t, kv_heads_);
-      case Stored::shifted:
-        return t.to(f32) + 1;
-      case Stored::turned:
-        return t.transpose(-1, -2).contiguous();
-      case Stored::experts: {
-        std::vector<Tensor> all;
-        for (size_t i : m.from) all.push_back(file_->get(i));
-        return stack_rows(all);
-      }
-      case Stored::even_odd:
-        return every_second(t.dim() > 2 ? t.transpose(1, 2).contiguous() : t, 1, m.second);
-      case Stored::row:
-      case Stored::plain:
-        break;
-    }
-    return t;
+    if (m.form) return (m.second ? m.form->put_second : m.form->put)(m.form->ready(file_->get(m.from[0])), dims_);
+    if (m.from.size() == 1 && !m.second) return file_->get(m.from[0]);
+    std::vector<Tensor> all;
+    for (size_t i : m.from) all.push_back(file_->get(i));
+    return stack_rows(all);
   }
   [[noreturn]] void wrong(const TensorInfo& t, const char* why) const {
     io::bad(path(), "tensor {}: {}", io::quote_name(t.name), why);
   }
 
   void add(const Named& n, size_t i, std::map<std::string, size_t>& experts) {
-    TensorInfo t = file_->tensors()[i];
+    const TensorInfo& t = file_->tensors()[i];
     if (n.expert >= 0) return add_expert(n, i, experts);
-    Made m{n.entry->stored, {i}};
-    const bool weight = n.gguf.ends_with(".weight");
-    switch (m.stored) {
-      case Stored::turned:
-        if (!weight) {
-          m.stored = Stored::plain;
-          break;
-        }
-        if (t.shape.size() < 2) wrong(t, "expected a matrix");
-        std::swap(t.shape[t.shape.size() - 1], t.shape[t.shape.size() - 2]);
-        break;
-      case Stored::query_rows:
-      case Stored::key_rows:
-        if (t.shape.empty() || t.shape[0] % (2 * (m.stored == Stored::query_rows ? heads_ : kv_heads_)))
-          wrong(t, "its rows are no multiple of the heads' halves");
-        break;
-      case Stored::even_odd:
-        if (t.shape.size() < 2 || t.shape.back() % 2) wrong(t, "expected gate and up in turns");
-        if (t.shape.size() == 3) std::swap(t.shape[1], t.shape[2]);
-        t.shape[1] /= 2;
-        break;
-      default:
-        break;
-    }
-    put(n, t, m);
-    if (m.stored != Stored::even_odd) return;
-    m.second = true;
-    Named other = n;
-    const std::string_view own = n.entry->gguf;
-    other.gguf.replace(other.gguf.find(own), own.size(), n.entry->pair);
-    put(other, t, m);
+    put(n.gguf, t, {n.form, {i}});
+    if (!n.pair.empty()) put(n.pair, t, {n.form, {i}, true});
+    if (n.form && n.form->blocks == Form::computed) remember(n, i);
   }
-  void put(const Named& n, TensorInfo t, Made m) {
-    t.name = n.gguf;
-    // What llama.cpp reads as f32 alone: all of one dimension, biases, and what chooses experts.
-    const bool scalar = t.dtype && t.dtype.is_floating_point() && !t.dtype.is_blocked();
-    const bool small = t.shape.size() < 2 || n.gguf.ends_with(".bias") || n.gguf.ends_with("_norm.weight") ||
-                       n.gguf.find("ffn_gate_inp") != n.gguf.npos || n.gguf == "position_embd.weight";
-    if ((scalar && small) || m.stored == Stored::shifted) t.dtype = f32;
+  // What is computed is not always undone to the last bit: then the values as they were go along.
+  void remember(const Named& n, size_t i) {
+    const NoGrad guard;
+    const Tensor own = n.form->ready(file_->get(i));
+    if (const Tensor back = n.form->take(n.form->put(own, dims_), dims_); !equal(back, own)) {
+      const Tensor all = own.contiguous();
+      keys_.emplace_back(kExactKey + n.own,
+                         io::GgufArray(std::vector<float>(all.data<float>(), all.data<float>() + all.numel())));
+    }
+  }
+  void put(const std::string& name, TensorInfo t, Made m) {
+    if (m.form) {
+      t.shape =
+          shape_in_form(path(), t, [&](const Tensor& x) { return (m.second ? m.form->put_second : m.form->put)(x, dims_); });
+      if (t.dtype) t.dtype = m.form->dtype(t.dtype);
+    }
+    t.name = name;
+    if (t.dtype && t.dtype.is_floating_point() && !t.dtype.is_blocked() && is_wide(t)) t.dtype = f32;
     t.stored = t.dtype ? t.dtype.name() : t.stored;
     made_.push_back(std::move(m));
     tensors_.push_back(std::move(t));
@@ -173,7 +147,7 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
     if (fresh) {
       TensorInfo all = t;
       all.shape.insert(all.shape.begin(), 0);
-      put(n, all, {Stored::experts, {}});
+      put(n.gguf, all, {nullptr, {}, true});
     }
     TensorInfo& all = tensors_[at->second];
     Made& m = made_[at->second];
@@ -192,6 +166,13 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
 };
 
 }  // namespace
+
+int64_t vocabulary_of(const io::TensorFile& weights, const std::string& config) {
+  const Architecture& a = *find_architecture_of(Config(config).model_type());
+  for (const TensorInfo& t : weights.tensors())
+    if (const auto n = of_own(a, t.name); n && n->gguf == "token_embd.weight" && !t.shape.empty()) return t.shape[0];
+  io::bad(weights.path(), "the tokens' embedding is missing");
+}
 
 std::shared_ptr<io::TensorFile> gguf_of(std::shared_ptr<const io::TensorFile> weights, const std::string& config,
                                         io::GgufMetadata keys) {

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Names are these alone: none comes from a file.
-const char* const kCarried[] = {"config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json",
+const char* const kCarried[] = {"generation_config.json", "tokenizer_config.json", "special_tokens_map.json",
                                 "chat_template.jinja"};
 const char* const kTokenizerFiles[] = {"tokenizer.json",    "tokenizer_config.json", "special_tokens_map.json",
                                        "added_tokens.json", "chat_template.jinja",   "vocab.json",
@@ -54,7 +54,7 @@ void put_vocabulary(io::GgufMetadata& keys, StoredVocabulary v) {
 
 }  // namespace
 
-void put_folder(io::GgufMetadata& keys, const std::string& folder, int64_t vocab) {
+void put_folder(io::GgufMetadata& keys, const std::string& folder, const std::string& config, int64_t vocab) {
   if (is_file(folder + "/tokenizer.json")) {
     try {
       put_vocabulary(keys, Tokenizer::load(folder).stored_vocabulary(vocab));
@@ -63,6 +63,7 @@ void put_folder(io::GgufMetadata& keys, const std::string& folder, int64_t vocab
   } else {
     keys.emplace_back("tokenizer.ggml.model", std::string("none"));
   }
+  keys.emplace_back(kFileKey + std::string("config.json"), config);
   for (const char* name : kCarried)
     if (const std::string path = folder + "/" + name; is_file(path))
       keys.emplace_back(kFileKey + std::string(name), io::read_text(path));
@@ -72,7 +73,8 @@ void write_folder(const io::GgufFile& file, const std::string& folder) {
   for (const char* name : kCarried)
     if (const std::string key = kFileKey + std::string(name); file.has_key(key))
       write_file(folder + "/" + name, file.text(key));
-  if (!file.has_key(kFileKey + std::string("config.json"))) write_file(folder + "/config.json", config_of(file) + "\n");
+  const bool carried = file.has_key(kFileKey + std::string("config.json"));
+  write_file(folder + "/config.json", config_of(file) + (carried ? "" : "\n"));
   if (file.has_key(kTokenizerJson))
     write_file(folder + "/tokenizer.json", file.text(kTokenizerJson));
   else if (file.has_key("tokenizer.ggml.tokens"))

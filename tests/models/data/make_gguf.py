@@ -31,7 +31,8 @@ CHANGES = {  # tests/models/gguf_test.cpp's
     "gpt_oss": {"swiglu_limit": 7.0},
 }
 # Without qwen3_moe's, of which one layer has no experts: llama.cpp has no such models.
-FAMILIES = "llama mistral ministral3 mixtral smollm3 granite qwen2 qwen2_moe qwen3 gemma gemma2 gemma3 phi3 gpt_oss olmo2 olmo3 gpt2".split()
+FAMILIES = """llama mistral ministral3 mixtral smollm3 granite granitemoe qwen2 qwen2_moe qwen3 qwen3_5 qwen3_5_moe gemma gemma2 gemma3
+    gemma4 gemma4_moe phi3 gpt_oss olmo2 olmo3 deepseek_v3 gpt2 bert""".split()
 # Without q5_K and q2_K: of this random model, whose perplexity is twice its vocabulary, they are 0.24 % and 0.22 % away from
 # llama.cpp, which rounds what is multiplied to 8 bits.
 FORMATS = "f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q6_K q4_K q3_K mxfp4".split()
@@ -51,10 +52,11 @@ def converted(source, family):
         if family == "gpt2":
             config["n_ctx"] = config["n_positions"]
         (folder / "config.json").write_text(json.dumps(config))
-        if family == "gemma3":  # its converter asks how many tokens there are
+        if family.startswith(("gemma3", "gemma4")):  # their converters ask how many tokens there are
             (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {str(i): i for i in range(64)}}, "added_tokens": []}))
         kind = get_model_class(config["architectures"][0])
         kind.set_vocab = lambda self: self._set_vocab_none()
+        kind.no_mtp = True
         with __import__("torch").inference_mode():
             m = kind(folder, gguf.LlamaFileType.MOSTLY_BF16, Path(t) / "out.gguf", eager=True)
             m.write()
@@ -72,6 +74,8 @@ def converted(source, family):
         keys["general.architecture"] = r.fields["general.architecture"].contents()
         if family == "gpt2":  # the converter says four times the width, whatever n_inner is
             del keys["gpt2.feed_forward_length"]
+        if family == "bert":  # its config.json says two, which BERT does not read
+            del keys["bert.attention.head_count_kv"]
         return {"tensors": tensors, "keys": keys}
 
 
