@@ -13,6 +13,7 @@ namespace dyadic::inline v1::python {
 void add_study(nb::module_& m);            // dyadic.study
 void add_tokenizer(nb::module_& m);        // tokenizer.cpp
 void add_finetune(nb::module_& m);         // finetune.cpp
+void add_program(nb::module_& m);          // program.cpp
 void add_prune(nb::module_& m);            // prune.cpp
 void add_quant(nb::module_& m);            // quant.cpp
 void add_type_changes(nb::module_& m);     // metaclass.cpp
@@ -110,6 +111,7 @@ NB_MODULE(_dyadic, m) {
   add_quant(m);
   add_prune(m);
   add_finetune(m);
+  add_program(m);
   add_type_changes(m);
   add_overrides(m);
   shorten_call_errors(m);
