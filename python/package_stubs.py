@@ -29,6 +29,8 @@ def import_all(package):
     names = [package.__name__] + [m.name for m in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
     for name in names:
         importlib.import_module(name)
+    for name in package.__all__:  # what is imported when it is asked for
+        getattr(package, name)
     inside = package.__name__ + "."
     return {package.__name__: package} | {name: m for name, m in sorted(sys.modules.items()) if name.startswith(inside)}
 

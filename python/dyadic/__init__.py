@@ -7,7 +7,7 @@ from ._dyadic import *  # noqa: F401,F403  ops, dtypes, constructors: computed t
 from ._dyadic import __version__
 from . import _signatures  # noqa: F401
 from ._size import Size
-from . import amp, autograd, backends, compiler, cpu, cuda, einops, fft, func, linalg, nn, optim, random, special, train, utils, version
+from . import amp, autograd, compiler, cuda, einops, fft, func, linalg, nn, optim, random, special, utils, version
 from ._checks import *  # noqa: F401,F403
 from ._construct import TYPES as _TYPES
 from ._construct import as_tensor, asarray, scalar_tensor
@@ -38,8 +38,6 @@ from ._overloads import any_ as any
 from ._random import bernoulli, normal, poisson, randint_like
 from ._seed import seed_everything
 from ._ops import ops
-from ._finetune import finetune
-from ._pretrained import KVFormats, LoraConfig, from_pretrained
 from ._serialization import load, save
 from ._torch_names import *  # noqa: F401,F403
 from ._storage import TypedStorage, UntypedStorage, from_file, frombuffer, is_storage, memmap
@@ -64,10 +62,12 @@ globals().update(_TYPES)
 
 TensorType = Tensor  # for annotations
 _LATER = """
-_C __config__ _dynamo _higher_order_ops _inductor _jit_internal _prims_common _utils accelerator array_api distill distributed distributions evaluate
-functional futures fx hub jit library mps multiprocessing overrides profiler prune quant serialization signal storage study testing torch_version
-transformers types xpu
+_C __config__ _dynamo _higher_order_ops _inductor _jit_internal _prims_common _utils accelerator array_api backends cpu distill distributed
+distributions evaluate functional futures fx hub jit library mps multiprocessing overrides profiler prune quant serialization signal storage study
+testing torch_version train transformers types xpu
 """.split()  # modules that are imported when they are asked for
+_NAMES_LATER = {"finetune": "_finetune", "from_pretrained": "_pretrained", "KVFormats": "_pretrained", "LoraConfig": "_pretrained"}
+_NAMES_LATER |= {"cond": "_higher_order_ops", "while_loop": "_higher_order_ops"}  # and names out of such modules
 
 
 def as_torch():
@@ -84,10 +84,14 @@ def __getattr__(name):
         return importlib.import_module("." + name, __package__)
     if name.startswith(_foreach.PREFIX):
         return _foreach.foreach(name)
-    if name in ("cond", "while_loop"):
-        from . import _higher_order_ops
+    if name in _NAMES_LATER:
+        import importlib
 
-        return getattr(_higher_order_ops, name)
+        globals()[name] = value = getattr(importlib.import_module("." + _NAMES_LATER[name], __package__), name)
+        return value
     if (absent := _absent.placeholder("", name)) is not None:
         return absent
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+__all__ = [name for name in globals() if not name.startswith("_")] + ["backends", "cpu", "train", *_NAMES_LATER]

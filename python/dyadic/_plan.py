@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import html as _html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -63,7 +62,9 @@ class MemoryPlan:
         return f"<MemoryPlan of {len(self.candidates)} candidates>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{_html.escape(str(self))}</pre>"
+        import html
+
+        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def plan(

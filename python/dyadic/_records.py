@@ -1,4 +1,5 @@
 """Python signatures from the signatures of C++ records."""
+import functools
 import inspect
 
 from . import _dyadic
@@ -27,6 +28,7 @@ def annotation(kind, default="", other=""):
     return Spelled(" | ".join(filter(None, [_TYPES.get(kind, kind), other, "None" if optional else ""])))
 
 
+@functools.cache
 def default(text):
     if not text:
         return _PARAMETER.empty
@@ -44,16 +46,24 @@ def signature(first, parameters, last=()):
     return inspect.Signature(positional + keywords)
 
 
-class ClassSignature:
-    """__signature__ of a class that takes any arguments: derived classes with an __init__ of their own have theirs."""
+def op_signature(op):
+    """inspect.signature(op) of an op, which reads the same text, in a tenth of the time: that is 0.3 ms, and they are many."""
+    scope = {"inf": float("inf")}
+    exec(f"def op{op.__text_signature__}: pass", scope)
+    return inspect.signature(scope["op"])
 
-    def __init__(self, cls, signature):
-        self._cls, self._signature = cls, signature
+
+class ClassSignature:
+    """__signature__ of a class that takes any arguments, made when it is asked for: derived classes with an __init__ of their own
+    have theirs."""
+
+    def __init__(self, cls, make):
+        self._cls, self._make = cls, make
 
     def __get__(self, instance, cls):
         if instance is not None:
             return call_signature(instance)
-        return self._signature if cls.__init__ is self._cls.__init__ else None  # None: inspect looks further
+        return self._make() if cls.__init__ is self._cls.__init__ else None  # None: inspect looks further
 
 
 def call_signature(instance):

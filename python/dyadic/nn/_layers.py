@@ -1,4 +1,5 @@
 """One class per layer record of the C++ library (_layer_records): its signature, documentation and attributes are the record's."""
+import functools
 import inspect
 import warnings
 
@@ -266,11 +267,8 @@ def _check_dropout(name, given):
 
 def _make(record):
     name, parameters, rank = record["name"], record["parameters"], record["rank"]
-    own = [_argument_of(name, *p) for p in parameters]
-    named = _reduction.with_older(name, own)
-    signature = _with_place(record, named)
-    ahead = list(signature.parameters).index("device") if record["trained"] else len(signature.parameters)
     names = [p for p, _, _ in parameters]
+    older = _reduction.is_older(name, names)
     absent = [p for p, kind, _ in parameters if kind == "Tensor"]
     optional = []  # parameters that are registered as None where the arguments leave them out
     if record["trained"] and record["op"]:
@@ -280,18 +278,26 @@ def _make(record):
     if name == "MultiheadAttention":
         absent += _OF_ATTENTION
 
+    @functools.cache
+    def signature():
+        return _with_place(record, _reduction.with_older(name, [_argument_of(name, *p) for p in parameters]))
+
+    @functools.cache
+    def ahead():  # arguments that stand before the place
+        return list(signature().parameters).index("device") if record["trained"] else len(signature().parameters)
+
     def __init__(self, *args, dtype=None, device=None, **kwargs):
         word = None  # in the place of numbers for padding
-        if len(args) > ahead:
+        if len(args) > ahead():
             place = {key: value for key, value in (("dtype", dtype), ("device", device)) if value is not None}
-            args, kwargs = (), dict(signature.bind(*args, **kwargs, **place).arguments)
+            args, kwargs = (), dict(signature().bind(*args, **kwargs, **place).arguments)
             dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
         if "num_layers" in names:
-            _check_dropout(name, signature.bind(*args, **kwargs))
-        if named is not own:
-            args, kwargs = (), _reduction.read(dict(signature.bind(*args, **kwargs).arguments))
+            _check_dropout(name, signature().bind(*args, **kwargs))
+        if older:
+            args, kwargs = (), _reduction.read(dict(signature().bind(*args, **kwargs).arguments))
         if name.startswith("Conv") and "Transpose" not in name:
-            bound = signature.bind(*args, **kwargs)
+            bound = signature().bind(*args, **kwargs)
             bound.apply_defaults()
             bound_to = bound.arguments
             if isinstance(bound_to["padding"], str):

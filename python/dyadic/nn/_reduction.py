@@ -7,14 +7,18 @@ from .._records import annotation
 _YOUNGER = ("huber", "gaussian", "ctc", "linear", "adaptive")  # losses that came after reduction
 
 
+def is_older(name, names):
+    """Whether it is a loss that has size_average and reduce among its arguments."""
+    return "reduction" in names and not name.lower().startswith(_YOUNGER)
+
+
 def with_older(name, parameters):
-    """The parameters of a loss with size_average and reduce among them; those of anything else as they are."""
+    """The parameters of such a loss with these among them; those of anything else as they are."""
     names = [p.name for p in parameters]
-    loss = name.lower()
-    if "reduction" not in names or loss.startswith(_YOUNGER):
+    if not is_older(name, names):
         return parameters
     at = names.index("reduction")
-    first = names.index("ignore_index") if "ignore_index" in names else names.index("eps") if loss.startswith("poisson") else at
+    first = names.index("ignore_index") if "ignore_index" in names else names.index("eps") if name.lower().startswith("poisson") else at
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     old = [inspect.Parameter(p, kind, default=None, annotation=annotation("bool?")) for p in ("size_average", "reduce")]
     return [*parameters[:first], old[0], *parameters[first:at], old[1], *parameters[at:]]

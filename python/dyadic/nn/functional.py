@@ -10,6 +10,7 @@ from ._attention import _in_projection, _in_projection_packed, multi_head_attent
 from ._grouped import grouped_mm  # noqa: F401
 from ._layers import read_padding
 from .._ignored import ignored as _ignored
+from .._records import op_signature
 
 _OPS = frozenset(_dyadic._op_names)
 
@@ -302,7 +303,7 @@ def triplet_margin_with_distance_loss(
 
 def _with_inplace(name):
     op, in_place = getattr(_dyadic, name), getattr(_dyadic, name + "_", None)
-    parameters = list(inspect.signature(op).parameters.values())
+    parameters = list(op_signature(op).parameters.values())
     named = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
 
     def function(input, *args, inplace=False, **options):
@@ -333,7 +334,7 @@ for _name in ("leaky_relu", "rrelu", "threshold"):
 
 def _with_older(name):
     op = getattr(_dyadic, name)
-    own = list(inspect.signature(op).parameters.values())
+    own = list(op_signature(op).parameters.values())
     named = _reduction.with_older(name, own)
     if named is own:
         return op

@@ -160,7 +160,7 @@ def _make(name, kind):
         "__module__": "dyadic.nn",
     }
     made = type("Lazy" + name, (kind, layer), body)
-    made.__signature__ = ClassSignature(made, inspect.Signature(list(layer.__signature__.parameters.values())[1:]))
+    made.__signature__ = ClassSignature(made, lambda: inspect.Signature(list(layer.__signature__.parameters.values())[1:]))
     return made
 
 

@@ -2,6 +2,7 @@
 
 The optimizers are made from the records of the C++ library: help(dyadic.optim.SGD) shows one's signature and documentation.
 """
+import functools
 import inspect
 import sys
 import types
@@ -59,12 +60,12 @@ def _signature_of(record):
 
 def _make(record):
     name = record["name"]
-    signature, options = _signature_of(record), tuple(p[0] for p in record["parameters"])
+    signature, options = functools.cache(lambda: _signature_of(record)), tuple(p[0] for p in record["parameters"])
     shown = _CHOICES.get(name, ("", ""))[0].split()
 
     @_ignored("foreach", "fused", "capturable", why="one fused pass steps a parameter", of="optim: each optimizer that PyTorch gives it")
     def __init__(self, *args, **kwargs):
-        given = dict(signature.bind(*args, **kwargs).arguments)
+        given = dict(signature().bind(*args, **kwargs).arguments)
         params, keep32 = given.pop("params"), list(given.pop("keep32", ()))
         if given.get("differentiable"):
             raise RuntimeError(f"{name}: differentiable=True: a step is not recorded here, no gradient would go through it; leave it out")

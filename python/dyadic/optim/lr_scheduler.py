@@ -1,5 +1,6 @@
 """Schedules of learning rates, by PyTorch's names; those that are records of the C++ library are made from them."""
 import collections
+import functools
 import weakref
 
 from .._dyadic import _Schedule, _scheduler_records
@@ -295,12 +296,12 @@ def _whole(number):
 
 def _make(record):
     name, parameters = record["name"], record["parameters"]
-    signature = _signature(["optimizer"], parameters)
+    signature = functools.cache(lambda: _signature(["optimizer"], parameters))
     functions = [p for p, kind, _, _ in parameters if kind.startswith("function")]
     options = {p: kind for p, kind, _, _ in parameters if p not in functions and p != "last_epoch"}
 
     def __init__(self, *args, **kwargs):
-        bound = signature.bind(*args, **kwargs)
+        bound = signature().bind(*args, **kwargs)
         given = dict(bound.arguments)
         self.optimizer, self._functions = given.pop("optimizer"), []
         for p in functions:
