@@ -13,9 +13,12 @@ namespace dyadic::inline v1::python {
 void add_study(nb::module_& m);            // dyadic.study
 void add_tokenizer(nb::module_& m);        // tokenizer.cpp
 void add_finetune(nb::module_& m);         // finetune.cpp
+void add_nested(nb::module_& m);           // nested.cpp
 void add_program(nb::module_& m);          // program.cpp
 void add_prune(nb::module_& m);            // prune.cpp
 void add_quant(nb::module_& m);            // quant.cpp
+void add_quasirandom(nb::module_& m);      // quasirandom.cpp
+void add_sparse(nb::module_& m);           // sparse.cpp
 void add_type_changes(nb::module_& m);     // metaclass.cpp
 void add_overrides(nb::module_& m);        // overrides.cpp
 void shorten_call_errors(nb::module_& m);  // call_errors.cpp, after all functions
@@ -109,6 +112,9 @@ NB_MODULE(_dyadic, m) {
   add_distributed(m);
   add_tokenizer(m);
   add_quant(m);
+  add_sparse(m);
+  add_nested(m);
+  add_quasirandom(m);
   add_prune(m);
   add_finetune(m);
   add_program(m);

@@ -6,19 +6,19 @@ _EXPORT = "models are not exported to ONNX"
 _QUANTIZED = "dtypes are quantized here: tensor.to(\"nf4\"), docs/formats.md"
 _GPU = "there is no GPU"
 _DISPATCH = "calls are not handed over to Python"
-_NESTED = "a tensor has one shape: pad_sequence and PackedSequence hold sequences of several lengths"
+_NESTED = "nested tensors are made, taken apart and padded"
 _BUILD = "extensions of PyTorch's in C++ are not built; ops of one's own are library.custom_op"
-_SPARSE = "tensors are strided; products with sparse matrices are not here"
+_SPARSE = "sparse tensors are made by sparse_coo_tensor and sparse_csr_tensor; 2:4 weights by dyadic.prune"
 _SHARDED = "tensors lie in one process's memory, whole"
 
 ABSENT = {
     "": (
-        "sparse tensors, quantized ones, complex halves, streams of accelerators and scripts are not here",
+        "sparse tensors in blocks or by columns, quantized ones, complex halves, streams of accelerators and scripts are not here",
         "chalf complex32 qint32 qint8 quint2x4 quint4x2 quint8 Event PyTorchFileReader PyTorchFileWriter ScriptFunction ScriptModule ScriptObject Stream fork hspmm choose_qparams_optimized dequantize fake_quantize_per_channel_affine "
-        "fake_quantize_per_tensor_affine quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic saddmm smm spmm sspaddmm "
-        "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor wait",
+        "fake_quantize_per_tensor_affine quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic saddmm sspaddmm "
+        "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor wait",
     ),
-    "sparse": (_SPARSE, "DoubleTensor FloatTensor HalfTensor LongTensor SparseSemiStructuredTensor addmm mm sampled_addmm softmax spdiags sum to_sparse_semi_structured"),
+    "sparse": (_SPARSE, "DoubleTensor FloatTensor HalfTensor LongTensor SparseSemiStructuredTensor to_sparse_semi_structured"),
     "_C": (_GRAPHS, "Future Gradient _AutoDispatchBelowAutograd _ExcludeDispatchKeyGuard Graph Node Value Block ScriptModule ScriptFunction Argument FunctionSchema TracingState"),
     "_C._distributed_c10d": (_ONE, "Reducer Store ProcessGroup Work BroadcastOptions FakeProcessGroup"),
     "_custom_ops": ("library.custom_op is the newer one", "custom_op impl impl_abstract impl_backward impl_save_for_backward get_ctx"),
@@ -51,7 +51,6 @@ ABSENT = {
     "ao.quantization.observer": (_QUANTIZED, "HistogramObserver MinMaxObserver ObserverBase PerChannelMinMaxObserver"),
     "ao.quantization.quantize_fx": (_QUANTIZED, "convert_fx fuse_fx prepare_fx prepare_qat_fx"),
     "ao.quantization.quantize_pt2e": (_QUANTIZED, "convert_pt2e prepare_pt2e prepare_qat_pt2e"),
-    "quasirandom": ("sequences of Sobol's are not here; scipy.stats.qmc has them", "SobolEngine"),
     "quantization": (
         _QUANTIZED,
         "DeQuantStub FakeQuantize FakeQuantizeBase ObserverBase QConfig QuantStub QuantWrapper convert default_qconfig fuse_modules "
@@ -169,7 +168,7 @@ ABSENT = {
         "CompilationUnit ONNXTracedModule RecursiveScriptModule ScriptFunction ScriptModule TopLevelTracedModule TracerWarning "
         "freeze fuser _get_trace_graph load optimize_for_inference optimized_execution save set_fusion_strategy trace_module",
     ),
-    "nested": (_NESTED, "as_nested_tensor masked_select narrow nested_tensor nested_tensor_from_jagged to_padded_tensor"),
+    "nested": (_NESTED, "masked_select narrow"),
     "numa.binding": (_ONE, "AffinityMode NumaOptions"),
     "onnx": (
         _EXPORT,

@@ -8,7 +8,7 @@ from ._size import Size
 from ._ignored import ignored as _ignored
 
 __all__ = """
-pi e inf nan newaxis strided contiguous_format preserve_format channels_last numel is_floating_point is_complex
+pi e inf nan newaxis strided sparse_coo sparse_csr jagged contiguous_format preserve_format channels_last numel is_floating_point is_complex
 is_nonzero is_same_size typename broadcast_shapes can_cast chain_matmul gradient histogram unravel_index
 range use_deterministic_algorithms are_deterministic_algorithms_enabled
 """.split()
@@ -29,9 +29,9 @@ class _Word:
         return self._name
 
 
-strided, contiguous_format = _Word("strided"), _Word("contiguous_format")
+strided, sparse_coo, sparse_csr, jagged, contiguous_format = map(_Word, "strided sparse_coo sparse_csr jagged contiguous_format".split())
 preserve_format, channels_last = _Word("preserve_format"), _Word("channels_last")
-Tensor.layout = property(lambda self: strided, doc="dyadic.strided: there is no other layout.")
+Tensor.layout = property(lambda self: strided, doc="dyadic.strided; sparse and nested tensors have theirs.")
 Tensor.is_cpu = property(lambda self: not self.is_meta, doc="Whether it has values, in memory: not on meta.")
 _no_kind = property(lambda self: False, doc="False: there are no such tensors here.")
 for _name in ("is_cuda", "is_mps", "is_sparse", "is_quantized", "is_nested", "is_mkldnn"):
@@ -50,9 +50,9 @@ def _pin_memory(self, device=None):
     return self
 
 
-@_ignored("masked_grad", why="every tensor is dense", of="Tensor.to_dense")
+@_ignored("masked_grad", why="the tensor is dense already", of="Tensor.to_dense")
 def _to_dense(self, dtype=None, *, masked_grad=True):
-    """self, in dtype if one is given: every tensor is dense."""
+    """self, in dtype if one is given: it is dense already."""
     return self if dtype is None else self.to(dtype)
 
 
@@ -78,6 +78,22 @@ def _get_device(self):
 
 
 Tensor.resolve_conj = Tensor.resolve_neg = _itself
+def _sparse_way(name, doc):
+    def to_sparse(self, *args, **kwargs):
+        from . import sparse
+
+        return getattr(sparse, "_" + name)(self, *args, **kwargs)
+
+    to_sparse.__name__, to_sparse.__doc__ = name, doc
+    return to_sparse
+
+
+Tensor.to_sparse = _sparse_way("to_sparse", "The elements that are not 0, as sparse_coo or, by layout, sparse_csr.")
+Tensor.to_sparse_coo = _sparse_way("to_sparse_coo", "The elements that are not 0, as sparse_coo.")
+Tensor.to_sparse_csr = _sparse_way("to_sparse_csr", "The elements of a matrix that are not 0, row by row.")
+Tensor.sparse_mask = _sparse_way("sparse_mask", "The elements at the places of a sparse tensor.")
+Tensor.smm = _sparse_way("smm", "The product with a dense matrix, of a sparse one.")
+
 Tensor.pin_memory, Tensor.to_dense, Tensor.is_pinned = _pin_memory, _to_dense, _is_pinned
 Tensor.is_conj = Tensor.is_neg = _never
 Tensor.is_distributed = Tensor.is_coalesced = _never

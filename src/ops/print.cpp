@@ -10,6 +10,7 @@
 #include "corridor/call.h"
 #include "dyadic/print.h"
 #include "formats/packed.h"
+#include "ops/print.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -167,29 +168,39 @@ class Printer {
   }
 };
 
-std::string size_text(const TensorImpl& t) {  // as Python writes a tuple
-  IntList s = t.shape();
+}  // namespace
+
+std::string size_text(IntList s) {  // as Python writes a tuple
   return fmt::format("size=({}{})", fmt::join(s.begin(), s.end(), ", "), s.size() == 1 ? "," : "");
 }
 std::string dtype_text(DType d) { return d.is_scaled() ? "dtype=" + d.name() : "dtype=dyadic." + d.long_name(); }
 
-// Appends what stands behind the values, on a new line where the current one is full.
-std::string with_suffixes(std::string s, const std::vector<std::string>& suffixes, size_t indent, size_t linewidth) {
+std::string elements_text(const Tensor& t, size_t indent) {
+  return t.numel() == 0 ? "[]" : Printer(*t.impl(), printoptions()).str(indent);
+}
+
+std::vector<std::string> gradient_text(const Tensor& t) {
+  if (t.impl()->node) return {"grad_fn=<" + t.grad_fn() + ">"};
+  if (t.requires_grad()) return {"requires_grad=True"};
+  return {};
+}
+
+std::string with_suffixes(std::string s, const std::vector<std::string>& suffixes, size_t indent, bool new_line) {
+  const auto linewidth = size_t(printoptions().linewidth);
   size_t newline = s.rfind('\n');
   size_t used = s.size() + 2 - (newline == s.npos ? 0 : newline + 1);
   for (const std::string& suffix : suffixes) {
-    if (used + suffix.size() + 2 > linewidth) {
+    if (new_line || used + suffix.size() + 2 > linewidth) {
       s += ",\n" + std::string(indent, ' ') + suffix;
       used = indent + suffix.size();
     } else {
       s += ", " + suffix;
       used += suffix.size() + 2;
     }
+    new_line = false;
   }
   return s + ")";
 }
-
-}  // namespace
 
 void set_printoptions(const PrintOptions& o) {
   DY_CHECK_AS(
@@ -212,7 +223,6 @@ std::ostream& operator<<(std::ostream& out, Device d) { return out << d.name(); 
 std::string Tensor::str() const {
   if (!defined()) return "tensor(undefined)";
   const TensorImpl& t = *p_;
-  PrintOptions options = printoptions();
   constexpr std::string_view kOpen = "tensor(";
   const bool usual = t.dtype == default_dtype(),
              shown = t.dtype.is_scaled() ||
@@ -221,21 +231,18 @@ std::string Tensor::str() const {
   std::vector<std::string> suffixes;
   if (is_meta()) {
     body = "...";
-    suffixes = {"device='meta'", size_text(t)};
+    suffixes = {"device='meta'", size_text(t.shape())};
     if (!usual) suffixes.push_back(dtype_text(t.dtype));
   } else if (t.numel == 0) {
     body = "[]";
-    if (t.ndim != 1) suffixes.push_back(size_text(t));
+    if (t.ndim != 1) suffixes.push_back(size_text(t.shape()));
     if (!usual) suffixes.push_back(dtype_text(t.dtype));
   } else {
-    body = Printer(t, options).str(kOpen.size());
+    body = elements_text(*this, kOpen.size());
     if (shown) suffixes.push_back(dtype_text(t.dtype));
   }
-  if (t.node)
-    suffixes.push_back("grad_fn=<" + grad_fn() + ">");
-  else if (requires_grad())
-    suffixes.push_back("requires_grad=True");
-  return with_suffixes(std::string(kOpen) + body, suffixes, kOpen.size(), size_t(options.linewidth));
+  for (std::string& text : gradient_text(*this)) suffixes.push_back(std::move(text));
+  return with_suffixes(std::string(kOpen) + body, suffixes, kOpen.size());
 }
 
 }  // namespace dyadic::inline v1

@@ -1,5 +1,6 @@
 """Parameters that Python answers for: what stands in their place reads and writes them. Parametrized ones are computed from others."""
 from .. import _dyadic
+from .._functions import strided
 from .._dyadic import Embedding, LayerNorm, Linear, Module, Parameter, _Layer, _own_dict
 
 COMPUTED = "_computed_parameters"  # in a module's own dict; programs have a _computed of theirs
@@ -51,6 +52,8 @@ def _register_parameter(self, name, param):
 def _register_buffer(self, name, tensor, persistent=True):
     """A tensor that is not trained, and saved with the module if it is persistent; None for one that is assigned later."""
     _check_free(self, name, self._buffers, "register_buffer")
+    if getattr(tensor, "layout", strided) is not strided:
+        raise TypeError(f'register_buffer: "{name}" is a sparse tensor: buffers are dense; keep it as a plain attribute, or its values() as a buffer')
     _native["register_buffer"](self, name, tensor, persistent)
 
 
