@@ -12,13 +12,25 @@
 
 namespace dyadic::inline v1::distributed {
 
+// What each rank has a part of alone: nothing; the optimizer's states; gradients, too; and parameters (stages 0 to 3 of ZeRO,
+// Rajbhandari et al. 2020). Parameters are not cut: each belongs to one rank, which steps it.
+enum class Spread : uint8_t { none, states, gradients, parameters };
+Spread parse_spread(std::string_view name);  // ValueError listing the names
+const char* spread_name(Spread spread);
+
+class Unit;
+struct Sharing;
+
 class DataParallel {
  public:
-  // Every rank has the whole model, with equal weights: rank 0's, which the others get here. ValueError where there are more
-  // ranks than shards.
-  // `spread`: each rank steps some of the parameters alone, so that an optimizer keeps their states only; after backward()
-  // those have gradients, and after the step share() brings the rest of the model. The same bits.
-  explicit DataParallel(nn::Module& model, Group& group = world(), int64_t shards = 8, bool spread = false);
+  // Every rank's weights become rank 0's here. ValueError where there are more ranks than shards.
+  // `spread`: after backward() a rank's own parameters have gradients, so that an optimizer keeps their states only, and after
+  // the step share() brings the rest of the model. Gradients are sent to their ranks as backward goes on, module by module;
+  // with parameters those of other ranks are here while their module runs alone, and share() has nothing to do. Modules are the
+  // elements of nn::ModuleLists; what else the model has is here while backward() runs. The same bits each way.
+  explicit DataParallel(nn::Module& model, Group& group = world(), int64_t shards = 8, Spread spread = Spread::none);
+  ~DataParallel();  // where parameters are spread they stay so
+  DataParallel(const DataParallel&) = delete;
 
   // The mean loss of the batch, whose gradients (times `scale`) lie in the parameters afterwards, on every rank. `loss_of`
   // gives the mean loss of a shard: as many samples of the batch's first dimension, as evenly as they go. Floating buffers
@@ -39,14 +51,31 @@ class DataParallel {
 
   Group& group() const { return group_; }
   int64_t shards() const { return shards_; }
-  bool spread() const { return spread_; }
+  Spread spread() const { return spread_; }  // none on one rank
 
  private:
+  friend class Gathered;
+  double backward_in_rounds(const data::Value& batch, const data::Callback<Tensor(const data::Value&)>& loss_of, double scale);
   nn::Module& model_;
   Group& group_;
   int64_t shards_;
-  bool spread_;
+  Spread spread_;
+  std::vector<Tensor> trained_;  // parameters, and which rank steps each
+  std::vector<int> owners_;
+  std::shared_ptr<Sharing> sharing_;  // of gradients, and of parameters
+  std::vector<std::shared_ptr<Unit>> units_;
   bool asking_ = false, asked_ = false;
+};
+
+// While it lives, parameters that are spread are here: all, or those of no module that gathers its own, which is what it takes
+// to call the model outside of backward(). On every rank.
+class Gathered {
+  std::vector<std::shared_ptr<Unit>> units_;
+
+ public:
+  explicit Gathered(DataParallel& parallel, bool all = true);
+  ~Gathered();
+  Gathered(const Gathered&) = delete;
 };
 
 // Every rank's parameters and buffers become rank 0's.

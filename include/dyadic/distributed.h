@@ -33,8 +33,9 @@ class Group {
   // Tensors of any layout, written in place. Broadcast, sent and received are all dtypes; those with scales are not laid side
   // by side.
   void broadcast(const Tensor& t, int root = 0);
-  void all_reduce(const Tensor& t, Reduce how = Reduce::sum);  // f32, f64, bf16, f16 and integers
-  void all_gather(const Tensor& all, const Tensor& t);         // [size, ...] of t's shape; or as many elements
+  void broadcast(const std::vector<Tensor>& tensors, const std::vector<int>& roots);  // one call; those on meta stay
+  void all_reduce(const Tensor& t, Reduce how = Reduce::sum);                         // f32, f64, bf16, f16 and integers
+  void all_gather(const Tensor& all, const Tensor& t);  // [size, ...] of t's shape; or as many elements
   void reduce_scatter(const Tensor& t, const Tensor& all, Reduce how = Reduce::sum);
   void all_to_all(const Tensor& to, const Tensor& from);  // equal parts of the first dimension, one for each rank
   void send(const Tensor& t, int to, int tag = 0);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -32,7 +33,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kShards = 8;  // of a batch on several ranks
 
 struct TrainOptions {
-  std::string preset = "char", recipe = "f32", state, tokens = "bytes", out, time;
+  std::string preset = "char", recipe = "f32", state, tokens = "bytes", out, time, spread = "none";
   std::vector<std::string> data, allow;
   study::TrainSetup setup;
   int64_t checkpoint_every = 0;
@@ -66,6 +67,7 @@ class Training {
     corpus_ = study::Corpus::load(o.data, study::parse_token_kind(o.tokens));
     setup_.model.vocab = std::max(setup_.model.vocab, corpus_.vocabulary().size());
     corpus_.require(setup_.model.block, setup_.batch);
+    setup_.spread = distributed::parse_spread(o.spread);
     if (!setup_.shards && group_.size() > 1) setup_.shards = std::min(kShards, setup_.batch);
     DY_CHECK_AS(ValueError, setup_.shards <= setup_.batch, "train: --shards: a batch of {} has fewer samples than {} shards",
                 setup_.batch, setup_.shards);
@@ -93,6 +95,8 @@ class Training {
     reset_peak_memory_stats();
     bool whole = finished_ || train();
     if (!finished_) study::fill_bytes(bytes_, memory_stats(), before, &study::Amount::measured);
+    std::optional<distributed::Gathered> all;  // for the file, and for what is said of the model
+    if (distributed::DataParallel* parallel = trainer_->parallel()) all.emplace(*parallel);
     if (whole && !finished_) group_.on_first([&] { save_model(); });
     if (whole && first()) {
       // In the weights' own dtype, whatever the recipe computes in, so that losses of recipes compare.
@@ -231,6 +235,8 @@ class Training {
   }
 
   void save_checkpoint() {
+    std::optional<distributed::Gathered> all;
+    if (distributed::DataParallel* parallel = trainer_->parallel()) all.emplace(*parallel);
     trainer_->collect();
     group_.on_first([&] { trainer_->save(checkpoint_path(), fingerprint()); });
     trainer_->keep_own();
@@ -341,8 +347,11 @@ Run setup(Options& options) {
           "cut each batch into N parts whose gradients are added in one order: the same bits on any number of ranks (default: "
           "8 or the batch under mpirun, else none)",
           at_least(1))
-      .flag("--spread", o.setup.spread,
-            "each rank keeps the optimizer's states of some parameters and steps those: the same bits")
+      .value(
+          "--spread", o.spread, "WHAT",
+          "what each rank has a part of alone: none, states (the optimizer's), gradients (and states), parameters (and both): "
+          "the same bits (default: none)",
+          [](const std::string& text) { distributed::parse_spread(text); })
       .value("--seed", o.setup.seed, "N", "of the initial weights and the batches (default: 0)")
       .value("--out", o.out, "DIR",
              "folder of model.safetensors and the checkpoint (default: train-PRESET, or the next free number)")

@@ -27,6 +27,12 @@ std::string names(const std::vector<void*>& pending) {
 
 }  // namespace
 
+std::vector<Range> even_ranges(int64_t n, int ranks) {
+  std::vector<Range> out;
+  for (int r = 0; r < ranks; ++r) out.push_back({even_begin(n, r, ranks), even_begin(n, r + 1, ranks)});
+  return out;
+}
+
 void set_timeout(double seconds) {
   DY_CHECK_AS(ValueError, seconds > 0, "set_timeout: {} s; above zero", seconds);
   g_timeout = seconds;

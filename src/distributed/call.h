@@ -30,11 +30,13 @@ inline constexpr int64_t kMostBytes = int64_t{1} << 30;
 // Whole elements, as evenly as they go: the first of rank r's. r == size: where the last ends.
 inline int64_t even_begin(int64_t n, int rank, int size) { return n / size * rank + std::min<int64_t>(rank, n % size); }
 
-// Moves ranges of flat buffers: rank r is sent `sent[r]` of `from`, and what it sends lands in `received[r]` of `to`, in pieces
-// of at most `most_bytes`. `longest`: of all ranges of all ranks.
 struct Range {
   int64_t begin = 0, end = 0;  // elements
 };
+std::vector<Range> even_ranges(int64_t n, int ranks);
+
+// Moves ranges of flat buffers: rank r is sent `sent[r]` of `from`, and what it sends lands in `received[r]` of `to`, in pieces
+// of at most `most_bytes`. `longest`: of all ranges of all ranks.
 void exchange(const Call& call, const char* from, const std::vector<Range>& sent, char* to, const std::vector<Range>& received,
               int64_t longest, int64_t itemsize, int64_t most_bytes = kMostBytes);
 // Every rank's own range of `data` becomes everyone's.

@@ -24,6 +24,11 @@ Flat::Flat(const std::vector<Tensor>& params, const std::vector<Tensor>& buffers
     if (b.dtype().is_floating_point() && !b.dtype().is_scaled()) add(b, buffers_);
 }
 
+Flat::Flat(const std::vector<Tensor>& buffers, DType dtype, Device device) : Flat({}, buffers) {
+  dtype_ = dtype;
+  device_ = device;
+}
+
 Tensor Flat::take(double weight, const double (&numbers)[kNumbers]) const {
   const CategoryScope scope(Category::gradient);
   NoGrad guard;
@@ -60,6 +65,19 @@ std::vector<Range> Flat::spread(int ranks) const {
     end = out[r].begin;
   }
   out.back().end = size();
+  return out;
+}
+
+std::vector<int> Flat::owners(int ranks) const {
+  const std::vector<Range> slices = spread(ranks);
+  std::vector<int> out;
+  int64_t at = 0;
+  int rank = 0;
+  for (const Tensor& p : params_) {
+    while (rank < ranks - 1 && at >= slices[size_t(rank)].end) ++rank;
+    out.push_back(rank);
+    at += p.numel();
+  }
   return out;
 }
 

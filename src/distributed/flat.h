@@ -16,6 +16,7 @@ class Flat {
  public:
   // Of those parameters that require grad, and of those buffers that are floats.
   Flat(const std::vector<Tensor>& params, const std::vector<Tensor>& buffers);
+  Flat(const std::vector<Tensor>& buffers, DType dtype, Device device);  // without gradients, added in that dtype
   static constexpr int64_t kNumbers = 2;
   int64_t size() const { return n_ + int64_t(params_.size()) + kNumbers; }
   DType dtype() const { return dtype_; }  // f32, or f64 where there is one
@@ -30,6 +31,7 @@ class Flat {
 
   // Whole parameters for each rank, of about as many elements; the last rank has all that follows them.
   std::vector<Range> spread(int ranks) const;
+  std::vector<int> owners(int ranks) const;  // of params(), by that
   Range tail() const { return {parameter_end_, size()}; }
   const std::vector<Tensor>& params() const { return params_; }
 };

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/sha256.h"
 #include "distributed/call.h"
 #include "distributed/tree.h"
 #include "dyadic/ops.h"
@@ -78,11 +79,6 @@ Tensor reduced(const Tensor& rows, Reduce how) {
   return how == Reduce::mean ? all / double(rows.size(0)) : all;
 }
 
-std::vector<Range> even(int64_t n, int size) {
-  std::vector<Range> out;
-  for (int r = 0; r < size; ++r) out.push_back({even_begin(n, r, size), even_begin(n, r + 1, size)});
-  return out;
-}
 // Of [size, n] elements every rank's.
 std::vector<Range> rows_of(int64_t n, int size) {
   std::vector<Range> out;
@@ -107,18 +103,42 @@ void Group::barrier() {
   if (size() > 1) Call(*this, "barrier");
 }
 
+// All at once, within one call.
+static void broadcast_all(const Call& call, const std::vector<Tensor>& tensors, const std::vector<int>& roots) {
+  NoGrad guard;
+  std::vector<Dense> dense;
+  std::vector<void*> requests;
+  dense.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    Dense& d = dense.emplace_back(tensors[i]);
+    for (int64_t at = 0; at < d.bytes(); at += kMostBytes) {
+      const int64_t n = std::min(kMostBytes, d.bytes() - at);
+      requests.push_back(call.engine().broadcast(d.data() + at, n, roots[i]));
+      if (call.rank() == roots[i]) call.sent(n * (call.size() - 1));
+    }
+  }
+  for (void* request : requests) call.wait(request);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (call.rank() != roots[i]) dense[i].changed();
+}
+
 void Group::broadcast(const Tensor& t, int root) {
   DY_CHECK_AS(ValueError, root >= 0 && root < size(), "broadcast: there is no rank {} among {}", root, size());
-  if (size() == 1) return;
-  const Call call(*this, fmt::format("broadcast of {} from {}", describe(t), root));
-  NoGrad guard;
-  Dense dense(t);
-  for (int64_t at = 0; at < dense.bytes(); at += kMostBytes) {
-    const int64_t n = std::min(kMostBytes, dense.bytes() - at);
-    call.wait(call.engine().broadcast(dense.data() + at, n, root));
-    if (rank() == root) call.sent(n * (size() - 1));
+  if (size() > 1) broadcast_all(Call(*this, fmt::format("broadcast of {} from {}", describe(t), root)), {t}, {root});
+}
+
+void Group::broadcast(const std::vector<Tensor>& tensors, const std::vector<int>& roots) {
+  std::vector<Tensor> there;
+  std::vector<int> from;
+  std::string all;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].is_meta()) continue;
+    there.push_back(tensors[i]), from.push_back(roots[i]);
+    all += fmt::format("{} from {};", describe(tensors[i]), roots[i]);
   }
-  if (rank() != root) dense.changed();
+  if (size() == 1 || there.empty()) return;
+  const std::string what = fmt::format("broadcast of {} tensors ({})", there.size(), sha256_hex(all).substr(0, 8));
+  broadcast_all(Call(*this, what), there, from);
 }
 
 void Group::all_reduce(const Tensor& t, Reduce how) {
@@ -127,7 +147,7 @@ void Group::all_reduce(const Tensor& t, Reduce how) {
   const Call call(*this, fmt::format("all_reduce of {} ({})", describe(t), name_of(how)));
   NoGrad guard;
   const Tensor flat = t.detach().to(wide).contiguous().view({-1});
-  const std::vector<Range> slices = even(flat.numel(), size());
+  const std::vector<Range> slices = even_ranges(flat.numel(), size());
   const Range mine = slices[size_t(rank())];
   const int64_t n = mine.end - mine.begin, longest = slices[0].end;
   const Tensor rows = empty({size(), n}, wide), result = empty({flat.numel()}, wide);

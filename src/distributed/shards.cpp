@@ -20,15 +20,18 @@ bool is_node(const Node& tree, const Node& n) {
 }  // namespace
 
 ShardSum::ShardSum(Group& group, int64_t shards, int64_t n, DType dtype, Device device)
-    : group_(group), tree_{0, shards}, n_(n), dtype_(dtype), device_(device) {
-  const int ranks = group.size();
-  DY_CHECK_AS(ValueError, shards >= ranks,
-              "distributed: {} ranks share {} shards; start at most as many, or cut batches into more", ranks, shards);
-  first_ = next_ = even_begin(shards, group.rank(), ranks);
-  last_ = even_begin(shards, group.rank() + 1, ranks);
+    : group_(group),
+      n_(n),
+      first_(even_begin(shards, group.rank(), group.size())),
+      last_(even_begin(shards, group.rank() + 1, group.size())),
+      fold_(shards, first_),
+      dtype_(dtype),
+      device_(device) {
+  DY_CHECK_AS(ValueError, shards >= group.size(),
+              "distributed: {} ranks share {} shards; start at most as many, or cut batches into more", group.size(), shards);
 }
 
-void ShardSum::add(Tensor leaf) {
+void Fold::add(Tensor leaf) {
   NoGrad guard;
   Node node{next_, next_ + 1};
   ++next_;
@@ -43,9 +46,7 @@ void ShardSum::add(Tensor leaf) {
 }
 
 Tensor ShardSum::sum() {
-  std::vector<Range> slices;
-  for (int r = 0; r < group_.size(); ++r)
-    slices.push_back({even_begin(n_, r, group_.size()), even_begin(n_, r + 1, group_.size())});
+  const std::vector<Range> slices = even_ranges(n_, group_.size());
   const Tensor result = scattered(slices);
   if (group_.size() > 1 && !device_.is_meta())
     gather(Call(group_, "gathering of a sum"), static_cast<char*>(result.data_ptr()), slices, slices[0].end, dtype_.itemsize());
@@ -55,10 +56,12 @@ Tensor ShardSum::sum() {
 Tensor ShardSum::scattered(const std::vector<Range>& slices) {
   NoGrad guard;
   const int ranks = group_.size(), me = group_.rank();
-  if (ranks == 1) return made_[0].second;
+  const Node& tree = fold_.tree();
+  const std::vector<std::pair<Node, Tensor>>& made = fold_.made();
+  if (ranks == 1) return made[0].second;
   const bool real = !device_.is_meta();  // else all is as it would be, but for what is said
   std::optional<Call> call;
-  if (real) call.emplace(group_, fmt::format("sum of {} {} over {} shards", n_, dtype_.name(), tree_.end));
+  if (real) call.emplace(group_, fmt::format("sum of {} {} over {} shards", n_, dtype_.name(), tree.end));
   const Range mine = slices[size_t(me)];
   const int64_t n = mine.end - mine.begin;
   int64_t longest = 0;
@@ -67,7 +70,7 @@ Tensor ShardSum::scattered(const std::vector<Range>& slices) {
   std::vector<std::vector<Node>> nodes(slices.size());
   size_t rounds = 0;
   for (int r = 0; r < ranks; ++r) {
-    nodes_of(tree_, even_begin(tree_.end, r, ranks), even_begin(tree_.end, r + 1, ranks), nodes[size_t(r)]);
+    nodes_of(tree, even_begin(tree.end, r, ranks), even_begin(tree.end, r + 1, ranks), nodes[size_t(r)]);
     rounds = std::max(rounds, nodes[size_t(r)].size());
   }
   std::vector<std::pair<Node, Tensor>> parts;  // this rank's slice of every node
@@ -75,16 +78,16 @@ Tensor ShardSum::scattered(const std::vector<Range>& slices) {
     const Tensor rows = empty({ranks, n}, dtype_, device_);
     std::vector<Range> sent(nodes.size()), received(nodes.size());
     for (int r = 0; r < ranks; ++r) {
-      if (k < made_.size()) sent[size_t(r)] = slices[size_t(r)];
+      if (k < made.size()) sent[size_t(r)] = slices[size_t(r)];
       if (k >= nodes[size_t(r)].size()) continue;
       received[size_t(r)] = {r * n, (r + 1) * n};
       parts.emplace_back(nodes[size_t(r)][k], rows.select(0, r));
     }
     if (!real) continue;
-    const char* from = k < made_.size() ? static_cast<const char*>(made_[k].second.data_ptr()) : nullptr;
+    const char* from = k < made.size() ? static_cast<const char*>(made[k].second.data_ptr()) : nullptr;
     exchange(*call, from, sent, static_cast<char*>(rows.data_ptr()), received, longest, dtype_.itemsize());
   }
-  const Tensor result = made_[0].second;
+  const Tensor result = made[0].second;
   if (n) {
     // The tree from the nodes up.
     const auto total = [&](const auto& self, const Node& node) -> Tensor {
@@ -94,9 +97,36 @@ Tensor ShardSum::scattered(const std::vector<Range>& slices) {
       const Tensor left = self(self, {node.begin, middle});
       return left + self(self, {middle, node.end});
     };
-    result.narrow(0, mine.begin, n).copy_(total(total, tree_));
+    result.narrow(0, mine.begin, n).copy_(total(total, tree));
   }
   return result;
 }
+
+RoundSum::RoundSum(Group& group, int64_t shards, std::vector<Range> slices, DType dtype, Device device)
+    : group_(group), slices_(std::move(slices)), fold_(shards, 0), dtype_(dtype), device_(device) {}
+
+void RoundSum::add(const Tensor& leaf) {
+  NoGrad guard;
+  const int64_t first = round_++ * group_.size(), given = std::min<int64_t>(group_.size(), fold_.tree().end - first);
+  const Range mine = slices_[size_t(group_.rank())];
+  const int64_t n = mine.end - mine.begin;
+  const Tensor rows = empty({given, n}, dtype_, device_);
+  if (!device_.is_meta()) {
+    std::vector<Range> sent(slices_.size()), received(slices_.size());
+    if (leaf.defined()) sent = slices_;
+    for (int64_t r = 0; r < given; ++r) received[size_t(r)] = {r * n, (r + 1) * n};
+    int64_t longest = 0;
+    for (const Range& s : slices_) longest = std::max(longest, s.end - s.begin);
+    const Call call(group_,
+                    fmt::format("sum of {} {}, shards {} to {}", slices_.back().end, dtype_.name(), first, first + given));
+    exchange(call, leaf.defined() ? static_cast<const char*>(leaf.data_ptr()) : nullptr, sent,
+             static_cast<char*>(rows.data_ptr()), received, longest, dtype_.itemsize());
+  }
+  for (int64_t r = 0; r < given; ++r) fold_.add(rows.select(0, r));
+  for (auto& [node, part] : fold_.made())  // what stays has memory of its own
+    if (node.begin >= first && given > 1) part = part.clone();
+}
+
+Tensor RoundSum::take() { return std::move(fold_.made()[0].second); }
 
 }  // namespace dyadic::inline v1::distributed

@@ -7,24 +7,55 @@
 
 namespace dyadic::inline v1::distributed {
 
+// Leaves of one tree in their order, added as soon as both halves of a node are there.
+class Fold {
+  Node tree_;
+  int64_t next_;
+  std::vector<std::pair<Node, Tensor>> made_;  // left to right
+
+ public:
+  Fold(int64_t leaves, int64_t first) : tree_{0, leaves}, next_(first) {}
+  void add(Tensor leaf);  // keeps it and writes over it
+  const Node& tree() const { return tree_; }
+  std::vector<std::pair<Node, Tensor>>& made() { return made_; }
+  const std::vector<std::pair<Node, Tensor>>& made() const { return made_; }
+};
+
 class ShardSum {
  public:
   // Of flat tensors of n elements. ValueError where there are more ranks than shards.
   ShardSum(Group& group, int64_t shards, int64_t n, DType dtype, Device device);
   int64_t first() const { return first_; }  // of this rank's shards
   int64_t last() const { return last_; }
-  void add(Tensor leaf);  // shard first(), then the next one ...; keeps it and writes over it
-  Tensor sum();           // of all shards, on every rank
+  void add(Tensor leaf) { fold_.add(std::move(leaf)); }  // shard first(), then the next one ...
+  Tensor sum();                                          // of all shards, on every rank
   // The same, but of the result only this rank's slice is right; slices are one for each rank, side by side.
   Tensor scattered(const std::vector<Range>& slices);
 
  private:
   Group& group_;
-  Node tree_;
-  int64_t n_, first_, last_, next_;
+  int64_t n_, first_, last_;
+  Fold fold_;
   DType dtype_;
   Device device_;
-  std::vector<std::pair<Node, Tensor>> made_;  // left to right
+};
+
+// The same sum where of every flat tensor each rank is to have a slice alone. Ranks go through the shards together, in rounds:
+// rank r's shard of a round is round * ranks + r, as long as there are any, and what it gives is sent to the slices' ranks at
+// once. A rank keeps at most as many partial sums of its slice as the tree is deep, one where the ranks are a power of two.
+class RoundSum {
+ public:
+  RoundSum(Group& group, int64_t shards, std::vector<Range> slices, DType dtype, Device device);
+  void add(const Tensor& leaf);  // the next round's; undefined where this rank has no shard in it
+  Tensor take();                 // this rank's slice of the sum of all shards
+
+ private:
+  Group& group_;
+  std::vector<Range> slices_;
+  int64_t round_ = 0;
+  Fold fold_;
+  DType dtype_;
+  Device device_;
 };
 
 }  // namespace dyadic::inline v1::distributed

@@ -1,30 +1,13 @@
 // Parameters of which each rank steps some.
 #include <algorithm>
-#include <cmath>
-#include <unordered_map>
 
 #include "base/check.h"
-#include "distributed/flat.h"
 #include "dyadic/data_parallel.h"
+#include "dyadic/fully_shard.h"
 #include "dyadic/ops.h"
-#include "optim/grad_ops.h"
 
 namespace dyadic::inline v1::distributed {
 namespace {
-
-// Which rank steps each of a layout's parameters.
-std::vector<int> owners(const Flat& layout, int ranks) {
-  const std::vector<Range> slices = layout.spread(ranks);
-  std::vector<int> out;
-  int64_t at = 0;
-  int rank = 0;
-  for (const Tensor& p : layout.params()) {
-    while (rank < ranks - 1 && at >= slices[size_t(rank)].end) ++rank;
-    out.push_back(rank);
-    at += p.numel();
-  }
-  return out;
-}
 
 std::string described(const nn::NamedTensors& tensors) {
   std::string text;
@@ -72,40 +55,27 @@ nn::NamedTensors gathered(Group& group, const nn::NamedTensors& mine) {
 
 }  // namespace
 
+void begin_equal(nn::Module& model, Group& group) {
+  std::vector<Tensor> all = model.parameters();
+  for (const Tensor& b : model.buffers()) all.push_back(b);
+  group.broadcast(all, std::vector<int>(all.size(), 0));
+}
+
 double DataParallel::grad_norm(const nn::NamedTensors& params) {
-  if (!spread_) return optim::grad_norm(params);
-  const Tensor squares = zeros({int64_t(params.size())}, f64);
-  auto* s = squares.data<double>();
-  bool real = true;
-  for (size_t i = 0; i < params.size(); ++i) {
-    const Tensor g = params[i].second.grad();
-    if (g.defined()) s[i] = optim::grad_squares(g);
-    real = real && !params[i].second.is_meta();
-  }
-  if (real) group_.all_reduce(squares);  // of each one rank has it: nothing is rounded
-  double total = 0;
-  for (size_t i = 0; i < params.size(); ++i) total += s[i];
-  return std::sqrt(total);
+  return spread_ == Spread::none ? optim::grad_norm(params) : spread_norm(params, group_);
 }
 
 void DataParallel::share() {
-  if (!spread_) return;
-  const Flat layout(model_.parameters(), {});
-  if (layout.device().is_meta()) return;
-  const std::vector<int> owner = owners(layout, group_.size());
-  for (size_t i = 0; i < owner.size(); ++i) group_.broadcast(layout.params()[i], owner[i]);
+  if (spread_ != Spread::none && spread_ != Spread::parameters) group_.broadcast(trained_, owners_);
 }
 
 void DataParallel::keep_own(optim::Optimizer& optimizer) {
-  if (!spread_) return;
-  const Flat layout(model_.parameters(), {});
-  const std::vector<int> owner = owners(layout, group_.size());
-  for (size_t i = 0; i < owner.size(); ++i)
-    if (owner[i] != group_.rank()) optimizer.states().erase(layout.params()[i].impl());
+  for (size_t i = 0; i < owners_.size(); ++i)
+    if (owners_[i] != group_.rank()) optimizer.states().erase(trained_[i].impl());
 }
 
 void DataParallel::collect(optim::Optimizer& optimizer) {
-  if (!spread_) return;
+  if (spread_ == Spread::none) return;
   const nn::NamedTensors all = gathered(group_, optimizer.state_dict());
   if (group_.rank() == 0) optimizer.load_state_dict(all, optimizer.steps());
 }

@@ -47,6 +47,8 @@ void Trainer::keep_own() {
 }
 
 void Trainer::load(const std::string& path, const std::string& fingerprint) try {
+  std::optional<distributed::Gathered> all;
+  if (parallel_) all.emplace(*parallel_);
   train::Checkpoint c("");
   describe(c, fingerprint);
   done_ = c.load(path).step;

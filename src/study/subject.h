@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/parallel.h"
+#include "dyadic/data_parallel.h"
 #include "dyadic/io.h"
 #include "dyadic/lr_scheduler.h"
 #include "dyadic/study.h"
@@ -17,10 +18,10 @@ namespace dyadic::inline v1::study {
 
 struct Plan {  // of one run of training
   int64_t steps = 1000;
-  uint64_t seed = 0;    // of the initial weights and the batches
-  double clip = 1;      // largest norm of all gradients; longer ones are shortened to it
-  int64_t shards = 0;   // that each batch is cut into, over all ranks; 0: it stays whole, on one
-  bool spread = false;  // each rank keeps the optimizer's states of some parameters
+  uint64_t seed = 0;   // of the initial weights and the batches
+  double clip = 1;     // largest norm of all gradients; longer ones are shortened to it
+  int64_t shards = 0;  // that each batch is cut into, over all ranks; 0: it stays whole, on one
+  distributed::Spread spread = distributed::Spread::none;
   // How it fits into memory.
   std::shared_ptr<const planning::Choice> again;  // calls of forward that backward makes again; null: none
   int64_t accumulate = 1;                         // pieces of a batch, one after the other, whose gradients are added

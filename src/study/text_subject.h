@@ -17,9 +17,9 @@ struct TrainSetup {
   std::optional<double> min_lr;   // a tenth of lr
   std::optional<int64_t> warmup;  // a tenth of the steps, at most 100
   double beta1 = 0.9, beta2 = 0.99, weight_decay = 0.1, clip = 1;
-  uint64_t seed = 0;    // of the initial weights and the batches
-  int64_t shards = 0;   // that each batch is cut into, over all ranks; 0: none
-  bool spread = false;  // the optimizer's states, over ranks
+  uint64_t seed = 0;   // of the initial weights and the batches
+  int64_t shards = 0;  // that each batch is cut into, over all ranks; 0: none
+  distributed::Spread spread = distributed::Spread::none;
 
   Plan plan() const { return {steps, seed, clip, shards, spread}; }
 };

@@ -91,7 +91,7 @@ double Trainer::step(const data::Value& batch) {
   for (auto& g : optimizer_->groups())
     norm += std::pow(parallel_ ? parallel_->grad_norm(g.params) : optim::grad_norm(g.params), 2);
   norm = std::sqrt(norm);
-  if (parallel_ && parallel_->spread() && !std::isfinite(norm)) scaler_.skip(*optimizer_);
+  if (parallel_ && parallel_->spread() != distributed::Spread::none && !std::isfinite(norm)) scaler_.skip(*optimizer_);
   if (!std::isfinite(norm) && !recipe_.scaler) {
     find_first_nan(batch);
     return value;
@@ -108,6 +108,8 @@ double Trainer::step(const data::Value& batch) {
 // Runs the step again, watching every result.
 void Trainer::find_first_nan(const data::Value& batch) {
   optimizer_->zero_grad();
+  std::optional<distributed::Gathered> all;
+  if (parallel_) all.emplace(*parallel_);
   Anomaly watch;
   Tensor l = loss(batch);
   if (!watch.found()) scaler_.scale(l).backward();

@@ -199,7 +199,13 @@ void release_deferred(Storage& s, void* data) noexcept {
 
 void (*g_settle)() = nullptr;
 void settle(const Storage& s) {
-  if (!s.deferred) return;
+  if (!s.deferred) {
+    DY_CHECK(
+        s.data || !s.free_foreign || s.device.is_meta() || s.bytes == 0,
+        "distributed: a parameter's values are with another rank; they are here while its module runs, and while the model "
+        "is gathered");
+    return;
+  }
   g_settle();
   DY_CHECK(!s.deferred, "compile: a value has not been computed: the thread that put it off ended without memory for it");
 }

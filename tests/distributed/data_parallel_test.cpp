@@ -49,7 +49,7 @@ std::string bits(const Tensor& t) {
 }
 
 // All bits of a training of ten steps.
-std::string train(Group& group, int64_t batch, int64_t shards, DType dtype, const char* state, bool spread = false) {
+std::string train(Group& group, int64_t batch, int64_t shards, DType dtype, const char* state, Spread spread = Spread::none) {
   Generator random(5);
   const GeneratorScope own(random);
   auto model = std::make_shared<Net>();
@@ -65,9 +65,10 @@ std::string train(Group& group, int64_t batch, int64_t shards, DType dtype, cons
     optimizer.step(optim::clip_factor(parallel.grad_norm(model->named_parameters()), 1));
     parallel.share();
     if (step == 5) parallel.collect(optimizer), parallel.keep_own(optimizer);  // as a checkpoint does
-    if (spread && group.size() > 1) { EXPECT_LT(optimizer.states().size(), model->parameters().size()); }
+    if (parallel.spread() != Spread::none) { EXPECT_LT(optimizer.states().size(), model->parameters().size()); }
     seen += std::to_string(loss) + " ";
   }
+  const Gathered all(parallel);
   for (auto& [name, t] : model->state_dict()) seen += bits(t);
   return seen + bits(randn({3}));
 }
@@ -85,8 +86,9 @@ TEST(DataParallel, EqualBitsOnAnyNumberOfRanks) {
         const std::string mine = train(g, c.batch, c.shards, c.dtype, c.state);
         if (ranks == 1) alone = mine;
         EXPECT_TRUE(mine == alone) << ranks << " ranks, rank " << g.rank() << ", " << c.dtype.name();
-        const std::string spread = train(g, c.batch, c.shards, c.dtype, c.state, true);
-        EXPECT_TRUE(spread == alone) << ranks << " ranks, spread, rank " << g.rank() << ", " << c.dtype.name();
+        for (const Spread s : {Spread::states, Spread::gradients, Spread::parameters})
+          EXPECT_TRUE(train(g, c.batch, c.shards, c.dtype, c.state, s) == alone)
+              << ranks << " ranks, " << spread_name(s) << ", rank " << g.rank() << ", " << c.dtype.name();
       });
       for (const std::string& e : errors) EXPECT_EQ(e, "");
     }

@@ -1,4 +1,5 @@
 // Processes under mpirun: equal weights on any number of them, killed and resumed on another one.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -45,17 +46,22 @@ TEST(MpiRun, EqualWeightsOnAnyNumberOfRanks) {
       EXPECT_EQ(found["weights_sha256"], alone["weights_sha256"]) << recipe << " on " << ranks << " ranks";
       EXPECT_EQ(found["val_loss"], alone["val_loss"]);
       EXPECT_EQ(found["ranks"], ranks);
-      const Outcome spread =
-          testing::run(training(ranks, folder / "spread", {"--recipe", recipe, "--steps", "50", "--shards", "4", "--spread"}));
-      ASSERT_EQ(spread.code, 0) << spread.err;
-      const auto states = spread.json();
-      EXPECT_EQ(states["weights_sha256"], alone["weights_sha256"]) << recipe << " on " << ranks << " ranks, spread";
-      EXPECT_EQ(states["bytes"]["peak"]["predicted"], states["bytes"]["peak"]["measured"])
-          << recipe << " on " << ranks << " ranks";
-      // Whole parameters are shared out by their elements; dynamic8 keeps the embedding's states in f32, which are the first's.
-      const double share = double(states["bytes"]["optimizer"]["measured"]) / double(alone["bytes"]["optimizer"]["measured"]);
-      const double even = (std::string_view(recipe) == "bf16-adam8" ? 2.0 : 1.6) / ranks;
-      EXPECT_LT(share, ranks == 1 ? 1.01 : even) << recipe << " on " << ranks << " ranks";
+      for (const char* what : {"states", "gradients", "parameters"}) {
+        const std::string where = fmt::format("{} on {} ranks, {} spread", recipe, ranks, what);
+        const Outcome run = testing::run(
+            training(ranks, folder / what, {"--recipe", recipe, "--steps", "50", "--shards", "4", "--spread", what}));
+        ASSERT_EQ(run.code, 0) << run.err;
+        const auto spread = run.json();
+        EXPECT_EQ(spread["weights_sha256"], alone["weights_sha256"]) << where;
+        EXPECT_EQ(spread["val_loss"], alone["val_loss"]) << where;
+        for (auto& [name, bytes] : spread["bytes"].items()) EXPECT_EQ(bytes["predicted"], bytes["measured"]) << where << name;
+        // Whole parameters are shared out; dynamic8 keeps the embedding's states in f32, which are one rank's.
+        const auto share = [&](const char* of) {
+          return double(spread["bytes"][of]["measured"]) / double(alone["bytes"][of]["measured"]);
+        };
+        EXPECT_LT(share("optimizer"), ranks == 1 ? 1.01 : (std::string_view(recipe) == "bf16-adam8" ? 2.0 : 1.6) / ranks)
+            << where;
+      }
       EXPECT_EQ(found["bytes"]["peak"]["predicted"], found["bytes"]["peak"]["measured"])
           << recipe << " on " << ranks << " ranks";
     }
@@ -77,7 +83,8 @@ std::vector<pid_t> ranks_of(const std::string& folder) {
 TEST(MpiRun, ARankIsKilledAndTheRunGoesOnOnFewer) {
   NEEDS_MPIRUN();
   TestFolder folder;
-  const std::vector<std::string> options = {"--steps", "400", "--shards", "4", "--spread", "--checkpoint-every", "5"};
+  const std::vector<std::string> options = {"--steps",  "400",        "--shards",           "4",
+                                            "--spread", "parameters", "--checkpoint-every", "5"};
   const Outcome whole = testing::run(training(1, folder / "whole", options));
   ASSERT_EQ(whole.code, 0) << whole.err;
   std::mt19937 random(7);

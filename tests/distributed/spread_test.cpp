@@ -1,0 +1,178 @@
+// Models whose gradients and parameters are spread over ranks: what each has, when, and that the bits stay.
+#include <gtest/gtest.h>
+
+#include "dyadic/dyadic.h"
+#include "dyadic/fully_shard.h"
+#include "tests/distributed/local_ranks.h"
+
+namespace dyadic::inline v1::distributed {
+namespace {
+
+using data::Value;
+
+constexpr int64_t kWidth = 64, kLayers = 4;
+
+// Two products and a way around them; the first is frozen, in four bits.
+struct Block : nn::Module {
+  nn::LayerNorm norm{{kWidth}};
+  nn::Linear frozen{kWidth, kWidth}, own{kWidth, kWidth};
+  nn::Dropout drop{0.2};
+  Block() {
+    add("norm", norm), add("frozen", frozen), add("own", own), add("drop", drop);
+    frozen.requires_grad_(false);
+    frozen.weight = frozen.weight.detach().to(nf4);
+  }
+  Tensor forward(const Tensor& x) override { return x + drop(own(relu(frozen(norm(x))))); }
+};
+struct Net : nn::Module {
+  nn::Embedding tok{50, kWidth};
+  nn::ModuleList<Block> blocks;
+  Net() {
+    add("tok", tok), add("blocks", blocks);
+    for (int64_t i = 0; i < kLayers; ++i) blocks.append(std::make_shared<Block>());
+  }
+  Tensor forward(const Tensor& x) override {
+    Tensor h = tok(x);
+    for (Block* b : blocks) h = (*b)(h);
+    return linear(h, tok.weight);  // tied
+  }
+};
+
+std::string bits(nn::Module& model) {
+  std::string all;
+  for (auto& [name, t] : model.state_dict()) {
+    const Tensor dense = t.to(f32).contiguous();
+    all.append(static_cast<const char*>(dense.data_ptr()), size_t(dense.nbytes()));
+  }
+  return all;
+}
+
+nn::NamedTensors trained(const nn::Module& model) {
+  nn::NamedTensors all;
+  for (auto& [name, p] : model.named_parameters())
+    if (p.requires_grad()) all.emplace_back(name, p);
+  return all;
+}
+
+std::string train(Group& group, Spread spread, bool again = false) {
+  Generator random(5);
+  const GeneratorScope own(random);
+  Net model;
+  DataParallel parallel(model, group, 8, spread);
+  optim::AdamW optimizer(trained(model), {.lr = 1e-2, .state = dynamic8});
+  Generator data(9);
+  for (int step = 0; step < 4; ++step) {
+    const Value x = Value::List{randint(0, 50, {16, 6}, data, i64), randint(0, 50, {16 * 6}, data, i64)};
+    optimizer.zero_grad();
+    parallel.backward(x, [&](const Value& shard) {
+      Tensor h = model.tok(shard[0]);
+      for (Block* b : model.blocks) h = again ? checkpoint([b](const Tensor& y) { return (*b)(y); }, h) : (*b)(h);
+      return cross_entropy(linear(h, model.tok.weight).view({-1, 50}), shard[1].tensor().narrow(0, 0, 12));
+    });
+    optimizer.step(optim::clip_factor(parallel.grad_norm(trained(model)), 1));
+    parallel.share();
+  }
+  const Gathered all(parallel);
+  return bits(model);
+}
+
+void expect_none(const std::vector<std::string>& errors) {
+  for (const std::string& e : errors) EXPECT_EQ(e, "");
+}
+
+TEST(Spread, QuantizedAndFrozenWeightsKeepTheirBits) {
+  std::string alone;
+  for (const int ranks : {1, 2, 3, 4})
+    expect_none(on_ranks(ranks, [&](Group& g) {
+      if (ranks == 1) alone = train(g, Spread::none);
+      for (const Spread s : {Spread::gradients, Spread::parameters})
+        EXPECT_TRUE(train(g, s) == alone) << ranks << " ranks, " << spread_name(s);
+    }));
+  expect_none(on_ranks(2, [&](Group& g) { EXPECT_TRUE(train(g, Spread::parameters, true) == alone) << "checkpointed"; }));
+}
+
+// Outside of its module's run a parameter is with its rank alone, and it says so.
+TEST(Spread, ParametersAreElsewhere) {
+  expect_none(on_ranks(2, [](Group& g) {
+    Generator random(5);
+    const GeneratorScope draws(random);
+    Net model;
+    const std::string before = bits(model);
+    DataParallel parallel(model, g, 2, Spread::parameters);
+    int absent = 0, here = 0;
+    for (auto& [name, p] : model.named_parameters()) try {
+        p.data_ptr();
+        ++here;
+      } catch (const Error& e) {
+        ++absent;
+        EXPECT_STREQ(e.what(),
+                     "distributed: a parameter's values are with another rank; they are here while its module runs, and while "
+                     "the model is gathered");
+      }
+    EXPECT_GT(absent, 0);
+    EXPECT_GT(here, 0);
+    {
+      const Gathered own(parallel, false);
+      NoGrad guard;
+      model(zeros({1, 4}, i64));  // modules gather their own
+    }
+    const Gathered all(parallel);
+    EXPECT_TRUE(bits(model) == before);
+  }));
+}
+
+// PyTorch's way: each rank has its batch, gradients become their mean, with those of an earlier backward.
+TEST(Spread, FullyShard) {
+  const auto batch = [](int rank) {
+    Generator draws{uint64_t(rank)};
+    return randint(0, 50, {4, 6}, draws, i64);
+  };
+  const auto run = [&](Group* group, int ranks, std::vector<Tensor>& gradients) {
+    Generator random(5);
+    const GeneratorScope own(random);
+    Net model;
+    model.eval();  // no dropout
+    if (group) {
+      for (Block* b : model.blocks) fully_shard(*b, b != &model.blocks[0], *group);
+      fully_shard(model, true, *group);
+      EXPECT_THROW(fully_shard(model, true, *group), ValueError);
+    }
+    for (int turn = 0; turn < 2; ++turn) {
+      if (group) {
+        const Tensor x = batch(group->rank() + 10 * turn);
+        cross_entropy(model(x).view({-1, 50}), x.view({-1})).backward();
+        continue;
+      }
+      for (int r = 0; r < ranks; ++r) {
+        const Tensor x = batch(r + 10 * turn);
+        (cross_entropy(model(x).view({-1, 50}), x.view({-1})) / double(ranks)).backward();
+      }
+    }
+    for (const auto& [name, p] : trained(model)) gradients.push_back(p.grad());
+    return group ? spread_norm(trained(model), *group) : optim::grad_norm(trained(model));
+  };
+  for (const int ranks : {2, 3}) {
+    std::vector<Tensor> whole;
+    const double norm = run(nullptr, ranks, whole);
+    std::vector<std::vector<Tensor>> spread(static_cast<size_t>(ranks));
+    expect_none(on_ranks(ranks, [&](Group& g) { EXPECT_NEAR(run(&g, ranks, spread[size_t(g.rank())]), norm, 1e-6); }));
+    for (size_t i = 0; i < whole.size(); ++i) {
+      int there = 0;
+      for (auto& gradients : spread)
+        if (gradients[i].defined()) {
+          ++there;
+          EXPECT_TRUE(allclose(gradients[i], whole[i], 1e-5, 1e-7)) << i;
+        }
+      EXPECT_EQ(there, 1) << i;
+    }
+  }
+}
+
+TEST(Spread, Names) {
+  EXPECT_EQ(parse_spread("gradients"), Spread::gradients);
+  EXPECT_STREQ(spread_name(Spread::parameters), "parameters");
+  EXPECT_THROW(parse_spread("all"), ValueError);
+}
+
+}  // namespace
+}  // namespace dyadic::inline v1::distributed
