@@ -1,9 +1,11 @@
 // What dyadic.distributed is made of: the group of processes that were started together. distributed/ has PyTorch's names.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "data.h"
 #include "dyadic/data_parallel.h"
+#include "dyadic/fully_shard.h"
 #include "nn.h"
 
 namespace dyadic::inline v1::python {
@@ -59,6 +61,12 @@ double sharded_backward(distributed::DataParallel& p, nb::handle batch, nb::call
   return p.backward(value, loss_of, scale);
 }
 
+nn::NamedTensors unnamed(nb::list params) {
+  nn::NamedTensors all;
+  for (nb::handle p : params) all.emplace_back("", tensor_of(p.ptr()));
+  return all;
+}
+
 }  // namespace
 
 void add_distributed(nb::module_& m) {
@@ -84,6 +92,17 @@ void add_distributed(nb::module_& m) {
   d.def("all_gather_bytes", all_gather_bytes);
   d.def("begin_equal", [](nn::Module& model) { waiting([&](Group& g) { begin_equal(model, g); }); });
 
+  d.def("fully_shard",
+        [](nn::Module& m, bool reshard) { waiting([&](Group& g) { distributed::fully_shard(m, reshard, g); }); });
+  d.def("unshard", [](nn::Module& m) { waiting([&](Group& g) { distributed::unshard(m, g); }); });
+  d.def("reshard", [](nn::Module& m) { waiting([&](Group& g) { distributed::reshard(m, g); }); });
+  d.def("is_spread", [](const Tensor& t) { return distributed::is_spread(t); });
+  d.def("spread_norm", [](nb::list params) {
+    double norm = 0;
+    waiting([&, all = unnamed(params)](Group& g) { norm = distributed::spread_norm(all, g); });
+    return norm;
+  });
+
   nb::class_<GradientMean>(d, "GradientMean")
       .def("__init__",
            [](GradientMean* self, nb::list params) {
@@ -92,11 +111,29 @@ void add_distributed(nb::module_& m) {
              new (self) GradientMean(std::move(all));
            })
       .def_prop_rw("on", &GradientMean::on, &GradientMean::set);
+  nb::class_<distributed::Gathered>(d, "Gathered");
   nb::class_<DataParallel>(d, "DataParallel")
       .def("__init__",
-           [](DataParallel* self, nn::Module& model, int64_t shards) {
+           [](DataParallel* self, nn::Module& model, int64_t shards, const std::string& spread) {
+             const distributed::Spread what = distributed::parse_spread(spread);
              Unlocked unlocked;
-             new (self) DataParallel(model, distributed::world(), shards);
+             new (self) DataParallel(model, distributed::world(), shards, what);
+           })
+      .def("share",
+           [](DataParallel& p) {
+             Unlocked unlocked;
+             p.share();
+           })
+      .def("grad_norm",
+           [](DataParallel& p, nb::list params) {
+             const nn::NamedTensors all = unnamed(params);
+             Unlocked unlocked;
+             return p.grad_norm(all);
+           })
+      .def("gathered",
+           [](DataParallel& p) {
+             Unlocked unlocked;
+             return std::make_unique<distributed::Gathered>(p);
            })
       .def("backward", sharded_backward, nb::arg("batch"), nb::arg("loss"), nb::arg("scale") = 1.0)
       .def_prop_ro("shards", &DataParallel::shards);

@@ -103,9 +103,9 @@ ABSENT = {
     "distributed.elastic.multiprocessing.errors": (_ONE, "ChildFailedError ErrorHandler"),
     "distributed.fsdp": (
         _ONE,
-        "BackwardPrefetch CPUOffload CPUOffloadPolicy FSDPModule FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel "
+        "BackwardPrefetch CPUOffload CPUOffloadPolicy FullOptimStateDictConfig FullStateDictConfig "
         "LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision MixedPrecisionPolicy OffloadPolicy OptimStateKeyType "
-        "ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictConfig StateDictType fully_shard "
+        "ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictConfig StateDictType "
         "register_fsdp_forward_method",
     ),
     "distributed.fsdp._runtime_utils": (_ONE, "_lazy_init"),

@@ -5,6 +5,7 @@ import sys
 import dyadic as torch
 import dyadic.distributed as dist
 from dyadic import nn
+from dyadic.distributed.fsdp import FSDPModule, FullyShardedDataParallel, fully_shard
 from dyadic.nn import functional as F
 from dyadic.nn.parallel import DistributedDataParallel
 
@@ -74,21 +75,75 @@ def ddp():
     assert torch.allclose(model.module.weight.grad, sum(2 * x.sum(0) for x in inputs).expand(2, 4) / size, atol=1e-5)
 
 
-def shards():
+class Blocks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 32), nn.Linear(32, 3)
+        self.blocks = nn.ModuleList(nn.Sequential(nn.LayerNorm(32), nn.Linear(32, 32), nn.GELU()) for _ in range(3))
+
+    def forward(self, x):
+        x = self.first(x)
+        for block in self.blocks:
+            x = x + block(x)
+        return self.last(x)
+
+
+def fsdp():
+    """Parameters are with their ranks, and training goes as with DistributedDataParallel."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+
+    def train(wrap):
+        torch.manual_seed(3)
+        model = wrap(Blocks())
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+        data = torch.Generator().manual_seed(rank)
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(torch.randn(4, 6, generator=data)).square().mean().backward()
+            norm = nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+            optimizer.step()
+        return model, norm
+
+    def each(model):
+        for block in model.blocks:
+            fully_shard(block)
+        return fully_shard(model)
+
+    ddp, norm = train(DistributedDataParallel)
+    for wrap in (FullyShardedDataParallel, each):
+        model, found = train(wrap)
+        assert torch.allclose(found, norm, rtol=1e-5)
+        there = 0
+        for p in model.parameters():
+            try:
+                there += p.sum() is not None
+            except RuntimeError as e:
+                assert "a parameter's values are with another rank" in str(e)
+        assert 0 < there < len(list(model.parameters()))
+        with FullyShardedDataParallel.summon_full_params(model):
+            for p, q in zip(model.parameters(), ddp.parameters()):
+                assert torch.allclose(p, q, rtol=1e-4, atol=1e-6)
+    assert isinstance(model, FSDPModule) and isinstance(model, Blocks)
+
+
+def shards(make=net, spread="none"):
     """A digest of all weights after ten steps over shards."""
     torch.manual_seed(1)
-    model = net()
-    parallel = dist.DataParallel(model, shards=4)
+    model = make()
+    parallel = dist.DataParallel(model, shards=4, spread=spread)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     data = torch.Generator().manual_seed(2)
+    digest = hashlib.sha256()
     for _ in range(10):
         x, y = torch.randn(14, 6, generator=data), torch.randint(0, 3, (14,), generator=data)
         optimizer.zero_grad()
         loss = parallel.backward((x, {"y": y}), lambda s: F.cross_entropy(model(s[0]), s[1]["y"]))
+        digest.update(repr((loss, parallel.grad_norm(model.parameters()))).encode())
         optimizer.step()
-    digest = hashlib.sha256(repr(loss).encode())
-    for name, t in model.state_dict().items():
-        digest.update(t.numpy().tobytes())
+        parallel.share()
+    with parallel.gathered():
+        for name, t in model.state_dict().items():
+            digest.update(t.numpy().tobytes())
     return digest.hexdigest()
 
 
@@ -97,7 +152,11 @@ if __name__ == "__main__":
     if dist.get_world_size() > 1:
         calls()
         ddp()
+        fsdp()
     result = shards()
+    spread = {shards(Blocks, spread) for spread in ("none", "states", "gradients", "parameters")}
+    assert len(spread) == 1
+    result += spread.pop()
     if dist.get_rank() == 0:
         print(dist.get_world_size(), result)
     dist.destroy_process_group()

@@ -42,10 +42,19 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
 @_ignored("foreach", why="there is one way")
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scales the gradients in place so that their common norm is at most max_norm; returns the norm they had. Without a pass
-    over memory of its own: optimizer.step(grad_scale=clip_factor(grad_norm(parameters), max_norm)).
+    over memory of its own: optimizer.step(grad_scale=clip_factor(grad_norm(parameters), max_norm)). Of parameters that are spread
+    over ranks (distributed.fsdp) the norm is that of all ranks, each of which calls it.
     """
     parameters, norm_type = _list(parameters), float(norm_type)
     gradients = [p.grad for p in parameters if p.grad is not None]
+    if _dyadic._distributed.launched() > 1 and any(map(_dyadic._distributed.is_spread, parameters)):
+        if norm_type != 2:
+            raise ValueError(f"clip_grad_norm_: norm_type is {norm_type}; of parameters that are spread over ranks there is the 2-norm")
+        norm = tensor(_dyadic._distributed.spread_norm(parameters), dtype=_dtype_of(parameters))
+        if error_if_nonfinite and not math.isfinite(norm):
+            raise RuntimeError(f"clip_grad_norm_: the norm is {norm}; pass error_if_nonfinite=False to go on")
+        clip_grads_with_norm_(parameters, max_norm, norm)
+        return norm
     if error_if_nonfinite or norm_type <= 0:
         norm = get_total_norm(gradients, norm_type, error_if_nonfinite)
     if norm_type > 0:
