@@ -83,6 +83,6 @@ extern const DType nf4, fp4, i8_row, i4_group32, dynamic8, udynamic8;
 // files.
 extern const DType q8_0, q5_1, q5_0, q4_1, q4_0, q8_K, q6_K, q5_K, q4_K, q3_K, q2_K, iq4_nl, iq4_xs, tq1_0, tq2_0, mxfp4;
 extern const DType iq3_s, iq3_xxs, iq2_s, iq2_xs, iq2_xxs, iq1_m, iq1_s;
-extern const DType f8e4m3fn_row, f8e5m2_row, mxfp8_e4m3, mxfp8_e5m2, mxfp6_e2m3, mxfp6_e3m2, mxint8, nvfp4;
+extern const DType f8e4m3fn_row, f8e5m2_row, mxfp8_e4m3, mxfp8_e5m2, mxfp6_e2m3, mxfp6_e3m2, mxint8, nvfp4, e8p;
 
 }  // namespace dyadic::inline v1

@@ -81,7 +81,7 @@ std::vector<double> turned(const float* x) {
 TEST(E8p, WordsStandForTheirVectors) {
   const std::vector<Vector> book = codebook();
   const Geometry g{512, 1024};  // all words, 16 to a block
-  for (const Format& f : on_every_isa(*DType::parse("e8p").format())) {
+  for (const Format& f : on_every_isa(*e8p.format())) {
     Stored s = encode(f, std::vector<float>(size_t(g.numel()), 1.0f), g);
     for (unsigned w = 0; w < 65536; ++w) {
       const uint16_t one = 0x3f80, word = uint16_t(w);
@@ -104,7 +104,7 @@ TEST(E8p, NoWordIsNearer) {
   std::vector<float> x = normals(g.numel(), 3);
   for (size_t i = 128; i < 256; ++i) x[i] = i % 7 ? 0.01f * x[i] : 5 * x[i];
   x[300] = 40;
-  for (const Format& f : on_every_isa(*DType::parse("e8p").format())) {
+  for (const Format& f : on_every_isa(*e8p.format())) {
     const Stored s = encode(f, x, g);
     for (int64_t b = 0; b < 4; ++b) {
       const std::vector<double> y = turned(x.data() + b * 128);
@@ -130,7 +130,7 @@ double mean_square_error(const Format& f, const std::vector<float>& x, Geometry 
 // Of two bits the best scalar quantizer leaves .1175, and the bound is .0625.
 TEST(E8p, NormalNumbers) {
   const Geometry g{512, 512};
-  const Format& f = *DType::parse("e8p").format();
+  const Format& f = *e8p.format();
   EXPECT_LT(mean_square_error(f, normals(g.numel(), 1), g), 0.090);
   // What is no normal number becomes one by turning: a few large ones, two values, sizes of all orders.
   std::vector<float> outliers = normals(g.numel(), 2), two = outliers;
@@ -150,7 +150,7 @@ TEST(E8p, EveryInstructionSetWritesTheSameBytes) {
   std::vector<float> x = normals(g.numel(), 4);
   for (size_t i = 0; i < x.size(); ++i) x[i] *= std::pow(10.0f, float(i / 256 % 40) - 20);
   std::vector<Stored> all;
-  for (const Format& f : on_every_isa(*DType::parse("e8p").format())) all.push_back(encode(f, x, g));
+  for (const Format& f : on_every_isa(*e8p.format())) all.push_back(encode(f, x, g));
   for (const Stored& s : all) EXPECT_TRUE(s.bytes == all[0].bytes);
 }
 

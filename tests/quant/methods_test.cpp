@@ -41,7 +41,7 @@ double gain(const Layer& l, DType format, const Tensor& q, const Tensor& scale =
   return std::pow(l.error(l.weight.to(format)) / l.error(q, scale), 2);
 }
 
-const DType kRow4 = DType::parse("i4(row)"), kGroup4 = DType::parse("i4(group=64)"), kE8p = DType::parse("e8p");
+const DType kRow4 = DType::parse("i4(row)"), kGroup4 = DType::parse("i4(group=64)");
 
 const GptqOptions kPlain = {.search = false};  // the encoder's scales, as the method's first authors have them
 
@@ -129,21 +129,21 @@ TEST(Ldlq, GainsWhereInputsAreCorrelated) {
   const Layer smooth = layer(autoregressive(0.9)), flat = layer(low_rank()), loud = layer(with_outliers());
   const DType i2 = DType::parse("i2(group=32,scale=f16)");  // 2.5 bits an element, e8p 2.125
   for (auto [l, least] : {std::pair{&smooth, 2.9}, {&flat, 6.0}, {&loud, 4.0}}) {
-    const Tensor q = ldlq(l->weight, l->seen, kE8p);
-    EXPECT_GT(gain(*l, kE8p, q), least);
+    const Tensor q = ldlq(l->weight, l->seen, e8p);
+    EXPECT_GT(gain(*l, e8p, q), least);
     EXPECT_LT(l->error(q), 0.85 * l->error(gptq(l->weight, l->seen, i2)));
   }
   const int before = num_threads();
   set_num_threads(1);
-  const Tensor one = ldlq(smooth.weight, smooth.seen, kE8p).to(f32);
+  const Tensor one = ldlq(smooth.weight, smooth.seen, e8p).to(f32);
   for (int threads : {2, 3, 7}) {
     set_num_threads(threads);
-    EXPECT_TRUE(equal(ldlq(smooth.weight, smooth.seen, kE8p).to(f32), one)) << threads;
+    EXPECT_TRUE(equal(ldlq(smooth.weight, smooth.seen, e8p).to(f32), one)) << threads;
   }
   set_num_threads(before);
-  const Result few = quantize_matrix(method("ldlq"), loud.weight, narrow(loud.seen, 0, 0, 5), kE8p);
+  const Result few = quantize_matrix(method("ldlq"), loud.weight, narrow(loud.seen, 0, 0, 5), e8p);
   EXPECT_EQ(few.fallback, "5 rows of calibration data reached it; ldlq needs 16");
-  EXPECT_TRUE(equal(few.weight.to(f32), loud.weight.to(kE8p).to(f32)));
+  EXPECT_TRUE(equal(few.weight.to(f32), loud.weight.to(e8p).to(f32)));
 }
 
 // 3.2 and 1.0 without clipping were measured with another implementation.

@@ -50,7 +50,7 @@ Result run(const Task& t) {
 }
 
 std::string refuses(DType format) {
-  return format.name() == "e8p" ? "" : fmt::format("{} has no vectors of E8; use e8p, or the method gptq", format.name());
+  return format == e8p ? "" : fmt::format("{} has no vectors of E8; use e8p, or the method gptq", format.name());
 }
 
 }  // namespace
