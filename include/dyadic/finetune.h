@@ -93,6 +93,9 @@ struct FinetuneOptions {
   int64_t eval_every = 0;        // steps; 0: before the first and after the last
   int64_t checkpoint_every = 0;  // steps; 0: only when it is interrupted
   bool keep_zeros = false;       // weights that are zero stay so, in merging too: of a pruned model (prune::Masks)
+  // Bytes that all tensors of a step may take; 0: no limit. To fit, backward makes calls of forward again, to the same bits;
+  // OutOfMemoryError that names the least before anything is trained.
+  int64_t memory_limit = 0;
   uint64_t seed = 0;
   // A folder for the adapter in PEFT's files or the whole model, history.csv, checkpoints (removed at the end) and merged/.
   // Empty: nothing is written. ValueError where a run's files are there already, unless `resume`, which goes on with that run.
@@ -126,6 +129,7 @@ struct FinetuneReport {
   std::optional<double> eval_loss_before, eval_loss;
   double seconds = 0;
   MemoryUse predicted;
+  int64_t repeated_calls = 0;  // of forward, that backward makes again in each step to fit into memory_limit
   std::vector<MergeChoice> merges;
 };
 

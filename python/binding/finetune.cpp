@@ -25,6 +25,7 @@ FinetuneOptions options_of(const nb::dict& given) {
   read("seed", o.seed), read("out", o.out), read("resume", o.resume), read("keep_zeros", o.keep_zeros),
       read("model_path", o.model_path);
   read("progress", o.progress);
+  read("memory_limit", o.memory_limit);
   o.too_long = parse_too_long(text("too_long")), o.merge = parse_merge(text("merge"));
   if (!given["state"].is_none()) o.state = nb::cast<DType>(given["state"]);
   if (!given["compute"].is_none()) o.compute = nb::cast<DType>(given["compute"]);
@@ -44,7 +45,7 @@ nb::dict dict_of(const FinetuneReport& r) {
   d["eval_samples"] = r.eval_samples, d["tokens"] = r.tokens, d["learned"] = r.learned, d["cut"] = r.cut;
   d["dropped"] = r.dropped, d["split"] = r.split, d["trained"] = r.trained, d["train_loss"] = r.train_loss;
   d["eval_loss_before"] = r.eval_loss_before, d["eval_loss"] = r.eval_loss, d["seconds"] = r.seconds;
-  d["predicted"] = dict_of(r.predicted);
+  d["predicted"] = dict_of(r.predicted), d["repeated_calls"] = r.repeated_calls;
   nb::list merges;
   for (const MergeChoice& m : r.merges) {
     nb::dict one;

@@ -6,6 +6,7 @@ import os
 from typing import Any, NamedTuple
 
 from . import _dyadic
+from ._plan import _bytes
 from ._pretrained import LoraConfig, from_pretrained
 
 __all__ = ["FinetuneReport", "MergeChoice", "finetune"]
@@ -41,6 +42,7 @@ class FinetuneReport(NamedTuple):
     eval_loss: float | None
     seconds: float
     predicted: dict[str, int]  # bytes that a step was to take, by what they hold, and at the peak
+    repeated_calls: int  # of forward, that backward made again in each step to fit into memory_limit
     merges: list[MergeChoice]
 
 
@@ -86,7 +88,7 @@ def _train(run, lesson, model, data, tokenizer, base, eval, on_step, options):
     for name in ("out", "model_path"):
         options[name] = "" if options[name] is None else os.fspath(options[name])
     options |= dict(lora=_lora_text(options["lora"]), epochs=float(options["epochs"]), state=_format(options["state"]),
-                    compute=_format(options["compute"]), merge=options["merge"] or "none")
+                    compute=_format(options["compute"]), merge=options["merge"] or "none", memory_limit=_bytes(options["memory_limit"]))
     jsonl, name = _jsonl(data)
     report = run(model, tokenizer, jsonl, name, options, None if eval is None else _jsonl(eval)[0], on_step, *lesson)
     merges = [MergeChoice(**m) for m in report.pop("merges")]
@@ -96,7 +98,7 @@ def _train(run, lesson, model, data, tokenizer, base, eval, on_step, options):
 def finetune(model, data, *, tokenizer=None, lora: "str | LoraConfig | None" = None, base=None, context=512, too_long="cut", packing=True,
              steps=None, epochs=1.0, batch=4, accumulate=1, lr=None, warmup=0.03, weight_decay=0.0, clip=1.0, optimizer="AdamW", state=None,
              compute=None, eval=None, eval_split=0.0, eval_every=0, checkpoint_every=0, keep_zeros=False, seed=0, out=None, resume=False, merge=None,
-             model_path=None, progress=False, on_step=None) -> FinetuneReport:
+             model_path=None, progress=False, on_step=None, memory_limit: "int | str | None" = None) -> FinetuneReport:
     """Trains a language model further, on what is answered in chats, on completions or on texts.
 
     model: of from_pretrained, or the path of one, whose linear layers are then read as `base` ("nf4", "i8(row)"; a float: all of it).
@@ -113,12 +115,13 @@ def finetune(model, data, *, tokenizer=None, lora: "str | LoraConfig | None" = N
 
     out: a folder for the adapter in PEFT's files, or the whole model, and history.csv; with resume an interrupted run goes on from its
     checkpoint, to the same bits. merge: "best" of "dequantized", "original" and "requantized", or one of them: what the adapter is
-    added to at the end, in out/merged. model_path: where the model came from, for the tokenizer's files and original weights.
+    added to at the end, in out/merged. memory_limit: bytes that all tensors of a step may take, 4 << 30 or "4G": to fit, backward makes
+    calls of forward again, to the same bits; OutOfMemoryError that names the least where that is not enough. model_path: where the model came from, for the tokenizer's files and original weights.
 
     ValueError before any work for data that is not as it must be, with the line's number.
     """
     options = dict(lora=lora, context=context, too_long=too_long, packing=packing, steps=steps, epochs=epochs, batch=batch, accumulate=accumulate,
                    lr=lr, warmup=warmup, weight_decay=weight_decay, clip=clip, optimizer=optimizer, state=state, compute=compute,
                    eval_split=eval_split, eval_every=eval_every, checkpoint_every=checkpoint_every, keep_zeros=keep_zeros, seed=seed, out=out,
-                   resume=resume, merge=merge, model_path=model_path, progress=progress)
+                   resume=resume, merge=merge, model_path=model_path, progress=progress, memory_limit=memory_limit)
     return _train(_dyadic._finetune, (), model, data, tokenizer, base, eval, on_step, options)

@@ -15,7 +15,7 @@ def _bytes(limit: int | str | None) -> int:
         return limit or 0
     found = re.fullmatch(r"([0-9.]+)([KMGT]?)i?B?", limit)
     if not found:
-        raise ValueError(f"plan: {limit!r} is not a number of bytes; write \"500M\" or \"2G\"")
+        raise ValueError(f"memory_limit: {limit!r} is not a number of bytes; write \"500M\" or \"2G\"")
     return int(float(found[1]) * 1024 ** " KMGT".index(found[2] or " "))
 
 

@@ -15,8 +15,9 @@
 namespace dyadic::inline v1::cli {
 namespace {
 
-constexpr const Command* kParts[] = {&bench_train_command, &bench_gpt_command,     &bench_ops_command, &bench_overhead_command,
-                                     &bench_optim_command, &bench_convert_command, &bench_io_command,  &bench_compile_command};
+constexpr const Command* kParts[] = {&bench_train_command,    &bench_gpt_command,     &bench_ops_command,
+                                     &bench_overhead_command, &bench_optim_command,   &bench_convert_command,
+                                     &bench_io_command,       &bench_compile_command, &bench_quant_command};
 
 double share(const Row& r, const account::Peaks& p) {
   switch (r.peak) {
@@ -119,7 +120,8 @@ Row ns_row(std::string name, std::string dtype, Time t, double items, double byt
 }
 
 extern const Command bench_command;
-const Command bench_command = {"bench", "measure speed: training steps, ops, call overhead, optimizers",
+const Command bench_command = {"bench",
+                               "measure speed: training steps, ops, call overhead, optimizers, language models in each format",
                                "dyadic bench gpt --preset char --precision bf16", nullptr, kParts};
 
 }  // namespace dyadic::inline v1::cli

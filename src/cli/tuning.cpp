@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/json.h"
+#include "device/limit.h"
 #include "dyadic/optim.h"
 
 namespace dyadic::inline v1::cli {
@@ -47,6 +48,7 @@ Json document(const Tuning& f, const tune::FinetuneReport& r) {
             {"optimizer", r.predicted.optimizer},
             {"activations", r.predicted.activations},
             {"peak", r.predicted.peak}}},
+          {"repeated_calls", r.repeated_calls},
           {"merges", merges},
           {"out", f.o.out.empty() ? Json(nullptr) : Json(f.o.out)}};
 }
@@ -58,6 +60,8 @@ std::string report_text(const Tuning& f, const tune::FinetuneReport& r) {
   if (r.dropped) text += fmt::format("{} samples were longer than {} tokens and were dropped\n", r.dropped, f.o.context);
   if (r.split)
     text += fmt::format("{} chats became a sample for each answer: the template shows earlier answers otherwise\n", r.split);
+  if (r.repeated_calls)
+    text += fmt::format("to fit into memory, backward made {} calls of forward again in each step\n", r.repeated_calls);
   text += fmt::format("{} steps in {}, training loss {:.4f}, evaluation loss {} -> {}\n", r.steps, human_duration(r.seconds),
                       r.train_loss, loss_text(r.eval_loss_before), loss_text(r.eval_loss));
   if (!r.merges.empty()) {
@@ -86,6 +90,7 @@ int run_tuning(Tuning& t, const Common& common, const TuneModel& run) {
   if (!t.lora.empty()) t.o.lora = tune::parse_lora(t.lora);
   if (t.o.lora) t.o.lora->base_model_name_or_path = t.model;
   t.o.too_long = tune::parse_too_long(t.too_long), t.o.merge = tune::parse_merge(t.merge);
+  t.o.memory_limit = memory_limit();
   t.o.packing = !t.no_packing, t.o.model_path = t.model, t.o.progress = true;
   if (!t.state.empty()) t.o.state = DType::parse(t.state);
   if (!t.compute.empty()) t.o.compute = DType::parse(t.compute);

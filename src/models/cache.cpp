@@ -16,6 +16,7 @@ Tensor encoded(const Tensor& x, DType format) {
 }
 // Tokens [at, at + count) of `to`, which is the whole of its storage, become `from`'s [first, ...), likewise.
 void copy_tokens(const Tensor& to, int64_t at, const Tensor& from, int64_t first, int64_t count) {
+  if (to.is_meta()) return;
   const std::vector<Tensor> targets = row_planes(to), sources = row_planes(from);
   for (size_t p = 0; p < targets.size(); ++p) narrow(targets[p], 2, at, count).copy_(narrow(sources[p], 2, first, count));
 }

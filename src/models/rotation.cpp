@@ -26,8 +26,8 @@ Tensor rotated(const Tensor& x) {
   const int64_t b = int64_t(1) << (std::countr_zero(uint64_t(power)) + 1) / 2, a = power / b;
   const DType wide = x.dtype() == f64 ? f64 : f32;
   Tensor y = x.to(wide).reshape({-1, a, b});
-  y = matmul(y, sylvester(b).to(wide));
-  if (a > 1) y = matmul(sylvester(a).to(wide), y);
+  y = matmul(y, sylvester(b).to(x.device()).to(wide));
+  if (a > 1) y = matmul(sylvester(a).to(x.device()).to(wide), y);
   return y.reshape(x.sizes()).to(x.dtype());
 }
 

@@ -1,6 +1,7 @@
 // A run from data to files.
 #include "dyadic/finetune.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "dyadic/prune.h"
 #include "models/vocabulary.h"
 #include "tune/answers.h"
+#include "tune/fit.h"
 #include "tune/merge.h"
 #include "tune/run.h"
 
@@ -99,7 +101,9 @@ class Run {
   std::shared_ptr<RowDataset> training() const { return rows(training_); }
 
   FinetuneReport run(const MakeLesson& make_lesson, const std::string& settings) {
-    r_.predicted = predict(model_, o_);
+    const Fit fitting = fit(model_, o_);
+    r_.predicted = fitting.use;
+    if (fitting.again) r_.repeated_calls = std::count(fitting.again->again.begin(), fitting.again->again.end(), true);
     if (o_.lora) {
       Generator noise(o_.seed);
       const GeneratorScope scope(noise);
@@ -112,7 +116,8 @@ class Run {
     const auto training = rows(training_), evaluation = rows(evaluation_);
     r_.rows = training->size();
     const std::shared_ptr<Lesson> lesson = make_lesson(*training);
-    const LoopResult result = run_loop(model_, *lesson, sources(training), sources(evaluation), loop_options(settings));
+    const LoopResult result =
+        run_loop(model_, *lesson, sources(training), sources(evaluation), loop_options(settings, fitting));
     r_.finished = result.finished, r_.steps = result.steps, r_.train_loss = result.loss, r_.seconds = result.seconds;
     r_.eval_loss_before = result.eval_before, r_.eval_loss = result.eval_after;
     if (r_.finished && !o_.out.empty()) save();
@@ -136,9 +141,10 @@ class Run {
     const int64_t batches = (r_.rows + o_.batch - 1) / o_.batch, an_epoch = (batches + o_.accumulate - 1) / o_.accumulate;
     return o_.steps.value_or(std::max<int64_t>(std::llround(o_.epochs * double(an_epoch)), 1));
   }
-  LoopOptions loop_options(const std::string& settings) const {
+  LoopOptions loop_options(const std::string& settings, const Fit& fitting) const {
     LoopOptions l{.steps = steps(), .batch = o_.batch, .accumulate = o_.accumulate, .eval_every = o_.eval_every};
     l.step = {o_.optimizer, o_.lr.value_or(model_.adapter ? 2e-4 : 2e-5), o_.weight_decay, o_.clip, o_.state, o_.compute};
+    l.step.again = fitting.again;
     l.checkpoint_every = o_.checkpoint_every, l.warmup = o_.warmup, l.seed = o_.seed;
     l.name = "finetune", l.folder = o_.out, l.resume = o_.resume, l.progress = o_.progress,
     l.keep_zeros = o_.keep_zeros && !model_.adapter;

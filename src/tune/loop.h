@@ -5,6 +5,7 @@
 #include "dyadic/data.h"
 #include "dyadic/finetune.h"
 #include "dyadic/train.h"
+#include "plan/recording.h"
 
 namespace dyadic::inline v1::tune {
 
@@ -19,6 +20,7 @@ struct StepOptions {
   std::string optimizer = "AdamW";
   double lr = 1e-3, weight_decay = 0, clip = 1;
   DType state = {}, compute = {};
+  std::shared_ptr<const planning::Choice> again = {};  // calls of forward that backward makes again; null: none
 };
 
 // Steps of an optimizer on those parameters of a model that require gradients; on meta they only take what memory they would.
@@ -28,12 +30,15 @@ class Stepper {
   StepOptions o_;
   nn::NamedTensors trained_;
   std::unique_ptr<optim::Optimizer> optimizer_;
+  planning::Recording* recording_ = nullptr;
 
  public:
   Stepper(nn::Module& model, Lesson& lesson, const StepOptions& options);  // ValueError where nothing is trained
   double step(const train::Window& batches);                               // the mean loss; ValueError where it is not finite
   // In evaluation mode, unrecorded; nothing where it was interrupted.
   std::optional<double> mean_loss(data::DataLoader& loader);
+  planning::Recording record(const train::Window& batches);  // a step whose forward is written down
+  void use(std::shared_ptr<const planning::Choice> again) { o_.again = std::move(again); }
   optim::Optimizer& optimizer() { return *optimizer_; }
   const nn::NamedTensors& trained() const { return trained_; }
 

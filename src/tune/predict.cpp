@@ -1,7 +1,11 @@
 // What a step will take: the same step on a model without memory.
+#include <algorithm>
+
 #include "base/check.h"
 #include "dyadic/device.h"
+#include "plan/cut.h"
 #include "tune/answers.h"
+#include "tune/fit.h"
 
 namespace dyadic::inline v1::tune {
 namespace {
@@ -18,28 +22,65 @@ std::shared_ptr<models::CausalLM> twin_of(models::CausalLM& model) {
   return twin;
 }
 
+// Steps that only take what memory they would.
+class DryRun {
+  Generator noise_;
+  const GeneratorScope scope_{noise_};
+  const MemoryStats before_ = memory_stats(meta);
+  std::shared_ptr<models::CausalLM> twin_;
+  std::unique_ptr<Answers> answers_;
+  std::unique_ptr<Stepper> stepper_;
+  train::Window window_;
+
+ public:
+  DryRun(models::CausalLM& model, const FinetuneOptions& o) : twin_(twin_of(model)) {
+    if (o.lora) models::add_adapter(*twin_, *o.lora);
+    twin_->train();
+    answers_ = std::make_unique<Answers>(*twin_);
+    stepper_ = std::make_unique<Stepper>(
+        *twin_, *answers_,
+        StepOptions{
+            .optimizer = o.optimizer, .weight_decay = o.weight_decay, .clip = o.clip, .state = o.state, .compute = o.compute});
+    const data::Value batch = blank_batch(o.batch, o.context, o.packing);
+    window_ = train::Window(size_t(o.accumulate), {1.0, batch});
+    stepper_->step(window_);  // the next one holds the optimizer's states from its beginning
+  }
+  planning::Recording record() { return stepper_->record(window_); }
+  MemoryUse step(std::shared_ptr<const planning::Choice> again) {
+    stepper_->use(std::move(again));
+    reset_peak_memory_stats(meta);
+    stepper_->step(window_);
+    const MemoryStats now = memory_stats(meta);
+    const auto peak = [&](Category c) { return now.peak[size_t(c)] - before_.live[size_t(c)]; };
+    return {peak(Category::parameter), peak(Category::gradient), peak(Category::optimizer), peak(Category::activation),
+            now.total_peak - before_.total};
+  }
+};
+
 }  // namespace
 
-MemoryUse predict(models::CausalLM& model, const FinetuneOptions& o) {
+MemoryUse predict(models::CausalLM& model, const FinetuneOptions& o) { return fit(model, o).use; }
+
+Fit fit(models::CausalLM& model, const FinetuneOptions& o) {
   if (model.adapter) return {};
-  Generator noise;
-  const GeneratorScope scope(noise);
-  const MemoryStats before = memory_stats(meta);
-  const auto twin = twin_of(model);
-  if (o.lora) models::add_adapter(*twin, *o.lora);
-  twin->train();
-  Answers answers(*twin);
-  Stepper stepper(
-      *twin, answers,
-      {.optimizer = o.optimizer, .weight_decay = o.weight_decay, .clip = o.clip, .state = o.state, .compute = o.compute});
-  reset_peak_memory_stats(meta);
-  const train::Window window(size_t(o.accumulate), {1.0, blank_batch(o.batch, o.context, o.packing)});
-  stepper.step(window);
-  stepper.step(window);  // this one holds the optimizer's states from its beginning
-  const MemoryStats now = memory_stats(meta);
-  const auto peak = [&](Category c) { return now.peak[size_t(c)] - before.live[size_t(c)]; };
-  return {peak(Category::parameter), peak(Category::gradient), peak(Category::optimizer), peak(Category::activation),
-          now.total_peak - before.total};
+  constexpr int kCuts = 10;
+  DryRun dry(model, o);
+  Fit found{dry.step(nullptr), nullptr};
+  if (!o.memory_limit || found.use.peak <= o.memory_limit) return found;
+  int64_t least = found.use.peak;
+  // From what makes the fewest calls again.
+  for (const planning::Cut& cut : planning::cheapest_at_all_prices(dry.record(), kCuts)) {
+    if (!cut.choice.any()) continue;
+    const auto again = std::make_shared<planning::Choice>(cut.choice);
+    found = {dry.step(again), again};
+    if (found.use.peak <= o.memory_limit) return found;
+    least = std::min(least, found.use.peak);
+  }
+  fail<OutOfMemoryError>(
+      "finetune: {} bytes of memory are too few: the least that a step takes is {} bytes, most of forward made again in "
+      "backward; "
+      "take fewer rows in a batch, a shorter context or a base in fewer bits",
+      o.memory_limit, least);
 }
 
 }  // namespace dyadic::inline v1::tune

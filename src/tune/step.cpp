@@ -5,6 +5,7 @@
 #include "base/interrupt.h"
 #include "dyadic/amp.h"
 #include "dyadic/autograd.h"
+#include "plan/forward.h"
 #include "tune/loop.h"
 
 namespace dyadic::inline v1::tune {
@@ -25,9 +26,22 @@ Stepper::Stepper(nn::Module& model, Lesson& lesson, const StepOptions& options) 
 }
 
 Tensor Stepper::loss(const data::Value& batch) {
+  std::optional<planning::Forward> planned;  // ends before backward begins
+  if (recording_)
+    planned.emplace(*recording_);
+  else if (o_.again)
+    planned.emplace(*o_.again);
   if (!o_.compute) return lesson_.loss(batch);
   const Autocast low(o_.compute);
   return lesson_.loss(batch);
+}
+
+planning::Recording Stepper::record(const train::Window& batches) {
+  planning::Recording recording;
+  recording_ = &recording;
+  step(batches);
+  recording_ = nullptr;
+  return recording;
 }
 
 double Stepper::step(const train::Window& batches) {

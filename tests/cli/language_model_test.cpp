@@ -165,5 +165,53 @@ TEST(StudyOfAModel, RefusesBeforeItBegins) {
   EXPECT_FALSE(std::filesystem::exists(f / "s"));
 }
 
+// What is predicted for making text is what it takes, to the byte.
+TEST(PlanOfAModel, IsWhatGenerationTakes) {
+  for (const char* format : {"bf16", "f32", "i4(row)", "nf4(block=64)"})
+    for (const char* kv : {"", "i8(row)"}) {
+      std::vector<std::string> words = {"plan", small_model(), "--context", "40", "--batch", "2", "--format", format, "--json"};
+      if (*kv) words.insert(words.end(), {"--kv", kv});
+      const Outcome o = run(words, num_threads());
+      ASSERT_EQ(o.code, 0) << o.err;
+      const auto uses = o.json()["uses"];
+      ASSERT_EQ(uses[0]["what"], "generate");
+      const NoGrad guard;
+      const MemoryStats before = memory_stats();
+      const models::Model m = models::load(small_model(), {.dtype = DType::parse(format)});
+      Cache cache(40, *kv ? KvFormats::parse(kv) : KvFormats());
+      const Tensor ids = zeros({2, 40}, i64);
+      reset_peak_memory_stats();
+      cache.expect(40);
+      m->read(ids, cache);
+      EXPECT_EQ(uses[0]["bytes"]["weights"], m->nbytes()) << format;
+      EXPECT_EQ(uses[0]["bytes"]["cache"], cache.nbytes()) << format << kv;
+      EXPECT_EQ(uses[0]["bytes"]["peak"], memory_stats().total_peak - before.total) << format << kv;
+    }
+}
+
+TEST(PlanOfAModel, SaysWhatFits) {
+  const auto j = run({"plan", small_model(), "--context", "32", "--memory-limit", "100G", "--json"}).json();
+  EXPECT_EQ(j["fits"], true);
+  EXPECT_GT(j["uses"].size(), 4u);
+  for (const char* what : {"generate", "finetune"})
+    EXPECT_TRUE(
+        std::any_of(j["uses"].begin(), j["uses"].end(), [&](auto& u) { return u["what"] == what && u["format"] == "bf16"; }));
+  const Outcome none = run({"plan", small_model(), "--context", "32", "--memory-limit", "10K"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.out.find("nothing fits into 10 KiB"), std::string::npos) << none.out;
+  EXPECT_NE(complaint(run({"plan", small_model(), "--preset", "nano"}), 2).find("--preset"), std::string::npos);
+  EXPECT_NE(complaint(run({"plan", "--kv", "q8_0"}), 2).find("dyadic plan MODEL"), std::string::npos);
+}
+
+TEST(BenchOfAModel, HasPromptAndDecode) {
+  const auto j = run({"bench", "quant", "--model", small_model(), "--format", "f32", "i8(row)", "--prompt", "8", "--tokens",
+                      "4", "--runs", "1", "--json"})
+                     .json();
+  ASSERT_EQ(j["rows"].size(), 4u);
+  for (auto& row : j["rows"]) EXPECT_GT(row["rate"].template get<double>(), 0) << row.dump();
+  EXPECT_EQ(j["rows"][3]["case"], "decode");
+  EXPECT_EQ(j["rows"][3]["unit"], "tokens/s");
+}
+
 }  // namespace
 }  // namespace dyadic::testing

@@ -113,3 +113,18 @@ def test_a_narrower_model_is_trained_further(folder):
     assert small.nbytes() < model.nbytes() and small.config.intermediate_size == 64 and small.config.num_key_value_heads == 2
     report = torch.finetune(small, chats(), steps=4, batch=2, lr=1e-3, context=64, eval=chats()[:2])
     assert report.eval_loss < report.eval_loss_before
+
+
+def test_a_limit_to_the_same_bits(folder, tmp_path):
+    def train(limit):
+        torch.manual_seed(0)
+        report = torch.finetune(folder, chats(), lora="rank=4", base="float32", context=64, steps=2, batch=2, memory_limit=limit, out=tmp_path / str(limit))
+        return report, {k: v for k, v in report.model.state_dict().items() if "lora" in k}
+
+    free, want = train(None)
+    limit = free.predicted["peak"] - free.predicted["activations"] // 4
+    bound, got = train(limit)
+    assert free.repeated_calls == 0 < bound.repeated_calls and bound.predicted["peak"] <= limit
+    assert all(torch.equal(got[k], v) for k, v in want.items())
+    with pytest.raises(torch.OutOfMemoryError, match="the least that a step takes is"):
+        train("10K")

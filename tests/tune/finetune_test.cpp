@@ -148,6 +148,33 @@ TEST(Finetune, MemoryIsPredicted) {
   }
 }
 
+// A limit below what a step takes: calls are made again, to the same bits, and no more is taken than the limit.
+TEST(Finetune, FitsIntoALimitToTheSameBits) {
+  const auto trained = [](int64_t limit, FinetuneReport& r) {
+    const models::Model m = models::load(trained_model(), {.dtype = f32});
+    FinetuneOptions o = kShort;
+    o.memory_limit = limit, o.eval_split = 0, o.eval_every = 0;
+    r = finetune(*m, tokenizer(), chats(5), o);
+    return m->state_dict();
+  };
+  FinetuneReport free, bound;
+  const nn::NamedTensors want = trained(0, free);
+  EXPECT_EQ(free.repeated_calls, 0);
+  const int64_t limit = free.predicted.peak - free.predicted.activations / 3;
+  const nn::NamedTensors got = trained(limit, bound);
+  EXPECT_GT(bound.repeated_calls, 0);
+  EXPECT_LE(bound.predicted.peak, limit);
+  EXPECT_LT(bound.predicted.activations, free.predicted.activations);
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(equal(got[i].second, want[i].second)) << got[i].first;
+  try {
+    trained(free.predicted.parameters, bound);
+    FAIL();
+  } catch (const OutOfMemoryError& e) {
+    EXPECT_NE(std::string(e.what()).find("the least that a step takes is"), std::string::npos) << e.what();
+  }
+}
+
 TEST(Finetune, MergesWhereItCostsLeast) {
   const std::string out = new_folder("merged");
   const models::Model m = models::load(trained_model(), {.linear = nf4});

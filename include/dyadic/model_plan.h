@@ -1,0 +1,33 @@
+// What a language model takes, in every format, before any of it is read: to make text, and to be trained further.
+//
+//   for (auto& use : dy::tune::plan_model(dy::models::config_json("path/to/Qwen3-0.6B"), {.context = 4096}, int64_t(4) << 30))
+//     std::printf("%s %s: %lld bytes\n", use.what.c_str(), use.format.name().c_str(), (long long)use.peak);
+#pragma once
+#include "dyadic/finetune.h"
+
+namespace dyadic::inline v1::tune {
+
+struct ModelPlanOptions {
+  nn::ByName by_name = {};
+  std::vector<DType> formats =
+      {};                     // of the weights; empty: bf16, i8(row), q8_0, q6_K, q5_K, nf4, q4_K, q3_K, q2_K, those that fit
+  int64_t context = 0;        // tokens of a text, prompt and answer; 0: as many as the model reads, at most 2048
+  int64_t batch = 1;          // texts at once
+  models::KvFormats kv = {};  // of what is kept of them
+  std::optional<models::LoraConfig> lora = models::LoraConfig{.r = 16, .lora_alpha = 32};  // of training; none: all weights
+};
+struct ModelUse {    // bytes, predicted: each category's peak
+  std::string what;  // "generate", "finetune"
+  DType format;
+  int64_t weights = 0;
+  int64_t cache = 0;     // of "generate": keys and values of the whole context
+  int64_t training = 0;  // of "finetune": gradients, the optimizer's states and what is kept for backward
+  int64_t peak = 0;      // of all tensors together
+  bool fits = true;      // in the limit
+};
+// Making text with each format, then training with each that can be trained (an adapter: all; all weights: floats of 16 bits
+// and more), from runs on the device meta, where nothing is allocated or computed. limit: bytes; 0: none. Errors are those of
+// models::make, and ValueError where a format fits no weight.
+std::vector<ModelUse> plan_model(const std::string& config_json, const ModelPlanOptions& options = {}, int64_t limit = 0);
+
+}  // namespace dyadic::inline v1::tune
