@@ -43,6 +43,7 @@ class GgufFile final : public TensorFile {
   friend struct GgufOpener;
   GgufFile(std::string path, std::unique_ptr<const State> state);
   const GgufKey& find(std::string_view key) const;  // ValueError naming the nearest
+  Tensor read(size_t i, std::vector<int64_t> shape, uint64_t skip, uint64_t bytes) const;
 
  public:
   ~GgufFile() override;
@@ -57,6 +58,7 @@ class GgufFile final : public TensorFile {
   // NVFP4 is read and converted, exactly, to an nvfp4 whose scale of the tensor is 1: llama.cpp keeps that in a tensor of its
   // own ("x.scale" beside "x.weight"). All else is mapped.
   Tensor get(size_t i) const override;
+  Tensor get_part(size_t i, int64_t k) const;  // number k of the first of three dimensions; the others' bytes are not read
 
   uint32_t version() const;
   uint64_t alignment() const;

@@ -27,6 +27,8 @@ struct GgmlType {
 };
 const GgmlType* find_ggml_type(uint32_t number);  // null for unknown ones
 const GgmlType* find_ggml_type(DType dtype);
+// What ggml has for a weight of that dtype with so many columns: the dtype itself, one of as many bits, or a float.
+DType nearest_ggml_dtype(DType dtype, int64_t columns);
 
 // Where a file is read. Whatever is asked for and not there is a ValueError with the place.
 class GgufCursor {

@@ -136,16 +136,28 @@ uint64_t GgufFile::alignment() const { return state_->parts[0].header.alignment;
 const std::vector<GgufKey>& GgufFile::keys() const { return state_->parts[0].header.keys; }
 std::string GgufFile::metadata() const { return gguf_json(state_->parts[0].file->bytes(), path(), keys()); }
 
-Tensor GgufFile::get(size_t i) const {
-  DY_CHECK_AS(IndexError, i < tensors().size(), "{}: no tensor {}: there are {}", path(), i, tensors().size());
+// Bytes of a tensor from its `skip`th on, in a shape of their own.
+Tensor GgufFile::read(size_t i, std::vector<int64_t> shape, uint64_t skip, uint64_t bytes) const {
   const auto [part, number] = state_->places[i];
   const MappedFile& file = *state_->parts[part].file;
   const GgufTensor& t = state_->parts[part].header.tensors[number];
   const TensorInfo& info = state_->tensors[i];
   if (!info.dtype) bad(file.path(), "tensor {}: ggml's {} is no dtype here", quote_name(t.name), info.stored);
-  if (t.type != kNvfp4) return file.tensor(t.name, info.dtype, t.shape, t.offset, t.bytes);
-  return read_nvfp4(file.bytes().data() + t.offset, t.shape,
+  if (t.type != kNvfp4) return file.tensor(t.name, info.dtype, shape, t.offset + skip, bytes);
+  return read_nvfp4(file.bytes().data() + t.offset + skip, shape,
                     [&](const std::string& why) { bad(file.path(), "tensor {}: {}", quote_name(t.name), why); });
+}
+Tensor GgufFile::get(size_t i) const {
+  DY_CHECK_AS(IndexError, i < tensors().size(), "{}: no tensor {}: there are {}", path(), i, tensors().size());
+  return read(i, tensors()[i].shape, 0, tensors()[i].bytes);
+}
+Tensor GgufFile::get_part(size_t i, int64_t k) const {
+  DY_CHECK_AS(IndexError, i < tensors().size(), "{}: no tensor {}: there are {}", path(), i, tensors().size());
+  const TensorInfo& t = tensors()[i];
+  DY_CHECK_AS(IndexError, t.shape.size() == 3 && k >= 0 && k < t.shape[0], "{}: tensor {}: no part {} of {}", path(),
+              quote_name(t.name), k, shape_text(t.shape));
+  const uint64_t each = t.bytes / uint64_t(t.shape[0]);
+  return read(i, {t.shape[1], t.shape[2]}, uint64_t(k) * each, each);
 }
 
 bool GgufFile::has_key(std::string_view key) const {

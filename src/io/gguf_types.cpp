@@ -1,4 +1,5 @@
 // The types of ggml that files name by number, and which dtype each is. Numbers and sizes are ggml's (ggml.h, ggml-common.h).
+#include "formats/format.h"
 #include "io/gguf.h"
 
 namespace dyadic::inline v1::io {
@@ -62,6 +63,15 @@ const GgmlType* find_ggml_type(DType dtype) {
   for (const GgmlType& t : types())
     if (t.dtype && t.dtype == dtype) return &t;
   return nullptr;
+}
+
+DType nearest_ggml_dtype(DType d, int64_t columns) {
+  const auto fits = [&](DType to) { return columns % find_ggml_type(to)->elements == 0; };
+  if (find_ggml_type(d)) return fits(d) ? d : f32;
+  if (!d.is_scaled()) return d.is_floating_point() || d.format()->def->kind == Kind::floating ? (d.bits() < 16 ? f16 : d) : d;
+  const bool even = std::string_view(d.format()->def->name).starts_with("i");  // codes at equal distances
+  const DType near = d.bits() > 4 ? q8_0 : !even ? iq4_nl : d.format()->params.zero ? q4_1 : q4_0;
+  return fits(near) ? near : f32;
 }
 
 }  // namespace dyadic::inline v1::io

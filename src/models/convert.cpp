@@ -1,10 +1,14 @@
 // Models from one kind of file to another. What the kinds have otherwise than each other is models/gguf's affair.
+#include <algorithm>
 #include <filesystem>
 
 #include "dyadic/call.h"
 #include "dyadic/model_files.h"
 #include "io/bad_file.h"
 #include "io/file_kinds.h"
+#include "io/gguf.h"
+#include "io/json_text.h"
+#include "io/quantized/packing.h"
 #include "models/gguf/files.h"
 #include "models/gguf/tokenizer_keys.h"
 
@@ -47,7 +51,13 @@ Converted to_gguf(const std::string& folder, const std::string& config_path, con
   io::GgufMetadata keys = keys_of(config);
   put_folder(keys, folder, config_in_gguf(config), vocabulary_of(*weights, config));
   keys.emplace_back("general.quantization_version", uint32_t(2));
-  return io::convert(*gguf_of(weights, config, std::move(keys)), out, kept(options));
+  const std::shared_ptr<io::TensorFile> named = gguf_of(weights, config, std::move(keys));
+  io::ConvertOptions o = kept(options);
+  if (!o.format)
+    for (auto& [name, dtype] : without_ggml_type(*weights, config))
+      if (const auto t = std::ranges::find(named->tensors(), name, &io::TensorInfo::name); t != named->tensors().end())
+        o.map.emplace_back(name, io::nearest_ggml_dtype(dtype, t->shape.back()).name());
+  return io::convert(*named, out, o);
 }
 
 // Tensors that only GGUF has as f32, by name, with the model's dtype.
@@ -64,16 +74,41 @@ void add_own_dtypes(io::ConvertOptions& o, const io::TensorFile& weights, const 
   }
 }
 
+void make_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  DY_CHECK(!error, "{}: cannot be made: {}", path, error.message());
+}
+
+// Weights into a folder: as the tool that quantized them packs them, if they stay what they are; else config.json no longer
+// says that they are packed. Gives what it says then.
+std::pair<Converted, std::string> into_folder(std::shared_ptr<io::TensorFile> weights, const std::string& config,
+                                              const std::string& folder, io::ConvertOptions options) {
+  json c = io::bounded_json(config);
+  const json quantization = io::quantization_of(c);
+  std::string text = config;
+  if (!quantization.is_null()) {
+    const bool same = !options.format && options.map.empty();
+    if (const auto packed = same ? io::packed(weights, quantization) : nullptr) {
+      weights = packed;
+    } else {
+      for (json* all : {&c, &c["text_config"]})
+        for (const char* key : {"quantization_config", "quantization"})
+          if (all->is_object()) all->erase(key);
+      if (c["text_config"].is_null()) c.erase("text_config");
+      text = c.dump(2) + "\n";
+    }
+  }
+  add_own_dtypes(options, *weights, Config(config));
+  return {io::convert(*weights, folder, options), text};
+}
+
 Converted from_gguf(const std::shared_ptr<io::GgufFile>& file, const std::string& folder, io::ConvertOptions options) {
   const std::string config = config_of(*file);
-  const std::shared_ptr<io::TensorFile> weights = weights_of(file, config);
-  std::error_code error;
-  fs::create_directories(folder, error);
-  DY_CHECK(!error, "{}: cannot be made: {}", folder, error.message());
-  add_own_dtypes(options, *weights, Config(config));
+  make_folder(folder);
   options.save.metadata.emplace("format", "pt");
-  Converted all = io::convert(*weights, folder + "/model.safetensors", options);
-  write_folder(*file, folder);
+  auto [all, text] = into_folder(weights_of(file, config), config, folder + "/model.safetensors", options);
+  write_folder(*file, folder, text);
   return all;
 }
 
@@ -91,11 +126,9 @@ Converted convert(const std::string& in, const std::string& out, const io::Conve
   if (const std::string config = config_beside(in); !config.empty()) {
     if (gguf_out) return to_gguf(in, config, out, options);
     if (!folder_out) return io::convert(*io::open(in), out, options);
-    std::error_code error;
-    fs::create_directories(out, error);
-    DY_CHECK(!error, "{}: cannot be made: {}", out, error.message());
-    Converted all = io::convert(*io::open(in), out, options);
-    copy_small_files(in, out);
+    make_folder(out);
+    auto [all, text] = into_folder(io::open(in), io::read_text(config), out, options);
+    copy_small_files(in, out, text);
     return all;
   }
   const std::shared_ptr<io::TensorFile> source = io::open(in);

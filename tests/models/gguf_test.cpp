@@ -1,39 +1,16 @@
 // Language models in GGUF: what is written there is what llama.cpp's own converter writes (data/gguf.json, of
 // data/make_gguf.py), what is read computes the same, and the way back gives the same bytes.
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 
-#include "base/sha256.h"
 #include "dyadic/eval.h"
-#include "dyadic/gguf.h"
-#include "dyadic/model_files.h"
 #include "dyadic/planes.h"
 #include "dyadic/text_generation.h"
-#include "tensor/impl.h"
-#include "tests/models/apart.h"
-#include "tests/models/small_model.h"
+#include "tests/models/gguf_models.h"
 
 namespace dyadic::testing {
 namespace {
 
-namespace fs = std::filesystem;
-using nlohmann::json;
 using namespace models;
-
-class Folder {  // gone at the end of the test
-  std::string path_ = (fs::temp_directory_path() / "dyadic_gguf_XXXXXX").native();
-
- public:
-  Folder() {
-    if (!mkdtemp(path_.data())) std::abort();
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-};
 
 // What GGUF has no keys for, put away, so that a configuration that is made of keys says all.
 struct Case {
@@ -64,22 +41,6 @@ const Case kCases[] = {{"llama"},
                        {"deepseek_v3"},
                        {"gpt2"},
                        {"bert", R"({"architectures": ["BertModel"]})"}};
-
-std::string folder_of(const std::string& family) { return test_data("models/data/" + family); }
-Tensor ids_of(const std::string& family) {
-  for (auto& [name, t] : io::load_safetensors(folder_of(family) + "/expected.safetensors").tensors)
-    if (name == "ids") return t;
-  return {};
-}
-
-// A copy without the small files that it carries: what llama.cpp's converter leaves of a model.
-void strip(const std::string& from, const std::string& to) {
-  const auto file = io::GgufFile::open(from);
-  io::GgufMetadata keys;
-  for (auto& [key, value] : file->values())
-    if (!key.starts_with("dyadic.") && key != "tokenizer.huggingface.json") keys.emplace_back(key, value);
-  io::save_gguf(to, file->tensors(), [&](size_t i) { return file->get(i); }, keys);
-}
 
 class Gguf : public ::testing::TestWithParam<Case> {
  protected:
@@ -133,48 +94,12 @@ TEST_P(Gguf, TheWayBackGivesTheSameBytes) {
   EXPECT_EQ(text_of_file(folder / "back/config.json"), text_of_file(model + "/config.json"));
 }
 
-// Names, types, shapes and bytes of all tensors, and the values of all keys that are llama.cpp's.
 TEST_P(Gguf, IsWhatLlamaCppsConverterWrites) {
-  const json all = json::parse(text_of_file(test_data("models/data/gguf.json")));
   if (family == "qwen3_moe") GTEST_SKIP() << "one of its layers has no experts, which llama.cpp does not know";
-  ASSERT_TRUE(all["converted"].contains(family));
-  const json& want = all["converted"][family];
   convert(model, file);
-  const auto got = io::GgufFile::open(file);
-  EXPECT_EQ(got->tensors().size(), want["tensors"].size());
-  for (size_t i = 0; i < got->tensors().size(); ++i) {
-    const io::TensorInfo& t = got->tensors()[i];
-    ASSERT_TRUE(want["tensors"].contains(t.name)) << t.name;
-    const json& w = want["tensors"][t.name];
-    EXPECT_EQ(t.stored, w[0]) << t.name;
-    EXPECT_EQ(json(t.shape), w[1]) << t.name;
-    const Tensor values = got->get(i).contiguous();
-    Sha256 sum;
-    sum.update(values.impl()->data(), size_t(values.nbytes()));
-    EXPECT_EQ(sum.hex().substr(0, 16), w[2]) << t.name;
-  }
-  const json keys = json::parse(got->metadata());
-  for (auto& [key, value] : want["keys"].items()) {
-    ASSERT_TRUE(keys.contains(key)) << key;
-    if (value.is_number_float())
-      EXPECT_EQ(keys[key].get<float>(), value.get<float>()) << key;
-    else
-      EXPECT_EQ(keys[key], value) << key;
-  }
+  expect_llama_cpps(file, family);
 }
 
-// Numbers in [-1, 1) of a name and of elements' numbers, as data/make_gguf.py's.
-Tensor hashed(const std::string& name, IntList sizes) {
-  uint64_t h = 14695981039346656037u;
-  for (const char c : name) h = (h ^ uint8_t(c)) * 1099511628211u;
-  std::vector<double> all(size_t(zeros(sizes, f32, meta).numel()));
-  for (size_t i = 0; i < all.size(); ++i) {
-    uint64_t x = (i + h) * 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
-    all[i] = double(x >> 40) / double(1 << 23) - 1;
-  }
-  return from_data(all.data(), sizes, f64);
-}
 void write_hashed_model(const std::string& folder) {
   fs::create_directories(folder);
   io::NamedTensors all;
@@ -253,24 +178,6 @@ TEST(GgufModel, ScaledRowsAreMovedNotDecoded) {
     convert(file, folder / (std::string(format) + ".back"));
     const Model back = models::load(folder / (std::string(format) + ".back"));
     for (auto& [name, t] : back->named_parameters()) EXPECT_TRUE(equal(t.to(f32), parameters[name].to(f32))) << name;
-  }
-}
-
-// A test model with its tensors changed, in a folder.
-void write_changed(const std::string& family, const std::string& folder, const std::function<void(io::NamedTensors&)>& change) {
-  fs::create_directories(folder);
-  io::NamedTensors all = io::load_safetensors(folder_of(family) + "/model.safetensors").tensors;
-  change(all);
-  io::save(folder + "/model.safetensors", all);
-  fs::copy_file(folder_of(family) + "/config.json", folder + "/config.json");
-}
-void expect_same_weights(const std::string& a, const std::string& b) {
-  const auto want = io::open(a), got = io::open(b);
-  ASSERT_EQ(got->tensors().size(), want->tensors().size());
-  for (size_t i = 0; i < want->tensors().size(); ++i) {
-    ASSERT_EQ(got->tensors()[i].name, want->tensors()[i].name);
-    ASSERT_EQ(got->tensors()[i].dtype, want->tensors()[i].dtype) << want->tensors()[i].name;
-    EXPECT_TRUE(equal(got->get(i), want->get(i))) << want->tensors()[i].name;
   }
 }
 

@@ -137,7 +137,7 @@ std::string config_of(const GgufFile& file) {
   set_special_tokens(c, file);
   if (a.decoder) set_decoder(c, a, r, family.type);
   if (a.take) a.take(c, r);
-  return c.dump(2);
+  return c.dump(2) + "\n";
 }
 
 }  // namespace dyadic::inline v1::models

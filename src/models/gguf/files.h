@@ -1,5 +1,6 @@
 // Language models in GGUF files: as a module's configuration and weights, and made of these.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 
@@ -26,7 +27,9 @@ std::shared_ptr<io::TensorFile> weights_of(std::shared_ptr<const io::GgufFile> f
 // ValueError where GGUF has no architecture for the family.
 io::GgufMetadata keys_of(const std::string& config);
 int64_t vocabulary_of(const io::TensorFile& weights, const std::string& config);  // how many tokens have an embedding
-std::string config_in_gguf(const std::string& config);                            // without the head that is left behind
+// Of weights in dtypes that ggml does not have their names in GGUF, with these dtypes.
+std::map<std::string, DType> without_ggml_type(const io::TensorFile& weights, const std::string& config);
+std::string config_in_gguf(const std::string& config);  // without the head that is left behind
 std::shared_ptr<io::TensorFile> gguf_of(std::shared_ptr<const io::TensorFile> weights, const std::string& config,
                                         io::GgufMetadata keys);
 

@@ -66,13 +66,14 @@ extern const Form key_rows{[](const Tensor& t, const Dims& d) { return interleav
 extern const Form shifted{[](const Tensor& t, const Dims&) { return t + 1; },
                           [](const Tensor& t, const Dims&) { return t - 1; }, Form::computed};
 extern const Form turned{[](const Tensor& t, const Dims&) { return t.transpose(-1, -2).contiguous(); },
-                         [](const Tensor& t, const Dims&) { return t.transpose(-1, -2); }, Form::moved, true};
+                         [](const Tensor& t, const Dims&) { return t.transpose(-1, -2); }, Form::viewed, true};
 extern const Form row{[](const Tensor& t, const Dims&) { return t; },
                       [](const Tensor& t, const Dims&) {
                         DY_CHECK_AS(ValueError, t.dim() == 1 || (t.dim() == 2 && t.size(0) == 1), "{}: expected one row",
                                     describe(t));
                         return t.reshape({1, -1});
-                      }};
+                      },
+                      Form::viewed};
 extern const Form even_odd{.put = [](const Tensor& t, const Dims&) { return every_second(rows_to_columns(t), 1, 0); },
                            .take = nullptr,
                            .put_second = [](const Tensor& t, const Dims&) { return every_second(rows_to_columns(t), 1, 1); },

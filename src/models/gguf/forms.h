@@ -3,7 +3,9 @@
 #include "dyadic/ops.h"
 #include "dyadic/tensor_file.h"
 #include "io/bad_file.h"
+#include "io/file_kinds.h"
 #include "models/config.h"
+#include "models/gguf/rows.h"
 
 namespace dyadic::inline v1::models {
 
@@ -17,8 +19,13 @@ struct Dims {
 };
 
 struct Form {
-  enum Blocks : uint8_t { moved, decoded, computed };  // codes with their scales follow; do not (f32); all become f32
-  Tensor (*put)(const Tensor& own, const Dims& d);     // as the file has it
+  enum Blocks : uint8_t {
+    viewed,    // blocks stay where they are
+    moved,     // rows of them change places; where scales are not of rows, all become f32
+    decoded,   // they cannot follow, and become f32
+    computed,  // so does everything
+  };
+  Tensor (*put)(const Tensor& own, const Dims& d);  // as the file has it
   Tensor (*take)(const Tensor& stored, const Dims& d);
   Blocks blocks = moved;
   bool weight_only = false;  // the bias is as it is
@@ -26,15 +33,22 @@ struct Form {
   Tensor (*put_second)(const Tensor& own, const Dims& d) = nullptr;
   Tensor (*take_both)(const Tensor& first, const Tensor& second, const Dims& d) = nullptr;
 
-  DType dtype(DType of) const { return blocks == computed || (blocks == decoded && of.is_blocked()) ? f32 : of; }
+  DType dtype(DType of, int64_t columns) const {
+    const bool kept =
+        blocks == viewed || (blocks == moved && rows_move(of, columns)) || (blocks == decoded && !of.is_blocked());
+    return kept ? of : f32;
+  }
   // What put, take and the others are given.
-  Tensor ready(const Tensor& t) const { return t.dtype() == dtype(t.dtype()) ? t : t.to(f32); }
+  Tensor ready(const Tensor& t) const { return t.dtype() == dtype(t.dtype(), t.size(-1)) ? t : t.to(f32); }
 };
 
-// What a form makes of a tensor's shape; ValueError naming the tensor where it makes nothing of it.
-template <class F> std::vector<int64_t> shape_in_form(const std::string& path, const io::TensorInfo& t, const F& form) {
+// `info` as a form makes it of `t`: its shape and the order of its storage; ValueError naming t where it makes nothing of it.
+template <class F> void set_shape(io::TensorInfo& info, const std::string& path, const io::TensorInfo& t, const F& form) {
   try {
-    return form(zeros(t.shape, f32, meta)).sizes().vec();
+    const Tensor made = form(zeros(t.shape, f32, meta));
+    info.shape = made.sizes().vec();
+    info.order =
+        info.dtype && info.dtype.is_blocked() ? io::storage_order(made.sizes(), made.strides()) : std::vector<int64_t>{};
   } catch (const Error& e) { io::bad(path, "tensor {}: {}", io::quote_name(t.name), e.what()); }
 }
 

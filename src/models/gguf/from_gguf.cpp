@@ -21,6 +21,8 @@ class OwnNames final : public io::TensorFile {
   };
   std::shared_ptr<const io::GgufFile> file_;
   Dims dims_;
+  std::map<std::string, size_t> numbers_;
+  std::map<size_t, size_t> scales_;  // of tensors that are to be multiplied by one number, of experts by one each
   std::vector<Made> made_;
   std::vector<TensorInfo> tensors_;
 
@@ -30,15 +32,14 @@ class OwnNames final : public io::TensorFile {
     const Architecture& a = architecture_of(*file_);
     const bool last = file_->has_key(kOtherNames);
     const int64_t layers = c.integer("num_hidden_layers", INT64_MAX);
-    std::map<std::string, size_t> numbers;
-    const auto& all = file_->tensors();
-    for (size_t i = 0; i < all.size(); ++i) numbers[all[i].name] = i;
-    for (size_t i = 0; i < all.size(); ++i) {
-      const auto n = of_gguf(a, all[i].name, last);
+    for (size_t i = 0; i < all().size(); ++i) numbers_[all()[i].name] = i;
+    for (size_t i = 0; i < all().size(); ++i) find_scale(a, i);
+    for (size_t i = 0; i < all().size(); ++i) {
+      const auto n = of_gguf(a, all()[i].name, last);
       if (!n) {
-        if (!all[i].name.starts_with("rope_")) made_.push_back({all[i], nullptr, i, i});
+        if (!all()[i].name.starts_with("rope_") && !is_of_a_weight(all()[i].name)) made_.push_back({all()[i], nullptr, i, i});
       } else if (!n->second && n->layer < layers) {
-        add(*n, i, numbers);
+        add(*n, i);
       }
     }
     // As Hugging Face's tools order a file.
@@ -50,19 +51,15 @@ class OwnNames final : public io::TensorFile {
   Tensor get(size_t i) const override {
     const NoGrad guard;
     const Made& m = made_.at(i);
-    const Tensor t = file_->get(m.from);
-    if (m.expert >= 0) {
-      const Tensor own = select(t, 0, m.expert);
-      return own.dtype().is_blocked() ? own.clone() : own;  // whoever reads codes and scales reads whole storages
-    }
-    if (!m.form) return t;
-    const Tensor first = m.form->ready(t);
-    if (m.form->take_both) return m.form->take_both(first, m.form->ready(file_->get(m.pair)), dims_);
+    if (!m.form) return scaled(m.from, m.expert);
+    const Tensor first = m.form->ready(scaled(m.from));
+    if (m.form->take_both) return m.form->take_both(first, m.form->ready(scaled(m.pair)), dims_);
     const Tensor exact = m.form->blocks == Form::computed ? remembered(m, first) : Tensor();
     return exact.defined() ? exact : m.form->take(first, dims_);
   }
 
  private:
+  const std::vector<TensorInfo>& all() const { return file_->tensors(); }
   [[noreturn]] void wrong(const TensorInfo& t, const char* why) const {
     io::bad(path(), "tensor {}: {}", io::quote_name(t.name), why);
   }
@@ -75,31 +72,73 @@ class OwnNames final : public io::TensorFile {
     const Tensor shaped = own.reshape(m.info.shape);
     return equal(m.form->put(shaped, dims_), stored) ? shaped : Tensor();
   }
-  void add(const Named& n, size_t i, const std::map<std::string, size_t>& numbers) {
-    Made m{file_->tensors()[i], n.form, i, i};
+
+  // NVFP4 in GGUF has no scale of the whole: "x.scale" is beside "x.weight", and "x.input_scale", which is not used here.
+  void find_scale(const Architecture& a, size_t i) {
+    constexpr std::string_view kWeight = ".weight";
+    std::string name = all()[i].name;
+    if (!name.ends_with(kWeight)) return;
+    name.replace(name.size() - kWeight.size(), kWeight.size(), ".scale");
+    const auto at = numbers_.find(name);
+    if (at == numbers_.end() || of_gguf(a, name)) return;
+    const TensorInfo& scale = all()[at->second];
+    const std::vector<int64_t>& shape = all()[i].shape;
+    if (scale.dtype != f32 || scale.shape != std::vector<int64_t>{shape.size() == 3 ? shape[0] : 1})
+      wrong(scale, "expected one number for each weight");
+    scales_[i] = at->second;
+  }
+  bool is_of_a_weight(std::string_view name) const {
+    for (std::string_view ending : {".scale", ".input_scale"})
+      if (name.ends_with(ending))
+        return numbers_.contains(std::string(name.substr(0, name.size() - ending.size())) + ".weight");
+    return false;
+  }
+  // Of tensor i, or of an expert's part of it.
+  DType dtype_of(size_t i, bool part = false) const {
+    const TensorInfo& t = all()[i];
+    const bool keeps = !t.dtype || !scales_.contains(i) || (t.dtype == nvfp4 && (part || t.shape.size() == 2));
+    return keeps ? t.dtype : f32;
+  }
+  Tensor scaled(size_t i, int64_t expert = -1) const {
+    const Tensor t = expert >= 0 ? file_->get_part(i, expert) : file_->get(i);
+    const auto at = scales_.find(i);
+    if (at == scales_.end()) return t;
+    Tensor by = file_->get(at->second);
+    if (expert >= 0) by = narrow(by, 0, expert, 1);
+    if (dtype_of(i, expert >= 0) == nvfp4) return with_whole_scale(t, whole_scale(t) * by.item<float>());
+    return t.to(f32) * (t.dim() == 3 ? by.reshape({-1, 1, 1}) : by);
+  }
+
+  void add(const Named& n, size_t i) {
+    Made m{all()[i], n.form, i, i};
     m.info.name = n.own;
     if (n.own.find('*') != n.own.npos) return add_experts(std::move(m), n.own);
-    if (!n.pair.empty()) {
-      const auto at = numbers.find(n.pair);
-      if (at == numbers.end()) io::bad(path(), "tensor {} is missing", io::quote_name(n.pair));
-      m.pair = at->second;
-      if (!file_->tensors()[m.pair].dtype) wrong(file_->tensors()[m.pair], "of a type that is no dtype here");
-    }
-    if (n.form) {
-      const TensorInfo &first = file_->tensors()[m.from], &second = file_->tensors()[m.pair];
-      m.info.shape = shape_in_form(path(), first, [&](const Tensor& x) {
-        return n.form->take_both ? n.form->take_both(x, zeros(second.shape, f32, meta), dims_) : n.form->take(x, dims_);
-      });
-      if (m.info.dtype) m.info.dtype = n.form->dtype(m.info.dtype);
-      if (n.form->take_both && n.form->dtype(second.dtype) != m.info.dtype) wrong(first, "it and its pair are not of one kind");
-    }
+    m.info.dtype = dtype_of(i);
+    if (n.form) set_form(m, n);
     made_.push_back(std::move(m));
   }
+  void set_form(Made& m, const Named& n) const {
+    if (!n.pair.empty()) {
+      const auto at = numbers_.find(n.pair);
+      if (at == numbers_.end()) io::bad(path(), "tensor {} is missing", io::quote_name(n.pair));
+      m.pair = at->second;
+    }
+    const TensorInfo &first = all()[m.from], &second = all()[m.pair];
+    const DType dtypes[] = {dtype_of(m.from), dtype_of(m.pair)};
+    if (!dtypes[0] || !dtypes[1]) wrong(dtypes[0] ? second : first, "of a type that is no dtype here");
+    const auto columns = [](const TensorInfo& t) { return t.shape.empty() ? 1 : t.shape.back(); };
+    m.info.dtype = n.form->dtype(dtypes[0], columns(first));
+    if (n.form->dtype(dtypes[1], columns(second)) != m.info.dtype) wrong(first, "it and its pair are not of one kind");
+    set_shape(m.info, path(), first, [&](const Tensor& x) {
+      return n.form->take_both ? n.form->take_both(x, zeros(second.shape, f32, meta), dims_) : n.form->take(x, dims_);
+    });
+  }
   void add_experts(Made m, const std::string& pattern) {
-    if (m.info.shape.size() != 3) wrong(file_->tensors()[m.from], "expected [experts, out, in]");
+    if (m.info.shape.size() != 3) wrong(all()[m.from], "expected [experts, out, in]");
     const int64_t experts = m.info.shape[0];
+    if (experts > 65536) wrong(all()[m.from], "more than 65536 experts");
     m.info.shape.erase(m.info.shape.begin());
-    if (experts > 65536) wrong(file_->tensors()[m.from], "more than 65536 experts");
+    m.info.dtype = dtype_of(m.from, true);
     m.info.bytes /= uint64_t(std::max<int64_t>(experts, 1));
     const size_t star = pattern.find('*');
     for (int64_t e = 0; e < experts; ++e) {

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "dyadic/planes.h"
+#include "formats/format.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::models {
@@ -11,10 +12,13 @@ struct RowPlane {
   Tensor bytes;  // 1-d
   bool by_rows;  // else one number of the whole tensor
 };
+// A tensor that is all of its storage.
+Tensor whole_of(const Tensor& t) {
+  return t.is_contiguous() && t.impl()->numel == t.impl()->storage->geometry.numel() ? t : t.clone();
+}
 std::vector<RowPlane> row_planes(const Tensor& t) {
-  const bool whole = t.is_contiguous() && t.impl()->numel == t.impl()->storage->geometry.numel();
   std::vector<RowPlane> all;
-  for (auto& [name, plane] : planes(whole ? t : t.clone())) all.push_back({view_as(plane, u8), name != "tensor_scale"});
+  for (auto& [name, plane] : planes(whole_of(t))) all.push_back({view_as(plane, u8), name != "tensor_scale"});
   return all;
 }
 std::vector<int64_t> with_last(IntList sizes, int64_t last) {
@@ -33,6 +37,14 @@ Tensor move_halves(const Tensor& t, int64_t heads, bool back) {
 }
 
 }  // namespace
+
+bool rows_move(DType d, int64_t columns) {
+  if (!d.is_scaled()) return true;
+  const Params& p = d.format()->params;
+  const bool own = p.granularity == Granularity::group || p.granularity == Granularity::row ||
+                   (p.granularity == Granularity::flat && columns % p.block == 0);
+  return own && !p.doubled && !std::string_view(d.format()->def->name).ends_with("_ordered");
+}
 
 Tensor rows_of(const Tensor& t) {
   if (!t.dtype().is_blocked()) return t;
@@ -61,6 +73,18 @@ Tensor from_rows(const Tensor& rows, const Tensor& like) {
 
 Tensor interleave_halves(const Tensor& t, int64_t heads) { return move_halves(t, heads, false); }
 Tensor part_halves(const Tensor& t, int64_t heads) { return move_halves(t, heads, true); }
+
+static Tensor scale_plane(const Tensor& t) {
+  for (auto& [name, plane] : planes(t))
+    if (name == "tensor_scale") return plane;
+  fail("{}: it has no scale of the whole", describe(t));
+}
+float whole_scale(const Tensor& t) { return scale_plane(whole_of(t)).item<float>(); }
+Tensor with_whole_scale(const Tensor& t, float scale) {
+  const Tensor made = t.clone();
+  scale_plane(made).fill_(double(scale));
+  return made;
+}
 
 Tensor stack_rows(const std::vector<Tensor>& all) {
   std::vector<Tensor> rows;

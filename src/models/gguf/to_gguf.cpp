@@ -45,12 +45,17 @@ bool is_wide(const TensorInfo& t) {
          name == "token_types.weight" || name.ends_with("ssm_conv1d.weight") || name.find("ffn_gate_inp") != name.npos;
 }
 
+constexpr int64_t kNvfp4Block = 64;
+
 class GgufNames final : public io::TensorFile, public io::GgufSource {
   struct Made {
     const Form* form;
     std::vector<size_t> from;  // several: experts
-    bool second = false;
-    Tensor ready = {};  // of the configuration's
+    bool second = false;       // of a form's two
+    bool stacked = false;      // experts, `first` of which was found first
+    size_t first = 0;
+    bool scale = false;  // the scale of the whole alone, of each expert
+    Tensor ready = {};   // of the configuration's
   };
   std::shared_ptr<const io::TensorFile> file_;
   io::GgufMetadata keys_;
@@ -83,8 +88,9 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
       warn(fmt::format("{}: {} tensors are no part of the text model and were passed by: {}{}", path(), others,
                        io::quote_name(first), others > 1 ? ", ..." : ""));
     check_experts(experts);
+    take_scales_out();
     for (auto& [name, t] : a.made ? a.made(c) : a.decoder ? rope_tensors(c, a) : io::NamedTensors()) {
-      made_.push_back({nullptr, {}, false, t});
+      made_.push_back({.form = nullptr, .ready = t});
       tensors_.push_back({name, f32, "F32", t.sizes().vec(), uint64_t(t.nbytes())});
     }
   }
@@ -95,18 +101,43 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
     const NoGrad guard;
     const Made& m = made_.at(i);
     if (m.ready.defined()) return m.ready;
-    Tensor t = stored(m);
+    if (m.scale) return scales(m, tensors_[i].shape[0]);
     const DType dtype = tensors_[i].dtype;
-    return t.dtype() == dtype ? t : t.to(dtype);
+    std::vector<Tensor> all;
+    for (size_t from : m.from) {
+      Tensor t = file_->get(from);
+      if (m.form) t = (m.second ? m.form->put_second : m.form->put)(m.form->ready(t), dims_);
+      if (t.dtype() != dtype) t = t.to(dtype);
+      all.push_back(dtype == nvfp4 ? with_whole_scale(t, 1) : t);
+    }
+    return m.stacked ? stack_rows(all) : all[0];
   }
 
  private:
-  Tensor stored(const Made& m) const {
-    if (m.form) return (m.second ? m.form->put_second : m.form->put)(m.form->ready(file_->get(m.from[0])), dims_);
-    if (m.from.size() == 1 && !m.second) return file_->get(m.from[0]);
-    std::vector<Tensor> all;
-    for (size_t i : m.from) all.push_back(file_->get(i));
-    return stack_rows(all);
+  // NVFP4 in GGUF has no scale of the whole: llama.cpp multiplies by a tensor beside it.
+  void take_scales_out() {
+    size_t decoded = 0;
+    for (size_t i = 0, n = made_.size(); i < n; ++i) {
+      if (tensors_[i].dtype != nvfp4) continue;
+      if (tensors_[i].shape.back() % kNvfp4Block) {
+        tensors_[i].dtype = f32, ++decoded;
+        continue;
+      }
+      const int64_t each = tensors_[i].shape.size() == 3 ? tensors_[i].shape[0] : 1;
+      std::string name = tensors_[i].name;
+      name.replace(name.rfind(".weight"), name.npos, ".scale");
+      made_.push_back({.form = nullptr, .from = made_[i].from, .scale = true});
+      tensors_.push_back({name, f32, "F32", {each}, uint64_t(4 * each)});
+    }
+    if (decoded)
+      warn(fmt::format("{}: {} tensors of NVFP4 become f32: GGUF has it in rows of whole blocks of {}", path(), decoded,
+                       kNvfp4Block));
+  }
+  Tensor scales(const Made& m, int64_t n) const {
+    std::vector<float> all;
+    for (size_t from : m.from) all.push_back(whole_scale(file_->get(from)));
+    all.resize(size_t(n), all[0]);  // a stack has one
+    return from_data(all.data(), {n}, f32);
   }
   [[noreturn]] void wrong(const TensorInfo& t, const char* why) const {
     io::bad(path(), "tensor {}: {}", io::quote_name(t.name), why);
@@ -115,8 +146,8 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
   void add(const Named& n, size_t i, std::map<std::string, size_t>& experts) {
     const TensorInfo& t = file_->tensors()[i];
     if (n.expert >= 0) return add_expert(n, i, experts);
-    put(n.gguf, t, {n.form, {i}});
-    if (!n.pair.empty()) put(n.pair, t, {n.form, {i}, true});
+    put(n.gguf, t, {.form = n.form, .from = {i}});
+    if (!n.pair.empty()) put(n.pair, t, {.form = n.form, .from = {i}, .second = true});
     if (n.form && n.form->blocks == Form::computed) remember(n, i);
   }
   // What is computed is not always undone to the last bit: then the values as they were go along.
@@ -130,11 +161,11 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
     }
   }
   void put(const std::string& name, TensorInfo t, Made m) {
-    if (m.form) {
-      t.shape =
-          shape_in_form(path(), t, [&](const Tensor& x) { return (m.second ? m.form->put_second : m.form->put)(x, dims_); });
-      if (t.dtype) t.dtype = m.form->dtype(t.dtype);
-    }
+    t.order = {};
+    const TensorInfo own = t;
+    if (m.form && t.dtype) t.dtype = m.form->dtype(t.dtype, t.shape.empty() ? 1 : t.shape.back());
+    if (m.form)
+      set_shape(t, path(), own, [&](const Tensor& x) { return (m.second ? m.form->put_second : m.form->put)(x, dims_); });
     t.name = name;
     if (t.dtype && t.dtype.is_floating_point() && !t.dtype.is_blocked() && is_wide(t)) t.dtype = f32;
     t.stored = t.dtype ? t.dtype.name() : t.stored;
@@ -146,13 +177,15 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
     const auto [at, fresh] = experts.emplace(n.gguf, made_.size());
     if (fresh) {
       TensorInfo all = t;
+      if (all.dtype && !rows_move(all.dtype, all.shape.empty() ? 1 : all.shape.back())) all.dtype = f32;
       all.shape.insert(all.shape.begin(), 0);
-      put(n.gguf, all, {nullptr, {}, true});
+      put(n.gguf, all, {.form = nullptr, .stacked = true});
     }
     TensorInfo& all = tensors_[at->second];
     Made& m = made_[at->second];
-    if (!std::equal(t.shape.begin(), t.shape.end(), all.shape.begin() + 1, all.shape.end()) || t.dtype != all.dtype)
-      wrong(t, "it is of another shape or dtype than the first expert's");
+    const TensorInfo& first = m.from.empty() ? t : file_->tensors()[m.first];
+    if (t.shape != first.shape || t.dtype != first.dtype) wrong(t, "it is of another shape or dtype than the first expert's");
+    if (m.from.empty()) m.first = i;
     if (n.expert >= 65536) wrong(t, "more than 65536 experts");
     if (size_t(n.expert) >= m.from.size()) m.from.resize(size_t(n.expert) + 1, SIZE_MAX);
     m.from[size_t(n.expert)] = i;
@@ -166,6 +199,18 @@ class GgufNames final : public io::TensorFile, public io::GgufSource {
 };
 
 }  // namespace
+
+std::map<std::string, DType> without_ggml_type(const io::TensorFile& weights, const std::string& config) {
+  const Architecture& a = *find_architecture_of(Config(config).model_type());
+  std::map<std::string, DType> all;
+  for (const TensorInfo& t : weights.tensors())
+    if (t.dtype && t.dtype.is_scaled() && !t.shape.empty() && io::nearest_ggml_dtype(t.dtype, t.shape.back()) != t.dtype)
+      if (const auto n = of_own(a, t.name)) {
+        all[n->gguf] = t.dtype;
+        if (!n->pair.empty()) all[n->pair] = t.dtype;
+      }
+  return all;
+}
 
 int64_t vocabulary_of(const io::TensorFile& weights, const std::string& config) {
   const Architecture& a = *find_architecture_of(Config(config).model_type());

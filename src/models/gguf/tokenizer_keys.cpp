@@ -21,7 +21,7 @@ const char* const kCarried[] = {"generation_config.json", "tokenizer_config.json
 const char* const kTokenizerFiles[] = {"tokenizer.json",    "tokenizer_config.json", "special_tokens_map.json",
                                        "added_tokens.json", "chat_template.jinja",   "vocab.json",
                                        "merges.txt",        "tokenizer.model"};
-const char* const kConfigFiles[] = {"config.json", "generation_config.json"};
+const char* const kConfigFiles[] = {"generation_config.json"};
 
 bool is_file(const std::string& path) {
   std::error_code ignored;
@@ -69,12 +69,11 @@ void put_folder(io::GgufMetadata& keys, const std::string& folder, const std::st
       keys.emplace_back(kFileKey + std::string(name), io::read_text(path));
 }
 
-void write_folder(const io::GgufFile& file, const std::string& folder) {
+void write_folder(const io::GgufFile& file, const std::string& folder, const std::string& config) {
   for (const char* name : kCarried)
     if (const std::string key = kFileKey + std::string(name); file.has_key(key))
       write_file(folder + "/" + name, file.text(key));
-  const bool carried = file.has_key(kFileKey + std::string("config.json"));
-  write_file(folder + "/config.json", config_of(file) + (carried ? "" : "\n"));
+  write_file(folder + "/config.json", config);
   if (file.has_key(kTokenizerJson))
     write_file(folder + "/tokenizer.json", file.text(kTokenizerJson));
   else if (file.has_key("tokenizer.ggml.tokens"))
@@ -86,9 +85,10 @@ static void copy_files(const std::string& from, const std::string& to, std::span
     if (const std::string path = from + "/" + name; is_file(path)) write_file(to + "/" + name, io::read_text(path));
 }
 void copy_tokenizer(const std::string& from, const std::string& to) { copy_files(from, to, kTokenizerFiles); }
-void copy_small_files(const std::string& from, const std::string& to) {
+void copy_small_files(const std::string& from, const std::string& to, const std::string& config) {
   copy_tokenizer(from, to);
   copy_files(from, to, kConfigFiles);
+  write_file(to + "/config.json", config);
 }
 
 }  // namespace dyadic::inline v1::models

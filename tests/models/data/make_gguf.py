@@ -29,10 +29,11 @@ CHANGES = {  # tests/models/gguf_test.cpp's
     "gemma3": {"query_pre_attn_scalar": 12},
     "phi3": {"sliding_window": None},
     "gpt_oss": {"swiglu_limit": 7.0},
+    "mxfp4": {"swiglu_limit": 7.0, "architectures": ["GptOssForCausalLM"]},
 }
 # Without qwen3_moe's, of which one layer has no experts: llama.cpp has no such models.
 FAMILIES = """llama mistral ministral3 mixtral smollm3 granite granitemoe qwen2 qwen2_moe qwen3 qwen3_5 qwen3_5_moe gemma gemma2 gemma3
-    gemma4 gemma4_moe phi3 gpt_oss olmo2 olmo3 deepseek_v3 gpt2 bert""".split()
+    gemma4 gemma4_moe phi3 gpt_oss olmo2 olmo3 deepseek_v3 gpt2 bert nvfp4 mxfp4""".split()
 # Without q5_K and q2_K: of this random model, whose perplexity is twice its vocabulary, they are 0.24 % and 0.22 % away from
 # llama.cpp, which rounds what is multiplied to 8 bits.
 FORMATS = "f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q6_K q4_K q3_K mxfp4".split()
@@ -40,43 +41,54 @@ WINDOW = 128
 
 
 def converted(source, family):
-    import gguf
-    from conversion import get_model_class
-
     with tempfile.TemporaryDirectory() as t:
         folder = Path(t) / "model"
         folder.mkdir()
-        (folder / "model.safetensors").write_bytes((HERE / family / "model.safetensors").read_bytes())
-        config = json.loads((HERE / family / "config.json").read_text())
+        if family == "nvfp4":
+            nvfp4_model(folder)
+            return converted_folder(folder, family, Path(t))
+        stored = HERE / "quantized/mxfp4" if family == "mxfp4" else HERE / family
+        (folder / "model.safetensors").write_bytes((stored / "model.safetensors").read_bytes())
+        config = json.loads((stored / "config.json").read_text())
         config.update(CHANGES.get(family, {}))
         if family == "gpt2":
             config["n_ctx"] = config["n_positions"]
         (folder / "config.json").write_text(json.dumps(config))
         if family.startswith(("gemma3", "gemma4")):  # their converters ask how many tokens there are
             (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {str(i): i for i in range(64)}}, "added_tokens": []}))
-        kind = get_model_class(config["architectures"][0])
-        kind.set_vocab = lambda self: self._set_vocab_none()
-        kind.no_mtp = True
-        with __import__("torch").inference_mode():
-            m = kind(folder, gguf.LlamaFileType.MOSTLY_BF16, Path(t) / "out.gguf", eager=True)
-            m.write()
-        r = gguf.GGUFReader(Path(t) / "out.gguf")
-        tensors = {}
-        for x in r.tensors:
-            digest = hashlib.sha256(np.ascontiguousarray(x.data).tobytes()).hexdigest()[:16]
-            tensors[x.name] = [x.tensor_type.name, [int(n) for n in reversed(x.shape)], digest]
-        keys = {}
-        for name, field in r.fields.items():
-            if name.startswith(("GGUF.", "general.", "tokenizer.")):
-                continue
-            v = field.contents()
-            keys[name] = v if not isinstance(v, np.ndarray) else v.tolist()
-        keys["general.architecture"] = r.fields["general.architecture"].contents()
-        if family == "gpt2":  # the converter says four times the width, whatever n_inner is
-            del keys["gpt2.feed_forward_length"]
-        if family == "bert":  # its config.json says two, which BERT does not read
-            del keys["bert.attention.head_count_kv"]
-        return {"tensors": tensors, "keys": keys}
+        return converted_folder(folder, family, Path(t))
+
+
+def converted_folder(folder, family, where):
+    import gguf
+    from conversion import get_model_class
+
+    config = json.loads((folder / "config.json").read_text())
+    kind = get_model_class(config["architectures"][0])
+    kind.set_vocab = lambda self: self._set_vocab_none()
+    kind.no_mtp = True
+    with __import__("torch").inference_mode():
+        m = kind(folder, gguf.LlamaFileType.MOSTLY_BF16, where / "out.gguf", eager=True)
+        m.write()
+    r = gguf.GGUFReader(where / "out.gguf")
+    tensors = {}
+    for x in r.tensors:
+        if x.name.endswith(".input_scale"):  # for products of four bits with four
+            continue
+        digest = hashlib.sha256(np.ascontiguousarray(x.data).tobytes()).hexdigest()[:16]
+        tensors[x.name] = [x.tensor_type.name, [int(n) for n in reversed(x.shape)], digest]
+    keys = {}
+    for name, field in r.fields.items():
+        if name.startswith(("GGUF.", "general.", "tokenizer.")):
+            continue
+        v = field.contents()
+        keys[name] = v if not isinstance(v, np.ndarray) else v.tolist()
+    keys["general.architecture"] = r.fields["general.architecture"].contents()
+    if family == "gpt2":  # the converter says four times the width, whatever n_inner is
+        del keys["gpt2.feed_forward_length"]
+    if family == "bert":  # its config.json says two, which BERT does not read
+        del keys["bert.attention.head_count_kv"]
+    return {"tensors": tensors, "keys": keys}
 
 
 class ModelParams(C.Structure):
@@ -165,6 +177,33 @@ def hashed(name, shape):
         x = (np.arange(math.prod(shape), dtype=np.uint64) + np.uint64(h)) * np.uint64(0x9E3779B97F4A7C15)
         x = (x ^ (x >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return ((x >> np.uint64(40)).astype(np.float64) / 2**23 - 1).reshape(shape)
+
+
+def nvfp4_model(folder):
+    """tests/models/gguf_test.cpp's write_nvfp4_model: as compressed-tensors packs it."""
+    import torch
+    from safetensors.torch import save_file
+
+    group = {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "float", "group_size": 16, "strategy": "tensor_group", "symmetric": True}}
+    config = {"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "vocab_size": 64, "hidden_size": 64, "head_dim": 16,
+              "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 64, "moe_intermediate_size": 64,
+              "num_experts": 2, "num_experts_per_tok": 1, "norm_topk_prob": True, "max_position_embeddings": 64, "rms_norm_eps": 1e-6,
+              "rope_theta": 1e4, "tie_word_embeddings": False, "dtype": "bfloat16",
+              "quantization_config": {"quant_method": "compressed-tensors", "format": "nvfp4-pack-quantized", "config_groups": {"group_0": group}}}
+    layer = "model.layers.0."
+    plain = {"model.embed_tokens.weight": [64, 64], "model.norm.weight": [64], "lm_head.weight": [64, 64], layer + "mlp.gate.weight": [2, 64],
+             layer + "input_layernorm.weight": [64], layer + "post_attention_layernorm.weight": [64],
+             layer + "self_attn.q_norm.weight": [16], layer + "self_attn.k_norm.weight": [16]}
+    packed = {layer + f"self_attn.{n}_proj": rows for n, rows in dict(q=64, k=32, v=32, o=64).items()}
+    packed |= {layer + f"mlp.experts.{e}.{n}_proj": 64 for e in range(2) for n in ("gate", "up", "down")}
+    tensors = {n: torch.from_numpy(np.floor(hashed(n, s) * 128) / 128).bfloat16() for n, s in plain.items()}
+    for n, rows in packed.items():
+        tensors[n + ".weight_packed"] = torch.from_numpy(((hashed(n + ".codes", [rows, 32]) + 1) * 128).astype(np.uint8))
+        scales = ((hashed(n + ".scales", [rows, 4]) + 1) * 60 + 1).astype(np.uint8)
+        tensors[n + ".weight_scale"] = torch.from_numpy(scales).view(torch.float8_e4m3fn)
+        tensors[n + ".weight_global_scale"] = torch.from_numpy(hashed(n, [1]) + 2).float()
+    save_file(tensors, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(config))
 
 
 def small_model(folder):
