@@ -12,6 +12,7 @@
 #include "dyadic/ops.h"
 #include "dyadic/print.h"
 #include "object.h"
+#include "ops/print.h"
 #include "scopes.h"
 
 namespace dyadic::inline v1::python {
@@ -107,6 +108,7 @@ void add_modes(nb::module_& m) {
       nb::arg("n"), "Results do not depend on it, only the time they take.");
   m.def("get_num_threads", &num_threads);
   m.def("isa", [] { return isa_name(); }, "The instruction set whose kernels run.");
+  m.def("_print_as_torch", [] { set_printed_package("torch"); });
   m.def("set_default_dtype", [](DType d) { set_default_dtype(d); }, nb::arg("d"));
   m.def("get_default_dtype", &default_dtype);
   nb::class_<DefaultScope>(m, "_DefaultDType")

@@ -36,6 +36,7 @@ def as_torch():
         if module is not None and name.startswith(f"{_OWN}."):
             _rename(module, name)
     _rename(own, _OWN)
+    own._dyadic._print_as_torch()
     sys.meta_path.insert(0, _Later)
     from . import _metaclasses, multiprocessing
 

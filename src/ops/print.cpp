@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <mutex>
 
@@ -16,6 +17,7 @@ namespace dyadic::inline v1 {
 namespace {
 
 std::mutex g_mutex;
+std::atomic<const char*> g_package{"dyadic"};
 PrintOptions g_options;
 
 // Values of one kind, as text of one width.
@@ -173,7 +175,11 @@ class Printer {
 std::string size_text(IntList s) {  // as Python writes a tuple
   return fmt::format("size=({}{})", fmt::join(s.begin(), s.end(), ", "), s.size() == 1 ? "," : "");
 }
-std::string dtype_text(DType d) { return d.is_scaled() ? "dtype=" + d.name() : "dtype=dyadic." + d.long_name(); }
+std::string dtype_text(DType d) {
+  return d.is_scaled() ? "dtype=" + d.name() : fmt::format("dtype={}.{}", printed_package(), d.long_name());
+}
+void set_printed_package(const char* name) { g_package = name; }
+const char* printed_package() { return g_package; }
 
 std::string elements_text(const Tensor& t, size_t indent) {
   return t.numel() == 0 ? "[]" : Printer(*t.impl(), printoptions()).str(indent);

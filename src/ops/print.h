@@ -7,6 +7,9 @@
 
 namespace dyadic::inline v1 {
 
+// Of which module dtypes and layouts are said to be: "dyadic" or, where the package stands for PyTorch, "torch".
+void set_printed_package(const char* name);  // a text that lives
+const char* printed_package();
 // The elements alone, "[1., 2.]", as they stand behind `indent` columns.
 std::string elements_text(const Tensor& t, size_t indent);
 std::string dtype_text(DType d);   // dtype=dyadic.float64

@@ -19,7 +19,7 @@ std::string SparseTensor::str() const {
   part("values", values_.detach());
   std::vector<std::string> suffixes{size_text(sizes_), fmt::format("nnz={}", nnz())};
   if (values_.dtype() != default_dtype()) suffixes.push_back(dtype_text(values_.dtype()));
-  suffixes.push_back(fmt::format("layout=dyadic.sparse_{}", coo ? "coo" : "csr"));
+  suffixes.push_back(fmt::format("layout={}.sparse_{}", printed_package(), coo ? "coo" : "csr"));
   for (std::string& more : gradient_text(values_)) suffixes.push_back(std::move(more));
   return with_suffixes(text, suffixes, kIndent, coo);
 }

@@ -72,6 +72,13 @@ def test_alone_the_package_keeps_its_names():
     assert dyadic.__version__.count(".") >= 1 and "+" not in dyadic.__version__
 
 
+def test_what_is_printed_names_torch(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import torch\nx = torch.eye(2, dtype=torch.float64)\nprint(x[0], x.to_sparse_csr())\n")
+    out = subprocess.run([sys.executable, "-m", "dyadic", str(program)], capture_output=True, text=True, check=True).stdout
+    assert "dtype=torch.float64)" in out and "layout=torch.sparse_csr" in out and "dyadic" not in out
+
+
 def test_versions_compare_as_versions():
     from dyadic.torch_version import TorchVersion
 
