@@ -14,7 +14,7 @@ import dyadic
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(dyadic.__file__).parents[2] / "bin" / "dyadic"
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("tests/**/*.md"), *ROOT.glob("examples/**/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/**/*.md"), *ROOT.glob("examples/**/*.md")])
 SOURCES = ("h", "cpp", "py", "md", "sh", "cmake", "inc", "txt")
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
 
@@ -161,6 +161,16 @@ def test_configs_name_options():
     options = help_of(PROGRAM, "train", "--help")
     keys = [key for d in DOCUMENTS for line in re.findall(r'^ *(\{"preset".*\})$', d.read_text(), re.M) for key in json.loads(line)]
     assert keys and [key for key in keys if f"--{key}" not in options] == []
+
+
+def test_number_lines_are_the_program_s(tmp_path):
+    subprocess.run([PROGRAM, "formats", "--svg", tmp_path / "lines.svg"], check=True, capture_output=True)
+    assert (tmp_path / "lines.svg").read_text() == (ROOT / "docs" / "number_lines.svg").read_text()
+
+
+def test_the_site_has_every_page():
+    listed = re.findall(r": (\S+\.md)$", (ROOT / "tools/docs/mkdocs.yml").read_text(), re.M)
+    assert sorted(listed) == sorted(str(p.relative_to(ROOT / "docs")) for p in ROOT.glob("docs/**/*.md"))
 
 
 def test_the_readmes_figures():
