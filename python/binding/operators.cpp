@@ -2,6 +2,7 @@
 // and PyTorch's; everything else about the ops is in their records.
 #include "dyadic/ops.h"
 #include "object.h"
+#include "overrides.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -19,6 +20,8 @@ inline const Tensor* operand(PyObject* o, Tensor& held) {
 }
 
 template <Op op> PyObject* binary(PyObject* a, PyObject* b) {
+  if (mode_takes_over()) [[unlikely]]
+    if (PyObject* r = handed_to_mode(g_functions[size_t(op)], {a, b}); r || PyErr_Occurred()) return r;
   return guarded([&] {
     Tensor held, out;
     const Tensor *x = operand(a, held), *y = x ? operand(b, held) : nullptr;
@@ -29,6 +32,8 @@ template <Op op> PyObject* binary(PyObject* a, PyObject* b) {
   });
 }
 template <Op op> PyObject* binary_inplace(PyObject* a, PyObject* b) {
+  if (mode_takes_over()) [[unlikely]]
+    if (PyObject* r = handed_to_mode(g_in_place_functions[size_t(op)], {a, b}); r || PyErr_Occurred()) return r;
   return guarded([&] {
     Tensor held;
     const Tensor* y = is_tensor(a) ? operand(b, held) : nullptr;
@@ -39,6 +44,8 @@ template <Op op> PyObject* binary_inplace(PyObject* a, PyObject* b) {
   });
 }
 template <Op op> PyObject* unary(PyObject* a) {
+  if (mode_takes_over()) [[unlikely]]
+    if (PyObject* r = handed_to_mode(g_functions[size_t(op)], {a}); r || PyErr_Occurred()) return r;
   return guarded([&] {
     Tensor out;
     Arg args[] = {Arg(tensor_of(a))};

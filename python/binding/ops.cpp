@@ -11,10 +11,12 @@
 #include "overrides.h"
 
 namespace dyadic::inline v1::python {
+
+std::array<PyObject*, size_t(kOps)> g_functions, g_in_place_functions;
+
 namespace {
 
 std::array<OpInfo, size_t(kOps)> g_ops;
-std::array<PyObject*, size_t(kOps)> g_functions, g_in_place_functions;  // as Python sees them
 
 // Several results: a tuple, a named one where the signature names them (values, indices), as torch.return_types.
 PyObject* results(const OpInfo& op, Tensor* out) {
@@ -85,8 +87,8 @@ inline PyObject* call_tensors(const OpInfo& op, PyObject* self, PyObject* const*
 
 [[gnu::noinline]] PyObject* call_record(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t n,
                                         PyObject* keywords) {
-  if (!self && may_override()) [[unlikely]]
-    if (PyObject* r = overridden(g_functions[size_t(op.id)], given, n, keywords); r || PyErr_Occurred()) return r;
+  if (may_override(self)) [[unlikely]]
+    if (PyObject* r = overridden(g_functions[size_t(op.id)], self, given, n, keywords); r || PyErr_Occurred()) return r;
   if (n + (self ? 1 : 0) == op.tensors_only && !keywords) {
     PyObject* r = call_tensors(op, self, given, n);
     if (r || PyErr_Occurred()) return r;
@@ -123,8 +125,8 @@ PyObject* call_shared(const OpInfo& first, PyObject* self, PyObject* const* give
 }
 [[gnu::noinline]] PyObject* call_one_of(const OpInfo& first, PyObject* self, PyObject* const* given, Py_ssize_t n,
                                         PyObject* keywords) {
-  if (!self && may_override()) [[unlikely]]
-    if (PyObject* r = overridden(g_functions[size_t(first.id)], given, n, keywords); r || PyErr_Occurred()) return r;
+  if (may_override(self)) [[unlikely]]
+    if (PyObject* r = overridden(g_functions[size_t(first.id)], self, given, n, keywords); r || PyErr_Occurred()) return r;
   return call_shared(first, self, given, n, keywords, run);
 }
 // The tensor that was written: of the method self, of the function its first argument, named input or by position.
@@ -135,8 +137,9 @@ void check_target(const OpInfo& op, PyObject* self, const ArgumentFrame& frame) 
 }
 [[gnu::noinline]] PyObject* write_into(const OpInfo& op, PyObject* self, PyObject* const* given, Py_ssize_t n,
                                        PyObject* keywords) {
-  if (!self && may_override()) [[unlikely]]
-    if (PyObject* r = overridden(g_in_place_functions[size_t(op.id)], given, n, keywords); r || PyErr_Occurred()) return r;
+  if (may_override(self)) [[unlikely]]
+    if (PyObject* r = overridden(g_in_place_functions[size_t(op.id)], self, given, n, keywords); r || PyErr_Occurred())
+      return r;
   return guarded([&] {
     ArgumentFrame frame;
     frame.read(op, self, given, n, keywords);
@@ -147,8 +150,9 @@ void check_target(const OpInfo& op, PyObject* self, const ArgumentFrame& frame) 
 }
 [[gnu::noinline]] PyObject* write_one_of(const OpInfo& first, PyObject* self, PyObject* const* given, Py_ssize_t n,
                                          PyObject* keywords) {
-  if (!self && may_override()) [[unlikely]]
-    if (PyObject* r = overridden(g_in_place_functions[size_t(first.id)], given, n, keywords); r || PyErr_Occurred()) return r;
+  if (may_override(self)) [[unlikely]]
+    if (PyObject* r = overridden(g_in_place_functions[size_t(first.id)], self, given, n, keywords); r || PyErr_Occurred())
+      return r;
   return call_shared(first, self, given, n, keywords, [&](const OpInfo& op, ArgumentFrame& frame) {
     DY_CHECK_AS(TypeError, op.def->inplace, "{}_: this form of it does not write in place: {}", first.signature->name,
                 op.def->sig);

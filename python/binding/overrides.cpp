@@ -10,6 +10,7 @@ namespace dyadic::inline v1::python {
 
 PyObject* g_override = nullptr;
 thread_local bool t_overrides = true;
+thread_local bool t_mode = false;
 
 bool is_of_own_class(PyObject* o) {
   PyTypeObject* type = Py_TYPE(o);
@@ -43,11 +44,12 @@ nb::object as_class(const Tensor& t, nb::type_object cls, bool history) {
 
 }  // namespace
 
-PyObject* overridden(PyObject* function, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
+PyObject* overridden(PyObject* function, PyObject* self, PyObject* const* given, Py_ssize_t n, PyObject* keywords) {
   const Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
-  if (!std::any_of(given, given + n + named, takes_over)) return nullptr;
+  if (!function || (!t_mode && !std::any_of(given, given + n + named, takes_over))) return nullptr;
   return guarded([&] {
     nb::list positional;
+    if (self) positional.append(nb::handle(self));
     nb::dict by_name;
     for (Py_ssize_t i = 0; i < n; ++i) positional.append(nb::handle(given[i]));
     for (Py_ssize_t i = 0; i < named; ++i) by_name[nb::handle(PyTuple_GET_ITEM(keywords, i))] = nb::handle(given[n + i]);
@@ -55,9 +57,14 @@ PyObject* overridden(PyObject* function, PyObject* const* given, Py_ssize_t n, P
   });
 }
 
+PyObject* handed_to_mode(PyObject* function, std::initializer_list<PyObject*> given) {
+  return overridden(function, nullptr, given.begin(), Py_ssize_t(given.size()), nullptr);
+}
+
 void add_overrides(nb::module_& m) {
   m.def("_as_class", as_class, nb::arg("tensor"), nb::arg("cls"), nb::arg("history"));
   m.def("_begin_overrides", [](nb::object call) { g_override = call.release().ptr(); });
+  m.def("_set_mode", [](bool entered) { t_mode = entered; });
   m.def("_overrides", [] { return t_overrides; });
   m.def("_set_overrides", [](bool on) { return std::exchange(t_overrides, on); });
 }

@@ -7,6 +7,7 @@
 
 #include "corridor/tape.h"
 #include "dyadic/ops.h"
+#include "overrides.h"
 #include "tensor/resize.h"
 
 namespace dyadic::inline v1::python {
@@ -247,10 +248,19 @@ Py_ssize_t length(PyObject* self) {
   }
   return Py_ssize_t(t.sizes()[0]);
 }
+// Tensor.__getitem__ and the like, as a mode is told of them.
+PyObject* special(const char* name) { return PyDict_GetItemString(tensor_type->tp_dict, name); }
 PyObject* subscript(PyObject* self, PyObject* key) {
+  if (mode_takes_over()) [[unlikely]]
+    if (PyObject* r = handed_to_mode(special("__getitem__"), {self, key}); r || PyErr_Occurred()) return r;
   return guarded([&] { return wrap(read_index(tensor_of(self), key)); });
 }
 int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
+  if (value && mode_takes_over()) [[unlikely]] {
+    PyObject* r = handed_to_mode(special("__setitem__"), {self, key, value});
+    Py_XDECREF(r);
+    if (r || PyErr_Occurred()) return r ? 0 : -1;
+  }
   PyObject* r = guarded([&] {
     DY_CHECK_AS(TypeError, value, "index: elements cannot be deleted");
     assign_index(tensor_of(self), key, value);

@@ -3,6 +3,7 @@ methods and operators by attributes that the class gets when it is made, functio
 nothing over."""
 import contextlib
 import inspect
+import threading
 
 from . import _dyadic
 from ._dyadic import Parameter, Tensor
@@ -48,8 +49,48 @@ def _owners(values):
     return found
 
 
+_entered = threading.local()  # .modes: those that are entered, the innermost last
+
+
+def modes():
+    """The TorchFunctionModes that this thread has entered."""
+    if not hasattr(_entered, "modes"):
+        _entered.modes = []
+    return _entered.modes
+
+
+@contextlib.contextmanager
+def without_last_mode():
+    """Inside calls go to the mode around the innermost one, which is given."""
+    mode = modes().pop()
+    _dyadic._set_mode(bool(modes()))
+    try:
+        yield mode
+    finally:
+        modes().append(mode)
+        _dyadic._set_mode(True)
+
+
+def enter_mode(mode):
+    """From here on calls go to it first."""
+    _dyadic._begin_overrides(call)
+    modes().append(mode)
+    _dyadic._set_mode(True)
+
+
+def leave_mode():
+    """The innermost one is left."""
+    modes().pop()
+    _dyadic._set_mode(bool(modes()))
+
+
 def call(function, args, kwargs, relevant=None):
-    """The function's result, as the first class among the arguments, or the relevant ones, that answers has it."""
+    """The function's result, as the innermost mode, then the first class among the arguments, or the relevant ones, that answers has it."""
+    if modes():
+        with without_last_mode() as mode:
+            types = tuple(map(type, _owners((*args, *kwargs.values()))))
+            result = mode.__torch_function__(function, types, args, kwargs)
+            return function(*args, **kwargs) if result is NotImplemented else result
     owners = _owners((*args, *kwargs.values()) if relevant is None else relevant)
     types = tuple(map(type, owners))
     for owner in owners:
@@ -95,7 +136,9 @@ def _make_subclass(cls, data, require_grad=False):
 
 def _handed_over(function):
     def method(self, *args, **kwargs):
-        return call(function, (self, *args), kwargs) if _dyadic._overrides() else function(self, *args, **kwargs)
+        if not _dyadic._overrides():
+            return function(self, *args, **kwargs)
+        return call(method if modes() else function, (self, *args), kwargs)  # what a mode calls is asked of classes again
 
     method.__name__, method.__doc__ = function.__name__, function.__doc__
     return method

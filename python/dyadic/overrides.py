@@ -1,7 +1,7 @@
 """Whether an argument takes calls over by __torch_function__ (_own_classes.py)."""
 from . import _dyadic
 from ._dyadic import Tensor
-from ._own_classes import call, is_of_own_class
+from ._own_classes import call, enter_mode, is_of_own_class, leave_mode
 
 
 def has_torch_function(relevant_args):
@@ -33,19 +33,26 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
 
 
 class TorchFunctionMode:
-    """Of what takes all calls over while it is entered: that is not here. One with an attribute `enabled` that is False changes nothing and
-    may be entered."""
+    """Takes all calls over while it is entered: of ops, as functions, methods and operators, and of indexing. A derived class writes
+    __torch_function__(func, types, args, kwargs); what it calls goes to the mode around it, or happens. Functions that are written in
+    Python (of nn.functional) show the ops that they call; attributes and tensor() are no calls."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        return func(*args, **(kwargs or {}))
+        raise NotImplementedError(f"{type(self).__name__}: a TorchFunctionMode writes __torch_function__(func, types, args, kwargs)")
 
     def __enter__(self):
-        if getattr(self, "enabled", True):
-            raise NotImplementedError(f"{type(self).__name__}: a TorchFunctionMode is not entered here: calls are not handed over to Python")
+        enter_mode(self)
         return self
 
     def __exit__(self, *exc):
-        """Nothing was changed."""
+        leave_mode()
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that does what it is asked."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
 
 
 def get_default_nowrap_functions():
