@@ -5,6 +5,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.metadata
+import importlib.util
 import sys
 import types
 
@@ -74,10 +75,12 @@ def _place(value, made_in):
 
 
 class _Later(importlib.metadata.DistributionFinder):
-    """Modules of the package that are imported later, and the distribution "torch"."""
+    """Modules of the package that are imported later, under either name, and the distribution "torch"."""
 
     @classmethod
     def find_spec(cls, fullname, path=None, target=None):
+        if fullname.startswith("torch."):
+            return _as_own(fullname)
         if not fullname.startswith(f"{_OWN}."):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
@@ -88,6 +91,32 @@ class _Later(importlib.metadata.DistributionFinder):
     @staticmethod
     def find_distributions(context=importlib.metadata.DistributionFinder.Context()):
         return [_Distribution()] if context.name in (None, "torch") else []
+
+
+def _as_own(fullname):
+    """torch.x.y: the module that is imported as the package's own x.y, so that it is there once."""
+    own = f"{_OWN}{fullname.removeprefix('torch')}"
+    try:
+        if own not in sys.modules and importlib.util.find_spec(own) is None:
+            return None
+    except ModuleNotFoundError:  # what stands before the last name is no package
+        return None
+    module = importlib.import_module(own)
+    sys.modules.pop(fullname, None)  # where it is there already the import system would take its spec, and load it again
+    return importlib.machinery.ModuleSpec(fullname, _Same(module))
+
+
+class _Same(importlib.abc.Loader):
+    """Gives a module that is there."""
+
+    def __init__(self, module):
+        self._module, self._spec = module, module.__spec__
+
+    def create_module(self, spec):
+        return self._module
+
+    def exec_module(self, module):
+        module.__spec__ = self._spec  # the import system has written the other name's there
 
 
 class _Renaming(importlib.abc.Loader):

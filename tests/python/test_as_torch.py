@@ -316,3 +316,22 @@ def test_names_of_ours_hide_none_of_a_program_s(tmp_path):
         """,
     )
     assert lines == ["0 2 True", "[1.0] False False", "[12.0, 12.0] torch.float64"]
+
+
+def test_modules_are_there_once(tmp_path):
+    """What is imported later, by torch's name first, is the package's own module, with all that it has."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import torch.distributions, torch.backends.cudnn, torch.train, torch.ao.quantization, sys, importlib\n"
+        "from torch.distributions.normal import Normal\n"
+        "import torch.distributions.kl as kl\n"
+        "assert torch.distributions.kl is kl and torch.distributions.Normal is Normal\n"
+        "for name in ('distributions', 'backends', 'backends.cudnn', 'train', 'distributions.kl', 'distributions.normal'):\n"
+        "    assert sys.modules['torch.' + name] is sys.modules['dyadic.' + name], name\n"
+        "torch.backends.cudnn.benchmark = True\n"
+        "assert sys.modules['dyadic.backends.cudnn'].benchmark\n"
+        "try:\n    import torch.nothing\nexcept ModuleNotFoundError as e:\n    print(e)\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "dyadic", str(program)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "No module named 'torch.nothing'\n"
