@@ -45,6 +45,8 @@ class DataParallel {
   void keep_own(optim::Optimizer& optimizer);
   void collect(optim::Optimizer& optimizer);
 
+  int owner(const Tensor& parameter) const;  // the rank that steps it, or has it; 0 where all do
+
   // Something that any rank may ask for, such as to stop: says whether one had when the last backward() ran.
   void ask() { asking_ = true; }
   bool asked() const { return asked_; }

@@ -8,6 +8,7 @@
 #include "cli/json.h"
 #include "dyadic/model_files.h"
 #include "io/bad_file.h"
+#include "io/checkpoint_files.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
@@ -17,8 +18,20 @@ struct ConvertCommandOptions {
   std::vector<std::string> map;
 };
 
+// A run's checkpoint stays one, in one file or as many as asked for: what several processes wrote in parts goes on as any
+// other.
+int convert_checkpoint(const ConvertCommandOptions& o, const Common& common) {
+  const io::Checkpoint whole = io::Checkpoint::load(o.in);
+  const std::string out = whole.save(o.out, o.max_shard_size.empty() ? 0 : byte_count(o.max_shard_size));
+  print(common.json ? json_text({{"in", o.in}, {"out", out}, {"checkpoint", Json::parse(whole.json)}})
+                    : fmt::format("{}: a checkpoint, as {} was\n", out, o.in));
+  return kDone;
+}
+
 int convert(const ConvertCommandOptions& o, const Common& common) {
   install_interrupt_handler();
+  if (o.format.empty() && o.map.empty() && o.out.ends_with(".safetensors") && io::is_checkpoint(o.in))
+    return convert_checkpoint(o, common);
   std::unique_ptr<Steps> steps;  // made at the first, when their number is known
   io::ConvertOptions options;
   if (!o.format.empty()) options.format = DType::parse(o.format);

@@ -3,9 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
+#include "base/check.h"
 #include "cli/command.h"
 #include "cli/json.h"
 #include "cli/kv.h"
@@ -14,6 +17,7 @@
 #include "device/limit.h"
 #include "dyadic/finetune.h"
 #include "study/memory_plan.h"
+#include "study/ranks_plan.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
@@ -24,8 +28,21 @@ struct Given {
   std::vector<std::string> data, allow;
   study::TrainSetup setup;
   int64_t context = 0;
+  std::optional<int64_t> ranks;
+  std::string link = "10G";
+  double latency = 20, step_ms = 0;
   Options options;
 };
+
+double bits_per_second(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string unit(end, text.data() + text.size());
+  const double factor = unit.empty() ? 1 : unit == "M" ? 1e6 : unit == "G" ? 1e9 : 0;
+  if (error != std::errc() || !(number * factor > 0))
+    throw UsageError(fmt::format("plan: --link {}: bits a second, such as 10G or 800M", text));
+  return number * factor;
+}
 
 Json document(const PlanCandidate& c) {
   const study::Bytes& b = c.bytes;
@@ -57,16 +74,64 @@ Json document(const MemoryPlan& p) {
           {"candidates", all}};
 }
 
+Json document(const study::RanksCandidate& c) {
+  const study::Bytes& b = c.bytes;
+  return {{"spread", distributed::spread_name(c.spread)},
+          {"ranks", c.ranks},
+          {"batch", c.batch},
+          {"fits", c.fits},
+          {"bytes_sent_per_step", c.sent},
+          {"messages_per_step", c.messages},
+          {"computing_ms", number(c.compute * 1e3)},
+          {"network_ms", number(c.network * 1e3)},
+          {"ms_per_step", number(c.seconds() * 1e3)},
+          {"bytes",
+           {{"parameters", *b.parameters.predicted},
+            {"gradients", *b.gradients.predicted},
+            {"optimizer", *b.optimizer.predicted},
+            {"activations", *b.activations.predicted},
+            {"workspace", *b.workspace.predicted},
+            {"peak", *b.peak.predicted}}}};
+}
+
+Json document(const study::RanksPlan& p) {
+  Json spreads = Json::array(), growth = Json::array();
+  for (const study::RanksCandidate& c : p.spreads) spreads.push_back(document(c));
+  for (const study::RanksCandidate& c : p.growth) growth.push_back(document(c));
+  return {{"memory_limit", p.request.limit ? Json(p.request.limit) : Json(nullptr)},
+          {"shards", p.request.shards},
+          {"chosen", p.chosen < 0 ? Json(nullptr) : Json(distributed::spread_name(p.spreads[size_t(p.chosen)].spread))},
+          {"spreads", spreads},
+          {"growth", growth},
+          {"network_limits_from", p.limited_from ? Json(p.limited_from) : Json(nullptr)}};
+}
+
 int columns() {
   winsize w{};
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 120;
 }
 
+int run_ranks(const Given& g, const study::Corpus& corpus, study::Subject& subject, int64_t limit, const Common& common) {
+  const study::Recipe recipe = study::recipe(g.recipe);
+  study::RanksRequest r{.ranks = *g.ranks, .link = bits_per_second(g.link) / 8, .latency = g.latency * 1e-6, .limit = limit};
+  r.batch = g.setup.batch;
+  r.shards = g.setup.shards ? g.setup.shards : std::max(r.ranks, std::min(kShards, r.batch));
+  if (g.step_ms > 0) r.scale = g.step_ms * 1e-3 / study::predicted_seconds(subject, recipe, g.setup.plan());
+  const study::SubjectOf subject_of = [&](int64_t batch) {
+    study::TrainSetup setup = g.setup;
+    setup.batch = batch;
+    return std::make_unique<study::TextSubject>(setup, corpus, g.preset);
+  };
+  const study::RanksPlan p = study::plan_ranks(subject_of, recipe, g.setup.plan(), r);
+  print(common.json ? json_text(document(p)) : p.text(columns(), isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR")));
+  return p.chosen < 0 ? kFailed : kDone;
+}
+
 int run_plan(Given& g, const Common& common) {
   if (!g.model.model.empty()) {
-    if (!g.preset.empty() || !g.recipe.empty() || !g.tokens.empty() || !g.data.empty() || !g.allow.empty())
+    if (!g.preset.empty() || !g.recipe.empty() || !g.tokens.empty() || !g.data.empty() || !g.allow.empty() || g.ranks)
       throw UsageError(
-          "plan: --preset, --recipe, --data, --tokens and --allow are of a model that is trained anew; leave them "
+          "plan: --preset, --recipe, --data, --tokens, --allow and --ranks are of a model that is trained anew; leave them "
           "out, or leave out " +
           g.model.model);
     g.model.context = g.context;
@@ -86,6 +151,7 @@ int run_plan(Given& g, const Common& common) {
   const study::Corpus corpus = study::Corpus::load(g.data, study::parse_token_kind(g.tokens));
   g.setup.model.vocab = std::max(g.setup.model.vocab, corpus.vocabulary().size());
   study::TextSubject subject(g.setup, corpus, g.preset);
+  if (g.ranks) return run_ranks(g, corpus, subject, limit, common);
   const MemoryPlan p =
       study::plan_training(subject, study::recipe(g.recipe), g.setup.plan(), limit, study::Allowed::parse(g.allow));
   print(common.json ? json_text(document(p)) : p.text(columns(), isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR")));
@@ -110,6 +176,16 @@ Run setup(Options& options) {
       .value("--recipe", g->recipe, "R", "precision it trains in: f32, bf16, f16, pure-bf16 ... (default: f32)",
              [](const std::string& text) { study::recipe(text); })
       .value("--allow", g->allow, "WHAT", kAllowDoc, check_allowed)
+      .value("--ranks", g->ranks, "N",
+             "a run on N ranks: what each --spread takes of memory, wire and time, and how far that goes", between(2, 4096))
+      .value("--link", g->link, "RATE", "bits a second that a rank sends: 10G, 800M (default: 10G)",
+             [](const std::string& text) { bits_per_second(text); })
+      .value("--latency", g->latency, "US", "microseconds that a message takes beside them (default: 20)", between(0, 1e6))
+      .value("--step-ms", g->step_ms, "MS",
+             "milliseconds that a step takes on one rank, measured: times of computing go by it (default: predicted)",
+             between(0, 1e9))
+      .value("--shards", g->setup.shards, "N", "with --ranks: parts of a batch (default: 8, the batch or the ranks)",
+             at_least(1))
       .value("--context", g->context, "N",
              "the same as --block; of MODEL: prompt and answer together (default: what it reads, at most 2048)", at_least(1))
       .value("--data", g->data, "FILE|DIR",

@@ -25,12 +25,12 @@
 #include "study/model_file.h"
 #include "study/run.h"
 #include "study/trainer.h"
+#include "train/parted.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr int64_t kShards = 8;  // of a batch on several ranks
 
 struct TrainOptions {
   std::string preset = "char", recipe = "f32", state, tokens = "bytes", out, time, spread = "none";
@@ -51,8 +51,9 @@ class Training {
   std::unique_ptr<study::Trainer> trainer_;
   study::Bytes bytes_;
   double started_ = seconds_now();
-  std::vector<double> times_;  // seconds per step, of this process
-  int64_t sent_ = 0;           // bytes to other ranks, in steps
+  std::vector<double> times_;   // seconds per step, of this process
+  int64_t sent_ = 0;            // bytes to other ranks, in steps
+  int64_t sent_predicted_ = 0;  // in each
   double train_loss_ = study::kUnknown, val_loss_ = study::kUnknown;
   bool finished_ = false;  // by an earlier process
   bool late_ = false;      // --time is up
@@ -88,7 +89,9 @@ class Training {
 
  private:
   int run_all(const Common& common) {
+    const int64_t sent = group_.bytes_sent();
     bytes_ = study::predict(*subject_, recipe_, plan_).bytes;
+    sent_predicted_ = (group_.bytes_sent() - sent) / 2;  // it makes two steps
     MemoryStats before = memory_stats();
     trainer_ = std::make_unique<study::Trainer>(*subject_, recipe_, plan_);
     finished_ = o_.resume && take_over();
@@ -109,7 +112,7 @@ class Training {
     if (!interrupted() && whole) return kDone;
     if (!whole && first())
       fmt::print(stderr, "{} after step {}: the checkpoint is {}; go on with the same command and --resume{}\n",
-                 late_ ? "time is up" : "interrupted", trainer_->steps_done(), checkpoint_path(),
+                 late_ ? "time is up" : "interrupted", trainer_->steps_done(), train::saved_at(checkpoint_path()),
                  fs::path(o_.out).filename() == "train-" + o_.preset ? "" : " --out " + o_.out);
     return kInterrupted;
   }
@@ -161,7 +164,7 @@ class Training {
     if (o_.resume) {
       DY_CHECK_AS(ValueError, fs::exists(o_.out),
                   "train: --resume: there is no run in {}: there is no such folder; leave --resume out to begin one", o_.out);
-      if (!fs::exists(model_path()) && !fs::exists(checkpoint_path()))
+      if (!fs::exists(model_path()) && train::saved_at(checkpoint_path()).empty())
         warn(fmt::format("train: --resume: {} has no checkpoint yet; the run begins anew", o_.out));
     }
     std::error_code error;
@@ -173,15 +176,15 @@ class Training {
     DY_CHECK_AS(ValueError, !error && out, "train: the folder {} cannot be written{}{}; pass another --out", o_.out,
                 error ? ": " : "", error ? error.message() : "");
     fs::remove(probe, error);
-    for (const std::string& file : {model_path(), checkpoint_path()})
-      DY_CHECK_AS(ValueError, o_.resume || !fs::exists(file),
+    for (const std::string& file : {fs::exists(model_path()) ? model_path() : "", train::saved_at(checkpoint_path())})
+      DY_CHECK_AS(ValueError, o_.resume || file.empty(),
                   "train: {} is there already; pass --resume to go on with that run, or another --out", file);
   }
 
   // From the checkpoint, if there is one. True: the model is trained already.
   bool take_over() {
-    if (fs::exists(checkpoint_path())) {
-      trainer_->load(checkpoint_path(), fingerprint());
+    if (const std::string saved = train::saved_at(checkpoint_path()); !saved.empty()) {
+      trainer_->load(saved, fingerprint());
       return false;
     }
     if (!fs::exists(model_path())) return false;
@@ -234,13 +237,7 @@ class Training {
     return parallel->asked();
   }
 
-  void save_checkpoint() {
-    std::optional<distributed::Gathered> all;
-    if (distributed::DataParallel* parallel = trainer_->parallel()) all.emplace(*parallel);
-    trainer_->collect();
-    group_.on_first([&] { trainer_->save(checkpoint_path(), fingerprint()); });
-    trainer_->keep_own();
-  }
+  void save_checkpoint() { trainer_->save(checkpoint_path(), fingerprint()); }
 
   void save_model() {
     subject_->save(trainer_->model(), o_.out, {{"run", fingerprint()}, {"train_loss", fmt::format("{}", train_loss_)}});
@@ -280,6 +277,7 @@ class Training {
             {"ranks", group_.size()},
             {"shards", setup_.shards},
             {"bytes_sent_per_step", times_.empty() ? Json(nullptr) : Json(sent_ / int64_t(times_.size()))},
+            {"bytes_sent_per_step_predicted", sent_predicted_},
             {"tokens_per_s", double(tokens()) / step_seconds()},
             {"bytes",
              {{"parameters", amount(bytes_.parameters)},

@@ -5,6 +5,8 @@
 
 namespace dyadic::inline v1::cli {
 
+inline constexpr int64_t kShards = 8;  // of a batch on several ranks
+
 void add_setting(Options& options, const study::Setting& setting);
 
 inline constexpr const char* kAllowDoc =

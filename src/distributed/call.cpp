@@ -14,6 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 std::atomic<double> g_timeout{1800};
+constinit thread_local int64_t t_messages = 0;
 constexpr int kDescriptionTag = 32000;
 using Description = std::array<char, 128>;
 
@@ -32,6 +33,8 @@ std::vector<Range> even_ranges(int64_t n, int ranks) {
   for (int r = 0; r < ranks; ++r) out.push_back({even_begin(n, r, ranks), even_begin(n, r + 1, ranks)});
   return out;
 }
+
+int64_t messages_sent() { return t_messages; }
 
 void set_timeout(double seconds) {
   DY_CHECK_AS(ValueError, seconds > 0, "set_timeout: {} s; above zero", seconds);
@@ -57,9 +60,15 @@ void Call::wait(std::vector<void*> requests) const {
   }
 }
 
+Call::Call(Group& group, std::string what, Device device) : Call(group, std::move(what), !device.is_meta()) {
+  paper_ = device.is_meta();
+  if (paper_) t_messages += size() - 1;
+}
+
 Call::Call(Group& group, std::string what, bool told) : group_(group), what_(std::move(what)) {
   if (!told) return;
   const int n = size(), me = rank();
+  t_messages += n - 1;
   Description mine{};
   std::copy_n(what_.data(), std::min(what_.size(), mine.size() - 1), mine.data());
   std::vector<Description> all(size_t(n), mine);
@@ -132,7 +141,9 @@ void exchange(const Call& call, const char* from, const std::vector<Range>& sent
               int64_t longest, int64_t itemsize, int64_t most_bytes) {
   const int n = call.size();
   for (int r = 0; r < n; ++r)
-    if (r != call.rank()) call.sent((sent[size_t(r)].end - sent[size_t(r)].begin) * itemsize);
+    if (const int64_t bytes = (sent[size_t(r)].end - sent[size_t(r)].begin) * itemsize; bytes && r != call.rank())
+      call.sent(bytes), ++t_messages;
+  if (call.on_paper()) return;
   const int64_t each = std::max<int64_t>(most_bytes / n / itemsize, 1);
   if (longest <= each && std::max(extent(sent), extent(received)) * itemsize <= most_bytes) {
     return call.wait(call.engine().all_to_all(from, parts_of(sent, itemsize).data(), to, parts_of(received, itemsize).data()));
@@ -150,6 +161,8 @@ void gather(const Call& call, char* data, const std::vector<Range>& ranges, int6
   const int n = call.size();
   const Range own = ranges[size_t(call.rank())];
   call.sent((own.end - own.begin) * itemsize * (n - 1));
+  t_messages += n - 1;
+  if (call.on_paper()) return;
   const int64_t each = std::max<int64_t>(kMostBytes / n / itemsize, 1);
   const auto copy_of = [&](const Range& r) {
     return std::string(data + r.begin * itemsize, size_t((r.end - r.begin) * itemsize));

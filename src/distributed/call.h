@@ -11,10 +11,14 @@ namespace dyadic::inline v1::distributed {
 class Call {
   Group& group_;
   std::string what_;
+  bool paper_ = false;
 
  public:
   // Error on every rank where another one calls something else. With `told` false nothing is said: of two ranks' own.
   Call(Group& group, std::string what, bool told = true);
+  // Of tensors of a device. On meta it is on paper: nothing is said or moved, but counted as if it were.
+  Call(Group& group, std::string what, Device device);
+  bool on_paper() const { return paper_; }
   Engine& engine() const { return *group_.engine_; }
   int rank() const { return group_.rank(); }
   int size() const { return group_.size(); }
@@ -23,6 +27,8 @@ class Call {
   void wait(void* request) const { wait(std::vector{request}); }
   void sent(int64_t bytes) const { group_.bytes_sent_ += bytes; }
 };
+
+int64_t messages_sent();  // by this thread, to other ranks, descriptions of calls among them
 
 // Bytes that one request may move.
 inline constexpr int64_t kMostBytes = int64_t{1} << 30;
@@ -39,7 +45,9 @@ std::vector<Range> even_ranges(int64_t n, int ranks);
 // of at most `most_bytes`. `longest`: of all ranges of all ranks.
 void exchange(const Call& call, const char* from, const std::vector<Range>& sent, char* to, const std::vector<Range>& received,
               int64_t longest, int64_t itemsize, int64_t most_bytes = kMostBytes);
-// Every rank's own range of `data` becomes everyone's.
+// Every rank's own range of `data` becomes everyone's. Both: on paper the buffers may be null.
 void gather(const Call& call, char* data, const std::vector<Range>& ranges, int64_t longest, int64_t itemsize);
+
+inline char* bytes_of(const Tensor& t) { return t.is_meta() ? nullptr : static_cast<char*>(t.data_ptr()); }
 
 }  // namespace dyadic::inline v1::distributed

@@ -108,9 +108,8 @@ double DataParallel::backward(const Value& batch, const data::Callback<Tensor(co
     const Tensor flat = sum.scattered(slices);
     std::vector<Range> tail(slices.size(), Range{layout.tail().begin, layout.tail().begin});
     tail.back() = layout.tail();
-    if (!layout.device().is_meta())
-      gather(Call(group_, "the end of a sum"), static_cast<char*>(flat.data_ptr()), tail, tail.back().end - tail.back().begin,
-             layout.dtype().itemsize());
+    gather(Call(group_, "the end of a sum", layout.device()), bytes_of(flat), tail, tail.back().end - tail.back().begin,
+           layout.dtype().itemsize());
     layout.give(flat, numbers, slices[size_t(group_.rank())]);
   } else {
     layout.give(sum.sum(), numbers);
@@ -153,9 +152,7 @@ double DataParallel::backward_in_rounds(const Value& batch, const data::Callback
   const Tensor flat = empty({layout.size()}, layout.dtype(), layout.device());
   const Range mine = slices[size_t(rank)];
   flat.narrow(0, mine.begin, mine.end - mine.begin).copy_(sum.take());
-  if (!layout.device().is_meta())
-    gather(Call(group_, "gathering of a sum"), static_cast<char*>(flat.data_ptr()), slices, slices[0].end,
-           layout.dtype().itemsize());
+  gather(Call(group_, "gathering of a sum", layout.device()), bytes_of(flat), slices, slices[0].end, layout.dtype().itemsize());
   double numbers[Flat::kNumbers];
   layout.give(flat, numbers);
   asked_ = numbers[1] > 0;

@@ -72,7 +72,8 @@ double spread_norm(const nn::NamedTensors& params, Group& group) {
     if (const Tensor g = params[i].second.grad(); g.defined()) s[i] = optim::grad_squares(g);
     real = real && !params[i].second.is_meta();
   }
-  if (real) group.all_reduce(squares);  // of each one rank has it: nothing is rounded
+  // Of each one rank has it: nothing is rounded.
+  group.all_reduce(real ? squares : empty(squares.sizes(), f64, meta));
   double total = 0;
   for (size_t i = 0; i < params.size(); ++i) total += s[i];
   return std::sqrt(total);

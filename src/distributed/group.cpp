@@ -85,7 +85,6 @@ std::vector<Range> rows_of(int64_t n, int size) {
   for (int r = 0; r < size; ++r) out.push_back({r * n, (r + 1) * n});
   return out;
 }
-char* bytes_of(const Tensor& t) { return static_cast<char*>(t.data_ptr()); }
 
 }  // namespace
 
@@ -105,6 +104,9 @@ void Group::barrier() {
 
 // All at once, within one call.
 static void broadcast_all(const Call& call, const std::vector<Tensor>& tensors, const std::vector<int>& roots) {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (call.rank() == roots[i]) call.sent(tensors[i].nbytes() * (call.size() - 1));
+  if (call.on_paper()) return;
   NoGrad guard;
   std::vector<Dense> dense;
   std::vector<void*> requests;
@@ -114,7 +116,6 @@ static void broadcast_all(const Call& call, const std::vector<Tensor>& tensors, 
     for (int64_t at = 0; at < d.bytes(); at += kMostBytes) {
       const int64_t n = std::min(kMostBytes, d.bytes() - at);
       requests.push_back(call.engine().broadcast(d.data() + at, n, roots[i]));
-      if (call.rank() == roots[i]) call.sent(n * (call.size() - 1));
     }
   }
   for (void* request : requests) call.wait(request);
@@ -128,29 +129,23 @@ void Group::broadcast(const Tensor& t, int root) {
 }
 
 void Group::broadcast(const std::vector<Tensor>& tensors, const std::vector<int>& roots) {
-  std::vector<Tensor> there;
-  std::vector<int> from;
+  if (size() == 1 || tensors.empty()) return;
   std::string all;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].is_meta()) continue;
-    there.push_back(tensors[i]), from.push_back(roots[i]);
-    all += fmt::format("{} from {};", describe(tensors[i]), roots[i]);
-  }
-  if (size() == 1 || there.empty()) return;
-  const std::string what = fmt::format("broadcast of {} tensors ({})", there.size(), sha256_hex(all).substr(0, 8));
-  broadcast_all(Call(*this, what), there, from);
+  for (size_t i = 0; i < tensors.size(); ++i) all += fmt::format("{} from {};", describe(tensors[i]), roots[i]);
+  const std::string what = fmt::format("broadcast of {} tensors ({})", tensors.size(), sha256_hex(all).substr(0, 8));
+  broadcast_all(Call(*this, what, tensors[0].device()), tensors, roots);
 }
 
 void Group::all_reduce(const Tensor& t, Reduce how) {
   const DType wide = adding("all_reduce", t, how);
   if (size() == 1 || t.numel() == 0) return;
-  const Call call(*this, fmt::format("all_reduce of {} ({})", describe(t), name_of(how)));
+  const Call call(*this, fmt::format("all_reduce of {} ({})", describe(t), name_of(how)), t.device());
   NoGrad guard;
   const Tensor flat = t.detach().to(wide).contiguous().view({-1});
   const std::vector<Range> slices = even_ranges(flat.numel(), size());
   const Range mine = slices[size_t(rank())];
   const int64_t n = mine.end - mine.begin, longest = slices[0].end;
-  const Tensor rows = empty({size(), n}, wide), result = empty({flat.numel()}, wide);
+  const Tensor rows = empty({size(), n}, wide, t.device()), result = empty({flat.numel()}, wide, t.device());
   exchange(call, bytes_of(flat), slices, bytes_of(rows), rows_of(n, size()), longest, wide.itemsize());
   if (n) result.narrow(0, mine.begin, n).copy_(reduced(rows, how));
   gather(call, bytes_of(result), slices, longest, wide.itemsize());

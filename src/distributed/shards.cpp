@@ -1,7 +1,6 @@
 #include "distributed/shards.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/check.h"
 #include "dyadic/ops.h"
@@ -48,8 +47,8 @@ void Fold::add(Tensor leaf) {
 Tensor ShardSum::sum() {
   const std::vector<Range> slices = even_ranges(n_, group_.size());
   const Tensor result = scattered(slices);
-  if (group_.size() > 1 && !device_.is_meta())
-    gather(Call(group_, "gathering of a sum"), static_cast<char*>(result.data_ptr()), slices, slices[0].end, dtype_.itemsize());
+  if (group_.size() > 1)
+    gather(Call(group_, "gathering of a sum", device_), bytes_of(result), slices, slices[0].end, dtype_.itemsize());
   return result;
 }
 
@@ -59,9 +58,7 @@ Tensor ShardSum::scattered(const std::vector<Range>& slices) {
   const Node& tree = fold_.tree();
   const std::vector<std::pair<Node, Tensor>>& made = fold_.made();
   if (ranks == 1) return made[0].second;
-  const bool real = !device_.is_meta();  // else all is as it would be, but for what is said
-  std::optional<Call> call;
-  if (real) call.emplace(group_, fmt::format("sum of {} {} over {} shards", n_, dtype_.name(), tree.end));
+  const Call call(group_, fmt::format("sum of {} {} over {} shards", n_, dtype_.name(), tree.end), device_);
   const Range mine = slices[size_t(me)];
   const int64_t n = mine.end - mine.begin;
   int64_t longest = 0;
@@ -83,9 +80,8 @@ Tensor ShardSum::scattered(const std::vector<Range>& slices) {
       received[size_t(r)] = {r * n, (r + 1) * n};
       parts.emplace_back(nodes[size_t(r)][k], rows.select(0, r));
     }
-    if (!real) continue;
-    const char* from = k < made.size() ? static_cast<const char*>(made[k].second.data_ptr()) : nullptr;
-    exchange(*call, from, sent, static_cast<char*>(rows.data_ptr()), received, longest, dtype_.itemsize());
+    exchange(call, k < made.size() ? bytes_of(made[k].second) : nullptr, sent, bytes_of(rows), received, longest,
+             dtype_.itemsize());
   }
   const Tensor result = made[0].second;
   if (n) {
@@ -111,17 +107,15 @@ void RoundSum::add(const Tensor& leaf) {
   const Range mine = slices_[size_t(group_.rank())];
   const int64_t n = mine.end - mine.begin;
   const Tensor rows = empty({given, n}, dtype_, device_);
-  if (!device_.is_meta()) {
-    std::vector<Range> sent(slices_.size()), received(slices_.size());
-    if (leaf.defined()) sent = slices_;
-    for (int64_t r = 0; r < given; ++r) received[size_t(r)] = {r * n, (r + 1) * n};
-    int64_t longest = 0;
-    for (const Range& s : slices_) longest = std::max(longest, s.end - s.begin);
-    const Call call(group_,
-                    fmt::format("sum of {} {}, shards {} to {}", slices_.back().end, dtype_.name(), first, first + given));
-    exchange(call, leaf.defined() ? static_cast<const char*>(leaf.data_ptr()) : nullptr, sent,
-             static_cast<char*>(rows.data_ptr()), received, longest, dtype_.itemsize());
-  }
+  std::vector<Range> sent(slices_.size()), received(slices_.size());
+  if (leaf.defined()) sent = slices_;
+  for (int64_t r = 0; r < given; ++r) received[size_t(r)] = {r * n, (r + 1) * n};
+  int64_t longest = 0;
+  for (const Range& s : slices_) longest = std::max(longest, s.end - s.begin);
+  const std::string what =
+      fmt::format("sum of {} {}, shards {} to {}", slices_.back().end, dtype_.name(), first, first + given);
+  exchange(Call(group_, what, device_), leaf.defined() ? bytes_of(leaf) : nullptr, sent, bytes_of(rows), received, longest,
+           dtype_.itemsize());
   for (int64_t r = 0; r < given; ++r) fold_.add(rows.select(0, r));
   for (auto& [node, part] : fold_.made())  // what stays has memory of its own
     if (node.begin >= first && given > 1) part = part.clone();

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "distributed/units.h"
 #include "dyadic/data_parallel.h"
 #include "dyadic/fully_shard.h"
 #include "dyadic/ops.h"
@@ -58,11 +59,24 @@ nn::NamedTensors gathered(Group& group, const nn::NamedTensors& mine) {
 void begin_equal(nn::Module& model, Group& group) {
   std::vector<Tensor> all = model.parameters();
   for (const Tensor& b : model.buffers()) all.push_back(b);
+  std::erase_if(all, [](const Tensor& t) { return t.is_meta(); });
   group.broadcast(all, std::vector<int>(all.size(), 0));
 }
 
 double DataParallel::grad_norm(const nn::NamedTensors& params) {
   return spread_ == Spread::none ? optim::grad_norm(params) : spread_norm(params, group_);
+}
+
+int DataParallel::owner(const Tensor& parameter) const {
+  const auto in = [&](const std::vector<Tensor>& params, const std::vector<int>& owners) {
+    for (size_t i = 0; i < params.size(); ++i)
+      if (params[i].is_same(parameter)) return owners[i];
+    return -1;
+  };
+  int found = in(trained_, owners_);
+  for (size_t i = 0; i < units_.size() && found < 0 && spread_ == Spread::parameters; ++i)
+    found = in(units_[i]->params(), units_[i]->owners());
+  return std::max(found, 0);
 }
 
 void DataParallel::share() {

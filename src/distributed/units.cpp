@@ -78,7 +78,7 @@ void Unit::spread_parameters() {
   for (size_t i = 0; i < params_.size(); ++i) {
     const Tensor absent = make_absent(params_[i]);
     if (mine(i) && !device_.is_meta()) {
-      char* place = static_cast<char*>(own_.data_ptr()) + places_[i];
+      char* place = bytes_of(own_) + places_[i];
       if (const int64_t bytes = buffer_bytes(params_[i])) std::memcpy(place, params_[i].impl()->data(), size_t(bytes));
       lend(absent, place);
     }
@@ -106,11 +106,10 @@ void Unit::gather() {
     const CategoryScope scope(Category::parameter);
     others_ = empty({all}, u8, device_);
   }
-  if (device_.is_meta()) return;
-  const Call call(group, fmt::format("gathering of {} parameters", params_.size()));
-  char* data = static_cast<char*>(others_.data_ptr());
-  exchange(call, static_cast<const char*>(own_.data_ptr()), sent, data, received, longest, 1);
-  for (size_t i = 0; i < params_.size(); ++i)
+  char* data = bytes_of(others_);
+  exchange(Call(group, fmt::format("gathering of {} parameters", params_.size()), device_), bytes_of(own_), sent, data,
+           received, longest, 1);
+  for (size_t i = 0; i < params_.size() && data; ++i)
     if (!mine(i)) lend(params_[i], data + received[size_t(owners_[i])].begin + places_[i]);
 }
 

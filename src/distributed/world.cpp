@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "distributed/engine.h"
+#include "distributed/world.h"
 #include "dyadic/distributed.h"
 
 namespace dyadic::inline v1::distributed {
@@ -64,7 +65,10 @@ static int environment(std::initializer_list<const char*> names, int otherwise) 
 int launched() { return environment({"MV2_COMM_WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"}, 1); }
 int launched_rank() { return environment({"MV2_COMM_WORLD_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"}, 0); }
 
+constinit thread_local Group* t_world = nullptr;
+
 Group& world() {
+  if (t_world) return *t_world;
   static std::once_flag once;
   static Group* group = nullptr;
   std::call_once(once, [] {

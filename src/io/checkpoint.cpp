@@ -148,19 +148,26 @@ std::string Checkpoint::save(const std::string& path, int64_t shard_bytes) const
     write_safetensors_file("checkpoint", path, tensors_, {{kCheckpointKey, "1"}, {kJsonKey, json}}, Seal::sha256);
     return path;
   }
-  nlohmann::json index = {
-      {"metadata", {{"total_size", 0}, {kCheckpointKey, "1"}, {kJsonKey, json}, {kShardsKey, nlohmann::json::object()}}},
-      {"weight_map", nlohmann::json::object()}};
-  int64_t total = 0;
+  std::vector<WrittenPart> parts;
   const std::vector<std::string> files = shard_paths(path, shards.size());
   for (size_t i = 0; i < shards.size(); ++i) {
-    const std::string name = std::filesystem::path(files[i]).filename().native();
-    index["metadata"][kShardsKey][name] =
-        write_safetensors_file("checkpoint", files[i], shards[i], {{kCheckpointKey, "1"}}, Seal::sha256);
-    for (auto& [tensor, t] : shards[i]) {
-      index["weight_map"][tensor] = name;
-      total += t.nbytes();
-    }
+    WrittenPart& part = parts.emplace_back();
+    part.file = std::filesystem::path(files[i]).filename().native();
+    part.seal = write_safetensors_file("checkpoint", files[i], shards[i], {{kCheckpointKey, "1"}}, Seal::sha256);
+    for (auto& [tensor, t] : shards[i]) part.names.push_back(tensor), part.bytes += t.nbytes();
+  }
+  return write_index(path, json, parts);
+}
+
+std::string write_index(const std::string& path, const std::string& document, const std::vector<WrittenPart>& parts) {
+  nlohmann::json index = {
+      {"metadata", {{"total_size", 0}, {kCheckpointKey, "1"}, {kJsonKey, document}, {kShardsKey, nlohmann::json::object()}}},
+      {"weight_map", nlohmann::json::object()}};
+  int64_t total = 0;
+  for (const WrittenPart& part : parts) {
+    index["metadata"][kShardsKey][part.file] = part.seal;
+    for (const std::string& name : part.names) index["weight_map"][name] = part.file;
+    total += part.bytes;
   }
   index["metadata"]["total_size"] = total;
   const std::string text = sealed(std::move(index));
@@ -168,6 +175,15 @@ std::string Checkpoint::save(const std::string& path, int64_t shard_bytes) const
   file.write(text.data(), text.size());
   file.commit();
   return path + kIndexExtension;
+}
+
+WrittenPart written_part(const std::string& path) {
+  return reading(path, [&] {
+    WrittenPart part{std::filesystem::path(path).filename().native(), read_metadata(path)[kSealKey], {}, 0};
+    const auto file = open(path);
+    for (const TensorInfo& t : file->tensors()) part.names.push_back(t.name), part.bytes += int64_t(stored_bytes(t));
+    return part;
+  });
 }
 
 Checkpoint Checkpoint::load(const std::string& path) {
@@ -191,6 +207,41 @@ std::string Checkpoint::document(const std::string& path) {
     if (is_index(path)) return parse_index(path, false)["metadata"][kJsonKey].get<std::string>();
     return document_of(read_metadata(path), path);
   });
+}
+
+bool is_checkpoint(const std::string& path) {
+  try {
+    return !Checkpoint::document(path).empty();
+  } catch (const Error&) { return false; }
+}
+
+// By their runs' steps, as train::Checkpoint writes them.
+static int64_t step_of(const std::string& path) {
+  const auto document = json::parse(Checkpoint::document(path));
+  return document.value("step", int64_t(0));
+}
+std::string checkpoint_at(const std::string& path) {
+  const std::string index = path + kIndexExtension;
+  const bool one = std::filesystem::exists(path), parts = std::filesystem::exists(index);
+  if (one && parts) return step_of(index) >= step_of(path) ? index : path;
+  return one ? path : parts ? index : "";
+}
+
+void remove_others(const std::string& path, const std::string& kept) {
+  namespace fs = std::filesystem;
+  const std::set<std::string> parts = shards_of(kept);
+  const std::string stem = fs::path(path).stem().native();
+  std::error_code error;
+  for (const std::string& whole : {path, path + kIndexExtension})
+    if (whole != kept) fs::remove(whole, error);
+  std::vector<fs::path> stale;
+  for (fs::directory_iterator it(fs::path(path).parent_path(), error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().native();
+    if (!name.starts_with(stem + "-")) continue;
+    if (is_part(name.substr(stem.size())) && !parts.contains(name)) stale.push_back(it->path());
+    if (name.ends_with(".tmp")) remove_leftover((it->path().parent_path() / name.substr(0, name.size() - 4)).native());
+  }
+  for (const fs::path& file : stale) fs::remove(file, error);
 }
 
 std::set<std::string> shards_of(const std::string& path) {

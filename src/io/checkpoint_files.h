@@ -15,6 +15,24 @@ inline constexpr std::string_view kExtension = ".safetensors";
 inline constexpr char kIndexExtension[] = ".index.json";
 
 std::vector<std::string> shard_paths(const std::string& path, size_t count);
+bool is_part(std::string_view rest);                       // of a name, behind the stem
 std::set<std::string> shards_of(const std::string& path);  // file names; none of a checkpoint that is one file
+
+// A part of a checkpoint, as it was written; several processes may each write one.
+struct WrittenPart {
+  std::string file, seal;          // without its folder
+  std::vector<std::string> names;  // of tensors
+  int64_t bytes = 0;
+};
+WrittenPart written_part(const std::string& path);  // one that is there: a checkpoint's file, or a part
+// The index of parts, beside them: from here on they are the checkpoint of that path. Returns the index's path.
+std::string write_index(const std::string& path, const std::string& document, const std::vector<WrittenPart>& parts);
+
+bool is_checkpoint(const std::string& path);  // a file that is one, or its index
+
+// A checkpoint of one path that is a file at times and parts at others. The one that is there, of two (a process ended between
+// writing the one and removing the other) the later; "" where there is none.
+std::string checkpoint_at(const std::string& path);
+void remove_others(const std::string& path, const std::string& kept);  // what else there is of it: checkpoints and parts
 
 }  // namespace dyadic::inline v1::io

@@ -32,14 +32,6 @@ std::optional<Name> parse_name(std::string_view file, const std::string& name) {
 bool is_complete(const Name& n) {
   return n.rest == kExtension || n.rest == std::string(kExtension) + std::string(kIndexExtension);
 }
-// -00001-of-00003.safetensors, -b1-00001-of-00003.safetensors
-bool is_shard(std::string_view rest) {
-  if (!rest.starts_with("-") || !rest.ends_with(kExtension)) return false;
-  rest = rest.substr(1, rest.size() - 1 - kExtension.size());
-  const size_t of = rest.find("-of-");
-  return of != rest.npos && rest.find_first_not_of("b0123456789-of") == rest.npos;
-}
-
 void remove_file(const fs::path& path) {
   std::error_code error;
   fs::remove(path, error);
@@ -77,13 +69,21 @@ void remove_leftovers(const std::string& folder, const std::string& name, const 
     if (!n) continue;
     const fs::path path = fs::path(folder) / file;
     if (file.ends_with(".tmp")) remove_leftover(path.native().substr(0, path.native().size() - 4));
-    if (!is_shard(n->rest)) continue;
+    if (!is_part(n->rest)) continue;
     auto known = parts.find(n->step);
     if (known == parts.end() || (!known->second.contains(file) && !known->second.contains("*"))) remove_file(path);
   }
 }
 
 }  // namespace
+
+// -00001-of-00003.safetensors, -b1-00001-of-00003.safetensors
+bool is_part(std::string_view rest) {
+  if (!rest.starts_with("-") || !rest.ends_with(kExtension)) return false;
+  rest = rest.substr(1, rest.size() - 1 - kExtension.size());
+  const size_t of = rest.find("-of-");
+  return of != rest.npos && rest.find_first_not_of("b0123456789-of") == rest.npos;
+}
 
 std::vector<std::string> shard_paths(const std::string& path, size_t count) {
   std::string stem = path.ends_with(kExtension) ? path.substr(0, path.size() - kExtension.size()) : path;

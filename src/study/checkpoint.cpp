@@ -4,6 +4,8 @@
 #include "base/check.h"
 #include "dyadic/train.h"
 #include "study/trainer.h"
+#include "train/parted.h"
+#include "train/parts.h"
 
 namespace dyadic::inline v1::study {
 namespace {
@@ -28,31 +30,47 @@ std::string setting(const std::string& name, const std::string& value) {
 }  // namespace
 
 void Trainer::describe(train::Checkpoint& c, const std::string& fingerprint) {
-  c.add("model", *model_).add("optimizer", *optimizer_).add("scaler", scaler_).add("schedule", *schedule_);
+  if (spread()) {
+    // Names that are not known are of what every rank has.
+    std::map<std::string, int, std::less<>> owners;
+    for (auto& [name, t] : model_->state_dict()) owners[name] = 0;
+    for (auto& [path, m] : model_->named_modules())
+      for (auto& [key, slot] : m->own_parameters())
+        if (slot->defined()) owners[path.empty() ? key : path + "." + key] = parallel_->owner(*slot);
+    const auto here = [owners, rank = parallel_->group().rank()](std::string_view name) {
+      const auto at = owners.find(name);
+      return (at == owners.end() ? 0 : at->second) == rank;
+    };
+    c.add("model", train::partly(train::module_part(*model_), here, parallel_->spread() == distributed::Spread::parameters));
+    c.add("optimizer", train::partly(
+                           train::optimizer_part(*optimizer_, modules_),
+                           [here](std::string_view key) {  // "exp_avg.model.<name>"
+                             constexpr std::string_view kModel = ".model.";
+                             const size_t at = key.find(kModel);
+                             return at == key.npos || here(key.substr(at + kModel.size()));
+                           },
+                           true));
+  } else {
+    c.add("model", *model_).add("optimizer", *optimizer_);
+  }
+  c.add("scaler", scaler_).add("schedule", *schedule_);
   stream_->add_to(c);
   c.config(config_of(fingerprint));
 }
 
-void Trainer::save(const std::string& path, const std::string& fingerprint) const {
+void Trainer::save(const std::string& path, const std::string& fingerprint) {
   train::Checkpoint c("");
-  const_cast<Trainer*>(this)->describe(c, fingerprint);  // saving only reads
-  c.save_file(path, done_);
-}
-
-void Trainer::collect() {
-  if (parallel_) parallel_->collect(*optimizer_);
-}
-void Trainer::keep_own() {
-  if (parallel_) parallel_->keep_own(*optimizer_);
+  describe(c, fingerprint);
+  if (parallel_)
+    train::save_at(c, path, done_, parallel_->group(), spread());
+  else
+    c.save_file(path, done_);
 }
 
 void Trainer::load(const std::string& path, const std::string& fingerprint) try {
-  std::optional<distributed::Gathered> all;
-  if (parallel_) all.emplace(*parallel_);
   train::Checkpoint c("");
   describe(c, fingerprint);
   done_ = c.load(path).step;
-  keep_own();
 } catch (const train::DifferentRun& e) {
   for (const train::Difference& d : e.differences)
     if (d.part == "config")

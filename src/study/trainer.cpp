@@ -24,6 +24,7 @@ Trainer::Trainer(Subject& subject, const Recipe& recipe, const Plan& plan, Devic
     : subject_(subject), recipe_(recipe), plan_(plan), device_(device), scaler_(65536, recipe.scaler) {
   manual_seed(plan.seed);
   model_ = subject.make(recipe, device);
+  modules_ = {{"model", model_.get()}};
   optimizer_ = subject.optimizer(*model_, recipe, plan);
   schedule_ = subject.schedule(*optimizer_, plan);
   if (!device.is_meta()) stream_ = subject.stream(plan);
@@ -91,7 +92,7 @@ double Trainer::step(const data::Value& batch) {
   for (auto& g : optimizer_->groups())
     norm += std::pow(parallel_ ? parallel_->grad_norm(g.params) : optim::grad_norm(g.params), 2);
   norm = std::sqrt(norm);
-  if (parallel_ && parallel_->spread() != distributed::Spread::none && !std::isfinite(norm)) scaler_.skip(*optimizer_);
+  if (spread() && !std::isfinite(norm)) scaler_.skip(*optimizer_);
   if (!std::isfinite(norm) && !recipe_.scaler) {
     find_first_nan(batch);
     return value;

@@ -29,11 +29,9 @@ class Trainer {
   const std::optional<FirstNaN>& nan() const { return nan_; }
   distributed::DataParallel* parallel() { return parallel_.get(); }  // null: batches stay whole
 
-  std::string weights_sha256() const;                                        // over names, dtypes, shapes and bytes
-  void save(const std::string& path, const std::string& fingerprint) const;  // a checkpoint, written atomically
-  // Around save() on the first rank alone: it has all states, then its own again. On every rank.
-  void collect();
-  void keep_own();
+  std::string weights_sha256() const;  // over names, dtypes, shapes and bytes
+  // A checkpoint, written atomically: a file, or, of what is spread over ranks, a part by each. On every rank.
+  void save(const std::string& path, const std::string& fingerprint);
   void load(const std::string& path, const std::string& fingerprint);  // Error if it belongs to another run or is damaged
 
  private:
@@ -41,11 +39,13 @@ class Trainer {
   double forward_and_backward(const data::Value& batch);
   void find_first_nan(const data::Value& batch);
   void describe(train::Checkpoint& run, const std::string& fingerprint);
+  bool spread() const { return parallel_ && parallel_->spread() != distributed::Spread::none; }
   Subject& subject_;
   Recipe recipe_;
   Plan plan_;
   Device device_;
   std::shared_ptr<nn::Module> model_;
+  std::vector<std::pair<std::string, nn::Module*>> modules_;  // of the checkpoint
   std::unique_ptr<optim::Optimizer> optimizer_;
   optim::GradScaler scaler_;
   std::unique_ptr<optim::Schedule> schedule_;

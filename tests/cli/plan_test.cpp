@@ -120,5 +120,39 @@ TEST(PlanCommand, ALimitThatNothingFitsIsNoSuccess) {
   EXPECT_NE(complaint(run(words("plan", {"--allow", "magic"})), 2).find("accumulation or states"), std::string::npos);
 }
 
+// Ranks on paper; slow tests hold the bytes to those of ranks that are there.
+TEST(PlanCommand, Ranks) {
+  const auto j = run(words("plan", {"--ranks", "4", "--json"})).json();
+  std::vector<int64_t> peak, states, gradients;
+  for (const auto& c : j["spreads"]) {
+    peak.push_back(c["bytes"]["peak"]);
+    states.push_back(c["bytes"]["optimizer"]);
+    gradients.push_back(c["bytes"]["gradients"]);
+    EXPECT_GT(c["bytes_sent_per_step"].get<int64_t>(), 0);
+    EXPECT_NEAR(c["ms_per_step"].get<double>(), c["computing_ms"].get<double>() + c["network_ms"].get<double>(), 1e-9);
+  }
+  ASSERT_EQ(peak.size(), 4u);
+  EXPECT_LT(states[1], states[0]);
+  EXPECT_LT(gradients[2], gradients[1]);
+  EXPECT_LT(peak[3], peak[0]);
+  EXPECT_EQ(j["growth"].size(), 8u);
+  EXPECT_EQ(j["growth"][7]["ranks"], 1024);
+
+  const auto limited = run(words("plan", {"--ranks", "4", "--json", "--memory-limit", std::to_string(peak[0] - 1)})).json();
+  EXPECT_EQ(limited["spreads"][0]["fits"], false);
+  EXPECT_NE(limited["chosen"], "none");
+  const auto slow = run(words("plan", {"--ranks", "4", "--json", "--link", "1M"})).json();
+  EXPECT_EQ(slow["network_limits_from"], 8);
+  EXPECT_GT(slow["spreads"][0]["network_ms"].get<double>(), j["spreads"][0]["network_ms"].get<double>());
+  const auto measured = run(words("plan", {"--ranks", "4", "--json", "--step-ms", "1000"})).json();
+  EXPECT_GT(measured["spreads"][0]["computing_ms"].get<double>(), 100);
+
+  const std::string text = run(words("plan", {"--ranks", "2", "--link", "1M"})).out;
+  EXPECT_NE(text.find("From 8 ranks on the network takes longer than computing."), text.npos) << text;
+  EXPECT_NE(run(words("plan", {"--ranks", "9"})).err.find("shards are at least the ranks and at most the batch"), text.npos);
+  EXPECT_NE(run(words("plan", {"--ranks", "2", "--link", "fast"})).err.find("bits a second, such as 10G or 800M"), text.npos);
+  EXPECT_EQ(run(words("plan", {"--ranks", "2", "--memory-limit", "1000"})).code, 1);
+}
+
 }  // namespace
 }  // namespace dyadic::testing

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <thread>
@@ -54,6 +55,7 @@ TEST(MpiRun, EqualWeightsOnAnyNumberOfRanks) {
         const auto spread = run.json();
         EXPECT_EQ(spread["weights_sha256"], alone["weights_sha256"]) << where;
         EXPECT_EQ(spread["val_loss"], alone["val_loss"]) << where;
+        EXPECT_EQ(spread["bytes_sent_per_step_predicted"], spread["bytes_sent_per_step"]) << where;
         for (auto& [name, bytes] : spread["bytes"].items()) EXPECT_EQ(bytes["predicted"], bytes["measured"]) << where << name;
         // Whole parameters are shared out; dynamic8 keeps the embedding's states in f32, which are one rank's.
         const auto share = [&](const char* of) {
@@ -88,11 +90,13 @@ TEST(MpiRun, ARankIsKilledAndTheRunGoesOnOnFewer) {
   const Outcome whole = testing::run(training(1, folder / "whole", options));
   ASSERT_EQ(whole.code, 0) << whole.err;
   std::mt19937 random(7);
+  const std::vector<const char*> spreads = {"parameters", "states", "none"};
   std::vector<std::string> again = options;
   again.emplace_back("--resume");
   std::filesystem::create_directories(folder / "killed");
   int killed = 0, ranks = 4;
   for (int round = 0; round < 4; ++round, ranks = ranks == 4 ? 2 : 4) {
+    *(std::find(again.begin(), again.end(), "--spread") + 1) = spreads[size_t(round) % spreads.size()];
     Program p(training(ranks, folder / "killed", again));
     std::vector<pid_t> all;
     for (int wait = 0; wait < 500 && int(all.size()) < ranks; ++wait) {

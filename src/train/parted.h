@@ -1,0 +1,18 @@
+// A run's checkpoint of which several processes have parts: each writes its own, the first the index when all have.
+#pragma once
+#include "dyadic/distributed.h"
+#include "dyadic/train.h"
+
+namespace dyadic::inline v1::train {
+
+// A part of a run that is here in part: of the tensors of `whole` those by whose names `here` says so are saved and, where
+// `loads` is set, loaded. Their names are those of the part's state.
+std::unique_ptr<Part> partly(std::unique_ptr<Part> whole, data::Callback<bool(std::string_view)> here, bool loads);
+
+// As one file, by the first rank, or, with `parted`, a part by each; on every rank. Where a rank fails all do, and what was
+// there stays. Whatever else was at that path goes.
+void save_at(Checkpoint& run, const std::string& path, int64_t step, distributed::Group& group, bool parted);
+// What to load from there; "" where there is none. Complete ones alone.
+std::string saved_at(const std::string& path);
+
+}  // namespace dyadic::inline v1::train
