@@ -126,6 +126,31 @@ def fsdp():
     assert isinstance(model, FSDPModule) and isinstance(model, Blocks)
 
 
+def sync_batch_norm():
+    """Statistics, and gradients through them, are those of all ranks' samples together."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    torch.manual_seed(4)
+    alone = nn.Sequential(nn.Conv2d(2, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.Flatten(), nn.Linear(6 * 16, 3))
+    model = nn.Sequential(nn.Conv2d(2, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.Flatten(), nn.Linear(6 * 16, 3))
+    model.load_state_dict(alone.state_dict())
+    model = nn.SyncBatchNorm.convert_sync_batchnorm(model)
+    assert isinstance(model[1], nn.SyncBatchNorm)
+    inputs = [torch.randn(3 + r, 2, 6, 6, generator=torch.Generator().manual_seed(r)) + r for r in range(size)]
+    ddp_model = DistributedDataParallel(model)
+    y = ddp_model(inputs[rank])
+    whole = alone(torch.cat(inputs))
+    begin = sum(x.shape[0] for x in inputs[:rank])
+    assert torch.allclose(y, whole[begin : begin + 3 + rank], rtol=1e-4, atol=1e-5)
+    (y.square().sum() * size).backward()  # whose mean over ranks is the sum
+    whole.square().sum().backward()
+    for p, q in zip(model.parameters(), alone.parameters()):
+        assert torch.allclose(p.grad, q.grad, rtol=1e-3, atol=1e-3), (p.grad - q.grad).abs().max()
+    for name, b in alone.named_buffers():
+        assert torch.allclose(dict(model.named_buffers())[name].float(), b.float(), rtol=1e-4, atol=1e-6), name
+    model.eval(), alone.eval()
+    assert torch.allclose(model(inputs[0]), alone(inputs[0]), rtol=1e-4, atol=1e-5)
+
+
 def shards(make=net, spread="none"):
     """A digest of all weights after ten steps over shards."""
     torch.manual_seed(1)
@@ -153,6 +178,7 @@ if __name__ == "__main__":
         calls()
         ddp()
         fsdp()
+        sync_batch_norm()
     result = shards()
     spread = {shards(Blocks, spread) for spread in ("none", "states", "gradients", "parameters")}
     assert len(spread) == 1

@@ -122,8 +122,8 @@ def test_timer():
 def test_several_processes_are_refused_when_used():
     nn = torch.nn
     assert not isinstance(nn.Linear(1, 1), (nn.parallel.DistributedDataParallel, nn.SyncBatchNorm))
-    with pytest.raises(RuntimeError, match="one process"):
-        nn.SyncBatchNorm(2)
+    x = torch.randn(4, 2)
+    assert torch.equal(nn.SyncBatchNorm(2)(x), nn.BatchNorm1d(2)(x))
     model = nn.Sequential(nn.BatchNorm1d(2))
     assert nn.SyncBatchNorm.convert_sync_batchnorm(model) is model
     with pytest.raises(NotImplementedError, match="in one group"):
