@@ -28,7 +28,11 @@ class DataParallel {
   // the step share() brings the rest of the model. Gradients are sent to their ranks as backward goes on, module by module;
   // with parameters those of other ranks are here while their module runs alone, and share() has nothing to do. Modules are the
   // elements of nn::ModuleLists; what else the model has is here while backward() runs. The same bits each way.
-  explicit DataParallel(nn::Module& model, Group& group = world(), int64_t shards = 8, Spread spread = Spread::none);
+  // `wire`: what gradients of shards travel in (bf16, a float of 8 bits, dynamic8 or another format with scales); what rounding
+  // loses of a shard's is added to its next one, and kept by the rank that computes it. Other bits than without, the same on
+  // any number of ranks. With gradients or parameters spread, on several ranks.
+  explicit DataParallel(nn::Module& model, Group& group = world(), int64_t shards = 8, Spread spread = Spread::none,
+                        DType wire = {});
   ~DataParallel();  // where parameters are spread they stay so
   DataParallel(const DataParallel&) = delete;
 
@@ -45,6 +49,9 @@ class DataParallel {
   void keep_own(optim::Optimizer& optimizer);
   void collect(optim::Optimizer& optimizer);
 
+  // What has still to travel, "3.<name>" of shard 3: of this rank's shards. For a checkpoint; load takes what is this rank's.
+  nn::NamedTensors wire_state() const;
+  void load_wire_state(const nn::NamedTensors& state);
   int owner(const Tensor& parameter) const;  // the rank that steps it, or has it; 0 where all do
 
   // Something that any rank may ask for, such as to stop: says whether one had when the last backward() ran.

@@ -33,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct TrainOptions {
-  std::string preset = "char", recipe = "f32", state, tokens = "bytes", out, time, spread = "none";
+  std::string preset = "char", recipe = "f32", state, tokens = "bytes", out, time, spread = "none", wire;
   std::vector<std::string> data, allow;
   study::TrainSetup setup;
   int64_t checkpoint_every = 0;
@@ -69,7 +69,8 @@ class Training {
     setup_.model.vocab = std::max(setup_.model.vocab, corpus_.vocabulary().size());
     corpus_.require(setup_.model.block, setup_.batch);
     setup_.spread = distributed::parse_spread(o.spread);
-    if (!setup_.shards && group_.size() > 1) setup_.shards = std::min(kShards, setup_.batch);
+    if (!o.wire.empty()) setup_.wire = DType::parse(o.wire);
+    if (!setup_.shards && (group_.size() > 1 || setup_.wire)) setup_.shards = std::min(kShards, setup_.batch);
     DY_CHECK_AS(ValueError, setup_.shards <= setup_.batch, "train: --shards: a batch of {} has fewer samples than {} shards",
                 setup_.batch, setup_.shards);
     subject_ = std::make_unique<study::TextSubject>(setup_, corpus_, o_.preset);
@@ -141,6 +142,7 @@ class Training {
         fmt::format("preset {}, recipe {}, state {}, seed {}, tokens {}, corpus {}, vocabulary {}", o_.preset, o_.recipe,
                     recipe_.states.name(), setup_.seed, o_.tokens, corpus_.info().sha256, setup_.model.vocab);
     if (setup_.shards) text += fmt::format(", shards {}", setup_.shards);
+    if (setup_.wire) text += fmt::format(", wire {}", setup_.wire.name());
     study::TrainSetup setup = setup_;
     for (const study::Setting& s : study::settings(setup)) text += fmt::format(", {} {}", s.name, s.text());
     if (plan_.accumulate > 1) text += fmt::format(", pieces {}", plan_.accumulate);
@@ -258,6 +260,7 @@ class Training {
     Json j = {{"preset", o_.preset}, {"recipe", o_.recipe}, {"state", recipe_.states.name()},
               {"data", o_.data},     {"tokens", o_.tokens}, {"seed", setup_.seed}};
     if (setup_.shards) j["shards"] = setup_.shards;
+    if (setup_.wire) j["wire"] = o_.wire;
     study::TrainSetup setup = setup_;
     for (const study::Setting& s : study::settings(setup))
       if (s.text() != "default") j[s.name] = Json::parse(s.text());
@@ -350,6 +353,10 @@ Run setup(Options& options) {
           "what each rank has a part of alone: none, states (the optimizer's), gradients (and states), parameters (and both): "
           "the same bits (default: none)",
           [](const std::string& text) { distributed::parse_spread(text); })
+      .value(
+          "--wire", o.wire, "F",
+          "what shards' gradients travel in: bf16, dynamic8 ...; what rounding loses comes with the next step (default: f32)",
+          [](const std::string& text) { DType::parse(text); })
       .value("--seed", o.setup.seed, "N", "of the initial weights and the batches (default: 0)")
       .value("--out", o.out, "DIR",
              "folder of model.safetensors and the checkpoint (default: train-PRESET, or the next free number)")

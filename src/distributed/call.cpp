@@ -34,6 +34,11 @@ std::vector<Range> even_ranges(int64_t n, int ranks) {
   return out;
 }
 
+Range piece(const Range& r, int64_t at, int64_t each) {
+  const int64_t begin = std::min(r.begin + at, r.end);
+  return {begin, std::min(begin + each, r.end)};
+}
+
 int64_t messages_sent() { return t_messages; }
 
 void set_timeout(double seconds) {
@@ -99,11 +104,6 @@ std::vector<Part> parts_of(const std::vector<Range>& ranges, int64_t itemsize) {
   for (const Range& r : ranges) out.push_back({r.begin * itemsize, (r.end - r.begin) * itemsize});
   return out;
 }
-// What [begin + at, ...) has of a range, in elements.
-Range piece(const Range& r, int64_t at, int64_t each) {
-  const int64_t begin = std::min(r.begin + at, r.end);
-  return {begin, std::min(begin + each, r.end)};
-}
 
 // Where buffers are too large for an engine's places, pieces lie side by side while they travel.
 class Staged {
@@ -144,6 +144,10 @@ void exchange(const Call& call, const char* from, const std::vector<Range>& sent
     if (const int64_t bytes = (sent[size_t(r)].end - sent[size_t(r)].begin) * itemsize; bytes && r != call.rank())
       call.sent(bytes), ++t_messages;
   if (call.on_paper()) return;
+  if (n == 1) {
+    std::copy_n(from + sent[0].begin * itemsize, (sent[0].end - sent[0].begin) * itemsize, to + received[0].begin * itemsize);
+    return;
+  }
   const int64_t each = std::max<int64_t>(most_bytes / n / itemsize, 1);
   if (longest <= each && std::max(extent(sent), extent(received)) * itemsize <= most_bytes) {
     return call.wait(call.engine().all_to_all(from, parts_of(sent, itemsize).data(), to, parts_of(received, itemsize).data()));
@@ -159,6 +163,7 @@ void exchange(const Call& call, const char* from, const std::vector<Range>& sent
 // What a rank sends is copied: engines may not read where they write.
 void gather(const Call& call, char* data, const std::vector<Range>& ranges, int64_t longest, int64_t itemsize) {
   const int n = call.size();
+  if (n == 1) return;
   const Range own = ranges[size_t(call.rank())];
   call.sent((own.end - own.begin) * itemsize * (n - 1));
   t_messages += n - 1;

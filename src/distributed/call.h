@@ -40,6 +40,7 @@ struct Range {
   int64_t begin = 0, end = 0;  // elements
 };
 std::vector<Range> even_ranges(int64_t n, int ranks);
+Range piece(const Range& r, int64_t at, int64_t each);  // what [begin + at, begin + at + each) has of it
 
 // Moves ranges of flat buffers: rank r is sent `sent[r]` of `from`, and what it sends lands in `received[r]` of `to`, in pieces
 // of at most `most_bytes`. `longest`: of all ranges of all ranks.

@@ -63,20 +63,25 @@ Spread parse_spread(std::string_view name) {
 }
 const char* spread_name(Spread spread) { return kSpreads[int(spread)]; }
 
-DataParallel::DataParallel(nn::Module& model, Group& group, int64_t shards, Spread spread)
+DataParallel::DataParallel(nn::Module& model, Group& group, int64_t shards, Spread spread, DType wire)
     : model_(model), group_(group), shards_(shards), spread_(group.size() > 1 ? spread : Spread::none) {
   DY_CHECK_AS(ValueError, shards >= 1, "DataParallel: {} shards; at least one", shards);
   DY_CHECK_AS(ValueError, shards >= group.size(),
               "DataParallel: {} ranks share {} shards; start at most as many, or cut batches "
               "into more",
               group.size(), shards);
+  if (wire) {
+    check_wire(wire);
+    DY_CHECK_AS(ValueError, group.size() == 1 || spread_ >= Spread::gradients,
+                "DataParallel: gradients that travel in {} go to one rank each; spread gradients or parameters", wire.name());
+  }
   begin_equal(model, group);
   const Flat layout(model_.parameters(), model_.buffers());
   if (spread_ == Spread::states) {
     trained_ = layout.params();
     owners_ = layout.owners(group_.size());
-  } else if (spread_ != Spread::none) {
-    sharing_ = std::make_shared<Sharing>(Sharing{group, spread_ == Spread::parameters, layout.dtype()});
+  } else if (spread_ != Spread::none || wire) {
+    sharing_ = std::make_shared<Sharing>(Sharing{group, spread_ == Spread::parameters, layout.dtype(), wire});
     units_ = make_units(model, sharing_);
     for (auto& unit : units_)
       for (size_t i = 0; i < unit->params().size(); ++i)
@@ -137,6 +142,8 @@ double DataParallel::backward_in_rounds(const Value& batch, const data::Callback
     for (int64_t first = 0; first < shards_; first += ranks) {
       const int64_t k = first + rank < shards_ ? first + rank : first + rank - ranks;
       sharing_->counts = k >= first;
+      sharing_->shard = k;
+      sharing_->scale = scale;
       for (auto& unit : units_) unit->begin();
       const double value = shards.run(k);
       for (auto& unit : units_) unit->finish(), unit->let_go();

@@ -7,6 +7,8 @@
 
 namespace dyadic::inline v1::distributed {
 
+class Wire;
+
 // Leaves of one tree in their order, added as soon as both halves of a node are there.
 class Fold {
   Node tree_;
@@ -15,7 +17,8 @@ class Fold {
 
  public:
   Fold(int64_t leaves, int64_t first) : tree_{0, leaves}, next_(first) {}
-  void add(Tensor leaf);  // keeps it and writes over it
+  void add(Tensor leaf) { add({next_, next_ + 1}, std::move(leaf)); }  // keeps it and writes over it
+  void add(Node node, Tensor sum);                                     // of leaves that are next
   const Node& tree() const { return tree_; }
   std::vector<std::pair<Node, Tensor>>& made() { return made_; }
   const std::vector<std::pair<Node, Tensor>>& made() const { return made_; }
@@ -47,9 +50,17 @@ class RoundSum {
  public:
   RoundSum(Group& group, int64_t shards, std::vector<Range> slices, DType dtype, Device device);
   void add(const Tensor& leaf);  // the next round's; undefined where this rank has no shard in it
-  Tensor take();                 // this rank's slice of the sum of all shards
+  void add_coded(const Wire& wire, const Tensor& bytes);
+  Tensor take();  // this rank's slice of the sum of all shards
 
  private:
+  struct Round {
+    int64_t first, given;     // shards
+    std::vector<Node> nodes;  // that they make
+  };
+  Round next();
+  // Rows [given, n] are those of elements `at` of the slice; `sums`: of each node.
+  static void sum_rows(const Round& round, const Tensor& rows, const std::vector<Tensor>& sums, int64_t at);
   Group& group_;
   std::vector<Range> slices_;
   int64_t round_ = 0;

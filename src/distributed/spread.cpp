@@ -1,5 +1,6 @@
 // Parameters of which each rank steps some.
 #include <algorithm>
+#include <map>
 
 #include "base/check.h"
 #include "distributed/units.h"
@@ -77,6 +78,31 @@ int DataParallel::owner(const Tensor& parameter) const {
   for (size_t i = 0; i < units_.size() && found < 0 && spread_ == Spread::parameters; ++i)
     found = in(units_[i]->params(), units_[i]->owners());
   return std::max(found, 0);
+}
+
+nn::NamedTensors DataParallel::wire_state() const {
+  nn::NamedTensors all;
+  for (auto& [name, p] : model_.named_parameters())
+    for (const auto& unit : units_)
+      for (size_t i = 0; i < unit->params().size(); ++i)
+        for (int64_t k = 0; unit->params()[i].is_same(p) && k < shards_; ++k)
+          if (const Tensor lost = unit->lost(k, i); lost.defined()) all.emplace_back(fmt::format("{}.{}", k, name), lost);
+  return all;
+}
+
+void DataParallel::load_wire_state(const nn::NamedTensors& state) {
+  NoGrad guard;
+  std::map<std::string, Tensor, std::less<>> params;
+  for (auto& [name, p] : model_.named_parameters()) params[name] = p;
+  for (auto& [key, lost] : state) {
+    const size_t dot = key.find('.');
+    const auto p = params.find(std::string_view(key).substr(dot + 1));
+    const int64_t shard = std::stoll(key);
+    if (p == params.end() || shard % group_.size() != group_.rank()) continue;
+    for (const auto& unit : units_)
+      for (size_t i = 0; i < unit->params().size(); ++i)
+        if (unit->params()[i].is_same(p->second)) unit->set_lost(shard, i, lost);
+  }
 }
 
 void DataParallel::share() {

@@ -57,6 +57,18 @@ Unit::Unit(nn::Module& module, std::vector<Tensor> params, std::shared_ptr<Shari
     slices_.push_back({begin, at});
   }
   if (sharing_->parameters) spread_parameters();
+  if (sharing_->wire) make_wire();
+}
+
+void Unit::make_wire() {
+  std::vector<Wire::Part> parts;
+  for (int r = 0; r < sharing_->group.size(); ++r) {
+    int64_t counts = 0;
+    for (size_t i = 0; i < params_.size(); ++i)
+      if (owners_[i] == r && gradient_at_[i] >= 0) parts.push_back({params_[i].numel()}), ++counts;
+    if (counts) parts.push_back({counts, true});
+  }
+  wire_.emplace(sharing_->wire, parts, slices_, sums_);
 }
 
 void Unit::spread_parameters() {
@@ -209,9 +221,25 @@ void Unit::finish() {
   NoGrad guard;
   Tensor flat = take_gradients();
   if (!sharing_->counts) flat = Tensor();
+  if (wire_ && flat.defined()) flat = wire_->encode(flat, lost_of(sharing_->shard), sharing_->scale);
   if (!sum_) sum_.emplace(sharing_->group, sharing_->shards, slices_, sums_, device_);
   const CategoryScope scope(Category::gradient);
-  sum_->add(flat);
+  wire_ ? sum_->add_coded(*wire_, flat) : sum_->add(flat);
+}
+
+Tensor& Unit::lost_of(int64_t shard) {
+  Tensor& lost = lost_[shard];
+  const CategoryScope scope(Category::optimizer);
+  if (!lost.defined()) lost = zeros({slices_.back().end}, sums_, device_);
+  return lost;
+}
+Tensor Unit::lost(int64_t shard, size_t i) const {
+  const auto at = lost_.find(shard);
+  if (at == lost_.end() || gradient_at_[i] < 0) return {};
+  return at->second.narrow(0, gradient_at_[i], params_[i].numel());
+}
+void Unit::set_lost(int64_t shard, size_t i, const Tensor& lost) {
+  if (gradient_at_[i] >= 0) lost_of(shard).narrow(0, gradient_at_[i], params_[i].numel()).copy_(lost.view({-1}));
 }
 
 void Unit::begin() { left_ = false, passes_ = 0; }

@@ -2,11 +2,13 @@
 // that are added and sent away when its backward has ended. Whole parameters belong to one rank each: so an optimizer steps
 // them as if nothing were spread, and they keep any format.
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "distributed/shards.h"
+#include "distributed/wire.h"
 #include "dyadic/nn.h"
 
 namespace dyadic::inline v1::distributed {
@@ -18,9 +20,12 @@ struct Sharing {
   Group& group;
   bool parameters;                 // are spread, as gradients are
   DType sums;                      // what gradients are added in
+  DType wire = {};                 // and travel in, where that is another
   std::vector<int64_t> load = {};  // of each rank, by which the next parameter finds its own
   // Of the step that runs.
   int64_t shards = 0;  // 0: none runs
+  int64_t shard = 0;
+  double scale = 1;    // of its loss
   bool counts = true;  // what this rank computes in this round; else it goes along with the others
   // Each backward is a step, after which gradients are the mean over the ranks: its units, and whether one runs.
   bool mean = false, running = false;
@@ -50,6 +55,11 @@ class Unit : public nn::Hook, public std::enable_shared_from_this<Unit> {
   void before(nn::Module& m, std::vector<Tensor>& inputs) override;
   void after(nn::Module& m, const std::vector<Tensor>& inputs, std::vector<Tensor>& results) override;
 
+  // Of parameter i, what its gradient in a shard has lost on the way and brings the next time; undefined where there is none
+  // yet.
+  Tensor lost(int64_t shard, size_t i) const;
+  void set_lost(int64_t shard, size_t i, const Tensor& lost);
+
   const std::vector<Tensor>& params() const { return params_; }
   const std::vector<int>& owners() const { return owners_; }
   nn::Module& module() const { return module_; }
@@ -58,6 +68,8 @@ class Unit : public nn::Hook, public std::enable_shared_from_this<Unit> {
   bool mine(size_t i) const { return owners_[i] == sharing_->group.rank(); }
   void spread_parameters();
   Tensor take_gradients();
+  Tensor& lost_of(int64_t shard);
+  void make_wire();
   void backward_begins();
   static void backward_ends(void* turn);
   nn::Module& module_;
@@ -75,9 +87,11 @@ class Unit : public nn::Hook, public std::enable_shared_from_this<Unit> {
   std::vector<Range> slices_;
   std::vector<int64_t> gradient_at_, count_at_;  // of what is not trained: -1
   std::optional<RoundSum> sum_;
-  int passes_ = 0;               // through the module, whose backward is to come
-  bool left_ = false;            // in this round
-  std::vector<Tensor> earlier_;  // gradients of this rank's parameters before this backward
+  std::optional<Wire> wire_;
+  std::map<int64_t, Tensor> lost_;  // by shard
+  int passes_ = 0;                  // through the module, whose backward is to come
+  bool left_ = false;               // in this round
+  std::vector<Tensor> earlier_;     // gradients of this rank's parameters before this backward
 };
 
 // Units of a model: elements of ModuleLists, and the model itself with what remains, which comes last. A parameter that two of

@@ -53,6 +53,9 @@ void Trainer::describe(train::Checkpoint& c, const std::string& fingerprint) {
   } else {
     c.add("model", *model_).add("optimizer", *optimizer_);
   }
+  if (plan_.wire)
+    c.add("wire", std::make_unique<train::Plain>([this] { return train::State{parallel_->wire_state()}; },
+                                                 [this](const train::State& s) { parallel_->load_wire_state(s.tensors); }));
   c.add("scaler", scaler_).add("schedule", *schedule_);
   stream_->add_to(c);
   c.config(config_of(fingerprint));

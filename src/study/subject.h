@@ -22,6 +22,7 @@ struct Plan {  // of one run of training
   double clip = 1;     // largest norm of all gradients; longer ones are shortened to it
   int64_t shards = 0;  // that each batch is cut into, over all ranks; 0: it stays whole, on one
   distributed::Spread spread = distributed::Spread::none;
+  DType wire = {};  // that shards' gradients travel in
   // How it fits into memory.
   std::shared_ptr<const planning::Choice> again;  // calls of forward that backward makes again; null: none
   int64_t accumulate = 1;                         // pieces of a batch, one after the other, whose gradients are added

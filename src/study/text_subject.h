@@ -20,8 +20,9 @@ struct TrainSetup {
   uint64_t seed = 0;   // of the initial weights and the batches
   int64_t shards = 0;  // that each batch is cut into, over all ranks; 0: none
   distributed::Spread spread = distributed::Spread::none;
+  DType wire = {};  // that shards' gradients travel in
 
-  Plan plan() const { return {steps, seed, clip, shards, spread}; }
+  Plan plan() const { return {steps, seed, clip, shards, spread, wire}; }
 };
 
 // Tokens and targets of a step as tensors [batch, block] (i64, counted as data).

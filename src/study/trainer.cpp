@@ -29,7 +29,7 @@ Trainer::Trainer(Subject& subject, const Recipe& recipe, const Plan& plan, Devic
   schedule_ = subject.schedule(*optimizer_, plan);
   if (!device.is_meta()) stream_ = subject.stream(plan);
   if (plan.shards)
-    parallel_ = std::make_unique<distributed::DataParallel>(*model_, distributed::world(), plan.shards, plan.spread);
+    parallel_ = std::make_unique<distributed::DataParallel>(*model_, distributed::world(), plan.shards, plan.spread, plan.wire);
 }
 
 Tensor Trainer::loss(const data::Value& batch) {

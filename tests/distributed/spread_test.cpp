@@ -1,6 +1,9 @@
 // Models whose gradients and parameters are spread over ranks: what each has, when, and that the bits stay.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "distributed/wire.h"
 #include "dyadic/dyadic.h"
 #include "dyadic/fully_shard.h"
 #include "tests/distributed/local_ranks.h"
@@ -54,11 +57,12 @@ nn::NamedTensors trained(const nn::Module& model) {
   return all;
 }
 
-std::string train(Group& group, Spread spread, bool again = false) {
+std::string train(Group& group, Spread spread, bool again = false, DType wire = {}, int64_t* sent = nullptr) {
   Generator random(5);
   const GeneratorScope own(random);
   Net model;
-  DataParallel parallel(model, group, 8, spread);
+  DataParallel parallel(model, group, 8, spread, wire);
+  const int64_t before = group.bytes_sent();
   optim::AdamW optimizer(trained(model), {.lr = 1e-2, .state = dynamic8});
   Generator data(9);
   for (int step = 0; step < 4; ++step) {
@@ -71,7 +75,15 @@ std::string train(Group& group, Spread spread, bool again = false) {
     });
     optimizer.step(optim::clip_factor(parallel.grad_norm(trained(model)), 1));
     parallel.share();
+    if (wire && step == 1) {  // as a checkpoint does
+      const nn::NamedTensors state = parallel.wire_state();
+      EXPECT_FALSE(state.empty());
+      nn::NamedTensors copies;
+      for (auto& [name, t] : state) copies.emplace_back(name, t.clone()), t.zero_();
+      parallel.load_wire_state(copies);
+    }
   }
+  if (sent) *sent = group.bytes_sent() - before;
   const Gathered all(parallel);
   return bits(model);
 }
@@ -119,6 +131,49 @@ TEST(Spread, ParametersAreElsewhere) {
     const Gathered all(parallel);
     EXPECT_TRUE(bits(model) == before);
   }));
+}
+
+// Fewer bits on the way: other bits than without, the same on any number of ranks, and fewer bytes.
+TEST(Spread, GradientsTravelInFewerBits) {
+  for (const DType wire : {bf16, float8_e5m2, dynamic8}) {
+    std::string alone;
+    for (const int ranks : {1, 2, 3, 4})
+      expect_none(on_ranks(ranks, [&](Group& g) {
+        int64_t sent = 0, plain = 0;
+        if (ranks == 1) alone = train(g, Spread::none, false, wire);
+        if (ranks == 1) { EXPECT_FALSE(train(g, Spread::none) == alone); }
+        for (const Spread s : {Spread::gradients, Spread::parameters})
+          EXPECT_TRUE(train(g, s, false, wire, &sent) == alone) << ranks << " ranks, " << spread_name(s) << ", " << wire.name();
+        if (ranks != 2) return;
+        train(g, Spread::parameters, false, {}, &plain);
+        EXPECT_LT(sent, plain);
+      }));
+  }
+  Group alone(nullptr);
+  Net model;
+  EXPECT_THROW(DataParallel(model, alone, 8, Spread::none, i64), TypeError);
+  for (const std::string& e : on_ranks(2, [](Group& g) {
+         Net of_two;
+         DataParallel(of_two, g, 8, Spread::states, bf16);
+       }))
+    EXPECT_NE(e.find("spread gradients or parameters"), e.npos) << e;
+}
+
+// What is lost comes later: after n steps of one gradient, n times it has come but for what is still to come.
+TEST(Spread, WhatRoundingLosesComesLater) {
+  Generator random(3);
+  const Tensor g = randn({300}, random) * 1e-3, lost = zeros({300}), sum = zeros({300});
+  const Wire wire(dynamic8, {{300}}, {{0, 300}}, f32);
+  for (int step = 0; step < 20; ++step) {
+    const Tensor came = empty({300});
+    wire.decode(0, wire.encode(g, lost, 4), came);
+    sum.add_(came);
+  }
+  EXPECT_TRUE(allclose(sum + lost * 4, g * 20, 1e-5, 1e-7));
+  EXPECT_GT(abs(lost).max().item(), 0);
+  const Tensor bad = full({300}, INFINITY);
+  wire.encode(bad, lost, 1);
+  EXPECT_TRUE(isfinite(lost).all().item<bool>());
 }
 
 // PyTorch's way: each rank has its batch, gradients become their mean, with those of an earlier backward.
