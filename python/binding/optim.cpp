@@ -9,7 +9,9 @@
 
 #include <algorithm>
 
+#include "optim/grad_ops.h"
 #include "optim_groups.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::python {
 
@@ -185,10 +187,11 @@ void add_scaler(nb::module_& m) {
 }
 
 // f64 where a tensor is.
-Tensor norm_tensor(double norm, const std::vector<Tensor>& of) {
+DType norm_dtype(const std::vector<Tensor>& of) {
   const bool wide = std::any_of(of.begin(), of.end(), [](const Tensor& t) { return t.defined() && t.dtype() == f64; });
-  return full({}, norm, wide ? f64 : f32);
+  return wide ? f64 : f32;
 }
+Tensor norm_tensor(double norm, const std::vector<Tensor>& of) { return full({}, norm, norm_dtype(of)); }
 
 }  // namespace
 
@@ -209,6 +212,7 @@ void add_optimizers(nb::module_& m) {
         const nn::NamedTensors all = named("clip_grad_norm_", params);
         std::vector<Tensor> gradients;
         for (auto& [name, p] : all) gradients.push_back(p.grad());
+        if (t_step_watcher && norm_type == 2) return optim::clip_in_calls(all, max_norm).to(norm_dtype(gradients));
         return norm_tensor(optim::clip_grad_norm_(all, max_norm, norm_type), gradients);
       },
       nb::arg("parameters"), nb::arg("max_norm"), nb::arg("norm_type"));

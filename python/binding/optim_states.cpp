@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "optim_groups.h"
-#include "tensor/impl.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -236,6 +236,8 @@ nb::object PyOptimizer::states_dict() const {
 
 nb::object PyOptimizer::step(nb::object closure, double grad_scale) {
   nb::object loss = nb::none();
+  if (!closure.is_none()) note_refusal("an optimizer's step with a closure");
+  const StepPart part(this, [this, grad_scale] { step(nb::none(), grad_scale); });
   if (def().step && !closure.is_none()) {
     GradMode on(true);
     loss = closure();

@@ -5,7 +5,9 @@ import functools
 
 from ._dyadic import Module as _Module
 from ._dyadic import _own_dict, _Recording
+from ._ignored import _say
 from ._ignored import ignored as _ignored
+from ._watched import Watch as _Watch
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling", "is_dynamo_compiling"]
 __all__ += ["explain", "is_exporting", "list_backends", "reset", "set_stance"]
@@ -14,6 +16,7 @@ _BACKENDS = """
 aot_eager aot_eager_decomp_partition aot_eager_default_partitioner aot_ts cudagraphs eager eager_debug eager_noexcept inductor onnxrt openxla
 openxla_eval pre_dispatch_eager ts tvm
 """.split()  # PyTorch's
+_ONE_WAY = "there is one way of compiling, and code that it does not reach runs as it is"
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 
 
@@ -30,8 +33,8 @@ def _check(backend, mode, options):
 
 
 @_ignored(
-    *("fullgraph", "dynamic", "backend", "mode", "options", "name", "recompile_limit", "isolate_recompiles", "dynamic_shapes"),
-    why="there is one way of compiling, and code that it does not reach runs as it is",
+    *("dynamic", "backend", "options", "name", "recompile_limit", "isolate_recompiles", "dynamic_shapes"),
+    why=_ONE_WAY,
     warn=True,
 )
 def compile(
@@ -47,25 +50,46 @@ def compile(
     recompile_limit=None,
     isolate_recompiles=False,
     dynamic_shapes=None,
+    check=False,
 ):
     """model compiled: of a function another one, of a module itself, whose calls from Python are compiled from now on; without one a
-    decorator. What became of it says compiler.explain(). disable: model itself. The other keywords are PyTorch's, the first use of each says
-    that it changes nothing, and a backend or mode that PyTorch does not know is its error."""
+    decorator. What became of it says compiler.explain(). mode: "reduce-overhead" runs a step again without its program once two runs have
+    been the same (docs/compile.md says what is compared); others run the program. fullgraph: a value that is read on the way is an error that
+    names the line. check: of steps that run again the program runs as well, and an error names the first call whose bits differ. disable:
+    model itself. The other keywords are PyTorch's, the first use of each says that it changes nothing, and a backend or mode that PyTorch
+    does not know is its error."""
     _check(backend, mode, options)
     if disable:
         return _unchanged if model is None else model
-    return _compiled if model is None else _compiled(model)
+
+    if mode not in (None, "default", "reduce-overhead"):
+        _say("compile", "mode", _ONE_WAY)
+    options = (mode or "default", bool(fullgraph), bool(check))
+    return functools.partial(_compiled, options) if model is None else _compiled(options, model)
 
 
-def _compiled(model):
+class _Memory(_Recording):
+    """What a compiled function or module remembers. A copy begins anew."""
+
+    def __init__(self, *options):
+        super().__init__(*options)
+        self._options = options
+        if options[0] == "reduce-overhead":
+            self.watch = _Watch()
+
+    def __reduce_ex__(self, protocol):
+        return _Memory, self._options
+
+
+def _compiled(options, model):
     if not callable(model):
         raise TypeError(f"compile: it takes a function or a module: model is {type(model).__name__}")
     if isinstance(model, _Module):
         from .nn import _hooks
 
-        _hooks.record(model)
+        _hooks.record(model, _Memory(*options))
         return model
-    recording = _Recording()
+    recording = _Memory(*options)
 
     @functools.wraps(model)
     def run(*args, **kwargs):

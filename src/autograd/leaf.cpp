@@ -7,6 +7,7 @@
 #include "corridor/counters.h"
 #include "dyadic/autograd.h"
 #include "dyadic/ops.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -52,7 +53,11 @@ Tensor run_hook(const Hook& hook, const Tensor& g) {
 void leave_gradient(TensorImpl& leaf, Tensor g, bool create) {
   AutoMeta& m = auto_meta(leaf);
   for (const Hook& hook : m.hooks) g = run_hook(hook, g);
+  if (t_step_watcher) [[unlikely]]
+    t_step_watcher->leaf(leaf);
   put(m, std::move(g), create);
+  if (t_step_watcher) [[unlikely]]
+    t_step_watcher->gave(leaf);
   for (const Hook& hook : m.hooks)
     if (auto* after = hook.target<AfterAccumulation>()) after->run(borrow(&leaf));
 }
@@ -84,7 +89,9 @@ void Tensor::set_grad(const Tensor& g) const {
   DY_CHECK(!g.defined() || (g.sizes() == sizes() && g.dtype() == dtype() && g.device() == device() && g.impl() != p_),
            "grad: it does not fit: the tensor is {}, the gradient {}; give another tensor of its shape, dtype and device",
            describe(*this), describe(g));
+  if (t_step_watcher) t_step_watcher->leaf(*p_);
   auto_meta(*p_).grad = g;
+  if (t_step_watcher) t_step_watcher->gave(*p_);
 }
 Tensor& Tensor::requires_grad_(bool on) {
   if (!is_leaf()) {  // it does already
@@ -98,12 +105,14 @@ Tensor& Tensor::requires_grad_(bool on) {
            "requires_grad_: only floating-point and complex tensors have gradients: this is {}", describe(*this));
   DY_CHECK(!on || !p_->storage->inference || t_inference,
            "requires_grad_: a tensor of inference mode takes no gradient outside of it: {}; clone() it first", describe(*this));
+  if (!t_step_watcher && on != bool(p_->flags & kRequiresGrad)) structure_changed();
   p_->flags = uint8_t(on ? (p_->flags | kRequiresGrad) & ~kUncounted : p_->flags & ~kRequiresGrad);
   if (on) drop_base(*p_);  // a leaf of its own, whatever becomes of the base
   return *this;
 }
 void detail::register_hook(const Tensor& t, std::shared_ptr<void> hook, HookCall call) {
   DY_CHECK(t.requires_grad(), "register_hook: {} does not require grad", describe(t));
+  structure_changed();
   Hook own = [hook = std::move(hook), call](const Tensor& g) { return call(hook.get(), g); };
   if (t.is_leaf())
     g_leaf_hooks = true, auto_meta(*t.impl()).hooks.push_back(std::move(own));
@@ -114,6 +123,7 @@ void detail::register_hook(const Tensor& t, std::shared_ptr<void> hook, HookCall
 void detail::register_late_hook(const Tensor& t, std::shared_ptr<void> hook, LateHookCall call) {
   DY_CHECK(t.requires_grad() && t.is_leaf(),
            "register_post_accumulate_grad_hook: no leaf that requires grad, so nothing accumulates: self is {}", describe(t));
+  structure_changed();
   g_leaf_hooks = true;
   auto_meta(*t.impl()).hooks.push_back(
       AfterAccumulation{[hook = std::move(hook), call](const Tensor& leaf) { call(hook.get(), leaf); }});

@@ -2,12 +2,14 @@
 // a small network, and how long planning takes beside the step that is planned.
 #include <algorithm>
 
+#include "base/check.h"
 #include "cli/bench.h"
 #include "dyadic/autograd.h"
 #include "dyadic/compile.h"
 #include "dyadic/nn.h"
 #include "dyadic/ops_nn.h"
 #include "dyadic/optim.h"
+#include "graph/replay.h"
 #include "study/memory_plan.h"
 #include "study/preset.h"
 #include "study/trainer.h"
@@ -55,6 +57,64 @@ void step_rows(std::vector<Row>& rows) {
   rows.push_back(ns_row("step of an MLP, compiled", "f32", time_runs(2, kRuns, compile(step)), 1));
 }
 
+// A step that is overhead alone: eager, with its program, without it.
+void tiny_rows(std::vector<Row>& rows) {
+  nn::Linear first(16, 32), second(32, 4);
+  std::vector<std::pair<std::string, Tensor>> parameters = first.named_parameters();
+  for (auto& [name, p] : second.named_parameters()) parameters.emplace_back("second." + name, p);
+  optim::Optimizer optimizer("SGD", parameters, {{"lr", 1e-3}});
+  const Tensor x = rand({8, 16}), targets = randint(0, 4, {8});
+  auto step = [&](const Tensor& in, const Tensor& out) {
+    optimizer.zero_grad();
+    const Tensor loss = cross_entropy(second(dropout(gelu(first(in)), 0.1, true)), out);
+    loss.backward();
+    optimizer.step();
+    return loss;
+  };
+  constexpr int kRepeats = 2000;
+  auto row = [&](const char* how, auto f) {
+    const Time t = time_runs(1, kRuns, [&] {
+      for (int i = 0; i < kRepeats; ++i) f(x, targets);
+    });
+    rows.push_back(ns_row(std::string("step of a tiny MLP, ") + how, "f32", t, kRepeats));
+  };
+  row("eager", step);
+  row("compiled", compile(step));
+  row("without its program", compile(step, {.mode = "reduce-overhead"}));
+}
+
+// What a call compares before its step runs without the program.
+void entry_rows(std::vector<Row>& rows) {
+  std::vector<std::unique_ptr<nn::Linear>> layers;
+  std::vector<std::pair<std::string, Tensor>> parameters;
+  for (int k = 0; k < 75; ++k) {
+    layers.push_back(std::make_unique<nn::Linear>(4, 4));
+    for (auto& [name, p] : layers.back()->named_parameters()) parameters.emplace_back(std::to_string(k) + name, p);
+  }
+  optim::Optimizer optimizer("SGD", parameters, {{"lr", 1e-3}});
+  const std::vector<Tensor> arguments = {rand({2, 4})};
+  const graph::StepEntry entry{arguments, ""};
+  auto record = [&] {
+    graph::Recorder recorder(entry, true, false);
+    optimizer.zero_grad();
+    Tensor h = arguments[0];
+    for (auto& layer : layers) h = (*layer)(h);
+    h.sum().backward();
+    optimizer.step();
+    return recorder.finish({}, 0);
+  };
+  record();
+  const std::shared_ptr<graph::Step> before = record();
+  graph::Replay step(record(), *before);
+  constexpr int kRepeats = 20'000;
+  int64_t fits = 0;
+  const Time t = time_runs(1, kRuns, [&] {
+    for (int i = 0; i < kRepeats; ++i) fits += step.fits(entry);
+  });
+  DY_ASSERT(fits == kRepeats * (1 + kRuns));
+  rows.push_back(ns_row("entry of a step, 150 parameters", "f32", t, kRepeats));
+}
+
 void plan_rows(std::vector<Row>& rows) {
   std::string text;
   while (text.size() < 10'000) text += "a text of any kind\n";
@@ -76,6 +136,8 @@ std::vector<Row> measure() {
   for (const DType d : {f32, bf16})
     for (const int64_t n : {4 << 10, 64 << 10, 1 << 20, 8 << 20}) chain_rows(rows, d, n);
   step_rows(rows);
+  tiny_rows(rows);
+  entry_rows(rows);
   plan_rows(rows);
   return rows;
 }

@@ -5,6 +5,7 @@
 #include "corridor/run.h"
 #include "loops/blocked.h"
 #include "loops/pointwise.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -53,6 +54,14 @@ bool all_readable(const Call& c, const Wishes& w) {
   return all;
 }
 
+// A step that is written down knows of calls alone.
+void copy_of(const Tensor& dense, const Tensor& t) {
+  if (!t_step_watcher) return assign(dense, t);
+  const NoGrad guard;
+  Arg args[] = {Arg(dense), Arg(t)};
+  call_op_inplace(Op::copy_, args, 2);
+}
+
 // Blocked inputs of a kernel that does not read them are decoded to their compute type, strided ones of a kernel that wants
 // dense memory copied: as workspace, for the length of the call.
 struct Readable {
@@ -70,7 +79,7 @@ struct Readable {
       held[i] = decode ? decode_blocked(*args[i].tensor) : *args[i].tensor;
       if (w.dense && !held[i].is_contiguous()) {
         Tensor dense = make_tensor(held[i].sizes(), held[i].dtype(), held[i].device());
-        if (!dense.is_meta()) assign(dense, held[i]);
+        if (!dense.is_meta()) copy_of(dense, held[i]);
         held[i] = dense;
       }
       args[i].tensor = &held[i];
@@ -137,6 +146,8 @@ void run_kernel(Call& c, bool on_meta) {
   if (on_meta || !c.plan.runs()) return;
   Places places(c);
   places.at.workspace = workspace.p;
+  if (t_step_watcher) [[unlikely]]
+    t_step_watcher->runs(c, places.at);
   if (c.plan.draws) places.at.draw = next_draw();
   c.plan.run(places.at);
 }

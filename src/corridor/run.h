@@ -7,6 +7,8 @@ namespace dyadic::inline v1 {
 // The modes in which an Interceptor may rewrite calls; in the others it only observes them.
 inline constexpr uint32_t kRewriting = kAutocast | kAutocastOff;
 
+inline constexpr uint32_t kWholeStep = 1024;  // a Mode: t_step_watcher sees every call, none goes a short way
+
 bool wants_grad(const Arg* args, int n);
 // Kernels that compute know real numbers only: an op of complex tensors is a composition where it has one.
 bool goes_by_parts(const OpDef& op, const char* name, const Arg* args, int n);

@@ -1,5 +1,6 @@
 // Recording, and the life of tape nodes.
 #include "corridor/tape_nodes.h"
+#include "corridor/used_up.h"
 
 #include <algorithm>
 #include <cstring>
@@ -314,6 +315,13 @@ void destroy_tape(TensorImpl& t) noexcept {
 AutoMeta& auto_meta(TensorImpl& t) {
   if (!t.meta) t.meta = new (pool_allocate(sizeof(AutoMeta))) AutoMeta;
   return *t.meta;
+}
+
+void attach_used_up(const Tensor& t, const UsedUp& what) {
+  Node* node = make_node(what.id, op_def(what.id), nullptr, 0, &t, 1);
+  node->shown = what.shown;
+  node->released = true;
+  attach(node, t, 0);
 }
 
 void record(Op id, const OpDef& op, const Arg* args, int n, Tensor* out, int nout) {

@@ -56,7 +56,7 @@ Program& Recording::program(Recorded& last, std::span<Recorded* const> calls, in
   }
   const Recorded& r = *calls[0];
   p->text += " of " + r.dtype.name() + shape_text({r.sizes, size_t(r.ndim)});
-  p->plan = std::make_unique<FusedPlan>(r.numel, std::move(values), std::move(steps));
+  p->plan = std::make_shared<const FusedPlan>(r.numel, std::move(values), std::move(steps));
   return *last.programs.emplace_back(std::move(p));
 }
 
@@ -81,6 +81,7 @@ std::string Recording::explain() const {
            std::to_string(p->eager_passes), p->plan->threaded() ? "registers" : fmt::format("{} tiles", p->plan->tiles()),
            human_bytes(p->bytes)});
   if (!all.empty()) text += t.str();
+  if (steps->options.whole) text += steps->explain(runs);
   if (!eager.empty()) text += "run as they came:\n";
   for (const auto& [what, count] : eager) text += fmt::format("  {} ({})\n", what, count);
   return text;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "corridor/call.h"
+#include "graph/steps.h"
 #include "loops/fused.h"
 
 namespace dyadic::inline v1::graph {
@@ -45,7 +46,7 @@ struct Program {
   int calls = 0, outside = 0, passes = 0, eager_passes = 0;
   int64_t runs = 0, bytes = 0;  // bytes: of its results
   std::string text;
-  std::unique_ptr<FusedPlan> plan;
+  std::shared_ptr<const FusedPlan> plan;
 };
 
 // One call, as far as its result depends on it.
@@ -80,6 +81,7 @@ class Recording {
   Recorded root;
   std::atomic<bool> running{false};  // one run at a time; others meanwhile run eagerly
   int64_t runs = 0, matched = 0, recorded = 0;
+  std::unique_ptr<Steps> steps = std::make_unique<Steps>();
   std::map<std::string, int64_t> eager;  // why calls were not put off
 
   // The call after `at` that is this one; null: there is none yet.

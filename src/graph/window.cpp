@@ -34,7 +34,7 @@ void settle_windows() {
   for (Window* w : windows().all) w->settle();
 }
 
-constexpr uint32_t kAllowed = kNoGrad | kDeferring | kForget | kAutocast | kAutocastOff;
+constexpr uint32_t kAllowed = kNoGrad | kDeferring | kWholeStep | kForget | kAutocast | kAutocastOff;
 constexpr int64_t kWorthFreeing = 4096;                        // bytes
 constexpr const char* kOtherForm = "another thread's result";  // or one in another form: once settled a tensor like others
 
@@ -110,6 +110,7 @@ int Window::find(const Input& in) {
   const TensorImpl& t = *in.tensor;
   if (t.flags & kNumber) {
     outsides_[seen_].storage = nullptr;
+    std::memset(outsides_[seen_].number, 0, sizeof outsides_[seen_].number);
     std::memcpy(outsides_[seen_].number, t.data(), size_t(t.dtype.itemsize()));
     return kMostCalls + seen_++;
   }
@@ -179,6 +180,23 @@ void Window::run() {
   at_ = &recording_->root;
 }
 
+// The step that is written down, what this program reads and computes.
+void Window::tell(const Program& p, char* const* memory) {
+  using FusedOperand = Recorder::FusedOperand;
+  std::vector<FusedOperand> values(size_t(kMostCalls + outside_));
+  for (int k = 0; k < count_; ++k)
+    if (memory[k]) values[size_t(k)] = {results_[k], memory[k], 0, 0, true};
+  for (int i = 0; i < outside_; ++i) {
+    const Outside& o = outsides_[i];
+    FusedOperand& v = values[size_t(kMostCalls + i)];
+    if (o.storage)
+      v = {o.storage, o.at, o.offset * o.format->itemsize(), 0, false};
+    else
+      v = {nullptr, o.number, 0, int64_t(sizeof o.number), false};
+  }
+  recorder_->fused(p.plan, p.text, values);
+}
+
 void Window::compute(uint64_t held) {
   Program& p = recording_->program(*at_, {calls_, size_t(count_)}, outside_, held);
   char* memory[kMostCalls + kMostOutside] = {};
@@ -195,6 +213,7 @@ void Window::compute(uint64_t held) {
     Outside& o = outsides_[i];
     memory[kMostCalls + i] = o.storage ? o.at : o.number;
   }
+  if (recorder_) tell(p, memory);
   p.plan->run(memory);
   ++p.runs;
   for (k = 0; k < count_; ++k)
@@ -290,6 +309,7 @@ bool Window::defer_in_place(const Invocation& v, const OpDef& op) {
   const TensorImpl& t = *self.impl();
   const Storage& s = *t.storage;
   const bool recorded = !(t_modes & kNoGrad) && (t.base || wants_grad(v.args, v.n));
+  if (recorder_) return false;  // it counts writes as they are made
   if (!kind.deferrable || kind.converts || recorded || is_small(v, kind) || (t_modes & ~kAllowed)) return false;
   if (t.dtype.is_blocked() || !is_whole(t) || s.lent || s.free_foreign || s.inference != t_inference) return false;
   if (goes_by_parts(op, op_name(v.op), v.args, v.n) || !put_off(v, kind, nullptr)) return false;

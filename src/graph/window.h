@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 
+#include "graph/recorder.h"
 #include "graph/recording.h"
 
 namespace dyadic::inline v1::graph {
@@ -15,7 +16,8 @@ class Window {
   bool is_open() const { return recording_ != nullptr; }
   bool defer(const Invocation& v, const OpDef& op);
   bool defer_in_place(const Invocation& v, const OpDef& op);
-  void settle();  // computes what is held; OutOfMemoryError, and all stays as it was
+  void watch(Recorder* recorder) { recorder_ = recorder; }  // hears of what runs in one pass; null: nobody does
+  void settle();                                            // computes what is held; OutOfMemoryError, and all stays as it was
 
  private:
   struct Outside {
@@ -38,9 +40,11 @@ class Window {
   void let_pass();
   void run();
   void compute(uint64_t held);
+  void tell(const Program& p, char* const* memory);
 
   std::mutex mutex_;
   std::shared_ptr<Recording> recording_;
+  Recorder* recorder_ = nullptr;
   Recorded* at_ = nullptr;
   int count_ = 0, outside_ = 0, seen_ = 0;  // seen_: with those of the call that is looked at
   Recorded* calls_[kMostCalls];

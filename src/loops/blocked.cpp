@@ -10,6 +10,7 @@
 #include "loops/pointwise.h"
 #include "loops/stored.h"
 #include "loops/stream_kernel.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -104,6 +105,7 @@ void assign(const Array& dst, const Array& src) {
 }
 
 Tensor decode_blocked(const Tensor& t) {
+  note_refusal("packed numbers that are decoded first");
   const TensorImpl& i = *t.impl();
   const Operand o(i);
   const auto [low, high] = span_of(o);
@@ -193,6 +195,7 @@ void Assignment::run(void* dst, const void* src, void* workspace, const Round& r
 
 void assign(const Tensor& dst, const Tensor& src, const Round& round) {
   if (dst.is_meta()) return;
+  note_refusal("a copy that is no call");
   if (!dst.dtype().is_blocked() && !src.dtype().is_blocked()) return copy_elements(dst, src, round);
   const Assignment plan(Operand(*dst.impl()), Operand(*src.impl()));
   CategoryScope scope(Category::workspace);

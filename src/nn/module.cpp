@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "dyadic/nn.h"
-#include "tensor/impl.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::nn {
 namespace {
@@ -13,6 +13,7 @@ std::string join(const std::string& prefix, const std::string& name) { return pr
 
 // The entry of a name; a new one, empty, at the end when there is none.
 template <class T> T*& place(std::vector<std::pair<std::string, T*>>& entries, std::string name) {
+  structure_changed();
   DY_CHECK_AS(ValueError, name.find('.') == name.npos && !name.empty(),
               "Module: a name of a parameter, buffer or module is empty or has a dot: \"{}\"", name);
   for (auto& [key, value] : entries)
@@ -22,7 +23,11 @@ template <class T> T*& place(std::vector<std::pair<std::string, T*>>& entries, s
 
 }  // namespace
 
-ModuleScope::ModuleScope(Module& m) : before_(t_module) { t_module = m.path_id(); }
+ModuleScope::ModuleScope(Module& m) : before_(t_module) {
+  t_module = m.path_id();
+  if (t_step_watcher) [[unlikely]]
+    t_step_watcher->module(&m);
+}
 ModuleScope::~ModuleScope() { t_module = before_; }
 
 uint32_t Module::path_id() {
@@ -52,8 +57,12 @@ Tensor Module::operator()(const Tensor& x) {
   return around({x}, [this](const std::vector<Tensor>& in) { return std::vector<Tensor>{forward(in[0])}; })[0];
 }
 Hook::~Hook() = default;
-void Module::add_hook(std::shared_ptr<Hook> hook) { hooks_.push_back(std::move(hook)); }
+void Module::add_hook(std::shared_ptr<Hook> hook) {
+  structure_changed();
+  hooks_.push_back(std::move(hook));
+}
 void Module::remove_hook(const Hook* hook) {
+  structure_changed();
   std::erase_if(hooks_, [hook](auto& h) { return h.get() == hook; });
 }
 Tensor Module::forward(const Tensor&) {
@@ -121,6 +130,7 @@ bool Module::is_persistent(std::string_view name) const {
 }
 
 void Module::remove(std::string_view name) {
+  structure_changed();
   auto named = [name](auto& entry) { return entry.first == name; };
   std::erase_if(parameters_, named);
   std::erase_if(buffers_, named);
@@ -136,6 +146,7 @@ void Module::remove(std::string_view name) {
   if (m) drop_owned(m);
 }
 void Module::vacate(std::string_view name) {
+  structure_changed();
   for (auto* list : {&parameters_, &buffers_})
     for (auto& [key, slot] : *list)
       if (key == name) *slot = Tensor();
@@ -157,6 +168,7 @@ void Module::disown(Module* parent) {
   forget_paths();
 }
 Module::~Module() {
+  structure_changed();
   for (auto& [name, m] : children_)
     if (m) m->disown(this);
   for (Module* holder : holders_) std::erase_if(holder->children_, [this](auto& entry) { return entry.second == this; });

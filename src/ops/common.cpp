@@ -9,6 +9,7 @@
 #include "loops/pointwise.h"
 #include "loops/strided_copy_kernel.h"
 #include "ops/expected.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1 {
 
@@ -152,6 +153,15 @@ void fill_with(const Array& t, const void* value) {
 }
 void run_fill(const Filling& p, const Pointers& at) { fill_with(at.output(0, p.out), p.value); }
 
+void note_fill(const Tensor& t, Scalar value) {
+  auto plan = std::make_unique<Plan>();
+  Filling& p = plan->make<run_fill, Filling>();
+  p.out = Operand(*t.impl());
+  encode_number(value, p.out.dtype(), p.value);
+  std::string key(p.value, size_t(t.dtype().itemsize()));
+  t_step_watcher->writes("fill_", std::move(key), std::move(plan), t);
+}
+
 }  // namespace
 
 void fill(const Array& t, Scalar value) {
@@ -167,6 +177,8 @@ void fill(const Tensor& t, Scalar value) {
   expect_number("fill", value, i.dtype);
   if (t.is_meta() || i.numel == 0) return;
   if (i.dtype.is_blocked() || !distinct) return assign(t, scalar_tensor(value));
+  if (t_step_watcher) [[unlikely]]
+    note_fill(t, value);
   fill(Array(t), value);
 }
 

@@ -8,6 +8,7 @@
 #include "loops/blocked.h"
 #include "ops/common.h"
 #include "tensor/resize.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1 {
 
@@ -130,6 +131,7 @@ Scalar Tensor::item_scalar() const {
     int64_t i64;
     uint64_t u64;
   } value;
+  note_read(*p_);
   read_values(*this, &value);
   switch (compute_type(dtype())) {
     case Compute::f64:

@@ -12,6 +12,7 @@
 #include "dyadic/print.h"
 #include "formats/packed.h"
 #include "ops/print.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -75,6 +76,7 @@ class Printer {
         style_(o, format().def->kind >= Kind::floating, format().def->kind == Kind::boolean),
         imaginary_(o, true, false) {
     settle(*t.storage);
+    note_read(t);
   }
 
   std::string str(size_t indent) {
@@ -123,7 +125,8 @@ class Printer {
   }
   void gather(int d, int64_t at, Values& v) const {
     if (d < t_.ndim) {
-      entries(d, [&](int64_t i) { gather(d + 1, at + i * t_.strides[d], v); }, [] {});
+      entries(
+          d, [&](int64_t i) { gather(d + 1, at + i * t_.strides[d], v); }, [] {});
     } else if (t_.dtype.is_complex()) {
       const auto [re, im] = pair(at);
       v.reals.push_back(re);
@@ -156,7 +159,8 @@ class Printer {
       out += s;
       ++n;
     };
-    entries(d, [&](int64_t i) { add(number(at + i * t_.strides[d])); }, [&] { add(options_.edgeitems ? " ..." : "..."); });
+    entries(
+        d, [&](int64_t i) { add(number(at + i * t_.strides[d])); }, [&] { add(options_.edgeitems ? " ..." : "..."); });
     return out + "]";
   }
   std::string block(int d, int64_t at, size_t indent) const {
@@ -165,7 +169,8 @@ class Printer {
     std::string between = "," + std::string(size_t(t_.ndim - 1 - d), '\n') + std::string(indent + 1, ' ');
     std::string out = "[";
     auto add = [&](const std::string& s) { out += (out.size() > 1 ? between : "") + s; };
-    entries(d, [&](int64_t i) { add(block(d + 1, at + i * t_.strides[d], indent + 1)); }, [&] { add("..."); });
+    entries(
+        d, [&](int64_t i) { add(block(d + 1, at + i * t_.strides[d], indent + 1)); }, [&] { add("..."); });
     return out + "]";
   }
 };

@@ -1,5 +1,7 @@
 #include "optim/grad_ops.h"
 
+#include <cmath>
+
 #include "corridor/made_ops.h"
 #include "dyadic/ops.h"
 #include "optim/adamw_kernel.h"
@@ -26,10 +28,10 @@ void infer(Call& c) {
 }
 
 Op make_op(const char* name, const char* sig, const char* doc, const Kernel& kernel, double (*flops)(const Call&),
-           uint16_t writes) {
+           uint16_t writes, void (*rule)(Call&) = infer) {
   auto op = std::make_unique<MadeOp>();
   op->name = name, op->sig = sig, op->doc = doc;
-  op->def.infer = infer;
+  op->def.infer = rule;
   op->def.flops = flops;
   op->def.writes = writes;
   std::fill_n(op->kernel, int(Column::reference), &kernel);  // the instruction sets'
@@ -44,7 +46,9 @@ bool is_direct(const Tensor& t) {
 
 }  // namespace
 
-double grad_squares(const Tensor& grad) {
+namespace {
+
+Tensor squares_of(const Tensor& grad) {
   static const Kernel kernel{.plan = plan<run_squares>};
   static const Op op = make_op(
       "grad_squares", "grad_squares(Tensor grad) -> Tensor", "The sum of a gradient's squares, in f64.", kernel,
@@ -58,7 +62,51 @@ double grad_squares(const Tensor& grad) {
   } else {
     out = sum(square(dense.to(f64)));
   }
+  return out;
+}
+
+// The norm, and what the gradients are multiplied by: 1 where it is not above the most.
+struct Clipping {
+  int64_t count;
+  double most;
+};
+void run_clip(const Clipping& p, const Pointers& at) {
+  double total = 0;
+  for (int64_t k = 0; k < p.count; ++k) total += *static_cast<const double*>(at.in[k]);
+  const double norm = std::sqrt(total), factor = p.most / (norm + 1e-6);
+  auto* out = static_cast<double*>(at.out[0]);
+  out[0] = norm, out[1] = factor >= 1 ? 1 : factor;
+}
+void plan_clip(Call& c) { c.plan.set<run_clip>(Clipping{int64_t(c.tensors(0).size()), c.args[1].real}); }
+
+}  // namespace
+
+double grad_squares(const Tensor& grad) {
+  const Tensor out = squares_of(grad);
   return out.is_meta() ? 0 : out.item();
+}
+
+Tensor clip_in_calls(const nn::NamedTensors& params, double max_norm) {
+  static const Kernel kernel{.plan = plan_clip};
+  static const Op op = make_op(
+      "clip_factor", "clip_factor(Tensor[] squares, float most) -> Tensor",
+      "The norm that sums of squares make, and the factor that brings it down to the most.", kernel,
+      [](const Call& c) { return double(c.tensors(0).size()); }, 0,
+      [](Call& c) {
+        c.spec[0].dtype = f64;
+        c.spec[0].device = cpu;
+        c.spec[0].shape({2});
+      });
+  NoGrad guard;
+  std::vector<Tensor> gradients, squares;
+  for (auto& [name, p] : params)
+    if (const Tensor g = p.grad(); g.defined() && g.numel()) gradients.push_back(g), squares.push_back(squares_of(g));
+  Arg args[] = {Arg(std::span<const Tensor>(squares)), Arg(max_norm)};
+  Tensor both;
+  call_op(op, args, 2, &both);
+  const Tensor factor = both.select(0, 1);
+  for (const Tensor& g : gradients) g.mul_(factor);
+  return both.select(0, 0);
 }
 
 bool grad_unscale(const Tensor& grad, double factor) {

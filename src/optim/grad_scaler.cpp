@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "dyadic/optim.h"
 #include "optim/grad_ops.h"
-#include "tensor/impl.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::optim {
 
@@ -37,7 +37,10 @@ GradScaler::GradScaler(GradScalerOptions o)
               backoff_factor);
 }
 
-Tensor GradScaler::scale(const Tensor& loss) const { return enabled_ ? mul(loss, full({}, scale_, f32, loss.device())) : loss; }
+Tensor GradScaler::scale(const Tensor& loss) const {
+  if (enabled_) note_refusal("a GradScaler, whose scale changes");
+  return enabled_ ? mul(loss, full({}, scale_, f32, loss.device())) : loss;
+}
 std::vector<Tensor> GradScaler::scale(std::span<const Tensor> losses) const {
   std::vector<Tensor> out;
   for (const Tensor& t : losses) out.push_back(scale(t));

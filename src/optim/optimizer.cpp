@@ -8,6 +8,7 @@
 #include "optim/lost_updates.h"
 #include "optim/optimizers/optimizers.h"
 #include "optim/update.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::optim {
 namespace {
@@ -21,6 +22,12 @@ void check_loaded(const Options& o, bool keep32, const std::string& key, const T
   if (key.starts_with("row_var.") || key.starts_with("col_var.")) return;
   DY_CHECK(saved.numel() == p.numel() && (other_dtype || saved.dtype() == want || saved.dtype() == positive),
            "the saved state {} does not fit: it is {}, here {} elements of {}", key, describe(saved), p.numel(), want.name());
+}
+
+void note_leaves(const std::vector<ParamGroup>& groups) {  // that lose their gradients
+  if (!t_step_watcher) return;
+  for (const ParamGroup& g : groups)
+    for (auto& [name, p] : g.params) t_step_watcher->leaf(*p.impl());
 }
 
 void step_elsewhere(Update&) { fail("Optimizer: step() is that of the class that is derived from it"); }
@@ -49,7 +56,7 @@ Optimizer::Optimizer(std::string_view name, std::vector<ParamGroup> groups, Opti
   for (auto& [key, value] : given.options) defaults_.set(key, value);
   for (ParamGroup& g : groups) add_param_group(std::move(g));
 }
-Optimizer::~Optimizer() = default;
+Optimizer::~Optimizer() { structure_changed(); }
 
 void Optimizer::set_option(ParamGroup& group, std::string_view name, Option value) {
   std::string known;
@@ -74,9 +81,11 @@ void Optimizer::add_param_group(ParamGroup group) {
   check(made);
   check_new(made);
   groups_.push_back(std::move(made));
+  structure_changed();
 }
 
 void Optimizer::replace_groups(std::vector<ParamGroup> groups) {
+  structure_changed();
   States kept;
   for (const ParamGroup& g : groups) {
     check(g);
@@ -157,6 +166,7 @@ void Optimizer::update(ParamGroup& group, const std::string& name, const Tensor&
 
 void Optimizer::step(double grad_scale) {
   DY_CHECK(def_->step, "{}: step() takes a closure that computes the loss and its gradients", def_->name());
+  const StepPart part(this, [this, grad_scale] { step(grad_scale); });
   NoGrad guard;
   count_step();
   uint64_t stream = 0;
@@ -194,6 +204,7 @@ void Optimizer::count_step() {
 }
 
 double Optimizer::step_closure(double (*closure)(void*), void* context) {
+  note_refusal("an optimizer's step with a closure");
   if (def_->step) {
     GradMode on(true);
     const double loss = closure(context);
@@ -207,6 +218,11 @@ double Optimizer::step_closure(double (*closure)(void*), void* context) {
 }
 
 void Optimizer::zero_grad(bool set_to_none) {
+  note_leaves(groups_);
+  const StepPart part(this, [this, set_to_none] {
+    pull();
+    zero_grad(set_to_none);
+  });
   bool had = false;
   for (ParamGroup& g : groups_)
     for (auto& [name, p] : g.params)

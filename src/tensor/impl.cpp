@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "device/heap.h"
 #include "formats/packed.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1 {
 
@@ -17,6 +18,11 @@ static_assert(offsetof(TensorImpl, refs) == 0, "Tensor counts references through
 void destroy_tape(TensorImpl& t) noexcept;  // corridor/tape.cpp: drops the node and the leaf's gradient
 
 namespace {
+
+void note_born(const Storage& s) {
+  if (t_step_watcher) [[unlikely]]
+    t_step_watcher->born(s);
+}
 
 constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
 
@@ -41,6 +47,7 @@ Storage* new_storage(int64_t bytes, Device device) {
   s->device = device;
   s->bytes = bytes;
   s->charged = charged;
+  note_born(*s);
   return s;
 }
 
@@ -77,6 +84,8 @@ TensorImpl* new_impl() { return new (pool_allocate(sizeof(TensorImpl))) TensorIm
 
 void release(Storage* s) noexcept {
   if (!drop(s->refs)) return;
+  if (g_step_watchers.load(std::memory_order_relaxed)) [[unlikely]]
+    tell_died(*s);
   ledger_remove(s->device, s->category, s->module, s->charged);
   if (s->free_foreign)
     s->free_foreign(s->foreign);
@@ -172,6 +181,7 @@ Tensor make_deferred(IntList sizes, DType dtype) {
   s->module = t_module;
   s->device = cpu;
   s->bytes = n * dtype.itemsize();
+  note_born(*s);
   return dense_tensor(s, sizes, dtype, n);
 }
 void* allocate_deferred(Storage& s) {
@@ -252,6 +262,7 @@ Tensor over_memory(void* data, IntList sizes, DType dtype, int64_t charged, Cate
   s->data = data;
   s->free_foreign = free;
   s->foreign = context;
+  note_born(*s);
   t->dtype = dtype;
   t->ndim = uint8_t(sizes.size());
   int64_t stride = 1;
@@ -273,7 +284,8 @@ Tensor make_foreign_view(void* data, IntList sizes, DType dtype, void (*free)(vo
   return over_memory(data, sizes, dtype, 0, Category::temporary, free, context);
 }
 Tensor make_over(void* data, IntList sizes, DType dtype) {
-  return make_foreign_view(data, sizes, dtype, [](void*) {}, nullptr);
+  return make_foreign_view(
+      data, sizes, dtype, [](void*) {}, nullptr);
 }
 
 namespace {

@@ -5,10 +5,13 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1 {
 
 void become_view(const Tensor& t, const Tensor& source) {
+  structure_changed();
+  note_refusal("a tensor gets other memory");
   TensorImpl& own = *t.impl();
   const TensorImpl& other = *source.impl();
   const Category category = own.storage->category;

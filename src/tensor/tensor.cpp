@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "formats/packed.h"
-#include "tensor/impl.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1 {
 
@@ -76,6 +76,7 @@ void* Tensor::data_ptr() const {
   const TensorImpl& t = get(p_);
   DY_CHECK_AS(ValueError, !t.device().is_meta(), "data_ptr: a meta tensor has a shape but no data; run on cpu to read values");
   settle_all();  // who gets it may write
+  note_read(t);
   return t.data();
 }
 

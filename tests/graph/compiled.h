@@ -38,6 +38,11 @@ template <class F> void expect_same(F f) {
   }
 }
 
+// Steps that ran again without their program.
+inline int64_t replays(const std::string& explained) {
+  return std::stoll(explained.substr(explained.find("whole steps: ") + 13));
+}
+
 struct PutOffAll {
   int64_t before = std::exchange(g_least_deferred, 1);
   ~PutOffAll() { g_least_deferred = before; }

@@ -86,7 +86,7 @@ def test_the_compiler_says_once_what_it_does_not_do(monkeypatch):
     monkeypatch.setattr(_ignored, "_said", set())
     model = nn.Linear(2, 2)
     why = "changes nothing: there is one way of compiling, and code that it does not reach runs as it is"
-    assert said(lambda: torch.compile(model, mode="max-autotune", fullgraph=True)) == [f"compile: fullgraph {why}", f"compile: mode {why}"]
+    assert said(lambda: torch.compile(model, mode="max-autotune", dynamic=True)) == [f"compile: dynamic {why}", f"compile: mode {why}"]
     assert said(lambda: torch.compile(model, mode="default")) == [] and said(lambda: torch.compile(model)) == []
     assert said(lambda: torch.compile(fullgraph=False, dynamic=None, disable=True)(model)) == []
     assert said(lambda: torch.compile(model, backend="inductor")) == [f"compile: backend {why}"]

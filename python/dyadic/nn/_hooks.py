@@ -1,5 +1,4 @@
 """Hooks of modules: functions that run before and after forward, whoever calls the module."""
-from .. import _dyadic
 from .._dyadic import Module, Tensor, _own_dict
 from .._handle import RemovableHandle
 from ..autograd import Function, is_grad_enabled
@@ -135,17 +134,10 @@ def after(module, args, kwargs, output):
     return output
 
 
-class _Recording(_dyadic._Recording):
-    """What a compiled module remembers. A copy of the module begins anew."""
-
-    def __reduce_ex__(self, protocol):
-        return _Recording, ()
-
-
-def record(module):
+def record(module, recording):
     """Makes the module a compiled one (compiler.py)."""
     _watch(module)
-    _own_dict(module)["_recording"] = _Recording()
+    _own_dict(module)["_recording"] = recording
 
 
 def call(module, args, kwargs):

@@ -4,6 +4,7 @@
 #include "ops/index/combine_kernel.h"
 #include "ops/index/indexed_kernel.h"
 #include "ops/scratch.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::ops {
 
@@ -76,7 +77,10 @@ Tensor slice_to(const Tensor& t, IntList sizes);   // the first entries of every
 
 // Dense masks (bool).
 int64_t count_true(const void* mask, int64_t n);
-inline int64_t count_true(const Tensor& mask) { return count_true(mask.impl()->data(), mask.numel()); }
+inline int64_t count_true(const Tensor& mask) {
+  note_read(*mask.impl());
+  return count_true(mask.impl()->data(), mask.numel());
+}
 // The elements where the mask is true, in order: out of `all` into `some`, or back.
 void move_masked(const void* mask, int64_t n, int64_t width, void* to, const void* from, bool out_of_all);
 // How many rows of indices were written.

@@ -7,9 +7,12 @@
 #include "base/text.h"
 #include "dyadic/lr_scheduler.h"
 #include "optim/update.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::optim {
 namespace {
+
+constexpr const char* kInStep = "a schedule's step, which belongs after the compiled one";
 
 const SchedulerDef& scheduler_def(std::string_view name) {
   std::vector<std::string> names;
@@ -131,6 +134,7 @@ std::vector<double> LRScheduler::get_lr() {
 }
 
 void LRScheduler::step() {
+  note_refusal(kInStep);
   if (epoch_ == 0 && optimizer_->steps() == 0)
     warn_once(
         "lr_scheduler: step() came before the optimizer's first step(), so the first learning rate is skipped; the order is "
@@ -141,6 +145,7 @@ void LRScheduler::step() {
 }
 
 void LRScheduler::step_to(double epoch) {
+  note_refusal(kInStep);
   optimizer_->pull();
   for (size_t i = 0; i < std::min(base_.size(), optimizer_->groups().size()); ++i)
     optimizer_->groups()[i].options.set("lr", base_[i]);
@@ -191,6 +196,7 @@ SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<std::shared_ptr<Sch
   note_rates();
 }
 void SequentialLR::step() {
+  note_refusal(kInStep);
   ++epoch_;
   const auto next = std::upper_bound(milestones_.begin(), milestones_.end(), epoch_);
   Schedule& s = *schedules_[size_t(next - milestones_.begin())];
@@ -201,6 +207,7 @@ void SequentialLR::step() {
   note_rates();
 }
 void SequentialLR::step_to(double epoch) {
+  note_refusal(kInStep);
   schedules_[0]->step_to(0);
   epoch_ = 0;
   note_rates();
@@ -223,11 +230,13 @@ ChainedScheduler::ChainedScheduler(std::vector<std::shared_ptr<Schedule>> schedu
   note_rates();
 }
 void ChainedScheduler::step() {
+  note_refusal(kInStep);
   ++epoch_;
   for (auto& s : schedules_) s->step();
   note_rates();
 }
 void ChainedScheduler::step_to(double epoch) {
+  note_refusal(kInStep);
   fail<ValueError>("ChainedScheduler: it cannot begin in the middle (at {}); put it first", epoch);
 }
 ScheduleState ChainedScheduler::state_dict() const {
@@ -248,6 +257,7 @@ ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& optimizer, PlateauOptions option
   note_rates();
 }
 void ReduceLROnPlateau::step(double metric) {
+  note_refusal(kInStep);
   optimizer_->pull();
   ++epoch_;
   // As factors of best where the threshold is relative; the first metric is better than none.

@@ -58,7 +58,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     if error_if_nonfinite or norm_type <= 0:
         norm = get_total_norm(gradients, norm_type, error_if_nonfinite)
     if norm_type > 0:
-        return tensor(_clip_grad_norm_(parameters, float(max_norm), norm_type), dtype=_dtype_of(gradients))
+        return _clip_grad_norm_(parameters, float(max_norm), norm_type).to(_dtype_of(gradients))
     clip_grads_with_norm_(parameters, max_norm, norm)
     return norm
 
