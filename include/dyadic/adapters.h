@@ -52,9 +52,10 @@ struct LoadAdapterOptions {
   nn::ByName by_name = {};
   bool is_trainable = false;  // its tensors require gradients
 };
-// ValueError naming what of the files this library does not know, what the model has no place for, or what has another shape.
-// The model's own parameters require no gradients from then on. What is low-rank is computed in float32.
-void load_adapter(CausalLM& model, const std::string& folder, const LoadAdapterOptions& options = {});
+// From PEFT's folder, or llama.cpp's GGUF file of one. ValueError naming what of the files this library does not know, what the
+// model has no place for, or what has another shape. The model's own parameters require no gradients from then on. What is
+// low-rank is computed in float32.
+void load_adapter(CausalLM& model, const std::string& path, const LoadAdapterOptions& options = {});
 
 struct LoraConfig {
   nn::ByName by_name = {};

@@ -14,9 +14,11 @@ bool is_model(const std::string& path);
 // tokenizer's vocabulary; and the folder's small files, so that the way back gives them again. What llama.cpp wants as f32
 // (norms, biases, routers) stays that, whatever the options' format. From GGUF to a folder (which is made if need be):
 // model.safetensors, or several and an index, config.json and the tokenizer's files; a tensor that is f32 in GGUF alone becomes
-// config.json's dtype again, where that is exact. From folder to folder the small files are copied. All else is io::convert.
-// ValueError where GGUF has no architecture for the model.
-std::vector<io::Converted> convert(const std::string& in, const std::string& out, const io::ConvertOptions& options = {});
+// config.json's dtype again, where that is exact. From folder to folder the small files are copied. A LoRA adapter in PEFT's
+// folder becomes llama.cpp's file and back; `base` is the model that it is for (without: what adapter_config.json names, if
+// that is here). All else is io::convert. ValueError where GGUF has no architecture for the model.
+std::vector<io::Converted> convert(const std::string& in, const std::string& out, const io::ConvertOptions& options = {},
+                                   const std::string& base = "");
 
 // The files of a folder's tokenizer (tokenizer.json, tokenizer_config.json, chat_template.jinja ...) into another that is
 // there; those that are missing, and all where `from` is a GGUF file, are passed by.

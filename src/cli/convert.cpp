@@ -14,7 +14,7 @@ namespace dyadic::inline v1::cli {
 namespace {
 
 struct ConvertCommandOptions {
-  std::string in, out, format, max_shard_size;
+  std::string in, out, format, max_shard_size, base;
   std::vector<std::string> map;
 };
 
@@ -45,7 +45,7 @@ int convert(const ConvertCommandOptions& o, const Common& common) {
   };
   std::vector<io::Converted> tensors;
   try {
-    tensors = models::convert(o.in, o.out, options);
+    tensors = models::convert(o.in, o.out, options, o.base);
   } catch (const Stopped&) { return kInterrupted; }
   Json out = {{"in", o.in}, {"out", o.out}, {"tensors", Json::array()}};
   Table table({"tensor", "from", "to", "max. error", "rms error"},
@@ -90,6 +90,8 @@ Run setup(Options& options) {
              [](const std::string& text) { DType::parse(text); })
       .value("--map", o->map, "NAME=FORMAT ...", "the format of tensors by name, with * and ?; keep: as it is; before --format",
              [](const std::string& text) { parse_rule(text); })
+      .value("--base", o->base, "MODEL",
+             "of an adapter: the model that it is for (default: what its adapter_config.json names)")
       .value("--max-shard-size", o->max_shard_size, "BYTES",
              "several files and an index, none larger: 500M, 5G (default: one file)",
              [](const std::string& text) { byte_count(text); });

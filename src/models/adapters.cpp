@@ -1,4 +1,4 @@
-// LoRA adapters in PEFT's folders.
+// LoRA adapters in PEFT's folders, and in GGUF files.
 #include "dyadic/adapters.h"
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "io/bad_file.h"
 #include "io/json_text.h"
 #include "models/config.h"
+#include "models/gguf/adapter_files.h"
 #include "models/lora.h"
 #include "text/regex.h"
 
@@ -251,11 +252,20 @@ void Adapter::save(const std::string& folder) const {
   file.commit();
 }
 
-void load_adapter(CausalLM& model, const std::string& folder, const LoadAdapterOptions& options) {
-  const std::string text = io::read_text(folder + "/" + kConfigFile);
+static void load_gguf_adapter(CausalLM& model, const std::shared_ptr<io::GgufFile>& file, const LoadAdapterOptions& options) {
+  const std::string text = adapter_config_of(*file);
   const json config = io::bounded_json(text);
   check_known(config);
-  Reading(model, text, *io::open(folder + "/" + kWeightsFile), config).run(options.is_trainable);
+  Reading(model, text, *adapter_from_gguf(file, model.config), config).run(options.is_trainable);
+}
+
+void load_adapter(CausalLM& model, const std::string& path, const LoadAdapterOptions& options) {
+  if (!std::filesystem::is_directory(path))
+    if (const auto file = io::GgufFile::find(path)) return load_gguf_adapter(model, file, options);
+  const std::string text = io::read_text(path + "/" + kConfigFile);
+  const json config = io::bounded_json(text);
+  check_known(config);
+  Reading(model, text, *io::open(path + "/" + kWeightsFile), config).run(options.is_trainable);
 }
 
 static bool is_target(const LoraConfig& o, const std::string& path, nn::Module& m) {

@@ -4,11 +4,13 @@
 
 #include "dyadic/call.h"
 #include "dyadic/model_files.h"
+#include "dyadic/models.h"
 #include "io/bad_file.h"
 #include "io/file_kinds.h"
 #include "io/gguf.h"
 #include "io/json_text.h"
 #include "io/quantized/packing.h"
+#include "models/gguf/adapter_files.h"
 #include "models/gguf/files.h"
 #include "models/gguf/tokenizer_keys.h"
 
@@ -112,6 +114,19 @@ Converted from_gguf(const std::shared_ptr<io::GgufFile>& file, const std::string
   return all;
 }
 
+constexpr const char *kAdapterConfig = "/adapter_config.json", *kAdapterWeights = "/adapter_model.safetensors";
+
+std::string config_of_base(const std::string& adapter_config, const std::string& base) {
+  const json c = io::bounded_json(adapter_config);
+  const bool named =
+      base.empty() && c.is_object() && c.contains("base_model_name_or_path") && c["base_model_name_or_path"].is_string();
+  const std::string path = named ? c["base_model_name_or_path"].get<std::string>() : base;
+  DY_CHECK_AS(ValueError, !path.empty() && is_model(path),
+              "convert: an adapter needs the model that it is for, and {} is none; give its path as base",
+              io::quote_name(path));
+  return config_json(path);
+}
+
 }  // namespace
 
 bool is_model(const std::string& path) {
@@ -120,9 +135,14 @@ bool is_model(const std::string& path) {
   return file && file->has_key("general.architecture");
 }
 
-Converted convert(const std::string& in, const std::string& out, const io::ConvertOptions& options) {
+Converted convert(const std::string& in, const std::string& out, const io::ConvertOptions& options, const std::string& base) {
   const bool gguf_out = options.save.kind.empty() ? out.ends_with(".gguf") : options.save.kind == "gguf";
   const bool folder_out = !gguf_out && (is_folder(out) || (options.save.kind.empty() && !names_a_file(out)));
+  std::error_code ignored;
+  if (gguf_out && fs::is_regular_file(in + kAdapterConfig, ignored)) {
+    const std::string text = io::read_text(in + kAdapterConfig);
+    return io::convert(*adapter_to_gguf(io::open(in + kAdapterWeights), text, config_of_base(text, base)), out, options);
+  }
   if (const std::string config = config_beside(in); !config.empty()) {
     if (gguf_out) return to_gguf(in, config, out, options);
     if (!folder_out) return io::convert(*io::open(in), out, options);
@@ -133,6 +153,16 @@ Converted convert(const std::string& in, const std::string& out, const io::Conve
   }
   const std::shared_ptr<io::TensorFile> source = io::open(in);
   const auto gguf = std::dynamic_pointer_cast<io::GgufFile>(source);
+  if (gguf && folder_out && is_gguf_adapter(*gguf)) {
+    const std::string text = adapter_config_of(*gguf);
+    const auto factors = adapter_from_gguf(gguf, config_of_base(text, base));
+    make_folder(out);
+    io::ConvertOptions o = options;
+    o.save.metadata.emplace("format", "pt");
+    Converted all = io::convert(*factors, out + kAdapterWeights, o);
+    write_file(out + kAdapterConfig, text);
+    return all;
+  }
   if (gguf && gguf->has_key("general.architecture")) {
     if (folder_out) return from_gguf(gguf, out, options);
     if (gguf_out) return io::convert(*source, out, kept(options));

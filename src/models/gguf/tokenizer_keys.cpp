@@ -27,12 +27,6 @@ bool is_file(const std::string& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
 }
-void write_file(const std::string& path, const std::string& text) {
-  io::AtomicFile file("convert", path);
-  file.write(text.data(), text.size());
-  file.commit();
-}
-
 void put_vocabulary(io::GgufMetadata& keys, StoredVocabulary v) {
   const auto put = [&](const char* name, io::GgufValue value) {
     keys.emplace_back(std::string("tokenizer.ggml.") + name, std::move(value));
@@ -53,6 +47,12 @@ void put_vocabulary(io::GgufMetadata& keys, StoredVocabulary v) {
 }
 
 }  // namespace
+
+void write_file(const std::string& path, const std::string& text) {
+  io::AtomicFile file("convert", path);
+  file.write(text.data(), text.size());
+  file.commit();
+}
 
 void put_folder(io::GgufMetadata& keys, const std::string& folder, const std::string& config, int64_t vocab) {
   if (is_file(folder + "/tokenizer.json")) {

@@ -91,6 +91,21 @@ def converted_folder(folder, family, where):
     return {"tensors": tensors, "keys": keys}
 
 
+def adapter(source):
+    """What convert_lora_to_gguf.py makes of adapters/plain."""
+    with tempfile.TemporaryDirectory() as t:
+        out = Path(t) / "out.gguf"
+        run = [sys.executable, source + "/convert_lora_to_gguf.py", "--base", HERE / "llama", "--outtype", "f32", "--outfile", out]
+        subprocess.run([*run, HERE / "adapters/plain"], check=True, env={"PYTHONPATH": source + "/gguf-py"}, capture_output=True)
+        import gguf
+
+        r = gguf.GGUFReader(out)
+        digest = lambda x: hashlib.sha256(np.ascontiguousarray(x.data).tobytes()).hexdigest()[:16]
+        tensors = {x.name: [x.tensor_type.name, [int(n) for n in reversed(x.shape)], digest(x)] for x in r.tensors}
+        keys = {n: f.contents() for n, f in r.fields.items() if not n.startswith(("GGUF.", "general.name"))}
+        return {"tensors": tensors, "keys": keys}
+
+
 class ModelParams(C.Structure):
     _fields_ = [("pointers", C.c_void_p * 2), ("n_gpu_layers", C.c_int32), ("rest", C.c_int32 * 4), ("more", C.c_void_p * 4), ("flags", C.c_bool * 16)]
 
@@ -248,5 +263,5 @@ def perplexities():
 
 if __name__ == "__main__":
     sys.path[:0] = [sys.argv[1], sys.argv[1] + "/gguf-py"]
-    made = {"converted": {f: converted(sys.argv[1], f) for f in FAMILIES}, "perplexity": perplexities()}
+    made = {"converted": {f: converted(sys.argv[1], f) for f in FAMILIES} | {"adapter": adapter(sys.argv[1])}, "perplexity": perplexities()}
     (HERE / "gguf.json").write_text(json.dumps(made, separators=(",", ":")) + "\n")
