@@ -152,8 +152,8 @@ def _save_pretrained(self, folder, max_shard_size=50_000_000_000, packing=None):
 
 def _load_adapter(self, peft_model_id, is_trainable=False):
     """Adds what PEFT saved in a folder, adapter_config.json and adapter_model.safetensors: LoRA (rsLoRA, DoRA) of linear layers and
-    embeddings, and whole tensors (modules_to_save, bias). The model's own parameters require no gradients from then on, and the
-    adapter's where is_trainable says so."""
+    embeddings, and whole tensors (modules_to_save, bias); or llama.cpp's GGUF file of an adapter. The model's own parameters require no
+    gradients from then on, and the adapter's where is_trainable says so."""
     self._load_adapter(os.fspath(peft_model_id), is_trainable)
 
 
