@@ -101,8 +101,7 @@ class Loading {
         continue;
       }
       std::vector<int64_t> shape = from->shape(file_.tensors()[from->tensor].shape);
-      const bool as_is = slot.sizes() == IntList(shape) && file_.tensors()[from->tensor].dtype.is_scaled();
-      if (turned.contains(name) && !as_is) std::ranges::reverse(shape);
+      if (turned.contains(name)) std::ranges::reverse(shape);
       if (!(slot.sizes() == IntList(shape)))
         io::bad(file_.path(), "tensor {}: expected {} by config.json, and it is {}", io::quote_name(name),
                 shape_text(slot.sizes()), shape_text(shape));
@@ -120,7 +119,7 @@ class Loading {
     for (auto& [name, from] : found) {
       if (from.tensor != held) whole = Tensor(), whole = file_.get(held = from.tensor);
       Tensor t = from.part(whole);
-      if (turned.contains(name) && !(t.dtype().is_scaled() && t.is_contiguous())) t = t.t().contiguous();
+      if (turned.contains(name)) t = t.t().contiguous();
       state.emplace_back(name, made(t, linear.contains(name) ? o_.linear : dtype_for(t.dtype(), stored.contains(name))));
     }
     whole = Tensor();
@@ -275,8 +274,10 @@ void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_siz
   const NoGrad guard;
   io::NamedTensors weights;
   const std::set<std::string> turned = turned_weights(*this);
-  for (auto& [name, t] : named_parameters())
-    weights.emplace_back(name, turned.contains(name) && !t.dtype().is_scaled() ? t.detach().t().contiguous() : t.detach());
+  for (auto& [name, p] : named_parameters()) {
+    const Tensor t = turned.contains(name) ? p.detach().t() : p.detach();
+    weights.emplace_back(name, t.dtype().is_scaled() ? t : t.contiguous());  // codes and scales stay in their order
+  }
   json c = json::parse(config), quantization = io::quantization_of(c);
   if (!packing.empty()) {
     weights = for_packing(*this, weights);

@@ -32,7 +32,7 @@ class Mixer : public nn::Module {
   virtual Tensor run(const Tensor& x, Pass& pass, size_t layer) = 0;  // [B, T, width] -> the same
 };
 
-// A Linear whose weight stands in files as [in, out] (GPT-2's "Conv1D"), but where it has scales, which belong to its rows.
+// A Linear whose weight stands in files as [in, out] (GPT-2's "Conv1D"); scales belong to its rows here as well.
 class TurnedLinear : public nn::Linear {
  public:
   TurnedLinear(int64_t in, int64_t out, nn::Options o) : Linear(in, out, true, o) {}

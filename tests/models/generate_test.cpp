@@ -8,6 +8,7 @@
 
 #include "dyadic/dyadic.h"
 #include "dyadic/io.h"
+#include "dyadic/model_files.h"
 #include "dyadic/models.h"
 #include "models/sampling.h"
 #include "tests/test_data.h"
@@ -270,8 +271,7 @@ TEST(Load, NamesInOtherClothes) {
   }
 }
 
-// GPT-2's matrices stand turned in files; in memory they are a Linear's, so that scales belong to what each output reads. What
-// has scales is saved as it is.
+// GPT-2's matrices stand turned in files; in memory they are a Linear's, so that scales belong to what each output reads.
 TEST(Load, TurnedMatricesAreALinears) {
   const NoGrad guard;
   const Tensor ids = full({1, 5}, 7, i64);
@@ -286,6 +286,12 @@ TEST(Load, TurnedMatricesAreALinears) {
     EXPECT_TRUE(equal(small->named_parameters()[name].to(f32), w.to(DType::parse(format)).to(f32))) << format;
     small->save_pretrained(saved);
     EXPECT_TRUE(equal(models::load(saved)(ids), small(ids))) << format;
+    if (std::string_view(format) != "q4_0") continue;
+    const std::string gguf = ::testing::TempDir() + "models_turned.gguf";
+    models::convert(saved, gguf, {});
+    const Model again = models::load(gguf);
+    EXPECT_EQ(again->named_parameters()[name].dtype(), q4_0);
+    EXPECT_TRUE(equal(again(ids), small(ids)));
   }
 }
 

@@ -11,24 +11,13 @@
 #include "dyadic/model_files.h"
 #include "io/gguf.h"
 #include "tensor/impl.h"
+#include "tests/io/helpers.h"
 #include "tests/models/apart.h"
 #include "tests/models/small_model.h"
 
 namespace dyadic::testing {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
-
-class Folder {  // gone at the end of the test
-  std::string path_ = (fs::temp_directory_path() / "dyadic_gguf_XXXXXX").native();
-
- public:
-  Folder() {
-    if (!mkdtemp(path_.data())) std::abort();
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-};
 
 inline std::string folder_of(const std::string& family) { return test_data("models/data/" + family); }
 inline Tensor ids_of(const std::string& family) {
