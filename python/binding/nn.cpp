@@ -309,6 +309,10 @@ nb::object child_object(nb::handle self, nb::handle name, Module* child) {
 PyType_Slot module_slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
 
+void assign_own(nb::handle self, nb::handle name, nb::handle value) {
+  if (set_attribute(self.ptr(), name.ptr(), value.ptr()) < 0) throw nb::python_error();
+}
+
 void add_modules(nb::module_& m) {
   PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
                          {Py_tp_clear, reinterpret_cast<void*>(clear)},

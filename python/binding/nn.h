@@ -89,6 +89,9 @@ template <class M> void begin_bare(nb::handle self) {
     construct(place);
 }
 
+// self.name = value as Module does it, whatever a derived class makes of assignments.
+void assign_own(nb::handle self, nb::handle name, nb::handle value);
+
 extern PyType_Slot module_slots[];  // how Python's garbage collector goes through a module
 
 template <class M> auto bind(nb::module_& m, const char* name, const char* doc) {

@@ -121,7 +121,7 @@ void add_changes(ModuleClass& c) {
             DY_CHECK_AS(TypeError, t.is_none() || is_parameter(t.ptr()), "register_parameter: it takes an nn.Parameter, not {}",
                         Py_TYPE(t.ptr())->tp_name);
             check_name(self, "register_parameter", name);
-            nb::setattr(self, name, t);
+            assign_own(self, name, t);
             auto& m = nb::cast<Module&>(self);
             if (t.is_none() && !find(m.own_parameters(), name.c_str())) m.register_parameter(name.c_str(), Tensor());
           },
@@ -179,7 +179,7 @@ void add_changes(ModuleClass& c) {
             DY_CHECK_AS(TypeError, child.is_none() || is_module(child), "add_module: it takes a module, not {}",
                         Py_TYPE(child.ptr())->tp_name);
             check_name(self, "add_module", name);
-            nb::setattr(self, name, child);
+            assign_own(self, name, child);
             auto& m = nb::cast<Module&>(self);
             if (child.is_none() && !has_child(m, name.c_str())) m.add(name.c_str(), std::shared_ptr<Module>());
           },

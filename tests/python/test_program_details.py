@@ -280,3 +280,30 @@ def test_dicts_are_made_like_a_module_s_entries():
     made = type(layer._parameters)({name: p.detach() * 0 for name, p in layer._parameters.items()})
     assert type(made) is dict and list(made) == ["weight", "bias"] and not made["weight"].any()
     assert DataLoader(TensorDataset(torch.ones(4))).multiprocessing_context is None
+
+
+def test_assignments_of_one_s_own_that_add_modules():
+    """As in pyro, whose modules' __setattr__ calls add_module and register_parameter."""
+
+    class Own(nn.Module):
+        def __setattr__(self, name, value):
+            if isinstance(value, nn.Module):
+                return self.add_module(name, value)
+            if isinstance(value, nn.Parameter):
+                return self.register_parameter(name, value)
+            super().__setattr__(name, value)
+
+    m = Own()
+    m.part, m.weight, m.number = nn.Linear(2, 1), nn.Parameter(torch.ones(3)), 4
+    assert [n for n, _ in m.named_parameters()] == ["weight", "part.weight", "part.bias"] and m.number == 4
+    m.part = nn.Linear(2, 5)
+    assert m.part.bias.shape == (5,) and len(list(m.children())) == 1
+
+
+def test_no_tensor_has_a_tangent():
+    from dyadic.autograd import forward_ad
+
+    x = torch.ones(2)
+    assert forward_ad.unpack_dual(x).primal is x and torch.autograd.forward_ad.unpack_dual(x).tangent is None
+    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="func.jvp"):
+        forward_ad.make_dual(x, x)
