@@ -195,37 +195,31 @@ def _all_weights(self):
     return list(all_weights.values())
 
 
-def _by_rank(*names):
-    return tuple(f"{name}{n}d" for name in names for n in (1, 2, 3))
+_RECORDS = {record["name"]: record for record in _layer_records()}
 
 
-_FAMILIES = {  # PyTorch's base classes, for isinstance
-    "_BatchNorm": _by_rank("BatchNorm"),
-    "_InstanceNorm": _by_rank("InstanceNorm"),
-    "_ConvNd": _by_rank("Conv"),
-    "_ConvTransposeNd": _by_rank("ConvTranspose"),
-    "_DropoutNd": ("Dropout", *_by_rank("Dropout"), "AlphaDropout", "FeatureAlphaDropout"),
-    "_MaxPoolNd": _by_rank("MaxPool"),
-    "_MaxUnpoolNd": _by_rank("MaxUnpool"),
-    "_AvgPoolNd": _by_rank("AvgPool"),
-    "_LPPoolNd": _by_rank("LPPool"),
-    "_AdaptiveAvgPoolNd": _by_rank("AdaptiveAvgPool"),
-    "_AdaptiveMaxPoolNd": _by_rank("AdaptiveMaxPool"),
-    "RNNBase": ("RNN", "LSTM", "GRU"),
-    "RNNCellBase": ("RNNCell", "LSTMCell", "GRUCell"),
-}
+def _family(record):
+    """The name of PyTorch's base class of a layer, for isinstance; None where it has none but Module."""
+    name, stem = record["name"], record["name"][:-2]
+    if "dropout" in (record["op"] or ""):
+        return "_DropoutNd"
+    if name.endswith("Cell"):
+        return "RNNCellBase"
+    if {"num_layers", "batch_first"} <= {p for p, _, _ in record["parameters"]}:
+        return "RNNBase"
+    if all(f"{stem}{n}d" in _RECORDS for n in (1, 2, 3)):
+        return f"_{stem}" if stem.endswith("Norm") else f"_{stem}Nd"
+    return None
+
+
 _ABOVE = {"_BatchNorm": "_NormBase", "_InstanceNorm": "_NormBase", "_ConvTransposeNd": "_ConvNd"}
 bases = {}
-for _family in ("_NormBase", *_FAMILIES):
-    bases[_family] = type(_family, (bases.get(_ABOVE.get(_family), _Layer),), {"__module__": "dyadic.nn"})
+for _name in ("_NormBase", *filter(None, map(_family, _RECORDS.values()))):
+    bases.setdefault(_name, type(_name, (bases.get(_ABOVE.get(_name), _Layer),), {"__module__": "dyadic.nn"}))
 bases["_NormBase"].reset_running_stats, bases["_NormBase"]._version = _reset_running_stats, 2
 bases["_NormBase"]._load_from_state_dict = _load_norm
 bases["RNNBase"].flatten_parameters = _flatten_parameters
 bases["RNNBase"].all_weights = property(_all_weights)
-
-
-def _base(name):
-    return next((bases[family] for family, names in _FAMILIES.items() if name in names), _Layer)
 
 
 _FORWARDS = {"LSTM": _forward_lstm, "LSTMCell": _forward_lstm_cell, "RNN": _forward_recurrent, "GRU": _forward_recurrent}
@@ -365,9 +359,9 @@ def _make(record):
     body["_argument_names"] = tuple(p for p, _, _ in parameters if isinstance(body.get(p), property))
     if reset:
         body[reset] = body["reset_parameters"] = _reset_parameters
-    made = type(name, (_base(name),), body)
+    made = type(name, (bases.get(_family(record), _Layer),), body)
     made.__signature__ = ClassSignature(made, signature)
     return made
 
 
-classes = {record["name"]: _make(record) for record in _layer_records()}
+classes = {name: _make(record) for name, record in _RECORDS.items()}
