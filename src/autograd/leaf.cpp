@@ -105,7 +105,9 @@ Tensor& Tensor::requires_grad_(bool on) {
            "requires_grad_: only floating-point and complex tensors have gradients: this is {}", describe(*this));
   DY_CHECK(!on || !p_->storage->inference || t_inference,
            "requires_grad_: a tensor of inference mode takes no gradient outside of it: {}; clone() it first", describe(*this));
-  if (!t_step_watcher && on != bool(p_->flags & kRequiresGrad)) structure_changed();
+  // (A recorded step holds the memory of what it reads.)
+  const bool changes = on != bool(p_->flags & kRequiresGrad) && p_->storage->refs.load() > 1;
+  if (changes && !t_step_watcher) structure_changed();
   p_->flags = uint8_t(on ? (p_->flags | kRequiresGrad) & ~kUncounted : p_->flags & ~kRequiresGrad);
   if (on) drop_base(*p_);  // a leaf of its own, whatever becomes of the base
   return *this;

@@ -25,6 +25,14 @@ bool is_used_up(Node* node) {
   return false;
 }
 
+// How many of them are views of it.
+int views_of(const TensorImpl* base, std::span<const Tensor> results) {
+  std::set<const TensorImpl*> views;
+  for (const Tensor& t : results)
+    if (t.defined() && t.impl()->base == base) views.insert(t.impl());
+  return int(views.size());
+}
+
 }  // namespace
 
 Layout layout_of(const TensorImpl& t) {
@@ -41,16 +49,31 @@ bool Layout::operator==(const Layout& o) const {
          std::equal(sizes, sizes + ndim, o.sizes) && std::equal(strides, strides + ndim, o.strides);
 }
 
+// A result that was there before, or shows memory that was.
+bool Recorder::finish_old(const Tensor& t, StepResult& r) {
+  for (size_t i = 0; i < arguments_.size(); ++i)
+    if (t.is_same(arguments_[i])) r.argument = int(i);
+  if (r.argument >= 0) return true;
+  r.layout = layout_of(*t.impl());
+  for (size_t i = 0; i < arguments_.size() && r.argument < 0; ++i) {
+    const Tensor& of = arguments_[i];
+    if (!of.defined() || of.impl()->storage != t.impl()->storage || of.dtype() != t.dtype()) continue;
+    r.argument = int(i);
+    r.is_view = true;
+    r.layout.offset -= of.storage_offset();
+  }
+  if (r.argument < 0) r.same = t;
+  if (r.is_view && t.requires_grad()) refuses("a result is a view of an argument that has a history");
+  return step_->refused.empty();
+}
+
 void Recorder::finish_results(std::span<const Tensor> results) {
   for (const Tensor& t : results) {
     StepResult& r = step_->results.emplace_back();
     if (!t.defined()) continue;
-    for (size_t i = 0; i < arguments_.size(); ++i)
-      if (t.is_same(arguments_[i])) r.argument = int(i);
-    if (r.argument >= 0) continue;
     const int slot = known(t.impl()->storage);
     if (slot < kUnseen || (slot >= 0 && step_->slots[size_t(slot)].kind != Slot::Kind::made)) {
-      r.same = t;
+      if (!finish_old(t, r)) return;
       continue;
     }
     if (slot == kUnseen || (!step_->slots[size_t(slot)].written && t.numel()))
@@ -91,7 +114,11 @@ void Recorder::check_held(std::span<const Tensor> results, int holders) {
   std::unordered_map<const Storage*, std::set<const TensorImpl*>> left;
   std::unordered_map<const TensorImpl*, int> times;
   for (const Tensor& t : results)
-    if (t.defined()) left[t.impl()->storage].insert(t.impl()), times[t.impl()] += holders;
+    if (t.defined()) {
+      left[t.impl()->storage].insert(t.impl()), times[t.impl()] += holders;
+      if (const TensorImpl* base = t.impl()->base; base && base->refs.load() == views_of(base, results))
+        left[base->storage].insert(base);
+    }
   for (const Leaf& l : step_->leaves)
     if (const AutoMeta* m = l.tensor.impl()->meta; m && m->grad.defined()) left[m->grad.impl()->storage].insert(m->grad.impl());
   const std::lock_guard lock(mutex_);
@@ -138,6 +165,12 @@ std::string slot_difference(const Slot& a, const Slot& b) {
   return a.leaves != b.leaves || a.writes != b.writes ? "it is written otherwise" : "";
 }
 
+// One tensor, or views of one memory.
+bool shows_same(const Tensor& a, const Tensor& b) {
+  if (a.is_same(b) || !a.defined() || !b.defined()) return a.is_same(b);
+  return a.impl()->storage == b.impl()->storage && !a.requires_grad() && !b.requires_grad();
+}
+
 std::string named(const Instruction& i, size_t k) {
   return fmt::format("call {}, {}{}{}", k + 1, i.name, i.where.empty() ? "" : ", ", i.where);
 }
@@ -173,7 +206,8 @@ std::string difference(const Step& a, const Step& b) {
   if (a.results.size() != b.results.size()) return "another number of results";
   for (size_t i = 0; i < a.results.size(); ++i) {
     const StepResult &x = a.results[i], &y = b.results[i];
-    if (!(x.layout == y.layout) || x.argument != y.argument || !x.same.is_same(y.same) || x.has_history != y.has_history)
+    if (!(x.layout == y.layout) || x.argument != y.argument || x.is_view != y.is_view || !shows_same(x.same, y.same) ||
+        x.has_history != y.has_history)
       return fmt::format("result {} is another kind of tensor", i);
   }
   return "";

@@ -79,6 +79,7 @@ class Recorder final : public StepWatcher {
   Instruction& add(const char* name);
   void leaves(const TensorImpl& t, Layout& layout);
   void finish_results(std::span<const Tensor> results);
+  bool finish_old(const Tensor& t, StepResult& r);
   void finish_versions();
   void finish_modules();
   void check_held(std::span<const Tensor> results, int holders);

@@ -71,6 +71,7 @@ Replay::Replay(std::shared_ptr<const Step> step, const Step& before) : step_(std
     entries_.insert(entries_.end(), m.entries.begin(), m.entries.end());
   }
   for (const Leaf& l : step_->leaves) leaves_.emplace_back(l.tensor.impl(), l.had_gradient);
+  for (size_t i = 0; i < step_->results.size(); ++i) same_.push_back(step_->results[i].same.is_same(before.results[i].same));
   arguments_.resize(step_->arguments.size());
   gradients_.resize(step_->leaves.size());
   made_.resize(step_->slots.size());
@@ -229,10 +230,15 @@ void Replay::count_writes(const StepEntry& entry) {
 std::vector<Tensor> Replay::results(const StepEntry& entry) const {
   std::vector<Tensor> all;
   for (const StepResult& r : step_->results) {
+    const Layout& l = r.layout;
+    auto view_of = [&l](const Tensor& t, int64_t offset) {
+      return make_view(t, {l.sizes, size_t(l.ndim)}, {l.strides, size_t(l.ndim)}, offset);
+    };
     if (r.argument >= 0) {
-      all.push_back(entry.arguments[size_t(r.argument)]);
-    } else if (r.layout.place.slot < 0) {
-      all.push_back(r.same);
+      const Tensor& t = entry.arguments[size_t(r.argument)];
+      all.push_back(r.is_view ? view_of(t, t.storage_offset() + l.offset) : t);
+    } else if (l.place.slot < 0) {
+      all.push_back(same_[all.size()] || !r.same.defined() ? r.same : view_of(r.same, l.offset));
     } else {
       Tensor t = shown(r.layout);
       t.impl()->storage->version = r.version;

@@ -41,7 +41,7 @@ class Replay {
   std::vector<Tensor> results(const StepEntry& entry) const;
 
   std::shared_ptr<const Step> step_;
-  std::vector<bool> fixed_;              // by argument
+  std::vector<bool> fixed_, same_;       // by argument; by result: it is one tensor each time
   std::vector<ArgumentSeen> arguments_;  // of the call
   // What is compared at entry, in rows.
   std::vector<std::pair<const Storage*, void*>> states_;

@@ -76,8 +76,9 @@ struct Leaf {
 
 struct StepResult {
   Layout layout;
-  Tensor same;        // it is this very tensor, one that was there before
-  int argument = -1;  // or this argument
+  Tensor same;        // it is this very tensor, one that was there before, or a view of its memory
+  int argument = -1;  // or this argument, or a view of it
+  bool is_view = false;
   bool has_history = false;
   UsedUp history;
   uint32_t version = 0;

@@ -178,18 +178,22 @@ RuleResult run_fused(const RuleArrays& a, const RuleStep& step, F rule) {
   const int64_t tiles = (a.n + kRuleTile - 1) / kRuleTile, each = max_of(16, (tiles + kMaxPieces - 1) / kMaxPieces);
   const int64_t pieces = (tiles + each - 1) / each;
   const Factors<T> factors(step);
-  RuleResult partial[kMaxPieces];
+  union Partial {
+    RuleResult result;
+    Partial() {}
+  } partial[kMaxPieces];  // of which few are begun: 20 KB of zeros are 150 ns
   parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
     FusedTile<T, kStates, kWrites, F> tile;
     for (int k = 0; k < kStates; k++) tile.state[k].plan(a.state[k]);
     for (int64_t piece = begin; piece < end; piece++) {
+      partial[piece].result = RuleResult{};
       const int64_t stop = min_of(a.n, (piece + 1) * each * kRuleTile);
       for (int64_t at = piece * each * kRuleTile; at < stop; at += kRuleTile)
-        tile.run(a, factors, step, rule, at, min_of(kRuleTile, stop - at), partial[piece]);
+        tile.run(a, factors, step, rule, at, min_of(kRuleTile, stop - at), partial[piece].result);
     }
   });
   RuleResult total;
-  for (int64_t piece = 0; piece < pieces; piece++) add_to(total, partial[piece]);
+  for (int64_t piece = 0; piece < pieces; piece++) add_to(total, partial[piece].result);
   return total;
 }
 

@@ -299,6 +299,24 @@ TEST(replay, steps_that_are_checked) {
   } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find("mul: a number differs"), std::string::npos) << e.what(); }
 }
 
+TEST(replay, results_that_are_views) {
+  const Tensor state = randn({6, 4});
+  auto f = compile(
+      [&](const Tensor& x) {
+        return std::vector<Tensor>{(x * 2).view({8, 3}), x.t(), x.narrow(0, 1, 2), state, state.narrow(1, 1, 2), x};
+      },
+      kWhole);
+  for (int k = 0; k < 6; ++k) {
+    const Tensor x = randn({9, 4}).narrow(0, k % 3, 6);
+    const std::vector<Tensor> all = f(x);
+    EXPECT_TRUE(bits(all) == bits({(x * 2).view({8, 3}), x.t(), x.narrow(0, 1, 2), state, state.narrow(1, 1, 2), x}));
+    EXPECT_TRUE(all[3].is_same(state) && all[5].is_same(x) && !all[4].is_same(state));
+    all[1].mul_(2);
+    EXPECT_TRUE(bits(all[1]) == bits(x.t()));
+  }
+  EXPECT_EQ(replays(f.explain()), 4) << f.explain();
+}
+
 TEST(replay, an_error_on_the_way) {
   const NoGrad guard;
   const Tensor table = randn({10, 4});
