@@ -10,6 +10,8 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "dyadic/distributed.h"
+#include "dyadic/progress.h"
 #include "dyadic/quant.h"
 #include "dyadic/study.h"
 #include "formats/format.h"
@@ -70,6 +72,8 @@ int study_model(const Given& g, const Common& common) {
         "study: a model that is there is not trained: leave out --preset, --tokens, --recipe, --steps, --time, --seeds, --seed "
         "and --shadow, or leave out " +
         g.model);
+  if (distributed::world().size() > 1)
+    throw UsageError("study: a model that is there is studied by one process; start it without mpirun");
   install_interrupt_handler();
   study::LanguageModelOptions o{.data = g.data, .formats = q.formats, .methods = g.methods};
   o.window = g.window.value_or(o.window), o.samples = g.samples.value_or(o.samples);
@@ -103,8 +107,11 @@ int run_study(Given& g, const Common& common) {
   q.name = name;
   q.plan = setup.plan();
   study::TextSubject subject(setup, corpus, name);
-  train::Progress progress;
-  return show(study::run_study(subject, q, progress), "study-" + name, q.out, common);
+  const bool first = distributed::world().rank() == 0;
+  train::Progress progress(first ? train::Progress::standard_error() : train::Progress::silent());
+  const study::Study found = study::run_study(subject, q, progress);
+  if (!first) return found.interrupted ? kInterrupted : kDone;
+  return show(found, "study-" + name, q.out, common);
 }
 
 void one_of(const std::string& text, const char* a, const char* b) {
@@ -153,6 +160,6 @@ Run setup(Options& o) {
 extern const Command study_command;
 const Command study_command = {
     "study", "train a model in every precision, quantize it, or a model that is there, and show what each costs",
-    "dyadic study --data notes/ --preset char --steps 1000 --out my-study", setup};
+    "dyadic study --data notes/ --preset char --steps 1000 --out my-study", setup, {}, true};
 
 }  // namespace dyadic::inline v1::cli

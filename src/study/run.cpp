@@ -12,8 +12,10 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "device/limit.h"
+#include "dyadic/distributed.h"
 #include "dyadic/io.h"
 #include "dyadic/version.h"
+#include "io/atomic_file.h"
 #include "study/layers.h"
 #include "study/measure.h"
 #include "study/memory_plan.h"
@@ -42,6 +44,7 @@ std::vector<Recipe> chosen_recipes(const StudyRequest& q) {
 }
 
 class Work {
+  distributed::Group& group_ = distributed::world();
   Subject& subject_;
   const StudyRequest& q_;
   train::Progress& progress_;
@@ -57,6 +60,9 @@ class Work {
   std::string checkpoint(const std::string& recipe, int seed) const {
     return path("checkpoints/" + recipe + "-seed" + std::to_string(seed) + ".safetensors");
   }
+  // What a rank has found of a recipe, as a report: one that all read, and that stays when another rank dies.
+  std::string results_file(const std::string& recipe) const { return path("checkpoints/" + recipe + ".report.json"); }
+  bool first() const { return group_.rank() == 0; }
   std::string losses_file(const std::string& recipe, int seed) const {
     return path("checkpoints/" + recipe + "-seed" + std::to_string(seed) + ".losses.safetensors");
   }
@@ -65,12 +71,17 @@ class Work {
   Work(Subject& subject, const StudyRequest& q, train::Progress& progress)
       : subject_(subject), q_(q), progress_(progress), plan_(q.plan) {}
 
+  // On several ranks each trains some of the recipes; the first does the rest, which others wait for.
   Study run() {
-    prepare();
-    bool whole = train_all() && store_all();
+    if (group_.size() > 1)
+      prepare_ranks();
+    else
+      prepare();
+    bool whole = train_shares() && (!first() || (train_all() && store_all()));
     s().complete = whole;
     o_.interrupted = !whole;
-    write_report();
+    if (first()) write_report();
+    group_.barrier();
     return std::move(o_);
   }
 
@@ -155,6 +166,23 @@ class Work {
     }
   }
 
+  void prepare_ranks() {
+    constexpr double kForever = 1e9;  // seconds: recipes differ in what they take
+    distributed::set_timeout(kForever);
+    group_.on_first([&] { prepare(); });
+    o_.folder = group_.broadcast(o_.folder);
+    const std::string begun = group_.broadcast(first() ? report_json(s()) : "");
+    if (!first()) {
+      recipes_ = chosen_recipes(q_);
+      fit();
+      s() = parse_report(begun);
+      plan_.steps = s().options.steps;
+    }
+    group_.require_equal("the program", DYADIC_VERSION);
+    subject_.describe(s());
+    group_.require_equal("the study", fingerprint());
+  }
+
   void make_folder() {
     bool used = fs::exists(path("report.json"));
     DY_CHECK_AS(ValueError, q_.resume || !used, "study: {} already holds a report; pass {} to go on with it, or another {}",
@@ -191,7 +219,17 @@ class Work {
     s().version = now.version;
     s().options.tolerance = now.options.tolerance;
     s().options.minimize = now.options.minimize;
+    take_results();
     earlier_ = std::isfinite(s().seconds) ? s().seconds : 0;
+  }
+
+  void take_results() {
+    for (RecipeResult& r : s().recipes) {
+      if (r.status == Status::done || r.status == Status::stopped || !fs::exists(results_file(r.name))) continue;
+      std::ifstream in(results_file(r.name));
+      for (RecipeResult& found : parse_report(std::string(std::istreambuf_iterator<char>(in), {})).recipes)
+        if (found.name == r.name) r = std::move(found);
+    }
   }
 
   // One step count for all recipes that fills about `seconds`, from a few steps of each.
@@ -240,11 +278,30 @@ class Work {
     io::save_safetensors(file, tensors);
   }
 
+  // This rank's recipes, of several ranks; false where any was interrupted.
+  bool train_shares() {
+    if (group_.size() == 1) return true;
+    bool whole = true;
+    int64_t steps = 0;
+    std::vector<RecipeResult*> own;
+    for (size_t i = 0; i < s().recipes.size(); ++i)
+      if (int64_t(i) % group_.size() == group_.rank() && s().recipes[i].status != Status::done) own.push_back(&s().recipes[i]);
+    for (const RecipeResult* r : own) steps += r->status == Status::stopped ? 0 : plan_.steps * q_.seeds;
+    progress_.plan(steps);
+    for (RecipeResult* r : own) {
+      if (!r->bytes.peak.predicted) predict(*r);
+      whole = whole && train_seeds(*r);
+    }
+    for (const std::string& theirs : group_.all_gather(whole ? "whole" : "interrupted")) whole = whole && theirs == "whole";
+    if (first()) take_results();
+    return whole;
+  }
+
   bool train_all() {
     int64_t total = 0;
     for (RecipeResult& r : s().recipes)
       if (r.status == Status::pending || r.status == Status::running) total += plan_.steps * q_.seeds;
-    progress_.plan(total);
+    if (group_.size() == 1) progress_.plan(total);
     for (RecipeResult& r : s().recipes) {
       if (r.bytes.peak.predicted) continue;
       predict(r);
@@ -268,6 +325,13 @@ class Work {
 
   // All seeds of a recipe; false: interrupted.
   bool train(RecipeResult& r) {
+    std::vector<Evaluation> losses;
+    if (!train_seeds(r, &losses)) return false;
+    if (r.status != Status::stopped) finish(r, losses);
+    write_report();
+    return true;
+  }
+  bool train_seeds(RecipeResult& r, std::vector<Evaluation>* all = nullptr) {
     const Recipe& recipe_ = chosen(r.name);
     bool bf16_arithmetic = recipe_.compute == bf16 || recipe_.parameters == bf16;
     r.flops_peak = bf16_arithmetic ? s().machine.flops_peak_bf16 : s().machine.flops_peak;
@@ -288,20 +352,28 @@ class Work {
       if (r.status == Status::stopped) {
         progress_.end(fmt::format("{}: stopped at step {}: {} in {} gave the first NaN or infinity", r.name, r.nan->step,
                                   r.nan->op, r.nan->module));
-        write_report();
+        save_results(r);
         return true;
       }
       if (r.name == "f32" && k == 0) subject_.save(run.trainer->model(), o_.folder, {});
       losses.push_back(run.losses);
+      save_results(r);
       save_losses(file, run.losses);
       std::error_code ignored;
       fs::remove(checkpoint(r.name, k), ignored);
       progress_.end(fmt::format("{:<14} validation loss {:.4f}{}", r.name, run.losses.mean(),
                                 q_.seeds > 1 ? fmt::format(" (seed {})", k + 1) : ""));
     }
-    finish(r, losses);
-    write_report();
+    if (all) *all = std::move(losses);
     return true;
+  }
+
+  void save_results(const RecipeResult& r) {
+    if (group_.size() == 1) return;
+    io::AtomicFile file("study", results_file(r.name));
+    const std::string text = report_json(s());
+    file.write(text.data(), text.size());
+    file.commit();
   }
 
   void finish(RecipeResult& r, const std::vector<Evaluation>& losses) {

@@ -134,11 +134,82 @@ TEST(MpiRun, WhatRanksDoNotAgreeOn) {
       << o.err;
 }
 
+// Gradients that travel in fewer bits are another run, the same on any number of ranks.
+TEST(MpiRun, EqualWeightsWithGradientsInFewerBits) {
+  NEEDS_MPIRUN();
+  for (const char* wire : {"bf16", "dynamic8"}) {
+    nlohmann::json alone;
+    for (const int ranks : {1, 2, 3, 4}) {
+      TestFolder folder;
+      const std::vector<std::string> options = {"--recipe", "bf16-adam8", "--steps",    "30",     "--shards",
+                                                "4",        "--spread",   "parameters", "--wire", wire};
+      const Outcome o = testing::run(training(ranks, folder / "run", options));
+      ASSERT_EQ(o.code, 0) << o.err;
+      const auto found = o.json();
+      if (ranks == 1) alone = found;
+      EXPECT_EQ(found["weights_sha256"], alone["weights_sha256"]) << wire << " on " << ranks << " ranks";
+      EXPECT_EQ(found["bytes_sent_per_step_predicted"], found["bytes_sent_per_step"]) << wire << " on " << ranks << " ranks";
+      for (auto& [name, bytes] : found["bytes"].items()) EXPECT_EQ(bytes["predicted"], bytes["measured"]) << wire << name;
+      // Stopped on these ranks, what has still to travel goes on with others.
+      std::vector<std::string> again = options;
+      again.insert(again.end(), {"--checkpoint-every", "7", "--time", "0.3s"});
+      const Outcome stopped = testing::run(training(ranks, folder / "stopped", again));
+      again.resize(options.size());
+      again.emplace_back("--resume");
+      if (stopped.code == 0) continue;  // it was faster
+      const Outcome rest = testing::run(training(ranks % 4 + 1, folder / "stopped", again));
+      ASSERT_EQ(rest.code, 0) << rest.err;
+      EXPECT_EQ(rest.json()["weights_sha256"], alone["weights_sha256"]) << wire << " stopped on " << ranks << " ranks";
+    }
+  }
+}
+
+// Every rank trains some of the recipes; the report is that of one.
+TEST(MpiRun, AStudySpreadsItsRecipes) {
+  NEEDS_MPIRUN();
+  nlohmann::json alone;
+  for (const int ranks : {1, 3}) {
+    TestFolder folder;
+    const Outcome o = testing::run({"launch",
+                                    "-n",
+                                    std::to_string(ranks),
+                                    "--",
+                                    program(),
+                                    "study",
+                                    "--preset",
+                                    "nano",
+                                    "--data",
+                                    text_file(),
+                                    "--steps",
+                                    "20",
+                                    "--recipe",
+                                    "bf16",
+                                    "--recipe",
+                                    "pure-bf16",
+                                    "--recipe",
+                                    "bf16-adam8",
+                                    "--format",
+                                    "q8_0",
+                                    "--out",
+                                    folder / "study",
+                                    "--json"});
+    ASSERT_EQ(o.code, 0) << o.err;
+    const auto found = o.json();
+    if (ranks == 1) alone = found;
+    ASSERT_EQ(found["recipes"].size(), 4u);
+    for (size_t i = 0; i < 4; ++i)
+      for (const char* what : {"name", "status", "weights_sha256", "val_loss", "val_loss_delta"})
+        EXPECT_EQ(found["recipes"][i][what], alone["recipes"][i][what]) << what << " of " << found["recipes"][i]["name"];
+    for (const auto& r : found["recipes"]) EXPECT_GT(r["step_ms"].get<double>(), 0) << r["name"];
+    EXPECT_EQ(found["formats"][1]["val_loss"], alone["formats"][1]["val_loss"]);
+  }
+}
+
 TEST(MpiRun, WhatRunsAsOneProcess) {
   setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
-  const Outcome o = testing::run({"study", "--preset", "nano"});
+  const Outcome o = testing::run({"plan", "--preset", "nano"});
   unsetenv("OMPI_COMM_WORLD_SIZE");
-  EXPECT_EQ(complaint(o, 2), "rank 0: study: it runs as one process, not as 2 that were started together");
+  EXPECT_EQ(complaint(o, 2), "rank 0: plan: it runs as one process, not as 2 that were started together");
 }
 
 TEST(MpiRun, WithoutThePlugin) {
