@@ -90,7 +90,7 @@ class Blocks(nn.Module):
 
 def fsdp():
     """Parameters are with their ranks, and training goes as with DistributedDataParallel."""
-    rank, _ = dist.get_rank(), dist.get_world_size()
+    rank = dist.get_rank()
 
     def train(wrap):
         torch.manual_seed(3)
