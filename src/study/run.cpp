@@ -15,7 +15,6 @@
 #include "dyadic/distributed.h"
 #include "dyadic/io.h"
 #include "dyadic/version.h"
-#include "io/atomic_file.h"
 #include "study/layers.h"
 #include "study/measure.h"
 #include "study/memory_plan.h"
@@ -23,6 +22,8 @@
 #include "study/recipe_run.h"
 #include "study/recommend.h"
 #include "study/report_json.h"
+#include "study/request.h"
+#include "study/result_files.h"
 #include "study/save_report.h"
 #include "study/statistics.h"
 #include "study/step_times.h"
@@ -32,16 +33,6 @@ namespace dyadic::inline v1::study {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<Recipe> chosen_recipes(const StudyRequest& q) {
-  std::vector<Recipe> chosen{recipe("f32")};  // always, as the reference
-  for (Recipe r : q.recipes.empty() ? recipes() : q.recipes) {
-    check_recipe(r);
-    r.name = recipe_name(r);
-    if (std::none_of(chosen.begin(), chosen.end(), [&](const Recipe& c) { return c.name == r.name; })) chosen.push_back(r);
-  }
-  return chosen;
-}
 
 class Work {
   distributed::Group& group_ = distributed::world();
@@ -86,8 +77,7 @@ class Work {
   }
 
  private:
-  // What the caller calls an option.
-  std::string option(const char* name) const { return (q_.command.empty() ? "" : "--") + std::string(name); }
+  std::string option(const char* name) const { return study::option(q_, name); }
 
   const Recipe& chosen(const std::string& name) const {
     return *std::find_if(recipes_.begin(), recipes_.end(), [&](const Recipe& r) { return r.name == name; });
@@ -97,16 +87,6 @@ class Work {
   std::string fingerprint() {
     return fmt::format("{}, steps {}, seeds {}, seed {}", subject_.fingerprint(s()), s().options.steps, s().options.seeds,
                        s().options.seed);
-  }
-
-  void check() const {
-    DY_CHECK_AS(ValueError, q_.seeds >= 1 && q_.seeds <= 100, "study: {} is {}; from 1 to 100", option("seeds"), q_.seeds);
-    DY_CHECK_AS(ValueError, q_.tolerance >= 0 && std::isfinite(q_.tolerance), "study: {} is {}; a share such as 1% or 0.01",
-                option("tolerance"), q_.tolerance);
-    DY_CHECK_AS(ValueError, !q_.shadow || !memory_limit(),
-                "study: {} compares with wider results, for which no memory is planned; leave it or the memory limit out",
-                option("shadow"));
-    DY_CHECK_AS(ValueError, q_.steps.value_or(1) >= 1, "study: {} is {}; at least 1", option("steps"), q_.steps.value_or(0));
   }
 
   // Under a limit: how each recipe fits into it, to the same bits. OutOfMemoryError that names the least where one does not.
@@ -126,7 +106,7 @@ class Work {
 
   void prepare() {
     recipes_ = chosen_recipes(q_);
-    check();
+    check_request(q_);
     fit();
     auto format_names = weight_formats(*subject_.make(recipe("f32"), meta), q_.formats, subject_.all_stored());
     for (const Recipe& r : recipes_) subject_.optimizer(*subject_.make(r, meta), r, plan_);  // refuses what cannot be trained
@@ -219,17 +199,8 @@ class Work {
     s().version = now.version;
     s().options.tolerance = now.options.tolerance;
     s().options.minimize = now.options.minimize;
-    take_results();
+    take_results(s(), [this](const std::string& recipe) { return results_file(recipe); });
     earlier_ = std::isfinite(s().seconds) ? s().seconds : 0;
-  }
-
-  void take_results() {
-    for (RecipeResult& r : s().recipes) {
-      if (r.status == Status::done || r.status == Status::stopped || !fs::exists(results_file(r.name))) continue;
-      std::ifstream in(results_file(r.name));
-      for (RecipeResult& found : parse_report(std::string(std::istreambuf_iterator<char>(in), {})).recipes)
-        if (found.name == r.name) r = std::move(found);
-    }
   }
 
   // One step count for all recipes that fills about `seconds`, from a few steps of each.
@@ -260,24 +231,6 @@ class Work {
     save_report(s(), o_.folder);
   }
 
-  Evaluation load_losses(const std::string& file) {
-    Evaluation e;
-    for (auto& [name, t] : io::load_safetensors(file).tensors) {
-      if (name == "losses" && t.dtype() == f32) e.losses.assign(t.data<float>(), t.data<float>() + t.numel());
-      if (name == "metric" && t.dtype() == f64) e.values.assign(t.data<double>(), t.data<double>() + t.numel());
-    }
-    DY_CHECK(!e.losses.empty() && e.values.empty() == s().measure.metric.empty() &&
-                 (f32_losses_.empty() || e.losses.size() == f32_losses_[0].losses.size()),
-             "{}: not this study's losses; delete it and resume again", file);
-    return e;
-  }
-
-  void save_losses(const std::string& file, const Evaluation& e) {
-    nn::NamedTensors tensors = {{"losses", from_data(e.losses.data(), {int64_t(e.losses.size())}, f32)}};
-    if (!e.values.empty()) tensors.emplace_back("metric", from_data(e.values.data(), {int64_t(e.values.size())}, f64));
-    io::save_safetensors(file, tensors);
-  }
-
   // This rank's recipes, of several ranks; false where any was interrupted.
   bool train_shares() {
     if (group_.size() == 1) return true;
@@ -293,7 +246,7 @@ class Work {
       whole = whole && train_seeds(*r);
     }
     for (const std::string& theirs : group_.all_gather(whole ? "whole" : "interrupted")) whole = whole && theirs == "whole";
-    if (first()) take_results();
+    if (first()) take_results(s(), [this](const std::string& recipe) { return results_file(recipe); });
     return whole;
   }
 
@@ -340,7 +293,8 @@ class Work {
     for (int k = 0; k < q_.seeds; ++k) {
       std::string file = losses_file(r.name, k);
       if (fs::exists(file)) {
-        losses.push_back(load_losses(file));
+        losses.push_back(
+            load_losses(file, !s().measure.metric.empty(), f32_losses_.empty() ? 0 : f32_losses_[0].losses.size()));
         continue;
       }
       Plan plan = plan_of(r.name);
@@ -369,11 +323,7 @@ class Work {
   }
 
   void save_results(const RecipeResult& r) {
-    if (group_.size() == 1) return;
-    io::AtomicFile file("study", results_file(r.name));
-    const std::string text = report_json(s());
-    file.write(text.data(), text.size());
-    file.commit();
+    if (group_.size() > 1) study::save_results(results_file(r.name), s());
   }
 
   void finish(RecipeResult& r, const std::vector<Evaluation>& losses) {
