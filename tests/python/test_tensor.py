@@ -214,7 +214,8 @@ def test_scaled_formats_are_dtypes():
         q = w.to(d)
         assert q.dtype is d and q.nbytes < w.nbytes / 2 and q.shape == w.shape
         # Of one bit there is a sign and the mean of 128 sizes: of numbers in [0, 1) between 0.4 and 0.6.
-        assert (q.float() - w).abs().amax().item() < (0.26 if d.bits > 3 else 0.51 if d.bits > 1 else 0.61)
+        # What is turned by a Hadamard matrix has errors spread like normal numbers, without a bound.
+        assert (q.float() - w).abs().amax().item() < (1.0 if d.name == "e8p" else 0.26 if d.bits > 3 else 0.51 if d.bits > 1 else 0.61)
         assert (q.T.float() == q.float().T).all()
         with pytest.raises(RuntimeError, match="QAT"):
             q.requires_grad_()
