@@ -78,7 +78,9 @@ struct Arguments {
 };
 
 // What a step returns: nothing, a tensor, a list, or a tuple or pair of tensors.
-template <class R> struct StepResults { static constexpr bool known = std::is_void_v<R>; };
+template <class R> struct StepResults {
+  static constexpr bool known = std::is_void_v<R>;
+};
 template <> struct StepResults<Tensor> {
   static constexpr bool known = true;
   static std::vector<Tensor> list(const Tensor& t) { return {t}; }
@@ -90,18 +92,18 @@ template <> struct StepResults<std::vector<Tensor>> {
   static std::vector<Tensor> make(std::vector<Tensor>& all) { return std::move(all); }
 };
 template <class R>
-requires requires { std::tuple_size<R>::value; }
+  requires requires { std::tuple_size<R>::value; }
 struct StepResults<R> {
   static constexpr bool known = []<size_t... I>(std::index_sequence<I...>) {
     return (std::same_as<std::tuple_element_t<I, R>, Tensor> && ...);
-  }
-  (std::make_index_sequence<std::tuple_size_v<R>>());
+  }(std::make_index_sequence<std::tuple_size_v<R>>());
   static std::vector<Tensor> list(const R& r) {
     return std::apply([](const auto&... t) { return std::vector<Tensor>{t...}; }, r);
   }
   static R make(std::vector<Tensor>& all) {
-    return [&]<size_t... I>(std::index_sequence<I...>) { return R{std::move(all[I])...}; }
-    (std::make_index_sequence<std::tuple_size_v<R>>());
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      return R{std::move(all[I])...};
+    }(std::make_index_sequence<std::tuple_size_v<R>>());
   }
 };
 

@@ -26,6 +26,7 @@ class Steps {
  private:
   static constexpr size_t kMostKept = 8;
   static constexpr int kPatience = 8, kPause = 32;  // runs in vain before a pause, and runs that are not recorded then
+  void drop_stale();
   struct Kept {
     std::shared_ptr<Step> step;
     std::unique_ptr<Replay> replay;

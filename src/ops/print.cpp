@@ -125,8 +125,7 @@ class Printer {
   }
   void gather(int d, int64_t at, Values& v) const {
     if (d < t_.ndim) {
-      entries(
-          d, [&](int64_t i) { gather(d + 1, at + i * t_.strides[d], v); }, [] {});
+      entries(d, [&](int64_t i) { gather(d + 1, at + i * t_.strides[d], v); }, [] {});
     } else if (t_.dtype.is_complex()) {
       const auto [re, im] = pair(at);
       v.reals.push_back(re);
@@ -159,8 +158,7 @@ class Printer {
       out += s;
       ++n;
     };
-    entries(
-        d, [&](int64_t i) { add(number(at + i * t_.strides[d])); }, [&] { add(options_.edgeitems ? " ..." : "..."); });
+    entries(d, [&](int64_t i) { add(number(at + i * t_.strides[d])); }, [&] { add(options_.edgeitems ? " ..." : "..."); });
     return out + "]";
   }
   std::string block(int d, int64_t at, size_t indent) const {
@@ -169,8 +167,7 @@ class Printer {
     std::string between = "," + std::string(size_t(t_.ndim - 1 - d), '\n') + std::string(indent + 1, ' ');
     std::string out = "[";
     auto add = [&](const std::string& s) { out += (out.size() > 1 ? between : "") + s; };
-    entries(
-        d, [&](int64_t i) { add(block(d + 1, at + i * t_.strides[d], indent + 1)); }, [&] { add("..."); });
+    entries(d, [&](int64_t i) { add(block(d + 1, at + i * t_.strides[d], indent + 1)); }, [&] { add("..."); });
     return out + "]";
   }
 };

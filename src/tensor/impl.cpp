@@ -284,8 +284,7 @@ Tensor make_foreign_view(void* data, IntList sizes, DType dtype, void (*free)(vo
   return over_memory(data, sizes, dtype, 0, Category::temporary, free, context);
 }
 Tensor make_over(void* data, IntList sizes, DType dtype) {
-  return make_foreign_view(
-      data, sizes, dtype, [](void*) {}, nullptr);
+  return make_foreign_view(data, sizes, dtype, [](void*) {}, nullptr);
 }
 
 namespace {

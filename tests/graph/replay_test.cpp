@@ -317,6 +317,20 @@ TEST(replay, results_that_are_views) {
   EXPECT_EQ(replays(f.explain()), 4) << f.explain();
 }
 
+TEST(replay, memory_that_others_have_left_is_let_go) {
+  const NoGrad guard;
+  Tensor w = randn({1000});
+  auto f = compile([&](const Tensor& x) { return x * w; }, kWhole);
+  const int64_t before = memory_allocated();
+  for (int k = 0; k < 30; ++k) {
+    if (k % 3 == 0) w = randn({1000});
+    const Tensor x = full({1000}, 2);
+    EXPECT_TRUE(bits(f(x)) == bits(x * w));
+  }
+  EXPECT_EQ(replays(f.explain()), 10);
+  EXPECT_LE(memory_allocated() - before, 3 * 4096 + 20'000);
+}
+
 TEST(replay, an_error_on_the_way) {
   const NoGrad guard;
   const Tensor table = randn({10, 4});
