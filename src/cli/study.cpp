@@ -159,7 +159,11 @@ Run setup(Options& o) {
 
 extern const Command study_command;
 const Command study_command = {
-    "study", "train a model in every precision, quantize it, or a model that is there, and show what each costs",
-    "dyadic study --data notes/ --preset char --steps 1000 --out my-study", setup, {}, true};
+    "study",
+    "train a model in every precision, quantize it, or a model that is there, and show what each costs",
+    "dyadic study --data notes/ --preset char --steps 1000 --out my-study",
+    setup,
+    {},
+    true};
 
 }  // namespace dyadic::inline v1::cli

@@ -62,7 +62,8 @@ TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
       "unknown subcommand \"formt\"; did you mean formats? the known ones are study, train, finetune, distill, launch, plan, "
       "generate, eval, quantize, prune, inspect, convert, diff, formats, ops, bench");
   EXPECT_EQ(said({"bench", "nothing"}),
-            "bench: unknown subcommand \"nothing\"; the known ones are train, gpt, ops, overhead, optim, convert, io, compile, quant");
+            "bench: unknown subcommand \"nothing\"; the known ones are train, gpt, ops, overhead, optim, convert, io, compile, "
+            "quant");
   EXPECT_EQ(
       said({"formats", "--jsn"}),
       "formats: unknown option \"--jsn\"; did you mean --json? the known ones are --help, --value, --bits, --error, --size, "
