@@ -35,6 +35,16 @@ PyObject* new_tensor(PyTypeObject*, PyObject* args, PyObject* kwargs) {
 }
 
 // nn.Parameter(data, requires_grad=True): the same memory, a leaf of its own, counted as a parameter.
+// Of sparse and nested tensors, whose elements are not where Tensor looks: which it is; of others null.
+const char* foreign_layout(PyObject* data) {
+  if (Py_TYPE(data) == tensor_type || Py_TYPE(data) == parameter_type) return nullptr;
+  for (const char* name : {"is_sparse", "is_sparse_csr", "is_nested"}) {
+    const nb::object is = nb::getattr(data, name, nb::none());
+    if (PyObject_IsTrue(is.ptr()) == 1) return name + 3;
+  }
+  return nullptr;
+}
+
 PyObject* new_parameter(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"data", "requires_grad", nullptr};
   PyObject* data = nullptr;
@@ -42,6 +52,8 @@ PyObject* new_parameter(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:Parameter", const_cast<char**>(names), &data, &grad)) return nullptr;
   return guarded([&]() -> PyObject* {
     DY_CHECK_AS(TypeError, is_tensor(data), "Parameter: data is {}; it takes a Tensor", Py_TYPE(data)->tp_name);
+    const char* layout = foreign_layout(data);
+    DY_CHECK_AS(TypeError, !layout, "Parameter: data is a {} tensor, and parameters are dense", layout);
     const TensorImpl& i = *tensor_of(data).impl();
     Tensor t = make_view(tensor_of(data), i.shape(), {i.strides, i.ndim}, i.offset);
     if (grad) t.requires_grad_();

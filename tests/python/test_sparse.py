@@ -89,6 +89,12 @@ def test_refused_by_name():
         torch.sparse.mm(torch.ones(2, 2), torch.ones(2, 2))
 
 
+def test_parameters_are_dense():
+    for sparse, name in ((example(), "sparse"), (example().to_sparse_csr(), "sparse_csr"), (torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]), "nested")):
+        with pytest.raises(TypeError, match=f"data is a {name} tensor, and parameters are dense"):
+            torch.nn.Parameter(sparse)
+
+
 def test_graph_convolution_learns():
     """A small graph network of the kind that programs write: two groups of nodes told apart by their edges."""
     torch.manual_seed(0)
