@@ -171,10 +171,17 @@ bool Replay::arguments_fit(std::span<const Tensor> arguments) {
   return true;
 }
 
+void Replay::count_holders(const std::map<const Storage*, int>& of_steps) {
+  holders_.clear();
+  for (auto& [storage, data] : states_) holders_.push_back(of_steps.at(storage));
+}
+
 bool Replay::fits(const StepEntry& entry) {
   if (step_->structure != g_structure.load(std::memory_order_relaxed)) return false;
-  for (auto [storage, data] : states_)
-    if (storage->data != data) return false;
+  for (size_t i = 0; i < states_.size(); ++i) {
+    const Storage& s = *states_[i].first;
+    if (s.data != states_[i].second || s.refs.load(std::memory_order_relaxed) <= holders_[i]) return false;
+  }
   for (auto [module, training] : modules_)
     if (static_cast<const nn::Module*>(module)->training() != training) return false;
   for (auto [entry_of, tensor] : entries_)

@@ -1,5 +1,7 @@
 // A Step that runs again: pointers into an arena by liveness, what leaves made anew.
 #pragma once
+#include <map>
+
 #include "graph/recorder.h"
 
 namespace dyadic::inline v1::graph {
@@ -8,6 +10,7 @@ class Replay {
  public:
   // `before`: an earlier run that did the same. An argument that was the same tensor in both must be it again.
   Replay(std::shared_ptr<const Step> step, const Step& before);
+  void count_holders(const std::map<const Storage*, int>& of_steps);
   bool fits(const StepEntry& entry);  // the arguments are those of run()
   std::vector<Tensor> run(const StepEntry& entry);
   const Step& step() const { return *step_; }
@@ -45,7 +48,8 @@ class Replay {
   std::vector<ArgumentSeen> arguments_;  // of the call
   // What is compared at entry, in rows.
   std::vector<std::pair<const Storage*, void*>> states_;
-  std::vector<std::pair<const void*, bool>> modules_;                 // training
+  std::vector<int> holders_;                           // of each state: kept steps; nobody else: the program has left it
+  std::vector<std::pair<const void*, bool>> modules_;  // training
   std::vector<std::pair<const Tensor*, const TensorImpl*>> entries_;  // of modules
   std::vector<std::pair<const TensorImpl*, bool>> leaves_;            // whether they have gradients
   std::vector<int> argument_slots_, gradient_slots_, written_slots_;

@@ -20,20 +20,33 @@ bool Steps::wants_recording() {
   return false;
 }
 
-// Steps of memory that nobody else has any more: a model in another dtype has left it.
-void Steps::drop_stale() {
+// How many slots of kept steps hold each memory.
+std::map<const Storage*, int> Steps::holders() const {
   std::map<const Storage*, int> held;
   for (const Kept& k : kept_)
     for (const Slot& s : k.step->slots)
       if (s.storage) ++held[s.storage.get()];
+  return held;
+}
+
+// Steps of memory that nobody else has any more: a model in another dtype has left it.
+void Steps::drop_stale() {
+  const std::map<const Storage*, int> held = holders();
   std::erase_if(kept_, [&](const Kept& k) {
     return std::any_of(k.step->slots.begin(), k.step->slots.end(),
-                       [&](const Slot& s) { return s.storage && s.storage->refs.load() == held[s.storage.get()]; });
+                       [&](const Slot& s) { return s.storage && s.storage->refs.load() == held.at(s.storage.get()); });
   });
 }
 
 void Steps::add(std::shared_ptr<Step> step) {
   drop_stale();
+  keep(std::move(step));
+  const std::map<const Storage*, int> held = holders();
+  for (const Kept& k : kept_)
+    if (k.replay) k.replay->count_holders(held);
+}
+
+void Steps::keep(std::shared_ptr<Step> step) {
   if (++in_vain_ >= kPatience) in_vain_ = 0, pause_ = kPause;
   if (!step->refused.empty()) {
     ++reasons_[step->refused];

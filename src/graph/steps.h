@@ -26,7 +26,9 @@ class Steps {
  private:
   static constexpr size_t kMostKept = 8;
   static constexpr int kPatience = 8, kPause = 32;  // runs in vain before a pause, and runs that are not recorded then
+  std::map<const Storage*, int> holders() const;
   void drop_stale();
+  void keep(std::shared_ptr<Step> step);
   struct Kept {
     std::shared_ptr<Step> step;
     std::unique_ptr<Replay> replay;
