@@ -140,8 +140,8 @@ std::string in_fresh_process(const std::string& environment, const std::string& 
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   if (length < 0) return "no /proc";
   self[length] = 0;
-  const std::string command = environment + " env DYADIC_TEST_REPORT=" + what + " '" + self +
-                              "' --gtest_filter=Report.DISABLED_Process --gtest_also_run_disabled_tests 2>&1";
+  const std::string command = environment + " env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX DYADIC_TEST_REPORT=" + what +
+                              " '" + self + "' --gtest_filter=Report.DISABLED_Process --gtest_also_run_disabled_tests 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
   std::string out;
   char buffer[256];
