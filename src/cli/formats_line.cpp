@@ -57,9 +57,7 @@ int draw_number_line(DType format, const std::string& file, bool json) {
   for (const auto& [text, at] : {std::pair{"-largest", left}, {"0", (left + right) / 2}, {"largest", right}})
     svg += fmt::format("<text class=\"note\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", at, y + 6, text);
   svg += "</svg>\n";
-  io::AtomicFile out("formats", file);
-  out.write(svg.data(), svg.size());
-  out.commit();
+  io::write_whole("formats", file, svg);
   print(json ? nlohmann::ordered_json{{"file", file}, {"formats", shown.size()}}.dump() + "\n" : file + "\n");
   return kDone;
 }

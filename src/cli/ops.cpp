@@ -149,10 +149,7 @@ int show(const OpsOptions& o, const Common& common) {
   DY_CHECK_AS(UsageError, o.name.empty() || o.html.empty(), "ops: --html writes the whole reference; leave {} out", o.name);
   const Json all = reference();
   if (!o.html.empty()) {
-    const std::string page = reference_html(all);
-    io::AtomicFile file("ops", o.html);
-    file.write(page.data(), page.size());
-    file.commit();
+    io::write_whole("ops", o.html, reference_html(all));
     return kDone;
   }
   if (!o.name.empty()) {

@@ -115,4 +115,10 @@ void remove_leftover(const std::string& path) {
   close(fd);
 }
 
+void write_whole(const std::string& who, const std::string& path, std::string_view content) {
+  AtomicFile file(who, path);
+  file.write(content.data(), content.size());
+  file.commit();
+}
+
 }  // namespace dyadic::inline v1::io

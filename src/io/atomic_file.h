@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace dyadic::inline v1::io {
 
@@ -24,6 +25,9 @@ class AtomicFile {
   void open_temporary();
   [[noreturn]] void fail_with(int error) const;
 };
+
+// A whole file at once.
+void write_whole(const std::string& who, const std::string& path, std::string_view content);
 
 // What a killed process left of an AtomicFile at `path`; nothing happens while another one writes it.
 void remove_leftover(const std::string& path);

@@ -170,10 +170,7 @@ std::string write_index(const std::string& path, const std::string& document, co
     total += part.bytes;
   }
   index["metadata"]["total_size"] = total;
-  const std::string text = sealed(std::move(index));
-  AtomicFile file("checkpoint", path + kIndexExtension);
-  file.write(text.data(), text.size());
-  file.commit();
+  write_whole("checkpoint", path + kIndexExtension, sealed(std::move(index)));
   return path + kIndexExtension;
 }
 

@@ -76,10 +76,7 @@ std::string save_parts(const std::string& path, const TensorFile& source, const 
     }
   }
   index["metadata"]["total_size"] = total;
-  const std::string text = index.dump(2) + "\n";
-  AtomicFile file("save", path + kIndexExtension);
-  file.write(text.data(), text.size());
-  file.commit();
+  write_whole("save", path + kIndexExtension, index.dump(2) + "\n");
   return path + kIndexExtension;
 }
 

@@ -247,9 +247,7 @@ void Adapter::save(const std::string& folder) const {
   std::filesystem::create_directories(folder, error);
   DY_CHECK(!error, "{}: cannot be made: {}", folder, error.message());
   io::save(folder + "/" + kWeightsFile, tensors(), {.metadata = {{"format", "pt"}}});
-  io::AtomicFile file("save", folder + "/" + kConfigFile);
-  file.write(config.data(), config.size());
-  file.commit();
+  io::write_whole("save", folder + "/" + kConfigFile, config);
 }
 
 static void load_gguf_adapter(CausalLM& model, const std::shared_ptr<io::GgufFile>& file, const LoadAdapterOptions& options) {

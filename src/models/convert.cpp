@@ -5,6 +5,7 @@
 #include "dyadic/call.h"
 #include "dyadic/model_files.h"
 #include "dyadic/models.h"
+#include "io/atomic_file.h"
 #include "io/bad_file.h"
 #include "io/file_kinds.h"
 #include "io/gguf.h"
@@ -160,7 +161,7 @@ Converted convert(const std::string& in, const std::string& out, const io::Conve
     io::ConvertOptions o = options;
     o.save.metadata.emplace("format", "pt");
     Converted all = io::convert(*factors, out + kAdapterWeights, o);
-    write_file(out + kAdapterConfig, text);
+    io::write_whole("convert", out + kAdapterConfig, text);
     return all;
   }
   if (gguf && gguf->has_key("general.architecture")) {

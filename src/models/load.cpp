@@ -246,12 +246,6 @@ Model load(const std::string& folder, const LoadOptions& options) {
   return model;
 }
 
-static void write_text(const std::string& path, const std::string& text) {
-  io::AtomicFile file("save_pretrained", path);
-  file.write(text.data(), text.size());
-  file.commit();
-}
-
 // For other tools: they pack the matrices of linear layers but the head, and know ggml's simple blocks as integers.
 static io::NamedTensors for_packing(CausalLM& model, const io::NamedTensors& weights) {
   const DType i4s = DType::parse("i4(group=32,scale=f16)"), i8s = DType::parse("i8(group=32,scale=f16)");
@@ -300,8 +294,8 @@ void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_siz
       for (const char* key : {"quantization_config", "quantization"}) all->erase(key);
   if (!packing.empty()) c["quantization_config"] = quantization;
   if (widest) words[words.contains("torch_dtype") ? "torch_dtype" : "dtype"] = widest.long_name();
-  if (!generation_config.empty()) write_text(folder + "/generation_config.json", generation_config);
-  write_text(folder + "/config.json", c.dump(2) + "\n");
+  if (!generation_config.empty()) io::write_whole("save_pretrained", folder + "/generation_config.json", generation_config);
+  io::write_whole("save_pretrained", folder + "/config.json", c.dump(2) + "\n");
 }
 
 }  // namespace dyadic::inline v1::models

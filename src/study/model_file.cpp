@@ -110,12 +110,6 @@ std::string tokenizer_json(const Vocabulary& vocabulary) {
          "\n";
 }
 
-void write_text(const std::string& path, const std::string& text) {
-  io::AtomicFile file("model", path);
-  file.write(text.data(), text.size());
-  file.commit();
-}
-
 }  // namespace
 
 void save_model(const std::string& folder, const models::Gpt& model, const Vocabulary& vocabulary, const io::Metadata& more) {
@@ -126,8 +120,8 @@ void save_model(const std::string& folder, const models::Gpt& model, const Vocab
                            {"heads", c.heads}, {"width", c.width}, {"bias", c.bias}}
                           .dump();
   metadata["vocabulary"] = vocabulary.save();
-  write_text(folder + "/config.json", gpt2_config(c, model.tok.weight.dtype()));
-  write_text(folder + "/tokenizer.json", tokenizer_json(vocabulary));
+  io::write_whole("model", folder + "/config.json", gpt2_config(c, model.tok.weight.dtype()));
+  io::write_whole("model", folder + "/tokenizer.json", tokenizer_json(vocabulary));
   io::save_safetensors(folder + "/model.safetensors", gpt2_weights(model), metadata);
 }
 

@@ -29,10 +29,7 @@ Evaluation load_losses(const std::string& file, bool metric, size_t items) {
 }
 
 void save_results(const std::string& file, const StudyResult& result) {
-  io::AtomicFile out("study", file);
-  const std::string text = report_json(result);
-  out.write(text.data(), text.size());
-  out.commit();
+  io::write_whole("study", file, report_json(result));
 }
 
 void take_results(StudyResult& result, const std::function<std::string(const std::string&)>& file_of) {

@@ -14,15 +14,9 @@ namespace dyadic::inline v1::study {
 
 namespace fs = std::filesystem;
 
-static void write_file(const std::string& path, const std::string& text) {
-  io::AtomicFile file("study", path);
-  file.write(text.data(), text.size());
-  file.commit();
-}
-
 void save_report(const StudyResult& result, const std::string& folder) {
-  write_file(folder + "/report.json", report_json(result));
-  write_file(folder + "/report.html", report_html(result));
+  io::write_whole("study", folder + "/report.json", report_json(result));
+  io::write_whole("study", folder + "/report.html", report_html(result));
 }
 
 void check_writable(const std::string& folder, const std::string& option) {

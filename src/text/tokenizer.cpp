@@ -115,9 +115,7 @@ std::optional<int64_t> Tokenizer::eos_id() const { return state_->special("eos_t
 
 void Tokenizer::save(const std::string& path) const {
   DY_CHECK_AS(ValueError, !state_->json.empty(), "save: {}: a GGUF file's vocabulary has no tokenizer.json", path);
-  io::AtomicFile file("save", path);
-  file.write(state_->json.data(), state_->json.size());
-  file.commit();
+  io::write_whole("save", path, state_->json);
 }
 
 std::string TokenStream::push(int64_t id) {

@@ -143,9 +143,7 @@ void History::write_all() {
     offsets_.push_back(int64_t(text.size()));
     text += line(row);
   }
-  io::AtomicFile file("History", o_.csv);
-  file.write(text.data(), text.size());
-  file.commit();
+  io::write_whole("History", o_.csv, text);
   end_ = int64_t(text.size());
   open();
 }

@@ -48,12 +48,6 @@ void put_vocabulary(io::GgufMetadata& keys, StoredVocabulary v) {
 
 }  // namespace
 
-void write_file(const std::string& path, const std::string& text) {
-  io::AtomicFile file("convert", path);
-  file.write(text.data(), text.size());
-  file.commit();
-}
-
 void put_folder(io::GgufMetadata& keys, const std::string& folder, const std::string& config, int64_t vocab) {
   if (is_file(folder + "/tokenizer.json")) {
     try {
@@ -72,23 +66,23 @@ void put_folder(io::GgufMetadata& keys, const std::string& folder, const std::st
 void write_folder(const io::GgufFile& file, const std::string& folder, const std::string& config) {
   for (const char* name : kCarried)
     if (const std::string key = kFileKey + std::string(name); file.has_key(key))
-      write_file(folder + "/" + name, file.text(key));
-  write_file(folder + "/config.json", config);
+      io::write_whole("convert", folder + "/" + name, file.text(key));
+  io::write_whole("convert", folder + "/config.json", config);
   if (file.has_key(kTokenizerJson))
-    write_file(folder + "/tokenizer.json", file.text(kTokenizerJson));
+    io::write_whole("convert", folder + "/tokenizer.json", file.text(kTokenizerJson));
   else if (file.has_key("tokenizer.ggml.tokens"))
     warn(fmt::format("{}: there is no tokenizer.json in it: {} has no tokenizer", file.path(), folder));
 }
 
 static void copy_files(const std::string& from, const std::string& to, std::span<const char* const> names) {
   for (const char* name : names)
-    if (const std::string path = from + "/" + name; is_file(path)) write_file(to + "/" + name, io::read_text(path));
+    if (const std::string path = from + "/" + name; is_file(path)) io::write_whole("convert", to + "/" + name, io::read_text(path));
 }
 void copy_tokenizer(const std::string& from, const std::string& to) { copy_files(from, to, kTokenizerFiles); }
 void copy_small_files(const std::string& from, const std::string& to, const std::string& config) {
   copy_tokenizer(from, to);
   copy_files(from, to, kConfigFiles);
-  write_file(to + "/config.json", config);
+  io::write_whole("convert", to + "/config.json", config);
 }
 
 }  // namespace dyadic::inline v1::models

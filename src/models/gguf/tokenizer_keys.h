@@ -4,7 +4,6 @@
 
 namespace dyadic::inline v1::models {
 
-void write_file(const std::string& path, const std::string& text);  // whole or not at all
 // Of the folder's tokenizer and small files, of which config.json is given, for a model whose vocabulary has so many tokens.
 // Where GGUF has no form for the tokenizer, that is said in a warning, and Hugging Face's own is carried all the same.
 void put_folder(io::GgufMetadata& keys, const std::string& folder, const std::string& config, int64_t vocab);
