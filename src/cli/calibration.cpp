@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "dyadic/tokenizer.h"
 #include "io/bad_file.h"
+#include "study/language_text.h"
 
 namespace dyadic::inline v1::cli {
 
@@ -13,12 +14,8 @@ std::vector<Tensor> calibration_windows(const std::string& model, const std::str
   const int64_t whole = int64_t(ids.size()) / window;
   DY_CHECK_AS(ValueError, int64_t(ids.size()) >= std::min<int64_t>(window, 16),
               "{}: {} tokens are too few to calibrate with; give a longer text", file, ids.size());
-  std::vector<Tensor> all;
   if (whole == 0) return {from_data(ids.data(), {1, int64_t(ids.size())}, i64)};
-  // Evenly over the text: its beginning alone may be a title page.
-  const int64_t count = std::min(whole, samples);
-  for (int64_t i = 0; i < count; ++i) all.push_back(from_data(ids.data() + i * whole / count * window, {1, window}, i64));
-  return all;
+  return study::windows_over(ids, window, samples);
 }
 
 void WatchWeights::step(void* self, size_t done, size_t total, const std::string&) {

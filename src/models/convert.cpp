@@ -95,10 +95,7 @@ std::pair<Converted, std::string> into_folder(std::shared_ptr<io::TensorFile> we
     if (const auto packed = same ? io::packed(weights, quantization) : nullptr) {
       weights = packed;
     } else {
-      for (json* all : {&c, &c["text_config"]})
-        for (const char* key : {"quantization_config", "quantization"})
-          if (all->is_object()) all->erase(key);
-      if (c["text_config"].is_null()) c.erase("text_config");
+      io::forget_quantization(c);
       text = c.dump(2) + "\n";
     }
   }

@@ -288,10 +288,8 @@ void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_siz
   DType widest;
   for (auto& [name, t] : weights)
     if (!t.dtype().is_blocked() && (!widest || t.dtype().itemsize() > widest.itemsize())) widest = t.dtype();
+  if (!packed || !packing.empty()) io::forget_quantization(c);
   json& words = c.contains("text_config") && c["text_config"].is_object() ? c["text_config"] : c;
-  if (!packed || !packing.empty())
-    for (json* all : {&c, &words})
-      for (const char* key : {"quantization_config", "quantization"}) all->erase(key);
   if (!packing.empty()) c["quantization_config"] = quantization;
   if (widest) words[words.contains("torch_dtype") ? "torch_dtype" : "dtype"] = widest.long_name();
   if (!generation_config.empty()) io::write_whole("save_pretrained", folder + "/generation_config.json", generation_config);

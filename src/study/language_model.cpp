@@ -116,9 +116,7 @@ class Work {
   FormatResult measure(const Reference& reference, const Entry& e) {
     if (!e.method) return evaluate_format(reference, e.format);
     const models::Model other = models::load(path_, {.dtype = f32});
-    std::vector<Tensor> windows = text_.before(o_.calibration);
-    DY_CHECK_AS(ValueError, !windows.empty(), "study: {}: no text is left to calibrate with; give more text", e.name());
-    quant::Batches data(std::move(windows));
+    quant::Batches data(text_.before(o_.calibration));
     quant::quantize(*other, {.weights = e.format, .method = e.method->name(), .calibration = &data});
     return evaluate_stored(reference, *other, e.name());
   }

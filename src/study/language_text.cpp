@@ -16,11 +16,15 @@ TextWindows::TextWindows(std::vector<int64_t> all, int64_t length, int64_t most)
   judged = std::min(most, (whole + 1) / 2);  // the rest is there to calibrate with
 }
 
-std::vector<Tensor> TextWindows::before(int64_t most) const {
-  const int64_t whole = begin() / window, count = std::min(whole, most);
+std::vector<Tensor> windows_over(std::span<const int64_t> ids, int64_t window, int64_t most) {
+  const int64_t whole = int64_t(ids.size()) / window, count = std::min(whole, most);
   std::vector<Tensor> all;
   for (int64_t i = 0; i < count; ++i) all.push_back(from_data(ids.data() + i * whole / count * window, {1, window}, i64));
   return all;
+}
+
+std::vector<Tensor> TextWindows::before(int64_t most) const {
+  return windows_over(std::span(ids).first(size_t(begin())), window, most);
 }
 
 LanguageText::LanguageText(const TextWindows& text, const models::CausalLM& model)

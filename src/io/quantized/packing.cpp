@@ -183,11 +183,19 @@ json quantization_for(const std::string& method, const NamedTensors& weights) {
   made["quant_method"] = method;
   return made;
 }
+static constexpr const char* kQuantizationKeys[] = {"quantization_config", "quantization"};
+
 json quantization_of(const json& config) {
   if (!config.is_object()) return nullptr;
-  for (const char* key : {"quantization_config", "quantization"})
+  for (const char* key : kQuantizationKeys)
     if (config.contains(key) && !config[key].is_null()) return config[key];
   return config.contains("text_config") ? quantization_of(config["text_config"]) : nullptr;
+}
+
+void forget_quantization(json& config) {
+  if (!config.is_object()) return;
+  for (const char* key : kQuantizationKeys) config.erase(key);
+  if (config.contains("text_config")) forget_quantization(config["text_config"]);
 }
 
 Names::Names(const TensorFile& file) : file(file) {

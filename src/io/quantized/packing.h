@@ -71,6 +71,7 @@ std::shared_ptr<TensorFile> packed(std::shared_ptr<const TensorFile> weights, co
 json quantization_for(const std::string& packing, const NamedTensors& weights);
 // What a config.json says of how weights are packed; null where it says nothing.
 json quantization_of(const json& config);
+void forget_quantization(json& config);  // its words for that go: nothing is packed any more
 
 // The tensors of a file that one weight is made of. What is not as it must be is BadFile with its name.
 class Pieces {

@@ -6,12 +6,14 @@
 #include "base/check.h"
 #include "dyadic/ops.h"
 #include "formats/e8p_kernel.h"
+#include "formats/format.h"
 #include "quant/methods.h"
 
 namespace dyadic::inline v1::quant {
 namespace {
 
-constexpr int64_t kBlock = 128, kBlockBytes = 34, kFewestRows = 16;
+constexpr int64_t kFewestRows = 16;
+const int64_t kBlock = e8p.format()->row_step(), kBlockBytes = e8p.format()->def->block_bytes;
 
 // Rows of a matrix, f32 and contiguous, in the format's basis.
 Tensor turned(const Tensor& t) {
