@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from . import _dyadic
 from ._dyadic import Tensor, device
+from ._predictions import Predictions
 from .amp.switches import is_autocast_enabled
 from .nn import Module
 
@@ -377,21 +378,6 @@ def language_model(
 
 def _mean_output(model: Module, batch: Any) -> Tensor:
     return model(batch if isinstance(batch, Tensor) else batch[0]).float().mean()
-
-
-class Predictions(list):
-    """A dict for each recipe: "recipe", bytes at the peak of "parameters", "gradients", "optimizer", "activations", "workspace" and of
-    all, "peak", "flops_per_step", and "fits": whether this machine's memory holds it. str() is a table."""
-
-    def __init__(self, rows: Iterable[dict], table: str):
-        super().__init__(rows)
-        self._table = table
-
-    def __str__(self) -> str:
-        return self._table
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{_html.escape(self._table)}</pre>"
 
 
 def predict(

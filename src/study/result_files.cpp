@@ -28,9 +28,7 @@ Evaluation load_losses(const std::string& file, bool metric, size_t items) {
   return e;
 }
 
-void save_results(const std::string& file, const StudyResult& result) {
-  io::write_whole("study", file, report_json(result));
-}
+void save_results(const std::string& file, const StudyResult& result) { io::write_whole("study", file, report_json(result)); }
 
 void take_results(StudyResult& result, const std::function<std::string(const std::string&)>& file_of) {
   for (RecipeResult& r : result.recipes) {

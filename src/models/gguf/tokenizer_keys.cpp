@@ -76,7 +76,8 @@ void write_folder(const io::GgufFile& file, const std::string& folder, const std
 
 static void copy_files(const std::string& from, const std::string& to, std::span<const char* const> names) {
   for (const char* name : names)
-    if (const std::string path = from + "/" + name; is_file(path)) io::write_whole("convert", to + "/" + name, io::read_text(path));
+    if (const std::string path = from + "/" + name; is_file(path))
+      io::write_whole("convert", to + "/" + name, io::read_text(path));
 }
 void copy_tokenizer(const std::string& from, const std::string& to) { copy_files(from, to, kTokenizerFiles); }
 void copy_small_files(const std::string& from, const std::string& to, const std::string& config) {
