@@ -130,8 +130,21 @@ study::Minimize minimized(nb::dict given) {
   return nb::cast<std::string>(given["minimize"]) == "time" ? study::Minimize::time : study::Minimize::memory;
 }
 
+// What every study that writes a report is asked.
+template <class Options> void take_common(nb::dict given, Options& o) {
+  take(given, "tolerance", o.tolerance);
+  o.minimize = minimized(given);
+  take(given, "formats", o.formats);
+  take(given, "per_layer", o.per_layer);
+  take(given, "name", o.name);
+  take(given, "out", o.out);
+  take(given, "resume", o.resume);
+  take(given, "progress", o.progress);
+}
+
 study::StudyOptions read_study_options(nb::dict given) {
   study::StudyOptions o;
+  take_common(given, o);
   o.evaluation = read_batches(given.get("evaluation", nb::none()));
   if (nb::object metric = given.get("metric", nb::none()); !metric.is_none()) {
     o.metric.name = nb::cast<std::string>(metric.attr("name"));
@@ -139,8 +152,6 @@ study::StudyOptions read_study_options(nb::dict given) {
     o.metric.larger_is_better = nb::cast<bool>(metric.attr("larger_is_better"));
     o.metric.root = nb::cast<bool>(metric.attr("root"));
   }
-  take(given, "tolerance", o.tolerance);
-  o.minimize = minimized(given);
   if (!given["steps"].is_none()) o.steps = nb::cast<int64_t>(given["steps"]);
   if (!given["time"].is_none()) o.time_s = nb::cast<double>(given["time"]);
   take(given, "optimizer", o.optimizer);
@@ -151,13 +162,7 @@ study::StudyOptions read_study_options(nb::dict given) {
   take(given, "seeds", o.seeds);
   take(given, "seed", o.seed);
   take(given, "recipes", o.recipes);
-  take(given, "formats", o.formats);
-  take(given, "per_layer", o.per_layer);
   take(given, "shadow", o.shadow);
-  take(given, "name", o.name);
-  take(given, "out", o.out);
-  take(given, "resume", o.resume);
-  take(given, "progress", o.progress);
   return o;
 }
 
@@ -200,19 +205,12 @@ Study run_formats(nb::handle model, nb::handle evaluate, std::vector<std::string
 
 Study run_language_model(const std::string& path, nb::dict given) {
   study::LanguageModelOptions o;
+  take_common(given, o);
   take(given, "data", o.data);
-  take(given, "formats", o.formats);
   take(given, "methods", o.methods);
   take(given, "window", o.window);
   take(given, "samples", o.samples);
   take(given, "calibration", o.calibration);
-  take(given, "tolerance", o.tolerance);
-  o.minimize = minimized(given);
-  take(given, "per_layer", o.per_layer);
-  take(given, "name", o.name);
-  take(given, "out", o.out);
-  take(given, "resume", o.resume);
-  take(given, "progress", o.progress);
   const Interruptible scope;
   nb::gil_scoped_release released;
   return study::language_model(path, o);
