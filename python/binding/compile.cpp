@@ -11,11 +11,11 @@
 namespace dyadic::inline v1::python {
 namespace {
 
-// The innermost line of Python that is not this package's.
+std::string package;  // its folder
+
+// The innermost line of Python that is not this package's. Calls nothing that a profiler would see.
 std::string line_of_program() {
   if (!PyGILState_Check()) return "";
-  static const std::string package = nb::cast<std::string>(
-      nb::module_::import_("os").attr("path").attr("dirname")(nb::module_::import_("dyadic").attr("__file__")));
   nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
   while (frame.is_valid() && !frame.is_none()) {
     const auto file = nb::cast<std::string>(frame.attr("f_code").attr("co_filename"));
@@ -190,6 +190,8 @@ nb::object call(Recording& r, nb::callable function, nb::tuple args, nb::dict kw
 }  // namespace
 
 void add_compile(nb::module_& m) {
+  const auto file = nb::cast<std::string>(nb::module_::import_("dyadic").attr("__file__"));
+  package = file.substr(0, file.rfind('/'));
   graph::g_where = line_of_program;
   nb::class_<Recording>(m, "_Recording")
       .def(nb::init<const std::string&, bool, bool>(), nb::arg("mode") = "default", nb::arg("fullgraph") = false,

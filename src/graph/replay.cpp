@@ -66,6 +66,7 @@ Replay::Replay(std::shared_ptr<const Step> step, const Step& before) : step_(std
     if (s.writes) written_slots_.push_back(int(k));
   }
   std::sort(states_.begin(), states_.end());
+  holders_.assign(states_.size(), 0);
   for (const SeenModule& m : step_->modules) {
     modules_.emplace_back(m.module, m.training);
     entries_.insert(entries_.end(), m.entries.begin(), m.entries.end());

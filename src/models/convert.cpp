@@ -141,7 +141,12 @@ Converted convert(const std::string& in, const std::string& out, const io::Conve
     const std::string text = io::read_text(in + kAdapterConfig);
     return io::convert(*adapter_to_gguf(io::open(in + kAdapterWeights), text, config_of_base(text, base)), out, options);
   }
+  const auto check_no_base = [&] {
+    DY_CHECK_AS(ValueError, base.empty(),
+                "convert: base is for adapters, and {} is none that becomes another kind; leave it out", in);
+  };
   if (const std::string config = config_beside(in); !config.empty()) {
+    check_no_base();
     if (gguf_out) return to_gguf(in, config, out, options);
     if (!folder_out) return io::convert(*io::open(in), out, options);
     make_folder(out);
@@ -161,6 +166,7 @@ Converted convert(const std::string& in, const std::string& out, const io::Conve
     io::write_whole("convert", out + kAdapterConfig, text);
     return all;
   }
+  check_no_base();
   if (gguf && gguf->has_key("general.architecture")) {
     if (folder_out) return from_gguf(gguf, out, options);
     if (gguf_out) return io::convert(*source, out, kept(options));

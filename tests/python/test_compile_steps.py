@@ -1,4 +1,6 @@
 """torch.compile(mode="reduce-overhead"): whole steps that run again without their program, and what makes the program run."""
+import subprocess
+import sys
 import gc
 import math
 import random
@@ -322,3 +324,19 @@ def test_what_ends_does_not_run_again():
     assert same(model.weight, weight) and replays(step) > before
     del step, model, optimizer
     gc.collect()
+
+
+def test_the_first_refusal_of_a_process():
+    """What a refusal asks of Python is not seen by the hook that refuses."""
+    program = """
+import dyadic as torch
+@torch.compile(mode="reduce-overhead", fullgraph=True)
+def f(x):
+    return x * 2 if x.sum() > 0 else x
+try:
+    f(torch.ones(3))
+except RuntimeError as e:
+    print(e)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0 and "a value is read on the way" in done.stdout, done.stderr
