@@ -1,10 +1,10 @@
 """torch.compile(mode="reduce-overhead"): whole steps that run again without their program, and what makes the program run."""
-import subprocess
-import sys
 import gc
 import math
 import random
 import re
+import subprocess
+import sys
 import time
 
 import pytest
