@@ -20,7 +20,7 @@ struct Arg {
     bool boolean;
     const int64_t* ints;
     const char* text;
-    DeviceType device;
+    Device device;
   };
   union {
     Scalar scalar;
@@ -35,7 +35,7 @@ struct Arg {
   Arg(bool b) : kind(Kind::boolean), boolean(b), dtype() {}
   Arg(IntList l) : kind(Kind::ints), n(uint32_t(l.size())), ints(l.begin()), dtype() {}
   Arg(DType d) : kind(d ? Kind::dtype : Kind::none), tensor(nullptr), dtype(d) {}
-  Arg(Device d) : kind(Kind::device), device(d.type()), dtype() {}
+  Arg(Device d) : kind(Kind::device), device(d), dtype() {}
   Arg(std::string_view s) : kind(Kind::text), n(uint32_t(s.size())), text(s.data()), dtype() {}
   Arg(const char* s) : Arg(std::string_view(s)) {}  // no bool
   template <class T> Arg(const std::optional<T>& v) : Arg(v ? Arg(*v) : Arg()) {}

@@ -8,28 +8,30 @@
 
 namespace dyadic::inline v1 {
 
-// meta: shapes and the ledger only, no memory, no arithmetic; cuda: a name that programs ask for, no Device has it yet
+// meta: shapes and the ledger only, no memory, no arithmetic
 enum class DeviceType : uint8_t { cpu, meta, cuda };
 
 class Device {
   DeviceType type_;
-  [[noreturn]] static void absent();
+  int8_t index_ = 0;
+  static int8_t present(int64_t index);  // an Error where there is no such cuda device
 
  public:
-  constexpr Device(DeviceType type = DeviceType::cpu, int64_t /*index*/ = 0) : type_(type) {
-    if (type == DeviceType::cuda) absent();  // an Error
+  // index: of a cuda device; -1 is the current one (cuda::current_device()). There is one cpu and one meta.
+  constexpr Device(DeviceType type = DeviceType::cpu, int64_t index = -1) : type_(type) {
+    if (type == DeviceType::cuda) index_ = present(index);
   }
   Device(const char* text) : Device(parse(text)) {}
   Device(const std::string& text) : Device(parse(text)) {}
-  static Device parse(std::string_view text);  // "cpu" or "meta"; an Error otherwise
+  static Device parse(std::string_view text);  // "cpu", "meta", "cuda" or "cuda:1"; an Error otherwise
   constexpr DeviceType type() const { return type_; }
-  const char* name() const { return type_ == DeviceType::cpu ? "cpu" : "meta"; }
+  const char* name() const;  // "cpu", "meta", "cuda:0"
   std::string str() const { return name(); }
-  constexpr int64_t index() const { return -1; }  // there is one of each
-  constexpr bool has_index() const { return false; }
+  constexpr int64_t index() const { return has_index() ? index_ : -1; }
+  constexpr bool has_index() const { return is_cuda(); }
   constexpr bool is_meta() const { return type_ == DeviceType::meta; }
   constexpr bool is_cpu() const { return type_ == DeviceType::cpu; }
-  constexpr bool is_cuda() const { return false; }
+  constexpr bool is_cuda() const { return type_ == DeviceType::cuda; }
   friend constexpr bool operator==(Device, Device) = default;
 };
 inline constexpr Device cpu{DeviceType::cpu}, meta{DeviceType::meta};

@@ -9,6 +9,7 @@
 #include "dyadic/compile.h"
 #include "dyadic/convert.h"
 #include "dyadic/counters.h"
+#include "dyadic/cuda.h"
 #include "dyadic/data.h"
 #include "dyadic/data_files.h"
 #include "dyadic/einops.h"

@@ -145,8 +145,10 @@ class Module : public std::enable_shared_from_this<Module> {
   void set_training(bool on) { training_ = on; }  // of this module alone
   // Floating-point parameters and buffers in another float dtype, gradients with them. Of a scaled format: what quantizable()
   // names, and the rest stays as it is.
-  Module& to(DType dtype, bool /*non_blocking: there is one device*/ = false);
-  Module& to(Device device, bool /*non_blocking: there is one device*/ = false);  // where it is already, or an Error
+  Module& to(DType dtype, bool /*non_blocking: what is called later waits for the copy*/ = false);
+  Module& to(Device device, bool /*non_blocking: what is called later waits for the copy*/ = false);  // with gradients; not to or from meta
+  Module& cuda() { return to(Device(DeviceType::cuda)); }
+  Module& cpu() { return to(Device()); }
   Module& to(DeviceType device) { return to(Device(device)); }
   Module& to(Device device, DType dtype) { return to(device).to(dtype); }
   void zero_grad(bool set_to_none = true);

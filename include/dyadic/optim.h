@@ -182,12 +182,18 @@ class Optimizer {
   void check_new(const ParamGroup& group) const;
   void check_gradients();
   void check_updates();
+  void count_updates();
   void update(ParamGroup& group, const std::string& name, const Tensor& p, uint64_t stream, double grad_scale);
   const OptimizerDef* def_;
   Options defaults_;
   std::vector<ParamGroup> groups_;
   std::vector<std::string> keep32_;
   States states_;
+  struct Uncounted {  // what a device has counted, read once a step
+    Tensor counts;
+    UpdateMeter *group, *own;
+  };
+  std::vector<Uncounted> uncounted_;
   int64_t step_ = 0;
   bool consumed_ = true, dropped_ = false;  // whether a step has seen the gradients; whether zero_grad took some that none saw
 };

@@ -272,7 +272,7 @@ class Tensor {
   Tensor cpu() const { return to(Device()); }
   Tensor cuda() const { return to(Device(DeviceType::cuda)); }
   bool is_cpu() const { return device().is_cpu(); }
-  bool is_cuda() const { return false; }
+  bool is_cuda() const { return device().is_cuda(); }
   bool is_floating_point() const { return dtype().is_floating_point(); }
   bool is_complex() const { return dtype().is_complex(); }
   DType scalar_type() const { return dtype(); }
@@ -314,8 +314,10 @@ class Tensor {
 // std::tie(v, i) = x.topk(3).
 template <class I> struct TensorTuple;
 template <size_t... I> struct TensorTuple<std::index_sequence<I...>> {
-  template <size_t> using One = Tensor;
-  using type = std::tuple<One<I>...>;
+  template <size_t> struct One {
+    using type = Tensor;
+  };
+  using type = std::tuple<typename One<I>::type...>;
 };
 template <size_t N> struct Results : TensorTuple<std::make_index_sequence<N>>::type {
   using Tuple = typename TensorTuple<std::make_index_sequence<N>>::type;

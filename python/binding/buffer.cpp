@@ -30,7 +30,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
       throw PythonError();
     };
     if (!format) refuse("buffer: the dtype has no buffer format; convert it first, as in .float()");
-    if (t.is_meta()) refuse("buffer: a meta tensor has no data");
+    if (!t.device().is_cpu()) refuse("buffer: the tensor has no data on the host; cpu() brings it");
     if (t.requires_grad()) refuse("buffer: the tensor requires grad; detach() it first");
     const bool read_only = i.storage->read_only;
     if ((flags & PyBUF_WRITABLE) && read_only) refuse("buffer: a file mapped to be read; clone() it to write");

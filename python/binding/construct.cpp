@@ -179,7 +179,7 @@ PyObject* to_list(const Tensor& t) {
   const DType d = t.dtype();
   const DType wide = d == boolean || d == u64 ? d : d.is_complex() ? c128 : d.is_integer() ? i64 : f64;
   int64_t at = 0;
-  return rows(to(t.detach(), wide).contiguous(), 0, at);
+  return rows(to(t.detach().to(cpu), wide).contiguous(), 0, at);
 }
 
 }  // namespace dyadic::inline v1::python

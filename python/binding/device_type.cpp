@@ -1,5 +1,5 @@
-// dyadic.device: where a tensor is, or could be on another machine. PyTorch's names all make objects; only cpu and meta have
-// tensors.
+// dyadic.device: where a tensor is, or could be on another machine. PyTorch's names all make objects; only cpu, meta and, where the
+// plug-in and a GPU are, cuda have tensors.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -55,6 +55,7 @@ std::optional<Place> read_place(PyObject* o) {
   return std::nullopt;
 }
 Device real(const Place& p) {
+  if (p.type == kTypes[2]) return {DeviceType::cuda, p.index};
   const Device d{p.type == kTypes[1] ? DeviceType::meta : DeviceType::cpu};
   DY_CHECK(p.type == d.name(), "device: there is no {} here: the device is \"{}\"; use \"cpu\", and ask is_available() first",
            p.type, p.text());
@@ -90,11 +91,11 @@ bool names_device(PyObject* o) {
   const std::string_view text = text_of(o);
   return known(text.substr(0, text.find(':')));
 }
-nb::object place_of(Device d) { return nb::cast(Place{kTypes[d.is_meta()]}); }
+nb::object place_of(Device d) { return nb::cast(Place{kTypes[int(d.type())], int(d.index())}); }
 
 void add_device_type(nb::module_& m) {
   nb::class_<Place>(m, "device",
-                    "Where the elements of a tensor are: \"cpu\", or \"meta\" (shapes and accounting only). Inside of `with "
+                    "Where the elements of a tensor are: \"cpu\", \"cuda:0\", or \"meta\" (shapes and accounting only). Inside of `with "
                     "device(...)` tensors are made there unless told otherwise.")
       .def(
           "__init__", [](Place* p, nb::object type, nb::object index) { new (p) Place(make(type, index)); }, nb::arg("type"),

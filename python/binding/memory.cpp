@@ -8,19 +8,10 @@
 #include "io/shared_memory.h"
 #include "object.h"
 #include "tensor/resize.h"
+#include "tensor/transfer.h"
 
 namespace dyadic::inline v1::python {
 namespace {
-
-// All of a tensor's storage as a row of a plain dtype.
-Tensor storage_row(const Tensor& t, DType dtype) {
-  const int64_t none[] = {0}, strides[] = {1};
-  Tensor row = make_view(t, none, strides, 0);  // empty: no block is cut
-  row.impl()->dtype = dtype;
-  row.impl()->sizes[0] = t.impl()->storage->bytes / dtype.itemsize();
-  set_flags(*row.impl());
-  return row;
-}
 
 nb::object resized(nb::handle self, nb::args sizes) {
   std::vector<int64_t> list;

@@ -107,6 +107,10 @@ nb::object to_numpy(nb::handle self, bool force) {
               ".float().numpy()",
               describe(t));
   DY_CHECK_AS(ValueError, !t.is_meta(), "numpy: a meta tensor has no data: self is {}", describe(t));
+  if (t.device().is_cuda()) {
+    DY_CHECK_AS(TypeError, force, "numpy: the tensor is on {}; use .cpu().numpy(): self is {}", t.device().name(), describe(t));
+    return to_numpy(nb::steal(wrap(t.to(cpu))), false);
+  }
   return nb::module_::import_("numpy").attr("asarray")(nb::steal(PyMemoryView_FromObject(self.ptr())));
 }
 
@@ -253,7 +257,7 @@ void add_questions() {
   method("is_floating_point", [](const Tensor& t) { return t.dtype().is_floating_point(); });
   method("storage_offset", [](const Tensor& t) { return t.storage_offset(); });
   method(
-      "data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data_ptr()); },
+      "data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.is_cuda() ? t.impl()->place() : t.data_ptr()); },
       "The address of the first element.");
 }
 

@@ -98,6 +98,7 @@ NB_MODULE(_dyadic, m) {
   add_amp(m);
   add_random(m);
   add_memory(m);
+  add_cuda(m);
   add_autograd(m);
   add_einops(m);
   add_accounting(m);

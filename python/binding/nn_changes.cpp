@@ -36,9 +36,9 @@ nb::object convert_module(nb::handle self, nb::handle target) {
   Device where = *read_device(target.ptr());
   if (where == meta) return self.attr("to_empty")(nb::arg("device") = target);
   for (auto& [name, t] : m.state_dict())
-    DY_CHECK_AS(ValueError, t.device() == where,
-                "to: nothing to move: {} is on {}; to_empty(device=\"{}\") makes room for values", name, t.device().name(),
-                where.name());
+    DY_CHECK_AS(ValueError, !t.is_meta(), "to: nothing to move: {} is on {}; to_empty(device=\"{}\") makes room for values", name,
+                t.device().name(), where.name());
+  m.to(where);
   return nb::borrow(self);
 }
 
@@ -96,8 +96,8 @@ void add_changes(ModuleClass& c) {
                    "Of this module alone; train() and eval() set the tree's.")
       .def("to", convert_to_all,
            "Converts the floating-point parameters and buffers to a dtype; to a scaled format (nf4, q8_0 ...) the weights that "
-           "products and lookups read, where a row has a block of it, and nothing else. A device is checked: modules are made "
-           "where they live.")
+           "products and lookups read, where a row has a block of it, and nothing else. To a device, "
+           "with gradients: what was made on meta has no values to bring.")
       .def("double", same([](Module& m) { m.to(f64); }))
       .def("float", same([](Module& m) { m.to(f32); }))
       .def("half", same([](Module& m) { m.to(f16); }))

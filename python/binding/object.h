@@ -119,6 +119,7 @@ void add_optimizers(nb::module_& m);
 void add_pickle(nb::module_& m);
 void add_data(nb::module_& m);    // dyadic.utils.data
 void add_memory(nb::module_& m);  // after add_methods
+void add_cuda(nb::module_& m);
 void add_random(nb::module_& m);
 void add_train(nb::module_& m);             // dyadic.train
 void open_metaclass(nb::handle metaclass);  // after all classes

@@ -17,7 +17,7 @@ int64_t memory_of(const Tensor& t) {
 
 nb::bytes tensor_bytes(const Tensor& t) {
   DY_CHECK_AS(ValueError, !t.is_meta(), "pickle: a meta tensor has no values: self is {}", describe(t));
-  const Tensor own = t.dtype().is_scaled() ? t.detach() : t.detach().contiguous();
+  const Tensor here = t.detach().to(cpu), own = t.dtype().is_scaled() ? here : here.contiguous();
   if (t.dtype().is_scaled()) {
     const Tensor whole = make_tensor(t.sizes(), t.dtype(), meta);
     const Geometry a = own.impl()->storage->geometry, b = whole.impl()->storage->geometry;

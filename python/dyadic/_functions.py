@@ -32,9 +32,10 @@ class _Word:
 strided, sparse_coo, sparse_csr, jagged, contiguous_format = map(_Word, "strided sparse_coo sparse_csr jagged contiguous_format".split())
 preserve_format, channels_last = _Word("preserve_format"), _Word("channels_last")
 Tensor.layout = property(lambda self: strided, doc="dyadic.strided; sparse and nested tensors have theirs.")
-Tensor.is_cpu = property(lambda self: not self.is_meta, doc="Whether it has values, in memory: not on meta.")
+Tensor.is_cpu = property(lambda self: self.device.type == "cpu", doc="Whether it lies in the host's memory.")
+Tensor.is_cuda = property(lambda self: self.device.type == "cuda", doc="Whether it lies on a device of the kind cuda.")
 _no_kind = property(lambda self: False, doc="False: there are no such tensors here.")
-for _name in ("is_cuda", "is_mps", "is_sparse", "is_quantized", "is_nested", "is_mkldnn"):
+for _name in ("is_mps", "is_sparse", "is_quantized", "is_nested", "is_mkldnn"):
     setattr(Tensor, _name, _no_kind)
 Tensor.ndimension, Tensor.nelement = Tensor.dim, Tensor.numel
 

@@ -161,7 +161,7 @@ void DelayedScaling::load_state_dict(const std::vector<std::pair<std::string, Te
                 "DelayedScaling: not part of a state: {} is {}; names end in .input, .weight or .gradient", name, describe(t));
     std::shared_ptr<F8Layer>& layer = layers[name.substr(0, dot)];
     if (!layer) layer = std::make_shared<F8Layer>();
-    const Tensor values = t.contiguous();
+    const Tensor values = t.to(cpu).contiguous();
     for (auto [kind, h] : histories(*layer)) {
       if (name.substr(dot) != kind) continue;
       h->scale = values.data<float>()[0];

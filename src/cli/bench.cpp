@@ -15,9 +15,9 @@
 namespace dyadic::inline v1::cli {
 namespace {
 
-constexpr const Command* kParts[] = {&bench_train_command,    &bench_gpt_command,     &bench_ops_command,
-                                     &bench_overhead_command, &bench_optim_command,   &bench_convert_command,
-                                     &bench_io_command,       &bench_compile_command, &bench_quant_command};
+constexpr const Command* kParts[] = {&bench_train_command, &bench_gpt_command,     &bench_ops_command, &bench_overhead_command,
+                                     &bench_optim_command, &bench_convert_command, &bench_io_command,  &bench_compile_command,
+                                     &bench_quant_command, &bench_cuda_command};
 
 double share(const Row& r, const account::Peaks& p) {
   switch (r.peak) {

@@ -37,6 +37,6 @@ Row ns_row(std::string name, std::string dtype, Time t, double items, double byt
 int bench(const Common& common, const std::function<std::vector<Row>()>& rows);
 
 extern const Command bench_train_command, bench_gpt_command, bench_ops_command, bench_overhead_command, bench_optim_command,
-    bench_convert_command, bench_io_command, bench_compile_command, bench_quant_command;
+    bench_convert_command, bench_io_command, bench_compile_command, bench_quant_command, bench_cuda_command;
 
 }  // namespace dyadic::inline v1::cli

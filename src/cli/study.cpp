@@ -42,7 +42,7 @@ struct Given {
   study::StudyRequest request;
   std::string model;                                // none: one that is trained here
   std::vector<std::string> recipes, data, methods;  // none: all, the text built in, to nearest alone
-  std::string preset, tokens, time, tolerance = "1%", minimize = "memory";
+  std::string preset, tokens, time, tolerance = "1%", minimize = "memory", device = "cpu";
   int64_t steps = 0;
   std::optional<int64_t> window, samples;
   std::optional<uint64_t> seed;
@@ -105,6 +105,7 @@ int run_study(Given& g, const Common& common) {
   setup.seed = g.seed.value_or(0);
   corpus.require(setup.model.block, setup.batch);
   q.name = name;
+  setup.device = g.device;
   q.plan = setup.plan();
   study::TextSubject subject(setup, corpus, name);
   const bool first = distributed::world().rank() == 0;
@@ -135,6 +136,8 @@ Run setup(Options& o) {
           [](const std::string& t) { study::recipe(t); });
   o.value("--format", q.formats, "F", "store the weights in this format (repeatable; default: all)",
           [](const std::string& t) { check_encodes(*DType::parse(t).format()); });
+  o.value("--device", g->device, "D", "where models are trained and judged: cpu, cuda or cuda:1 (default: cpu)",
+          [](const std::string& t) { Device::parse(t); });
   o.value("--steps", g->steps, "N", "training steps per recipe (default: the preset's, else 1000)", at_least(1));
   o.value("--time", g->time, "T", "fill about this much time instead: 90s, 2m, 1h", [](const std::string& t) { duration(t); });
   o.value("--seeds", q.seeds, "K", "train each recipe this often, from different weights (default: 1)", between(1, 100));

@@ -33,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct TrainOptions {
-  std::string preset = "char", recipe = "f32", state, tokens = "bytes", out, time, spread = "none", wire;
+  std::string preset = "char", recipe = "f32", state, tokens = "bytes", out, time, spread = "none", wire, device = "cpu";
   std::vector<std::string> data, allow;
   study::TrainSetup setup;
   int64_t checkpoint_every = 0;
@@ -69,6 +69,7 @@ class Training {
     setup_.model.vocab = std::max(setup_.model.vocab, corpus_.vocabulary().size());
     corpus_.require(setup_.model.block, setup_.batch);
     setup_.spread = distributed::parse_spread(o.spread);
+    setup_.device = o.device;
     if (!o.wire.empty()) setup_.wire = DType::parse(o.wire);
     if (!setup_.shards && (group_.size() > 1 || setup_.wire)) setup_.shards = std::min(kShards, setup_.batch);
     DY_CHECK_AS(ValueError, setup_.shards <= setup_.batch, "train: --shards: a batch of {} has fewer samples than {} shards",
@@ -93,12 +94,12 @@ class Training {
     const int64_t sent = group_.bytes_sent();
     bytes_ = study::predict(*subject_, recipe_, plan_).bytes;
     sent_predicted_ = (group_.bytes_sent() - sent) / 2;  // it makes two steps
-    MemoryStats before = memory_stats();
+    MemoryStats before = memory_stats(setup_.device);
     trainer_ = std::make_unique<study::Trainer>(*subject_, recipe_, plan_);
     finished_ = o_.resume && take_over();
-    reset_peak_memory_stats();
+    reset_peak_memory_stats(setup_.device);
     bool whole = finished_ || train();
-    if (!finished_) study::fill_bytes(bytes_, memory_stats(), before, &study::Amount::measured);
+    if (!finished_) study::fill_bytes(bytes_, memory_stats(setup_.device), before, &study::Amount::measured);
     std::optional<distributed::Gathered> all;  // for the file, and for what is said of the model
     if (distributed::DataParallel* parallel = trainer_->parallel()) all.emplace(*parallel);
     if (whole && !finished_) group_.on_first([&] { save_model(); });
@@ -142,6 +143,7 @@ class Training {
         fmt::format("preset {}, recipe {}, state {}, seed {}, tokens {}, corpus {}, vocabulary {}", o_.preset, o_.recipe,
                     recipe_.states.name(), setup_.seed, o_.tokens, corpus_.info().sha256, setup_.model.vocab);
     if (setup_.shards) text += fmt::format(", shards {}", setup_.shards);
+    if (setup_.device.is_cuda()) text += ", device cuda";
     if (setup_.wire) text += fmt::format(", wire {}", setup_.wire.name());
     study::TrainSetup setup = setup_;
     for (const study::Setting& s : study::settings(setup)) text += fmt::format(", {} {}", s.name, s.text());
@@ -260,6 +262,7 @@ class Training {
     Json j = {{"preset", o_.preset}, {"recipe", o_.recipe}, {"state", recipe_.states.name()},
               {"data", o_.data},     {"tokens", o_.tokens}, {"seed", setup_.seed}};
     if (setup_.shards) j["shards"] = setup_.shards;
+    if (setup_.device.is_cuda()) j["device"] = o_.device;
     if (setup_.wire) j["wire"] = o_.wire;
     study::TrainSetup setup = setup_;
     for (const study::Setting& s : study::settings(setup))
@@ -340,6 +343,8 @@ Run setup(Options& options) {
              [](const std::string& text) { study::recipe(text); })
       .value("--state", o.state, "F", "what the optimizer's states are kept in (default: the recipe's)",
              [](const std::string& text) { DType::parse(text); })
+      .value("--device", o.device, "D", "where it is trained: cpu, cuda or cuda:1 (default: cpu)",
+             [](const std::string& text) { Device::parse(text); })
       .value("--data", o.data, "FILE|DIR", "text files and folders (default: a text built into the program)")
       .value("--tokens", o.tokens, "KIND", "what a token is: bytes or chars (default: the preset's, else bytes)",
              [](const std::string& text) { study::parse_token_kind(text); })

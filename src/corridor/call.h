@@ -43,13 +43,14 @@ inline const OpDef& op_def(Op op) { return is_made(op) ? detail::made_def(op) : 
 const Kernel* reference_kernel(Op op);  // plain loops, an oracle for the others; null where there is none
 // Of the running instruction set; null where there is none: views, compositions.
 inline const Kernel* op_kernel(Op op) { return is_made(op) ? detail::made_kernel(op) : detail::g_kernels[int(op)]; }
+const Kernel* device_kernel(Op op);  // of a cuda device: its plug-in's; null where there is none
 const char* op_name(Op op);
 
 class Call {
  public:
   const Op id;
   const OpDef& op;
-  const Kernel* const kernel;  // null: of a view
+  const Kernel* kernel;  // null: of a view; execute() takes the device's
   const char* name;
   Arg* args;
   int nargs;
@@ -57,6 +58,7 @@ class Call {
   int nout = 1;
   Tensor* out;
   Compute compute = Compute::f32;  // of a pointwise call: what it is computed in
+  int fewer_bits = 0;              // of a product of f32: what its factors are rounded to, FewerBits (ops/precision.h)
   Plan plan;
 
   Call(Op id, const OpDef& op, Arg* args, int n, Tensor* out)

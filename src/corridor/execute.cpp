@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "corridor/by_host.h"
 #include "corridor/run.h"
+#include "device/backend.h"
 #include "loops/blocked.h"
 #include "loops/pointwise.h"
 #include "tensor/step_watcher.h"
+#include "tensor/transfer.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -17,11 +20,10 @@ struct Workspace {
   void* p = nullptr;
   Workspace(Device d, int64_t wanted) : device(d) {
     if (wanted <= 0) return;
-    const DeviceMemory& memory = device_memory(d);
-    bytes = memory.rounded(wanted);
+    bytes = rounded_bytes(wanted);
     ledger_add(d, Category::workspace, t_module, bytes);
     try {
-      p = memory.allocate(bytes);
+      p = device_allocate(d, bytes);
     } catch (...) {
       ledger_remove(d, Category::workspace, t_module, bytes);
       throw;
@@ -29,7 +31,7 @@ struct Workspace {
   }
   ~Workspace() {
     if (!bytes) return;
-    device_memory(device).release(p, bytes);
+    device_release(device, p, bytes);
     ledger_remove(device, Category::workspace, t_module, bytes);
   }
   Workspace(const Workspace&) = delete;
@@ -39,9 +41,15 @@ struct Workspace {
 struct Wishes {
   bool dense;
   uint16_t blocked;
-  explicit Wishes(const Call& c) : dense(c.kernel->dense), blocked(c.kernel->blocked) {}
+  bool here;  // a 0-d tensor of the host among a device's comes there first, as no kernel reads the host's but pointwise ones
+  explicit Wishes(const Call& c)
+      : dense(c.kernel->dense),
+        blocked(c.kernel->blocked),
+        here(c.spec[0].device.is_cuda() && c.op.kind == OpKind::kernel && !c.op.moves) {}
+  bool is_left(const TensorImpl& t) const { return here && t.device().is_cpu() && t.ndim == 0; }
   bool reads(const Tensor& t, int k) const {
     const TensorImpl& i = *t.impl();
+    if (is_left(i)) return false;
     const bool readable = !i.dtype.format()->is_blocked() || (blocked & in(std::min(k, 7)));
     return readable && (!dense || i.contiguous());
   }
@@ -77,6 +85,7 @@ struct Readable {
       if (args[i].kind != Arg::Kind::tensor || w.reads(*args[i].tensor, first)) continue;
       const bool decode = args[i].tensor->dtype().is_blocked() && !(w.blocked & in(std::min(first, 7)));
       held[i] = decode ? decode_blocked(*args[i].tensor) : *args[i].tensor;
+      if (w.is_left(*held[i].impl())) held[i] = moved(held[i], c.spec[0].device);
       if (w.dense && !held[i].is_contiguous()) {
         Tensor dense = make_tensor(held[i].sizes(), held[i].dtype(), held[i].device());
         if (!dense.is_meta()) copy_of(dense, held[i]);
@@ -120,7 +129,7 @@ class Places {
   Pointers at;
   explicit Places(const Call& c) {
     const int n = for_each_tensor(c.args, c.nargs, [&](const Tensor& t, int k) {
-      if (k < kFew) few_[k] = t.impl()->data();
+      if (k < kFew) few_[k] = t.impl()->place();
     });
     at.in = few_;
     at.out = out_;
@@ -132,22 +141,25 @@ class Places {
     int k = 0;
     for (int i = 0; i < c.nargs; ++i) {
       if (c.args[i].kind == Arg::Kind::none) in[k++] = nullptr;
-      if (c.args[i].kind == Arg::Kind::tensor) in[k++] = c.args[i].tensor->impl()->data();
+      if (c.args[i].kind == Arg::Kind::tensor) in[k++] = c.args[i].tensor->impl()->place();
       for (uint32_t j = 0; c.args[i].kind == Arg::Kind::tensors && j < c.args[i].n; ++j)
-        in[k++] = c.args[i].tensor[j].impl()->data();
+        in[k++] = c.args[i].tensor[j].impl()->place();
     }
-    for (int j = 0; j < c.nout; ++j) out_[j] = c.out[j].defined() ? c.out[j].impl()->data() : nullptr;
+    for (int j = 0; j < c.nout; ++j) out_[j] = c.out[j].defined() ? c.out[j].impl()->place() : nullptr;
   }
 };
 
 void run_kernel(Call& c, bool on_meta) {
+  const Device device = c.spec[0].device;
+  if (device.is_cuda()) [[unlikely]]
+    backend().use(int(device.index()), c.name);
   c.kernel->plan(c);
   Workspace workspace(c.spec[0].device, c.plan.workspace);
   if (on_meta || !c.plan.runs()) return;
   Places places(c);
   places.at.workspace = workspace.p;
   if (t_step_watcher) [[unlikely]]
-    t_step_watcher->runs(c, places.at);
+    device.is_cpu() ? t_step_watcher->runs(c, places.at) : t_step_watcher->refuses("a call that is not on the cpu");
   if (c.plan.draws) places.at.draw = next_draw();
   c.plan.run(places.at);
 }
@@ -169,6 +181,10 @@ Tensor scaled_result(const Call& c, int j) {
 
 void execute(Call& c, bool allocate) {
   if (c.op.kind == OpKind::view) return c.op.view(c);
+  if (c.spec[0].device.is_cuda() && !c.op.moves) [[unlikely]] {
+    c.kernel = device_kernel(c.id);
+    if (!c.kernel) return execute_by_host(c, allocate);
+  }
   DY_CHECK(c.kernel, "{}: no kernel for device {}", c.name, c.spec[0].device.name());
   const Wishes wishes(c);
   const bool readable = all_readable(c, wishes);

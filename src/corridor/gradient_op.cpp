@@ -37,6 +37,7 @@ Op make(Op op, int k) {
   g->name = std::string(op_name(op)) + "_backward";
   g->sig = signature_text(g->name, sig, of);
   g->doc = "The gradient of " + sig.shared_name + " for " + sig.parameters[size_t(k)].name + ".";
+  g->of = op, g->input = k;
   g->def.kind = OpKind::pointwise;
   g->def.infer = infer_gradient;
   g->def.pw.inputs = of.pw.inputs + 2;

@@ -181,6 +181,22 @@ void call_with_wide_index(const Invocation& v, const OpDef& op) {
   invoke(changed);
 }
 
+// The source of copy_() may lie on another device.
+bool copies_between(const Invocation& v) {
+  if (v.op != Op::copy_ || v.args[0].kind != Arg::Kind::tensor || v.args[1].kind != Arg::Kind::tensor) return false;
+  const Tensor &to = *v.args[0].tensor, &from = *v.args[1].tensor;
+  return to.defined() && from.defined() && to.device() != from.device() && !to.is_meta() && !from.is_meta();
+}
+void call_with_brought(const Invocation& v) {
+  const Tensor source = v.args[1].tensor->to(v.args[0].tensor->device());
+  Arg args[kMaxArgs];
+  std::copy(v.args, v.args + v.n, args);
+  args[1].tensor = &source;
+  Invocation changed = v;
+  changed.args = args;
+  invoke(changed);
+}
+
 // Tensors that results are written into belong to the op that the caller named.
 void check_out(const Invocation& v, const OpDef& op) {
   const Signature& s = signature(v.op);
@@ -201,6 +217,8 @@ void check_out(const Invocation& v, const OpDef& op) {
 [[gnu::noinline]] static void invoke_any(const Invocation& v, const OpDef& op) {
   if (has_narrow_index(op, v.args)) [[unlikely]]
     return call_with_wide_index(v, op);
+  if (copies_between(v)) [[unlikely]]
+    return call_with_brought(v);
   if (v.results == Invocation::Results::into) check_out(v, op);
   if (!op.variant) return call_known(v, op);
   Arg copy[kMaxArgs];

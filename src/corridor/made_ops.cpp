@@ -8,8 +8,7 @@
 namespace dyadic::inline v1 {
 namespace {
 
-constexpr int kMost = 4096;
-constinit std::atomic<MadeOp*> g_made[kMost];
+constinit std::atomic<MadeOp*> g_made[kMostMade];
 constinit int g_count = 0;
 std::mutex& mutex() {
   static std::mutex* m = new std::mutex;
@@ -22,7 +21,7 @@ Op add_op(std::unique_ptr<MadeOp> op) {
   op->def.sig = op->sig.c_str();
   op->def.doc = op->doc.c_str();
   const std::lock_guard lock(mutex());
-  DY_ASSERT(g_count < kMost);
+  DY_ASSERT(g_count < kMostMade);
   g_made[g_count].store(op.release(), std::memory_order_release);
   return Op(kOps + g_count++);
 }

@@ -15,7 +15,10 @@ struct MadeOp {
   std::string name, sig, doc;
   OpDef def{};  // without texts: they are those above
   const Kernel* kernel[kColumns]{};
+  Op of{};          // a gradient's: of this op
+  int input = -1;  // for this input; -1: it is none
 };
+inline constexpr int kMostMade = 4096;
 Op add_op(std::unique_ptr<MadeOp> op);  // for good
 const MadeOp& made_op(Op op);
 

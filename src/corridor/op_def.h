@@ -84,6 +84,7 @@ struct OpDef {
   Op (*variant)(Arg* args, int& n) = nullptr;
   uint16_t writes = 0;          // in(i): inputs that are overwritten, beside giving results
   bool random = false;          // draws from the generator: the call index is part of the result
+  bool moves = false;           // between devices: the kernel only moves bytes, and is the host's
   bool complex_kernel = false;  // the kernel computes with complex numbers itself
   int8_t index = -1;            // the argument that holds positions: int32 ones are taken for int64
 };

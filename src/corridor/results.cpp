@@ -73,7 +73,7 @@ bool reads_overwritten(const OpDef& op, const Arg* args, int n) {
 }
 // First and last byte that a view's elements touch.
 std::pair<const char*, const char*> extent(const TensorImpl& t) {
-  const char *first = t.data(), *last = first + t.dtype.itemsize() - 1;
+  const char *first = t.place(), *last = first + t.dtype.itemsize() - 1;
   for (int d = 0; d < t.ndim; ++d) (t.strides[d] < 0 ? first : last) += (t.sizes[d] - 1) * t.strides[d] * t.dtype.itemsize();
   return {first, last};
 }

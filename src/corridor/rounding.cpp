@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "corridor/counters.h"
+#include "loops/blocked.h"
 #include "loops/pointwise.h"
 
 namespace dyadic::inline v1 {
@@ -38,7 +39,8 @@ struct Values {  // of a tensor as f64
   Tensor t;
   const double* p;
   explicit Values(const Tensor& from) {
-    Arg args[] = {Arg(from), Arg(f64)};
+    const Tensor here = brought(from, cpu);
+    Arg args[] = {Arg(here), Arg(f64)};
     call_op(Op::to_, args, 2, &t);
     if (!t.is_contiguous()) {
       Tensor dense = make_tensor(t.sizes(), f64, cpu);

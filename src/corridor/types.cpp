@@ -129,9 +129,10 @@ void broadcast_shapes(const char* who, Spec& spec, const Arg* args, int n) {
   bool first = true;
   for_each_tensor(args, n, [&](const Tensor& t, int) {
     const TensorImpl& i = *t.impl();
+    if (first) spec.device = i.device();
+    if (spec.device.is_cpu()) spec.device = i.device();  // a number may lie on the host
     if (first) {
       spec.shape(i.shape());
-      spec.device = i.device();
       first = false;
       return;
     }
@@ -157,10 +158,11 @@ void broadcast_shapes(const char* who, Spec& spec, const Arg* args, int n) {
 
 void check_same_device(const char* who, const Arg* args, int n) {
   const Tensor* first = nullptr;
+  const auto is_number = [](const TensorImpl& t) { return t.ndim == 0 && t.device().is_cpu(); };
   for_each_tensor(args, n, [&](const Tensor& t, int) {
     if (t.impl()->flags & kNumber) return;
-    if (!first) first = &t;
-    if (t.device() != first->device())
+    if (!first || (first->device() != t.device() && t.device().is_cuda() && is_number(*first->impl()))) first = &t;
+    if (t.device() != first->device() && !(first->device().is_cuda() && is_number(*t.impl())))
       fail("{}: tensors on two devices: {} on {} and {} on {}; move one with .to", who, describe(*first),
            first->device().name(), describe(t), t.device().name());
   });
@@ -176,9 +178,6 @@ void infer_like_first(Call& c) {
 void infer_pointwise(Call& c) {
   Spec& s = c.spec[0];
   broadcast_shapes(c.name, s, c.args, c.nargs);
-  for_each_tensor(c.args, c.nargs, [&](const Tensor& t, int) {
-    if (t.impl()->device().is_meta()) s.device = meta;
-  });
   DType common = result_type(c.args, c.nargs);
   if (c.op.types == Types::counted && common == boolean) common = i64;
   if (c.op.types == Types::float_out && rank(*common.format()) < 2) common = default_dtype();

@@ -8,13 +8,9 @@
 
 namespace dyadic::inline v1 {
 
-// What a device must answer; CUDA will be a third table.
-struct DeviceMemory {
-  int64_t (*rounded)(int64_t bytes);         // what a request really takes
-  void* (*allocate)(int64_t rounded_bytes);  // 64-byte aligned; throws OutOfMemoryError
-  void (*release)(void* p, int64_t rounded_bytes);
-};
-const DeviceMemory& device_memory(Device d);
+int64_t rounded_bytes(int64_t bytes);             // what a request really takes, the same on every device: meta predicts all
+void* device_allocate(Device d, int64_t rounded);  // 64-byte aligned; OutOfMemoryError; null on meta
+void device_release(Device d, void* p, int64_t rounded) noexcept;
 
 extern constinit thread_local Category t_category;  // of new storages
 extern constinit thread_local uint32_t t_module;    // interned path of the module that runs

@@ -1,5 +1,5 @@
-// The ledger: live and peak bytes by device, category and module, and the limit. cpu and meta differ in where memory comes
-// from, not in how it is counted: that is why a dry run on meta predicts a real one.
+// The ledger: live and peak bytes by device, category and module, and the limit. Devices differ in where memory comes from, not
+// in how it is counted: that is why a dry run on meta predicts a real one.
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "device/allocator.h"
+#include "device/backend.h"
 #include "device/failure.h"
 #include "device/heap.h"
 #include "device/limit.h"
@@ -22,6 +23,8 @@ constinit thread_local uint32_t t_module = 0;
 namespace {
 
 constexpr uint32_t kModules = 4096;  // paths beyond share the last entry
+constexpr int kLedgers = 2 + kMaxDevices;
+int number(Device d) { return d.is_cuda() ? 2 + int(d.index()) : int(d.type()); }
 
 // What one thread has allocated less what it has freed; only it writes, so that a count costs no locked instruction (they were
 // half of a small op). A thread that ends leaves its counts to the next one. Of two threads that allocate in the same instant
@@ -34,7 +37,7 @@ struct Count {
 struct alignas(64) Account {
   struct OfDevice {
     Count total, by[kCategories], allocations, module[kModules];
-  } device[2];
+  } device[kLedgers];
   std::atomic<bool> taken{true};
   Account* next = nullptr;
 };
@@ -64,7 +67,7 @@ Account& account() { return t_account ? *t_account : open_account(); }
 
 template <class F> int64_t sum(Device d, F of) {
   int64_t all = 0;
-  for (const Account* a = g_accounts.load(std::memory_order_acquire); a; a = a->next) all += of(a->device[int(d.type())]);
+  for (const Account* a = g_accounts.load(std::memory_order_acquire); a; a = a->next) all += of(a->device[number(d)]);
   return all;
 }
 int64_t total(Device d) {
@@ -77,8 +80,8 @@ int64_t live(Device d, int category) {
 struct Ledger {
   std::atomic<int64_t> total_peak{0}, peak[kCategories]{}, limit{0};
 };
-constinit Ledger g_ledger[2];
-Ledger& ledger(Device d) { return g_ledger[int(d.type())]; }
+constinit Ledger g_ledger[kLedgers];
+Ledger& ledger(Device d) { return g_ledger[number(d)]; }
 
 void raise(std::atomic<int64_t>& peak, int64_t now) {
   int64_t seen = peak.load(std::memory_order_relaxed);
@@ -100,25 +103,35 @@ Modules& modules() {
                          human_bytes(ledger(d).limit.load()), memory_summary(d));
 }
 
-int64_t cpu_rounded(int64_t bytes) {
-  return bytes <= kSmallLimit ? std::max<int64_t>((bytes + 63) & ~int64_t(63), 64)
-                              : (bytes + kHeapGrain - 1) / kHeapGrain * kHeapGrain;
+[[gnu::cold, gnu::noinline]] void none_left(Device d, int64_t bytes) {
+  int64_t free = 0, all = 0;
+  backend().free_and_total(int(d.index()), &free, &all);
+  fail<OutOfMemoryError>("out of memory: {} more on {}, which has {} free of {}\n{}", human_bytes(bytes), d.name(),
+                         human_bytes(free), human_bytes(all), memory_summary(d));
 }
-void* cpu_allocate(int64_t bytes) { return bytes <= kSmallLimit ? pool_allocate(size_t(bytes)) : heap_allocate(bytes); }
-void cpu_release(void* p, int64_t bytes) { bytes <= kSmallLimit ? pool_release(p, size_t(bytes)) : heap_release(p, bytes); }
-void* meta_allocate(int64_t) { return nullptr; }
-void meta_release(void*, int64_t) {}
-
-constexpr DeviceMemory kMemory[] = {{cpu_rounded, cpu_allocate, cpu_release}, {cpu_rounded, meta_allocate, meta_release}};
 
 }  // namespace
 
-const DeviceMemory& device_memory(Device d) { return kMemory[int(d.type())]; }
+int64_t rounded_bytes(int64_t bytes) {
+  return bytes <= kSmallLimit ? std::max<int64_t>((bytes + 63) & ~int64_t(63), 64)
+                              : (bytes + kHeapGrain - 1) / kHeapGrain * kHeapGrain;
+}
+void* device_allocate(Device d, int64_t bytes) {
+  if (d.is_cpu()) return bytes <= kSmallLimit ? pool_allocate(size_t(bytes)) : heap_allocate(bytes);
+  if (d.is_meta()) return nullptr;
+  void* p = backend().allocate(int(d.index()), bytes);
+  if (!p) none_left(d, bytes);
+  return p;
+}
+void device_release(Device d, void* p, int64_t bytes) noexcept {
+  if (d.is_cpu()) return bytes <= kSmallLimit ? pool_release(p, size_t(bytes)) : heap_release(p, bytes);
+  if (d.is_cuda()) find_backend()->release(int(d.index()), p, bytes);
+}
 
 void ledger_add(Device d, Category c, uint32_t module, int64_t bytes) {
   Ledger& l = ledger(d);
   may_fail(bytes);
-  Account::OfDevice& a = account().device[int(d.type())];
+  Account::OfDevice& a = account().device[number(d)];
   if (int64_t limit = l.limit.load(std::memory_order_relaxed); limit && total(d) + bytes > limit) [[unlikely]]
     over_limit(d, bytes);
   a.total.add(bytes);
@@ -129,13 +142,13 @@ void ledger_add(Device d, Category c, uint32_t module, int64_t bytes) {
   raise(l.peak[int(c)], live(d, int(c)));
 }
 void ledger_remove(Device d, Category c, uint32_t module, int64_t bytes) {
-  Account::OfDevice& a = account().device[int(d.type())];
+  Account::OfDevice& a = account().device[number(d)];
   a.total.add(-bytes);
   a.by[int(c)].add(-bytes);
   if (module) a.module[std::min(module, kModules - 1)].add(-bytes);
 }
 void ledger_move(Device d, Category from, Category to, int64_t bytes) {
-  Account::OfDevice& a = account().device[int(d.type())];
+  Account::OfDevice& a = account().device[number(d)];
   a.by[int(from)].add(-bytes);
   a.by[int(to)].add(bytes);
   raise(ledger(d).peak[int(to)], live(d, int(to)));
@@ -161,14 +174,6 @@ const char* category_name(Category c) {
   return kNames[int(c)];
 }
 
-Device Device::parse(std::string_view text) {
-  if (text == "cpu" || text == "cpu:0") return cpu;
-  if (text == "meta") return meta;
-  if (text.starts_with("cuda")) absent();
-  fail("device: unknown device \"{}\"; the known ones are cpu and meta", text);
-}
-void Device::absent() { fail("device: there is no cuda here: the device is \"cpu\"; ask cuda::is_available() first"); }
-
 MemoryStats memory_stats(Device d) {
   Ledger& l = ledger(d);
   MemoryStats s;
@@ -189,7 +194,10 @@ void set_memory_limit(int64_t bytes, Device d) {
   ledger(d).limit = bytes;
 }
 int64_t memory_limit(Device d) { return ledger(d).limit; }
-void empty_cache() { heap_trim(); }
+void empty_cache() {
+  heap_trim();
+  if (Backend* b = find_backend()) b->trim();
+}
 
 std::string memory_summary(Device d) {
   MemoryStats s = memory_stats(d);

@@ -28,6 +28,5 @@ class Engine {
 
 // A plug-in exports `dyadic_engine`; null: it does not know this version.
 inline constexpr int kEngineVersion = 1;
-using MakeEngine = Engine* (*)(int version);
 
 }  // namespace dyadic::inline v1::distributed

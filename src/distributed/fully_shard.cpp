@@ -69,7 +69,7 @@ double spread_norm(const nn::NamedTensors& params, Group& group) {
   auto* s = squares.data<double>();
   bool real = true;
   for (size_t i = 0; i < params.size(); ++i) {
-    if (const Tensor g = params[i].second.grad(); g.defined()) s[i] = optim::grad_squares(g);
+    if (const Tensor g = params[i].second.grad(); g.defined()) s[i] = optim::grad_squares({&g, 1});
     real = real && !params[i].second.is_meta();
   }
   // Of each one rank has it: nothing is rounded.

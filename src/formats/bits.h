@@ -22,6 +22,13 @@ static constexpr uint16_t bf16_nearest(float x) {
   return uint16_t((u & kAbsMask) > kInfBits ? (u >> 16) | 0x40u : rounded);
 }
 
+// The 16 bits that go are a fraction of the last place: adding 16 random bits carries with exactly that probability. From the
+// largest finite value on the next place is infinity.
+static constexpr uint16_t bf16_stochastic(float x, uint32_t random) {
+  const uint32_t u = float_bits(x);
+  return uint16_t((u & kAbsMask) > kInfBits ? (u >> 16) | 0x40u : (u + (random & 0xffffu)) >> 16);
+}
+
 // NaN becomes quiet, as vcvtph2ps makes it.
 static constexpr float f16_value(uint16_t h) {
   const uint32_t em = uint32_t(h & 0x7fffu) << 13;
@@ -38,6 +45,20 @@ static constexpr uint16_t f16_nearest(float x) {
   const uint32_t normal = (u + 0xfffu + ((u >> 13) & 1u) - (112u << 23)) >> 13;
   // Below 2^-14: adding 0.5 makes the adder round to units of 2^-24.
   const uint32_t subnormal = float_bits(bits_float(u < (113u << 23) ? u : 0u) + 0.5f) - float_bits(0.5f);
+  uint32_t h = u < (113u << 23) ? subnormal : normal;
+  h = u >= (143u << 23) ? 0x7c00u : h;
+  h = u > kInfBits ? 0x7e00u | ((u >> 13) & 0x3ffu) : h;
+  return uint16_t(h | sign);
+}
+
+// A random number in [0, 1) decides against the fraction of the last place that is cut off: 13 bits of it above 2^-14, below
+// that (units of 2^-24) 24 bits. From the largest finite value on the next place is infinity.
+static constexpr uint16_t f16_stochastic(float x, uint32_t random) {
+  const uint32_t sign = (float_bits(x) >> 16) & 0x8000u, u = float_bits(x) & kAbsMask;
+  const uint32_t normal = (u + (random & 0x1fffu) - (112u << 23)) >> 13;
+  const float units = bits_float(u < (113u << 23) ? u : 0u) * 0x1p24f;  // exact, below 1024
+  const int32_t whole = int32_t(units);
+  const uint32_t subnormal = uint32_t(whole) + (float(int32_t(random >> 8)) * 0x1p-24f < units - float(whole) ? 1u : 0u);
   uint32_t h = u < (113u << 23) ? subnormal : normal;
   h = u >= (143u << 23) ? 0x7c00u : h;
   h = u > kInfBits ? 0x7e00u | ((u >> 13) & 0x3ffu) : h;

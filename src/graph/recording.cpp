@@ -77,7 +77,7 @@ Recorded* Recording::record(Recorded& at, const Invocation& v, const Kind& kind,
     not_deferred(c.name, why);
     return nullptr;
   };
-  if (!s.device.is_cpu()) return eagerly("no values on meta");
+  if (!s.device.is_cpu()) return eagerly("a tensor that is not on the cpu");
   if (s.dtype.is_blocked()) return eagerly("a packed dtype");
   if (s.numel() < std::max<int64_t>(g_least_deferred, 1)) return eagerly("too few elements to gain by it");
   if (at.numel && s.numel() != at.numel) return other_size = true, nullptr;

@@ -153,7 +153,7 @@ const char* Window::read(const Invocation& v, const Kind& kind, Input* in) {
       if (t.offset != 0 || t.numel != made.numel || t.dtype != made.dtype) return kOtherForm;
       continue;
     }
-    if (!t.device().is_cpu()) return "no values on meta";
+    if (!t.device().is_cpu()) return "a tensor that is not on the cpu";
     if (t.dtype.is_blocked()) return "a packed dtype";
     if (s.lent || (s.free_foreign && !s.read_only)) return "memory that others may write";
     if (kind.in_place && i > 0 && &s == v.args[0].tensor->impl()->storage && !is_whole(t))

@@ -223,7 +223,7 @@ class Writer {
 
   void data(AtomicFile& file, const Entry& e) const {
     const TensorInfo& s = *e.info;
-    const Tensor t = get_(e.number);
+    const Tensor t = get_(e.number).to(cpu);
     if (!t.defined() || t.dtype() != s.dtype || t.sizes() != IntList(s.shape))
       refuse(s.name, "{}{} was announced, {} came", s.dtype.name(), shape_text(s.shape), t.defined() ? describe(t) : "nothing");
     if (t.is_meta()) refuse(s.name, "a meta tensor has no values: it is {}; leave it out", describe(t));

@@ -140,7 +140,7 @@ extern const FileKind npz_files = {"npz", is_npz, [](std::shared_ptr<const Mappe
 
 void save_npy(const std::string& path, const Tensor& t) {
   const std::string header = npy_header(t.dtype(), t.sizes());
-  const Tensor dense = t.detach().contiguous();
+  const Tensor dense = t.detach().contiguous().cpu();
   AtomicFile out("save_npy", path);
   out.write(header.data(), header.size());
   if (const std::string_view bytes = bytes_of(dense); !bytes.empty()) out.write(bytes.data(), bytes.size());
@@ -159,7 +159,7 @@ void save_npz(const std::string& path, const NamedTensors& tensors, NpzOptions o
   DY_CHECK_AS(ValueError, twice == names.end(), "save_npz: the name {} is there twice; rename one", quote_name(*twice));
   ZipWriter out("save_npz", path);
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const Tensor dense = tensors[i].second.detach().contiguous();
+    const Tensor dense = tensors[i].second.detach().contiguous().cpu();
     out.add(tensors[i].first + std::string(kSuffix), {headers[i], bytes_of(dense)}, options.compressed);
   }
   out.commit();

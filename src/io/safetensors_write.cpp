@@ -130,7 +130,7 @@ class Writer {
     Tensor t;
     for (const Array* a : order) {
       if (a->bytes == 0) continue;
-      if (!t.defined() || a->item != current_) t = given(current_ = a->item, get(a->item));
+      if (!t.defined() || a->item != current_) t = given(current_ = a->item, get(a->item)).cpu();
       const char* data = a->plane < 0 ? t.impl()->data() : static_cast<const char*>(t.impl()->storage->data) + a->plane;
       put(8 + header_.size() + a->begin, data, size_t(a->bytes));
     }

@@ -40,7 +40,7 @@ struct Mapping {
 void unmap(void* context) {
   auto* m = static_cast<Mapping*>(context);
   munmap(m->at, m->size);
-  if (m->before) device_memory(cpu).release(m->before, m->charged);
+  if (m->before) device_release(cpu, m->before, m->charged);
   delete m;
 }
 
@@ -86,7 +86,7 @@ void share_memory(const Tensor& t) {
     made->before = s.data;
     made->charged = s.charged;
   } else if (!s.inline_data) {
-    device_memory(cpu).release(s.data, s.charged);
+    device_release(cpu, s.data, s.charged);
   }
   s.data = made->at;
   s.free_foreign = unmap;

@@ -34,14 +34,14 @@ class InMemory final : public TensorFile {
       if (t.dtype().is_blocked()) tensors_.back().order = storage_order(t.sizes(), t.strides());
       same_.push_back(i);
       if (t.numel() == 0) continue;
-      const Place place{t.impl()->data(), t.dtype().format(), t.sizes().vec(), t.strides().vec()};
+      const Place place{t.impl()->place(), t.dtype().format(), t.sizes().vec(), t.strides().vec()};
       same_.back() = places.emplace(place, i).first->second;
       if (same_[i] != i) tensors_[i].bytes = 0;
     }
   }
   std::string_view kind() const override { return "memory"; }
   const std::vector<TensorInfo>& tensors() const override { return tensors_; }
-  Tensor get(size_t i) const override { return named_[i].second; }
+  Tensor get(size_t i) const override { return named_[i].second.detach().to(cpu); }
   size_t same_as(size_t i) const override { return same_[i]; }
 };
 

@@ -9,6 +9,7 @@
 #include "io/pickle.h"
 #include "io/zip.h"
 #include "tensor/impl.h"
+#include "tensor/transfer.h"
 
 namespace dyadic::inline v1::io {
 namespace {
@@ -277,8 +278,8 @@ void save_torch(const std::string& path, const Value& value) {
   out.add(folder + ".storage_alignment", {"64"});
   out.add(folder + "byteorder", {"little"});
   for (size_t i = 0; i < writer.storages.size(); ++i) {
-    const Storage& s = *writer.storages[i].impl()->storage;
-    out.add(folder + "data/" + std::to_string(i), {std::string_view(static_cast<const char*>(s.data), size_t(s.bytes))});
+    const Tensor row = storage_row(writer.storages[i], u8).cpu();
+    out.add(folder + "data/" + std::to_string(i), {std::string_view(row.impl()->data(), size_t(row.numel()))});
   }
   out.add(folder + "version", {"3\n"});
   out.add(folder + ".data/serialization_id", {identity(pickle)});

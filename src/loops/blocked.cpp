@@ -6,11 +6,13 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "device/backend.h"
 #include "formats/packed.h"
 #include "loops/pointwise.h"
 #include "loops/stored.h"
 #include "loops/stream_kernel.h"
 #include "tensor/step_watcher.h"
+#include "tensor/transfer.h"
 
 namespace dyadic::inline v1 {
 namespace {
@@ -109,12 +111,27 @@ Tensor decode_blocked(const Tensor& t) {
   const TensorImpl& i = *t.impl();
   const Operand o(i);
   const auto [low, high] = span_of(o);
+  if (t.device().is_cuda()) {
+    const Tensor values = make_tensor(t.sizes(), compute_of(*o.format), t.device());
+    assign(values, t);
+    return values;
+  }
   Tensor flat = make_tensor({high - low}, compute_of(*o.format), t.device());
   if (!t.is_meta()) decode_into(o, i.data(), low, high, *flat.dtype().format(), flat.impl()->data());
   return make_view(flat, i.shape(), {i.strides, i.ndim}, i.offset - low);
 }
 
+Tensor brought(const Tensor& t, Device to) {
+  if (t.device() == to || t.is_contiguous() || t.dtype().is_blocked()) return moved(t, to);
+  const Tensor dense = make_tensor(t.sizes(), t.dtype(), t.device());
+  assign(dense, t);
+  return moved(dense, to);
+}
+
 void read_values(const Tensor& t, void* out) {
+  if (t.device().is_cuda()) {
+    return read_values(brought(t.dtype().is_blocked() ? decode_blocked(t) : t, cpu), out);
+  }
   Tensor source = t.dtype().is_blocked() ? decode_blocked(t) : t;
   Tensor target = make_over(out, t.sizes(), compute_of(*source.dtype().format()));
   copy_elements(target, source);
@@ -193,8 +210,30 @@ void Assignment::run(void* dst, const void* src, void* workspace, const Round& r
   encode(whole, dst, round);
 }
 
+namespace {
+
+// Both on a device. What it has no kernel for goes by the host.
+void assign_there(const Tensor& dst, const Tensor& src, const Round& round) {
+  Backend& b = backend();
+  b.use(int(dst.device().index()), "copy_");
+  if (b.assign(Array(dst), Array(src), round)) return;
+  CategoryScope scope(Category::workspace);
+  const auto all = [](const Tensor& t) {  // the whole storage, seen as t
+    const TensorImpl& i = *t.impl();
+    if (i.dtype.is_blocked()) return moved(t, cpu);
+    return make_view(moved(storage_row(t, t.dtype()), cpu), t.sizes(), t.strides(), i.offset);
+  };
+  const Tensor to = all(dst);
+  assign(to, all(src), round);
+  backend().copy(dst.device(), dst.impl()->storage->remote, cpu, to.impl()->storage->data, dst.impl()->storage->charged);
+}
+
+}  // namespace
+
 void assign(const Tensor& dst, const Tensor& src, const Round& round) {
   if (dst.is_meta()) return;
+  if (src.device() != dst.device()) return assign(dst, brought(src, dst.device()), round);
+  if (dst.device().is_cuda()) return assign_there(dst, src, round);
   note_refusal("a copy that is no call");
   if (!dst.dtype().is_blocked() && !src.dtype().is_blocked()) return copy_elements(dst, src, round);
   const Assignment plan(Operand(*dst.impl()), Operand(*src.impl()));

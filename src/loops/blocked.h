@@ -9,6 +9,9 @@ namespace dyadic::inline v1 {
 // meta only charged.
 Tensor decode_blocked(const Tensor& t);
 
+// `t` on another device, dense unless it is blocked; itself if it is there. Without history.
+Tensor brought(const Tensor& t, Device to);
+
 // Any tensor as plain values: row-major, in its compute type; `out` holds numel() of them.
 void read_values(const Tensor& t, void* out);
 

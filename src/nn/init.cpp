@@ -16,8 +16,8 @@ void fill(const char* who, const Tensor& t, DrawPiece draw, double scale, double
   check_writable(who, t);
   constexpr int64_t kPiece = 4096;
   NoGrad guard;
-  const bool direct = t.is_contiguous() && !t.dtype().is_blocked() && !t.dtype().is_complex();
-  const Tensor dense = direct ? t.detach() : empty(t.sizes(), f32);
+  const bool direct = t.is_contiguous() && !t.dtype().is_blocked() && !t.dtype().is_complex() && t.device().is_cpu();
+  const Tensor dense = direct ? t.detach() : empty(t.sizes(), f32);  // drawn on the host, so that it is the same everywhere
   const Draw d = next_draw();
   const int64_t n = dense.numel();
   const auto factor = float(scale), offset = float(shift);

@@ -316,12 +316,6 @@ Module& Module::train(bool on) {
     if (child) child->train(on);
   return *this;
 }
-Module& Module::to(Device device, bool) {
-  for (const Tensor& t : parameters())
-    DY_CHECK(t.device() == device, "{}: it stays where it was made: a parameter is on {}, not {}", kind(), t.device().name(),
-             device.name());
-  return *this;
-}
 void Module::zero_grad(bool set_to_none) {
   for (const Tensor& t : parameters())
     if (Tensor g = t.grad(); g.defined()) set_to_none ? t.set_grad({}) : (void)g.zero_();

@@ -66,7 +66,7 @@ void store(Tensor t, const Tensor& value) {
   const Tensor gradient = t.grad();
   t.set_grad({});
   become_view(t, value);
-  if (gradient.defined() && !value.dtype().is_scaled()) t.set_grad(dyadic::to(gradient, value.dtype()));
+  if (gradient.defined() && !value.dtype().is_scaled()) t.set_grad(dyadic::to(gradient.to(value.device()), value.dtype()));
 }
 
 bool Module::is_matrix(std::string_view parameter) const { return parameter.find("weight") != parameter.npos; }
@@ -105,6 +105,20 @@ Module& Module::to(DType dtype, bool) {
     for (auto* list : {&module->parameters_, &module->buffers_})
       for (auto& [name, slot] : *list)
         if (slot->defined() && (slot->dtype().is_floating_point() || slot->dtype().is_scaled())) convert(*slot, dtype);
+  return *this;
+}
+
+Module& Module::to(Device device, bool) {
+  NoGrad guard;
+  CategoryScope scope(Category::parameter);
+  for (auto& [path, module] : named_modules())
+    for (auto* list : {&module->parameters_, &module->buffers_})
+      for (auto& [name, slot] : *list) {
+        if (!slot->defined() || slot->device() == device) continue;
+        DY_CHECK(!slot->is_meta() && !device.is_meta(), "{}: it stays where it was made: a parameter is on {}, not {}", kind(),
+                 slot->device().name(), device.name());
+        store(*slot, slot->detach().to(device));
+      }
   return *this;
 }
 

@@ -71,7 +71,7 @@ void add_elements(const Array& to, const Array& from) {
 }
 
 DType dtype_or_default(const Call& c, int arg) { return c.has(arg) ? c.dtype(arg) : default_dtype(); }
-Device device_or_cpu(const Call& c, int arg) { return c.has(arg) ? Device{c.args[arg].device} : cpu; }
+Device device_or_cpu(const Call& c, int arg) { return c.has(arg) ? c.args[arg].device : cpu; }
 
 void infer_creation(Call& c, IntList size, int dtype_arg, int device_arg) {
   checked_numel(c.name, size);
@@ -83,7 +83,7 @@ void infer_creation(Call& c, IntList size, int dtype_arg, int device_arg) {
 void infer_like_other(Call& c, int dtype_arg, int device_arg) {
   infer_like_first(c);
   if (c.has(dtype_arg)) c.spec[0].dtype = c.dtype(dtype_arg);
-  if (c.has(device_arg)) c.spec[0].device = Device{c.args[device_arg].device};
+  if (c.has(device_arg)) c.spec[0].device = c.args[device_arg].device;
 }
 
 void check_has_values(const char* who, const Tensor& t) {
@@ -176,7 +176,7 @@ void fill(const Tensor& t, Scalar value) {
   for (int d = 0; d < i.ndim; ++d) distinct &= i.sizes[d] <= 1 || i.strides[d] != 0;
   expect_number("fill", value, i.dtype);
   if (t.is_meta() || i.numel == 0) return;
-  if (i.dtype.is_blocked() || !distinct) return assign(t, scalar_tensor(value));
+  if (i.dtype.is_blocked() || !distinct || !t.device().is_cpu()) return assign(t, scalar_tensor(value));
   if (t_step_watcher) [[unlikely]]
     note_fill(t, value);
   fill(Array(t), value);

@@ -36,7 +36,7 @@ void infer_creation(Call& c, IntList size, int dtype_arg, int device_arg);
 void infer_like_other(Call& c, int dtype_arg, int device_arg);
 inline DType dtype_like(const Tensor& t, const Arg& dtype) { return dtype.kind == Arg::Kind::dtype ? dtype.dtype : plain(t); }
 inline Device device_like(const Tensor& t, const Arg& device) {
-  return device.kind == Arg::Kind::device ? Device{device.device} : t.device();
+  return device.kind == Arg::Kind::device ? device.device : t.device();
 }
 // t, decoded if it is scaled, copied if it is not contiguous. (contiguous() of a scaled view would encode it again.)
 Tensor dense(const Tensor& t);

@@ -15,9 +15,10 @@ namespace dyadic::inline v1 {
 Tensor Tensor::to(DType dtype) const { return dyadic::to(*this, dtype); }
 Tensor Tensor::to(Device device) const {
   if (device == this->device()) return *this;
-  DY_CHECK_AS(ValueError, device.is_meta(), "to: a meta tensor has no values to bring to {}; create {} there instead",
-              device.name(), describe(*this));
-  return make_tensor(sizes(), dtype(), device);
+  if (device.is_meta()) return make_tensor(sizes(), dtype(), device);
+  DY_CHECK_AS(ValueError, !is_meta(), "to: a meta tensor has no values to bring to {}; create {} there instead", device.name(),
+              describe(*this));
+  return dtype().is_blocked() ? brought(*this, device) : call(Op::to_device_, *this, device);
 }
 Tensor Tensor::view(IntList size) const { return dyadic::view(*this, size); }
 Tensor Tensor::reshape(IntList size) const { return dyadic::reshape(*this, size); }
@@ -154,7 +155,7 @@ Scalar Tensor::item_scalar() const {
 std::vector<double> Tensor::to_vector() const {
   DY_CHECK_AS(ValueError, !is_meta(), "to_vector: a meta tensor has no values: self is {}", describe(*this));
   NoGrad guard;
-  Tensor v = dyadic::to(*this, f64).contiguous();
+  Tensor v = dyadic::to(cpu(), f64).contiguous();
   const double* p = v.data<double>();
   return {p, p + v.numel()};
 }

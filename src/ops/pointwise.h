@@ -11,9 +11,7 @@
 // and (g, x, y, alpha). An input without a gradient has no_grad in its place. holomorphic<...> is the same with complex
 // numbers, with_complex(...) adds lambdas of their own for them.
 #pragma once
-#include "corridor/op_def.h"
 #include "ops/pointwise_tiles.h"
-#include "ops/probe.h"
 #include "ops/traced.h"
 #include "ops/variants.h"
 
@@ -22,44 +20,6 @@ void plan_pointwise(Call& c);  // corridor/pointwise.cpp
 }
 
 namespace dyadic::DY_ISA {
-
-struct OpInfo {
-  const char* sig;
-  const char* doc = "";
-  const char* aliases = "";
-  Amp amp = Amp::promote;
-  bool inplace = false;
-  bool internal = false;
-  double low = -3, high = 3;
-  const char* samples = "";
-  const char* bad = "";
-  const char* skip = "";
-  bool bits = false;
-  Tensor (*complex)(Args args) = nullptr;
-  Op (*variant)(Arg* args, int& n) = nullptr;
-};
-struct NoGradient {};
-inline constexpr NoGradient no_grad{};
-
-// Whether the lambda takes vectors of floats.
-template <class F, class V, int... I, int... J> constexpr bool takes(Indices<I...>, Indices<J...>) {
-  return requires(V v) { F{}((void(I), v)..., (void(J), v)...); };
-}
-template <class F, int N, int P>
-inline constexpr bool takes_floats =
-    takes<F, Vec<float>>(typename MakeIndices<void, N>::type(), typename MakeIndices<void, P>::type());
-
-template <class F, int N, int P, int... I, int... J> constexpr Probe probe(Cost* cost, Indices<I...>, Indices<J...>) {
-  return F{}(Probe(cost, I)..., Probe(cost, 16 + J)...);
-}
-template <class F, int N, int P> constexpr Cost measure() {
-  Cost c;
-  Probe r = probe<F, N, P>(&c, typename MakeIndices<void, N>::type(), typename MakeIndices<void, P>::type());
-  if (r.id >= 0) c.used |= 1u << r.id;
-  c.identity = r.id == 0 && c.flops == 0;
-  c.fits_bf16 = r.fits_bf16;
-  return c;
-}
 
 template <class F, int N, int P, int... I, int... J>
 Traced run_traced(const Traced* in, const Traced* params, Indices<I...>, Indices<J...>) {
@@ -154,20 +114,6 @@ template <int N, Types types, int P = 0, class F, class... B> constexpr Pointwis
   return o;
 }
 
-template <class F, int P, int... I, int... J> constexpr auto probe_complex(Cost* cost, Indices<I...>, Indices<J...>) {
-  using C = Complex<Probe>;
-  return F{}(C(Probe(cost, I), Probe(cost, I))..., C(Probe(cost, 16 + J))...);
-}
-template <class F, int N, int P> constexpr Cost measure_complex() {
-  Cost c;
-  probe_complex<F, P>(&c, typename MakeIndices<void, N>::type(), typename MakeIndices<void, P>::type());
-  return c;
-}
-template <class F, int N, int P>
-inline constexpr bool gives_reals = __is_same(
-    decltype(probe_complex<F, P>(nullptr, typename MakeIndices<void, N>::type(), typename MakeIndices<void, P>::type())),
-    Probe);
-
 template <int N, int P, class B, class O> constexpr void set_complex_gradient(O& o, int k, B) {
   if constexpr (!__is_same(B, NoGradient)) {
     constexpr Cost c = measure_complex<B, N + 2, P>();
@@ -196,16 +142,6 @@ template <int N, int P = 0, class O, class F, class... B> constexpr O with_compl
   return o;
 }
 
-// The gradient of a holomorphic function: the conjugate of what the real gradient's formula gives of the conjugate of g.
-template <class B> struct Conjugated {
-  template <class G, class... X> constexpr auto operator()(G g, X... x) const { return conj(B{}(conj(g), x...)); }
-};
-template <class B> constexpr auto conjugated(B b) {
-  if constexpr (__is_same(B, NoGradient))
-    return b;
-  else
-    return Conjugated<B>{};
-}
 template <int N, Types types, int P = 0, class F, class... B>
 constexpr PointwiseOp holomorphic(OpInfo info, F f, B... gradients) {
   return with_complex<N, P>(pointwise<N, types, P>(info, f, gradients...), f, conjugated(gradients)...);

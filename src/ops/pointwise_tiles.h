@@ -3,41 +3,10 @@
 #pragma once
 #include <limits>
 
-#include "base/simd/simd.h"
 #include "loops/tile.h"
+#include "ops/formula.h"
 
 namespace dyadic::DY_ISA {
-
-template <int... I> struct Indices {};
-template <class T, int N> struct MakeIndices;
-#define DY_INDICES(n, ...)                      \
-  template <class T> struct MakeIndices<T, n> { \
-    using type = Indices<__VA_ARGS__>;          \
-  };
-DY_INDICES(0)
-DY_INDICES(1, 0)
-DY_INDICES(2, 0, 1)
-DY_INDICES(3, 0, 1, 2)
-DY_INDICES(4, 0, 1, 2, 3)
-DY_INDICES(5, 0, 1, 2, 3, 4)
-#undef DY_INDICES
-
-template <class T> inline constexpr bool is_real = false;
-template <> inline constexpr bool is_real<float> = true;
-template <> inline constexpr bool is_real<double> = true;
-
-// What a lambda of an op on integers alone takes: [](Whole auto a, Whole auto b) { return gcd(a, b); }
-template <class V> inline constexpr bool is_vector = false;
-template <class T> inline constexpr bool is_vector<Vec<T>> = true;
-template <class V>
-concept Whole = !is_vector<V>;
-
-template <class T, bool Real = is_real<T>> struct LaneType {
-  using type = Lane<T>;
-};
-template <class T> struct LaneType<T, true> {
-  using type = Vec<T>;
-};
 
 // in[0..N) are dense arrays; those the lambda does not read may be null. kUsed: bit i set if in[i] is read. kOne: of two inputs
 // one may be a single element (kWide in `mode`).

@@ -246,7 +246,8 @@ std::string Tensor::str() const {
     if (t.ndim != 1) suffixes.push_back(size_text(t.shape()));
     if (!usual) suffixes.push_back(dtype_text(t.dtype));
   } else {
-    body = elements_text(*this, kOpen.size());
+    body = elements_text(device().is_cpu() ? *this : detach().cpu(), kOpen.size());
+    if (device().is_cuda()) suffixes.push_back(fmt::format("device='{}'", device().name()));
     if (shown) suffixes.push_back(dtype_text(t.dtype));
   }
   for (std::string& text : gradient_text(*this)) suffixes.push_back(std::move(text));

@@ -6,6 +6,7 @@
 
 #include "corridor/call.h"
 #include "dyadic/call.h"
+#include "dyadic/ops.h"
 
 namespace dyadic::inline v1::ops {
 namespace {
@@ -67,6 +68,7 @@ Op reduced_in(const Arg* args, int& n, Op plain, Op converted) {
 }
 
 bool holds_zero(const Tensor& t) {
+  if (t.is_cuda()) return any(eq(t, 0)).item<bool>();
   const TensorImpl& i = *t.impl();
   const size_t width = size_t(i.dtype.itemsize());
   const char zero[8]{};

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/check.h"
 #include "dyadic/optim.h"
@@ -20,12 +22,15 @@ std::vector<Tensor> gradients(const nn::NamedTensors& params) {
 double total_norm(std::span<const Tensor> tensors, double norm_type) {
   DY_CHECK_AS(ValueError, norm_type >= 0, "total_norm: norm_type is {}; it is at least zero", norm_type);
   NoGrad guard;
+  if (norm_type == 2) {
+    std::vector<Tensor> some;
+    std::ranges::copy_if(tensors, std::back_inserter(some), [](const Tensor& t) { return t.numel() > 0; });
+    return std::sqrt(grad_squares(some));
+  }
   double total = 0;
   for (const Tensor& t : tensors) {
     if (t.numel() == 0) continue;
-    if (norm_type == 2) {
-      total += grad_squares(t);
-    } else if (t.is_meta()) {
+    if (t.is_meta()) {
       continue;
     } else if (norm_type == 0) {
       total += amax(abs(t)).item() != 0;
@@ -36,7 +41,7 @@ double total_norm(std::span<const Tensor> tensors, double norm_type) {
       total += sum(pow(abs(t.to(f64)), norm_type)).item();
     }
   }
-  return std::isinf(norm_type) || norm_type == 0 ? total : norm_type == 2 ? std::sqrt(total) : std::pow(total, 1 / norm_type);
+  return std::isinf(norm_type) || norm_type == 0 ? total : std::pow(total, 1 / norm_type);
 }
 double grad_norm(const nn::NamedTensors& params) { return total_norm(gradients(params)); }
 

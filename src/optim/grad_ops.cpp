@@ -1,5 +1,6 @@
 #include "optim/grad_ops.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "corridor/made_ops.h"
@@ -81,9 +82,24 @@ void plan_clip(Call& c) { c.plan.set<run_clip>(Clipping{int64_t(c.tensors(0).siz
 
 }  // namespace
 
-double grad_squares(const Tensor& grad) {
-  const Tensor out = squares_of(grad);
-  return out.is_meta() ? 0 : out.item();
+// Of results of a number each, those of a device brought here at once. On meta none.
+static std::vector<double> numbers(std::span<const Tensor> results) {
+  std::vector<double> all;
+  std::vector<Tensor> there;
+  for (const Tensor& t : results)
+    if (t.device().is_cuda()) there.push_back(t.view({1}).to(f64));
+  if (!there.empty()) return cat(there).to_vector();
+  for (const Tensor& t : results)
+    if (!t.is_meta()) all.push_back(t.item());
+  return all;
+}
+
+double grad_squares(std::span<const Tensor> grads) {
+  std::vector<Tensor> squares;
+  for (const Tensor& g : grads) squares.push_back(squares_of(g));
+  double total = 0;
+  for (const double s : numbers(squares)) total += s;
+  return total;
 }
 
 Tensor clip_in_calls(const nn::NamedTensors& params, double max_norm) {
@@ -94,7 +110,7 @@ Tensor clip_in_calls(const nn::NamedTensors& params, double max_norm) {
       [](const Call& c) { return double(c.tensors(0).size()); }, 0,
       [](Call& c) {
         c.spec[0].dtype = f64;
-        c.spec[0].device = cpu;
+        c.spec[0].device = c.tensors(0).empty() ? cpu : c.tensors(0)[0].device();
         c.spec[0].shape({2});
       });
   NoGrad guard;
@@ -109,7 +125,8 @@ Tensor clip_in_calls(const nn::NamedTensors& params, double max_norm) {
   return both.select(0, 0);
 }
 
-bool grad_unscale(const Tensor& grad, double factor) {
+// Gives a tensor of one number, not 0 where all of them are finite.
+static Tensor unscale(const Tensor& grad, double factor) {
   static const Kernel kernel{.plan = plan<run_unscale>};
   static const Op op = make_op(
       "grad_unscale", "grad_unscale(Tensor(a!) grad, Tensor factor) -> Tensor",
@@ -118,7 +135,7 @@ bool grad_unscale(const Tensor& grad, double factor) {
   NoGrad guard;
   if (!is_direct(grad)) {
     grad.mul_(factor);
-    return grad.is_meta() || all(isfinite(grad)).item<bool>();
+    return all(isfinite(grad));
   }
   const Tensor number = make_tensor({1}, f64, cpu);
   number.impl()->flags |= kNumber;  // read on the host
@@ -126,7 +143,14 @@ bool grad_unscale(const Tensor& grad, double factor) {
   Arg args[] = {Arg(grad), Arg(number)};
   Tensor out;
   call_op(op, args, 2, &out);
-  return out.is_meta() || out.item() != 0;
+  return out;
+}
+int64_t grad_unscale(std::span<const Tensor> grads, double factor) {
+  std::vector<Tensor> finite;
+  for (const Tensor& g : grads) finite.push_back(unscale(g, factor));
+  const std::vector<double> all = numbers(finite);
+  const auto bad = std::ranges::find(all, 0.0);
+  return bad == all.end() ? -1 : bad - all.begin();
 }
 
 }  // namespace dyadic::inline v1::optim

@@ -56,9 +56,12 @@ void GradScaler::unscale_(const void* optimizer, const nn::NamedTensors& params)
       !seen.unscaled,
       "GradScaler: unscale_() a second time: this optimizer's gradients are unscaled already; update() ends the iteration");
   seen.unscaled = true;
+  std::vector<std::string> names;
+  std::vector<Tensor> grads;
   for (auto& [name, p] : params)
-    if (Tensor d = p.grad(); d.defined())
-      if (!grad_unscale(d, 1 / scale_) && !std::exchange(seen.found_inf, true)) first_bad_ = name_of(name, d);
+    if (Tensor d = p.grad(); d.defined()) names.push_back(name), grads.push_back(d);
+  const int64_t bad = grad_unscale(grads, 1 / scale_);
+  if (bad >= 0 && !std::exchange(seen.found_inf, true)) first_bad_ = name_of(names[size_t(bad)], grads[size_t(bad)]);
 }
 
 bool GradScaler::may_step(const void* optimizer, const nn::NamedTensors& params) {

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "dyadic/ops.h"
 #include "optim/lost_updates.h"
 #include "optim/optimizers/optimizers.h"
 #include "optim/update.h"
@@ -172,6 +173,7 @@ void Optimizer::step(double grad_scale) {
   uint64_t stream = 0;
   for (ParamGroup& g : groups_)
     for (auto& [name, p] : g.params) update(g, name, p, ++stream, grad_scale);
+  count_updates();
   check_updates();
 }
 
@@ -184,6 +186,18 @@ UpdateMeter Optimizer::updates() const {
 }
 void Optimizer::clear_updates() {
   for (ParamGroup& g : groups_) g.updates = {};
+}
+void Optimizer::count_updates() {
+  const std::vector<Uncounted> all = std::exchange(uncounted_, {});
+  if (all.empty()) return;
+  std::vector<Tensor> counts;
+  for (const Uncounted& u : all) counts.push_back(u.counts);
+  const Tensor here = cat(counts).to(cpu);
+  const double* r = here.data<double>();
+  for (const Uncounted& u : all) {
+    for (UpdateMeter* m : {u.group, u.own}) count_update(*m, r);
+    r += kUpdateFigures;
+  }
 }
 // Half of the steps lost: training stands still where nobody looks.
 void Optimizer::check_updates() {

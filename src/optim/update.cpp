@@ -16,6 +16,7 @@ void fill_state(const Tensor& t, double value) {
     return;
   }
   const std::vector<float> values(size_t(t.numel()), float(value));
+  if (!t.device().is_cpu()) return (void)t.copy_(from_data(values.data(), t.sizes(), f32));
   encode_scaled(*t.dtype().format(), values.data(), t.impl()->storage->data, t.impl()->storage->geometry);
 }
 
@@ -83,14 +84,16 @@ Tensor* Update::rest() {
   return &(state_.tensors["compensation"] = zeros(p.sizes(), o.word("compensation") == "f32" ? f32 : p.dtype(), p.device()));
 }
 
-RuleResult Update::call(const Rule* rule, std::initializer_list<StateRef> states, const UpdateNumbers& numbers) {
+Tensor Update::call(const Rule* rule, std::initializer_list<StateRef> states, const UpdateNumbers& numbers) {
   std::vector<Tensor> tensors;
   for (const StateRef& s : states) tensors.push_back(state(s));
   const Tensor* kept = rest();
-  const RuleResult r = run_update(optimizer_.def().name(), rule, {p, grad, kept ? *kept : Tensor(), tensors}, numbers,
-                                  {stochastic_, seed_, stream_});
-  for (UpdateMeter* m : {&group_.updates, &state_.updates}) m->nonzero += r.count.nonzero, m->lost += r.count.lost;
-  return r;
+  const Tensor counts = run_update(optimizer_.def().name(), rule, {p, grad, kept ? *kept : Tensor(), tensors}, numbers,
+                                   {stochastic_, seed_, stream_});
+  if (counts.device().is_cuda()) optimizer_.uncounted_.push_back({counts, &group_.updates, &state_.updates});
+  if (counts.device().is_cpu())
+    for (UpdateMeter* m : {&group_.updates, &state_.updates}) count_update(*m, counts.data<double>());
+  return counts;
 }
 
 bool Update::run_adamw(double weight_decay) {
@@ -107,15 +110,24 @@ bool Update::run_adamw(double weight_decay) {
   return true;
 }
 
-RuleResult Update::run(const Rule& rule, std::initializer_list<StateRef> states, std::initializer_list<double> constants,
-                       Decay how) {
-  DY_ASSERT(states.size() == size_t(rule.states) && constants.size() <= size_t(kMaxConstants));
+UpdateNumbers Update::numbers_of(const Rule& rule, size_t states, std::initializer_list<double> constants, Decay how) const {
+  DY_ASSERT(states == size_t(rule.states) && constants.size() <= size_t(kMaxConstants));
   UpdateNumbers n;
   n.grad_scale = scale;
   n.coupled = how == Decay::coupled ? decay : 0;
   n.decoupled = how == Decay::decoupled ? lr * decay : 0;
   for (const double c : constants) n.constants[n.count++] = c;
-  return call(&rule, states, n);
+  return n;
+}
+void Update::run(const Rule& rule, std::initializer_list<StateRef> states, std::initializer_list<double> constants,
+                 Decay how) {
+  call(&rule, states, numbers_of(rule, states.size(), constants, how));
+}
+RuleResult Update::measure(const Rule& rule, std::initializer_list<StateRef> states, std::initializer_list<double> constants) {
+  const Tensor counts = call(&rule, states, numbers_of(rule, states.size(), constants, Decay::none));
+  if (counts.is_meta()) return {};
+  const Tensor here = counts.to(cpu);
+  return {{}, here.data<double>()[2], here.data<double>()[3]};
 }
 
 Tensor Update::gradient() const {

@@ -49,13 +49,16 @@ class Update {
 
   // Where p and its states allow it (f32 or dynamic8, no f64), AdamW's own kernel.
   bool run_adamw(double weight_decay);
-  RuleResult run(const Rule& rule, std::initializer_list<StateRef> states, std::initializer_list<double> constants, Decay how);
+  void run(const Rule& rule, std::initializer_list<StateRef> states, std::initializer_list<double> constants, Decay how);
+  // Of a rule that measures: squares of parameter and step.
+  RuleResult measure(const Rule& rule, std::initializer_list<StateRef> states, std::initializer_list<double> constants);
   // For optimizers that are no elementwise rules: the gradient as they see it, in p's compute dtype; p - step.
   Tensor gradient() const;
   void subtract(const Tensor& step, Decay how = Decay::none);
 
  private:
-  RuleResult call(const Rule* rule, std::initializer_list<StateRef> states, const UpdateNumbers& numbers);
+  UpdateNumbers numbers_of(const Rule& rule, size_t states, std::initializer_list<double> constants, Decay how) const;
+  Tensor call(const Rule* rule, std::initializer_list<StateRef> states, const UpdateNumbers& numbers);
   Tensor* rest();  // what rounding p leaves, if that is kept
   Optimizer& optimizer_;
   ParamGroup& group_;

@@ -96,7 +96,7 @@ void plan(Call& c) {
 void infer(Call& c) {  // how many elements moved, how many should have; squares of parameter and step
   c.spec[0].dtype = f64;
   c.spec[0].device = c.tensor(kParam).device();
-  c.spec[0].shape({4});
+  c.spec[0].shape({kUpdateFigures});
 }
 double flops(const Call& c) { return 4.0 * double(2 + c.tensors(kStates).size()) * double(c.tensor(kParam).numel()); }
 
@@ -125,8 +125,8 @@ Op op_of(const std::string& optimizer) {
 
 }  // namespace
 
-RuleResult run_update(const std::string& optimizer, const Rule* rule, const UpdateTensors& t, const UpdateNumbers& n,
-                      const UpdateRounding& rounding) {
+Tensor run_update(const std::string& optimizer, const Rule* rule, const UpdateTensors& t, const UpdateNumbers& n,
+                  const UpdateRounding& rounding) {
   const Tensor numbers = make_tensor({kHead + n.count}, f64, cpu);
   numbers.impl()->flags |= kNumber;  // read on the host, wherever the parameter is
   auto* to = reinterpret_cast<double*>(numbers.impl()->data());
@@ -139,9 +139,7 @@ RuleResult run_update(const std::string& optimizer, const Rule* rule, const Upda
   args[kSeed] = int64_t(rounding.seed), args[kStream] = int64_t(rounding.stream), args[kStochastic] = rounding.stochastic;
   Tensor counts;
   call_op(op_of(optimizer), args, kArguments, &counts);
-  if (counts.is_meta()) return {};
-  const double* r = counts.data<double>();
-  return {{int64_t(r[0]), int64_t(r[1])}, r[2], r[3]};
+  return counts;
 }
 
 }  // namespace dyadic::inline v1::optim

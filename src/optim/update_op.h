@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "dyadic/tensor.h"
+#include "dyadic/optim.h"
 #include "optim/rule.h"
 
 namespace dyadic::inline v1::optim {
@@ -24,7 +24,12 @@ struct UpdateRounding {
 
 // rule: null for AdamW's own kernel, whose constants are lr, beta1, beta2, eps, bias1, bias2 and whose decay is `decoupled`.
 // optimizer: the name under which it is counted.
-RuleResult run_update(const std::string& optimizer, const Rule* rule, const UpdateTensors& tensors,
-                      const UpdateNumbers& numbers, const UpdateRounding& rounding);
+// Gives how many elements moved, how many should have, and the squares of parameter and step, of rules that measure.
+inline constexpr int64_t kUpdateFigures = 4;
+inline void count_update(UpdateMeter& m, const double* figures) {
+  m.nonzero += int64_t(figures[0]), m.lost += int64_t(figures[1]);
+}
+Tensor run_update(const std::string& optimizer, const Rule* rule, const UpdateTensors& tensors,
+                  const UpdateNumbers& numbers, const UpdateRounding& rounding);
 
 }  // namespace dyadic::inline v1::optim

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "data/each_tensor.h"
 #include "device/limit.h"
 #include "dyadic/ops.h"
 #include "study/statistics.h"
@@ -29,13 +30,20 @@ class InEvaluation {
   InEvaluation(const InEvaluation&) = delete;
 };
 
+Device device_of(const nn::Module& model) {
+  const std::vector<Tensor> parameters = model.parameters();
+  return parameters.empty() ? cpu : parameters[0].device();
+}
+
 void take(Judged& subject, nn::Module& model, const data::Value& batch, Tensor* logits, Evaluation& e) {
   const double begin = seconds_now();
-  const Tensor l = subject.losses(model, batch, logits);
+  const Tensor l = subject.losses(model, batch, logits).to(cpu);
   e.seconds += seconds_now() - begin;
   e.losses.insert(e.losses.end(), l.data<float>(), l.data<float>() + l.numel());
-  if (const Tensor m = subject.metric(model, batch); m.defined())
-    e.values.insert(e.values.end(), m.data<double>(), m.data<double>() + m.numel());
+  if (const Tensor m = subject.metric(model, batch); m.defined()) {
+    const Tensor here = m.to(cpu);
+    e.values.insert(e.values.end(), here.data<double>(), here.data<double>() + here.numel());
+  }
 }
 
 }  // namespace
@@ -53,8 +61,10 @@ Evaluation evaluate(Judged& subject, nn::Module& model, int64_t size, DType comp
   NoGrad guard;
   InEvaluation evaluating(model);
   Evaluation e;
-  subject.evaluation(size, [&](const data::Value& batch) {
+  const Device device = device_of(model);
+  subject.evaluation(size, [&](const data::Value& made) {
     if (interrupted()) return false;
+    const data::Value batch = device.is_cuda() ? data::brought(made, device) : made;
     Tensor logits;
     if (compute) {
       Autocast low(compute);
@@ -120,10 +130,11 @@ static FormatResult beside(const Reference& reference, nn::Module& model, Stored
   std::vector<double> kl;
   int64_t agreed = 0;
   size_t next = 0;
-  reset_peak_memory_stats();
-  int64_t workspace_before = memory_stats().live[size_t(Category::workspace)], workspace_peak = 0;
+  const Device device = device_of(model);
+  reset_peak_memory_stats(device);
+  int64_t workspace_before = memory_stats(device).live[size_t(Category::workspace)], workspace_peak = 0;
   Evaluation e = evaluate(reference.subject, model, reference.size, {}, [&](const data::Value& batch, const Tensor& q) {
-    workspace_peak = std::max(workspace_peak, memory_stats().peak[size_t(Category::workspace)] - workspace_before);
+    workspace_peak = std::max(workspace_peak, memory_stats(device).peak[size_t(Category::workspace)] - workspace_before);
     if (q.defined()) {
       Tensor p;
       if (reference.logits.empty()) {
@@ -133,12 +144,12 @@ static FormatResult beside(const Reference& reference, nn::Module& model, Stored
       } else {
         p = reference.logits[next++];
       }
-      const Tensor divergence = kl_divergence(p, q);
-      const Tensor agree = logical_and(eq(argmax(p, -1), argmax(q, -1)), logical_not(isnan(divergence)));
+      const Tensor divergence = kl_divergence(p, q).to(cpu);
+      const Tensor agree = logical_and(eq(argmax(p, -1), argmax(q, -1)).to(cpu), logical_not(isnan(divergence)));
       kl.insert(kl.end(), divergence.data<double>(), divergence.data<double>() + p.size(0));
       agreed += std::count(agree.data<uint8_t>(), agree.data<uint8_t>() + p.size(0), 1);
     }
-    reset_peak_memory_stats();
+    reset_peak_memory_stats(device);
   });
   if (e.losses.size() != f32_losses.size()) return r;  // interrupted
   r.val_loss = e.mean();

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/sha256.h"
+#include "data/each_tensor.h"
 #include "dyadic/ops.h"
 #include "study/recipe_apply.h"
 #include "study/warmup.h"
@@ -31,38 +32,15 @@ void to_meta(nn::Module& model) {
 }
 
 // A batch without memory; `rows`, where it is not 0, stands in the place of the first size that its first tensor has.
-class OnMeta {
-  int64_t rows_, first_ = -1;
-
- public:
-  explicit OnMeta(int64_t rows) : rows_(rows) {}
-  data::Value operator()(const data::Value& v) {
-    using Kind = data::Value::Kind;
-    if (v.kind() == Kind::tensor) return blank(v.tensor());
-    if (v.kind() == Kind::list) {
-      data::Value::List all;
-      for (const data::Value& each : v.list()) all.push_back((*this)(each));
-      return all;
-    }
-    if (v.kind() == Kind::named) {
-      data::Value::Named all;
-      for (auto& [name, each] : v.named()) all.emplace_back(name, (*this)(each));
-      return all;
-    }
-    if (v.kind() != Kind::foreign) return v;
-    data::Value one[] = {v};
-    v.foreign()->unfold(one);
-    return one[0].kind() == Kind::foreign ? v : (*this)(one[0]);
-  }
-
- private:
-  Tensor blank(const Tensor& t) {
+data::Value on_meta(const data::Value& batch, int64_t rows) {
+  int64_t first = -1;
+  return data::with_each_tensor(batch, [&](const Tensor& t) {
     std::vector<int64_t> sizes = t.sizes().vec();
-    if (first_ < 0 && !sizes.empty()) first_ = sizes[0];
-    if (rows_ && !sizes.empty() && sizes[0] == first_) sizes[0] = rows_;
+    if (first < 0 && !sizes.empty()) first = sizes[0];
+    if (rows && !sizes.empty() && sizes[0] == first) sizes[0] = rows;
     return empty(sizes, t.dtype(), meta);
-  }
-};
+  });
+}
 
 // Steps of matrices are what 8-bit states are for; rows of a table are hit too seldom.
 std::vector<std::string> tables(nn::Module& model) {
@@ -124,12 +102,12 @@ std::unique_ptr<optim::Schedule> OwnSubject::schedule(optim::Optimizer& optimize
 
 data::Value OwnSubject::blank() {
   CategoryScope scope(Category::data);
-  return OnMeta(0)(example_);
+  return on_meta(example_, 0);
 }
 data::Value OwnSubject::short_blank() {
   CategoryScope scope(Category::data);
   const int64_t rows = training_ ? training_->last_rows() : 0;
-  return rows ? OnMeta(rows)(example_) : data::Value();
+  return rows ? on_meta(example_, rows) : data::Value();
 }
 
 Tensor OwnSubject::mean_loss(nn::Module& model, const data::Value& batch) { return mean(loss_(model, batch)); }

@@ -65,14 +65,14 @@ void RecipeRun::sampled_step(RecipeResult& r, double* loss) {
 }
 
 void RecipeRun::begin_measuring() {
-  reset_peak_memory_stats();
+  reset_peak_memory_stats(plan.device);
   if (resident_before_ >= 0) {
     empty_cache();
     account::reset_resident_high_water();
   }
 }
 void RecipeRun::pause_measuring() {
-  MemoryStats s = memory_stats();
+  MemoryStats s = memory_stats(plan.device);
   for (size_t c = 0; c < size_t(kCategories); ++c) peaks_.peak[c] = std::max(peaks_.peak[c], s.peak[c]);
   peaks_.total_peak = std::max(peaks_.total_peak, s.total_peak);
   if (resident_before_ >= 0) resident_peak_ = std::max(resident_peak_, account::resident_high_water());
@@ -85,7 +85,7 @@ void RecipeRun::finish_measuring(RecipeResult& r) {
 
 bool RecipeRun::run(RecipeResult& r) {
   empty_cache();
-  before_ = memory_stats();
+  before_ = memory_stats(plan.device);
   peaks_ = {};
   if (measure && account::reset_resident_high_water()) resident_before_ = account::resident_bytes();
   trainer = std::make_unique<Trainer>(subject, recipe, plan);

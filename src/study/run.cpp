@@ -356,7 +356,7 @@ class Work {
     bool pending =
         std::any_of(s().formats.begin(), s().formats.end(), [](const FormatResult& f) { return f.status != Status::done; });
     if (!pending && (!q_.per_layer || s().layers)) return true;
-    const std::shared_ptr<nn::Module> model = subject_.make(recipe("f32"), cpu);
+    const std::shared_ptr<nn::Module> model = subject_.make(recipe("f32"), plan_.device);
     subject_.load(*model, o_.folder);
     int64_t done = 0;
     progress_.plan(0);

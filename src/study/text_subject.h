@@ -21,8 +21,9 @@ struct TrainSetup {
   int64_t shards = 0;  // that each batch is cut into, over all ranks; 0: none
   distributed::Spread spread = distributed::Spread::none;
   DType wire = {};  // that shards' gradients travel in
+  Device device = cpu;
 
-  Plan plan() const { return {steps, seed, clip, shards, spread, wire}; }
+  Plan plan() const { return {steps, seed, clip, device, shards, spread, wire}; }
 };
 
 // Tokens and targets of a step as tensors [batch, block] (i64, counted as data).

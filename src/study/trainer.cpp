@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/sha256.h"
+#include "data/each_tensor.h"
 #include "dyadic/amp.h"
 #include "dyadic/anomaly.h"
 #include "dyadic/counters.h"
@@ -80,7 +81,8 @@ double Trainer::forward_and_backward(const data::Value& batch) {
   return sum;
 }
 
-double Trainer::step(const data::Value& batch) {
+double Trainer::step(const data::Value& given) {
+  const data::Value batch = device_.is_cuda() ? data::brought(given, device_) : given;
   optimizer_->zero_grad();
   const double value = forward_and_backward(batch);
   if (!std::isfinite(value)) {
@@ -127,7 +129,8 @@ std::string Trainer::weights_sha256() const {
   for (auto& [name, t] : model_->named_parameters()) {
     std::string head = fmt::format("{} {} {}\n", name, t.dtype().name(), fmt::join(t.sizes().begin(), t.sizes().end(), "x"));
     h.update(head.data(), head.size());
-    h.update(t.data_ptr(), size_t(t.nbytes()));
+    const Tensor here = t.detach().to(cpu);
+    h.update(here.data_ptr(), size_t(here.nbytes()));
   }
   return h.hex();
 }

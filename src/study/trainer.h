@@ -1,4 +1,4 @@
-// One model trained under one recipe, a step at a time; on cpu for real, on meta to predict its memory. Everything a step
+// One model trained under one recipe, a step at a time; on cpu or cuda for real, on meta to predict its memory. Everything a step
 // depends on (weights, optimizer, scaler, schedule, random state, data position) can be saved and restored to the bit.
 #pragma once
 #include <memory>
@@ -11,7 +11,8 @@ namespace dyadic::inline v1::study {
 
 class Trainer {
  public:
-  Trainer(Subject& subject, const Recipe& recipe, const Plan& plan, Device device = cpu);  // borrows the subject
+  Trainer(Subject& subject, const Recipe& recipe, const Plan& plan, Device device);  // borrows the subject
+  Trainer(Subject& subject, const Recipe& recipe, const Plan& plan) : Trainer(subject, recipe, plan, plan.device) {}
 
   // One step on the next batch, or on a given one; returns its mean loss (0 on meta). A loss or gradient norm that is not
   // finite (without a scaler to skip it) leaves the weights alone and fills nan().

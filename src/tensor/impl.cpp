@@ -28,14 +28,13 @@ void note_born(const Storage& s) {
 constexpr int64_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
 
 Storage* new_storage(int64_t bytes, Device device) {
-  const DeviceMemory& memory = device_memory(device);
-  int64_t charged = memory.rounded(bytes);
+  int64_t charged = rounded_bytes(bytes);
   ledger_add(device, t_category, t_module, charged);
   bool with_data = device.is_cpu() && charged <= kSmallLimit - kHeader;
   Storage* s = nullptr;
   try {
     s = new (pool_allocate(size_t(with_data ? kHeader + charged : kHeader))) Storage;
-    s->data = with_data ? reinterpret_cast<char*>(s) + kHeader : memory.allocate(charged);
+    (device.is_cuda() ? s->remote : s->data) = with_data ? reinterpret_cast<char*>(s) + kHeader : device_allocate(device, charged);
   } catch (...) {
     if (s) pool_release(s, size_t(kHeader));
     ledger_remove(device, t_category, t_module, charged);
@@ -91,7 +90,7 @@ void release(Storage* s) noexcept {
   if (s->free_foreign)
     s->free_foreign(s->foreign);
   else if (!s->inline_data && !s->deferred)
-    device_memory(s->device).release(s->data, s->charged);
+    device_release(s->device, s->remote ? s->remote : s->data, s->charged);
   int64_t size = s->inline_data ? kHeader + s->charged : kHeader;
   s->~Storage();
   pool_release(s, size_t(size));
@@ -186,31 +185,31 @@ Tensor make_deferred(IntList sizes, DType dtype) {
   return dense_tensor(s, sizes, dtype, n);
 }
 void* allocate_deferred(Storage& s) {
-  const DeviceMemory& memory = device_memory(s.device);
-  const int64_t charged = memory.rounded(s.bytes);
+  const int64_t charged = rounded_bytes(s.bytes);
   ledger_add(s.device, s.category, s.module, charged);
   try {
-    return memory.allocate(charged);
+    return device_allocate(s.device, charged);
   } catch (...) {
     ledger_remove(s.device, s.category, s.module, charged);
     throw;
   }
 }
 void give_deferred(Storage& s, void* data) noexcept {
-  s.charged = device_memory(s.device).rounded(s.bytes);
+  s.charged = rounded_bytes(s.bytes);
   s.deferred = false;
   s.foreign = nullptr;
   s.data = data;
 }
 void release_deferred(Storage& s, void* data) noexcept {
-  const int64_t charged = device_memory(s.device).rounded(s.bytes);
-  device_memory(s.device).release(data, charged);
+  const int64_t charged = rounded_bytes(s.bytes);
+  device_release(s.device, data, charged);
   ledger_remove(s.device, s.category, s.module, charged);
 }
 
 void (*g_settle)() = nullptr;
 void settle(const Storage& s) {
   if (!s.deferred) {
+    DY_CHECK(!s.remote, "device: the host asks for the values of a tensor on {}; bring it with .cpu() first", s.device.name());
     DY_CHECK(
         s.data || !s.free_foreign || s.device.is_meta() || s.bytes == 0,
         "distributed: a parameter's values are with another rank; they are here while its module runs, and while the model "

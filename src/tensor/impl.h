@@ -31,7 +31,8 @@ struct Storage {
   uint32_t module = 0;
   int64_t bytes = 0;    // the truth about the elements
   int64_t charged = 0;  // what the ledger counts
-  void* data = nullptr;
+  void* data = nullptr;    // on the host
+  void* remote = nullptr;  // on a device: Note [Device memory], device/backend.h
   Geometry geometry{};                            // blocked formats only
   void (*free_foreign)(void* context) = nullptr;  // memory that is someone else's (numpy)
   void* foreign = nullptr;                        // of deferred values: graph's
@@ -72,6 +73,12 @@ struct TensorImpl {
     if (!storage->data) [[unlikely]]
       settle(*storage);
     return static_cast<char*>(storage->data) + (dtype.format()->is_blocked() ? 0 : offset * dtype.format()->itemsize());
+  }
+  // The same wherever it lies, for kernels and copies.
+  char* place() const {
+    if (!storage->remote) [[likely]]
+      return data();
+    return static_cast<char*>(storage->remote) + (dtype.format()->is_blocked() ? 0 : offset * dtype.format()->itemsize());
   }
   IntList shape() const { return {sizes, size_t(ndim)}; }
 };

@@ -55,7 +55,7 @@ struct Array : Operand {
   Array(const Operand& o, void* at) : Operand(o), at(static_cast<char*>(at)) {}
   Array(const Operand& o, const void* at) : Array(o, const_cast<void*>(at)) {}
   Array(IntList sizes, DType dtype, void* at) : Operand(sizes, dtype), at(static_cast<char*>(at)) {}
-  explicit Array(const Tensor& t) : Array(Operand(*t.impl()), t.impl()->data()) {}
+  explicit Array(const Tensor& t) : Array(Operand(*t.impl()), t.impl()->place()) {}
   template <class T> T* data() const { return reinterpret_cast<T*>(at); }
 
   // Views, `offset` in elements from the first. Of blocked formats too.

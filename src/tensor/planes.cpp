@@ -58,7 +58,7 @@ Tensor plain_view(const Tensor& t, DType dtype) {
 
 std::vector<std::pair<std::string, Tensor>> planes(const Tensor& t) {
   const TensorImpl& i = *t.impl();
-  DY_CHECK_AS(ValueError, !t.is_meta(), "planes: a meta tensor has no data: self is {}", describe(t));
+  DY_CHECK_AS(ValueError, t.device().is_cpu(), "planes: a tensor on {} has no data here: self is {}", t.device().name(), describe(t));
   DY_CHECK_AS(ValueError, is_whole(i), "planes: a view is not the whole of its storage: self is {}; use clone() first",
               describe(t));
   if (!i.dtype.is_blocked()) return {{"values", make_view(t, {i.numel}, {1}, i.offset)}};
@@ -86,7 +86,7 @@ Tensor view_as(const Tensor& t, DType dtype) {
   DY_CHECK_AS(ValueError, i.ndim > 0 && last % unit == 0,
               "view: the last dimension is not whole blocks: self is {}; {} has {} {}", describe(t), blocked.name(), unit,
               packs ? "bytes a block" : "elements a block");
-  DY_CHECK_AS(ValueError, !t.is_meta() && (packs ? i.contiguous() : is_whole(i)),
+  DY_CHECK_AS(ValueError, t.device().is_cpu() && (packs ? i.contiguous() : is_whole(i)),
               "view: the bytes do not lie side by side: self is {}; use clone() first", describe(t));
   int64_t sizes[kMaxDims];
   std::copy(i.sizes, i.sizes + i.ndim, sizes);

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "device/backend.h"
 #include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1 {
@@ -44,7 +45,10 @@ void resize(const char* who, const Tensor& t, IntList sizes) {
   }
   const bool fits = all[0] <= have;
   Tensor memory = fits ? t : make_tensor(all, t.dtype(), t.device());
-  if (!fits && !t.is_meta() && have > 0) std::memcpy(memory.impl()->storage->data, own.storage->data, size_t(have * item));
+  if (!fits && have > 0) {
+    if (t.device().is_cpu()) std::memcpy(memory.impl()->storage->data, own.storage->data, size_t(have * item));
+    if (t.device().is_cuda()) backend().copy(t.device(), memory.impl()->storage->remote, t.device(), own.storage->remote, have * item);
+  }
   become_view(t, make_view(memory, sizes, {strides, sizes.size()}, own.offset));
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "dyadic/cuda.h"
 #include "formats/packed.h"
 #include "tensor/step_watcher.h"
 
@@ -78,6 +79,11 @@ void* Tensor::data_ptr() const {
   settle_all();  // who gets it may write
   note_read(t);
   return t.data();
+}
+
+void* cuda::data_ptr(const Tensor& t) {
+  DY_CHECK_AS(ValueError, t.device().is_cuda(), "cuda.data_ptr: the tensor is on {}", t.device().name());
+  return t.impl()->place();
 }
 
 bool Tensor::requires_grad() const { return fresh(get(p_)).flags & kRequiresGrad; }

@@ -63,7 +63,7 @@ TEST(CommandLine, MistakesAreExitCode2AndListWhatIsKnown) {
       "generate, eval, quantize, prune, inspect, convert, diff, formats, ops, bench");
   EXPECT_EQ(said({"bench", "nothing"}),
             "bench: unknown subcommand \"nothing\"; the known ones are train, gpt, ops, overhead, optim, convert, io, compile, "
-            "quant");
+            "quant, cuda");
   EXPECT_EQ(
       said({"formats", "--jsn"}),
       "formats: unknown option \"--jsn\"; did you mean --json? the known ones are --help, --value, --bits, --error, --size, "

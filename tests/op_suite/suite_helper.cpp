@@ -165,7 +165,7 @@ std::vector<Tensor> gradients(const Case& c, const std::vector<Tensor>& inputs, 
     if (j > 0 && !skip_reason(c.sample.op, "second_output").empty()) break;
     const std::vector<double> g = upstream(j, out[j].numel());
     roots.push_back(out[j]);
-    seeds.push_back(from_data(g.data(), out[j].sizes(), f64).to(out[j].dtype()));
+    seeds.push_back(from_data(g.data(), out[j].sizes(), f64).to(out[j].dtype()).to(out[j].device()));
   }
   if (roots.empty()) return {};
   return grad(roots, wanted, seeds, false, false, true);

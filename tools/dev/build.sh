@@ -23,10 +23,21 @@ configure() {
   printf '%s\n' "$*" >"$stamp"
 }
 
-# Once build/venv is there the release build keeps the Python module on, so that verbs in turn do not reconfigure it.
+# find_nvcc: where it is; fails where it is not.
+find_nvcc() {
+  local place
+  for place in "$(command -v nvcc)" "${CUDA_HOME:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
+    [[ ! -x $place ]] || { echo "$place" && return; }
+  done
+  return 1
+}
+
+# Once build/venv is there the release build keeps the Python module on, once --cuda has been asked for the plug-in for GPUs, so that
+# verbs in turn do not reconfigure it.
 configure_release() {
-  local options=(-DCMAKE_BUILD_TYPE=Release)
+  local options=(-DCMAKE_BUILD_TYPE=Release) nvcc
   [[ ! -f $venv/ready ]] || options+=(-DDYADIC_PYTHON=ON -DPython_EXECUTABLE="$venv/bin/python")
+  [[ ! -f $build/with-cuda ]] || ! nvcc=$(find_nvcc) || options+=(-DDYADIC_CUDA=ON -DCMAKE_CUDA_COMPILER="$nvcc")
   configure "$release" "${options[@]}"
 }
 

@@ -3,8 +3,8 @@
 
 cxx_sources() {
   local folder
-  for folder in include src python tests bench examples; do
-    [[ ! -d $root/$folder ]] || find "$root/$folder" \( -name '*.h' -o -name '*.cpp' \) -type f | sort
+  for folder in include src plugins python tests bench examples; do
+    [[ ! -d $root/$folder ]] || find "$root/$folder" \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' \) -type f | sort
   done
 }
 

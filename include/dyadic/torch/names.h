@@ -187,14 +187,18 @@ inline Tensor fft_fft(const Tensor& self) { return fft::fft(self); }
 inline Tensor fft_rfft(const Tensor& self) { return fft::rfft(self); }
 
 namespace cuda {
-inline bool is_available() { return false; }
-inline size_t device_count() { return 0; }
+inline bool is_available() { return dyadic::cuda::is_available(); }
+inline size_t device_count() { return size_t(dyadic::cuda::device_count()); }
 inline bool cudnn_is_available() { return false; }
-inline void manual_seed(uint64_t /*seed: there is no GPU*/) {}
-inline void manual_seed_all(uint64_t /*seed: there is no GPU*/) {}
-inline void synchronize(int64_t /*device_index: there is no GPU*/ = -1) {}
+inline void manual_seed(uint64_t seed) {  // of the one generator that all devices draw from
+  if (is_available()) dyadic::manual_seed(seed);
+}
+inline void manual_seed_all(uint64_t seed) { manual_seed(seed); }
+inline void synchronize(int64_t device_index = -1) {
+  if (is_available()) dyadic::cuda::synchronize(device_index);
+}
 }  // namespace cuda
-inline bool hasCUDA() { return false; }
+inline bool hasCUDA() { return cuda::is_available(); }
 inline void set_num_threads(int n) { dyadic::set_num_threads(n); }
 inline int get_num_threads() { return dyadic::num_threads(); }
 

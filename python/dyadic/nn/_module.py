@@ -59,13 +59,13 @@ def _to_empty(self, *, device, recurse=True):
 
 
 def _cpu(self):
-    """self: modules live on the CPU."""
+    """Parameters and buffers on the CPU, gradients with them."""
     return self.to("cpu")
 
 
 def _cuda(self, device=None):
-    """Raises: there is no GPU."""
-    raise RuntimeError('cuda: this build has no GPU; use device "cpu", and ask is_available() first')
+    """Parameters and buffers on a device of the kind cuda, gradients with them."""
+    return self.to("cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device)
 
 
 def _type(self, dst_type):

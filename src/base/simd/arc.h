@@ -108,7 +108,7 @@ DY_INLINE Root root(Vec<float> z) {
   Vec<float> s = z * (half + half);
   s = fma(fnma(s, s, z), half, s);
 #else
-  Vec<float> half = Vec<float>(Vec<float>::Raw{_mm256_rsqrt_ps(safe.v.raw)}) * 0.5f, s = sqrt(z);
+  Vec<float> half = Vec<float>(hn::ApproximateReciprocalSqrt(safe.v)) * 0.5f, s = sqrt(z);
 #endif
   return {s, fnma(s, s, z) * half};
 }

@@ -11,6 +11,15 @@ namespace dyadic::DY_ISA {
 
 namespace math {
 
+DY_EVERYWHERE inline double log_gamma(double x) {  // the C library's
+#if __CUDA_ARCH__
+  return ::lgamma(x);
+#else
+  int sign;
+  return lgamma_r(x, &sign);
+#endif
+}
+
 inline constexpr double kStirling = 8;
 inline constexpr int kSteps = 6;  // from 8 down to 2
 
@@ -58,7 +67,7 @@ DY_INLINE Vec<double> digamma_positive(Vec<double> x) {
 }
 
 // The sum of (q + k)^-s over k >= 0 for q > 0: ten terms and the series of Euler and Maclaurin (Abramowitz and Stegun 23.1.30).
-inline double zeta_positive(double s, double q) {
+DY_EVERYWHERE inline double zeta_positive(double s, double q) {
   constexpr int kTerms = 10;
   constexpr double kBernoulli[] = {1. / 12,
                                    -1. / 720,
@@ -84,7 +93,7 @@ inline double zeta_positive(double s, double q) {
   }
   return sum;
 }
-inline double zeta_any(double s, double q) {
+DY_EVERYWHERE inline double zeta_any(double s, double q) {
   if (s == 1) return kInf;
   if (!(s > 1)) return kNaN;
   if (q > 0) return q < kInf ? zeta_positive(s, q) : 0;
@@ -114,11 +123,7 @@ DY_INLINE Vec<double> lgamma(Vec<double> x) {
   near = near + select(small, -log_x, log_x);
   Vec<double> inverse = 1 / x;
   Vec<double> series = (x - 0.5) * (log_x - 1) + (0.4189385332046727418 + lgamma_series(inverse * inverse) * inverse);
-  auto in_c = [](double v) {
-    int sign;
-    return lgamma_r(v, &sign);
-  };
-  return patch(x < 0, select(far, series, near), x, in_c);
+  return patch(x < 0, select(far, series, near), x, [](double v) { return log_gamma(v); });
 }
 // The derivative of log Gamma; NaN at -1, -2 ..., infinite at 0 with the other sign.
 DY_INLINE Vec<double> digamma(Vec<double> x) {

@@ -8,19 +8,18 @@ namespace dyadic::DY_ISA {
 namespace math {
 
 // x^a exp(-x) / Gamma(a). For large a in terms of (x - a) / a, where the exponents themselves would cancel.
-inline double igamma_factor(double a, double x) {
-  int sign;
-  if (a < 20) return __builtin_exp(a * __builtin_log(x) - x - lgamma_r(a, &sign));
+DY_EVERYWHERE inline double igamma_factor(double a, double x) {
+  if (a < 20) return __builtin_exp(a * __builtin_log(x) - x - log_gamma(a));
   const double d = (x - a) / a, z = 1 / (a * a);
   const double stirling = (1. / 12 - z * (1. / 360 - z * (1. / 1260 - z * (1. / 1680 - z * (1. / 1188))))) / a;
   return __builtin_sqrt(a * 0.15915494309189535) * __builtin_exp(a * (__builtin_log1p(d) - d) - stirling);
 }
-inline double igamma_series(double a, double x) {  // the lower one
+DY_EVERYWHERE inline double igamma_series(double a, double x) {  // the lower one
   double term = 1 / a, sum = term;
   for (double n = a + 1; term > sum * 0x1p-56; n += 1) sum += term *= x / n;
   return sum * igamma_factor(a, x);
 }
-inline double igamma_fraction(double a, double x) {  // the upper one, by Lentz' method
+DY_EVERYWHERE inline double igamma_fraction(double a, double x) {  // the upper one, by Lentz' method
   constexpr double kTiny = 0x1p-900;
   double b = x + 1 - a, c = 1 / kTiny, d = 1 / b, h = d;
   for (int i = 1; i < 1'000'000; i++) {
@@ -35,7 +34,7 @@ inline double igamma_fraction(double a, double x) {  // the upper one, by Lentz'
   }
   return h * igamma_factor(a, x);
 }
-inline double igamma_any(double a, double x, bool upper) {
+DY_EVERYWHERE inline double igamma_any(double a, double x, bool upper) {
   if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (a == kInf && x == kInf)) return kNaN;
   if (x == 0 || a == kInf) return upper;
   if (a == 0 || x == kInf) return !upper;

@@ -17,6 +17,14 @@ struct LaneMask {
   DY_INLINE void store(uint8_t* p) const { *p = m; }
 };
 
+DY_INLINE int trailing_zeros(uint64_t x) {  // x != 0
+#if __CUDA_ARCH__
+  return __ffsll(int64_t(x)) - 1;
+#else
+  return __builtin_ctzll(x);
+#endif
+}
+
 template <class T> struct Lane {
   static_assert(std::is_integral_v<T> && !std::is_same_v<T, bool>);
   using U = std::make_unsigned_t<T>;
@@ -88,10 +96,10 @@ template <class T> struct Lane {
   friend DY_INLINE Lane gcd(Lane a, Lane b) {
     U x = U(abs(a).v), y = U(abs(b).v);
     if (x == 0 || y == 0) return T(x | y);
-    const int both = __builtin_ctzll(uint64_t(x | y));
-    x = U(x >> __builtin_ctzll(uint64_t(x)));
+    const int both = trailing_zeros(x | y);
+    x = U(x >> trailing_zeros(x));
     while (y != 0) {
-      y = U(y >> __builtin_ctzll(uint64_t(y)));
+      y = U(y >> trailing_zeros(y));
       const U least = x < y ? x : y;
       y = x < y ? U(y - x) : U(x - y);
       x = least;

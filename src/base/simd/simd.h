@@ -4,7 +4,7 @@
 #pragma once
 #include "base/simd/arc.h"
 #include "base/simd/bessel.h"
-#if !DY_ISA_reference
+#if !DY_ISA_reference && !DY_ISA_cuda
 #include "base/simd/bf16.h"
 #endif
 #include "base/simd/complex.h"

@@ -19,8 +19,15 @@
 #ifndef DY_ISA
 #error "base/simd is for files compiled once per instruction set"
 #endif
-// Functions on vectors are always inlined: a vector never crosses a call, and instruction sets share no symbol.
+// Functions on vectors are always inlined: a vector never crosses a call, and instruction sets share no symbol. Those on plain
+// numbers are not, and say with DY_EVERYWHERE that a GPU's kernels call them too (DY_ISA_cuda: a thread is one lane).
+#if __CUDACC__
+#define DY_EVERYWHERE __host__ __device__
+#define DY_INLINE DY_EVERYWHERE __forceinline__
+#else
+#define DY_EVERYWHERE
 #define DY_INLINE __attribute__((always_inline)) inline
+#endif
 
 #if DY_ISA_avx512
 #define DY_AVX512 1
@@ -231,7 +238,7 @@ template <class T> struct Vec {
     template <class V> static DY_INLINE V combine(V a, V b) { return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b)); }
   };
   template <class Op, class Tag, class V> static DY_INLINE T tree(Tag, V v) {
-#if !DY_ISA_reference
+#if !DY_ISA_reference && !DY_ISA_cuda
     if constexpr (hn::MaxLanes(Tag()) > 1) {
       hn::Half<Tag> half;
       return tree<Op>(half, Op::combine(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
@@ -245,7 +252,7 @@ template <class T> struct Vec {
 struct Wide {
   Vec<double> low, high;
 };
-#if DY_ISA_reference
+#if DY_ISA_reference || DY_ISA_cuda
 DY_INLINE Wide widen(Vec<float> x) {
   const Vec<double> wide(hn::GetLane(x.v));
   return {wide, wide};

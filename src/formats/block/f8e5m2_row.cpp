@@ -4,7 +4,7 @@
 namespace dyadic::DY_ISA {
 namespace {
 
-using Groups = FloatGroup<FloatElement<Mini{5, 2, 15, Special::ieee, Overflow::saturate, true}>>;
+using Groups = FloatGroup<FloatElement<kF8e5m2>>;
 
 }  // namespace
 

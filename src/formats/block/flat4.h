@@ -5,19 +5,12 @@
 // absmax.
 #pragma once
 #include "base/parallel.h"
+#include "formats/block/codebook4.h"
 #include "formats/block/dynamic8.h"
 #include "formats/block/nibbles.h"
 #include "formats/layout.h"
 
 namespace dyadic::DY_ISA {
-
-struct Codebook4 {
-  float value[16];          // by code
-  float threshold[15];      // ascending: rank = how many lie below x
-  uint8_t code[16];         // of a rank
-  uint8_t zero;             // the code of zero
-  uint8_t lowest, highest;  // the codes of -1 and 1
-};
 
 template <const Codebook4& kBook> struct Flat4 {
   static constexpr Thresholds kThresholds = make_thresholds(kBook.threshold);

@@ -6,20 +6,6 @@
 namespace dyadic::DY_ISA {
 namespace {
 
-// "x > -t" would put -t itself one rank too high: take the number below -t.
-constexpr float under(float t) { return -bits_float(float_bits(t) + 1); }
-
-constexpr Codebook4 kFp4 = {
-    .value = {0.0f, 5.208333333e-03f, 0.66666667f, 1.0f, 0.33333333f, 0.5f, 0.16666667f, 0.25f, -0.0f, -5.208333333e-03f,
-              -0.66666667f, -1.0f, -0.33333333f, -0.5f, -0.16666667f, -0.25f},
-    .threshold = {under(0.8333333f), under(0.583333f), under(0.4166667f), under(0.29166667f), under(0.20833333f),
-                  under(0.0859375f), under(0.00260417f), under(0.0f), 0.00260417f, 0.0859375f, 0.20833333f, 0.29166667f,
-                  0.4166667f, 0.583333f, 0.8333333f},
-    .code = {11, 10, 13, 12, 15, 14, 9, 8, 0, 1, 6, 7, 4, 5, 2, 3},
-    .zero = 0,
-    .lowest = 11,
-    .highest = 3,
-};
 using Fp4 = Flat4<kFp4>;
 
 }  // namespace

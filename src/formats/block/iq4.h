@@ -2,13 +2,12 @@
 // of two neighbours a and b is decided as ggml does, by x - a < b - x. Both differences are exact where it matters, so that is
 // x < (a + b) / 2; NaN counts as large.
 #pragma once
+#include "formats/block/codebook4.h"
 #include "formats/block/ggml_nibbles.h"
 #include "formats/block/nibbles.h"
 #include "formats/block/super.h"
 
 namespace dyadic::DY_ISA {
-
-inline constexpr int8_t kIq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 struct Iq4Middles {
   float at[15];

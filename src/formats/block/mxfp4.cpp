@@ -3,37 +3,23 @@
 // ggml's; the code is the nearest value's, the smaller of two as near. Where e would be negative (absmax < 2^-125), which C
 // leaves undefined, it is 0. e = 255 is NaN as OCP has it (ggml reads 2^127 there but never writes it). There is no infinity:
 // poisoned blocks are NaN throughout.
+#include "formats/block/codebook4.h"
 #include "formats/block/ggml_nibbles.h"
 
 namespace dyadic::DY_ISA {
 namespace {
-
-constexpr int8_t kTwice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};  // e2m1's values, doubled
-
-// Half the scale: 2^(e - 128).
-float half_scale(int e) { return e == 255 ? kNaN : bits_float(e < 2 ? 0x00200000u << e : uint32_t(e - 1) << 23); }
-
-// floor(log2(x)) where log2 is the f32 nearest to it: just below 2^k it is k, for up to 44 numbers.
-int floor_log2(float x) {
-  const int lifted = x < 0x1p-126f ? 24 : 0;
-  const uint32_t u = float_bits(lifted ? x * 0x1p24f : x);
-  const int exponent = int(u >> 23) - 127 - lifted, missing = int(0x800000u - (u & 0x7fffffu));  // of 2^23 to the next power
-  if (missing > 64) return exponent;
-  const double part = missing * 0x1p-24, log = exponent + 1 - part * (1 + part / 2) * 1.4426950408889634;
-  return float(log) == float(exponent + 1) ? exponent + 1 : exponent;
-}
 
 struct Mx {
   static constexpr int64_t kSize = kGgmlBlock, kBytes = 1 + kSize / 2, kBatch = 1;
 
   static void decode(const uint8_t* block, float* out) {
     int8_t values[kSize];
-    look_up_halves(block + 1, kTwice, values);
-    scale_codes(values, kSize, half_scale(block[0]), out);
+    look_up_halves(block + 1, kMxTwice, values);
+    scale_codes(values, kSize, mx_half_scale(block[0]), out);
   }
   static void encode(const float* in, int64_t, const float* absmax, uint8_t* block) {
-    const int exponent = *absmax > 0 ? floor_log2(*absmax) - 2 + 127 : 0, e = exponent < 0 ? 0 : exponent;
-    const float d = half_scale(e);
+    const int exponent = *absmax > 0 ? mx_floor_log2(*absmax) - 2 + 127 : 0, e = exponent < 0 ? 0 : exponent;
+    const float d = mx_half_scale(e);
     block[0] = uint8_t(e);
     uint8_t codes[kSize];
     for (int64_t i = 0; i < kSize; i += kLanes) {
@@ -41,7 +27,7 @@ struct Mx {
       VF least = size;
       VI code = hn::Zero(kI32);
       for (int k = 1; k < 8; ++k) {
-        const VF error = hn::Abs(hn::Sub(hn::Set(kF32, float(kTwice[k]) * d), size));
+        const VF error = hn::Abs(hn::Sub(hn::Set(kF32, float(kMxTwice[k]) * d), size));
         const auto nearer = hn::Lt(error, least);
         least = hn::IfThenElse(nearer, error, least);
         code = hn::IfThenElse(hn::RebindMask(kI32, nearer), hn::Set(kI32, k), code);

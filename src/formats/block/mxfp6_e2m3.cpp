@@ -4,7 +4,7 @@
 namespace dyadic::DY_ISA {
 namespace {
 
-using Groups = FloatGroup<FloatElement<Mini{2, 3, 1, Special::none, Overflow::saturate}>>;
+using Groups = FloatGroup<FloatElement<kF6e2m3fn>>;
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 namespace dyadic::DY_ISA {
 namespace {
 
-using Groups = FloatGroup<FloatElement<Mini{3, 2, 3, Special::none, Overflow::saturate}>>;
+using Groups = FloatGroup<FloatElement<kF6e3m2fn>>;
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 namespace dyadic::DY_ISA {
 namespace {
 
-using Groups = FloatGroup<FloatElement<Mini{4, 3, 7, Special::fn, Overflow::saturate}>>;
+using Groups = FloatGroup<FloatElement<kF8e4m3fn>>;
 
 }  // namespace
 

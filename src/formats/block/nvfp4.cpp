@@ -4,7 +4,7 @@
 namespace dyadic::DY_ISA {
 namespace {
 
-using Groups = FloatGroup<FloatElement<Mini{2, 1, 1, Special::none, Overflow::saturate}>>;
+using Groups = FloatGroup<FloatElement<kF4e2m1fn>>;
 
 }  // namespace
 

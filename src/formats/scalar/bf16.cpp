@@ -14,17 +14,10 @@ void decode(const void* stored, void* computed, int64_t n) {
   for (; i < n; ++i) c[i] = bf16_value(s[i]);
 }
 
-// The 16 bits that go are a fraction of the last place: adding 16 random bits carries with exactly that probability. From the
-// largest finite value on the next place is infinity.
-uint16_t stochastic(float x, uint32_t random) {
-  const uint32_t u = float_bits(x);
-  return uint16_t((u & kAbsMask) > kInfBits ? (u >> 16) | 0x40u : (u + (random & 0xffffu)) >> 16);
-}
-
 void encode(const void* computed, void* stored, int64_t n, const Round& round) {
   const float* __restrict__ c = static_cast<const float*>(computed);
   uint16_t* __restrict__ s = static_cast<uint16_t*>(stored);
-  if (round.mode == Rounding::stochastic) return encode_stochastic(c, s, n, round, stochastic);
+  if (round.mode == Rounding::stochastic) return encode_stochastic(c, s, n, round, bf16_stochastic);
   int64_t i = 0;
   for (; i + FloatPair::size() <= n; i += FloatPair::size()) store_bf16(FloatPair::load(c + i), s + i);
   for (; i < n; ++i) s[i] = bf16_nearest(c[i]);

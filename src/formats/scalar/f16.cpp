@@ -23,24 +23,10 @@ void decode(const void* stored, void* computed, int64_t n) {
   for (; i < n; ++i) c[i] = f16_value(s[i]);
 }
 
-// A random number in [0, 1) decides against the fraction of the last place that is cut off: 13 bits of it above 2^-14, below
-// that (units of 2^-24) 24 bits. From the largest finite value on the next place is infinity.
-uint16_t stochastic(float x, uint32_t random) {
-  const uint32_t sign = (float_bits(x) >> 16) & 0x8000u, u = float_bits(x) & kAbsMask;
-  const uint32_t normal = (u + (random & 0x1fffu) - (112u << 23)) >> 13;
-  const float units = bits_float(u < (113u << 23) ? u : 0u) * 0x1p24f;  // exact, below 1024
-  const int32_t whole = int32_t(units);
-  const uint32_t subnormal = uint32_t(whole) + (float(int32_t(random >> 8)) * 0x1p-24f < units - float(whole) ? 1u : 0u);
-  uint32_t h = u < (113u << 23) ? subnormal : normal;
-  h = u >= (143u << 23) ? 0x7c00u : h;
-  h = u > kInfBits ? 0x7e00u | ((u >> 13) & 0x3ffu) : h;
-  return uint16_t(h | sign);
-}
-
 void encode(const void* computed, void* stored, int64_t n, const Round& round) {
   const float* __restrict__ c = static_cast<const float*>(computed);
   uint16_t* __restrict__ s = static_cast<uint16_t*>(stored);
-  if (round.mode == Rounding::stochastic) return encode_stochastic(c, s, n, round, stochastic);
+  if (round.mode == Rounding::stochastic) return encode_stochastic(c, s, n, round, f16_stochastic);
   int64_t i = 0;
 #if DY_ISA_avx512
   for (; i + 16 <= n; i += 16)

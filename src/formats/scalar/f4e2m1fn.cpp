@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr FormatDef f4e2m1fn_format = SmallFloat<Mini{2, 1, 1, Special::none, Overflow::saturate}>::format(
-    "f4e2m1fn", "float4_e2m1fn", "4-bit float of OCP MX, 2023; no infinities, no NaN");
+extern constexpr FormatDef f4e2m1fn_format =
+    SmallFloat<kF4e2m1fn>::format("f4e2m1fn", "float4_e2m1fn", "4-bit float of OCP MX, 2023; no infinities, no NaN");
 
 }  // namespace dyadic::DY_ISA

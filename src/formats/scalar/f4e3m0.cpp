@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr FormatDef f4e3m0_format = SmallFloat<Mini{3, 0, 3, Special::none, Overflow::saturate}>::format(
+extern constexpr FormatDef f4e3m0_format = SmallFloat<kF4e3m0>::format(
     "f4e3m0", "float4_e3m0", "signed powers of two: 0, 0.25, 0.5, 1, 2, 4, 8, 16; no infinities, no NaN");
 
 }  // namespace dyadic::DY_ISA

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr FormatDef f6e2m3fn_format = SmallFloat<Mini{2, 3, 1, Special::none, Overflow::saturate}>::format(
-    "f6e2m3fn", "float6_e2m3fn", "6-bit float of OCP MX, 2023; no infinities, no NaN");
+extern constexpr FormatDef f6e2m3fn_format =
+    SmallFloat<kF6e2m3fn>::format("f6e2m3fn", "float6_e2m3fn", "6-bit float of OCP MX, 2023; no infinities, no NaN");
 
 }  // namespace dyadic::DY_ISA

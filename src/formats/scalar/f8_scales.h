@@ -1,19 +1,14 @@
 // The two 8-bit floats that serve as scales, one element at a time; and the elements of FloatGroup.
 #pragma once
+#include "formats/scalar/e8m0.h"
 #include "formats/scalar/small_float.h"
 
 namespace dyadic::DY_ISA {
 
-using E4m3 = SmallFloat<Mini{4, 3, 7, Special::fn, Overflow::saturate}>;
+using E4m3 = SmallFloat<kF8e4m3fn>;
 
 static inline float e4m3_value(uint8_t code) { return E4m3::value(code); }
 static inline uint8_t e4m3_code(float x) { return E4m3::nearest(x, E4m3::kLargest); }
-// 2^-127 is a subnormal of f32.
-static inline float e8m0_value(uint8_t code) {
-  return bits_float(code == 0 ? 1u << 22 : code == 255 ? 0x7fc00000u : uint32_t(code) << 23);
-}
-// Of exact powers of two and NaN.
-static inline uint8_t e8m0_code(float power) { return uint8_t(power != power ? 255u : float_bits(power) >> 23); }
 
 // A small float as an element: saturates.
 template <Mini M> struct FloatElement : SmallFloat<M> {

@@ -3,7 +3,7 @@
 
 namespace dyadic::DY_ISA {
 
-extern constexpr FormatDef f8e3m4_format = SmallFloat<Mini{3, 4, 3, Special::ieee, Overflow::special}>::format(
+extern constexpr FormatDef f8e3m4_format = SmallFloat<kF8e3m4>::format(
     "f8e3m4", "float8_e3m4", "8-bit float with four bits of fraction, as IEEE 754 would have it (ml_dtypes)");
 
 }  // namespace dyadic::DY_ISA

@@ -82,7 +82,7 @@ States all_steps(Cell cell, const Tensor& projected, const State& state, const W
 struct Lengths {
   Tensor reversed, last, real;  // [T, N, 1], [1, N, 1], [T, N, 1]
   explicit Lengths(const Tensor& lengths, int64_t steps) {
-    const Tensor t = arange(0, steps, 1, i64).view({steps, 1, 1}), n = lengths.to(i64).view({1, -1, 1});
+    const Tensor t = arange(0, steps, 1, i64, lengths.device()).view({steps, 1, 1}), n = lengths.to(i64).view({1, -1, 1});
     real = lt(t, n);
     last = sub(n, 1);
     reversed = where(real, sub(last, t), t);

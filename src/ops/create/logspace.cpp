@@ -8,7 +8,7 @@ Tensor compose(Args a) {
   const DType most = pairs ? default_dtype().to_complex() : default_dtype();
   const DType wanted = a.arg(arg::dtype).kind == Arg::Kind::dtype ? a[arg::dtype] : most;
   DY_CHECK(!pairs || wanted.is_complex(), "logspace: an end is complex: dtype is {}; it may be c64 or c128", wanted.name());
-  const Device device = a.arg(arg::device).kind == Arg::Kind::device ? Device{a[arg::device]} : cpu;
+  const Device device = a.arg(arg::device).kind == Arg::Kind::device ? a[arg::device] : cpu;
   return to(pow(Scalar(a[arg::base]), linspace(a[arg::start], a[arg::end], a[arg::steps], pairs ? c128 : f64, device)), wanted);
 }
 

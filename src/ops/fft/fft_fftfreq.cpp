@@ -7,7 +7,7 @@ Tensor compose(Args a) {
   const int64_t n = a[arg::n];
   DY_CHECK(n >= 1, "fft.fftfreq: a transform has at least one element: n is {}", n);
   const DType d = !a.has(arg::dtype) ? default_dtype() : a[arg::dtype];
-  const Device device = !a.has(arg::device) ? cpu : Device{a[arg::device]};
+  const Device device = !a.has(arg::device) ? cpu : a[arg::device];
   const Tensor parts[] = {arange(0, (n - 1) / 2 + 1, 1, i64, device), arange(-(n / 2), 0, 1, i64, device)};
   const Tensor k = cat(parts, 0);
   return to(mul(to(k, f64), 1 / (double(n) * a[arg::d])), d);

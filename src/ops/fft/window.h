@@ -17,7 +17,7 @@ struct WindowCall {
       : length(a[0].integer),
         periodic(a[1].boolean),
         dtype(a[at].kind == Arg::Kind::none ? default_dtype() : a[at].dtype),
-        device(a[at + 1].kind == Arg::Kind::none ? cpu : Device{a[at + 1].device}) {
+        device(a[at + 1].kind == Arg::Kind::none ? cpu : a[at + 1].device) {
     DY_CHECK(length >= 0, "{}: a negative length: window_length is {}", who, length);
     DY_CHECK_AS(TypeError, dtype.is_floating_point(), "{}: needs a floating-point dtype: dtype is {}", who, dtype.name());
   }

@@ -78,6 +78,7 @@ Tensor slice_to(const Tensor& t, IntList sizes);   // the first entries of every
 // Dense masks (bool).
 int64_t count_true(const void* mask, int64_t n);
 inline int64_t count_true(const Tensor& mask) {
+  if (mask.device().is_cuda()) return dyadic::sum(mask).item<int64_t>();
   note_read(*mask.impl());
   return count_true(mask.impl()->data(), mask.numel());
 }

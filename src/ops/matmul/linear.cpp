@@ -1,4 +1,5 @@
 #include "ops/complex_math.h"
+#include "ops/precision.h"
 #include "ops/matmul/operand.h"
 
 namespace dyadic::inline v1::ops::linear_op {
@@ -42,6 +43,7 @@ void infer(Call& c) {
   if (c.has(arg::bias))
     DY_CHECK(c[arg::bias].dim() == 1 && c[arg::bias].size(0) == w.size(0),
              "linear: the bias does not fit: weight is {}, bias is {}", describe(w), describe(c[arg::bias]));
+  c.fewer_bits = int(matmul_rounding());
   Spec& o = c.spec[0];
   o.dtype = common_type(c);
   o.device = x.device();

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ops/matmul/operand.h"
+#include "ops/precision.h"
 
 namespace dyadic::inline v1::ops::matmul_op {
 namespace {
@@ -39,6 +40,7 @@ void infer(Call& c) {
   const Tensor &a = c[arg::self], &b = c[arg::other];
   Product& p = c.plan.make<run_product, Product>();
   set_sizes(p, a, b);
+  c.fewer_bits = int(matmul_rounding());
   Spec& o = c.spec[0];
   o.dtype = common_type(c);
   o.device = a.device();

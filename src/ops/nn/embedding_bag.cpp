@@ -26,7 +26,7 @@ Tensor bag_numbers(const std::vector<int64_t>& starts, int64_t n, Device device)
   std::vector<int64_t> number(size_t(n), 0);
   for (size_t b = 0; b + 1 < starts.size(); ++b)
     for (int64_t i = starts[b]; i < starts[b + 1]; ++i) number[size_t(i)] = int64_t(b);
-  return from_data(number.data(), {n}, i64);
+  return from_data(number.data(), {n}, i64).to(device);
 }
 Tensor largest_rows(const Tensor& rows, const Tensor& counts, const std::vector<int64_t>& starts) {
   std::vector<Tensor> largest;

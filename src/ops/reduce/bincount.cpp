@@ -9,14 +9,14 @@ namespace {
 Tensor count_narrow(const Tensor& t, int64_t size) {
   constexpr int64_t kNumbers = 256;
   const int64_t low = t.dtype() == u8 ? 0 : -128;
-  const Tensor counts = call(Op::count_values_, t, low, kNumbers);
+  const Tensor counts = call(Op::count_values_, t, low, kNumbers), here = counts.to(cpu);
   for (int64_t v = low; v < low + kNumbers; ++v) {
-    if (counts.data<int64_t>()[v - low] == 0) continue;
+    if (here.data<int64_t>()[v - low] == 0) continue;
     DY_CHECK(v >= 0, "bincount: a number is negative: {}", v);
     size = std::max(size, v + 1);
   }
   const int64_t held = std::min(size, low + kNumbers);
-  const Tensor out = zeros({size}, i64);
+  const Tensor out = zeros({size}, i64, t.device());
   narrow(out, 0, 0, held).copy_(narrow(counts, 0, -low, held));
   return out;
 }
@@ -42,10 +42,10 @@ Tensor compose(Args a) {
     size = std::max(size, ends[1].item<int64_t>() + 1);
   }
   const DType d = !weighted ? i64 : a[arg::weights].dtype() == f32 ? f32 : f64;
-  if (t.numel() == 0) return zeros({size}, d);
+  if (t.numel() == 0) return zeros({size}, d, t.device());
   if (!weighted) return call(Op::count_values_, t, int64_t(0), size);
   const Tensor index = to(t, i64);
-  return call(Op::index_write_, zeros({size}, d), to(a[arg::weights], d), std::span<const Tensor>(&index, 1), Arg(), true);
+  return call(Op::index_write_, zeros({size}, d, t.device()), to(a[arg::weights], d), std::span<const Tensor>(&index, 1), Arg(), true);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ Tensor compose(Args a) {
   DY_CHECK(repeats.dim() <= 1 && (repeats.numel() == 1 || repeats.numel() == n),
            "repeat_interleave: one number per entry is needed: repeats is {} for {} entries", describe(repeats), n);
   check_has_values("repeat_interleave", repeats);
-  const Tensor counts = contiguous(expand(reshape(to(repeats, i64), {-1}), {n}));
+  const Tensor counts = contiguous(expand(reshape(to(repeats.to(cpu), i64), {-1}), {n}));
   const int64_t* count = counts.data<int64_t>();
   int64_t total = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -28,7 +28,7 @@ Tensor compose(Args a) {
   Tensor index = empty({total}, i64);
   int64_t* at = index.data<int64_t>();
   for (int64_t i = 0; i < n; ++i) at = std::fill_n(at, count[i], i);
-  return index_select(flat, dim, index);
+  return index_select(flat, dim, index.to(flat.device()));
 }
 
 }  // namespace

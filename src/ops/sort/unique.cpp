@@ -18,7 +18,7 @@ std::vector<Tensor> compose(Args a) {
   check_has_values("unique", t);
   NoGrad guard;
   const bool inverse = a[arg::return_inverse], counts = a[arg::return_counts];
-  const Tensor flat = reshape(t, {-1}), none = empty({0}, i64);
+  const Tensor flat = reshape(t, {-1}), none = empty({0}, i64, t.device());
   int64_t low, range;
   if (by_counting(flat, low, range)) {
     const Tensor count = call(Op::count_values_, flat, low, range), held = gt(count, 0), at = reshape(nonzero(held), {-1});
@@ -28,7 +28,7 @@ std::vector<Tensor> compose(Args a) {
   }
   const ValuesIndices s = sort(flat, 0);
   std::vector<Tensor> r = call_all(Op::unique_consecutive_, s.values, inverse, counts);
-  if (inverse) r[1] = reshape(scatter(empty({t.numel()}, i64), 0, s.indices, r[1]), t.sizes());
+  if (inverse) r[1] = reshape(scatter(empty({t.numel()}, i64, t.device()), 0, s.indices, r[1]), t.sizes());
   return r;
 }
 

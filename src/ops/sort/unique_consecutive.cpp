@@ -10,11 +10,12 @@ std::vector<Tensor> compose(Args a) {
   const Tensor flat = reshape(t, {-1});
   const int64_t n = flat.numel();
   const bool inverse = a[arg::return_inverse], counts = a[arg::return_counts];
-  const Tensor none = empty({0}, i64);
-  if (n == 0) return {flat, inverse ? empty(t.sizes(), i64) : none, none};
-  const Tensor changes[] = {ones({1}, boolean), ne(narrow(flat, 0, 1, n - 1), narrow(flat, 0, 0, n - 1))};
+  const Device device = t.device();
+  const Tensor none = empty({0}, i64, device);
+  if (n == 0) return {flat, inverse ? empty(t.sizes(), i64, device) : none, none};
+  const Tensor changes[] = {ones({1}, boolean, device), ne(narrow(flat, 0, 1, n - 1), narrow(flat, 0, 0, n - 1))};
   const Tensor starts = cat(changes);
-  const Tensor at = reshape(nonzero(starts), {-1}), behind[] = {at, full({1}, n, i64)};
+  const Tensor at = reshape(nonzero(starts), {-1}), behind[] = {at, full({1}, n, i64, device)};
   return {index_select(flat, 0, at), inverse ? reshape(sub(cumsum(starts, 0), 1), t.sizes()) : none,
           counts ? diff(cat(behind)) : none};
 }

@@ -26,7 +26,7 @@ std::vector<Tensor> compose(Args a) {
   NoGrad guard;
   const int64_t dim = wrap_dim("unique_dim", a[arg::dim], t.dim()), n = t.size(dim), width = n ? t.numel() / n : 0;
   const bool real = plain(t).is_floating_point();
-  const Tensor rows = contiguous(to(movedim(t, {dim}, {0}), real ? f64 : i64));
+  const Tensor rows = contiguous(to(movedim(t.to(cpu), {dim}, {0}), real ? f64 : i64));
   std::vector<bool> starts;
   const std::vector<int64_t> order = real ? order_of(rows.data<double>(), n, width, a[arg::consecutive], starts)
                                           : order_of(rows.data<int64_t>(), n, width, a[arg::consecutive], starts);
@@ -36,7 +36,7 @@ std::vector<Tensor> compose(Args a) {
     inverse[size_t(order[k])] = int64_t(first.size()) - 1;
     ++counts.back();
   }
-  auto as_tensor = [](const std::vector<int64_t>& v) { return from_data(v.data(), {int64_t(v.size())}, i64); };
+  auto as_tensor = [&](const std::vector<int64_t>& v) { return from_data(v.data(), {int64_t(v.size())}, i64).to(t.device()); };
   return {index_select(t, dim, as_tensor(first)), as_tensor(inverse), as_tensor(counts)};
 }
 

@@ -29,7 +29,7 @@ void sgd(Update& u) {
 
 // lr times trust_coefficient |p| / (|g| + weight_decay |p|), 1 where either norm is zero.
 void lars(Update& u) {
-  const RuleResult r = u.run(rule_table().gradient_measure, {}, {}, Decay::none);
+  const RuleResult r = u.measure(rule_table().gradient_measure, {}, {});
   const double p = std::sqrt(r.param_squares), g = std::sqrt(r.step_squares);
   const double trust = p > 0 && g > 0 ? u.number("trust_coefficient") * p / (g + u.decay * p + u.number("eps")) : 1;
   const double scale = u.scale, decay = u.decay;

@@ -30,12 +30,13 @@ Tensor triangle_indices(const char* who, Args a, bool lower) {
   DY_CHECK(t.rows >= 0 && t.cols >= 0, "{}: negative size: {} x {}", who, a[arg::row], a[arg::col]);
   const Wide n = t.count();
   DY_CHECK(n < Wide(1) << 58, "{}: too many: {} x {} with offset {}", who, a[arg::row], a[arg::col], a[arg::offset]);
-  const Device device = !a.has(arg::device) ? cpu : Device{a[arg::device]};
-  const Tensor both = empty({2, int64_t(n)}, i64, device);
+  const Device device = !a.has(arg::device) ? cpu : a[arg::device];
+  Tensor both = empty({2, int64_t(n)}, i64, device.is_meta() ? meta : cpu);
   if (!both.is_meta() && n) {
     int64_t *row = both.data<int64_t>(), *col = row + n;
     for (Wide i = 0; i < t.rows; ++i)
       for (Wide j = t.begin(i); j < t.end(i); ++j) *row++ = int64_t(i), *col++ = int64_t(j);
+    both = both.to(device);
   }
   return !a.has(arg::dtype) ? both : to(both, a[arg::dtype]);
 }

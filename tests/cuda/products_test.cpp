@@ -1,0 +1,107 @@
+// Products on a device against the host, in sizes that the op suite does not have: several tiles, a k that is cut into parts,
+// few rows, stored weights, heads wider than a tile. Twice the same bits.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <utility>
+
+#include "dyadic/dyadic.h"
+
+namespace dyadic {
+namespace {
+
+class CudaProducts : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cuda::is_available()) GTEST_SKIP() << cuda::why_unavailable();
+    manual_seed(3);
+  }
+  Device there{cuda::is_available() ? DeviceType::cuda : DeviceType::cpu};
+
+  // f of the same tensors on both; tolerance in units of the result's eps, of `terms` summed.
+  template <class F> void same(const std::string& what, F&& f, std::vector<Tensor> inputs, int64_t terms) {
+    const Tensor here = f(inputs);
+    for (Tensor& t : inputs) t = t.to(there);
+    const Tensor far = f(inputs), again = f(inputs);
+    ASSERT_EQ(far.dtype(), here.dtype()) << what;
+    EXPECT_TRUE(equal(far.cpu(), again.cpu())) << what << ": twice";
+    const std::vector<double> a = here.to_vector(), b = far.cpu().to_vector();
+    ASSERT_EQ(a.size(), b.size()) << what;
+    // Values of f32 and f64 differ by the order of sums; 16-bit ones by how what is between was rounded, too.
+    const bool wide = here.dtype() == f64 || here.dtype() == f32;
+    const double eps = here.dtype() == f64 ? 0x1p-52 : here.dtype() == bf16 ? 0x1p-8 : here.dtype() == f16 ? 0x1p-11 : 0x1p-23;
+    const double most = wide ? 4 * eps * double(terms + 1) : 8 * eps * std::sqrt(double(terms) + 1);
+    for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], most * (1 + std::abs(a[i]))) << what << ", number " << i;
+  }
+
+  // Of f's result, weighted by itself, for all inputs, one behind the other.
+  template <class F> static auto gradients(F f) {
+    return [f](const std::vector<Tensor>& t) {
+      std::vector<Tensor> leaves, all;
+      for (const Tensor& x : t) leaves.push_back(x.detach().requires_grad_());
+      sum(square(f(leaves))).backward();
+      for (const Tensor& x : leaves) all.push_back(x.grad().reshape({-1}));
+      return cat(all);
+    };
+  }
+};
+
+TEST_F(CudaProducts, OfEveryCut) {
+  const auto product = [](const std::vector<Tensor>& t) { return matmul(t[0], t[1]); };
+  struct Sizes {
+    int64_t m, n, k;
+  };
+  for (const DType d : {f32, f64, bf16, f16, i32, i64})
+    for (const auto& [m, n, k] :
+         {Sizes{1, 70, 300}, {3, 50, 5000}, {16, 140, 90}, {70, 3, 200}, {130, 140, 70}, {20, 30, 1300}}) {
+      const std::string what = d.name() + " " + std::to_string(m) + " " + std::to_string(n) + " " + std::to_string(k);
+      const Tensor a = d.is_floating_point() ? randn({m, k}).to(d) : randint(-9, 9, {m, k}).to(d);
+      const Tensor b = d.is_floating_point() ? randn({n, k}).to(d) : randint(-9, 9, {n, k}).to(d);
+      same(what, product, {a, b.t()}, k);
+      same(what + " turned", product, {a.t().contiguous().t(), b.t().contiguous()}, k);
+    }
+}
+
+TEST_F(CudaProducts, OfStoredWeights) {
+  const auto product = [](const std::vector<Tensor>& t) { return linear(t[0], t[1]); };
+  const auto back = [](const std::vector<Tensor>& t) { return matmul(t[0], t[1]); };
+  for (const char* name :
+       {"q4_0", "q8_0", "q4_K", "q6_K", "nf4", "nf4(block=64)", "i4(group=32)", "i4(group=64,zero)", "mxfp4", "q5_0"}) {
+    const Tensor w = randn({96, 512}).to(DType::parse(name));
+    for (const auto& [d, m] : {std::pair<DType, int64_t>{f32, 3}, {f32, 9}, {bf16, 1}, {bf16, 12}, {bf16, 150}, {f16, 4}}) {
+      const std::string what = std::string(name) + " " + d.name() + " " + std::to_string(m);
+      same(what, product, {randn({m, 512}).to(d), w}, 512);
+      if (d != f32) same(what + " back", back, {randn({m, 96}).to(d), w}, 96);
+    }
+  }
+}
+
+TEST_F(CudaProducts, OfAttention) {
+  struct Sizes {
+    int64_t queries, keys, width;
+  };
+  for (const DType d : {f32, f64, bf16, f16})
+    for (const auto& [queries, keys, width] : {Sizes{70, 130, 64}, {35, 66, 80}, {20, 30, 136}, {1, 90, 33}})
+      for (const bool causal : {false, true}) {
+        const std::string what = d.name() + " " + std::to_string(width) + (causal ? " causal" : "");
+        const auto forward = [&](const std::vector<Tensor>& t) {
+          return scaled_dot_product_attention(t[0], t[1], t[2], {}, 0, causal);
+        };
+        const std::vector<Tensor> in = {randn({1, 2, queries, width}).to(d), randn({1, 2, keys, width}).to(d),
+                                        randn({1, 2, keys, width}).to(d)};
+        same(what, forward, in, keys);
+        if (causal) same(what + " gradients", gradients(forward), in, 4 * keys);
+      }
+}
+
+TEST_F(CudaProducts, OfConvolutions) {
+  for (const DType d : {f32, f64, bf16}) {
+    const auto forward = [](const std::vector<Tensor>& t) { return conv2d(t[0], t[1], t[2], {2, 1}, {1, 2}, {1, 2}, 2); };
+    const std::vector<Tensor> in = {randn({3, 8, 17, 15}).to(d), mul(randn({70, 4, 3, 3}), 0.2).to(d), randn({70}).to(d)};
+    same(d.name(), forward, in, 36);
+    same(d.name() + " gradients", gradients(forward), in, 4000);
+  }
+}
+
+}  // namespace
+}  // namespace dyadic
