@@ -16,6 +16,7 @@ struct AttentionPlan {
   bool causal;
   Code code, result_code;  // of what is read and what is written
   HeadSteps q, k, v, out, dout, dq, dk, dv;
+  int64_t parts = 1, keys = 0;  // of forward16: the keys are cut into parts of so many
   DY_DEVICE bool sees(int64_t query, int64_t key) const { return key < tk && (!causal || key <= query + (tk - tq)); }
   // Keys before this one are all that queries before `last` see; queries from this one on are all that see keys from `first`
   // on.
@@ -31,7 +32,8 @@ struct AttentionPlan {
 struct AttentionPointers {
   const void *q = nullptr, *k = nullptr, *v = nullptr, *out = nullptr, *dout = nullptr, *lse = nullptr;
   void *result = nullptr, *result_lse = nullptr, *dq = nullptr, *dk = nullptr, *dv = nullptr;
-  void* delta = nullptr;  // of a backward: [batch, heads, tq], each query's sum of dout * out
+  void* partial = nullptr;  // of a forward whose keys are cut
+  void* delta = nullptr;    // of a backward: [batch, heads, tq], each query's sum of dout * out
 };
 
 template <class T> DY_DEVICE T* head_of(T* at, const HeadSteps& s, int64_t batch, int64_t head) {
@@ -40,6 +42,7 @@ template <class T> DY_DEVICE T* head_of(T* at, const HeadSteps& s, int64_t batch
 
 // bf16 and f16 on tensor cores, up to this width.
 inline constexpr int64_t kMaxWidth16 = 128;
+int64_t plan_forward16(AttentionPlan& p);  // bytes of workspace
 void forward16(const AttentionPlan& p, const AttentionPointers& at);
 void backward16(const AttentionPlan& p, const AttentionPointers& at);
 

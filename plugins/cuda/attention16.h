@@ -93,10 +93,10 @@ __device__ inline void store_rows(const AttentionPlan& p, void* at, const HeadSt
 
 // Which rows of which head a block has.
 struct HeadRows {
-  int64_t first, head;
-  __device__ HeadRows(int64_t count, int rows) {
-    const int64_t tiles = (count + rows - 1) / rows, number = blockIdx.x;
-    first = number % tiles * rows, head = number / tiles;
+  int64_t first, head, part;
+  __device__ HeadRows(const AttentionPlan& p, int64_t count, int rows) {
+    const int64_t tiles = (count + rows - 1) / rows, all = p.batch * p.heads, number = blockIdx.x;
+    first = number % tiles * rows, head = number / tiles % all, part = number / tiles / all;
   }
   static Grid grid(const AttentionPlan& p, int64_t count, int rows, int64_t numbers) {
     return {.blocks = (count + rows - 1) / rows * p.batch * p.heads, .threads = rows * 2, .shared = numbers * 2};

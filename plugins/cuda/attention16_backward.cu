@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kThreads, 1) query_gradients_mma(AttentionPlan
   DY_DYNAMIC_SHARED(uint16_t, room);  // queries, dout; keys, values
   uint16_t *const keys = room + 2 * kTile, *const values = keys + kOther;
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-  const HeadRows b(p.tq, kOwn);
+  const HeadRows b(p, p.tq, kOwn);
   const Rows16 q(p, at.q, p.q, b.head, p.tq), k(p, at.k, p.k, b.head, p.tk), v(p, at.v, p.v, b.head, p.tk);
   const Rows16 dout(p, at.dout, p.dout, b.head, p.tq);
   q.load<kOwn, kWidth, kThreads>(b.first, room), dout.load<kOwn, kWidth, kThreads>(b.first, room + kTile);
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kThreads, 1) key_gradients_mma(AttentionPlan p
   DY_DYNAMIC_SHARED(uint16_t, room);  // keys, values; queries, dout
   uint16_t *const queries = room + 2 * kTile, *const douts = queries + kOther;
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-  const HeadRows b(p.tk, kOwn);
+  const HeadRows b(p, p.tk, kOwn);
   const Rows16 q(p, at.q, p.q, b.head, p.tq), k(p, at.k, p.k, b.head, p.tk), v(p, at.v, p.v, b.head, p.tk);
   const Rows16 dout(p, at.dout, p.dout, b.head, p.tq);
   k.load<kOwn, kWidth, kThreads>(b.first, room), v.load<kOwn, kWidth, kThreads>(b.first, room + kTile);

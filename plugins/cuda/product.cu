@@ -64,6 +64,7 @@ const Format& own_format(Code code) {
     if (code_of(&f) == code) return f;
   return formats[0];
 }
+
 void ProductOperand::plan(const char* who, const Operand& o, const Format* copy_as, bool copy, bool in_order) {
   given_ = read = o;
   copied_ = copy;

@@ -108,10 +108,11 @@ struct ReadsIntegers {
   }
 };
 
-constexpr int kReduceThreads = 256, kReduceBlocks = 4;  // of a multiprocessor, at least
+constexpr int kReduceThreads = 256, kColumnBlocks = 2;
+template <class Op> constexpr int kRowBlocks = Op::kAtOnce > 1 ? 4 : 2;  // of a multiprocessor, at least
 
 template <class Op, class R, int kGroup>
-__global__ void __launch_bounds__(kReduceThreads, kReduceBlocks)
+__global__ void __launch_bounds__(kReduceThreads, kRowBlocks<Op>)
     reduce_rows(Op op, R reads, const void* x, Reduced p, Results out, void* partial) {
   using State = typename Op::State;
   __shared__ State room[kGroupRoom<kGroup>];
@@ -136,24 +137,35 @@ __global__ void __launch_bounds__(kReduceThreads, kReduceBlocks)
         op.join(state, lane);
       }
     } else {
-      DY_UNROLL_BY(Op::kAtOnce)
-      for (int64_t c = begin + t; c < end; c += kGroup) {
+      // The tensor's chunks that are wholly in the row, then what there is of the first and of the last.
+      auto one_by_one = [&](int64_t c) {
         const int64_t i = c * kChunk - off;
         int64_t at[1] = {i};
         if (p.row == Reduced::Row::eights) p.gone.offsets(i, at);
         auto lane = op.lane();
-        if (p.aligned && i >= 0 && i + kChunk <= n) {
-          typename R::T v[kChunk];
-          reads.eight(x, base[0] + at[0], v);
-          DY_UNROLL
-          for (int j = 0; j < kChunk; ++j) op.add(lane, v[j], i + j);
-        } else {
-          DY_UNROLL_BY(1)
-          for (int j = 0; j < kChunk; ++j)
-            if (i + j >= 0 && i + j < n) op.add(lane, reads.one(x, base[0] + at[0] + j), i + j);
-        }
+        DY_UNROLL_BY(1)
+        for (int j = 0; j < kChunk; ++j)
+          if (i + j >= 0 && i + j < n) op.add(lane, reads.one(x, base[0] + at[0] + j), i + j);
+        op.join(state, lane);
+      };
+      const int64_t whole_begin = off > 0, whole_end = (n + off) / kChunk;
+      const int64_t from = begin > whole_begin ? begin : whole_begin, to = end < whole_end ? end : whole_end;
+      DY_UNROLL_BY(Op::kAtOnce)
+      for (int64_t c = from + t; p.aligned && c < to; c += kGroup) {
+        const int64_t i = c * kChunk - off;
+        int64_t at[1] = {i};
+        if (p.row == Reduced::Row::eights) p.gone.offsets(i, at);
+        typename R::T v[kChunk];
+        reads.eight(x, base[0] + at[0], v);
+        auto lane = op.lane();
+        DY_UNROLL
+        for (int j = 0; j < kChunk; ++j) op.add(lane, v[j], i + j);
         op.join(state, lane);
       }
+      for (int64_t c = p.aligned ? to : from + t; c < to; c += kGroup) one_by_one(c);
+      if (t == 0 && begin < whole_begin && begin < end) one_by_one(0);
+      const bool ends_here = begin < end && end == units && units > whole_end && units > whole_begin;
+      if (t == kGroup - 1 && ends_here) one_by_one(units - 1);
     }
     state = group_all<kGroup>(state, room, [&](State a, State b) { return op.merge(a, b); });
     if (t != 0 || r >= p.kept.count) continue;
@@ -165,7 +177,7 @@ __global__ void __launch_bounds__(kReduceThreads, kReduceBlocks)
 }
 
 template <class Op, class R>
-__global__ void __launch_bounds__(kReduceThreads, kReduceBlocks)
+__global__ void __launch_bounds__(kReduceThreads, kColumnBlocks)
     reduce_columns(Op op, R reads, const void* x, Reduced p, Results out, void* partial) {
   using State = typename Op::State;
   constexpr int kTogether = 8;  // entries of a lane
@@ -178,19 +190,26 @@ __global__ void __launch_bounds__(kReduceThreads, kReduceBlocks)
     if (c < p.kept.count) {
       int64_t base[1];
       p.kept.offsets(c, base);
-      for (int64_t i = begin + deep; i < end; i += int64_t(depth) * kTogether) {
+      const int64_t step = p.gone.ndim ? p.gone.stride[0][0] : 0;
+      for (int64_t i = begin + deep; p.gone.ndim < 2 && i < end; i += int64_t(depth) * kTogether) {
         auto lane = op.lane();
         typename R::T v[kTogether];
         DY_UNROLL
         for (int k = 0; k < kTogether; ++k) {  // all of them are on their way at once
           const int64_t e = i + int64_t(k) * depth;
-          int64_t there[1] = {0};
-          if (e < end) p.gone.offsets(e, there);
-          v[k] = e < end ? reads.one(x, base[0] + there[0]) : typename R::T(0);
+          v[k] = e < end ? reads.one(x, base[0] + e * step) : typename R::T(0);
         }
         DY_UNROLL
         for (int k = 0; k < kTogether; ++k)
           if (i + int64_t(k) * depth < end) op.add(lane, v[k], i + int64_t(k) * depth);
+        op.join(state, lane);
+      }
+      DY_UNROLL_BY(1)
+      for (int64_t i = begin + deep; p.gone.ndim > 1 && i < end; i += depth) {
+        int64_t there[1];
+        p.gone.offsets(i, there);
+        auto lane = op.lane();
+        op.add(lane, reads.one(x, base[0] + there[0]), i);
         op.join(state, lane);
       }
     }

@@ -18,6 +18,8 @@ struct Divisor {
     factor = uint32_t(((uint64_t{1} << 32) * ((uint64_t{1} << shift) - uint64_t(n))) / uint64_t(n) + 1);
   }
   DY_DEVICE uint32_t quotient(uint32_t n) const { return (uint32_t((uint64_t(n) * factor) >> 32) + n) >> shift; }
+  // n / by, n not negative; where both are small by the product.
+  DY_DEVICE int64_t divide(int64_t n) const { return ((n | by) >> 31) == 0 ? int64_t(quotient(uint32_t(n))) : n / by; }
 };
 
 template <int K> struct Space {

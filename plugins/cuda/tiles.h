@@ -116,7 +116,7 @@ template <class T, class Side, int kLines, int kDepth> struct Fetch {
 // Each thread has kGroups x kGroups squares of 4 x 4 elements.
 template <class T, int kGroups, class A, class B, class C>
 __global__ void __launch_bounds__(256, 1) tile_product(A given_a, B given_b, C given_c, T* partial, ProductShape s) {
-  constexpr int kTile = 64 * kGroups, kDepth = sizeof(T) > 8 ? 8 : 16, kEach = 4 * kGroups;
+  constexpr int kTile = 64 * kGroups, kDepth = sizeof(T) > 8 || kGroups > 1 ? 8 : 16, kEach = 4 * kGroups;
   using FetchA = Fetch<T, A, kTile, kDepth>;
   using FetchB = Fetch<T, B, kTile, kDepth>;
   __shared__ __align__(16) unsigned char room[2][2][sizeof(T) * kDepth * FetchA::kPitch];

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "plugins/cuda/assign.h"
+#include "plugins/cuda/saturate.h"
 
 namespace dyadic::gpu {
 namespace {
@@ -172,53 +173,6 @@ __global__ void __launch_bounds__(kThreads) convert_tiles(Ends e, Tiles t) {
       t, [=](int64_t i) { return load<float>(e.from, e.source, i); }, [=](int64_t i, float v) { store(e.to, e.target, i, v); });
 }
 
-// As convert_saturated() does: floats within their largest number, integers within their range, NaN 0.
-template <class T> __device__ __forceinline__ T clamped(T x, double max) {
-  if constexpr (is_parts<T>) {
-    return {clamped(x.re, max), clamped(x.im, max)};
-  } else {
-    if (std::is_same_v<T, float> && max > 0x1.fffffep127) max = 0x1.fffffep127;
-    if (std::is_integral_v<T> && max >= (sizeof(T) == 4 ? 0x1p31 : std::is_signed_v<T> ? 0x1p63 : 0x1p64)) return x;
-    const T high = T(max);
-    if constexpr (std::is_unsigned_v<T>)
-      return x > high ? high : x;
-    else
-      return x > high ? high : x < T(-high) ? T(-high) : x;
-  }
-}
-template <class S, class T> __device__ __forceinline__ S within(T x) {  // S: an integer, or bool
-  constexpr bool is_signed = std::is_signed_v<S>;
-  constexpr int bits = std::is_same_v<S, bool> ? 1 : int(8 * sizeof(S));
-  constexpr uint64_t high = ~uint64_t{0} >> (64 - bits + (is_signed ? 1 : 0));
-  constexpr int64_t low = is_signed ? -int64_t(high) - 1 : 0;
-  if constexpr (is_parts<T>) {
-    return within<S>(x.re);
-  } else if constexpr (std::is_floating_point_v<T>) {
-    const double v = double(x);
-    if (v != v) return S(0);
-    if (v >= double(high)) return S(high);
-    if (v <= double(low)) return S(low);
-    return S(v < 0x1p63 ? uint64_t(int64_t(v)) : truncate_u64(v));
-  } else if constexpr (std::is_same_v<T, uint64_t>) {
-    return S(x > high ? high : x);
-  } else {
-    const auto v = int64_t(x);
-    return v < low ? S(low) : v > 0 && uint64_t(v) > high ? S(high) : S(v);
-  }
-}
-template <class E, class V>
-__device__ __forceinline__ typename E::Stored saturated(V x, double max, const Round& r, uint64_t i) {
-  using S = typename E::Stored;
-  if constexpr (is_narrow<E> || std::is_floating_point_v<S> || is_parts<S>) {
-    Round standard = r;
-    standard.overflow = Overflow::standard;
-    return rounded<E>(clamped(x, max), standard, i);
-  } else if constexpr (std::is_same_v<E, ElementOf<Code::boolean>>) {
-    return within<bool>(x);
-  } else {
-    return within<S>(x);
-  }
-}
 template <class V> __global__ void __launch_bounds__(kThreads) convert_rounded(Ends e, Space<2> s, Round r, double max) {
   for (int64_t i = first_thread(); i < s.count; i += all_threads()) {
     int64_t at[2];
@@ -228,7 +182,7 @@ template <class V> __global__ void __launch_bounds__(kThreads) convert_rounded(E
     with_element(e.to, [&](auto element) {
       using E = decltype(element);
       auto* to = static_cast<typename E::Stored*>(e.target) + at[0];
-      *to = r.overflow == Overflow::saturate ? saturated<E>(x[0], max, r, uint64_t(i)) : rounded<E>(x[0], r, uint64_t(i));
+      *to = rounded_within<E>(x[0], max, r, uint64_t(i));
     });
   }
 }

@@ -274,7 +274,7 @@ constexpr Grid<kEntries> expand(const uint16_t (&codes)[kEntries], const int8_t 
   return grid;
 }
 inline constexpr int8_t kTernary[] = {-1, 0, 1}, kThree[] = {8, 25, 43}, kEven[] = {4, 12, 20, 28, 36, 44, 52, 62},
-                 kOdd[] = {1, 3, 5, 7, 9, 11, 13, 15};
+                        kOdd[] = {1, 3, 5, 7, 9, 11, 13, 15};
 
 inline constexpr Grid<256> kIq2xxs = expand(kIq2xxsCodes, kThree, 8, 2);
 inline constexpr Grid<512> kIq2xs = expand(kIq2xsCodes, kThree, 8, 2);

@@ -9,6 +9,7 @@
 #include "models/generation.h"
 #include "models/row_text.h"
 #include "models/sampling.h"
+#include "nn/device_of.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::models {
@@ -20,7 +21,7 @@ constexpr uint64_t kStream = 0x67656e6d;  // of the choices; element step * B + 
 std::vector<int64_t> padding_of(const Tensor& mask, const Tensor& ids) {
   DY_CHECK_AS(ValueError, mask.sizes() == ids.sizes(), "generate: attention_mask is {}, ids are {}", describe(mask),
               describe(ids));
-  const Tensor m = ne(mask, 0).to(i64).contiguous();
+  const Tensor m = ne(mask.cpu(), 0).to(i64).contiguous();
   const int64_t B = ids.size(0), T = ids.size(1);
   std::vector<int64_t> pad(size_t(B), 0);
   for (int64_t b = 0; b < B; ++b) {
@@ -45,7 +46,7 @@ class Rows {  // of a batch, as they grow
  public:
   Rows(const Tensor& ids, std::vector<int64_t> pad, std::vector<int64_t> ends, int64_t filler, const GenerateOptions& o)
       : length_(ids.size(1)), pad_(std::move(pad)), done_(size_t(ids.size(0))), ends_(std::move(ends)), filler_(filler) {
-    const Tensor host = ids.contiguous();
+    const Tensor host = ids.contiguous().cpu();
     for (int64_t b = 0; b < ids.size(0); ++b) {
       const int64_t* row = host.data<int64_t>() + b * length_;
       all_.emplace_back(row, row + length_);
@@ -127,18 +128,20 @@ Tensor CausalLM::generate(const Tensor& prompt, const GenerateOptions& o) {
   const std::vector<int64_t> ends = o.eos_token_id ? *o.eos_token_id : eos_token_ids();
   const std::vector<int64_t> fillers = c.integers("pad_token_id");
   const int64_t filler = o.pad_token_id ? *o.pad_token_id : !fillers.empty() ? fillers[0] : ends.empty() ? 0 : ends[0];
+  const Device there = nn::device_of(*this);
   std::vector<int64_t> padding;
   Tensor pad;
   if (o.attention_mask.defined()) {
     padding = padding_of(o.attention_mask, prompt);
-    pad = from_data(padding.data(), {int64_t(padding.size())}, i64);
+    pad = from_data(padding.data(), {int64_t(padding.size())}, i64).to(there);
   }
   Rows rows(prompt, padding, ends, filler, o);
   const int64_t B = prompt.size(0), T = prompt.size(1);
-  if (o.max_new_tokens == 0) return rows.tensor();
+  if (o.max_new_tokens == 0) return rows.tensor().to(prompt.device());
   std::optional<Cache> own;
   Cache& cache = o.cache ? *o.cache : own.emplace(make_cache(*this, T, o));
-  const auto read_from = [&](const Tensor& ids, int64_t first) {
+  const auto read_from = [&](const Tensor& given, int64_t first) {
+    const Tensor ids = given.to(there);
     Tensor last;
     if (first == 0) cache.clear();
     cache.expect(ids.size(1));
@@ -150,7 +153,7 @@ Tensor CausalLM::generate(const Tensor& prompt, const GenerateOptions& o) {
   const int64_t most = most_tokens() > 0 ? most_tokens() - T + shift : o.max_new_tokens;
   Tensor next = read_from(prompt, serves(cache, T, turning) ? cache.length() : 0);
   for (int64_t step = 0; !interrupted(); ++step) {
-    const Tensor host = next.to(f32).contiguous();
+    const Tensor host = next.to(f32).contiguous().cpu();
     const int64_t vocab = host.size(2);
     std::vector<int64_t> made;
     for (int64_t b = 0; b < B; ++b) {
@@ -163,9 +166,9 @@ Tensor CausalLM::generate(const Tensor& prompt, const GenerateOptions& o) {
     if (o.streamer && !o.streamer->put(made)) break;
     if (step + 1 >= o.max_new_tokens || step >= most || rows.all_done()) break;
     const bool turns = turning > 0 && T + step - shift == turning;  // with this token it is longer
-    next = turns ? read_from(rows.tensor(), 0) : logits(from_data(made.data(), {B, 1}, i64), &cache, pad, true);
+    next = turns ? read_from(rows.tensor(), 0) : logits(from_data(made.data(), {B, 1}, i64).to(there), &cache, pad, true);
   }
-  return rows.tensor();
+  return rows.tensor().to(prompt.device());
 }
 
 Tensor CausalLM::loss(const Tensor& ids, const Tensor& labels) {

@@ -47,7 +47,7 @@ class Sums {
     }
   }
   void compare(const Tensor& rows, const Tensor& base, std::span<const int64_t> tokens) {
-    const Tensor kl = sum(exp(base) * (base - rows), {1}).contiguous();
+    const Tensor kl = sum(exp(base) * (base - rows), {1}).contiguous().cpu();
     kl_.insert(kl_.end(), kl.data<float>(), kl.data<float>() + kl.numel());
     same_ += int64_t(sum(eq(argmax(rows, 1), argmax(base, 1)).to(i64)).item());
     const Tensor p = values_at(rows, tokens).contiguous(), q = values_at(base, tokens).contiguous();

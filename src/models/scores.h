@@ -3,6 +3,7 @@
 #include <span>
 
 #include "dyadic/models.h"
+#include "nn/device_of.h"
 
 namespace dyadic::inline v1::models {
 
@@ -12,7 +13,7 @@ template <class F> void for_scores(CausalLM& m, const KvFormats& kv, std::span<c
   constexpr int64_t kRead = 512, kMostBytes = 64 << 20;  // of a piece's logits
   const NoGrad guard;
   const auto n = int64_t(ids.size());
-  const Tensor all = from_data(ids.data(), {1, n}, i64);
+  const Tensor all = from_data(ids.data(), {1, n}, i64).to(nn::device_of(m));
   Cache cache(n, kv);
   cache.expect(n);
   for (int64_t at = 0; at < from - 1; at += kRead) m.read(narrow(all, 1, at, std::min(kRead, from - 1 - at)), cache);
@@ -26,9 +27,9 @@ template <class F> void for_scores(CausalLM& m, const KvFormats& kv, std::span<c
   }
 }
 
-// Each row's value at its token: f32 [n].
+// Each row's value at its token: f32 [n], on the cpu.
 inline Tensor values_at(const Tensor& rows, std::span<const int64_t> tokens) {
-  return gather(rows, 1, from_data(tokens.data(), {int64_t(tokens.size()), 1}, i64)).reshape({-1});
+  return gather(rows, 1, from_data(tokens.data(), {int64_t(tokens.size()), 1}, i64).to(rows.device())).reshape({-1}).cpu();
 }
 
 }  // namespace dyadic::inline v1::models

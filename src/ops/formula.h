@@ -1,5 +1,5 @@
-// What is known of a pointwise op's lambdas before anything is compiled of them: which types they take, what they cost, which of
-// their arguments they read.
+// What is known of a pointwise op's lambdas before anything is compiled of them: which types they take, what they cost, which
+// of their arguments they read.
 #pragma once
 #include "base/simd/simd.h"
 #include "corridor/op_def.h"

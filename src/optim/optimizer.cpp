@@ -171,9 +171,14 @@ void Optimizer::step(double grad_scale) {
   NoGrad guard;
   count_step();
   uint64_t stream = 0;
-  for (ParamGroup& g : groups_)
-    for (auto& [name, p] : g.params) update(g, name, p, ++stream, grad_scale);
-  count_updates();
+  try {
+    for (ParamGroup& g : groups_)
+      for (auto& [name, p] : g.params) update(g, name, p, ++stream, grad_scale);
+    count_updates();
+  } catch (...) {
+    uncounted_.clear();
+    throw;
+  }
   check_updates();
 }
 

@@ -9,6 +9,7 @@
 #include "data/each_tensor.h"
 #include "device/limit.h"
 #include "dyadic/ops.h"
+#include "nn/device_of.h"
 #include "study/statistics.h"
 #include "study/stored.h"
 
@@ -29,11 +30,6 @@ class InEvaluation {
   }
   InEvaluation(const InEvaluation&) = delete;
 };
-
-Device device_of(const nn::Module& model) {
-  const std::vector<Tensor> parameters = model.parameters();
-  return parameters.empty() ? cpu : parameters[0].device();
-}
 
 void take(Judged& subject, nn::Module& model, const data::Value& batch, Tensor* logits, Evaluation& e) {
   const double begin = seconds_now();
@@ -61,7 +57,7 @@ Evaluation evaluate(Judged& subject, nn::Module& model, int64_t size, DType comp
   NoGrad guard;
   InEvaluation evaluating(model);
   Evaluation e;
-  const Device device = device_of(model);
+  const Device device = nn::device_of(model);
   subject.evaluation(size, [&](const data::Value& made) {
     if (interrupted()) return false;
     const data::Value batch = device.is_cuda() ? data::brought(made, device) : made;
@@ -130,7 +126,7 @@ static FormatResult beside(const Reference& reference, nn::Module& model, Stored
   std::vector<double> kl;
   int64_t agreed = 0;
   size_t next = 0;
-  const Device device = device_of(model);
+  const Device device = nn::device_of(model);
   reset_peak_memory_stats(device);
   int64_t workspace_before = memory_stats(device).live[size_t(Category::workspace)], workspace_peak = 0;
   Evaluation e = evaluate(reference.subject, model, reference.size, {}, [&](const data::Value& batch, const Tensor& q) {

@@ -91,7 +91,7 @@ Tensor laid_out(const Tensor& t, Layout l) {
   if (l == Layout::strided) {
     std::vector<int64_t> sizes = t.sizes().vec();
     for (int64_t& s : sizes) s = 2 * s + 1;
-    Tensor v = ones(sizes, t.dtype());
+    Tensor v = ones(sizes, t.dtype(), t.device());
     for (int64_t d = 0; d < n; ++d) v = slice(v, d, 1, 2 * t.size(d) + 1, 2);
     v.copy_(t);
     return v;
@@ -107,7 +107,7 @@ Tensor laid_out(const Tensor& t, Layout l) {
     return v.copy_(t);
   }
   if (l == Layout::expanded) return t.size(0) > 0 ? slice(t, 0, 0, 1).clone().expand(t.sizes()) : t;
-  Tensor room = zeros({t.numel() + 1}, t.dtype());
+  Tensor room = zeros({t.numel() + 1}, t.dtype(), t.device());
   Tensor v = slice(room, 0, 1).view(t.sizes());
   v.copy_(t);
   return v;

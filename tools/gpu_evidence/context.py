@@ -36,10 +36,8 @@ def ending(code):
 
 def stop(process):
     """Ends a process and what it has started."""
-    try:
+    if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 

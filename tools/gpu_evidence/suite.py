@@ -91,7 +91,7 @@ class Suite:
         while names and time.monotonic() < self.end:
             self.run_process(names)
             left = [name for name in names if name not in self.outcomes]
-            if len(left) == len(names):  # nothing has run at all
+            if len(left) == len(names) and time.monotonic() < self.end:  # nothing has run at all
                 self.texts.setdefault(names[0], "the process ran no test")
                 self.outcomes[names[0]] = "crashed"
                 left = names[1:]

@@ -73,6 +73,4 @@ struct Blocked {
 // Of a storage; layout is none for formats that have no device code.
 Blocked blocked_of(const Format& f, Geometry g);
 
-inline int64_t divide(int64_t n, const Divisor& d, bool wide) { return wide ? n / d.by : int64_t(d.quotient(uint32_t(n))); }
-
 }  // namespace dyadic::gpu

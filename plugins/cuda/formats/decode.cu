@@ -2,6 +2,7 @@
 #include "plugins/cuda/formats/decode.h"
 
 #include "plugins/cuda/formats/coding.h"
+#include "plugins/cuda/saturate.h"
 
 namespace dyadic::gpu {
 
@@ -15,12 +16,13 @@ struct Decoding {
   Space<2> space;  // the target, storage order
   int64_t origin;  // the first element there
   Round round;
+  double max;  // of the target's format
   bool plain;  // rounds to nearest
 };
 template <class V, class E>
 __device__ __forceinline__ void put(const Decoding& p, E, V x, void* target, int64_t at, int64_t i) {
   auto* to = static_cast<typename E::Stored*>(target) + at;
-  *to = p.plain ? E::stored(x) : rounded<E>(x, p.round, uint64_t(i));
+  *to = p.plain ? E::stored(x) : rounded_within<E>(x, p.max, p.round, uint64_t(i));
 }
 template <class V> __device__ __forceinline__ V value_of(const Blocked& b, const uint8_t* at, int64_t i) {
   if constexpr (std::is_same_v<V, float>)
@@ -50,9 +52,13 @@ template <class E> __global__ void __launch_bounds__(kThreads) decode_runs(Decod
 }  // namespace
 
 void decode(const Operand& target, const Operand& source, const Blocked& from, const Round& round, void* to, const void* at) {
-  Decoding p{from,  code_of(target.format),
-             {},    source.offset,
-             round, round.mode == Rounding::nearest && round.overflow == Overflow::standard};
+  Decoding p{from,
+             code_of(target.format),
+             {},
+             source.offset,
+             round,
+             target.format->def->max,
+             round.mode == Rounding::nearest && round.overflow == Overflow::standard};
   if (target.count == 0) return;
   for (int d = 0; d < target.ndim; ++d)
     p.space.add(target.lengths[d], {target.steps[d], broadcast_step(source, target.ndim, d)});

@@ -46,7 +46,7 @@ __device__ __forceinline__ float flat_scale(const Blocked& b, const uint8_t* at,
 }
 __device__ __forceinline__ float flat_value(const Blocked& b, const uint8_t* at, int64_t i) {
   const uint8_t* codes = at + b.codes;
-  const float scale = flat_scale(b, at, i / b.block.by);
+  const float scale = flat_scale(b, at, b.block.divide(i));
   const int nibble = i % 2 ? codes[i / 2] & 15 : codes[i / 2] >> 4;
   switch (b.layout) {
     case Layout::nf4:
@@ -100,7 +100,7 @@ __device__ __forceinline__ float small_value(Layout layout, uint32_t code) {
   }
 }
 __device__ __forceinline__ int64_t scale_number(const Blocked& b, const Position& p) {
-  return b.scales_per_row ? (b.band == 1 ? p.row : p.row / b.band) * b.scales_per_row + p.col / b.block.by : 0;
+  return b.scales_per_row ? (b.band == 1 ? p.row : p.row / b.band) * b.scales_per_row + b.block.divide(p.col) : 0;
 }
 __device__ __forceinline__ float group_value(const Blocked& b, const uint8_t* at, const Position& p) {
   const uint32_t code = bits_at(at + b.codes + p.row * b.pitch, p.col, b.bits);
@@ -329,7 +329,7 @@ __device__ __forceinline__ float ggml_value(Layout layout, const uint8_t* at, in
 __device__ __forceinline__ float blocked_value(const Blocked& b, const uint8_t* at, int64_t i) {
   if (b.layout >= Layout::q4_0) return ggml_value(b.layout, at, i);
   if (b.layout >= Layout::int_group) {
-    const int64_t row = i / b.cols.by;
+    const int64_t row = b.cols.divide(i);
     return group_value(b, at, {i, row, i - row * b.cols.by});
   }
   if (b.layout >= Layout::nf4) return flat_value(b, at, i);

@@ -1,6 +1,7 @@
 // Blocked tensors from their values, with the arithmetic of src/formats/block: packed scalars, ggml's blocks, and which encoder
 // is a format's.
 #include "plugins/cuda/formats/encode.h"
+#include "plugins/cuda/saturate.h"
 
 namespace dyadic::gpu {
 namespace {
@@ -99,13 +100,15 @@ __device__ __forceinline__ uint8_t small_code(Layout layout, float x, const Roun
       return small_code<DY_ISA::kF4e3m0>(x, random, r.overflow);
   }
 }
-template <class V> __device__ __forceinline__ uint8_t packed_code(const Blocked& b, V x, const Round& r, uint64_t i) {
-  if (b.layout != Layout::packed_integer) return small_code(b.layout, narrowed(x), r, i);
+template <class V>
+__device__ __forceinline__ uint8_t packed_code(const Blocked& b, V x, double max, const Round& r, uint64_t i) {
+  if (b.layout != Layout::packed_integer)
+    return small_code(b.layout, narrowed(r.overflow == Overflow::saturate ? clamped(x, max) : x), r, i);
   const uint32_t mask = (1u << b.bits) - 1;
   if (r.overflow != Overflow::saturate) return uint8_t(number<uint8_t>(x) & mask);
   const int64_t high = b.is_signed ? mask >> 1 : mask, low = b.is_signed ? -high - 1 : 0;
   if constexpr (is_parts<V>) {
-    return packed_code(b, x.re, r, i);
+    return packed_code(b, x.re, max, r, i);
   } else if constexpr (std::is_floating_point_v<V>) {
     return x != x ? 0 : uint8_t((x >= V(high) ? high : x <= V(low) ? low : int64_t(x)) & mask);
   } else {
@@ -115,13 +118,13 @@ template <class V> __device__ __forceinline__ uint8_t packed_code(const Blocked&
 }
 template <class V>
 __global__ void __launch_bounds__(kEncodeThreads)
-    encode_packed(Blocked b, int64_t numel, Code from, const void* in, Round r, uint8_t* out) {
+    encode_packed(Blocked b, int64_t numel, double max, Code from, const void* in, Round r, uint8_t* out) {
   for (int64_t t = first_thread(); t * kEight < numel; t += all_threads()) {
     const int64_t first = t * kEight;
     const int count = int(numel - first < kEight ? numel - first : kEight);
     uint64_t codes = 0;
     for (int k = 0; k < count; ++k)
-      codes |= uint64_t(packed_code(b, load<V>(from, in, first + k), r, uint64_t(first + k))) << (b.bits * k);
+      codes |= uint64_t(packed_code(b, load<V>(from, in, first + k), max, r, uint64_t(first + k))) << (b.bits * k);
     write_codes(codes, count, b.bits, out + t * b.bits);
   }
 }
@@ -159,7 +162,8 @@ void encode(const Format& f, const Blocked& b, Code from, const void* values, vo
   if (numel == 0) return;
   if (!f.is_scaled()) {
     return with_value(from, [&](auto value) {
-      launch(encode_packed<decltype(value)>, grid_for(numel, kEight, kEncodeThreads), b, numel, from, values, round, at);
+      launch(encode_packed<decltype(value)>, grid_for(numel, kEight, kEncodeThreads), b, numel, f.def->max, from, values, round,
+             at);
     });
   }
   if (is_flat(b.layout)) return encode_flat(b, in, at, workspace);

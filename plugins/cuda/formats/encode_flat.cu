@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kEncodeThreads)
     uint64_t codes_here = 0;
     const int swap = b.bits == 4 ? 1 : 0;  // of two in a byte the first is the higher
     for (int k = 0; k < count; ++k) {
-      const uint64_t code = flat_code_of(b.layout, in[first + k], absmax[(first + k) / b.block.by]);
+      const uint64_t code = flat_code_of(b.layout, in[first + k], absmax[b.block.divide(first + k)]);
       codes_here |= code << (b.bits * (k ^ swap));
     }
     const bool odd = swap && count % 2;

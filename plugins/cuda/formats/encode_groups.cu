@@ -149,7 +149,7 @@ template <class E> __global__ void __launch_bounds__(kEncodeThreads) encode_code
     const int count = int(cols - first < kEight ? cols - first : kEight);
     uint64_t codes = 0;
     for (int k = 0; k < count; ++k) {
-      const int64_t s = b.scales_per_row ? row / b.band * b.scales_per_row + (first + k) / b.block.by : 0;
+      const int64_t s = b.scales_per_row ? row / b.band * b.scales_per_row + b.block.divide(first + k) : 0;
       codes |= uint64_t(E::code(b, at, s, whole, in[row * cols + first + k])) << (E::kWidth * k);
     }
     write_codes(codes, count, E::kWidth, at + b.codes + row * b.pitch + first * E::kWidth / 8);

@@ -245,7 +245,8 @@ AttentionPlan packed_plan(const Operand& qkv, bool causal, const Operand& result
 int64_t delta_bytes(const AttentionPlan& p) { return p.batch * p.heads * p.tq * (p.code == Code::f64 ? 8 : 4); }
 
 void run_attention(const AttentionPlan& p, const Pointers& at) {
-  forward(p, {.q = at.in[0], .k = at.in[1], .v = at.in[2], .result = at.out[0], .result_lse = at.out[1]});
+  forward(p,
+          {.q = at.in[0], .k = at.in[1], .v = at.in[2], .result = at.out[0], .result_lse = at.out[1], .partial = at.workspace});
 }
 void plan_attention(Call& c) {
   namespace arg = ops::attention_forward_op::arg;
@@ -253,6 +254,7 @@ void plan_attention(Call& c) {
   const Operand q = c.operand(arg::query), k = c.operand(arg::key), v = c.operand(arg::value), out = c.result();
   p = plan_of(q, k, c[arg::is_causal], c[arg::scale], out);
   p.q = steps_of(q), p.k = steps_of(k), p.v = steps_of(v), p.out = steps_of(out);
+  if (on_tensor_cores(p)) c.plan.workspace = plan_forward16(p);
 }
 const Registered attention_forward{"attention_forward", {.plan = plan_attention}};
 
@@ -288,8 +290,12 @@ void* part_of(void* at, int64_t bytes) { return static_cast<char*>(at) + bytes; 
 
 void run_packed(const PackedPlan& p, const Pointers& at) {
   const void* const qkv = at.in[0];
-  forward(p,
-          {.q = qkv, .k = part_of(qkv, p.part), .v = part_of(qkv, 2 * p.part), .result = at.out[0], .result_lse = at.out[1]});
+  forward(p, {.q = qkv,
+              .k = part_of(qkv, p.part),
+              .v = part_of(qkv, 2 * p.part),
+              .result = at.out[0],
+              .result_lse = at.out[1],
+              .partial = at.workspace});
 }
 void plan_packed(Call& c) {
   namespace arg = ops::packed_attention_forward_op::arg;
@@ -297,6 +303,7 @@ void plan_packed(Call& c) {
   const Operand qkv = c.operand(arg::qkv), out = c.result();
   p = PackedPlan{packed_plan(qkv, c[arg::is_causal], out)};
   p.out = packed_steps(out), p.part = qkv.steps[2] * qkv.itemsize();
+  if (on_tensor_cores(p)) c.plan.workspace = plan_forward16(p);
 }
 const Registered packed_forward{"packed_attention_forward", {.plan = plan_packed, .dense = true}};
 

@@ -36,7 +36,7 @@ struct MergeSums {
 };
 
 template <class E, int kGroup, int kThreads>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 512 / kThreads)
     forward(const void* x, const int64_t* targets, void* losses, void* lses, Failure* failed, int op, Shape p) {
   using T = typename E::Value;
   using Row = HeldRow<E, kGroup, kPer<E>>;
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kTotalThreads) share_of_row(const int64_t* tar
 // (softmax - the target's distribution) times the row's gradient and `share`, which may be null; zeros where the target is
 // ignored. Blocks in y take the parts of long rows.
 template <class E, int kGroup, int kThreads>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 512 / kThreads)
     backward(const void* x, const int64_t* targets, const void* lses, const void* grad, Code grad_code, int grad_step,
              const double* share, void* dx, Failure* failed, int op, Shape p) {
   using T = typename E::Value;

@@ -1,5 +1,5 @@
-// What is done to gradients between backward and a step (optim/grad_ops.cpp): the sum of squares, unscaling with a look for what is
-// not finite, and the factor that clips a norm.
+// What is done to gradients between backward and a step (optim/grad_ops.cpp): the sum of squares, unscaling with a look for
+// what is not finite, and the factor that clips a norm.
 #include <algorithm>
 
 #include "plugins/cuda/collectives.h"
@@ -34,7 +34,9 @@ template <class F> __device__ __forceinline__ void for_runs(const Gradient& g, F
     const int64_t left = g.n - run * kRunOf;
     const int n = left < kRunOf ? int(left) : kRunOf;
     float x[kRunOf] = {};
-    read_held(g.held, run, n, x);
+    HeldRun<float, kRunOf> stored;
+    stored.read(g.held, run, n);
+    stored.values(g.held, x);
     f(run, n, x);
   }
 }
@@ -78,7 +80,7 @@ __global__ void __launch_bounds__(kThreads) unscale(const __grid_constant__ Grad
       x[i] *= factor;
       wrong |= i < n && (float_bits(x[i]) & kAbsMask) >= kInfBits;
     }
-    write_held(g.held, run, x, n);
+    HeldRun<float, kRunOf>::write(g.held, run, n, x);
   });
   if (__syncthreads_or(wrong) && threadIdx.x == 0) *finite = 0;  // the same, whoever writes it
 }

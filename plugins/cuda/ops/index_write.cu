@@ -18,13 +18,15 @@ struct Elements {
   int64_t places;
   bool places_inside;  // neighbours are places, not elements of one
   int64_t count() const { return places * rest.count; }
-  struct Place {
-    int64_t place, target, source;  // the target's is to be added to the place's own
-  };
+  Divisor by;  // of an element's number: places, or what is inside
   __device__ __forceinline__ void split(int64_t i, int64_t* place, int64_t* inside) const {
-    const int64_t by = places_inside ? places : rest.count, quotient = i / by, remainder = i - quotient * by;
+    const int64_t quotient = by.divide(i), remainder = i - quotient * by.by;
     *place = places_inside ? remainder : quotient;
     *inside = places_inside ? quotient : remainder;
+  }
+  void finish() {
+    rest.finish(), source.finish();
+    by = Divisor(places_inside ? places : rest.count);
   }
 };
 
@@ -182,14 +184,15 @@ struct Along {
     return {plan_transfer(out, self), room, index_arg.tensor, 1, list};
   }
   Elements elements() const {
-    Elements e{{}, {}, index.count, false};
+    Elements e{{}, {}, index.count, false, {}};
     for (int d = 0; by_element && d < index.ndim; ++d) e.source.add(index.lengths[d], {source_step(d)});
     if (!by_element) e.source.add(index.count, {source_step(dim)});
     for (int d = 0; !by_element && d < out.ndim; ++d)
       if (d != dim) e.rest.add(out.lengths[d], {out.steps[d], source_step(d)});
-    e.source.finish(), e.rest.finish();
+    e.rest.finish();
     e.places_inside = e.rest.count == 1 || (!by_element && dim == out.ndim - 1);
     if (out.count == 0) e.places = 0;
+    e.finish();
     return e;
   }
 };
@@ -281,16 +284,17 @@ void plan_index_write(Call& c) {
   Operand all = out;  // values in the shape of what they are written to
   all.ndim = out.ndim - d.indices + d.ndim;
   for (int k = 0; k < all.ndim; ++k) all.steps[k] = broadcast_step(values, all.ndim, k);
-  Elements e{{}, {}, d.count(), false};
+  Elements e{{}, {}, d.count(), false, {}};
   d.walk(out, all, [&](int64_t n, int64_t out_step, int64_t value_step, int place, int64_t) {
     if (place < 0)
       e.rest.add(n, {out_step, value_step});
     else
       e.source.add(n, {value_step});
   });
-  e.rest.finish(), e.source.finish();
+  e.rest.finish();
   e.places_inside = e.rest.count == 1;
   if (out.count == 0) e.places = 0;
+  e.finish();
   if (sums) {
     c.plan.set<run_summing>(
         Summing{target, {e, code_of(out.format), code_of(values.format), How::sum, true, {0}}, arg::values.tensor});

@@ -1,5 +1,5 @@
-// What optimizers do to a parameter (`adamw_step` and its like), one pass over memory for each: optim/update_op.cpp's ops, whose
-// arguments these are.
+// What optimizers do to a parameter (`adamw_step` and its like), one pass over memory for each: optim/update_op.cpp's ops,
+// whose arguments these are.
 #include <algorithm>
 #include <cstddef>
 
@@ -26,29 +26,29 @@ template <class Tag> RuleKernels kernels_of() {
   return k;
 }
 // Name, what it changes, how many states it has, its lambda.
-#define DY_RULES(X) \
-  X(sgd, all, 0, kSgd) \
-  X(sgd_momentum, all, 1, kMomentum) \
-  X(adagrad, all, 1, kAdagrad) \
-  X(rmsprop, all, 1, kRmsprop<false, false>) \
-  X(rmsprop_momentum, all, 2, kRmsprop<false, true>) \
-  X(rmsprop_centered, all, 2, kRmsprop<true, false>) \
+#define DY_RULES(X)                                          \
+  X(sgd, all, 0, kSgd)                                       \
+  X(sgd_momentum, all, 1, kMomentum)                         \
+  X(adagrad, all, 1, kAdagrad)                               \
+  X(rmsprop, all, 1, kRmsprop<false, false>)                 \
+  X(rmsprop_momentum, all, 2, kRmsprop<false, true>)         \
+  X(rmsprop_centered, all, 2, kRmsprop<true, false>)         \
   X(rmsprop_centered_momentum, all, 3, kRmsprop<true, true>) \
-  X(adam, all, 2, kAdam<false>) \
-  X(adam_amsgrad, all, 3, kAdam<true>) \
-  X(adamax, all, 2, kAdamax) \
-  X(nadam, all, 2, kNadam) \
-  X(radam, all, 2, kRadam) \
-  X(adadelta, all, 2, kAdadelta) \
-  X(lion, all, 1, kLion) \
-  X(rprop, all, 2, kRprop) \
-  X(asgd, all, 1, kAsgd) \
-  X(schedule_free, all, 2, kScheduleFree) \
-  X(lamb_measure, states, 2, kLambMeasure) \
-  X(lamb_apply, param, 2, kLambApply) \
+  X(adam, all, 2, kAdam<false>)                              \
+  X(adam_amsgrad, all, 3, kAdam<true>)                       \
+  X(adamax, all, 2, kAdamax)                                 \
+  X(nadam, all, 2, kNadam)                                   \
+  X(radam, all, 2, kRadam)                                   \
+  X(adadelta, all, 2, kAdadelta)                             \
+  X(lion, all, 1, kLion)                                     \
+  X(rprop, all, 2, kRprop)                                   \
+  X(asgd, all, 1, kAsgd)                                     \
+  X(schedule_free, all, 2, kScheduleFree)                    \
+  X(lamb_measure, states, 2, kLambMeasure)                   \
+  X(lamb_apply, param, 2, kLambApply)                        \
   X(gradient_measure, states, 0, kGradient)
-#define DY_NAMED(name, changes, states, ...) \
-  struct name##_rule {                          \
+#define DY_NAMED(name, changes, states, ...)                                                    \
+  struct name##_rule {                                                                          \
     using Rule = LambdaRule<states, std::remove_cv_t<decltype(__VA_ARGS__)>, Changes::changes>; \
   };
 DY_RULES(DY_NAMED)  // nvcc takes a lambda's type in no kernel's name
@@ -56,12 +56,14 @@ DY_RULES(DY_NAMED)  // nvcc takes a lambda's type in no kernel's name
 struct adamw_rule {
   using Rule = AdamwRule;
 };
-#define DY_NUMBERED(name, ...) \
-  case offsetof(RuleTable, name) / sizeof(Rule): return kernels_of<name##_rule>();
+#define DY_NUMBERED(name, ...)                   \
+  case offsetof(RuleTable, name) / sizeof(Rule): \
+    return kernels_of<name##_rule>();
 RuleKernels kernels_of(int64_t rule) {
   switch (rule) {
     DY_RULES(DY_NUMBERED)
-    default: return kernels_of<adamw_rule>();
+    default:
+      return kernels_of<adamw_rule>();
   }
 }
 #undef DY_NUMBERED
@@ -92,7 +94,10 @@ struct Update {
 };
 
 Held& held(UpdateWork& w, int place) {
-  return place == kParamPlace ? w.param : place == kGradPlace ? w.grad : place == kRestPlace ? w.rest : w.state[place - kStatePlace];
+  return place == kParamPlace  ? w.param
+         : place == kGradPlace ? w.grad
+         : place == kRestPlace ? w.rest
+                               : w.state[place - kStatePlace];
 }
 int input_of(int place) { return place == kParamPlace ? 0 : place == kGradPlace ? 1 : place + 1; }  // among the op's tensors
 
@@ -149,8 +154,7 @@ class Planner {
   Decoded* copies_ = nullptr;
 
  public:
-  Planner(Call& c, Update& p)
-      : c_(c), p_(p), room_(c.plan), wide_(c.impl(kParam).dtype.format()->compute() == Compute::f64) {}
+  Planner(Call& c, Update& p) : c_(c), p_(p), room_(c.plan), wide_(c.impl(kParam).dtype.format()->compute() == Compute::f64) {}
   void plan() {
     UpdateWork& w = p_.work;
     const bool stochastic = c_.boolean(kStochastic);
@@ -222,9 +226,24 @@ void plan(Call& c) {
   Planner(c, p).plan();
 }
 
-const char* const kOptimizers[] = {"sgd",    "asgd",   "rprop",  "lion",     "lars",      "adam",      "adamw",
-                                   "adamax", "nadam",  "radam",  "lamb",     "adagrad",   "rmsprop",   "adadelta",
-                                   "muon",   "adafactor", "schedulefreeadamw", "lbfgs"};
+const char* const kOptimizers[] = {"sgd",
+                                   "asgd",
+                                   "rprop",
+                                   "lion",
+                                   "lars",
+                                   "adam",
+                                   "adamw",
+                                   "adamax",
+                                   "nadam",
+                                   "radam",
+                                   "lamb",
+                                   "adagrad",
+                                   "rmsprop",
+                                   "adadelta",
+                                   "muon",
+                                   "adafactor",
+                                   "schedulefreeadamw",
+                                   "lbfgs"};
 struct RegisteredSteps {
   RegisteredSteps() {
     static std::string names[std::size(kOptimizers)];

@@ -31,13 +31,20 @@ struct Pointwise {
 // f(T()) of the compute type.
 template <class F> decltype(auto) with_compute(Compute compute, F f) {
   switch (compute) {
-    case Compute::f32: return f(float());
-    case Compute::f64: return f(double());
-    case Compute::i32: return f(int32_t());
-    case Compute::i64: return f(int64_t());
-    case Compute::u64: return f(uint64_t());
-    case Compute::c64: return f(Parts<float>());
-    default: return f(Parts<double>());
+    case Compute::f32:
+      return f(float());
+    case Compute::f64:
+      return f(double());
+    case Compute::i32:
+      return f(int32_t());
+    case Compute::i64:
+      return f(int64_t());
+    case Compute::u64:
+      return f(uint64_t());
+    case Compute::c64:
+      return f(Parts<float>());
+    default:
+      return f(Parts<double>());
   }
 }
 
@@ -137,8 +144,10 @@ void run(const Pointwise& p, const Pointers& at) {
 // A number is compared as what it is beside the other operand: 0.3 is equal to the bf16 number nearest to it.
 void round_numbers(const Call& c, Pointwise& p) {
   const auto strength = [&](int i) { return c.impl(i).flags & kNumber ? 0 : c.impl(i).ndim == 0 ? 1 : 2; };
-  const auto is_float = [](Code code) { return code != Code::boolean && with_element(code, [](auto e) {
-                                                 return std::is_same_v<typename decltype(e)::Value, float>; }); };
+  const auto is_float = [](Code code) {
+    return code != Code::boolean &&
+           with_element(code, [](auto e) { return std::is_same_v<typename decltype(e)::Value, float>; });
+  };
   for (int i = 0; i < p.kernel->inputs; ++i) {
     const int other = 1 - i;
     if (p.kernel->inputs != 2 || c.impl(i).ndim || strength(other) <= strength(i)) continue;

@@ -1,6 +1,7 @@
 // Ops that move elements, or parts of tensors, to other places.
 #include <algorithm>
 
+#include "base/check.h"
 #include "formats/bits.h"
 #include "plugins/cuda/assign.h"
 #include "plugins/cuda/kernel.h"
@@ -75,11 +76,22 @@ Piece piece(const Part& to, const Operand& from, int input, int64_t from_first =
 
 bool is_nothing(const Operand& o) { return o.ndim == 1 && o.lengths[0] == 0; }  // [0] joins anything
 struct Joined {
+  struct One {
+    Piece piece;
+    bool blocked;  // decoded where it goes
+    Operand to, from;
+  };
   int64_t count;
-  const Piece* pieces;
+  const One* list;
 };
 void run_cat(const Joined& p, const Pointers& at) {
-  for (int64_t k = 0; k < p.count; ++k) p.pieces[k].run(at);
+  for (int64_t k = 0; k < p.count; ++k) {
+    const Joined::One& one = p.list[k];
+    if (one.blocked)
+      assign(Array(one.to, static_cast<char*>(at.out[0]) + one.piece.to), at.input(one.piece.input, one.from), {}, nullptr);
+    else
+      one.piece.run(at);
+  }
 }
 void plan_cat(Call& c) {
   namespace arg = ops::cat_op::arg;
@@ -87,15 +99,19 @@ void plan_cat(Call& c) {
   const Operand out = c.result();
   const int64_t dim = wrapped(c[arg::dim], out.ndim);
   Joined& p = c.plan.make<run_cat, Joined>();
-  Piece* pieces = c.plan.list<Piece>(list.size());
-  p = {0, pieces};
+  auto* all = c.plan.list<Joined::One>(list.size());
+  p = {0, all};
   int64_t begin = 0;
   for (size_t k = 0; k < list.size(); ++k) {
     const Operand t(*list[k].impl());
     if (is_nothing(t)) continue;
     Part part(out);
     part.narrow(dim, begin, t.lengths[dim]);
-    pieces[p.count++] = piece(part, t, int(k));
+    const bool blocked = t.format->is_blocked();
+    DY_CHECK(!blocked || assign_room(part.operand, t) == 0, "cat: there is no code for cuda from {} to {}; go by the cpu",
+             t.format->text, out.format->text);
+    all[p.count++] = {blocked ? Piece{{}, part.first * out.itemsize(), 0, int(k)} : piece(part, t, int(k)), blocked,
+                      part.operand, t};
     begin += t.lengths[dim];
   }
 }
@@ -219,7 +235,7 @@ template <class W> __global__ void __launch_bounds__(kThreads) pad_elements(Padd
   for (int64_t i = first_thread(); i < p.count; i += all_threads()) {
     int64_t rest = i, source = 0, target = 0;
     for (int d = p.ndim - 1; d >= 0; --d) {
-      const int64_t next = rest / p.size[d].by, here = rest - next * p.size[d].by;
+      const int64_t next = p.size[d].divide(rest), here = rest - next * p.size[d].by;
       source += edge_source(p.edge, here - p.before[d], p.length[d]) * p.from_step[d];
       target += here * p.to_step[d];
       rest = next;
@@ -253,13 +269,15 @@ void plan_pad_edges(Call& c) {
 // triangle
 
 struct Triangle {
-  int64_t count, rows, cols, diagonal;
+  int64_t count, diagonal;
+  Divisor rows, cols;
   int width;
   bool lower;
 };
 template <class W> __global__ void __launch_bounds__(kThreads) keep_triangle(Triangle p, const W* from, W* to) {
   for (int64_t i = first_thread(); i < p.count; i += all_threads()) {
-    const int64_t line = i / p.cols, above = i - line * p.cols - line % p.rows - p.diagonal;
+    const int64_t line = p.cols.divide(i), row = line - p.rows.divide(line) * p.rows.by;
+    const int64_t above = i - line * p.cols.by - row - p.diagonal;
     to[i] = (p.lower ? above <= 0 : above >= 0) ? from[i] : W{};
   }
 }
@@ -274,8 +292,8 @@ void plan_triangle(Call& c) {
   namespace arg = ops::triangle_op::arg;
   const Operand x = c.operand(arg::self);
   const int64_t rows = x.size(-2), cols = x.size(-1);
-  c.plan.set<run_triangle>(
-      Triangle{x.count, rows, cols, clamped(c[arg::diagonal], -rows - 1, cols + 1), int(x.itemsize()), c[arg::lower]});
+  c.plan.set<run_triangle>(Triangle{x.count, clamped(c[arg::diagonal], -rows - 1, cols + 1), Divisor(rows), Divisor(cols),
+                                    int(x.itemsize()), c[arg::lower]});
 }
 
 // round_tf32: 13 bits of an f32's fraction are dropped, to nearest even.
@@ -305,7 +323,7 @@ void plan_tf32(Call& c) {
   c.plan.set<run_tf32>(Tf32{piece(Part(out), c.operand(0), 0), code_of(out.format), out.count});
 }
 
-const Registered cat{"cat", {.plan = plan_cat}};
+const Registered cat{"cat", {.plan = plan_cat, .blocked = kAllInputs}};
 const Registered constant_pad{"constant_pad_nd", {.plan = plan_constant_pad}};
 const Registered slice_backward{"slice_backward", {.plan = plan_slice_backward}};
 const Registered select_scatter{"select_scatter", {.plan = plan_select_scatter}};

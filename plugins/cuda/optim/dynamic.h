@@ -1,5 +1,5 @@
-// A block of 256 elements in the dynamic 8-bit code (formats/block/dynamic8.h) as kCodeThreads threads hold it: four neighbours each.
-// The same arithmetic as the CPU's, so the same codes and values.
+// A block of 256 elements in the dynamic 8-bit code (formats/block/dynamic8.h) as kCodeThreads threads hold it: four neighbours
+// each. The same arithmetic as the CPU's, so the same codes and values.
 #pragma once
 #include "formats/block/dynamic_code.h"
 #include "plugins/cuda/collectives.h"

@@ -17,31 +17,36 @@ struct Held {
   int64_t absmax = 0;   // of codes: the bytes from `at` to the scales
   DY_DEVICE float& scale(int64_t block) const { return reinterpret_cast<float*>(at + absmax)[block]; }
 };
-// Run `run` of N elements, of which there are n; those behind are anything.
-template <class T, int N> __device__ __forceinline__ void read_held(const Held& h, int64_t run, int n, T (&x)[N]) {
-  const char* at = h.at + run * N * h.bytes;
-  if constexpr (sizeof(T) == 4 && N > 1) {
-    if (h.aligned) {
-      StoredRun<N> r;
-      read_whole(r, at, h.bytes);
-      return decode(r, h.code, x);
-    }
+// Run `run` of N elements, of which there are n; those behind are anything. In two steps, so that the loads of several arrays
+// are under way together.
+template <class T, int N> struct HeldRun {
+  StoredRun<N> r;
+  __device__ __forceinline__ void read(const Held& h, int64_t run, int n) {
+    const char* at = h.at + run * N * h.bytes;
+    h.aligned ? read_whole(r, at, h.bytes) : read_some(r, at, h.bytes, n);
   }
-  DY_UNROLL
-  for (int i = 0; i < N; ++i) x[i] = i < n ? load_one<T>(h.code, at + i * h.bytes) : T(0);
-}
-template <class T, int N> __device__ __forceinline__ void write_held(const Held& h, int64_t run, const T (&x)[N], int n) {
-  char* at = h.at + run * N * h.bytes;
-  if constexpr (sizeof(T) == 4 && N > 1) {
-    if (h.aligned) {
-      StoredRun<N> r;
-      encode(r, h.code, x);
-      return write_some(r, at, h.bytes, n);
-    }
+  __device__ __forceinline__ void values(const Held& h, T (&x)[N]) const { decode(r, h.code, x); }
+  static __device__ __forceinline__ void write(const Held& h, int64_t run, int n, const T (&x)[N]) {
+    StoredRun<N> r;
+    encode(r, h.code, x);
+    write_some(r, h.at + run * N * h.bytes, h.bytes, n, h.aligned);
   }
-  DY_UNROLL
-  for (int i = 0; i < N; ++i)
-    if (i < n) store_one(h.code, at + i * h.bytes, x[i]);
-}
+};
+template <int N> struct HeldRun<double, N> {
+  double v[N];
+  __device__ __forceinline__ void read(const Held& h, int64_t run, int n) {
+    DY_UNROLL
+    for (int i = 0; i < N; ++i) v[i] = i < n ? reinterpret_cast<const double*>(h.at)[run * N + i] : 0;
+  }
+  __device__ __forceinline__ void values(const Held&, double (&x)[N]) const {
+    DY_UNROLL
+    for (int i = 0; i < N; ++i) x[i] = v[i];
+  }
+  static __device__ __forceinline__ void write(const Held& h, int64_t run, int n, const double (&x)[N]) {
+    DY_UNROLL
+    for (int i = 0; i < N; ++i)
+      if (i < n) reinterpret_cast<double*>(h.at)[run * N + i] = x[i];
+  }
+};
 
 }  // namespace dyadic::gpu

@@ -45,8 +45,8 @@ struct AdamwRule {
   }
 };
 
-// Runs of elements; the same where some states are in the dynamic code; one element after the other, where the parameter's format
-// is another than f32, f64, bf16 and f16.
+// Runs of elements; the same where some states are in the dynamic code; one element after the other, where the parameter's
+// format is another than f32, f64, bf16 and f16.
 enum class Way : uint8_t { runs, codes, rare };
 template <class T, Way kWay> inline constexpr int kTaken = kWay == Way::rare ? 1 : kStepRun<T>;
 
@@ -98,29 +98,33 @@ __device__ __forceinline__ void round_run(const UpdateWork& w, int64_t run, int 
 template <class R, class T, Way kWay>
 __device__ __forceinline__ void update_run(const UpdateWork& w, const CodeTables& tables, int64_t run, int n, Measured& mine) {
   constexpr int N = kTaken<T, kWay>;
+  const auto in_codes = [&](int k) { return kWay == Way::codes && w.state[k].kept != Kept::plain; };
+  HeldRun<T, N> param, grad, kept, states[R::kStates + 1];
   T p[N] = {}, g[N] = {}, rest[N] = {}, s[R::kStates + 1][N] = {}, next[N], by[N];
   if (n > 0) {
-    read_held(w.param, run, n, p);
-    read_held(w.grad, run, n, g);
-    if (w.has_rest) read_held(w.rest, run, n, rest);
-  }
-  DY_UNROLL
-  for (int k = 0; k < R::kStates; ++k) {
-    if (n <= 0) continue;
-    const Held& h = w.state[k];
-    if constexpr (kWay == Way::codes) {
-      if (h.kept != Kept::plain) {
-        StoredRun<N> r = {};
-        read_as<uint8_t>(r, h.at + run * N);
-        const int64_t block = run / kCodeThreads;
-        decode_state(tables, h, r, h.scale(block), (block + 1) * kStateBlock <= w.n, R::kFolded, R::factor(w, k), s[k]);
-        continue;
-      }
-    }
-    read_held(h, run, n, s[k]);
+    param.read(w.param, run, n);
+    grad.read(w.grad, run, n);
+    if (w.has_rest) kept.read(w.rest, run, n);
     DY_UNROLL
-    for (int i = 0; i < N; ++i)
-      if (R::kFolded) s[k][i] *= R::factor(w, k);
+    for (int k = 0; k < R::kStates; ++k) states[k].read(w.state[k], run, n);
+    param.values(w.param, p);
+    grad.values(w.grad, g);
+    if (w.has_rest) kept.values(w.rest, rest);
+    DY_UNROLL
+    for (int k = 0; k < R::kStates; ++k) {
+      if constexpr (kWay == Way::codes) {
+        if (in_codes(k)) {
+          const int64_t block = run / kCodeThreads;
+          const bool whole = (block + 1) * kStateBlock <= w.n;
+          decode_state(tables, w.state[k], states[k].r, w.state[k].scale(block), whole, R::kFolded, R::factor(w, k), s[k]);
+          continue;
+        }
+      }
+      states[k].values(w.state[k], s[k]);
+      DY_UNROLL
+      for (int i = 0; i < N; ++i)
+        if (R::kFolded) s[k][i] *= R::factor(w, k);
+    }
   }
   DY_UNROLL
   for (int i = 0; i < N; ++i) {
@@ -138,18 +142,15 @@ __device__ __forceinline__ void update_run(const UpdateWork& w, const CodeTables
     DY_UNROLL
     for (int k = 0; k < R::kStates; ++k) {
       if constexpr (kWay == Way::codes) {
-        if (w.state[k].kept != Kept::plain) {
-          encode_state(tables, w.state[k], run, n, s[k]);
-          continue;
-        }
+        if (in_codes(k)) encode_state(tables, w.state[k], run, n, s[k]);
       }
-      if (n > 0) write_held(w.state[k], run, s[k], n);
+      if (n > 0 && !in_codes(k)) HeldRun<T, N>::write(w.state[k], run, n, s[k]);
     }
   }
   if (R::kChanges == Changes::states || n <= 0) return;
   round_run<kWay>(w, run, n, p, by, next, rest, mine);
-  write_held(w.param, run, next, n);
-  if (w.has_rest) write_held(w.rest, run, rest, n);
+  HeldRun<T, N>::write(w.param, run, n, next);
+  if (w.has_rest) HeldRun<T, N>::write(w.rest, run, n, rest);
 }
 
 template <class Tag, class T, Way kWay>

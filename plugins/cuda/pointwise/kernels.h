@@ -1,10 +1,10 @@
 // The kernels of pointwise ops. They are templates of a name (`exp_tag`) instead of the lambdas themselves, whose types nvcc
-// takes in no kernel's. Each computes as the CPU's tile does (ops/pointwise_tiles.h): elements become the compute type, the lambda
-// is called, its result is rounded once to what is stored.
+// takes in no kernel's. Each computes as the CPU's tile does (ops/pointwise_tiles.h): elements become the compute type, the
+// lambda is called, its result is rounded once to what is stored.
 //
-// Note [Two kernels]: most calls have operands that are dense, or repeat along rows, in formats of at most four bytes: there a thread
-// loads, computes and stores kRun elements, 16 bytes at a time. All else, and what is computed in 8 or 16 bytes, takes an
-// element per thread.
+// Note [Two kernels]: most calls have operands that are dense, or repeat along rows, in formats of at most four bytes: there a
+// thread loads, computes and stores kRun elements, 16 bytes at a time. All else, and what is computed in 8 or 16 bytes, takes
+// an element per thread.
 #pragma once
 #include "plugins/cuda/pointwise/record.h"
 
@@ -77,7 +77,7 @@ template <class T> DY_DEVICE T operand(const Work& w, int k, int64_t offset) {
 }
 
 template <class Tag, int k, class T>
-__global__ void __launch_bounds__(256) pointwise_elements(const __grid_constant__ Work w) {
+__global__ void __launch_bounds__(256, 2) pointwise_elements(const __grid_constant__ Work w) {
   using F = Formula<Tag, k, is_parts<T>>;
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < w.units; i += gridDim.x * blockDim.x) {
     int64_t offset[F::N + 1];
@@ -89,8 +89,7 @@ __global__ void __launch_bounds__(256) pointwise_elements(const __grid_constant_
   }
 }
 
-template <class Tag, int k, class T>
-__global__ void __launch_bounds__(256) pointwise_runs(const __grid_constant__ Work w) {
+template <class Tag, int k, class T> __global__ void __launch_bounds__(256, 2) pointwise_runs(const __grid_constant__ Work w) {
   using F = Formula<Tag, k, false>;
   constexpr int N = F::N;
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < w.units; i += gridDim.x * blockDim.x) {

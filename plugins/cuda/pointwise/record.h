@@ -15,8 +15,7 @@ template <int k, class L> struct LambdaAt;
 template <class B, class... Rest> struct LambdaAt<0, Lambdas<B, Rest...>> {
   using type = B;
 };
-template <int k, class B, class... Rest>
-struct LambdaAt<k, Lambdas<B, Rest...>> : LambdaAt<k - 1, Lambdas<Rest...>> {};
+template <int k, class B, class... Rest> struct LambdaAt<k, Lambdas<B, Rest...>> : LambdaAt<k - 1, Lambdas<Rest...>> {};
 
 // The result's lambda and those of the gradients, for real numbers or for complex ones.
 template <class F, class... B> struct Formulas {

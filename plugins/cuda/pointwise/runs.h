@@ -55,26 +55,39 @@ template <class S, int N> DY_DEVICE void read_as(StoredRun<N>& r, const char* at
   read_run(reinterpret_cast<const S*>(at), stored);
   __builtin_memcpy(r.part, stored, sizeof(stored));
 }
-// From memory that is aligned to a run. Of one that ends early what lies behind is read too: it is within the same aligned bytes.
+// From memory that is aligned to a run. Of one that ends early what lies behind is read too: it is within the same aligned
+// bytes.
 template <int N> DY_DEVICE void read_whole(StoredRun<N>& r, const char* at, int bytes) {
   if (bytes == 4) return read_as<uint32_t>(r, at);
   if (bytes == 2) return read_as<uint16_t>(r, at);
   read_as<uint8_t>(r, at);
 }
-template <class S, int N> DY_DEVICE void write_as(const StoredRun<N>& r, char* at, int n) {
+// Its first n, from anywhere.
+template <class S, int N> DY_DEVICE void read_some_as(StoredRun<N>& r, const char* at, int n) {
+  S stored[N];
+  DY_UNROLL
+  for (int i = 0; i < N; ++i) stored[i] = i < n ? reinterpret_cast<const S*>(at)[i] : S(0);
+  __builtin_memcpy(r.part, stored, sizeof(stored));
+}
+template <int N> DY_DEVICE void read_some(StoredRun<N>& r, const char* at, int bytes, int n) {
+  if (bytes == 4) return read_some_as<uint32_t>(r, at, n);
+  if (bytes == 2) return read_some_as<uint16_t>(r, at, n);
+  read_some_as<uint8_t>(r, at, n);
+}
+// The first n elements; `aligned`: to a run.
+template <class S, int N> DY_DEVICE void write_as(const StoredRun<N>& r, char* at, int n, bool aligned = true) {
   S stored[N];
   __builtin_memcpy(stored, r.part, sizeof(stored));
   S* to = reinterpret_cast<S*>(at);
-  if (n == N) return write_run(stored, to);
+  if (n == N && aligned) return write_run(stored, to);
   DY_UNROLL
   for (int i = 0; i < N; ++i)
     if (i < n) to[i] = stored[i];
 }
-// The first n elements.
-template <int N> DY_DEVICE void write_some(const StoredRun<N>& r, char* at, int bytes, int n) {
-  if (bytes == 4) return write_as<uint32_t>(r, at, n);
-  if (bytes == 2) return write_as<uint16_t>(r, at, n);
-  write_as<uint8_t>(r, at, n);
+template <int N> DY_DEVICE void write_some(const StoredRun<N>& r, char* at, int bytes, int n, bool aligned = true) {
+  if (bytes == 4) return write_as<uint32_t>(r, at, n, aligned);
+  if (bytes == 2) return write_as<uint16_t>(r, at, n, aligned);
+  write_as<uint8_t>(r, at, n, aligned);
 }
 template <class T, int N> DY_DEVICE void decode(const StoredRun<N>& r, Code code, T (&x)[N]) {
   with_near<T>(code, [&](auto e) {

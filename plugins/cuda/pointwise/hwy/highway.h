@@ -90,7 +90,7 @@ template <class T> DY_DEVICE One<T> CopySign(One<T> a, One<T> b) {
   return Or(AndNot(sign, a), And(sign, b));
 }
 template <class T> DY_DEVICE One<T> BroadcastSignBit(One<T> a) { return {T(a.raw >> (8 * sizeof(T) - 1))}; }
-#define DY_ONE_LANE(Name, function)                                                                      \
+#define DY_ONE_LANE(Name, function)                                                    \
   DY_DEVICE One<float> Name(One<float> a) { return {__builtin_##function##f(a.raw)}; } \
   DY_DEVICE One<double> Name(One<double> a) { return {__builtin_##function(a.raw)}; }
 DY_ONE_LANE(Floor, floor)

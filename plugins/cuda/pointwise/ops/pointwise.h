@@ -4,10 +4,10 @@
 #include "plugins/cuda/pointwise/kernels.h"
 
 // After op file `name`.cpp.
-#define DY_CUDA_OP(name)                                                        \
-  namespace dyadic::gpu {                                                      \
-  struct name##_tag {                                                           \
-    using Op = std::remove_cv_t<decltype(name##_op)>;                           \
-  };                                                                            \
-  static const OpKernels<name##_tag> name##_kernels{#name};                     \
+#define DY_CUDA_OP(name)                                    \
+  namespace dyadic::gpu {                                   \
+  struct name##_tag {                                       \
+    using Op = std::remove_cv_t<decltype(name##_op)>;       \
+  };                                                        \
+  static const OpKernels<name##_tag> name##_kernels{#name}; \
   }
