@@ -95,4 +95,25 @@ __device__ __forceinline__ float log_of(float x) { return logf(x); }
 __device__ __forceinline__ double log_of(double x) { return ::log(x); }
 template <class T> inline constexpr T kLowest = T(-__builtin_huge_val());
 
+// The largest so far and the sum of exponentials relative to it (to 0 while there is only -inf: they are 0, or NaN of NaN).
+template <class T> struct Exponentials {
+  T top = kLowest<T>;
+  double sum = 0;
+  __device__ __forceinline__ T shift() const { return top == kLowest<T> ? T(0) : top; }
+  __device__ __forceinline__ void raise(T to) {
+    if (to > top) {
+      sum = sum == 0 ? 0 : sum * double(exp_of(top - to));
+      top = to;
+    }
+  }
+};
+struct MergeExponentials {
+  template <class T> __device__ __forceinline__ Exponentials<T> operator()(Exponentials<T> a, Exponentials<T> b) const {
+    const T top = Larger()(a.top, b.top);
+    a.raise(top);
+    b.raise(top);
+    return {top, a.sum + b.sum};
+  }
+};
+
 }  // namespace dyadic::gpu

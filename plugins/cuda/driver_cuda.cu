@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dyadic/error.h"
+#include "plugins/cuda/addresses.h"
 #include "plugins/cuda/current.h"
 #include "plugins/cuda/kernel.h"
 
@@ -79,7 +80,7 @@ struct On {  // what follows is of this device; afterwards the thread is back wh
 };
 
 // Addresses reserved once, to which segments are mapped one behind the other; or cudaMalloc's, where a device cannot do that.
-class Addresses {
+class Segments {
   struct Calls {
     decltype(&cuMemAddressReserve) reserve = nullptr;
     decltype(&cuMemCreate) create = nullptr;
@@ -92,12 +93,8 @@ class Addresses {
   std::mutex mutex_;
   int device_ = 0;
   Calls calls_;
-  char *begin_ = nullptr, *end_ = nullptr;
-  struct Segment {
-    int64_t bytes;
-    CUmemGenericAllocationHandle handle;
-  };
-  std::map<char*, Segment> taken_;
+  Addresses addresses_;
+  std::map<void*, CUmemGenericAllocationHandle> handles_;
 
   template <class F> static void find(const char* name, F& f) {
     void* p = nullptr;
@@ -116,19 +113,9 @@ class Addresses {
     p.location = {CU_MEM_LOCATION_TYPE_DEVICE, device_};
     return p;
   }
-  char* place(int64_t bytes) const {
-    char* const at = taken_.empty() ? begin_ : std::prev(taken_.end())->first + std::prev(taken_.end())->second.bytes;
-    if (end_ - at >= bytes) return at;
-    char* hole = begin_;
-    for (const auto& [p, s] : taken_) {
-      if (p - hole >= bytes) return hole;
-      hole = p + s.bytes;
-    }
-    return nullptr;
-  }
 
  public:
-  explicit Addresses(int device) : device_(device) {
+  explicit Segments(int device) : device_(device) {
     decltype(&cuDeviceGetAttribute) attribute = nullptr;
     find("cuDeviceGetAttribute", attribute);
     find("cuMemAddressReserve", calls_.reserve);
@@ -146,20 +133,19 @@ class Addresses {
     const size_t room = (total + driver::kGrain - 1) / driver::kGrain * driver::kGrain * kRoom;
     CUdeviceptr at = 0;
     if (calls_.reserve(&at, room, driver::kGrain, 0, 0) != CUDA_SUCCESS) return;
-    begin_ = reinterpret_cast<char*>(at);
-    end_ = begin_ + room;
+    addresses_.reserve(reinterpret_cast<void*>(at), int64_t(room));
   }
-  bool side_by_side() const { return begin_; }
+  bool side_by_side() const { return bool(addresses_); }
 
   void* take(int64_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (!begin_) {
+    if (!addresses_) {
       void* p = nullptr;
       if (cudaMalloc(&p, size_t(bytes)) == cudaSuccess) return p;
       cudaGetLastError();
       return nullptr;
     }
-    char* const at = place(bytes);
+    char* const at = addresses_.find(bytes);
     const CUmemAllocationProp p = property();
     CUmemGenericAllocationHandle handle;
     if (!at || calls_.create(&handle, size_t(bytes), &p, 0) != CUDA_SUCCESS) return nullptr;
@@ -174,16 +160,16 @@ class Addresses {
       calls_.release(handle);
       return nullptr;
     }
-    taken_[at] = {bytes, handle};
+    addresses_.take(at, bytes);
+    handles_[at] = handle;
     return at;
   }
   void give(void* p, int64_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (!begin_) return void(cudaFree(p));
-    const auto s = taken_.find(static_cast<char*>(p));
+    if (!addresses_) return void(cudaFree(p));
     calls_.unmap(reinterpret_cast<CUdeviceptr>(p), size_t(bytes));
-    calls_.release(s->second.handle);
-    taken_.erase(s);
+    calls_.release(handles_.extract(p).mapped());
+    addresses_.give(p);
   }
 };
 
@@ -191,8 +177,8 @@ struct Gpu {
   int device;
   cudaStream_t first = nullptr;
   Failure* failure = nullptr;
-  Addresses addresses;
-  explicit Gpu(int i) : device(i), addresses(i) {
+  Segments segments;
+  explicit Gpu(int i) : device(i), segments(i) {
     // Ordered with the legacy stream, on which other libraries of the process may work.
     check(cudaStreamCreate(&first), "a stream");
     void* p = nullptr;
@@ -243,14 +229,14 @@ void use(int device) {
   t_used = device;
 }
 
-bool taken_side_by_side(int device) { return gpu(device).addresses.side_by_side(); }
+bool taken_side_by_side(int device) { return gpu(device).segments.side_by_side(); }
 void* take(int device, int64_t bytes) {
   const On on(device);
-  return gpu(device).addresses.take(bytes);
+  return gpu(device).segments.take(bytes);
 }
 void give(int device, void* segment, int64_t bytes) {
   const On on(device);
-  gpu(device).addresses.give(segment, bytes);
+  gpu(device).segments.give(segment, bytes);
 }
 void free_and_total(int device, int64_t* free, int64_t* total) {
   const On on(device);

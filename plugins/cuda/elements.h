@@ -273,13 +273,23 @@ template <class T> DY_DEVICE void store(Code code, void* at, int64_t i, T x) {
     static_cast<typename E::Stored*>(at)[i] = E::stored(x);
   });
 }
-// The code of x as `round` says; `element` counts what a stochastic one draws. Overflow::saturate: x has been clamped.
-template <class E, class T> DY_DEVICE typename E::Stored rounded(T x, const Round& round, uint64_t element) {
-  if constexpr (is_narrow<E>) {
-    if (round.mode == Rounding::stochastic)
-      return E::drawn(x, random_word(round.seed, round.stream, round.index + element), round.overflow);
+// How one element is rounded, with the word that it draws if that is stochastic.
+struct Rounder {
+  Overflow overflow = Overflow::standard;
+  bool draws = false;
+  uint32_t word = 0;
+
+  Rounder() = default;
+  DY_DEVICE Rounder(const Round& r, uint64_t element) : overflow(r.overflow), draws(r.mode == Rounding::stochastic) {
+    if (draws) word = random_word(r.seed, r.stream, r.index + element);
   }
-  return E::stored(x, round.overflow);
+};
+// The code of x. Overflow::saturate: saturate.h has clamped x.
+template <class E, class T> DY_DEVICE typename E::Stored rounded(T x, const Rounder& r) {
+  if constexpr (is_narrow<E>) {
+    if (r.draws) return E::drawn(x, r.word, r.overflow);
+  }
+  return E::stored(x, r.overflow);
 }
 
 // Runs of neighbours by accesses as wide as they are, at most 16 bytes: the run's address is a multiple of that.

@@ -26,11 +26,13 @@ template <class S, class T> __device__ __forceinline__ S within(T x) {  // S: an
   if constexpr (is_parts<T>) {
     return within<S>(x.re);
   } else if constexpr (std::is_floating_point_v<T>) {
-    const double v = double(x);
-    if (v != v) return S(0);
-    if (v >= double(high)) return S(high);
-    if (v <= double(low)) return S(low);
-    return S(v < 0x1p63 ? uint64_t(int64_t(v)) : truncate_u64(v));
+    if (x != x) return S(0);
+    if (x >= T(high)) return S(high);
+    if (x <= T(low)) return S(low);
+    if constexpr (bits == 64 && !is_signed)
+      return truncate_u64(double(x));
+    else
+      return S(int64_t(x));
   } else if constexpr (std::is_same_v<T, uint64_t>) {
     return S(x > high ? high : x);
   } else {
@@ -38,23 +40,20 @@ template <class S, class T> __device__ __forceinline__ S within(T x) {  // S: an
     return v < low ? S(low) : v > 0 && uint64_t(v) > high ? S(high) : S(v);
   }
 }
-template <class E, class V>
-__device__ __forceinline__ typename E::Stored saturated(V x, double max, const Round& r, uint64_t i) {
+template <class E, class V> __device__ __forceinline__ typename E::Stored saturated(V x, double max, Rounder r) {
   using S = typename E::Stored;
   if constexpr (is_narrow<E> || std::is_floating_point_v<S> || is_parts<S>) {
-    Round standard = r;
-    standard.overflow = Overflow::standard;
-    return rounded<E>(clamped(x, max), standard, i);
+    r.overflow = Overflow::standard;
+    return rounded<E>(clamped(x, max), r);
   } else if constexpr (std::is_same_v<E, ElementOf<Code::boolean>>) {
     return within<bool>(x);
   } else {
     return within<S>(x);
   }
 }
-// As `round` says; max: of the format.
-template <class E, class V>
-__device__ __forceinline__ typename E::Stored rounded_within(V x, double max, const Round& r, uint64_t i) {
-  return r.overflow == Overflow::saturate ? saturated<E>(x, max, r, i) : rounded<E>(x, r, i);
+// As it says; max: of the format.
+template <class E, class V> __device__ __forceinline__ typename E::Stored rounded_within(V x, double max, const Rounder& r) {
+  return r.overflow == Overflow::saturate ? saturated<E>(x, max, r) : rounded<E>(x, r);
 }
 
 }  // namespace dyadic::gpu

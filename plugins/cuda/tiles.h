@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(256, 1) tile_product(A given_a, B given_b, C g
       const Tile at = reinterpret_cast<Tile>(room[turn][0]), bt = reinterpret_cast<Tile>(room[turn][1]);
       next_a.keep(a, at), next_b.keep(b, bt);
       __syncthreads();
-      if (k + kDepth < p.end) { next_a.fetch(a, p.i, s.m, k + kDepth, p.end), next_b.fetch(b, p.j, s.n, k + kDepth, p.end); }
+      if (k + kDepth < p.end) next_a.fetch(a, p.i, s.m, k + kDepth, p.end), next_b.fetch(b, p.j, s.n, k + kDepth, p.end);
       DY_UNROLL for (int d = 0; d < kDepth; ++d) {
         T x[kEach], y[kEach];
         DY_UNROLL for (int i = 0; i < kEach; ++i) x[i] = at[d][i / 4 * 64 + ty + i % 4];

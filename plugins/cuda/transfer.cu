@@ -179,10 +179,11 @@ template <class V> __global__ void __launch_bounds__(kThreads) convert_rounded(E
     s.offsets(i, at);
     V x[1] = {};
     load_values(e.from, e.source, at[1], x);
+    const Rounder rounder(r, uint64_t(i));
     with_element(e.to, [&](auto element) {
       using E = decltype(element);
       auto* to = static_cast<typename E::Stored*>(e.target) + at[0];
-      *to = rounded_within<E>(x[0], max, r, uint64_t(i));
+      *to = rounded_within<E>(x[0], max, rounder);
     });
   }
 }

@@ -84,7 +84,7 @@ class Training {
 
   int run(const Common& common) try { return run_all(common); } catch (const OutOfMemoryError& e) {
     if (memory_limit()) throw;
-    const int64_t had = memory_stats().total_peak;  // there was so much
+    const int64_t had = memory_stats(setup_.device).total_peak;  // there was so much
     trainer_.reset();
     fail<OutOfMemoryError>("{}; {}", e.what(), would_fit(had, common.line));
   }

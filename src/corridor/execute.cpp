@@ -151,8 +151,8 @@ class Places {
 
 void run_kernel(Call& c, bool on_meta) {
   const Device device = c.spec[0].device;
-  if (device.is_cuda()) [[unlikely]]
-    backend().use(int(device.index()), c.name);
+  if (const Device planned = device.is_meta() ? t_meta_as : device; planned.is_cuda()) [[unlikely]]
+    backend().use(int(planned.index()), c.name);
   c.kernel->plan(c);
   Workspace workspace(c.spec[0].device, c.plan.workspace);
   if (on_meta || !c.plan.runs()) return;
@@ -181,9 +181,12 @@ Tensor scaled_result(const Call& c, int j) {
 
 void execute(Call& c, bool allocate) {
   if (c.op.kind == OpKind::view) return c.op.view(c);
-  if (c.spec[0].device.is_cuda() && !c.op.moves) [[unlikely]] {
-    c.kernel = device_kernel(c.id);
-    if (!c.kernel) return execute_by_host(c, allocate);
+  if (!c.spec[0].device.is_cpu() && !c.op.moves) [[unlikely]] {
+    const bool there = c.spec[0].device.is_cuda();
+    if (const Kernel* kernel = there || t_meta_as.is_cuda() ? device_kernel(c.id) : nullptr)
+      c.kernel = kernel;
+    else if (there)
+      return execute_by_host(c, allocate);
   }
   DY_CHECK(c.kernel, "{}: no kernel for device {}", c.name, c.spec[0].device.name());
   const Wishes wishes(c);

@@ -22,6 +22,7 @@ Value with_each_tensor(const Value& v, FunctionRef<Tensor(const Tensor&)> f) {
 }
 
 Value brought(const Value& value, Device to) {
+  const CategoryScope scope(Category::data);
   return with_each_tensor(value, [to](const Tensor& t) { return t.to(to); });
 }
 

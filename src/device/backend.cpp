@@ -10,6 +10,7 @@
 namespace dyadic::inline v1 {
 
 constinit thread_local int t_device = 0;
+constinit thread_local Device t_meta_as;
 
 namespace {
 

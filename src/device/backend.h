@@ -79,4 +79,13 @@ Backend* find_backend() noexcept;  // the plug-in, loaded when first asked for; 
 Backend& backend();                // an Error that says why there is none
 extern constinit thread_local int t_device;  // cuda::current_device()
 
+// While it lives, calls on meta are planned by the device's kernels, so that a dry run predicts what it needs there.
+extern constinit thread_local Device t_meta_as;
+struct MetaAs {
+  const Device before = t_meta_as;
+  explicit MetaAs(Device d) { t_meta_as = d; }
+  ~MetaAs() { t_meta_as = before; }
+  MetaAs(const MetaAs&) = delete;
+};
+
 }  // namespace dyadic::inline v1

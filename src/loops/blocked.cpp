@@ -232,7 +232,10 @@ void assign_there(const Tensor& dst, const Tensor& src, const Round& round) {
 
 void assign(const Tensor& dst, const Tensor& src, const Round& round) {
   if (dst.is_meta()) return;
-  if (src.device() != dst.device()) return assign(dst, brought(src, dst.device()), round);
+  if (src.device() != dst.device()) {
+    const CategoryScope scope(Category::workspace);
+    return assign(dst, brought(src, dst.device()), round);
+  }
   if (dst.device().is_cuda()) return assign_there(dst, src, round);
   note_refusal("a copy that is no call");
   if (!dst.dtype().is_blocked() && !src.dtype().is_blocked()) return copy_elements(dst, src, round);

@@ -197,7 +197,9 @@ void Optimizer::count_updates() {
   if (all.empty()) return;
   std::vector<Tensor> counts;
   for (const Uncounted& u : all) counts.push_back(u.counts);
-  const Tensor here = cat(counts).to(cpu);
+  const Tensor there = cat(counts);
+  if (there.is_meta()) return;
+  const Tensor here = there.to(cpu);
   const double* r = here.data<double>();
   for (const Uncounted& u : all) {
     for (UpdateMeter* m : {u.group, u.own}) count_update(*m, r);

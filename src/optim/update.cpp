@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "device/backend.h"
 #include "optim/update_op.h"
 
 namespace dyadic::inline v1::optim {
@@ -90,7 +91,8 @@ Tensor Update::call(const Rule* rule, std::initializer_list<StateRef> states, co
   const Tensor* kept = rest();
   const Tensor counts = run_update(optimizer_.def().name(), rule, {p, grad, kept ? *kept : Tensor(), tensors}, numbers,
                                    {stochastic_, seed_, stream_});
-  if (counts.device().is_cuda()) optimizer_.uncounted_.push_back({counts, &group_.updates, &state_.updates});
+  if (counts.device().is_cuda() || (counts.is_meta() && t_meta_as.is_cuda()))
+    optimizer_.uncounted_.push_back({counts, &group_.updates, &state_.updates});
   if (counts.device().is_cpu())
     for (UpdateMeter* m : {&group_.updates, &state_.updates}) count_update(*m, counts.data<double>());
   return counts;

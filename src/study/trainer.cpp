@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/sha256.h"
 #include "data/each_tensor.h"
+#include "device/backend.h"
 #include "dyadic/amp.h"
 #include "dyadic/anomaly.h"
 #include "dyadic/counters.h"
@@ -148,6 +149,7 @@ void fill_bytes(Bytes& b, const MemoryStats& s, const MemoryStats& before, Count
 }
 
 DryRun predict(Subject& subject, const Recipe& recipe, const Plan& plan) {
+  const MetaAs planned(plan.device);
   MemoryStats before = memory_stats(meta);
   GeneratorState random = generator_state();
   DryRun d;

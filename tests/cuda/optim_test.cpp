@@ -1,5 +1,5 @@
-// Optimizers' steps on a device against the host, bit for bit: every rule, formats of parameters and states, what rounding leaves,
-// random rounding; gradients that lie anywhere; what is done to gradients before a step.
+// Optimizers' steps on a device against the host, bit for bit: every rule, formats of parameters and states, what rounding
+// leaves, random rounding; gradients that lie anywhere; what is done to gradients before a step.
 #include <gtest/gtest.h>
 
 #include <cmath>

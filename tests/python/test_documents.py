@@ -1,6 +1,7 @@
 """What the documents name is there: files, commands and their options, names in Python; what they show as code runs. C++ of README is
 compiled and run by tests/packaging/install_test.sh."""
 import fnmatch
+import functools
 import importlib
 import json
 import re
@@ -76,6 +77,7 @@ def test_paths_are_found():
     assert sum(len(named_paths(d.read_text())) for d in DOCUMENTS) > 60
 
 
+@functools.cache
 def help_of(*words):
     return subprocess.run([*words], capture_output=True, text=True, check=True).stdout
 
@@ -96,6 +98,8 @@ def test_commands_and_options_exist(document):
     usage = help_of(ROOT / "dev", "help")
     verbs = set(re.findall(r"^  ([a-z]+) ", usage, re.M))
     helps = {s: help_of(PROGRAM, s, "--help") for s in re.findall(r"^  ([a-z]+) ", help_of(PROGRAM, "--help"), re.M)}
+    parts = re.findall(r"^  ([a-z]+) ", helps["bench"], re.M)
+    helps["bench"] += "".join(help_of(PROGRAM, "bench", part, "--help") for part in parts)
     anywhere = usage + "".join(helps.values()) + help_of(PROGRAM, "--help") + (ROOT / "bench" / "rows.py").read_text()
     wrong = []
     for program, verb, options in commands(document.read_text()):

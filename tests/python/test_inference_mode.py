@@ -57,7 +57,7 @@ def test_devices_that_are_not_here():
     assert d == torch.device("cuda", 1) == torch.device(1) != torch.device("cuda") and hash(d) == hash(copy.copy(d))
     assert pickle.loads(pickle.dumps(d)) == d and torch.device("mps").index is None
     for use in (torch.ones(1).to, nn.Linear(1, 1).to, lambda d: torch.ones(1, device=d)):
-        with pytest.raises(RuntimeError, match='there is no cuda here: the device is "cuda:1"; use "cpu"'):
+        with pytest.raises(RuntimeError, match="there is no cuda here"):
             use(d)
 
 

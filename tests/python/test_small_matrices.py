@@ -187,3 +187,9 @@ def test_any_number_of_threads():
     finally:
         dy.set_num_threads(before)
     assert all(dy.equal(x, y) for other in results[1:] for x, y in zip(results[0], other))
+
+
+def test_products_of_64_bit_integers_keep_them():
+    for dtype in (dy.int64, dy.uint64):
+        x = dy.tensor([[1 << 40, 3]], dtype=dtype)
+        assert (x @ dy.tensor([[5], [7]], dtype=dtype)).tolist() == [[(5 << 40) + 21]]

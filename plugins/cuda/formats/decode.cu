@@ -19,23 +19,27 @@ struct Decoding {
   double max;  // of the target's format
   bool plain;  // rounds to nearest
 };
-template <class V, class E>
-__device__ __forceinline__ void put(const Decoding& p, E, V x, void* target, int64_t at, int64_t i) {
-  auto* to = static_cast<typename E::Stored*>(target) + at;
-  *to = p.plain ? E::stored(x) : rounded_within<E>(x, p.max, p.round, uint64_t(i));
-}
 template <class V> __device__ __forceinline__ V value_of(const Blocked& b, const uint8_t* at, int64_t i) {
   if constexpr (std::is_same_v<V, float>)
     return blocked_value(b, at, i);
   else
     return packed_integer(b, at, i);
 }
-template <class V> __global__ void __launch_bounds__(kThreads) decode_elements(Decoding p, const uint8_t* from, void* to) {
+template <class V, bool kPlain>
+__global__ void __launch_bounds__(kThreads) decode_elements(Decoding p, const uint8_t* from, void* to) {
   for (int64_t i = first_thread(); i < p.space.count; i += all_threads()) {
     int64_t at[2];
     p.space.offsets(i, at);
     const V x = value_of<V>(p.from, from, p.origin + at[1]);
-    with_element(p.to, [&](auto e) { put(p, e, x, to, at[0], i); });
+    if constexpr (kPlain) {
+      store(p.to, to, at[0], x);
+    } else {
+      const Rounder rounder(p.round, uint64_t(i));
+      with_element(p.to, [&](auto e) {
+        using E = decltype(e);
+        static_cast<typename E::Stored*>(to)[at[0]] = rounded_within<E>(x, p.max, rounder);
+      });
+    }
   }
 }
 // Runs that are dense on both sides, into the formats that are computed with.
@@ -77,10 +81,11 @@ void decode(const Operand& target, const Operand& source, const Blocked& from, c
     if (aligned && p.to == Code::bf16) return run(ElementOf<Code::bf16>{});
     if (aligned && p.to == Code::f16) return run(ElementOf<Code::f16>{});
   }
+  const auto each = [&](auto kernel) { launch(kernel, grid_for(p.space.count, 1, kThreads), p, stored, to); };
   if (integers)
-    launch(decode_elements<int32_t>, grid_for(p.space.count, 1, kThreads), p, stored, to);
+    p.plain ? each(decode_elements<int32_t, true>) : each(decode_elements<int32_t, false>);
   else
-    launch(decode_elements<float>, grid_for(p.space.count, 1, kThreads), p, stored, to);
+    p.plain ? each(decode_elements<float, true>) : each(decode_elements<float, false>);
 }
 
 }  // namespace dyadic::gpu

@@ -82,28 +82,22 @@ __global__ void __launch_bounds__(kEncodeThreads) encode_blocks(Layout layout, i
 
 // Packed scalars: eight codes are `bits` bytes.
 
-template <DY_ISA::Mini M> __device__ __forceinline__ uint8_t small_code(float x, const uint32_t* random, Overflow o) {
-  return random ? MiniBits<M>::stochastic(x, *random, o) : MiniBits<M>::nearest(x, o);
-}
-__device__ __forceinline__ uint8_t small_code(Layout layout, float x, const Round& r, uint64_t i) {
-  const bool draws = r.mode == Rounding::stochastic;
-  const uint32_t word = draws ? random_word(r.seed, r.stream, r.index + i) : 0;
-  const uint32_t* random = draws ? &word : nullptr;
+__device__ __forceinline__ uint8_t small_code(Layout layout, float x, const Rounder& r) {
   switch (layout) {
     case Layout::packed_f6e2m3fn:
-      return small_code<DY_ISA::kF6e2m3fn>(x, random, r.overflow);
+      return rounded<NarrowElement<MiniBits<DY_ISA::kF6e2m3fn>>>(x, r);
     case Layout::packed_f6e3m2fn:
-      return small_code<DY_ISA::kF6e3m2fn>(x, random, r.overflow);
+      return rounded<NarrowElement<MiniBits<DY_ISA::kF6e3m2fn>>>(x, r);
     case Layout::packed_f4e2m1fn:
-      return small_code<DY_ISA::kF4e2m1fn>(x, random, r.overflow);
+      return rounded<NarrowElement<MiniBits<DY_ISA::kF4e2m1fn>>>(x, r);
     default:
-      return small_code<DY_ISA::kF4e3m0>(x, random, r.overflow);
+      return rounded<NarrowElement<MiniBits<DY_ISA::kF4e3m0>>>(x, r);
   }
 }
 template <class V>
 __device__ __forceinline__ uint8_t packed_code(const Blocked& b, V x, double max, const Round& r, uint64_t i) {
   if (b.layout != Layout::packed_integer)
-    return small_code(b.layout, narrowed(r.overflow == Overflow::saturate ? clamped(x, max) : x), r, i);
+    return small_code(b.layout, narrowed(r.overflow == Overflow::saturate ? clamped(x, max) : x), Rounder(r, i));
   const uint32_t mask = (1u << b.bits) - 1;
   if (r.overflow != Overflow::saturate) return uint8_t(number<uint8_t>(x) & mask);
   const int64_t high = b.is_signed ? mask >> 1 : mask, low = b.is_signed ? -high - 1 : 0;

@@ -106,8 +106,10 @@ template <class T, int W> __global__ void __launch_bounds__(256, 1) attention_ro
     DY_UNROLL for (int i = 0; i < 4; ++i) {
       const int64_t query = b.first + tiles.ty + i;
       T top = most[i], added = 0;
-      DY_UNROLL for (int j = 0; j < 4; ++j) if (score[i][j] *= T(p.scale); p.sees(query, key + tiles.tx + j)) top =
-          Larger{}(top, score[i][j]);
+      DY_UNROLL for (int j = 0; j < 4; ++j) {
+        score[i][j] *= T(p.scale);
+        if (p.sees(query, key + tiles.tx + j)) top = Larger{}(top, score[i][j]);
+      }
       top = warp_all<16>(top, Larger{});
       const T less = most[i] == top ? T(1) : exp_of(most[i] - top);
       DY_UNROLL for (int j = 0; j < 4; ++j) {

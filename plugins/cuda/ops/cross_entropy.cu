@@ -15,23 +15,14 @@ struct Shape {
   bool aligned = false;
 };
 
-// A row's largest logit, the sum of exponentials relative to it (to 0 while there is only -inf), and the plain sum for
-// smoothing.
+// Of a row: its exponentials, and the plain sum of the logits, for smoothing.
 template <class T> struct RowSums {
-  T top = kLowest<T>, exponentials = 0, logits = 0;
-  __device__ __forceinline__ void raise(T to) {
-    if (to > top) {
-      exponentials = exponentials == 0 ? T(0) : exponentials * exp_of(top - to);
-      top = to;
-    }
-  }
+  Exponentials<T> exponentials;
+  T logits = 0;
 };
 struct MergeSums {
-  template <class T> __device__ __forceinline__ RowSums<T> operator()(RowSums<T> a, RowSums<T> b) const {
-    const T top = Larger()(a.top, b.top);
-    a.raise(top);
-    b.raise(top);
-    return {top, a.exponentials + b.exponentials, a.logits + b.logits};
+  template <class T> __device__ __forceinline__ RowSums<T> operator()(const RowSums<T>& a, const RowSums<T>& b) const {
+    return {MergeExponentials()(a.exponentials, b.exponentials), a.logits + b.logits};
   }
 };
 
@@ -50,16 +41,17 @@ __global__ void __launch_bounds__(kThreads, 512 / kThreads)
     for_spans<Row>(r * p.classes, ignored ? 0 : p.classes, [&](const Span& span) {
       Row row;
       row.load(x, span, t, p.aligned, kLowest<T>);
-      sums.raise(Row::fold([&](int k, int j) { return row.v[k][j] > kLowest<T> ? row.v[k][j] : kLowest<T>; }, Larger()));
-      const T shift = sums.top == kLowest<T> ? T(0) : sums.top;
-      sums.exponentials += Row::fold([&](int k, int j) { return exp_of(row.v[k][j] - shift); }, Plus());
+      sums.exponentials.raise(
+          Row::fold([&](int k, int j) { return row.v[k][j] > kLowest<T> ? row.v[k][j] : kLowest<T>; }, Larger()));
+      const T shift = sums.exponentials.shift();
+      sums.exponentials.sum += double(Row::fold([&](int k, int j) { return exp_of(row.v[k][j] - shift); }, Plus()));
       if (p.smoothing != 0)
         sums.logits += Row::fold([&](int k, int j) { return Row::has(span, t, k, j) ? row.v[k][j] : T(0); }, Plus());
     });
     sums = group_all<kGroup>(sums, room, MergeSums());
     if (t != 0 || r >= p.rows) continue;
     if (!ignored && !is_class) fail_index(failed, op, target, p.classes);
-    const T lse = ignored ? T(0) : sums.top + log_of(sums.exponentials);
+    const T lse = ignored ? T(0) : sums.exponentials.top + log_of(T(sums.exponentials.sum));
     T loss = 0;
     if (is_class && !ignored) {
       loss = lse - T(E::value(static_cast<const typename E::Stored*>(x)[r * p.classes + target]));

@@ -75,8 +75,8 @@ void count_in_runs(Work& w) {
   s.finish();
 }
 
-// In pieces of at most kMostUnits.
-void start(Launched kernel, const Work& work) {
+// In pieces of at most kMostUnits; a thread takes `units` at once.
+void start(Launched kernel, int64_t units, const Work& work) {
   const Space<kPlaces>& s = work.space;
   const int64_t length = s.size[0].by, inner = s.count / length;
   const bool deep = inner > kMostUnits;
@@ -94,11 +94,11 @@ void start(Launched kernel, const Work& work) {
         for (int k = 0; k < kPlaces; ++k) w.space.stride[k][d - 1] = s.stride[k][d];
       }
       w.space.finish();
-      start(kernel, w);
+      start(kernel, units, w);
       continue;
     }
     w.units = uint32_t(n * inner);
-    launch(kernel, grid_for(w.units), w);
+    launch(kernel, grid_for(w.units, units, kThreads), w);
   }
 }
 
@@ -136,7 +136,7 @@ void run(const Pointwise& p, const Pointers& at) {
   read_numbers(p, w, at.workspace);
   const bool in_runs = p.in_runs && aligned_for_runs(w, n + 1);
   if (in_runs) count_in_runs(w);
-  start((in_runs ? p.kernel->runs : p.kernel->elements)[int(p.compute)], w);
+  start((in_runs ? p.kernel->runs : p.kernel->elements)[int(p.compute)], in_runs ? kRuns : 1, w);
   for (int j = 0; j < p.converted; ++j)
     if (p.conversions[j].operand == n) p.conversions[j].copy.run(at.out[0], w.at[n]);
 }

@@ -161,14 +161,14 @@ template <class X> struct Truth {
   }
 };
 // log(sum(exp(x))): exponentials are relative to the largest element so far, to 0 where that is infinite.
-template <class X> struct Exponentials {
+template <class X> struct TopAndSum {
   X top, sum;
 };
 template <class X> struct LogSumExp {
   using T = X;
   static constexpr int kAtOnce = 1;
-  using Lane = Exponentials<X>;
-  using State = Exponentials<double>;
+  using Lane = TopAndSum<X>;
+  using State = TopAndSum<double>;
   __device__ __forceinline__ Lane lane() const { return {kLowest<T>, T(0)}; }
   __device__ __forceinline__ State start() const { return {kLowest<double>, 0}; }
   template <class V> static __device__ __forceinline__ V shift(V top) { return top - top == 0 ? top : V(0); }

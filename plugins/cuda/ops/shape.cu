@@ -110,8 +110,10 @@ void plan_cat(Call& c) {
     const bool blocked = t.format->is_blocked();
     DY_CHECK(!blocked || assign_room(part.operand, t) == 0, "cat: there is no code for cuda from {} to {}; go by the cpu",
              t.format->text, out.format->text);
-    all[p.count++] = {blocked ? Piece{{}, part.first * out.itemsize(), 0, int(k)} : piece(part, t, int(k)), blocked,
-                      part.operand, t};
+    Joined::One& one = all[p.count++];
+    if (!blocked) one.piece = piece(part, t, int(k));
+    one.piece.to = part.first * out.itemsize(), one.piece.input = int(k);
+    one.blocked = blocked, one.to = part.operand, one.from = t;
     begin += t.lengths[dim];
   }
 }

@@ -14,26 +14,6 @@ struct Shape {
   bool aligned = false;
 };
 
-// The largest so far and the sum of exponentials relative to it (to 0 while there is only -inf: they are 0, or NaN of NaN).
-template <class T> struct Running {
-  T top = kLowest<T>;
-  double sum = 0;
-  __device__ __forceinline__ T shift() const { return top == kLowest<T> ? T(0) : top; }
-  __device__ __forceinline__ void raise(T to) {
-    if (to > top) {
-      sum = sum == 0 ? 0 : sum * double(exp_of(top - to));
-      top = to;
-    }
-  }
-};
-struct MergeRunning {
-  template <class T> __device__ __forceinline__ Running<T> operator()(Running<T> a, Running<T> b) const {
-    const T top = Larger()(a.top, b.top);
-    a.raise(top);
-    b.raise(top);
-    return {top, a.sum + b.sum};
-  }
-};
 // What makes results of elements.
 template <class T> struct Scale {
   T top, by;  // by: 1 / sum, or its logarithm
@@ -72,10 +52,10 @@ constexpr int kLongThreads = 512;
 template <class E> __global__ void __launch_bounds__(kLongThreads) long_rows(const void* x, void* y, Shape p) {
   using T = typename E::Value;
   using Row = HeldRow<E, kLongThreads, 2>;
-  __shared__ Running<T> room[kGroupRoom<kLongThreads>];
+  __shared__ Exponentials<T> room[kGroupRoom<kLongThreads>];
   const int t = int(threadIdx.x);
   for (int64_t r = blockIdx.x; r < p.outer; r += gridDim.x) {
-    Running<T> run;
+    Exponentials<T> run;
     Row row;
     for_spans<Row>(r * p.n, p.n, [&](const Span& span) {
       row.load(x, span, t, p.aligned, kLowest<T>);
@@ -83,7 +63,7 @@ template <class E> __global__ void __launch_bounds__(kLongThreads) long_rows(con
       const T shift = run.shift();
       run.sum += double(Row::fold([&](int k, int j) { return exp_of(row.v[k][j] - shift); }, Plus()));
     });
-    run = group_all<kLongThreads>(run, room, MergeRunning());
+    run = group_all<kLongThreads>(run, room, MergeExponentials());
     const Scale<T> scale(run.top, T(run.sum), p.log);
     for_spans<Row>(r * p.n, p.n, [&](const Span& span) {
       row.load(x, span, t, p.aligned, T(0));
@@ -119,12 +99,12 @@ template <class E, int kDeep> __global__ void __launch_bounds__(kColumnThreads) 
   using T = typename E::Value;
   using C = Column<kDeep>;
   constexpr int kTogether = 8;  // entries that are on their way at once
-  __shared__ Running<T> room[kDeep > 1 ? kColumnThreads : 1];
+  __shared__ Exponentials<T> room[kDeep > 1 ? kColumnThreads : 1];
   const auto* x = static_cast<const typename E::Stored*>(in);
   auto* y = static_cast<typename E::Stored*>(out);
   for (int64_t first = int64_t(blockIdx.x) * C::kWide; first < p.outer * p.inner; first += int64_t(gridDim.x) * C::kWide) {
     const C c(first, p);
-    Running<T> run;
+    Exponentials<T> run;
     for (int64_t i = c.deep; i < c.n; i += kDeep * kTogether) {
       T v[kTogether], most = kLowest<T>, sum = 0;
       DY_UNROLL
@@ -138,7 +118,7 @@ template <class E, int kDeep> __global__ void __launch_bounds__(kColumnThreads) 
       for (int k = 0; k < kTogether; ++k) sum += exp_of(v[k] - shift);
       run.sum += double(sum);
     }
-    run = c.total(run, room, MergeRunning());
+    run = c.total(run, room, MergeExponentials());
     const Scale<T> scale(run.top, T(run.sum), p.log);
     for (int64_t i = c.deep; i < c.n; i += kDeep)
       y[c.from + i * p.inner] = E::stored(scale.of(E::value(x[c.from + i * p.inner]), p.log));

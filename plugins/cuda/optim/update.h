@@ -154,7 +154,7 @@ __device__ __forceinline__ void update_run(const UpdateWork& w, const CodeTables
 }
 
 template <class Tag, class T, Way kWay>
-__global__ void __launch_bounds__(kWay == Way::codes ? kCodeThreads : kStepThreads, kWay == Way::codes ? 8 : 2)
+__global__ void __launch_bounds__(kWay == Way::codes ? kCodeThreads : kStepThreads, kWay == Way::codes ? 8 : 3)
     update_runs(const __grid_constant__ UpdateWork w) {
   constexpr int N = kTaken<T, kWay>, kThreads = kWay == Way::codes ? kCodeThreads : kStepThreads;
   __shared__ CodeTables tables;

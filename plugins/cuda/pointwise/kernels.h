@@ -2,9 +2,9 @@
 // takes in no kernel's. Each computes as the CPU's tile does (ops/pointwise_tiles.h): elements become the compute type, the
 // lambda is called, its result is rounded once to what is stored.
 //
-// Note [Two kernels]: most calls have operands that are dense, or repeat along rows, in formats of at most four bytes: there a
-// thread loads, computes and stores kRun elements, 16 bytes at a time. All else, and what is computed in 8 or 16 bytes, takes
-// an element per thread.
+// Note [Two kernels]: most calls have operands that are dense, or repeat along rows, in formats of at most four bytes: there
+// a thread takes kRuns runs of kRun neighbours, so that a warp's accesses are whole lines and enough of them are under way. All
+// else, and what is computed in 8 or 16 bytes, takes an element per thread.
 #pragma once
 #include "plugins/cuda/pointwise/record.h"
 
@@ -77,9 +77,9 @@ template <class T> DY_DEVICE T operand(const Work& w, int k, int64_t offset) {
 }
 
 template <class Tag, int k, class T>
-__global__ void __launch_bounds__(256, 2) pointwise_elements(const __grid_constant__ Work w) {
+__global__ void __launch_bounds__(kThreads, 1) pointwise_elements(const __grid_constant__ Work w) {
   using F = Formula<Tag, k, is_parts<T>>;
-  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < w.units; i += gridDim.x * blockDim.x) {
+  for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < w.units; i += gridDim.x * kThreads) {
     int64_t offset[F::N + 1];
     w.find<F::kUsed | 1u << F::N>(i, offset);
     T x[F::N + 1];
@@ -89,36 +89,52 @@ __global__ void __launch_bounds__(256, 2) pointwise_elements(const __grid_consta
   }
 }
 
-template <class Tag, int k, class T> __global__ void __launch_bounds__(256, 2) pointwise_runs(const __grid_constant__ Work w) {
-  using F = Formula<Tag, k, false>;
-  constexpr int N = F::N;
-  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < w.units; i += gridDim.x * blockDim.x) {
-    int64_t offset[N + 1];
-    w.find<F::kUsed | 1u << N>(i, offset);
-    StoredRun<kRun> stored[N + 1];  // all loads are under way before the first value is needed
+// A run's operands as they are stored, and where the result goes.
+template <class F, class T> struct LoadedRun {
+  static constexpr int N = F::N;
+  int64_t offset[N + 1];
+  StoredRun<kRun> stored[N + 1];
+
+  DY_DEVICE void load(const Work& w, uint32_t unit) {
+    w.find<F::kUsed | 1u << N>(unit, offset);
     DY_UNROLL
     for (int j = 0; j < N; ++j)
       if (F::reads(j) && w.lies[j] == Lies::strided) read_whole(stored[j], w.at[j] + offset[j], w.bytes[j]);
+  }
+  DY_DEVICE void compute(const Work& w, uint32_t unit) const {
     T x[kRun][N + 1];
     DY_UNROLL
     for (int j = 0; j < N; ++j) {
-      T of_run[kRun] = {};
+      T run[kRun] = {};
       if (F::reads(j) && w.lies[j] == Lies::strided) {
-        decode(stored[j], w.code[j], of_run);
+        decode(stored[j], w.code[j], run);
       } else if (F::reads(j)) {
         const T one = operand<T>(w, j, offset[j]);
         DY_UNROLL
-        for (int e = 0; e < kRun; ++e) of_run[e] = one;
+        for (int e = 0; e < kRun; ++e) run[e] = one;
       }
       DY_UNROLL
-      for (int e = 0; e < kRun; ++e) x[e][j] = of_run[e];
+      for (int e = 0; e < kRun; ++e) x[e][j] = run[e];
     }
     decltype(F::apply(x[0], w.params)) y[kRun];
     DY_UNROLL
     for (int e = 0; e < kRun; ++e) y[e] = F::apply(x[e], w.params);
     StoredRun<kRun> result;
     encode(result, w.code[N], y);
-    write_some(result, const_cast<char*>(w.at[N]) + offset[N], w.bytes[N], i + 1 == w.units ? w.rest : kRun);
+    write_some(result, const_cast<char*>(w.at[N]) + offset[N], w.bytes[N], unit + 1 == w.units ? w.rest : kRun);
+  }
+};
+template <class Tag, int k, class T>
+__global__ void __launch_bounds__(kThreads, 1) pointwise_runs(const __grid_constant__ Work w) {
+  const uint32_t step = gridDim.x * kRuns * kThreads;
+  for (uint32_t first = blockIdx.x * kRuns * kThreads + threadIdx.x; first < w.units; first += step) {
+    LoadedRun<Formula<Tag, k, false>, T> runs[kRuns];  // all loads are under way before the first value is needed
+    DY_UNROLL
+    for (int r = 0; r < kRuns; ++r)
+      if (first + r * kThreads < w.units) runs[r].load(w, first + r * kThreads);
+    DY_UNROLL
+    for (int r = 0; r < kRuns; ++r)
+      if (first + r * kThreads < w.units) runs[r].compute(w, first + r * kThreads);
   }
 }
 

@@ -13,7 +13,8 @@ enum class Lies : uint8_t {
   strided,   // in memory, the elements of a run beside each other
 };
 
-inline constexpr int kRun = 8;  // elements that a thread takes at once, where that is possible
+inline constexpr int kRun = 4, kRuns = 2;  // elements of a run, and runs that a thread takes at once, where that is possible
+inline constexpr int kThreads = 256;       // of a block
 inline constexpr int kPlaces = kMaxOperands + 1;
 
 // A unit is an element, or a run of kRun; the last run may have fewer.

@@ -2,7 +2,8 @@
 // code that takes them for its own faults.
 #pragma once
 #include <cstdint>
-#include <map>
+
+#include "plugins/cuda/addresses.h"
 
 namespace dyadic::gpu::sim {
 
@@ -23,11 +24,10 @@ class Memory {
  private:
   static constexpr int64_t kRoom = 16;  // addresses for each byte that there is
   static constexpr int64_t kFilled = 64 << 20;
-  char* find_place(int64_t bytes);
   const int64_t total_;
   int64_t free_;
-  char *begin_ = nullptr, *end_ = nullptr;
-  std::map<char*, int64_t> taken_;
+  void* all_ = nullptr;
+  Addresses addresses_;
   bool open_ = false;
 };
 

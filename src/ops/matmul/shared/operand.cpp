@@ -13,7 +13,7 @@ DType gemm_type(DType d) {
   const bool narrow = d.is_floating_point() && d.bits() <= 8 && d != f8e8m0fnu;
   if (narrow && bf16_path() != Bf16Path::decode) return bf16;
   if (d.is_floating_point()) return f32;
-  return d == i64 ? i64 : i32;
+  return d == i64 || d == u64 ? i64 : i32;  // modulo 2^64 or 2^32: the same for both kinds
 }
 DType gemm_result(DType type, DType wanted) { return (type == bf16 || type == f16) && wanted != type ? f32 : type; }
 
