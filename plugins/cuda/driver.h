@@ -24,6 +24,10 @@ inline constexpr int64_t kGrain = 2 << 20;
 bool taken_side_by_side(int device);
 void* take(int device, int64_t bytes);  // null: there is none left
 void give(int device, void* segment, int64_t bytes);
+// There, segments can move to other addresses too while nothing works on them: find_place() says where there are as many side
+// by side.
+char* find_place(int device, int64_t bytes);  // null: nowhere
+void move(int device, void* segment, int64_t bytes, void* to);
 void free_and_total(int device, int64_t* free, int64_t* total);
 
 void* first_stream(int device);

@@ -89,7 +89,7 @@ class Segments {
     decltype(&cuMemUnmap) unmap = nullptr;
     decltype(&cuMemRelease) release = nullptr;
   };
-  static constexpr int kRoom = 4;  // addresses for each byte of memory
+  static constexpr int kRoom = 16;  // addresses for each byte of memory
   std::mutex mutex_;
   int device_ = 0;
   Calls calls_;
@@ -112,6 +112,15 @@ class Segments {
     p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     p.location = {CU_MEM_LOCATION_TYPE_DEVICE, device_};
     return p;
+  }
+
+  bool map(void* at, int64_t bytes, CUmemGenericAllocationHandle handle) {
+    const auto address = reinterpret_cast<CUdeviceptr>(at);
+    const CUmemAccessDesc access{property().location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    if (calls_.map(address, size_t(bytes), 0, handle, 0) != CUDA_SUCCESS) return false;
+    if (calls_.set_access(address, size_t(bytes), &access, 1) == CUDA_SUCCESS) return true;
+    calls_.unmap(address, size_t(bytes));
+    return false;
   }
 
  public:
@@ -149,14 +158,7 @@ class Segments {
     const CUmemAllocationProp p = property();
     CUmemGenericAllocationHandle handle;
     if (!at || calls_.create(&handle, size_t(bytes), &p, 0) != CUDA_SUCCESS) return nullptr;
-    const CUdeviceptr address = reinterpret_cast<CUdeviceptr>(at);
-    const CUmemAccessDesc access{p.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    if (calls_.map(address, size_t(bytes), 0, handle, 0) != CUDA_SUCCESS) {
-      calls_.release(handle);
-      return nullptr;
-    }
-    if (calls_.set_access(address, size_t(bytes), &access, 1) != CUDA_SUCCESS) {
-      calls_.unmap(address, size_t(bytes));
+    if (!map(at, bytes, handle)) {
       calls_.release(handle);
       return nullptr;
     }
@@ -170,6 +172,19 @@ class Segments {
     calls_.unmap(reinterpret_cast<CUdeviceptr>(p), size_t(bytes));
     calls_.release(handles_.extract(p).mapped());
     addresses_.give(p);
+  }
+  char* find_place(int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    return addresses_.find(bytes);
+  }
+  void move(void* p, int64_t bytes, void* to) {
+    const std::lock_guard lock(mutex_);
+    const CUmemGenericAllocationHandle handle = handles_.extract(p).mapped();
+    calls_.unmap(reinterpret_cast<CUdeviceptr>(p), size_t(bytes));
+    addresses_.give(p);
+    if (!map(to, bytes, handle)) throw Error("cuda: the driver does not map memory that it has unmapped");
+    addresses_.take(static_cast<char*>(to), bytes);
+    handles_[to] = handle;
   }
 };
 
@@ -237,6 +252,11 @@ void* take(int device, int64_t bytes) {
 void give(int device, void* segment, int64_t bytes) {
   const On on(device);
   gpu(device).segments.give(segment, bytes);
+}
+char* find_place(int device, int64_t bytes) { return gpu(device).segments.find_place(bytes); }
+void move(int device, void* segment, int64_t bytes, void* to) {
+  const On on(device);
+  gpu(device).segments.move(segment, bytes, to);
 }
 void free_and_total(int device, int64_t* free, int64_t* total) {
   const On on(device);

@@ -30,7 +30,8 @@ Failure* failures();  // of the current device, for kernels; one for all calls
 int op_number();      // of the call that runs
 DY_DEVICE void fail_index(Failure* f, int op, int64_t value, int64_t size) {
 #if __CUDA_ARCH__ || !__CUDACC__
-  if (atomicCAS(&f->fault, int(Fault::none), int(Fault::index)) == int(Fault::none)) f->op = op, f->value = value, f->limit = size;
+  if (atomicCAS(&f->fault, int(Fault::none), int(Fault::index)) == int(Fault::none))
+    f->op = op, f->value = value, f->limit = size;
 #endif
 }
 

@@ -1,5 +1,6 @@
 // The language that kernels are written in: CUDA C++ as nvcc takes it, or the simulator's, which gives the same words the same
-// meaning on a CPU (sim/language.h). A file of kernels includes this by way of kernel.h and says nothing of which of the two it is.
+// meaning on a CPU (sim/language.h). A file of kernels includes this by way of kernel.h and says nothing of which of the two it
+// is.
 #pragma once
 #if __CUDACC__
 #include <cuda_runtime.h>
@@ -33,7 +34,8 @@ template <class... P> void allow_shared(void (*kernel)(P...), int64_t bytes) {
 template <class... P, class... A> void launch(void (*kernel)(P...), const Grid& g, A... args) {
   if (g.blocks == 0) return;
   allow_shared(kernel, g.shared);
-  kernel<<<dim3(unsigned(g.blocks), unsigned(g.y), unsigned(g.z)), unsigned(g.threads), size_t(g.shared), stream()>>>(P(args)...);
+  kernel<<<dim3(unsigned(g.blocks), unsigned(g.y), unsigned(g.z)), unsigned(g.threads), size_t(g.shared), stream()>>>(
+      P(args)...);
   check_launch(cudaGetLastError());
 }
 #else

@@ -1,5 +1,5 @@
-// dyadic.device: where a tensor is, or could be on another machine. PyTorch's names all make objects; only cpu, meta and, where the
-// plug-in and a GPU are, cuda have tensors.
+// dyadic.device: where a tensor is, or could be on another machine. PyTorch's names all make objects; only cpu, meta and, where
+// the plug-in and a GPU are, cuda have tensors.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -94,9 +94,10 @@ bool names_device(PyObject* o) {
 nb::object place_of(Device d) { return nb::cast(Place{kTypes[int(d.type())], int(d.index())}); }
 
 void add_device_type(nb::module_& m) {
-  nb::class_<Place>(m, "device",
-                    "Where the elements of a tensor are: \"cpu\", \"cuda:0\", or \"meta\" (shapes and accounting only). Inside of `with "
-                    "device(...)` tensors are made there unless told otherwise.")
+  nb::class_<Place>(
+      m, "device",
+      "Where the elements of a tensor are: \"cpu\", \"cuda:0\", or \"meta\" (shapes and accounting only). Inside of `with "
+      "device(...)` tensors are made there unless told otherwise.")
       .def(
           "__init__", [](Place* p, nb::object type, nb::object index) { new (p) Place(make(type, index)); }, nb::arg("type"),
           nb::arg("index") = nb::none())

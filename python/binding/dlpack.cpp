@@ -31,8 +31,8 @@ nb::object export_capsule(nb::handle self, nb::kwargs options) {
   const TensorImpl& i = *t.impl();
   DY_CHECK_AS(TypeError, !t.requires_grad(), "__dlpack__: the tensor requires grad; detach() it first: self is {}",
               describe(t));
-  DY_CHECK_AS(TypeError, t.device().is_cpu(), "__dlpack__: the data is not in the CPU's memory: self is {} on {}; use .cpu()", describe(t),
-              t.device().name());
+  DY_CHECK_AS(TypeError, t.device().is_cpu(), "__dlpack__: the data is not in the CPU's memory: self is {} on {}; use .cpu()",
+              describe(t), t.device().name());
   check_writable("__dlpack__", t);  // who takes it may write
   for (const Pair& p : kPairs)
     if (p.ours == i.dtype) {

@@ -36,8 +36,8 @@ nb::object convert_module(nb::handle self, nb::handle target) {
   Device where = *read_device(target.ptr());
   if (where == meta) return self.attr("to_empty")(nb::arg("device") = target);
   for (auto& [name, t] : m.state_dict())
-    DY_CHECK_AS(ValueError, !t.is_meta(), "to: nothing to move: {} is on {}; to_empty(device=\"{}\") makes room for values", name,
-                t.device().name(), where.name());
+    DY_CHECK_AS(ValueError, !t.is_meta(), "to: nothing to move: {} is on {}; to_empty(device=\"{}\") makes room for values",
+                name, t.device().name(), where.name());
   m.to(where);
   return nb::borrow(self);
 }

@@ -39,7 +39,8 @@ std::map<std::string, int64_t> cpu_fallback_calls() {
 void execute_by_host(Call& c, bool allocate) {
   const Device device = c.spec[0].device;
   DY_CHECK(t_fallback,
-           "{}: there is no kernel for it on {} (dtype {}); within torch.cuda.cpu_fallback() it runs on the host, or bring its operands "
+           "{}: there is no kernel for it on {} (dtype {}); within torch.cuda.cpu_fallback() it runs on the host, or bring its "
+           "operands "
            "there with .cpu()",
            c.name, device.name(), c.spec[0].dtype ? c.spec[0].dtype.name() : "none");
   count(c);
@@ -66,11 +67,9 @@ void execute_by_host(Call& c, bool allocate) {
   execute(host, allocate);
   int k = 0;
   for (int i = 0; i < c.nargs; ++i) {  // what it has overwritten
-    if (args[i].kind == Arg::Kind::tensor && (c.op.writes & in(std::min(k, 7))))
-      assign(*c.args[i].tensor, held[i]);
+    if (args[i].kind == Arg::Kind::tensor && (c.op.writes & in(std::min(k, 7)))) assign(*c.args[i].tensor, held[i]);
     for (size_t n = 0; n < lists[i].size(); ++n)
-      if (c.op.writes & in(std::min(k + int(n), 7)))
-        assign(c.args[i].tensor[n], lists[i][n]);
+      if (c.op.writes & in(std::min(k + int(n), 7))) assign(c.args[i].tensor[n], lists[i][n]);
     k += args[i].kind == Arg::Kind::tensors ? int(args[i].n) : args[i].kind <= Arg::Kind::tensor ? 1 : 0;
   }
   CategoryScope fresh(Category::temporary);

@@ -15,7 +15,7 @@ struct MadeOp {
   std::string name, sig, doc;
   OpDef def{};  // without texts: they are those above
   const Kernel* kernel[kColumns]{};
-  Op of{};          // a gradient's: of this op
+  Op of{};         // a gradient's: of this op
   int input = -1;  // for this input; -1: it is none
 };
 inline constexpr int kMostMade = 4096;

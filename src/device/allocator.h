@@ -8,7 +8,7 @@
 
 namespace dyadic::inline v1 {
 
-int64_t rounded_bytes(int64_t bytes);             // what a request really takes, the same on every device: meta predicts all
+int64_t rounded_bytes(int64_t bytes);              // what a request really takes, the same on every device: meta predicts all
 void* device_allocate(Device d, int64_t rounded);  // 64-byte aligned; OutOfMemoryError; null on meta
 void device_release(Device d, void* p, int64_t rounded) noexcept;
 

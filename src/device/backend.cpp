@@ -23,15 +23,14 @@ const Found& found() {
   static const Found* f = [] {
     auto* made = new Found;
     try {
-      made->backend = find_plugin<Backend>("libdyadic_cuda.so", "DYADIC_CUDA", "dyadic_backend", kBackendVersion, false, made->why);
+      made->backend =
+          find_plugin<Backend>("libdyadic_cuda.so", "DYADIC_CUDA", "dyadic_backend", kBackendVersion, false, made->why);
       if (!made->backend) {
         made->why = "the plug-in is missing (" + made->why + "): ./dev build --cuda makes it, where nvcc is";
       } else if (!(made->count = std::min(made->backend->count(), kMaxDevices))) {
         made->why = made->backend->why_none();
       }
-    } catch (const std::exception& e) {
-      made->why = e.what();
-    }
+    } catch (const std::exception& e) { made->why = e.what(); }
     return made;
   }();
   return *f;

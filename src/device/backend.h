@@ -1,9 +1,9 @@
-// A kind of device beside the host: what a plug-in (plugins/cuda) answers. The core links no GPU library: the plug-in is found when
-// a program first asks for such a device.
+// A kind of device beside the host: what a plug-in (plugins/cuda) answers. The core links no GPU library: the plug-in is found
+// when a program first asks for such a device.
 //
-// Note [Device memory]: a storage there has no `data`, so that host code which takes a pointer gets an error instead of a fault;
-// `remote` is its address. Kernels run in the order of the current stream, and memory is freed in it: what is freed may be given
-// away at once to work that is enqueued later on the same stream.
+// Note [Device memory]: a storage there has no `data`, so that host code which takes a pointer gets an error instead of a
+// fault; `remote` is its address. Kernels run in the order of the current stream, and memory is freed in it: what is freed may
+// be given away at once to work that is enqueued later on the same stream.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -32,19 +32,19 @@ class Backend {
   virtual std::string why_none() = 0;  // why count() is 0, in a line: no driver, an old one
   virtual int count() = 0;
   virtual DeviceProperties properties(int device) = 0;
-  virtual std::string versions() = 0;  // of driver, toolkit and libraries, for checkpoints and reports
+  virtual std::string versions() = 0;                // of driver, toolkit and libraries, for checkpoints and reports
   virtual void use(int device, const char* op) = 0;  // the next calls of this thread are its; whose kernel runs, or null
 
   // Memory, 256-byte aligned; null: the device has no more.
   virtual void* allocate(int device, int64_t bytes) = 0;
   virtual void release(int device, void* p, int64_t bytes) noexcept = 0;
-  virtual void trim() = 0;                            // free segments go back to the driver
-  virtual int64_t reserved(int device) = 0;           // bytes taken from the driver
-  virtual int64_t driver_allocations(int device) = 0; // how often the driver was asked
+  virtual void trim() = 0;                             // free segments go back to the driver
+  virtual int64_t reserved(int device) = 0;            // bytes taken from the driver
+  virtual int64_t driver_allocations(int device) = 0;  // how often the driver was asked
   virtual void free_and_total(int device, int64_t* free, int64_t* total) = 0;
 
-  // Bytes between devices and the host, in the order of the current streams. A copy that begins or ends at the host has happened
-  // when it returns. Raises what kernels before it have found (an index out of range).
+  // Bytes between devices and the host, in the order of the current streams. A copy that begins or ends at the host has
+  // happened when it returns. Raises what kernels before it have found (an index out of range).
   virtual void copy(Device to, void* target, Device from, const void* source, int64_t bytes) = 0;
   virtual void synchronize(int device) = 0;
 
@@ -62,12 +62,13 @@ class Backend {
   virtual bool event_done(void* event) = 0;
   virtual void synchronize_event(void* event) = 0;
   virtual double milliseconds(void* from, void* to) = 0;
-  virtual void used_on(int device, void* p, void* stream) = 0;  // memory that work on another stream reads: not reused before it
+  virtual void used_on(int device, void* p,
+                       void* stream) = 0;  // memory that work on another stream reads: not reused before it
 
   // Kernels: `gradient` < 0 the op's, else that of its gradient for this input. Null: there is none.
   virtual const Kernel* kernel(const char* op, int gradient) = 0;
-  // target = source, broadcast and converted, rounded once, both on the current device. False, and nothing is done, where the plug-in
-  // does not know a format.
+  // target = source, broadcast and converted, rounded once, both on the current device. False, and nothing is done, where the
+  // plug-in does not know a format.
   virtual bool assign(const Array& target, const Array& source, const Round& round) = 0;
 };
 
@@ -75,8 +76,8 @@ class Backend {
 inline constexpr int kBackendVersion = 1;
 using MakeBackend = Backend* (*)(int version);
 
-Backend* find_backend() noexcept;  // the plug-in, loaded when first asked for; null where there is none
-Backend& backend();                // an Error that says why there is none
+Backend* find_backend() noexcept;            // the plug-in, loaded when first asked for; null where there is none
+Backend& backend();                          // an Error that says why there is none
 extern constinit thread_local int t_device;  // cuda::current_device()
 
 // While it lives, calls on meta are planned by the device's kernels, so that a dry run predicts what it needs there.

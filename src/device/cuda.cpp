@@ -18,9 +18,7 @@ std::string why_unavailable() {
   try {
     backend();
     return "";
-  } catch (const Error& e) {
-    return e.what();
-  }
+  } catch (const Error& e) { return e.what(); }
 }
 
 int64_t current_device() { return number(-1); }

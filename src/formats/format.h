@@ -83,7 +83,7 @@ struct FormatDef {
   Params defaults{};         // scaled formats
   uint32_t options = 0;      // the Options its text accepts
   int32_t block_step = 1;    // N of block= and group= is a multiple of it: codes that share a byte share a scale
-  int32_t block_bytes = 0;   // of ggml's formats, whose rows are whole blocks of defaults.block elements
+  int32_t block_bytes = 0;   // of formats whose rows are whole blocks of defaults.block elements: ggml's, e8p
   const char* instead = "";  // a format that can be encoded, where encode_all is null: codes come from files
 
   // Scalar formats: n elements between storage (packed ones: a byte each) and the compute type. Any alignment of

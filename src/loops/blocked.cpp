@@ -129,9 +129,7 @@ Tensor brought(const Tensor& t, Device to) {
 }
 
 void read_values(const Tensor& t, void* out) {
-  if (t.device().is_cuda()) {
-    return read_values(brought(t.dtype().is_blocked() ? decode_blocked(t) : t, cpu), out);
-  }
+  if (t.device().is_cuda()) { return read_values(brought(t.dtype().is_blocked() ? decode_blocked(t) : t, cpu), out); }
   Tensor source = t.dtype().is_blocked() ? decode_blocked(t) : t;
   Tensor target = make_over(out, t.sizes(), compute_of(*source.dtype().format()));
   copy_elements(target, source);

@@ -121,8 +121,7 @@ UpdateNumbers Update::numbers_of(const Rule& rule, size_t states, std::initializ
   for (const double c : constants) n.constants[n.count++] = c;
   return n;
 }
-void Update::run(const Rule& rule, std::initializer_list<StateRef> states, std::initializer_list<double> constants,
-                 Decay how) {
+void Update::run(const Rule& rule, std::initializer_list<StateRef> states, std::initializer_list<double> constants, Decay how) {
   call(&rule, states, numbers_of(rule, states.size(), constants, how));
 }
 RuleResult Update::measure(const Rule& rule, std::initializer_list<StateRef> states, std::initializer_list<double> constants) {

@@ -29,7 +29,7 @@ inline constexpr int64_t kUpdateFigures = 4;
 inline void count_update(UpdateMeter& m, const double* figures) {
   m.nonzero += int64_t(figures[0]), m.lost += int64_t(figures[1]);
 }
-Tensor run_update(const std::string& optimizer, const Rule* rule, const UpdateTensors& tensors,
-                  const UpdateNumbers& numbers, const UpdateRounding& rounding);
+Tensor run_update(const std::string& optimizer, const Rule* rule, const UpdateTensors& tensors, const UpdateNumbers& numbers,
+                  const UpdateRounding& rounding);
 
 }  // namespace dyadic::inline v1::optim

@@ -18,8 +18,8 @@ namespace dyadic::inline v1::study {
 
 struct Plan {  // of one run of training
   int64_t steps = 1000;
-  uint64_t seed = 0;   // of the initial weights and the batches
-  double clip = 1;     // largest norm of all gradients; longer ones are shortened to it
+  uint64_t seed = 0;  // of the initial weights and the batches
+  double clip = 1;    // largest norm of all gradients; longer ones are shortened to it
   Device device = cpu;
   int64_t shards = 0;  // that each batch is cut into, over all ranks; 0: it stays whole, on one
   distributed::Spread spread = distributed::Spread::none;

@@ -1,5 +1,5 @@
-// One model trained under one recipe, a step at a time; on cpu or cuda for real, on meta to predict its memory. Everything a step
-// depends on (weights, optimizer, scaler, schedule, random state, data position) can be saved and restored to the bit.
+// One model trained under one recipe, a step at a time; on cpu or cuda for real, on meta to predict its memory. Everything a
+// step depends on (weights, optimizer, scaler, schedule, random state, data position) can be saved and restored to the bit.
 #pragma once
 #include <memory>
 #include <optional>

@@ -34,7 +34,8 @@ Storage* new_storage(int64_t bytes, Device device) {
   Storage* s = nullptr;
   try {
     s = new (pool_allocate(size_t(with_data ? kHeader + charged : kHeader))) Storage;
-    (device.is_cuda() ? s->remote : s->data) = with_data ? reinterpret_cast<char*>(s) + kHeader : device_allocate(device, charged);
+    (device.is_cuda() ? s->remote : s->data) =
+        with_data ? reinterpret_cast<char*>(s) + kHeader : device_allocate(device, charged);
   } catch (...) {
     if (s) pool_release(s, size_t(kHeader));
     ledger_remove(device, t_category, t_module, charged);

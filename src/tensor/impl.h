@@ -29,10 +29,10 @@ struct Storage {
   bool deferred = false;     // Note [Deferred values]: there is no data yet
   bool lent = false;         // others than ops may write it at any time: NumPy shares it
   uint32_t module = 0;
-  int64_t bytes = 0;    // the truth about the elements
-  int64_t charged = 0;  // what the ledger counts
-  void* data = nullptr;    // on the host
-  void* remote = nullptr;  // on a device: Note [Device memory], device/backend.h
+  int64_t bytes = 0;                              // the truth about the elements
+  int64_t charged = 0;                            // what the ledger counts
+  void* data = nullptr;                           // on the host
+  void* remote = nullptr;                         // on a device: Note [Device memory], device/backend.h
   Geometry geometry{};                            // blocked formats only
   void (*free_foreign)(void* context) = nullptr;  // memory that is someone else's (numpy)
   void* foreign = nullptr;                        // of deferred values: graph's

@@ -58,7 +58,8 @@ Tensor plain_view(const Tensor& t, DType dtype) {
 
 std::vector<std::pair<std::string, Tensor>> planes(const Tensor& t) {
   const TensorImpl& i = *t.impl();
-  DY_CHECK_AS(ValueError, t.device().is_cpu(), "planes: a tensor on {} has no data here: self is {}", t.device().name(), describe(t));
+  DY_CHECK_AS(ValueError, t.device().is_cpu(), "planes: a tensor on {} has no data here: self is {}", t.device().name(),
+              describe(t));
   DY_CHECK_AS(ValueError, is_whole(i), "planes: a view is not the whole of its storage: self is {}; use clone() first",
               describe(t));
   if (!i.dtype.is_blocked()) return {{"values", make_view(t, {i.numel}, {1}, i.offset)}};

@@ -47,7 +47,8 @@ void resize(const char* who, const Tensor& t, IntList sizes) {
   Tensor memory = fits ? t : make_tensor(all, t.dtype(), t.device());
   if (!fits && have > 0) {
     if (t.device().is_cpu()) std::memcpy(memory.impl()->storage->data, own.storage->data, size_t(have * item));
-    if (t.device().is_cuda()) backend().copy(t.device(), memory.impl()->storage->remote, t.device(), own.storage->remote, have * item);
+    if (t.device().is_cuda())
+      backend().copy(t.device(), memory.impl()->storage->remote, t.device(), own.storage->remote, have * item);
   }
   become_view(t, make_view(memory, sizes, {strides, sizes.size()}, own.offset));
 }

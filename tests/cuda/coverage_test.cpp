@@ -11,11 +11,27 @@
 namespace dyadic {
 namespace {
 
-const std::set<std::string> kByHost = {
-    "fft_along", "fft_half_along", "fft_real_along", "linalg_cholesky_ex", "linalg_det", "linalg_eig", "linalg_eigenvalues",
-    "linalg_eigh", "linalg_eigvalsh", "linalg_inv_ex", "linalg_least_squares", "linalg_lu_factor_ex", "linalg_matrix_exp",
-    "linalg_pinv", "linalg_qr", "linalg_row_order", "linalg_slogdet", "linalg_solve_factored", "linalg_solve_triangular",
-    "linalg_svd", "linalg_svdvals"};
+const std::set<std::string> kByHost = {"fft_along",
+                                       "fft_half_along",
+                                       "fft_real_along",
+                                       "linalg_cholesky_ex",
+                                       "linalg_det",
+                                       "linalg_eig",
+                                       "linalg_eigenvalues",
+                                       "linalg_eigh",
+                                       "linalg_eigvalsh",
+                                       "linalg_inv_ex",
+                                       "linalg_least_squares",
+                                       "linalg_lu_factor_ex",
+                                       "linalg_matrix_exp",
+                                       "linalg_pinv",
+                                       "linalg_qr",
+                                       "linalg_row_order",
+                                       "linalg_slogdet",
+                                       "linalg_solve_factored",
+                                       "linalg_solve_triangular",
+                                       "linalg_svd",
+                                       "linalg_svdvals"};
 
 TEST(CudaCoverage, WhatGoesByTheHostIsListed) {
   if (!cuda::is_available()) GTEST_SKIP() << cuda::why_unavailable();

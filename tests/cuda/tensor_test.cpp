@@ -129,9 +129,7 @@ TEST_F(CudaTensor, IndicesOutOfRangeAreSaid) {
   try {
     index_select(rows, 0, index).cpu();
     FAIL() << "9 of 4";
-  } catch (const IndexError& e) {
-    EXPECT_NE(std::string(e.what()).find("index_select"), std::string::npos) << e.what();
-  }
+  } catch (const IndexError& e) { EXPECT_NE(std::string(e.what()).find("index_select"), std::string::npos) << e.what(); }
   EXPECT_EQ(ones({4}, f32, there).sum().item(), 4);
 }
 
@@ -152,7 +150,8 @@ TEST_F(CudaTensor, ModulesMoveWithTheirGradients) {
 TEST_F(CudaTensor, TrainsAsTheHostDoes) {
   const auto train = [](Device device) {
     manual_seed(5);
-    nn::Sequential model({std::make_shared<nn::Linear>(16, 32), std::make_shared<nn::GELU>(), std::make_shared<nn::Linear>(32, 4)});
+    nn::Sequential model(
+        {std::make_shared<nn::Linear>(16, 32), std::make_shared<nn::GELU>(), std::make_shared<nn::Linear>(32, 4)});
     const Tensor x = randn({64, 16}).to(device), y = randint(4, {64}).to(device);
     model.to(device);
     optim::AdamW optimizer(model.named_parameters(), {.lr = 1e-2});

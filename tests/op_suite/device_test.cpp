@@ -1,7 +1,7 @@
 // Every op on a device, against the same call on the host: for pointwise ops bit for bit, with the instruction set whose
-// arithmetic is the device's (AVX2's). Registered where a device is, which DYADIC_CUDA may say (tests/CMakeLists.txt runs them on
-// the simulator). What has no kernel there goes by the host, so these checks hold whatever has one; tests/cuda/coverage_test.cpp
-// says what does.
+// arithmetic is the device's (AVX2's). Registered where a device is, which DYADIC_CUDA may say (tests/CMakeLists.txt runs them
+// on the simulator). What has no kernel there goes by the host, so these checks hold whatever has one;
+// tests/cuda/coverage_test.cpp says what does.
 #include <algorithm>
 #include <cmath>
 
@@ -47,7 +47,8 @@ void expect_alike(Op op, const Tensor& actual, const Tensor& expected, double fa
   ASSERT_EQ(actual.dtype(), expected.dtype());
   ASSERT_EQ(actual.sizes(), expected.sizes());
   const OpDef& def = op_def(op);
-  const bool exact = (def.kind == OpKind::pointwise && !summed) || !(actual.dtype().is_floating_point() || actual.dtype().is_complex());
+  const bool exact =
+      (def.kind == OpKind::pointwise && !summed) || !(actual.dtype().is_floating_point() || actual.dtype().is_complex());
   EXPECT_TRUE(close(actual, expected, exact ? 0 : factor * allowance(def, actual.dtype()),
                     actual.dtype().is_complex() ? 0 : largest_of(expected)));
 }
@@ -84,9 +85,7 @@ void check_device_grad(Op op, DType dtype, Layout layout) {
     ASSERT_EQ(actual.size(), expected.size());
     for (size_t i = 0; i < actual.size(); ++i) {
       SCOPED_TRACE(i);
-      if (actual[i].defined()) {
-        EXPECT_EQ(actual[i].device(), there());
-      }
+      if (actual[i].defined()) { EXPECT_EQ(actual[i].device(), there()); }
       ASSERT_NO_FATAL_FAILURE(expect_alike(op, actual[i].defined() ? actual[i].to(cpu) : actual[i], expected[i], 2, summed));
     }
     compared();

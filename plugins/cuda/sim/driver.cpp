@@ -160,6 +160,14 @@ void give(int device, void* segment, int64_t bytes) {
   const Lock lock(world().mutex);
   simulated(device).memory.give(segment, bytes);
 }
+char* find_place(int device, int64_t bytes) {
+  const Lock lock(world().mutex);
+  return simulated(device).memory.find_place(bytes);
+}
+void move(int device, void* segment, int64_t bytes, void* to) {
+  const Lock lock(world().mutex);
+  simulated(device).memory.move(segment, bytes, to);
+}
 void free_and_total(int device, int64_t* free, int64_t* total) {
   const Lock lock(world().mutex);
   *free = simulated(device).memory.free(), *total = simulated(device).memory.total();

@@ -32,6 +32,15 @@ void Memory::give(void* p, int64_t bytes) {
   free_ += bytes;
 }
 
+void Memory::move(void* p, int64_t bytes, void* to) {
+  constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  if (mremap(p, size_t(bytes), size_t(bytes), MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED ||
+      mmap(p, size_t(bytes), PROT_NONE, kReserved, -1, 0) == MAP_FAILED)
+    throw std::bad_alloc();
+  addresses_.give(p);
+  addresses_.take(static_cast<char*>(to), bytes);
+}
+
 void Memory::open(bool yes) {
   open_ = yes;
   addresses_.each_run([&](void* p, int64_t bytes) { mprotect(p, size_t(bytes), yes ? PROT_READ | PROT_WRITE : PROT_NONE); });

@@ -17,6 +17,8 @@ class Memory {
   // that one lies beside the other.
   void* take(int64_t bytes);
   void give(void* p, int64_t bytes);
+  char* find_place(int64_t bytes) const { return addresses_.find(bytes); }
+  void move(void* p, int64_t bytes, void* to);
   int64_t total() const { return total_; }
   int64_t free() const { return free_; }
   void open(bool yes);

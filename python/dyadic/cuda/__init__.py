@@ -91,6 +91,7 @@ def get_device_capability(device=None):
     return p.major, p.minor
 
 
+@_ignored("device", "peer_device", why="devices copy by way of the driver")
 def can_device_access_peer(device, peer_device):
     """False: devices copy by way of the host."""
     return False
@@ -147,6 +148,7 @@ def memory_stats(device=None):
     return _dyadic.memory_stats(_place(device))
 
 
+@_ignored("abbreviated", why="the table is short")
 def memory_summary(device=None, abbreviated=False):
     """The ledger as a table."""
     return _dyadic.memory_summary(_place(device))
@@ -190,12 +192,14 @@ def initial_seed():
     return _dyadic.initial_seed()
 
 
+@_ignored("device", why="all devices draw from one generator")
 def get_rng_state(device="cuda"):
     """The state of the generator that all devices draw from."""
     _cuda.current_device()
     return _dyadic.get_rng_state()
 
 
+@_ignored("device", why="all devices draw from one generator")
 def set_rng_state(new_state, device="cuda"):
     """The generator that all devices draw from goes on from this state."""
     _cuda.current_device()

@@ -1,6 +1,6 @@
 #include "ops/complex_math.h"
-#include "ops/precision.h"
 #include "ops/matmul/operand.h"
+#include "ops/precision.h"
 
 namespace dyadic::inline v1::ops::linear_op {
 namespace {

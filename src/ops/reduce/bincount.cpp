@@ -45,7 +45,8 @@ Tensor compose(Args a) {
   if (t.numel() == 0) return zeros({size}, d, t.device());
   if (!weighted) return call(Op::count_values_, t, int64_t(0), size);
   const Tensor index = to(t, i64);
-  return call(Op::index_write_, zeros({size}, d, t.device()), to(a[arg::weights], d), std::span<const Tensor>(&index, 1), Arg(), true);
+  return call(Op::index_write_, zeros({size}, d, t.device()), to(a[arg::weights], d), std::span<const Tensor>(&index, 1), Arg(),
+              true);
 }
 
 }  // namespace

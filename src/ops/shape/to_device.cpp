@@ -32,8 +32,9 @@ extern constexpr OpDef record = {
     .doc = "The same bytes on another device; of a dtype that is not blocked.",
     .internal = true,
     .samples = "to_device(randn(2, 3), cpu)",
-    .skip = "cost: a copy counts as bytes\nmeta: it has no values to bring\nreplay: within one device nothing is moved\n"
-            "values: within one device nothing is moved",
+    .skip =
+        "cost: a copy counts as bytes\nmeta: it has no values to bring\nreplay: within one device nothing is moved\n"
+        "values: within one device nothing is moved",
     .infer = infer,
     .backward = backward,
     .moves = true,

@@ -54,8 +54,7 @@ void radam(Update& u) {
 void lamb(Update& u) {
   const double c[] = {1 - u.beta(0),   u.beta(1), 1 - u.beta(1), 1 / u.bias(0), 1 / std::sqrt(u.bias(1)),
                       u.number("eps"), u.decay};
-  const RuleResult r =
-      u.measure(rule_table().lamb_measure, {kMean, kPower}, {c[0], c[1], c[2], c[3], c[4], c[5], c[6]});
+  const RuleResult r = u.measure(rule_table().lamb_measure, {kMean, kPower}, {c[0], c[1], c[2], c[3], c[4], c[5], c[6]});
   const double p = std::sqrt(r.param_squares), step = std::sqrt(r.step_squares);
   const double trust = p > 0 && step > 0 ? p / step : 1;
   u.run(rule_table().lamb_apply, {kMean, kPower}, {c[0], c[1], c[2], c[3], c[4], c[5], c[6], u.lr * trust}, Decay::none);

@@ -81,7 +81,8 @@ double attention_flops(const AttentionShape& s, bool backward) {
 
 AttentionInputs<Tensor> attention_gradients(const AttentionShape& shape, const AttentionInputs<Tensor>& a, const Tensor& g) {
   Tensor s = mul(matmul(a.q, a.k.transpose(-1, -2)), shape.scale);
-  if (shape.causal) s = where(tril(ones({shape.tq, shape.tk}, f32, g.device()), shape.tk - shape.tq), s, scalar_tensor(-INFINITY));
+  if (shape.causal)
+    s = where(tril(ones({shape.tq, shape.tk}, f32, g.device()), shape.tk - shape.tq), s, scalar_tensor(-INFINITY));
   const Tensor p = softmax(s), dp = matmul(g, a.v.transpose(-1, -2));
   const Tensor ds = mul(mul(p, sub(dp, sum(mul(dp, p), {-1}, true))), shape.scale);
   return {matmul(ds, a.k), matmul(ds.transpose(-1, -2), a.q), matmul(p.transpose(-1, -2), g)};
