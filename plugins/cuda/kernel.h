@@ -10,6 +10,7 @@
 // neither allocates nor waits: what it needs beside its operands is the plan's workspace.
 #pragma once
 #include "corridor/call.h"
+#include "device/backend.h"
 #include "plugins/cuda/elements.h"
 #include "plugins/cuda/language.h"
 

@@ -104,21 +104,74 @@ void Pool::free_pages(Lane& lane) {
   }
 }
 
+// Makes a new segment free for the lane; the size of the block that it is part of then.
+int64_t Pool::add_segment(char* p, int64_t bytes, Lane& lane) {
+  segments_[p] = bytes;
+  return make_free(blocks_.insert_or_assign(p, Block{bytes, &lane}).first, lane);
+}
+
+// Takes a segment out of the free block that it lies in.
+void Pool::cut_out(char* segment) {
+  const auto s = segments_.find(segment);
+  const At b = block_at(segment);
+  Lane& lane = *b->second.lane;
+  char *const end = segment + s->second, *const first = b->first, *const last = first + b->second.bytes;
+  lane.free.erase({b->second.bytes, first});
+  blocks_.erase(b);
+  for (const auto& [from, to] : {std::pair(first, segment), std::pair(end, last)})
+    if (from < to) {
+      blocks_[from] = {to - from, &lane, true};
+      lane.free.insert({to - from, from});
+    }
+  segments_.erase(s);
+}
+
+// Segments that lie in a free block as a whole.
+void Pool::add_whole(const Lane& lane, Segments& found) const {
+  for (const auto& [n, p] : lane.free)
+    for (auto s = segments_.lower_bound(p); s != segments_.end() && s->first + s->second <= p + n; ++s) found.push_back(*s);
+}
+
+// There may be enough that is free, but in several places: then segments move to one, those of the smallest blocks first. The
+// stream has to be done with them, which takes a wait now instead of more memory for good.
+bool Pool::gather(int64_t bytes, Lane& lane) {
+  if (!driver::taken_side_by_side(device_)) return false;
+  Segments chosen;
+  add_whole(idle(), chosen);
+  add_whole(lane, chosen);
+  int64_t found = 0;
+  size_t n = 0;
+  while (n < chosen.size() && found < bytes) found += chosen[n++].second;
+  char* to = found < bytes ? nullptr : driver::find_place(device_, found);
+  if (!to) return false;
+  chosen.resize(n);
+  driver::finish_stream(device_, lane.stream);
+  for (const auto& [p, size] : chosen) {
+    cut_out(p);
+    driver::move(device_, p, size, to);
+    add_segment(to, size, lane);
+    to += size;
+  }
+  return true;
+}
+
 bool Pool::grow(int64_t bytes, Lane& lane) {
-  int64_t missing = bytes;  // to what lies at the end
-  if (driver::taken_side_by_side(device_) && !blocks_.empty()) {
+  const bool side_by_side = driver::taken_side_by_side(device_);
+  int64_t missing = side_by_side ? bytes : std::max(bytes, reserved_ / 64);
+  if (side_by_side && !blocks_.empty()) {  // to what lies at the end
     const Block& last = std::prev(blocks_.end())->second;
     if (last.free && (last.lane == &lane || last.lane == &idle())) missing -= std::min(last.bytes, bytes - 1);
   }
-  const int64_t tries[] = {std::max(missing, reserved_ / 64), missing, bytes};
-  for (int64_t wanted : tries) {
-    wanted = rounded(wanted, driver::kGrain);
-    auto* p = static_cast<char*>(driver::take(device_, wanted));
-    if (!p) continue;
-    segments_[p] = wanted;
-    reserved_ += wanted;
-    ++asked_;
-    if (make_free(blocks_.insert_or_assign(p, Block{wanted, &lane}).first, lane) >= bytes) return true;
+  for (int64_t wanted : {missing, bytes}) {
+    const int64_t all = rounded(wanted, driver::kGrain);
+    const int64_t piece = side_by_side ? std::min(all, rounded(reserved_ / 4096 + 1, driver::kGrain)) : all;
+    for (int64_t taken = 0; taken < all; taken += piece) {
+      auto* const p = static_cast<char*>(driver::take(device_, piece));
+      if (!p) break;
+      reserved_ += piece;
+      ++asked_;
+      if (add_segment(p, piece, lane) >= bytes) return true;
+    }
   }
   return false;
 }
@@ -161,9 +214,10 @@ char* Pool::take_large(int64_t bytes, Lane& lane) {
   }
   if (take_over_done(lane))
     if (char* p = there_is()) return p;
-  if (grow(bytes, lane)) return there_is();
+  if (gather(bytes, lane) || grow(bytes, lane)) return there_is();
   wait_for_others(lane);
   if (char* p = there_is()) return p;
+  if (gather(bytes, lane)) return there_is();
   trim_segments();
   return grow(bytes, lane) ? there_is() : nullptr;
 }
@@ -248,24 +302,12 @@ void Pool::trim_segments() {
     if (lane.stream && !lane.gone) driver::wait_stream(device_, lane.stream);
   settle_pending(nullptr);
   for (Lane& lane : lanes_) move_all(lane, idle());
-  for (auto s = segments_.begin(); s != segments_.end();) {
-    char *const begin = s->first, *const end = begin + s->second;
-    const At b = block_at(begin);
-    char *const first = b->first, *const last = first + b->second.bytes;
-    if (!b->second.free || last < end) {
-      ++s;
-      continue;
-    }
-    idle().free.erase({b->second.bytes, first});
-    blocks_.erase(b);
-    for (const auto& [from, to] : {std::pair(first, begin), std::pair(end, last)})
-      if (from < to) {
-        blocks_[from] = {to - from, &idle(), true};
-        idle().free.insert({to - from, from});
-      }
-    driver::give(device_, begin, s->second);
-    reserved_ -= s->second;
-    s = segments_.erase(s);
+  Segments whole;
+  add_whole(idle(), whole);
+  for (const auto& [p, bytes] : whole) {
+    cut_out(p);
+    driver::give(device_, p, bytes);
+    reserved_ -= bytes;
   }
 }
 

@@ -2,8 +2,9 @@
 // allocated for, which may have it again at once; another stream gets it when that one is done, or has waited for it.
 //
 // Large blocks are the smallest free ones that fit, cut to size and joined again with their neighbours; small ones are of a few
-// sizes and come from pages of one size each. Segments lie side by side where the driver can do that, so that a block that is
-// too short is made longer instead of a new one beside it.
+// sizes and come from pages of one size each. Where the driver can do that, segments are short and lie side by side: a block
+// that is too short is made longer instead of a new one beside it, and free ones from several places are moved to one where
+// none would do.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -48,6 +49,7 @@ class Pool {
     int page = -1;  // the class of the small ones that it is cut into
   };
   using At = std::map<char*, Block>::iterator;
+  using Segments = std::vector<std::pair<char*, int64_t>>;
   struct Pending {  // released, but other streams that use it are not done
     char* p;
     std::vector<void*> events;
@@ -63,6 +65,10 @@ class Pool {
   char* take_from(Lane& from, int64_t bytes, Lane& owner);
   char* take_large(int64_t bytes, Lane& lane);
   char* take_small(int k, Lane& lane);
+  int64_t add_segment(char* p, int64_t bytes, Lane& lane);
+  void cut_out(char* segment);
+  void add_whole(const Lane& lane, Segments& found) const;
+  bool gather(int64_t bytes, Lane& lane);
   bool grow(int64_t bytes, Lane& lane);
   bool take_over_done(const Lane& lane);
   void wait_for_others(Lane& lane);

@@ -28,8 +28,7 @@ double elapsed(FunctionRef<void()> run) {
   return begin.elapsed_time(end);
 }
 
-void train(CudaBench& b, CudaFigure& f, bool low) {
-  study::Preset preset = study::preset(b.sizes().smoke() ? "nano" : "gpt2s");
+void train(CudaBench& b, CudaFigure& f, study::Preset preset, bool low) {
   preset.setup.model.block = b.sizes().gpt_block, preset.setup.batch = b.sizes().gpt_batch;
   GptStep step(preset, low);
   step.model.to(b.device);
@@ -115,8 +114,9 @@ void generate(CudaBench& b, CudaFigure& f, DType format) {
 }  // namespace
 
 void bench_training(CudaBench& b) {
+  const study::Preset& preset = study::preset(b.sizes().smoke() ? "nano" : "gpt2s");
   for (const bool low : {true, false})
-    b.add("GPT-2 124M, a training step", low ? "bf16" : "f32", [&](CudaFigure& f) { train(b, f, low); });
+    b.add("training step of " + preset.name, low ? "bf16" : "f32", [&](CudaFigure& f) { train(b, f, preset, low); });
 }
 
 void bench_generation(CudaBench& b) {

@@ -31,6 +31,7 @@ void count(const Call& c) {
 
 CpuFallback::CpuFallback(bool on) : before_(std::exchange(t_fallback, on)) {}
 CpuFallback::~CpuFallback() { t_fallback = before_; }
+bool goes_by_host() { return t_fallback; }
 std::map<std::string, int64_t> cpu_fallback_calls() {
   const std::lock_guard lock(calls().mutex);
   return calls().counts;

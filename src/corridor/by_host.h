@@ -4,7 +4,8 @@
 
 namespace dyadic::inline v1 {
 
-// An Error that names the op, unless a CpuFallback lives.
+bool goes_by_host();  // whether a CpuFallback lives
+// An Error that names the op, unless one does.
 void execute_by_host(Call& c, bool allocate);
 
 }  // namespace dyadic::inline v1

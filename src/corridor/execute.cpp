@@ -153,7 +153,14 @@ void run_kernel(Call& c, bool on_meta) {
   const Device device = c.spec[0].device;
   if (const Device planned = device.is_meta() ? t_meta_as : device; planned.is_cuda()) [[unlikely]]
     backend().use(int(planned.index()), c.name);
-  c.kernel->plan(c);
+  try {
+    c.kernel->plan(c);
+  } catch (const NoKernel&) {
+    if (device.is_cuda() && !goes_by_host()) throw;
+    if (device.is_cuda()) return execute_by_host(c, false);
+    c.kernel = op_kernel(c.id);
+    c.kernel->plan(c);
+  }
   Workspace workspace(c.spec[0].device, c.plan.workspace);
   if (on_meta || !c.plan.runs()) return;
   Places places(c);

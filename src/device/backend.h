@@ -9,6 +9,7 @@
 #include <string>
 
 #include "dyadic/device.h"
+#include "dyadic/error.h"
 
 namespace dyadic::inline v1 {
 
@@ -24,6 +25,12 @@ struct DeviceProperties {
   int64_t total_memory = 0;  // bytes
   int multiprocessors = 0;
   int64_t l2_bytes = 0;
+};
+
+// What a plan raises that has no code for its operands' formats: the call may go by the host.
+class NoKernel : public Error {
+ public:
+  using Error::Error;
 };
 
 class Backend {

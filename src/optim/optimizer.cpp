@@ -288,7 +288,7 @@ nn::NamedTensors Optimizer::state_dict() {
 
 // As it is where a step can go on from that bit for bit, else in what a new state would be.
 Tensor Optimizer::kept_as(const ParamGroup& group, const std::string& name, const Tensor& p, const Tensor& state) const {
-  const Tensor t = state.requires_grad() ? state.detach() : state;
+  const Tensor t = (state.requires_grad() ? state.detach() : state).to(p.device());
   if (t.dtype().is_blocked()) return t;
   const DType want = state_dtype(group.options, keeps32(name), p, Sign::any), wide = p.dtype() == f64 ? f64 : f32;
   if (!t.dtype().is_floating_point() || t.dtype() == want || t.dtype() == wide) return t.contiguous();
@@ -324,7 +324,8 @@ void Optimizer::load_state_dict(const nn::NamedTensors& state, int64_t step) {
       CategoryScope scope(Category::optimizer);
       NoGrad guard;
       const bool flat = p.defined() && t.dim() == 1 && t.numel() == p.numel() && !t.dtype().is_blocked();
-      s.tensors[what] = flat ? t.clone().view(p.sizes()) : t.clone();
+      const Tensor own = p.defined() && t.device() != p.device() ? t.to(p.device()) : t.clone();
+      s.tensors[what] = flat ? own.view(p.sizes()) : own;
     }
   }
   DY_CHECK(strangers == 0, "{}: {} saved states belong to no parameter here; is it the same model?", def_->name(), strangers);

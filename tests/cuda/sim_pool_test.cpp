@@ -67,6 +67,32 @@ TEST(cuda_pool, neighbours_are_joined_and_segments_made_longer) {
   pool.trim();
 }
 
+TEST(cuda_pool, free_places_are_brought_together) {
+  open_devices();
+  Pool pool(0);
+  void* const s = driver::first_stream(0);
+  std::vector<void*> parts;
+  for (int i = 0; i < 8; ++i) parts.push_back(pool.allocate(4 * kMiB, s));
+  auto* const kept = static_cast<int*>(parts[2]);
+  launch(set_first, Grid{.threads = 1}, kept, 17);
+  for (size_t i = 1; i < 8; i += 2) pool.release(parts[i]);
+  const int64_t before = pool.reserved(), asked = pool.driver_allocations();
+  auto* const large = static_cast<int*>(pool.allocate(15 * kMiB, s));  // of 16 in four places
+  launch(set_first, Grid{.threads = 1}, large, 4);
+  int values[2] = {};
+  driver::copy(0, &values[0], large, 4, driver::Way::to_host, s);
+  driver::copy(0, &values[1], kept, 4, driver::Way::to_host, s);
+  driver::wait_stream(0, s);
+  EXPECT_EQ(values[0], 4);
+  EXPECT_EQ(values[1], 17);
+  EXPECT_EQ(pool.reserved(), before);
+  EXPECT_EQ(pool.driver_allocations(), asked);
+  pool.release(large);
+  for (size_t i = 0; i < 8; i += 2) pool.release(parts[i]);
+  pool.trim();
+  EXPECT_EQ(pool.reserved(), 0);
+}
+
 TEST(cuda_pool, other_streams_come_later) {
   open_devices();
   Pool pool(0);

@@ -145,3 +145,26 @@ def test_what_has_no_kernel_goes_by_the_host_when_asked():
     with torch.cuda.cpu_fallback():
         assert torch.linalg.eigvalsh(a).cpu().tolist() == [2, 2, 2]
     assert sum(torch.cuda.cpu_fallback_calls().values()) > 0
+
+
+def test_an_optimizer_goes_on_from_a_file():
+    def run(steps, state=None):
+        net = model().cuda()
+        opt = torch.optim.AdamW(net.parameters(), lr=1e-2)
+        if state is not None:
+            file = io.BytesIO()
+            torch.save(state, file)
+            file.seek(0)
+            loaded = torch.load(file, map_location="cpu")
+            net.load_state_dict(loaded["net"])
+            opt.load_state_dict(loaded["opt"])
+        net.eval()
+        for _ in range(steps):
+            opt.zero_grad()
+            net(torch.ones(2, 8, device="cuda")).square().sum().backward()
+            opt.step()
+        return {"net": net.state_dict(), "opt": opt.state_dict()}
+
+    half, whole = run(2), run(4)
+    again = run(2, half)
+    assert all(torch.equal(a.cpu(), b.cpu()) for a, b in zip(again["net"].values(), whole["net"].values()))

@@ -135,7 +135,7 @@ def training_row(s, low, mode):
         optimizer.zero_grad(set_to_none=True)
 
     step()
-    return row("GPT-2 124M, a training step", "bf16" if low else "f32", timed(step), mode)
+    return row("training step of gpt2s", "bf16" if low else "f32", timed(step), mode)
 
 
 def training(s):

@@ -34,8 +34,9 @@ void plan_assigning(Call& c, TensorArg from, const Round& round = {}) {
     return;
   }
   const int64_t room = assign_room(to, source);
-  DY_CHECK(room >= 0, "{}: there is no code for cuda from {} to {}; go by the cpu", c.name, source.format->text,
-           to.format->text);
+  DY_CHECK_AS(NoKernel, room >= 0,
+              "{}: there is no code for it on cuda from {} to {}; within torch.cuda.cpu_fallback() it runs on the host", c.name,
+              source.format->text, to.format->text);
   c.plan.workspace = room;
   c.plan.set<run_assigning>(Assigning{to, source, from.tensor, round});
 }

@@ -108,8 +108,9 @@ void plan_cat(Call& c) {
     Part part(out);
     part.narrow(dim, begin, t.lengths[dim]);
     const bool blocked = t.format->is_blocked();
-    DY_CHECK(!blocked || assign_room(part.operand, t) == 0, "cat: there is no code for cuda from {} to {}; go by the cpu",
-             t.format->text, out.format->text);
+    DY_CHECK_AS(NoKernel, !blocked || assign_room(part.operand, t) == 0,
+                "cat: there is no code for it on cuda from {} to {}; within torch.cuda.cpu_fallback() it runs on the host",
+                t.format->text, out.format->text);
     Joined::One& one = all[p.count++];
     if (!blocked) one.piece = piece(part, t, int(k));
     one.piece.to = part.first * out.itemsize(), one.piece.input = int(k);

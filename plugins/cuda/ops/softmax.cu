@@ -95,7 +95,7 @@ template <int kDeep> struct Column {
   }
 };
 
-template <class E, int kDeep> __global__ void __launch_bounds__(kColumnThreads) columns(const void* in, void* out, Shape p) {
+template <class E, int kDeep> __global__ void __launch_bounds__(kColumnThreads, 2) columns(const void* in, void* out, Shape p) {
   using T = typename E::Value;
   using C = Column<kDeep>;
   constexpr int kTogether = 8;  // entries that are on their way at once
@@ -179,7 +179,8 @@ __global__ void __launch_bounds__(kLongThreads) long_rows_backward(const void* y
   }
 }
 template <class E, int kDeep>
-__global__ void __launch_bounds__(kColumnThreads) columns_backward(const void* result, const void* grad, void* out, Shape p) {
+__global__ void __launch_bounds__(kColumnThreads, 2)
+    columns_backward(const void* result, const void* grad, void* out, Shape p) {
   using T = typename E::Value;
   using C = Column<kDeep>;
   __shared__ double room[kDeep > 1 ? kColumnThreads : 1];
