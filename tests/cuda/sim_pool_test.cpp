@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "plugins/cuda/pool.h"
+#include "plugins/cuda/runtime/pool.h"
 #include "tests/cuda/simulated.h"
 
 namespace dyadic::gpu {

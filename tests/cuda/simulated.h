@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "plugins/cuda/current.h"
 #include "plugins/cuda/language.h"
+#include "plugins/cuda/runtime/current.h"
 #include "plugins/cuda/sim/block.h"
 
 namespace dyadic::gpu {

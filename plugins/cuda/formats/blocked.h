@@ -1,8 +1,8 @@
 // Elements of blocked formats (packed and scaled ones) on the device: where a tensor's planes lie, and the value of one
 // element, by the arithmetic of src/formats/block. What a format's file says of its layout is said there alone.
 #pragma once
+#include "plugins/cuda/copies/space.h"
 #include "plugins/cuda/elements.h"  // first: it says whose namespace the formats' text lies in
-#include "plugins/cuda/space.h"
 
 #include "formats/block/codebook4.h"
 

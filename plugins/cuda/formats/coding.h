@@ -1,8 +1,8 @@
 // Blocked tensors to and from plain values.
 #pragma once
 #include "formats/format.h"
+#include "plugins/cuda/copies/space.h"
 #include "plugins/cuda/formats/blocked.h"
-#include "plugins/cuda/space.h"
 
 namespace dyadic::gpu {
 

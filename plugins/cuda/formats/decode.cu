@@ -1,8 +1,8 @@
 // Blocked tensors decoded into scalar ones of any layout.
 #include "plugins/cuda/formats/decode.h"
 
+#include "plugins/cuda/copies/saturate.h"
 #include "plugins/cuda/formats/coding.h"
-#include "plugins/cuda/saturate.h"
 
 namespace dyadic::gpu {
 

@@ -1,7 +1,7 @@
 // Blocked tensors from their values, with the arithmetic of src/formats/block: packed scalars, ggml's blocks, and which encoder
 // is a format's.
+#include "plugins/cuda/copies/saturate.h"
 #include "plugins/cuda/formats/encode.h"
-#include "plugins/cuda/saturate.h"
 
 namespace dyadic::gpu {
 namespace {

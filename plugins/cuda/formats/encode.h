@@ -1,10 +1,10 @@
 // What encoders share: the largest magnitudes, by a warp or over everything, and codes put together as bytes. Scales come
 // first, one warp for each, then codes, eight of them a thread: as many as fill whole bytes of any width.
 #pragma once
-#include "plugins/cuda/assign.h"
-#include "plugins/cuda/collectives.h"
+#include "plugins/cuda/copies/assign.h"
 #include "plugins/cuda/formats/coding.h"
 #include "plugins/cuda/formats/dynamic.h"
+#include "plugins/cuda/rows/collectives.h"
 
 namespace dyadic::gpu {
 

@@ -1,6 +1,6 @@
 // Attention of any floats, computed in f32 or f64: tiles of 64 x 64 scores, 4 x 4 of a thread. Widths beyond one slice of the
 // result are made slice by slice, each from the scores anew.
-#include "plugins/cuda/attention.h"
+#include "plugins/cuda/attention/attention.h"
 
 #include <cmath>
 

@@ -1,9 +1,9 @@
 // Normalization of images [batch, channels, inner] with statistics shared by channels: batch norm and group norm. What is
 // summed is summed over pieces of segments (the neighbouring elements of one channel of one sample), and pieces are merged in
 // their order.
-#include "plugins/cuda/collectives.h"
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/usual.h"
+#include "plugins/cuda/rows/collectives.h"
+#include "plugins/cuda/rows/usual.h"
 
 namespace dyadic::gpu {
 namespace {

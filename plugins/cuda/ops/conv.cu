@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "loops/conv.h"
-#include "plugins/cuda/gemm.h"
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/patches.h"
+#include "plugins/cuda/products/gemm.h"
+#include "plugins/cuda/products/patches.h"
 
 namespace dyadic::gpu {
 namespace {

@@ -1,6 +1,6 @@
 // Ops that give a tensor's values in another dtype, or to another tensor (src/ops/shape/assigning.h says which values).
 #include "base/check.h"
-#include "plugins/cuda/assign.h"
+#include "plugins/cuda/copies/assign.h"
 #include "plugins/cuda/kernel.h"
 
 namespace dyadic::gpu {

@@ -1,5 +1,5 @@
 // Tensors made of numbers: constants, ramps, the identity.
-#include "plugins/cuda/assign.h"
+#include "plugins/cuda/copies/assign.h"
 #include "plugins/cuda/kernel.h"
 
 namespace dyadic::gpu {

@@ -1,8 +1,8 @@
 // Cross entropy of logits [rows, classes] against class numbers; the softmax is never stored. Forward reads a row once, with a
 // running maximum; backward reads and writes once.
-#include "plugins/cuda/collectives.h"
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/usual.h"
+#include "plugins/cuda/rows/collectives.h"
+#include "plugins/cuda/rows/usual.h"
 
 namespace dyadic::gpu {
 namespace {

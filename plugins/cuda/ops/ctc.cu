@@ -1,8 +1,8 @@
 // Connectionist temporal classification: the paths through a sequence that spell a target (ops/loss/ctc_paths.h). A block takes
 // a sequence step by step, its threads the positions of the extended target, of which the even ones are blanks.
-#include "plugins/cuda/collectives.h"
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/usual.h"
+#include "plugins/cuda/rows/collectives.h"
+#include "plugins/cuda/rows/usual.h"
 
 namespace dyadic::gpu {
 namespace {

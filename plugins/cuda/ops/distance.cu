@@ -1,6 +1,6 @@
 // Euclidean distances between the rows of two matrices, by differences: products would lose the digits of small distances.
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/sides.h"
+#include "plugins/cuda/products/sides.h"
 
 namespace dyadic::gpu {
 namespace {

@@ -2,8 +2,8 @@
 // gradient is added by one thread per column in the order of the positions. No atomics: the same bits each time, and the CPU's.
 #include "plugins/cuda/formats/decode.h"
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/radix.h"
-#include "plugins/cuda/usual.h"
+#include "plugins/cuda/rows/radix.h"
+#include "plugins/cuda/rows/usual.h"
 
 namespace dyadic::gpu {
 namespace {

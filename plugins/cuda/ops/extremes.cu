@@ -1,5 +1,5 @@
 // max, min, both at once, argmax, argmin. NaN wins over every number; of equal values the first index is given.
-#include "plugins/cuda/reduce.h"
+#include "plugins/cuda/rows/reduce.h"
 
 namespace dyadic::gpu {
 namespace {

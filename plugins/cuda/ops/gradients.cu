@@ -2,9 +2,9 @@
 // what is not finite, and the factor that clips a norm.
 #include <algorithm>
 
-#include "plugins/cuda/collectives.h"
 #include "plugins/cuda/kernel.h"
 #include "plugins/cuda/optim/held.h"
+#include "plugins/cuda/rows/collectives.h"
 
 namespace dyadic::gpu {
 namespace {

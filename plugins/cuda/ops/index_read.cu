@@ -1,7 +1,7 @@
 // Ops that read at places given by an index: gather, index_select, index.
 #include <bit>
 
-#include "plugins/cuda/places.h"
+#include "plugins/cuda/copies/places.h"
 
 namespace dyadic::gpu {
 namespace {

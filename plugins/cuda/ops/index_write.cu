@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "plugins/cuda/places.h"
+#include "plugins/cuda/copies/places.h"
 
 namespace dyadic::gpu {
 namespace {

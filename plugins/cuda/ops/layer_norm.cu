@@ -1,9 +1,9 @@
 // Layer and RMS normalization of rows: forward holds a row in registers, reads it once and writes it once. Backward holds a row
 // of both and, from row to row, the sums of the parameters' gradients; what each group of threads has is added in order
 // afterwards.
-#include "plugins/cuda/collectives.h"
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/usual.h"
+#include "plugins/cuda/rows/collectives.h"
+#include "plugins/cuda/rows/usual.h"
 
 namespace dyadic::gpu {
 namespace {

@@ -1,6 +1,6 @@
 // input W^T + bias over the last dimension.
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/product.h"
+#include "plugins/cuda/products/product.h"
 
 namespace dyadic::gpu {
 namespace {

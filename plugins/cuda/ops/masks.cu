@@ -1,5 +1,5 @@
 // Ops that take elements by a mask, and count: each element's rank among those that are taken comes from sums over blocks.
-#include "plugins/cuda/places.h"
+#include "plugins/cuda/copies/places.h"
 
 namespace dyadic::gpu {
 namespace {

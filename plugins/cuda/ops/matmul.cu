@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/product.h"
+#include "plugins/cuda/products/product.h"
 
 namespace dyadic::gpu {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "plugins/cuda/kernel.h"
 #include "plugins/cuda/optim/update.h"
-#include "plugins/cuda/usual.h"
+#include "plugins/cuda/rows/usual.h"
 
 namespace dyadic::gpu {
 namespace {

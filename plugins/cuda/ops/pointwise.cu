@@ -3,7 +3,7 @@
 
 #include "plugins/cuda/kernel.h"
 #include "plugins/cuda/pointwise/op_kernel.h"
-#include "plugins/cuda/usual.h"
+#include "plugins/cuda/rows/usual.h"
 
 namespace dyadic::gpu {
 namespace {

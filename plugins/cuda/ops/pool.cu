@@ -1,6 +1,6 @@
 // The largest element of windows over the last dimensions, with its place; what goes back there, and what is taken from there.
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/usual.h"
+#include "plugins/cuda/rows/usual.h"
 
 namespace dyadic::gpu {
 namespace {

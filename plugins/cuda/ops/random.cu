@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "plugins/cuda/assign.h"
+#include "plugins/cuda/copies/assign.h"
 #include "plugins/cuda/kernel.h"
 
 namespace dyadic::gpu {

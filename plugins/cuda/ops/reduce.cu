@@ -1,6 +1,6 @@
 // Sums, products, means, any and all, logsumexp, moments. Floats are added eight at a time in the type that they are computed
 // in, and from there on in double; integers as int64.
-#include "plugins/cuda/reduce.h"
+#include "plugins/cuda/rows/reduce.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Sums of a few weighted neighbours along one axis, and the transpose of that map; patches of images as columns, and their sum
 // back.
-#include "plugins/cuda/along.h"
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/usual.h"
+#include "plugins/cuda/rows/along.h"
+#include "plugins/cuda/rows/usual.h"
 
 namespace dyadic::gpu {
 namespace {

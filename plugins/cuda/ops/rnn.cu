@@ -1,9 +1,9 @@
 // Recurrent layers: at each step a product with the state, then all that is elementwise in one pass. Everything runs in f32, of
 // f64 in f64: a state that is rounded at every step forgets.
-#include "plugins/cuda/collectives.h"
-#include "plugins/cuda/gemm.h"
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/usual.h"
+#include "plugins/cuda/products/gemm.h"
+#include "plugins/cuda/rows/collectives.h"
+#include "plugins/cuda/rows/usual.h"
 
 namespace dyadic::gpu {
 namespace {

@@ -1,10 +1,10 @@
 // Running sums, products, extremes and logsumexp along one dimension. Rows are scanned in tiles by groups of threads, columns
 // by a thread each; long ones are cut into parts, whose totals are scanned first. The parts depend on the shape alone, and so
 // do the results.
-#include "plugins/cuda/along.h"
-#include "plugins/cuda/collectives.h"
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/usual.h"
+#include "plugins/cuda/rows/along.h"
+#include "plugins/cuda/rows/collectives.h"
+#include "plugins/cuda/rows/usual.h"
 
 namespace dyadic::gpu {
 namespace {

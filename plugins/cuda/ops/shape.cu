@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "formats/bits.h"
-#include "plugins/cuda/assign.h"
+#include "plugins/cuda/copies/assign.h"
 #include "plugins/cuda/kernel.h"
 
 namespace dyadic::gpu {

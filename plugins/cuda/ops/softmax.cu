@@ -1,9 +1,9 @@
 // softmax, log_softmax and their gradient: a row is read once, held in registers and written once; a longer one is read twice,
 // the first time with a running maximum. Along other dimensions than the last, columns go side by side.
-#include "plugins/cuda/along.h"
-#include "plugins/cuda/collectives.h"
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/usual.h"
+#include "plugins/cuda/rows/along.h"
+#include "plugins/cuda/rows/collectives.h"
+#include "plugins/cuda/rows/usual.h"
 
 namespace dyadic::gpu {
 namespace {

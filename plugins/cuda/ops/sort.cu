@@ -1,10 +1,10 @@
 // Order within rows: sorting, the first k, the k-th, the mode. Values become unsigned keys in their order (NaN last, both zeros
 // equal), and keys are sorted with their places, stably: short rows by a network in shared memory, several of them in a block,
 // long ones by radix.
-#include "plugins/cuda/along.h"
 #include "plugins/cuda/kernel.h"
-#include "plugins/cuda/radix.h"
-#include "plugins/cuda/usual.h"
+#include "plugins/cuda/rows/along.h"
+#include "plugins/cuda/rows/radix.h"
+#include "plugins/cuda/rows/usual.h"
 
 namespace dyadic::gpu {
 namespace {

@@ -2,8 +2,8 @@
 // each. The same arithmetic as the CPU's, so the same codes and values.
 #pragma once
 #include "formats/block/dynamic_code.h"
-#include "plugins/cuda/collectives.h"
 #include "plugins/cuda/optim/work.h"
+#include "plugins/cuda/rows/collectives.h"
 
 namespace dyadic::gpu {
 

@@ -1,8 +1,8 @@
 // What a pointwise kernel is told of a call: where its operands lie, by strides over one iteration space.
 #pragma once
 #include "loops/tile.h"
+#include "plugins/cuda/copies/space.h"
 #include "plugins/cuda/pointwise/runs.h"
-#include "plugins/cuda/space.h"
 
 namespace dyadic::gpu {
 

@@ -1,7 +1,7 @@
 // A device made of memory, queues and a clock. Work that is enqueued runs later: when the host waits for it, when something
 // that the host waits for needs it, or at some moment in between, in an order that streams and events allow. One thread runs at
 // a time. DYADIC_SIM_SEED decides what is left open, DYADIC_SIM_MEMORY (bytes) and DYADIC_SIM_DEVICES how much there is.
-#include "plugins/cuda/driver.h"
+#include "plugins/cuda/runtime/driver.h"
 
 #include <algorithm>
 #include <chrono>

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#include "plugins/cuda/addresses.h"
+#include "plugins/cuda/runtime/addresses.h"
 
 namespace dyadic::gpu::sim {
 
