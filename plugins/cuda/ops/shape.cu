@@ -106,7 +106,8 @@ void plan_cat(Call& c) {
     const Operand t(*list[k].impl());
     if (is_nothing(t)) continue;
     Part part(out);
-    part.narrow(dim, begin, t.lengths[dim]);
+    const int64_t length = list[k].impl()->sizes[dim];
+    part.narrow(dim, begin, length);
     const bool blocked = t.format->is_blocked();
     DY_CHECK_AS(NoKernel, !blocked || assign_room(part.operand, t) == 0,
                 "cat: there is no code for it on cuda from {} to {}; within torch.cuda.cpu_fallback() it runs on the host",
@@ -115,7 +116,7 @@ void plan_cat(Call& c) {
     if (!blocked) one.piece = piece(part, t, int(k));
     one.piece.to = part.first * out.itemsize(), one.piece.input = int(k);
     one.blocked = blocked, one.to = part.operand, one.from = t;
-    begin += t.lengths[dim];
+    begin += length;
   }
 }
 
