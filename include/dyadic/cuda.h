@@ -1,5 +1,6 @@
-// Devices of the kind cuda: how many there are, what they are, their streams. There is none where the plug-in (./dev build --cuda)
-// or NVIDIA's driver is missing; everything here but is_available(), device_count() and why_unavailable() is an Error then.
+// Devices of the kind cuda: how many there are, what they are, their streams. There is none where the plug-in (./dev build
+// --cuda) or NVIDIA's driver is missing; everything here but is_available(), device_count() and why_unavailable() is an Error
+// then.
 #pragma once
 #include <map>
 #include <memory>
@@ -46,16 +47,16 @@ struct DeviceGuard {  // another current device while it lives
 
 struct Properties {
   std::string name;
-  int64_t major = 0, minor = 0;      // compute capability
-  int64_t total_memory = 0;          // bytes
+  int64_t major = 0, minor = 0;  // compute capability
+  int64_t total_memory = 0;      // bytes
   int64_t multi_processor_count = 0;
-  int64_t l2_cache_size = 0;         // bytes
+  int64_t l2_cache_size = 0;  // bytes
 };
-Properties properties(int64_t index = -1);  // -1: of the current device, here and below
-std::string versions();                     // of driver and toolkit
-void synchronize(int64_t index = -1);       // until all that was called has run; raises what kernels have found wrong
-int64_t memory_reserved(int64_t index = -1);       // bytes that the pool has taken from the driver
-int64_t driver_allocations(int64_t index = -1);    // how often it has asked the driver
+Properties properties(int64_t index = -1);       // -1: of the current device, here and below
+std::string versions();                          // of driver and toolkit
+void synchronize(int64_t index = -1);            // until all that was called has run; raises what kernels have found wrong
+int64_t memory_reserved(int64_t index = -1);     // bytes that the pool has taken from the driver
+int64_t driver_allocations(int64_t index = -1);  // how often it has asked the driver
 std::pair<int64_t, int64_t> mem_get_info(int64_t index = -1);  // free and total bytes, as the driver says
 
 // A queue of work in order; work of different streams may overlap. The default one has no handle.

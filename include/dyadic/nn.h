@@ -146,7 +146,8 @@ class Module : public std::enable_shared_from_this<Module> {
   // Floating-point parameters and buffers in another float dtype, gradients with them. Of a scaled format: what quantizable()
   // names, and the rest stays as it is.
   Module& to(DType dtype, bool /*non_blocking: what is called later waits for the copy*/ = false);
-  Module& to(Device device, bool /*non_blocking: what is called later waits for the copy*/ = false);  // with gradients; not to or from meta
+  Module& to(Device device,
+             bool /*non_blocking: what is called later waits for the copy*/ = false);  // with gradients; not to or from meta
   Module& cuda() { return to(Device(DeviceType::cuda)); }
   Module& cpu() { return to(Device()); }
   Module& to(DeviceType device) { return to(Device(device)); }

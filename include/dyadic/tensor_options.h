@@ -22,9 +22,7 @@ class TensorOptions {
   TensorOptions device(std::optional<Device> device) const {
     return changed([&](TensorOptions& o) { o.device_ = device; });
   }
-  TensorOptions device(DeviceType device, int64_t index = -1) const {
-    return this->device(Device(device, index));
-  }
+  TensorOptions device(DeviceType device, int64_t index = -1) const { return this->device(Device(device, index)); }
   TensorOptions requires_grad(bool on) const {
     return changed([&](TensorOptions& o) { o.requires_grad_ = on; });
   }
