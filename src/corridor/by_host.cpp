@@ -41,8 +41,7 @@ void execute_by_host(Call& c, bool allocate) {
   const Device device = c.spec[0].device;
   DY_CHECK(t_fallback,
            "{}: there is no kernel for it on {} (dtype {}); within torch.cuda.cpu_fallback() it runs on the host, or bring its "
-           "operands "
-           "there with .cpu()",
+           "operands there with .cpu()",
            c.name, device.name(), c.spec[0].dtype ? c.spec[0].dtype.name() : "none");
   count(c);
   CategoryScope scope(Category::workspace);
