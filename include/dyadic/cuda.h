@@ -54,6 +54,7 @@ struct Properties {
 };
 Properties properties(int64_t index = -1);       // -1: of the current device, here and below
 std::string versions();                          // of driver and toolkit
+std::string architectures();                     // that the plug-in has machine code of: "sm_80 sm_90"
 void synchronize(int64_t index = -1);            // until all that was called has run; raises what kernels have found wrong
 int64_t memory_reserved(int64_t index = -1);     // bytes that the pool has taken from the driver
 int64_t driver_allocations(int64_t index = -1);  // how often it has asked the driver

@@ -47,6 +47,7 @@ void add_cuda(nb::module_& parent) {
   m.def("current_device", cuda::current_device);
   m.def("set_device", cuda::set_device, nb::arg("device"));
   m.def("versions", cuda::versions);
+  m.def("architectures", cuda::architectures);
   m.def(
       "synchronize",
       [](int64_t i) {

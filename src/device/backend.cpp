@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <mutex>
 
 #include "base/check.h"
@@ -55,6 +56,14 @@ Backend& backend() {
   const Found& f = found();
   DY_CHECK(f.count, "device: there is no cuda here: {}; use \"cpu\", and ask is_available() first", f.why);
   return *f.backend;
+}
+
+void copy_bytes(Device to, void* target, Device from, const void* source, int64_t bytes) {
+  if (bytes == 0 || to.is_meta() || from.is_meta()) return;
+  if (to.is_cpu() && from.is_cpu())
+    std::memcpy(target, source, size_t(bytes));
+  else
+    backend().copy(to, target, from, source, bytes);
 }
 
 int8_t Device::present(int64_t index) {

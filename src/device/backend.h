@@ -15,7 +15,8 @@ namespace dyadic::inline v1 {
 
 struct Array;   // tensor/operand.h
 struct Kernel;  // corridor/op_def.h
-struct Round;   // formats/format.h
+struct Operand;
+struct Round;  // formats/format.h
 
 inline constexpr int kMaxDevices = 16;
 
@@ -40,6 +41,7 @@ class Backend {
   virtual int count() = 0;
   virtual DeviceProperties properties(int device) = 0;
   virtual std::string versions() = 0;                // of driver, toolkit and libraries, for checkpoints and reports
+  virtual std::string architectures() = 0;           // that there is machine code of: "sm_80 sm_90"
   virtual void use(int device, const char* op) = 0;  // the next calls of this thread are its; whose kernel runs, or null
 
   // Memory, 256-byte aligned; null: the device has no more.
@@ -74,9 +76,10 @@ class Backend {
 
   // Kernels: `gradient` < 0 the op's, else that of its gradient for this input. Null: there is none.
   virtual const Kernel* kernel(const char* op, int gradient) = 0;
-  // target = source, broadcast and converted, rounded once, both on the current device. False, and nothing is done, where the
-  // plug-in does not know a format.
-  virtual bool assign(const Array& target, const Array& source, const Round& round) = 0;
+  // target = source, broadcast and converted, rounded once, both on the current device, through a workspace of as many bytes as
+  // assign_room() says; -1 where the plug-in does not know a format.
+  virtual int64_t assign_room(const Operand& target, const Operand& source) = 0;
+  virtual void assign(const Array& target, const Array& source, const Round& round, void* workspace) = 0;
 };
 
 // A plug-in exports `dyadic_backend`; null: it does not know this version.
@@ -86,6 +89,9 @@ using MakeBackend = Backend* (*)(int version);
 Backend* find_backend() noexcept;            // the plug-in, loaded when first asked for; null where there is none
 Backend& backend();                          // an Error that says why there is none
 extern constinit thread_local int t_device;  // cuda::current_device()
+
+// Bytes from anywhere to anywhere; meta has none.
+void copy_bytes(Device to, void* target, Device from, const void* source, int64_t bytes);
 
 // While it lives, calls on meta are planned by the device's kernels, so that a dry run predicts what it needs there.
 extern constinit thread_local Device t_meta_as;

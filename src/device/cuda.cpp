@@ -34,6 +34,7 @@ Properties properties(int64_t index) {
   return {p.name, p.major, p.minor, p.total_memory, p.multiprocessors, p.l2_bytes};
 }
 std::string versions() { return backend().versions(); }
+std::string architectures() { return backend().architectures(); }
 void synchronize(int64_t index) { backend().synchronize(number(index)); }
 int64_t memory_reserved(int64_t index) { return backend().reserved(number(index)); }
 int64_t driver_allocations(int64_t index) { return backend().driver_allocations(number(index)); }

@@ -214,8 +214,12 @@ namespace {
 void assign_there(const Tensor& dst, const Tensor& src, const Round& round) {
   Backend& b = backend();
   b.use(int(dst.device().index()), "copy_");
-  if (b.assign(Array(dst), Array(src), round)) return;
+  const Array target(dst), source(src);
   CategoryScope scope(Category::workspace);
+  if (const int64_t room = b.assign_room(target, source); room >= 0) {
+    const int64_t sizes[] = {room};
+    return b.assign(target, source, round, make_tensor(sizes, u8, dst.device()).impl()->place());
+  }
   const auto all = [](const Tensor& t) {  // the whole storage, seen as t
     const TensorImpl& i = *t.impl();
     if (i.dtype.is_blocked()) return moved(t, cpu);
@@ -223,7 +227,7 @@ void assign_there(const Tensor& dst, const Tensor& src, const Round& round) {
   };
   const Tensor to = all(dst);
   assign(to, all(src), round);
-  backend().copy(dst.device(), dst.impl()->storage->remote, cpu, to.impl()->storage->data, dst.impl()->storage->charged);
+  b.copy(dst.device(), dst.impl()->storage->remote, cpu, to.impl()->storage->data, dst.impl()->storage->charged);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "tensor/resize.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -45,11 +44,7 @@ void resize(const char* who, const Tensor& t, IntList sizes) {
   }
   const bool fits = all[0] <= have;
   Tensor memory = fits ? t : make_tensor(all, t.dtype(), t.device());
-  if (!fits && have > 0) {
-    if (t.device().is_cpu()) std::memcpy(memory.impl()->storage->data, own.storage->data, size_t(have * item));
-    if (t.device().is_cuda())
-      backend().copy(t.device(), memory.impl()->storage->remote, t.device(), own.storage->remote, have * item);
-  }
+  if (!fits) copy_bytes(t.device(), memory.impl()->place(), t.device(), own.place() - own.offset * item, have * item);
   become_view(t, make_view(memory, sizes, {strides, sizes.size()}, own.offset));
 }
 

@@ -18,7 +18,7 @@ int64_t bytes_of(const TensorImpl& t) {
 void move_bytes(const Tensor& target, const Tensor& source) {
   const TensorImpl &to = *target.impl(), &from = *source.impl();
   DY_ASSERT(to.dtype == from.dtype && bytes_of(to) == bytes_of(from));
-  if (bytes_of(to)) backend().copy(to.device(), to.place(), from.device(), from.place(), bytes_of(to));
+  copy_bytes(to.device(), to.place(), from.device(), from.place(), bytes_of(to));
 }
 
 Tensor moved(const Tensor& t, Device to) {

@@ -1,5 +1,6 @@
 // Rows gathered by index, and their gradient added up by index: positions are sorted by it, stably, and each row of the
 // gradient is added by one thread per column in the order of the positions. No atomics: the same bits each time, and the CPU's.
+#include "plugins/cuda/copies/assign.h"
 #include "plugins/cuda/formats/decode.h"
 #include "plugins/cuda/kernel.h"
 #include "plugins/cuda/rows/radix.h"
@@ -91,7 +92,7 @@ void run(const Gather& p, const Pointers& at) {
     launch(gather<W>, grid, static_cast<const W*>(at.in[0]), index, static_cast<W*>(at.out[0]), l.count, l.rows,
            bytes / int64_t(sizeof(W)), failures(), op_number());
   };
-  auto apart = [&]<class W>() {
+  auto apart = [&]<class W>(W) {
     launch(gather_apart<W>, grid, static_cast<const W*>(at.in[0]), index, static_cast<W*>(at.out[0]), l, failures(),
            op_number());
   };
@@ -99,11 +100,7 @@ void run(const Gather& p, const Pointers& at) {
   if (p.dense && fits(16)) return by.template operator()<Word16>();
   if (p.dense && fits(4)) return by.template operator()<uint32_t>();
   if (p.dense) return p.width == 2 ? by.template operator()<uint16_t>() : by.template operator()<uint8_t>();
-  if (p.width == 1) return apart.template operator()<uint8_t>();
-  if (p.width == 2) return apart.template operator()<uint16_t>();
-  if (p.width == 4) return apart.template operator()<uint32_t>();
-  if (p.width == 8) return apart.template operator()<uint64_t>();
-  apart.template operator()<Word16>();
+  with_word(p.width, apart);
 }
 void plan(Call& c) {
   using namespace ops::embedding_op;

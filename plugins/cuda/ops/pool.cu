@@ -1,4 +1,5 @@
 // The largest element of windows over the last dimensions, with its place; what goes back there, and what is taken from there.
+#include "plugins/cuda/copies/assign.h"
 #include "plugins/cuda/kernel.h"
 #include "plugins/cuda/rows/usual.h"
 
@@ -205,16 +206,12 @@ struct Take {
   int width;
 };
 void run_take(const Take& p, const Pointers& at) {
-  auto by = [&]<class W>() {
+  auto by = [&]<class W>(W) {
     launch(take<W>, grid_for(p.count, 1, kThreads), static_cast<const W*>(at.in[0]), static_cast<const int64_t*>(at.in[1]),
            static_cast<W*>(at.out[0]), p.count, p.out, p.in, failures(), op_number());
   };
   if (p.count == 0) return;
-  if (p.width == 1) return by.template operator()<uint8_t>();
-  if (p.width == 2) return by.template operator()<uint16_t>();
-  if (p.width == 4) return by.template operator()<uint32_t>();
-  if (p.width == 8) return by.template operator()<uint64_t>();
-  by.template operator()<Word16>();
+  with_word(p.width, by);
 }
 void plan_take(Call& c) {
   using namespace ops::max_pool_take_op;

@@ -1,5 +1,6 @@
 // Sums of a few weighted neighbours along one axis, and the transpose of that map; patches of images as columns, and their sum
 // back.
+#include "plugins/cuda/copies/assign.h"
 #include "plugins/cuda/kernel.h"
 #include "plugins/cuda/rows/along.h"
 #include "plugins/cuda/rows/usual.h"
@@ -237,16 +238,12 @@ struct Unfold {
   int width;
 };
 void run_unfold(const Unfold& p, const Pointers& at) {
-  auto by = [&]<class W>() {
+  auto by = [&]<class W>(W) {
     launch(unfold<W>, grid_for(p.all, 1, kThreads), static_cast<const W*>(at.in[0]), static_cast<W*>(at.out[0]), p.all,
            p.patches);
   };
   if (p.all == 0) return;
-  if (p.width == 1) return by.template operator()<uint8_t>();
-  if (p.width == 2) return by.template operator()<uint16_t>();
-  if (p.width == 4) return by.template operator()<uint32_t>();
-  if (p.width == 8) return by.template operator()<uint64_t>();
-  by.template operator()<Word16>();
+  with_word(p.width, by);
 }
 void plan_unfold(Call& c) {
   using namespace ops::unfold_patches_op;

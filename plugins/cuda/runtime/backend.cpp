@@ -38,6 +38,7 @@ class CudaBackend : public Backend {
   int count() override { return std::min(driver::count(), kMaxDevices); }
   DeviceProperties properties(int device) override { return driver::properties(device); }
   std::string versions() override { return driver::versions(); }
+  std::string architectures() override { return driver::architectures(); }
   void use(int device, const char* op) override {
     enter_device(device);
     if (op) enter_call(op);
@@ -100,15 +101,9 @@ class CudaBackend : public Backend {
   double milliseconds(void* from, void* to) override { return driver::milliseconds(from, to); }
 
   const Kernel* kernel(const char* op, int gradient) override { return find_kernel(op, gradient); }
-  bool assign(const Array& target, const Array& source, const Round& round) override {
-    const int64_t room = assign_room(target, source);
-    if (room < 0) return false;
-    const int device = current_device();
-    void* const workspace = room ? allocate(device, room) : nullptr;
-    DY_CHECK_AS(OutOfMemoryError, workspace || !room, "out of memory: {} bytes to convert a tensor on cuda:{}", room, device);
-    const bool done = gpu::assign(target, source, round, workspace);
-    release(device, workspace, room);
-    return done;
+  int64_t assign_room(const Operand& target, const Operand& source) override { return gpu::assign_room(target, source); }
+  void assign(const Array& target, const Array& source, const Round& round, void* workspace) override {
+    gpu::assign(target, source, round, workspace);
   }
 
  private:

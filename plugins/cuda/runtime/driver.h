@@ -16,6 +16,7 @@ int count();
 std::string why_none();  // why count() is 0
 DeviceProperties properties(int device);
 std::string versions();
+std::string architectures();
 void use(int device);  // launches of this thread go there
 
 // Memory, in multiples of kGrain. Where taken_side_by_side(), one segment begins where the last one ended as long as there are

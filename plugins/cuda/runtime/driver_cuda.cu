@@ -237,6 +237,7 @@ std::string versions() {
   cudaRuntimeGetVersion(&runtime);
   return "CUDA driver " + version_text(driver) + ", runtime " + version_text(runtime);
 }
+std::string architectures() { return DYADIC_CUDA_MACHINE_CODE; }
 
 void use(int device) {
   if (t_used == device) return;

@@ -149,6 +149,7 @@ DeviceProperties properties(int device) {
           .l2_bytes = 1 << 20};
 }
 std::string versions() { return "simulator"; }
+std::string architectures() { return ""; }
 void use(int) {}
 
 bool taken_side_by_side(int) { return true; }

@@ -226,7 +226,7 @@ def is_current_stream_capturing():
 
 def get_arch_list():
     """The architectures that the plug-in has machine code of, where a device is."""
-    return ["sm_80", "sm_90", "sm_100", "sm_120"] if is_available() else []
+    return _cuda.architectures().split() if is_available() else []
 
 
 class CUDAGraph:

@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "device/backend.h"
 #include "ops/common.h"
 
@@ -15,10 +13,7 @@ struct Moving {
   Device to, from;
   int64_t bytes;
 };
-void run(const Moving& p, const Pointers& at) {
-  if (p.to == p.from && p.to.is_cpu()) return (void)std::memcpy(at.out[0], at.in[0], size_t(p.bytes));
-  backend().copy(p.to, at.out[0], p.from, at.in[0], p.bytes);
-}
+void run(const Moving& p, const Pointers& at) { copy_bytes(p.to, at.out[0], p.from, at.in[0], p.bytes); }
 void plan(Call& c) {
   const Tensor& self = c[arg::self];
   c.plan.set<run>(Moving{c.spec[0].device, self.device(), self.numel() * self.itemsize()});
