@@ -71,7 +71,7 @@ bool is_shared(const Tensor& t) { return t.impl()->storage->free_foreign == unma
 
 void share_memory(const Tensor& t) {
   Storage& s = *t.impl()->storage;
-  if (is_shared(t) || s.bytes == 0) return;
+  if (is_shared(t) || s.bytes == 0 || t.device().is_cuda()) return;
   DY_CHECK(!t.is_meta(), "share_memory_: a meta tensor has no memory: self is {}", describe(t));
   DY_CHECK(!s.read_only, "share_memory_: the memory is a file mapped to be read: self is {}; clone() it", describe(t));
   settle_all();

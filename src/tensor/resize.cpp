@@ -32,7 +32,7 @@ void become_view(const Tensor& t, const Tensor& source) {
 
 void resize(const char* who, const Tensor& t, IntList sizes) {
   if (t.sizes() == sizes) return;
-  settle(*t.impl()->storage);
+  if (t.is_cpu()) settle(*t.impl()->storage);
   DY_CHECK(!t.requires_grad(), "{}: a tensor that requires grad keeps its size: it is {}", who, describe(t));
   DY_CHECK_AS(TypeError, !t.dtype().is_blocked(), "{}: blocked tensors keep their size: it is {}", who, describe(t));
   const TensorImpl& own = *t.impl();

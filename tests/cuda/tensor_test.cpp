@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "dyadic/dyadic.h"
+#include "io/shared_memory.h"
 #include "tensor/impl.h"
+#include "tensor/resize.h"
 #include "tests/test_data.h"
 
 namespace dyadic {
@@ -81,6 +83,17 @@ TEST_F(CudaTensor, GradientsCrossDevices) {
   EXPECT_TRUE(equal(far.grad().cpu(), 2 * far.detach().cpu()));
 }
 
+TEST_F(CudaTensor, ItsMemoryGrowsThere) {
+  const Tensor x = arange(6, TensorOptions().dtype(f32).device(there)), tail = x.narrow(0, 2, 4);
+  resize("test", tail, {2, 5});
+  EXPECT_EQ(tail.device(), there);
+  EXPECT_TRUE(equal(tail.cpu().reshape({-1}).narrow(0, 0, 4), arange(2, 6, f32)));
+  EXPECT_TRUE(equal(x.cpu(), arange(6, f32)));
+  resize("test", tail, {3});
+  EXPECT_TRUE(equal(tail.cpu(), arange(2, 5, f32)));
+  io::share_memory(x);  // as PyTorch: nothing is done to memory of a device
+  EXPECT_TRUE(equal(x.cpu(), arange(6, f32)));
+}
 TEST_F(CudaTensor, MixedDevicesAreRefusedAndNumbersAreNot) {
   const Tensor far = randn({3}).to(there), here = randn({3});
   EXPECT_THROW(far + here, Error);
