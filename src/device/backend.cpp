@@ -1,6 +1,7 @@
 #include "device/backend.h"
 
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <cstring>
 #include <mutex>
@@ -14,6 +15,8 @@ constinit thread_local int t_device = 0;
 constinit thread_local Device t_meta_as;
 
 namespace {
+
+std::atomic<Backend*> g_loaded{nullptr};
 
 struct Found {
   Backend* backend = nullptr;
@@ -30,6 +33,8 @@ const Found& found() {
         made->why = "the plug-in is missing (" + made->why + "): ./dev build --cuda makes it, where nvcc is";
       } else if (!(made->count = std::min(made->backend->count(), kMaxDevices))) {
         made->why = made->backend->why_none();
+      } else {
+        g_loaded = made->backend;
       }
     } catch (const std::exception& e) { made->why = e.what(); }
     return made;
@@ -52,6 +57,7 @@ constexpr auto kNames = [] {
 }  // namespace
 
 Backend* find_backend() noexcept { return found().count ? found().backend : nullptr; }
+Backend* loaded_backend() noexcept { return g_loaded; }
 Backend& backend() {
   const Found& f = found();
   DY_CHECK(f.count, "device: there is no cuda here: {}; use \"cpu\", and ask is_available() first", f.why);

@@ -87,6 +87,7 @@ inline constexpr int kBackendVersion = 1;
 using MakeBackend = Backend* (*)(int version);
 
 Backend* find_backend() noexcept;            // the plug-in, loaded when first asked for; null where there is none
+Backend* loaded_backend() noexcept;          // null where nobody has asked for it
 Backend& backend();                          // an Error that says why there is none
 extern constinit thread_local int t_device;  // cuda::current_device()
 

@@ -37,9 +37,21 @@ struct Count {
 struct alignas(64) Account {
   struct OfDevice {
     Count total, by[kCategories], allocations, module[kModules];
-  } device[kLedgers];
+  } host[2];                                        // cpu, meta
+  std::atomic<OfDevice*> beside[kMaxDevices] = {};  // made when the thread first allocates there: a thread's start stays cheap
   std::atomic<bool> taken{true};
   Account* next = nullptr;
+
+  OfDevice& of(Device d) {
+    if (!d.is_cuda()) [[likely]]
+      return host[number(d)];
+    std::atomic<OfDevice*>& made = beside[d.index()];
+    if (!made.load(std::memory_order_relaxed)) made.store(new OfDevice, std::memory_order_release);
+    return *made.load(std::memory_order_relaxed);
+  }
+  const OfDevice* seen(Device d) const {
+    return d.is_cuda() ? beside[d.index()].load(std::memory_order_acquire) : &host[number(d)];
+  }
 };
 std::atomic<Account*> g_accounts{nullptr};  // never freed
 constinit thread_local Account* t_account = nullptr;
@@ -67,7 +79,8 @@ Account& account() { return t_account ? *t_account : open_account(); }
 
 template <class F> int64_t sum(Device d, F of) {
   int64_t all = 0;
-  for (const Account* a = g_accounts.load(std::memory_order_acquire); a; a = a->next) all += of(a->device[number(d)]);
+  for (const Account* a = g_accounts.load(std::memory_order_acquire); a; a = a->next)
+    if (const Account::OfDevice* seen = a->seen(d)) all += of(*seen);
   return all;
 }
 int64_t total(Device d) {
@@ -131,7 +144,7 @@ void device_release(Device d, void* p, int64_t bytes) noexcept {
 void ledger_add(Device d, Category c, uint32_t module, int64_t bytes) {
   Ledger& l = ledger(d);
   may_fail(bytes);
-  Account::OfDevice& a = account().device[number(d)];
+  Account::OfDevice& a = account().of(d);
   if (int64_t limit = l.limit.load(std::memory_order_relaxed); limit && total(d) + bytes > limit) [[unlikely]]
     over_limit(d, bytes);
   a.total.add(bytes);
@@ -142,13 +155,13 @@ void ledger_add(Device d, Category c, uint32_t module, int64_t bytes) {
   raise(l.peak[int(c)], live(d, int(c)));
 }
 void ledger_remove(Device d, Category c, uint32_t module, int64_t bytes) {
-  Account::OfDevice& a = account().device[number(d)];
+  Account::OfDevice& a = account().of(d);
   a.total.add(-bytes);
   a.by[int(c)].add(-bytes);
   if (module) a.module[std::min(module, kModules - 1)].add(-bytes);
 }
 void ledger_move(Device d, Category from, Category to, int64_t bytes) {
-  Account::OfDevice& a = account().device[number(d)];
+  Account::OfDevice& a = account().of(d);
   a.by[int(from)].add(-bytes);
   a.by[int(to)].add(bytes);
   raise(ledger(d).peak[int(to)], live(d, int(to)));
@@ -196,7 +209,7 @@ void set_memory_limit(int64_t bytes, Device d) {
 int64_t memory_limit(Device d) { return ledger(d).limit; }
 void empty_cache() {
   heap_trim();
-  if (Backend* b = find_backend()) b->trim();
+  if (Backend* b = loaded_backend()) b->trim();
 }
 
 std::string memory_summary(Device d) {

@@ -10,16 +10,13 @@
 
 #include "dyadic/dyadic.h"
 #include "dyadic/planes.h"
+#include "tests/cuda/on_device.h"
 
 namespace dyadic {
 namespace {
 
-class CudaFormats : public ::testing::Test {
+class CudaFormats : public OnDevice {
  protected:
-  void SetUp() override {
-    if (!cuda::is_available()) GTEST_SKIP() << cuda::why_unavailable();
-  }
-  Device there{cuda::is_available() ? DeviceType::cuda : DeviceType::cpu};
   CpuFallback by_host;
 };
 

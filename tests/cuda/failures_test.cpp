@@ -5,17 +5,12 @@
 
 #include "device/failure.h"
 #include "dyadic/dyadic.h"
+#include "tests/cuda/on_device.h"
 
 namespace dyadic {
 namespace {
 
-class CudaFailures : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!cuda::is_available()) GTEST_SKIP() << cuda::why_unavailable();
-  }
-  Device there{cuda::is_available() ? DeviceType::cuda : DeviceType::cpu};
-};
+class CudaFailures : public OnDevice {};
 
 TEST_F(CudaFailures, EachAllocationOfAStep) {
   const CpuFallback by_host;

@@ -9,6 +9,7 @@
 #include "dyadic/optim.h"
 #include "optim/grad_ops.h"
 #include "optim/update.h"
+#include "tests/cuda/on_device.h"
 
 namespace dyadic {
 namespace {
@@ -62,13 +63,8 @@ const Case kStates[] = {
     {"SGD", {{"momentum", "0.9"}, {"compensation", "\"f32\""}}},
 };
 
-class CudaOptim : public ::testing::Test {
+class CudaOptim : public OnDevice {
  protected:
-  void SetUp() override {
-    if (!cuda::is_available()) GTEST_SKIP() << cuda::why_unavailable();
-  }
-  Device there{cuda::is_available() ? DeviceType::cuda : DeviceType::cpu};
-
   // Parameters, states and counts after some steps.
   std::vector<Tensor> trained(const Case& c, DType dtype, Device device, bool odd) {
     manual_seed(7);

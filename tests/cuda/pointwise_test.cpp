@@ -8,6 +8,7 @@
 
 #include "corridor/call.h"
 #include "dyadic/dyadic.h"
+#include "tests/cuda/on_device.h"
 
 namespace dyadic {
 namespace {
@@ -32,13 +33,12 @@ bool same_numbers(const Tensor& far, const Tensor& here, bool near) {
   return true;
 }
 
-class CudaPointwise : public ::testing::Test {
+class CudaPointwise : public OnDevice {
  protected:
   void SetUp() override {
-    if (!cuda::is_available()) GTEST_SKIP() << cuda::why_unavailable();
+    OnDevice::SetUp();
     manual_seed(11);
   }
-  Device there{cuda::is_available() ? DeviceType::cuda : DeviceType::cpu};
   const NoGrad guard;
   int compared = 0;
 

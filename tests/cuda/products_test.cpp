@@ -6,17 +6,17 @@
 #include <utility>
 
 #include "dyadic/dyadic.h"
+#include "tests/cuda/on_device.h"
 
 namespace dyadic {
 namespace {
 
-class CudaProducts : public ::testing::Test {
+class CudaProducts : public OnDevice {
  protected:
   void SetUp() override {
-    if (!cuda::is_available()) GTEST_SKIP() << cuda::why_unavailable();
+    OnDevice::SetUp();
     manual_seed(3);
   }
-  Device there{cuda::is_available() ? DeviceType::cuda : DeviceType::cpu};
 
   // f of the same tensors on both; tolerance in units of the result's eps, of `terms` summed.
   template <class F> void same(const std::string& what, F&& f, std::vector<Tensor> inputs, int64_t terms) {

@@ -6,18 +6,13 @@
 #include "io/shared_memory.h"
 #include "tensor/impl.h"
 #include "tensor/resize.h"
+#include "tests/cuda/on_device.h"
 #include "tests/test_data.h"
 
 namespace dyadic {
 namespace {
 
-class CudaTensor : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!cuda::is_available()) GTEST_SKIP() << cuda::why_unavailable();
-  }
-  Device there{cuda::is_available() ? DeviceType::cuda : DeviceType::cpu};
-};
+class CudaTensor : public OnDevice {};
 
 TEST(Cuda, SaysWhyThereIsNone) {
   if (cuda::is_available()) GTEST_SKIP() << "there is one";

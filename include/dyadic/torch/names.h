@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "dyadic/accessor.h"
+#include "dyadic/cuda.h"
 #include "dyadic/fft.h"
 #include "dyadic/linalg.h"
 #include "dyadic/ops_more.h"
