@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/interrupt.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/bench.h"
 #include "device/backend.h"
@@ -95,7 +96,7 @@ std::string table(const CudaBench& b) {
     std::string beside = std::isnan(f.share) ? "" : fmt::format("{:.0f} % of {}", 100 * f.share, f.of);
     for (auto& [key, value] : f.more.items())
       beside += fmt::format("{}{} {}", beside.empty() ? "" : ", ", key,
-                            value.is_number_float() ? fmt::format("{:.3g}", value.get<double>()) : value.dump());
+                            value.is_number_float() ? fmt::format("{:.3g}", value.get<double>()) : dump_json(value));
     const auto ms = [](double x) { return x > 0 ? fmt::format("{:.4g}", x) : std::string(); };
     t.row({f.name, f.dtype, ms(f.time.median), ms(f.time.best), fmt::format("{:.4g}", f.rate), f.unit, beside});
   }

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/interrupt.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/files.h"
@@ -23,7 +24,7 @@ struct ConvertCommandOptions {
 int convert_checkpoint(const ConvertCommandOptions& o, const Common& common) {
   const io::Checkpoint whole = io::Checkpoint::load(o.in);
   const std::string out = whole.save(o.out, o.max_shard_size.empty() ? 0 : byte_count(o.max_shard_size));
-  print(common.json ? json_text({{"in", o.in}, {"out", out}, {"checkpoint", Json::parse(whole.json)}})
+  print(common.json ? json_text({{"in", o.in}, {"out", out}, {"checkpoint", parse_json<Json>(whole.json)}})
                     : fmt::format("{}: a checkpoint, as {} was\n", out, o.in));
   return kDone;
 }

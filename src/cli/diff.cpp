@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/interrupt.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/files.h"
@@ -26,15 +27,15 @@ std::string text_of(const Json& j) {
   for (const char* what : {"missing", "extra"})
     for (const Json& name : j[what]) out += fmt::format("{}: {}\n", what, cell(name));
   for (const Json& r : j["reshaped"])
-    out += fmt::format("reshaped: {}: {} {}\n", cell(r["name"]), r["a"].dump(), r["b"].dump());
+    out += fmt::format("reshaped: {}: {} {}\n", cell(r["name"]), dump_json(r["a"]), dump_json(r["b"]));
   if (!out.empty()) out += "\n";
   Table table({"changed", "A", "B", "elements", "max. difference", "rms"},
               {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
   const auto number = [](const Json& v) { return v.is_null() ? std::string("inf") : fmt::format("{:.4g}", v.get<double>()); };
   for (const Json& r : j["changed"])
-    table.row({cell(r["name"]), r["a"], r["b"], r["different"].dump(), number(r["max_abs"]), number(r["rmse"])});
+    table.row({cell(r["name"]), r["a"], r["b"], dump_json(r["different"]), number(r["max_abs"]), number(r["rmse"])});
   if (table.size()) out += table.str() + "\n";
-  return out + fmt::format("{} tensors are the same\n", j["same"].dump());
+  return out + fmt::format("{} tensors are the same\n", dump_json(j["same"]));
 }
 
 Json compare_files(const io::TensorFile& a, const io::TensorFile& b) {

@@ -1,10 +1,10 @@
 // dyadic formats --svg: the numbers of each format as ticks on a line, each format scaled so that its largest is 1.
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "cli/formats.h"
 #include "formats/format.h"
 #include "io/atomic_file.h"
@@ -58,7 +58,7 @@ int draw_number_line(DType format, const std::string& file, bool json) {
     svg += fmt::format("<text class=\"note\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", at, y + 6, text);
   svg += "</svg>\n";
   io::write_whole("formats", file, svg);
-  print(json ? nlohmann::ordered_json{{"file", file}, {"formats", shown.size()}}.dump() + "\n" : file + "\n");
+  print(json ? dump_json(nlohmann::ordered_json{{"file", file}, {"formats", shown.size()}}) + "\n" : file + "\n");
   return kDone;
 }
 

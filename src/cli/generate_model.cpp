@@ -7,13 +7,13 @@
 
 #include "base/check.h"
 #include "base/interrupt.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/generate.h"
 #include "cli/json.h"
 #include "dyadic/model_files.h"
 #include "dyadic/text_generation.h"
 #include "io/bad_file.h"
-#include "io/json_text.h"
 
 namespace dyadic::inline v1::cli {
 namespace {
@@ -105,7 +105,7 @@ class Session {
     const std::vector<Json> lines = batch_lines();
     for (const Json& line : lines) {
       prompts.push_back(line.contains("messages")
-                            ? tokenizer_.encode_chat(line["messages"].dump(), {.add_generation_prompt = true})
+                            ? tokenizer_.encode_chat(dump_json(line["messages"]), {.add_generation_prompt = true})
                             : tokenizer_.encode(line["prompt"].get<std::string>()));
       if (prompts.back().empty()) prompts.back() = beginning();
     }
@@ -165,7 +165,7 @@ class Session {
     for (const std::string_view line : lines_of(text)) {
       ++number;
       if (line.empty()) continue;
-      Json j = o_.batch.ends_with(".jsonl") ? io::bounded_json<Json>(line, 100) : Json{{"prompt", line}};
+      Json j = o_.batch.ends_with(".jsonl") ? bounded_json<Json>(line, 100) : Json{{"prompt", line}};
       const bool fits = j.is_object() &&
                         (j.contains("messages") ? j["messages"].is_array() : j.contains("prompt") && j["prompt"].is_string());
       if (!fits) io::bad(o_.batch, "line {}: expected {{\"prompt\": TEXT}} or {{\"messages\": [...]}}", number);

@@ -5,12 +5,12 @@
 
 #include "base/check.h"
 #include "base/interrupt.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/json.h"
 #include "io/bad_file.h"
-#include "io/json_text.h"
 #include "io/quantized/packing.h"
 
 namespace dyadic::inline v1::cli {
@@ -34,7 +34,7 @@ Json beside(const std::string& path, const char* name) {
   const fs::path file = folder_of(path) / name;
   if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) > kMost) return nullptr;
   try {
-    const Json j = io::bounded_json<Json>(io::read_text(file.native()), 63);
+    const Json j = bounded_json<Json>(io::read_text(file.native()), 63);
     return j.is_discarded() ? Json(nullptr) : j;
   } catch (const std::exception&) { return nullptr; }
 }
@@ -102,7 +102,7 @@ std::string bars(const Json& histogram) {
 
 std::string shape_of(const Json& shape) {
   std::vector<std::string> sizes;
-  for (const Json& s : shape) sizes.push_back(s.dump());
+  for (const Json& s : shape) sizes.push_back(dump_json(s));
   return "[" + join(sizes, ", ") + "]";
 }
 
@@ -117,8 +117,9 @@ std::string tensor_table(const Json& rows, bool stats) {
     std::vector<std::string> cells{name.substr(1, name.size() - 2), shape_of(r["shape"]), r["dtype"],
                                    r.contains("same_as") ? "tied" : human_bytes(r["bytes"].get<int64_t>())};
     if (r.contains("min"))
-      cells.insert(cells.end(), {text(r["min"]), text(r["max"]), text(r["mean"]), text(r["std"]),
-                                 fmt::format("{}, {}", r["nans"].dump(), r["infinities"].dump()), bars(r["histogram"])});
+      cells.insert(cells.end(),
+                   {text(r["min"]), text(r["max"]), text(r["mean"]), text(r["std"]),
+                    fmt::format("{}, {}", dump_json(r["nans"]), dump_json(r["infinities"])), bars(r["histogram"])});
     table.row(std::move(cells));
   }
   return table.str();
@@ -128,7 +129,7 @@ std::string summary(const Json& j) {
   std::string out;
   const auto line = [&](const char* name, const Json& value) {
     if (value.is_null()) return;
-    out += fmt::format("{:14} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+    out += fmt::format("{:14} {}\n", name, value.is_string() ? value.get<std::string>() : dump_json(value));
   };
   line("format", j["format"]);
   line("architecture", j["architecture"]);
@@ -139,7 +140,7 @@ std::string summary(const Json& j) {
   line("quantization", j["quantization"]);
   line("tokenizer", j["tokenizer"]);
   for (auto& [key, value] : j["metadata"].items()) {
-    const std::string text = io::quote_name(value.is_string() ? value.get<std::string>() : value.dump());
+    const std::string text = io::quote_name(value.is_string() ? value.get<std::string>() : dump_json(value));
     out += fmt::format("metadata       {} = {}\n", io::quote_name(key), text);
   }
   return out;
@@ -148,7 +149,7 @@ std::string summary(const Json& j) {
 int inspect(const InspectOptions& o, const Common& common) {
   install_interrupt_handler();
   const auto file = io::open(o.path);
-  const Json metadata = Json::parse(file->metadata()), config = beside(o.path, "config.json");
+  const Json metadata = parse_json<Json>(file->metadata()), config = beside(o.path, "config.json");
   int64_t parameters = 0, bytes = 0;
   Json by_dtype = Json::object();
   for (size_t i = 0; i < file->tensors().size(); ++i) {

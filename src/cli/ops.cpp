@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/reference.h"
@@ -68,9 +69,9 @@ std::string row(std::string_view title, const Json& value) {
   std::string text;
   if (value.is_boolean()) text = value.get<bool>() ? "yes" : "no";
   if (value.is_string()) text = value.get<std::string>();
-  if (value.is_number()) text = value.dump();
+  if (value.is_number()) text = dump_json(value);
   if (value.is_array()) {
-    for (const Json& v : value) text += (text.empty() ? "" : "\n") + (v.is_string() ? v.get<std::string>() : v.dump());
+    for (const Json& v : value) text += (text.empty() ? "" : "\n") + (v.is_string() ? v.get<std::string>() : dump_json(v));
   }
   std::string out;
   for (const std::string_view line : lines_of(text))
@@ -81,7 +82,7 @@ std::string row(std::string_view title, const Json& value) {
 std::string cost_text(const Json& r) {
   if (!r.contains("flops_per_element")) return "";
   std::vector<std::string> backward;
-  for (const Json& n : r["backward_flops_per_element"]) backward.push_back(n.dump());
+  for (const Json& n : r["backward_flops_per_element"]) backward.push_back(dump_json(n));
   return fmt::format("{} FLOPs per element{}", r["flops_per_element"].get<int>(),
                      backward.empty() ? "" : "; backward " + join(backward, ", "));
 }

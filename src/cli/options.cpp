@@ -5,10 +5,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 
@@ -111,9 +111,9 @@ namespace {
 // A JSON value as the command line would spell it.
 std::vector<std::string> spelled(const nlohmann::json& j) {
   if (j.is_string()) return {j.get<std::string>()};
-  if (!j.is_array()) return {j.dump()};
+  if (!j.is_array()) return {dump_json(j)};
   std::vector<std::string> words;
-  for (const auto& item : j) words.push_back(item.is_string() ? item.get<std::string>() : item.dump());
+  for (const auto& item : j) words.push_back(item.is_string() ? item.get<std::string>() : dump_json(item));
   return words;
 }
 
@@ -122,7 +122,7 @@ using Entries = std::vector<std::pair<std::string, std::vector<std::string>>>;
 Entries read_json(const std::string& document) {
   nlohmann::json all;
   try {
-    all = nlohmann::json::parse(document, nullptr, true, true);
+    all = parse_json(document, Comments::skipped);
   } catch (const nlohmann::json::parse_error& e) {
     const std::string_view what = e.what();  // "[json.exception.parse_error.101] parse error at line 2, ..."
     fail<ValueError>("not JSON: {}", what.substr(what.find("] ") + 2));

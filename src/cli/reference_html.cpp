@@ -1,6 +1,7 @@
 // The reference as one page: nothing is loaded from elsewhere, and without scripts it is still a page to read.
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/reference.h"
 #include "dyadic/version.h"
@@ -49,10 +50,10 @@ std::string facts(const Json& r) {
   out += fact("complex", r["complex"]) + fact("random", r["random"]);
   if (r.contains("computes_in")) {
     std::vector<std::string> backward;
-    for (const Json& n : r["backward_flops_per_element"]) backward.push_back(n.dump());
+    for (const Json& n : r["backward_flops_per_element"]) backward.push_back(dump_json(n));
     out += fact("computes in", r["computes_in"]);
     out += fact("FLOPs per element",
-                r["flops_per_element"].dump() + (backward.empty() ? "" : ", backward " + join(backward, ", ")));
+                dump_json(r["flops_per_element"]) + (backward.empty() ? "" : ", backward " + join(backward, ", ")));
   }
   return "<dl>" + out + "</dl>\n";
 }
@@ -84,7 +85,7 @@ std::string cell(const Json& j) {
   if (j.is_null()) return "";
   if (j.is_boolean()) return j.get<bool>() ? "yes" : "no";
   if (j.is_number_float()) return fmt::format("{:.4g}", j.get<double>());
-  return j.is_string() ? html_text(j.get<std::string>()) : j.dump();
+  return j.is_string() ? html_text(j.get<std::string>()) : dump_json(j);
 }
 
 std::string formats_table(const std::vector<const Json*>& formats) {

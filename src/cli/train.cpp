@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -266,7 +267,7 @@ class Training {
     if (setup_.wire) j["wire"] = o_.wire;
     study::TrainSetup setup = setup_;
     for (const study::Setting& s : study::settings(setup))
-      if (s.text() != "default") j[s.name] = Json::parse(s.text());
+      if (s.text() != "default") j[s.name] = parse_json<Json>(s.text());
     return j;
   }
 

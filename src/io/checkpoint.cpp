@@ -1,8 +1,8 @@
 // The file of a checkpoint: sealed safetensors whose metadata holds the JSON document; in several files, with an index.
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "io/atomic_file.h"
@@ -14,18 +14,9 @@ namespace {
 
 using nlohmann::json;
 constexpr char kCheckpointKey[] = "dyadic.checkpoint", kJsonKey[] = "dyadic.json", kShardsKey[] = "dyadic.shards";
-constexpr int kMaxDepth = 64;  // of the document
+constexpr int kMaxDepth = 63;  // of the document
 
-bool is_object(const std::string& text) {
-  try {
-    return json::parse(text,
-                       [](int depth, json::parse_event_t, json&) {
-                         DY_CHECK(depth < kMaxDepth, "too deep");
-                         return true;
-                       })
-        .is_object();
-  } catch (const std::exception&) { return false; }
-}
+bool is_object(const std::string& text) { return bounded_json(text, kMaxDepth).is_object(); }
 
 void check_group(std::string_view group) {
   DY_CHECK_AS(ValueError, !group.empty() && group.find('.') == group.npos,
@@ -51,7 +42,7 @@ std::vector<NamedTensors> cut(const NamedTensors& tensors, int64_t shard_bytes) 
 // {"metadata": {..., "dyadic.sha256": seal}, "weight_map": {name: file}}; the seal is of the text with zeros in its place.
 std::string sealed(json index) {
   index["metadata"][kSealKey] = std::string(kSealDigits, '0');
-  std::string text = index.dump(1);
+  std::string text = dump_json(index, 1);
   const std::string digits = sha256_hex(text);
   const std::string key = fmt::format("\"{}\": \"", kSealKey);
   return text.replace(text.rfind(key) + key.size(), kSealDigits, digits);
@@ -60,7 +51,7 @@ std::string sealed(json index) {
 json parse_index(const std::string& path, bool check_seal) {
   std::string text = read_text(path);
   if (!is_object(text)) bad(path, "it is not JSON");
-  json index = json::parse(text);
+  json index = parse_json(text);
   json& metadata = index["metadata"];
   const bool whole = metadata.is_object() && metadata.contains(kSealKey) && metadata[kSealKey].is_string() &&
                      metadata.contains(kJsonKey) && metadata[kJsonKey].is_string() && metadata.contains(kShardsKey) &&
@@ -214,7 +205,7 @@ bool is_checkpoint(const std::string& path) {
 
 // By their runs' steps, as train::Checkpoint writes them.
 static int64_t step_of(const std::string& path) {
-  const auto document = json::parse(Checkpoint::document(path));
+  const auto document = parse_json(Checkpoint::document(path));
   return document.value("step", int64_t(0));
 }
 std::string checkpoint_at(const std::string& path) {

@@ -3,8 +3,8 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "io/atomic_file.h"
 #include "io/checkpoint_files.h"
@@ -40,7 +40,7 @@ void remove_file(const fs::path& path) {
 
 std::optional<double> metric_of(const std::string& path, const std::string& metric) {
   try {
-    const auto document = nlohmann::json::parse(Checkpoint::document(path));
+    const auto document = parse_json(Checkpoint::document(path));
     auto metrics = document.find("metrics");
     if (metrics == document.end() || !metrics->is_object() || !metrics->contains(metric)) return std::nullopt;
     const auto& value = (*metrics)[metric];

@@ -3,9 +3,9 @@
 
 #include <bit>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "base/pattern.h"
 #include "dyadic/ops.h"
 #include "dyadic/planes.h"
@@ -102,12 +102,12 @@ class ConvertedFile final : public TensorFile {
 
 // What the file says beside tensors, as texts; sizes and tied names are said anew.
 void add_metadata(Metadata& to, const TensorFile& source) {
-  const auto all = nlohmann::json::parse(source.metadata(), nullptr, false);
+  const auto all = bounded_json(source.metadata());
   if (!all.is_object()) return;
   for (auto& [key, value] : all.items()) {
     const bool scalar = value.is_string() || value.is_number() || value.is_boolean();
     if (!scalar || key == "total_size" || key.starts_with("dyadic.") || source.has(key)) continue;
-    to.emplace(key, value.is_string() ? value.get<std::string>() : value.dump());
+    to.emplace(key, value.is_string() ? value.get<std::string>() : dump_json(value));
   }
 }
 

@@ -1,6 +1,6 @@
 // The values of GGUF's metadata, when they are asked for.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "io/gguf.h"
 
 namespace dyadic::inline v1::io {
@@ -95,7 +95,7 @@ std::string gguf_json(std::string_view bytes, const std::string& file, const std
     at.enter("key", key.name);
     all[key.name] = json_of(read_gguf_value(at, key));
   }
-  return all.dump(-1, ' ', false, json::error_handler_t::replace);  // texts need not be UTF-8
+  return dump_json(all, -1, NotUtf8::replaced);  // texts need not be UTF-8
 }
 
 }  // namespace dyadic::inline v1::io

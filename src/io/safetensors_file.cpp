@@ -1,7 +1,7 @@
 // A safetensors file as a TensorFile: the header is read, the data mapped.
 #include <cstring>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "formats/packed.h"
 #include "io/file_kinds.h"
 #include "io/safetensors.h"
@@ -43,7 +43,7 @@ class SafetensorsFile final : public TensorFile {
     const bool ours = header_.metadata.contains(kFormatKey);
     for (auto& [key, value] : header_.metadata)
       if (!ours || !key.starts_with(kReserved)) all[key] = value;
-    return all.dump();
+    return dump_json(all);
   }
   Tensor get(size_t i) const override {
     DY_CHECK_AS(IndexError, i < tensors_.size(), "{}: tensor {} of {}", path(), i, tensors_.size());

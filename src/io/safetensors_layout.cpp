@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "base/json.h"
 #include "formats/packed.h"
 #include "io/safetensors.h"
 #include "tensor/impl.h"
@@ -57,13 +57,8 @@ class Reader {
   }
 
   json object(const std::string& text, const char* key) const {
-    json all;
-    try {
-      all = json::parse(text, [](int depth, json::parse_event_t, json&) {
-        if (depth > 8) throw ValueError("too deep");
-        return true;
-      });
-    } catch (const std::exception&) { bad(file_, "metadata: {} is not JSON of the expected form", key); }
+    json all = bounded_json(text, 8);
+    if (all.is_discarded()) bad(file_, "metadata: {} is not JSON of the expected form", key);
     if (!all.is_object()) bad(file_, "metadata: {} is not an object", key);
     return all;
   }

@@ -1,9 +1,9 @@
 // Safetensors as a kind that io::save writes: in one file, or in several with an index.
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "io/atomic_file.h"
 #include "io/checkpoint_files.h"
 #include "io/file_kinds.h"
@@ -43,7 +43,7 @@ std::set<std::string> parts_of(const std::string& path) {
   const std::string name = fs::path(path).filename().native(), stem = name.substr(0, name.size() - kExtension.size());
   std::error_code ignored;
   if (!path.ends_with(kExtension) || !fs::is_regular_file(path + kIndexExtension, ignored)) return parts;
-  const auto index = nlohmann::json::parse(read_text(path + kIndexExtension), nullptr, false);
+  const auto index = bounded_json(read_text(path + kIndexExtension));
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) return parts;
   for (auto& [tensor, file] : index["weight_map"].items()) {
     if (!file.is_string()) continue;
@@ -76,7 +76,7 @@ std::string save_parts(const std::string& path, const TensorFile& source, const 
     }
   }
   index["metadata"]["total_size"] = total;
-  write_whole("save", path + kIndexExtension, index.dump(2) + "\n");
+  write_whole("save", path + kIndexExtension, dump_json(index, 2) + "\n");
   return path + kIndexExtension;
 }
 

@@ -1,8 +1,8 @@
 // Writing safetensors.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "base/json.h"
 #include "base/sha256.h"
 #include "dyadic/ops.h"
 #include "formats/packed.h"
@@ -88,7 +88,7 @@ class Writer {
   void make_header(Metadata metadata, Seal seal) {
     check_names();
     metadata[kFormatKey] = std::to_string(kFormatVersion);
-    if (!scaled_.empty()) metadata[kScaledKey] = scaled_.dump();
+    if (!scaled_.empty()) metadata[kScaledKey] = dump_json(scaled_);
     if (!tied_.empty()) metadata[kTiedKey] = dumped(tied_);
     place();
     header_ = "{\"__metadata__\":{";
@@ -143,12 +143,12 @@ class Writer {
  private:
   std::string literal(const std::string& text, const char* what) const {
     try {
-      return json(text).dump();
+      return dump_json(json(text));
     } catch (const json::exception&) { fail<ValueError>("{}: {} is not UTF-8: {}", who_, what, quote_name(text)); }
   }
   std::string dumped(const json& names) const {
     try {
-      return names.dump();
+      return dump_json(names);
     } catch (const json::exception&) { fail<ValueError>("{}: a name is not UTF-8", who_); }
   }
   // What was promised, dense.

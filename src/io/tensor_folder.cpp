@@ -4,14 +4,13 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "io/bad_file.h"
 #include "io/file_kinds.h"
-#include "io/json_text.h"
 #include "io/quantized/packing.h"
 
 namespace dyadic::inline v1::io {
@@ -47,9 +46,9 @@ class TensorFiles final : public TensorFile {
   }
   std::string metadata() const override {  // what the files say, and above it what the index does
     open_all();
-    json all = json::parse(opened_[0]->metadata());
-    all.update(json::parse(metadata_));
-    return all.dump();
+    json all = parse_json(opened_[0]->metadata());
+    all.update(parse_json(metadata_));
+    return dump_json(all);
   }
   Tensor get(size_t i) const override {
     open_all();
@@ -95,7 +94,7 @@ class TensorFiles final : public TensorFile {
   }
   // As Hugging Face's tools leave them out: the index's metadata says {"lm_head.weight": "embed.weight"}.
   void add_ties(const std::unordered_map<std::string, size_t>& seen) const {
-    const json all = json::parse(metadata_);
+    const json all = parse_json(metadata_);
     for (auto& [name, kept] : all.items()) {
       auto it = kept.is_string() && !seen.contains(name) ? seen.find(kept.get_ref<const std::string&>()) : seen.end();
       if (it == seen.end()) continue;
@@ -118,12 +117,9 @@ class TensorFiles final : public TensorFile {
 
 json parse_index(const MappedFile& file) {
   if (file.size() > kMaxIndex) bad(file.path(), "{} bytes long; the limit is {}", file.size(), kMaxIndex);
-  try {
-    return json::parse(file.bytes(), [](int depth, json::parse_event_t event, json&) {
-      if (depth > kMaxDepth) throw ValueError("too deep");
-      return event != json::parse_event_t::array_start;  // nothing here is a list
-    });
-  } catch (const std::exception&) { bad(file.path(), "it is not JSON"); }
+  json all = bounded_json(file.bytes(), kMaxDepth);
+  if (all.is_discarded()) bad(file.path(), "it is not JSON");
+  return all;
 }
 
 std::shared_ptr<TensorFile> open_index(std::shared_ptr<const MappedFile> file) {

@@ -2,9 +2,9 @@
 #include "dyadic/torch_file.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "io/bad_file.h"
 #include "io/file_kinds.h"
@@ -41,7 +41,7 @@ class Torch final : public TensorFile {
     if (const std::string v = reader_.version(); !v.empty()) out["version"] = v;
     out["globals"] = reader_.globals();  // what it would have run
     if (!values_.empty()) out["values"] = values_;
-    return out.dump(-1, ' ', false, json::error_handler_t::replace);
+    return dump_json(out, -1, NotUtf8::replaced);
   }
 
  private:

@@ -7,12 +7,12 @@
 #include <map>
 #include <set>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "dyadic/io.h"
 #include "dyadic/numbers.h"
 #include "io/atomic_file.h"
 #include "io/bad_file.h"
-#include "io/json_text.h"
 #include "models/config.h"
 #include "models/gguf/adapter_files.h"
 #include "models/lora.h"
@@ -48,7 +48,7 @@ double by_pattern(const json& patterns, const std::string& path, double otherwis
 void check_known(const json& c) {
   DY_CHECK_AS(ValueError, c.is_object(), "{}: not a JSON object of the expected form", kConfigFile);
   const json kind = c.value("peft_type", json());
-  DY_CHECK_AS(ValueError, kind == "LORA", "{}: peft_type is {}, and LORA alone is known here", kConfigFile, kind.dump());
+  DY_CHECK_AS(ValueError, kind == "LORA", "{}: peft_type is {}, and LORA alone is known here", kConfigFile, dump_json(kind));
   for (const char* key : {"alora_invocation_tokens", "arrow_config", "kasa_config", "layer_replication", "target_parameters",
                           "trainable_token_indices", "use_bdlora", "use_qalora", "velora_config", "monteclora_config"}) {
     const json value = c.value(key, json());
@@ -252,7 +252,7 @@ void Adapter::save(const std::string& folder) const {
 
 static void load_gguf_adapter(CausalLM& model, const std::shared_ptr<io::GgufFile>& file, const LoadAdapterOptions& options) {
   const std::string text = adapter_config_of(*file);
-  const json config = io::bounded_json(text);
+  const json config = bounded_json(text);
   check_known(config);
   Reading(model, text, *adapter_from_gguf(file, model.config), config).run(options.is_trainable);
 }
@@ -261,7 +261,7 @@ void load_adapter(CausalLM& model, const std::string& path, const LoadAdapterOpt
   if (!std::filesystem::is_directory(path))
     if (const auto file = io::GgufFile::find(path)) return load_gguf_adapter(model, file, options);
   const std::string text = io::read_text(path + "/" + kConfigFile);
-  const json config = io::bounded_json(text);
+  const json config = bounded_json(text);
   check_known(config);
   Reading(model, text, *io::open(path + "/" + kWeightsFile), config).run(options.is_trainable);
 }
@@ -295,7 +295,7 @@ void add_adapter(CausalLM& model, const LoraConfig& o) {
                     {"fan_in_fan_out", turned},
                     {"inference_mode", true},
                     {"modules_to_save", nullptr}};
-  AdapterMaker maker(model, config.dump(2) + "\n");
+  AdapterMaker maker(model, dump_json(config, 2) + "\n");
   const LoraShape shape{o.r, scale_of(o.lora_alpha, o.r, o.use_rslora), o.lora_dropout, false, o.use_dora};
   for (auto& [path, module] : targets) maker.attach(path, *module, shape).initialize();
   maker.finish(true);

@@ -1,6 +1,7 @@
 // A conversation: the template makes all of it anew for each turn, and what the cache has of it already is not read again.
 #include <algorithm>
 
+#include "base/json.h"
 #include "dyadic/text_generation.h"
 #include "models/config.h"
 
@@ -8,7 +9,7 @@ namespace dyadic::inline v1::models {
 namespace {
 
 json message(const char* role, const std::string& content) { return {{"role", role}, {"content", content}}; }
-std::string text_of(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string text_of(const json& j) { return dump_json(j, -1, NotUtf8::replaced); }
 
 }  // namespace
 
@@ -25,7 +26,7 @@ Chat::Chat(CausalLM& m, Tokenizer tokenizer, TextOptions options, const std::str
 }
 
 GeneratedText Chat::say(const std::string& text) {
-  json all = json::parse(messages_);
+  json all = parse_json(messages_);
   all.push_back(message("user", text));
   const std::vector<int64_t> ids = tokenizer_.encode_chat(text_of(all), {.add_generation_prompt = true});
   const bool goes_on = ids.size() > read_.size() && std::equal(read_.begin(), read_.end(), ids.begin());

@@ -2,13 +2,13 @@
 
 #include <cmath>
 
-#include "io/json_text.h"
+#include "base/json.h"
 
 namespace dyadic::inline v1::models {
 namespace {
 
 [[noreturn]] void wrong(const char* key, const char* expected, const json& is) {
-  std::string text = is.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = dump_json(is, -1, NotUtf8::replaced);
   if (text.size() > 60) text = text.substr(0, 57) + "...";
   throw ValueError(fmt::format("config.json: {}: expected {}, and it is {}", key, expected, text));
 }
@@ -20,7 +20,7 @@ template <class T> T given(const char* key, const std::optional<T>& otherwise) {
 }  // namespace
 
 Config::Config(const std::string& text, uint64_t most) : most_(most) {
-  all_ = io::bounded_json(text);
+  all_ = bounded_json(text);
   DY_CHECK_AS(ValueError, !all_.is_discarded(), "config.json: not JSON of the expected form");
   DY_CHECK_AS(ValueError, all_.is_object(), "config.json: not an object");
   text_ = all_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/json.h"
 #include "dyadic/call.h"
 #include "dyadic/model_files.h"
 #include "dyadic/models.h"
@@ -9,7 +10,6 @@
 #include "io/bad_file.h"
 #include "io/file_kinds.h"
 #include "io/gguf.h"
-#include "io/json_text.h"
 #include "io/quantized/packing.h"
 #include "models/gguf/adapter_files.h"
 #include "models/gguf/files.h"
@@ -87,7 +87,7 @@ void make_folder(const std::string& path) {
 // says that they are packed. Gives what it says then.
 std::pair<Converted, std::string> into_folder(std::shared_ptr<io::TensorFile> weights, const std::string& config,
                                               const std::string& folder, io::ConvertOptions options) {
-  json c = io::bounded_json(config);
+  json c = bounded_json(config);
   const json quantization = io::quantization_of(c);
   std::string text = config;
   if (!quantization.is_null()) {
@@ -96,7 +96,7 @@ std::pair<Converted, std::string> into_folder(std::shared_ptr<io::TensorFile> we
       weights = packed;
     } else {
       io::forget_quantization(c);
-      text = c.dump(2) + "\n";
+      text = dump_json(c, 2) + "\n";
     }
   }
   add_own_dtypes(options, *weights, Config(config));
@@ -115,7 +115,7 @@ Converted from_gguf(const std::shared_ptr<io::GgufFile>& file, const std::string
 constexpr const char *kAdapterConfig = "/adapter_config.json", *kAdapterWeights = "/adapter_model.safetensors";
 
 std::string config_of_base(const std::string& adapter_config, const std::string& base) {
-  const json c = io::bounded_json(adapter_config);
+  const json c = bounded_json(adapter_config);
   const bool named =
       base.empty() && c.is_object() && c.contains("base_model_name_or_path") && c["base_model_name_or_path"].is_string();
   const std::string path = named ? c["base_model_name_or_path"].get<std::string>() : base;

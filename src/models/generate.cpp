@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "base/interrupt.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "dyadic/numbers.h"
-#include "io/json_text.h"
 #include "models/config.h"
 #include "models/generation.h"
 #include "models/row_text.h"
@@ -113,7 +113,7 @@ Tensor CausalLM::read(const Tensor& ids, Cache& cache, const Tensor& pad) {
 }
 
 std::vector<int64_t> CausalLM::eos_token_ids() const {
-  const json own = io::bounded_json(generation_config);
+  const json own = bounded_json(generation_config);
   return own.is_object() && own.contains("eos_token_id") ? integers_of(own, "eos_token_id")
                                                          : Config(config).integers("eos_token_id");
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "dyadic/adapters.h"
 #include "dyadic/io.h"
@@ -272,7 +273,7 @@ void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_siz
     const Tensor t = turned.contains(name) ? p.detach().t() : p.detach();
     weights.emplace_back(name, t.dtype().is_scaled() ? t : t.contiguous());  // codes and scales stay in their order
   }
-  json c = json::parse(config), quantization = io::quantization_of(c);
+  json c = parse_json(config), quantization = io::quantization_of(c);
   if (!packing.empty()) {
     weights = for_packing(*this, weights);
     quantization = io::quantization_for(packing, weights);
@@ -293,7 +294,7 @@ void CausalLM::save_pretrained(const std::string& folder, uint64_t max_shard_siz
   if (!packing.empty()) c["quantization_config"] = quantization;
   if (widest) words[words.contains("torch_dtype") ? "torch_dtype" : "dtype"] = widest.long_name();
   if (!generation_config.empty()) io::write_whole("save_pretrained", folder + "/generation_config.json", generation_config);
-  io::write_whole("save_pretrained", folder + "/config.json", c.dump(2) + "\n");
+  io::write_whole("save_pretrained", folder + "/config.json", dump_json(c, 2) + "\n");
 }
 
 }  // namespace dyadic::inline v1::models

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "dyadic/eval.h"
 #include "io/bad_file.h"
-#include "io/json_text.h"
 #include "models/config.h"
 #include "models/scores.h"
 #include "models/vocabulary.h"
@@ -55,7 +55,7 @@ std::vector<Question> read_questions(std::string_view text, const std::string& n
   for (const std::string_view line : lines_of(text)) {
     ++number;
     if (line.find_first_not_of(" \r\t") == line.npos) continue;
-    const json j = io::bounded_json(line);
+    const json j = bounded_json(line);
     const auto refuse = [&](const char* why) { io::bad(name, "line {}: {}", number, why); };
     if (!j.is_object() || !j.contains("context") || !j["context"].is_string() || !j.contains("choices") ||
         !j["choices"].is_array() || !j.contains("answer") || !j["answer"].is_number_integer())

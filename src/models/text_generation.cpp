@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "io/json_text.h"
+#include "base/json.h"
 #include "models/config.h"
 #include "models/generation.h"
 #include "models/row_text.h"
@@ -108,7 +108,7 @@ GeneratedText generate_text(CausalLM& m, const Tokenizer& tokenizer, std::string
 }
 
 GenerateOptions advised_options(const CausalLM& m, GenerateOptions o) {
-  const json c = io::bounded_json(m.generation_config);
+  const json c = bounded_json(m.generation_config);
   if (!c.is_object()) return o;
   const auto number = [&](const char* key, auto& to) {
     if (c.contains(key) && c[key].is_number()) to = c[key].get<std::decay_t<decltype(to)>>();

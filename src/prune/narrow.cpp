@@ -1,9 +1,9 @@
 #include "dyadic/narrow.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "dyadic/autograd.h"
 #include "dyadic/linalg.h"
 #include "quant/catching.h"
@@ -30,7 +30,7 @@ Tensor members(const Tensor& groups, int64_t size) {
 class Narrowing {
   models::CausalLM& model_;
   const NarrowOptions& o_;
-  json config_ = json::parse(model_.config);
+  json config_ = parse_json(model_.config);
   json& words_ = config_.contains("text_config") ? config_["text_config"] : config_;
   std::map<std::string, Tensor> weights_;
 
@@ -145,7 +145,7 @@ class Narrowing {
   }
 
   models::Model made() {
-    const std::string text = config_.dump(2) + "\n";
+    const std::string text = dump_json(config_, 2) + "\n";
     auto small = models::make(text, {f32, meta});
     nn::NamedTensors state;
     for (auto& [name, t] : small->named_parameters()) {

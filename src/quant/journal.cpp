@@ -1,9 +1,9 @@
 // A run's finished stages as files: a safetensors file each, the report in its metadata, written whole or not at all.
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "dyadic/io.h"
 #include "dyadic/quant.h"
 
@@ -54,14 +54,14 @@ bool FolderJournal::read(const std::string& stage, nn::NamedTensors& parameters,
   DY_CHECK(entry("key") == key_, "{}: it is of another run: \"{}\", and this one is \"{}\"; begin anew without resuming", path,
            entry("key"), key_);
   try {
-    layers = layers_of(Json::parse(entry("layers")));
+    layers = layers_of(parse_json(entry("layers")));
   } catch (const Json::exception& e) { fail("{}: the layers' report cannot be read: {}", path, e.what()); }
   for (auto& [name, t] : file.tensors) parameters.emplace_back(name, t);
   return true;
 }
 void FolderJournal::write(const std::string& stage, const nn::NamedTensors& parameters,
                           const std::vector<LayerReport>& layers) {
-  io::save_safetensors(path_of(stage), parameters, {{"key", key_}, {"layers", json_of(layers).dump()}});
+  io::save_safetensors(path_of(stage), parameters, {{"key", key_}, {"layers", dump_json(json_of(layers))}});
 }
 void FolderJournal::remove() {
   std::error_code error;

@@ -1,7 +1,7 @@
 // A trainer's whole state as one file: a run's checkpoint whose config is the fingerprint.
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "dyadic/train.h"
 #include "study/trainer.h"
 #include "train/parted.h"
@@ -20,11 +20,11 @@ std::string config_of(const std::string& fingerprint) {
     config[item.substr(0, space)] = item.substr(std::min(space + 1, item.size()));
     begin = end + 2;
   }
-  return config.dump();
+  return dump_json(config);
 }
 
 std::string setting(const std::string& name, const std::string& value) {
-  return value.empty() ? "nothing" : name + " " + nlohmann::json::parse(value).get<std::string>();
+  return value.empty() ? "nothing" : name + " " + parse_json(value).get<std::string>();
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "dyadic/ops.h"
 #include "dyadic/tensor_file.h"
 #include "io/atomic_file.h"
@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 models::GptConfig parse_config(const std::string& path, const std::string& text) {
-  auto j = nlohmann::json::parse(text, nullptr, false);
+  auto j = bounded_json(text);
   models::GptConfig c;
   // Beyond these no weights could be in the file, and building the model would take forever.
   std::tuple<const char*, int64_t*, int64_t> fields[] = {{"vocab", &c.vocab, 1 << 24},
@@ -63,21 +63,21 @@ io::NamedTensors gpt2_weights(const models::Gpt& model) {
 }
 
 std::string gpt2_config(const models::GptConfig& c, DType dtype) {
-  return Json{{"architectures", {"GPT2LMHeadModel"}},
-              {"model_type", "gpt2"},
-              {"vocab_size", c.vocab},
-              {"n_positions", c.block},
-              {"n_ctx", c.block},
-              {"n_embd", c.width},
-              {"n_layer", c.layers},
-              {"n_head", c.heads},
-              {"activation_function", "gelu"},
-              {"layer_norm_epsilon", 1e-5},
-              {"tie_word_embeddings", true},
-              {"bos_token_id", nullptr},
-              {"eos_token_id", nullptr},
-              {"torch_dtype", dtype.long_name()}}
-             .dump(2) +
+  return dump_json(Json{{"architectures", {"GPT2LMHeadModel"}},
+                        {"model_type", "gpt2"},
+                        {"vocab_size", c.vocab},
+                        {"n_positions", c.block},
+                        {"n_ctx", c.block},
+                        {"n_embd", c.width},
+                        {"n_layer", c.layers},
+                        {"n_head", c.heads},
+                        {"activation_function", "gelu"},
+                        {"layer_norm_epsilon", 1e-5},
+                        {"tie_word_embeddings", true},
+                        {"bos_token_id", nullptr},
+                        {"eos_token_id", nullptr},
+                        {"torch_dtype", dtype.long_name()}},
+                   2) +
          "\n";
 }
 
@@ -88,25 +88,25 @@ std::string tokenizer_json(const Vocabulary& vocabulary) {
   for (int64_t id = 0; id < vocabulary.size(); ++id)
     words[bytes ? text::byte_characters()[size_t(id)] : vocabulary.decode({&id, 1})] = id;
   const Json by_bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
-  return Json{{"version", "1.0"},
-              {"truncation", nullptr},
-              {"padding", nullptr},
-              {"added_tokens", Json::array()},
-              {"normalizer", nullptr},
-              {"pre_tokenizer", bytes ? by_bytes : Json(nullptr)},
-              {"post_processor", nullptr},
-              {"decoder", bytes ? by_bytes : Json{{"type", "Fuse"}}},
-              {"model",
-               {{"type", "BPE"},
-                {"dropout", nullptr},
-                {"unk_token", nullptr},
-                {"continuing_subword_prefix", nullptr},
-                {"end_of_word_suffix", nullptr},
-                {"fuse_unk", false},
-                {"byte_fallback", false},
-                {"vocab", words},
-                {"merges", Json::array()}}}}
-             .dump(1) +
+  return dump_json(Json{{"version", "1.0"},
+                        {"truncation", nullptr},
+                        {"padding", nullptr},
+                        {"added_tokens", Json::array()},
+                        {"normalizer", nullptr},
+                        {"pre_tokenizer", bytes ? by_bytes : Json(nullptr)},
+                        {"post_processor", nullptr},
+                        {"decoder", bytes ? by_bytes : Json{{"type", "Fuse"}}},
+                        {"model",
+                         {{"type", "BPE"},
+                          {"dropout", nullptr},
+                          {"unk_token", nullptr},
+                          {"continuing_subword_prefix", nullptr},
+                          {"end_of_word_suffix", nullptr},
+                          {"fuse_unk", false},
+                          {"byte_fallback", false},
+                          {"vocab", words},
+                          {"merges", Json::array()}}}},
+                   1) +
          "\n";
 }
 
@@ -116,9 +116,8 @@ void save_model(const std::string& folder, const models::Gpt& model, const Vocab
   const models::GptConfig& c = model.config;
   io::Metadata metadata = more;
   metadata["format"] = "pt";
-  metadata["model"] = Json{{"vocab", c.vocab}, {"block", c.block}, {"layers", c.layers},
-                           {"heads", c.heads}, {"width", c.width}, {"bias", c.bias}}
-                          .dump();
+  metadata["model"] = dump_json(Json{
+      {"vocab", c.vocab}, {"block", c.block}, {"layers", c.layers}, {"heads", c.heads}, {"width", c.width}, {"bias", c.bias}});
   metadata["vocabulary"] = vocabulary.save();
   io::write_whole("model", folder + "/config.json", gpt2_config(c, model.tok.weight.dtype()));
   io::write_whole("model", folder + "/tokenizer.json", tokenizer_json(vocabulary));
@@ -143,7 +142,7 @@ static std::string file_of(const std::string& given) {
 }
 
 bool is_trained(const std::string& path) try {
-  const Json metadata = Json::parse(io::open(file_of(path))->metadata());
+  const Json metadata = parse_json<Json>(io::open(file_of(path))->metadata());
   return metadata.contains("model") && metadata.contains("vocabulary");
 } catch (const std::exception&) { return false; }  // what it is instead, its reader says
 

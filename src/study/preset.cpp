@@ -1,6 +1,6 @@
 #include "study/preset.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 #include "base/check.h"
 #include "presets_list.h"
@@ -48,7 +48,7 @@ template <class T> void read(const nlohmann::json& j, std::optional<T>& out) { o
 Preset parse(const char* name, const char* document) {
   Preset p{name, document, {}, {}};
   p.setup.model.vocab = 0;
-  const auto j = nlohmann::json::parse(document, nullptr, true, true);
+  const auto j = parse_json(document, Comments::skipped);
   if (j.contains("tokens")) p.tokens = parse_token_kind(j["tokens"].get<std::string>());
   for (const Setting& s : settings(p.setup))
     if (j.contains(s.name)) std::visit([&](auto* out) { read(j[s.name], *out); }, s.field);

@@ -2,8 +2,8 @@
 #include "study/report_json.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "study/report_version.h"
 
 namespace dyadic::inline v1::study {
@@ -221,7 +221,7 @@ std::string report_json(const StudyResult& result) {
   if (result.layers) j["layers"] = layers_json(*result.layers);
   const Recommendation& why = result.recommendation;
   j["recommendation"] = {{"recipe", text_or_null(why.recipe)}, {"format", text_or_null(why.format)}, {"why", why.why}};
-  return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump_json(j, 1, NotUtf8::replaced) + "\n";
 }
 
 }  // namespace dyadic::inline v1::study

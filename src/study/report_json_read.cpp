@@ -1,9 +1,9 @@
 // report.json, read back. Missing keys keep the struct's defaults, so that an older report reads; a key of the wrong type is an
 // error that names it.
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "study/report_json.h"
 #include "study/report_version.h"
 
@@ -238,7 +238,7 @@ void read_context(const Reader& r, StudyResult& out) {
 }  // namespace
 
 StudyResult parse_report(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = bounded_json<Json>(text, 64);
   if (json.is_discarded()) bad("not valid JSON");
   const Reader r(json, "report");
   int version = 0;

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "text/unicode.h"
 
 namespace dyadic::inline v1::text::jinja {
@@ -253,7 +253,7 @@ std::string to_json(const Value& v, const JsonStyle& style, int depth) {
 
 Value parse_json(std::string_view text, const char* what) {
   try {
-    return from_json(nlohmann::ordered_json::parse(text), 0);
+    return from_json(dyadic::parse_json<nlohmann::ordered_json>(text), 0);
   } catch (const nlohmann::json::parse_error& e) {
     fail<ValueError>("{}: not JSON at byte {}", what, e.byte);
   } catch (const nlohmann::json::exception&) { fail<ValueError>("{}: not JSON", what); }

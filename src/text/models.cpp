@@ -1,8 +1,8 @@
 // The model of a tokenizer.json: which of the four it is, its vocabulary, and the two that look words up.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "text/stages.h"
 #include "text/unicode.h"
 
@@ -19,7 +19,7 @@ Vocabulary read_vocabulary(const Json& model) {
   for (const auto& [token, id] : list.items()) {
     DY_CHECK_AS(ValueError, id.is_number_unsigned() && id.get<uint64_t>() < limit,
                 "model: token \"{}\": its id {} is no number below {}", valid_utf8(token),
-                id.is_number() ? id.dump() : id.type_name(), limit);
+                id.is_number() ? dump_json(id) : id.type_name(), limit);
     v.add(token, id.get<int32_t>());
   }
   return v;

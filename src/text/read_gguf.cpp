@@ -1,7 +1,7 @@
 // The tokenizer that a GGUF file carries: Hugging Face's own JSON, or the vocabulary in its keys.
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "dyadic/gguf.h"
 #include "text/tokenizer_state.h"
 #include "text/unicode.h"
@@ -62,13 +62,13 @@ StoredVocabulary vocabulary_of(const Keys& keys) {
 std::string config_of(const io::GgufFile& file, const Keys& keys) {
   if (std::string config = keys.text("dyadic.file.tokenizer_config.json"); !config.empty()) return config;
   Json config = Json::object();
-  if (!file.has_key("tokenizer.ggml.tokens")) return config.dump();
+  if (!file.has_key("tokenizer.ggml.tokens")) return dump_json(config);
   const auto tokens = file.strings("tokenizer.ggml.tokens");
   const std::pair<const char*, const char*> names[] = {
       {"bos", "bos_token"}, {"eos", "eos_token"}, {"unknown", "unk_token"}, {"padding", "pad_token"}};
   for (auto& [name, token] : names)
     if (const int64_t id = keys.id(name); id >= 0 && size_t(id) < tokens.size()) config[token] = valid_utf8(tokens[size_t(id)]);
-  return config.dump();
+  return dump_json(config);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // A tokenizer.json as the vocabulary of a GGUF file: byte-level BPE, and BPE over characters with bytes to fall back to, which
 // GGUF keeps as SentencePiece does: pieces with scores, of which the higher is merged first.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "text/jinja.h"
 #include "text/pre_types.h"
 #include "text/split_matchers.h"
@@ -113,7 +113,7 @@ void fill_pieces(const TokenizerState& s, const Json& j, const std::vector<const
 
 StoredVocabulary to_vocabulary(const TokenizerState& s, size_t size) {
   DY_CHECK_AS(ValueError, !s.json.empty(), "vocabulary: a GGUF file's is kept in its keys");
-  const Json j = Json::parse(s.json);
+  const Json j = parse_json(s.json);
   const bool bpe = j["model"].contains("merges");
   const std::vector<const Json*> pre = stages(j, "pre_tokenizer", "pretokenizers");
   const bool bytes = std::ranges::any_of(pre, [](const Json* stage) { return is(stage, "ByteLevel"); });

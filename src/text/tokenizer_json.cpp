@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "dyadic/gguf.h"
 #include "io/bad_file.h"
 #include "text/jinja.h"
@@ -18,7 +18,7 @@ namespace {
 
 Json parse_json(std::string_view text) {
   try {
-    return Json::parse(text);
+    return dyadic::parse_json(text);
   } catch (const Json::parse_error& e) { fail<ValueError>("not JSON at byte {}", e.byte); } catch (const Json::exception&) {
     fail<ValueError>("not JSON: a number out of range");
   }

@@ -2,12 +2,12 @@
 // looked at again.
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "dyadic/tokenizer.h"
 #include "text/split_matchers.h"
 #include "text/stages.h"
@@ -188,7 +188,7 @@ Tokenizer Tokenizer::train_bpe(const std::vector<std::string>& texts, const Trai
                       {"ignore_merges", false},
                       {"vocab", vocabulary},
                       {"merges", merges}}}};
-  return from_json(all.dump());
+  return from_json(dump_json(all));
 }
 
 }  // namespace dyadic::inline v1

@@ -3,6 +3,7 @@
 #include <exception>
 #include <mutex>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/workers.h"
@@ -140,7 +141,7 @@ Checkpoint& Checkpoint::add(const std::string& name, std::unique_ptr<Part> part)
 }
 
 void Checkpoint::config(std::string json) {
-  const Json j = Json::parse(json, nullptr, false);
+  const Json j = bounded_json(json, 64);
   DY_CHECK_AS(ValueError, j.is_object(), "checkpoint: the config is not a JSON object: it begins {}", json.substr(0, 40));
   config_ = std::move(json);
 }
@@ -154,7 +155,7 @@ io::Checkpoint Checkpoint::gather(int64_t step, const Metrics& metrics, bool cop
   Json document = {{"run", kVersion},
                    {"step", step},
                    {"metrics", metrics_json(metrics)},
-                   {"config", Json::parse(config_)},
+                   {"config", parse_json(config_)},
                    {"instructions", instructions()},
                    {"generator", {{"seed", random.seed}, {"calls", random.calls}}},
                    {"parts", Json::object()}};
@@ -162,10 +163,10 @@ io::Checkpoint Checkpoint::gather(int64_t step, const Metrics& metrics, bool cop
     State s = part->state();
     if (copy)
       for (auto& [key, t] : s.tensors) t = copies.of(t);
-    document["parts"][name] = Json::parse(s.json);
+    document["parts"][name] = parse_json(s.json);
     out.set(name, s.tensors);
   }
-  out.json = document.dump();
+  out.json = dump_json(document);
   return out;
 }
 
@@ -206,11 +207,11 @@ std::optional<Checkpoint::Resumed> Checkpoint::load_best(bool strict) {
 }
 
 Checkpoint::Resumed Checkpoint::take(io::Checkpoint saved, const std::string& path, bool strict) try {
-  const Json document = Json::parse(saved.json);
+  const Json document = parse_json(saved.json);
   DY_CHECK_AS(ValueError, document.contains("run") && document["run"].is_number_integer(),
               "checkpoint {}: not a training run's; delete it or pass another", path);
   DY_CHECK_AS(ValueError, document["run"] <= kVersion,
-              "checkpoint {}: of version {}, newer than this program's {}; update dyadic", path, document["run"].dump(),
+              "checkpoint {}: of version {}, newer than this program's {}; update dyadic", path, dump_json(document["run"]),
               kVersion);
   const Json& theirs = document.at("parts");
   Resumed r{path, document.at("step").get<int64_t>(), metrics_of(document.at("metrics")), {}};
@@ -220,12 +221,12 @@ Checkpoint::Resumed Checkpoint::take(io::Checkpoint saved, const std::string& pa
   for (auto& [name, part] : parts_) {
     here.emplace_back(name, "");
     if (!theirs.contains(name)) continue;
-    State s{saved.has(name) ? saved.get(name) : nn::NamedTensors(), theirs[name].dump()};
+    State s{saved.has(name) ? saved.get(name) : nn::NamedTensors(), dump_json(theirs[name])};
     part->compare(name, s, r.differences);
     states.emplace_back(part.get(), std::move(s));
   }
   compare_names("the run", there, here, r.differences);
-  compare_documents("config", document.at("config").dump(), config_, r.differences);
+  compare_documents("config", dump_json(document.at("config")), config_, r.differences);
   if (strict && !r.differences.empty())
     throw DifferentRun(
         fmt::format(

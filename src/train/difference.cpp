@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "tensor/impl.h"
 #include "train/json.h"
@@ -33,7 +34,7 @@ std::string likely(const std::string& name, const std::vector<std::string>& cand
 
 void flatten(const Json& j, const std::string& path, Described& out) {
   if (!j.is_object() || (j.empty() && !path.empty())) {
-    out.emplace_back(path, j.dump());
+    out.emplace_back(path, dump_json(j));
     return;
   }
   for (auto& [key, value] : j.items()) flatten(value, path.empty() ? key : path + "." + key, out);
@@ -80,8 +81,8 @@ void compare_names(const std::string& part, const Described& there, const Descri
 
 void compare_documents(const std::string& part, const std::string& there, const std::string& here, Differences& differences) {
   Described a, b;
-  flatten(Json::parse(there), "", a);
-  flatten(Json::parse(here), "", b);
+  flatten(parse_json(there), "", a);
+  flatten(parse_json(here), "", b);
   compare_names(part, a, b, differences);
 }
 

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/json.h"
 #include "train/json.h"
 
 namespace dyadic::inline v1::train {
@@ -37,11 +38,11 @@ void EarlyStopping::restore() {
 State EarlyStopping::state() const {
   const Json j = {
       {"best", best_ ? number_json(*best_) : Json()}, {"bad", bad_}, {"updates", updates_}, {"best_update", best_update_}};
-  return {kept_, j.dump()};
+  return {kept_, dump_json(j)};
 }
 
 void EarlyStopping::load(const State& state) {
-  const Json j = Json::parse(state.json);
+  const Json j = parse_json(state.json);
   best_ = j.at("best").is_null() ? std::nullopt : std::optional(number_of(j.at("best")));
   bad_ = j.at("bad").get<int64_t>(), updates_ = j.at("updates").get<int64_t>(),
   best_update_ = j.at("best_update").get<int64_t>();

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "io/atomic_file.h"
 #include "io/safetensors.h"
@@ -222,11 +223,11 @@ State History::state() const {
     j["values"] = Json::array();
     for (const Row& row : rows_) j["values"].push_back({row.step, metrics_json(row.values)});
   }
-  return {{}, j.dump()};
+  return {{}, dump_json(j)};
 }
 
 void History::load(const State& state) {
-  const Json j = Json::parse(state.json);
+  const Json j = parse_json(state.json);
   const auto rows = j.at("rows").get<size_t>();
   if (o_.csv.empty() && j.contains("values")) {
     rows_.clear();

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "tensor/impl.h"
 #include "train/difference.h"
 #include "train/json.h"
@@ -89,7 +90,7 @@ class OptimizerPart : public Part {
     Described all;
     for (const Json& g : document.at("groups"))
       for (auto& [name, shape] : g.at("params").items())
-        all.emplace_back(name, shape.dump() + " with states in " + g.at("options").value("state", "nothing"));
+        all.emplace_back(name, dump_json(shape) + " with states in " + g.at("options").value("state", "nothing"));
     return all;
   }
 
@@ -101,13 +102,13 @@ class OptimizerPart : public Part {
     const auto names = this->names();
     State s;
     for (auto& [key, t] : optimizer_.state_dict()) s.tensors.emplace_back(rename(key, names), t);
-    s.json = document().dump();
+    s.json = dump_json(document());
     return s;
   }
 
   void compare(const std::string& part, const State& saved, Differences& differences) override {
     optimizer_.pull();
-    const Json there = Json::parse(saved.json), here = document();
+    const Json there = parse_json(saved.json), here = document();
     const std::string kind = there.at("kind").get<std::string>(), mine = optimizer_.def().name();
     if (kind != mine) differences.push_back({Difference::Kind::changed, part, "kind", kind, mine, ""});
     compare_names(part, parameters(there), parameters(here), differences);
@@ -115,7 +116,7 @@ class OptimizerPart : public Part {
 
   void load(const State& saved) override {
     optimizer_.pull(true);
-    const Json there = Json::parse(saved.json), here = document();
+    const Json there = parse_json(saved.json), here = document();
     if (there.at("kind") != here.at("kind")) return;
     const Described theirs = parameters(there), mine = parameters(here);
     const std::set<std::pair<std::string, std::string>> known(mine.begin(), mine.end());
@@ -156,8 +157,8 @@ namespace {
 
 // From and to a JSON value.
 template <class Get, class Set> std::unique_ptr<Part> json_part(Get get, Set set) {
-  return std::make_unique<Plain>([get] { return State{{}, get().dump()}; },
-                                 [set](const State& s) { set(Json::parse(s.json)); });
+  return std::make_unique<Plain>([get] { return State{{}, dump_json(get())}; },
+                                 [set](const State& s) { set(parse_json(s.json)); });
 }
 
 // A schedule is known by the names in its state: those of its options and of what it holds.
@@ -174,16 +175,16 @@ class SchedulePart : public Part {
   State state() override {
     Json j = Json::object();
     for (auto& [key, values] : schedule_.state_dict()) j[key] = numbers_json(values);
-    return {{}, j.dump()};
+    return {{}, dump_json(j)};
   }
   void compare(const std::string& part, const State& saved, Differences& differences) override {
-    const std::string there = names(Json::parse(saved.json)), here = names(Json::parse(state().json));
+    const std::string there = names(parse_json(saved.json)), here = names(parse_json(state().json));
     if (there != here)
       differences.push_back({Difference::Kind::changed, part, "the schedule", "one of " + there, "one of " + here, ""});
   }
   void load(const State& saved) override {
-    const Json j = Json::parse(saved.json);
-    if (names(j) != names(Json::parse(state().json))) return;
+    const Json j = parse_json(saved.json);
+    if (names(j) != names(parse_json(state().json))) return;
     optim::ScheduleState state;
     for (auto& [key, values] : j.items()) state[key] = numbers_of(values);
     schedule_.load_state_dict(state);

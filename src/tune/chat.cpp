@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/json.h"
 
 namespace dyadic::inline v1::tune {
 namespace {
@@ -24,11 +25,11 @@ class Writer {
 
  public:
   Writer(const Json& chat, const Tokenizer& tokenizer) : messages_(chat.at("messages")), tokenizer_(tokenizer) {
-    if (chat.contains("tools") && !chat["tools"].is_null()) options_.tools = chat["tools"].dump();
+    if (chat.contains("tools") && !chat["tools"].is_null()) options_.tools = dump_json(chat["tools"]);
   }
   std::vector<int64_t> first(size_t messages, bool asking = false) {
     options_.add_generation_prompt = asking;
-    return tokenizer_.encode_chat(Json(messages_.begin(), messages_.begin() + std::ptrdiff_t(messages)).dump(), options_);
+    return tokenizer_.encode_chat(dump_json(Json(messages_.begin(), messages_.begin() + std::ptrdiff_t(messages))), options_);
   }
   Answer answer(size_t message) {
     Answer a{first(message + 1)};

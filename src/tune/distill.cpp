@@ -2,9 +2,9 @@
 #include "dyadic/distill.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "dyadic/autograd.h"
 #include "tune/answers.h"
 #include "tune/distill_losses.h"
@@ -142,15 +142,14 @@ void check(const models::CausalLM& student, const models::CausalLM* teacher, con
 
 // Of which a resumed run may change none.
 std::string settings_of(const DistillOptions& o) {
-  return nlohmann::json{{"temperature", o.temperature},
-                        {"share", o.share},
-                        {"hidden", o.hidden},
-                        {"hidden_weight", o.hidden_weight},
-                        {"relations", o.relations},
-                        {"relation_weight", o.relation_weight},
-                        {"heads", o.heads},
-                        {"top_k", o.cache.empty() ? 0 : o.top_k}}
-      .dump();
+  return dump_json(nlohmann::json{{"temperature", o.temperature},
+                                  {"share", o.share},
+                                  {"hidden", o.hidden},
+                                  {"hidden_weight", o.hidden_weight},
+                                  {"relations", o.relations},
+                                  {"relation_weight", o.relation_weight},
+                                  {"heads", o.heads},
+                                  {"top_k", o.cache.empty() ? 0 : o.top_k}});
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "base/sha256.h"
 #include "dyadic/model_files.h"
 #include "dyadic/prune.h"
@@ -149,28 +149,26 @@ class Run {
     l.name = "finetune", l.folder = o_.out, l.resume = o_.resume, l.progress = o_.progress,
     l.keep_zeros = o_.keep_zeros && !model_.adapter;
     l.on_step = o_.on_step, l.caller = o_.caller;
-    l.config = json{
-        {"data", sha256_hex(data_.jsonl)},
-        {"eval", o_.eval ? sha256_hex(o_.eval->jsonl) : ""},
-        {"eval_split", o_.eval_split},
-        {"model", sha256_hex(model_.config)},
-        {"base", formats()},
-        {"adapter", model_.adapter ? json::parse(model_.adapter->config) : json()},
-        {"context", o_.context},
-        {"packing", o_.packing},
-        {"steps", l.steps},
-        {"batch", o_.batch},
-        {"accumulate", o_.accumulate},
-        {"lr", l.step.lr},
-        {"warmup", o_.warmup},
-        {"weight_decay", o_.weight_decay},
-        {"clip", o_.clip},
-        {"keep_zeros", o_.keep_zeros},
-        {"settings", json::parse(settings)},
-        {"optimizer", o_.optimizer},
-        {"compute", o_.compute ? o_.compute.name() : ""},
-        {"seed",
-         o_.seed}}.dump();
+    l.config = dump_json(json{{"data", sha256_hex(data_.jsonl)},
+                              {"eval", o_.eval ? sha256_hex(o_.eval->jsonl) : ""},
+                              {"eval_split", o_.eval_split},
+                              {"model", sha256_hex(model_.config)},
+                              {"base", formats()},
+                              {"adapter", model_.adapter ? parse_json(model_.adapter->config) : json()},
+                              {"context", o_.context},
+                              {"packing", o_.packing},
+                              {"steps", l.steps},
+                              {"batch", o_.batch},
+                              {"accumulate", o_.accumulate},
+                              {"lr", l.step.lr},
+                              {"warmup", o_.warmup},
+                              {"weight_decay", o_.weight_decay},
+                              {"clip", o_.clip},
+                              {"keep_zeros", o_.keep_zeros},
+                              {"settings", parse_json(settings)},
+                              {"optimizer", o_.optimizer},
+                              {"compute", o_.compute ? o_.compute.name() : ""},
+                              {"seed", o_.seed}});
     return l;
   }
   // Of the matrices, in their order, each once.

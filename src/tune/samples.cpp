@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "io/bad_file.h"
-#include "io/json_text.h"
 #include "tune/chat.h"
 
 namespace dyadic::inline v1::tune {
@@ -21,7 +21,7 @@ class Reader {
   Reader(const Tokenizer& tokenizer, const SampleOptions& o) : tokenizer_(tokenizer), o_(o) {}
   // ValueError without the line's number.
   void line(std::string_view text) {
-    const Json j = io::bounded_json<Json>(text, 64);
+    const Json j = bounded_json<Json>(text, 64);
     DY_CHECK_AS(ValueError, !j.is_discarded(), "it is no JSON");
     if (j.is_object() && j.contains("messages"))
       chat(j);
@@ -43,7 +43,7 @@ class Reader {
     const Json& messages = j["messages"];
     DY_CHECK_AS(ValueError, messages.is_array() && !messages.empty(), "messages: it is no list of messages");
     for (const Json& m : messages)
-      DY_CHECK_AS(ValueError, is_text(m, "role"), "a message has no \"role\": {}", m.dump().substr(0, 60));
+      DY_CHECK_AS(ValueError, is_text(m, "role"), "a message has no \"role\": {}", dump_json(m).substr(0, 60));
     std::vector<Sample> samples = chat_samples(j, tokenizer_);
     out_.split += samples.size() > 1;
     for (Sample& s : samples) add(std::move(s));
@@ -134,7 +134,7 @@ Samples read_samples(std::string_view jsonl, const std::string& name, const Toke
 Data read_data(const std::string& path) {
   std::string text = io::read_text(path);
   const bool lines = path.ends_with(".jsonl") || path.ends_with(".json");
-  return {lines ? std::move(text) : Json{{"text", text}}.dump(-1, ' ', false, Json::error_handler_t::replace), path};
+  return {lines ? std::move(text) : dump_json(Json{{"text", text}}, -1, NotUtf8::replaced), path};
 }
 
 }  // namespace dyadic::inline v1::tune

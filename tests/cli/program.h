@@ -11,9 +11,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 namespace dyadic::testing {
 
@@ -57,7 +58,7 @@ struct Outcome {
   int code = -1;
   std::string out, err;
   double cpu_seconds = 0;
-  nlohmann::json json() const { return nlohmann::json::parse(out); }  // throws unless it is exactly one document
+  nlohmann::json json() const { return parse_json(out); }  // throws unless it is exactly one document
 };
 
 class Program {

@@ -11,6 +11,12 @@
 
 namespace dyadic::testing {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 using nlohmann::json;
 using tune::Data;
 

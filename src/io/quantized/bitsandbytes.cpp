@@ -7,11 +7,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/json.h"
 #include "dyadic/numbers.h"
 #include "dyadic/ops.h"
 #include "formats/format.h"
 #include "formats/layout.h"
-#include "io/json_text.h"
 #include "io/quantized/packing.h"
 #include "tensor/impl.h"
 
@@ -153,7 +153,7 @@ NamedTensors pack_four_bits(const std::string& name, const Tensor& w, const json
     parts.emplace_back(name + ".nested_absmax", plane_of(w, "nested_absmax"));
     parts.emplace_back(name + ".nested_quant_map", table_of(dynamic8, 256));
   }
-  const std::string text = state.dump();
+  const std::string text = dump_json(state);
   parts.emplace_back(name + kState + type, from_data(text.data(), {int64_t(text.size())}, u8));
   return parts;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/json.h"
 #include "dyadic/planes.h"
 #include "formats/packed.h"
 #include "tensor/impl.h"
@@ -280,7 +281,7 @@ int64_t integer_of(const json& config, const char* key, int64_t otherwise, int64
   if (!config.contains(key) || config[key].is_null()) return otherwise;
   const json& v = config[key];
   DY_CHECK_AS(ValueError, is_integer_in(v, least, most), "config.json: quantization_config: {} is {}", key,
-              v.is_structured() ? "no number" : v.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40));
+              v.is_structured() ? "no number" : dump_json(v, -1, NotUtf8::replaced).substr(0, 40));
   return v.get<int64_t>();
 }
 std::string word_of(const json& config, const char* key, const std::string& otherwise) {

@@ -2,9 +2,9 @@
 // adapter.lora.alpha / rank multiplies. In PEFT's files they are lora_A.weight and lora_B.weight of the module.
 #include <cmath>
 
+#include "base/json.h"
 #include "io/bad_file.h"
 #include "io/gguf.h"
-#include "io/json_text.h"
 #include "models/gguf/adapter_files.h"
 #include "models/gguf/files.h"
 #include "models/gguf/names.h"
@@ -111,7 +111,7 @@ std::shared_ptr<io::TensorFile> adapter_to_gguf(std::shared_ptr<const io::Tensor
   io::GgufMetadata keys{{"general.architecture", std::string(a ? a->name : "")},
                         {"general.type", std::string("adapter")},
                         {"adapter.type", std::string("lora")},
-                        {"adapter.lora.alpha", float(alpha_of(io::bounded_json(adapter_config)))},
+                        {"adapter.lora.alpha", float(alpha_of(bounded_json(adapter_config)))},
                         {"general.quantization_version", uint32_t(2)},
                         {kConfigKey, adapter_config}};
   return std::make_shared<Factors>(std::move(weights), base, std::move(keys), true);
@@ -149,7 +149,7 @@ std::string adapter_config_of(const io::GgufFile& file) {
                {"target_modules", targets},
                {"bias", "none"},
                {"inference_mode", true}};
-  return c.dump(2) + "\n";
+  return dump_json(c, 2) + "\n";
 }
 
 }  // namespace dyadic::inline v1::models

@@ -1,6 +1,7 @@
 // config.json from a GGUF file's keys.
 #include <algorithm>
 
+#include "base/json.h"
 #include "io/bad_file.h"
 #include "models/gguf/files.h"
 #include "models/gguf/keys.h"
@@ -137,7 +138,7 @@ std::string config_of(const GgufFile& file) {
   set_special_tokens(c, file);
   if (a.decoder) set_decoder(c, a, r, family.type);
   if (a.take) a.take(c, r);
-  return c.dump(2) + "\n";
+  return dump_json(c, 2) + "\n";
 }
 
 }  // namespace dyadic::inline v1::models

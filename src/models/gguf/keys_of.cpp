@@ -1,4 +1,5 @@
 // A GGUF file's keys from config.json.
+#include "base/json.h"
 #include "base/log.h"
 #include "io/bad_file.h"
 #include "models/families/families.h"
@@ -99,11 +100,11 @@ io::GgufMetadata keys_of(const std::string& config) {
 std::string config_in_gguf(const std::string& config) {
   const Architecture* a = find_architecture_of(Config(config).model_type());
   if (!a || !a->headless) return config;
-  json c = json::parse(config);
+  json c = parse_json(config);
   const json own = json::array({a->families[0].architecture});
   if (c.contains("architectures") && c["architectures"] == own) return config;
   c["architectures"] = own;
-  return c.dump(2) + "\n";
+  return dump_json(c, 2) + "\n";
 }
 
 }  // namespace dyadic::inline v1::models
