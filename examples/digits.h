@@ -8,8 +8,10 @@ using dy::data::DataLoader, dy::data::Value;
 struct Net : dy::nn::Module {
   dy::nn::Sequential features{layers()};
   dy::nn::Dropout dropout{0.3};
-  dy::nn::Linear first_output{128 * 2 * 2, 10}, *output = &first_output;
-  Net() { add("features", features), add("dropout", dropout), add("output", first_output); }
+  dy::nn::Linear first_output, *output = &first_output;
+  explicit Net(int64_t classes = 10) : first_output(128 * 2 * 2, classes) {
+    add("features", features), add("dropout", dropout), add("output", first_output);
+  }
   void swap_output(dy::nn::Linear& other) { add("output", *(output = &other)); }
 
   static std::vector<std::shared_ptr<dy::nn::Module>> layers() {

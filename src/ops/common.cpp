@@ -26,8 +26,7 @@ DType ops::write_number(Scalar value, void* out) {
 Tensor scalar_tensor(Scalar value) {
   alignas(16) char bytes[16];
   const DType d = ops::write_number(value, bytes);
-  Tensor t = make_tensor({}, d, cpu);
-  t.impl()->flags |= kNumber;
+  Tensor t = make_numbers({}, d);
   std::memcpy(t.impl()->data(), bytes, size_t(d.format()->itemsize()));
   return t;
 }

@@ -137,8 +137,7 @@ static Tensor unscale(const Tensor& grad, double factor) {
     grad.mul_(factor);
     return all(isfinite(grad));
   }
-  const Tensor number = make_tensor({1}, f64, cpu);
-  number.impl()->flags |= kNumber;  // read on the host
+  const Tensor number = make_numbers({1}, f64);
   *reinterpret_cast<double*>(number.impl()->data()) = factor;
   Arg args[] = {Arg(grad), Arg(number)};
   Tensor out;

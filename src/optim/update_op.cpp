@@ -127,8 +127,7 @@ Op op_of(const std::string& optimizer) {
 
 Tensor run_update(const std::string& optimizer, const Rule* rule, const UpdateTensors& t, const UpdateNumbers& n,
                   const UpdateRounding& rounding) {
-  const Tensor numbers = make_tensor({kHead + n.count}, f64, cpu);
-  numbers.impl()->flags |= kNumber;  // read on the host, wherever the parameter is
+  const Tensor numbers = make_numbers({kHead + n.count}, f64);
   auto* to = reinterpret_cast<double*>(numbers.impl()->data());
   to[0] = n.grad_scale, to[1] = n.coupled, to[2] = n.decoupled;
   std::copy_n(n.constants, n.count, to + kHead);

@@ -34,6 +34,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// An error of Python's tells its whole way: the last line is what happened, the one before is where.
+std::string in_one_line(std::string_view what) {
+  while (what.ends_with('\n')) what.remove_suffix(1);
+  const size_t end = what.rfind('\n');
+  if (end == what.npos) return std::string(what);
+  std::string_view where = what.substr(0, end);
+  where.remove_prefix(where.rfind('\n') + 1);
+  return fmt::format("{} ({})", what.substr(end + 1), where.substr(std::min(where.find_first_not_of(' '), where.size())));
+}
+
 class Work {
   distributed::Group& group_ = distributed::world();
   Subject& subject_;
@@ -272,7 +282,7 @@ class Work {
     r.bytes = study::predict(subject_, chosen(r.name), plan_of(r.name)).bytes;
   } catch (const std::exception& e) {
     if (is_text(s())) throw;
-    const std::string note = fmt::format("The memory of training could not be predicted: {}", e.what());
+    const std::string note = fmt::format("The memory of training could not be predicted: {}", in_one_line(e.what()));
     if (s().notes.empty() || s().notes.back() != note) s().notes.push_back(note);
   }
 

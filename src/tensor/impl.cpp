@@ -87,12 +87,12 @@ void release(Storage* s) noexcept {
   if (!drop(s->refs)) return;
   if (g_step_watchers.load(std::memory_order_relaxed)) [[unlikely]]
     tell_died(*s);
-  ledger_remove(s->device, s->category, s->module, s->charged);
+  if (s->charged) ledger_remove(s->device, s->category, s->module, s->charged);
   if (s->free_foreign)
     s->free_foreign(s->foreign);
   else if (!s->inline_data && !s->deferred)
     device_release(s->device, s->remote ? s->remote : s->data, s->charged);
-  int64_t size = s->inline_data ? kHeader + s->charged : kHeader;
+  int64_t size = s->inline_data ? kHeader + (s->charged ? s->charged : rounded_bytes(s->bytes)) : kHeader;
   s->~Storage();
   pool_release(s, size_t(size));
 }
@@ -171,6 +171,22 @@ Tensor make_tensor(IntList sizes, DType dtype, Device device) {
   s->bytes = bytes;
   s->geometry = g;
   return dense_tensor(s, sizes, dtype, n);
+}
+
+Tensor make_numbers(IntList sizes, DType dtype) {
+  const int64_t n = checked_numel("empty", sizes), bytes = n * dtype.itemsize(), room = rounded_bytes(bytes);
+  DY_CHECK(room <= kSmallLimit - kHeader, "numbers for a call: {} are too many", n);
+  auto* s = new (pool_allocate(size_t(kHeader + room))) Storage;
+  s->inline_data = true;
+  s->data = reinterpret_cast<char*>(s) + kHeader;
+  s->inference = t_inference;
+  s->category = t_category;
+  s->device = cpu;
+  s->bytes = bytes;
+  note_born(*s);
+  Tensor t = dense_tensor(s, sizes, dtype, n);
+  t.impl()->flags |= kNumber;
+  return t;
 }
 
 Tensor make_deferred(IntList sizes, DType dtype) {

@@ -102,6 +102,9 @@ void* allocate_deferred(Storage& s);                     // memory for its data,
 void give_deferred(Storage& s, void* data) noexcept;     // it has its data now
 void release_deferred(Storage& s, void* data) noexcept;  // or memory goes back, and it stays as it was
 
+// Plain numbers that a call reads on the host, wherever its tensors are; flagged so, uninitialized. The ledger does not count
+// them, as it does not count tensors' headers: a dry run on meta makes as many, and they would be counted on another device.
+Tensor make_numbers(IntList sizes, DType dtype);
 // A new contiguous tensor, uninitialized; charged to t_category.
 Tensor make_tensor(IntList sizes, DType dtype, Device device);
 // One like `t`, which is contiguous and not blocked.

@@ -34,6 +34,9 @@ const Training kTrainings[] = {
                                std::make_shared<nn::Conv2d>(48, 16, 3, nn::Conv2dOptions{.dtype = f32, .device = d})}));
      },
      [](nn::Module& m, Device d) { return m(inputs({2, 3, 9, 9}, d)).square().mean(); }},
+    {"numbers",  // of calls, saved for backward: they lie on the host in a dry run too
+     [](Device d) -> std::shared_ptr<nn::Module> { return std::make_shared<nn::Linear>(70, 97, true, nn::Options{f32, d}); },
+     [](nn::Module& m, Device d) { return (dropout(m(inputs({5, 70}, d)) * 0.5, 0.1) * 3).square().mean(); }},
     {"gpt",
      [](Device d) -> std::shared_ptr<nn::Module> {
        return std::make_shared<models::Gpt>(models::GptConfig{.vocab = 70, .block = 16, .layers = 1, .heads = 2, .width = 64},

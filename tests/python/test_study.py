@@ -81,6 +81,20 @@ def test_a_model_written_in_python(tmp_path):
     assert weights(with_workers) == weights(found)
 
 
+class Settling(Net):
+    def forward(self, x):
+        h = super().forward(x)
+        return h if h.abs().max().item() > 1 else h * 2
+
+
+def test_what_values_decide_is_not_predicted_and_the_report_says_why(tmp_path):
+    found = study.study(Settling, DataLoader(points(), batch_size=20), losses, **small(tmp_path / "a"))
+    (note,) = found.to_dict()["model"]["notes"]
+    assert note.startswith("The memory of training could not be predicted: ArgumentError: item: a meta tensor has no values")
+    assert "\n" not in note and 'test_study.py", line' in note and note.endswith("in forward)")
+    assert found.recipes[0]["bytes"]["peak"]["predicted"] is None and found.recipes[0]["bytes"]["peak"]["measured"] > 0
+
+
 def test_every_kind_of_batches(tmp_path):
     batches = list(DataLoader(points(), batch_size=20))
 
