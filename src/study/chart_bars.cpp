@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "study/charts.h"
 #include "study/measure.h"
 #include "study/numbers.h"
@@ -38,22 +39,29 @@ std::vector<MemoryCategory> memory_categories(const StudyResult& s) {
 
 namespace {
 struct Rows {  // where the bars of a recipe stand: beside its name, or below it on a narrow page
+  static constexpr int kNameColumns = 32;
   bool wide;
   double left, right, pitch, first;
-  explicit Rows(double width)
+  Rows(const StudyResult& s, double width)
       : wide(width >= 600),
-        left(wide ? 132 : 2),
+        left(wide ? name_width(s) : 2),
         right(width - (wide ? 104 : 2)),
         pitch(wide ? 46 : 62),
         first(wide ? 10 : 26) {}
+  static double name_width(const StudyResult& s) {
+    double most = 132;
+    for (const RecipeResult& r : s.recipes)
+      most = std::max(most, 16 + kPerColumn * display_width(short_name(r.name, kNameColumns)));
+    return most;
+  }
   double bar(size_t row) const { return first + pitch * double(row); }
   void name(Svg& svg, size_t row, const RecipeResult& r, const StudyResult& s) const {
     const bool picked = r.name == s.recommendation.recipe;
     const char* cls = picked ? "name picked" : "name";
     if (wide) {
-      svg.text(left - 12, bar(row) + 15, r.name, cls, Anchor::end);
+      svg.text(left - 12, bar(row) + 15, short_name(r.name, kNameColumns), cls, Anchor::end);
     } else {
-      svg.text(left, bar(row) - 7, r.name, cls);
+      svg.text(left, bar(row) - 7, short_name(r.name, kNameColumns), cls);
     }
   }
   void value(Svg& svg, size_t row, double end, const std::string& text) const {
@@ -95,7 +103,7 @@ std::string bytes_chart(const StudyResult& s, double width) {
     most = std::max({most, stack_bytes(r, categories, &Amount::measured), stack_bytes(r, categories, &Amount::predicted),
                      double(r.bytes.peak.measured.value_or(0)), double(r.bytes.peak.predicted.value_or(0))});
   }
-  const Rows rows(width);
+  const Rows rows(s, width);
   const double bottom = rows.bar(s.recipes.size()) - (rows.wide ? 8 : 22);
   const Scale x{0, most, rows.left, rows.right};
   Svg svg(width, bottom + 24, "bars", "Bytes by category for every recipe, measured above predicted");
@@ -128,9 +136,9 @@ std::string speed_chart(const StudyResult& s, double width) {
     if (std::isfinite(r.tokens_per_s)) most = std::max(most, r.tokens_per_s);
   }
   if (most <= 0) return "";
-  Rows rows(width);
+  Rows rows(s, width);
   rows.pitch = rows.wide ? 32 : 48;
-  if (rows.wide) rows.right = width - 190;
+  if (rows.wide) rows.right = width - 204;
   const Scale x{0, most, rows.left, rows.right};
   Svg svg(width, rows.bar(s.recipes.size()) - (rows.wide ? 4 : 20), "bars",
           "Training " + s.measure.item + "s per second for every recipe");

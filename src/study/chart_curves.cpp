@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/text.h"
 #include "study/charts.h"
 #include "study/numbers.h"
 #include "study/svg.h"
@@ -22,6 +23,7 @@ std::string series_class(const StudyResult& s, const std::string& recipe) {
 }
 
 namespace {
+constexpr int kNameColumns = 26;
 constexpr int kBuckets = 140;  // points of a smoothed line: more than a pixel each on a phone, some kilobytes for six recipes
 
 // A point is the mean of its share of the steps.
@@ -61,7 +63,7 @@ struct Plot {
   const Frame& f;
   const std::vector<Line>& lines;
   bool wide;
-  double left, right, top = 26, bottom;
+  double left, names, right, top = 26, bottom;
   Scale x, y;
   Svg svg;
 
@@ -70,7 +72,8 @@ struct Plot {
         lines(list),
         wide(width >= 600),
         left(52),
-        right(width - (wide ? 186 : 12)),
+        names(wide ? beside_width(list) : 12),
+        right(width - names),
         bottom(frame.height - 40),
         x{0, frame.x_hi, left, right},
         y{frame.y_lo, frame.y_hi, bottom, top},
@@ -114,7 +117,7 @@ struct Plot {
       for (size_t i = 0; i < line.strong.size(); ++i) {
         const Point p = line.strong[line.strong.size() - 1 - i];
         if (i % every == 0 && std::isfinite(p.y)) {
-          svg.marker(x(p.x), y(p.y), line.series, 3.2, "mark",
+          svg.marker(x(p.x), y(p.y), series_shape(line.series), 3.2, "mark",
                      fmt::format("{}, step {}: {}", line.name, count_text(int64_t(p.x)),
                                  f.kind == "gap" ? delta_text(p.y) : loss_text(p.y)));
         }
@@ -123,6 +126,15 @@ struct Plot {
     }
   }
 
+  // Of the names and last values that stand beside the lines.
+  static double beside_width(const std::vector<Line>& lines) {
+    double name = 0, value = 0;
+    for (const Line& line : lines) {
+      name = std::max(name, kPerColumn * display_width(short_name(line.name, kNameColumns)));
+      value = std::max(value, kPerColumn * display_width(line.end_label));
+    }
+    return std::max(186.0, 36 + name + 10 + value);
+  }
   void names_beside() {
     std::vector<double> wanted;
     for (const Line& line : lines) wanted.push_back(end_height(line, y));
@@ -131,9 +143,9 @@ struct Plot {
       const std::string cls = fmt::format("series s{}", lines[k].series % 8);
       svg.open(cls);
       svg.path({{right + 4, wanted[k]}, {right + 14, at[k]}, {right + 18, at[k]}}, "leader");
-      svg.marker(right + 26, at[k], lines[k].series, 4, "mark");
-      svg.text(right + 36, at[k] + 4.5, lines[k].name, "name");
-      svg.text(right + 186, at[k] + 4.5, lines[k].end_label, "tick", Anchor::end);
+      svg.marker(right + 26, at[k], series_shape(lines[k].series), 4, "mark");
+      svg.text(right + 36, at[k] + 4.5, short_name(lines[k].name, kNameColumns), "name");
+      svg.text(right + names, at[k] + 4.5, lines[k].end_label, "tick", Anchor::end);
       svg.close();
     }
   }
@@ -142,8 +154,8 @@ struct Plot {
     for (size_t k = 0; k < lines.size(); ++k) {
       const double at_x = k % 2 ? (left + right) / 2 : left - 36, at_y = f.height + 12 + 22 * double(k / 2);
       svg.open(fmt::format("series s{}", lines[k].series % 8));
-      svg.marker(at_x, at_y - 4, lines[k].series, 4, "mark");
-      svg.text(at_x + 11, at_y, lines[k].name, "name");
+      svg.marker(at_x, at_y - 4, series_shape(lines[k].series), 4, "mark");
+      svg.text(at_x + 11, at_y, short_name(lines[k].name, 20), "name");
       svg.close();
     }
   }

@@ -21,7 +21,7 @@ struct Dot {
   std::string label, tip, cls;
   double x = 0, y = 0, error = 0;  // half the 95 % interval
   int shape = 0;
-  bool near = false, picked = false;
+  bool near = false, picked = false, reference = false;
 };
 
 enum class XAxis { bytes, linear, log2 };
@@ -124,7 +124,7 @@ struct Scatter {
       for (double v : t.at) x_tick(v, t.label(v));
     }
     svg.line(left, bottom, right, bottom, "axis");
-    svg.text(left - 48, 12, f.y_title, "label");
+    svg.text(left - 48, 12, short_name(f.y_title, int(width / kPerColumn)), "label");
     svg.text(right, bottom + 36, f.x_title, "label", Anchor::end);
   }
 
@@ -147,12 +147,13 @@ struct Scatter {
   }
 
   std::string full_label(const Dot& d) const {
-    return beyond(d) ? fmt::format("{} ({})", d.label, delta_text(d.y - f.zero)) : d.label;
+    const std::string name = short_name(d.label, 26);
+    return beyond(d) ? fmt::format("{} ({})", name, delta_text(d.y - f.zero)) : name;
   }
 
   // Of many dots only the reference is named and those that no other beats in both directions.
   bool named(const Dot& d) const {
-    if (f.dots.size() <= kMostNames || d.picked || d.y == f.zero) return true;
+    if (f.dots.size() <= kMostNames || d.picked || d.reference) return true;
     for (const Dot& o : f.dots)
       if (o.x <= d.x && o.y <= d.y && (o.x < d.x || o.y < d.y)) return false;
     return true;
@@ -179,7 +180,7 @@ struct Scatter {
 
   void place(const Dot& d, std::vector<Box>& taken) {
     const std::string label = full_label(d);
-    const double px = at_x(d.x), py = at_y(d), w = 6.9 * double(display_width(label)) + 2, gap = d.picked ? 14 : 10;
+    const double px = at_x(d.x), py = at_y(d), w = kPerColumn * display_width(label) + 2, gap = d.picked ? 14 : 10;
     double best_cost = INFINITY;
     Box best{};
     bool best_right = true;
@@ -247,8 +248,8 @@ std::string recipes_chart(const StudyResult& s, double width) {
     if (!std::isfinite(cost) || !std::isfinite(d.delta)) continue;
     const std::string words = time ? milliseconds_text(cost) + " ms per step" : bytes_text(cost);
     f.dots.push_back({r.name, tip(s, r.name, words, judged_value(s, r), d), series_class(s, r.name), cost, d.delta,
-                      half_interval(d), series_index(s, r.name), &r == f32 || within_tolerance(s, d),
-                      r.name == s.recommendation.recipe});
+                      half_interval(d), series_shape(series_index(s, r.name)), &r == f32 || within_tolerance(s, d),
+                      r.name == s.recommendation.recipe, &r == f32});
   }
   return f.dots.empty() ? "" : Scatter(f, width).draw();
 }
@@ -274,7 +275,7 @@ std::string formats_chart(const StudyResult& s, double width) {
     f.dots.push_back({r.name.substr(0, r.name.find('(')),
                       tip(s, r.name, fmt::format("{:.2f} bits", r.bits_per_weight), judged_value(s, r), d), near ? "in" : "out",
                       r.bits_per_weight, metric ? d.delta : r.val_loss, half_interval(d), 0, near,
-                      r.name == s.recommendation.format});
+                      r.name == s.recommendation.format, &r == f32});
   }
   // Short names (without parameters) unless two formats share one.
   for (Dot& d : f.dots) {

@@ -16,6 +16,8 @@ std::string formats_chart(const StudyResult& s, double width);  // loss against 
 std::string speed_chart(const StudyResult& s, double width);    // tokens per second, with the share of the peak
 std::string layers_chart(const StudyResult& s, double width);   // what each module loses in the format, worst first
 
+inline constexpr double kPerColumn = 6.9;  // pixels that a column of text takes in a drawing, about
+
 // Memory categories in the order of the stack: name and CSS class "m0" ...; those that a result holds.
 struct MemoryCategory {
   const char* name;
@@ -26,5 +28,6 @@ std::vector<MemoryCategory> memory_categories(const StudyResult& s);
 // "s0" for f32, "s1" ... for the others in their order, repeating after "s7".
 std::string series_class(const StudyResult& s, const std::string& recipe);
 int series_index(const StudyResult& s, const std::string& recipe);
+inline int series_shape(int index) { return index + index / 8; }  // where colours repeat, shapes are others
 
 }  // namespace dyadic::inline v1::study

@@ -82,9 +82,9 @@ svg:has(.series:hover) .series:not(:hover) { opacity: .22; }
 .scroll { overflow-x: auto; margin: 14px 0 0; }
 table { border-collapse: collapse; width: 100%; font-size: 13.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }
 th, td { padding: 7px 0 7px 16px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { font-weight: 400; color: var(--soft); vertical-align: bottom; font-size: 13px; }
+th { font-weight: 400; color: var(--soft); vertical-align: bottom; font-size: 13px; white-space: normal; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; position: sticky; left: 0; background: var(--page); }
-td:first-child { font-weight: 600; }
+td:first-child { font-weight: 600; white-space: normal; overflow-wrap: anywhere; min-width: 9em; max-width: 17em; }
 td:first-child small { white-space: normal; max-width: 15em; min-width: 9em; }
 td small { display: block; font-weight: 400; color: var(--soft); font-size: 12.5px; }
 tr.picked td:first-child { color: var(--accent); }
@@ -105,6 +105,7 @@ details { margin-top: 16px; font-size: 14px; } summary { cursor: pointer; color:
 footer { margin-top: 60px; padding-top: 18px; border-top: 1px solid var(--line); color: var(--soft); font-size: 14px; }
 @media (max-width: 860px) { .pair { grid-template-columns: 1fr; gap: 40px; } .tiles { grid-template-columns: 1fr 1fr; gap: 26px 28px; } }
 @media (max-width: 700px) {
+  h1 em { white-space: normal; overflow-wrap: anywhere; }
   main { padding: 30px 18px 48px; } h1 { font-size: 25px; } section { margin-top: 44px; }
   .wide { display: none; } .narrow { display: block; }
   dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 9px; }

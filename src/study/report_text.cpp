@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "study/corpus_files.h"
 #include "study/measure.h"
 #include "study/numbers.h"
@@ -39,6 +40,7 @@ struct Report {
     return within_tolerance(s, d) ? "yes" : "no";
   }
   std::string style(bool picked, Status status) const { return picked ? kPicked : status == Status::done ? "" : kDim; }
+  std::string metric_title() const { return display_width(s.measure.metric) <= 16 ? s.measure.metric : "metric"; }
   std::string within() const { return fmt::format("in {}", tolerance_text(s.options.tolerance)); }
 
   void head();
@@ -103,12 +105,12 @@ void Report::recipes() {
   heading("Training",
           fmt::format("{}\u0394: difference from f32{} \u00b1 its standard error",
                       s.measure.unit.empty() ? "" : fmt::format("loss in {} per {}; ", s.measure.unit, s.measure.item),
-                      metric ? " in " + s.measure.metric : ""));
+                      metric ? (metric_title() == s.measure.metric ? " in " : " in the metric, ") + s.measure.metric : ""));
   TextTable t;
   t.columns = {{"  recipe", true, 0}, {"val loss", false, 0}, {"\u0394 to f32", false, 0},
                {within(), false, 0},  {"ms/step", false, 0},  {s.measure.item + "s/s", false, 1},
                {"FLOP/s", false, 3},  {"of peak", false, 2},  {"peak mem", false, 0}};
-  if (metric) t.columns.insert(t.columns.begin() + 2, {s.measure.metric, false, 0});
+  if (metric) t.columns.insert(t.columns.begin() + 2, {metric_title(), false, 0});
   for (const RecipeResult& r : s.recipes) {
     const bool picked = r.name == s.recommendation.recipe;
     t.rows.push_back({format_name(shown_status(r.status, r.name), picked), loss_text(r.val_loss),
@@ -188,7 +190,7 @@ void Report::formats() {
                {"val loss", false, 1}, {"\u0394 to f32", false, 0}, {within(), false, 0},
                {"KL", false, 3},       {"top-1", false, 2},         {s.measure.item + "s/s", false, 4}};
   if (!compares_logits(s)) t.columns.erase(t.columns.begin() + 6, t.columns.begin() + 8);
-  if (metric) t.columns.insert(t.columns.begin() + 4, {s.measure.metric, false, 0});
+  if (metric) t.columns.insert(t.columns.begin() + 4, {metric_title(), false, 0});
   for (const FormatResult& f : s.formats) {
     const bool picked = f.name == s.recommendation.format;
     t.rows.push_back({format_name(shown_status(f.status, f.name), picked),
@@ -227,7 +229,7 @@ void Report::modules() {
   TextTable t;
   t.columns = {{"  module", true, 0}};
   for (const RecipeResult& r : s.recipes)
-    if (!r.modules.empty()) t.columns.push_back({r.name, false, 0});
+    if (!r.modules.empty()) t.columns.push_back({short_name(r.name, 16), false, int(t.columns.size()) - 1});
   for (size_t i = 0; i < std::min(kRows, rows.size()); ++i) {
     t.rows.push_back({format_name(std::string(size_t(2 * rows[i].depth), ' ') + rows[i].name, false)});
     for (const ModuleRounding& m : rows[i].recipes) t.rows.back().push_back(small_text(m.error()));

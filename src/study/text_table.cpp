@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "study/numbers.h"
 
 namespace dyadic::inline v1::study {
 
@@ -54,12 +55,16 @@ std::string TextTable::text(int width, bool color) const {
     if (columns[*worst].rank == 0) break;
     shown.erase(worst);
   }
+  // Then its names: rows begin with them.
+  const int names = std::min(cells[0], std::max(24, cells[0] - std::max(0, total() - width)));
+  cells[0] = names;
   std::string out;
   const auto line = [&](const std::vector<std::string>& row, const std::string& style) {
     std::string text;
     for (size_t c : shown) {
-      const std::string pad(size_t(cells[c] - display_width(row[c])), ' ');
-      text += "  " + (columns[c].left ? row[c] + pad : pad + row[c]);
+      const std::string cell = c ? row[c] : short_name(row[c], names);
+      const std::string pad(size_t(cells[c] - display_width(cell)), ' ');
+      text += "  " + (columns[c].left ? cell + pad : pad + cell);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     out += color && !style.empty() ? style + text + "\x1b[0m\n" : text + "\n";

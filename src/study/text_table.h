@@ -1,5 +1,5 @@
 // A table for the terminal that, unlike base/text.h's, knows the width of the window: it gives up its least important columns
-// when that is narrow, and it styles rows.
+// when that is narrow, then the middle of its names, and it styles rows.
 #pragma once
 #include <string>
 #include <string_view>

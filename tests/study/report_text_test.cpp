@@ -105,6 +105,21 @@ TEST(TextTable, LosesTheLeastImportantColumnFirst) {
   EXPECT_EQ(t.text(3, false), "  name\n  x\n  \u0394\u0394\n");
 }
 
+TEST(TextTable, ShortensTheMiddleOfNames) {
+  TextTable t;
+  t.columns = {{"name", true, 0}, {"b", false, 0}};
+  t.rows = {{"pure-bf16-f8e4m3fn-sr-states-dynamic8(block=256)", "1"}};
+  EXPECT_EQ(t.text(60, false),
+            "  name                                              b\n  pure-bf16-f8e4m3fn-sr-states-dynamic8(block=256)  1\n");
+  EXPECT_EQ(t.text(31, false),
+            "  name                        b\n  pure-bf16-f8e4m\u2026"
+            "block=256)  1\n");
+  EXPECT_EQ(short_name("seven77", 7), "seven77");
+  EXPECT_EQ(short_name("eight888", 7), "eig\u2026888");
+  for (int most = 3; most < 12; ++most)
+    EXPECT_LE(display_width(short_name("\u03b1\u03b2\u6f22\u5b57\u03b3\u03b4\u6f22\u5b57e", most)), most);
+}
+
 TEST(TextTable, Wraps) {
   EXPECT_EQ(wrap_text("one two three", 9, "> "), "> one two\n> three\n");
   EXPECT_EQ(wrap_text("a\nb", 9, ""), "a\nb\n");
