@@ -120,7 +120,7 @@ footer { margin-top: 60px; padding-top: 18px; border-top: 1px solid var(--line);
   section { margin-top: 26px; } figure, .tile, tr { break-inside: avoid; } h2, h3, .lead { break-after: avoid; }
   .wide { display: block; } .narrow { display: none; } .scroll { overflow: visible; }
   .pair { grid-template-columns: 1fr 1fr; gap: 24px; } .tiles { grid-template-columns: repeat(4, 1fr); }
-  table { font-size: 9.5px; } th { font-size: 9px; } th, td { padding: 4px 0 4px 7px; } td small { font-size: 8.5px; }
+  table { font-size: 9.5px; } th { font-size: 9px; overflow-wrap: anywhere; } td small { white-space: normal; } th, td { padding: 4px 0 4px 7px; } td small { font-size: 8.5px; }
 }
 )css";
 
