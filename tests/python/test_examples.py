@@ -55,7 +55,7 @@ def test_llama():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["digits", "lstm", "vit", "outliers", "frozen"])
+@pytest.mark.parametrize("name", ["digits", "lstm", "vit", "outliers", "frozen", "settling"])
 def test_studies(name, tmp_path):
     printed = run(f"study_{name}.py", "--steps", "60", "--out", tmp_path / name)
     assert "Recommendation" in printed and (tmp_path / name / "report.html").exists()
