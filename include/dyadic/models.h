@@ -135,8 +135,11 @@ class CausalLM : public nn::Module {
   std::vector<int64_t> eos_token_ids() const;
   virtual int64_t most_tokens() const { return 0; }  // a text has no more; 0: there is no such limit
   virtual int64_t vocab_size() const { return 0; }   // tokens that have an embedding; 0: not known
-  // Mean cross entropy of each token's successor, in nats. Labels of -100 are passed over.
+  // Mean cross entropy of each token's successor, in nats. Labels of -100 are passed over. Where logits would take more than
+  // 256 MiB, they are never whole: they are made in bands of tokens, and again in backward.
   Tensor loss(const Tensor& ids, const Tensor& labels);
+  // The same summed, of labels [B, T] that say what follows each token, in f32 or in a model's f64. starts: of forward_packed.
+  Tensor summed_loss(const Tensor& ids, const Tensor& labels, const Tensor& starts = {});
   // ids with what the model makes of them. Rows that are finished go on with pad_token_id; ends when all are, or the text is as
   // long as the model can read.
   Tensor generate(const Tensor& ids, const GenerateOptions& options = {});
@@ -151,8 +154,13 @@ class CausalLM : public nn::Module {
  protected:
   // Texts longer than this are computed anew from their beginning; 0: there is no such length.
   virtual int64_t turning_point() const { return 0; }
-  // last: of each row's last token alone, [B, 1, vocab].
-  virtual Tensor logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) = 0;
+  // What the head makes logits of, [B, T, width]; last: of each row's last token alone, [B, 1, width].
+  virtual Tensor hidden(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) = 0;
+  virtual Tensor head(const Tensor& hidden) = 0;  // [..., width] -> [..., vocab]
+
+ private:
+  Tensor logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) { return head(hidden(ids, cache, pad, last)); }
+  Tensor loss_of(const Tensor& hidden, const Tensor& labels, bool mean, bool in_f32);
 };
 
 // A model that is held: what load gives.

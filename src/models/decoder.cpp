@@ -69,7 +69,7 @@ int64_t Decoder::turning_point() const {
   return 0;
 }
 
-Tensor Decoder::logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) {
+Tensor Decoder::hidden(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) {
   // Narrow formats of an embedding are for its storage alone.
   const DType dtype = body_.norm.weight.dtype();
   Tensor x = body_.embed(ids).to(dtype);
@@ -80,8 +80,10 @@ Tensor Decoder::logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool 
   for (DecoderLayer* one : body_.layers) x = one->run(x, pass, layer++);
   if (cache) cache->advance(pass.tokens);
   if (last) x = narrow(x, 1, pass.tokens - 1, 1);
-  x = body_.norm(x);
-  x = head_ ? (*head_)(x) : linear(x, body_.embed.weight);
+  return body_.norm(x);
+}
+Tensor Decoder::head(const Tensor& hidden) {
+  Tensor x = head_ ? (*head_)(hidden) : linear(hidden, body_.embed.weight);
   if (plan_.logit_divisor != 1) x = x / plan_.logit_divisor;
   return plan_.logit_softcap != 0 ? tanh(x / plan_.logit_softcap) * plan_.logit_softcap : x;
 }

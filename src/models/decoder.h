@@ -38,7 +38,8 @@ class Decoder : public CausalLM {
 
  protected:
   int64_t turning_point() const override;
-  Tensor logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) override;
+  Tensor hidden(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) override;
+  Tensor head(const Tensor& hidden) override;
   // Before the layers run. x: the tokens' embeddings [B, T, width].
   virtual void begin(const Tensor& /*ids*/, const Tensor& /*x*/, Pass& /*pass*/) {}
   nn::Module& body() { return body_; }

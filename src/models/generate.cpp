@@ -171,13 +171,4 @@ Tensor CausalLM::generate(const Tensor& prompt, const GenerateOptions& o) {
   return rows.tensor().to(prompt.device());
 }
 
-Tensor CausalLM::loss(const Tensor& ids, const Tensor& labels) {
-  const nn::ModuleScope scope(*this);
-  DY_CHECK_AS(ValueError, labels.sizes() == ids.sizes() && ids.size(1) >= 2,
-              "loss: labels are as ids, two or more in a row: labels are {}, ids are {}", describe(labels), describe(ids));
-  const Tensor all = forward(ids);
-  const int64_t n = ids.size(1) - 1;
-  return cross_entropy(narrow(all, 1, 0, n).reshape({-1, all.size(2)}), narrow(labels, 1, 1, n).reshape({-1}));
-}
-
 }  // namespace dyadic::inline v1::models

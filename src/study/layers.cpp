@@ -80,7 +80,7 @@ const FormatResult* nearest_miss(const StudyResult& s, const FormatResult& chose
   const FormatResult* best = nullptr;
   for (const FormatResult& f : s.formats) {
     const LossDelta& d = judged(s, f);
-    if (f.status != Status::done || !(f.bytes < chosen.bytes) || !std::isfinite(d.delta) || within_tolerance(s, d)) continue;
+    if (f.status != Status::done || !(f.bytes < chosen.bytes) || !std::isfinite(d.delta) || may_store(s, d)) continue;
     if (!best || d.delta < judged(s, *best).delta) best = &f;
   }
   return best;
@@ -112,7 +112,7 @@ void mix(const Mixtures& mixtures, const Reference& ref, const StudyResult& s, c
     const size_t k = (low + high) / 2;
     const Mixtures::Outcome o = keeping(k);
     const LossDelta d = judge(ref.subject, ref.measure, ref.evaluation, o.evaluation);
-    if (!within_tolerance(s, d)) {
+    if (!may_store(s, d)) {
       low = k + 1;
       continue;
     }

@@ -12,11 +12,19 @@
 namespace dyadic::inline v1::study {
 
 namespace {
+// Formats are measured on the weights of one run, and weights of another seed lose more or less: within the tolerance, up to a
+// third more (the default study, six seeds). So of one seed a format has to keep a quarter of what is allowed.
+constexpr double kOfOneSeed = 0.75;
+double share_allowed(const StudyResult& s, bool format) {
+  return format && !s.recipes.empty() && s.options.seeds < 2 ? kOfOneSeed : 1;
+}
+
 struct Candidate {
   std::string name;
   double cost = kUnknown;  // bytes, or seconds
   double delta = kUnknown, se = kUnknown, upper = kUnknown;
-  bool near = false;  // within the tolerance
+  bool near = false;   // within what it may lose to be recommended
+  bool close = false;  // within the tolerance, but not that
 };
 
 double cost_of(const RecipeResult& r, Minimize minimize) {
@@ -34,7 +42,8 @@ template <class T> std::vector<Candidate> candidates(const std::vector<T>& resul
     if (r.status != Status::done) continue;
     const LossDelta& d = judged(study, r);
     Candidate c{r.name, cost_of(r, study.options.minimize), d.delta, d.se, d.upper};
-    c.near = r.name == "f32" || within_tolerance(study, d);
+    c.near = r.name == "f32" || (std::is_same_v<T, FormatResult> ? may_store(study, d) : within_tolerance(study, d));
+    c.close = !c.near && within_tolerance(study, d);
     list.push_back(c);
   }
   return list;
@@ -59,7 +68,8 @@ struct Words {
   const StudyResult& study;
   bool format;
   Minimize minimize = study.options.minimize;
-  std::string tolerance = tolerance_text(study.options.tolerance), name = judged_name(study);
+  double share = share_allowed(study, format);
+  std::string tolerance = tolerance_text(share * study.options.tolerance), name = judged_name(study);
   std::string cost(double c) const {
     if (minimize == Minimize::memory) return bytes_text(c);
     return format ? rate_text(study, 1 / c) : milliseconds_text(c * 1e3) + " ms per step";
@@ -84,7 +94,7 @@ std::string why_winner(const std::vector<Candidate>& list, const Candidate& best
   if (f32.cost > 0) text += fmt::format(" against {} for f32 ({})", w.cost(f32.cost), w.saving(f32.cost, best.cost));
   text += fmt::format(". It changes the {} by {} \u00b1 {}{}; with 95 % confidence ", full_name(w.study),
                       change_text(w.study, best.delta), error_text(best.se), unit_text(w.study));
-  const std::string most = loss_text(allowed(w.study));
+  const std::string most = loss_text(w.share * allowed(w.study));
   text += best.upper > 0 ? fmt::format("it loses less than {}, and {} is allowed.", loss_text(best.upper), most)
                          : fmt::format("it loses nothing, and {} would be allowed.", most);
   return text;
@@ -92,18 +102,23 @@ std::string why_winner(const std::vector<Candidate>& list, const Candidate& best
 
 // The cheaper ones that lost, with the reason: the near misses are what a reader asks about next.
 std::string why_not(const std::vector<Candidate>& list, const Candidate& best, const Words& w) {
-  std::string lossy, unsure, unknown;
+  std::string close, lossy, unsure, unknown;
   const auto add = [](std::string& to, const std::string& text) { to += (to.empty() ? "" : ", ") + text; };
   for (const Candidate& c : list) {
     if (c.near || !(c.cost < best.cost)) continue;
     const std::string figures =
         fmt::format("{} ({}, {} \u00b1 {})", c.name, w.cost(c.cost), change_text(w.study, c.delta), error_text(c.se));
     add(!std::isfinite(c.upper)       ? unknown
+        : c.close                     ? close
         : c.delta <= allowed(w.study) ? unsure
                                       : lossy,
         std::isfinite(c.upper) ? figures : c.name);
   }
   std::string text;
+  if (!close.empty())
+    text +=
+        fmt::format(" Cheaper, and within {} on these weights, but not by the quarter that other seeds' weights may need: {}.",
+                    tolerance_text(w.study.options.tolerance), close);
   if (!lossy.empty()) text += fmt::format(" Cheaper, but beyond the tolerance: {}.", lossy);
   if (!unsure.empty()) text += fmt::format(" Cheaper and perhaps within it, but measured too coarsely to say so: {}.", unsure);
   if (!unknown.empty()) text += fmt::format(" Cheaper, but of unknown {}: {}.", w.name, unknown);
@@ -127,7 +142,7 @@ template <class T> std::string decide(const std::vector<T>& results, const Words
   const bool others_near = std::any_of(list.begin(), list.end(), [](const Candidate& c) { return c.near && c.name != "f32"; });
   if (winner.name == "f32" && !others_near && list.size() > 1) {
     why += fmt::format("Stay with f32: no other {} is, with 95 % confidence, within {} of its {} ({}{}).", words.thing,
-                       words.tolerance, words.name, loss_text(allowed(study)), unit_text(study));
+                       words.tolerance, words.name, loss_text(words.share * allowed(study)), unit_text(study));
   } else {
     why += why_winner(list, winner, f32, words);
   }
@@ -141,6 +156,9 @@ template <class T> std::string decide(const std::vector<T>& results, const Words
 
 bool within_tolerance(const StudyResult& study, const LossDelta& d) {
   return std::isfinite(d.upper) && d.upper <= allowed(study);
+}
+bool may_store(const StudyResult& study, const LossDelta& d) {
+  return std::isfinite(d.upper) && d.upper <= share_allowed(study, true) * allowed(study);
 }
 
 // Which modules stay in more bits, what that costs, what it saves.

@@ -10,9 +10,10 @@ Tensor logits_of(models::CausalLM& model, const data::Value& batch) {
 }
 
 Tensor Answers::loss(const data::Value& batch) {
-  const Tensor logits = logits_of(model_, batch), &labels = batch["labels"];
-  const Tensor rows = logits.reshape({-1, logits.size(2)});
-  return cross_entropy(rows.dtype() == f64 ? rows : rows.to(f32), labels.reshape({-1}), "sum", kNotLearned);
+  Tensor starts;
+  for (auto& [name, value] : batch.named())
+    if (name == "starts") starts = value;
+  return model_.summed_loss(batch["ids"], batch["labels"], starts);
 }
 
 }  // namespace dyadic::inline v1::tune

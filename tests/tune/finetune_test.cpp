@@ -9,6 +9,7 @@
 #include "dyadic/finetune.h"
 #include "dyadic/io.h"
 #include "dyadic/model_files.h"
+#include "models/loss.h"
 #include "tests/models/apart.h"
 #include "tests/tune/small_world.h"
 #include "tune/answers.h"
@@ -123,7 +124,10 @@ TEST(Finetune, AdaptersOnNf4LearnAsMuch) {
 
 // What is said before it starts is what a step takes.
 TEST(Finetune, MemoryIsPredicted) {
-  for (const char* base : {"nf4", "f32"}) {
+  const int64_t most = models::g_most_logit_bytes;
+  for (const auto& [base, logits] :
+       std::initializer_list<std::pair<const char*, int64_t>>{{"nf4", most}, {"f32", most}, {"nf4", 1}}) {
+    models::g_most_logit_bytes = logits;
     FinetuneOptions o = kShort;
     if (std::string(base) == "f32") o.lora.reset();
     const MemoryStats empty = memory_stats();
@@ -147,6 +151,7 @@ TEST(Finetune, MemoryIsPredicted) {
     EXPECT_EQ(predicted.activations, peak(Category::activation)) << base;
     EXPECT_LT(std::abs(double(predicted.peak) / double(s.total_peak - empty.total) - 1), 0.02) << base;
   }
+  models::g_most_logit_bytes = most;
 }
 
 // A limit below what a step takes: calls are made again, to the same bits, and no more is taken than the limit.

@@ -83,7 +83,7 @@ class Bert : public CausalLM {
   int64_t most_tokens() const override { return shape_.longest; }
 
  protected:
-  Tensor logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool /*last*/) override {
+  Tensor hidden(const Tensor& ids, Cache* cache, const Tensor& pad, bool /*last*/) override {
     DY_CHECK_AS(ValueError, !cache && !pad.defined(),
                 "Bert: its tokens see what follows: it reads whole texts, unpadded, and goes on with none");
     const int64_t T = ids.size(1);
@@ -94,8 +94,10 @@ class Bert : public CausalLM {
     const auto rows = [&](nn::Embedding& table, const Tensor& at) { return table(at).to(dtype); };
     Tensor x = norm_(rows(tokens_, ids) + rows(types_, zeros_like(ids)) + rows(places_, places));
     for (BertLayer* layer : layers_) x = (*layer)(x);
-    if (!headed_) return x;
-    return linear(head_norm_(activate(shape_.activation, dense_(x))), tokens_.weight, head_bias_);
+    return x;
+  }
+  Tensor head(const Tensor& x) override {
+    return headed_ ? linear(head_norm_(activate(shape_.activation, dense_(x))), tokens_.weight, head_bias_) : x;
   }
 
  private:

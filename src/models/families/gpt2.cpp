@@ -85,7 +85,7 @@ class Gpt2 : public CausalLM {
   int64_t vocab_size() const override { return body_.tokens.weight.size(0); }
 
  protected:
-  Tensor logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) override {
+  Tensor hidden(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) override {
     const DType dtype = body_.norm.weight.dtype();
     Pass pass(ids, cache, pad, dtype);
     DY_CHECK_AS(ValueError, pass.past + pass.tokens <= longest_,
@@ -95,8 +95,9 @@ class Gpt2 : public CausalLM {
     for (Gpt2Block* block : body_.blocks) x = block->run(x, pass, layer++);
     if (cache) cache->advance(pass.tokens);
     if (last) x = narrow(x, 1, pass.tokens - 1, 1);
-    return linear(body_.norm(x), body_.tokens.weight);
+    return body_.norm(x);
   }
+  Tensor head(const Tensor& hidden) override { return linear(hidden, body_.tokens.weight); }
 
  private:
   int64_t longest_;
