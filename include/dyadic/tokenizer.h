@@ -16,16 +16,17 @@ struct TokenizerState;
 
 // The vocabulary of a GGUF file, as its metadata has it (tokenizer.ggml.*); whoever reads the file fills it in.
 struct StoredVocabulary {
-  std::string model;  // "llama" (SPM), "gpt2" (BPE), "bert" (WPM), "t5" (UGM)
+  std::string model;  // "llama" (SPM), "gpt2" (BPE), "gemma4" (BPE of characters), "bert" (WPM), "t5" (UGM)
   std::string pre;    // of BPE: which pattern cuts the text ("llama-bpe", "qwen2" ...)
   std::vector<std::string> tokens;
   std::vector<float> scores;        // SPM and UGM
   std::vector<int32_t> types;       // 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte; or none
   std::vector<std::string> merges;  // of BPE: "left right"
-  int64_t bos = -1, eos = -1, unknown = -1, separator = -1, padding = -1;  // -1: there is none
-  std::optional<bool> add_bos, add_eos, add_separator, add_space_prefix;   // nothing: what the model's kind does
-  std::string precompiled_charsmap;                                        // of UGM: the bytes
+  int64_t bos = -1, eos = -1, unknown = -1, separator = -1, padding = -1, mask = -1;  // -1: there is none
+  std::optional<bool> add_bos, add_eos, add_separator, add_space_prefix;              // nothing: what the model's kind does
+  std::string precompiled_charsmap;                                                   // of UGM: the bytes
   bool remove_extra_whitespaces = false;
+  std::optional<bool> lowercase, strip_accents;  // of WPM; nothing: yes, and as lowercase
   std::string chat_template;
 };
 

@@ -137,7 +137,7 @@ class Bpe : public Model {
   void encode(std::string_view piece, bool byte_level, Ids& ids) const override {
     std::string mapped;
     if (byte_level && (p_.ignore_merges || !all_bytes_)) mapped = bytes_to_characters(piece);
-    if (p_.ignore_merges)
+    if (p_.ignore_merges || (p_.whole_line_ends && piece.find_first_not_of('\n') == piece.npos))
       if (auto id = p_.vocabulary.find(byte_level ? std::string_view(mapped) : piece)) {
         ids.push_back(*id);
         return;

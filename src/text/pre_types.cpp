@@ -22,7 +22,10 @@ const std::vector<PreType>& pre_types() {
         kContractions + R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
     const std::string gpt2 = kGpt2Pattern;
     return std::vector<PreType>{
-        {" llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 ", {letters + R"(\p{N}{1,3})" + kTail}, true},
+        {" llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 ",
+         {letters + R"(\p{N}{1,3})" + kTail},
+         true,
+         true},
         {" dbrx smaug-bpe chatglm-bpe ", {letters + R"(\p{N}{1,3})" + kTail}},
         {" qwen2 deepseek-r1-qwen megrez hunyuan stablelm2 ", {letters + R"(\p{N})" + kTail}},
         {" qwen35 ", {marks}},
@@ -38,6 +41,7 @@ const std::vector<PreType>& pre_types() {
         {" deepseek-v3 hunyuan-dense ",
          {R"(\p{N}{1,3})", "[\xe4\xb8\x80-\xe9\xbe\xa5\xe3\x81\x80-\xe3\x82\x9f\xe3\x82\xa0-\xe3\x83\xbf]+",
           R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}},
+        {" gemma4 granite-embed-multi-311m ", {R"([^\n]+|\n+)"}, false, true, true},
     };
   }();
   return types;

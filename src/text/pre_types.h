@@ -10,6 +10,8 @@ struct PreType {
   std::string_view names;  // each between spaces; the first is the one we write
   std::vector<std::string> patterns;
   bool ignore_merges = false;
+  bool add_bos = false;     // where the file does not say
+  bool characters = false;  // pieces are of characters, with U+2581 for a blank, not of bytes
 };
 const std::vector<PreType>& pre_types();
 const PreType& pre_type(std::string_view name);  // ValueError for one that is not known; empty: "default"

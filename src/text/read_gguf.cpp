@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "dyadic/gguf.h"
+#include "text/gguf_vocabulary.h"
 #include "text/tokenizer_state.h"
 #include "text/unicode.h"
 
@@ -48,10 +49,12 @@ StoredVocabulary vocabulary_of(const Keys& keys) {
   v.tokens = keys.strings("tokens"), v.merges = keys.strings("merges");
   v.scores = keys.numbers<float>("scores", f32), v.types = keys.numbers<int32_t>("token_type", i32);
   v.bos = keys.id("bos"), v.eos = keys.id("eos"), v.unknown = keys.id("unknown");
-  v.separator = keys.id("seperator"), v.padding = keys.id("padding");  // so the key is spelled
+  v.separator = keys.id("seperator"), v.padding = keys.id("padding"), v.mask = keys.id("mask");  // so the first is spelled
+  if (v.bos < 0) v.bos = keys.id("cls");
   v.add_bos = keys.flag("add_bos_token"), v.add_eos = keys.flag("add_eos_token");
   v.add_separator = keys.flag("add_sep_token"), v.add_space_prefix = keys.flag("add_space_prefix");
   v.remove_extra_whitespaces = keys.flag("remove_extra_whitespaces").value_or(false);
+  v.lowercase = keys.flag("normalizer.lowercase"), v.strip_accents = keys.flag("normalizer.strip_accents");
   const std::vector<uint8_t> map = keys.numbers<uint8_t>("precompiled_charsmap", u8);
   v.precompiled_charsmap.assign(map.begin(), map.end());
   v.chat_template = keys.text("tokenizer.chat_template");
@@ -72,6 +75,8 @@ std::string config_of(const io::GgufFile& file, const Keys& keys) {
 }
 
 }  // namespace
+
+StoredVocabulary vocabulary_of(const io::GgufFile& file) { return vocabulary_of(Keys(file)); }
 
 Tokenizer read_gguf(const io::GgufFile& file) {
   const Keys keys(file);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "text/gguf_vocabulary.h"
 #include "text/unicode.h"
 
 namespace dyadic::inline v1::text {
@@ -42,7 +43,6 @@ class Spm : public Model {
   Spm(Vocabulary vocabulary, std::vector<float> scores, const std::vector<int32_t>& types, int64_t unknown)
       : vocabulary_(std::move(vocabulary)), scores_(std::move(scores)), unknown_(unknown) {
     bytes_.fill(-1);
-    constexpr int kByte = 6;
     for (size_t i = 0; i < vocabulary_.size(); ++i)
       if (const int b = parse_byte_token(vocabulary_.token(int64_t(i))); b >= 0 && (types.empty() || types[i] == kByte))
         bytes_[size_t(b)] = int32_t(i);

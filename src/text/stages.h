@@ -70,6 +70,7 @@ struct BpeParts {
   std::optional<std::string> unknown;
   std::string prefix, suffix;
   bool fuse_unknown = false, byte_fallback = false, ignore_merges = false;
+  bool whole_line_ends = false;  // a run of \n that is a token becomes it, whatever the merges
 };
 std::unique_ptr<Model> make_bpe(BpeParts parts);
 struct UnigramParts {

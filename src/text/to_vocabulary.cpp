@@ -4,8 +4,8 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "text/gguf_vocabulary.h"
 #include "text/jinja.h"
-#include "text/pre_types.h"
 #include "text/split_matchers.h"
 #include "text/tokenizer_state.h"
 #include "text/unicode.h"
@@ -13,8 +13,6 @@
 namespace dyadic::inline v1 {
 namespace text {
 namespace {
-
-constexpr int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;
 
 bool is(const Json* stage, const char* type) { return stage->value("type", "") == type; }
 
@@ -52,7 +50,7 @@ std::optional<std::vector<std::string>> patterns_of(const std::vector<const Json
 std::string name_of_pattern(const std::vector<const Json*>& pre, bool ignore_merges) {
   if (const auto patterns = patterns_of(pre))
     for (const PreType& t : pre_types())
-      if (t.patterns == *patterns && t.ignore_merges == ignore_merges)
+      if (!t.characters && t.patterns == *patterns && t.ignore_merges == ignore_merges)
         return std::string(t.names.substr(1, t.names.find(' ', 1) - 1));
   fail<ValueError>("vocabulary: GGUF has no name for the way this tokenizer cuts text");
 }

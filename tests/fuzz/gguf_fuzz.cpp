@@ -6,6 +6,7 @@
 #include "io/gguf.h"
 #include "models/gguf/files.h"
 #include "tests/fuzz/fuzz.h"
+#include "text/gguf_vocabulary.h"
 
 template <class F> static void tolerate(F f) {
   try {
@@ -33,5 +34,6 @@ DY_FUZZ(gguf, "io/data") {
     });
     tolerate([&] { dyadic::models::load(memory.path()); });
     tolerate([&] { dyadic::Tokenizer::load(memory.path()).encode("Once upon a time"); });
+    tolerate([&] { dyadic::text::files_of(dyadic::text::vocabulary_of(*file)); });
   });
 }

@@ -9,6 +9,7 @@
 #include "io/atomic_file.h"
 #include "io/bad_file.h"
 #include "models/gguf/files.h"
+#include "text/gguf_vocabulary.h"
 
 namespace dyadic::inline v1::models {
 namespace {
@@ -46,6 +47,19 @@ void put_vocabulary(io::GgufMetadata& keys, StoredVocabulary v) {
   if (!v.chat_template.empty()) keys.emplace_back("tokenizer.chat_template", std::move(v.chat_template));
 }
 
+// Of a file that another program wrote.
+void write_vocabulary(const io::GgufFile& file, const std::string& folder) {
+  text::TokenizerFiles made;
+  try {
+    made = text::files_of(text::vocabulary_of(file));
+  } catch (const Error& e) {
+    return warn(fmt::format("{}: {} gets no tokenizer.json, which has no form for this: {}", file.path(), folder, e.what()));
+  }
+  io::write_whole("convert", folder + "/tokenizer.json", made.tokenizer);
+  const std::string name = "tokenizer_config.json";
+  if (!file.has_key(kFileKey + name)) io::write_whole("convert", folder + "/" + name, made.config);
+}
+
 }  // namespace
 
 void put_folder(io::GgufMetadata& keys, const std::string& folder, const std::string& config, int64_t vocab) {
@@ -71,7 +85,7 @@ void write_folder(const io::GgufFile& file, const std::string& folder, const std
   if (file.has_key(kTokenizerJson))
     io::write_whole("convert", folder + "/tokenizer.json", file.text(kTokenizerJson));
   else if (file.has_key("tokenizer.ggml.tokens"))
-    warn(fmt::format("{}: there is no tokenizer.json in it: {} has no tokenizer", file.path(), folder));
+    write_vocabulary(file, folder);
 }
 
 static void copy_files(const std::string& from, const std::string& to, std::span<const char* const> names) {
