@@ -12,9 +12,9 @@
 namespace dyadic::inline v1::study {
 
 namespace {
-// Formats are measured on the weights of one run, and weights of another seed lose more or less: within the tolerance, up to a
-// third more (the default study, six seeds). So of one seed a format has to keep a quarter of what is allowed.
-constexpr double kOfOneSeed = 0.75;
+// Formats are measured on the weights of one run, and weights of another seed lose more or less: near the tolerance, up to 1.8
+// times as much (the default study, four seeds). So of one seed a format has to keep half of what is allowed.
+constexpr double kOfOneSeed = 0.5;
 double share_allowed(const StudyResult& s, bool format) {
   return format && !s.recipes.empty() && s.options.seeds < 2 ? kOfOneSeed : 1;
 }
@@ -116,9 +116,8 @@ std::string why_not(const std::vector<Candidate>& list, const Candidate& best, c
   }
   std::string text;
   if (!close.empty())
-    text +=
-        fmt::format(" Cheaper, and within {} on these weights, but not by the quarter that other seeds' weights may need: {}.",
-                    tolerance_text(w.study.options.tolerance), close);
+    text += fmt::format(" Cheaper, and within {} on these weights, but not by the half that other seeds' weights may need: {}.",
+                        tolerance_text(w.study.options.tolerance), close);
   if (!lossy.empty()) text += fmt::format(" Cheaper, but beyond the tolerance: {}.", lossy);
   if (!unsure.empty()) text += fmt::format(" Cheaper and perhaps within it, but measured too coarsely to say so: {}.", unsure);
   if (!unknown.empty()) text += fmt::format(" Cheaper, but of unknown {}: {}.", w.name, unknown);

@@ -12,7 +12,7 @@ namespace dyadic::inline v1::study {
 Recommendation recommend(const StudyResult& result);
 
 bool within_tolerance(const StudyResult& study, const LossDelta& d);
-// The same of a format that may be recommended: where its weights are one run's, a quarter is kept for those of other seeds.
+// The same of a format that may be recommended: where its weights are one run's, half is kept for those of other seeds.
 bool may_store(const StudyResult& study, const LossDelta& d);
 
 // In one sentence: which precision, for this model, on this machine, and what is lost. Both reports open or close with it.
