@@ -13,7 +13,7 @@ namespace dyadic::inline v1::study {
 
 namespace {
 // Formats are measured on the weights of one run, and weights of another seed lose more or less: near the tolerance, up to 1.8
-// times as much (the default study, four seeds). So of one seed a format has to keep half of what is allowed.
+// times as much (the default study, six seeds). So of one seed a format has to keep half of what is allowed.
 constexpr double kOfOneSeed = 0.5;
 double share_allowed(const StudyResult& s, bool format) {
   return format && !s.recipes.empty() && s.options.seeds < 2 ? kOfOneSeed : 1;
