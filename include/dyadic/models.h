@@ -160,7 +160,7 @@ class CausalLM : public nn::Module {
 
  private:
   Tensor logits(const Tensor& ids, Cache* cache, const Tensor& pad, bool last) { return head(hidden(ids, cache, pad, last)); }
-  Tensor loss_of(const Tensor& hidden, const Tensor& labels, bool mean, bool in_f32);
+  Tensor loss_of(const Tensor& hidden, const Tensor& labels, bool mean);
 };
 
 // A model that is held: what load gives.

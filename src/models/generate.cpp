@@ -7,6 +7,7 @@
 #include "dyadic/numbers.h"
 #include "models/config.h"
 #include "models/generation.h"
+#include "models/loss.h"
 #include "models/row_text.h"
 #include "models/sampling.h"
 #include "nn/device_of.h"
@@ -94,9 +95,13 @@ Cache make_cache(const CausalLM& m, int64_t prompt_tokens, const GenerateOptions
 
 Streamer::~Streamer() = default;
 
-Tensor CausalLM::forward_packed(const Tensor& ids, const Tensor& starts) {
+void check_starts(const char* who, const Tensor& ids, const Tensor& starts) {
   DY_CHECK_AS(ValueError, starts.defined() && starts.sizes() == ids.sizes() && ids.dim() == 2,
-              "forward_packed: starts is {}, and ids {}: a number for each token is needed", describe(starts), describe(ids));
+              "{}: starts is {}, and ids {}: a number for each token is needed", who, describe(starts), describe(ids));
+}
+
+Tensor CausalLM::forward_packed(const Tensor& ids, const Tensor& starts) {
+  check_starts("forward_packed", ids, starts);
   const nn::ModuleScope scope(*this);
   return logits(ids, nullptr, starts, false);
 }

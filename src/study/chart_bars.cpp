@@ -9,6 +9,7 @@
 #include "study/measure.h"
 #include "study/numbers.h"
 #include "study/svg.h"
+#include "study/words.h"
 
 namespace dyadic::inline v1::study {
 

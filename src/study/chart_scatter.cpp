@@ -11,6 +11,7 @@
 #include "study/numbers.h"
 #include "study/recommend.h"
 #include "study/svg.h"
+#include "study/words.h"
 
 namespace dyadic::inline v1::study {
 

@@ -10,6 +10,7 @@
 #include "io/atomic_file.h"
 #include "study/paths.h"
 #include "text/stages.h"
+#include "text/tokenizer_document.h"
 
 namespace dyadic::inline v1::study {
 namespace {
@@ -88,26 +89,11 @@ std::string tokenizer_json(const Vocabulary& vocabulary) {
   for (int64_t id = 0; id < vocabulary.size(); ++id)
     words[bytes ? text::byte_characters()[size_t(id)] : vocabulary.decode({&id, 1})] = id;
   const Json by_bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
-  return dump_json(Json{{"version", "1.0"},
-                        {"truncation", nullptr},
-                        {"padding", nullptr},
-                        {"added_tokens", Json::array()},
-                        {"normalizer", nullptr},
-                        {"pre_tokenizer", bytes ? by_bytes : Json(nullptr)},
-                        {"post_processor", nullptr},
-                        {"decoder", bytes ? by_bytes : Json{{"type", "Fuse"}}},
-                        {"model",
-                         {{"type", "BPE"},
-                          {"dropout", nullptr},
-                          {"unk_token", nullptr},
-                          {"continuing_subword_prefix", nullptr},
-                          {"end_of_word_suffix", nullptr},
-                          {"fuse_unk", false},
-                          {"byte_fallback", false},
-                          {"vocab", words},
-                          {"merges", Json::array()}}}},
-                   1) +
-         "\n";
+  Json all = text::tokenizer_document<Json>();
+  if (bytes) all["pre_tokenizer"] = by_bytes;
+  all["decoder"] = bytes ? by_bytes : Json{{"type", "Fuse"}};
+  all["model"] = text::bpe_document<Json>(words, Json::array());
+  return dump_json(all, 1) + "\n";
 }
 
 }  // namespace

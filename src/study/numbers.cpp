@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "base/text.h"
-
 namespace dyadic::inline v1::study {
 
 namespace {
@@ -87,17 +85,6 @@ std::string elapsed_text(double seconds) {
   const int64_t s = std::llround(seconds);
   if (s < 60) return fmt::format("{} s", s);
   return s < 3600 ? fmt::format("{} min {} s", s / 60, s % 60) : fmt::format("{} h {} min", s / 3600, s / 60 % 60);
-}
-
-std::string short_name(const std::string& name, int most) {
-  if (display_width(name) <= most) return name;
-  const auto begins = [&](size_t i) { return i >= name.size() || (name[i] & 0xc0) != 0x80; };  // a character, in UTF-8
-  size_t head = 0, tail = name.size();
-  for (size_t i = 1; i < name.size(); ++i)
-    if (begins(i) && display_width(std::string_view(name).substr(0, i)) <= (most - 1) * 3 / 5) head = i;
-  for (size_t i = name.size(); i > head; --i)
-    if (begins(i) && display_width(std::string_view(name).substr(i)) <= most - 1 - (most - 1) * 3 / 5) tail = i;
-  return name.substr(0, head) + "\u2026" + name.substr(tail);
 }
 
 }  // namespace dyadic::inline v1::study

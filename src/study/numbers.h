@@ -22,7 +22,4 @@ std::string ratio_text(double ratio);              // "3.8x"
 std::string milliseconds_text(double ms);          // three figures: "12.3", "0.842"
 std::string elapsed_text(double seconds);          // in words: "41 s", "2 min 51 s", "3 h 4 min"
 
-// A name in at most so many columns of a terminal: its middle becomes an ellipsis, since names differ at their ends.
-std::string short_name(const std::string& name, int most);
-
 }  // namespace dyadic::inline v1::study

@@ -14,6 +14,7 @@
 #include "study/rounding.h"
 #include "study/step_times.h"
 #include "study/text_table.h"
+#include "study/words.h"
 
 namespace dyadic::inline v1::study {
 

@@ -28,21 +28,12 @@
 #include "study/statistics.h"
 #include "study/step_times.h"
 #include "study/stored.h"
+#include "study/words.h"
 
 namespace dyadic::inline v1::study {
 namespace {
 
 namespace fs = std::filesystem;
-
-// An error of Python's tells its whole way: the last line is what happened, the one before is where.
-std::string in_one_line(std::string_view what) {
-  while (what.ends_with('\n')) what.remove_suffix(1);
-  const size_t end = what.rfind('\n');
-  if (end == what.npos) return std::string(what);
-  std::string_view where = what.substr(0, end);
-  where.remove_prefix(where.rfind('\n') + 1);
-  return fmt::format("{} ({})", what.substr(end + 1), where.substr(std::min(where.find_first_not_of(' '), where.size())));
-}
 
 class Work {
   distributed::Group& group_ = distributed::world();

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "study/numbers.h"
+#include "study/words.h"
 
 namespace dyadic::inline v1::study {
 

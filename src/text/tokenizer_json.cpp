@@ -16,9 +16,9 @@ namespace dyadic::inline v1 {
 namespace text {
 namespace {
 
-Json parse_json(std::string_view text) {
+Json read_json(std::string_view text) {
   try {
-    return dyadic::parse_json(text);
+    return parse_json(text);
   } catch (const Json::parse_error& e) { fail<ValueError>("not JSON at byte {}", e.byte); } catch (const Json::exception&) {
     fail<ValueError>("not JSON: a number out of range");
   }
@@ -102,7 +102,7 @@ Frame make_frame(const Json& j, int depth) {
 }
 
 std::shared_ptr<TokenizerState> read_tokenizer(std::string_view text) {
-  const Json j = parse_json(text);
+  const Json j = read_json(text);
   DY_CHECK_AS(ValueError, j.is_object(), "it is not an object");
   const Json none;
   const auto stage = [&](const char* name) -> const Json& {
@@ -125,7 +125,7 @@ std::shared_ptr<TokenizerState> read_tokenizer(std::string_view text) {
 void read_config(TokenizerState& s, std::string_view config, std::string_view chat_template) {
   std::string source(chat_template);
   if (!config.empty()) {
-    const Json j = parse_json(config);
+    const Json j = read_json(config);
     DY_CHECK_AS(ValueError, j.is_object(), "it is not an object");
     for (const char* name : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
       auto at = j.find(name);

@@ -11,6 +11,7 @@
 #include "dyadic/tokenizer.h"
 #include "text/split_matchers.h"
 #include "text/stages.h"
+#include "text/tokenizer_document.h"
 #include "text/unicode.h"
 
 namespace dyadic::inline v1 {
@@ -169,25 +170,12 @@ Tokenizer Tokenizer::train_bpe(const std::vector<std::string>& texts, const Trai
   }
   const Json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
   const Json split = {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}, {"invert", false}};
-  const Json all = {{"version", "1.0"},
-                    {"truncation", nullptr},
-                    {"padding", nullptr},
-                    {"added_tokens", added},
-                    {"normalizer", nullptr},
-                    {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", {split, byte_level}}}},
-                    {"post_processor", nullptr},
-                    {"decoder", byte_level},
-                    {"model",
-                     {{"type", "BPE"},
-                      {"dropout", nullptr},
-                      {"unk_token", nullptr},
-                      {"continuing_subword_prefix", nullptr},
-                      {"end_of_word_suffix", nullptr},
-                      {"fuse_unk", false},
-                      {"byte_fallback", false},
-                      {"ignore_merges", false},
-                      {"vocab", vocabulary},
-                      {"merges", merges}}}};
+  Json all = text::tokenizer_document<Json>();
+  all["added_tokens"] = added;
+  all["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", {split, byte_level}}};
+  all["decoder"] = byte_level;
+  all["model"] = text::bpe_document<Json>(vocabulary, merges);
+  all["model"]["ignore_merges"] = false;
   return from_json(dump_json(all));
 }
 

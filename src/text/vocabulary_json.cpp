@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "text/gguf_vocabulary.h"
+#include "text/tokenizer_document.h"
 #include "text/unicode.h"
 
 namespace dyadic::inline v1::text {
@@ -62,16 +63,9 @@ Ordered merges_json(const std::vector<std::pair<std::string, std::string>>& merg
   return all;
 }
 Ordered bpe(const StoredVocabulary& v, const std::vector<std::pair<std::string, std::string>>& merges) {
-  return {{"type", "BPE"},
-          {"dropout", nullptr},
-          {"unk_token", nullptr},
-          {"continuing_subword_prefix", nullptr},
-          {"end_of_word_suffix", nullptr},
-          {"fuse_unk", false},
-          {"byte_fallback", false},
-          {"ignore_merges", false},
-          {"vocab", vocabulary(v)},
-          {"merges", merges_json(merges)}};
+  Ordered j = bpe_document<Ordered>(vocabulary(v), merges_json(merges));
+  j["ignore_merges"] = false;
+  return j;
 }
 
 Ordered frame_json(const StoredVocabulary& v) {
@@ -217,15 +211,9 @@ TokenizerFiles files_of(StoredVocabulary v) {
   const Tokenizer stored = Tokenizer::from_vocabulary(v);
   complete(v);
   check_names(v);
-  Ordered j = {{"version", "1.0"},
-               {"truncation", nullptr},
-               {"padding", nullptr},
-               {"added_tokens", added_tokens(v)},
-               {"normalizer", nullptr},
-               {"pre_tokenizer", nullptr},
-               {"post_processor", frame_json(v)},
-               {"decoder", nullptr},
-               {"model", nullptr}};
+  Ordered j = tokenizer_document<Ordered>();
+  j["added_tokens"] = added_tokens(v);
+  j["post_processor"] = frame_json(v);
   std::vector<std::string> doubtful;
   if (const PreType* type = bytes_or_characters(v))
     put_bpe(j, v, *type);

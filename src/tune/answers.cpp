@@ -2,18 +2,18 @@
 
 namespace dyadic::inline v1::tune {
 
-Tensor logits_of(models::CausalLM& model, const data::Value& batch) {
-  const Tensor& ids = batch["ids"];
+// Undefined where each row is one text.
+static Tensor starts_of(const data::Value& batch) {
   for (auto& [name, value] : batch.named())
-    if (name == "starts") return model.forward_packed(ids, value);
-  return model(ids);
+    if (name == "starts") return value;
+  return {};
 }
 
-Tensor Answers::loss(const data::Value& batch) {
-  Tensor starts;
-  for (auto& [name, value] : batch.named())
-    if (name == "starts") starts = value;
-  return model_.summed_loss(batch["ids"], batch["labels"], starts);
+Tensor logits_of(models::CausalLM& model, const data::Value& batch) {
+  const Tensor starts = starts_of(batch);
+  return starts.defined() ? model.forward_packed(batch["ids"], starts) : model(batch["ids"]);
 }
+
+Tensor Answers::loss(const data::Value& batch) { return model_.summed_loss(batch["ids"], batch["labels"], starts_of(batch)); }
 
 }  // namespace dyadic::inline v1::tune

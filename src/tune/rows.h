@@ -2,10 +2,11 @@
 #pragma once
 #include "dyadic/data.h"
 #include "dyadic/finetune.h"
+#include "models/loss.h"
 
 namespace dyadic::inline v1::tune {
 
-constexpr int64_t kNotLearned = -100;  // a label that the loss passes over
+constexpr int64_t kNotLearned = models::kNoLabel;  // a label that the loss passes over
 
 struct Row {
   std::vector<int64_t> ids, labels, starts;  // labels: the token that follows, or kNotLearned; starts: where its sample begins

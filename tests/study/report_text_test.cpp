@@ -9,6 +9,7 @@
 #include "sample_result.h"
 #include "study/numbers.h"
 #include "study/text_table.h"
+#include "study/words.h"
 
 namespace dyadic::study {
 namespace {
