@@ -63,9 +63,11 @@ StoredVocabulary bert(const char* name) {
   return v;
 }
 
+std::vector<std::string> stored_texts() { return json::parse(stored("expected"))["texts"].get<std::vector<std::string>>(); }
+
 // The stored texts, and such of characters and tokens at random, bytes that are no UTF-8 among them.
 std::vector<std::string> texts_for(const StoredVocabulary& v, int count = 150) {
-  std::vector<std::string> texts = json::parse(stored("expected"))["texts"].get<std::vector<std::string>>();
+  std::vector<std::string> texts = stored_texts();
   std::mt19937 random(7);
   const auto below = [&](size_t n) { return random() % n; };
   const char* const kParts[] = {
@@ -132,14 +134,13 @@ TEST(vocabulary_files, pieces_by_scores) {
   v.add_bos = false, v.add_eos = true;
   expect_same(v, "spm without prefix");
   // HF's own, by way of scores.
-  const json expected = json::parse(stored("expected"));
+  const std::vector<std::string> texts = stored_texts();
   for (const char* name : {"llama2", "gemma", "mistral"}) {
     const Tokenizer own = Tokenizer::from_json(stored(name), kConfig);
     const StoredVocabulary there = own.stored_vocabulary(own.vocab_size() + 3);
     expect_same(there, name);
     const Tokenizer back = written(there);
-    for (const auto& text : expected["texts"]) {
-      const auto s = text.get<std::string>();
+    for (const std::string& s : texts) {
       const auto ids = own.encode(s);
       if (own.decode(ids, true) != s) continue;  // GGUF knows one kind of prefix
       EXPECT_EQ(back.encode(s), ids) << name << ": " << s;
@@ -195,8 +196,8 @@ TEST(vocabulary_files, word_pieces) {
     expect_same(v, name);
     if (v.lowercase) continue;
     const Tokenizer back = written(v);
-    for (const auto& text : json::parse(stored("expected"))["texts"])
-      if (const auto s = text.get<std::string>(); text::utf8_length(s) < 40) {  // its longest word
+    for (const std::string& s : stored_texts())
+      if (text::utf8_length(s) < 40) {  // its longest word
         EXPECT_EQ(back.encode(s), own.encode(s)) << s;
       }
   }
@@ -207,8 +208,7 @@ TEST(vocabulary_files, gemma4) {
   v.bos = 1, v.eos = 2, v.unknown = 0;
   expect_same(v, "gemma4");
   const Tokenizer own = Tokenizer::from_json(stored("gemma")), back = written(v);
-  for (const auto& text : json::parse(stored("expected"))["texts"]) {
-    const auto s = text.get<std::string>();
+  for (const std::string& s : stored_texts()) {
     EXPECT_EQ(back.encode(s), own.encode(s)) << s;
   }
 }
