@@ -9,6 +9,7 @@ from . import _reduction
 from ._attention import _in_projection, _in_projection_packed, multi_head_attention_forward  # noqa: F401
 from ._grouped import grouped_mm  # noqa: F401
 from ._layers import read_padding
+from ._linear_cross_entropy import linear_cross_entropy  # noqa: F401
 from .._ignored import ignored as _ignored
 from .._records import op_signature
 
@@ -46,17 +47,6 @@ def _over_dim(name):
 
 
 softmax, log_softmax, softmin = _over_dim("softmax"), _over_dim("log_softmax"), _over_dim("softmin")
-
-
-def linear_cross_entropy(
-    input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0
-):
-    """cross_entropy of input [N, in_features] times linear_weight [C, ..., in_features]."""
-    *shape, columns = linear_weight.shape
-    bias = None if linear_bias is None else linear_bias.reshape(-1)
-    logits = _dyadic.linear(input, linear_weight.reshape(-1, columns), bias)
-    logits = logits.reshape([*input.shape[:-1], *shape])
-    return _dyadic.cross_entropy(logits, target, weight, -100 if ignore_index is None else ignore_index, reduction, label_smoothing)
 
 
 @_ignored("sparse", why="gradients are dense, with zeros for rows that were not used", warn=True)

@@ -5,8 +5,9 @@ from .. import _dyadic
 from .._dyadic import Linear, Module, ModuleList, Sequential
 from . import _reduction
 from . import functional as F
+from ._linear_cross_entropy import LinearCrossEntropyOptions
 
-__all__ = ["AdaptiveLogSoftmaxWithLoss", "LinearCrossEntropyLoss", "TripletMarginWithDistanceLoss"]
+__all__ = ["AdaptiveLogSoftmaxWithLoss", "LinearCrossEntropyLoss", "LinearCrossEntropyOptions", "TripletMarginWithDistanceLoss"]
 
 _Adaptive = namedtuple("ASMoutput", ["output", "loss"])
 
@@ -49,7 +50,7 @@ class TripletMarginWithDistanceLoss(Module):
 
 
 class LinearCrossEntropyLoss(Module):
-    """cross_entropy(linear(input), target); linear.weight is [num_classes prod(out_features), in_features]."""
+    """cross_entropy(linear(input), target); linear.weight is [num_classes prod(out_features), in_features]. options: of linear_cross_entropy."""
 
     def __init__(
         self,
@@ -64,6 +65,7 @@ class LinearCrossEntropyLoss(Module):
         weight=None,
         ignore_index=None,
         label_smoothing=0.0,
+        options=None,
     ):
         super().__init__()
         rows = num_classes
@@ -73,6 +75,7 @@ class LinearCrossEntropyLoss(Module):
         self.num_classes, self.out_features = num_classes, tuple(out_features)
         self.register_buffer("weight", weight)
         self.reduction, self.ignore_index, self.label_smoothing = reduction, ignore_index, label_smoothing
+        self.options = options
 
     def forward(self, input, target):
         shape = [self.num_classes, *self.out_features]
@@ -86,6 +89,7 @@ class LinearCrossEntropyLoss(Module):
             reduction=self.reduction,
             ignore_index=self.ignore_index,
             label_smoothing=self.label_smoothing,
+            options=self.options,
         )
 
 
