@@ -124,6 +124,52 @@ TEST(Gptq, SameBitsForAnyNumberOfThreads) {
   set_num_threads(before);
 }
 
+// Between the two neighbours of each weight there is less to gain than GPTQ finds among all codes; where inputs are white it
+// loses less.
+TEST(Autoround, GainsWhereInputsAreCorrelatedAndLosesNothingWhereTheyAreNot) {
+  manual_seed(17);
+  const Layer smooth = layer(autoregressive(0.9)), flat = layer(low_rank()), white = layer(randn({2 * kRows, kWidth}));
+  EXPECT_GT(gain(smooth, kRow4, autoround(smooth.weight, smooth.seen, kRow4)), 3);
+  EXPECT_GT(gain(flat, kRow4, autoround(flat.weight, flat.seen, kRow4)), 6);
+  const double scales = gain(white, kRow4, imatrix(white.weight, white.seen, kRow4));
+  const double learned = gain(white, kRow4, autoround(white.weight, white.seen, kRow4));
+  EXPECT_GT(learned, 0.97 * scales);
+  EXPECT_GT(learned, gain(white, kRow4, gptq(white.weight, white.seen, kRow4)));
+  // More steps, closer to the bottom; none, the scales alone.
+  const DType i2 = DType::parse("i2(group=32)");
+  const auto steps = [&](int64_t n) { return smooth.error(autoround(smooth.weight, smooth.seen, i2, {.steps = n})); };
+  EXPECT_LT(steps(200), 0.8 * steps(10));
+  EXPECT_TRUE(equal(autoround(smooth.weight, smooth.seen, i2, {.steps = 0}).to(f32), imatrix(smooth.weight, smooth.seen, i2).to(f32)));
+}
+
+TEST(Autoround, ServesEveryFormatWithCodes) {
+  manual_seed(18);
+  const Layer l = layer(autoregressive(0.9));
+  for (DType d : formats_served(method("autoround"))) {
+    if (d.name() == "q1_0" || d.name() == "udynamic8(block=256)") continue;  // signs alone, no signs
+    const Tensor q = autoround(l.weight, l.seen, d, {.steps = 50});
+    EXPECT_EQ(q.dtype(), d);
+    EXPECT_GT(gain(l, d, q), d.bits() > 6 ? 1.02 : 1.3) << d.name();
+  }
+  const Result few = quantize_matrix(method("autoround"), l.weight, narrow(l.seen, 0, 0, 5), kGroup4);
+  EXPECT_EQ(few.fallback, "5 rows of calibration data reached it; autoround needs 16");
+  const Tensor constant = autoround(l.weight, ones({64, kWidth}), kGroup4), none = autoround(l.weight, zeros({64, kWidth}), kGroup4);
+  EXPECT_TRUE(all(isfinite(constant.to(f32))).item<bool>() && all(isfinite(none.to(f32))).item<bool>());
+}
+
+TEST(Autoround, SameBitsForAnyNumberOfThreads) {
+  manual_seed(19);
+  const Layer l = layer(autoregressive(0.9));
+  const int before = num_threads();
+  set_num_threads(1);
+  const Tensor one = autoround(l.weight, l.seen, q4_K, {.steps = 20}).to(f32);
+  for (int threads : {2, 3, 7}) {
+    set_num_threads(threads);
+    EXPECT_TRUE(equal(autoround(l.weight, l.seen, q4_K, {.steps = 20}).to(f32), one)) << threads;
+  }
+  set_num_threads(before);
+}
+
 TEST(Ldlq, GainsWhereInputsAreCorrelated) {
   manual_seed(16);
   const Layer smooth = layer(autoregressive(0.9)), flat = layer(low_rank()), loud = layer(with_outliers());
