@@ -86,8 +86,11 @@ nb::dict perplexity(CausalLM& m, const Tokenizer* tokenizer, nb::object data, in
   d["perplexity"] = p.perplexity, d["perplexity_stderr"] = p.perplexity_stderr, d["nll"] = p.nll,
   d["nll_stderr"] = p.nll_stderr;
   d["tokens"] = p.tokens, d["window"] = p.window, d["stride"] = p.stride;
-  if (const auto& v = p.divergence)
-    d["kl_mean"] = v->kl_mean, d["kl_p99"] = v->kl_p99, d["same_top"] = v->same_top, d["rms_dp"] = v->rms_dp;
+  if (const auto& v = p.divergence) {
+    d["kl_mean"] = v->kl_mean, d["kl_stderr"] = v->kl_stderr, d["kl_p99"] = v->kl_p99, d["nll_change"] = v->nll_change;
+    d["nll_change_stderr"] = v->nll_change_stderr, d["same_top"] = v->same_top, d["same_top_stderr"] = v->same_top_stderr;
+    d["rms_dp"] = v->rms_dp;
+  }
   return d;
 }
 

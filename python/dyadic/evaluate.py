@@ -14,7 +14,8 @@ def perplexity(model, data, tokenizer=None, window=512, stride=0, bos_token_id=N
     token but the first is scored once. tokenizer: of texts; None: the model's. bos_token_id: of ids, where a window is to begin with
     one. base: another model of the same vocabulary. kv: the format of the keys and values that the model keeps, not its base, as
     generate()'s. Attributes of the result: perplexity, perplexity_stderr, nll, nll_stderr, tokens
-    (that were scored), window, stride; with base kl_mean, kl_p99, same_top, rms_dp.
+    (that were scored), window, stride; with base kl_mean, kl_stderr, kl_p99 (Kullback-Leibler, nats), nll_change and nll_change_stderr (the
+    logarithm of the perplexities' ratio), same_top, same_top_stderr, rms_dp.
     """
     if isinstance(data, str):
         tokenizer = tokenizer or model.tokenizer

@@ -1,6 +1,9 @@
 // dyadic eval: how well a language model predicts a text, or answers questions.
 
 #include "dyadic/eval.h"
+
+#include <cmath>
+
 #include "base/check.h"
 #include "base/interrupt.h"
 #include "base/text.h"
@@ -59,8 +62,11 @@ int eval_text(const EvalOptions& o, const Common& common) {
               {"window", p.window},
               {"stride", p.stride}};
     if (p.divergence) {
-      j["base"] = o.base, j["kl_mean"] = number(p.divergence->kl_mean), j["kl_p99"] = number(p.divergence->kl_p99);
-      j["same_top"] = number(p.divergence->same_top), j["rms_dp"] = number(p.divergence->rms_dp);
+      const models::Divergence& d = *p.divergence;
+      j["base"] = o.base, j["kl_mean"] = number(d.kl_mean), j["kl_stderr"] = number(d.kl_stderr);
+      j["kl_p99"] = number(d.kl_p99), j["nll_change"] = number(d.nll_change);
+      j["nll_change_stderr"] = number(d.nll_change_stderr), j["same_top"] = number(d.same_top);
+      j["same_top_stderr"] = number(d.same_top_stderr), j["rms_dp"] = number(d.rms_dp);
     }
     print(json_text(j));
     return kDone;
@@ -70,9 +76,10 @@ int eval_text(const EvalOptions& o, const Common& common) {
   out += fmt::format("window         {}{}\n", p.window, p.stride ? fmt::format(", stride {}", p.stride) : "");
   if (const auto& d = p.divergence)
     out += fmt::format(
-        "against        {}\nKL mean        {:.6f}\nKL 99 %        {:.6f}\nsame top       {:.2f} %\n"
-        "rms dp         {:.3f} %\n",
-        o.base, d->kl_mean, d->kl_p99, 100 * d->same_top, 100 * d->rms_dp);
+        "against        {}\nperplexity     x {:.5f} ± {:.5f}\nKL mean        {:.6f} ± {:.6f}\nKL 99 %        {:.6f}\n"
+        "same top       {:.2f} ± {:.2f} %\nrms dp         {:.3f} %\n",
+        o.base, std::exp(d->nll_change), std::exp(d->nll_change) * d->nll_change_stderr, d->kl_mean, d->kl_stderr, d->kl_p99,
+        100 * d->same_top, 100 * d->same_top_stderr, 100 * d->rms_dp);
   print(out);
   return kDone;
 }

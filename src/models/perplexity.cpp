@@ -33,44 +33,59 @@ std::vector<Window> windows_of(int64_t tokens, const PerplexityOptions& o) {
   return all;
 }
 
+// A mean, and its standard error: sqrt(variance / (n - 1)).
+class Mean {
+  double sum_ = 0, squares_ = 0;
+  int64_t n_ = 0;
+
+ public:
+  void add(double v) { sum_ += v, squares_ += v * v, ++n_; }
+  int64_t count() const { return n_; }
+  double value() const { return sum_ / double(n_); }
+  double stderr_of() const {
+    return n_ > 1 ? std::sqrt(std::max(squares_ / double(n_) - value() * value(), 0.0) / double(n_ - 1)) : 0;
+  }
+};
+
 class Sums {
   std::vector<float> kl_;
-  double nll_ = 0, squares_ = 0, dp_ = 0;
-  int64_t tokens_ = 0, same_ = 0;
+  Mean nll_, divergence_, change_, same_;
+  double dp_ = 0;
 
  public:
   void add(const Tensor& rows, std::span<const int64_t> tokens) {
     const Tensor at = values_at(rows, tokens).contiguous();
-    for (int64_t i = 0; i < at.numel(); ++i) {
-      const double nll = -double(at.data<float>()[i]);
-      nll_ += nll, squares_ += nll * nll, ++tokens_;
-    }
+    for (int64_t i = 0; i < at.numel(); ++i) nll_.add(-double(at.data<float>()[i]));
   }
   void compare(const Tensor& rows, const Tensor& base, std::span<const int64_t> tokens) {
     const Tensor kl = sum(exp(base) * (base - rows), {1}).contiguous().cpu();
     kl_.insert(kl_.end(), kl.data<float>(), kl.data<float>() + kl.numel());
-    same_ += int64_t(sum(eq(argmax(rows, 1), argmax(base, 1)).to(i64)).item());
+    const Tensor same = eq(argmax(rows, 1), argmax(base, 1)).contiguous().cpu();
     const Tensor p = values_at(rows, tokens).contiguous(), q = values_at(base, tokens).contiguous();
     for (int64_t i = 0; i < p.numel(); ++i) {
-      const double d = std::exp(double(p.data<float>()[i])) - std::exp(double(q.data<float>()[i]));
+      const auto ours = double(p.data<float>()[i]), its = double(q.data<float>()[i]);
+      const double d = std::exp(ours) - std::exp(its);
       dp_ += d * d;
+      divergence_.add(double(kl.data<float>()[i])), change_.add(its - ours), same_.add(same.data<bool>()[i]);
     }
   }
   Perplexity result(const PerplexityOptions& o) {
-    const auto n = double(tokens_);
     Perplexity r{.window = o.window, .stride = o.stride};
-    r.tokens = tokens_, r.nll = nll_ / n;
-    r.nll_stderr = tokens_ > 1 ? std::sqrt(std::max(squares_ / n - r.nll * r.nll, 0.0) / (n - 1)) : 0;
+    r.tokens = nll_.count(), r.nll = nll_.value(), r.nll_stderr = nll_.stderr_of();
     r.perplexity = std::exp(r.nll), r.perplexity_stderr = r.perplexity * r.nll_stderr;
     if (kl_.empty()) return r;
-    double kl = 0;
-    for (float v : kl_) kl += double(v);
     std::ranges::sort(kl_);
-    const double place = .99 * (n - 1);  // between two of them
+    const double place = .99 * double(kl_.size() - 1);  // between two of them
     const auto below = size_t(place);
     const double part = place - double(below), low = double(kl_[below]);
-    const double p99 = low + part * (double(kl_[std::min(below + 1, kl_.size() - 1)]) - low);
-    r.divergence = {kl / n, p99, double(same_) / n, std::sqrt(dp_ / n)};
+    r.divergence = {.kl_mean = divergence_.value(),
+                    .kl_stderr = divergence_.stderr_of(),
+                    .kl_p99 = low + part * (double(kl_[std::min(below + 1, kl_.size() - 1)]) - low),
+                    .nll_change = change_.value(),
+                    .nll_change_stderr = change_.stderr_of(),
+                    .same_top = same_.value(),
+                    .same_top_stderr = same_.stderr_of(),
+                    .rms_dp = std::sqrt(dp_ / double(kl_.size()))};
     return r;
   }
 };

@@ -1,5 +1,5 @@
-// A tokenizer.json as the vocabulary of a GGUF file: byte-level BPE, and BPE over characters with bytes to fall back to, which
-// GGUF keeps as SentencePiece does: pieces with scores, of which the higher is merged first.
+// A tokenizer.json as the vocabulary of a GGUF file: byte-level BPE; BPE over characters with bytes to fall back to, which GGUF
+// keeps as SentencePiece does: pieces with scores, of which the higher is merged first; BERT's pieces of words.
 #include <algorithm>
 
 #include "base/check.h"
@@ -107,23 +107,49 @@ void fill_pieces(const TokenizerState& s, const Json& j, const std::vector<const
   if (v.unknown >= 0) v.types[size_t(v.unknown)] = kUnknown;
 }
 
+// Pieces that begin a word have U+2581 before them there, and those that go on with one have no mark.
+void fill_words(const TokenizerState& s, const Json& j, StoredVocabulary& v) {
+  const Json& model = j["model"];
+  const auto normalizer = stages(j, "normalizer", "normalizers"), pre = stages(j, "pre_tokenizer", "pretokenizers");
+  DY_CHECK_AS(ValueError, model.value("continuing_subword_prefix", "##") == "##",
+              "vocabulary: GGUF knows no other mark of a piece within a word than ##");
+  DY_CHECK_AS(ValueError,
+              normalizer.size() == 1 && is(normalizer[0], "BertNormalizer") && flag(*normalizer[0], "clean_text", true) &&
+                  flag(*normalizer[0], "handle_chinese_chars", true) && pre.size() == 1 && is(pre[0], "BertPreTokenizer"),
+              "vocabulary: GGUF has no name for the way this tokenizer cuts text");
+  v.model = "bert", v.pre = "default";
+  for (size_t i = 0; i < v.tokens.size(); ++i)
+    if (std::string& t = v.tokens[i]; v.types[i] == kNormal && !(t.starts_with('[') && t.ends_with(']')))
+      t = t.starts_with("##") ? t.substr(2) : std::string(kBlank) + t;
+  v.lowercase = flag(*normalizer[0], "lowercase", true);
+  if (const Json accents = normalizer[0]->value("strip_accents", Json()); accents.is_boolean()) v.strip_accents = accents.get<bool>();
+  const auto only = [](const Ids& ids) { return ids.size() == 1 ? ids[0] : -1; };
+  if (v.bos < 0) v.bos = only(s.frame.before);
+  if (v.separator < 0) v.separator = only(s.frame.after);
+  v.add_separator = !s.frame.after.empty();
+}
+
 }  // namespace
 
 StoredVocabulary to_vocabulary(const TokenizerState& s, size_t size) {
   DY_CHECK_AS(ValueError, !s.json.empty(), "vocabulary: a GGUF file's is kept in its keys");
   const Json j = parse_json(s.json);
-  const bool bpe = j["model"].contains("merges");
+  const bool bpe = j["model"].contains("merges"), words = j["model"].value("type", "") == "WordPiece";
   const std::vector<const Json*> pre = stages(j, "pre_tokenizer", "pretokenizers");
   const bool bytes = std::ranges::any_of(pre, [](const Json* stage) { return is(stage, "ByteLevel"); });
-  DY_CHECK_AS(ValueError, bpe && (bytes || flag(j["model"], "byte_fallback", false)),
-              "vocabulary: only byte-level BPE and BPE that falls back to bytes are written to GGUF");
+  DY_CHECK_AS(ValueError, words || (bpe && (bytes || flag(j["model"], "byte_fallback", false))),
+              "vocabulary: only byte-level BPE, BPE that falls back to bytes and WordPiece are written to GGUF");
   StoredVocabulary v;
   fill_tokens(s, size, v);
   const auto id = [&](const char* name) { return s.special(name).value_or(-1); };
   v.bos = id("bos_token"), v.eos = id("eos_token"), v.unknown = id("unk_token"), v.padding = id("pad_token");
+  v.separator = id("sep_token"), v.mask = id("mask_token");
   if (v.unknown < 0 && j["model"].value("unk_token", Json()).is_string())
     v.unknown = s.find(j["model"]["unk_token"].get<std::string>()).value_or(-1);
-  bytes ? fill_bytes(j, pre, v) : fill_pieces(s, j, pre, v);
+  if (words)
+    fill_words(s, j, v);
+  else
+    bytes ? fill_bytes(j, pre, v) : fill_pieces(s, j, pre, v);
   const auto frames = [](const Ids& ids, int64_t id) { return std::ranges::find(ids, id) != ids.end(); };
   if (v.bos >= 0) v.add_bos = frames(s.frame.before, v.bos);
   if (v.eos >= 0) v.add_eos = frames(s.frame.after, v.eos);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "tests/models/small_model.h"
 
@@ -81,10 +82,11 @@ TEST_F(Eval, DistanceFromABase) {
   ASSERT_TRUE(same);
   EXPECT_EQ(same->kl_mean, 0);
   EXPECT_EQ(same->same_top, 1);
+  EXPECT_EQ(same->nll_change, 0);
   EXPECT_EQ(same->rms_dp, 0);
   const Model rough = models::load(small_model(), {.dtype = DType::parse("i4(group=32)")});
   NoGrad guard;
-  std::vector<double> kls;
+  std::vector<double> kls, changes;
   double dp = 0, top = 0;
   for (size_t at = 0; at + 32 <= ids.size(); at += 32) {
     std::vector<int64_t> w(ids.begin() + int64_t(at), ids.begin() + int64_t(at) + 32);
@@ -101,17 +103,30 @@ TEST_F(Eval, DistanceFromABase) {
         if (q[v] > q[b]) b = v;
       }
       const double d = std::exp(p[w[size_t(i) + 1]]) - std::exp(q[w[size_t(i) + 1]]);
-      kls.push_back(kl), dp += d * d, top += a == b;
+      kls.push_back(kl), changes.push_back(q[w[size_t(i) + 1]] - p[w[size_t(i) + 1]]), dp += d * d, top += a == b;
     }
   }
   const auto far = perplexity(*rough, ids, {.window = 32, .bos = 0, .base = &*m}).divergence;
-  double mean = 0;
-  for (double v : kls) mean += v / 45;
+  const auto mean_of = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
+  };
+  const auto stderr_of = [&](const std::vector<double>& values) {
+    double squares = 0;
+    for (double v : values) squares += (v - mean_of(values)) * (v - mean_of(values));
+    return std::sqrt(squares / double(values.size() * (values.size() - 1)));
+  };
+  const double mean = mean_of(kls), change = mean_of(changes);
+  EXPECT_NEAR(far->kl_stderr, stderr_of(kls), 1e-4 * far->kl_stderr);
+  EXPECT_NEAR(far->nll_change, change, 1e-5);
+  EXPECT_NEAR(far->nll_change_stderr, stderr_of(changes), 1e-3 * far->nll_change_stderr);
+  EXPECT_NEAR(far->nll_change, perplexity(*rough, ids, {.window = 32, .bos = 0}).nll - perplexity(*m, ids, {.window = 32, .bos = 0}).nll,
+              1e-6);
   std::ranges::sort(kls);
   EXPECT_GT(mean, 1e-4);
   EXPECT_NEAR(far->kl_mean, mean, 1e-4 * mean);
   EXPECT_NEAR(far->kl_p99, kls[43] + 0.56 * (kls[44] - kls[43]), 1e-4 * kls[44]);
   EXPECT_NEAR(far->same_top, top / 45, 1e-9);
+  EXPECT_NEAR(far->same_top_stderr, std::sqrt(far->same_top * (1 - far->same_top) / 44), 1e-9);
   EXPECT_NEAR(far->rms_dp, std::sqrt(dp / 45), 1e-4 * far->rms_dp);
 }
 

@@ -342,9 +342,43 @@ TEST(GgufVocabulary, GivesTheSameIds) {
     return std::string();
   };
   EXPECT_NE(refused("clip").find("vocabulary:"), std::string::npos);
-  EXPECT_NE(refused("bert").find("vocabulary:"), std::string::npos);
+  EXPECT_NE(refused("bert_cased").find("vocabulary:"), std::string::npos);  // cuts no Chinese
   EXPECT_NE(refused("t5").find("vocabulary:"), std::string::npos);
   EXPECT_THROW(Tokenizer::load(test_data("text/data/gpt2.json")).stored_vocabulary(10), ValueError);
+}
+
+// WordPiece, through a file from which Hugging Face's own JSON was taken.
+TEST(GgufVocabulary, KeepsBertsPieces) {
+  Folder folder;
+  const std::string model = folder / "model", file = folder / "a.gguf";
+  const std::string source = text_of_file(test_data("text/data/bert.json"));
+  const Tokenizer own = Tokenizer::from_json(source);
+  fs::create_directories(model);
+  std::ofstream(model + "/tokenizer.json") << source;
+  json config = json::parse(text_of_file(folder_of("bert") + "/config.json"));
+  config["vocab_size"] = own.vocab_size(), config["architectures"] = {"BertModel"};
+  std::ofstream(model + "/config.json") << config.dump();
+  io::NamedTensors body;
+  for (auto& [name, t] : io::load_safetensors(folder_of("bert") + "/model.safetensors").tensors)
+    if (name.starts_with("bert."))
+      body.emplace_back(name.substr(5), name.find("word_embeddings") == name.npos ? t : randn({own.vocab_size(), t.size(1)}));
+  io::save(model + "/model.safetensors", body);
+  convert(model, file);
+  const auto whole = io::GgufFile::open(file);
+  io::GgufMetadata keys;
+  for (auto& [key, value] : whole->values())
+    if (key != "tokenizer.huggingface.json" && !key.starts_with("dyadic.")) keys.emplace_back(key, value);
+  io::save_gguf(folder / "b.gguf", {}, [&](size_t) { return Tensor(); }, keys);
+  const Tokenizer t = Tokenizer::load(folder / "b.gguf");
+  EXPECT_EQ(whole->integer("tokenizer.ggml.cls_token_id"), 2);
+  EXPECT_EQ(whole->text("tokenizer.ggml.model"), "bert");
+  int64_t compared = 0;
+  for (const auto& text : json::parse(text_of_file(test_data("text/data/expected.json")))["texts"].get<std::vector<std::string>>()) {
+    if (text.size() >= 40) continue;  // this tokenizer's longest word; GGUF's has 1000
+    EXPECT_EQ(t.encode(text), own.encode(text)) << text;
+    compared += t.encode(text).size() > 2;
+  }
+  EXPECT_GT(compared, 50);
 }
 
 }  // namespace

@@ -38,12 +38,18 @@ void put_vocabulary(io::GgufMetadata& keys, StoredVocabulary v) {
   put("token_type", io::GgufArray(std::move(v.types)));
   if (!v.merges.empty()) put("merges", io::GgufArray(std::move(v.merges)));
   const std::pair<const char*, int64_t> ids[] = {
-      {"bos_token_id", v.bos}, {"eos_token_id", v.eos}, {"unknown_token_id", v.unknown}, {"padding_token_id", v.padding}};
+      {"bos_token_id", v.bos},         {"eos_token_id", v.eos},
+      {"unknown_token_id", v.unknown}, {"padding_token_id", v.padding},
+      {"mask_token_id", v.mask},       {"seperator_token_id", v.separator},  // so it is spelled
+      {"cls_token_id", v.model == "bert" ? v.bos : -1}};
   for (auto [name, id] : ids)
     if (id >= 0) put(name, uint32_t(id));
   if (v.add_bos) put("add_bos_token", *v.add_bos);
   if (v.add_eos) put("add_eos_token", *v.add_eos);
+  if (v.add_separator) put("add_sep_token", *v.add_separator);
   if (v.add_space_prefix) put("add_space_prefix", *v.add_space_prefix);
+  if (v.lowercase) put("normalizer.lowercase", *v.lowercase);
+  if (v.strip_accents) put("normalizer.strip_accents", *v.strip_accents);
   if (!v.chat_template.empty()) keys.emplace_back("tokenizer.chat_template", std::move(v.chat_template));
 }
 
