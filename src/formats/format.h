@@ -131,7 +131,7 @@ struct Format {
   int64_t code_bits(int64_t elements) const {
     return params.codebooks ? elements / def->vector * params.codebooks * params.word_bits : elements * def->bits;
   }
-  int64_t itemsize() const { return (def->bits + 7) / 8; }                  // scalars only
+  int64_t itemsize() const { return (def->bits + 7) / 8; }  // scalars only
   Compute compute() const { return def->compute; }
 };
 

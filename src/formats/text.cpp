@@ -26,9 +26,9 @@ std::string option_names(uint32_t options) {
   static constexpr struct {
     uint32_t bit;
     const char* text;
-  } kNames[] = {{kBlock, "block=N"},  {kRow, "row"},        {kTensor, "tensor"}, {kGroup, "group=N"},
-                {kTiled, "tile=MxN"}, {kDoubled, "double"}, {kZero, "zero"},     {kCodebooks, "codebooks=N"},
-                {kBits, "bits=N"},        {kScale, "scale=f16|bf16|f32"}};
+  } kNames[] = {
+      {kBlock, "block=N"},  {kRow, "row"},   {kTensor, "tensor"},         {kGroup, "group=N"}, {kTiled, "tile=MxN"},
+      {kDoubled, "double"}, {kZero, "zero"}, {kCodebooks, "codebooks=N"}, {kBits, "bits=N"},   {kScale, "scale=f16|bf16|f32"}};
   std::string all;
   for (const auto& n : kNames)
     if (options & n.bit) all += (all.empty() ? "" : ", ") + std::string(n.text);

@@ -77,8 +77,8 @@ double mean_square_error(const Format& f, const std::vector<float>& x, Geometry 
   return sum / power;
 }
 
-// Of two bits the best scalar quantizer leaves .1175, e8p's lattice .0888. The smaller the matrix, the more of its error its own
-// codebooks take, which are 8 KB.
+// Of two bits the best scalar quantizer leaves .1175, e8p's lattice .0888. The smaller the matrix, the more of its error its
+// own codebooks take, which are 8 KB.
 TEST(Aqlm, NormalNumbers) {
   const Geometry small{256, 256}, large{1024, 1024};
   const std::vector<float> x = normals(small.numel(), 1), y = normals(large.numel(), 2);

@@ -165,7 +165,8 @@ TEST(Aqlm, GainsWhereInputsAreCorrelated) {
     // What the rounds add to codes chosen in order.
     EXPECT_LT(l->error(q), 0.96 * l->error(aqlm(l->weight, l->seen, kAqlm, {.rounds = 0})));
   }
-  EXPECT_LT(flat.error(aqlm(flat.weight, flat.seen, kAqlm)), 0.6 * flat.error(aqlm(flat.weight, flat.seen, kAqlm, {.rounds = 0})));
+  EXPECT_LT(flat.error(aqlm(flat.weight, flat.seen, kAqlm)),
+            0.6 * flat.error(aqlm(flat.weight, flat.seen, kAqlm, {.rounds = 0})));
   // A tolerance that no round meets makes the first the last.
   EXPECT_TRUE(equal(aqlm(flat.weight, flat.seen, kAqlm, {.tolerance = 0.99}).to(f32),
                     aqlm(flat.weight, flat.seen, kAqlm, {.rounds = 1}).to(f32)));
@@ -175,7 +176,8 @@ TEST(Aqlm, GainsWhereInputsAreCorrelated) {
 TEST(Aqlm, OfAWiderLayer) {
   manual_seed(17);
   const Tensor x = repeat(autoregressive(0.9), {1, 4}) + randn({2 * kRows, 4 * kWidth}) * 0.5;
-  const Layer l = {randn({2 * kWidth, 4 * kWidth}), narrow(x, 0, 0, kRows).contiguous(), narrow(x, 0, kRows, kRows).contiguous()};
+  const Layer l = {randn({2 * kWidth, 4 * kWidth}), narrow(x, 0, 0, kRows).contiguous(),
+                   narrow(x, 0, kRows, kRows).contiguous()};
   const DType i2 = DType::parse("i2(group=32,scale=f16)");
   const Tensor q = aqlm(l.weight, l.seen, kAqlm);
   EXPECT_EQ(q.nbytes(), 131072 + 2048 + 8192);

@@ -1,6 +1,6 @@
-// aqlm: sums of codebooks' words (aqlm.h). Planes: codes, a scale for each row, the codebooks, which all rows share. Rounding to
-// nearest makes the codebooks: a row's scale is its root mean square, its vectors over it are a sample for k-means, codebook by
-// codebook on what the ones before leave (residual k-means), then for all of them together, codes by the search and words by
+// aqlm: sums of codebooks' words (aqlm.h). Planes: codes, a scale for each row, the codebooks, which all rows share. Rounding
+// to nearest makes the codebooks: a row's scale is its root mean square, its vectors over it are a sample for k-means, codebook
+// by codebook on what the ones before leave (residual k-means), then for all of them together, codes by the search and words by
 // means in turn. The scale becomes at last the one that fits the row's codes best. A row with a NaN or an infinity is NaN and
 // no part of the sample.
 //
@@ -122,8 +122,8 @@ class Fit {
       }
     });
   }
-  // Each word becomes the mean of what the other codebooks leave of the vectors that have it; one that none has, what they leave
-  // of some vector.
+  // Each word becomes the mean of what the other codebooks leave of the vectors that have it; one that none has, what they
+  // leave of some vector.
   void update(int64_t book, int round) {
     const int64_t known = round > kRounds ? books_ : book + 1;
     constexpr int64_t kWords = 16;

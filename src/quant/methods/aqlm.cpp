@@ -2,11 +2,11 @@
 // Additive Quantization", arXiv:2401.06118, sections 3.2 to 3.3): codes, codebooks and scales of a layer in turn, each for the
 // least squared error of its output, which for a row w and what is stored for it, q, is (w - q) H (w - q)^T, H = sum of x x^T.
 //
-// Codes of 8 columns are searched for in a basis in which that error is a distance, so that the search is the one of rounding to
-// nearest. The first ones are chosen in the columns' order, with what is lost made good in those that follow (gptq.cpp): with
-// H^-1 = U^T U the error e of 8 columns B counts |e U_BB^-1|^2. Later ones are chosen while all others stand: |(v - t) L|^2,
-// with L L^T = H_BB and t what the 8 columns would be without a codebook. Codebooks are the least squares' by a few steps of
-// conjugate gradients under the diagonal's inverse, scales by their formula.
+// Codes of 8 columns are searched for in a basis in which that error is a distance, so that the search is the one of rounding
+// to nearest. The first ones are chosen in the columns' order, with what is lost made good in those that follow (gptq.cpp):
+// with H^-1 = U^T U the error e of 8 columns B counts |e U_BB^-1|^2. Later ones are chosen while all others stand: |(v - t)
+// L|^2, with L L^T = H_BB and t what the 8 columns would be without a codebook. Codebooks are the least squares' by a few steps
+// of conjugate gradients under the diagonal's inverse, scales by their formula.
 #include <cmath>
 
 #include "base/check.h"
@@ -21,7 +21,7 @@ namespace dyadic::inline v1::quant {
 namespace {
 
 constexpr int64_t kFewestRows = 16, kVector = 8, kWidth = 128;
-constexpr int kSteps = 6;  // of conjugate gradients
+constexpr int kSteps = 4;  // of conjugate gradients
 
 // The blocks of 8 x 8 on a matrix's diagonal, [n / 8, 8, 8], f64.
 Tensor diagonal_blocks(const Tensor& m) {
@@ -29,9 +29,7 @@ Tensor diagonal_blocks(const Tensor& m) {
   return permute(diagonal(m.to(f64).view({groups, kVector, groups, kVector}), 0, 0, 2), {2, 0, 1}).contiguous();
 }
 // [rows, cols] as [vectors, 8] in the order of codes, and back.
-Tensor as_vectors(const Tensor& m) {
-  return permute(m.reshape({m.size(0), -1, kVector}), {1, 0, 2}).reshape({-1, kVector});
-}
+Tensor as_vectors(const Tensor& m) { return permute(m.reshape({m.size(0), -1, kVector}), {1, 0, 2}).reshape({-1, kVector}); }
 Tensor as_matrix(const Tensor& vectors, int64_t rows) {
   return permute(vectors.view({-1, rows, kVector}), {1, 0, 2}).reshape({rows, -1});
 }
@@ -69,10 +67,9 @@ class Layer {
 
   void choose_in_order() {
     const Tensor w = weight_.clone();
-    const Tensor basis =
-        linalg::solve_triangular(diagonal_blocks(factor_), eye(kVector, std::nullopt, f64).expand({groups_, kVector, kVector}),
-                                 true)
-            .to(f32);
+    const Tensor basis = linalg::solve_triangular(diagonal_blocks(factor_),
+                                                  eye(kVector, std::nullopt, f64).expand({groups_, kVector, kVector}), true)
+                             .to(f32);
     for (int64_t first = 0; first < w.size(1); first += kWidth) {
       const int64_t width = std::min(kWidth, w.size(1) - first), rest = w.size(1) - first - width;
       const Tensor block = columns(w, first, width).contiguous(), errors = empty({rows_, width});
@@ -84,8 +81,7 @@ class Layer {
         const Tensor error = matmul(wanted - values(group), basis[group]);
         columns(errors, at, kVector).copy_(error);
         if (behind)
-          columns(block, at + kVector, behind)
-              .sub_(matmul(error, columns(narrow(u, 0, at, kVector), at + kVector, behind)));
+          columns(block, at + kVector, behind).sub_(matmul(error, columns(narrow(u, 0, at, kVector), at + kVector, behind)));
       }
       if (rest) columns(w, first + width, rest).sub_(matmul(errors, columns(rows, first + width, rest)));
     }
