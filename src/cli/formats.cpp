@@ -1,4 +1,5 @@
 // dyadic formats: the registered dtypes and what each can hold.
+#include <cmath>
 #include <memory>
 
 #include "base/check.h"
@@ -124,7 +125,7 @@ Json describe_format(DType d) {
   return {{"name", d.name()},
           {"long_name", d.long_name()},
           {"kind", kind_name(def.kind)},
-          {"bits", def.bits},
+          {"bits", d.bits() == std::floor(d.bits()) ? Json(int64_t(d.bits())) : Json(d.bits())},
           {"exponent_bits", where(floating, def.exponent_bits)},
           {"mantissa_bits", where(floating, def.mantissa_bits)},
           {"bias", where(floating, def.bias)},

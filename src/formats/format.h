@@ -38,12 +38,16 @@ struct Round {
   Overflow overflow = Overflow::standard;
 };
 
+inline constexpr int kMostCodebooks = 4, kMostWordBits = 8;
+
 struct Params {  // of a scaled format; zero-initialized for scalars
   Granularity granularity = Granularity::none;
   int32_t block = 0;              // elements per scale for group and flat, columns of a tile
   int32_t rows = 1;               // of a tile
   bool doubled = false;           // scales are themselves quantized (bitsandbytes' double quantization)
   bool zero = false;              // has zero points
+  uint8_t codebooks = 0;          // of vectors that are sums of words, one of each codebook
+  uint8_t word_bits = 0;          // that number a word of a codebook
   const Format* scale = nullptr;  // dtype of the scales
   friend bool operator==(const Params&, const Params&) = default;
 };
@@ -67,7 +71,18 @@ struct PlaneList {
 
 // What the parentheses of a scaled format's text may hold (FormatDef::options): `block=N` of a flat format, the granularities,
 // the flags.
-enum Option : uint32_t { kBlock = 1, kGroup = 2, kRow = 4, kTensor = 8, kDoubled = 16, kZero = 32, kScale = 64, kTiled = 128 };
+enum Option : uint32_t {
+  kBlock = 1,
+  kGroup = 2,
+  kRow = 4,
+  kTensor = 8,
+  kDoubled = 16,
+  kZero = 32,
+  kScale = 64,
+  kTiled = 128,
+  kCodebooks = 256,
+  kBits = 512,
+};
 
 // A file's answers. Scalar formats fill decode/encode, scaled ones decode_range/encode_all and planes.
 struct FormatDef {
@@ -84,6 +99,7 @@ struct FormatDef {
   uint32_t options = 0;      // the Options its text accepts
   int32_t block_step = 1;    // N of block= and group= is a multiple of it: codes that share a byte share a scale
   int32_t block_bytes = 0;   // of formats whose rows are whole blocks of defaults.block elements: ggml's, e8p
+  int32_t vector = 1;        // elements of a row that have their code together
   const char* instead = "";  // a format that can be encoded, where encode_all is null: codes come from files
 
   // Scalar formats: n elements between storage (packed ones: a byte each) and the compute type. Any alignment of
@@ -110,8 +126,12 @@ struct Format {
   // Elements have no address of their own: scaled formats, and scalars of fewer than 8 bits, which are packed (packed.h).
   bool is_blocked() const { return is_scaled() || def->bits < 8; }
   bool can_encode() const { return !is_scaled() || def->encode_all; }
-  int64_t row_step() const { return def->block_bytes ? params.block : 1; }  // the last dimension is a multiple of it
-  int64_t itemsize() const { return (def->bits + 7) / 8; }                  // scalars only
+  int64_t row_step() const { return def->block_bytes ? params.block : def->vector; }  // the last dimension is a multiple of it
+  // Of the codes of so many elements of a row.
+  int64_t code_bits(int64_t elements) const {
+    return params.codebooks ? elements / def->vector * params.codebooks * params.word_bits : elements * def->bits;
+  }
+  int64_t itemsize() const { return (def->bits + 7) / 8; }  // scalars only
   Compute compute() const { return def->compute; }
 };
 

@@ -77,7 +77,7 @@ GroupLayout group_layout(const Format& f, Geometry g) {
   l.band = p.rows;
   l.group = cut ? p.block : std::max<int64_t>(g.cols, 1);
   l.groups = cut ? divide_up(g.cols, l.group) : g.cols > 0;
-  l.pitch = divide_up(g.cols * f.def->bits, 8);
+  l.pitch = divide_up(f.code_bits(g.cols), 8);
   l.scales_per_row = p.granularity == Granularity::tensor ? 0 : l.groups;
   l.scale = scale_type(p.scale);
   const int64_t count = scale_count(p, l);
@@ -114,6 +114,17 @@ PlaneList offset_planes(const Format& f, Geometry g) {
 PlaneList ordered_planes(const Format& f, Geometry g) {
   PlaneList list = group_planes(f, g);
   add(list, "g_idx", detail::i32, list.buffer_bytes, 4 * g.cols);
+  return list;
+}
+
+PlaneList codebook_planes(const Format& f, Geometry g) {
+  const int64_t vector = f.row_step();
+  DY_CHECK_AS(ValueError, g.cols % vector == 0,
+              "{}: rows are whole vectors of {}: the last dimension is {}; pad it to {} or pick i2(group=32)", f.def->name,
+              vector, g.cols, divide_up(g.cols, vector) * vector);
+  PlaneList list = group_planes(f, g);
+  list.plane[0].dtype = &detail::u8;
+  add(list, "codebooks", detail::f16, list.buffer_bytes, f.params.codebooks * (vector << f.params.word_bits) * 2);
   return list;
 }
 

@@ -6,11 +6,12 @@
 namespace dyadic::inline v1 {
 
 // FormatDef::planes of the block formats.
-PlaneList flat_planes(const Format&, Geometry);     // codes, absmax; doubled: codes, absmax, nested_absmax, nested_offset
-PlaneList group_planes(const Format&, Geometry);    // codes, scales; with zero points: zeros; e4m3 scales: tensor_scale
-PlaneList offset_planes(const Format&, Geometry);   // codes, scales, offsets of the scales' type
-PlaneList ordered_planes(const Format&, Geometry);  // those of group_planes, and g_idx: the group of each column
-PlaneList ggml_planes(const Format&, Geometry);     // blocks; ValueError unless cols is a multiple of Format::row_step()
+PlaneList flat_planes(const Format&, Geometry);      // codes, absmax; doubled: codes, absmax, nested_absmax, nested_offset
+PlaneList group_planes(const Format&, Geometry);     // codes, scales; with zero points: zeros; e4m3 scales: tensor_scale
+PlaneList offset_planes(const Format&, Geometry);    // codes, scales, offsets of the scales' type
+PlaneList ordered_planes(const Format&, Geometry);   // those of group_planes, and g_idx: the group of each column
+PlaneList codebook_planes(const Format&, Geometry);  // codes, scales, codebooks; ValueError as for ggml's
+PlaneList ggml_planes(const Format&, Geometry);      // blocks; ValueError unless cols is a multiple of Format::row_step()
 
 // The same as plain numbers (byte offsets in the buffer) for the kernels.
 struct FlatLayout {
@@ -32,7 +33,7 @@ struct GroupLayout {
 };
 GroupLayout group_layout(const Format&, Geometry);
 struct MoreLayout : GroupLayout {
-  int64_t more;  // what stands behind the planes of a group_layout: the offsets, or g_idx
+  int64_t more;  // what stands behind the planes of a group_layout: the offsets, g_idx or the codebooks
 };
 MoreLayout more_layout(const Format&, Geometry);
 

@@ -156,7 +156,7 @@ DType DType::to_complex() const {
 }
 bool DType::is_scaled() const { return f_ && f_->is_scaled(); }
 bool DType::is_blocked() const { return f_ && f_->is_blocked(); }
-double DType::bits() const { return f_ ? f_->def->bits : 0; }
+double DType::bits() const { return f_ ? double(f_->code_bits(f_->def->vector)) / f_->def->vector : 0; }
 int64_t DType::itemsize() const {
   DY_CHECK_AS(ValueError, f_ && !f_->is_blocked(),
               "itemsize: an element has no bytes of its own: dtype is {}; use bits() or the tensor's nbytes", name());

@@ -26,8 +26,9 @@ std::string option_names(uint32_t options) {
   static constexpr struct {
     uint32_t bit;
     const char* text;
-  } kNames[] = {{kBlock, "block=N"},  {kRow, "row"},        {kTensor, "tensor"}, {kGroup, "group=N"},
-                {kTiled, "tile=MxN"}, {kDoubled, "double"}, {kZero, "zero"},     {kScale, "scale=f16|bf16|f32"}};
+  } kNames[] = {
+      {kBlock, "block=N"},  {kRow, "row"},   {kTensor, "tensor"},         {kGroup, "group=N"}, {kTiled, "tile=MxN"},
+      {kDoubled, "double"}, {kZero, "zero"}, {kCodebooks, "codebooks=N"}, {kBits, "bits=N"},   {kScale, "scale=f16|bf16|f32"}};
   std::string all;
   for (const auto& n : kNames)
     if (options & n.bit) all += (all.empty() ? "" : ", ") + std::string(n.text);
@@ -64,17 +65,20 @@ struct Parser {
     constexpr uint32_t kCover = kRow | kTensor | kGroup | kTiled;
     if ((bit & kCover) && (seen & kCover) != bit) refuse("row, tensor, group and tile exclude each other");
   }
-  int32_t number(std::string_view value, std::string_view option) const {
+  int32_t number(std::string_view value, std::string_view option, int32_t step, int32_t most) const {
     int32_t n = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), n);
     const bool whole = error == std::errc() && end == value.data() + value.size();
-    if (!whole || n < 1 || n > kMaxBlock || n % def.block_step)
+    if (!whole || n < 1 || n > most || n % step)
       refuse(fmt::format("\"{}\" needs {} from {} to {}", option,
-                         def.block_step == 1   ? "a number"
-                         : def.block_step == 2 ? "an even number"
-                                               : fmt::format("a multiple of {}", def.block_step),
-                         def.block_step, kMaxBlock));
+                         step == 1   ? "a number"
+                         : step == 2 ? "an even number"
+                                     : fmt::format("a multiple of {}", step),
+                         step, most));
     return n;
+  }
+  int32_t size(std::string_view value, std::string_view option) const {
+    return number(value, option, def.block_step, kMaxBlock);
   }
   void option(std::string_view o) {
     const size_t equal = o.find('=');
@@ -86,16 +90,20 @@ struct Parser {
       if (key == "double") return note(kDoubled, o), void(params.doubled = true);
       if (key == "zero") return note(kZero, o), void(params.zero = true);
     } else if (key == "block") {
-      return note(kBlock, o), void(params.block = number(value, o));
+      return note(kBlock, o), void(params.block = size(value, o));
     } else if (key == "group") {
-      return note(kGroup, o), cover(Granularity::group, number(value, o));
+      return note(kGroup, o), cover(Granularity::group, size(value, o));
     } else if (key == "tile") {
       const size_t x = value.find('x');
       note(kTiled, o);
       if (x == value.npos) refuse(fmt::format("\"{}\" needs rows x columns, such as tile=128x128", o));
-      cover(Granularity::tile, number(value.substr(x + 1), o));
-      params.rows = number(value.substr(0, x), o);
+      cover(Granularity::tile, size(value.substr(x + 1), o));
+      params.rows = size(value.substr(0, x), o);
       return;
+    } else if (key == "codebooks") {
+      return note(kCodebooks, o), void(params.codebooks = uint8_t(number(value, o, 1, kMostCodebooks)));
+    } else if (key == "bits") {
+      return note(kBits, o), void(params.word_bits = uint8_t(number(value, o, 1, kMostWordBits)));
     } else if (key == "scale") {
       note(kScale, o);
       params.scale = find_scalar(value);
@@ -123,6 +131,8 @@ std::string format_text(const FormatDef& def, const Params& p) {
   add((def.options & kTensor) && p.granularity == Granularity::tensor, "tensor");
   add((def.options & kGroup) && p.granularity == Granularity::group, fmt::format("group={}", p.block));
   add((def.options & kTiled) && p.granularity == Granularity::tile, fmt::format("tile={}x{}", p.rows, p.block));
+  add(def.options & kCodebooks, fmt::format("codebooks={}", p.codebooks));
+  add(def.options & kBits, fmt::format("bits={}", p.word_bits));
   add(p.doubled, "double");
   add(p.zero, "zero");
   add((def.options & kScale) && p.scale != &detail::f32, fmt::format("scale={}", p.scale ? p.scale->def->name : "f32"));

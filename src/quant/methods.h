@@ -13,9 +13,13 @@ Tensor importance_of(const Inputs& inputs);
 // Under scales that are searched for the least squared error, the columns' counted by `importance`, f32 [in] (imatrix.cpp).
 // Where groups are not independent, rounding to nearest.
 Tensor with_searched_scales(const Tensor& weight, const Tensor& importance, DType format);
-// f32 [in, in], U with (sum of x x^T)^-1 = U^T U, upper triangular, of products damped by this share of their mean square, or
-// by more where that gives no Cholesky factor; undefined where none does. gptq.cpp.
-Tensor inverse_factor(const Tensor& products, double damping);
+// f32 [in, in]: the sum of x x^T damped by this share of its mean square, or by more where that gives no Cholesky factor, and
+// the upper triangular U with its inverse = U^T U; undefined where no damping serves. gptq.cpp.
+struct Damped {
+  Tensor products, inverse_factor;
+};
+Damped damped(const Tensor& products, double damping);
+inline Tensor inverse_factor(const Tensor& products, double damping) { return damped(products, damping).inverse_factor; }
 inline double number(const Task& t, std::string_view name) { return t.options.number(name); }
 
 }  // namespace dyadic::inline v1::quant

@@ -26,7 +26,7 @@ struct Piece {
 Piece piece_of(DType d) {
   const Format& f = *d.format();
   if (!f.is_scaled()) return f.def->bits == 6 ? Piece{4, 3} : Piece{8 / f.def->bits, 1};
-  if (f.row_step() == 1) return {0, 0};
+  if (!f.def->block_bytes) return {0, 0};
   return {f.row_step(), planes_of(f, {1, f.row_step()}).bytes};
 }
 

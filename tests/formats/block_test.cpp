@@ -54,7 +54,9 @@ std::vector<std::string> all_names() {
                                     "mxfp6_e2m3",
                                     "mxfp6_e3m2",
                                     "mxint8",
-                                    "nvfp4"};
+                                    "nvfp4",
+                                    "aqlm(codebooks=3,bits=5,scale=bf16)",
+                                    "aqlm(codebooks=1,bits=3)"};
   for (DType d : registered_dtypes())
     if (d.format()->row_step() > 1 && d.format()->can_encode()) names.push_back(d.name());
   return names;
@@ -147,7 +149,7 @@ TEST(Blocks, NanAndInfinityDoNotHide) {
       const bool one_scale = f.params.granularity == Granularity::tensor;
       auto starts = [&](const char* text) { return f.text.rfind(text, 0) == 0; };
       const bool blank =
-          starts("iq4") || starts("mxfp4") || starts("q1_0") || starts("e8p") ||
+          starts("iq4") || starts("mxfp4") || starts("q1_0") || starts("e8p") || starts("aqlm") ||
           (f.params.scale && !f.params.scale->def->has_inf);  // no infinity, or none beside NaN: the whole block is NaN
       const bool one_sided = starts("q2_K") || starts("q4_1") || starts("q4_K") || starts("q5_1") || starts("q5_K");
       std::vector<float> x = clean;

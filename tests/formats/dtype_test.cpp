@@ -73,6 +73,9 @@ TEST(DType, TextsRoundTrip) {
       {"dynamic8", "dynamic8(block=256)"},
       {"udynamic8(block=2048)", "udynamic8(block=2048)"},
       {"q4_0", "q4_0"},
+      {"aqlm", "aqlm(codebooks=2,bits=8)"},
+      {"aqlm(scale=f16, codebooks=3)", "aqlm(codebooks=3,bits=8,scale=f16)"},
+      {"aqlm(bits=5)", "aqlm(codebooks=2,bits=5)"},
       {"float32", "f32"},
   };
   for (auto [written, canonical] : texts) {
@@ -105,6 +108,10 @@ TEST(DType, BadTexts) {
   for (const char* text :
        {"dynamic8(block=0)", "dynamic8(block=-4)", "dynamic8(block=)", "dynamic8(block=1e3)", "dynamic8(block=99999999999)"})
     EXPECT_NE(error_of(text).find("needs a number from 1 to 16777216"), std::string::npos) << text;
+  EXPECT_EQ(error_of("aqlm(codebooks=5)"),
+            "dtype: \"codebooks=5\" needs a number from 1 to 4: text is \"aqlm(codebooks=5)\"; aqlm takes codebooks=N, bits=N, "
+            "scale=f16|bf16|f32");
+  EXPECT_NE(error_of("aqlm(bits=9)").find("\"bits=9\" needs a number from 1 to 8"), std::string::npos);
   for (const char* text : {"nf4()", "nf4(block)", "nf4(,)", "nf4(double,)", "i8(scale=i8)", "i8(row=1)", "i8(scale=)"})
     EXPECT_NE(error_of(text).find("is not understood"), std::string::npos) << text << ": " << error_of(text);
 }
@@ -121,6 +128,8 @@ TEST(DType, Properties) {
   EXPECT_EQ(i64.itemsize(), 8);
   EXPECT_EQ(nf4.bits(), 4);
   EXPECT_EQ(f64.bits(), 64);
+  EXPECT_EQ(DType::parse("aqlm").bits(), 2);
+  EXPECT_EQ(DType::parse("aqlm(codebooks=3,bits=5)").bits(), 1.875);
   try {
     nf4.itemsize();
     FAIL();

@@ -82,7 +82,7 @@ std::string hash(const void* data, int64_t bytes) { return sha256_hex({static_ca
 std::vector<Format> ggml_formats() {
   std::vector<Format> all;
   for (DType d : registered_dtypes())
-    if (d.format()->row_step() > 1 && d != e8p) all.push_back(*d.format());
+    if (d.format()->def->block_bytes > 0 && d != e8p) all.push_back(*d.format());
   return all;
 }
 

@@ -70,8 +70,9 @@ TEST(Safetensors, ScaledTensorsKeepTheirCodes) {
   manual_seed(3);
   Tensor x = randn({65, 96});
   NamedTensors all;
-  for (const char* name : {"nf4", "nf4(block=128,double)", "fp4", "i8(row)", "i8(tensor)", "i4(group=32)",
-                           "i4(group=64,zero,scale=f16)", "i4(scale=bf16)", "dynamic8", "udynamic8"}) {
+  for (const char* name :
+       {"nf4", "nf4(block=128,double)", "fp4", "i8(row)", "i8(tensor)", "i4(group=32)", "i4(group=64,zero,scale=f16)",
+        "i4(scale=bf16)", "dynamic8", "udynamic8", "aqlm(codebooks=3,bits=5,scale=f16)"}) {
     Tensor w = x.to(DType::parse(name));
     all.emplace_back(std::string(name), w);
     all.emplace_back(std::string(name) + " transposed", w.t());

@@ -40,7 +40,8 @@ std::vector<DType> weights() {
                            "q6_K",
                            "iq4_nl",
                            "iq4_xs",
-                           "tq1_0"})
+                           "tq1_0",
+                           "aqlm"})
     all.push_back(DType::parse(text));
   return all;
 }

@@ -26,7 +26,7 @@ def inputs(rows):
 
 def test_methods_are_functions():
     by_name = {m.name: m for m in quant.methods()}
-    assert set(by_name) == {"awq", "gptq", "hqq", "imatrix", "ldlq", "rtn", "smoothquant"}
+    assert set(by_name) == {"aqlm", "autoround", "awq", "gptq", "hqq", "imatrix", "ldlq", "rtn", "smoothquant"}
     assert by_name["gptq"].needs_calibration and not by_name["gptq"].adjusts_other_layers
     assert by_name["awq"].adjusts_other_layers and "q4_0" in by_name["awq"].formats
     for name in by_name:

@@ -192,6 +192,79 @@ TEST(Ldlq, GainsWhereInputsAreCorrelated) {
   EXPECT_TRUE(equal(few.weight.to(f32), loud.weight.to(e8p).to(f32)));
 }
 
+const DType kAqlm = DType::parse("aqlm");
+
+// Of 256 x 256 weights the codebooks alone are a bit each, 3.125 in all; words of 7 bits make 2.375, less than i2 with its
+// scales.
+TEST(Aqlm, GainsWhereInputsAreCorrelated) {
+  manual_seed(16);
+  const Layer smooth = layer(autoregressive(0.9)), flat = layer(low_rank()), loud = layer(with_outliers());
+  const DType i2 = DType::parse("i2(group=32,scale=f16)"), small = DType::parse("aqlm(bits=7)");
+  EXPECT_EQ(smooth.weight.to(kAqlm).nbytes(), 16384 + 1024 + 8192);
+  EXPECT_EQ(smooth.weight.to(small).nbytes(), 14336 + 1024 + 4096);
+  EXPECT_LT(smooth.weight.to(small).nbytes(), smooth.weight.to(i2).nbytes());
+  for (auto [l, share] : {std::pair{&smooth, 0.85}, {&flat, 0.5}, {&loud, 0.87}}) {
+    const Tensor q = aqlm(l->weight, l->seen, kAqlm);
+    EXPECT_EQ(q.dtype(), kAqlm);
+    EXPECT_LT(l->error(q), share * l->error(ldlq(l->weight, l->seen, e8p)));
+    EXPECT_LT(l->error(aqlm(l->weight, l->seen, small)), 0.85 * l->error(gptq(l->weight, l->seen, i2)));
+    // What the rounds add to codes chosen in order.
+    EXPECT_LT(l->error(q), 0.96 * l->error(aqlm(l->weight, l->seen, kAqlm, {.rounds = 0})));
+  }
+  EXPECT_LT(flat.error(aqlm(flat.weight, flat.seen, kAqlm)),
+            0.6 * flat.error(aqlm(flat.weight, flat.seen, kAqlm, {.rounds = 0})));
+  // A tolerance that no round meets makes the first the last.
+  EXPECT_TRUE(equal(aqlm(flat.weight, flat.seen, kAqlm, {.tolerance = 0.99}).to(f32),
+                    aqlm(flat.weight, flat.seen, kAqlm, {.rounds = 1}).to(f32)));
+}
+
+// 512 x 1024 weights of 2.16 bits, codebooks and scales counted, beside 2.5.
+TEST(Aqlm, OfAWiderLayer) {
+  manual_seed(17);
+  const Tensor x = repeat(autoregressive(0.9), {1, 4}) + randn({2 * kRows, 4 * kWidth}) * 0.5;
+  const Layer l = {randn({2 * kWidth, 4 * kWidth}), narrow(x, 0, 0, kRows).contiguous(),
+                   narrow(x, 0, kRows, kRows).contiguous()};
+  const DType i2 = DType::parse("i2(group=32,scale=f16)");
+  const Tensor q = aqlm(l.weight, l.seen, kAqlm);
+  EXPECT_EQ(q.nbytes(), 131072 + 2048 + 8192);
+  EXPECT_LT(l.error(q), l.error(ldlq(l.weight, l.seen, e8p)));
+  EXPECT_LT(l.error(q), 0.75 * l.error(gptq(l.weight, l.seen, i2)));
+}
+
+TEST(Aqlm, WhatItCannotServe) {
+  manual_seed(18);
+  const Layer l = layer(autoregressive(0.9));
+  const Result few = quantize_matrix(method("aqlm"), l.weight, narrow(l.seen, 0, 0, 5), kAqlm);
+  EXPECT_EQ(few.fallback, "5 rows of calibration data reached it; aqlm needs 16");
+  EXPECT_TRUE(equal(few.weight.to(f32), l.weight.to(kAqlm).to(f32)));
+  const Result zero = quantize_matrix(method("aqlm"), l.weight, zeros({64, kWidth}), kAqlm);
+  EXPECT_EQ(zero.fallback, "the inputs' products have no Cholesky factor at any damping");
+  EXPECT_EQ(method("aqlm").refuses(q4_0), "q4_0 has no codebooks of the tensor's own; use aqlm, or the method gptq");
+  EXPECT_EQ(method("aqlm").refuses(f16), "f16 has no codebooks of the tensor's own; use aqlm, or the method gptq");
+  Tensor dead = l.seen.clone(), weight = l.weight.clone();
+  narrow(dead, 1, 40, 9).zero_(), weight[3].zero_();  // columns that the data says nothing of, a row of zeros
+  for (const char* text : {"aqlm", "aqlm(codebooks=3,bits=5,scale=f16)", "aqlm(codebooks=1,bits=3)"}) {
+    const Tensor q = aqlm(weight, dead, DType::parse(text)).to(f32);
+    EXPECT_EQ(max(abs(q[3])).item(), 0) << text;
+    const Tensor column = narrow(weight, 1, 40, 9);
+    EXPECT_LT(mean(square(narrow(q, 1, 40, 9) - column)).item(), 0.8 * mean(square(column)).item()) << text;
+  }
+  EXPECT_TRUE(all(isfinite(aqlm(l.weight, ones({64, kWidth}), kAqlm, {.damping = 0}).to(f32))).item<bool>());
+}
+
+TEST(Aqlm, SameBitsForAnyNumberOfThreads) {
+  manual_seed(19);
+  const Layer l = layer(autoregressive(0.9));
+  const int before = num_threads();
+  set_num_threads(1);
+  const Tensor one = aqlm(l.weight, l.seen, kAqlm).to(f32);
+  for (int threads : {2, 3, 7}) {
+    set_num_threads(threads);
+    EXPECT_TRUE(equal(aqlm(l.weight, l.seen, kAqlm).to(f32), one)) << threads;
+  }
+  set_num_threads(before);
+}
+
 // 3.2 and 1.0 without clipping were measured with another implementation.
 TEST(Awq, GainsWithOutliers) {
   manual_seed(10);
@@ -247,7 +320,7 @@ TEST(Methods, HaveRecords) {
     EXPECT_GT(std::string(m->source).size(), 5u);
     EXPECT_FALSE(formats_served(*m).empty()) << m->name();
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"awq", "gptq", "hqq", "imatrix", "ldlq", "rtn", "smoothquant"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"aqlm", "autoround", "awq", "gptq", "hqq", "imatrix", "ldlq", "rtn", "smoothquant"}));
 }
 
 // bitsandbytes' own test table: N(0, 1), 1024 x 1024, mean absolute error.

@@ -15,7 +15,7 @@
 #include "quant/methods.h"
 
 namespace dyadic::inline v1::quant {
-Tensor inverse_factor(const Tensor& products, double damping) {
+Damped damped(const Tensor& products, double damping) {
   Tensor h = products.to(f64);
   Tensor diagonal_of = diagonal(h);
   const double mean_square = mean(diagonal_of).item();
@@ -23,12 +23,12 @@ Tensor inverse_factor(const Tensor& products, double damping) {
   // A column whose input is always zero in the data may be used all the same: it is rounded by itself, and takes no part.
   diagonal_of.copy_(where(eq(diagonal_of, 0), full_like(diagonal_of, mean_square), diagonal_of));
   for (double share = damping; share <= 10; share = std::max(share * 10, 1e-6)) {
-    const Tensor damped = h + eye(h.size(0), std::nullopt, f64) * (share * mean_square);
-    const auto [lower, info] = linalg::cholesky_ex(flip(damped, {0, 1}));
+    const Tensor raised = h + eye(h.size(0), std::nullopt, f64) * (share * mean_square);
+    const auto [lower, info] = linalg::cholesky_ex(flip(raised, {0, 1}));
     if (info.item<int>() != 0) continue;
     const Tensor inverse = linalg::solve_triangular(lower, eye(h.size(0), std::nullopt, f64), false);
     if (!all(isfinite(inverse)).item<bool>()) continue;
-    return flip(inverse, {0, 1}).to(f32).contiguous();
+    return {raised.to(f32), flip(inverse, {0, 1}).to(f32).contiguous()};
   }
   return {};
 }
