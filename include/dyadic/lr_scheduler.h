@@ -30,13 +30,13 @@ class Schedule {
  public:
   explicit Schedule(Optimizer& optimizer) : optimizer_(&optimizer) { optimizer.pull(); }
   Schedule(const Schedule&) = delete;
-  virtual ~Schedule() = default;
+  virtual ~Schedule();
   virtual void step() = 0;
   virtual void step_to(double epoch) = 0;  // as if `epoch` steps had been taken since the beginning
   virtual ScheduleState state_dict() const = 0;
   virtual void load_state_dict(const ScheduleState& state) = 0;
-  std::vector<double> get_last_lr() const { return last_lr_; }
-  int64_t last_epoch() const { return epoch_; }
+  std::vector<double> get_last_lr() const;
+  int64_t last_epoch() const;
   void set_last_epoch(int64_t epoch) { epoch_ = epoch; }
   void set_last_lr(std::vector<double> rates) { last_lr_ = std::move(rates); }
   Optimizer& optimizer() const { return *optimizer_; }

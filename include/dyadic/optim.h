@@ -172,6 +172,7 @@ class Optimizer {
   virtual void push(bool states = false) { (void)states; }
 
  protected:
+  void put_option(ParamGroup& group, std::string_view name, Option value);  // set_option(), not by the program
   // A parameter may be in several places under one name; states of parameters that are in none are dropped.
   void replace_groups(std::vector<ParamGroup> groups);
 
@@ -198,6 +199,18 @@ class Optimizer {
   bool consumed_ = true, dropped_ = false;  // whether a step has seen the gradients; whether zero_grad took some that none saw
 };
 
+// A number that a training step finds out, read when a program asks for it. A compiled step whose program asks does not run
+// again without it: the program may go another way each time.
+template <class T> class Lazy {
+  T value_{};
+  Tensor unread_;
+
+ public:
+  Lazy(T value) : value_(value) {}
+  explicit Lazy(Tensor unread) : unread_(std::move(unread)) {}
+  operator T() const;
+};
+
 struct GradScalerOptions {
   double init_scale = 65536;
   double growth_factor = 2, backoff_factor = 0.5;
@@ -217,21 +230,25 @@ class GradScaler {
   explicit GradScaler(double init_scale = 65536, bool enabled = true)
       : GradScaler(GradScalerOptions{.init_scale = init_scale, .enabled = enabled}) {}
 
+  GradScaler(const GradScaler&) = default;
+  GradScaler& operator=(const GradScaler&) = default;
+  ~GradScaler();
+
   Tensor scale(const Tensor& loss) const;
   std::vector<Tensor> scale(std::span<const Tensor> losses) const;
   // Divides the gradients by the scale and finds out whether they are finite; once per optimizer and step, an Error else.
   void unscale_(Optimizer& optimizer);
   // optimizer.step(grad_scale) unless a gradient is infinite or NaN. Unscales first if that has not been done. False: skipped.
-  bool step(Optimizer& optimizer, double grad_scale = 1);
+  Lazy<bool> step(Optimizer& optimizer, double grad_scale = 1);
   // Grows or backs off by what the steps since the last update have met; or takes a new scale.
   void update();
   void update(double new_scale);
 
   bool is_enabled() const { return enabled_; }
-  double get_scale() const { return enabled_ ? scale_ : 1; }
-  int64_t skipped() const { return skipped_; }
-  int64_t skipped_in_a_row() const { return skipped_in_a_row_; }
-  int64_t growth_tracker() const { return growth_; }
+  double get_scale() const;
+  int64_t skipped() const;
+  int64_t skipped_in_a_row() const;
+  int64_t growth_tracker() const;
   void load_state(double scale, int64_t growth_tracker, int64_t skipped, int64_t skipped_in_a_row);
 
   // The same for whatever has parameters and a step of its own, known by its address.
@@ -253,7 +270,7 @@ class GradScaler {
 // The p-norm of all elements together; norm_type may be infinity, or 0: how many tensors are not zero, as PyTorch counts.
 double total_norm(std::span<const Tensor> tensors, double norm_type = 2);
 // Scales the gradients so that their common norm is at most max_norm, and returns the norm they had; bounds their elements.
-double clip_grad_norm_(const nn::NamedTensors& params, double max_norm, double norm_type = 2);
+Lazy<double> clip_grad_norm_(const nn::NamedTensors& params, double max_norm, double norm_type = 2);
 void clip_grad_value_(const nn::NamedTensors& params, double clip_value);
 // Without a pass over memory of its own: the 2-norm of all gradients, and the factor that brings it down to max_norm (1 if it
 // is smaller): for step(grad_scale).

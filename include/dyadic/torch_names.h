@@ -24,7 +24,7 @@ namespace nn {
 namespace functional = v1;
 
 namespace utils {
-inline double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2) {
+inline optim::Lazy<double> clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2) {
   return optim::clip_grad_norm_(numbered(parameters), max_norm, norm_type);
 }
 inline void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value) {

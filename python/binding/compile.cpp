@@ -201,8 +201,8 @@ void add_compile(nb::module_& m) {
       .def("explain", [](const Recording& r) { return detail::explain(*r.own); });
   nb::class_<Guard>(m, "_Guard")
       .def(nb::init<>())
-      .def("item", &Guard::add_item)
-      .def("cell", &Guard::add_cell)
+      .def("item", &Guard::add_item, nb::arg("of"), nb::arg("name"), nb::arg("value").none())
+      .def("cell", &Guard::add_cell, nb::arg("cell"), nb::arg("value").none())
       .def("dict", &Guard::add_dict)
       .def("list", &Guard::add_list)
       .def("type", &Guard::add_type)

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "optim_groups.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::python {
 namespace {
@@ -16,7 +17,12 @@ using Schedules = std::vector<std::shared_ptr<Schedule>>;
 struct PySchedule {
   std::shared_ptr<Schedule> schedule;
 
+  // For a program, which gets or gives numbers.
   Schedule& get() const {
+    note_refusal("a schedule is asked for its numbers, or given some");
+    return own();
+  }
+  Schedule& own() const {
     DY_CHECK(schedule, "LRScheduler: a schedule is used before super().__init__(optimizer) has run");
     return *schedule;
   }
@@ -102,7 +108,7 @@ void add_schedules(nb::module_& m) {
       .def("_make_plateau", make_plateau, nb::arg("optimizer"), nb::arg("mode"), nb::arg("factor"), nb::arg("patience"),
            nb::arg("threshold"), nb::arg("threshold_mode"), nb::arg("cooldown"), nb::arg("min_lr"), nb::arg("eps"))
       .def(
-          "step", [](PySchedule& s, std::optional<double> epoch) { epoch ? s.get().step_to(*epoch) : s.get().step(); },
+          "step", [](PySchedule& s, std::optional<double> epoch) { epoch ? s.own().step_to(*epoch) : s.own().step(); },
           nb::arg("epoch") = nb::none(),
           "The next learning rates; after optimizer.step(). With an epoch: as if so many steps had been taken.")
       .def(

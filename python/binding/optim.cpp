@@ -84,6 +84,15 @@ nb::list names_of(PyOptimizer& o) {
   return all;
 }
 
+// A recorded step reads options each time: a rate that is a tensor has not been read on the way.
+void pull_unwatched(PyOptimizer& o) {
+  struct Back {
+    StepWatcher* watcher = std::exchange(t_step_watcher, nullptr);
+    ~Back() { t_step_watcher = watcher; }
+  } const back;
+  o.pull();
+}
+
 void add_optimizer(nb::module_& m) {
   nb::class_<PyOptimizer>(m, "_Optimizer", "The part of an optimizer that is C++'s; its owner has groups and states.")
       .def(nb::init<nb::handle, const std::string&>(), nb::arg("owner"), nb::arg("name"))
@@ -94,7 +103,7 @@ void add_optimizer(nb::module_& m) {
       .def(
           "zero_grad",
           [](PyOptimizer& o, bool set_to_none) {
-            o.pull();
+            pull_unwatched(o);
             o.zero_grad(set_to_none);
           },
           nb::arg("set_to_none") = true)
@@ -111,7 +120,11 @@ void add_optimizer(nb::module_& m) {
              o.pull();
              o.count_step();
            })
-      .def_prop_ro("steps", &PyOptimizer::steps)
+      .def_prop_ro("steps",
+                   [](const PyOptimizer& o) {
+                     note_refusal("an optimizer is asked for the number of its steps");
+                     return o.steps();
+                   })
       .def(
           "lost_updates",
           [](PyOptimizer& o, std::optional<size_t> group) {
@@ -141,6 +154,12 @@ void add_optimizer(nb::module_& m) {
       .def("set_steps", &PyOptimizer::set_steps, nb::arg("steps"))
       .def("load_flat_state", &PyOptimizer::load_flat_state, nb::arg("state_dict"));
   m.def("_optimizer_records", records);
+}
+
+// `again` of two objects, who end the recorded steps that have it when they are gone.
+nb::object run_part(const char* name, nb::callable again, nb::handle a, nb::handle b) {
+  const StepPart part(name, [again] { again(); }, a.ptr(), b.ptr());
+  return again();
 }
 
 void add_scaler(nb::module_& m) {
@@ -211,8 +230,9 @@ void add_optimizers(nb::module_& m) {
       [named](nb::object params, double max_norm, double norm_type) {
         const nn::NamedTensors all = named("clip_grad_norm_", params);
         std::vector<Tensor> gradients;
-        for (auto& [name, p] : all) gradients.push_back(p.grad());
-        if (t_step_watcher && norm_type == 2) return optim::clip_in_calls(all, max_norm).to(norm_dtype(gradients));
+        for (auto& [name, p] : all)
+          if (const Tensor g = p.grad(); g.defined()) gradients.push_back(g);
+        if (t_step_watcher) return optim::clip_in_calls(gradients, max_norm, norm_type).to(norm_dtype(gradients));
         return norm_tensor(optim::clip_grad_norm_(all, max_norm, norm_type), gradients);
       },
       nb::arg("parameters"), nb::arg("max_norm"), nb::arg("norm_type"));
@@ -224,6 +244,9 @@ void add_optimizers(nb::module_& m) {
       "_total_norm",
       [](std::vector<Tensor> tensors, double norm_type) { return norm_tensor(optim::total_norm(tensors, norm_type), tensors); },
       nb::arg("tensors"), nb::arg("norm_type"));
+  m.def("_is_written_down", [] { return t_step_watcher != nullptr; }, "Whether this run of a step is.");
+  m.def("_run_part", run_part, nb::arg("name"), nb::arg("again"), nb::arg("of"), nb::arg("and_of"),
+        "again(), and each time in place of the recorded step's part.");
   m.def("clip_factor", &optim::clip_factor, nb::arg("norm"), nb::arg("max_norm"),
         "What brings norm down to max_norm: for step(grad_scale).");
   nb::class_<optim::WarmupCosine>(m, "WarmupCosine",

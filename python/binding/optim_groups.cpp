@@ -209,7 +209,7 @@ void PyOptimizer::pull_options(size_t index, nb::dict from) {
     PyObject* value = PyDict_GetItem(from.ptr(), keys_[k].ptr());
     auto& [name, ours] = g.options.begin()[std::ptrdiff_t(k)];
     if (!value || is_same(value, ours)) continue;
-    set_option(g, name, read_option(def().name(), name, value));
+    put_option(g, name, read_option(def().name(), name, value));
     seen_[index].options.set(name, ours);
   }
   remember(index, from);

@@ -237,7 +237,7 @@ nb::object PyOptimizer::states_dict() const {
 nb::object PyOptimizer::step(nb::object closure, double grad_scale) {
   nb::object loss = nb::none();
   if (!closure.is_none()) note_refusal("an optimizer's step with a closure");
-  const StepPart part(this, [this, grad_scale] { step(nb::none(), grad_scale); });
+  const StepPart part("an optimizer's step", [this, grad_scale] { step(nb::none(), grad_scale); }, this, grad_scale);
   if (def().step && !closure.is_none()) {
     GradMode on(true);
     loss = closure();

@@ -56,7 +56,7 @@ class _Looking:
     """Walks what a program reaches, and writes it down in a Guard."""
 
     def __init__(self):
-        self.guard, self.codes, self.seen, self.kept = _Guard(), set(), set(), []
+        self.guard, self.codes, self.seen, self.kept, self.optimizers = _Guard(), set(), set(), [], []
 
     def visit(self, value, names=()):
         if isinstance(value, _PLAIN) and type(value) in _PLAIN or isinstance(value, Tensor):
@@ -88,6 +88,12 @@ class _Looking:
             """What it does is seen when it is called."""
         else:
             self.instance(value)
+
+    def groups(self):
+        """Options of optimizers, where the program itself reads them."""
+        if any("param_groups" in code.co_names for code in self.codes):
+            for optimizer in self.optimizers:
+                self.visit(optimizer.param_groups)
 
     def container(self, value):
         if type(value) is list:
@@ -150,6 +156,7 @@ class _Looking:
         if isinstance(value, _dyadic._Optimizer) or hasattr(value, "_part") and isinstance(value._part, _dyadic._Optimizer):
             if value._hooks or type(value)._record is None:
                 raise _TooMuch(f"{type(value).__name__} has hooks, or a step of its own")
+            self.optimizers.append(value)
             return  # its groups and states are read each time
         attributes = getattr(value, "__dict__", None)
         if attributes is None or isinstance(value, (list, dict, set)):
@@ -177,6 +184,7 @@ class Watch:
             looking.visit([function, _of_all])
             for value in args:
                 looking.visit(value)
+            looking.groups()
         except _TooMuch as refusal:
             self._refusal = str(refusal)
         self._codes, self._kept = looking.codes, looking.kept

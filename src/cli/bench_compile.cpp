@@ -1,11 +1,14 @@
 // dyadic bench compile: a chain of seven pointwise calls, one by one and as one pass of a compiled function, a training step of
 // a small network, and how long planning takes beside the step that is planned.
 #include <algorithm>
+#include <optional>
 
 #include "base/check.h"
 #include "cli/bench.h"
+#include "dyadic/amp.h"
 #include "dyadic/autograd.h"
 #include "dyadic/compile.h"
+#include "dyadic/lr_scheduler.h"
 #include "dyadic/nn.h"
 #include "dyadic/ops_nn.h"
 #include "dyadic/optim.h"
@@ -57,26 +60,37 @@ void step_rows(std::vector<Row>& rows) {
   rows.push_back(ns_row("step of an MLP, compiled", "f32", time_runs(2, kRuns, compile(step)), 1));
 }
 
-// A step that is overhead alone: eager, with its program, without it.
-void tiny_rows(std::vector<Row>& rows) {
+// A step that is overhead alone: eager, with its program, without it. Plain; with clipping and a schedule; in f16 with a
+// scaler.
+enum class Tiny : uint8_t { plain, clipped, scaled };
+void tiny_rows(std::vector<Row>& rows, Tiny kind) {
   nn::Linear first(16, 32), second(32, 4);
   std::vector<std::pair<std::string, Tensor>> parameters = first.named_parameters();
   for (auto& [name, p] : second.named_parameters()) parameters.emplace_back("second." + name, p);
   optim::Optimizer optimizer("SGD", parameters, {{"lr", 1e-3}});
+  optim::LRScheduler schedule("CosineAnnealingLR", optimizer, {{"T_max", 1000}});
+  optim::GradScaler scaler(1024, kind == Tiny::scaled);
   const Tensor x = rand({8, 16}), targets = randint(0, 4, {8});
   auto step = [&](const Tensor& in, const Tensor& out) {
     optimizer.zero_grad();
+    std::optional<Autocast> low;
+    if (kind == Tiny::scaled) low.emplace(f16);
     const Tensor loss = cross_entropy(second(dropout(gelu(first(in)), 0.1, true)), out);
-    loss.backward();
-    optimizer.step();
+    low.reset();
+    scaler.scale(loss).backward();
+    if (kind == Tiny::clipped) optim::clip_grad_norm_(parameters, 1);
+    scaler.step(optimizer);
+    scaler.update();
+    if (kind == Tiny::clipped) schedule.step();
     return loss;
   };
   constexpr int kRepeats = 2000;
+  const std::string with = kind == Tiny::clipped ? "clipped, on a schedule, " : kind == Tiny::scaled ? "scaled, " : "";
   auto row = [&](const char* how, auto f) {
     const Time t = time_runs(1, kRuns, [&] {
       for (int i = 0; i < kRepeats; ++i) f(x, targets);
     });
-    rows.push_back(ns_row(std::string("step of a tiny MLP, ") + how, "f32", t, kRepeats));
+    rows.push_back(ns_row("step of a tiny MLP, " + with + how, kind == Tiny::scaled ? "f16" : "f32", t, kRepeats));
   };
   row("eager", step);
   row("compiled", compile(step));
@@ -136,7 +150,7 @@ std::vector<Row> measure() {
   for (const DType d : {f32, bf16})
     for (const int64_t n : {4 << 10, 64 << 10, 1 << 20, 8 << 20}) chain_rows(rows, d, n);
   step_rows(rows);
-  tiny_rows(rows);
+  for (const Tiny kind : {Tiny::plain, Tiny::clipped, Tiny::scaled}) tiny_rows(rows, kind);
   entry_rows(rows);
   plan_rows(rows);
   return rows;

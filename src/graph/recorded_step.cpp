@@ -79,7 +79,6 @@ void Recorder::finish_results(std::span<const Tensor> results) {
     if (slot == kUnseen || (!step_->slots[size_t(slot)].written && t.numel()))
       return refuses("a result that no call has written");
     leaves(*t.impl(), r.layout);
-    r.version = t.version();
     if (!t.requires_grad()) continue;
     Node* node = t.impl()->node;
     if (!node) return refuses("a result is a new leaf");
@@ -94,9 +93,9 @@ void Recorder::finish_results(std::span<const Tensor> results) {
 void Recorder::finish_versions() {
   for (size_t k = 0; k < versions_.size(); ++k) {
     Slot& s = step_->slots[k];
-    if (s.kind == Slot::Kind::made || s.kind == Slot::Kind::constant) continue;
-    const bool lives = s.kind != Slot::Kind::gradient || known(versions_[k].first) == int(k);
-    if (lives) s.writes = versions_[k].first->version.load() - versions_[k].second;
+    if (s.kind == Slot::Kind::constant || (s.kind == Slot::Kind::made && !s.leaves)) continue;
+    const bool before = s.kind == Slot::Kind::state || s.kind == Slot::Kind::argument;
+    if (before || known(versions_[k].first) == int(k)) s.writes = versions_[k].first->version.load() - versions_[k].second;
   }
 }
 
@@ -185,7 +184,7 @@ std::string difference(const Step& a, const Step& b) {
   const size_t n = std::min(a.instructions.size(), b.instructions.size());
   for (size_t k = 0; k < n; ++k) {
     const Instruction &x = a.instructions[k], &y = b.instructions[k];
-    if (x.key != y.key || x.owner != y.owner || x.leaf != y.leaf || bool(x.again) != bool(y.again) || x.name != y.name)
+    if (x.key != y.key || x.leaf != y.leaf || bool(x.again) != bool(y.again) || x.name != y.name)
       return named(y, k) + ": another call, or other numbers";
     if (x.places.size() != y.places.size()) return named(y, k) + ": another number of tensors";
     for (size_t i = 0; i < x.places.size(); ++i) {

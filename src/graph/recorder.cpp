@@ -246,6 +246,15 @@ void Recorder::writes(const char* name, std::string key, std::unique_ptr<Plan> p
   now.places = {place(t, t.data(), {false, true, whole}, name)};
 }
 
+void Recorder::number(const char* name, const double* from, const Tensor& out) {
+  auto plan = std::make_unique<Plan>();
+  plan->set<[](const double* const& number, const Pointers& at) { *static_cast<float*>(at.out[0]) = float(*number); }>(from);
+  std::string key;
+  append(key, from);
+  writes(name, std::move(key), std::move(plan), out);
+  if (whole_ && !stopped()) step_->instructions.back().number = true;
+}
+
 void Recorder::fused(std::shared_ptr<const FusedPlan> plan, const std::string& text, std::span<const FusedOperand> values) {
   if (!whole_ || stopped()) return;
   if (std::this_thread::get_id() != thread_) return refuses("another thread reads what is computed");
@@ -306,13 +315,13 @@ void Recorder::module(void* m) {
   step_->modules.push_back({m, false, {}});
 }
 
-void Recorder::begins(const void* owner, std::function<void()> again) {
+void Recorder::begins(const char* name, std::string key, std::function<void()> again) {
   if (!whole_) return;
   if (!stopped()) {
     settle_all();
-    Instruction& i = add("part");
+    Instruction& i = add(name);
+    i.key = std::move(key);
     i.again = std::move(again);
-    i.owner = owner;
     drawn_before_part_ = generator_state().calls;
     if (trace_) trace_writes();
     before_part_.clear();

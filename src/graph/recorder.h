@@ -23,7 +23,8 @@ ArgumentSeen seen(const Tensor& argument);
 // Where in the program this thread is: a language's that has lines. Null: it is not known.
 extern std::string (*g_where)();
 
-// What the memory that a step's calls wrote held after each of them, and what parts left: of a run that is checked.
+// What the memory that a step's calls wrote held after each of them, and what parts left and numbers were: of a run that is
+// checked.
 struct StepTrace {
   std::vector<std::vector<uint64_t>> hashes;                                // by instruction and slot that it writes
   std::unordered_map<int, std::vector<std::pair<int, std::string>>> parts;  // by instruction: slots and their bytes
@@ -42,12 +43,13 @@ class Recorder final : public StepWatcher {
   void died(const Storage& s) override;
   void runs(const Call& c, const Pointers& at) override;
   void writes(const char* name, std::string key, std::unique_ptr<Plan> plan, const Tensor& out) override;
+  void number(const char* name, const double* from, const Tensor& out) override;
   void reads(const TensorImpl& t) override;
   void refuses(const std::string& why) override;
   void leaf(TensorImpl& t) override;
   void gave(TensorImpl& leaf) override;
   void module(void* m) override;
-  void begins(const void* owner, std::function<void()> again) override;
+  void begins(const char* name, std::string key, std::function<void()> again) override;
   void ends() override;
   // A value of the window's: `storage` null: a number of `bytes`.
   struct FusedOperand {

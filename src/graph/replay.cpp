@@ -230,8 +230,8 @@ void Replay::count_writes(const StepEntry& entry) {
     Storage* storage = s.kind == Slot::Kind::state      ? s.storage.get()
                        : s.kind == Slot::Kind::argument ? entry.arguments[size_t(s.index)].impl()->storage
                        : s.kind == Slot::Kind::gradient ? gradients_[size_t(s.index)].impl()->storage
-                                                        : nullptr;
-    if (storage) storage->version.fetch_add(s.writes, std::memory_order_relaxed);
+                                                        : made_[size_t(k)].impl()->storage;
+    storage->version.fetch_add(s.writes, std::memory_order_relaxed);
   }
 }
 
@@ -249,7 +249,6 @@ std::vector<Tensor> Replay::results(const StepEntry& entry) const {
       all.push_back(same_[all.size()] || !r.same.defined() ? r.same : view_of(r.same, l.offset));
     } else {
       Tensor t = shown(r.layout);
-      t.impl()->storage->version = r.version;
       if (r.has_history) attach_used_up(t, r.history);
       all.push_back(std::move(t));
     }

@@ -35,6 +35,7 @@ void Recorder::trace_writes() {
     const Storage* s = versions_[size_t(slot)].first;
     const auto [at, bytes] = memory(s, slot);
     trace_->hashes.back().push_back(at ? hash_of(at, bytes) : 0);
+    if (at && step_->instructions.back().number) trace_->parts[int(n) - 1].emplace_back(slot, std::string(at, size_t(bytes)));
   }
 }
 

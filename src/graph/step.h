@@ -7,8 +7,9 @@
 //   constant   what the program has written itself before a call reads it: a number, a small table. The same in each run
 //   made       by a call. What leaves the step, a result or a leaf's .grad, is made anew in each run; the rest has places in an
 //              arena
-// Beside kernels it has: .grad becomes another tensor; parts that run as they are (an optimizer's step). So numbers that such a
-// part reads, a rate, a count of steps, are read each time. Random numbers are drawn in the same order from the same generator.
+// Beside kernels it has: .grad becomes another tensor; parts that run as they are (steps of an optimizer, a schedule, a scaler,
+// which may skip). So numbers that such a part reads, a rate, a count of steps, are read each time. Random numbers are drawn in
+// the same order from the same generator.
 #pragma once
 #include <functional>
 #include <memory>
@@ -53,7 +54,7 @@ struct Slot {
 };
 
 struct Instruction {
-  std::string name, key;      // key: op, numbers, dtypes and shapes
+  std::string name, key;      // key: op, numbers, dtypes and shapes; of a part, whose it is and what it was given
   std::string where;          // in the program, where that is known
   std::vector<Place> places;  // a kernel's inputs, then its outputs; a fused plan's values
   int inputs = 0;
@@ -61,9 +62,9 @@ struct Instruction {
   uint64_t draw = 0;        // of a run that is checked: which
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<const FusedPlan> fused;
+  bool number = false;  // it writes a number that is read each time
   // A part that runs as it is.
   std::function<void()> again;
-  const void* owner = nullptr;
   // A leaf's .grad becomes `gradient`, or none where it has no place.
   int leaf = -1;
   Layout gradient;
@@ -81,7 +82,6 @@ struct StepResult {
   bool is_view = false;
   bool has_history = false;
   UsedUp history;
-  uint32_t version = 0;
 };
 
 struct SeenModule {

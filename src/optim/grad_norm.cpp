@@ -1,11 +1,6 @@
-#include <algorithm>
-#include <cmath>
-#include <iterator>
-
-#include "base/check.h"
 #include "dyadic/optim.h"
 #include "optim/grad_ops.h"
-#include "tensor/impl.h"
+#include "tensor/step_watcher.h"
 
 namespace dyadic::inline v1::optim {
 namespace {
@@ -20,34 +15,26 @@ std::vector<Tensor> gradients(const nn::NamedTensors& params) {
 }  // namespace
 
 double total_norm(std::span<const Tensor> tensors, double norm_type) {
-  DY_CHECK_AS(ValueError, norm_type >= 0, "total_norm: norm_type is {}; it is at least zero", norm_type);
   NoGrad guard;
-  if (norm_type == 2) {
-    std::vector<Tensor> some;
-    std::ranges::copy_if(tensors, std::back_inserter(some), [](const Tensor& t) { return t.numel() > 0; });
-    return std::sqrt(grad_squares(some));
-  }
-  double total = 0;
-  for (const Tensor& t : tensors) {
-    if (t.numel() == 0) continue;
-    if (t.is_meta()) {
-      continue;
-    } else if (norm_type == 0) {
-      total += amax(abs(t)).item() != 0;
-    } else if (std::isinf(norm_type)) {
-      const double most = amax(abs(t)).item();
-      total = most > total || std::isnan(most) ? most : total;
-    } else {
-      total += sum(pow(abs(t.to(f64)), norm_type)).item();
-    }
-  }
-  return std::isinf(norm_type) || norm_type == 0 ? total : std::pow(total, 1 / norm_type);
+  std::vector<Tensor> parts;
+  for (const Tensor& t : tensors)
+    if (t.numel() > 0) parts.push_back(norm_part(t, norm_type));
+  return norm_of(parts, norm_type);
 }
 double grad_norm(const nn::NamedTensors& params) { return total_norm(gradients(params)); }
 
-double clip_grad_norm_(const nn::NamedTensors& params, double max_norm, double norm_type) {
+template <class T> Lazy<T>::operator T() const {
+  if (unread_.defined()) return T(unread_.item());
+  note_refusal("the program asks whether a GradScaler's step is made");
+  return value_;
+}
+template class Lazy<bool>;
+template class Lazy<double>;
+
+Lazy<double> clip_grad_norm_(const nn::NamedTensors& params, double max_norm, double norm_type) {
   NoGrad guard;
   const std::vector<Tensor> all = gradients(params);
+  if (t_step_watcher) return Lazy<double>(clip_in_calls(all, max_norm, norm_type));
   const double norm = total_norm(all, norm_type), factor = max_norm / (norm + 1e-6);
   if (!(factor >= 1))
     for (const Tensor& g : all) g.mul_(factor);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "corridor/made_ops.h"
 #include "dyadic/ops.h"
 #include "optim/adamw_kernel.h"
@@ -69,16 +70,16 @@ Tensor squares_of(const Tensor& grad) {
 // The norm, and what the gradients are multiplied by: 1 where it is not above the most.
 struct Clipping {
   int64_t count;
-  double most;
+  double most, p;
 };
-void run_clip(const Clipping& p, const Pointers& at) {
-  double total = 0;
-  for (int64_t k = 0; k < p.count; ++k) total += *static_cast<const double*>(at.in[k]);
-  const double norm = std::sqrt(total), factor = p.most / (norm + 1e-6);
+void run_clip(const Clipping& c, const Pointers& at) {
+  NormSum sum{c.p};
+  for (int64_t k = 0; k < c.count; ++k) sum.add(*static_cast<const double*>(at.in[k]));
+  const double factor = c.most / (sum.norm() + 1e-6);
   auto* out = static_cast<double*>(at.out[0]);
-  out[0] = norm, out[1] = factor >= 1 ? 1 : factor;
+  out[0] = sum.norm(), out[1] = factor >= 1 ? 1 : factor;
 }
-void plan_clip(Call& c) { c.plan.set<run_clip>(Clipping{int64_t(c.tensors(0).size()), c.args[1].real}); }
+void plan_clip(Call& c) { c.plan.set<run_clip>(Clipping{int64_t(c.tensors(0).size()), c.args[1].real, c.args[2].real}); }
 
 }  // namespace
 
@@ -102,11 +103,31 @@ double grad_squares(std::span<const Tensor> grads) {
   return total;
 }
 
-Tensor clip_in_calls(const nn::NamedTensors& params, double max_norm) {
+void NormSum::add(double part) {
+  if (std::isinf(p))
+    total = part > total || std::isnan(part) ? part : total;
+  else
+    total += p == 0 ? part != 0 : part;
+}
+double NormSum::norm() const { return p == 2 ? std::sqrt(total) : std::isinf(p) || p == 0 ? total : std::pow(total, 1 / p); }
+
+Tensor norm_part(const Tensor& t, double p) {
+  DY_CHECK_AS(ValueError, p >= 0, "total_norm: norm_type is {}; it is at least zero", p);
+  if (p == 2) return squares_of(t);
+  if (p == 0 || std::isinf(p)) return amax(abs(t)).to(f64);
+  return sum(pow(abs(t.to(f64)), p));
+}
+double norm_of(std::span<const Tensor> parts, double p) {
+  NormSum sum{p};
+  for (const double part : numbers(parts)) sum.add(part);
+  return sum.norm();
+}
+
+Tensor clip_in_calls(std::span<const Tensor> gradients, double max_norm, double p) {
   static const Kernel kernel{.plan = plan_clip};
   static const Op op = make_op(
-      "clip_factor", "clip_factor(Tensor[] squares, float most) -> Tensor",
-      "The norm that sums of squares make, and the factor that brings it down to the most.", kernel,
+      "clip_factor", "clip_factor(Tensor[] parts, float most, float p) -> Tensor",
+      "The norm that parts make, and the factor that brings it down to the most.", kernel,
       [](const Call& c) { return double(c.tensors(0).size()); }, 0,
       [](Call& c) {
         c.spec[0].dtype = f64;
@@ -114,14 +135,15 @@ Tensor clip_in_calls(const nn::NamedTensors& params, double max_norm) {
         c.spec[0].shape({2});
       });
   NoGrad guard;
-  std::vector<Tensor> gradients, squares;
-  for (auto& [name, p] : params)
-    if (const Tensor g = p.grad(); g.defined() && g.numel()) gradients.push_back(g), squares.push_back(squares_of(g));
-  Arg args[] = {Arg(std::span<const Tensor>(squares)), Arg(max_norm)};
+  std::vector<Tensor> parts;
+  for (const Tensor& g : gradients)
+    if (g.numel()) parts.push_back(norm_part(g, p));
+  Arg args[] = {Arg(std::span<const Tensor>(parts)), Arg(max_norm), Arg(p)};
   Tensor both;
-  call_op(op, args, 2, &both);
+  call_op(op, args, 3, &both);
   const Tensor factor = both.select(0, 1);
-  for (const Tensor& g : gradients) g.mul_(factor);
+  for (const Tensor& g : gradients)
+    if (g.numel()) g.mul_(factor);
   return both.select(0, 0);
 }
 

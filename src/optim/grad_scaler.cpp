@@ -10,6 +10,8 @@ namespace dyadic::inline v1::optim {
 
 namespace {
 
+constexpr const char *kAsked = "a GradScaler is asked for its numbers", *kOthers = "a GradScaler with another's optimizer";
+
 // A gradient was made where its parameter is used: the path is a name for parameters that were given without one.
 std::string name_of(const std::string& name, const Tensor& grad) {
   const std::string path = module_path(grad.impl()->storage->module);
@@ -37,9 +39,15 @@ GradScaler::GradScaler(GradScalerOptions o)
               backoff_factor);
 }
 
+GradScaler::~GradScaler() { structure_changed(); }
+
 Tensor GradScaler::scale(const Tensor& loss) const {
-  if (enabled_) note_refusal("a GradScaler, whose scale changes");
-  return enabled_ ? mul(loss, full({}, scale_, f32, loss.device())) : loss;
+  if (!enabled_) return loss;
+  if (!t_step_watcher || !loss.device().is_cpu()) return mul(loss, full({}, scale_, f32, loss.device()));
+  const Tensor factor = make_tensor({}, f32, cpu);
+  *static_cast<float*>(factor.impl()->storage->data) = float(scale_);
+  t_step_watcher->number("a GradScaler's scale", &scale_, factor);
+  return mul(loss, factor);
 }
 std::vector<Tensor> GradScaler::scale(std::span<const Tensor> losses) const {
   std::vector<Tensor> out;
@@ -49,6 +57,7 @@ std::vector<Tensor> GradScaler::scale(std::span<const Tensor> losses) const {
 
 void GradScaler::unscale_(const void* optimizer, const nn::NamedTensors& params) {
   if (!enabled_) return;
+  note_refusal(kOthers);
   Seen& seen = seen_[optimizer];
   DY_CHECK(!seen.stepped,
            "GradScaler: unscale_() comes before step(), and this optimizer has made its step; update() ends the iteration");
@@ -66,6 +75,7 @@ void GradScaler::unscale_(const void* optimizer, const nn::NamedTensors& params)
 
 bool GradScaler::may_step(const void* optimizer, const nn::NamedTensors& params) {
   if (!enabled_) return true;
+  note_refusal(kOthers);
   Seen& seen = seen_[optimizer];
   DY_CHECK(!seen.stepped, "GradScaler: step() a second time for this optimizer; call update() after the steps of an iteration");
   if (!seen.unscaled) unscale_(optimizer, params);
@@ -74,19 +84,27 @@ bool GradScaler::may_step(const void* optimizer, const nn::NamedTensors& params)
   return !seen.found_inf;
 }
 
-void GradScaler::unscale_(Optimizer& optimizer) { unscale_(&optimizer, params_of(optimizer)); }
-bool GradScaler::step(Optimizer& optimizer, double grad_scale) {
+void GradScaler::unscale_(Optimizer& optimizer) {
+  const StepPart part("unscale_", [this, &optimizer] { unscale_(optimizer); }, this, &optimizer);
+  unscale_(&optimizer, params_of(optimizer));
+}
+// A part that decides anew each time.
+Lazy<bool> GradScaler::step(Optimizer& optimizer, double grad_scale) {
+  const auto again = [this, &optimizer, grad_scale] { step(optimizer, grad_scale); };
+  const StepPart part("a GradScaler's step", again, this, &optimizer, grad_scale);
   if (!may_step(&optimizer, params_of(optimizer))) return false;
   optimizer.step(grad_scale);
   return true;
 }
 
 void GradScaler::skip(Optimizer& optimizer) {
+  note_refusal("a step that the program has a GradScaler skip");
   if (Seen& seen = seen_[&optimizer]; enabled_ && !std::exchange(seen.found_inf, true)) first_bad_ = "another process";
 }
 
 void GradScaler::update() {
   if (!enabled_) return;
+  const StepPart part("a GradScaler's update", [this] { update(); }, this);
   DY_CHECK(!seen_.empty(),
            "GradScaler: update() without a step(); the order is scale(loss).backward(), step(optimizer), update()");
   const bool found = std::any_of(seen_.begin(), seen_.end(), [](auto& s) { return s.second.found_inf; });
@@ -108,8 +126,26 @@ void GradScaler::update() {
 }
 void GradScaler::update(double new_scale) {
   if (!enabled_) return;
+  const StepPart part("a GradScaler's update", [this, new_scale] { update(new_scale); }, this, new_scale);
   scale_ = new_scale;
   seen_.clear();
+}
+
+double GradScaler::get_scale() const {
+  note_refusal(kAsked);
+  return enabled_ ? scale_ : 1;
+}
+int64_t GradScaler::skipped() const {
+  note_refusal(kAsked);
+  return skipped_;
+}
+int64_t GradScaler::skipped_in_a_row() const {
+  note_refusal(kAsked);
+  return skipped_in_a_row_;
+}
+int64_t GradScaler::growth_tracker() const {
+  note_refusal(kAsked);
+  return growth_;
 }
 
 void GradScaler::load_state(double scale, int64_t growth_tracker, int64_t skipped, int64_t skipped_in_a_row) {

@@ -53,13 +53,17 @@ Optimizer::Optimizer(std::string_view name, std::vector<ParamGroup> groups, Opti
     : def_(&optimizer_def(name)), keep32_(std::move(keep32)) {
   for (const OptionDef& d : option_defs(*def_)) defaults_.set(d.name, d.fallback);
   ParamGroup given;
-  for (auto& [key, value] : options) set_option(given, key, value);
+  for (auto& [key, value] : options) put_option(given, key, value);
   for (auto& [key, value] : given.options) defaults_.set(key, value);
   for (ParamGroup& g : groups) add_param_group(std::move(g));
 }
 Optimizer::~Optimizer() { structure_changed(); }
 
 void Optimizer::set_option(ParamGroup& group, std::string_view name, Option value) {
+  note_refusal("an option of an optimizer that the program sets");  // parts of a step read their own each time
+  put_option(group, name, std::move(value));
+}
+void Optimizer::put_option(ParamGroup& group, std::string_view name, Option value) {
   std::string known;
   for (const OptionDef& d : option_defs(*def_)) {
     if (d.name == name) {
@@ -78,7 +82,7 @@ bool Optimizer::keeps32(const std::string& name) const {
 
 void Optimizer::add_param_group(ParamGroup group) {
   ParamGroup made{std::move(group.params), defaults_};
-  for (auto& [key, value] : group.options) set_option(made, key, value);
+  for (auto& [key, value] : group.options) put_option(made, key, value);
   check(made);
   check_new(made);
   groups_.push_back(std::move(made));
@@ -167,7 +171,7 @@ void Optimizer::update(ParamGroup& group, const std::string& name, const Tensor&
 
 void Optimizer::step(double grad_scale) {
   DY_CHECK(def_->step, "{}: step() takes a closure that computes the loss and its gradients", def_->name());
-  const StepPart part(this, [this, grad_scale] { step(grad_scale); });
+  const StepPart part("an optimizer's step", [this, grad_scale] { step(grad_scale); }, this, grad_scale);
   NoGrad guard;
   count_step();
   uint64_t stream = 0;
@@ -240,10 +244,13 @@ double Optimizer::step_closure(double (*closure)(void*), void* context) {
 
 void Optimizer::zero_grad(bool set_to_none) {
   note_leaves(groups_);
-  const StepPart part(this, [this, set_to_none] {
-    pull();
-    zero_grad(set_to_none);
-  });
+  const StepPart part(
+      "zero_grad",
+      [this, set_to_none] {
+        pull();
+        zero_grad(set_to_none);
+      },
+      this, set_to_none);
   bool had = false;
   for (ParamGroup& g : groups_)
     for (auto& [name, p] : g.params)

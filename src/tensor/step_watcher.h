@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "tensor/impl.h"
 
@@ -24,12 +25,15 @@ class StepWatcher {
   virtual void runs(const Call& c, const Pointers& at) = 0;  // its kernel is the next
   // What no op does: `plan`, of `key`, is about to write `out`.
   virtual void writes(const char* name, std::string key, std::unique_ptr<Plan> plan, const Tensor& out) = 0;
-  virtual void reads(const TensorImpl& t) = 0;                              // the program gets values, or memory
-  virtual void refuses(const std::string& why) = 0;                         // the step does what cannot run again by itself
-  virtual void leaf(TensorImpl& t) = 0;                                     // its .grad is about to change
-  virtual void gave(TensorImpl& leaf) = 0;                                  // another tensor is its .grad now, or none
-  virtual void module(void* m) = 0;                                         // an nn::Module runs
-  virtual void begins(const void* owner, std::function<void()> again) = 0;  // a part that `again` runs another time
+  // `out`, an f32, becomes what `from` holds then; it lives until structure_changed().
+  virtual void number(const char* name, const double* from, const Tensor& out) = 0;
+  virtual void reads(const TensorImpl& t) = 0;       // the program gets values, or memory
+  virtual void refuses(const std::string& why) = 0;  // the step does what cannot run again by itself
+  virtual void leaf(TensorImpl& t) = 0;              // its .grad is about to change
+  virtual void gave(TensorImpl& leaf) = 0;           // another tensor is its .grad now, or none
+  virtual void module(void* m) = 0;                  // an nn::Module runs
+  // A part that `again` runs another time; `key`: what it is and was given.
+  virtual void begins(const char* name, std::string key, std::function<void()> again) = 0;
   virtual void ends() = 0;
 };
 extern constinit thread_local StepWatcher* t_step_watcher;  // of this thread's calls; null: nobody
@@ -51,15 +55,18 @@ inline void note_refusal(const char* why) {
 }
 
 // A part of a step that reads numbers and keeps states of its own (an optimizer's step): what runs while it lives is not
-// written down; `again` is called in its place. The owner calls structure_changed() when it ends.
+// written down; `again` is called in its place. `of`: whose it is, and what it was given; who is gone has called
+// structure_changed().
 class StepPart {
   StepWatcher* watcher_ = t_step_watcher;
 
  public:
-  template <class F> StepPart(const void* owner, F again) {
+  template <class F, class... Of> StepPart(const char* name, F again, const Of&... of) {
     if (!watcher_) [[likely]]
       return;
-    watcher_->begins(owner, std::move(again));
+    std::string key;
+    (key.append(reinterpret_cast<const char*>(&of), sizeof of), ...);
+    watcher_->begins(name, std::move(key), std::move(again));
     t_step_watcher = nullptr;
   }
   ~StepPart() {

@@ -132,5 +132,16 @@ TEST_F(CudaOptim, GradientsAreClippedAndUnscaled) {
     }
 }
 
+TEST_F(CudaOptim, NormsAreClippedWithoutReading) {
+  for (const double p : {0.0, 1.0, 2.0, 3.0, double(INFINITY)}) {
+    manual_seed(5);
+    std::vector<Tensor> here, far;
+    for (int k = 0; k < 130; ++k) here.push_back(randn({20})), far.push_back(here.back().to(there));
+    const double norm = optim::total_norm(here, p);
+    EXPECT_NEAR(optim::clip_in_calls(far, 0.5, p).item(), norm, 1e-6 * norm) << p;
+    EXPECT_NEAR(optim::total_norm(far, p), p == 0 ? norm : 0.5, 1e-5) << p;
+  }
+}
+
 }  // namespace
 }  // namespace dyadic

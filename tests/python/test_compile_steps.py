@@ -94,6 +94,7 @@ def test_results_are_new_tensors():
 
 
 flag = True
+nothing = None
 settings = {"scale": 2.0}
 
 
@@ -129,6 +130,18 @@ def changes():
 
     model.alpha = 1.5
     holder.late = 1.0
+    bias = None
+
+    def change_none():
+        nonlocal bias
+        bias = 1.0 if bias is None else None
+
+    def change_nothing():
+        global nothing
+        nothing = 1.0 if nothing is None else None
+
+    yield (lambda x: x if bias is None else x + bias), change_none
+    yield (lambda x: x if nothing is None else x + nothing), change_nothing
     yield closed, change_closed
     yield (lambda x: x * 2 if flag else x * 3), change_flag
     yield (lambda x: x * settings["scale"]), lambda: settings.update(scale=settings["scale"] + 1)
@@ -145,7 +158,7 @@ def changes():
     yield (lambda x: nn.functional.dropout(x, 0.5, model.training)), lambda: model.train(not model.training)
 
 
-@pytest.mark.parametrize("which", range(14))
+@pytest.mark.parametrize("which", range(16))
 def test_what_changes_is_noticed(which):
     program, change = list(changes())[which]
     step = whole(program)

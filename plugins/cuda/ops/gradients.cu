@@ -92,34 +92,40 @@ void run_unscale(const Gradient& p, const Pointers& at) {
 }
 void plan_unscale(Call& c) { c.plan.set<run_unscale>(gradient(c)); }
 
-// Sums of squares of many tensors, some at a time: out[0] holds what has been added so far, and at last their root.
+// Parts of a p-norm from many tensors, some at a time: out[0] holds what has been added so far, and at last their root.
 constexpr int kSome = 128;
 struct Sums {
   const double* at[kSome];
   int n;
   bool first, last;
-  double most;
+  double most, p;
 };
 __global__ void __launch_bounds__(32) clip(const __grid_constant__ Sums s, double* out) {
   if (threadIdx.x != 0) return;
   double total = s.first ? 0 : out[0];
-  for (int k = 0; k < s.n; ++k) total += *s.at[k];
+  for (int k = 0; k < s.n; ++k) {
+    const double part = *s.at[k];
+    total = !isinf(s.p) ? total + (s.p == 0 ? part != 0 : part) : part > total || isnan(part) ? part : total;
+  }
   if (!s.last) return void(out[0] = total);
-  const double norm = sqrt(total), factor = s.most / (norm + 1e-6);
+  const double norm = s.p == 2                 ? sqrt(total)
+                      : s.p == 0 || isinf(s.p) ? total
+                                               : pow(total, 1 / s.p),
+               factor = s.most / (norm + 1e-6);
   out[0] = norm, out[1] = factor >= 1 ? 1 : factor;
 }
 struct Clipping {
   int64_t count;
-  double most;
+  double most, p;
 };
 void run_clip(const Clipping& p, const Pointers& at) {
   for (int64_t begin = 0; begin == 0 || begin < p.count; begin += kSome) {
-    Sums s{{}, int(std::min<int64_t>(kSome, p.count - begin)), begin == 0, begin + kSome >= p.count, p.most};
+    Sums s{{}, int(std::min<int64_t>(kSome, p.count - begin)), begin == 0, begin + kSome >= p.count, p.most, p.p};
     for (int k = 0; k < s.n; ++k) s.at[k] = static_cast<const double*>(at.in[begin + k]);
     launch(clip, Grid{.threads = 32}, s, static_cast<double*>(at.out[0]));
   }
 }
-void plan_clip(Call& c) { c.plan.set<run_clip>(Clipping{int64_t(c.tensors(0).size()), c.args[1].real}); }
+void plan_clip(Call& c) { c.plan.set<run_clip>(Clipping{int64_t(c.tensors(0).size()), c.args[1].real, c.args[2].real}); }
 
 const Registered squares{"grad_squares", {.plan = plan_squares}};
 const Registered unscaling{"grad_unscale", {.plan = plan_unscale}};

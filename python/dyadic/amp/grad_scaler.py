@@ -1,6 +1,9 @@
 """Scaling of the loss in f16 training."""
+import functools
+import weakref
+
 from .. import _dyadic
-from .._dyadic import Tensor
+from .._dyadic import Tensor, _is_written_down, _run_part
 from .._ignored import ignored as _ignored
 
 
@@ -11,6 +14,20 @@ def _named(optimizer):
         names = group.get("param_names") or range(len(pairs), len(pairs) + len(group["params"]))
         pairs += zip(map(str, names), group["params"])
     return pairs
+
+
+def _part(method):
+    """method(scaler, optimizer): where a compiled step is written down, a part that runs as it is and finds out anew what to do."""
+
+    @functools.wraps(method)
+    def run(self, optimizer, *args, **kwargs):
+        own = isinstance(getattr(optimizer, "_part", None), _dyadic._Optimizer)
+        if not _is_written_down() or not own or args or kwargs:
+            return method(self, optimizer, *args, **kwargs)
+        scaler, other = weakref.ref(self), weakref.ref(optimizer)
+        return _run_part(method.__name__, lambda: method(scaler(), other()), self, optimizer)
+
+    return run
 
 
 class GradScaler(_dyadic.GradScaler):
@@ -48,11 +65,13 @@ class GradScaler(_dyadic.GradScaler):
             return map(self.scale, outputs)
         raise ValueError(f"GradScaler: scale() takes a Tensor or a list of them, not {type(outputs).__name__}")
 
+    @_part
     def unscale_(self, optimizer):
         """Divides the optimizer's gradients by the scale; once between two updates."""
         if self.is_enabled():
             self._unscale(id(optimizer), _named(optimizer))
 
+    @_part
     def step(self, optimizer, *args, **kwargs):
         """optimizer.step(*args, **kwargs) and what it returns, unless a gradient is infinite or NaN. Unscales if that has not been done."""
         if not self.is_enabled():

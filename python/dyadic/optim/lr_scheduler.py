@@ -29,8 +29,9 @@ class LRScheduler(_Schedule):
     def _begin(self, last_epoch=-1):
         """Makes what C++ has of it."""
         self._began = False
-        me, groups = weakref.ref(self), len(self.optimizer.param_groups)
-        self._make("FunctionLR", self.optimizer._part, {"last_epoch": last_epoch}, [lambda _, i=i: me()._rate(i) for i in range(groups)])
+        me, groups, rates = weakref.ref(self), len(self.optimizer.param_groups), []
+        rate = [lambda _, i=i: me()._rate(i, rates) for i in range(groups)]
+        self._make("FunctionLR", self.optimizer._part, {"last_epoch": last_epoch}, rate)
         self._began = True
 
     def __getstate__(self):
@@ -52,12 +53,12 @@ class LRScheduler(_Schedule):
         """Yours to write: the rates of all groups at last_epoch."""
         raise NotImplementedError(f"{type(self).__name__}: get_lr() is missing: it gives the rates of all groups")
 
-    def _rate(self, i):
+    def _rate(self, i, rates):
         if not self._began:  # C++ has not made it yet
             return self.optimizer.param_groups[i]["lr"]
         if i == 0:
-            self._rates = [float(rate) for rate in self.get_lr()]
-        return self._rates[i]
+            rates[:] = [float(rate) for rate in self.get_lr()]
+        return rates[i]
 
     def __getattr__(self, name):  # which a class of your own may set
         if name == "_step_count":
@@ -72,8 +73,7 @@ class LRScheduler(_Schedule):
         return {**state, "_last_lr": native["last_lr"]}
 
     def _shown(self, native):
-        own = ("optimizer", "_began", "_rates")
-        return {key: v for key, v in self.__dict__.items() if key not in own and not callable(v)}
+        return {key: v for key, v in self.__dict__.items() if key not in ("optimizer", "_began") and not callable(v)}
 
     def _native(self, state):
         """The lists of numbers that C++ has, from state_dict(), PyTorch's or ours; an earlier version's are these already."""

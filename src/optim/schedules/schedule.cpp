@@ -12,7 +12,7 @@
 namespace dyadic::inline v1::optim {
 namespace {
 
-constexpr const char* kInStep = "a schedule's step, which belongs after the compiled one";
+constexpr const char *kAsked = "a schedule is asked for its numbers", *kTold = "a schedule is told a number by the program";
 
 const SchedulerDef& scheduler_def(std::string_view name) {
   std::vector<std::string> names;
@@ -61,6 +61,15 @@ const std::vector<OptionDef>& option_defs(const SchedulerDef& def) {
   return out;
 }
 
+Schedule::~Schedule() { structure_changed(); }
+std::vector<double> Schedule::get_last_lr() const {
+  note_refusal(kAsked);
+  return last_lr_;
+}
+int64_t Schedule::last_epoch() const {
+  note_refusal(kAsked);
+  return epoch_;
+}
 void Schedule::note_rates() {
   last_lr_.clear();
   for (const ParamGroup& g : optimizer_->groups()) last_lr_.push_back(g.options.number("lr"));
@@ -134,7 +143,7 @@ std::vector<double> LRScheduler::get_lr() {
 }
 
 void LRScheduler::step() {
-  note_refusal(kInStep);
+  const StepPart part("a schedule's step", [this] { step(); }, this);
   if (epoch_ == 0 && optimizer_->steps() == 0)
     warn_once(
         "lr_scheduler: step() came before the optimizer's first step(), so the first learning rate is skipped; the order is "
@@ -145,7 +154,7 @@ void LRScheduler::step() {
 }
 
 void LRScheduler::step_to(double epoch) {
-  note_refusal(kInStep);
+  note_refusal(kTold);
   optimizer_->pull();
   for (size_t i = 0; i < std::min(base_.size(), optimizer_->groups().size()); ++i)
     optimizer_->groups()[i].options.set("lr", base_[i]);
@@ -196,7 +205,7 @@ SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<std::shared_ptr<Sch
   note_rates();
 }
 void SequentialLR::step() {
-  note_refusal(kInStep);
+  const StepPart part("a schedule's step", [this] { step(); }, this);
   ++epoch_;
   const auto next = std::upper_bound(milestones_.begin(), milestones_.end(), epoch_);
   Schedule& s = *schedules_[size_t(next - milestones_.begin())];
@@ -207,7 +216,7 @@ void SequentialLR::step() {
   note_rates();
 }
 void SequentialLR::step_to(double epoch) {
-  note_refusal(kInStep);
+  note_refusal(kTold);
   schedules_[0]->step_to(0);
   epoch_ = 0;
   note_rates();
@@ -230,13 +239,13 @@ ChainedScheduler::ChainedScheduler(std::vector<std::shared_ptr<Schedule>> schedu
   note_rates();
 }
 void ChainedScheduler::step() {
-  note_refusal(kInStep);
+  const StepPart part("a schedule's step", [this] { step(); }, this);
   ++epoch_;
   for (auto& s : schedules_) s->step();
   note_rates();
 }
 void ChainedScheduler::step_to(double epoch) {
-  note_refusal(kInStep);
+  note_refusal(kTold);
   fail<ValueError>("ChainedScheduler: it cannot begin in the middle (at {}); put it first", epoch);
 }
 ScheduleState ChainedScheduler::state_dict() const {
@@ -257,7 +266,7 @@ ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& optimizer, PlateauOptions option
   note_rates();
 }
 void ReduceLROnPlateau::step(double metric) {
-  note_refusal(kInStep);
+  note_refusal(kTold);
   optimizer_->pull();
   ++epoch_;
   // As factors of best where the threshold is relative; the first metric is better than none.

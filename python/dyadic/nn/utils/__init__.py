@@ -55,9 +55,9 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
             raise RuntimeError(f"clip_grad_norm_: the norm is {norm}; pass error_if_nonfinite=False to go on")
         clip_grads_with_norm_(parameters, max_norm, norm)
         return norm
-    if error_if_nonfinite or norm_type <= 0:
+    if error_if_nonfinite or norm_type < 0:
         norm = get_total_norm(gradients, norm_type, error_if_nonfinite)
-    if norm_type > 0:
+    if norm_type >= 0:
         return _clip_grad_norm_(parameters, float(max_norm), norm_type).to(_dtype_of(gradients))
     clip_grads_with_norm_(parameters, max_norm, norm)
     return norm
