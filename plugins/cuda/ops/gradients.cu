@@ -1,6 +1,7 @@
 // What is done to gradients between backward and a step (optim/grad_ops.cpp): the sum of squares, unscaling with a look for
 // what is not finite, and the factor that clips a norm.
 #include <algorithm>
+#include <cmath>
 
 #include "plugins/cuda/kernel.h"
 #include "plugins/cuda/optim/held.h"
@@ -97,7 +98,7 @@ constexpr int kSome = 128;
 struct Sums {
   const double* at[kSome];
   int n;
-  bool first, last;
+  bool first, last, largest;
   double most, p;
 };
 __global__ void __launch_bounds__(32) clip(const __grid_constant__ Sums s, double* out) {
@@ -105,13 +106,14 @@ __global__ void __launch_bounds__(32) clip(const __grid_constant__ Sums s, doubl
   double total = s.first ? 0 : out[0];
   for (int k = 0; k < s.n; ++k) {
     const double part = *s.at[k];
-    total = !isinf(s.p) ? total + (s.p == 0 ? part != 0 : part) : part > total || isnan(part) ? part : total;
+    if (s.largest)
+      total = part > total || part != part ? part : total;
+    else
+      total += s.p == 0 ? part != 0 : part;
   }
   if (!s.last) return void(out[0] = total);
-  const double norm = s.p == 2                 ? sqrt(total)
-                      : s.p == 0 || isinf(s.p) ? total
-                                               : pow(total, 1 / s.p),
-               factor = s.most / (norm + 1e-6);
+  const double norm = s.p == 2 ? sqrt(total) : s.p == 0 || s.largest ? total : pow(total, 1 / s.p);
+  const double factor = s.most / (norm + 1e-6);
   out[0] = norm, out[1] = factor >= 1 ? 1 : factor;
 }
 struct Clipping {
@@ -120,7 +122,8 @@ struct Clipping {
 };
 void run_clip(const Clipping& p, const Pointers& at) {
   for (int64_t begin = 0; begin == 0 || begin < p.count; begin += kSome) {
-    Sums s{{}, int(std::min<int64_t>(kSome, p.count - begin)), begin == 0, begin + kSome >= p.count, p.most, p.p};
+    const int64_t n = std::min<int64_t>(kSome, p.count - begin);
+    Sums s{{}, int(n), begin == 0, begin + kSome >= p.count, std::isinf(p.p), p.most, p.p};
     for (int k = 0; k < s.n; ++k) s.at[k] = static_cast<const double*>(at.in[begin + k]);
     launch(clip, Grid{.threads = 32}, s, static_cast<double*>(at.out[0]));
   }
