@@ -29,14 +29,14 @@ struct PerplexityOptions {
   void* context = nullptr;
 };
 
-struct Divergence {             // of a model from its base, over the scored tokens
-  double kl_mean, kl_stderr;    // Kullback-Leibler of the whole distribution, in nats
-  double kl_p99;                // 99 of 100 tokens have less
-  double nll_change;            // nll less the base's: the logarithm of the perplexities' ratio
-  double nll_change_stderr;     // of the tokens' differences, whose surprises come and go together
-  double same_top;              // how often both find the same token likeliest
+struct Divergence {           // of a model from its base, over the scored tokens
+  double kl_mean, kl_stderr;  // Kullback-Leibler of the whole distribution, in nats
+  double kl_p99;              // 99 of 100 tokens have less
+  double nll_change;          // nll less the base's: the logarithm of the perplexities' ratio
+  double nll_change_stderr;   // of the tokens' differences, whose surprises come and go together
+  double same_top;            // how often both find the same token likeliest
   double same_top_stderr;
-  double rms_dp;                // of the difference of the probabilities that both give to the token that comes
+  double rms_dp;  // of the difference of the probabilities that both give to the token that comes
 };
 struct Perplexity {
   double perplexity, perplexity_stderr;  // exp(nll), and that times nll_stderr

@@ -122,7 +122,8 @@ void fill_words(const TokenizerState& s, const Json& j, StoredVocabulary& v) {
     if (std::string& t = v.tokens[i]; v.types[i] == kNormal && !(t.starts_with('[') && t.ends_with(']')))
       t = t.starts_with("##") ? t.substr(2) : std::string(kBlank) + t;
   v.lowercase = flag(*normalizer[0], "lowercase", true);
-  if (const Json accents = normalizer[0]->value("strip_accents", Json()); accents.is_boolean()) v.strip_accents = accents.get<bool>();
+  if (const Json accents = normalizer[0]->value("strip_accents", Json()); accents.is_boolean())
+    v.strip_accents = accents.get<bool>();
   const auto only = [](const Ids& ids) { return ids.size() == 1 ? ids[0] : -1; };
   if (v.bos < 0) v.bos = only(s.frame.before);
   if (v.separator < 0) v.separator = only(s.frame.after);

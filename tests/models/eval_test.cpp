@@ -119,8 +119,8 @@ TEST_F(Eval, DistanceFromABase) {
   EXPECT_NEAR(far->kl_stderr, stderr_of(kls), 1e-4 * far->kl_stderr);
   EXPECT_NEAR(far->nll_change, change, 1e-5);
   EXPECT_NEAR(far->nll_change_stderr, stderr_of(changes), 1e-3 * far->nll_change_stderr);
-  EXPECT_NEAR(far->nll_change, perplexity(*rough, ids, {.window = 32, .bos = 0}).nll - perplexity(*m, ids, {.window = 32, .bos = 0}).nll,
-              1e-6);
+  EXPECT_NEAR(far->nll_change,
+              perplexity(*rough, ids, {.window = 32, .bos = 0}).nll - perplexity(*m, ids, {.window = 32, .bos = 0}).nll, 1e-6);
   std::ranges::sort(kls);
   EXPECT_GT(mean, 1e-4);
   EXPECT_NEAR(far->kl_mean, mean, 1e-4 * mean);

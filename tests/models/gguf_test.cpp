@@ -373,7 +373,8 @@ TEST(GgufVocabulary, KeepsBertsPieces) {
   EXPECT_EQ(whole->integer("tokenizer.ggml.cls_token_id"), 2);
   EXPECT_EQ(whole->text("tokenizer.ggml.model"), "bert");
   int64_t compared = 0;
-  for (const auto& text : json::parse(text_of_file(test_data("text/data/expected.json")))["texts"].get<std::vector<std::string>>()) {
+  for (const auto& text :
+       json::parse(text_of_file(test_data("text/data/expected.json")))["texts"].get<std::vector<std::string>>()) {
     if (text.size() >= 40) continue;  // this tokenizer's longest word; GGUF's has 1000
     EXPECT_EQ(t.encode(text), own.encode(text)) << text;
     compared += t.encode(text).size() > 2;

@@ -139,7 +139,8 @@ TEST(Autoround, GainsWhereInputsAreCorrelatedAndLosesNothingWhereTheyAreNot) {
   const DType i2 = DType::parse("i2(group=32)");
   const auto steps = [&](int64_t n) { return smooth.error(autoround(smooth.weight, smooth.seen, i2, {.steps = n})); };
   EXPECT_LT(steps(200), 0.92 * steps(10));
-  EXPECT_TRUE(equal(autoround(smooth.weight, smooth.seen, i2, {.steps = 0}).to(f32), imatrix(smooth.weight, smooth.seen, i2).to(f32)));
+  EXPECT_TRUE(
+      equal(autoround(smooth.weight, smooth.seen, i2, {.steps = 0}).to(f32), imatrix(smooth.weight, smooth.seen, i2).to(f32)));
 }
 
 TEST(Autoround, ServesEveryFormatWithCodes) {
@@ -153,7 +154,8 @@ TEST(Autoround, ServesEveryFormatWithCodes) {
   }
   const Result few = quantize_matrix(method("autoround"), l.weight, narrow(l.seen, 0, 0, 5), kGroup4);
   EXPECT_EQ(few.fallback, "5 rows of calibration data reached it; autoround needs 16");
-  const Tensor constant = autoround(l.weight, ones({64, kWidth}), kGroup4), none = autoround(l.weight, zeros({64, kWidth}), kGroup4);
+  const Tensor constant = autoround(l.weight, ones({64, kWidth}), kGroup4),
+               none = autoround(l.weight, zeros({64, kWidth}), kGroup4);
   EXPECT_TRUE(all(isfinite(constant.to(f32))).item<bool>() && all(isfinite(none.to(f32))).item<bool>());
 }
 
@@ -320,7 +322,8 @@ TEST(Methods, HaveRecords) {
     EXPECT_GT(std::string(m->source).size(), 5u);
     EXPECT_FALSE(formats_served(*m).empty()) << m->name();
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"aqlm", "autoround", "awq", "gptq", "hqq", "imatrix", "ldlq", "rtn", "smoothquant"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"aqlm", "autoround", "awq", "gptq", "hqq", "imatrix", "ldlq", "rtn", "smoothquant"}));
 }
 
 // bitsandbytes' own test table: N(0, 1), 1024 x 1024, mean absolute error.

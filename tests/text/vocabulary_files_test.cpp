@@ -209,11 +209,10 @@ TEST(vocabulary_files, gemma4) {
   expect_same(v, "gemma4");
   // Gemma's own pieces reach over line ends, and these do not.
   json cut = json::parse(stored("gemma"));
-  cut["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"Regex", "[^\n]+|\n+"}}}, {"behavior", "Isolated"}, {"invert", false}};
+  cut["pre_tokenizer"] = {
+      {"type", "Split"}, {"pattern", {{"Regex", "[^\n]+|\n+"}}}, {"behavior", "Isolated"}, {"invert", false}};
   const Tokenizer own = Tokenizer::from_json(cut.dump()), back = written(v);
-  for (const std::string& s : stored_texts()) {
-    EXPECT_EQ(back.encode(s), own.encode(s)) << s;
-  }
+  for (const std::string& s : stored_texts()) { EXPECT_EQ(back.encode(s), own.encode(s)) << s; }
 }
 
 TEST(vocabulary_files, says_what_it_has_no_form_for) {

@@ -37,11 +37,13 @@ void put_vocabulary(io::GgufMetadata& keys, StoredVocabulary v) {
   if (!v.scores.empty()) put("scores", io::GgufArray(std::move(v.scores)));
   put("token_type", io::GgufArray(std::move(v.types)));
   if (!v.merges.empty()) put("merges", io::GgufArray(std::move(v.merges)));
-  const std::pair<const char*, int64_t> ids[] = {
-      {"bos_token_id", v.bos},         {"eos_token_id", v.eos},
-      {"unknown_token_id", v.unknown}, {"padding_token_id", v.padding},
-      {"mask_token_id", v.mask},       {"seperator_token_id", v.separator},  // so it is spelled
-      {"cls_token_id", v.model == "bert" ? v.bos : -1}};
+  const std::pair<const char*, int64_t> ids[] = {{"bos_token_id", v.bos},
+                                                 {"eos_token_id", v.eos},
+                                                 {"unknown_token_id", v.unknown},
+                                                 {"padding_token_id", v.padding},
+                                                 {"mask_token_id", v.mask},
+                                                 {"seperator_token_id", v.separator},  // so it is spelled
+                                                 {"cls_token_id", v.model == "bert" ? v.bos : -1}};
   for (auto [name, id] : ids)
     if (id >= 0) put(name, uint32_t(id));
   if (v.add_bos) put("add_bos_token", *v.add_bos);
