@@ -16,13 +16,6 @@ namespace {
 
 using namespace aqlm;
 
-inline void read_word(const uint16_t* stored, float* out) {
-  constexpr hn::CappedTag<float, size_t(kVector)> d{};
-  constexpr hn::Rebind<hwy::float16_t, decltype(d)> halves{};
-  for (int64_t k = 0; k < kVector; k += int64_t(hn::MaxLanes(d)))
-    hn::StoreU(hn::PromoteTo(d, hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(stored) + k)), d, out + k);
-}
-
 // Codebooks for a matrix, and its codes under them.
 class Fit {
   static constexpr int kRounds = 8, kRoundsTogether = 8;  // of k-means
@@ -182,26 +175,44 @@ class Fit {
 struct Aqlm {
   static void decode_range(const Format& f, const void* storage, Geometry g, int64_t begin, int64_t end, float* out) {
     const MoreLayout l = more_layout(f, g);
-    const int64_t books = f.params.codebooks, words = int64_t{1} << f.params.word_bits;
     const auto* base = static_cast<const uint8_t*>(storage);
-    const auto* stored = reinterpret_cast<const uint16_t*>(base + l.more);
+    const auto* words = reinterpret_cast<const hwy::float16_t*>(base + l.more);
     for_rows(l, begin, end, [&](int64_t row, int64_t col, int64_t stop) {
       const float scale = load_scale(l, base, row);
       const uint8_t* codes = base + l.codes + row * l.pitch;
-      for (int64_t v = col / kVector; v * kVector < stop; ++v) {
-        float sum[kVector], word[kVector];
-        read_word(stored + int64_t(read_code(codes, v * books, f.params.word_bits)) * kVector, sum);
-        for (int64_t b = 1; b < books; ++b) {
-          read_word(stored + (b * words + read_code(codes, v * books + b, f.params.word_bits)) * kVector, word);
-          add_word(word, sum);
+      while (col < stop) {
+        const int64_t vector = col / kVector, from = col % kVector;
+        const int64_t to = stop - vector * kVector < kVector ? stop - vector * kVector : kVector;
+        if (to - from == kVector) {
+          decode(f.params, words, codes, vector, scale, out);
+        } else {
+          float whole[kVector];
+          decode(f.params, words, codes, vector, scale, whole);
+          for (int64_t k = from; k < to; ++k) out[k - from] = whole[k];
         }
-        const int64_t first = v * kVector, low = col > first ? col - first : 0, high = stop - first;
-        for (int64_t k = low; k < kVector && k < high; ++k) *out++ = sum[k] * scale;
+        out += to - from, col += to - from;
       }
     });
   }
   static void encode_all(const Format& f, const float* in, void* storage, Geometry g, const Round&) {
     Fit(f, more_layout(f, g), in, static_cast<uint8_t*>(storage)).run();
+  }
+
+ private:
+  static void decode(const Params& p, const hwy::float16_t* words, const uint8_t* codes, int64_t vector, float scale,
+                     float* out) {
+    constexpr hn::CappedTag<float, size_t(kVector)> d{};
+    constexpr hn::Rebind<hwy::float16_t, decltype(d)> halves{};
+    const int64_t first = vector * p.codebooks, book = kVector << p.word_bits;
+    for (int64_t k = 0; k < kVector; k += int64_t(hn::MaxLanes(d))) {
+      const auto word = [&](int64_t b) {
+        const uint32_t code = read_code(codes, first + b, p.word_bits);
+        return hn::PromoteTo(d, hn::LoadU(halves, words + b * book + code * kVector + k));
+      };
+      auto sum = word(0);
+      for (int64_t b = 1; b < p.codebooks; ++b) sum = hn::Add(sum, word(b));
+      hn::StoreU(hn::Mul(sum, hn::Set(d, scale)), d, out + k);
+    }
   }
 };
 
