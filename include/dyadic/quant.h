@@ -244,6 +244,7 @@ struct BudgetOptions {
   std::vector<DType> formats = {};     // to choose from
   Calibration* calibration = nullptr;  // none: the weights' own relative squared errors are what moves
   std::vector<std::string> include = {}, exclude = {};
+  std::vector<std::pair<std::string, DType>> map = {};  // formats that are given, as in QuantizeOptions; they count
   void (*progress)(void* context, size_t done, size_t total, const std::string& name) = nullptr;  // before each weight
   void* context = nullptr;
 };
@@ -252,7 +253,7 @@ struct BudgetPoint {
   double distance;  // the sum over its weights
 };
 struct BudgetPlan {
-  std::vector<std::pair<std::string, DType>> map;  // for QuantizeOptions
+  std::vector<std::pair<std::string, DType>> map;  // for QuantizeOptions: what was given, then what was chosen
   std::vector<BudgetPoint> curve;                  // from the smallest to the one chosen
 };
 // ValueError where the formats do not reach down to `bytes`.

@@ -98,12 +98,13 @@ nb::list calibrate_model(nn::Module& model, nb::object data, const std::string& 
 }
 
 nb::tuple budget(nn::Module& model, int64_t bytes, const std::vector<std::string>& formats, nb::object calibration,
-                 std::vector<std::string> include, std::vector<std::string> exclude) {
+                 std::vector<std::string> include, std::vector<std::string> exclude, const Map& given) {
   std::optional<PythonCalibration> data;
   if (!calibration.is_none()) data.emplace(calibration);
   BudgetOptions o{
       .bytes = bytes, .calibration = data ? &*data : nullptr, .include = std::move(include), .exclude = std::move(exclude)};
   for (const std::string& f : formats) o.formats.push_back(DType::parse(f));
+  for (auto& [pattern, format] : given) o.map.emplace_back(pattern, format_of(format));
   const BudgetPlan plan = fit_budget(model, o);
   nb::dict map;
   for (auto& [pattern, format] : plan.map)
@@ -191,7 +192,7 @@ void add_quant(nb::module_& m) {
       "fake_quantize", [](const Tensor& w, DType format) { return fake_quantize(w, format); }, nb::arg("weight"),
       nb::arg("format"));
   q.def("fit_budget", budget, nb::arg("model"), nb::arg("bytes"), nb::arg("formats"), nb::arg("calibration").none(),
-        nb::arg("include"), nb::arg("exclude"));
+        nb::arg("include"), nb::arg("exclude"), nb::arg("map"));
 }
 
 }  // namespace dyadic::inline v1::python

@@ -79,9 +79,13 @@ int64_t budget_bytes(const std::string& text, nn::Module& model) {
   return int64_t(bits / 8 * double(model.num_parameters()));
 }
 
-std::vector<std::pair<std::string, DType>> budget_map(const QuantizeCommand& o, nn::Module& model, quant::Calibration* data,
-                                                      Json& out, std::string& text) {
-  quant::BudgetOptions b{.bytes = budget_bytes(o.size, model), .calibration = data, .include = o.include, .exclude = o.exclude};
+// Formats for the weights that q gives none.
+void fit_budget(const QuantizeCommand& o, nn::Module& model, quant::QuantizeOptions& q, Json& out, std::string& text) {
+  quant::BudgetOptions b{.bytes = budget_bytes(o.size, model),
+                         .calibration = q.calibration,
+                         .include = o.include,
+                         .exclude = o.exclude,
+                         .map = q.map};
   if (o.formats.empty())
     for (const char* f : kSizes) b.formats.push_back(DType::parse(f));
   for (const std::string& f : o.formats) b.formats.push_back(DType::parse(f));
@@ -99,7 +103,7 @@ std::vector<std::pair<std::string, DType>> budget_map(const QuantizeCommand& o, 
       table.row({human_bytes(p.bytes), fmt::format("{:.2f}", bits), fmt::format("{:.4g}", p.distance)});
   }
   text += table.str() + "\n";
-  return plan.map;
+  q.map = plan.map;
 }
 
 std::string report_text(const quant::Report& r, nn::Module& model) {
@@ -171,8 +175,7 @@ int run_quantize(const QuantizeCommand& o, const Common& common) {
     auto [pattern, format] = parse_rule(rule);
     q.map.emplace_back(pattern, format == "keep" ? DType() : DType::parse(format));
   }
-  if (!o.size.empty())
-    for (auto& entry : budget_map(o, *model, q.calibration, out, text)) q.map.push_back(entry);
+  if (!o.size.empty()) fit_budget(o, *model, q, out, text);
   const int64_t bytes = quant::predicted_bytes(*model, q);
   if (!common.json)
     print(text + fmt::format("{} will take {} instead of {}\n", o.model, human_bytes(bytes), human_bytes(model->nbytes())));

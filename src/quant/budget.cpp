@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/pattern.h"
 #include "base/text.h"
 #include "dyadic/autograd.h"
 #include "nn/stored.h"
@@ -47,17 +48,24 @@ class Budget {
   nn::Module& model_;
   const BudgetOptions& o_;
   std::vector<Weight> weights_;
+  int64_t bytes_;  // of the model with the formats that are given
   Tensor before_;
 
  public:
   Budget(nn::Module& model, const BudgetOptions& o) : model_(model), o_(o) {
     DY_CHECK_AS(ValueError, !o.formats.empty(), "fit_budget: there are no formats to choose from");
     std::map<std::string, size_t> places;
+    bytes_ = model.nbytes();
     for (DType f : o.formats)
-      for (const Target& t : find_targets(model, {.weights = f, .include = o.include, .exclude = o.exclude})) {
+      for (const Target& t : find_targets(model, {.weights = f, .map = o.map, .include = o.include, .exclude = o.exclude})) {
+        const int64_t bytes = bytes_in(t.weight, t.format, t.filters);
+        if (is_given(t.name)) {
+          if (f == o.formats[0]) bytes_ += bytes - t.weight.nbytes();
+          continue;
+        }
         const auto [it, is_new] = places.try_emplace(t.name, weights_.size());
         if (is_new) weights_.push_back({t.name, t.weight, t.filters, {{{}, t.weight.nbytes(), 0}}});
-        weights_[it->second].choices.push_back({f, bytes_in(t.weight, f, t.filters), 0});
+        weights_[it->second].choices.push_back({f, bytes, 0});
       }
   }
 
@@ -73,6 +81,9 @@ class Budget {
   }
 
  private:
+  bool is_given(const std::string& name) const {
+    return std::any_of(o_.map.begin(), o_.map.end(), [&](auto& rule) { return matches(rule.first, name); });
+  }
   void measure(Weight& w) {
     const Tensor whole = w.tensor.detach().clone();
     const double squares = sum(square(whole.to(f32))).item();
@@ -92,7 +103,7 @@ class Budget {
   }
 
   BudgetPlan fill() {
-    int64_t bytes = model_.nbytes();
+    int64_t bytes = bytes_;
     double distance = 0;
     struct Step {
       size_t weight, to;
@@ -111,7 +122,7 @@ class Budget {
                 "formats",
                 human_bytes(o_.bytes), human_bytes(bytes));
     std::stable_sort(steps.begin(), steps.end(), [](auto& a, auto& b) { return a.gain > b.gain; });
-    BudgetPlan plan;
+    BudgetPlan plan{.map = o_.map};
     plan.curve.push_back({bytes, distance});
     for (const Step& s : steps) {
       Weight& w = weights_[s.weight];

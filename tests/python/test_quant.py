@@ -78,6 +78,24 @@ def test_model(method):
         assert report.layers[0].note == "scales are in norm"
 
 
+def test_codebooks_are_saved_and_differentiated_through(tmp_path):
+    dy.manual_seed(3)
+    model, x = Mlp(), inputs(256)
+    quant.quantize(model, "aqlm(bits=5)", method="aqlm", calibration=[x], include=["up.*", "gate.*"])
+    assert model.up.weight.dtype == dy.dtype("aqlm(bits=5)") and model.down.weight.dtype == dy.float32
+    dy.save(model.state_dict(), tmp_path / "model.safetensors")
+    other = Mlp()
+    other.load_state_dict(dy.load(tmp_path / "model.safetensors"), assign=True)
+    assert other.up.weight.dtype == model.up.weight.dtype
+    assert dy.equal(other(x), model(x))
+    a = dy.randn(4, 64, requires_grad=True)
+    model.up(a).square().sum().backward()
+    decoded = model.up.weight.to(dy.float32)
+    b = a.detach().requires_grad_()
+    nn.functional.linear(b, decoded, model.up.bias).square().sum().backward()
+    dy.testing.assert_close(a.grad, b.grad)
+
+
 def test_importance_matrices(tmp_path):
     folder = Path(__file__).parents[1] / "models" / "data" / "llama"
     ids = [dy.randint(3, 64, (2, 32)) for _ in range(2)]
@@ -129,6 +147,10 @@ def test_patterns_and_budget():
     assert set(plan) == {"up.weight", "gate.weight", "down.weight"} and curve[-1][0] <= 9000
     report = quant.quantize(model, map=plan)
     assert report.bytes_after == curve[-1][0]
+    model = Mlp()
+    plan, curve = quant.fit_budget(model, 12000, formats, map={"down.*": "q8_0"})
+    assert plan["down.*"] == "q8_0" and set(plan) == {"up.weight", "gate.weight", "down.*"} and curve[-1][0] <= 12000
+    assert quant.quantize(model, map=plan).bytes_after == curve[-1][0]
     model = Mlp()
     report = quant.quantize(model, "i4(group=32)", exclude="down.*", map={"gate.*": None})
     assert [layer.name for layer in report.layers] == ["up.weight"]

@@ -266,5 +266,24 @@ TEST(FitBudget, SpendsBytesWhereTheyHelpMost) {
   EXPECT_NE(error_of([&] { plan_of(least - 1); }).find("are too few"), std::string::npos);
 }
 
+// What is given counts, whether it is larger or smaller than what would be chosen, and is not chosen for.
+TEST(FitBudget, CountsWhatIsGiven) {
+  manual_seed(6);
+  Mlp m;
+  const std::vector<DType> formats{DType::parse("i2(group=32)"), kFormat, DType::parse("i8(group=32)")};
+  using Map = std::vector<std::pair<std::string, DType>>;
+  for (const Map& given : {Map{{"down.*", q8_0}}, Map{{"down.*", DType::parse("i2(group=32)")}}, Map{{"down.*", {}}}}) {
+    const int64_t least = predicted_bytes(m, {.weights = formats[0], .map = given});
+    const auto plan_of = [&](int64_t bytes) { return fit_budget(m, {.bytes = bytes, .formats = formats, .map = given}); };
+    const BudgetPlan plan = plan_of(least + 1000);
+    EXPECT_EQ(plan.curve.front().bytes, least);
+    EXPECT_LE(plan.curve.back().bytes, least + 1000);
+    EXPECT_EQ(plan.map.size(), 3u);
+    EXPECT_EQ(plan.map.front(), given.front());
+    EXPECT_EQ(predicted_bytes(m, {.map = plan.map}), plan.curve.back().bytes);
+    EXPECT_NE(error_of([&] { plan_of(least - 1); }).find("are too few"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace dyadic::inline v1::quant

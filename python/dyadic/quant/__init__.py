@@ -199,14 +199,18 @@ def freeze(model) -> Report:
     return Report([LayerReport(*layer) for layer in layers], before, after)
 
 
-def fit_budget(model, bytes, formats, *, calibration=None, include=(), exclude=()) -> tuple[dict[str, str | None], list[tuple[int, float]]]:
+def fit_budget(
+    model, bytes, formats, *, calibration=None, include=(), exclude=(), map={}
+) -> tuple[dict[str, str | None], list[tuple[int, float]]]:
     """Mixed bits under a budget: a format for each weight, for quantize(map=...), so that the model's parameters and buffers take at most
     `bytes`, and the curve of (bytes, distance) that leads there. Each weight is rounded to each format by itself; what that does to the
     model's results over the calibration data is the distance: of logits the mean Kullback-Leibler divergence in nats, else the squared
-    error's share. Without data it is the weight's own.
+    error's share. Without data it is the weight's own. map: formats that are given, as quantize() takes them: they count, and are part
+    of the result.
     """
     kept = list(model.modules())  # noqa: F841
-    return _quant.fit_budget(model, bytes, [_text(f) for f in formats], _data(model, calibration), _names(include), _names(exclude))
+    given = [(pattern, _text(format)) for pattern, format in map.items()]
+    return _quant.fit_budget(model, bytes, [_text(f) for f in formats], _data(model, calibration), _names(include), _names(exclude), given)
 
 
 def _function(record):
