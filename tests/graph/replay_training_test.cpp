@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "dyadic/amp.h"
 #include "dyadic/autograd.h"
 #include "dyadic/lr_scheduler.h"
 #include "dyadic/optim.h"
