@@ -62,6 +62,12 @@ std::string refuses_unencodable(DType format) {
 }
 std::string refuses_without_codes(DType format) { return code_map(format) ? "" : why_no_codes(format); }
 Tensor to_nearest(const Tensor& weight, DType format) { return weight.to(format); }
+std::optional<Result> without_rows(const Task& t, const char* method) {
+  constexpr int64_t kFewest = 16;
+  if (t.inputs->rows() >= kFewest) return {};
+  return Result{to_nearest(t.weight, t.format),
+                fmt::format("{} rows of calibration data reached it; {} needs {}", t.inputs->rows(), method, kFewest)};
+}
 
 std::vector<DType> formats_served(const Method& m) {
   std::vector<DType> all;

@@ -1,5 +1,7 @@
 // What the methods' files share.
 #pragma once
+#include <optional>
+
 #include "dyadic/quant.h"
 
 namespace dyadic::inline v1::quant {
@@ -7,6 +9,8 @@ namespace dyadic::inline v1::quant {
 std::string refuses_unencodable(DType format);  // anything with scales that can be encoded is served
 std::string refuses_without_codes(DType format);
 Tensor to_nearest(const Tensor& weight, DType format);  // rounding to nearest
+// Rounding to nearest and its reason, where fewer than 16 rows of inputs say nothing of a layer.
+std::optional<Result> without_rows(const Task& t, const char* method);
 // f32 [in]: how much a column's errors count, by its inputs' mean square. A column whose input is always zero in the data may
 // be used all the same: it counts as the others do on average.
 Tensor importance_of(const Inputs& inputs);

@@ -20,7 +20,7 @@
 namespace dyadic::inline v1::quant {
 namespace {
 
-constexpr int64_t kFewestRows = 16, kVector = 8, kWidth = 128;
+constexpr int64_t kVector = 8, kWidth = 128;
 constexpr int kSteps = 4;  // of conjugate gradients
 
 // The blocks of 8 x 8 on a matrix's diagonal, [n / 8, 8, 8], f64.
@@ -181,9 +181,7 @@ class Layer {
 };
 
 Result run(const Task& t) {
-  if (t.inputs->rows() < kFewestRows)
-    return {to_nearest(t.weight, t.format),
-            fmt::format("{} rows of calibration data reached it; aqlm needs {}", t.inputs->rows(), kFewestRows)};
+  if (auto few = without_rows(t, "aqlm")) return *few;
   const Damped h = damped(t.inputs->products(), number(t, "damping"));
   if (!h.products.defined())
     return {to_nearest(t.weight, t.format), "the inputs' products have no Cholesky factor at any damping"};

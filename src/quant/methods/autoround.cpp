@@ -14,8 +14,6 @@
 namespace dyadic::inline v1::quant {
 namespace {
 
-constexpr int64_t kFewestRows = 16;  // fewer inputs say nothing of a layer
-
 // How far the two values lie apart that each of w can become.
 Tensor distances(const Tensor& w, const Affine& a, const CodeMap& map) {
   const Tensor scale = a.scale.contiguous(), offset = a.offset.contiguous(), out = empty_like(w);
@@ -31,9 +29,7 @@ Tensor distances(const Tensor& w, const Affine& a, const CodeMap& map) {
 }
 
 Result run(const Task& t) {
-  if (t.inputs->rows() < kFewestRows)
-    return {to_nearest(t.weight, t.format),
-            fmt::format("{} rows of calibration data reached it; autoround needs {}", t.inputs->rows(), kFewestRows)};
+  if (auto few = without_rows(t, "autoround")) return *few;
   const Tensor importance = importance_of(*t.inputs), &w = t.weight;
   const Tensor h = t.inputs->products() / double(t.inputs->rows()) + diag(importance * number(t, "damping"));
   const Tensor stored = with_searched_scales(w, importance, t.format);

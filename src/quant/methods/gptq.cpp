@@ -35,8 +35,6 @@ Damped damped(const Tensor& products, double damping) {
 
 namespace {
 
-constexpr int64_t kFewestRows = 16;  // fewer inputs say nothing of a layer
-
 // Rounds the columns [first, first + width) of w under the scales a, with what that costs made good in those that follow; gives
 // what they became. w: f32 [out, in], contiguous.
 Tensor round_block(const Tensor& w, int64_t first, const Affine& a, const CodeMap& map, const Tensor& factor) {
@@ -105,9 +103,7 @@ Tensor with_late_scales(const Task& t, const CodeMap& map, int64_t width) {
 }
 
 Result run(const Task& t) {
-  if (t.inputs->rows() < kFewestRows)
-    return {to_nearest(t.weight, t.format),
-            fmt::format("{} rows of calibration data reached it; gptq needs {}", t.inputs->rows(), kFewestRows)};
+  if (auto few = without_rows(t, "gptq")) return *few;
   const CodeMap& map = *code_map(t.format);
   const int64_t width = own_columns(t.format, t.weight.size(0), t.weight.size(1));
   const bool by_activity = t.options.flag("act_order");

@@ -12,7 +12,6 @@
 namespace dyadic::inline v1::quant {
 namespace {
 
-constexpr int64_t kFewestRows = 16;
 const int64_t kBlock = e8p.format()->row_step(), kBlockBytes = e8p.format()->def->block_bytes;
 
 // Rows of a matrix, f32 and contiguous, in the format's basis.
@@ -26,9 +25,7 @@ Tensor turned(const Tensor& t) {
 }
 
 Result run(const Task& t) {
-  if (t.inputs->rows() < kFewestRows)
-    return {to_nearest(t.weight, t.format),
-            fmt::format("{} rows of calibration data reached it; ldlq needs {}", t.inputs->rows(), kFewestRows)};
+  if (auto few = without_rows(t, "ldlq")) return *few;
   const Tensor products = turned(transpose(turned(t.inputs->products()), 0, 1).contiguous());
   const Tensor factor = inverse_factor(products, number(t, "damping"));
   if (!factor.defined()) return {to_nearest(t.weight, t.format), "the inputs' products have no Cholesky factor at any damping"};
