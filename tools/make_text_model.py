@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the small language model whose table stands in docs/quantization.md: texts, tokenizer, a Llama of 14 million parameters.
+"""Makes a small language model to compare methods of quantization on: texts, tokenizer, a Llama of 14 million parameters.
 
 The texts are the manual pages, licences and other documents of the Debian packages that are installed (of the free part of the
 archive alone), a paragraph that stands in several of them once. Whole packages are held back: one in thirty for calibration, one in
@@ -44,7 +44,7 @@ def manual_text(source):
             continue
         if line.startswith((".", "'")):
             macro, _, line = line[1:].partition(" ")
-            if macro in ("TH", "Dd", "Dt", "Os", "de", "ds", "if", "ie", "el", "nr", "so", "in", "ad", "tr", "ie", "TS", "TE"):
+            if macro in ("TH", "Dd", "Dt", "Os", "de", "ds", "if", "ie", "el", "nr", "so", "in", "ad", "tr", "TS", "TE"):
                 continue
             line = re.sub(r'"([^"]*)"', r"\1", line)
             if macro in ("SH", "SS", "PP", "P", "LP", "IP", "TP", "Sh", "Ss", "Pp"):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The table of methods and bits in docs/quantization.md, for the model that tools/make_text_model.py describes.
+"""A table of methods and bits, for the model that tools/make_text_model.py describes.
 
     tools/quantization_table.py FOLDER [--program build/release/bin/dyadic] [--only TEXT]
 
 Each row is `dyadic quantize` with FOLDER/calibration.txt and then `dyadic eval --base` on FOLDER/test.txt. Rows that FOLDER/table.jsonl
-has are not made again. The token embedding, which is the last layer's matrix too, has 6 bits in every row below 8, as in GGUF files.
+has are not made again. The token embedding, which is the last layer's matrix too, has 6 bits in every row below 6, as in GGUF files.
 """
 
 import argparse
@@ -17,7 +17,8 @@ import sys
 import time
 
 # Format (or budget), method and options; --rotate stands among the options.
-EIGHT = [("bf16", ""), ("q8_0", "rtn"), ("i8(row)", "rtn"), ("q6_K", "rtn"), ("q5_K", "rtn")]
+WHOLE = [("bf16", ""), ("q8_0", "rtn"), ("i8(row)", "rtn"), ("q6_K", "rtn")]  # one format for all weights
+FIVE = [("q5_K", "rtn")]
 FOUR = [(f, m) for f in ("i4(group=128)", "q4_K", "nf4") for m in ("rtn", "imatrix", "awq", "autoround", "gptq", "gptq --rotate")
         if (f, m) != ("nf4", "imatrix")]
 FOUR += [("q4_0", "rtn"), ("q4_0", "gptq"), ("i4(group=64,zero)", "rtn"), ("i4(group=64,zero)", "hqq"), ("i4(group=64,zero)", "gptq"),
@@ -26,7 +27,7 @@ THREE = [(f, m) for f in ("i3(group=64)", "q3_K") for m in ("rtn", "imatrix", "a
 TWO = [(f, m) for f in ("i2(group=32,scale=f16)", "q2_K") for m in ("rtn", "imatrix", "autoround", "gptq", "gptq --rotate")]
 TWO += [("e8p", "rtn"), ("e8p", "ldlq"), ("e8p", "ldlq --rotate"), ("aqlm", "aqlm"), ("tq2_0", "rtn")]
 BUDGETS = [(f"{bits}bpw", "gptq") for bits in ("4.75", "3.75", "3")]
-ROWS = EIGHT + FOUR + THREE + TWO + BUDGETS
+ROWS = WHOLE + FIVE + FOUR + THREE + TWO + BUDGETS
 
 COLUMNS = ("format", "method", "MB", "bits", "perplexity", "rise, %", "KL mean", "KL 99 %", "same top, %", "seconds")
 
@@ -34,7 +35,7 @@ COLUMNS = ("format", "method", "MB", "bits", "perplexity", "rise, %", "KL mean",
 def arguments_of(format, method):
     name, *options = method.split()
     chosen = ["--size", format] if format.endswith("bpw") else ["--format", format]
-    kept = ["--map", "model.embed_tokens.weight=q6_K"] if "8" not in format[:2] and format not in ("bf16", "q6_K") else []
+    kept = [] if (format, method) in WHOLE else ["--map", "model.embed_tokens.weight=q6_K"]
     return [*chosen, "--method", name, *options, *kept]
 
 

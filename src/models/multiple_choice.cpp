@@ -1,6 +1,5 @@
 // Questions with choices, scored by how likely each choice is after its context.
 #include <algorithm>
-#include <cmath>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -8,6 +7,7 @@
 #include "dyadic/eval.h"
 #include "io/bad_file.h"
 #include "models/config.h"
+#include "models/mean.h"
 #include "models/scores.h"
 #include "models/vocabulary.h"
 
@@ -45,8 +45,6 @@ double score(CausalLM& m, const Tokenizer& t, std::string context, std::string c
   return sum;
 }
 
-double standard_error(double share, int64_t n) { return n > 1 ? std::sqrt(share * (1 - share) / double(n - 1)) : 0; }
-
 }  // namespace
 
 std::vector<Question> read_questions(std::string_view text, const std::string& name) {
@@ -75,7 +73,7 @@ std::vector<Question> read_questions(std::string_view text, const std::string& n
 TaskScore multiple_choice(CausalLM& m, const Tokenizer& tokenizer, const std::vector<Question>& questions,
                           bool (*progress)(void* context, int64_t done, int64_t questions), void* context) {
   TaskScore s{};
-  int64_t right = 0, right_norm = 0;
+  Mean right, right_norm;
   for (const Question& q : questions) {
     if (progress && !progress(context, s.questions, int64_t(questions.size()))) break;
     std::vector<double> sums, normed;
@@ -83,13 +81,13 @@ TaskScore multiple_choice(CausalLM& m, const Tokenizer& tokenizer, const std::ve
       sums.push_back(score(m, tokenizer, q.context, choice));
       normed.push_back(sums.back() / double(std::max<int64_t>(characters(choice), 1)));
     }
-    right += std::ranges::max_element(sums) - sums.begin() == q.answer;
-    right_norm += std::ranges::max_element(normed) - normed.begin() == q.answer;
+    right.add(std::ranges::max_element(sums) - sums.begin() == q.answer);
+    right_norm.add(std::ranges::max_element(normed) - normed.begin() == q.answer);
     s.log_probabilities.push_back(std::move(sums)), ++s.questions;
   }
-  const double n = double(std::max<int64_t>(s.questions, 1));
-  s.acc = double(right) / n, s.acc_norm = double(right_norm) / n;
-  s.acc_stderr = standard_error(s.acc, s.questions), s.acc_norm_stderr = standard_error(s.acc_norm, s.questions);
+  if (s.questions == 0) return s;
+  s.acc = right.value(), s.acc_norm = right_norm.value();
+  s.acc_stderr = right.standard_error(), s.acc_norm_stderr = right_norm.standard_error();
   return s;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "dyadic/eval.h"
+#include "models/mean.h"
 #include "models/scores.h"
 #include "models/vocabulary.h"
 
@@ -33,23 +34,9 @@ std::vector<Window> windows_of(int64_t tokens, const PerplexityOptions& o) {
   return all;
 }
 
-// A mean, and its standard error: sqrt(variance / (n - 1)).
-class Mean {
-  double sum_ = 0, squares_ = 0;
-  int64_t n_ = 0;
-
- public:
-  void add(double v) { sum_ += v, squares_ += v * v, ++n_; }
-  int64_t count() const { return n_; }
-  double value() const { return sum_ / double(n_); }
-  double stderr_of() const {
-    return n_ > 1 ? std::sqrt(std::max(squares_ / double(n_) - value() * value(), 0.0) / double(n_ - 1)) : 0;
-  }
-};
-
 class Sums {
   std::vector<float> kl_;
-  Mean nll_, divergence_, change_, same_;
+  Mean nll_, change_, same_;
   double dp_ = 0;
 
  public:
@@ -66,25 +53,27 @@ class Sums {
       const auto ours = double(p.data<float>()[i]), its = double(q.data<float>()[i]);
       const double d = std::exp(ours) - std::exp(its);
       dp_ += d * d;
-      divergence_.add(double(kl.data<float>()[i])), change_.add(its - ours), same_.add(same.data<bool>()[i]);
+      change_.add(its - ours), same_.add(same.data<bool>()[i]);
     }
   }
   Perplexity result(const PerplexityOptions& o) {
     Perplexity r{.window = o.window, .stride = o.stride};
-    r.tokens = nll_.count(), r.nll = nll_.value(), r.nll_stderr = nll_.stderr_of();
+    r.tokens = nll_.count(), r.nll = nll_.value(), r.nll_stderr = nll_.standard_error();
     r.perplexity = std::exp(r.nll), r.perplexity_stderr = r.perplexity * r.nll_stderr;
     if (kl_.empty()) return r;
+    Mean divergence;
+    for (const float kl : kl_) divergence.add(double(kl));
     std::ranges::sort(kl_);
     const double place = .99 * double(kl_.size() - 1);  // between two of them
     const auto below = size_t(place);
     const double part = place - double(below), low = double(kl_[below]);
-    r.divergence = {.kl_mean = divergence_.value(),
-                    .kl_stderr = divergence_.stderr_of(),
+    r.divergence = {.kl_mean = divergence.value(),
+                    .kl_stderr = divergence.standard_error(),
                     .kl_p99 = low + part * (double(kl_[std::min(below + 1, kl_.size() - 1)]) - low),
                     .nll_change = change_.value(),
-                    .nll_change_stderr = change_.stderr_of(),
+                    .nll_change_stderr = change_.standard_error(),
                     .same_top = same_.value(),
-                    .same_top_stderr = same_.stderr_of(),
+                    .same_top_stderr = same_.standard_error(),
                     .rms_dp = std::sqrt(dp_ / double(kl_.size()))};
     return r;
   }

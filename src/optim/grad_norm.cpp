@@ -16,10 +16,7 @@ std::vector<Tensor> gradients(const nn::NamedTensors& params) {
 
 double total_norm(std::span<const Tensor> tensors, double norm_type) {
   NoGrad guard;
-  std::vector<Tensor> parts;
-  for (const Tensor& t : tensors)
-    if (t.numel() > 0) parts.push_back(norm_part(t, norm_type));
-  return norm_of(parts, norm_type);
+  return norm_of(norm_parts(tensors, norm_type), norm_type);
 }
 double grad_norm(const nn::NamedTensors& params) { return total_norm(gradients(params)); }
 

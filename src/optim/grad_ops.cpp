@@ -111,11 +111,17 @@ void NormSum::add(double part) {
 }
 double NormSum::norm() const { return p == 2 ? std::sqrt(total) : std::isinf(p) || p == 0 ? total : std::pow(total, 1 / p); }
 
-Tensor norm_part(const Tensor& t, double p) {
-  DY_CHECK_AS(ValueError, p >= 0, "total_norm: norm_type is {}; it is at least zero", p);
+static Tensor norm_part(const Tensor& t, double p) {
   if (p == 2) return squares_of(t);
   if (p == 0 || std::isinf(p)) return amax(abs(t)).to(f64);
   return sum(pow(abs(t.to(f64)), p));
+}
+std::vector<Tensor> norm_parts(std::span<const Tensor> tensors, double p) {
+  DY_CHECK_AS(ValueError, p >= 0, "total_norm: norm_type is {}; it is at least zero", p);
+  std::vector<Tensor> parts;
+  for (const Tensor& t : tensors)
+    if (t.numel() > 0) parts.push_back(norm_part(t, p));
+  return parts;
 }
 double norm_of(std::span<const Tensor> parts, double p) {
   NormSum sum{p};
@@ -135,9 +141,7 @@ Tensor clip_in_calls(std::span<const Tensor> gradients, double max_norm, double 
         c.spec[0].shape({2});
       });
   NoGrad guard;
-  std::vector<Tensor> parts;
-  for (const Tensor& g : gradients)
-    if (g.numel()) parts.push_back(norm_part(g, p));
+  const std::vector<Tensor> parts = norm_parts(gradients, p);
   Arg args[] = {Arg(std::span<const Tensor>(parts)), Arg(max_norm), Arg(p)};
   Tensor both;
   call_op(op, args, 3, &both);

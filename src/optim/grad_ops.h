@@ -12,8 +12,8 @@ struct NormSum {
   void add(double part);
   double norm() const;
 };
-// That of `t`, f64.
-Tensor norm_part(const Tensor& t, double p);
+// Those numbers, f64, of tensors with elements. ValueError for p below 0.
+std::vector<Tensor> norm_parts(std::span<const Tensor> tensors, double p);
 double norm_of(std::span<const Tensor> parts, double p);  // on meta 0. A device is waited for once
 // clip_grad_norm_() without reading the norm: f64[], and the same bits in the gradients.
 Tensor clip_in_calls(std::span<const Tensor> gradients, double max_norm, double p);

@@ -59,11 +59,11 @@ class Budget {
     for (DType f : o.formats)
       for (const Target& t : find_targets(model, {.weights = f, .map = o.map, .include = o.include, .exclude = o.exclude})) {
         const int64_t bytes = bytes_in(t.weight, t.format, t.filters);
+        const auto [it, is_new] = places.try_emplace(t.name, weights_.size());
         if (is_given(t.name)) {
-          if (f == o.formats[0]) bytes_ += bytes - t.weight.nbytes();
+          if (is_new) bytes_ += bytes - t.weight.nbytes();
           continue;
         }
-        const auto [it, is_new] = places.try_emplace(t.name, weights_.size());
         if (is_new) weights_.push_back({t.name, t.weight, t.filters, {{{}, t.weight.nbytes(), 0}}});
         weights_[it->second].choices.push_back({f, bytes, 0});
       }

@@ -108,10 +108,9 @@ void fill_pieces(const TokenizerState& s, const Json& j, const std::vector<const
 }
 
 // Pieces that begin a word have U+2581 before them there, and those that go on with one have no mark.
-void fill_words(const TokenizerState& s, const Json& j, StoredVocabulary& v) {
-  const Json& model = j["model"];
-  const auto normalizer = stages(j, "normalizer", "normalizers"), pre = stages(j, "pre_tokenizer", "pretokenizers");
-  DY_CHECK_AS(ValueError, model.value("continuing_subword_prefix", "##") == "##",
+void fill_words(const TokenizerState& s, const Json& j, const std::vector<const Json*>& pre, StoredVocabulary& v) {
+  const auto normalizer = stages(j, "normalizer", "normalizers");
+  DY_CHECK_AS(ValueError, j["model"].value("continuing_subword_prefix", "##") == "##",
               "vocabulary: GGUF knows no other mark of a piece within a word than ##");
   DY_CHECK_AS(ValueError,
               normalizer.size() == 1 && is(normalizer[0], "BertNormalizer") && flag(*normalizer[0], "clean_text", true) &&
@@ -148,7 +147,7 @@ StoredVocabulary to_vocabulary(const TokenizerState& s, size_t size) {
   if (v.unknown < 0 && j["model"].value("unk_token", Json()).is_string())
     v.unknown = s.find(j["model"]["unk_token"].get<std::string>()).value_or(-1);
   if (words)
-    fill_words(s, j, v);
+    fill_words(s, j, pre, v);
   else
     bytes ? fill_bytes(j, pre, v) : fill_pieces(s, j, pre, v);
   const auto frames = [](const Ids& ids, int64_t id) { return std::ranges::find(ids, id) != ids.end(); };

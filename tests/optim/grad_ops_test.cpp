@@ -42,6 +42,13 @@ TEST(GradOps, SquaresOfEveryFormatAndLayout) {
   EXPECT_EQ(grad_squares(std::vector{empty({0}, f32)}), 0);
 }
 
+TEST(GradOps, NormsAreOfPositiveKindsOrZero) {
+  for (const std::vector<Tensor>& all : {std::vector<Tensor>{}, std::vector{ones({2})}, std::vector{empty({0})}}) {
+    EXPECT_THROW(total_norm(all, -1), ValueError);
+    EXPECT_EQ(total_norm(all, 0), !all.empty() && all[0].numel() > 0);
+  }
+}
+
 TEST(GradOps, UnscalingIsCountedAndWrites) {
   for (const DType d : {f32, f64, bf16, f16}) {
     const Tensor t = full({3, 5}, 8, d);

@@ -270,7 +270,8 @@ TEST(FitBudget, SpendsBytesWhereTheyHelpMost) {
 TEST(FitBudget, CountsWhatIsGiven) {
   manual_seed(6);
   Mlp m;
-  const std::vector<DType> formats{DType::parse("i2(group=32)"), kFormat, DType::parse("i8(group=32)")};
+  const DType i2 = DType::parse("i2(group=32)");
+  const std::vector<DType> formats{i2, kFormat, DType::parse("i8(group=32)"), i2};  // one of them twice
   using Map = std::vector<std::pair<std::string, DType>>;
   for (const Map& given : {Map{{"down.*", q8_0}}, Map{{"down.*", DType::parse("i2(group=32)")}}, Map{{"down.*", {}}}}) {
     const int64_t least = predicted_bytes(m, {.weights = formats[0], .map = given});
