@@ -79,6 +79,10 @@ class Sums {
   }
 };
 
+void check_vocabularies(int64_t base, int64_t model) {
+  DY_CHECK_AS(ValueError, base == model, "perplexity: the base has a vocabulary of {}, and the model one of {}", base, model);
+}
+
 }  // namespace
 
 Perplexity perplexity(CausalLM& m, const std::vector<int64_t>& ids, const PerplexityOptions& o) {
@@ -88,6 +92,7 @@ Perplexity perplexity(CausalLM& m, const std::vector<int64_t>& ids, const Perple
   for (const CausalLM* one : {const_cast<const CausalLM*>(&m), const_cast<const CausalLM*>(o.base)})
     DY_CHECK_AS(ValueError, !one || one->most_tokens() == 0 || one->most_tokens() >= o.window,
                 "perplexity: window is {}, and the model reads {} tokens", o.window, one->most_tokens());
+  if (o.base && m.vocab_size() && o.base->vocab_size()) check_vocabularies(o.base->vocab_size(), m.vocab_size());
   const std::vector<Window> windows = windows_of(int64_t(ids.size()), o);
   Sums sums;
   int64_t done = 0;
@@ -106,9 +111,7 @@ Perplexity perplexity(CausalLM& m, const std::vector<int64_t>& ids, const Perple
     if (!o.base) continue;
     size_t next = 0;
     for_scores(*o.base, o.base->kv, tokens, w.from, [&](const Tensor& rows, int64_t first) {
-      const bool fits = next < kept.size() && kept[next].sizes() == rows.sizes();
-      DY_CHECK_AS(ValueError, fits, "perplexity: the base has a vocabulary of {}, and the model one of {}", rows.size(1),
-                  kept[0].size(1));
+      check_vocabularies(rows.size(1), kept[0].size(1));
       sums.compare(kept[next++], rows, piece(rows, first));
     });
   }
