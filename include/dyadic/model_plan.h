@@ -24,10 +24,29 @@ struct ModelUse {    // bytes, predicted: each category's peak
   int64_t training = 0;  // of "finetune": gradients, the optimizer's states and what is kept for backward
   int64_t peak = 0;      // of all tensors together
   bool fits = true;      // in the limit
+  bool again = false;    // it does once backward makes calls of forward again
+  int64_t on_disk = 0;   // weights that stay in their file so that the rest fits; read for every token, or twice a step
 };
 // Making text with each format, then training with each that can be trained (an adapter: all; all weights: floats of 16 bits
 // and more), from runs on the device meta, where nothing is allocated or computed. limit: bytes; 0: none. Errors are those of
 // models::make, and ValueError where a format fits no weight.
 std::vector<ModelUse> plan_model(const std::string& config_json, const ModelPlanOptions& options = {}, int64_t limit = 0);
+
+// What making text takes with the weights of a model that models::load has made on meta; formats and lora are not read.
+ModelUse plan_generation(models::CausalLM& model, const ModelPlanOptions& options = {});
+
+struct Placement {
+  DeviceMap map = {{"", "cpu"}};
+  int64_t on_disk = 0;  // bytes of weights
+  int64_t window = 0;   // of them in memory at a time
+  int64_t peak = 0;     // of all that is in memory, the window with it
+};
+// What of a model's weights must stay on disk where work takes `peak` with all of them in memory: layers, as few as can be and
+// evenly among the others, so that one is read while others run; then a head, and an embedding that is no head.
+// OutOfMemoryError that names the least where that is not enough.
+Placement place(nn::Module& model, int64_t peak, int64_t limit);
+// The same for an adapter that is trained on a model of models::load on meta: with the fewest weights on disk that fit, and as
+// many calls of forward made again in backward as that takes.
+Placement place_to_finetune(models::CausalLM& model, const FinetuneOptions& options);
 
 }  // namespace dyadic::inline v1::tune

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dyadic/nn.h"
+#include "dyadic/offload.h"
 #include "dyadic/tensor_file.h"
 
 namespace dyadic::inline v1 {
@@ -182,11 +183,15 @@ struct LoadOptions {
   // Any format. Empty: as the file has it. Floats of 16 bits and more: of all parameters. Narrower and scaled ones: of the
   // weights that products or lookups read (nn::quantizable); the others are float32.
   DType dtype = {};
-  Device device = cpu;
+  Device device = cpu;  // meta: nothing of the weights is read
   // A scaled format for the weights of linear layers alone, but of those whose path has one of the names in `skip`; dtype is
   // then that of the others. bitsandbytes' way.
   DType linear = {};
   std::vector<std::string> skip = {"lm_head"};
+  // What stays on disk, frozen (offload.h); empty: nothing. Where the model's file has a weight as it is wanted it is read from
+  // there; what is converted is written into a file in offload_folder first, which is needed only then.
+  DeviceMap device_map = {};
+  std::string offload_folder = {};
 };
 
 // The architecture that a config.json names, its weights uninitialized: ValueError where it is none of families().

@@ -184,6 +184,7 @@ class Optimizer {
   void check_gradients();
   void check_updates();
   void count_updates();
+  void read_ahead(const Tensor& p) const;  // of a parameter that lies on disk
   void update(ParamGroup& group, const std::string& name, const Tensor& p, uint64_t stream, double grad_scale);
   const OptimizerDef* def_;
   Options defaults_;

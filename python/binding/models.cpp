@@ -2,12 +2,14 @@
 #include "models.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "dyadic/adapters.h"
 #include "dyadic/eval.h"
+#include "dyadic/offload.h"
 #include "dyadic/text_generation.h"
 #include "text/unicode.h"
 
@@ -175,13 +177,25 @@ void add_models(nb::module_& m) {
   m.def(
       "_load_pretrained",
       [](const std::string& path, nb::object dtype, nb::object device, std::optional<DType> linear,
-         const std::vector<std::string>& skip) {
+         const std::vector<std::string>& skip, DeviceMap device_map, std::string offload_folder) {
         const nn::Options o = read_options(dtype, device);
-        models::LoadOptions options{.dtype = o.dtype, .device = o.device, .skip = skip};
+        models::LoadOptions options{.dtype = o.dtype,
+                                    .device = o.device,
+                                    .skip = skip,
+                                    .device_map = std::move(device_map),
+                                    .offload_folder = std::move(offload_folder)};
         if (linear) options.linear = *linear;
         return std::static_pointer_cast<CausalLM>(models::load(path, options).ptr());
       },
-      nb::arg("path"), nb::arg("dtype").none(), nb::arg("device").none(), nb::arg("linear").none(), nb::arg("skip"));
+      nb::arg("path"), nb::arg("dtype").none(), nb::arg("device").none(), nb::arg("linear").none(), nb::arg("skip"),
+      nb::arg("device_map"), nb::arg("offload_folder"));
+  m.def(
+      "_infer_device_map",
+      [](nn::Module& model, int64_t cpu, int64_t disk, const std::vector<std::string>& no_split) {
+        return infer_auto_device_map(model, {.cpu = cpu, .disk = disk}, no_split);
+      },
+      nb::arg("model"), nb::arg("cpu"), nb::arg("disk"), nb::arg("no_split"));
+  m.def("_dispatch_model", &dispatch_model, nb::arg("model"), nb::arg("device_map"), nb::arg("folder"));
 }
 
 }  // namespace dyadic::inline v1::python

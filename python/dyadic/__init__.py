@@ -62,9 +62,9 @@ globals().update(_TYPES)
 
 TensorType = Tensor  # for annotations
 _LATER = """
-_C __config__ _dynamo _higher_order_ops _inductor _jit_internal _prims_common _utils accelerator array_api backends cpu distill distributed
-distributions evaluate functional futures fx hub jit library mps multiprocessing nested overrides profiler prune quant quasirandom serialization signal
-sparse storage study testing torch_version train transformers types xpu
+_C __config__ _dynamo _higher_order_ops _inductor _jit_internal _prims_common _utils accelerate accelerator array_api backends cpu distill
+distributed distributions evaluate functional futures fx hub jit library mps multiprocessing nested overrides profiler prune quant
+quasirandom serialization signal sparse storage study testing torch_version train transformers types xpu
 """.split()  # modules that are imported when they are asked for
 _NAMES_LATER = {"finetune": "_finetune", "from_pretrained": "_pretrained", "KVFormats": "_pretrained", "LoraConfig": "_pretrained"}
 _NAMES_LATER |= {"sparse_coo_tensor": "sparse", "sparse_csr_tensor": "sparse", "smm": "sparse", "spmm": "sparse"}

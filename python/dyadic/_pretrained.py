@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from . import _dyadic
+from ._device_map import placed
 from ._dyadic import _CausalLM, _config_json, _KeyValueCache, _load_pretrained, Tensor, Tokenizer
 from .nn import functional as F
 
@@ -216,21 +217,31 @@ def _linear_format(config):
     return None, skip
 
 
-def from_pretrained(path, dtype=None, quantization_config=None, gguf_file=None, device_map=None, kv=None):
+def from_pretrained(path, dtype=None, quantization_config=None, gguf_file=None, device_map=None, kv=None, max_memory=None,
+                    offload_folder=None):
     """The language model in a folder (config.json and model.safetensors, or several files and their index) or in a GGUF file, which
     gguf_file names in a folder that has several.
 
     dtype: any format, or its name; None and "auto": as the files have it. Floats of 16 bits and more are for all parameters, other
     formats for the weights that products and lookups read. quantization_config: a transformers.BitsAndBytesConfig: the weights of
     linear layers become fp4, nf4 or i8, one after another while they are read. kv: the format of the keys and values that
-    generate() keeps, as in its own kv. The module has config, tokenizer (None where there is none beside it), generate and
+    generate() keeps, as in its own kv.
+
+    device_map: a device for all of it; or {"model.layers.3": "disk", "": "cpu"}: what lies on disk is frozen, and read from there
+    while the module runs that has it; or "auto": as much in memory as max_memory ({"cpu": "4GiB"}) lets, by
+    accelerate.infer_auto_device_map. It is hf_device_map afterwards. offload_folder: for what goes to disk otherwise than the files
+    have it.
+
+    The module has config, tokenizer (None where there is none beside it), generate and
     save_pretrained; its call gives logits, and with labels the loss.
     """
     if isinstance(dtype, str):
         dtype = None if dtype == "auto" else _dyadic.dtype(dtype)
     path = _model_path(path, gguf_file)
     linear, skip = (None, []) if quantization_config is None else _linear_format(quantization_config)
-    model = _load_pretrained(path, dtype, None if device_map == "auto" else device_map, linear, skip)
+    device, places = placed(device_map, max_memory, lambda: _load_pretrained(path, dtype, "meta", linear, skip, [], ""))
+    model = _load_pretrained(path, dtype, device, linear, skip, list(places.items()), os.fspath(offload_folder or ""))
+    model.hf_device_map = dict(places) or {"": str(device or "cpu")}
     model.kv = kv
     if not os.path.isdir(path) or os.path.exists(os.path.join(path, "tokenizer.json")) or not os.path.exists(os.path.join(path, "config.json")):
         try:

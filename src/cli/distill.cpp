@@ -32,7 +32,7 @@ int distill(DistillCommand& c, const Common& common) {
     throw UsageError("distill: from which model? Give --teacher, or a --cache that has its logits");
   return run_tuning(c.run, common, [&](models::CausalLM& student, const Tokenizer& tokenizer, const tune::Data& data) {
     std::optional<models::Model> teacher;
-    if (features || !cached) teacher = load_stored(c.teacher, c.teacher_format);
+    if (features || !cached) teacher = models::load(c.teacher, stored_in(c.teacher_format));
     // Where its logits are all that is needed, its memory is free while the student learns.
     if (teacher && !features && !c.o.cache.empty()) {
       tune::cache_logits(**teacher, tokenizer, data, c.o, c.run.o);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/kv.h"
+#include "cli/on_disk.h"
 #include "dyadic/dtype.h"
 #include "study/model_file.h"
 
@@ -56,6 +57,7 @@ Run setup(Options& options) {
       .value("--format", o->format, "FORMAT", "of the weights: bf16, q8_0, nf4 ... (default: as they are)",
              [](const std::string& text) { DType::parse(text); })
       .value("--kv", o->kv, "FORMAT", kKvHelp, check_kv)
+      .value("--offload-folder", o->offload_folder, "DIR", kOffloadHelp)
       .value("--seed", o->seed, "N", "of the choices: the same seed gives the same text (default: 0)");
   return [o](const Common& common) { return generate(*o, common); };
 }

@@ -16,7 +16,7 @@ struct GenerateCommand {
   std::optional<double> temperature, top_p, min_p, repetition_penalty;  // what is not given the model's makers may advise
   std::optional<int64_t> top_k;
   std::vector<std::string> stop, eos;
-  std::string format, kv;
+  std::string format, kv, offload_folder;
 };
 
 // More than a text model of dyadic train does by itself, which reads the last of a text of any length.

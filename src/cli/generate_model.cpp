@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/generate.h"
 #include "cli/json.h"
+#include "cli/on_disk.h"
 #include "dyadic/model_files.h"
 #include "dyadic/text_generation.h"
 #include "io/bad_file.h"
@@ -19,7 +20,8 @@ namespace dyadic::inline v1::cli {
 namespace {
 
 using models::GeneratedText;
-constexpr size_t kRows = 8;  // of a batch that are computed together
+constexpr size_t kRows = 8;              // of a batch that are computed together
+constexpr int64_t kUsualContext = 2048;  // the planner's
 
 int64_t token_of(const Tokenizer& t, const std::string& word) {
   if (const auto id = t.token_to_id(word)) return *id;
@@ -67,6 +69,47 @@ void remark(const GeneratedText& r) {
                r.finish_reason.c_str(), human_bytes(r.cache_bytes).c_str());
 }
 
+std::vector<Json> batch_lines(const GenerateCommand& o) {
+  const std::string text = io::read_text(o.batch);
+  std::vector<Json> lines;
+  int64_t number = 0;
+  for (const std::string_view line : lines_of(text)) {
+    ++number;
+    if (line.empty()) continue;
+    Json j = o.batch.ends_with(".jsonl") ? bounded_json<Json>(line, 100) : Json{{"prompt", line}};
+    const bool fits =
+        j.is_object() && (j.contains("messages") ? j["messages"].is_array() : j.contains("prompt") && j["prompt"].is_string());
+    if (!fits) io::bad(o.batch, "line {}: expected {{\"prompt\": TEXT}} or {{\"messages\": [...]}}", number);
+    lines.push_back(std::move(j));
+  }
+  return lines;
+}
+
+// Tokens of a line's prompt.
+std::vector<int64_t> ids_of(const Tokenizer& tokenizer, const Json& line) {
+  return line.contains("messages") ? tokenizer.encode_chat(dump_json(line["messages"]), {.add_generation_prompt = true})
+                                   : tokenizer.encode(line["prompt"].get<std::string>());
+}
+
+// With a limit of memory: what does not fit beside the longest text stays on disk. A chat is as long as the model reads, at
+// most the planner's usual context.
+models::Model load(const GenerateCommand& o, const Tokenizer& tokenizer) {
+  models::LoadOptions load{.dtype = o.format.empty() ? DType() : DType::parse(o.format), .offload_folder = o.offload_folder};
+  load_within_limit(load, o.model, "for every token", [&](models::CausalLM& m, int64_t limit) {
+    tune::ModelPlanOptions plan{.context = kUsualContext};
+    if (!o.kv.empty()) plan.kv = models::KvFormats::parse(o.kv);
+    if (!o.chat) {
+      size_t longest = 1;
+      const std::vector<Json> lines = o.batch.empty() ? std::vector<Json>{{{"prompt", o.prompt}}} : batch_lines(o);
+      for (const Json& line : lines) longest = std::max(longest, ids_of(tokenizer, line).size());
+      plan.context = int64_t(longest) + o.tokens, plan.batch = int64_t(std::clamp<size_t>(lines.size(), 1, kRows));
+    }
+    if (m.most_tokens()) plan.context = std::min(plan.context, m.most_tokens());
+    return tune::place(m, tune::plan_generation(m, plan).peak, limit);
+  });
+  return models::load(o.model, load);
+}
+
 class Session {
   const GenerateCommand& o_;
   const Common& common_;
@@ -79,7 +122,7 @@ class Session {
       : o_(o),
         common_(common),
         tokenizer_(Tokenizer::load(o.model)),
-        model_(models::load(o.model, {.dtype = o.format.empty() ? DType() : DType::parse(o.format)})),
+        model_(load(o, tokenizer_)),
         options_(text_options(o, *model_, tokenizer_)) {
     if (!common.json) options_.on_text = show;
   }
@@ -102,11 +145,9 @@ class Session {
 
   int batch() {
     std::vector<std::vector<int64_t>> prompts;
-    const std::vector<Json> lines = batch_lines();
+    const std::vector<Json> lines = batch_lines(o_);
     for (const Json& line : lines) {
-      prompts.push_back(line.contains("messages")
-                            ? tokenizer_.encode_chat(dump_json(line["messages"]), {.add_generation_prompt = true})
-                            : tokenizer_.encode(line["prompt"].get<std::string>()));
+      prompts.push_back(ids_of(tokenizer_, line));
       if (prompts.back().empty()) prompts.back() = beginning();
     }
     options_.on_text = nullptr;
@@ -157,21 +198,6 @@ class Session {
     if (const auto bos = tokenizer_.bos_id()) return {*bos};
     if (const auto eos = tokenizer_.eos_id()) return {*eos};
     throw UsageError("generate: the tokenizer has no token that texts begin with; give a --prompt");
-  }
-  std::vector<Json> batch_lines() const {
-    const std::string text = io::read_text(o_.batch);
-    std::vector<Json> lines;
-    int64_t number = 0;
-    for (const std::string_view line : lines_of(text)) {
-      ++number;
-      if (line.empty()) continue;
-      Json j = o_.batch.ends_with(".jsonl") ? bounded_json<Json>(line, 100) : Json{{"prompt", line}};
-      const bool fits = j.is_object() &&
-                        (j.contains("messages") ? j["messages"].is_array() : j.contains("prompt") && j["prompt"].is_string());
-      if (!fits) io::bad(o_.batch, "line {}: expected {{\"prompt\": TEXT}} or {{\"messages\": [...]}}", number);
-      lines.push_back(std::move(j));
-    }
-    return lines;
   }
 };
 

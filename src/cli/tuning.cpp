@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/json.h"
+#include "cli/on_disk.h"
 #include "device/limit.h"
 #include "dyadic/optim.h"
 
@@ -79,10 +80,9 @@ std::string report_text(const Tuning& f, const tune::FinetuneReport& r) {
 
 }  // namespace
 
-models::Model load_stored(const std::string& path, const std::string& format) {
+models::LoadOptions stored_in(const std::string& format) {
   const DType stored = format.empty() ? DType() : DType::parse(format);
-  return models::load(
-      path, stored && stored.is_scaled() ? models::LoadOptions{.linear = stored} : models::LoadOptions{.dtype = stored});
+  return stored && stored.is_scaled() ? models::LoadOptions{.linear = stored} : models::LoadOptions{.dtype = stored};
 }
 
 int run_tuning(Tuning& t, const Common& common, const TuneModel& run) {
@@ -97,7 +97,11 @@ int run_tuning(Tuning& t, const Common& common, const TuneModel& run) {
   if (!t.eval_data.empty()) t.o.eval = tune::read_data(t.eval_data);
   const tune::Data data = tune::read_data(t.data);
   const Tokenizer tokenizer = Tokenizer::load(t.model);
-  const models::Model model = load_stored(t.model, t.base);
+  models::LoadOptions load = stored_in(t.base);
+  load.offload_folder = t.offload_folder;
+  if (t.o.lora)
+    load_within_limit(load, t.model, "twice in every step", [&](auto& m, int64_t) { return tune::place_to_finetune(m, t.o); });
+  const models::Model model = models::load(t.model, load);
   if (!common.json) print("it will take " + memory_text(tune::predict(*model, t.o)) + "\n");
   const tune::FinetuneReport r = run(*model, tokenizer, data);
   print(common.json ? json_text(document(t, r)) : report_text(t, r));
@@ -136,6 +140,7 @@ void declare_tuning(Options& options, Tuning& t) {
       .value("--eval-every", t.o.eval_every, "N", "steps between evaluations (default: before and after)", at_least(1))
       .value("--checkpoint-every", t.o.checkpoint_every, "N", "write a checkpoint after every N steps (Ctrl-C always does)",
              at_least(1))
+      .value("--offload-folder", t.offload_folder, "DIR", kOffloadHelp)
       .flag("--keep-zeros", t.o.keep_zeros, "weights that are zero stay so: of a pruned model")
       .value("--seed", t.o.seed, "N", "of the adapter and the order of the data (default: 0)")
       .value("--out", t.o.out, "DIR", "a folder for the adapter (or the model), history.csv, and the merged model")

@@ -18,6 +18,9 @@
 #include "io/quantized/rearranged.h"
 #include "models/families/families.h"
 #include "models/gguf/files.h"
+#include "offload/pages.h"
+#include "offload/reader.h"
+#include "offload/spill.h"
 #include "tensor/impl.h"
 
 namespace dyadic::inline v1::models {
@@ -56,7 +59,7 @@ struct Source {
   Tensor part(const Tensor& whole) const {
     if (expert < 0) return whole;
     const Tensor own = select(whole, 0, expert);
-    return (half < 0 ? own : narrow(own, 0, half * (own.size(0) / 2), own.size(0) / 2)).clone();  // without the others' memory
+    return half < 0 ? own : narrow(own, 0, half * (own.size(0) / 2), own.size(0) / 2);
   }
 };
 std::optional<Source> source_of(const std::map<std::string, size_t>& names, const std::string& name) {
@@ -84,6 +87,7 @@ class Loading {
   const DType dtype_ = o_.dtype;
   std::map<std::string, size_t> names_;
   std::set<size_t> used_;
+  std::shared_ptr<offload::Spill> spill_;
 
  public:
   Loading(CausalLM& model, const io::TensorFile& file, const LoadOptions& o) : model_(model), file_(file), o_(o) {
@@ -118,13 +122,24 @@ class Loading {
     Tensor whole;
     size_t held = SIZE_MAX;
     for (auto& [name, from] : found) {
-      if (from.tensor != held) whole = Tensor(), whole = file_.get(held = from.tensor);
+      const DType to = linear.contains(name) ? o_.linear : dtype_for(file_.tensors()[from.tensor].dtype, stored.contains(name));
+      if (o_.device.is_meta()) {
+        state.emplace_back(name, blank(parameters.find(name)->sizes(), to));
+        continue;
+      }
+      if (from.tensor != held) let_go(whole), whole = file_.get(held = from.tensor);
       Tensor t = from.part(whole);
       if (turned.contains(name)) t = t.t().contiguous();
-      state.emplace_back(name, made(t, linear.contains(name) ? o_.linear : dtype_for(t.dtype(), stored.contains(name))));
+      const bool on_disk = !o_.device_map.empty() && is_on_disk(o_.device_map, name);
+      state.emplace_back(name, on_disk ? left_on_disk(name, t, to) : made(t, to, from.expert >= 0));
     }
-    whole = Tensor();
+    let_go(whole);
     model_.load_state_dict(state, true, true);
+    if (!o_.device_map.empty()) {
+      for (auto& [name, p] : model_.named_parameters())
+        if (is_on_disk(o_.device_map, name)) p.requires_grad_(false);
+      offload::Reader::watch(model_);
+    }
     report();
   }
 
@@ -162,18 +177,40 @@ class Loading {
     const bool whole = dtype_ && dtype_.is_floating_point() && !dtype_.is_blocked() && dtype_.itemsize() >= 2;
     return whole || narrow ? dtype_ : dtype_ ? f32 : is;
   }
-  static Tensor made(const Tensor& t, DType to) {
+  static Tensor blank(IntList shape, DType dtype) {
+    const CategoryScope scope(Category::parameter);
+    return trainable(empty(shape, dtype, meta));
+  }
+  static Tensor trainable(Tensor t) {
+    set_category(t, Category::parameter);
+    if (t.dtype().is_floating_point() && !t.dtype().is_scaled()) t.requires_grad_(true);
+    return t;
+  }
+  static Tensor converted(const Tensor& t, DType to) {
     const NoGrad guard;
     const CategoryScope scope(Category::parameter);
-    // Parameters are written, which a file that is mapped cannot be.
-    Tensor made = t;
-    if (to != t.dtype())
-      made = t.dtype().is_blocked() && to.is_blocked() ? t.to(f32).to(to) : t.to(to);
-    else if (t.impl()->storage->read_only)
-      made = t.clone();
-    set_category(made, Category::parameter);
-    if (made.dtype().is_floating_point() && !made.dtype().is_scaled()) made.requires_grad_(true);
-    return made;
+    return t.dtype().is_blocked() && to.is_blocked() ? t.to(f32).to(to) : t.to(to);
+  }
+  // Parameters are written, which a file that is mapped cannot be; a part of a tensor would keep the other parts.
+  static Tensor made(const Tensor& t, DType to, bool part) {
+    if (to != t.dtype()) return trainable(converted(t, to));
+    if (!part && !t.impl()->storage->read_only) return trainable(t);
+    const NoGrad guard;
+    const CategoryScope scope(Category::parameter);
+    return trainable(t.clone());
+  }
+  // What was mapped to be read is not kept in memory beside what was made of it.
+  static void let_go(Tensor& whole) {
+    if (whole.defined() && whole.impl()->storage->read_only) offload::Pages(whole).drop();
+    whole = Tensor();
+  }
+  Tensor left_on_disk(const std::string& name, const Tensor& t, DType to) {
+    if (to == t.dtype() && t.impl()->storage->read_only && t.is_contiguous()) return t;
+    DY_CHECK_AS(ValueError, !o_.offload_folder.empty(),
+                "load: {} goes to disk as {}, and {} has it otherwise: give offload_folder, a place for it", name, to.name(),
+                file_.path());
+    if (!spill_) spill_ = offload::Spill::make(o_.offload_folder);
+    return spill_->put(to == t.dtype() ? t : converted(t, to), false);
   }
   void report() const {
     size_t others = 0;
@@ -214,10 +251,13 @@ static std::shared_ptr<io::TensorFile> weights_of(const Config& c, const io::Ten
 
 std::shared_ptr<CausalLM> from_file(const std::string& text, const io::TensorFile& file, const LoadOptions& o) {
   const Config config(text, file.tensors().size());
+  DY_CHECK_AS(ValueError, o.device_map.empty() || o.device == cpu, "load: a device_map is for the cpu and its disk, not for {}",
+              o.device.str());
   const std::shared_ptr<io::TensorFile> weights = weights_of(config, file);
   auto model = make_of(text, config, {o.dtype && !o.dtype.is_scaled() && !o.dtype.is_blocked() ? o.dtype : f32, meta});
+  if (!o.device_map.empty()) check_device_map(o.device_map, *model);
   Loading(*model, weights ? *weights : file, o).run();
-  if (o.device != cpu) model->to(o.device);
+  if (o.device != cpu && !o.device.is_meta()) model->to(o.device);
   return model;
 }
 

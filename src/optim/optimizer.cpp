@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "dyadic/ops.h"
+#include "offload/states.h"
 #include "optim/lost_updates.h"
 #include "optim/optimizers/optimizers.h"
 #include "optim/update.h"
@@ -167,6 +168,12 @@ void Optimizer::update(ParamGroup& group, const std::string& name, const Tensor&
   // Both decode to the type the rules compute in.
   u.grad = (compute_of(grad) == compute_of(p) ? grad : grad.to(p.dtype())).contiguous();
   def_->step(u);
+  offload::let_go(p, state.tensors);
+}
+
+void Optimizer::read_ahead(const Tensor& p) const {
+  const auto state = states_.find(p.impl());
+  if (state != states_.end() && p.grad().defined()) offload::read_ahead(p, state->second.tensors);
 }
 
 void Optimizer::step(double grad_scale) {
@@ -177,7 +184,10 @@ void Optimizer::step(double grad_scale) {
   uint64_t stream = 0;
   try {
     for (ParamGroup& g : groups_)
-      for (auto& [name, p] : g.params) update(g, name, p, ++stream, grad_scale);
+      for (size_t i = 0; i < g.params.size(); ++i) {
+        if (i + 1 < g.params.size()) read_ahead(g.params[i + 1].second);
+        update(g, g.params[i].first, g.params[i].second, ++stream, grad_scale);
+      }
     count_updates();
   } catch (...) {
     uncounted_.clear();

@@ -21,28 +21,29 @@ std::shared_ptr<models::CausalLM> twin_in(const std::string& config, DType forma
   return m;
 }
 
-ModelUse generating(const std::string& config, DType format, const ModelPlanOptions& o, int64_t context) {
+// before: of meta, when there was no model yet.
+ModelUse generating(models::CausalLM& m, DType format, const ModelPlanOptions& o, int64_t context, const MemoryStats& before) {
   const NoGrad guard;
-  const MemoryStats before = memory_stats(meta);
-  const auto m = twin_in(config, format);
   ModelUse use{"generate", format};
-  use.weights = m->nbytes();
+  use.weights = m.nbytes();
   reset_peak_memory_stats(meta);
   models::Cache cache(context, o.kv);
   cache.expect(context);
   const Tensor ids = empty({o.batch, context}, i64, meta);
   int64_t at = 0;
-  for (; at + kPiece < context; at += kPiece) m->read(narrow(ids, 1, at, kPiece), cache);
-  m->read(narrow(ids, 1, at, context - at), cache);
+  for (; at + kPiece < context; at += kPiece) m.read(narrow(ids, 1, at, kPiece), cache);
+  m.read(narrow(ids, 1, at, context - at), cache);
   use.cache = cache.nbytes();
   use.peak = memory_stats(meta).total_peak - before.total;
   return use;
 }
 
-ModelUse training(const std::string& config, DType format, const ModelPlanOptions& o, int64_t context) {
-  const auto m = twin_in(config, format);
-  if (!o.lora) m->requires_grad_(true);
-  const MemoryUse took = predict(*m, {.lora = o.lora, .context = context, .packing = false, .batch = o.batch});
+FinetuneOptions finetuning(const ModelPlanOptions& o, int64_t context, int64_t limit = 0) {
+  return {.lora = o.lora, .context = context, .packing = false, .batch = o.batch, .memory_limit = limit};
+}
+ModelUse training(models::CausalLM& m, DType format, const ModelPlanOptions& o, int64_t context) {
+  if (!o.lora) m.requires_grad_(true);
+  const MemoryUse took = predict(m, finetuning(o, context));
   ModelUse use{"finetune", format};
   use.weights = took.parameters;
   use.training = took.gradients + took.optimizer + took.activations;
@@ -74,11 +75,34 @@ std::vector<ModelUse> plan_model(const std::string& config, const ModelPlanOptio
                 d.name());
   }
   std::vector<ModelUse> all;
-  for (DType d : formats) all.push_back(generating(config, d, o, context));
-  for (DType d : formats)
-    if (o.lora || !d.is_blocked()) all.push_back(training(config, d, o, context));
-  for (ModelUse& u : all) u.fits = limit == 0 || u.peak <= limit;
+  // What does not fit as it is may with calls made again, or weights on disk.
+  const auto judge = [&](ModelUse use, auto placed) {
+    use.fits = limit == 0 || use.peak <= limit;
+    if (!use.fits) try {
+        const Placement p = placed();
+        use.on_disk = p.on_disk, use.again = !p.on_disk;
+      } catch (const OutOfMemoryError&) {}  // there is no way
+    all.push_back(std::move(use));
+  };
+  for (DType d : formats) {
+    const MemoryStats before = memory_stats(meta);
+    const auto m = twin_in(config, d);
+    const ModelUse use = generating(*m, d, o, context, before);
+    judge(use, [&] { return place(*m, use.peak, limit); });
+  }
+  for (DType d : formats) {
+    if (!o.lora && d.is_blocked()) continue;
+    const auto m = twin_in(config, d);
+    judge(training(*m, d, o, context), [&] { return place_to_finetune(*m, finetuning(o, context, limit)); });
+  }
   return all;
+}
+
+ModelUse plan_generation(models::CausalLM& model, const ModelPlanOptions& o) {
+  const MemoryStats now = memory_stats(meta);
+  MemoryStats before = now;
+  before.total -= model.nbytes();
+  return generating(model, {}, o, std::max<int64_t>(o.context, 1), before);
 }
 
 }  // namespace dyadic::inline v1::tune

@@ -3,19 +3,22 @@
 
 #include "base/check.h"
 #include "dyadic/device.h"
+#include "dyadic/model_plan.h"
 #include "plan/cut.h"
+#include "tensor/absent.h"
 #include "tune/answers.h"
 #include "tune/fit.h"
 
 namespace dyadic::inline v1::tune {
 namespace {
 
-// The same parameters in the same formats, of nothing.
+// The same parameters in the same formats, of nothing; those on disk count nothing.
 std::shared_ptr<models::CausalLM> twin_of(models::CausalLM& model) {
   auto twin = models::make(model.config, {f32, meta});
   for (auto& [name, p] : model.named_parameters()) {
     const CategoryScope scope(Category::parameter);
     Tensor t = empty(p.sizes(), p.dtype(), meta);
+    if (is_offloaded(p)) t = make_absent(t);
     if (p.requires_grad()) t.requires_grad_();
     twin->set_parameter(name, t);
   }
@@ -31,9 +34,10 @@ class DryRun {
   std::unique_ptr<Answers> answers_;
   std::unique_ptr<Stepper> stepper_;
   train::Window window_;
+  int64_t reading_;  // of what is on disk, at a time
 
  public:
-  DryRun(models::CausalLM& model, const FinetuneOptions& o) : twin_(twin_of(model)) {
+  DryRun(models::CausalLM& model, const FinetuneOptions& o) : twin_(twin_of(model)), reading_(offloaded_window(model)) {
     if (o.lora) models::add_adapter(*twin_, *o.lora);
     twin_->train();
     answers_ = std::make_unique<Answers>(*twin_);
@@ -52,8 +56,8 @@ class DryRun {
     stepper_->step(window_);
     const MemoryStats now = memory_stats(meta);
     const auto peak = [&](Category c) { return now.peak[size_t(c)] - before_.live[size_t(c)]; };
-    return {peak(Category::parameter), peak(Category::gradient), peak(Category::optimizer), peak(Category::activation),
-            now.total_peak - before_.total};
+    return {peak(Category::parameter) + reading_, peak(Category::gradient), peak(Category::optimizer),
+            peak(Category::activation), now.total_peak - before_.total + reading_};
   }
 };
 
@@ -61,26 +65,44 @@ class DryRun {
 
 MemoryUse predict(models::CausalLM& model, const FinetuneOptions& o) { return fit(model, o).use; }
 
-Fit fit(models::CausalLM& model, const FinetuneOptions& o) {
-  if (model.adapter) return {};
+namespace {
+// The fewest calls made again that bring a step into the limit; else that which takes the least.
+Fit nearest(models::CausalLM& model, const FinetuneOptions& o) {
   constexpr int kCuts = 10;
   DryRun dry(model, o);
   Fit found{dry.step(nullptr), nullptr};
   if (!o.memory_limit || found.use.peak <= o.memory_limit) return found;
-  int64_t least = found.use.peak;
+  Fit least = found;
   // From what makes the fewest calls again.
   for (const planning::Cut& cut : planning::cheapest_at_all_prices(dry.record(), kCuts)) {
     if (!cut.choice.any()) continue;
     const auto again = std::make_shared<planning::Choice>(cut.choice);
     found = {dry.step(again), again};
     if (found.use.peak <= o.memory_limit) return found;
-    least = std::min(least, found.use.peak);
+    if (found.use.peak < least.use.peak) least = found;
   }
+  return least;
+}
+[[noreturn]] void too_little(const FinetuneOptions& o, int64_t least) {
   fail<OutOfMemoryError>(
       "finetune: {} bytes of memory are too few: the least that a step takes is {} bytes, most of forward made again in "
       "backward; "
       "take fewer rows in a batch, a shorter context or a base in fewer bits",
       o.memory_limit, least);
+}
+}  // namespace
+
+Fit fit(models::CausalLM& model, const FinetuneOptions& o) {
+  if (model.adapter) return {};
+  const Fit found = nearest(model, o);
+  if (o.memory_limit && found.use.peak > o.memory_limit) too_little(o, found.use.peak);
+  return found;
+}
+
+Placement place_to_finetune(models::CausalLM& model, const FinetuneOptions& o) {
+  const Fit found = nearest(model, o);
+  if (!o.lora && o.memory_limit && found.use.peak > o.memory_limit) too_little(o, found.use.peak);
+  return place(model, found.use.peak, o.memory_limit);
 }
 
 }  // namespace dyadic::inline v1::tune

@@ -29,11 +29,12 @@ class AutoModelForCausalLM:
     @ignored("low_cpu_mem_usage", "attn_implementation", "local_files_only", "use_safetensors", of="AutoModelForCausalLM.from_pretrained",
              why="weights are read one at a time from local files, and there is one implementation of attention")
     def from_pretrained(path, dtype=None, torch_dtype=None, quantization_config=None, gguf_file=None, device_map=None, trust_remote_code=False,
-                        low_cpu_mem_usage=None, attn_implementation=None, local_files_only=True, use_safetensors=None):
+                        max_memory=None, offload_folder=None, low_cpu_mem_usage=None, attn_implementation=None, local_files_only=True, use_safetensors=None):
         """A folder or a file, never a name on the hub. torch_dtype is dtype's old name; what low_cpu_mem_usage, attn_implementation,
         local_files_only and use_safetensors ask for is so or makes no difference here."""
         _refuse_remote_code(trust_remote_code)
-        return from_pretrained(path, torch_dtype if dtype is None else dtype, quantization_config, gguf_file, device_map)
+        return from_pretrained(path, torch_dtype if dtype is None else dtype, quantization_config, gguf_file, device_map, max_memory=max_memory,
+                               offload_folder=offload_folder)
 
 
 class AutoConfig:

@@ -1,0 +1,27 @@
+// A file without a name that tensors' memory is moved into.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "dyadic/tensor.h"
+
+namespace dyadic::inline v1::offload {
+
+class Spill : public std::enable_shared_from_this<Spill> {
+  int file_ = -1;
+  int64_t end_ = 0;
+  std::string folder_;
+  explicit Spill(std::string folder) : folder_(std::move(folder)) {}
+
+ public:
+  static std::shared_ptr<Spill> make(const std::string& folder);  // the folder is made if need be
+  ~Spill();
+  Spill(const Spill&) = delete;
+  // The same elements, contiguous, in the file, to be written there or only read.
+  Tensor put(const Tensor& t, bool writable);
+};
+bool is_spilled(const Tensor& t);
+// The file that it lies in, while something else is put there; null where it lies in none.
+std::shared_ptr<Spill> spill_of(const Tensor& t);
+
+}  // namespace dyadic::inline v1::offload
