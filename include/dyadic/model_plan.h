@@ -44,9 +44,10 @@ struct Placement {
 // What of a model's weights must stay on disk where work takes `peak` with all of them in memory: layers, as few as can be and
 // evenly among the others, so that one is read while others run; then a head, and an embedding that is no head.
 // OutOfMemoryError that names the least where that is not enough.
-Placement place(nn::Module& model, int64_t peak, int64_t limit);
+// loading: what a weight that is converted takes while it is loaded, beside those that are there.
+Placement place(nn::Module& model, int64_t peak, int64_t limit, int64_t loading = 0);
 // The same for an adapter that is trained on a model of models::load on meta: with the fewest weights on disk that fit, and as
 // many calls of forward made again in backward as that takes.
-Placement place_to_finetune(models::CausalLM& model, const FinetuneOptions& options);
+Placement place_to_finetune(models::CausalLM& model, const FinetuneOptions& options, int64_t loading = 0);
 
 }  // namespace dyadic::inline v1::tune

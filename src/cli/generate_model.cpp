@@ -94,8 +94,9 @@ std::vector<int64_t> ids_of(const Tokenizer& tokenizer, const Json& line) {
 // With a limit of memory: what does not fit beside the longest text stays on disk. A chat is as long as the model reads, at
 // most the planner's usual context.
 models::Model load(const GenerateCommand& o, const Tokenizer& tokenizer) {
-  models::LoadOptions load{.dtype = o.format.empty() ? DType() : DType::parse(o.format), .offload_folder = o.offload_folder};
-  load_within_limit(load, o.model, "for every token", [&](models::CausalLM& m, int64_t limit) {
+  const models::LoadOptions load{.dtype = o.format.empty() ? DType() : DType::parse(o.format),
+                                 .offload_folder = o.offload_folder};
+  return load_within_limit(load, o.model, "for every token", [&](models::CausalLM& m, int64_t limit, int64_t loading) {
     tune::ModelPlanOptions plan{.context = kUsualContext};
     if (!o.kv.empty()) plan.kv = models::KvFormats::parse(o.kv);
     if (!o.chat) {
@@ -105,9 +106,8 @@ models::Model load(const GenerateCommand& o, const Tokenizer& tokenizer) {
       plan.context = int64_t(longest) + o.tokens, plan.batch = int64_t(std::clamp<size_t>(lines.size(), 1, kRows));
     }
     if (m.most_tokens()) plan.context = std::min(plan.context, m.most_tokens());
-    return tune::place(m, tune::plan_generation(m, plan).peak, limit);
+    return tune::place(m, tune::plan_generation(m, plan).peak, limit, loading);
   });
-  return models::load(o.model, load);
 }
 
 class Session {

@@ -11,9 +11,9 @@ inline constexpr const char* kOffloadHelp =
     "with --memory-limit, of weights that stay on disk: where those go that are stored otherwise than the model's files have "
     "them";
 
-// Under --memory-limit: what of the model's weights must stay on disk, by its form on meta; says on standard error what that
-// is.
-using PlaceModel = std::function<tune::Placement(models::CausalLM&, int64_t limit)>;
-void load_within_limit(models::LoadOptions& load, const std::string& model, const char* when, const PlaceModel& place);
+// A model, of whose weights so much stays on disk as --memory-limit asks for: `place` says that by the model's form on meta.
+// loading: what the largest weight that is converted takes meanwhile. Standard error hears of what stays there.
+using PlaceModel = std::function<tune::Placement(models::CausalLM&, int64_t limit, int64_t loading)>;
+models::Model load_within_limit(models::LoadOptions load, const std::string& model, const char* when, const PlaceModel& place);
 
 }  // namespace dyadic::inline v1::cli

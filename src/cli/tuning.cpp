@@ -99,9 +99,10 @@ int run_tuning(Tuning& t, const Common& common, const TuneModel& run) {
   const Tokenizer tokenizer = Tokenizer::load(t.model);
   models::LoadOptions load = stored_in(t.base);
   load.offload_folder = t.offload_folder;
-  if (t.o.lora)
-    load_within_limit(load, t.model, "twice in every step", [&](auto& m, int64_t) { return tune::place_to_finetune(m, t.o); });
-  const models::Model model = models::load(t.model, load);
+  const models::Model model =
+      t.o.lora ? load_within_limit(load, t.model, "twice in every step",
+                                   [&](auto& m, int64_t, int64_t loading) { return tune::place_to_finetune(m, t.o, loading); })
+               : models::load(t.model, load);
   if (!common.json) print("it will take " + memory_text(tune::predict(*model, t.o)) + "\n");
   const tune::FinetuneReport r = run(*model, tokenizer, data);
   print(common.json ? json_text(document(t, r)) : report_text(t, r));

@@ -33,10 +33,17 @@ void Pass::begin_texts(const Tensor& starts) {
               tokens);
   pad_ = starts;
   if (starts.is_meta()) return;
-  const Tensor places = arange(int64_t(0), tokens, int64_t(1), i64, device_) - starts;
-  DY_CHECK_AS(ValueError, amin(places).item<int64_t>() >= 0 && amin(starts).item<int64_t>() >= 0,
-              "CausalLM: a text begins after its token, or before 0, in starts {}", describe(starts));
-  length_ = amax(places).item<int64_t>() + 1;
+  // Without calls: a forward on meta, by which one is planned, has none here either.
+  const Tensor here = starts.to(cpu).contiguous();
+  const auto* start = here.data<int64_t>();
+  int64_t longest = 0;
+  for (int64_t i = 0; i < here.numel(); ++i) {
+    const int64_t place = i % tokens - start[i];
+    DY_CHECK_AS(ValueError, place >= 0 && start[i] >= 0, "CausalLM: a text begins after its token, or before 0, in starts {}",
+                describe(starts));
+    longest = std::max(longest, place);
+  }
+  length_ = longest + 1;
 }
 
 Tensor Pass::positions(int64_t first, int64_t count) const {

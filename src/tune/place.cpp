@@ -38,9 +38,10 @@ Parts parts_of(nn::Module& model) {
 
 }  // namespace
 
-Placement place(nn::Module& model, int64_t peak, int64_t limit) {
-  Placement found{.peak = peak};
-  if (!limit || peak <= limit) return found;
+Placement place(nn::Module& model, int64_t peak, int64_t limit, int64_t loading) {
+  const int64_t weights = model.nbytes();
+  Placement found{.peak = std::max(peak, weights + loading)};
+  if (!limit || found.peak <= limit) return found;
   const Parts parts = parts_of(model);
   const auto bytes_below = [&](const std::string& path) {
     int64_t sum = 0;
@@ -48,7 +49,7 @@ Placement place(nn::Module& model, int64_t peak, int64_t limit) {
       if (name.starts_with(path + ".")) sum += p.nbytes();
     return sum;
   };
-  int64_t least = peak;
+  int64_t least = found.peak;
   const size_t layers = parts.layers.size();
   for (size_t count = 1; count <= layers + parts.others.size(); ++count) {
     Placement p;
@@ -57,7 +58,7 @@ Placement place(nn::Module& model, int64_t peak, int64_t limit) {
     for (size_t i = layers; i < count; ++i) p.map.emplace_back(parts.others[i - layers], "disk");
     for (size_t i = 1; i < p.map.size(); ++i) p.on_disk += bytes_below(p.map[i].first);
     p.window = offloaded_window(model, p.map);
-    p.peak = peak - p.on_disk + p.window;
+    p.peak = std::max(peak - p.on_disk + p.window, weights - p.on_disk + loading);
     if (p.peak <= limit) return p;
     least = std::min(least, p.peak);
   }

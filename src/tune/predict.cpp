@@ -99,10 +99,10 @@ Fit fit(models::CausalLM& model, const FinetuneOptions& o) {
   return found;
 }
 
-Placement place_to_finetune(models::CausalLM& model, const FinetuneOptions& o) {
+Placement place_to_finetune(models::CausalLM& model, const FinetuneOptions& o, int64_t loading) {
   const Fit found = nearest(model, o);
   if (!o.lora && o.memory_limit && found.use.peak > o.memory_limit) too_little(o, found.use.peak);
-  return place(model, found.use.peak, o.memory_limit);
+  return place(model, found.use.peak, o.memory_limit, loading);
 }
 
 }  // namespace dyadic::inline v1::tune

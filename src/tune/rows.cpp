@@ -67,6 +67,7 @@ data::Value batch_of(const std::vector<const Row*>& rows, bool several) {
 data::Value blank_batch(int64_t rows, int64_t context, bool several) {
   const auto blank = [&] { return empty({rows, context}, i64, meta); };
   data::Value::Named named{{"ids", blank()}, {"labels", blank()}, {"count", Scalar(rows * context)}};
+  named.emplace_back("rows", empty({rows}, i64, meta));
   if (several) named.emplace_back("starts", blank());
   return named;
 }

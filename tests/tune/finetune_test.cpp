@@ -160,7 +160,10 @@ TEST(Finetune, FitsIntoALimitToTheSameBits) {
     const models::Model m = models::load(trained_model(), {.dtype = f32});
     FinetuneOptions o = kShort;
     o.memory_limit = limit, o.eval_split = 0, o.eval_every = 0;
+    reset_peak_memory_stats();
+    const int64_t before = memory_stats().live[size_t(Category::activation)];
     r = finetune(*m, tokenizer(), chats(5), o);
+    EXPECT_LE(memory_stats().peak[size_t(Category::activation)] - before, r.predicted.activations);
     return m->state_dict();
   };
   FinetuneReport free, bound;
