@@ -6,7 +6,7 @@ archive alone), a paragraph that stands in several of them once. Whole packages 
 thirty for the test. So the model depends on what is installed, and its figures with it; `corpus.json` says what it was.
 
     PYTHONPATH=build/release/python tools/make_text_model.py FOLDER
-    dyadic finetune FOLDER/start --data FOLDER/train.txt --epochs 1 --context 256 --batch 8 --lr 2e-3 --warmup 0.02 \\
+    dyadic finetune FOLDER/start --data FOLDER/train.txt --steps 4800 --context 256 --batch 8 --lr 2e-3 --warmup 0.02 \\
         --weight-decay 0.1 --compute bf16 --out FOLDER/model
     tools/quantization_table.py FOLDER
 """

@@ -44,7 +44,7 @@ DeviceMap infer_auto_device_map(nn::Module& model, const MaxMemory& max_memory =
 // Error "<folder>: ..." with the system's reason; what has been moved by then stays moved.
 void dispatch_model(nn::Module& model, const DeviceMap& map, const std::string& folder);
 
-bool is_offloaded(const Tensor& t);  // lies in a file
+bool is_offloaded(const Tensor& t);  // lies in a model's file or in one of dispatch_model
 // Of its parameters, each once.
 int64_t offloaded_bytes(const nn::Module& model);
 // What is in memory of them at a time: the most that one module reads.

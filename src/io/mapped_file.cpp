@@ -41,6 +41,9 @@ MappedFile::~MappedFile() {
   if (at_) munmap(at_, size_);
 }
 
+static void let_go_of_file(void* keeper) { delete static_cast<std::shared_ptr<const MappedFile>*>(keeper); }
+bool is_mapped(const Tensor& t) { return t.impl()->storage->free_foreign == let_go_of_file; }
+
 Tensor MappedFile::tensor(std::string_view name, DType dtype, IntList shape, uint64_t offset, uint64_t bytes) const {
   const auto refuse = [&](const std::string& why) { bad(path_, "tensor {}: {}", quote_name(name), why); };
   if (shape.size() > kMaxDims) refuse(fmt::format("it has {} dimensions; {} is the most", shape.size(), int(kMaxDims)));
@@ -66,10 +69,9 @@ Tensor MappedFile::tensor(std::string_view name, DType dtype, IntList shape, uin
     return t;
   }
   auto* keeper = new std::shared_ptr<const MappedFile>(shared_from_this());
-  const auto release = [](void* context) { delete static_cast<std::shared_ptr<const MappedFile>*>(context); };
   Tensor t;
   try {
-    t = make_foreign_view(at_ + offset, shape, dtype, release, keeper);
+    t = make_foreign_view(at_ + offset, shape, dtype, let_go_of_file, keeper);
   } catch (...) {
     delete keeper;
     throw;

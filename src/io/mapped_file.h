@@ -30,5 +30,6 @@ class MappedFile : public std::enable_shared_from_this<MappedFile> {
   // one plane. The caller has checked nothing: ValueError "<path>: tensor "name": ..." where shape, dtype and file do not fit.
   Tensor tensor(std::string_view name, DType dtype, IntList shape, uint64_t offset, uint64_t bytes) const;
 };
+bool is_mapped(const Tensor& t);  // lies in a file that is mapped so, or is a view of what does
 
 }  // namespace dyadic::inline v1::io

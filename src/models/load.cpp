@@ -14,6 +14,7 @@
 #include "io/atomic_file.h"
 #include "io/bad_file.h"
 #include "io/file_kinds.h"
+#include "io/mapped_file.h"
 #include "io/quantized/packing.h"
 #include "io/quantized/rearranged.h"
 #include "models/families/families.h"
@@ -201,11 +202,11 @@ class Loading {
   }
   // What was mapped to be read is not kept in memory beside what was made of it.
   static void let_go(Tensor& whole) {
-    if (whole.defined() && whole.impl()->storage->read_only) offload::Pages(whole).drop();
+    if (whole.defined() && io::is_mapped(whole)) offload::Pages(whole).drop();
     whole = Tensor();
   }
   Tensor left_on_disk(const std::string& name, const Tensor& t, DType to) {
-    if (to == t.dtype() && t.impl()->storage->read_only && t.is_contiguous()) return t;
+    if (to == t.dtype() && io::is_mapped(t) && t.is_contiguous()) return t;
     DY_CHECK_AS(ValueError, !o_.offload_folder.empty(),
                 "load: {} goes to disk as {}, and {} has it otherwise: give offload_folder, a place for it", name, to.name(),
                 file_.path());

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "dyadic/offload.h"
+#include "io/mapped_file.h"
 #include "offload/spill.h"
 #include "tensor/impl.h"
 
@@ -126,7 +127,7 @@ DeviceMap infer_auto_device_map(nn::Module& model, const MaxMemory& max_memory, 
   }
 }
 
-bool is_offloaded(const Tensor& t) { return t.impl()->storage->read_only || offload::is_spilled(t); }
+bool is_offloaded(const Tensor& t) { return io::is_mapped(t) || offload::is_spilled(t); }
 
 int64_t offloaded_bytes(const nn::Module& model) {
   int64_t sum = 0;

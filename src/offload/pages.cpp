@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/check.h"
+#include "dyadic/offload.h"
 #include "formats/packed.h"
 #include "tensor/impl.h"
 
@@ -10,6 +12,7 @@ namespace dyadic::inline v1::offload {
 
 // Of a format with several planes all of its storage.
 Pages::Pages(const Tensor& t) : t_(t) {
+  DY_ASSERT(is_offloaded(t));
   static const auto kPage = uintptr_t(sysconf(_SC_PAGESIZE));
   const TensorImpl& i = *t.impl();
   const Format& f = *t.dtype().format();

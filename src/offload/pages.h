@@ -12,7 +12,7 @@ class Pages {
   uintptr_t begin_ = 0, end_ = 0;
 
  public:
-  explicit Pages(const Tensor& t);  // t lies in a file that is mapped to be shared
+  explicit Pages(const Tensor& t);  // t is offloaded: of other memory drop() would lose what is there
   int64_t bytes() const { return int64_t(end_ - begin_); }
   void read_ahead() const;  // the system begins to read what it does not have; returns at once
   // They leave this process's memory. What was written is the file's: nothing is lost, and whoever touches them has them

@@ -78,13 +78,17 @@ void Reader::end_backward(void* object) {
   if (const int before = std::exchange(reader.open_, -1); before >= 0) reader.drop(before);
 }
 
+// A backward that threw has said nothing of its end.
 void Reader::before(nn::Module& m, std::vector<Tensor>&) {
   const std::lock_guard lock(mutex_);
-  begin(2 * numbers_.at(&m));
+  in_backward_ = false;
+  if (const auto part = numbers_.find(&m); part != numbers_.end()) begin(2 * part->second);
 }
 // Backward reads the weights when the node of the module's result runs.
 void Reader::after(nn::Module& m, const std::vector<Tensor>&, std::vector<Tensor>& results) {
-  const int part = numbers_.at(&m);
+  const auto found = numbers_.find(&m);
+  if (found == numbers_.end()) return;  // a copy of a module whose hook this is
+  const int part = found->second;
   if (GradMode::is_enabled())
     for (const Tensor& y : results)
       if (auto* node = y.defined() ? fresh(*y.impl()).node : nullptr)

@@ -30,9 +30,9 @@ class Run {
  public:
   Run(nn::Module& model, const QuantizeOptions& o)
       : model_(model), o_(o), method_(method(o.method)), options_(complete(method_, o.options)) {
-    if (o.weights || o.map.empty()) check_format(o.weights);
+    if (o.weights || o.map.empty()) check_format(o.weights, method_.refuses(o.weights));
     for (auto& [pattern, format] : o.map)
-      if (format) check_format(format);
+      if (format) check_format(format, refuses_unencodable(format));
     DY_CHECK_AS(ValueError, o.calibration || !method_.needs_inputs,
                 "quantize: {} needs calibration data: give some, or use rtn, hqq or another that needs none", o.method);
     DY_CHECK_AS(ValueError, !o.importance || (o.method == "imatrix" && !o.calibration),
@@ -73,11 +73,10 @@ class Run {
   }
 
  private:
-  void check_format(DType format) const {
+  void check_format(DType format, const std::string& refusal) const {
     DY_CHECK_AS(TypeError, format.is_scaled(),
                 "quantize: weights is {}: a scaled format is needed, such as i4(group=128); to() converts to the others",
                 format.name());
-    const std::string refusal = method_.refuses(format);
     DY_CHECK_AS(ValueError, refusal.empty(), "quantize: {} does not serve {}: {}", o_.method, format.name(), refusal);
   }
   bool restored(std::span<Target> stage) {
@@ -180,7 +179,10 @@ class Run {
     if (t.filters) w = w.view({w.size(0), -1});
     const Inputs* inputs = caught.rows() > 0 ? &caught : nullptr;
     Result r;
-    if (!t.why_no_inputs.empty() && method_.needs_inputs)
+    // Of a format that map gives: another method would serve it.
+    if (const std::string refusal = method_.refuses(t.format); !refusal.empty())
+      r = {to_nearest(w, t.format), fmt::format("{} does not serve {}: {}", o_.method, t.format.name(), refusal)};
+    else if (!t.why_no_inputs.empty() && method_.needs_inputs)
       r = {to_nearest(w, t.format), t.why_no_inputs};
     else if (w.dim() != 2)
       r = {to_nearest(w, t.format), o_.method == "rtn" ? "" : fmt::format("it is no matrix: {}", describe(w))};

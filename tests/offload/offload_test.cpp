@@ -299,6 +299,22 @@ TEST(Offload, OddShapesAndViews) {
   odd(randn({2}));
 }
 
+// Memory that nobody may write is not a file's for that: nothing of it is given back to the system.
+TEST(Offload, OtherReadOnlyMemoryIsLeftAlone) {
+  std::vector<float> numbers(1 << 16, 3);
+  nn::Linear m(256, 256, false);
+  const Tensor over = make_over(numbers.data(), {256, 256}, f32);
+  over.impl()->storage->read_only = true;
+  m.requires_grad_(false);
+  m.set_parameter("weight", over);
+  EXPECT_FALSE(is_offloaded(m.weight));
+  dispatch_model(m, {{"", "disk"}}, folder());
+  EXPECT_TRUE(is_offloaded(m.weight));
+  const NoGrad guard;
+  for (int i = 0; i < 3; ++i) m(ones({1, 256}));
+  EXPECT_EQ(numbers, std::vector<float>(1 << 16, 3));
+}
+
 TEST(Offload, LoadedModelsStayInTheirFiles) {
   const std::string path = test_data("models/data/llama");
   const auto plain = models::load(path);
