@@ -188,7 +188,7 @@ void add_models(nb::module_& m) {
         return std::static_pointer_cast<CausalLM>(models::load(path, options).ptr());
       },
       nb::arg("path"), nb::arg("dtype").none(), nb::arg("device").none(), nb::arg("linear").none(), nb::arg("skip"),
-      nb::arg("device_map"), nb::arg("offload_folder"));
+      nb::arg("device_map") = DeviceMap(), nb::arg("offload_folder") = "");
   m.def(
       "_infer_device_map",
       [](nn::Module& model, int64_t cpu, int64_t disk, const std::vector<std::string>& no_split) {

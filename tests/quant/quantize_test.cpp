@@ -211,15 +211,19 @@ TEST(Quantize, GoesOnWhereItWasInterrupted) {
 // A method may serve one format, as ldlq does; what the map gives another is rounded to nearest, and says why.
 TEST(Quantize, MappedFormatsThatTheMethodDoesNotServeAreRounded) {
   manual_seed(5);
-  nn::Sequential m(nn::Linear(256, 256), nn::Linear(256, 64));
+  struct Pair : nn::Module {
+    nn::Linear first{256, 256}, last{256, 64};
+    Pair() { add("first", first), add("last", last); }
+    Tensor forward(const Tensor& x) override { return last(first(x)); }
+  } m;
   Batches data({randn({64, 256})});
-  const Tensor last = m.named_parameters()["1.weight"].detach().clone();
-  const Report r = quantize(m, {.weights = e8p, .method = "ldlq", .calibration = &data, .map = {{"1.weight", q6_K}}});
+  const Tensor last = m.last.weight.detach().clone();
+  const Report r = quantize(m, {.weights = e8p, .map = {{"last.weight", q6_K}}, .method = "ldlq", .calibration = &data});
   ASSERT_EQ(r.layers.size(), 2u);
   EXPECT_EQ(r.layers[0].fallback, "");
   EXPECT_EQ(r.layers[1].format, q6_K);
   EXPECT_TRUE(r.layers[1].fallback.starts_with("ldlq does not serve q6_K: ")) << r.layers[1].fallback;
-  EXPECT_TRUE(equal(m.named_parameters()["1.weight"].to(f32), last.to(q6_K).to(f32)));
+  EXPECT_TRUE(equal(m.last.weight.to(f32), last.to(q6_K).to(f32)));
   EXPECT_LT(r.layers[0].error, r.layers[0].error_rtn);
 }
 
