@@ -20,8 +20,7 @@ namespace dyadic::inline v1::cli {
 namespace {
 
 using models::GeneratedText;
-constexpr size_t kRows = 8;              // of a batch that are computed together
-constexpr int64_t kUsualContext = 2048;  // the planner's
+constexpr size_t kRows = 8;  // of a batch that are computed together
 
 int64_t token_of(const Tokenizer& t, const std::string& word) {
   if (const auto id = t.token_to_id(word)) return *id;
@@ -97,7 +96,7 @@ models::Model load(const GenerateCommand& o, const Tokenizer& tokenizer) {
   const models::LoadOptions load{.dtype = o.format.empty() ? DType() : DType::parse(o.format),
                                  .offload_folder = o.offload_folder};
   return load_within_limit(load, o.model, "for every token", [&](models::CausalLM& m, int64_t limit, int64_t loading) {
-    tune::ModelPlanOptions plan{.context = kUsualContext};
+    tune::ModelPlanOptions plan;
     if (!o.kv.empty()) plan.kv = models::KvFormats::parse(o.kv);
     if (!o.chat) {
       size_t longest = 1;
@@ -105,7 +104,6 @@ models::Model load(const GenerateCommand& o, const Tokenizer& tokenizer) {
       for (const Json& line : lines) longest = std::max(longest, ids_of(tokenizer, line).size());
       plan.context = int64_t(longest) + o.tokens, plan.batch = int64_t(std::clamp<size_t>(lines.size(), 1, kRows));
     }
-    if (m.most_tokens()) plan.context = std::min(plan.context, m.most_tokens());
     return tune::place(m, tune::plan_generation(m, plan).peak, limit, loading);
   });
 }

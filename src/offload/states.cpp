@@ -13,7 +13,6 @@ constexpr int64_t kSmall = 64 << 10;  // bytes that are not worth a mapping of t
 }  // namespace
 
 void read_ahead(const Tensor& p, const States& states) {
-  if (!is_spilled(p)) return;
   Pages(p).read_ahead();
   for (auto& [name, t] : states)
     if (is_spilled(t)) Pages(t).read_ahead();

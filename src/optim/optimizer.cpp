@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "dyadic/ops.h"
+#include "offload/spill.h"
 #include "offload/states.h"
 #include "optim/lost_updates.h"
 #include "optim/optimizers/optimizers.h"
@@ -172,6 +173,7 @@ void Optimizer::update(ParamGroup& group, const std::string& name, const Tensor&
 }
 
 void Optimizer::read_ahead(const Tensor& p) const {
+  if (!offload::is_spilled(p)) return;
   const auto state = states_.find(p.impl());
   if (state != states_.end() && p.grad().defined()) offload::read_ahead(p, state->second.tensors);
 }

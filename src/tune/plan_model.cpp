@@ -21,8 +21,13 @@ std::shared_ptr<models::CausalLM> twin_in(const std::string& config, DType forma
   return m;
 }
 
-// before: of meta, when there was no model yet.
-ModelUse generating(models::CausalLM& m, DType format, const ModelPlanOptions& o, int64_t context, const MemoryStats& before) {
+int64_t context_of(const ModelPlanOptions& o, const models::CausalLM& m) {
+  const int64_t most = m.most_tokens(), context = o.context ? o.context : kUsualContext;
+  return most ? std::min(most, context) : context;
+}
+
+// before: bytes on meta when there was no model yet.
+ModelUse generating(models::CausalLM& m, DType format, const ModelPlanOptions& o, int64_t context, int64_t before) {
   const NoGrad guard;
   ModelUse use{"generate", format};
   use.weights = m.nbytes();
@@ -34,7 +39,7 @@ ModelUse generating(models::CausalLM& m, DType format, const ModelPlanOptions& o
   for (; at + kPiece < context; at += kPiece) m.read(narrow(ids, 1, at, kPiece), cache);
   m.read(narrow(ids, 1, at, context - at), cache);
   use.cache = cache.nbytes();
-  use.peak = memory_stats(meta).total_peak - before.total;
+  use.peak = memory_stats(meta).total_peak - before;
   return use;
 }
 
@@ -67,7 +72,7 @@ std::vector<ModelUse> plan_model(const std::string& config, const ModelPlanOptio
   const int64_t most = shape->most_tokens();
   DY_CHECK_AS(ValueError, most == 0 || o.context <= most, "plan: context is {}, and the model reads {} tokens", o.context,
               most);
-  const int64_t context = o.context ? o.context : most ? std::min(most, kUsualContext) : kUsualContext;
+  const int64_t context = context_of(o, *shape);
   const std::vector<DType> formats = o.formats.empty() ? usual_formats(*shape) : o.formats;
   for (DType d : formats) {
     check_encodes(*d.format());
@@ -85,7 +90,7 @@ std::vector<ModelUse> plan_model(const std::string& config, const ModelPlanOptio
     all.push_back(std::move(use));
   };
   for (DType d : formats) {
-    const MemoryStats before = memory_stats(meta);
+    const int64_t before = memory_stats(meta).total;
     const auto m = twin_in(config, d);
     const ModelUse use = generating(*m, d, o, context, before);
     judge(use, [&] { return place(*m, use.peak, limit); });
@@ -99,10 +104,7 @@ std::vector<ModelUse> plan_model(const std::string& config, const ModelPlanOptio
 }
 
 ModelUse plan_generation(models::CausalLM& model, const ModelPlanOptions& o) {
-  const MemoryStats now = memory_stats(meta);
-  MemoryStats before = now;
-  before.total -= model.nbytes();
-  return generating(model, {}, o, std::max<int64_t>(o.context, 1), before);
+  return generating(model, {}, o, context_of(o, model), memory_stats(meta).total - model.nbytes());
 }
 
 }  // namespace dyadic::inline v1::tune
