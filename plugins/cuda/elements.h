@@ -145,7 +145,8 @@ struct BooleanElement {
   template <class T> static DY_DEVICE uint8_t stored(T x, Overflow = Overflow::standard) { return number<bool>(x); }
 };
 // Those narrower than f32, by F: their code from an f32, and from one and a random word.
-template <class F> struct NarrowElement : F {
+struct Narrow {};
+template <class F> struct NarrowElement : F, Narrow {
   using typename F::Stored;
   using Value = float;
   template <class T> static DY_DEVICE Stored stored(T x, Overflow o = Overflow::standard) {
@@ -185,7 +186,7 @@ struct PowerBits {
     return DY_ISA::e8m0_stochastic(x, random, beyond(o));
   }
 };
-template <class E> inline constexpr bool is_narrow = requires { &E::template drawn<float>; };
+template <class E> inline constexpr bool is_narrow = std::is_base_of_v<Narrow, E>;
 
 template <Code> struct ElementOf : PlainElement<uint8_t, int32_t> {};
 template <> struct ElementOf<Code::f32> : PlainElement<float> {};

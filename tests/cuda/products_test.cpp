@@ -17,6 +17,7 @@ class CudaProducts : public OnDevice {
     OnDevice::SetUp();
     manual_seed(3);
   }
+  static bool is_simulated() { return cuda::properties().name.find("simulated") != std::string::npos; }
 
   // f of the same tensors on both; tolerance in units of the result's eps, of `terms` summed.
   template <class F> void same(const std::string& what, F&& f, std::vector<Tensor> inputs, int64_t terms) {
@@ -62,6 +63,33 @@ TEST_F(CudaProducts, OfEveryCut) {
     }
 }
 
+// Lines of 5001 numbers begin at odd places: beside the same numbers with some zeros more. Of a size that the library is asked
+// for, which the simulator does not have.
+TEST_F(CudaProducts, OfUnevenLines) {
+  if (is_simulated()) GTEST_SKIP() << "the simulated device has no cuBLASLt";
+  const NoGrad guard;
+  const int64_t tokens = 2048, width = 768, words = 5001, more = 7;
+  const auto near = [&](const Tensor& a, const Tensor& b, const std::string& what) {
+    ASSERT_EQ(a.sizes(), b.sizes()) << what;
+    EXPECT_LT((a.to(f32) - b.to(f32)).abs().max().item(), 0x1p-7 * b.to(f32).abs().max().item()) << what;
+  };
+  for (const DType d : {bf16, f16}) {
+    const Tensor x = randn({tokens, width}).to(d).to(there), w = (randn({words, width}) * 0.03).to(d).to(there);
+    const Tensor bias = randn({words}).to(d).to(there), g = randn({tokens, words}).to(d).to(there);
+    const auto wider = [&](const Tensor& t, int64_t dim) {
+      std::vector<int64_t> sizes(t.sizes().begin(), t.sizes().end());
+      sizes[size_t(dim)] = more;
+      return cat({t, zeros(sizes, d, there)}, dim);
+    };
+    near(linear(x, w, bias), slice(linear(x, wider(w, 0), wider(bias, 0)), 1, 0, words), "rows of logits");
+    near(matmul(w, x.t()).t(), linear(x, w), "turned");
+    near(matmul(g, w), matmul(wider(g, 1), wider(w, 0)), "gradient of the input");
+    near(matmul(g.t(), x), slice(matmul(wider(g, 1).t(), x), 0, 0, words), "gradient of the weight");
+    near(matmul(x.t(), g), slice(matmul(x.t(), wider(g, 1)), 1, 0, words), "turned gradient of the weight");
+    EXPECT_TRUE(equal(linear(x, w, bias), linear(x, w, bias)));
+  }
+}
+
 TEST_F(CudaProducts, OfStoredWeights) {
   const auto product = [](const std::vector<Tensor>& t) { return linear(t[0], t[1]); };
   const auto back = [](const std::vector<Tensor>& t) { return matmul(t[0], t[1]); };
@@ -91,6 +119,30 @@ TEST_F(CudaProducts, OfAttention) {
                                         randn({1, 2, keys, width}).to(d)};
         same(what, forward, in, keys);
         if (causal) same(what + " gradients", gradients(forward), in, 4 * keys);
+      }
+}
+
+// Several tiles of each side, as a card's own instructions take them; heads that lie between each other; rows that see nothing.
+TEST_F(CudaProducts, OfLongAttention) {
+  struct Sizes {
+    int64_t queries, keys, width;
+  };
+  const std::vector<Sizes> all = {{300, 300, 128}, {140, 333, 64}, {260, 150, 128}, {129, 257, 40}, {200, 200, 96}},
+                           one = {{130, 140, 40}};
+  for (const DType d : {bf16, f16})
+    for (const auto& [queries, keys, width] : is_simulated() ? one : all)
+      for (const bool causal : {false, true}) {
+        const std::string what =
+            d.name() + " " + std::to_string(queries) + " " + std::to_string(width) + (causal ? " causal" : "");
+        const auto forward = [&](const std::vector<Tensor>& t) {
+          std::vector<Tensor> heads;  // of [B, T, H, D]
+          for (const Tensor& x : t) heads.push_back(x.transpose(1, 2));
+          return scaled_dot_product_attention(heads[0], heads[1], heads[2], {}, 0, causal).transpose(1, 2);
+        };
+        const std::vector<Tensor> in = {randn({2, queries, 2, width}).to(d), randn({2, keys, 2, width}).to(d),
+                                        randn({2, keys, 2, width}).to(d)};
+        same(what, forward, in, keys);
+        same(what + " gradients", gradients(forward), in, 4 * keys);
       }
 }
 

@@ -99,7 +99,7 @@ class Suite:
 
     def run(self, names, workers=None):
         workers = workers or len(os.sched_getaffinity(0))
-        count = min(len(names), 8 * workers) or 1
+        count = min(len(names), 4 * workers) or 1
         with ThreadPoolExecutor(workers) as pool:
             list(pool.map(self.run_chunk, [names[i::count] for i in range(count)]))
         return self.report(names)

@@ -44,6 +44,7 @@ template <class T> DY_DEVICE T* head_of(T* at, const HeadSteps& s, int64_t batch
 inline constexpr int64_t kMaxWidth16 = 128;
 int64_t plan_forward16(AttentionPlan& p);  // bytes of workspace
 void forward16(const AttentionPlan& p, const AttentionPointers& at);
+bool sum_gradients16(const AttentionPlan& p, const AttentionPointers& at);  // delta; false: not of rows that lie so
 void backward16(const AttentionPlan& p, const AttentionPointers& at);
 
 }  // namespace dyadic::gpu

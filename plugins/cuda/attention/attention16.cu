@@ -2,6 +2,8 @@
 // way.
 #include "plugins/cuda/attention/attention16.h"
 
+#include "plugins/cuda/attention/attention90.h"
+
 #include <algorithm>
 
 namespace dyadic::gpu {
@@ -143,6 +145,7 @@ int64_t plan_forward16(AttentionPlan& p) {
 }
 
 void forward16(const AttentionPlan& p, const AttentionPointers& at) {
+  if (forward90(p, at)) return;
   with_width16(p, [&]<class H, int kWidth>() {
     Grid grid = HeadRows::grid(p, p.tq, kQueries, 5 * kKeys * kRowPitch<kWidth>);
     grid.blocks *= p.parts;

@@ -3,6 +3,8 @@
 // left.
 #include "plugins/cuda/attention/attention16.h"
 
+#include "plugins/cuda/attention/attention90.h"
+
 namespace dyadic::gpu {
 namespace {
 
@@ -87,9 +89,44 @@ __global__ void __launch_bounds__(kThreads, 1) key_gradients_mma(AttentionPlan p
   store_rows<H, kWidth>(p, at.dv, p.dv, b.head, b.first + warp * 16, p.tk, dv, 1, 1);
 }
 
+// Each query's sum of dout * out: kLanes threads with 8 numbers each.
+template <class H, int kLanes> __global__ void __launch_bounds__(256) gradient_sums16(AttentionPlan p, AttentionPointers at) {
+  const int lane = int(threadIdx.x) % kLanes;
+  const int64_t rows = p.batch * p.heads * p.tq, step = int64_t(gridDim.x) * 256 / kLanes;
+  for (int64_t first = int64_t(blockIdx.x) * 256 / kLanes; first < rows; first += step) {
+    const int64_t i = first + threadIdx.x / kLanes, head = i / p.tq, t = i % p.tq;
+    float sum = 0;
+    if (i < rows && lane * 8 < p.width) {
+      const auto word = [&](const void* from, const HeadSteps& s) {
+        const uint16_t* const row = head_of(static_cast<const uint16_t*>(from), s, head / p.heads, head % p.heads) + t * s.t;
+        return reinterpret_cast<const Word16*>(row)[lane];
+      };
+      const Word16 x = word(at.out, p.out), y = word(at.dout, p.dout);
+      DY_UNROLL for (int k = 0; k < 4; ++k) {
+        sum = fmaf(low16<H>(x.part[k]), low16<H>(y.part[k]), sum);
+        sum = fmaf(high16<H>(x.part[k]), high16<H>(y.part[k]), sum);
+      }
+    }
+    sum = warp_all<kLanes>(sum, Plus{});
+    if (lane == 0 && i < rows) static_cast<float*>(at.delta)[i] = sum;
+  }
+}
+
 }  // namespace
 
+bool sum_gradients16(const AttentionPlan& p, const AttentionPointers& at) {
+  for (const HeadSteps& s : {p.out, p.dout})
+    if ((s.b | s.h | s.t | p.width) % 8) return false;
+  if (!is_aligned(at.out) || !is_aligned(at.dout)) return false;
+  with_width16(p, [&]<class H, int kWidth>() {
+    constexpr int kLanes = kWidth / 8;
+    launch(gradient_sums16<H, kLanes>, grid_for(p.batch * p.heads * p.tq * kLanes), p, at);
+  });
+  return true;
+}
+
 void backward16(const AttentionPlan& p, const AttentionPointers& at) {
+  if (backward90(p, at)) return;
   with_width16(p, [&]<class H, int kWidth>() {
     constexpr int64_t kNumbers = 2 * (kOwn + kOthers) * kRowPitch<kWidth>;
     launch(query_gradients_mma<H, kWidth>, HeadRows::grid(p, p.tq, kOwn, kNumbers), p, at);

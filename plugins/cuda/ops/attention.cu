@@ -221,7 +221,7 @@ void forward(const AttentionPlan& p, const AttentionPointers& at) {
 void backward(const AttentionPlan& p, AttentionPointers at) {
   if (p.width == 0) return;
   if (on_tensor_cores(p)) {
-    launch(gradient_sums<float>, grid_for(p.batch * p.heads * p.tq * kWarp), p, at);
+    if (!sum_gradients16(p, at)) launch(gradient_sums<float>, grid_for(p.batch * p.heads * p.tq * kWarp), p, at);
     return backward16(p, at);
   }
   p.code == Code::f64 ? run_backward<double>(p, at) : run_backward<float>(p, at);

@@ -11,6 +11,8 @@
 #include <string>
 #include <tuple>
 
+#include "plugins/cuda/products/bands.h"
+
 namespace dyadic::gpu {
 
 // A product as the library is told of it, in columns: c^T = b^T a^T, so that the left of its operands is b.
@@ -235,14 +237,17 @@ struct Found {
   }
 };
 
-}  // namespace
-
-int64_t library_workspace(const Gemm& g) {
+int64_t workspace_of(const Gemm& g) {
   const Found f(g);
   return f.product ? f.sums() + f.product->workspace() : -1;
 }
+int64_t workspace_of(const Bands& b) {  // of the products of its bands
+  if (!b) return -1;
+  const int64_t first = workspace_of(b.band(b.lines(0))), last = workspace_of(b.band(b.lines(b.count() - 1)));
+  return first < 0 || last < 0 ? -1 : std::max(first, last);
+}
 
-bool library_product(const Gemm& g, const GemmPointers& at) {
+bool make_product(const Gemm& g, const GemmPointers& at) {
   const Found f(g);
   if (!f.product || !is_aligned(at.a, kAlign) || !is_aligned(at.b, kAlign) || (f.shape.bias && !is_aligned(at.bias, kAlign)))
     return false;
@@ -269,6 +274,18 @@ bool library_product(const Gemm& g, const GemmPointers& at) {
   else
     convert(float{});
   return true;
+}
+
+}  // namespace
+
+int64_t library_workspace(const Gemm& g) {
+  const Bands bands(g);
+  const int64_t bytes = workspace_of(bands);
+  return bytes >= 0 ? bands.copies() + bytes : workspace_of(g);
+}
+bool library_product(const Gemm& g, const GemmPointers& at) {
+  const Bands bands(g);
+  return workspace_of(bands) >= 0 ? bands.run(at, make_product) : make_product(g, at);
 }
 
 const char* library_version() {

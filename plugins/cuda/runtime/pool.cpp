@@ -132,9 +132,31 @@ void Pool::add_whole(const Lane& lane, Segments& found) const {
     for (auto s = segments_.lower_bound(p); s != segments_.end() && s->first + s->second <= p + n; ++s) found.push_back(*s);
 }
 
+// The size of pieces of which a request is made up: of a small one they can be moved, a large one has few, since each costs the
+// driver a tenth of a millisecond. 0: there is not so much.
+int64_t Pool::piece_of(int64_t all) {
+  int64_t there = 0, total = 0;
+  driver::free_and_total(device_, &there, &total);
+  if (all > there) return 0;
+  return driver::taken_side_by_side(device_) ? std::min(all, rounded(std::max(reserved_ / 4096, all / 64) + 1, driver::kGrain))
+                                             : all;
+}
+char* Pool::take_segment(int64_t bytes) {
+  auto* const p = static_cast<char*>(driver::take(device_, bytes));
+  if (p) reserved_ += bytes, ++asked_;
+  return p;
+}
+
+// What new segments make longer.
+int64_t Pool::free_at_end(const Lane& lane) {
+  if (blocks_.empty()) return 0;
+  const Block& last = std::prev(blocks_.end())->second;
+  return last.free && (last.lane == &lane || last.lane == &idle()) ? last.bytes : 0;
+}
+
 // There may be enough that is free, but in several places: then segments move to one, those of the smallest blocks first. The
-// stream has to be done with them, which takes a wait now instead of more memory for good.
-bool Pool::gather(int64_t bytes, Lane& lane) {
+// stream has to be done with them, which takes a wait now instead of more memory for good. grows: what is missing is taken.
+bool Pool::gather(int64_t bytes, Lane& lane, bool grows) {
   if (!driver::taken_side_by_side(device_)) return false;
   Segments chosen;
   add_whole(idle(), chosen);
@@ -142,9 +164,19 @@ bool Pool::gather(int64_t bytes, Lane& lane) {
   int64_t found = 0;
   size_t n = 0;
   while (n < chosen.size() && found < bytes) found += chosen[n++].second;
-  char* to = found < bytes ? nullptr : driver::find_place(device_, found);
-  if (!to) return false;
   chosen.resize(n);
+  if (found < bytes && (!grows || found <= free_at_end(lane))) return false;
+  const int64_t missing = rounded(std::max<int64_t>(bytes - found, 0), driver::kGrain), piece = missing ? piece_of(missing) : 0;
+  if (missing && !piece) return false;
+  for (int64_t left = missing; left > 0; left -= piece) {
+    const int64_t size = std::min(piece, left);
+    char* const p = take_segment(size);
+    if (!p) return false;
+    add_segment(p, size, lane);
+    chosen.emplace_back(p, size), found += size;
+  }
+  char* to = driver::find_place(device_, found);
+  if (!to) return false;
   driver::finish_stream(device_, lane.stream);
   for (const auto& [p, size] : chosen) {
     cut_out(p);
@@ -157,20 +189,13 @@ bool Pool::gather(int64_t bytes, Lane& lane) {
 
 bool Pool::grow(int64_t bytes, Lane& lane) {
   const bool side_by_side = driver::taken_side_by_side(device_);
-  int64_t missing = side_by_side ? bytes : std::max(bytes, reserved_ / 64);
-  if (side_by_side && !blocks_.empty()) {  // to what lies at the end
-    const Block& last = std::prev(blocks_.end())->second;
-    if (last.free && (last.lane == &lane || last.lane == &idle())) missing -= std::min(last.bytes, bytes - 1);
-  }
+  const int64_t missing = side_by_side ? bytes - std::min(free_at_end(lane), bytes - 1) : std::max(bytes, reserved_ / 64);
   for (int64_t wanted : {missing, bytes}) {
-    const int64_t all = rounded(wanted, driver::kGrain);
-    const int64_t piece = side_by_side ? std::min(all, rounded(reserved_ / 4096 + 1, driver::kGrain)) : all;
-    for (int64_t taken = 0; taken < all; taken += piece) {
-      auto* const p = static_cast<char*>(driver::take(device_, piece));
+    const int64_t all = rounded(wanted, driver::kGrain), piece = piece_of(all);
+    for (int64_t left = piece ? all : 0; left > 0; left -= piece) {
+      char* const p = take_segment(std::min(piece, left));
       if (!p) break;
-      reserved_ += piece;
-      ++asked_;
-      if (add_segment(p, piece, lane) >= bytes) return true;
+      if (add_segment(p, std::min(piece, left), lane) >= bytes) return true;
     }
   }
   return false;
@@ -214,12 +239,14 @@ char* Pool::take_large(int64_t bytes, Lane& lane) {
   }
   if (take_over_done(lane))
     if (char* p = there_is()) return p;
-  if (gather(bytes, lane) || grow(bytes, lane)) return there_is();
+  if (gather(bytes, lane, true) || grow(bytes, lane)) return there_is();
   wait_for_others(lane);
   if (char* p = there_is()) return p;
-  if (gather(bytes, lane)) return there_is();
+  if (gather(bytes, lane, false)) return there_is();
   trim_segments();
-  return grow(bytes, lane) ? there_is() : nullptr;
+  if (grow(bytes, lane)) return there_is();
+  trim_segments();  // what was taken in vain
+  return nullptr;
 }
 
 char* Pool::take_small(int k, Lane& lane) {

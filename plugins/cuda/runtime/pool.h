@@ -68,7 +68,10 @@ class Pool {
   int64_t add_segment(char* p, int64_t bytes, Lane& lane);
   void cut_out(char* segment);
   void add_whole(const Lane& lane, Segments& found) const;
-  bool gather(int64_t bytes, Lane& lane);
+  int64_t piece_of(int64_t all);
+  int64_t free_at_end(const Lane& lane);
+  char* take_segment(int64_t bytes);
+  bool gather(int64_t bytes, Lane& lane, bool grows);
   bool grow(int64_t bytes, Lane& lane);
   bool take_over_done(const Lane& lane);
   void wait_for_others(Lane& lane);
