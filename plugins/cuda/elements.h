@@ -328,13 +328,25 @@ template <int N, class S> DY_DEVICE void read_run(const S* from, S (&to)[N]) {
     __builtin_memcpy(reinterpret_cast<char*>(to) + k * sizeof(W), &word, sizeof(W));
   }
 }
+// One access, where nvcc would take an assignment of 16 bytes apart.
+template <class W> DY_DEVICE void put_word(W* to, const W& word) {
+#if __CUDA_ARCH__
+  if constexpr (sizeof(W) == 16) {
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(word.part[0]),
+                 "r"(word.part[1]), "r"(word.part[2]), "r"(word.part[3])
+                 : "memory");
+    return;
+  }
+#endif
+  *to = word;
+}
 template <int N, class S> DY_DEVICE void write_run(const S (&from)[N], S* to) {
   using W = Word<N* int(sizeof(S))>;
   DY_UNROLL
   for (int k = 0; k < int(N * sizeof(S) / sizeof(W)); ++k) {
     W word;
     __builtin_memcpy(&word, reinterpret_cast<const char*>(from) + k * sizeof(W), sizeof(W));
-    reinterpret_cast<W*>(to)[k] = word;
+    put_word(reinterpret_cast<W*>(to) + k, word);
   }
 }
 // N values from element i on, a multiple of N in an aligned tensor.

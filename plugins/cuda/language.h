@@ -23,6 +23,7 @@ struct Grid {
 };
 // Blocks of `threads` for n things, `each` per thread; at most some waves of the device: kernels go on by strides of the grid.
 Grid grid_for(int64_t n, int64_t each = 1, int threads = 256);
+int multiprocessors();  // of the current device
 
 // Runs a kernel on this thread's current stream. Arguments become the kernel's parameters as they would in a call.
 #if __CUDACC__

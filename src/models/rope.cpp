@@ -22,14 +22,6 @@ std::vector<double> factors(const json& p, const char* key, int64_t pairs) {
 
 }  // namespace
 
-Tensor turn(const Tensor& x, const Tensor& cosine, const Tensor& sine) {
-  const int64_t n = cosine.size(-1), rest = x.size(-1) - 2 * n;
-  Tensor a = narrow(x, -1, 0, n), b = narrow(x, -1, n, n);
-  std::vector<Tensor> parts{a * cosine - b * sine, b * cosine + a * sine};
-  if (rest > 0) parts.push_back(narrow(x, -1, 2 * n, rest));
-  return cat(parts, -1);
-}
-
 Rope::Rope(const json& parameters, int64_t head_dim, int64_t longest)
     : p_(parameters), type_(parameters["rope_type"].get<std::string>()), base_(real_of(p_, "rope_theta")), longest_(longest) {
   const double share = real_of(p_, "partial_rotary_factor", 1);

@@ -7,9 +7,6 @@
 
 namespace dyadic::inline v1::models {
 
-// x [..., D], its pairs (x[i], x[i + n]) turned, where cosine and sine are [..., n]; what is beyond 2n stays.
-Tensor turn(const Tensor& x, const Tensor& cosine, const Tensor& sine);
-
 class Rope {
  public:
   // Of an object that Config::rope gives. longest: max_position_embeddings.

@@ -15,14 +15,25 @@ struct Params {
   const Format* format;
   int64_t n;
 };
-void run_squares(const Params& p, const Pointers& at) {
-  *static_cast<double*>(at.out[0]) = adamw_kernel().sum_squares({at.in[0], p.format}, p.n);
+struct Squares {
+  int64_t count;
+  const Params* of;
+};
+void run_squares(const Squares& p, const Pointers& at) {
+  for (int64_t k = 0; k < p.count; ++k)
+    static_cast<double*>(at.out[0])[k] = adamw_kernel().sum_squares({at.in[k], p.of[k].format}, p.of[k].n);
+}
+void plan_squares(Call& c) {
+  const auto grads = c.tensors(0);
+  auto* const of = c.plan.list<Params>(grads.size());
+  for (size_t k = 0; k < grads.size(); ++k) of[k] = {grads[k].dtype().format(), grads[k].numel()};
+  c.plan.set<run_squares>(Squares{int64_t(grads.size()), of});
 }
 void run_unscale(const Params& p, const Pointers& at) {
   const double factor = *static_cast<const double*>(at.in[1]);
   *static_cast<double*>(at.out[0]) = adamw_kernel().unscale({at.in[0], p.format}, p.n, factor);
 }
-template <auto kRun> void plan(Call& c) { c.plan.set<kRun>(Params{c.tensor(0).dtype().format(), c.tensor(0).numel()}); }
+void plan_unscale(Call& c) { c.plan.set<run_unscale>(Params{c.tensor(0).dtype().format(), c.tensor(0).numel()}); }
 void infer(Call& c) {
   c.spec[0].dtype = f64;
   c.spec[0].device = c.tensor(0).device();
@@ -50,19 +61,41 @@ bool is_direct(const Tensor& t) {
 
 namespace {
 
-Tensor squares_of(const Tensor& grad) {
-  static const Kernel kernel{.plan = plan<run_squares>};
+// Of gradients that the kernels read as they lie, all on one device: f64[count].
+Tensor squares_of(std::span<const Tensor> grads) {
+  static const Kernel kernel{.plan = plan_squares};
   static const Op op = make_op(
-      "grad_squares", "grad_squares(Tensor grad) -> Tensor", "The sum of a gradient's squares, in f64.", kernel,
-      [](const Call& c) { return 2.0 * double(c.tensor(0).numel()); }, 0);
+      "grad_squares", "grad_squares(Tensor[] grads) -> Tensor", "The sums of gradients' squares, in f64.", kernel,
+      [](const Call& c) {
+        double elements = 0;
+        for (const Tensor& g : c.tensors(0)) elements += double(g.numel());
+        return 2 * elements;
+      },
+      0,
+      [](Call& c) {
+        c.spec[0].dtype = f64;
+        c.spec[0].device = c.tensors(0)[0].device();
+        c.spec[0].shape({int64_t(c.tensors(0).size())});
+      });
+  NoGrad guard;
+  Arg args[] = {Arg(grads)};
+  Tensor out;
+  call_op(op, args, 1, &out);
+  return out;
+}
+Tensor squares_of(const Tensor& grad) {
   NoGrad guard;
   const Tensor dense = grad.contiguous();
-  Tensor out;
-  if (is_direct(dense)) {
-    Arg args[] = {Arg(dense)};
-    call_op(op, args, 1, &out);
-  } else {
-    out = sum(square(dense.to(f64)));
+  return is_direct(dense) ? squares_of({&dense, 1}) : sum(square(dense.to(f64)));
+}
+// The same as a list of results, in the tensors' order: neighbours that are read as they lie make one call.
+std::vector<Tensor> all_squares(std::span<const Tensor> grads) {
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < grads.size();) {
+    size_t end = i;
+    while (end < grads.size() && is_direct(grads[end]) && grads[end].device() == grads[i].device()) ++end;
+    out.push_back(end > i ? squares_of(grads.subspan(i, end - i)) : squares_of(grads[i]));
+    i = std::max(end, i + 1);
   }
   return out;
 }
@@ -70,36 +103,42 @@ Tensor squares_of(const Tensor& grad) {
 // The norm, and what the gradients are multiplied by: 1 where it is not above the most.
 struct Clipping {
   int64_t count;
+  const int64_t* numbers;  // of each tensor
   double most, p;
 };
 void run_clip(const Clipping& c, const Pointers& at) {
   NormSum sum{c.p};
-  for (int64_t k = 0; k < c.count; ++k) sum.add(*static_cast<const double*>(at.in[k]));
+  for (int64_t k = 0; k < c.count; ++k)
+    for (int64_t i = 0; i < c.numbers[k]; ++i) sum.add(static_cast<const double*>(at.in[k])[i]);
   const double factor = c.most / (sum.norm() + 1e-6);
   auto* out = static_cast<double*>(at.out[0]);
   out[0] = sum.norm(), out[1] = factor >= 1 ? 1 : factor;
 }
-void plan_clip(Call& c) { c.plan.set<run_clip>(Clipping{int64_t(c.tensors(0).size()), c.args[1].real, c.args[2].real}); }
+void plan_clip(Call& c) {
+  const auto parts = c.tensors(0);
+  auto* const numbers = c.plan.list<int64_t>(parts.size());
+  for (size_t k = 0; k < parts.size(); ++k) numbers[k] = parts[k].numel();
+  c.plan.set<run_clip>(Clipping{int64_t(parts.size()), numbers, c.args[1].real, c.args[2].real});
+}
 
 }  // namespace
 
-// Of results of a number each, those of a device brought here at once. On meta none.
+// All that results hold, those of a device brought here at once. On meta none.
 static std::vector<double> numbers(std::span<const Tensor> results) {
   std::vector<double> all;
   std::vector<Tensor> there;
   for (const Tensor& t : results)
-    if (t.device().is_cuda()) there.push_back(t.view({1}).to(f64));
-  if (!there.empty()) return cat(there).to_vector();
+    if (t.device().is_cuda()) there.push_back(t.view({t.numel()}).to(f64));
+  if (!there.empty()) return (there.size() == 1 ? there[0] : cat(there)).to_vector();
   for (const Tensor& t : results)
-    if (!t.is_meta()) all.push_back(t.item());
+    if (!t.is_meta())
+      for (const double x : t.to_vector()) all.push_back(x);
   return all;
 }
 
 double grad_squares(std::span<const Tensor> grads) {
-  std::vector<Tensor> squares;
-  for (const Tensor& g : grads) squares.push_back(squares_of(g));
   double total = 0;
-  for (const double s : numbers(squares)) total += s;
+  for (const double s : numbers(all_squares(grads))) total += s;
   return total;
 }
 
@@ -112,15 +151,16 @@ void NormSum::add(double part) {
 double NormSum::norm() const { return p == 2 ? std::sqrt(total) : std::isinf(p) || p == 0 ? total : std::pow(total, 1 / p); }
 
 static Tensor norm_part(const Tensor& t, double p) {
-  if (p == 2) return squares_of(t);
   if (p == 0 || std::isinf(p)) return amax(abs(t)).to(f64);
   return sum(pow(abs(t.to(f64)), p));
 }
 std::vector<Tensor> norm_parts(std::span<const Tensor> tensors, double p) {
   DY_CHECK_AS(ValueError, p >= 0, "total_norm: norm_type is {}; it is at least zero", p);
-  std::vector<Tensor> parts;
+  std::vector<Tensor> filled, parts;
   for (const Tensor& t : tensors)
-    if (t.numel() > 0) parts.push_back(norm_part(t, p));
+    if (t.numel() > 0) filled.push_back(t);
+  if (p == 2) return all_squares(filled);
+  for (const Tensor& t : filled) parts.push_back(norm_part(t, p));
   return parts;
 }
 double norm_of(std::span<const Tensor> parts, double p) {
@@ -153,7 +193,7 @@ Tensor clip_in_calls(std::span<const Tensor> gradients, double max_norm, double 
 
 // Gives a tensor of one number, not 0 where all of them are finite.
 static Tensor unscale(const Tensor& grad, double factor) {
-  static const Kernel kernel{.plan = plan<run_unscale>};
+  static const Kernel kernel{.plan = plan_unscale};
   static const Op op = make_op(
       "grad_unscale", "grad_unscale(Tensor(a!) grad, Tensor factor) -> Tensor",
       "A factor for a gradient, in place, and whether all of it is finite then.", kernel,

@@ -6,7 +6,7 @@ namespace dyadic::inline v1::optim {
 
 // The sum of all elements' squares, a tensor after the other; 0 on meta. A device is waited for once.
 double grad_squares(std::span<const Tensor> grads);
-// The p-norm of all elements together is made of a number from each tensor.
+// The p-norm of all elements together is made of a number from each tensor, in results of one or more of them.
 struct NormSum {
   double p, total = 0;
   void add(double part);

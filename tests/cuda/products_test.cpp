@@ -104,6 +104,47 @@ TEST_F(CudaProducts, OfStoredWeights) {
   }
 }
 
+// At most 16 rows with weights of which few_rows.h decodes units: sides by side, steps cut short, lines that begin at odd
+// places, a cut k; against the sums of f64 of the values that the weights have.
+TEST_F(CudaProducts, OfFewRows) {
+  struct Sizes {
+    int64_t m, n, k;
+  };
+  const auto near = [&](const std::string& what, const Tensor& x, const Tensor& w, const Tensor& bias) {
+    const Tensor far = linear(x.to(there), w.to(there), bias.to(there)),
+                 again = linear(x.to(there), w.to(there), bias.to(there));
+    EXPECT_TRUE(equal(far.cpu(), again.cpu())) << what << ": twice";
+    const Tensor values = w.to(f64), exact = linear(x.to(f64), values, bias.to(f64));
+    const double eps = x.dtype() == bf16 ? 0x1p-8 : 0x1p-11;
+    const Tensor sizes = sqrt(linear(square(x.to(f64)), square(values)));  // of what is added; each is a 16-bit number
+    const std::vector<double> a = exact.to_vector(), b = far.cpu().to_vector(), s = sizes.to_vector();
+    for (size_t i = 0; i < a.size(); ++i)
+      ASSERT_NEAR(a[i], b[i], eps * (std::abs(a[i]) + 2 * s[i])) << what << ", number " << i;
+  };
+  for (const char* name :
+       {"bf16", "f16", "q4_0", "q8_0", "q4_K", "q6_K", "nf4", "nf4(block=64)", "nf4(block=32)", "nf4(block=64,double)",
+        "i4(group=32)", "i4(group=64,zero)", "i4(row)", "i4(group=32,scale=f16)", "mxfp4"})
+    for (const auto& [m, n, k] : {Sizes{1, 37, 1024},
+                                  {3, 3083, 256},
+                                  {2, 70, 2560},
+                                  {8, 50, 320},
+                                  {16, 130, 768},
+                                  {11, 6150, 256},
+                                  {5, 20, 8960},
+                                  {9, 12300, 256}}) {
+      const bool large = n * k > 300000;
+      const DType stored = DType::parse(name);
+      if (std::string(name).ends_with("_K") && k % 256) continue;
+      for (const DType d : {bf16, f16}) {
+        if ((large && d == f16) || (!stored.is_scaled() && stored != d)) continue;
+        const Tensor w = randn({n, k}).to(stored), x = randn({m, k}).to(d), bias = randn({n}).to(d);
+        near(std::string(name) + " " + d.name() + " " + std::to_string(m) + " " + std::to_string(n) + " " + std::to_string(k),
+             x, w, bias);
+        if (!large && n > 20) near(std::string(name) + " rows", x, w.narrow(0, 3, n - 3), bias.narrow(0, 3, n - 3));
+      }
+    }
+}
+
 TEST_F(CudaProducts, OfAttention) {
   struct Sizes {
     int64_t queries, keys, width;

@@ -40,6 +40,10 @@ TEST(GradOps, SquaresOfEveryFormatAndLayout) {
     for (const Tensor& t : {x.to(d), x.to(d).t(), x.to(d).narrow(1, 2, 5)})
       EXPECT_NEAR(grad_squares({&t, 1}), sum(square(t.to(f64))).item(), 1e-9 * 100) << d.name();
   EXPECT_EQ(grad_squares(std::vector{empty({0}, f32)}), 0);
+  double all = 0;
+  const std::vector<Tensor> mixed = {x, x.to(bf16), x.t(), empty({0}), x.to(f64), x};
+  for (const Tensor& t : mixed) all += grad_squares({&t, 1});
+  EXPECT_EQ(grad_squares(mixed), all);
 }
 
 TEST(GradOps, NormsAreOfPositiveKindsOrZero) {

@@ -52,6 +52,7 @@ class Context:
         self._log = log.open("w")
         self._lock = threading.Lock()
         self._name, self._end = "", float("inf")
+        self.measured = {}  # what bench() said of a group, for the pieces after it
         # The system's own C++ runtime where it is new enough, since tools of the system have to live with ours.
         if self.run([self.program("dyadic"), "--version"], 60)[0] != 0:
             self._libraries.insert(0, str(package / "lib" / "runtime"))

@@ -32,7 +32,7 @@ template <class E, int kGroup, class F, class D> __device__ __forceinline__ void
   for (int64_t first = int64_t(blockIdx.x) * kRows; first < all; first += int64_t(gridDim.x) * kRows) {
     const int64_t i = first + threadIdx.x / kGroup, segment = i / p.pieces, at = i % p.pieces * p.piece;
     const int64_t left = p.inner - at, n = i >= all ? 0 : left < p.piece ? left : p.piece;
-    for_spans<HeldRow<E, kGroup, 1>>(segment * p.inner + at, p.piece, [&](Span span) {
+    for_spans<WideRow<E, kGroup, 1>>(segment * p.inner + at, p.piece, [&](Span span) {
       const int64_t behind = span.first - segment * p.inner - at;  // of pieces that are shorter, or not there
       if (span.n > n - behind) span.n = n > behind ? int(n - behind) : 0;
       f(segment, span);
@@ -43,7 +43,7 @@ template <class E, int kGroup, class F, class D> __device__ __forceinline__ void
 
 template <class E, int kGroup> __global__ void __launch_bounds__(kThreads) piece_moments(const void* x, Moments* out, Shape p) {
   using T = typename E::Value;
-  using Row = HeldRow<E, kGroup, 1>;
+  using Row = WideRow<E, kGroup, 1>;
   __shared__ Moments room[kGroupRoom<kGroup>];
   const int t = int(threadIdx.x) % kGroup;
   Moments all;
@@ -136,7 +136,7 @@ template <class E, int kGroup>
 __global__ void __launch_bounds__(kThreads)
     piece_sums(const void* dy, const void* x, const void* mean, const void* rstd, Sums* out, Shape p) {
   using T = typename E::Value;
-  using Row = HeldRow<E, kGroup, 1>;
+  using Row = WideRow<E, kGroup, 1>;
   __shared__ Sums room[kGroupRoom<kGroup>];
   const int t = int(threadIdx.x) % kGroup;
   Sums all{};

@@ -1,5 +1,5 @@
 // Cross entropy of logits [rows, classes] against class numbers; the softmax is never stored. Forward reads a row once, with a
-// running maximum; backward reads and writes once.
+// running maximum; backward reads and writes once. Of long rows the next part is always on its way.
 #include "plugins/cuda/kernel.h"
 #include "plugins/cuda/rows/collectives.h"
 #include "plugins/cuda/rows/usual.h"
@@ -7,7 +7,13 @@
 namespace dyadic::gpu {
 namespace {
 
-template <class E> inline constexpr int kPer = sizeof(typename E::Value) == 8 ? 1 : 2;  // chunks of a thread
+template <class E> inline constexpr int kPer = sizeof(typename E::Value) == 8 ? 1 : 2;  // eights of a thread
+
+// Threads of a multiprocessor, at least.
+template <class E>
+inline constexpr int kResident = sizeof(typename E::Stored) == 2   ? 1024
+                                 : sizeof(typename E::Stored) == 4 ? 768
+                                                                   : 256;
 
 struct Shape {
   int64_t rows, classes, ignored;
@@ -27,10 +33,10 @@ struct MergeSums {
 };
 
 template <class E, int kGroup, int kThreads>
-__global__ void __launch_bounds__(kThreads, 512 / kThreads)
+__global__ void __launch_bounds__(kThreads, kResident<E> / kThreads)
     forward(const void* x, const int64_t* targets, void* losses, void* lses, Failure* failed, int op, Shape p) {
   using T = typename E::Value;
-  using Row = HeldRow<E, kGroup, kPer<E>>;
+  using Row = WideRow<E, kGroup, kPer<E>>;
   __shared__ RowSums<T> room[kGroupRoom<kGroup>];
   constexpr int kRows = kThreads / kGroup;
   const int t = int(threadIdx.x) % kGroup;
@@ -38,16 +44,19 @@ __global__ void __launch_bounds__(kThreads, 512 / kThreads)
     const int64_t r = first + threadIdx.x / kGroup, target = r < p.rows ? targets[r] : p.ignored;
     const bool ignored = target == p.ignored, is_class = uint64_t(target) < uint64_t(p.classes);
     RowSums<T> sums;
-    for_spans<Row>(r * p.classes, ignored ? 0 : p.classes, [&](const Span& span) {
-      Row row;
-      row.load(x, span, t, p.aligned, kLowest<T>);
-      sums.exponentials.raise(
-          Row::fold([&](int k, int j) { return row.v[k][j] > kLowest<T> ? row.v[k][j] : kLowest<T>; }, Larger()));
-      const T shift = sums.exponentials.shift();
-      sums.exponentials.sum += double(Row::fold([&](int k, int j) { return exp_of(row.v[k][j] - shift); }, Plus()));
-      if (p.smoothing != 0)
-        sums.logits += Row::fold([&](int k, int j) { return Row::has(span, t, k, j) ? row.v[k][j] : T(0); }, Plus());
-    });
+    typename Row::template Coming<> coming{};
+    Row row;
+    for_spans_ahead<Row>(
+        r * p.classes, ignored ? 0 : p.classes, 0, 1, [&](const Span& span) { coming.load(x, span, t, p.aligned, kLowest<T>); },
+        [&] { row.take(coming); },
+        [&](const Span& span) {
+          sums.exponentials.raise(Row::fold([&](int k, int j) { return row.v[k][j]; }, LargerNumber()));
+          const T shift = sums.exponentials.shift();
+          sums.exponentials.sum += double(Row::fold([&](int k, int j) { return exp_as<E>(row.v[k][j] - shift); }, Plus()));
+          if (p.smoothing == 0) return;
+          row.set_rest(span, t, T(0));
+          sums.logits += Row::fold([&](int k, int j) { return row.v[k][j]; }, Plus());
+        });
     sums = group_all<kGroup>(sums, room, MergeSums());
     if (t != 0 || r >= p.rows) continue;
     if (!ignored && !is_class) fail_index(failed, op, target, p.classes);
@@ -92,11 +101,11 @@ __global__ void __launch_bounds__(kTotalThreads) share_of_row(const int64_t* tar
 // (softmax - the target's distribution) times the row's gradient and `share`, which may be null; zeros where the target is
 // ignored. Blocks in y take the parts of long rows.
 template <class E, int kGroup, int kThreads>
-__global__ void __launch_bounds__(kThreads, 512 / kThreads)
+__global__ void __launch_bounds__(kThreads, kResident<E> / kThreads)
     backward(const void* x, const int64_t* targets, const void* lses, const void* grad, Code grad_code, int grad_step,
              const double* share, void* dx, Failure* failed, int op, Shape p) {
   using T = typename E::Value;
-  using Row = HeldRow<E, kGroup, kPer<E>>;
+  using Row = WideRow<E, kGroup, kPer<E>>;
   constexpr int kRows = kThreads / kGroup;
   const int t = int(threadIdx.x) % kGroup;
   const T even = T(p.smoothing / double(p.classes)), own = T(1 - p.smoothing);
@@ -109,23 +118,25 @@ __global__ void __launch_bounds__(kThreads, 512 / kThreads)
     if (!ignored && uint64_t(target) >= uint64_t(p.classes) && t == 0) fail_index(failed, op, target, p.classes);
     const T lse = static_cast<const T*>(lses)[r];
     const T factor = ignored ? T(0) : T(double(load<T>(grad_code, grad, r * grad_step)) * scale);
-    int part = 0;
-    for_spans<Row>(r * p.classes, p.classes, [&](const Span& span) {
-      if (part++ % int(gridDim.y) != int(blockIdx.y)) return;
-      Row row;
-      row.load(x, span, t, p.aligned && !ignored, T(0));
-      const int64_t here = target - (span.first - r * p.classes);
-      DY_UNROLL
-      for (int k = 0; k < kPer<E>; ++k) {
-        DY_UNROLL
-        for (int j = 0; j < kChunk; ++j) {
-          const T probability = exp_of(row.v[k][j] - lse);
-          const bool is_target = Row::number(span, t, k, j) == here;
-          row.v[k][j] = ignored ? T(0) : ((is_target ? probability - own : probability) - even) * factor;
-        }
-      }
-      row.store(dx, span, t, p.aligned);
-    });
+    typename Row::template Coming<> coming{};
+    Row row;
+    for_spans_ahead<Row>(
+        r * p.classes, p.classes, int(blockIdx.y), int(gridDim.y),
+        [&](const Span& span) { coming.load(x, span, t, p.aligned, T(0)); }, [&] { row.take(coming); },
+        [&](const Span& span) {
+          const int64_t here = target - (span.first - r * p.classes);
+          row.each([&](T& v) { v = exp_as<E>(v - lse); });
+          if (here >= 0 && here < span.n) {
+            DY_UNROLL
+            for (int k = 0; k < Row::kChunks; ++k) {
+              DY_UNROLL
+              for (int j = 0; j < Row::kEach; ++j)
+                if (Row::number(span, t, k, j) == int(here)) row.v[k][j] -= own;
+            }
+          }
+          row.each([&](T& v) { v = ignored ? T(0) : (v - even) * factor; });
+          row.store(dx, span, t, p.aligned);
+        });
   }
 }
 

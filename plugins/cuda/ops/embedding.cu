@@ -133,31 +133,76 @@ __global__ void __launch_bounds__(kThreads) number_positions(const int64_t* inde
     keys[i] = is_row ? uint32_t(index[i]) : uint32_t(rows), numbers[i] = uint32_t(i);
   }
 }
-// A block adds 32 x kAcross columns of a row: each thread those that lie a warp apart.
-constexpr int kAddThreads = 64, kAtOnce = 8;
-template <class E>
-__global__ void __launch_bounds__(kAddThreads)
-    add_rows(const void* grad, const uint32_t* keys, const uint32_t* numbers, void* out, Code code, int64_t count, int64_t rows,
-             int64_t dim, int64_t skip, bool mean) {
+// Where the positions of each row begin among the sorted ones; of row `rows`: where those that are none do.
+__global__ void __launch_bounds__(kThreads) find_begins(const uint32_t* keys, int64_t count, int64_t rows, uint32_t* begins) {
+  for (int64_t row = int64_t(blockIdx.x) * kThreads + threadIdx.x; row <= rows; row += int64_t(gridDim.x) * kThreads)
+    begins[row] = uint32_t(first_not_below(keys, count, uint32_t(row)));
+}
+// A warp takes some columns of kRowsOfWarp rows at most, one after the other: most rows of a vocabulary are zeros, which wait
+// for nothing. kWords: a lane has a word of each row, as it is stored in the gradient and in the result; else one element.
+constexpr int kRowsOfWarp = 16;
+struct Addition {
+  int64_t rows, dim, skip;
+  int each;  // rows of a warp
+  bool mean;
+  Code out;
+};
+template <class E, bool kWords>
+__global__ void __launch_bounds__(kThreads)
+    add_rows(const void* grad, const uint32_t* begins, const uint32_t* numbers, void* out, Addition p) {
   using T = typename E::Value;
+  constexpr int kN = kWords ? kWide<E> : 1, kAtOnce = 8, kWarps = kThreads / kWarp;
   const auto* from = static_cast<const typename E::Stored*>(grad);
-  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const int64_t begin = first_not_below(keys, count, uint32_t(row));
-    int64_t end = row == skip ? begin : first_not_below(keys, count, uint32_t(row + 1));
-    const T factor = mean && end - begin > 1 ? T(1) / T(end - begin) : T(1);
-    for (int64_t j = int64_t(blockIdx.y) * kAddThreads + threadIdx.x; j < dim; j += int64_t(gridDim.y) * kAddThreads) {
-      T sum = 0;
-      for (int64_t i = begin; i < end; i += kAtOnce) {
-        T term[kAtOnce];
-        DY_UNROLL
-        for (int k = 0; k < kAtOnce; ++k) term[k] = i + k < end ? T(E::value(from[int64_t(numbers[i + k]) * dim + j])) : T(0);
-        DY_UNROLL
-        for (int k = 0; k < kAtOnce; ++k)
-          if (i + k < end)
-            sum = std::is_same_v<T, float> ? T(fmaf(float(term[k]), float(factor), float(sum)))
-                                           : T(fma(double(term[k]), double(factor), double(sum)));
+  const int lane = int(threadIdx.x) % kWarp;
+  const int64_t stride = int64_t(gridDim.x) * kWarps * p.each;
+  for (int64_t first = (int64_t(blockIdx.x) * kWarps + threadIdx.x / kWarp) * p.each; first < p.rows; first += stride) {
+    const uint32_t bound = begins[first + lane < p.rows ? first + lane : p.rows];
+    for (int r = 0; r < p.each && first + r < p.rows; ++r) {
+      const int64_t row = first + r, begin = shuffle_from(bound, r);
+      const int64_t end = row == p.skip ? begin : int64_t(shuffle_from(bound, r + 1));
+      const T factor = p.mean && end - begin > 1 ? T(1) / T(end - begin) : T(1);
+      for (int64_t at = int64_t(blockIdx.y) * kWarp * kN; at < p.dim; at += int64_t(gridDim.y) * kWarp * kN) {
+        const int64_t j = at + lane * kN;
+        const bool is_one = j < p.dim;
+        T sum[kN] = {};
+        for (int64_t i = begin; i < end; i += kWarp) {
+          const uint32_t number = i + lane < end ? numbers[i + lane] : 0;
+          const int n = end - i < kWarp ? int(end - i) : kWarp;
+          for (int k = 0; k < n; k += kAtOnce) {
+            std::conditional_t<kWords, Packed<E, kWide<E>>, T> word[kAtOnce];
+            DY_UNROLL
+            for (int m = 0; m < kAtOnce; ++m) {  // all of them are on their way at once
+              const auto* const source = from + int64_t(shuffle_from(number, (k + m) % kWarp)) * p.dim + j;
+              if (k + m >= n || !is_one) continue;
+              if constexpr (kWords)
+                word[m].read(source);
+              else
+                word[m] = E::value(*source);
+            }
+            DY_UNROLL
+            for (int m = 0; m < kAtOnce; ++m) {
+              if (k + m >= n) continue;
+              T term[kN];
+              if constexpr (kWords)
+                word[m].unpack(term);
+              else
+                term[0] = word[m];
+              DY_UNROLL
+              for (int c = 0; c < kN; ++c)
+                sum[c] = std::is_same_v<T, float> ? T(fmaf(float(term[c]), float(factor), float(sum[c])))
+                                                  : T(fma(double(term[c]), double(factor), double(sum[c])));
+            }
+          }
+        }
+        if (!is_one) continue;
+        if constexpr (kWords) {
+          Packed<E, kN> sums;
+          sums.pack(sum);
+          sums.write(static_cast<typename E::Stored*>(out) + row * p.dim + j);
+        } else {
+          store(p.out, out, row * p.dim + j, sum[0]);
+        }
       }
-      store(code, out, row * dim + j, sum);
     }
   }
 }
@@ -167,7 +212,7 @@ struct Scatter {
   Code out;
   int64_t rows, dim, count, skip;
   bool mean;
-  int64_t keys[2], numbers[2], counts;  // in the workspace
+  int64_t keys[2], numbers[2], counts, begins;  // in the workspace
 };
 void run_backward(const Scatter& p, const Pointers& at) {
   if (p.rows * p.dim == 0) return;
@@ -179,11 +224,21 @@ void run_backward(const Scatter& p, const Pointers& at) {
   int bits = 0;
   while (p.rows >> bits) ++bits;
   if (p.count > 0) radix_sort(keys, numbers, words(p.keys[1]), words(p.numbers[1]), 1, p.count, bits, words(p.counts));
-  const int64_t across = (p.dim + kAddThreads - 1) / kAddThreads;
-  const Grid grid{
-      .blocks = p.rows < kMostBlocks ? p.rows : kMostBlocks, .threads = kAddThreads, .y = int(across < 1024 ? across : 1024)};
+  uint32_t* const begins = words(p.begins);
+  launch(find_begins, grid_for(p.rows + 1, 1, kThreads), keys, p.count, p.rows, begins);
   with_usual(p.grad.code, [&]<class E>() {
-    launch(add_rows<E>, grid, grad, keys, numbers, at.out[0], p.out, p.count, p.rows, p.dim, p.skip, p.mean);
+    const bool by_words = p.out == p.grad.code && p.dim % kWide<E> == 0 && all_aligned(grad, at.out[0]);
+    const int64_t columns = kWarp * (by_words ? kWide<E> : 1), across = (p.dim + columns - 1) / columns;
+    constexpr int64_t kEnoughWarps = 4096;
+    const int64_t each = p.rows * across / kEnoughWarps;
+    const Addition a{p.rows, p.dim, p.skip, int(each < 1 ? 1 : each < kRowsOfWarp ? each : kRowsOfWarp), p.mean, p.out};
+    const Grid grid{.blocks = blocks_for((p.rows + a.each - 1) / a.each, kWarp, kThreads),
+                    .threads = kThreads,
+                    .y = int(across < 1024 ? across : 1024)};
+    if (by_words)
+      launch(add_rows<E, true>, grid, grad, begins, numbers, at.out[0], a);
+    else
+      launch(add_rows<E, false>, grid, grad, begins, numbers, at.out[0], a);
   });
 }
 void plan_backward(Call& c) {
@@ -196,7 +251,7 @@ void plan_backward(Call& c) {
   p.rows = c[arg::num_weights], p.dim = grad.lengths[grad.ndim - 1], p.count = c.operand(arg::indices).count;
   p.skip = c[arg::padding_idx], p.mean = c[arg::scale_grad_by_freq];
   for (int k = 0; k < 2; ++k) p.keys[k] = room.take(p.count * 4), p.numbers[k] = room.take(p.count * 4);
-  p.counts = room.take(radix_room(1, p.count));
+  p.counts = room.take(radix_room(1, p.count)), p.begins = room.take((p.rows + 1) * 4);
 }
 
 const Registered embedding{"embedding", {.plan = plan, .blocked = in(0)}};

@@ -25,6 +25,7 @@ template <class T> __device__ __forceinline__ void write_value(const Results& ou
 template <class X> struct Extreme {
   using T = X;
   static constexpr int kAtOnce = 2;
+  static constexpr bool kIsWide = false;
   using Lane = X;
   using State = X;
   bool flipped, is_unsigned;
@@ -38,6 +39,7 @@ template <class X> struct Extreme {
 template <class X> struct Both {
   using T = X;
   static constexpr int kAtOnce = 2;
+  static constexpr bool kIsWide = false;
   using State = Pair<X>;  // the smallest, the largest
   using Lane = State;
   bool is_unsigned;
@@ -63,6 +65,7 @@ template <class T> struct Found {
 template <class X> struct Place {
   using T = X;
   static constexpr int kAtOnce = 2;
+  static constexpr bool kIsWide = false;
   using State = Found<X>;
   using Lane = State;
   bool flipped, is_unsigned;

@@ -17,11 +17,11 @@ struct Gradient {
   Held held;
   int64_t n, runs, blocks;
 };
-Gradient gradient(const Call& c) {
-  const Format& f = *c.impl(0).dtype.format();
-  Gradient g{{.code = code_of(&f), .bytes = uint8_t(f.itemsize())}, c.impl(0).numel, 0, 0};
+Gradient gradient(const TensorImpl& t) {
+  const Format& f = *t.dtype.format();
+  Gradient g{{.code = code_of(&f), .bytes = uint8_t(f.itemsize())}, t.numel, 0, 0};
   g.runs = (g.n + kRunOf - 1) / kRunOf;
-  g.blocks = std::clamp<int64_t>((g.runs + kThreads - 1) / kThreads, 1, kMostBlocks);
+  g.blocks = std::clamp<int64_t>((g.runs + 4 * kThreads - 1) / (4 * kThreads), 1, kMostBlocks);
   return g;
 }
 Gradient placed(Gradient g, void* at) {
@@ -42,32 +42,96 @@ template <class F> __device__ __forceinline__ void for_runs(const Gradient& g, F
   }
 }
 
-__global__ void __launch_bounds__(kThreads) sum_squares(const __grid_constant__ Gradient g, double* sums) {
+// Sums of squares of many gradients by one kernel, whose blocks each belong to one of them; another adds what the blocks of
+// each have found.
+constexpr int kMany = 100;  // as parameters of a kernel, which are at most 4 KB
+struct Shared {
+  int64_t n;
+  char* at;
+  uint32_t first;  // of its blocks
+  Code code;
+  uint8_t bytes;
+  bool aligned;
+};
+struct Gradients {
+  int count;
+  uint32_t blocks;
+  Shared of[kMany];
+};
+static_assert(sizeof(Gradients) <= 4000);
+__global__ void __launch_bounds__(kThreads) sum_squares(const __grid_constant__ Gradients all, double* sums) {
   __shared__ double room[kGroupRoom<kThreads>];
+  int low = 0;
+  for (int high = all.count; high - low > 1;) {
+    const int middle = (low + high) / 2;
+    (all.of[middle].first <= blockIdx.x ? low : high) = middle;
+  }
+  const Shared& s = all.of[low];
+  const int64_t blocks = (low + 1 < all.count ? all.of[low + 1].first : all.blocks) - s.first;
+  const Held held{.at = s.at, .code = s.code, .bytes = s.bytes, .aligned = s.aligned};
+  const int64_t step = blocks * kThreads, whole = s.n / kRunOf;
+  int64_t run = int64_t(blockIdx.x - s.first) * kThreads + threadIdx.x;
   double sum = 0;
-  for_runs(g, [&](int64_t, int n, const float(&x)[kRunOf]) {
+  const auto add = [&](const HeldRun<float, kRunOf>& stored, int n) {
+    float x[kRunOf] = {};
+    stored.values(held, x);
     DY_UNROLL
     for (int i = 0; i < kRunOf; ++i) sum += i < n ? double(x[i]) * double(x[i]) : 0;
-  });
+  };
+  for (; run + 3 * step < whole; run += 4 * step) {  // loads under way together
+    HeldRun<float, kRunOf> stored[4];
+    DY_UNROLL
+    for (int k = 0; k < 4; ++k) stored[k].read(held, run + k * step, kRunOf);
+    DY_UNROLL
+    for (int k = 0; k < 4; ++k) add(stored[k], kRunOf);
+  }
+  for (; run * kRunOf < s.n; run += step) {
+    const int n = run < whole ? kRunOf : int(s.n - run * kRunOf);
+    HeldRun<float, kRunOf> stored;
+    stored.read(held, run, n);
+    add(stored, n);
+  }
   sum = group_all<kThreads>(sum, room, Plus());
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
-__global__ void __launch_bounds__(kThreads) add_sums(const double* sums, int64_t n, double* out) {
+__global__ void __launch_bounds__(kThreads) add_sums(const __grid_constant__ Gradients all, const double* sums, double* out) {
   __shared__ double room[kGroupRoom<kThreads>];
+  const uint32_t begin = all.of[blockIdx.x].first;
+  const uint32_t end = int(blockIdx.x) + 1 < all.count ? all.of[blockIdx.x + 1].first : all.blocks;
   double sum = 0;
-  for (int64_t i = threadIdx.x; i < n; i += kThreads) sum += sums[i];
+  for (uint32_t i = begin + threadIdx.x; i < end; i += kThreads) sum += sums[i];
   sum = group_all<kThreads>(sum, room, Plus());
-  if (threadIdx.x == 0) *out = sum;
+  if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
-void run_squares(const Gradient& p, const Pointers& at) {
-  auto* sums = static_cast<double*>(at.workspace);
-  launch(sum_squares, Grid{.blocks = p.blocks, .threads = kThreads}, placed(p, at.in[0]), sums);
-  launch(add_sums, Grid{.threads = kThreads}, static_cast<const double*>(sums), p.blocks, static_cast<double*>(at.out[0]));
+struct Squares {
+  int64_t count;
+  const Gradient* of;
+};
+void run_squares(const Squares& p, const Pointers& at) {
+  auto* const sums = static_cast<double*>(at.workspace);
+  for (int64_t begin = 0; begin < p.count; begin += kMany) {
+    Gradients all{.count = int(std::min<int64_t>(kMany, p.count - begin)), .blocks = 0, .of = {}};
+    for (int k = 0; k < all.count; ++k) {
+      const Gradient g = placed(p.of[begin + k], at.in[begin + k]);
+      all.of[k] = {g.n, g.held.at, all.blocks, g.held.code, g.held.bytes, g.held.aligned};
+      all.blocks += uint32_t(g.blocks);
+    }
+    launch(sum_squares, Grid{.blocks = all.blocks, .threads = kThreads}, all, sums);
+    launch(add_sums, Grid{.blocks = all.count, .threads = kThreads}, all, static_cast<const double*>(sums),
+           static_cast<double*>(at.out[0]) + begin);
+  }
 }
 void plan_squares(Call& c) {
-  const Gradient g = gradient(c);
-  c.plan.workspace = g.blocks * int64_t(sizeof(double));
-  c.plan.set<run_squares>(g);
+  const auto list = c.tensors(0);
+  auto* const all = c.plan.list<Gradient>(list.size());
+  int64_t most = 0;  // blocks of a launch
+  for (size_t k = 0, blocks = 0; k < list.size(); ++k) {
+    all[k] = gradient(*list[k].impl());
+    blocks = (k % kMany ? blocks : 0) + size_t(all[k].blocks);
+    most = std::max(most, int64_t(blocks));
+  }
+  c.plan.workspace = most * int64_t(sizeof(double));
+  c.plan.set<run_squares>(Squares{int64_t(list.size()), all});
 }
 
 __global__ void __launch_bounds__(32) set_number(double* out, double value) {
@@ -91,12 +155,13 @@ void run_unscale(const Gradient& p, const Pointers& at) {
   launch(unscale, Grid{.blocks = p.blocks, .threads = kThreads}, placed(p, at.in[0]),
          float(*static_cast<const double*>(at.in[1])), out);
 }
-void plan_unscale(Call& c) { c.plan.set<run_unscale>(gradient(c)); }
+void plan_unscale(Call& c) { c.plan.set<run_unscale>(gradient(c.impl(0))); }
 
 // Parts of a p-norm from many tensors, some at a time: out[0] holds what has been added so far, and at last their root.
 constexpr int kSome = 128;
 struct Sums {
   const double* at[kSome];
+  int numbers[kSome];
   int n;
   bool first, last, largest;
   double most, p;
@@ -104,13 +169,14 @@ struct Sums {
 __global__ void __launch_bounds__(32) clip(const __grid_constant__ Sums s, double* out) {
   if (threadIdx.x != 0) return;
   double total = s.first ? 0 : out[0];
-  for (int k = 0; k < s.n; ++k) {
-    const double part = *s.at[k];
-    if (s.largest)
-      total = part > total || part != part ? part : total;
-    else
-      total += s.p == 0 ? part != 0 : part;
-  }
+  for (int k = 0; k < s.n; ++k)
+    for (int i = 0; i < s.numbers[k]; ++i) {
+      const double part = s.at[k][i];
+      if (s.largest)
+        total = part > total || part != part ? part : total;
+      else
+        total += s.p == 0 ? part != 0 : part;
+    }
   if (!s.last) return void(out[0] = total);
   const double norm = s.p == 2 ? sqrt(total) : s.p == 0 || s.largest ? total : pow(total, 1 / s.p);
   const double factor = s.most / (norm + 1e-6);
@@ -118,17 +184,26 @@ __global__ void __launch_bounds__(32) clip(const __grid_constant__ Sums s, doubl
 }
 struct Clipping {
   int64_t count;
+  const int* numbers;
   double most, p;
 };
 void run_clip(const Clipping& p, const Pointers& at) {
   for (int64_t begin = 0; begin == 0 || begin < p.count; begin += kSome) {
     const int64_t n = std::min<int64_t>(kSome, p.count - begin);
-    Sums s{{}, int(n), begin == 0, begin + kSome >= p.count, std::isinf(p.p), p.most, p.p};
-    for (int k = 0; k < s.n; ++k) s.at[k] = static_cast<const double*>(at.in[begin + k]);
+    Sums s{{}, {}, int(n), begin == 0, begin + kSome >= p.count, std::isinf(p.p), p.most, p.p};
+    for (int k = 0; k < s.n; ++k) {
+      s.at[k] = static_cast<const double*>(at.in[begin + k]);
+      s.numbers[k] = p.numbers[begin + k];
+    }
     launch(clip, Grid{.threads = 32}, s, static_cast<double*>(at.out[0]));
   }
 }
-void plan_clip(Call& c) { c.plan.set<run_clip>(Clipping{int64_t(c.tensors(0).size()), c.args[1].real, c.args[2].real}); }
+void plan_clip(Call& c) {
+  const auto parts = c.tensors(0);
+  auto* const numbers = c.plan.list<int>(parts.size());
+  for (size_t k = 0; k < parts.size(); ++k) numbers[k] = int(parts[k].impl()->numel);
+  c.plan.set<run_clip>(Clipping{int64_t(parts.size()), numbers, c.args[1].real, c.args[2].real});
+}
 
 const Registered squares{"grad_squares", {.plan = plan_squares}};
 const Registered unscaling{"grad_unscale", {.plan = plan_unscale}};

@@ -20,10 +20,10 @@ template <class T> using Wide = ElementOf<sizeof(T) == 8 ? Code::f64 : Code::f32
 // Chunk k of a parameter beside a span of row r.
 template <class Row, class E, class T>
 __device__ __forceinline__ void load_parameter(const void* at, bool own, const Shape& p, const Span& span, int64_t r, int t,
-                                               int k, T (&v)[kChunk]) {
+                                               int k, T (&v)[Row::kEach]) {
   const int64_t first = span.first - r * p.n;
   const bool wide = p.aligned && p.n % kChunk == 0;
-  if (own)
+  if (std::is_same_v<E, Wide<T>> || own)
     Row::template load_chunk<E>(static_cast<const typename E::Stored*>(at) + first, span, t, k, wide, v, T(0));
   else
     Row::template load_chunk<Wide<T>>(static_cast<const T*>(at) + first, span, t, k, wide, v, T(0));
@@ -33,55 +33,58 @@ __device__ __forceinline__ void load_parameter(const void* at, bool own, const S
 template <class Row, class E, class T>
 __device__ __forceinline__ void normalize(Row& row, const Shape& p, const void* weight, const void* bias, T mean, T rstd,
                                           const Span& span, int64_t r, int t) {
-  constexpr int kPer = sizeof(row.v) / sizeof(row.v[0]);
   DY_UNROLL
-  for (int k = 0; k < kPer; ++k) {
-    T part[kChunk];
+  for (int k = 0; k < Row::kChunks; ++k) {
+    T part[Row::kEach];
     DY_UNROLL
-    for (int j = 0; j < kChunk; ++j) row.v[k][j] = (row.v[k][j] - mean) * rstd;
+    for (int j = 0; j < Row::kEach; ++j) row.v[k][j] = (row.v[k][j] - mean) * rstd;
     if (weight) {
       load_parameter<Row, E>(weight, p.own_weight, p, span, r, t, k, part);
       DY_UNROLL
-      for (int j = 0; j < kChunk; ++j) row.v[k][j] *= part[j];
+      for (int j = 0; j < Row::kEach; ++j) row.v[k][j] *= part[j];
     }
     if (bias) {
       load_parameter<Row, E>(bias, p.own_bias, p, span, r, t, k, part);
       DY_UNROLL
-      for (int j = 0; j < kChunk; ++j) row.v[k][j] += part[j];
+      for (int j = 0; j < Row::kEach; ++j) row.v[k][j] += part[j];
     }
   }
 }
 
-template <class E, int kGroup, int kPer, int kThreads>
-__global__ void __launch_bounds__(kThreads)
+template <class E, int kGroup, int kPer, int kThreads, bool kExact>
+__global__ void __launch_bounds__(kThreads, Streamed<E, kPer, kThreads, 1, kExact>::kBlocks)
     held_rows(const void* x, const void* weight, const void* bias, void* y, void* mean_out, void* rstd_out, Shape p) {
   using T = typename E::Value;
-  using Row = HeldRow<E, kGroup, kPer>;
-  __shared__ T room[kGroupRoom<kGroup>];
-  constexpr int kRows = kThreads / kGroup;
+  using Row = WideRow<E, kGroup, kPer, kExact>;
+  __shared__ Rooms<kGroup, T> rooms;
   const int t = int(threadIdx.x) % kGroup;
-  for (int64_t first = int64_t(blockIdx.x) * kRows; first < p.rows; first += int64_t(gridDim.x) * kRows) {
-    const int64_t r = first + threadIdx.x / kGroup, n = r < p.rows ? p.n : 0;
-    const Span span = Row::span(r * p.n, n);
-    Row row;
-    row.load(x, span, t, p.aligned, T(0));
-    T mean = 0;
-    if (p.centred) {
-      mean = Row::fold([&](int k, int j) { return row.v[k][j]; }, Plus());
-      mean = group_all<kGroup>(mean, room, Plus()) / T(p.n);
-    }
-    T squares = Row::fold(
-        [&](int k, int j) {
-          const T d = row.v[k][j] - mean;
-          return Row::has(span, t, k, j) ? d * d : T(0);
-        },
-        Plus());
-    squares = group_all<kGroup>(squares, room, Plus());
-    const T rstd = rsqrt_of(squares / T(p.n) + T(p.eps));
-    if (t == 0 && r < p.rows) static_cast<T*>(mean_out)[r] = mean, static_cast<T*>(rstd_out)[r] = rstd;
-    normalize<Row, E>(row, p, weight, bias, mean, rstd, span, r, t);
-    row.store(y, span, t, p.aligned);
-  }
+  int turn = 0;
+  auto span_of = [&](int64_t r) { return Row::span(r * p.n, r < p.rows ? p.n : 0); };
+  typename Row::template Coming<> coming{};
+  Row row;
+  for_rows<Streamed<E, kPer, kThreads, 1, kExact>::kAhead, kThreads / kGroup>(
+      p.rows, int(threadIdx.x) / kGroup, [&](int64_t r) { coming.load(x, span_of(r), t, p.aligned, T(0)); },
+      [&] { row.take(coming); },
+      [&](int64_t r) {
+        const Span span = span_of(r);
+        T mean = 0;
+        if (p.centred) {
+          mean = Row::fold([&](int k, int j) { return row.v[k][j]; }, Plus());
+          mean = group_all<kGroup>(mean, rooms, turn, Plus()) / T(p.n);
+          row.set_rest(span, t, mean);
+        }
+        T squares = Row::fold(
+            [&](int k, int j) {
+              const T d = row.v[k][j] - mean;
+              return d * d;
+            },
+            Plus());
+        squares = group_all<kGroup>(squares, rooms, turn, Plus());
+        const T rstd = rsqrt_of(squares / T(p.n) + T(p.eps));
+        if (t == 0 && r < p.rows) static_cast<T*>(mean_out)[r] = mean, static_cast<T*>(rstd_out)[r] = rstd;
+        normalize<Row, E>(row, p, weight, bias, mean, rstd, span, r, t);
+        row.store(y, span, t, p.aligned);
+      });
 }
 
 constexpr int kLongThreads = 512;
@@ -90,7 +93,7 @@ template <class E>
 __global__ void __launch_bounds__(kLongThreads)
     long_rows(const void* x, const void* weight, const void* bias, void* y, void* mean_out, void* rstd_out, Shape p) {
   using T = typename E::Value;
-  using Row = HeldRow<E, kLongThreads, 2>;
+  using Row = WideRow<E, kLongThreads, 2>;
   __shared__ Moments room[kGroupRoom<kLongThreads>];
   const int t = int(threadIdx.x);
   for (int64_t r = blockIdx.x; r < p.rows; r += gridDim.x) {
@@ -122,57 +125,79 @@ __global__ void __launch_bounds__(kLongThreads)
 
 // With g = dy weight and h = (x - mean) rstd: dx = rstd (g - mean(g) - h mean(g h)), dweight += dy h, dbias += dy. Without
 // centring mean(g) falls away. `dx`, and the sums [groups, n], may be null.
-template <class E, int kGroup, int kPer, int kThreads>
-__global__ void __launch_bounds__(kThreads)
+template <class E, int kPer, int kThreads, bool kExact>
+constexpr int kBackwardBlocks = resident_blocks(
+    kThreads, kPer* kChunk* int(5 * sizeof(typename E::Value) + 2 * sizeof(typename E::Stored)) / 4 + (kExact ? 32 : 50));
+template <class E, int kGroup, int kPer, int kThreads, bool kExact>
+__global__ void __launch_bounds__(kThreads, kBackwardBlocks<E, kPer, kThreads, kExact>)
     held_rows_backward(const void* dy, const void* x, const void* weight, const void* means, const void* rstds, void* dx,
                        void* dweight, void* dbias, int64_t groups, Shape p) {
   using T = typename E::Value;
-  using Row = HeldRow<E, kGroup, kPer>;
-  __shared__ Pair<T> room[kGroupRoom<kGroup>];
+  using Row = WideRow<E, kGroup, kPer, kExact>;
+  __shared__ Rooms<kGroup, Pair<T>> rooms;
+  constexpr bool kAhead = kExact && kPer == 1;
   const int t = int(threadIdx.x) % kGroup;
   const int64_t group = int64_t(blockIdx.x) * (kThreads / kGroup) + threadIdx.x / kGroup;
-  const bool aligned = p.aligned && p.n % kChunk == 0;
-  Row own_dweight, own_dbias;
+  const bool aligned = false;  // unless they are exact
+  int turn = 0;
+  auto span_of = [&](int64_t r) {
+    Span span = Row::span(r * p.n, 0);
+    span.n = group < groups && r < p.rows ? int(p.n) : 0, span.off = 0;  // a thread has the same columns of all rows
+    return span;
+  };
+  Row w, own_dweight, own_dbias, grad, hat;
   own_dweight.each([](T& v) { v = 0; });
   own_dbias.each([](T& v) { v = 0; });
+  w.each([](T& v) { v = 1; });
+  Span parameters = Row::span(0, p.n);
+  DY_UNROLL
+  for (int k = 0; k < Row::kChunks; ++k)
+    if (weight) load_parameter<Row, E>(weight, p.own_weight, p, parameters, 0, t, k, w.v[k]);
+  typename Row::template Coming<> grad_coming, hat_coming;
+  T next_mean, next_rstd;
+  auto come = [&](int64_t r) {
+    const Span span = span_of(r);
+    next_mean = span.n ? static_cast<const T*>(means)[r] : T(0), next_rstd = span.n ? static_cast<const T*>(rstds)[r] : T(0);
+    grad_coming.load(dy, span, t, aligned, T(0));
+    hat_coming.load(x, span, t, aligned, T(0));
+  };
+  if (kAhead) come(group);
+  DY_UNROLL_BY(1)
   for (int64_t first = 0; first < p.rows; first += groups) {  // all threads of a block go on as long as one does
-    const int64_t r = first + group, n = group < groups && r < p.rows ? p.n : 0;
-    const T mean = n ? static_cast<const T*>(means)[r] : T(0), rstd = n ? static_cast<const T*>(rstds)[r] : T(0);
-    Span span = Row::span(r * p.n, n);
-    span.n = int(n), span.off = 0;  // a thread has the same columns of all rows
-    Row grad, hat;
-    grad.load(dy, span, t, aligned, T(0));
-    hat.load(x, span, t, aligned, mean);  // beyond the row both are 0 in the end
+    const Span span = span_of(first + group);
+    if (!kAhead) come(first + group);
+    const T mean = next_mean, rstd = next_rstd;
+    grad.take(grad_coming), hat.take(hat_coming);
+    hat.set_rest(span, t, mean);  // beyond the row both are 0 in the end
+    if (kAhead && first + groups < p.rows) come(first + groups + group);
     Pair<T> sums{};
     DY_UNROLL
-    for (int k = 0; k < kPer; ++k) {
-      T w[kChunk];
-      if (weight) load_parameter<Row, E>(weight, p.own_weight, p, span, r, t, k, w);
+    for (int k = 0; k < Row::kChunks; ++k) {
       DY_UNROLL
-      for (int j = 0; j < kChunk; ++j) {
+      for (int j = 0; j < Row::kEach; ++j) {
         hat.v[k][j] = (hat.v[k][j] - mean) * rstd;
         own_dweight.v[k][j] += grad.v[k][j] * hat.v[k][j];
         own_dbias.v[k][j] += grad.v[k][j];
-        if (weight) grad.v[k][j] *= w[j];
+        grad.v[k][j] *= w.v[k][j];
         sums.a += grad.v[k][j];
         sums.b += grad.v[k][j] * hat.v[k][j];
       }
     }
-    sums = group_all<kGroup>(sums, room, PlusBoth());
+    sums = group_all<kGroup>(sums, rooms, turn, PlusBoth());
     const T mean_g = p.centred ? sums.a / T(p.n) : T(0), mean_gh = sums.b / T(p.n);
     DY_UNROLL
-    for (int k = 0; k < kPer; ++k) {
+    for (int k = 0; k < Row::kChunks; ++k) {
       DY_UNROLL
-      for (int j = 0; j < kChunk; ++j) grad.v[k][j] = rstd * (grad.v[k][j] - mean_g - hat.v[k][j] * mean_gh);
+      for (int j = 0; j < Row::kEach; ++j) grad.v[k][j] = rstd * (grad.v[k][j] - mean_g - hat.v[k][j] * mean_gh);
     }
     if (dx) grad.store(dx, span, t, aligned);
   }
   if (group >= groups) return;
   DY_UNROLL
-  for (int k = 0; k < kPer; ++k) {
+  for (int k = 0; k < Row::kChunks; ++k) {
     DY_UNROLL
-    for (int j = 0; j < kChunk; ++j) {
-      const int64_t i = (k * kGroup + t) * kChunk + j;
+    for (int j = 0; j < Row::kEach; ++j) {
+      const int64_t i = Row::number(parameters, t, k, j);
       if (i >= p.n) continue;
       if (dweight) static_cast<T*>(dweight)[group * p.n + i] = own_dweight.v[k][j];
       if (dbias) static_cast<T*>(dbias)[group * p.n + i] = own_dbias.v[k][j];
@@ -184,7 +209,7 @@ template <class E>
 __global__ void __launch_bounds__(kLongThreads) long_rows_backward(const void* dy, const void* x, const void* weight,
                                                                    const void* means, const void* rstds, void* dx, Shape p) {
   using T = typename E::Value;
-  using Row = HeldRow<E, kLongThreads, 1>;
+  using Row = WideRow<E, kLongThreads, 1>;
   __shared__ Pair<double> room[kGroupRoom<kLongThreads>];
   const int t = int(threadIdx.x);
   for (int64_t r = blockIdx.x; r < p.rows; r += gridDim.x) {
@@ -195,10 +220,13 @@ __global__ void __launch_bounds__(kLongThreads) long_rows_backward(const void* d
       hat.load(x, span, t, p.aligned, mean);
       hat.each([&](T& v) { v = (v - mean) * rstd; });
       if (!weight) return;
-      T w[kChunk];
-      load_parameter<Row, E>(weight, p.own_weight, p, span, r, t, 0, w);
       DY_UNROLL
-      for (int j = 0; j < kChunk; ++j) grad.v[0][j] *= w[j];
+      for (int k = 0; k < Row::kChunks; ++k) {
+        T w[Row::kEach];
+        load_parameter<Row, E>(weight, p.own_weight, p, span, r, t, k, w);
+        DY_UNROLL
+        for (int j = 0; j < Row::kEach; ++j) grad.v[k][j] *= w[j];
+      }
     };
     Pair<double> sums{};
     for_spans<Row>(r * p.n, p.n, [&](const Span& span) {
@@ -211,7 +239,10 @@ __global__ void __launch_bounds__(kLongThreads) long_rows_backward(const void* d
     for_spans<Row>(r * p.n, p.n, [&](const Span& span) {
       load(span);
       DY_UNROLL
-      for (int j = 0; j < kChunk; ++j) grad.v[0][j] = rstd * (grad.v[0][j] - mean_g - hat.v[0][j] * mean_gh);
+      for (int k = 0; k < Row::kChunks; ++k) {
+        DY_UNROLL
+        for (int j = 0; j < Row::kEach; ++j) grad.v[k][j] = rstd * (grad.v[k][j] - mean_g - hat.v[k][j] * mean_gh);
+      }
       grad.store(dx, span, t, p.aligned);
     });
   }
@@ -235,20 +266,37 @@ __global__ void __launch_bounds__(256) long_rows_sums(const void* dy, const void
   }
 }
 
-// y[n] = the sum of `groups` rows: each of eight threads takes every eighth, then their sums in order.
-template <class T>
-__global__ void __launch_bounds__(256) add_groups(const T* sums, int64_t groups, int64_t n, Code code, void* y) {
-  __shared__ double room[256];
-  const int at = int(threadIdx.x) % 32, deep = int(threadIdx.x) / 32;
-  for (int64_t first = int64_t(blockIdx.x) * 32; first < n; first += int64_t(gridDim.x) * 32) {
+// The sums of `groups` rows [n] each, of one or of two (blockIdx.y). A thread takes every kDeep-th of a column, and what these
+// have is added in one order.
+struct Groups {
+  const void* from;
+  void* to;
+  Code code;
+};
+constexpr int kAddThreads = 256, kAcross = 8, kDeep = kAddThreads / kAcross;
+template <class T> __global__ void __launch_bounds__(kAddThreads, 4) add_groups(Groups a, Groups b, int64_t groups, int64_t n) {
+  constexpr int kTogether = 8, kWarps = kAddThreads / kWarp;
+  __shared__ double room[kWarps][kAcross];
+  const int at = int(threadIdx.x) % kAcross, deep = int(threadIdx.x) / kAcross;
+  const Groups p = blockIdx.y ? b : a;
+  const auto* const from = static_cast<const T*>(p.from);
+  for (int64_t first = int64_t(blockIdx.x) * kAcross; first < n; first += int64_t(gridDim.x) * kAcross) {
     double sum = 0;
-    for (int64_t g = deep; g < groups && first + at < n; g += 8) sum += double(sums[g * n + first + at]);
+    for (int64_t g = deep; g < groups && first + at < n; g += kDeep * kTogether) {
+      T v[kTogether];
+      DY_UNROLL
+      for (int k = 0; k < kTogether; ++k) v[k] = g + k * kDeep < groups ? from[(g + k * kDeep) * n + first + at] : T(0);
+      DY_UNROLL
+      for (int k = 0; k < kTogether; ++k) sum += double(v[k]);
+    }
+    DY_UNROLL
+    for (int by = kAcross; by < kWarp; by *= 2) sum += shuffle_xor(sum, by);
     __syncthreads();
-    room[threadIdx.x] = sum;
+    if (threadIdx.x % kWarp < kAcross) room[threadIdx.x / kWarp][at] = sum;
     __syncthreads();
     if (deep > 0 || first + at >= n) continue;
-    for (int k = 1; k < 8; ++k) sum += room[k * 32 + at];
-    store(code, y, first + at, T(sum));
+    for (int w = 1; w < kWarps; ++w) sum += room[w][at];
+    store(p.code, p.to, first + at, T(sum));
   }
 }
 
@@ -265,8 +313,12 @@ void run(const Forward& p, const Pointers& at) {
   s.aligned = all_aligned(x, weight, bias, y);
   with_usual(p.x.code, [&]<class E>() {
     const bool held = with_held_row<E, 1>(s.n, [&]<int kGroup, int kPer, int kThreads>() {
-      launch(held_rows<E, kGroup, kPer, kThreads>, {.blocks = blocks_for(s.rows, kGroup, kThreads), .threads = kThreads}, x,
-             weight, bias, y, at.out[1], at.out[2], s);
+      with_exact(s.aligned, s.n, [&]<bool kExact>() {
+        constexpr int kBlocks = Streamed<E, kPer, kThreads, 1, kExact>::kBlocks;
+        launch(held_rows<E, kGroup, kPer, kThreads, kExact>,
+               {.blocks = blocks_for(s.rows, kGroup, kThreads, kBlocks), .threads = kThreads}, x, weight, bias, y, at.out[1],
+               at.out[2], s);
+      });
     });
     if (!held)
       launch(long_rows<E>, {.blocks = blocks_for(s.rows, 1, 1), .threads = kLongThreads}, x, weight, bias, y, at.out[1],
@@ -293,7 +345,7 @@ void plan(Call& c) {
 
 // Rows that add to the parameters' gradients in one place: by their number alone.
 int64_t groups_of(int64_t rows, int64_t n) {
-  const int64_t most = n <= 32 * 2 * kChunk ? 2048 : 512, groups = (rows + 3) / 4;
+  const int64_t most = n <= 8 * kChunk ? 4096 : n <= 32 * kChunk ? 2048 : 512, groups = (rows + 3) / 4;
   return groups < most ? groups : most;
 }
 
@@ -309,9 +361,11 @@ void backward(const Backward& p, Shape s, const Pointers& at, const void* dy, co
   using T = typename E::Value;
   const void *mean = at.in[3], *rstd = at.in[4];
   const bool held = with_held_row<E, 4>(s.n, [&]<int kGroup, int kPer, int kThreads>() {
-    launch(held_rows_backward<E, kGroup, kPer, kThreads>,
-           {.blocks = blocks_for(p.groups, kGroup, kThreads), .threads = kThreads}, dy, x, weight, mean, rstd, dx, dweight,
-           dbias, p.groups, s);
+    with_exact(s.aligned, s.n, [&]<bool kExact>() {
+      launch(held_rows_backward<E, kGroup, kPer, kThreads, kExact>,
+             {.blocks = blocks_for(p.groups, kGroup, kThreads), .threads = kThreads}, dy, x, weight, mean, rstd, dx, dweight,
+             dbias, p.groups, s);
+    });
   });
   if (!held && dx)
     launch(long_rows_backward<E>, {.blocks = blocks_for(s.rows, 1, 1), .threads = kLongThreads}, dy, x, weight, mean, rstd, dx,
@@ -319,9 +373,11 @@ void backward(const Backward& p, Shape s, const Pointers& at, const void* dy, co
   if (!held && p.groups && (dweight || dbias))
     launch(long_rows_sums<E>, {.blocks = blocks_for(s.n, 1, 256), .y = int(p.groups)}, dy, x, mean, rstd, dweight, dbias,
            p.groups, s);
-  const Grid columns{.blocks = blocks_for(s.n, 1, 32)};
-  if (at.out[1]) launch(add_groups<T>, columns, static_cast<const T*>(dweight), p.groups, s.n, p.dweight, at.out[1]);
-  if (at.out[2]) launch(add_groups<T>, columns, static_cast<const T*>(dbias), p.groups, s.n, p.dbias, at.out[2]);
+  const Groups a{dweight, at.out[1], p.dweight}, b{dbias, at.out[2], p.dbias};
+  const int sums = (a.to != nullptr) + (b.to != nullptr);
+  if (sums)
+    launch(add_groups<T>, {.blocks = blocks_for(s.n, 1, kAcross), .threads = kAddThreads, .y = sums}, a.to ? a : b, b, p.groups,
+           s.n);
 }
 void run_backward(const Backward& p, const Pointers& at) {
   Shape s = p.shape;

@@ -16,13 +16,18 @@ constexpr int kHead = 3;  // of the numbers: grad_scale, coupled, decoupled; the
 using UpdateKernel = void (*)(UpdateWork);
 struct RuleKernels {
   UpdateKernel f32 = nullptr, f64 = nullptr, codes = nullptr, rare = nullptr;
+  UpdateKernel plain = nullptr, plain_codes = nullptr;
 };
 template <class Tag> RuleKernels kernels_of() {
   using R = typename Tag::Rule;
-  RuleKernels k{.f32 = update_runs<Tag, float, Way::runs>};
-  if constexpr (!R::kFolded) k.f64 = update_runs<Tag, double, Way::runs>;  // (AdamW's own is of f32)
-  if constexpr (R::kStates > 0) k.codes = update_runs<Tag, float, Way::codes>;
-  if constexpr (!R::kFolded && R::kChanges != Changes::states) k.rare = update_runs<Tag, float, Way::rare>;
+  RuleKernels k{.f32 = update_runs<Tag, float, Way::runs, false>};
+  if constexpr (!R::kFolded) k.f64 = update_runs<Tag, double, Way::runs, false>;  // (AdamW's own is of f32)
+  if constexpr (R::kStates > 0) k.codes = update_runs<Tag, float, Way::codes, false>;
+  if constexpr (!R::kFolded && R::kChanges != Changes::states) k.rare = update_runs<Tag, float, Way::rare, false>;
+  if constexpr (R::kFolded) {
+    k.plain = update_runs<Tag, float, Way::runs, true>;
+    k.plain_codes = update_runs<Tag, float, Way::codes, true>;
+  }
   return k;
 }
 // Name, what it changes, how many states it has, its lambda.
@@ -86,11 +91,11 @@ struct Decoded {
 
 struct Update {
   UpdateWork work;
-  UpdateKernel kernel;
-  int threads, run, constants, states, decoded;
+  UpdateKernel kernel, plain;  // plain: null, or what is faster where all is f32 and aligned
+  int run, constants, states, decoded;
   bool adamw;
   const Decoded* copies;
-  int64_t pieces;  // in the workspace
+  int64_t count, pieces;  // of blocks, and where what they measured lies in the workspace
 };
 
 Held& held(UpdateWork& w, int place) {
@@ -101,12 +106,14 @@ Held& held(UpdateWork& w, int place) {
 }
 int input_of(int place) { return place == kParamPlace ? 0 : place == kGradPlace ? 1 : place + 1; }  // among the op's tensors
 
-__global__ void __launch_bounds__(kStepThreads) add_pieces(const Measured* pieces, int64_t n, double* out) {
+constexpr int kAddThreads = 512;
+__global__ void __launch_bounds__(kAddThreads) add_pieces(const Measured* pieces, int64_t n, Measured* out) {
   Measured mine;
-  for (int64_t i = threadIdx.x; i < n; i += kStepThreads) mine = AddMeasured()(mine, pieces[i]);
-  __shared__ Measured room[kGroupRoom<kStepThreads>];
-  const Measured all = group_all<kStepThreads>(mine, room, AddMeasured());
-  if (threadIdx.x == 0) out[0] = all.nonzero, out[1] = all.lost, out[2] = all.param_squares, out[3] = all.step_squares;
+  DY_UNROLL
+  for (int64_t i = threadIdx.x; i < n; i += kAddThreads) mine = AddMeasured()(mine, pieces[i]);
+  __shared__ Measured room[kGroupRoom<kAddThreads>];
+  const Measured all = group_all<kAddThreads>(mine, room, AddMeasured());
+  if (threadIdx.x == 0) *out = all;
 }
 
 void give_numbers(const Update& p, UpdateWork& w, const double* numbers) {
@@ -119,10 +126,18 @@ void give_numbers(const Update& p, UpdateWork& w, const double* numbers) {
   __builtin_memcpy(w.adamw, &constants, sizeof(constants));
 }
 
+// One block where that takes no longer than another kernel; else as many as there may be, each with as much to do.
+int64_t pieces_of(const Update& p) {
+  constexpr int64_t kAlone = 4096;
+  if (p.work.n <= kAlone) return 1;
+  const int64_t each = int64_t{kStepThreads} * p.run, rounds = (p.work.n + each - 1) / each;
+  const int64_t longest = (rounds + kMostPieces - 1) / kMostPieces;
+  return (rounds + longest - 1) / longest;
+}
+
 void run(const Update& p, const Pointers& at) {
   UpdateWork w = p.work;
   give_numbers(p, w, static_cast<const double*>(at.in[kNumbers]));
-  w.pieces = static_cast<Measured*>(at_place(at.workspace, p.pieces));
   for (int k = 0; k < kStatePlace + p.states; ++k) held(w, k).at = static_cast<char*>(at.in[input_of(k)]);
   const auto plain = [&](const Decoded& d) { return Array(d.plain, at_place(at.workspace, d.at)); };
   const auto stored = [&](const Decoded& d) { return Array(d.stored, at.in[input_of(d.place)]); };
@@ -131,19 +146,20 @@ void run(const Update& p, const Pointers& at) {
     assign(plain(d), stored(d), Round{}, at_place(at.workspace, d.room));
     held(w, d.place).at = plain(d).at;
   }
+  bool all_plain = p.plain && w.rounds_to == Code::f32;
   for (int k = 0; k < kStatePlace + p.states; ++k) {
     Held& h = held(w, k);
     h.aligned = !h.bytes || is_aligned(h.at, std::min(16, p.run * h.bytes));
+    all_plain &= k == kRestPlace ? !w.has_rest : h.kept != Kept::plain || (h.code == Code::f32 && h.aligned);
   }
-  const int64_t runs = (w.n + p.run - 1) / p.run;
-  const int64_t pieces = std::clamp<int64_t>((runs + p.threads - 1) / p.threads, 1, kMostPieces);
-  launch(p.kernel, Grid{.blocks = pieces, .threads = p.threads}, w);
+  auto* const out = static_cast<Measured*>(at.out[0]);
+  w.pieces = p.count == 1 ? out : static_cast<Measured*>(at_place(at.workspace, p.pieces));
+  launch(all_plain ? p.plain : p.kernel, Grid{.blocks = p.count, .threads = kStepThreads}, w);
   for (int j = 0; j < p.decoded; ++j) {
     const Decoded& d = p.copies[j];
     if (d.changes) assign(stored(d), plain(d), d.round, at_place(at.workspace, d.room));
   }
-  launch(add_pieces, Grid{.threads = kStepThreads}, static_cast<const Measured*>(w.pieces), pieces,
-         static_cast<double*>(at.out[0]));
+  if (p.count > 1) launch(add_pieces, Grid{.threads = kAddThreads}, static_cast<const Measured*>(w.pieces), p.count, out);
 }
 
 class Planner {
@@ -175,15 +191,16 @@ class Planner {
       hold(kStatePlace + int(k), *t.impl(), true, round);
       codes |= w.state[k].kept != Kept::plain;
     }
-    p_.pieces = room_.take(kMostPieces * int64_t(sizeof(Measured)));
     const RuleKernels rule = kernels_of(c_.integer(kRule));
     const Code to = w.rounds_to;
     const bool rare = !wide_ && rule.rare && to != Code::f32 && to != Code::bf16 && to != Code::f16;
     DY_CHECK(!rare || !codes, "{}: states in dynamic8 of a parameter in {} have no kernel on a cuda device; keep them in f32",
              c_.name, c_.impl(kParam).dtype.format()->text);
     p_.kernel = rare ? rule.rare : codes ? rule.codes : wide_ ? rule.f64 : rule.f32;
-    p_.threads = codes ? kCodeThreads : kStepThreads;
+    p_.plain = codes ? rule.plain_codes : rule.plain;
     p_.run = rare ? kTaken<float, Way::rare> : wide_ ? kStepRun<double> : kStepRun<float>;
+    p_.count = pieces_of(p_);
+    if (p_.count > 1) p_.pieces = room_.take(p_.count * int64_t(sizeof(Measured)));
   }
 
  private:

@@ -19,7 +19,7 @@ struct Converted {
 struct Pointwise {
   const OpKernel* kernel;
   Compute compute;
-  bool in_runs;  // as far as strides and formats allow it
+  int run;       // elements of a run, as far as strides and formats allow it; 1: none
   uint8_t host;  // bit i: input i is a number of the host's
   int converted;
   const Converted* conversions;
@@ -59,24 +59,24 @@ __global__ void __launch_bounds__(32) round_number(Code from, const void* source
   if (threadIdx.x == 0) *target = rounded_number(from, source, to);
 }
 
-bool aligned_for_runs(const Work& w, int operands) {
+bool aligned_for_runs(const Work& w, int run, int operands) {
   for (int k = 0; k < operands; ++k)
-    if (w.lies[k] == Lies::strided && !is_aligned(w.at[k], kRun * w.bytes[k])) return false;
+    if (w.lies[k] == Lies::strided && !is_aligned(w.at[k], run * w.bytes[k])) return false;
   return true;
 }
 // The last dimension in runs. (Places where only the result of one run ends early.)
-void count_in_runs(Work& w) {
+void count_in_runs(Work& w, int run) {
   Space<kPlaces>& s = w.space;
   const int last = s.ndim - 1;
-  const int64_t n = s.size[last].by, runs = (n + kRun - 1) / kRun;
-  w.rest = int(n - (runs - 1) * kRun);
+  const int64_t n = s.size[last].by, runs = (n + run - 1) / run;
+  w.run = run, w.rest = int(n - (runs - 1) * run);
   s.size[last].by = runs;
-  for (int k = 0; k < kPlaces; ++k) s.stride[k][last] *= kRun;
+  for (int k = 0; k < kPlaces; ++k) s.stride[k][last] *= run;
   s.finish();
 }
 
-// In pieces of at most kMostUnits; a thread takes `units` at once.
-void start(Launched kernel, int64_t units, const Work& work) {
+// In pieces of at most kMostUnits.
+void start(Launched kernel, const Work& work) {
   const Space<kPlaces>& s = work.space;
   const int64_t length = s.size[0].by, inner = s.count / length;
   const bool deep = inner > kMostUnits;
@@ -86,7 +86,7 @@ void start(Launched kernel, int64_t units, const Work& work) {
     const int64_t n = std::min(rows, length - begin);
     for (int k = 0; k < kPlaces; ++k)
       if (w.lies[k] >= Lies::repeated) w.at[k] += begin * s.stride[k][0];
-    if (begin + n < length) w.rest = kRun;
+    if (begin + n < length) w.rest = w.run;
     if (deep) {
       w.space.ndim = s.ndim - 1;
       for (int d = 1; d < s.ndim; ++d) {
@@ -94,11 +94,12 @@ void start(Launched kernel, int64_t units, const Work& work) {
         for (int k = 0; k < kPlaces; ++k) w.space.stride[k][d - 1] = s.stride[k][d];
       }
       w.space.finish();
-      start(kernel, units, w);
+      start(kernel, w);
       continue;
     }
     w.units = uint32_t(n * inner);
-    launch(kernel, grid_for(w.units, units, kThreads), w);
+    constexpr int64_t kOfBlock = kRuns * kThreads;
+    launch(kernel, w.run == 1 ? grid_for(w.units, 1, kThreads) : Grid{(w.units + kOfBlock - 1) / kOfBlock, kThreads}, w);
   }
 }
 
@@ -134,9 +135,11 @@ void run(const Pointwise& p, const Pointers& at) {
     w.at[x.operand] = static_cast<const char*>(here);
   }
   read_numbers(p, w, at.workspace);
-  const bool in_runs = p.in_runs && aligned_for_runs(w, n + 1);
-  if (in_runs) count_in_runs(w);
-  start((in_runs ? p.kernel->runs : p.kernel->elements)[int(p.compute)], in_runs ? kRuns : 1, w);
+  int run = p.run;
+  while (run > 1 && !aligned_for_runs(w, run, n + 1)) run = run > kRun ? kRun : 1;
+  w.run = 1;
+  if (run > 1) count_in_runs(w, run);
+  start((run > 1 ? p.kernel->runs : p.kernel->elements)[int(p.compute)], w);
   for (int j = 0; j < p.converted; ++j)
     if (p.conversions[j].operand == n) p.conversions[j].copy.run(at.out[0], w.at[n]);
 }
@@ -158,26 +161,27 @@ void round_numbers(const Call& c, Pointwise& p) {
 }
 
 // How operand k lies in runs along the last dimension; nowhere: it does not. Its other strides must keep runs aligned.
-Lies lies_in_runs(const Work& w, int k) {
+Lies lies_in_runs(const Work& w, int k, int run) {
   const Space<kPlaces>& s = w.space;
   const int last = s.ndim - 1;
   if (s.stride[k][last] == 0) return Lies::repeated;
-  if (s.stride[k][last] != w.bytes[k]) return Lies::nowhere;
+  if (s.stride[k][last] != w.bytes[k] || run * w.bytes[k] > 16) return Lies::nowhere;
   for (int d = 0; d < last; ++d)
-    if (s.stride[k][d] % (kRun * w.bytes[k]) != 0) return Lies::nowhere;
+    if (s.stride[k][d] % (run * w.bytes[k]) != 0) return Lies::nowhere;
   return Lies::strided;
 }
-void find_runs(Pointwise& p) {
+bool find_runs(Pointwise& p, int run) {
   Work& w = p.work;
   const int n = p.kernel->inputs, last = w.space.ndim - 1;
-  if (!p.kernel->runs[int(p.compute)] || w.space.count < kRun || (last > 0 && w.space.size[last].by % kRun != 0)) return;
+  if (w.space.count < run || (last > 0 && w.space.size[last].by % run != 0)) return false;
   Lies lies[kPlaces];
   for (int k = 0; k <= n; ++k) {
-    lies[k] = w.lies[k] == Lies::strided ? lies_in_runs(w, k) : w.lies[k];
-    if (w.lies[k] == Lies::strided && (lies[k] == Lies::nowhere || (k == n && lies[k] == Lies::repeated))) return;
+    lies[k] = w.lies[k] == Lies::strided ? lies_in_runs(w, k, run) : w.lies[k];
+    if (w.lies[k] == Lies::strided && (lies[k] == Lies::nowhere || (k == n && lies[k] == Lies::repeated))) return false;
   }
   std::copy_n(lies, n + 1, w.lies);
-  p.in_runs = true;
+  p.run = run;
+  return true;
 }
 
 // The operands' places and formats; those in formats that the kernel does not know are to be converted.
@@ -277,7 +281,8 @@ void plan_pointwise(Call& c, const OpKernel& kernel) {
     if (c.has(i) && c.impl(i).device().is_cpu()) p.host |= uint8_t(1u << i);
   if (c.op.types == Types::compare && c.compute == Compute::f32) round_numbers(c, p);
   Layout(c, p).place();
-  find_runs(p);
+  p.run = 1;
+  if (kernel.runs[int(c.compute)] && !find_runs(p, kGroup)) find_runs(p, kRun);
 }
 
 void add_pointwise(const char* op, const Kernel& kernel, int gradient) { Registered(op, kernel, gradient); }

@@ -17,8 +17,10 @@ uint32_t reduced_dims(const Arg& dim, int ndim) {  // bit d: dimension d goes; t
   return mask;
 }
 
-constexpr int64_t kShort = 32;           // entries up to which a thread takes them alone
-constexpr int64_t kWarpRow = 2048;       // elements up to which a warp takes a row
+constexpr int64_t kShort = 32;       // entries up to which a thread takes them alone
+constexpr int64_t kWarpRow = 2048;   // elements up to which a warp takes a row
+constexpr int64_t kManyRows = 4096;  // rows from which on it takes one of so many times as much: warps wait for nobody
+constexpr int64_t kTimes = 8;
 constexpr int64_t kEnoughBlocks = 1024;  // where there are fewer, rows and columns are cut
 constexpr int64_t kMostParts = 1024;
 
@@ -33,25 +35,35 @@ void cut_rows(Reduction& p) {
   for (int d = 0; d + 1 < gone.ndim; ++d) eights = eights && gone.stride[0][d] % kChunk == 0;
   for (int d = 0; d < s.kept.ndim; ++d) eights = eights && s.kept.stride[0][d] % kChunk == 0;
   s.row = dense && gone.ndim <= 1 ? Reduced::Row::whole : eights ? Reduced::Row::eights : Reduced::Row::single;
-  p.warps = gone.count <= kWarpRow;
+  p.warps = gone.count <= (s.kept.count < kManyRows ? kWarpRow : kWarpRow * kTimes);
   const bool chunks = s.row != Reduced::Row::single;
   const int64_t units = chunks ? (gone.count + kChunk - 1) / kChunk + 1 : gone.count;
   s.parts = p.warps ? 1 : parts_of(s.kept.count, units, kReduceThreads * (chunks ? 4 : 16));
   s.each = std::max<int64_t>(1, (units + s.parts - 1) / s.parts);
 }
-void cut_columns(Reduction& p) {
+// Columns of a thread: as many as a word holds, where all words lie on their own in memory.
+int words_of(const Reduced& s, Code code) {
+  const int n = 16 / stored_bytes(code);
+  bool whole = s.gone.ndim <= 1 && s.kept.inner_dense() && s.kept.ndim > 0 && s.kept.inner() % n == 0;
+  for (int d = 0; d < s.gone.ndim; ++d) whole = whole && s.gone.stride[0][d] % n == 0;
+  for (int d = 0; d + 1 < s.kept.ndim; ++d) whole = whole && s.kept.stride[0][d] % n == 0;
+  return whole ? n : 1;
+}
+void cut_columns(Reduction& p, bool across) {
   Reduced& s = p.shape;
   const int64_t columns = s.kept.count, n = s.gone.count;
-  s.wide = 32;
-  if (n <= kShort) s.wide = kReduceThreads;
-  while (s.wide > 1 && s.wide / 2 >= columns) s.wide /= 2;
-  s.parts = parts_of((columns + s.wide - 1) / s.wide, n, kReduceThreads / s.wide * 32);
+  s.across = across && is_usual(p.x) ? words_of(s, p.x) : 1;
+  int lanes = n <= (s.across > 1 ? 8 : kShort) ? kReduceThreads : 32;
+  while (lanes > 1 && lanes / 2 * s.across >= columns) lanes /= 2;
+  s.wide = lanes * s.across;
+  const int64_t depth = kReduceThreads / lanes;
+  s.parts = parts_of((columns + s.wide - 1) / s.wide, n, depth * (s.across > 1 ? 8 : 32));
   s.each = std::max<int64_t>(1, (n + s.parts - 1) / s.parts);
 }
 
 }  // namespace
 
-void plan_reduction(Call& c, Reduction& p, int64_t state, bool index) {
+void plan_reduction(Call& c, Reduction& p, int64_t state, bool index, bool across) {
   Operand t = c.operand(0);
   Room room(c.plan);
   const Code code = code_of(t.format);
@@ -86,7 +98,7 @@ void plan_reduction(Call& c, Reduction& p, int64_t state, bool index) {
   const bool dense_kept = kept.ndim > 0 && kept.stride[0][kept.ndim - 1] == 1;
   p.columns = along.count <= kShort || (!dense_row && dense_kept);
   p.warps = false;
-  p.columns ? cut_columns(p) : cut_rows(p);
+  p.columns ? cut_columns(p, across) : cut_rows(p);
   p.partial = p.shape.parts > 1 ? room.take(p.shape.parts * kept.count * state) : -1;
 }
 
@@ -94,9 +106,10 @@ namespace {
 
 enum Summed : int { sum, mean, squares, absolute, numbers_only, numbers, all, any };
 
-template <class X> struct Sum {
+template <class X, bool kPlain> struct Sum {  // kPlain: of what the elements are
   using T = X;
   static constexpr int kAtOnce = 4;
+  static constexpr bool kIsWide = true;
   using Lane = X;
   using State = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
   Summed kind;
@@ -105,10 +118,12 @@ template <class X> struct Sum {
   __device__ __forceinline__ State start() const { return 0; }
   __device__ __forceinline__ void add(Lane& l, T x, int64_t) const {
     if constexpr (std::is_floating_point_v<T>) {
-      if (kind == squares) x = x * x;
-      if (kind == absolute) x = x < 0 ? -x : x;
-      if (kind == numbers_only) x = x == x ? x : T(0);
-      if (kind == numbers) x = x == x ? T(1) : T(0);
+      if constexpr (!kPlain) {
+        if (kind == squares) x = x * x;
+        if (kind == absolute) x = x < 0 ? -x : x;
+        if (kind == numbers_only) x = x == x ? x : T(0);
+        if (kind == numbers) x = x == x ? T(1) : T(0);
+      }
       l += x;
     } else {
       l = T(uint64_t(l) + uint64_t(x));
@@ -127,6 +142,7 @@ template <class X> struct Sum {
 template <class X> struct Product {
   using T = X;
   static constexpr int kAtOnce = 1;
+  static constexpr bool kIsWide = false;
   using Lane = X;
   using State = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
   __device__ __forceinline__ Lane lane() const { return 1; }
@@ -148,6 +164,7 @@ template <class X> struct Product {
 template <class X> struct Truth {
   using T = X;
   static constexpr int kAtOnce = 1;
+  static constexpr bool kIsWide = false;
   using Lane = int;
   using State = int;  // found
   Summed kind;
@@ -167,6 +184,7 @@ template <class X> struct TopAndSum {
 template <class X> struct LogSumExp {
   using T = X;
   static constexpr int kAtOnce = 1;
+  static constexpr bool kIsWide = false;
   using Lane = TopAndSum<X>;
   using State = TopAndSum<double>;
   __device__ __forceinline__ Lane lane() const { return {kLowest<T>, T(0)}; }
@@ -198,6 +216,7 @@ template <class X> struct Distances {
 template <class X> struct MomentsOf {
   using T = X;
   static constexpr int kAtOnce = 1;
+  static constexpr bool kIsWide = false;
   using Lane = Distances<X>;
   using State = Moments;
   __device__ __forceinline__ Lane lane() const { return {T(0), T(0), T(0), 0}; }
@@ -219,18 +238,9 @@ template <class X> struct MomentsOf {
 };
 
 template <Summed kKind> void run_sum(const Reduction& p, const Pointers& at) {
-  switch (p.x) {
-    case Code::f32:
-      return run_reduction(p, Sum<float>{kKind, p.count}, Reads<ElementOf<Code::f32>>{}, at);
-    case Code::bf16:
-      return run_reduction(p, Sum<float>{kKind, p.count}, Reads<ElementOf<Code::bf16>>{}, at);
-    case Code::f16:
-      return run_reduction(p, Sum<float>{kKind, p.count}, Reads<ElementOf<Code::f16>>{}, at);
-    case Code::f64:
-      return run_reduction(p, Sum<double>{kKind, p.count}, Reads<ElementOf<Code::f64>>{}, at);
-    default:
-      return run_reduction(p, Sum<int64_t>{sum, p.count}, ReadsIntegers{p.x}, at);
-  }
+  constexpr bool kPlain = kKind == sum || kKind == mean;
+  if (!is_usual(p.x)) return run_reduction(p, Sum<int64_t, true>{sum, p.count}, ReadsIntegers{p.x}, at);
+  with_usual(p.x, [&]<class E>() { run_reduction(p, Sum<typename E::Value, kPlain>{kKind, p.count}, Reads<E>{}, at); });
 }
 // make(a number of the type that is computed in) is the operation.
 template <bool kIntegers, class F> void run_any(const Reduction& p, const Pointers& at, F make) {
@@ -250,15 +260,17 @@ void run_exponentials(const Reduction& p, const Pointers& at) {
 void run_moments(const Reduction& p, const Pointers& at) {
   run_any<false>(p, at, [](auto x) { return MomentsOf<decltype(x)>{}; });
 }
-template <auto kRun, int64_t kState> void plan(Call& c) { plan_reduction(c, c.plan.make<kRun, Reduction>(), kState, false); }
+template <auto kRun, int64_t kState, bool kIsWide = false> void plan(Call& c) {
+  plan_reduction(c, c.plan.make<kRun, Reduction>(), kState, false, kIsWide);
+}
 
 const Registered ops[] = {
-    {"sum", {.plan = plan<run_sum<sum>, 8>}},
-    {"mean", {.plan = plan<run_sum<mean>, 8>}},
-    {"square_sum", {.plan = plan<run_sum<squares>, 8>}},
-    {"abs_sum", {.plan = plan<run_sum<absolute>, 8>}},
-    {"nan_sum", {.plan = plan<run_sum<numbers_only>, 8>}},
-    {"count_numbers", {.plan = plan<run_sum<numbers>, 8>}},
+    {"sum", {.plan = plan<run_sum<sum>, 8, true>}},
+    {"mean", {.plan = plan<run_sum<mean>, 8, true>}},
+    {"square_sum", {.plan = plan<run_sum<squares>, 8, true>}},
+    {"abs_sum", {.plan = plan<run_sum<absolute>, 8, true>}},
+    {"nan_sum", {.plan = plan<run_sum<numbers_only>, 8, true>}},
+    {"count_numbers", {.plan = plan<run_sum<numbers>, 8, true>}},
     {"prod", {.plan = plan<run_product, 8>}},
     {"any", {.plan = plan<run_truth<any>, 4>}},
     {"all", {.plan = plan<run_truth<all>, 4>}},

@@ -1,5 +1,6 @@
-// softmax, log_softmax and their gradient: a row is read once, held in registers and written once; a longer one is read twice,
-// the first time with a running maximum. Along other dimensions than the last, columns go side by side.
+// softmax, log_softmax and their gradient: a row is read once, held in registers and written once, while the next is on its
+// way; a longer one is read twice, the first time with a running maximum. Along other dimensions than the last, columns go side
+// by side.
 #include "plugins/cuda/kernel.h"
 #include "plugins/cuda/rows/along.h"
 #include "plugins/cuda/rows/collectives.h"
@@ -15,43 +16,45 @@ struct Shape {
 };
 
 // What makes results of elements.
-template <class T> struct Scale {
+template <class E> struct Scale {
+  using T = typename E::Value;
   T top, by;  // by: 1 / sum, or its logarithm
   __device__ __forceinline__ Scale(T top, T sum, bool log) : top(top), by(log ? log_of(sum) : T(1) / sum) {}
-  __device__ __forceinline__ T of(T x, bool log) const { return log ? x - top - by : exp_of(x - top) * by; }
+  __device__ __forceinline__ T of(T x, bool log) const { return log ? x - top - by : exp_as<E>(x - top) * by; }
 };
-template <class T> __device__ __forceinline__ T number_or_lowest(T x) { return x > kLowest<T> ? x : kLowest<T>; }
-
-template <class E, int kGroup, int kPer, int kThreads>
-__global__ void __launch_bounds__(kThreads) held_rows(const void* x, void* y, Shape p) {
+template <class E, int kGroup, int kPer, int kThreads, bool kExact>
+__global__ void __launch_bounds__(kThreads, Streamed<E, kPer, kThreads, 1, kExact, 8>::kBlocks)
+    held_rows(const void* x, void* y, Shape p) {
   using T = typename E::Value;
-  using Row = HeldRow<E, kGroup, kPer>;
-  __shared__ T room[kGroupRoom<kGroup>];
-  constexpr int kRows = kThreads / kGroup;
+  using Row = WideRow<E, kGroup, kPer, kExact>;
+  __shared__ Rooms<kGroup, T> rooms;
   const int t = int(threadIdx.x) % kGroup;
   const bool log = p.log;
-  for (int64_t first = int64_t(blockIdx.x) * kRows; first < p.outer; first += int64_t(gridDim.x) * kRows) {
-    const int64_t r = first + threadIdx.x / kGroup, n = r < p.outer ? p.n : 0;
-    const Span span = Row::span(r * p.n, n);
-    Row row;
-    row.load(x, span, t, p.aligned, kLowest<T>);
-    T top = Row::fold([&](int k, int j) { return number_or_lowest(row.v[k][j]); }, Larger());
-    top = group_all<kGroup>(top, room, Larger());
-    // Beyond the row there is -inf, whose exponential is 0; relative to an infinite top all is NaN, there too.
-    row.each([&](T& v) { v = log ? v - top : exp_of(v - top); });
-    T sum = Row::fold([&](int k, int j) { return log ? exp_of(row.v[k][j]) : row.v[k][j]; }, Plus());
-    sum = group_all<kGroup>(sum, room, Plus());
-    const T by = log ? log_of(sum) : T(1) / sum;
-    row.each([&](T& v) { v = log ? v - by : v * by; });
-    row.store(y, span, t, p.aligned);
-  }
+  int turn = 0;
+  auto span_of = [&](int64_t r) { return Row::span(r * p.n, r < p.outer ? p.n : 0); };
+  typename Row::template Coming<> coming{};
+  Row row;
+  for_rows<Streamed<E, kPer, kThreads, 1, kExact, 8>::kAhead, kThreads / kGroup>(
+      p.outer, int(threadIdx.x) / kGroup, [&](int64_t r) { coming.load(x, span_of(r), t, p.aligned, kLowest<T>); },
+      [&] { row.take(coming); },
+      [&](int64_t r) {
+        T top = Row::fold([&](int k, int j) { return row.v[k][j]; }, LargerNumber());
+        top = group_all<kGroup>(top, rooms, turn, LargerNumber());
+        // Beyond the row there is -inf, whose exponential is 0; relative to an infinite top, or NaN, all is NaN, there too.
+        row.each([&](T& v) { v = log ? v - top : exp_as<E>(v - top); });
+        T sum = Row::fold([&](int k, int j) { return log ? exp_as<E>(row.v[k][j]) : row.v[k][j]; }, Plus());
+        sum = group_all<kGroup>(sum, rooms, turn, Plus());
+        const T by = log ? log_of(sum) : T(1) / sum;
+        row.each([&](T& v) { v = log ? v - by : v * by; });
+        row.store(y, span_of(r), t, p.aligned);
+      });
 }
 
 constexpr int kLongThreads = 512;
 
 template <class E> __global__ void __launch_bounds__(kLongThreads) long_rows(const void* x, void* y, Shape p) {
   using T = typename E::Value;
-  using Row = HeldRow<E, kLongThreads, 2>;
+  using Row = WideRow<E, kLongThreads, 2>;
   __shared__ Exponentials<T> room[kGroupRoom<kLongThreads>];
   const int t = int(threadIdx.x);
   for (int64_t r = blockIdx.x; r < p.outer; r += gridDim.x) {
@@ -59,12 +62,12 @@ template <class E> __global__ void __launch_bounds__(kLongThreads) long_rows(con
     Row row;
     for_spans<Row>(r * p.n, p.n, [&](const Span& span) {
       row.load(x, span, t, p.aligned, kLowest<T>);
-      run.raise(Row::fold([&](int k, int j) { return number_or_lowest(row.v[k][j]); }, Larger()));
+      run.raise(Row::fold([&](int k, int j) { return row.v[k][j]; }, LargerNumber()));
       const T shift = run.shift();
-      run.sum += double(Row::fold([&](int k, int j) { return exp_of(row.v[k][j] - shift); }, Plus()));
+      run.sum += double(Row::fold([&](int k, int j) { return exp_as<E>(row.v[k][j] - shift); }, Plus()));
     });
     run = group_all<kLongThreads>(run, room, MergeExponentials());
-    const Scale<T> scale(run.top, T(run.sum), p.log);
+    const Scale<E> scale(run.top, T(run.sum), p.log);
     for_spans<Row>(r * p.n, p.n, [&](const Span& span) {
       row.load(x, span, t, p.aligned, T(0));
       row.each([&](T& v) { v = scale.of(v, p.log); });
@@ -115,11 +118,11 @@ template <class E, int kDeep> __global__ void __launch_bounds__(kColumnThreads, 
       run.raise(most);
       const T shift = run.shift();
       DY_UNROLL
-      for (int k = 0; k < kTogether; ++k) sum += exp_of(v[k] - shift);
+      for (int k = 0; k < kTogether; ++k) sum += exp_as<E>(v[k] - shift);
       run.sum += double(sum);
     }
     run = c.total(run, room, MergeExponentials());
-    const Scale<T> scale(run.top, T(run.sum), p.log);
+    const Scale<E> scale(run.top, T(run.sum), p.log);
     for (int64_t i = c.deep; i < c.n; i += kDeep)
       y[c.from + i * p.inner] = E::stored(scale.of(E::value(x[c.from + i * p.inner]), p.log));
   }
@@ -127,37 +130,43 @@ template <class E, int kDeep> __global__ void __launch_bounds__(kColumnThreads, 
 
 // Of the gradient: softmax's is y (dy - sum(y dy)), its logarithm's dy - exp(y) sum(dy).
 template <class T> __device__ __forceinline__ T term(T y, T dy, bool log) { return log ? dy : y * dy; }
-template <class T> __device__ __forceinline__ T gradient(T y, T dy, T sum, bool log) {
-  return log ? dy - exp_of(y) * sum : y * (dy - sum);
+template <class E, class T> __device__ __forceinline__ T gradient(T y, T dy, T sum, bool log) {
+  return log ? dy - exp_as<E>(y) * sum : y * (dy - sum);
 }
 
-template <class E, int kGroup, int kPer, int kThreads>
-__global__ void __launch_bounds__(kThreads) held_rows_backward(const void* y, const void* dy, void* dx, Shape p) {
+template <class E, int kGroup, int kPer, int kThreads, bool kExact>
+__global__ void __launch_bounds__(kThreads, Streamed<E, kPer, kThreads, 2, kExact, 8>::kBlocks)
+    held_rows_backward(const void* y, const void* dy, void* dx, Shape p) {
   using T = typename E::Value;
-  using Row = HeldRow<E, kGroup, kPer>;
-  __shared__ T room[kGroupRoom<kGroup>];
-  constexpr int kRows = kThreads / kGroup;
+  using Row = WideRow<E, kGroup, kPer, kExact>;
+  __shared__ Rooms<kGroup, T> rooms;
   const int t = int(threadIdx.x) % kGroup;
-  for (int64_t first = int64_t(blockIdx.x) * kRows; first < p.outer; first += int64_t(gridDim.x) * kRows) {
-    const int64_t r = first + threadIdx.x / kGroup, n = r < p.outer ? p.n : 0;
-    const Span span = Row::span(r * p.n, n);
-    Row result, grad;
-    result.load(y, span, t, p.aligned, T(0));
-    grad.load(dy, span, t, p.aligned, T(0));
-    T sum = Row::fold([&](int k, int j) { return term(result.v[k][j], grad.v[k][j], p.log); }, Plus());
-    sum = group_all<kGroup>(sum, room, Plus());
-    DY_UNROLL
-    for (int k = 0; k < kPer; ++k) {
-      DY_UNROLL
-      for (int j = 0; j < kChunk; ++j) grad.v[k][j] = gradient(result.v[k][j], grad.v[k][j], sum, p.log);
-    }
-    grad.store(dx, span, t, p.aligned);
-  }
+  int turn = 0;
+  auto span_of = [&](int64_t r) { return Row::span(r * p.n, r < p.outer ? p.n : 0); };
+  typename Row::template Coming<> result_coming{}, grad_coming{};
+  Row result, grad;
+  for_rows<Streamed<E, kPer, kThreads, 2, kExact, 8>::kAhead, kThreads / kGroup>(
+      p.outer, int(threadIdx.x) / kGroup,
+      [&](int64_t r) {
+        result_coming.load(y, span_of(r), t, p.aligned, T(0));
+        grad_coming.load(dy, span_of(r), t, p.aligned, T(0));
+      },
+      [&] { result.take(result_coming), grad.take(grad_coming); },
+      [&](int64_t r) {
+        T sum = Row::fold([&](int k, int j) { return term(result.v[k][j], grad.v[k][j], p.log); }, Plus());
+        sum = group_all<kGroup>(sum, rooms, turn, Plus());
+        DY_UNROLL
+        for (int k = 0; k < Row::kChunks; ++k) {
+          DY_UNROLL
+          for (int j = 0; j < Row::kEach; ++j) grad.v[k][j] = gradient<E>(result.v[k][j], grad.v[k][j], sum, p.log);
+        }
+        grad.store(dx, span_of(r), t, p.aligned);
+      });
 }
 template <class E>
 __global__ void __launch_bounds__(kLongThreads) long_rows_backward(const void* y, const void* dy, void* dx, Shape p) {
   using T = typename E::Value;
-  using Row = HeldRow<E, kLongThreads, 1>;
+  using Row = WideRow<E, kLongThreads, 1>;
   __shared__ double room[kGroupRoom<kLongThreads>];
   const int t = int(threadIdx.x);
   for (int64_t r = blockIdx.x; r < p.outer; r += gridDim.x) {
@@ -173,7 +182,10 @@ __global__ void __launch_bounds__(kLongThreads) long_rows_backward(const void* y
       result.load(y, span, t, p.aligned, T(0));
       grad.load(dy, span, t, p.aligned, T(0));
       DY_UNROLL
-      for (int j = 0; j < kChunk; ++j) grad.v[0][j] = gradient(result.v[0][j], grad.v[0][j], sum, p.log);
+      for (int k = 0; k < Row::kChunks; ++k) {
+        DY_UNROLL
+        for (int j = 0; j < Row::kEach; ++j) grad.v[k][j] = gradient<E>(result.v[k][j], grad.v[k][j], sum, p.log);
+      }
       grad.store(dx, span, t, p.aligned);
     });
   }
@@ -196,7 +208,7 @@ __global__ void __launch_bounds__(kColumnThreads, 2)
     const T sum = T(c.total(total, room, Plus()));
     for (int64_t i = c.deep; i < c.n; i += kDeep) {
       const int64_t e = c.from + i * p.inner;
-      dx[e] = E::stored(gradient<T>(E::value(y[e]), E::value(dy[e]), sum, p.log));
+      dx[e] = E::stored(gradient<E, T>(E::value(y[e]), E::value(dy[e]), sum, p.log));
     }
   }
 }
@@ -216,8 +228,11 @@ template <class E> void forward(Shape p, const void* x, void* y) {
   if (p.inner > 1) return launch(columns<E, 8>, column_grid(p, 8), x, y, p);
   p.aligned = all_aligned(x, y);
   const bool held = with_held_row<E, 1>(p.n, [&]<int kGroup, int kPer, int kThreads>() {
-    launch(held_rows<E, kGroup, kPer, kThreads>, {.blocks = blocks_for(p.outer, kGroup, kThreads), .threads = kThreads}, x, y,
-           p);
+    with_exact(p.aligned, p.n, [&]<bool kExact>() {
+      constexpr int kBlocks = Streamed<E, kPer, kThreads, 1, kExact, 8>::kBlocks;
+      launch(held_rows<E, kGroup, kPer, kThreads, kExact>,
+             {.blocks = blocks_for(p.outer, kGroup, kThreads, kBlocks), .threads = kThreads}, x, y, p);
+    });
   });
   if (!held) launch(long_rows<E>, {.blocks = blocks_for(p.outer, 1, 1), .threads = kLongThreads}, x, y, p);
 }
@@ -234,8 +249,11 @@ template <class E> void backward(Shape p, const void* y, const void* dy, void* d
   if (p.inner > 1) return launch(columns_backward<E, 8>, column_grid(p, 8), y, dy, dx, p);
   p.aligned = all_aligned(y, dy, dx);
   const bool held = with_held_row<E, 2>(p.n, [&]<int kGroup, int kPer, int kThreads>() {
-    launch(held_rows_backward<E, kGroup, kPer, kThreads>,
-           {.blocks = blocks_for(p.outer, kGroup, kThreads), .threads = kThreads}, y, dy, dx, p);
+    with_exact(p.aligned, p.n, [&]<bool kExact>() {
+      constexpr int kBlocks = Streamed<E, kPer, kThreads, 2, kExact, 8>::kBlocks;
+      launch(held_rows_backward<E, kGroup, kPer, kThreads, kExact>,
+             {.blocks = blocks_for(p.outer, kGroup, kThreads, kBlocks), .threads = kThreads}, y, dy, dx, p);
+    });
   });
   if (!held) launch(long_rows_backward<E>, {.blocks = blocks_for(p.outer, 1, 1), .threads = kLongThreads}, y, dy, dx, p);
 }

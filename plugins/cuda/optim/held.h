@@ -21,27 +21,43 @@ struct Held {
 // are under way together.
 template <class T, int N> struct HeldRun {
   StoredRun<N> r;
-  __device__ __forceinline__ void read(const Held& h, int64_t run, int n) {
+  // kPlain: it is a T and aligned.
+  template <bool kPlain = false> __device__ __forceinline__ void read(const Held& h, int64_t run, int n) {
+    if constexpr (kPlain) return read_bytes<N * sizeof(T)>(r, h.at + run * N * int64_t(sizeof(T)));
     const char* at = h.at + run * N * h.bytes;
-    h.aligned ? read_whole(r, at, h.bytes) : read_some(r, at, h.bytes, n);
+    if constexpr (N == 1)
+      r.part[0] = n > 0 ? read_single(at, h.bytes) : 0;
+    else
+      h.aligned ? read_whole(r, at, h.bytes) : read_some(r, at, h.bytes, n);
   }
-  __device__ __forceinline__ void values(const Held& h, T (&x)[N]) const { decode(r, h.code, x); }
+  template <bool kPlain = false> __device__ __forceinline__ void values(const Held& h, T (&x)[N]) const {
+    if constexpr (kPlain)
+      __builtin_memcpy(x, r.part, sizeof(x));
+    else
+      decode(r, h.code, x);
+  }
+  template <bool kPlain = false>
   static __device__ __forceinline__ void write(const Held& h, int64_t run, int n, const T (&x)[N]) {
     StoredRun<N> r;
+    if constexpr (kPlain) {
+      __builtin_memcpy(r.part, x, sizeof(x));
+      return write_as<uint32_t>(r, h.at + run * N * int64_t(sizeof(T)), n);
+    }
     encode(r, h.code, x);
     write_some(r, h.at + run * N * h.bytes, h.bytes, n, h.aligned);
   }
 };
 template <int N> struct HeldRun<double, N> {
   double v[N];
-  __device__ __forceinline__ void read(const Held& h, int64_t run, int n) {
+  template <bool = false> __device__ __forceinline__ void read(const Held& h, int64_t run, int n) {
     DY_UNROLL
     for (int i = 0; i < N; ++i) v[i] = i < n ? reinterpret_cast<const double*>(h.at)[run * N + i] : 0;
   }
-  __device__ __forceinline__ void values(const Held&, double (&x)[N]) const {
+  template <bool = false> __device__ __forceinline__ void values(const Held&, double (&x)[N]) const {
     DY_UNROLL
     for (int i = 0; i < N; ++i) x[i] = v[i];
   }
+  template <bool = false>
   static __device__ __forceinline__ void write(const Held& h, int64_t run, int n, const double (&x)[N]) {
     DY_UNROLL
     for (int i = 0; i < N; ++i)

@@ -14,8 +14,8 @@ struct AddMeasured {
   }
 };
 
-// A state in the dynamic 8-bit code has a scale for every 256 elements, which one block of threads holds at once.
-inline constexpr int kStateBlock = 256, kCodeThreads = kStateBlock / kStepRun<float>, kStepThreads = 128;
+// A state in the dynamic 8-bit code has a scale for every 256 elements, which so many threads hold at once.
+inline constexpr int kStateBlock = 256, kCodeThreads = kStateBlock / kStepRun<float>, kStepThreads = 128, kStepWarps = 4;
 inline constexpr int64_t kMostPieces = 4096;  // blocks of a step, whatever the device: what they measured is added in one order
 
 struct UpdateWork {

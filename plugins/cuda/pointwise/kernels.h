@@ -2,9 +2,9 @@
 // takes in no kernel's. Each computes as the CPU's tile does (ops/pointwise_tiles.h): elements become the compute type, the
 // lambda is called, its result is rounded once to what is stored.
 //
-// Note [Two kernels]: most calls have operands that are dense, or repeat along rows, in formats of at most four bytes: there
-// a thread takes kRuns runs of kRun neighbours, so that a warp's accesses are whole lines and enough of them are under way. All
-// else, and what is computed in 8 or 16 bytes, takes an element per thread.
+// Note [Two kernels]: most calls have operands that are dense, or repeat along rows, in formats of at most four bytes: there a
+// thread takes kRuns runs of neighbours, by accesses of 16 bytes where the formats allow it, so that enough of them are under
+// way. All else, and what is computed in 8 or 16 bytes, takes an element per thread.
 #pragma once
 #include "plugins/cuda/pointwise/record.h"
 
@@ -89,52 +89,96 @@ __global__ void __launch_bounds__(kThreads, 1) pointwise_elements(const __grid_c
   }
 }
 
-// A run's operands as they are stored, and where the result goes.
-template <class F, class T> struct LoadedRun {
+// The operands of a thread's runs as they are stored. A group is what the formula is computed of at once: a run of kGroup, or
+// all of the thread's of kRun, whose words lie without gaps.
+using StoredGroup = StoredRun<kGroup>;
+template <class F, class T> struct LoadedRuns {
   static constexpr int N = F::N;
-  int64_t offset[N + 1];
-  StoredRun<kRun> stored[N + 1];
+  StoredGroup stored[N + 1];
+  char *to, *to_second;
 
-  DY_DEVICE void load(const Work& w, uint32_t unit) {
-    w.find<F::kUsed | 1u << N>(unit, offset);
-    DY_UNROLL
-    for (int j = 0; j < N; ++j)
-      if (F::reads(j) && w.lies[j] == Lies::strided) read_whole(stored[j], w.at[j] + offset[j], w.bytes[j]);
-  }
-  DY_DEVICE void compute(const Work& w, uint32_t unit) const {
-    T x[kRun][N + 1];
+  template <int r> DY_DEVICE void load(const Work& w, uint32_t unit) {
+    int64_t offset[N + 1];
+    w.find_run<F::kUsed | 1u << N>(unit, offset);
     DY_UNROLL
     for (int j = 0; j < N; ++j) {
-      T run[kRun] = {};
+      if (!F::reads(j) || w.lies[j] == Lies::number) continue;
+      const char* const at = w.at[j] + offset[j];
+      if (w.lies[j] == Lies::strided)
+        read_part<r>(stored[j], at, w.bytes[j], w.run);
+      else
+        stored[j].part[r * kRun] = read_single(at, w.bytes[j]);
+    }
+    (r ? to_second : to) = const_cast<char*>(w.at[N]) + offset[N];
+  }
+  DY_DEVICE StoredGroup compute(const Work& w) const {
+    T x[kGroup][N + 1];
+    DY_UNROLL
+    for (int j = 0; j < N; ++j) {
+      T group[kGroup] = {};
       if (F::reads(j) && w.lies[j] == Lies::strided) {
-        decode(stored[j], w.code[j], run);
+        decode(stored[j], w.code[j], group);
       } else if (F::reads(j)) {
-        const T one = operand<T>(w, j, offset[j]);
+        T one, other;
+        if (w.lies[j] == Lies::number) {
+          one = other = number_of<T>(w, j);
+        } else {
+          one = decode_single<T>(stored[j].part[0], w.code[j]);
+          other = w.run == kRun ? decode_single<T>(stored[j].part[kRun], w.code[j]) : one;
+        }
         DY_UNROLL
-        for (int e = 0; e < kRun; ++e) run[e] = one;
+        for (int e = 0; e < kGroup; ++e) group[e] = e < kRun ? one : other;
       }
       DY_UNROLL
-      for (int e = 0; e < kRun; ++e) x[e][j] = run[e];
+      for (int e = 0; e < kGroup; ++e) x[e][j] = group[e];
     }
-    decltype(F::apply(x[0], w.params)) y[kRun];
+    decltype(F::apply(x[0], w.params)) y[kGroup];
     DY_UNROLL
-    for (int e = 0; e < kRun; ++e) y[e] = F::apply(x[e], w.params);
-    StoredRun<kRun> result;
+    for (int e = 0; e < kGroup; ++e) y[e] = F::apply(x[e], w.params);
+    StoredGroup result;
     encode(result, w.code[N], y);
-    write_some(result, const_cast<char*>(w.at[N]) + offset[N], w.bytes[N], unit + 1 == w.units ? w.rest : kRun);
+    return result;
+  }
+  DY_DEVICE void next() {
+    to = to_second;
+    DY_UNROLL
+    for (int i = 0; i < N * kRun; ++i) stored[i / kRun].part[i % kRun] = stored[i / kRun].part[kRun + i % kRun];
   }
 };
+// Blocks that a multiprocessor must have registers for: more loads are under way. (Of functions that would spill, one.)
+template <class Tag> inline constexpr int kBlocks = 1;
+#define DY_IN_FEW_REGISTERS(name) \
+  struct name##_tag;              \
+  template <> inline constexpr int kBlocks<name##_tag> = 4;
+DY_IN_FEW_REGISTERS(add)
+DY_IN_FEW_REGISTERS(add_scaled)
+DY_IN_FEW_REGISTERS(div)
+DY_IN_FEW_REGISTERS(exp)
+DY_IN_FEW_REGISTERS(gated)
+DY_IN_FEW_REGISTERS(gelu)
+DY_IN_FEW_REGISTERS(gelu_tanh)
+DY_IN_FEW_REGISTERS(mul)
+DY_IN_FEW_REGISTERS(sigmoid)
+DY_IN_FEW_REGISTERS(silu)
+DY_IN_FEW_REGISTERS(sub)
+DY_IN_FEW_REGISTERS(tanh)
+#undef DY_IN_FEW_REGISTERS
+
 template <class Tag, int k, class T>
-__global__ void __launch_bounds__(kThreads, 1) pointwise_runs(const __grid_constant__ Work w) {
-  const uint32_t step = gridDim.x * kRuns * kThreads;
-  for (uint32_t first = blockIdx.x * kRuns * kThreads + threadIdx.x; first < w.units; first += step) {
-    LoadedRun<Formula<Tag, k, false>, T> runs[kRuns];  // all loads are under way before the first value is needed
-    DY_UNROLL
-    for (int r = 0; r < kRuns; ++r)
-      if (first + r * kThreads < w.units) runs[r].load(w, first + r * kThreads);
-    DY_UNROLL
-    for (int r = 0; r < kRuns; ++r)
-      if (first + r * kThreads < w.units) runs[r].compute(w, first + r * kThreads);
+__global__ void __launch_bounds__(kThreads, kBlocks<Tag>) pointwise_runs(const __grid_constant__ Work w) {
+  using F = Formula<Tag, k, false>;
+  const uint32_t first = blockIdx.x * (kRuns * kThreads) + threadIdx.x, second = first + kThreads, last = w.units - 1;
+  if (first > last) return;
+  LoadedRuns<F, T> runs;  // all loads are under way before the first value is needed
+  runs.template load<0>(w, first);
+  runs.template load<1>(w, second < last ? second : last);
+  DY_NO_UNROLL
+  for (uint32_t unit = first;; unit = second) {
+    const StoredGroup result = runs.compute(w);
+    write_part<0>(result, runs.to, w.bytes[F::N], w.run, unit == last ? w.rest : w.run);
+    if (unit != first || second > last) return;
+    if (w.run == kRun) return write_part<1>(result, runs.to_second, w.bytes[F::N], kRun, second == last ? w.rest : kRun);
+    runs.next();
   }
 }
 

@@ -12,7 +12,8 @@ constexpr int64_t kFewTiles = 96;      // tiles that keep a card busy
 constexpr int64_t kWantedTiles = 192;  // once k is cut
 constexpr int64_t kMaxParts = 64;
 constexpr int64_t kMaxPartBytes = int64_t{64} << 20;
-constexpr int64_t kLeastDepth = 256, kLeastDotDepth = 2048;
+constexpr int64_t kLeastDepth = 256, kLeastDotDepth = 2048, kLeastFewDepth = 4096;
+constexpr int64_t kFewDepthStep = 1024;  // the most that few_rows.h takes at once
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 bool is_half(Math m) { return m == Math::bf16 || m == Math::f16; }
@@ -20,6 +21,19 @@ bool as_stored(const Gemm& g) { return g.a.code == own_code(g.math) && g.b.code 
 int64_t few_rows(const Gemm& g) {  // that a warp keeps beside its columns
   if (!as_stored(g)) return 0;
   return g.math == Math::f32 ? 16 : g.math == Math::f64 || is_half(g.math) ? 4 : 0;
+}
+
+// How many warps of a block of few_rows.h lie side by side: the more, the seldomer x is read; 0: not a product for it.
+int few_across(const Gemm& g) {
+  const ProductShape& s = g.shape;
+  constexpr int64_t kMostRows = 16, kLeastDepth = 256, kMostDepth = int64_t{1} << 28, kWantedBlocks = 192;
+  if (!is_half(g.math) || s.m > kMostRows || s.m * s.n == 0 || s.batch != 1 || s.k < kLeastDepth || s.k > kMostDepth) return 0;
+  const SideSteps &a = g.a.steps, &b = g.b.steps;
+  if (g.a.code != own_code(g.math) || a.k != 1 || (s.m > 1 && a.line % 8) || b.k != 1) return 0;
+  if (g.b.format ? !few_stored(g) : g.b.code != g.a.code || b.line % 8 || s.k % 8) return 0;
+  int across = s.m > 8 ? 4 : s.m > 2 ? 2 : 1;
+  while (across > 1 && s.n < 16 * across * kWantedBlocks) across /= 2;
+  return across;
 }
 
 void swap_sides(Gemm& g) {
@@ -90,6 +104,7 @@ template <class T, class Make> void run_few(const Gemm& g, const GemmPointers& a
 }
 
 void run_own(const Gemm& g, const GemmPointers& at) {
+  if (g.across && (g.way == Way::stored ? run_few_stored(g, at) : run_few_dense(g, at))) return;
   const auto as = []<class T>(T) { return [](const GemmSide& side, const void* p) { return strided<T>(side, p); }; };
   switch (g.way) {
     case Way::empty:
@@ -136,12 +151,12 @@ Code own_code(Math m) {
 }
 int64_t math_bytes(Math m) { return m == Math::c128 ? 16 : m == Math::f64 || m == Math::i64 || m == Math::c64 ? 8 : 4; }
 
-int64_t cut_parts(ProductShape& s, int64_t tiles, int64_t least_depth, int64_t sum_bytes) {
+int64_t cut_parts(ProductShape& s, int64_t tiles, int64_t least_depth, int64_t sum_bytes, int64_t step) {
   s.parts = 1, s.depth = s.k;
   const int64_t bytes = s.m * s.n * s.batch * sum_bytes;
   if (tiles == 0 || tiles >= kFewTiles || s.k < 2 * least_depth || bytes > kMaxPartBytes / 2) return 0;
   const int64_t wanted = std::min({ceil_div(kWantedTiles, tiles), s.k / least_depth, kMaxParts, kMaxPartBytes / bytes});
-  s.depth = ceil_div(ceil_div(s.k, wanted), 64) * 64;
+  s.depth = ceil_div(ceil_div(s.k, wanted), step) * step;
   s.parts = ceil_div(s.k, s.depth);
   return s.parts > 1 ? s.parts * bytes : 0;
 }
@@ -149,7 +164,12 @@ int64_t cut_parts(ProductShape& s, int64_t tiles, int64_t least_depth, int64_t s
 void plan_gemm(Gemm& g) {
   const int64_t few = few_rows(g);
   if (!g.b.format && g.shape.m > few && g.shape.n <= few && (g.a.steps.k == 1 || g.shape.k == 1)) swap_sides(g);
+  g.across = few_across(g);
   g.way = choose(g);
+  if (g.across) {
+    g.workspace = cut_parts(g.shape, 2 * ceil_div(g.shape.n, 16 * g.across), kLeastFewDepth, math_bytes(g.math), kFewDepthStep);
+    return;
+  }
   const bool sums = g.way == Way::few || (g.way == Way::stored && stored_by_sums(g));
   g.workspace =
       cut_parts(g.shape, g.way == Way::empty ? 0 : tiles_of(g), sums ? kLeastDotDepth : kLeastDepth, math_bytes(g.math));

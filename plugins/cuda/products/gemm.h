@@ -34,6 +34,7 @@ struct Gemm {
   Way way = Way::empty;
   bool swapped = false;  // c^T = b^T a^T
   bool library = false;  // cuBLASLt is asked first
+  int across = 0;        // few_rows.h makes it, with so many warps side by side, where memory is aligned
   int64_t workspace = 0;
 };
 struct GemmPointers {
@@ -75,10 +76,15 @@ inline Grid tile_grid(const ProductShape& s, int rows, int columns, int threads)
 template <class T, class C> void finish_parts(const ProductShape& s, const C& c, const void* partial) {
   if (s.parts > 1) launch(add_parts<T, C>, grid_for(s.m * s.n * s.batch), static_cast<const T*>(partial), c, s);
 }
-// Cuts k where tiles are few: by the shape alone. Gives the bytes of the parts.
-int64_t cut_parts(ProductShape& s, int64_t tiles, int64_t least_depth, int64_t sum_bytes);
+// Cuts k where tiles are few, at multiples of `step`: by the shape alone. Gives the bytes of the parts.
+int64_t cut_parts(ProductShape& s, int64_t tiles, int64_t least_depth, int64_t sum_bytes, int64_t step = 64);
 
 void run_mma(const Gemm& g, const GemmPointers& at);  // gemm16.cu
+
+// Products of few rows of 16-bit numbers: of shapes that few_rows.h has; false: of memory that it does not read.
+bool few_stored(const Gemm& g);  // whether it decodes the right side
+bool run_few_dense(const Gemm& g, const GemmPointers& at);
+bool run_few_stored(const Gemm& g, const GemmPointers& at);
 
 // Products whose right operand is stored in a blocked format, which is decoded in registers: stored.cu.
 bool stored_reads(const Gemm& g);  // of math, sizes, and both sides

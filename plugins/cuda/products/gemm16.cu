@@ -1,5 +1,5 @@
 // Products of bf16 and f16 on tensor cores.
-#include "plugins/cuda/products/gemm.h"
+#include "plugins/cuda/products/few_rows.h"
 
 namespace dyadic::gpu {
 namespace {
@@ -23,6 +23,9 @@ template <class H> void run_as(const Gemm& g, const GemmPointers& at) {
 
 }  // namespace
 
+bool run_few_dense(const Gemm& g, const GemmPointers& at) {
+  return run_few_rows<FewDense>(g, at, {.weights = static_cast<const uint8_t*>(at.b), .line = g.b.steps.line * 2});
+}
 void run_mma(const Gemm& g, const GemmPointers& at) { g.math == Math::bf16 ? run_as<Bf16>(g, at) : run_as<F16>(g, at); }
 
 }  // namespace dyadic::gpu

@@ -108,6 +108,18 @@ __device__ inline void copy16(uint16_t* to, const uint16_t* from) {
   *reinterpret_cast<Word16*>(to) = *reinterpret_cast<const Word16*>(from);
 #endif
 }
+// The same of which the first `bytes` are there to be read, and zeros behind them.
+__device__ inline void copy_bytes16(uint8_t* to, const void* from, int bytes) {
+  const int there = bytes >= 16 ? 16 : bytes < 0 ? 0 : bytes;
+#if __CUDA_ARCH__
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(uint32_t(__cvta_generic_to_shared(to))), "l"(from),
+               "r"(there)
+               : "memory");
+#else
+  __builtin_memset(to, 0, 16);
+  if (there) __builtin_memcpy(to, from, size_t(there));
+#endif
+}
 __device__ inline void begin_group() {
 #if __CUDA_ARCH__
   asm volatile("cp.async.commit_group;" ::: "memory");

@@ -182,7 +182,8 @@ template <class T> struct Result {
 
 // Few rows: a warp takes some columns of b, whose lines are read once, and adds up lane by lane and then in a tree.
 template <int kRows, int kColumns, int kRun, class T, class A, class B, class C>
-__global__ void __launch_bounds__(256, 1) dot_product(A given_a, B given_b, C given_c, T* partial, ProductShape s) {
+__global__ void __launch_bounds__(256, kRun > 8 ? 1 : 2)
+    dot_product(A given_a, B given_b, C given_c, T* partial, ProductShape s) {
   constexpr int kBlock = 8 * kColumns;
   const int lane = int(threadIdx.x) % kWarp, warp = int(threadIdx.x) / kWarp;
   for (int64_t number = blockIdx.x; number < TilePlace::count(s, kRows, kBlock); number += gridDim.x) {

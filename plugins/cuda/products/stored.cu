@@ -2,7 +2,7 @@
 // more by tensor cores, for which tiles of weights are decoded on their way to shared memory.
 #include "plugins/cuda/products/stored.h"
 
-#include "plugins/cuda/products/gemm.h"
+#include "plugins/cuda/products/few_rows.h"
 
 namespace dyadic::gpu {
 namespace {
@@ -34,7 +34,85 @@ template <class H> void run_rows(const Gemm& g, const GemmPointers& at) {
   g.shape.m <= FlatTile::kRows ? run_tiles<H, FlatTile>(g, at) : run_tiles<H, WideTile>(g, at);
 }
 
+// Where few_rows.h finds a line's codes, and their scales. span: elements that lie in `bytes`.
+template <class F> FewRows lines_of(const Gemm& g, const GemmPointers& at, const Blocked& f) {
+  const int64_t first = g.b.first / F::kSpan * F::kSpanBytes, line = g.b.steps.line / F::kSpan * F::kSpanBytes;
+  return {.weights = storage(at) + f.codes + first, .line = line};
+}
+template <class F> bool run_few_blocks(const Gemm& g, const GemmPointers& at, const Blocked& f) {
+  return run_few_rows<F>(g, at, lines_of<F>(g, at, f));
+}
+bool one_or_power(int64_t group, int64_t k) { return group >= k || (group & (group - 1)) == 0; }
+int shift_of(int64_t group, int64_t k) { return group >= k ? 62 : __builtin_ctzll(uint64_t(group)); }
+template <class F> bool run_few_flat(const Gemm& g, const GemmPointers& at, const Blocked& f) {
+  FewRows p = lines_of<F>(g, at, f);
+  const uint8_t* const from = storage(at);
+  p.book = Book4::nf4;
+  p.plane = {.scales = from + f.scales,
+             .first = g.b.first / f.block.by,
+             .per_line = g.b.steps.line / f.block.by,
+             .shift = shift_of(f.block.by, g.shape.k)};
+  if (f.more >= 0) {
+    p.plane.nested = reinterpret_cast<const float*>(from + f.more);
+    p.plane.whole = reinterpret_cast<const float*>(from + f.whole);
+    p.plane.code = Code::u8;
+  }
+  return run_few_rows<F>(g, at, p);
+}
+template <class F> bool run_few_groups(const Gemm& g, const GemmPointers& at, const Blocked& f) {
+  const int64_t row = g.b.first / f.cols.by;
+  FewRows p{.weights = storage(at) + f.codes + row * f.pitch, .line = f.pitch, .book = Book4::i4};
+  p.plane = {.scales = storage(at) + f.scales,
+             .zeros = f.zeros < 0 ? nullptr : storage(at) + f.zeros,
+             .code = f.scale,
+             .first = row * f.scales_per_row,
+             .per_line = f.scales_per_row,
+             .shift = f.scales_per_row ? shift_of(f.block.by, g.shape.k) : 62};
+  return run_few_rows<F>(g, at, p);
+}
+
 }  // namespace
+
+bool few_stored(const Gemm& g) {
+  const Blocked f = blocked_of(*g.b.format, g.b.geometry);
+  const int64_t k = g.shape.k, line = g.b.steps.line;
+  const auto lie = [&](int64_t span) { return k % kUnit == 0 && k % span == 0 && line % span == 0 && g.b.first % span == 0; };
+  switch (f.layout) {
+    case Layout::q4_0:
+    case Layout::q8_0:
+    case Layout::mxfp4:
+      return lie(32);
+    case Layout::q4_K:
+    case Layout::q6_K:
+      return lie(256);
+    case Layout::nf4:
+      return lie(f.block.by) && (f.block.by & (f.block.by - 1)) == 0 && f.block.by % 32 == 0;
+    case Layout::int_group:  // whole rows
+      return f.bits == 4 && lie(f.cols.by) && f.band == 1 && one_or_power(f.block.by, k) && f.block.by % 32 == 0 &&
+             (f.scale == Code::f32 || f.scale == Code::bf16 || f.scale == Code::f16);
+    default:
+      return false;
+  }
+}
+bool run_few_stored(const Gemm& g, const GemmPointers& at) {
+  const Blocked f = blocked_of(*g.b.format, g.b.geometry);
+  switch (f.layout) {
+    case Layout::q4_0:
+      return run_few_blocks<FewQ4_0>(g, at, f);
+    case Layout::q8_0:
+      return run_few_blocks<FewQ8_0>(g, at, f);
+    case Layout::mxfp4:
+      return run_few_blocks<FewMx4>(g, at, f);
+    case Layout::q4_K:
+      return run_few_blocks<FewSixBit<false>>(g, at, f);
+    case Layout::q6_K:
+      return run_few_blocks<FewQ6K>(g, at, f);
+    case Layout::nf4:
+      return f.block.by % kUnit ? run_few_flat<FewNibbles<2>>(g, at, f) : run_few_flat<FewNibbles<1>>(g, at, f);
+    default:
+      return f.block.by % kUnit ? run_few_groups<FewNibbles<2>>(g, at, f) : run_few_groups<FewNibbles<1>>(g, at, f);
+  }
+}
 
 bool stored_by_sums(const Gemm& g) { return g.shape.m <= kDotRows && along_k(g.b.steps); }
 bool stored_reads(const Gemm& g) {

@@ -38,13 +38,14 @@ template <int kLanes, class T, class F> __device__ __forceinline__ T warp_all(T 
 }
 
 // The same of kGroup neighbouring threads, a power of two. A group of several warps is a whole block, which has room for one
-// value per warp in `shared`; all threads of the block call it.
-template <int kGroup, class T, class F> __device__ __forceinline__ T group_all(T v, T* shared, F merge) {
+// value per warp in `shared`; all threads of the block call it. kFresh: what `shared` held has been read, as there was a
+// barrier since: a call with other room.
+template <int kGroup, bool kFresh = false, class T, class F> __device__ __forceinline__ T group_all(T v, T* shared, F merge) {
   if constexpr (kGroup <= kWarp) {
     return warp_all<kGroup>(v, merge);
   } else {
     v = warp_all<kWarp>(v, merge);
-    __syncthreads();  // what it held before has been read
+    if constexpr (!kFresh) __syncthreads();
     if (threadIdx.x % kWarp == 0) shared[threadIdx.x / kWarp] = v;
     __syncthreads();
     return warp_all<kGroup / kWarp>(shared[threadIdx.x % (kGroup / kWarp)], merge);
@@ -54,6 +55,10 @@ template <int kGroup> inline constexpr int kGroupRoom = kGroup > kWarp ? kGroup 
 
 struct Plus {
   template <class T> __device__ __forceinline__ T operator()(T a, T b) const { return a + b; }
+};
+struct LargerNumber {  // of numbers: NaN is left out where there is one
+  __device__ __forceinline__ float operator()(float a, float b) const { return fmaxf(a, b); }
+  __device__ __forceinline__ double operator()(double a, double b) const { return fmax(a, b); }
 };
 struct Larger {  // NaN left out, unless it comes first
   template <class T> __device__ __forceinline__ T operator()(T a, T b) const { return b > a ? b : a; }
@@ -86,6 +91,16 @@ __device__ __forceinline__ Moments moments_about(double middle, double sum, doub
   return {n, middle - middle == 0 ? middle + sum / n : middle, squares - sum * sum / n};  // an infinite mean stays one
 }
 
+// A block's results that follow each other, by one barrier each: they have room in turns.
+template <int kGroup, class T> struct Rooms {
+  T at[2][kGroupRoom<kGroup>];
+};
+template <int kGroup, class T, class F>
+__device__ __forceinline__ T group_all(T v, Rooms<kGroup, T>& rooms, int& turn, F merge) {
+  turn ^= 1;
+  return group_all<kGroup, true>(v, rooms.at[turn], merge);
+}
+
 // The library's functions by one name for both widths.
 __device__ __forceinline__ float exp_of(float x) { return expf(x); }
 __device__ __forceinline__ double exp_of(double x) { return ::exp(x); }
@@ -94,6 +109,23 @@ __device__ __forceinline__ double rsqrt_of(double x) { return 1 / sqrt(x); }
 __device__ __forceinline__ float log_of(float x) { return logf(x); }
 __device__ __forceinline__ double log_of(double x) { return ::log(x); }
 template <class T> inline constexpr T kLowest = T(-__builtin_huge_val());
+
+// exp(x) for results or terms in format E: those of 16 bits need no more than the card's own power of two, to some 2^-22, whose
+// results below 2^-126 are 0.
+template <class E, class T> __device__ __forceinline__ T exp_as(T x) {
+  if constexpr (sizeof(typename E::Stored) == 2) {
+    const float power = x * 1.44269504f;
+#if __CUDA_ARCH__
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(power));
+    return y;
+#else
+    return exp2f(power);
+#endif
+  } else {
+    return exp_of(x);
+  }
+}
 
 // The largest so far and the sum of exponentials relative to it (to 0 while there is only -inf: they are 0, or NaN of NaN).
 template <class T> struct Exponentials {

@@ -1,6 +1,6 @@
 // The kernels of all reductions, over an operation with
 //   T, Lane, State            elements as it takes them, what a few of them become, what those are merged to,
-//   kAtOnce                   chunks of a row that a thread reads at once,
+//   kAtOnce, kIsWide          chunks of a row that a thread reads at once, and whether it may read columns by words,
 //   lane(), add(l, x, i)      nothing, and what element x with number i makes of it,
 //   start(), join(s, l)       the same of states and lanes; merge(a, b) of two states,
 //   write(results, k, s)      result number k.
@@ -17,6 +17,7 @@ struct Reduced {
   Space<1> kept, gone;          // gone: of any order where no index is asked for
   int64_t parts = 1, each = 0;  // each: units (chunks of rows, entries of columns) of one part
   int wide = 32;                // columns of a block
+  int across = 1;               // columns that a thread reads at once; above 1: reduce_wide_columns
   enum class Row : uint8_t {
     whole,
     eights,
@@ -56,11 +57,22 @@ template <class T> __device__ __forceinline__ void store_result(const Results& o
 
 // What reads elements as T: of one format, or of a few, told at run time.
 template <class E> struct Reads {
+  using Element = E;
   using T = typename E::Value;
   __device__ __forceinline__ T one(const void* at, int64_t i) const {
     return E::value(static_cast<const typename E::Stored*>(at)[i]);
   }
-  __device__ __forceinline__ void eight(const void* at, int64_t i, T (&v)[kChunk]) const { load_run<E>(at, i, v); }
+  using Eight = Packed<E, kChunk>;  // on its way
+  __device__ __forceinline__ void eight(const void* at, int64_t i, Eight& v) const {
+    v.read(static_cast<const typename E::Stored*>(at) + i);
+  }
+};
+template <class X> struct EightOf {
+  X v[kChunk];
+  __device__ __forceinline__ void unpack(X (&to)[kChunk]) const {
+    DY_UNROLL
+    for (int j = 0; j < kChunk; ++j) to[j] = v[j];
+  }
 };
 struct ReadsFloats {
   using T = float;
@@ -70,10 +82,11 @@ struct ReadsFloats {
     const uint16_t bits = static_cast<const uint16_t*>(at)[i];
     return code == Code::bf16 ? bf16_value(bits) : half_value(bits);
   }
-  __device__ __forceinline__ void eight(const void* at, int64_t i, float (&v)[kChunk]) const {
-    if (code == Code::f32) return load_run<ElementOf<Code::f32>>(at, i, v);
-    if (code == Code::bf16) return load_run<ElementOf<Code::bf16>>(at, i, v);
-    load_run<ElementOf<Code::f16>>(at, i, v);
+  using Eight = EightOf<float>;
+  __device__ __forceinline__ void eight(const void* at, int64_t i, Eight& to) const {
+    if (code == Code::f32) return load_run<ElementOf<Code::f32>>(at, i, to.v);
+    if (code == Code::bf16) return load_run<ElementOf<Code::bf16>>(at, i, to.v);
+    load_run<ElementOf<Code::f16>>(at, i, to.v);
   }
 };
 struct ReadsIntegers {
@@ -100,19 +113,20 @@ struct ReadsIntegers {
         return static_cast<const uint8_t*>(at)[i];
     }
   }
-  __device__ __forceinline__ void eight(const void* at, int64_t i, int64_t (&v)[kChunk]) const {
-    if (code == Code::i64 || code == Code::u64) return load_run<ElementOf<Code::i64>>(at, i, v);
-    if (code == Code::boolean) return load_run<ElementOf<Code::boolean>>(at, i, v);
+  using Eight = EightOf<int64_t>;
+  __device__ __forceinline__ void eight(const void* at, int64_t i, Eight& to) const {
+    if (code == Code::i64 || code == Code::u64) return load_run<ElementOf<Code::i64>>(at, i, to.v);
+    if (code == Code::boolean) return load_run<ElementOf<Code::boolean>>(at, i, to.v);
     DY_UNROLL
-    for (int j = 0; j < kChunk; ++j) v[j] = one(at, i + j);
+    for (int j = 0; j < kChunk; ++j) to.v[j] = one(at, i + j);
   }
 };
 
 constexpr int kReduceThreads = 256, kColumnBlocks = 2;
-template <class Op> constexpr int kRowBlocks = Op::kAtOnce > 1 ? 4 : 2;  // of a multiprocessor, at least
+template <class R> constexpr int kRowBlocks = sizeof(typename R::Eight) <= 16 ? 3 : 2;  // of a multiprocessor, at least
 
 template <class Op, class R, int kGroup>
-__global__ void __launch_bounds__(kReduceThreads, kRowBlocks<Op>)
+__global__ void __launch_bounds__(kReduceThreads, kRowBlocks<R>)
     reduce_rows(Op op, R reads, const void* x, Reduced p, Results out, void* partial) {
   using State = typename Op::State;
   __shared__ State room[kGroupRoom<kGroup>];
@@ -150,17 +164,32 @@ __global__ void __launch_bounds__(kReduceThreads, kRowBlocks<Op>)
       };
       const int64_t whole_begin = off > 0, whole_end = (n + off) / kChunk;
       const int64_t from = begin > whole_begin ? begin : whole_begin, to = end < whole_end ? end : whole_end;
-      DY_UNROLL_BY(Op::kAtOnce)
-      for (int64_t c = from + t; p.aligned && c < to; c += kGroup) {
+      auto add_eight = [&](const typename R::Eight& eight, int64_t c) {
         const int64_t i = c * kChunk - off;
-        int64_t at[1] = {i};
-        if (p.row == Reduced::Row::eights) p.gone.offsets(i, at);
         typename R::T v[kChunk];
-        reads.eight(x, base[0] + at[0], v);
+        eight.unpack(v);
         auto lane = op.lane();
         DY_UNROLL
         for (int j = 0; j < kChunk; ++j) op.add(lane, v[j], i + j);
         op.join(state, lane);
+      };
+      const bool whole = p.row == Reduced::Row::whole;
+      for (int64_t c = from + t; p.aligned && whole && c < to; c += kGroup * Op::kAtOnce) {
+        typename R::Eight eight[Op::kAtOnce];
+        DY_UNROLL
+        for (int k = 0; k < Op::kAtOnce; ++k)  // all of them are on their way at once
+          if (c + k * kGroup < to) reads.eight(x, base[0] + (c + k * kGroup) * kChunk - off, eight[k]);
+        DY_UNROLL
+        for (int k = 0; k < Op::kAtOnce; ++k)
+          if (c + k * kGroup < to) add_eight(eight[k], c + k * kGroup);
+      }
+      DY_UNROLL_BY(1)
+      for (int64_t c = from + t; p.aligned && !whole && c < to; c += kGroup) {
+        int64_t at[1];
+        p.gone.offsets(c * kChunk, at);
+        typename R::Eight eight;
+        reads.eight(x, base[0] + at[0], eight);
+        add_eight(eight, c);
       }
       for (int64_t c = p.aligned ? to : from + t; c < to; c += kGroup) one_by_one(c);
       if (t == 0 && begin < whole_begin && begin < end) one_by_one(0);
@@ -225,6 +254,73 @@ __global__ void __launch_bounds__(kReduceThreads, kColumnBlocks)
   }
 }
 
+// The same of columns that lie side by side in whole words, of which a thread has one per entry.
+template <class Op, class E>
+__global__ void __launch_bounds__(kReduceThreads, kColumnBlocks)
+    reduce_wide_columns(Op op, const void* x, Reduced p, Results out, void* partial) {
+  using State = typename Op::State;
+  constexpr int kTogether = 8, kN = kWide<E>;
+  __shared__ State room[kReduceThreads * kN];
+  const int lanes = p.wide / kN, at = int(threadIdx.x) % lanes, deep = int(threadIdx.x) / lanes, depth = kReduceThreads / lanes;
+  const int64_t part = blockIdx.y, begin = part * p.each, n = p.gone.count, end = begin + p.each < n ? begin + p.each : n;
+  const int64_t step = p.gone.ndim ? p.gone.stride[0][0] : 0;
+  const auto* const from = static_cast<const typename E::Stored*>(x);
+  for (int64_t first = int64_t(blockIdx.x) * p.wide; first < p.kept.count; first += int64_t(gridDim.x) * p.wide) {
+    State state[kN];
+    DY_UNROLL
+    for (State& s : state) s = op.start();
+    if (first + at * kN < p.kept.count) {
+      int64_t base[1];
+      p.kept.offsets(first + at * kN, base);
+      for (int64_t i = begin + deep; i < end; i += int64_t(depth) * kTogether) {
+        Packed<E, kN> word[kTogether];
+        DY_UNROLL
+        for (int k = 0; k < kTogether; ++k) {  // all of them are on their way at once
+          const int64_t e = i + int64_t(k) * depth;
+          if (e < end && p.aligned) word[k].read(from + base[0] + e * step);
+        }
+        DY_UNROLL
+        for (int k = 0; k < kTogether && !p.aligned; ++k) {
+          const int64_t e = i + int64_t(k) * depth;
+          typename E::Value v[kN];
+          DY_UNROLL
+          for (int j = 0; j < kN; ++j) v[j] = e < end ? E::value(from[base[0] + e * step + j]) : typename E::Value(0);
+          word[k].pack(v);
+        }
+        typename Op::Lane lane[kN];
+        DY_UNROLL
+        for (auto& l : lane) l = op.lane();
+        DY_UNROLL
+        for (int k = 0; k < kTogether; ++k) {
+          const int64_t e = i + int64_t(k) * depth;
+          if (e >= end) continue;
+          typename E::Value v[kN];
+          word[k].unpack(v);
+          DY_UNROLL
+          for (int j = 0; j < kN; ++j) op.add(lane[j], v[j], e);
+        }
+        DY_UNROLL
+        for (int j = 0; j < kN; ++j) op.join(state[j], lane[j]);
+      }
+    }
+    __syncthreads();
+    DY_UNROLL
+    for (int j = 0; j < kN; ++j) room[threadIdx.x * kN + j] = state[j];
+    for (int half = depth / 2; half > 0; half /= 2) {
+      __syncthreads();
+      for (int k = int(threadIdx.x); k < half * p.wide; k += kReduceThreads)
+        room[k] = op.merge(room[k], room[k + half * p.wide]);
+    }
+    __syncthreads();
+    for (int k = int(threadIdx.x); k < p.wide && first + k < p.kept.count; k += kReduceThreads) {
+      if (partial)
+        static_cast<State*>(partial)[(first + k) * p.parts + part] = room[k];
+      else
+        op.write(out, first + k, room[k]);
+    }
+  }
+}
+
 // Results of parts: a warp for each.
 template <class Op>
 __global__ void __launch_bounds__(kReduceThreads)
@@ -252,8 +348,9 @@ struct Reduction {
   int64_t partial;      // in the workspace; -1: one part
   double count;         // elements of each result
 };
-// `index`: an index along them is asked for. `state`: bytes of a State, at most.
-void plan_reduction(Call& c, Reduction& p, int64_t state, bool index);
+// `index`: an index along them is asked for. `state`: bytes of a State, at most. `across`: columns may be read by words; the
+// format of x is then known to what reads it.
+void plan_reduction(Call& c, Reduction& p, int64_t state, bool index, bool across = false);
 
 template <class Op, class R> void run_reduction(const Reduction& p, const Op& op, const R& reads, const Pointers& at) {
   Reduced s = p.shape;
@@ -275,7 +372,9 @@ template <class Op, class R> void run_reduction(const Reduction& p, const Op& op
   Grid grid{.blocks = 0, .threads = kReduceThreads, .y = int(s.parts)};
   if (p.columns) {
     grid.blocks = blocks_for(s.kept.count, 1, s.wide);
-    launch(reduce_columns<Op, R>, grid, op, reads, x, s, out, partial);
+    if constexpr (Op::kIsWide && requires { typename R::Element; })
+      if (s.across > 1) launch(reduce_wide_columns<Op, typename R::Element>, grid, op, x, s, out, partial);
+    if (s.across == 1) launch(reduce_columns<Op, R>, grid, op, reads, x, s, out, partial);
   } else if (p.warps) {
     grid.blocks = blocks_for(s.kept.count, kWarp, kReduceThreads);
     launch(reduce_rows<Op, R, kWarp>, grid, op, reads, x, s, out, partial);

@@ -46,14 +46,17 @@ std::string name_of_call(int number) {
 }
 Failure* failures() { return driver::failures(t_device); }
 
-Grid grid_for(int64_t n, int64_t each, int threads) {
-  constexpr int kThreads = 2048, kWaves = 2;  // threads of a multiprocessor; blocks that it gets one after another
-  static const std::vector<int> multiprocessors = [] {
+int multiprocessors() {
+  static const std::vector<int> of_device = [] {
     std::vector<int> all;
     for (int i = 0; i < driver::count(); ++i) all.push_back(driver::properties(i).multiprocessors);
     return all;
   }();
-  const int64_t whole = each * threads, most = int64_t(multiprocessors[size_t(t_device)]) * (kThreads / threads) * kWaves;
+  return of_device[size_t(t_device)];
+}
+Grid grid_for(int64_t n, int64_t each, int threads) {
+  constexpr int kThreads = 2048, kWaves = 2;  // threads of a multiprocessor; blocks that it gets one after another
+  const int64_t whole = each * threads, most = int64_t(multiprocessors()) * (kThreads / threads) * kWaves;
   return {.blocks = std::min((n + whole - 1) / whole, most), .threads = threads};
 }
 

@@ -166,8 +166,13 @@ bool Pool::gather(int64_t bytes, Lane& lane, bool grows) {
   while (n < chosen.size() && found < bytes) found += chosen[n++].second;
   chosen.resize(n);
   if (found < bytes && (!grows || found <= free_at_end(lane))) return false;
-  const int64_t missing = rounded(std::max<int64_t>(bytes - found, 0), driver::kGrain), piece = missing ? piece_of(missing) : 0;
-  if (missing && !piece) return false;
+  int64_t missing = rounded(std::max<int64_t>(bytes - found, 0), driver::kGrain), piece = 0;
+  if (missing) {  // and some more, or the next arrangement would lack a little again
+    const int64_t more = missing + rounded(reserved_ / 64, driver::kGrain);
+    piece = piece_of(more);
+    piece ? missing = more : piece = piece_of(missing);
+    if (!piece) return false;
+  }
   for (int64_t left = missing; left > 0; left -= piece) {
     const int64_t size = std::min(piece, left);
     char* const p = take_segment(size);

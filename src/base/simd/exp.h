@@ -69,6 +69,8 @@ DY_INLINE Vec<float> inverse(Vec<float> x) {
 #if DY_AVX512
   Vec<float> r = Vec<float>::Raw{_mm512_rcp14_ps(x.v.raw)};
   return fma(fnma(x, r, Vec<float>(1)), r, r);
+#elif DY_ISA_cuda
+  return hn::ReciprocalOfNormal(x.v);
 #else
   return 1 / x;
 #endif
@@ -96,6 +98,10 @@ template <class T> DY_INLINE Vec<T> scale(Vec<T> p, Vec<T> n) {
   } else {
     return Vec<T>(typename Vec<T>::Raw{_mm512_scalef_pd(p.v.raw, n.v.raw)});
   }
+#elif DY_ISA_cuda  // exponents by integers, which have a pipe of their own; the first product is exact, however n is cut
+  const auto e = bits(n + kRounder<T>), half = hn::ShiftRight<1>(e), one = bits(Vec<T>(1));
+  const auto power = [&](decltype(e) k) { return from_bits<T>(hn::Add(hn::ShiftLeft<kMantissa<T>>(k), one)); };
+  return p * power(half) * power(hn::Sub(e, half));
 #else
   Vec<T> half = round_near(n * 0.5);
   return p * pow2(half) * pow2(n - half);

@@ -59,6 +59,16 @@ template <class T> DY_DEVICE One<T> Add(One<T> a, One<T> b) { return {a.raw + b.
 template <class T> DY_DEVICE One<T> Sub(One<T> a, One<T> b) { return {a.raw - b.raw}; }
 template <class T> DY_DEVICE One<T> Mul(One<T> a, One<T> b) { return {a.raw * b.raw}; }
 template <class T> DY_DEVICE One<T> Div(One<T> a, One<T> b) { return {a.raw / b.raw}; }
+// 1 / a where both are normal numbers, rounded as the quotient is, without what that asks of other numbers.
+DY_DEVICE One<float> ReciprocalOfNormal(One<float> a) {
+#if __CUDA_ARCH__
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a.raw));
+  return {__builtin_fmaf(-__builtin_fmaf(a.raw, r, -1.f), r, r)};
+#else
+  return {1 / a.raw};
+#endif
+}
 DY_DEVICE float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 DY_DEVICE double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
 template <class T> DY_DEVICE One<T> MulAdd(One<T> a, One<T> b, One<T> c) { return {fused(a.raw, b.raw, c.raw)}; }
@@ -80,11 +90,12 @@ template <class T> DY_DEVICE One<T> Xor(One<T> a, One<T> b) { return {cast_bits<
 template <class T> DY_DEVICE One<T> AndNot(One<T> a, One<T> b) { return {cast_bits<T>(~bits_of(a) & bits_of(b))}; }
 template <int n, class T> DY_DEVICE One<T> ShiftLeft(One<T> a) { return {T(a.raw << n)}; }
 template <int n, class T> DY_DEVICE One<T> ShiftRight(One<T> a) { return {T(a.raw >> n)}; }
-template <class D> DY_DEVICE Vec<D> SignBit(D) {
+template <class T> struct Sign : One<T> {};
+template <class D> DY_DEVICE Sign<TFromD<D>> SignBit(D) {
   using T = TFromD<D>;
-  return {cast_bits<T>(Unsigned<T>(1) << (8 * sizeof(T) - 1))};
+  return {{cast_bits<T>(Unsigned<T>(1) << (8 * sizeof(T) - 1))}};
 }
-template <class T> DY_DEVICE One<T> Abs(One<T> a) { return AndNot(SignBit(ScalableTag<T>()), a); }
+template <class T> DY_DEVICE One<T> Xor(One<T> a, Sign<T>) { return {-a.raw}; }  // which the card does on the way
 template <class T> DY_DEVICE One<T> CopySign(One<T> a, One<T> b) {
   const One<T> sign = SignBit(ScalableTag<T>());
   return Or(AndNot(sign, a), And(sign, b));
@@ -98,6 +109,7 @@ DY_ONE_LANE(Ceil, ceil)
 DY_ONE_LANE(Trunc, trunc)
 DY_ONE_LANE(Round, rint)
 DY_ONE_LANE(Sqrt, sqrt)
+DY_ONE_LANE(Abs, fabs)
 #undef DY_ONE_LANE
 // (As processors differ in it too, only what needs no more than its 12 bits may ask.)
 DY_DEVICE One<float> ApproximateReciprocalSqrt(One<float> a) { return {1 / __builtin_sqrtf(a.raw)}; }
