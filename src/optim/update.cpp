@@ -10,15 +10,15 @@
 namespace dyadic::inline v1::optim {
 namespace {
 
-void fill_state(const Tensor& t, double value) {
-  if (t.is_meta()) return;
-  if (!t.dtype().is_scaled()) {
-    t.fill_(value);
-    return;
-  }
+// Of a device encoded here: there the values themselves would take memory for a moment.
+Tensor make_state(IntList sizes, DType dtype, Device device, double value) {
+  const bool encoded_here = dtype.is_scaled() && !device.is_meta();
+  const Tensor t = make_tensor(sizes, dtype, encoded_here ? Device(cpu) : device);
+  if (t.is_meta()) return t;
+  if (!dtype.is_scaled()) return t.fill_(value);
   const std::vector<float> values(size_t(t.numel()), float(value));
-  if (!t.device().is_cpu()) return (void)t.copy_(from_data(values.data(), t.sizes(), f32));
-  encode_scaled(*t.dtype().format(), values.data(), t.impl()->storage->data, t.impl()->storage->geometry);
+  encode_scaled(*dtype.format(), values.data(), t.impl()->storage->data, t.impl()->storage->geometry);
+  return t.to(device);
 }
 
 double number_or_zero(const Options& o, std::string_view name) {  // of an option that not all have
@@ -67,9 +67,8 @@ Tensor& Update::state(const StateRef& s) {
   CategoryScope scope(Category::optimizer);
   NoGrad guard;
   const DType d = state_dtype(o, optimizer_.keeps32(name), p, s.sign);
-  Tensor made = d.is_blocked() ? make_tensor({p.numel()}, d, p.device()) : make_tensor(p.sizes(), d, p.device());
-  fill_state(made, s.initial);
-  return state_.tensors[s.name] = made;
+  const int64_t flat[] = {p.numel()};
+  return state_.tensors[s.name] = make_state(d.is_blocked() ? IntList(flat, 1) : p.sizes(), d, p.device(), s.initial);
 }
 Tensor& Update::own(const char* key, const Tensor& initial) {
   if (Tensor* t = find(key)) return *t;
