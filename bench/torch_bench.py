@@ -67,7 +67,7 @@ class Gpt(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, x, targets):
-        hidden = self.tokens(x) + self.positions(torch.arange(x.shape[1]))
+        hidden = self.tokens(x) + self.positions(torch.arange(x.shape[1], device=x.device))
         logits = F.linear(self.norm(self.blocks(hidden)), self.tokens.weight)
         return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
