@@ -328,15 +328,16 @@ template <int N, class S> DY_DEVICE void read_run(const S* from, S (&to)[N]) {
     __builtin_memcpy(reinterpret_cast<char*>(to) + k * sizeof(W), &word, sizeof(W));
   }
 }
-// One access, where nvcc would take an assignment of 16 bytes apart.
+// 16 bytes in one access, where nvcc would take an assignment apart.
+#if __CUDACC__
+__device__ __forceinline__ void put_words(void* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(a), "r"(b), "r"(c), "r"(d)
+               : "memory");
+}
+#endif
 template <class W> DY_DEVICE void put_word(W* to, const W& word) {
 #if __CUDA_ARCH__
-  if constexpr (sizeof(W) == 16) {
-    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(word.part[0]),
-                 "r"(word.part[1]), "r"(word.part[2]), "r"(word.part[3])
-                 : "memory");
-    return;
-  }
+  if constexpr (sizeof(W) == 16) return put_words(to, word.part[0], word.part[1], word.part[2], word.part[3]);
 #endif
   *to = word;
 }
@@ -368,6 +369,7 @@ template <int N, class T> DY_DEVICE void load_run(Code code, const void* at, int
 template <int N, class T> DY_DEVICE void store_run(Code code, void* at, int64_t i, const T (&x)[N]) {
   with_element(code, [&](auto e) { store_run<decltype(e)>(at, i, x); });
 }
+inline int64_t padded(int64_t bytes) { return (bytes + 255) / 256 * 256; }  // of a part of a workspace
 DY_DEVICE bool is_aligned(const void* p, int64_t bytes = 16) { return reinterpret_cast<uintptr_t>(p) % uint64_t(bytes) == 0; }
 
 }  // namespace dyadic::gpu

@@ -29,6 +29,7 @@ int multiprocessors();  // of the current device
 #if __CUDACC__
 cudaStream_t stream();  // this thread's, of its device
 void check_launch(cudaError_t status);
+void* driver_function(const char* name);  // null: the driver has none
 template <class... P> void allow_shared(void (*kernel)(P...), int64_t bytes) {
   if (bytes > (48 << 10)) check_launch(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
 }

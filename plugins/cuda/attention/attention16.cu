@@ -2,9 +2,9 @@
 // way.
 #include "plugins/cuda/attention/attention16.h"
 
-#include "plugins/cuda/attention/attention90.h"
-
 #include <algorithm>
+
+#include "plugins/cuda/attention/attention90.h"
 
 namespace dyadic::gpu {
 namespace {

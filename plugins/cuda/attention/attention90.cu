@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ unsigned char dy_boxes_[];
   __shared__ Gates gates;
-  const uint32_t room = (shared_address(dy_boxes_) + 1023) / 1024 * 1024;
+  const uint32_t room = box_room(dy_boxes_);
   HeadRows b(p, p.tq, kQueries);
   if (p.causal) b.first = (p.tq - 1) / kQueries * kQueries - b.first;  // long rows first
   const int64_t last = p.last_key(b.first + kQueries < p.tq ? b.first + kQueries : p.tq);
@@ -160,13 +160,9 @@ __global__ void __launch_bounds__(kThreads, 1)
     publish_gates();
   }
   __syncthreads();
-  if (threadIdx.x < 128) {
-    leave_registers<24>();
-    if (threadIdx.x == 0 && tiles) fetch_tiles<kWidth>(p, from, gates, room, b, tiles);
-  } else {
-    take_registers<240>();
-    attend<H, kWidth>(p, at, gates, room, b, tiles);
-  }
+  with_roles(
+      tiles != 0, [&] { fetch_tiles<kWidth>(p, from, gates, room, b, tiles); },
+      [&] { attend<H, kWidth>(p, at, gates, room, b, tiles); });
 #endif
 }
 

@@ -175,19 +175,15 @@ __global__ void __launch_bounds__(kThreads, 1)
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ unsigned char dy_boxes_[];
   __shared__ Gates gates;
-  const uint32_t room = (shared_address(dy_boxes_) + 1023) / 1024 * 1024;
+  const uint32_t room = box_room(dy_boxes_);
   HeadRows b(p, p.tq, kOwn);
   if (p.causal) b.first = (p.tq - 1) / kOwn * kOwn - b.first;  // long rows first
   const int64_t last = p.last_key(b.first + kOwn < p.tq ? b.first + kOwn : p.tq);
   const int tiles = int((last + kOthers - 1) / kOthers);
   prepare(gates);
-  if (threadIdx.x < 128) {
-    leave_registers<24>();
-    if (threadIdx.x == 0 && tiles) fetch_tiles<kWidth>(p, from, gates, room, b, 0, tiles);
-  } else {
-    take_registers<240>();
-    make_query_gradients<H, kWidth>(p, at, gates, room, b, tiles);
-  }
+  with_roles(
+      tiles != 0, [&] { fetch_tiles<kWidth>(p, from, gates, room, b, 0, tiles); },
+      [&] { make_query_gradients<H, kWidth>(p, at, gates, room, b, tiles); });
 #endif
 }
 
@@ -199,18 +195,14 @@ __global__ void __launch_bounds__(kThreads, 1)
   extern __shared__ unsigned char dy_boxes_[];
   __shared__ Gates gates;
   __shared__ float known[kGroups][2][2][kOthers];  // of each query: lse and delta
-  const uint32_t room = (shared_address(dy_boxes_) + 1023) / 1024 * 1024;
+  const uint32_t room = box_room(dy_boxes_);
   const HeadRows b(p, p.tk, kOwn);
   const int64_t first = p.first_query(b.first) / kOthers * kOthers;
   const int tiles = first < p.tq ? int((p.tq - first + kOthers - 1) / kOthers) : 0;
   prepare(gates);
-  if (threadIdx.x < 128) {
-    leave_registers<24>();
-    if (threadIdx.x == 0 && tiles) fetch_tiles<kWidth>(p, from, gates, room, b, int(first), tiles);
-  } else {
-    take_registers<240>();
-    make_key_gradients<H, kWidth>(p, at, gates, known[threadIdx.x / 128 - 1], room, b, first, tiles);
-  }
+  with_roles(
+      tiles != 0, [&] { fetch_tiles<kWidth>(p, from, gates, room, b, int(first), tiles); },
+      [&] { make_key_gradients<H, kWidth>(p, at, gates, known[threadIdx.x / 128 - 1], room, b, first, tiles); });
 #endif
 }
 

@@ -10,18 +10,7 @@ namespace dyadic::gpu {
 namespace {
 
 decltype(&cuTensorMapEncodeTiled) encoder() {
-  static const auto found = [] {
-    void* p = nullptr;
-    cudaDriverEntryPointQueryResult result;
-#if CUDART_VERSION >= 12050
-    const cudaError_t status =
-        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &p, 12000, cudaEnableDefault, &result);
-#else
-    const cudaError_t status = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &p, cudaEnableDefault, &result);
-#endif
-    if (status != cudaSuccess) cudaGetLastError();
-    return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(p);
-  }();
+  static const auto found = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(driver_function("cuTensorMapEncodeTiled"));
   return found;
 }
 

@@ -26,6 +26,19 @@ bool is_hopper();  // the current device
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
+__device__ inline uint32_t box_room(const unsigned char* shared) { return (shared_address(shared) + 1023) / 1024 * 1024; }
+
+// The part of a block's warpgroups: one thread of the first fetches tiles, the others work.
+template <class F, class W> __device__ inline void with_roles(bool any, F fetch, W work) {
+  if (threadIdx.x < 128) {
+    leave_registers<24>();
+    if (threadIdx.x == 0 && any) fetch();
+  } else {
+    take_registers<240>();
+    work();
+  }
+}
+
 __device__ inline float power_of_2(float x) {
   float r;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));

@@ -6,7 +6,6 @@
 namespace dyadic::gpu {
 namespace {
 
-int64_t rounded_up(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 bool same_sizes(const Operand& a, const Operand& b) {
   bool same = a.ndim == b.ndim;
   for (int d = 0; d < a.ndim && same; ++d) same = a.lengths[d] == b.lengths[d];
@@ -63,7 +62,7 @@ Way way_of(const Operand& target, const Operand& source) {
   w.part = !is_whole(target);
   const bool fits = t.is_scaled() ? code_of(&s) == Code::f32 : !s.is_blocked();
   w.direct = !w.part && fits && source.dense && same_sizes(target, source);
-  if (!w.direct) w.values = rounded_up(8 * target.geometry.numel());
+  if (!w.direct) w.values = padded(8 * target.geometry.numel());
   return w;
 }
 

@@ -11,7 +11,6 @@ constexpr int64_t kBandBytes = int64_t{64} << 20, kLeastLines = 256;
 constexpr int64_t kWantedTiles = 128 * 128 * 256;  // elements of a band's result that keep a card busy
 
 int64_t even(int64_t n) { return (n + kEven - 1) / kEven * kEven; }
-int64_t padded(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 bool is_even(int64_t lead) { return lead % kEven == 0; }
 bool along_k(const GemmSide& s) { return s.steps.k == 1; }
 bool is_plain(const GemmSide& s) { return s.steps.k == 1 || s.steps.line == 1; }

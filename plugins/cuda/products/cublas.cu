@@ -192,7 +192,7 @@ class Prepared {
   Prepared(const Prepared&) = delete;
 
   bool works() const { return works_; }
-  int64_t workspace() const { return (int64_t(best_.workspaceSize) + 255) / 256 * 256; }
+  int64_t workspace() const { return padded(int64_t(best_.workspaceSize)); }
   // The bias' place is part of the description: the caller holds it alone then.
   bool run(cublasLtHandle_t handle, const LibraryShape& s, const GemmPointers& at, void* c, void* workspace) const {
     const float one = 1, zero = 0;
@@ -233,7 +233,7 @@ struct Found {
     if (f && (handle = handle_of(*f, shape.device))) product = prepared(*f, handle, shape);
   }
   int64_t sums() const {
-    return shape.converted ? (shape.m * shape.n * shape.batch * (shape.scale == CUDA_R_64F ? 8 : 4) + 255) / 256 * 256 : 0;
+    return shape.converted ? padded(shape.m * shape.n * shape.batch * (shape.scale == CUDA_R_64F ? 8 : 4)) : 0;
   }
 };
 

@@ -6,12 +6,6 @@
 #include "plugins/cuda/copies/assign.h"
 
 namespace dyadic::gpu {
-namespace {
-
-int64_t padded(int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
-}  // namespace
-
 Math math_of(DType d) {
   switch (code_of(d.format())) {
     case Code::f64:

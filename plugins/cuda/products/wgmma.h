@@ -49,7 +49,7 @@ template <int kLeft> __device__ inline void wait_products() {
   "%26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, "  \
   "%50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}"
 
-// a and b in shared memory, k together in both unless kAcross (of b); first: c begins at 0.
+// a and b in shared memory, k together in both unless kAcross (of b); more: c is added to, else it begins at 0.
 #define DY_SHARED(N, TYPE, TEXT, D, A, B, P)                  \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " P ", 0;\n"                                                 \
                "wgmma.mma_async.sync.aligned.m64n" N "k16.f32." TYPE "." TYPE " " TEXT ", " A ", " B ", p, 1, 1, 0, " D ";\n}"

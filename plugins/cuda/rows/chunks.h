@@ -82,10 +82,7 @@ template <class E, int kN> struct Packed {
   __device__ __forceinline__ void write(Stored* to) const {
 #if __CUDA_ARCH__
     DY_UNROLL
-    for (int w = 0; w < kWords; ++w)  // an assignment would be taken apart
-      asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to + w * (kN / kWords))),
-                   "r"(word[w].x), "r"(word[w].y), "r"(word[w].z), "r"(word[w].w)
-                   : "memory");
+    for (int w = 0; w < kWords; ++w) put_words(to + w * (kN / kWords), word[w].x, word[w].y, word[w].z, word[w].w);
 #else
     __builtin_memcpy(to, word, sizeof(word));
 #endif

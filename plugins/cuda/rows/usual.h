@@ -14,7 +14,7 @@ class Room {
   explicit Room(Plan& plan) : bytes_(plan.workspace) { bytes_ = 0; }
   int64_t take(int64_t bytes) {  // where it begins
     const int64_t at = bytes_;
-    bytes_ += (bytes + 255) / 256 * 256;
+    bytes_ += padded(bytes);
     return at;
   }
 };

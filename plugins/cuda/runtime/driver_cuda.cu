@@ -13,6 +13,19 @@
 #include "plugins/cuda/runtime/current.h"
 
 namespace dyadic::gpu {
+
+void* driver_function(const char* name) {
+  void* p = nullptr;
+  cudaDriverEntryPointQueryResult found;
+#if CUDART_VERSION >= 12050
+  const cudaError_t status = cudaGetDriverEntryPointByVersion(name, &p, 12000, cudaEnableDefault, &found);
+#else
+  const cudaError_t status = cudaGetDriverEntryPoint(name, &p, cudaEnableDefault, &found);
+#endif
+  if (status != cudaSuccess) cudaGetLastError();
+  return p;
+}
+
 namespace {
 
 // A context is lost with the first fault of a kernel: the process goes on, its devices do not.
@@ -34,6 +47,8 @@ bool is_lost(cudaError_t status) {
 void check(cudaError_t status, const char* what) {
   if (status != cudaSuccess) raise(status, what);
 }
+
+template <class F> void find(const char* name, F& f) { f = reinterpret_cast<F>(driver_function(name)); }
 
 struct Count {
   int devices = 0;
@@ -96,17 +111,6 @@ class Segments {
   Addresses addresses_;
   std::map<void*, CUmemGenericAllocationHandle> handles_;
 
-  template <class F> static void find(const char* name, F& f) {
-    void* p = nullptr;
-    cudaDriverEntryPointQueryResult found;
-#if CUDART_VERSION >= 12050
-    const cudaError_t status = cudaGetDriverEntryPointByVersion(name, &p, 12000, cudaEnableDefault, &found);
-#else
-    const cudaError_t status = cudaGetDriverEntryPoint(name, &p, cudaEnableDefault, &found);
-#endif
-    if (status != cudaSuccess) cudaGetLastError();
-    f = reinterpret_cast<F>(p);
-  }
   CUmemAllocationProp property() const {
     CUmemAllocationProp p{};
     p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
